@@ -1,0 +1,63 @@
+# x_test.c beside the code: one program, one ctest entry named room/x.
+# tests/*.sh: whole programs; they get WAYBILL (the binary) in the environment.
+# tests/fuzz/fuzz_x.c: replayed over tests/fuzz/corpus/x in every build, and a
+# libFuzzer program with WAYBILL_FUZZ.
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+set(test_environment
+  "WAYBILL=$<TARGET_FILE_DIR:waybill_static>/waybill"
+  "WAYBILL_SOURCE=${CMAKE_SOURCE_DIR}"
+  "WAYBILL_BUILD=${CMAKE_BINARY_DIR}"
+  "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1"
+  "UBSAN_OPTIONS=print_stacktrace=1")
+
+function(waybill_test name source)
+  string(MAKE_C_IDENTIFIER "${name}" target)
+  set(target test_${target})
+  add_executable(${target} ${source} ${ARGN})
+  target_include_directories(${target} PRIVATE src include tests)
+  target_link_libraries(${target} PRIVATE waybill_flags waybill_static PkgConfig::CMOCKA)
+  target_compile_definitions(${target} PRIVATE WAYBILL_SOURCE="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${target})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 300)
+endfunction()
+
+file(GLOB unit_tests CONFIGURE_DEPENDS src/*/*_test.c src/*/*/*_test.c tests/*_test.c)
+foreach(source ${unit_tests})
+  file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${source})
+  string(REGEX REPLACE "^src/" "" name "${name}")
+  string(REGEX REPLACE "_test\\.c$" "" name "${name}")
+  waybill_test(${name} ${source})
+endforeach()
+
+file(GLOB script_tests CONFIGURE_DEPENDS tests/*/*_test.sh tests/*_test.sh)
+foreach(script ${script_tests})
+  file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${script})
+  string(REGEX REPLACE "_test\\.sh$" "" name "${name}")
+  add_test(NAME ${name} COMMAND bash ${script} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 300
+    SKIP_RETURN_CODE 77)
+endforeach()
+
+file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+foreach(source ${fuzz_targets})
+  get_filename_component(target ${source} NAME_WE)
+  string(REGEX REPLACE "^fuzz_" "" short ${target})
+  if(WAYBILL_FUZZ)
+    add_executable(${target} ${source})
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${target} ${source} tests/fuzz/replay.c)
+    add_test(NAME fuzz/${short} COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${short})
+    set_tests_properties(fuzz/${short} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 120)
+  endif()
+  target_include_directories(${target} PRIVATE src include tests)
+  target_link_libraries(${target} PRIVATE waybill_flags waybill_static)
+endforeach()
+
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/bench_*.c)
+foreach(source ${bench_sources})
+  get_filename_component(target ${source} NAME_WE)
+  add_executable(${target} ${source})
+  target_include_directories(${target} PRIVATE src include bench)
+  target_link_libraries(${target} PRIVATE waybill_flags waybill_static)
+endforeach()

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/base_test.c: the foundation's own promises. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "base/utf8.h"
+
+
+static int order[3], ordered;
+static void first(void *arg)
+{
+    (void)arg;
+    order[ordered++] = 1;
+}
+static void second(void *arg)
+{
+    (void)arg;
+    order[ordered++] = 2;
+}
+
+static void arena_runs_cleanups_newest_first(void **state)
+{
+    struct wbi_arena *a;
+
+    (void)state;
+    ordered = 0;
+    assert_int_equal(wbi_arena_new(1 << 20, &a), WB_OK);
+    assert_int_equal(wbi_arena_defer(a, first, NULL), WB_OK);
+    assert_int_equal(wbi_arena_defer(a, second, NULL), WB_OK);
+    wbi_arena_free(a);
+    assert_int_equal(ordered, 2);
+    assert_int_equal(order[0], 2);
+    assert_int_equal(order[1], 1);
+}
+
+static void arena_keeps_its_cap(void **state)
+{
+    struct wbi_arena *a;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(1000, &a), WB_OK);
+    assert_non_null(wbi_arena_alloc(a, 500));
+    assert_null(wbi_arena_alloc(a, 600));
+    assert_non_null(wbi_arena_alloc(a, 400));
+    wbi_arena_reset(a);
+    assert_non_null(wbi_arena_alloc(a, 900));
+    wbi_arena_free(a);
+}
+
+static void arena_grows_in_place_or_copies(void **state)
+{
+    struct wbi_arena *a;
+    char *p, *q;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(1 << 20, &a), WB_OK);
+    p = wbi_arena_alloc(a, 10);
+    memcpy(p, "waybill", 8);
+    assert_ptr_equal(wbi_arena_grow(a, p, 10, 100), p);
+    assert_non_null(wbi_arena_alloc(a, 1));
+    q = wbi_arena_grow(a, p, 100, 200);
+    assert_ptr_not_equal(q, p);
+    assert_string_equal(q, "waybill");
+    wbi_arena_free(a);
+}
+
+static void buf_failure_sticks(void **state)
+{
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init(&b, 5);
+    wbi_buf_addz(&b, "abc");
+    wbi_buf_addz(&b, "defg");
+    wbi_buf_addz(&b, "h");
+    assert_int_equal(wbi_buf_rc(&b), WB_ELIMIT);
+    assert_int_equal(b.n, 3);
+    wbi_buf_clear(&b);
+    wbi_buf_addi(&b, -42);
+    wbi_buf_addu(&b, 7);
+    assert_true(wbi_str_eqz(wbi_buf_str(&b), "-427"));
+    wbi_buf_fini(&b);
+}
+
+static void times_round_trip(void **state)
+{
+    static const char *const good[] = {"1970-01-01T00:00:00.000Z", "2026-11-15T06:18:00.123Z",
+                                       "2038-01-19T03:14:08.000Z", "0000-01-01T00:00:00.000Z",
+                                       "9999-12-31T23:59:59.999Z", "2000-02-29T12:00:00.500Z"};
+    static const char *const bad[] = {"2026-02-29T00:00:00Z", "2026-11-15 06:18:00Z", "2026-11-15",
+                                      "2026-11-15T24:00:00Z", "2026-11-15T06:18:00",
+                                      "2026-11-15T06:18:00.Z", "2026-13-15T06:18:00Z", ""};
+    char out[WBI_RFC3339_SIZE];
+    int64_t ms;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(wbi_time_parse(wbi_str_z(good[i]), &ms));
+        wbi_time_format(ms, out);
+        assert_string_equal(out, good[i]);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(wbi_time_parse(wbi_str_z(bad[i]), &ms));
+    assert_true(wbi_time_parse(WBI_LIT("2026-11-15T08:18:00.5+02:00"), &ms));
+    wbi_time_format(ms, out);
+    assert_string_equal(out, "2026-11-15T06:18:00.500Z");
+}
+
+static void sha256_knows_its_vectors(void **state)
+{
+    uint8_t sum[WBI_SHA256_SIZE];
+    char hex[WBI_SHA256_HEX];
+
+    (void)state;
+    assert_int_equal(wbi_sha256("abc", 3, sum), WB_OK);
+    wbi_hex(sum, sizeof(sum), hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_int_equal(wbi_sha256("", 0, sum), WB_OK);
+    wbi_hex(sum, sizeof(sum), hex);
+    assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+static void ids_have_their_shape(void **state)
+{
+    uint64_t counter = 0;
+    struct wbi_ids ids = wbi_ids_counting(&counter);
+    char uuid[WBI_UUID_SIZE], id[WBI_ID_SIZE];
+
+    (void)state;
+    wbi_id_uuid(&ids, uuid);
+    assert_string_equal(uuid, "00000000-0000-4000-8000-000000000001");
+    wbi_id_make(&ids, "call_", id);
+    assert_string_equal(id, "call_00000000000000000002");
+}
+
+static void utf8_is_strict(void **state)
+{
+    size_t skip;
+
+    (void)state;
+    assert_true(wbi_utf8_valid(WBI_LIT("gr\xc3\xbc\xc3\x9f \xf0\x9f\x93\xa6")));
+    assert_false(wbi_utf8_valid(WBI_LIT("\xc0\xaf")));         /* overlong */
+    assert_false(wbi_utf8_valid(WBI_LIT("\xed\xa0\x80")));     /* surrogate */
+    assert_false(wbi_utf8_valid(WBI_LIT("\xf4\x90\x80\x80"))); /* past U+10FFFF */
+    assert_int_equal(wbi_utf8_step((const uint8_t *)"\xe2\x82x", 3, &skip), 0);
+    assert_int_equal(skip, 2);
+    assert_int_equal(wbi_utf8_cut(WBI_LIT("a\xc3\xbc"), 2), 1);
+    assert_int_equal(wbi_utf8_cut(WBI_LIT("a\xc3"), 2), 1);
+    assert_int_equal(wbi_utf8_cut_chars(WBI_LIT("a\xc3\xbc" "b"), 2), 3);
+    assert_int_equal(wbi_utf8_count(WBI_LIT("a\xc3\xbc" "b")), 3);
+}
+
+static void error_table_is_whole(void **state)
+{
+    (void)state;
+    for (int k = 1; k < WBI_KIND_COUNT; k++) {
+        const struct wbi_kind_row *row = wbi_kind_row((enum wbi_kind)k);
+        assert_int_equal(wbi_kind_by_name(wbi_str_z(row->kind)), k);
+        assert_true(strlen(row->hint) > 0);
+        for (int other = 1; other < k; other++)
+            assert_string_not_equal(wbi_kind_row((enum wbi_kind)other)->kind, row->kind);
+    }
+    assert_string_equal(wbi_kind_row(WBI_KIND_NONE)->kind, "internal_error");
+}
+
+static void globs_match(void **state)
+{
+    (void)state;
+    assert_true(wbi_glob_match(WBI_LIT("mcp::*::read*"), WBI_LIT("mcp::fs::read_file")));
+    assert_false(wbi_glob_match(WBI_LIT("mcp::*::read*"), WBI_LIT("mcp::fs::write")));
+    assert_true(wbi_glob_match(WBI_LIT("*"), WBI_LIT("")));
+    assert_false(wbi_glob_match(WBI_LIT(""), WBI_LIT("x")));
+    assert_true(wbi_glob_match(WBI_LIT("a?c*"), WBI_LIT("abcdef")));
+}
+
+static void errors_are_cut_whole(void **state)
+{
+    struct wbi_error err;
+    char big[1000];
+
+    (void)state;
+    memset(big, 'x', sizeof(big));
+    big[sizeof(big) - 1] = '\0';
+    memcpy(big + 478, "\xc3\xbc", 2); /* straddles the end of text */
+    assert_int_equal(wbi_fail(&err, WB_EINPUT, "%s", big), WB_EINPUT);
+    assert_true(wbi_utf8_valid(wbi_str_z(err.text)));
+    assert_int_equal(wbi_fail(NULL, WB_EIO, "x"), WB_EIO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_runs_cleanups_newest_first),
+        cmocka_unit_test(arena_keeps_its_cap),
+        cmocka_unit_test(arena_grows_in_place_or_copies),
+        cmocka_unit_test(buf_failure_sticks),
+        cmocka_unit_test(times_round_trip),
+        cmocka_unit_test(sha256_knows_its_vectors),
+        cmocka_unit_test(ids_have_their_shape),
+        cmocka_unit_test(utf8_is_strict),
+        cmocka_unit_test(error_table_is_whole),
+        cmocka_unit_test(globs_match),
+        cmocka_unit_test(errors_are_cut_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/buf.c: see buf.h for the contract. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/checked.h"
+
+void wbi_buf_init(struct wbi_buf *b, size_t max)
+{
+    *b = (struct wbi_buf){.max = max};
+}
+
+void wbi_buf_init_arena(struct wbi_buf *b, struct wbi_arena *arena, size_t max)
+{
+    *b = (struct wbi_buf){.max = max, .arena = arena};
+}
+
+void wbi_buf_fini(struct wbi_buf *b)
+{
+    if (b->arena == NULL)
+        wbi_free(b->p);
+    *b = (struct wbi_buf){.max = b->max, .arena = b->arena};
+}
+
+void wbi_buf_clear(struct wbi_buf *b)
+{
+    b->n = 0;
+    b->rc = WB_OK;
+}
+
+static char *resize(struct wbi_buf *b, size_t cap)
+{
+    if (b->arena != NULL)
+        return wbi_arena_grow(b->arena, b->p, b->cap, cap);
+    return wbi_realloc(b->p, cap);
+}
+
+/* Room for n more bytes and a NUL. */
+static bool reserve(struct wbi_buf *b, size_t n)
+{
+    size_t need, cap;
+    char *p;
+
+    if (b->rc != WB_OK)
+        return false;
+    if (!wbi_add(b->n, n, &need) || need > b->max || !wbi_add(need, (size_t)1, &need)) {
+        b->rc = WB_ELIMIT;
+        return false;
+    }
+    if (need <= b->cap)
+        return true;
+    cap = b->cap ? b->cap : 64;
+    while (cap < need)
+        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+    p = resize(b, cap);
+    if (p == NULL) {
+        b->rc = WB_ENOMEM;
+        return false;
+    }
+    b->p = p;
+    b->cap = cap;
+    return true;
+}
+
+char *wbi_buf_room(struct wbi_buf *b, size_t n)
+{
+    return reserve(b, n) ? b->p + b->n : NULL;
+}
+
+void wbi_buf_add(struct wbi_buf *b, const void *p, size_t n)
+{
+    if (!reserve(b, n))
+        return;
+    if (n > 0)
+        memcpy(b->p + b->n, p, n);
+    b->n += n;
+    b->p[b->n] = '\0';
+}
+
+void wbi_buf_addc(struct wbi_buf *b, char c)
+{
+    wbi_buf_add(b, &c, 1);
+}
+
+void wbi_buf_addz(struct wbi_buf *b, const char *z)
+{
+    wbi_buf_add(b, z, strlen(z));
+}
+
+void wbi_buf_adds(struct wbi_buf *b, struct wbi_str s)
+{
+    wbi_buf_add(b, s.p, s.n);
+}
+
+void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+
+    do {
+        digits[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v > 0);
+    wbi_buf_add(b, digits + at, sizeof(digits) - at);
+}
+
+void wbi_buf_addi(struct wbi_buf *b, int64_t v)
+{
+    if (v < 0) {
+        wbi_buf_addc(b, '-');
+        wbi_buf_addu(b, ~(uint64_t)v + 1);
+        return;
+    }
+    wbi_buf_addu(b, (uint64_t)v);
+}
+
+void wbi_buf_addf(struct wbi_buf *b, const char *fmt, ...)
+{
+    va_list ap, again;
+    int n;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0) {
+        b->rc = WB_EINTERNAL;
+    } else if (reserve(b, (size_t)n)) {
+        (void)vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again); /* measured above */
+        b->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+char *wbi_buf_take(struct wbi_buf *b, size_t *ret_n)
+{
+    char *p;
+
+    if (!reserve(b, 0)) {
+        wbi_buf_fini(b);
+        return NULL;
+    }
+    p = b->p;
+    p[b->n] = '\0';
+    if (ret_n != NULL)
+        *ret_n = b->n;
+    *b = (struct wbi_buf){.max = b->max};
+    return p;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/id.h: identifiers from an injectable source. */
+#ifndef WBI_BASE_ID_H
+#define WBI_BASE_ID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wbi_ids {
+    void (*fill)(void *arg, uint8_t *out, size_t n);
+    void *arg;
+};
+
+/* The kernel's random source. */
+struct wbi_ids wbi_ids_system(void);
+/* Counts up from *counter: same start, same ids. */
+struct wbi_ids wbi_ids_counting(uint64_t *counter);
+
+#define WBI_UUID_SIZE 37
+/* Dashed version 4 UUID. */
+void wbi_id_uuid(const struct wbi_ids *ids, char out[WBI_UUID_SIZE]);
+
+#define WBI_ID_SIZE 40
+/* prefix (at most 16 bytes) and 20 hex digits: "call_1f…". */
+void wbi_id_make(const struct wbi_ids *ids, const char *prefix, char out[WBI_ID_SIZE]);
+
+#endif

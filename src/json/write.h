@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * json/write.h: writing JSON straight into a buffer, members in the order given.
+ * Failures stick to the buffer (wbi_buf_rc). Text given as strings must be
+ * UTF-8; ill-formed bytes are written as U+FFFD so that output is always JSON. */
+#ifndef WBI_JSON_WRITE_H
+#define WBI_JSON_WRITE_H
+
+#include "json/json.h"
+
+struct wbi_jw {
+    struct wbi_buf *out;
+    bool comma; /* the next value at this level needs one in front */
+};
+
+static inline struct wbi_jw wbi_jw_to(struct wbi_buf *out)
+{
+    return (struct wbi_jw){out, false};
+}
+
+void wbi_jw_obj(struct wbi_jw *w);     /* { */
+void wbi_jw_obj_end(struct wbi_jw *w); /* } */
+void wbi_jw_arr(struct wbi_jw *w);
+void wbi_jw_arr_end(struct wbi_jw *w);
+void wbi_jw_key(struct wbi_jw *w, const char *name);
+void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name);
+/* The absent slice writes null. */
+void wbi_jw_str(struct wbi_jw *w, struct wbi_str s);
+void wbi_jw_strz(struct wbi_jw *w, const char *z);
+void wbi_jw_int(struct wbi_jw *w, int64_t v);
+void wbi_jw_uint(struct wbi_jw *w, uint64_t v);
+/* ECMAScript's shortest form; not finite writes null. */
+void wbi_jw_real(struct wbi_jw *w, double v);
+void wbi_jw_bool(struct wbi_jw *w, bool v);
+void wbi_jw_null(struct wbi_jw *w);
+/* A value of a parsed text, compact; NULL writes null. */
+void wbi_jw_val(struct wbi_jw *w, const wbi_json *v);
+/* Bytes that are one JSON value already. */
+void wbi_jw_raw(struct wbi_jw *w, struct wbi_str json);
+
+/* name and value in one call */
+void wbi_jw_kstr(struct wbi_jw *w, const char *name, struct wbi_str s);
+void wbi_jw_kstrz(struct wbi_jw *w, const char *name, const char *z);
+void wbi_jw_kint(struct wbi_jw *w, const char *name, int64_t v);
+void wbi_jw_kbool(struct wbi_jw *w, const char *name, bool v);
+void wbi_jw_knull(struct wbi_jw *w, const char *name);
+void wbi_jw_kval(struct wbi_jw *w, const char *name, const wbi_json *v);
+void wbi_jw_kraw(struct wbi_jw *w, const char *name, struct wbi_str json);
+
+/* v compact, without white space. */
+void wbi_json_write(struct wbi_buf *out, const wbi_json *v);
+/* v with two spaces a level and "\n" between lines, none at the end. */
+void wbi_json_pretty(struct wbi_buf *out, const wbi_json *v);
+/* Only the quoted, escaped form of s. */
+void wbi_json_quote(struct wbi_buf *out, struct wbi_str s);
+/* ECMAScript Number::toString; v must be finite. Returns the length. */
+#define WBI_JSON_NUMBER_SIZE 32
+size_t wbi_json_number(double v, char out[WBI_JSON_NUMBER_SIZE]);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loop/loop.c: libuv behind a small face.
+ * (1) Handles live in heap objects that are freed only in their close callback.
+ * (2) Posts are a lock-free stack that one async handle drains in order. */
+#include "loop/loop.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "base/alloc.h"
+
+struct wbi_loop {
+    uv_loop_t *uv;
+    uv_loop_t own;
+    bool owned;
+    uv_async_t wake;
+    bool wake_closed;
+    _Atomic(struct wbi_post *) posted;
+    pthread_t thread;
+    bool stop;
+};
+
+struct wbi_timer {
+    uv_timer_t uv;
+    void (*on_fire)(void *);
+    void *arg;
+};
+
+struct wbi_watch {
+    uv_poll_t uv;
+    void (*on_ready)(void *, int);
+    void *arg;
+};
+
+static wb_rc uv_failed(struct wbi_error *err, int status, const char *what)
+{
+    if (status == UV_ENOMEM)
+        return wbi_fail_nomem(err);
+    return wbi_fail(err, WB_EIO, "%s: %s", what, uv_strerror(status));
+}
+
+static void drain_posts(uv_async_t *handle)
+{
+    struct wbi_loop *loop = handle->data;
+    struct wbi_post *newest = atomic_exchange(&loop->posted, NULL), *oldest = NULL;
+
+    while (newest != NULL) { /* reverse into the order posted */
+        struct wbi_post *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    while (oldest != NULL) {
+        struct wbi_post *p = oldest;
+        oldest = p->next; /* fn may free p */
+        p->fn(p->arg);
+    }
+}
+
+wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_error *err)
+{
+    struct wbi_loop *loop = wbi_zalloc(sizeof(*loop));
+    int status = 0;
+
+    if (loop == NULL)
+        return wbi_fail_nomem(err);
+    loop->owned = uv_loop_or_null == NULL;
+    loop->uv = loop->owned ? &loop->own : uv_loop_or_null;
+    loop->thread = pthread_self();
+    if (loop->owned)
+        status = uv_loop_init(&loop->own);
+    if (status == 0) {
+        status = uv_async_init(loop->uv, &loop->wake, drain_posts);
+        if (status != 0 && loop->owned)
+            (void)uv_loop_close(&loop->own); /* nothing is open in it */
+    }
+    if (status != 0) {
+        wbi_free(loop);
+        return uv_failed(err, status, "cannot start the event loop");
+    }
+    loop->wake.data = loop;
+    uv_unref((uv_handle_t *)&loop->wake);
+    *ret = loop;
+    return WB_OK;
+}
+
+static void on_wake_closed(uv_handle_t *h)
+{
+    ((struct wbi_loop *)h->data)->wake_closed = true;
+}
+
+void wbi_loop_free(struct wbi_loop *loop)
+{
+    if (loop == NULL)
+        return;
+    drain_posts(&loop->wake);
+    uv_close((uv_handle_t *)&loop->wake, on_wake_closed);
+    while (!loop->wake_closed)
+        (void)uv_run(loop->uv, UV_RUN_NOWAIT); /* the close callback is due now */
+    if (loop->owned) {
+        (void)uv_run(&loop->own, UV_RUN_NOWAIT); /* close callbacks of our handles */
+        (void)uv_loop_close(&loop->own); /* busy only if a room leaked a handle */
+    }
+    wbi_free(loop);
+}
+
+void wbi_loop_run(struct wbi_loop *loop, const bool *done)
+{
+    loop->thread = pthread_self();
+    loop->stop = false;
+    uv_ref((uv_handle_t *)&loop->wake); /* posts from other threads keep it alive */
+    while (!loop->stop && (done == NULL || !*done))
+        (void)uv_run(loop->uv, UV_RUN_ONCE);
+    uv_unref((uv_handle_t *)&loop->wake);
+}
+
+bool wbi_loop_turn(struct wbi_loop *loop, bool wait)
+{
+    loop->thread = pthread_self();
+    return uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0;
+}
+
+void wbi_loop_stop(struct wbi_loop *loop)
+{
+    loop->stop = true;
+}
+
+bool wbi_loop_here(const struct wbi_loop *loop)
+{
+    return pthread_equal(loop->thread, pthread_self()) != 0;
+}
+
+void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post)
+{
+    post->next = atomic_load(&loop->posted);
+    while (!atomic_compare_exchange_weak(&loop->posted, &post->next, post))
+        ;
+    (void)uv_async_send(&loop->wake); /* cannot fail on an open handle */
+}
+
+static void fire(uv_timer_t *handle)
+{
+    struct wbi_timer *t = handle->data;
+
+    t->on_fire(t->arg);
+}
+
+wb_rc wbi_timer_new(struct wbi_loop *loop, void (*on_fire)(void *), void *arg,
+                    struct wbi_timer **ret)
+{
+    struct wbi_timer *t = wbi_zalloc(sizeof(*t));
+
+    if (t == NULL)
+        return WB_ENOMEM;
+    (void)uv_timer_init(loop->uv, &t->uv); /* always 0 */
+    t->uv.data = t;
+    t->on_fire = on_fire;
+    t->arg = arg;
+    *ret = t;
+    return WB_OK;
+}
+
+void wbi_timer_start(struct wbi_timer *t, int64_t after_ms)
+{
+    uv_update_time(t->uv.loop); /* else the time of the turn's start counts */
+    (void)uv_timer_start(&t->uv, fire, after_ms > 0 ? (uint64_t)after_ms : 0, 0);
+}
+
+void wbi_timer_stop(struct wbi_timer *t)
+{
+    (void)uv_timer_stop(&t->uv); /* always 0 */
+}
+
+static void free_timer(uv_handle_t *h)
+{
+    wbi_free(h->data);
+}
+
+void wbi_timer_free(struct wbi_timer *t)
+{
+    if (t != NULL)
+        uv_close((uv_handle_t *)&t->uv, free_timer);
+}
+
+static void ready(uv_poll_t *handle, int status, int events)
+{
+    struct wbi_watch *w = handle->data;
+    int ret = 0;
+
+    if (status < 0) /* let the owner's read or write find the error */
+        ret = WBI_WATCH_READ | WBI_WATCH_WRITE;
+    if (events & (UV_READABLE | UV_DISCONNECT))
+        ret |= WBI_WATCH_READ;
+    if (events & UV_WRITABLE)
+        ret |= WBI_WATCH_WRITE;
+    w->on_ready(w->arg, ret);
+}
+
+wb_rc wbi_watch_new(struct wbi_loop *loop, int fd, void (*on_ready)(void *, int), void *arg,
+                    struct wbi_watch **ret, struct wbi_error *err)
+{
+    struct wbi_watch *w = wbi_zalloc(sizeof(*w));
+    int status;
+
+    if (w == NULL)
+        return wbi_fail_nomem(err);
+    status = uv_poll_init(loop->uv, &w->uv, fd);
+    if (status != 0) {
+        wbi_free(w);
+        return uv_failed(err, status, "cannot watch a descriptor");
+    }
+    w->uv.data = w;
+    w->on_ready = on_ready;
+    w->arg = arg;
+    *ret = w;
+    return WB_OK;
+}
+
+wb_rc wbi_watch_set(struct wbi_watch *w, int events)
+{
+    int uv_events = 0;
+
+    if (events == 0)
+        return uv_poll_stop(&w->uv) == 0 ? WB_OK : WB_EIO;
+    if (events & WBI_WATCH_READ)
+        uv_events |= UV_READABLE | UV_DISCONNECT;
+    if (events & WBI_WATCH_WRITE)
+        uv_events |= UV_WRITABLE;
+    return uv_poll_start(&w->uv, uv_events, ready) == 0 ? WB_OK : WB_EIO;
+}
+
+static void free_watch(uv_handle_t *h)
+{
+    wbi_free(h->data);
+}
+
+void wbi_watch_free(struct wbi_watch *w)
+{
+    if (w == NULL)
+        return;
+    (void)uv_poll_stop(&w->uv); /* the descriptor leaves epoll now */
+    uv_close((uv_handle_t *)&w->uv, free_watch);
+}
+
+struct job {
+    uv_work_t uv;
+    void (*work)(void *);
+    void (*done)(void *);
+    void *arg;
+};
+
+static void run_job(uv_work_t *req)
+{
+    struct job *j = req->data;
+
+    j->work(j->arg);
+}
+
+static void end_job(uv_work_t *req, int status)
+{
+    struct job *j = req->data;
+    void (*done)(void *) = j->done;
+    void *arg = j->arg;
+
+    (void)status; /* never cancelled by us */
+    wbi_free(j);
+    done(arg);
+}
+
+wb_rc wbi_loop_work(struct wbi_loop *loop, void (*work)(void *), void (*done)(void *), void *arg)
+{
+    struct job *j = wbi_zalloc(sizeof(*j));
+
+    if (j == NULL)
+        return WB_ENOMEM;
+    j->uv.data = j;
+    j->work = work;
+    j->done = done;
+    j->arg = arg;
+    if (uv_queue_work(loop->uv, &j->uv, run_job, end_job) != 0) {
+        wbi_free(j);
+        return WB_EIO;
+    }
+    return WB_OK;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loop/loop.h: the event loop as the other rooms see it; the only room with
+ * uv.h. Everything here belongs to the loop thread but wbi_loop_post. */
+#ifndef WBI_LOOP_LOOP_H
+#define WBI_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+struct wbi_loop;
+
+/* own loop, or around the caller's uv_loop_t (never closed by us). */
+WB_MUST_CHECK wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret,
+                                 struct wbi_error *err);
+/* Closes what is left and runs the loop until the close callbacks are done. */
+void wbi_loop_free(struct wbi_loop *loop);
+
+/* Run until *done becomes true or wbi_loop_stop; blocks. done may be NULL. */
+void wbi_loop_run(struct wbi_loop *loop, const bool *done);
+/* One turn; waits for an event only if `wait`. Returns whether anything is
+ * still registered that keeps the loop alive. */
+bool wbi_loop_turn(struct wbi_loop *loop, bool wait);
+void wbi_loop_stop(struct wbi_loop *loop);
+/* True on the thread that runs (or last ran) the loop. */
+bool wbi_loop_here(const struct wbi_loop *loop);
+
+/* Any thread: fn(arg) runs once on the loop thread, in the order posted. The
+ * node belongs to the caller and must live until fn runs. Never fails. */
+struct wbi_post {
+    struct wbi_post *next;
+    void (*fn)(void *arg);
+    void *arg;
+};
+void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post);
+
+/* One-shot timer on the monotonic clock. on_fire runs on the loop thread; a
+ * stopped timer never fires. Freed timers may be freed from their callback. */
+struct wbi_timer;
+WB_MUST_CHECK wb_rc wbi_timer_new(struct wbi_loop *loop, void (*on_fire)(void *arg), void *arg,
+                                  struct wbi_timer **ret);
+void wbi_timer_start(struct wbi_timer *t, int64_t after_ms);
+void wbi_timer_stop(struct wbi_timer *t);
+void wbi_timer_free(struct wbi_timer *t); /* NULL is fine */
+
+/* Readiness of a descriptor that stays the caller's. */
+enum wbi_watch_events { WBI_WATCH_READ = 1, WBI_WATCH_WRITE = 2 };
+struct wbi_watch;
+WB_MUST_CHECK wb_rc wbi_watch_new(struct wbi_loop *loop, int fd,
+                                  void (*on_ready)(void *arg, int events), void *arg,
+                                  struct wbi_watch **ret, struct wbi_error *err);
+/* events 0 pauses. */
+WB_MUST_CHECK wb_rc wbi_watch_set(struct wbi_watch *w, int events);
+/* Stops at once; the descriptor may be closed right after. NULL is fine. */
+void wbi_watch_free(struct wbi_watch *w);
+
+/* Idle work that must not block the loop: work(arg) on a pool thread, then
+ * done(arg) on the loop thread, exactly once. */
+WB_MUST_CHECK wb_rc wbi_loop_work(struct wbi_loop *loop, void (*work)(void *arg),
+                                  void (*done)(void *arg), void *arg);
+
+#endif

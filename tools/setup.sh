@@ -1,0 +1,100 @@
+#!/bin/sh
+# Set up a Debian 12/13 or Ubuntu 24.04+ machine for building Waybill.
+# Run by `make`; does nothing when everything is already there.
+set -eu
+
+PACKAGES="gcc g++ make clang cmake ninja-build pkg-config git ca-certificates
+ libuv1-dev libsqlite3-dev libpcre2-dev libssl-dev libcmocka-dev"
+# yyjson and llhttp entered Debian with release 13.
+NEWER="libyyjson-dev libllhttp-dev"
+NEWER_LIBS="libyyjson0 libllhttp9.2"
+# Checkers that make `make lint` complete; without them it says what it skipped.
+EXTRA="clang-format clang-tidy cppcheck libclang-rt-14-dev libclang-rt-dev valgrind lcov"
+
+say() { printf '%s\n' "setup: $*" >&2; }
+
+have() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+
+missing() {
+    for p in "$@"; do
+        have "$p" || printf '%s ' "$p"
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        DEBIAN_FRONTEND=noninteractive "$@"
+    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        sudo DEBIAN_FRONTEND=noninteractive "$@"
+    elif command -v sudo >/dev/null 2>&1 && [ -t 0 ]; then
+        sudo DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        say "packages are missing and this user may not install them."
+        say "run as root, then try again:  sh tools/setup.sh"
+        exit 3
+    fi
+}
+
+known() { apt-cache show "$1" >/dev/null 2>&1; }
+
+# A source for the next suite, derived from this machine's own Debian source:
+# same mirror and key, everything in it pinned away but the packages named.
+add_newer_suite() {
+    src=$(grep -lsE '^(Suites:.*bookworm|deb .*bookworm)' \
+        /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list \
+        /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1)
+    if [ -z "$src" ]; then
+        say "no Debian source found to derive a newer suite from;"
+        say "install these by hand, then try again: $NEWER"
+        exit 3
+    fi
+    tmp=$(mktemp -d)
+    case $src in
+    *.sources)
+        awk -v RS= '/Suites:[^\n]*bookworm([ \n]|$)/ {
+            gsub(/Suites:[^\n]*/, "Suites: trixie"); print; exit }' "$src" \
+            | grep -v '^#' > "$tmp/waybill-trixie.sources"
+        dest=/etc/apt/sources.list.d/waybill-trixie.sources ;;
+    *)
+        grep -E '^deb .* bookworm ' "$src" | head -n 1 \
+            | sed 's/ bookworm / trixie /' > "$tmp/waybill-trixie.list"
+        dest=/etc/apt/sources.list.d/waybill-trixie.list ;;
+    esac
+    {
+        printf 'Package: *\nPin: release n=trixie\nPin-Priority: -1\n\n'
+        printf 'Package: %s %s\nPin: release n=trixie\nPin-Priority: 100\n' "$NEWER" "$NEWER_LIBS"
+    } > "$tmp/waybill-trixie.pref"
+    as_root install -m 0644 "$tmp/waybill-trixie.pref" /etc/apt/preferences.d/waybill-trixie
+    as_root install -m 0644 "$tmp"/waybill-trixie.[sl]* "$dest"
+    rm -rf "$tmp"
+    as_root apt-get update -q
+}
+
+need=$(missing $PACKAGES $NEWER)
+want=$(missing $EXTRA)
+if [ -z "$need" ] && { [ -z "$want" ] || [ -e .setup-done ]; }; then
+    exit 0
+fi
+command -v apt-get >/dev/null 2>&1 || {
+    say "this is not a Debian or Ubuntu machine; install the equivalents of:"
+    say "$PACKAGES $NEWER"
+    exit 3
+}
+
+as_root apt-get update -q
+need=$(missing $PACKAGES)
+if [ -n "$need" ]; then
+    as_root apt-get install -y -q --no-install-recommends $need
+fi
+if [ -n "$(missing $NEWER)" ]; then
+    for p in $NEWER; do
+        known "$p" || { add_newer_suite; break; }
+    done
+    as_root apt-get install -y -q --no-install-recommends $(missing $NEWER)
+fi
+for p in $(missing $EXTRA); do
+    if known "$p"; then
+        as_root apt-get install -y -q --no-install-recommends "$p" || say "skipped $p (checker only)"
+    fi
+done
+: > .setup-done 2>/dev/null || true
