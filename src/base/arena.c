@@ -12,7 +12,7 @@
 #include "base/checked.h"
 
 #define ALIGN ((size_t)16)
-#define FIRST_CHUNK ((size_t)8 * 1024)
+#define FIRST_CHUNK ((size_t)32 * 1024)
 #define LARGEST_CHUNK ((size_t)1024 * 1024)
 
 struct chunk {
