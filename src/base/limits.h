@@ -33,6 +33,7 @@
 
 /* SemVer (npm) */
 #define WBI_LIMIT_SEMVER_TEXT 256u
+#define WBI_LIMIT_SEMVER_RANGE 4096u
 
 /* Paths */
 #define WBI_LIMIT_PATH 4095u

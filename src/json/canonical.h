@@ -5,7 +5,10 @@
 
 #include "json/json.h"
 
-/* WB_EINPUT for integers beyond +-(2^53 - 1), which have no canonical form. */
+/* Appends the canonical bytes of v to out; what out held before stays.
+ * WB_EINPUT for a number written as an integer beyond +-(2^53 - 1), which has
+ * no canonical form (err->at is its JSON Pointer); WB_ELIMIT and WB_ENOMEM from
+ * out or for want of working memory. out holds a part of the text on failure. */
 WB_MUST_CHECK wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out,
                                        struct wbi_error *err);
 

@@ -34,8 +34,8 @@ enum wbi_json_flags {
     WBI_JSON_CONFIG = 1 /* comments and trailing commas, for files of people */
 };
 
-/* Parse text (copied) into arena. err gets line, column and offset.
- * WB_EINPUT bad text, WB_ELIMIT too deep or large, WB_ENOMEM. */
+/* Parse text (copied) into arena. err gets line, column and offset of what is
+ * wrong. WB_EINPUT bad text, WB_ELIMIT too deep or large, WB_ENOMEM. */
 WB_MUST_CHECK wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text,
                                   enum wbi_json_flags flags, const wbi_json **ret,
                                   struct wbi_error *err);
@@ -85,11 +85,9 @@ static inline bool wbi_json_true(const wbi_json *v)
 {
     return wbi_json_is(v, WBI_JSON_BOOL) && yyjson_get_bool((yyjson_val *)(uintptr_t)v);
 }
-/* A number as double; 0 for other types. */
-static inline double wbi_json_num(const wbi_json *v)
-{
-    return yyjson_get_num((yyjson_val *)(uintptr_t)v);
-}
+/* The nearest double of a number, which for a BIG may be infinite; 0 for other
+ * types. */
+double wbi_json_num(const wbi_json *v);
 /* Integers, and reals with an integral value, that fit; false otherwise. */
 bool wbi_json_i64(const wbi_json *v, int64_t *ret);
 bool wbi_json_u64(const wbi_json *v, uint64_t *ret);
@@ -127,14 +125,16 @@ static inline const wbi_json *wbi_json_first(const wbi_json *v)
     for (size_t e##_left = wbi_json_is((a), WBI_JSON_ARR) ? wbi_json_count(a) : 0,            \
                 e##_once = 1;                                                                 \
          e##_once; e##_once = 0)                                                              \
-        for (const wbi_json *e = (a) + 1; e##_left > 0; e##_left--, e = wbi_json_skip(e))
+        for (const wbi_json *e = e##_left > 0 ? (a) + 1 : NULL; e##_left > 0;                 \
+             e##_left--, e = wbi_json_skip(e))
 /* for each member of object o: k is the key value, k##_val the value */
 #define WBI_JSON_EACH_MEMBER(o, k)                                                            \
     for (size_t k##_left = wbi_json_is((o), WBI_JSON_OBJ) ? wbi_json_count(o) : 0,            \
                 k##_once = 1;                                                                 \
          k##_once; k##_once = 0)                                                              \
-        for (const wbi_json *k = (o) + 1, *k##_val = k + 1; k##_left > 0;                     \
-             k##_left--, k = wbi_json_skip(k##_val), k##_val = k + 1)
+        for (const wbi_json *k = k##_left > 0 ? (o) + 1 : NULL,                               \
+                            *k##_val = k##_left > 0 ? k + 1 : NULL;                           \
+             k##_left > 0; k##_left--, k = wbi_json_skip(k##_val), k##_val = k + 1)
 
 /* Equal as JSON values: numbers by value, members in any order. */
 bool wbi_json_equal(const wbi_json *a, const wbi_json *b);

@@ -3,6 +3,7 @@
  * yyjson finds the shortest digits; only their layout is made here. */
 #include <math.h>
 
+#include "json/json_int.h"
 #include "json/write.h"
 
 /* Digits without leading or trailing zeros, and the decimal exponent: the
@@ -15,7 +16,7 @@ struct decimal {
 
 static size_t yyjson_digits(double v, char *out, size_t size)
 {
-    char pool[512];
+    WBI_JSON_STACK char pool[512];
     yyjson_alc alc;
     yyjson_val val = {.tag = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL, .uni = {.f64 = v}};
     size_t n = 0;

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "json/json_int.h"
 
 static void before_value(struct wbi_jw *w)
 {
@@ -163,16 +164,10 @@ void wbi_jw_kraw(struct wbi_jw *w, const char *name, struct wbi_str json)
     wbi_jw_raw(w, json);
 }
 
-/* Bytes that need an escape: controls, quote, backslash; and bytes >= 0x80,
- * which are checked. */
-static size_t plain_run(const uint8_t *p, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
-        i++;
-    return i;
-}
+/* 1 for bytes that need an escape: controls, quote, backslash. */
+static const uint8_t needs_escape[256] = {1, 1, 1, 1, 1, 1, 1, 1, 1,         1,         1, 1,
+                                          1, 1, 1, 1, 1, 1, 1, 1, 1,         1,         1, 1,
+                                          1, 1, 1, 1, 1, 1, 1, 1, ['"'] = 1, ['\\'] = 1};
 
 static void add_escape(struct wbi_buf *out, uint8_t c)
 {
@@ -203,29 +198,43 @@ static void add_escape(struct wbi_buf *out, uint8_t c)
     }
 }
 
-void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
+/* The inside of a string that is well-formed UTF-8. */
+static void add_escaped(struct wbi_buf *out, struct wbi_str s)
 {
     const uint8_t *p = (const uint8_t *)s.p;
-    size_t at = 0;
+    size_t at = 0, from = 0;
 
-    wbi_buf_addc(out, '"');
-    while (at < s.n) {
-        size_t run = plain_run(p + at, s.n - at), skip = 1, len;
-
-        wbi_buf_add(out, p + at, run);
-        at += run;
-        if (at == s.n)
-            break;
-        if (p[at] < 0x80) {
-            add_escape(out, p[at++]);
+    for (; at < s.n; at++) {
+        if (!needs_escape[p[at]])
             continue;
-        }
-        len = wbi_utf8_step(p + at, s.n - at, &skip);
-        if (len > 0)
-            wbi_buf_add(out, p + at, len);
-        else
-            wbi_buf_addz(out, "\xef\xbf\xbd");
-        at += len ? len : skip;
+        wbi_buf_add(out, p + from, at - from);
+        add_escape(out, p[at]);
+        from = at + 1;
+    }
+    wbi_buf_add(out, p + from, at - from);
+}
+
+static void quote_well_formed(struct wbi_buf *out, struct wbi_str s)
+{
+    wbi_buf_addc(out, '"');
+    if (s.n > 0)
+        add_escaped(out, s);
+    wbi_buf_addc(out, '"');
+}
+
+void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
+{
+    wbi_buf_addc(out, '"');
+    while (s.n > 0) {
+        size_t good = wbi_utf8_valid_prefix(s), skip = 0;
+
+        add_escaped(out, wbi_str_head(s, good));
+        s = wbi_str_from(s, good);
+        if (s.n == 0)
+            break;
+        (void)wbi_utf8_step((const uint8_t *)s.p, s.n, &skip); /* ill-formed here */
+        wbi_buf_addz(out, "\xef\xbf\xbd");
+        s = wbi_str_from(s, skip);
     }
     wbi_buf_addc(out, '"');
 }
@@ -249,11 +258,20 @@ static void add_scalar(struct wbi_buf *out, const wbi_json *v)
         wbi_buf_adds(out, wbi_json_str(v));
         return;
     case WBI_JSON_STR:
-        wbi_json_quote(out, wbi_json_str(v));
+        quote_well_formed(out, wbi_json_str(v)); /* the reader checked it */
         return;
     default:
         wbi_buf_addz(out, "null");
     }
+}
+
+/* A scalar or an empty container; NULL is null. */
+static void add_leaf(struct wbi_buf *out, const wbi_json *v)
+{
+    if (wbi_json_is(v, WBI_JSON_OBJ) || wbi_json_is(v, WBI_JSON_ARR))
+        wbi_buf_addz(out, wbi_json_is(v, WBI_JSON_OBJ) ? "{}" : "[]");
+    else
+        add_scalar(out, v);
 }
 
 static void new_line(struct wbi_buf *out, size_t depth)
@@ -282,18 +300,19 @@ static void before_child(struct wbi_buf *out, const struct open_value *o, size_t
         new_line(out, depth);
 }
 
-/* Flat walk in document order; pretty adds line ends and indentation. */
+/* Flat walk in document order; pretty adds line ends and indentation. The
+ * reader bounds the depth. */
 static void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
 {
-    struct open_value stack[WBI_LIMIT_JSON_DEPTH];
+    WBI_JSON_STACK struct open_value stack[WBI_LIMIT_JSON_DEPTH];
     size_t depth = 0;
 
-    if (v == NULL) {
-        wbi_buf_addz(out, "null");
+    if (wbi_json_count(v) == 0) {
+        add_leaf(out, v);
         return;
     }
     for (;; v++) {
-        bool object = wbi_json_is(v, WBI_JSON_OBJ), array = wbi_json_is(v, WBI_JSON_ARR);
+        bool object = wbi_json_is(v, WBI_JSON_OBJ);
         size_t count = wbi_json_count(v);
 
         if (depth > 0) {
@@ -305,10 +324,7 @@ static void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
             stack[depth++] = (struct open_value){0, object ? count * 2 : count, object};
             continue;
         }
-        if (object || array)
-            wbi_buf_addz(out, object ? "{}" : "[]");
-        else
-            add_scalar(out, v);
+        add_leaf(out, v);
         for (; depth > 0 && stack[depth - 1].done == stack[depth - 1].total; depth--) {
             if (pretty)
                 new_line(out, depth - 1);

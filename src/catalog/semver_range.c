@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * catalog/semver_range.c: ranges. A range is a list of sets joined by "||"; a
+ * set is a list of comparators that must all hold. Everything a person may
+ * write (hyphens, tildes, carets, x) becomes plain comparators when it is
+ * parsed, so that testing a version is a few comparisons. */
+#include "base/checked.h"
+#include "base/limits.h"
+#include "catalog/semver.h"
+#include "catalog/semver_int.h"
+
+enum op { OP_ANY, OP_EQ, OP_LT, OP_LE, OP_GT, OP_GE };
+
+struct comparator {
+    enum op op;
+    struct wbi_semver v;
+};
+
+struct set {
+    size_t first;
+    size_t count;
+};
+
+struct wbi_semver_range {
+    struct comparator *comparators;
+    size_t comparators_n, comparators_cap;
+    struct set *sets;
+    size_t sets_n, sets_cap;
+};
+
+/* "1", "1.x", "1.2.*", "1.2.3-rc.1": numbers from the left, then x or nothing. */
+struct partial {
+    uint64_t number[3];
+    unsigned given; /* how many are numbers; 3 is a whole version */
+    struct wbi_str pre;
+};
+
+/* What stands in front of a partial. */
+enum sign { SIGN_NONE, SIGN_EQ, SIGN_LT, SIGN_LE, SIGN_GT, SIGN_GE, SIGN_TILDE, SIGN_CARET };
+
+struct parsing {
+    struct wbi_arena *arena;
+    struct wbi_semver_range *range;
+    struct wbi_str s; /* the set at hand */
+    size_t at;
+    bool no_memory;
+};
+
+static const struct wbi_semver nothing_below = {.pre = WBI_LIT_INIT("0")}; /* 0.0.0-0 */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static void skip_space(struct parsing *p)
+{
+    while (p->at < p->s.n && is_space(p->s.p[p->at]))
+        p->at++;
+}
+
+static bool next_is(struct parsing *p, char c)
+{
+    if (p->at == p->s.n || p->s.p[p->at] != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+/* Comparators */
+
+static bool null_comparator(const struct comparator *c)
+{
+    return c->op == OP_LT && wbi_semver_compare(&c->v, &nothing_below) == 0;
+}
+
+static struct set *current_set(struct parsing *p)
+{
+    return &p->range->sets[p->range->sets_n - 1];
+}
+
+static bool add_comparator(struct parsing *p, enum op op, struct wbi_semver v)
+{
+    struct wbi_semver_range *r = p->range;
+
+    if (op == OP_GE && v.major + v.minor + v.patch == 0 && v.pre.p == NULL)
+        op = OP_ANY; /* every release */
+    if (r->comparators_n == r->comparators_cap) {
+        size_t cap = r->comparators_cap ? r->comparators_cap * 2 : 4;
+        struct comparator *more = wbi_arena_grow(
+            p->arena, r->comparators, r->comparators_cap * sizeof(*more), cap * sizeof(*more));
+        if (more == NULL) {
+            p->no_memory = true;
+            return false;
+        }
+        r->comparators = more;
+        r->comparators_cap = cap;
+    }
+    v.build = WBI_NONE;
+    r->comparators[r->comparators_n++] = (struct comparator){op, v};
+    current_set(p)->count++;
+    return true;
+}
+
+/* The version a partial starts at: x is 0. */
+static struct wbi_semver floor_of(const struct partial *q)
+{
+    return (struct wbi_semver){.major = q->number[0],
+                               .minor = q->number[1],
+                               .patch = q->number[2],
+                               .pre = q->given == 3 ? q->pre : WBI_NONE};
+}
+
+/* The version with number i raised by one and the rest 0; false past the
+ * largest number. With `lowest` it is the lowest pre-release of that. */
+static bool raise(const struct partial *q, unsigned i, bool lowest, struct wbi_semver *ret)
+{
+    uint64_t n[3] = {0, 0, 0};
+
+    for (unsigned k = 0; k <= i; k++)
+        n[k] = q->number[k];
+    if (n[i] >= WBI_SEMVER_MAX_NUMBER)
+        return false;
+    n[i]++;
+    *ret = (struct wbi_semver){
+        .major = n[0], .minor = n[1], .patch = n[2], .pre = lowest ? WBI_LIT("0") : WBI_NONE};
+    return true;
+}
+
+/* From the partial's floor to below number i raised. */
+static bool add_span(struct parsing *p, const struct partial *q, unsigned i)
+{
+    struct wbi_semver top;
+
+    return raise(q, i, true, &top) && add_comparator(p, OP_GE, floor_of(q)) &&
+           add_comparator(p, OP_LT, top);
+}
+
+/* A caret keeps the first number that is not 0; x after a 0 counts as one. */
+static unsigned caret_place(const struct partial *q)
+{
+    unsigned i = 0;
+
+    while (i + 1 < q->given && q->number[i] == 0)
+        i++;
+    return i;
+}
+
+/* Whole versions behind a plain sign. */
+static bool add_exact(struct parsing *p, enum sign sign, const struct partial *q)
+{
+    static const enum op ops[] = {OP_EQ, OP_EQ, OP_LT, OP_LE, OP_GT, OP_GE};
+
+    return add_comparator(p, ops[sign], floor_of(q));
+}
+
+static bool add_signed(struct parsing *p, enum sign sign, const struct partial *q)
+{
+    struct wbi_semver edge;
+
+    if (q->given == 0) { /* nothing is above or below everything */
+        bool none = sign == SIGN_LT || sign == SIGN_GT;
+        return add_comparator(p, none ? OP_LT : OP_ANY, nothing_below);
+    }
+    switch (sign) {
+    case SIGN_TILDE:
+        return add_span(p, q, q->given == 1 ? 0 : 1);
+    case SIGN_CARET:
+        return add_span(p, q, caret_place(q));
+    case SIGN_NONE:
+    case SIGN_EQ:
+        return q->given == 3 ? add_exact(p, sign, q) : add_span(p, q, q->given - 1);
+    case SIGN_GE:
+        return add_comparator(p, OP_GE, floor_of(q));
+    case SIGN_GT:
+        if (q->given == 3)
+            return add_exact(p, sign, q);
+        return raise(q, q->given - 1, false, &edge) && add_comparator(p, OP_GE, edge);
+    case SIGN_LE:
+        if (q->given == 3)
+            return add_exact(p, sign, q);
+        return raise(q, q->given - 1, true, &edge) && add_comparator(p, OP_LT, edge);
+    case SIGN_LT:
+        edge = floor_of(q);
+        if (q->given < 3)
+            edge.pre = WBI_LIT("0");
+        return add_comparator(p, OP_LT, edge);
+    }
+    return false;
+}
+
+/* Reading */
+
+static enum sign read_sign(struct parsing *p)
+{
+    if (next_is(p, '^'))
+        return SIGN_CARET;
+    if (next_is(p, '~')) {
+        (void)next_is(p, '>'); /* an older spelling */
+        return SIGN_TILDE;
+    }
+    if (next_is(p, '<'))
+        return next_is(p, '=') ? SIGN_LE : SIGN_LT;
+    if (next_is(p, '>'))
+        return next_is(p, '=') ? SIGN_GE : SIGN_GT;
+    return next_is(p, '=') ? SIGN_EQ : SIGN_NONE;
+}
+
+static bool read_place(struct parsing *p, struct partial *q, unsigned i)
+{
+    if (next_is(p, 'x') || next_is(p, 'X') || next_is(p, '*'))
+        return true;
+    if (q->given != i) /* a number after an x says nothing */
+        return false;
+    q->given = i + 1;
+    return wbi_semver_number(p->s, &p->at, &q->number[i]);
+}
+
+static bool read_partial(struct parsing *p, enum sign sign, struct partial *q)
+{
+    bool plain = sign != SIGN_TILDE && sign != SIGN_CARET;
+    struct wbi_str build;
+    size_t start = p->at, prefix;
+    unsigned i;
+
+    *q = (struct partial){.given = 0};
+    while (next_is(p, 'v') || next_is(p, '='))
+        ;
+    prefix = p->at - start;
+    for (i = 0; i < 3 && (i == 0 || next_is(p, '.')); i++)
+        if (!read_place(p, q, i))
+            return false;
+    if (i == 3 && !wbi_semver_pre(p->s, &p->at, &q->pre))
+        return false;
+    if (!wbi_semver_build(p->s, &p->at, &build))
+        return false;
+    if (plain && q->given == 3 && (prefix > 1 || (prefix == 1 && p->s.p[start] == '=')))
+        return false;
+    return p->at == p->s.n || is_space(p->s.p[p->at]);
+}
+
+/* " - " and the upper end, once the lower end was read; the set ends there. */
+static bool read_upper_end(struct parsing *p, const struct partial *low)
+{
+    struct partial high;
+
+    skip_space(p);
+    if (!read_partial(p, SIGN_NONE, &high))
+        return false;
+    skip_space(p);
+    if (p->at != p->s.n)
+        return false;
+    return add_signed(p, SIGN_GE, low) && add_signed(p, SIGN_LE, &high);
+}
+
+static bool hyphen_follows(struct parsing *p)
+{
+    if (p->at + 1 >= p->s.n || p->s.p[p->at] != '-' || !is_space(p->s.p[p->at + 1]))
+        return false;
+    p->at++;
+    return true;
+}
+
+/* One set's comparators as written. */
+static bool read_comparators(struct parsing *p)
+{
+    skip_space(p);
+    if (p->at == p->s.n)
+        return add_comparator(p, OP_ANY, nothing_below);
+    for (bool first = true; p->at < p->s.n; first = false) {
+        enum sign sign = read_sign(p);
+        struct partial q;
+
+        skip_space(p);
+        if (!read_partial(p, sign, &q))
+            return false;
+        skip_space(p);
+        if (first && sign == SIGN_NONE && hyphen_follows(p))
+            return read_upper_end(p, &q);
+        if (!add_signed(p, sign, &q))
+            return false;
+    }
+    return true;
+}
+
+/* Normal form of what was read */
+
+static bool same_comparator(const struct comparator *a, const struct comparator *b)
+{
+    return a->op == b->op && (a->op == OP_ANY || wbi_semver_compare(&a->v, &b->v) == 0);
+}
+
+static bool seen_before(const struct comparator *c, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (same_comparator(&c[k], &c[i]))
+            return true;
+    return false;
+}
+
+/* A comparator nothing satisfies stands alone; "any" stands only alone; none
+ * stands twice. */
+static void tidy_set(struct wbi_semver_range *r, struct set *set)
+{
+    struct comparator *c = r->comparators + set->first;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (null_comparator(&c[i])) {
+            c[0] = c[i];
+            set->count = 1;
+            break;
+        }
+    for (size_t i = 0; i < set->count; i++)
+        if (!seen_before(c, i))
+            c[kept++] = c[i];
+    set->count = kept;
+    kept = 0;
+    for (size_t i = 0; i < set->count && set->count > 1; i++)
+        if (c[i].op != OP_ANY)
+            c[kept++] = c[i];
+    if (kept > 0)
+        set->count = kept;
+    r->comparators_n = set->first + set->count;
+}
+
+/* Sets that nothing satisfies go, unless all are; a set of "any" is all. */
+static void tidy_range(struct wbi_semver_range *r)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->sets_n; i++)
+        if (!null_comparator(&r->comparators[r->sets[i].first]))
+            r->sets[kept++] = r->sets[i];
+    r->sets_n = kept > 0 ? kept : 1;
+    for (size_t i = 0; i < r->sets_n; i++)
+        if (r->comparators[r->sets[i].first].op == OP_ANY) {
+            r->sets[0] = r->sets[i];
+            r->sets_n = 1;
+        }
+}
+
+static bool read_set(struct parsing *p, struct wbi_str text)
+{
+    struct wbi_semver_range *r = p->range;
+
+    if (r->sets_n == r->sets_cap) {
+        size_t cap = r->sets_cap ? r->sets_cap * 2 : 2;
+        struct set *more =
+            wbi_arena_grow(p->arena, r->sets, r->sets_cap * sizeof(*more), cap * sizeof(*more));
+        if (more == NULL) {
+            p->no_memory = true;
+            return false;
+        }
+        r->sets = more;
+        r->sets_cap = cap;
+    }
+    r->sets[r->sets_n++] = (struct set){.first = r->comparators_n};
+    p->s = text;
+    p->at = 0;
+    if (!read_comparators(p))
+        return false;
+    tidy_set(r, current_set(p));
+    return true;
+}
+
+wb_rc wbi_semver_range_parse(struct wbi_arena *arena, struct wbi_str text,
+                             struct wbi_semver_range **ret, struct wbi_error *err)
+{
+    struct wbi_semver_range *r;
+    struct parsing p = {.arena = arena};
+    struct wbi_str rest;
+
+    if (text.n > WBI_LIMIT_SEMVER_RANGE)
+        return wbi_fail(err, WB_ELIMIT, "a version range has at most %u bytes",
+                        WBI_LIMIT_SEMVER_RANGE);
+    r = wbi_arena_zalloc(arena, sizeof(*r));
+    rest = wbi_arena_str(arena, wbi_str_make(text.p ? text.p : "", text.n));
+    if (r == NULL || rest.p == NULL)
+        return wbi_fail_nomem(err);
+    p.range = r;
+    for (bool more = true; more;) {
+        size_t end = wbi_str_find(rest, WBI_LIT("||"));
+
+        more = end < rest.n;
+        if (!read_set(&p, wbi_str_head(rest, end)))
+            return p.no_memory
+                       ? wbi_fail_nomem(err)
+                       : wbi_fail(err, WB_EINPUT,
+                                  "\"%.*s\" is no version range; \"1.2.3\", \"^1.2\", \"~1.2.3\", "
+                                  "\"1.x\", \">=1 <3\", \"1 - 2\" and \"*\", joined by \"||\", are",
+                                  WBI_FMT(wbi_str_head(text, 80)));
+        rest = wbi_str_from(rest, end + 2);
+    }
+    tidy_range(r);
+    *ret = r;
+    return WB_OK;
+}
+
+/* Using */
+
+static bool holds(const struct comparator *c, const struct wbi_semver *v)
+{
+    int order = c->op == OP_ANY ? 0 : wbi_semver_compare(v, &c->v);
+
+    switch (c->op) {
+    case OP_ANY:
+        return true;
+    case OP_EQ:
+        return order == 0;
+    case OP_LT:
+        return order < 0;
+    case OP_LE:
+        return order <= 0;
+    case OP_GT:
+        return order > 0;
+    case OP_GE:
+        return order >= 0;
+    }
+    return false;
+}
+
+static bool set_admits(const struct comparator *c, size_t n, const struct wbi_semver *v)
+{
+    bool named = v->pre.p == NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!holds(&c[i], v))
+            return false;
+        /* A pre-release only where one of the same release is named. */
+        if (c[i].op != OP_ANY && c[i].v.pre.p != NULL && c[i].v.major == v->major &&
+            c[i].v.minor == v->minor && c[i].v.patch == v->patch)
+            named = true;
+    }
+    return named;
+}
+
+bool wbi_semver_satisfies(const struct wbi_semver_range *r, const struct wbi_semver *version)
+{
+    for (size_t i = 0; i < r->sets_n; i++)
+        if (set_admits(r->comparators + r->sets[i].first, r->sets[i].count, version))
+            return true;
+    return false;
+}
+
+/* Comparisons as seen when looking up (sign 1) or down (sign -1). */
+struct view {
+    int sign;
+    enum op open;   /* > when looking up: no end on that side */
+    enum op closed; /* >= */
+};
+
+static int seen(const struct view *w, const struct wbi_semver *a, const struct wbi_semver *b)
+{
+    return w->sign * wbi_semver_compare(a, b);
+}
+
+/* Is v past the far end of one set? */
+static bool past_set(const struct view *w, const struct comparator *c, size_t n,
+                     const struct wbi_semver *v)
+{
+    static const struct comparator from_zero = {.op = OP_GE};
+    const struct comparator *high = NULL, *low = NULL;
+    int order;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct comparator *one = c[i].op == OP_ANY ? &from_zero : &c[i];
+
+        high = high ? high : one;
+        low = low ? low : one;
+        if (seen(w, &one->v, &high->v) > 0)
+            high = one;
+        else if (seen(w, &one->v, &low->v) < 0)
+            low = one;
+    }
+    if (high == NULL || high->op == w->open || high->op == w->closed)
+        return false;
+    order = seen(w, v, &low->v);
+    if (low->op == OP_EQ || low->op == w->open)
+        return order > 0;
+    return low->op != w->closed || order >= 0;
+}
+
+static bool past_range(const struct view *w, const struct wbi_semver_range *r,
+                       const struct wbi_semver *v)
+{
+    if (wbi_semver_satisfies(r, v))
+        return false;
+    for (size_t i = 0; i < r->sets_n; i++)
+        if (!past_set(w, r->comparators + r->sets[i].first, r->sets[i].count, v))
+            return false;
+    return true;
+}
+
+bool wbi_semver_above(const struct wbi_semver_range *r, const struct wbi_semver *version)
+{
+    static const struct view up = {1, OP_GT, OP_GE};
+
+    return past_range(&up, r, version);
+}
+
+bool wbi_semver_below(const struct wbi_semver_range *r, const struct wbi_semver *version)
+{
+    static const struct view down = {-1, OP_LT, OP_LE};
+
+    return past_range(&down, r, version);
+}
+
+static void format_comparator(const struct comparator *c, struct wbi_buf *out)
+{
+    static const char *const signs[] = {"*", "", "<", "<=", ">", ">="};
+
+    wbi_buf_addz(out, signs[c->op]);
+    if (c->op == OP_ANY)
+        return;
+    wbi_buf_addu(out, c->v.major);
+    wbi_buf_addc(out, '.');
+    wbi_buf_addu(out, c->v.minor);
+    wbi_buf_addc(out, '.');
+    wbi_buf_addu(out, c->v.patch);
+    if (c->v.pre.p != NULL) {
+        wbi_buf_addc(out, '-');
+        wbi_buf_adds(out, c->v.pre);
+    }
+}
+
+void wbi_semver_range_format(const struct wbi_semver_range *r, struct wbi_buf *out)
+{
+    for (size_t i = 0; i < r->sets_n; i++) {
+        if (i > 0)
+            wbi_buf_addz(out, "||");
+        for (size_t k = 0; k < r->sets[i].count; k++) {
+            if (k > 0)
+                wbi_buf_addc(out, ' ');
+            format_comparator(&r->comparators[r->sets[i].first + k], out);
+        }
+    }
+}
+
+bool wbi_semver_highest(const struct wbi_semver_range *range, const struct wbi_str *versions,
+                        size_t n, size_t *ret_index)
+{
+    struct wbi_semver best, v;
+    bool found = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (wbi_semver_parse(versions[i], &v, NULL) != WB_OK || !wbi_semver_satisfies(range, &v))
+            continue;
+        if (found && wbi_semver_compare(&v, &best) <= 0)
+            continue;
+        best = v;
+        found = true;
+        *ret_index = i;
+    }
+    return found;
+}
+
+wb_rc wbi_semver_pick(struct wbi_arena *arena, struct wbi_str range, const struct wbi_str *versions,
+                      size_t n, size_t *ret_index, struct wbi_error *err)
+{
+    struct wbi_semver_range *r = NULL;
+    wb_rc rc = wbi_semver_range_parse(arena, range, &r, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (!wbi_semver_highest(r, versions, n, ret_index))
+        return wbi_fail(err, WB_ENOTFOUND, "no version satisfies \"%.*s\"",
+                        WBI_FMT(wbi_str_head(range, 80)));
+    return WB_OK;
+}

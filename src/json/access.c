@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * json/access.c: looking at values; see json.h for the contracts. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "json/json.h"
+
+double wbi_json_num(const wbi_json *v)
+{
+    if (wbi_json_is(v, WBI_JSON_BIG))
+        return strtod(v->uni.str, NULL); /* digits only, and yyjson ends them with a NUL */
+    return yyjson_get_num((yyjson_val *)(uintptr_t)v);
+}
+
+const char *wbi_json_type_name(const wbi_json *v)
+{
+    static const char *const names[] = {"nothing", "null",   "boolean", "integer", "number",
+                                        "integer", "string", "array",   "object"};
+
+    return names[wbi_json_type(v)];
+}
+
+bool wbi_json_i64(const wbi_json *v, int64_t *ret)
+{
+    if (wbi_json_is(v, WBI_JSON_REAL)) {
+        double d = wbi_json_num(v);
+        if (d != floor(d) || d < -9223372036854775808.0 || d >= 9223372036854775808.0)
+            return false;
+        *ret = (int64_t)d;
+        return true;
+    }
+    if (!wbi_json_is(v, WBI_JSON_INT))
+        return false;
+    if (yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT &&
+        v->uni.u64 > INT64_MAX)
+        return false;
+    *ret = v->uni.i64;
+    return true;
+}
+
+bool wbi_json_u64(const wbi_json *v, uint64_t *ret)
+{
+    int64_t i;
+
+    if (wbi_json_is(v, WBI_JSON_INT) &&
+        yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT) {
+        *ret = v->uni.u64;
+        return true;
+    }
+    if (wbi_json_is(v, WBI_JSON_REAL)) {
+        double d = wbi_json_num(v);
+        if (d != floor(d) || d < 0 || d >= 18446744073709551616.0)
+            return false;
+        *ret = (uint64_t)d;
+        return true;
+    }
+    if (!wbi_json_i64(v, &i) || i < 0)
+        return false;
+    *ret = (uint64_t)i;
+    return true;
+}
+
+const wbi_json *wbi_json_getn(const wbi_json *v, struct wbi_str name)
+{
+    return yyjson_obj_getn((yyjson_val *)(uintptr_t)v, name.p ? name.p : "", name.n);
+}
+
+const wbi_json *wbi_json_get(const wbi_json *v, const char *name)
+{
+    return wbi_json_getn(v, wbi_str_z(name));
+}
+
+const wbi_json *wbi_json_get_as(const wbi_json *v, const char *name, enum wbi_json_type type)
+{
+    const wbi_json *member = wbi_json_get(v, name);
+
+    return wbi_json_is(member, type) ? member : NULL;
+}
+
+struct wbi_str wbi_json_get_str(const wbi_json *v, const char *name)
+{
+    return wbi_json_str(wbi_json_get_as(v, name, WBI_JSON_STR));
+}
+
+const wbi_json *wbi_json_at(const wbi_json *v, size_t i)
+{
+    return yyjson_arr_get((yyjson_val *)(uintptr_t)v, i);
+}
