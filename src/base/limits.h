@@ -40,4 +40,11 @@
 /* Captured output of one process stream when it is kept in memory */
 #define WBI_LIMIT_CAPTURE (8u * WBI_MIB)
 
+/* Provider items (wire/) */
+#define WBI_LIMIT_TURN_CALLS 4096u
+#define WBI_LIMIT_HISTORY_CALLS 65536u
+
+/* Names (catalog/) */
+#define WBI_LIMIT_NAMES 65536u
+
 #endif
