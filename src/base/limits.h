@@ -42,7 +42,7 @@
 
 /* Provider items (wire/) */
 #define WBI_LIMIT_TURN_CALLS 4096u
-#define WBI_LIMIT_HISTORY_CALLS 65536u
+#define WBI_LIMIT_HISTORY_CALLS 32768u /* calls and outputs together */
 
 /* Names (catalog/) */
 #define WBI_LIMIT_NAMES 65536u
