@@ -41,4 +41,11 @@
 /* Captured output of one process stream when it is kept in memory */
 #define WBI_LIMIT_CAPTURE (8u * WBI_MIB)
 
+/* Provider items (wire/) */
+#define WBI_LIMIT_TURN_CALLS 4096u
+#define WBI_LIMIT_HISTORY_CALLS 32768u /* calls and outputs together */
+
+/* Names (catalog/) */
+#define WBI_LIMIT_NAMES 65536u
+
 #endif

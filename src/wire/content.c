@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wire/content.c: content parts as all encoders see them, and the notes that
+ * stand for parts a provider cannot take. */
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "wire/wire_int.h"
+
+bool wbi_content_is_text(const struct wbi_wire_answer *answer, struct wbi_str *ret)
+{
+    if (answer->parts_n == 0)
+        *ret = answer->receipt.p ? answer->receipt : WBI_LIT("");
+    else if (answer->parts_n == 1 && answer->parts[0].type == WBI_PART_TEXT)
+        *ret = answer->parts[0].text.p ? answer->parts[0].text : WBI_LIT("");
+    else
+        return false;
+    return true;
+}
+
+enum wbi_wire_part_type wbi_part_as(const struct wbi_wire_part *part)
+{
+    if (part->type != WBI_PART_RESOURCE)
+        return part->type;
+    if (part->data.p == NULL)
+        return WBI_PART_TEXT;
+    return wbi_str_starts(part->mime, WBI_LIT("image/")) ? WBI_PART_IMAGE : WBI_PART_FILE;
+}
+
+bool wbi_mime_in(struct wbi_str mime, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (wbi_str_ieq(mime, wbi_str_z(*list)))
+            return true;
+    return false;
+}
+
+static bool is_base64(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+              c == '+' || c == '/' || c == '='))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static bool is_mime(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+              strchr("+-./_", c) != NULL) ||
+            c == '\0')
+            return false;
+    }
+    return s.n > 0 && s.n <= 127;
+}
+
+struct wbi_str wbi_part_data(const struct wbi_wire_part *part)
+{
+    struct wbi_str data = part->data;
+
+    if (wbi_str_starts(data, WBI_LIT("data:"))) {
+        size_t at = wbi_str_find(wbi_str_head(data, 256), WBI_LIT(";base64,"));
+        data = wbi_str_from(data, at + 8);
+    }
+    return is_mime(part->mime) && is_base64(data) ? data : WBI_NONE;
+}
+
+void wbi_jw_data_url(struct wbi_jw *w, struct wbi_str mime, struct wbi_str data)
+{
+    /* Both are clean (wbi_part_data), so no byte needs escaping. */
+    wbi_jw_raw(w, WBI_LIT("\"data:"));
+    wbi_buf_adds(w->out, mime);
+    wbi_buf_addz(w->out, ";base64,");
+    wbi_buf_adds(w->out, data);
+    wbi_buf_addc(w->out, '"');
+}
+
+/* What the part is called, cut so that a note stays a note. */
+static struct wbi_str label(const struct wbi_wire_part *part)
+{
+    struct wbi_str s = part->uri.n > 0 ? part->uri : part->name;
+
+    return wbi_str_head(s, wbi_utf8_cut(s, 1000));
+}
+
+struct wbi_str wbi_part_note(const struct wbi_wire_part *part, char out[WBI_NOTE_SIZE])
+{
+    static const char *const names[] = {
+        [WBI_PART_TEXT] = "text",          [WBI_PART_IMAGE] = "image",
+        [WBI_PART_AUDIO] = "audio",        [WBI_PART_LINK] = "resource link",
+        [WBI_PART_RESOURCE] = "resource",  [WBI_PART_FILE] = "file",
+        [WBI_PART_OTHER] = "content",
+    };
+    struct wbi_str mime = wbi_str_head(part->mime, wbi_utf8_cut(part->mime, 127));
+    struct wbi_str at = label(part);
+    bool link = part->type == WBI_PART_LINK;
+
+    (void)snprintf(out, WBI_NOTE_SIZE, "[%s%s%.*s%s%.*s%s", names[part->type], at.n ? ": " : "",
+                   WBI_FMT(at), mime.n ? (at.n ? ", " : ": ") : "", WBI_FMT(mime),
+                   link ? "]" : "");
+    if (!link) {
+        size_t n = strlen(out);
+        (void)snprintf(out + n, WBI_NOTE_SIZE - n,
+                       ", %zu bytes of base64; this provider takes no such content in tool "
+                       "results]",
+                       part->data.n);
+    }
+    return wbi_str_z(out);
+}
+
+struct wbi_str wbi_part_text(const struct wbi_wire_part *part, char note[WBI_NOTE_SIZE])
+{
+    if (wbi_part_as(part) != WBI_PART_TEXT)
+        return wbi_part_note(part, note);
+    return part->text.p ? part->text : WBI_LIT("");
+}
+
+static void read_resource(const wbi_json *resource, struct wbi_wire_part *part)
+{
+    part->uri = wbi_json_get_str(resource, "uri");
+    part->mime = wbi_json_get_str(resource, "mimeType");
+    part->text = wbi_json_get_str(resource, "text");
+    part->data = wbi_json_get_str(resource, "blob");
+}
+
+bool wbi_wire_part_read(const wbi_json *block, struct wbi_wire_part *ret)
+{
+    struct wbi_str type = wbi_json_get_str(block, "type");
+    struct wbi_wire_part part = {.type = WBI_PART_OTHER, .raw = block};
+
+    if (type.p == NULL)
+        return false;
+    part.mime = wbi_json_get_str(block, "mimeType");
+    part.name = wbi_json_get_str(block, "name");
+    part.uri = wbi_json_get_str(block, "uri");
+    part.text = wbi_json_get_str(block, "text");
+    part.data = wbi_json_get_str(block, "data");
+    if (wbi_str_eqz(type, "text")) {
+        part.type = WBI_PART_TEXT;
+    } else if (wbi_str_eqz(type, "image")) {
+        part.type = WBI_PART_IMAGE;
+    } else if (wbi_str_eqz(type, "audio")) {
+        part.type = WBI_PART_AUDIO;
+    } else if (wbi_str_eqz(type, "resource_link")) {
+        part.type = WBI_PART_LINK;
+    } else if (wbi_str_eqz(type, "resource")) {
+        part.type = WBI_PART_RESOURCE;
+        read_resource(wbi_json_get(block, "resource"), &part);
+    } else {
+        part.name = type;
+    }
+    *ret = part;
+    return true;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wire/encode.c: from answers to output items, messages of a turn, and the
+ * lines that belong to no provider. */
+#include "wire/wire_int.h"
+
+void wbi_wire_error_json(struct wbi_buf *out, enum wbi_kind kind, struct wbi_str message)
+{
+    const struct wbi_kind_row *row = wbi_kind_row(kind);
+    struct wbi_jw w = wbi_jw_to(out);
+
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "kind", row->kind);
+    wbi_jw_kstr(&w, "message", message);
+    wbi_jw_kstrz(&w, "recovery_hint", row->hint);
+    wbi_jw_kbool(&w, "retryable", row->retryable);
+    wbi_jw_obj_end(&w);
+}
+
+static void start_error_line(struct wbi_jw *w, size_t line, const wbi_json *id)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "type", "waybill.error");
+    wbi_jw_key(w, "line");
+    if (line > 0)
+        wbi_jw_uint(w, line);
+    else
+        wbi_jw_null(w);
+    wbi_jw_kval(w, "id", id);
+    wbi_jw_key(w, "error");
+}
+
+void wbi_wire_error_line(struct wbi_buf *out, size_t line, const wbi_json *id,
+                         struct wbi_str canonical_error)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    start_error_line(&w, line, id);
+    wbi_jw_raw(&w, canonical_error.p ? canonical_error : WBI_LIT("null"));
+    wbi_jw_obj_end(&w);
+}
+
+void wbi_wire_frame(struct wbi_buf *out, struct wbi_str correlation_id, uint64_t sequence,
+                    const char *event, struct wbi_str data)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "type", "waybill.frame");
+    wbi_jw_kstr(&w, "correlationId", correlation_id);
+    wbi_jw_key(&w, "sequence");
+    wbi_jw_uint(&w, sequence);
+    wbi_jw_kstrz(&w, "event", event);
+    wbi_jw_kraw(&w, "data", data.p ? data : WBI_LIT("null"));
+    wbi_jw_obj_end(&w);
+}
+
+static void error_line_of(struct wbi_buf *out, const struct wbi_wire_call *call,
+                          const struct wbi_wire_answer *answer)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    if (answer->error.p != NULL) {
+        wbi_wire_error_line(out, call->line, call->id_value, answer->error);
+        return;
+    }
+    start_error_line(&w, call->line, call->id_value);
+    wbi_wire_error_json(out, call->problem_kind ? call->problem_kind : WBI_KIND_MALFORMED_CALL,
+                        call->problem.p ? call->problem : answer->receipt);
+    wbi_jw_obj_end(&w);
+}
+
+static wb_rc finish(const struct wbi_buf *out, struct wbi_error *err)
+{
+    if (wbi_buf_rc(out) == WB_OK)
+        return WB_OK;
+    return wbi_fail(err, wbi_buf_rc(out), "the output item does not fit into its buffer");
+}
+
+wb_rc wbi_wire_encode(const struct wbi_wire_call *call, const struct wbi_wire_answer *answer,
+                      struct wbi_buf *out, struct wbi_error *err)
+{
+    const struct wbi_codec *codec = wbi_codec_of(call->provider);
+    struct wbi_jw w = wbi_jw_to(out);
+
+    if (codec == NULL)
+        return wbi_fail(err, WB_EMISUSE, "the call names no provider");
+    if (call->answerable)
+        codec->encode(&w, call, answer);
+    else
+        error_line_of(out, call, answer);
+    return finish(out, err);
+}
+
+static size_t count_answerable(const struct wbi_wire_turn *turn)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < turn->n; i++)
+        n += turn->calls[i].answerable;
+    return n;
+}
+
+static void encode_all(struct wbi_jw *w, const struct wbi_wire_turn *turn,
+                       const struct wbi_wire_answer *answers)
+{
+    const struct wbi_codec *codec = wbi_codec_of(turn->provider);
+
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < turn->n; i++)
+        if (turn->calls[i].answerable)
+            codec->encode(w, &turn->calls[i], &answers[i]);
+    wbi_jw_arr_end(w);
+}
+
+wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
+                            const struct wbi_wire_answer *answers, struct wbi_buf *out,
+                            struct wbi_error *err)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+    bool anthropic = turn->provider == WBI_PROVIDER_ANTHROPIC;
+
+    if (wbi_codec_of(turn->provider) == NULL)
+        return wbi_fail(err, WB_EMISUSE, "the turn names no provider");
+    if (count_answerable(turn) == 0)
+        return WB_OK;
+    if (anthropic || turn->provider == WBI_PROVIDER_GEMINI) {
+        wbi_jw_obj(&w);
+        wbi_jw_kstrz(&w, "role", "user");
+        wbi_jw_key(&w, anthropic ? "content" : "parts");
+        encode_all(&w, turn, answers);
+        wbi_jw_obj_end(&w);
+    } else {
+        encode_all(&w, turn, answers);
+    }
+    return finish(out, err);
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wire/history.c: walk the messages once, then pair. Ids may be used again in a
+ * later round (some models count from zero every turn), so an output answers
+ * the newest call of its id that waits. Gemini calls are told by name, and by
+ * id where both sides have one. */
+#include "wire/history.h"
+
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/limits.h"
+
+struct reader {
+    struct wbi_arena *arena;
+    struct wbi_history *h;
+    size_t room;
+    size_t run; /* number of the message, or of the run of messages of one role */
+    struct wbi_error *err;
+};
+
+static wb_rc add(struct reader *r, struct wbi_history_entry entry)
+{
+    struct wbi_history *h = r->h;
+
+    if (h->n == WBI_LIMIT_HISTORY_CALLS)
+        return wbi_fail(r->err, WB_ELIMIT, "a history holds at most %u calls and outputs",
+                        WBI_LIMIT_HISTORY_CALLS);
+    if (h->n == r->room) {
+        size_t room = r->room ? r->room * 2 : 16;
+        struct wbi_history_entry *entries =
+            wbi_arena_grow(r->arena, h->entries, r->room * sizeof(*entries),
+                           room * sizeof(*entries));
+        if (entries == NULL)
+            return wbi_fail_nomem(r->err);
+        h->entries = entries;
+        r->room = room;
+    }
+    entry.partner = entry.next = WBI_HISTORY_NONE;
+    entry.round = r->run; /* until rounds are numbered */
+    h->entries[h->n++] = entry;
+    return WB_OK;
+}
+
+/* --- one message of each provider --- */
+
+struct item_type {
+    const char *type;
+    bool is_call;
+    enum wbi_wire_kind kind;
+};
+
+static const struct item_type item_types[] = {
+    {"function_call", true, WBI_WIRE_FUNCTION},
+    {"custom_tool_call", true, WBI_WIRE_CUSTOM},
+    {"local_shell_call", true, WBI_WIRE_LOCAL_SHELL},
+    {"shell_call", true, WBI_WIRE_SHELL},
+    {"apply_patch_call", true, WBI_WIRE_APPLY_PATCH},
+    {"function_call_output", false, WBI_WIRE_FUNCTION},
+    {"custom_tool_call_output", false, WBI_WIRE_CUSTOM},
+    {"local_shell_call_output", false, WBI_WIRE_LOCAL_SHELL},
+    {"shell_call_output", false, WBI_WIRE_SHELL},
+    {"apply_patch_call_output", false, WBI_WIRE_APPLY_PATCH},
+};
+
+static struct wbi_str some(struct wbi_str s)
+{
+    return s.n > 0 ? s : WBI_NONE;
+}
+
+static wb_rc read_item(struct reader *r, const wbi_json *v, size_t m)
+{
+    struct wbi_str type = wbi_json_get_str(v, "type");
+
+    for (size_t i = 0; i < WBI_COUNT(item_types); i++) {
+        const struct item_type *t = &item_types[i];
+        struct wbi_history_entry e = {.is_call = t->is_call, .kind = t->kind, .message = m,
+                                      .value = v};
+        if (!wbi_str_eqz(type, t->type))
+            continue;
+        e.id = some(wbi_json_get_str(v, "call_id"));
+        if (e.id.p == NULL && t->kind == WBI_WIRE_LOCAL_SHELL)
+            e.id = some(wbi_json_get_str(v, "id"));
+        e.name = wbi_json_get_str(v, "name");
+        return add(r, e);
+    }
+    return WB_OK;
+}
+
+static wb_rc read_chat(struct reader *r, const wbi_json *v, size_t m)
+{
+    struct wbi_str role = wbi_json_get_str(v, "role");
+    wb_rc rc = WB_OK;
+
+    if (wbi_str_eqz(role, "tool"))
+        return add(r, (struct wbi_history_entry){.kind = WBI_WIRE_FUNCTION,
+                                                 .message = m,
+                                                 .value = v,
+                                                 .id = some(wbi_json_get_str(v, "tool_call_id"))});
+    if (!wbi_str_eqz(role, "assistant"))
+        return WB_OK;
+    WBI_JSON_EACH(wbi_json_get(v, "tool_calls"), call)
+    {
+        const wbi_json *custom = wbi_json_get(call, "custom");
+        const wbi_json *body = custom != NULL ? custom : wbi_json_get(call, "function");
+        if (!wbi_json_is(call, WBI_JSON_OBJ))
+            continue;
+        rc = add(r, (struct wbi_history_entry){
+                        .is_call = true,
+                        .kind = custom != NULL ? WBI_WIRE_CUSTOM : WBI_WIRE_FUNCTION,
+                        .message = m,
+                        .value = call,
+                        .id = some(wbi_json_get_str(call, "id")),
+                        .name = wbi_json_get_str(body, "name")});
+        if (rc != WB_OK)
+            return rc;
+    }
+    return WB_OK;
+}
+
+static wb_rc read_anthropic(struct reader *r, const wbi_json *v, size_t m)
+{
+    bool model = wbi_history_by_model(WBI_PROVIDER_ANTHROPIC, v);
+
+    WBI_JSON_EACH(wbi_json_get(v, "content"), block)
+    {
+        struct wbi_history_entry e = {.is_call = model, .kind = WBI_WIRE_TOOL_USE, .message = m,
+                                      .value = block};
+        wb_rc rc;
+        if (!wbi_str_eqz(wbi_json_get_str(block, "type"), model ? "tool_use" : "tool_result"))
+            continue;
+        e.id = some(wbi_json_get_str(block, model ? "id" : "tool_use_id"));
+        e.name = wbi_json_get_str(block, "name");
+        rc = add(r, e);
+        if (rc != WB_OK)
+            return rc;
+    }
+    return WB_OK;
+}
+
+static wb_rc read_gemini(struct reader *r, const wbi_json *v, size_t m)
+{
+    bool model = wbi_history_by_model(WBI_PROVIDER_GEMINI, v);
+
+    WBI_JSON_EACH(wbi_json_get(v, "parts"), part)
+    {
+        const wbi_json *f = wbi_json_get_as(part, model ? "functionCall" : "functionResponse",
+                                            WBI_JSON_OBJ);
+        wb_rc rc;
+        if (f == NULL)
+            f = wbi_json_get_as(part, model ? "function_call" : "function_response", WBI_JSON_OBJ);
+        if (f == NULL)
+            continue;
+        rc = add(r, (struct wbi_history_entry){.is_call = model,
+                                               .kind = WBI_WIRE_GEMINI_CALL,
+                                               .message = m,
+                                               .value = part,
+                                               .id = some(wbi_json_get_str(f, "id")),
+                                               .name = some(wbi_json_get_str(f, "name"))});
+        if (rc != WB_OK)
+            return rc;
+    }
+    return WB_OK;
+}
+
+bool wbi_history_by_model(enum wbi_provider provider, const wbi_json *message)
+{
+    return wbi_str_eqz(wbi_json_get_str(message, "role"),
+                       provider == WBI_PROVIDER_GEMINI ? "model" : "assistant");
+}
+
+const wbi_json *wbi_history_blocks(enum wbi_provider provider, const wbi_json *message)
+{
+    static const char *const names[WBI_PROVIDER_COUNT] = {
+        [WBI_PROVIDER_CHAT] = "tool_calls",
+        [WBI_PROVIDER_ANTHROPIC] = "content",
+        [WBI_PROVIDER_GEMINI] = "parts",
+    };
+
+    if (names[provider] == NULL)
+        return NULL;
+    return wbi_json_get_as(message, names[provider], WBI_JSON_ARR);
+}
+
+size_t wbi_history_seek(const struct wbi_history *h, size_t from, size_t m)
+{
+    while (from < h->n && h->entries[from].message < m)
+        from++;
+    return from;
+}
+
+/* --- pairing --- */
+
+struct waiting {
+    struct wbi_str key;
+    size_t first; /* entry that waits, chained by next in order of waiting */
+    size_t last;
+    bool used;
+};
+
+struct pairing {
+    struct wbi_history *h;
+    struct waiting *table;
+    size_t mask;
+};
+
+static struct wbi_str key_of(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    return h->provider == WBI_PROVIDER_GEMINI ? e->name : e->id;
+}
+
+static struct waiting *slot_of(const struct pairing *p, struct wbi_str key)
+{
+    size_t at = wbi_hash64(key.p, key.n, p->mask) & p->mask;
+
+    while (p->table[at].used && !wbi_str_eq(p->table[at].key, key))
+        at = (at + 1) & p->mask;
+    if (!p->table[at].used)
+        p->table[at] = (struct waiting){key, WBI_HISTORY_NONE, WBI_HISTORY_NONE, false};
+    return &p->table[at];
+}
+
+/* May this output, perhaps under another type, stand for that call's? */
+static bool fits(const struct wbi_history_entry *call, const struct wbi_history_entry *output)
+{
+    bool plain_call = call->kind == WBI_WIRE_FUNCTION || call->kind == WBI_WIRE_CUSTOM;
+    bool plain = output->kind == WBI_WIRE_FUNCTION || output->kind == WBI_WIRE_CUSTOM;
+
+    if (call->kind == WBI_WIRE_GEMINI_CALL && call->id.p != NULL && output->id.p != NULL)
+        return wbi_str_eq(call->id, output->id);
+    if (call->kind == WBI_WIRE_LOCAL_SHELL)
+        return output->kind == WBI_WIRE_LOCAL_SHELL || output->kind == WBI_WIRE_FUNCTION;
+    return call->kind == output->kind || (plain_call && plain);
+}
+
+static void wait_in(struct pairing *p, struct waiting *w, size_t i)
+{
+    struct wbi_history_entry *entries = p->h->entries;
+
+    w->used = true;
+    if (w->first == WBI_HISTORY_NONE)
+        w->first = i;
+    else
+        entries[w->last].next = i;
+    w->last = i;
+    entries[i].next = WBI_HISTORY_NONE;
+}
+
+/* The first waiting call that fits leaves the queue; NONE when there is none. */
+static size_t take(struct pairing *p, struct waiting *w, const struct wbi_history_entry *output)
+{
+    struct wbi_history_entry *entries = p->h->entries;
+    size_t before = WBI_HISTORY_NONE;
+
+    for (size_t i = w->first; i != WBI_HISTORY_NONE; before = i, i = entries[i].next) {
+        if (entries[i].partner != WBI_HISTORY_NONE || !fits(&entries[i], output))
+            continue;
+        if (before == WBI_HISTORY_NONE)
+            w->first = entries[i].next;
+        else
+            entries[before].next = entries[i].next;
+        if (w->last == i)
+            w->last = before;
+        return i;
+    }
+    return WBI_HISTORY_NONE;
+}
+
+/* Calls with an id wait alone: a second one is a repetition within its round,
+ * a new call (and the older one stays unanswered) elsewhere. */
+static void pair_call(struct pairing *p, size_t i)
+{
+    struct wbi_history_entry *e = &p->h->entries[i];
+    struct wbi_str key = key_of(p->h, e);
+    struct waiting *w;
+
+    if (key.p == NULL)
+        return;
+    w = slot_of(p, key);
+    if (p->h->provider != WBI_PROVIDER_GEMINI && w->first != WBI_HISTORY_NONE) {
+        const struct wbi_history_entry *other = &p->h->entries[w->first];
+        e->duplicate = p->h->provider == WBI_PROVIDER_RESPONSES || other->round == e->round;
+        if (e->duplicate)
+            return;
+        w->first = WBI_HISTORY_NONE;
+    }
+    wait_in(p, w, i);
+}
+
+/* Outputs of the old shell item may name the item instead of the call. */
+static size_t shell_call_by_item(const struct wbi_history *h, size_t output)
+{
+    for (size_t i = output; i-- > 0;) {
+        const struct wbi_history_entry *e = &h->entries[i];
+        if (e->is_call && e->kind == WBI_WIRE_LOCAL_SHELL && e->partner == WBI_HISTORY_NONE &&
+            h->entries[output].id.p != NULL &&
+            wbi_str_eq(wbi_json_get_str(e->value, "id"), h->entries[output].id))
+            return i;
+    }
+    return WBI_HISTORY_NONE;
+}
+
+static void pair_output(struct pairing *p, size_t i)
+{
+    struct wbi_history *h = p->h;
+    struct wbi_history_entry *e = &h->entries[i];
+    struct wbi_str key = key_of(h, e);
+    struct waiting *w;
+    size_t call;
+
+    if (key.p == NULL)
+        return;
+    w = slot_of(p, key);
+    call = take(p, w, e);
+    e->duplicate = call == WBI_HISTORY_NONE && w->used;
+    if (call == WBI_HISTORY_NONE && e->kind == WBI_WIRE_LOCAL_SHELL)
+        call = shell_call_by_item(h, i);
+    if (call != WBI_HISTORY_NONE) {
+        e->partner = call;
+        h->entries[call].partner = i;
+    }
+}
+
+static bool is_lonely_call(const struct wbi_history_entry *e)
+{
+    return e->is_call && !e->duplicate && e->partner == WBI_HISTORY_NONE;
+}
+
+/* Outputs that stand before their call: the same walk backwards over what is left. */
+static void pair_early_outputs(struct pairing *p)
+{
+    struct wbi_history *h = p->h;
+
+    memset(p->table, 0, (p->mask + 1) * sizeof(*p->table));
+    for (size_t i = h->n; i-- > 0;) {
+        struct wbi_history_entry *e = &h->entries[i];
+        struct wbi_str key = key_of(h, e);
+        size_t call;
+
+        if (key.p == NULL)
+            continue;
+        if (is_lonely_call(e))
+            wait_in(p, slot_of(p, key), i);
+        if (e->is_call || e->partner != WBI_HISTORY_NONE || e->duplicate)
+            continue;
+        call = take(p, slot_of(p, key), e);
+        if (call != WBI_HISTORY_NONE) {
+            e->partner = call;
+            h->entries[call].partner = i;
+        }
+    }
+}
+
+/* A round is what the model asked for at once: the calls of one run, or for
+ * Responses the calls up to the next output. */
+static void number_rounds(struct wbi_history *h)
+{
+    bool after_call = false;
+    size_t run = 0;
+
+    for (size_t i = 0; i < h->n; i++) {
+        struct wbi_history_entry *e = &h->entries[i];
+        size_t own = e->round;
+
+        if (e->is_call) {
+            h->rounds += !(after_call && (h->provider == WBI_PROVIDER_RESPONSES || run == own));
+            e->round = h->rounds - 1;
+        }
+        after_call = e->is_call;
+        run = own;
+    }
+    for (size_t i = 0; i < h->n; i++) {
+        struct wbi_history_entry *e = &h->entries[i];
+        if (!e->is_call)
+            e->round = e->partner == WBI_HISTORY_NONE ? WBI_HISTORY_NONE
+                                                      : h->entries[e->partner].round;
+    }
+}
+
+static wb_rc pair(struct reader *r)
+{
+    struct wbi_history *h = r->h;
+    struct pairing p = {.h = h};
+    size_t slots = 16;
+
+    while (slots < h->n * 2)
+        slots *= 2;
+    p.mask = slots - 1;
+    p.table = wbi_arena_array(r->arena, slots, sizeof(*p.table));
+    if (p.table == NULL)
+        return wbi_fail_nomem(r->err);
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->entries[i].is_call)
+            pair_call(&p, i);
+        else
+            pair_output(&p, i);
+    }
+    pair_early_outputs(&p);
+    number_rounds(h);
+    return WB_OK;
+}
+
+/* --- finding the history --- */
+
+static bool has_anthropic_block(const wbi_json *message)
+{
+    WBI_JSON_EACH(wbi_json_get(message, "content"), block)
+    {
+        struct wbi_str type = wbi_json_get_str(block, "type");
+        if (wbi_str_eqz(type, "tool_use") || wbi_str_eqz(type, "tool_result"))
+            return true;
+    }
+    return false;
+}
+
+/* Messages without tools look alike for Chat and Anthropic, and need no repair. */
+static enum wbi_provider guess(const char *key, const wbi_json *messages)
+{
+    if (key != NULL && key[0] == 'i')
+        return WBI_PROVIDER_RESPONSES;
+    if (key != NULL && key[0] == 'c')
+        return WBI_PROVIDER_GEMINI;
+    WBI_JSON_EACH(messages, m)
+    {
+        if (wbi_json_get(m, "tool_calls") != NULL || wbi_json_get(m, "tool_call_id") != NULL)
+            return WBI_PROVIDER_CHAT;
+        if (wbi_json_get(m, "parts") != NULL)
+            return WBI_PROVIDER_GEMINI;
+        if (has_anthropic_block(m))
+            return WBI_PROVIDER_ANTHROPIC;
+        for (size_t i = 0; i < WBI_COUNT(item_types); i++)
+            if (wbi_str_eqz(wbi_json_get_str(m, "type"), item_types[i].type))
+                return WBI_PROVIDER_RESPONSES;
+    }
+    return WBI_PROVIDER_CHAT;
+}
+
+static wb_rc locate(enum wbi_provider provider, const wbi_json *root, struct wbi_history *h,
+                    struct wbi_error *err)
+{
+    static const char *const keys[] = {"input", "messages", "contents"};
+
+    h->root = root;
+    if (wbi_json_is(root, WBI_JSON_ARR))
+        h->messages = root;
+    for (size_t i = 0; i < WBI_COUNT(keys) && h->messages == NULL; i++) {
+        h->messages = wbi_json_get_as(root, keys[i], WBI_JSON_ARR);
+        h->key = h->messages ? keys[i] : NULL;
+    }
+    if (h->messages == NULL)
+        return wbi_fail(err, WB_EINPUT,
+                        "no history: an array, or an object with the array input, messages or "
+                        "contents is accepted");
+    h->provider = provider == WBI_PROVIDER_AUTO ? guess(h->key, h->messages) : provider;
+    return WB_OK;
+}
+
+wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, const wbi_json *root,
+                       struct wbi_history *ret, struct wbi_error *err)
+{
+    static wb_rc (*const readers[WBI_PROVIDER_COUNT])(struct reader *, const wbi_json *, size_t) = {
+        [WBI_PROVIDER_RESPONSES] = read_item,
+        [WBI_PROVIDER_CHAT] = read_chat,
+        [WBI_PROVIDER_ANTHROPIC] = read_anthropic,
+        [WBI_PROVIDER_GEMINI] = read_gemini,
+    };
+    struct wbi_history h = {.rounds = 0};
+    struct reader r = {.arena = arena, .h = &h, .err = err};
+    bool model = false;
+    size_t m = 0;
+    wb_rc rc;
+
+    if (provider == WBI_PROVIDER_MCP || provider == WBI_PROVIDER_NATIVE ||
+        (unsigned)provider >= WBI_PROVIDER_COUNT)
+        return wbi_fail(err, WB_EINPUT,
+                        "histories have the form responses, chat, anthropic or gemini");
+    rc = locate(provider, root, &h, err);
+    if (rc != WB_OK)
+        return rc;
+    WBI_JSON_EACH(h.messages, message)
+    {
+        bool again = wbi_history_by_model(h.provider, message);
+        r.run += !(h.provider == WBI_PROVIDER_ANTHROPIC && model && again);
+        model = again;
+        rc = readers[h.provider](&r, message, m++);
+        if (rc != WB_OK)
+            return rc;
+    }
+    rc = pair(&r);
+    if (rc == WB_OK)
+        *ret = h;
+    return rc;
+}
