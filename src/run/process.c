@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,47 +19,13 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "loop/loop.h"
+#include "run/holder.h"
+#include "run/holder_int.h"
 #include "run/process_int.h"
 
 #define READ_BYTES WBI_RUN_PIPE_BYTES
 #define READS_PER_TURN 8 /* then others get their turn */
 #define PLAN_ARENA (WBI_LIMIT_ARGUMENT_BYTES * 4)
-
-struct wbi_runner {
-    struct wbi_loop *loop;
-    struct wbi_clock clock;
-    size_t busy;
-    char *buffer;
-};
-
-enum phase { RUNNING, LINGERING, ENDED };
-
-struct output {
-    struct wbi_process *process;
-    int fd; /* -1 once at its end */
-    struct wbi_watch *watch;
-};
-
-struct wbi_process {
-    struct wbi_runner *runner;
-    struct wbi_process_ops ops;
-    void *arg;
-    enum phase phase;
-    pid_t pid;
-    int pidfd;
-    struct wbi_watch *exit_watch;
-    struct output out[2];
-    int in;
-    bool in_closing, in_tty;
-    struct wbi_watch *in_watch;
-    struct wbi_buf pending;
-    struct wbi_timer *deadline; /* then linger */
-    struct wbi_timer *grace;
-    int64_t grace_ms, linger_ms, started_ns;
-    uint64_t output_left;
-    bool output_limited, paused, stopping;
-    struct wbi_process_end end;
-};
 
 static void finish(struct wbi_process *p);
 
@@ -84,6 +51,7 @@ void wbi_runner_free(struct wbi_runner *runner)
 {
     if (runner == NULL)
         return;
+    wbi_holder_free(runner->holder);
     wbi_free(runner->buffer);
     wbi_free(runner);
 }
@@ -106,15 +74,36 @@ const char *wbi_limit_name(enum wbi_limit_hit hit)
     return (size_t)hit < sizeof(names) / sizeof(names[0]) ? names[hit] : NULL;
 }
 
+static void tell_keeper(struct wbi_process *p, enum wbi_keeper_type type, int number)
+{
+    struct wbi_keeper_msg m = {.type = (uint32_t)type, .a = number};
+
+    if (p->keeper >= 0 && !p->keeper_gone)
+        (void)send(p->keeper, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void signal_group(struct wbi_process *p, int number)
 {
-    if (p->phase != ENDED && p->pid > 0)
+    if (p->phase >= WBI_SWEEPING)
+        return;
+    if (p->keeper >= 0)
+        tell_keeper(p, WBI_KEEPER_SIGNAL, number);
+    else if (p->pid > 0)
         (void)kill(-p->pid, number); /* gone already is fine */
+}
+
+/* Everything of it dies now; with a keeper also what left the group. */
+static void kill_all(struct wbi_process *p)
+{
+    if (p->keeper >= 0)
+        tell_keeper(p, WBI_KEEPER_SWEEP, 0);
+    else
+        signal_group(p, SIGKILL);
 }
 
 static void begin_stop(struct wbi_process *p)
 {
-    if (p->stopping || p->phase == ENDED)
+    if (p->stopping || p->phase >= WBI_SWEEPING)
         return;
     p->stopping = true;
     signal_group(p, SIGTERM);
@@ -124,10 +113,10 @@ static void begin_stop(struct wbi_process *p)
 
 static void on_grace_over(void *arg)
 {
-    signal_group(arg, SIGKILL);
+    kill_all(arg);
 }
 
-static void close_output(struct output *o)
+static void close_output(struct wbi_output *o)
 {
     wbi_watch_free(o->watch);
     o->watch = NULL;
@@ -153,7 +142,7 @@ static void deliver(struct wbi_process *p, enum wbi_stream stream, size_t n)
 }
 
 /* Reads what is there, at most `times` full buffers. */
-static void read_output(struct output *o, int times)
+static void read_output(struct wbi_output *o, int times)
 {
     struct wbi_process *p = o->process;
     enum wbi_stream stream = o == &p->out[1] ? WBI_STDERR : WBI_STDOUT;
@@ -179,19 +168,18 @@ static bool outputs_open(const struct wbi_process *p)
 
 static void on_output_ready(void *arg, int events)
 {
-    struct output *o = arg;
+    struct wbi_output *o = arg;
     struct wbi_process *p = o->process;
 
     (void)events;
     read_output(o, READS_PER_TURN);
-    if (p->phase == LINGERING && !outputs_open(p))
+    if (p->phase == WBI_LINGERING && !outputs_open(p))
         finish(p);
 }
 
-static void note_status(struct wbi_process_end *e, const siginfo_t *info)
+/* The kernel's own limits show as the signal they send. */
+static void name_limit(struct wbi_process_end *e)
 {
-    e->exit_status = info->si_code == CLD_EXITED ? info->si_status : -1;
-    e->signal = info->si_code == CLD_EXITED ? 0 : info->si_status;
     if (e->limit == WBI_HIT_NONE && e->signal == SIGXCPU)
         e->limit = WBI_HIT_CPU;
     if (e->limit == WBI_HIT_NONE && e->signal == SIGXFSZ)
@@ -200,7 +188,7 @@ static void note_status(struct wbi_process_end *e, const siginfo_t *info)
 
 static void leader_ended(struct wbi_process *p)
 {
-    p->phase = LINGERING;
+    p->phase = WBI_LINGERING;
     read_output(&p->out[0], READS_PER_TURN);
     read_output(&p->out[1], READS_PER_TURN);
     if (outputs_open(p))
@@ -222,7 +210,9 @@ static void on_exit_ready(void *arg, int events)
     } else if (info.si_pid == 0) {
         return;
     } else {
-        note_status(&p->end, &info);
+        p->end.exit_status = info.si_code == CLD_EXITED ? info.si_status : -1;
+        p->end.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+        name_limit(&p->end);
     }
     wbi_watch_free(p->exit_watch);
     p->exit_watch = NULL;
@@ -233,7 +223,7 @@ static void on_deadline(void *arg)
 {
     struct wbi_process *p = arg;
 
-    if (p->phase == LINGERING) {
+    if (p->phase == WBI_LINGERING) {
         p->end.pipe_held = true;
         finish(p);
         return;
@@ -252,28 +242,97 @@ static void release(struct wbi_process *p)
     close_output(&p->out[1]);
     wbi_fd_drop(&p->in);
     wbi_fd_drop(&p->pidfd);
+    wbi_fd_drop(&p->keeper);
+    wbi_free(p->program);
     wbi_timer_free(p->deadline);
     wbi_timer_free(p->grace);
     wbi_buf_fini(&p->pending);
     wbi_free(p);
 }
 
-/* Everything of it is killed, what the pipes still hold is read, the owner told. */
-static void finish(struct wbi_process *p)
+/* Nothing runs any more: read what the pipes still hold, tell the owner. */
+static void complete(struct wbi_process *p)
 {
     siginfo_t info = {0};
 
-    signal_group(p, SIGKILL);
     p->paused = false;
     read_output(&p->out[0], READS_PER_TURN);
     read_output(&p->out[1], READS_PER_TURN);
-    p->phase = ENDED;
-    while (waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 && errno == EINTR)
+    p->phase = WBI_ENDED;
+    while (p->pidfd >= 0 && waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
+           errno == EINTR)
         ;
     p->end.duration_ns = wbi_now_ns(&p->runner->clock) - p->started_ns;
     p->runner->busy--;
     p->ops.on_end(p->arg, &p->end);
     release(p);
+}
+
+/* The leader has ended and its pipes have had their time. */
+static void finish(struct wbi_process *p)
+{
+    kill_all(p);
+    if (p->keeper >= 0 && !p->keeper_gone)
+        p->phase = WBI_SWEEPING; /* until the keeper says that all is gone */
+    else
+        complete(p);
+}
+
+static void on_keeper_gone(struct wbi_process *p)
+{
+    p->keeper_gone = true;
+    wbi_watch_free(p->exit_watch);
+    p->exit_watch = NULL;
+    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
+        p->end.status_lost = true; /* the keeper was killed */
+    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
+        leader_ended(p);
+    else if (p->phase == WBI_LINGERING)
+        finish(p); /* whoever held the pipes is dead */
+    else
+        complete(p);
+}
+
+/* True when the keeper has no more to say. */
+static bool on_keeper_message(struct wbi_process *p, const struct wbi_keeper_msg *m)
+{
+    switch (m->type) {
+    case WBI_KEEPER_STARTED:
+        p->pid = p->end.pid = m->a;
+        return false;
+    case WBI_KEEPER_FAILED:
+        p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b,
+                                     p->program);
+        return true;
+    case WBI_KEEPER_EXITED:
+        p->end.exit_status = m->a;
+        p->end.signal = m->b;
+        name_limit(&p->end);
+        p->keeper_gone = m->c != 0;
+        leader_ended(p);
+        return false;
+    case WBI_KEEPER_LIMIT:
+        p->end.limit = (enum wbi_limit_hit)m->a;
+        return false;
+    default:
+        p->end.swept = (uint32_t)m->a;
+        p->end.unkillable = (uint32_t)m->b;
+        return true;
+    }
+}
+
+/* At most one message a turn: each may end the process. */
+static void on_keeper_ready(void *arg, int events)
+{
+    struct wbi_process *p = arg;
+    struct wbi_keeper_msg m;
+    ssize_t n = recv(p->keeper, &m, sizeof(m), MSG_DONTWAIT);
+
+    (void)events;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n != (ssize_t)sizeof(m) || on_keeper_message(p, &m))
+        on_keeper_gone(p);
 }
 
 static wb_rc watch_output(struct wbi_process *p, int i, int fd, struct wbi_error *err)
@@ -316,7 +375,7 @@ static wb_rc prepare(struct wbi_runner *runner, const struct wbi_process_spec *s
     if (p == NULL)
         return wbi_fail_nomem(err);
     p->runner = runner;
-    p->pidfd = p->in = p->out[0].fd = p->out[1].fd = -1;
+    p->pidfd = p->keeper = p->in = p->out[0].fd = p->out[1].fd = -1;
     wbi_buf_init(&p->pending, WBI_LIMIT_PENDING_INPUT);
     fill(p, spec);
     rc = wbi_timer_new(runner->loop, on_deadline, p, &p->deadline);
@@ -343,11 +402,43 @@ failed:
     return rc;
 }
 
-static wb_rc begin(struct wbi_process *p, struct wbi_launch *l, struct wbi_error *err)
+/* A holder that can take a command, or NULL: then the group has to do. */
+static struct wbi_holder *holder_of(struct wbi_runner *r)
+{
+    if (r->holder == NULL && !r->holder_failed)
+        r->holder_failed = wbi_holder_new(&r->holder, NULL) != WB_OK;
+    return r->holder;
+}
+
+static wb_rc begin_held(struct wbi_process *p, struct wbi_launch *l, struct wbi_error *err)
+{
+    struct wbi_runner *r = p->runner;
+    wb_rc rc = wbi_holder_launch(r->holder, l, &p->keeper, err);
+
+    if (rc == WB_EAGAIN) { /* somebody killed it; commands it had are dead or ours */
+        wbi_holder_free(r->holder);
+        r->holder = NULL;
+        if (holder_of(r) == NULL)
+            return wbi_fail_kind(err, WB_EIO, WBI_KIND_COMMAND_SPAWN_FAILED,
+                                 "the process that holds commands cannot be started");
+        rc = wbi_holder_launch(r->holder, l, &p->keeper, err);
+    }
+    if (rc != WB_OK)
+        return rc;
+    p->end.containment = WBI_CONTAIN_HOLDER;
+    p->program = wbi_strdup(wbi_str_z(l->argv[0]));
+    if (p->program == NULL)
+        return wbi_fail_nomem(err); /* closing the socket ends the command */
+    rc = wbi_watch_new(r->loop, p->keeper, on_keeper_ready, p, &p->exit_watch, err);
+    if (rc == WB_OK)
+        rc = wbi_watch_set(p->exit_watch, WBI_WATCH_READ);
+    return rc == WB_OK ? set_watches(p) : rc;
+}
+
+static wb_rc begin_alone(struct wbi_process *p, struct wbi_launch *l, struct wbi_error *err)
 {
     wb_rc rc;
 
-    p->started_ns = wbi_now_ns(&p->runner->clock);
     if (!wbi_launch(l, &p->pid, &p->pidfd))
         return wbi_launch_error(err, l->stage, l->error, l->argv[0]);
     p->pidfd = wbi_fd_high(p->pidfd);
@@ -387,7 +478,11 @@ wb_rc wbi_process_start(struct wbi_runner *runner, const struct wbi_process_spec
     if (rc != WB_OK)
         goto out;
     memcpy(l.stdio, io.child, sizeof(l.stdio));
-    rc = begin(p, &l, err);
+    p->started_ns = wbi_now_ns(&runner->clock);
+    if (!spec->uncontained && holder_of(runner) != NULL)
+        rc = begin_held(p, &l, err);
+    else
+        rc = begin_alone(p, &l, err);
     if (rc != WB_OK)
         goto out;
     p->ops = *ops;
@@ -408,7 +503,7 @@ out:
 
 void wbi_process_stop(struct wbi_process *p)
 {
-    if (p->phase != ENDED && !p->stopping) {
+    if (p->phase < WBI_SWEEPING && !p->stopping) {
         p->end.cancelled = true;
         begin_stop(p);
     }
@@ -416,17 +511,17 @@ void wbi_process_stop(struct wbi_process *p)
 
 void wbi_process_kill(struct wbi_process *p)
 {
-    if (p->phase == ENDED)
+    if (p->phase >= WBI_SWEEPING)
         return;
     if (!p->stopping)
         p->end.cancelled = true;
     p->stopping = true;
-    signal_group(p, SIGKILL);
+    kill_all(p);
 }
 
 wb_rc wbi_process_signal(struct wbi_process *p, int number)
 {
-    if (p->phase != RUNNING)
+    if (p->phase != WBI_RUNNING)
         return WB_ENOTFOUND;
     signal_group(p, number);
     return WB_OK;
@@ -434,7 +529,7 @@ wb_rc wbi_process_signal(struct wbi_process *p, int number)
 
 void wbi_process_pause(struct wbi_process *p, bool paused)
 {
-    if (p->phase == ENDED || p->paused == paused)
+    if (p->phase == WBI_ENDED || p->paused == paused)
         return;
     p->paused = paused;
     (void)set_watches(p); /* stopping cannot fail; starting repeats what once worked */
@@ -449,76 +544,4 @@ void wbi_process_handover(struct wbi_process *p, const struct wbi_process_ops *o
 pid_t wbi_process_pid(const struct wbi_process *p)
 {
     return p->pid;
-}
-
-/* Input */
-
-static void end_input(struct wbi_process *p)
-{
-    wbi_watch_free(p->in_watch);
-    p->in_watch = NULL;
-    wbi_fd_drop(&p->in);
-    wbi_buf_fini(&p->pending);
-}
-
-static void write_pending(struct wbi_process *p)
-{
-    while (p->pending.n > 0) {
-        ssize_t n = wbi_write_quiet(p->in, p->pending.p, p->pending.n);
-        if (n == -EAGAIN)
-            break;
-        if (n < 0) { /* nobody reads any more */
-            end_input(p);
-            return;
-        }
-        p->pending.n -= (size_t)n;
-        memmove(p->pending.p, p->pending.p + n, p->pending.n);
-    }
-    if (p->pending.n == 0 && p->in_closing) {
-        end_input(p);
-        return;
-    }
-    if (p->in_watch != NULL &&
-        wbi_watch_set(p->in_watch, p->pending.n > 0 ? WBI_WATCH_WRITE : 0) != WB_OK)
-        end_input(p);
-}
-
-static void on_input_ready(void *arg, int events)
-{
-    (void)events;
-    write_pending(arg);
-}
-
-wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_error *err)
-{
-    if (p->in < 0 || p->in_closing || p->phase != RUNNING)
-        return wbi_fail(err, WB_ENOTFOUND, "the process takes no input, or no more");
-    if (bytes.n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
-        return wbi_fail(err, WB_ELIMIT, "%zu bytes wait to be read, at most %u may",
-                        p->pending.n + bytes.n, WBI_LIMIT_PENDING_INPUT);
-    if (p->in_watch == NULL) {
-        wb_rc rc = wbi_watch_new(p->runner->loop, p->in, on_input_ready, p, &p->in_watch, err);
-        if (rc != WB_OK)
-            return rc;
-    }
-    wbi_buf_add(&p->pending, bytes.p, bytes.n);
-    if (wbi_buf_rc(&p->pending) != WB_OK) {
-        p->pending.rc = WB_OK; /* what waits already is whole */
-        return wbi_fail_nomem(err);
-    }
-    write_pending(p);
-    return WB_OK;
-}
-
-void wbi_process_close_input(struct wbi_process *p)
-{
-    static const char end_of_text = 4;
-
-    if (p->in < 0 || p->in_closing)
-        return;
-    if (p->in_tty && wbi_process_input(p, wbi_str_make(&end_of_text, 1), NULL) != WB_OK)
-        end_input(p); /* full or gone: hang up instead */
-    p->in_closing = true;
-    if (p->in >= 0)
-        write_pending(p);
 }

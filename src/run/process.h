@@ -96,7 +96,8 @@ struct wbi_process_end {
     enum wbi_containment containment;
     uint64_t bytes[2];   /* read from each stream */
     uint64_t dropped[2]; /* of these, not handed out: past the output limit */
-    uint32_t swept;    /* processes it left behind and we ended (holder only) */
+    uint32_t swept;      /* processes it left behind and we ended (holder only) */
+    uint32_t unkillable; /* of these, still there after five seconds */
     int64_t duration_ns;
     pid_t pid;
 };
