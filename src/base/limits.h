@@ -47,5 +47,13 @@
 
 /* Names (catalog/) */
 #define WBI_LIMIT_NAMES 65536u
+/* Running programs: arguments and environment, input waiting to be written */
+#define WBI_LIMIT_ARGUMENTS 65536u
+#define WBI_LIMIT_ARGUMENT_BYTES (2u * WBI_MIB)
+#define WBI_LIMIT_PENDING_INPUT (1u * WBI_MIB)
+#define WBI_LIMIT_STDIN (64u * WBI_MIB)
+#define WBI_RUN_PIPE_BYTES (256u * WBI_KIB)
+#define WBI_RUN_GRACE_MS 1000
+#define WBI_RUN_LINGER_MS 300
 
 #endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench/bench_run.c: starting and capturing commands against the bare system
+ * calls, interleaved in one run; medians and ratios.
+ * Run pinned to one core (taskset -c 0): waking the other one is the machine's
+ * cost, not ours. An argument N sets the rounds (default 200). */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "loop/loop.h"
+#include "run/capture.h"
+
+#define MOST 2000
+
+static char *const no_env[] = {NULL};
+static const char target[] = "/tmp/waybill-bench-run.out";
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * WBI_NS_PER_S + t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median_us(int64_t *v, int n)
+{
+    qsort(v, (size_t)n, sizeof(*v), by_value);
+    return (double)v[n / 2] / 1000.0;
+}
+
+/* posix_spawn, two pipes, a group of its own, read to the end, wait. Returns the
+ * bytes read; keeps them in `file` if it is open. */
+static uint64_t bare(char *const *argv, int file, bool big_pipe)
+{
+    static char buffer[256 * 1024];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    struct pollfd fds[2];
+    int out[2], err[2], open_ends = 2;
+    uint64_t total = 0;
+    pid_t pid;
+
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+        exit(1);
+    if (big_pipe)
+        (void)fcntl(out[0], F_SETPIPE_SZ, (int)WBI_RUN_PIPE_BYTES);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (posix_spawn(&pid, argv[0], &actions, &attributes, argv, no_env) != 0)
+        exit(1);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    close(out[1]);
+    close(err[1]);
+    fds[0] = (struct pollfd){.fd = out[0], .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = err[0], .events = POLLIN};
+    while (open_ends > 0 && poll(fds, 2, -1) > 0)
+        for (int i = 0; i < 2; i++) {
+            ssize_t n;
+            if (fds[i].revents == 0)
+                continue;
+            n = read(fds[i].fd, buffer, sizeof(buffer));
+            if (n <= 0) {
+                close(fds[i].fd);
+                fds[i].fd = -1;
+                open_ends--;
+            } else {
+                total += (uint64_t)n;
+                if (file >= 0 && write(file, buffer, (size_t)n) != n)
+                    exit(1);
+            }
+        }
+    waitpid(pid, NULL, 0);
+    return total;
+}
+
+struct ours {
+    struct wbi_loop *loop;
+    struct wbi_runner *runner;
+    bool done;
+    int file;
+    uint64_t total;
+};
+
+static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    struct ours *o = arg;
+
+    (void)stream;
+    o->total += bytes.n;
+    if (o->file >= 0 && write(o->file, bytes.p, bytes.n) != (ssize_t)bytes.n)
+        exit(1);
+}
+
+static void on_end(void *arg, const struct wbi_process_end *end)
+{
+    if (end->rc != WB_OK)
+        exit(1);
+    ((struct ours *)arg)->done = true;
+}
+
+static void held(struct ours *o, char *const *argv, bool uncontained)
+{
+    static const struct wbi_process_ops ops = {on_output, on_end};
+    struct wbi_str words[4];
+    struct wbi_process_spec spec = {.argv = words, .uncontained = uncontained};
+    struct wbi_process *p;
+
+    for (; argv[spec.argc] != NULL; spec.argc++)
+        words[spec.argc] = wbi_str_z(argv[spec.argc]);
+    o->done = false;
+    if (wbi_process_start(o->runner, &spec, &ops, o, &p, NULL) != WB_OK)
+        exit(1);
+    wbi_loop_run(o->loop, &o->done);
+}
+
+static void starts(struct ours *o, int rounds, const char *title)
+{
+    static char program[] = "/bin/true";
+    static int64_t a[MOST], b[MOST], c[MOST];
+    char *const argv[] = {program, NULL};
+    double base, alone, with;
+
+    o->file = -1;
+    held(o, argv, false); /* the holder is there from now on */
+    for (int i = 0; i < rounds; i++) {
+        int64_t t = now_ns();
+        (void)bare(argv, -1, false);
+        a[i] = now_ns() - t;
+        t = now_ns();
+        held(o, argv, true);
+        b[i] = now_ns() - t;
+        t = now_ns();
+        held(o, argv, false);
+        c[i] = now_ns() - t;
+    }
+    base = median_us(a, rounds);
+    alone = median_us(b, rounds);
+    with = median_us(c, rounds);
+    printf("%-28s posix_spawn+pipes %7.0f us   group %7.0f us (%.2fx)   holder %7.0f us (%.2fx)\n",
+           title, base, alone, alone / base, with, with / base);
+}
+
+static void throughput(struct ours *o, int rounds)
+{
+    static char program[] = "/usr/bin/head", flag[] = "-c", size[] = "268435456", from[] = "/dev/zero";
+    static int64_t a[MOST], b[MOST];
+    char *const argv[] = {program, flag, size, from, NULL};
+    double base, with;
+
+    for (int i = 0; i < rounds; i++) {
+        int64_t t;
+        o->file = open(target, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+        t = now_ns();
+        (void)bare(argv, o->file, true);
+        a[i] = now_ns() - t;
+        close(o->file);
+        o->file = open(target, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+        t = now_ns();
+        held(o, argv, false);
+        b[i] = now_ns() - t;
+        close(o->file);
+    }
+    unlink(target);
+    base = 256.0 / median_us(a, rounds) * 1e6;
+    with = 256.0 / median_us(b, rounds) * 1e6;
+    printf("%-28s read+write loop %8.0f MiB/s   ours %8.0f MiB/s (%.0f %%)\n",
+           "256 MiB to a file", base, with, 100.0 * with / base);
+}
+
+int main(int argc, char **argv)
+{
+    struct ours o = {.file = -1};
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 200;
+    size_t big = (size_t)1 << 30;
+    char *memory;
+
+    rounds = rounds < 1 ? 1 : rounds > MOST ? MOST : rounds;
+    if (wbi_loop_new(NULL, &o.loop, NULL) != WB_OK ||
+        wbi_runner_new(o.loop, wbi_clock_system(), &o.runner, NULL) != WB_OK)
+        return 1;
+    starts(&o, rounds, "start, small parent");
+    throughput(&o, 5);
+    memory = malloc(big);
+    if (memory != NULL) {
+        for (size_t i = 0; i < big; i += 4096)
+            memory[i] = 1;
+        starts(&o, rounds, "start, 1 GiB parent");
+        free(memory);
+    }
+    wbi_runner_free(o.runner);
+    wbi_loop_free(o.loop);
+    return 0;
+}

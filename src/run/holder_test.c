@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run/holder_test.c: nothing of a command outlives it (S8, C7.1): random process
+ * trees, escapes, killed runtimes, holders and keepers, then a census. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "loop/loop.h"
+#include "run/capture.h"
+#include "run/process_int.h"
+#include "run/holder.h"
+#include "support/census.h"
+
+struct bench {
+    struct wbi_loop *loop;
+    struct wbi_runner *runner;
+    bool done;
+    struct wbi_process_end end;
+    char out[4096];
+};
+
+static char mark[64];
+static uint64_t seed;
+
+static uint64_t roll(uint64_t below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % below;
+}
+
+static int set_up(void **state)
+{
+    static struct bench b;
+
+    if (wbi_loop_new(NULL, &b.loop, NULL) != WB_OK ||
+        wbi_runner_new(b.loop, wbi_clock_system(), &b.runner, NULL) != WB_OK)
+        return -1;
+    *state = &b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+
+    wbi_runner_free(b->runner);
+    wbi_loop_free(b->loop);
+    return 0;
+}
+
+static void note(void *arg, const struct wbi_captured *c)
+{
+    struct bench *b = arg;
+
+    b->end = c->end;
+    snprintf(b->out, sizeof(b->out), "%.*s", WBI_FMT(c->out));
+    b->done = true;
+}
+
+static struct wbi_capture *start(struct bench *b, const char *line, int64_t timeout_ms,
+                                 struct wbi_rlimits limits)
+{
+    struct wbi_str env[] = {WBI_LIT("PATH=/usr/bin:/bin"), wbi_str_z(mark)};
+    struct wbi_capture_spec s = {.process = {.shell_line = wbi_str_z(line),
+                                             .env = env,
+                                             .env_count = 2,
+                                             .timeout_ms = timeout_ms,
+                                             .grace_ms = 50,
+                                             .linger_ms = 50,
+                                             .limits = limits}};
+    struct wbi_capture *c = NULL;
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    b->done = false;
+    if (wbi_capture_start(b->runner, &s, note, b, &c, &err) != WB_OK)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static void run(struct bench *b, const char *line, int64_t timeout_ms)
+{
+    (void)start(b, line, timeout_ms, (struct wbi_rlimits){0});
+    wbi_loop_run(b->loop, &b->done);
+}
+
+static void a_daemon_with_the_pipe_dies_and_delays_nothing(void **state) /* row 40 */
+{
+    struct bench *b = *state;
+
+    run(b, "(setsid sh -c 'trap \"\" TERM HUP; echo alive; sleep 60' &) ; sleep 0.05; echo end", 0);
+    assert_int_equal(b->end.exit_status, 0);
+    assert_true(b->end.pipe_held);
+    assert_true(b->end.swept >= 1);
+    assert_true(b->end.duration_ns < WBI_NS_PER_S);
+    assert_int_equal(census_after_death(0, mark), 0);
+}
+
+static void a_quiet_daemon_dies_too(void **state)
+{
+    struct bench *b = *state;
+
+    run(b, "(setsid sleep 60 >/dev/null 2>&1 </dev/null &)", 0);
+    assert_int_equal(b->end.exit_status, 0);
+    assert_false(b->end.pipe_held);
+    assert_int_equal(b->end.swept, 1);
+    assert_int_equal(census(0, mark), 0); /* at once: the answer came after the sweep */
+}
+
+static void a_fork_bomb_is_stopped_and_named(void **state) /* row 36 */
+{
+    struct bench *b = *state;
+
+    (void)start(b, "bomb() { bomb & bomb & wait; }; bomb", 20000,
+                (struct wbi_rlimits){.processes = 100});
+    wbi_loop_run(b->loop, &b->done);
+    assert_int_equal(b->end.limit, WBI_HIT_PROCESSES);
+    assert_string_equal(wbi_limit_name(b->end.limit), "processes");
+    assert_int_equal(b->end.unkillable, 0);
+    assert_int_equal(census_after_death(0, mark), 0);
+}
+
+static void long_arguments_reach_the_command(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_buf line;
+
+    wbi_buf_init(&line, 1 << 20);
+    wbi_buf_addz(&line, "x='");
+    for (int i = 0; i < 100000; i++)
+        wbi_buf_addc(&line, 'a');
+    wbi_buf_addz(&line, "'; echo ${#x}");
+    run(b, line.p, 0);
+    assert_string_equal(b->out, "100000\n");
+    wbi_buf_fini(&line);
+}
+
+static void a_killed_holder_is_replaced(void **state)
+{
+    struct bench *b = *state;
+    pid_t first;
+
+    run(b, "echo one", 0);
+    first = wbi_holder_pid(b->runner->holder);
+    assert_int_equal(kill(first, SIGKILL), 0);
+    for (siginfo_t info = {0}; info.si_pid != first;) /* dead, not yet reaped */
+        assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT | __WALL), 0);
+    run(b, "echo two", 0);
+    assert_string_equal(b->out, "two\n");
+    assert_int_not_equal(wbi_holder_pid(b->runner->holder), first);
+}
+
+static void a_killed_keeper_takes_its_command_with_it(void **state)
+{
+    struct bench *b = *state;
+
+    run(b, "(setsid sleep 60 &) ; sleep 0.05; kill -9 $PPID; sleep 60", 0);
+    assert_true(b->end.status_lost || b->end.signal == SIGKILL);
+    assert_int_equal(census_after_death(0, mark), 0);
+    run(b, "echo next", 0);
+    assert_string_equal(b->out, "next\n");
+}
+
+/* A shell line that leaves a tree behind: double forks, sessions, deaf and
+ * stopped processes, some holding the pipes. */
+static void random_tree(struct wbi_buf *line, int depth)
+{
+    static const char *const leaves[] = {
+        "sleep 100", "sleep 100 >/dev/null 2>&1", "sh -c 'trap \"\" TERM INT HUP; sleep 100; sleep 100'",
+        "sh -c 'kill -STOP $$; sleep 100'", "setsid sleep 100", "nohup sleep 100 >/dev/null 2>&1",
+        "sh -c 'exec >&- 2>&-; sleep 100'"};
+    size_t children = 1 + roll(3);
+
+    for (size_t i = 0; i < children; i++) {
+        bool nest = depth > 0 && roll(2) == 0;
+        wbi_buf_addz(line, roll(2) ? "( " : "{ ");
+        char close = line->p[line->n - 2] == '(' ? ')' : '}';
+        if (nest)
+            random_tree(line, depth - 1);
+        else
+            wbi_buf_addz(line, leaves[roll(sizeof(leaves) / sizeof(leaves[0]))]);
+        wbi_buf_addz(line, nest ? " " : " & ");
+        wbi_buf_addc(line, close);
+        wbi_buf_addz(line, roll(3) ? " & " : "; ");
+    }
+}
+
+static void random_trees_leave_nobody(void **state) /* S8 */
+{
+    struct bench *b = *state;
+    int rounds = getenv("WAYBILL_SOAK") != NULL ? 1000 : 50;
+
+    for (int i = 0; i < rounds; i++) {
+        struct wbi_buf line;
+        uint64_t was = seed;
+        size_t how;
+        struct wbi_capture *c;
+
+        wbi_buf_init(&line, 1 << 20);
+        random_tree(&line, 3);
+        how = roll(4);
+        wbi_buf_addz(&line, how == 0 ? " sleep 0.02" : how == 1 ? " exit 3" : " wait; sleep 100");
+        c = start(b, line.p, how == 2 ? 40 : 0, (struct wbi_rlimits){0});
+        if (how == 3)
+            wbi_capture_cancel(c);
+        wbi_loop_run(b->loop, &b->done);
+        if (b->end.unkillable != 0 || census_after_death(0, mark) != 0)
+            fail_msg("left over, seed %llu: %s", (unsigned long long)was, line.p);
+        wbi_buf_fini(&line);
+    }
+}
+
+static void start_trees_and_wait(int tell)
+{
+    struct bench b[4];
+    struct wbi_loop *loop;
+    struct wbi_runner *runner;
+    char bytes[4] = "go";
+
+    if (wbi_loop_new(NULL, &loop, NULL) != WB_OK ||
+        wbi_runner_new(loop, wbi_clock_system(), &runner, NULL) != WB_OK)
+        _exit(1);
+    for (int i = 0; i < 4; i++) {
+        b[i] = (struct bench){.loop = loop, .runner = runner};
+        (void)start(&b[i], "(setsid sh -c 'trap \"\" TERM; sleep 100' &) ; sleep 100 & sleep 100",
+                    0, (struct wbi_rlimits){0});
+    }
+    for (int i = 0; i < 40; i++) { /* let them begin */
+        (void)wbi_loop_turn(loop, false);
+        usleep(2000);
+    }
+    if (write(tell, bytes, 1) != 1)
+        _exit(1);
+    for (;;)
+        (void)wbi_loop_turn(loop, true);
+}
+
+static void killing_the_runtime_leaves_nobody(void **state) /* row 54 */
+{
+    int ends[2];
+    char byte;
+    pid_t runtime;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    runtime = fork();
+    if (runtime == 0)
+        start_trees_and_wait(ends[1]);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    assert_true(census(0, mark) >= 12);
+    assert_int_equal(kill(runtime, SIGKILL), 0);
+    assert_int_equal(waitpid(runtime, NULL, 0), runtime);
+    assert_int_equal(census_after_death(0, mark), 0);
+}
+
+static void the_holder_does_not_keep_the_parents_memory(void **state)
+{
+    struct bench *b = *state;
+    size_t size = 64u << 20;
+    char *big = malloc(size), path[64], text[256];
+    unsigned long pages = 0;
+    FILE *f;
+
+    assert_non_null(big);
+    memset(big, 1, size);
+    wbi_holder_free(b->runner->holder);
+    b->runner->holder = NULL;
+    run(b, "echo x", 0);
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)wbi_holder_pid(b->runner->holder));
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof(text), f));
+    fclose(f);
+    assert_int_equal(sscanf(text, "%*u %lu", &pages), 1);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true(pages * (unsigned long)sysconf(_SC_PAGESIZE) < 8u << 20);
+#endif
+    free(big);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_daemon_with_the_pipe_dies_and_delays_nothing),
+        cmocka_unit_test(a_quiet_daemon_dies_too),
+        cmocka_unit_test(a_fork_bomb_is_stopped_and_named),
+        cmocka_unit_test(long_arguments_reach_the_command),
+        cmocka_unit_test(a_killed_holder_is_replaced),
+        cmocka_unit_test(a_killed_keeper_takes_its_command_with_it),
+        cmocka_unit_test(random_trees_leave_nobody),
+        cmocka_unit_test(killing_the_runtime_leaves_nobody),
+        cmocka_unit_test(the_holder_does_not_keep_the_parents_memory),
+    };
+    const char *given = getenv("WAYBILL_SEED");
+
+    seed = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    printf("seed %llu\n", (unsigned long long)seed);
+    snprintf(mark, sizeof(mark), "WAYBILL_CENSUS=%d-%llu", (int)getpid(), (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

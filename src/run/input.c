@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run/input.c: what a running child is told on its standard input. */
+#include <errno.h>
+
+#include "base/limits.h"
+#include "loop/loop.h"
+#include "run/process_int.h"
+
+static void end_input(struct wbi_process *p)
+{
+    wbi_watch_free(p->in_watch);
+    p->in_watch = NULL;
+    wbi_fd_drop(&p->in);
+    wbi_buf_fini(&p->pending);
+}
+
+static void write_pending(struct wbi_process *p)
+{
+    while (p->pending.n > 0) {
+        ssize_t n = wbi_write_quiet(p->in, p->pending.p, p->pending.n);
+        if (n == -EAGAIN)
+            break;
+        if (n < 0) { /* nobody reads any more */
+            end_input(p);
+            return;
+        }
+        p->pending.n -= (size_t)n;
+        memmove(p->pending.p, p->pending.p + n, p->pending.n);
+    }
+    if (p->pending.n == 0 && p->in_closing) {
+        end_input(p);
+        return;
+    }
+    if (p->in_watch != NULL &&
+        wbi_watch_set(p->in_watch, p->pending.n > 0 ? WBI_WATCH_WRITE : 0) != WB_OK)
+        end_input(p);
+}
+
+static void on_input_ready(void *arg, int events)
+{
+    (void)events;
+    write_pending(arg);
+}
+
+wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_error *err)
+{
+    if (p->in < 0 || p->in_closing || p->phase != WBI_RUNNING)
+        return wbi_fail(err, WB_ENOTFOUND, "the process takes no input, or no more");
+    if (bytes.n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
+        return wbi_fail(err, WB_ELIMIT, "%zu bytes wait to be read, at most %u may",
+                        p->pending.n + bytes.n, WBI_LIMIT_PENDING_INPUT);
+    if (p->in_watch == NULL) {
+        wb_rc rc = wbi_watch_new(p->runner->loop, p->in, on_input_ready, p, &p->in_watch, err);
+        if (rc != WB_OK)
+            return rc;
+    }
+    wbi_buf_add(&p->pending, bytes.p, bytes.n);
+    if (wbi_buf_rc(&p->pending) != WB_OK) {
+        p->pending.rc = WB_OK; /* what waits already is whole */
+        return wbi_fail_nomem(err);
+    }
+    write_pending(p);
+    return WB_OK;
+}
+
+void wbi_process_close_input(struct wbi_process *p)
+{
+    static const char end_of_text = 4;
+
+    if (p->in < 0 || p->in_closing)
+        return;
+    if (p->in_tty && wbi_process_input(p, wbi_str_make(&end_of_text, 1), NULL) != WB_OK)
+        end_input(p); /* full or gone: hang up instead */
+    p->in_closing = true;
+    if (p->in >= 0)
+        write_pending(p);
+}
