@@ -40,4 +40,15 @@
 /* Captured output of one process stream when it is kept in memory */
 #define WBI_LIMIT_CAPTURE (8u * WBI_MIB)
 
+/* Text: cleaning, redaction, previews */
+#define WBI_LIMIT_TEXT_LINE (64u * WBI_KIB)   /* redraws reach back this far in one line */
+#define WBI_LIMIT_TEXT_COLUMNS 1000u          /* cursor moves to the right beyond the text */
+#define WBI_LIMIT_SECRET_KNOWN 1024u          /* known values */
+#define WBI_LIMIT_SECRET_KNOWN_MIN 8u         /* shorter known values are not masked */
+#define WBI_LIMIT_SECRET_KNOWN_MAX (8u * WBI_KIB)
+#define WBI_LIMIT_SECRET_PEM (16u * WBI_KIB)  /* a key block without an end mark */
+#define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB) /* an unfinished line held back by the stream */
+#define WBI_LIMIT_REDACT_RULES 256u
+#define WBI_LIMIT_REDACT_SEGMENTS 32u
+
 #endif
