@@ -50,5 +50,9 @@
 #define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB) /* an unfinished line held back by the stream */
 #define WBI_LIMIT_REDACT_RULES 256u
 #define WBI_LIMIT_REDACT_SEGMENTS 32u
+#define WBI_LIMIT_PREVIEW_RECORDS (128u * WBI_KIB) /* lines an index remembers */
+#define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)   /* slots for kinds of lines */
+#define WBI_LIMIT_PREVIEW_TOKENS 100000u           /* tokens are counted up to here */
+#define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */
 
 #endif
