@@ -9,7 +9,7 @@ source_dir=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$source_dir/build/release}
 shared=${WAYBILL_VECTORS:-$source_dir/../shared}
 corpus=${CORPUS:-$shared/corpus}
-program=$build/bench_receipts
+program=$(realpath -m "$build")/bench_receipts
 
 [ -f "$corpus/index.json" ] || { echo "skipped: receipts (no ../shared)"; exit 0; }
 [ -x "$program" ] || { echo "skipped: receipts (no $program)"; exit 0; }

@@ -4,7 +4,8 @@
  * cursor move turns it into cells (one per code point) that may be written
  * over. Plain ASCII lines skip the line buffer altogether. String sequences
  * (OSC, DCS …) end at a newline too: an unfinished one must not hide the
- * lines after it. */
+ * lines after it. A line with other control characters (NUL …) was not drawn
+ * for a terminal: from there on its returns and backspaces are shown, not obeyed. */
 #include "text/hygiene.h"
 
 #include "base/alloc.h"
@@ -396,11 +397,16 @@ static wb_rc control(struct wbi_hygiene *h, uint8_t c, enum byte_class cls, stru
     case NEWLINE:
         put_line(h, out);
         wbi_buf_addc(out, '\n');
+        h->binary = false;
         h->counts.lines++;
         return WB_OK;
     case RETURN:
+        if (h->binary)
+            break;
         return carriage_return(h);
     case BACKSPACE:
+        if (h->binary)
+            break;
         h->counts.redraws++;
         return move_back(h, 1);
     case DROPPED:
@@ -410,9 +416,11 @@ static wb_rc control(struct wbi_hygiene *h, uint8_t c, enum byte_class cls, stru
         h->state = ESCAPE;
         return WB_OK;
     default:
-        h->counts.controls++;
-        return put_visible(h, c, out);
+        break;
     }
+    h->binary = true;
+    h->counts.controls++;
+    return put_visible(h, c, out);
 }
 
 /* Length of the run at p without any byte that needs a look (newline and tab
@@ -484,7 +492,7 @@ static size_t ground(struct wbi_hygiene *h, const uint8_t *p, size_t n, bool las
     }
     if (cls != PLAIN) {
         /* a redraw is a return that text follows, not the one of "\r\n" */
-        if (cls == RETURN && n > 1 && p[1] != '\n' && p[1] != '\r')
+        if (cls == RETURN && !h->binary && n > 1 && p[1] != '\n' && p[1] != '\r')
             h->counts.redraws++;
         *rc = control(h, *p, cls, out);
         return 1;
@@ -560,6 +568,7 @@ wb_rc wbi_hygiene_finish(struct wbi_hygiene *h, struct wbi_buf *out)
         h->counts.sequences++;
     h->state = GROUND;
     h->last = 0;
+    h->binary = false;
     if (rc == WB_OK)
         put_line(h, out);
     return rc != WB_OK ? rc : wbi_buf_rc(out);

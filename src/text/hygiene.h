@@ -37,6 +37,7 @@ struct wbi_hygiene {
     bool have_param;
     bool private_param;   /* a second number or a prefix: only the final byte counts */
     bool celled;
+    bool binary;          /* the line holds controls no terminal drawing uses */
     uint8_t state;
     uint8_t pending_n;    /* bytes of an unfinished UTF-8 sequence */
     uint8_t pending[4];

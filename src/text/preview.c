@@ -12,7 +12,7 @@
  * little under the exact count. */
 static uint64_t usable(uint64_t budget)
 {
-    return budget * WBI_TOKEN_UNIT * 9 / 10;
+    return budget * WBI_TOKEN_UNIT * 93 / 100;
 }
 
 static wb_rc read_all(struct chooser *c, struct wbi_str *ret)
@@ -70,6 +70,7 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
         return rc;
     c->units = units > notice ? units - notice : units / 2;
     c->line_cap = c->units / 9 > 40 * WBI_TOKEN_UNIT ? c->units / 9 : 40 * WBI_TOKEN_UNIT;
+    wbi_buf_init_arena(&c->groups, c->arena, WBI_LIMIT_RECEIPT);
     rc = wbi_choose(c);
     return rc != WB_OK ? rc : wbi_render(c, ret);
 }

@@ -100,10 +100,10 @@ static wb_rc join(struct chooser *c, const struct record *r, const struct parts 
     return wbi_buf_rc(&b);
 }
 
-static wb_rc clip_whole(struct chooser *c, struct pick *p, struct wbi_str s)
+static wb_rc clip_whole(struct chooser *c, struct pick *p, struct wbi_str s, uint64_t most)
 {
     struct parts ps = {.n = 0};
-    uint64_t cap = c->line_cap > 16 * WBI_TOKEN_UNIT ? c->line_cap - 16 * WBI_TOKEN_UNIT : 0;
+    uint64_t cap = most - 14 * WBI_TOKEN_UNIT;
     size_t head = wbi_tokens_prefix(s, p->rec->hit > 0 ? cap * 4 / 10 : cap * 7 / 10);
     uint64_t at = 0;
     struct wbi_str part;
@@ -122,7 +122,7 @@ static wb_rc clip_whole(struct chooser *c, struct pick *p, struct wbi_str s)
 }
 
 /* A very long line is read in three places only. */
-static wb_rc clip_long(struct chooser *c, struct pick *p)
+static wb_rc clip_long(struct chooser *c, struct pick *p, uint64_t cap)
 {
     const struct record *r = p->rec;
     struct parts ps = {.n = 0};
@@ -132,13 +132,13 @@ static wb_rc clip_long(struct chooser *c, struct pick *p)
 
     if (rc != WB_OK)
         return rc;
-    add_part(&ps, wbi_str_head(s, wbi_tokens_prefix(s, c->line_cap * 4 / 10)), 0);
+    add_part(&ps, wbi_str_head(s, wbi_tokens_prefix(s, cap * 4 / 10)), 0);
     if (r->hit > ps.part[0].n) {
         from = r->hit > PART / 2 ? r->hit - PART / 2 : 0;
         rc = fetch(c, r, from, r->bytes - from < PART ? (size_t)(r->bytes - from) : PART, &s);
         if (rc != WB_OK)
             return rc;
-        s = window(s, (size_t)(r->hit - from), c->line_cap * 4 / 10, &at);
+        s = window(s, (size_t)(r->hit - from), cap * 4 / 10, &at);
         add_part(&ps, s, from + at);
     }
     from = r->bytes - PART;
@@ -146,25 +146,34 @@ static wb_rc clip_long(struct chooser *c, struct pick *p)
     if (rc != WB_OK)
         return rc;
     at = from;
-    s = last_part(s, c->line_cap * 2 / 10, &at);
+    s = last_part(s, cap * 2 / 10, &at);
     add_part(&ps, s, at);
     return join(c, r, &ps, &p->text);
 }
 
+/* Context may cost less than the line that tells what went wrong. */
+static uint64_t cap_of(const struct chooser *c, const struct record *r)
+{
+    uint64_t cap = r->severity >= 42 ? c->line_cap : c->line_cap / 2;
+
+    return cap > 32 * WBI_TOKEN_UNIT ? cap : 32 * WBI_TOKEN_UNIT;
+}
+
 wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
 {
+    uint64_t cap = cap_of(c, p->rec);
     wb_rc rc;
 
     if (p->cost != 0)
         return WB_OK;
     if (p->rec->bytes > READ_WHOLE) {
         p->clipped = true;
-        rc = clip_long(c, p);
+        rc = clip_long(c, p, cap);
     } else {
         rc = fetch(c, p->rec, 0, p->rec->bytes, &p->text);
-        if (rc == WB_OK && wbi_tokens_units(p->text) > c->line_cap) {
+        if (rc == WB_OK && wbi_tokens_units(p->text) > cap) {
             p->clipped = true;
-            rc = clip_whole(c, p, p->text);
+            rc = clip_whole(c, p, p->text, cap);
         }
     }
     if (rc == WB_OK)

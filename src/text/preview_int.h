@@ -27,6 +27,7 @@ struct line_facts {
 
 #define QUERY_WORDS 32
 #define WORD_SLOTS 512
+#define PAIRS 6
 
 /* Words that mean something, and the words of the command. */
 struct word_slot {
@@ -37,6 +38,7 @@ struct word_slot {
 };
 struct words {
     struct word_slot slot[WORD_SLOTS];
+    uint64_t pair[PAIRS][2]; /* two words that together say more */
     size_t n_query;
 };
 
@@ -110,8 +112,11 @@ struct chooser {
     uint64_t spent;
     uint64_t line_cap;  /* units one line may cost */
     uint32_t wave;
+    struct wbi_buf groups; /* what the groups of alike lines say, rendered */
 };
 
+/* From so many lines of one shape on they are told as a group. */
+#define GROUP_FROM 12u
 #define GAP_UNITS (14u * 256u)
 
 /* preview_index.c: the remembered lines in order, kept and recent joined. */
@@ -122,6 +127,8 @@ WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
+/* preview_group.c: distinct messages of large groups of failures, into c->groups. */
+WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
 /* preview_render.c */
 WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
 /* preview_json.c: WB_EINPUT when text is no JSON worth it. */

@@ -71,7 +71,7 @@ struct pair {
     const char *second;
     uint8_t weight;
 };
-static const struct pair pairs[] = {
+static const struct pair pairs[PAIRS] = {
     {"not", "ok", 95}, {"not", "found", 78}, {"no", "such", 82}, {"could", "not", 88},
     {"can", "not", 85}, {"not", "defined", 70},
 };
@@ -142,6 +142,10 @@ void wbi_words_init(struct words *w, struct wbi_str command)
 
         w->slot[slot_of(w, hash)] =
             (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0};
+    }
+    for (size_t i = 0; i < PAIRS; i++) {
+        w->pair[i][0] = hash_word(wbi_str_z(pairs[i].first));
+        w->pair[i][1] = hash_word(wbi_str_z(pairs[i].second));
     }
     add_query(w, command);
 }
@@ -234,11 +238,10 @@ static bool inside_name(const struct look *k, size_t from, size_t to)
            (class_of[k->p[to + 1]] == C_LETTER || class_of[k->p[to + 1]] == C_DIGIT);
 }
 
-static uint8_t pair_weight(uint64_t first, uint64_t second)
+static uint8_t pair_weight(const struct words *w, uint64_t first, uint64_t second)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (hash_word(wbi_str_z(pairs[i].second)) == second &&
-            hash_word(wbi_str_z(pairs[i].first)) == first)
+    for (size_t i = 0; i < PAIRS; i++)
+        if (w->pair[i][1] == second && w->pair[i][0] == first)
             return pairs[i].weight;
     return 0;
 }
@@ -262,7 +265,8 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     } else if (inside_name(k, from, to)) {
         w /= 3;
     }
-    if (k->best > 40 && w > 40 && k->extra < 12)
+    /* several such words in one line: a summary, or a very clear complaint */
+    if (k->best > 10 && w > 10 && k->extra < 12)
         k->extra += 4;
     if (w > k->best) {
         k->best = (uint8_t)w;
@@ -288,7 +292,7 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
     weight = slot->weight;
     kind = slot->kind;
     if (k->before != 0 && weight < 60) {
-        uint8_t both = pair_weight(k->before, hash);
+        uint8_t both = pair_weight(k->words, k->before, hash);
 
         if (both != 0) {
             weight = both;

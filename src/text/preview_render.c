@@ -164,7 +164,7 @@ static void drop_last_wave(struct chooser *c)
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
 {
     struct writer w = {.c = c, .v = ret};
-    uint64_t limit = c->policy->budget * WBI_TOKEN_UNIT * 9 / 10;
+    uint64_t limit = c->policy->budget * WBI_TOKEN_UNIT * 93 / 100;
 
     w.segments = wbi_arena_array(c->arena, 2 * c->n + 2, sizeof *w.segments);
     if (w.segments == NULL)
@@ -176,6 +176,7 @@ wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
         count_ends(c, ret);
         write_all(&w);
         clip_notice(&w);
+        wbi_buf_adds(&w.out, wbi_buf_str(&c->groups));
         if (wbi_buf_rc(&w.out) != WB_OK)
             return wbi_buf_rc(&w.out);
         if (wbi_tokens_units(wbi_buf_str(&w.out)) <= limit || c->wave <= 2)

@@ -7,7 +7,6 @@
 #include "text/preview_int.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/hash.h"
 #include "text/tokens.h"
@@ -15,6 +14,8 @@
 #define FAILURE 42u     /* severity from which a line counts as telling a failure */
 #define BLOCK_MAX 14u   /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
+#define QUEUE_MAX 512u    /* candidates of one step */
+#define MISSES_MAX 24u    /* candidates in a row that did not fit: enough */
 
 struct queue {
     uint32_t *items; /* indices of picks, best first */
@@ -173,8 +174,8 @@ static float failure_score(const struct chooser *c, const struct record *r, uint
     float rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
     float score = r->severity;
 
-    if (r->severity < FAILURE)
-        return 0;
+    if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
+        return 0; /* further lines of a large group are told by the group */
     if (r->severity >= 60 && rarity < 0.4f && nth < 3)
         rarity = 0.4f;
     score *= rarity;
@@ -205,36 +206,80 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
         score += 24;
     if (r->severity >= 20)
         score += r->severity * 0.5f;
-    if (rare_word_of_command(c, r))
-        score += 26;
     if (count <= 2 && mostly_alike)
         score += 12;
     if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
         score += 6;
-    return score / (1.0f + 0.7f * log2f((float)count));
+    score /= 1.0f + 0.7f * log2f((float)count);
+    return rare_word_of_command(c, r) ? score + 20 : score;
 }
 
-static int by_score(const void *a, const void *b, void *arg)
+/* True when pick i comes before pick j. */
+static bool better(const struct chooser *c, uint32_t i, uint32_t j)
 {
-    const struct chooser *c = arg;
-    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
     float x = c->picks[i].score, y = c->picks[j].score;
 
-    if (x != y)
-        return x > y ? -1 : 1;
-    return i < j ? -1 : i > j;
+    return x != y ? x > y : i < j;
 }
 
+/* Heap with the worst on top; `at` may be better than what is below it. */
+static void sink(const struct chooser *c, struct queue *q, size_t at)
+{
+    for (;;) {
+        size_t worst = at, child = 2 * at + 1;
+        uint32_t swap;
+
+        for (size_t k = child; k < child + 2 && k < q->n; k++)
+            if (better(c, q->items[worst], q->items[k]))
+                worst = k;
+        if (worst == at)
+            return;
+        swap = q->items[at];
+        q->items[at] = q->items[worst];
+        q->items[worst] = swap;
+        at = worst;
+    }
+}
+
+static void rise(const struct chooser *c, struct queue *q, size_t at)
+{
+    while (at > 0 && better(c, q->items[(at - 1) / 2], q->items[at])) {
+        uint32_t swap = q->items[at];
+
+        q->items[at] = q->items[(at - 1) / 2];
+        q->items[(at - 1) / 2] = swap;
+        at = (at - 1) / 2;
+    }
+}
+
+/* The QUEUE_MAX best hidden lines, best first: only few can be shown anyway. */
 static wb_rc queue_by_score(struct chooser *c, struct queue *q)
 {
+    size_t n;
+
     q->n = 0;
-    q->items = wbi_arena_array(c->arena, c->n + 1, sizeof *q->items);
+    q->items = wbi_arena_array(c->arena, QUEUE_MAX, sizeof *q->items);
     if (q->items == NULL)
         return WB_ENOMEM;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].score > 0 && !shown(c, i))
-            q->items[q->n++] = (uint32_t)i;
-    qsort_r(q->items, q->n, sizeof *q->items, by_score, c);
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->picks[i].score <= 0 || shown(c, i))
+            continue;
+        if (q->n < QUEUE_MAX) {
+            q->items[q->n] = (uint32_t)i;
+            rise(c, q, q->n++);
+        } else if (better(c, (uint32_t)i, q->items[0])) {
+            q->items[0] = (uint32_t)i;
+            sink(c, q, 0);
+        }
+    }
+    for (n = q->n; q->n > 1;) { /* heap sort: the worst goes to the back */
+        uint32_t worst = q->items[0];
+
+        q->items[0] = q->items[--q->n];
+        q->items[q->n] = worst;
+        sink(c, q, 0);
+    }
+    q->n = n;
     return WB_OK;
 }
 
@@ -291,24 +336,64 @@ static wb_rc both_ends(struct chooser *c)
     return rc;
 }
 
-static wb_rc failures(struct chooser *c)
+/* The telling lines themselves, most telling first. */
+static wb_rc failure_lines(struct chooser *c, const struct queue *q)
 {
-    struct queue q;
     uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
-    uint64_t limit = c->units * 80 / 100, share = c->units * 22 / 100;
-    wb_rc rc = seen ? score_failures(c) : WB_ENOMEM;
+    uint64_t limit = c->units * 45 / 100;
+    size_t misses = 0;
+    bool taken;
+    wb_rc rc = seen ? WB_OK : WB_ENOMEM;
 
-    if (rc == WB_OK)
-        rc = queue_by_score(c, &q);
-    for (size_t i = 0; rc == WB_OK && i < q.n && c->spent + 6 * WBI_TOKEN_UNIT < limit; i++) {
-        struct pick *p = &c->picks[q.items[i]];
+    for (size_t i = 0; rc == WB_OK && i < q->n && misses < MISSES_MAX; i++) {
+        struct pick *p = &c->picks[q->items[i]];
 
         if (p->wave != 0)
             continue;
         rc = wbi_pick_load(c, p);
-        if (rc == WB_OK && !seen_before(seen, p))
-            rc = offer_block(c, q.items[i], share, limit);
+        if (rc != WB_OK)
+            return rc;
+        if (seen_before(seen, p)) {
+            p->score = 0;
+            continue;
+        }
+        rc = offer(c, q->items[i], q->items[i], limit, &taken);
+        misses = taken ? 0 : misses + 1;
     }
+    return rc;
+}
+
+/* What belongs to each of them. */
+static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
+{
+    uint64_t limit = c->units * 82 / 100, share = c->units * 22 / 100;
+    size_t misses = 0;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < q->n && misses < MISSES_MAX; i++) {
+        uint64_t before = c->spent;
+
+        if (c->picks[q->items[i]].score <= 0)
+            continue;
+        rc = offer_block(c, q->items[i], share, limit);
+        misses = c->spent != before ? 0 : misses + 1;
+    }
+    return rc;
+}
+
+static wb_rc failures(struct chooser *c)
+{
+    struct queue q;
+    wb_rc rc = score_failures(c);
+
+    if (rc == WB_OK)
+        rc = queue_by_score(c, &q);
+    if (rc == WB_OK)
+        rc = failure_lines(c, &q);
+    if (rc == WB_OK)
+        rc = wbi_choose_groups(c);
+    if (rc == WB_OK)
+        rc = failure_blocks(c, &q);
     return rc;
 }
 
@@ -335,17 +420,21 @@ static wb_rc widen(struct chooser *c)
 static wb_rc rare_lines(struct chooser *c)
 {
     struct queue q;
-    uint64_t limit = c->spent + (c->units - c->spent) * 45 / 100;
+    uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
     bool mostly_alike = c->index->n_shapes * 2 < c->index->lines;
+    size_t misses = 0;
     bool taken;
     wb_rc rc;
 
     for (size_t i = 0; i < c->n; i++)
         c->picks[i].score = rare_score(c, i, mostly_alike);
     rc = queue_by_score(c, &q);
-    for (size_t i = 0; rc == WB_OK && i < q.n && c->spent + 6 * WBI_TOKEN_UNIT < limit; i++)
-        if (!shown(c, q.items[i]))
-            rc = offer(c, q.items[i], q.items[i], limit, &taken);
+    for (size_t i = 0; rc == WB_OK && i < q.n && misses < MISSES_MAX; i++) {
+        if (shown(c, q.items[i]))
+            continue;
+        rc = offer(c, q.items[i], q.items[i], limit, &taken);
+        misses = taken ? 0 : misses + 1;
+    }
     return rc;
 }
 
@@ -383,9 +472,10 @@ static wb_rc fill(struct chooser *c)
     return rc;
 }
 
-/* A gap that costs no more than its notice is shown instead. */
+/* A short gap that costs little more than its notice is shown instead. */
 static wb_rc close_small_gaps(struct chooser *c)
 {
+    uint64_t limit;
     size_t from = 0;
     bool taken;
     wb_rc rc = WB_OK;
@@ -394,8 +484,10 @@ static wb_rc close_small_gaps(struct chooser *c)
         if (!shown(c, i))
             continue;
         if (i > from + 1 && i - from <= 4 &&
-            c->picks[i].rec->line - c->picks[from].rec->line == i - from)
-            rc = offer(c, from + 1, i - 1, c->spent, &taken);
+            c->picks[i].rec->line - c->picks[from].rec->line == i - from) {
+            limit = c->spent + 2 * GAP_UNITS;
+            rc = offer(c, from + 1, i - 1, limit < c->units ? limit : c->units, &taken);
+        }
         from = i;
     }
     return rc;
