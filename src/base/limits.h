@@ -55,5 +55,19 @@
 #define WBI_RUN_PIPE_BYTES (256u * WBI_KIB)
 #define WBI_RUN_GRACE_MS 1000
 #define WBI_RUN_LINGER_MS 300
+/* Text: cleaning, redaction, previews */
+#define WBI_LIMIT_TEXT_LINE (64u * WBI_KIB)   /* redraws reach back this far in one line */
+#define WBI_LIMIT_TEXT_COLUMNS 1000u          /* cursor moves to the right beyond the text */
+#define WBI_LIMIT_SECRET_KNOWN 1024u          /* known values */
+#define WBI_LIMIT_SECRET_KNOWN_MIN 8u         /* shorter known values are not masked */
+#define WBI_LIMIT_SECRET_KNOWN_MAX (8u * WBI_KIB)
+#define WBI_LIMIT_SECRET_PEM (16u * WBI_KIB)  /* a key block without an end mark */
+#define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB) /* an unfinished line held back by the stream */
+#define WBI_LIMIT_REDACT_RULES 256u
+#define WBI_LIMIT_REDACT_SEGMENTS 32u
+#define WBI_LIMIT_PREVIEW_RECORDS (128u * WBI_KIB) /* lines an index remembers */
+#define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)   /* slots for kinds of lines */
+#define WBI_LIMIT_PREVIEW_TOKENS 100000u           /* tokens are counted up to here */
+#define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */
 
 #endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview.c: the way through a preview: whole if it fits, JSON by its
+ * structure, otherwise lines chosen and rendered. */
+#include "text/preview.h"
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "text/preview_int.h"
+#include "text/tokens.h"
+
+/* Share of the budget that may be used by estimate; the estimate may be a
+ * little under the exact count. */
+static uint64_t usable(uint64_t budget)
+{
+    return budget * WBI_TOKEN_UNIT * 93 / 100;
+}
+
+static wb_rc read_all(struct chooser *c, struct wbi_str *ret)
+{
+    struct wbi_buf b;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&b, c->arena, (size_t)c->index->bytes + 1);
+    rc = c->source.read(c->source.arg, 0, (size_t)c->index->bytes, &b);
+    *ret = wbi_buf_str(&b);
+    return rc != WB_OK ? rc : wbi_buf_rc(&b);
+}
+
+static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
+{
+    struct wbi_segment *s = wbi_arena_array(c->arena, 1, sizeof *s);
+    wb_rc rc = s ? read_all(c, &ret->text) : WB_ENOMEM;
+
+    if (rc != WB_OK)
+        return rc;
+    if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
+        ret->text.n--;
+    *s = (struct wbi_segment){WBI_SEGMENT_LINES, 1, c->index->lines};
+    ret->segments = s;
+    ret->n_segments = c->index->lines > 0;
+    ret->lines_shown = c->index->lines;
+    ret->first_lines = c->index->lines;
+    ret->text_lines = c->index->lines;
+    ret->tokens = wbi_tokens(ret->text);
+    return WB_OK;
+}
+
+static wb_rc make_picks(struct chooser *c)
+{
+    const struct record **all;
+    wb_rc rc = wbi_index_records(c->index, c->arena, &all, &c->n);
+
+    if (rc != WB_OK)
+        return rc;
+    c->picks = wbi_arena_array(c->arena, c->n + 1, sizeof *c->picks);
+    if (c->picks == NULL)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < c->n; i++)
+        c->picks[i].rec = all[i];
+    return WB_OK;
+}
+
+static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
+{
+    uint64_t units = usable(c->policy->budget);
+    uint64_t notice = 40 * WBI_TOKEN_UNIT + wbi_tokens_units(c->policy->read_call);
+    wb_rc rc = make_picks(c);
+
+    if (rc != WB_OK)
+        return rc;
+    c->units = units > notice ? units - notice : units / 2;
+    c->line_cap = c->units / 9 > 40 * WBI_TOKEN_UNIT ? c->units / 9 : 40 * WBI_TOKEN_UNIT;
+    wbi_buf_init_arena(&c->groups, c->arena, WBI_LIMIT_RECEIPT);
+    rc = wbi_choose(c);
+    return rc != WB_OK ? rc : wbi_render(c, ret);
+}
+
+static bool looks_like_json(struct chooser *c, struct wbi_str *ret)
+{
+    struct wbi_str s;
+
+    if (c->policy->plain || c->index->bytes > WBI_LIMIT_PREVIEW_JSON || c->index->bytes < 2 ||
+        read_all(c, &s) != WB_OK)
+        return false;
+    *ret = wbi_str_trim(s);
+    return ret->n > 1 && ((ret->p[0] == '{' && ret->p[ret->n - 1] == '}') ||
+                          (ret->p[0] == '[' && ret->p[ret->n - 1] == ']'));
+}
+
+wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
+                       const struct wbi_preview_policy *policy, wbi_preview_read read, void *arg,
+                       struct wbi_preview *ret, struct wbi_error *err)
+{
+    struct chooser c = {.index = index, .policy = policy, .arena = arena};
+    struct wbi_preview v = {.lines_total = index->lines, .bytes_total = index->bytes};
+    struct wbi_str json;
+    wb_rc rc = WB_EINPUT;
+
+    c.source = (struct source){read, arg, arena};
+    if (looks_like_json(&c, &json))
+        rc = wbi_preview_json(arena, json, index->lines, policy, &v);
+    if (rc == WB_EINPUT)
+        rc = index->units <= usable(policy->budget) ? show_whole(&c, &v) : choose_lines(&c, &v);
+    if (rc != WB_OK)
+        return wbi_fail(err, rc, "the preview of %llu lines could not be made",
+                        (unsigned long long)index->lines);
+    *ret = v;
+    return WB_OK;
+}
+
+static wb_rc read_memory(void *arg, uint64_t offset, size_t n, struct wbi_buf *out)
+{
+    const struct wbi_str *s = arg;
+
+    if (offset > s->n || n > s->n - offset)
+        return WB_EINTERNAL;
+    wbi_buf_add(out, s->p + offset, n);
+    return wbi_buf_rc(out);
+}
+
+wb_rc wbi_preview_text(struct wbi_arena *arena, struct wbi_str text,
+                       const struct wbi_preview_policy *policy, struct wbi_preview *ret,
+                       struct wbi_error *err)
+{
+    struct wbi_preview_index *index = NULL;
+    wb_rc rc = wbi_preview_index_new(policy->command, &index);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_preview_index_feed(index, text);
+    if (rc == WB_OK)
+        rc = wbi_preview_index_end(index);
+    if (rc == WB_OK)
+        rc = wbi_preview_make(arena, index, policy, read_memory, &text, ret, err);
+    else
+        wbi_fail_nomem(err);
+    wbi_preview_index_free(index);
+    return rc;
+}
+
+void wbi_preview_split(uint64_t budget, uint64_t need_a, uint64_t need_b, uint64_t *ret_a,
+                       uint64_t *ret_b)
+{
+    uint64_t half = budget / 2;
+
+    if (need_a <= half)
+        *ret_a = need_a;
+    else if (need_b < budget - half)
+        *ret_a = need_a < budget - need_b ? need_a : budget - need_b;
+    else
+        *ret_a = half;
+    *ret_b = need_b < budget - *ret_a ? need_b : budget - *ret_a;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_clip.c: the text of a chosen line. A line that costs more than
+ * its share is cut to its start, what surrounds its strongest word, and its
+ * end, with the number of bytes left out between. Never cuts a character. */
+#include "text/preview_int.h"
+
+#include "text/tokens.h"
+
+#define READ_WHOLE 16384u
+#define PART 3072u
+
+struct parts {
+    struct wbi_str part[3];
+    uint64_t at[3]; /* offsets within the line */
+    size_t n;
+};
+
+static wb_rc fetch(struct chooser *c, const struct record *r, uint64_t at, size_t n,
+                   struct wbi_str *ret)
+{
+    struct wbi_buf b;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&b, c->arena, n + 1);
+    rc = c->source.read(c->source.arg, r->offset + at, n, &b);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&b);
+    *ret = wbi_buf_str(&b);
+    return rc;
+}
+
+/* From the first whole character on. */
+static struct wbi_str skip_cut_start(struct wbi_str s, uint64_t *at)
+{
+    size_t i = 0;
+
+    while (i < s.n && i < 3 && ((uint8_t)s.p[i] & 0xc0) == 0x80)
+        i++;
+    *at += i;
+    return wbi_str_from(s, i);
+}
+
+/* The last bytes that cost about units; a token is rarely under two bytes. */
+static struct wbi_str last_part(struct wbi_str s, uint64_t units, uint64_t *at)
+{
+    size_t n = (size_t)(units / WBI_TOKEN_UNIT) * 2 + 1;
+
+    if (n > s.n)
+        n = s.n;
+    *at += s.n - n;
+    return skip_cut_start(wbi_str_from(s, s.n - n), at);
+}
+
+/* A window that has the word at `hit` in its first third. */
+static struct wbi_str window(struct wbi_str s, size_t hit, uint64_t units, uint64_t *at)
+{
+    size_t before = (size_t)(units / WBI_TOKEN_UNIT) / 2;
+    size_t from = hit > before ? hit - before : 0;
+    struct wbi_str rest;
+
+    *at += from;
+    rest = skip_cut_start(wbi_str_from(s, from), at);
+    return wbi_str_head(rest, wbi_tokens_prefix(rest, units));
+}
+
+static void add_part(struct parts *ps, struct wbi_str s, uint64_t at)
+{
+    struct wbi_str *last = ps->n > 0 ? &ps->part[ps->n - 1] : NULL;
+    uint64_t end = last ? ps->at[ps->n - 1] + last->n : 0;
+
+    if (last != NULL && at <= end) { /* overlaps: go on behind it */
+        if (at + s.n <= end)
+            return;
+        s = wbi_str_from(s, (size_t)(end - at));
+        at = end;
+    }
+    if (s.n > 0) {
+        ps->part[ps->n] = s;
+        ps->at[ps->n++] = at;
+    }
+}
+
+static wb_rc join(struct chooser *c, const struct record *r, const struct parts *ps,
+                  struct wbi_str *ret)
+{
+    struct wbi_buf b;
+    uint64_t end = 0;
+
+    wbi_buf_init_arena(&b, c->arena, 1u << 20);
+    for (size_t i = 0; i < ps->n; i++) {
+        if (ps->at[i] > end)
+            wbi_buf_addf(&b, " [\xe2\x80\xa6 %llu bytes \xe2\x80\xa6] ",
+                         (unsigned long long)(ps->at[i] - end));
+        wbi_buf_adds(&b, ps->part[i]);
+        end = ps->at[i] + ps->part[i].n;
+    }
+    if (end < r->bytes)
+        wbi_buf_addf(&b, " [\xe2\x80\xa6 %llu bytes]", (unsigned long long)(r->bytes - end));
+    *ret = wbi_buf_str(&b);
+    return wbi_buf_rc(&b);
+}
+
+static wb_rc clip_whole(struct chooser *c, struct pick *p, struct wbi_str s, uint64_t most)
+{
+    struct parts ps = {.n = 0};
+    uint64_t cap = most - 14 * WBI_TOKEN_UNIT;
+    size_t head = wbi_tokens_prefix(s, p->rec->hit > 0 ? cap * 4 / 10 : cap * 7 / 10);
+    uint64_t at = 0;
+    struct wbi_str part;
+
+    add_part(&ps, wbi_str_head(s, head), 0);
+    if (p->rec->hit >= head) {
+        part = window(s, p->rec->hit, cap * 4 / 10, &at);
+        add_part(&ps, part, at);
+    } else if (p->rec->hit > 0) { /* the word is in the first part: widen that */
+        ps.part[0] = wbi_str_head(s, wbi_tokens_prefix(s, cap * 7 / 10));
+    }
+    at = 0;
+    part = last_part(s, cap * 2 / 10, &at);
+    add_part(&ps, part, at);
+    return join(c, p->rec, &ps, &p->text);
+}
+
+/* A very long line is read in three places only. */
+static wb_rc clip_long(struct chooser *c, struct pick *p, uint64_t cap)
+{
+    const struct record *r = p->rec;
+    struct parts ps = {.n = 0};
+    struct wbi_str s;
+    uint64_t at = 0, from;
+    wb_rc rc = fetch(c, r, 0, PART, &s);
+
+    if (rc != WB_OK)
+        return rc;
+    add_part(&ps, wbi_str_head(s, wbi_tokens_prefix(s, cap * 4 / 10)), 0);
+    if (r->hit > ps.part[0].n) {
+        from = r->hit > PART / 2 ? r->hit - PART / 2 : 0;
+        rc = fetch(c, r, from, r->bytes - from < PART ? (size_t)(r->bytes - from) : PART, &s);
+        if (rc != WB_OK)
+            return rc;
+        s = window(s, (size_t)(r->hit - from), cap * 4 / 10, &at);
+        add_part(&ps, s, from + at);
+    }
+    from = r->bytes - PART;
+    rc = fetch(c, r, from, PART, &s);
+    if (rc != WB_OK)
+        return rc;
+    at = from;
+    s = last_part(s, cap * 2 / 10, &at);
+    add_part(&ps, s, at);
+    return join(c, r, &ps, &p->text);
+}
+
+/* Context may cost less than the line that tells what went wrong. */
+static uint64_t cap_of(const struct chooser *c, const struct record *r)
+{
+    uint64_t cap = r->severity >= 42 ? c->line_cap : c->line_cap / 2;
+
+    return cap > 32 * WBI_TOKEN_UNIT ? cap : 32 * WBI_TOKEN_UNIT;
+}
+
+wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
+{
+    uint64_t cap = cap_of(c, p->rec);
+    wb_rc rc;
+
+    if (p->cost != 0)
+        return WB_OK;
+    if (p->rec->bytes > READ_WHOLE) {
+        p->clipped = true;
+        rc = clip_long(c, p, cap);
+    } else {
+        rc = fetch(c, p->rec, 0, p->rec->bytes, &p->text);
+        if (rc == WB_OK && wbi_tokens_units(p->text) > cap) {
+            p->clipped = true;
+            rc = clip_whole(c, p, p->text, cap);
+        }
+    }
+    if (rc == WB_OK)
+        p->cost = wbi_tokens_units(p->text) + WBI_TOKEN_UNIT * 7 / 10;
+    return rc;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_group.c: many failures of one shape are told as a group: how
+ * many there are, and what differs between them, each distinct message once.
+ * A message is the line without the place it names (what stands before the
+ * clause with its strongest word). */
+#include "text/preview_int.h"
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "text/tokens.h"
+
+#define GROUPS_MAX 4u
+#define MESSAGES_MAX 2048u
+#define SLOTS 4096u
+
+struct group {
+    uint32_t shape;
+    size_t first; /* pick that stands for it */
+    uint64_t count;
+    uint8_t severity;
+};
+
+struct distinct {
+    uint64_t slot[SLOTS];
+    struct wbi_str text[MESSAGES_MAX];
+    size_t n;
+};
+
+/* Where the clause with the strongest word starts. */
+static struct wbi_str message_of(const struct pick *p)
+{
+    size_t at = p->rec->hit < p->text.n ? p->rec->hit : 0, i;
+
+    for (i = at; i > 1; i--) {
+        char a = p->text.p[i - 2], b = p->text.p[i - 1];
+
+        if ((b == ' ' && (a == ':' || a == ')' || a == ' ' || a == ']')) || b == '\t')
+            return wbi_str_trim(wbi_str_from(p->text, i));
+    }
+    return wbi_str_trim(p->text);
+}
+
+/* False when it was there already (or there is no room). */
+static bool add_distinct(struct distinct *d, struct wbi_str s)
+{
+    uint64_t h = wbi_hash64(s.p, s.n, 1) | 1;
+    size_t i = (size_t)(h >> 32) & (SLOTS - 1);
+
+    while (d->slot[i] != 0 && d->slot[i] != h)
+        i = (i + 1) & (SLOTS - 1);
+    if (d->slot[i] == h || d->n == MESSAGES_MAX)
+        return false;
+    d->slot[i] = h;
+    d->text[d->n++] = s;
+    return true;
+}
+
+/* The largest groups of failures, largest first. */
+static size_t find_groups(const struct chooser *c, bool *done, struct group *g)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct record *r = c->picks[i].rec;
+        struct group found = {r->shape, i, c->index->shapes[r->shape].count, r->severity};
+        size_t at;
+
+        if (r->severity < 60 || found.count <= GROUP_FROM || done[r->shape])
+            continue;
+        done[r->shape] = true;
+        for (at = n; at > 0 && g[at - 1].count < found.count; at--)
+            if (at < GROUPS_MAX)
+                g[at] = g[at - 1];
+        if (at < GROUPS_MAX) {
+            g[at] = found;
+            n += n < GROUPS_MAX;
+        }
+    }
+    return n;
+}
+
+static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *d)
+{
+    struct pick *p;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = g->first; i < c->n && rc == WB_OK && d->n < MESSAGES_MAX; i++) {
+        p = &c->picks[i];
+        if (p->rec->shape != g->shape)
+            continue;
+        rc = wbi_pick_load(c, p);
+        if (rc == WB_OK)
+            add_distinct(d, message_of(p));
+    }
+    return rc;
+}
+
+/* Messages of lines that are shown anyway need no second telling. */
+static wb_rc skip_shown(struct chooser *c, struct distinct *d)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->picks[i].wave != 0 && c->picks[i].rec->severity >= 60)
+            add_distinct(d, message_of(&c->picks[i]));
+    d->n = 0;
+    return WB_OK;
+}
+
+static void tell(struct chooser *c, const struct group *g, const struct distinct *d, uint64_t limit)
+{
+    uint64_t head = c->spent + 24 * WBI_TOKEN_UNIT, cost = head;
+    size_t n = 0;
+
+    while (n < d->n) {
+        uint64_t units = wbi_tokens_units(d->text[n]) + WBI_TOKEN_UNIT;
+
+        if (cost + units > limit)
+            break;
+        cost += units;
+        n++;
+    }
+    if (n == 0)
+        return;
+    wbi_buf_addf(&c->groups, "[%llu lines like line %llu; %zu of %zu more distinct messages:]\n",
+                 (unsigned long long)g->count,
+                 (unsigned long long)c->picks[g->first].rec->line, n, d->n);
+    for (size_t i = 0; i < n; i++) {
+        wbi_buf_adds(&c->groups, d->text[i]);
+        wbi_buf_addc(&c->groups, '\n');
+    }
+    c->spent = cost;
+}
+
+wb_rc wbi_choose_groups(struct chooser *c)
+{
+    struct group g[GROUPS_MAX];
+    bool *done = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *done);
+    struct distinct *d = wbi_arena_zalloc(c->arena, sizeof *d);
+    uint64_t limit = c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
+    size_t n;
+    wb_rc rc;
+
+    if (done == NULL || d == NULL)
+        return WB_ENOMEM;
+    n = find_groups(c, done, g);
+    rc = n > 0 ? skip_shown(c, d) : WB_OK;
+    for (size_t i = 0; i < n && rc == WB_OK; i++) {
+        d->n = 0;
+        rc = collect(c, &g[i], d);
+        if (rc == WB_OK && d->n > 0)
+            tell(c, &g[i], d, limit);
+    }
+    return rc != WB_OK ? rc : wbi_buf_rc(&c->groups);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_int.h: what the files of preview selection share. */
+#ifndef WBI_TEXT_PREVIEW_INT_H
+#define WBI_TEXT_PREVIEW_INT_H
+
+#include "text/preview.h"
+
+enum line_flags {
+    LINE_BLANK = 1,
+    LINE_HEADING = 2,  /* ends in a colon, or opens a file in a diff */
+    LINE_ATTACHED = 4, /* a frame, a caret, a quoted source line: belongs to the one above */
+    LINE_QUERY = 8,    /* holds a rarer word of the command */
+    LINE_LONG = 16,    /* only its start was looked at as a whole */
+    LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
+    LINE_PASSED = 64   /* reports a success */
+};
+
+/* What one line says about itself; from preview_line.c. */
+struct line_facts {
+    uint64_t shape;     /* hash with numbers, paths, names and quotes left out */
+    uint32_t hit;       /* where its strongest word stands */
+    uint32_t query;     /* bits of the command's words that occur */
+    uint8_t severity;   /* 0 to 130 */
+    uint8_t indent;
+    uint8_t flags;
+};
+
+#define QUERY_WORDS 32
+#define WORD_SLOTS 512
+#define PAIRS 6
+
+/* Words that mean something, and the words of the command. */
+struct word_slot {
+    uint64_t hash;
+    uint8_t weight;
+    uint8_t kind;
+    uint8_t query; /* 1 + number of the command's word, 0 for none */
+};
+struct words {
+    struct word_slot slot[WORD_SLOTS];
+    uint64_t pair[PAIRS][2]; /* two words that together say more */
+    size_t n_query;
+};
+
+void wbi_words_init(struct words *w, struct wbi_str command);
+void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts *ret);
+
+/* A line the index remembers. */
+struct record {
+    uint64_t offset;
+    uint64_t line;   /* 1-based */
+    uint32_t bytes;  /* without newline, at most UINT32_MAX */
+    uint32_t shape;  /* entry of the table of shapes */
+    uint32_t hit;
+    uint32_t query;
+    uint8_t severity;
+    uint8_t indent;
+    uint8_t flags;
+};
+
+struct shape {
+    uint64_t hash;
+    uint64_t count;
+};
+
+struct wbi_preview_index {
+    struct words words;
+    struct wbi_buf carry;  /* start of the line that the next piece goes on with */
+    uint64_t carry_more;   /* bytes of that line beyond the carry */
+    uint64_t bytes;        /* fed */
+    uint64_t lines;        /* finished lines, the last one too once ended */
+    uint64_t units;        /* token units, counted up to a limit */
+    struct record *kept;
+    size_t n_kept;
+    size_t cap_kept;
+    struct record *recent; /* ring of the last lines, beyond the kept ones */
+    uint64_t n_recent;     /* lines ever put in the ring */
+    size_t keep_after;     /* so many lines after a striking one are kept too */
+    struct shape *shapes;  /* open addressing */
+    size_t n_shapes;
+    size_t cap_shapes;
+    uint64_t query_lines[QUERY_WORDS];
+};
+
+#define RECENT (4096u)
+
+/* The text being chosen from. */
+struct source {
+    wbi_preview_read read;
+    void *arg;
+    struct wbi_arena *arena;
+};
+
+/* One line on its way into the preview. */
+struct pick {
+    const struct record *rec;
+    struct wbi_str text; /* read lazily; clipped form when it is too long */
+    uint64_t cost;       /* token units with newline, 0 while unknown */
+    float score;
+    uint32_t wave;       /* order of choosing, 0 = not shown */
+    bool clipped;
+};
+
+struct chooser {
+    const struct wbi_preview_index *index;
+    const struct wbi_preview_policy *policy;
+    struct source source;
+    struct wbi_arena *arena;
+    struct pick *picks; /* every remembered line, in order */
+    size_t n;
+    uint64_t units;     /* budget */
+    uint64_t spent;
+    uint64_t line_cap;  /* units one line may cost */
+    uint32_t wave;
+    struct wbi_buf groups; /* what the groups of alike lines say, rendered */
+};
+
+/* From so many lines of one shape on they are told as a group. */
+#define GROUP_FROM 12u
+#define GAP_UNITS (14u * 256u)
+
+/* preview_index.c: the remembered lines in order, kept and recent joined. */
+WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
+                                      struct wbi_arena *arena, const struct record ***ret,
+                                      size_t *ret_n);
+/* preview_clip.c */
+WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
+/* preview_select.c */
+WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
+/* preview_group.c: distinct messages of large groups of failures, into c->groups. */
+WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
+/* preview_render.c */
+WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
+/* preview_json.c: WB_EINPUT when text is no JSON worth it. */
+WB_MUST_CHECK wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t lines,
+                                     const struct wbi_preview_policy *policy,
+                                     struct wbi_preview *ret);
+/* The read call with its range put in; nothing when the policy has none. */
+void wbi_preview_read_hint(struct wbi_buf *out, const struct wbi_preview_policy *policy,
+                           uint64_t first, uint64_t last);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_render.c: chosen lines become text, with a notice at every gap.
+ * The first notice keeps the words of the seed and carries the call that reads
+ * the rest; later ones name their range only. */
+#include "text/preview_int.h"
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "text/tokens.h"
+
+void wbi_preview_read_hint(struct wbi_buf *out, const struct wbi_preview_policy *policy,
+                           uint64_t first, uint64_t last)
+{
+    struct wbi_str call = policy->read_call;
+    size_t at = wbi_str_find(call, WBI_LIT("A-B"));
+
+    if (call.p == NULL)
+        return;
+    wbi_buf_addz(out, ": ");
+    wbi_buf_adds(out, wbi_str_head(call, at));
+    if (at < call.n) {
+        wbi_buf_addf(out, "%llu-%llu", (unsigned long long)first, (unsigned long long)last);
+        wbi_buf_adds(out, wbi_str_from(call, at + 3));
+    }
+}
+
+/* True when every line of the gap looks like the one shown before it. */
+static bool all_alike(const struct chooser *c, size_t before, size_t after)
+{
+    if (after >= c->n || c->picks[after].rec->line - c->picks[before].rec->line != after - before)
+        return false;
+    for (size_t i = before + 1; i < after; i++)
+        if (c->picks[i].rec->shape != c->picks[before].rec->shape)
+            return false;
+    return true;
+}
+
+static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struct wbi_preview *v,
+                       uint64_t first, uint64_t last, bool alike, bool opening)
+{
+    uint64_t n = last - first + 1;
+
+    if (opening) {
+        wbi_buf_addf(out, "[output truncated: showing first %llu and last %llu lines",
+                     (unsigned long long)v->first_lines, (unsigned long long)v->last_lines);
+        if (v->lines_shown > v->first_lines + v->last_lines)
+            wbi_buf_addf(out, " and %llu between",
+                         (unsigned long long)(v->lines_shown - v->first_lines - v->last_lines));
+        wbi_buf_addf(out, " of %llu; lines %llu-%llu left out", (unsigned long long)v->lines_total,
+                     (unsigned long long)first, (unsigned long long)last);
+        wbi_preview_read_hint(out, c->policy, first, last);
+        wbi_buf_addz(out, "]\n");
+        return;
+    }
+    wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s left out]\n", (unsigned long long)first,
+                 (unsigned long long)last, (unsigned long long)n, alike ? " alike" : "");
+}
+
+static void count_ends(const struct chooser *c, struct wbi_preview *v)
+{
+    size_t i;
+
+    v->lines_shown = 0;
+    v->first_lines = 0;
+    v->last_lines = 0;
+    for (i = 0; i < c->n; i++)
+        v->lines_shown += c->picks[i].wave != 0;
+    for (i = 0; i < c->n && c->picks[i].wave != 0 && c->picks[i].rec->line == i + 1; i++)
+        v->first_lines++;
+    for (i = c->n; i > 0 && c->picks[i - 1].wave != 0 &&
+                   c->picks[i - 1].rec->line == v->lines_total - (c->n - i);
+         i--)
+        v->last_lines++;
+    if (v->first_lines == v->lines_total)
+        v->last_lines = 0;
+}
+
+struct writer {
+    struct chooser *c;
+    struct wbi_preview *v;
+    struct wbi_buf out;
+    struct wbi_segment *segments;
+    size_t n;
+    bool told; /* the opening notice is written */
+};
+
+static void segment(struct writer *w, enum wbi_segment_kind kind, uint64_t first, uint64_t last)
+{
+    struct wbi_segment *s = w->n > 0 ? &w->segments[w->n - 1] : NULL;
+
+    if (s != NULL && kind == WBI_SEGMENT_LINES && s->kind == kind && s->last + 1 == first) {
+        s->last = last;
+        return;
+    }
+    w->segments[w->n++] = (struct wbi_segment){kind, first, last};
+}
+
+static void gap(struct writer *w, uint64_t first, uint64_t last, bool alike)
+{
+    segment(w, WBI_SEGMENT_GAP, first, last);
+    gap_notice(&w->out, w->c, w->v, first, last, alike, !w->told);
+    w->told = true;
+}
+
+static void write_all(struct writer *w)
+{
+    struct chooser *c = w->c;
+    uint64_t next = 1;
+    size_t before = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct pick *p = &c->picks[i];
+
+        if (p->wave == 0)
+            continue;
+        if (p->rec->line > next)
+            gap(w, next, p->rec->line - 1, next > 1 && all_alike(c, before, i));
+        wbi_buf_adds(&w->out, p->text);
+        wbi_buf_addc(&w->out, '\n');
+        segment(w, p->clipped ? WBI_SEGMENT_CLIPPED : WBI_SEGMENT_LINES, p->rec->line,
+                p->rec->line);
+        w->v->truncated |= p->clipped;
+        next = p->rec->line + 1;
+        before = i;
+    }
+    if (next <= w->v->lines_total)
+        gap(w, next, w->v->lines_total, false);
+    w->v->truncated |= w->told;
+}
+
+/* Clipped lines without any gap still need to say how to read them. */
+static void clip_notice(struct writer *w)
+{
+    uint64_t line = 0;
+
+    for (size_t i = 0; i < w->n && line == 0; i++)
+        if (w->segments[i].kind == WBI_SEGMENT_CLIPPED)
+            line = w->segments[i].first;
+    if (line == 0 || w->told)
+        return;
+    wbi_buf_addf(&w->out, "[output truncated: showing parts of long lines, first of them line %llu",
+                 (unsigned long long)line);
+    wbi_preview_read_hint(&w->out, w->c->policy, line, line);
+    wbi_buf_addz(&w->out, "]\n");
+}
+
+static uint64_t newlines(struct wbi_str s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] == '\n';
+    return n;
+}
+
+static void drop_last_wave(struct chooser *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->picks[i].wave == c->wave)
+            c->picks[i].wave = 0;
+    c->wave--;
+}
+
+wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
+{
+    struct writer w = {.c = c, .v = ret};
+    uint64_t limit = c->policy->budget * WBI_TOKEN_UNIT * 93 / 100;
+
+    w.segments = wbi_arena_array(c->arena, 2 * c->n + 2, sizeof *w.segments);
+    if (w.segments == NULL)
+        return WB_ENOMEM;
+    for (;;) {
+        wbi_buf_init_arena(&w.out, c->arena, WBI_LIMIT_RECEIPT);
+        w.n = 0;
+        w.told = false;
+        count_ends(c, ret);
+        write_all(&w);
+        clip_notice(&w);
+        wbi_buf_adds(&w.out, wbi_buf_str(&c->groups));
+        if (wbi_buf_rc(&w.out) != WB_OK)
+            return wbi_buf_rc(&w.out);
+        if (wbi_tokens_units(wbi_buf_str(&w.out)) <= limit || c->wave <= 2)
+            break;
+        drop_last_wave(c);
+    }
+    ret->text = wbi_buf_str(&w.out);
+    if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
+        ret->text.n--;
+    ret->text_lines = ret->text.n > 0 ? newlines(ret->text) + 1 : 0;
+    ret->tokens = wbi_tokens(ret->text);
+    ret->segments = w.segments;
+    ret->n_segments = w.n;
+    return WB_OK;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_select.c: which lines are shown. In this order, each within its
+ * share of the budget: a few lines of both ends; blocks around failures, most
+ * telling and rarest first; wider context of those; headings, summaries and
+ * lines unlike all others; then both ends grow towards each other. Only the
+ * order depends on scores; what is shown is always verbatim and in place. */
+#include "text/preview_int.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "text/tokens.h"
+
+#define FAILURE 42u     /* severity from which a line counts as telling a failure */
+#define BLOCK_MAX 14u   /* lines of one block after its first */
+#define SEEN_SLOTS 1024u
+#define QUEUE_MAX 512u    /* candidates of one step */
+#define MISSES_MAX 24u    /* candidates in a row that did not fit: enough */
+
+struct queue {
+    uint32_t *items; /* indices of picks, best first */
+    size_t n;
+};
+
+/* ---- adding lines ---- */
+
+static bool neighbours(const struct chooser *c, size_t a, size_t b)
+{
+    return c->picks[b].rec->line == c->picks[a].rec->line + 1;
+}
+
+static bool shown(const struct chooser *c, size_t i)
+{
+    return c->picks[i].wave != 0;
+}
+
+/* Units that showing [from, to] would add, gap notices included. */
+static wb_rc price(struct chooser *c, size_t from, size_t to, uint64_t *ret)
+{
+    int64_t sum = 0;
+    bool before = from > 0 && shown(c, from - 1) && neighbours(c, from - 1, from);
+    bool after = to + 1 < c->n && shown(c, to + 1) && neighbours(c, to, to + 1);
+    wb_rc rc;
+
+    for (size_t i = from; i <= to; i++) {
+        if (shown(c, i))
+            continue;
+        rc = wbi_pick_load(c, &c->picks[i]);
+        if (rc != WB_OK)
+            return rc;
+        sum += (int64_t)c->picks[i].cost;
+    }
+    if (!before && !after)
+        sum += GAP_UNITS;
+    if (before && after)
+        sum -= GAP_UNITS;
+    *ret = sum > 0 ? (uint64_t)sum : 0;
+    return WB_OK;
+}
+
+static void show(struct chooser *c, size_t from, size_t to, uint64_t units)
+{
+    c->wave++;
+    for (size_t i = from; i <= to; i++)
+        if (!shown(c, i))
+            c->picks[i].wave = c->wave;
+    c->spent += units;
+}
+
+/* Show [from, to] if that stays below limit. */
+static wb_rc offer(struct chooser *c, size_t from, size_t to, uint64_t limit, bool *ret_taken)
+{
+    uint64_t units;
+    wb_rc rc = price(c, from, to, &units);
+
+    *ret_taken = false;
+    if (rc != WB_OK || c->spent + units > limit)
+        return rc;
+    show(c, from, to, units);
+    *ret_taken = true;
+    return WB_OK;
+}
+
+/* ---- blocks ---- */
+
+static bool goes_on(const struct chooser *c, size_t first, size_t i)
+{
+    const struct record *r = c->picks[i].rec, *head = c->picks[first].rec;
+
+    if (r->flags & LINE_BLANK)
+        return i + 1 < c->n && neighbours(c, i, i + 1) &&
+               (c->picks[i + 1].rec->flags & LINE_TRACE ||
+                (c->picks[i + 1].rec->indent > head->indent && c->picks[first].rec->severity > 60));
+    return r->indent > head->indent || (r->flags & (LINE_ATTACHED | LINE_TRACE));
+}
+
+/* Last line of the block that begins at i. A trace goes on to its message. */
+static size_t block_end(const struct chooser *c, size_t i)
+{
+    size_t end = i;
+    bool trace = (c->picks[i].rec->flags & LINE_TRACE) != 0;
+    size_t most = trace ? 3 * BLOCK_MAX : BLOCK_MAX;
+
+    while (end + 1 < c->n && end - i < most && neighbours(c, end, end + 1) &&
+           goes_on(c, i, end + 1))
+        end++;
+    if (trace && end + 1 < c->n && neighbours(c, end, end + 1))
+        end++;
+    while (end > i && c->picks[end].rec->flags & LINE_BLANK)
+        end--;
+    return end;
+}
+
+/* First line of the block that i belongs to: quoted source and frames above a
+ * message that comes last, or the line that says where. */
+static size_t block_start(const struct chooser *c, size_t i)
+{
+    size_t from = i;
+    const struct record *r = c->picks[i].rec;
+
+    while (from > 0 && i - from < 6 && neighbours(c, from - 1, from) &&
+           c->picks[from - 1].rec->indent > r->indent &&
+           !(c->picks[from - 1].rec->flags & LINE_BLANK))
+        from--;
+    if (from > 0 && neighbours(c, from - 1, from) && (from < i || i - from == 0) &&
+        !(c->picks[from - 1].rec->flags & LINE_BLANK) && c->picks[from - 1].rec->bytes < 200)
+        from--;
+    return from;
+}
+
+/* A block over its share loses lines in the middle of what follows the first. */
+static wb_rc offer_block(struct chooser *c, size_t i, uint64_t share, uint64_t limit)
+{
+    size_t from = block_start(c, i), to = block_end(c, i), keep;
+    uint64_t units;
+    bool taken;
+    wb_rc rc = price(c, from, to, &units);
+
+    if (rc != WB_OK)
+        return rc;
+    if (units <= share && c->spent + units <= limit) {
+        show(c, from, to, units);
+        return WB_OK;
+    }
+    rc = offer(c, i, i, limit, &taken); /* the line itself before its surroundings */
+    if (rc != WB_OK || !taken)
+        return rc;
+    keep = c->spent;
+    for (size_t k = i + 1; k <= to && c->spent - keep < share / 2; k++) {
+        rc = offer(c, k, k, limit, &taken);
+        if (rc != WB_OK || !taken)
+            break;
+    }
+    if (rc == WB_OK && to > i && !shown(c, to))
+        rc = offer(c, to, to, limit, &taken);
+    for (size_t k = i; rc == WB_OK && k-- > from && c->spent - keep < share;) {
+        rc = offer(c, k, k, limit, &taken);
+        if (!taken)
+            break;
+    }
+    return rc;
+}
+
+/* ---- scores ---- */
+
+static uint64_t count_of(const struct chooser *c, const struct record *r)
+{
+    return c->index->shapes[r->shape].count;
+}
+
+static float failure_score(const struct chooser *c, const struct record *r, uint32_t nth)
+{
+    uint64_t count = count_of(c, r);
+    float rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
+    float score = r->severity;
+
+    if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
+        return 0; /* further lines of a large group are told by the group */
+    if (r->severity >= 60 && rarity < 0.4f && nth < 3)
+        rarity = 0.4f;
+    score *= rarity;
+    return score / (1.0f + 0.08f * (float)nth);
+}
+
+static bool rare_word_of_command(const struct chooser *c, const struct record *r)
+{
+    for (uint32_t bits = r->query; bits != 0; bits &= bits - 1) {
+        uint64_t n = c->index->query_lines[__builtin_ctz(bits)];
+
+        if (n <= 6 || n * 50 <= c->index->lines)
+            return true;
+    }
+    return false;
+}
+
+/* Headings, summaries, the command's own words, lines unlike all others. */
+static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
+{
+    const struct record *r = c->picks[i].rec;
+    uint64_t count = count_of(c, r);
+    float score = 0;
+
+    if (r->flags & (LINE_BLANK | LINE_PASSED))
+        return 0;
+    if (r->flags & LINE_HEADING)
+        score += 24;
+    if (r->severity >= 20)
+        score += r->severity * 0.5f;
+    if (count <= 2 && mostly_alike)
+        score += 12;
+    if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
+        score += 6;
+    score /= 1.0f + 0.7f * log2f((float)count);
+    return rare_word_of_command(c, r) ? score + 20 : score;
+}
+
+/* True when pick i comes before pick j. */
+static bool better(const struct chooser *c, uint32_t i, uint32_t j)
+{
+    float x = c->picks[i].score, y = c->picks[j].score;
+
+    return x != y ? x > y : i < j;
+}
+
+/* Heap with the worst on top; `at` may be better than what is below it. */
+static void sink(const struct chooser *c, struct queue *q, size_t at)
+{
+    for (;;) {
+        size_t worst = at, child = 2 * at + 1;
+        uint32_t swap;
+
+        for (size_t k = child; k < child + 2 && k < q->n; k++)
+            if (better(c, q->items[worst], q->items[k]))
+                worst = k;
+        if (worst == at)
+            return;
+        swap = q->items[at];
+        q->items[at] = q->items[worst];
+        q->items[worst] = swap;
+        at = worst;
+    }
+}
+
+static void rise(const struct chooser *c, struct queue *q, size_t at)
+{
+    while (at > 0 && better(c, q->items[(at - 1) / 2], q->items[at])) {
+        uint32_t swap = q->items[at];
+
+        q->items[at] = q->items[(at - 1) / 2];
+        q->items[(at - 1) / 2] = swap;
+        at = (at - 1) / 2;
+    }
+}
+
+/* The QUEUE_MAX best hidden lines, best first: only few can be shown anyway. */
+static wb_rc queue_by_score(struct chooser *c, struct queue *q)
+{
+    size_t n;
+
+    q->n = 0;
+    q->items = wbi_arena_array(c->arena, QUEUE_MAX, sizeof *q->items);
+    if (q->items == NULL)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->picks[i].score <= 0 || shown(c, i))
+            continue;
+        if (q->n < QUEUE_MAX) {
+            q->items[q->n] = (uint32_t)i;
+            rise(c, q, q->n++);
+        } else if (better(c, (uint32_t)i, q->items[0])) {
+            q->items[0] = (uint32_t)i;
+            sink(c, q, 0);
+        }
+    }
+    for (n = q->n; q->n > 1;) { /* heap sort: the worst goes to the back */
+        uint32_t worst = q->items[0];
+
+        q->items[0] = q->items[--q->n];
+        q->items[q->n] = worst;
+        sink(c, q, 0);
+    }
+    q->n = n;
+    return WB_OK;
+}
+
+static wb_rc score_failures(struct chooser *c)
+{
+    uint32_t *nth = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *nth);
+
+    if (nth == NULL)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct record *r = c->picks[i].rec;
+
+        c->picks[i].score = failure_score(c, r, nth[r->shape]++);
+    }
+    return WB_OK;
+}
+
+/* ---- the steps ---- */
+
+/* A line equal to one already chosen tells nothing new. */
+static bool seen_before(uint64_t *seen, const struct pick *p)
+{
+    struct wbi_str t = wbi_str_trim(p->text);
+    uint64_t h = wbi_hash64(t.p, t.n, 0) | 1;
+    size_t i = (size_t)(h >> 32) & (SEEN_SLOTS - 1);
+
+    for (size_t step = 0; step < 8; step++, i = (i + 1) & (SEEN_SLOTS - 1)) {
+        if (seen[i] == h)
+            return true;
+        if (seen[i] == 0) {
+            seen[i] = h;
+            return false;
+        }
+    }
+    return false;
+}
+
+static wb_rc both_ends(struct chooser *c)
+{
+    bool taken;
+    size_t i;
+    wb_rc rc = WB_OK;
+
+    for (i = 0; i < c->n && i < 3 && rc == WB_OK; i++) {
+        rc = offer(c, i, i, i == 0 ? c->units / 2 : c->units / 14, &taken);
+        if (!taken)
+            break;
+    }
+    for (i = 0; rc == WB_OK && i < c->n && i < 6; i++) {
+        rc = offer(c, c->n - 1 - i, c->n - 1 - i, i == 0 ? c->units * 3 / 4 : c->units / 5, &taken);
+        if (!taken)
+            break;
+    }
+    return rc;
+}
+
+/* The telling lines themselves, most telling first. */
+static wb_rc failure_lines(struct chooser *c, const struct queue *q)
+{
+    uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
+    uint64_t limit = c->units * 45 / 100;
+    size_t misses = 0;
+    bool taken;
+    wb_rc rc = seen ? WB_OK : WB_ENOMEM;
+
+    for (size_t i = 0; rc == WB_OK && i < q->n && misses < MISSES_MAX; i++) {
+        struct pick *p = &c->picks[q->items[i]];
+
+        if (p->wave != 0)
+            continue;
+        rc = wbi_pick_load(c, p);
+        if (rc != WB_OK)
+            return rc;
+        if (seen_before(seen, p)) {
+            p->score = 0;
+            continue;
+        }
+        rc = offer(c, q->items[i], q->items[i], limit, &taken);
+        misses = taken ? 0 : misses + 1;
+    }
+    return rc;
+}
+
+/* What belongs to each of them. */
+static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
+{
+    uint64_t limit = c->units * 82 / 100, share = c->units * 22 / 100;
+    size_t misses = 0;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < q->n && misses < MISSES_MAX; i++) {
+        uint64_t before = c->spent;
+
+        if (c->picks[q->items[i]].score <= 0)
+            continue;
+        rc = offer_block(c, q->items[i], share, limit);
+        misses = c->spent != before ? 0 : misses + 1;
+    }
+    return rc;
+}
+
+static wb_rc failures(struct chooser *c)
+{
+    struct queue q;
+    wb_rc rc = score_failures(c);
+
+    if (rc == WB_OK)
+        rc = queue_by_score(c, &q);
+    if (rc == WB_OK)
+        rc = failure_lines(c, &q);
+    if (rc == WB_OK)
+        rc = wbi_choose_groups(c);
+    if (rc == WB_OK)
+        rc = failure_blocks(c, &q);
+    return rc;
+}
+
+/* Two more lines around what was found so far, while there is plenty. */
+static wb_rc widen(struct chooser *c)
+{
+    uint64_t limit = c->units * 72 / 100;
+    uint32_t last = c->wave;
+    bool taken;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 1; i + 1 < c->n && rc == WB_OK && c->spent < limit; i++) {
+        if (c->picks[i].wave == 0 || c->picks[i].wave > last || c->picks[i].score <= 0)
+            continue;
+        if (!shown(c, i - 1) && neighbours(c, i - 1, i))
+            rc = offer(c, i - 1, i - 1, limit, &taken);
+        for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && neighbours(c, k - 1, k); k++)
+            if (!shown(c, k))
+                rc = offer(c, k, k, limit, &taken);
+    }
+    return rc;
+}
+
+static wb_rc rare_lines(struct chooser *c)
+{
+    struct queue q;
+    uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
+    bool mostly_alike = c->index->n_shapes * 2 < c->index->lines;
+    size_t misses = 0;
+    bool taken;
+    wb_rc rc;
+
+    for (size_t i = 0; i < c->n; i++)
+        c->picks[i].score = rare_score(c, i, mostly_alike);
+    rc = queue_by_score(c, &q);
+    for (size_t i = 0; rc == WB_OK && i < q.n && misses < MISSES_MAX; i++) {
+        if (shown(c, q.items[i]))
+            continue;
+        rc = offer(c, q.items[i], q.items[i], limit, &taken);
+        misses = taken ? 0 : misses + 1;
+    }
+    return rc;
+}
+
+/* The next hidden line from one end, or c->n. */
+static size_t next_hidden(const struct chooser *c, size_t i, bool down)
+{
+    while (i < c->n && shown(c, i))
+        i = down ? i + 1 : i - 1; /* below 0 wraps to above n */
+    return i < c->n ? i : c->n;
+}
+
+/* Both ends towards the middle; the end is worth a little more. */
+static wb_rc fill(struct chooser *c)
+{
+    uint64_t top = 0, bottom = 0, before;
+    size_t head = 0, tail = c->n - 1, i;
+    bool taken = true, down;
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK && taken) {
+        down = top * 5 <= bottom * 4;
+        i = next_hidden(c, down ? head : tail, down);
+        if (i == c->n)
+            return WB_OK;
+        before = c->spent;
+        rc = offer(c, i, i, c->units, &taken);
+        if (down) {
+            head = i;
+            top += c->spent > before ? c->spent - before : 1;
+        } else {
+            tail = i;
+            bottom += c->spent > before ? c->spent - before : 1;
+        }
+    }
+    return rc;
+}
+
+/* A short gap that costs little more than its notice is shown instead. */
+static wb_rc close_small_gaps(struct chooser *c)
+{
+    uint64_t limit;
+    size_t from = 0;
+    bool taken;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 1; i < c->n && rc == WB_OK; i++) {
+        if (!shown(c, i))
+            continue;
+        if (i > from + 1 && i - from <= 4 &&
+            c->picks[i].rec->line - c->picks[from].rec->line == i - from) {
+            limit = c->spent + 2 * GAP_UNITS;
+            rc = offer(c, from + 1, i - 1, limit < c->units ? limit : c->units, &taken);
+        }
+        from = i;
+    }
+    return rc;
+}
+
+wb_rc wbi_choose(struct chooser *c)
+{
+    wb_rc rc;
+
+    if (c->n == 0)
+        return WB_OK;
+    rc = both_ends(c);
+    if (rc == WB_OK)
+        rc = failures(c);
+    if (rc == WB_OK)
+        rc = widen(c);
+    if (rc == WB_OK)
+        rc = rare_lines(c);
+    if (rc == WB_OK)
+        rc = close_small_gaps(c);
+    if (rc == WB_OK)
+        rc = fill(c);
+    if (rc == WB_OK)
+        rc = close_small_gaps(c);
+    return rc;
+}
