@@ -37,6 +37,9 @@
 
 /* Paths */
 #define WBI_LIMIT_PATH 4095u
+#define WBI_LIMIT_NAME 255u
+#define WBI_LIMIT_PATH_RETRIES 128u
+#define WBI_LIMIT_PATH_LINKS 40u
 
 /* Captured output of one process stream when it is kept in memory */
 #define WBI_LIMIT_CAPTURE (8u * WBI_MIB)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * path/path.h: everything that happens beneath an execution root.
+ * No other room opens, stats, lists or renames anything beneath a workspace
+ * root. The kernel resolves (openat2 with RESOLVE_BENEATH); where it cannot, a
+ * component walk does that never follows a link on its own. Nothing is decided
+ * by comparing strings: an absolute path is accepted only when one of its
+ * prefixes is the root directory itself, and the rest is resolved again
+ * beneath the root's descriptor.
+ *
+ * Paths are bytes. Every function that takes an err fills it with a kind:
+ *   execution_root_violation  the path leaves the root
+ *   missing_file, existing_file, workdir_not_found
+ *   forbidden                 a guarded name without a grant
+ *   file_not_text             not a regular file (fifo, device, …)
+ *   invalid_tool_input        NUL byte, too long, no file name
+ *   low_disk_space, tool_execution_failed
+ * Messages show the path as it was given, escaped, never the host's path.
+ * All functions may be called from any thread; the root is immutable. */
+#ifndef WBI_PATH_PATH_H
+#define WBI_PATH_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/slice.h"
+
+struct wbi_arena;
+struct wbi_root;
+
+enum wbi_root_flags {
+    WBI_ROOT_WALK = 1u << 0,    /* use the component walk though openat2 exists (tests) */
+    WBI_ROOT_NO_SYNC = 1u << 1, /* writes are atomic but not forced to the disk */
+    WBI_ROOT_GRANT = 1u << 2    /* guarded names may be written */
+};
+
+/* ---- root ---- */
+
+/* dir: host path of an existing directory, from configuration, never from a
+ * call. Errors: workdir_not_found. The caller holds one reference. */
+WB_MUST_CHECK wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err,
+                                  struct wbi_root **ret);
+/* A root further down, with the same flags (EnterWorkspace). */
+WB_MUST_CHECK wb_rc wbi_root_beneath(struct wbi_root *root, struct wbi_str path,
+                                     struct wbi_error *err, struct wbi_root **ret);
+struct wbi_root *wbi_root_ref(struct wbi_root *root);
+/* NULL is fine. */
+void wbi_root_unref(struct wbi_root *root);
+/* Lives as long as the root. The path is for people and records. */
+int wbi_root_fd(const struct wbi_root *root);
+struct wbi_str wbi_root_path(const struct wbi_root *root);
+unsigned wbi_root_flags(const struct wbi_root *root);
+
+/* ---- reading ---- */
+
+/* A regular file, opened without ever blocking; others are refused by what they
+ * are. ret_st may be NULL. The caller closes ret_fd. */
+WB_MUST_CHECK wb_rc wbi_path_open_read(struct wbi_root *root, struct wbi_str path,
+                                       struct wbi_error *err, int *ret_fd, struct stat *ret_st);
+WB_MUST_CHECK wb_rc wbi_path_open_dir(struct wbi_root *root, struct wbi_str path,
+                                      struct wbi_error *err, int *ret_fd);
+/* Follows links that stay beneath the root. */
+WB_MUST_CHECK wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path,
+                                  struct wbi_error *err, struct stat *ret);
+/* Where path really is, relative to the root, without links and dots; "." is
+ * the root. The file must exist. Arena memory, NUL-terminated. */
+WB_MUST_CHECK wb_rc wbi_path_real(struct wbi_root *root, struct wbi_str path,
+                                  struct wbi_arena *arena, struct wbi_error *err,
+                                  struct wbi_str *ret);
+/* Whole file into the arena. max: bytes accepted, more is WB_ELIMIT. ret_st may
+ * be NULL. A file that grows while it is read is cut at max, never over it. */
+WB_MUST_CHECK wb_rc wbi_path_read_all(struct wbi_root *root, struct wbi_str path, size_t max,
+                                      struct wbi_arena *arena, struct wbi_error *err,
+                                      struct wbi_str *ret, struct stat *ret_st);
+/* As read(2) and pread(2) without EINTR; -1 and errno on failure. */
+ssize_t wbi_path_read(int fd, void *p, size_t n);
+ssize_t wbi_path_pread(int fd, void *p, size_t n, off_t at);
+
+/* ---- directories, entry by entry ---- */
+
+struct wbi_dir {
+    int fd; /* not owned */
+    unsigned n, at;
+    bool failed; /* the kernel ended the listing with an error */
+    _Alignas(8) char buf[32768];
+};
+struct wbi_dir_entry {
+    struct wbi_str name; /* until the next call; "." and ".." are left out */
+    unsigned char type;  /* DT_*; never DT_UNKNOWN unless the entry vanished */
+};
+void wbi_dir_init(struct wbi_dir *d, int fd);
+/* False at the end. */
+bool wbi_dir_next(struct wbi_dir *d, struct wbi_dir_entry *ret);
+/* One name in an open directory, never following a link: -1 and errno. name is
+ * NUL-terminated and without slashes (others: EINVAL). */
+int wbi_path_open_child_dir(int dir_fd, const char *name);
+int wbi_path_open_child_file(int dir_fd, const char *name, struct stat *ret_st);
+int wbi_path_stat_child(int dir_fd, const char *name, struct stat *ret_st);
+
+/* ---- writing ---- */
+
+/* A write is staged (complete, synced temporary file in the target's own
+ * directory), then published (one rename) or discarded. Links are never written
+ * through: the real place is found first and a hard-linked file is replaced by
+ * a copy. Set-id bits are never kept. */
+struct wbi_staged {
+    int dir_fd; /* -1: nothing staged */
+    bool synced;
+    bool exclusive;
+    char temp[48];
+    char name[256];
+};
+
+enum wbi_write_flags {
+    WBI_WRITE_NEW = 1u << 0,    /* the target must not exist */
+    WBI_WRITE_MKDIRS = 1u << 1, /* make missing directories */
+    WBI_WRITE_EXEC = 1u << 2,   /* new files: 0777 instead of 0666, less the umask */
+    WBI_WRITE_NO_EXEC = 1u << 3, /* replaced files: take the execute bits away */
+    WBI_WRITE_APPEND = 1u << 4,  /* data goes behind what the target holds */
+    WBI_WRITE_GRANT = 1u << 5    /* guarded names may be written */
+};
+
+WB_MUST_CHECK wb_rc wbi_path_stage(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
+                                   unsigned flags, struct wbi_error *err, struct wbi_staged *ret);
+/* Ends the staging whatever it returns. */
+WB_MUST_CHECK wb_rc wbi_path_publish(struct wbi_staged *s, struct wbi_error *err);
+/* Removes the temporary file; fine after publish and on a zero-filled struct
+ * with dir_fd -1. */
+void wbi_path_discard(struct wbi_staged *s);
+/* stage and publish. */
+WB_MUST_CHECK wb_rc wbi_path_write(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
+                                   unsigned flags, struct wbi_error *err);
+/* Makes the directory and the missing ones above it. */
+WB_MUST_CHECK wb_rc wbi_path_mkdirs(struct wbi_root *root, struct wbi_str path, unsigned flags,
+                                    struct wbi_error *err);
+/* Both names beneath the root, links not followed at the end; WBI_WRITE_NEW
+ * refuses an existing target. */
+WB_MUST_CHECK wb_rc wbi_path_rename(struct wbi_root *root, struct wbi_str from, struct wbi_str to,
+                                    unsigned flags, struct wbi_error *err);
+/* A file or link, not a directory. */
+WB_MUST_CHECK wb_rc wbi_path_unlink(struct wbi_root *root, struct wbi_str path, unsigned flags,
+                                    struct wbi_error *err);
+/* An empty directory. */
+WB_MUST_CHECK wb_rc wbi_path_rmdir(struct wbi_root *root, struct wbi_str path, unsigned flags,
+                                   struct wbi_error *err);
+/* fsync of the directory that holds path, unless the root does not sync. */
+WB_MUST_CHECK wb_rc wbi_path_sync_dir(struct wbi_root *root, struct wbi_str path,
+                                      struct wbi_error *err);
+/* Would a write to path be accepted? Finds the real place: every link resolved,
+ * every guarded name checked, in directories that may not exist yet. The real
+ * relative path goes into the arena. */
+WB_MUST_CHECK wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags,
+                                    struct wbi_arena *arena, struct wbi_error *err,
+                                    struct wbi_str *ret);
+
+/* ---- names ---- */
+
+/* True when a component of path is a guarded name, whatever its case. */
+bool wbi_path_guarded(struct wbi_str path);
+/* path for a message: control bytes, invalid UTF-8 and invisible characters
+ * escaped, the middle cut out when long. Returns out. */
+#define WBI_PATH_SHOWN 200
+const char *wbi_path_show(struct wbi_str path, char out[WBI_PATH_SHOWN]);
+
+#endif

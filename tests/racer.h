@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/racer.h: a process that swaps a directory with a link to the outside as
+ * fast as it can (attack 5). work/swap is now the directory with a file `f` of
+ * "inside", now a link to outside, whose `f` holds "secret". */
+#ifndef WAYBILL_TESTS_RACER_H
+#define WAYBILL_TESTS_RACER_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+struct racer {
+    struct tree tree;
+    pid_t pid;
+};
+
+static inline bool racer_start(struct racer *r)
+{
+    char a[128], b[128];
+
+    if (!tree_make(&r->tree) || !tree_puts(&r->tree, "outside/f", "secret") ||
+        !tree_puts(&r->tree, "outside/marker", "secret") ||
+        mkdir(tree_at(&r->tree, "work/swap"), 0755) != 0 ||
+        !tree_puts(&r->tree, "work/swap/f", "inside") ||
+        symlink("../outside", tree_at(&r->tree, "work/other")) != 0)
+        return false;
+    snprintf(a, sizeof(a), "%s", tree_at(&r->tree, "work/swap"));
+    snprintf(b, sizeof(b), "%s", tree_at(&r->tree, "work/other"));
+    r->pid = fork();
+    if (r->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+    }
+    return r->pid > 0;
+}
+
+static inline void racer_stop(struct racer *r)
+{
+    kill(r->pid, SIGKILL);
+    waitpid(r->pid, NULL, 0);
+}
+
+/* 15,000 rounds; a twentieth of the 300,000 that WAYBILL_SOAK asks for. */
+static inline unsigned racer_rounds(void)
+{
+    return getenv("WAYBILL_SOAK") != NULL ? 300000 : 15000;
+}
+
+/* Nothing outside was made, changed or removed. */
+static inline bool racer_outside_is_whole(struct racer *r)
+{
+    return tree_is(&r->tree, "outside/f", "secret") &&
+           tree_is(&r->tree, "outside/marker", "secret") &&
+           access(tree_at(&r->tree, "outside/w"), F_OK) != 0 &&
+           access(tree_at(&r->tree, "outside/d"), F_OK) != 0;
+}
+
+#endif
