@@ -72,5 +72,21 @@
 #define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)   /* slots for kinds of lines */
 #define WBI_LIMIT_PREVIEW_TOKENS 100000u           /* tokens are counted up to here */
 #define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */
+/* State directory, ledger, control socket */
+#define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)        /* all texts of one row together */
+#define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB)    /* waiting for the writer */
+#define WBI_LIMIT_STORE_BATCH 512u                /* operations in one commit */
+#define WBI_LIMIT_STORE_KEY 512u
+#define WBI_LIMIT_STORE_VALUE (16u * WBI_MIB)
+#define WBI_LIMIT_STORE_LOCK_MS 10000             /* wait for another process's commit */
+#define WBI_LIMIT_WAL_PAGES 1000                  /* checkpoint when idle above this */
+#define WBI_LIMIT_WAL_PAGES_BUSY 2000             /* and in any case above this */
+#define WBI_LIMIT_WAL_PAGES_ALARM 16384           /* 64 MiB: some reader blocks checkpoints */
+#define WBI_LIMIT_READ_CHUNK_ROWS 256u            /* no read transaction is longer */
+#define WBI_LIMIT_READ_CHUNK (1u * WBI_MIB)
+#define WBI_LIMIT_RUN_SCAN 4096u                  /* names looked at in run/ */
+#define WBI_LIMIT_CONTROL_LINE (4u * WBI_MIB)
+#define WBI_LIMIT_CONTROL_PEERS 64u
+#define WBI_LIMIT_CONTROL_METHODS 64u
 
 #endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * store/dir.c: opening and, the first time, making a state directory.
+ * (1) Making is a row of steps each of which may be repeated: the instance id is
+ *     recorded with the user first, then moved into the directory; several
+ *     processes may do so at once, one id wins.
+ * (2) An entry is examined through its descriptor, never through its name. */
+#include "store/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NEXT_STEP "move it away (or name another directory with --state) and run again"
+
+int wbi_fd_above_std(int fd)
+{
+    int high, saved;
+
+    if (fd < 0 || fd > 2)
+        return fd;
+    high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return high;
+}
+
+static int open_at(int dirfd, const char *name, int flags, mode_t mode)
+{
+    int fd;
+
+    do
+        fd = openat(dirfd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, mode);
+    while (fd < 0 && errno == EINTR);
+    return wbi_fd_above_std(fd);
+}
+
+static wb_rc refuse(struct wbi_error *err, const char *what, const char *why)
+{
+    return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
+                         "state directory refused: %s %s; " NEXT_STEP, what, why);
+}
+
+static wb_rc cannot(struct wbi_error *err, int errno_value, const char *doing, const char *name)
+{
+    if (errno_value == ENOSPC || errno_value == EDQUOT)
+        return wbi_fail_kind(err, WB_EIO, WBI_KIND_LOW_DISK_SPACE,
+                             "state directory: cannot %s %s: no space left; free disk space",
+                             doing, name);
+    return wbi_fail_kind(err, WB_EIO, WBI_KIND_STATE_UNAVAILABLE,
+                         "state directory: cannot %s %s: %s; check its permissions or name another "
+                         "directory with --state",
+                         doing, name, strerror(errno_value));
+}
+
+/* A directory that is ours, not a link, not writable by others; tightened to 0700. */
+static wb_rc open_dir(int at, const char *name, int *ret, struct wbi_error *err)
+{
+    struct stat st;
+    int fd = open_at(at, name, O_RDONLY | O_DIRECTORY, 0);
+    wb_rc rc = WB_OK;
+
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return refuse(err, name, "is not a directory (or a link to one)");
+    if (fd < 0)
+        return cannot(err, errno, "open", name);
+    if (fstat(fd, &st) != 0)
+        rc = cannot(err, errno, "examine", name);
+    else if (st.st_uid != geteuid())
+        rc = refuse(err, name, "belongs to another user");
+    else if ((st.st_mode & 022) != 0)
+        rc = refuse(err, name, "can be written by other users");
+    else if ((st.st_mode & 0777) != 0700 && fchmod(fd, 0700) != 0 && errno != EROFS)
+        rc = cannot(err, errno, "protect", name);
+    if (rc != WB_OK)
+        close(fd);
+    else
+        *ret = fd;
+    return rc;
+}
+
+static wb_rc make_dir(int at, const char *name, int *ret, struct wbi_error *err)
+{
+    if (mkdirat(at, name, 0700) == 0) {
+        if (fchmodat(at, name, 0700, 0) != 0) /* an odd umask */
+            return cannot(err, errno, "protect", name);
+    } else if (errno != EEXIST && errno != EROFS) {
+        return cannot(err, errno, "make", name);
+    }
+    return open_dir(at, name, ret, err);
+}
+
+/* mkdir -p for the user's own folder. Its parents may be anything. */
+static wb_rc make_parents(const char *path, struct wbi_error *err)
+{
+    char part[WBI_LIMIT_PATH + 1];
+    size_t n = strlen(path);
+
+    if (n > WBI_LIMIT_PATH)
+        return wbi_fail(err, WB_ESTATE, "the user's state folder has a name over %u bytes",
+                        WBI_LIMIT_PATH);
+    memcpy(part, path, n + 1);
+    for (size_t i = 1; i < n; i++) {
+        if (part[i] != '/')
+            continue;
+        part[i] = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+            return cannot(err, errno, "make", part);
+        part[i] = '/';
+    }
+    return WB_OK;
+}
+
+static wb_rc write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return WB_EIO;
+        p += done;
+        n -= (size_t)done;
+    }
+    return WB_OK;
+}
+
+static int sync_fd(int fd)
+{
+    return fsync(fd); /* an interrupted sync is a failed one */
+}
+
+/* A new small file, whole and (if asked) durable, or none. */
+static wb_rc write_file(int dirfd, const char *name, const char *text, bool durable,
+                        struct wbi_error *err)
+{
+    int fd = open_at(dirfd, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    wb_rc rc = WB_OK;
+
+    if (fd < 0)
+        return errno == EEXIST ? WB_EEXISTS : cannot(err, errno, "make", name);
+    if (write_all(fd, text, strlen(text)) != WB_OK || fchmod(fd, 0600) != 0 ||
+        (durable && sync_fd(fd) != 0))
+        rc = cannot(err, errno, "write", name);
+    if (close(fd) != 0 && rc == WB_OK)
+        rc = cannot(err, errno, "write", name);
+    if (rc != WB_OK)
+        (void)unlinkat(dirfd, name, 0); /* the next start makes it again */
+    return rc;
+}
+
+wb_rc wbi_dir_check_file(int dirfd, const char *name, bool *ret_exists, struct wbi_error *err)
+{
+    struct stat st;
+
+    if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT)
+            return cannot(err, errno, "examine", name);
+        *ret_exists = false;
+        return WB_OK;
+    }
+    if (!S_ISREG(st.st_mode))
+        return refuse(err, name, "is a link or a special file");
+    if (st.st_uid != geteuid())
+        return refuse(err, name, "belongs to another user");
+    if (st.st_nlink > 1)
+        return refuse(err, name, "has a second name (hard link)");
+    *ret_exists = true;
+    return WB_OK;
+}
+
+/* A short text file of ours; WB_ENOTFOUND when absent. */
+static wb_rc read_file(int dirfd, const char *name, char *out, size_t size, struct wbi_error *err)
+{
+    bool exists;
+    ssize_t got;
+    int fd;
+    wb_rc rc = wbi_dir_check_file(dirfd, name, &exists, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (!exists)
+        return WB_ENOTFOUND;
+    fd = open_at(dirfd, name, O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return cannot(err, errno, "open", name);
+    do
+        got = read(fd, out, size - 1);
+    while (got < 0 && errno == EINTR);
+    close(fd);
+    if (got < 0)
+        return cannot(err, errno, "read", name);
+    out[got] = '\0';
+    while (got > 0 && out[got - 1] == '\n')
+        out[--got] = '\0';
+    return WB_OK;
+}
+
+static bool expected_in_new(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".gitignore") == 0 ||
+           strncmp(name, ".instance.", 10) == 0;
+}
+
+/* Without an id only an empty directory may become a state directory. */
+static wb_rc check_new(int fd, struct wbi_error *err)
+{
+    int copy = open_at(fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *e;
+    wb_rc rc = WB_OK;
+
+    if (d == NULL) {
+        rc = cannot(err, errno, "list", ".");
+        if (copy >= 0)
+            close(copy);
+        return rc;
+    }
+    while (rc == WB_OK && (e = readdir(d)) != NULL) {
+        if (strcmp(e->d_name, "instance") == 0)
+            break; /* another process made it meanwhile */
+        if (!expected_in_new(e->d_name))
+            rc = refuse(err, "it", "holds files but no instance id, so it was not made here");
+    }
+    closedir(d);
+    return rc;
+}
+
+static wb_rc make_instance(struct wbi_dir *dir, const struct wbi_ids *ids, struct wbi_error *err)
+{
+    char id[WBI_ID_SIZE], temp[WBI_ID_SIZE + 16], text[WBI_ID_SIZE + 2];
+    wb_rc rc = check_new(dir->fd, err);
+
+    if (rc != WB_OK)
+        return rc;
+    wbi_id_make(ids, "state_", id);
+    (void)snprintf(text, sizeof(text), "%s\n", id);
+    (void)snprintf(temp, sizeof(temp), ".instance.%s", id);
+    rc = write_file(dir->user_fd, id, "state directory of Waybill\n", true, err);
+    if (rc == WB_OK)
+        rc = write_file(dir->fd, temp, text, true, err);
+    if (rc != WB_OK)
+        return rc == WB_EEXISTS ? wbi_fail(err, WB_EIO, "state directory: id used twice") : rc;
+    if (renameat2(dir->fd, temp, dir->fd, "instance", RENAME_NOREPLACE) != 0) {
+        if (errno != EEXIST)
+            rc = cannot(err, errno, "make", "instance");
+        (void)unlinkat(dir->user_fd, id, 0); /* another process's id counts */
+        (void)unlinkat(dir->fd, temp, 0);
+    }
+    if (rc == WB_OK && sync_fd(dir->fd) != 0)
+        rc = cannot(err, errno, "sync", "instance");
+    if (rc == WB_OK && sync_fd(dir->user_fd) != 0)
+        rc = cannot(err, errno, "sync", "instances");
+    return rc;
+}
+
+static bool valid_id(const char *id)
+{
+    if (strncmp(id, "state_", 6) != 0 || strlen(id) != 26)
+        return false;
+    return strspn(id + 6, "0123456789abcdef") == 20;
+}
+
+static wb_rc check_instance(struct wbi_dir *dir, const struct wbi_ids *ids, struct wbi_error *err)
+{
+    bool known = false;
+    wb_rc rc = read_file(dir->fd, "instance", dir->id, sizeof(dir->id), err);
+
+    if (rc == WB_ENOTFOUND) {
+        rc = make_instance(dir, ids, err);
+        if (rc == WB_OK)
+            rc = read_file(dir->fd, "instance", dir->id, sizeof(dir->id), err);
+    }
+    if (rc != WB_OK)
+        return rc;
+    if (!valid_id(dir->id))
+        return refuse(err, "its file `instance`", "holds no instance id");
+    rc = wbi_dir_check_file(dir->user_fd, dir->id, &known, err);
+    if (rc == WB_OK && !known)
+        rc = refuse(err, "its instance id", "is not known to this user, so it was made elsewhere");
+    return rc;
+}
+
+static wb_rc find_path(struct wbi_dir *dir, struct wbi_error *err)
+{
+    char link[64];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir->fd);
+    n = readlink(link, dir->path, sizeof(dir->path) - 16); /* room for "/ledger.db" */
+    if (n <= 0 || dir->path[0] != '/' || (size_t)n >= sizeof(dir->path) - 16)
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
+                             "state directory: its path cannot be found (is /proc mounted, and "
+                             "the path shorter than %u bytes?)",
+                             WBI_LIMIT_PATH - 16);
+    dir->path[n] = '\0';
+    return WB_OK;
+}
+
+static wb_rc open_user(const char *user_path, struct wbi_dir *dir, struct wbi_error *err)
+{
+    int user = -1;
+    wb_rc rc;
+
+    if (user_path == NULL || user_path[0] != '/')
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
+                             "the user's state folder is unknown: set HOME or XDG_STATE_HOME to "
+                             "an absolute path");
+    rc = make_parents(user_path, err);
+    if (rc == WB_OK)
+        rc = make_dir(AT_FDCWD, user_path, &user, err);
+    if (rc == WB_OK)
+        rc = make_dir(user, "instances", &dir->user_fd, err);
+    if (user >= 0)
+        close(user);
+    return rc;
+}
+
+wb_rc wbi_dir_open(const char *path, const char *user_path, const struct wbi_ids *ids,
+                   struct wbi_dir *ret, struct wbi_error *err)
+{
+    struct wbi_dir dir = {.fd = -1, .run_fd = -1, .artifacts_fd = -1, .user_fd = -1};
+    wb_rc rc = open_user(user_path, &dir, err);
+
+    if (rc == WB_OK)
+        rc = make_dir(AT_FDCWD, path, &dir.fd, err);
+    if (rc == WB_OK)
+        rc = find_path(&dir, err);
+    if (rc == WB_OK)
+        dir.read_only = faccessat(dir.fd, ".", W_OK, AT_EACCESS) != 0 && errno == EROFS;
+    if (rc == WB_OK)
+        rc = check_instance(&dir, ids, err);
+    if (rc == WB_OK && !dir.read_only)
+        rc = write_file(dir.fd, ".gitignore", "*\n", false, err);
+    if (rc == WB_EEXISTS)
+        rc = WB_OK;
+    if (rc == WB_OK)
+        rc = make_dir(dir.fd, "run", &dir.run_fd, err);
+    if (rc == WB_OK)
+        rc = make_dir(dir.fd, "artifacts", &dir.artifacts_fd, err);
+    if (rc != WB_OK) {
+        wbi_dir_close(&dir);
+        return rc;
+    }
+    *ret = dir;
+    return WB_OK;
+}
+
+void wbi_dir_close(struct wbi_dir *dir)
+{
+    int *fds[] = {&dir->fd, &dir->run_fd, &dir->artifacts_fd, &dir->user_fd};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+wb_rc wbi_dir_witness_read(const struct wbi_dir *dir, struct wbi_witness *ret)
+{
+    char name[WBI_ID_SIZE + 8], text[128];
+    struct wbi_str line, hex;
+    struct wbi_witness w;
+    size_t space;
+
+    (void)snprintf(name, sizeof(name), "%s.head", dir->id);
+    if (read_file(dir->user_fd, name, text, sizeof(text), NULL) != WB_OK)
+        return WB_ENOTFOUND;
+    line = wbi_str_z(text);
+    space = wbi_str_index(line, ' ');
+    hex = wbi_str_from(line, space + 1);
+    if (!wbi_parse_i64(wbi_str_head(line, space), &w.seq) || w.seq < 0 ||
+        hex.n != 2 * WBI_SHA256_SIZE || !wbi_unhex(hex, w.hash))
+        return WB_ENOTFOUND;
+    *ret = w;
+    return WB_OK;
+}
+
+wb_rc wbi_dir_witness_write(const struct wbi_dir *dir, const struct wbi_witness *w)
+{
+    char name[WBI_ID_SIZE + 8], temp[WBI_ID_SIZE + 32], hex[WBI_SHA256_HEX], text[128];
+    wb_rc rc;
+
+    wbi_hex(w->hash, sizeof(w->hash), hex);
+    (void)snprintf(text, sizeof(text), "%lld %s\n", (long long)w->seq, hex);
+    (void)snprintf(name, sizeof(name), "%s.head", dir->id);
+    (void)snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
+    (void)unlinkat(dir->user_fd, temp, 0); /* of a dead process with our number */
+    rc = write_file(dir->user_fd, temp, text, false, NULL);
+    if (rc == WB_OK && renameat(dir->user_fd, temp, dir->user_fd, name) != 0) {
+        (void)unlinkat(dir->user_fd, temp, 0);
+        rc = WB_EIO;
+    }
+    return rc;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * store/writer.c: the one thread that writes.
+ * (1) A batch is what the queue held: one transaction, one sync, under the
+ *     commit lock. No timer: an idle writer commits at once.
+ * (2) A failed COMMIT is unknown, not failed. The connection is closed, the file
+ *     opened anew and the proof (the batch's last row, or its marker) looked up.
+ *     If it is there, a checkpoint writes it to fresh pages, because pages that
+ *     a sync has failed on cannot be trusted. If it is absent the batch is applied
+ *     once more, which also overwrites what the failed commit left in the log. */
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+
+#define MARKER_TABLE WBI_LIT("~batch")
+
+enum outcome { COMMITTED, FAILED, UNKNOWN };
+
+struct proof {
+    bool row; /* a ledger row proves it; else the marker does */
+    bool any; /* something was written at all */
+    int64_t seq;
+    uint8_t hash[WBI_SHA256_SIZE];
+};
+
+static wb_rc check_names(struct wbi_store *s, bool *ret_exists, struct wbi_error *err)
+{
+    static const char *const beside[] = {"ledger.db-wal", "ledger.db-shm", "ledger.db-journal"};
+    bool exists;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < WBI_COUNT(beside); i++)
+        rc = wbi_dir_check_file(s->dir.fd, beside[i], &exists, err);
+    return rc == WB_OK ? wbi_dir_check_file(s->dir.fd, "ledger.db", ret_exists, err) : rc;
+}
+
+static wb_rc check_same_file(struct wbi_store *s, struct wbi_error *err)
+{
+    struct stat st;
+
+    if (fstatat(s->dir.fd, "ledger.db", &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        st.st_ino != s->db_ino || st.st_dev != s->db_dev)
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
+                             "ledger.db was removed or replaced while in use; restore it, or move "
+                             "the state directory away, then start again");
+    return WB_OK;
+}
+
+wb_rc wbi_writer_open_db(struct wbi_store *s, struct wbi_error *err)
+{
+    struct stat st;
+    bool exists;
+    wb_rc rc = check_names(s, &exists, err);
+
+    if (rc == WB_OK && s->db_ino != 0)
+        rc = check_same_file(s, err);
+    if (rc == WB_OK)
+        rc = wbi_db_open(&s->dir, true, &s->db, err);
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_db_prepare(&s->dir, &s->db, err);
+    if (rc == WB_OK && fstatat(s->dir.fd, "ledger.db", &st, AT_SYMLINK_NOFOLLOW) != 0)
+        rc = wbi_fail_errno(err, errno, "ledger: cannot examine ledger.db");
+    if (rc != WB_OK) {
+        wbi_db_close(&s->db);
+        return rc;
+    }
+    s->db_dev = st.st_dev;
+    s->db_ino = st.st_ino;
+    s->db_open = true;
+    return WB_OK;
+}
+
+void wbi_writer_close_db(struct wbi_store *s)
+{
+    if (s->db_open)
+        wbi_db_close(&s->db);
+    s->db_open = false;
+}
+
+/* The marker of this process's newest batch that has no ledger row. */
+static wb_rc write_marker(struct wbi_store *s, struct wbi_tx *tx, struct wbi_error *err)
+{
+    char number[24];
+    struct wbi_change marker = {MARKER_TABLE, wbi_str_z(s->owner.instance), WBI_NONE,
+                                WBI_ANY_GENERATION, 0};
+
+    (void)snprintf(number, sizeof(number), "%lld", (long long)++s->marker_batch);
+    marker.value = wbi_str_z(number);
+    return wbi_tx_change(tx, &marker, err);
+}
+
+static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *err)
+{
+    for (struct wbi_op *op = ops; op != NULL && !tx->broken; op = op->next) {
+        op->err.rc = WB_OK;
+        op->rc = op->apply(op, tx, &op->err);
+        if (tx->broken)
+            *err = op->err;
+    }
+}
+
+/* The connection is not used again after a failure: reopening costs a
+ * millisecond, a wrong guess about its state could cost the ledger. */
+static enum outcome give_up(struct wbi_store *s)
+{
+    if (sqlite3_get_autocommit(s->db.sql) == 0)
+        (void)sqlite3_exec(s->db.sql, "ROLLBACK", NULL, NULL, NULL); /* closing does it too */
+    wbi_writer_close_db(s);
+    return FAILED;
+}
+
+/* Under the commit lock. */
+static enum outcome try_batch(struct wbi_store *s, struct wbi_op *ops, struct proof *proof,
+                              struct wbi_error *err)
+{
+    struct wbi_tx tx = {.db = &s->db, .store = s};
+
+    if (!s->db_open && wbi_writer_open_db(s, err) != WB_OK)
+        return FAILED;
+    if (check_same_file(s, err) != WB_OK || wbi_db_run(&s->db, WBI_SQL_BEGIN, err) != WB_OK)
+        return give_up(s);
+    apply_all(ops, &tx, err);
+    if (!tx.broken && tx.changed && !tx.inserted && write_marker(s, &tx, err) != WB_OK)
+        tx.broken = true;
+    if (!tx.broken && wbi_tx_finish(&tx, err) != WB_OK)
+        tx.broken = true;
+    if (tx.broken)
+        return give_up(s);
+    *proof = (struct proof){.row = tx.inserted, .any = tx.inserted || tx.changed, .seq = tx.seq};
+    memcpy(proof->hash, tx.hash, sizeof(proof->hash));
+    if (wbi_db_run(&s->db, WBI_SQL_COMMIT, err) != WB_OK) {
+        wbi_writer_close_db(s);
+        return proof->any ? UNKNOWN : FAILED;
+    }
+    s->witness_due |= tx.inserted;
+    return COMMITTED;
+}
+
+static wb_rc marker_there(struct wbi_store *s, bool *ret, struct wbi_error *err)
+{
+    sqlite3_stmt *st = wbi_db_statement(&s->db, WBI_SQL_KV_GET, err);
+    int code;
+
+    if (st == NULL)
+        return WB_EIO;
+    wbi_db_bind(st, 1, MARKER_TABLE);
+    wbi_db_bind(st, 2, wbi_str_z(s->owner.instance));
+    code = sqlite3_step(st);
+    *ret = code == SQLITE_ROW && sqlite3_column_int64(st, 1) == s->marker_batch;
+    (void)sqlite3_reset(st);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return WB_OK;
+    return wbi_db_fail(&s->db, code, "cannot look up a commit", err);
+}
+
+static wb_rc row_there(struct wbi_store *s, const struct proof *proof, bool *ret,
+                       struct wbi_error *err)
+{
+    sqlite3_stmt *st = wbi_db_statement(&s->db, WBI_SQL_ROW_HASH, err);
+    int code;
+
+    if (st == NULL)
+        return WB_EIO;
+    (void)sqlite3_bind_int64(st, 1, proof->seq);
+    code = sqlite3_step(st);
+    *ret = code == SQLITE_ROW && sqlite3_column_bytes(st, 0) == WBI_SHA256_SIZE &&
+           memcmp(sqlite3_column_blob(st, 0), proof->hash, WBI_SHA256_SIZE) == 0;
+    (void)sqlite3_reset(st);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return WB_OK;
+    return wbi_db_fail(&s->db, code, "cannot look up a commit", err);
+}
+
+/* After an unknown commit, still under the lock: COMMITTED, or FAILED when it
+ * proved absent, or UNKNOWN when even that cannot be told. */
+static enum outcome settle(struct wbi_store *s, const struct proof *proof, struct wbi_error *err)
+{
+    bool there = false;
+    wb_rc rc = wbi_writer_open_db(s, err);
+
+    pthread_mutex_lock(&s->mutex);
+    s->health.reopened++;
+    pthread_mutex_unlock(&s->mutex);
+    if (rc != WB_OK)
+        return UNKNOWN;
+    rc = proof->row ? row_there(s, proof, &there, err) : marker_there(s, &there, err);
+    if (rc == WB_OK && there) {
+        int code = sqlite3_wal_checkpoint_v2(s->db.sql, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                             NULL);
+        if (code != SQLITE_OK)
+            rc = wbi_db_fail(&s->db, code, "cannot make a commit durable", err);
+    }
+    if (rc != WB_OK) {
+        wbi_writer_close_db(s);
+        return UNKNOWN;
+    }
+    return there ? COMMITTED : FAILED;
+}
+
+static enum outcome commit(struct wbi_store *s, struct wbi_op *ops, struct wbi_error *err)
+{
+    struct proof proof = {.any = false};
+    enum outcome outcome;
+
+    if (wbi_commit_lock(&s->lock, err) != WB_OK)
+        return FAILED;
+    outcome = try_batch(s, ops, &proof, err);
+    for (int again = 0; outcome == UNKNOWN; again++) {
+        outcome = settle(s, &proof, err);
+        if (outcome != FAILED || again > 0)
+            break;
+        outcome = try_batch(s, ops, &proof, err); /* known to be absent: not a blind retry */
+    }
+    wbi_commit_unlock(&s->lock);
+    return outcome;
+}
+
+static void note_health(struct wbi_store *s, enum outcome outcome, size_t n,
+                        const struct wbi_error *err)
+{
+    struct wbi_store_health *h = &s->health;
+
+    pthread_mutex_lock(&s->mutex);
+    h->writable = outcome == COMMITTED;
+    h->kind = WBI_KIND_NONE;
+    h->reason[0] = '\0';
+    if (outcome == COMMITTED) {
+        h->commits++;
+        h->operations += n;
+        h->wal_pages = s->db.wal_pages;
+        h->wal_alarm = s->db.wal_pages > WBI_LIMIT_WAL_PAGES_ALARM;
+    } else {
+        h->kind = err->kind != WBI_KIND_NONE ? err->kind : WBI_KIND_STATE_UNAVAILABLE;
+        (void)snprintf(h->reason, sizeof(h->reason), "%.*s", (int)sizeof(h->reason) - 1, err->text);
+    }
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void deliver(void *arg)
+{
+    struct wbi_op *op = arg;
+
+    op->done(op, op->rc, &op->err);
+}
+
+static void complete(struct wbi_store *s, struct wbi_op *op)
+{
+    if (op->direct || s->wake == NULL) {
+        deliver(op);
+        return;
+    }
+    op->post.fn = deliver;
+    op->post.arg = op;
+    s->wake(s->wake_arg, &op->post);
+}
+
+static void run_batch(struct wbi_store *s, struct wbi_op *ops)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    enum outcome outcome = commit(s, ops, &err);
+    size_t n = 0;
+
+    if (outcome != COMMITTED && err.kind == WBI_KIND_NONE)
+        err.kind = WBI_KIND_STATE_UNAVAILABLE;
+    for (struct wbi_op *op = ops; op != NULL; op = op->next, n++) {
+        if (outcome == COMMITTED)
+            continue; /* each keeps its own result */
+        op->err = err;
+        op->rc = err.rc != WB_OK ? err.rc : WB_EIO;
+        if (outcome == UNKNOWN)
+            op->err.kind = WBI_KIND_OUTCOME_UNKNOWN;
+    }
+    note_health(s, outcome, n, &err);
+    while (ops != NULL) {
+        struct wbi_op *op = ops;
+        ops = op->next; /* done() may free it */
+        complete(s, op);
+    }
+}
+
+static void write_witness(struct wbi_store *s)
+{
+    struct wbi_witness w;
+
+    if (s->witness_due && wbi_db_tail(&s->db, &w.seq, w.hash, NULL) == WB_OK &&
+        wbi_dir_witness_write(&s->dir, &w) == WB_OK)
+        s->witness_due = false; /* else the next time: it may lag */
+}
+
+/* Fold the log into the file. An incomplete one (somebody reads an old state)
+ * is tried again only when the log has grown by as much again. */
+static void checkpoint(struct wbi_store *s, bool idle)
+{
+    int code, in_log = 0, folded = 0, due = s->db.wal_pages - s->wal_kept;
+
+    if (!s->db_open || due < (idle ? WBI_LIMIT_WAL_PAGES : WBI_LIMIT_WAL_PAGES_BUSY))
+        return;
+    if (wbi_commit_lock(&s->lock, NULL) != WB_OK)
+        return;
+    code = sqlite3_wal_checkpoint_v2(s->db.sql, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &folded);
+    if (code == SQLITE_OK || code == SQLITE_BUSY)
+        s->wal_kept = folded == in_log ? 0 : in_log;
+    else
+        wbi_writer_close_db(s); /* a sync may have failed: reopen before the next commit */
+    wbi_commit_unlock(&s->lock);
+    if (code == SQLITE_OK && folded == in_log)
+        s->db.wal_pages = 0;
+    if (s->db_open)
+        write_witness(s);
+}
+
+/* Takes what is queued, at most a batch; NULL when asked to stop. */
+static struct wbi_op *next_batch(struct wbi_store *s)
+{
+    struct wbi_op *ops, *last = NULL;
+    size_t n = 0;
+
+    pthread_mutex_lock(&s->mutex);
+    while (s->first == NULL && !s->stopping) {
+        s->sleeping = true;
+        pthread_cond_wait(&s->work, &s->mutex);
+    }
+    s->sleeping = false;
+    ops = s->first;
+    for (struct wbi_op *op = ops; op != NULL && n < WBI_LIMIT_STORE_BATCH; op = op->next, n++) {
+        s->queued -= op->size;
+        last = op;
+    }
+    if (last != NULL) {
+        s->first = last->next;
+        if (s->first == NULL)
+            s->last = NULL;
+        last->next = NULL;
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return ops;
+}
+
+/* Only this process's own leavings: its marker, and the witness. */
+static void leave(struct wbi_store *s)
+{
+    if (!s->db_open)
+        return;
+    if (s->marker_batch > 0 && wbi_commit_lock(&s->lock, NULL) == WB_OK) {
+        sqlite3_stmt *st = wbi_db_statement(&s->db, WBI_SQL_KV_DELETE, NULL);
+        if (st != NULL) {
+            wbi_db_bind(st, 1, MARKER_TABLE);
+            wbi_db_bind(st, 2, wbi_str_z(s->owner.instance));
+            (void)sqlite3_step(st); /* a marker that stays does no harm */
+            (void)sqlite3_reset(st);
+        }
+        wbi_commit_unlock(&s->lock);
+    }
+    write_witness(s);
+}
+
+void *wbi_writer_main(void *arg)
+{
+    struct wbi_store *s = arg;
+    struct wbi_op *ops;
+
+    while ((ops = next_batch(s)) != NULL) {
+        bool idle;
+        run_batch(s, ops);
+        pthread_mutex_lock(&s->mutex);
+        idle = s->first == NULL;
+        pthread_mutex_unlock(&s->mutex);
+        checkpoint(s, idle);
+    }
+    leave(s);
+    return NULL;
+}
