@@ -70,6 +70,18 @@ wb_rc wbi_fail_errno(struct wbi_error *err, int errno_value, const char *what)
                     strerror_r(errno_value, text, sizeof(text)));
 }
 
+void wbi_error_at(struct wbi_error *err, struct wbi_str at)
+{
+    size_t n;
+
+    if (err == NULL)
+        return;
+    n = wbi_utf8_cut(at, sizeof(err->at) - 1);
+    if (n > 0)
+        memcpy(err->at, at.p, n);
+    err->at[n] = '\0';
+}
+
 void wbi_error_locate(struct wbi_error *err, const char *text, size_t n, size_t offset)
 {
     uint32_t line = 1, column = 1;

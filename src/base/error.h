@@ -35,6 +35,9 @@ wb_rc wbi_fail_nomem(struct wbi_error *err);
 /* WB_EIO with strerror(errno_value) after what. */
 wb_rc wbi_fail_errno(struct wbi_error *err, int errno_value, const char *what);
 
+/* Set err->at (err may be NULL), cut where it is too long. */
+void wbi_error_at(struct wbi_error *err, struct wbi_str at);
+
 /* Line and column (1-based, columns in bytes) of offset within text. */
 void wbi_error_locate(struct wbi_error *err, const char *text, size_t n, size_t offset);
 
