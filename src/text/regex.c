@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/regex.c: PCRE2 behind a small door.
+ * (1) Every match runs under a match, depth and heap limit; two fixed sets of
+ * limits are made at compile time, so that matching creates no context.
+ * (2) One match block is kept per expression and lent by an atomic exchange; a
+ * second thread that finds it lent makes its own for the time of one match. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "text/regex.h"
+
+#include <pcre2.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "text/regex_int.h"
+
+struct spare {
+    _Atomic(pcre2_match_data *) block;
+};
+
+struct wbi_regex {
+    pcre2_general_context *general;
+    pcre2_code *code;
+    pcre2_match_context *limits[2]; /* by enum wbi_regex_effort */
+    struct spare *spare;
+    uint32_t options;
+};
+
+static void *block_alloc(size_t n, void *arg)
+{
+    (void)arg;
+    return wbi_alloc(n);
+}
+
+static void block_free(void *p, void *arg)
+{
+    (void)arg;
+    wbi_free(p);
+}
+
+static pcre2_match_context *limits_new(pcre2_general_context *general, uint32_t steps)
+{
+    pcre2_match_context *c = pcre2_match_context_create(general);
+
+    if (c == NULL)
+        return NULL;
+    (void)pcre2_set_match_limit(c, steps);
+    (void)pcre2_set_depth_limit(c, WBI_LIMIT_REGEX_DEPTH);
+    (void)pcre2_set_heap_limit(c, WBI_LIMIT_REGEX_HEAP_KIB);
+    return c;
+}
+
+static wb_rc compile_failed(struct wbi_error *err, int code, size_t offset, unsigned flags)
+{
+    PCRE2_UCHAR text[160] = "";
+
+    if (code == PCRE2_ERROR_HEAP_FAILED)
+        return wbi_fail_nomem(err);
+    (void)pcre2_get_error_message(code, text, sizeof(text));
+    if ((flags & WBI_REGEX_ECMA) != 0)
+        return wbi_fail(err, WB_EUNSUPPORTED, "regular expression is not supported: %s",
+                        (const char *)text);
+    (void)wbi_fail(err, WB_EINPUT, "bad regular expression at byte %zu: %s", offset,
+                   (const char *)text);
+    if (err != NULL)
+        err->offset = offset;
+    return WB_EINPUT;
+}
+
+static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned flags,
+                          struct wbi_error *err)
+{
+    uint32_t options = PCRE2_DOLLAR_ENDONLY;
+    pcre2_compile_context *context = pcre2_compile_context_create(re->general);
+    PCRE2_SIZE offset = 0;
+    int code = 0;
+
+    if (context == NULL)
+        return wbi_fail_nomem(err);
+    (void)pcre2_set_parens_nest_limit(context, WBI_LIMIT_REGEX_NESTING);
+    options |= (flags & WBI_REGEX_BYTES) != 0 ? 0 : PCRE2_UTF;
+    options |= (flags & WBI_REGEX_CASELESS) != 0 ? PCRE2_CASELESS : 0;
+    options |= (flags & WBI_REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE : 0;
+    options |= (flags & WBI_REGEX_ECMA) != 0 ? PCRE2_MATCH_UNSET_BACKREF : 0;
+    re->options = (flags & WBI_REGEX_BYTES) != 0 ? 0 : PCRE2_NO_UTF_CHECK;
+    re->code =
+        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &code, &offset, context);
+    pcre2_compile_context_free(context);
+    if (re->code == NULL)
+        return compile_failed(err, code, offset, flags);
+    (void)pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE); /* without JIT it is only slower */
+    return WB_OK;
+}
+
+static wb_rc regex_new(struct wbi_str pattern, unsigned flags, struct wbi_regex **ret,
+                       struct wbi_error *err)
+{
+    struct wbi_regex *re = wbi_zalloc(sizeof(*re));
+    wb_rc rc;
+
+    if (re == NULL)
+        return wbi_fail_nomem(err);
+    re->general = pcre2_general_context_create(block_alloc, block_free, NULL);
+    re->spare = wbi_zalloc(sizeof(*re->spare));
+    if (re->general != NULL) {
+        re->limits[WBI_REGEX_QUICK] = limits_new(re->general, WBI_LIMIT_REGEX_QUICK);
+        re->limits[WBI_REGEX_FULL] = limits_new(re->general, WBI_LIMIT_REGEX_FULL);
+    }
+    if (re->spare == NULL || re->limits[0] == NULL || re->limits[1] == NULL)
+        rc = wbi_fail_nomem(err);
+    else
+        rc = compile_code(re, pattern, flags, err);
+    if (rc != WB_OK) {
+        wbi_regex_free(re);
+        return rc;
+    }
+    *ret = re;
+    return WB_OK;
+}
+
+wb_rc wbi_regex_compile(struct wbi_str pattern, unsigned flags, struct wbi_regex **ret,
+                        struct wbi_error *err)
+{
+    struct wbi_buf rewritten;
+    wb_rc rc;
+
+    if (pattern.n > WBI_LIMIT_REGEX_PATTERN)
+        return wbi_fail(err, WB_ELIMIT, "regular expression of %zu bytes is over the limit of %u",
+                        pattern.n, WBI_LIMIT_REGEX_PATTERN);
+    if ((flags & WBI_REGEX_ECMA) == 0)
+        return regex_new(pattern, flags, ret, err);
+    wbi_buf_init(&rewritten, WBI_LIMIT_REGEX_PATTERN * 64u);
+    rc = wbi_regex_rewrite(pattern, &rewritten, err);
+    if (rc == WB_OK)
+        rc = regex_new(wbi_buf_str(&rewritten), flags, ret, err);
+    wbi_buf_fini(&rewritten);
+    return rc;
+}
+
+void wbi_regex_free(struct wbi_regex *re)
+{
+    if (re == NULL)
+        return;
+    if (re->spare != NULL)
+        pcre2_match_data_free(atomic_load(&re->spare->block));
+    wbi_free(re->spare);
+    pcre2_match_context_free(re->limits[0]);
+    pcre2_match_context_free(re->limits[1]);
+    pcre2_code_free(re->code);
+    pcre2_general_context_free(re->general);
+    wbi_free(re);
+}
+
+static pcre2_match_data *borrow(const struct wbi_regex *re)
+{
+    pcre2_match_data *block = atomic_exchange(&re->spare->block, NULL);
+
+    return block != NULL ? block : pcre2_match_data_create_from_pattern(re->code, re->general);
+}
+
+static void give_back(const struct wbi_regex *re, pcre2_match_data *block)
+{
+    pcre2_match_data *other = atomic_exchange(&re->spare->block, block);
+
+    pcre2_match_data_free(other);
+}
+
+static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                 enum wbi_regex_effort effort, pcre2_match_data *block)
+{
+    PCRE2_SPTR p = (PCRE2_SPTR)(subject.p != NULL ? subject.p : "");
+    pcre2_match_context *limits = re->limits[effort];
+    int n = pcre2_match(re->code, p, subject.n, from, re->options, block, limits);
+
+    /* The JIT's small stack was not enough: the interpreter keeps its own. */
+    if (n == PCRE2_ERROR_JIT_STACKLIMIT)
+        n = pcre2_match(re->code, p, subject.n, from, re->options | PCRE2_NO_JIT, block, limits);
+    return n;
+}
+
+static enum wbi_regex_verdict verdict(int n)
+{
+    if (n >= 0)
+        return WBI_REGEX_YES;
+    return n == PCRE2_ERROR_NOMATCH ? WBI_REGEX_NO : WBI_REGEX_LIMIT;
+}
+
+enum wbi_regex_verdict wbi_regex_test(const struct wbi_regex *re, struct wbi_str subject,
+                                      enum wbi_regex_effort effort)
+{
+    pcre2_match_data *block = borrow(re);
+    enum wbi_regex_verdict v;
+
+    if (block == NULL)
+        return WBI_REGEX_LIMIT;
+    v = verdict(match(re, subject, 0, effort, block));
+    give_back(re, block);
+    return v;
+}
+
+enum wbi_regex_verdict wbi_regex_find(const struct wbi_regex *re, struct wbi_str subject,
+                                      size_t from, struct wbi_regex_span *spans, size_t n_spans)
+{
+    pcre2_match_data *block;
+    const PCRE2_SIZE *offsets;
+    int n;
+
+    if (from > subject.n)
+        return WBI_REGEX_NO;
+    block = borrow(re);
+    if (block == NULL)
+        return WBI_REGEX_LIMIT;
+    n = match(re, subject, from, WBI_REGEX_FULL, block);
+    offsets = pcre2_get_ovector_pointer(block);
+    for (size_t i = 0; i < n_spans; i++) {
+        bool known = n > 0 && i < (size_t)n && offsets[2 * i] != PCRE2_UNSET;
+        spans[i].from = known ? offsets[2 * i] : WBI_REGEX_UNSET;
+        spans[i].to = known ? offsets[2 * i + 1] : WBI_REGEX_UNSET;
+    }
+    give_back(re, block);
+    return verdict(n);
+}
