@@ -19,7 +19,8 @@ const char *wb_rc_name(wb_rc rc)
     return at < sizeof(names) / sizeof(names[0]) ? names[at] : "WB_?";
 }
 
-static void put_text(struct wbi_error *err, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void put_text(struct wbi_error *err, const char *fmt,
+                                                           va_list ap)
 {
     int n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
 

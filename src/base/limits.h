@@ -35,6 +35,11 @@
 #define WBI_LIMIT_SEMVER_TEXT 256u
 #define WBI_LIMIT_SEMVER_RANGE 4096u
 
+/* Configuration */
+#define WBI_LIMIT_CONFIG_ARENA (64u * WBI_MIB)
+#define WBI_LIMIT_CONFIG_TOOL_FILES 1024u
+#define WBI_LIMIT_TRUST_FILE (1u * WBI_MIB)
+
 /* Paths */
 #define WBI_LIMIT_PATH 4095u
 #define WBI_LIMIT_NAME 255u

@@ -112,7 +112,7 @@ static struct wbi_semver floor_of(const struct partial *q)
 
 /* The version with number i raised by one and the rest 0; false past the
  * largest number. With `lowest` it is the lowest pre-release of that. */
-static bool raise(const struct partial *q, unsigned i, bool lowest, struct wbi_semver *ret)
+static bool raised(const struct partial *q, unsigned i, bool lowest, struct wbi_semver *ret)
 {
     uint64_t n[3] = {0, 0, 0};
 
@@ -131,7 +131,7 @@ static bool add_span(struct parsing *p, const struct partial *q, unsigned i)
 {
     struct wbi_semver top;
 
-    return raise(q, i, true, &top) && add_comparator(p, OP_GE, floor_of(q)) &&
+    return raised(q, i, true, &top) && add_comparator(p, OP_GE, floor_of(q)) &&
            add_comparator(p, OP_LT, top);
 }
 
@@ -174,11 +174,11 @@ static bool add_signed(struct parsing *p, enum sign sign, const struct partial *
     case SIGN_GT:
         if (q->given == 3)
             return add_exact(p, sign, q);
-        return raise(q, q->given - 1, false, &edge) && add_comparator(p, OP_GE, edge);
+        return raised(q, q->given - 1, false, &edge) && add_comparator(p, OP_GE, edge);
     case SIGN_LE:
         if (q->given == 3)
             return add_exact(p, sign, q);
-        return raise(q, q->given - 1, true, &edge) && add_comparator(p, OP_LT, edge);
+        return raised(q, q->given - 1, true, &edge) && add_comparator(p, OP_LT, edge);
     case SIGN_LT:
         edge = floor_of(q);
         if (q->given < 3)

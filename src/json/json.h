@@ -40,6 +40,14 @@ WB_MUST_CHECK wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text,
                                   enum wbi_json_flags flags, const wbi_json **ret,
                                   struct wbi_error *err);
 
+/* The same; *ret_copy is the arena's copy of the text, for wbi_json_offset. */
+WB_MUST_CHECK wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str text,
+                                         enum wbi_json_flags flags, const wbi_json **ret,
+                                         const char **ret_copy, struct wbi_error *err);
+/* Byte offset in the text of the first name, string or large integer at or in v
+ * (a value of that read); SIZE_MAX when it has none. */
+size_t wbi_json_offset(const char *copy, const wbi_json *v);
+
 static inline enum wbi_json_type wbi_json_type(const wbi_json *v)
 {
     if (v == NULL)

@@ -43,11 +43,21 @@ static wb_rc bad_at(const struct reading *r, size_t offset, wb_rc rc, const char
     return rc;
 }
 
+size_t wbi_json_offset(const char *copy, const wbi_json *v)
+{
+    const wbi_json *end = wbi_json_skip(v);
+
+    while (v < end && wbi_json_str(v).p == NULL)
+        v++;
+    if (v == end)
+        return SIZE_MAX;
+    /* A string is found at its quote. */
+    return (size_t)(wbi_json_str(v).p - copy) - wbi_json_is(v, WBI_JSON_STR);
+}
+
 static size_t place_of(const struct reading *r, const wbi_json *v)
 {
-    size_t at = (size_t)(wbi_json_str(v).p - r->copy);
-
-    return at > 0 && wbi_json_is(v, WBI_JSON_STR) ? at - 1 : at; /* at the quote */
+    return wbi_json_offset(r->copy, v);
 }
 
 /* The second of two equal names, NULL when all differ. */
@@ -204,6 +214,14 @@ static wb_rc check_tree(const struct reading *r, const wbi_json *v)
 wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_flags flags,
                     const wbi_json **ret, struct wbi_error *err)
 {
+    const char *copy;
+
+    return wbi_json_read_placed(arena, text, flags, ret, &copy, err);
+}
+
+wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_flags flags,
+                           const wbi_json **ret, const char **ret_copy, struct wbi_error *err)
+{
     struct reading r = {.arena = arena, .text = text, .err = err};
     yyjson_read_flag f = YYJSON_READ_BIGNUM_AS_RAW;
     yyjson_alc alc = {arena_malloc, arena_realloc, arena_free, arena};
@@ -225,7 +243,9 @@ wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_
         return bad_at(&r, yerr.pos, WB_EINPUT, yerr.msg);
     r.copy = doc->str_pool;
     rc = check_tree(&r, doc->root);
-    if (rc == WB_OK)
-        *ret = doc->root;
-    return rc;
+    if (rc != WB_OK)
+        return rc;
+    *ret = doc->root;
+    *ret_copy = r.copy;
+    return WB_OK;
 }

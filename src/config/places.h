@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * config/places.h: where things are (I1). The environment is asked through a
+ * getter, so that a test or an embedding program can answer for it. */
+#ifndef WBI_CONFIG_PLACES_H
+#define WBI_CONFIG_PLACES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct wbi_env {
+    const char *(*get)(void *arg, const char *name); /* NULL when unset */
+    void *arg;
+};
+/* getenv; not while another thread changes the environment. */
+struct wbi_env wbi_env_process(void);
+
+/* What the caller says (--root, --state, --config); absent where it says nothing. */
+struct wbi_places_wish {
+    struct wbi_str root;
+    struct wbi_str state;
+    struct wbi_str config;
+    struct wbi_str workdir; /* absent: the process's own */
+};
+
+/* Absolute paths, each ended by a NUL; nothing is created. */
+struct wbi_places {
+    struct wbi_str root;        /* an existing directory, links resolved */
+    struct wbi_str state;       /* may not exist yet */
+    struct wbi_str user_config; /* the user's folders; absent when neither HOME */
+    struct wbi_str user_state;  /* nor the XDG variable is set */
+    struct wbi_str config_file; /* the user's settings; absent without a folder */
+    bool config_given;          /* by the caller: then it must exist */
+};
+
+/* root: wish, WAYBILL_ROOT, the nearest ancestor of the working directory with
+ * waybill.json, .waybill or .git, the working directory. state: wish,
+ * WAYBILL_STATE, ROOT/.waybill if that can be written, the user's state folder.
+ * WB_ESTATE when a place cannot be used, WB_ELIMIT for paths that are too long. */
+WB_MUST_CHECK wb_rc wbi_places_find(struct wbi_arena *arena, const struct wbi_places_wish *wish,
+                                    const struct wbi_env *env, struct wbi_places *ret,
+                                    struct wbi_error *err);
+
+#endif
