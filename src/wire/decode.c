@@ -136,7 +136,7 @@ wb_rc wbi_decoding_id(struct wbi_decoding *d, struct wbi_wire_call *call, const 
     call->id_value = v;
     if (!wbi_json_is(v, WBI_JSON_STR) || wbi_json_str(v).n == 0)
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
-                                    "a %s needs a %s that is a string, to be answered; got %s",
+                                    "a %s needs %s, a string, to be answered; got %s",
                                     wbi_wire_kind_name(call->kind), first, wbi_json_type_name(v));
     call->id = wbi_json_str(v);
     call->answerable = true;
@@ -151,7 +151,7 @@ wb_rc wbi_decoding_name(struct wbi_decoding *d, struct wbi_wire_call *call, cons
 
     if (name.n == 0)
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
-                                    "a %s needs a %s that names the tool; got %s",
+                                    "a %s needs %s, a string that names the tool; got %s",
                                     wbi_wire_kind_name(call->kind), member,
                                     name.p ? "an empty string" : wbi_json_type_name(v));
     if (name.n > WBI_LIMIT_TOOL_NAME || has_control(name))

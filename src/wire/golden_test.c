@@ -85,8 +85,10 @@ static void read_parts(const wbi_json *v, struct wbi_wire_answer *answer)
     {
         struct wbi_wire_part *part = &parts[answer->parts_n++];
         assert_true(wbi_wire_part_read(block, part));
-        if (wbi_str_eqz(wbi_json_get_str(block, "type"), "file"))
+        if (wbi_str_eqz(wbi_json_get_str(block, "type"), "file")) { /* ours, not MCP's */
             part->type = WBI_PART_FILE;
+            part->name = wbi_json_get_str(block, "name");
+        }
     }
     answer->parts = v ? parts : NULL;
 }

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wire/repair_test.c: C9.5 by example and by property. The checker of legality
+ * below knows the providers' rules from their documents, not from repair.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/limits.h"
+#include "json/write.h"
+#include "wire/history.h"
+#include "wire/repair.h"
+
+static struct wbi_arena *arena;
+
+static int setup(void **state)
+{
+    (void)state;
+    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    wbi_arena_free(arena);
+    return 0;
+}
+
+static struct wbi_str repair(enum wbi_provider provider, struct wbi_str text,
+                             struct wbi_repair_report *report)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_wire_repair(arena, provider, text, &out, report, &err) != WB_OK)
+        fail_msg("%s", err.text);
+    return wbi_buf_str(&out);
+}
+
+#define UNKNOWN                                                                               \
+    "Error: outcome_unknown (not retryable)\\nno output of this call was recorded; it may "   \
+    "have run, in part or in whole\\nNext: check whether the effect happened before calling " \
+    "again"
+
+/* --- by example --- */
+
+struct example {
+    enum wbi_provider provider;
+    const char *promise;
+    const char *in;
+    const char *out; /* NULL: as it came */
+};
+
+#define R WBI_PROVIDER_RESPONSES
+#define C WBI_PROVIDER_CHAT
+#define A WBI_PROVIDER_ANTHROPIC
+#define G WBI_PROVIDER_GEMINI
+#define FC(id) "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\",\"arguments\":\"{}\"}"
+#define FO(id) "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"done\"}"
+#define FU(id) "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"" UNKNOWN "\"}"
+#define MSG "{\"type\":\"message\",\"role\":\"user\",\"content\":\"hi\"}"
+#define TC(id) "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"
+#define ASK(calls) "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" calls "]}"
+#define TOOL(id) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"done\"}"
+#define TOOLU(id) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" UNKNOWN "\"}"
+#define USER "{\"role\":\"user\",\"content\":\"hi\"}"
+#define USE(id) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"f\",\"input\":{}}"
+#define RES(id) "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"done\"}"
+#define RESU(id)                                                                              \
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"" UNKNOWN             \
+    "\",\"is_error\":true}"
+#define ASST(blocks) "{\"role\":\"assistant\",\"content\":[" blocks "]}"
+#define USERB(blocks) "{\"role\":\"user\",\"content\":[" blocks "]}"
+#define TEXT "{\"type\":\"text\",\"text\":\"hi\"}"
+#define GCALL(name) "{\"functionCall\":{\"name\":\"" name "\",\"args\":{}}}"
+#define GRES(name) "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"done\"}}}"
+#define GRESU(name)                                                                           \
+    "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"error\":\"" UNKNOWN "\"}}}"
+#define GMODEL(parts) "{\"role\":\"model\",\"parts\":[" parts "]}"
+#define GUSER(parts) "{\"role\":\"user\",\"parts\":[" parts "]}"
+#define GTEXT "{\"text\":\"hi\"}"
+
+static const struct example examples[] = {
+    {R, "empty", "[]", NULL},
+    {R, "legal, with odd white space", " [ " MSG ", " FC("a") "," FC("b") "," FO("b") ",\n" FO("a") "]\n",
+     NULL},
+    {R, "ids used again in a later round", "[" FC("a") "," FO("a") "," FC("a") "," FO("a") "]", NULL},
+    {R, "missing output", "[" FC("a") "," FC("b") "," FO("b") "," MSG "]",
+     "[" FC("a") "," FC("b") "," FU("a") "," FO("b") "," MSG "]"},
+    {R, "missing at the end, request object kept",
+     "{\"model\":\"m\",\"input\":[" FC("a") "],\"stream\":true}",
+     "{\"model\":\"m\",\"input\":[" FC("a") "," FU("a") "],\"stream\":true}"},
+    {R, "orphan", "[" FO("x") "," MSG "]", "[" MSG "]"},
+    {R, "second output", "[" FC("a") "," FO("a") "," FO("a") "]", "[" FC("a") "," FO("a") "]"},
+    {R, "repeated call", "[" FC("a") "," FC("a") "," FO("a") "]", "[" FC("a") "," FO("a") "]"},
+    {R, "output before its call", "[" FO("a") "," MSG "," FC("a") "," FC("b") "," FO("b") "]",
+     "[" MSG "," FC("a") "," FC("b") "," FO("a") "," FO("b") "]"},
+    {R, "output of the other type",
+     "[{\"type\":\"custom_tool_call\",\"call_id\":\"a\",\"name\":\"f\",\"input\":\"x\"}," FO("a") "]",
+     "[{\"type\":\"custom_tool_call\",\"call_id\":\"a\",\"name\":\"f\",\"input\":\"x\"},"
+     "{\"type\":\"custom_tool_call_output\",\"call_id\":\"a\",\"output\":\"done\"}]"},
+    {R, "a call without an id",
+     "[{\"type\":\"function_call\",\"name\":\"f\",\"arguments\":\"{}\"}]",
+     "[{\"type\":\"function_call\",\"name\":\"f\",\"arguments\":\"{}\",\"call_id\":"
+     "\"call_repaired_0\"}," FU("call_repaired_0") "]"},
+    {R, "old shell items are keyed by id",
+     "[{\"type\":\"local_shell_call\",\"id\":\"l\",\"action\":{}}," FO("l") "]", NULL},
+    {R, "old shell outputs may name the item",
+     "[{\"type\":\"local_shell_call\",\"id\":\"l\",\"call_id\":\"c\",\"action\":{}},"
+     "{\"type\":\"local_shell_call_output\",\"id\":\"l\",\"output\":\"{}\"}]",
+     NULL},
+    {R, "shell and patch calls get outputs of their kind",
+     "[{\"type\":\"shell_call\",\"call_id\":\"s\",\"action\":{\"commands\":[\"a\"]}},"
+     "{\"type\":\"apply_patch_call\",\"call_id\":\"p\"}]",
+     "[{\"type\":\"shell_call\",\"call_id\":\"s\",\"action\":{\"commands\":[\"a\"]}},"
+     "{\"type\":\"apply_patch_call\",\"call_id\":\"p\"},"
+     "{\"type\":\"shell_call_output\",\"call_id\":\"s\",\"output\":[{\"stdout\":\"" UNKNOWN
+     "\",\"stderr\":\"\",\"outcome\":{\"type\":\"exit\",\"exit_code\":1}}]},"
+     "{\"type\":\"apply_patch_call_output\",\"call_id\":\"p\",\"status\":\"failed\",\"output\":\"" UNKNOWN
+     "\"}]"},
+    {C, "legal", "[" USER "," ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "," USER "]", NULL},
+    {C, "missing", "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," USER "]",
+     "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOLU("a") "," USER "]"},
+    {C, "somebody spoke in between", "{\"messages\":[" ASK(TC("a")) "," USER "," TOOL("a") "]}",
+     "{\"messages\":[" ASK(TC("a")) "," TOOL("a") "," USER "]}"},
+    {C, "orphan and second output", "[" TOOL("z") "," ASK(TC("a")) "," TOOL("a") "," TOOL("a") "]",
+     "[" ASK(TC("a")) "," TOOL("a") "]"},
+    {C, "ids that start anew every turn",
+     "[" ASK(TC("0")) "," TOOL("0") "," ASK(TC("0")) "," TOOL("0") "]", NULL},
+    {C, "an unanswered id used again", "[" ASK(TC("0")) "," ASK(TC("0")) "," TOOL("0") "]",
+     "[" ASK(TC("0")) "," TOOLU("0") "," ASK(TC("0")) "," TOOL("0") "]"},
+    {C, "the same call twice in a message", "[" ASK(TC("a") "," TC("a")) "," TOOL("a") "]",
+     "[" ASK(TC("a")) "," TOOL("a") "]"},
+    {A, "legal", "[" USER "," ASST(TEXT "," USE("a") "," USE("b")) "," USERB(RES("b") "," RES("a") "," TEXT) "]",
+     NULL},
+    {A, "legal over neighbouring messages", "[" ASST(USE("a")) "," ASST(USE("b")) "," USERB(RES("a")) "," USERB(RES("b") "," TEXT) "]",
+     NULL},
+    {A, "missing, the user went on", "[" ASST(USE("a")) "," USER "]",
+     "[" ASST(USE("a")) "," USERB(RESU("a") "," TEXT) "]"},
+    {A, "missing at the end", "[" ASST(USE("a") "," USE("b")) "]",
+     "[" ASST(USE("a") "," USE("b")) "," USERB(RESU("a") "," RESU("b")) "]"},
+    {A, "text before the result", "[" ASST(USE("a")) "," USERB(TEXT "," RES("a")) "]",
+     "[" ASST(USE("a")) "," USERB(RES("a") "," TEXT) "]"},
+    {A, "result one turn late",
+     "[" ASST(USE("a")) "," USER "," ASST(TEXT) "," USERB(RES("a")) "," ASST(TEXT) "]",
+     "[" ASST(USE("a")) "," USERB(RES("a") "," TEXT) "," ASST(TEXT) "," ASST(TEXT) "]"},
+    {A, "orphan beside a result", "[" ASST(USE("a")) "," USERB(RES("z") "," RES("a")) "]",
+     "[" ASST(USE("a")) "," USERB(RES("a")) "]"},
+    {G, "legal, told by name", "{\"contents\":[" GUSER(GTEXT) "," GMODEL(GCALL("f") "," GCALL("g")) ","
+     GUSER(GRES("f") "," GRES("g")) "]}", NULL},
+    {G, "two calls of one name, one output", "[" GMODEL(GCALL("f") "," GCALL("f")) "," GUSER(GRES("f")) "]",
+     "[" GMODEL(GCALL("f") "," GCALL("f")) "," GUSER(GRES("f") "," GRESU("f")) "]"},
+    {G, "missing", "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "]"},
+    {G, "orphan", "[" GUSER(GRES("f")) "," GMODEL(GTEXT) "]", "[" GMODEL(GTEXT) "]"},
+    {G, "ids decide where both have one",
+     "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") ","
+     GUSER("{\"functionResponse\":{\"id\":\"2\",\"name\":\"f\",\"response\":{}}}") "]",
+     "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") ","
+     GUSER("{\"functionResponse\":{\"id\":\"1\",\"name\":\"f\",\"response\":{\"error\":\"" UNKNOWN "\"}}}") "]"},
+};
+
+static void check_example(const struct example *e, enum wbi_provider provider)
+{
+    struct wbi_str in = wbi_str_z(e->in), want = wbi_str_z(e->out ? e->out : e->in);
+    struct wbi_repair_report report;
+    struct wbi_str got = repair(provider, in, &report), again;
+
+    if (!wbi_str_eq(got, want))
+        fail_msg("%s %s\n want %s\n  got %.*s", wbi_provider_name(e->provider), e->promise, want.p,
+                 WBI_FMT(got));
+    assert_int_equal(report.changed, e->out != NULL);
+    again = repair(provider, got, &report);
+    assert_true(wbi_str_eq(again, got));
+    assert_false(report.changed);
+}
+
+static void broken_histories_are_mended_and_legal_ones_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(examples); i++) {
+        check_example(&examples[i], examples[i].provider);
+        if (wbi_str_find(wbi_str_z(examples[i].in), WBI_LIT("[]")) == strlen(examples[i].in))
+            check_example(&examples[i], WBI_PROVIDER_AUTO);
+    }
+}
+
+static void the_report_counts_what_was_done(void **state)
+{
+    struct wbi_repair_report r;
+
+    (void)state;
+    (void)repair(R, WBI_LIT("[" FO("x") "," FO("a") "," FC("a") "," FC("a") "," FC("b") "]"), &r);
+    assert_int_equal(r.calls, 2);
+    assert_int_equal(r.outputs_added, 1);
+    assert_int_equal(r.orphans_dropped, 1);
+    assert_int_equal(r.duplicates_dropped, 1);
+    assert_int_equal(r.outputs_moved, 1);
+    assert_int_equal(r.provider, R);
+}
+
+static void what_is_no_history_is_refused(void **state)
+{
+    static const char *const bad[] = {"", "{}", "7", "{\"input\":\"text\"}", "[", "{\"a\":[]}"};
+    struct wbi_error err;
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init_arena(&out, arena, 1000);
+    for (size_t i = 0; i < WBI_COUNT(bad); i++)
+        assert_int_equal(wbi_wire_repair(arena, WBI_PROVIDER_AUTO, wbi_str_z(bad[i]), &out, NULL, &err),
+                         WB_EINPUT);
+    assert_int_equal(wbi_wire_repair(arena, WBI_PROVIDER_MCP, WBI_LIT("[]"), &out, NULL, &err),
+                     WB_EINPUT);
+    assert_int_equal(out.n, 0);
+}
+
+static void rounds_are_numbered(void **state)
+{
+    struct wbi_history h;
+    const wbi_json *root;
+    struct wbi_error err;
+
+    (void)state;
+    assert_int_equal(wbi_json_read(arena,
+                                   WBI_LIT("[" FC("a") "," FC("b") "," FO("b") "," FO("a") "," FC("c") "]"),
+                                   WBI_JSON_STRICT, &root, &err),
+                     WB_OK);
+    assert_int_equal(wbi_history_read(arena, WBI_PROVIDER_AUTO, root, &h, &err), WB_OK);
+    assert_int_equal(h.provider, R);
+    assert_int_equal(h.rounds, 2);
+    assert_int_equal(h.entries[1].round, 0);
+    assert_int_equal(h.entries[2].partner, 1);
+    assert_int_equal(h.entries[3].round, 0);
+    assert_int_equal(h.entries[4].round, 1);
+    assert_int_equal(h.entries[4].partner, WBI_HISTORY_NONE);
+}
+
+static void little_memory_is_an_error_not_a_crash(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(examples); i++) {
+        for (size_t cap = 16;; cap += 112) {
+            struct wbi_arena *small;
+            struct wbi_buf out;
+            wb_rc rc;
+
+            assert_int_equal(wbi_arena_new(cap, &small), WB_OK);
+            wbi_buf_init_arena(&out, small, WBI_LIMIT_JSON_TEXT);
+            rc = wbi_wire_repair(small, examples[i].provider, wbi_str_z(examples[i].in), &out,
+                                 NULL, NULL);
+            wbi_arena_free(small);
+            if (rc == WB_OK)
+                break;
+            assert_int_equal(rc, WB_ENOMEM);
+        }
+    }
+}
+
+/* --- by property --- */
+
+static uint64_t seed;
+
+static unsigned roll(unsigned n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(seed >> 33) % n;
+}
+
+/* A heap of calls, outputs and talk in no order, over few ids. */
+static void make_message(struct wbi_buf *b, enum wbi_provider p)
+{
+    static const char *const ids[] = {"a", "b", "c", "d"};
+    const char *id = ids[roll(4)], *other = ids[roll(4)];
+
+    switch (p) {
+    case R:
+        wbi_buf_addf(b, roll(5) == 0 ? "{\"type\":\"message\",\"role\":\"user\",\"content\":\"%s\"}"
+                        : roll(2)    ? "{\"type\":\"function_call\",\"call_id\":\"%s\",\"name\":\"f\",\"arguments\":\"{}\"}"
+                                     : "{\"type\":\"function_call_output\",\"call_id\":\"%s\",\"output\":\"\"}",
+                     id);
+        break;
+    case C:
+        if (roll(3) == 0)
+            wbi_buf_addf(b, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"%s\"},{\"id\":\"%s\"}]}", id, other);
+        else
+            wbi_buf_addf(b, roll(3) ? "{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}"
+                                    : "{\"role\":\"user\",\"content\":\"%s\"}", id);
+        break;
+    case A:
+        if (roll(2) == 0)
+            wbi_buf_addf(b, "{\"role\":\"assistant\",\"content\":[" TEXT ",{\"type\":\"tool_use\",\"id\":\"%s\"},{\"type\":\"tool_use\",\"id\":\"%s\"}]}", id, other);
+        else if (roll(4) == 0)
+            wbi_buf_addz(b, USER);
+        else
+            wbi_buf_addf(b, "{\"role\":\"user\",\"content\":[%s{\"type\":\"tool_result\",\"tool_use_id\":\"%s\"},{\"type\":\"tool_result\",\"tool_use_id\":\"%s\"}]}", roll(3) ? "" : TEXT ",", id, other);
+        break;
+    default:
+        if (roll(2) == 0)
+            wbi_buf_addf(b, "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"%s\"}},{\"functionCall\":{\"id\":\"%s\",\"name\":\"f\"}}]}", id, other);
+        else
+            wbi_buf_addf(b, "{\"role\":\"user\",\"parts\":[%s{\"functionResponse\":{\"name\":\"%s\"}},{\"functionResponse\":{\"id\":\"%s\",\"name\":\"f\"}}]}", roll(3) ? "" : GTEXT ",", id, other);
+    }
+}
+
+#define MOST 64
+
+/* Ids asked for that wait for their outputs. */
+struct waiting {
+    struct wbi_str ids[MOST * 2];
+    size_t n;
+};
+
+static bool answer(struct waiting *w, struct wbi_str id)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (wbi_str_eq(w->ids[i], id)) {
+            w->ids[i] = w->ids[--w->n];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool ask(struct waiting *w, struct wbi_str id)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (wbi_str_eq(w->ids[i], id))
+            return false;
+    w->ids[w->n++] = id;
+    return true;
+}
+
+static bool legal_responses(const wbi_json *items)
+{
+    struct waiting w = {.n = 0};
+    bool ok = true;
+
+    WBI_JSON_EACH(items, v)
+    {
+        struct wbi_str type = wbi_json_get_str(v, "type"), id = wbi_json_get_str(v, "call_id");
+        if (wbi_str_eqz(type, "function_call"))
+            ok = ok && ask(&w, id);
+        else if (wbi_str_eqz(type, "function_call_output"))
+            ok = ok && answer(&w, id);
+    }
+    return ok && w.n == 0;
+}
+
+static bool legal_chat(const wbi_json *messages)
+{
+    struct waiting w = {.n = 0};
+    bool ok = true;
+
+    WBI_JSON_EACH(messages, v)
+    {
+        if (wbi_str_eqz(wbi_json_get_str(v, "role"), "tool")) {
+            ok = ok && answer(&w, wbi_json_get_str(v, "tool_call_id"));
+            continue;
+        }
+        ok = ok && w.n == 0;
+        WBI_JSON_EACH(wbi_json_get(v, "tool_calls"), call)
+        {
+            ok = ok && ask(&w, wbi_json_get_str(call, "id"));
+        }
+    }
+    return ok && w.n == 0;
+}
+
+static bool legal_anthropic(const wbi_json *messages)
+{
+    struct waiting w = {.n = 0};
+    bool ok = true;
+
+    WBI_JSON_EACH(messages, v)
+    {
+        bool model = wbi_str_eqz(wbi_json_get_str(v, "role"), "assistant");
+        if (!model && !wbi_json_is(wbi_json_get(v, "content"), WBI_JSON_ARR))
+            ok = ok && w.n == 0;
+        WBI_JSON_EACH(wbi_json_get(v, "content"), block)
+        {
+            struct wbi_str type = wbi_json_get_str(block, "type");
+            if (wbi_str_eqz(type, "tool_use"))
+                ok = ok && ask(&w, wbi_json_get_str(block, "id"));
+            else if (wbi_str_eqz(type, "tool_result"))
+                ok = ok && answer(&w, wbi_json_get_str(block, "tool_use_id"));
+            else if (!model)
+                ok = ok && w.n == 0;
+        }
+    }
+    return ok && w.n == 0;
+}
+
+/* As many responses as calls in the very next content, by name. */
+static bool legal_gemini(const wbi_json *contents)
+{
+    size_t waiting = 0;
+    bool ok = true;
+
+    WBI_JSON_EACH(contents, v)
+    {
+        size_t calls = 0, outputs = 0;
+        WBI_JSON_EACH(wbi_json_get(v, "parts"), part)
+        {
+            calls += wbi_json_get(part, "functionCall") != NULL;
+            outputs += wbi_json_get(part, "functionResponse") != NULL;
+        }
+        ok = ok && outputs == waiting;
+        waiting = calls;
+    }
+    return ok && waiting == 0;
+}
+
+static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
+{
+    static bool (*const legal[])(const wbi_json *) = {
+        [R] = legal_responses, [C] = legal_chat, [A] = legal_anthropic, [G] = legal_gemini};
+    int runs = getenv("WAYBILL_SOAK") ? 20000 : 1000;
+
+    (void)state;
+    seed = 20261115;
+    for (int run = 0; run < runs; run++) {
+        enum wbi_provider p = (enum wbi_provider)(R + run % 4);
+        struct wbi_repair_report report;
+        struct wbi_str once, twice;
+        const wbi_json *root;
+        struct wbi_buf b;
+
+        wbi_arena_reset(arena);
+        wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
+        wbi_buf_addc(&b, '[');
+        for (unsigned n = roll(12), i = 0; i < n; i++) {
+            wbi_buf_addz(&b, i ? "," : "");
+            make_message(&b, p);
+        }
+        wbi_buf_addc(&b, ']');
+        once = repair(p, wbi_buf_str(&b), &report);
+        assert_int_equal(wbi_json_read(arena, once, WBI_JSON_STRICT, &root, NULL), WB_OK);
+        if (!legal[p](root))
+            fail_msg("%s\n from %.*s\n made %.*s", wbi_provider_name(p), WBI_FMT(wbi_buf_str(&b)),
+                     WBI_FMT(once));
+        twice = repair(p, once, &report);
+        if (report.changed || !wbi_str_eq(once, twice))
+            fail_msg("%s not stable\n from %.*s\n made %.*s\n then %.*s", wbi_provider_name(p),
+                     WBI_FMT(wbi_buf_str(&b)), WBI_FMT(once), WBI_FMT(twice));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(rounds_are_numbered, setup, teardown),
+        cmocka_unit_test(little_memory_is_an_error_not_a_crash),
+        cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("wire/repair", tests, NULL, NULL);
+}

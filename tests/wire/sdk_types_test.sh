@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The outputs of the golden pairs, which wire/golden proves to be ours byte for
+# byte, checked by the compiler against the types of the providers' own SDKs.
+# Skipped by name where npm or its registry is not there.
+set -u
+source_dir=${WAYBILL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=${WAYBILL_BUILD:-${TMPDIR:-/tmp}}/sdk-types
+packages="openai@^7 @anthropic-ai/sdk@^1 @google/genai@^2 typescript@^7"
+
+skip() {
+    echo "skipped: wire shapes against SDK types ($1)"
+    exit 77
+}
+
+command -v node >/dev/null && command -v npm >/dev/null || skip "no npm"
+mkdir -p "$work" && cd "$work" || exit 1
+if [ ! -x node_modules/.bin/tsc ]; then
+    echo '{"private": true, "type": "module"}' >package.json
+    # shellcheck disable=SC2086
+    timeout 60 npm install --no-audit --no-fund --ignore-scripts --loglevel=error $packages \
+        >npm.log 2>&1 || skip "the registry cannot be reached"
+fi
+
+cat >generate.mjs <<'JS'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+const [golden] = process.argv.slice(2);
+const types = {
+  responses: ['ResponseInputItem', 'ResponseInputItem[]'],
+  chat: ['ChatCompletionToolMessageParam', 'ChatCompletionToolMessageParam[]'],
+  anthropic: ['ToolResultBlockParam', 'MessageParam'],
+  gemini: ['Part', 'Content'],
+};
+const lines = [
+  "import type { ResponseInputItem } from 'openai/resources/responses/responses';",
+  "import type { ChatCompletionToolMessageParam } from 'openai/resources/chat/completions';",
+  "import type { ToolResultBlockParam, MessageParam } from '@anthropic-ai/sdk/resources/messages';",
+  "import type { Part, Content } from '@google/genai';",
+];
+let n = 0;
+for (const [provider, [one, many]] of Object.entries(types)) {
+  for (const file of readdirSync(`${golden}/${provider}`).sort()) {
+    const pair = JSON.parse(readFileSync(`${golden}/${provider}/${file}`, 'utf8'));
+    const add = (type, value) =>
+      lines.push(`/* ${provider}/${file} */`, `export const x${n++}: ${type} = ${JSON.stringify(value)};`);
+    for (const output of pair.output ?? [])
+      if (output.type !== 'waybill.error') add(one, output);
+    if (pair.group) add(many, pair.group);
+  }
+}
+writeFileSync('outputs.ts', lines.join('\n') + '\n');
+/* What the compiler must refuse, or the check above proves nothing. */
+writeFileSync('refused.ts', lines.slice(0, 4).join('\n') + `
+export const a: ResponseInputItem = {"type":"function_call_output","call_id":"a","output":7};
+export const b: ChatCompletionToolMessageParam = {"role":"tool","tool_call_id":"a","content":[{"type":"image_url"}]};
+export const c: ToolResultBlockParam = {"type":"tool_result","tool_use_id":"a","is_error":"yes"};
+export const d: Part = {"functionResponse":{"name":"a","response":"text"}};
+`);
+console.log(`${n} outputs`);
+JS
+node generate.mjs "$source_dir/tests/golden/wire" || exit 1
+check() {
+    node_modules/.bin/tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext \
+        --moduleResolution nodenext --types '' "$1"
+}
+check outputs.ts || exit 1
+refused=$(check refused.ts | grep -c '^refused.ts.*error')
+if [ "$refused" -lt 4 ]; then
+    echo "the compiler refused $refused of 4 wrong shapes"
+    exit 1
+fi
+echo "all outputs have the types of the SDKs"
