@@ -160,6 +160,7 @@ void wbi_store_close(struct wbi_store *s)
         pthread_mutex_unlock(&s->mutex);
         pthread_join(s->thread, NULL);
     }
+    wbi_writer_leave(s);
     wbi_writer_close_db(s);
     if (s->reader_open)
         wbi_db_close(&s->reader);
@@ -232,7 +233,7 @@ wb_rc wbi_store_submit(struct wbi_store *s, struct wbi_op *op, struct wbi_error 
         pthread_mutex_unlock(&s->mutex);
         return rc;
     }
-    full = s->queued > WBI_LIMIT_STORE_QUEUE;
+    full = op->size > 0 && s->queued > WBI_LIMIT_STORE_QUEUE;
     if (!full) {
         s->queued += op->size;
         if (s->last != NULL)
@@ -271,6 +272,33 @@ static void end_wait(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
     pthread_mutex_unlock(&w->mutex);
 }
 
+/* Nobody at work and nothing queued: the waiting thread does it itself.
+ * WB_EAGAIN when somebody is. */
+static wb_rc run_here(struct wbi_store *s, struct wbi_op *op, struct wbi_error *err)
+{
+    wb_rc rc = WB_EAGAIN;
+    bool wake;
+
+    pthread_mutex_lock(&s->mutex);
+    if (!s->busy && s->first == NULL)
+        rc = become_owner(s, err);
+    if (rc == WB_OK)
+        s->busy = true;
+    pthread_mutex_unlock(&s->mutex);
+    if (rc != WB_OK)
+        return rc;
+    op->next = NULL;
+    op->store = s;
+    wbi_writer_batch(s, op);
+    pthread_mutex_lock(&s->mutex);
+    s->busy = false;
+    wake = s->first != NULL; /* what came meanwhile is the thread's */
+    pthread_mutex_unlock(&s->mutex);
+    if (wake)
+        pthread_cond_signal(&s->work);
+    return WB_OK;
+}
+
 wb_rc wbi_store_run(struct wbi_store *s, struct wbi_op *op, struct wbi_error *err)
 {
     struct waiter w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
@@ -279,7 +307,9 @@ wb_rc wbi_store_run(struct wbi_store *s, struct wbi_op *op, struct wbi_error *er
     op->done = end_wait;
     op->direct = true;
     op->post.arg = &w;
-    rc = wbi_store_submit(s, op, err);
+    rc = run_here(s, op, err);
+    if (rc == WB_EAGAIN)
+        rc = wbi_store_submit(s, op, err);
     if (rc == WB_OK) {
         pthread_mutex_lock(&w.mutex);
         while (!w.is_done)

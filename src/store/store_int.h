@@ -106,7 +106,7 @@ struct wbi_store {
     void (*wake)(void *, struct wbi_post *);
     void *wake_arg;
 
-    /* the writer thread's */
+    /* of whoever holds the writer's role */
     struct wbi_db db;
     dev_t db_dev;
     ino_t db_ino;
@@ -120,6 +120,7 @@ struct wbi_store {
     struct wbi_op *first, *last;
     size_t queued;
     bool started, sleeping, stopping;
+    bool busy; /* somebody has the writer's role: its thread, or one that waits anyway */
     pthread_t thread;
     struct wbi_store_health health;
 
@@ -132,5 +133,9 @@ WB_MUST_CHECK wb_rc wbi_writer_open_db(struct wbi_store *store, struct wbi_error
 void wbi_writer_close_db(struct wbi_store *store);
 /* The thread's main function. */
 void *wbi_writer_main(void *store);
+/* Whoever holds the role (busy): commit ops, then deliver them. */
+void wbi_writer_batch(struct wbi_store *store, struct wbi_op *ops);
+/* At the end: remove this process's own leavings. */
+void wbi_writer_leave(struct wbi_store *store);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * store/writer.c: the one thread that writes.
+ * store/writer.c: the one place that writes.
+ * (0) The role of the writer is held by one thread at a time: the store's own, or
+ *     one that waits for its operation anyway and finds nobody at work: two
+ *     changes of thread would cost it a third of a commit.
  * (1) A batch is what the queue held: one transaction, one sync, under the
  *     commit lock. No timer: an idle writer commits at once.
  * (2) A failed COMMIT is unknown, not failed. The connection is closed, the file
@@ -321,11 +324,13 @@ static struct wbi_op *next_batch(struct wbi_store *s)
     size_t n = 0;
 
     pthread_mutex_lock(&s->mutex);
-    while (s->first == NULL && !s->stopping) {
+    s->busy = false;
+    while (s->first == NULL ? !s->stopping : s->busy) {
         s->sleeping = true;
         pthread_cond_wait(&s->work, &s->mutex);
     }
     s->sleeping = false;
+    s->busy = s->first != NULL;
     ops = s->first;
     for (struct wbi_op *op = ops; op != NULL && n < WBI_LIMIT_STORE_BATCH; op = op->next, n++) {
         s->queued -= op->size;
@@ -342,7 +347,7 @@ static struct wbi_op *next_batch(struct wbi_store *s)
 }
 
 /* Only this process's own leavings: its marker, and the witness. */
-static void leave(struct wbi_store *s)
+void wbi_writer_leave(struct wbi_store *s)
 {
     if (!s->db_open)
         return;
@@ -359,19 +364,23 @@ static void leave(struct wbi_store *s)
     write_witness(s);
 }
 
+void wbi_writer_batch(struct wbi_store *s, struct wbi_op *ops)
+{
+    bool idle;
+
+    run_batch(s, ops);
+    pthread_mutex_lock(&s->mutex);
+    idle = s->first == NULL;
+    pthread_mutex_unlock(&s->mutex);
+    checkpoint(s, idle);
+}
+
 void *wbi_writer_main(void *arg)
 {
     struct wbi_store *s = arg;
     struct wbi_op *ops;
 
-    while ((ops = next_batch(s)) != NULL) {
-        bool idle;
-        run_batch(s, ops);
-        pthread_mutex_lock(&s->mutex);
-        idle = s->first == NULL;
-        pthread_mutex_unlock(&s->mutex);
-        checkpoint(s, idle);
-    }
-    leave(s);
+    while ((ops = next_batch(s)) != NULL)
+        wbi_writer_batch(s, ops);
     return NULL;
 }
