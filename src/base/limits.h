@@ -114,5 +114,22 @@
 #define WBI_LIMIT_SCHEMA_RAW_ERRORS 1024u
 #define WBI_LIMIT_SCHEMA_FOUND 120u
 #define WBI_LIMIT_SCHEMA_FINDINGS 256u
+/* Guards and events (C8) */
+#define WBI_LIMIT_GUARD_KEYS (4u * WBI_MIB) /* keys of one guard, a count */
+#define WBI_LIMIT_GUARD_QUEUE 4096u         /* calls waiting for a slot, a count */
+#define WBI_LIMIT_CIRCUIT_PROBES 32u
+#define WBI_LIMIT_CIRCUIT_CALLS 1000u /* largest count window */
+#define WBI_LIMIT_CACHE (32u * WBI_MIB)
+#define WBI_LIMIT_CACHE_ENTRY (4u * WBI_MIB)
+#define WBI_LIMIT_STORED_OUTCOME (8u * WBI_MIB)
+#define WBI_LIMIT_APPROVALS 1024u
+#define WBI_LIMIT_APPROVAL_TEXT (4u * WBI_KIB)
+#define WBI_LIMIT_POLICY_RULES 1024u /* globs of one layer, bindings, patterns of one list */
+#define WBI_LIMIT_POLICY_CACHE 1024u /* resolved (tool, principal) pairs kept */
+#define WBI_LIMIT_CLAMPED 8u
+#define WBI_LIMIT_TRACESTATE 512u
+#define WBI_LIMIT_EVENT_LINE (64u * WBI_KIB)
+#define WBI_LIMIT_FRAME (256u * WBI_KIB)
+#define WBI_LIMIT_FRAMES_BUFFERED (1u * WBI_MIB)
 
 #endif

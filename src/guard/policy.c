@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * guard/policy.c: layers of rules and what they come to for one tool and one
+ * principal. Rules live in the policy's arena and never change; resolved pairs
+ * are kept until the next change of rules or until too many are. */
+#include "guard/policy_int.h"
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+struct resolved {
+    struct wbi_str tool, principal;
+    int64_t builtin_timeout_ms;
+    struct wbi_policy_effective effective;
+};
+
+struct wbi_policy {
+    struct wbi_arena *arena; /* rules */
+    struct wbi_policy_rules rules;
+    struct wbi_arena *resolved_arena;
+    struct wbi_table resolved; /* struct resolved * */
+};
+
+const char *wbi_policy_item_name(enum wbi_policy_item item)
+{
+    static const char *const names[WBI_POLICY_ITEMS] = {
+        "timeoutMs", "rate",  "providerRate", "circuit", "concurrency",
+        "budget",    "retry", "idempotency",  "cache",   "redact"};
+
+    return names[item];
+}
+
+struct wbi_policy_values wbi_policy_builtin(void)
+{
+    return (struct wbi_policy_values){
+        .timeout_ms = WBI_NO_LIMIT_MS,
+        .concurrency = WBI_SLOTS_UNLIMITED,
+        .provider_concurrency = WBI_SLOTS_UNLIMITED,
+        .queue_max = 64,
+        .queue_timeout_ms = WBI_NO_LIMIT_MS,
+        .idempotency = {WBI_IDEM_TTL_MS, WBI_IDEM_IN_FLIGHT_MS},
+    };
+}
+
+wb_rc wbi_policy_new(struct wbi_policy **ret)
+{
+    struct wbi_policy *p = wbi_zalloc(sizeof(*p));
+    wb_rc rc;
+
+    if (p == NULL)
+        return WB_ENOMEM;
+    rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &p->arena);
+    if (rc == WB_OK)
+        rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &p->resolved_arena);
+    if (rc != WB_OK) {
+        wbi_policy_free(p);
+        return rc;
+    }
+    wbi_table_init(&p->resolved, sizeof(struct resolved *));
+    *ret = p;
+    return WB_OK;
+}
+
+void wbi_policy_free(struct wbi_policy *p)
+{
+    if (p == NULL)
+        return;
+    wbi_table_fini(&p->resolved);
+    wbi_arena_free(p->arena);
+    wbi_arena_free(p->resolved_arena);
+    wbi_free(p);
+}
+
+static void forget_resolved(struct wbi_policy *p)
+{
+    wbi_table_fini(&p->resolved);
+    wbi_arena_reset(p->resolved_arena);
+}
+
+wb_rc wbi_policy_add(struct wbi_policy *p, const wbi_json *policies, struct wbi_str file,
+                     enum wbi_policy_trust trust, struct wbi_error *err)
+{
+    struct wbi_policy_rules more;
+    wb_rc rc;
+
+    if (policies == NULL)
+        return WB_OK;
+    rc = wbi_policy_read(p->arena, policies, file, trust == WBI_POLICY_TIGHTEN_ONLY, &more, err);
+    if (rc != WB_OK)
+        return rc;
+    for (int layer = 0; layer < LAYERS; layer++) {
+        if (more.first[layer] == NULL)
+            continue;
+        *(p->rules.last[layer] ? &p->rules.last[layer]->next : &p->rules.first[layer]) =
+            more.first[layer];
+        p->rules.last[layer] = more.last[layer];
+    }
+    forget_resolved(p);
+    return WB_OK;
+}
+
+wb_rc wbi_policy_check(const wbi_json *policies, struct wbi_error *err)
+{
+    struct wbi_policy_rules rules;
+    struct wbi_arena *arena;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_policy_read(arena, policies, WBI_NONE, false, &rules, err);
+    wbi_arena_free(arena);
+    return rc;
+}
+
+/* ---- one item of one rule onto what holds so far ---- */
+
+static void copy_item(struct wbi_policy_values *to, const struct wbi_policy_values *from,
+                      enum wbi_policy_item item)
+{
+    switch (item) {
+    case WBI_POLICY_TIMEOUT:
+        to->timeout_ms = from->timeout_ms;
+        break;
+    case WBI_POLICY_RATE:
+        to->rate = from->rate;
+        to->rate_per_principal = from->rate_per_principal;
+        break;
+    case WBI_POLICY_PROVIDER_RATE:
+        to->provider_rate = from->provider_rate;
+        break;
+    case WBI_POLICY_CIRCUIT:
+        to->circuit = from->circuit;
+        break;
+    case WBI_POLICY_CONCURRENCY:
+        to->concurrency = from->concurrency;
+        to->provider_concurrency = from->provider_concurrency;
+        to->queue_max = from->queue_max;
+        to->queue_timeout_ms = from->queue_timeout_ms;
+        break;
+    case WBI_POLICY_BUDGET:
+        to->budget = from->budget;
+        break;
+    case WBI_POLICY_RETRY:
+        to->retry = from->retry;
+        break;
+    case WBI_POLICY_IDEMPOTENCY:
+        to->idempotency = from->idempotency;
+        break;
+    case WBI_POLICY_CACHE:
+        to->cache_ttl_ns = from->cache_ttl_ns;
+        to->cache_log = from->cache_log;
+        break;
+    case WBI_POLICY_REDACT:
+        break; /* adds up; see merge_redact */
+    }
+}
+
+/* No limit (-1) counts as the largest. */
+static bool no_looser(int64_t fresh, int64_t old)
+{
+    return old < 0 || (fresh >= 0 && fresh <= old);
+}
+
+static bool rate_no_looser(const struct wbi_rate_limit *fresh, const struct wbi_rate_limit *old)
+{
+    return old->capacity == 0 || (fresh->capacity > 0 && fresh->capacity <= old->capacity &&
+                                  fresh->interval_ns >= old->interval_ns);
+}
+
+static bool budget_no_looser(const struct wbi_budget_settings *fresh,
+                             const struct wbi_budget_settings *old)
+{
+    if (!old->set)
+        return true;
+    return fresh->set && fresh->window_ns >= old->window_ns && wbi_str_eq(fresh->id, old->id) &&
+           no_looser(fresh->limit.calls, old->limit.calls) &&
+           no_looser(fresh->limit.time_ns, old->limit.time_ns) &&
+           no_looser(fresh->limit.cost, old->limit.cost);
+}
+
+/* May a file that may only tighten replace this item? Where tighter has no
+ * meaning (keys, circuit thresholds), only an item that was not set. */
+static bool is_tighter(const struct wbi_policy_values *fresh, const struct wbi_policy_values *old,
+                       enum wbi_policy_item item)
+{
+    switch (item) {
+    case WBI_POLICY_TIMEOUT:
+        return no_looser(fresh->timeout_ms, old->timeout_ms);
+    case WBI_POLICY_RATE:
+        return rate_no_looser(&fresh->rate, &old->rate) &&
+               (!fresh->rate_per_principal || old->rate_per_principal || old->rate.capacity == 0);
+    case WBI_POLICY_PROVIDER_RATE:
+        return rate_no_looser(&fresh->provider_rate, &old->provider_rate);
+    case WBI_POLICY_CIRCUIT:
+        return !old->circuit.set;
+    case WBI_POLICY_CONCURRENCY:
+        return no_looser(fresh->concurrency, old->concurrency) &&
+               no_looser(fresh->provider_concurrency, old->provider_concurrency);
+    case WBI_POLICY_BUDGET:
+        return budget_no_looser(&fresh->budget, &old->budget);
+    case WBI_POLICY_RETRY:
+        return old->retry.set && fresh->retry.max_attempts <= old->retry.max_attempts;
+    case WBI_POLICY_IDEMPOTENCY:
+        return false;
+    case WBI_POLICY_CACHE:
+        return fresh->cache_ttl_ns <= old->cache_ttl_ns && (!fresh->cache_log || old->cache_log);
+    case WBI_POLICY_REDACT:
+        return true;
+    }
+    return false;
+}
+
+static wb_rc merge_redact(struct wbi_arena *arena, struct wbi_policy_values *to,
+                          const struct wbi_policy_values *from)
+{
+    size_t n = to->redact_n + from->redact_n;
+    struct wbi_str *all = wbi_arena_array(arena, n + 1, sizeof(*all));
+
+    if (all == NULL)
+        return WB_ENOMEM;
+    if (to->redact_n > 0)
+        memcpy(all, to->redact, to->redact_n * sizeof(*all));
+    if (from->redact_n > 0)
+        memcpy(all + to->redact_n, from->redact, from->redact_n * sizeof(*all));
+    to->redact = all;
+    to->redact_n = n;
+    return WB_OK;
+}
+
+static wb_rc apply_item(struct wbi_policy *p, struct wbi_policy_effective *e,
+                        const struct wbi_policy_rule *rule, const char *layer,
+                        enum wbi_policy_item item)
+{
+    struct wbi_policy_values nothing = wbi_policy_builtin();
+    bool away = (rule->taken_away & 1u << item) != 0;
+    const struct wbi_policy_values *from = away ? &nothing : &rule->values;
+
+    if (rule->tighten_only && (away || !is_tighter(from, &e->values, item)))
+        return WB_OK;
+    if (item == WBI_POLICY_REDACT && !away) {
+        wb_rc rc = merge_redact(p->resolved_arena, &e->values, from);
+        if (rc != WB_OK)
+            return rc;
+    } else if (item == WBI_POLICY_REDACT) {
+        e->values.redact_n = 0;
+    }
+    copy_item(&e->values, from, item);
+    e->source[item] = (struct wbi_policy_source){layer, rule->file, rule->pattern};
+    return WB_OK;
+}
+
+/* Budgets without an id of their own are named after where they come from. */
+static wb_rc name_budget(struct wbi_policy *p, struct wbi_policy_effective *e,
+                         const struct resolved *who)
+{
+    const struct wbi_policy_source *from = &e->source[WBI_POLICY_BUDGET];
+    struct wbi_str id;
+
+    if (!e->values.budget.set || e->values.budget.id.p != NULL)
+        return WB_OK;
+    if (from->pattern.p == NULL)
+        id = WBI_LIT("environment");
+    else
+        id = wbi_arena_fmt(
+            p->resolved_arena, "%s:%.*s", from->layer,
+            WBI_FMT(strcmp(from->layer, "tool") == 0 ? who->tool : who->principal));
+    if (id.p == NULL)
+        return WB_ENOMEM;
+    e->values.budget.id = id;
+    return WB_OK;
+}
+
+static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
+{
+    static const char *const layers[LAYERS] = {"environment", "principal", "tool"};
+    struct wbi_policy_effective *e = &who->effective;
+    wb_rc rc;
+
+    e->values = wbi_policy_builtin();
+    e->values.timeout_ms = who->builtin_timeout_ms;
+    for (int i = 0; i < WBI_POLICY_ITEMS; i++)
+        e->source[i].layer = "built-in";
+    for (int layer = 0; layer < LAYERS; layer++) {
+        struct wbi_str name = layer == LAYER_TOOL ? who->tool : who->principal;
+        for (const struct wbi_policy_rule *rule = p->rules.first[layer]; rule; rule = rule->next) {
+            if (rule->pattern.p != NULL && !wbi_policy_matches(rule->pattern, name))
+                continue;
+            for (int i = 0; i < WBI_POLICY_ITEMS; i++) {
+                if ((rule->present & 1u << i) == 0)
+                    continue;
+                rc = apply_item(p, e, rule, layers[layer], (enum wbi_policy_item)i);
+                if (rc != WB_OK)
+                    return rc;
+            }
+        }
+    }
+    return name_budget(p, e, who);
+}
+
+static bool is_pair(const struct resolved *r, struct wbi_str tool, struct wbi_str principal,
+                    int64_t builtin_timeout_ms)
+{
+    return wbi_str_eq(r->tool, tool) && wbi_str_eq(r->principal, principal) &&
+           r->builtin_timeout_ms == builtin_timeout_ms;
+}
+
+wb_rc wbi_policy_effective(struct wbi_policy *p, struct wbi_str tool, struct wbi_str principal,
+                           int64_t builtin_timeout_ms, const struct wbi_policy_effective **ret)
+{
+    struct wbi_key key = wbi_key_of((uint64_t)builtin_timeout_ms, 'E', tool, principal, WBI_NONE);
+    struct resolved **kept = wbi_table_find(&p->resolved, key);
+    struct resolved *fresh;
+    void *slot;
+    wb_rc rc;
+
+    if (kept != NULL && is_pair(*kept, tool, principal, builtin_timeout_ms)) {
+        *ret = &(*kept)->effective;
+        return WB_OK;
+    }
+    if (p->resolved.used >= WBI_LIMIT_POLICY_CACHE || kept != NULL)
+        forget_resolved(p);
+    fresh = wbi_arena_zalloc(p->resolved_arena, sizeof(*fresh));
+    if (fresh == NULL)
+        return WB_ENOMEM;
+    fresh->tool = wbi_arena_str(p->resolved_arena, tool);
+    fresh->principal = wbi_arena_str(p->resolved_arena, principal);
+    fresh->builtin_timeout_ms = builtin_timeout_ms;
+    if ((tool.p && !fresh->tool.p) || (principal.p && !fresh->principal.p))
+        return WB_ENOMEM;
+    rc = resolve(p, fresh);
+    if (rc == WB_OK)
+        rc = wbi_table_add(&p->resolved, key, &slot);
+    if (rc != WB_OK)
+        return rc;
+    *(struct resolved **)slot = fresh;
+    *ret = &fresh->effective;
+    return WB_OK;
+}
+
+/* ---- wishes of an invocation ---- */
+
+static void note_clamp(struct wbi_policy_clamps *c, const char *what, int64_t asked, int64_t given)
+{
+    if (c->n < WBI_COUNT(c->row))
+        c->row[c->n++] = (struct wbi_policy_clamp){what, asked, given};
+}
+
+void wbi_policy_tighten(struct wbi_policy_values *v, const struct wbi_policy_wishes *wishes,
+                        int64_t now_ns, struct wbi_policy_clamps *ret)
+{
+    *ret = (struct wbi_policy_clamps){0};
+    if (wishes->timeout_ms != WBI_NO_LIMIT_MS) {
+        if (no_looser(wishes->timeout_ms, v->timeout_ms))
+            v->timeout_ms = wishes->timeout_ms;
+        else
+            note_clamp(ret, "timeoutMs", wishes->timeout_ms, v->timeout_ms);
+    }
+    if (wishes->max_attempts > 0) {
+        int32_t most = v->retry.set ? v->retry.max_attempts : 1;
+        if (wishes->max_attempts > most)
+            note_clamp(ret, "retry.maxAttempts", wishes->max_attempts, most);
+        else if (v->retry.set)
+            v->retry.max_attempts = wishes->max_attempts;
+    }
+    if (wishes->deadline_ns != WBI_NO_DEADLINE && v->timeout_ms != WBI_NO_LIMIT_MS) {
+        int64_t left_ms = wbi_ms_up(wishes->deadline_ns - now_ns);
+        if (left_ms > v->timeout_ms)
+            note_clamp(ret, "deadline", left_ms, v->timeout_ms);
+    }
+    if (wishes->no_cache)
+        v->cache_ttl_ns = 0;
+}
