@@ -46,6 +46,17 @@
 #define WBI_LIMIT_PATH_RETRIES 128u
 #define WBI_LIMIT_PATH_LINKS 40u
 
+/* Patches */
+#define WBI_LIMIT_PATCH_TEXT (16u * WBI_MIB)
+#define WBI_LIMIT_PATCH_FILES 500u
+#define WBI_LIMIT_PATCH_HUNKS 10000u
+#define WBI_LIMIT_PATCH_TARGET (32u * WBI_MIB) /* file that is patched */
+#define WBI_LIMIT_PATCH_CANDIDATES 10u
+#define WBI_LIMIT_PATCH_PREVIEW_LINES 80u
+#define WBI_LIMIT_PATCH_PREVIEW (8u * WBI_KIB)
+#define WBI_LIMIT_PATCH_PREVIEW_LINE 300u
+#define WBI_LIMIT_PATCH_DIAGNOSTICS 100u
+
 /* Captured output of one process stream when it is kept in memory */
 #define WBI_LIMIT_CAPTURE (8u * WBI_MIB)
 

@@ -110,7 +110,11 @@ int wbi_path_stat_child(int dir_fd, const char *name, struct stat *ret_st);
 struct wbi_staged {
     int dir_fd; /* -1: nothing staged */
     bool synced;
-    bool exclusive;
+    bool exclusive; /* the target did not exist */
+    bool removal;   /* no new file: the target goes */
+    bool swapped;
+    ino_t ino;     /* of the new file; of the target of a removal */
+    ino_t old_ino; /* of the file that is replaced, else 0 */
     char temp[48];
     char name[256];
 };
@@ -126,6 +130,25 @@ enum wbi_write_flags {
 
 WB_MUST_CHECK wb_rc wbi_path_stage(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
                                    unsigned flags, struct wbi_error *err, struct wbi_staged *ret);
+/* ".waybill-tmp-" and 20 random hex digits. */
+void wbi_path_temp_name(char temp[48]);
+/* The same under a temporary name of the caller's choice (a journal knows it). */
+WB_MUST_CHECK wb_rc wbi_path_stage_as(struct wbi_root *root, struct wbi_str path,
+                                      struct wbi_str data, unsigned flags, const char *temp,
+                                      struct wbi_error *err, struct wbi_staged *ret);
+/* Stages the removal of a regular file. */
+WB_MUST_CHECK wb_rc wbi_path_stage_removal(struct wbi_root *root, struct wbi_str path,
+                                           unsigned flags, const char *temp, struct wbi_error *err,
+                                           struct wbi_staged *ret);
+/* Reversible publishing for several files at once: swap puts the new file in
+ * place and keeps the old one under the temporary name, unswap takes it back,
+ * settle drops the old one and ends the staging (no directory sync; see
+ * wbi_path_sync_staged). swap fails with file_changed when another file has
+ * taken the target's place since staging. */
+WB_MUST_CHECK wb_rc wbi_path_swap(struct wbi_staged *s, struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_path_unswap(struct wbi_staged *s, struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_path_sync_staged(struct wbi_staged *s, struct wbi_error *err);
+void wbi_path_settle(struct wbi_staged *s);
 /* Ends the staging whatever it returns. */
 WB_MUST_CHECK wb_rc wbi_path_publish(struct wbi_staged *s, struct wbi_error *err);
 /* Removes the temporary file; fine after publish and on a zero-filled struct
@@ -144,9 +167,21 @@ WB_MUST_CHECK wb_rc wbi_path_rename(struct wbi_root *root, struct wbi_str from, 
 /* A file or link, not a directory. */
 WB_MUST_CHECK wb_rc wbi_path_unlink(struct wbi_root *root, struct wbi_str path, unsigned flags,
                                     struct wbi_error *err);
+/* What is under a name, not following a link at its end; false when nothing. */
+bool wbi_path_lstat(struct wbi_root *root, struct wbi_str path, struct stat *ret);
 /* An empty directory. */
 WB_MUST_CHECK wb_rc wbi_path_rmdir(struct wbi_root *root, struct wbi_str path, unsigned flags,
                                    struct wbi_error *err);
+/* A new file of mode 0600 open for reading and writing, and an existing one;
+ * both locked (flock, exclusive). WB_EAGAIN when another process holds it. The
+ * caller closes ret_fd, which unlocks. */
+WB_MUST_CHECK wb_rc wbi_path_create_locked(struct wbi_root *root, struct wbi_str path,
+                                           struct wbi_error *err, int *ret_fd);
+WB_MUST_CHECK wb_rc wbi_path_open_locked(struct wbi_root *root, struct wbi_str path,
+                                         struct wbi_error *err, int *ret_fd);
+/* Whole text at the file's end; with sync, forced to the disk. */
+WB_MUST_CHECK wb_rc wbi_path_append_fd(int fd, struct wbi_str text, bool sync,
+                                       struct wbi_error *err);
 /* fsync of the directory that holds path, unless the root does not sync. */
 WB_MUST_CHECK wb_rc wbi_path_sync_dir(struct wbi_root *root, struct wbi_str path,
                                       struct wbi_error *err);

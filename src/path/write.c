@@ -59,25 +59,23 @@ static int keep_attributes(int fd, const struct stat *old, unsigned flags)
     return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
-static int open_temp(int dir_fd, unsigned flags, char temp[48])
+void wbi_path_temp_name(char temp[48])
 {
     struct wbi_ids ids = wbi_ids_system();
     uint8_t random[10];
     char hex[sizeof(random) * 2 + 1];
-    int fd;
 
-    for (unsigned tries = 0; tries < 16; tries++) {
-        ids.fill(ids.arg, random, sizeof(random));
-        wbi_hex(random, sizeof(random), hex);
-        snprintf(temp, 48, ".waybill-tmp-%s", hex);
-        fd = openat(dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    ids.fill(ids.arg, random, sizeof(random));
+    wbi_hex(random, sizeof(random), hex);
+    snprintf(temp, 48, ".waybill-tmp-%s", hex);
+}
+
+static int open_temp(int dir_fd, unsigned flags, const char *temp)
+{
+    int fd = openat(dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     flags & WBI_WRITE_EXEC ? 0777 : 0666);
-        if (fd >= 0)
-            return fd;
-        if (errno != EEXIST)
-            return -errno;
-    }
-    return -EEXIST;
+
+    return fd < 0 ? -errno : fd;
 }
 
 static int fill_temp(const struct wbi_root *root, const struct wbi_target *t, int fd,
@@ -115,27 +113,42 @@ static wb_rc check_target(const struct wbi_target *t, struct wbi_str path, unsig
 wb_rc wbi_path_stage(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
                      unsigned flags, struct wbi_error *err, struct wbi_staged *ret)
 {
+    char temp[48];
+
+    wbi_path_temp_name(temp);
+    return wbi_path_stage_as(root, path, data, flags, temp, err, ret);
+}
+
+wb_rc wbi_path_stage_as(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
+                        unsigned flags, const char *temp, struct wbi_error *err,
+                        struct wbi_staged *ret)
+{
     struct wbi_staged s = {.exclusive = flags & WBI_WRITE_NEW,
                            .synced = !(root->flags & WBI_ROOT_NO_SYNC)};
     struct wbi_target t;
+    struct stat st;
     int fd, failed;
     wb_rc rc = wbi_target_open(root, path, flags | WBI_TARGET_FOLLOW, err, &t);
 
     if (rc)
         return rc;
     s.dir_fd = t.dir_fd;
+    s.old_ino = t.exists ? t.st.st_ino : 0;
     memcpy(s.name, t.name, sizeof(s.name));
     rc = check_target(&t, path, flags, err);
     if (rc) {
         close(t.dir_fd);
         return rc;
     }
+    snprintf(s.temp, sizeof(s.temp), "%s", temp);
     fd = open_temp(t.dir_fd, flags, s.temp);
     if (fd < 0) {
         close(t.dir_fd);
         return wbi_path_fail(err, fd, path, "writing");
     }
     failed = fill_temp(root, &t, fd, data, flags);
+    if (failed == 0 && fstat(fd, &st) == 0)
+        s.ino = st.st_ino;
     if (close(fd) < 0 && failed == 0)
         failed = -errno;
     if (failed) {
@@ -296,4 +309,16 @@ wb_rc wbi_path_sync_dir(struct wbi_root *root, struct wbi_str path, struct wbi_e
     rc = finish(root, t.dir_fd, 0, path, "syncing the directory of", err);
     close(t.dir_fd);
     return rc;
+}
+
+bool wbi_path_lstat(struct wbi_root *root, struct wbi_str path, struct stat *ret)
+{
+    struct wbi_target t;
+
+    if (wbi_target_open(root, path, WBI_WRITE_GRANT, NULL, &t) != WB_OK)
+        return false;
+    close(t.dir_fd);
+    if (t.exists)
+        *ret = t.st;
+    return t.exists;
 }

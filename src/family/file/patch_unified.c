@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/file/patch_unified.c: unified diffs, with or without git's headers.
+ * Text before the first file is skipped as mail and commit messages are. Wrong
+ * counts in a hunk header are a diagnostic, since context decides; binary
+ * patches, links, submodules, copies and set-id modes are refused. */
+#include "family/file/patch_int.h"
+
+struct header {
+    bool git, is_new, is_deleted, rename;
+    struct wbi_str old_name, new_name;       /* of --- and +++; absent: /dev/null */
+    struct wbi_str git_old, git_new;         /* of "diff --git", prefixes taken off */
+    struct wbi_str rename_from, rename_to;
+    int exec;
+};
+
+static bool starts(struct wbi_str s, const char *z)
+{
+    return wbi_str_starts(s, wbi_str_z(z));
+}
+
+static struct wbi_str strip_cr(struct wbi_str s)
+{
+    return s.n > 0 && s.p[s.n - 1] == '\r' ? wbi_str_head(s, s.n - 1) : s;
+}
+
+/* ---- names ---- */
+
+static int escape_value(struct wbi_str s, size_t *at)
+{
+    static const char from[] = "abtnvfr\"\\", to[] = "\a\b\t\n\v\f\r\"\\";
+    const char *hit;
+
+    if (*at >= s.n)
+        return -1;
+    hit = s.p[*at] ? strchr(from, s.p[*at]) : NULL;
+    if (hit != NULL) {
+        (*at)++;
+        return (unsigned char)to[hit - from];
+    }
+    if (*at + 3 > s.n || s.p[*at] < '0' || s.p[*at] > '3')
+        return -1;
+    for (size_t i = 1; i < 3; i++)
+        if (s.p[*at + i] < '0' || s.p[*at + i] > '7')
+            return -1;
+    *at += 3;
+    return (s.p[*at - 3] - '0') * 64 + (s.p[*at - 2] - '0') * 8 + (s.p[*at - 1] - '0');
+}
+
+/* A name in double quotes with C escapes; *ret_used counts the quotes. False
+ * when it does not end or an escape is unknown. */
+static bool unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret,
+                    size_t *ret_used)
+{
+    char *out = wbi_arena_alloc(p->arena, s.n);
+    size_t n = 0, at = 1;
+
+    while (out != NULL && at < s.n) {
+        char c = s.p[at++];
+
+        if (c == '"') {
+            *ret = wbi_str_make(out, n);
+            *ret_used = at;
+            return true;
+        }
+        if (c == '\\') {
+            int v = escape_value(s, &at);
+            if (v < 0)
+                return false;
+            c = (char)v;
+        }
+        out[n++] = c;
+    }
+    return false;
+}
+
+/* The name on a line: quoted, or up to a tab (a date follows) or the end. */
+static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret)
+{
+    size_t used;
+
+    s = strip_cr(s);
+    if (s.n > 0 && s.p[0] == '"') {
+        if (!unquote(p, s, ret, &used))
+            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+    } else {
+        *ret = wbi_str_head(s, wbi_str_index(s, '\t'));
+        while (ret->n > 0 && ret->p[ret->n - 1] == ' ')
+            ret->n--;
+    }
+    if (ret->n == 0)
+        return wbi_patch_syntax(p, "missing_file_header", "the file name is missing");
+    return WB_OK;
+}
+
+static bool is_dev_null(struct wbi_str s)
+{
+    return wbi_str_eqz(s, "/dev/null");
+}
+
+/* Both names carry a prefix of git (a/ b/, or i/ w/ c/ o/)? */
+static bool has_prefix(struct wbi_str s)
+{
+    return s.n > 2 && s.p[1] == '/' && strchr("abiwco", s.p[0]) != NULL;
+}
+
+static void strip_prefixes(struct wbi_str *a, struct wbi_str *b)
+{
+    bool pa = has_prefix(*a), pb = has_prefix(*b);
+
+    if (is_dev_null(*a) ? pb : is_dev_null(*b) ? pa : pa && pb && a->p[0] != b->p[0]) {
+        if (!is_dev_null(*a))
+            *a = wbi_str_from(*a, 2);
+        if (!is_dev_null(*b))
+            *b = wbi_str_from(*b, 2);
+    }
+}
+
+/* "diff --git X Y": quoted, or two names that are the same without prefixes.
+ * Where they differ the rename lines or ---/+++ give them. */
+static wb_rc git_names(struct wbi_patch_parser *p, struct wbi_str s, struct header *h)
+{
+    size_t used;
+    struct wbi_str a, b;
+
+    s = strip_cr(s);
+    if (s.n > 0 && s.p[0] == '"') {
+        if (!unquote(p, s, &a, &used) || used >= s.n || s.p[used] != ' ')
+            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        b = wbi_str_from(s, used + 1);
+        if (b.n > 0 && b.p[0] == '"' && !unquote(p, b, &b, &used))
+            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+    } else {
+        size_t half = s.n / 2;
+
+        if (s.n < 3 || s.n % 2 == 0 || s.p[half] != ' ')
+            return WB_OK;
+        a = wbi_str_head(s, half);
+        b = wbi_str_from(s, half + 1);
+    }
+    strip_prefixes(&a, &b);
+    if (wbi_str_eq(a, b))
+        h->git_old = h->git_new = a;
+    return WB_OK;
+}
+
+/* ---- git's extended header ---- */
+
+static wb_rc mode_line(struct wbi_patch_parser *p, struct wbi_str mode, bool is_new_side,
+                       struct header *h)
+{
+    mode = wbi_str_trim(mode);
+    if (wbi_str_eqz(mode, "100644") || wbi_str_eqz(mode, "100664") || wbi_str_eqz(mode, "100600")) {
+        if (is_new_side)
+            h->exec = 0;
+        return WB_OK;
+    }
+    if (wbi_str_eqz(mode, "100755") || wbi_str_eqz(mode, "100775") || wbi_str_eqz(mode, "100700")) {
+        if (is_new_side)
+            h->exec = 1;
+        return WB_OK;
+    }
+    return wbi_patch_syntax(p, "unsupported_git_patch_feature",
+                            "only regular files of mode 100644 and 100755 are patched (no links, "
+                            "submodules, set-id bits)");
+}
+
+/* "index aa..bb 100644": a mode here means it did not change. */
+static wb_rc index_line(struct wbi_patch_parser *p, struct wbi_str rest, struct header *h)
+{
+    size_t space = wbi_str_index(rest, ' ');
+
+    if (space == rest.n)
+        return WB_OK;
+    return mode_line(p, wbi_str_from(rest, space + 1), false, h);
+}
+
+/* True when the line belongs to the extended header. */
+static wb_rc extended_line(struct wbi_patch_parser *p, struct header *h, bool *ret_taken)
+{
+    struct wbi_str l = strip_cr(p->line);
+
+    *ret_taken = true;
+    if (starts(l, "old mode "))
+        return mode_line(p, wbi_str_from(l, 9), false, h);
+    if (starts(l, "new mode "))
+        return mode_line(p, wbi_str_from(l, 9), true, h);
+    if (starts(l, "deleted file mode ")) {
+        h->is_deleted = true;
+        return mode_line(p, wbi_str_from(l, 18), false, h);
+    }
+    if (starts(l, "new file mode ")) {
+        h->is_new = true;
+        return mode_line(p, wbi_str_from(l, 14), true, h);
+    }
+    if (starts(l, "rename from ") || starts(l, "rename old ")) {
+        h->rename = true;
+        return line_name(p, wbi_str_from(l, starts(l, "rename from ") ? 12 : 11), &h->rename_from);
+    }
+    if (starts(l, "rename to ") || starts(l, "rename new ")) {
+        h->rename = true;
+        return line_name(p, wbi_str_from(l, starts(l, "rename to ") ? 10 : 11), &h->rename_to);
+    }
+    if (starts(l, "index "))
+        return index_line(p, wbi_str_from(l, 6), h);
+    if (starts(l, "copy from ") || starts(l, "copy to "))
+        return wbi_patch_syntax(p, "unsupported_git_patch_feature", "copies are not supported");
+    if (starts(l, "GIT binary patch") || starts(l, "Binary files "))
+        return wbi_patch_syntax(p, "unsupported_git_patch_feature",
+                                "binary patches are not supported");
+    if (starts(l, "similarity index ") || starts(l, "dissimilarity index "))
+        return WB_OK;
+    *ret_taken = false;
+    return WB_OK;
+}
+
+static bool at_file_header(const struct wbi_patch_parser *p)
+{
+    return starts(p->line, "--- ") && starts(wbi_patch_peek(p), "+++ ");
+}
+
+static wb_rc name_lines(struct wbi_patch_parser *p, struct header *h)
+{
+    wb_rc rc = line_name(p, wbi_str_from(p->line, 4), &h->old_name);
+
+    wbi_patch_next(p);
+    if (rc == WB_OK)
+        rc = line_name(p, wbi_str_from(p->line, 4), &h->new_name);
+    if (rc)
+        return rc;
+    strip_prefixes(&h->old_name, &h->new_name);
+    if (is_dev_null(h->old_name) && is_dev_null(h->new_name))
+        return wbi_patch_syntax(p, "missing_file_header", "both names are /dev/null");
+    wbi_patch_next(p);
+    return WB_OK;
+}
+
+/* ---- hunks ---- */
+
+/* After a complete hunk: does the line still read as part of it? */
+static bool runs_on(const struct wbi_patch_parser *p)
+{
+    struct wbi_str l = p->line;
+
+    if (l.n == 0 || at_file_header(p) || wbi_str_eqz(wbi_str_trim(l), "--"))
+        return false;
+    return l.p[0] == ' ' || l.p[0] == '+' || l.p[0] == '-';
+}
+
+static wb_rc no_newline(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
+{
+    if (h->n_lines == 0)
+        return wbi_patch_syntax(p, "invalid_hunk_line", "`\\ No newline` follows no line");
+    h->lines[h->n_lines - 1].no_newline = true;
+    return WB_OK;
+}
+
+/* Empty lines at the end of a hunk with wrong counts only separate. */
+static void drop_blank_tail(struct wbi_patch_hunk *h)
+{
+    while (h->n_lines > 0 && h->lines[h->n_lines - 1].op == ' ' &&
+           h->lines[h->n_lines - 1].text.n == 0) {
+        h->n_lines--;
+        h->n_old--;
+        h->n_new--;
+    }
+}
+
+static wb_rc hunk_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
+{
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK && !p->ended) {
+        struct wbi_str l = p->line;
+        bool full = h->n_old >= h->old_count && h->n_new >= h->new_count;
+
+        if (l.n > 0 && l.p[0] == '\\')
+            rc = no_newline(p, h);
+        else if (full ? !runs_on(p) : starts(l, "@@ ") || starts(l, "diff --git "))
+            break;
+        else if (!full && at_file_header(p) && h->n_old + 1 > h->old_count)
+            break;
+        else if (l.n == 0 || (l.n == 1 && l.p[0] == '\r'))
+            rc = wbi_patch_add_line(p, ' ', l);
+        else if (l.p[0] == ' ' || l.p[0] == '+' || l.p[0] == '-')
+            rc = wbi_patch_add_line(p, l.p[0], wbi_str_from(l, 1));
+        else
+            return wbi_patch_syntax(p, "invalid_hunk_line",
+                                    "a line of a hunk starts with ` `, `+`, `-` or `\\`");
+        wbi_patch_next(p);
+    }
+    if (h->n_old != h->old_count || h->n_new != h->new_count)
+        drop_blank_tail(h);
+    h->count_mismatch = h->n_old != h->old_count || h->n_new != h->new_count;
+    return rc;
+}
+
+static wb_rc one_hunk(struct wbi_patch_parser *p)
+{
+    struct wbi_patch_hunk *h = wbi_patch_new_hunk(p);
+    wb_rc rc;
+
+    if (h == NULL)
+        return wbi_fail_nomem(p->err);
+    if (!wbi_patch_hunk_numbers(wbi_str_from(p->line, 3), h))
+        return wbi_patch_syntax(p, "invalid_hunk_header",
+                                "a hunk header reads `@@ -start,count +start,count @@`");
+    wbi_patch_next(p);
+    rc = hunk_lines(p, h);
+    if (rc == WB_OK && h->n_lines == 0)
+        rc = wbi_patch_syntax(p, "missing_hunk", "the hunk holds no line");
+    return rc;
+}
+
+/* ---- a whole file ---- */
+
+static wb_rc settle_names(struct wbi_patch_parser *p, struct header *h, struct wbi_patch_file *f)
+{
+    bool from_null = is_dev_null(h->old_name), to_null = is_dev_null(h->new_name);
+
+    if (h->rename && (h->rename_from.p == NULL || h->rename_to.p == NULL))
+        return wbi_patch_syntax(p, "missing_rename_header", "a rename names both paths");
+    if (h->rename) {
+        f->action = WBI_PATCH_MOVE;
+        f->from_path = h->rename_from;
+        f->path = h->rename_to;
+        if (h->old_name.p != NULL && (!wbi_str_eq(h->old_name, h->rename_from) ||
+                                      !wbi_str_eq(h->new_name, h->rename_to)))
+            return wbi_patch_syntax(p, "path_header_mismatch",
+                                    "the rename lines and the ---/+++ lines disagree");
+        return WB_OK;
+    }
+    f->action = h->is_new || from_null ? WBI_PATCH_ADD
+                : h->is_deleted || to_null ? WBI_PATCH_DELETE
+                                           : WBI_PATCH_MODIFY;
+    f->path = h->old_name.p == NULL ? h->git_new : to_null ? h->old_name : h->new_name;
+    if (f->path.p == NULL)
+        return wbi_patch_syntax(p, "invalid_git_header", "the names of the git header differ");
+    if (h->git_new.p != NULL && !wbi_str_eq(h->git_new, f->path))
+        return wbi_patch_syntax(p, "path_header_mismatch",
+                                "the git header and the ---/+++ lines disagree");
+    if (h->old_name.p != NULL && !from_null && !to_null && !wbi_str_eq(h->old_name, h->new_name)) {
+        if (h->git)
+            return wbi_patch_syntax(p, "path_header_mismatch", "--- and +++ name different files");
+        /* A diff of a copy: "--- x.orig", "+++ x". */
+        if (!wbi_str_eqz(wbi_str_from(h->old_name, h->new_name.n), ".orig") ||
+            !wbi_str_starts(h->old_name, h->new_name))
+            return wbi_patch_syntax(p, "path_header_mismatch", "--- and +++ name different files");
+    }
+    return WB_OK;
+}
+
+static wb_rc check_shape(struct wbi_patch_parser *p, const struct header *h,
+                         const struct wbi_patch_file *f)
+{
+    if ((h->is_new && h->old_name.p != NULL && !is_dev_null(h->old_name)) ||
+        (h->is_deleted && h->old_name.p != NULL && !is_dev_null(h->new_name)))
+        return wbi_patch_syntax(p, "path_header_mismatch",
+                                "the mode line and the ---/+++ lines disagree");
+    if (f->n_hunks == 0 && !h->git)
+        return wbi_patch_syntax(p, "missing_hunk", "the file has no hunk");
+    if (f->n_hunks == 0 && f->action == WBI_PATCH_MODIFY && f->exec < 0)
+        return wbi_patch_syntax(p, "missing_hunk", "the file has no hunk");
+    if (f->action == WBI_PATCH_ADD && f->n_hunks > 0 && (f->n_hunks > 1 || f->hunks[0].n_old > 0))
+        return wbi_patch_syntax(p, "invalid_hunk_line", "a new file has only added lines");
+    if (f->action == WBI_PATCH_DELETE)
+        for (size_t i = 0; i < f->n_hunks; i++)
+            if (f->hunks[i].n_new > 0)
+                return wbi_patch_syntax(p, "invalid_hunk_line",
+                                        "a deleted file has only removed lines");
+    return WB_OK;
+}
+
+static wb_rc one_file(struct wbi_patch_parser *p)
+{
+    struct header h = {.exec = -1};
+    struct wbi_patch_file *f = wbi_patch_new_file(p, WBI_PATCH_MODIFY);
+    bool taken = true;
+    wb_rc rc = WB_OK;
+
+    if (f == NULL)
+        return wbi_fail_nomem(p->err);
+    if (starts(p->line, "diff --git ")) {
+        h.git = true;
+        rc = git_names(p, wbi_str_from(p->line, 11), &h);
+        wbi_patch_next(p);
+        while (rc == WB_OK && taken && !p->ended) {
+            rc = extended_line(p, &h, &taken);
+            if (rc == WB_OK && taken)
+                wbi_patch_next(p);
+        }
+    }
+    if (rc == WB_OK && at_file_header(p))
+        rc = name_lines(p, &h);
+    if (rc == WB_OK)
+        rc = settle_names(p, &h, f);
+    f->exec = h.exec;
+    while (rc == WB_OK && starts(p->line, "@@ "))
+        rc = one_hunk(p);
+    if (rc == WB_OK && f->action == WBI_PATCH_ADD && f->exec == 0)
+        f->exec = -1;
+    return rc ? rc : check_shape(p, &h, f);
+}
+
+wb_rc wbi_patch_parse_unified(struct wbi_patch_parser *p)
+{
+    wb_rc rc = WB_OK;
+    bool any = false;
+
+    while (rc == WB_OK && !p->ended) {
+        if (starts(p->line, "diff --git ") || at_file_header(p)) {
+            any = true;
+            rc = one_file(p);
+        } else if (starts(p->line, "@@ -")) {
+            return wbi_patch_syntax(p, "missing_file_header",
+                                    "a hunk stands before any `--- ` and `+++ ` lines");
+        } else if (starts(p->line, "*** End Patch") || starts(p->line, "*** Update File:")) {
+            return wbi_patch_syntax(p, "wrong_patch_format",
+                                    "the text mixes the two forms; the Codex form begins with "
+                                    "`*** Begin Patch`");
+        } else if (starts(p->line, "GIT binary patch") ||
+                   (starts(p->line, "Binary files ") && any)) {
+            return wbi_patch_syntax(p, "unsupported_git_patch_feature",
+                                    "binary patches are not supported");
+        } else {
+            wbi_patch_next(p);
+        }
+    }
+    if (rc == WB_OK && !any)
+        rc = wbi_patch_syntax(p, "unknown_patch_format",
+                              "the text is neither a Codex patch (`*** Begin Patch`) nor a unified "
+                              "diff (`--- `, `+++ `, `@@ `)");
+    return rc;
+}
