@@ -204,7 +204,9 @@ struct pairing {
 
 static struct wbi_str key_of(const struct wbi_history *h, const struct wbi_history_entry *e)
 {
-    return h->provider == WBI_PROVIDER_GEMINI ? e->name : e->id;
+    if (h->provider == WBI_PROVIDER_GEMINI)
+        return e->name.p ? e->name : WBI_LIT("");
+    return e->id;
 }
 
 static struct waiting *slot_of(const struct pairing *p, struct wbi_str key)
@@ -285,12 +287,17 @@ static void pair_call(struct pairing *p, size_t i)
     wait_in(p, w, i);
 }
 
+static bool is_lonely_call(const struct wbi_history_entry *e)
+{
+    return e->is_call && !e->duplicate && e->partner == WBI_HISTORY_NONE;
+}
+
 /* Outputs of the old shell item may name the item instead of the call. */
 static size_t shell_call_by_item(const struct wbi_history *h, size_t output)
 {
     for (size_t i = output; i-- > 0;) {
         const struct wbi_history_entry *e = &h->entries[i];
-        if (e->is_call && e->kind == WBI_WIRE_LOCAL_SHELL && e->partner == WBI_HISTORY_NONE &&
+        if (e->kind == WBI_WIRE_LOCAL_SHELL && is_lonely_call(e) &&
             h->entries[output].id.p != NULL &&
             wbi_str_eq(wbi_json_get_str(e->value, "id"), h->entries[output].id))
             return i;
@@ -317,11 +324,6 @@ static void pair_output(struct pairing *p, size_t i)
         e->partner = call;
         h->entries[call].partner = i;
     }
-}
-
-static bool is_lonely_call(const struct wbi_history_entry *e)
-{
-    return e->is_call && !e->duplicate && e->partner == WBI_HISTORY_NONE;
 }
 
 /* Outputs that stand before their call: the same walk backwards over what is left. */
