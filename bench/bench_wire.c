@@ -12,8 +12,10 @@
 
 static const char *const lines[] = {
     [WBI_PROVIDER_RESPONSES] =
-        "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_1\",\"name\":\"ExecCommand\","
-        "\"arguments\":\"{\\\"cmd\\\":\\\"git status\\\",\\\"workdir\\\":\\\"src\\\"}\",\"status\":\"completed\"}",
+        "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"call_1\",\"name\":"
+        "\"ExecCommand\","
+        "\"arguments\":\"{\\\"cmd\\\":\\\"git "
+        "status\\\",\\\"workdir\\\":\\\"src\\\"}\",\"status\":\"completed\"}",
     [WBI_PROVIDER_CHAT] =
         "{\"id\":\"call_1\",\"type\":\"function\",\"function\":{\"name\":\"ExecCommand\","
         "\"arguments\":\"{\\\"cmd\\\":\\\"git status\\\",\\\"workdir\\\":\\\"src\\\"}\"}}",

@@ -225,8 +225,8 @@ static wb_rc put_mcp_aliases(struct wbi_names *t, size_t i, struct wbi_error *er
 {
     const struct entry *e = &t->entries[i];
     const struct wbi_name_parts *parts = &e->name.parts;
-    struct wbi_str raw = wbi_arena_fmt(t->arena, "mcp__%.*s__%.*s", WBI_FMT(parts->server),
-                                       WBI_FMT(parts->tool));
+    struct wbi_str raw =
+        wbi_arena_fmt(t->arena, "mcp__%.*s__%.*s", WBI_FMT(parts->server), WBI_FMT(parts->tool));
     struct wbi_str clean = wbi_arena_fmt(t->arena, "mcp__%.*s", WBI_FMT(e->wish));
 
     if (raw.p == NULL || clean.p == NULL)
@@ -281,8 +281,7 @@ static wb_rc settle_wishes(struct wbi_names *t, struct wbi_error *err)
     return WB_OK;
 }
 
-static wb_rc hashed_name(struct wbi_names *t, struct entry *e, size_t digits,
-                         struct wbi_error *err)
+static wb_rc hashed_name(struct wbi_names *t, struct entry *e, size_t digits, struct wbi_error *err)
 {
     uint8_t sum[WBI_SHA256_SIZE];
     char hex[WBI_SHA256_HEX];

@@ -10,9 +10,18 @@
 #include "base/checked.h"
 #include "catalog/names.h"
 
-#define LOCAL(s) {WBI_LIT_INIT("local::" s), false}
-#define BUILTIN(s) {WBI_LIT_INIT("local::" s), true}
-#define MCP(server, tool) {WBI_LIT_INIT("mcp::" server "::" tool), false}
+#define LOCAL(s)                         \
+    {                                    \
+        WBI_LIT_INIT("local::" s), false \
+    }
+#define BUILTIN(s)                      \
+    {                                   \
+        WBI_LIT_INIT("local::" s), true \
+    }
+#define MCP(server, tool)                             \
+    {                                                 \
+        WBI_LIT_INIT("mcp::" server "::" tool), false \
+    }
 
 static struct wbi_names *names_of(const struct wbi_name_in *in, size_t n)
 {
@@ -42,8 +51,13 @@ static void assert_model(const struct wbi_names *names, const char *qualified, c
 static void every_kind_of_tool_has_its_model_name(void **state)
 {
     static const struct wbi_name_in in[] = {
-        BUILTIN("ExecCommand"), LOCAL("fs.write"),          MCP("github", "issues.create"),
-        LOCAL("7zip"),          LOCAL("\xc3\xbc" "bersicht"), MCP("my server", "read"),
+        BUILTIN("ExecCommand"),
+        LOCAL("fs.write"),
+        MCP("github", "issues.create"),
+        LOCAL("7zip"),
+        LOCAL("\xc3\xbc"
+              "bersicht"),
+        MCP("my server", "read"),
     };
     struct wbi_names *names = names_of(in, WBI_COUNT(in));
 
@@ -52,7 +66,10 @@ static void every_kind_of_tool_has_its_model_name(void **state)
     assert_model(names, "local::fs.write", "fs_write");
     assert_model(names, "mcp::github::issues.create", "github__issues_create");
     assert_model(names, "local::7zip", "_7zip");
-    assert_model(names, "local::\xc3\xbc" "bersicht", "_bersicht");
+    assert_model(names,
+                 "local::\xc3\xbc"
+                 "bersicht",
+                 "_bersicht");
     assert_model(names, "mcp::my server::read", "my_server__read");
     assert_int_equal(find(names, "mcp::github::issues.create")->index, 2);
     assert_null(find(names, "nothing"));
@@ -77,8 +94,7 @@ static void decoding_accepts_every_spelling_of_an_mcp_tool(void **state)
         assert_int_equal(name->parts.origin, WBI_NAME_MCP);
     }
     for (size_t i = 0; i < WBI_COUNT(spaces); i++)
-        assert_non_null(
-            wbi_names_find(names, wbi_str_z(spaces[i]), WBI_LIT("issues_create")));
+        assert_non_null(wbi_names_find(names, wbi_str_z(spaces[i]), WBI_LIT("issues_create")));
     assert_non_null(wbi_names_find(names, WBI_LIT("functions"), WBI_LIT("x")));
     assert_null(wbi_names_find(names, WBI_LIT("gitlab"), WBI_LIT("issues_create")));
     wbi_names_free(names);
@@ -106,8 +122,13 @@ static void the_mcp_reading_of_a_name_wins(void **state)
 static void colliding_and_long_names_get_a_hash(void **state)
 {
     static const struct wbi_name_in in[] = {
-        LOCAL("fs.write"), LOCAL("fs/write"),  MCP("a", "b__c"), MCP("a__b", "c"),
-        LOCAL("fs write"), LOCAL("as_it_is"), LOCAL("as.it.is"),
+        LOCAL("fs.write"),
+        LOCAL("fs/write"),
+        MCP("a", "b__c"),
+        MCP("a__b", "c"),
+        LOCAL("fs write"),
+        LOCAL("as_it_is"),
+        LOCAL("as.it.is"),
         MCP("s", "a_tool_whose_name_is_much_longer_than_sixty_four_characters_can_hold"),
     };
     struct wbi_names *names = names_of(in, WBI_COUNT(in));
@@ -120,8 +141,8 @@ static void colliding_and_long_names_get_a_hash(void **state)
         assert_ptr_equal(wbi_names_find(names, WBI_NONE, name->model), name);
     }
     assert_int_equal(find(names, in[7].qualified.p)->model.n, 64);
-    assert_null(find(names, "fs_write"));        /* three tools could be meant */
-    assert_null(find(names, "mcp__a__b__c"));    /* two */
+    assert_null(find(names, "fs_write"));     /* three tools could be meant */
+    assert_null(find(names, "mcp__a__b__c")); /* two */
     wbi_names_free(names);
 }
 
@@ -144,9 +165,9 @@ static void a_name_taken_by_a_hash_gets_a_longer_one(void **state)
 
 static void order_of_registration_does_not_matter(void **state)
 {
-    struct wbi_name_in in[] = {LOCAL("fs.write"), LOCAL("fs/write"),      BUILTIN("Notify"),
-                               MCP("x", "y"),     LOCAL("x__y"),          MCP("a", "b__c"),
-                               MCP("a__b", "c"),  LOCAL("mcp__x__y"),     LOCAL("Not.ify"),
+    struct wbi_name_in in[] = {LOCAL("fs.write"), LOCAL("fs/write"),  BUILTIN("Notify"),
+                               MCP("x", "y"),     LOCAL("x__y"),      MCP("a", "b__c"),
+                               MCP("a__b", "c"),  LOCAL("mcp__x__y"), LOCAL("Not.ify"),
                                LOCAL("Not_ify")};
     struct wbi_names *names = names_of(in, WBI_COUNT(in));
 
@@ -169,8 +190,8 @@ static void order_of_registration_does_not_matter(void **state)
 
 static void bad_names_are_refused_with_the_accepted_form(void **state)
 {
-    static const char *const bad[] = {"",        "plain",   "local::",      "mcp::server",
-                                      "mcp::::x", "mcp::s::", "mcp__s__tool", "local::a\nb",
+    static const char *const bad[] = {"",           "plain",    "local::",      "mcp::server",
+                                      "mcp::::x",   "mcp::s::", "mcp__s__tool", "local::a\nb",
                                       "local::\xff"};
     struct wbi_name_in twice[] = {LOCAL("a"), LOCAL("a")}, builtin[] = {BUILTIN("a.b")};
     struct wbi_names *names;

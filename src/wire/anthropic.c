@@ -10,8 +10,7 @@ static bool is_block(const wbi_json *v)
 
 static bool holds_block(const wbi_json *content)
 {
-    WBI_JSON_EACH(content, block)
-    {
+    WBI_JSON_EACH (content, block) {
         if (is_block(block))
             return true;
     }
@@ -47,8 +46,7 @@ static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
         return decode_block(d, v);
     d->turn->id = wbi_json_get_str(v, "id");
     d->turn->model = wbi_json_get_str(v, "model");
-    WBI_JSON_EACH(wbi_json_get(v, "content"), block)
-    {
+    WBI_JSON_EACH (wbi_json_get(v, "content"), block) {
         last = block;
         if (is_block(block)) {
             wb_rc rc = decode_block(d, block);

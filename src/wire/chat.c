@@ -55,8 +55,7 @@ static wb_rc decode_message(struct wbi_decoding *d, const wbi_json *message, boo
 {
     const wbi_json *last = NULL;
 
-    WBI_JSON_EACH(wbi_json_get(message, "tool_calls"), v)
-    {
+    WBI_JSON_EACH (wbi_json_get(message, "tool_calls"), v) {
         wb_rc rc = decode_call(d, v);
         if (rc != WB_OK)
             return rc;

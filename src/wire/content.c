@@ -89,9 +89,9 @@ static struct wbi_str label(const struct wbi_wire_part *part)
 struct wbi_str wbi_part_note(const struct wbi_wire_part *part, char out[WBI_NOTE_SIZE])
 {
     static const char *const names[] = {
-        [WBI_PART_TEXT] = "text",          [WBI_PART_IMAGE] = "image",
-        [WBI_PART_AUDIO] = "audio",        [WBI_PART_LINK] = "resource link",
-        [WBI_PART_RESOURCE] = "resource",  [WBI_PART_FILE] = "file",
+        [WBI_PART_TEXT] = "text",         [WBI_PART_IMAGE] = "image",
+        [WBI_PART_AUDIO] = "audio",       [WBI_PART_LINK] = "resource link",
+        [WBI_PART_RESOURCE] = "resource", [WBI_PART_FILE] = "file",
         [WBI_PART_OTHER] = "content",
     };
     struct wbi_str mime = wbi_str_head(part->mime, wbi_utf8_cut(part->mime, 127));
@@ -99,8 +99,7 @@ struct wbi_str wbi_part_note(const struct wbi_wire_part *part, char out[WBI_NOTE
     bool link = part->type == WBI_PART_LINK;
 
     (void)snprintf(out, WBI_NOTE_SIZE, "[%s%s%.*s%s%.*s%s", names[part->type], at.n ? ": " : "",
-                   WBI_FMT(at), mime.n ? (at.n ? ", " : ": ") : "", WBI_FMT(mime),
-                   link ? "]" : "");
+                   WBI_FMT(at), mime.n ? (at.n ? ", " : ": ") : "", WBI_FMT(mime), link ? "]" : "");
     if (!link) {
         size_t n = strlen(out);
         (void)snprintf(out + n, WBI_NOTE_SIZE - n,

@@ -9,9 +9,12 @@
 #include "wire/wire_int.h"
 
 static const struct wbi_codec *const codecs[WBI_PROVIDER_COUNT] = {
-    [WBI_PROVIDER_RESPONSES] = &wbi_codec_responses, [WBI_PROVIDER_CHAT] = &wbi_codec_chat,
-    [WBI_PROVIDER_ANTHROPIC] = &wbi_codec_anthropic, [WBI_PROVIDER_GEMINI] = &wbi_codec_gemini,
-    [WBI_PROVIDER_MCP] = &wbi_codec_mcp,             [WBI_PROVIDER_NATIVE] = &wbi_codec_native,
+    [WBI_PROVIDER_RESPONSES] = &wbi_codec_responses,
+    [WBI_PROVIDER_CHAT] = &wbi_codec_chat,
+    [WBI_PROVIDER_ANTHROPIC] = &wbi_codec_anthropic,
+    [WBI_PROVIDER_GEMINI] = &wbi_codec_gemini,
+    [WBI_PROVIDER_MCP] = &wbi_codec_mcp,
+    [WBI_PROVIDER_NATIVE] = &wbi_codec_native,
 };
 
 const struct wbi_codec *wbi_codec_of(enum wbi_provider provider)
@@ -42,10 +45,14 @@ bool wbi_provider_parse(struct wbi_str name, enum wbi_provider *ret)
 const char *wbi_wire_kind_name(enum wbi_wire_kind kind)
 {
     static const char *const names[] = {
-        [WBI_WIRE_FUNCTION] = "function_call",      [WBI_WIRE_CUSTOM] = "custom_tool_call",
-        [WBI_WIRE_LOCAL_SHELL] = "local_shell_call", [WBI_WIRE_SHELL] = "shell_call",
-        [WBI_WIRE_APPLY_PATCH] = "apply_patch_call", [WBI_WIRE_TOOL_USE] = "tool_use",
-        [WBI_WIRE_GEMINI_CALL] = "functionCall",     [WBI_WIRE_MCP_CALL] = "tools/call",
+        [WBI_WIRE_FUNCTION] = "function_call",
+        [WBI_WIRE_CUSTOM] = "custom_tool_call",
+        [WBI_WIRE_LOCAL_SHELL] = "local_shell_call",
+        [WBI_WIRE_SHELL] = "shell_call",
+        [WBI_WIRE_APPLY_PATCH] = "apply_patch_call",
+        [WBI_WIRE_TOOL_USE] = "tool_use",
+        [WBI_WIRE_GEMINI_CALL] = "functionCall",
+        [WBI_WIRE_MCP_CALL] = "tools/call",
         [WBI_WIRE_NATIVE] = "invocation",
     };
 
@@ -82,8 +89,8 @@ wb_rc wbi_decoding_add(struct wbi_decoding *d, enum wbi_wire_kind kind, const wb
         return wbi_fail(d->err, WB_ELIMIT, "a turn holds at most %u calls", WBI_LIMIT_TURN_CALLS);
     if (turn->n == d->room) {
         size_t room = d->room ? d->room * 2 : 1;
-        struct wbi_wire_call *calls = wbi_arena_grow(
-            d->arena, turn->calls, d->room * sizeof(*calls), room * sizeof(*calls));
+        struct wbi_wire_call *calls =
+            wbi_arena_grow(d->arena, turn->calls, d->room * sizeof(*calls), room * sizeof(*calls));
         if (calls == NULL)
             return wbi_fail_nomem(d->err);
         turn->calls = calls;
@@ -107,13 +114,12 @@ static bool has_control(struct wbi_str s)
 }
 
 /* Ids are echoed into logs and records: short and printable (C2.2). */
-wb_rc wbi_decoding_check_id(struct wbi_decoding *d, struct wbi_wire_call *call,
-                            const char *member)
+wb_rc wbi_decoding_check_id(struct wbi_decoding *d, struct wbi_wire_call *call, const char *member)
 {
     if (call->id.n > WBI_LIMIT_ID)
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
-                                    "%s has %zu bytes; at most %u are accepted", member,
-                                    call->id.n, WBI_LIMIT_ID);
+                                    "%s has %zu bytes; at most %u are accepted", member, call->id.n,
+                                    WBI_LIMIT_ID);
     if (has_control(call->id))
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
                                     "%s has a control character; none is accepted", member);
@@ -189,8 +195,8 @@ static wb_rc bad_arguments(struct wbi_decoding *d, struct wbi_wire_call *call, s
     call->text = text;
     call->truncated = call->truncated || wbi_json_text_is_cut(text);
     if (why->line > 0)
-        call->parse_error = wbi_arena_fmt(d->arena, "%s at line %u column %u", why->text,
-                                          why->line, why->column);
+        call->parse_error =
+            wbi_arena_fmt(d->arena, "%s at line %u column %u", why->text, why->line, why->column);
     else
         call->parse_error = wbi_arena_str(d->arena, wbi_str_z(why->text));
     if (call->parse_error.p == NULL)
@@ -261,8 +267,7 @@ enum wbi_provider wbi_wire_detect(const wbi_json *line)
 {
     if (!wbi_json_is(line, WBI_JSON_ARR))
         return detect_object(line);
-    WBI_JSON_EACH(line, e)
-    {
+    WBI_JSON_EACH (line, e) {
         enum wbi_provider p = detect_object(e);
         if (p != WBI_PROVIDER_AUTO)
             return p;
@@ -293,8 +298,7 @@ static wb_rc decode_body(struct wbi_decoding *d, const struct wbi_codec *codec,
 
     if (!wbi_json_is(body, WBI_JSON_ARR))
         return wbi_json_is(body, WBI_JSON_OBJ) ? codec->decode(d, body) : WB_OK;
-    WBI_JSON_EACH(body, e)
-    {
+    WBI_JSON_EACH (body, e) {
         if (!wbi_json_is(e, WBI_JSON_OBJ))
             continue;
         rc = codec->decode(d, e);

@@ -61,8 +61,7 @@ static wb_rc decode_content(struct wbi_decoding *d, const wbi_json *content, boo
 {
     const wbi_json *last = NULL;
 
-    WBI_JSON_EACH(wbi_json_get(content, "parts"), part)
-    {
+    WBI_JSON_EACH (wbi_json_get(content, "parts"), part) {
         last = part;
         if (call_of(part) != NULL) {
             wb_rc rc = decode_part(d, part);
@@ -116,7 +115,7 @@ static void encode_texts(struct wbi_jw *w, const struct wbi_wire_answer *answer)
             wbi_jw_str(w, wbi_str_z(note));
         } else {
             wbi_jw_str(w, wbi_part_as(part) == WBI_PART_TEXT ? wbi_part_text(part, note)
-                                                              : wbi_part_note(part, note));
+                                                             : wbi_part_note(part, note));
         }
     }
     wbi_jw_arr_end(w);

@@ -81,8 +81,7 @@ static void read_parts(const wbi_json *v, struct wbi_wire_answer *answer)
 {
     struct wbi_wire_part *parts = wbi_arena_array(arena, MOST, sizeof(*parts));
 
-    WBI_JSON_EACH(v, block)
-    {
+    WBI_JSON_EACH (v, block) {
         struct wbi_wire_part *part = &parts[answer->parts_n++];
         assert_true(wbi_wire_part_read(block, part));
         if (wbi_str_eqz(wbi_json_get_str(block, "type"), "file")) { /* ours, not MCP's */
@@ -97,8 +96,7 @@ static void read_outcomes(const wbi_json *v, struct wbi_wire_answer *answer)
 {
     struct wbi_wire_outcome *outcomes = wbi_arena_array(arena, MOST, sizeof(*outcomes));
 
-    WBI_JSON_EACH(v, o)
-    {
+    WBI_JSON_EACH (v, o) {
         struct wbi_wire_outcome *one = &outcomes[answer->outcomes_n++];
         one->receipt = wbi_json_get_str(o, "receipt");
         one->timed_out = wbi_json_true(wbi_json_get(o, "timed_out"));

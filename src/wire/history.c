@@ -26,9 +26,8 @@ static wb_rc add(struct reader *r, struct wbi_history_entry entry)
                         WBI_LIMIT_HISTORY_CALLS);
     if (h->n == r->room) {
         size_t room = r->room ? r->room * 2 : 16;
-        struct wbi_history_entry *entries =
-            wbi_arena_grow(r->arena, h->entries, r->room * sizeof(*entries),
-                           room * sizeof(*entries));
+        struct wbi_history_entry *entries = wbi_arena_grow(
+            r->arena, h->entries, r->room * sizeof(*entries), room * sizeof(*entries));
         if (entries == NULL)
             return wbi_fail_nomem(r->err);
         h->entries = entries;
@@ -72,8 +71,8 @@ static wb_rc read_item(struct reader *r, const wbi_json *v, size_t m)
 
     for (size_t i = 0; i < WBI_COUNT(item_types); i++) {
         const struct item_type *t = &item_types[i];
-        struct wbi_history_entry e = {.is_call = t->is_call, .kind = t->kind, .message = m,
-                                      .value = v};
+        struct wbi_history_entry e = {
+            .is_call = t->is_call, .kind = t->kind, .message = m, .value = v};
         if (!wbi_str_eqz(type, t->type))
             continue;
         e.id = some(wbi_json_get_str(v, "call_id"));
@@ -97,19 +96,18 @@ static wb_rc read_chat(struct reader *r, const wbi_json *v, size_t m)
                                                  .id = some(wbi_json_get_str(v, "tool_call_id"))});
     if (!wbi_str_eqz(role, "assistant"))
         return WB_OK;
-    WBI_JSON_EACH(wbi_json_get(v, "tool_calls"), call)
-    {
+    WBI_JSON_EACH (wbi_json_get(v, "tool_calls"), call) {
         const wbi_json *custom = wbi_json_get(call, "custom");
         const wbi_json *body = custom != NULL ? custom : wbi_json_get(call, "function");
         if (!wbi_json_is(call, WBI_JSON_OBJ))
             continue;
-        rc = add(r, (struct wbi_history_entry){
-                        .is_call = true,
-                        .kind = custom != NULL ? WBI_WIRE_CUSTOM : WBI_WIRE_FUNCTION,
-                        .message = m,
-                        .value = call,
-                        .id = some(wbi_json_get_str(call, "id")),
-                        .name = wbi_json_get_str(body, "name")});
+        rc = add(r, (struct wbi_history_entry){.is_call = true,
+                                               .kind = custom != NULL ? WBI_WIRE_CUSTOM
+                                                                      : WBI_WIRE_FUNCTION,
+                                               .message = m,
+                                               .value = call,
+                                               .id = some(wbi_json_get_str(call, "id")),
+                                               .name = wbi_json_get_str(body, "name")});
         if (rc != WB_OK)
             return rc;
     }
@@ -120,10 +118,9 @@ static wb_rc read_anthropic(struct reader *r, const wbi_json *v, size_t m)
 {
     bool model = wbi_history_by_model(WBI_PROVIDER_ANTHROPIC, v);
 
-    WBI_JSON_EACH(wbi_json_get(v, "content"), block)
-    {
-        struct wbi_history_entry e = {.is_call = model, .kind = WBI_WIRE_TOOL_USE, .message = m,
-                                      .value = block};
+    WBI_JSON_EACH (wbi_json_get(v, "content"), block) {
+        struct wbi_history_entry e = {
+            .is_call = model, .kind = WBI_WIRE_TOOL_USE, .message = m, .value = block};
         wb_rc rc;
         if (!wbi_str_eqz(wbi_json_get_str(block, "type"), model ? "tool_use" : "tool_result"))
             continue;
@@ -140,10 +137,9 @@ static wb_rc read_gemini(struct reader *r, const wbi_json *v, size_t m)
 {
     bool model = wbi_history_by_model(WBI_PROVIDER_GEMINI, v);
 
-    WBI_JSON_EACH(wbi_json_get(v, "parts"), part)
-    {
-        const wbi_json *f = wbi_json_get_as(part, model ? "functionCall" : "functionResponse",
-                                            WBI_JSON_OBJ);
+    WBI_JSON_EACH (wbi_json_get(v, "parts"), part) {
+        const wbi_json *f =
+            wbi_json_get_as(part, model ? "functionCall" : "functionResponse", WBI_JSON_OBJ);
         wb_rc rc;
         if (f == NULL)
             f = wbi_json_get_as(part, model ? "function_call" : "function_response", WBI_JSON_OBJ);
@@ -372,8 +368,8 @@ static void number_rounds(struct wbi_history *h)
     for (size_t i = 0; i < h->n; i++) {
         struct wbi_history_entry *e = &h->entries[i];
         if (!e->is_call)
-            e->round = e->partner == WBI_HISTORY_NONE ? WBI_HISTORY_NONE
-                                                      : h->entries[e->partner].round;
+            e->round =
+                e->partner == WBI_HISTORY_NONE ? WBI_HISTORY_NONE : h->entries[e->partner].round;
     }
 }
 
@@ -404,8 +400,7 @@ static wb_rc pair(struct reader *r)
 
 static bool has_anthropic_block(const wbi_json *message)
 {
-    WBI_JSON_EACH(wbi_json_get(message, "content"), block)
-    {
+    WBI_JSON_EACH (wbi_json_get(message, "content"), block) {
         struct wbi_str type = wbi_json_get_str(block, "type");
         if (wbi_str_eqz(type, "tool_use") || wbi_str_eqz(type, "tool_result"))
             return true;
@@ -420,8 +415,7 @@ static enum wbi_provider guess(const char *key, const wbi_json *messages)
         return WBI_PROVIDER_RESPONSES;
     if (key != NULL && key[0] == 'c')
         return WBI_PROVIDER_GEMINI;
-    WBI_JSON_EACH(messages, m)
-    {
+    WBI_JSON_EACH (messages, m) {
         if (wbi_json_get(m, "tool_calls") != NULL || wbi_json_get(m, "tool_call_id") != NULL)
             return WBI_PROVIDER_CHAT;
         if (wbi_json_get(m, "parts") != NULL)
@@ -477,8 +471,7 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     rc = locate(provider, root, &h, err);
     if (rc != WB_OK)
         return rc;
-    WBI_JSON_EACH(h.messages, message)
-    {
+    WBI_JSON_EACH (h.messages, message) {
         bool again = wbi_history_by_model(h.provider, message);
         r.run += !(h.provider == WBI_PROVIDER_ANTHROPIC && model && again);
         model = again;

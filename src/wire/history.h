@@ -10,23 +10,23 @@
 #define WBI_HISTORY_NONE ((size_t)-1)
 
 struct wbi_history_entry {
-    bool is_call;               /* else an output */
-    bool duplicate;             /* a call or output that repeats an earlier one */
-    enum wbi_wire_kind kind;    /* of the call; of outputs the kind they are made for */
-    size_t message;             /* index of the item, message or content it stands in */
-    const wbi_json *value;      /* item, tool call, block or part; the message for Chat outputs */
-    struct wbi_str id;          /* absent where none is given */
-    struct wbi_str name;        /* calls that have one, and Gemini outputs */
-    size_t partner;             /* entry of the other half, or WBI_HISTORY_NONE */
-    size_t round;               /* of calls: from 0; of outputs: that of their call, or NONE */
-    size_t next;                /* used while pairing */
+    bool is_call;            /* else an output */
+    bool duplicate;          /* a call or output that repeats an earlier one */
+    enum wbi_wire_kind kind; /* of the call; of outputs the kind they are made for */
+    size_t message;          /* index of the item, message or content it stands in */
+    const wbi_json *value;   /* item, tool call, block or part; the message for Chat outputs */
+    struct wbi_str id;       /* absent where none is given */
+    struct wbi_str name;     /* calls that have one, and Gemini outputs */
+    size_t partner;          /* entry of the other half, or WBI_HISTORY_NONE */
+    size_t round;            /* of calls: from 0; of outputs: that of their call, or NONE */
+    size_t next;             /* used while pairing */
 };
 
 struct wbi_history {
     enum wbi_provider provider; /* never AUTO */
     const wbi_json *root;
-    const char *key;            /* "input", "messages", "contents"; NULL for a bare array */
-    const wbi_json *messages;   /* the array */
+    const char *key;                   /* "input", "messages", "contents"; NULL for a bare array */
+    const wbi_json *messages;          /* the array */
     struct wbi_history_entry *entries; /* in document order */
     size_t n;
     size_t rounds;

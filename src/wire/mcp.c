@@ -70,9 +70,9 @@ static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
 static void encode_block(struct wbi_jw *w, const struct wbi_wire_part *part)
 {
     static const char *const types[] = {
-        [WBI_PART_TEXT] = "text",          [WBI_PART_IMAGE] = "image",
-        [WBI_PART_AUDIO] = "audio",        [WBI_PART_LINK] = "resource_link",
-        [WBI_PART_RESOURCE] = "resource",  [WBI_PART_FILE] = "resource",
+        [WBI_PART_TEXT] = "text",         [WBI_PART_IMAGE] = "image",
+        [WBI_PART_AUDIO] = "audio",       [WBI_PART_LINK] = "resource_link",
+        [WBI_PART_RESOURCE] = "resource", [WBI_PART_FILE] = "resource",
         [WBI_PART_OTHER] = "text",
     };
     bool resource = part->type == WBI_PART_RESOURCE || part->type == WBI_PART_FILE;

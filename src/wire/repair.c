@@ -22,8 +22,7 @@ static void write_with(struct wbi_jw *w, const wbi_json *v, const char *name, st
     bool written = false;
 
     wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER(v, key)
-    {
+    WBI_JSON_EACH_MEMBER (v, key) {
         bool same = wbi_str_eqz(wbi_json_str(key), name);
         wbi_jw_keyn(w, wbi_json_str(key));
         if (same)
@@ -68,10 +67,12 @@ void wbi_repair_write_call(struct wbi_repair *r, size_t entry)
 
 static bool is_retyped(const struct wbi_history *h, const struct wbi_history_entry *output)
 {
-    const struct wbi_history_entry *call = &h->entries[output->partner];
+    enum wbi_wire_kind kind;
 
-    return h->provider == WBI_PROVIDER_RESPONSES && is_plain(call->kind) &&
-           call->kind != output->kind;
+    if (h->provider != WBI_PROVIDER_RESPONSES || output->partner == WBI_HISTORY_NONE)
+        return false;
+    kind = h->entries[output->partner].kind;
+    return is_plain(kind) && kind != output->kind;
 }
 
 static void write_output(struct wbi_repair *r, size_t entry)
@@ -169,8 +170,7 @@ static void write_flat(struct wbi_repair *r)
 {
     size_t i = 0, m = 0, run = 0;
 
-    WBI_JSON_EACH(r->h.messages, item)
-    {
+    WBI_JSON_EACH (r->h.messages, item) {
         bool entry = i < r->h.n && r->h.entries[i].message == m;
         bool call = entry && r->h.entries[i].is_call;
 
@@ -220,8 +220,7 @@ static void write_tool_calls(struct wbi_repair *r, const wbi_json *calls, size_t
     size_t i = from;
 
     wbi_jw_arr(&r->w);
-    WBI_JSON_EACH(calls, v)
-    {
+    WBI_JSON_EACH (calls, v) {
         if (i < to && r->h.entries[i].value == v) {
             if (r->fates[i] != WBI_FATE_DROP)
                 wbi_repair_write_call(r, i);
@@ -237,8 +236,7 @@ static void write_asking_message(struct wbi_repair *r, const wbi_json *message, 
                                  size_t to)
 {
     wbi_jw_obj(&r->w);
-    WBI_JSON_EACH_MEMBER(message, key)
-    {
+    WBI_JSON_EACH_MEMBER (message, key) {
         wbi_jw_keyn(&r->w, wbi_json_str(key));
         if (wbi_str_eqz(wbi_json_str(key), "tool_calls"))
             write_tool_calls(r, key_val, from, to);
@@ -252,8 +250,7 @@ static void write_chat(struct wbi_repair *r)
 {
     size_t from = 0, m = 0;
 
-    WBI_JSON_EACH(r->h.messages, message)
-    {
+    WBI_JSON_EACH (r->h.messages, message) {
         size_t to = wbi_history_seek(&r->h, from, m + 1);
 
         if (from == to) {
@@ -271,14 +268,34 @@ static void write_chat(struct wbi_repair *r)
 
 /* --- all --- */
 
+/* A Responses request may go on from items that only the server holds; then an
+ * output without a call in sight is no orphan. */
+static bool goes_on_elsewhere(const struct wbi_history *h)
+{
+    const wbi_json *conversation = wbi_json_get(h->root, "conversation");
+
+    if (h->provider != WBI_PROVIDER_RESPONSES)
+        return false;
+    if (wbi_json_get_str(h->root, "previous_response_id").n > 0 ||
+        (conversation != NULL && !wbi_json_is(conversation, WBI_JSON_NULL)))
+        return true;
+    WBI_JSON_EACH (h->messages, item) {
+        if (wbi_str_eqz(wbi_json_get_str(item, "type"), "item_reference"))
+            return true;
+    }
+    return false;
+}
+
 /* What no provider accepts: repetitions and outputs of nothing. */
 static void plan_drops(struct wbi_repair *r)
 {
+    bool elsewhere = goes_on_elsewhere(&r->h);
+
     for (size_t i = 0; i < r->h.n; i++) {
         const struct wbi_history_entry *e = &r->h.entries[i];
         bool drop = e->is_call ? e->duplicate : e->partner == WBI_HISTORY_NONE;
 
-        if (!drop)
+        if (!drop || (elsewhere && !e->duplicate))
             continue;
         r->fates[i] = WBI_FATE_DROP;
         r->report.duplicates_dropped += e->duplicate;
@@ -295,8 +312,7 @@ static void count_changes(struct wbi_repair *r)
         report->outputs_added += is_unanswered(r, i);
         report->ids_given += r->fates[i] != WBI_FATE_DROP && needs_id(r, i);
         report->outputs_moved += r->fates[i] == WBI_FATE_MOVE;
-        report->outputs_retyped +=
-            !e->is_call && e->partner != WBI_HISTORY_NONE && is_retyped(&r->h, e);
+        report->outputs_retyped += !e->is_call && is_retyped(&r->h, e);
     }
     report->changed = report->outputs_added + report->ids_given + report->outputs_moved +
                           report->outputs_retyped + report->duplicates_dropped +
@@ -335,8 +351,7 @@ static void write_root(struct wbi_repair *r)
         return;
     }
     wbi_jw_obj(&r->w);
-    WBI_JSON_EACH_MEMBER(r->h.root, key)
-    {
+    WBI_JSON_EACH_MEMBER (r->h.root, key) {
         wbi_jw_keyn(&r->w, wbi_json_str(key));
         if (key_val == r->h.messages)
             write_messages(r);

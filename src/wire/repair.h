@@ -6,9 +6,9 @@
 #include "wire/wire.h"
 
 /* What a call is told for which no output was recorded: a receipt like any other. */
-#define WBI_REPAIR_TEXT                                                                       \
-    "Error: outcome_unknown (not retryable)\n"                                                \
-    "no output of this call was recorded; it may have run, in part or in whole\n"             \
+#define WBI_REPAIR_TEXT                                                           \
+    "Error: outcome_unknown (not retryable)\n"                                    \
+    "no output of this call was recorded; it may have run, in part or in whole\n" \
     "Next: check whether the effect happened before calling again"
 
 struct wbi_repair_report {

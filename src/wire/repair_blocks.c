@@ -85,8 +85,7 @@ static struct answers look_behind(const struct wbi_repair *r, struct cursor c)
         size_t at = c.from;
 
         other = other || blocks == NULL;
-        WBI_JSON_EACH(blocks, block)
-        {
+        WBI_JSON_EACH (blocks, block) {
             size_t entry = at;
             if (!is_entry(r, &c, &at, block))
                 other = true;
@@ -183,8 +182,7 @@ static void write_own_blocks(struct wbi_repair *r, const struct cursor *c, const
         wbi_jw_obj_end(&r->w);
         return;
     }
-    WBI_JSON_EACH(content, block)
-    {
+    WBI_JSON_EACH (content, block) {
         size_t entry = at;
         if (!is_entry(r, c, &at, block))
             wbi_jw_val(&r->w, block);
@@ -202,8 +200,7 @@ static void write_message(struct wbi_repair *r, const struct cursor *c, const st
     bool written = false;
 
     wbi_jw_obj(&r->w);
-    WBI_JSON_EACH_MEMBER(c->message, key)
-    {
+    WBI_JSON_EACH_MEMBER (c->message, key) {
         wbi_jw_keyn(&r->w, wbi_json_str(key));
         if (!wbi_str_eqz(wbi_json_str(key), name)) {
             wbi_jw_val(&r->w, key_val);
@@ -250,8 +247,8 @@ static bool is_emptied(const struct wbi_repair *r, const struct cursor *c)
     for (size_t i = c->from; i < c->to; i++)
         if (r->fates[i] == WBI_FATE_STAY)
             return false;
-    return c->to > c->from && c->to - c->from == wbi_json_count(wbi_history_blocks(
-                                                     r->h.provider, c->message));
+    return c->to > c->from &&
+           c->to - c->from == wbi_json_count(wbi_history_blocks(r->h.provider, c->message));
 }
 
 static void count_calls(struct wbi_repair *r, const struct cursor *c)

@@ -11,14 +11,14 @@
 enum wbi_fate {
     WBI_FATE_STAY = 0, /* written where it stands */
     WBI_FATE_DROP,
-    WBI_FATE_MOVE      /* an output written with its call's round instead */
+    WBI_FATE_MOVE /* an output written with its call's round instead */
 };
 
 struct wbi_repair {
     struct wbi_arena *arena;
     struct wbi_history h;
-    uint8_t *fates;    /* enum wbi_fate, one an entry */
-    size_t *sorted;    /* scratch for the outputs of one round, one an entry */
+    uint8_t *fates; /* enum wbi_fate, one an entry */
+    size_t *sorted; /* scratch for the outputs of one round, one an entry */
     struct wbi_jw w;
     struct wbi_repair_report report;
 };

@@ -60,26 +60,30 @@ struct example {
 #define C WBI_PROVIDER_CHAT
 #define A WBI_PROVIDER_ANTHROPIC
 #define G WBI_PROVIDER_GEMINI
-#define FC(id) "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\",\"arguments\":\"{}\"}"
+#define FC(id) \
+    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\",\"arguments\":\"{}\"}"
 #define FO(id) "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"done\"}"
-#define FU(id) "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"" UNKNOWN "\"}"
+#define FU(id) \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"" UNKNOWN "\"}"
 #define MSG "{\"type\":\"message\",\"role\":\"user\",\"content\":\"hi\"}"
-#define TC(id) "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"
+#define TC(id) \
+    "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"
 #define ASK(calls) "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" calls "]}"
 #define TOOL(id) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"done\"}"
 #define TOOLU(id) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" UNKNOWN "\"}"
 #define USER "{\"role\":\"user\",\"content\":\"hi\"}"
 #define USE(id) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"f\",\"input\":{}}"
 #define RES(id) "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"done\"}"
-#define RESU(id)                                                                              \
-    "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"" UNKNOWN             \
+#define RESU(id)                                                                  \
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"" UNKNOWN \
     "\",\"is_error\":true}"
 #define ASST(blocks) "{\"role\":\"assistant\",\"content\":[" blocks "]}"
 #define USERB(blocks) "{\"role\":\"user\",\"content\":[" blocks "]}"
 #define TEXT "{\"type\":\"text\",\"text\":\"hi\"}"
 #define GCALL(name) "{\"functionCall\":{\"name\":\"" name "\",\"args\":{}}}"
-#define GRES(name) "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"done\"}}}"
-#define GRESU(name)                                                                           \
+#define GRES(name) \
+    "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"done\"}}}"
+#define GRESU(name) \
     "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"error\":\"" UNKNOWN "\"}}}"
 #define GMODEL(parts) "{\"role\":\"model\",\"parts\":[" parts "]}"
 #define GUSER(parts) "{\"role\":\"user\",\"parts\":[" parts "]}"
@@ -87,9 +91,10 @@ struct example {
 
 static const struct example examples[] = {
     {R, "empty", "[]", NULL},
-    {R, "legal, with odd white space", " [ " MSG ", " FC("a") "," FC("b") "," FO("b") ",\n" FO("a") "]\n",
+    {R, "legal, with odd white space",
+     " [ " MSG ", " FC("a") "," FC("b") "," FO("b") ",\n" FO("a") "]\n", NULL},
+    {R, "ids used again in a later round", "[" FC("a") "," FO("a") "," FC("a") "," FO("a") "]",
      NULL},
-    {R, "ids used again in a later round", "[" FC("a") "," FO("a") "," FC("a") "," FO("a") "]", NULL},
     {R, "missing output", "[" FC("a") "," FC("b") "," FO("b") "," MSG "]",
      "[" FC("a") "," FC("b") "," FU("a") "," FO("b") "," MSG "]"},
     {R, "missing at the end, request object kept",
@@ -101,7 +106,8 @@ static const struct example examples[] = {
     {R, "output before its call", "[" FO("a") "," MSG "," FC("a") "," FC("b") "," FO("b") "]",
      "[" MSG "," FC("a") "," FC("b") "," FO("a") "," FO("b") "]"},
     {R, "output of the other type",
-     "[{\"type\":\"custom_tool_call\",\"call_id\":\"a\",\"name\":\"f\",\"input\":\"x\"}," FO("a") "]",
+     "[{\"type\":\"custom_tool_call\",\"call_id\":\"a\",\"name\":\"f\",\"input\":\"x\"}," FO(
+         "a") "]",
      "[{\"type\":\"custom_tool_call\",\"call_id\":\"a\",\"name\":\"f\",\"input\":\"x\"},"
      "{\"type\":\"custom_tool_call_output\",\"call_id\":\"a\",\"output\":\"done\"}]"},
     {R, "a call without an id",
@@ -121,9 +127,17 @@ static const struct example examples[] = {
      "{\"type\":\"apply_patch_call\",\"call_id\":\"p\"},"
      "{\"type\":\"shell_call_output\",\"call_id\":\"s\",\"output\":[{\"stdout\":\"" UNKNOWN
      "\",\"stderr\":\"\",\"outcome\":{\"type\":\"exit\",\"exit_code\":1}}]},"
-     "{\"type\":\"apply_patch_call_output\",\"call_id\":\"p\",\"status\":\"failed\",\"output\":\"" UNKNOWN
-     "\"}]"},
-    {C, "legal", "[" USER "," ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "," USER "]", NULL},
+     "{\"type\":\"apply_patch_call_output\",\"call_id\":\"p\",\"status\":\"failed\",\"output\":"
+     "\"" UNKNOWN "\"}]"},
+    {R, "the call is in the response before",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO("x") "," MSG "]}", NULL},
+    {R, "the call is only referred to",
+     "[{\"type\":\"item_reference\",\"id\":\"fc_1\"}," FO("x") "]", NULL},
+    {R, "missing output beside a call of the response before",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO("x") "," FC("a") "]}",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO("x") "," FC("a") "," FU("a") "]}"},
+    {C, "legal", "[" USER "," ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "," USER "]",
+     NULL},
     {C, "missing", "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," USER "]",
      "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOLU("a") "," USER "]"},
     {C, "somebody spoke in between", "{\"messages\":[" ASK(TC("a")) "," USER "," TOOL("a") "]}",
@@ -136,9 +150,12 @@ static const struct example examples[] = {
      "[" ASK(TC("0")) "," TOOLU("0") "," ASK(TC("0")) "," TOOL("0") "]"},
     {C, "the same call twice in a message", "[" ASK(TC("a") "," TC("a")) "," TOOL("a") "]",
      "[" ASK(TC("a")) "," TOOL("a") "]"},
-    {A, "legal", "[" USER "," ASST(TEXT "," USE("a") "," USE("b")) "," USERB(RES("b") "," RES("a") "," TEXT) "]",
+    {A, "legal",
+     "[" USER
+     "," ASST(TEXT "," USE("a") "," USE("b")) "," USERB(RES("b") "," RES("a") "," TEXT) "]",
      NULL},
-    {A, "legal over neighbouring messages", "[" ASST(USE("a")) "," ASST(USE("b")) "," USERB(RES("a")) "," USERB(RES("b") "," TEXT) "]",
+    {A, "legal over neighbouring messages",
+     "[" ASST(USE("a")) "," ASST(USE("b")) "," USERB(RES("a")) "," USERB(RES("b") "," TEXT) "]",
      NULL},
     {A, "missing, the user went on", "[" ASST(USE("a")) "," USER "]",
      "[" ASST(USE("a")) "," USERB(RESU("a") "," TEXT) "]"},
@@ -151,18 +168,22 @@ static const struct example examples[] = {
      "[" ASST(USE("a")) "," USERB(RES("a") "," TEXT) "," ASST(TEXT) "," ASST(TEXT) "]"},
     {A, "orphan beside a result", "[" ASST(USE("a")) "," USERB(RES("z") "," RES("a")) "]",
      "[" ASST(USE("a")) "," USERB(RES("a")) "]"},
-    {G, "legal, told by name", "{\"contents\":[" GUSER(GTEXT) "," GMODEL(GCALL("f") "," GCALL("g")) ","
-     GUSER(GRES("f") "," GRES("g")) "]}", NULL},
-    {G, "two calls of one name, one output", "[" GMODEL(GCALL("f") "," GCALL("f")) "," GUSER(GRES("f")) "]",
+    {G, "legal, told by name",
+     "{\"contents\":[" GUSER(GTEXT) "," GMODEL(GCALL("f") "," GCALL("g")) "," GUSER(
+         GRES("f") "," GRES("g")) "]}",
+     NULL},
+    {G, "two calls of one name, one output",
+     "[" GMODEL(GCALL("f") "," GCALL("f")) "," GUSER(GRES("f")) "]",
      "[" GMODEL(GCALL("f") "," GCALL("f")) "," GUSER(GRES("f") "," GRESU("f")) "]"},
     {G, "missing", "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "]",
      "[" GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "]"},
     {G, "orphan", "[" GUSER(GRES("f")) "," GMODEL(GTEXT) "]", "[" GMODEL(GTEXT) "]"},
     {G, "ids decide where both have one",
-     "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") ","
-     GUSER("{\"functionResponse\":{\"id\":\"2\",\"name\":\"f\",\"response\":{}}}") "]",
-     "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") ","
-     GUSER("{\"functionResponse\":{\"id\":\"1\",\"name\":\"f\",\"response\":{\"error\":\"" UNKNOWN "\"}}}") "]"},
+     "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") "," GUSER(
+         "{\"functionResponse\":{\"id\":\"2\",\"name\":\"f\",\"response\":{}}}") "]",
+     "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") "," GUSER(
+         "{\"functionResponse\":{\"id\":\"1\",\"name\":\"f\",\"response\":{\"error\":\"" UNKNOWN
+         "\"}}}") "]"},
 };
 
 static void check_example(const struct example *e, enum wbi_provider provider)
@@ -213,8 +234,9 @@ static void what_is_no_history_is_refused(void **state)
     (void)state;
     wbi_buf_init_arena(&out, arena, 1000);
     for (size_t i = 0; i < WBI_COUNT(bad); i++)
-        assert_int_equal(wbi_wire_repair(arena, WBI_PROVIDER_AUTO, wbi_str_z(bad[i]), &out, NULL, &err),
-                         WB_EINPUT);
+        assert_int_equal(
+            wbi_wire_repair(arena, WBI_PROVIDER_AUTO, wbi_str_z(bad[i]), &out, NULL, &err),
+            WB_EINPUT);
     assert_int_equal(wbi_wire_repair(arena, WBI_PROVIDER_MCP, WBI_LIT("[]"), &out, NULL, &err),
                      WB_EINPUT);
     assert_int_equal(out.n, 0);
@@ -227,10 +249,11 @@ static void rounds_are_numbered(void **state)
     struct wbi_error err;
 
     (void)state;
-    assert_int_equal(wbi_json_read(arena,
-                                   WBI_LIT("[" FC("a") "," FC("b") "," FO("b") "," FO("a") "," FC("c") "]"),
-                                   WBI_JSON_STRICT, &root, &err),
-                     WB_OK);
+    assert_int_equal(
+        wbi_json_read(arena,
+                      WBI_LIT("[" FC("a") "," FC("b") "," FO("b") "," FO("a") "," FC("c") "]"),
+                      WBI_JSON_STRICT, &root, &err),
+        WB_OK);
     assert_int_equal(wbi_history_read(arena, WBI_PROVIDER_AUTO, root, &h, &err), WB_OK);
     assert_int_equal(h.provider, R);
     assert_int_equal(h.rounds, 2);
@@ -252,8 +275,8 @@ static void little_memory_is_an_error_not_a_crash(void **state)
 
             assert_int_equal(wbi_arena_new(cap, &small), WB_OK);
             wbi_buf_init_arena(&out, small, WBI_LIMIT_JSON_TEXT);
-            rc = wbi_wire_repair(small, examples[i].provider, wbi_str_z(examples[i].in), &out,
-                                 NULL, NULL);
+            rc = wbi_wire_repair(small, examples[i].provider, wbi_str_z(examples[i].in), &out, NULL,
+                                 NULL);
             wbi_arena_free(small);
             if (rc == WB_OK)
                 break;
@@ -280,31 +303,51 @@ static void make_message(struct wbi_buf *b, enum wbi_provider p)
 
     switch (p) {
     case R:
-        wbi_buf_addf(b, roll(5) == 0 ? "{\"type\":\"message\",\"role\":\"user\",\"content\":\"%s\"}"
-                        : roll(2)    ? "{\"type\":\"function_call\",\"call_id\":\"%s\",\"name\":\"f\",\"arguments\":\"{}\"}"
-                                     : "{\"type\":\"function_call_output\",\"call_id\":\"%s\",\"output\":\"\"}",
+        wbi_buf_addf(b,
+                     roll(5) == 0 ? "{\"type\":\"message\",\"role\":\"user\",\"content\":\"%s\"}"
+                     : roll(2)
+                         ? "{\"type\":\"function_call\",\"call_id\":\"%s\",\"name\":\"f\","
+                           "\"arguments\":\"{}\"}"
+                         : "{\"type\":\"function_call_output\",\"call_id\":\"%s\",\"output\":\"\"}",
                      id);
         break;
     case C:
         if (roll(3) == 0)
-            wbi_buf_addf(b, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"%s\"},{\"id\":\"%s\"}]}", id, other);
+            wbi_buf_addf(
+                b, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"%s\"},{\"id\":\"%s\"}]}", id,
+                other);
         else
-            wbi_buf_addf(b, roll(3) ? "{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}"
-                                    : "{\"role\":\"user\",\"content\":\"%s\"}", id);
+            wbi_buf_addf(b,
+                         roll(3) ? "{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"content\":\"\"}"
+                                 : "{\"role\":\"user\",\"content\":\"%s\"}",
+                         id);
         break;
     case A:
         if (roll(2) == 0)
-            wbi_buf_addf(b, "{\"role\":\"assistant\",\"content\":[" TEXT ",{\"type\":\"tool_use\",\"id\":\"%s\"},{\"type\":\"tool_use\",\"id\":\"%s\"}]}", id, other);
+            wbi_buf_addf(
+                b,
+                "{\"role\":\"assistant\",\"content\":[" TEXT
+                ",{\"type\":\"tool_use\",\"id\":\"%s\"},{\"type\":\"tool_use\",\"id\":\"%s\"}]}",
+                id, other);
         else if (roll(4) == 0)
             wbi_buf_addz(b, USER);
         else
-            wbi_buf_addf(b, "{\"role\":\"user\",\"content\":[%s{\"type\":\"tool_result\",\"tool_use_id\":\"%s\"},{\"type\":\"tool_result\",\"tool_use_id\":\"%s\"}]}", roll(3) ? "" : TEXT ",", id, other);
+            wbi_buf_addf(b,
+                         "{\"role\":\"user\",\"content\":[%s{\"type\":\"tool_result\",\"tool_use_"
+                         "id\":\"%s\"},{\"type\":\"tool_result\",\"tool_use_id\":\"%s\"}]}",
+                         roll(3) ? "" : TEXT ",", id, other);
         break;
     default:
         if (roll(2) == 0)
-            wbi_buf_addf(b, "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"%s\"}},{\"functionCall\":{\"id\":\"%s\",\"name\":\"f\"}}]}", id, other);
+            wbi_buf_addf(b,
+                         "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"%s\"}},{"
+                         "\"functionCall\":{\"id\":\"%s\",\"name\":\"f\"}}]}",
+                         id, other);
         else
-            wbi_buf_addf(b, "{\"role\":\"user\",\"parts\":[%s{\"functionResponse\":{\"name\":\"%s\"}},{\"functionResponse\":{\"id\":\"%s\",\"name\":\"f\"}}]}", roll(3) ? "" : GTEXT ",", id, other);
+            wbi_buf_addf(b,
+                         "{\"role\":\"user\",\"parts\":[%s{\"functionResponse\":{\"name\":\"%s\"}},"
+                         "{\"functionResponse\":{\"id\":\"%s\",\"name\":\"f\"}}]}",
+                         roll(3) ? "" : GTEXT ",", id, other);
     }
 }
 
@@ -341,8 +384,7 @@ static bool legal_responses(const wbi_json *items)
     struct waiting w = {.n = 0};
     bool ok = true;
 
-    WBI_JSON_EACH(items, v)
-    {
+    WBI_JSON_EACH (items, v) {
         struct wbi_str type = wbi_json_get_str(v, "type"), id = wbi_json_get_str(v, "call_id");
         if (wbi_str_eqz(type, "function_call"))
             ok = ok && ask(&w, id);
@@ -357,15 +399,13 @@ static bool legal_chat(const wbi_json *messages)
     struct waiting w = {.n = 0};
     bool ok = true;
 
-    WBI_JSON_EACH(messages, v)
-    {
+    WBI_JSON_EACH (messages, v) {
         if (wbi_str_eqz(wbi_json_get_str(v, "role"), "tool")) {
             ok = ok && answer(&w, wbi_json_get_str(v, "tool_call_id"));
             continue;
         }
         ok = ok && w.n == 0;
-        WBI_JSON_EACH(wbi_json_get(v, "tool_calls"), call)
-        {
+        WBI_JSON_EACH (wbi_json_get(v, "tool_calls"), call) {
             ok = ok && ask(&w, wbi_json_get_str(call, "id"));
         }
     }
@@ -377,13 +417,11 @@ static bool legal_anthropic(const wbi_json *messages)
     struct waiting w = {.n = 0};
     bool ok = true;
 
-    WBI_JSON_EACH(messages, v)
-    {
+    WBI_JSON_EACH (messages, v) {
         bool model = wbi_str_eqz(wbi_json_get_str(v, "role"), "assistant");
         if (!model && !wbi_json_is(wbi_json_get(v, "content"), WBI_JSON_ARR))
             ok = ok && w.n == 0;
-        WBI_JSON_EACH(wbi_json_get(v, "content"), block)
-        {
+        WBI_JSON_EACH (wbi_json_get(v, "content"), block) {
             struct wbi_str type = wbi_json_get_str(block, "type");
             if (wbi_str_eqz(type, "tool_use"))
                 ok = ok && ask(&w, wbi_json_get_str(block, "id"));
@@ -402,11 +440,9 @@ static bool legal_gemini(const wbi_json *contents)
     size_t waiting = 0;
     bool ok = true;
 
-    WBI_JSON_EACH(contents, v)
-    {
+    WBI_JSON_EACH (contents, v) {
         size_t calls = 0, outputs = 0;
-        WBI_JSON_EACH(wbi_json_get(v, "parts"), part)
-        {
+        WBI_JSON_EACH (wbi_json_get(v, "parts"), part) {
             calls += wbi_json_get(part, "functionCall") != NULL;
             outputs += wbi_json_get(part, "functionResponse") != NULL;
         }
@@ -454,12 +490,14 @@ static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(rounds_are_numbered, setup, teardown),
         cmocka_unit_test(little_memory_is_an_error_not_a_crash),
-        cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, setup, teardown),
+        cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests_name("wire/repair", tests, NULL, NULL);

@@ -57,8 +57,7 @@ static wb_rc decode_custom(struct wbi_decoding *d, struct wbi_wire_call *call, c
 
 static bool all_strings(const wbi_json *array)
 {
-    WBI_JSON_EACH(array, e)
-    {
+    WBI_JSON_EACH (array, e) {
         if (!wbi_json_is(e, WBI_JSON_STR))
             return false;
     }
@@ -180,8 +179,7 @@ static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
     v = response_of(v);
     d->turn->id = wbi_json_get_str(v, "id");
     d->turn->model = wbi_json_get_str(v, "model");
-    WBI_JSON_EACH(wbi_json_get(v, "output"), item)
-    {
+    WBI_JSON_EACH (wbi_json_get(v, "output"), item) {
         kind = kind_of(item);
         last = item;
         if (kind != 0) {
@@ -261,8 +259,8 @@ static void encode_outcome(struct wbi_jw *w, struct wbi_str receipt, bool timed_
 static void encode_shell(struct wbi_jw *w, const struct wbi_wire_call *call,
                          const struct wbi_wire_answer *answer)
 {
-    const wbi_json *most = wbi_json_get_as(wbi_json_get(call->item, "action"),
-                                           "max_output_length", WBI_JSON_INT);
+    const wbi_json *most =
+        wbi_json_get_as(wbi_json_get(call->item, "action"), "max_output_length", WBI_JSON_INT);
 
     wbi_jw_key(w, "output");
     wbi_jw_arr(w);

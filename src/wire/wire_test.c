@@ -69,15 +69,19 @@ static void assert_str(struct wbi_str got, const char *want)
 
 /* One call as each provider writes it. */
 static const char *const same_call[] = {
-    "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"F\",\"arguments\":\"{\\\"a\\\":1}\"}",
-    "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"F\",\"arguments\":\"{\\\"a\\\":1}\"}}",
+    "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"F\",\"arguments\":\"{\\\"a\\\":1}"
+    "\"}",
+    "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"F\",\"arguments\":\"{\\\"a\\\":"
+    "1}\"}}",
     "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"F\",\"input\":{\"a\":1}}",
     "{\"functionCall\":{\"id\":\"c1\",\"name\":\"F\",\"args\":{\"a\":1}}}",
-    "{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"method\":\"tools/call\",\"params\":{\"name\":\"F\",\"arguments\":{\"a\":1}}}",
+    "{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"method\":\"tools/"
+    "call\",\"params\":{\"name\":\"F\",\"arguments\":{\"a\":1}}}",
     "{\"toolName\":\"F\",\"callId\":\"c1\",\"input\":{\"a\":1}}",
 };
 
-/* Issue: "the same call sent as each provider yields the same …"; C9.2 "One text for all providers". */
+/* Issue: "the same call sent as each provider yields the same …"; C9.2 "One text for all
+ * providers". */
 static void all_providers_mean_the_same_call_and_carry_the_same_text(void **state)
 {
     const wbi_json *input = parse("{\"a\":1}");
@@ -91,8 +95,9 @@ static void all_providers_mean_the_same_call_and_carry_the_same_text(void **stat
         assert_str(call.name, "F");
         assert_true(wbi_json_equal(call.input, input));
         assert_int_equal(call.problem_kind, WBI_KIND_NONE);
-        out = encode_one(&call, (struct wbi_wire_answer){.receipt = WBI_LIT("one \xc3\xa9 text\n"),
-                                                         .result = WBI_LIT("{\"output\":\"one \xc3\xa9 text\\n\"}")});
+        out = encode_one(&call, (struct wbi_wire_answer){
+                                    .receipt = WBI_LIT("one \xc3\xa9 text\n"),
+                                    .result = WBI_LIT("{\"output\":\"one \xc3\xa9 text\\n\"}")});
         assert_true(wbi_str_find(out, WBI_LIT("\"one \xc3\xa9 text\\n\"")) < out.n);
         assert_true(wbi_str_find(out, WBI_LIT("\"c1\"")) < out.n);
     }
@@ -105,10 +110,12 @@ static void a_function_name_that_parses_as_an_mcp_tool_becomes_an_mcp_call(void 
 {
     static const struct wbi_name_in tools[] = {{WBI_LIT_INIT("mcp::github::issues.create"), false},
                                                {WBI_LIT_INIT("local::fs.write"), false}};
-    struct wbi_wire_call mcp = decode_one("{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":"
-                                          "\"mcp__github__issues_create\",\"arguments\":\"{\\\"t\\\":1}\"}");
-    struct wbi_wire_call local = decode_one("{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":"
-                                            "\"fs_write\",\"arguments\":\"{}\"}");
+    struct wbi_wire_call mcp =
+        decode_one("{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":"
+                   "\"mcp__github__issues_create\",\"arguments\":\"{\\\"t\\\":1}\"}");
+    struct wbi_wire_call local =
+        decode_one("{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":"
+                   "\"fs_write\",\"arguments\":\"{}\"}");
     const struct wbi_name *name;
     struct wbi_names *names;
 
@@ -138,7 +145,8 @@ static void every_item_gives_call_id_tool_name_and_payload(void **state)
         "{\"type\":\"custom_tool_call\",\"call_id\":\"c\",\"name\":\"f\",\"input\":\"text\"}",
         "{\"type\":\"local_shell_call\",\"call_id\":\"c\",\"action\":{\"command\":[\"ls\"]}}",
         "{\"type\":\"shell_call\",\"call_id\":\"c\",\"action\":{\"commands\":[\"ls\"]}}",
-        "{\"type\":\"apply_patch_call\",\"call_id\":\"c\",\"operation\":{\"type\":\"delete_file\",\"path\":\"a\"}}",
+        ("{\"type\":\"apply_patch_call\",\"call_id\":\"c\",\"operation\":{\"type\":\"delete_file\","
+         "\"path\":\"a\"}}"),
     };
 
     (void)state;
@@ -175,13 +183,17 @@ static void lines_that_belong_to_no_provider(void **state)
     (void)state;
     wbi_buf_init_arena(&out, arena, 4096);
     wbi_wire_error_line(&out, 3, id, WBI_LIT("{\"kind\":\"malformed_call\"}"));
-    assert_str(wbi_buf_str(&out), "{\"type\":\"waybill.error\",\"line\":3,\"id\":\"c9\",\"error\":{\"kind\":\"malformed_call\"}}");
+    assert_str(wbi_buf_str(&out), "{\"type\":\"waybill.error\",\"line\":3,\"id\":\"c9\",\"error\":{"
+                                  "\"kind\":\"malformed_call\"}}");
     wbi_buf_clear(&out);
     wbi_wire_frame(&out, WBI_LIT("k"), 0, "partial", WBI_LIT("{\"text\":\"a\"}"));
-    assert_str(wbi_buf_str(&out), "{\"type\":\"waybill.frame\",\"correlationId\":\"k\",\"sequence\":0,\"event\":\"partial\",\"data\":{\"text\":\"a\"}}");
+    assert_str(wbi_buf_str(&out),
+               "{\"type\":\"waybill.frame\",\"correlationId\":\"k\",\"sequence\":0,\"event\":"
+               "\"partial\",\"data\":{\"text\":\"a\"}}");
     wbi_buf_clear(&out);
     wbi_wire_mcp_error(&out, id, -32602, WBI_LIT("no such tool"), WBI_NONE);
-    assert_str(wbi_buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"c9\",\"error\":{\"code\":-32602,\"message\":\"no such tool\"}}");
+    assert_str(wbi_buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"c9\",\"error\":{\"code\":-32602,"
+                                  "\"message\":\"no such tool\"}}");
 }
 
 static void providers_have_names(void **state)
@@ -199,9 +211,16 @@ static void providers_have_names(void **state)
 
 static void what_is_no_call_is_an_error_that_says_what_would_be(void **state)
 {
-    static const char *const lines[] = {"7", "\"x\"", "null", "{}", "[]", "[1,[]]", "{\"a\":1}",
+    static const char *const lines[] = {"7",
+                                        "\"x\"",
+                                        "null",
+                                        "{}",
+                                        "[]",
+                                        "[1,[]]",
+                                        "{\"a\":1}",
                                         "{\"role\":\"user\",\"content\":\"hi\"}",
-                                        "{\"item\":7}", "{\"invocation\":7}",
+                                        "{\"item\":7}",
+                                        "{\"invocation\":7}",
                                         "{\"item\":{\"id\":\"c1\"}}"};
     struct wbi_wire_turn turn;
     struct wbi_error err;
@@ -210,7 +229,9 @@ static void what_is_no_call_is_an_error_that_says_what_would_be(void **state)
     for (size_t i = 0; i < WBI_COUNT(lines); i++) {
         for (int p = WBI_PROVIDER_AUTO; p < WBI_PROVIDER_NATIVE; p++) {
             err = (struct wbi_error)WBI_ERROR_INIT;
-            assert_int_equal(wbi_wire_decode(arena, (enum wbi_provider)p, parse(lines[i]), &turn, &err), WB_EINPUT);
+            assert_int_equal(
+                wbi_wire_decode(arena, (enum wbi_provider)p, parse(lines[i]), &turn, &err),
+                WB_EINPUT);
             assert_int_equal(err.kind, WBI_KIND_MALFORMED_CALL);
             assert_true(err.text[0] != '\0');
         }
@@ -229,26 +250,48 @@ static unsigned roll(unsigned n)
 }
 
 static const char *const victims[] = {
-    "{\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c1\",\"name\":\"F\",\"arguments\":\"{\\\"a\\\":[1,2]}\",\"status\":\"completed\",\"caller\":{\"type\":\"direct\"}}",
+    "{\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c1\",\"name\":\"F\",\"arguments\":\"{"
+    "\\\"a\\\":[1,2]}\",\"status\":\"completed\",\"caller\":{\"type\":\"direct\"}}",
     "{\"type\":\"custom_tool_call\",\"call_id\":\"c1\",\"name\":\"F\",\"input\":\"free \\n text\"}",
-    "{\"type\":\"local_shell_call\",\"id\":\"l\",\"call_id\":\"c1\",\"action\":{\"type\":\"exec\",\"command\":[\"ls\",\"-l\"],\"env\":{},\"timeout_ms\":5}}",
-    "{\"type\":\"shell_call\",\"call_id\":\"c1\",\"action\":{\"commands\":[\"ls\"],\"max_output_length\":5}}",
-    "{\"type\":\"apply_patch_call\",\"call_id\":\"c1\",\"operation\":{\"type\":\"create_file\",\"path\":\"a\",\"diff\":\"+x\\n\"}}",
-    "{\"id\":\"r\",\"object\":\"response\",\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":\"max_output_tokens\"},\"output\":[{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"F\",\"arguments\":\"{\"}]}",
-    "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"F\",\"arguments\":\"{}\"}}]}}]}",
-    "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"type\":\"custom\",\"custom\":{\"name\":\"F\",\"input\":\"x\"}}]}",
-    "{\"type\":\"message\",\"role\":\"assistant\",\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"F\",\"input\":{\"a\":1}}]}",
-    "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":\"c1\",\"name\":\"F\",\"args\":{}}}]},\"finishReason\":\"STOP\"}]}",
-    "{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"method\":\"tools/call\",\"params\":{\"name\":\"F\",\"arguments\":{},\"_meta\":{\"progressToken\":1}}}",
+    "{\"type\":\"local_shell_call\",\"id\":\"l\",\"call_id\":\"c1\",\"action\":{\"type\":\"exec\","
+    "\"command\":[\"ls\",\"-l\"],\"env\":{},\"timeout_ms\":5}}",
+    "{\"type\":\"shell_call\",\"call_id\":\"c1\",\"action\":{\"commands\":[\"ls\"],\"max_output_"
+    "length\":5}}",
+    "{\"type\":\"apply_patch_call\",\"call_id\":\"c1\",\"operation\":{\"type\":\"create_file\","
+    "\"path\":\"a\",\"diff\":\"+x\\n\"}}",
+    "{\"id\":\"r\",\"object\":\"response\",\"status\":\"incomplete\",\"incomplete_details\":{"
+    "\"reason\":\"max_output_tokens\"},\"output\":[{\"type\":\"function_call\",\"call_id\":\"c1\","
+    "\"name\":\"F\",\"arguments\":\"{\"}]}",
+    "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"role\":\"assistant\",\"tool_"
+    "calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"F\",\"arguments\":\"{}"
+    "\"}}]}}]}",
+    "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"type\":\"custom\",\"custom\":{"
+    "\"name\":\"F\",\"input\":\"x\"}}]}",
+    "{\"type\":\"message\",\"role\":\"assistant\",\"stop_reason\":\"max_tokens\",\"content\":[{"
+    "\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"F\",\"input\":{\"a\":1}}]}",
+    "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":\"c1\",\"name\":\"F\","
+    "\"args\":{}}}]},\"finishReason\":\"STOP\"}]}",
+    "{\"jsonrpc\":\"2.0\",\"id\":\"c1\",\"method\":\"tools/"
+    "call\",\"params\":{\"name\":\"F\",\"arguments\":{},\"_meta\":{\"progressToken\":1}}}",
     "{\"toolName\":\"local::F\",\"callId\":\"c1\",\"input\":{}}",
-    "{\"item\":{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"F\",\"input\":{}},\"invocation\":{\"correlationId\":\"k\"}}",
+    "{\"item\":{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"F\",\"input\":{}},\"invocation\":{"
+    "\"correlationId\":\"k\"}}",
 };
 
 /* Another value behind some colon: keeps the text JSON more often than not. */
 static size_t swap_value(char *text, size_t n, size_t room)
 {
-    static const char *const values[] = {"null", "7", "-1.5e9", "\"\"", "\"\\u0000\"", "[]", "{}",
-                                         "true", "[null,{}]", "\"c1\"", "{\"type\":\"tool_use\"}"};
+    static const char *const values[] = {"null",
+                                         "7",
+                                         "-1.5e9",
+                                         "\"\"",
+                                         "\"\\u0000\"",
+                                         "[]",
+                                         "{}",
+                                         "true",
+                                         "[null,{}]",
+                                         "\"c1\"",
+                                         "{\"type\":\"tool_use\"}"};
     const char *value = values[roll(WBI_COUNT(values))];
     size_t at = roll((unsigned)n), end, len = strlen(value);
 
@@ -293,13 +336,15 @@ static size_t mutate(char *text, size_t n, size_t room)
 
 static void check_output(const struct wbi_wire_call *call)
 {
-    struct wbi_wire_answer answer = {.receipt = WBI_LIT("r"), .is_error = true,
+    struct wbi_wire_answer answer = {.receipt = WBI_LIT("r"),
+                                     .is_error = true,
                                      .result = WBI_LIT("{\"status\":\"Error\"}"),
                                      .call_id = WBI_LIT("made")};
     const wbi_json *out;
     struct wbi_buf id;
 
-    assert_int_equal(wbi_json_read(arena, encode_one(call, answer), WBI_JSON_STRICT, &out, NULL), WB_OK);
+    assert_int_equal(wbi_json_read(arena, encode_one(call, answer), WBI_JSON_STRICT, &out, NULL),
+                     WB_OK);
     assert_int_equal(wbi_json_type(out), WBI_JSON_OBJ);
     if (!call->answerable) {
         assert_str(wbi_json_get_str(out, "type"), "waybill.error");
@@ -331,7 +376,8 @@ static bool check_line(const wbi_json *line, enum wbi_provider provider)
         assert_true(err.text[0] != '\0');
         wbi_buf_init_arena(&text, arena, 8192);
         wbi_wire_error_line(&text, 1, wbi_wire_find_id(line), WBI_LIT("{}"));
-        assert_int_equal(wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &line, NULL), WB_OK);
+        assert_int_equal(wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &line, NULL),
+                         WB_OK);
         return false;
     }
     for (size_t i = 0; i < turn.n; i++)
