@@ -3,6 +3,8 @@
 #ifndef WBI_BASE_LIMITS_H
 #define WBI_BASE_LIMITS_H
 
+#include <stdint.h>
+
 #define WBI_KIB (1024u)
 #define WBI_MIB (1024u * 1024u)
 
@@ -142,5 +144,17 @@
 #define WBI_LIMIT_EVENT_LINE (64u * WBI_KIB)
 #define WBI_LIMIT_FRAME (256u * WBI_KIB)
 #define WBI_LIMIT_FRAMES_BUFFERED (1u * WBI_MIB)
+
+/* Artifacts (C5): defaults of the policy, and what one read may take */
+#define WBI_ARTIFACT_STREAM_BYTES (UINT64_C(16) << 30)
+#define WBI_ARTIFACT_CALL_BYTES (UINT64_C(24) << 30)
+#define WBI_ARTIFACT_STORE_BYTES (UINT64_C(64) << 30)
+#define WBI_ARTIFACT_FREE_BYTES (UINT64_C(256) << 20)
+#define WBI_ARTIFACT_AGE_MS (INT64_C(14) * 24 * 3600 * 1000)
+#define WBI_LIMIT_FACT (1u * WBI_MIB)
+#define WBI_LIMIT_ORDER_INDEX (4u * WBI_MIB)
+#define WBI_LIMIT_READ (4u * WBI_MIB)
+#define WBI_LIMIT_GREP_LINE (64u * WBI_KIB)
+#define WBI_LIMIT_GREP_CONTEXT 50u
 
 #endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * artifact/keep.c: recovering, pruning, verifying and counting the store. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "artifact/store_int.h"
+
+static wb_rc with_list(struct wbi_artifact_store *s, struct wbi_arena **ret_arena,
+                       struct wbi_artifact **ret, size_t *ret_count, struct wbi_error *err)
+{
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA * (size_t)4, ret_arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_artifact_list(s, *ret_arena, ret, ret_count, err);
+    if (rc != WB_OK)
+        wbi_arena_free(*ret_arena);
+    return rc;
+}
+
+wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t *ret_count,
+                           struct wbi_error *err)
+{
+    struct wbi_arena *arena;
+    struct wbi_artifact *all;
+    size_t count;
+    uint64_t done = 0;
+    wb_rc rc = with_list(s, &arena, &all, &count, err);
+
+    if (rc != WB_OK)
+        return rc;
+    for (size_t i = 0; i < count && rc == WB_OK; i++) {
+        if (all[i].writing || all[i].sha256[0] != '\0')
+            continue;
+        rc = wbi_artifact_seal(s, &all[i], err);
+        if (rc == WB_OK)
+            rc = wbi_artifact_put_fact(s, &all[i], err);
+        done++;
+    }
+    wbi_arena_free(arena);
+    if (rc == WB_OK)
+        *ret_count = done;
+    return rc;
+}
+
+static bool first_of_its_content(const struct wbi_artifact_store *s, const struct wbi_artifact *a,
+                                 uint64_t *ret_bytes)
+{
+    struct stat st;
+    uint64_t names;
+
+    if (fstatat(s->dir, a->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    names = st.st_nlink > 1 ? (uint64_t)st.st_nlink - 1 : 1; /* one link is by-hash */
+    *ret_bytes = (uint64_t)st.st_size / names;
+    return true;
+}
+
+wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats *ret,
+                        struct wbi_error *err)
+{
+    struct wbi_artifact_stats stats = {0};
+    struct wbi_arena *arena;
+    struct wbi_artifact *all;
+    size_t count;
+    wb_rc rc = with_list(s, &arena, &all, &count, err);
+
+    if (rc != WB_OK)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t share = 0;
+        if (all[i].expired || !first_of_its_content(s, &all[i], &share)) {
+            stats.expired++;
+            continue;
+        }
+        stats.count++;
+        stats.bytes += share;
+        stats.writing += all[i].writing;
+        stats.incomplete += !all[i].complete && !all[i].writing;
+    }
+    wbi_arena_free(arena);
+    *ret = stats;
+    return WB_OK;
+}
+
+/* The name goes, and the content with its last name; the fact stays and says so. */
+static wb_rc expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
+                    struct wbi_artifact_stats *stats, struct wbi_error *err)
+{
+    struct stat st;
+    wb_rc rc;
+
+    if (fstatat(s->dir, a->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return WB_OK;
+    a->expired = true;
+    rc = wbi_artifact_put_fact(s, a, err);
+    if (rc != WB_OK)
+        return rc;
+    if (unlinkat(s->dir, a->name, 0) != 0 && errno != ENOENT)
+        return wbi_fail_errno(err, errno, "cannot remove an artifact");
+    stats->removed++;
+    if (st.st_nlink <= 2) {
+        if (a->sha256[0] != '\0')
+            (void)unlinkat(s->by_hash, a->sha256, 0);
+        stats->removed_bytes += (uint64_t)st.st_size;
+        s->used -= WBI_MIN(s->used, (uint64_t)st.st_size);
+    }
+    return WB_OK;
+}
+
+wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
+                         bool (*referenced)(void *, const struct wbi_artifact *), void *arg,
+                         struct wbi_artifact_stats *ret, struct wbi_error *err)
+{
+    int64_t now = wbi_wall_ms(&s->clock);
+    struct wbi_artifact_stats stats = {0};
+    struct wbi_arena *arena;
+    struct wbi_artifact *all;
+    size_t count;
+    uint64_t bytes = 0, share;
+    wb_rc rc = with_list(s, &arena, &all, &count, err);
+
+    if (rc != WB_OK)
+        return rc;
+    for (size_t i = 0; i < count; i++)
+        bytes += first_of_its_content(s, &all[i], &share) ? share : 0;
+    for (size_t i = count; i-- > 0 && rc == WB_OK;) { /* oldest first */
+        bool old = now - all[i].created_ms > s->policy.age_ms;
+        bool over = bytes - WBI_MIN(bytes, stats.removed_bytes) > s->policy.store_bytes;
+        if (all[i].writing || (!old && !over))
+            continue;
+        if (referenced == NULL || !referenced(arg, &all[i]))
+            rc = expire(s, &all[i], &stats, err);
+    }
+    wbi_arena_free(arena);
+    if (rc == WB_OK)
+        *ret = stats;
+    return rc;
+}
+
+static const char *what_is_wrong(struct wbi_artifact_store *s, const struct wbi_artifact *a)
+{
+    struct wbi_artifact now = *a;
+    struct stat st;
+
+    if (fstatat(s->dir, a->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return "missing";
+    if ((uint64_t)st.st_size != a->bytes)
+        return "size";
+    if (wbi_artifact_measure(s, &now, NULL) != WB_OK)
+        return "unreadable";
+    return strcmp(now.sha256, a->sha256) == 0 ? NULL : "hash";
+}
+
+struct check {
+    struct wbi_artifact_store *store;
+    struct wbi_arena *scratch;
+    void (*on_bad)(void *, const struct wbi_artifact *, const char *);
+    void *arg;
+    struct wbi_artifact_stats stats;
+};
+
+static bool check_one(void *arg, struct wbi_str key)
+{
+    struct check *c = arg;
+    struct wbi_artifact a;
+    const char *wrong;
+
+    if (!wbi_str_ends(key, WBI_LIT(".log")))
+        return true;
+    if (wbi_artifact_get_fact(c->store, key, c->scratch, &a, NULL) != WB_OK) {
+        memset(&a, 0, sizeof(a));
+        memcpy(a.name, key.p, WBI_MIN(key.n, sizeof(a.name) - 1));
+        wrong = "unreadable";
+    } else if (a.expired) {
+        c->stats.expired++;
+        wrong = NULL;
+    } else {
+        c->stats.count++;
+        c->stats.bytes += a.bytes;
+        wrong = what_is_wrong(c->store, &a);
+    }
+    wbi_arena_reset(c->scratch);
+    c->stats.bad += wrong != NULL;
+    if (wrong != NULL && c->on_bad != NULL)
+        c->on_bad(c->arg, &a, wrong);
+    return true;
+}
+
+wb_rc wbi_artifact_verify(struct wbi_artifact_store *s,
+                          void (*on_bad)(void *, const struct wbi_artifact *, const char *),
+                          void *arg, struct wbi_artifact_stats *ret, struct wbi_error *err)
+{
+    struct check c = {.store = s, .on_bad = on_bad, .arg = arg};
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &c.scratch);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = s->facts.list(s->facts.arg, check_one, &c, err);
+    wbi_arena_free(c.scratch);
+    if (rc == WB_OK)
+        *ret = c.stats;
+    return rc;
+}

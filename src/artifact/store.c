@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * artifact/store.c: the directory, and finding things in it. */
+#include "artifact/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "artifact/store_int.h"
+#include "base/alloc.h"
+
+#define LIST_MAX 1000000u
+
+wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err)
+{
+    int fd;
+
+    if (mkdirat(at, name, 0700) != 0 && errno != EEXIST)
+        return wbi_fail_errno(err, errno, "cannot make a state directory");
+    fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return wbi_fail_errno(err, errno, "cannot open a state directory");
+    *ret = fd;
+    return WB_OK;
+}
+
+int wbi_write_all(int fd, const void *p, size_t n)
+{
+    const char *at = p;
+
+    while (n > 0) {
+        ssize_t wrote = write(fd, at, n);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return wrote < 0 ? errno : EIO;
+        at += wrote;
+        n -= (size_t)wrote;
+    }
+    return 0;
+}
+
+uint64_t wbi_count_newlines(const void *p, size_t n)
+{
+    const uint8_t *at = p;
+    uint64_t count = 0;
+
+    while (n > 0) { /* short inner runs so that the compiler counts many bytes at once */
+        size_t run = n < 255 ? n : 255;
+        uint8_t some = 0;
+        for (size_t i = 0; i < run; i++)
+            some = (uint8_t)(some + (at[i] == '\n'));
+        count += some;
+        at += run;
+        n -= run;
+    }
+    return count;
+}
+
+static void fill_policy(struct wbi_artifact_policy *p)
+{
+    if (p->stream_bytes == 0)
+        p->stream_bytes = WBI_ARTIFACT_STREAM_BYTES;
+    if (p->call_bytes == 0)
+        p->call_bytes = WBI_ARTIFACT_CALL_BYTES;
+    if (p->store_bytes == 0)
+        p->store_bytes = WBI_ARTIFACT_STORE_BYTES;
+    if (p->free_bytes == 0)
+        p->free_bytes = WBI_ARTIFACT_FREE_BYTES;
+    if (p->age_ms == 0)
+        p->age_ms = WBI_ARTIFACT_AGE_MS;
+}
+
+static wb_rc open_own_facts(struct wbi_artifact_store *s, struct wbi_error *err)
+{
+    char name[WBI_LIMIT_PATH + 1];
+    struct wbi_buf path;
+    wb_rc rc;
+
+    wbi_buf_init(&path, sizeof(name));
+    wbi_buf_addf(&path, "%s/.facts", s->path);
+    rc = wbi_buf_rc(&path);
+    if (rc == WB_OK)
+        rc = wbi_fact_dir_open(path.p, &s->own_facts, err);
+    wbi_buf_fini(&path);
+    if (rc == WB_OK)
+        s->facts = wbi_fact_dir_facts(s->own_facts);
+    return rc;
+}
+
+wb_rc wbi_artifact_store_open(const char *path, const struct wbi_artifact_policy *policy,
+                              const struct wbi_facts *facts, struct wbi_clock clock,
+                              struct wbi_artifact_store **ret, struct wbi_error *err)
+{
+    struct wbi_artifact_store *s = wbi_zalloc(sizeof(*s));
+    wb_rc rc;
+
+    if (s == NULL)
+        return wbi_fail_nomem(err);
+    s->dir = s->by_hash = -1;
+    s->clock = clock;
+    if (policy != NULL)
+        s->policy = *policy;
+    fill_policy(&s->policy);
+    s->path = wbi_strdup(wbi_str_z(path));
+    if (s->path == NULL || path[0] != '/') {
+        rc = s->path == NULL ? wbi_fail_nomem(err)
+                             : wbi_fail(err, WB_EMISUSE, "the store's path is not absolute");
+        goto failed;
+    }
+    rc = wbi_open_dir(AT_FDCWD, s->path, &s->dir, err);
+    if (rc == WB_OK)
+        rc = wbi_open_dir(s->dir, "by-hash", &s->by_hash, err);
+    if (rc == WB_OK && facts == NULL)
+        rc = open_own_facts(s, err);
+    else if (rc == WB_OK)
+        s->facts = *facts;
+    if (rc != WB_OK)
+        goto failed;
+    *ret = s;
+    return WB_OK;
+failed:
+    wbi_artifact_store_close(s);
+    return rc;
+}
+
+void wbi_artifact_store_close(struct wbi_artifact_store *s)
+{
+    if (s == NULL)
+        return;
+    if (s->dir >= 0)
+        (void)close(s->dir);
+    if (s->by_hash >= 0)
+        (void)close(s->by_hash);
+    wbi_fact_dir_close(s->own_facts);
+    wbi_free(s->path);
+    wbi_free(s);
+}
+
+struct wbi_str wbi_artifact_path(const struct wbi_artifact_store *s, struct wbi_arena *arena,
+                                 const char *name)
+{
+    return wbi_arena_fmt(arena, "%s/%s", s->path, name);
+}
+
+static bool is_artifact_name(const char *name)
+{
+    struct wbi_str s = wbi_str_z(name);
+
+    return wbi_str_ends(s, WBI_LIT(".log")) && wbi_fact_key_ok(s) && s.n < WBI_ARTIFACT_NAME;
+}
+
+/* Every file once: fn(arg, name, st). */
+static wb_rc each_file(const struct wbi_artifact_store *s,
+                       bool (*fn)(void *, const char *, const struct stat *), void *arg,
+                       struct wbi_error *err)
+{
+    int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+    struct stat st;
+
+    if (dir == NULL) {
+        int failed = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        return wbi_fail_errno(err, failed, "cannot list the artifacts");
+    }
+    while ((e = readdir(dir)) != NULL)
+        if (is_artifact_name(e->d_name) &&
+            fstatat(s->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+            !fn(arg, e->d_name, &st))
+            break;
+    (void)closedir(dir);
+    return WB_OK;
+}
+
+static bool add_size(void *arg, const char *name, const struct stat *st)
+{
+    (void)name;
+    *(uint64_t *)arg += (uint64_t)st->st_size;
+    return true;
+}
+
+uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
+{
+    struct statvfs fs;
+    uint64_t left = UINT64_MAX;
+
+    if (!s->counted) {
+        s->used = 0;
+        s->counted = each_file(s, add_size, &s->used, NULL) == WB_OK;
+    }
+    if (fstatvfs(s->dir, &fs) == 0) {
+        uint64_t has = (uint64_t)fs.f_bavail * fs.f_frsize;
+        left = has > s->policy.free_bytes ? has - s->policy.free_bytes : 0;
+        *ret_reason = "low_disk_space";
+        if (left == 0)
+            return 0;
+    }
+    if (s->used >= s->policy.store_bytes) {
+        *ret_reason = "store_quota";
+        return 0;
+    }
+    return WBI_MIN(left, s->policy.store_bytes - s->used);
+}
+
+/* A file without a fact: somebody writes it, or died doing so. */
+static bool is_locked(const struct wbi_artifact_store *s, const char *name)
+{
+    int fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return locked;
+}
+
+/* "<call>-<role>.log", with "-2" and so on after the role where one was taken. */
+static void parse_name(struct wbi_artifact *a)
+{
+    struct wbi_str s = wbi_str_z(a->name);
+    size_t end = s.n - 4, dash = end;
+
+    while (dash > 0 && s.p[dash - 1] != '-')
+        dash--;
+    if (dash > 1 && s.p[dash] >= '0' && s.p[dash] <= '9') {
+        end = --dash;
+        while (dash > 0 && s.p[dash - 1] != '-')
+            dash--;
+    }
+    if (dash < 2 || end - dash >= sizeof(a->role) || dash - 1 >= sizeof(a->call_id))
+        return;
+    memcpy(a->role, s.p + dash, end - dash);
+    memcpy(a->call_id, s.p, dash - 1);
+}
+
+static void describe_unfinished(const struct wbi_artifact_store *s, const char *name,
+                                const struct stat *st, struct wbi_artifact *a)
+{
+    memset(a, 0, sizeof(*a));
+    memcpy(a->name, name, strlen(name) + 1);
+    parse_name(a);
+    a->bytes = (uint64_t)st->st_size;
+    a->created_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+    a->writing = is_locked(s, name);
+    if (!a->writing)
+        memcpy(a->reason, "interrupted", sizeof("interrupted"));
+}
+
+struct listing {
+    struct wbi_artifact_store *store;
+    struct wbi_arena *scratch;
+    struct wbi_buf items;
+    wb_rc rc;
+    struct wbi_error *err;
+};
+
+static bool list_file(void *arg, const char *name, const struct stat *st)
+{
+    struct listing *l = arg;
+    struct wbi_artifact a;
+
+    l->rc = wbi_artifact_get_fact(l->store, wbi_str_z(name), l->scratch, &a, l->err);
+    wbi_arena_reset(l->scratch);
+    if (l->rc == WB_ENOTFOUND) {
+        describe_unfinished(l->store, name, st, &a);
+        l->rc = WB_OK;
+    }
+    if (l->rc != WB_OK)
+        return false;
+    wbi_buf_add(&l->items, &a, sizeof(a));
+    l->rc = wbi_buf_rc(&l->items);
+    return l->rc == WB_OK;
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct wbi_artifact *a = x, *b = y;
+
+    if (a->created_ms != b->created_ms)
+        return a->created_ms < b->created_ms ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+wb_rc wbi_artifact_list(struct wbi_artifact_store *s, struct wbi_arena *arena,
+                        struct wbi_artifact **ret, size_t *ret_count, struct wbi_error *err)
+{
+    struct listing l = {.store = s, .err = err};
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &l.scratch);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    wbi_buf_init_arena(&l.items, arena, LIST_MAX * sizeof(struct wbi_artifact));
+    rc = each_file(s, list_file, &l, err);
+    wbi_arena_free(l.scratch);
+    if (rc == WB_OK && l.rc != WB_OK)
+        rc = wbi_fail(err, l.rc, "cannot list the artifacts");
+    if (rc != WB_OK)
+        return rc;
+    *ret = (struct wbi_artifact *)(void *)l.items.p;
+    *ret_count = l.items.n / sizeof(struct wbi_artifact);
+    if (*ret_count > 1)
+        qsort(*ret, *ret_count, sizeof(**ret), newest_first);
+    return WB_OK;
+}
+
+struct search {
+    struct wbi_artifact_store *store;
+    struct wbi_arena *scratch;
+    struct wbi_str digits;
+    struct wbi_artifact found;
+    bool any, several;
+};
+
+static bool by_hash(void *arg, struct wbi_str key)
+{
+    struct search *f = arg;
+    struct wbi_artifact a;
+
+    if (!wbi_str_ends(key, WBI_LIT(".log")))
+        return true;
+    if (wbi_artifact_get_fact(f->store, key, f->scratch, &a, NULL) == WB_OK &&
+        wbi_str_ieq(wbi_str_head(wbi_str_z(a.sha256), f->digits.n), f->digits)) {
+        if (f->any && strcmp(a.sha256, f->found.sha256) != 0)
+            f->several = true;
+        if (!f->any || (f->found.expired && !a.expired))
+            f->found = a;
+        f->any = true;
+    }
+    wbi_arena_reset(f->scratch);
+    return !f->several;
+}
+
+static bool is_hash(struct wbi_str ref)
+{
+    if (ref.n < 8 || ref.n > 64)
+        return false;
+    for (size_t i = 0; i < ref.n; i++)
+        if (strchr("0123456789abcdefABCDEF", ref.p[i]) == NULL || ref.p[i] == '\0')
+            return false;
+    return true;
+}
+
+static wb_rc find_name(struct wbi_artifact_store *s, struct wbi_str name,
+                       struct wbi_arena *scratch, struct wbi_artifact *ret, struct wbi_error *err)
+{
+    char file[WBI_ARTIFACT_NAME];
+    struct stat st;
+    wb_rc rc = wbi_artifact_get_fact(s, name, scratch, ret, err);
+
+    if (rc != WB_ENOTFOUND)
+        return rc;
+    memcpy(file, name.p, name.n);
+    file[name.n] = '\0';
+    if (!is_artifact_name(file) || fstatat(s->dir, file, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(st.st_mode))
+        return WB_ENOTFOUND;
+    describe_unfinished(s, file, &st, ret);
+    if (ret->writing)
+        return WB_OK;
+    rc = wbi_artifact_seal(s, ret, err);
+    return rc == WB_OK ? wbi_artifact_put_fact(s, ret, err) : rc;
+}
+
+wb_rc wbi_artifact_find(struct wbi_artifact_store *s, struct wbi_str ref,
+                        struct wbi_artifact *ret, struct wbi_error *err)
+{
+    struct search f = {.store = s, .digits = ref};
+    struct wbi_str shown = wbi_str_head(ref, 200), name = ref;
+    size_t own = strlen(s->path);
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &f.scratch);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    if (wbi_str_starts(ref, wbi_str_z(s->path)) && ref.n > own + 1 && ref.p[own] == '/')
+        name = wbi_str_from(ref, own + 1);
+    rc = WB_ENOTFOUND;
+    if (is_hash(ref)) {
+        rc = s->facts.list(s->facts.arg, by_hash, &f, err);
+        if (rc == WB_OK && f.several)
+            rc = wbi_fail(err, WB_EINPUT, "several artifacts begin with %.*s: give more digits",
+                          WBI_FMT(shown));
+        else if (rc == WB_OK)
+            rc = f.any ? WB_OK : WB_ENOTFOUND;
+    } else if (wbi_fact_key_ok(name) && name.n < WBI_ARTIFACT_NAME) {
+        rc = find_name(s, name, f.scratch, &f.found, err);
+    }
+    wbi_arena_free(f.scratch);
+    if (rc == WB_ENOTFOUND)
+        return wbi_fail_kind(err, rc, WBI_KIND_ARTIFACT_NOT_FOUND, "no artifact %.*s",
+                             WBI_FMT(shown));
+    if (rc == WB_OK && f.found.expired)
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_EXPIRED,
+                             "the artifact %.*s is no longer kept", WBI_FMT(shown));
+    if (rc == WB_OK)
+        *ret = f.found;
+    return rc;
+}
+
+wb_rc wbi_artifact_open(const struct wbi_artifact_store *s, const struct wbi_artifact *a,
+                        int *ret_fd, struct wbi_error *err)
+{
+    int fd = openat(s->dir, a->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 && errno == ENOENT)
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_EXPIRED,
+                             "the artifact %s is no longer kept", a->name);
+    if (fd < 0)
+        return wbi_fail_errno(err, errno, "cannot open the artifact");
+    *ret_fd = fd;
+    return WB_OK;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * artifact/store_int.h: what the files of artifact/ share. */
+#ifndef WBI_ARTIFACT_STORE_INT_H
+#define WBI_ARTIFACT_STORE_INT_H
+
+#include "artifact/store.h"
+#include "base/buf.h"
+#include "base/checked.h"
+
+struct wbi_artifact_store {
+    int dir;     /* STATE/artifacts */
+    int by_hash; /* its folder of links named by content */
+    char *path;  /* absolute, without a slash at the end */
+    struct wbi_artifact_policy policy;
+    struct wbi_facts facts;
+    struct wbi_clock clock;
+    struct wbi_fact_dir *own_facts;
+    bool counted; /* used is known */
+    uint64_t used;
+};
+
+/* Open a directory without following a link, make it (0700) if absent. */
+WB_MUST_CHECK wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err);
+/* 0 or an errno; never short. */
+int wbi_write_all(int fd, const void *p, size_t n);
+/* Bytes that may still be written, by the free-space guard and the store's cap;
+ * 0 and a reason when there is no room. */
+uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason);
+uint64_t wbi_count_newlines(const void *p, size_t n);
+WB_MUST_CHECK wb_rc wbi_artifact_put_fact(struct wbi_artifact_store *s,
+                                          const struct wbi_artifact *a, struct wbi_error *err);
+
+/* The text lives in arena; WB_ENOTFOUND when there is no fact of that name. */
+WB_MUST_CHECK wb_rc wbi_artifact_get_fact(struct wbi_artifact_store *s, struct wbi_str name,
+                                          struct wbi_arena *arena, struct wbi_artifact *ret,
+                                          struct wbi_error *err);
+/* Size, lines and hash of the file as it is now, nothing else changed. */
+WB_MUST_CHECK wb_rc wbi_artifact_measure(const struct wbi_artifact_store *s,
+                                         struct wbi_artifact *a, struct wbi_error *err);
+
+#endif
