@@ -8,25 +8,6 @@
 #include "catalog/semver.h"
 #include "catalog/semver_int.h"
 
-enum op { OP_ANY, OP_EQ, OP_LT, OP_LE, OP_GT, OP_GE };
-
-struct comparator {
-    enum op op;
-    struct wbi_semver v;
-};
-
-struct set {
-    size_t first;
-    size_t count;
-};
-
-struct wbi_semver_range {
-    struct comparator *comparators;
-    size_t comparators_n, comparators_cap;
-    struct set *sets;
-    size_t sets_n, sets_cap;
-};
-
 /* "1", "1.x", "1.2.*", "1.2.3-rc.1": numbers from the left, then x or nothing. */
 struct partial {
     uint64_t number[3];
@@ -68,25 +49,25 @@ static bool next_is(struct parsing *p, char c)
 
 /* Comparators */
 
-static bool null_comparator(const struct comparator *c)
+static bool null_comparator(const struct wbi_semver_comparator *c)
 {
-    return c->op == OP_LT && wbi_semver_compare(&c->v, &nothing_below) == 0;
+    return c->op == WBI_SEMVER_LT && wbi_semver_compare(&c->v, &nothing_below) == 0;
 }
 
-static struct set *current_set(struct parsing *p)
+static struct wbi_semver_set *current_set(struct parsing *p)
 {
     return &p->range->sets[p->range->sets_n - 1];
 }
 
-static bool add_comparator(struct parsing *p, enum op op, struct wbi_semver v)
+static bool add_comparator(struct parsing *p, enum wbi_semver_op op, struct wbi_semver v)
 {
     struct wbi_semver_range *r = p->range;
 
-    if (op == OP_GE && v.major + v.minor + v.patch == 0 && v.pre.p == NULL)
-        op = OP_ANY; /* every release */
+    if (op == WBI_SEMVER_GE && v.major + v.minor + v.patch == 0 && v.pre.p == NULL)
+        op = WBI_SEMVER_ANY; /* every release */
     if (r->comparators_n == r->comparators_cap) {
         size_t cap = r->comparators_cap ? r->comparators_cap * 2 : 4;
-        struct comparator *more = wbi_arena_grow(
+        struct wbi_semver_comparator *more = wbi_arena_grow(
             p->arena, r->comparators, r->comparators_cap * sizeof(*more), cap * sizeof(*more));
         if (more == NULL) {
             p->no_memory = true;
@@ -96,7 +77,7 @@ static bool add_comparator(struct parsing *p, enum op op, struct wbi_semver v)
         r->comparators_cap = cap;
     }
     v.build = WBI_NONE;
-    r->comparators[r->comparators_n++] = (struct comparator){op, v};
+    r->comparators[r->comparators_n++] = (struct wbi_semver_comparator){op, v};
     current_set(p)->count++;
     return true;
 }
@@ -131,8 +112,8 @@ static bool add_span(struct parsing *p, const struct partial *q, unsigned i)
 {
     struct wbi_semver top;
 
-    return raised(q, i, true, &top) && add_comparator(p, OP_GE, floor_of(q)) &&
-           add_comparator(p, OP_LT, top);
+    return raised(q, i, true, &top) && add_comparator(p, WBI_SEMVER_GE, floor_of(q)) &&
+           add_comparator(p, WBI_SEMVER_LT, top);
 }
 
 /* A caret keeps the first number that is not 0; x after a 0 counts as one. */
@@ -148,7 +129,8 @@ static unsigned caret_place(const struct partial *q)
 /* Whole versions behind a plain sign. */
 static bool add_exact(struct parsing *p, enum sign sign, const struct partial *q)
 {
-    static const enum op ops[] = {OP_EQ, OP_EQ, OP_LT, OP_LE, OP_GT, OP_GE};
+    static const enum wbi_semver_op ops[] = {WBI_SEMVER_EQ, WBI_SEMVER_EQ, WBI_SEMVER_LT,
+                                             WBI_SEMVER_LE, WBI_SEMVER_GT, WBI_SEMVER_GE};
 
     return add_comparator(p, ops[sign], floor_of(q));
 }
@@ -159,7 +141,7 @@ static bool add_signed(struct parsing *p, enum sign sign, const struct partial *
 
     if (q->given == 0) { /* nothing is above or below everything */
         bool none = sign == SIGN_LT || sign == SIGN_GT;
-        return add_comparator(p, none ? OP_LT : OP_ANY, nothing_below);
+        return add_comparator(p, none ? WBI_SEMVER_LT : WBI_SEMVER_ANY, nothing_below);
     }
     switch (sign) {
     case SIGN_TILDE:
@@ -170,20 +152,20 @@ static bool add_signed(struct parsing *p, enum sign sign, const struct partial *
     case SIGN_EQ:
         return q->given == 3 ? add_exact(p, sign, q) : add_span(p, q, q->given - 1);
     case SIGN_GE:
-        return add_comparator(p, OP_GE, floor_of(q));
+        return add_comparator(p, WBI_SEMVER_GE, floor_of(q));
     case SIGN_GT:
         if (q->given == 3)
             return add_exact(p, sign, q);
-        return raised(q, q->given - 1, false, &edge) && add_comparator(p, OP_GE, edge);
+        return raised(q, q->given - 1, false, &edge) && add_comparator(p, WBI_SEMVER_GE, edge);
     case SIGN_LE:
         if (q->given == 3)
             return add_exact(p, sign, q);
-        return raised(q, q->given - 1, true, &edge) && add_comparator(p, OP_LT, edge);
+        return raised(q, q->given - 1, true, &edge) && add_comparator(p, WBI_SEMVER_LT, edge);
     case SIGN_LT:
         edge = floor_of(q);
         if (q->given < 3)
             edge.pre = WBI_LIT("0");
-        return add_comparator(p, OP_LT, edge);
+        return add_comparator(p, WBI_SEMVER_LT, edge);
     }
     return false;
 }
@@ -265,7 +247,7 @@ static bool read_comparators(struct parsing *p)
 {
     skip_space(p);
     if (p->at == p->s.n)
-        return add_comparator(p, OP_ANY, nothing_below);
+        return add_comparator(p, WBI_SEMVER_ANY, nothing_below);
     for (bool first = true; p->at < p->s.n; first = false) {
         enum sign sign = read_sign(p);
         struct partial q;
@@ -284,12 +266,13 @@ static bool read_comparators(struct parsing *p)
 
 /* Normal form of what was read */
 
-static bool same_comparator(const struct comparator *a, const struct comparator *b)
+static bool same_comparator(const struct wbi_semver_comparator *a,
+                            const struct wbi_semver_comparator *b)
 {
-    return a->op == b->op && (a->op == OP_ANY || wbi_semver_compare(&a->v, &b->v) == 0);
+    return a->op == b->op && (a->op == WBI_SEMVER_ANY || wbi_semver_compare(&a->v, &b->v) == 0);
 }
 
-static bool seen_before(const struct comparator *c, size_t i)
+static bool seen_before(const struct wbi_semver_comparator *c, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (same_comparator(&c[k], &c[i]))
@@ -299,9 +282,9 @@ static bool seen_before(const struct comparator *c, size_t i)
 
 /* A comparator nothing satisfies stands alone; "any" stands only alone; none
  * stands twice. */
-static void tidy_set(struct wbi_semver_range *r, struct set *set)
+static void tidy_set(struct wbi_semver_range *r, struct wbi_semver_set *set)
 {
-    struct comparator *c = r->comparators + set->first;
+    struct wbi_semver_comparator *c = r->comparators + set->first;
     size_t kept = 0;
 
     for (size_t i = 0; i < set->count; i++)
@@ -316,7 +299,7 @@ static void tidy_set(struct wbi_semver_range *r, struct set *set)
     set->count = kept;
     kept = 0;
     for (size_t i = 0; i < set->count && set->count > 1; i++)
-        if (c[i].op != OP_ANY)
+        if (c[i].op != WBI_SEMVER_ANY)
             c[kept++] = c[i];
     if (kept > 0)
         set->count = kept;
@@ -333,7 +316,7 @@ static void tidy_range(struct wbi_semver_range *r)
             r->sets[kept++] = r->sets[i];
     r->sets_n = kept > 0 ? kept : 1;
     for (size_t i = 0; i < r->sets_n; i++)
-        if (r->comparators[r->sets[i].first].op == OP_ANY) {
+        if (r->comparators[r->sets[i].first].op == WBI_SEMVER_ANY) {
             r->sets[0] = r->sets[i];
             r->sets_n = 1;
         }
@@ -345,7 +328,7 @@ static bool read_set(struct parsing *p, struct wbi_str text)
 
     if (r->sets_n == r->sets_cap) {
         size_t cap = r->sets_cap ? r->sets_cap * 2 : 2;
-        struct set *more =
+        struct wbi_semver_set *more =
             wbi_arena_grow(p->arena, r->sets, r->sets_cap * sizeof(*more), cap * sizeof(*more));
         if (more == NULL) {
             p->no_memory = true;
@@ -354,7 +337,7 @@ static bool read_set(struct parsing *p, struct wbi_str text)
         r->sets = more;
         r->sets_cap = cap;
     }
-    r->sets[r->sets_n++] = (struct set){.first = r->comparators_n};
+    r->sets[r->sets_n++] = (struct wbi_semver_set){.first = r->comparators_n};
     p->s = text;
     p->at = 0;
     if (!read_comparators(p))
@@ -393,177 +376,5 @@ wb_rc wbi_semver_range_parse(struct wbi_arena *arena, struct wbi_str text,
     }
     tidy_range(r);
     *ret = r;
-    return WB_OK;
-}
-
-/* Using */
-
-static bool holds(const struct comparator *c, const struct wbi_semver *v)
-{
-    int order = c->op == OP_ANY ? 0 : wbi_semver_compare(v, &c->v);
-
-    switch (c->op) {
-    case OP_ANY:
-        return true;
-    case OP_EQ:
-        return order == 0;
-    case OP_LT:
-        return order < 0;
-    case OP_LE:
-        return order <= 0;
-    case OP_GT:
-        return order > 0;
-    case OP_GE:
-        return order >= 0;
-    }
-    return false;
-}
-
-static bool set_admits(const struct comparator *c, size_t n, const struct wbi_semver *v)
-{
-    bool named = v->pre.p == NULL;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!holds(&c[i], v))
-            return false;
-        /* A pre-release only where one of the same release is named. */
-        if (c[i].op != OP_ANY && c[i].v.pre.p != NULL && c[i].v.major == v->major &&
-            c[i].v.minor == v->minor && c[i].v.patch == v->patch)
-            named = true;
-    }
-    return named;
-}
-
-bool wbi_semver_satisfies(const struct wbi_semver_range *r, const struct wbi_semver *version)
-{
-    for (size_t i = 0; i < r->sets_n; i++)
-        if (set_admits(r->comparators + r->sets[i].first, r->sets[i].count, version))
-            return true;
-    return false;
-}
-
-/* Comparisons as seen when looking up (sign 1) or down (sign -1). */
-struct view {
-    int sign;
-    enum op open;   /* > when looking up: no end on that side */
-    enum op closed; /* >= */
-};
-
-static int seen(const struct view *w, const struct wbi_semver *a, const struct wbi_semver *b)
-{
-    return w->sign * wbi_semver_compare(a, b);
-}
-
-/* Is v past the far end of one set? */
-static bool past_set(const struct view *w, const struct comparator *c, size_t n,
-                     const struct wbi_semver *v)
-{
-    static const struct comparator from_zero = {.op = OP_GE};
-    const struct comparator *high = NULL, *low = NULL;
-    int order;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct comparator *one = c[i].op == OP_ANY ? &from_zero : &c[i];
-
-        high = high ? high : one;
-        low = low ? low : one;
-        if (seen(w, &one->v, &high->v) > 0)
-            high = one;
-        else if (seen(w, &one->v, &low->v) < 0)
-            low = one;
-    }
-    if (high == NULL || high->op == w->open || high->op == w->closed)
-        return false;
-    order = seen(w, v, &low->v);
-    if (low->op == OP_EQ || low->op == w->open)
-        return order > 0;
-    return low->op != w->closed || order >= 0;
-}
-
-static bool past_range(const struct view *w, const struct wbi_semver_range *r,
-                       const struct wbi_semver *v)
-{
-    if (wbi_semver_satisfies(r, v))
-        return false;
-    for (size_t i = 0; i < r->sets_n; i++)
-        if (!past_set(w, r->comparators + r->sets[i].first, r->sets[i].count, v))
-            return false;
-    return true;
-}
-
-bool wbi_semver_above(const struct wbi_semver_range *r, const struct wbi_semver *version)
-{
-    static const struct view up = {1, OP_GT, OP_GE};
-
-    return past_range(&up, r, version);
-}
-
-bool wbi_semver_below(const struct wbi_semver_range *r, const struct wbi_semver *version)
-{
-    static const struct view down = {-1, OP_LT, OP_LE};
-
-    return past_range(&down, r, version);
-}
-
-static void format_comparator(const struct comparator *c, struct wbi_buf *out)
-{
-    static const char *const signs[] = {"*", "", "<", "<=", ">", ">="};
-
-    wbi_buf_addz(out, signs[c->op]);
-    if (c->op == OP_ANY)
-        return;
-    wbi_buf_addu(out, c->v.major);
-    wbi_buf_addc(out, '.');
-    wbi_buf_addu(out, c->v.minor);
-    wbi_buf_addc(out, '.');
-    wbi_buf_addu(out, c->v.patch);
-    if (c->v.pre.p != NULL) {
-        wbi_buf_addc(out, '-');
-        wbi_buf_adds(out, c->v.pre);
-    }
-}
-
-void wbi_semver_range_format(const struct wbi_semver_range *r, struct wbi_buf *out)
-{
-    for (size_t i = 0; i < r->sets_n; i++) {
-        if (i > 0)
-            wbi_buf_addz(out, "||");
-        for (size_t k = 0; k < r->sets[i].count; k++) {
-            if (k > 0)
-                wbi_buf_addc(out, ' ');
-            format_comparator(&r->comparators[r->sets[i].first + k], out);
-        }
-    }
-}
-
-bool wbi_semver_highest(const struct wbi_semver_range *range, const struct wbi_str *versions,
-                        size_t n, size_t *ret_index)
-{
-    struct wbi_semver best, v;
-    bool found = false;
-
-    for (size_t i = 0; i < n; i++) {
-        if (wbi_semver_parse(versions[i], &v, NULL) != WB_OK || !wbi_semver_satisfies(range, &v))
-            continue;
-        if (found && wbi_semver_compare(&v, &best) <= 0)
-            continue;
-        best = v;
-        found = true;
-        *ret_index = i;
-    }
-    return found;
-}
-
-wb_rc wbi_semver_pick(struct wbi_arena *arena, struct wbi_str range, const struct wbi_str *versions,
-                      size_t n, size_t *ret_index, struct wbi_error *err)
-{
-    struct wbi_semver_range *r = NULL;
-    wb_rc rc = wbi_semver_range_parse(arena, range, &r, err);
-
-    if (rc != WB_OK)
-        return rc;
-    if (!wbi_semver_highest(r, versions, n, ret_index))
-        return wbi_fail(err, WB_ENOTFOUND, "no version satisfies \"%.*s\"",
-                        WBI_FMT(wbi_str_head(range, 80)));
     return WB_OK;
 }

@@ -109,7 +109,7 @@ static wb_rc is_marked(const struct search *s, struct wbi_str folder, bool *ret)
 
     *ret = false;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && !*ret; i++) {
-        struct wbi_str path;
+        struct wbi_str path = WBI_NONE;
         wb_rc rc = join(s, folder, marks[i], &path);
 
         if (rc != WB_OK)

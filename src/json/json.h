@@ -48,30 +48,22 @@ WB_MUST_CHECK wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str
  * (a value of that read); SIZE_MAX when it has none. */
 size_t wbi_json_offset(const char *copy, const wbi_json *v);
 
+/* A table, since a jump for every value looked at is what such walks spend. */
 static inline enum wbi_json_type wbi_json_type(const wbi_json *v)
 {
+    static const uint8_t types[] = {
+        [YYJSON_TYPE_NONE] = WBI_JSON_NONE, [YYJSON_TYPE_RAW] = WBI_JSON_BIG,
+        [YYJSON_TYPE_NULL] = WBI_JSON_NULL, [YYJSON_TYPE_BOOL] = WBI_JSON_BOOL,
+        [YYJSON_TYPE_NUM] = WBI_JSON_INT,   [YYJSON_TYPE_STR] = WBI_JSON_STR,
+        [YYJSON_TYPE_ARR] = WBI_JSON_ARR,   [YYJSON_TYPE_OBJ] = WBI_JSON_OBJ};
+    uint8_t tag;
+
     if (v == NULL)
         return WBI_JSON_NONE;
-    switch (yyjson_get_type((yyjson_val *)(uintptr_t)v)) {
-    case YYJSON_TYPE_NULL:
-        return WBI_JSON_NULL;
-    case YYJSON_TYPE_BOOL:
-        return WBI_JSON_BOOL;
-    case YYJSON_TYPE_NUM:
-        return yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_REAL
-                   ? WBI_JSON_REAL
-                   : WBI_JSON_INT;
-    case YYJSON_TYPE_RAW:
-        return WBI_JSON_BIG;
-    case YYJSON_TYPE_STR:
-        return WBI_JSON_STR;
-    case YYJSON_TYPE_ARR:
-        return WBI_JSON_ARR;
-    case YYJSON_TYPE_OBJ:
-        return WBI_JSON_OBJ;
-    default:
-        return WBI_JSON_NONE;
-    }
+    tag = (uint8_t)v->tag;
+    if ((tag & YYJSON_TAG_MASK) == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL))
+        return WBI_JSON_REAL;
+    return (enum wbi_json_type)types[tag & YYJSON_TYPE_MASK];
 }
 
 static inline bool wbi_json_is(const wbi_json *v, enum wbi_json_type type)

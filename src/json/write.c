@@ -5,40 +5,52 @@
 
 #include <math.h>
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "json/json_int.h"
 
+/* wbi_buf_addc without the call, where there is room. */
+static inline void put(struct wbi_buf *b, char c)
+{
+    if (b->rc == WB_OK && b->n < b->max && b->cap - b->n > 1) {
+        b->p[b->n++] = c;
+        b->p[b->n] = '\0';
+        return;
+    }
+    wbi_buf_addc(b, c);
+}
+
 static void before_value(struct wbi_jw *w)
 {
     if (w->comma)
-        wbi_buf_addc(w->out, ',');
+        put(w->out, ',');
     w->comma = true;
 }
 
 void wbi_jw_obj(struct wbi_jw *w)
 {
     before_value(w);
-    wbi_buf_addc(w->out, '{');
+    put(w->out, '{');
     w->comma = false;
 }
 
 void wbi_jw_obj_end(struct wbi_jw *w)
 {
-    wbi_buf_addc(w->out, '}');
+    put(w->out, '}');
     w->comma = true;
 }
 
 void wbi_jw_arr(struct wbi_jw *w)
 {
     before_value(w);
-    wbi_buf_addc(w->out, '[');
+    put(w->out, '[');
     w->comma = false;
 }
 
 void wbi_jw_arr_end(struct wbi_jw *w)
 {
-    wbi_buf_addc(w->out, ']');
+    put(w->out, ']');
     w->comma = true;
 }
 
@@ -46,7 +58,7 @@ void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name)
 {
     before_value(w);
     wbi_json_quote(w->out, name);
-    wbi_buf_addc(w->out, ':');
+    put(w->out, ':');
     w->comma = false;
 }
 
@@ -198,33 +210,66 @@ static void add_escape(struct wbi_buf *out, uint8_t c)
     }
 }
 
-/* The inside of a string that is well-formed UTF-8. */
+#define EACH_BYTE(c) ((c)*UINT64_C(0x0101010101010101))
+#define HAS_ZERO(v) (((v)-EACH_BYTE(0x01)) & ~(v)&EACH_BYTE(0x80))
+
+/* Does one of eight bytes need an escape? */
+static bool eight_need_escape(uint64_t v)
+{
+    return (((v - EACH_BYTE(0x20)) & ~v & EACH_BYTE(0x80)) | HAS_ZERO(v ^ EACH_BYTE('"')) |
+            HAS_ZERO(v ^ EACH_BYTE('\\'))) != 0;
+}
+
+/* Copies bytes that need no escape and stops at the first that does. */
+static size_t copy_plain(char *o, const char *p, size_t n)
+{
+    size_t i = 0;
+    uint64_t v;
+
+    for (; n - i >= 8; i += 8) {
+        memcpy(&v, p + i, 8);
+        if (eight_need_escape(v))
+            break;
+        memcpy(o + i, &v, 8);
+    }
+    for (; i < n && !needs_escape[(uint8_t)p[i]]; i++)
+        o[i] = p[i];
+    return i;
+}
+
+/* The inside of a string that is well-formed UTF-8; what it fills is reserved
+ * piece by piece, so that a plain byte costs no look at the buffer. */
 static void add_escaped(struct wbi_buf *out, struct wbi_str s)
 {
-    const uint8_t *p = (const uint8_t *)s.p;
-    size_t at = 0, from = 0;
+    while (s.n > 0) {
+        size_t piece = WBI_MIN(s.n, (size_t)4096);
+        char *room = wbi_buf_room(out, piece);
+        size_t run;
 
-    for (; at < s.n; at++) {
-        if (!needs_escape[p[at]])
-            continue;
-        wbi_buf_add(out, p + from, at - from);
-        add_escape(out, p[at]);
-        from = at + 1;
+        if (room == NULL)
+            return;
+        run = copy_plain(room, s.p, piece);
+        out->n += run;
+        room[run] = '\0';
+        s = wbi_str_from(s, run);
+        if (run < piece) {
+            add_escape(out, (uint8_t)s.p[0]);
+            s = wbi_str_from(s, 1);
+        }
     }
-    wbi_buf_add(out, p + from, at - from);
 }
 
 static void quote_well_formed(struct wbi_buf *out, struct wbi_str s)
 {
-    wbi_buf_addc(out, '"');
+    put(out, '"');
     if (s.n > 0)
         add_escaped(out, s);
-    wbi_buf_addc(out, '"');
+    put(out, '"');
 }
 
 void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
 {
-    wbi_buf_addc(out, '"');
+    put(out, '"');
     while (s.n > 0) {
         size_t good = wbi_utf8_valid_prefix(s), skip = 0;
 
@@ -236,7 +281,7 @@ void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
         wbi_buf_addz(out, "\xef\xbf\xbd");
         s = wbi_str_from(s, skip);
     }
-    wbi_buf_addc(out, '"');
+    put(out, '"');
 }
 
 static void add_scalar(struct wbi_buf *out, const wbi_json *v)
@@ -276,7 +321,7 @@ static void add_leaf(struct wbi_buf *out, const wbi_json *v)
 
 static void new_line(struct wbi_buf *out, size_t depth)
 {
-    wbi_buf_addc(out, '\n');
+    put(out, '\n');
     for (size_t i = 0; i < depth; i++)
         wbi_buf_addz(out, "  ");
 }
@@ -295,7 +340,7 @@ static void before_child(struct wbi_buf *out, const struct open_value *o, size_t
         return;
     }
     if (o->done > 0)
-        wbi_buf_addc(out, ',');
+        put(out, ',');
     if (pretty)
         new_line(out, depth);
 }
@@ -320,7 +365,7 @@ static void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
             stack[depth - 1].done++;
         }
         if (count > 0 && depth < WBI_LIMIT_JSON_DEPTH) {
-            wbi_buf_addc(out, object ? '{' : '[');
+            put(out, object ? '{' : '[');
             stack[depth++] = (struct open_value){0, object ? count * 2 : count, object};
             continue;
         }
@@ -328,7 +373,7 @@ static void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
         for (; depth > 0 && stack[depth - 1].done == stack[depth - 1].total; depth--) {
             if (pretty)
                 new_line(out, depth - 1);
-            wbi_buf_addc(out, stack[depth - 1].object ? '}' : ']');
+            put(out, stack[depth - 1].object ? '}' : ']');
         }
         if (depth == 0)
             return;
