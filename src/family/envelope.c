@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call/envelope.c: the "__envelope" operations. Lookups touch top-level members
+ * family/envelope.c: the "__envelope" operations. Lookups touch top-level members
  * and one path only; values are written by the flat writer, so neither depth
  * nor size of a root matters. */
-#include "call/envelope.h"
+#include "family/envelope.h"
 
 #include "base/checked.h"
 #include "json/pointer.h"

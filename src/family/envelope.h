@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call/envelope.h: metadata about a result under the reserved root member
+ * family/envelope.h: metadata about a result under the reserved root member
  * "__envelope" (C4.3). Pure functions: a JSON value in, bytes out. Written with
  * the documented spellings; older ones (createdUtc, a number as contentType, an
  * array as compat) are read too; members we do not know are kept. */
-#ifndef WBI_CALL_ENVELOPE_H
-#define WBI_CALL_ENVELOPE_H
+#ifndef WBI_FAMILY_ENVELOPE_H
+#define WBI_FAMILY_ENVELOPE_H
 
 #include "base/clock.h"
 #include "json/json.h"

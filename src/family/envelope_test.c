@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call/envelope_test.c: the "__envelope" key. Quotes are sentences of seed 004;
+ * family/envelope_test.c: the "__envelope" key. Quotes are sentences of seed 004;
  * W and N are the checklists of the research on it (C4.3). What the seed shows
  * in another language's code is here the same operation with the same data. */
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "call/envelope.h"
+#include "family/envelope.h"
 
 static struct wbi_arena *arena;
 static struct wbi_buf out;

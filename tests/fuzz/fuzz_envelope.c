@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "call/envelope.h"
+#include "family/envelope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
