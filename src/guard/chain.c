@@ -449,6 +449,7 @@ static bool claim_key(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_
     if (!answer_key(answer, outcome, ret))
         return false;
     t->key_claimed = true;
+    t->claim_ends_ms = wbi_idem_claim_ends(&r->policy->idempotency, wbi_chain_dated(t->chain, now));
     return true;
 }
 

@@ -174,6 +174,7 @@ struct wbi_guard_ticket {
     struct wbi_guard_ticket *next, *prev; /* of the chain's waiting or ready list */
     int state;                            /* enum of chain.c */
     bool attempt_open, key_claimed;
+    int64_t claim_ends_ms; /* the claim is nobody's from here on */
     struct wbi_rate_ask rate[2];
     size_t rate_n;
     struct wbi_circuit *circuit;

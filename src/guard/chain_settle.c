@@ -108,8 +108,7 @@ static void close_flight(struct wbi_guard_ticket *t, const struct wbi_guard_outc
     }
 }
 
-wb_rc wbi_guard_settle(struct wbi_guard_ticket *t, const struct wbi_guard_outcome *o,
-                       int64_t now_ns)
+static wb_rc settle(struct wbi_guard_ticket *t, const struct wbi_guard_outcome *o, int64_t now_ns)
 {
     int64_t now;
     wb_rc rc = WB_OK;
@@ -122,12 +121,19 @@ wb_rc wbi_guard_settle(struct wbi_guard_ticket *t, const struct wbi_guard_outcom
     if (o->class == WBI_GUARD_OK && t->request.policy->retry.set)
         wbi_retry_settle(&t->chain->retry, &t->retry,
                          wbi_chain_provider(t->chain, t->request.origin));
-    if (t->key_claimed)
+    /* a claim that outlived its record may be another call's by now */
+    if (t->key_claimed && wbi_chain_dated(t->chain, now) < t->claim_ends_ms)
         rc = close_key(t->chain, &t->request, o, now);
     t->key_claimed = false;
     close_flight(t, o, now);
     wbi_chain_pump(t->chain);
     return rc;
+}
+
+wb_rc wbi_guard_settle(struct wbi_guard_ticket *t, const struct wbi_guard_outcome *o,
+                       int64_t now_ns)
+{
+    return settle(t, o, now_ns);
 }
 
 /* Out of whatever list it waits in. */
@@ -147,7 +153,7 @@ void wbi_guard_cancel(struct wbi_guard_ticket *t, int64_t now_ns)
         return;
     if (t->state != TICKET_HELD)
         unpark(t);
-    (void)wbi_guard_settle(t, &unused, now_ns); /* a key left behind becomes unknown in time */
+    (void)settle(t, &unused, now_ns); /* a key left behind becomes unknown in time */
 }
 
 enum wbi_retry_verdict wbi_guard_retry(struct wbi_guard_ticket *t,

@@ -72,6 +72,11 @@ static struct wbi_idem_record make_record(enum wbi_idem_state state,
     return record;
 }
 
+int64_t wbi_idem_claim_ends(const struct wbi_idem_settings *settings, int64_t now_ms)
+{
+    return later(now_ms, WBI_MAX(settings->ttl_ms, settings->in_flight_ms));
+}
+
 wb_rc wbi_idem_claim(const struct wbi_idem_store *store, const struct wbi_idem_id *id,
                      const struct wbi_idem_settings *settings,
                      const uint8_t fingerprint[WBI_SHA256_SIZE], int64_t now_ms,

@@ -80,6 +80,8 @@ WB_MUST_CHECK wb_rc wbi_idem_claim(const struct wbi_idem_store *store, const str
                                    const struct wbi_idem_settings *settings,
                                    const uint8_t fingerprint[WBI_SHA256_SIZE], int64_t now_ms,
                                    enum wbi_idem_answer *ret, struct wbi_str *ret_outcome);
+/* When a claim made now ceases to be the claimant's. */
+int64_t wbi_idem_claim_ends(const struct wbi_idem_settings *settings, int64_t now_ms);
 /* The call ended and its outcome is worth repeating. */
 WB_MUST_CHECK wb_rc wbi_idem_settle(const struct wbi_idem_store *store,
                                     const struct wbi_idem_id *id,
