@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run/task_fact.c: a task as a durable fact, and what is done over all of them. */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "json/write.h"
+#include "run/tasks_int.h"
+
+#define LIST_MAX 100000u
+
+static const char *const state_names[] = {"queued", "running",   "cancelling", "completed",
+                                          "failed", "cancelled", "interrupted"};
+
+const char *wbi_task_state_name(enum wbi_task_state state)
+{
+    return (size_t)state < WBI_COUNT(state_names) ? state_names[state] : "interrupted";
+}
+
+static enum wbi_task_state state_of(struct wbi_str name)
+{
+    for (size_t i = 0; i < WBI_COUNT(state_names); i++)
+        if (wbi_str_eqz(name, state_names[i]))
+            return (enum wbi_task_state)i;
+    return WBI_TASK_INTERRUPTED;
+}
+
+static void write_output(struct wbi_jw *w, const struct wbi_artifact *a)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "name", a->name);
+    wbi_jw_kstrz(w, "role", a->role);
+    wbi_jw_kint(w, "bytes", (int64_t)a->bytes);
+    wbi_jw_kint(w, "lines", (int64_t)a->lines);
+    wbi_jw_kint(w, "dropped", (int64_t)a->dropped);
+    wbi_jw_kstrz(w, "sha256", a->sha256);
+    wbi_jw_kbool(w, "complete", a->complete);
+    wbi_jw_kstrz(w, "reason", a->reason);
+    wbi_jw_obj_end(w);
+}
+
+wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, struct wbi_error *err)
+{
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+    wb_rc rc;
+
+    wbi_buf_init(&text, WBI_LIMIT_FACT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "id", info->id);
+    wbi_jw_kstrz(&w, "owner", info->owner);
+    wbi_jw_kstrz(&w, "state", wbi_task_state_name(info->state));
+    wbi_jw_kstr(&w, "call_id", info->call_id);
+    wbi_jw_kstr(&w, "cmd", info->cmd);
+    wbi_jw_kstr(&w, "workdir", info->workdir);
+    wbi_jw_kstr(&w, "shell", info->shell);
+    wbi_jw_kbool(&w, "tty", info->tty);
+    wbi_jw_kbool(&w, "accepts_input", info->accepts_input);
+    wbi_jw_kint(&w, "exit_status", info->exit_status);
+    wbi_jw_kint(&w, "signal", info->signal);
+    wbi_jw_kbool(&w, "timed_out", info->timed_out);
+    wbi_jw_kint(&w, "limit", info->limit);
+    wbi_jw_kint(&w, "containment", info->containment);
+    wbi_jw_kstr(&w, "error", info->error);
+    wbi_jw_kint(&w, "started_ms", info->started_ms);
+    wbi_jw_kint(&w, "ended_ms", info->ended_ms);
+    wbi_jw_kbool(&w, "delivered", info->delivered);
+    wbi_jw_key(&w, "output");
+    wbi_jw_arr(&w);
+    for (int i = 0; i < WBI_SPOOL_STREAMS; i++)
+        write_output(&w, &info->output[i]);
+    wbi_jw_arr_end(&w);
+    wbi_jw_obj_end(&w);
+    rc = wbi_buf_rc(&text);
+    if (rc != WB_OK)
+        rc = wbi_fail(err, rc, "the task's record is too large");
+    else
+        rc = t->config.facts.put(t->config.facts.arg, wbi_str_z(info->id), wbi_buf_str(&text), err);
+    wbi_buf_fini(&text);
+    return rc;
+}
+
+static void text_member(const wbi_json *v, const char *name, char *into, size_t room)
+{
+    struct wbi_str s = wbi_json_get_str(v, name);
+
+    if (s.n > 0 && s.n < room)
+        memcpy(into, s.p, s.n);
+}
+
+static int64_t int_member(const wbi_json *v, const char *name)
+{
+    int64_t n = 0;
+
+    return wbi_json_i64(wbi_json_get(v, name), &n) ? n : 0;
+}
+
+static void read_output(const wbi_json *v, struct wbi_str call_id, struct wbi_artifact *a)
+{
+    text_member(v, "name", a->name, sizeof(a->name));
+    text_member(v, "role", a->role, sizeof(a->role));
+    text_member(v, "sha256", a->sha256, sizeof(a->sha256));
+    text_member(v, "reason", a->reason, sizeof(a->reason));
+    memcpy(a->call_id, call_id.p, WBI_MIN(call_id.n, sizeof(a->call_id) - 1));
+    a->bytes = (uint64_t)int_member(v, "bytes");
+    a->lines = (uint64_t)int_member(v, "lines");
+    a->dropped = (uint64_t)int_member(v, "dropped");
+    a->complete = wbi_json_true(wbi_json_get(v, "complete"));
+}
+
+wb_rc wbi_task_load(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
+                    struct wbi_task_info *ret, struct wbi_error *err)
+{
+    const wbi_json *v = NULL, *output;
+    struct wbi_str text;
+    wb_rc rc = t->config.facts.get(t->config.facts.arg, id, arena, &text, err);
+
+    if (rc == WB_OK)
+        rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);
+    if (rc != WB_OK)
+        return rc;
+    memset(ret, 0, sizeof(*ret));
+    text_member(v, "id", ret->id, sizeof(ret->id));
+    text_member(v, "owner", ret->owner, sizeof(ret->owner));
+    ret->state = state_of(wbi_json_get_str(v, "state"));
+    ret->call_id = wbi_json_get_str(v, "call_id");
+    ret->cmd = wbi_json_get_str(v, "cmd");
+    ret->workdir = wbi_json_get_str(v, "workdir");
+    ret->shell = wbi_json_get_str(v, "shell");
+    ret->error = wbi_json_get_str(v, "error");
+    ret->tty = wbi_json_true(wbi_json_get(v, "tty"));
+    ret->accepts_input = wbi_json_true(wbi_json_get(v, "accepts_input"));
+    ret->exit_status = (int)int_member(v, "exit_status");
+    ret->signal = (int)int_member(v, "signal");
+    ret->timed_out = wbi_json_true(wbi_json_get(v, "timed_out"));
+    ret->limit = (enum wbi_limit_hit)int_member(v, "limit");
+    ret->containment = (enum wbi_containment)int_member(v, "containment");
+    ret->started_ms = int_member(v, "started_ms");
+    ret->ended_ms = int_member(v, "ended_ms");
+    ret->delivered = wbi_json_true(wbi_json_get(v, "delivered"));
+    output = wbi_json_get(v, "output");
+    for (size_t i = 0; i < WBI_SPOOL_STREAMS && i < wbi_json_count(output); i++)
+        read_output(wbi_json_at(output, i), ret->call_id, &ret->output[i]);
+    return WB_OK;
+}
+
+/* Every stored task, into a growing array. */
+struct gathering {
+    struct wbi_tasks *tasks;
+    struct wbi_arena *arena;
+    struct wbi_buf items;
+    wb_rc rc;
+};
+
+static bool gather(void *arg, struct wbi_str key)
+{
+    struct gathering *g = arg;
+    struct wbi_command *live = wbi_task_live(g->tasks, key);
+    struct wbi_task_info info;
+    wb_rc rc = WB_OK;
+
+    if (!wbi_str_starts(key, WBI_LIT("task_")))
+        return true;
+    if (live != NULL) {
+        wbi_task_refresh(live);
+        info = live->info;
+    } else {
+        rc = wbi_task_load(g->tasks, key, g->arena, &info, NULL);
+    }
+    if (rc == WB_ENOMEM)
+        g->rc = rc;
+    if (rc == WB_OK) { /* a damaged fact hides no other */
+        wbi_buf_add(&g->items, &info, sizeof(info));
+        g->rc = wbi_buf_rc(&g->items);
+    }
+    return g->rc == WB_OK;
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct wbi_task_info *a = x, *b = y;
+
+    if (a->started_ms != b->started_ms)
+        return a->started_ms < b->started_ms ? 1 : -1;
+    return strcmp(a->id, b->id);
+}
+
+wb_rc wbi_tasks_list(struct wbi_tasks *t, struct wbi_arena *arena, struct wbi_task_info **ret,
+                     size_t *ret_count, struct wbi_error *err)
+{
+    struct gathering g = {.tasks = t, .arena = arena};
+    wb_rc rc;
+
+    wbi_buf_init_arena(&g.items, arena, LIST_MAX * sizeof(struct wbi_task_info));
+    rc = t->config.facts.list(t->config.facts.arg, gather, &g, err);
+    if (rc == WB_OK && g.rc != WB_OK)
+        rc = wbi_fail(err, g.rc, "cannot list the tasks");
+    if (rc != WB_OK)
+        return rc;
+    *ret = (struct wbi_task_info *)(void *)g.items.p;
+    *ret_count = g.items.n / sizeof(struct wbi_task_info);
+    if (*ret_count > 1)
+        qsort(*ret, *ret_count, sizeof(**ret), newest_first);
+    return WB_OK;
+}
+
+static bool owner_is_dead(const struct wbi_tasks *t, const char *owner)
+{
+    if (strcmp(owner, t->config.owner) == 0)
+        return true; /* ours, but not live: left by a runtime that had our name */
+    return t->config.owner_alive == NULL || !t->config.owner_alive(t->config.arg, owner);
+}
+
+static wb_rc interrupt(struct wbi_tasks *t, struct wbi_task_info *info, struct wbi_error *err)
+{
+    info->state = WBI_TASK_INTERRUPTED;
+    info->ended_ms = wbi_wall_ms(&t->config.clock);
+    for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
+        struct wbi_artifact *a = &info->output[i], found;
+        if (a->name[0] != '\0' &&
+            wbi_artifact_find(t->config.store, wbi_str_z(a->name), &found, NULL) == WB_OK)
+            *a = found;
+    }
+    return wbi_task_store(t, info, err);
+}
+
+wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_error *err)
+{
+    struct wbi_task_info *all = NULL;
+    struct wbi_arena *arena;
+    uint64_t done = 0;
+    size_t count = 0;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_tasks_list(t, arena, &all, &count, err);
+    for (size_t i = 0; i < count && rc == WB_OK; i++) {
+        if (wbi_task_over(all[i].state) || wbi_task_live(t, wbi_str_z(all[i].id)) != NULL ||
+            !owner_is_dead(t, all[i].owner))
+            continue;
+        rc = interrupt(t, &all[i], err);
+        done++;
+    }
+    wbi_arena_free(arena);
+    if (rc == WB_OK)
+        *ret_count = done;
+    return rc;
+}
+
+wb_rc wbi_tasks_take_finished(struct wbi_tasks *t, char ret_id[WBI_ID_SIZE],
+                              struct wbi_error *err)
+{
+    struct wbi_task_info *all = NULL;
+    struct wbi_arena *arena;
+    size_t count = 0;
+    bool found = false;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_tasks_list(t, arena, &all, &count, err);
+    for (size_t i = count; i-- > 0 && rc == WB_OK && !found;) {
+        if (!wbi_task_over(all[i].state) || all[i].delivered)
+            continue;
+        all[i].delivered = found = true;
+        rc = wbi_task_store(t, &all[i], err);
+        if (rc == WB_OK)
+            memcpy(ret_id, all[i].id, WBI_ID_SIZE);
+    }
+    wbi_arena_free(arena);
+    if (rc == WB_OK && !found)
+        return wbi_fail(err, WB_ENOTFOUND, "no ended task waits to be told of");
+    return rc;
+}
