@@ -116,7 +116,7 @@ struct chooser {
 };
 
 /* From so many lines of one shape on they are told as a group. */
-#define GROUP_FROM 12u
+#define GROUP_FROM 20u
 #define GAP_UNITS (14u * 256u)
 
 /* preview_index.c: the remembered lines in order, kept and recent joined. */

@@ -1,9 +1,487 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text/preview_json.c: JSON shown by its structure. */
+ * text/preview_json.c: JSON shown by its structure. Small values are
+ * pretty-printed whole; in large ones long arrays and objects keep their first
+ * and last members and those that tell a failure or differ from their many
+ * siblings, long strings their start. Text that is itself JSON is unfolded, and
+ * what was shown once is not shown again. Limits tighten until it fits. */
 #include "text/preview_int.h"
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "json/json.h"
+#include "json/write.h"
+#include "text/tokens.h"
+
+#define SLOTS 8192u
+#define DEPTH 64u      /* deeper parts are shown as their size */
+#define UNFOLDED_MAX 8u
+#define SCAN_MAX 4000u /* values looked at to judge one element */
+
+struct tally {
+    uint64_t hash;
+    uint32_t count;
+    uint32_t distinct;
+};
+
+/* One way of showing: how much of long things. */
+struct fold {
+    size_t items;
+    size_t bytes;
+};
+static const struct fold folds[] = {
+    {64, 800}, {40, 400}, {24, 300}, {16, 200}, {12, 160}, {9, 120}, {7, 100},
+    {5, 80},   {4, 70},   {3, 60},   {3, 40},   {2, 40},   {2, 24},  {1, 16},
+};
+
+struct level {
+    const wbi_json *v;    /* the container */
+    const wbi_json *next; /* next element, or key of the next member */
+    size_t left;
+    size_t count;
+    size_t skipped;       /* members left out since the last one shown */
+    size_t extra;         /* striking members shown beyond the usual ones */
+    bool object;
+    bool any;
+    bool striking;
+};
+
+struct shower {
+    struct wbi_arena *arena;
+    struct words words;
+    struct tally *keys;
+    struct tally *values;
+    const wbi_json *unfolded[UNFOLDED_MAX];
+    size_t n_unfolded;
+    uint64_t shown_strings[64];
+    size_t n_strings;
+    struct wbi_buf out;
+    struct fold fold;
+    struct level level[DEPTH];
+    size_t depth;
+    size_t stop; /* bytes from which this fold is hopeless */
+    bool cut;
+};
+
+/* ---- walking a value without recursion ---- */
+
+struct walk {
+    size_t left[WBI_LIMIT_JSON_DEPTH + 1];
+    bool object[WBI_LIMIT_JSON_DEPTH + 1];
+    size_t depth;
+    const wbi_json *at;
+};
+
+static void walk_start(struct walk *w, const wbi_json *v)
+{
+    w->depth = 0;
+    w->at = v;
+    w->left[0] = 1;
+    w->object[0] = false;
+}
+
+/* Next value in document order with its key (NULL in arrays); NULL at the end. */
+static const wbi_json *walk_next(struct walk *w, const wbi_json **ret_key)
+{
+    const wbi_json *v;
+
+    while (w->left[w->depth] == 0) {
+        if (w->depth == 0)
+            return NULL;
+        w->depth--;
+    }
+    w->left[w->depth]--;
+    *ret_key = NULL;
+    if (w->object[w->depth])
+        *ret_key = w->at++;
+    v = w->at++;
+    if (wbi_json_count(v) > 0 && w->depth < WBI_LIMIT_JSON_DEPTH) {
+        w->depth++;
+        w->left[w->depth] = wbi_json_count(v);
+        w->object[w->depth] = wbi_json_is(v, WBI_JSON_OBJ);
+    }
+    return v;
+}
+
+/* ---- what is unlike its siblings ---- */
+
+static struct tally *tally_slot(struct tally *table, uint64_t hash)
+{
+    size_t i = (size_t)(hash >> 30) & (SLOTS - 1);
+
+    for (size_t step = 0; step < 32; step++, i = (i + 1) & (SLOTS - 1))
+        if (table[i].hash == hash || table[i].hash == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* Small scalars only: larger ones are rarely a kind. 0 for others. */
+static uint64_t scalar_hash(const wbi_json *v)
+{
+    struct wbi_str s = wbi_json_str(v);
+    int64_t n;
+
+    if (s.p != NULL)
+        return s.n <= 24 ? wbi_hash64(s.p, s.n, 7) | 1 : 0;
+    if (wbi_json_is(v, WBI_JSON_BOOL))
+        return wbi_json_true(v) ? 3 : 5;
+    if (wbi_json_i64(v, &n) && n >= 0 && n < 1000)
+        return (uint64_t)n * 2 + 101;
+    return 0;
+}
+
+static uint64_t key_hash(const wbi_json *key)
+{
+    struct wbi_str s = wbi_json_str(key);
+
+    return wbi_hash64(s.p, s.n, 3) | 1;
+}
+
+static void count_values(struct shower *s, struct walk *w, const wbi_json *root)
+{
+    const wbi_json *key = NULL, *v;
+
+    walk_start(w, root);
+    while ((v = walk_next(w, &key)) != NULL) {
+        uint64_t value = key ? scalar_hash(v) : 0, kh;
+        struct tally *k, *p;
+
+        if (value == 0)
+            continue;
+        kh = key_hash(key);
+        k = tally_slot(s->keys, kh);
+        p = tally_slot(s->values, (kh ^ value * 0x9e3779b97f4a7c15u) | 1);
+        if (k == NULL || p == NULL)
+            continue;
+        k->hash = kh;
+        k->count++;
+        k->distinct += p->count == 0;
+        p->hash = (kh ^ value * 0x9e3779b97f4a7c15u) | 1;
+        p->count++;
+    }
+}
+
+/* Few kinds of value under this key, and this is one of the rare ones. */
+static bool rare_value(const struct shower *s, const wbi_json *key, const wbi_json *v)
+{
+    uint64_t value = scalar_hash(v), kh = key_hash(key);
+    const struct tally *k = tally_slot(s->keys, kh);
+    const struct tally *p = tally_slot(s->values, (kh ^ value * 0x9e3779b97f4a7c15u) | 1);
+
+    return value != 0 && k && p && k->count >= 20 && k->distinct <= 6 && p->count * 20 <= k->count;
+}
+
+static bool truthy(const wbi_json *v)
+{
+    struct wbi_str s = wbi_json_str(v);
+
+    if (s.p != NULL)
+        return s.n > 0;
+    if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
+        return wbi_json_count(v) > 0;
+    return wbi_json_true(v) || wbi_json_num(v) != 0;
+}
+
+static bool tells_failure(struct shower *s, const wbi_json *key, const wbi_json *v)
+{
+    struct line_facts f;
+    struct wbi_str text = wbi_json_str(v);
+
+    if (text.p != NULL && text.n <= 400) {
+        wbi_line_look(&s->words, text, &f);
+        if (f.severity >= (text.n <= 24 ? 80 : 100))
+            return true;
+    }
+    if (key == NULL || !truthy(v))
+        return false;
+    text = wbi_json_str(key);
+    wbi_line_look(&s->words, text, &f);
+    return f.severity >= 88 || wbi_str_eqz(text, "isError");
+}
+
+static bool striking(struct shower *s, struct walk *w, const wbi_json *e)
+{
+    const wbi_json *key = NULL, *v;
+    size_t seen = 0;
+
+    walk_start(w, e);
+    while ((v = walk_next(w, &key)) != NULL && seen++ < SCAN_MAX)
+        if (tells_failure(s, key, v) || (key != NULL && rare_value(s, key, v)))
+            return true;
+    return false;
+}
+
+/* ---- showing ---- */
+
+static void newline(struct shower *s)
+{
+    wbi_buf_addc(&s->out, '\n');
+    for (size_t i = 0; i < s->depth; i++)
+        wbi_buf_addc(&s->out, ' ');
+}
+
+static bool repeated(struct shower *s, struct wbi_str text)
+{
+    uint64_t h = wbi_hash64(text.p, text.n, 11);
+
+    for (size_t i = 0; i < s->n_strings; i++)
+        if (s->shown_strings[i] == h)
+            return true;
+    if (s->n_strings < sizeof s->shown_strings / sizeof *s->shown_strings)
+        s->shown_strings[s->n_strings++] = h;
+    return false;
+}
+
+/* Text that is JSON itself: its value, or NULL. */
+static const wbi_json *unfold(struct shower *s, struct wbi_str text)
+{
+    const wbi_json *v = NULL;
+    struct wbi_str t = wbi_str_trim(text);
+
+    if (t.n < 64 || s->n_unfolded == UNFOLDED_MAX || (t.p[0] != '{' && t.p[0] != '[') ||
+        wbi_json_read(s->arena, t, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        return NULL;
+    return v;
+}
+
+static void show_string(struct shower *s, struct wbi_str text, bool important)
+{
+    size_t most = important ? s->fold.bytes * 4 : s->fold.bytes, n;
+
+    if (text.n > 200 && repeated(s, text)) {
+        wbi_buf_addz(&s->out, "(same text as above)");
+        return;
+    }
+    if (text.n <= most + most / 4) {
+        wbi_json_quote(&s->out, text);
+        return;
+    }
+    n = most;
+    while (n > 0 && ((uint8_t)text.p[n] & 0xc0) == 0x80)
+        n--;
+    wbi_json_quote(&s->out, wbi_str_head(text, n));
+    wbi_buf_addf(&s->out, "\xe2\x80\xa6(+%zu bytes)", text.n - n);
+    s->cut = true;
+}
+
+/* Short containers of scalars go on one line. */
+static bool show_compact(struct shower *s, const wbi_json *v)
+{
+    struct wbi_buf b;
+
+    if (wbi_json_count(v) > 12 || (size_t)(wbi_json_skip(v) - v) > 40)
+        return false;
+    wbi_buf_init_arena(&b, s->arena, 160);
+    wbi_json_write(&b, v);
+    if (wbi_buf_rc(&b) != WB_OK || b.n > 150)
+        return false;
+    wbi_buf_adds(&s->out, wbi_buf_str(&b));
+    return true;
+}
+
+static bool shown_before(const struct shower *s, const wbi_json *v)
+{
+    for (size_t i = 0; i < s->n_unfolded; i++)
+        if (wbi_json_equal(s->unfolded[i], v))
+            return true;
+    return false;
+}
+
+static void enter(struct shower *s, const wbi_json *v, bool important)
+{
+    bool object = wbi_json_is(v, WBI_JSON_OBJ);
+
+    if (s->depth == DEPTH) {
+        wbi_buf_addf(&s->out, "%s%zu%s", object ? "{\xe2\x80\xa6 " : "[\xe2\x80\xa6 ",
+                     wbi_json_count(v), object ? " members}" : " items]");
+        s->cut = true;
+        return;
+    }
+    wbi_buf_addc(&s->out, object ? '{' : '[');
+    s->level[s->depth++] = (struct level){v, v + 1, wbi_json_count(v), wbi_json_count(v), 0, 0,
+                                          object, false, important};
+}
+
+static void show_value(struct shower *s, const wbi_json *v, bool important)
+{
+    struct wbi_str text = wbi_json_str(v);
+    const wbi_json *inner;
+
+    if (wbi_json_is(v, WBI_JSON_STR)) {
+        inner = unfold(s, text);
+        if (inner == NULL) {
+            show_string(s, text, important);
+        } else if (shown_before(s, inner)) {
+            wbi_buf_addz(&s->out, "(JSON text, same as above)");
+        } else {
+            s->unfolded[s->n_unfolded++] = inner;
+            repeated(s, text);
+            wbi_buf_addz(&s->out, "(JSON text) ");
+            enter(s, inner, important);
+        }
+    } else if (wbi_json_count(v) == 0) {
+        wbi_json_write(&s->out, v);
+    } else if (wbi_json_count(v) > 0 && s->n_unfolded > 0 && shown_before(s, v)) {
+        wbi_buf_addz(&s->out, "(same as above)");
+    } else if (!show_compact(s, v)) {
+        enter(s, v, important);
+    }
+}
+
+static void tell_skipped(struct shower *s, struct level *l)
+{
+    if (l->skipped == 0)
+        return;
+    if (l->any)
+        wbi_buf_addc(&s->out, ',');
+    newline(s);
+    wbi_buf_addf(&s->out, "\xe2\x80\xa6 %zu %s left out", l->skipped,
+                 l->object ? "members" : "items");
+    l->skipped = 0;
+    l->any = true;
+    s->cut = true;
+}
+
+/* Usual members: the first ones and the last; beyond them what is striking. */
+static bool worth(struct shower *s, struct walk *w, struct level *l, const wbi_json *key,
+                  const wbi_json *v)
+{
+    size_t index = l->count - l->left - 1, items = s->fold.items * (l->object ? 3 : 1);
+    size_t tail = items / 4, most = items + 8;
+
+    if (l->count <= items || index < items - tail || index + tail >= l->count)
+        return true;
+    if (l->extra >= most)
+        return false;
+    if (key != NULL ? tells_failure(s, key, v) || rare_value(s, key, v) : striking(s, w, v)) {
+        l->extra++;
+        return true;
+    }
+    return false;
+}
+
+/* One member of the innermost open container, or its end. */
+static void step(struct shower *s, struct walk *w)
+{
+    struct level *l = &s->level[s->depth - 1];
+    const wbi_json *key = NULL, *v;
+    bool important;
+
+    if (l->left == 0) {
+        tell_skipped(s, l);
+        s->depth--;
+        newline(s);
+        wbi_buf_addc(&s->out, l->object ? '}' : ']');
+        return;
+    }
+    if (l->object)
+        key = l->next++;
+    v = l->next;
+    l->next = wbi_json_skip(v);
+    l->left--;
+    if (!worth(s, w, l, key, v)) {
+        l->skipped++;
+        return;
+    }
+    tell_skipped(s, l);
+    if (l->any)
+        wbi_buf_addc(&s->out, ',');
+    l->any = true;
+    newline(s);
+    if (key != NULL) {
+        wbi_json_quote(&s->out, wbi_json_str(key));
+        wbi_buf_addz(&s->out, ": ");
+    }
+    important = l->striking || tells_failure(s, key, v);
+    show_value(s, v, important);
+}
+
+static void show_folded(struct shower *s, struct walk *w, const wbi_json *root)
+{
+    wbi_buf_clear(&s->out);
+    s->depth = 0;
+    s->n_unfolded = 0;
+    s->n_strings = 0;
+    s->cut = false;
+    enter(s, root, false);
+    while (s->depth > 0 && s->out.n < s->stop && wbi_buf_rc(&s->out) == WB_OK)
+        step(s, w);
+}
+
+static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_policy *policy,
+                    struct wbi_preview *ret)
+{
+    struct wbi_segment *seg = wbi_arena_array(s->arena, 1, sizeof *seg);
+
+    if (seg == NULL)
+        return WB_ENOMEM;
+    if (s->cut) {
+        wbi_buf_addf(&s->out, "\n[output truncated: showing JSON by structure; whole text in lines "
+                              "1-%llu", (unsigned long long)lines);
+        wbi_preview_read_hint(&s->out, policy, 1, lines);
+        wbi_buf_addc(&s->out, ']');
+    }
+    if (wbi_buf_rc(&s->out) != WB_OK)
+        return wbi_buf_rc(&s->out);
+    *seg = (struct wbi_segment){WBI_SEGMENT_SUMMARY, 1, lines};
+    ret->text = wbi_buf_str(&s->out);
+    ret->tokens = wbi_tokens(ret->text);
+    ret->truncated = s->cut;
+    ret->text_lines = 1;
+    for (size_t i = 0; i < ret->text.n; i++)
+        ret->text_lines += ret->text.p[i] == '\n';
+    ret->lines_shown = s->cut ? 0 : lines;
+    ret->first_lines = ret->lines_shown;
+    ret->segments = seg;
+    ret->n_segments = 1;
+    return WB_OK;
+}
+
+/* Nothing fits better than the tightest fold; lines then do the rest. */
+static wb_rc fit(struct shower *s, const wbi_json *root, uint64_t units)
+{
+    struct walk *w = wbi_arena_zalloc(s->arena, sizeof *w);
+
+    if (w == NULL)
+        return WB_ENOMEM;
+    count_values(s, w, root);
+    s->stop = (size_t)(units / WBI_TOKEN_UNIT) * 8;
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
+        s->fold = folds[i];
+        show_folded(s, w, root);
+        if (wbi_buf_rc(&s->out) != WB_OK)
+            return wbi_buf_rc(&s->out);
+        if (s->depth == 0 && wbi_tokens_units(wbi_buf_str(&s->out)) <= units)
+            return WB_OK;
+    }
+    return WB_EINPUT;
+}
+
 wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t lines,
                        const struct wbi_preview_policy *policy, struct wbi_preview *ret)
 {
-    (void)arena; (void)text; (void)lines; (void)policy; (void)ret;
-    return WB_EINPUT;
+    struct shower *s = wbi_arena_zalloc(arena, sizeof *s);
+    uint64_t units = policy->budget * WBI_TOKEN_UNIT * 93 / 100, notice;
+    const wbi_json *root = NULL;
+    wb_rc rc;
+
+    if (s == NULL)
+        return WB_ENOMEM;
+    rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &root, NULL);
+    if (rc != WB_OK)
+        return rc == WB_ENOMEM ? rc : WB_EINPUT;
+    s->arena = arena;
+    wbi_buf_init_arena(&s->out, arena, WBI_LIMIT_RECEIPT);
+    if (text.n / 12 < policy->budget) {
+        wbi_json_pretty(&s->out, root);
+        if (wbi_tokens_units(wbi_buf_str(&s->out)) <= units)
+            return finish(s, lines, policy, ret);
+    }
+    wbi_words_init(&s->words, policy->command);
+    s->keys = wbi_arena_array(arena, SLOTS, sizeof *s->keys);
+    s->values = wbi_arena_array(arena, SLOTS, sizeof *s->values);
+    if (s->keys == NULL || s->values == NULL)
+        return WB_ENOMEM;
+    notice = 34 * WBI_TOKEN_UNIT + wbi_tokens_units(policy->read_call);
+    rc = fit(s, root, units > notice ? units - notice : units / 2);
+    return rc != WB_OK ? rc : finish(s, lines, policy, ret);
 }

@@ -182,15 +182,18 @@ static float failure_score(const struct chooser *c, const struct record *r, uint
     return score / (1.0f + 0.08f * (float)nth);
 }
 
-static bool rare_word_of_command(const struct chooser *c, const struct record *r)
+/* Words of the command that few lines hold; the fewer the better. */
+static float command_score(const struct chooser *c, const struct record *r)
 {
+    float score = 0;
+
     for (uint32_t bits = r->query; bits != 0; bits &= bits - 1) {
         uint64_t n = c->index->query_lines[__builtin_ctz(bits)];
 
-        if (n <= 6 || n * 50 <= c->index->lines)
-            return true;
+        if (n <= 8 || n * 50 <= c->index->lines)
+            score += 8 + 60 / (float)(n + 1);
     }
-    return false;
+    return score < 40 ? score : 40;
 }
 
 /* Headings, summaries, the command's own words, lines unlike all others. */
@@ -211,7 +214,7 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
     if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
         score += 6;
     score /= 1.0f + 0.7f * log2f((float)count);
-    return rare_word_of_command(c, r) ? score + 20 : score;
+    return score + command_score(c, r);
 }
 
 /* True when pick i comes before pick j. */
@@ -286,13 +289,19 @@ static wb_rc queue_by_score(struct chooser *c, struct queue *q)
 static wb_rc score_failures(struct chooser *c)
 {
     uint32_t *nth = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *nth);
+    bool any = false;
 
     if (nth == NULL)
         return WB_ENOMEM;
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
+        float score = failure_score(c, r, nth[r->shape]++);
 
-        c->picks[i].score = failure_score(c, r, nth[r->shape]++);
+        if (r->severity >= 80 && !any) { /* the first complaint is often the cause */
+            any = true;
+            score *= 1.6f;
+        }
+        c->picks[i].score = score;
     }
     return WB_OK;
 }

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/redact.c: path rules over a JSON value. The walk keeps, per level, the
+ * set of rules whose first segments fit the way down; a rule that ends at a
+ * member replaces it. No recursion. */
+#include "text/redact.h"
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "json/write.h"
+
+#define RULE_WORDS (WBI_LIMIT_REDACT_RULES / 64)
+
+struct segment {
+    char *name; /* NULL: any */
+    size_t n;
+    bool index; /* name is the decimal index of an element */
+};
+
+struct path {
+    struct segment *segment;
+    size_t n;
+};
+
+struct wbi_redact_rules {
+    struct path *path;
+    size_t n;
+    bool by_name;
+};
+
+bool wbi_secrets_name(struct wbi_str name)
+{
+    static const char *const names[] = {
+        "token", "authorization", "proxyauthorization", "password", "passwd", "passphrase", "pwd",
+        "secret", "apikey", "xapikey", "accesstoken", "refreshtoken", "idtoken", "authtoken",
+        "bearertoken", "sessiontoken", "clientsecret", "secretkey", "secretaccesskey",
+        "privatekey", "accesskey", "credential", "credentials", "cookie", "setcookie", "xauthtoken",
+        "signingkey", "encryptionkey", "webhooksecret", "connectionstring",
+    };
+    char plain[32];
+    size_t n = 0;
+
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+
+        if (c == '_' || c == '-')
+            continue;
+        if (n == sizeof plain)
+            return false;
+        plain[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (wbi_str_eqz(wbi_str_make(plain, n), names[i]))
+            return true;
+    return false;
+}
+
+/* ---- reading paths ---- */
+
+struct reader {
+    struct wbi_str text;
+    size_t at;
+};
+
+static wb_rc add_segment(struct path *p, struct wbi_str name, bool any, bool index)
+{
+    struct segment *s;
+
+    if (p->n == WBI_LIMIT_REDACT_SEGMENTS)
+        return WB_EINPUT;
+    if (p->segment == NULL) {
+        p->segment = wbi_zalloc_array(WBI_LIMIT_REDACT_SEGMENTS, sizeof *p->segment);
+        if (p->segment == NULL)
+            return WB_ENOMEM;
+    }
+    s = &p->segment[p->n];
+    *s = (struct segment){NULL, name.n, index};
+    if (!any) {
+        s->name = wbi_strdup(name);
+        if (s->name == NULL)
+            return WB_ENOMEM;
+    }
+    p->n++;
+    return WB_OK;
+}
+
+/* [*], [12], ["name"], ['name']; the reader stands behind the bracket. */
+static wb_rc read_bracket(struct reader *r, struct path *p)
+{
+    struct wbi_str rest = wbi_str_from(r->text, r->at), name;
+    size_t end;
+    uint64_t ignored;
+    char quote = rest.n > 0 ? rest.p[0] : 0;
+
+    if (quote == '"' || quote == '\'') {
+        end = 1 + wbi_str_index(wbi_str_from(rest, 1), quote);
+        if (end + 1 >= rest.n || rest.p[end + 1] != ']')
+            return WB_EINPUT;
+        r->at += end + 2;
+        return add_segment(p, wbi_str_make(rest.p + 1, end - 1), false, false);
+    }
+    end = wbi_str_index(rest, ']');
+    if (end == rest.n)
+        return WB_EINPUT;
+    name = wbi_str_head(rest, end);
+    r->at += end + 1;
+    if (wbi_str_eqz(name, "*"))
+        return add_segment(p, name, true, false);
+    return wbi_parse_u64(name, &ignored) ? add_segment(p, name, false, true) : WB_EINPUT;
+}
+
+static wb_rc read_name(struct reader *r, struct path *p)
+{
+    size_t from = r->at;
+    struct wbi_str name;
+
+    while (r->at < r->text.n && r->text.p[r->at] != '.' && r->text.p[r->at] != '[')
+        r->at++;
+    name = wbi_str_make(r->text.p + from, r->at - from);
+    return name.n == 0 ? WB_EINPUT : add_segment(p, name, wbi_str_eqz(name, "*"), false);
+}
+
+static wb_rc read_path(struct wbi_str text, struct path *p)
+{
+    struct reader r = {text, 0};
+    bool dot = true; /* a name may stand here */
+    wb_rc rc = text.n > 0 ? WB_OK : WB_EINPUT;
+
+    while (rc == WB_OK && r.at < text.n) {
+        if (text.p[r.at] == '[') {
+            r.at++;
+            rc = read_bracket(&r, p);
+            dot = false;
+        } else if (text.p[r.at] == '.') {
+            if (dot || r.at + 1 == text.n || text.p[r.at + 1] == '[')
+                return WB_EINPUT;
+            r.at++;
+            dot = true;
+        } else if (dot) {
+            rc = read_name(&r, p);
+            dot = false;
+        } else {
+            return WB_EINPUT;
+        }
+    }
+    return rc;
+}
+
+wb_rc wbi_redact_rules_new(const struct wbi_str *paths, size_t n, bool by_name,
+                           struct wbi_redact_rules **ret, struct wbi_error *err)
+{
+    struct wbi_redact_rules *rules;
+    wb_rc rc = WB_OK;
+
+    if (n > WBI_LIMIT_REDACT_RULES)
+        return wbi_fail(err, WB_ELIMIT, "%zu redaction paths are too many, at most %u", n,
+                        WBI_LIMIT_REDACT_RULES);
+    rules = wbi_zalloc(sizeof *rules);
+    if (rules != NULL)
+        rules->path = wbi_zalloc_array(n + 1, sizeof *rules->path);
+    if (rules == NULL || rules->path == NULL) {
+        wbi_free(rules);
+        return wbi_fail_nomem(err);
+    }
+    rules->by_name = by_name;
+    for (; rules->n < n && rc == WB_OK; rules->n++)
+        rc = read_path(paths[rules->n], &rules->path[rules->n]);
+    if (rc != WB_OK) {
+        wbi_fail(err, rc, "redaction path \"%.*s\" cannot be read; expected names and [*] such as "
+                          "headers.authorization, *.token or items[*].key",
+                 WBI_FMT(paths[rules->n - 1]));
+        wbi_redact_rules_free(rules);
+        return rc;
+    }
+    *ret = rules;
+    return WB_OK;
+}
+
+void wbi_redact_rules_free(struct wbi_redact_rules *rules)
+{
+    if (rules == NULL)
+        return;
+    for (size_t i = 0; i < rules->n; i++) {
+        for (size_t k = 0; k < rules->path[i].n; k++)
+            wbi_free(rules->path[i].segment[k].name);
+        wbi_free(rules->path[i].segment);
+    }
+    wbi_free(rules->path);
+    wbi_free(rules);
+}
+
+/* ---- walking ---- */
+
+struct rule_set {
+    uint64_t bits[RULE_WORDS];
+};
+
+struct level {
+    const wbi_json *next;
+    size_t left;
+    size_t index;
+    size_t path_n; /* length of the path text of this container */
+    bool object;
+    struct rule_set live;
+};
+
+struct walker {
+    const struct wbi_secrets *secrets;
+    const struct wbi_redact_rules *rules;
+    struct wbi_redact_list *list;
+    struct wbi_str *listed;
+    size_t cap;
+    struct wbi_jw out;
+    struct wbi_buf path;
+    struct wbi_buf scratch;
+    struct level *level;
+    size_t depth;
+};
+
+static bool segment_fits(const struct segment *s, const struct level *l, struct wbi_str key)
+{
+    uint64_t index;
+
+    if (s->name == NULL)
+        return true;
+    if (l->object)
+        return !s->index && wbi_str_eq(wbi_str_make(s->name, s->n), key);
+    return s->index && wbi_parse_u64(wbi_str_make(s->name, s->n), &index) && index == l->index;
+}
+
+/* Rules that go on below this member; true when one ends here. */
+static bool follow(const struct walker *w, const struct level *l, struct wbi_str key,
+                   struct rule_set *ret)
+{
+    bool ends = false;
+
+    *ret = (struct rule_set){{0}};
+    for (size_t i = 0; w->rules != NULL && i < w->rules->n; i++) {
+        const struct path *p = &w->rules->path[i];
+
+        if (!((l->live.bits[i / 64] >> (i % 64)) & 1) || p->n < w->depth ||
+            !segment_fits(&p->segment[w->depth - 1], l, key))
+            continue;
+        if (p->n == w->depth)
+            ends = true;
+        else
+            ret->bits[i / 64] |= 1ull << (i % 64);
+    }
+    return ends;
+}
+
+static bool plain_name(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '.' || s.p[i] == '[' || s.p[i] == ']' || s.p[i] == '"')
+            return false;
+    return s.n > 0;
+}
+
+static void push_path(struct walker *w, const struct level *l, struct wbi_str key)
+{
+    w->path.n = l->path_n;
+    if (!l->object) {
+        wbi_buf_addf(&w->path, "[%zu]", l->index);
+    } else if (plain_name(key)) {
+        if (w->path.n > 0)
+            wbi_buf_addc(&w->path, '.');
+        wbi_buf_adds(&w->path, key);
+    } else {
+        wbi_buf_addc(&w->path, '[');
+        wbi_json_quote(&w->path, key);
+        wbi_buf_addc(&w->path, ']');
+    }
+}
+
+static wb_rc list_path(struct walker *w)
+{
+    struct wbi_redact_list *list = w->list;
+    struct wbi_str *grown, copy;
+
+    if (list == NULL)
+        return WB_OK;
+    if (list->n == w->cap) {
+        grown = wbi_arena_array(list->arena, w->cap * 2 + 8, sizeof *grown);
+        if (grown == NULL)
+            return WB_ENOMEM;
+        if (list->n > 0)
+            memcpy(grown, list->path, list->n * sizeof *grown);
+        w->cap = w->cap * 2 + 8;
+        w->listed = grown;
+        list->path = grown;
+    }
+    copy = wbi_arena_str(list->arena, wbi_buf_str(&w->path));
+    if (copy.p == NULL)
+        return WB_ENOMEM;
+    w->listed[list->n++] = copy;
+    return WB_OK;
+}
+
+static wb_rc write_masked(struct walker *w, const wbi_json *v)
+{
+    struct wbi_str text = wbi_json_str(v);
+    struct wbi_buf mask;
+    wb_rc rc = WB_OK;
+
+    if (wbi_str_starts(text, WBI_LIT("[redacted:"))) { /* done before: keep it */
+        wbi_jw_str(&w->out, text);
+        return list_path(w);
+    }
+    wbi_buf_clear(&w->scratch);
+    if (w->secrets == NULL) {
+        wbi_jw_strz(&w->out, "[redacted:value]");
+        return list_path(w);
+    }
+    if (text.p == NULL) {
+        wbi_json_write(&w->scratch, v);
+        text = wbi_buf_str(&w->scratch);
+    }
+    wbi_buf_init(&mask, 256);
+    rc = wbi_secrets_mask(w->secrets, "value", text, &mask);
+    if (rc == WB_OK)
+        wbi_jw_str(&w->out, wbi_buf_str(&mask));
+    wbi_buf_fini(&mask);
+    return rc == WB_OK ? list_path(w) : rc;
+}
+
+/* A string scanned for forms; *ret_changed tells whether any was found. */
+static wb_rc scan_string(struct walker *w, struct wbi_str text, bool *ret_changed)
+{
+    struct wbi_secrets_report report = {.n = 0};
+    wb_rc rc;
+
+    *ret_changed = false;
+    if (w->secrets == NULL)
+        return WB_OK;
+    wbi_buf_clear(&w->scratch);
+    rc = wbi_secrets_replace(w->secrets, text, &w->scratch, &report);
+    *ret_changed = report.total > 0;
+    return rc;
+}
+
+static wb_rc write_scalar(struct walker *w, const wbi_json *v)
+{
+    bool changed = false;
+    wb_rc rc = WB_OK;
+
+    if (wbi_json_is(v, WBI_JSON_STR))
+        rc = scan_string(w, wbi_json_str(v), &changed);
+    if (rc != WB_OK)
+        return rc;
+    if (!changed) {
+        wbi_jw_val(&w->out, v);
+        return WB_OK;
+    }
+    wbi_jw_str(&w->out, wbi_buf_str(&w->scratch));
+    return list_path(w);
+}
+
+static wb_rc write_key(struct walker *w, struct wbi_str key)
+{
+    bool changed;
+    wb_rc rc = scan_string(w, key, &changed);
+
+    if (rc == WB_OK)
+        wbi_jw_keyn(&w->out, changed ? wbi_buf_str(&w->scratch) : key);
+    return rc;
+}
+
+static void open_level(struct walker *w, const wbi_json *v, const struct rule_set *live)
+{
+    bool object = wbi_json_is(v, WBI_JSON_OBJ);
+
+    if (object)
+        wbi_jw_obj(&w->out);
+    else
+        wbi_jw_arr(&w->out);
+    w->level[w->depth++] = (struct level){v + 1, wbi_json_count(v), 0, w->path.n, object, *live};
+}
+
+static wb_rc step(struct walker *w)
+{
+    struct level *l = &w->level[w->depth - 1];
+    struct wbi_str key = WBI_NONE;
+    struct rule_set below;
+    const wbi_json *v;
+    bool ends;
+    wb_rc rc = WB_OK;
+
+    if (l->left == 0) {
+        if (l->object)
+            wbi_jw_obj_end(&w->out);
+        else
+            wbi_jw_arr_end(&w->out);
+        w->depth--;
+        return WB_OK;
+    }
+    l->left--;
+    if (l->object)
+        key = wbi_json_str(l->next++);
+    v = l->next;
+    l->next = wbi_json_skip(v);
+    push_path(w, l, key);
+    if (l->object)
+        rc = write_key(w, key);
+    ends = follow(w, l, key, &below);
+    l->index++;
+    if (rc != WB_OK)
+        return rc;
+    if (ends || (l->object && w->rules != NULL && w->rules->by_name && wbi_secrets_name(key)))
+        return write_masked(w, v);
+    if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ)) {
+        open_level(w, v, &below);
+        return WB_OK;
+    }
+    return write_scalar(w, v);
+}
+
+wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact_rules *rules,
+                      const wbi_json *v, struct wbi_buf *out, struct wbi_redact_list *list)
+{
+    struct walker w = {.secrets = secrets, .rules = rules, .list = list};
+    struct rule_set all;
+    wb_rc rc = WB_OK;
+
+    memset(&all, 0xff, sizeof all);
+    if (list != NULL) {
+        list->path = NULL;
+        list->n = 0;
+    }
+    w.out = wbi_jw_to(out);
+    wbi_buf_init(&w.path, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init(&w.scratch, WBI_LIMIT_JSON_TEXT);
+    w.level = wbi_zalloc_array(WBI_LIMIT_JSON_DEPTH + 2, sizeof *w.level);
+    if (w.level == NULL)
+        rc = WB_ENOMEM;
+    else if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
+        open_level(&w, v, &all);
+    else
+        rc = write_scalar(&w, v);
+    while (rc == WB_OK && w.depth > 0)
+        rc = step(&w);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(out);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&w.path);
+    wbi_free(w.level);
+    wbi_buf_fini(&w.path);
+    wbi_buf_fini(&w.scratch);
+    return rc;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets.c: finding and replacing over a text or a stream. The leftmost
+ * match wins, of two at one place the longer. Text with visible marks
+ * (<U+200B>) is judged once more without them. */
+#include "text/secrets.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "text/secrets_int.h"
+
+#define KEY_MAX 64u
+
+struct wbi_secrets {
+    struct prefilter filter;
+    struct known *known;
+    size_t key_n;
+    uint8_t key[KEY_MAX];
+};
+
+wb_rc wbi_secrets_new(const struct wbi_secrets_options *o, struct wbi_secrets **ret,
+                      size_t *ret_ignored, struct wbi_error *err)
+{
+    struct wbi_secrets *s;
+    size_t ignored = 0;
+    wb_rc rc;
+
+    if (o->n_known > WBI_LIMIT_SECRET_KNOWN)
+        return wbi_fail(err, WB_ELIMIT, "%zu known secret values are too many, at most %u", o->n_known,
+                        WBI_LIMIT_SECRET_KNOWN);
+    s = wbi_zalloc(sizeof *s);
+    if (s == NULL)
+        return wbi_fail_nomem(err);
+    wbi_prefilter_init(&s->filter);
+    s->key_n = o->key.n < KEY_MAX ? o->key.n : KEY_MAX;
+    if (s->key_n > 0)
+        memcpy(s->key, o->key.p, s->key_n);
+    rc = wbi_known_new(o->known, o->n_known, &s->known, &ignored);
+    if (rc != WB_OK) {
+        wbi_free(s);
+        return wbi_fail_nomem(err);
+    }
+    if (ret_ignored != NULL)
+        *ret_ignored = ignored;
+    *ret = s;
+    return WB_OK;
+}
+
+void wbi_secrets_free(struct wbi_secrets *s)
+{
+    if (s == NULL)
+        return;
+    wbi_known_free(s->known);
+    wbi_free(s);
+}
+
+/* ---- finding ---- */
+
+struct finder {
+    const struct wbi_secrets *set;
+    struct wbi_str text;
+    struct scan scan;
+    struct secret known; /* the next known value, found ahead */
+    bool has_known;
+};
+
+static bool literal_here(const struct rule *r, struct wbi_str t, size_t at)
+{
+    size_t n = strlen(r->literal);
+
+    if (n > t.n - at)
+        return false;
+    if (r->fold)
+        return wbi_str_ieq(wbi_str_make(t.p + at, n), wbi_str_make(r->literal, n));
+    return memcmp(t.p + at, r->literal, n) == 0;
+}
+
+/* The longest match of any rule whose literal stands at `at`. */
+static bool match_at(const struct finder *f, size_t at, size_t floor, struct secret *ret)
+{
+    const struct prefilter *p = &f->set->filter;
+    unsigned c = (uint8_t)f->text.p[at] | 0x20;
+    struct secret m;
+    bool any = false;
+
+    for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
+        const struct rule *rule = &wbi_secret_rules[p->order[i]];
+
+        if (!literal_here(rule, f->text, at))
+            continue;
+        if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m))
+            continue;
+        if (!any || m.from < ret->from || (m.from == ret->from && m.to > ret->to))
+            *ret = m;
+        any = true;
+    }
+    return any;
+}
+
+static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text)
+{
+    *f = (struct finder){.set = set, .text = text};
+    wbi_scan_start(&f->scan, &set->filter, text);
+    f->has_known = wbi_known_next(set->known, text, 0, &f->known);
+}
+
+/* Next secret at or after from. */
+static bool finder_next(struct finder *f, size_t from, struct secret *ret)
+{
+    struct secret m;
+    size_t at;
+
+    while (f->has_known && f->known.from < from)
+        f->has_known = wbi_known_next(f->set->known, f->text, from, &f->known);
+    for (;;) {
+        at = wbi_scan_next(&f->scan, from);
+        if (at >= f->text.n || (f->has_known && f->known.to <= at))
+            break;
+        if (!match_at(f, at, from, &m))
+            continue;
+        if (f->has_known && (f->known.from < m.from ||
+                             (f->known.from == m.from && f->known.to >= m.to))) {
+            f->scan.at = at < f->scan.at ? f->scan.at : at;
+            break;
+        }
+        *ret = m;
+        return true;
+    }
+    if (!f->has_known)
+        return false;
+    *ret = f->known;
+    /* candidates passed over lie before its end or are looked at again */
+    wbi_scan_start(&f->scan, &f->set->filter, f->text);
+    f->scan.at = f->known.to;
+    return true;
+}
+
+/* ---- replacing ---- */
+
+static void count(struct wbi_secrets_report *r, const char *label)
+{
+    if (r == NULL)
+        return;
+    r->total++;
+    for (size_t i = 0; i < r->n; i++) {
+        if (strcmp(r->row[i].label, label) == 0) {
+            r->row[i].count++;
+            return;
+        }
+    }
+    if (r->n < sizeof r->row / sizeof *r->row) {
+        struct wbi_str s = wbi_str_head(wbi_str_z(label), WBI_SECRETS_LABEL_SIZE - 1);
+
+        memcpy(r->row[r->n].label, s.p, s.n);
+        r->row[r->n].label[s.n] = '\0';
+        r->row[r->n++].count = 1;
+    }
+}
+
+/* Keyed: without the key nobody can try values against it. */
+static wb_rc short_hash(const struct wbi_secrets *s, struct wbi_str v, char out[7])
+{
+    struct wbi_buf b;
+    uint8_t digest[WBI_SHA256_SIZE];
+    wb_rc rc;
+
+    wbi_buf_init(&b, v.n + 2 * KEY_MAX + 16);
+    wbi_buf_add(&b, s->key, s->key_n);
+    wbi_buf_addc(&b, (char)s->key_n);
+    wbi_buf_adds(&b, v);
+    wbi_buf_add(&b, s->key, s->key_n);
+    rc = wbi_buf_rc(&b);
+    if (rc == WB_OK)
+        rc = wbi_sha256(b.p ? b.p : "", b.n, digest);
+    if (rc == WB_EUNSUPPORTED) {
+        uint64_t h = wbi_hash64(b.p, b.n, 0x5ec7e7);
+
+        memcpy(digest, &h, sizeof h);
+        rc = WB_OK;
+    }
+    if (rc == WB_OK)
+        wbi_hex(digest, 3, out);
+    wbi_buf_fini(&b);
+    return rc;
+}
+
+wb_rc wbi_secrets_mask(const struct wbi_secrets *s, const char *label, struct wbi_str value,
+                       struct wbi_buf *out)
+{
+    char hash[7];
+    wb_rc rc = short_hash(s, value, hash);
+
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_addf(out, "[redacted:%s:%s]", label, hash);
+    return wbi_buf_rc(out);
+}
+
+static void keep_newlines(struct wbi_str s, struct wbi_buf *out)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '\n')
+            wbi_buf_addc(out, '\n');
+}
+
+/* Key blocks are told by their first bytes: the rest may not have come yet. */
+static wb_rc replace_one(const struct wbi_secrets *s, struct wbi_str text, const struct secret *m,
+                         struct wbi_buf *out, struct wbi_secrets_report *report)
+{
+    struct wbi_str value = wbi_str_make(text.p + m->from, m->to - m->from);
+    bool block = strcmp(m->label, "private-key") == 0;
+    wb_rc rc = wbi_secrets_mask(s, m->label, block ? wbi_str_head(value, 27) : value, out);
+
+    keep_newlines(value, out);
+    count(report, m->label);
+    return rc;
+}
+
+/* ---- text with visible marks ---- */
+
+/* Length of a mark <U+XXXX> at i, or 0. */
+static size_t mark_at(struct wbi_str t, size_t i)
+{
+    size_t k = i + 3;
+
+    if (t.n - i < 8 || t.p[i] != '<' || t.p[i + 1] != 'U' || t.p[i + 2] != '+')
+        return 0;
+    while (k < t.n && k < i + 9 && wbi_in_alphabet((uint8_t)t.p[k], A_HEX))
+        k++;
+    return k >= i + 7 && k < t.n && t.p[k] == '>' ? k + 1 - i : 0;
+}
+
+static bool has_marks(struct wbi_str t)
+{
+    size_t at = 0, step;
+
+    while (at < t.n) {
+        step = wbi_str_find(wbi_str_from(t, at), WBI_LIT("<U+"));
+        if (at + step >= t.n)
+            return false;
+        at += step;
+        if (mark_at(t, at) > 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* t without marks; map[i] is where byte i of it stood. */
+static wb_rc without_marks(struct wbi_str t, struct wbi_buf *bare, size_t **ret_map)
+{
+    size_t *map = wbi_zalloc_array(t.n + 1, sizeof *map), n = 0, i = 0;
+
+    if (map == NULL)
+        return WB_ENOMEM;
+    wbi_buf_init(bare, t.n + 1);
+    while (i < t.n) {
+        size_t mark = mark_at(t, i);
+
+        if (mark > 0) {
+            i += mark;
+            continue;
+        }
+        map[n++] = i;
+        wbi_buf_addc(bare, t.p[i++]);
+    }
+    map[n] = t.n;
+    if (wbi_buf_rc(bare) != WB_OK) {
+        wbi_free(map);
+        return wbi_buf_rc(bare);
+    }
+    *ret_map = map;
+    return WB_OK;
+}
+
+/* Replace up to `limit`; *ret_used says how far (a match may reach beyond). A
+ * match that touches the end of an unfinished text is left for later. */
+static wb_rc replace_until(const struct wbi_secrets *s, struct wbi_str text, size_t limit,
+                           bool last, struct wbi_buf *out, struct wbi_secrets_report *report,
+                           size_t *ret_used, bool *ret_open)
+{
+    struct finder f;
+    struct secret m;
+    size_t at = 0;
+    wb_rc rc = WB_OK;
+
+    *ret_open = false;
+    finder_start(&f, s, text);
+    while (rc == WB_OK && finder_next(&f, at, &m) && m.from < limit) {
+        if (!last && m.to == text.n && !m.open) {
+            limit = m.from;
+            break;
+        }
+        wbi_buf_add(out, text.p + at, m.from - at);
+        rc = replace_one(s, text, &m, out, report);
+        at = m.to;
+        if (m.open && m.to == text.n)
+            *ret_open = true;
+    }
+    if (rc == WB_OK && at < limit) {
+        wbi_buf_add(out, text.p + at, limit - at);
+        at = limit;
+    }
+    *ret_used = at;
+    return rc != WB_OK ? rc : wbi_buf_rc(out);
+}
+
+/* Secrets that only show without the marks: their place in the marked text. */
+static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
+                            struct wbi_secrets_report *report)
+{
+    struct wbi_buf bare;
+    size_t *map = NULL, at = 0;
+    struct finder f;
+    struct secret m;
+    wb_rc rc = without_marks(text, &bare, &map);
+    size_t from = 0;
+
+    if (rc != WB_OK)
+        return rc;
+    finder_start(&f, s, wbi_buf_str(&bare));
+    while (rc == WB_OK && finder_next(&f, at, &m)) {
+        wbi_buf_add(out, text.p + from, map[m.from] - from);
+        rc = replace_one(s, wbi_buf_str(&bare), &m, out, report);
+        from = m.to > m.from ? map[m.to - 1] + 1 : map[m.to];
+        at = m.to;
+    }
+    wbi_buf_add(out, text.p + from, text.n - from);
+    wbi_buf_fini(&bare);
+    wbi_free(map);
+    return rc != WB_OK ? rc : wbi_buf_rc(out);
+}
+
+wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
+                          struct wbi_secrets_report *report)
+{
+    size_t used;
+    bool open;
+
+    if (has_marks(text))
+        return replace_marked(s, text, out, report);
+    return replace_until(s, text, text.n, true, out, report, &used, &open);
+}
+
+bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
+{
+    struct finder f;
+    struct secret m;
+
+    finder_start(&f, s, text);
+    return finder_next(&f, 0, &m);
+}
+
+/* ---- stream ---- */
+
+void wbi_secrets_stream_init(struct wbi_secrets_stream *st, const struct wbi_secrets *s)
+{
+    *st = (struct wbi_secrets_stream){.set = s};
+    wbi_buf_init(&st->hold, SIZE_MAX / 2);
+}
+
+void wbi_secrets_stream_fini(struct wbi_secrets_stream *st)
+{
+    wbi_buf_fini(&st->hold);
+}
+
+/* How much of text may be settled now: whole lines, or when a line grows too
+ * long all but the longest form. */
+static size_t settled(const struct wbi_secrets_stream *st, struct wbi_str text)
+{
+    const char *nl = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
+    size_t limit = nl != NULL ? (size_t)(nl - text.p) + 1 : 0;
+    size_t back = wbi_known_longest(st->set->known) + 4096;
+
+    if (text.n - limit > WBI_LIMIT_SECRET_HOLD)
+        limit = text.n - back;
+    return limit;
+}
+
+/* Inside a key block: drop what belongs to it. Whole lines only, unless last. */
+static size_t inside_pem(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
+                         struct wbi_buf *out)
+{
+    const char *nl = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
+    struct wbi_str whole = text;
+    bool ended;
+    size_t n;
+
+    if (!last) {
+        if (nl == NULL && text.n < WBI_LIMIT_SECRET_PEM)
+            return 0;
+        if (nl != NULL)
+            whole.n = (size_t)(nl - text.p) + 1;
+    }
+    n = wbi_pem_body(whole, 0, st->pem_left, &ended);
+    keep_newlines(wbi_str_head(whole, n), out);
+    st->pem_left = ended ? 0 : st->pem_left - n;
+    return n;
+}
+
+static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
+                         struct wbi_buf *out, size_t *ret_used)
+{
+    size_t used = 0, n = 0;
+    bool open = false, whole;
+    wb_rc rc = WB_OK;
+
+    if (st->pem_left > 0) {
+        used = inside_pem(st, text, last, out);
+        if (st->pem_left > 0) {
+            *ret_used = last ? text.n : used;
+            return wbi_buf_rc(out);
+        }
+        text = wbi_str_from(text, used);
+    }
+    n = last ? text.n : settled(st, text);
+    whole = last || (n > 0 && text.p[n - 1] == '\n'); /* no secret but a block goes beyond */
+    if (n > 0 && has_marks(wbi_str_head(text, n)))
+        rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report);
+    else if (n > 0)
+        rc = replace_until(st->set, whole ? wbi_str_head(text, n) : text, n, whole, out,
+                           &st->report, &n, &open);
+    if (open)
+        st->pem_left = WBI_LIMIT_SECRET_PEM;
+    *ret_used = used + n;
+    return rc;
+}
+
+wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text,
+                              struct wbi_buf *out)
+{
+    size_t used = 0;
+    wb_rc rc;
+
+    if (st->hold.n > 0) {
+        wbi_buf_adds(&st->hold, text);
+        if (wbi_buf_rc(&st->hold) != WB_OK)
+            return wbi_buf_rc(&st->hold);
+        text = wbi_buf_str(&st->hold);
+    }
+    rc = stream_step(st, text, false, out, &used);
+    if (rc != WB_OK)
+        return rc;
+    if (st->hold.n > 0) {
+        memmove(st->hold.p, st->hold.p + used, st->hold.n - used);
+        st->hold.n -= used;
+    } else {
+        wbi_buf_adds(&st->hold, wbi_str_from(text, used));
+    }
+    return wbi_buf_rc(&st->hold);
+}
+
+wb_rc wbi_secrets_stream_finish(struct wbi_secrets_stream *st, struct wbi_buf *out)
+{
+    size_t used;
+    wb_rc rc = stream_step(st, wbi_buf_str(&st->hold), true, out, &used);
+
+    wbi_buf_clear(&st->hold);
+    st->pem_left = 0;
+    return rc;
+}

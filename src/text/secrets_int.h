@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets_int.h: what the files of secret detection share. */
+#ifndef WBI_TEXT_SECRETS_INT_H
+#define WBI_TEXT_SECRETS_INT_H
+
+#include "text/secrets.h"
+
+/* A found secret; bytes [from, to) of the text. */
+struct secret {
+    size_t from;
+    size_t to;
+    const char *label;
+    bool open; /* a key block without its end: more may follow */
+};
+
+/* Alphabets of what follows a prefix. */
+enum alphabet {
+    A_WORD,    /* letters, digits, _ and - */
+    A_ALNUM,
+    A_UPPER32, /* A-Z 2-7 */
+    A_HEX,
+    A_LETTER,
+    A_BASE64,  /* letters, digits, + / = */
+    A_TOKEN,   /* letters, digits, _ - . = + / ~ */
+    A_LOWHEX   /* 0-9 a-f */
+};
+
+struct rule;
+/* Judge the text around a literal found at `at`; nothing before floor counts. */
+typedef bool (*matcher)(struct wbi_str text, size_t at, size_t floor, const struct rule *r,
+                        struct secret *ret);
+
+/* literal, then min to max characters of an alphabet, then perhaps a suffix. */
+struct rule {
+    const char *label;
+    const char *literal;
+    matcher match; /* NULL: the plain prefix rule */
+    uint8_t alphabet;
+    uint16_t min;
+    uint16_t max;
+    bool fold; /* the literal is compared without regard to case */
+};
+
+extern const struct rule wbi_secret_rules[];
+extern const size_t wbi_secret_rules_n;
+
+bool wbi_in_alphabet(uint8_t c, uint8_t alphabet);
+/* Bits per character, times 100. */
+unsigned wbi_entropy(struct wbi_str s);
+
+bool wbi_match_prefix(struct wbi_str text, size_t at, size_t floor, const struct rule *r,
+                      struct secret *ret);
+/* secrets_match.c */
+bool wbi_match_generic(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_url(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_header(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_bearer(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_jwt(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_pem(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_curl(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_inner(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_near(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_webhook(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+/* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
+ * was among them. */
+size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
+
+/* secrets_scan.c: places where a literal may begin. */
+#define BUCKETS 8
+#define LITERALS_MAX 128
+struct prefilter {
+    uint8_t low[3][16]; /* bucket bits by low nibble of byte 0, 1, 2 */
+    uint8_t high[3][16];
+    uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
+    uint8_t n_members[BUCKETS];
+    uint8_t order[LITERALS_MAX];  /* rules sorted by first byte */
+    uint8_t start[257];           /* where the rules of a folded first byte begin in it */
+};
+struct scan {
+    const struct prefilter *filter;
+    struct wbi_str text;
+    size_t at;     /* next byte to look at */
+    size_t base;   /* block of `mask` */
+    uint32_t mask; /* candidates left in that block */
+    bool wide;     /* vector shuffles are there */
+};
+void wbi_prefilter_init(struct prefilter *f);
+void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text);
+/* Next candidate at or after from; text.n when there is none. */
+size_t wbi_scan_next(struct scan *s, size_t from);
+
+/* secrets_known.c: literal search for known values (Wu-Manber). */
+struct known;
+WB_MUST_CHECK wb_rc wbi_known_new(const struct wbi_secrets_known *values, size_t n,
+                                  struct known **ret, size_t *ret_ignored);
+void wbi_known_free(struct known *k);
+/* Leftmost, then longest match at or after from; false when there is none. */
+bool wbi_known_next(const struct known *k, struct wbi_str text, size_t from, struct secret *ret);
+size_t wbi_known_longest(const struct known *k);
+bool wbi_known_any(const struct known *k);
+
+#endif

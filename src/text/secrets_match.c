@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets_match.c: anchored matchers, one per form of secret. Each looks at
+ * a bounded piece of one line (key blocks: of many) and never backtracks. Values
+ * that were replaced already, placeholders and code are left alone. */
+#include "text/secrets_int.h"
+
+#include "base/limits.h"
+
+static bool is_lower(uint8_t c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static bool is_upper(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+static bool is_alnum(uint8_t c)
+{
+    return is_lower(c) || is_upper(c) || is_digit(c);
+}
+
+bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
+{
+    switch (alphabet) {
+    case A_WORD:
+        return is_alnum(c) || c == '_' || c == '-';
+    case A_ALNUM:
+        return is_alnum(c);
+    case A_UPPER32:
+        return is_upper(c) || (c >= '2' && c <= '7');
+    case A_HEX:
+        return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    case A_LOWHEX:
+        return is_digit(c) || (c >= 'a' && c <= 'f');
+    case A_LETTER:
+        return is_lower(c) || is_upper(c);
+    case A_BASE64:
+        return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == ',';
+    default:
+        return is_alnum(c) || (c != 0 && strchr("_-.=+/~", c) != NULL);
+    }
+}
+
+static size_t run(struct wbi_str t, size_t at, uint8_t alphabet)
+{
+    size_t i = at;
+
+    while (i < t.n && wbi_in_alphabet((uint8_t)t.p[i], alphabet))
+        i++;
+    return i - at;
+}
+
+/* log2 of small counts, times 1000, by table and halving. */
+static unsigned log2_1000(unsigned n)
+{
+    static const uint16_t below16[16] = {0,    0,    1000, 1585, 2000, 2322, 2585, 2807,
+                                         3000, 3170, 3322, 3459, 3585, 3700, 3807, 3907};
+    unsigned add = 0;
+
+    while (n >= 16) {
+        n /= 2;
+        add += 1000;
+    }
+    return add + below16[n];
+}
+
+unsigned wbi_entropy(struct wbi_str s)
+{
+    unsigned count[256] = {0}, sum = 0, n = (unsigned)(s.n < 4096 ? s.n : 4096);
+
+    if (n == 0)
+        return 0;
+    for (unsigned i = 0; i < n; i++)
+        count[(uint8_t)s.p[i]]++;
+    for (unsigned i = 0; i < 256; i++)
+        sum += count[i] * log2_1000(count[i]);
+    return (log2_1000(n) - sum / n) / 10;
+}
+
+static bool found(struct secret *ret, size_t from, size_t to, const char *label)
+{
+    *ret = (struct secret){from, to, label, false};
+    return true;
+}
+
+bool wbi_match_prefix(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                      struct secret *ret)
+{
+    size_t n = strlen(r->literal), body = run(t, at + n, r->alphabet);
+    uint8_t next = at + n + body < t.n ? (uint8_t)t.p[at + n + body] : ' ';
+
+    if (at > floor && is_alnum((uint8_t)t.p[at - 1]))
+        return false;
+    if (body < r->min || body > r->max)
+        return false;
+    /* a fixed length that goes on in other letters is something else */
+    if (r->min == r->max && (is_alnum(next) || next == '_'))
+        return false;
+    if (wbi_entropy(wbi_str_make(t.p + at + n, body)) < 200)
+        return false;
+    return found(ret, at, at + n + body, r->label);
+}
+
+/* The literal stands inside: sk-…T3BlbkFJ…, 123456:A…, xxx1Q~…, ….atlasv1.… */
+bool wbi_match_inner(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                     struct secret *ret)
+{
+    size_t from = at, to = at + strlen(r->literal), n;
+
+    if (r->literal[0] == ':') {
+        while (from > floor && at - from < 17 && is_digit((uint8_t)t.p[from - 1]))
+            from--;
+        n = run(t, to, A_WORD);
+        return at - from >= 5 && at - from <= 16 && n == 34 &&
+               !(from > floor && is_alnum((uint8_t)t.p[from - 1])) &&
+               found(ret, from, to + n, r->label);
+    }
+    if (r->literal[0] == 'Q') {
+        n = run(t, to, A_TOKEN);
+        return at >= floor + 4 && is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
+               wbi_in_alphabet((uint8_t)t.p[at - 2], A_TOKEN) &&
+               wbi_in_alphabet((uint8_t)t.p[at - 3], A_TOKEN) &&
+               wbi_in_alphabet((uint8_t)t.p[at - 4], A_TOKEN) &&
+               !(at > floor + 4 && is_alnum((uint8_t)t.p[at - 5])) &&
+               found(ret, at - 4, to + n, r->label);
+    }
+    while (from > floor && at - from < 160 && wbi_in_alphabet((uint8_t)t.p[from - 1], A_WORD))
+        from--;
+    n = run(t, to, A_WORD);
+    if (r->literal[0] == '.')
+        return at - from == 14 && n >= 60 && n <= 70 && found(ret, from, to + n, r->label);
+    return n >= 10 && wbi_str_starts(wbi_str_make(t.p + from, at - from), WBI_LIT("sk-")) &&
+           found(ret, from, to + n, r->label);
+}
+
+/* A value near a name: discord … = 64 hex, cloudflare … = 40. */
+bool wbi_match_near(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                    struct secret *ret)
+{
+    bool discord = r->label[0] == 'd', assigned = false;
+    size_t i = at + strlen(r->literal), end = i + 48 < t.n ? i + 48 : t.n, n;
+
+    (void)floor;
+    for (; i < end && t.p[i] != '\n'; i++) {
+        uint8_t c = (uint8_t)t.p[i];
+
+        assigned |= c == '=' || c == ':';
+        if (!assigned || !is_alnum(c) || is_alnum((uint8_t)t.p[i - 1]))
+            continue;
+        n = run(t, i, discord ? A_LOWHEX : A_WORD);
+        if (n == (discord ? 64u : 40u) && wbi_entropy(wbi_str_make(t.p + i, n)) > 300)
+            return found(ret, i, i + n, r->label);
+    }
+    return false;
+}
+
+bool wbi_match_webhook(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                       struct secret *ret)
+{
+    size_t from = at + strlen(r->literal), n = run(t, from, A_TOKEN);
+    struct wbi_str path = wbi_str_make(t.p + from, n);
+
+    (void)floor;
+    return n >= 43 &&
+           (wbi_str_starts(path, WBI_LIT("services/")) || wbi_str_starts(path, WBI_LIT("workflows/")) ||
+            wbi_str_starts(path, WBI_LIT("triggers/"))) &&
+           found(ret, from, from + n, r->label);
+}
+
+bool wbi_match_jwt(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                   struct secret *ret)
+{
+    size_t a = run(t, at, A_WORD), b, c, i = at + a;
+
+    if (at > floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && t.p[at - 1] != '=')
+        return false;
+    if (a < 14 || i + 3 >= t.n || t.p[i] != '.' || t.p[i + 1] != 'e' || t.p[i + 2] != 'y')
+        return false;
+    b = run(t, i + 1, A_WORD);
+    i += 1 + b;
+    if (b < 12 || i >= t.n || t.p[i] != '.')
+        return false;
+    c = run(t, i + 1, A_WORD);
+    return found(ret, at, i + 1 + c, r->label);
+}
+
+/* ---- names and values ---- */
+
+/* What nobody would use, or what is no value at all. */
+static bool placeholder(struct wbi_str v)
+{
+    static const char *const words[] = {
+        "example", "changeme", "placeholder", "redacted", "xxxx",   "your",     "dummy",
+        "sample",  "undefined", "null",       "function", "****",   "insert",   "replace",
+        "todo",    "localhost", "node_mod",   "password", "secret", "default",  "test-",
+        "fake",    "mock",      "none",       "process.", "env.",   "require",  "import",
+        "return",  "string",    "config",     "....",     "1234567890", "abcdef",
+    };
+    char low[160];
+    size_t n = v.n < sizeof low ? v.n : sizeof low;
+
+    if (v.n == 0 || v.p[0] == '[' || v.p[0] == '<' || v.p[0] == '$' || v.p[0] == '{' ||
+        v.p[0] == '%' || v.p[0] == '*')
+        return true;
+    for (size_t i = 0; i < n; i++)
+        low[i] = (char)(is_upper((uint8_t)v.p[i]) ? v.p[i] | 0x20 : v.p[i]);
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (wbi_str_find(wbi_str_make(low, n), wbi_str_z(words[w])) < n)
+            return true;
+    return false;
+}
+
+/* git hashes, UUIDs, digests: identifiers that look random by design. */
+static bool identifier(struct wbi_str v)
+{
+    size_t hex = run(v, 0, A_HEX), dashes = 0;
+
+    if (hex == v.n)
+        return v.n == 32 || v.n == 40 || v.n == 64 || v.n < 20;
+    for (size_t i = 0; i < v.n; i++) {
+        if (v.p[i] == '-')
+            dashes++;
+        else if (!wbi_in_alphabet((uint8_t)v.p[i], A_HEX))
+            return wbi_str_starts(v, WBI_LIT("sha256")) || wbi_str_starts(v, WBI_LIT("sha512")) ||
+                   wbi_str_starts(v, WBI_LIT("sha1"));
+    }
+    return v.n == 36 && dashes == 4;
+}
+
+/* Words joined by dots, slashes or underscores are code and paths. */
+static bool wordy(struct wbi_str v)
+{
+    size_t digits = 0, letters = 0, parts = 1, changes = 0;
+
+    if (v.p[0] == '/' || v.p[0] == '.' || wbi_str_find(v, WBI_LIT("://")) < v.n)
+        return true;
+    for (size_t i = 0; i < v.n; i++) {
+        uint8_t c = (uint8_t)v.p[i];
+
+        digits += is_digit(c);
+        letters += is_lower(c) || is_upper(c);
+        parts += c == '.' || c == '/' || c == '_' || c == '-' || c == ':';
+        changes += i > 0 && is_digit(c) != is_digit((uint8_t)v.p[i - 1]);
+    }
+    if (digits == 0 || letters == 0)
+        return true;
+    return parts >= 3 && changes <= 2 && v.n / parts <= 12;
+}
+
+/* Strong names are secrets whatever the value looks like. */
+enum strength { NOT_A_NAME, WEAK, STRONG };
+
+static bool ends_with_fold(struct wbi_str s, const char *z)
+{
+    size_t n = strlen(z);
+
+    return s.n >= n && wbi_str_ieq(wbi_str_from(s, s.n - n), wbi_str_make(z, n));
+}
+
+static enum strength name_strength(struct wbi_str name)
+{
+    static const char *const strong[] = {"token", "secret", "password", "passwd", "passwort",
+                                         "apikey", "api_key", "api-key", "access_key", "accesskey",
+                                         "access-key", "secret_key", "secretkey", "private_key",
+                                         "privatekey", "auth_key", "authkey", "signing_key",
+                                         "encryption_key", "master_key", "account_key",
+                                         "accountkey", "credential", "credentials", "passphrase",
+                                         "client_secret", "pwd"};
+    static const char *const weak[] = {"auth", "key", "tokens", "keys", "secrets"};
+
+    for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
+        if (ends_with_fold(name, strong[i]))
+            return STRONG;
+    for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
+        if (wbi_str_ieq(name, wbi_str_z(weak[i])))
+            return WEAK;
+    return NOT_A_NAME;
+}
+
+static bool name_char(uint8_t c)
+{
+    return is_alnum(c) || c == '_' || c == '-';
+}
+
+static size_t skip_blanks(struct wbi_str t, size_t i, size_t most)
+{
+    size_t from = i;
+
+    while (i < t.n && i - from < most && (t.p[i] == ' ' || t.p[i] == '\t'))
+        i++;
+    return i;
+}
+
+/* After a name: quotes, blanks and one of = : := => ; where the value starts,
+ * or 0. *ret_quote is the quote that opens it. */
+static size_t value_start(struct wbi_str t, size_t i, char *ret_quote)
+{
+    while (i < t.n && (t.p[i] == '"' || t.p[i] == '\'' || t.p[i] == ']' || t.p[i] == '\\'))
+        i++;
+    i = skip_blanks(t, i, 24);
+    if (i >= t.n || (t.p[i] != '=' && t.p[i] != ':'))
+        return 0;
+    i++;
+    if (i < t.n && (t.p[i] == '=' || t.p[i] == '>'))
+        i++;
+    i = skip_blanks(t, i, 24);
+    *ret_quote = 0;
+    while (i < t.n && (t.p[i] == '\\' || t.p[i] == '"' || t.p[i] == '\'' || t.p[i] == '`')) {
+        if (t.p[i] != '\\')
+            *ret_quote = t.p[i];
+        i++;
+    }
+    return i;
+}
+
+static bool value_char(uint8_t c)
+{
+    return is_alnum(c) || (c != 0 && strchr("_./+=~@!#$%^&*:-?", c) != NULL);
+}
+
+bool wbi_match_generic(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                       struct secret *ret)
+{
+    size_t from = at, to = at + strlen(r->literal), end;
+    struct wbi_str value;
+    enum strength strength;
+    char quote = 0;
+
+    while (from > floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
+        from--;
+    while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
+        to++;
+    strength = name_strength(wbi_str_make(t.p + from, to - from));
+    if (strength == NOT_A_NAME)
+        return false;
+    from = value_start(t, to, &quote);
+    if (from == 0)
+        return false;
+    for (end = from; end < t.n && end - from <= 150 && value_char((uint8_t)t.p[end]);)
+        end++;
+    value = wbi_str_make(t.p + from, end - from);
+    if (value.n < 10 || value.n > 150 || placeholder(value) || wordy(value))
+        return false;
+    if (end < t.n && (t.p[end] == '(' || t.p[end] == '[' || t.p[end] == '{'))
+        return false;
+    if (strength == WEAK && (identifier(value) || wbi_entropy(value) < 380))
+        return false;
+    /* hexadecimal has at most four bits a character, so its floor is lower */
+    if (wbi_entropy(value) < (run(value, 0, A_HEX) == value.n ? 300u : 350u))
+        return false;
+    return found(ret, from, end, strength == STRONG ? "secret-value" : "key-value");
+}
+
+bool wbi_match_url(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                   struct secret *ret)
+{
+    size_t i = at + 3, colon = 0, last = 0, end = at + 512 < t.n ? at + 512 : t.n;
+
+    if (at == floor || !is_alnum((uint8_t)t.p[at - 1]))
+        return false;
+    for (; i < end; i++) {
+        uint8_t c = (uint8_t)t.p[i];
+
+        if (c == '@') {
+            last = i;
+            break;
+        }
+        if (c <= ' ' || c == '/' || c == '?' || c == '#' || c == '"' || c == '\'' || c == '<' ||
+            c == '>' || c == '\\' || c == ',' || c == ')')
+            break;
+        if (c == ':' && colon == 0)
+            colon = i;
+    }
+    if (colon == 0 || last <= colon + 3)
+        return false;
+    if (placeholder(wbi_str_make(t.p + colon + 1, 1)) || t.p[colon + 1] == '.')
+        return false;
+    return found(ret, colon + 1, last, r->label);
+}
+
+/* One value after a scheme word; where it is no placeholder. */
+static bool credential(struct wbi_str t, size_t i, size_t min, const char *label,
+                       struct secret *ret)
+{
+    size_t n = run(t, i, A_TOKEN);
+
+    if (n < min || placeholder(wbi_str_make(t.p + i, 1)))
+        return false;
+    return found(ret, i, i + n, label);
+}
+
+bool wbi_match_header(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                      struct secret *ret)
+{
+    static const char *const schemes[] = {"basic", "bearer", "token", "digest", "negotiate",
+                                          "apikey"};
+    char quote;
+    size_t i = value_start(t, at + strlen(r->literal), &quote), n;
+
+    (void)floor;
+    if (i == 0)
+        return false;
+    for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++) {
+        n = strlen(schemes[k]);
+        if (i + n + 1 < t.n && t.p[i + n] == ' ' &&
+            wbi_str_ieq(wbi_str_make(t.p + i, n), wbi_str_make(schemes[k], n)))
+            return credential(t, skip_blanks(t, i + n, 4), 6, r->label, ret);
+    }
+    return credential(t, i, 16, r->label, ret);
+}
+
+bool wbi_match_bearer(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                      struct secret *ret)
+{
+    size_t i = at + strlen(r->literal);
+
+    if ((at > floor && is_alnum((uint8_t)t.p[at - 1])) || i >= t.n || t.p[i] != ' ')
+        return false;
+    return credential(t, i + 1, 16, r->label, ret) && !wordy(wbi_str_make(t.p + i + 1, ret->to - i - 1));
+}
+
+/* curl … -u user:password, also --user and --proxy-user. */
+bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                    struct secret *ret)
+{
+    struct wbi_str line = wbi_str_make(t.p + at, wbi_str_index(wbi_str_from(t, at), '\n'));
+    size_t i = wbi_str_find(line, WBI_LIT(" -u ")), user = wbi_str_find(line, WBI_LIT("user ")), colon;
+
+    (void)floor;
+    if (i < line.n)
+        i += 4;
+    else if (user < line.n)
+        i = user + 5;
+    else
+        return false;
+    while (i < line.n && (line.p[i] == '"' || line.p[i] == '\'' || line.p[i] == ' '))
+        i++;
+    colon = i;
+    while (colon < line.n && line.p[colon] != ':' && line.p[colon] > ' ')
+        colon++;
+    if (colon >= line.n || line.p[colon] != ':')
+        return false;
+    for (i = colon + 1; i < line.n && line.p[i] > ' ' && line.p[i] != '"' && line.p[i] != '\'';)
+        i++;
+    if (i < colon + 4 || placeholder(wbi_str_make(line.p + colon + 1, 1)))
+        return false;
+    return found(ret, at + colon + 1, at + i, r->label);
+}
+
+/* ---- key blocks ---- */
+
+/* A line that may stand inside a key block: base64, a header, nothing. */
+static bool pem_line(struct wbi_str line)
+{
+    size_t i = 0, n;
+
+    while (line.n > 0 && strchr(" \t\"',+|>#\r-*", line.p[0]) != NULL)
+        line = wbi_str_from(line, 1);
+    while (line.n > 0 && strchr(" \t\"',\r\\", line.p[line.n - 1]) != NULL)
+        line.n--;
+    if (line.n == 0)
+        return true;
+    n = run(line, 0, A_BASE64);
+    if (n == line.n)
+        return n >= 16 || line.p[n - 1] == '=' || (n >= 2 && wbi_entropy(line) > 0);
+    while (i < line.n && (is_alnum((uint8_t)line.p[i]) || line.p[i] == '-'))
+        i++;
+    return i > 0 && i < line.n && line.p[i] == ':' && i < 24;
+}
+
+/* Lines end at a newline or at the two characters \n of quoted text. */
+static size_t pem_line_end(struct wbi_str t, size_t at, size_t end, size_t *ret_next)
+{
+    for (size_t i = at; i < end; i++) {
+        if (t.p[i] == '\n') {
+            *ret_next = i + 1;
+            return i;
+        }
+        if (t.p[i] == '\\' && i + 1 < end && (t.p[i + 1] == 'n' || t.p[i + 1] == 'r')) {
+            *ret_next = i + 2;
+            return i;
+        }
+    }
+    *ret_next = end;
+    return end;
+}
+
+size_t wbi_pem_body(struct wbi_str t, size_t at, size_t most, bool *ret_ended)
+{
+    size_t end = most < t.n - at ? at + most : t.n, i = at, next, stop, mark;
+    struct wbi_str line;
+
+    *ret_ended = false;
+    while (i < end) {
+        stop = pem_line_end(t, i, end, &next);
+        line = wbi_str_make(t.p + i, stop - i);
+        mark = wbi_str_find(line, WBI_LIT("-----END"));
+        if (mark < line.n) {
+            struct wbi_str rest = wbi_str_from(line, mark + 8);
+            size_t close = wbi_str_find(rest, WBI_LIT("-----"));
+
+            *ret_ended = true;
+            return i + mark + 8 + (close < rest.n ? close + 5 : rest.n) - at;
+        }
+        if (!pem_line(line)) {
+            *ret_ended = true;
+            return i - at;
+        }
+        i = next;
+    }
+    if (most <= t.n - at)
+        *ret_ended = true;
+    return i - at;
+}
+
+bool wbi_match_pem(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
+                   struct secret *ret)
+{
+    struct wbi_str rest = wbi_str_head(wbi_str_from(t, at + 10), 80);
+    size_t key = wbi_str_find(rest, WBI_LIT("PRIVATE KEY")), close, from;
+    bool ended;
+
+    (void)floor;
+    if (key == rest.n || memchr(rest.p, '\n', key) != NULL)
+        return false;
+    close = wbi_str_find(wbi_str_from(rest, key), WBI_LIT("-----"));
+    if (close == rest.n - key)
+        return false;
+    from = at + 10 + key + close + 5;
+    found(ret, at, from + wbi_pem_body(t, from, WBI_LIMIT_SECRET_PEM, &ended), r->label);
+    ret->open = !ended;
+    return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets_rules.c: the forms of secrets, as data. A literal stands for the
+ * cheap scan; what must follow (or stand before) is judged by the matcher. */
+#include "text/secrets_int.h"
+
+#define P(label, literal, alphabet, min, max) {label, literal, NULL, alphabet, min, max, false}
+#define M(label, literal, match) {label, literal, match, 0, 0, 0, false}
+#define F(label, literal, match) {label, literal, match, 0, 0, 0, true}
+
+const struct rule wbi_secret_rules[] = {
+    P("aws-key-id", "AKIA", A_UPPER32, 16, 16), P("aws-key-id", "ASIA", A_UPPER32, 16, 16),
+    P("aws-key-id", "ABIA", A_UPPER32, 16, 16), P("aws-key-id", "ACCA", A_UPPER32, 16, 16),
+    P("aws-key-id", "A3T", A_UPPER32, 17, 17), P("gcp-key", "AIza", A_WORD, 35, 35),
+    P("github-token", "ghp_", A_ALNUM, 36, 255), P("github-token", "gho_", A_ALNUM, 36, 255),
+    P("github-token", "ghu_", A_ALNUM, 36, 255), P("github-token", "ghs_", A_ALNUM, 36, 255),
+    P("github-token", "ghr_", A_ALNUM, 36, 255), P("github-token", "github_pat_", A_WORD, 82, 255),
+    P("gitlab-token", "glpat-", A_TOKEN, 20, 300), P("gitlab-token", "glrt-", A_TOKEN, 20, 300),
+    P("gitlab-token", "gldt-", A_TOKEN, 20, 300), P("gitlab-token", "glft-", A_TOKEN, 20, 300),
+    P("gitlab-token", "glptt-", A_WORD, 40, 300), P("gitlab-token", "glcbt-", A_WORD, 20, 300),
+    P("gitlab-token", "glsoat-", A_WORD, 20, 300), P("gitlab-token", "glimt-", A_WORD, 20, 300),
+    P("anthropic-key", "sk-ant-", A_WORD, 60, 255), P("openai-key", "sk-proj-", A_WORD, 40, 255),
+    P("openai-key", "sk-svcacct-", A_WORD, 40, 255), P("openai-key", "sk-admin-", A_WORD, 40, 255),
+    M("openai-key", "T3BlbkFJ", wbi_match_inner), P("perplexity-key", "pplx-", A_ALNUM, 48, 64),
+    P("huggingface-token", "hf_", A_LETTER, 34, 34), P("slack-token", "xoxb-", A_WORD, 20, 255),
+    P("slack-token", "xoxp-", A_WORD, 20, 255), P("slack-token", "xoxe", A_TOKEN, 20, 400),
+    P("slack-token", "xoxa-", A_WORD, 20, 255), P("slack-token", "xoxr-", A_WORD, 20, 255),
+    P("slack-token", "xoxs-", A_WORD, 20, 255), P("slack-token", "xapp-", A_WORD, 20, 255),
+    M("slack-webhook", "hooks.slack.com/", wbi_match_webhook),
+    F("discord-secret", "discord", wbi_match_near), F("cloudflare-key", "cloudflare", wbi_match_near),
+    M("telegram-token", ":A", wbi_match_inner), M("azure-secret", "Q~", wbi_match_inner),
+    P("stripe-key", "sk_test_", A_ALNUM, 10, 255), P("stripe-key", "sk_live_", A_ALNUM, 10, 255),
+    P("stripe-key", "sk_prod_", A_ALNUM, 10, 255), P("stripe-key", "rk_test_", A_ALNUM, 10, 255),
+    P("stripe-key", "rk_live_", A_ALNUM, 10, 255), P("stripe-key", "rk_prod_", A_ALNUM, 10, 255),
+    P("square-token", "EAAA", A_WORD, 60, 60), P("square-token", "sq0atp-", A_WORD, 22, 60),
+    P("square-token", "sq0csp-", A_WORD, 43, 60), P("shopify-token", "shpat_", A_HEX, 32, 32),
+    P("shopify-token", "shpca_", A_HEX, 32, 32), P("shopify-token", "shppa_", A_HEX, 32, 32),
+    P("shopify-token", "shpss_", A_HEX, 32, 32), P("twilio-key", "SK", A_LOWHEX, 32, 32),
+    P("sendgrid-key", "SG.", A_TOKEN, 66, 66), P("mailgun-key", "key-", A_LOWHEX, 32, 32),
+    P("npm-token", "npm_", A_ALNUM, 36, 36), P("pypi-token", "pypi-AgEIcHlwaS5vcmc", A_WORD, 50, 1000),
+    P("rubygems-key", "rubygems_", A_LOWHEX, 48, 48), P("docker-token", "dckr_pat_", A_WORD, 27, 64),
+    P("docker-token", "dckr_oat_", A_WORD, 27, 64), P("jfrog-key", "AKCp", A_ALNUM, 60, 80),
+    P("jfrog-token", "cmVmdGtuO", A_ALNUM, 50, 80), P("nuget-key", "oy2", A_LOWHEX, 43, 43),
+    P("vault-token", "hvs.", A_WORD, 90, 300), P("vault-token", "hvb.", A_WORD, 90, 400),
+    M("terraform-token", ".atlasv1.", wbi_match_inner), P("pulumi-token", "pul-", A_LOWHEX, 40, 40),
+    P("doppler-token", "dp.pt.", A_ALNUM, 43, 43), P("onepassword-token", "ops_eyJ", A_BASE64, 250, 4000),
+    P("age-key", "AGE-SECRET-KEY-1", A_ALNUM, 58, 58), P("databricks-token", "dapi", A_LOWHEX, 32, 32),
+    P("digitalocean-token", "dop_v1_", A_LOWHEX, 64, 64), P("digitalocean-token", "doo_v1_", A_LOWHEX, 64, 64),
+    P("digitalocean-token", "dor_v1_", A_LOWHEX, 64, 64), P("heroku-key", "HRKU-AA", A_WORD, 58, 58),
+    P("fly-token", "fo1_", A_WORD, 43, 43), P("fly-token", "fm1r_", A_BASE64, 100, 2000),
+    P("fly-token", "fm1a_", A_BASE64, 100, 2000), P("fly-token", "fm2_", A_BASE64, 100, 2000),
+    P("cloudflare-origin-key", "v1.0-", A_WORD, 100, 200), P("planetscale-token", "pscale_pw_", A_TOKEN, 32, 64),
+    P("planetscale-token", "pscale_tkn_", A_TOKEN, 32, 64), P("planetscale-token", "pscale_oauth_", A_TOKEN, 32, 64),
+    P("linear-key", "lin_api_", A_ALNUM, 40, 40), P("notion-token", "ntn_", A_ALNUM, 46, 46),
+    P("postman-key", "PMAK-", A_WORD, 59, 59), P("grafana-token", "glsa_", A_WORD, 41, 41),
+    P("sentry-token", "sntryu_", A_LOWHEX, 64, 64), P("sentry-token", "sntrys_", A_TOKEN, 60, 400),
+    P("newrelic-key", "NRAK-", A_ALNUM, 27, 27), P("dynatrace-token", "dt0c01.", A_TOKEN, 89, 89),
+    P("atlassian-token", "ATATT3", A_TOKEN, 60, 300),
+    M("private-key", "-----BEGIN", wbi_match_pem), M("jwt", "eyJ", wbi_match_jwt),
+    M("url-credentials", "://", wbi_match_url), F("authorization", "authorization", wbi_match_header),
+    F("bearer-token", "bearer", wbi_match_bearer), M("curl-user", "curl ", wbi_match_curl),
+    F("generic", "key", wbi_match_generic), F("generic", "token", wbi_match_generic),
+    F("generic", "secret", wbi_match_generic), F("generic", "passw", wbi_match_generic),
+    F("generic", "credential", wbi_match_generic), F("generic", "auth", wbi_match_generic),
+    F("generic", "pwd", wbi_match_generic),
+};
+const size_t wbi_secret_rules_n = sizeof wbi_secret_rules / sizeof *wbi_secret_rules;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets_scan.c: where a literal of the rules may begin. Literals are put
+ * into eight buckets; for each of their first three bytes two tables of sixteen
+ * say which buckets may have that low and that high nibble there, so that one
+ * shuffle per table judges 32 positions at once. Bytes are compared with bit 5
+ * set (letters without case). Machines without AVX2 look at pairs of bytes. */
+#include "text/secrets_int.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+static uint8_t fold(uint8_t c)
+{
+    return c | 0x20;
+}
+
+/* How many of all byte triples a bucket would let through. */
+static unsigned width(const struct prefilter *f, unsigned bucket, const char *literal)
+{
+    unsigned product = 1;
+    size_t n = strlen(literal);
+
+    for (size_t i = 0; i < 3; i++) {
+        unsigned low = 0, high = 0;
+
+        for (unsigned v = 0; v < 16; v++) {
+            low += (f->low[i][v] >> bucket) & 1;
+            high += (f->high[i][v] >> bucket) & 1;
+        }
+        if (i < n) {
+            low += !((f->low[i][literal[i] & 15] >> bucket) & 1);
+            high += !((f->high[i][fold((uint8_t)literal[i]) >> 4] >> bucket) & 1);
+        } else {
+            low = 16;
+            high = 16;
+        }
+        product *= low * high;
+    }
+    return product;
+}
+
+static void put(struct prefilter *f, unsigned bucket, size_t rule)
+{
+    const char *literal = wbi_secret_rules[rule].literal;
+    size_t n = strlen(literal);
+    uint8_t bit = (uint8_t)(1u << bucket);
+    unsigned pair = fold((uint8_t)literal[0]) | (unsigned)fold((uint8_t)literal[1]) << 8;
+
+    for (size_t i = 0; i < 3; i++) {
+        for (unsigned v = 0; v < 16; v++) {
+            if (i >= n || (literal[i] & 15) == (char)v)
+                f->low[i][v] |= bit;
+            if (i >= n || fold((uint8_t)literal[i]) >> 4 == v)
+                f->high[i][v] |= bit;
+        }
+    }
+    f->n_members[bucket]++;
+    f->pairs[pair >> 6] |= 1ull << (pair & 63);
+}
+
+/* Rules by the first byte of their literal, so that a candidate meets few. */
+static void sort_rules(struct prefilter *f)
+{
+    size_t n = 0;
+
+    for (unsigned c = 0; c < 256; c++) {
+        f->start[c] = (uint8_t)n;
+        for (size_t r = 0; r < wbi_secret_rules_n; r++)
+            if (fold((uint8_t)wbi_secret_rules[r].literal[0]) == c)
+                f->order[n++] = (uint8_t)r;
+    }
+    f->start[256] = (uint8_t)n;
+}
+
+/* Each literal goes where it widens what is let through the least. */
+void wbi_prefilter_init(struct prefilter *f)
+{
+    memset(f, 0, sizeof *f);
+    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
+        unsigned best = 0, cost = UINT32_MAX;
+
+        for (unsigned b = 0; b < BUCKETS; b++) {
+            unsigned next = f->n_members[b] ? width(f, b, wbi_secret_rules[r].literal) : 40;
+
+            if (next < cost) {
+                cost = next;
+                best = b;
+            }
+        }
+        put(f, best, r);
+    }
+    sort_rules(f);
+}
+
+void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text)
+{
+    *s = (struct scan){.filter = f, .text = text};
+#if defined(__x86_64__)
+    s->wide = __builtin_cpu_supports("avx2") != 0;
+#endif
+}
+
+static bool pair_may_start(const struct prefilter *f, const uint8_t *p)
+{
+    unsigned pair = fold(p[0]) | (unsigned)fold(p[1]) << 8;
+
+    return (f->pairs[pair >> 6] >> (pair & 63)) & 1;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static uint32_t judge_block(const struct prefilter *f,
+                                                            const uint8_t *p)
+{
+    const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
+    __m256i all = _mm256_set1_epi8(-1);
+
+    for (int i = 0; i < 3; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+        __m256i low = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128((const __m128i *)(const void *)f->low[i]));
+        __m256i high = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128((const __m128i *)(const void *)f->high[i]));
+
+        v = _mm256_or_si256(v, bit5);
+        low = _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble));
+        high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble));
+        all = _mm256_and_si256(all, _mm256_and_si256(low, high));
+    }
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256()));
+}
+
+/* Whole blocks from s->at on, until one has a candidate. */
+static bool next_block(struct scan *s)
+{
+    const uint8_t *p = (const uint8_t *)s->text.p;
+
+    while (s->at + 34 <= s->text.n) {
+        s->base = s->at;
+        s->at += 32;
+        s->mask = judge_block(s->filter, p + s->base);
+        if (s->mask != 0)
+            return true;
+    }
+    return false;
+}
+#endif
+
+size_t wbi_scan_next(struct scan *s, size_t from)
+{
+    const uint8_t *p = (const uint8_t *)s->text.p;
+
+#if defined(__x86_64__)
+    while (s->wide) {
+        while (s->mask != 0) {
+            size_t at = s->base + (size_t)__builtin_ctz(s->mask);
+
+            s->mask &= s->mask - 1;
+            if (at >= from)
+                return at;
+        }
+        if (s->at + 32 < from) {
+            s->at = from;
+        }
+        if (!next_block(s))
+            break;
+    }
+#endif
+    if (s->at < from)
+        s->at = from;
+    while (s->at + 1 < s->text.n) {
+        size_t at = s->at++;
+
+        if (pair_may_start(s->filter, p + at))
+            return at;
+    }
+    return s->text.n;
+}
