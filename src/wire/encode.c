@@ -134,3 +134,24 @@ wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
     }
     return finish(out, err);
 }
+
+struct wbi_str wbi_wire_group(enum wbi_provider provider, struct wbi_buf *items)
+{
+    const char *head = "[", *tail = "]";
+    size_t n = items->n, head_n;
+
+    if (provider == WBI_PROVIDER_ANTHROPIC)
+        head = "{\"role\":\"user\",\"content\":[";
+    else if (provider == WBI_PROVIDER_GEMINI)
+        head = "{\"role\":\"user\",\"parts\":[";
+    if (head[0] == '{')
+        tail = "]}";
+    head_n = strlen(head);
+    wbi_buf_add(items, head, head_n); /* room, then moved to the front */
+    wbi_buf_addz(items, tail);
+    if (wbi_buf_rc(items) != WB_OK)
+        return wbi_buf_str(items);
+    memmove(items->p + head_n, items->p, n);
+    memcpy(items->p, head, head_n);
+    return wbi_buf_str(items);
+}

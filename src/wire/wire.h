@@ -151,6 +151,10 @@ WB_MUST_CHECK wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
                                           const struct wbi_wire_answer *answers,
                                           struct wbi_buf *out, struct wbi_error *err);
 
+/* The same of items that are encoded already: *items holds them separated by
+ * commas and is wrapped in place. */
+struct wbi_str wbi_wire_group(enum wbi_provider provider, struct wbi_buf *items);
+
 /* JSON-RPC error response. id NULL writes null; data absent is left out. */
 void wbi_wire_mcp_error(struct wbi_buf *out, const wbi_json *id, int code, struct wbi_str message,
                         struct wbi_str data);

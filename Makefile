@@ -1,0 +1,48 @@
+# The front door. Everything happens in CMake; `make` only remembers the words.
+SHELL := /bin/sh
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+PORT ?= 7717
+
+.PHONY: run test build bench fuzz soak lint coverage install setup clean quick
+
+setup:
+	@sh tools/setup.sh
+
+build: setup
+	@tools/build.sh release
+	@echo "built build/release/waybill"
+
+run: build
+	@tools/tour.sh build/release/waybill
+
+# Everything CI runs; ends with ctest's summary.
+test: setup
+	@tools/test.sh
+
+# One compiler, no sanitizers: for the minutes between edits.
+quick: setup
+	@tools/build.sh dev
+	@ctest --test-dir build/dev --output-on-failure -j $(JOBS)
+
+bench: setup
+	@tools/build.sh release
+	@tools/bench.sh build/release
+
+fuzz: setup
+	@tools/fuzz.sh $${FUZZ_SECONDS:-60}
+
+soak: setup
+	@WAYBILL_SOAK=1 tools/test.sh
+
+lint: setup
+	@tools/lint.sh
+
+coverage: setup
+	@tools/coverage.sh
+
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * waybill/config.h: the configuration of a workspace, for people and editors.
+ * `*ret` is freed by the caller with wb_free. options as for wb_runtime_new. */
+#ifndef WAYBILL_CONFIG_H
+#define WAYBILL_CONFIG_H
+
+#include "waybill/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Read and check all configuration files, the tools they declare included.
+ * *ret is a JSON object: root, state, files, trust, tools, servers, ignored. */
+WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size,
+                                           wb_error **reterr);
+/* Record the workspace's files as they are now as trusted. */
+WB_API WB_MUST_CHECK wb_rc wb_config_trust(const wb_options *options, wb_error **reterr);
+/* What this machine offers: a JSON array of {check, status: ok|warning|broken,
+ * text, next?}. */
+WB_API WB_MUST_CHECK wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size,
+                                     wb_error **reterr);
+/* The JSON Schema of a configuration file. Static storage. */
+WB_API const char *wb_config_schema(size_t *ret_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

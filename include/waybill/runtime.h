@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * waybill/runtime.h: a runtime: the tools there are and the calls under way.
+ * Nothing is global; runtimes share nothing. The library does not log, print,
+ * exit, or set attributes of the process. */
+#ifndef WAYBILL_RUNTIME_H
+#define WAYBILL_RUNTIME_H
+
+#include <stdint.h>
+
+#include "waybill/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wb_options wb_options;
+typedef struct wb_runtime wb_runtime;
+
+typedef enum wb_option {
+    WB_OPT_ROOT = 1,        /* workspace root; default: found as INTERFACE I1 says */
+    WB_OPT_STATE = 2,       /* state directory */
+    WB_OPT_CONFIG = 3,      /* a configuration file instead of the workspace's */
+    WB_OPT_PRINCIPAL = 4,   /* of calls that name none; default "local" */
+    WB_OPT_BARE = 5,        /* "1": no files, no configuration, no built-in tools */
+    WB_OPT_LEDGER = 6,      /* "0": keep no ledger */
+    WB_OPT_CONVERSATION = 7, /* id of the conversation of calls that name none */
+    WB_OPT_EVENTS = 8,       /* file (or descriptor number) for events as JSON Lines */
+    WB_OPT_INHERIT_ENV = 9   /* "1": commands inherit the caller's environment */
+} wb_option;
+
+/* NULL when out of memory. Any thread; one thread at a time per object. */
+WB_API wb_options *wb_options_new(void);
+/* value is copied; NULL takes an option back. WB_EMISUSE for an unknown option,
+ * WB_ENOMEM. */
+WB_API wb_rc wb_options_set(wb_options *options, wb_option option, const char *value);
+/* Run on the caller's loop: a uv_loop_t that outlives the runtime. */
+WB_API wb_rc wb_options_set_uv_loop(wb_options *options, void *uv_loop);
+/* A clock of the caller's (tests): monotonic nanoseconds and wall milliseconds. */
+WB_API wb_rc wb_options_set_clock(wb_options *options, int64_t (*mono_ns)(void *arg),
+                                  int64_t (*wall_ms)(void *arg), void *arg);
+/* NULL is fine. */
+WB_API void wb_options_free(wb_options *options);
+
+/* options may be NULL (defaults) and stay the caller's. Errors: WB_ESTATE
+ * (configuration or state unusable), WB_EINPUT (a file is wrong: text, place and
+ * what would be accepted), WB_ENOMEM. */
+WB_API WB_MUST_CHECK wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret,
+                                          wb_error **reterr);
+/* Cancels what runs, waits for it, frees everything. On the loop thread, or
+ * after wb_runtime_start from any thread but the loop's own. NULL is fine. */
+WB_API void wb_runtime_free(wb_runtime *runtime);
+
+/* Three ways to drive the loop; use one.
+ * (1) Own thread: start it; callbacks come on that thread. */
+WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr);
+/* (2) This thread: until no call is under way. */
+WB_API void wb_runtime_run(wb_runtime *runtime);
+/* One turn of the loop; waits for an event if wait is not 0. Returns the number
+ * of calls under way. With the caller's loop (3), uv_run drives instead. */
+WB_API size_t wb_runtime_turn(wb_runtime *runtime, int wait);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * waybill/tool.h: tools and families of one's own. */
+#ifndef WAYBILL_TOOL_H
+#define WAYBILL_TOOL_H
+
+#include "waybill/call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a tool as a C function ---- */
+
+/* One running call of a registered tool. Good until it is finished. */
+typedef struct wb_tool_call wb_tool_call;
+
+/* On the loop thread. Must end in exactly one wb_tool_finish… or wb_tool_fail,
+ * inside this function or later from any thread. */
+typedef void (*wb_tool_run_cb)(wb_tool_call *call, void *arg);
+/* On the loop thread, while the call runs: please end soon. May come again. */
+typedef void (*wb_tool_cancel_cb)(wb_tool_call *call, void *arg);
+
+/* descriptor: JSON object with name, description, version, inputSchema,
+ * outputSchema, effect, parallel, timeoutMs, budgetTokens, inputKind, tags,
+ * deprecated. family: name of a registered family, or NULL for the generic one.
+ * cancel may be NULL. Loop thread (or before it runs). WB_EINPUT: the error says
+ * which member is wrong; WB_EEXISTS; WB_ENOTFOUND: no such family. */
+WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *descriptor,
+                                            const char *family, wb_tool_run_cb run,
+                                            wb_tool_cancel_cb cancel, void *arg,
+                                            wb_error **reterr);
+
+/* The validated input as JSON text, NUL-terminated, owned by the call. NULL when
+ * out of memory. */
+WB_API const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size);
+/* A member of the input by JSON Pointer when it is a string, else NULL. */
+WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size);
+WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
+/* Not 0 once the call was asked to end. Loop thread. */
+WB_API int wb_tool_call_cancelled(const wb_tool_call *call);
+/* The caller's own pointer, kept with the call. */
+WB_API void wb_tool_call_set_data(wb_tool_call *call, void *data);
+WB_API void *wb_tool_call_data(const wb_tool_call *call);
+
+/* Finish with the tool's complete output as JSON text (copied). Text that is no
+ * JSON ends the call in an error. Any thread; only the first finish counts. */
+WB_API void wb_tool_finish_json(wb_tool_call *call, const char *json, size_t size);
+/* Finish with plain text (copied, need not be UTF-8). */
+WB_API void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t size);
+/* Finish with an error. kind: of the error table, NULL for
+ * "tool_execution_failed"; details: JSON object text or NULL. */
+WB_API void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message,
+                         const char *details);
+/* Hand out partial output (JSON object) to a caller who asked for frames. */
+WB_API void wb_tool_partial(wb_tool_call *call, const char *json, size_t size);
+
+/* ---- a family: how output is bounded and shown (C5.1) ---- */
+
+/* Where a projector keeps what is too large to show. */
+typedef struct wb_sink wb_sink;
+/* Keep bytes; *ret_path is the absolute path, good until the projection ends.
+ * WB_EUNSUPPORTED when nothing can be kept. */
+WB_API WB_MUST_CHECK wb_rc wb_sink_put(wb_sink *sink, const char *role, const void *bytes,
+                                       size_t size, const char **ret_path);
+
+/* Text under construction, given to a family's functions. */
+typedef struct wb_text wb_text;
+WB_API void wb_text_add(wb_text *text, const char *bytes, size_t size);
+/* "name: (N lines)" and the lines: a section no payload can forge. */
+WB_API void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size);
+
+/* Make the bounded result (JSON text into result) and a one-line summary of the
+ * tool's complete output (JSON text). Deterministic; no side effects but sink. */
+typedef wb_rc (*wb_project_cb)(const char *output, size_t size, unsigned budget_tokens,
+                               wb_sink *sink, wb_text *result, wb_text *summary, void *arg);
+/* Write the receipt of a canonical result (C4.1, JSON text). Cuts nothing. */
+typedef wb_rc (*wb_render_cb)(const char *canonical, size_t size, wb_text *receipt, void *arg);
+
+/* Loop thread (or before it runs). WB_EEXISTS, WB_EMISUSE, WB_ENOMEM. */
+WB_API WB_MUST_CHECK wb_rc wb_family_register(wb_runtime *runtime, const char *name,
+                                              wb_project_cb project, wb_render_cb render,
+                                              void *arg, wb_error **reterr);
+
+/* ---- projecting and rendering by hand ---- */
+
+/* Keeps bytes for wb_project; returns the path in *ret_path (static or owned by
+ * the caller until wb_project returns). */
+typedef wb_rc (*wb_sink_cb)(const char *role, const void *bytes, size_t size,
+                            const char **ret_path, void *arg);
+
+/* Complete output (JSON) of a tool of the generic family -> canonical result.
+ * sink may be NULL. The caller frees *ret with wb_free. */
+WB_API WB_MUST_CHECK wb_rc wb_project(const char *tool_name, const char *output, size_t size,
+                                      unsigned budget_tokens, wb_sink_cb sink, void *sink_arg,
+                                      char **ret, size_t *ret_size, wb_error **reterr);
+/* Canonical result (JSON) -> receipt, by the family its tool belongs to. Refuses
+ * (WB_EINPUT) what is no canonical result. The caller frees *ret. */
+WB_API WB_MUST_CHECK wb_rc wb_render(const char *canonical, size_t size, char **ret,
+                                     size_t *ret_size, wb_error **reterr);
+
+/* ---- listing ---- */
+
+/* All tools the principal (NULL: the runtime's) may call, as a JSON array of
+ * descriptors with modelName, qualifiedName, origin, effect, parallel, version.
+ * name: only the versions of that tool, or NULL. The caller frees *ret. */
+WB_API WB_MUST_CHECK wb_rc wb_tools_list(wb_runtime *runtime, const char *principal,
+                                         const char *name, char **ret, size_t *ret_size,
+                                         wb_error **reterr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

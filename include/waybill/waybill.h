@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * waybill/waybill.h: all of the library. What is not declared in these headers
+ * is not part of it. */
+#ifndef WAYBILL_WAYBILL_H
+#define WAYBILL_WAYBILL_H
+
+#include "waybill/call.h"
+#include "waybill/config.h"
+#include "waybill/dispatch.h"
+#include "waybill/error.h"
+#include "waybill/rc.h"
+#include "waybill/runtime.h"
+#include "waybill/text.h"
+#include "waybill/tool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "0.1.0". Static storage. */
+WB_API const char *wb_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

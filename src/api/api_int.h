@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/api_int.h: what stands behind the opaque types of include/waybill/. */
+#ifndef WBI_API_API_INT_H
+#define WBI_API_API_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "call/runtime.h"
+#include "waybill/waybill.h"
+
+struct wb_error {
+    struct wbi_error e;
+};
+
+/* Give err out through reterr (which may be NULL); returns its rc. */
+wb_rc wbi_api_fail(wb_error **reterr, const struct wbi_error *err);
+/* The same for a plain code and text. */
+wb_rc wbi_api_fail_text(wb_error **reterr, wb_rc rc, const char *text);
+
+#define WBI_OPTION_COUNT 16
+
+struct wb_options {
+    char *values[WBI_OPTION_COUNT];
+    void *uv_loop;
+    struct wbi_clock clock;
+    bool has_clock;
+};
+
+struct wbi_api_family;
+
+struct wb_runtime {
+    struct wbi_runtime *rt;
+    struct wbi_api_family *families;
+    struct wbi_api_tool *tools;
+    pthread_t thread;
+    bool threaded;
+    bool stop;
+    struct wbi_post stop_post;
+    _Atomic uint64_t numbers; /* of calls, as callers know them */
+};
+
+#define WBI_FIELD_COUNT 24
+
+struct wb_request {
+    char *tool_name;
+    char *values[WBI_FIELD_COUNT];
+};
+
+/* A result is the finished call itself; views are made when asked for. */
+struct wb_result {
+    struct wbi_call *call;
+    uint32_t refs;
+    struct wbi_str views[8];
+};
+
+struct wb_text {
+    struct wbi_buf *buf;
+};
+
+struct wb_sink {
+    const struct wbi_sink *sink;
+    struct wbi_arena *arena;
+};
+
+struct wbi_runtime_options wbi_api_options(const wb_options *options);
+
+/* Hand a buffer's bytes out as malloc'd text. */
+wb_rc wbi_api_give(struct wbi_buf *buf, char **ret, size_t *ret_size, wb_error **reterr);
+
+/* The family of that name, or NULL. */
+const struct wbi_family *wbi_api_family_find(const struct wb_runtime *runtime, const char *name);
+void wbi_api_families_free(struct wb_runtime *runtime);
+void wbi_api_tools_free(struct wb_runtime *runtime);
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/call.c: requests, results and the way between them. */
+#include "api/api_int.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "call/views.h"
+
+/* ---- requests ---- */
+
+wb_request *wb_request_new(const char *tool_name)
+{
+    wb_request *r = wbi_zalloc(sizeof(*r));
+
+    if (r == NULL)
+        return NULL;
+    r->tool_name = wbi_strdup(wbi_str_z(tool_name ? tool_name : ""));
+    if (r->tool_name == NULL) {
+        wbi_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+void wb_request_free(wb_request *r)
+{
+    if (r == NULL)
+        return;
+    for (size_t i = 0; i < WBI_FIELD_COUNT; i++)
+        wbi_free(r->values[i]);
+    wbi_free(r->tool_name);
+    wbi_free(r);
+}
+
+wb_rc wb_request_set(wb_request *r, wb_field field, const char *value)
+{
+    char *copy = NULL;
+
+    if (r == NULL || field < WB_FIELD_INPUT || (unsigned)field >= WBI_FIELD_COUNT)
+        return WB_EMISUSE;
+    if (value != NULL) {
+        copy = wbi_strdup(wbi_str_z(value));
+        if (copy == NULL)
+            return WB_ENOMEM;
+    }
+    wbi_free(r->values[field]);
+    r->values[field] = copy;
+    return WB_OK;
+}
+
+static struct wbi_str field(const wb_request *r, wb_field f)
+{
+    return wbi_str_z(r->values[f]);
+}
+
+/* Parse a field; a bad one gives the call its error before it starts. */
+static const wbi_json *json_field(struct wbi_call *call, const wb_request *r, wb_field f,
+                                  const char *name)
+{
+    struct wbi_str text = field(r, f);
+    struct wbi_error err = WBI_ERROR_INIT;
+    const wbi_json *v = NULL;
+    wb_rc rc;
+
+    if (text.p == NULL)
+        return NULL;
+    rc = wbi_json_read(call->arena, text, WBI_JSON_STRICT, &v, &err);
+    if (rc != WB_OK && call->rejected.kind == WBI_KIND_NONE) {
+        call->rejected.rc = rc;
+        (void)wbi_fail_kind(&call->rejected, rc,
+                            f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT
+                                                : WBI_KIND_MALFORMED_CALL,
+                            "%s is not JSON: %s at line %u, column %u", name, err.text, err.line,
+                            err.column);
+    }
+    return rc == WB_OK ? v : NULL;
+}
+
+/* A copied slice; running out of memory is noted and reported by fill(). */
+static struct wbi_str copy_field(struct wbi_call *call, const wb_request *r, wb_field f, bool *ok)
+{
+    struct wbi_str s = wbi_arena_str(call->arena, field(r, f));
+
+    *ok = *ok && (s.p != NULL || r->values[f] == NULL);
+    return s;
+}
+
+static wb_rc fill(struct wbi_call *call, const wb_request *r)
+{
+    struct wbi_invocation *inv = &call->inv;
+    uint64_t tokens = 0;
+    bool ok = true;
+
+    inv->tool_name = wbi_arena_str(call->arena, wbi_str_z(r->tool_name));
+    inv->version_range = copy_field(call, r, WB_FIELD_VERSION_RANGE, &ok);
+    inv->correlation_id = copy_field(call, r, WB_FIELD_CORRELATION_ID, &ok);
+    inv->causation_id = copy_field(call, r, WB_FIELD_CAUSATION_ID, &ok);
+    inv->idempotency_key = copy_field(call, r, WB_FIELD_IDEMPOTENCY_KEY, &ok);
+    inv->deadline = copy_field(call, r, WB_FIELD_DEADLINE, &ok);
+    inv->call_id = copy_field(call, r, WB_FIELD_CALL_ID, &ok);
+    inv->conversation_id = copy_field(call, r, WB_FIELD_CONVERSATION_ID, &ok);
+    inv->turn_id = copy_field(call, r, WB_FIELD_TURN_ID, &ok);
+    inv->provider = copy_field(call, r, WB_FIELD_PROVIDER, &ok);
+    inv->model = copy_field(call, r, WB_FIELD_MODEL, &ok);
+    inv->traceparent = copy_field(call, r, WB_FIELD_TRACEPARENT, &ok);
+    if (r->values[WB_FIELD_PRINCIPAL] != NULL)
+        inv->principal = copy_field(call, r, WB_FIELD_PRINCIPAL, &ok);
+    inv->headers = json_field(call, r, WB_FIELD_HEADERS, "headers");
+    inv->metadata = json_field(call, r, WB_FIELD_METADATA, "metadata");
+    inv->input = json_field(call, r, WB_FIELD_INPUT, "input");
+    if (r->values[WB_FIELD_INPUT] == NULL &&
+        wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL) != WB_OK)
+        ok = false;
+    if (wbi_parse_u64(field(r, WB_FIELD_MAX_TOKENS), &tokens) && tokens < UINT32_MAX)
+        inv->max_tokens = (uint32_t)tokens;
+    inv->native = r->values[WB_FIELD_LENIENT] == NULL;
+    return ok && inv->tool_name.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
+/* ---- results ---- */
+
+static wb_rc make_view(struct wbi_call *call, wb_view view, struct wbi_buf *out)
+{
+    struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
+
+    switch (view) {
+    case WB_VIEW_CANONICAL:
+        return wbi_view_canonical(&call->outcome, name, out);
+    case WB_VIEW_RESULT:
+        return wbi_view_result(call, out);
+    case WB_VIEW_ENVELOPE:
+        return wbi_view_envelope(call, out);
+    case WB_VIEW_RECORD:
+        return wbi_view_record(call, out);
+    case WB_VIEW_RECEIPT:
+        wbi_buf_adds(out, call->outcome.receipt);
+        return wbi_buf_rc(out);
+    case WB_VIEW_ITEM:
+        if (call->facts.item.p == NULL)
+            return WB_ENOTFOUND;
+        wbi_buf_adds(out, call->facts.item);
+        return wbi_buf_rc(out);
+    }
+    return WB_EMISUSE;
+}
+
+const char *wb_result_view(wb_result *result, wb_view view, size_t *ret_size)
+{
+    struct wbi_str *made;
+    struct wbi_buf out;
+
+    if (result == NULL || view < WB_VIEW_RECEIPT || view > WB_VIEW_ITEM)
+        return NULL;
+    made = &result->views[view];
+    if (made->p == NULL) {
+        wbi_buf_init_arena(&out, result->call->arena, WBI_LIMIT_CALL_ARENA);
+        if (make_view(result->call, view, &out) != WB_OK)
+            return NULL;
+        *made = wbi_buf_str(&out);
+    }
+    if (ret_size != NULL)
+        *ret_size = made->n;
+    return made->p;
+}
+
+int wb_result_ok(const wb_result *result)
+{
+    return result != NULL && result->call->outcome.state == WBI_OUTCOME_SUCCESS;
+}
+
+const char *wb_result_kind(const wb_result *result)
+{
+    if (result == NULL || wb_result_ok(result))
+        return "";
+    return wbi_kind_row(result->call->outcome.fault.kind)->kind;
+}
+
+int wb_result_exit_code(const wb_result *result)
+{
+    if (result == NULL || wb_result_ok(result))
+        return 0;
+    return wbi_kind_row(result->call->outcome.fault.kind)->exit_code;
+}
+
+const char *wb_result_call(const wb_result *result)
+{
+    return result ? result->call->name : "";
+}
+
+wb_result *wb_result_ref(wb_result *result)
+{
+    if (result != NULL) {
+        result->refs++;
+        wbi_call_hold(result->call);
+    }
+    return result;
+}
+
+void wb_result_free(wb_result *result)
+{
+    if (result == NULL)
+        return;
+    result->refs--;
+    wbi_call_release(result->call); /* the result lives in the call's arena */
+}
+
+/* ---- submitting ---- */
+
+struct submission {
+    struct wbi_post post;
+    wb_runtime *runtime;
+    wb_request *request; /* a copy, when handed over from another thread */
+    wb_done_cb on_done;
+    void *arg;
+    uint64_t number; /* what the caller knows the call by */
+};
+
+static void hand_out(struct wbi_call *call, void *arg)
+{
+    wb_result *result = wbi_arena_zalloc(call->arena, sizeof(*result));
+    wb_result spare = {.call = call}; /* no memory: good for the callback only */
+    struct submission *s = arg;
+    wb_done_cb on_done = s->on_done;
+    void *on_done_arg = s->arg;
+
+    if (result == NULL)
+        result = &spare;
+    result->call = call;
+    on_done(result, on_done_arg);
+}
+
+static wb_rc start(struct submission *s, const wb_request *request)
+{
+    struct wbi_call *call;
+    struct submission *kept;
+    wb_rc rc = wbi_runtime_call_new(s->runtime->rt, &call);
+
+    if (rc != WB_OK)
+        return rc;
+    kept = wbi_arena_alloc(call->arena, sizeof(*kept));
+    rc = kept ? fill(call, request) : WB_ENOMEM;
+    if (rc != WB_OK) {
+        wbi_runtime_call_drop(call);
+        return rc;
+    }
+    *kept = *s;
+    call->ticket_number = s->number;
+    return wbi_runtime_submit(call, hand_out, kept);
+}
+
+static wb_request *copy_request(const wb_request *r)
+{
+    wb_request *copy = wb_request_new(r->tool_name);
+    wb_rc rc = copy ? WB_OK : WB_ENOMEM;
+
+    for (int f = WB_FIELD_INPUT; rc == WB_OK && f < WBI_FIELD_COUNT; f++)
+        if (r->values[f] != NULL)
+            rc = wb_request_set(copy, (wb_field)f, r->values[f]);
+    if (rc == WB_OK)
+        return copy;
+    wb_request_free(copy);
+    return NULL;
+}
+
+/* On the loop thread after a hand-over: the call was accepted, so even a runtime
+ * without memory has to answer it. */
+static void start_posted(void *arg)
+{
+    struct submission *s = arg;
+
+    if (start(s, s->request) != WB_OK)
+        s->on_done(NULL, s->arg);
+    wb_request_free(s->request);
+    wbi_free(s);
+}
+
+static wb_rc post(const struct submission *from, const wb_request *request)
+{
+    struct submission *s = wbi_zalloc(sizeof(*s));
+
+    if (s == NULL)
+        return WB_ENOMEM;
+    *s = *from;
+    s->request = copy_request(request);
+    if (s->request == NULL) {
+        wbi_free(s);
+        return WB_ENOMEM;
+    }
+    s->post.fn = start_posted;
+    s->post.arg = s;
+    wbi_loop_post(s->runtime->rt->loop, &s->post);
+    return WB_OK;
+}
+
+wb_rc wb_call_submit(wb_runtime *runtime, const wb_request *request, wb_done_cb on_done, void *arg,
+                     wb_call_id *ret_id)
+{
+    struct submission s = {.runtime = runtime, .on_done = on_done, .arg = arg};
+
+    if (runtime == NULL || request == NULL || on_done == NULL)
+        return WB_EMISUSE;
+    s.number = atomic_fetch_add(&runtime->numbers, 1) + 1;
+    if (ret_id != NULL)
+        ret_id->v = s.number;
+    if (wbi_loop_here(runtime->rt->loop))
+        return start(&s, request);
+    return post(&s, request);
+}
+
+/* ---- cancelling ---- */
+
+struct cancellation {
+    struct wbi_post post;
+    wb_runtime *runtime;
+    uint64_t number;
+    uint64_t found;
+};
+
+static void match_number(void *arg, struct wbi_call *call)
+{
+    struct cancellation *c = arg;
+
+    if (call->ticket_number == c->number)
+        c->found = call->id;
+}
+
+static void cancel_here(struct cancellation *c)
+{
+    struct wbi_calls *calls = c->runtime->rt->calls;
+
+    wbi_calls_each(calls, match_number, c);
+    if (c->found != 0)
+        wbi_call_cancel(calls, c->found, WBI_CANCEL_ASKED);
+}
+
+static void cancel_posted(void *arg)
+{
+    cancel_here(arg);
+    wbi_free(arg);
+}
+
+void wb_call_cancel(wb_runtime *runtime, wb_call_id id)
+{
+    struct cancellation here = {.runtime = runtime, .number = id.v}, *posted;
+
+    if (runtime == NULL)
+        return;
+    if (wbi_loop_here(runtime->rt->loop)) {
+        cancel_here(&here);
+        return;
+    }
+    posted = wbi_zalloc(sizeof(*posted));
+    if (posted == NULL)
+        return; /* cannot be asked for now; the call ends by itself or is asked again */
+    *posted = here;
+    posted->post = (struct wbi_post){NULL, cancel_posted, posted};
+    wbi_loop_post(runtime->rt->loop, &posted->post);
+}
+
+/* ---- in one go ---- */
+
+struct wait {
+    bool done;
+    wb_result *result;
+};
+
+static void keep(wb_result *result, void *arg)
+{
+    struct wait *w = arg;
+
+    w->result = wb_result_ref(result);
+    w->done = true;
+}
+
+wb_rc wb_call_run(wb_runtime *runtime, const wb_request *request, wb_result **ret)
+{
+    struct wait w = {false, NULL};
+    wb_rc rc;
+
+    if (runtime == NULL || ret == NULL || runtime->threaded)
+        return WB_EMISUSE;
+    rc = wb_call_submit(runtime, request, keep, &w, NULL);
+    if (rc != WB_OK)
+        return rc;
+    if (!w.done)
+        wbi_loop_run(runtime->rt->loop, &w.done);
+    if (w.result == NULL)
+        return WB_ENOMEM;
+    *ret = w.result;
+    return WB_OK;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/config.c: what the files say, for people. */
+#include "api/api_int.h"
+#include "base/limits.h"
+#include "config/config.h"
+
+extern const char wbi_data_config_schema_json[];
+extern const size_t wbi_data_config_schema_json_n;
+
+const char *wb_config_schema(size_t *ret_size)
+{
+    if (ret_size != NULL)
+        *ret_size = wbi_data_config_schema_json_n;
+    return wbi_data_config_schema_json;
+}
+
+static void write_tools(struct wbi_jw *w, const struct wbi_config *config)
+{
+    const struct wbi_config_tool *tools;
+    const struct wbi_config_server *servers;
+    size_t n = wbi_config_tools(config, &tools);
+
+    wbi_jw_key(w, "tools");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "name", tools[i].name);
+        wbi_jw_kstr(w, "file", tools[i].file);
+        wbi_jw_kint(w, "line", tools[i].line);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+    n = wbi_config_servers(config, &servers);
+    wbi_jw_key(w, "servers");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "name", servers[i].name);
+        wbi_jw_kstr(w, "file", servers[i].file);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+}
+
+static void write_ignored(struct wbi_jw *w, const struct wbi_config *config)
+{
+    const struct wbi_config_ignored *list;
+    size_t n = wbi_config_ignored(config, &list);
+
+    wbi_jw_key(w, "ignored");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "file", list[i].file);
+        wbi_jw_kstr(w, "what", list[i].what);
+        wbi_jw_kstrz(w, "reason", list[i].reason);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+}
+
+static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "root", rt->root);
+    wbi_jw_kstr(&w, "state", rt->state);
+    wbi_jw_key(&w, "files");
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < wbi_config_file_count(rt->config); i++)
+        wbi_jw_str(&w, wbi_config_file_name(rt->config, i));
+    wbi_jw_arr_end(&w);
+    wbi_jw_kstrz(&w, "trust", wbi_config_trust_name(wbi_config_trust_state(rt->config)));
+    write_tools(&w, rt->config);
+    write_ignored(&w, rt->config);
+    wbi_jw_obj_end(&w);
+}
+
+wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size, wb_error **reterr)
+{
+    wb_runtime *runtime;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_config_check: ret is NULL");
+    rc = wb_runtime_new(options, &runtime, reterr);
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    if (runtime->rt->config != NULL)
+        write_report(&out, runtime->rt);
+    else
+        wbi_buf_addz(&out, "{}");
+    wb_runtime_free(runtime);
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}
+
+wb_rc wb_config_trust(const wb_options *options, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_runtime_options o = wbi_api_options(options);
+    struct wbi_places_wish wish = {.root = o.root, .state = o.state, .config = o.config_file};
+    struct wbi_env env = wbi_env_process();
+    struct wbi_clock clock = wbi_clock_system();
+    struct wbi_config *config = NULL;
+    struct wbi_places places;
+    struct wbi_arena *arena;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_api_fail_text(reterr, rc, "out of memory");
+    rc = wbi_places_find(arena, &wish, &env, &places, &err);
+    if (rc == WB_OK)
+        rc = wbi_config_load(&places, &config, &err);
+    if (rc == WB_OK)
+        rc = wbi_config_trust(config, &clock, &err);
+    wbi_config_unref(config);
+    wbi_arena_free(arena);
+    return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/doctor.c: what this machine offers and what stands in the way. Each check
+ * tries the thing itself instead of asking for versions. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api/api_int.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "config/config.h"
+
+enum verdict { FINE, WARNING, BROKEN };
+
+static void report(struct wbi_jw *w, const char *name, enum verdict v, const char *text,
+                   const char *next)
+{
+    static const char *const words[] = {"ok", "warning", "broken"};
+
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "check", name);
+    wbi_jw_kstrz(w, "status", words[v]);
+    wbi_jw_kstrz(w, "text", text);
+    if (next != NULL)
+        wbi_jw_kstrz(w, "next", next);
+    wbi_jw_obj_end(w);
+}
+
+static void check_crypto(struct wbi_jw *w)
+{
+    uint8_t sum[WBI_SHA256_SIZE];
+
+    if (wbi_sha256("", 0, sum) == WB_OK)
+        report(w, "libcrypto", FINE, "SHA-256 works", NULL);
+    else
+        report(w, "libcrypto", BROKEN, "libcrypto.so.3 cannot be loaded",
+               "install the package libssl3");
+}
+
+static void check_openat2(struct wbi_jw *w)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
+    long fd = syscall(SYS_openat2, AT_FDCWD, ".", &how, sizeof(how));
+
+    if (fd >= 0) {
+        (void)close((int)fd);
+        report(w, "openat2", FINE, "paths are resolved beneath their root by the kernel", NULL);
+    } else {
+        report(w, "openat2", WARNING,
+               "the kernel does not offer openat2; paths are walked one component at a time", NULL);
+    }
+}
+
+static void check_pidfd(struct wbi_jw *w)
+{
+    long fd = syscall(SYS_pidfd_open, getpid(), 0);
+
+    if (fd >= 0) {
+        (void)close((int)fd);
+        report(w, "pidfd", FINE, "processes are reaped by descriptor", NULL);
+    } else {
+        report(w, "pidfd", BROKEN, "the kernel does not offer pidfd_open",
+               "use Linux 5.3 or newer");
+    }
+}
+
+static void check_config(struct wbi_jw *w, const wb_options *options)
+{
+    wb_runtime *runtime;
+    wb_error *error = NULL;
+    char text[700];
+
+    if (wb_runtime_new(options, &runtime, &error) != WB_OK) {
+        (void)snprintf(text, sizeof(text), "%s%s%s", wb_error_at(error),
+                       *wb_error_at(error) ? ": " : "", wb_error_text(error));
+        report(w, "configuration", BROKEN, text, "correct it, then `waybill config check`");
+        wb_error_free(error);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "root %.*s, state %.*s", WBI_FMT(runtime->rt->root),
+                   WBI_FMT(runtime->rt->state));
+    if (runtime->rt->config == NULL ||
+        wbi_config_trust_state(runtime->rt->config) == WBI_CONFIG_TRUSTED)
+        report(w, "configuration", FINE, text, NULL);
+    else
+        report(w, "configuration", WARNING,
+               "the workspace's files are not trusted: its tools are left out",
+               "read them, then `waybill config trust`");
+    wb_runtime_free(runtime);
+}
+
+wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    if (ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_doctor: ret is NULL");
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    wbi_jw_arr(&w);
+    check_config(&w, options);
+    check_crypto(&w);
+    check_openat2(&w);
+    check_pidfd(&w);
+    wbi_jw_arr_end(&w);
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}

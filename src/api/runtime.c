@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/runtime.c: options, and the loop that a runtime runs on. */
+#include "api/api_int.h"
+#include "base/alloc.h"
+
+wb_options *wb_options_new(void)
+{
+    return wbi_zalloc(sizeof(wb_options));
+}
+
+void wb_options_free(wb_options *o)
+{
+    if (o == NULL)
+        return;
+    for (size_t i = 0; i < WBI_OPTION_COUNT; i++)
+        wbi_free(o->values[i]);
+    wbi_free(o);
+}
+
+wb_rc wb_options_set(wb_options *o, wb_option option, const char *value)
+{
+    char *copy = NULL;
+
+    if (o == NULL || option < WB_OPT_ROOT || (unsigned)option >= WBI_OPTION_COUNT)
+        return WB_EMISUSE;
+    if (value != NULL) {
+        copy = wbi_strdup(wbi_str_z(value));
+        if (copy == NULL)
+            return WB_ENOMEM;
+    }
+    wbi_free(o->values[option]);
+    o->values[option] = copy;
+    return WB_OK;
+}
+
+wb_rc wb_options_set_uv_loop(wb_options *o, void *uv_loop)
+{
+    if (o == NULL)
+        return WB_EMISUSE;
+    o->uv_loop = uv_loop;
+    return WB_OK;
+}
+
+wb_rc wb_options_set_clock(wb_options *o, int64_t (*mono_ns)(void *), int64_t (*wall_ms)(void *),
+                           void *arg)
+{
+    if (o == NULL || mono_ns == NULL || wall_ms == NULL)
+        return WB_EMISUSE;
+    o->clock = (struct wbi_clock){mono_ns, wall_ms, arg};
+    o->has_clock = true;
+    return WB_OK;
+}
+
+static bool is_on(const char *value)
+{
+    return value != NULL && wbi_str_eqz(WBI_LIT("1"), value);
+}
+
+struct wbi_runtime_options wbi_api_options(const wb_options *o)
+{
+    struct wbi_runtime_options r = {.root = WBI_NONE};
+
+    if (o == NULL)
+        return r;
+    r.root = wbi_str_z(o->values[WB_OPT_ROOT]);
+    r.state = wbi_str_z(o->values[WB_OPT_STATE]);
+    r.config_file = wbi_str_z(o->values[WB_OPT_CONFIG]);
+    r.principal = wbi_str_z(o->values[WB_OPT_PRINCIPAL]);
+    r.conversation = wbi_str_z(o->values[WB_OPT_CONVERSATION]);
+    r.bare = is_on(o->values[WB_OPT_BARE]);
+    r.no_ledger = o->values[WB_OPT_LEDGER] != NULL && !is_on(o->values[WB_OPT_LEDGER]);
+    r.inherit_env = is_on(o->values[WB_OPT_INHERIT_ENV]);
+    r.uv_loop = o->uv_loop;
+    r.clock = o->has_clock ? &o->clock : NULL;
+    return r;
+}
+
+wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret, wb_error **reterr)
+{
+    struct wbi_runtime_options o = wbi_api_options(options);
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_runtime *runtime;
+    wb_rc rc;
+
+    if (ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_new: ret is NULL");
+    runtime = wbi_zalloc(sizeof(*runtime));
+    if (runtime == NULL)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    rc = wbi_runtime_new(&o, &runtime->rt, &err);
+    if (rc != WB_OK) {
+        wbi_free(runtime);
+        return wbi_api_fail(reterr, &err);
+    }
+    *ret = runtime;
+    return WB_OK;
+}
+
+static void *run_loop(void *arg)
+{
+    wb_runtime *runtime = arg;
+
+    wbi_loop_run(runtime->rt->loop, &runtime->stop);
+    return NULL;
+}
+
+wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr)
+{
+    if (runtime == NULL || runtime->threaded)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime's thread runs already");
+    runtime->stop = false;
+    if (pthread_create(&runtime->thread, NULL, run_loop, runtime) != 0)
+        return wbi_api_fail_text(reterr, WB_EIO, "cannot create a thread");
+    runtime->threaded = true;
+    return WB_OK;
+}
+
+static void stop_loop(void *arg)
+{
+    ((wb_runtime *)arg)->stop = true;
+}
+
+static void join(wb_runtime *runtime)
+{
+    runtime->stop_post = (struct wbi_post){NULL, stop_loop, runtime};
+    wbi_loop_post(runtime->rt->loop, &runtime->stop_post);
+    (void)pthread_join(runtime->thread, NULL); /* fails only on misuse */
+    runtime->threaded = false;
+}
+
+void wb_runtime_free(wb_runtime *runtime)
+{
+    if (runtime == NULL)
+        return;
+    if (runtime->threaded)
+        join(runtime);
+    wbi_runtime_free(runtime->rt);
+    wbi_api_tools_free(runtime);
+    wbi_api_families_free(runtime);
+    wbi_free(runtime);
+}
+
+size_t wb_runtime_turn(wb_runtime *runtime, int wait)
+{
+    if (runtime == NULL || runtime->threaded)
+        return 0;
+    (void)wbi_loop_turn(runtime->rt->loop, wait != 0);
+    return wbi_calls_count(runtime->rt->calls);
+}
+
+void wb_runtime_run(wb_runtime *runtime)
+{
+    if (runtime == NULL || runtime->threaded)
+        return;
+    while (wbi_calls_count(runtime->rt->calls) > 0)
+        (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
+}

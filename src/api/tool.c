@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/tool.c: tools that are C functions.
+ * A wb_tool_call lives in its call's arena. Finishing from another thread copies
+ * the bytes and hands them to the loop; the first finish wins. */
+#include "api/api_int.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "call/exec.h"
+#include "family/generic/generic.h"
+#include "json/pointer.h"
+
+struct wbi_api_tool {
+    struct wbi_api_tool *next;
+    wb_runtime *runtime;
+    wb_tool_run_cb run;
+    wb_tool_cancel_cb cancel;
+    void *arg;
+};
+
+struct wb_tool_call {
+    struct wbi_exec *exec;
+    struct wbi_api_tool *tool;
+    struct wbi_loop *loop;
+    struct wbi_str input;
+    void *data;
+    atomic_bool finished;
+    struct wbi_post lost; /* ends the call when there is no memory to finish it with */
+};
+
+/* How a call ended, on its way to the loop thread. */
+enum finish_kind { FINISH_JSON, FINISH_TEXT, FINISH_FAIL };
+
+struct finish {
+    struct wbi_post post;
+    struct wb_tool_call *call;
+    enum finish_kind kind;
+    char *text;
+    size_t size;
+    char *details;
+    enum wbi_kind error;
+};
+
+static void free_finish(struct finish *f)
+{
+    wbi_free(f->text);
+    wbi_free(f->details);
+    wbi_free(f);
+}
+
+static void finish_fail(struct wbi_exec *x, const struct finish *f)
+{
+    struct wbi_fault fault = {.kind = f->error};
+    const wbi_json *details = NULL;
+
+    fault.message = wbi_arena_str(x->arena, wbi_str_make(f->text ? f->text : "", f->size));
+    if (f->details != NULL &&
+        wbi_json_read(x->arena, wbi_str_z(f->details), WBI_JSON_STRICT, &details, NULL) == WB_OK &&
+        wbi_json_is(details, WBI_JSON_OBJ))
+        fault.details = wbi_arena_str(x->arena, wbi_str_z(f->details));
+    wbi_exec_fail_fault(x, &fault);
+}
+
+/* Text that must be JSON is read once here, so that later stages can trust it. */
+static void finish_output(struct wbi_exec *x, const struct finish *f)
+{
+    struct wbi_complete complete = {.ok = true};
+    struct wbi_str text = wbi_str_make(f->text ? f->text : "", f->size);
+    struct wbi_error err = WBI_ERROR_INIT;
+    const wbi_json *v;
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
+    if (f->kind == FINISH_TEXT) {
+        wbi_json_quote(&out, text);
+    } else if (wbi_json_read(x->arena, text, WBI_JSON_STRICT, &v, &err) == WB_OK) {
+        wbi_json_write(&out, v);
+    } else {
+        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "the tool returned no JSON: %s", err.text);
+        return;
+    }
+    if (wbi_buf_rc(&out) != WB_OK) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "the tool's output is too large to hold");
+        return;
+    }
+    complete.output = wbi_buf_str(&out);
+    wbi_exec_done(x, &complete);
+}
+
+static void finish_here(void *arg)
+{
+    struct finish *f = arg;
+    struct wbi_exec *x = f->call->exec;
+
+    if (f->kind == FINISH_FAIL)
+        finish_fail(x, f);
+    else
+        finish_output(x, f);
+    free_finish(f);
+}
+
+static void finish_lost(void *arg)
+{
+    struct wb_tool_call *call = arg;
+
+    wbi_exec_fail(call->exec, WBI_KIND_INTERNAL_ERROR, "out of memory");
+}
+
+/* details and text are copied; without memory the call ends in an error made of
+ * nothing. */
+static void finish(struct wb_tool_call *call, enum finish_kind kind, const char *text, size_t size,
+                   const char *details, enum wbi_kind error)
+{
+    struct finish *f;
+
+    if (call == NULL || atomic_exchange(&call->finished, true))
+        return;
+    f = wbi_zalloc(sizeof(*f));
+    if (f != NULL) {
+        f->text = wbi_strdup(wbi_str_make(text ? text : "", text ? size : 0));
+        f->details = details ? wbi_strdup(wbi_str_z(details)) : NULL;
+    }
+    if (f == NULL || f->text == NULL) {
+        wbi_free(f);
+        call->lost.fn = finish_lost;
+        call->lost.arg = call;
+        wbi_loop_post(call->loop, &call->lost);
+        return;
+    }
+    f->call = call;
+    f->kind = kind;
+    f->size = text ? size : 0;
+    f->error = error;
+    if (wbi_loop_here(call->loop)) {
+        finish_here(f);
+        return;
+    }
+    f->post = (struct wbi_post){NULL, finish_here, f};
+    wbi_loop_post(call->loop, &f->post);
+}
+
+void wb_tool_finish_json(wb_tool_call *call, const char *json, size_t size)
+{
+    finish(call, FINISH_JSON, json, size, NULL, WBI_KIND_NONE);
+}
+
+void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t size)
+{
+    finish(call, FINISH_TEXT, text, size, NULL, WBI_KIND_NONE);
+}
+
+void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message, const char *details)
+{
+    enum wbi_kind k = kind ? wbi_kind_by_name(wbi_str_z(kind)) : WBI_KIND_TOOL_EXECUTION_FAILED;
+
+    if (k == WBI_KIND_NONE)
+        k = WBI_KIND_TOOL_EXECUTION_FAILED;
+    finish(call, FINISH_FAIL, message, message ? strlen(message) : 0, details, k);
+}
+
+void wb_tool_partial(wb_tool_call *call, const char *json, size_t size)
+{
+    if (call != NULL && wbi_loop_here(call->loop) && !atomic_load(&call->finished))
+        wbi_exec_partial(call->exec, wbi_str_make(json, size));
+}
+
+static void start(struct wbi_exec *x)
+{
+    struct wbi_api_tool *tool = x->tool->ops_arg;
+    struct wb_tool_call *call = wbi_arena_zalloc(x->arena, sizeof(*call));
+
+    if (call == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    call->exec = x;
+    call->tool = tool;
+    call->loop = tool->runtime->rt->loop;
+    atomic_init(&call->finished, false);
+    x->state = call;
+    tool->run(call, tool->arg);
+}
+
+static void cancel(struct wbi_exec *x)
+{
+    struct wb_tool_call *call = x->state;
+
+    if (call != NULL && call->tool->cancel != NULL && !atomic_load(&call->finished))
+        call->tool->cancel(call, call->tool->arg);
+}
+
+static const struct wbi_tool_ops ops = {start, cancel};
+
+static wb_rc declare(struct wbi_api_tool *tool, const char *descriptor, const char *family,
+                     struct wbi_error *err)
+{
+    struct wbi_tool_binding binding = {.family = &wbi_generic_family, .ops = &ops, .ops_arg = tool};
+    struct wbi_arena *arena;
+    const wbi_json *v;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    if (family != NULL) {
+        binding.family = wbi_api_family_find(tool->runtime, family);
+        if (binding.family == NULL)
+            rc = wbi_fail(err, WB_ENOTFOUND, "there is no family \"%s\"; register it first", family);
+    }
+    if (rc == WB_OK)
+        rc = wbi_json_read(arena, wbi_str_z(descriptor), WBI_JSON_STRICT, &v, err);
+    if (rc == WB_OK)
+        rc = wbi_runtime_add_tool(tool->runtime->rt, v, &binding, err);
+    wbi_arena_free(arena);
+    return rc;
+}
+
+wb_rc wb_tool_register(wb_runtime *runtime, const char *descriptor, const char *family,
+                       wb_tool_run_cb run, wb_tool_cancel_cb cancel_cb, void *arg,
+                       wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_api_tool *tool;
+    wb_rc rc;
+
+    if (runtime == NULL || descriptor == NULL || run == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "wb_tool_register needs a runtime, a descriptor and a function");
+    tool = wbi_zalloc(sizeof(*tool));
+    if (tool == NULL)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    *tool = (struct wbi_api_tool){.runtime = runtime, .run = run, .cancel = cancel_cb, .arg = arg};
+    rc = declare(tool, descriptor, family, &err);
+    if (rc != WB_OK) {
+        wbi_free(tool);
+        return wbi_api_fail(reterr, &err);
+    }
+    tool->next = runtime->tools;
+    runtime->tools = tool;
+    return WB_OK;
+}
+
+void wbi_api_tools_free(wb_runtime *runtime)
+{
+    while (runtime->tools != NULL) {
+        struct wbi_api_tool *tool = runtime->tools;
+        runtime->tools = tool->next;
+        wbi_free(tool);
+    }
+}
+
+const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size)
+{
+    struct wbi_buf out;
+
+    if (call == NULL)
+        return NULL;
+    if (call->input.p == NULL) {
+        wbi_buf_init_arena(&out, call->exec->arena, WBI_LIMIT_JSON_TEXT);
+        wbi_json_write(&out, call->exec->input);
+        if (wbi_buf_rc(&out) != WB_OK)
+            return NULL;
+        call->input = wbi_buf_str(&out);
+    }
+    if (ret_size != NULL)
+        *ret_size = call->input.n;
+    return call->input.p;
+}
+
+const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size)
+{
+    const wbi_json *v = NULL;
+
+    if (call == NULL || pointer == NULL ||
+        wbi_json_pointer(call->exec->input, wbi_str_z(pointer), &v, NULL) != WB_OK ||
+        !wbi_json_is(v, WBI_JSON_STR))
+        return NULL;
+    if (ret_size != NULL)
+        *ret_size = wbi_json_str(v).n;
+    return wbi_json_str(v).p;
+}
+
+const char *wb_tool_call_correlation_id(wb_tool_call *call)
+{
+    return call ? call->exec->call->inv.correlation_id.p : "";
+}
+
+int wb_tool_call_cancelled(const wb_tool_call *call)
+{
+    return call != NULL && call->exec->cancel != WBI_CANCEL_NONE;
+}
+
+void wb_tool_call_set_data(wb_tool_call *call, void *data)
+{
+    if (call != NULL)
+        call->data = data;
+}
+
+void *wb_tool_call_data(const wb_tool_call *call)
+{
+    return call ? call->data : NULL;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/tools_list.c: the tools there are, as JSON. */
+#include "api/api_int.h"
+#include "base/limits.h"
+
+static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "modelName", t->model_name);
+    wbi_jw_kstr(w, "qualifiedName", t->qualified);
+    wbi_jw_kstr(w, "origin", t->origin);
+    wbi_jw_kstr(w, "version", t->version);
+    if (t->title.p != NULL)
+        wbi_jw_kstr(w, "title", t->title);
+    wbi_jw_kstr(w, "description", t->description.p ? t->description : WBI_LIT(""));
+    wbi_jw_kstrz(w, "effect", wbi_effect_name(t->effect));
+    wbi_jw_kbool(w, "parallel", t->parallel);
+    wbi_jw_kstrz(w, "inputKind", t->input_kind == WBI_INPUT_TEXT ? "text" : "json");
+    if (t->timeout_ms > 0)
+        wbi_jw_kint(w, "timeoutMs", t->timeout_ms);
+    wbi_jw_kint(w, "budgetTokens", t->budget_tokens);
+    wbi_jw_kstrz(w, "family", t->family->name);
+    if (t->tags != NULL)
+        wbi_jw_kval(w, "tags", t->tags);
+    if (t->deprecated.p != NULL)
+        wbi_jw_kstr(w, "deprecated", t->deprecated);
+    wbi_jw_kval(w, "inputSchema", t->input_schema);
+    if (t->output_schema != NULL)
+        wbi_jw_kval(w, "outputSchema", t->output_schema);
+    wbi_jw_obj_end(w);
+}
+
+static bool wanted(const struct wbi_tool *t, const char *name)
+{
+    if (name == NULL)
+        return !t->hidden;
+    return wbi_str_eqz(t->model_name, name) || wbi_str_eqz(t->qualified, name);
+}
+
+wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name, char **ret,
+                    size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_catalog *catalog;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    wb_rc rc;
+
+    (void)principal;
+    if (runtime == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_list: NULL");
+    rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
+    if (rc != WB_OK)
+        return wbi_api_fail(reterr, &err);
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < wbi_catalog_count(catalog); i++)
+        if (wanted(wbi_catalog_at(catalog, i), name))
+            write_tool(&w, wbi_catalog_at(catalog, i));
+    wbi_jw_arr_end(&w);
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}

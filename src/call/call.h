@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/call.h: one call on its way. Lives in its own arena; known outside only
+ * by its id, so that late work finds nothing instead of freed memory. */
+#ifndef WBI_CALL_CALL_H
+#define WBI_CALL_CALL_H
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "call/invocation.h"
+#include "call/outcome.h"
+#include "call/stage.h"
+#include "catalog/tool.h"
+
+struct wbi_runtime;
+struct wbi_calls;
+
+/* Names one parked wait of one call; stale ones resume nothing. */
+struct wbi_call_ref {
+    uint64_t id;
+    uint32_t park;
+};
+
+enum wbi_cancel_reason {
+    WBI_CANCEL_NONE = 0,
+    WBI_CANCEL_ASKED,   /* by the caller */
+    WBI_CANCEL_DEADLINE,/* deadline or policy timeout */
+    WBI_CANCEL_SHUTDOWN
+};
+
+/* What a stage left for the views; JSON texts are objects or arrays. */
+struct wbi_call_facts {
+    struct wbi_str policy_snapshot; /* absent: the empty snapshot */
+    struct wbi_str artifacts;       /* JSON array of facts for the record */
+    struct wbi_str events;          /* JSON array */
+    struct wbi_str trust;           /* JSON object */
+    struct wbi_str audit;           /* JSON object: containment, counts, coercions */
+    struct wbi_str item;            /* the provider's output item */
+    struct wbi_str coercion;        /* "input_coercion" note for the receipt, or absent */
+    uint32_t attempts;
+    bool replayed;
+    bool cached;
+};
+
+struct wbi_call {
+    uint64_t id;                   /* process-wide, for refs */
+    char name[WBI_ID_SIZE];        /* "call_…", the id in the ledger */
+    struct wbi_arena *arena;
+    struct wbi_runtime *runtime;
+    struct wbi_calls *calls;
+    const struct wbi_journey *journey;
+    struct wbi_clock clock;
+
+    struct wbi_invocation inv;
+    struct wbi_catalog *catalog;   /* the snapshot the call started with, counted */
+    const struct wbi_tool *tool;   /* NULL before RESOLVE */
+    struct wbi_complete *complete; /* what EXECUTE produced, NULL before */
+    struct wbi_outcome outcome;
+    struct wbi_str canonical;      /* text of the canonical result, after RENDER */
+    struct wbi_call_facts facts;
+    void *wire;                    /* struct wbi_wire_call of the item, or NULL */
+    void *exec;                    /* state of the executor while it runs */
+    void *ticket;                  /* what ADMIT holds, NULL when nothing */
+    void *step_state;              /* of the stage that is parked */
+
+    /* driver */
+    enum wbi_stage stage;
+    uint32_t park;
+    bool parked;
+    bool resumed;  /* resumed while its stage was still running */
+    bool driving;
+    bool settled;
+    bool overruled; /* cancelled and the grace time is over: late work is dropped */
+    uint32_t holds;
+    enum wbi_cancel_reason cancel;
+    int64_t started_ns;
+    int64_t stage_started_ns;
+    int64_t stage_ns[WBI_STAGE_COUNT];
+    int64_t started_wall_ms;
+    int64_t limit_ns; /* monotonic moment at which the call times out; INT64_MAX none */
+    struct wbi_timer *timer;
+
+    struct wbi_error rejected; /* set before the start: why it must not run */
+
+    /* of the runtime */
+    uint64_t ticket_number;
+    void (*on_done)(struct wbi_call *call, void *arg);
+    void *on_done_arg;
+    /* partial output, for a caller who asked for it; may be NULL */
+    void (*on_partial)(struct wbi_call *call, struct wbi_str data, void *arg);
+    uint64_t frames; /* handed out so far */
+};
+
+/* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */
+__attribute__((format(printf, 3, 4))) enum wbi_step wbi_call_fail(struct wbi_call *call,
+                                                                  enum wbi_kind kind,
+                                                                  const char *fmt, ...);
+/* The same from an error of a lower room; kind is used where err has none. */
+enum wbi_step wbi_call_fail_error(struct wbi_call *call, enum wbi_kind kind,
+                                  const struct wbi_error *err);
+/* The same with everything given. */
+enum wbi_step wbi_call_fail_fault(struct wbi_call *call, const struct wbi_fault *fault);
+
+/* Keep the call's memory while something still points into it. */
+void wbi_call_hold(struct wbi_call *call);
+void wbi_call_release(struct wbi_call *call);
+
+/* Park: the ref to resume with. Call it in run() before returning PARKED. */
+struct wbi_call_ref wbi_call_park(struct wbi_call *call);
+/* Loop thread. True when the call was parked under this ref and goes on. */
+bool wbi_call_resume(struct wbi_calls *calls, struct wbi_call_ref ref);
+/* The call, if it is parked under ref. */
+struct wbi_call *wbi_call_find(struct wbi_calls *calls, struct wbi_call_ref ref);
+
+#endif

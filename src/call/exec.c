@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/exec.c: the EXECUTE stage: start the tool, take what it produced. */
+#include "call/exec.h"
+
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "base/utf8.h"
+#include "call/stages_int.h"
+#include "schema/schema.h"
+
+void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete)
+{
+    struct wbi_call *call = x->call;
+    struct wbi_complete *copy;
+
+    if (x->done)
+        return;
+    x->done = true;
+    if (!call->overruled) {
+        copy = wbi_arena_alloc(x->arena, sizeof(*copy));
+        if (copy != NULL)
+            *copy = *complete;
+        call->complete = copy;
+        (void)wbi_call_resume(call->calls, x->ref); /* stale refs are late results: dropped */
+    }
+    wbi_call_release(call);
+}
+
+void wbi_exec_fail_fault(struct wbi_exec *x, const struct wbi_fault *fault)
+{
+    struct wbi_fault *copy = wbi_arena_alloc(x->arena, sizeof(*copy));
+    struct wbi_complete complete = {.ok = false, .fault = copy};
+
+    if (copy != NULL)
+        *copy = *fault;
+    wbi_exec_done(x, &complete);
+}
+
+void wbi_exec_fail(struct wbi_exec *x, enum wbi_kind kind, const char *fmt, ...)
+{
+    struct wbi_fault fault = {.kind = kind};
+    char text[1024];
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (n > 0) {
+        fault.message = wbi_str_make(text, WBI_MIN((size_t)n, sizeof(text) - 1));
+        fault.message.n = wbi_utf8_cut(fault.message, fault.message.n);
+        fault.message = wbi_arena_str(x->arena, fault.message);
+    }
+    wbi_exec_fail_fault(x, &fault);
+}
+
+void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial)
+{
+    bool late = x->cancel == WBI_CANCEL_DEADLINE;
+    struct wbi_fault fault = {.kind = late ? WBI_KIND_TIMED_OUT : WBI_KIND_CANCELLED};
+    int64_t ms = (wbi_now_ns(&x->call->clock) - x->call->started_ns) / WBI_NS_PER_MS;
+
+    fault.message = wbi_arena_fmt(x->arena, "%.*s %s after %lld ms", WBI_FMT(x->tool->model_name),
+                                  late ? "ran out of time" : "was cancelled", (long long)ms);
+    if (partial.p != NULL)
+        fault.details = wbi_arena_fmt(x->arena, "{\"partial\":%.*s}", WBI_FMT(partial));
+    wbi_exec_fail_fault(x, &fault);
+}
+
+void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data)
+{
+    struct wbi_call *call = x->call;
+
+    if (!x->done && !call->overruled && call->on_partial != NULL)
+        call->on_partial(call, data, call->on_done_arg);
+}
+
+/* C8.1: a write that timed out may have happened; only a keyed idempotent one
+ * may be tried again. */
+static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
+{
+    bool keyed = call->tool->effect == WBI_EFFECT_IDEMPOTENT_WRITE &&
+                 call->inv.idempotency_key.p != NULL;
+
+    if (call->tool->effect != WBI_EFFECT_PURE && !keyed)
+        fault->retryable = WBI_RETRYABLE_NO;
+}
+
+/* The complete output against outputSchema, before projection (C4.2). */
+static enum wbi_step check_output(struct wbi_call *call)
+{
+    struct wbi_complete *full = call->complete;
+    struct wbi_error err = WBI_ERROR_INIT;
+    const wbi_json *output;
+    wb_rc rc;
+
+    if (call->tool->output_compiled == NULL || full->output.p == NULL)
+        return WBI_STEP_NEXT;
+    rc = wbi_json_read(call->arena, full->output, WBI_JSON_STRICT, &output, &err);
+    if (rc == WB_OK && !wbi_output_valid(call->tool, call->arena, output, &err))
+        rc = WB_EINPUT;
+    if (rc == WB_OK)
+        return WBI_STEP_NEXT;
+    return wbi_call_fail(call, WBI_KIND_INVALID_TOOL_OUTPUT,
+                         "%.*s ran, but its output does not match its schema: %s",
+                         WBI_FMT(call->tool->model_name), err.text);
+}
+
+static enum wbi_step take_result(struct wbi_call *call)
+{
+    struct wbi_complete *full = call->complete;
+    struct wbi_fault fault;
+
+    call->facts.artifacts = full->artifacts;
+    call->facts.audit = full->audit.p ? full->audit : call->facts.audit;
+    if (full->ok)
+        return check_output(call);
+    if (full->fault == NULL)
+        return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    fault = *(const struct wbi_fault *)full->fault;
+    narrow_retry(call, &fault);
+    return wbi_call_fail_fault(call, &fault);
+}
+
+enum wbi_step wbi_stage_execute(struct wbi_call *call)
+{
+    struct wbi_exec *x = call->exec;
+
+    if (x != NULL && x->done) {
+        if (call->complete == NULL)
+            return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return take_result(call);
+    }
+    x = wbi_arena_zalloc(call->arena, sizeof(*x));
+    if (x == NULL)
+        return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    *x = (struct wbi_exec){.arena = call->arena,
+                           .tool = call->tool,
+                           .input = call->inv.input,
+                           .call = call,
+                           .runtime = call->runtime,
+                           .limit_ns = call->limit_ns};
+    call->exec = x;
+    call->facts.attempts++;
+    wbi_call_hold(call); /* until wbi_exec_done, even if the call is over before */
+    x->ref = wbi_call_park(call);
+    call->tool->ops->start(x);
+    return WBI_STEP_PARKED;
+}
+
+void wbi_cancel_execute(struct wbi_call *call)
+{
+    struct wbi_exec *x = call->exec;
+
+    if (x == NULL || x->done)
+        return;
+    x->cancel = call->cancel;
+    if (call->tool->ops->cancel != NULL)
+        call->tool->ops->cancel(x);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/exec.h: one running attempt of a tool, as its executor sees it. */
+#ifndef WBI_CALL_EXEC_H
+#define WBI_CALL_EXEC_H
+
+#include "call/call.h"
+
+struct wbi_exec {
+    struct wbi_arena *arena; /* the call's; valid until wbi_exec_done returns */
+    const struct wbi_tool *tool;
+    const wbi_json *input;
+    struct wbi_call *call;
+    struct wbi_runtime *runtime;
+    int64_t limit_ns;               /* moment at which the attempt times out */
+    enum wbi_cancel_reason cancel;  /* why it was asked to stop, if it was */
+    void *state;                    /* the executor's own */
+    struct wbi_call_ref ref;
+    bool done;
+};
+
+/* The attempt ended. Loop thread, exactly once per start; a second one is
+ * ignored. complete lives in x->arena. */
+void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete);
+/* The attempt ended in an error with this kind and message. */
+__attribute__((format(printf, 3, 4))) void wbi_exec_fail(struct wbi_exec *x, enum wbi_kind kind,
+                                                         const char *fmt, ...);
+/* The same with everything given; fault is copied. */
+void wbi_exec_fail_fault(struct wbi_exec *x, const struct wbi_fault *fault);
+/* The attempt ended because it was asked to: timed_out or cancelled by
+ * x->cancel; partial (JSON object text or absent) becomes details.partial. */
+void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial);
+/* Hand a piece of partial output to whoever listens; data is a JSON object. */
+void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data);
+
+#endif

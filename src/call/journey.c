@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/journey.c: the one file that wires stages into the table. */
+#include "call/journey.h"
+
+#include "call/stages_int.h"
+
+void wbi_journey_wire(struct wbi_journey *j)
+{
+    *j = (struct wbi_journey){
+        .stages =
+            {
+                [WBI_STAGE_DECODE] = {wbi_stage_decode, NULL},
+                [WBI_STAGE_RESOLVE] = {wbi_stage_resolve, NULL},
+                [WBI_STAGE_VALIDATE] = {wbi_stage_validate, NULL},
+                [WBI_STAGE_EXECUTE] = {wbi_stage_execute, wbi_cancel_execute},
+                [WBI_STAGE_PROJECT] = {wbi_stage_project, NULL},
+                [WBI_STAGE_RENDER] = {wbi_stage_render, NULL},
+                [WBI_STAGE_ENCODE] = {wbi_stage_encode, NULL},
+            },
+        .finish = wbi_journey_finish,
+        .release = wbi_journey_release,
+    };
+}

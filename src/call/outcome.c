@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/outcome.c */
+#include "call/outcome.h"
+
+#include "base/hash.h"
+#include "base/utf8.h"
+
+static bool is_break(uint8_t c)
+{
+    return c <= 0x20 || c == 0x7f;
+}
+
+/* The longest prefix of s with at most n characters, ill-formed bytes counted
+ * as one each. */
+static size_t cut_chars(struct wbi_str s, size_t n)
+{
+    return wbi_utf8_cut(s, wbi_utf8_cut_chars(s, n));
+}
+
+struct wbi_str wbi_one_line(struct wbi_arena *arena, struct wbi_str s, size_t chars)
+{
+    char *out;
+    size_t n = 0, keep;
+
+    s = wbi_str_trim(wbi_str_head(s, chars * 4 + 4096));
+    out = wbi_arena_alloc(arena, s.n + 4);
+    if (out == NULL)
+        return WBI_NONE;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!is_break((uint8_t)s.p[i]))
+            out[n++] = s.p[i];
+        else if (n > 0 && out[n - 1] != ' ')
+            out[n++] = ' ';
+    }
+    if (wbi_utf8_count(wbi_str_make(out, n)) > chars) {
+        keep = cut_chars(wbi_str_make(out, n), chars - 1);
+        memcpy(out + keep, "\xe2\x80\xa6", 3);
+        n = keep + 3;
+    }
+    out[n] = '\0';
+    return wbi_str_make(out, n);
+}
+
+wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena, struct wbi_str summary,
+                          struct wbi_str result, struct wbi_str output)
+{
+    struct wbi_str line;
+
+    if (o->state != WBI_OUTCOME_NONE || result.p == NULL || result.n == 0)
+        return WB_EMISUSE;
+    line = wbi_one_line(arena, summary, WBI_LIMIT_SUMMARY_CHARS);
+    if (line.p == NULL)
+        return WB_ENOMEM;
+    o->summary = line.n ? line : WBI_LIT("completed");
+    o->result = result;
+    o->output = output;
+    o->state = WBI_OUTCOME_SUCCESS;
+    return WB_OK;
+}
+
+wb_rc wbi_outcome_fail(struct wbi_outcome *o, struct wbi_arena *arena,
+                       const struct wbi_fault *fault)
+{
+    struct wbi_fault f = *fault;
+    wb_rc rc;
+
+    if (o->state != WBI_OUTCOME_NONE || f.kind <= WBI_KIND_NONE || f.kind >= WBI_KIND_COUNT)
+        return WB_EMISUSE;
+    if (f.message.n == 0)
+        f.message = wbi_str_z(wbi_kind_row(f.kind)->code);
+    if (f.message.n > WBI_LIMIT_ERROR_MESSAGE)
+        f.message.n = wbi_utf8_cut(f.message, WBI_LIMIT_ERROR_MESSAGE);
+    if (f.details.p != NULL) {
+        rc = wbi_details_bound(arena, f.details, &f.details);
+        if (rc != WB_OK)
+            return rc;
+    }
+    o->summary = wbi_one_line(arena, f.message, WBI_LIMIT_SUMMARY_CHARS);
+    if (o->summary.p == NULL)
+        return WB_ENOMEM;
+    o->fault = f;
+    o->state = WBI_OUTCOME_ERROR;
+    return WB_OK;
+}
+
+void wbi_fault_cause(struct wbi_fault *f, enum wbi_kind kind, struct wbi_str code,
+                     struct wbi_str message)
+{
+    if (f->cause_count == WBI_LIMIT_CAUSED_BY_COUNT) {
+        f->causes_dropped++;
+        return;
+    }
+    f->causes[f->cause_count++] = (struct wbi_cause){kind, code, message};
+}
+
+bool wbi_fault_retryable(const struct wbi_fault *f)
+{
+    /* The table is an upper bound: a fault can only narrow it (C4.7). */
+    return wbi_kind_row(f->kind)->retryable && f->retryable != WBI_RETRYABLE_NO;
+}
+
+struct wbi_str wbi_fault_hint(const struct wbi_fault *f)
+{
+    return f->hint.p ? f->hint : wbi_str_z(wbi_kind_row(f->kind)->hint);
+}
+
+struct wbi_str wbi_fault_code(const struct wbi_fault *f)
+{
+    return f->code.p ? f->code : wbi_str_z(wbi_kind_row(f->kind)->code);
+}
+
+/* These survive everything (C4.7). */
+static bool protected_member(struct wbi_str name)
+{
+    static const char *const names[] = {"retryAfterMs", "throttlingScope", "circuitState",
+                                        "missingField", "parse_error",     "providerCode",
+                                        "partial",      "resetAfterMs",    "rule"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (wbi_str_eqz(name, names[i]))
+            return true;
+    return false;
+}
+
+static wb_rc write_omitted(struct wbi_jw *w, struct wbi_str text)
+{
+    uint8_t sum[WBI_SHA256_SIZE];
+    char hex[WBI_SHA256_HEX];
+    wb_rc rc = wbi_sha256(text.p, text.n, sum);
+
+    if (rc != WB_OK)
+        return rc;
+    wbi_hex(sum, sizeof(sum), hex);
+    wbi_jw_obj(w);
+    wbi_jw_kbool(w, "omitted", true);
+    wbi_jw_kint(w, "char_count", (int64_t)wbi_utf8_count(text));
+    wbi_jw_kstrz(w, "sha256", hex);
+    wbi_jw_kstr(w, "preview", wbi_str_head(text, cut_chars(text, 200)));
+    wbi_jw_obj_end(w);
+    return WB_OK;
+}
+
+/* What is left of the room for details while they are written. */
+struct room {
+    size_t chars;    /* for members that are kept whole */
+    size_t previews; /* members that may still be replaced by a preview */
+    size_t dropped;
+};
+
+#define PREVIEWS_MAX 8
+
+/* Strings are measured and previewed as they are, other values as JSON. */
+static wb_rc measure(struct wbi_arena *arena, const wbi_json *v, struct wbi_str *ret)
+{
+    struct wbi_buf text;
+
+    *ret = wbi_json_str(v);
+    if (wbi_json_is(v, WBI_JSON_STR))
+        return WB_OK;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, v);
+    *ret = wbi_buf_str(&text);
+    return wbi_buf_rc(&text);
+}
+
+static wb_rc write_member(struct wbi_jw *w, struct wbi_arena *arena, const wbi_json *key,
+                          struct room *room)
+{
+    struct wbi_str text;
+    size_t chars;
+    wb_rc rc = measure(arena, key + 1, &text);
+
+    if (rc != WB_OK)
+        return rc;
+    chars = wbi_utf8_count(text);
+    if (protected_member(wbi_json_str(key)) || chars <= room->chars) {
+        if (!protected_member(wbi_json_str(key)))
+            room->chars -= chars;
+        wbi_jw_keyn(w, wbi_json_str(key));
+        wbi_jw_val(w, key + 1);
+        return WB_OK;
+    }
+    if (room->previews == 0) {
+        room->dropped++;
+        return WB_OK;
+    }
+    room->previews--;
+    wbi_jw_keyn(w, wbi_json_str(key));
+    return write_omitted(w, text);
+}
+
+wb_rc wbi_details_bound(struct wbi_arena *arena, struct wbi_str details, struct wbi_str *ret)
+{
+    struct room room = {WBI_LIMIT_DETAILS_CHARS, PREVIEWS_MAX, 0};
+    const wbi_json *obj;
+    struct wbi_buf out;
+    struct wbi_jw w;
+    wb_rc rc;
+
+    if (wbi_utf8_count(details) <= WBI_LIMIT_DETAILS_CHARS) {
+        *ret = details;
+        return WB_OK;
+    }
+    rc = wbi_json_read(arena, details, WBI_JSON_STRICT, &obj, NULL);
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    w = wbi_jw_to(&out);
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER(obj, key)
+    {
+        (void)key_val;
+        rc = write_member(&w, arena, key, &room);
+        if (rc != WB_OK)
+            return rc;
+    }
+    if (room.dropped > 0)
+        wbi_jw_kint(&w, "omitted_members", (int64_t)room.dropped);
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&out) != WB_OK)
+        return wbi_buf_rc(&out);
+    *ret = wbi_buf_str(&out);
+    return WB_OK;
+}

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/router.c: order, gates and repeats.
+ * (1) Output lines come in the order of their calls; a finished call waits for
+ * the ones before it. (2) In a conversation an exclusive call runs alone;
+ * parallel ones run beside each other; nobody overtakes. (3) A call id that was
+ * seen before in its conversation is answered with the same bytes and not run
+ * again, if name and input are the same (C9.4). */
+#include "call/router.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "json/canonical.h"
+
+/* The text and tree of one input line; calls made of it hold it. */
+struct line {
+    struct wbi_arena *arena;
+    struct wbi_wire_turn turn;
+    size_t refs;
+};
+
+enum state { WAITING, RUNNING, ANSWERED };
+
+struct entry {
+    struct entry *next; /* in call order */
+    struct router_conversation *conversation;
+    struct wbi_router *router;
+    struct line *line;
+    struct wbi_wire_call *wire; /* NULL: an error line */
+    struct entry *same_as;      /* a repeat of that one */
+    struct entry *memory_next;  /* of the conversation's memory of ids */
+    uint8_t fingerprint[WBI_SHA256_SIZE];
+    struct wbi_str call_id;
+    char *owned_id;
+    enum state state;
+    bool exclusive;
+    bool last_of_turn;
+    bool remembered;
+    uint64_t running_id;
+    char *output;
+    size_t output_n;
+};
+
+struct router_conversation {
+    struct router_conversation *next;
+    char *id;
+    struct entry **memory; /* by call id, chained */
+    size_t memory_slots;
+    size_t memory_count;
+    size_t running;
+    bool exclusive; /* the one that runs wants to be alone */
+    uint64_t held;  /* scan in which one of its calls had to wait */
+};
+
+struct wbi_router {
+    struct wbi_runtime *rt;
+    struct wbi_router_options options;
+    struct wbi_router_sink sink;
+    struct router_conversation *conversations;
+    struct entry *first, *last; /* not yet written */
+    struct wbi_buf group;       /* items of the turn being written */
+    size_t group_items;
+    size_t pending;
+    size_t running;
+    size_t line_number;
+    uint64_t scans;
+    bool cancelled;
+    bool pumping;
+    bool pump_again;
+};
+
+wb_rc wbi_router_new(struct wbi_runtime *rt, const struct wbi_router_options *o,
+                     const struct wbi_router_sink *sink, struct wbi_router **ret)
+{
+    struct wbi_router *r = wbi_zalloc(sizeof(*r));
+
+    if (r == NULL)
+        return WB_ENOMEM;
+    r->rt = rt;
+    r->options = *o;
+    r->sink = *sink;
+    wbi_buf_init(&r->group, WBI_LIMIT_CALL_ARENA);
+    *ret = r;
+    return WB_OK;
+}
+
+static void free_entry(struct entry *e)
+{
+    wbi_free(e->output);
+    wbi_free(e->owned_id);
+    wbi_free(e);
+}
+
+static void forget(struct router_conversation *c)
+{
+    for (size_t i = 0; i < c->memory_slots; i++) {
+        while (c->memory[i] != NULL) {
+            struct entry *e = c->memory[i];
+            c->memory[i] = e->memory_next;
+            free_entry(e);
+        }
+    }
+    wbi_free(c->memory);
+}
+
+void wbi_router_free(struct wbi_router *r)
+{
+    if (r == NULL)
+        return;
+    while (r->conversations != NULL) {
+        struct router_conversation *c = r->conversations;
+        r->conversations = c->next;
+        forget(c);
+        wbi_free(c->id);
+        wbi_free(c);
+    }
+    wbi_buf_fini(&r->group);
+    wbi_free(r);
+}
+
+size_t wbi_router_pending(const struct wbi_router *r)
+{
+    return r->pending;
+}
+
+static void release_line(void *arg)
+{
+    struct line *line = arg;
+
+    if (--line->refs > 0)
+        return;
+    wbi_arena_free(line->arena);
+    wbi_free(line);
+}
+
+static struct router_conversation *conversation(struct wbi_router *r, struct wbi_str id)
+{
+    struct router_conversation *c = r->conversations;
+
+    while (c != NULL && !wbi_str_eqz(id, c->id))
+        c = c->next;
+    if (c != NULL)
+        return c;
+    c = wbi_zalloc(sizeof(*c));
+    if (c != NULL)
+        c->id = wbi_strdup(id);
+    if (c == NULL || c->id == NULL) {
+        wbi_free(c);
+        return NULL;
+    }
+    c->next = r->conversations;
+    r->conversations = c;
+    return c;
+}
+
+/* ---- writing ---- */
+
+static void add_to_group(struct wbi_router *r, const struct entry *e)
+{
+    if (r->group_items++ > 0)
+        wbi_buf_addc(&r->group, ',');
+    wbi_buf_add(&r->group, e->output, e->output_n);
+    if (!e->last_of_turn)
+        return;
+    r->sink.line(r->sink.arg, wbi_wire_group(e->wire->provider, &r->group));
+    wbi_buf_clear(&r->group);
+    r->group_items = 0;
+}
+
+/* Answered entries at the head of the queue go out. */
+static void flush(struct wbi_router *r)
+{
+    while (r->first != NULL && r->first->state == ANSWERED) {
+        struct entry *e = r->first;
+
+        r->first = e->next;
+        if (r->first == NULL)
+            r->last = NULL;
+        if (r->options.group && e->wire != NULL)
+            add_to_group(r, e);
+        else
+            r->sink.line(r->sink.arg, wbi_str_make(e->output, e->output_n));
+        r->pending--;
+        if (e->line != NULL)
+            release_line(e->line);
+        e->line = NULL;
+        e->wire = NULL;
+        if (!e->remembered)
+            free_entry(e);
+    }
+    if (r->pending == 0 && r->sink.idle != NULL)
+        r->sink.idle(r->sink.arg);
+}
+
+static void answer(struct entry *e, struct wbi_str output)
+{
+    static const char no_memory[] =
+        "{\"type\":\"waybill.error\",\"line\":null,\"id\":null,\"error\":{\"kind\":"
+        "\"internal_error\",\"message\":\"out of memory\",\"retryable\":false}}";
+
+    e->output = wbi_strdup(output);
+    e->output_n = output.n;
+    if (e->output == NULL) { /* the static text needs none, but must be owned */
+        e->output = wbi_strdup(wbi_str_z(no_memory));
+        e->output_n = e->output ? sizeof(no_memory) - 1 : 0;
+    }
+    e->state = ANSWERED;
+}
+
+/* Repeats of an entry get its bytes. */
+static void answer_repeats(struct wbi_router *r, const struct entry *of)
+{
+    for (struct entry *e = r->first; e != NULL; e = e->next)
+        if (e->same_as == of && e->state != ANSWERED)
+            answer(e, wbi_str_make(of->output, of->output_n));
+}
+
+/* ---- running ---- */
+
+static void pump(struct wbi_router *r);
+
+static void on_done(struct wbi_call *call, void *arg)
+{
+    struct entry *e = arg;
+    struct wbi_router *r = e->router;
+
+    e->conversation->running--;
+    if (e->exclusive)
+        e->conversation->exclusive = false;
+    r->running--;
+    answer(e, call->facts.item);
+    answer_repeats(r, e);
+    pump(r);
+}
+
+static void on_partial(struct wbi_call *call, struct wbi_str data, void *arg)
+{
+    struct entry *e = arg;
+    struct wbi_buf frame;
+
+    if (!e->router->options.frames)
+        return;
+    wbi_buf_init(&frame, WBI_LIMIT_CALL_ARENA);
+    wbi_wire_frame(&frame, call->inv.correlation_id, call->frames++, "partial", data);
+    if (wbi_buf_rc(&frame) == WB_OK)
+        e->router->sink.line(e->router->sink.arg, wbi_buf_str(&frame));
+    wbi_buf_fini(&frame);
+}
+
+/* The provider's item as an invocation; what is wrong with it is told by the
+ * call's own outcome. */
+static wb_rc fill(struct wbi_call *call, struct entry *e)
+{
+    const struct wbi_wire_call *w = e->wire;
+    struct wbi_invocation *inv = &call->inv;
+    struct wbi_buf text;
+    wb_rc rc = WB_OK;
+
+    call->wire = e->wire;
+    inv->tool_name = w->name;
+    inv->name_space = w->name_space;
+    inv->call_id = w->id;
+    inv->native = w->kind == WBI_WIRE_NATIVE;
+    inv->truncated = w->truncated;
+    inv->model = w->model;
+    inv->turn_id = w->turn_id;
+    inv->traceparent = w->traceparent;
+    inv->tracestate = w->tracestate;
+    inv->provider = wbi_str_z(wbi_provider_name(w->provider));
+    inv->input = w->input;
+    if (w->invocation != NULL)
+        rc = wbi_invocation_read(w->invocation, inv, &call->rejected);
+    if (w->is_text && rc == WB_OK) { /* text reaches a tool as {"input": …} */
+        struct wbi_jw jw = wbi_jw_to(&text);
+        wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+        wbi_jw_obj(&jw);
+        wbi_jw_kstr(&jw, "input", w->text);
+        wbi_jw_obj_end(&jw);
+        if (wbi_buf_rc(&text) != WB_OK)
+            return wbi_buf_rc(&text);
+        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &inv->input, NULL);
+        if (rc != WB_OK)
+            return rc;
+    }
+    if (inv->input == NULL)
+        rc = wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL);
+    return rc == WB_EINPUT ? WB_OK : rc; /* rejected has it */
+}
+
+static wb_rc start(struct entry *e)
+{
+    struct wbi_call *call;
+    wb_rc rc = wbi_runtime_call_new(e->router->rt, &call);
+
+    if (rc != WB_OK)
+        return rc;
+    e->line->refs++;
+    rc = wbi_arena_defer(call->arena, release_line, e->line);
+    if (rc != WB_OK)
+        release_line(e->line);
+    else
+        rc = fill(call, e);
+    if (rc != WB_OK) {
+        wbi_runtime_call_drop(call);
+        return rc;
+    }
+    call->on_partial = on_partial;
+    if (e->router->cancelled)
+        call->cancel = WBI_CANCEL_ASKED; /* ends before it does anything */
+    e->state = RUNNING;
+    e->conversation->running++;
+    e->conversation->exclusive |= e->exclusive;
+    e->router->running++;
+    rc = wbi_runtime_submit(call, on_done, e);
+    if (rc != WB_OK) {
+        e->conversation->running--;
+        e->conversation->exclusive &= !e->exclusive;
+        e->router->running--;
+        e->state = WAITING;
+    } else if (e->state == RUNNING) {
+        e->running_id = call->id; /* still there: it did not finish at once */
+    }
+    return rc;
+}
+
+static bool gate_open(const struct entry *e)
+{
+    const struct router_conversation *c = e->conversation;
+
+    return e->exclusive ? c->running == 0 : !c->exclusive;
+}
+
+static void fail_entry(struct entry *e, wb_rc rc)
+{
+    struct wbi_buf error, line;
+    struct wbi_error text;
+
+    wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
+    wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
+    (void)wbi_fail(&text, rc, "the call could not be started (%s)", wb_rc_name(rc));
+    wbi_wire_error_json(&error, WBI_KIND_INTERNAL_ERROR, wbi_str_z(text.text));
+    wbi_wire_error_line(&line, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
+                        wbi_buf_str(&error));
+    answer(e, wbi_buf_str(&line));
+    wbi_buf_fini(&error);
+    wbi_buf_fini(&line);
+}
+
+/* Start what may start, in order; an entry that has to wait holds back all later
+ * ones of its conversation. */
+static void start_ready(struct wbi_router *r)
+{
+    uint64_t scan = ++r->scans;
+
+    for (struct entry *e = r->first; e != NULL; e = e->next) {
+        wb_rc rc;
+
+        if (e->state != WAITING || e->same_as != NULL || e->conversation->held == scan)
+            continue;
+        if (r->options.parallel > 0 && r->running >= r->options.parallel)
+            return;
+        if (!gate_open(e)) {
+            e->conversation->held = scan;
+            if (r->conversations->next == NULL)
+                return; /* the only conversation */
+            continue;
+        }
+        rc = start(e);
+        if (rc != WB_OK)
+            fail_entry(e, rc);
+    }
+}
+
+/* Calls may finish inside start(): one pump at a time, again until quiet. */
+static void pump(struct wbi_router *r)
+{
+    r->pump_again = true;
+    if (r->pumping)
+        return;
+    r->pumping = true;
+    while (r->pump_again) {
+        r->pump_again = false;
+        start_ready(r);
+    }
+    flush(r);
+    r->pumping = false;
+}
+
+void wbi_router_cancel(struct wbi_router *r)
+{
+    r->cancelled = true;
+    for (struct entry *e = r->first; e != NULL; e = e->next)
+        if (e->state == RUNNING)
+            wbi_call_cancel(r->rt->calls, e->running_id, WBI_CANCEL_ASKED);
+}
+
+/* ---- reading ---- */
+
+static void append(struct wbi_router *r, struct entry *e)
+{
+    if (r->last != NULL)
+        r->last->next = e;
+    else
+        r->first = e;
+    r->last = e;
+    r->pending++;
+}
+
+static wb_rc refuse_line(struct wbi_router *r, const wbi_json *tree, const struct wbi_error *why)
+{
+    struct entry *e = wbi_zalloc(sizeof(*e));
+    struct wbi_buf error, line;
+    wb_rc rc;
+
+    if (e == NULL)
+        return WB_ENOMEM;
+    e->router = r;
+    wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
+    wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
+    wbi_wire_error_json(&error,
+                        why->kind != WBI_KIND_NONE ? why->kind : WBI_KIND_MALFORMED_CALL,
+                        wbi_str_z(why->text));
+    wbi_wire_error_line(&line, r->line_number, tree ? wbi_wire_find_id(tree) : NULL,
+                        wbi_buf_str(&error));
+    rc = wbi_buf_rc(&line);
+    answer(e, wbi_buf_str(&line));
+    wbi_buf_fini(&error);
+    wbi_buf_fini(&line);
+    append(r, e);
+    return rc;
+}
+
+/* Name and input decide whether a repeated id is the same call. */
+static wb_rc fingerprint(struct entry *e, struct wbi_arena *arena)
+{
+    struct wbi_buf text;
+    struct wbi_error err;
+
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_CALL_ARENA);
+    wbi_buf_adds(&text, e->wire->name_space);
+    wbi_buf_addc(&text, '\0');
+    wbi_buf_adds(&text, e->wire->name);
+    wbi_buf_addc(&text, '\0');
+    if (e->wire->input == NULL)
+        wbi_buf_adds(&text, e->wire->text);
+    else if (wbi_json_canonical(e->wire->input, &text, &err) != WB_OK)
+        wbi_json_write(&text, e->wire->input); /* huge numbers: as written */
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_buf_rc(&text);
+    return wbi_sha256(text.p, text.n, e->fingerprint);
+}
+
+static size_t slot_of(const struct router_conversation *c, struct wbi_str id)
+{
+    return wbi_hash64(id.p, id.n, (uintptr_t)c) & (c->memory_slots - 1);
+}
+
+static struct entry *recall(const struct router_conversation *c, struct wbi_str id)
+{
+    struct entry *e = c->memory_slots ? c->memory[slot_of(c, id)] : NULL;
+
+    while (e != NULL && !wbi_str_eq(e->call_id, id))
+        e = e->memory_next;
+    return e;
+}
+
+static wb_rc grow_memory(struct router_conversation *c)
+{
+    struct entry **old = c->memory;
+    size_t old_slots = c->memory_slots;
+
+    if (c->memory_count < old_slots)
+        return WB_OK;
+    c->memory = wbi_zalloc_array(old_slots ? old_slots * 2 : 64, sizeof(struct entry *));
+    if (c->memory == NULL) {
+        c->memory = old;
+        return WB_ENOMEM;
+    }
+    c->memory_slots = old_slots ? old_slots * 2 : 64;
+    for (size_t i = 0; i < old_slots; i++) {
+        while (old[i] != NULL) {
+            struct entry *e = old[i];
+            size_t at = slot_of(c, e->call_id);
+            old[i] = e->memory_next;
+            e->memory_next = c->memory[at];
+            c->memory[at] = e;
+        }
+    }
+    wbi_free(old);
+    return WB_OK;
+}
+
+/* The same id again: the same call, or a mistake that must not run. */
+static void join_earlier(struct entry *e, struct entry *earlier)
+{
+    if (memcmp(e->fingerprint, earlier->fingerprint, sizeof(e->fingerprint)) != 0) {
+        e->wire->problem_kind = WBI_KIND_MALFORMED_CALL;
+        e->wire->problem = WBI_LIT("this call id was used before with another name or input; "
+                                   "give every call an id of its own");
+        return;
+    }
+    e->same_as = earlier;
+    if (earlier->state == ANSWERED)
+        answer(e, wbi_str_make(earlier->output, earlier->output_n));
+}
+
+static wb_rc remember(struct entry *e)
+{
+    struct router_conversation *c = e->conversation;
+    char *id = wbi_strdup(e->wire->id);
+    size_t at;
+
+    if (id == NULL || grow_memory(c) != WB_OK) {
+        wbi_free(id);
+        return WB_ENOMEM;
+    }
+    e->owned_id = id;
+    e->call_id = wbi_str_make(id, e->wire->id.n);
+    e->remembered = true;
+    at = slot_of(c, e->call_id);
+    e->memory_next = c->memory[at];
+    c->memory[at] = e;
+    c->memory_count++;
+    return WB_OK;
+}
+
+/* Whether it may run beside others; what cannot be found fails at once anyway. */
+static bool is_exclusive(struct wbi_router *r, const struct wbi_wire_call *w)
+{
+    const struct wbi_tool *tool;
+    struct wbi_catalog *catalog;
+    struct wbi_arena *arena;
+    bool exclusive = false;
+
+    if (wbi_runtime_catalog(r->rt, &catalog, NULL) != WB_OK ||
+        wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return true;
+    if (wbi_catalog_resolve(catalog, arena, w->name_space, w->name, WBI_NONE, &tool, NULL) == WB_OK)
+        exclusive = !tool->parallel;
+    wbi_arena_free(arena);
+    return exclusive;
+}
+
+static struct wbi_str conversation_of(const struct wbi_router *r, const struct wbi_wire_call *w)
+{
+    struct wbi_str id = wbi_json_get_str(w->invocation, "conversationId");
+
+    return id.n > 0 ? id : r->rt->conversation;
+}
+
+static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_call *w, bool last)
+{
+    struct entry *e = wbi_zalloc(sizeof(*e)), *earlier = NULL;
+    wb_rc rc = e ? WB_OK : WB_ENOMEM;
+
+    if (rc != WB_OK)
+        return rc;
+    w->line = r->line_number;
+    e->router = r;
+    e->wire = w;
+    e->last_of_turn = last;
+    e->conversation = conversation(r, conversation_of(r, w));
+    rc = e->conversation ? fingerprint(e, line->arena) : WB_ENOMEM;
+    if (rc == WB_OK && w->id.n > 0) {
+        earlier = recall(e->conversation, w->id);
+        rc = earlier ? WB_OK : remember(e);
+    }
+    if (rc != WB_OK) {
+        free_entry(e);
+        return rc;
+    }
+    e->line = line;
+    line->refs++;
+    e->exclusive = is_exclusive(r, w);
+    if (earlier != NULL)
+        join_earlier(e, earlier);
+    append(r, e);
+    return WB_OK;
+}
+
+static wb_rc not_json(struct wbi_error *err)
+{
+    struct wbi_error why = *err;
+
+    return wbi_fail(err, why.rc, "the line is not JSON: %s at column %u", why.text, why.column);
+}
+
+static wb_rc read_line(struct wbi_router *r, struct line *line, struct wbi_str text,
+                       const wbi_json **ret_tree, struct wbi_error *err)
+{
+    struct wbi_str kept = wbi_arena_str(line->arena, text);
+    wb_rc rc;
+
+    if (kept.p == NULL)
+        return WB_ENOMEM;
+    rc = wbi_json_read(line->arena, kept, WBI_JSON_STRICT, ret_tree, err);
+    if (rc != WB_OK) {
+        if (err->line > 0)
+            return not_json(err);
+        return rc;
+    }
+    return wbi_wire_decode(line->arena, r->options.provider, *ret_tree, &line->turn, err);
+}
+
+wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_error *err)
+{
+    struct wbi_error why = WBI_ERROR_INIT;
+    const wbi_json *tree = NULL;
+    struct line *line;
+    wb_rc rc;
+
+    r->line_number++;
+    line = wbi_zalloc(sizeof(*line));
+    if (line == NULL || wbi_arena_new(WBI_LIMIT_CALL_ARENA, &line->arena) != WB_OK) {
+        wbi_free(line);
+        return wbi_fail_nomem(err);
+    }
+    line->refs = 1;
+    rc = read_line(r, line, text, &tree, &why);
+    if (rc == WB_EINPUT || rc == WB_ELIMIT)
+        rc = refuse_line(r, tree, &why);
+    else
+        for (size_t i = 0; rc == WB_OK && i < line->turn.n; i++)
+            rc = add_call(r, line, &line->turn.calls[i], i + 1 == line->turn.n);
+    release_line(line);
+    pump(r);
+    return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "line %zu could not be taken", r->line_number);
+}

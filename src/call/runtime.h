@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/runtime.h: everything one runtime owns. No global state: two runtimes in
+ * one process share nothing. */
+#ifndef WBI_CALL_RUNTIME_H
+#define WBI_CALL_RUNTIME_H
+
+#include <pthread.h>
+
+#include "call/call.h"
+#include "call/run.h"
+#include "catalog/catalog.h"
+#include "config/places.h"
+#include "loop/loop.h"
+
+struct wbi_config;
+struct wbi_runner;
+struct wbi_secrets;
+
+#define WBI_ARENA_POOL 32
+
+struct wbi_runtime_options {
+    struct wbi_str root;        /* absent: found by the rules of I1 */
+    struct wbi_str state;
+    struct wbi_str config_file; /* instead of the workspace's waybill.json */
+    struct wbi_str principal;   /* of calls that name none; absent: "local" */
+    struct wbi_str conversation; /* of calls that name none; absent: a new one */
+    void *uv_loop;              /* the caller's, or NULL for an own one */
+    bool bare;                  /* no files: no configuration, no state, no built-ins */
+    bool no_ledger;
+    bool inherit_env; /* commands get the caller's environment */
+    const struct wbi_clock *clock; /* NULL: the system's */
+    const struct wbi_ids *ids;
+};
+
+struct wbi_runtime {
+    struct wbi_clock clock;
+    struct wbi_ids ids;
+    struct wbi_loop *loop;
+    struct wbi_calls *calls;
+    struct wbi_journey journey;
+    struct wbi_secrets *secrets;
+    struct wbi_arena *arena; /* lives as long as the runtime */
+    struct wbi_places places;
+    struct wbi_config *config; /* NULL for a bare runtime */
+    struct wbi_runner *runner;
+    struct wbi_str root, state, principal, conversation;
+
+    struct wbi_catalog *catalog;           /* current snapshot */
+    struct wbi_catalog_builder *additions; /* registered since it was made, or NULL */
+
+    struct wbi_arena *pool[WBI_ARENA_POOL]; /* reset arenas for the next calls */
+    size_t pooled;
+
+    bool stopping;
+};
+
+WB_MUST_CHECK wb_rc wbi_runtime_new(const struct wbi_runtime_options *o, struct wbi_runtime **ret,
+                                    struct wbi_error *err);
+/* Cancels what runs, waits for it, frees everything. Loop thread. */
+void wbi_runtime_free(struct wbi_runtime *rt);
+
+/* An empty call in a fresh arena, for the caller to fill. */
+WB_MUST_CHECK wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret);
+/* A call that was never started. */
+void wbi_runtime_call_drop(struct wbi_call *call);
+/* Take it on its way; on_done comes exactly once, on the loop thread, maybe
+ * before this returns. The call is good until on_done returns, longer with
+ * wbi_call_hold. On failure the call is dropped and on_done never comes. */
+WB_MUST_CHECK wb_rc wbi_runtime_submit(struct wbi_call *call,
+                                       void (*on_done)(struct wbi_call *call, void *arg),
+                                       void *arg);
+
+/* Add a tool; calls submitted from now on see it. */
+WB_MUST_CHECK wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
+                                         const struct wbi_tool_binding *binding,
+                                         struct wbi_error *err);
+/* The current snapshot, with everything added so far; not counted. */
+WB_MUST_CHECK wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret,
+                                        struct wbi_error *err);
+
+/* Where a call's projector keeps large values; NULL when nothing can be kept. */
+const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call);
+
+#endif

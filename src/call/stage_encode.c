@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/stage_encode.c: ENCODE, the receipt as the provider's own item (C9.2).
+ * Calls that came by no provider have no item. */
+#include "base/limits.h"
+#include "call/stages_int.h"
+#include "call/views.h"
+#include "family/canonical.h"
+#include "wire/wire.h"
+
+static wb_rc error_json(struct wbi_call *call, struct wbi_str *ret)
+{
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_view_error(&call->outcome.fault, &w);
+    *ret = wbi_buf_str(&text);
+    return wbi_buf_rc(&text);
+}
+
+/* `_meta["waybill/call"]`: what a client may want to know besides the text. */
+static wb_rc mcp_meta(struct wbi_call *call, struct wbi_str *ret)
+{
+    bool ok = call->outcome.state == WBI_OUTCOME_SUCCESS;
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_key(&w, "waybill/call");
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "id", call->name);
+    wbi_jw_kstrz(&w, "status", ok ? "success" : "error");
+    if (!ok)
+        wbi_jw_kstrz(&w, "errorKind", wbi_kind_row(call->outcome.fault.kind)->kind);
+    if (call->facts.artifacts.p != NULL)
+        wbi_jw_kraw(&w, "artifacts", call->facts.artifacts);
+    wbi_jw_obj_end(&w);
+    wbi_jw_obj_end(&w);
+    *ret = wbi_buf_str(&text);
+    return wbi_buf_rc(&text);
+}
+
+static wb_rc result_json(struct wbi_call *call, struct wbi_str *ret)
+{
+    struct wbi_buf text;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_view_result(call, &text);
+    *ret = wbi_buf_str(&text);
+    return rc;
+}
+
+/* Each command of a shell_call: its receipt and how it ended (I4). */
+static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answer)
+{
+    struct wbi_wire_outcome *list;
+    const wbi_json *root, *items;
+    size_t n = 0;
+
+    if (call->canonical.p == NULL ||
+        wbi_json_read(call->arena, call->canonical, WBI_JSON_STRICT, &root, NULL) != WB_OK)
+        return WB_OK;
+    items = wbi_json_get_as(wbi_json_get(root, "result"), "items", WBI_JSON_ARR);
+    list = wbi_arena_array(call->arena, wbi_json_count(items), sizeof(*list));
+    if (list == NULL)
+        return WB_ENOMEM;
+    WBI_JSON_EACH(items, item)
+    {
+        list[n].receipt = wbi_json_get_str(item, "receipt");
+        list[n].timed_out = wbi_json_true(wbi_json_get(item, "timed_out"));
+        if (!wbi_json_i64(wbi_json_get(item, "exit_status"), &list[n].exit_code))
+            list[n].exit_code = 1;
+        n++;
+    }
+    answer->outcomes = n ? list : NULL;
+    answer->outcomes_n = n;
+    return WB_OK;
+}
+
+static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
+                   struct wbi_wire_answer *answer)
+{
+    wb_rc rc = WB_OK;
+
+    *answer = (struct wbi_wire_answer){.receipt = call->outcome.receipt,
+                                       .is_error = call->outcome.state != WBI_OUTCOME_SUCCESS,
+                                       .call_id = wbi_str_z(call->name)};
+    if (answer->is_error) {
+        answer->error_kind = call->outcome.fault.kind;
+        rc = error_json(call, &answer->error);
+    } else if (call->complete != NULL && call->complete->parts != NULL) {
+        answer->parts = call->complete->parts;
+        answer->parts_n = call->complete->part_count;
+    }
+    if (rc == WB_OK && wire->kind == WBI_WIRE_SHELL)
+        rc = shell_outcomes(call, answer);
+    if (rc == WB_OK && wire->provider == WBI_PROVIDER_MCP)
+        rc = mcp_meta(call, &answer->meta);
+    if (rc == WB_OK && wire->provider == WBI_PROVIDER_NATIVE)
+        rc = result_json(call, &answer->result);
+    return rc;
+}
+
+enum wbi_step wbi_stage_encode(struct wbi_call *call)
+{
+    const struct wbi_wire_call *wire = call->wire;
+    struct wbi_wire_answer answer;
+    struct wbi_buf item;
+    wb_rc rc;
+
+    if (wire == NULL)
+        return WBI_STEP_NEXT;
+    wbi_buf_init_arena(&item, call->arena, WBI_LIMIT_CALL_ARENA);
+    rc = build(call, wire, &answer);
+    if (rc == WB_OK)
+        rc = wbi_wire_encode(wire, &answer, &item, NULL);
+    if (rc != WB_OK)
+        return WBI_STEP_REFUSED;
+    call->facts.item = wbi_buf_str(&item);
+    return WBI_STEP_NEXT;
+}

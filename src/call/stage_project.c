@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/stage_project.c: PROJECT and RENDER. The family bounds its own output
+ * and writes its own receipt; errors have one receipt for all families. */
+#include "base/limits.h"
+#include "call/runtime.h"
+#include "call/stages_int.h"
+#include "call/views.h"
+#include "family/receipt.h"
+
+enum wbi_step wbi_stage_project(struct wbi_call *call)
+{
+    struct wbi_projection p = {.arena = call->arena};
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_str summary = WBI_NONE;
+    struct wbi_buf result;
+    wb_rc rc;
+
+    if (call->outcome.state != WBI_OUTCOME_NONE) /* an error, or a replay */
+        return WBI_STEP_NEXT;
+    p.budget_tokens = call->tool->budget_tokens;
+    if (call->inv.max_tokens > 0 && call->inv.max_tokens < p.budget_tokens)
+        p.budget_tokens = call->inv.max_tokens;
+    p.sink = wbi_runtime_sink(call);
+    p.tool_name = call->tool->model_name;
+    wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
+    rc = call->tool->family->project(call->tool->family->arg, call->complete, &p, &result, &summary,
+                                     &err);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&result);
+    if (rc == WB_OK)
+        rc = wbi_outcome_succeed(&call->outcome, call->arena,
+                                 call->complete->summary.p ? call->complete->summary : summary,
+                                 wbi_buf_str(&result), call->complete->output);
+    if (rc == WB_OK)
+        return WBI_STEP_NEXT;
+    return wbi_call_fail_error(call, WBI_KIND_INTERNAL_ERROR, &err);
+}
+
+/* The renderer sees what a later reader of the ledger sees: the canonical text. */
+static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_error *err)
+{
+    struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
+    struct wbi_canonical c;
+    const wbi_json *root;
+    struct wbi_buf text;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_view_canonical(&call->outcome, name, &text);
+    if (rc == WB_OK)
+        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &root, err);
+    if (rc == WB_OK)
+        rc = wbi_canonical_read(root, &c, err);
+    if (rc == WB_OK)
+        rc = wbi_receipt_render(call->tool ? call->tool->family : NULL, &c, call->arena, receipt,
+                                err);
+    call->canonical = wbi_buf_str(&text);
+    return rc;
+}
+
+enum wbi_step wbi_stage_render(struct wbi_call *call)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_buf receipt;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&receipt, call->arena, WBI_LIMIT_RECEIPT);
+    rc = render(call, &receipt, &err);
+    if (rc == WB_OK && call->facts.coercion.p != NULL) {
+        wbi_buf_addz(&receipt, "\ninput_coercion: ");
+        wbi_buf_adds(&receipt, call->facts.coercion);
+    }
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&receipt);
+    if (rc != WB_OK) {
+        /* Nothing could be shown: say at least that, without memory. */
+        call->outcome.receipt = WBI_LIT("Error: internal_error (not retryable)\n"
+                                        "the receipt could not be made");
+        call->canonical = WBI_NONE;
+        return WBI_STEP_REFUSED;
+    }
+    call->outcome.receipt = wbi_buf_str(&receipt);
+    return WBI_STEP_NEXT;
+}

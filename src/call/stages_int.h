@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/stages_int.h: the stages of the real journey, wired in journey.c. Each
+ * one's contract is that of call/stage.h. */
+#ifndef WBI_CALL_STAGES_INT_H
+#define WBI_CALL_STAGES_INT_H
+
+#include "call/call.h"
+
+enum wbi_step wbi_stage_decode(struct wbi_call *call);
+enum wbi_step wbi_stage_resolve(struct wbi_call *call);
+enum wbi_step wbi_stage_validate(struct wbi_call *call);
+enum wbi_step wbi_stage_execute(struct wbi_call *call);
+void wbi_cancel_execute(struct wbi_call *call);
+enum wbi_step wbi_stage_project(struct wbi_call *call);
+enum wbi_step wbi_stage_render(struct wbi_call *call);
+enum wbi_step wbi_stage_encode(struct wbi_call *call);
+
+/* Whether output fits the tool's output schema; err says why not. A root that
+ * carries a valid __envelope is checked without it (C4.3). */
+bool wbi_output_valid(const struct wbi_tool *tool, struct wbi_arena *arena, const wbi_json *output,
+                      struct wbi_error *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/views.c: canonical form, Result, envelope and record. */
+#include "call/views.h"
+
+#include "call/call.h"
+
+/* ---- canonical (C4.1) ---- */
+
+void wbi_view_error(const struct wbi_fault *f, struct wbi_jw *w)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "kind", wbi_kind_row(f->kind)->kind);
+    wbi_jw_kstr(w, "message", f->message);
+    if (f->details.p != NULL)
+        wbi_jw_kraw(w, "details", f->details);
+    wbi_jw_kstr(w, "recovery_hint", wbi_fault_hint(f));
+    wbi_jw_kbool(w, "retryable", wbi_fault_retryable(f));
+    wbi_jw_obj_end(w);
+}
+
+wb_rc wbi_view_canonical(const struct wbi_outcome *o, struct wbi_str tool_name, struct wbi_buf *out)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+    bool ok = o->state == WBI_OUTCOME_SUCCESS;
+
+    if (o->state == WBI_OUTCOME_NONE)
+        return WB_EMISUSE;
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "tool_name", tool_name.p ? tool_name : WBI_LIT(""));
+    wbi_jw_kstrz(&w, "status", ok ? "success" : "error");
+    wbi_jw_kstr(&w, "summary_text", o->summary);
+    wbi_jw_key(&w, "result");
+    if (ok)
+        wbi_jw_raw(&w, o->result);
+    else
+        wbi_jw_null(&w);
+    wbi_jw_key(&w, "error");
+    if (ok)
+        wbi_jw_null(&w);
+    else
+        wbi_view_error(&o->fault, &w);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out);
+}
+
+/* ---- Result (C4.2) ---- */
+
+static const char *result_status(const struct wbi_outcome *o)
+{
+    if (o->state == WBI_OUTCOME_SUCCESS)
+        return "Ok";
+    return wbi_fault_retryable(&o->fault) ? "Retryable" : "Error";
+}
+
+/* The name says the origin even where nothing was resolved. */
+static struct wbi_str origin_of(const struct wbi_call *call)
+{
+    struct wbi_str name = call->inv.tool_name, rest;
+
+    if (call->tool != NULL)
+        return call->tool->origin;
+    if (wbi_str_starts(name, WBI_LIT("local::")))
+        return WBI_LIT("local");
+    if (wbi_str_starts(name, WBI_LIT("mcp::"))) {
+        rest = wbi_str_from(name, 5);
+        rest.n = wbi_str_find(rest, WBI_LIT("::"));
+        return rest.n > 0 && rest.n + 5 < name.n ? wbi_str_head(name, rest.n + 5)
+                                                 : WBI_LIT("unknown");
+    }
+    return WBI_LIT("unknown");
+}
+
+static void write_causes(struct wbi_jw *w, const struct wbi_fault *f, struct wbi_str origin)
+{
+    size_t depth = f->cause_count;
+
+    for (size_t i = 0; i < depth; i++) {
+        const struct wbi_cause *c = &f->causes[i];
+        const struct wbi_kind_row *row = wbi_kind_row(c->kind);
+
+        wbi_jw_key(w, "causedBy");
+        wbi_jw_obj(w);
+        wbi_jw_kstrz(w, "category", wbi_category_name(row->category));
+        wbi_jw_kstr(w, "code", c->code.p ? c->code : wbi_str_z(row->code));
+        wbi_jw_kstr(w, "message", c->message);
+        wbi_jw_kstr(w, "origin", origin);
+    }
+    for (size_t i = 0; i < depth; i++)
+        wbi_jw_obj_end(w);
+}
+
+static void write_result_error(struct wbi_jw *w, const struct wbi_fault *f, struct wbi_str origin)
+{
+    wbi_jw_key(w, "error");
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "category", wbi_category_name(wbi_kind_row(f->kind)->category));
+    wbi_jw_kstr(w, "code", wbi_fault_code(f));
+    wbi_jw_kstr(w, "message", f->message);
+    if (f->details.p != NULL)
+        wbi_jw_kraw(w, "details", f->details);
+    wbi_jw_kbool(w, "isRetryable", wbi_fault_retryable(f));
+    write_causes(w, f, origin);
+    wbi_jw_kstr(w, "origin", origin);
+    wbi_jw_obj_end(w);
+}
+
+static int64_t duration_ms(const struct wbi_call *call)
+{
+    return (call->stage_started_ns - call->started_ns) / WBI_NS_PER_MS;
+}
+
+static const char empty_snapshot[] = "{\"rateLimitIds\":[],\"clamped\":[],\"redactions\":[]}";
+
+static struct wbi_str snapshot_of(const struct wbi_call *call)
+{
+    return call->facts.policy_snapshot.p ? call->facts.policy_snapshot
+                                         : wbi_str_z(empty_snapshot);
+}
+
+wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
+{
+    const struct wbi_outcome *o = &call->outcome;
+    struct wbi_str origin = origin_of(call);
+    struct wbi_jw w = wbi_jw_to(out);
+
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "status", result_status(o));
+    if (o->state == WBI_OUTCOME_SUCCESS)
+        wbi_jw_kraw(&w, "output", o->output.p ? o->output : o->result);
+    else
+        write_result_error(&w, &o->fault, origin);
+    wbi_jw_kint(&w, "durationMs", duration_ms(call));
+    wbi_jw_kint(&w, "attempts", call->facts.attempts ? call->facts.attempts : 1);
+    if (call->tool != NULL)
+        wbi_jw_kstr(&w, "resolvedVersion", call->tool->version);
+    wbi_jw_kraw(&w, "policySnapshot", snapshot_of(call));
+    wbi_jw_kstr(&w, "correlationId", call->inv.correlation_id);
+    wbi_jw_kstr(&w, "origin", origin);
+    if (call->facts.replayed)
+        wbi_jw_kbool(&w, "replayed", true);
+    if (call->facts.cached)
+        wbi_jw_kbool(&w, "cached", true);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out);
+}
+
+/* ---- record (C4.6) ---- */
+
+static void write_timings(struct wbi_jw *w, const struct wbi_call *call)
+{
+    char started[WBI_RFC3339_SIZE];
+
+    wbi_time_format(call->started_wall_ms, started);
+    wbi_jw_key(w, "timings");
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "startedAt", started);
+    wbi_jw_kint(w, "durationMs", duration_ms(call));
+    wbi_jw_key(w, "stagesUs");
+    wbi_jw_obj(w);
+    for (int s = 0; s < WBI_STAGE_RECORD; s++)
+        if (call->stage_ns[s] > 0)
+            wbi_jw_kint(w, wbi_stage_name((enum wbi_stage)s), call->stage_ns[s] / 1000);
+    wbi_jw_obj_end(w);
+    wbi_jw_obj_end(w);
+}
+
+static struct wbi_str or_else(struct wbi_str s, const char *json)
+{
+    return s.p ? s : wbi_str_z(json);
+}
+
+wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out)
+{
+    struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
+    struct wbi_jw w = wbi_jw_to(out);
+    wb_rc rc;
+
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "id", call->name);
+    wbi_jw_key(&w, "invocation");
+    wbi_invocation_write(&w, &call->inv, WBI_NONE);
+    wbi_jw_key(&w, "canonical");
+    w.comma = false;
+    rc = wbi_view_canonical(&call->outcome, name, out);
+    if (rc == WB_OK) {
+        wbi_buf_addz(out, ",\"result\":");
+        rc = wbi_view_result(call, out);
+    }
+    if (rc != WB_OK)
+        return rc;
+    w.comma = true;
+    wbi_jw_kstr(&w, "receipt", call->outcome.receipt);
+    wbi_jw_kraw(&w, "artifacts", or_else(call->facts.artifacts, "[]"));
+    write_timings(&w, call);
+    wbi_jw_kraw(&w, "policySnapshot", snapshot_of(call));
+    wbi_jw_kraw(&w, "events", or_else(call->facts.events, "[]"));
+    wbi_jw_kraw(&w, "trust", or_else(call->facts.trust, "{}"));
+    wbi_jw_kraw(&w, "audit", or_else(call->facts.audit, "{}"));
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/views.h: the surfaces of C4, each derived from the outcome. */
+#ifndef WBI_CALL_VIEWS_H
+#define WBI_CALL_VIEWS_H
+
+#include "call/outcome.h"
+
+struct wbi_call;
+
+/* C4.1: {"tool_name","status","summary_text","result","error"}, compact. */
+WB_MUST_CHECK wb_rc wbi_view_canonical(const struct wbi_outcome *o, struct wbi_str tool_name,
+                                       struct wbi_buf *out);
+/* The canonical error object alone. */
+void wbi_view_error(const struct wbi_fault *f, struct wbi_jw *w);
+
+/* C4.2. */
+WB_MUST_CHECK wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out);
+/* C4.3: {"result": …} or {"error": …} with __envelope. */
+WB_MUST_CHECK wb_rc wbi_view_envelope(struct wbi_call *call, struct wbi_buf *out);
+/* C4.6: {id, invocation, canonical, result, receipt, artifacts, timings,
+ * policySnapshot, events, trust}. */
+WB_MUST_CHECK wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out);
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * catalog/catalog.c: building a snapshot and finding tools in it.
+ * (1) A snapshot never changes; it lives in one arena and dies with its last
+ * reference. (2) Tools are sorted by model name, versions of one tool stand
+ * together, highest first. (3) Model names depend on the set of tools alone,
+ * not on the order they were added in. */
+#include "catalog/catalog.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "catalog/descriptor.h"
+#include "catalog/names.h"
+#include "catalog/semver.h"
+#include "json/canonical.h"
+#include "schema/schema.h"
+
+struct wbi_catalog {
+    atomic_size_t refs;
+    struct wbi_arena *arena;
+    struct wbi_tool *tools;
+    size_t count;
+    struct wbi_names *names;
+};
+
+struct wbi_catalog_builder {
+    struct wbi_arena *arena;
+    struct wbi_tool *tools;
+    size_t count;
+    size_t cap;
+};
+
+#define CATALOG_BYTES ((size_t)512 * WBI_MIB)
+
+wb_rc wbi_catalog_builder_new(struct wbi_catalog_builder **ret)
+{
+    struct wbi_catalog_builder *b = wbi_zalloc(sizeof(*b));
+
+    if (b == NULL)
+        return WB_ENOMEM;
+    if (wbi_arena_new(CATALOG_BYTES, &b->arena) != WB_OK) {
+        wbi_free(b);
+        return WB_ENOMEM;
+    }
+    *ret = b;
+    return WB_OK;
+}
+
+void wbi_catalog_builder_free(struct wbi_catalog_builder *b)
+{
+    if (b == NULL)
+        return;
+    wbi_arena_free(b->arena);
+    wbi_free(b);
+}
+
+static struct wbi_tool *new_tool(struct wbi_catalog_builder *b)
+{
+    if (b->count == b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 32;
+        struct wbi_tool *tools = wbi_arena_grow(b->arena, b->tools, b->cap * sizeof(*tools),
+                                                cap * sizeof(*tools));
+        if (tools == NULL)
+            return NULL;
+        b->tools = tools;
+        b->cap = cap;
+    }
+    return &b->tools[b->count];
+}
+
+static void unref_schema(void *schema)
+{
+    wbi_schema_unref(schema);
+}
+
+static wb_rc compile(struct wbi_arena *arena, const wbi_json *schema, const char *which,
+                     struct wbi_schema **ret, struct wbi_error *err)
+{
+    struct wbi_error inner = WBI_ERROR_INIT;
+    wb_rc rc = wbi_schema_compile(schema, NULL, ret, &inner);
+
+    if (rc != WB_OK)
+        return wbi_fail(err, rc, "%s: %s", which, inner.text);
+    rc = wbi_arena_defer(arena, unref_schema, *ret);
+    if (rc != WB_OK) {
+        wbi_schema_unref(*ret);
+        return wbi_fail_nomem(err);
+    }
+    return WB_OK;
+}
+
+static wb_rc compile_schemas(struct wbi_arena *arena, struct wbi_tool *t, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    if (t->input_schema == NULL)
+        rc = wbi_json_read(arena, WBI_LIT(WBI_TOOL_ANY_OBJECT), WBI_JSON_STRICT, &t->input_schema,
+                           err);
+    if (rc == WB_OK)
+        rc = compile(arena, t->input_schema, "inputSchema", &t->input_compiled, err);
+    if (rc == WB_OK && t->output_schema != NULL)
+        rc = compile(arena, t->output_schema, "outputSchema", &t->output_compiled, err);
+    return rc;
+}
+
+/* The hash of the canonical descriptor: pins and cache keys (C8.7). */
+static wb_rc hash_descriptor(struct wbi_arena *arena, struct wbi_tool *t, struct wbi_error *err)
+{
+    struct wbi_buf text;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_json_canonical(t->descriptor, &text, err);
+    if (rc == WB_EINPUT) { /* huge numbers have no canonical form: hash them as written */
+        wbi_buf_clear(&text);
+        wbi_json_write(&text, t->descriptor);
+        rc = wbi_buf_rc(&text);
+    }
+    if (rc == WB_OK)
+        rc = wbi_sha256(text.p, text.n, t->content_hash);
+    return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "cannot hash the descriptor");
+}
+
+static wb_rc copy_json(struct wbi_arena *arena, const wbi_json *v, const wbi_json **ret,
+                       struct wbi_error *err)
+{
+    struct wbi_buf text;
+
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, v);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_fail_nomem(err);
+    return wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, err);
+}
+
+static wb_rc bind(struct wbi_arena *arena, struct wbi_tool *t,
+                  const struct wbi_tool_binding *binding, struct wbi_error *err)
+{
+    struct wbi_str declared = t->qualified;
+
+    t->family = binding->family;
+    t->ops = binding->ops;
+    t->ops_arg = binding->ops_arg;
+    t->builtin = binding->builtin;
+    t->hidden = binding->hidden;
+    t->origin = binding->origin.p ? wbi_arena_str(arena, binding->origin) : WBI_LIT("local");
+    if (wbi_str_starts(declared, WBI_LIT("local::")) || wbi_str_starts(declared, WBI_LIT("mcp::")))
+        t->qualified = declared;
+    else
+        t->qualified = wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(t->origin), WBI_FMT(declared));
+    if (t->qualified.p == NULL || t->origin.p == NULL)
+        return wbi_fail_nomem(err);
+    if (!wbi_str_starts(t->qualified, t->origin))
+        return wbi_fail(err, WB_EINPUT, "name \"%.*s\" does not belong to origin %.*s",
+                        WBI_FMT(declared), WBI_FMT(t->origin));
+    return WB_OK;
+}
+
+static wb_rc refuse_twin(const struct wbi_catalog_builder *b, const struct wbi_tool *t,
+                         struct wbi_error *err)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (wbi_str_eq(b->tools[i].qualified, t->qualified) &&
+            wbi_str_eq(b->tools[i].version, t->version))
+            return wbi_fail(err, WB_EEXISTS, "tool %.*s has a version %.*s already",
+                            WBI_FMT(t->qualified), WBI_FMT(t->version));
+    return WB_OK;
+}
+
+wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_json *descriptor,
+                      const struct wbi_tool_binding *binding, struct wbi_error *err)
+{
+    struct wbi_tool *t = new_tool(b);
+    const wbi_json *copy;
+    wb_rc rc;
+
+    if (t == NULL)
+        return wbi_fail_nomem(err);
+    rc = copy_json(b->arena, descriptor, &copy, err);
+    if (rc == WB_OK)
+        rc = wbi_descriptor_read(copy, t, err);
+    if (rc == WB_OK)
+        rc = bind(b->arena, t, binding, err);
+    if (rc == WB_OK)
+        rc = refuse_twin(b, t, err);
+    if (rc == WB_OK)
+        rc = compile_schemas(b->arena, t, err);
+    if (rc == WB_OK)
+        rc = hash_descriptor(b->arena, t, err);
+    if (rc == WB_OK)
+        b->count++;
+    return rc;
+}
+
+wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b, const struct wbi_catalog *from,
+                          struct wbi_error *err)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        const struct wbi_tool *t = &from->tools[i];
+        struct wbi_tool_binding binding = {t->family, t->ops, t->ops_arg, t->builtin, t->hidden,
+                                           t->origin};
+        wb_rc rc = wbi_catalog_add(b, t->descriptor, &binding, err);
+        if (rc != WB_OK)
+            return rc;
+    }
+    return WB_OK;
+}
+
+/* Highest first; what is no SemVer (provider pins) last, in byte order. */
+static int version_order(const struct wbi_tool *a, const struct wbi_tool *b)
+{
+    struct wbi_semver va, vb;
+    bool fa = wbi_semver_parse(a->version, &va, NULL) == WB_OK;
+    bool fb = wbi_semver_parse(b->version, &vb, NULL) == WB_OK;
+    int order = 0;
+
+    if (fa && fb)
+        order = -wbi_semver_compare(&va, &vb);
+    else if (fa != fb)
+        return fa ? -1 : 1;
+    return order ? order : wbi_str_cmp(a->version, b->version);
+}
+
+static int tool_order(const void *pa, const void *pb)
+{
+    const struct wbi_tool *a = pa, *b = pb;
+    int order = wbi_str_cmp(a->model_name, b->model_name);
+
+    return order ? order : version_order(a, b);
+}
+
+/* Versions of one tool share its name. */
+static size_t unique_names(const struct wbi_catalog_builder *b, struct wbi_name_in *in)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->count; i++) {
+        size_t j = 0;
+        while (j < n && !wbi_str_eq(in[j].qualified, b->tools[i].qualified))
+            j++;
+        if (j == n)
+            in[n++] = (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin};
+    }
+    return n;
+}
+
+static wb_rc settle_names(struct wbi_catalog_builder *b, struct wbi_names **ret,
+                          struct wbi_error *err)
+{
+    struct wbi_name_in *in = wbi_arena_array(b->arena, b->count, sizeof(*in));
+    wb_rc rc;
+
+    if (in == NULL)
+        return wbi_fail_nomem(err);
+    rc = wbi_names_new(in, unique_names(b, in), ret, err);
+    if (rc != WB_OK)
+        return rc;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct wbi_name *name = wbi_names_find(*ret, WBI_NONE, b->tools[i].qualified);
+        b->tools[i].model_name = name->model;
+    }
+    return WB_OK;
+}
+
+wb_rc wbi_catalog_build(struct wbi_catalog_builder *b, struct wbi_catalog **ret,
+                        struct wbi_error *err)
+{
+    struct wbi_catalog *c;
+    struct wbi_names *names;
+    wb_rc rc = settle_names(b, &names, err);
+
+    if (rc != WB_OK)
+        return rc;
+    c = wbi_zalloc(sizeof(*c));
+    if (c == NULL) {
+        wbi_names_free(names);
+        return wbi_fail_nomem(err);
+    }
+    if (b->count > 1)
+        qsort(b->tools, b->count, sizeof(*b->tools), tool_order);
+    atomic_init(&c->refs, 1);
+    c->arena = b->arena;
+    c->tools = b->tools;
+    c->count = b->count;
+    c->names = names;
+    wbi_free(b);
+    *ret = c;
+    return WB_OK;
+}
+
+struct wbi_catalog *wbi_catalog_ref(struct wbi_catalog *c)
+{
+    atomic_fetch_add(&c->refs, 1);
+    return c;
+}
+
+void wbi_catalog_unref(struct wbi_catalog *c)
+{
+    if (c == NULL || atomic_fetch_sub(&c->refs, 1) != 1)
+        return;
+    wbi_names_free(c->names);
+    wbi_arena_free(c->arena);
+    wbi_free(c);
+}
+
+size_t wbi_catalog_count(const struct wbi_catalog *c)
+{
+    return c->count;
+}
+
+const struct wbi_tool *wbi_catalog_at(const struct wbi_catalog *c, size_t i)
+{
+    return i < c->count ? &c->tools[i] : NULL;
+}
+
+/* ---- resolving ---- */
+
+/* First index whose model name is not below name. */
+static size_t lower_bound(const struct wbi_catalog *c, struct wbi_str name)
+{
+    size_t low = 0, high = c->count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (wbi_str_cmp(c->tools[mid].model_name, name) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static size_t versions_from(const struct wbi_catalog *c, size_t first)
+{
+    size_t n = 0;
+
+    while (first + n < c->count &&
+           wbi_str_eq(c->tools[first + n].model_name, c->tools[first].model_name))
+        n++;
+    return n;
+}
+
+static wb_rc no_such_tool(const struct wbi_catalog *c, struct wbi_str name, struct wbi_error *err)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->tools[i].hidden && wbi_str_ieq(c->tools[i].model_name, name))
+            return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
+                                 "there is no tool \"%.*s\"; names are case-sensitive, there is "
+                                 "\"%.*s\"",
+                                 WBI_FMT(wbi_str_head(name, 128)),
+                                 WBI_FMT(c->tools[i].model_name));
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
+                         WBI_FMT(wbi_str_head(name, 128)));
+}
+
+static wb_rc no_such_version(const struct wbi_tool *tools, size_t n, struct wbi_str range,
+                             struct wbi_error *err)
+{
+    char list[200] = "";
+    size_t at = 0;
+
+    for (size_t i = 0; i < n && at + tools[i].version.n + 3 < sizeof(list); i++) {
+        memcpy(list + at, tools[i].version.p, tools[i].version.n);
+        at += tools[i].version.n;
+        memcpy(list + at, ", ", 3);
+        at += 2;
+    }
+    if (at >= 2)
+        list[at - 2] = '\0';
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNSUPPORTED_VERSION,
+                         "no version of %.*s fits \"%.*s\"; available: %s",
+                         WBI_FMT(tools[0].model_name), WBI_FMT(wbi_str_head(range, 80)), list);
+}
+
+/* Exact strings first (pins), then SemVer; versions stand highest first. */
+static wb_rc pick_version(const struct wbi_tool *tools, size_t n, struct wbi_arena *arena,
+                          struct wbi_str range, const struct wbi_tool **ret, struct wbi_error *err)
+{
+    struct wbi_str *versions;
+    size_t index;
+    wb_rc rc;
+
+    for (size_t i = 0; i < n; i++) {
+        if (wbi_str_eq(tools[i].version, range)) {
+            *ret = &tools[i];
+            return WB_OK;
+        }
+    }
+    versions = wbi_arena_array(arena, n, sizeof(*versions));
+    if (versions == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        versions[i] = tools[i].version;
+    rc = wbi_semver_pick(arena, range, versions, n, &index, err);
+    if (rc == WB_ENOTFOUND)
+        return no_such_version(tools, n, range, err);
+    if (rc == WB_EINPUT && err != NULL)
+        err->kind = WBI_KIND_UNSUPPORTED_VERSION;
+    if (rc == WB_OK)
+        *ret = &tools[index];
+    return rc;
+}
+
+/* No range means the highest release; a pre-release only if nothing else is
+ * there (npm's `latest` never picks one). */
+static const struct wbi_tool *highest(const struct wbi_tool *tools, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct wbi_semver v;
+        if (wbi_semver_parse(tools[i].version, &v, NULL) == WB_OK && v.pre.p == NULL)
+            return &tools[i];
+    }
+    return &tools[0];
+}
+
+wb_rc wbi_catalog_resolve(const struct wbi_catalog *c, struct wbi_arena *arena,
+                          struct wbi_str name_space, struct wbi_str name, struct wbi_str range,
+                          const struct wbi_tool **ret, struct wbi_error *err)
+{
+    const struct wbi_name *found = wbi_names_find(c->names, name_space, name);
+    size_t first, n;
+
+    if (found == NULL)
+        return no_such_tool(c, name, err);
+    first = lower_bound(c, found->model);
+    n = versions_from(c, first);
+    if (wbi_str_trim(range).n == 0) {
+        *ret = highest(&c->tools[first], n);
+        return WB_OK;
+    }
+    return pick_version(&c->tools[first], n, arena, range, ret, err);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * catalog/catalog.h: the tools there are, as one immutable counted snapshot.
+ * Several versions of one tool stand side by side; the one resolved is the one
+ * that runs (C3.2). */
+#ifndef WBI_CATALOG_CATALOG_H
+#define WBI_CATALOG_CATALOG_H
+
+#include "catalog/tool.h"
+
+struct wbi_catalog;
+struct wbi_catalog_builder;
+
+WB_MUST_CHECK wb_rc wbi_catalog_builder_new(struct wbi_catalog_builder **ret);
+void wbi_catalog_builder_free(struct wbi_catalog_builder *b); /* NULL is fine */
+
+/* How a declared tool runs and is shown. */
+struct wbi_tool_binding {
+    const struct wbi_family *family;
+    const struct wbi_tool_ops *ops;
+    void *ops_arg;
+    bool builtin;
+    bool hidden;
+    struct wbi_str origin; /* absent: "local" */
+};
+
+/* Add one descriptor (parsed, copied): name, title?, description?, version?,
+ * inputSchema?, outputSchema?, effect?, parallel?, timeoutMs?, budgetTokens?,
+ * inputKind?, grammar?, tags?, deprecated?. err names the member. The same name
+ * and version twice: WB_EEXISTS. */
+WB_MUST_CHECK wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_json *descriptor,
+                                    const struct wbi_tool_binding *binding,
+                                    struct wbi_error *err);
+/* All tools of an earlier snapshot. */
+WB_MUST_CHECK wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b,
+                                        const struct wbi_catalog *from, struct wbi_error *err);
+/* Names are settled, the builder is used up. */
+WB_MUST_CHECK wb_rc wbi_catalog_build(struct wbi_catalog_builder *b, struct wbi_catalog **ret,
+                                      struct wbi_error *err);
+
+struct wbi_catalog *wbi_catalog_ref(struct wbi_catalog *c);
+void wbi_catalog_unref(struct wbi_catalog *c); /* NULL is fine */
+
+/* In the order of model names, highest version first. */
+size_t wbi_catalog_count(const struct wbi_catalog *c);
+const struct wbi_tool *wbi_catalog_at(const struct wbi_catalog *c, size_t i);
+
+/* name: model name, qualified name or mcp__server__tool; name_space as a
+ * provider gives it, usually absent. range absent: the
+ * highest version. WB_ENOTFOUND with kind unknown_tool (near names are told) or
+ * unsupported_version (available ones are told). */
+WB_MUST_CHECK wb_rc wbi_catalog_resolve(const struct wbi_catalog *c, struct wbi_arena *arena,
+                                        struct wbi_str name_space, struct wbi_str name,
+                                        struct wbi_str range,
+                                        const struct wbi_tool **ret, struct wbi_error *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/args.c: one parser for all commands: --name VALUE, --name=VALUE, words in
+ * between, everything after "--" untouched. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct option_spec common[] = {
+    {"--root", "DIR", false},     {"--config", "FILE", false}, {"--state", "DIR", false},
+    {"--as", "PRINCIPAL", false}, {"--events", "FILE", false}, {"-q", NULL, false},
+    {"--quiet", NULL, false},     {"-v", NULL, false},         {"--verbose", NULL, false},
+    {"--json", NULL, false},      {"--help", NULL, false},     {"-h", NULL, false},
+    {NULL, NULL, false},
+};
+
+static const struct option_spec *find(const struct option_spec *list, const char *arg, size_t n)
+{
+    for (; list != NULL && list->name != NULL; list++)
+        if (strlen(list->name) == n && strncmp(list->name, arg, n) == 0)
+            return list;
+    return NULL;
+}
+
+static void set_common(struct args *a, const char *name, const char *value)
+{
+    if (strcmp(name, "--root") == 0)
+        a->root = value;
+    else if (strcmp(name, "--config") == 0)
+        a->config = value;
+    else if (strcmp(name, "--state") == 0)
+        a->state = value;
+    else if (strcmp(name, "--as") == 0)
+        a->principal = value;
+    else if (strcmp(name, "--events") == 0)
+        a->events = value;
+    else if (strcmp(name, "-q") == 0 || strcmp(name, "--quiet") == 0)
+        a->quiet = true;
+    else if (strcmp(name, "-v") == 0 || strcmp(name, "--verbose") == 0)
+        a->verbose = true;
+    else if (strcmp(name, "--json") == 0)
+        a->json = true;
+}
+
+void args_help(const struct command *c)
+{
+    printf("%s\n\nusage: waybill %s %s\n", c->summary, c->name, c->usage);
+    if (c->options != NULL && c->options->name != NULL) {
+        printf("\noptions:\n");
+        for (const struct option_spec *o = c->options; o->name != NULL; o++)
+            printf("  %s%s%s%s\n", o->name, o->value ? " " : "", o->value ? o->value : "",
+                   o->many ? " …" : "");
+    }
+    printf("\nevery command: --root DIR, --config FILE, --state DIR, --as PRINCIPAL,\n"
+           "  --events FILE, --json (where a table is printed), -q, -v, --help\n");
+    if (c->details != NULL)
+        printf("\n%s", c->details);
+}
+
+/* A flag that takes no value, or one that does; *i moves past what was used. */
+static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_exit)
+{
+    const char *arg = argv[*i], *equals = strchr(arg, '='), *value = NULL;
+    size_t n = equals ? (size_t)(equals - arg) : strlen(arg);
+    const struct option_spec *own = find(a->command->options, arg, n);
+    const struct option_spec *spec = own ? own : find(common, arg, n);
+
+    if (spec == NULL) {
+        *ret_exit = usage_error(a, "unknown option %s; try `waybill %s --help`", arg,
+                                a->command->name);
+        return false;
+    }
+    if (spec->value != NULL) {
+        value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+        if (value == NULL) {
+            *ret_exit = usage_error(a, "%s needs a value: %s %s", spec->name, spec->name,
+                                    spec->value);
+            return false;
+        }
+    } else if (equals != NULL) {
+        *ret_exit = usage_error(a, "%s takes no value", spec->name);
+        return false;
+    }
+    if (own == NULL) {
+        set_common(a, spec->name, value);
+        if (strcmp(spec->name, "--help") == 0 || strcmp(spec->name, "-h") == 0) {
+            args_help(a->command);
+            *ret_exit = EXIT_OK;
+            return false;
+        }
+        return true;
+    }
+    if ((!own->many && args_has(a, own->name)) || a->option_count == OPTIONS_MAX) {
+        *ret_exit = usage_error(a, "%s is given more than once", spec->name);
+        return false;
+    }
+    a->options[a->option_count++] = (struct option_value){own, value};
+    return true;
+}
+
+bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
+                int *ret_exit)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->command = command;
+    ret->words = argv; /* words are moved to the front of argv */
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            ret->rest = argv + i + 1;
+            ret->rest_count = (size_t)(argc - i - 1);
+            return true;
+        }
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            if (!take_option(ret, argc, argv, &i, ret_exit))
+                return false;
+            continue;
+        }
+        ret->words[ret->word_count++] = argv[i];
+    }
+    return true;
+}
+
+const char *args_nth(const struct args *a, const char *name, size_t i)
+{
+    for (size_t at = 0; at < a->option_count; at++)
+        if (strcmp(a->options[at].spec->name, name) == 0 && i-- == 0)
+            return a->options[at].value ? a->options[at].value : "";
+    return NULL;
+}
+
+const char *args_get(const struct args *a, const char *name)
+{
+    return args_nth(a, name, 0);
+}
+
+bool args_has(const struct args *a, const char *name)
+{
+    return args_nth(a, name, 0) != NULL;
+}
+
+bool args_number(const struct args *a, const char *name, long long low, long long high,
+                 long long *ret)
+{
+    const char *text = args_get(a, name);
+    char *end;
+    long long v;
+
+    if (text == NULL)
+        return true;
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || v < low || v > high) {
+        (void)usage_error(a, "%s must be a whole number from %lld to %lld; got \"%s\"", name, low,
+                          high, text);
+        return false;
+    }
+    *ret = v;
+    return true;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cli.h: what the commands of the binary share. Commands are clients of
+ * include/waybill/ and of nothing else. */
+#ifndef WBI_CLI_CLI_H
+#define WBI_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "waybill/waybill.h"
+
+/* Exit codes (I2). */
+enum { EXIT_OK = 0, EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_STATE = 3, EXIT_INTERNAL = 70 };
+
+/* One option a command accepts. */
+struct option_spec {
+    const char *name;  /* "--input" */
+    const char *value; /* name of its value in the help, NULL for a flag */
+    bool many;         /* may be given more than once */
+};
+
+struct option_value {
+    const struct option_spec *spec;
+    const char *value; /* NULL for a flag */
+};
+
+#define OPTIONS_MAX 256
+
+/* The parsed command line of one command. */
+struct args {
+    const struct command *command;
+    struct option_value options[OPTIONS_MAX];
+    size_t option_count;
+    char **words; /* what is no option */
+    size_t word_count;
+    char **rest; /* after "--", NULL without one */
+    size_t rest_count;
+    /* options that every command has */
+    const char *root, *config, *state, *principal, *events;
+    bool quiet, verbose, json;
+};
+
+struct command {
+    const char *name;
+    const char *summary;
+    const char *usage;    /* "NAME [--input JSON|@FILE|-]" */
+    const char *details;  /* paragraphs and examples of --help */
+    const struct option_spec *options; /* ends with a NULL name */
+    int (*run)(const struct args *a);
+};
+
+extern const struct command *const commands[];
+
+/* ---- arguments ---- */
+
+/* False: a message was printed, exit with *ret_exit. */
+bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
+                int *ret_exit);
+void args_help(const struct command *command);
+/* Value of an option, NULL when it was not given; for flags any non-NULL. */
+const char *args_get(const struct args *a, const char *name);
+bool args_has(const struct args *a, const char *name);
+/* The i-th value of an option that may be given more than once, NULL past it. */
+const char *args_nth(const struct args *a, const char *name, size_t i);
+/* A number from low to high; false: a message was printed. *ret keeps its value
+ * when the option was not given. */
+bool args_number(const struct args *a, const char *name, long long low, long long high,
+                 long long *ret);
+
+/* ---- talking ---- */
+
+/* "waybill COMMAND: text" on stderr; returns EXIT_USAGE. */
+__attribute__((format(printf, 2, 3))) int usage_error(const struct args *a, const char *fmt, ...);
+/* The error on stderr with its place and a next step, freed; returns the exit
+ * code that fits it. */
+int fail(const struct args *a, const char *what, wb_error *error);
+/* Exit code for a return code. */
+int exit_code_of(wb_rc rc);
+__attribute__((format(printf, 2, 3))) void note(const struct args *a, const char *fmt, ...);
+
+/* All of text on stdout; false when it could not be written. */
+bool put(const char *text, size_t size);
+bool put_line(const char *text, size_t size);
+/* Flush stdout; EXIT_OK, or EXIT_INTERNAL when something was lost. */
+int finish_output(int code);
+/* Escape sequences for a terminal, "" when stdout is none or NO_COLOR is set. */
+const char *style(const char *name);
+
+/* A JSON array as it is with --json, else as a table ("member=HEADER" each). */
+int print_table(const struct args *a, const char *json, size_t size, const char *const *columns,
+                size_t count);
+/* A JSON value as it is with --json, else with line ends and indentation. */
+int print_pretty(const struct args *a, const char *json, size_t size);
+
+/* ---- reading ---- */
+
+/* A whole file, or standard input for "-". NUL-terminated, free() it. NULL: a
+ * message was printed. */
+char *read_file(const struct args *a, const char *path, size_t *ret_size);
+/* "@FILE", "-" or the text itself. */
+char *read_value(const struct args *a, const char *value, size_t *ret_size);
+
+/* ---- the runtime ---- */
+
+/* --view, receipt by default; false: a message was printed. */
+bool view_by_name(const struct args *a, wb_view *ret);
+/* A view of a result on stdout; returns the exit code of its outcome. */
+int print_result(const struct args *a, wb_result *result, wb_view view);
+
+/* A runtime by the options every command has. NULL: a message was printed. */
+wb_runtime *open_runtime(const struct args *a, int *ret_exit);
+wb_options *runtime_options(const struct args *a);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_call.c: `waybill call`. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+static const struct {
+    const char *name;
+    wb_view view;
+} views[] = {
+    {"receipt", WB_VIEW_RECEIPT},   {"canonical", WB_VIEW_CANONICAL}, {"result", WB_VIEW_RESULT},
+    {"envelope", WB_VIEW_ENVELOPE}, {"record", WB_VIEW_RECORD},
+};
+
+bool view_by_name(const struct args *a, wb_view *ret)
+{
+    const char *name = args_get(a, "--view");
+
+    *ret = WB_VIEW_RECEIPT;
+    if (name == NULL)
+        return true;
+    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+        if (strcmp(views[i].name, name) == 0) {
+            *ret = views[i].view;
+            return true;
+        }
+    }
+    (void)usage_error(a, "--view must be receipt, canonical, result, envelope or record; got \"%s\"",
+                      name);
+    return false;
+}
+
+/* "+1500" is that many milliseconds from now, anything else stays as it is. */
+static bool set_deadline(const struct args *a, wb_request *request)
+{
+    const char *text = args_get(a, "--deadline");
+    char absolute[64];
+    struct timespec now;
+    struct tm utc;
+    long long ms;
+    char *end;
+    size_t n;
+
+    if (text == NULL || text[0] != '+')
+        return wb_request_set(request, WB_FIELD_DEADLINE, text) == WB_OK;
+    ms = strtoll(text + 1, &end, 10);
+    if (end == text + 1 || *end != '\0' || ms < 0 || ms > 86400000LL * 366) {
+        (void)usage_error(a, "--deadline must be an RFC 3339 time or +MILLISECONDS");
+        return false;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    ms += (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    now.tv_sec = (time_t)(ms / 1000);
+    gmtime_r(&now.tv_sec, &utc);
+    n = strftime(absolute, sizeof(absolute), "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(absolute + n, sizeof(absolute) - n, ".%03lldZ", ms % 1000);
+    return wb_request_set(request, WB_FIELD_DEADLINE, absolute) == WB_OK;
+}
+
+static void quote(FILE *out, const char *text, size_t n)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+/* KEY=VALUE options as one JSON object. NULL text when none was given. */
+static bool set_pairs(const struct args *a, const char *option, wb_request *request,
+                      wb_field field)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out;
+    bool ok = true;
+
+    if (!args_has(a, option))
+        return true;
+    out = open_memstream(&text, &size);
+    if (out == NULL)
+        return false;
+    fputc('{', out);
+    for (size_t i = 0; args_nth(a, option, i) != NULL; i++) {
+        const char *pair = args_nth(a, option, i), *equals = strchr(pair, '=');
+        if (equals == NULL || equals == pair) {
+            (void)usage_error(a, "%s must be KEY=VALUE; got \"%s\"", option, pair);
+            ok = false;
+            break;
+        }
+        if (i > 0)
+            fputc(',', out);
+        quote(out, pair, (size_t)(equals - pair));
+        fputc(':', out);
+        quote(out, equals + 1, strlen(equals + 1));
+    }
+    fputc('}', out);
+    ok = fclose(out) == 0 && ok && wb_request_set(request, field, text) == WB_OK;
+    free(text);
+    return ok;
+}
+
+static bool set_input(const struct args *a, wb_request *request)
+{
+    const char *value = args_get(a, "--input");
+    size_t size;
+    char *text;
+    bool ok;
+
+    if (value == NULL)
+        return true;
+    text = read_value(a, value, &size);
+    if (text == NULL)
+        return false;
+    ok = strlen(text) == size; /* a NUL byte is no JSON */
+    if (!ok)
+        (void)usage_error(a, "the input has a NUL byte; it must be JSON text");
+    ok = ok && wb_request_set(request, WB_FIELD_INPUT, text) == WB_OK;
+    free(text);
+    return ok;
+}
+
+static bool fill(const struct args *a, wb_request *request)
+{
+    static const struct {
+        const char *option;
+        wb_field field;
+    } plain[] = {
+        {"--call-id", WB_FIELD_CALL_ID},
+        {"--tool-version", WB_FIELD_VERSION_RANGE},
+        {"--idempotency-key", WB_FIELD_IDEMPOTENCY_KEY},
+        {"--correlation-id", WB_FIELD_CORRELATION_ID},
+        {"--causation-id", WB_FIELD_CAUSATION_ID},
+        {"--max-tokens", WB_FIELD_MAX_TOKENS},
+        {"--traceparent", WB_FIELD_TRACEPARENT},
+    };
+
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (wb_request_set(request, plain[i].field, args_get(a, plain[i].option)) != WB_OK)
+            return false;
+    return set_input(a, request) && set_deadline(a, request) &&
+           set_pairs(a, "--header", request, WB_FIELD_HEADERS) &&
+           set_pairs(a, "--meta", request, WB_FIELD_METADATA);
+}
+
+int print_result(const struct args *a, wb_result *result, wb_view view)
+{
+    size_t n;
+    const char *text = wb_result_view(result, view, &n);
+
+    if (text == NULL) {
+        (void)usage_error(a, "out of memory");
+        return EXIT_INTERNAL;
+    }
+    (void)put_line(text, n); /* finish_output tells */
+    return wb_result_exit_code(result);
+}
+
+static int call(const struct args *a, wb_request *request, wb_view view)
+{
+    wb_result *result;
+    wb_runtime *runtime;
+    int code;
+    wb_rc rc;
+
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL)
+        return code;
+    rc = wb_call_run(runtime, request, &result);
+    if (rc == WB_OK) {
+        code = print_result(a, result, view);
+        wb_result_free(result);
+    } else {
+        (void)usage_error(a, "the call could not be started (%s)", wb_rc_name(rc));
+        code = EXIT_INTERNAL;
+    }
+    wb_runtime_free(runtime);
+    return code;
+}
+
+static int run(const struct args *a)
+{
+    wb_request *request;
+    wb_view view;
+    int code = EXIT_USAGE;
+
+    if (a->word_count != 1)
+        return usage_error(a, "name one tool; `waybill tools list` shows them");
+    if (!view_by_name(a, &view))
+        return EXIT_USAGE;
+    request = wb_request_new(a->words[0]);
+    if (request == NULL)
+        return EXIT_INTERNAL;
+    if (fill(a, request))
+        code = call(a, request, view);
+    wb_request_free(request);
+    return code;
+}
+
+static const struct option_spec options[] = {
+    {"--input", "JSON|@FILE|-", false},  {"--view", "VIEW", false},
+    {"--call-id", "ID", false},          {"--tool-version", "RANGE", false},
+    {"--deadline", "TIME|+MS", false},   {"--idempotency-key", "KEY", false},
+    {"--correlation-id", "ID", false},   {"--causation-id", "ID", false},
+    {"--header", "KEY=VALUE", true},     {"--meta", "KEY=VALUE", true},
+    {"--max-tokens", "N", false},        {"--traceparent", "TRACE", false},
+    {"--stream", NULL, false},           {NULL, NULL, false},
+};
+
+const struct command command_call = {
+    "call",
+    "Call a tool and print what came of it.",
+    "NAME [--input JSON|@FILE|-] [--view receipt|canonical|result|envelope|record] …",
+    "NAME is a model name (ExecCommand) or a qualified one (local::fs.write). The view\n"
+    "`receipt` is the text a model reads, `canonical` the runtime's record of the result,\n"
+    "`result` the invocation's Result, `envelope` a root with \"__envelope\", `record` all\n"
+    "that was written down. Exit 0: the call succeeded; 1: it ended in an error.\n"
+    "\nexamples:\n"
+    "  waybill call weather --input '{\"city\": \"Bern\"}'\n"
+    "  waybill call weather --input @request.json --view result\n"
+    "  waybill call weather --deadline +2000 --meta run=17\n",
+    options,
+    run,
+};

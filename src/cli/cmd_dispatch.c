@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_dispatch.c: `waybill dispatch` and `waybill repair`. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* SIGTERM and SIGINT as something that can be waited for. */
+static int stop_descriptor(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return -1;
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run(const struct args *a)
+{
+    wb_dispatch_options o = {.provider = args_get(a, "--provider"),
+                             .group = args_has(a, "--group"),
+                             .frames = args_has(a, "--frames")};
+    long long parallel = 0;
+    wb_error *error = NULL;
+    wb_runtime *runtime;
+    int code, stop;
+
+    if (a->word_count > 0)
+        return usage_error(a, "takes no words; items come on standard input, one a line");
+    if (!args_number(a, "--parallel", 1, 1024, &parallel))
+        return EXIT_USAGE;
+    o.parallel = (unsigned)parallel;
+    stop = stop_descriptor();
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL)
+        return code;
+    code = EXIT_OK;
+    if (wb_dispatch(runtime, &o, STDIN_FILENO, STDOUT_FILENO, stop, &error) != WB_OK) {
+        code = fail(a, NULL, error);
+        if (code != EXIT_USAGE)
+            code = EXIT_NEGATIVE;
+    }
+    wb_runtime_free(runtime);
+    return code;
+}
+
+static const struct option_spec options[] = {
+    {"--provider", "NAME", false}, {"--parallel", "N", false}, {"--group", NULL, false},
+    {"--frames", NULL, false},     {NULL, NULL, false},
+};
+
+const struct command command_dispatch = {
+    "dispatch",
+    "Answer provider items, one JSON line in, one line out per call.",
+    "[--provider auto|responses|chat|anthropic|gemini|mcp|native] [--parallel N] [--group]",
+    "A line is an item, a whole response or message, or {\"item\": …, \"invocation\": {…}}.\n"
+    "Answers come in call order, in the provider's own shape; a line that is no call is\n"
+    "answered by {\"type\": \"waybill.error\", …}. `--group` packs the answers of a turn into\n"
+    "the provider's message. EOF finishes running calls, SIGTERM cancels them; each call\n"
+    "is answered and recorded either way. Exit 1 only when a line could not be taken.\n"
+    "\nexample:\n"
+    "  echo '{\"type\": \"tool_use\", \"id\": \"t1\", \"name\": \"greet\", \"input\": {}}' \\\n"
+    "    | waybill dispatch\n",
+    options,
+    run,
+};
+
+static int run_repair(const struct args *a)
+{
+    const char *provider = args_get(a, "--provider");
+    wb_error *error = NULL;
+    size_t size, n;
+    char *text, *out;
+    wb_rc rc;
+
+    if (provider == NULL)
+        return usage_error(a, "--provider is needed: responses, chat, anthropic or gemini");
+    if (a->word_count > 1)
+        return usage_error(a, "give one FILE, or nothing for standard input");
+    text = read_file(a, a->word_count ? a->words[0] : "-", &size);
+    if (text == NULL)
+        return EXIT_USAGE;
+    rc = wb_repair(provider, text, size, &out, &n, &error);
+    free(text);
+    if (rc != WB_OK)
+        return fail(a, NULL, error);
+    (void)put(out, n); /* finish_output tells */
+    if (n == 0 || out[n - 1] != '\n')
+        (void)put("\n", 1);
+    wb_free(out);
+    return EXIT_OK;
+}
+
+static const struct option_spec repair_options[] = {{"--provider", "NAME", false},
+                                                    {NULL, NULL, false}};
+
+const struct command command_repair = {
+    "repair",
+    "Make a conversation legal for its provider: every call has one output.",
+    "--provider responses|chat|anthropic|gemini [FILE]",
+    "Reads the bare array or the request object and writes the same form. Calls without\n"
+    "an output get one that says the outcome is unknown, outputs without a call and\n"
+    "repeated ones go. A legal history comes back byte for byte.\n"
+    "\nexample:\n"
+    "  waybill repair --provider anthropic < request.json > repaired.json\n",
+    repair_options,
+    run_repair,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_envelope.c: `waybill envelope`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct {
+    const char *name;
+    wb_envelope_op op;
+} verbs[] = {
+    {"create", WB_ENVELOPE_CREATE}, {"attach", WB_ENVELOPE_ATTACH}, {"ensure", WB_ENVELOPE_ENSURE},
+    {"get", WB_ENVELOPE_GET},       {"payload", WB_ENVELOPE_PAYLOAD}, {"wrap", WB_ENVELOPE_WRAP},
+};
+
+static bool find_verb(const char *name, wb_envelope_op *ret)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(verbs[i].name, name) == 0) {
+            *ret = verbs[i].op;
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t collect(const struct args *a, const char *name, const char *list[OPTIONS_MAX])
+{
+    size_t n = 0;
+
+    while (n < OPTIONS_MAX && (list[n] = args_nth(a, name, n)) != NULL)
+        n++;
+    return n;
+}
+
+static int apply(const struct args *a, wb_envelope_op op, const char *root, size_t size)
+{
+    const char *compat[OPTIONS_MAX], *tags[OPTIONS_MAX];
+    wb_envelope e = {.tool = args_get(a, "--tool"),
+                     .provider = args_get(a, "--provider"),
+                     .model = args_get(a, "--model"),
+                     .tool_call_id = args_get(a, "--tool-call-id"),
+                     .content_type = args_get(a, "--content-type"),
+                     .payload_path = args_get(a, "--payload-path"),
+                     .schema_ref = args_get(a, "--schema-ref"),
+                     .created_at = args_get(a, "--created-at"),
+                     .compat = compat,
+                     .tags = tags,
+                     .payload_key = args_get(a, "--payload-key")};
+    wb_error *error = NULL;
+    size_t n;
+    char *out;
+    wb_rc rc;
+
+    e.compat_count = collect(a, "--compat", compat);
+    e.tag_count = collect(a, "--tag", tags);
+    rc = wb_envelope_apply(op, &e, root, size, &out, &n, &error);
+    if (rc == WB_ENOTFOUND && op == WB_ENVELOPE_GET) {
+        wb_error_free(error);
+        (void)put_line("null", 4); /* finish_output tells */
+        return EXIT_NEGATIVE;
+    }
+    if (rc != WB_OK) {
+        (void)fail(a, NULL, error);
+        return EXIT_NEGATIVE;
+    }
+    (void)put_line(out, n); /* finish_output tells */
+    wb_free(out);
+    return EXIT_OK;
+}
+
+static int run(const struct args *a)
+{
+    wb_error *error = NULL;
+    wb_envelope_op op;
+    size_t size = 0;
+    char *root;
+    int code;
+
+    if (a->word_count != 1 || !find_verb(a->words[0], &op))
+        return usage_error(a, "say create, attach, ensure, get, payload or wrap");
+    if (op == WB_ENVELOPE_CREATE)
+        return apply(a, op, NULL, 0);
+    root = read_file(a, "-", &size);
+    if (root == NULL)
+        return EXIT_USAGE;
+    if (wb_json_check(root, size, &error) != WB_OK) {
+        code = fail(a, "standard input", error);
+        code = EXIT_USAGE;
+    } else {
+        code = apply(a, op, root, size);
+    }
+    free(root);
+    return code;
+}
+
+static const struct option_spec options[] = {
+    {"--tool", "NAME", false},         {"--provider", "NAME", false},
+    {"--model", "NAME", false},        {"--tool-call-id", "ID", false},
+    {"--content-type", "TYPE", false}, {"--payload-path", "PATH", false},
+    {"--schema-ref", "REF", false},    {"--compat", "KEY=VALUE", true},
+    {"--tag", "TAG", true},            {"--created-at", "TIME", false},
+    {"--payload-key", "KEY", false},   {NULL, NULL, false},
+};
+
+const struct command command_envelope = {
+    "envelope",
+    "Work with the metadata a result carries under \"__envelope\".",
+    "create|attach|ensure|get|payload|wrap [OPTIONS] < ROOT",
+    "The root is read from standard input (not for create). `attach` replaces an\n"
+    "envelope and keeps members it does not know, `ensure` keeps a valid one, `wrap`\n"
+    "makes a new root around any value. Exit 1: no envelope (get), or a root that is\n"
+    "no object.\n"
+    "\nexamples:\n"
+    "  echo '{\"result\": \"hello\"}' | waybill envelope attach --tool text_generate --model m-1\n"
+    "  echo '[1, 2]' | waybill envelope wrap --tool list_generate --payload-key list\n",
+    options,
+    run,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_render.c: `waybill render`. */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static int run(const struct args *a)
+{
+    wb_error *error = NULL;
+    size_t size, n;
+    char *text, *receipt;
+    wb_rc rc;
+
+    if (a->word_count > 1)
+        return usage_error(a, "give one FILE, or nothing for standard input");
+    text = read_file(a, a->word_count ? a->words[0] : "-", &size);
+    if (text == NULL)
+        return EXIT_USAGE;
+    rc = wb_render(text, size, &receipt, &n, &error);
+    free(text);
+    if (rc != WB_OK)
+        return fail(a, NULL, error);
+    (void)put_line(receipt, n); /* finish_output tells */
+    wb_free(receipt);
+    return EXIT_OK;
+}
+
+static const struct option_spec options[] = {{NULL, NULL, false}};
+
+const struct command command_render = {
+    "render",
+    "Print the receipt of a canonical result.",
+    "[FILE]",
+    "Reads a canonical result (JSON with tool_name, status, summary_text, result and\n"
+    "error) and prints what the model would read. Never cuts.\n"
+    "\nexample:\n"
+    "  waybill call NAME --view canonical | waybill render\n",
+    options,
+    run,
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/talk.c: messages, output and input of the commands. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static void message(const struct args *a, const char *fmt, va_list ap)
+{
+    fprintf(stderr, "waybill%s%s: ", a->command ? " " : "", a->command ? a->command->name : "");
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+}
+
+int usage_error(const struct args *a, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    message(a, fmt, ap);
+    va_end(ap);
+    return EXIT_USAGE;
+}
+
+void note(const struct args *a, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (a->quiet)
+        return;
+    va_start(ap, fmt);
+    message(a, fmt, ap);
+    va_end(ap);
+}
+
+int exit_code_of(wb_rc rc)
+{
+    switch (rc) {
+    case WB_OK:
+        return EXIT_OK;
+    case WB_EINPUT:
+    case WB_ELIMIT:
+    case WB_EUNSUPPORTED:
+        return EXIT_USAGE;
+    case WB_ESTATE:
+    case WB_EIO:
+    case WB_EDENIED:
+        return EXIT_STATE;
+    case WB_ENOTFOUND:
+    case WB_EEXISTS:
+    case WB_ECANCELLED:
+    case WB_EAGAIN:
+        return EXIT_NEGATIVE;
+    default:
+        return EXIT_INTERNAL;
+    }
+}
+
+int fail(const struct args *a, const char *what, wb_error *error)
+{
+    int code = exit_code_of(wb_error_rc(error));
+    const char *at = wb_error_at(error);
+
+    fprintf(stderr, "waybill %s: ", a->command->name);
+    if (what != NULL && *what != '\0')
+        fprintf(stderr, "%s: ", what);
+    if (*at != '\0')
+        fprintf(stderr, "%s: ", at);
+    if (wb_error_line(error) > 0)
+        fprintf(stderr, "%u:%u: ", wb_error_line(error), wb_error_column(error));
+    fprintf(stderr, "%s\n", wb_error_text(error));
+    wb_error_free(error);
+    return code;
+}
+
+bool put(const char *text, size_t size)
+{
+    return fwrite(text, 1, size, stdout) == size;
+}
+
+bool put_line(const char *text, size_t size)
+{
+    return put(text, size) && fputc('\n', stdout) != EOF;
+}
+
+int finish_output(int code)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (errno != EPIPE)
+            fprintf(stderr, "waybill: cannot write the output: %s\n", strerror(errno));
+        return code == EXIT_OK ? EXIT_INTERNAL : code;
+    }
+    return code;
+}
+
+const char *style(const char *name)
+{
+    static const struct {
+        const char *name, *sequence;
+    } styles[] = {{"bold", "\033[1m"},  {"dim", "\033[2m"},   {"red", "\033[31m"},
+                  {"green", "\033[32m"}, {"yellow", "\033[33m"}, {"reset", "\033[0m"}};
+
+    if (!isatty(STDOUT_FILENO) || getenv("NO_COLOR") != NULL)
+        return "";
+    for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
+        if (strcmp(styles[i].name, name) == 0)
+            return styles[i].sequence;
+    return "";
+}
+
+#define FILE_MAX ((size_t)256 * 1024 * 1024)
+
+static char *read_stream(const struct args *a, FILE *f, const char *name, size_t *ret_size)
+{
+    size_t n = 0, cap = 64 * 1024;
+    char *text = malloc(cap);
+
+    while (text != NULL) {
+        size_t got = fread(text + n, 1, cap - n - 1, f);
+        n += got;
+        if (got == 0)
+            break;
+        if (n + 1 == cap) {
+            char *more = cap < FILE_MAX ? realloc(text, cap * 2) : NULL;
+            if (more == NULL) {
+                free(text);
+                (void)usage_error(a, "%s is too large", name);
+                return NULL;
+            }
+            text = more;
+            cap *= 2;
+        }
+    }
+    if (text == NULL || ferror(f)) {
+        free(text);
+        (void)usage_error(a, "cannot read %s: %s", name, strerror(errno));
+        return NULL;
+    }
+    text[n] = '\0';
+    *ret_size = n;
+    return text;
+}
+
+char *read_file(const struct args *a, const char *path, size_t *ret_size)
+{
+    char *text;
+    FILE *f;
+
+    if (strcmp(path, "-") == 0)
+        return read_stream(a, stdin, "standard input", ret_size);
+    f = fopen(path, "rbe");
+    if (f == NULL) {
+        (void)usage_error(a, "cannot open %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    text = read_stream(a, f, path, ret_size);
+    fclose(f);
+    return text;
+}
+
+char *read_value(const struct args *a, const char *value, size_t *ret_size)
+{
+    char *copy;
+
+    if (strcmp(value, "-") == 0)
+        return read_file(a, "-", ret_size);
+    if (value[0] == '@')
+        return read_file(a, value + 1, ret_size);
+    copy = strdup(value);
+    if (copy == NULL)
+        (void)usage_error(a, "out of memory");
+    else
+        *ret_size = strlen(copy);
+    return copy;
+}
+
+wb_options *runtime_options(const struct args *a)
+{
+    wb_options *o = wb_options_new();
+    wb_rc rc = o ? WB_OK : WB_ENOMEM;
+
+    if (rc == WB_OK && a->root != NULL)
+        rc = wb_options_set(o, WB_OPT_ROOT, a->root);
+    if (rc == WB_OK && a->state != NULL)
+        rc = wb_options_set(o, WB_OPT_STATE, a->state);
+    if (rc == WB_OK && a->config != NULL)
+        rc = wb_options_set(o, WB_OPT_CONFIG, a->config);
+    if (rc == WB_OK && a->principal != NULL)
+        rc = wb_options_set(o, WB_OPT_PRINCIPAL, a->principal);
+    if (rc == WB_OK && a->events != NULL)
+        rc = wb_options_set(o, WB_OPT_EVENTS, a->events);
+    if (rc == WB_OK)
+        return o;
+    wb_options_free(o);
+    (void)usage_error(a, "out of memory");
+    return NULL;
+}
+
+wb_runtime *open_runtime(const struct args *a, int *ret_exit)
+{
+    wb_options *o = runtime_options(a);
+    wb_runtime *runtime = NULL;
+    wb_error *error = NULL;
+    wb_rc rc;
+
+    *ret_exit = EXIT_INTERNAL;
+    if (o == NULL)
+        return NULL;
+    rc = wb_runtime_new(o, &runtime, &error);
+    wb_options_free(o);
+    if (rc == WB_OK)
+        return runtime;
+    *ret_exit = fail(a, NULL, error);
+    if (rc == WB_EINPUT) /* what is wrong stands in a file, not on the command line */
+        *ret_exit = EXIT_STATE;
+    return NULL;
+}

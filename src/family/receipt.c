@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/receipt.c: every line written here ends in a line end; the last one is
+ * taken off at the end. */
+#include "family/receipt.h"
+
+#include "base/limits.h"
+#include "family/generic/generic.h"
+
+size_t wbi_receipt_lines(struct wbi_str text)
+{
+    size_t lines = 0;
+
+    for (size_t at = 0; at < text.n; at++) {
+        at += wbi_str_index(wbi_str_from(text, at), '\n');
+        lines++;
+    }
+    return lines;
+}
+
+void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str text)
+{
+    size_t lines = wbi_receipt_lines(text);
+
+    if (lines == 0)
+        return;
+    wbi_buf_addf(out, "%s: (%zu line%s)\n", name, lines, lines == 1 ? "" : "s");
+    wbi_buf_adds(out, text);
+    if (text.p[text.n - 1] != '\n')
+        wbi_buf_addc(out, '\n');
+}
+
+void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str value)
+{
+    wbi_buf_addz(out, name);
+    wbi_buf_addz(out, ": ");
+    for (size_t i = 0; i < value.n; i++) {
+        uint8_t c = (uint8_t)value.p[i];
+        if (c == '\n')
+            wbi_buf_addz(out, "\\n");
+        else if (c < 0x20 || c == 0x7f)
+            wbi_buf_addf(out, "<U+%04X>", c);
+        else
+            wbi_buf_addc(out, (char)c);
+    }
+    wbi_buf_addc(out, '\n');
+}
+
+/* Small values as they are, others as compact JSON. */
+static void detail_line(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *key)
+{
+    const wbi_json *value = key + 1;
+    char *name = wbi_arena_strz(arena, wbi_json_str(key));
+    struct wbi_buf text;
+
+    if (name == NULL) {
+        out->rc = WB_ENOMEM;
+        return;
+    }
+    if (wbi_json_is(value, WBI_JSON_STR)) {
+        wbi_receipt_line(out, name, wbi_json_str(value));
+        return;
+    }
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, value);
+    wbi_receipt_line(out, name, wbi_buf_str(&text));
+}
+
+/* What a cancelled or late call had produced: previews as sections, the rest
+ * as lines. */
+static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *partial)
+{
+    WBI_JSON_EACH(wbi_json_get(partial, "artifacts"), artifact)
+    {
+        wbi_receipt_line(out, "Artifact", wbi_json_get_str(artifact, "path"));
+    }
+    WBI_JSON_EACH_MEMBER(partial, key)
+    {
+        struct wbi_str name = wbi_json_str(key);
+        bool preview = wbi_str_ends(name, WBI_LIT("_preview"));
+
+        if (wbi_str_eqz(name, "artifacts") || wbi_str_ends(name, WBI_LIT("_artifact")))
+            continue;
+        if (preview && wbi_json_is(key_val, WBI_JSON_STR)) {
+            char *head = wbi_arena_strz(arena, wbi_str_head(name, name.n - 8));
+            if (head != NULL)
+                wbi_receipt_section(out, head, wbi_json_str(key_val));
+        } else if (!preview) {
+            detail_line(out, arena, key);
+        }
+    }
+}
+
+wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, struct wbi_buf *out)
+{
+    const wbi_json *details = wbi_json_get_as(c->error, "details", WBI_JSON_OBJ);
+    struct wbi_str hint = wbi_json_get_str(c->error, "recovery_hint");
+
+    wbi_buf_addz(out, "Error: ");
+    wbi_buf_adds(out, wbi_json_get_str(c->error, "kind"));
+    wbi_buf_addz(out, wbi_json_true(wbi_json_get(c->error, "retryable")) ? " (retryable)\n"
+                                                                         : " (not retryable)\n");
+    wbi_buf_adds(out, wbi_json_get_str(c->error, "message"));
+    wbi_buf_addc(out, '\n');
+    WBI_JSON_EACH_MEMBER(details, key)
+    {
+        if (!wbi_str_eqz(wbi_json_str(key), "partial"))
+            detail_line(out, arena, key);
+        (void)key_val;
+    }
+    if (hint.p != NULL)
+        wbi_receipt_line(out, "Next", hint);
+    partial_lines(out, arena, wbi_json_get_as(details, "partial", WBI_JSON_OBJ));
+    return wbi_buf_rc(out);
+}
+
+wb_rc wbi_receipt_render(const struct wbi_family *family, const struct wbi_canonical *c,
+                         struct wbi_arena *arena, struct wbi_buf *out, struct wbi_error *err)
+{
+    wb_rc rc;
+
+    if (!c->success)
+        rc = wbi_receipt_error(c, arena, out);
+    else if (family != NULL)
+        rc = family->render(family->arg, c, arena, out, err);
+    else
+        rc = wbi_generic_family.render(NULL, c, arena, out, err);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(out);
+    if (rc == WB_OK && out->n > 0 && out->p[out->n - 1] == '\n')
+        out->p[--out->n] = '\0';
+    return rc;
+}

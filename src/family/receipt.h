@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/receipt.h: what all receipts share (C6): length-marked sections, the
+ * error receipt, and the way from a canonical result to its family's renderer. */
+#ifndef WBI_FAMILY_RECEIPT_H
+#define WBI_FAMILY_RECEIPT_H
+
+#include "catalog/tool.h"
+#include "family/canonical.h"
+
+/* A section: "NAME: (N lines)" and the lines of text, each as it is, so that no
+ * payload can forge a section. Nothing for an empty text. */
+void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str text);
+/* "name: value" on one line, control characters made visible. */
+void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str value);
+/* Lines of text, the last one counted whether or not it ends in a line end. */
+size_t wbi_receipt_lines(struct wbi_str text);
+
+/* The receipt of an error, the same for all families. */
+WB_MUST_CHECK wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena,
+                                      struct wbi_buf *out);
+
+/* family NULL: chosen by the shape of the result (the generic one). No line end
+ * at the end of the receipt. */
+WB_MUST_CHECK wb_rc wbi_receipt_render(const struct wbi_family *family,
+                                       const struct wbi_canonical *c, struct wbi_arena *arena,
+                                       struct wbi_buf *out, struct wbi_error *err);
+
+#endif

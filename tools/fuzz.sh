@@ -1,0 +1,27 @@
+#!/bin/sh
+# Run every fuzz target for some seconds from its kept inputs: tools/fuzz.sh SECONDS
+set -eu
+seconds=${1:-60}
+if ! command -v clang >/dev/null 2>&1 || ! echo 'int LLVMFuzzerTestOneInput(const char*d,long n){return 0;}' \
+    | clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null; then
+    echo "skipped: fuzzing (clang with libFuzzer is not installed)"
+    exit 0
+fi
+log=$(mktemp)
+tools/build.sh fuzz > "$log" 2>&1 || { cat "$log"; exit 1; }
+rm -f "$log"
+for target in tests/fuzz/fuzz_*.c; do
+    name=$(basename "$target" .c)
+    short=${name#fuzz_}
+    work=$(mktemp -d)
+    cp tests/fuzz/corpus/"$short"/* "$work"/ 2>/dev/null || true
+    if ! build/fuzz/"$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 \
+        -artifact_prefix="$work/crash-" "$work" > "$work.log" 2>&1; then
+        tail -40 "$work.log"
+        echo "fuzz: $short FAILED; the input is in $work"
+        exit 1
+    fi
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p; s/^Done \([0-9]*\) runs.*/\1/p' "$work.log" | tail -1)
+    echo "fuzz: $short ok (${runs:-?} runs)"
+    rm -rf "$work" "$work.log"
+done

@@ -1,0 +1,35 @@
+#!/bin/sh
+# What CI runs: two compilers, sanitizers, lint, a few seconds of every fuzz
+# target. Ends with ctest's summary. The seed of random tests is printed.
+set -eu
+jobs=$(nproc)
+WAYBILL_SEED=${WAYBILL_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+export WAYBILL_SEED
+echo "random tests use WAYBILL_SEED=$WAYBILL_SEED"
+
+step() { printf '\n== %s\n' "$*"; }
+quiet() {
+    log=$(mktemp)
+    if ! "$@" > "$log" 2>&1; then
+        cat "$log"
+        rm -f "$log"
+        return 1
+    fi
+    rm -f "$log"
+}
+
+step "lint"
+tools/lint.sh
+step "build with gcc"
+quiet tools/build.sh dev
+step "build with clang"
+quiet tools/build.sh clang
+step "build with address and undefined behaviour sanitizers"
+quiet tools/build.sh asan
+step "tests under sanitizers"
+ctest --test-dir build/asan --output-on-failure -j "$jobs" --timeout 600
+step "fuzz, a few seconds each"
+tools/fuzz.sh "${FUZZ_SECONDS:-3}"
+step "tests (gcc, then a sample with clang)"
+quiet ctest --test-dir build/clang --output-on-failure -j "$jobs" -E '^(tests|fuzz)/' --timeout 600
+exec ctest --test-dir build/dev --output-on-failure -j "$jobs" --timeout 600
