@@ -35,6 +35,8 @@ struct wbi_call_facts {
     struct wbi_str trust;           /* JSON object */
     struct wbi_str audit;           /* JSON object: containment, counts, coercions */
     struct wbi_str item;            /* the provider's output item */
+    const struct wbi_str *redactions; /* paths that were replaced */
+    size_t redaction_count;
     struct wbi_str coercion;        /* "input_coercion" note for the receipt, or absent */
     uint32_t attempts;
     bool replayed;
@@ -57,6 +59,9 @@ struct wbi_call {
     struct wbi_outcome outcome;
     struct wbi_str canonical;      /* text of the canonical result, after RENDER */
     struct wbi_call_facts facts;
+    void *record;                  /* struct wbi_record_texts, once made */
+    bool intended;                 /* its intent is in the ledger */
+    bool unrecorded;               /* its outcome could not be written down */
     void *wire;                    /* struct wbi_wire_call of the item, or NULL */
     void *exec;                    /* state of the executor while it runs */
     void *ticket;                  /* what ADMIT holds, NULL when nothing */
@@ -75,6 +80,7 @@ struct wbi_call {
     int64_t started_ns;
     int64_t stage_started_ns;
     int64_t stage_ns[WBI_STAGE_COUNT];
+    int64_t ended_ns; /* when the outcome was decided: durations end here */
     int64_t started_wall_ms;
     int64_t limit_ns; /* monotonic moment at which the call times out; INT64_MAX none */
     struct wbi_timer *timer;

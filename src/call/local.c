@@ -4,6 +4,7 @@
 
 #include "call/local_tool.h"
 #include "config/config.h"
+#include "ledger/ledger.h"
 #include "run/process.h"
 
 static wb_rc find_places(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
@@ -51,6 +52,7 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
 {
     wb_rc rc = find_places(rt, o, err);
 
+    rt->no_ledger = o->no_ledger;
     if (rc == WB_OK)
         rc = wbi_runner_new(rt->loop, rt->clock, &rt->runner, err);
     if (rc == WB_OK)
@@ -58,8 +60,47 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
     return rc;
 }
 
+bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt)
+{
+    return !rt->no_ledger;
+}
+
+static void wake(void *arg, struct wbi_post *node)
+{
+    wbi_loop_post(arg, node);
+}
+
+wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    struct wbi_store_options so = {.dir = rt->places.state.p,
+                                   .user_dir = rt->places.user_state.p,
+                                   .ids = rt->ids,
+                                   .wake = wake,
+                                   .wake_arg = rt->loop};
+    struct wbi_ledger_options lo = {.clock = rt->clock};
+    wb_rc rc = WB_OK;
+
+    if (rt->ledger != NULL)
+        return WB_OK;
+    if (rt->store == NULL)
+        rc = wbi_store_open(&so, &rt->store, err);
+    if (rc == WB_OK)
+        rc = wbi_ledger_open(rt->store, &lo, &rt->ledger, NULL, err);
+    return rc;
+}
+
+/* Rows on their way are written; their completions run before the loop goes. */
+static void close_ledger(struct wbi_runtime *rt)
+{
+    wbi_ledger_free(rt->ledger);
+    wbi_store_close(rt->store);
+    rt->ledger = NULL;
+    rt->store = NULL;
+}
+
 void wbi_runtime_unload(struct wbi_runtime *rt)
 {
+    close_ledger(rt);
     wbi_runner_free(rt->runner);
     wbi_config_unref(rt->config);
 }

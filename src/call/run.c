@@ -301,6 +301,8 @@ static void drive(struct wbi_call *call)
             return;
         }
         note_time(call);
+        if (call->stage < WBI_STAGE_PROJECT)
+            call->ended_ns = call->stage_started_ns;
         call->stage = next_stage(call, step);
         if (call->stage == WBI_STAGE_RECORD)
             settle(call);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "call/journey.h"
 #include "call/local.h"
+#include "text/redact.h"
 #include "text/secrets.h"
 
 static struct wbi_arena *pool_take(struct wbi_runtime *rt)
@@ -162,6 +163,8 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
     if (rc == WB_OK && wbi_calls_new(rt->loop, &rt->calls) != WB_OK)
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK)
+        rc = wbi_redact_rules_new(NULL, 0, /* by_name= */ true, &rt->redact_rules, err);
+    if (rc == WB_OK)
         rc = wbi_secrets_new(&(struct wbi_secrets_options){.key = rt->conversation}, &rt->secrets, NULL, err);
     if (rc == WB_OK) {
         struct wbi_catalog_builder *empty;
@@ -185,6 +188,7 @@ wb_rc wbi_runtime_new(const struct wbi_runtime_options *o, struct wbi_runtime **
 
     if (rt == NULL)
         return wbi_fail_nomem(err);
+    rt->no_ledger = true; /* until the state directory is known */
     rt->clock = o->clock ? *o->clock : wbi_clock_system();
     rt->ids = o->ids ? *o->ids : wbi_ids_system();
     wbi_journey_wire(&rt->journey);
@@ -217,6 +221,7 @@ void wbi_runtime_free(struct wbi_runtime *rt)
     wbi_catalog_builder_free(rt->additions);
     wbi_catalog_unref(rt->catalog);
     wbi_secrets_free(rt->secrets);
+    wbi_redact_rules_free(rt->redact_rules);
     wbi_calls_free(rt->calls);
     wbi_loop_free(rt->loop);
     while (rt->pooled > 0)

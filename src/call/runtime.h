@@ -15,6 +15,9 @@
 struct wbi_config;
 struct wbi_runner;
 struct wbi_secrets;
+struct wbi_redact_rules;
+struct wbi_store;
+struct wbi_ledger;
 
 #define WBI_ARENA_POOL 32
 
@@ -43,6 +46,10 @@ struct wbi_runtime {
     struct wbi_places places;
     struct wbi_config *config; /* NULL for a bare runtime */
     struct wbi_runner *runner;
+    struct wbi_redact_rules *redact_rules;
+    struct wbi_store *store;   /* opened at the first use */
+    struct wbi_ledger *ledger;
+    bool no_ledger;
     struct wbi_str root, state, principal, conversation;
 
     struct wbi_catalog *catalog;           /* current snapshot */
@@ -77,6 +84,12 @@ WB_MUST_CHECK wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json 
 /* The current snapshot, with everything added so far; not counted. */
 WB_MUST_CHECK wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret,
                                         struct wbi_error *err);
+
+/* Whether calls are written down at all. */
+bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt);
+/* Open the state directory and the ledger in it, once. WB_ESTATE with a next
+ * step when it cannot be used. */
+WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err);
 
 /* Where a call's projector keeps large values; NULL when nothing can be kept. */
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call);

@@ -2,10 +2,19 @@
  * call/stage_project.c: PROJECT and RENDER. The family bounds its own output
  * and writes its own receipt; errors have one receipt for all families. */
 #include "base/limits.h"
+#include "call/redact.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
 #include "call/views.h"
 #include "family/receipt.h"
+
+/* Nothing may be shown that could not be checked. */
+static enum wbi_step redact(struct wbi_call *call)
+{
+    if (wbi_redact_outcome(call) == WB_OK)
+        return WBI_STEP_NEXT;
+    return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the outcome could not be redacted");
+}
 
 enum wbi_step wbi_stage_project(struct wbi_call *call)
 {
@@ -16,7 +25,7 @@ enum wbi_step wbi_stage_project(struct wbi_call *call)
     wb_rc rc;
 
     if (call->outcome.state != WBI_OUTCOME_NONE) /* an error, or a replay */
-        return WBI_STEP_NEXT;
+        return redact(call);
     p.budget_tokens = call->tool->budget_tokens;
     if (call->inv.max_tokens > 0 && call->inv.max_tokens < p.budget_tokens)
         p.budget_tokens = call->inv.max_tokens;
@@ -32,7 +41,7 @@ enum wbi_step wbi_stage_project(struct wbi_call *call)
                                  call->complete->summary.p ? call->complete->summary : summary,
                                  wbi_buf_str(&result), call->complete->output);
     if (rc == WB_OK)
-        return WBI_STEP_NEXT;
+        return redact(call);
     return wbi_call_fail_error(call, WBI_KIND_INTERNAL_ERROR, &err);
 }
 

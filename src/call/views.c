@@ -104,14 +104,19 @@ static void write_result_error(struct wbi_jw *w, const struct wbi_fault *f, stru
     wbi_jw_obj_end(w);
 }
 
-static int64_t duration_ms(const struct wbi_call *call)
+int64_t wbi_call_duration_ms(const struct wbi_call *call)
 {
-    return (call->stage_started_ns - call->started_ns) / WBI_NS_PER_MS;
+    return (call->ended_ns - call->started_ns) / WBI_NS_PER_MS;
+}
+
+struct wbi_str wbi_call_tool_name(const struct wbi_call *call)
+{
+    return call->tool ? call->tool->model_name : call->inv.tool_name;
 }
 
 static const char empty_snapshot[] = "{\"rateLimitIds\":[],\"clamped\":[],\"redactions\":[]}";
 
-static struct wbi_str snapshot_of(const struct wbi_call *call)
+struct wbi_str wbi_call_snapshot(const struct wbi_call *call)
 {
     return call->facts.policy_snapshot.p ? call->facts.policy_snapshot
                                          : wbi_str_z(empty_snapshot);
@@ -129,73 +134,17 @@ wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
         wbi_jw_kraw(&w, "output", o->output.p ? o->output : o->result);
     else
         write_result_error(&w, &o->fault, origin);
-    wbi_jw_kint(&w, "durationMs", duration_ms(call));
+    wbi_jw_kint(&w, "durationMs", wbi_call_duration_ms(call));
     wbi_jw_kint(&w, "attempts", call->facts.attempts ? call->facts.attempts : 1);
     if (call->tool != NULL)
         wbi_jw_kstr(&w, "resolvedVersion", call->tool->version);
-    wbi_jw_kraw(&w, "policySnapshot", snapshot_of(call));
+    wbi_jw_kraw(&w, "policySnapshot", wbi_call_snapshot(call));
     wbi_jw_kstr(&w, "correlationId", call->inv.correlation_id);
     wbi_jw_kstr(&w, "origin", origin);
     if (call->facts.replayed)
         wbi_jw_kbool(&w, "replayed", true);
     if (call->facts.cached)
         wbi_jw_kbool(&w, "cached", true);
-    wbi_jw_obj_end(&w);
-    return wbi_buf_rc(out);
-}
-
-/* ---- record (C4.6) ---- */
-
-static void write_timings(struct wbi_jw *w, const struct wbi_call *call)
-{
-    char started[WBI_RFC3339_SIZE];
-
-    wbi_time_format(call->started_wall_ms, started);
-    wbi_jw_key(w, "timings");
-    wbi_jw_obj(w);
-    wbi_jw_kstrz(w, "startedAt", started);
-    wbi_jw_kint(w, "durationMs", duration_ms(call));
-    wbi_jw_key(w, "stagesUs");
-    wbi_jw_obj(w);
-    for (int s = 0; s < WBI_STAGE_RECORD; s++)
-        if (call->stage_ns[s] > 0)
-            wbi_jw_kint(w, wbi_stage_name((enum wbi_stage)s), call->stage_ns[s] / 1000);
-    wbi_jw_obj_end(w);
-    wbi_jw_obj_end(w);
-}
-
-static struct wbi_str or_else(struct wbi_str s, const char *json)
-{
-    return s.p ? s : wbi_str_z(json);
-}
-
-wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out)
-{
-    struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
-    struct wbi_jw w = wbi_jw_to(out);
-    wb_rc rc;
-
-    wbi_jw_obj(&w);
-    wbi_jw_kstrz(&w, "id", call->name);
-    wbi_jw_key(&w, "invocation");
-    wbi_invocation_write(&w, &call->inv, WBI_NONE);
-    wbi_jw_key(&w, "canonical");
-    w.comma = false;
-    rc = wbi_view_canonical(&call->outcome, name, out);
-    if (rc == WB_OK) {
-        wbi_buf_addz(out, ",\"result\":");
-        rc = wbi_view_result(call, out);
-    }
-    if (rc != WB_OK)
-        return rc;
-    w.comma = true;
-    wbi_jw_kstr(&w, "receipt", call->outcome.receipt);
-    wbi_jw_kraw(&w, "artifacts", or_else(call->facts.artifacts, "[]"));
-    write_timings(&w, call);
-    wbi_jw_kraw(&w, "policySnapshot", snapshot_of(call));
-    wbi_jw_kraw(&w, "events", or_else(call->facts.events, "[]"));
-    wbi_jw_kraw(&w, "trust", or_else(call->facts.trust, "{}"));
-    wbi_jw_kraw(&w, "audit", or_else(call->facts.audit, "{}"));
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(out);
 }

@@ -13,12 +13,16 @@ WB_MUST_CHECK wb_rc wbi_view_canonical(const struct wbi_outcome *o, struct wbi_s
 /* The canonical error object alone. */
 void wbi_view_error(const struct wbi_fault *f, struct wbi_jw *w);
 
+/* What several surfaces say alike. */
+int64_t wbi_call_duration_ms(const struct wbi_call *call);
+struct wbi_str wbi_call_tool_name(const struct wbi_call *call);
+struct wbi_str wbi_call_snapshot(const struct wbi_call *call);
+
 /* C4.2. */
 WB_MUST_CHECK wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out);
 /* C4.3: {"result": …} or {"error": …} with __envelope. */
 WB_MUST_CHECK wb_rc wbi_view_envelope(struct wbi_call *call, struct wbi_buf *out);
-/* C4.6: {id, invocation, canonical, result, receipt, artifacts, timings,
- * policySnapshot, events, trust}. */
+/* C4.6: see record.h. */
 WB_MUST_CHECK wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out);
 
 #endif
