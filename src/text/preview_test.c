@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_test.c: previews (C6.1 to C6.4): what must be kept is kept, the
+ * budget holds, every line is shown or named in a gap, small things are whole,
+ * and the shapes are the golden ones of tests/golden/text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "text/hygiene.h"
+#include "text/preview.h"
+#include "text/tokens.h"
+
+#define GOLDEN WAYBILL_SOURCE "/tests/golden/text/"
+
+static struct wbi_arena *arena;
+
+static int open_arena(void **state)
+{
+    (void)state;
+    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : 1;
+}
+
+static int close_arena(void **state)
+{
+    (void)state;
+    wbi_arena_free(arena);
+    return 0;
+}
+
+static struct wbi_str load(const char *folder, const char *name, const char *end)
+{
+    char path[512];
+    struct wbi_buf b;
+    char piece[4096];
+    size_t n;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s%s%s", folder, name, end);
+    f = fopen(path, "rb");
+    if (f == NULL)
+        return WBI_NONE;
+    wbi_buf_init_arena(&b, arena, 64u << 20);
+    while ((n = fread(piece, 1, sizeof piece, f)) > 0)
+        wbi_buf_add(&b, piece, n);
+    fclose(f);
+    return wbi_buf_str(&b);
+}
+
+static struct wbi_preview preview(struct wbi_str text, uint64_t budget)
+{
+    struct wbi_preview_policy policy = {
+        .budget = budget, .read_call = WBI_LIT("ReadArtifact {\"path\":\"out\",\"lines\":\"A-B\"}")};
+    struct wbi_preview v;
+
+    assert_int_equal(wbi_preview_text(arena, text, &policy, &v, NULL), WB_OK);
+    return v;
+}
+
+static bool has(struct wbi_preview v, const char *z)
+{
+    return wbi_str_find(v.text, wbi_str_z(z)) < v.text.n;
+}
+
+/* Segments cover every line once and in order; shown lines are verbatim. */
+static void check_segments(struct wbi_str text, const struct wbi_preview *v)
+{
+    uint64_t next = 1, shown = 0;
+
+    (void)text;
+    for (size_t i = 0; i < v->n_segments; i++) {
+        const struct wbi_segment *s = &v->segments[i];
+        char range[64];
+
+        assert_int_equal(s->first, next);
+        assert_true(s->last >= s->first);
+        if (s->kind == WBI_SEGMENT_GAP) {
+            snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)s->first,
+                     (unsigned long long)s->last);
+            assert_true(has(*v, range));
+        } else if (s->kind != WBI_SEGMENT_SUMMARY) {
+            shown += s->last - s->first + 1;
+        }
+        next = s->last + 1;
+    }
+    assert_int_equal(next, v->lines_total + 1);
+    if (v->n_segments > 0 && v->segments[0].kind != WBI_SEGMENT_SUMMARY)
+        assert_int_equal(shown, v->lines_shown);
+}
+
+struct golden {
+    const char *name;
+    uint64_t budget;
+    const char *keep[6];
+};
+static const struct golden goldens[] = {
+    {"small", 400, {"one\ntwo\nthree"}},
+    {"small_json", 400, {"  \"items\": ["}},
+    {"pytest", 400, {"assert 67 == 66", "test_login_needs_token", "no attribute 'strip'", "2 failed, 410 passed"}},
+    {"build", 400, {"error: too few arguments to function 'ring_flush'", "src/mod171.c:40:9", "FAILED: CMakeFiles/app.dir/src/mod171.c.o", "build stopped"}},
+    {"tap", 400, {"not ok 97 - queue_drop_97", "not ok 203 - queue_drop_203", "on line 214"}},
+    {"types", 500, {"TS2551", "'vat'", "Found 400 errors in 37 files.", "Cannot find name"}},
+    {"java", 500, {"IllegalStateException: cannot settle order 5512", "Settle.java:71", "Caused by: java.sql.SQLException: connection refused by db-3"}},
+    {"recursion", 400, {"SIGSEGV", "#0 ", "parse_file", "main (argc=2) at main.c:12"}},
+    {"trace", 400, {"ECONNREFUSED", "+++ exited with 3 +++"}},
+    {"memcheck", 400, {"Invalid read of size 4", "list.c:44", "ERROR SUMMARY: 1 errors"}},
+    {"diff", 600, {"diff --git a/src/file0.c", "diff --git a/src/file12.c"}},
+    {"lint_json", 600, {"'ledgerRow' is not defined.", "part17.js"}},
+    {"listing", 400, {"missing: No such file or directory", "file_000.dat", "file_499.dat"}},
+    {"minified", 400, {"Error: bad state 9", "bundle.min.js:1:31874"}},
+    {"ci", 400, {"expected 200, got 503 from /health", "exit code 1"}},
+    {"sql", 400, {"duplicate key value violates unique constraint", "Key (id)=(77)"}},
+};
+
+static void facts_are_kept_and_previews_are_golden(void **state)
+{
+    bool update = getenv("WAYBILL_UPDATE_GOLDEN") != NULL;
+    unsigned wrong = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++) {
+        const struct golden *g = &goldens[i];
+        struct wbi_str text = load(GOLDEN, g->name, ".in"), want = load(GOLDEN, g->name, ".want");
+        struct wbi_preview v;
+        char path[512];
+        FILE *f;
+
+        assert_non_null(text.p);
+        v = preview(text, g->budget);
+        check_segments(text, &v);
+        assert_true(v.tokens <= g->budget);
+        for (size_t k = 0; k < 6 && g->keep[k] != NULL; k++) {
+            if (!has(v, g->keep[k])) {
+                print_error("%s lost \"%s\"\n", g->name, g->keep[k]);
+                wrong++;
+            }
+        }
+        if (update) {
+            snprintf(path, sizeof path, GOLDEN "%s.want", g->name);
+            f = fopen(path, "wb");
+            assert_non_null(f);
+            fprintf(f, "%.*s\n", WBI_FMT(v.text));
+            fclose(f);
+        } else if (want.n != v.text.n + 1 || memcmp(want.p, v.text.p, v.text.n) != 0) {
+            print_error("%s differs from its golden preview:\n%.*s\n", g->name, WBI_FMT(v.text));
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* C6.3: the words of the seed, the counts, the call that reads the rest */
+static void the_notice_says_what_is_missing_and_how_to_read_it(void **state)
+{
+    struct wbi_preview v = preview(load(GOLDEN, "build", ".in"), 400);
+    char notice[128];
+
+    (void)state;
+    assert_true(v.truncated);
+    snprintf(notice, sizeof notice, "[output truncated: showing first %llu and last %llu lines",
+             (unsigned long long)v.first_lines, (unsigned long long)v.last_lines);
+    assert_true(has(v, notice));
+    assert_true(has(v, "ReadArtifact {\"path\":\"out\",\"lines\":\""));
+}
+
+static void small_text_is_whole_and_has_no_notice(void **state)
+{
+    struct wbi_preview v = preview(WBI_LIT("a\nb\n"), 100);
+
+    (void)state;
+    assert_false(v.truncated);
+    assert_true(wbi_str_eqz(v.text, "a\nb"));
+    assert_int_equal(v.lines_shown, 2);
+    v = preview(WBI_LIT(""), 100);
+    assert_int_equal(v.text.n, 0);
+    assert_int_equal(v.n_segments, 0);
+    assert_false(v.truncated);
+}
+
+struct file {
+    struct wbi_str text;
+    size_t reads;
+    size_t bytes;
+};
+static wb_rc read_file(void *arg, uint64_t offset, size_t n, struct wbi_buf *out)
+{
+    struct file *f = arg;
+
+    assert_true(offset + n <= f->text.n);
+    f->reads++;
+    f->bytes += n;
+    wbi_buf_add(out, f->text.p + offset, n);
+    return WB_OK;
+}
+
+/* Any cutting of the input gives the same preview, and few bytes are read again. */
+static void pieces_of_any_size_give_the_same_preview(void **state)
+{
+    static const size_t steps[] = {1, 7, 64, 4096};
+    struct wbi_str text = load(GOLDEN, "java", ".in");
+    struct wbi_preview_policy policy = {.budget = 400};
+    struct wbi_preview first = {.n_segments = 0}, v;
+
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        struct wbi_preview_index *x = NULL;
+        struct file f = {text, 0, 0};
+
+        assert_int_equal(wbi_preview_index_new(WBI_NONE, &x), WB_OK);
+        for (size_t at = 0; at < text.n; at += steps[k])
+            assert_int_equal(wbi_preview_index_feed(
+                                 x, wbi_str_head(wbi_str_from(text, at), steps[k])), WB_OK);
+        assert_int_equal(wbi_preview_index_end(x), WB_OK);
+        assert_int_equal(wbi_preview_index_bytes(x), text.n);
+        assert_int_equal(wbi_preview_make(arena, x, &policy, read_file, &f, &v, NULL), WB_OK);
+        if (k == 0)
+            first = v;
+        assert_true(wbi_str_eq(first.text, v.text));
+        wbi_preview_index_free(x);
+    }
+}
+
+/* 10⁶ lines: counts are true, the failure in the middle is there, memory is flat */
+static void a_million_lines_keep_their_one_failure(void **state)
+{
+    struct wbi_preview_index *x = NULL;
+    struct wbi_preview_policy policy = {.budget = 500};
+    struct wbi_preview v;
+    struct wbi_buf all;
+    struct file f;
+
+    (void)state;
+    wbi_buf_init(&all, 64u << 20);
+    for (int i = 0; i < 1000000; i++) {
+        if (i == 612345)
+            wbi_buf_addz(&all, "store.c:77: fatal: page 9 is corrupt\n");
+        else
+            wbi_buf_addf(&all, "tick %d ok\n", i);
+    }
+    assert_int_equal(wbi_buf_rc(&all), WB_OK);
+    f = (struct file){wbi_buf_str(&all), 0, 0};
+    assert_int_equal(wbi_preview_index_new(WBI_NONE, &x), WB_OK);
+    assert_int_equal(wbi_preview_index_feed(x, f.text), WB_OK);
+    assert_int_equal(wbi_preview_index_end(x), WB_OK);
+    assert_int_equal(wbi_preview_index_lines(x), 1000000);
+    assert_int_equal(wbi_preview_make(arena, x, &policy, read_file, &f, &v, NULL), WB_OK);
+    assert_true(has(v, "store.c:77: fatal: page 9 is corrupt"));
+    assert_true(has(v, "tick 0 ok"));
+    assert_true(has(v, "tick 999999 ok"));
+    assert_true(v.tokens <= 500);
+    assert_true(f.bytes < 200000);
+    check_segments(f.text, &v);
+    wbi_preview_index_free(x);
+    wbi_buf_fini(&all);
+}
+
+static void a_huge_line_is_cut_around_what_matters(void **state)
+{
+    struct wbi_buf b;
+    struct wbi_preview v;
+
+    (void)state;
+    wbi_buf_init_arena(&b, arena, 4u << 20);
+    for (int i = 0; i < 3000; i++)
+        wbi_buf_addf(&b, "item%d, ", i);
+    wbi_buf_addz(&b, "fatal error: disk is gone");
+    for (int i = 0; i < 200000; i++)
+        wbi_buf_addf(&b, "item%d, ", i);
+    v = preview(wbi_buf_str(&b), 300);
+    assert_true(has(v, "item0, "));
+    assert_true(has(v, "fatal error: disk is gone"));
+    assert_true(v.truncated);
+    assert_true(v.tokens <= 300);
+    assert_int_equal(v.segments[0].kind, WBI_SEGMENT_CLIPPED);
+}
+
+static void streams_share_a_budget_by_need(void **state)
+{
+    uint64_t a, b;
+
+    (void)state;
+    wbi_preview_split(1000, 100, 200, &a, &b);
+    assert_true(a == 100 && b == 200);
+    wbi_preview_split(1000, 5000, 50, &a, &b);
+    assert_true(a == 950 && b == 50);
+    wbi_preview_split(1000, 50, 5000, &a, &b);
+    assert_true(a == 50 && b == 950);
+    wbi_preview_split(1000, 5000, 5000, &a, &b);
+    assert_true(a == 500 && b == 500);
+    wbi_preview_split(0, 5, 5, &a, &b);
+    assert_true(a == 0 && b == 0);
+}
+
+static void text_inside_json_is_unfolded_once(void **state)
+{
+    struct wbi_preview v = preview(
+        WBI_LIT("{\"content\":[{\"type\":\"text\",\"text\":\"[{\\\"name\\\":\\\"a.c\\\",\\\"type\\\":\\\"file\\\"},"
+                "{\\\"name\\\":\\\"b.c\\\",\\\"type\\\":\\\"file\\\"}]\"}],\"structuredContent\":"
+                "[{\"name\":\"a.c\",\"type\":\"file\"},{\"name\":\"b.c\",\"type\":\"file\"}],"
+                "\"pad\":[1000001,1000002,1000003,1000004,1000005,1000006,1000007,1000008,1000009,1000010,1000011,1000012,1000013]}"), 110);
+
+    (void)state;
+    assert_true(has(v, "(JSON text)"));
+    assert_true(has(v, "{\"name\":\"a.c\",\"type\":\"file\"}"));
+    assert_true(has(v, "(same as above)"));
+}
+
+/* Every output of the corpus: within budget, all lines accounted for. */
+static void the_corpus_stays_within_its_budgets(void **state)
+{
+    static const char *const names[] = {"apt_prompt_abort", "curl_clang_weverything_error", "ls_laR",
+                                        "binary_cat", "jest_fail_default_color", "mcp_directory_tree",
+                                        "link_undefined", "git_clone_progress"};
+    const char *shared = getenv("WAYBILL_VECTORS");
+    char folder[512];
+
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/corpus/", shared ? shared : WAYBILL_SOURCE "/../shared");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct wbi_str raw = load(folder, names[i], ".txt");
+        struct wbi_buf clean;
+
+        if (raw.p == NULL) {
+            print_message("skipped: corpus previews (no ../shared)\n");
+            return;
+        }
+        wbi_buf_init(&clean, 64u << 20);
+        assert_int_equal(wbi_hygiene_clean(raw, &clean, NULL), WB_OK);
+        for (uint64_t budget = 60; budget <= 8000; budget = budget * 5 / 2) {
+            struct wbi_preview v = preview(wbi_buf_str(&clean), budget);
+
+            if (budget > 100)
+                assert_true(v.tokens <= budget);
+            check_segments(wbi_buf_str(&clean), &v);
+        }
+        wbi_buf_fini(&clean);
+    }
+}
+
+static void token_estimates_add_up(void **state)
+{
+    struct wbi_str text = load(GOLDEN, "pytest", ".in");
+    uint64_t sum = 0;
+    size_t at = 0;
+
+    (void)state;
+    assert_int_equal(wbi_tokens(WBI_LIT("")), 0);
+    assert_true(wbi_tokens(WBI_LIT("hello world")) >= 2);
+    while (at < text.n) {
+        size_t n = wbi_str_index(wbi_str_from(text, at), '\n') + 1;
+
+        sum += wbi_tokens_units(wbi_str_head(wbi_str_from(text, at), n));
+        at += n;
+    }
+    assert_true(sum >= wbi_tokens_units(text));
+    for (uint64_t units = 0; units < 4000; units += 333) {
+        size_t n = wbi_tokens_prefix(text, units);
+
+        assert_true(wbi_tokens_units(wbi_str_head(text, n)) <= units + 256);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(facts_are_kept_and_previews_are_golden),
+        cmocka_unit_test(the_notice_says_what_is_missing_and_how_to_read_it),
+        cmocka_unit_test(small_text_is_whole_and_has_no_notice),
+        cmocka_unit_test(pieces_of_any_size_give_the_same_preview),
+        cmocka_unit_test(a_million_lines_keep_their_one_failure),
+        cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
+        cmocka_unit_test(streams_share_a_budget_by_need),
+        cmocka_unit_test(text_inside_json_is_unfolded_once),
+        cmocka_unit_test(the_corpus_stays_within_its_budgets),
+        cmocka_unit_test(token_estimates_add_up),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
