@@ -59,6 +59,23 @@
 #define WBI_LIMIT_PATCH_PREVIEW_LINE 300u
 #define WBI_LIMIT_PATCH_DIAGNOSTICS 100u
 
+/* File tools */
+#define WBI_LIMIT_READ_LINES 100000u      /* of one page */
+#define WBI_LIMIT_READ_BYTES (8u * WBI_MIB)
+#define WBI_LIMIT_READ_LINE (64u * WBI_KIB) /* bytes kept of one line */
+#define WBI_LIMIT_READ_SCAN (256u * WBI_MIB) /* whole files are counted and hashed up to this */
+#define WBI_LIMIT_LIST_ENTRIES 10000u
+#define WBI_LIMIT_LIST_BATCH 65536u /* names of one directory held at once */
+#define WBI_LIMIT_WALK_DEPTH 128u
+#define WBI_LIMIT_IGNORE_FILE (256u * WBI_KIB)
+#define WBI_LIMIT_GLOB 1024u
+#define WBI_LIMIT_GLOB_ALTERNATIVES 64u
+#define WBI_LIMIT_SEARCH_MATCHES 10000u
+#define WBI_LIMIT_SEARCH_FILE (64u * WBI_MIB)
+#define WBI_LIMIT_SEARCH_LINE 2048u /* bytes kept of one line */
+#define WBI_LIMIT_SEARCH_CONTEXT 50u
+#define WBI_LIMIT_WRITE (64u * WBI_MIB)
+
 /* Captured output of one process stream when it is kept in memory */
 #define WBI_LIMIT_CAPTURE (8u * WBI_MIB)
 

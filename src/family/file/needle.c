@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/file/needle.c: finding fast. Most searches hold a piece of plain text
+ * that every match must contain; its rarest byte is looked for with memchr,
+ * and the expression runs only where the piece occurs. */
+#include "family/file/search.h"
+
+#include "base/arena.h"
+
+/* How common a byte is in source text, from 0 on; a guess is enough. */
+static unsigned commonness(unsigned char c)
+{
+    static const char by_use[] = " etaoinsrlcdu\tpm_fhg.(),bv;=\"yw-0kx/1'>*:2{}<#I";
+    const char *hit = c ? strchr(by_use, c) : NULL;
+
+    if (c == '\n')
+        return 300;
+    return hit ? 256 - (unsigned)(hit - by_use) : c < 0x80 ? 100 : 10;
+}
+
+static void choose_rare(struct wbi_needle *n)
+{
+    unsigned best = 1000;
+
+    for (size_t i = 0; i < n->literal.n; i++) {
+        unsigned c = commonness((unsigned char)n->literal.p[i]);
+
+        if (c < best) {
+            best = c;
+            n->rare = n->literal.p[i];
+            n->rare_at = i;
+        }
+    }
+}
+
+static bool is_meta(char c)
+{
+    return c != '\0' && strchr("\\^$.|?*+()[]{}#", c) != NULL;
+}
+
+/* The longest run of plain characters outside groups, classes and repeats. An
+ * expression with alternatives, options or verbs has none. */
+static struct wbi_str required_text(struct wbi_str p)
+{
+    struct wbi_str best = {"", 0};
+    size_t from = 0, depth = 0;
+
+    if (wbi_str_index(p, '|') < p.n || wbi_str_find(p, WBI_LIT("(?")) < p.n ||
+        wbi_str_find(p, WBI_LIT("(*")) < p.n || wbi_str_find(p, WBI_LIT("\\Q")) < p.n)
+        return best;
+    for (size_t i = 0; i <= p.n; i++) {
+        size_t run = i - from;
+
+        if (i < p.n && !is_meta(p.p[i]))
+            continue;
+        if (i < p.n && run > 0 && strchr("?*{", p.p[i]) != NULL)
+            run--; /* the last one may not be there */
+        if (depth == 0 && run > best.n)
+            best = wbi_str_make(p.p + from, run);
+        if (i == p.n)
+            break;
+        depth += p.p[i] == '(';
+        depth -= p.p[i] == ')' && depth > 0;
+        if (p.p[i] == '\\') /* what an escape takes is not known: give up behind it */
+            return best;
+        if (p.p[i] == '[' || p.p[i] == '{') {
+            char close = p.p[i] == '[' ? ']' : '}';
+            size_t skip = i + 2;
+
+            while (skip < p.n && p.p[skip] != close)
+                skip += p.p[skip] == '\\' ? 2 : 1;
+            i = skip < p.n ? skip : p.n - 1;
+        }
+        from = i + 1;
+    }
+    return best;
+}
+
+static struct wbi_str quoted(struct wbi_str s, struct wbi_arena *arena)
+{
+    char *out = wbi_arena_alloc(arena, s.n * 2 + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; out != NULL && i < s.n; i++) {
+        if (is_meta(s.p[i]))
+            out[n++] = '\\';
+        out[n++] = s.p[i];
+    }
+    return wbi_str_make(out, n);
+}
+
+static bool is_ascii(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] >= 0x80)
+            return false;
+    return true;
+}
+
+static wb_rc compile(struct wbi_str pattern, unsigned flags, struct wbi_error *err,
+                     struct wbi_regex **ret)
+{
+    struct wbi_error local = WBI_ERROR_INIT;
+    wb_rc rc = wbi_regex_compile(pattern, flags | WBI_REGEX_MULTILINE, ret, &local);
+
+    if (rc == WB_ENOMEM)
+        return wbi_fail_nomem(err);
+    if (rc)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT, "the pattern: %s",
+                             local.text);
+    return WB_OK;
+}
+
+wb_rc wbi_needle_compile(const struct wbi_search_request *req, struct wbi_arena *arena,
+                         struct wbi_error *err, struct wbi_needle *ret)
+{
+    struct wbi_needle n = {.literal = {"", 0}};
+    struct wbi_str pattern = req->pattern;
+    unsigned flags = req->ignore_case ? WBI_REGEX_CASELESS : 0u;
+    bool plain = true;
+    wb_rc rc = WB_OK;
+
+    if (pattern.n == 0)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT, "the pattern is empty");
+    if (req->literal && memchr(pattern.p, '\n', pattern.n) != NULL)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the pattern holds a newline; lines are searched one by one");
+    for (size_t i = 0; i < pattern.n && !req->literal; i++)
+        plain = plain && !is_meta(pattern.p[i]) && pattern.p[i] != '\n';
+    if (req->literal)
+        pattern = quoted(pattern, arena);
+    if (pattern.p == NULL)
+        return wbi_fail_nomem(err);
+    if (!req->ignore_case)
+        n.literal = plain ? req->pattern : required_text(pattern);
+    choose_rare(&n);
+    if (!plain || req->ignore_case) {
+        rc = compile(pattern, flags | WBI_REGEX_BYTES, err, &n.re);
+        if (rc == WB_OK && !is_ascii(pattern))
+            rc = compile(pattern, flags, err, &n.re_utf8);
+    }
+    if (rc) {
+        wbi_needle_free(&n);
+        return rc;
+    }
+    *ret = n;
+    return WB_OK;
+}
+
+void wbi_needle_free(struct wbi_needle *n)
+{
+    wbi_regex_free(n->re);
+    wbi_regex_free(n->re_utf8);
+    n->re = n->re_utf8 = NULL;
+}
+
+bool wbi_needle_literal(const struct wbi_needle *n, struct wbi_str text, size_t from,
+                        size_t *ret_at)
+{
+    const char *p = text.p + from + n->rare_at, *end = text.p + text.n;
+
+    *ret_at = from;
+    if (n->literal.n == 0)
+        return true;
+    if (text.n < n->literal.n || from > text.n - n->literal.n)
+        return false;
+    end -= n->literal.n - n->rare_at - 1;
+    while (p < end && (p = memchr(p, n->rare, (size_t)(end - p))) != NULL) {
+        if (memcmp(p - n->rare_at, n->literal.p, n->literal.n) == 0) {
+            *ret_at = (size_t)(p - n->rare_at - text.p);
+            return true;
+        }
+        p++;
+    }
+    return false;
+}
+
+enum wbi_regex_verdict wbi_needle_find(const struct wbi_needle *n, struct wbi_str text, size_t from,
+                                       bool utf8, struct wbi_regex_span *ret)
+{
+    size_t at;
+
+    if (n->re == NULL) {
+        if (!wbi_needle_literal(n, text, from, &at))
+            return WBI_REGEX_NO;
+        ret->from = at;
+        ret->to = at + n->literal.n;
+        return WBI_REGEX_YES;
+    }
+    return wbi_regex_find(utf8 && n->re_utf8 ? n->re_utf8 : n->re, text, from, ret, 1);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/file/walk.c: an explicit stack of directories. Each holds the next
+ * names of its directory in order, at most WBI_LIMIT_LIST_BATCH of them; when
+ * they are used up and there were more, the directory is read again from the
+ * last name on. */
+#include "family/file/walk.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+
+struct name {
+    const char *p; /* after the type byte; NUL-terminated */
+    uint32_t n;
+    unsigned char type;
+};
+
+struct frame {
+    int fd;
+    size_t path_n; /* of the directory's path in walk.path, its slash included */
+    struct wbi_buf text;  /* names, each with its NUL */
+    struct wbi_buf names; /* of struct name */
+    size_t at;
+    bool more;
+    struct wbi_ignore ignore;
+};
+
+struct wbi_walk {
+    struct wbi_walk_options opt;
+    struct frame frames[WBI_LIMIT_WALK_DEPTH];
+    unsigned n, unreadable, too_deep;
+    bool descend; /* the last entry was a directory to enter */
+    struct wbi_buf path;
+    struct wbi_str after; /* what is left of the path to take up behind */
+    char *after_copy;
+    struct wbi_dir dir;
+    char entered[256];
+};
+
+static int cmp_name(const void *a, const void *b)
+{
+    const struct name *x = a, *y = b;
+
+    return strcmp(x->p, y->p);
+}
+
+/* ---- reading one directory ---- */
+
+static void read_ignore(struct wbi_walk *w, struct frame *f, const char *name)
+{
+    struct wbi_buf text;
+    struct stat st;
+    char *room;
+    ssize_t got;
+    int fd = wbi_path_open_child_file(f->fd, name, &st);
+
+    if (fd < 0)
+        return;
+    wbi_buf_init(&text, WBI_LIMIT_IGNORE_FILE);
+    room = st.st_size > 0 && st.st_size <= (off_t)WBI_LIMIT_IGNORE_FILE
+               ? wbi_buf_room(&text, (size_t)st.st_size)
+               : NULL;
+    got = room != NULL ? wbi_path_read(fd, room, (size_t)st.st_size) : 0;
+    /* Rules that cannot be kept are left out: more is shown, nothing breaks. */
+    if (got > 0 && wbi_ignore_add(&f->ignore, wbi_str_make(room, (size_t)got)) != WB_OK)
+        w->unreadable++;
+    wbi_buf_fini(&text);
+    close(fd);
+}
+
+/* Sorts what was gathered and keeps the first batch. */
+static void keep_first(struct frame *f)
+{
+    size_t n = f->names.n / sizeof(struct name);
+
+    qsort(f->names.p, n, sizeof(struct name), cmp_name);
+    if (n > WBI_LIMIT_LIST_BATCH) {
+        f->names.n = WBI_LIMIT_LIST_BATCH * sizeof(struct name);
+        f->more = true;
+    }
+}
+
+/* Names are gathered as offsets first, since the text may move. */
+static void fix_pointers(struct frame *f)
+{
+    struct name *names = (void *)f->names.p;
+    size_t n = f->names.n / sizeof(*names), at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        names[i].p = f->text.p + at;
+        at += names[i].n + 1;
+    }
+}
+
+/* Moves the kept names' text together, so that memory stays bounded. */
+static wb_rc compact(struct frame *f)
+{
+    struct wbi_buf text;
+    struct name *names = (void *)f->names.p;
+    size_t n = f->names.n / sizeof(*names);
+
+    wbi_buf_init(&text, f->text.max);
+    for (size_t i = 0; i < n; i++)
+        wbi_buf_add(&text, names[i].p, names[i].n + 1);
+    if (wbi_buf_rc(&text) != WB_OK) {
+        wbi_buf_fini(&text);
+        return WB_ENOMEM;
+    }
+    wbi_buf_fini(&f->text);
+    f->text = text;
+    fix_pointers(f);
+    return WB_OK;
+}
+
+/* The next batch of names behind `last` ("" for the first). */
+static wb_rc load(struct wbi_walk *w, struct frame *f, const char *last)
+{
+    struct wbi_dir_entry e;
+
+    f->at = 0;
+    f->more = false;
+    wbi_buf_clear(&f->text);
+    wbi_buf_clear(&f->names);
+    if (lseek(f->fd, 0, SEEK_SET) < 0)
+        return WB_OK;
+    wbi_dir_init(&w->dir, f->fd);
+    while (wbi_dir_next(&w->dir, &e)) {
+        struct name name = {.n = (uint32_t)e.name.n, .type = e.type};
+
+        if (strcmp(e.name.p, last) <= 0)
+            continue;
+        wbi_buf_add(&f->text, e.name.p, e.name.n + 1);
+        wbi_buf_add(&f->names, &name, sizeof(name));
+        if (wbi_buf_rc(&f->text) != WB_OK || wbi_buf_rc(&f->names) != WB_OK)
+            return WB_ENOMEM;
+        if (f->names.n / sizeof(name) == 2 * (size_t)WBI_LIMIT_LIST_BATCH) {
+            fix_pointers(f);
+            keep_first(f);
+            if (compact(f) != WB_OK)
+                return WB_ENOMEM;
+        }
+    }
+    if (w->dir.failed)
+        w->unreadable++;
+    fix_pointers(f);
+    keep_first(f);
+    return WB_OK;
+}
+
+/* ---- the stack ---- */
+
+static void pop(struct wbi_walk *w)
+{
+    struct frame *f = &w->frames[--w->n];
+
+    close(f->fd);
+    wbi_buf_fini(&f->text);
+    wbi_buf_fini(&f->names);
+    wbi_ignore_fini(&f->ignore);
+}
+
+/* Takes fd over. */
+static wb_rc push(struct wbi_walk *w, int fd)
+{
+    struct frame *f = &w->frames[w->n++];
+    struct wbi_str head;
+    char first[256] = "";
+    size_t n;
+
+    memset(f, 0, sizeof(*f));
+    f->fd = fd;
+    f->path_n = w->path.n;
+    wbi_buf_init(&f->text, (size_t)WBI_LIMIT_LIST_BATCH * 2 * 257);
+    wbi_buf_init(&f->names, (size_t)WBI_LIMIT_LIST_BATCH * 2 * sizeof(struct name) + 64);
+    wbi_ignore_init(&f->ignore);
+    if (!w->opt.no_ignore) {
+        read_ignore(w, f, ".gitignore");
+        read_ignore(w, f, ".ignore");
+    }
+    if (w->after.n == 0)
+        return load(w, f, "");
+    /* Taking up: the batch begins with the first component of `after`, which is
+     * entered again (its own entry has been seen). */
+    n = wbi_str_index(w->after, '/');
+    head = wbi_str_head(w->after, n);
+    w->after = wbi_str_from(w->after, n + 1);
+    if (head.n >= sizeof(first))
+        return load(w, f, "");
+    memcpy(first, head.p, head.n);
+    memcpy(w->entered, first, sizeof(first));
+    return load(w, f, first);
+}
+
+static bool is_ignored(const struct wbi_walk *w, struct wbi_str path, bool is_dir)
+{
+    for (unsigned i = w->n; !w->opt.no_ignore && i-- > 0;) {
+        const struct frame *f = &w->frames[i];
+        enum wbi_ignore_verdict v;
+
+        if (f->ignore.rules.n == 0)
+            continue;
+        v = wbi_ignore_match(&f->ignore, wbi_str_from(path, f->path_n), is_dir);
+        if (v != WBI_IGNORE_NONE)
+            return v == WBI_IGNORE_YES;
+    }
+    return false;
+}
+
+static bool is_skipped(const struct wbi_walk *w, const struct name *name, struct wbi_str path)
+{
+    if (!w->opt.no_ignore && strcmp(name->p, ".git") == 0)
+        return true;
+    if (name->p[0] == '.' && !w->opt.hidden)
+        return true;
+    return is_ignored(w, path, name->type == DT_DIR);
+}
+
+static unsigned depth_cap(const struct wbi_walk *w)
+{
+    return w->opt.max_depth && w->opt.max_depth < WBI_LIMIT_WALK_DEPTH ? w->opt.max_depth
+                                                                       : WBI_LIMIT_WALK_DEPTH;
+}
+
+/* Enters the directory whose path is in w->path. */
+static wb_rc enter(struct wbi_walk *w, const char *name)
+{
+    int fd;
+
+    if (w->n >= depth_cap(w)) {
+        w->too_deep += w->n >= WBI_LIMIT_WALK_DEPTH;
+        return WB_OK;
+    }
+    fd = wbi_path_open_child_dir(w->frames[w->n - 1].fd, name);
+    if (fd < 0) {
+        w->unreadable++;
+        return WB_OK;
+    }
+    wbi_buf_addc(&w->path, '/');
+    if (wbi_buf_rc(&w->path) != WB_OK) {
+        close(fd);
+        return wbi_buf_rc(&w->path) == WB_ENOMEM ? WB_ENOMEM : WB_OK;
+    }
+    return push(w, fd);
+}
+
+/* Goes down along the path that the walk is taken up behind. */
+static wb_rc take_up(struct wbi_walk *w)
+{
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK && w->entered[0] != '\0') {
+        char name[256];
+        unsigned before = w->n;
+
+        memcpy(name, w->entered, sizeof(name));
+        w->entered[0] = '\0';
+        w->path.n = w->frames[w->n - 1].path_n;
+        wbi_buf_addz(&w->path, name);
+        rc = enter(w, name);
+        if (w->n == before)
+            w->after = WBI_NONE;
+    }
+    w->unreadable = 0;
+    return rc;
+}
+
+wb_rc wbi_walk_begin(struct wbi_root *root, struct wbi_str dir,
+                     const struct wbi_walk_options *options, struct wbi_str after,
+                     struct wbi_error *err, struct wbi_walk **ret)
+{
+    struct wbi_walk *w;
+    int fd;
+    wb_rc rc = wbi_path_open_dir(root, dir, err, &fd);
+
+    if (rc)
+        return rc;
+    w = wbi_zalloc(sizeof(*w));
+    if (w == NULL) {
+        close(fd);
+        return wbi_fail_nomem(err);
+    }
+    w->opt = *options;
+    wbi_buf_init(&w->path, (size_t)WBI_LIMIT_WALK_DEPTH * 257);
+    if (after.n > 0) {
+        w->after_copy = wbi_strdup(after);
+        w->after = wbi_str_make(w->after_copy, w->after_copy ? after.n : 0);
+    }
+    rc = after.n > 0 && w->after_copy == NULL ? WB_ENOMEM : WB_OK;
+    if (rc == WB_OK)
+        rc = push(w, fd);
+    else
+        close(fd);
+    if (rc == WB_OK)
+        rc = take_up(w);
+    if (rc) {
+        wbi_walk_end(w);
+        return wbi_fail_nomem(err);
+    }
+    *ret = w;
+    return WB_OK;
+}
+
+/* Steps to the next name of the innermost directory; false when it is done. */
+static wb_rc next_name(struct wbi_walk *w, struct frame *f, const struct name **ret)
+{
+    const struct name *names = (const void *)f->names.p;
+    size_t n = f->names.n / sizeof(*names);
+    char last[256];
+    wb_rc rc = WB_OK;
+
+    *ret = NULL;
+    if (f->at >= n && f->more && n > 0) {
+        memcpy(last, names[n - 1].p, names[n - 1].n + 1);
+        rc = load(w, f, last);
+        names = (const void *)f->names.p;
+        n = f->names.n / sizeof(*names);
+    }
+    if (rc == WB_OK && f->at < n)
+        *ret = &names[f->at++];
+    return rc;
+}
+
+wb_rc wbi_walk_next(struct wbi_walk *w, struct wbi_error *err, struct wbi_walk_entry *ret,
+                    bool *ret_more)
+{
+    *ret_more = false;
+    if (w->descend) {
+        w->descend = false;
+        if (enter(w, w->entered) != WB_OK)
+            return wbi_fail_nomem(err);
+        w->entered[0] = '\0';
+    }
+    while (w->n > 0) {
+        struct frame *f = &w->frames[w->n - 1];
+        const struct name *name;
+        struct wbi_str path;
+
+        if (next_name(w, f, &name) != WB_OK)
+            return wbi_fail_nomem(err);
+        if (name == NULL) {
+            pop(w);
+            continue;
+        }
+        w->path.n = f->path_n;
+        wbi_buf_add(&w->path, name->p, name->n + 1);
+        if (wbi_buf_rc(&w->path) != WB_OK)
+            return wbi_fail_nomem(err);
+        w->path.n--;
+        path = wbi_buf_str(&w->path);
+        if (is_skipped(w, name, path))
+            continue;
+        if (name->type == DT_DIR) {
+            w->descend = true;
+            memcpy(w->entered, name->p, name->n + 1);
+        }
+        *ret = (struct wbi_walk_entry){
+            .path = path, .name = name->p, .type = name->type, .depth = w->n, .dir_fd = f->fd};
+        *ret_more = true;
+        return WB_OK;
+    }
+    return WB_OK;
+}
+
+unsigned wbi_walk_unreadable(const struct wbi_walk *w)
+{
+    return w->unreadable;
+}
+
+unsigned wbi_walk_too_deep(const struct wbi_walk *w)
+{
+    return w->too_deep;
+}
+
+void wbi_walk_end(struct wbi_walk *w)
+{
+    if (w == NULL)
+        return;
+    while (w->n > 0)
+        pop(w);
+    wbi_buf_fini(&w->path);
+    wbi_free(w->after_copy);
+    wbi_free(w);
+}
