@@ -48,7 +48,7 @@ static bool is_full(struct wbi_db *db, int code)
 {
     int system = db->sql != NULL ? sqlite3_system_errno(db->sql) : 0;
 
-    if ((code & 0xff) == SQLITE_FULL)
+    if ((code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE)
         return true;
     return (code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT);
 }

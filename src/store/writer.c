@@ -107,7 +107,28 @@ static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *e
     }
 }
 
-/* The connection is not used again after a failure: reopening costs a
+/* SQLite keeps what it knows of its locks per process: where reopening fails,
+ * the reading connection must go too before all is fresh. On a full disk it
+ * stays, for what it needs could not be made again. */
+static wb_rc reopen(struct wbi_store *s, struct wbi_error *err)
+{
+    struct wbi_error mine = WBI_ERROR_INIT;
+    wb_rc rc = wbi_writer_open_db(s, &mine);
+
+    if (rc != WB_OK && mine.kind != WBI_KIND_LOW_DISK_SPACE && rc != WB_ESTATE) {
+        pthread_mutex_lock(&s->read_mutex);
+        if (s->reader_open)
+            wbi_db_close(&s->reader);
+        s->reader_open = false;
+        pthread_mutex_unlock(&s->read_mutex);
+        rc = wbi_writer_open_db(s, &mine);
+    }
+    if (rc != WB_OK)
+        *err = mine;
+    return rc;
+}
+
+/* After a failure the connection is not used again: reopening costs a
  * millisecond, a wrong guess about its state could cost the ledger. */
 static enum outcome give_up(struct wbi_store *s)
 {
@@ -123,7 +144,7 @@ static enum outcome try_batch(struct wbi_store *s, struct wbi_op *ops, struct pr
 {
     struct wbi_tx tx = {.db = &s->db, .store = s};
 
-    if (!s->db_open && wbi_writer_open_db(s, err) != WB_OK)
+    if (!s->db_open && reopen(s, err) != WB_OK)
         return FAILED;
     if (check_same_file(s, err) != WB_OK || wbi_db_run(&s->db, WBI_SQL_BEGIN, err) != WB_OK)
         return give_up(s);
@@ -184,7 +205,7 @@ static wb_rc row_there(struct wbi_store *s, const struct proof *proof, bool *ret
 static enum outcome settle(struct wbi_store *s, const struct proof *proof, struct wbi_error *err)
 {
     bool there = false;
-    wb_rc rc = wbi_writer_open_db(s, err);
+    wb_rc rc = reopen(s, err);
 
     pthread_mutex_lock(&s->mutex);
     s->health.reopened++;
