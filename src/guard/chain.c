@@ -406,7 +406,6 @@ static void make_slot_ask(struct wbi_guard_ticket *t)
 static bool check_slots(struct wbi_guard_ticket *t, bool in_turn, struct wbi_guard_answer *ret)
 {
     const struct wbi_guard_request *r = &t->request;
-    struct wbi_key who = wbi_key_of(t->chain->seed, 'W', r->principal, WBI_NONE, WBI_NONE);
     size_t scope = 0;
     wb_rc rc;
 
@@ -415,6 +414,7 @@ static bool check_slots(struct wbi_guard_ticket *t, bool in_turn, struct wbi_gua
     if (rc == WB_OK)
         return true;
     if (rc == WB_EAGAIN && r->on_ready != NULL) {
+        struct wbi_key who = wbi_key_of(t->chain->seed, 'W', r->principal, WBI_NONE, WBI_NONE);
         rc = wbi_slots_wait(&t->chain->slots, &t->slot, &t->slots, who);
         if (rc == WB_OK) {
             *ret = (struct wbi_guard_answer){.verdict = WBI_GUARD_QUEUED};

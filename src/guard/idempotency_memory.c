@@ -105,8 +105,10 @@ static char *append(char *at, struct wbi_str s)
     return at + s.n;
 }
 
-static wb_rc make_entry(const struct wbi_idem_id *id, const struct wbi_idem_record *record,
-                        struct entry **ret)
+/* Write a record into a new block, or into `old` grown to its size: the names
+ * are the same then. On failure old is as it was. */
+static wb_rc make_entry(struct entry *old, const struct wbi_idem_id *id,
+                        const struct wbi_idem_record *record, struct entry **ret)
 {
     size_t names = id->principal.n + id->tool.n + id->key.n;
     struct entry *e;
@@ -115,19 +117,24 @@ static wb_rc make_entry(const struct wbi_idem_id *id, const struct wbi_idem_reco
     if (id->principal.n > UINT16_MAX || id->tool.n > UINT16_MAX || id->key.n > UINT16_MAX ||
         record->outcome.n > WBI_LIMIT_STORED_OUTCOME)
         return WB_ELIMIT;
-    e = wbi_alloc(sizeof(*e) + names + record->outcome.n);
+    e = wbi_realloc(old, sizeof(*e) + names + record->outcome.n);
     if (e == NULL)
         return WB_ENOMEM;
-    *e = (struct entry){.expires_ms = record->expires_ms,
-                        .in_flight_ms = record->in_flight_ms,
-                        .outcome_n = (uint32_t)record->outcome.n,
-                        .principal_n = (uint16_t)id->principal.n,
-                        .tool_n = (uint16_t)id->tool.n,
-                        .key_n = (uint16_t)id->key.n,
-                        .state = (uint8_t)record->state,
-                        .has_outcome = record->outcome.p != NULL};
+    if (old == NULL) {
+        e->next = NULL;
+        e->principal_n = (uint16_t)id->principal.n;
+        e->tool_n = (uint16_t)id->tool.n;
+        e->key_n = (uint16_t)id->key.n;
+        at = append(append(append(e->bytes, id->principal), id->tool), id->key);
+    } else {
+        at = e->bytes + names;
+    }
+    e->expires_ms = record->expires_ms;
+    e->in_flight_ms = record->in_flight_ms;
+    e->outcome_n = (uint32_t)record->outcome.n;
+    e->state = (uint8_t)record->state;
+    e->has_outcome = record->outcome.p != NULL;
     memcpy(e->fingerprint, record->fingerprint, sizeof(e->fingerprint));
-    at = append(append(append(e->bytes, id->principal), id->tool), id->key);
     (void)append(at, record->outcome);
     *ret = e;
     return WB_OK;
@@ -192,13 +199,11 @@ static wb_rc memory_put(void *arg, const struct wbi_idem_id *id,
     old = *link;
     if (old != NULL && only_if_absent && now_ms < old->expires_ms)
         return WB_EEXISTS;
-    rc = make_entry(id, record, &fresh);
+    rc = make_entry(old, id, record, &fresh);
     if (rc != WB_OK)
         return rc;
-    fresh->next = old ? old->next : NULL;
     *link = fresh;
     m->count += old == NULL;
-    wbi_free(old);
     return WB_OK;
 }
 

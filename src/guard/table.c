@@ -15,14 +15,16 @@
 struct wbi_key wbi_key_of(uint64_t seed, uint32_t kind, struct wbi_str a, struct wbi_str b,
                           struct wbi_str c)
 {
-    uint64_t h = wbi_hash64(a.p, a.n, seed + kind);
-    struct wbi_key key;
+    const struct wbi_str parts[3] = {a, b, c};
+    struct wbi_key key = {seed + kind, ~seed - kind};
 
-    h = wbi_hash64(b.p, b.n, h);
-    key.a = wbi_hash64(c.p, c.n, h);
-    h = wbi_hash64(a.p, a.n, ~seed - kind);
-    h = wbi_hash64(b.p, b.n, h);
-    key.b = wbi_hash64(c.p, c.n, h) | 1; /* never the free key */
+    for (size_t i = 0; i < WBI_COUNT(parts); i++) {
+        if (parts[i].p == NULL) /* most keys have one part; the place of each counts */
+            continue;
+        key.a = wbi_hash64(parts[i].p, parts[i].n, key.a + i);
+        key.b = wbi_hash64(parts[i].p, parts[i].n, key.b - i);
+    }
+    key.b |= 1; /* never the free key */
     return key;
 }
 
