@@ -2,6 +2,7 @@
  * api/tools_list.c: the tools there are, as JSON. */
 #include "api/api_int.h"
 #include "base/limits.h"
+#include "call/guards.h"
 
 static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
 {
@@ -46,7 +47,6 @@ wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name
     struct wbi_jw w = wbi_jw_to(&out);
     wb_rc rc;
 
-    (void)principal;
     if (runtime == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_list: NULL");
     rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
@@ -55,7 +55,8 @@ wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     wbi_jw_arr(&w);
     for (size_t i = 0; i < wbi_catalog_count(catalog); i++)
-        if (wanted(wbi_catalog_at(catalog, i), name))
+        if (wanted(wbi_catalog_at(catalog, i), name) &&
+            wbi_guards_lists(runtime->rt, wbi_str_z(principal), wbi_catalog_at(catalog, i)))
             write_tool(&w, wbi_catalog_at(catalog, i));
     wbi_jw_arr_end(&w);
     return wbi_api_give(&out, ret, ret_size, reterr);

@@ -10,9 +10,11 @@
 #include "call/outcome.h"
 #include "call/stage.h"
 #include "catalog/tool.h"
+#include "event/event.h"
 
 struct wbi_runtime;
 struct wbi_calls;
+struct wbi_admission;
 
 /* Names one parked wait of one call; stale ones resume nothing. */
 struct wbi_call_ref {
@@ -39,6 +41,7 @@ struct wbi_call_facts {
     size_t redaction_count;
     struct wbi_str coercion;        /* "input_coercion" note for the receipt, or absent */
     uint32_t attempts;
+    bool key_lost; /* its idempotency key could not be settled */
     bool replayed;
     bool cached;
 };
@@ -60,11 +63,15 @@ struct wbi_call {
     struct wbi_str canonical;      /* text of the canonical result, after RENDER */
     struct wbi_call_facts facts;
     void *record;                  /* struct wbi_record_texts, once made */
+    struct wbi_event_call event;
+    struct wbi_buf event_lines;    /* events so far, separated by commas */
+    struct wbi_str redacted_invocation;
     bool intended;                 /* its intent is in the ledger */
     bool unrecorded;               /* its outcome could not be written down */
     void *wire;                    /* struct wbi_wire_call of the item, or NULL */
     void *exec;                    /* state of the executor while it runs */
-    void *ticket;                  /* what ADMIT holds, NULL when nothing */
+    struct wbi_admission *admission; /* what ADMIT found; NULL before */
+    struct wbi_admission *ticket;  /* the same once it was admitted */
     void *step_state;              /* of the stage that is parked */
 
     /* driver */

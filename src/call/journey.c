@@ -12,6 +12,8 @@ void wbi_journey_wire(struct wbi_journey *j)
                 [WBI_STAGE_DECODE] = {wbi_stage_decode, NULL},
                 [WBI_STAGE_RESOLVE] = {wbi_stage_resolve, NULL},
                 [WBI_STAGE_VALIDATE] = {wbi_stage_validate, NULL},
+                [WBI_STAGE_AUTHORIZE] = {wbi_stage_authorize, wbi_cancel_authorize},
+                [WBI_STAGE_ADMIT] = {wbi_stage_admit, wbi_cancel_admit},
                 [WBI_STAGE_INTENT] = {wbi_stage_intent, NULL},
                 [WBI_STAGE_EXECUTE] = {wbi_stage_execute, wbi_cancel_execute},
                 [WBI_STAGE_PROJECT] = {wbi_stage_project, NULL},
@@ -19,6 +21,7 @@ void wbi_journey_wire(struct wbi_journey *j)
                 [WBI_STAGE_ENCODE] = {wbi_stage_encode, NULL},
                 [WBI_STAGE_RECORD] = {wbi_stage_record, NULL},
             },
+        .settle = wbi_journey_settle,
         .finish = wbi_journey_finish,
         .release = wbi_journey_release,
     };

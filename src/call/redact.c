@@ -98,13 +98,16 @@ wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
 {
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    struct wbi_str text;
+    wb_rc rc = WB_OK;
 
-    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
-    wbi_invocation_write(&w, &call->inv, WBI_NONE);
-    if (wbi_buf_rc(&out) != WB_OK)
-        return wbi_buf_rc(&out);
-    text = wbi_buf_str(&out);
-    *ret = text;
-    return redact_json(call, "invocation", ret);
+    if (call->redacted_invocation.p == NULL) {
+        wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
+        wbi_invocation_write(&w, &call->inv, WBI_NONE);
+        if (wbi_buf_rc(&out) != WB_OK)
+            return wbi_buf_rc(&out);
+        call->redacted_invocation = wbi_buf_str(&out);
+        rc = redact_json(call, "invocation", &call->redacted_invocation);
+    }
+    *ret = call->redacted_invocation;
+    return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "call/guards.h"
 #include "call/journey.h"
 #include "call/local.h"
 #include "text/redact.h"
@@ -41,6 +42,7 @@ wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
         return WB_ENOMEM;
     }
     call->arena = arena;
+    wbi_buf_init_arena(&call->event_lines, arena, WBI_LIMIT_JSON_TEXT);
     call->runtime = rt;
     call->clock = rt->clock;
     call->inv.principal = rt->principal;
@@ -177,6 +179,8 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
     }
     if (rc == WB_OK && !o->bare)
         rc = wbi_runtime_load(rt, o, err);
+    if (rc == WB_OK)
+        rc = wbi_guards_new(rt, &rt->guards, err);
     return rc;
 }
 
@@ -217,6 +221,7 @@ void wbi_runtime_free(struct wbi_runtime *rt)
         while (wbi_calls_count(rt->calls) > 0)
             (void)wbi_loop_turn(rt->loop, /* wait= */ true);
     }
+    wbi_guards_free(rt->guards);
     wbi_runtime_unload(rt);
     wbi_catalog_builder_free(rt->additions);
     wbi_catalog_unref(rt->catalog);

@@ -16,6 +16,7 @@ struct wbi_config;
 struct wbi_runner;
 struct wbi_secrets;
 struct wbi_redact_rules;
+struct wbi_guards;
 struct wbi_store;
 struct wbi_ledger;
 
@@ -47,6 +48,7 @@ struct wbi_runtime {
     struct wbi_config *config; /* NULL for a bare runtime */
     struct wbi_runner *runner;
     struct wbi_redact_rules *redact_rules;
+    struct wbi_guards *guards;
     struct wbi_store *store;   /* opened at the first use */
     struct wbi_ledger *ledger;
     bool no_ledger;

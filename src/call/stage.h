@@ -10,7 +10,7 @@ struct wbi_call;
 enum wbi_step {
     WBI_STEP_NEXT,   /* go on with the next stage */
     WBI_STEP_PARKED, /* wbi_call_resume() will come, now or later, once */
-    WBI_STEP_REFUSED /* the call has its error (wbi_call_fail): go to PROJECT */
+    WBI_STEP_REFUSED /* the outcome is decided (wbi_call_fail, a replay): go to PROJECT */
 };
 
 struct wbi_stage_ops {

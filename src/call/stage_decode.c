@@ -6,8 +6,9 @@
 #include "wire/wire.h"
 
 /* What the codec found wrong with an item, told like any other error. */
-static enum wbi_step refuse_item(struct wbi_call *call, const struct wbi_wire_call *wire)
+enum wbi_step wbi_refuse_item(struct wbi_call *call)
 {
+    const struct wbi_wire_call *wire = call->wire;
     struct wbi_fault fault = {.kind = wire->problem_kind, .message = wire->problem};
     struct wbi_buf details;
     struct wbi_jw w = wbi_jw_to(&details);
@@ -34,7 +35,7 @@ enum wbi_step wbi_stage_decode(struct wbi_call *call)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &err);
     if (call->rejected.rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &call->rejected);
-    if (wire != NULL && wire->problem_kind != WBI_KIND_NONE)
-        return refuse_item(call, wire);
+    if (wire != NULL && wire->problem_kind != WBI_KIND_NONE && !wire->truncated)
+        return wbi_refuse_item(call); /* a cut one waits until its tool is known (C3.6) */
     return WBI_STEP_NEXT;
 }

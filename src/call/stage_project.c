@@ -2,6 +2,7 @@
  * call/stage_project.c: PROJECT and RENDER. The family bounds its own output
  * and writes its own receipt; errors have one receipt for all families. */
 #include "base/limits.h"
+#include "call/guards.h"
 #include "call/redact.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
@@ -11,7 +12,7 @@
 /* Nothing may be shown that could not be checked. */
 static enum wbi_step redact(struct wbi_call *call)
 {
-    if (wbi_redact_outcome(call) == WB_OK)
+    if (wbi_redact_outcome(call) == WB_OK && wbi_guards_snapshot(call) == WB_OK)
         return WBI_STEP_NEXT;
     return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the outcome could not be redacted");
 }

@@ -7,8 +7,15 @@
 #include "call/call.h"
 
 enum wbi_step wbi_stage_decode(struct wbi_call *call);
+/* End the call with what its codec found wrong. */
+enum wbi_step wbi_refuse_item(struct wbi_call *call);
 enum wbi_step wbi_stage_resolve(struct wbi_call *call);
 enum wbi_step wbi_stage_validate(struct wbi_call *call);
+enum wbi_step wbi_stage_authorize(struct wbi_call *call);
+void wbi_cancel_authorize(struct wbi_call *call);
+enum wbi_step wbi_stage_admit(struct wbi_call *call);
+void wbi_cancel_admit(struct wbi_call *call);
+void wbi_journey_settle(struct wbi_call *call);
 enum wbi_step wbi_stage_intent(struct wbi_call *call);
 enum wbi_step wbi_stage_record(struct wbi_call *call);
 enum wbi_step wbi_stage_execute(struct wbi_call *call);

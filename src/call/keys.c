@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/keys.c: one entry per (principal, tool, key) in the store's table "keys":
+ * {"state", "fingerprint", "expires", "inFlight", "outcome"?}. The key itself is
+ * kept as its hash. */
+#include "call/keys.h"
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "store/store.h"
+
+struct keys {
+    struct wbi_idem_store store;
+    struct wbi_runtime *rt;
+    struct wbi_arena *arena; /* holds the outcome last looked up */
+};
+
+#define TABLE WBI_LIT("keys")
+
+static wb_rc entry_key(const struct wbi_idem_id *id, char hex[WBI_SHA256_HEX])
+{
+    const struct wbi_str parts[] = {id->principal, id->tool, id->key};
+    uint8_t sum[WBI_SHA256_SIZE];
+    struct wbi_sha256 *h = NULL;
+    wb_rc rc = wbi_sha256_new(&h);
+
+    for (size_t i = 0; rc == WB_OK && i < 3; i++) {
+        uint64_t n = parts[i].n; /* lengths keep neighbours apart */
+        rc = wbi_sha256_add(h, &n, sizeof(n));
+        if (rc == WB_OK)
+            rc = wbi_sha256_add(h, parts[i].p, parts[i].n);
+    }
+    if (rc == WB_OK)
+        rc = wbi_sha256_end(h, sum);
+    wbi_sha256_free(h);
+    if (rc == WB_OK)
+        wbi_hex(sum, sizeof(sum), hex);
+    return rc;
+}
+
+static wb_rc read_record(const wbi_json *v, struct wbi_idem_record *ret)
+{
+    int64_t state;
+
+    if (!wbi_json_i64(wbi_json_get(v, "state"), &state) ||
+        !wbi_json_i64(wbi_json_get(v, "expires"), &ret->expires_ms) ||
+        !wbi_json_i64(wbi_json_get(v, "inFlight"), &ret->in_flight_ms) ||
+        wbi_json_get_str(v, "fingerprint").n != 2 * WBI_SHA256_SIZE ||
+        !wbi_unhex(wbi_json_get_str(v, "fingerprint"), ret->fingerprint))
+        return WB_ESTATE;
+    ret->state = (enum wbi_idem_state)state;
+    ret->outcome = wbi_json_get_str(v, "outcome");
+    return WB_OK;
+}
+
+static wb_rc open_store(struct keys *k)
+{
+    return wbi_runtime_open_ledger(k->rt, NULL);
+}
+
+static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
+{
+    struct keys *k = arg;
+    struct wbi_entry entry;
+    char key[WBI_SHA256_HEX];
+    const wbi_json *v;
+    wb_rc rc = open_store(k);
+
+    if (rc == WB_OK)
+        rc = entry_key(id, key);
+    if (rc != WB_OK)
+        return rc;
+    wbi_arena_reset(k->arena);
+    rc = wbi_store_get(k->rt->store, k->arena, TABLE, wbi_str_z(key), &entry, NULL);
+    if (rc == WB_OK)
+        rc = wbi_json_read(k->arena, entry.value, WBI_JSON_STRICT, &v, NULL);
+    return rc == WB_OK ? read_record(v, ret) : rc;
+}
+
+static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
+                 bool only_if_absent, int64_t now_ms)
+{
+    struct keys *k = arg;
+    struct wbi_idem_record old;
+    char key[WBI_SHA256_HEX], hex[2 * WBI_SHA256_SIZE + 1];
+    struct wbi_buf value;
+    struct wbi_jw w = wbi_jw_to(&value);
+    int64_t expected = only_if_absent ? WBI_MUST_BE_NEW : WBI_ANY_GENERATION;
+    wb_rc rc = open_store(k);
+
+    if (rc == WB_OK)
+        rc = entry_key(id, key);
+    if (rc != WB_OK)
+        return rc;
+    /* An expired record counts as absent: the key is new again. */
+    if (only_if_absent && get(k, id, &old) == WB_OK && old.expires_ms <= now_ms)
+        expected = WBI_ANY_GENERATION;
+    wbi_hex(record->fingerprint, WBI_SHA256_SIZE, hex);
+    wbi_buf_init(&value, WBI_LIMIT_STORE_VALUE);
+    wbi_jw_obj(&w);
+    wbi_jw_kint(&w, "state", record->state);
+    wbi_jw_kstrz(&w, "fingerprint", hex);
+    wbi_jw_kint(&w, "expires", record->expires_ms);
+    wbi_jw_kint(&w, "inFlight", record->in_flight_ms);
+    if (record->outcome.p != NULL)
+        wbi_jw_kstr(&w, "outcome", record->outcome);
+    wbi_jw_obj_end(&w);
+    rc = wbi_buf_rc(&value);
+    if (rc == WB_OK)
+        rc = wbi_store_put(k->rt->store, TABLE, wbi_str_z(key), wbi_buf_str(&value), expected, NULL,
+                           NULL);
+    wbi_buf_fini(&value);
+    return rc;
+}
+
+static wb_rc drop(void *arg, const struct wbi_idem_id *id)
+{
+    struct keys *k = arg;
+    char key[WBI_SHA256_HEX];
+    wb_rc rc = open_store(k);
+
+    if (rc == WB_OK)
+        rc = entry_key(id, key);
+    if (rc == WB_OK)
+        rc = wbi_store_delete(k->rt->store, TABLE, wbi_str_z(key), WBI_ANY_GENERATION, NULL);
+    return rc == WB_ENOTFOUND ? WB_OK : rc;
+}
+
+static void free_arena(void *arena)
+{
+    wbi_arena_free(arena);
+}
+
+const struct wbi_idem_store *wbi_keys_store(struct wbi_runtime *rt)
+{
+    struct keys *k = wbi_arena_zalloc(rt->arena, sizeof(*k));
+
+    if (k == NULL || wbi_arena_new(WBI_LIMIT_CALL_ARENA, &k->arena) != WB_OK)
+        return NULL;
+    if (wbi_arena_defer(rt->arena, free_arena, k->arena) != WB_OK) {
+        wbi_arena_free(k->arena);
+        return NULL;
+    }
+    k->rt = rt;
+    k->store = (struct wbi_idem_store){get, put, drop, k};
+    return &k->store;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/keys.h: idempotency keys kept in the store, so that they survive. */
+#ifndef WBI_CALL_KEYS_H
+#define WBI_CALL_KEYS_H
+
+#include "call/runtime.h"
+#include "guard/idempotency.h"
+
+/* In the runtime's arena; opens the store at its first use. NULL: no memory. */
+const struct wbi_idem_store *wbi_keys_store(struct wbi_runtime *rt);
+
+#endif

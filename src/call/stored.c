@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/stored.c */
+#include "call/stored.h"
+
+#include "base/limits.h"
+#include "call/views.h"
+#include "family/canonical.h"
+
+struct wbi_str wbi_stored_write(struct wbi_call *call)
+{
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    wb_rc rc;
+
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
+    wbi_jw_obj(&w);
+    if (call->outcome.output.p != NULL)
+        wbi_jw_kraw(&w, "output", call->outcome.output);
+    if (call->outcome.state == WBI_OUTCOME_ERROR)
+        wbi_jw_kstr(&w, "code", wbi_fault_code(&call->outcome.fault));
+    wbi_jw_key(&w, "canonical");
+    rc = wbi_view_canonical(&call->outcome, wbi_call_tool_name(call), &out);
+    wbi_buf_addc(&out, '}');
+    return rc == WB_OK && wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+static struct wbi_str text_of(struct wbi_call *call, const wbi_json *v)
+{
+    struct wbi_buf out;
+
+    if (v == NULL)
+        return WBI_NONE;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
+    wbi_json_write(&out, v);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+static wb_rc restore_error(struct wbi_call *call, const wbi_json *root, const wbi_json *error)
+{
+    bool retryable = wbi_json_true(wbi_json_get(error, "retryable"));
+    struct wbi_fault fault = {.kind = wbi_kind_by_name(wbi_json_get_str(error, "kind")),
+                              .code = wbi_json_get_str(root, "code"),
+                              .message = wbi_json_get_str(error, "message"),
+                              .details = text_of(call, wbi_json_get(error, "details")),
+                              .hint = wbi_json_get_str(error, "recovery_hint"),
+                              .retryable = retryable ? WBI_RETRYABLE_YES : WBI_RETRYABLE_NO};
+
+    return wbi_outcome_fail(&call->outcome, call->arena, &fault);
+}
+
+wb_rc wbi_stored_restore(struct wbi_call *call, struct wbi_str bytes)
+{
+    struct wbi_str kept = wbi_arena_str(call->arena, bytes), result;
+    struct wbi_canonical c;
+    const wbi_json *root;
+    wb_rc rc;
+
+    if (kept.p == NULL)
+        return bytes.p ? WB_ENOMEM : WB_ENOTFOUND;
+    rc = wbi_json_read(call->arena, kept, WBI_JSON_STRICT, &root, NULL);
+    if (rc == WB_OK)
+        rc = wbi_canonical_read(wbi_json_get(root, "canonical"), &c, NULL);
+    if (rc != WB_OK)
+        return rc;
+    if (!c.success)
+        return restore_error(call, root, c.error);
+    result = text_of(call, c.result);
+    if (result.p == NULL)
+        return WB_ENOMEM;
+    return wbi_outcome_succeed(&call->outcome, call->arena, c.summary, result,
+                               text_of(call, wbi_json_get(root, "output")));
+}
