@@ -3,8 +3,8 @@
  * memory the latter two work in. Both ends are the same binary, so layouts are
  * those of the compiler.
  *
- * The holder forks one keeper per command. A keeper is the subreaper of its
- * command: whatever the command leaves behind becomes the keeper's child, so a
+ * The holder forks one keeper per command, one ahead: a spare waits for the next
+ * request on the holder's own socket. A keeper is the subreaper of its command: whatever the command leaves behind becomes the keeper's child, so a
  * process always belongs to exactly one command. The runtime and the keeper share
  * a socket; when the runtime dies the socket ends and the keeper kills all. */
 #ifndef WBI_RUN_HOLDER_INT_H
@@ -17,6 +17,7 @@
 #define WBI_REQUEST_INLINE 32768u /* longer arguments travel in a memory file */
 #define WBI_REQUEST_FDS 6
 #define WBI_KEEPERS_MAX 4096u
+#define WBI_POINTERS 512u /* of arguments and environment; more are mapped */
 #define WBI_SCAN_MAX 16384u
 
 enum wbi_request_flags {
@@ -61,6 +62,8 @@ struct wbi_holder_area {
     int control;
     struct wbi_request request;
     char strings[WBI_REQUEST_INLINE];
+    char *pointers[WBI_POINTERS];
+    pid_t spare; /* a keeper that waits for a command; 0: none */
     uint32_t keeper_count;
     pid_t keepers[WBI_KEEPERS_MAX];
     uint32_t scanned_count;
@@ -70,8 +73,12 @@ struct wbi_holder_area {
 
 /* The holder's whole life; area->control is its socket. Never returns. */
 int wbi_holder_main(void *area);
-/* The keeper's whole life. strings holds request.bytes bytes. */
-_Noreturn void wbi_keeper_main(struct wbi_holder_area *area, char *strings, const int *fds);
+/* What a keeper can do before it has a command. Its descriptor for ended children,
+ * -1 on failure. */
+int wbi_keeper_prepare(struct wbi_holder_area *area);
+/* The keeper's life from then on. strings holds request.bytes bytes. */
+_Noreturn void wbi_keeper_main(struct wbi_holder_area *area, int children, char *strings,
+                               const int *fds);
 
 /* Children of this process into area->scanned[0 .. result). */
 uint32_t wbi_scan_children(struct wbi_holder_area *area);

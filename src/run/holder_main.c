@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * run/holder_main.c: the holder process: forks a keeper per request, ends with
- * its control socket. It is a copy of the runtime made without exec (so that the
- * library works inside any program): it closes everything, gives back the memory
- * it does not need and uses no heap. */
+ * run/holder_main.c: the holder process: keeps one spare keeper ready for the next
+ * request and ends with its control socket. It is a copy of the runtime made
+ * without exec (so that the library works inside any program): it closes
+ * everything, gives back the memory it does not need and uses no heap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,6 +20,7 @@
 
 #define SHED_FROM (256u * 1024u) /* smaller mappings are not worth it */
 #define THREAD_BLOCK (256u * 1024u)
+#define RETRY_MS 100 /* when no spare could be forked */
 
 static void close_all_but(int fd)
 {
@@ -150,6 +151,8 @@ static void shed_memory(struct wbi_holder_area *area)
 
 static void forget(struct wbi_holder_area *area, pid_t pid)
 {
+    if (area->spare == pid)
+        area->spare = 0;
     for (uint32_t i = 0; i < area->keeper_count; i++)
         if (area->keepers[i] == pid)
             area->keepers[i] = area->keepers[--area->keeper_count];
@@ -175,28 +178,6 @@ static void reap_keepers(struct wbi_holder_area *area, int children)
     }
 }
 
-static void start_keeper(struct wbi_holder_area *area, const int *fds, int fd_count, int children)
-{
-    char *strings = area->strings;
-    pid_t pid;
-
-    if (area->keeper_count >= WBI_KEEPERS_MAX)
-        return; /* the closed socket tells the runtime */
-    pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-    if (pid > 0)
-        area->keepers[area->keeper_count++] = pid;
-    if (pid != 0)
-        return;
-    (void)close(area->control);
-    (void)close(children);
-    if (area->request.flags & WBI_REQUEST_BLOCK)
-        strings = mmap(NULL, area->request.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
-                       fds[fd_count - 1], 0);
-    if (strings == MAP_FAILED)
-        _exit(1);
-    wbi_keeper_main(area, strings, fds);
-}
-
 static bool request_is_sound(const struct wbi_request *rq, ssize_t got, int fd_count)
 {
     int expected = 4 + (rq->flags & WBI_REQUEST_WORKDIR ? 1 : 0) +
@@ -207,21 +188,21 @@ static bool request_is_sound(const struct wbi_request *rq, ssize_t got, int fd_c
     return (rq->flags & WBI_REQUEST_BLOCK) || (size_t)got == sizeof(*rq) + rq->bytes;
 }
 
-/* False when the runtime is gone. */
-static bool serve(struct wbi_holder_area *area, int children)
+/* The number of descriptors that came with a sound request, 0 for any other. */
+static int receive(struct wbi_holder_area *area, int fds[WBI_REQUEST_FDS])
 {
     char control[CMSG_SPACE(WBI_REQUEST_FDS * sizeof(int))];
     struct iovec parts[2] = {{&area->request, sizeof(area->request)},
                              {area->strings, sizeof(area->strings)}};
     struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control,
                        .msg_controllen = sizeof(control)};
-    int fds[WBI_REQUEST_FDS], count = 0;
+    int count = 0;
     ssize_t n = recvmsg(area->control, &m, MSG_CMSG_CLOEXEC);
 
-    if (n < 0)
-        return errno == EINTR || errno == EAGAIN;
-    if (n == 0)
-        return false;
+    if (n < 0 && errno == EINTR)
+        return 0;
+    if (n <= 0)
+        _exit(0); /* the runtime is gone */
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c != NULL; c = CMSG_NXTHDR(&m, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
@@ -229,18 +210,60 @@ static bool serve(struct wbi_holder_area *area, int children)
         memcpy(fds, CMSG_DATA(c), (size_t)count * sizeof(int));
     }
     if (request_is_sound(&area->request, n, count))
-        start_keeper(area, fds, count, children);
+        return count;
     for (int i = 0; i < count; i++)
         (void)close(fds[i]);
-    return true;
+    return 0;
 }
 
-int wbi_holder_main(void *arg)
+/* A spare keeper: ready, its pages touched, waiting for the next request. */
+_Noreturn static void wait_for_command(struct wbi_holder_area *area, int taken)
 {
-    struct wbi_holder_area *area = arg;
+    int children = wbi_keeper_prepare(area), count = 0, fds[WBI_REQUEST_FDS];
+    char *strings = area->strings;
+
+    if (children < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        _exit(1); /* without a holder no spare: the runtime must see that it is gone */
+    memset(area->strings, 0, 4096);
+    memset(area->io, 0, 4096);
+    while (count == 0)
+        count = receive(area, fds);
+    (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); /* a command outlives the holder */
+    while (write(taken, "", 1) < 0 && errno == EINTR)
+        ;
+    (void)close(taken);
+    (void)close(area->control);
+    if (area->request.flags & WBI_REQUEST_BLOCK) {
+        strings = mmap(NULL, area->request.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                       fds[count - 1], 0);
+        if (strings == MAP_FAILED)
+            _exit(1); /* the ended socket tells the runtime */
+        (void)close(fds[count - 1]);
+    }
+    wbi_keeper_main(area, children, strings, fds);
+}
+
+static void fork_spare(struct wbi_holder_area *area, const int taken[2], int children)
+{
+    pid_t pid;
+
+    if (area->spare != 0 || area->keeper_count >= WBI_KEEPERS_MAX)
+        return; /* requests wait in the socket */
+    pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (pid == 0) {
+        (void)close(taken[0]);
+        (void)close(children);
+        wait_for_command(area, taken[1]);
+    }
+    if (pid > 0) {
+        area->spare = pid;
+        area->keepers[area->keeper_count++] = pid;
+    }
+}
+
+static void become_holder(struct wbi_holder_area *area)
+{
     struct sigaction by_default = {.sa_handler = SIG_DFL};
-    sigset_t child_ended;
-    int children;
 
     for (int n = 1; n < NSIG; n++)
         (void)sigaction(n, &by_default, NULL); /* blocked, all of them, since the clone */
@@ -255,17 +278,33 @@ int wbi_holder_main(void *arg)
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     shed_memory(area);
+}
+
+int wbi_holder_main(void *arg)
+{
+    struct wbi_holder_area *area = arg;
+    int children, taken[2];
+    sigset_t child_ended;
+    char byte;
+
+    become_holder(area);
     (void)sigemptyset(&child_ended);
     (void)sigaddset(&child_ended, SIGCHLD);
     children = signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (children < 0 || pipe2(taken, O_CLOEXEC | O_NONBLOCK) != 0)
+        _exit(1);
     for (;;) {
-        struct pollfd fds[2] = {{.fd = area->control, .events = POLLIN},
-                                {.fd = children, .events = POLLIN}};
-        if (poll(fds, 2, -1) < 0)
+        struct pollfd fds[3] = {{.fd = area->control}, /* only its end concerns us */
+                                {.fd = children, .events = POLLIN},
+                                {.fd = taken[0], .events = POLLIN}};
+        fork_spare(area, taken, children);
+        if (poll(fds, 3, area->spare == 0 ? RETRY_MS : -1) < 0)
             continue;
+        if (fds[0].revents != 0)
+            _exit(0); /* keepers see the end of their own sockets */
+        if (fds[2].revents != 0 && read(taken[0], &byte, 1) == 1)
+            area->spare = 0;
         if (fds[1].revents != 0)
             reap_keepers(area, children);
-        if (fds[0].revents != 0 && !serve(area, children))
-            _exit(0); /* keepers see the end of their own sockets */
     }
 }

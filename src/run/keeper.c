@@ -203,12 +203,15 @@ static char **pointers(char **places, uint32_t count, char *strings, size_t byte
     return places;
 }
 
-static bool unpack(const struct wbi_request *rq, char *strings, const int *fds,
+static bool unpack(struct wbi_holder_area *area, char *strings, const int *fds,
                    struct wbi_launch *l)
 {
+    const struct wbi_request *rq = &area->request;
     size_t at, places = (size_t)rq->argc + rq->envc + 2;
-    char **memory = mmap(NULL, places * sizeof(*memory), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **memory = places <= WBI_POINTERS
+                        ? area->pointers
+                        : mmap(NULL, places * sizeof(*memory), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *end = memchr(strings, '\0', rq->bytes);
 
     if (memory == MAP_FAILED || end == NULL)
@@ -227,20 +230,30 @@ static bool unpack(const struct wbi_request *rq, char *strings, const int *fds,
     return l->argv != NULL && l->envp != NULL;
 }
 
-_Noreturn void wbi_keeper_main(struct wbi_holder_area *area, char *strings, const int *fds)
+int wbi_keeper_prepare(struct wbi_holder_area *area)
 {
-    struct keeper k = {.area = area, .limits = area->request.limits, .socket = fds[3]};
-    struct wbi_launch l = {0};
     sigset_t child_ended;
 
     area->keeper_count = 0;
     (void)prctl(PR_SET_NAME, "waybill-keep", 0, 0, 0);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        return -1;
     (void)sigemptyset(&child_ended);
     (void)sigaddset(&child_ended, SIGCHLD);
-    k.children = signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (k.children < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
-        !unpack(&area->request, strings, fds, &l)) {
-        tell(&k, WBI_KEEPER_FAILED, WBI_STAGE_CLONE, errno ? errno : EINVAL, 0);
+    return signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+_Noreturn void wbi_keeper_main(struct wbi_holder_area *area, int children, char *strings,
+                               const int *fds)
+{
+    struct keeper k = {.area = area,
+                       .limits = area->request.limits,
+                       .socket = fds[3],
+                       .children = children};
+    struct wbi_launch l = {0};
+
+    if (!unpack(area, strings, fds, &l)) {
+        tell(&k, WBI_KEEPER_FAILED, WBI_STAGE_CLONE, EINVAL, 0);
         _exit(1);
     }
     if (!wbi_launch(&l, &k.leader, &k.pidfd)) {

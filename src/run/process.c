@@ -283,7 +283,10 @@ static void on_keeper_gone(struct wbi_process *p)
     p->keeper_gone = true;
     wbi_watch_free(p->exit_watch);
     p->exit_watch = NULL;
-    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
+    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK && p->pid == 0)
+        p->end.rc = wbi_fail_kind(&p->end.error, WB_EIO, WBI_KIND_COMMAND_SPAWN_FAILED,
+                                  "the process that holds commands ended before the start");
+    else if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
         p->end.status_lost = true; /* the keeper was killed */
     if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
         leader_ended(p);

@@ -135,6 +135,7 @@ void wbi_process_close_input(struct wbi_process *p);
 void wbi_process_pause(struct wbi_process *p, bool paused);
 /* Other callbacks from now on (promotion hands a process over). */
 void wbi_process_handover(struct wbi_process *p, const struct wbi_process_ops *ops, void *arg);
+/* 0 until the keeper has told it; output may come before. */
 pid_t wbi_process_pid(const struct wbi_process *p);
 
 #endif

@@ -103,6 +103,15 @@ void wbi_tasks_unwait(struct wbi_task_wait *w)
 
 /* The life of a command */
 
+/* Output may overtake the keeper's word that it runs. */
+static bool has_printed(const struct wbi_command *c)
+{
+    for (int s = 0; s < WBI_SPOOL_STREAMS && c->spool != NULL; s++)
+        if (wbi_spool_counts(c->spool, s).bytes > 0)
+            return true;
+    return false;
+}
+
 void wbi_task_refresh(struct wbi_command *c)
 {
     struct wbi_task_info *i = &c->info;
@@ -111,7 +120,7 @@ void wbi_task_refresh(struct wbi_command *c)
         return;
     if (c->stop_asked)
         i->state = WBI_TASK_CANCELLING;
-    else if (c->process == NULL || wbi_process_pid(c->process) > 0)
+    else if (c->process == NULL || wbi_process_pid(c->process) > 0 || has_printed(c))
         i->state = WBI_TASK_RUNNING;
     for (int s = 0; s < WBI_SPOOL_STREAMS && c->spool != NULL; s++)
         if (wbi_spool_counts(c->spool, s).bytes > 0 || i->output[s].name[0] != '\0')

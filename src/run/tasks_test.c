@@ -184,7 +184,8 @@ static void promotion_keeps_the_process_and_every_byte(void **state)
     pid_t pid;
 
     turn_until_output(b, 2);
-    pid = wbi_process_pid(wbi_command_process(c));
+    while ((pid = wbi_process_pid(wbi_command_process(c))) == 0)
+        (void)wbi_loop_turn(b->loop, true);
     id = promote(b, c);
     info = info_of(b, id);
     assert_int_equal(info.state, WBI_TASK_RUNNING);
