@@ -259,8 +259,7 @@ static void complete(struct wbi_process *p)
     read_output(&p->out[0], READS_PER_TURN);
     read_output(&p->out[1], READS_PER_TURN);
     p->phase = WBI_ENDED;
-    while (p->pidfd >= 0 && waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
-           errno == EINTR)
+    while (p->pidfd >= 0 && waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 && errno == EINTR)
         ;
     p->end.duration_ns = wbi_now_ns(&p->runner->clock) - p->started_ns;
     p->runner->busy--;
@@ -304,8 +303,7 @@ static bool on_keeper_message(struct wbi_process *p, const struct wbi_keeper_msg
         p->pid = p->end.pid = m->a;
         return false;
     case WBI_KEEPER_FAILED:
-        p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b,
-                                     p->program);
+        p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b, p->program);
         return true;
     case WBI_KEEPER_EXITED:
         p->end.exit_status = m->a;
