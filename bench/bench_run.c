@@ -163,7 +163,8 @@ static void starts(struct ours *o, int rounds, const char *title)
 
 static void throughput(struct ours *o, int rounds)
 {
-    static char program[] = "/usr/bin/head", flag[] = "-c", size[] = "268435456", from[] = "/dev/zero";
+    static char program[] = "/usr/bin/head", flag[] = "-c", size[] = "268435456",
+                from[] = "/dev/zero";
     static int64_t a[MOST], b[MOST];
     char *const argv[] = {program, flag, size, from, NULL};
     double base, with;
@@ -184,8 +185,8 @@ static void throughput(struct ours *o, int rounds)
     unlink(target);
     base = 256.0 / median_us(a, rounds) * 1e6;
     with = 256.0 / median_us(b, rounds) * 1e6;
-    printf("%-28s read+write loop %8.0f MiB/s   ours %8.0f MiB/s (%.0f %%)\n",
-           "256 MiB to a file", base, with, 100.0 * with / base);
+    printf("%-28s read+write loop %8.0f MiB/s   ours %8.0f MiB/s (%.0f %%)\n", "256 MiB to a file",
+           base, with, 100.0 * with / base);
 }
 
 int main(int argc, char **argv)

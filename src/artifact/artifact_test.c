@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,8 +116,9 @@ static void the_path_is_readable_from_the_first_byte_to_the_end(void **state) /*
     snprintf(name, sizeof(name), "%s", wbi_spool_name(s, 0));
     assert_string_equal(name, "call_1-stdout.log");
     assert_string_equal(slurp(b, name), "one\ntw");
-    assert_int_equal(wbi_artifact_find(b->store, wbi_artifact_path(b->store, b->arena, name),
-                                       &found, NULL), WB_OK);
+    assert_int_equal(
+        wbi_artifact_find(b->store, wbi_artifact_path(b->store, b->arena, name), &found, NULL),
+        WB_OK);
     assert_true(found.writing);
     wbi_spool_add(s, 0, WBI_LIT("o"));
     assert_int_equal(wbi_spool_counts(s, 0).lines, 2);
@@ -129,7 +131,8 @@ static void the_path_is_readable_from_the_first_byte_to_the_end(void **state) /*
     assert_true(got[0].complete);
     assert_string_equal(got[0].sha256,
                         "21066d108d5319ecb5a1fc4454f42ef22fc5f1c7df49c31d90294950e0ea8b2c");
-    assert_int_equal(wbi_artifact_find(b->store, wbi_str_make(got[0].sha256, 8), &found, NULL), WB_OK);
+    assert_int_equal(wbi_artifact_find(b->store, wbi_str_make(got[0].sha256, 8), &found, NULL),
+                     WB_OK);
     assert_string_equal(found.name, name);
     assert_string_equal(found.role, "stdout");
     assert_string_equal(found.call_id, "call_1");
@@ -138,7 +141,8 @@ static void the_path_is_readable_from_the_first_byte_to_the_end(void **state) /*
 static void finished_files_are_immutable_and_equal_ones_share(void **state)
 {
     struct bench *b = *state;
-    struct wbi_artifact one = keep_text(b, "call_a", "same\n"), two = keep_text(b, "call_b", "same\n");
+    struct wbi_artifact one = keep_text(b, "call_a", "same\n"),
+                        two = keep_text(b, "call_b", "same\n");
     char p1[512], p2[512];
     struct stat s1, s2;
 
@@ -154,7 +158,8 @@ static void finished_files_are_immutable_and_equal_ones_share(void **state)
 static void a_repeated_call_id_overwrites_nothing(void **state)
 {
     struct bench *b = *state;
-    struct wbi_artifact one = keep_text(b, "call_x", "first"), two = keep_text(b, "call_x", "second");
+    struct wbi_artifact one = keep_text(b, "call_x", "first"),
+                        two = keep_text(b, "call_x", "second");
     struct wbi_artifact odd = keep_text(b, "../../etc/x y", "odd");
 
     assert_string_equal(one.name, "call_x-stdout.log");
@@ -328,6 +333,82 @@ static void a_killed_writer_leaves_a_readable_partial_that_says_so(void **state)
     close(ends[1]);
 }
 
+static void a_write_error_is_classified_and_counted(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_spool *s = spool(b, "call_io");
+    struct wbi_artifact got[2];
+    struct rlimit old, low;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    low = old;
+    low.rlim_cur = 6;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    wbi_spool_add(s, 0, WBI_LIT("0123456789"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, before);
+    wbi_spool_add(s, 0, WBI_LIT("ab"));
+    assert_int_equal(wbi_spool_counts(s, 0).kept, 6);
+    assert_int_equal(wbi_spool_counts(s, 0).dropped, 6);
+    assert_int_equal(wbi_spool_finish(s, 1, got, NULL), WB_OK);
+    assert_string_equal(got[0].reason, "io_error");
+    assert_false(got[0].complete);
+    assert_string_equal(slurp(b, got[0].name), "012345");
+}
+
+/* Writes and finishes artifacts until it is killed. */
+static void write_for_ever(struct bench *b, int round)
+{
+    for (int i = 0;; i++) {
+        struct wbi_artifact got[2];
+        struct wbi_spool *s = NULL;
+        char call[64];
+        snprintf(call, sizeof(call), "kill_%d_%d", round, i);
+        if (wbi_spool_open(b->store, wbi_str_z(call), both, &s, NULL) != WB_OK)
+            _exit(1);
+        wbi_spool_add(s, 0, WBI_LIT("some output\n"));
+        wbi_spool_add(s, 1, wbi_str_z(call));
+        wbi_spool_add(s, 0, WBI_LIT("more\n"));
+        if (wbi_spool_finish(s, 3, got, NULL) != WB_OK)
+            _exit(1);
+    }
+}
+
+static void killing_at_any_point_leaves_a_sound_store(void **state)
+{
+    struct bench *b = *state;
+    int rounds = getenv("WAYBILL_SOAK") != NULL ? 500 : 25;
+    struct wbi_artifact_stats stats;
+    struct wbi_artifact *all;
+    char path[600];
+    uint64_t count;
+    size_t n;
+
+    for (int i = 0; i < rounds; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            write_for_ever(b, i);
+        usleep((useconds_t)(1000 + i * 797 % 12000)); /* the point of death differs */
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        assert_int_equal(wbi_artifact_recover(b->store, &count, NULL), WB_OK);
+        assert_true(count <= 2);
+    }
+    b->time.wall_ms += INT64_C(10) * 365 * 24 * 3600 * 1000;
+    assert_int_equal(wbi_artifact_recover(b->store, &count, NULL), WB_OK);
+    snprintf(path, sizeof(path), "ls -A %s %s/.facts | grep -c '^[.]\\(wr\\|eq\\|new\\)-'", b->dir,
+             b->dir);
+    assert_int_not_equal(system(path), 0); /* grep found none */
+    assert_int_equal(wbi_artifact_verify(b->store, NULL, NULL, &stats, NULL), WB_OK);
+    assert_int_equal(stats.bad, 0);
+    assert_true(stats.count > 0);
+    assert_int_equal(wbi_artifact_list(b->store, b->arena, &all, &n, NULL), WB_OK);
+    assert_int_equal(n, stats.count);
+    for (size_t i = 0; i < n; i++)
+        assert_true(all[i].complete || strcmp(all[i].reason, "interrupted") == 0);
+}
+
 static bool is_call_old2(void *arg, const struct wbi_artifact *a)
 {
     (void)arg;
@@ -350,9 +431,11 @@ static void pruning_respects_references_and_age(void **state) /* C5.4 */
     assert_int_equal(wbi_artifact_prune(b->store, is_call_old2, NULL, &stats, NULL), WB_OK);
     assert_int_equal(stats.removed, 1);
     assert_int_equal(stats.removed_bytes, 5);
-    assert_int_equal(wbi_artifact_find(b->store, WBI_LIT("old1-stdout.log"), &found, &err), WB_ENOTFOUND);
+    assert_int_equal(wbi_artifact_find(b->store, WBI_LIT("old1-stdout.log"), &found, &err),
+                     WB_ENOTFOUND);
     assert_int_equal(err.kind, WBI_KIND_ARTIFACT_EXPIRED);
-    assert_int_equal(wbi_artifact_find(b->store, WBI_LIT("old3-stdout.log"), &found, &err), WB_ENOTFOUND);
+    assert_int_equal(wbi_artifact_find(b->store, WBI_LIT("old3-stdout.log"), &found, &err),
+                     WB_ENOTFOUND);
     assert_int_equal(err.kind, WBI_KIND_ARTIFACT_NOT_FOUND);
     p.store_bytes = 6; /* by size: the oldest go first, references stay */
     open_store(b, &p);
@@ -398,7 +481,8 @@ struct later {
     struct wbi_artifact got[2];
 };
 
-static void on_later(void *arg, wb_rc rc, const struct wbi_artifact *got, const struct wbi_error *err)
+static void on_later(void *arg, wb_rc rc, const struct wbi_artifact *got,
+                     const struct wbi_error *err)
 {
     struct later *l = arg;
 
@@ -463,12 +547,16 @@ static void ranges_are_as_documented(void **state) /* I3 */
     expect_read(b, &a, (struct wbi_read_query){.first = 2, .last = 3}, "two\nthree\n");
     expect_read(b, &a, (struct wbi_read_query){.first = 7}, "seven");
     expect_read(b, &a, (struct wbi_read_query){.first = 8}, "");
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 4, .last = 8}, "two\n");
+    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 4, .last = 8},
+                "two\n");
     expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 24}, "ix\nseven");
     expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 2}, "six\nseven");
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 100, .max_lines = 1}, "one\n");
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_GREP, .matcher = &with_e}, "1:one\n3:three\n7:seven\n");
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_GREP, .matcher = &with_e, .context = 1},
+    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 100, .max_lines = 1},
+                "one\n");
+    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_GREP, .matcher = &with_e},
+                "1:one\n3:three\n7:seven\n");
+    expect_read(b, &a,
+                (struct wbi_read_query){.kind = WBI_READ_GREP, .matcher = &with_e, .context = 1},
                 "1:one\n2-two\n3:three\n4-four\n--\n6-six\n7:seven\n");
 }
 
@@ -536,7 +624,8 @@ static void pages_join_to_the_whole(void **state) /* C7.7 */
         follow(b, &got[0], (struct wbi_read_query){.kind = WBI_READ_BYTES, .max_bytes = page},
                wbi_buf_str(&text));
     }
-    follow(b, &got[0], (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 1000000, .max_bytes = 999},
+    follow(b, &got[0],
+           (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 1000000, .max_bytes = 999},
            wbi_buf_str(&text));
     wbi_buf_fini(&text);
 }
@@ -544,7 +633,8 @@ static void pages_join_to_the_whole(void **state) /* C7.7 */
 static void a_token_fits_only_its_own_question(void **state)
 {
     struct bench *b = *state;
-    struct wbi_artifact a = keep_text(b, "t1", "a\nb\nc\n"), other = keep_text(b, "t2", "a\nb\nc\n");
+    struct wbi_artifact a = keep_text(b, "t1", "a\nb\nc\n"),
+                        other = keep_text(b, "t2", "a\nb\nc\n");
     struct wbi_read_query q = {.max_lines = 1};
     struct wbi_read_page page = read_page(b, &a, &q), next;
 
@@ -590,14 +680,15 @@ static void reads_see_the_cleaned_text(void **state)
 
     expect_read(b, &a, (struct wbi_read_query){.first = 2, .cleaner = &c}, "TWO!\n");
     assert_int_equal(ended, 1);
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 6, .cleaner = &c}, "O!\n");
+    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 6, .cleaner = &c},
+                "O!\n");
 }
 
 static void ranges_in_words(void **state)
 {
     uint64_t a, z;
-    static const char *const bad_lines[] = {"", "-", "0-3", "0", "3-2", "a-b", "1-2-3", "--1",
-                                            "18446744073709551616", "1 - 2", "+1"};
+    static const char *const bad_lines[] = {
+        "", "-", "0-3", "0", "3-2", "a-b", "1-2-3", "--1", "18446744073709551616", "1 - 2", "+1"};
     static const char *const bad_bytes[] = {"", "-", "5", "3-2", "x-", "1--2"};
 
     (void)state;
@@ -631,6 +722,8 @@ int main(void)
         TEST(a_full_store_and_a_full_disk_refuse_to_begin),
         TEST(a_disk_that_fills_up_is_survived),
         TEST(a_killed_writer_leaves_a_readable_partial_that_says_so),
+        TEST(a_write_error_is_classified_and_counted),
+        TEST(killing_at_any_point_leaves_a_sound_store),
         TEST(pruning_respects_references_and_age),
         TEST(verify_finds_damage),
         TEST(hashing_can_go_to_another_thread),

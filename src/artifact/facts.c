@@ -65,6 +65,11 @@ void wbi_fact_dir_close(struct wbi_fact_dir *d)
     wbi_free(d);
 }
 
+void wbi_fact_dir_tidy(struct wbi_fact_dir *d, int64_t now_ms)
+{
+    wbi_remove_leftovers(d->fd, now_ms);
+}
+
 static wb_rc put(void *arg, struct wbi_str key, struct wbi_str json, struct wbi_error *err)
 {
     struct wbi_fact_dir *d = arg;

@@ -34,6 +34,8 @@ struct wbi_fact_dir;
 WB_MUST_CHECK wb_rc wbi_fact_dir_open(const char *path, struct wbi_fact_dir **ret,
                                       struct wbi_error *err);
 void wbi_fact_dir_close(struct wbi_fact_dir *d); /* NULL is fine */
+/* Remove what puts that died left behind, once it is old. */
+void wbi_fact_dir_tidy(struct wbi_fact_dir *d, int64_t now_ms);
 struct wbi_facts wbi_fact_dir_facts(struct wbi_fact_dir *d);
 
 #endif

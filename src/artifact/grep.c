@@ -43,8 +43,8 @@ static bool print(struct grep_sink *s, uint64_t number, char mark, struct wbi_st
     wbi_buf_addc(s->out, mark);
     wbi_buf_adds(s->out, shown);
     wbi_buf_addz(s->out, shown.n < text.n ? "…\n" : "\n");
-    if (was > 0 && (s->out->n > s->q->max_bytes ||
-                    (s->q->max_lines != 0 && s->shown >= s->q->max_lines))) {
+    if (was > 0 &&
+        (s->out->n > s->q->max_bytes || (s->q->max_lines != 0 && s->shown >= s->q->max_lines))) {
         s->out->n = was;
         s->stopped = true;
         s->next = number;

@@ -20,8 +20,7 @@ static wb_rc with_list(struct wbi_artifact_store *s, struct wbi_arena **ret_aren
     return rc;
 }
 
-wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t *ret_count,
-                           struct wbi_error *err)
+wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t *ret_count, struct wbi_error *err)
 {
     struct wbi_arena *arena;
     struct wbi_artifact *all;
@@ -31,6 +30,9 @@ wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t *ret_count,
 
     if (rc != WB_OK)
         return rc;
+    wbi_remove_leftovers(s->dir, wbi_wall_ms(&s->clock));
+    if (s->own_facts != NULL)
+        wbi_fact_dir_tidy(s->own_facts, wbi_wall_ms(&s->clock));
     for (size_t i = 0; i < count && rc == WB_OK; i++) {
         if (all[i].writing || all[i].sha256[0] != '\0')
             continue;

@@ -162,8 +162,8 @@ static void lines_end(struct wbi_sink *sink)
         s->last_shown = s->line;
 }
 
-void wbi_line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first,
-                        uint64_t last, uint64_t skip, const struct wbi_read_query *q)
+void wbi_line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first, uint64_t last,
+                        uint64_t skip, const struct wbi_read_query *q)
 {
     *s = (struct wbi_line_sink){.sink = {lines_take, lines_end},
                                 .out = out,
@@ -242,7 +242,8 @@ static void set_next(struct wbi_read_page *ret, struct wbi_page next, uint64_t c
 }
 
 static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi_page *from,
-                        uint64_t check, struct wbi_buf *out, struct wbi_read_page *ret, struct wbi_error *err)
+                        uint64_t check, struct wbi_buf *out, struct wbi_read_page *ret,
+                        struct wbi_error *err)
 {
     uint64_t first = from != NULL ? from->line : q->first;
     struct byte_sink s = {.sink = {bytes_take, nothing_at_end},
@@ -262,8 +263,7 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
     return WB_OK;
 }
 
-static void report_lines(const struct wbi_line_sink *s, struct wbi_read_page *ret,
-                         uint64_t check)
+static void report_lines(const struct wbi_line_sink *s, struct wbi_read_page *ret, uint64_t check)
 {
     ret->first_line = s->first_shown;
     ret->last_line = s->last_shown;

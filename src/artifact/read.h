@@ -40,7 +40,7 @@ struct wbi_read_query {
     const struct wbi_line_matcher *matcher; /* for GREP */
     struct wbi_str pattern;                 /* its text: ties page tokens to it */
     uint32_t context;                       /* lines around a match */
-    struct wbi_str json_path; /* "/a/0/b" or "$.a[0]['b']"; "" or "$": the root */
+    struct wbi_str json_path;               /* "/a/0/b" or "$.a[0]['b']"; "" or "$": the root */
     struct wbi_str page_token;
     size_t max_bytes;                  /* of a page; 0 or more: WBI_LIMIT_READ */
     uint64_t max_lines;                /* 0: no limit of its own */
@@ -48,26 +48,26 @@ struct wbi_read_query {
 };
 
 struct wbi_read_page {
-    struct wbi_str text; /* in the arena */
-    uint64_t first_line, last_line; /* shown; 0 where none; for BYTES byte offsets */
-    uint64_t total_lines;           /* cleaned; 0 unless the end was seen */
-    uint64_t matches;               /* on this page */
-    bool cut_line;                  /* the last line shown goes on in the next page */
+    struct wbi_str text;             /* in the arena */
+    uint64_t first_line, last_line;  /* shown; 0 where none; for BYTES byte offsets */
+    uint64_t total_lines;            /* cleaned; 0 unless the end was seen */
+    uint64_t matches;                /* on this page */
+    bool cut_line;                   /* the last line shown goes on in the next page */
     char next_token[WBI_PAGE_TOKEN]; /* "" at the end */
 };
 
 /* WB_EINPUT: a bad token or path, or no JSON; WB_ENOTFOUND: the path leads nowhere. */
 WB_MUST_CHECK wb_rc wbi_artifact_read(const struct wbi_artifact_store *s,
-                                      const struct wbi_artifact *a,
-                                      const struct wbi_read_query *q, struct wbi_arena *arena,
-                                      struct wbi_read_page *ret, struct wbi_error *err);
+                                      const struct wbi_artifact *a, const struct wbi_read_query *q,
+                                      struct wbi_arena *arena, struct wbi_read_page *ret,
+                                      struct wbi_error *err);
 /* The same over any descriptor (from its start) or text; name ties the tokens. */
 WB_MUST_CHECK wb_rc wbi_read_fd(int fd, struct wbi_str name, const struct wbi_read_query *q,
                                 struct wbi_arena *arena, struct wbi_read_page *ret,
                                 struct wbi_error *err);
 
 /* A value within another by "/a/0" or "$.a[0]"; also for other rooms. */
-WB_MUST_CHECK wb_rc wbi_json_path(const wbi_json *root, struct wbi_str path,
-                                  const wbi_json **ret, struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_json_path(const wbi_json *root, struct wbi_str path, const wbi_json **ret,
+                                  struct wbi_error *err);
 
 #endif

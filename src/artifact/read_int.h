@@ -27,8 +27,8 @@ struct wbi_line_sink {
     struct wbi_page next;
 };
 
-void wbi_line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first,
-                        uint64_t last, uint64_t skip, const struct wbi_read_query *q);
+void wbi_line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first, uint64_t last,
+                        uint64_t skip, const struct wbi_read_query *q);
 
 wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_page *from,
                     uint64_t check, struct wbi_buf *out, struct wbi_read_page *ret,

@@ -52,8 +52,8 @@ static void make_base(struct wbi_spool *s, struct wbi_str id)
 
     for (size_t i = 0; i < n; i++) {
         char c = id.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '_';
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
         s->base[i] = plain ? c : '_';
     }
     if (n == 0)
@@ -68,8 +68,7 @@ wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
     struct wbi_spool *s;
 
     if (wbi_store_room(store, &reason) == 0)
-        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
-                             "no room for output: %s",
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE, "no room for output: %s",
                              strcmp(reason, "store_quota") == 0 ? "the artifact store is full"
                                                                 : "the disk is nearly full");
     s = wbi_zalloc(sizeof(*s));

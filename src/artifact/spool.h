@@ -57,7 +57,7 @@ void wbi_spool_discard(struct wbi_spool *s);
  * *ret_whole is false when the index was cut at its cap. */
 WB_MUST_CHECK wb_rc wbi_spool_order(const struct wbi_artifact_store *store,
                                     const struct wbi_artifact *a,
-                                    bool (*each)(void *arg, int stream, uint64_t bytes),
-                                    void *arg, bool *ret_whole, struct wbi_error *err);
+                                    bool (*each)(void *arg, int stream, uint64_t bytes), void *arg,
+                                    bool *ret_whole, struct wbi_error *err);
 
 #endif

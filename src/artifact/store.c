@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 
 #define LIST_MAX 1000000u
+#define LEFTOVER_MS (INT64_C(3600) * 1000) /* no write takes that long to get its name */
 
 wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err)
 {
@@ -60,6 +61,32 @@ uint64_t wbi_count_newlines(const void *p, size_t n)
         n -= run;
     }
     return count;
+}
+
+static bool is_leftover(int dir, const char *name, int64_t now_ms)
+{
+    struct wbi_str s = wbi_str_z(name);
+    struct stat st;
+
+    return (wbi_str_starts(s, WBI_LIT(".wr-")) || wbi_str_starts(s, WBI_LIT(".eq-")) ||
+            wbi_str_starts(s, WBI_LIT(".new-"))) &&
+           fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           now_ms - (int64_t)st.st_mtim.tv_sec * 1000 > LEFTOVER_MS;
+}
+
+void wbi_remove_leftovers(int dir, int64_t now_ms)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+
+    while (entries != NULL && (e = readdir(entries)) != NULL)
+        if (is_leftover(dir, e->d_name, now_ms))
+            (void)unlinkat(dir, e->d_name, 0);
+    if (entries != NULL)
+        (void)closedir(entries);
+    else if (fd >= 0)
+        (void)close(fd);
 }
 
 static void fill_policy(struct wbi_artifact_policy *p)
@@ -347,8 +374,8 @@ static bool is_hash(struct wbi_str ref)
     return true;
 }
 
-static wb_rc find_name(struct wbi_artifact_store *s, struct wbi_str name,
-                       struct wbi_arena *scratch, struct wbi_artifact *ret, struct wbi_error *err)
+static wb_rc find_name(struct wbi_artifact_store *s, struct wbi_str name, struct wbi_arena *scratch,
+                       struct wbi_artifact *ret, struct wbi_error *err)
 {
     char file[WBI_ARTIFACT_NAME];
     struct stat st;
@@ -368,8 +395,8 @@ static wb_rc find_name(struct wbi_artifact_store *s, struct wbi_str name,
     return rc == WB_OK ? wbi_artifact_put_fact(s, ret, err) : rc;
 }
 
-wb_rc wbi_artifact_find(struct wbi_artifact_store *s, struct wbi_str ref,
-                        struct wbi_artifact *ret, struct wbi_error *err)
+wb_rc wbi_artifact_find(struct wbi_artifact_store *s, struct wbi_str ref, struct wbi_artifact *ret,
+                        struct wbi_error *err)
 {
     struct search f = {.store = s, .digits = ref};
     struct wbi_str shown = wbi_str_head(ref, 200), name = ref;

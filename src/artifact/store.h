@@ -47,10 +47,8 @@ struct wbi_artifact {
 /* path is absolute; it is made if absent. facts NULL: files in path/.facts. */
 WB_MUST_CHECK wb_rc wbi_artifact_store_open(const char *path,
                                             const struct wbi_artifact_policy *policy,
-                                            const struct wbi_facts *facts,
-                                            struct wbi_clock clock,
-                                            struct wbi_artifact_store **ret,
-                                            struct wbi_error *err);
+                                            const struct wbi_facts *facts, struct wbi_clock clock,
+                                            struct wbi_artifact_store **ret, struct wbi_error *err);
 void wbi_artifact_store_close(struct wbi_artifact_store *s); /* NULL is fine */
 
 /* "/…/artifacts/NAME" in arena; absent slice when out of memory. */

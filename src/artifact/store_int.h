@@ -21,6 +21,8 @@ struct wbi_artifact_store {
 
 /* Open a directory without following a link, make it (0700) if absent. */
 WB_MUST_CHECK wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err);
+/* Old files that never got their final name: their writer died. */
+void wbi_remove_leftovers(int dir, int64_t now_ms);
 /* 0 or an errno; never short. */
 int wbi_write_all(int fd, const void *p, size_t n);
 /* Bytes that may still be written, by the free-space guard and the store's cap;
@@ -35,7 +37,7 @@ WB_MUST_CHECK wb_rc wbi_artifact_get_fact(struct wbi_artifact_store *s, struct w
                                           struct wbi_arena *arena, struct wbi_artifact *ret,
                                           struct wbi_error *err);
 /* Size, lines and hash of the file as it is now, nothing else changed. */
-WB_MUST_CHECK wb_rc wbi_artifact_measure(const struct wbi_artifact_store *s,
-                                         struct wbi_artifact *a, struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_artifact_measure(const struct wbi_artifact_store *s, struct wbi_artifact *a,
+                                         struct wbi_error *err);
 
 #endif

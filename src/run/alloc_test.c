@@ -96,7 +96,8 @@ static void on_ready(void *arg, enum wbi_retrieval r)
 
 static wb_rc open_parts(struct journey *j)
 {
-    struct wbi_tasks_config c = {.clock = wbi_clock_system(), .ids = wbi_ids_system(), .owner = "o"};
+    struct wbi_tasks_config c = {
+        .clock = wbi_clock_system(), .ids = wbi_ids_system(), .owner = "o"};
     wb_rc rc = wbi_loop_new(NULL, &j->loop, NULL);
 
     if (rc == WB_OK)
@@ -120,9 +121,11 @@ static wb_rc run_one(struct journey *j)
     static const struct wbi_str env[] = {WBI_LIT_INIT("PATH=/usr/bin:/bin"),
                                          WBI_LIT_INIT("WAYBILL_ALLOC=1")};
     struct wbi_command_spec s = {.process = {.shell_line = WBI_LIT("echo a; echo b >&2; cat"),
-                                             .env = env, .env_count = 2,
+                                             .env = env,
+                                             .env_count = 2,
                                              .stdin_kind = WBI_STDIN_PIPE},
-                                 .call_id = WBI_LIT("call"), .cmd = WBI_LIT("x")};
+                                 .call_id = WBI_LIT("call"),
+                                 .cmd = WBI_LIT("x")};
     struct wbi_task_wait *w = NULL;
     struct wbi_command *c = NULL;
     struct wbi_str id;

@@ -26,8 +26,7 @@ struct wbi_capture_spec {
 WB_MUST_CHECK wb_rc wbi_capture_start(struct wbi_runner *runner,
                                       const struct wbi_capture_spec *spec,
                                       void (*on_done)(void *arg, const struct wbi_captured *c),
-                                      void *arg, struct wbi_capture **ret,
-                                      struct wbi_error *err);
+                                      void *arg, struct wbi_capture **ret, struct wbi_error *err);
 /* TERM, grace, KILL; on_done then says cancelled. */
 void wbi_capture_cancel(struct wbi_capture *c);
 

@@ -154,6 +154,14 @@ static int send_request(int control, struct wbi_request *rq, const struct wbi_bu
     return n < 0 ? errno : 0;
 }
 
+static bool is_dead(const struct wbi_holder *h)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)h->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 ||
+           info.si_pid != 0;
+}
+
 wb_rc wbi_holder_launch(struct wbi_holder *h, const struct wbi_launch *l, int *ret_socket,
                         struct wbi_error *err)
 {
@@ -163,6 +171,8 @@ wb_rc wbi_holder_launch(struct wbi_holder *h, const struct wbi_launch *l, int *r
     int pair[2] = {-1, -1}, block = -1, count = 4, failed;
     int fds[WBI_REQUEST_FDS];
 
+    if (is_dead(h)) /* its spare may still take what is sent, or may not */
+        return wbi_fail(err, WB_EAGAIN, "the holder is gone");
     wbi_buf_clear(&h->strings);
     wbi_buf_add(&h->strings, l->path, strlen(l->path) + 1);
     rq.argc = add_all(&h->strings, l->argv);

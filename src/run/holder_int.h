@@ -4,9 +4,10 @@
  * those of the compiler.
  *
  * The holder forks one keeper per command, one ahead: a spare waits for the next
- * request on the holder's own socket. A keeper is the subreaper of its command: whatever the command leaves behind becomes the keeper's child, so a
- * process always belongs to exactly one command. The runtime and the keeper share
- * a socket; when the runtime dies the socket ends and the keeper kills all. */
+ * request on the holder's own socket. A keeper is the subreaper of its command:
+ * whatever the command leaves behind becomes the keeper's child, so a process
+ * always belongs to exactly one command. The runtime and the keeper share a
+ * socket; when the runtime dies the socket ends and the keeper kills all. */
 #ifndef WBI_RUN_HOLDER_INT_H
 #define WBI_RUN_HOLDER_INT_H
 

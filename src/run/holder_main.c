@@ -38,7 +38,7 @@ static void close_all_but(int fd)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KEEP_ALL_MEMORY 1 /* shadow memory looks like any other */
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                     \
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)
 #define KEEP_ALL_MEMORY 1
 #endif
@@ -180,8 +180,8 @@ static void reap_keepers(struct wbi_holder_area *area, int children)
 
 static bool request_is_sound(const struct wbi_request *rq, ssize_t got, int fd_count)
 {
-    int expected = 4 + (rq->flags & WBI_REQUEST_WORKDIR ? 1 : 0) +
-                   (rq->flags & WBI_REQUEST_BLOCK ? 1 : 0);
+    int expected =
+        4 + (rq->flags & WBI_REQUEST_WORKDIR ? 1 : 0) + (rq->flags & WBI_REQUEST_BLOCK ? 1 : 0);
 
     if (got < (ssize_t)sizeof(*rq) || fd_count != expected || rq->bytes == 0)
         return false;
@@ -194,7 +194,9 @@ static int receive(struct wbi_holder_area *area, int fds[WBI_REQUEST_FDS])
     char control[CMSG_SPACE(WBI_REQUEST_FDS * sizeof(int))];
     struct iovec parts[2] = {{&area->request, sizeof(area->request)},
                              {area->strings, sizeof(area->strings)}};
-    struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control,
+    struct msghdr m = {.msg_iov = parts,
+                       .msg_iovlen = 2,
+                       .msg_control = control,
                        .msg_controllen = sizeof(control)};
     int count = 0;
     ssize_t n = recvmsg(area->control, &m, MSG_CMSG_CLOEXEC);
@@ -222,19 +224,20 @@ _Noreturn static void wait_for_command(struct wbi_holder_area *area, int taken)
     int children = wbi_keeper_prepare(area), count = 0, fds[WBI_REQUEST_FDS];
     char *strings = area->strings;
 
-    if (children < 0)
-        _exit(1);
+    if (children < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        _exit(1); /* without a holder no spare: the runtime must see that it is gone */
     memset(area->strings, 0, 4096);
     memset(area->io, 0, 4096);
     while (count == 0)
         count = receive(area, fds);
+    (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); /* a command outlives the holder */
     while (write(taken, "", 1) < 0 && errno == EINTR)
         ;
     (void)close(taken);
     (void)close(area->control);
     if (area->request.flags & WBI_REQUEST_BLOCK) {
-        strings = mmap(NULL, area->request.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
-                       fds[count - 1], 0);
+        strings =
+            mmap(NULL, area->request.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[count - 1], 0);
         if (strings == MAP_FAILED)
             _exit(1); /* the ended socket tells the runtime */
         (void)close(fds[count - 1]);

@@ -176,10 +176,13 @@ static void a_killed_keeper_takes_its_command_with_it(void **state)
  * stopped processes, some holding the pipes. */
 static void random_tree(struct wbi_buf *line, int depth)
 {
-    static const char *const leaves[] = {
-        "sleep 100", "sleep 100 >/dev/null 2>&1", "sh -c 'trap \"\" TERM INT HUP; sleep 100; sleep 100'",
-        "sh -c 'kill -STOP $$; sleep 100'", "setsid sleep 100", "nohup sleep 100 >/dev/null 2>&1",
-        "sh -c 'exec >&- 2>&-; sleep 100'"};
+    static const char *const leaves[] = {"sleep 100",
+                                         "sleep 100 >/dev/null 2>&1",
+                                         "sh -c 'trap \"\" TERM INT HUP; sleep 100; sleep 100'",
+                                         "sh -c 'kill -STOP $$; sleep 100'",
+                                         "setsid sleep 100",
+                                         "nohup sleep 100 >/dev/null 2>&1",
+                                         "sh -c 'exec >&- 2>&-; sleep 100'"};
     size_t children = 1 + roll(3);
 
     for (size_t i = 0; i < children; i++) {

@@ -246,10 +246,8 @@ int wbi_keeper_prepare(struct wbi_holder_area *area)
 _Noreturn void wbi_keeper_main(struct wbi_holder_area *area, int children, char *strings,
                                const int *fds)
 {
-    struct keeper k = {.area = area,
-                       .limits = area->request.limits,
-                       .socket = fds[3],
-                       .children = children};
+    struct keeper k = {
+        .area = area, .limits = area->request.limits, .socket = fds[3], .children = children};
     struct wbi_launch l = {0};
 
     if (!unpack(area, strings, fds, &l)) {

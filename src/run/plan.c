@@ -194,8 +194,8 @@ wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int e
     if (errno_value == ENOMEM)
         return wbi_fail_kind(err, WB_ENOMEM, WBI_KIND_COMMAND_SPAWN_FAILED,
                              "no memory to start a process");
-    return wbi_fail_kind(err, WB_EIO, WBI_KIND_COMMAND_SPAWN_FAILED,
-                         "cannot start the process: %s", strerror(errno_value));
+    return wbi_fail_kind(err, WB_EIO, WBI_KIND_COMMAND_SPAWN_FAILED, "cannot start the process: %s",
+                         strerror(errno_value));
 }
 
 int wbi_spawn_exit_code(wb_rc rc, const struct wbi_error *err)

@@ -259,8 +259,7 @@ static void complete(struct wbi_process *p)
     read_output(&p->out[0], READS_PER_TURN);
     read_output(&p->out[1], READS_PER_TURN);
     p->phase = WBI_ENDED;
-    while (p->pidfd >= 0 && waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
-           errno == EINTR)
+    while (p->pidfd >= 0 && waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 && errno == EINTR)
         ;
     p->end.duration_ns = wbi_now_ns(&p->runner->clock) - p->started_ns;
     p->runner->busy--;
@@ -283,7 +282,10 @@ static void on_keeper_gone(struct wbi_process *p)
     p->keeper_gone = true;
     wbi_watch_free(p->exit_watch);
     p->exit_watch = NULL;
-    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
+    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK && p->pid == 0)
+        p->end.rc = wbi_fail_kind(&p->end.error, WB_EIO, WBI_KIND_COMMAND_SPAWN_FAILED,
+                                  "the process that holds commands ended before the start");
+    else if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
         p->end.status_lost = true; /* the keeper was killed */
     if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
         leader_ended(p);
@@ -301,8 +303,7 @@ static bool on_keeper_message(struct wbi_process *p, const struct wbi_keeper_msg
         p->pid = p->end.pid = m->a;
         return false;
     case WBI_KEEPER_FAILED:
-        p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b,
-                                     p->program);
+        p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b, p->program);
         return true;
     case WBI_KEEPER_EXITED:
         p->end.exit_status = m->a;

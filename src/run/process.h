@@ -87,8 +87,8 @@ struct wbi_process_spec {
 struct wbi_process_end {
     wb_rc rc; /* not WB_OK: it never ran; error says why */
     struct wbi_error error;
-    int exit_status; /* -1 when a signal ended it */
-    int signal;      /* 0 when it exited */
+    int exit_status;  /* -1 when a signal ended it */
+    int signal;       /* 0 when it exited */
     bool status_lost; /* somebody else reaped it */
     bool timed_out, cancelled;
     bool pipe_held; /* others still held a pipe after the linger time */

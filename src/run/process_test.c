@@ -74,9 +74,8 @@ static void keep(void *arg, const struct wbi_captured *c)
 
 static struct wbi_capture_spec line(const char *text)
 {
-    return (struct wbi_capture_spec){.process = {.shell_line = wbi_str_z(text),
-                                                 .env = environment,
-                                                 .env_count = 2}};
+    return (struct wbi_capture_spec){
+        .process = {.shell_line = wbi_str_z(text), .env = environment, .env_count = 2}};
 }
 
 static struct wbi_capture *start(struct bench *b, const struct wbi_capture_spec *spec)
@@ -109,8 +108,7 @@ static void both_streams_and_the_status_come_back(void **state)
     assert_int_equal(b->got.end.exit_status, 7);
     assert_int_equal(b->got.end.signal, 0);
     assert_int_equal(b->got.end.limit, WBI_HIT_NONE);
-    assert_string_equal(wbi_containment_name(b->got.end.containment),
-                        b->held ? "holder" : "group");
+    assert_string_equal(wbi_containment_name(b->got.end.containment), b->held ? "holder" : "group");
     assert_false(b->got.out_truncated);
 }
 
@@ -162,10 +160,10 @@ static void stdin_is_empty_unless_given(void **state) /* row 44 */
 static void nothing_else_is_inherited(void **state) /* S7, row 52 */
 {
     struct bench *b = *state;
-    struct wbi_capture_spec s = line(
-        "ls /proc/self/fd | grep -v '^[012]$' | wc -l; env | sort | grep -v '^_=\\|^PWD='; "
-        "grep -E 'NoNewPrivs|SigBlk|SigIgn' /proc/self/status | sort; ulimit -c; "
-        "[ $(ps -o pgid= -p $$) = $$ ] && [ $(ps -o sid= -p $$) = $$ ] && echo leader");
+    struct wbi_capture_spec s =
+        line("ls /proc/self/fd | grep -v '^[012]$' | wc -l; env | sort | grep -v '^_=\\|^PWD='; "
+             "grep -E 'NoNewPrivs|SigBlk|SigIgn' /proc/self/status | sort; ulimit -c; "
+             "[ $(ps -o pgid= -p $$) = $$ ] && [ $(ps -o sid= -p $$) = $$ ] && echo leader");
     int leak = open("/dev/null", O_RDONLY); /* not close-on-exec */
     void (*before)(int) = signal(SIGUSR2, SIG_IGN);
 
@@ -193,8 +191,8 @@ static void the_working_directory_is_used(void **state)
     close(fd);
 }
 
-static void expect_refused(struct bench *b, struct wbi_process_spec p, wb_rc rc,
-                           enum wbi_kind kind, int code)
+static void expect_refused(struct bench *b, struct wbi_process_spec p, wb_rc rc, enum wbi_kind kind,
+                           int code)
 {
     struct wbi_capture_spec s = {.process = p};
     struct wbi_error err = WBI_ERROR_INIT;
@@ -211,21 +209,26 @@ static void failures_to_start_are_classified(void **state) /* I2: 126, 127 */
 {
     struct bench *b = *state;
     enum wbi_kind spawn = WBI_KIND_COMMAND_SPAWN_FAILED;
-    struct wbi_str missing[] = {WBI_LIT("no-such-program-anywhere")}, data[] = {WBI_LIT("/etc/passwd")},
-                   dir[] = {WBI_LIT("/usr")}, away[] = {WBI_LIT("/nowhere/x")},
-                   fine[] = {WBI_LIT("true")}, nul[] = {WBI_LIT("true"), WBI_LIT("a\0b")},
-                   none[] = {WBI_LIT("")};
+    struct wbi_str missing[] = {WBI_LIT("no-such-program-anywhere")},
+                   data[] = {WBI_LIT("/etc/passwd")}, dir[] = {WBI_LIT("/usr")},
+                   away[] = {WBI_LIT("/nowhere/x")}, fine[] = {WBI_LIT("true")},
+                   nul[] = {WBI_LIT("true"), WBI_LIT("a\0b")}, none[] = {WBI_LIT("")};
 
-    expect_refused(b, (struct wbi_process_spec){.argv = missing, .argc = 1}, WB_ENOTFOUND, spawn, 127);
+    expect_refused(b, (struct wbi_process_spec){.argv = missing, .argc = 1}, WB_ENOTFOUND, spawn,
+                   127);
     expect_refused(b, (struct wbi_process_spec){.argv = away, .argc = 1}, WB_ENOTFOUND, spawn, 127);
     expect_refused(b, (struct wbi_process_spec){.argv = data, .argc = 1}, WB_EDENIED, spawn, 126);
     expect_refused(b, (struct wbi_process_spec){.argv = dir, .argc = 1}, WB_EDENIED, spawn, 126);
-    expect_refused(b, (struct wbi_process_spec){.argv = fine, .argc = 1, .workdir = WBI_LIT("/nowhere")},
-                   WB_ENOTFOUND, WBI_KIND_WORKDIR_NOT_FOUND, 125);
-    expect_refused(b, (struct wbi_process_spec){.argv = fine, .argc = 1, .workdir = WBI_LIT("/etc/passwd")},
-                   WB_ENOTFOUND, WBI_KIND_WORKDIR_NOT_FOUND, 125);
-    expect_refused(b, (struct wbi_process_spec){.argv = nul, .argc = 2}, WB_EINPUT, WBI_KIND_NONE, 125);
-    expect_refused(b, (struct wbi_process_spec){.argv = none, .argc = 1}, WB_EINPUT, WBI_KIND_NONE, 125);
+    expect_refused(
+        b, (struct wbi_process_spec){.argv = fine, .argc = 1, .workdir = WBI_LIT("/nowhere")},
+        WB_ENOTFOUND, WBI_KIND_WORKDIR_NOT_FOUND, 125);
+    expect_refused(
+        b, (struct wbi_process_spec){.argv = fine, .argc = 1, .workdir = WBI_LIT("/etc/passwd")},
+        WB_ENOTFOUND, WBI_KIND_WORKDIR_NOT_FOUND, 125);
+    expect_refused(b, (struct wbi_process_spec){.argv = nul, .argc = 2}, WB_EINPUT, WBI_KIND_NONE,
+                   125);
+    expect_refused(b, (struct wbi_process_spec){.argv = none, .argc = 1}, WB_EINPUT, WBI_KIND_NONE,
+                   125);
     expect_refused(b, (struct wbi_process_spec){.argc = 0}, WB_EINPUT, WBI_KIND_NONE, 125);
 }
 
@@ -261,9 +264,13 @@ static void programs_come_from_the_fixed_search_path_only(void **state) /* row 3
     fd = open("/tmp/wb-evil/evil", O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
     assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
     close(fd);
-    expect_refused(b, (struct wbi_process_spec){.argv = argv, .argc = 1, .env = env, .env_count = 1,
-                                                .workdir = WBI_LIT("/tmp/wb-evil"),
-                                                .search_path = WBI_LIT(".::wb-evil:/usr/bin")},
+    expect_refused(b,
+                   (struct wbi_process_spec){.argv = argv,
+                                             .argc = 1,
+                                             .env = env,
+                                             .env_count = 1,
+                                             .workdir = WBI_LIT("/tmp/wb-evil"),
+                                             .search_path = WBI_LIT(".::wb-evil:/usr/bin")},
                    WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED, 127);
     unlink("/tmp/wb-evil/evil");
     rmdir("/tmp/wb-evil");
@@ -287,7 +294,8 @@ static void captures_are_bounded_and_counted(void **state)
 static void a_deadline_ends_what_ignores_every_polite_signal(void **state) /* rows 38, 39; S12 */
 {
     struct bench *b = *state;
-    struct wbi_capture_spec deaf = line("trap '' TERM INT HUP; echo in; while :; do sleep 0.05; done");
+    struct wbi_capture_spec deaf =
+        line("trap '' TERM INT HUP; echo in; while :; do sleep 0.05; done");
     struct wbi_capture_spec stopped = line("kill -STOP $$; sleep 60");
 
     deaf.process.timeout_ms = stopped.process.timeout_ms = 150;
@@ -355,7 +363,8 @@ static void one_silent_stream_does_not_block_the_other(void **state) /* row 42 *
 static void limits_are_kept_and_named(void **state) /* S11 */
 {
     struct bench *b = *state;
-    struct wbi_capture_spec output = line("yes"), file = line("head -c 100000 /dev/zero >/tmp/wb-big"),
+    struct wbi_capture_spec output = line("yes"),
+                            file = line("head -c 100000 /dev/zero >/tmp/wb-big"),
                             cpu = line("while :; do :; done"), files = line("ulimit -n");
 
     output.process.output_bytes = 100000;
@@ -366,9 +375,9 @@ static void limits_are_kept_and_named(void **state) /* S11 */
     assert_int_equal(b->got.end.bytes[0] - b->got.end.dropped[0], 100000);
     assert_true(b->got.out_truncated);
     file.process.limits.file_bytes = 1000;
-    file.process.argv = (struct wbi_str[]){WBI_LIT("dd"), WBI_LIT("if=/dev/zero"),
-                                           WBI_LIT("of=/tmp/wb-big"), WBI_LIT("bs=5000"),
-                                           WBI_LIT("count=3")};
+    file.process.argv =
+        (struct wbi_str[]){WBI_LIT("dd"), WBI_LIT("if=/dev/zero"), WBI_LIT("of=/tmp/wb-big"),
+                           WBI_LIT("bs=5000"), WBI_LIT("count=3")};
     file.process.argc = 5;
     file.process.shell_line = WBI_NONE;
     run(b, &file);
@@ -446,7 +455,8 @@ static void a_child_can_be_talked_to(void **state)
     static const struct wbi_process_ops ops = {talk_output, talk_end};
     struct talk t = {.b = *state};
     struct wbi_process_spec s = {.shell_line = WBI_LIT("echo name?; read n; echo hi $n; cat"),
-                                 .env = environment, .env_count = 2,
+                                 .env = environment,
+                                 .env_count = 2,
                                  .stdin_kind = WBI_STDIN_PIPE};
 
     for (int tty = 0; tty < 2; tty++) {
@@ -469,7 +479,8 @@ static void input_nobody_reads_is_bounded_and_raises_no_signal(void **state)
     static char block[65536];
     struct talk t = {.b = *state};
     struct wbi_process_spec s = {.shell_line = WBI_LIT("exec 0<&-; sleep 0.2"),
-                                 .env = environment, .env_count = 2,
+                                 .env = environment,
+                                 .env_count = 2,
                                  .stdin_kind = WBI_STDIN_PIPE};
     wb_rc rc = WB_OK;
 

@@ -247,8 +247,7 @@ wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_err
     return rc;
 }
 
-wb_rc wbi_tasks_take_finished(struct wbi_tasks *t, char ret_id[WBI_ID_SIZE],
-                              struct wbi_error *err)
+wb_rc wbi_tasks_take_finished(struct wbi_tasks *t, char ret_id[WBI_ID_SIZE], struct wbi_error *err)
 {
     struct wbi_task_info *all = NULL;
     struct wbi_arena *arena;

@@ -418,8 +418,8 @@ wb_rc wbi_tasks_wait(struct wbi_tasks *t, struct wbi_str id, int64_t wait_ms,
         rc = wbi_tasks_get(t, id, arena, &info, err);
         wbi_arena_free(arena);
         if (rc == WB_OK)
-            on_ready(arg, wbi_task_over(info.state) ? WBI_RETRIEVAL_SUCCESS
-                                                    : WBI_RETRIEVAL_NOT_READY);
+            on_ready(arg,
+                     wbi_task_over(info.state) ? WBI_RETRIEVAL_SUCCESS : WBI_RETRIEVAL_NOT_READY);
         return rc;
     }
     w = wbi_zalloc(sizeof(*w));

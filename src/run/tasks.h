@@ -41,10 +41,10 @@ struct wbi_task_info {
     bool timed_out;
     enum wbi_limit_hit limit;
     enum wbi_containment containment;
-    struct wbi_str error; /* why it could not start or its output not be kept */
+    struct wbi_str error;         /* why it could not start or its output not be kept */
     int64_t started_ms, ended_ms; /* wall clock; 0 while it runs */
     struct wbi_artifact output[WBI_SPOOL_STREAMS]; /* name "" where there is none */
-    bool delivered; /* wbi_tasks_take_finished gave it out */
+    bool delivered;                                /* wbi_tasks_take_finished gave it out */
 };
 
 struct wbi_tasks_config {

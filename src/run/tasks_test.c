@@ -45,12 +45,13 @@ static void on_finished(void *arg, const struct wbi_task_info *task)
 
 static void open_all(struct bench *b, const char *owner)
 {
-    struct wbi_tasks_config c = {.clock = wbi_clock_system(), .ids = wbi_ids_system(),
-                                 .on_finished = on_finished, .arg = b};
+    struct wbi_tasks_config c = {
+        .clock = wbi_clock_system(), .ids = wbi_ids_system(), .on_finished = on_finished, .arg = b};
 
     assert_int_equal(wbi_loop_new(NULL, &b->loop, NULL), WB_OK);
     assert_int_equal(wbi_runner_new(b->loop, c.clock, &b->runner, NULL), WB_OK);
-    assert_int_equal(wbi_artifact_store_open(b->store_dir, NULL, NULL, c.clock, &b->store, NULL), WB_OK);
+    assert_int_equal(wbi_artifact_store_open(b->store_dir, NULL, NULL, c.clock, &b->store, NULL),
+                     WB_OK);
     assert_int_equal(wbi_fact_dir_open(b->facts_dir, &b->facts, NULL), WB_OK);
     c.loop = b->loop;
     c.runner = b->runner;
@@ -114,10 +115,14 @@ static struct wbi_command *start(struct bench *b, const char *line, enum wbi_std
     static const struct wbi_command_ops ops = {count, ended};
     static const struct wbi_str env[] = {WBI_LIT_INIT("PATH=/usr/bin:/bin")};
     char call[32];
-    struct wbi_command_spec s = {.process = {.shell_line = wbi_str_z(line), .env = env,
-                                             .env_count = 1, .stdin_kind = in, .grace_ms = 100,
+    struct wbi_command_spec s = {.process = {.shell_line = wbi_str_z(line),
+                                             .env = env,
+                                             .env_count = 1,
+                                             .stdin_kind = in,
+                                             .grace_ms = 100,
                                              .linger_ms = 100},
-                                 .cmd = wbi_str_z(line), .workdir = WBI_LIT("/w"),
+                                 .cmd = wbi_str_z(line),
+                                 .workdir = WBI_LIT("/w"),
                                  .accepts_input = in != WBI_STDIN_NULL};
     struct wbi_command *c = NULL;
     struct wbi_error err = WBI_ERROR_INIT;
@@ -223,7 +228,8 @@ static void waiting_has_three_answers(void **state)
     assert_string_equal(wbi_retrieval_name((enum wbi_retrieval)r), "timeout");
     r = -1;
     assert_int_equal(wbi_tasks_wait(b->tasks, id, 60000, note_retrieval, &r, &w, NULL), WB_OK);
-    assert_int_equal(wbi_tasks_wait(b->tasks, id, 60000, note_retrieval, &never, &gone, NULL), WB_OK);
+    assert_int_equal(wbi_tasks_wait(b->tasks, id, 60000, note_retrieval, &never, &gone, NULL),
+                     WB_OK);
     wbi_tasks_unwait(gone);
     assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
     while (r == -1)
@@ -239,8 +245,8 @@ static void stopping_asks_then_forces_and_never_regresses(void **state)
 {
     struct bench *b = *state;
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_str id = promote(b, start(b, "trap '' TERM; echo part; while :; do sleep 1; done",
-                                         WBI_STDIN_NULL));
+    struct wbi_str id =
+        promote(b, start(b, "trap '' TERM; echo part; while :; do sleep 1; done", WBI_STDIN_NULL));
     struct wbi_task_info info;
 
     while (info_of(b, id).output[0].bytes == 0)
@@ -369,7 +375,8 @@ static long resident_kib(void)
     return (long)(pages * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void a_flood_on_both_streams_is_kept_whole_in_flat_memory(void **state) /* S10, rows 42, 43 */
+static void
+a_flood_on_both_streams_is_kept_whole_in_flat_memory(void **state) /* S10, rows 42, 43 */
 {
     struct bench *b = *state;
     unsigned long long each = getenv("WAYBILL_SOAK") != NULL ? 5ull << 30 : 32ull << 20;
@@ -381,7 +388,8 @@ static void a_flood_on_both_streams_is_kept_whole_in_flat_memory(void **state) /
     wbi_loop_run(b->loop, &b->done);
     wbi_spool_discard(b->spool);
     before = resident_kib();
-    snprintf(line, sizeof(line), "yes | head -c %llu & head -c %llu /dev/zero >&2; wait", each, each);
+    snprintf(line, sizeof(line), "yes | head -c %llu & head -c %llu /dev/zero >&2; wait", each,
+             each);
     (void)start(b, line, WBI_STDIN_NULL);
     wbi_loop_run(b->loop, &b->done);
     assert_int_equal(b->end.exit_status, 0);

@@ -33,8 +33,8 @@ static inline int census(int group, const char *mark)
             fclose(f);
         text[n] = '\0';
         after = strrchr(text, ')');
-        if (after == NULL || sscanf(after + 1, " %c %*d %d", &state, &pgrp) != 2 ||
-            state == 'Z' || state == 'X')
+        if (after == NULL || sscanf(after + 1, " %c %*d %d", &state, &pgrp) != 2 || state == 'Z' ||
+            state == 'X')
             continue;
         if (group > 0 && pgrp == group)
             alive++;
