@@ -248,11 +248,13 @@ static void collect_keywords(struct wbi_build *b, uint64_t *ret_raw)
 
 static void set_flags(struct wbi_node *n)
 {
+    bool checks =
+        n->number != NULL || n->string != NULL || n->enums != NULL || n->constant != NULL;
+
+    n->flags |= checks ? NODE_CHECKS : 0;
     if (n->object != NULL || n->array != NULL || n->n_ops > 0)
         return;
-    n->flags |= NODE_LEAF;
-    if (n->number == NULL && n->string == NULL && n->enums == NULL && n->constant == NULL)
-        n->flags |= NODE_TYPE_ONLY;
+    n->flags |= NODE_LEAF | (checks ? 0 : NODE_TYPE_ONLY);
 }
 
 static wb_rc build_groups(struct wbi_build *b)

@@ -108,6 +108,40 @@ static void mark_simple_members(struct wbi_compiler *c)
     }
 }
 
+/* Children come after their parents, but for what references brought in early:
+ * those just get no level. */
+static void raise_level(const struct wbi_compiler *c, size_t parent, uint32_t child, uint8_t *level)
+{
+    if (child == NO_NODE || *level == NO_LEVEL)
+        return;
+    if (child != TRUE_NODE && child <= parent)
+        *level = NO_LEVEL;
+    else if (c->nodes[child].level >= SHALLOW_LEVEL)
+        *level = NO_LEVEL;
+    else if (c->nodes[child].level >= *level)
+        *level = (uint8_t)(c->nodes[child].level + 1);
+}
+
+static uint8_t level_of(const struct wbi_compiler *c, size_t index)
+{
+    const struct wbi_node *n = &c->nodes[index];
+    const struct wbi_object_checks *o = n->object;
+    const struct wbi_array_checks *a = n->array;
+    uint8_t level = o != NULL || a != NULL;
+
+    if (n->n_ops > 0 || (n->flags & NODE_TRACKS) != 0 ||
+        (o != NULL && (!o->simple || o->n_dependencies > 0 || o->required_rest != NULL)) ||
+        (a != NULL && (a->n_prefix > 0 || a->contains != NO_NODE || a->unique)))
+        return NO_LEVEL;
+    for (uint32_t i = 0; o != NULL && i < o->names.count; i++)
+        raise_level(c, index, o->names.list[i].value, &level);
+    if (o != NULL)
+        raise_level(c, index, o->additional, &level);
+    if (a != NULL)
+        raise_level(c, index, a->rest, &level);
+    return level;
+}
+
 static wb_rc freeze(struct wbi_compiler *c)
 {
     struct wbi_schema *s = c->schema;
@@ -115,6 +149,8 @@ static wb_rc freeze(struct wbi_compiler *c)
     struct wbi_resource *resources;
 
     mark_simple_members(c);
+    for (size_t i = c->n_nodes; i-- > 0;)
+        c->nodes[i].level = level_of(c, i);
     nodes = wbi_arena_alloc(c->arena, c->n_nodes * sizeof(*nodes));
     resources = wbi_arena_alloc(c->arena, c->n_resources * sizeof(*resources));
     if (nodes == NULL || resources == NULL)

@@ -108,8 +108,8 @@ static void loops_of_references_are_refused(void **state)
     static const char *const loops[] = {
         "{\"$ref\":\"#\"}",
         "{\"allOf\":[{\"$ref\":\"#\"}]}",
-        "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},"
-        "\"b\":{\"anyOf\":[{\"type\":\"null\"},{\"not\":{\"$ref\":\"#/$defs/a\"}}]}}}",
+        ("{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},"
+         "\"b\":{\"anyOf\":[{\"type\":\"null\"},{\"not\":{\"$ref\":\"#/$defs/a\"}}]}}}"),
         "{\"if\":true,\"then\":{\"$ref\":\"#\"}}",
         "{\"dependentSchemas\":{\"a\":{\"$ref\":\"#\"}}}",
         "{\"$dynamicAnchor\":\"a\",\"$dynamicRef\":\"#a\"}"};

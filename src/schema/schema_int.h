@@ -142,12 +142,18 @@ struct wbi_op {
 enum {
     NODE_LEAF = 1,      /* nothing but checks of a single value: no frame needed */
     NODE_TYPE_ONLY = 2, /* leaf, and only the type is asked for */
-    NODE_TRACKS = 4     /* unevaluated* must know what the others took */
+    NODE_TRACKS = 4,    /* unevaluated* must know what the others took */
+    NODE_CHECKS = 8     /* asks something of the value beside its type */
 };
+
+/* Nodes up to this level are checked without a frame. */
+#define SHALLOW_LEVEL 6
+#define NO_LEVEL 255
 
 struct wbi_node {
     uint8_t types; /* 0: false */
     uint8_t flags;
+    uint8_t level; /* 0: a leaf; NO_LEVEL: needs a frame */
     uint32_t n_ops;
     uint32_t resource;
     struct wbi_number_checks *number;
@@ -210,6 +216,28 @@ struct wbi_work {
     int64_t left;
     wb_rc rc; /* WB_OK until something stopped it: WB_ELIMIT, WB_ENOMEM */
 };
+
+static inline void wbi_work_stop(struct wbi_work *work, wb_rc rc)
+{
+    if (work->rc == WB_OK)
+        work->rc = rc;
+}
+
+static inline void wbi_work_pay(struct wbi_work *work, size_t n)
+{
+    work->left -= (int64_t)n;
+    if (work->left < 0)
+        wbi_work_stop(work, WB_ELIMIT);
+}
+
+/* check.c */
+/* What a value alone fails, its type checked already; KW_NONE for nothing. */
+enum wbi_keyword wbi_check_value(const struct wbi_node *n, const wbi_json *v, uint8_t bits,
+                                 struct wbi_work *work);
+bool wbi_check_matches(const struct wbi_regex *regex, struct wbi_str s, struct wbi_work *work);
+/* All of a node whose level is at most SHALLOW_LEVEL, type included. */
+bool wbi_check_shallow(const struct wbi_node *nodes, const struct wbi_node *n, const wbi_json *v,
+                       struct wbi_work *work);
 
 /* equal.c: equality and duplicates under a budget of work. */
 bool wbi_schema_equal(const wbi_json *a, const wbi_json *b, struct wbi_work *work);

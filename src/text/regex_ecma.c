@@ -565,11 +565,10 @@ wb_rc wbi_regex_rewrite(struct wbi_str pattern, struct wbi_buf *out, struct wbi_
 
 bool wbi_regex_ecma_valid(struct wbi_str pattern)
 {
-    struct wbi_buf out;
-    wb_rc rc;
+    struct wbi_buf nowhere;
 
-    wbi_buf_init(&out, 64u * 1024u + pattern.n * 64u);
-    rc = wbi_regex_rewrite(pattern, &out, NULL);
-    wbi_buf_fini(&out);
-    return rc == WB_OK;
+    /* A buffer that has failed takes nothing and allocates nothing. */
+    wbi_buf_init(&nowhere, 0);
+    nowhere.rc = WB_ELIMIT;
+    return wbi_regex_rewrite(pattern, &nowhere, NULL) == WB_ELIMIT;
 }
