@@ -76,7 +76,8 @@ static void keep_first(struct frame *f)
 {
     size_t n = f->names.n / sizeof(struct name);
 
-    qsort(f->names.p, n, sizeof(struct name), cmp_name);
+    if (n > 1)
+        qsort(f->names.p, n, sizeof(struct name), cmp_name);
     if (n > WBI_LIMIT_LIST_BATCH) {
         f->names.n = WBI_LIMIT_LIST_BATCH * sizeof(struct name);
         f->more = true;

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench/bench_files.c: SearchFiles' engine against `grep -rn` and `rg -j1` on a
+ * generated tree of 50 MB, and a patch of 100 files against `git apply` with
+ * syncing off, the durable cost apart. Everything is warm; best of several.
+ * WAYBILL_BENCH_DIR: where (default /tmp). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "family/file/file.h"
+#include "family/file/patch.h"
+#include "path/path.h"
+
+#define FILES 5000
+#define FILE_BYTES 10000
+#define ROUNDS 5
+#define PATCHED 100
+
+static char top[256];
+static uint64_t state = 88172645463325252ull;
+
+static void stop(const char *what)
+{
+    fprintf(stderr, "bench_files: %s failed\n", what);
+    exit(1);
+}
+
+static unsigned dice(unsigned n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)((state >> 11) % n);
+}
+
+static int run(const char *fmt, const char *a, const char *b)
+{
+    char cmd[2048];
+
+    snprintf(cmd, sizeof(cmd), fmt, a, b);
+    return system(cmd);
+}
+
+static void one_file(const char *path, unsigned number)
+{
+    static const char *const words[] = {"struct", "return", "static", "buffer", "context", "result",
+                                        "length", "while", "error", "const", "value", "index"};
+    FILE *f = fopen(path, "w");
+    long n = 0;
+
+    if (f == NULL)
+        stop("making the tree");
+    for (unsigned line = 0; n < FILE_BYTES; line++) {
+        n += fprintf(f, "%*s%s_%s(%s, %u);", (int)dice(4) * 4, "", words[dice(12)], words[dice(12)],
+                     words[dice(12)], dice(100000));
+        if (number % 50 == 0 && line == 40)
+            n += fprintf(f, " /* wombat_handler_%u */", number);
+        n += fprintf(f, "\n");
+    }
+    fclose(f);
+}
+
+static void make_tree(void)
+{
+    char path[400];
+
+    for (unsigned i = 0; i < FILES; i++) {
+        snprintf(path, sizeof(path), "%s/tree/d%u/e%u", top, i / 500, i / 50 % 10);
+        if (i % 50 == 0 && run("mkdir -p %s%s", path, "") != 0)
+            stop("making the tree");
+        snprintf(path, sizeof(path), "%s/tree/d%u/e%u/f%u.c", top, i / 500, i / 50 % 10, i);
+        one_file(path, i);
+    }
+}
+
+static double search_ms(struct wbi_root *root, const char *pattern, uint64_t *ret_matches)
+{
+    struct wbi_clock clock = wbi_clock_system();
+    struct wbi_search_request q = {.pattern = wbi_str_z(pattern)};
+    struct wbi_search_result r;
+    struct wbi_arena *arena;
+    double best = 1e9;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t from = wbi_now_ns(&clock);
+
+        if (wbi_arena_new(256u << 20, &arena) != WB_OK ||
+            wbi_file_search(root, &q, arena, NULL, &r) != WB_OK)
+            stop("searching");
+        wbi_arena_free(arena);
+        best = (double)(wbi_now_ns(&clock) - from) / 1e6 < best
+                   ? (double)(wbi_now_ns(&clock) - from) / 1e6
+                   : best;
+        *ret_matches = r.matches;
+    }
+    return best;
+}
+
+static double command_ms(const char *fmt, const char *pattern)
+{
+    struct wbi_clock clock = wbi_clock_system();
+    double best = 1e9;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t from = wbi_now_ns(&clock);
+        double ms;
+
+        if (run(fmt, top, pattern) != 0)
+            return -1;
+        ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
+        best = ms < best ? ms : best;
+    }
+    return best;
+}
+
+static void bench_search(void)
+{
+    static const char *const patterns[] = {"wombat_handler", "wombat_[a-z]+_[0-9]+0 ",
+                                           "[a-z]+_handler", "xyzzy_nowhere"};
+    struct wbi_root *root;
+    struct wbi_error err;
+    char path[300];
+
+    snprintf(path, sizeof(path), "%s/tree", top);
+    if (wbi_root_open(path, 0, &err, &root) != WB_OK)
+        stop("opening the tree");
+    printf("%-26s %9s %9s %9s %7s %7s\n", "search, 50 MB, 5,000 files", "ours ms", "grep ms",
+           "rg -j1 ms", "/grep", "/rg");
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t matches;
+        double ours = search_ms(root, patterns[i], &matches);
+        double grep = command_ms("cd %s/tree && { grep -rnE '%s' . > /dev/null || true; }",
+                                 patterns[i]);
+        double rg = command_ms("command -v rg > /dev/null && cd %s/tree && "
+                               "{ rg -j1 -n '%s' > /dev/null || true; }", patterns[i]);
+
+        printf("%-26s %9.1f %9.1f %9.1f %7.2f ", patterns[i], ours, grep, rg, ours / grep);
+        if (rg > 0)
+            printf("%7.2f\n", ours / rg);
+        else
+            printf("%7s\n", "no rg");
+    }
+    wbi_root_unref(root);
+}
+
+/* ---- patch ---- */
+
+static char *read_text(const char *path, size_t *ret_n)
+{
+    static char text[8 << 20];
+    FILE *f = fopen(path, "r");
+
+    if (f == NULL)
+        stop("reading the patch");
+    *ret_n = fread(text, 1, sizeof(text), f);
+    fclose(f);
+    return text;
+}
+
+static double patch_ms(struct wbi_str patch, unsigned flags)
+{
+    struct wbi_clock clock = wbi_clock_system();
+    double best = 1e9;
+    char path[300];
+
+    for (int i = 0; i < ROUNDS; i++) {
+        struct wbi_patch_disk disk = {0};
+        struct wbi_patch_fs fs = wbi_patch_fs_path(&disk);
+        struct wbi_patch_result res;
+        struct wbi_patch_fault fault;
+        struct wbi_error err;
+        struct wbi_arena *arena;
+        int64_t from;
+        double ms;
+
+        if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal && sync %s", top,
+                "work") != 0)
+            stop("copying");
+        snprintf(path, sizeof(path), "%s/work", top);
+        if (wbi_root_open(path, flags, &err, &disk.root) != WB_OK)
+            stop("opening");
+        snprintf(path, sizeof(path), "%s/journal", top);
+        if (wbi_root_open(path, flags | WBI_ROOT_GRANT, &err, &disk.journal) != WB_OK)
+            stop("opening");
+        from = wbi_now_ns(&clock);
+        if (wbi_arena_new(256u << 20, &arena) != WB_OK ||
+            wbi_patch_apply(patch, &fs, 0, arena, &err, &fault, &res) != WB_OK)
+            stop(err.text);
+        wbi_arena_free(arena);
+        ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
+        best = ms < best ? ms : best;
+        wbi_root_unref(disk.root);
+        wbi_root_unref(disk.journal);
+    }
+    return best;
+}
+
+static double git_ms(void)
+{
+    struct wbi_clock clock = wbi_clock_system();
+    double best = 1e9;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t from;
+        double ms;
+
+        if (run("cd %s && rm -rf work && cp -r old %s", top, "work") != 0)
+            stop("copying");
+        from = wbi_now_ns(&clock);
+        if (run("cd %s/work && GIT_CEILING_DIRECTORIES=%s git apply ../patch", top, top) != 0)
+            stop("git apply");
+        ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
+        best = ms < best ? ms : best;
+    }
+    return best;
+}
+
+static void bench_patch(void)
+{
+    char path[300], old[300];
+    size_t n;
+    struct wbi_str patch;
+    double ours, git, durable;
+
+    if (run("mkdir -p %s/old %s/new", top, top) != 0)
+        stop("making the files");
+    for (unsigned i = 0; i < PATCHED; i++) {
+        snprintf(old, sizeof(old), "%s/old/f%u.c", top, i);
+        one_file(old, i + 1);
+        snprintf(path, sizeof(path), "%s/new/f%u.c", top, i);
+        if (run("sed -e '20s/.*/changed line/' -e '100s/$/ more/' %s > %s", old, path) != 0)
+            stop("making the files");
+    }
+    run("cd %s && git diff --no-index old new | sed -E "
+        "'/^(diff --git|---|\\+\\+\\+) /s#(a/|b/)(old|new)/#\\1#g' > %s", top, "patch");
+    snprintf(path, sizeof(path), "%s/patch", top);
+    patch.p = read_text(path, &n);
+    patch.n = n;
+    ours = patch_ms(patch, WBI_ROOT_NO_SYNC);
+    git = git_ms();
+    durable = patch_ms(patch, 0);
+    printf("\npatch of %d files: ours %.1f ms (journalled, no sync), git apply %.1f ms (with its "
+           "start), ratio %.2f; durable %.1f ms\n", PATCHED, ours, git, ours / git, durable);
+}
+
+int main(void)
+{
+    const char *dir = getenv("WAYBILL_BENCH_DIR");
+
+    snprintf(top, sizeof(top), "%s/waybill-bench-XXXXXX", dir ? dir : "/tmp");
+    if (mkdtemp(top) == NULL)
+        stop("making a directory");
+    make_tree();
+    bench_search();
+    bench_patch();
+    return run("rm -rf %s%s", top, "") == 0 ? 0 : 1;
+}
