@@ -243,9 +243,13 @@ wb_rc wbi_control_call(int run_fd, const char *instance, const char *method,
                        struct wbi_error *err)
 {
     struct call c = {.run_fd = run_fd, .timeout_ms = timeout_ms, .each = each, .arg = arg};
+    struct sockaddr_un address;
     struct wbi_buf request;
     wb_rc rc;
 
+    if (instance != NULL && !wbi_control_address(run_fd, instance, &address))
+        return wbi_fail(err, WB_EINPUT, "control: %.60s is no instance id (they look like own_…)",
+                        instance);
     wbi_buf_init(&request, WBI_LIMIT_CONTROL_LINE);
     rc = write_request(&request, method, params, err);
     c.request = wbi_buf_str(&request);

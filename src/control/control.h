@@ -41,7 +41,7 @@ typedef bool wbi_control_each_fn(void *arg, const char *instance, wb_rc rc, cons
                                  const struct wbi_error *err);
 /* Ask one instance, or (NULL) every live one in turn, timeout_ms each. Sockets
  * of dead processes are removed on the way. params: JSON, or absent. WB_ENOTFOUND
- * when the named instance, or any, is not there. */
+ * when the named instance, or any, is not there; WB_EINPUT for no instance id. */
 WB_MUST_CHECK wb_rc wbi_control_call(int run_fd, const char *instance, const char *method,
                                      struct wbi_str params, int timeout_ms,
                                      wbi_control_each_fn *each, void *arg, struct wbi_error *err);
