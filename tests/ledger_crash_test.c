@@ -71,7 +71,8 @@ static void on_outcome(void *arg, const struct wbi_ledger_ack *ack)
 {
     struct pending *p = arg;
 
-    promise(p->pipe, ack->rc == WB_OK ? 'O' : 'E', p->number, ack->rc == WB_OK ? "" : ack->err->text);
+    promise(p->pipe, ack->rc == WB_OK ? 'O' : 'E', p->number,
+            ack->rc == WB_OK ? "" : ack->err->text);
     free(p);
 }
 

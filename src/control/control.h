@@ -15,8 +15,7 @@ struct wbi_control_request;
 /* Must lead to exactly one wbi_control_answer or wbi_control_refuse, now or
  * later, on the loop thread. params lives until the function returns; NULL when
  * the caller sent none. */
-typedef void wbi_control_fn(void *arg, struct wbi_control_request *request,
-                            const wbi_json *params);
+typedef void wbi_control_fn(void *arg, struct wbi_control_request *request, const wbi_json *params);
 
 /* run_fd: the directory run/ (wbi_dir.run_fd), which stays the caller's and open;
  * instance: wbi_store_instance() after wbi_store_own(). */
