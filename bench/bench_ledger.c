@@ -92,9 +92,10 @@ static double raw_sqlite(unsigned long rows, unsigned long group, int64_t *times
         sqlite3_exec(db, "BEGIN IMMEDIATE", 0, 0, 0);
         for (unsigned long j = 0; j < group; j++) {
             struct wbi_row r = make_row(id, i + j);
-            struct wbi_str texts[] = {r.call_id, r.kind, WBI_NONE, r.tool, r.status, WBI_NONE,
-                                      r.conversation, r.provider_call_id, r.principal, r.effect,
-                                      r.invocation, r.canonical, r.receipt};
+            struct wbi_str texts[] = {r.call_id,   r.kind,   WBI_NONE,       r.tool,
+                                      r.status,    WBI_NONE, r.conversation, r.provider_call_id,
+                                      r.principal, r.effect, r.invocation,   r.canonical,
+                                      r.receipt};
             sqlite3_bind_int64(st, 1, (sqlite3_int64)(i + j + 1));
             for (int c = 0; c < 13; c++)
                 sqlite3_bind_text(st, c + 2, texts[c].p, (int)texts[c].n, SQLITE_STATIC);

@@ -14,8 +14,8 @@
 
 enum { CALLS = 3 };
 
-static const char *const call_names[FAULT_CALLS] = {"write",  "sync",  "open",  "rename",
-                                                    "lock",   "resize", "alloc", "thread"};
+static const char *const call_names[FAULT_CALLS] = {"write", "sync",   "open",  "rename",
+                                                    "lock",  "resize", "alloc", "thread"};
 
 static bool fine_kind(enum wbi_kind kind)
 {
@@ -75,11 +75,13 @@ static void every_call_fails_once_while_appending(void **state)
     static const struct {
         enum fault_call call;
         int error;
-    } cases[] = {{FAULT_WRITE, ENOSPC}, {FAULT_WRITE, EIO},  {FAULT_WRITE, EINTR},
-                 {FAULT_WRITE, FAULT_SHORT_WRITE},           {FAULT_SYNC, EIO},
-                 {FAULT_SYNC, ENOSPC},  {FAULT_SYNC, EINTR}, {FAULT_OPEN, EMFILE},
-                 {FAULT_OPEN, EIO},     {FAULT_LOCK, ENOLCK}, {FAULT_LOCK, EINTR},
-                 {FAULT_RESIZE, EIO},   {FAULT_RENAME, EIO}};
+    } cases[] = {{FAULT_WRITE, ENOSPC}, {FAULT_WRITE, EIO},
+                 {FAULT_WRITE, EINTR},  {FAULT_WRITE, FAULT_SHORT_WRITE},
+                 {FAULT_SYNC, EIO},     {FAULT_SYNC, ENOSPC},
+                 {FAULT_SYNC, EINTR},   {FAULT_OPEN, EMFILE},
+                 {FAULT_OPEN, EIO},     {FAULT_LOCK, ENOLCK},
+                 {FAULT_LOCK, EINTR},   {FAULT_RESIZE, EIO},
+                 {FAULT_RENAME, EIO}};
     unsigned long points = 0;
 
     (void)state;
@@ -103,9 +105,9 @@ static void every_call_fails_once_while_starting(void **state)
     static const struct {
         enum fault_call call;
         int error;
-    } cases[] = {{FAULT_WRITE, ENOSPC}, {FAULT_WRITE, EIO}, {FAULT_WRITE, FAULT_SHORT_WRITE},
+    } cases[] = {{FAULT_WRITE, ENOSPC}, {FAULT_WRITE, EIO},   {FAULT_WRITE, FAULT_SHORT_WRITE},
                  {FAULT_SYNC, EIO},     {FAULT_OPEN, EMFILE}, {FAULT_OPEN, EINTR},
-                 {FAULT_LOCK, ENOLCK},  {FAULT_RENAME, EIO}, {FAULT_RESIZE, ENOSPC}};
+                 {FAULT_LOCK, ENOLCK},  {FAULT_RENAME, EIO},  {FAULT_RESIZE, ENOSPC}};
     unsigned long points = 0;
 
     (void)state;
@@ -156,8 +158,8 @@ static void a_failed_sync_is_settled_by_reopening(void **state)
     assert_int_equal(health.reopened, 1);
     assert_true(has_row(&f, 2, false));
     faults_arm(FAULT_SYNC, 1, EIO, false, "ledger.db-wal"); /* the small tables too */
-    assert_int_equal(wbi_store_put(f.store, WBI_LIT("t"), WBI_LIT("k"), WBI_LIT("1"), WBI_MUST_BE_NEW,
-                                   NULL, &err),
+    assert_int_equal(wbi_store_put(f.store, WBI_LIT("t"), WBI_LIT("k"), WBI_LIT("1"),
+                                   WBI_MUST_BE_NEW, NULL, &err),
                      WB_OK);
     assert_int_equal(faults_disarm(), 1);
     assert_true(fixture_verify(&f).good);
@@ -331,7 +333,8 @@ static void every_allocation_may_fail(void **state)
     }
     for (int sticky = 0; sticky < 2; sticky++) {
         long hits = 1;
-        for (long n = 1; hits > 0 && n < 5000; n += n < 40 || getenv("WAYBILL_SOAK") ? 1 : 11, points++) {
+        for (long n = 1; hits > 0 && n < 5000;
+             n += n < 40 || getenv("WAYBILL_SOAK") ? 1 : 11, points++) {
             struct wbi_verify_report report;
             struct wbi_row_query all = {.max = 0};
             struct wbi_error err = WBI_ERROR_INIT;

@@ -56,7 +56,9 @@ static void chain_bytes_are_as_documented(void **state)
 {
     struct wbi_row row = {.seq = 1, .time_ms = 2, .duration_us = -1};
     uint8_t prev[WBI_SHA256_SIZE] = {0}, hash[WBI_SHA256_SIZE], expected[WBI_SHA256_SIZE];
-    static const char numbers[] = "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2" "\xff\xff\xff\xff\xff\xff\xff\xff";
+    static const char numbers[] = "\0\0\0\0\0\0\0\1"
+                                  "\0\0\0\0\0\0\0\2"
+                                  "\xff\xff\xff\xff\xff\xff\xff\xff";
     char bytes[256];
     struct wbi_sha256 *sha;
     size_t n = 0;
@@ -70,7 +72,10 @@ static void chain_bytes_are_as_documented(void **state)
     n += 32;
     memcpy(bytes + n, numbers, 24);
     n += 24;
-    memcpy(bytes + n, "T\0\0\0\0\0\0\0\2ab" "T\0\0\0\0\0\0\0\0", 20);
+    memcpy(bytes + n,
+           "T\0\0\0\0\0\0\0\2ab"
+           "T\0\0\0\0\0\0\0\0",
+           20);
     n += 20;
     memset(bytes + n, 'N', 17);
     n += 17;
@@ -150,8 +155,10 @@ static void get_returns_what_was_appended(void **state)
     assert_true(wbi_str_eqz(record.outcome.call_id, id));
     row.call_id = WBI_LIT("call_other");
     assert_int_equal(wbi_ledger_append_wait(f.ledger, &row, NULL, NULL), WB_OK);
-    assert_int_equal(wbi_ledger_get(f.ledger, f.arena, row.provider_call_id, &record, &err), WB_EINPUT);
-    assert_int_equal(wbi_ledger_get(f.ledger, f.arena, WBI_LIT("call_none"), &record, &err), WB_ENOTFOUND);
+    assert_int_equal(wbi_ledger_get(f.ledger, f.arena, row.provider_call_id, &record, &err),
+                     WB_EINPUT);
+    assert_int_equal(wbi_ledger_get(f.ledger, f.arena, WBI_LIT("call_none"), &record, &err),
+                     WB_ENOTFOUND);
     fixture_fini(&f);
 }
 
@@ -319,10 +326,25 @@ static void verify_names_the_first_bad_row(void **state)
 
 static void every_column_is_under_the_hash(void **state)
 {
-    static const char *const columns[] = {
-        "call_id", "kind", "tool", "status", "error_kind", "conversation", "provider_call_id",
-        "principal", "effect", "owner", "invocation", "canonical", "result", "receipt",
-        "artifacts", "timings", "policy", "trust", "events"};
+    static const char *const columns[] = {"call_id",
+                                          "kind",
+                                          "tool",
+                                          "status",
+                                          "error_kind",
+                                          "conversation",
+                                          "provider_call_id",
+                                          "principal",
+                                          "effect",
+                                          "owner",
+                                          "invocation",
+                                          "canonical",
+                                          "result",
+                                          "receipt",
+                                          "artifacts",
+                                          "timings",
+                                          "policy",
+                                          "trust",
+                                          "events"};
     struct fixture f;
 
     (void)state;
@@ -331,7 +353,8 @@ static void every_column_is_under_the_hash(void **state)
     fixture_open(&f);
     for (unsigned long i = 1; i <= WBI_ROW_TEXT_COUNT; i++)
         assert_int_equal(fixture_append(&f, WBI_KIND_OUTCOME, i, NULL), WB_OK);
-    for (int i = WBI_ROW_TEXT_COUNT; i >= 1; i--) { /* the last one first: each is then the first bad one */
+    for (int i = WBI_ROW_TEXT_COUNT; i >= 1;
+         i--) { /* the last one first: each is then the first bad one */
         struct wbi_verify_report report;
         char sql[200];
         snprintf(sql, sizeof(sql), "UPDATE ledger SET %s = coalesce(%s, '') || 'x' WHERE seq = %d",
@@ -447,8 +470,11 @@ static void calls_of_dead_owners_alone_are_closed(void **state)
     assert_true(record.has_outcome);
     assert_true(wbi_str_eqz(record.outcome.status, "error"));
     assert_true(wbi_str_eqz(record.outcome.error_kind, "outcome_unknown"));
-    assert_true(wbi_str_starts(record.outcome.receipt, WBI_LIT("Error: outcome_unknown (not retryable)\n")));
-    assert_true(wbi_str_starts(record.outcome.canonical, WBI_LIT("{\"tool_name\":\"ExecCommand\",\"status\":\"error\",\"summary_text\":")));
+    assert_true(wbi_str_starts(record.outcome.receipt,
+                               WBI_LIT("Error: outcome_unknown (not retryable)\n")));
+    assert_true(wbi_str_starts(
+        record.outcome.canonical,
+        WBI_LIT("{\"tool_name\":\"ExecCommand\",\"status\":\"error\",\"summary_text\":")));
     assert_true(wbi_str_starts(record.outcome.result, WBI_LIT("{\"callId\":\"call_")));
     (void)fixture_row(id, WBI_KIND_INTENT, 2);
     assert_int_equal(wbi_ledger_get(f.ledger, f.arena, wbi_str_z(id), &record, NULL), WB_OK);
@@ -555,8 +581,8 @@ static void a_row_and_its_key_are_one_commit(void **state)
  * year 10000, locale and time zone change no byte */
 static void clocks_and_locales_change_no_order_and_no_byte(void **state)
 {
-    static const int64_t times[] = {0, 1, 1700000000000, 1699996400000, 1731622400000,
-                                    2147483648000, 253402300800000, -1};
+    static const int64_t times[] = {
+        0, 1, 1700000000000, 1699996400000, 1731622400000, 2147483648000, 253402300800000, -1};
     uint8_t first[WBI_SHA256_SIZE];
     struct wbi_sha256 *sha;
 

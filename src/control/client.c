@@ -109,7 +109,8 @@ static int connect_to(int run_fd, const char *instance, struct wbi_error *err)
         (void)wbi_fail_errno(err, errno, "control: cannot make a socket");
         return -1;
     }
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 || !wbi_control_peer_ok(fd)) {
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        !wbi_control_peer_ok(fd)) {
         bool busy = errno == EAGAIN;
         (void)wbi_fail(err, busy ? WB_EAGAIN : WB_ENOTFOUND,
                        busy ? "control: %.60s is too busy to answer"
@@ -221,7 +222,8 @@ static wb_rc call_all(struct call *c, struct wbi_error *err)
             close(fd);
         return rc;
     }
-    for (unsigned seen = 0; go_on && seen < WBI_LIMIT_RUN_SCAN && (e = readdir(d)) != NULL; seen++) {
+    for (unsigned seen = 0; go_on && seen < WBI_LIMIT_RUN_SCAN && (e = readdir(d)) != NULL;
+         seen++) {
         struct wbi_str name = wbi_str_z(e->d_name);
         char instance[WBI_ID_SIZE];
         if (!wbi_str_ends(name, WBI_LIT(".sock")) || name.n - 5 >= sizeof(instance) ||
@@ -238,14 +240,17 @@ static wb_rc call_all(struct call *c, struct wbi_error *err)
     return rc;
 }
 
-wb_rc wbi_control_call(int run_fd, const char *instance, const char *method,
-                       struct wbi_str params, int timeout_ms, wbi_control_each_fn *each, void *arg,
-                       struct wbi_error *err)
+wb_rc wbi_control_call(int run_fd, const char *instance, const char *method, struct wbi_str params,
+                       int timeout_ms, wbi_control_each_fn *each, void *arg, struct wbi_error *err)
 {
     struct call c = {.run_fd = run_fd, .timeout_ms = timeout_ms, .each = each, .arg = arg};
+    struct sockaddr_un address;
     struct wbi_buf request;
     wb_rc rc;
 
+    if (instance != NULL && !wbi_control_address(run_fd, instance, &address))
+        return wbi_fail(err, WB_EINPUT, "control: %.60s is no instance id (they look like own_…)",
+                        instance);
     wbi_buf_init(&request, WBI_LIMIT_CONTROL_LINE);
     rc = write_request(&request, method, params, err);
     c.request = wbi_buf_str(&request);

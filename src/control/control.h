@@ -15,8 +15,7 @@ struct wbi_control_request;
 /* Must lead to exactly one wbi_control_answer or wbi_control_refuse, now or
  * later, on the loop thread. params lives until the function returns; NULL when
  * the caller sent none. */
-typedef void wbi_control_fn(void *arg, struct wbi_control_request *request,
-                            const wbi_json *params);
+typedef void wbi_control_fn(void *arg, struct wbi_control_request *request, const wbi_json *params);
 
 /* run_fd: the directory run/ (wbi_dir.run_fd), which stays the caller's and open;
  * instance: wbi_store_instance() after wbi_store_own(). */
@@ -41,7 +40,7 @@ typedef bool wbi_control_each_fn(void *arg, const char *instance, wb_rc rc, cons
                                  const struct wbi_error *err);
 /* Ask one instance, or (NULL) every live one in turn, timeout_ms each. Sockets
  * of dead processes are removed on the way. params: JSON, or absent. WB_ENOTFOUND
- * when the named instance, or any, is not there. */
+ * when the named instance, or any, is not there; WB_EINPUT for no instance id. */
 WB_MUST_CHECK wb_rc wbi_control_call(int run_fd, const char *instance, const char *method,
                                      struct wbi_str params, int timeout_ms,
                                      wbi_control_each_fn *each, void *arg, struct wbi_error *err);

@@ -26,10 +26,10 @@ struct peer {
     struct wbi_watch *watch;
     int fd;
     struct wbi_buf in, out;
-    size_t sent;  /* of out */
-    bool ending;  /* write what is left, then close */
-    bool broken;  /* close now */
-    bool inside;  /* its own event is being handled, which will close it */
+    size_t sent; /* of out */
+    bool ending; /* write what is left, then close */
+    bool broken; /* close now */
+    bool inside; /* its own event is being handled, which will close it */
     struct wbi_control_request *requests;
 };
 
@@ -86,9 +86,8 @@ static void push_out(struct peer *p)
         if (p->ending && p->requests == NULL)
             p->broken = true;
     }
-    if (!p->broken &&
-        wbi_watch_set(p->watch, (p->ending ? 0 : WBI_WATCH_READ) |
-                                    (p->out.n > 0 ? WBI_WATCH_WRITE : 0)) != WB_OK)
+    if (!p->broken && wbi_watch_set(p->watch, (p->ending ? 0 : WBI_WATCH_READ) |
+                                                  (p->out.n > 0 ? WBI_WATCH_WRITE : 0)) != WB_OK)
         p->broken = true;
 }
 
@@ -326,7 +325,7 @@ static void on_connection(void *arg, int events)
     if (fd < 0)
         return; /* gone again, or no descriptor left: the next event tries again */
     p = c->peers_n < WBI_LIMIT_CONTROL_PEERS && wbi_control_peer_ok(fd) ? wbi_zalloc(sizeof(*p))
-                                                                       : NULL;
+                                                                        : NULL;
     if (p == NULL) {
         close(fd);
         return;

@@ -138,8 +138,8 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     return rc;
 }
 
-wb_rc wbi_ledger_append_wait(struct wbi_ledger *ledger, const struct wbi_row *row,
-                             int64_t *ret_seq, struct wbi_error *err)
+wb_rc wbi_ledger_append_wait(struct wbi_ledger *ledger, const struct wbi_row *row, int64_t *ret_seq,
+                             struct wbi_error *err)
 {
     struct append_op a = {.op = {.apply = apply_append}, .ledger = ledger, .row = *row};
     struct wbi_ledger_append in = {.row = row};

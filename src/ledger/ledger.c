@@ -180,8 +180,8 @@ wb_rc wbi_ledger_recover(struct wbi_ledger *l, size_t *ret_closed, struct wbi_er
         wbi_arena_reset(r.arena);
     }
     wbi_arena_free(r.arena);
-    if (rc != WB_OK && (mine.kind == WBI_KIND_LOW_DISK_SPACE ||
-                        mine.kind == WBI_KIND_STATE_UNAVAILABLE) && due)
+    if (rc != WB_OK &&
+        (mine.kind == WBI_KIND_LOW_DISK_SPACE || mine.kind == WBI_KIND_STATE_UNAVAILABLE) && due)
         return WB_OK; /* reads go on; the next start closes them */
     if (rc != WB_OK && err != NULL)
         *err = mine;

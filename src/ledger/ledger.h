@@ -20,8 +20,8 @@ struct wbi_ledger;
  * columns, status error, error_kind outcome_unknown and a minimal canonical
  * result and receipt; the function may replace what it knows better, with
  * memory of arena. Runs on the writer thread. */
-typedef wb_rc wbi_ledger_close_fn(void *arg, const struct wbi_row *intent,
-                                  struct wbi_arena *arena, struct wbi_row *out);
+typedef wb_rc wbi_ledger_close_fn(void *arg, const struct wbi_row *intent, struct wbi_arena *arena,
+                                  struct wbi_row *out);
 
 struct wbi_ledger_options {
     struct wbi_clock clock;
@@ -100,9 +100,9 @@ WB_MUST_CHECK wb_rc wbi_chain_hash(struct wbi_sha256 *sha, const uint8_t prev[WB
  * else WB_ESTATE with why. Called once with the verified head and a look-up. */
 struct wbi_verify_report {
     bool good;
-    int64_t rows;      /* checked and found good */
-    int64_t first_bad; /* sequence of the first bad (or missing) row, 0: none */
-    char what[320];    /* what is wrong with it */
+    int64_t rows;            /* checked and found good */
+    int64_t first_bad;       /* sequence of the first bad (or missing) row, 0: none */
+    char what[320];          /* what is wrong with it */
     struct wbi_witness head; /* newest good row */
 };
 /* All rows, then SQLite's own structures, then each witness in witnesses (heads

@@ -73,7 +73,8 @@ static void check_heads(struct verify *v, int64_t anchor)
                       "rows %lld to %lld are missing: a witness has seen row %lld",
                       (long long)v->prev.seq + 1, (long long)seq, (long long)seq);
         else
-            (void)bad(v, seq, "row %lld is not the one a witness has seen: the ledger was rewritten",
+            (void)bad(v, seq,
+                      "row %lld is not the one a witness has seen: the ledger was rewritten",
                       (long long)seq);
     }
 }

@@ -29,9 +29,9 @@ static const char *const statements[WBI_SQL_COUNT] = {
                         "AND (?3 IS NULL OR key > ?3) ORDER BY key LIMIT ?4",
     [WBI_SQL_GENERATION_GET] = "SELECT value FROM meta WHERE name = 'generation'",
     [WBI_SQL_GENERATION_PUT] = "UPDATE meta SET value = ? WHERE name = 'generation'",
-#define FILTER                                                                                \
+#define FILTER                                                                                 \
     "(?4 IS NULL OR kind = ?4) AND (?5 IS NULL OR tool = ?5) AND (?6 IS NULL OR status = ?6) " \
-    "AND (?7 IS NULL OR error_kind = ?7) AND (?8 IS NULL OR conversation = ?8) "              \
+    "AND (?7 IS NULL OR error_kind = ?7) AND (?8 IS NULL OR conversation = ?8) "               \
     "AND time_ms >= ?9 AND time_ms < ?10 "
     [WBI_SQL_ROWS_UP] = "SELECT " WBI_ROW_COLUMNS " FROM ledger WHERE seq > ?1 AND " FILTER
                         "ORDER BY seq LIMIT ?11",

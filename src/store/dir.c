@@ -48,8 +48,8 @@ static wb_rc cannot(struct wbi_error *err, int errno_value, const char *doing, c
 {
     if (errno_value == ENOSPC || errno_value == EDQUOT)
         return wbi_fail_kind(err, WB_EIO, WBI_KIND_LOW_DISK_SPACE,
-                             "state directory: cannot %s %s: no space left; free disk space",
-                             doing, name);
+                             "state directory: cannot %s %s: no space left; free disk space", doing,
+                             name);
     return wbi_fail_kind(err, WB_EIO, WBI_KIND_STATE_UNAVAILABLE,
                          "state directory: cannot %s %s: %s; check its permissions or name another "
                          "directory with --state",

@@ -34,9 +34,8 @@ struct wbi_witness {
 /* Opens path, making it (0700, with .gitignore, artifacts/ and run/) where it
  * does not exist. user_path: the user's state folder, made where missing; NULL
  * is refused. Failures are WB_ESTATE with what to do next, WB_EIO, WB_ENOMEM. */
-WB_MUST_CHECK wb_rc wbi_dir_open(const char *path, const char *user_path,
-                                 const struct wbi_ids *ids, struct wbi_dir *ret,
-                                 struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_dir_open(const char *path, const char *user_path, const struct wbi_ids *ids,
+                                 struct wbi_dir *ret, struct wbi_error *err);
 void wbi_dir_close(struct wbi_dir *dir);
 
 /* name in dirfd is a regular file of ours with one name, or absent (then

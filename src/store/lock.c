@@ -102,9 +102,10 @@ wb_rc wbi_commit_lock(struct wbi_commit_lock *lock, struct wbi_error *err)
                              "stopped?); end or continue it",
                              WBI_LIMIT_STORE_LOCK_MS / 1000);
     if (rc != WB_OK)
-        return wbi_fail_kind(err, rc, WBI_KIND_STATE_UNAVAILABLE,
-                             "cannot lock the ledger: %s; locks must work on the file system of the state directory",
-                             strerror(errno));
+        return wbi_fail_kind(
+            err, rc, WBI_KIND_STATE_UNAVAILABLE,
+            "cannot lock the ledger: %s; locks must work on the file system of the state directory",
+            strerror(errno));
     if (fstatat(lock->dirfd, "ledger.lock", &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         st.st_ino != lock->ino || st.st_dev != lock->dev) {
         wbi_commit_unlock(lock);

@@ -60,7 +60,8 @@ wb_rc wbi_db_migrate(struct wbi_db *db, const struct wbi_step *steps, size_t n, 
             rc = steps[i].code(db, arg, err);
     }
     if (rc == WB_OK) {
-        (void)snprintf(sql, sizeof(sql), "PRAGMA application_id=%d; PRAGMA user_version=%zu; COMMIT",
+        (void)snprintf(sql, sizeof(sql),
+                       "PRAGMA application_id=%d; PRAGMA user_version=%zu; COMMIT",
                        WBI_APPLICATION_ID, n);
         rc = wbi_db_exec(db, sql, err);
     }
@@ -84,9 +85,9 @@ static wb_rc check_identity(const struct wbi_dir *dir, struct wbi_db *db, struct
     wb_rc rc = wbi_db_number(db, "PRAGMA application_id", &application, err);
 
     if (rc == WB_OK)
-        rc = wbi_db_number(
-            db, "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')", &foreign,
-            err);
+        rc = wbi_db_number(db,
+                           "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')",
+                           &foreign, err);
     if (rc != WB_OK)
         return rc;
     if (application != WBI_APPLICATION_ID || foreign != 0)

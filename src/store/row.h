@@ -12,10 +12,12 @@
 #include "base/slice.h"
 
 /* The text columns in the order in which they are hashed and stored. */
-#define WBI_ROW_TEXTS(X)                                                                      \
-    X(call_id) X(kind) X(tool) X(status) X(error_kind) X(conversation) X(provider_call_id)    \
-    X(principal) X(effect) X(owner) X(invocation) X(canonical) X(result) X(receipt)           \
+/* clang-format off */
+#define WBI_ROW_TEXTS(X) \
+    X(call_id) X(kind) X(tool) X(status) X(error_kind) X(conversation) X(provider_call_id) \
+    X(principal) X(effect) X(owner) X(invocation) X(canonical) X(result) X(receipt) \
     X(artifacts) X(timings) X(policy) X(trust) X(events)
+/* clang-format on */
 #define WBI_ROW_TEXT_COUNT 19
 
 struct wbi_row {
@@ -26,7 +28,7 @@ struct wbi_row {
     WBI_ROW_TEXTS(X)
 #undef X
     uint8_t hash[WBI_SHA256_SIZE]; /* given by the ledger when the row is appended */
-    bool ill_typed; /* read from a database someone has tampered with */
+    bool ill_typed;                /* read from a database someone has tampered with */
 };
 
 /* The texts of a row as an array of WBI_ROW_TEXT_COUNT pointers, in order. */

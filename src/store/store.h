@@ -27,24 +27,24 @@ struct wbi_store_options {
 /* Milliseconds, whatever the ledger's size. No thread is started and no row is
  * changed until something is submitted. A file system that lets nothing be
  * written gives a store that reads and refuses to write. */
-WB_MUST_CHECK wb_rc wbi_store_open(const struct wbi_store_options *options,
-                                   struct wbi_store **ret, struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store **ret,
+                                   struct wbi_error *err);
 /* Commits what is queued, then ends the writer; nodes given to wake() must still
  * be run by their loop. NULL is fine. Not from done(). */
 void wbi_store_close(struct wbi_store *store);
 
 /* One unit of work. apply() runs on the writer thread inside a transaction that
- * it shares with others; after an unknown commit that proved absent it runs once more. done() runs once, with
- * WB_OK when all is durable. Refused and failed operations have err.kind
- * low_disk_space or state_unavailable; outcome_unknown when even reopening
- * could not tell. Whoever submits owns the memory, until done() has begun. */
+ * it shares with others; after an unknown commit that proved absent it runs once more. done() runs
+ * once, with WB_OK when all is durable. Refused and failed operations have err.kind low_disk_space
+ * or state_unavailable; outcome_unknown when even reopening could not tell. Whoever submits owns
+ * the memory, until done() has begun. */
 struct wbi_op {
     struct wbi_op *next;
     wb_rc (*apply)(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error *err);
     void (*done)(struct wbi_op *op, wb_rc rc, const struct wbi_error *err);
-    size_t size;   /* bytes it keeps in memory, for the cap of the queue */
-    bool direct;   /* done() on the writer thread even if there is a wake() */
-    wb_rc rc;              /* the rest is the store's */
+    size_t size; /* bytes it keeps in memory, for the cap of the queue */
+    bool direct; /* done() on the writer thread even if there is a wake() */
+    wb_rc rc;    /* the rest is the store's */
     struct wbi_error err;
     struct wbi_post post;
     struct wbi_store *store;
@@ -67,8 +67,7 @@ typedef void wbi_changed_fn(void *arg, wb_rc rc, const struct wbi_error *err,
                             const struct wbi_change *changes, size_t n);
 WB_MUST_CHECK wb_rc wbi_store_change_later(struct wbi_store *store,
                                            const struct wbi_change *changes, size_t n,
-                                           wbi_changed_fn *done, void *arg,
-                                           struct wbi_error *err);
+                                           wbi_changed_fn *done, void *arg, struct wbi_error *err);
 /* Shorthands that wait. put returns the new generation (may be NULL). */
 WB_MUST_CHECK wb_rc wbi_store_put(struct wbi_store *store, struct wbi_str table, struct wbi_str key,
                                   struct wbi_str value, int64_t expected, int64_t *ret_generation,
@@ -116,12 +115,12 @@ WB_MUST_CHECK wb_rc wbi_store_has_orphans(struct wbi_store *store, bool *ret,
 WB_MUST_CHECK wb_rc wbi_store_check(struct wbi_store *store, struct wbi_error *err);
 
 struct wbi_store_health {
-    bool writable;         /* the last attempt to write succeeded, or none was made */
-    char reason[320];      /* why not */
-    enum wbi_kind kind;    /* low_disk_space or state_unavailable */
+    bool writable;      /* the last attempt to write succeeded, or none was made */
+    char reason[320];   /* why not */
+    enum wbi_kind kind; /* low_disk_space or state_unavailable */
     uint64_t commits, operations, reopened;
-    int64_t wal_pages;     /* as of the last commit */
-    bool wal_alarm;        /* some reader keeps the log from being folded in */
+    int64_t wal_pages; /* as of the last commit */
+    bool wal_alarm;    /* some reader keeps the log from being folded in */
 };
 void wbi_store_health(struct wbi_store *store, struct wbi_store_health *ret);
 

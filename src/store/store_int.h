@@ -78,21 +78,21 @@ WB_MUST_CHECK wb_rc wbi_genesis(struct wbi_str state_id, uint8_t ret[WBI_SHA256_
 struct wbi_tx {
     struct wbi_db *db;
     struct wbi_store *store;
-    bool broken;          /* nothing more may be done but roll back */
+    bool broken; /* nothing more may be done but roll back */
     bool tail_known;
-    int64_t seq;          /* of the tail */
+    int64_t seq; /* of the tail */
     uint8_t hash[WBI_SHA256_SIZE];
-    bool inserted;        /* a ledger row: the tail is the proof of the commit */
-    bool changed;         /* a small table */
+    bool inserted; /* a ledger row: the tail is the proof of the commit */
+    bool changed;  /* a small table */
     bool generation_known;
     int64_t generation;
 };
 /* Before COMMIT: writes the last generation. */
 WB_MUST_CHECK wb_rc wbi_tx_finish(struct wbi_tx *tx, struct wbi_error *err);
 /* The columns of a SELECT of WBI_ROW_COLUMNS into row; texts into arena. */
-#define WBI_ROW_COLUMNS                                                                       \
+#define WBI_ROW_COLUMNS                                                                        \
     "seq, time_ms, duration_us, hash, call_id, kind, tool, status, error_kind, conversation, " \
-    "provider_call_id, principal, effect, owner, invocation, canonical, result, receipt, "    \
+    "provider_call_id, principal, effect, owner, invocation, canonical, result, receipt, "     \
     "artifacts, timings, policy, trust, events"
 WB_MUST_CHECK wb_rc wbi_row_read(sqlite3_stmt *st, struct wbi_arena *arena, struct wbi_row *ret);
 WB_MUST_CHECK wb_rc wbi_db_tail(struct wbi_db *db, int64_t *ret_seq,
@@ -111,8 +111,8 @@ struct wbi_store {
     dev_t db_dev;
     ino_t db_ino;
     bool db_open;
-    int wal_kept; /* pages that the last checkpoint could not fold in */
-    bool witness_due; /* the ledger has grown since the witness was written */
+    int wal_kept;         /* pages that the last checkpoint could not fold in */
+    bool witness_due;     /* the ledger has grown since the witness was written */
     int64_t marker_batch; /* number in the marker entry, 0: none written */
 
     pthread_mutex_t mutex; /* guards what follows */

@@ -116,8 +116,8 @@ static void directory_with_files_but_no_id_is_refused(void **state)
 
 static void links_are_refused(void **state)
 {
-    static const char *const names[] = {"ledger.db",     "ledger.db-wal", "ledger.lock", "run",
-                                        "artifacts",     "instance",      "ledger.db-journal"};
+    static const char *const names[] = {"ledger.db", "ledger.db-wal", "ledger.lock",      "run",
+                                        "artifacts", "instance",      "ledger.db-journal"};
     struct fixture f;
     char path[300], other[320];
 
@@ -299,8 +299,10 @@ static void small_tables_keep_generations(void **state)
     fixture_init(&f);
     fixture_open(&f);
     assert_int_equal(wbi_store_get(f.store, f.arena, t, lit("a"), &e, NULL), WB_ENOTFOUND);
-    assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("{\"n\":1}"), WBI_MUST_BE_NEW, &g1, NULL), WB_OK);
-    assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("{}"), WBI_MUST_BE_NEW, NULL, NULL), WB_EEXISTS);
+    assert_int_equal(
+        wbi_store_put(f.store, t, lit("a"), lit("{\"n\":1}"), WBI_MUST_BE_NEW, &g1, NULL), WB_OK);
+    assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("{}"), WBI_MUST_BE_NEW, NULL, NULL),
+                     WB_EEXISTS);
     assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("{\"n\":2}"), g1, &g2, NULL), WB_OK);
     assert_true(g2 > g1);
     /* L6: a stale generation is refused */
@@ -309,17 +311,20 @@ static void small_tables_keep_generations(void **state)
     assert_int_equal(wbi_store_delete(f.store, t, lit("a"), g2, NULL), WB_OK);
     assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("1"), g2, NULL, NULL), WB_ENOTFOUND);
     /* a key made again never gets an old generation */
-    assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("3"), WBI_ANY_GENERATION, &g1, NULL), WB_OK);
+    assert_int_equal(wbi_store_put(f.store, t, lit("a"), lit("3"), WBI_ANY_GENERATION, &g1, NULL),
+                     WB_OK);
     assert_true(g1 > g2);
     assert_int_equal(wbi_store_put(f.store, t, lit("ab"), lit("4"), 0, NULL, NULL), WB_OK);
     assert_int_equal(wbi_store_put(f.store, t, lit("b"), lit("5"), 0, NULL, NULL), WB_OK);
     assert_int_equal(wbi_store_put(f.store, lit("keys"), lit("a"), lit("6"), 0, NULL, NULL), WB_OK);
     fixture_close(&f);
     fixture_open(&f); /* it survives */
-    assert_int_equal(wbi_store_list(f.store, f.arena, t, lit("a"), WBI_NONE, 10, &list, &n, NULL), WB_OK);
+    assert_int_equal(wbi_store_list(f.store, f.arena, t, lit("a"), WBI_NONE, 10, &list, &n, NULL),
+                     WB_OK);
     assert_int_equal(n, 2);
     assert_true(wbi_str_eqz(list[0].key, "a") && wbi_str_eqz(list[1].value, "4"));
-    assert_int_equal(wbi_store_list(f.store, f.arena, t, WBI_NONE, lit("ab"), 10, &list, &n, NULL), WB_OK);
+    assert_int_equal(wbi_store_list(f.store, f.arena, t, WBI_NONE, lit("ab"), 10, &list, &n, NULL),
+                     WB_OK);
     assert_int_equal(n, 1);
     assert_true(wbi_str_eqz(list[0].key, "b"));
     fixture_fini(&f);
@@ -336,7 +341,8 @@ static void changes_are_made_together_or_not_at_all(void **state)
     (void)state;
     fixture_init(&f);
     fixture_open(&f);
-    assert_int_equal(wbi_store_put(f.store, lit("t"), lit("there"), lit("0"), 0, NULL, NULL), WB_OK);
+    assert_int_equal(wbi_store_put(f.store, lit("t"), lit("there"), lit("0"), 0, NULL, NULL),
+                     WB_OK);
     assert_int_equal(wbi_store_change(f.store, both, 2, NULL), WB_EEXISTS);
     assert_int_equal(wbi_store_get(f.store, f.arena, lit("t"), lit("new"), &e, NULL), WB_ENOTFOUND);
     both[1].expected = WBI_ANY_GENERATION;
@@ -465,12 +471,17 @@ static void migration_leaves_the_old_version_or_the_new(void **state)
     assert_int_equal(wbi_db_open(wbi_store_dir(f.store), true, &db, NULL), WB_OK);
     assert_int_equal(wbi_db_number(&db, "PRAGMA user_version", &version, NULL), WB_OK);
     assert_int_equal(version, wbi_steps_n); /* the old one, whole */
-    assert_int_equal(wbi_db_number(&db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'tasks%'", &tables, NULL), WB_OK);
+    assert_int_equal(wbi_db_number(&db,
+                                   "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'tasks%'",
+                                   &tables, NULL),
+                     WB_OK);
     assert_int_equal(tables, 0);
     assert_int_equal(wbi_db_migrate(&db, steps, 3, NULL, NULL), WB_OK);
     assert_int_equal(wbi_db_number(&db, "PRAGMA user_version", &version, NULL), WB_OK);
     assert_int_equal(version, 3);
-    assert_int_equal(wbi_db_number(&db, "SELECT count(*) FROM sqlite_schema WHERE name = 'tasks3'", &tables, NULL), WB_OK);
+    assert_int_equal(wbi_db_number(&db, "SELECT count(*) FROM sqlite_schema WHERE name = 'tasks3'",
+                                   &tables, NULL),
+                     WB_OK);
     assert_int_equal(tables, 1);
     wbi_db_close(&db);
     fixture_close(&f);

@@ -31,9 +31,9 @@ WB_MUST_CHECK wb_rc wbi_tx_orphans(struct wbi_tx *tx, struct wbi_arena *arena, s
 enum { WBI_ANY_GENERATION = -1, WBI_MUST_BE_NEW = 0 };
 struct wbi_change {
     struct wbi_str table, key;
-    struct wbi_str value;  /* JSON; absent deletes */
-    int64_t expected;      /* generation it must have now, or one of the above */
-    int64_t generation;    /* out: generation it has now; grows over the whole store */
+    struct wbi_str value; /* JSON; absent deletes */
+    int64_t expected;     /* generation it must have now, or one of the above */
+    int64_t generation;   /* out: generation it has now; grows over the whole store */
 };
 /* First check every change of an operation, then make them: WB_EEXISTS it is not
  * new, WB_ENOTFOUND there is none, WB_EAGAIN it has another generation. */

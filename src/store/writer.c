@@ -45,8 +45,8 @@ static wb_rc check_same_file(struct wbi_store *s, struct wbi_error *err)
 {
     struct stat st;
 
-    if (fstatat(s->dir.fd, "ledger.db", &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        st.st_ino != s->db_ino || st.st_dev != s->db_dev)
+    if (fstatat(s->dir.fd, "ledger.db", &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_ino != s->db_ino ||
+        st.st_dev != s->db_dev)
         return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
                              "ledger.db was removed or replaced while in use; restore it, or move "
                              "the state directory away, then start again");
@@ -214,8 +214,8 @@ static enum outcome settle(struct wbi_store *s, const struct proof *proof, struc
         return UNKNOWN;
     rc = proof->row ? row_there(s, proof, &there, err) : marker_there(s, &there, err);
     if (rc == WB_OK && there) {
-        int code = sqlite3_wal_checkpoint_v2(s->db.sql, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
-                                             NULL);
+        int code =
+            sqlite3_wal_checkpoint_v2(s->db.sql, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
         if (code != SQLITE_OK)
             rc = wbi_db_fail(&s->db, code, "cannot make a commit durable", err);
     }

@@ -44,7 +44,8 @@ static struct {
 } faults = {.call = -1};
 
 /* The n-th (from 1) of these calls from now on fails with error; with sticky, all after it too. */
-static inline void faults_arm(enum fault_call call, long n, int error, bool sticky, const char *path)
+static inline void faults_arm(enum fault_call call, long n, int error, bool sticky,
+                              const char *path)
 {
     atomic_store(&faults.hits, 0);
     atomic_store(&faults.countdown, n);
@@ -104,11 +105,11 @@ static inline bool faults_due(enum fault_call call, int fd, const char *name)
     return true;
 }
 
-#define FAULTS_REAL(name)                                                                     \
-    static __typeof__(&name) real;                                                            \
-    if (real == NULL) {                                                                       \
-        void *found = dlsym(RTLD_NEXT, #name);                                                \
-        memcpy(&real, &found, sizeof(real));                                                  \
+#define FAULTS_REAL(name)                      \
+    static __typeof__(&name) real;             \
+    if (real == NULL) {                        \
+        void *found = dlsym(RTLD_NEXT, #name); \
+        memcpy(&real, &found, sizeof(real));   \
     }
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *p, size_t n)
@@ -122,53 +123,53 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *p, size
     return real(fd, p, n);
 }
 
-#define FAULTS_PWRITE(name, type)                                                             \
+#define FAULTS_PWRITE(name, type)                                                                 \
     __attribute__((visibility("default"))) ssize_t name(int fd, const void *p, size_t n, type at) \
-    {                                                                                         \
-        FAULTS_REAL(name)                                                                     \
-        if (faults_due(FAULT_WRITE, fd, NULL)) {                                              \
-            if (atomic_load(&faults.error) != FAULT_SHORT_WRITE)                              \
-                return -1;                                                                    \
-            n = n > 1 ? n / 2 : n;                                                            \
-        }                                                                                     \
-        return real(fd, p, n, at);                                                            \
+    {                                                                                             \
+        FAULTS_REAL(name)                                                                         \
+        if (faults_due(FAULT_WRITE, fd, NULL)) {                                                  \
+            if (atomic_load(&faults.error) != FAULT_SHORT_WRITE)                                  \
+                return -1;                                                                        \
+            n = n > 1 ? n / 2 : n;                                                                \
+        }                                                                                         \
+        return real(fd, p, n, at);                                                                \
     }
 FAULTS_PWRITE(pwrite, off_t)
 FAULTS_PWRITE(pwrite64, off64_t)
 
-#define FAULTS_ON_FD(name, call)                                                              \
-    __attribute__((visibility("default"))) int name(int fd)                                   \
-    {                                                                                         \
-        FAULTS_REAL(name)                                                                     \
-        return faults_due(call, fd, NULL) ? -1 : real(fd);                                    \
+#define FAULTS_ON_FD(name, call)                            \
+    __attribute__((visibility("default"))) int name(int fd) \
+    {                                                       \
+        FAULTS_REAL(name)                                   \
+        return faults_due(call, fd, NULL) ? -1 : real(fd);  \
     }
 FAULTS_ON_FD(fsync, FAULT_SYNC)
 FAULTS_ON_FD(fdatasync, FAULT_SYNC)
 
-#define FAULTS_RESIZE(name, type)                                                             \
-    __attribute__((visibility("default"))) int name(int fd, type n)                           \
-    {                                                                                         \
-        FAULTS_REAL(name)                                                                     \
-        return faults_due(FAULT_RESIZE, fd, NULL) ? -1 : real(fd, n);                         \
+#define FAULTS_RESIZE(name, type)                                     \
+    __attribute__((visibility("default"))) int name(int fd, type n)   \
+    {                                                                 \
+        FAULTS_REAL(name)                                             \
+        return faults_due(FAULT_RESIZE, fd, NULL) ? -1 : real(fd, n); \
     }
 FAULTS_RESIZE(ftruncate, off_t)
 FAULTS_RESIZE(ftruncate64, off64_t)
 
-#define FAULTS_MODE(flags)                                                                    \
-    mode_t mode = 0;                                                                          \
-    if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) {                         \
-        va_list args;                                                                         \
-        va_start(args, flags);                                                                \
-        mode = va_arg(args, mode_t);                                                          \
-        va_end(args);                                                                         \
+#define FAULTS_MODE(flags)                                            \
+    mode_t mode = 0;                                                  \
+    if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) { \
+        va_list args;                                                 \
+        va_start(args, flags);                                        \
+        mode = va_arg(args, mode_t);                                  \
+        va_end(args);                                                 \
     }
 
-#define FAULTS_OPEN(name)                                                                     \
-    __attribute__((visibility("default"))) int name(const char *path, int flags, ...)         \
-    {                                                                                         \
-        FAULTS_REAL(name)                                                                     \
-        FAULTS_MODE(flags)                                                                    \
-        return faults_due(FAULT_OPEN, -1, path) ? -1 : real(path, flags, mode);               \
+#define FAULTS_OPEN(name)                                                             \
+    __attribute__((visibility("default"))) int name(const char *path, int flags, ...) \
+    {                                                                                 \
+        FAULTS_REAL(name)                                                             \
+        FAULTS_MODE(flags)                                                            \
+        return faults_due(FAULT_OPEN, -1, path) ? -1 : real(path, flags, mode);       \
     }
 FAULTS_OPEN(open)
 FAULTS_OPEN(open64)
@@ -195,8 +196,8 @@ __attribute__((visibility("default"))) int renameat(int a, const char *from, int
     return faults_due(FAULT_RENAME, b, to) ? -1 : real(a, from, b, to);
 }
 
-__attribute__((visibility("default"))) int renameat2(int a, const char *from, int b,
-                                                     const char *to, unsigned flags)
+__attribute__((visibility("default"))) int renameat2(int a, const char *from, int b, const char *to,
+                                                     unsigned flags)
 {
     FAULTS_REAL(renameat2)
     return faults_due(FAULT_RENAME, b, to) ? -1 : real(a, from, b, to, flags);
@@ -208,25 +209,24 @@ static inline bool faults_is_lock(int command)
            command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK;
 }
 
-#define FAULTS_FCNTL(name)                                                                    \
-    __attribute__((visibility("default"))) int name(int fd, int command, ...)                 \
-    {                                                                                         \
-        void *arg;                                                                            \
-        va_list args;                                                                         \
-        FAULTS_REAL(name)                                                                     \
-        va_start(args, command);                                                              \
-        arg = va_arg(args, void *);                                                           \
-        va_end(args);                                                                         \
-        if (faults_is_lock(command) && faults_due(FAULT_LOCK, fd, NULL))                      \
-            return -1;                                                                        \
-        return real(fd, command, arg);                                                        \
+#define FAULTS_FCNTL(name)                                                    \
+    __attribute__((visibility("default"))) int name(int fd, int command, ...) \
+    {                                                                         \
+        void *arg;                                                            \
+        va_list args;                                                         \
+        FAULTS_REAL(name)                                                     \
+        va_start(args, command);                                              \
+        arg = va_arg(args, void *);                                           \
+        va_end(args);                                                         \
+        if (faults_is_lock(command) && faults_due(FAULT_LOCK, fd, NULL))      \
+            return -1;                                                        \
+        return real(fd, command, arg);                                        \
     }
 FAULTS_FCNTL(fcntl)
 FAULTS_FCNTL(fcntl64)
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
-                                                          const pthread_attr_t *attr,
-                                                          void *(*fn)(void *), void *arg)
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     FAULTS_REAL(pthread_create)
     return faults_due(FAULT_THREAD, -1, NULL) ? EAGAIN : real(thread, attr, fn, arg);
