@@ -12,6 +12,7 @@ void wbi_journey_wire(struct wbi_journey *j)
                 [WBI_STAGE_DECODE] = {wbi_stage_decode, NULL},
                 [WBI_STAGE_RESOLVE] = {wbi_stage_resolve, NULL},
                 [WBI_STAGE_VALIDATE] = {wbi_stage_validate, NULL},
+                [WBI_STAGE_ADMIT] = {wbi_stage_admit, NULL},
                 [WBI_STAGE_EXECUTE] = {wbi_stage_execute, wbi_cancel_execute},
                 [WBI_STAGE_PROJECT] = {wbi_stage_project, NULL},
                 [WBI_STAGE_RENDER] = {wbi_stage_render, NULL},

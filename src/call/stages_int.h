@@ -9,6 +9,7 @@
 enum wbi_step wbi_stage_decode(struct wbi_call *call);
 enum wbi_step wbi_stage_resolve(struct wbi_call *call);
 enum wbi_step wbi_stage_validate(struct wbi_call *call);
+enum wbi_step wbi_stage_admit(struct wbi_call *call);
 enum wbi_step wbi_stage_execute(struct wbi_call *call);
 void wbi_cancel_execute(struct wbi_call *call);
 enum wbi_step wbi_stage_project(struct wbi_call *call);
