@@ -10,12 +10,20 @@ set(test_environment
   "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1"
   "UBSAN_OPTIONS=print_stacktrace=1")
 
+# What several tests share. Linked by all; tests/faults/*.h are included instead,
+# since they replace functions of the C library.
+file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.c)
+add_library(waybill_test_support STATIC ${support_sources})
+target_include_directories(waybill_test_support PRIVATE src include tests)
+target_link_libraries(waybill_test_support PRIVATE waybill_flags waybill_static)
+
 function(waybill_test name source)
   string(MAKE_C_IDENTIFIER "${name}" target)
   set(target test_${target})
   add_executable(${target} ${source} ${ARGN})
   target_include_directories(${target} PRIVATE src include tests)
-  target_link_libraries(${target} PRIVATE waybill_flags waybill_static PkgConfig::CMOCKA)
+  target_link_libraries(${target} PRIVATE waybill_flags waybill_test_support waybill_static
+    PkgConfig::CMOCKA)
   target_compile_definitions(${target} PRIVATE WAYBILL_SOURCE="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 300)

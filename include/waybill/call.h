@@ -76,7 +76,8 @@ typedef struct wb_call_id {
 } wb_call_id;
 
 /* On the loop thread, exactly once per submitted call. result is good during the
- * callback; wb_result_ref keeps it. */
+ * callback; wb_result_ref keeps it. result is NULL only for a call submitted from
+ * another thread that could not be started: no memory, or the runtime ended. */
 typedef void (*wb_done_cb)(wb_result *result, void *arg);
 
 /* Any thread; request is copied and stays the caller's. on_done fires exactly

@@ -5,6 +5,7 @@
 #ifndef WAYBILL_RUNTIME_H
 #define WAYBILL_RUNTIME_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "waybill/error.h"
@@ -38,6 +39,9 @@ WB_API wb_rc wb_options_set_uv_loop(wb_options *options, void *uv_loop);
 /* A clock of the caller's (tests): monotonic nanoseconds and wall milliseconds. */
 WB_API wb_rc wb_options_set_clock(wb_options *options, int64_t (*mono_ns)(void *arg),
                                   int64_t (*wall_ms)(void *arg), void *arg);
+/* A source of the bytes ids are made of (tests): the same bytes, the same ids. */
+WB_API wb_rc wb_options_set_ids(wb_options *options,
+                                void (*fill)(void *arg, uint8_t *out, size_t size), void *arg);
 /* NULL is fine. */
 WB_API void wb_options_free(wb_options *options);
 
@@ -46,8 +50,9 @@ WB_API void wb_options_free(wb_options *options);
  * what would be accepted), WB_ENOMEM. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret,
                                           wb_error **reterr);
-/* Cancels what runs, waits for it, frees everything. On the loop thread, or
- * after wb_runtime_start from any thread but the loop's own. NULL is fine. */
+/* Cancels what runs, waits for it (also for tools that were given up on and still
+ * have to finish), frees everything. Free kept results before. On the loop thread,
+ * or after wb_runtime_start from any thread but the loop's own. NULL is fine. */
 WB_API void wb_runtime_free(wb_runtime *runtime);
 
 /* Three ways to drive the loop; use one.

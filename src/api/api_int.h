@@ -26,7 +26,8 @@ struct wb_options {
     char *values[WBI_OPTION_COUNT];
     void *uv_loop;
     struct wbi_clock clock;
-    bool has_clock;
+    struct wbi_ids ids;
+    bool has_clock, has_ids;
 };
 
 struct wbi_api_family;

@@ -211,21 +211,16 @@ struct submission {
     wb_request *request; /* a copy, when handed over from another thread */
     wb_done_cb on_done;
     void *arg;
-    uint64_t number; /* what the caller knows the call by */
+    uint64_t number;  /* what the caller knows the call by */
+    wb_result result; /* here, so that handing out needs no memory */
 };
 
 static void hand_out(struct wbi_call *call, void *arg)
 {
-    wb_result *result = wbi_arena_zalloc(call->arena, sizeof(*result));
-    wb_result spare = {.call = call}; /* no memory: good for the callback only */
     struct submission *s = arg;
-    wb_done_cb on_done = s->on_done;
-    void *on_done_arg = s->arg;
 
-    if (result == NULL)
-        result = &spare;
-    result->call = call;
-    on_done(result, on_done_arg);
+    s->result.call = call;
+    s->on_done(&s->result, s->arg);
 }
 
 static wb_rc start(struct submission *s, const wb_request *request)

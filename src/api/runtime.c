@@ -51,6 +51,15 @@ wb_rc wb_options_set_clock(wb_options *o, int64_t (*mono_ns)(void *), int64_t (*
     return WB_OK;
 }
 
+wb_rc wb_options_set_ids(wb_options *o, void (*fill)(void *, uint8_t *, size_t), void *arg)
+{
+    if (o == NULL || fill == NULL)
+        return WB_EMISUSE;
+    o->ids = (struct wbi_ids){fill, arg};
+    o->has_ids = true;
+    return WB_OK;
+}
+
 static bool is_on(const char *value)
 {
     return value != NULL && wbi_str_eqz(WBI_LIT("1"), value);
@@ -72,6 +81,7 @@ struct wbi_runtime_options wbi_api_options(const wb_options *o)
     r.inherit_env = is_on(o->values[WB_OPT_INHERIT_ENV]);
     r.uv_loop = o->uv_loop;
     r.clock = o->has_clock ? &o->clock : NULL;
+    r.ids = o->has_ids ? &o->ids : NULL;
     return r;
 }
 
@@ -109,8 +119,11 @@ wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr)
     if (runtime == NULL || runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime's thread runs already");
     runtime->stop = false;
-    if (pthread_create(&runtime->thread, NULL, run_loop, runtime) != 0)
+    wbi_loop_hand_over(runtime->rt->loop); /* calls submitted from now on are handed over */
+    if (pthread_create(&runtime->thread, NULL, run_loop, runtime) != 0) {
+        (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ false); /* this thread's again */
         return wbi_api_fail_text(reterr, WB_EIO, "cannot create a thread");
+    }
     runtime->threaded = true;
     return WB_OK;
 }

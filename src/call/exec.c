@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/utf8.h"
+#include "call/runtime.h"
 #include "call/stages_int.h"
 #include "schema/schema.h"
 
@@ -24,6 +25,8 @@ void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete)
         call->complete = copy;
         (void)wbi_call_resume(call->calls, x->ref); /* stale refs are late results: dropped */
     }
+    call->runtime->running--;
+    wbi_loop_unhold(call->runtime->loop);
     wbi_call_release(call);
 }
 
@@ -107,6 +110,16 @@ static enum wbi_step check_output(struct wbi_call *call)
                          WBI_FMT(call->tool->model_name), err.text);
 }
 
+/* C8.1: a result after its deadline is dropped for the caller. */
+static enum wbi_step fail_late(struct wbi_call *call)
+{
+    struct wbi_fault fault = {.kind = WBI_KIND_TIMED_OUT,
+                              .message = WBI_LIT("the tool finished after the deadline of its call")};
+
+    narrow_retry(call, &fault);
+    return wbi_call_fail_fault(call, &fault);
+}
+
 static enum wbi_step take_result(struct wbi_call *call)
 {
     struct wbi_complete *full = call->complete;
@@ -114,11 +127,15 @@ static enum wbi_step take_result(struct wbi_call *call)
 
     call->facts.artifacts = full->artifacts;
     call->facts.audit = full->audit.p ? full->audit : call->facts.audit;
+    if (full->ok && call->cancel == WBI_CANCEL_DEADLINE)
+        return fail_late(call);
     if (full->ok)
         return check_output(call);
     if (full->fault == NULL)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
     fault = *(const struct wbi_fault *)full->fault;
+    if (fault.kind == WBI_KIND_CANCELLED && call->cancel == WBI_CANCEL_DEADLINE)
+        fault.kind = WBI_KIND_TIMED_OUT; /* the tool knows only that it was asked to end */
     narrow_retry(call, &fault);
     return wbi_call_fail_fault(call, &fault);
 }
@@ -144,6 +161,8 @@ enum wbi_step wbi_stage_execute(struct wbi_call *call)
     call->exec = x;
     call->facts.attempts++;
     wbi_call_hold(call); /* until wbi_exec_done, even if the call is over before */
+    wbi_loop_hold(call->runtime->loop);
+    call->runtime->running++;
     x->ref = wbi_call_park(call);
     call->tool->ops->start(x);
     return WBI_STEP_PARKED;

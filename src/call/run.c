@@ -109,7 +109,8 @@ static wb_rc enter(struct wbi_calls *calls, struct wbi_call *call)
     slot->call = call;
     call->id = (uint64_t)slot->generation << 32 | index;
     call->calls = calls;
-    calls->count++;
+    if (calls->count++ == 0)
+        wbi_loop_hold(calls->loop); /* work of other threads may be on its way */
     return WB_OK;
 }
 
@@ -123,7 +124,8 @@ static void leave(struct wbi_call *call)
     slot->generation++;
     slot->next_free = calls->free;
     calls->free = index + 1;
-    calls->count--;
+    if (--calls->count == 0)
+        wbi_loop_unhold(calls->loop);
 }
 
 struct wbi_call *wbi_calls_get(struct wbi_calls *calls, uint64_t id)

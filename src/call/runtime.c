@@ -218,7 +218,7 @@ void wbi_runtime_free(struct wbi_runtime *rt)
     rt->stopping = true;
     if (rt->calls != NULL) {
         wbi_calls_each(rt->calls, cancel_one, NULL);
-        while (wbi_calls_count(rt->calls) > 0)
+        while (wbi_calls_count(rt->calls) > 0 || rt->running > 0)
             (void)wbi_loop_turn(rt->loop, /* wait= */ true);
     }
     wbi_guards_free(rt->guards);
@@ -226,9 +226,8 @@ void wbi_runtime_free(struct wbi_runtime *rt)
     wbi_catalog_builder_free(rt->additions);
     wbi_catalog_unref(rt->catalog);
     wbi_secrets_free(rt->secrets);
-    wbi_redact_rules_free(rt->redact_rules);
+    wbi_loop_free(rt->loop); /* runs posts that were under way: they see `stopping` */
     wbi_calls_free(rt->calls);
-    wbi_loop_free(rt->loop);
     while (rt->pooled > 0)
         wbi_arena_free(rt->pool[--rt->pooled]);
     wbi_arena_free(rt->arena);

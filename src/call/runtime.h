@@ -60,12 +60,14 @@ struct wbi_runtime {
     struct wbi_arena *pool[WBI_ARENA_POOL]; /* reset arenas for the next calls */
     size_t pooled;
 
+    size_t running; /* tools at work, also for calls that are over */
     bool stopping;
 };
 
 WB_MUST_CHECK wb_rc wbi_runtime_new(const struct wbi_runtime_options *o, struct wbi_runtime **ret,
                                     struct wbi_error *err);
-/* Cancels what runs, waits for it, frees everything. Loop thread. */
+/* Cancels what runs, waits for calls and for tools still at work, frees
+ * everything. Loop thread. */
 void wbi_runtime_free(struct wbi_runtime *rt);
 
 /* An empty call in a fresh arena, for the caller to fill. */

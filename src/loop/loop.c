@@ -17,7 +17,9 @@ struct wbi_loop {
     uv_async_t wake;
     bool wake_closed;
     _Atomic(struct wbi_post *) posted;
-    pthread_t thread;
+    _Atomic pthread_t thread;
+    atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
+    size_t holds;
     bool stop;
 };
 
@@ -67,7 +69,8 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
         return wbi_fail_nomem(err);
     loop->owned = uv_loop_or_null == NULL;
     loop->uv = loop->owned ? &loop->own : uv_loop_or_null;
-    loop->thread = pthread_self();
+    atomic_init(&loop->thread, pthread_self());
+    atomic_init(&loop->adrift, false);
     if (loop->owned)
         status = uv_loop_init(&loop->own);
     if (status == 0) {
@@ -105,19 +108,42 @@ void wbi_loop_free(struct wbi_loop *loop)
     wbi_free(loop);
 }
 
+void wbi_loop_hold(struct wbi_loop *loop)
+{
+    if (loop->holds++ == 0)
+        uv_ref((uv_handle_t *)&loop->wake);
+}
+
+void wbi_loop_unhold(struct wbi_loop *loop)
+{
+    if (--loop->holds == 0)
+        uv_unref((uv_handle_t *)&loop->wake);
+}
+
+void wbi_loop_hand_over(struct wbi_loop *loop)
+{
+    atomic_store(&loop->adrift, true);
+}
+
+static void take_over(struct wbi_loop *loop)
+{
+    atomic_store(&loop->thread, pthread_self());
+    atomic_store(&loop->adrift, false);
+}
+
 void wbi_loop_run(struct wbi_loop *loop, const bool *done)
 {
-    loop->thread = pthread_self();
+    take_over(loop);
     loop->stop = false;
-    uv_ref((uv_handle_t *)&loop->wake); /* posts from other threads keep it alive */
+    wbi_loop_hold(loop); /* posts from other threads keep it alive */
     while (!loop->stop && (done == NULL || !*done))
         (void)uv_run(loop->uv, UV_RUN_ONCE);
-    uv_unref((uv_handle_t *)&loop->wake);
+    wbi_loop_unhold(loop);
 }
 
 bool wbi_loop_turn(struct wbi_loop *loop, bool wait)
 {
-    loop->thread = pthread_self();
+    take_over(loop);
     return uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0;
 }
 
@@ -128,7 +154,8 @@ void wbi_loop_stop(struct wbi_loop *loop)
 
 bool wbi_loop_here(const struct wbi_loop *loop)
 {
-    return pthread_equal(loop->thread, pthread_self()) != 0;
+    return !atomic_load(&loop->adrift) &&
+           pthread_equal(atomic_load(&loop->thread), pthread_self()) != 0;
 }
 
 void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post)

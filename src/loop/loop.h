@@ -24,8 +24,13 @@ void wbi_loop_run(struct wbi_loop *loop, const bool *done);
  * still registered that keeps the loop alive. */
 bool wbi_loop_turn(struct wbi_loop *loop, bool wait);
 void wbi_loop_stop(struct wbi_loop *loop);
-/* True on the thread that runs (or last ran) the loop. */
+/* True on the thread that runs (or last ran) the loop. Any thread. */
 bool wbi_loop_here(const struct wbi_loop *loop);
+/* Another thread is about to run the loop: until it does, no thread is its own. */
+void wbi_loop_hand_over(struct wbi_loop *loop);
+/* Loop thread: while held, the loop counts as busy and waits for posts. Counted. */
+void wbi_loop_hold(struct wbi_loop *loop);
+void wbi_loop_unhold(struct wbi_loop *loop);
 
 /* Any thread: fn(arg) runs once on the loop thread, in the order posted. The
  * node belongs to the caller and must live until fn runs. Never fails. */
