@@ -38,6 +38,7 @@ static unsigned dice(unsigned n)
     return (unsigned)((state >> 11) % n);
 }
 
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static int run(const char *fmt, const char *a, const char *b)
 {
     char cmd[2048];

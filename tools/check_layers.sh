@@ -16,7 +16,7 @@ floor() {
     family) echo 5 ;;
     mcp) echo 6 ;;
     call) echo 7 ;;
-    serve) echo 8 ;;
+    builtin|serve) echo 8 ;;
     api) echo 9 ;;
     cli) echo 10 ;;
     waybill) echo 0 ;;

@@ -4,6 +4,7 @@
 #include "api/api_int.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "builtin/builtin.h"
 #include "call/views.h"
 #include "family/canonical.h"
 #include "family/generic/generic.h"
@@ -218,7 +219,7 @@ wb_rc wb_render(const char *canonical, size_t size, char **ret, size_t *ret_size
     if (rc == WB_OK)
         rc = wbi_canonical_read(v, &c, &err);
     if (rc == WB_OK)
-        rc = wbi_receipt_render(NULL, &c, arena, &out, &err);
+        rc = wbi_receipt_render(wbi_builtin_family_of(c.tool_name), &c, arena, &out, &err);
     wbi_arena_free(arena);
     if (rc != WB_OK) {
         wbi_buf_fini(&out);

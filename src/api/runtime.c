@@ -2,6 +2,7 @@
  * api/runtime.c: options, and the loop that a runtime runs on. */
 #include "api/api_int.h"
 #include "base/alloc.h"
+#include "builtin/builtin.h"
 
 wb_options *wb_options_new(void)
 {
@@ -67,7 +68,7 @@ static bool is_on(const char *value)
 
 struct wbi_runtime_options wbi_api_options(const wb_options *o)
 {
-    struct wbi_runtime_options r = {.root = WBI_NONE};
+    struct wbi_runtime_options r = {.load_builtins = wbi_builtin_load};
 
     if (o == NULL)
         return r;

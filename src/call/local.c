@@ -2,10 +2,15 @@
  * call/local.c: loading what the files of the user and the workspace say. */
 #include "call/local.h"
 
+#include <stdio.h>
+
+#include "artifact/spool.h"
+#include "base/limits.h"
 #include "call/local_tool.h"
 #include "config/config.h"
 #include "ledger/ledger.h"
 #include "run/process.h"
+#include "run/tasks.h"
 
 static wb_rc find_places(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
                          struct wbi_error *err)
@@ -53,6 +58,7 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
     wb_rc rc = find_places(rt, o, err);
 
     rt->no_ledger = o->no_ledger;
+    rt->inherit_env = o->inherit_env;
     if (rc == WB_OK)
         rc = wbi_runner_new(rt->loop, rt->clock, &rt->runner, err);
     if (rc == WB_OK)
@@ -89,6 +95,73 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
     return rc;
 }
 
+wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    struct wbi_tasks_config config = {.loop = rt->loop,
+                                      .runner = rt->runner,
+                                      .clock = rt->clock,
+                                      .ids = rt->ids};
+    char path[WBI_LIMIT_PATH + 1];
+    wb_rc rc;
+
+    if (rt->tasks != NULL)
+        return WB_OK;
+    if (rt->no_ledger)
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
+                             "this runtime keeps no state");
+    rc = wbi_runtime_open_ledger(rt, err); /* checks and makes the directory */
+    if (rc == WB_OK && (size_t)snprintf(path, sizeof(path), "%.*s/artifacts",
+                                        WBI_FMT(rt->places.state)) >= sizeof(path))
+        rc = wbi_fail(err, WB_ELIMIT, "the path of the state directory is too long");
+    if (rc == WB_OK && rt->artifacts == NULL)
+        rc = wbi_artifact_store_open(path, NULL, NULL, rt->clock, &rt->artifacts, err);
+    if (rc == WB_OK && rt->task_facts == NULL) {
+        memcpy(path + strlen(path) - strlen("artifacts"), "tasks", sizeof("tasks"));
+        rc = wbi_fact_dir_open(path, &rt->task_facts, err);
+    }
+    if (rc != WB_OK)
+        return rc;
+    config.store = rt->artifacts;
+    config.facts = wbi_fact_dir_facts(rt->task_facts);
+    (void)snprintf(config.owner, sizeof(config.owner), "%s", wbi_store_instance(rt->store));
+    return wbi_tasks_new(&config, &rt->tasks, err);
+}
+
+/* ---- where projectors keep what is too large ---- */
+
+static wb_rc keep(void *arg, const char *role, struct wbi_str bytes, struct wbi_str *ret_path,
+                  struct wbi_error *err)
+{
+    struct wbi_call *call = arg;
+    const char *const roles[WBI_SPOOL_STREAMS] = {role, NULL};
+    struct wbi_artifact got[WBI_SPOOL_STREAMS];
+    struct wbi_spool *spool;
+    wb_rc rc = wbi_runtime_open_artifacts(call->runtime, err);
+
+    if (rc == WB_OK)
+        rc = wbi_spool_open(call->runtime->artifacts, wbi_str_z(call->name), roles, &spool, err);
+    if (rc != WB_OK)
+        return rc;
+    wbi_spool_add(spool, 0, bytes);
+    rc = wbi_spool_finish(spool, 1, got, err);
+    if (rc != WB_OK)
+        return rc;
+    *ret_path = wbi_artifact_path(call->runtime->artifacts, call->arena, got[0].name);
+    return ret_path->p ? WB_OK : wbi_fail_nomem(err);
+}
+
+const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)
+{
+    struct wbi_sink *sink;
+
+    if (call->runtime->no_ledger)
+        return NULL;
+    sink = wbi_arena_alloc(call->arena, sizeof(*sink));
+    if (sink != NULL)
+        *sink = (struct wbi_sink){keep, call};
+    return sink;
+}
+
 /* Rows on their way are written; their completions run before the loop goes. */
 static void close_ledger(struct wbi_runtime *rt)
 {
@@ -100,6 +173,9 @@ static void close_ledger(struct wbi_runtime *rt)
 
 void wbi_runtime_unload(struct wbi_runtime *rt)
 {
+    wbi_tasks_free(rt->tasks);
+    wbi_fact_dir_close(rt->task_facts);
+    wbi_artifact_store_close(rt->artifacts);
     close_ledger(rt);
     wbi_runner_free(rt->runner);
     wbi_config_unref(rt->config);

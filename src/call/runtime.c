@@ -7,6 +7,7 @@
 #include "call/guards.h"
 #include "call/journey.h"
 #include "call/local.h"
+#include "run/tasks.h"
 #include "text/redact.h"
 #include "text/secrets.h"
 
@@ -130,12 +131,6 @@ void wbi_journey_release(struct wbi_call *call)
     wbi_runtime_call_drop(call);
 }
 
-const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)
-{
-    (void)call;
-    return NULL;
-}
-
 static wb_rc copy_options(struct wbi_runtime *rt, const struct wbi_runtime_options *o)
 {
     char id[WBI_ID_SIZE];
@@ -179,6 +174,8 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
     }
     if (rc == WB_OK && !o->bare)
         rc = wbi_runtime_load(rt, o, err);
+    if (rc == WB_OK && !o->bare && o->load_builtins != NULL)
+        rc = o->load_builtins(rt, err);
     if (rc == WB_OK)
         rc = wbi_guards_new(rt, &rt->guards, err);
     return rc;
@@ -221,11 +218,17 @@ void wbi_runtime_free(struct wbi_runtime *rt)
         while (wbi_calls_count(rt->calls) > 0 || rt->running > 0)
             (void)wbi_loop_turn(rt->loop, /* wait= */ true);
     }
+    if (rt->tasks != NULL) {
+        wbi_tasks_stop_all(rt->tasks);
+        while (wbi_tasks_busy(rt->tasks) > 0)
+            (void)wbi_loop_turn(rt->loop, /* wait= */ true);
+    }
     wbi_guards_free(rt->guards);
     wbi_runtime_unload(rt);
     wbi_catalog_builder_free(rt->additions);
     wbi_catalog_unref(rt->catalog);
     wbi_secrets_free(rt->secrets);
+    wbi_redact_rules_free(rt->redact_rules);
     wbi_loop_free(rt->loop); /* runs posts that were under way: they see `stopping` */
     wbi_calls_free(rt->calls);
     while (rt->pooled > 0)

@@ -19,6 +19,9 @@ struct wbi_redact_rules;
 struct wbi_guards;
 struct wbi_store;
 struct wbi_ledger;
+struct wbi_artifact_store;
+struct wbi_fact_dir;
+struct wbi_tasks;
 
 #define WBI_ARENA_POOL 32
 
@@ -32,6 +35,8 @@ struct wbi_runtime_options {
     bool bare;                  /* no files: no configuration, no state, no built-ins */
     bool no_ledger;
     bool inherit_env; /* commands get the caller's environment */
+    /* Declares the built-in tools; above this room, so handed in. May be NULL. */
+    wb_rc (*load_builtins)(struct wbi_runtime *rt, struct wbi_error *err);
     const struct wbi_clock *clock; /* NULL: the system's */
     const struct wbi_ids *ids;
 };
@@ -51,7 +56,11 @@ struct wbi_runtime {
     struct wbi_guards *guards;
     struct wbi_store *store;   /* opened at the first use */
     struct wbi_ledger *ledger;
+    struct wbi_artifact_store *artifacts; /* opened at the first use */
+    struct wbi_fact_dir *task_facts;
+    struct wbi_tasks *tasks;
     bool no_ledger;
+    bool inherit_env;
     struct wbi_str root, state, principal, conversation;
 
     struct wbi_catalog *catalog;           /* current snapshot */
@@ -94,6 +103,9 @@ bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt);
 /* Open the state directory and the ledger in it, once. WB_ESTATE with a next
  * step when it cannot be used. */
 WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err);
+
+/* Open the artifact store, and the registry of tasks on it, once. */
+WB_MUST_CHECK wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err);
 
 /* Where a call's projector keeps large values; NULL when nothing can be kept. */
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call);

@@ -1,31 +1,356 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call/stage_admit.c: ADMIT, the time a call may take (C8.1): the earlier of its
- * deadline and its tool's timeout. A deadline that has passed runs nothing. */
-#include "base/checked.h"
-#include "call/runtime.h"
+ * call/stage_admit.c: AUTHORIZE and ADMIT (C3.4, C3.5), and giving back what was
+ * admitted. */
+#include "base/limits.h"
+#include "call/guards.h"
 #include "call/stages_int.h"
+#include "call/stored.h"
+#include "call/views.h"
+#include "json/canonical.h"
 
-static int64_t in_ms(int64_t now_ns, int64_t ms)
+/* ---- AUTHORIZE ---- */
+
+struct asking {
+    struct wbi_call *call;
+    struct wbi_call_ref ref;
+    char id[WBI_ID_SIZE];
+    enum wbi_approval_end end; /* 0 while it waits */
+};
+
+static void on_approval(void *arg, const struct wbi_approval *approval, enum wbi_approval_end end,
+                        struct wbi_str who)
 {
-    int64_t ns, at;
+    struct asking *a = arg;
+    struct wbi_call *call = a->call;
 
-    if (!wbi_mul(ms, WBI_NS_PER_MS, &ns) || !wbi_add(now_ns, ns, &at))
-        return INT64_MAX;
-    return at;
+    (void)approval;
+    (void)who;
+    a->end = end;
+    (void)wbi_call_resume(call->calls, a->ref); /* gone if the call was overruled */
+    wbi_call_release(call);
+}
+
+/* Wait for somebody's yes, at most until the deadline. */
+static enum wbi_step ask(struct wbi_call *call)
+{
+    struct asking *a = wbi_arena_zalloc(call->arena, sizeof(*a));
+    int64_t now = wbi_now_ns(&call->clock);
+    struct wbi_approval like = {.tool = call->tool->qualified,
+                                .principal = call->inv.principal,
+                                .text = call->tool->description,
+                                .created_ns = now,
+                                .deadline_ns = now + 600 * WBI_NS_PER_S};
+    int64_t deadline;
+
+    if (a == NULL)
+        return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    deadline = wbi_deadline_from_wall(call->inv.deadline_ms, wbi_wall_ms(&call->clock), now);
+    if (deadline < like.deadline_ns)
+        like.deadline_ns = deadline;
+    a->call = call;
+    if (wbi_approvals_create(call->runtime->guards->approvals, &like, on_approval, a, a->id) !=
+        WB_OK)
+        return wbi_call_fail(call, WBI_KIND_APPROVAL_DENIED,
+                             "too many calls wait for an approval already");
+    a->ref = wbi_call_park(call);
+    call->step_state = a;
+    wbi_call_hold(call);
+    wbi_guards_arm(call->runtime);
+    return WBI_STEP_PARKED;
+}
+
+static enum wbi_step approved(struct wbi_call *call, const struct asking *a)
+{
+    call->step_state = NULL;
+    if (a->end == WBI_APPROVAL_GRANTED)
+        return WBI_STEP_NEXT;
+    return wbi_call_fail(call, WBI_KIND_APPROVAL_DENIED, "%.*s was not approved%s",
+                         WBI_FMT(call->tool->model_name),
+                         a->end == WBI_APPROVAL_EXPIRED ? " in time" : "");
+}
+
+enum wbi_step wbi_stage_authorize(struct wbi_call *call)
+{
+    struct wbi_auth_tool tool = wbi_guards_tool(call->tool);
+    struct wbi_auth_answer answer;
+
+    if (call->step_state != NULL)
+        return approved(call, call->step_state);
+    wbi_authorize(call->runtime->guards->auth, call->inv.principal, &tool, &answer);
+    switch (answer.verdict) {
+    case WBI_AUTH_ALLOWED:
+        return WBI_STEP_NEXT;
+    case WBI_AUTH_ASK:
+        return ask(call);
+    case WBI_AUTH_HIDDEN: {
+        struct wbi_str name = call->inv.tool_name;
+        call->tool = NULL; /* as if it did not exist */
+        return wbi_call_fail(call, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
+                             WBI_FMT(wbi_str_head(name, 128)));
+    }
+    case WBI_AUTH_DENIED:
+        break;
+    }
+    return wbi_call_fail(call, answer.kind, "%s", answer.message);
+}
+
+void wbi_cancel_authorize(struct wbi_call *call)
+{
+    struct asking *a = call->step_state;
+
+    if (a == NULL || a->end != 0)
+        return;
+    a->end = WBI_APPROVAL_REFUSED;
+    wbi_approvals_withdraw(call->runtime->guards->approvals, wbi_str_z(a->id));
+    (void)wbi_call_resume(call->calls, a->ref); /* parked, so it goes on */
+    wbi_call_release(call);
+}
+
+/* ---- ADMIT ---- */
+
+static void number_detail(struct wbi_jw *w, const char *name, int64_t v)
+{
+    if (v >= 0)
+        wbi_jw_kint(w, name, v);
+}
+
+static enum wbi_step refuse(struct wbi_call *call, const struct wbi_guard_refusal *r)
+{
+    struct wbi_fault fault = {.kind = r->kind};
+    struct wbi_buf details;
+    struct wbi_jw w = wbi_jw_to(&details);
+
+    fault.retryable = r->retryable ? WBI_RETRYABLE_YES : WBI_RETRYABLE_NO;
+    fault.message = wbi_arena_str(call->arena, wbi_str_z(r->message));
+    if (r->code != NULL)
+        fault.code = wbi_str_z(r->code);
+    wbi_buf_init_arena(&details, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    number_detail(&w, "retryAfterMs", r->retry_after_ms);
+    number_detail(&w, "resetAfterMs", r->reset_after_ms);
+    if (r->throttling_scope.p != NULL)
+        wbi_jw_kstr(&w, "throttlingScope", r->throttling_scope);
+    if (r->circuit_state != NULL)
+        wbi_jw_kstrz(&w, "circuitState", r->circuit_state);
+    if (r->missing_field != NULL)
+        wbi_jw_kstrz(&w, "missingField", r->missing_field);
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
+        fault.details = wbi_buf_str(&details);
+    return wbi_call_fail_fault(call, &fault);
+}
+
+static enum wbi_step judge(struct wbi_call *call, struct wbi_admission *a)
+{
+    bool replayed = a->answer.verdict == WBI_GUARD_REPLAY;
+
+    switch (a->answer.verdict) {
+    case WBI_GUARD_ADMITTED:
+        a->held = true;
+        call->ticket = a;
+        if (a->limit.ends_ns != WBI_NO_DEADLINE)
+            wbi_call_limit(call, a->limit.ends_ns);
+        return WBI_STEP_NEXT;
+    case WBI_GUARD_REPLAY:
+    case WBI_GUARD_CACHED:
+        if (wbi_stored_restore(call, a->answer.bytes) != WB_OK)
+            return wbi_call_fail(call, WBI_KIND_OUTCOME_UNKNOWN,
+                                 "the stored outcome of this call cannot be read");
+        call->facts.replayed = replayed;
+        call->facts.cached = !replayed;
+        return WBI_STEP_REFUSED; /* decided: nothing runs */
+    case WBI_GUARD_QUEUED:
+    case WBI_GUARD_WAIT:
+        a->ref = wbi_call_park(call);
+        wbi_guards_arm(call->runtime);
+        return WBI_STEP_PARKED;
+    case WBI_GUARD_REFUSED:
+        break;
+    }
+    return refuse(call, &a->answer.refusal);
+}
+
+static void on_ready(void *arg, struct wbi_guard_ticket *ticket,
+                     const struct wbi_guard_answer *answer)
+{
+    struct wbi_call *call = arg;
+    struct wbi_admission *a = call->step_state;
+
+    (void)ticket;
+    a->answer = *answer;
+    a->answer.bytes = wbi_arena_str(call->arena, answer->bytes);
+    a->ready = true;
+    (void)wbi_call_resume(call->calls, a->ref); /* it is parked: see wbi_cancel_admit */
+}
+
+/* Keys and caches compare inputs by the hash of their canonical form. */
+static wb_rc hash_input(struct wbi_call *call, struct wbi_admission *a)
+{
+    struct wbi_buf text;
+    wb_rc rc;
+
+    if (a->request.idempotency_key.p == NULL &&
+        (a->values.cache_ttl_ns <= 0 || call->tool->effect != WBI_EFFECT_PURE))
+        return WB_OK;
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_json_canonical(call->inv.input, &text, NULL);
+    if (rc == WB_EINPUT) { /* huge integers: as they are written */
+        wbi_buf_clear(&text);
+        wbi_json_write(&text, call->inv.input);
+        rc = wbi_buf_rc(&text);
+    }
+    if (rc == WB_OK)
+        rc = wbi_sha256(text.p, text.n, a->input_hash);
+    if (rc == WB_OK)
+        a->request.input_hash = a->input_hash;
+    return rc;
+}
+
+/* C8.6: calls of a model get a key of their conversation and call id. */
+static struct wbi_str key_of(struct wbi_call *call)
+{
+    if (call->inv.idempotency_key.p != NULL || call->inv.native || call->inv.call_id.n == 0 ||
+        call->tool->effect != WBI_EFFECT_IDEMPOTENT_WRITE)
+        return call->inv.idempotency_key;
+    call->inv.idempotency_key = wbi_arena_fmt(
+        call->arena, "%.*s/%.*s", WBI_FMT(wbi_str_head(call->inv.conversation_id, 120)),
+        WBI_FMT(wbi_str_head(call->inv.call_id, 120)));
+    return call->inv.idempotency_key;
+}
+
+static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
+{
+    const struct wbi_policy_effective *effective;
+    struct wbi_policy_wishes wishes = {.timeout_ms = WBI_NO_LIMIT_MS};
+    struct wbi_auth_tool tool = wbi_guards_tool(call->tool);
+    int64_t now = wbi_now_ns(&call->clock);
+    wb_rc rc = wbi_policy_effective(call->runtime->guards->policy, call->tool->qualified,
+                                    call->inv.principal,
+                                    call->tool->timeout_ms > 0 ? call->tool->timeout_ms
+                                                               : WBI_NO_LIMIT_MS,
+                                    &effective);
+
+    if (rc != WB_OK)
+        return rc;
+    a->values = effective->values;
+    wishes.deadline_ns =
+        call->inv.deadline_ms == INT64_MAX
+            ? WBI_NO_DEADLINE
+            : wbi_deadline_from_wall(call->inv.deadline_ms, wbi_wall_ms(&call->clock), now);
+    wbi_policy_tighten(&a->values, &wishes, now, &a->clamps);
+    a->limit = wbi_deadline_limit(now, wishes.deadline_ns, a->values.timeout_ms);
+    a->request = (struct wbi_guard_request){
+        .tool = call->tool->qualified,
+        .origin = call->tool->origin,
+        .principal = call->inv.principal,
+        .effect = tool.effect,
+        .idempotency_key = key_of(call),
+        .version = call->tool->version,
+        .content_hash = wbi_str_make((const char *)call->tool->content_hash, 32),
+        .partition = call->inv.principal,
+        .deadline_ns = wishes.deadline_ns,
+        .policy = &a->values,
+        .on_ready = on_ready,
+        .arg = call};
+    return hash_input(call, a);
 }
 
 enum wbi_step wbi_stage_admit(struct wbi_call *call)
 {
-    int64_t now_ns = wbi_now_ns(&call->clock), wall_ms = wbi_wall_ms(&call->clock);
-    int64_t limit_ns = INT64_MAX;
+    struct wbi_admission *a = call->step_state;
+    enum wbi_step step;
 
-    if (call->inv.deadline_ms <= wall_ms)
-        return wbi_call_fail(call, WBI_KIND_TIMED_OUT,
-                             "the deadline passed before the call was started; nothing was run");
-    if (call->inv.deadline_ms != INT64_MAX)
-        limit_ns = in_ms(now_ns, call->inv.deadline_ms - wall_ms);
-    if (call->tool->timeout_ms > 0)
-        limit_ns = WBI_MIN(limit_ns, in_ms(now_ns, call->tool->timeout_ms));
-    wbi_call_limit(call, limit_ns);
-    return WBI_STEP_NEXT;
+    if (a == NULL) {
+        a = wbi_arena_zalloc(call->arena, sizeof(*a));
+        if (a == NULL || prepare(call, a) != WB_OK)
+            return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the policies cannot be applied");
+        call->step_state = a;
+        call->admission = a;
+        wbi_guard_admit(call->runtime->guards->chain, &a->request, wbi_now_ns(&call->clock),
+                        &a->ticket, &a->answer);
+        a->circuit_state = wbi_guard_circuit_state(call->runtime->guards->chain, &a->request);
+    } else if (!a->ready) { /* cancelled while it waited */
+        wbi_guard_cancel(&a->ticket, wbi_now_ns(&call->clock));
+        call->step_state = NULL;
+        return wbi_call_fail(call, WBI_KIND_CANCELLED, "the call was cancelled while it waited");
+    }
+    step = judge(call, a);
+    if (step != WBI_STEP_PARKED)
+        call->step_state = NULL;
+    return step;
+}
+
+/* Leave the queue at once; nobody will call back. */
+void wbi_cancel_admit(struct wbi_call *call)
+{
+    struct wbi_admission *a = call->step_state;
+
+    if (a != NULL && !a->ready)
+        (void)wbi_call_resume(call->calls, a->ref); /* parked, so it goes on */
+}
+
+/* ---- afterwards ---- */
+
+static enum wbi_guard_class class_of(const struct wbi_call *call)
+{
+    const struct wbi_outcome *o = &call->outcome;
+
+    if (o->state == WBI_OUTCOME_SUCCESS)
+        return WBI_GUARD_OK;
+    if (call->facts.attempts == 0)
+        return WBI_GUARD_NOT_STARTED;
+    if (o->fault.kind == WBI_KIND_TIMED_OUT)
+        return WBI_GUARD_TIMED_OUT;
+    if (o->fault.kind == WBI_KIND_CANCELLED)
+        return WBI_GUARD_CANCELLED;
+    if (wbi_kind_row(o->fault.kind)->category == WBI_CATEGORY_CONTRACT)
+        return WBI_GUARD_CONTRACT;
+    return WBI_GUARD_FAILED;
+}
+
+void wbi_journey_settle(struct wbi_call *call)
+{
+    struct wbi_admission *a = call->ticket;
+    struct wbi_guard_outcome outcome = {.class = class_of(call)};
+
+    wbi_say_invoked(call); /* refused calls are told of, too */
+    wbi_say_end(call);
+    if (a == NULL || !a->held)
+        return;
+    a->held = false;
+    wbi_timer_free(a->timer);
+    a->timer = NULL;
+    outcome.still_running = call->overruled;
+    outcome.duration_ns = call->ended_ns - call->started_ns;
+    outcome.retryable = call->outcome.state == WBI_OUTCOME_ERROR &&
+                        wbi_fault_retryable(&call->outcome.fault);
+    if (a->request.input_hash != NULL)
+        outcome.stored = wbi_stored_write(call);
+    if (wbi_guard_settle(&a->ticket, &outcome, wbi_now_ns(&call->clock)) != WB_OK)
+        call->facts.key_lost = true; /* the outcome is right; its key may be unknown later */
+    wbi_guards_arm(call->runtime);
+}
+
+wb_rc wbi_guards_snapshot(struct wbi_call *call)
+{
+    struct wbi_admission *a = call->admission;
+    struct wbi_policy_values none = wbi_policy_builtin();
+    struct wbi_policy_snapshot s = {.values = a ? &a->values : &none,
+                                    .tool = call->tool ? call->tool->qualified : WBI_LIT(""),
+                                    .origin = call->tool ? call->tool->origin : WBI_LIT(""),
+                                    .limit_ms = a ? a->limit.limit_ms : WBI_NO_LIMIT_MS,
+                                    .circuit_state = a ? a->circuit_state : NULL,
+                                    .clamps = a ? &a->clamps : NULL,
+                                    .redactions = call->facts.redactions,
+                                    .redactions_n = call->facts.redaction_count};
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_policy_write_snapshot(&w, &s);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_buf_rc(&text);
+    call->facts.policy_snapshot = wbi_buf_str(&text);
+    wbi_say_policy(call);
+    return WB_OK;
 }

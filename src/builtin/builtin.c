@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/builtin.c: the list of families. */
+#include "builtin/builtin.h"
+
+#include "base/limits.h"
+
+static const struct wbi_builtin_family *const families[] = {
+    NULL,
+};
+
+static const struct wbi_builtin_tool *find(const struct wbi_builtin_family *f, struct wbi_str name)
+{
+    for (const struct wbi_builtin_tool *t = f->tools; t->name != NULL; t++)
+        if (wbi_str_eqz(name, t->name))
+            return t;
+    return NULL;
+}
+
+static wb_rc declare(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
+                     const wbi_json *descriptor, struct wbi_error *err)
+{
+    const struct wbi_builtin_tool *tool = find(f, wbi_json_get_str(descriptor, "name"));
+    struct wbi_tool_binding binding = {.family = f->family, .builtin = true};
+
+    if (tool == NULL)
+        return wbi_fail(err, WB_EINTERNAL, "family %s declares a tool it cannot run: %.*s",
+                        f->family->name, WBI_FMT(wbi_json_get_str(descriptor, "name")));
+    binding.ops = &tool->ops;
+    binding.hidden = tool->hidden;
+    return wbi_runtime_add_tool(rt, descriptor, &binding, err);
+}
+
+static wb_rc load_family(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
+                         struct wbi_error *err)
+{
+    struct wbi_arena *arena;
+    const wbi_json *list;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_json_read(arena, wbi_str_make(f->tools_json, *f->tools_json_n), WBI_JSON_STRICT, &list,
+                       err);
+    WBI_JSON_EACH(rc == WB_OK ? list : NULL, descriptor)
+    {
+        if (rc == WB_OK)
+            rc = declare(rt, f, descriptor, err);
+    }
+    wbi_arena_free(arena);
+    return rc;
+}
+
+wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && families[i] != NULL; i++)
+        rc = load_family(rt, families[i], err);
+    return rc;
+}
+
+const struct wbi_family *wbi_builtin_family_of(struct wbi_str tool_name)
+{
+    for (size_t i = 0; families[i] != NULL; i++)
+        if (find(families[i], tool_name) != NULL)
+            return families[i]->family;
+    return NULL;
+}

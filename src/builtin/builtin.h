@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/builtin.h: the tools that come with Waybill. A family is a row here:
+ * its tools as data (family/NAME/tools.json), its projector and renderer
+ * (family/NAME), and how each tool runs (builtin/NAME.c). Adding a tool touches
+ * its family and its file here, nothing else. */
+#ifndef WBI_BUILTIN_BUILTIN_H
+#define WBI_BUILTIN_BUILTIN_H
+
+#include "call/exec.h"
+#include "call/runtime.h"
+
+struct wbi_builtin_tool {
+    const char *name; /* as in tools.json */
+    struct wbi_tool_ops ops;
+    bool hidden; /* callable, not listed */
+};
+
+struct wbi_builtin_family {
+    const struct wbi_family *family;
+    const char *tools_json; /* array of descriptors */
+    const size_t *tools_json_n;
+    const struct wbi_builtin_tool *tools; /* ends with a NULL name */
+};
+
+/* Declare all of them; for wbi_runtime_options.load_builtins. */
+wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err);
+/* The family that made a canonical result of that tool; NULL: none of these. */
+const struct wbi_family *wbi_builtin_family_of(struct wbi_str tool_name);
+
+#endif
