@@ -229,7 +229,8 @@ static void a_refusal_by_one_guard_leaves_all_others_untouched(void **state)
         assert_int_equal(answer.refusal.kind, expected);
         after = look(w);
         same(&before, &after);
-        if (guard == 5) {
+        if (guard == 5) { /* S1 "details? — machine-readable info (e.g., retryAfterMs,
+                           * missingField)." */
             assert_string_equal(answer.refusal.code, "RequiredMissing");
             assert_string_equal(answer.refusal.missing_field, "idempotencyKey");
         }
@@ -599,6 +600,79 @@ static void matrix_26_a_cancelled_place_in_the_queue_goes_to_the_next(void **sta
     assert_int_equal(look(w).slots, 0);
 }
 
+/* S1 taxonomy: PolicyError "Timeout, RateLimited, CircuitOpen, BudgetExceeded,
+ * ConcurrencyLimited"; "code — stable symbolic code (e.g., Timeout,
+ * RateLimited, SchemaInvalid)."; "message — human-readable and sanitized."; "When
+ * returning Retryable or PolicyError.RateLimited, include:" the back-off hints;
+ * "Error ⇒ non-retryable failure; caller should not retry." */
+static void refusals_are_policy_errors_with_their_codes_and_hints(void **state)
+{
+    static const struct {
+        const char *code;
+        bool retryable, after, reset, scope, circuit;
+    } rows[] = {
+        {"Timeout", true, false, false, false, false},
+        {"RateLimited", true, true, false, true, false},
+        {"CircuitOpen", true, true, false, false, true},
+        {"BudgetExceeded", false, false, true, false, false},
+        {"ConcurrencyLimited", true, false, false, true, false},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        struct wbi_guard_request r = request(w, WBI_GUARD_PURE, NULL);
+        struct wbi_guard_ticket t, held;
+        struct wbi_guard_answer answer;
+        char name[] = {'t', (char)('0' + i), 0};
+        w->policy = wbi_policy_builtin();
+        r.tool = wbi_str_z(name);
+        if (i == 1)
+            w->policy.rate = rate(1, 1);
+        if (i == 2)
+            w->policy.circuit = circuit(1);
+        if (i == 3)
+            w->policy.budget =
+                (struct wbi_budget_settings){true, WBI_LIT("b"), 60 * S, {1, -1, -1}};
+        if (i == 4)
+            w->policy.concurrency = 1;
+        assert_int_equal(admit(w, &r, &held).verdict, WBI_GUARD_ADMITTED);
+        if (i == 2)
+            settle(w, &held, WBI_GUARD_FAILED, false, NULL);
+        if (i == 0)
+            r.deadline_ns = w->clock.mono_ns;
+        answer = admit(w, &r, &t);
+        assert_int_equal(answer.verdict, WBI_GUARD_REFUSED);
+        assert_int_equal(wbi_kind_row(answer.refusal.kind)->category, WBI_CATEGORY_POLICY);
+        assert_string_equal(wbi_kind_row(answer.refusal.kind)->code, rows[i].code);
+        assert_int_equal(answer.refusal.retryable, rows[i].retryable);
+        assert_int_equal(answer.refusal.retry_after_ms >= 0, rows[i].after);
+        assert_int_equal(answer.refusal.reset_after_ms >= 0, rows[i].reset);
+        assert_int_equal(answer.refusal.throttling_scope.p != NULL, rows[i].scope);
+        assert_int_equal(answer.refusal.circuit_state != NULL, rows[i].circuit);
+        assert_true(answer.refusal.message[0] != '\0');
+        wbi_guard_cancel(&held, w->clock.mono_ns);
+    }
+}
+
+/* S1 Caching "Allowed only for Pure tools." */
+static void only_pure_calls_are_cached(void **state)
+{
+    struct world *w = *state;
+
+    w->policy.cache_ttl_ns = 60 * S;
+    for (int effect = 0; effect < WBI_GUARD_EFFECTS; effect++) {
+        struct wbi_guard_request r = request(w, (enum wbi_guard_effect)effect, NULL);
+        struct wbi_guard_ticket t;
+        if (effect == WBI_GUARD_IDEMPOTENT_WRITE)
+            continue; /* needs a key, which replays: another matter */
+        assert_int_equal(admit(w, &r, &t).verdict, WBI_GUARD_ADMITTED);
+        settle(w, &t, WBI_GUARD_OK, false, "x");
+        assert_int_equal(admit(w, &r, &t).verdict,
+                         effect == WBI_GUARD_PURE ? WBI_GUARD_CACHED : WBI_GUARD_ADMITTED);
+        wbi_guard_cancel(&t, w->clock.mono_ns);
+    }
+}
+
 /* ---- waiting ---- */
 
 static void a_queued_call_obeys_its_deadline_and_its_queue_timeout(void **state)
@@ -761,6 +835,8 @@ int main(void)
         TEST(matrix_22_the_last_call_of_a_budget_runs_once),
         TEST(matrix_23_24_25_what_may_be_tried_again),
         TEST(matrix_26_a_cancelled_place_in_the_queue_goes_to_the_next),
+        TEST(refusals_are_policy_errors_with_their_codes_and_hints),
+        TEST(only_pure_calls_are_cached),
         TEST(a_queued_call_obeys_its_deadline_and_its_queue_timeout),
         TEST(identical_pure_calls_run_once),
         TEST(keys_after_failures),
