@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * event/stream_test.c: frames (C8.9). S1 "The Result envelope is delivered at
- * completion; partials are emitted as events/frames out-of-band." */
+ * completion; partials are emitted as events/frames out-of-band."; "Some providers
+ * stream partial results. When streaming is enabled by a caller:" */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
