@@ -72,6 +72,16 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
     c->line_cap = c->units / 9 > 40 * WBI_TOKEN_UNIT ? c->units / 9 : 40 * WBI_TOKEN_UNIT;
     wbi_buf_init_arena(&c->groups, c->arena, WBI_LIMIT_RECEIPT);
     rc = wbi_choose(c);
+    if (rc == WB_OK)
+        rc = wbi_render(c, ret);
+    if (rc != WB_OK || c->n == 0)
+        return rc;
+    /* prices are estimates from above: what the text really left is used too */
+    c->spent = wbi_tokens_units(ret->text) + 12 * WBI_TOKEN_UNIT;
+    c->units = units;
+    if (c->spent + 40 * WBI_TOKEN_UNIT > units)
+        return WB_OK;
+    rc = wbi_choose_more(c);
     return rc != WB_OK ? rc : wbi_render(c, ret);
 }
 

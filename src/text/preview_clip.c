@@ -151,12 +151,19 @@ static wb_rc clip_long(struct chooser *c, struct pick *p, uint64_t cap)
     return join(c, r, &ps, &p->text);
 }
 
-/* Context may cost less than the line that tells what went wrong. */
+/* Context may cost less than the line that tells what went wrong; lines of
+ * ordinary length stay whole unless the budget is tiny. */
 static uint64_t cap_of(const struct chooser *c, const struct record *r)
 {
-    uint64_t cap = r->severity >= 42 ? c->line_cap : c->line_cap / 2;
+    bool tells = r->severity >= 42;
+    uint64_t cap = tells ? c->line_cap : c->line_cap / 2;
+    uint64_t least = (tells ? 90 : 56) * WBI_TOKEN_UNIT, most = c->units / 3;
 
-    return cap > 32 * WBI_TOKEN_UNIT ? cap : 32 * WBI_TOKEN_UNIT;
+    if (cap < least)
+        cap = least;
+    if (cap > most)
+        cap = most;
+    return cap > 24 * WBI_TOKEN_UNIT ? cap : 24 * WBI_TOKEN_UNIT;
 }
 
 wb_rc wbi_pick_load(struct chooser *c, struct pick *p)

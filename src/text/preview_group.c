@@ -31,6 +31,11 @@ static struct wbi_str message_of(const struct pick *p)
 {
     size_t at = p->rec->hit < p->text.n ? p->rec->hit : 0, i;
 
+    if (p->rec->flags & LINE_FILE) { /* the name in its new form */
+        for (i = p->text.n; i > 0 && p->text.p[i - 1] != ' ';)
+            i--;
+        return wbi_str_from(p->text, i);
+    }
     for (i = at; i > 1; i--) {
         char a = p->text.p[i - 2], b = p->text.p[i - 1];
 
@@ -55,7 +60,12 @@ static bool add_distinct(struct distinct *d, struct wbi_str s)
     return true;
 }
 
-/* The largest groups of failures, largest first. */
+static bool told_as_group(const struct record *r, uint64_t count)
+{
+    return r->flags & LINE_FILE ? count > 3 : r->severity >= 60 && count > GROUP_FROM;
+}
+
+/* The largest groups of failures and the files of a diff, largest first. */
 static size_t find_groups(const struct chooser *c, bool *done, struct group *g)
 {
     size_t n = 0;
@@ -65,7 +75,7 @@ static size_t find_groups(const struct chooser *c, bool *done, struct group *g)
         struct group found = {r->shape, i, c->index->shapes[r->shape].count, r->severity};
         size_t at;
 
-        if (r->severity < 60 || found.count <= GROUP_FROM || done[r->shape])
+        if (done[r->shape] || !told_as_group(r, found.count))
             continue;
         done[r->shape] = true;
         for (at = n; at > 0 && g[at - 1].count < found.count; at--)
@@ -99,7 +109,8 @@ static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *
 static wb_rc skip_shown(struct chooser *c, struct distinct *d)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].wave != 0 && c->picks[i].rec->severity >= 60)
+        if (c->picks[i].wave != 0 &&
+            (c->picks[i].rec->severity >= 60 || c->picks[i].rec->flags & LINE_FILE))
             add_distinct(d, message_of(&c->picks[i]));
     d->n = 0;
     return WB_OK;
@@ -109,6 +120,7 @@ static void tell(struct chooser *c, const struct group *g, const struct distinct
 {
     uint64_t head = c->spent + 24 * WBI_TOKEN_UNIT, cost = head;
     size_t n = 0;
+    bool files;
 
     while (n < d->n) {
         uint64_t units = wbi_tokens_units(d->text[n]) + WBI_TOKEN_UNIT;
@@ -120,12 +132,14 @@ static void tell(struct chooser *c, const struct group *g, const struct distinct
     }
     if (n == 0)
         return;
-    wbi_buf_addf(&c->groups, "[%llu lines like line %llu; %zu of %zu more distinct messages:]\n",
+    files = (c->picks[g->first].rec->flags & LINE_FILE) != 0;
+    wbi_buf_addf(&c->groups, "[%llu lines like line %llu; %zu of %zu more distinct %s:]\n",
                  (unsigned long long)g->count,
-                 (unsigned long long)c->picks[g->first].rec->line, n, d->n);
+                 (unsigned long long)c->picks[g->first].rec->line, n, d->n,
+                 files ? "files" : "messages");
     for (size_t i = 0; i < n; i++) {
         wbi_buf_adds(&c->groups, d->text[i]);
-        wbi_buf_addc(&c->groups, '\n');
+        wbi_buf_addc(&c->groups, files && i + 1 < n ? ' ' : '\n');
     }
     c->spent = cost;
 }

@@ -12,7 +12,8 @@ enum line_flags {
     LINE_QUERY = 8,    /* holds a rarer word of the command */
     LINE_LONG = 16,    /* only its start was looked at as a whole */
     LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
-    LINE_PASSED = 64   /* reports a success */
+    LINE_PASSED = 64,  /* reports a success */
+    LINE_FILE = 128    /* names the next file of a diff */
 };
 
 /* What one line says about itself; from preview_line.c. */
@@ -127,6 +128,8 @@ WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
+/* Spend what c->spent leaves of c->units on rare lines and both ends. */
+WB_MUST_CHECK wb_rc wbi_choose_more(struct chooser *c);
 /* preview_group.c: distinct messages of large groups of failures, into c->groups. */
 WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
 /* preview_render.c */

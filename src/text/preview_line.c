@@ -469,8 +469,8 @@ static uint8_t flags_of(struct wbi_str s, size_t start)
         return LINE_BLANK;
     if (t.n < 120 && t.n > 2 && t.p[t.n - 1] == ':' && class_of[(uint8_t)t.p[t.n - 2]] != C_OTHER)
         flags |= LINE_HEADING;
-    if (starts(s, 0, "diff --") || starts(s, 0, "Index: ") || starts(s, 0, "+++ "))
-        flags |= LINE_HEADING;
+    if (starts(s, 0, "diff --") || starts(s, 0, "Index: "))
+        flags |= LINE_HEADING | LINE_FILE;
     if (attached(s, start))
         flags |= LINE_ATTACHED;
     if (starts(s, start, "Traceback (") || starts(s, start, "During handling of") ||

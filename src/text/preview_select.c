@@ -203,7 +203,7 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
     uint64_t count = count_of(c, r);
     float score = 0;
 
-    if (r->flags & (LINE_BLANK | LINE_PASSED))
+    if (r->flags & (LINE_BLANK | LINE_PASSED | LINE_FILE))
         return 0;
     if (r->flags & LINE_HEADING)
         score += 24;
@@ -299,7 +299,7 @@ static wb_rc score_failures(struct chooser *c)
 
         if (r->severity >= 80 && !any) { /* the first complaint is often the cause */
             any = true;
-            score *= 1.6f;
+            score = r->severity * 1.3f;
         }
         c->picks[i].score = score;
     }
@@ -349,7 +349,7 @@ static wb_rc both_ends(struct chooser *c)
 static wb_rc failure_lines(struct chooser *c, const struct queue *q)
 {
     uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
-    uint64_t limit = c->units * 45 / 100;
+    uint64_t limit = c->units * 60 / 100;
     size_t misses = 0;
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
@@ -375,7 +375,7 @@ static wb_rc failure_lines(struct chooser *c, const struct queue *q)
 /* What belongs to each of them. */
 static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
 {
-    uint64_t limit = c->units * 82 / 100, share = c->units * 22 / 100;
+    uint64_t limit = c->units * 85 / 100, share = c->units * 22 / 100;
     size_t misses = 0;
     wb_rc rc = WB_OK;
 
@@ -500,6 +500,15 @@ static wb_rc close_small_gaps(struct chooser *c)
         from = i;
     }
     return rc;
+}
+
+wb_rc wbi_choose_more(struct chooser *c)
+{
+    wb_rc rc = rare_lines(c);
+
+    if (rc == WB_OK)
+        rc = fill(c);
+    return rc == WB_OK ? close_small_gaps(c) : rc;
 }
 
 wb_rc wbi_choose(struct chooser *c)

@@ -108,7 +108,7 @@ static const struct golden goldens[] = {
     {"recursion", 400, {"SIGSEGV", "#0 ", "parse_file", "main (argc=2) at main.c:12"}},
     {"trace", 400, {"ECONNREFUSED", "+++ exited with 3 +++"}},
     {"memcheck", 400, {"Invalid read of size 4", "list.c:44", "ERROR SUMMARY: 1 errors"}},
-    {"diff", 600, {"diff --git a/src/file0.c", "diff --git a/src/file12.c"}},
+    {"diff", 600, {"diff --git a/src/file0.c", "b/src/file12.c", "b/src/file23.c"}},
     {"lint_json", 600, {"'ledgerRow' is not defined.", "part17.js"}},
     {"listing", 400, {"missing: No such file or directory", "file_000.dat", "file_499.dat"}},
     {"minified", 400, {"Error: bad state 9", "bundle.min.js:1:31874"}},
@@ -301,7 +301,9 @@ static void text_inside_json_is_unfolded_once(void **state)
         WBI_LIT("{\"content\":[{\"type\":\"text\",\"text\":\"[{\\\"name\\\":\\\"a.c\\\",\\\"type\\\":\\\"file\\\"},"
                 "{\\\"name\\\":\\\"b.c\\\",\\\"type\\\":\\\"file\\\"}]\"}],\"structuredContent\":"
                 "[{\"name\":\"a.c\",\"type\":\"file\"},{\"name\":\"b.c\",\"type\":\"file\"}],"
-                "\"pad\":[1000001,1000002,1000003,1000004,1000005,1000006,1000007,1000008,1000009,1000010,1000011,1000012,1000013]}"), 110);
+                "\"pad\":[1000001,1000002,1000003,1000004,1000005,1000006,1000007,1000008,1000009,1000010,"
+                "1000011,1000012,1000013,1000014,1000015,1000016,1000017,1000018,1000019,1000020,1000021,"
+                "1000022,1000023,1000024,1000025,1000026,1000027,1000028,1000029,1000030,1000031]}"), 220);
 
     (void)state;
     assert_true(has(v, "(JSON text)"));
