@@ -237,7 +237,7 @@ static const wbi_json *unfold(struct shower *s, struct wbi_str text)
     const wbi_json *v = NULL;
     struct wbi_str t = wbi_str_trim(text);
 
-    if (t.n < 64 || s->n_unfolded == UNFOLDED_MAX || (t.p[0] != '{' && t.p[0] != '[') ||
+    if (t.n < 40 || s->n_unfolded == UNFOLDED_MAX || (t.p[0] != '{' && t.p[0] != '[') ||
         wbi_json_read(s->arena, t, WBI_JSON_STRICT, &v, NULL) != WB_OK)
         return NULL;
     return v;
@@ -273,6 +273,8 @@ static bool show_compact(struct shower *s, const wbi_json *v)
     wbi_buf_init_arena(&b, s->arena, 160);
     wbi_json_write(&b, v);
     if (wbi_buf_rc(&b) != WB_OK || b.n > 150)
+        return false;
+    if (wbi_str_find(wbi_buf_str(&b), WBI_LIT("\\\"")) < b.n) /* may be JSON inside text */
         return false;
     wbi_buf_adds(&s->out, wbi_buf_str(&b));
     return true;
