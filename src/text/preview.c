@@ -26,6 +26,7 @@ static wb_rc read_all(struct chooser *c, struct wbi_str *ret)
     return rc != WB_OK ? rc : wbi_buf_rc(&b);
 }
 
+/* WB_EINPUT when it does not fit after all. */
 static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
 {
     struct wbi_segment *s = wbi_arena_array(c->arena, 1, sizeof *s);
@@ -33,6 +34,9 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
 
     if (rc != WB_OK)
         return rc;
+    ret->tokens = wbi_tokens(ret->text);
+    if (ret->tokens * WBI_TOKEN_UNIT > usable(c->policy->budget) + WBI_TOKEN_UNIT)
+        return WB_EINPUT; /* the guess by bytes was too low */
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     *s = (struct wbi_segment){WBI_SEGMENT_LINES, 1, c->index->lines};
@@ -41,7 +45,6 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
     ret->lines_shown = c->index->lines;
     ret->first_lines = c->index->lines;
     ret->text_lines = c->index->lines;
-    ret->tokens = wbi_tokens(ret->text);
     return WB_OK;
 }
 
@@ -109,8 +112,10 @@ wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
     c.source = (struct source){read, arg, arena};
     if (looks_like_json(&c, &json))
         rc = wbi_preview_json(arena, json, index->lines, policy, &v);
+    if (rc == WB_EINPUT && index->units <= usable(policy->budget))
+        rc = show_whole(&c, &v);
     if (rc == WB_EINPUT)
-        rc = index->units <= usable(policy->budget) ? show_whole(&c, &v) : choose_lines(&c, &v);
+        rc = choose_lines(&c, &v);
     if (rc != WB_OK)
         return wbi_fail(err, rc, "the preview of %llu lines could not be made",
                         (unsigned long long)index->lines);

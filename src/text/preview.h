@@ -66,7 +66,7 @@ WB_MUST_CHECK wb_rc wbi_preview_index_feed(struct wbi_preview_index *index, stru
 WB_MUST_CHECK wb_rc wbi_preview_index_end(struct wbi_preview_index *index);
 uint64_t wbi_preview_index_lines(const struct wbi_preview_index *index);
 uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *index);
-/* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS only "at least". */
+/* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS a guess by bytes. */
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
 
 /* Choose and render. Everything in ret is in arena. End the index first.

@@ -176,8 +176,10 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
     wbi_line_look(&x->words, start, &f);
     count_query(x, &f);
     if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT)
-        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2 +
-                    (bytes - start.n) / 2 * WBI_TOKEN_UNIT;
+        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
+    else
+        x->units += start.n * WBI_TOKEN_UNIT * 10 / 26; /* bytes a token in program output */
+    x->units += (bytes - start.n) / 2 * WBI_TOKEN_UNIT;
     r = (struct record){.offset = offset, .line = x->lines + 1, .hit = f.hit, .query = f.query,
                         .severity = f.severity, .indent = f.indent, .flags = f.flags};
     r.bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;

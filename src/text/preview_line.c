@@ -456,25 +456,29 @@ static bool attached(struct wbi_str s, size_t start)
         i++;
     if (i > start && i + 1 < s.n && s.p[i] == ' ' && s.p[i + 1] == '|')
         return true;
-    return start > 0 && (starts(s, start, "at ") || starts(s, start, "by ") ||
-                         starts(s, start, "from ") || starts(s, start, "in "));
+    return start > 0 && (c == 'a' || c == 'b' || c == 'f' || c == 'i') &&
+           (starts(s, start, "at ") || starts(s, start, "by ") ||
+            starts(s, start, "from ") || starts(s, start, "in "));
 }
 
 static uint8_t flags_of(struct wbi_str s, size_t start)
 {
     uint8_t flags = 0;
     struct wbi_str t = wbi_str_trim(s);
+    char c;
 
     if (t.n == 0)
         return LINE_BLANK;
+    c = t.p[0];
     if (t.n < 120 && t.n > 2 && t.p[t.n - 1] == ':' && class_of[(uint8_t)t.p[t.n - 2]] != C_OTHER)
         flags |= LINE_HEADING;
-    if (starts(s, 0, "diff --") || starts(s, 0, "Index: "))
+    if ((c == 'd' && starts(s, 0, "diff --")) || (c == 'I' && starts(s, 0, "Index: ")))
         flags |= LINE_HEADING | LINE_FILE;
     if (attached(s, start))
         flags |= LINE_ATTACHED;
-    if (starts(s, start, "Traceback (") || starts(s, start, "During handling of") ||
-        starts(s, start, "The above exception"))
+    if ((c == 'T' || c == 'D' || start > 0) &&
+        (starts(s, start, "Traceback (") || starts(s, start, "During handling of") ||
+         starts(s, start, "The above exception")))
         flags |= LINE_TRACE;
     return flags;
 }

@@ -171,11 +171,11 @@ static uint64_t count_of(const struct chooser *c, const struct record *r)
 static float failure_score(const struct chooser *c, const struct record *r, uint32_t nth)
 {
     uint64_t count = count_of(c, r);
-    float rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
-    float score = r->severity;
+    float rarity, score = r->severity;
 
     if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
         return 0; /* further lines of a large group are told by the group */
+    rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
     if (r->severity >= 60 && rarity < 0.4f && nth < 3)
         rarity = 0.4f;
     score *= rarity;
@@ -213,7 +213,8 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
         score += 12;
     if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
         score += 6;
-    score /= 1.0f + 0.7f * log2f((float)count);
+    if (score > 0 && count > 1)
+        score /= 1.0f + 0.7f * log2f((float)count);
     return score + command_score(c, r);
 }
 
