@@ -163,7 +163,7 @@ static void a_repeated_call_id_overwrites_nothing(void **state)
     struct wbi_artifact odd = keep_text(b, "../../etc/x y", "odd");
 
     assert_string_equal(one.name, "call_x-stdout.log");
-    assert_string_equal(two.name, "call_x-stdout-2.log");
+    assert_string_equal(two.name, "call_x.2-stdout.log");
     assert_string_equal(slurp(b, one.name), "first");
     assert_string_equal(odd.name, "______etc_x_y-stdout.log");
 }

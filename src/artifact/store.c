@@ -248,23 +248,28 @@ static bool is_locked(const struct wbi_artifact_store *s, const char *name)
     return locked;
 }
 
-/* "<call>-<role>.log", with "-2" and so on after the role where one was taken. */
+void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16])
+{
+    const char *dash = strrchr(artifact, '-');
+    size_t n = dash != NULL ? (size_t)(dash - artifact) : strlen(artifact);
+
+    memcpy(out, artifact, n);
+    memcpy(out + n, "-order.idx", sizeof("-order.idx"));
+}
+
+/* "<call>-<role>.log", or "<call>.2-<role>.log" for an id that was used before. */
 static void parse_name(struct wbi_artifact *a)
 {
     struct wbi_str s = wbi_str_z(a->name);
-    size_t end = s.n - 4, dash = end;
+    size_t end = s.n - 4, dash = end, call;
 
     while (dash > 0 && s.p[dash - 1] != '-')
         dash--;
-    if (dash > 1 && s.p[dash] >= '0' && s.p[dash] <= '9') {
-        end = --dash;
-        while (dash > 0 && s.p[dash - 1] != '-')
-            dash--;
-    }
-    if (dash < 2 || end - dash >= sizeof(a->role) || dash - 1 >= sizeof(a->call_id))
+    call = wbi_str_index(wbi_str_head(s, dash > 0 ? dash - 1 : 0), '.');
+    if (dash < 2 || end - dash >= sizeof(a->role) || call >= sizeof(a->call_id))
         return;
     memcpy(a->role, s.p + dash, end - dash);
-    memcpy(a->call_id, s.p, dash - 1);
+    memcpy(a->call_id, s.p, call);
 }
 
 static void describe_unfinished(const struct wbi_artifact_store *s, const char *name,
