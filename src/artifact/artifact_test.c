@@ -163,7 +163,7 @@ static void a_repeated_call_id_overwrites_nothing(void **state)
     struct wbi_artifact odd = keep_text(b, "../../etc/x y", "odd");
 
     assert_string_equal(one.name, "call_x-stdout.log");
-    assert_string_equal(two.name, "call_x-stdout-2.log");
+    assert_string_equal(two.name, "call_x.2-stdout.log");
     assert_string_equal(slurp(b, one.name), "first");
     assert_string_equal(odd.name, "______etc_x_y-stdout.log");
 }
@@ -684,6 +684,25 @@ static void reads_see_the_cleaned_text(void **state)
                 "O!\n");
 }
 
+static void lines_are_counted_at_any_length(void **state)
+{
+    struct bench *b = *state;
+    static char text[20000];
+    uint64_t feeds = 0;
+
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] = i % 3 == 0 || i > 9000 ? '\n' : 'x';
+        feeds += text[i] == '\n';
+    }
+    for (size_t cut = 0; cut < 40; cut++) {
+        struct wbi_spool *s = spool(b, "count");
+        wbi_spool_add(s, 0, wbi_str_make(text, sizeof(text) / 2 + cut));
+        wbi_spool_add(s, 0, wbi_str_from(wbi_str_make(text, sizeof(text)), sizeof(text) / 2 + cut));
+        assert_int_equal(wbi_spool_counts(s, 0).lines, feeds);
+        wbi_spool_discard(s);
+    }
+}
+
 static void ranges_in_words(void **state)
 {
     uint64_t a, z;
@@ -732,6 +751,7 @@ int main(void)
         TEST(pages_join_to_the_whole),
         TEST(a_token_fits_only_its_own_question),
         TEST(reads_see_the_cleaned_text),
+        TEST(lines_are_counted_at_any_length),
         cmocka_unit_test(ranges_in_words),
     };
 

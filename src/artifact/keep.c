@@ -91,6 +91,7 @@ wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats 
 static wb_rc expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
                     struct wbi_artifact_stats *stats, struct wbi_error *err)
 {
+    char order[WBI_ARTIFACT_NAME + 16];
     struct stat st;
     wb_rc rc;
 
@@ -102,6 +103,8 @@ static wb_rc expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
         return rc;
     if (unlinkat(s->dir, a->name, 0) != 0 && errno != ENOENT)
         return wbi_fail_errno(err, errno, "cannot remove an artifact");
+    wbi_order_name(a->name, order);
+    (void)unlinkat(s->dir, order, 0);
     stats->removed++;
     if (st.st_nlink <= 2) {
         if (a->sha256[0] != '\0')

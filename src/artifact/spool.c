@@ -39,6 +39,8 @@ struct order {
 struct wbi_spool {
     struct wbi_artifact_store *store;
     char base[WBI_ARTIFACT_NAME - 64]; /* the call id as a file name */
+    size_t base_n;                     /* without a number */
+    bool base_fixed;                   /* a file has it */
     char call_id[WBI_LIMIT_ID + 1];
     int64_t created_ms;
     uint64_t room; /* until the next look at the disk */
@@ -48,7 +50,7 @@ struct wbi_spool {
 
 static void make_base(struct wbi_spool *s, struct wbi_str id)
 {
-    size_t n = WBI_MIN(id.n, sizeof(s->base) - 1);
+    size_t n = WBI_MIN(id.n, sizeof(s->base) - 8); /* room for the number */
 
     for (size_t i = 0; i < n; i++) {
         char c = id.p[i];
@@ -58,6 +60,7 @@ static void make_base(struct wbi_spool *s, struct wbi_str id)
     }
     if (n == 0)
         memcpy(s->base, "call", 5);
+    s->base_n = strlen(s->base);
 }
 
 wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
@@ -90,37 +93,55 @@ wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
     return WB_OK;
 }
 
-/* A locked file under the first free of base-role.ext, base-role-2.ext, … */
-static int create_named(const struct wbi_spool *s, const char *role, const char *ext,
+static bool is_free(const struct wbi_spool *s, const char *base)
+{
+    const char *const names[] = {s->streams[0].role, s->streams[1].role, "order"};
+    char name[WBI_ARTIFACT_NAME];
+
+    for (size_t i = 0; i < WBI_COUNT(names); i++) {
+        (void)snprintf(name, sizeof(name), "%s-%s.%s", base, names[i], i < 2 ? "log" : "idx");
+        if (names[i][0] != '\0' && faccessat(s->store->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* A call id used before gets a number, the same for all its files. */
+static void fix_base(struct wbi_spool *s)
+{
+    char base[sizeof(s->base)];
+
+    for (int i = 2; !is_free(s, s->base) && i < NAME_TRIES; i++) {
+        (void)snprintf(base, sizeof(base), "%.*s.%d", (int)s->base_n, s->base, i);
+        if (is_free(s, base))
+            memcpy(s->base, base, sizeof(base));
+    }
+    s->base_fixed = true;
+}
+
+/* A locked file named base-role.ext; -1 and errno on failure. */
+static int create_named(struct wbi_spool *s, const char *role, const char *ext,
                         char name[WBI_ARTIFACT_NAME])
 {
     char temp[64];
     int fd, failed = 0, dir = s->store->dir;
 
+    if (!s->base_fixed)
+        fix_base(s);
     (void)snprintf(temp, sizeof(temp), ".wr-%d-%p", (int)getpid(), (const void *)name);
+    (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s.%s", s->base, role, ext);
     (void)unlinkat(dir, temp, 0);
     fd = openat(dir, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -1;
-    if (flock(fd, LOCK_EX) != 0)
+    if (fd < 0 || flock(fd, LOCK_EX) != 0 || linkat(dir, temp, dir, name, 0) != 0)
         failed = errno;
-    for (int i = 1; i < NAME_TRIES && failed == 0; i++) {
-        if (i == 1)
-            (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s%s", s->base, role, ext);
-        else
-            (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s-%d%s", s->base, role, i, ext);
-        if (linkat(dir, temp, dir, name, 0) == 0)
-            break;
-        failed = errno == EEXIST ? 0 : errno;
-        name[0] = '\0';
-    }
     (void)unlinkat(dir, temp, 0);
-    if (failed != 0 || name[0] == '\0') {
+    if (failed == 0)
+        return fd;
+    name[0] = '\0';
+    if (fd >= 0)
         (void)close(fd);
-        errno = failed != 0 ? failed : EEXIST;
-        return -1;
-    }
-    return fd;
+    errno = failed;
+    return -1;
 }
 
 static const char *reason_of(int errno_value)
@@ -134,7 +155,7 @@ static bool ensure_file(struct wbi_spool *s, struct stream *t)
         return true;
     if (t->counts.reason != NULL || t->role[0] == '\0')
         return false;
-    t->fd = create_named(s, t->role, ".log", t->name);
+    t->fd = create_named(s, t->role, "log", t->name);
     if (t->fd < 0)
         t->counts.reason = reason_of(errno);
     return t->fd >= 0;
@@ -192,7 +213,7 @@ static void flush_order(struct wbi_spool *s)
     if (o->pending.n == 0 || o->cut)
         return;
     if (o->fd < 0)
-        o->fd = create_named(s, "order", ".idx", o->name);
+        o->fd = create_named(s, "order", "idx", o->name);
     if (o->fd < 0 || o->written + o->pending.n > WBI_LIMIT_ORDER_INDEX ||
         wbi_write_all(o->fd, o->pending.p, o->pending.n) != 0)
         o->cut = true;
@@ -411,16 +432,13 @@ wb_rc wbi_spool_order(const struct wbi_artifact_store *store, const struct wbi_a
                       struct wbi_error *err)
 {
     char name[WBI_ARTIFACT_NAME + 16], *buffer;
-    const char *dash = strstr(a->name, a->role);
     uint64_t v = 0, total = 0;
     unsigned int shift = 0;
     bool go = true;
     ssize_t n;
     int fd;
 
-    if (dash == NULL || a->role[0] == '\0')
-        return wbi_fail(err, WB_EMISUSE, "not the artifact of a stream");
-    (void)snprintf(name, sizeof(name), "%.*sorder.idx", (int)(dash - a->name), a->name);
+    wbi_order_name(a->name, name);
     fd = openat(store->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? wbi_fail(err, WB_ENOTFOUND, "only one stream printed")

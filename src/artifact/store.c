@@ -46,20 +46,39 @@ int wbi_write_all(int fd, const void *p, size_t n)
     return 0;
 }
 
+/* Sixteen bytes at a time: each lane counts its line feeds and is added up before
+ * it could wrap. */
+typedef uint8_t lanes __attribute__((vector_size(16)));
+
+static uint64_t count_lanes(const uint8_t *at, size_t blocks)
+{
+    lanes counts = {0}, feeds = {0};
+    uint64_t total = 0;
+
+    feeds += (uint8_t)'\n';
+    for (size_t i = 0; i < blocks; i++) {
+        lanes bytes;
+        memcpy(&bytes, at + i * sizeof(bytes), sizeof(bytes));
+        counts -= (lanes)(bytes == feeds);
+    }
+    for (size_t i = 0; i < sizeof(counts); i++)
+        total += counts[i];
+    return total;
+}
+
 uint64_t wbi_count_newlines(const void *p, size_t n)
 {
     const uint8_t *at = p;
     uint64_t count = 0;
 
-    while (n > 0) { /* short inner runs so that the compiler counts many bytes at once */
-        size_t run = n < 255 ? n : 255;
-        uint8_t some = 0;
-        for (size_t i = 0; i < run; i++)
-            some = (uint8_t)(some + (at[i] == '\n'));
-        count += some;
-        at += run;
-        n -= run;
+    while (n >= sizeof(lanes)) {
+        size_t blocks = WBI_MIN(n / sizeof(lanes), (size_t)255);
+        count += count_lanes(at, blocks);
+        at += blocks * sizeof(lanes);
+        n -= blocks * sizeof(lanes);
     }
+    while (n-- > 0)
+        count += *at++ == '\n';
     return count;
 }
 
@@ -248,23 +267,28 @@ static bool is_locked(const struct wbi_artifact_store *s, const char *name)
     return locked;
 }
 
-/* "<call>-<role>.log", with "-2" and so on after the role where one was taken. */
+void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16])
+{
+    const char *dash = strrchr(artifact, '-');
+    size_t n = dash != NULL ? (size_t)(dash - artifact) : strlen(artifact);
+
+    memcpy(out, artifact, n);
+    memcpy(out + n, "-order.idx", sizeof("-order.idx"));
+}
+
+/* "<call>-<role>.log", or "<call>.2-<role>.log" for an id that was used before. */
 static void parse_name(struct wbi_artifact *a)
 {
     struct wbi_str s = wbi_str_z(a->name);
-    size_t end = s.n - 4, dash = end;
+    size_t end = s.n - 4, dash = end, call;
 
     while (dash > 0 && s.p[dash - 1] != '-')
         dash--;
-    if (dash > 1 && s.p[dash] >= '0' && s.p[dash] <= '9') {
-        end = --dash;
-        while (dash > 0 && s.p[dash - 1] != '-')
-            dash--;
-    }
-    if (dash < 2 || end - dash >= sizeof(a->role) || dash - 1 >= sizeof(a->call_id))
+    call = wbi_str_index(wbi_str_head(s, dash > 0 ? dash - 1 : 0), '.');
+    if (dash < 2 || end - dash >= sizeof(a->role) || call >= sizeof(a->call_id))
         return;
     memcpy(a->role, s.p + dash, end - dash);
-    memcpy(a->call_id, s.p, dash - 1);
+    memcpy(a->call_id, s.p, call);
 }
 
 static void describe_unfinished(const struct wbi_artifact_store *s, const char *name,

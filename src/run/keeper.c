@@ -2,7 +2,8 @@
  * run/keeper.c: the subreaper of one command. It has no usable heap (it is a copy
  * of a process that may have had threads): system calls and its area only.
  * (1) It ends only when nothing of its command is left.
- * (2) The leader stays unreaped until the sweep, so its group id stays its own. */
+ * (2) The leader's group is signalled by its id only while the leader is unreaped:
+ *     the id cannot belong to anybody else then. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -113,20 +114,21 @@ _Noreturn static void sweep_and_go(struct keeper *k)
     _exit(0);
 }
 
-/* The leader has ended: if nothing else is there, that was all. */
+/* The leader has ended: if nothing else is there, that was all. Otherwise its own
+ * group is from now on reached through the members that are still ours. */
 static void on_leader_exit(struct keeper *k)
 {
     siginfo_t info = {0};
+    bool alone;
 
-    if (waitid(P_PIDFD, (id_t)k->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid == 0)
+    if (waitid(P_PIDFD, (id_t)k->pidfd, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
         return;
+    k->reaped = true;
     (void)reap(k, false);
-    if (wbi_scan_children(k->area) == 1) {
-        tell_exit(k, &info, true);
+    alone = waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+    tell_exit(k, &info, alone);
+    if (alone)
         _exit(0);
-    }
-    tell_exit(k, &info, false);
 }
 
 static void on_message(struct keeper *k)
