@@ -100,14 +100,12 @@ static int run_case(const wbi_json *c, bool verdicts, struct wbi_arena *arena,
     }
     if (verdicts) {
         printf("%.*s ", WBI_FMT(wbi_json_get_str(c, "name")));
-        WBI_JSON_EACH(wbi_json_get(c, "instances"), e)
-        {
+        WBI_JSON_EACH (wbi_json_get(c, "instances"), e) {
             putchar(wbi_schema_valid(one.schema, e) ? '1' : '0');
         }
         putchar('\n');
     } else {
-        WBI_JSON_EACH(timed, e)
-        {
+        WBI_JSON_EACH (timed, e) {
             one.instance = e;
             run_instance(&one, wbi_json_get(c, "name"), arena);
         }
@@ -155,8 +153,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "cannot read %s\n", argv[argc - 1]);
         return 1;
     }
-    WBI_JSON_EACH(cases, c)
-    {
+    WBI_JSON_EACH (cases, c) {
         failed |= run_case(c, verdicts, arena, scratch);
     }
     wbi_arena_free(scratch);

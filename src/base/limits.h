@@ -144,6 +144,7 @@
 #define WBI_LIMIT_SCHEMA_RAW_ERRORS 1024u
 #define WBI_LIMIT_SCHEMA_FOUND 120u
 #define WBI_LIMIT_SCHEMA_FINDINGS 256u
+#define WBI_LIMIT_SCHEMA_REPAIR_VALUES 65536u
 /* Guards and events (C8) */
 #define WBI_LIMIT_GUARD_KEYS (4u * WBI_MIB) /* keys of one guard, a count */
 #define WBI_LIMIT_GUARD_QUEUE 4096u         /* calls waiting for a slot, a count */

@@ -115,7 +115,8 @@ static void every_allocation_may_fail(void **state)
         {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"enum\":[\"x\","
          "{\"y\":1}]}},\"required\":[\"c\"],\"additionalProperties\":false}",
          "{\"a\":\"1\",\"b\":2,\"z\":3}"},
-        {"{\"$id\":\"http://x/y\",\"patternProperties\":{\"^\\\\p{Letter}+$\":{\"$ref\":\"#/$defs/d\"}},"
+        {"{\"$id\":\"http://x/y\",\"patternProperties\":{\"^\\\\p{Letter}+$\":{\"$ref\":\"#/$defs/"
+         "d\"}},"
          "\"$defs\":{\"d\":{\"anyOf\":[{\"type\":\"null\"},{\"$ref\":\"z\"}]},\"z\":{\"$id\":\"z\","
          "\"items\":{\"pattern\":\"^a\",\"format\":\"regex\"},\"uniqueItems\":true}},"
          "\"unevaluatedProperties\":false}",

@@ -40,8 +40,7 @@ static wb_rc build_type(struct wbi_build *b)
         return wbi_compile_fail(b->c, type, WB_EINPUT,
                                 "\"type\" must be a type name or a list of type names");
     b->node.types = 0;
-    WBI_JSON_EACH(type, e)
-    {
+    WBI_JSON_EACH (type, e) {
         uint8_t bits = wbi_json_is(e, WBI_JSON_STR) ? type_named(wbi_json_text(e)) : 0;
         if (bits == 0)
             return wbi_compile_fail(b->c, e, WB_EINPUT, "\"type\" lists something that is no type");
@@ -166,8 +165,7 @@ wb_rc wbi_build_regex(struct wbi_build *b, const wbi_json *key, struct wbi_regex
 static wb_rc build_string_names(struct wbi_build *b, struct wbi_string_checks *s)
 {
     const wbi_json *pattern = wbi_build_get(b, KW_PATTERN), *format = wbi_build_get(b, KW_FORMAT);
-    bool assert = b->c->opt->format_assert ||
-                  (b->dialect.vocabulary & VOCAB_FORMAT_ASSERT) != 0;
+    bool assert = b->c->opt->format_assert || (b->dialect.vocabulary & VOCAB_FORMAT_ASSERT) != 0;
 
     if (format != NULL && !wbi_json_is(format, WBI_JSON_STR))
         return wbi_compile_fail(b->c, format, WB_EINPUT, "\"format\" must be a string");
@@ -220,14 +218,12 @@ static wb_rc build_enum(struct wbi_build *b)
     }
     if (e == NULL || e->strings.list == NULL || e->others == NULL)
         return wbi_fail_nomem(b->c->err);
-    WBI_JSON_EACH(list, v)
-    {
+    WBI_JSON_EACH (list, v) {
         struct wbi_str s = wbi_json_is(v, WBI_JSON_STR) ? wbi_json_text(v) : WBI_NONE;
         if (s.p == NULL)
             e->others[e->n_others++] = v;
         else
-            e->strings.list[e->strings.count++] =
-                (struct wbi_name){.p = s.p, .n = (uint32_t)s.n};
+            e->strings.list[e->strings.count++] = (struct wbi_name){.p = s.p, .n = (uint32_t)s.n};
     }
     b->node.enums = e;
     return wbi_names_build(&e->strings, arena) == WB_OK ? WB_OK : wbi_fail_nomem(b->c->err);
@@ -237,8 +233,7 @@ static void collect_keywords(struct wbi_build *b, uint64_t *ret_raw)
 {
     uint64_t raw = 0;
 
-    WBI_JSON_EACH_MEMBER(b->value, k)
-    {
+    WBI_JSON_EACH_MEMBER (b->value, k) {
         enum wbi_keyword id = wbi_keyword_find(wbi_json_text(k));
         b->keyword[id] = k_val;
         raw |= UINT64_C(1) << id;
@@ -248,8 +243,7 @@ static void collect_keywords(struct wbi_build *b, uint64_t *ret_raw)
 
 static void set_flags(struct wbi_node *n)
 {
-    bool checks =
-        n->number != NULL || n->string != NULL || n->enums != NULL || n->constant != NULL;
+    bool checks = n->number != NULL || n->string != NULL || n->enums != NULL || n->constant != NULL;
 
     n->flags |= checks ? NODE_CHECKS : 0;
     if (n->object != NULL || n->array != NULL || n->n_ops > 0)
@@ -260,7 +254,7 @@ static void set_flags(struct wbi_node *n)
 static wb_rc build_groups(struct wbi_build *b)
 {
     static wb_rc (*const groups[])(struct wbi_build *) = {
-        build_type,      build_number,     build_string,    build_enum,
+        build_type,    build_number,     build_string,   build_enum,
         wbi_build_ops, wbi_build_object, wbi_build_array};
     wb_rc rc = WB_OK;
 

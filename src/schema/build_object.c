@@ -35,8 +35,7 @@ static wb_rc want_names(struct wbi_build *b, const wbi_json *list)
 {
     if (!wbi_json_is(list, WBI_JSON_ARR))
         return wbi_compile_fail(b->c, list, WB_EINPUT, "a list of member names is needed here");
-    WBI_JSON_EACH(list, e)
-    {
+    WBI_JSON_EACH (list, e) {
         if (!wbi_json_is(e, WBI_JSON_STR))
             return wbi_compile_fail(b->c, e, WB_EINPUT, "a member name must be a string");
     }
@@ -52,14 +51,12 @@ static wb_rc build_names(struct wbi_build *b, struct wbi_object_checks *o, size_
     o->names.list = wbi_arena_array(b->c->arena, n + extra, sizeof(*o->names.list));
     if (o->names.list == NULL)
         return wbi_fail_nomem(b->c->err);
-    WBI_JSON_EACH_MEMBER(properties, k)
-    {
+    WBI_JSON_EACH_MEMBER (properties, k) {
         struct wbi_name *name = &o->names.list[o->names.count];
         if (rc != WB_OK)
             break;
-        *name = (struct wbi_name){.p = wbi_json_text(k).p,
-                                  .n = (uint32_t)wbi_json_text(k).n,
-                                  .flags = NAME_DECLARED};
+        *name = (struct wbi_name){
+            .p = wbi_json_text(k).p, .n = (uint32_t)wbi_json_text(k).n, .flags = NAME_DECLARED};
         rc = child(b, k_val, &name->value);
         o->names.count++;
     }
@@ -71,8 +68,7 @@ static void add_required(struct wbi_object_checks *o, const wbi_json *required)
 {
     uint64_t bit = 1;
 
-    WBI_JSON_EACH(required, e)
-    {
+    WBI_JSON_EACH (required, e) {
         struct wbi_str s = wbi_json_text(e);
         uint32_t i = 0;
         while (i < o->names.count &&
@@ -124,8 +120,7 @@ static wb_rc build_patterns(struct wbi_build *b, struct wbi_object_checks *o)
     o->patterns = wbi_arena_array(b->c->arena, wbi_json_count(patterns), sizeof(*o->patterns));
     if (o->patterns == NULL)
         return wbi_fail_nomem(b->c->err);
-    WBI_JSON_EACH_MEMBER(patterns, k)
-    {
+    WBI_JSON_EACH_MEMBER (patterns, k) {
         struct wbi_pattern_property *p = &o->patterns[o->n_patterns];
         rc = wbi_build_regex(b, k, &p->regex);
         if (rc == WB_OK)
@@ -137,13 +132,11 @@ static wb_rc build_patterns(struct wbi_build *b, struct wbi_object_checks *o)
     return WB_OK;
 }
 
-static wb_rc add_dependencies(struct wbi_build *b, struct wbi_object_checks *o,
-                              enum wbi_keyword k)
+static wb_rc add_dependencies(struct wbi_build *b, struct wbi_object_checks *o, enum wbi_keyword k)
 {
     wb_rc rc = WB_OK;
 
-    WBI_JSON_EACH_MEMBER(wbi_build_get(b, k), name)
-    {
+    WBI_JSON_EACH_MEMBER (wbi_build_get(b, k), name) {
         if (rc != WB_OK)
             break;
         if (k == KW_DEPENDENCIES && !wbi_json_is(name_val, WBI_JSON_ARR))
@@ -239,8 +232,7 @@ static wb_rc build_prefix(struct wbi_build *b, struct wbi_array_checks *a, const
     a->prefix = wbi_arena_array(b->c->arena, wbi_json_count(list), sizeof(*a->prefix));
     if (a->prefix == NULL)
         return wbi_fail_nomem(b->c->err);
-    WBI_JSON_EACH(list, e)
-    {
+    WBI_JSON_EACH (list, e) {
         if (rc == WB_OK)
             rc = child(b, e, &a->prefix[a->n_prefix++]);
     }

@@ -61,8 +61,7 @@ static wb_rc add_all(struct ops *o)
 {
     wb_rc rc = WB_OK;
 
-    WBI_JSON_EACH(wbi_build_get(o->b, KW_ALL_OF), e)
-    {
+    WBI_JSON_EACH (wbi_build_get(o->b, KW_ALL_OF), e) {
         if (rc == WB_OK)
             rc = child(o->b, e, &add_op(o, OP_REF, KW_ALL_OF)->node);
     }
@@ -81,8 +80,7 @@ static wb_rc add_choice(struct ops *o, enum wbi_keyword k, enum wbi_op_kind kind
     op->list = wbi_arena_array(o->b->c->arena, wbi_json_count(list), sizeof(*op->list));
     if (op->list == NULL)
         return wbi_fail_nomem(o->b->c->err);
-    WBI_JSON_EACH(list, e)
-    {
+    WBI_JSON_EACH (list, e) {
         if (rc == WB_OK)
             rc = child(o->b, e, &op->list[op->n++]);
     }
@@ -117,8 +115,7 @@ static wb_rc add_dependents(struct ops *o, enum wbi_keyword k)
     if (list != NULL && !wbi_json_is(list, WBI_JSON_OBJ))
         return wbi_compile_fail(o->b->c, list, WB_EINPUT, "\"%.*s\" must be an object of schemas",
                                 WBI_FMT(wbi_keyword_row(k)->name));
-    WBI_JSON_EACH_MEMBER(list, name)
-    {
+    WBI_JSON_EACH_MEMBER (list, name) {
         struct wbi_op *op;
         if (rc != WB_OK)
             break;
@@ -142,8 +139,7 @@ static wb_rc build_definitions(struct wbi_build *b)
         if (list != NULL && !wbi_json_is(list, WBI_JSON_OBJ))
             return wbi_compile_fail(b->c, list, WB_EINPUT, "\"%.*s\" must be an object of schemas",
                                     WBI_FMT(wbi_keyword_row(all[i])->name));
-        WBI_JSON_EACH_MEMBER(list, name)
-        {
+        WBI_JSON_EACH_MEMBER (list, name) {
             if (rc == WB_OK)
                 rc = child(b, name_val, &unused);
         }
@@ -167,8 +163,8 @@ static const uint64_t op_keywords =
     UINT64_C(1) << KW_REF | UINT64_C(1) << KW_DYNAMIC_REF | UINT64_C(1) << KW_ANY_OF |
     UINT64_C(1) << KW_ONE_OF | UINT64_C(1) << KW_NOT | UINT64_C(1) << KW_IF |
     UINT64_C(1) << KW_THEN | UINT64_C(1) << KW_ELSE | UINT64_C(1) << KW_ALL_OF |
-    UINT64_C(1) << KW_DEPENDENT_SCHEMAS | UINT64_C(1) << KW_DEPENDENCIES |
-    UINT64_C(1) << KW_DEFS | UINT64_C(1) << KW_DEFINITIONS;
+    UINT64_C(1) << KW_DEPENDENT_SCHEMAS | UINT64_C(1) << KW_DEPENDENCIES | UINT64_C(1) << KW_DEFS |
+    UINT64_C(1) << KW_DEFINITIONS;
 
 wb_rc wbi_build_ops(struct wbi_build *b)
 {

@@ -73,9 +73,9 @@ static enum wbi_keyword check_number(const struct wbi_number_checks *c, const wb
 {
     uint8_t tag = v->tag & 0x1f;
 
-    if (c->int_bounds && (tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT) ||
-                          (tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT) &&
-                           v->uni.u64 <= INT64_MAX)) &&
+    if (c->int_bounds &&
+        (tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT) ||
+         (tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT) && v->uni.u64 <= INT64_MAX)) &&
         v->uni.i64 >= c->low && v->uni.i64 <= c->high)
         return KW_NONE;
     if (wbi_json_is(v, WBI_JSON_BIG))

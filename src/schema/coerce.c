@@ -113,16 +113,15 @@ static bool no_string_accepted(const struct wbi_schema *s, const wbi_json *root,
     }
     for (size_t i = 0; i < sets[now].n; i++) {
         const struct wbi_node *n = &s->nodes[sets[now].list[i]];
-        if (n->types != BIT_ANY ? (n->types & BIT_STRING) != 0
-                                : n->string != NULL || n->n_ops == 0)
+        if (n->types != BIT_ANY ? (n->types & BIT_STRING) != 0 : n->string != NULL || n->n_ops == 0)
             return false;
     }
     return !sets[now].full;
 }
 
 /* Text as a number or boolean of one of these types; false when it is none. */
-static bool read_scalar(struct wbi_arena *arena, struct wbi_str text, uint8_t types,
-                        wbi_json *ret, const char **ret_what)
+static bool read_scalar(struct wbi_arena *arena, struct wbi_str text, uint8_t types, wbi_json *ret,
+                        const char **ret_what)
 {
     const wbi_json *v;
     double d;
@@ -130,13 +129,13 @@ static bool read_scalar(struct wbi_arena *arena, struct wbi_str text, uint8_t ty
     if (text.n == 0 || text.n > 64)
         return false;
     if ((types & BIT_BOOL) != 0 && (wbi_str_eqz(text, "true") || wbi_str_eqz(text, "false"))) {
-        ret->tag = YYJSON_TYPE_BOOL |
-                   (text.p[0] == 't' ? YYJSON_SUBTYPE_TRUE : YYJSON_SUBTYPE_FALSE);
+        ret->tag =
+            YYJSON_TYPE_BOOL | (text.p[0] == 't' ? YYJSON_SUBTYPE_TRUE : YYJSON_SUBTYPE_FALSE);
         *ret_what = "string read as boolean";
         return true;
     }
-    if ((text.p[0] != '-' && (text.p[0] < '0' || text.p[0] > '9')) ||
-        text.p[text.n - 1] < '0' || text.p[text.n - 1] > '9' ||
+    if ((text.p[0] != '-' && (text.p[0] < '0' || text.p[0] > '9')) || text.p[text.n - 1] < '0' ||
+        text.p[text.n - 1] > '9' ||
         wbi_json_read(arena, text, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
         (wbi_type_bits(v) & types & BIT_NUMBER) == 0)
         return false;
@@ -195,8 +194,7 @@ static wb_rc repair_one(struct repair *r, const struct wbi_raw_error *e)
         !wbi_json_is(&r->copy[e->instance - r->instance], WBI_JSON_STR))
         return WB_OK;
     if (!read_scalar(r->arena, wbi_json_text(e->instance), types, &v, &what) ||
-        is_member_name(r, e->instance) ||
-        !no_string_accepted(r->schema, r->instance, e->instance))
+        is_member_name(r, e->instance) || !no_string_accepted(r->schema, r->instance, e->instance))
         return WB_OK;
     r->copy[e->instance - r->instance] = v;
     return add_note(r, e->instance, what);
@@ -244,9 +242,8 @@ static const wbi_json *inner_of_wrapper(const struct wbi_schema *s, const wbi_js
 
 static wb_rc unwrap(struct repair *r, const wbi_json *inner)
 {
-    struct wbi_str text =
-        wbi_arena_fmt(r->arena, "taken out of the wrapper \"%.*s\"",
-                      WBI_FMT(wbi_json_text(r->instance + 1)));
+    struct wbi_str text = wbi_arena_fmt(r->arena, "taken out of the wrapper \"%.*s\"",
+                                        WBI_FMT(wbi_json_text(r->instance + 1)));
 
     r->out.notes = wbi_arena_array(r->arena, 1, sizeof(*r->out.notes));
     if (text.p == NULL || r->out.notes == NULL)
@@ -260,6 +257,8 @@ static wb_rc repair_scalars(struct repair *r, const struct wbi_raw_errors *raw)
     size_t n = (size_t)(wbi_json_skip(r->instance) - r->instance);
     wb_rc rc = WB_OK;
 
+    if (n > WBI_LIMIT_SCHEMA_REPAIR_VALUES)
+        return WB_OK;
     r->copy = wbi_arena_array(r->arena, n, sizeof(*r->copy));
     r->out.notes = wbi_arena_array(r->arena, raw->n, sizeof(*r->out.notes));
     if (r->copy == NULL || r->out.notes == NULL)

@@ -33,8 +33,7 @@ static void say_place(struct wbi_compiler *c, const wbi_json *value)
         if (wbi_json_place(c->documents[i].root, value, &path, NULL))
             break;
     if (wbi_buf_rc(&path) == WB_OK)
-        (void)snprintf(c->err->at, sizeof(c->err->at), "%.*s", (int)path.n,
-                       path.p ? path.p : "");
+        (void)snprintf(c->err->at, sizeof(c->err->at), "%.*s", (int)path.n, path.p ? path.p : "");
     wbi_buf_fini(&path);
 }
 

@@ -49,7 +49,7 @@ struct wbi_pending {
 
 struct wbi_compiler {
     struct wbi_schema *schema;
-    struct wbi_arena *arena;   /* the schema's */
+    struct wbi_arena *arena; /* the schema's */
     struct wbi_arena *scratch;
     const struct wbi_schema_options *opt;
     struct wbi_error *err;
@@ -91,9 +91,8 @@ static inline const wbi_json *wbi_build_get(const struct wbi_build *b, enum wbi_
 WB_MUST_CHECK wb_rc wbi_compile_room(struct wbi_compiler *c, void **list, size_t *cap, size_t n,
                                      size_t size);
 /* Fill err with the place of value and return rc. */
-__attribute__((format(printf, 4, 5))) wb_rc wbi_compile_fail(struct wbi_compiler *c,
-                                                             const wbi_json *value, wb_rc rc,
-                                                             const char *fmt, ...);
+__attribute__((format(printf, 4, 5))) wb_rc
+wbi_compile_fail(struct wbi_compiler *c, const wbi_json *value, wb_rc rc, const char *fmt, ...);
 /* A node for value, to be built by a later job; the one it has already, if any. */
 WB_MUST_CHECK wb_rc wbi_compile_node(struct wbi_compiler *c, const wbi_json *value,
                                      uint32_t resource, uint32_t *ret);

@@ -79,16 +79,14 @@ void wbi_describe_list(struct wbi_buf *out, const wbi_json *list)
     size_t i = 0, start = out->n;
 
     if (wbi_json_is(list, WBI_JSON_OBJ)) {
-        WBI_JSON_EACH_MEMBER(list, k)
-        {
+        WBI_JSON_EACH_MEMBER (list, k) {
             if (i == LISTED || out->n - start > LIST_BYTES)
                 break;
             wbi_buf_addz(out, i++ > 0 ? ", " : "");
             wbi_describe_scalar(out, k, SHOWN_NAME);
         }
     }
-    WBI_JSON_EACH(list, e)
-    {
+    WBI_JSON_EACH (list, e) {
         if (i == LISTED || out->n - start > LIST_BYTES)
             break;
         wbi_buf_addz(out, i++ > 0 ? ", " : "");
@@ -103,10 +101,14 @@ static void add_types(struct wbi_buf *out, uint8_t types)
     static const struct {
         uint8_t bits;
         const char *words;
-    } table[] = {{BIT_NUMBER, "a number"}, {BIT_INTEGER, "an integer"},
-                 {BIT_FRACTION, "a number that is no integer"}, {BIT_STRING, "a string"},
-                 {BIT_BOOL, "a boolean"},  {BIT_ARRAY, "an array"},
-                 {BIT_OBJECT, "an object"}, {BIT_NULL, "null"}};
+    } table[] = {{BIT_NUMBER, "a number"},
+                 {BIT_INTEGER, "an integer"},
+                 {BIT_FRACTION, "a number that is no integer"},
+                 {BIT_STRING, "a string"},
+                 {BIT_BOOL, "a boolean"},
+                 {BIT_ARRAY, "an array"},
+                 {BIT_OBJECT, "an object"},
+                 {BIT_NULL, "null"}};
     bool any = false;
 
     if (types == BIT_ANY) {
@@ -208,8 +210,7 @@ static void add_node(struct wbi_buf *out, const struct wbi_schema *s, const stru
 {
     const struct wbi_op *op = n->n_ops == 1 ? &n->ops[0] : NULL;
 
-    if (op == NULL || depth == 0 || n->types != BIT_ANY || n->object != NULL ||
-        n->enums != NULL) {
+    if (op == NULL || depth == 0 || n->types != BIT_ANY || n->object != NULL || n->enums != NULL) {
         add_own(out, n);
     } else if (op->kind == OP_REF) {
         add_node(out, s, &s->nodes[op->node], depth - 1);

@@ -26,8 +26,7 @@ static bool scalars_equal(const wbi_json *a, const wbi_json *b)
     return wbi_json_count(a) == wbi_json_count(b);
 }
 
-static bool next_pair(struct pair *p, const wbi_json **a, const wbi_json **b,
-                      struct wbi_work *work)
+static bool next_pair(struct pair *p, const wbi_json **a, const wbi_json **b, struct wbi_work *work)
 {
     bool object = p->b_object != NULL;
 
@@ -58,8 +57,8 @@ static bool trees_equal(const wbi_json *a, const wbi_json *b, struct wbi_work *w
         if (wbi_json_count(a) > 0) {
             if (depth == WBI_LIMIT_JSON_DEPTH)
                 return false;
-            stack[depth++] = (struct pair){
-                a + 1, b + 1, wbi_json_is(b, WBI_JSON_OBJ) ? b : NULL, wbi_json_count(a)};
+            stack[depth++] = (struct pair){a + 1, b + 1, wbi_json_is(b, WBI_JSON_OBJ) ? b : NULL,
+                                           wbi_json_count(a)};
         }
         while (depth > 0 && stack[depth - 1].left == 0)
             depth--;
@@ -134,8 +133,7 @@ static bool unique_hashed(const wbi_json *array, struct wbi_work *work)
         return false;
     }
     seed = (uint64_t)(uintptr_t)table * UINT64_C(0x9e3779b97f4a7c15);
-    WBI_JSON_EACH(array, e)
-    {
+    WBI_JSON_EACH (array, e) {
         uint64_t h = value_hash(e, seed, work);
         size_t at = h & (slots - 1);
 
@@ -162,11 +160,9 @@ bool wbi_schema_unique(const wbi_json *array, struct wbi_work *work)
 
     if (wbi_json_count(array) > PAIRWISE_UP_TO)
         return unique_hashed(array, work);
-    WBI_JSON_EACH(array, a)
-    {
+    WBI_JSON_EACH (array, a) {
         size_t j = 0;
-        WBI_JSON_EACH(array, b)
-        {
+        WBI_JSON_EACH (array, b) {
             if (j++ >= i)
                 break;
             if (wbi_schema_equal(a, b, work))

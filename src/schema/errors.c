@@ -5,8 +5,7 @@
 #include "base/limits.h"
 #include "schema/schema_int.h"
 
-void wbi_raw_add(struct wbi_raw_errors *list, const struct wbi_raw_error *e,
-                 struct wbi_work *work)
+void wbi_raw_add(struct wbi_raw_errors *list, const struct wbi_raw_error *e, struct wbi_work *work)
 {
     struct wbi_raw_error *grown;
     size_t cap = list->cap == 0 ? 16 : list->cap * 2;

@@ -42,8 +42,8 @@ static bool is_date(struct wbi_str s)
 {
     int year = digits(s, 0, 4), month = digits(s, 5, 2), day = digits(s, 8, 2);
 
-    return s.n == 10 && s.p[4] == '-' && s.p[7] == '-' && year >= 0 && month >= 1 &&
-           month <= 12 && day >= 1 && day <= days_in(year, month);
+    return s.n == 10 && s.p[4] == '-' && s.p[7] == '-' && year >= 0 && month >= 1 && month <= 12 &&
+           day >= 1 && day <= days_in(year, month);
 }
 
 /* Minutes east of UTC from s.p[at] to the end; false when it is no offset. */
@@ -172,16 +172,21 @@ static bool is_relative_pointer(struct wbi_str s)
 
 enum wbi_format wbi_format_find(struct wbi_str name)
 {
-    static const char *const names[] = {
-        [FORMAT_DATE_TIME] = "date-time",       [FORMAT_DATE] = "date",
-        [FORMAT_TIME] = "time",                 [FORMAT_DURATION] = "duration",
-        [FORMAT_EMAIL] = "email",               [FORMAT_HOSTNAME] = "hostname",
-        [FORMAT_IPV4] = "ipv4",                 [FORMAT_IPV6] = "ipv6",
-        [FORMAT_URI] = "uri",                   [FORMAT_URI_REFERENCE] = "uri-reference",
-        [FORMAT_URI_TEMPLATE] = "uri-template", [FORMAT_UUID] = "uuid",
-        [FORMAT_JSON_POINTER] = "json-pointer",
-        [FORMAT_RELATIVE_JSON_POINTER] = "relative-json-pointer",
-        [FORMAT_REGEX] = "regex"};
+    static const char *const names[] = {[FORMAT_DATE_TIME] = "date-time",
+                                        [FORMAT_DATE] = "date",
+                                        [FORMAT_TIME] = "time",
+                                        [FORMAT_DURATION] = "duration",
+                                        [FORMAT_EMAIL] = "email",
+                                        [FORMAT_HOSTNAME] = "hostname",
+                                        [FORMAT_IPV4] = "ipv4",
+                                        [FORMAT_IPV6] = "ipv6",
+                                        [FORMAT_URI] = "uri",
+                                        [FORMAT_URI_REFERENCE] = "uri-reference",
+                                        [FORMAT_URI_TEMPLATE] = "uri-template",
+                                        [FORMAT_UUID] = "uuid",
+                                        [FORMAT_JSON_POINTER] = "json-pointer",
+                                        [FORMAT_RELATIVE_JSON_POINTER] = "relative-json-pointer",
+                                        [FORMAT_REGEX] = "regex"};
 
     for (size_t i = 1; i < WBI_COUNT(names); i++)
         if (wbi_str_eqz(name, names[i]))

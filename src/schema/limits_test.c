@@ -89,17 +89,17 @@ static void a_hundred_thousand_subschemas_compile_and_one_more_is_refused(void *
     int64_t start = now();
 
     (void)state;
-    assert_int_equal(compile(repeated("{\"allOf\":[", "{\"minimum\":1}",
-                                      WBI_LIMIT_SCHEMA_SUBSCHEMAS - 1, "]}"),
-                             &s, &err),
-                     WB_OK);
+    assert_int_equal(
+        compile(repeated("{\"allOf\":[", "{\"minimum\":1}", WBI_LIMIT_SCHEMA_SUBSCHEMAS - 1, "]}"),
+                &s, &err),
+        WB_OK);
     assert_int_equal(wbi_schema_size(s), WBI_LIMIT_SCHEMA_SUBSCHEMAS);
     assert_true(wbi_schema_valid(s, json("1")));
     assert_false(wbi_schema_valid(s, json("0")));
     wbi_schema_unref(s);
-    assert_int_equal(compile(repeated("{\"allOf\":[", "true", WBI_LIMIT_SCHEMA_SUBSCHEMAS, "]}"),
-                             &s, &err),
-                     WB_ELIMIT);
+    assert_int_equal(
+        compile(repeated("{\"allOf\":[", "true", WBI_LIMIT_SCHEMA_SUBSCHEMAS, "]}"), &s, &err),
+        WB_ELIMIT);
     assert_true(seconds_since(start) < 20);
 }
 
@@ -225,11 +225,11 @@ static void the_work_of_all_matches_is_bounded_together(void **state)
 
     (void)state;
     assert_int_equal(compile(json("{\"items\":{\"pattern\":\"^(a+)+$\"}}"), &s, &err), WB_OK);
-    assert_int_equal(wbi_schema_check(s,
-                                      repeated("[", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"",
-                                               100000, "]"),
-                                      arena, &report, &err),
-                     WB_ELIMIT);
+    assert_int_equal(
+        wbi_schema_check(s,
+                         repeated("[", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"", 100000, "]"),
+                         arena, &report, &err),
+        WB_ELIMIT);
     wbi_schema_unref(s);
     assert_true(seconds_since(start) < 20);
 }

@@ -136,8 +136,7 @@ static bool type_is(const wbi_json *schema, const char *name)
 
     if (wbi_json_is(type, WBI_JSON_STR))
         return wbi_str_eqz(wbi_json_text(type), name);
-    WBI_JSON_EACH(type, e)
-    {
+    WBI_JSON_EACH (type, e) {
         if (wbi_json_is(e, WBI_JSON_STR) && wbi_str_eqz(wbi_json_text(e), name))
             return true;
     }
@@ -189,8 +188,7 @@ static void lint_values(struct lint *l, const wbi_json *schema)
         !wbi_str_eqz(wbi_json_text(format), "enum"))
         find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("format"),
              "strings take the formats \"date-time\" and \"enum\" only");
-    WBI_JSON_EACH(wbi_json_get(schema, "enum"), e)
-    {
+    WBI_JSON_EACH (wbi_json_get(schema, "enum"), e) {
         if (!wbi_json_is(e, WBI_JSON_STR)) {
             find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("enum"),
                  "values of an enum must be strings");
@@ -214,8 +212,7 @@ static void lint_members(struct lint *l, const wbi_json *schema)
 {
     const wbi_json *properties = wbi_json_get(schema, "properties");
 
-    WBI_JSON_EACH_MEMBER(properties, k)
-    {
+    WBI_JSON_EACH_MEMBER (properties, k) {
         if (!name_allowed(wbi_json_text(k)))
             find(l, WBI_PROVIDER_ANTHROPIC, true, k_val, WBI_LIT("properties"),
                  "member names are 1 to 64 letters, digits, '_', '.' or '-'");
@@ -223,8 +220,7 @@ static void lint_members(struct lint *l, const wbi_json *schema)
     }
     if (wbi_json_count(properties) > 1024)
         return; /* the look-up below is a linear search */
-    WBI_JSON_EACH(wbi_json_get(schema, "required"), e)
-    {
+    WBI_JSON_EACH (wbi_json_get(schema, "required"), e) {
         if (wbi_json_is(e, WBI_JSON_STR) && wbi_json_getn(properties, wbi_json_text(e)) == NULL)
             find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("required"),
                  "a required member must be one of \"properties\"");
@@ -233,9 +229,16 @@ static void lint_members(struct lint *l, const wbi_json *schema)
 
 static void descend(struct lint *l, const wbi_json *schema)
 {
-    static const char *const single[] = {"items", "additionalProperties", "not", "if", "then",
-                                         "else", "contains", "propertyNames",
-                                         "unevaluatedProperties", "unevaluatedItems",
+    static const char *const single[] = {"items",
+                                         "additionalProperties",
+                                         "not",
+                                         "if",
+                                         "then",
+                                         "else",
+                                         "contains",
+                                         "propertyNames",
+                                         "unevaluatedProperties",
+                                         "unevaluatedItems",
                                          "additionalItems"};
     static const char *const lists[] = {"allOf", "anyOf", "oneOf", "prefixItems", "items"};
     static const char *const maps[] = {"$defs", "definitions", "patternProperties",
@@ -244,14 +247,12 @@ static void descend(struct lint *l, const wbi_json *schema)
     for (size_t i = 0; i < WBI_COUNT(single); i++)
         later(l, wbi_json_get(schema, single[i]));
     for (size_t i = 0; i < WBI_COUNT(lists); i++) {
-        WBI_JSON_EACH(wbi_json_get(schema, lists[i]), e)
-        {
+        WBI_JSON_EACH (wbi_json_get(schema, lists[i]), e) {
             later(l, e);
         }
     }
     for (size_t i = 0; i < WBI_COUNT(maps); i++) {
-        WBI_JSON_EACH_MEMBER(wbi_json_get(schema, maps[i]), k)
-        {
+        WBI_JSON_EACH_MEMBER (wbi_json_get(schema, maps[i]), k) {
             later(l, k_val);
         }
     }

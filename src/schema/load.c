@@ -85,8 +85,7 @@ static wb_rc read_vocabulary(struct wbi_compiler *c, const wbi_json *asked_by,
         {"content", 0}};
     unsigned bits = VOCAB_CORE;
 
-    WBI_JSON_EACH_MEMBER(vocabulary, k)
-    {
+    WBI_JSON_EACH_MEMBER (vocabulary, k) {
         struct wbi_str name = wbi_json_text(k);
         size_t i = WBI_COUNT(known);
         if (wbi_str_starts(name, WBI_LIT("https://json-schema.org/draft/2020-12/vocab/")))
@@ -97,16 +96,14 @@ static wb_rc read_vocabulary(struct wbi_compiler *c, const wbi_json *asked_by,
             bits |= known[i].bits;
         else if (wbi_json_true(k_val))
             return wbi_compile_fail(c, asked_by, WB_EUNSUPPORTED,
-                                    "vocabulary \"%.*s\" is required but not known",
-                                    WBI_FMT(name));
+                                    "vocabulary \"%.*s\" is required but not known", WBI_FMT(name));
     }
     *ret = bits;
     return WB_OK;
 }
 
 /* A dialect of its own: its meta-schema says which draft and vocabularies. */
-static wb_rc custom_dialect(struct wbi_compiler *c, const wbi_json *schema,
-                            struct wbi_dialect *ret)
+static wb_rc custom_dialect(struct wbi_compiler *c, const wbi_json *schema, struct wbi_dialect *ret)
 {
     struct wbi_str uri = wbi_json_text(schema);
     const wbi_json *meta = NULL, *vocabulary;
@@ -161,8 +158,8 @@ static size_t place_slot(const struct wbi_compiler *c, struct wbi_str name, uint
     return at;
 }
 
-static const struct wbi_named_place *find_place(const struct wbi_compiler *c,
-                                                struct wbi_str name, uint32_t resource)
+static const struct wbi_named_place *find_place(const struct wbi_compiler *c, struct wbi_str name,
+                                                uint32_t resource)
 {
     size_t at;
 
@@ -227,8 +224,7 @@ static wb_rc add_resource(struct wbi_compiler *c, struct wbi_str uri, const wbi_
                                 sizeof(*c->resources));
 
     if (rc == WB_OK)
-        rc = wbi_compile_room(c, (void **)&c->origins, &c->cap_origins, index,
-                              sizeof(*c->origins));
+        rc = wbi_compile_room(c, (void **)&c->origins, &c->cap_origins, index, sizeof(*c->origins));
     if (rc != WB_OK)
         return rc;
     c->resources[index] = (struct wbi_resource){.uri = uri, .root = root};

@@ -16,10 +16,10 @@ struct wbi_name {
     uint64_t tail;
     const char *p;
     uint32_t n;
-    uint32_t value;  /* the caller's: node or index */
-    uint64_t bit;    /* the caller's: place in the mask of required names */
-    uint8_t types;   /* the caller's: allowed types */
-    uint8_t flags;   /* the caller's */
+    uint32_t value; /* the caller's: node or index */
+    uint64_t bit;   /* the caller's: place in the mask of required names */
+    uint8_t types;  /* the caller's: allowed types */
+    uint8_t flags;  /* the caller's */
 };
 
 struct wbi_names {
@@ -84,8 +84,7 @@ static inline struct wbi_name *wbi_names_find(const struct wbi_names *t, const c
     wbi_name_words(p, n, &head, &tail);
     for (at = wbi_names_slot(t, head, tail, p, n); t->slots[at] != 0; at = (at + 1) & t->mask) {
         struct wbi_name *e = &t->list[t->slots[at] - 1];
-        if (e->head == head && e->tail == tail && e->n == n &&
-            (n <= 16 || memcmp(e->p, p, n) == 0))
+        if (e->head == head && e->tail == tail && e->n == n && (n <= 16 || memcmp(e->p, p, n) == 0))
             return e;
     }
     return NULL;

@@ -25,13 +25,11 @@ static void add_token(struct wbi_buf *path, struct wbi_str token)
         wbi_buf_addz(path, "…");
 }
 
-static const wbi_json *child_of(const wbi_json *array, const wbi_json *value,
-                                struct wbi_buf *path)
+static const wbi_json *child_of(const wbi_json *array, const wbi_json *value, struct wbi_buf *path)
 {
     size_t i = 0;
 
-    WBI_JSON_EACH(array, e)
-    {
+    WBI_JSON_EACH (array, e) {
         if (value >= e && value < wbi_json_skip(e)) {
             wbi_buf_addc(path, '/');
             wbi_buf_addu(path, i);
@@ -45,8 +43,7 @@ static const wbi_json *child_of(const wbi_json *array, const wbi_json *value,
 static const wbi_json *member_of(const wbi_json *object, const wbi_json *value,
                                  struct wbi_buf *path)
 {
-    WBI_JSON_EACH_MEMBER(object, k)
-    {
+    WBI_JSON_EACH_MEMBER (object, k) {
         if (value == k)
             return value;
         if (value >= k_val && value < wbi_json_skip(k_val)) {
@@ -59,8 +56,7 @@ static const wbi_json *member_of(const wbi_json *object, const wbi_json *value,
 
 static bool is_key_of(const wbi_json *object, const wbi_json *value)
 {
-    WBI_JSON_EACH_MEMBER(object, k)
-    {
+    WBI_JSON_EACH_MEMBER (object, k) {
         if (k == value)
             return true;
     }

@@ -94,7 +94,8 @@ static wb_rc find_target(struct wbi_compiler *c, const struct wbi_pending *p,
         return walk(c, p, fragment, resource, ret);
     place = wbi_find_anchor(c, *resource, fragment);
     if (place == NULL)
-        return wbi_compile_fail(c, p->value, WB_EINPUT, "\"%.*s\" names an anchor that is not there",
+        return wbi_compile_fail(c, p->value, WB_EINPUT,
+                                "\"%.*s\" names an anchor that is not there",
                                 WBI_FMT(wbi_json_text(p->value)));
     if (place->dynamic && p->op->kind == OP_DYNAMIC_REF)
         p->op->name = place->name;
@@ -175,8 +176,7 @@ static uint32_t next_edge(const struct wbi_compiler *c, struct visit *v)
 
 enum { UNSEEN, OPEN, CLOSED };
 
-static wb_rc search_loop(struct wbi_compiler *c, uint32_t from, uint8_t *state,
-                         struct visit *stack)
+static wb_rc search_loop(struct wbi_compiler *c, uint32_t from, uint8_t *state, struct visit *stack)
 {
     size_t depth = 0;
 

@@ -225,13 +225,11 @@ static struct wbi_str accepted(const struct report *r, const struct wbi_raw_erro
     return done(&b);
 }
 
-static void add_subject(struct wbi_buf *b, const struct report *r,
-                        const struct wbi_schema_error *out, const struct wbi_raw_error *e,
-                        bool key)
+static void add_subject(struct wbi_buf *b, const struct wbi_schema_error *out,
+                        const struct wbi_raw_error *e, bool key)
 {
     struct wbi_str path = out->path;
 
-    (void)r;
     if (key) {
         wbi_buf_addz(b, "the member name ");
         wbi_describe_scalar(b, e->instance, 48);
@@ -297,7 +295,7 @@ static wb_rc put_into_words(const struct report *r, const struct wbi_raw_error *
     if (e->keyword == KW_REQUIRED || e->keyword == KW_DEPENDENT_REQUIRED)
         out->missing = wbi_arena_str(r->arena, wbi_json_text(e->extra));
     wbi_buf_init_arena(&message, r->arena, 128 * WBI_KIB);
-    add_subject(&message, r, out, e, key);
+    add_subject(&message, out, e, key);
     if (e->keyword == KW_ONE_OF && e->count > 1)
         wbi_buf_addf(&message, " fits %u of the alternatives; exactly one is allowed", e->count);
     else if (e->keyword == KW_NOT)

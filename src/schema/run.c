@@ -246,8 +246,8 @@ struct wbi_work wbi_schema_work(const wbi_json *instance)
 {
     int64_t values = wbi_json_skip(instance) - instance;
 
-    return (struct wbi_work){
-        WBI_LIMIT_SCHEMA_STEPS + WBI_LIMIT_SCHEMA_STEPS_PER_VALUE * values, WB_OK};
+    return (struct wbi_work){WBI_LIMIT_SCHEMA_STEPS + WBI_LIMIT_SCHEMA_STEPS_PER_VALUE * values,
+                             WB_OK};
 }
 
 bool wbi_schema_run(const struct wbi_schema *schema, const wbi_json *instance,

@@ -20,16 +20,16 @@ struct frame {
     size_t index;           /* place of cursor */
     uint64_t seen;          /* required names met */
     size_t error_mark;
-    size_t *starts;  /* first error of each branch, when errors are collected */
-    uint32_t op;     /* which of node->ops */
-    uint32_t sub;    /* branch of the op, or schema for the present member */
+    size_t *starts; /* first error of each branch, when errors are collected */
+    uint32_t op;    /* which of node->ops */
+    uint32_t sub;   /* branch of the op, or schema for the present member */
     uint32_t matches;
-    uint32_t marks;  /* first word of what was evaluated, when tracked */
+    uint32_t marks; /* first word of what was evaluated, when tracked */
     uint8_t phase;
     bool ok;
     bool track;
-    bool merge;      /* what it evaluated counts for the frame below */
-    bool waiting;    /* for the frame above */
+    bool merge;   /* what it evaluated counts for the frame below */
+    bool waiting; /* for the frame above */
     bool member_taken;
 };
 
@@ -61,7 +61,7 @@ static inline void pay(struct run *r, size_t n)
 }
 
 static inline void complain(struct run *r, const struct wbi_node *node, enum wbi_keyword keyword,
-                     const wbi_json *instance, const wbi_json *extra, uint32_t count)
+                            const wbi_json *instance, const wbi_json *extra, uint32_t count)
 {
     struct wbi_raw_error e = {node, instance, extra, keyword, count};
 
@@ -113,7 +113,7 @@ static inline enum answer evaluate(struct run *r, uint32_t index, const wbi_json
 
 /* As evaluate, but `false` is told as the frame's keyword, which says more. */
 static inline enum answer evaluate_rest(struct run *r, struct frame *f, uint32_t index,
-                                 const wbi_json *instance, enum wbi_keyword keyword)
+                                        const wbi_json *instance, enum wbi_keyword keyword)
 {
     if (r->nodes[index].types != 0)
         return evaluate(r, index, instance, false);

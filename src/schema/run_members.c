@@ -8,8 +8,7 @@ static bool missing_names(struct run *r, struct frame *f, const wbi_json *names,
 {
     bool any = false;
 
-    WBI_JSON_EACH(names, e)
-    {
+    WBI_JSON_EACH (names, e) {
         pay(r, wbi_json_count(f->instance));
         if (stopped(r))
             return true;
@@ -217,8 +216,7 @@ enum answer wbi_run_contains(struct run *r, struct frame *f)
     const struct wbi_array_checks *a = f->node->array;
 
     for (; f->left > 0; f->left--, f->index++, f->cursor = wbi_json_skip(f->cursor)) {
-        enum answer answer =
-            f->waiting ? take(r, f) : evaluate(r, a->contains, f->cursor, false);
+        enum answer answer = f->waiting ? take(r, f) : evaluate(r, a->contains, f->cursor, false);
 
         if (answer == WAIT)
             return WAIT;

@@ -200,8 +200,7 @@ enum answer wbi_run_unevaluated(struct run *r, struct frame *f)
     uint32_t node = object ? f->node->object->unevaluated : f->node->array->unevaluated;
     enum wbi_keyword keyword = object ? KW_UNEVALUATED_PROPERTIES : KW_UNEVALUATED_ITEMS;
 
-    for (; f->left > 0;
-         f->left--, f->index++, f->cursor = wbi_json_skip(f->cursor + object)) {
+    for (; f->left > 0; f->left--, f->index++, f->cursor = wbi_json_skip(f->cursor + object)) {
         enum answer a = PASS;
 
         if (f->waiting)

@@ -28,8 +28,7 @@ struct wbi_schema_options {
 /* WB_EINPUT: not a schema (err->at is the place), WB_EUNSUPPORTED: another
  * dialect, an unknown vocabulary, a reference that would need the network, a
  * regular expression the engine lacks, WB_ELIMIT, WB_ENOMEM. opt may be NULL. */
-WB_MUST_CHECK wb_rc wbi_schema_compile(const wbi_json *schema,
-                                       const struct wbi_schema_options *opt,
+WB_MUST_CHECK wb_rc wbi_schema_compile(const wbi_json *schema, const struct wbi_schema_options *opt,
                                        struct wbi_schema **ret, struct wbi_error *err);
 struct wbi_schema *wbi_schema_ref(struct wbi_schema *schema);
 /* NULL is fine. */

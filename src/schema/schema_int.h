@@ -110,7 +110,7 @@ struct wbi_object_checks {
     struct wbi_dependency *dependencies;
     uint32_t n_dependencies;
     enum wbi_keyword additional_keyword; /* what `additional` was written as */
-    bool simple; /* no patterns, no propertyNames */
+    bool simple;                         /* no patterns, no propertyNames */
 };
 
 struct wbi_array_checks {
@@ -134,7 +134,7 @@ struct wbi_op {
     uint8_t keyword; /* for messages: $ref, allOf, … */
     uint32_t node;   /* REF, NOT, IF, DEPENDENT; DYNAMIC_REF: where it leads statically */
     uint32_t then_node, else_node;
-    uint32_t n;      /* ANY_OF, ONE_OF */
+    uint32_t n; /* ANY_OF, ONE_OF */
     uint32_t *list;
     struct wbi_str name; /* DEPENDENT: member; DYNAMIC_REF: anchor, absent if static */
 };
@@ -265,8 +265,7 @@ bool wbi_schema_run(const struct wbi_schema *schema, const wbi_json *instance,
 struct wbi_work wbi_schema_work(const wbi_json *instance);
 
 /* errors.c: the raw list. */
-void wbi_raw_add(struct wbi_raw_errors *list, const struct wbi_raw_error *e,
-                 struct wbi_work *work);
+void wbi_raw_add(struct wbi_raw_errors *list, const struct wbi_raw_error *e, struct wbi_work *work);
 /* All branches of node's op failed; their errors begin at starts[i]. Keeps the
  * closest branch's, or one error for the whole choice. */
 void wbi_raw_choose(struct wbi_raw_errors *list, const struct wbi_node *node,

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "schema/keywords.h"
 #include "schema/schema.h"
 
 static struct wbi_arena *arena;
@@ -85,6 +86,15 @@ static void assert_refused(const char *schema, wb_rc rc, const char *at, const c
     assert_string_equal(err.at, at);
     if (strstr(err.text, says) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", err.text, says);
+}
+
+static void every_keyword_is_found_by_its_name(void **state)
+{
+    (void)state;
+    for (int k = KW_NONE + 1; k < KW_FALSE; k++)
+        assert_int_equal(wbi_keyword_find(wbi_keyword_row((enum wbi_keyword)k)->name), k);
+    assert_int_equal(wbi_keyword_find(WBI_LIT("Type")), KW_NONE);
+    assert_int_equal(wbi_keyword_find(WBI_LIT("")), KW_NONE);
 }
 
 static void other_dialects_are_refused_by_name(void **state)
@@ -168,8 +178,8 @@ static void messages_fit_their_keywords(void **state)
     static const struct {
         const char *schema, *instance, *code, *message;
     } t[] = {
-        {"{\"required\":[\"q\"],\"properties\":{\"q\":{\"type\":\"string\",\"minLength\":1}}}", "{}",
-         "RequiredMissing",
+        {"{\"required\":[\"q\"],\"properties\":{\"q\":{\"type\":\"string\",\"minLength\":1}}}",
+         "{}", "RequiredMissing",
          "the value must have the member \"q\", a string of at least 1 character; it is missing"},
         {"{\"properties\":{\"u\":{\"enum\":[\"c\",\"f\"]}}}", "{\"u\":\"k\"}", "InvalidEnumValue",
          "\"/u\" must be one of \"c\", \"f\"; got a string (\"k\")"},
@@ -234,7 +244,8 @@ static void found_text_is_short_and_shows_no_whole_secret(void **state)
     (void)state;
     assert_string_equal(z(r.errors[0].found), "a string (\"sk-live-…\" of 24 characters)");
     assert_null(strstr(z(r.errors[0].message), "0123"));
-    r = check("{\"type\":\"null\"}", "123456789012345678901234567890123456789012345678901234567890");
+    r = check("{\"type\":\"null\"}",
+              "123456789012345678901234567890123456789012345678901234567890");
     assert_true(r.errors[0].found.n <= WBI_LIMIT_SCHEMA_FOUND);
 }
 
@@ -308,17 +319,17 @@ static void assert_repair(const char *schema, const char *instance, const char *
         assert_true(r.repaired);
         assert_string_equal(z(r.json), want);
         assert_true(wbi_schema_valid(s, r.value));
-        assert_string_equal(z(wbi_arena_fmt(arena, "%s: %s", z(r.notes[0].path),
-                                            z(r.notes[0].text))),
-                            note);
+        assert_string_equal(
+            z(wbi_arena_fmt(arena, "%s: %s", z(r.notes[0].path), z(r.notes[0].text))), note);
     }
     wbi_schema_unref(s);
 }
 
-#define LIMIT_SCHEMA "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}," \
-                     "\"x\":{\"type\":\"number\"},\"b\":{\"type\":\"boolean\"}," \
-                     "\"s\":{\"type\":\"string\"},\"e\":{\"type\":[\"integer\",\"string\"]," \
-                     "\"maximum\":5},\"m\":{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}}}"
+#define LIMIT_SCHEMA                                                        \
+    "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"},"    \
+    "\"x\":{\"type\":\"number\"},\"b\":{\"type\":\"boolean\"},"             \
+    "\"s\":{\"type\":\"string\"},\"e\":{\"type\":[\"integer\",\"string\"]," \
+    "\"maximum\":5},\"m\":{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}}}"
 
 static void scalars_written_as_strings_are_read_where_only_that_fits(void **state)
 {
@@ -345,9 +356,10 @@ static void nothing_is_repaired_where_another_reading_is_possible(void **state)
     assert_repair(LIMIT_SCHEMA, "{\"n\":\"1\",\"b\":3}", NULL, NULL); /* would stay invalid */
     assert_repair(LIMIT_SCHEMA, "{\"n\":1}", NULL, NULL);             /* valid as it is */
     /* another alternative takes a string at the same place */
-    assert_repair("{\"anyOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"b\"]},"
-                  "{\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"c\"]}]}",
-                  "{\"a\":\"5\",\"b\":1}", NULL, NULL);
+    assert_repair(
+        "{\"anyOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"b\"]},"
+        "{\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"c\"]}]}",
+        "{\"a\":\"5\",\"b\":1}", NULL, NULL);
     assert_repair("{\"propertyNames\":{\"type\":\"integer\"}}", "{\"1\":2}", NULL, NULL);
 }
 
@@ -370,8 +382,8 @@ static void one_stray_wrapper_is_taken_off(void **state)
 
 /* ---- lint ---- */
 
-static bool has_finding(const struct wbi_schema_findings *f, const char *path,
-                        const char *keyword, unsigned providers, bool refused)
+static bool has_finding(const struct wbi_schema_findings *f, const char *path, const char *keyword,
+                        unsigned providers, bool refused)
 {
     for (size_t i = 0; i < f->n; i++)
         if (wbi_str_eqz(f->list[i].path, path) && wbi_str_eqz(f->list[i].keyword, keyword) &&
@@ -414,11 +426,12 @@ static void lint_finds_what_providers_refuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_keyword_is_found_by_its_name),
         cmocka_unit_test_setup_teardown(other_dialects_are_refused_by_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(draft_07_is_used_when_declared_or_forced, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(
-            references_that_would_need_the_network_are_refused_by_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(references_that_would_need_the_network_are_refused_by_name,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_schemas_are_refused_with_their_place, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_error_says_place_expectation_and_finding, set_up,
@@ -429,8 +442,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_number_of_errors_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(format_asserts_only_where_configured, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_schema_outlives_what_it_was_made_from, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_schema_outlives_what_it_was_made_from, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scalars_written_as_strings_are_read_where_only_that_fits,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_repaired_where_another_reading_is_possible,

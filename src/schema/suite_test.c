@@ -3,17 +3,15 @@
  * Every required test of 2020-12 and draft-07, and the optional ones named
  * below; every instance is judged twice, by the verdict alone and by the check
  * that collects errors, which must agree. */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 #include "base/limits.h"
 #include "schema/schema.h"
+#include "shared_vectors.h"
 
 struct suite {
     struct wbi_arena *arena;
@@ -25,20 +23,13 @@ struct suite {
 
 static const wbi_json *read_json(struct wbi_arena *arena, const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    struct wbi_buf text;
     const wbi_json *v = NULL;
-    char block[4096];
-    size_t n;
+    struct wbi_buf text;
 
-    if (f == NULL)
-        return NULL;
-    wbi_buf_init_arena(&text, arena, 8 * WBI_MIB);
-    while ((n = fread(block, 1, sizeof(block), f)) > 0)
-        wbi_buf_add(&text, block, n);
-    fclose(f);
-    if (wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &v, NULL) != WB_OK)
-        return NULL;
+    if (!read_whole_file(path, &text) ||
+        wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        v = NULL;
+    wbi_buf_fini(&text);
     return v;
 }
 
@@ -64,7 +55,7 @@ static void wrong(struct suite *s, const char *file, const wbi_json *c, const wb
 }
 
 static void run_one(struct suite *s, const struct wbi_schema *schema, const char *file,
-                     const wbi_json *c, const wbi_json *t)
+                    const wbi_json *c, const wbi_json *t)
 {
     const wbi_json *data = wbi_json_get(t, "data");
     bool want = wbi_json_true(wbi_json_get(t, "valid"));
@@ -91,15 +82,13 @@ static void run_case(struct suite *s, const char *file, const wbi_json *c)
 
     s->cases++;
     if (wbi_schema_compile(wbi_json_get(c, "schema"), &opt, &schema, &err) != WB_OK) {
-        WBI_JSON_EACH(wbi_json_get(c, "tests"), t)
-        {
+        WBI_JSON_EACH (wbi_json_get(c, "tests"), t) {
             s->tests++;
             wrong(s, file, c, t, err.text);
         }
         return;
     }
-    WBI_JSON_EACH(wbi_json_get(c, "tests"), t)
-    {
+    WBI_JSON_EACH (wbi_json_get(c, "tests"), t) {
         run_one(s, schema, file, c, t);
     }
     wbi_schema_unref(schema);
@@ -112,8 +101,7 @@ static void run_file(struct suite *s, const char *path)
     assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &s->arena), WB_OK);
     file = read_json(s->arena, path);
     assert_non_null(file);
-    WBI_JSON_EACH(file, c)
-    {
+    WBI_JSON_EACH (file, c) {
         run_case(s, path + strlen(s->root), c);
     }
     wbi_arena_free(s->arena);
@@ -121,19 +109,9 @@ static void run_file(struct suite *s, const char *path)
 
 static bool open_suite(struct suite *s, enum wbi_schema_draft draft)
 {
-    const char *vectors = getenv("WAYBILL_VECTORS");
-    DIR *d;
-
     *s = (struct suite){.draft = draft};
-    snprintf(s->root, sizeof(s->root), "%s/json-schema-test-suite",
-             vectors != NULL ? vectors : WAYBILL_SOURCE "/../shared");
-    d = opendir(s->root);
-    if (d == NULL) {
-        printf("skipped: JSON Schema test suite (no ../shared)\n");
-        return false;
-    }
-    closedir(d);
-    return true;
+    (void)shared_path(s->root, sizeof(s->root), "json-schema-test-suite");
+    return shared_present("json-schema-test-suite");
 }
 
 static void run_folder(struct suite *s, const char *draft)
@@ -198,10 +176,14 @@ static void all_required_tests_of_draft_07_pass(void **state)
 
 static void the_formats_of_tool_schemas_are_checked_where_configured(void **state)
 {
-    static const char *const common[] = {"date-time", "date", "time", "email", "hostname", "ipv4",
-                                         "ipv6", "uri", "uri-reference", "uri-template",
-                                         "json-pointer", "relative-json-pointer", "regex",
-                                         "ecmascript-regex", "unknown", NULL};
+    static const char *const common[] = {"date-time",     "date",
+                                         "time",          "email",
+                                         "hostname",      "ipv4",
+                                         "ipv6",          "uri",
+                                         "uri-reference", "uri-template",
+                                         "json-pointer",  "relative-json-pointer",
+                                         "regex",         "ecmascript-regex",
+                                         "unknown",       NULL};
     static const char *const newer[] = {"duration", "uuid", NULL};
     struct suite s;
 
@@ -226,12 +208,22 @@ static void the_formats_of_tool_schemas_are_checked_where_configured(void **stat
  * which is an annotation here. */
 static void optional_tests_pass(void **state)
 {
-    static const char *const newer[] = {"anchor", "bignum", "dependencies-compatibility",
-                                        "dynamicRef", "ecmascript-regex", "float-overflow",
-                                        "format-assertion", "id", "no-schema", "non-bmp-regex",
-                                        "refOfUnknownKeyword", "unknownKeyword", NULL};
-    static const char *const older[] = {"bignum", "ecmascript-regex", "float-overflow", "id",
-                                        "non-bmp-regex", "unknownKeyword", NULL};
+    static const char *const newer[] = {"anchor",
+                                        "bignum",
+                                        "dependencies-compatibility",
+                                        "dynamicRef",
+                                        "ecmascript-regex",
+                                        "float-overflow",
+                                        "format-assertion",
+                                        "id",
+                                        "no-schema",
+                                        "non-bmp-regex",
+                                        "refOfUnknownKeyword",
+                                        "unknownKeyword",
+                                        NULL};
+    static const char *const older[] = {"bignum", "ecmascript-regex", "float-overflow",
+                                        "id",     "non-bmp-regex",    "unknownKeyword",
+                                        NULL};
     struct suite s;
 
     (void)state;

@@ -83,8 +83,7 @@ static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned
     options |= (flags & WBI_REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE : 0;
     options |= (flags & WBI_REGEX_ECMA) != 0 ? PCRE2_MATCH_UNSET_BACKREF : 0;
     re->options = (flags & WBI_REGEX_BYTES) != 0 ? 0 : PCRE2_NO_UTF_CHECK;
-    re->code =
-        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &code, &offset, context);
+    re->code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &code, &offset, context);
     pcre2_compile_context_free(context);
     if (re->code == NULL)
         return compile_failed(err, code, offset, flags);

@@ -15,10 +15,10 @@
 struct wbi_regex;
 
 enum wbi_regex_flags {
-    WBI_REGEX_ECMA = 1,     /* ECMA-262 syntax and meaning, `u` flag (JSON Schema) */
+    WBI_REGEX_ECMA = 1, /* ECMA-262 syntax and meaning, `u` flag (JSON Schema) */
     WBI_REGEX_CASELESS = 2,
     WBI_REGEX_MULTILINE = 4, /* ^ and $ also at line breaks */
-    WBI_REGEX_BYTES = 8     /* subjects may be anything; . is one byte */
+    WBI_REGEX_BYTES = 8      /* subjects may be anything; . is one byte */
 };
 
 /* WB_EINPUT: not an expression (err says where), WB_EUNSUPPORTED: ECMA syntax

@@ -14,17 +14,17 @@ struct rewriter {
     size_t at;
     struct wbi_buf *out;
     struct wbi_error *err;
-    size_t open;      /* parentheses */
-    size_t groups;    /* capturing groups in the whole pattern */
-    bool can_repeat;  /* a quantifier may follow */
+    size_t open;     /* parentheses */
+    size_t groups;   /* capturing groups in the whole pattern */
+    bool can_repeat; /* a quantifier may follow */
 };
 
-#define SPACE_RANGES \
+#define SPACE_RANGES                                                                              \
     "\\x{9}-\\x{d}\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
     "\\x{3000}\\x{feff}"
-#define NOT_SPACE_RANGES \
+#define NOT_SPACE_RANGES                                                             \
     "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}" \
-    "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}" \
+    "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"   \
     "\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
 
 static wb_rc bad(struct rewriter *r, const char *what)
@@ -114,20 +114,49 @@ struct property {
 
 static const char *category_of(struct wbi_str name)
 {
-    static const struct property table[] = {
-        {"Letter", "L"}, {"Cased_Letter", "L&"}, {"LC", "L&"}, {"Uppercase_Letter", "Lu"},
-        {"Lowercase_Letter", "Ll"}, {"Titlecase_Letter", "Lt"}, {"Modifier_Letter", "Lm"},
-        {"Other_Letter", "Lo"}, {"Mark", "M"}, {"Combining_Mark", "M"}, {"Nonspacing_Mark", "Mn"},
-        {"Spacing_Mark", "Mc"}, {"Enclosing_Mark", "Me"}, {"Number", "N"},
-        {"Decimal_Number", "Nd"}, {"digit", "Nd"}, {"Letter_Number", "Nl"}, {"Other_Number", "No"},
-        {"Punctuation", "P"}, {"punct", "P"}, {"Connector_Punctuation", "Pc"},
-        {"Dash_Punctuation", "Pd"}, {"Open_Punctuation", "Ps"}, {"Close_Punctuation", "Pe"},
-        {"Initial_Punctuation", "Pi"}, {"Final_Punctuation", "Pf"}, {"Other_Punctuation", "Po"},
-        {"Symbol", "S"}, {"Math_Symbol", "Sm"}, {"Currency_Symbol", "Sc"},
-        {"Modifier_Symbol", "Sk"}, {"Other_Symbol", "So"}, {"Separator", "Z"},
-        {"Space_Separator", "Zs"}, {"Line_Separator", "Zl"}, {"Paragraph_Separator", "Zp"},
-        {"Other", "C"}, {"Control", "Cc"}, {"cntrl", "Cc"}, {"Format", "Cf"},
-        {"Surrogate", "Cs"}, {"Private_Use", "Co"}, {"Unassigned", "Cn"}};
+    static const struct property table[] = {{"Letter", "L"},
+                                            {"Cased_Letter", "L&"},
+                                            {"LC", "L&"},
+                                            {"Uppercase_Letter", "Lu"},
+                                            {"Lowercase_Letter", "Ll"},
+                                            {"Titlecase_Letter", "Lt"},
+                                            {"Modifier_Letter", "Lm"},
+                                            {"Other_Letter", "Lo"},
+                                            {"Mark", "M"},
+                                            {"Combining_Mark", "M"},
+                                            {"Nonspacing_Mark", "Mn"},
+                                            {"Spacing_Mark", "Mc"},
+                                            {"Enclosing_Mark", "Me"},
+                                            {"Number", "N"},
+                                            {"Decimal_Number", "Nd"},
+                                            {"digit", "Nd"},
+                                            {"Letter_Number", "Nl"},
+                                            {"Other_Number", "No"},
+                                            {"Punctuation", "P"},
+                                            {"punct", "P"},
+                                            {"Connector_Punctuation", "Pc"},
+                                            {"Dash_Punctuation", "Pd"},
+                                            {"Open_Punctuation", "Ps"},
+                                            {"Close_Punctuation", "Pe"},
+                                            {"Initial_Punctuation", "Pi"},
+                                            {"Final_Punctuation", "Pf"},
+                                            {"Other_Punctuation", "Po"},
+                                            {"Symbol", "S"},
+                                            {"Math_Symbol", "Sm"},
+                                            {"Currency_Symbol", "Sc"},
+                                            {"Modifier_Symbol", "Sk"},
+                                            {"Other_Symbol", "So"},
+                                            {"Separator", "Z"},
+                                            {"Space_Separator", "Zs"},
+                                            {"Line_Separator", "Zl"},
+                                            {"Paragraph_Separator", "Zp"},
+                                            {"Other", "C"},
+                                            {"Control", "Cc"},
+                                            {"cntrl", "Cc"},
+                                            {"Format", "Cf"},
+                                            {"Surrogate", "Cs"},
+                                            {"Private_Use", "Co"},
+                                            {"Unassigned", "Cn"}};
 
     for (size_t i = 0; i < WBI_COUNT(table); i++)
         if (wbi_str_eqz(name, table[i].name))

@@ -64,9 +64,10 @@ static void ecma_syntax_means_what_ecma_says(void **state)
 
 static void what_ecma_lacks_is_refused(void **state)
 {
-    static const char *const bad[] = {"a++", "\\Aa", "a\\Z", "(?#c)", "(?P<n>a)", "(*UTF)a", "*a",
-                                      "a**", "(a", "a)", "[a", "[z-a]", "\\", "\\u12", "\\x1",
-                                      "\\c1", "\\p{", "\\pL", "\\1", "(?i)a", "\\a", "a|*"};
+    static const char *const bad[] = {"a++", "\\Aa",  "a\\Z", "(?#c)", "(?P<n>a)", "(*UTF)a",
+                                      "*a",  "a**",   "(a",   "a)",    "[a",       "[z-a]",
+                                      "\\",  "\\u12", "\\x1", "\\c1",  "\\p{",     "\\pL",
+                                      "\\1", "(?i)a", "\\a",  "a|*"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -111,10 +112,9 @@ static void matching_gives_up_in_time(void **state)
 
     (void)state;
     assert_int_equal(wbi_regex_compile(WBI_LIT("^(a+)+$"), WBI_REGEX_ECMA, &re, NULL), WB_OK);
-    assert_int_equal(
-        wbi_regex_test(re, WBI_LIT("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"),
-                       WBI_REGEX_QUICK),
-        WBI_REGEX_LIMIT);
+    assert_int_equal(wbi_regex_test(re, WBI_LIT("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"),
+                                    WBI_REGEX_QUICK),
+                     WBI_REGEX_LIMIT);
     assert_int_equal(wbi_regex_test(re, WBI_LIT("aaaa"), WBI_REGEX_QUICK), WBI_REGEX_YES);
     wbi_regex_free(re);
     wbi_regex_free(NULL);
