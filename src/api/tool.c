@@ -120,7 +120,8 @@ static void finish(struct wb_tool_call *call, enum finish_kind kind, const char 
         f->details = details ? wbi_strdup(wbi_str_z(details)) : NULL;
     }
     if (f == NULL || f->text == NULL) {
-        wbi_free(f);
+        if (f != NULL)
+            free_finish(f);
         call->lost.fn = finish_lost;
         call->lost.arg = call;
         wbi_loop_post(call->loop, &call->lost);

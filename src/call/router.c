@@ -37,7 +37,8 @@ struct entry {
     bool last_of_turn;
     bool remembered;
     uint64_t running_id;
-    char *output;
+    const char *output; /* owned, or the text that needs no memory */
+    char *owned;
     size_t output_n;
 };
 
@@ -86,7 +87,7 @@ wb_rc wbi_router_new(struct wbi_runtime *rt, const struct wbi_router_options *o,
 
 static void free_entry(struct entry *e)
 {
-    wbi_free(e->output);
+    wbi_free(e->owned);
     wbi_free(e->owned_id);
     wbi_free(e);
 }
@@ -198,12 +199,9 @@ static void answer(struct entry *e, struct wbi_str output)
         "{\"type\":\"waybill.error\",\"line\":null,\"id\":null,\"error\":{\"kind\":"
         "\"internal_error\",\"message\":\"out of memory\",\"retryable\":false}}";
 
-    e->output = wbi_strdup(output);
-    e->output_n = output.n;
-    if (e->output == NULL) { /* the static text needs none, but must be owned */
-        e->output = wbi_strdup(wbi_str_z(no_memory));
-        e->output_n = e->output ? sizeof(no_memory) - 1 : 0;
-    }
+    e->owned = output.n > 0 ? wbi_strdup(output) : NULL;
+    e->output = e->owned ? e->owned : no_memory;
+    e->output_n = e->owned ? output.n : sizeof(no_memory) - 1;
     e->state = ANSWERED;
 }
 
@@ -341,7 +339,7 @@ static void fail_entry(struct entry *e, wb_rc rc)
     wbi_wire_error_json(&error, WBI_KIND_INTERNAL_ERROR, wbi_str_z(text.text));
     wbi_wire_error_line(&line, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
                         wbi_buf_str(&error));
-    answer(e, wbi_buf_str(&line));
+    answer(e, wbi_buf_rc(&line) == WB_OK ? wbi_buf_str(&line) : WBI_NONE);
     wbi_buf_fini(&error);
     wbi_buf_fini(&line);
 }
