@@ -175,4 +175,7 @@
 #define WBI_LIMIT_GREP_LINE (64u * WBI_KIB)
 #define WBI_LIMIT_GREP_CONTEXT 50u
 
+/* Cleaned output kept in memory before it goes to a file */
+#define WBI_LIMIT_SHOWN_MEMORY (1u * WBI_MIB)
+
 #endif

@@ -3,10 +3,25 @@
 #include "builtin/builtin.h"
 
 #include "base/limits.h"
+#include "builtin/command_int.h"
 
-static const struct wbi_builtin_family *const families[] = {
-    NULL,
+extern const char wbi_data_family_command_tools_json[];
+extern const size_t wbi_data_family_command_tools_json_n;
+
+static const struct wbi_builtin_tool command_tools[] = {
+    {"ExecCommand", &wbi_command_family, &wbi_exec_command_ops, false},
+    {"ExecCommandBatch", &wbi_batch_family, &wbi_exec_batch_ops, false},
+    {"local_shell", &wbi_command_family, &wbi_exec_command_ops, true},
+    {"shell", &wbi_batch_family, &wbi_exec_batch_ops, true},
+    {NULL, NULL, NULL, false},
 };
+
+static const struct wbi_builtin_family families[] = {
+    {"command", wbi_data_family_command_tools_json, &wbi_data_family_command_tools_json_n,
+     command_tools},
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
 
 static const struct wbi_builtin_tool *find(const struct wbi_builtin_family *f, struct wbi_str name)
 {
@@ -20,12 +35,13 @@ static wb_rc declare(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
                      const wbi_json *descriptor, struct wbi_error *err)
 {
     const struct wbi_builtin_tool *tool = find(f, wbi_json_get_str(descriptor, "name"));
-    struct wbi_tool_binding binding = {.family = f->family, .builtin = true};
+    struct wbi_tool_binding binding = {.builtin = true};
 
     if (tool == NULL)
         return wbi_fail(err, WB_EINTERNAL, "family %s declares a tool it cannot run: %.*s",
-                        f->family->name, WBI_FMT(wbi_json_get_str(descriptor, "name")));
-    binding.ops = &tool->ops;
+                        f->name, WBI_FMT(wbi_json_get_str(descriptor, "name")));
+    binding.family = tool->family;
+    binding.ops = tool->ops;
     binding.hidden = tool->hidden;
     return wbi_runtime_add_tool(rt, descriptor, &binding, err);
 }
@@ -54,15 +70,17 @@ wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
 {
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && families[i] != NULL; i++)
-        rc = load_family(rt, families[i], err);
+    for (size_t i = 0; rc == WB_OK && i < FAMILIES; i++)
+        rc = load_family(rt, &families[i], err);
     return rc;
 }
 
 const struct wbi_family *wbi_builtin_family_of(struct wbi_str tool_name)
 {
-    for (size_t i = 0; families[i] != NULL; i++)
-        if (find(families[i], tool_name) != NULL)
-            return families[i]->family;
+    for (size_t i = 0; i < FAMILIES; i++) {
+        const struct wbi_builtin_tool *tool = find(&families[i], tool_name);
+        if (tool != NULL)
+            return tool->family;
+    }
     return NULL;
 }

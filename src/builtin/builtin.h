@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * builtin/builtin.h: the tools that come with Waybill. A family is a row here:
- * its tools as data (family/NAME/tools.json), its projector and renderer
+ * its tools as data (family/NAME/tools.json), their projectors and renderers
  * (family/NAME), and how each tool runs (builtin/NAME.c). Adding a tool touches
- * its family and its file here, nothing else. */
+ * its family and its row in builtin.c, nothing else. */
 #ifndef WBI_BUILTIN_BUILTIN_H
 #define WBI_BUILTIN_BUILTIN_H
 
@@ -11,12 +11,13 @@
 
 struct wbi_builtin_tool {
     const char *name; /* as in tools.json */
-    struct wbi_tool_ops ops;
+    const struct wbi_family *family;
+    const struct wbi_tool_ops *ops;
     bool hidden; /* callable, not listed */
 };
 
 struct wbi_builtin_family {
-    const struct wbi_family *family;
+    const char *name;
     const char *tools_json; /* array of descriptors */
     const size_t *tools_json_n;
     const struct wbi_builtin_tool *tools; /* ends with a NULL name */

@@ -5,10 +5,12 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
 #include "schema/schema.h"
+#include "text/hygiene.h"
 
 void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete)
 {
@@ -77,6 +79,27 @@ void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data)
 
     if (!x->done && !call->overruled && call->on_partial != NULL)
         call->on_partial(call, data, call->on_done_arg);
+}
+
+void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str bytes)
+{
+    struct wbi_buf clean, data;
+    struct wbi_jw w = wbi_jw_to(&data);
+
+    if (x->done || x->call->overruled || x->call->on_partial == NULL)
+        return;
+    wbi_buf_init(&clean, WBI_LIMIT_CALL_ARENA);
+    wbi_buf_init(&data, WBI_LIMIT_CALL_ARENA);
+    if (wbi_hygiene_clean(bytes, &clean, NULL) == WB_OK) {
+        wbi_jw_obj(&w);
+        wbi_jw_kstrz(&w, "stream", stream);
+        wbi_jw_kstr(&w, "text", wbi_buf_str(&clean));
+        wbi_jw_obj_end(&w);
+        if (wbi_buf_rc(&data) == WB_OK)
+            wbi_exec_partial(x, wbi_buf_str(&data));
+    }
+    wbi_buf_fini(&clean);
+    wbi_buf_fini(&data);
 }
 
 /* C8.1: a write that timed out may have happened; only a keyed idempotent one

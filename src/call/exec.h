@@ -32,4 +32,7 @@ void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial);
 /* Hand a piece of partial output to whoever listens; data is a JSON object. */
 void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data);
 
+/* The same for raw output of a stream, as {"stream","text"}, cleaned. */
+void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str bytes);
+
 #endif

@@ -95,6 +95,16 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
     return rc;
 }
 
+wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    if (rt->exec_root == NULL)
+        rc = wbi_root_open(rt->places.root.p, 0, err, &rt->exec_root);
+    *ret = rt->exec_root;
+    return rc;
+}
+
 wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
 {
     struct wbi_tasks_config config = {.loop = rt->loop,
@@ -173,6 +183,7 @@ static void close_ledger(struct wbi_runtime *rt)
 
 void wbi_runtime_unload(struct wbi_runtime *rt)
 {
+    wbi_root_unref(rt->exec_root);
     wbi_tasks_free(rt->tasks);
     wbi_fact_dir_close(rt->task_facts);
     wbi_artifact_store_close(rt->artifacts);

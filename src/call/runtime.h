@@ -21,6 +21,7 @@ struct wbi_store;
 struct wbi_ledger;
 struct wbi_artifact_store;
 struct wbi_fact_dir;
+struct wbi_root;
 struct wbi_tasks;
 
 #define WBI_ARENA_POOL 32
@@ -49,6 +50,7 @@ struct wbi_runtime {
     struct wbi_journey journey;
     struct wbi_secrets *secrets;
     struct wbi_arena *arena; /* lives as long as the runtime */
+    struct wbi_root *exec_root; /* opened at the first use */
     struct wbi_places places;
     struct wbi_config *config; /* NULL for a bare runtime */
     struct wbi_runner *runner;
@@ -104,6 +106,9 @@ bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt);
  * step when it cannot be used. */
 WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err);
 
+/* The execution root: the workspace, or where EnterWorkspace went. Not counted. */
+WB_MUST_CHECK wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret,
+                                     struct wbi_error *err);
 /* Open the artifact store, and the registry of tasks on it, once. */
 WB_MUST_CHECK wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err);
 

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/command.c: ExecCommand and ExecCommandBatch (C7.1). */
+#include "builtin/command_int.h"
+
+#include "base/limits.h"
+
+/* ---- ExecCommand ---- */
+
+struct exec_state {
+    struct wbi_running_command running;
+    struct wbi_command_output out;
+    struct wbi_timer *yield;
+};
+
+static struct wbi_str audit_of(struct wbi_exec *x, const struct wbi_process_end *end)
+{
+    return wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\",\"pid\":%d,"
+                                   "\"swept\":%u}",
+                         wbi_containment_name(end->containment), (int)end->pid, end->swept);
+}
+
+static void finish(struct exec_state *s)
+{
+    struct wbi_exec *x = s->running.exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+
+    wbi_timer_free(s->yield);
+    s->yield = NULL;
+    complete.artifacts = wbi_command_facts(x, s->running.kept, WBI_SPOOL_STREAMS);
+    complete.audit = audit_of(x, &s->running.end);
+    wbi_exec_done(x, &complete);
+}
+
+/* Cancelled or late: an error, with what it had printed (C5.6). */
+static void finish_stopped(struct exec_state *s)
+{
+    struct wbi_exec *x = s->running.exec;
+    struct wbi_buf partial;
+    struct wbi_jw w = wbi_jw_to(&partial);
+    wb_rc rc;
+
+    wbi_timer_free(s->yield);
+    s->yield = NULL;
+    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    rc = wbi_command_write_partial(&s->out, x->arena, &w, NULL);
+    wbi_jw_obj_end(&w);
+    wbi_exec_stopped(x, rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial)
+                                                                     : WBI_NONE);
+}
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct exec_state *s = r->arg;
+
+    if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        finish_stopped(s);
+    else
+        finish(s);
+}
+
+static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err)
+{
+    struct wbi_fault fault = {.kind = err->kind ? err->kind : WBI_KIND_COMMAND_SPAWN_FAILED};
+    struct wbi_str workdir = wbi_json_get_str(x->input, "workdir");
+    struct wbi_buf details;
+    struct wbi_jw w = wbi_jw_to(&details);
+
+    fault.message = wbi_arena_str(x->arena, wbi_str_z(err->text));
+    wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    if (workdir.p != NULL && (fault.kind == WBI_KIND_EXECUTION_ROOT_VIOLATION ||
+                              fault.kind == WBI_KIND_WORKDIR_NOT_FOUND))
+        wbi_jw_kstr(&w, "workdir", workdir);
+    if (fault.kind == WBI_KIND_COMMAND_SPAWN_FAILED)
+        wbi_jw_kint(&w, "exit_code", wbi_spawn_exit_code(rc, err));
+    wbi_jw_obj_end(&w);
+    if (fault.kind == WBI_KIND_EXECUTION_ROOT_VIOLATION)
+        fault.message = WBI_LIT("requested working directory is outside the current execution root");
+    if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
+        fault.details = wbi_buf_str(&details);
+    wbi_exec_fail_fault(x, &fault);
+}
+
+static void promote(void *arg)
+{
+    struct exec_state *s = arg;
+    struct wbi_exec *x = s->running.exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (s->running.command == NULL)
+        return; /* it has just ended: on_end answers */
+    if (wbi_running_promote(&s->running, &err) != WB_OK) {
+        if (s->running.command != NULL)
+            return; /* it goes on as a call and is answered at its end */
+        wbi_timer_free(s->yield);
+        s->yield = NULL;
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "%s", err.text);
+        return;
+    }
+    wbi_timer_free(s->yield);
+    s->yield = NULL;
+    complete.audit = WBI_LIT("{\"containment\":\"holder\",\"sandbox\":\"none\"}");
+    wbi_exec_done(x, &complete);
+}
+
+/* The same command already runs as a task. */
+static bool answered_by_running(struct exec_state *s, const struct wbi_command_ask *ask)
+{
+    struct wbi_exec *x = s->running.exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_task_info info;
+    const char *id;
+
+    if (wbi_str_eqz(wbi_json_get_str(x->input, "duplicate_policy"), "start_new") ||
+        wbi_runtime_open_artifacts(x->runtime, NULL) != WB_OK)
+        return false;
+    id = wbi_tasks_duplicate(x->runtime->tasks, s->out.cmd,
+                             ask->workdir.p ? ask->workdir : WBI_LIT("."),
+                             wbi_json_is(ask->cmd, WBI_JSON_STR) ? WBI_LIT("/bin/sh") : WBI_NONE,
+                             ask->tty);
+    if (id == NULL ||
+        wbi_tasks_get(x->runtime->tasks, wbi_str_z(id), x->arena, &info, NULL) != WB_OK)
+        return false;
+    s->out.disposition = WBI_DISPOSITION_ALREADY_RUNNING;
+    s->out.task_id = wbi_arena_str(x->arena, wbi_str_z(id));
+    s->out.task_status = wbi_str_z(wbi_task_state_name(info.state));
+    wbi_exec_done(x, &complete);
+    return true;
+}
+
+#define YIELD_MS 10000
+
+static void arm_yield(struct exec_state *s)
+{
+    struct wbi_exec *x = s->running.exec;
+    int64_t yield = YIELD_MS;
+
+    if (!wbi_json_i64(wbi_json_get(x->input, "yield_time_ms"), &yield) && x->runtime->inherit_env)
+        return; /* `waybill exec` waits for the end unless told otherwise */
+    if (yield == 0)
+        promote(s);
+    else if (wbi_timer_new(x->runtime->loop, promote, s, &s->yield) == WB_OK)
+        wbi_timer_start(s->yield, yield);
+}
+
+static void exec_start(struct wbi_exec *x)
+{
+    struct exec_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct wbi_command_ask ask = {.cmd = wbi_json_get(x->input, "cmd"),
+                                  .env = wbi_json_get_as(x->input, "env", WBI_JSON_OBJ),
+                                  .workdir = wbi_json_get_str(x->input, "workdir"),
+                                  .call_id = wbi_str_z(x->call->name),
+                                  .tty = wbi_json_true(wbi_json_get(x->input, "tty"))};
+    const wbi_json *accepts = wbi_json_get(x->input, "accepts_input");
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (s == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    x->state = s;
+    (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms); /* absent: none */
+    ask.accepts_input = accepts ? wbi_json_true(accepts) : ask.tty;
+    s->out.cmd = wbi_command_text(x->arena, ask.cmd);
+    s->out.budget_tokens = wbi_command_budget(x);
+    s->running = (struct wbi_running_command){
+        .exec = x, .out = &s->out, .live = x->call->inv.stream, .on_end = on_end, .arg = s};
+    if (answered_by_running(s, &ask))
+        return;
+    rc = wbi_running_start(&s->running, &ask, &err);
+    if (rc != WB_OK)
+        fail_start(x, rc, &err);
+    else
+        arm_yield(s);
+}
+
+static void exec_cancel(struct wbi_exec *x)
+{
+    struct exec_state *s = x->state;
+
+    if (s != NULL)
+        wbi_running_stop(&s->running);
+}
+
+const struct wbi_tool_ops wbi_exec_command_ops = {exec_start, exec_cancel};
+
+/* ---- ExecCommandBatch ---- */
+
+struct batch_state {
+    struct wbi_exec *exec;
+    struct wbi_running_command running;
+    struct wbi_command_batch batch;
+    struct wbi_artifact *kept;
+    const wbi_json *next; /* command to run */
+    size_t at;
+    int64_t timeout_ms;
+    bool stop_on_error;
+};
+
+static void run_next(struct batch_state *s);
+
+static void batch_done(struct batch_state *s)
+{
+    struct wbi_exec *x = s->exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->batch};
+
+    complete.artifacts = wbi_command_facts(x, s->kept, s->batch.count * WBI_SPOOL_STREAMS);
+    complete.audit = audit_of(x, &s->running.end);
+    wbi_exec_done(x, &complete);
+}
+
+static void skip_rest(struct batch_state *s)
+{
+    for (; s->at < s->batch.count; s->at++) {
+        s->batch.items[s->at].disposition = WBI_DISPOSITION_SKIPPED;
+        s->batch.items[s->at].cmd = wbi_command_text(s->exec->arena, s->next);
+        s->next = wbi_json_skip(s->next);
+    }
+}
+
+static void on_item_end(struct wbi_running_command *r)
+{
+    struct batch_state *s = r->arg;
+    struct wbi_command_output *o = &s->batch.items[s->at];
+
+    memcpy(&s->kept[s->at * WBI_SPOOL_STREAMS], r->kept, sizeof(r->kept));
+    s->at++;
+    s->next = wbi_json_skip(s->next);
+    if (r->exec->cancel != WBI_CANCEL_NONE ||
+        (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0)))
+        skip_rest(s);
+    run_next(s);
+}
+
+static void run_next(struct batch_state *s)
+{
+    while (s->at < s->batch.count) {
+        struct wbi_exec *x = s->exec;
+        struct wbi_command_output *o = &s->batch.items[s->at];
+        struct wbi_error err = WBI_ERROR_INIT;
+        struct wbi_command_ask ask = {
+            .cmd = s->next,
+            .env = wbi_json_get_as(x->input, "env", WBI_JSON_OBJ),
+            .workdir = wbi_json_get_str(x->input, "workdir"),
+            .call_id = wbi_arena_fmt(x->arena, "%s_%zu", x->call->name, s->at + 1),
+            .timeout_ms = s->timeout_ms};
+
+        o->cmd = wbi_command_text(x->arena, s->next);
+        s->running = (struct wbi_running_command){
+            .exec = x, .out = o, .on_end = on_item_end, .arg = s};
+        /* each may need the whole budget until all are known */
+        o->budget_tokens = s->batch.budget_tokens;
+        if (wbi_running_start(&s->running, &ask, &err) == WB_OK)
+            return;
+        o->disposition = WBI_DISPOSITION_FAILED;
+        o->error = wbi_arena_strz(x->arena, wbi_str_z(err.text));
+        s->at++;
+        s->next = wbi_json_skip(s->next);
+        if (s->stop_on_error)
+            skip_rest(s);
+    }
+    for (size_t i = 0; i < s->batch.count; i++)
+        s->batch.items[i].budget_tokens = 0; /* shared by the projector */
+    batch_done(s);
+}
+
+#define ITEM_TIMEOUT_MS 30000
+
+static void batch_start(struct wbi_exec *x)
+{
+    const wbi_json *commands = wbi_json_get_as(x->input, "commands", WBI_JSON_ARR);
+    struct batch_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    size_t n = wbi_json_count(commands);
+
+    if (n == 0) {
+        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_INPUT, "commands must be an array of commands");
+        return;
+    }
+    if (s != NULL) {
+        s->batch.items = wbi_arena_array(x->arena, n, sizeof(*s->batch.items));
+        s->kept = wbi_arena_array(x->arena, n * WBI_SPOOL_STREAMS, sizeof(*s->kept));
+    }
+    if (s == NULL || s->batch.items == NULL || s->kept == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    x->state = s;
+    s->exec = x;
+    s->batch.count = n;
+    s->batch.budget_tokens = wbi_command_budget(x);
+    s->next = wbi_json_first(commands);
+    s->timeout_ms = ITEM_TIMEOUT_MS;
+    (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &s->timeout_ms); /* absent: default */
+    s->stop_on_error = wbi_json_true(wbi_json_get(x->input, "stop_on_error"));
+    run_next(s);
+}
+
+static void batch_cancel(struct wbi_exec *x)
+{
+    struct batch_state *s = x->state;
+
+    if (s != NULL)
+        wbi_running_stop(&s->running);
+}
+
+const struct wbi_tool_ops wbi_exec_batch_ops = {batch_start, batch_cancel};

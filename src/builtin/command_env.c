@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/command_env.c: the environment of a command. Calls of models get an
+ * allow list and settings that make output readable; `waybill exec` inherits. */
+#include "builtin/command_int.h"
+
+#include <unistd.h>
+
+#include "config/config.h"
+
+static const char *const allowed[] = {"PATH", "HOME",   "USER", "LOGNAME", "SHELL",
+                                      "TMPDIR", "TZ",   "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"};
+
+/* No colours, no pagers, UTF-8. */
+static const char *const fixed[] = {"NO_COLOR=1",   "TERM=dumb",      "PAGER=cat",
+                                    "GIT_PAGER=cat", "GH_PAGER=cat",  "MANPAGER=cat",
+                                    "LANG=C.UTF-8",  "LC_ALL=C.UTF-8", "GIT_TERMINAL_PROMPT=0"};
+
+/* Names that make a harmless program run something else. */
+static bool dangerous(struct wbi_str name)
+{
+    return wbi_str_starts(name, WBI_LIT("LD_")) || wbi_str_eqz(name, "BASH_ENV") ||
+           wbi_str_eqz(name, "ENV") || name.n == 0 || wbi_str_index(name, '=') < name.n ||
+           wbi_str_index(name, '\0') < name.n;
+}
+
+struct list {
+    struct wbi_arena *arena;
+    struct wbi_str *items;
+    size_t n, cap;
+};
+
+static size_t name_length(struct wbi_str entry)
+{
+    return wbi_str_index(entry, '=');
+}
+
+/* Later entries replace earlier ones of the same name. */
+static wb_rc put(struct list *l, struct wbi_str entry)
+{
+    size_t length = name_length(entry);
+
+    for (size_t i = 0; i < l->n; i++) {
+        if (name_length(l->items[i]) == length &&
+            memcmp(l->items[i].p, entry.p, length) == 0) {
+            l->items[i] = entry;
+            return WB_OK;
+        }
+    }
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 32;
+        struct wbi_str *items = wbi_arena_grow(l->arena, l->items, l->cap * sizeof(*items),
+                                               cap * sizeof(*items));
+        if (items == NULL)
+            return WB_ENOMEM;
+        l->items = items;
+        l->cap = cap;
+    }
+    l->items[l->n++] = entry;
+    return WB_OK;
+}
+
+static bool is_allowed(const struct wbi_runtime *rt, struct wbi_str name)
+{
+    const wbi_json *more = rt->config ? wbi_config_setting(rt->config, "/env/allow") : NULL;
+
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+        if (wbi_str_eqz(name, allowed[i]))
+            return true;
+    WBI_JSON_EACH(more, pattern)
+    {
+        if (wbi_glob_match(wbi_json_str(pattern), name))
+            return true;
+    }
+    return false;
+}
+
+static wb_rc inherit(const struct wbi_runtime *rt, struct list *l)
+{
+    wb_rc rc = WB_OK;
+
+    for (char **e = environ; rc == WB_OK && e != NULL && *e != NULL; e++) {
+        struct wbi_str entry = wbi_str_z(*e);
+        if (rt->inherit_env || is_allowed(rt, wbi_str_head(entry, name_length(entry))))
+            rc = put(l, entry);
+    }
+    for (size_t i = 0; rc == WB_OK && !rt->inherit_env && i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        rc = put(l, wbi_str_z(fixed[i]));
+    return rc;
+}
+
+wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add, struct wbi_str **ret,
+                      size_t *ret_n, struct wbi_error *err)
+{
+    struct list l = {.arena = x->arena};
+    wb_rc rc = inherit(x->runtime, &l);
+
+    WBI_JSON_EACH_MEMBER(add, key)
+    {
+        struct wbi_str name = wbi_json_str(key), entry;
+        if (dangerous(name))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FORBIDDEN,
+                                 "env may not set \"%.*s\": it makes other programs run",
+                                 WBI_FMT(wbi_str_head(name, 80)));
+        entry = wbi_arena_fmt(x->arena, "%.*s=%.*s", WBI_FMT(name), WBI_FMT(wbi_json_str(key_val)));
+        if (rc == WB_OK)
+            rc = entry.p ? put(&l, entry) : WB_ENOMEM;
+    }
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    *ret = l.items;
+    *ret_n = l.n;
+    return WB_OK;
+}

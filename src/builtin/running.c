@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/running.c: one command from its start to its end or its promotion. */
+#include "builtin/command_int.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "config/config.h"
+#include "path/path.h"
+
+struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd)
+{
+    struct wbi_buf text;
+
+    if (wbi_json_is(cmd, WBI_JSON_STR))
+        return wbi_json_str(cmd);
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_ARGUMENT_BYTES);
+    WBI_JSON_EACH(cmd, word)
+    {
+        if (text.n > 0)
+            wbi_buf_addc(&text, ' ');
+        wbi_buf_adds(&text, wbi_json_str(word));
+    }
+    return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+}
+
+#define BUDGET_MIN 200
+#define BUDGET_MAX 64000
+
+uint32_t wbi_command_budget(const struct wbi_exec *x)
+{
+    uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
+    int64_t asked = 0;
+
+    if (wbi_json_i64(wbi_json_get(x->input, "max_output_tokens"), &asked) && asked > 0)
+        budget = asked > BUDGET_MAX ? BUDGET_MAX : (uint32_t)asked;
+    if (wish > 0 && wish < budget)
+        budget = wish;
+    return budget < BUDGET_MIN ? BUDGET_MIN : budget;
+}
+
+/* ---- output ---- */
+
+static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    struct wbi_running_command *r = arg;
+
+    wbi_shown_feed(r->out->stream[stream].shown, bytes);
+    if (r->live)
+        wbi_exec_output(r->exec, stream == WBI_STDERR ? "stderr" : "stdout", bytes);
+}
+
+static void take_counts(struct wbi_running_command *r, const struct wbi_spool *spool)
+{
+    for (int i = 0; i < 2; i++) {
+        struct wbi_spool_counts c = wbi_spool_counts(spool, i);
+        r->out->stream[i].bytes = c.bytes;
+        r->out->stream[i].lines = c.lines;
+        r->out->stream[i].dropped = c.dropped;
+        r->out->stream[i].drop_reason = c.reason;
+    }
+}
+
+/* Streams whose complete text is worth keeping: what will not be shown whole, or
+ * not as it was printed. */
+static unsigned streams_to_keep(const struct wbi_command_output *o)
+{
+    uint64_t tokens = 60;
+    unsigned mask = 0;
+
+    for (int i = 0; i < 2; i++)
+        tokens += wbi_shown_tokens(o->stream[i].shown);
+    for (int i = 0; i < 2; i++) {
+        const struct wbi_command_stream *s = &o->stream[i];
+        if (s->bytes > 0 && (tokens > o->budget_tokens || wbi_shown_changed(s->shown) ||
+                             s->dropped > 0))
+            mask |= 1u << i;
+    }
+    return mask;
+}
+
+struct wbi_str wbi_command_facts(struct wbi_exec *x, const struct wbi_artifact *list, size_t n)
+{
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    bool any = false;
+
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < n; i++) {
+        const struct wbi_artifact *a = &list[i];
+        if (a->name[0] == '\0')
+            continue;
+        any = true;
+        wbi_jw_obj(&w);
+        wbi_jw_kstr(&w, "path", wbi_artifact_path(x->runtime->artifacts, x->arena, a->name));
+        wbi_jw_kstrz(&w, "role", a->role);
+        wbi_jw_kint(&w, "bytes", (int64_t)a->bytes);
+        wbi_jw_kint(&w, "lines", (int64_t)a->lines);
+        if (a->sha256[0] != '\0')
+            wbi_jw_kstrz(&w, "sha256", a->sha256);
+        wbi_jw_kbool(&w, "complete", a->complete);
+        if (a->reason[0] != '\0')
+            wbi_jw_kstrz(&w, "reason", a->reason);
+        wbi_jw_obj_end(&w);
+    }
+    wbi_jw_arr_end(&w);
+    return any && wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL_STREAMS],
+                    const struct wbi_error *err)
+{
+    struct wbi_running_command *r = arg;
+
+    (void)rc; /* what could not be kept is told by the facts and counts */
+    (void)err;
+    for (int i = 0; i < 2; i++) {
+        r->kept[i] = got[i];
+        if (got[i].name[0] != '\0')
+            r->out->stream[i].artifact =
+                wbi_artifact_path(r->exec->runtime->artifacts, r->exec->arena, got[i].name);
+        if (!got[i].complete && got[i].reason[0] != '\0' && r->out->stream[i].drop_reason == NULL)
+            r->out->stream[i].drop_reason = r->kept[i].reason;
+    }
+    r->on_end(r);
+}
+
+static void keep(struct wbi_running_command *r, struct wbi_spool *spool)
+{
+    struct wbi_artifact got[WBI_SPOOL_STREAMS];
+    struct wbi_error err = WBI_ERROR_INIT;
+    unsigned mask = streams_to_keep(r->out);
+    wb_rc rc;
+
+    if (mask == 0) {
+        wbi_spool_discard(spool);
+        r->on_end(r);
+        return;
+    }
+    if (wbi_spool_finish_later(spool, r->exec->runtime->loop, mask, on_kept, r) == WB_OK)
+        return;
+    rc = wbi_spool_finish(spool, mask, got, &err);
+    on_kept(r, rc, got, &err);
+}
+
+static void on_end(void *arg, const struct wbi_process_end *end, struct wbi_spool *spool)
+{
+    struct wbi_running_command *r = arg;
+    struct wbi_command_output *o = r->out;
+
+    r->command = NULL;
+    r->end = *end;
+    o->disposition = WBI_DISPOSITION_COMPLETED;
+    o->exit_status = end->exit_status;
+    o->signal = end->signal;
+    o->timed_out = end->timed_out;
+    o->limit = end->limit == WBI_HIT_TIME ? NULL : wbi_limit_name(end->limit);
+    take_counts(r, spool);
+    for (int i = 0; i < 2; i++)
+        if (wbi_shown_end(o->stream[i].shown) != WB_OK && o->stream[i].drop_reason == NULL)
+            o->stream[i].drop_reason = "io_error";
+    keep(r, spool);
+}
+
+static const struct wbi_command_ops ops = {on_output, on_end};
+
+/* ---- starting ---- */
+
+static void free_shown(void *shown)
+{
+    wbi_shown_free(shown);
+}
+
+static wb_rc make_shown(struct wbi_running_command *r, struct wbi_error *err)
+{
+    struct wbi_exec *x = r->exec;
+
+    for (int i = 0; i < 2; i++) {
+        struct wbi_shown *shown;
+        wb_rc rc = wbi_shown_new(wbi_artifact_dir(x->runtime->artifacts), x->runtime->secrets,
+                                 r->out->cmd, &shown);
+        if (rc == WB_OK && wbi_arena_defer(x->arena, free_shown, shown) != WB_OK) {
+            wbi_shown_free(shown);
+            rc = WB_ENOMEM;
+        }
+        if (rc != WB_OK)
+            return wbi_fail_nomem(err);
+        r->out->stream[i].shown = shown;
+    }
+    return WB_OK;
+}
+
+static void close_fd(void *arg)
+{
+    int *fd = arg;
+
+    (void)close(*fd); /* a directory: nothing can be lost */
+}
+
+/* The directory beneath the execution root; people who run `waybill exec` may
+ * name any. */
+static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
+                          struct wbi_process_spec *spec, struct wbi_error *err)
+{
+    struct wbi_root *root;
+    int *fd = wbi_arena_alloc(x->arena, sizeof(*fd));
+    wb_rc rc;
+
+    if (x->runtime->inherit_env) {
+        spec->workdir = workdir;
+        return WB_OK;
+    }
+    if (fd == NULL)
+        return wbi_fail_nomem(err);
+    rc = wbi_runtime_root(x->runtime, &root, err);
+    if (rc == WB_OK)
+        rc = wbi_path_open_dir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_arena_defer(x->arena, close_fd, fd) != WB_OK) {
+        (void)close(*fd); /* not used */
+        return wbi_fail_nomem(err);
+    }
+    spec->workdir_fd = *fd;
+    return WB_OK;
+}
+
+static wb_rc fill_command(struct wbi_exec *x, const struct wbi_command_ask *ask,
+                          struct wbi_command_spec *spec, struct wbi_error *err)
+{
+    const wbi_json *shell = x->runtime->config
+                                ? wbi_config_setting(x->runtime->config, "/shell")
+                                : NULL;
+    struct wbi_str *argv;
+    size_t n = 0;
+
+    if (wbi_json_is(ask->cmd, WBI_JSON_STR)) {
+        spec->process.shell_line = wbi_json_str(ask->cmd);
+        spec->process.shell = wbi_json_str(shell);
+        spec->shell = spec->process.shell.p ? spec->process.shell : WBI_LIT("/bin/sh");
+        return WB_OK;
+    }
+    argv = wbi_arena_array(x->arena, wbi_json_count(ask->cmd), sizeof(*argv));
+    if (argv == NULL)
+        return wbi_fail_nomem(err);
+    WBI_JSON_EACH(ask->cmd, word)
+    {
+        if (!wbi_json_is(word, WBI_JSON_STR))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                                 "a command must be a shell line or an array of strings");
+        argv[n++] = wbi_json_str(word);
+    }
+    spec->process.argv = argv;
+    spec->process.argc = n;
+    return WB_OK;
+}
+
+wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_ask *ask,
+                        struct wbi_error *err)
+{
+    struct wbi_exec *x = r->exec;
+    struct wbi_command_spec spec = {.call_id = ask->call_id,
+                                    .cmd = r->out->cmd,
+                                    .workdir = ask->workdir.p ? ask->workdir : WBI_LIT("."),
+                                    .accepts_input = ask->accepts_input};
+    wb_rc rc = wbi_runtime_open_artifacts(x->runtime, err);
+
+    r->out->combined = ask->tty;
+    r->out->timeout_ms = ask->timeout_ms;
+    spec.process.timeout_ms = ask->timeout_ms;
+    spec.process.stdin_kind = ask->tty             ? WBI_STDIN_TTY
+                              : ask->accepts_input ? WBI_STDIN_PIPE
+                                                   : WBI_STDIN_NULL;
+    if (rc == WB_OK)
+        rc = fill_command(x, ask, &spec, err);
+    if (rc == WB_OK)
+        rc = find_workdir(x, ask->workdir, &spec.process, err);
+    if (rc == WB_OK) {
+        struct wbi_str *env;
+        rc = wbi_command_env(x, ask->env, &env, &spec.process.env_count, err);
+        spec.process.env = env;
+    }
+    if (rc == WB_OK)
+        rc = make_shown(r, err);
+    if (rc == WB_OK)
+        rc = wbi_command_start(x->runtime->tasks, &spec, &ops, r, &r->command, err);
+    return rc;
+}
+
+void wbi_running_stop(struct wbi_running_command *r)
+{
+    if (r->command != NULL)
+        wbi_process_stop(wbi_command_process(r->command));
+}
+
+wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err)
+{
+    struct wbi_command_output *o = r->out;
+    struct wbi_spool *spool = wbi_command_spool(r->command);
+    const char *id;
+    wb_rc rc;
+
+    take_counts(r, spool);
+    for (int i = 0; i < 2; i++) {
+        const char *name = o->stream[i].bytes > 0 ? wbi_spool_name(spool, i) : NULL;
+        if (name != NULL)
+            o->stream[i].artifact =
+                wbi_artifact_path(r->exec->runtime->artifacts, r->exec->arena, name);
+    }
+    rc = wbi_command_promote(r->command, &id, err);
+    if (rc != WB_OK)
+        return rc;
+    r->command = NULL;
+    o->disposition = WBI_DISPOSITION_PROMOTED;
+    o->task_id = wbi_arena_str(r->exec->arena, wbi_str_z(id));
+    for (int i = 0; i < 2; i++)
+        if (wbi_shown_end(o->stream[i].shown) != WB_OK)
+            o->stream[i].drop_reason = "io_error";
+    return o->task_id.p ? WB_OK : wbi_fail_nomem(err);
+}

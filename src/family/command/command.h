@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/command/command.h: the complete output of commands, and the family that
+ * shows it (C7.1, S0 "Command Tool Canonical Example"). */
+#ifndef WBI_FAMILY_COMMAND_COMMAND_H
+#define WBI_FAMILY_COMMAND_COMMAND_H
+
+#include "artifact/shown.h"
+#include "catalog/tool.h"
+
+enum wbi_disposition {
+    WBI_DISPOSITION_COMPLETED = 1,
+    WBI_DISPOSITION_PROMOTED,
+    WBI_DISPOSITION_ALREADY_RUNNING,
+    WBI_DISPOSITION_FAILED, /* in a batch: it could not be started */
+    WBI_DISPOSITION_SKIPPED /* in a batch: an earlier one failed */
+};
+
+/* One stream of a command: everything it printed is in the artifact. */
+struct wbi_command_stream {
+    struct wbi_shown *shown; /* NULL: nothing was printed */
+    struct wbi_str artifact; /* absolute path; absent when none is kept */
+    uint64_t bytes;          /* printed */
+    uint64_t lines;
+    uint64_t dropped;        /* of these, not kept */
+    const char *drop_reason; /* NULL when none were */
+};
+
+struct wbi_command_output {
+    enum wbi_disposition disposition;
+    struct wbi_str cmd; /* as it was asked for */
+    int exit_status;
+    int signal; /* 0: it exited */
+    bool timed_out;
+    int64_t timeout_ms;
+    const char *limit;   /* name of the limit that ended it, NULL */
+    const char *error;   /* FAILED: why */
+    bool combined;       /* a terminal: stdout holds both */
+    struct wbi_command_stream stream[2];
+    struct wbi_str task_id;
+    struct wbi_str task_status;
+    uint32_t budget_tokens; /* for the whole receipt */
+};
+
+/* Several, in order. */
+struct wbi_command_batch {
+    struct wbi_command_output *items;
+    size_t count;
+    uint32_t budget_tokens;
+};
+
+extern const struct wbi_family wbi_command_family; /* typed: struct wbi_command_output */
+extern const struct wbi_family wbi_batch_family;   /* typed: struct wbi_command_batch */
+
+/* The previews and counts of a command as members of an open object, for
+ * details.partial of calls that were cut short; artifacts included. */
+WB_MUST_CHECK wb_rc wbi_command_write_partial(const struct wbi_command_output *out,
+                                              struct wbi_arena *arena, struct wbi_jw *w,
+                                              struct wbi_error *err);
+/* What all receipts of commands and tasks say first of what was left out. */
+void wbi_command_render_streams(const wbi_json *result, struct wbi_buf *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/command/command_int.h: what the files of the family share. */
+#ifndef WBI_FAMILY_COMMAND_COMMAND_INT_H
+#define WBI_FAMILY_COMMAND_COMMAND_INT_H
+
+#include <stdio.h>
+
+#include "family/canonical.h"
+#include "family/command/command.h"
+#include "family/receipt.h"
+
+/* Previews, flags, counts and artifacts of both streams as members; names[1] is
+ * not used for combined output. */
+WB_MUST_CHECK wb_rc wbi_command_write_streams(const struct wbi_command_output *o,
+                                              const char *const names[2], struct wbi_arena *arena,
+                                              struct wbi_jw *w, struct wbi_error *err);
+/* How it ended, and the streams. */
+WB_MUST_CHECK wb_rc wbi_command_write_completed(const struct wbi_command_output *o,
+                                                struct wbi_arena *arena, struct wbi_jw *w,
+                                                struct wbi_error *err);
+struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena);
+const char *wbi_disposition_name(enum wbi_disposition d);
+
+WB_MUST_CHECK wb_rc wbi_command_project(void *arg, const struct wbi_complete *full,
+                                        const struct wbi_projection *p, struct wbi_buf *ret_result,
+                                        struct wbi_str *ret_summary, struct wbi_error *err);
+/* The receipt of a completed command: first line, header, sections. */
+void wbi_command_render_completed(const wbi_json *result, struct wbi_buf *out);
+
+#endif

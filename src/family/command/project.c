@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/command/project.c: complete output -> bounded result. The budget covers
+ * the whole receipt; header and artifact lines are reserved first, the streams
+ * share the rest by need. */
+#include "family/command/command_int.h"
+
+#include "base/limits.h"
+
+#define HEADER_TOKENS 24
+#define ARTIFACT_TOKENS 90 /* a path, its sizes, and the notice in the header */
+#define CUT_TOKENS 60      /* the notice at the cut, above what the preview counts */
+
+/* What the previews of both streams may cost. */
+static void share_budget(const struct wbi_command_output *o, uint64_t ret[2])
+{
+    uint64_t need[2] = {0, 0}, left = o->budget_tokens, fixed = HEADER_TOKENS;
+
+    for (int i = 0; i < 2; i++) {
+        if (o->stream[i].shown == NULL)
+            continue;
+        need[i] = wbi_shown_tokens(o->stream[i].shown);
+        fixed += o->stream[i].artifact.p ? ARTIFACT_TOKENS + CUT_TOKENS : 8;
+    }
+    left = left > fixed + 40 ? left - fixed : 40;
+    wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
+}
+
+static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t budget,
+                          struct wbi_arena *arena, struct wbi_preview *ret, struct wbi_error *err)
+{
+    const struct wbi_command_stream *s = &o->stream[i];
+    struct wbi_preview_policy policy = {.budget = budget, .command = o->cmd};
+
+    *ret = (struct wbi_preview){.text = WBI_NONE};
+    if (s->shown == NULL || s->bytes == 0)
+        return WB_OK;
+    if (s->artifact.p != NULL) {
+        policy.read_call = wbi_arena_fmt(
+            arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(s->artifact));
+        if (policy.read_call.p == NULL)
+            return wbi_fail_nomem(err);
+    }
+    return wbi_shown_preview(s->shown, arena, &policy, ret, err);
+}
+
+static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_command_stream *s)
+{
+    char key[40];
+
+    (void)snprintf(key, sizeof(key), "%s_bytes", name);
+    wbi_jw_kint(w, key, (int64_t)s->bytes);
+    (void)snprintf(key, sizeof(key), "%s_lines", name);
+    wbi_jw_kint(w, key, (int64_t)s->lines);
+    if (s->dropped > 0) {
+        (void)snprintf(key, sizeof(key), "%s_dropped_bytes", name);
+        wbi_jw_kint(w, key, (int64_t)s->dropped);
+        (void)snprintf(key, sizeof(key), "%s_dropped_reason", name);
+        wbi_jw_kstrz(w, key, s->drop_reason ? s->drop_reason : "unknown");
+    }
+}
+
+static void write_artifacts(struct wbi_jw *w, const struct wbi_command_output *o,
+                            const char *const names[2])
+{
+    char key[40];
+    int at[2] = {-1, -1}, n = 0;
+
+    wbi_jw_key(w, "artifacts");
+    wbi_jw_arr(w);
+    for (int i = 0; i < 2; i++) {
+        if (o->stream[i].artifact.p == NULL)
+            continue;
+        at[i] = n++;
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "path", o->stream[i].artifact);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+    for (int i = 0; i < 2; i++) {
+        if (at[i] < 0)
+            continue;
+        (void)snprintf(key, sizeof(key), "%s_artifact", names[i]);
+        wbi_jw_kint(w, key, at[i]);
+    }
+}
+
+static bool is_cut(const struct wbi_preview *p, const struct wbi_command_stream *s)
+{
+    return p->truncated || s->dropped > 0;
+}
+
+wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *const names[2],
+                                struct wbi_arena *arena, struct wbi_jw *w, struct wbi_error *err)
+{
+    struct wbi_preview preview[2];
+    uint64_t budget[2];
+    char key[40];
+    int streams = o->combined ? 1 : 2;
+
+    share_budget(o, budget);
+    for (int i = 0; i < streams; i++) {
+        wb_rc rc = make_preview(o, i, budget[i], arena, &preview[i], err);
+        if (rc != WB_OK)
+            return rc;
+        (void)snprintf(key, sizeof(key), "%s_preview", names[i]);
+        wbi_jw_kstr(w, key, preview[i].text); /* null when nothing was printed */
+    }
+    for (int i = 0; i < streams; i++) {
+        (void)snprintf(key, sizeof(key), "%s_truncated", names[i]);
+        wbi_jw_kbool(w, key, is_cut(&preview[i], &o->stream[i]));
+    }
+    if (!o->combined)
+        wbi_jw_kbool(w, "truncated", is_cut(&preview[0], &o->stream[0]) ||
+                                         is_cut(&preview[1], &o->stream[1]));
+    for (int i = 0; i < streams; i++)
+        write_counts(w, names[i], &o->stream[i]);
+    write_artifacts(w, o, names);
+    return WB_OK;
+}
+
+static const char *const stream_names[2] = {"stdout", "stderr"};
+static const char *const combined_names[2] = {"combined_output", ""};
+
+static const char *const *names_of(const struct wbi_command_output *o)
+{
+    return o->combined ? combined_names : stream_names;
+}
+
+wb_rc wbi_command_write_partial(const struct wbi_command_output *o, struct wbi_arena *arena,
+                                struct wbi_jw *w, struct wbi_error *err)
+{
+    return wbi_command_write_streams(o, names_of(o), arena, w, err);
+}
+
+wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi_arena *arena,
+                                  struct wbi_jw *w, struct wbi_error *err)
+{
+    if (o->signal != 0)
+        wbi_jw_knull(w, "exit_status");
+    else
+        wbi_jw_kint(w, "exit_status", o->exit_status);
+    if (o->signal != 0)
+        wbi_jw_kint(w, "signal", o->signal);
+    if (o->timed_out) {
+        wbi_jw_kbool(w, "timed_out", true);
+        wbi_jw_kint(w, "timeout_ms", o->timeout_ms);
+    }
+    if (o->limit != NULL)
+        wbi_jw_kstrz(w, "limit", o->limit);
+    return wbi_command_write_streams(o, names_of(o), arena, w, err);
+}
+
+static void write_handle(struct wbi_jw *w, const struct wbi_command_output *o)
+{
+    wbi_jw_key(w, "task_handle");
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "task_id", o->task_id);
+    wbi_jw_kstrz(w, "kind", "command_task");
+    wbi_jw_obj_end(w);
+}
+
+/* Both streams so far, in one preview: the first that printed anything leads. */
+static wb_rc write_promoted(const struct wbi_command_output *o, struct wbi_arena *arena,
+                            struct wbi_jw *w, struct wbi_error *err)
+{
+    static const char *const names[2] = {"initial_output", "initial_stderr"};
+    struct wbi_command_output only = *o;
+
+    write_handle(w, o);
+    only.combined = o->stream[1].bytes == 0 || o->combined;
+    return wbi_command_write_streams(&only, names, arena, w, err);
+}
+
+struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena)
+{
+    switch (o->disposition) {
+    case WBI_DISPOSITION_PROMOTED:
+        return WBI_LIT("command promoted to managed task");
+    case WBI_DISPOSITION_ALREADY_RUNNING:
+        return wbi_arena_fmt(arena, "command already running as %.*s", WBI_FMT(o->task_id));
+    case WBI_DISPOSITION_FAILED:
+        return wbi_arena_fmt(arena, "command could not be started: %s", o->error);
+    case WBI_DISPOSITION_SKIPPED:
+        return WBI_LIT("command skipped after an earlier failure");
+    case WBI_DISPOSITION_COMPLETED:
+        break;
+    }
+    if (o->timed_out)
+        return wbi_arena_fmt(arena, "command timed out after %lld ms", (long long)o->timeout_ms);
+    if (o->limit != NULL)
+        return wbi_arena_fmt(arena, "command was ended by the %s limit", o->limit);
+    if (o->signal != 0)
+        return wbi_arena_fmt(arena, "command ended by signal %d", o->signal);
+    return wbi_arena_fmt(arena, "command exited with status %d", o->exit_status);
+}
+
+const char *wbi_disposition_name(enum wbi_disposition d)
+{
+    switch (d) {
+    case WBI_DISPOSITION_COMPLETED:
+        return "completed";
+    case WBI_DISPOSITION_PROMOTED:
+        return "promoted_to_task";
+    case WBI_DISPOSITION_ALREADY_RUNNING:
+        return "already_running";
+    case WBI_DISPOSITION_FAILED:
+        return "failed";
+    case WBI_DISPOSITION_SKIPPED:
+        break;
+    }
+    return "skipped";
+}
+
+wb_rc wbi_command_project(void *arg, const struct wbi_complete *full,
+                          const struct wbi_projection *p, struct wbi_buf *ret_result,
+                          struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_command_output *o = full->typed;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+    wb_rc rc = WB_OK;
+
+    (void)arg;
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "disposition", wbi_disposition_name(o->disposition));
+    if (o->disposition == WBI_DISPOSITION_COMPLETED) {
+        rc = wbi_command_write_completed(o, p->arena, &w, err);
+    } else if (o->disposition == WBI_DISPOSITION_PROMOTED) {
+        rc = write_promoted(o, p->arena, &w, err);
+    } else {
+        write_handle(&w, o);
+        wbi_jw_kstr(&w, "status", o->task_status);
+        wbi_jw_kstr(&w, "command", o->cmd);
+    }
+    wbi_jw_obj_end(&w);
+    *ret_summary = wbi_command_summary(o, p->arena);
+    if (rc == WB_OK && ret_summary->p == NULL)
+        return wbi_fail_nomem(err);
+    return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/command/render.c: the receipts of commands (C6, S0 "Prefer Textual
+ * Receipts"). Outcome first, handles and artifacts next, then length-marked
+ * output. */
+#include "family/command/command_int.h"
+
+#include <string.h>
+
+static void signal_line(const wbi_json *result, struct wbi_buf *out)
+{
+    const char *name;
+    int64_t number = 0;
+
+    if (!wbi_json_i64(wbi_json_get(result, "signal"), &number))
+        return;
+    name = sigabbrev_np((int)number);
+    wbi_buf_addf(out, "Process ended by signal %lld%s%s%s\n", (long long)number,
+                 name ? " (SIG" : "", name ? name : "", name ? ")" : "");
+}
+
+static void first_line(const wbi_json *result, struct wbi_buf *out)
+{
+    int64_t status = 0, timeout = 0;
+    struct wbi_str limit = wbi_json_get_str(result, "limit");
+
+    if (wbi_json_true(wbi_json_get(result, "timed_out"))) {
+        (void)wbi_json_i64(wbi_json_get(result, "timeout_ms"), &timeout);
+        wbi_buf_addf(out, "Process timed out after %lld ms and was ended\n", (long long)timeout);
+    } else if (limit.p != NULL) {
+        wbi_buf_addf(out, "Process was ended by the %.*s limit\n", WBI_FMT(limit));
+    }
+    if (wbi_json_i64(wbi_json_get(result, "exit_status"), &status))
+        wbi_buf_addf(out, "Process exited with code %lld\n", (long long)status);
+    else
+        signal_line(result, out);
+}
+
+struct stream_names {
+    const char *prefix;  /* of the members */
+    const char *section; /* in the receipt */
+};
+
+static const wbi_json *member(const wbi_json *result, const char *prefix, const char *suffix)
+{
+    char key[64];
+
+    (void)snprintf(key, sizeof(key), "%s_%s", prefix, suffix);
+    return wbi_json_get(result, key);
+}
+
+/* Before any payload: where the whole is, and that this is not all of it. */
+static void stream_header(const wbi_json *result, const struct stream_names *n,
+                          struct wbi_buf *out)
+{
+    int64_t index = -1, bytes = 0, lines = 0, dropped = 0;
+    struct wbi_str path;
+
+    (void)wbi_json_i64(member(result, n->prefix, "bytes"), &bytes);
+    (void)wbi_json_i64(member(result, n->prefix, "lines"), &lines);
+    if (wbi_json_i64(member(result, n->prefix, "artifact"), &index) && index >= 0) {
+        path = wbi_json_get_str(wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index),
+                                "path");
+        wbi_buf_addf(out, "%s artifact: %.*s (%lld lines, %lld bytes)\n", n->section, WBI_FMT(path),
+                     (long long)lines, (long long)bytes);
+    }
+    if (wbi_json_true(member(result, n->prefix, "truncated")))
+        wbi_buf_addf(out, "%s is truncated below: %lld lines, %lld bytes in all\n", n->section,
+                     (long long)lines, (long long)bytes);
+    if (wbi_json_i64(member(result, n->prefix, "dropped_bytes"), &dropped)) {
+        struct wbi_str why = wbi_json_str(member(result, n->prefix, "dropped_reason"));
+        wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", n->section,
+                     (long long)dropped, WBI_FMT(why));
+    }
+}
+
+static void streams(const wbi_json *result, const struct stream_names *names, size_t n,
+                    struct wbi_buf *out)
+{
+    for (size_t i = 0; i < n; i++)
+        stream_header(result, &names[i], out);
+    for (size_t i = 0; i < n; i++)
+        wbi_receipt_section(out, names[i].section,
+                            wbi_json_str(member(result, names[i].prefix, "preview")));
+}
+
+void wbi_command_render_streams(const wbi_json *result, struct wbi_buf *out)
+{
+    static const struct stream_names names[] = {
+        {"stdout", "stdout"}, {"stderr", "stderr"}, {"combined_output", "output"}};
+
+    streams(result, names, 3, out);
+}
+
+void wbi_command_render_completed(const wbi_json *result, struct wbi_buf *out)
+{
+    first_line(result, out);
+    wbi_command_render_streams(result, out);
+}
+
+static void render_promoted(const wbi_json *result, struct wbi_buf *out)
+{
+    static const struct stream_names names[] = {{"initial_output", "Initial output"},
+                                                {"initial_stderr", "Initial stderr"}};
+
+    wbi_buf_addz(out, "Command promoted to background task\n");
+    wbi_receipt_line(out, "Task",
+                     wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
+    streams(result, names, 2, out);
+}
+
+static void render_running(const wbi_json *result, struct wbi_buf *out)
+{
+    wbi_buf_addz(out, "Command is already running\n");
+    wbi_receipt_line(out, "Task",
+                     wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
+    wbi_receipt_line(out, "Status", wbi_json_get_str(result, "status"));
+    wbi_receipt_line(out, "Command", wbi_json_get_str(result, "command"));
+    wbi_buf_addz(out, "Next: read it with TaskOutput, or set duplicate_policy to \"start_new\" to "
+                      "start another one\n");
+}
+
+static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                    struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_str disposition = wbi_json_get_str(c->result, "disposition");
+
+    (void)arg;
+    (void)arena;
+    (void)err;
+    if (wbi_str_eqz(disposition, "promoted_to_task"))
+        render_promoted(c->result, out);
+    else if (wbi_str_eqz(disposition, "already_running"))
+        render_running(c->result, out);
+    else
+        wbi_command_render_completed(c->result, out);
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_command_family = {"command", NULL, wbi_command_project, render};
