@@ -152,14 +152,21 @@ uint32_t wbi_scan_children(struct wbi_holder_area *area)
     return count;
 }
 
+/* /proc lists by number, so the parent is found by halving. */
 static bool is_ours(const struct wbi_holder_area *area, pid_t parent, pid_t self)
 {
+    uint32_t low = 0, high = area->scanned_count;
+
     if (parent == self)
         return true;
-    for (uint32_t i = 0; i < area->scanned_count; i++)
-        if (area->scanned[i].ours && area->scanned[i].pid == parent)
-            return true;
-    return false;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (area->scanned[middle].pid < parent)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < area->scanned_count && area->scanned[low].pid == parent && area->scanned[low].ours;
 }
 
 uint32_t wbi_scan_tree(struct wbi_holder_area *area, uint64_t *ret_pages)
