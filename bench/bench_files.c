@@ -183,7 +183,7 @@ static double patch_ms(struct wbi_str patch, unsigned flags)
         int64_t from;
         double ms;
 
-        if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal && sync", top) != 0)
+        if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal", top) != 0)
             stop("copying");
         snprintf(path, sizeof(path), "%s/work", top);
         if (wbi_root_open(path, flags, &err, &disk.root) != WB_OK)
