@@ -3,6 +3,7 @@
  * generated tree of 50 MB, and a patch of 100 files against `git apply` with
  * syncing off, the durable cost apart. Everything is warm; best of several.
  * WAYBILL_BENCH_DIR: where (default /tmp). */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +39,14 @@ static unsigned dice(unsigned n)
     return (unsigned)((state >> 11) % n);
 }
 
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static int run(const char *fmt, const char *a, const char *b)
+__attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
 {
     char cmd[2048];
+    va_list ap;
 
-    snprintf(cmd, sizeof(cmd), fmt, a, b);
+    va_start(ap, fmt);
+    vsnprintf(cmd, sizeof(cmd), fmt, ap);
+    va_end(ap);
     return system(cmd);
 }
 
@@ -72,7 +75,7 @@ static void make_tree(void)
 
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(path, sizeof(path), "%s/tree/d%u/e%u", top, i / 500, i / 50 % 10);
-        if (i % 50 == 0 && run("mkdir -p %s%s", path, "") != 0)
+        if (i % 50 == 0 && run("mkdir -p %s", path) != 0)
             stop("making the tree");
         snprintf(path, sizeof(path), "%s/tree/d%u/e%u/f%u.c", top, i / 500, i / 50 % 10, i);
         one_file(path, i);
@@ -102,16 +105,20 @@ static double search_ms(struct wbi_root *root, const char *pattern, uint64_t *re
     return best;
 }
 
-static double command_ms(const char *fmt, const char *pattern)
+static double command_ms(bool rg, const char *pattern)
 {
+    const char *tool = rg ? "rg -j1 -n" : "grep -rnE";
     struct wbi_clock clock = wbi_clock_system();
     double best = 1e9;
 
     for (int i = 0; i < ROUNDS; i++) {
-        int64_t from = wbi_now_ns(&clock);
+        int64_t from;
         double ms;
 
-        if (run(fmt, top, pattern) != 0)
+        if (rg && run("command -v rg > /dev/null") != 0)
+            return -1;
+        from = wbi_now_ns(&clock);
+        if (run("cd %s/tree && { %s '%s' . > /dev/null || true; }", top, tool, pattern) != 0)
             return -1;
         ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
         best = ms < best ? ms : best;
@@ -135,10 +142,7 @@ static void bench_search(void)
     for (size_t i = 0; i < 4; i++) {
         uint64_t matches;
         double ours = search_ms(root, patterns[i], &matches);
-        double grep = command_ms("cd %s/tree && { grep -rnE '%s' . > /dev/null || true; }",
-                                 patterns[i]);
-        double rg = command_ms("command -v rg > /dev/null && cd %s/tree && "
-                               "{ rg -j1 -n '%s' > /dev/null || true; }", patterns[i]);
+        double grep = command_ms(false, patterns[i]), rg = command_ms(true, patterns[i]);
 
         printf("%-26s %9.1f %9.1f %9.1f %7.2f ", patterns[i], ours, grep, rg, ours / grep);
         if (rg > 0)
@@ -179,8 +183,7 @@ static double patch_ms(struct wbi_str patch, unsigned flags)
         int64_t from;
         double ms;
 
-        if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal && sync %s", top,
-                "work") != 0)
+        if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal", top) != 0)
             stop("copying");
         snprintf(path, sizeof(path), "%s/work", top);
         if (wbi_root_open(path, flags, &err, &disk.root) != WB_OK)
@@ -210,7 +213,7 @@ static double git_ms(void)
         int64_t from;
         double ms;
 
-        if (run("cd %s && rm -rf work && cp -r old %s", top, "work") != 0)
+        if (run("cd %s && rm -rf work && cp -r old work", top) != 0)
             stop("copying");
         from = wbi_now_ns(&clock);
         if (run("cd %s/work && GIT_CEILING_DIRECTORIES=%s git apply ../patch", top, top) != 0)
@@ -238,7 +241,7 @@ static void bench_patch(void)
             stop("making the files");
     }
     run("cd %s && git diff --no-index old new | sed -E "
-        "'/^(diff --git|---|\\+\\+\\+) /s#(a/|b/)(old|new)/#\\1#g' > %s", top, "patch");
+        "'/^(diff --git|---|\\+\\+\\+) /s#(a/|b/)(old|new)/#\\1#g' > patch", top);
     snprintf(path, sizeof(path), "%s/patch", top);
     patch.p = read_text(path, &n);
     patch.n = n;
@@ -259,5 +262,5 @@ int main(void)
     make_tree();
     bench_search();
     bench_patch();
-    return run("rm -rf %s%s", top, "") == 0 ? 0 : 1;
+    return run("rm -rf %s", top) == 0 ? 0 : 1;
 }

@@ -279,7 +279,7 @@ static void a12_guarded_names_in_any_case(void **state)
     static const char *const names[] = {
         ".git/config", ".GIT/hooks/pre-commit", ".Git", "sub/.git/hooks/x", ".g\xe2\x80\x8cit/config",
         ".claude/settings.json", ".CURSOR/rules", ".codex/config.toml", ".vscode/tasks.json",
-        ".v\xc5\xbf" "code/tasks.json", "waybill.json", "WAYBILL.JSON", "tools.d/x.json",
+        ".v\xc5\xbf\x63ode/tasks.json", "waybill.json", "WAYBILL.JSON", "tools.d/x.json",
         ".waybill/ledger.db", ".mcp.json", ".bashrc", "git~1/config", ".idea/x"};
     static const char *const fine[] = {"git/config", ".gitignore", "src/.github/x", "tools.dx",
                                        "waybill.json5", "AGENTS.md", ".gitattributes", "a/b"};

@@ -366,7 +366,7 @@ static void put_random(const char *dir, const char *name, struct wbi_buf *b)
     assert_true(tree_put(&tree, path, b->p ? b->p : "", b->n));
 }
 
-static int run(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
 {
     char cmd[1024];
     va_list ap;
