@@ -73,6 +73,9 @@ struct prefilter {
     uint8_t high[3][16];
     uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
     uint8_t n_members[BUCKETS];
+    unsigned width[BUCKETS];      /* byte triples it lets through */
+    uint32_t want[LITERALS_MAX];  /* first four folded bytes of the rules in order */
+    uint32_t mask[LITERALS_MAX];
     uint8_t order[LITERALS_MAX];  /* rules sorted by first byte */
     uint8_t start[257];           /* where the rules of a folded first byte begin in it */
 };

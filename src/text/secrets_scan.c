@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #endif
 
+#define NEW_BUCKET 12u
+
 static uint8_t fold(uint8_t c)
 {
     return c | 0x20;
@@ -59,6 +61,18 @@ static void put(struct prefilter *f, unsigned bucket, size_t rule)
     f->pairs[pair >> 6] |= 1ull << (pair & 63);
 }
 
+/* First bytes as one number, to refuse most candidates by one comparison. */
+static void add_rule(struct prefilter *f, size_t at, size_t rule)
+{
+    const char *literal = wbi_secret_rules[rule].literal;
+
+    f->order[at] = (uint8_t)rule;
+    for (unsigned i = 0; i < 4 && literal[i] != '\0'; i++) {
+        f->want[at] |= (uint32_t)fold((uint8_t)literal[i]) << (8 * i);
+        f->mask[at] |= 0xffu << (8 * i);
+    }
+}
+
 /* Rules by the first byte of their literal, so that a candidate meets few. */
 static void sort_rules(struct prefilter *f)
 {
@@ -68,27 +82,43 @@ static void sort_rules(struct prefilter *f)
         f->start[c] = (uint8_t)n;
         for (size_t r = 0; r < wbi_secret_rules_n; r++)
             if (fold((uint8_t)wbi_secret_rules[r].literal[0]) == c)
-                f->order[n++] = (uint8_t)r;
+                add_rule(f, n++, r);
     }
     f->start[256] = (uint8_t)n;
 }
 
-/* Each literal goes where it widens what is let through the least. */
+/* The bucket that this literal widens the least; a new one costs a little. */
+static unsigned best_bucket(const struct prefilter *f, const char *literal)
+{
+    unsigned best = 0, cost = UINT32_MAX;
+
+    for (unsigned b = 0; b < BUCKETS; b++) {
+        unsigned now = f->n_members[b] ? f->width[b] : 0;
+        unsigned more = f->n_members[b] ? width(f, b, literal) - now : NEW_BUCKET;
+
+        if (more < cost) {
+            cost = more;
+            best = b;
+        }
+    }
+    return best;
+}
+
+/* Short literals first: they let most through and belong together. */
 void wbi_prefilter_init(struct prefilter *f)
 {
     memset(f, 0, sizeof *f);
-    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
-        unsigned best = 0, cost = UINT32_MAX;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t r = 0; r < wbi_secret_rules_n; r++) {
+            const char *literal = wbi_secret_rules[r].literal;
+            unsigned bucket;
 
-        for (unsigned b = 0; b < BUCKETS; b++) {
-            unsigned next = f->n_members[b] ? width(f, b, wbi_secret_rules[r].literal) : 40;
-
-            if (next < cost) {
-                cost = next;
-                best = b;
-            }
+            if ((strlen(literal) < 3) != (pass == 0))
+                continue;
+            bucket = pass == 0 ? 0 : best_bucket(f, literal);
+            f->width[bucket] = width(f, bucket, literal);
+            put(f, bucket, r);
         }
-        put(f, best, r);
     }
     sort_rules(f);
 }
