@@ -85,6 +85,7 @@ int main(int argc, char **argv)
     make_log(&log, mib << 20);
     if (wbi_secrets_new(&options, &set, NULL, NULL) != WB_OK || wbi_buf_room(&out, log.n) == NULL)
         return 1;
+    memset(out.p, 0, log.n); /* memory that is there already */
     t0 = now();
     hits = plain_loop(wbi_buf_str(&log));
     t1 = now();

@@ -243,13 +243,11 @@ static size_t mark_at(struct wbi_str t, size_t i)
 
 static bool has_marks(struct wbi_str t)
 {
-    size_t at = 0, step;
+    size_t at = 0;
+    const char *p;
 
-    while (at < t.n) {
-        step = wbi_str_find(wbi_str_from(t, at), WBI_LIT("<U+"));
-        if (at + step >= t.n)
-            return false;
-        at += step;
+    while (at < t.n && (p = memchr(t.p + at, '<', t.n - at)) != NULL) {
+        at = (size_t)(p - t.p);
         if (mark_at(t, at) > 0)
             return true;
         at++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_scan.c: where a literal of the rules may begin. Literals are put
- * into eight buckets; for each of their first three bytes two tables of sixteen
+ * into eight buckets; for each of their first four bytes two tables of sixteen
  * say which buckets may have that low and that high nibble there, so that one
  * shuffle per table judges 32 positions at once. Bytes are compared with bit 5
  * set (letters without case). Machines without AVX2 look at pairs of bytes. */
@@ -17,13 +17,13 @@ static uint8_t fold(uint8_t c)
     return c | 0x20;
 }
 
-/* How many of all byte triples a bucket would let through. */
+/* How many of all byte groups a bucket would let through. */
 static unsigned width(const struct prefilter *f, unsigned bucket, const char *literal)
 {
     unsigned product = 1;
     size_t n = strlen(literal);
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < DEEP; i++) {
         unsigned low = 0, high = 0;
 
         for (unsigned v = 0; v < 16; v++) {
@@ -49,7 +49,7 @@ static void put(struct prefilter *f, unsigned bucket, size_t rule)
     uint8_t bit = (uint8_t)(1u << bucket);
     unsigned pair = fold((uint8_t)literal[0]) | (unsigned)fold((uint8_t)literal[1]) << 8;
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < DEEP; i++) {
         for (unsigned v = 0; v < 16; v++) {
             if (i >= n || (literal[i] & 15) == (char)v)
                 f->low[i][v] |= bit;
@@ -145,7 +145,7 @@ __attribute__((target("avx2"))) static uint32_t judge_block(const struct prefilt
     const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
     __m256i all = _mm256_set1_epi8(-1);
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < DEEP; i++) {
         __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
         __m256i low = _mm256_broadcastsi128_si256(
             _mm_loadu_si128((const __m128i *)(const void *)f->low[i]));
@@ -165,7 +165,7 @@ static bool next_block(struct scan *s)
 {
     const uint8_t *p = (const uint8_t *)s->text.p;
 
-    while (s->at + 34 <= s->text.n) {
+    while (s->at + 31 + DEEP <= s->text.n) {
         s->base = s->at;
         s->at += 32;
         s->mask = judge_block(s->filter, p + s->base);
