@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/bench_secrets.c: redaction against a plain loop of 20 PCRE2 patterns (JIT)
  * over the same made-up log, in one run.
- *   bench_secrets [MIB] */
+ *   bench_secrets [MIB [FILE]]   FILE: that text over and over instead */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdio.h>
@@ -47,6 +47,24 @@ static void make_log(struct wbi_buf *b, size_t n)
     }
 }
 
+static void repeat_file(struct wbi_buf *b, size_t n, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char piece[65536];
+    size_t got;
+
+    while (f != NULL && b->n < n) {
+        got = fread(piece, 1, sizeof piece, f);
+        wbi_buf_add(b, piece, got);
+        if (got < sizeof piece)
+            rewind(f);
+        if (b->n == 0)
+            break;
+    }
+    if (f != NULL)
+        fclose(f);
+}
+
 static size_t plain_loop(struct wbi_str s)
 {
     size_t hits = 0;
@@ -82,7 +100,10 @@ int main(int argc, char **argv)
 
     wbi_buf_init(&log, (mib + 1) << 20);
     wbi_buf_init(&out, (mib + 2) << 20);
-    make_log(&log, mib << 20);
+    if (argc > 2)
+        repeat_file(&log, mib << 20, argv[2]);
+    else
+        make_log(&log, mib << 20);
     if (wbi_secrets_new(&options, &set, NULL, NULL) != WB_OK || wbi_buf_room(&out, log.n) == NULL)
         return 1;
     memset(out.p, 0, log.n); /* memory that is there already */

@@ -73,6 +73,7 @@ struct prefilter {
     uint8_t low[DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
     uint8_t high[DEEP][16];
     uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
+    uint64_t triples[1024];   /* bit per hash of the first three folded bytes */
     uint8_t n_members[BUCKETS];
     unsigned width[BUCKETS];      /* byte groups it lets through */
     uint32_t want[LITERALS_MAX];  /* first four folded bytes of the rules in order */

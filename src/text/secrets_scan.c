@@ -61,12 +61,29 @@ static void put(struct prefilter *f, unsigned bucket, size_t rule)
     f->pairs[pair >> 6] |= 1ull << (pair & 63);
 }
 
+static unsigned triple(uint8_t a, uint8_t b, uint8_t c)
+{
+    return (fold(a) * 0x9e5u ^ fold(b) * 0x2b1u ^ fold(c) * 0x47u) & 0xffff;
+}
+
+/* Exact first three bytes, hashed: what the shuffles let through by mixture. */
+static void add_triples(struct prefilter *f, const char *literal)
+{
+    for (unsigned c = 0; c < 256; c++) {
+        unsigned t = triple((uint8_t)literal[0], (uint8_t)literal[1], (uint8_t)c);
+
+        if (literal[2] == '\0' || fold((uint8_t)c) == fold((uint8_t)literal[2]))
+            f->triples[t >> 6] |= 1ull << (t & 63);
+    }
+}
+
 /* First bytes as one number, to refuse most candidates by one comparison. */
 static void add_rule(struct prefilter *f, size_t at, size_t rule)
 {
     const char *literal = wbi_secret_rules[rule].literal;
 
     f->order[at] = (uint8_t)rule;
+    add_triples(f, literal);
     for (unsigned i = 0; i < 4 && literal[i] != '\0'; i++) {
         f->want[at] |= (uint32_t)fold((uint8_t)literal[i]) << (8 * i);
         f->mask[at] |= 0xffu << (8 * i);
@@ -181,12 +198,15 @@ size_t wbi_scan_next(struct scan *s, size_t from)
     const uint8_t *p = (const uint8_t *)s->text.p;
 
 #if defined(__x86_64__)
+    unsigned t;
+
     while (s->wide) {
         while (s->mask != 0) {
             size_t at = s->base + (size_t)__builtin_ctz(s->mask);
 
             s->mask &= s->mask - 1;
-            if (at >= from)
+            t = triple(p[at], p[at + 1], p[at + 2]);
+            if (at >= from && (s->filter->triples[t >> 6] >> (t & 63)) & 1)
                 return at;
         }
         if (s->at + 32 < from) {
