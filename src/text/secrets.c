@@ -75,18 +75,29 @@ static bool literal_here(const struct rule *r, struct wbi_str t, size_t at)
     return memcmp(t.p + at, r->literal, n) == 0;
 }
 
+/* Four bytes without case, the first one lowest. */
+static uint32_t first_bytes(struct wbi_str t, size_t at)
+{
+    uint32_t v = 0;
+
+    for (size_t i = 0; i < 4 && at + i < t.n; i++)
+        v |= (uint32_t)((uint8_t)t.p[at + i] | 0x20) << (8 * i);
+    return v;
+}
+
 /* The longest match of any rule whose literal stands at `at`. */
 static bool match_at(const struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
     const struct prefilter *p = &f->set->filter;
-    unsigned c = (uint8_t)f->text.p[at] | 0x20;
+    uint32_t here = first_bytes(f->text, at);
+    unsigned c = here & 0xff;
     struct secret m;
     bool any = false;
 
     for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
         const struct rule *rule = &wbi_secret_rules[p->order[i]];
 
-        if (!literal_here(rule, f->text, at))
+        if ((here & p->mask[i]) != p->want[i] || !literal_here(rule, f->text, at))
             continue;
         if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m))
             continue;
@@ -232,13 +243,11 @@ static size_t mark_at(struct wbi_str t, size_t i)
 
 static bool has_marks(struct wbi_str t)
 {
-    size_t at = 0, step;
+    size_t at = 0;
+    const char *p;
 
-    while (at < t.n) {
-        step = wbi_str_find(wbi_str_from(t, at), WBI_LIT("<U+"));
-        if (at + step >= t.n)
-            return false;
-        at += step;
+    while (at < t.n && (p = memchr(t.p + at, '<', t.n - at)) != NULL) {
+        at = (size_t)(p - t.p);
         if (mark_at(t, at) > 0)
             return true;
         at++;

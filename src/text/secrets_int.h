@@ -67,12 +67,17 @@ size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended
 
 /* secrets_scan.c: places where a literal may begin. */
 #define BUCKETS 8
+#define DEEP 4
 #define LITERALS_MAX 128
 struct prefilter {
-    uint8_t low[3][16]; /* bucket bits by low nibble of byte 0, 1, 2 */
-    uint8_t high[3][16];
+    uint8_t low[DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
+    uint8_t high[DEEP][16];
     uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
+    uint64_t triples[1024];   /* bit per hash of the first three folded bytes */
     uint8_t n_members[BUCKETS];
+    unsigned width[BUCKETS];      /* byte groups it lets through */
+    uint32_t want[LITERALS_MAX];  /* first four folded bytes of the rules in order */
+    uint32_t mask[LITERALS_MAX];
     uint8_t order[LITERALS_MAX];  /* rules sorted by first byte */
     uint8_t start[257];           /* where the rules of a folded first byte begin in it */
 };

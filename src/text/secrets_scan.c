@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_scan.c: where a literal of the rules may begin. Literals are put
- * into eight buckets; for each of their first three bytes two tables of sixteen
+ * into eight buckets; for each of their first four bytes two tables of sixteen
  * say which buckets may have that low and that high nibble there, so that one
  * shuffle per table judges 32 positions at once. Bytes are compared with bit 5
  * set (letters without case). Machines without AVX2 look at pairs of bytes. */
@@ -10,18 +10,20 @@
 #include <immintrin.h>
 #endif
 
+#define NEW_BUCKET 12u
+
 static uint8_t fold(uint8_t c)
 {
     return c | 0x20;
 }
 
-/* How many of all byte triples a bucket would let through. */
+/* How many of all byte groups a bucket would let through. */
 static unsigned width(const struct prefilter *f, unsigned bucket, const char *literal)
 {
     unsigned product = 1;
     size_t n = strlen(literal);
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < DEEP; i++) {
         unsigned low = 0, high = 0;
 
         for (unsigned v = 0; v < 16; v++) {
@@ -47,7 +49,7 @@ static void put(struct prefilter *f, unsigned bucket, size_t rule)
     uint8_t bit = (uint8_t)(1u << bucket);
     unsigned pair = fold((uint8_t)literal[0]) | (unsigned)fold((uint8_t)literal[1]) << 8;
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < DEEP; i++) {
         for (unsigned v = 0; v < 16; v++) {
             if (i >= n || (literal[i] & 15) == (char)v)
                 f->low[i][v] |= bit;
@@ -59,6 +61,35 @@ static void put(struct prefilter *f, unsigned bucket, size_t rule)
     f->pairs[pair >> 6] |= 1ull << (pair & 63);
 }
 
+static unsigned triple(uint8_t a, uint8_t b, uint8_t c)
+{
+    return (fold(a) * 0x9e5u ^ fold(b) * 0x2b1u ^ fold(c) * 0x47u) & 0xffff;
+}
+
+/* Exact first three bytes, hashed: what the shuffles let through by mixture. */
+static void add_triples(struct prefilter *f, const char *literal)
+{
+    for (unsigned c = 0; c < 256; c++) {
+        unsigned t = triple((uint8_t)literal[0], (uint8_t)literal[1], (uint8_t)c);
+
+        if (literal[2] == '\0' || fold((uint8_t)c) == fold((uint8_t)literal[2]))
+            f->triples[t >> 6] |= 1ull << (t & 63);
+    }
+}
+
+/* First bytes as one number, to refuse most candidates by one comparison. */
+static void add_rule(struct prefilter *f, size_t at, size_t rule)
+{
+    const char *literal = wbi_secret_rules[rule].literal;
+
+    f->order[at] = (uint8_t)rule;
+    add_triples(f, literal);
+    for (unsigned i = 0; i < 4 && literal[i] != '\0'; i++) {
+        f->want[at] |= (uint32_t)fold((uint8_t)literal[i]) << (8 * i);
+        f->mask[at] |= 0xffu << (8 * i);
+    }
+}
+
 /* Rules by the first byte of their literal, so that a candidate meets few. */
 static void sort_rules(struct prefilter *f)
 {
@@ -68,27 +99,43 @@ static void sort_rules(struct prefilter *f)
         f->start[c] = (uint8_t)n;
         for (size_t r = 0; r < wbi_secret_rules_n; r++)
             if (fold((uint8_t)wbi_secret_rules[r].literal[0]) == c)
-                f->order[n++] = (uint8_t)r;
+                add_rule(f, n++, r);
     }
     f->start[256] = (uint8_t)n;
 }
 
-/* Each literal goes where it widens what is let through the least. */
+/* The bucket that this literal widens the least; a new one costs a little. */
+static unsigned best_bucket(const struct prefilter *f, const char *literal)
+{
+    unsigned best = 0, cost = UINT32_MAX;
+
+    for (unsigned b = 0; b < BUCKETS; b++) {
+        unsigned now = f->n_members[b] ? f->width[b] : 0;
+        unsigned more = f->n_members[b] ? width(f, b, literal) - now : NEW_BUCKET;
+
+        if (more < cost) {
+            cost = more;
+            best = b;
+        }
+    }
+    return best;
+}
+
+/* Short literals first: they let most through and belong together. */
 void wbi_prefilter_init(struct prefilter *f)
 {
     memset(f, 0, sizeof *f);
-    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
-        unsigned best = 0, cost = UINT32_MAX;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t r = 0; r < wbi_secret_rules_n; r++) {
+            const char *literal = wbi_secret_rules[r].literal;
+            unsigned bucket;
 
-        for (unsigned b = 0; b < BUCKETS; b++) {
-            unsigned next = f->n_members[b] ? width(f, b, wbi_secret_rules[r].literal) : 40;
-
-            if (next < cost) {
-                cost = next;
-                best = b;
-            }
+            if ((strlen(literal) < 3) != (pass == 0))
+                continue;
+            bucket = pass == 0 ? 0 : best_bucket(f, literal);
+            f->width[bucket] = width(f, bucket, literal);
+            put(f, bucket, r);
         }
-        put(f, best, r);
     }
     sort_rules(f);
 }
@@ -115,7 +162,7 @@ __attribute__((target("avx2"))) static uint32_t judge_block(const struct prefilt
     const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
     __m256i all = _mm256_set1_epi8(-1);
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < DEEP; i++) {
         __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
         __m256i low = _mm256_broadcastsi128_si256(
             _mm_loadu_si128((const __m128i *)(const void *)f->low[i]));
@@ -135,7 +182,7 @@ static bool next_block(struct scan *s)
 {
     const uint8_t *p = (const uint8_t *)s->text.p;
 
-    while (s->at + 34 <= s->text.n) {
+    while (s->at + 31 + DEEP <= s->text.n) {
         s->base = s->at;
         s->at += 32;
         s->mask = judge_block(s->filter, p + s->base);
@@ -151,12 +198,15 @@ size_t wbi_scan_next(struct scan *s, size_t from)
     const uint8_t *p = (const uint8_t *)s->text.p;
 
 #if defined(__x86_64__)
+    unsigned t;
+
     while (s->wide) {
         while (s->mask != 0) {
             size_t at = s->base + (size_t)__builtin_ctz(s->mask);
 
             s->mask &= s->mask - 1;
-            if (at >= from)
+            t = triple(p[at], p[at + 1], p[at + 2]);
+            if (at >= from && (s->filter->triples[t >> 6] >> (t & 63)) & 1)
                 return at;
         }
         if (s->at + 32 < from) {

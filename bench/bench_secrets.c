@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench/bench_secrets.c: redaction against a plain loop of 20 PCRE2 patterns (JIT)
+ * over the same made-up log, in one run.
+ *   bench_secrets [MIB [FILE]]   FILE: that text over and over instead */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "text/secrets.h"
+
+static const char *const patterns[] = {
+    "\\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\\b", "\\bAIza[\\w-]{35}\\b", "\\bghp_[0-9A-Za-z]{36}",
+    "\\bgh[ours]_[0-9A-Za-z]{36}", "\\bgithub_pat_\\w{82}", "\\bglpat-[\\w-]{20}",
+    "\\bsk-ant-api03-[\\w-]{93}AA", "\\bsk-proj-[\\w-]{40,}", "\\bhf_[A-Za-z]{34}\\b",
+    "\\bxox[bpe]-[\\w-]{20,}", "\\b[sr]k_(?:test|live|prod)_[0-9A-Za-z]{10,99}",
+    "\\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "\\bSG\\.[\\w.=-]{66}", "\\bnpm_[0-9A-Za-z]{36}\\b",
+    "\\bhvs\\.[\\w-]{90,120}", "\\bdop_v1_[0-9a-f]{64}",
+    "\\bey[A-Za-z0-9_-]{14,}\\.ey[A-Za-z0-9_-]{12,}\\.[A-Za-z0-9_-]*",
+    "-----BEGIN[ A-Z]*PRIVATE KEY-----[\\s\\S]{0,16384}?-----END", "[a-z]+://[^\\s/:@]+:([^\\s/@]+)@",
+    "(?i)(?:key|token|secret|passwd|credential|auth)[\\w-]*[\"']?\\s*[=:]\\s*[\"']?([\\w./+=~-]{10,150})",
+};
+#define N (sizeof patterns / sizeof *patterns)
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void make_log(struct wbi_buf *b, size_t n)
+{
+    unsigned i = 0;
+
+    while (b->n < n) {
+        i++;
+        wbi_buf_addf(b, "2026-02-03T10:%02u:%02u.123Z INFO worker-%u handled request %u path=/api/v1/items/%u "
+                        "status=200 in %u ms\n", i / 60 % 60, i % 60, i % 4, i * 7919u % 10007, i, i % 13);
+        if (i % 50 == 0)
+            wbi_buf_addf(b, "src/mod%u.c:%u:12: warning: unused variable 'tmp%u' [-Wunused-variable]\n", i, i % 90, i);
+        if (i % 900 == 0)
+            wbi_buf_addf(b, "remote: https://u%u:pa55word%u@host/x.git token=ghp_%036u\n", i, i, i);
+    }
+}
+
+static void repeat_file(struct wbi_buf *b, size_t n, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char piece[65536];
+    size_t got;
+
+    while (f != NULL && b->n < n) {
+        got = fread(piece, 1, sizeof piece, f);
+        wbi_buf_add(b, piece, got);
+        if (got < sizeof piece)
+            rewind(f);
+        if (b->n == 0)
+            break;
+    }
+    if (f != NULL)
+        fclose(f);
+}
+
+static size_t plain_loop(struct wbi_str s)
+{
+    size_t hits = 0;
+
+    for (size_t i = 0; i < N; i++) {
+        int code;
+        PCRE2_SIZE where, at = 0;
+        pcre2_code *re = pcre2_compile((PCRE2_SPTR)patterns[i], PCRE2_ZERO_TERMINATED, 0, &code, &where, NULL);
+        pcre2_match_data *m = re ? pcre2_match_data_create_from_pattern(re, NULL) : NULL;
+
+        if (m == NULL)
+            exit(1);
+        pcre2_jit_compile(re, PCRE2_JIT_COMPLETE);
+        while (pcre2_match(re, (PCRE2_SPTR)s.p, s.n, at, 0, m, NULL) > 0) {
+            hits++;
+            at = pcre2_get_ovector_pointer(m)[1];
+        }
+        pcre2_match_data_free(m);
+        pcre2_code_free(re);
+    }
+    return hits;
+}
+
+int main(int argc, char **argv)
+{
+    size_t mib = argc > 1 ? strtoul(argv[1], NULL, 10) : 16;
+    struct wbi_secrets_options options = {WBI_LIT("bench"), NULL, 0};
+    struct wbi_secrets_report report = {.n = 0};
+    struct wbi_secrets *set = NULL;
+    struct wbi_buf log, out;
+    double t0, t1, t2;
+    size_t hits;
+
+    wbi_buf_init(&log, (mib + 1) << 20);
+    wbi_buf_init(&out, (mib + 2) << 20);
+    if (argc > 2)
+        repeat_file(&log, mib << 20, argv[2]);
+    else
+        make_log(&log, mib << 20);
+    if (wbi_secrets_new(&options, &set, NULL, NULL) != WB_OK || wbi_buf_room(&out, log.n) == NULL)
+        return 1;
+    memset(out.p, 0, log.n); /* memory that is there already */
+    t0 = now();
+    hits = plain_loop(wbi_buf_str(&log));
+    t1 = now();
+    if (wbi_secrets_replace(set, wbi_buf_str(&log), &out, &report) != WB_OK)
+        return 1;
+    t2 = now();
+    printf("pcre2 loop of %zu: %.0f MB/s, %zu hits\nredaction: %.0f MB/s, %llu hits, ratio %.1f\n", N,
+           (double)log.n / (t1 - t0) / 1e6, hits, (double)log.n / (t2 - t1) / 1e6,
+           (unsigned long long)report.total, (t1 - t0) / (t2 - t1));
+    wbi_buf_fini(&log);
+    wbi_buf_fini(&out);
+    wbi_secrets_free(set);
+    return 0;
+}
