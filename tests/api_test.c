@@ -337,7 +337,7 @@ static void test_a_wrong_descriptor_is_refused_by_name(void **state)
 
 static void fail_with(wb_tool_call *tool_call, void *arg)
 {
-    wb_tool_fail(tool_call, arg, "on purpose", "{\"where\":\"here\"}");
+    wb_tool_fail(tool_call, arg, "on purpose", "{ \"where\" : \"here\" }");
 }
 
 /* C4.7: one table; every kind shows itself the same way on every surface. */
@@ -358,6 +358,8 @@ static void test_every_kind_shows_on_every_surface(void **state)
         assert_int_equal(wb_result_exit_code(result), row.exit_code);
         snprintf(text, sizeof(text), "\"kind\":\"%s\"", row.kind);
         assert_non_null(strstr(wb_result_view(result, WB_VIEW_CANONICAL, NULL), text));
+        assert_non_null(strstr(wb_result_view(result, WB_VIEW_CANONICAL, NULL),
+                               "\"details\":{\"where\":\"here\"}"));
         assert_non_null(strstr(wb_result_view(result, WB_VIEW_ENVELOPE, NULL), text));
         assert_non_null(strstr(wb_result_view(result, WB_VIEW_RECORD, NULL), text));
         snprintf(text, sizeof(text), "\"category\":\"%s\",\"code\":\"%s\"", row.category, row.code);

@@ -46,7 +46,7 @@ static wb_rc error_root(struct wbi_call *call, struct wbi_envelope *env, struct 
     wb_rc rc;
 
     env->content_type = WBI_CONTENT_UNKNOWN;
-    env->payload_path = WBI_LIT("error");
+    env->payload_path = WBI_NONE;
     wbi_jw_obj(&w);
     wbi_jw_key(&w, "error");
     wbi_view_error(&call->outcome.fault, &w);
