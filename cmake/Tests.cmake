@@ -62,6 +62,19 @@ foreach(source ${fuzz_targets})
   target_link_libraries(${target} PRIVATE waybill_flags waybill_static)
 endforeach()
 
+# Examples see the public headers and the shared library, nothing else.
+set(example_embed_args ${CMAKE_SOURCE_DIR}/examples/tools.json greet "{\"who\":\"Ada\"}")
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
+foreach(source ${example_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  target_link_libraries(example_${name} PRIVATE waybill_flags waybill_shared)
+  add_test(NAME examples/${name} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/support/expect.sh
+    ${CMAKE_SOURCE_DIR}/examples/${name}.expected $<TARGET_FILE:example_${name}>
+    ${example_${name}_args})
+  set_tests_properties(examples/${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 60)
+endforeach()
+
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/bench_*.c)
 foreach(source ${bench_sources})
   get_filename_component(target ${source} NAME_WE)

@@ -66,6 +66,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     rc = wbi_json_read(p->arena, wbi_buf_str(ret_result), WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK || wbi_json_is(v, WBI_JSON_NULL))
         return wbi_fail(err, WB_EINPUT, "family %s wrote no JSON result", f->name);
+    wbi_buf_clear(ret_result);
+    wbi_json_write(ret_result, v); /* compact, so that it reads back to the same bytes */
     *ret_summary = wbi_buf_str(&summary);
     return wbi_buf_rc(&summary);
 }
@@ -162,16 +164,25 @@ static wb_rc project_by_hand(struct wbi_arena *arena, const char *tool_name, str
     struct wbi_sink inner = {hand_put, &hand};
     struct wbi_projection p = {arena, budget ? budget : 8000, sink ? &inner : NULL,
                                wbi_str_z(tool_name)};
-    struct wbi_complete full = {.ok = true, .output = output};
+    struct wbi_complete full = {.ok = true};
     struct wbi_outcome outcome = {.state = WBI_OUTCOME_NONE};
     struct wbi_str summary = WBI_NONE;
-    struct wbi_buf result;
+    struct wbi_buf result, compact;
+    const wbi_json *v;
     wb_rc rc;
 
+    wbi_buf_init_arena(&compact, arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init_arena(&result, arena, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_generic_family.project(NULL, &full, &p, &result, &summary, err);
+    rc = wbi_json_read(arena, output, WBI_JSON_STRICT, &v, err);
     if (rc == WB_OK)
-        rc = wbi_outcome_succeed(&outcome, arena, summary, wbi_buf_str(&result), output);
+        wbi_json_write(&compact, v);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&compact);
+    full.output = wbi_buf_str(&compact);
+    if (rc == WB_OK)
+        rc = wbi_generic_family.project(NULL, &full, &p, &result, &summary, err);
+    if (rc == WB_OK)
+        rc = wbi_outcome_succeed(&outcome, arena, summary, wbi_buf_str(&result), full.output);
     if (rc == WB_OK)
         rc = wbi_view_canonical(&outcome, p.tool_name, out);
     return rc;

@@ -51,12 +51,17 @@ static void finish_fail(struct wbi_exec *x, const struct finish *f)
 {
     struct wbi_fault fault = {.kind = f->error};
     const wbi_json *details = NULL;
+    struct wbi_buf text;
 
     fault.message = wbi_arena_str(x->arena, wbi_str_make(f->text ? f->text : "", f->size));
     if (f->details != NULL &&
         wbi_json_read(x->arena, wbi_str_z(f->details), WBI_JSON_STRICT, &details, NULL) == WB_OK &&
-        wbi_json_is(details, WBI_JSON_OBJ))
-        fault.details = wbi_arena_str(x->arena, wbi_str_z(f->details));
+        wbi_json_is(details, WBI_JSON_OBJ)) {
+        wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
+        wbi_json_write(&text, details); /* compact, so that it reads back to the same bytes */
+        if (wbi_buf_rc(&text) == WB_OK)
+            fault.details = wbi_buf_str(&text);
+    }
     wbi_exec_fail_fault(x, &fault);
 }
 

@@ -4,6 +4,25 @@
 
 #include "cli/cli.h"
 
+/* What a workspace that is not trusted wished for and did not get. */
+static int tell_ignored(const struct args *a, const char *json, size_t size)
+{
+    static const char *const columns[] = {"file=FILE", "what=LEFT OUT", "reason=WHY"};
+    wb_error *error = NULL;
+    size_t n;
+    char *list;
+    int code = EXIT_OK;
+
+    if (wb_json_pointer(json, size, "/ignored", &list, &n, &error) != WB_OK)
+        return fail(a, NULL, error);
+    if (strcmp(list, "[]") != 0) {
+        code = print_table(a, list, n, columns, sizeof(columns) / sizeof(columns[0]));
+        note(a, "read these files, then `waybill config trust` lets them count");
+    }
+    wb_free(list);
+    return code;
+}
+
 static int report(const struct args *a, bool show)
 {
     wb_options *o = runtime_options(a);
@@ -21,10 +40,12 @@ static int report(const struct args *a, bool show)
         (void)fail(a, NULL, error);
         return EXIT_STATE;
     }
-    if (show)
+    if (show || a->json) {
         code = print_pretty(a, json, n);
-    else
+    } else {
         note(a, "the configuration is fine");
+        code = tell_ignored(a, json, n);
+    }
     wb_free(json);
     return code;
 }
@@ -75,7 +96,8 @@ const struct command command_config = {
     "check | show | schema | trust",
     "`check` reads the user's config.json and the workspace's waybill.json and\n"
     "tools.d/*.json; an error names file, line and column (exit 3). Until `trust`\n"
-    "records their hash, a workspace's files may only tighten policy. `schema` prints\n"
+    "records their hash, a workspace's files may only tighten policy; `check` lists\n"
+    "what is left out. `schema` prints\n"
     "the JSON Schema of these files for editors.\n"
     "\nexamples:\n"
     "  waybill config check && waybill config trust\n"
