@@ -82,6 +82,8 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
         wbi_buf_addz(out, "Connection: close\r\n");
     if (r->extra != NULL)
         wbi_buf_addz(out, r->extra);
+    wbi_buf_addz(out, c->extra);
+    c->extra[0] = '\0';
     wbi_buf_addz(out, "\r\n");
 }
 
@@ -209,6 +211,16 @@ wb_rc wbi_http_end(struct wbi_http *http, uint64_t id)
         c->keep_alive = false;
     wbi_conn_answered(c);
     return settle(c);
+}
+
+wb_rc wbi_http_set_extra(struct wbi_http *http, uint64_t id, const char *extra)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+
+    if (c == NULL || strlen(extra) >= sizeof(c->extra))
+        return WB_ENOTFOUND;
+    (void)snprintf(c->extra, sizeof(c->extra), "%s", extra);
+    return WB_OK;
 }
 
 wb_rc wbi_http_set_user(struct wbi_http *http, uint64_t id, void *user)

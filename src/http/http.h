@@ -111,6 +111,8 @@ wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id,
 /* A client that lets more than stream_bytes pile up is dropped. */
 wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes);
 wb_rc wbi_http_end(struct wbi_http *http, uint64_t id);
+/* Header lines (each with CRLF, at most 127 bytes) for the answer to come. */
+wb_rc wbi_http_set_extra(struct wbi_http *http, uint64_t id, const char *extra);
 /* A pointer that on_gone gets back. */
 wb_rc wbi_http_set_user(struct wbi_http *http, uint64_t id, void *user);
 

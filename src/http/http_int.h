@@ -47,6 +47,7 @@ struct wbi_conn {
     const char *why;
     uint64_t request; /* id while PENDING or STREAMING, else 0 */
     void *user;
+    char extra[128]; /* header lines for the answer */
     int64_t deadline_ns;
     int64_t begun_ns;
     uint64_t bytes_in, bytes_out;

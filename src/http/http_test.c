@@ -221,7 +221,7 @@ static const struct row rows[] = {
     ROW("compressed body", 415,
         "POST / HTTP/1.1\r\n" H "Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\na"),
     ROW("HTTP/1.0", 505, "GET / HTTP/1.0\r\n" H "\r\n"),
-    ROW("HTTP/0.9", 400, "GET /\r\n\r\n"),
+    ROW("HTTP/0.9", 505, "GET /\r\n\r\n"),
     ROW("HTTP/2 preface", 400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     ROW("absolute target", 400, "GET http://localhost/ HTTP/1.1\r\n" H "\r\n"),
     ROW("authority target", 400, "CONNECT localhost:1 HTTP/1.1\r\n" H "\r\n"),
