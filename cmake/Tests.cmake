@@ -82,3 +82,13 @@ foreach(source ${bench_sources})
   target_include_directories(${target} PRIVATE src include bench)
   target_link_libraries(${target} PRIVATE waybill_flags waybill_static)
 endforeach()
+
+# tests/mcp/x.c: servers for the tests of MCP, programs named mcp_x.
+file(GLOB mcp_programs CONFIGURE_DEPENDS tests/mcp/*.c)
+list(FILTER mcp_programs EXCLUDE REGEX "_test\\.c$")
+foreach(source ${mcp_programs})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(mcp_${name} ${source})
+  target_include_directories(mcp_${name} PRIVATE src include tests)
+  target_link_libraries(mcp_${name} PRIVATE waybill_flags waybill_static)
+endforeach()

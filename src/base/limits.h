@@ -177,5 +177,50 @@
 
 /* Cleaned output kept in memory before it goes to a file */
 #define WBI_LIMIT_SHOWN_MEMORY (1u * WBI_MIB)
+/* HTTP server */
+#define WBI_LIMIT_HTTP_HEAD (32u * WBI_KIB)
+#define WBI_LIMIT_HTTP_TARGET (4u * WBI_KIB)
+#define WBI_LIMIT_HTTP_FIELDS 64u
+#define WBI_LIMIT_HTTP_BODY (16u * WBI_MIB)
+#define WBI_LIMIT_HTTP_CONNECTIONS 1024u
+#define WBI_LIMIT_HTTP_STREAM (1u * WBI_MIB)  /* unread part of a stream */
+#define WBI_LIMIT_HTTP_AHEAD (64u * WBI_KIB)  /* bytes of requests to come */
+#define WBI_LIMIT_HTTP_KEPT (256u * WBI_KIB)  /* of an output buffer between answers */
+#define WBI_LIMIT_HTTP_ANSWER (80u * WBI_MIB)
+#define WBI_HTTP_HEADER_MS 10000
+#define WBI_HTTP_BODY_MS 30000
+#define WBI_HTTP_IDLE_MS 75000
+#define WBI_HTTP_WRITE_MS 30000
+#define WBI_HTTP_LINGER_MS 1000
+
+/* MCP: messages, sessions, upstreams */
+#define WBI_LIMIT_MCP_MESSAGE (16u * WBI_MIB)
+#define WBI_LIMIT_MCP_OUT (64u * WBI_MIB)        /* unread on one stdio connection */
+#define WBI_LIMIT_MCP_ID 256u
+#define WBI_LIMIT_MCP_SESSIONS 256u
+#define WBI_LIMIT_MCP_IN_FLIGHT 1024u            /* requests of one session */
+#define WBI_LIMIT_MCP_STREAMS 4u                 /* GET streams of one session */
+#define WBI_LIMIT_MCP_LISTENERS 256u             /* subscriptions/listen of all */
+#define WBI_LIMIT_MCP_SUBSCRIPTIONS 256u         /* resources of one session or stream */
+#define WBI_LIMIT_MCP_ASKS 16u                   /* open questions of one request */
+#define WBI_LIMIT_MCP_PARKED 256u                /* calls waiting for a client's answers */
+#define WBI_LIMIT_MCP_PAGE 250u                  /* items of a list, a count */
+#define WBI_LIMIT_MCP_URI (8u * WBI_KIB)
+#define WBI_MCP_SESSION_IDLE_MS (INT64_C(30) * 60 * 1000)
+#define WBI_MCP_PARKED_MS (INT64_C(10) * 60 * 1000)
+#define WBI_MCP_PROGRESS_MS 10                   /* least time between two reports */
+#define WBI_MCP_KEEP_ALIVE_MS 15000
+#define WBI_MCP_TTL_MS 60000
+#define WBI_LIMIT_UPSTREAM_IN_FLIGHT 4096u
+#define WBI_LIMIT_UPSTREAM_ITEMS 10000u          /* of one list, a count */
+#define WBI_LIMIT_UPSTREAM_PAGES 1000u
+#define WBI_LIMIT_UPSTREAM_CURSOR (64u * WBI_KIB)
+#define WBI_LIMIT_UPSTREAM_ROUNDS 8u             /* of questions inside one call */
+#define WBI_LIMIT_UPSTREAM_STDERR (8u * WBI_KIB) /* newest bytes kept */
+#define WBI_UPSTREAM_START_MS 30000
+#define WBI_UPSTREAM_PROBE_MS 5000
+#define WBI_UPSTREAM_CALL_MS 300000
+#define WBI_UPSTREAM_BACKOFF_MS 250
+#define WBI_UPSTREAM_BACKOFF_MAX_MS 30000
 
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * http/answer.c: answers by id: whole ones, streams in chunks, refusals.
+ * (1) Exactly one head is written for a request. (2) After a refusal nothing
+ * more is read as a request from that connection. */
+#include <stdio.h>
+#include <time.h>
+
+#include "http/http_int.h"
+
+static const char *reason_of(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } rows[] = {{200, "OK"},
+                {202, "Accepted"},
+                {204, "No Content"},
+                {400, "Bad Request"},
+                {401, "Unauthorized"},
+                {403, "Forbidden"},
+                {404, "Not Found"},
+                {405, "Method Not Allowed"},
+                {406, "Not Acceptable"},
+                {408, "Request Timeout"},
+                {409, "Conflict"},
+                {411, "Length Required"},
+                {413, "Content Too Large"},
+                {414, "URI Too Long"},
+                {415, "Unsupported Media Type"},
+                {417, "Expectation Failed"},
+                {429, "Too Many Requests"},
+                {431, "Request Header Fields Too Large"},
+                {500, "Internal Server Error"},
+                {503, "Service Unavailable"},
+                {505, "HTTP Version Not Supported"}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].status == status)
+            return rows[i].reason;
+    }
+    return "Status";
+}
+
+static const char *date_now(struct wbi_http *http)
+{
+    int64_t now_s = wbi_wall_ms(&http->o.clock) / 1000;
+    time_t t = (time_t)now_s;
+    struct tm tm;
+
+    if (now_s != http->date_s || http->date[0] == '\0') {
+        if (gmtime_r(&t, &tm) == NULL ||
+            strftime(http->date, sizeof(http->date), "%a, %d %b %Y %H:%M:%S GMT", &tm) == 0)
+            http->date[0] = '\0';
+        http->date_s = now_s;
+    }
+    return http->date;
+}
+
+void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked)
+{
+    struct wbi_buf *out = &c->out;
+
+    c->status = r->status;
+    wbi_buf_addz(out, "HTTP/1.1 ");
+    wbi_buf_addi(out, r->status);
+    wbi_buf_addc(out, ' ');
+    wbi_buf_addz(out, reason_of(r->status));
+    wbi_buf_addz(out, "\r\nDate: ");
+    wbi_buf_addz(out, date_now(c->http));
+    if (r->type != NULL) {
+        wbi_buf_addz(out, "\r\nContent-Type: ");
+        wbi_buf_addz(out, r->type);
+    }
+    if (chunked) {
+        wbi_buf_addz(out, "\r\nTransfer-Encoding: chunked");
+    } else if (r->status != 204) {
+        wbi_buf_addz(out, "\r\nContent-Length: ");
+        wbi_buf_addu(out, r->body.n);
+    }
+    wbi_buf_addz(out, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+    if (!c->keep_alive)
+        wbi_buf_addz(out, "Connection: close\r\n");
+    if (r->extra != NULL)
+        wbi_buf_addz(out, r->extra);
+    wbi_buf_addz(out, c->extra);
+    c->extra[0] = '\0';
+    wbi_buf_addz(out, "\r\n");
+}
+
+void wbi_conn_log(struct wbi_conn *c, const char *refused)
+{
+    struct wbi_http *http = c->http;
+    struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
+    struct wbi_http_access a = {
+        .peer = wbi_str_z(c->peer),
+        .method = wbi_str_z(llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser))),
+        .path = wbi_str_head(url, wbi_str_index(url, '?')), /* queries may hold secrets */
+        .status = c->status,
+        .bytes_in = c->bytes_in,
+        .bytes_out = c->bytes_out,
+        .duration_ns = wbi_now_ns(&http->o.clock) - c->begun_ns,
+        .wall_ms = wbi_wall_ms(&http->o.clock),
+        .refused = refused,
+    };
+
+    if (http->ops.on_access != NULL)
+        http->ops.on_access(http->arg, &a);
+}
+
+void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text), "%s\n", why);
+    struct wbi_http_response r = {.status = status, .type = "text/plain; charset=utf-8"};
+    size_t before = c->out.n;
+
+    r.body = wbi_str_make(text, n > 0 && (size_t)n < sizeof(text) ? (size_t)n : 0);
+    if (status == 401)
+        r.extra = "WWW-Authenticate: Bearer realm=\"waybill\"\r\n";
+    c->keep_alive = false;
+    wbi_conn_head(c, &r, false);
+    wbi_buf_adds(&c->out, r.body);
+    c->bytes_out += c->out.n - before;
+    wbi_conn_log(c, why);
+    c->state = WBI_CONN_CLOSING;
+}
+
+/* The request is answered: on to the next one, or goodbye. */
+void wbi_conn_answered(struct wbi_conn *c)
+{
+    wbi_conn_log(c, NULL);
+    c->request = 0;
+    c->user = NULL;
+    c->begun = c->in_body = false;
+    c->state = c->keep_alive ? WBI_CONN_READING : WBI_CONN_CLOSING;
+    c->deadline_ns = wbi_now_ns(&c->http->o.clock) +
+                     (c->keep_alive ? c->http->o.idle_ms : c->http->o.write_ms) * WBI_NS_PER_MS;
+    wbi_buf_clear(&c->body);
+}
+
+/* Ends a call by id: what could not be buffered drops the connection. */
+static wb_rc settle(struct wbi_conn *c)
+{
+    wb_rc rc = wbi_buf_rc(&c->out);
+
+    if (rc != WB_OK)
+        c->broken = true; /* half an answer must not be sent */
+    if (!c->inside)
+        wbi_conn_go(c);
+    return rc;
+}
+
+wb_rc wbi_http_respond(struct wbi_http *http, uint64_t id, const struct wbi_http_response *response)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+    size_t before;
+
+    if (c == NULL || c->state != WBI_CONN_PENDING)
+        return WB_ENOTFOUND;
+    if (http->draining)
+        c->keep_alive = false;
+    before = c->out.n;
+    wbi_conn_head(c, response, false);
+    if (llhttp_get_method(&c->parser) != HTTP_HEAD)
+        wbi_buf_adds(&c->out, response->body);
+    c->bytes_out += c->out.n - before;
+    wbi_conn_answered(c);
+    return settle(c);
+}
+
+wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id, const struct wbi_http_response *head)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+
+    if (c == NULL || c->state != WBI_CONN_PENDING)
+        return WB_ENOTFOUND;
+    wbi_conn_head(c, head, true);
+    c->state = WBI_CONN_STREAMING;
+    return settle(c);
+}
+
+wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+
+    if (c == NULL || c->state != WBI_CONN_STREAMING)
+        return WB_ENOTFOUND;
+    if (bytes.n == 0)
+        return WB_OK; /* an empty chunk would end the body */
+    if (c->out.n - c->sent > http->o.stream_bytes) {
+        c->broken = true;
+        if (!c->inside)
+            wbi_conn_go(c);
+        return WB_ELIMIT;
+    }
+    wbi_buf_addf(&c->out, "%zx\r\n", bytes.n);
+    wbi_buf_adds(&c->out, bytes);
+    wbi_buf_addz(&c->out, "\r\n");
+    c->bytes_out += bytes.n;
+    return settle(c);
+}
+
+wb_rc wbi_http_end(struct wbi_http *http, uint64_t id)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+
+    if (c == NULL || c->state != WBI_CONN_STREAMING)
+        return WB_ENOTFOUND;
+    wbi_buf_addz(&c->out, "0\r\n\r\n");
+    if (http->draining)
+        c->keep_alive = false;
+    wbi_conn_answered(c);
+    return settle(c);
+}
+
+wb_rc wbi_http_set_extra(struct wbi_http *http, uint64_t id, const char *extra)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+
+    if (c == NULL || strlen(extra) >= sizeof(c->extra))
+        return WB_ENOTFOUND;
+    (void)snprintf(c->extra, sizeof(c->extra), "%s", extra);
+    return WB_OK;
+}
+
+wb_rc wbi_http_set_user(struct wbi_http *http, uint64_t id, void *user)
+{
+    struct wbi_conn *c = wbi_conn_find(http, id);
+
+    if (c == NULL)
+        return WB_ENOTFOUND;
+    c->user = user;
+    return WB_OK;
+}

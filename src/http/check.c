@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * http/check.c: which requests are read on. Pure verdicts over one request's
+ * head; llhttp has refused what breaks the grammar, this refuses what is legal
+ * but could be read in two ways, and what may not talk to us. */
+#include <stdio.h>
+
+#include "http/http_int.h"
+#include "json/write.h"
+
+struct wbi_str wbi_http_header(const struct wbi_http_request *r, const char *name)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (wbi_str_eqz(r->headers[i].name, name))
+            return r->headers[i].value;
+    }
+    return WBI_NONE;
+}
+
+/* Next comma-separated element of *rest, trimmed, without parameters. */
+static struct wbi_str next_element(struct wbi_str *rest)
+{
+    size_t comma = wbi_str_index(*rest, ',');
+    struct wbi_str one = wbi_str_head(*rest, comma);
+
+    *rest = wbi_str_from(*rest, comma + 1);
+    return wbi_str_trim(wbi_str_head(one, wbi_str_index(one, ';')));
+}
+
+static bool media_matches(struct wbi_str range, struct wbi_str type, bool wildcards)
+{
+    size_t slash = wbi_str_index(type, '/');
+
+    if (wbi_str_ieq(range, type))
+        return true;
+    if (!wildcards)
+        return false;
+    return wbi_str_eqz(range, "*/*") ||
+           (range.n == slash + 2 && range.p[range.n - 1] == '*' &&
+            wbi_str_ieq(wbi_str_head(range, slash + 1), wbi_str_head(type, slash + 1)));
+}
+
+bool wbi_http_accepts(const struct wbi_http_request *r, const char *type, bool wildcards)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        struct wbi_str rest = r->headers[i].value;
+
+        if (!wbi_str_eqz(r->headers[i].name, "accept"))
+            continue;
+        while (rest.n > 0) {
+            if (media_matches(next_element(&rest), wbi_str_z(type), wildcards))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool wbi_http_is_type(const struct wbi_http_request *r, const char *type)
+{
+    struct wbi_str v = wbi_http_header(r, "content-type");
+
+    return wbi_str_ieq(wbi_str_trim(wbi_str_head(v, wbi_str_index(v, ';'))), wbi_str_z(type));
+}
+
+bool wbi_http_same_secret(struct wbi_str presented, struct wbi_str secret)
+{
+    volatile unsigned char diff = presented.n != secret.n;
+
+    for (size_t i = 0; i < presented.n; i++) {
+        unsigned char with = secret.n > 0 ? (unsigned char)secret.p[i % secret.n] : 0;
+        diff = (unsigned char)(diff | ((unsigned char)presented.p[i] ^ with));
+    }
+    return diff == 0;
+}
+
+static bool port_ok(struct wbi_str port)
+{
+    uint64_t v;
+
+    return port.n > 0 && port.n <= 5 && wbi_parse_u64(port, &v) && v > 0 && v <= 65535;
+}
+
+/* Splits "name:port"; the port is optional. False when it is neither. */
+static bool split_host(struct wbi_str host, struct wbi_str *ret_name)
+{
+    size_t end;
+
+    if (host.n > 0 && host.p[0] == '[') {
+        end = wbi_str_index(host, ']');
+        if (end == host.n)
+            return false;
+        end++;
+    } else {
+        end = wbi_str_index(host, ':');
+    }
+    *ret_name = wbi_str_head(host, end);
+    if (end == 0 || end > 255)
+        return false;
+    return end == host.n || (host.p[end] == ':' && port_ok(wbi_str_from(host, end + 1)));
+}
+
+bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host)
+{
+    struct wbi_str name;
+
+    if (!split_host(host, &name))
+        return false;
+    for (size_t i = 0; i < name.n; i++) {
+        unsigned char c = (unsigned char)name.p[i];
+        if (c <= ' ' || c >= 0x7f || c == '@' || c == '/' || c == '\\' || c == ',')
+            return false;
+    }
+    if (http->o.any_host || wbi_str_ieq(name, WBI_LIT("localhost")) ||
+        wbi_str_eqz(name, "127.0.0.1") || wbi_str_eqz(name, "[::1]"))
+        return true;
+    for (size_t i = 0; i < http->host_count; i++) {
+        if (wbi_str_ieq(name, wbi_str_z(http->hosts[i])))
+            return true;
+    }
+    return false;
+}
+
+bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin)
+{
+    struct wbi_str rest;
+
+    if (wbi_str_starts(origin, WBI_LIT("http://")))
+        rest = wbi_str_from(origin, 7);
+    else if (wbi_str_starts(origin, WBI_LIT("https://")))
+        rest = wbi_str_from(origin, 8);
+    else
+        return false;
+    for (size_t i = 0; i < rest.n; i++) { /* browsers send lower case */
+        if (rest.p[i] >= 'A' && rest.p[i] <= 'Z')
+            return false;
+    }
+    return wbi_http_host_ok(http, rest);
+}
+
+/* Fields of which two would leave it open which one counts. */
+static bool must_be_unique(struct wbi_str name)
+{
+    static const char *const names[] = {
+        "host",   "content-length", "transfer-encoding", "content-type", "content-encoding",
+        "origin", "authorization",  "expect",            "upgrade",      "last-event-id"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (wbi_str_eqz(name, names[i]))
+            return true;
+    }
+    return wbi_str_starts(name, WBI_LIT("mcp-"));
+}
+
+static bool repeats(const struct wbi_http_request *r)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (!must_be_unique(r->headers[i].name))
+            continue;
+        for (size_t j = 0; j < i; j++) {
+            if (wbi_str_eq(r->headers[i].name, r->headers[j].name))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool has_control_bytes(const struct wbi_http_request *r)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        struct wbi_str v = r->headers[i].value;
+
+        for (size_t k = 0; k < v.n; k++) {
+            unsigned char c = (unsigned char)v.p[k];
+            if ((c < ' ' && c != '\t') || c == 0x7f)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int refuse(int status, const char *why, const char **ret_why)
+{
+    *ret_why = why;
+    return status;
+}
+
+static int check_framing(const struct wbi_http_request *r, const llhttp_t *parser,
+                         const char **ret_why)
+{
+    struct wbi_str te = wbi_http_header(r, "transfer-encoding");
+    struct wbi_str coding = wbi_http_header(r, "content-encoding");
+    struct wbi_str expect = wbi_http_header(r, "expect");
+    struct wbi_str length = wbi_http_header(r, "content-length");
+    bool bodiless = !wbi_str_eqz(r->method, "POST");
+
+    if (parser->http_major != 1 || parser->http_minor != 1)
+        return refuse(505, "only HTTP/1.1 is spoken here", ret_why);
+    if (parser->upgrade || wbi_http_header(r, "upgrade").p != NULL)
+        return refuse(400, "no other protocol is offered", ret_why);
+    if (te.p != NULL && (!wbi_str_eqz(te, "chunked") || length.p != NULL))
+        return refuse(400, "the only transfer coding accepted is `chunked`, alone", ret_why);
+    if (bodiless && (te.p != NULL || (length.p != NULL && !wbi_str_eqz(length, "0"))))
+        return refuse(400, "a body is accepted with POST only", ret_why);
+    if (!bodiless && te.p == NULL && length.p == NULL)
+        return refuse(411, "POST needs Content-Length or chunks", ret_why);
+    if (coding.p != NULL && !wbi_str_ieq(coding, WBI_LIT("identity")))
+        return refuse(415, "content codings are not accepted", ret_why);
+    if (expect.p != NULL && !wbi_str_ieq(expect, WBI_LIT("100-continue")))
+        return refuse(417, "only 100-continue may be expected", ret_why);
+    return 0;
+}
+
+static int check_caller(const struct wbi_http *http, const struct wbi_http_request *r,
+                        const char **ret_why)
+{
+    struct wbi_str origin = wbi_http_header(r, "origin");
+    struct wbi_str host = wbi_http_header(r, "host");
+    struct wbi_str auth = wbi_http_header(r, "authorization");
+
+    if (host.p == NULL)
+        return refuse(400, "exactly one Host is required", ret_why);
+    if (!wbi_http_host_ok(http, host))
+        return refuse(403, "this Host is not served here", ret_why);
+    if (origin.p != NULL && !wbi_http_origin_ok(http, origin))
+        return refuse(403, "this Origin is not allowed", ret_why);
+    if (http->o.token.p == NULL || (http->o.health.p != NULL && wbi_str_eq(r->path, http->o.health)))
+        return 0;
+    if (auth.n < 7 || !wbi_str_ieq(wbi_str_head(auth, 7), WBI_LIT("bearer ")) ||
+        !wbi_http_same_secret(wbi_str_trim(wbi_str_from(auth, 7)), http->o.token))
+        return refuse(401, "a valid bearer token is required", ret_why);
+    return 0;
+}
+
+int wbi_http_check(const struct wbi_http *http, const struct wbi_http_request *r,
+                   const llhttp_t *parser, const char **ret_why)
+{
+    int status;
+
+    if (r->path.n == 0 || r->path.p[0] != '/' || memchr(r->path.p, '#', r->path.n) != NULL)
+        return refuse(400, "the target must be a path", ret_why);
+    if (repeats(r) || has_control_bytes(r))
+        return refuse(400, "a header is repeated or holds control bytes", ret_why);
+    status = check_framing(r, parser, ret_why);
+    return status != 0 ? status : check_caller(http, r, ret_why);
+}
+
+void wbi_http_access_json(const struct wbi_http_access *a, struct wbi_buf *out)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+    char when[WBI_RFC3339_SIZE];
+
+    wbi_time_format(a->wall_ms, when);
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "time", when);
+    wbi_jw_kstr(&w, "peer", a->peer);
+    wbi_jw_kstr(&w, "method", a->method);
+    wbi_jw_kstr(&w, "path", wbi_str_head(a->path, 256));
+    wbi_jw_kint(&w, "status", a->status);
+    wbi_jw_kint(&w, "bytes_in", (int64_t)a->bytes_in);
+    wbi_jw_kint(&w, "bytes_out", (int64_t)a->bytes_out);
+    wbi_jw_kint(&w, "duration_us", a->duration_ns / 1000);
+    if (a->refused != NULL)
+        wbi_jw_kstrz(&w, "refused", a->refused);
+    wbi_jw_obj_end(&w);
+}

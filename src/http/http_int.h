@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * http/http_int.h: what the files of this room share. */
+#ifndef WBI_HTTP_HTTP_INT_H
+#define WBI_HTTP_HTTP_INT_H
+
+#include <llhttp.h>
+
+#include "base/limits.h"
+#include "http/http.h"
+#include "loop/loop.h"
+
+enum wbi_conn_state {
+    WBI_CONN_READING = 0, /* head or body of a request, or idle */
+    WBI_CONN_PENDING,     /* the handler owes an answer */
+    WBI_CONN_STREAMING,   /* part of the answer is out */
+    WBI_CONN_CLOSING,     /* flush, then say goodbye */
+    WBI_CONN_LINGER       /* our side is shut; wait for theirs */
+};
+
+struct wbi_field {
+    uint32_t name, name_n, value, value_n; /* places in conn->head */
+};
+
+struct wbi_conn {
+    struct wbi_http *http;
+    uint32_t slot;
+    int fd;
+    struct wbi_watch *watch;
+    int mask; /* what the watch waits for */
+    enum wbi_conn_state state;
+    bool inside;  /* its events are being handled; reaped afterwards */
+    bool broken;  /* to be reaped */
+    bool eof;     /* the client has said all */
+    bool begun;   /* bytes of a request have come */
+    bool in_body; /* its headers are complete */
+    bool keep_alive;
+    llhttp_t parser;
+    struct wbi_buf in;
+    size_t in_at; /* parsed of `in` */
+    struct wbi_buf head, body, out;
+    size_t sent; /* of `out` */
+    struct wbi_field fields[WBI_LIMIT_HTTP_FIELDS];
+    size_t field_count;
+    uint32_t url_n;
+    bool field_open; /* a name without its value yet */
+    int refuse;      /* status of a request refused while it is read */
+    const char *why;
+    uint64_t request; /* id while PENDING or STREAMING, else 0 */
+    void *user;
+    char extra[128]; /* header lines for the answer */
+    int64_t deadline_ns;
+    int64_t begun_ns;
+    uint64_t bytes_in, bytes_out;
+    int status;
+    char peer[64];
+};
+
+struct wbi_http {
+    struct wbi_loop *loop;
+    struct wbi_http_ops ops;
+    void *arg;
+    struct wbi_http_options o; /* slices point into the members below */
+    char *token, *health;
+    char **hosts;
+    size_t host_count;
+    int fd;
+    int reserve_fd; /* given up for a moment when descriptors run out */
+    uint16_t port;
+    struct wbi_watch *watch;
+    struct wbi_timer *timer;
+    bool ticking;
+    bool draining;
+    int64_t drain_end_ns;
+    void (*on_drained)(void *arg);
+    void *drained_arg;
+    struct wbi_conn **conns; /* by slot */
+    size_t conn_count;
+    uint64_t serial;
+    llhttp_settings_t settings;
+    int64_t date_s;
+    char date[40];
+};
+
+/* check.c: verdicts on one request. 0 or the status to refuse it with. */
+int wbi_http_check(const struct wbi_http *http, const struct wbi_http_request *r,
+                   const llhttp_t *parser, const char **ret_why);
+/* "name", "name:port", "[v6]:port" whose name is loopback or listed. */
+bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host);
+bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin);
+/* Time depends on the length of what was presented only. */
+bool wbi_http_same_secret(struct wbi_str presented, struct wbi_str secret);
+
+/* conn.c */
+void wbi_conn_settings(llhttp_settings_t *settings);
+struct wbi_conn *wbi_conn_new(struct wbi_http *http, int fd, const char *peer);
+/* Parse and handle what has come, write what is ready; may free c. */
+void wbi_conn_go(struct wbi_conn *c);
+void wbi_conn_drop(struct wbi_conn *c);
+/* Close it if its time is over; may free c. */
+void wbi_conn_tick(struct wbi_conn *c, int64_t now_ns);
+struct wbi_conn *wbi_conn_find(struct wbi_http *http, uint64_t id);
+void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
+                         struct wbi_http_request *ret);
+void wbi_conn_push(struct wbi_conn *c);
+
+/* answer.c */
+void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why);
+void wbi_conn_answered(struct wbi_conn *c);
+void wbi_conn_log(struct wbi_conn *c, const char *refused);
+void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked);
+
+/* listen.c */
+void wbi_http_tick_on(struct wbi_http *http);
+void wbi_http_conn_ended(struct wbi_http *http);
+
+#endif

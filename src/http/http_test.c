@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * http/http_test.c: the server over real sockets: what it refuses (attack rows
+ * 83 to 95), keeping order, streams, limits, draining. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "http/http_int.h"
+
+struct world {
+    struct wbi_loop *loop;
+    struct wbi_http *http;
+    struct wbi_clock_manual clock;
+    uint64_t held[8]; /* requests for /later */
+    size_t held_n, seen, gone;
+    char log[4096];
+    bool drained;
+};
+
+static void on_request(void *arg, const struct wbi_http_request *r)
+{
+    struct world *w = arg;
+    struct wbi_http_response ok = {.status = 200, .type = "text/plain", .body = r->body};
+
+    w->seen++;
+    if (wbi_str_eqz(r->path, "/later")) {
+        assert_true(w->held_n < WBI_COUNT(w->held));
+        w->held[w->held_n++] = r->id;
+        return;
+    }
+    if (!wbi_str_eqz(r->method, "POST"))
+        ok.body = r->path;
+    wbi_http_respond(w->http, r->id, &ok);
+}
+
+static void on_gone(void *arg, uint64_t id, void *user)
+{
+    (void)id;
+    (void)user;
+    ((struct world *)arg)->gone++;
+}
+
+static void on_access(void *arg, const struct wbi_http_access *a)
+{
+    struct world *w = arg;
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, 4000);
+    wbi_http_access_json(a, &b);
+    (void)snprintf(w->log, sizeof(w->log), "%.*s", WBI_FMT(wbi_buf_str(&b)));
+    wbi_buf_fini(&b);
+}
+
+static void start(struct world *w, struct wbi_http_options *o)
+{
+    static const struct wbi_http_ops ops = {on_request, on_gone, on_access};
+
+    memset(w, 0, sizeof(*w));
+    o->address = WBI_LIT("127.0.0.1:0");
+    assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
+    assert_int_equal(wbi_http_listen(w->loop, o, &ops, w, &w->http, NULL), WB_OK);
+}
+
+static void stop(struct world *w)
+{
+    wbi_http_free(w->http);
+    wbi_loop_free(w->loop);
+}
+
+static int dial(struct world *w)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(wbi_http_port(w->http))};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+static void put(int fd, const void *p, size_t n)
+{
+    assert_int_equal(send(fd, p, n, MSG_NOSIGNAL), (ssize_t)n);
+}
+
+/* Turns the loop until `until` has come, the server closed, or nothing happens
+ * for half a second. */
+static size_t hear(struct world *w, int fd, char *out, size_t cap, const char *until)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (int quiet = 0; quiet < 500 && n + 1 < cap;) {
+        struct pollfd p = {fd, POLLIN, 0};
+        ssize_t got;
+
+        (void)wbi_loop_turn(w->loop, false);
+        got = recv(fd, out + n, cap - 1 - n, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN))
+            break;
+        if (got < 0) {
+            quiet += poll(&p, 1, 1) == 0;
+            continue;
+        }
+        n += (size_t)got;
+        out[n] = '\0';
+        if (until != NULL && strstr(out, until) != NULL)
+            break;
+    }
+    return n;
+}
+
+static int exchange(struct world *w, struct wbi_str request, char *out, size_t cap)
+{
+    int fd = dial(w), status = 0;
+
+    put(fd, request.p, request.n);
+    (void)hear(w, fd, out, cap, NULL);
+    close(fd);
+    for (int i = 0; i < 20 && wbi_http_connections(w->http) > 0; i++)
+        (void)wbi_loop_turn(w->loop, false);
+    if (strncmp(out, "HTTP/1.1 ", 9) == 0)
+        status = (out[9] - '0') * 100 + (out[10] - '0') * 10 + (out[11] - '0');
+    return status;
+}
+
+#define LATER "GET /later HTTP/1.1\r\n" H "\r\n"
+#define NEXT "GET /next HTTP/1.1\r\n" H "\r\n"
+#define H "Host: localhost\r\n"
+#define C "Connection: close\r\n"
+#define CHUNKED "POST / HTTP/1.1\r\n" H C "Transfer-Encoding: chunked\r\n\r\n"
+
+struct row {
+    const char *name;
+    struct wbi_str bytes;
+    int status;
+};
+
+#define ROW(name, status, bytes) {name, WBI_LIT_INIT(bytes), status}
+
+/* Rows 83, 84, 88, 89, 90, 93, 94 of the attack list. */
+static const struct row rows[] = {
+    ROW("plain GET", 200, "GET /x HTTP/1.1\r\n" H C "\r\n"),
+    ROW("host with port", 200, "GET / HTTP/1.1\r\nHost: localhost:7717\r\n" C "\r\n"),
+    ROW("v6 host", 200, "GET / HTTP/1.1\r\nHost: [::1]:1\r\n" C "\r\n"),
+    ROW("foreign host", 403, "GET / HTTP/1.1\r\nHost: attacker.example\r\n\r\n"),
+    ROW("look-alike host", 403, "GET / HTTP/1.1\r\nHost: localhost.attacker.example\r\n\r\n"),
+    ROW("two hosts", 400, "GET / HTTP/1.1\r\n" H "Host: localhost\r\n\r\n"),
+    ROW("no host", 400, "GET / HTTP/1.1\r\n\r\n"),
+    ROW("empty host", 403, "GET / HTTP/1.1\r\nHost:\r\n\r\n"),
+    ROW("host with user", 403, "GET / HTTP/1.1\r\nHost: a@localhost\r\n\r\n"),
+    ROW("host with NUL", 400, "GET / HTTP/1.1\r\nHost: local\0host\r\n\r\n"),
+    ROW("host list", 403, "GET / HTTP/1.1\r\nHost: localhost, localhost\r\n\r\n"),
+    ROW("bad port", 403, "GET / HTTP/1.1\r\nHost: localhost:99999\r\n\r\n"),
+    ROW("origin null", 403, "GET / HTTP/1.1\r\n" H "Origin: null\r\n\r\n"),
+    ROW("own origin", 200, "GET / HTTP/1.1\r\n" H C "Origin: http://localhost:80\r\n\r\n"),
+    ROW("foreign origin", 403, "GET / HTTP/1.1\r\n" H "Origin: http://evil.example\r\n\r\n"),
+    ROW("look-alike origin", 403,
+        "GET / HTTP/1.1\r\n" H "Origin: http://localhost.evil.example\r\n\r\n"),
+    ROW("upper case scheme", 403, "GET / HTTP/1.1\r\n" H "Origin: HTTP://localhost\r\n\r\n"),
+    ROW("origin with path", 403, "GET / HTTP/1.1\r\n" H "Origin: http://localhost/\r\n\r\n"),
+    ROW("length and chunks", 400,
+        "POST / HTTP/1.1\r\n" H "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "0\r\n\r\n"),
+    ROW("chunks and length", 400,
+        "POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"
+        "0\r\n\r\n"),
+    ROW("two lengths", 400,
+        "POST / HTTP/1.1\r\n" H "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
+    ROW("equal lengths twice", 400,
+        "POST / HTTP/1.1\r\n" H "Content-Length: 1\r\nContent-Length: 1\r\n\r\na"),
+    ROW("length list", 400, "POST / HTTP/1.1\r\n" H "Content-Length: 1, 1\r\n\r\na"),
+    ROW("length with sign", 400, "POST / HTTP/1.1\r\n" H "Content-Length: +1\r\n\r\na"),
+    ROW("negative length", 400, "POST / HTTP/1.1\r\n" H "Content-Length: -1\r\n\r\na"),
+    ROW("hex length", 400, "POST / HTTP/1.1\r\n" H "Content-Length: 0x1\r\n\r\na"),
+    ROW("length overflow", 400,
+        "POST / HTTP/1.1\r\n" H "Content-Length: 18446744073709551617\r\n\r\na"),
+    ROW("length too large", 413, "POST / HTTP/1.1\r\n" H "Content-Length: 99999999\r\n\r\na"),
+    ROW("no length", 411, "POST / HTTP/1.1\r\n" H "\r\n"),
+    ROW("bare LF lines", 400, "GET / HTTP/1.1\nHost: localhost\n\n"),
+    ROW("bare LF after header", 400, "GET / HTTP/1.1\r\nHost: localhost\n\r\n"),
+    ROW("bare CR in value", 400, "GET / HTTP/1.1\r\n" H "X: a\rb\r\n\r\n"),
+    ROW("obs-fold", 400, "GET / HTTP/1.1\r\n" H "X: a\r\n b\r\n\r\n"),
+    ROW("space before colon", 400, "GET / HTTP/1.1\r\n" H "Content-Length : 0\r\n\r\n"),
+    ROW("space in name", 400, "GET / HTTP/1.1\r\n" H "X y: 0\r\n\r\n"),
+    ROW("empty name", 400, "GET / HTTP/1.1\r\n" H ": x\r\n\r\n"),
+    ROW("chunked, chunked", 400,
+        "POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"),
+    ROW("gzip, chunked", 400,
+        "POST / HTTP/1.1\r\n" H "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    ROW("xchunked", 400, "POST / HTTP/1.1\r\n" H "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"),
+    ROW("identity coding", 400, "POST / HTTP/1.1\r\n" H "Transfer-Encoding: identity\r\n\r\n"),
+    ROW("two transfer codings", 400,
+        "POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n"),
+    ROW("Chunked in capitals", 400,
+        "POST / HTTP/1.1\r\n" H "Transfer-Encoding: Chunked\r\n\r\n0\r\n\r\n"),
+    ROW("good chunks", 200, CHUNKED "3\r\nabc\r\n0\r\n\r\n"),
+    ROW("chunk extension", 400, CHUNKED "3;a=b\r\nabc\r\n0\r\n\r\n"),
+    ROW("chunk size 2^64", 400, CHUNKED "10000000000000000\r\nabc"),
+    ROW("chunk size negative", 400, CHUNKED "-1\r\nabc\r\n0\r\n\r\n"),
+    ROW("chunk size 0x", 400, CHUNKED "0x3\r\nabc\r\n0\r\n\r\n"),
+    ROW("chunk size and space", 400, CHUNKED "3 \r\nabc\r\n0\r\n\r\n"),
+    ROW("chunk with bare LF", 400, CHUNKED "3\nabc\n0\n\n"),
+    ROW("chunk without CRLF", 400, CHUNKED "3\r\nabcd\r\n0\r\n\r\n"),
+    ROW("huge chunk", 413, CHUNKED "ffffff0\r\nabc"),
+    ROW("trailer", 400, CHUNKED "0\r\nX: y\r\n\r\n"),
+    ROW("body with GET", 400, "GET / HTTP/1.1\r\n" H "Content-Length: 1\r\n\r\na"),
+    ROW("compressed body", 415,
+        "POST / HTTP/1.1\r\n" H "Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\na"),
+    ROW("HTTP/1.0", 505, "GET / HTTP/1.0\r\n" H "\r\n"),
+    ROW("HTTP/0.9", 505, "GET /\r\n\r\n"),
+    ROW("HTTP/2 preface", 400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    ROW("absolute target", 400, "GET http://localhost/ HTTP/1.1\r\n" H "\r\n"),
+    ROW("authority target", 400, "CONNECT localhost:1 HTTP/1.1\r\n" H "\r\n"),
+    ROW("star target", 400, "OPTIONS * HTTP/1.1\r\n" H "\r\n"),
+    ROW("upgrade", 400, "GET / HTTP/1.1\r\n" H "Connection: upgrade\r\nUpgrade: h2c\r\n\r\n"),
+    ROW("unknown method", 400, "BREW / HTTP/1.1\r\n" H "\r\n"),
+    ROW("lower case method", 400, "get / HTTP/1.1\r\n" H "\r\n"),
+    ROW("other expectation", 417,
+        "POST / HTTP/1.1\r\n" H "Expect: magic\r\nContent-Length: 1\r\n\r\na"),
+    ROW("two versions", 400,
+        "GET / HTTP/1.1\r\n" H "MCP-Protocol-Version: 1\r\nmcp-protocol-version: 1\r\n\r\n"),
+    ROW("two tokens", 400, "GET / HTTP/1.1\r\n" H "Authorization: a\r\nAuthorization: b\r\n\r\n"),
+    ROW("TLS hello", 400, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
+};
+
+static void ambiguous_requests_are_refused_and_the_connection_ends(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct world w;
+    char out[8192];
+
+    (void)state;
+    start(&w, &o);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        size_t seen = w.seen;
+        int status = exchange(&w, rows[i].bytes, out, sizeof(out));
+
+        if (status != rows[i].status)
+            fail_msg("%s: expected %d, got %d:\n%s", rows[i].name, rows[i].status, status, out);
+        if ((w.seen != seen) != (status == 200))
+            fail_msg("%s: reached the handler: %d", rows[i].name, w.seen != seen);
+        if (status != 200 && strstr(out, "Connection: close") == NULL)
+            fail_msg("%s: connection not closed", rows[i].name);
+        assert_int_equal(wbi_http_connections(w.http), 0);
+    }
+    stop(&w);
+}
+
+static void one_byte_at_a_time_gives_the_same_verdicts(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct world w;
+    char out[8192];
+
+    (void)state;
+    start(&w, &o);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        int fd = dial(&w);
+
+        for (size_t k = 0; k < rows[i].bytes.n; k++) {
+            if (send(fd, rows[i].bytes.p + k, 1, MSG_NOSIGNAL) != 1)
+                break; /* it has refused already */
+            (void)wbi_loop_turn(w.loop, false);
+        }
+        (void)hear(&w, fd, out, sizeof(out), NULL);
+        close(fd);
+        if (atoi(out + 9) != rows[i].status)
+            fail_msg("%s: expected %d, got:\n%s", rows[i].name, rows[i].status, out);
+    }
+    stop(&w);
+}
+
+static void pipelined_requests_are_answered_in_order(void **state)
+{
+    static const char two[] = "POST /later HTTP/1.1\r\n" H "Content-Length: 1\r\n\r\na"
+                              "POST / HTTP/1.1\r\n" H C "Content-Length: 6\r\n\r\nsecond";
+    struct wbi_http_options o = {0};
+    struct wbi_http_response first = {.status = 200, .body = WBI_LIT_INIT("first")};
+    struct world w;
+    char out[4096];
+    int fd;
+
+    (void)state;
+    start(&w, &o);
+    fd = dial(&w);
+    put(fd, two, sizeof(two) - 1);
+    for (int i = 0; i < 50 && w.held_n == 0; i++)
+        (void)wbi_loop_turn(w.loop, false);
+    assert_int_equal(w.held_n, 1);
+    assert_int_equal(w.seen, 1); /* the second waits */
+    assert_int_equal(wbi_http_respond(w.http, w.held[0], &first), WB_OK);
+    assert_int_equal(wbi_http_respond(w.http, w.held[0], &first), WB_ENOTFOUND);
+    (void)hear(&w, fd, out, sizeof(out), NULL);
+    assert_non_null(strstr(out, "first"));
+    assert_true(strstr(out, "first") < strstr(out, "second"));
+    assert_non_null(strstr(w.log, "\"status\":200"));
+    close(fd);
+    stop(&w);
+}
+
+static void a_stream_is_sent_in_chunks_and_ended(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct wbi_http_response head = {.status = 200, .type = "text/event-stream"};
+    struct world w;
+    char out[4096];
+    int fd;
+
+    (void)state;
+    start(&w, &o);
+    fd = dial(&w);
+    put(fd, LATER, sizeof(LATER) - 1);
+    for (int i = 0; i < 50 && w.held_n == 0; i++)
+        (void)wbi_loop_turn(w.loop, false);
+    assert_int_equal(wbi_http_stream(w.http, w.held[0], &head), WB_OK);
+    assert_int_equal(wbi_http_send(w.http, w.held[0], WBI_LIT("data: 1\n\n")), WB_OK);
+    (void)hear(&w, fd, out, sizeof(out), "data: 1");
+    assert_non_null(strstr(out, "Transfer-Encoding: chunked"));
+    assert_int_equal(wbi_http_end(w.http, w.held[0]), WB_OK);
+    (void)hear(&w, fd, out, sizeof(out), "0\r\n\r\n");
+    put(fd, NEXT, sizeof(NEXT) - 1); /* still alive */
+    (void)hear(&w, fd, out, sizeof(out), "/next");
+    assert_non_null(strstr(out, "/next"));
+    close(fd);
+    stop(&w);
+}
+
+static void a_client_that_leaves_is_reported_once(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct wbi_http_response late = {.status = 200};
+    struct world w;
+    int fd;
+
+    (void)state;
+    start(&w, &o);
+    fd = dial(&w);
+    put(fd, LATER, sizeof(LATER) - 1);
+    for (int i = 0; i < 50 && w.held_n == 0; i++)
+        (void)wbi_loop_turn(w.loop, false);
+    close(fd);
+    for (int i = 0; i < 50 && w.gone == 0; i++)
+        (void)wbi_loop_turn(w.loop, false);
+    assert_int_equal(w.gone, 1);
+    assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_ENOTFOUND);
+    assert_int_equal(wbi_http_connections(w.http), 0);
+    stop(&w);
+}
+
+/* Row 91: slow headers, slow body, a client that never reads. */
+static void slow_clients_are_timed_out(void **state)
+{
+    static const char *const parts[] = {"GET / HT", "POST / HTTP/1.1\r\n" H
+                                                    "Content-Length: 9\r\n\r\nabc"};
+    char out[2048];
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(parts); i++) {
+        struct wbi_http_options o = {.header_ms = 20, .body_ms = 20};
+        struct world w;
+        int fd;
+
+        start(&w, &o);
+        fd = dial(&w);
+        put(fd, parts[i], strlen(parts[i]));
+        (void)hear(&w, fd, out, sizeof(out), "408");
+        assert_non_null(strstr(out, "408"));
+        close(fd);
+        stop(&w);
+    }
+}
+
+static void a_client_that_never_reads_its_stream_is_dropped(void **state)
+{
+    static char block[64 * 1024];
+    struct wbi_http_options o = {.stream_bytes = 64 * 1024};
+    struct wbi_http_response head = {.status = 200};
+    struct world w;
+    wb_rc rc = WB_OK;
+    int fd;
+
+    (void)state;
+    memset(block, 'x', sizeof(block));
+    start(&w, &o);
+    fd = dial(&w);
+    put(fd, LATER, sizeof(LATER) - 1);
+    for (int i = 0; i < 50 && w.held_n == 0; i++)
+        (void)wbi_loop_turn(w.loop, false);
+    assert_int_equal(wbi_http_stream(w.http, w.held[0], &head), WB_OK);
+    for (int i = 0; i < 1000 && rc == WB_OK; i++)
+        rc = wbi_http_send(w.http, w.held[0], wbi_str_make(block, sizeof(block)));
+    assert_int_equal(rc, WB_ELIMIT);
+    assert_int_equal(w.gone, 1);
+    close(fd);
+    stop(&w);
+}
+
+static void the_token_guards_everything_but_health(void **state)
+{
+    struct wbi_http_options o = {.token = WBI_LIT_INIT("s3cret"),
+                                 .health = WBI_LIT_INIT("/healthz")};
+    struct world w;
+    char out[2048];
+
+    (void)state;
+    start(&w, &o);
+#define GET(path, auth) \
+    exchange(&w, WBI_LIT("GET " path " HTTP/1.1\r\n" H C auth "\r\n"), out, sizeof(out))
+    assert_int_equal(GET("/", ""), 401);
+    assert_non_null(strstr(out, "WWW-Authenticate: Bearer"));
+    assert_int_equal(GET("/", "Authorization: Bearer s3cre\r\n"), 401);
+    assert_int_equal(GET("/", "Authorization: Bearer s3crets\r\n"), 401);
+    assert_int_equal(GET("/", "Authorization: Bearer \r\n"), 401);
+    assert_int_equal(GET("/", "Authorization: Basic s3cret\r\n"), 401);
+    assert_int_equal(GET("/", "Authorization: bearer s3cret\r\n"), 200);
+    assert_int_equal(GET("/healthz", ""), 200);
+    assert_int_equal(GET("/healthz", "Origin: http://evil.example\r\n"), 403);
+    assert_int_equal(GET("/healthz/x", ""), 401);
+#undef GET
+    stop(&w);
+}
+
+static void limits_on_the_head_hold(void **state)
+{
+    static char big[80 * 1024];
+    struct wbi_http_options o = {0};
+    struct world w;
+    char out[2048];
+    size_t n;
+
+    (void)state;
+    start(&w, &o);
+    n = (size_t)snprintf(big, sizeof(big), "GET /");
+    memset(big + n, 'a', 5000);
+    assert_int_equal(exchange(&w, wbi_str_make(big, n + 5000), out, sizeof(out)), 414);
+    n = (size_t)snprintf(big, sizeof(big), "GET / HTTP/1.1\r\n" H "X: ");
+    memset(big + n, 'a', 40000);
+    assert_int_equal(exchange(&w, wbi_str_make(big, n + 40000), out, sizeof(out)), 431);
+    n = (size_t)snprintf(big, sizeof(big), "GET / HTTP/1.1\r\n" H);
+    for (int i = 0; i < 80; i++)
+        n += (size_t)snprintf(big + n, sizeof(big) - n, "X%d: 1\r\n", i);
+    assert_int_equal(exchange(&w, wbi_str_make(big, n), out, sizeof(out)), 431);
+    stop(&w);
+}
+
+static void expect_continue_is_answered_before_the_body(void **state)
+{
+    static const char head[] =
+        "POST / HTTP/1.1\r\n" H C "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n";
+    struct wbi_http_options o = {0};
+    struct world w;
+    char out[2048];
+    int fd;
+
+    (void)state;
+    start(&w, &o);
+    fd = dial(&w);
+    put(fd, head, sizeof(head) - 1);
+    (void)hear(&w, fd, out, sizeof(out), "\r\n\r\n");
+    assert_string_equal(out, "HTTP/1.1 100 Continue\r\n\r\n");
+    put(fd, "body", 4);
+    (void)hear(&w, fd, out, sizeof(out), NULL);
+    assert_non_null(strstr(out, "\r\n\r\nbody"));
+    close(fd);
+    stop(&w);
+}
+
+/* Row 92. */
+static void too_many_connections_are_refused_not_queued(void **state)
+{
+    struct wbi_http_options o = {.connections = 2};
+    struct world w;
+    int fds[2];
+    char out[512];
+
+    (void)state;
+    start(&w, &o);
+    for (size_t i = 0; i < 2; i++)
+        fds[i] = dial(&w);
+    for (int i = 0; i < 50 && wbi_http_connections(w.http) < 2; i++)
+        (void)wbi_loop_turn(w.loop, false);
+    assert_int_equal(exchange(&w, WBI_LIT("GET / HTTP/1.1\r\n" H "\r\n"), out, sizeof(out)), 503);
+    close(fds[0]);
+    close(fds[1]);
+    stop(&w);
+}
+
+static void without_descriptors_callers_are_refused_and_nothing_spins(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct rlimit old, low;
+    struct world w;
+    char out[512];
+    int fd;
+
+    (void)state;
+    start(&w, &o);
+    fd = dial(&w);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    low = old;
+    low.rlim_cur = (rlim_t)fd + 1; /* every descriptor up to here is open */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    (void)hear(&w, fd, out, sizeof(out), NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(strncmp(out, "HTTP/1.1 503", 12), 0);
+    close(fd);
+    assert_int_equal(exchange(&w, WBI_LIT("GET / HTTP/1.1\r\n" H C "\r\n"), out, sizeof(out)), 200);
+    stop(&w);
+}
+
+static void note_drained(void *arg)
+{
+    ((struct world *)arg)->drained = true;
+}
+
+static void draining_waits_for_owed_answers(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct wbi_http_response late = {.status = 200, .body = WBI_LIT_INIT("late")};
+    struct world w;
+    char out[2048];
+    int busy, idle;
+
+    (void)state;
+    start(&w, &o);
+    busy = dial(&w);
+    idle = dial(&w);
+    put(busy, LATER, sizeof(LATER) - 1);
+    for (int i = 0; i < 50 && (w.held_n == 0 || wbi_http_connections(w.http) < 2); i++)
+        (void)wbi_loop_turn(w.loop, false);
+    wbi_http_drain(w.http, 10000, note_drained, &w);
+    assert_int_equal(wbi_http_connections(w.http), 1);
+    assert_false(w.drained);
+    assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_OK);
+    (void)hear(&w, busy, out, sizeof(out), NULL);
+    assert_non_null(strstr(out, "Connection: close"));
+    assert_non_null(strstr(out, "late"));
+    close(busy);
+    close(idle);
+    for (int i = 0; i < 100 && !w.drained; i++)
+        (void)wbi_loop_turn(w.loop, true);
+    assert_true(w.drained);
+    stop(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ambiguous_requests_are_refused_and_the_connection_ends),
+        cmocka_unit_test(one_byte_at_a_time_gives_the_same_verdicts),
+        cmocka_unit_test(pipelined_requests_are_answered_in_order),
+        cmocka_unit_test(a_stream_is_sent_in_chunks_and_ended),
+        cmocka_unit_test(a_client_that_leaves_is_reported_once),
+        cmocka_unit_test(slow_clients_are_timed_out),
+        cmocka_unit_test(a_client_that_never_reads_its_stream_is_dropped),
+        cmocka_unit_test(the_token_guards_everything_but_health),
+        cmocka_unit_test(limits_on_the_head_hold),
+        cmocka_unit_test(expect_continue_is_answered_before_the_body),
+        cmocka_unit_test(too_many_connections_are_refused_not_queued),
+        cmocka_unit_test(without_descriptors_callers_are_refused_and_nothing_spins),
+        cmocka_unit_test(draining_waits_for_owed_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

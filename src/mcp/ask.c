@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/ask.c: questions to the client in the middle of a call.
+ * Up to 2025-11-25 a question is a request of ours on the call's own stream.
+ * From 2026-07-28 on the call answers `input_required`, waits parked under an
+ * unguessable requestState that only its principal and the same request can
+ * take up, and goes on when the client sends the request again with answers.
+ * (1) on_answer runs at most once. (2) A parked call ends by a retry, or expires. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "json/write.h"
+#include "mcp/server_int.h"
+
+#define STATE_PREFIX "wb1."
+
+void wbi_asks_drop(struct wbi_mcp_request *r)
+{
+    r->asks = NULL; /* they live in r's arena */
+    r->ask_count = 0;
+}
+
+static void put_question(struct wbi_jw *w, const struct wbi_ask *a)
+{
+    wbi_jw_key(w, a->key);
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "method", a->method);
+    wbi_jw_kraw(w, "params", a->params);
+    wbi_jw_obj_end(w);
+}
+
+/* Answers the present exchange with all open questions and parks r. */
+static void park(struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_server *s = r->server;
+    struct wbi_buf result, b;
+    struct wbi_jw w;
+    char id[WBI_ID_SIZE];
+
+    wbi_id_make(&s->o.ids, STATE_PREFIX, id);
+    (void)snprintf(r->state, sizeof(r->state), "%s", id);
+    wbi_buf_init(&result, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    w = wbi_jw_to(&result);
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "resultType", "input_required");
+    wbi_jw_key(&w, "inputRequests");
+    wbi_jw_obj(&w);
+    for (const struct wbi_ask *a = r->asks; a != NULL; a = a->next)
+        put_question(&w, a);
+    wbi_jw_obj_end(&w);
+    wbi_jw_kstrz(&w, "requestState", r->state);
+    wbi_jw_obj_end(&w);
+    wbi_rpc_put_result(&b, r->id, wbi_buf_str(&result));
+    r->phase = WBI_REQ_PARKED;
+    s->parked++;
+    r->expires_ns = wbi_now_ns(&s->o.clock) + WBI_MCP_PARKED_MS * WBI_NS_PER_MS;
+    wbi_mcp_tick_on(s);
+    if (wbi_buf_rc(&result) != WB_OK || wbi_buf_rc(&b) != WB_OK) {
+        wbi_request_cancel(r);
+    } else if (r->http == NULL) {
+        if (r->session != NULL)
+            wbi_stdio_write(r->session->stdio, wbi_buf_str(&b));
+    } else if (r->http_id != 0) {
+        struct wbi_http_response answer = {200, "application/json", wbi_buf_str(&b), NULL};
+        uint64_t http_id = r->http_id;
+
+        r->http_id = 0;
+        wbi_http_set_user(r->http, http_id, NULL);
+        if (r->streaming) {
+            wbi_request_sse(r->http, http_id, wbi_buf_str(&b));
+            wbi_http_end(r->http, http_id);
+        } else {
+            wbi_http_respond(r->http, http_id, &answer);
+        }
+    }
+    wbi_buf_fini(&result);
+    wbi_buf_fini(&b);
+}
+
+static void on_post(void *arg)
+{
+    struct wbi_mcp_request *r = arg;
+
+    r->asking = false;
+    if (r->phase == WBI_REQ_RUNNING && r->asks != NULL && !r->cancelled)
+        park(r);
+    wbi_request_unref(r);
+}
+
+/* Questions of one turn of the loop go out together. */
+static void ask_by_result(struct wbi_mcp_request *r)
+{
+    if (r->asking || r->phase != WBI_REQ_RUNNING)
+        return;
+    r->asking = true;
+    r->refs++;
+    r->post = (struct wbi_post){NULL, on_post, r};
+    wbi_loop_post(r->server->loop, &r->post);
+}
+
+static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
+{
+    char id[80], method[64];
+    struct wbi_buf b;
+
+    (void)snprintf(id, sizeof(id), "\"%s\"", a->key);
+    (void)snprintf(method, sizeof(method), "%.*s", WBI_FMT(a->method));
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_rpc_put_call(&b, wbi_str_z(id), method, a->params);
+    if (wbi_buf_rc(&b) == WB_OK)
+        wbi_request_emit(r, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}
+
+wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, const char *key, struct wbi_str method,
+                  struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg)
+{
+    struct wbi_ask *a, **at = &r->asks;
+
+    if (!wbi_mcp_able(&r->abilities, method) || r->cancelled || r->phase == WBI_REQ_DONE)
+        return WB_EDENIED;
+    if (r->ask_count >= WBI_LIMIT_MCP_ASKS ||
+        (r->era == WBI_ERA_MODERN && r->server->parked >= WBI_LIMIT_MCP_PARKED))
+        return WB_ELIMIT;
+    a = wbi_arena_zalloc(r->arena, sizeof(*a));
+    if (a == NULL)
+        return WB_ENOMEM;
+    a->r = r;
+    a->method = wbi_arena_str(r->arena, method);
+    a->params = wbi_arena_str(r->arena, params.p != NULL ? params : WBI_LIT("{}"));
+    a->on_answer = on_answer;
+    a->arg = arg;
+    if (a->method.p == NULL || a->params.p == NULL)
+        return WB_ENOMEM;
+    r->ask_serial++;
+    if (r->era == WBI_ERA_LEGACY)
+        (void)snprintf(a->key, sizeof(a->key), "wb-%llx-%llu",
+                       (unsigned long long)(uintptr_t)r->server & 0xffff,
+                       (unsigned long long)++r->server->ask_serial);
+    else if (key != NULL)
+        (void)snprintf(a->key, sizeof(a->key), "%s", key);
+    else
+        (void)snprintf(a->key, sizeof(a->key), "q%llu", (unsigned long long)r->ask_serial);
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = a;
+    r->ask_count++;
+    if (r->era == WBI_ERA_MODERN)
+        ask_by_result(r);
+    else
+        ask_by_request(r, a);
+    return WB_OK;
+}
+
+/* Takes a out of its request and runs its callback. */
+static void answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
+{
+    struct wbi_ask **at = &a->r->asks;
+
+    while (*at != NULL && *at != a)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return;
+    *at = a->next;
+    a->r->ask_count--;
+    a->on_answer(a->arg, value, is_error);
+}
+
+void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
+{
+    struct wbi_str id = wbi_json_str(rpc->id);
+
+    if (id.p == NULL)
+        return;
+    for (struct wbi_mcp_request *r = session->requests; r != NULL; r = r->session_next) {
+        for (struct wbi_ask *a = r->asks; a != NULL; a = a->next) {
+            if (r->era == WBI_ERA_LEGACY && wbi_str_eqz(id, a->key)) {
+                r->refs++;
+                answer(a, rpc->result != NULL ? rpc->result : rpc->error, rpc->error != NULL);
+                wbi_request_unref(r);
+                return;
+            }
+        }
+    }
+}
+
+static struct wbi_mcp_request *find_parked(struct wbi_mcp_request *r, struct wbi_str state)
+{
+    for (struct wbi_mcp_request *at = r->server->requests; at != NULL; at = at->next) {
+        if (at->phase == WBI_REQ_PARKED && wbi_str_eqz(state, at->state) &&
+            wbi_str_eq(at->rpc.method, r->rpc.method) && wbi_str_eq(at->principal, r->principal))
+            return at;
+    }
+    return NULL;
+}
+
+/* The same request: name or uri, and arguments. */
+static bool same_subject(const struct wbi_mcp_request *a, const struct wbi_mcp_request *b)
+{
+    static const char *const members[] = {"name", "uri", "arguments"};
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        const wbi_json *x = wbi_json_get(a->rpc.params, members[i]);
+        const wbi_json *y = wbi_json_get(b->rpc.params, members[i]);
+
+        if (wbi_json_count(x) == 0 && wbi_json_count(y) == 0 && !wbi_json_str(x).p &&
+            !wbi_json_str(y).p)
+            continue; /* absent and empty arguments are the same */
+        if (x == NULL || y == NULL || !wbi_json_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
+/* Hand the exchange of `retry` to the parked call; retry itself is over. */
+static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
+{
+    struct wbi_str id = wbi_arena_str(parked->arena, retry->id);
+
+    if (id.p == NULL)
+        return false;
+    parked->id = id;
+    parked->http = retry->http;
+    parked->http_id = retry->http_id;
+    parked->streaming = false;
+    parked->abilities = retry->abilities;
+    parked->level = retry->level;
+    parked->phase = WBI_REQ_RUNNING;
+    parked->server->parked--;
+    if (parked->http_id != 0)
+        wbi_http_set_user(parked->http, parked->http_id, parked);
+    retry->http_id = 0;
+    return true;
+}
+
+static void deliver(struct wbi_mcp_request *r, const wbi_json *responses)
+{
+    for (struct wbi_ask *a = r->asks, *next; a != NULL; a = next) {
+        const wbi_json *value = wbi_json_get(responses, a->key);
+
+        next = a->next;
+        if (wbi_json_is(value, WBI_JSON_OBJ))
+            answer(a, value, false);
+        if (r->phase == WBI_REQ_DONE)
+            return;
+    }
+    if (r->asks != NULL && r->phase == WBI_REQ_RUNNING)
+        ask_by_result(r); /* some are still open, or new ones came */
+}
+
+bool wbi_asks_resume(struct wbi_mcp_request *r)
+{
+    struct wbi_str state = wbi_json_get_str(r->rpc.params, "requestState");
+    struct wbi_mcp_request *parked;
+
+    if (!wbi_str_starts(state, WBI_LIT(STATE_PREFIX)))
+        return false; /* none, or the business of whoever made it */
+    parked = find_parked(r, state);
+    if (parked == NULL || !same_subject(parked, r) || !adopt(parked, r)) {
+        wbi_request_fault(r, WBI_RPC_PARAMS, 400,
+                          "requestState is unknown, expired, altered, or of another request",
+                          WBI_NONE);
+        return true;
+    }
+    parked->refs++;
+    deliver(parked, wbi_json_get(r->rpc.params, "inputResponses"));
+    wbi_request_unref(parked);
+    r->phase = WBI_REQ_DONE; /* its exchange was given away */
+    wbi_request_unref(r);
+    return true;
+}

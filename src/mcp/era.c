@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/era.c: versions, capabilities, levels, and values in headers. */
+#include "mcp/era.h"
+
+#include "base/checked.h"
+#include "json/write.h"
+
+static const char *const legacy[] = {"2025-11-25", "2025-06-18", "2025-03-26"};
+
+bool wbi_era_legacy_version(struct wbi_str version)
+{
+    for (size_t i = 0; i < WBI_COUNT(legacy); i++) {
+        if (wbi_str_eqz(version, legacy[i]))
+            return true;
+    }
+    return false;
+}
+
+bool wbi_era_modern_version(struct wbi_str version)
+{
+    return wbi_str_eqz(version, WBI_MCP_MODERN);
+}
+
+void wbi_era_put_versions(struct wbi_buf *out)
+{
+    wbi_buf_addz(out, "[\"" WBI_MCP_MODERN "\"");
+    for (size_t i = 0; i < WBI_COUNT(legacy); i++) {
+        wbi_buf_addz(out, ",\"");
+        wbi_buf_addz(out, legacy[i]);
+        wbi_buf_addc(out, '"');
+    }
+    wbi_buf_addc(out, ']');
+}
+
+void wbi_mcp_abilities_of(const wbi_json *capabilities, struct wbi_mcp_abilities *ret)
+{
+    const wbi_json *elicitation = wbi_json_get_as(capabilities, "elicitation", WBI_JSON_OBJ);
+
+    ret->sampling = wbi_json_get_as(capabilities, "sampling", WBI_JSON_OBJ) != NULL;
+    ret->roots = wbi_json_get_as(capabilities, "roots", WBI_JSON_OBJ) != NULL;
+    ret->elicitation = elicitation != NULL;
+    ret->elicitation_url = wbi_json_get(elicitation, "url") != NULL;
+}
+
+const char *wbi_mcp_ability_for(struct wbi_str method)
+{
+    if (wbi_str_eqz(method, "sampling/createMessage"))
+        return "sampling";
+    if (wbi_str_eqz(method, "elicitation/create"))
+        return "elicitation";
+    if (wbi_str_eqz(method, "roots/list"))
+        return "roots";
+    return NULL;
+}
+
+bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method)
+{
+    const char *need = wbi_mcp_ability_for(method);
+
+    if (need == NULL)
+        return false;
+    return need[0] == 's' ? a->sampling : need[0] == 'e' ? a->elicitation : a->roots;
+}
+
+int wbi_mcp_level(struct wbi_str name)
+{
+    static const char *const names[] = {"debug", "info",     "notice", "warning",
+                                        "error", "critical", "alert",  "emergency"};
+
+    for (size_t i = 0; i < WBI_COUNT(names); i++) {
+        if (wbi_str_eqz(name, names[i]))
+            return (int)i;
+    }
+    return -1;
+}
+
+static int digit64(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Whether the base64 text stands for exactly `plain`, without decoding it. */
+static bool base64_is(struct wbi_str text, struct wbi_str plain)
+{
+    size_t at = 0, pad = 0;
+    uint32_t bits = 0, have = 0;
+
+    if (text.n % 4 != 0)
+        return false;
+    while (text.n > 0 && pad < 2 && text.p[text.n - 1] == '=') {
+        text.n--;
+        pad++;
+    }
+    for (size_t i = 0; i < text.n; i++) {
+        int d = digit64(text.p[i]);
+
+        if (d < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)d;
+        have += 6;
+        if (have < 8)
+            continue;
+        have -= 8;
+        if (at >= plain.n || (uint8_t)plain.p[at++] != (uint8_t)(bits >> have))
+            return false;
+        bits &= (1u << have) - 1;
+    }
+    return at == plain.n && bits == 0;
+}
+
+static bool header_is_text(struct wbi_str header, struct wbi_str plain)
+{
+    static const struct wbi_str open = WBI_LIT_INIT("=?base64?"), end = WBI_LIT_INIT("?=");
+
+    if (wbi_str_starts(header, open)) {
+        header = wbi_str_from(header, open.n);
+        return wbi_str_ends(header, end) &&
+               base64_is(wbi_str_head(header, header.n - end.n), plain);
+    }
+    return wbi_str_eq(header, plain);
+}
+
+bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value)
+{
+    int64_t a, b;
+
+    switch (wbi_json_type(value)) {
+    case WBI_JSON_STR:
+        return header_is_text(header, wbi_json_str(value));
+    case WBI_JSON_BOOL:
+        return wbi_str_eqz(header, wbi_json_true(value) ? "true" : "false");
+    case WBI_JSON_INT:
+    case WBI_JSON_REAL:
+        return wbi_json_i64(value, &a) && wbi_parse_i64(header, &b) && a == b;
+    default:
+        return false;
+    }
+}
+
+void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    bool plain = value.n > 0 && value.p[0] > ' ' && value.p[value.n - 1] > ' ' &&
+                 !wbi_str_starts(value, WBI_LIT("=?"));
+
+    for (size_t i = 0; i < value.n; i++)
+        plain = plain && value.p[i] >= ' ' && value.p[i] < 0x7f;
+    if (plain) {
+        wbi_buf_adds(out, value);
+        return;
+    }
+    wbi_buf_addz(out, "=?base64?");
+    for (size_t i = 0; i < value.n; i += 3) {
+        size_t left = value.n - i;
+        uint32_t v = (uint32_t)(uint8_t)value.p[i] << 16 |
+                     (left > 1 ? (uint32_t)(uint8_t)value.p[i + 1] << 8 : 0) |
+                     (left > 2 ? (uint32_t)(uint8_t)value.p[i + 2] : 0);
+        wbi_buf_addc(out, digits[v >> 18 & 63]);
+        wbi_buf_addc(out, digits[v >> 12 & 63]);
+        wbi_buf_addc(out, left > 1 ? digits[v >> 6 & 63] : '=');
+        wbi_buf_addc(out, left > 2 ? digits[v & 63] : '=');
+    }
+    wbi_buf_addz(out, "?=");
+}

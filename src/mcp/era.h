@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/era.h: the revisions of MCP that are spoken, and how a message shows
+ * which one it means. Up to 2025-11-25 a connection opens with `initialize`;
+ * from 2026-07-28 on every request carries its version and capabilities. */
+#ifndef WBI_MCP_ERA_H
+#define WBI_MCP_ERA_H
+
+#include "json/json.h"
+
+#define WBI_MCP_MODERN "2026-07-28"
+#define WBI_MCP_LEGACY "2025-11-25" /* the newest of the older ones */
+#define WBI_META "io.modelcontextprotocol/"
+
+enum wbi_mcp_era { WBI_ERA_LEGACY = 0, WBI_ERA_MODERN };
+
+/* Of the versions with `initialize`: 2025-11-25, 2025-06-18, 2025-03-26. */
+bool wbi_era_legacy_version(struct wbi_str version);
+bool wbi_era_modern_version(struct wbi_str version);
+/* `["2026-07-28", …]` */
+void wbi_era_put_versions(struct wbi_buf *out);
+
+/* What a client says it can be asked. */
+struct wbi_mcp_abilities {
+    bool sampling, elicitation, elicitation_url, roots;
+};
+void wbi_mcp_abilities_of(const wbi_json *capabilities, struct wbi_mcp_abilities *ret);
+/* "sampling/createMessage" → "sampling"; NULL for what no client can be asked. */
+const char *wbi_mcp_ability_for(struct wbi_str method);
+bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method);
+
+/* 0 (debug) to 7 (emergency); -1 for no level. */
+int wbi_mcp_level(struct wbi_str name);
+
+/* Whether an HTTP header says the same as a value of the body. Headers may be
+ * written `=?base64?…?=`; integers compare as numbers. */
+bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value);
+/* Write a value so that a header can carry it. */
+void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/modern.c: what a request of 2026-07-28 must bring along: version and
+ * capabilities in _meta, and over HTTP headers that say the same as the body. */
+#include "json/write.h"
+#include "mcp/server_int.h"
+
+bool wbi_mcp_means_modern(const struct wbi_rpc *rpc, struct wbi_str header_version)
+{
+    const wbi_json *meta = wbi_json_get(rpc->params, "_meta");
+
+    if (wbi_json_get(meta, WBI_META "protocolVersion") != NULL ||
+        wbi_json_get(meta, WBI_META "clientCapabilities") != NULL)
+        return true;
+    if (wbi_str_eqz(rpc->method, "server/discover") ||
+        wbi_str_eqz(rpc->method, "subscriptions/listen"))
+        return true;
+    return header_version.p != NULL && !wbi_era_legacy_version(header_version);
+}
+
+static bool refuse(struct wbi_mcp_request *r, int code, const char *why)
+{
+    wbi_request_fault(r, code, 400, why, WBI_NONE);
+    return false;
+}
+
+static bool refuse_version(struct wbi_mcp_request *r, struct wbi_str asked)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_addz(&b, "{\"supported\":");
+    wbi_era_put_versions(&b);
+    wbi_buf_addz(&b, ",\"requested\":");
+    wbi_json_quote(&b, asked);
+    wbi_buf_addc(&b, '}');
+    wbi_request_fault(r, WBI_RPC_VERSION, 400, "Unsupported protocol version",
+                      wbi_buf_rc(&b) == WB_OK ? wbi_buf_str(&b) : WBI_NONE);
+    return false;
+}
+
+/* The body's value that Mcp-Name repeats; NULL where there is none. */
+static const wbi_json *named_value(const struct wbi_mcp_request *r)
+{
+    if (wbi_str_eqz(r->rpc.method, "tools/call") || wbi_str_eqz(r->rpc.method, "prompts/get"))
+        return wbi_json_get(r->rpc.params, "name");
+    if (wbi_str_eqz(r->rpc.method, "resources/read"))
+        return wbi_json_get(r->rpc.params, "uri");
+    return NULL;
+}
+
+/* Value of Mcp-Param-NAME. */
+static struct wbi_str param_header(const struct wbi_http_request *http, struct wbi_str name)
+{
+    for (size_t i = 0; i < http->header_count; i++) {
+        struct wbi_str h = http->headers[i].name;
+
+        if (wbi_str_starts(h, WBI_LIT("mcp-param-")) && wbi_str_ieq(wbi_str_from(h, 10), name))
+            return http->headers[i].value;
+    }
+    return WBI_NONE;
+}
+
+/* Arguments whose schema has x-mcp-header are repeated in Mcp-Param-NAME. */
+static bool params_agree(struct wbi_mcp_request *r, const struct wbi_http_request *http)
+{
+    struct wbi_mcp_server *s = r->server;
+    const wbi_json *schema, *arguments = wbi_json_get(r->rpc.params, "arguments");
+
+    if (s->ops.schema == NULL || !wbi_str_eqz(r->rpc.method, "tools/call"))
+        return true;
+    schema = s->ops.schema(s->arg, r, wbi_json_get_str(r->rpc.params, "name"));
+    WBI_JSON_EACH_MEMBER (wbi_json_get(schema, "properties"), k) {
+        struct wbi_str name = wbi_json_get_str(k_val, "x-mcp-header");
+        const wbi_json *value = wbi_json_getn(arguments, wbi_json_str(k));
+        struct wbi_str header;
+
+        if (name.p == NULL)
+            continue;
+        header = param_header(http, name);
+        if (value == NULL || wbi_json_is(value, WBI_JSON_NULL)) {
+            if (header.p != NULL)
+                return false;
+        } else if (header.p == NULL || !wbi_mcp_header_equals(header, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool headers_agree(struct wbi_mcp_request *r, const struct wbi_http_request *http,
+                          const wbi_json *version)
+{
+    struct wbi_str h = wbi_http_header(http, "mcp-protocol-version");
+    const wbi_json *name = named_value(r);
+
+    if (h.p == NULL || !wbi_str_eq(h, wbi_json_str(version)))
+        return refuse(r, WBI_RPC_HEADER, "MCP-Protocol-Version must repeat the version of _meta");
+    h = wbi_http_header(http, "mcp-method");
+    if (h.p == NULL || !wbi_str_eq(h, r->rpc.method))
+        return refuse(r, WBI_RPC_HEADER, "Mcp-Method must repeat the method");
+    h = wbi_http_header(http, "mcp-name");
+    if (name != NULL && (h.p == NULL || !wbi_mcp_header_equals(h, name)))
+        return refuse(r, WBI_RPC_HEADER, "Mcp-Name must repeat the name or uri");
+    if (!params_agree(r, http))
+        return refuse(r, WBI_RPC_HEADER, "Mcp-Param headers must repeat their arguments");
+    return true;
+}
+
+bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request *http)
+{
+    const wbi_json *version = wbi_json_get(r->meta, WBI_META "protocolVersion");
+    const wbi_json *caps = wbi_json_get(r->meta, WBI_META "clientCapabilities");
+    struct wbi_str header = http != NULL ? wbi_http_header(http, "mcp-protocol-version") : WBI_NONE;
+
+    r->era = WBI_ERA_MODERN;
+    if (version == NULL && header.p != NULL && !wbi_era_modern_version(header))
+        return refuse_version(r, header);
+    if (!wbi_json_is(version, WBI_JSON_STR) || !wbi_json_is(caps, WBI_JSON_OBJ))
+        return refuse(r, WBI_RPC_PARAMS,
+                      "_meta needs " WBI_META "protocolVersion and " WBI_META "clientCapabilities");
+    if (http != NULL && header.p != NULL && !wbi_str_eq(header, wbi_json_str(version)))
+        return refuse(r, WBI_RPC_HEADER, "MCP-Protocol-Version must repeat the version of _meta");
+    if (!wbi_era_modern_version(wbi_json_str(version)))
+        return refuse_version(r, wbi_json_str(version));
+    if (http != NULL && !headers_agree(r, http, version))
+        return false;
+    wbi_mcp_abilities_of(caps, &r->abilities);
+    r->level = wbi_mcp_level(wbi_json_get_str(r->meta, WBI_META "logLevel"));
+    return true;
+}

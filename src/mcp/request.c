@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/request.c: the life of one request from its message to its one answer.
+ * (1) A request is freed with its last reference: one is held by whoever owes
+ *     the answer, others for the time of a call into foreign code.
+ * (2) After its end nothing is sent for it; a cancelled one ends silently. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "json/write.h"
+#include "mcp/server_int.h"
+
+static void name_conversation(struct wbi_mcp_request *r)
+{
+    if (r->session != NULL)
+        (void)snprintf(r->conversation, sizeof(r->conversation), "%s", r->session->id);
+    else
+        wbi_id_make(&r->server->o.ids, "req_", r->conversation);
+}
+
+/* Takes the arena over, also on failure. */
+struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
+                                        struct wbi_arena *arena, const struct wbi_rpc *rpc)
+{
+    struct wbi_mcp_request *r = wbi_zalloc(sizeof(*r));
+
+    if (r == NULL) {
+        wbi_arena_free(arena);
+        return NULL;
+    }
+    r->server = s;
+    r->session = session;
+    r->arena = arena;
+    r->rpc = *rpc;
+    r->id = rpc->id_text;
+    r->meta = wbi_json_get_as(rpc->params, "_meta", WBI_JSON_OBJ);
+    r->progress_token = wbi_json_get(r->meta, "progressToken");
+    if (!wbi_json_is(r->progress_token, WBI_JSON_STR) &&
+        !wbi_json_is(r->progress_token, WBI_JSON_INT))
+        r->progress_token = NULL;
+    r->level = -1;
+    r->refs = 1;
+    name_conversation(r);
+    if (session != NULL) {
+        r->abilities = session->abilities;
+        r->level = session->level;
+        r->principal = wbi_arena_str(arena, wbi_str_z(session->principal));
+        r->session_next = session->requests;
+        session->requests = r;
+        session->request_count++;
+    }
+    r->next = s->requests;
+    r->prev = &s->requests;
+    if (r->next != NULL)
+        r->next->prev = &r->next;
+    s->requests = r;
+    return r;
+}
+
+static void leave_session(struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_session *session = r->session;
+    struct wbi_mcp_request **at = session != NULL ? &session->requests : NULL;
+
+    if (session == NULL)
+        return;
+    while (*at != r)
+        at = &(*at)->session_next;
+    *at = r->session_next;
+    session->request_count--;
+    r->session = NULL;
+    if (session->stdio != NULL)
+        wbi_stdio_idle(session->stdio);
+}
+
+void wbi_request_unref(struct wbi_mcp_request *r)
+{
+    if (--r->refs > 0)
+        return;
+    *r->prev = r->next;
+    if (r->next != NULL)
+        r->next->prev = r->prev;
+    wbi_asks_drop(r);
+    leave_session(r);
+    wbi_arena_free(r->arena);
+    wbi_free(r);
+}
+
+void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_HTTP_ANSWER);
+    wbi_buf_addz(&b, "event: message\ndata: ");
+    wbi_buf_adds(&b, message);
+    wbi_buf_addz(&b, "\n\n");
+    if (wbi_buf_rc(&b) == WB_OK)
+        wbi_http_send(http, id, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}
+
+static void begin_stream(struct wbi_mcp_request *r)
+{
+    static const struct wbi_http_response head = {
+        .status = 200, .type = "text/event-stream", .extra = "X-Accel-Buffering: no\r\n"};
+
+    if (r->streaming || r->http_id == 0)
+        return;
+    r->streaming = true;
+    wbi_http_stream(r->http, r->http_id, &head);
+}
+
+void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message)
+{
+    if (r->phase == WBI_REQ_DONE || r->cancelled)
+        return;
+    if (r->http == NULL) {
+        if (r->session != NULL)
+            wbi_stdio_write(r->session->stdio, message);
+        return;
+    }
+    begin_stream(r);
+    if (r->http_id != 0)
+        wbi_request_sse(r->http, r->http_id, message);
+}
+
+static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int status)
+{
+    struct wbi_http_response answer = {status, "application/json", message, NULL};
+    uint64_t id = r->http_id;
+
+    if (r->http == NULL) {
+        if (r->session != NULL && message.p != NULL)
+            wbi_stdio_write(r->session->stdio, message);
+        return;
+    }
+    r->http_id = 0;
+    if (id == 0)
+        return;
+    wbi_http_set_user(r->http, id, NULL);
+    if (!r->streaming && message.p != NULL) {
+        wbi_http_respond(r->http, id, &answer);
+        return;
+    }
+    r->http_id = id;
+    begin_stream(r);
+    r->http_id = 0;
+    if (message.p != NULL)
+        wbi_request_sse(r->http, id, message);
+    wbi_http_end(r->http, id);
+}
+
+void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status)
+{
+    if (r->phase == WBI_REQ_DONE)
+        return;
+    if (r->phase == WBI_REQ_PARKED)
+        r->server->parked--;
+    if (r->phase == WBI_REQ_LISTENING)
+        r->server->listening--;
+    if (r->handed)
+        r->server->busy--;
+    send_last(r, r->cancelled ? WBI_NONE : message, status);
+    r->phase = WBI_REQ_DONE;
+    wbi_asks_drop(r);
+    wbi_request_unref(r);
+}
+
+static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status)
+{
+    struct wbi_buf small;
+
+    if (wbi_buf_rc(b) == WB_OK) {
+        wbi_request_end(r, wbi_buf_str(b), status);
+    } else {
+        wbi_buf_init(&small, WBI_LIMIT_MCP_MESSAGE);
+        wbi_rpc_put_error(&small, r->id, WBI_RPC_INTERNAL,
+                          WBI_LIT("the answer is too large or memory ran out"), WBI_NONE);
+        wbi_request_end(r, wbi_buf_rc(&small) == WB_OK ? wbi_buf_str(&small) : WBI_NONE, 200);
+        wbi_buf_fini(&small);
+    }
+    wbi_buf_fini(b);
+}
+
+void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const char *message,
+                       struct wbi_str data)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_rpc_put_error(&b, r->id, code, wbi_str_z(message), data);
+    end_with(r, &b, status);
+}
+
+void wbi_mcp_fail(struct wbi_mcp_request *r, int code, struct wbi_str message,
+                  struct wbi_str data_or_none)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
+    wbi_rpc_put_error(&b, r->id, code, message, data_or_none);
+    end_with(r, &b, code == WBI_RPC_CAPABILITY ? 400 : 200);
+}
+
+void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri)
+{
+    struct wbi_buf data;
+    struct wbi_jw w;
+
+    wbi_buf_init_arena(&data, r->arena, WBI_LIMIT_MCP_MESSAGE);
+    w = wbi_jw_to(&data);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "uri", uri);
+    wbi_jw_obj_end(&w);
+    wbi_mcp_fail(r, r->era == WBI_ERA_MODERN ? WBI_RPC_PARAMS : WBI_RPC_NO_RESOURCE,
+                 WBI_LIT("Resource not found"),
+                 wbi_buf_rc(&data) == WB_OK ? wbi_buf_str(&data) : WBI_NONE);
+}
+
+void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *ability)
+{
+    struct wbi_str data = wbi_arena_fmt(r->arena, "{\"requiredCapabilities\":{\"%s\":{}}}", ability);
+
+    wbi_mcp_fail(r, r->era == WBI_ERA_MODERN ? WBI_RPC_CAPABILITY : WBI_RPC_PARAMS,
+                 WBI_LIT("the client lacks a capability this needs"), data);
+}
+
+/* Whether a result names its type already; parsed only if the word occurs. */
+static bool has_result_type(struct wbi_mcp_request *r, struct wbi_str result)
+{
+    const wbi_json *v;
+
+    if (wbi_str_find(result, WBI_LIT("\"resultType\"")) == result.n)
+        return false;
+    return wbi_json_read(r->arena, result, WBI_JSON_STRICT, &v, NULL) == WB_OK &&
+           wbi_json_get(v, "resultType") != NULL;
+}
+
+/* Members that 2026-07-28 wants in front of a result's own. */
+static void put_modern_members(struct wbi_mcp_request *r, struct wbi_buf *b)
+{
+    wbi_buf_addz(b, "\"resultType\":\"complete\"");
+    if (!r->is_list)
+        return;
+    wbi_buf_addz(b, ",\"ttlMs\":");
+    wbi_buf_addi(b, r->server->o.ttl_ms);
+    wbi_buf_addf(b, ",\"cacheScope\":\"%s\"", r->server->o.shared_lists ? "public" : "private");
+}
+
+void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result)
+{
+    struct wbi_str inner = wbi_str_trim(result);
+    struct wbi_buf b;
+    size_t from;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
+    if (r->era != WBI_ERA_MODERN || inner.n < 2 || inner.p[0] != '{' ||
+        has_result_type(r, inner)) {
+        wbi_rpc_put_result(&b, r->id, inner);
+        end_with(r, &b, 200);
+        return;
+    }
+    inner = wbi_str_trim(wbi_str_from(inner, 1));
+    wbi_buf_addz(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    wbi_buf_adds(&b, r->id);
+    wbi_buf_addz(&b, ",\"result\":{");
+    put_modern_members(r, &b);
+    if (inner.p[0] != '}')
+        wbi_buf_addc(&b, ',');
+    from = b.n;
+    wbi_buf_adds(&b, inner);
+    wbi_rpc_one_line(&b, from);
+    wbi_buf_addc(&b, '}');
+    end_with(r, &b, 200);
+}
+
+/* A cursor is "p" and the place in decimal; anything else is refused. */
+static bool cursor_place(struct wbi_mcp_request *r, size_t count, size_t *ret)
+{
+    const wbi_json *cursor = wbi_json_get(r->rpc.params, "cursor");
+    struct wbi_str s = wbi_json_str(cursor);
+    uint64_t at = 0;
+
+    *ret = 0;
+    if (cursor == NULL)
+        return true;
+    if (s.n < 2 || s.p[0] != 'p' || !wbi_parse_u64(wbi_str_from(s, 1), &at) || at > count)
+        return false;
+    *ret = (size_t)at;
+    return true;
+}
+
+static const char *list_member(const struct wbi_mcp_request *r)
+{
+    struct wbi_str m = r->rpc.method;
+
+    if (wbi_str_eqz(m, "tools/list"))
+        return "tools";
+    if (wbi_str_eqz(m, "prompts/list"))
+        return "prompts";
+    return wbi_str_eqz(m, "resources/list") ? "resources" : "resourceTemplates";
+}
+
+void wbi_mcp_reply_list(struct wbi_mcp_request *r, struct wbi_str items)
+{
+    const wbi_json *all = NULL;
+    size_t from, i = 0, page = r->server->o.page;
+    struct wbi_buf b;
+    struct wbi_jw w;
+
+    if (wbi_json_read(r->arena, items, WBI_JSON_STRICT, &all, NULL) != WB_OK ||
+        !wbi_json_is(all, WBI_JSON_ARR)) {
+        wbi_request_fault(r, WBI_RPC_INTERNAL, 200, "the list could not be made", WBI_NONE);
+        return;
+    }
+    if (!cursor_place(r, wbi_json_count(all), &from)) {
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "the cursor is none of ours", WBI_NONE);
+        return;
+    }
+    wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_OUT);
+    w = wbi_jw_to(&b);
+    wbi_jw_obj(&w);
+    wbi_jw_key(&w, list_member(r));
+    wbi_jw_arr(&w);
+    WBI_JSON_EACH (all, e) {
+        if (i >= from && i < from + page)
+            wbi_jw_val(&w, e);
+        i++;
+    }
+    wbi_jw_arr_end(&w);
+    if (i > from + page)
+        wbi_jw_kstr(&w, "nextCursor", wbi_arena_fmt(r->arena, "p%zu", from + page));
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&b) == WB_OK)
+        wbi_mcp_reply(r, wbi_buf_str(&b));
+    else
+        wbi_request_fault(r, WBI_RPC_INTERNAL, 200, "the list is too large", WBI_NONE);
+}
+
+void wbi_request_cancel(struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_server *s = r->server;
+
+    if (r->phase == WBI_REQ_DONE || r->cancelled)
+        return;
+    r->cancelled = true;
+    if (!r->handed) { /* listening: nobody else owes anything */
+        wbi_request_end(r, WBI_NONE, 200);
+        return;
+    }
+    r->refs++; /* it may be answered from inside */
+    if (s->ops.cancel != NULL)
+        s->ops.cancel(s->arg, r);
+    if (r->phase != WBI_REQ_DONE && r->http_id != 0)
+        send_last(r, WBI_NONE, 200); /* the stream ends now, the call when it can */
+    wbi_request_unref(r);
+}
+
+void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
+                      struct wbi_str message)
+{
+    int64_t now = wbi_now_ns(&r->server->o.clock);
+    struct wbi_buf params, b;
+    struct wbi_jw w;
+
+    if (r->progress_token == NULL || r->phase != WBI_REQ_RUNNING || !isfinite(progress))
+        return;
+    if (r->has_progress &&
+        (progress <= r->progress || (now - r->progress_ns < WBI_MCP_PROGRESS_MS * WBI_NS_PER_MS &&
+                                     !(total > 0 && progress >= total))))
+        return;
+    r->has_progress = true;
+    r->progress = progress;
+    r->progress_ns = now;
+    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    w = wbi_jw_to(&params);
+    wbi_jw_obj(&w);
+    wbi_jw_kval(&w, "progressToken", r->progress_token);
+    wbi_jw_key(&w, "progress");
+    wbi_jw_real(&w, progress);
+    if (total >= 0) {
+        wbi_jw_key(&w, "total");
+        wbi_jw_real(&w, total);
+    }
+    if (message.p != NULL)
+        wbi_jw_kstr(&w, "message", message);
+    wbi_jw_obj_end(&w);
+    wbi_rpc_put_call(&b, WBI_NONE, "notifications/progress", wbi_buf_str(&params));
+    if (wbi_buf_rc(&b) == WB_OK && wbi_buf_rc(&params) == WB_OK)
+        wbi_request_emit(r, wbi_buf_str(&b));
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&b);
+}
+
+void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
+                 struct wbi_str data)
+{
+    int n = wbi_mcp_level(level);
+    struct wbi_buf params, b;
+    struct wbi_jw w;
+
+    if (r->level < 0 || n < r->level)
+        return;
+    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    w = wbi_jw_to(&params);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "level", level);
+    if (logger.p != NULL)
+        wbi_jw_kstr(&w, "logger", logger);
+    wbi_jw_kraw(&w, "data", data);
+    wbi_jw_obj_end(&w);
+    wbi_rpc_put_call(&b, WBI_NONE, "notifications/message", wbi_buf_str(&params));
+    if (wbi_buf_rc(&b) == WB_OK && wbi_buf_rc(&params) == WB_OK)
+        wbi_request_emit(r, wbi_buf_str(&b));
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&b);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/rpc.c: reading and writing single JSON-RPC messages. */
+#include "mcp/rpc.h"
+
+#include "base/limits.h"
+#include "json/write.h"
+
+static wb_rc invalid(int *ret_code, struct wbi_error *err, const char *what)
+{
+    *ret_code = WBI_RPC_INVALID;
+    return wbi_fail(err, WB_EINPUT, "%s", what);
+}
+
+static bool id_ok(const wbi_json *id)
+{
+    if (wbi_json_is(id, WBI_JSON_INT))
+        return true;
+    return wbi_json_is(id, WBI_JSON_STR) && wbi_json_str(id).n <= WBI_LIMIT_MCP_ID;
+}
+
+static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_rpc *ret)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init_arena(&b, arena, 8 * WBI_LIMIT_MCP_ID);
+    wbi_json_write(&b, id);
+    ret->id = id;
+    ret->id_text = wbi_buf_str(&b);
+    return wbi_buf_rc(&b);
+}
+
+static wb_rc read_call(const wbi_json *v, struct wbi_rpc *ret, int *ret_code,
+                       struct wbi_error *err)
+{
+    const wbi_json *params = wbi_json_get(v, "params");
+
+    ret->kind = ret->id != NULL ? WBI_RPC_REQUEST : WBI_RPC_NOTIFICATION;
+    ret->method = wbi_json_get_str(v, "method");
+    ret->params = params;
+    if (ret->method.p == NULL || ret->method.n == 0)
+        return invalid(ret_code, err, "method must be a string that is not empty");
+    if (wbi_json_get(v, "result") != NULL || wbi_json_get(v, "error") != NULL)
+        return invalid(ret_code, err, "a message has a method, or a result, or an error");
+    if (params != NULL && !wbi_json_is(params, WBI_JSON_OBJ))
+        return invalid(ret_code, err, "params must be an object");
+    return WB_OK;
+}
+
+static wb_rc read_answer(const wbi_json *v, struct wbi_rpc *ret, int *ret_code,
+                         struct wbi_error *err)
+{
+    ret->result = wbi_json_get(v, "result");
+    ret->error = wbi_json_get(v, "error");
+    if ((ret->result == NULL) == (ret->error == NULL))
+        return invalid(ret_code, err, "a message has a method, or a result, or an error");
+    ret->kind = ret->result != NULL ? WBI_RPC_RESULT : WBI_RPC_ERROR;
+    if (ret->error != NULL && !wbi_json_is(ret->error, WBI_JSON_OBJ))
+        return invalid(ret_code, err, "error must be an object");
+    if (ret->kind == WBI_RPC_RESULT && ret->id == NULL)
+        return invalid(ret_code, err, "a result needs the id of its request");
+    return WB_OK;
+}
+
+wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret,
+                   int *ret_code, struct wbi_error *err)
+{
+    const wbi_json *v = NULL, *id;
+    wb_rc rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);
+
+    memset(ret, 0, sizeof(*ret));
+    *ret_code = WBI_RPC_PARSE;
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_json_is(v, WBI_JSON_ARR))
+        return invalid(ret_code, err, "batches are not accepted; send one message at a time");
+    if (!wbi_json_is(v, WBI_JSON_OBJ))
+        return invalid(ret_code, err, "a message must be an object");
+    id = wbi_json_get(v, "id");
+    if (id_ok(id)) {
+        rc = read_id(arena, id, ret);
+        if (rc != WB_OK)
+            return wbi_fail_nomem(err);
+    }
+    if (!wbi_str_eqz(wbi_json_get_str(v, "jsonrpc"), "2.0"))
+        return invalid(ret_code, err, "jsonrpc must be \"2.0\"");
+    if (id != NULL && ret->id == NULL &&
+        !(wbi_json_is(id, WBI_JSON_NULL) && wbi_json_get(v, "error") != NULL))
+        return invalid(ret_code, err, "id must be a string of at most 256 bytes or an integer");
+    if (wbi_json_get(v, "method") != NULL)
+        return read_call(v, ret, ret_code, err);
+    return read_answer(v, ret, ret_code, err);
+}
+
+void wbi_rpc_one_line(struct wbi_buf *b, size_t from)
+{
+    for (size_t i = from; i < b->n; i++) {
+        char *c = memchr(b->p + i, '\n', b->n - i);
+
+        if (c == NULL)
+            break;
+        i = (size_t)(c - b->p);
+        *c = ' ';
+    }
+    for (size_t i = from; i < b->n; i++) {
+        char *c = memchr(b->p + i, '\r', b->n - i);
+
+        if (c == NULL)
+            break;
+        i = (size_t)(c - b->p);
+        *c = ' ';
+    }
+}
+
+void wbi_rpc_put_result(struct wbi_buf *out, struct wbi_str id, struct wbi_str result)
+{
+    size_t from;
+
+    wbi_buf_addz(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    wbi_buf_adds(out, id);
+    wbi_buf_addz(out, ",\"result\":");
+    from = out->n;
+    wbi_buf_adds(out, result);
+    wbi_rpc_one_line(out, from);
+    wbi_buf_addc(out, '}');
+}
+
+void wbi_rpc_put_error(struct wbi_buf *out, struct wbi_str id, int code, struct wbi_str message,
+                       struct wbi_str data)
+{
+    size_t from;
+
+    wbi_buf_addz(out, "{\"jsonrpc\":\"2.0\"");
+    if (id.p != NULL) {
+        wbi_buf_addz(out, ",\"id\":");
+        wbi_buf_adds(out, id);
+    }
+    wbi_buf_addz(out, ",\"error\":{\"code\":");
+    wbi_buf_addi(out, code);
+    wbi_buf_addz(out, ",\"message\":");
+    wbi_json_quote(out, message);
+    if (data.p != NULL) {
+        wbi_buf_addz(out, ",\"data\":");
+        from = out->n;
+        wbi_buf_adds(out, data);
+        wbi_rpc_one_line(out, from);
+    }
+    wbi_buf_addz(out, "}}");
+}
+
+void wbi_rpc_put_call(struct wbi_buf *out, struct wbi_str id_or_none, const char *method,
+                      struct wbi_str params)
+{
+    size_t from;
+
+    wbi_buf_addz(out, "{\"jsonrpc\":\"2.0\"");
+    if (id_or_none.p != NULL) {
+        wbi_buf_addz(out, ",\"id\":");
+        wbi_buf_adds(out, id_or_none);
+    }
+    wbi_buf_addz(out, ",\"method\":");
+    wbi_json_quote(out, wbi_str_z(method));
+    if (params.p != NULL) {
+        wbi_buf_addz(out, ",\"params\":");
+        from = out->n;
+        wbi_buf_adds(out, params);
+        wbi_rpc_one_line(out, from);
+    }
+    wbi_buf_addc(out, '}');
+}

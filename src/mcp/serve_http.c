@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/serve_http.c: Streamable HTTP: what a POST, GET or DELETE on the endpoint
+ * means in each revision. A request of 2026-07-28 stands alone; older ones live
+ * in a session that `initialize` opened. */
+#include <stdio.h>
+
+#include "json/write.h"
+#include "mcp/server_int.h"
+
+static void plain(struct wbi_http *http, uint64_t id, int status, const char *extra)
+{
+    struct wbi_http_response answer = {.status = status, .extra = extra};
+
+    wbi_http_respond(http, id, &answer);
+}
+
+/* A JSON-RPC error where no request object exists yet. */
+static void refuse(struct wbi_http *http, uint64_t id, int status, struct wbi_str rpc_id, int code,
+                   struct wbi_str why)
+{
+    struct wbi_http_response answer = {.status = status, .type = "application/json"};
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_rpc_put_error(&b, rpc_id, code, why, WBI_NONE);
+    answer.body = wbi_buf_str(&b);
+    wbi_http_respond(http, id, &answer);
+    wbi_buf_fini(&b);
+}
+
+struct post {
+    struct wbi_mcp_server *s;
+    struct wbi_http *http;
+    const struct wbi_http_request *r;
+    struct wbi_str principal;
+    struct wbi_arena *arena; /* NULL once a request has it */
+    struct wbi_rpc rpc;
+};
+
+static void start(struct post *p, struct wbi_mcp_session *session, bool modern)
+{
+    struct wbi_mcp_request *r = wbi_request_new(p->s, session, p->arena, &p->rpc);
+
+    p->arena = NULL;
+    if (r == NULL) {
+        plain(p->http, p->r->id, 503, NULL);
+        return;
+    }
+    r->http = p->http;
+    r->http_id = p->r->id;
+    if (session == NULL)
+        r->principal = wbi_arena_str(r->arena, p->principal);
+    wbi_http_set_user(p->http, p->r->id, r);
+    if (!modern || wbi_modern_accept(r, p->r))
+        wbi_mcp_dispatch(r);
+}
+
+static void post_modern(struct post *p)
+{
+    if (p->rpc.kind == WBI_RPC_REQUEST)
+        start(p, NULL, true);
+    else /* nothing a client could tell or answer outside a request */
+        plain(p->http, p->r->id, 202, NULL);
+}
+
+/* `initialize` opens a session, whose id goes out with the answer. */
+static void post_initialize(struct post *p)
+{
+    struct wbi_mcp_session *session = wbi_session_new(p->s, p->principal, NULL);
+    char extra[96];
+
+    if (session == NULL) {
+        refuse(p->http, p->r->id, 503, p->rpc.id_text, WBI_RPC_INTERNAL,
+               WBI_LIT("too many sessions; end one or try again later"));
+        return;
+    }
+    (void)snprintf(extra, sizeof(extra), "Mcp-Session-Id: %s\r\n", session->id);
+    wbi_http_set_extra(p->http, p->r->id, extra);
+    start(p, session, false);
+    if (!session->open)
+        wbi_session_end(session); /* it was refused */
+}
+
+static struct wbi_mcp_session *session_of(struct post *p)
+{
+    struct wbi_str id = wbi_http_header(p->r, "mcp-session-id");
+    struct wbi_str version = wbi_http_header(p->r, "mcp-protocol-version");
+    struct wbi_mcp_session *session;
+
+    if (id.p == NULL) {
+        refuse(p->http, p->r->id, 400, p->rpc.id_text, WBI_RPC_INVALID,
+               WBI_LIT("Mcp-Session-Id is missing; begin with initialize"));
+        return NULL;
+    }
+    session = wbi_session_find(p->s, id, p->principal);
+    if (session == NULL) {
+        refuse(p->http, p->r->id, 404, p->rpc.id_text, WBI_RPC_INVALID,
+               WBI_LIT("there is no such session (any more); begin with initialize"));
+        return NULL;
+    }
+    if (version.p != NULL && !wbi_era_legacy_version(version)) {
+        refuse(p->http, p->r->id, 400, p->rpc.id_text, WBI_RPC_INVALID,
+               WBI_LIT("this MCP-Protocol-Version does not fit the session"));
+        return NULL;
+    }
+    return session;
+}
+
+static void post_legacy(struct post *p)
+{
+    struct wbi_mcp_session *session;
+
+    if (p->rpc.kind == WBI_RPC_REQUEST && wbi_str_eqz(p->rpc.method, "initialize") &&
+        wbi_http_header(p->r, "mcp-session-id").p == NULL) {
+        post_initialize(p);
+        return;
+    }
+    session = session_of(p);
+    if (session == NULL)
+        return;
+    if (p->rpc.kind == WBI_RPC_REQUEST) {
+        start(p, session, false);
+        return;
+    }
+    plain(p->http, p->r->id, 202, NULL);
+    wbi_mcp_note(p->s, session, &p->rpc);
+}
+
+static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
+                    const struct wbi_http_request *r, struct wbi_str principal)
+{
+    struct post p = {s, http, r, principal, NULL, {0}};
+    struct wbi_error err = WBI_ERROR_INIT;
+    int code = 0;
+    wb_rc rc;
+
+    if (!wbi_http_is_type(r, "application/json")) {
+        plain(http, r->id, 415, NULL);
+        return;
+    }
+    if (!wbi_http_accepts(r, "application/json", true) ||
+        !wbi_http_accepts(r, "text/event-stream", true)) {
+        refuse(http, r->id, 406, WBI_NONE, WBI_RPC_INVALID,
+               WBI_LIT("Accept must list application/json and text/event-stream"));
+        return;
+    }
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &p.arena) != WB_OK) {
+        plain(http, r->id, 503, NULL);
+        return;
+    }
+    rc = wbi_rpc_read(p.arena, r->body, &p.rpc, &code, &err);
+    if (rc != WB_OK)
+        refuse(http, r->id, rc == WB_ENOMEM ? 503 : 400, p.rpc.id_text, code,
+               wbi_str_z(err.text));
+    else if (wbi_mcp_means_modern(&p.rpc, wbi_http_header(r, "mcp-protocol-version")))
+        post_modern(&p);
+    else
+        post_legacy(&p);
+    wbi_arena_free(p.arena);
+}
+
+static void do_get(struct post *p, struct wbi_mcp_session *session)
+{
+    static const struct wbi_http_response head = {
+        .status = 200, .type = "text/event-stream", .extra = "X-Accel-Buffering: no\r\n"};
+
+    if (!wbi_http_accepts(p->r, "text/event-stream", true)) {
+        plain(p->http, p->r->id, 406, NULL);
+        return;
+    }
+    for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
+        if (session->streams[i] == 0) {
+            session->streams[i] = p->r->id;
+            wbi_http_stream(p->http, p->r->id, &head);
+            return;
+        }
+    }
+    plain(p->http, p->r->id, 409, NULL);
+}
+
+void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http,
+                  const struct wbi_http_request *r, struct wbi_str principal)
+{
+    struct wbi_str version = wbi_http_header(r, "mcp-protocol-version");
+    bool get = wbi_str_eqz(r->method, "GET"), del = wbi_str_eqz(r->method, "DELETE");
+    struct post p = {s, http, r, principal.p != NULL ? principal : WBI_LIT(""), NULL, {0}};
+    struct wbi_mcp_session *session;
+
+    s->http = http;
+    if (wbi_str_eqz(r->method, "POST")) {
+        do_post(s, http, r, p.principal);
+        return;
+    }
+    if ((!get && !del) || wbi_http_header(r, "mcp-session-id").p == NULL ||
+        (version.p != NULL && !wbi_era_legacy_version(version))) {
+        plain(http, r->id, 405, "Allow: POST\r\n");
+        return;
+    }
+    session = session_of(&p);
+    if (session == NULL)
+        return;
+    if (get) {
+        do_get(&p, session);
+        return;
+    }
+    wbi_session_end(session);
+    plain(http, r->id, 204, NULL);
+}
+
+void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
+{
+    struct wbi_mcp_request *r = user;
+
+    if (r != NULL) {
+        r->http_id = 0;
+        if (r->era == WBI_ERA_MODERN) /* leaving is how one cancels there */
+            wbi_request_cancel(r);
+        return;
+    }
+    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
+        for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
+            if (at->streams[i] == id)
+                at->streams[i] = 0;
+        }
+    }
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/serve_stdio.c: one connection of newline-framed messages.
+ * (1) Nothing but whole messages is written. (2) Answers made while input is
+ * handled go out together, in one write. (3) A peer that does not read is cut
+ * off when too much has piled up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "mcp/line.h"
+#include "mcp/server_int.h"
+
+#define READ_PIECE ((size_t)64 * 1024)
+
+struct wbi_mcp_stdio {
+    struct wbi_mcp_server *server;
+    struct wbi_mcp_session *session;
+    int in_fd, out_fd, in_flags, out_flags;
+    struct wbi_watch *in, *out; /* NULL: a file, which is always ready */
+    bool out_watched;
+    struct wbi_lines lines;
+    struct wbi_buf pending;
+    size_t sent;
+    bool eof, broken, inside, ended;
+    struct wbi_timer *timer; /* reads files; runs on_end outside of callbacks */
+    void (*on_end)(void *arg);
+    void *arg;
+};
+
+static void flush(struct wbi_mcp_stdio *c)
+{
+    while (!c->broken && c->sent < c->pending.n) {
+        ssize_t n = write(c->out_fd, c->pending.p + c->sent, c->pending.n - c->sent);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n < 0) {
+            c->broken = true;
+            break;
+        }
+        c->sent += (size_t)n;
+    }
+    if (c->broken || c->sent == c->pending.n) {
+        if (c->pending.cap > WBI_LIMIT_HTTP_KEPT)
+            wbi_buf_fini(&c->pending);
+        wbi_buf_clear(&c->pending);
+        c->sent = 0;
+    }
+    if (c->out != NULL && c->out_watched != (c->pending.n > 0)) {
+        c->out_watched = c->pending.n > 0;
+        if (wbi_watch_set(c->out, c->out_watched ? WBI_WATCH_WRITE : 0) != WB_OK)
+            c->broken = true;
+    }
+    wbi_stdio_idle(c);
+}
+
+void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message)
+{
+    if (c == NULL || c->broken)
+        return;
+    wbi_buf_adds(&c->pending, message);
+    wbi_buf_addc(&c->pending, '\n');
+    if (wbi_buf_rc(&c->pending) != WB_OK)
+        c->broken = true;
+    if (!c->inside)
+        flush(c);
+}
+
+/* Whether all is done is looked at from the loop, never from inside a call. */
+void wbi_stdio_idle(struct wbi_mcp_stdio *c)
+{
+    if (!c->ended && (c->broken || c->eof))
+        wbi_timer_start(c->timer, 0);
+}
+
+static void answer_error(struct wbi_mcp_stdio *c, struct wbi_str id, int code, const char *why)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_rpc_put_error(&b, id, code, wbi_str_z(why), WBI_NONE);
+    if (wbi_buf_rc(&b) == WB_OK)
+        wbi_stdio_write(c, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}
+
+static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_arena *arena = NULL;
+    struct wbi_mcp_request *r;
+    struct wbi_rpc rpc;
+    int code = 0;
+
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
+        answer_error(c, WBI_NONE, WBI_RPC_INTERNAL, "out of memory");
+        return;
+    }
+    if (wbi_rpc_read(arena, line, &rpc, &code, &err) != WB_OK) {
+        answer_error(c, rpc.id_text, code, err.text);
+        wbi_arena_free(arena);
+        return;
+    }
+    if (rpc.kind != WBI_RPC_REQUEST) {
+        wbi_mcp_note(c->server, c->session, &rpc);
+        wbi_arena_free(arena);
+        return;
+    }
+    r = wbi_request_new(c->server, c->session, arena, &rpc);
+    if (r == NULL)
+        answer_error(c, WBI_NONE, WBI_RPC_INTERNAL, "out of memory");
+    else if (!wbi_mcp_means_modern(&rpc, WBI_NONE) || wbi_modern_accept(r, NULL))
+        wbi_mcp_dispatch(r);
+}
+
+static void take_bytes(struct wbi_mcp_stdio *c, struct wbi_str bytes)
+{
+    uint64_t too_long = c->lines.too_long;
+    struct wbi_str line;
+
+    while (!c->broken && wbi_lines_next(&c->lines, &bytes, &line))
+        take_line(c, line);
+    if (c->lines.too_long != too_long)
+        answer_error(c, WBI_NONE, WBI_RPC_INVALID, "the message is too long");
+}
+
+/* Returns false at the end of input. */
+static bool read_some(struct wbi_mcp_stdio *c)
+{
+    char piece[READ_PIECE];
+    ssize_t n = read(c->in_fd, piece, sizeof(piece));
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+        return true;
+    c->inside = true;
+    if (n > 0)
+        take_bytes(c, wbi_str_make(piece, (size_t)n));
+    c->inside = false;
+    if (n <= 0)
+        c->eof = true;
+    flush(c);
+    return n > 0;
+}
+
+static void on_readable(void *arg, int events)
+{
+    struct wbi_mcp_stdio *c = arg;
+
+    (void)events;
+    if (!c->eof && !c->broken && !read_some(c)) {
+        wbi_watch_free(c->in);
+        c->in = NULL;
+    }
+}
+
+static void on_writable(void *arg, int events)
+{
+    (void)events;
+    flush(arg);
+}
+
+static void on_timer(void *arg)
+{
+    struct wbi_mcp_stdio *c = arg;
+    bool drained = c->eof && c->session->requests == NULL && c->pending.n == 0;
+
+    if (c->ended)
+        return;
+    if (c->eof || c->broken) { /* listening streams have nobody to tell any more */
+        for (struct wbi_mcp_request *r = c->session->requests, *next; r != NULL; r = next) {
+            next = r->session_next;
+            if (r->phase == WBI_REQ_LISTENING || r->phase == WBI_REQ_PARKED || c->broken) {
+                wbi_request_cancel(r);
+                if (!c->ended)
+                    wbi_timer_start(c->timer, c->broken ? 10 : 0);
+                if (r->phase != WBI_REQ_PARKED)
+                    break;
+            }
+        }
+    }
+    if (drained || (c->broken && c->session->requests == NULL)) {
+        c->ended = true;
+        c->on_end(c->arg);
+        return;
+    }
+    if (c->in == NULL && !c->eof && !c->broken) {
+        (void)read_some(c);
+        wbi_timer_start(c->timer, 0);
+    }
+}
+
+static wb_rc watch_descriptors(struct wbi_mcp_stdio *c)
+{
+    struct wbi_loop *loop = c->server->loop;
+
+    c->in_flags = fcntl(c->in_fd, F_GETFL);
+    c->out_flags = fcntl(c->out_fd, F_GETFL);
+    if (c->in_flags >= 0)
+        (void)fcntl(c->in_fd, F_SETFL, c->in_flags | O_NONBLOCK);
+    if (c->out_flags >= 0)
+        (void)fcntl(c->out_fd, F_SETFL, c->out_flags | O_NONBLOCK);
+    if (wbi_watch_new(loop, c->in_fd, on_readable, c, &c->in, NULL) == WB_OK) {
+        if (wbi_watch_set(c->in, WBI_WATCH_READ) != WB_OK)
+            return WB_EIO;
+    } else {
+        wbi_timer_start(c->timer, 0);
+    }
+    if (c->out_fd != c->in_fd &&
+        wbi_watch_new(loop, c->out_fd, on_writable, c, &c->out, NULL) != WB_OK)
+        c->out = NULL;
+    return WB_OK;
+}
+
+wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd, struct wbi_str principal,
+                        void (*on_end)(void *), void *arg, struct wbi_mcp_stdio **ret,
+                        struct wbi_error *err)
+{
+    struct wbi_mcp_stdio *c = wbi_zalloc(sizeof(*c));
+    wb_rc rc;
+
+    if (c == NULL)
+        return wbi_fail_nomem(err);
+    c->server = s;
+    c->in_fd = in_fd;
+    c->out_fd = out_fd;
+    c->in_flags = c->out_flags = -1;
+    c->on_end = on_end;
+    c->arg = arg;
+    wbi_lines_init(&c->lines, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&c->pending, WBI_LIMIT_MCP_OUT);
+    c->session = wbi_session_new(s, principal, c);
+    rc = c->session == NULL ? WB_ENOMEM : wbi_timer_new(s->loop, on_timer, c, &c->timer);
+    if (rc == WB_OK)
+        rc = watch_descriptors(c);
+    if (rc != WB_OK) {
+        wbi_mcp_stdio_free(c);
+        return wbi_fail(err, rc, "cannot serve on these descriptors");
+    }
+    *ret = c;
+    return WB_OK;
+}
+
+void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c)
+{
+    if (c == NULL)
+        return;
+    c->broken = c->ended = true;
+    if (c->session != NULL)
+        wbi_session_end(c->session);
+    if (c->in_flags >= 0)
+        (void)fcntl(c->in_fd, F_SETFL, c->in_flags);
+    if (c->out_flags >= 0)
+        (void)fcntl(c->out_fd, F_SETFL, c->out_flags);
+    wbi_watch_free(c->in);
+    wbi_watch_free(c->out);
+    wbi_timer_free(c->timer);
+    wbi_lines_fini(&c->lines);
+    wbi_buf_fini(&c->pending);
+    wbi_free(c);
+}

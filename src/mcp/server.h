@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/server.h: the server side of MCP, all revisions on one endpoint, without
+ * knowing what a tool is: the runtime gives it a table of functions. Requests
+ * come by stdio lines or HTTP; each is handed to one function of the table and
+ * answered exactly once, now or later. Loop thread only. */
+#ifndef WBI_MCP_SERVER_H
+#define WBI_MCP_SERVER_H
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "mcp/era.h"
+#include "mcp/rpc.h"
+
+struct wbi_loop;
+struct wbi_http;
+struct wbi_http_request;
+struct wbi_mcp_server;
+struct wbi_mcp_request;
+struct wbi_mcp_stdio;
+
+enum wbi_mcp_list {
+    WBI_MCP_TOOLS = 0,
+    WBI_MCP_RESOURCES,
+    WBI_MCP_TEMPLATES,
+    WBI_MCP_PROMPTS
+};
+
+/* Each of the first five ends in exactly one wbi_mcp_reply*, wbi_mcp_fail or
+ * wbi_mcp_fail_able for its request, from inside or later; also after `cancel`
+ * (the answer is then dropped). NULL means the method is not offered. */
+struct wbi_mcp_ops {
+    void (*list)(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what);
+    /* arguments: object or NULL. */
+    void (*call)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                 const wbi_json *arguments);
+    void (*read)(void *arg, struct wbi_mcp_request *r, struct wbi_str uri);
+    void (*prompt)(void *arg, struct wbi_mcp_request *r, struct wbi_str prompt,
+                   const wbi_json *arguments);
+    void (*complete)(void *arg, struct wbi_mcp_request *r, const wbi_json *params);
+    /* The caller wants no answer any more. */
+    void (*cancel)(void *arg, struct wbi_mcp_request *r);
+    /* Somebody begins or ends to watch a resource; not counted. May be NULL. */
+    void (*subscribed)(void *arg, struct wbi_str uri, bool on);
+    /* The input schema of a tool, for headers that repeat arguments; NULL when
+     * there is none. Good until the next turn of the loop. May be NULL. */
+    const wbi_json *(*schema)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
+};
+
+/* Zero is a good default for every number. Strings must outlive the server. */
+struct wbi_mcp_options {
+    const char *name, *title, *version; /* of serverInfo */
+    const char *instructions;           /* may be NULL */
+    size_t page;                        /* items of a list */
+    int64_t ttl_ms;                     /* of lists and reads, 2026-07-28 */
+    bool shared_lists;                  /* the same for all callers: cacheScope public */
+    size_t sessions;
+    struct wbi_clock clock; /* mono_ns NULL: the system's */
+    struct wbi_ids ids;     /* fill NULL: the system's */
+};
+
+WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop,
+                                       const struct wbi_mcp_options *options,
+                                       const struct wbi_mcp_ops *ops, void *arg,
+                                       struct wbi_mcp_server **ret, struct wbi_error *err);
+/* Every request must have been answered (after wbi_mcp_server_stop). */
+void wbi_mcp_server_free(struct wbi_mcp_server *s);
+/* Ends listening streams and sessions, cancels what runs. */
+void wbi_mcp_server_stop(struct wbi_mcp_server *s);
+/* Requests handed out and not answered yet. */
+size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s);
+
+/* A request for the endpoint came by HTTP; principal names who sent it. The
+ * HTTP server's on_gone for the same ids goes to wbi_mcp_http_gone. */
+void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http,
+                  const struct wbi_http_request *r, struct wbi_str principal);
+void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user);
+
+/* One connection of newline-framed messages over two descriptors, which stay the
+ * caller's. on_end runs once: the input has ended and every request has been
+ * answered and written, or the output is broken. */
+WB_MUST_CHECK wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd,
+                                      struct wbi_str principal, void (*on_end)(void *arg),
+                                      void *arg, struct wbi_mcp_stdio **ret,
+                                      struct wbi_error *err);
+void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c);
+
+/* About a request; good until its answer. */
+struct wbi_arena *wbi_mcp_arena(struct wbi_mcp_request *r);
+const wbi_json *wbi_mcp_params(const struct wbi_mcp_request *r); /* NULL or object */
+const wbi_json *wbi_mcp_meta(const struct wbi_mcp_request *r);   /* NULL or object */
+enum wbi_mcp_era wbi_mcp_era(const struct wbi_mcp_request *r);
+const struct wbi_mcp_abilities *wbi_mcp_abilities(const struct wbi_mcp_request *r);
+/* The JSON-RPC id as JSON text: unique in its conversation only. */
+struct wbi_str wbi_mcp_id(const struct wbi_mcp_request *r);
+/* Names the session or connection: one conversation (C2.1). For a request of
+ * 2026-07-28 over HTTP, which has none, a name of its own. */
+struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r);
+struct wbi_str wbi_mcp_principal(const struct wbi_mcp_request *r);
+bool wbi_mcp_cancelled(const struct wbi_mcp_request *r);
+bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r);
+void *wbi_mcp_user(const struct wbi_mcp_request *r);
+void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user);
+
+/* Answers. json texts are copied. After one of them r is gone. */
+void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result);
+/* All items of the list as a JSON array, in a stable order; pages are cut here. */
+void wbi_mcp_reply_list(struct wbi_mcp_request *r, struct wbi_str items);
+void wbi_mcp_fail(struct wbi_mcp_request *r, int code, struct wbi_str message,
+                  struct wbi_str data_or_none);
+/* The resource does not exist: the code depends on the revision. */
+void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri);
+/* The client lacks "sampling", "elicitation" or "roots". */
+void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *ability);
+
+/* Before the answer. Progress reaches the client only if it asked, and rises
+ * strictly; total < 0 and message.p == NULL are left out. */
+void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
+                      struct wbi_str message);
+/* data: JSON text. Sent if the client's level allows. */
+void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
+                 struct wbi_str data);
+/* Ask the client (sampling/createMessage, elicitation/create, roots/list): as a
+ * request of ours up to 2025-11-25, as an `input_required` result later; either
+ * way on_answer runs once with the result, or with is_error and an error object,
+ * unless r is answered first. key names the question (NULL: a number).
+ * WB_EDENIED when the client cannot be asked this, WB_ELIMIT for too many. */
+typedef void wbi_mcp_answer_fn(void *arg, const wbi_json *answer, bool is_error);
+WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, const char *key, struct wbi_str method,
+                                struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg);
+
+/* To everybody who wants to know. */
+void wbi_mcp_list_changed(struct wbi_mcp_server *s, enum wbi_mcp_list what);
+void wbi_mcp_resource_updated(struct wbi_mcp_server *s, struct wbi_str uri);
+
+#endif

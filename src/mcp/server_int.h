@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/server_int.h: what the files of the server share. */
+#ifndef WBI_MCP_SERVER_INT_H
+#define WBI_MCP_SERVER_INT_H
+
+#include "base/limits.h"
+#include "http/http.h"
+#include "loop/loop.h"
+#include "mcp/server.h"
+
+#define WBI_SESSION_ID_SIZE 40
+
+struct wbi_ask {
+    struct wbi_ask *next;
+    struct wbi_mcp_request *r;
+    char key[64]; /* id of our request, or name of the input request */
+    struct wbi_str method, params; /* in r's arena */
+    wbi_mcp_answer_fn *on_answer;
+    void *arg;
+};
+
+/* A legacy HTTP session or a stdio connection. */
+struct wbi_mcp_session {
+    struct wbi_mcp_session *next;
+    struct wbi_mcp_server *server;
+    char id[WBI_SESSION_ID_SIZE]; /* Mcp-Session-Id; a name for stdio */
+    char *principal;
+    struct wbi_mcp_stdio *stdio; /* NULL: HTTP */
+    bool open;                   /* initialize was answered */
+    char version[16];
+    struct wbi_mcp_abilities abilities;
+    int level; /* least level of log messages */
+    uint64_t streams[WBI_LIMIT_MCP_STREAMS];
+    char *uris[WBI_LIMIT_MCP_SUBSCRIPTIONS];
+    size_t uri_count;
+    struct wbi_mcp_request *requests;
+    size_t request_count;
+    int64_t used_ns;
+};
+
+enum wbi_mcp_phase {
+    WBI_REQ_RUNNING = 0,
+    WBI_REQ_PARKED,    /* its answer so far was input_required; waits for a retry */
+    WBI_REQ_LISTENING, /* subscriptions/listen: open until either side ends it */
+    WBI_REQ_DONE
+};
+
+struct wbi_mcp_request {
+    struct wbi_mcp_request *next, **prev; /* in the server's list */
+    struct wbi_mcp_request *session_next;
+    struct wbi_mcp_server *server;
+    struct wbi_mcp_session *session; /* NULL: 2026-07-28 over HTTP, or it ended */
+    struct wbi_http *http;           /* NULL: stdio */
+    uint64_t http_id;                /* 0: nobody is listening */
+    struct wbi_arena *arena;
+    struct wbi_rpc rpc;
+    struct wbi_str id;
+    const wbi_json *meta;
+    enum wbi_mcp_era era;
+    enum wbi_mcp_phase phase;
+    struct wbi_mcp_abilities abilities;
+    int level; /* -1: no log messages */
+    struct wbi_str principal;
+    char conversation[WBI_SESSION_ID_SIZE];
+    const wbi_json *progress_token;
+    double progress;
+    int64_t progress_ns;
+    bool has_progress;
+    bool streaming; /* the HTTP answer is a stream by now */
+    bool cancelled;
+    bool handed; /* the table owes an answer */
+    bool is_list;
+    unsigned refs;
+    void *user;
+    struct wbi_ask *asks;
+    size_t ask_count;
+    uint64_t ask_serial;
+    bool asking; /* the post below is on its way */
+    struct wbi_post post;
+    char state[WBI_SESSION_ID_SIZE + 8]; /* requestState of a parked one */
+    int64_t expires_ns;
+    bool wants[4]; /* listening: list_changed by enum wbi_mcp_list */
+    const wbi_json *wants_uris;
+};
+
+struct wbi_mcp_server {
+    struct wbi_loop *loop;
+    struct wbi_mcp_options o;
+    struct wbi_mcp_ops ops;
+    void *arg;
+    struct wbi_http *http;
+    struct wbi_mcp_session *sessions;
+    size_t session_count;
+    struct wbi_mcp_request *requests;
+    size_t busy, parked, listening;
+    uint64_t ask_serial;
+    struct wbi_timer *timer;
+    bool ticking;
+    int64_t keep_alive_ns;
+};
+
+/* session.c */
+struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str principal,
+                                        struct wbi_mcp_stdio *stdio);
+struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_str id,
+                                         struct wbi_str principal);
+void wbi_session_end(struct wbi_mcp_session *session);
+void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message);
+bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri);
+/* False: too many. */
+bool wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri);
+void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri);
+void wbi_mcp_tick_on(struct wbi_mcp_server *s);
+void wbi_mcp_on_tick(void *arg);
+
+/* request.c: life and answers of one request */
+struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
+                                        struct wbi_arena *arena, const struct wbi_rpc *rpc);
+void wbi_request_unref(struct wbi_mcp_request *r);
+/* The protocol itself refuses: status is for HTTP. */
+void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const char *message,
+                       struct wbi_str data);
+/* A message that belongs to r, before its answer. */
+void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message);
+/* The last message of r (absent: none), then r is over. */
+void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status);
+void wbi_request_cancel(struct wbi_mcp_request *r);
+void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message);
+
+/* dispatch.c */
+void wbi_mcp_dispatch(struct wbi_mcp_request *r);
+/* Notifications and answers; session may be NULL. */
+void wbi_mcp_note(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
+                  const struct wbi_rpc *rpc);
+
+/* modern.c */
+bool wbi_mcp_means_modern(const struct wbi_rpc *rpc, struct wbi_str header_version);
+/* Fills r from its _meta; false when it has been refused. http may be NULL. */
+bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request *http);
+
+/* ask.c */
+void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc);
+void wbi_asks_drop(struct wbi_mcp_request *r);
+/* Whether r continues a parked one: then r itself is over. */
+bool wbi_asks_resume(struct wbi_mcp_request *r);
+
+/* serve_stdio.c */
+void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message);
+void wbi_stdio_idle(struct wbi_mcp_stdio *c);
+
+#endif

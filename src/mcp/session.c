@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/session.c: the server object, sessions, and news for whoever watches.
+ * (1) A session has an owner (its principal), a limit and an end: by the client,
+ *     by idleness, or to make room when all are taken.
+ * (2) One message goes out on one stream only. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "json/write.h"
+#include "mcp/server_int.h"
+
+#define TICK_MS 1000
+
+wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_mcp_options *options,
+                         const struct wbi_mcp_ops *ops, void *arg, struct wbi_mcp_server **ret,
+                         struct wbi_error *err)
+{
+    struct wbi_mcp_server *s = wbi_zalloc(sizeof(*s));
+
+    if (s == NULL)
+        return wbi_fail_nomem(err);
+    s->loop = loop;
+    s->o = *options;
+    s->ops = *ops;
+    s->arg = arg;
+    if (s->o.page == 0)
+        s->o.page = WBI_LIMIT_MCP_PAGE;
+    if (s->o.ttl_ms == 0)
+        s->o.ttl_ms = WBI_MCP_TTL_MS;
+    if (s->o.sessions == 0)
+        s->o.sessions = WBI_LIMIT_MCP_SESSIONS;
+    if (s->o.clock.mono_ns == NULL)
+        s->o.clock = wbi_clock_system();
+    if (s->o.ids.fill == NULL)
+        s->o.ids = wbi_ids_system();
+    if (wbi_timer_new(loop, wbi_mcp_on_tick, s, &s->timer) != WB_OK) {
+        wbi_free(s);
+        return wbi_fail_nomem(err);
+    }
+    *ret = s;
+    return WB_OK;
+}
+
+void wbi_mcp_server_stop(struct wbi_mcp_server *s)
+{
+    struct wbi_mcp_request *r = s->requests;
+
+    while (r != NULL) {
+        struct wbi_mcp_request *next;
+
+        r->refs++; /* cancelling may free it */
+        wbi_request_cancel(r);
+        next = r->next;
+        wbi_request_unref(r);
+        r = next;
+    }
+    for (struct wbi_mcp_session *at = s->sessions, *next; at != NULL; at = next) {
+        next = at->next;
+        if (at->stdio == NULL)
+            wbi_session_end(at);
+    }
+}
+
+void wbi_mcp_server_free(struct wbi_mcp_server *s)
+{
+    if (s == NULL)
+        return;
+    while (s->sessions != NULL)
+        wbi_session_end(s->sessions);
+    wbi_timer_free(s->timer);
+    wbi_free(s);
+}
+
+size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s)
+{
+    return s->busy;
+}
+
+/* The session unused for longest, of those that do nothing now. */
+static struct wbi_mcp_session *idlest(struct wbi_mcp_server *s)
+{
+    struct wbi_mcp_session *found = NULL;
+
+    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
+        if (at->stdio == NULL && at->requests == NULL &&
+            (found == NULL || at->used_ns < found->used_ns))
+            found = at;
+    }
+    return found;
+}
+
+struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str principal,
+                                        struct wbi_mcp_stdio *stdio)
+{
+    struct wbi_mcp_session *n, *idle;
+
+    if (stdio == NULL && s->session_count >= s->o.sessions) {
+        idle = idlest(s);
+        if (idle == NULL)
+            return NULL;
+        wbi_session_end(idle);
+    }
+    n = wbi_zalloc(sizeof(*n));
+    if (n == NULL)
+        return NULL;
+    n->principal = wbi_strdup(principal.p != NULL ? principal : WBI_LIT(""));
+    if (n->principal == NULL) {
+        wbi_free(n);
+        return NULL;
+    }
+    n->server = s;
+    n->stdio = stdio;
+    wbi_id_uuid(&s->o.ids, n->id);
+    n->used_ns = wbi_now_ns(&s->o.clock);
+    n->next = s->sessions;
+    s->sessions = n;
+    s->session_count += stdio == NULL;
+    wbi_mcp_tick_on(s);
+    return n;
+}
+
+/* NULL for an unknown id and for another's alike. */
+struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_str id,
+                                         struct wbi_str principal)
+{
+    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
+        if (at->stdio == NULL && wbi_str_eqz(id, at->id) && wbi_str_eqz(principal, at->principal)) {
+            at->used_ns = wbi_now_ns(&s->o.clock);
+            return at;
+        }
+    }
+    return NULL;
+}
+
+void wbi_session_end(struct wbi_mcp_session *session)
+{
+    struct wbi_mcp_server *s = session->server;
+    struct wbi_mcp_session **at = &s->sessions;
+
+    while (*at != session)
+        at = &(*at)->next;
+    *at = session->next;
+    s->session_count -= session->stdio == NULL;
+    while (session->requests != NULL) {
+        struct wbi_mcp_request *r = session->requests;
+
+        session->requests = r->session_next;
+        r->session = NULL;
+        r->refs++;
+        wbi_request_cancel(r);
+        wbi_request_unref(r);
+    }
+    for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
+        if (session->streams[i] != 0)
+            wbi_http_end(s->http, session->streams[i]);
+    }
+    for (size_t i = 0; i < session->uri_count; i++)
+        wbi_free(session->uris[i]);
+    wbi_free(session->principal);
+    wbi_free(session);
+}
+
+void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message)
+{
+    if (!session->open)
+        return;
+    if (session->stdio != NULL) {
+        wbi_stdio_write(session->stdio, message);
+        return;
+    }
+    for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
+        if (session->streams[i] != 0) {
+            wbi_request_sse(session->server->http, session->streams[i], message);
+            return;
+        }
+    }
+}
+
+bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri)
+{
+    for (size_t i = 0; i < session->uri_count; i++) {
+        if (wbi_str_eqz(uri, session->uris[i]))
+            return true;
+    }
+    return false;
+}
+
+bool wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri)
+{
+    if (wbi_session_watches(session, uri))
+        return true;
+    if (session->uri_count == WBI_LIMIT_MCP_SUBSCRIPTIONS || uri.n > WBI_LIMIT_MCP_URI)
+        return false;
+    session->uris[session->uri_count] = wbi_strdup(uri);
+    if (session->uris[session->uri_count] == NULL)
+        return false;
+    session->uri_count++;
+    return true;
+}
+
+void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri)
+{
+    for (size_t i = 0; i < session->uri_count; i++) {
+        if (wbi_str_eqz(uri, session->uris[i])) {
+            wbi_free(session->uris[i]);
+            session->uris[i] = session->uris[--session->uri_count];
+            return;
+        }
+    }
+}
+
+void wbi_mcp_tick_on(struct wbi_mcp_server *s)
+{
+    if (s->ticking)
+        return;
+    s->ticking = true;
+    wbi_timer_start(s->timer, TICK_MS);
+}
+
+/* Comments keep quiet streams open through proxies. */
+static void keep_streams_alive(struct wbi_mcp_server *s, int64_t now)
+{
+    static const struct wbi_str comment = WBI_LIT_INIT(": keep-alive\n\n");
+
+    if (now < s->keep_alive_ns)
+        return;
+    s->keep_alive_ns = now + WBI_MCP_KEEP_ALIVE_MS * WBI_NS_PER_MS;
+    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
+        for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
+            if (at->streams[i] != 0)
+                wbi_http_send(s->http, at->streams[i], comment);
+        }
+    }
+    for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
+        r->refs++; /* a client found gone cancels it */
+        if (r->streaming && r->http_id != 0 && r->phase != WBI_REQ_DONE)
+            wbi_http_send(r->http, r->http_id, comment);
+        next = r->next;
+        wbi_request_unref(r);
+    }
+}
+
+void wbi_mcp_on_tick(void *arg)
+{
+    struct wbi_mcp_server *s = arg;
+    int64_t now = wbi_now_ns(&s->o.clock);
+
+    s->ticking = false;
+    for (struct wbi_mcp_session *at = s->sessions, *next; at != NULL; at = next) {
+        next = at->next;
+        if (at->stdio == NULL && at->requests == NULL && at->streams[0] == 0 &&
+            now - at->used_ns > WBI_MCP_SESSION_IDLE_MS * WBI_NS_PER_MS)
+            wbi_session_end(at);
+    }
+    for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
+        next = r->next;
+        if (r->phase == WBI_REQ_PARKED && now >= r->expires_ns) {
+            wbi_request_cancel(r);
+            break; /* the list may have changed; the rest is for the next tick */
+        }
+    }
+    keep_streams_alive(s, now);
+    if (s->sessions != NULL || s->requests != NULL)
+        wbi_mcp_tick_on(s);
+}
+
+/* One message for a listening stream, marked with its request's id. */
+static void tell_listener(struct wbi_mcp_request *r, const char *method, struct wbi_str uri)
+{
+    struct wbi_buf params, b;
+    struct wbi_jw w;
+
+    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    w = wbi_jw_to(&params);
+    wbi_jw_obj(&w);
+    if (uri.p != NULL)
+        wbi_jw_kstr(&w, "uri", uri);
+    wbi_jw_key(&w, "_meta");
+    wbi_jw_obj(&w);
+    wbi_jw_kraw(&w, WBI_META "subscriptionId", r->id);
+    wbi_jw_obj_end(&w);
+    wbi_jw_obj_end(&w);
+    wbi_rpc_put_call(&b, WBI_NONE, method, wbi_buf_str(&params));
+    if (wbi_buf_rc(&b) == WB_OK && wbi_buf_rc(&params) == WB_OK)
+        wbi_request_emit(r, wbi_buf_str(&b));
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&b);
+}
+
+static bool listens_to_uri(const struct wbi_mcp_request *r, struct wbi_str uri)
+{
+    WBI_JSON_EACH (r->wants_uris, e) {
+        if (wbi_str_eq(wbi_json_str(e), uri))
+            return true;
+    }
+    return false;
+}
+
+/* what < 0: the resource was updated */
+static void tell_all(struct wbi_mcp_server *s, const char *method, int what, struct wbi_str uri)
+{
+    struct wbi_buf params, b;
+
+    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    if (uri.p != NULL) {
+        wbi_buf_addz(&params, "{\"uri\":");
+        wbi_json_quote(&params, uri);
+        wbi_buf_addc(&params, '}');
+    }
+    wbi_rpc_put_call(&b, WBI_NONE, method, uri.p != NULL ? wbi_buf_str(&params) : WBI_NONE);
+    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
+        if (wbi_buf_rc(&b) == WB_OK && (what >= 0 || wbi_session_watches(at, uri)))
+            wbi_session_notify(at, wbi_buf_str(&b));
+    }
+    for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
+        r->refs++;
+        if (r->phase == WBI_REQ_LISTENING &&
+            (what >= 0 ? r->wants[what] : listens_to_uri(r, uri)))
+            tell_listener(r, method, uri);
+        next = r->next;
+        wbi_request_unref(r);
+    }
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&b);
+}
+
+void wbi_mcp_list_changed(struct wbi_mcp_server *s, enum wbi_mcp_list what)
+{
+    static const char *const methods[] = {
+        [WBI_MCP_TOOLS] = "notifications/tools/list_changed",
+        [WBI_MCP_RESOURCES] = "notifications/resources/list_changed",
+        [WBI_MCP_TEMPLATES] = "notifications/resources/list_changed",
+        [WBI_MCP_PROMPTS] = "notifications/prompts/list_changed",
+    };
+
+    tell_all(s, methods[what], what == WBI_MCP_TEMPLATES ? WBI_MCP_RESOURCES : (int)what, WBI_NONE);
+}
+
+void wbi_mcp_resource_updated(struct wbi_mcp_server *s, struct wbi_str uri)
+{
+    tell_all(s, "notifications/resources/updated", -1, uri);
+}
