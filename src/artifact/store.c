@@ -467,3 +467,8 @@ wb_rc wbi_artifact_open(const struct wbi_artifact_store *s, const struct wbi_art
     *ret_fd = fd;
     return WB_OK;
 }
+
+int wbi_artifact_dir(const struct wbi_artifact_store *s)
+{
+    return s->dir;
+}

@@ -51,6 +51,8 @@ WB_MUST_CHECK wb_rc wbi_artifact_store_open(const char *path,
                                             struct wbi_artifact_store **ret, struct wbi_error *err);
 void wbi_artifact_store_close(struct wbi_artifact_store *s); /* NULL is fine */
 
+/* The directory itself, for files without a name; stays the store's. */
+int wbi_artifact_dir(const struct wbi_artifact_store *s);
 /* "/…/artifacts/NAME" in arena; absent slice when out of memory. */
 struct wbi_str wbi_artifact_path(const struct wbi_artifact_store *s, struct wbi_arena *arena,
                                  const char *name);

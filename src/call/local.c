@@ -9,6 +9,7 @@
 #include "call/local_tool.h"
 #include "config/config.h"
 #include "ledger/ledger.h"
+#include "path/path.h"
 #include "run/process.h"
 #include "run/tasks.h"
 

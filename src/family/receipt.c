@@ -3,6 +3,8 @@
  * taken off at the end. */
 #include "family/receipt.h"
 
+#include <stdio.h>
+
 #include "base/limits.h"
 #include "family/generic/generic.h"
 
@@ -65,27 +67,58 @@ static void detail_line(struct wbi_buf *out, struct wbi_arena *arena, const wbi_
     wbi_receipt_line(out, name, wbi_buf_str(&text));
 }
 
-/* What a cancelled or late call had produced: previews as sections, the rest
- * as lines. */
+static const wbi_json *member(const wbi_json *result, const char *prefix, const char *suffix)
+{
+    char key[64];
+
+    (void)snprintf(key, sizeof(key), "%s_%s", prefix, suffix);
+    return wbi_json_get(result, key);
+}
+
+void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, const char *prefix,
+                               const char *section)
+{
+    int64_t index = -1, bytes = 0, lines = 0, dropped = 0;
+
+    (void)wbi_json_i64(member(result, prefix, "bytes"), &bytes); /* absent: 0 */
+    (void)wbi_json_i64(member(result, prefix, "lines"), &lines);
+    if (wbi_json_i64(member(result, prefix, "artifact"), &index) && index >= 0) {
+        const wbi_json *a = wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index);
+        wbi_buf_addf(out, "%s artifact: %.*s (%lld lines, %lld bytes)\n", section,
+                     WBI_FMT(wbi_json_get_str(a, "path")), (long long)lines, (long long)bytes);
+    }
+    if (wbi_json_true(member(result, prefix, "truncated")))
+        wbi_buf_addf(out, "%s is truncated below: %lld lines, %lld bytes in all\n", section,
+                     (long long)lines, (long long)bytes);
+    if (wbi_json_i64(member(result, prefix, "dropped_bytes"), &dropped))
+        wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", section, (long long)dropped,
+                     WBI_FMT(wbi_json_str(member(result, prefix, "dropped_reason"))));
+}
+
+void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char *prefix,
+                        const char *section)
+{
+    wbi_receipt_section(out, section, wbi_json_str(member(result, prefix, "preview")));
+}
+
+/* What a cancelled or late call had produced: its streams as in a success. */
 static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *partial)
 {
-    WBI_JSON_EACH(wbi_json_get(partial, "artifacts"), artifact)
-    {
-        wbi_receipt_line(out, "Artifact", wbi_json_get_str(artifact, "path"));
-    }
-    WBI_JSON_EACH_MEMBER(partial, key)
-    {
-        struct wbi_str name = wbi_json_str(key);
-        bool preview = wbi_str_ends(name, WBI_LIT("_preview"));
+    for (int pass = 0; pass < 2; pass++) {
+        WBI_JSON_EACH_MEMBER(partial, key)
+        {
+            struct wbi_str name = wbi_json_str(key);
+            char *prefix;
 
-        if (wbi_str_eqz(name, "artifacts") || wbi_str_ends(name, WBI_LIT("_artifact")))
-            continue;
-        if (preview && wbi_json_is(key_val, WBI_JSON_STR)) {
-            char *head = wbi_arena_strz(arena, wbi_str_head(name, name.n - 8));
-            if (head != NULL)
-                wbi_receipt_section(out, head, wbi_json_str(key_val));
-        } else if (!preview) {
-            detail_line(out, arena, key);
+            if (!wbi_str_ends(name, WBI_LIT("_preview")) || !wbi_json_is(key_val, WBI_JSON_STR))
+                continue;
+            prefix = wbi_arena_strz(arena, wbi_str_head(name, name.n - 8));
+            if (prefix == NULL)
+                continue;
+            if (pass == 0)
+                wbi_receipt_stream_header(out, partial, prefix, prefix);
+            else
+                wbi_receipt_stream(out, partial, prefix, prefix);
         }
     }
 }

@@ -15,6 +15,15 @@ void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str valu
 /* Lines of text, the last one counted whether or not it ends in a line end. */
 size_t wbi_receipt_lines(struct wbi_str text);
 
+/* A stream of a result by the prefix of its members: PREFIX_preview,
+ * PREFIX_truncated, PREFIX_artifact (index into artifacts), PREFIX_bytes,
+ * PREFIX_lines, PREFIX_dropped_bytes. The header says where the whole is and
+ * that this is not all of it; the other writes the section. */
+void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, const char *prefix,
+                               const char *section);
+void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char *prefix,
+                        const char *section);
+
 /* The receipt of an error, the same for all families. */
 WB_MUST_CHECK wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena,
                                       struct wbi_buf *out);

@@ -82,19 +82,19 @@ ssize_t wbi_path_pread(int fd, void *p, size_t n, off_t at);
 
 /* ---- directories, entry by entry ---- */
 
-struct wbi_dir {
+struct wbi_listing {
     int fd; /* not owned */
     unsigned n, at;
     bool failed; /* the kernel ended the listing with an error */
     _Alignas(8) char buf[32768];
 };
-struct wbi_dir_entry {
+struct wbi_listing_entry {
     struct wbi_str name; /* until the next call; "." and ".." are left out */
     unsigned char type;  /* DT_*; never DT_UNKNOWN unless the entry vanished */
 };
-void wbi_dir_init(struct wbi_dir *d, int fd);
+void wbi_listing_init(struct wbi_listing *d, int fd);
 /* False at the end. */
-bool wbi_dir_next(struct wbi_dir *d, struct wbi_dir_entry *ret);
+bool wbi_listing_next(struct wbi_listing *d, struct wbi_listing_entry *ret);
 /* One name in an open directory, never following a link: -1 and errno. name is
  * NUL-terminated and without slashes (others: EINVAL). */
 int wbi_path_open_child_dir(int dir_fd, const char *name);

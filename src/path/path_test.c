@@ -422,16 +422,16 @@ static void writes_keep_mode_make_folders_and_refuse_existing(void **state)
 
 static void directories_are_read_entry_by_entry(void **state)
 {
-    static struct wbi_dir d;
-    struct wbi_dir_entry e;
+    static struct wbi_listing d;
+    struct wbi_listing_entry e;
     struct stat st;
     unsigned files = 0, dirs = 0;
     int fd, child;
 
     (void)state;
     assert_int_equal(wbi_path_open_dir(fx.root, Z("."), &fx.err, &fd), WB_OK);
-    wbi_dir_init(&d, fd);
-    while (wbi_dir_next(&d, &e)) {
+    wbi_listing_init(&d, fd);
+    while (wbi_listing_next(&d, &e)) {
         files += e.type == DT_REG;
         dirs += e.type == DT_DIR;
     }

@@ -52,14 +52,14 @@ static void write_round(struct wbi_root *root, unsigned round)
 
 static void list_round(struct wbi_root *root, struct counts *c)
 {
-    static struct wbi_dir d;
-    struct wbi_dir_entry e;
+    static struct wbi_listing d;
+    struct wbi_listing_entry e;
     int fd;
 
     if (wbi_path_open_dir(root, Z("swap"), NULL, &fd) != WB_OK)
         return;
-    wbi_dir_init(&d, fd);
-    while (wbi_dir_next(&d, &e))
+    wbi_listing_init(&d, fd);
+    while (wbi_listing_next(&d, &e))
         if (wbi_str_eqz(e.name, "marker"))
             c->escaped++;
     close(fd);

@@ -212,14 +212,14 @@ struct kernel_dirent {
     char name[];
 };
 
-void wbi_dir_init(struct wbi_dir *d, int fd)
+void wbi_listing_init(struct wbi_listing *d, int fd)
 {
     d->fd = fd;
     d->n = d->at = 0;
     d->failed = false;
 }
 
-static bool fill(struct wbi_dir *d)
+static bool fill(struct wbi_listing *d)
 {
     long got;
 
@@ -241,7 +241,7 @@ static unsigned char type_of(int dir_fd, const char *name)
     return (unsigned char)IFTODT(st.st_mode);
 }
 
-bool wbi_dir_next(struct wbi_dir *d, struct wbi_dir_entry *ret)
+bool wbi_listing_next(struct wbi_listing *d, struct wbi_listing_entry *ret)
 {
     for (;;) {
         const struct kernel_dirent *e;

@@ -23,6 +23,9 @@ static void share_budget(const struct wbi_command_output *o, uint64_t ret[2])
     }
     left = left > fixed + 40 ? left - fixed : 40;
     wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
+    left -= ret[0] + ret[1] < left ? ret[0] + ret[1] : left;
+    for (int i = 0; i < 2; i++) /* needs are estimates: what is left over is slack */
+        ret[i] += left / 2;
 }
 
 static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t budget,

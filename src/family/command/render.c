@@ -40,47 +40,13 @@ struct stream_names {
     const char *section; /* in the receipt */
 };
 
-static const wbi_json *member(const wbi_json *result, const char *prefix, const char *suffix)
-{
-    char key[64];
-
-    (void)snprintf(key, sizeof(key), "%s_%s", prefix, suffix);
-    return wbi_json_get(result, key);
-}
-
-/* Before any payload: where the whole is, and that this is not all of it. */
-static void stream_header(const wbi_json *result, const struct stream_names *n,
-                          struct wbi_buf *out)
-{
-    int64_t index = -1, bytes = 0, lines = 0, dropped = 0;
-    struct wbi_str path;
-
-    (void)wbi_json_i64(member(result, n->prefix, "bytes"), &bytes);
-    (void)wbi_json_i64(member(result, n->prefix, "lines"), &lines);
-    if (wbi_json_i64(member(result, n->prefix, "artifact"), &index) && index >= 0) {
-        path = wbi_json_get_str(wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index),
-                                "path");
-        wbi_buf_addf(out, "%s artifact: %.*s (%lld lines, %lld bytes)\n", n->section, WBI_FMT(path),
-                     (long long)lines, (long long)bytes);
-    }
-    if (wbi_json_true(member(result, n->prefix, "truncated")))
-        wbi_buf_addf(out, "%s is truncated below: %lld lines, %lld bytes in all\n", n->section,
-                     (long long)lines, (long long)bytes);
-    if (wbi_json_i64(member(result, n->prefix, "dropped_bytes"), &dropped)) {
-        struct wbi_str why = wbi_json_str(member(result, n->prefix, "dropped_reason"));
-        wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", n->section,
-                     (long long)dropped, WBI_FMT(why));
-    }
-}
-
 static void streams(const wbi_json *result, const struct stream_names *names, size_t n,
                     struct wbi_buf *out)
 {
     for (size_t i = 0; i < n; i++)
-        stream_header(result, &names[i], out);
+        wbi_receipt_stream_header(out, result, names[i].prefix, names[i].section);
     for (size_t i = 0; i < n; i++)
-        wbi_receipt_section(out, names[i].section,
-                            wbi_json_str(member(result, names[i].prefix, "preview")));
+        wbi_receipt_stream(out, result, names[i].prefix, names[i].section);
 }
 
 void wbi_command_render_streams(const wbi_json *result, struct wbi_buf *out)

@@ -199,9 +199,9 @@ static wb_rc list_journals(struct wbi_root *journal, struct wbi_arena *arena,
                            struct wbi_error *err, struct wbi_str **ret, size_t *ret_n)
 {
     enum { MOST = 4096 };
-    struct wbi_dir *d = wbi_arena_alloc(arena, sizeof(*d));
+    struct wbi_listing *d = wbi_arena_alloc(arena, sizeof(*d));
     struct wbi_str *names = wbi_arena_array(arena, MOST, sizeof(*names));
-    struct wbi_dir_entry e;
+    struct wbi_listing_entry e;
     size_t n = 0;
     int fd;
     wb_rc rc;
@@ -211,8 +211,8 @@ static wb_rc list_journals(struct wbi_root *journal, struct wbi_arena *arena,
     rc = wbi_path_open_dir(journal, WBI_LIT("."), err, &fd);
     if (rc)
         return rc;
-    wbi_dir_init(d, fd);
-    while (n < MOST && wbi_dir_next(d, &e))
+    wbi_listing_init(d, fd);
+    while (n < MOST && wbi_listing_next(d, &e))
         if (wbi_str_starts(e.name, WBI_LIT("patch_")) && wbi_str_ends(e.name, WBI_LIT(".journal"))) {
             names[n] = wbi_arena_str(arena, e.name);
             n += names[n].p != NULL;

@@ -36,7 +36,7 @@ struct wbi_walk {
     struct wbi_buf path;
     struct wbi_str after; /* what is left of the path to take up behind */
     char *after_copy;
-    struct wbi_dir dir;
+    struct wbi_listing dir;
     char entered[256];
 };
 
@@ -119,7 +119,7 @@ static wb_rc compact(struct frame *f)
 /* The next batch of names behind `last` ("" for the first). */
 static wb_rc load(struct wbi_walk *w, struct frame *f, const char *last)
 {
-    struct wbi_dir_entry e;
+    struct wbi_listing_entry e;
 
     f->at = 0;
     f->more = false;
@@ -127,8 +127,8 @@ static wb_rc load(struct wbi_walk *w, struct frame *f, const char *last)
     wbi_buf_clear(&f->names);
     if (lseek(f->fd, 0, SEEK_SET) < 0)
         return WB_OK;
-    wbi_dir_init(&w->dir, f->fd);
-    while (wbi_dir_next(&w->dir, &e)) {
+    wbi_listing_init(&w->dir, f->fd);
+    while (wbi_listing_next(&w->dir, &e)) {
         struct name name = {.n = (uint32_t)e.name.n, .type = e.type};
 
         if (strcmp(e.name.p, last) <= 0)
