@@ -29,6 +29,27 @@ struct wbi_ids wbi_ids_system(void)
     return (struct wbi_ids){system_fill, NULL};
 }
 
+static void pooled_fill(void *arg, uint8_t *out, size_t n)
+{
+    struct wbi_ids_pool *pool = arg;
+
+    if (n > sizeof(pool->bytes)) {
+        system_fill(NULL, out, n);
+        return;
+    }
+    if (pool->left < n) {
+        system_fill(NULL, pool->bytes, sizeof(pool->bytes));
+        pool->left = sizeof(pool->bytes);
+    }
+    pool->left -= n;
+    memcpy(out, pool->bytes + pool->left, n);
+}
+
+struct wbi_ids wbi_ids_pooled(struct wbi_ids_pool *pool)
+{
+    return (struct wbi_ids){pooled_fill, pool};
+}
+
 static void counting_fill(void *arg, uint8_t *out, size_t n)
 {
     uint64_t v = ++*(uint64_t *)arg;

@@ -13,6 +13,13 @@ struct wbi_ids {
 
 /* The kernel's random source. */
 struct wbi_ids wbi_ids_system(void);
+/* The same, taken in larger pieces: a system call for one id costs more than a
+ * short call does. One thread at a time; not across fork. */
+struct wbi_ids_pool {
+    uint8_t bytes[512];
+    size_t left;
+};
+struct wbi_ids wbi_ids_pooled(struct wbi_ids_pool *pool);
 /* Counts up from *counter: same start, same ids. */
 struct wbi_ids wbi_ids_counting(uint64_t *counter);
 

@@ -302,7 +302,8 @@ static void drive(struct wbi_call *call)
             call->driving = false;
             return;
         }
-        note_time(call);
+        if (call->journey->stages[call->stage].run != NULL)
+            note_time(call);
         if (call->stage < WBI_STAGE_PROJECT)
             call->ended_ns = call->stage_started_ns;
         call->stage = next_stage(call, step);

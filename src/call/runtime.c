@@ -191,7 +191,7 @@ wb_rc wbi_runtime_new(const struct wbi_runtime_options *o, struct wbi_runtime **
         return wbi_fail_nomem(err);
     rt->no_ledger = true; /* until the state directory is known */
     rt->clock = o->clock ? *o->clock : wbi_clock_system();
-    rt->ids = o->ids ? *o->ids : wbi_ids_system();
+    rt->ids = o->ids ? *o->ids : wbi_ids_pooled(&rt->ids_pool);
     wbi_journey_wire(&rt->journey);
     rc = set_up(rt, o, err);
     if (rc != WB_OK) {

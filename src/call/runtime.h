@@ -45,6 +45,7 @@ struct wbi_runtime_options {
 struct wbi_runtime {
     struct wbi_clock clock;
     struct wbi_ids ids;
+    struct wbi_ids_pool ids_pool;
     struct wbi_loop *loop;
     struct wbi_calls *calls;
     struct wbi_journey journey;
