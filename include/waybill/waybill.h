@@ -10,6 +10,7 @@
 #include "waybill/error.h"
 #include "waybill/rc.h"
 #include "waybill/runtime.h"
+#include "waybill/schema.h"
 #include "waybill/text.h"
 #include "waybill/tool.h"
 

@@ -103,7 +103,7 @@ static wb_rc walk(const struct journey *j)
     if (rc == WB_OK)
         rc = use(arena, s, instance);
     if (rc == WB_OK)
-        rc = wbi_schema_lint(schema_json, WBI_PROVIDER_ALL, arena, &findings);
+        rc = wbi_schema_lint(schema_json, WBI_LINT_ALL, arena, &findings);
     wbi_schema_unref(s);
     wbi_arena_free(arena);
     return rc;

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "schema/schema_int.h"
 
-#define OPENAI (WBI_PROVIDER_RESPONSES | WBI_PROVIDER_CHAT)
+#define OPENAI (WBI_LINT_RESPONSES | WBI_LINT_CHAT)
 
 struct rule {
     const char *keyword;
@@ -17,54 +17,54 @@ struct rule {
 /* Keywords anywhere in the schema. Gemini's function declarations take the
  * subset of OpenAPI 3.0 that its Schema object has. */
 static const struct rule rules[] = {
-    {"$ref", WBI_PROVIDER_GEMINI, 0},
-    {"$defs", WBI_PROVIDER_GEMINI, 0},
-    {"definitions", WBI_PROVIDER_GEMINI, 0},
-    {"$id", WBI_PROVIDER_GEMINI, 0},
-    {"$anchor", WBI_PROVIDER_GEMINI, OPENAI | WBI_PROVIDER_ANTHROPIC},
-    {"$dynamicRef", WBI_PROVIDER_GEMINI, OPENAI | WBI_PROVIDER_ANTHROPIC},
-    {"$dynamicAnchor", WBI_PROVIDER_GEMINI, OPENAI | WBI_PROVIDER_ANTHROPIC},
-    {"$schema", WBI_PROVIDER_GEMINI, 0},
-    {"additionalProperties", WBI_PROVIDER_GEMINI, 0},
-    {"patternProperties", WBI_PROVIDER_GEMINI, OPENAI},
-    {"unevaluatedProperties", WBI_PROVIDER_GEMINI, OPENAI},
-    {"unevaluatedItems", WBI_PROVIDER_GEMINI, OPENAI},
-    {"propertyNames", WBI_PROVIDER_GEMINI, OPENAI},
-    {"dependentRequired", WBI_PROVIDER_GEMINI, OPENAI},
-    {"dependentSchemas", WBI_PROVIDER_GEMINI, OPENAI},
-    {"dependencies", WBI_PROVIDER_GEMINI, OPENAI},
-    {"allOf", WBI_PROVIDER_GEMINI, OPENAI},
-    {"oneOf", WBI_PROVIDER_GEMINI, OPENAI},
-    {"not", WBI_PROVIDER_GEMINI, OPENAI},
-    {"if", WBI_PROVIDER_GEMINI, OPENAI},
-    {"then", WBI_PROVIDER_GEMINI, OPENAI},
-    {"else", WBI_PROVIDER_GEMINI, OPENAI},
-    {"const", WBI_PROVIDER_GEMINI, 0},
-    {"exclusiveMinimum", WBI_PROVIDER_GEMINI, 0},
-    {"exclusiveMaximum", WBI_PROVIDER_GEMINI, 0},
-    {"multipleOf", WBI_PROVIDER_GEMINI, 0},
-    {"uniqueItems", WBI_PROVIDER_GEMINI, OPENAI},
-    {"contains", WBI_PROVIDER_GEMINI, OPENAI},
-    {"minContains", WBI_PROVIDER_GEMINI, OPENAI},
-    {"maxContains", WBI_PROVIDER_GEMINI, OPENAI},
-    {"prefixItems", WBI_PROVIDER_GEMINI, OPENAI},
-    {"additionalItems", WBI_PROVIDER_GEMINI, OPENAI},
-    {"contentEncoding", WBI_PROVIDER_GEMINI, OPENAI},
-    {"contentMediaType", WBI_PROVIDER_GEMINI, OPENAI},
+    {"$ref", WBI_LINT_GEMINI, 0},
+    {"$defs", WBI_LINT_GEMINI, 0},
+    {"definitions", WBI_LINT_GEMINI, 0},
+    {"$id", WBI_LINT_GEMINI, 0},
+    {"$anchor", WBI_LINT_GEMINI, OPENAI | WBI_LINT_ANTHROPIC},
+    {"$dynamicRef", WBI_LINT_GEMINI, OPENAI | WBI_LINT_ANTHROPIC},
+    {"$dynamicAnchor", WBI_LINT_GEMINI, OPENAI | WBI_LINT_ANTHROPIC},
+    {"$schema", WBI_LINT_GEMINI, 0},
+    {"additionalProperties", WBI_LINT_GEMINI, 0},
+    {"patternProperties", WBI_LINT_GEMINI, OPENAI},
+    {"unevaluatedProperties", WBI_LINT_GEMINI, OPENAI},
+    {"unevaluatedItems", WBI_LINT_GEMINI, OPENAI},
+    {"propertyNames", WBI_LINT_GEMINI, OPENAI},
+    {"dependentRequired", WBI_LINT_GEMINI, OPENAI},
+    {"dependentSchemas", WBI_LINT_GEMINI, OPENAI},
+    {"dependencies", WBI_LINT_GEMINI, OPENAI},
+    {"allOf", WBI_LINT_GEMINI, OPENAI},
+    {"oneOf", WBI_LINT_GEMINI, OPENAI},
+    {"not", WBI_LINT_GEMINI, OPENAI},
+    {"if", WBI_LINT_GEMINI, OPENAI},
+    {"then", WBI_LINT_GEMINI, OPENAI},
+    {"else", WBI_LINT_GEMINI, OPENAI},
+    {"const", WBI_LINT_GEMINI, 0},
+    {"exclusiveMinimum", WBI_LINT_GEMINI, 0},
+    {"exclusiveMaximum", WBI_LINT_GEMINI, 0},
+    {"multipleOf", WBI_LINT_GEMINI, 0},
+    {"uniqueItems", WBI_LINT_GEMINI, OPENAI},
+    {"contains", WBI_LINT_GEMINI, OPENAI},
+    {"minContains", WBI_LINT_GEMINI, OPENAI},
+    {"maxContains", WBI_LINT_GEMINI, OPENAI},
+    {"prefixItems", WBI_LINT_GEMINI, OPENAI},
+    {"additionalItems", WBI_LINT_GEMINI, OPENAI},
+    {"contentEncoding", WBI_LINT_GEMINI, OPENAI},
+    {"contentMediaType", WBI_LINT_GEMINI, OPENAI},
 };
 
-const char *wbi_schema_provider_name(enum wbi_schema_provider provider)
+const char *wbi_lint_provider_name(enum wbi_lint_provider provider)
 {
     switch (provider) {
-    case WBI_PROVIDER_RESPONSES:
+    case WBI_LINT_RESPONSES:
         return "responses";
-    case WBI_PROVIDER_CHAT:
+    case WBI_LINT_CHAT:
         return "chat";
-    case WBI_PROVIDER_ANTHROPIC:
+    case WBI_LINT_ANTHROPIC:
         return "anthropic";
-    case WBI_PROVIDER_GEMINI:
+    case WBI_LINT_GEMINI:
         return "gemini";
-    case WBI_PROVIDER_MCP:
+    case WBI_LINT_MCP:
         return "mcp";
     default:
         return NULL;
@@ -149,11 +149,11 @@ static void lint_root(struct lint *l)
     const wbi_json *type = wbi_json_get(l->root, "type");
 
     if (!wbi_json_is(type, WBI_JSON_STR) || !wbi_str_eqz(wbi_json_text(type), "object"))
-        find(l, WBI_PROVIDER_ALL, true, l->root, WBI_LIT("type"),
+        find(l, WBI_LINT_ALL, true, l->root, WBI_LIT("type"),
              "the schema of a tool's input must say \"type\": \"object\" at its top");
     for (size_t i = 0; i < WBI_COUNT(choices); i++)
         if (wbi_json_get(l->root, choices[i]) != NULL)
-            find(l, OPENAI | WBI_PROVIDER_ANTHROPIC, true, l->root, wbi_str_z(choices[i]),
+            find(l, OPENAI | WBI_LINT_ANTHROPIC, true, l->root, wbi_str_z(choices[i]),
                  "choices are not allowed at the top of an input schema; move them into a member");
     if (wbi_json_get(l->root, "properties") == NULL)
         find(l, OPENAI, true, l->root, WBI_LIT("properties"),
@@ -178,19 +178,19 @@ static void lint_values(struct lint *l, const wbi_json *schema)
     const wbi_json *format = wbi_json_get_as(schema, "format", WBI_JSON_STR);
 
     if (wbi_json_is(type, WBI_JSON_ARR))
-        find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("type"),
+        find(l, WBI_LINT_GEMINI, true, schema, WBI_LIT("type"),
              "one type only; use \"nullable\" or \"anyOf\"");
     if (type_is(schema, "array") && wbi_json_get(schema, "items") == NULL)
-        find(l, OPENAI | WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("items"),
+        find(l, OPENAI | WBI_LINT_GEMINI, true, schema, WBI_LIT("items"),
              "an array schema needs \"items\"");
     if (format != NULL && type_is(schema, "string") &&
         !wbi_str_eqz(wbi_json_text(format), "date-time") &&
         !wbi_str_eqz(wbi_json_text(format), "enum"))
-        find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("format"),
+        find(l, WBI_LINT_GEMINI, true, schema, WBI_LIT("format"),
              "strings take the formats \"date-time\" and \"enum\" only");
     WBI_JSON_EACH (wbi_json_get(schema, "enum"), e) {
         if (!wbi_json_is(e, WBI_JSON_STR)) {
-            find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("enum"),
+            find(l, WBI_LINT_GEMINI, true, schema, WBI_LIT("enum"),
                  "values of an enum must be strings");
             break;
         }
@@ -214,7 +214,7 @@ static void lint_members(struct lint *l, const wbi_json *schema)
 
     WBI_JSON_EACH_MEMBER (properties, k) {
         if (!name_allowed(wbi_json_text(k)))
-            find(l, WBI_PROVIDER_ANTHROPIC, true, k_val, WBI_LIT("properties"),
+            find(l, WBI_LINT_ANTHROPIC, true, k_val, WBI_LIT("properties"),
                  "member names are 1 to 64 letters, digits, '_', '.' or '-'");
         later(l, k_val);
     }
@@ -222,7 +222,7 @@ static void lint_members(struct lint *l, const wbi_json *schema)
         return; /* the look-up below is a linear search */
     WBI_JSON_EACH (wbi_json_get(schema, "required"), e) {
         if (wbi_json_is(e, WBI_JSON_STR) && wbi_json_getn(properties, wbi_json_text(e)) == NULL)
-            find(l, WBI_PROVIDER_GEMINI, true, schema, WBI_LIT("required"),
+            find(l, WBI_LINT_GEMINI, true, schema, WBI_LIT("required"),
                  "a required member must be one of \"properties\"");
     }
 }
@@ -273,7 +273,7 @@ static void lint_compile(struct lint *l)
     if (rc == WB_ENOMEM || text.p == NULL)
         l->rc = WB_ENOMEM;
     else
-        find(l, WBI_PROVIDER_ALL, true, l->root, WBI_LIT(""), text.p);
+        find(l, WBI_LINT_ALL, true, l->root, WBI_LIT(""), text.p);
 }
 
 wb_rc wbi_schema_lint(const wbi_json *schema, unsigned providers, struct wbi_arena *arena,
@@ -286,7 +286,7 @@ wb_rc wbi_schema_lint(const wbi_json *schema, unsigned providers, struct wbi_are
         lint_root(&l);
         later(&l, schema);
     } else {
-        find(&l, WBI_PROVIDER_ALL, true, schema, WBI_LIT("type"),
+        find(&l, WBI_LINT_ALL, true, schema, WBI_LIT("type"),
              "the schema of a tool's input must be an object with \"type\": \"object\"");
     }
     while (l.rc == WB_OK && l.n_todo > 0 && !l.out.more) {

@@ -98,19 +98,19 @@ WB_MUST_CHECK wb_rc wbi_schema_coerce(const struct wbi_schema *schema, const wbi
                                       struct wbi_arena *arena, struct wbi_schema_repair *ret,
                                       struct wbi_error *err);
 
-enum wbi_schema_provider {
-    WBI_PROVIDER_RESPONSES = 1,
-    WBI_PROVIDER_CHAT = 2,
-    WBI_PROVIDER_ANTHROPIC = 4,
-    WBI_PROVIDER_GEMINI = 8,
-    WBI_PROVIDER_MCP = 16,
-    WBI_PROVIDER_ALL = 31
+enum wbi_lint_provider {
+    WBI_LINT_RESPONSES = 1,
+    WBI_LINT_CHAT = 2,
+    WBI_LINT_ANTHROPIC = 4,
+    WBI_LINT_GEMINI = 8,
+    WBI_LINT_MCP = 16,
+    WBI_LINT_ALL = 31
 };
 /* "responses", …; NULL for anything but one provider. */
-const char *wbi_schema_provider_name(enum wbi_schema_provider provider);
+const char *wbi_lint_provider_name(enum wbi_lint_provider provider);
 
 struct wbi_schema_finding {
-    unsigned providers;     /* which refuse or ignore it, enum wbi_schema_provider bits */
+    unsigned providers;     /* which refuse or ignore it, enum wbi_lint_provider bits */
     bool refused;           /* true: the definition is refused; false: it is weakened */
     struct wbi_str path;    /* JSON Pointer into the schema */
     struct wbi_str keyword; /* "" when it is about the place itself */

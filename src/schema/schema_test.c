@@ -395,32 +395,32 @@ static bool has_finding(const struct wbi_schema_findings *f, const char *path, c
 static void lint_finds_what_providers_refuse(void **state)
 {
     struct wbi_schema_findings f;
-    const unsigned openai = WBI_PROVIDER_RESPONSES | WBI_PROVIDER_CHAT;
+    const unsigned openai = WBI_LINT_RESPONSES | WBI_LINT_CHAT;
 
     (void)state;
-    assert_int_equal(wbi_schema_lint(json("{\"properties\":{}}"), WBI_PROVIDER_ALL, arena, &f),
+    assert_int_equal(wbi_schema_lint(json("{\"properties\":{}}"), WBI_LINT_ALL, arena, &f),
                      WB_OK);
-    assert_true(has_finding(&f, "", "type", WBI_PROVIDER_ALL, true));
+    assert_true(has_finding(&f, "", "type", WBI_LINT_ALL, true));
     assert_int_equal(
         wbi_schema_lint(json("{\"type\":\"object\",\"anyOf\":[{}],\"properties\":{\"a b\":"
                              "{\"type\":\"array\"},\"c\":{\"oneOf\":[{\"const\":1}]}}}"),
-                        WBI_PROVIDER_ALL, arena, &f),
+                        WBI_LINT_ALL, arena, &f),
         WB_OK);
-    assert_true(has_finding(&f, "", "anyOf", openai | WBI_PROVIDER_ANTHROPIC, true));
-    assert_true(has_finding(&f, "/properties/a b", "properties", WBI_PROVIDER_ANTHROPIC, true));
-    assert_true(has_finding(&f, "/properties/a b", "items", openai | WBI_PROVIDER_GEMINI, true));
-    assert_true(has_finding(&f, "/properties/c", "oneOf", WBI_PROVIDER_GEMINI, true));
+    assert_true(has_finding(&f, "", "anyOf", openai | WBI_LINT_ANTHROPIC, true));
+    assert_true(has_finding(&f, "/properties/a b", "properties", WBI_LINT_ANTHROPIC, true));
+    assert_true(has_finding(&f, "/properties/a b", "items", openai | WBI_LINT_GEMINI, true));
+    assert_true(has_finding(&f, "/properties/c", "oneOf", WBI_LINT_GEMINI, true));
     assert_true(has_finding(&f, "/properties/c", "oneOf", openai, false));
-    assert_true(has_finding(&f, "/properties/c/oneOf/0", "const", WBI_PROVIDER_GEMINI, true));
+    assert_true(has_finding(&f, "/properties/c/oneOf/0", "const", WBI_LINT_GEMINI, true));
     assert_int_equal(wbi_schema_lint(json("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
                                           "\"string\"}},\"required\":[\"a\"]}"),
-                                     WBI_PROVIDER_ALL, arena, &f),
+                                     WBI_LINT_ALL, arena, &f),
                      WB_OK);
     assert_int_equal(f.n, 0);
-    assert_int_equal(wbi_schema_lint(json("{\"type\":\"objekt\"}"), WBI_PROVIDER_MCP, arena, &f),
+    assert_int_equal(wbi_schema_lint(json("{\"type\":\"objekt\"}"), WBI_LINT_MCP, arena, &f),
                      WB_OK);
-    assert_true(has_finding(&f, "", "", WBI_PROVIDER_MCP, true));
-    assert_string_equal(wbi_schema_provider_name(WBI_PROVIDER_GEMINI), "gemini");
+    assert_true(has_finding(&f, "", "", WBI_LINT_MCP, true));
+    assert_string_equal(wbi_lint_provider_name(WBI_LINT_GEMINI), "gemini");
 }
 
 int main(void)

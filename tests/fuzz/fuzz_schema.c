@@ -42,7 +42,7 @@ static void run(struct wbi_arena *arena, struct wbi_str first, struct wbi_str se
 
     if (wbi_json_read(arena, first, WBI_JSON_STRICT, &schema_json, NULL) != WB_OK)
         return;
-    must(wbi_schema_lint(schema_json, WBI_PROVIDER_ALL, arena, &findings) == WB_OK);
+    must(wbi_schema_lint(schema_json, WBI_LINT_ALL, arena, &findings) == WB_OK);
     if (wbi_schema_compile(schema_json, &opt, &schema, &err) != WB_OK) {
         must(err.text[0] != '\0');
         return;
