@@ -5,6 +5,7 @@
 #define WAYBILL_WAYBILL_H
 
 #include "waybill/call.h"
+#include "waybill/compact.h"
 #include "waybill/config.h"
 #include "waybill/dispatch.h"
 #include "waybill/error.h"

@@ -3,6 +3,7 @@
 #include "call/local.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "artifact/spool.h"
 #include "base/limits.h"
@@ -70,6 +71,17 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
 bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt)
 {
     return !rt->no_ledger;
+}
+
+bool wbi_runtime_ledger_exists(const struct wbi_runtime *rt)
+{
+    char path[WBI_LIMIT_PATH + 16];
+
+    if (rt->ledger != NULL)
+        return true;
+    return (size_t)snprintf(path, sizeof(path), "%.*s/ledger.db", WBI_FMT(rt->places.state)) <
+               sizeof(path) &&
+           access(path, R_OK) == 0;
 }
 
 static void wake(void *arg, struct wbi_post *node)

@@ -103,6 +103,8 @@ WB_MUST_CHECK wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catal
 
 /* Whether calls are written down at all. */
 bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt);
+/* Whether there is a ledger already, without making one. */
+bool wbi_runtime_ledger_exists(const struct wbi_runtime *rt);
 /* Open the state directory and the ledger in it, once. WB_ESTATE with a next
  * step when it cannot be used. */
 WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err);

@@ -5,6 +5,7 @@
 extern const struct command command_call;
 extern const struct command command_dispatch;
 extern const struct command command_repair;
+extern const struct command command_compact;
 extern const struct command command_tools;
 extern const struct command command_render;
 extern const struct command command_envelope;
@@ -15,7 +16,7 @@ extern const struct command command_config;
 extern const struct command command_doctor;
 
 const struct command *const commands[] = {
-    &command_call, &command_dispatch, &command_repair, &command_tools,  &command_render, &command_envelope,
+    &command_call, &command_dispatch, &command_repair, &command_compact, &command_tools,  &command_render, &command_envelope,
     &command_json, &command_semver, &command_schema, &command_config, &command_doctor,
     NULL,
 };

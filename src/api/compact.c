@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/compact.c */
+#include "api/api_int.h"
+#include "base/limits.h"
+#include "builtin/builtin.h"
+#include "call/compact.h"
+#include "family/canonical.h"
+#include "family/receipt.h"
+#include "ledger/ledger.h"
+#include "waybill/compact.h"
+
+wb_rc wb_compact_result(const char *canonical, size_t size, int rung, char **ret, size_t *ret_size,
+                        wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_arena *arena;
+    struct wbi_str text;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (canonical == NULL || ret == NULL || rung < 0 || rung >= WBI_RUNGS)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_compact_result: rung must be 0 to 3");
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_compact_result(arena, wbi_str_make(canonical, size), (enum wbi_rung)rung, &text, &err);
+    if (rc == WB_OK)
+        wbi_buf_adds(&out, text);
+    wbi_arena_free(arena);
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    err.rc = rc;
+    return wbi_api_fail(reterr, &err);
+}
+
+/* ---- from the ledger ---- */
+
+static struct wbi_str canonical_of(void *arg, struct wbi_arena *arena, struct wbi_str call_id)
+{
+    struct wbi_runtime *rt = arg;
+    struct wbi_record record;
+
+    if (wbi_ledger_get(rt->ledger, arena, call_id, &record, NULL) != WB_OK || !record.has_outcome)
+        return WBI_NONE;
+    return record.outcome.canonical;
+}
+
+static wb_rc render(void *arg, struct wbi_arena *arena, struct wbi_str canonical,
+                    struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_canonical c;
+    const wbi_json *v;
+    wb_rc rc = wbi_json_read(arena, canonical, WBI_JSON_STRICT, &v, err);
+
+    (void)arg;
+    if (rc == WB_OK)
+        rc = wbi_canonical_read(v, &c, err);
+    if (rc == WB_OK)
+        rc = wbi_receipt_render(wbi_builtin_family_of(c.tool_name), &c, arena, out, err);
+    return rc;
+}
+
+/* Only a ledger that is already there is read; none is made for this. */
+static bool has_ledger(struct wbi_runtime *rt)
+{
+    return rt != NULL && wbi_runtime_keeps_ledger(rt) && wbi_runtime_ledger_exists(rt) &&
+           wbi_runtime_open_ledger(rt, NULL) == WB_OK;
+}
+
+wb_rc wb_compact_history(wb_runtime *runtime, const char *provider, const char *history,
+                         size_t size, uint64_t budget, wb_compact_report *report, char **ret,
+                         size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_compact_source source = {canonical_of, render, runtime ? runtime->rt : NULL};
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_compact_report r = {.minimum = 0};
+    enum wbi_provider p = WBI_PROVIDER_AUTO;
+    struct wbi_arena *arena;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (history == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_compact_history: NULL");
+    if (provider != NULL && !wbi_provider_parse(wbi_str_z(provider), &p))
+        return wbi_api_fail_text(reterr, WB_EINPUT,
+                                 "provider must be responses, chat, anthropic or gemini");
+    if (wbi_arena_new((size_t)1024 * WBI_MIB, &arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_compact_history(arena, p, wbi_str_make(history, size), budget,
+                             has_ledger(source.arg) ? &source : NULL, &out, &r, &err);
+    wbi_arena_free(arena);
+    if (report != NULL)
+        *report = (wb_compact_report){r.tokens_before, r.tokens_after, r.minimum,
+                                      r.results,       r.compacted,    r.folded};
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    err.rc = rc;
+    return wbi_api_fail(reterr, &err);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/compact.h: a conversation within a token budget (C11). Pure: what is
+ * known of results comes through a look-up, how they read through a renderer.
+ *
+ * The newest whole rounds stay exact. Older results step down rung by rung,
+ * oldest first, failures and mutations last. A form once chosen is frozen: a
+ * history that fits comes back as it is, and one that does not is brought well
+ * below the budget, so that the next turns change nothing. */
+#ifndef WBI_CALL_COMPACT_H
+#define WBI_CALL_COMPACT_H
+
+#include "family/compact.h"
+#include "wire/wire.h"
+
+struct wbi_compact_source {
+    /* The canonical result recorded for a call id, as JSON in arena; absent
+     * when there is none: then the output is generic text. May be NULL. */
+    struct wbi_str (*canonical)(void *arg, struct wbi_arena *arena, struct wbi_str call_id);
+    /* The receipt of a canonical result. Needed with canonical. */
+    wb_rc (*render)(void *arg, struct wbi_arena *arena, struct wbi_str canonical,
+                    struct wbi_buf *out, struct wbi_error *err);
+    void *arg;
+};
+
+struct wbi_compact_report {
+    uint64_t tokens_before, tokens_after;
+    uint64_t minimum; /* the smallest budget this history can be brought to */
+    size_t results, compacted, folded;
+};
+
+/* history: the bare array or the request object. Adds the same form to out; the
+ * bytes of the history itself when it fits and is legal. Repairs it first.
+ * WB_ELIMIT when budget is below the minimum: report->minimum says it. */
+WB_MUST_CHECK wb_rc wbi_compact_history(struct wbi_arena *arena, enum wbi_provider provider,
+                                        struct wbi_str history, uint64_t budget,
+                                        const struct wbi_compact_source *source,
+                                        struct wbi_buf *out, struct wbi_compact_report *report,
+                                        struct wbi_error *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_compact.c: `waybill compact`. */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static int compact(const struct args *a, const char *provider, long long budget, const char *text,
+                   size_t size)
+{
+    wb_compact_report report;
+    wb_error *error = NULL;
+    wb_runtime *runtime;
+    int code = EXIT_OK;
+    size_t n;
+    char *out;
+    wb_rc rc;
+
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL)
+        return code;
+    rc = wb_compact_history(runtime, provider, text, size, (uint64_t)budget, &report, &out, &n,
+                            &error);
+    wb_runtime_free(runtime);
+    if (rc == WB_ELIMIT && report.minimum > (uint64_t)budget) {
+        fprintf(stderr, "minimum: %llu\n", (unsigned long long)report.minimum);
+        wb_error_free(error);
+        return EXIT_NEGATIVE;
+    }
+    if (rc != WB_OK)
+        return fail(a, NULL, error);
+    (void)put_line(out, n); /* finish_output tells */
+    if (a->verbose)
+        note(a, "%llu of %llu results compacted, about %llu to %llu tokens",
+             (unsigned long long)report.compacted, (unsigned long long)report.results,
+             (unsigned long long)report.tokens_before, (unsigned long long)report.tokens_after);
+    wb_free(out);
+    return EXIT_OK;
+}
+
+static int run(const struct args *a)
+{
+    const char *provider = args_get(a, "--provider");
+    long long budget = 0;
+    size_t size;
+    char *text;
+    int code;
+
+    if (provider == NULL || !args_has(a, "--budget"))
+        return usage_error(a, "--provider and --budget are needed");
+    if (!args_number(a, "--budget", 1, 1000000000, &budget))
+        return EXIT_USAGE;
+    if (a->word_count > 1)
+        return usage_error(a, "give one FILE, or nothing for standard input");
+    text = read_file(a, a->word_count ? a->words[0] : "-", &size);
+    if (text == NULL)
+        return EXIT_USAGE;
+    while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == ' '))
+        size--; /* the line end is ours, not the history's */
+    code = compact(a, provider, budget, text, size);
+    free(text);
+    return code;
+}
+
+static const struct option_spec options[] = {
+    {"--provider", "NAME", false}, {"--budget", "TOKENS", false}, {NULL, NULL, false}};
+
+const struct command command_compact = {
+    "compact",
+    "Bring a conversation within a token budget.",
+    "--provider responses|chat|anthropic|gemini --budget TOKENS [FILE]",
+    "Reads the bare array or the request object and writes the same form. The newest\n"
+    "rounds stay exact; older results step down to a trimmed preview, a summary, one\n"
+    "line; failures and changes last longest. A history that fits comes back as it is.\n"
+    "Results recorded in the workspace's ledger keep their ids and artifacts. A budget\n"
+    "that cannot be met: exit 1 and `minimum: N` on stderr.\n"
+    "\nexample:\n"
+    "  waybill compact --provider anthropic --budget 60000 < request.json > smaller.json\n",
+    options,
+    run,
+};

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wire/rewrite.c */
+#include "wire/rewrite.h"
+
+#include "base/limits.h"
+#include "json/write.h"
+
+/* The member of an output that holds what the model reads. */
+static const char *text_member(const struct wbi_history *h)
+{
+    return h->provider == WBI_PROVIDER_RESPONSES ? "output" : "content";
+}
+
+static const wbi_json *gemini_response(const wbi_json *part)
+{
+    return wbi_json_get(wbi_json_get(part, "functionResponse"), "response");
+}
+
+static const wbi_json *gemini_value(const wbi_json *part)
+{
+    const wbi_json *response = gemini_response(part), *v = wbi_json_get(response, "error");
+
+    if (v == NULL)
+        v = wbi_json_get(response, "output");
+    return v ? v : response;
+}
+
+static const wbi_json *value_of(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    if (h->provider == WBI_PROVIDER_GEMINI)
+        return gemini_value(e->value);
+    return wbi_json_get(e->value, text_member(h));
+}
+
+bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    struct wbi_str text = wbi_json_str(value_of(h, e));
+
+    if (h->provider == WBI_PROVIDER_ANTHROPIC)
+        return wbi_json_true(wbi_json_get(e->value, "is_error"));
+    if (h->provider == WBI_PROVIDER_GEMINI)
+        return wbi_json_get(gemini_response(e->value), "error") != NULL;
+    if (wbi_str_eqz(wbi_json_get_str(e->value, "status"), "failed"))
+        return true;
+    return wbi_str_starts(text, WBI_LIT("Error: ")); /* the only flag these providers have */
+}
+
+static void add_part(struct wbi_buf *out, struct wbi_str text)
+{
+    if (text.p == NULL)
+        return;
+    if (out->n > 0)
+        wbi_buf_addc(out, '\n');
+    wbi_buf_adds(out, text);
+}
+
+struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_history *h,
+                                const struct wbi_history_entry *e)
+{
+    const wbi_json *v = value_of(h, e);
+    struct wbi_buf out;
+
+    if (wbi_json_is(v, WBI_JSON_STR))
+        return wbi_json_str(v);
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
+    if (wbi_json_is(v, WBI_JSON_ARR)) {
+        WBI_JSON_EACH(v, part)
+        {
+            add_part(&out, wbi_json_is(part, WBI_JSON_STR) ? wbi_json_str(part)
+                                                           : wbi_json_get_str(part, "text"));
+            add_part(&out, wbi_json_get_str(part, "stdout")); /* shell_call_output */
+        }
+    } else if (wbi_json_is(v, WBI_JSON_OBJ)) {
+        wbi_json_write(&out, v);
+    }
+    return wbi_buf_rc(&out) == WB_OK && out.n > 0 ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+/* ---- writing ---- */
+
+/* A shell_call_output keeps its outcomes; the text stands in the first entry. */
+static void write_shell_output(struct wbi_jw *w, const wbi_json *old, struct wbi_str text)
+{
+    bool first = true;
+
+    wbi_jw_arr(w);
+    WBI_JSON_EACH(old, entry)
+    {
+        wbi_jw_obj(w);
+        WBI_JSON_EACH_MEMBER(entry, key)
+        {
+            wbi_jw_keyn(w, wbi_json_str(key));
+            if (wbi_str_eqz(wbi_json_str(key), "stdout"))
+                wbi_jw_str(w, first ? text : WBI_LIT(""));
+            else
+                wbi_jw_val(w, key_val);
+        }
+        wbi_jw_obj_end(w);
+        first = false;
+    }
+    wbi_jw_arr_end(w);
+}
+
+static void write_gemini(struct wbi_jw *w, const wbi_json *part, struct wbi_str text)
+{
+    const char *member =
+        wbi_json_get(gemini_response(part), "error") != NULL ? "error" : "output";
+
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER(part, key)
+    {
+        wbi_jw_keyn(w, wbi_json_str(key));
+        if (!wbi_str_eqz(wbi_json_str(key), "functionResponse")) {
+            wbi_jw_val(w, key_val);
+            continue;
+        }
+        wbi_jw_obj(w);
+        WBI_JSON_EACH_MEMBER(key_val, inner)
+        {
+            if (wbi_str_eqz(wbi_json_str(inner), "parts"))
+                continue; /* media of a compacted result go with its text */
+            wbi_jw_keyn(w, wbi_json_str(inner));
+            if (wbi_str_eqz(wbi_json_str(inner), "response")) {
+                wbi_jw_obj(w);
+                wbi_jw_kstr(w, member, text);
+                wbi_jw_obj_end(w);
+            } else {
+                wbi_jw_val(w, inner_val);
+            }
+        }
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_obj_end(w);
+}
+
+static void write_output(struct wbi_jw *w, const struct wbi_history *h,
+                         const struct wbi_history_entry *e, struct wbi_str text)
+{
+    if (h->provider == WBI_PROVIDER_GEMINI) {
+        write_gemini(w, e->value, text);
+        return;
+    }
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER(e->value, key)
+    {
+        wbi_jw_keyn(w, wbi_json_str(key));
+        if (!wbi_str_eqz(wbi_json_str(key), text_member(h)))
+            wbi_jw_val(w, key_val);
+        else if (e->kind == WBI_WIRE_SHELL && wbi_json_is(key_val, WBI_JSON_ARR))
+            write_shell_output(w, key_val, text);
+        else
+            wbi_jw_str(w, text);
+    }
+    wbi_jw_obj_end(w);
+}
+
+/* The entry whose value is v and whose text changes, or NULL. */
+static const struct wbi_history_entry *changed(const struct wbi_history *h,
+                                               const struct wbi_str *texts, size_t from, size_t m,
+                                               const wbi_json *v)
+{
+    for (size_t i = from; i < h->n && h->entries[i].message == m; i++)
+        if (h->entries[i].value == v && !h->entries[i].is_call && texts[i].p != NULL)
+            return &h->entries[i];
+    return NULL;
+}
+
+static bool any_changed(const struct wbi_history *h, const struct wbi_str *texts, size_t from,
+                        size_t m)
+{
+    for (size_t i = from; i < h->n && h->entries[i].message == m; i++)
+        if (!h->entries[i].is_call && texts[i].p != NULL)
+            return true;
+    return false;
+}
+
+static void write_message(struct wbi_jw *w, const struct wbi_history *h,
+                          const struct wbi_str *texts, size_t from, size_t m,
+                          const wbi_json *message)
+{
+    const struct wbi_history_entry *whole = changed(h, texts, from, m, message);
+    const wbi_json *blocks = wbi_history_blocks(h->provider, message);
+
+    if (whole != NULL) {
+        write_output(w, h, whole, texts[whole - h->entries]);
+        return;
+    }
+    if (blocks == NULL || !any_changed(h, texts, from, m)) {
+        wbi_jw_val(w, message);
+        return;
+    }
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER(message, key)
+    {
+        wbi_jw_keyn(w, wbi_json_str(key));
+        if (key_val != blocks) {
+            wbi_jw_val(w, key_val);
+            continue;
+        }
+        wbi_jw_arr(w);
+        WBI_JSON_EACH(blocks, block)
+        {
+            const struct wbi_history_entry *e = changed(h, texts, from, m, block);
+            if (e != NULL)
+                write_output(w, h, e, texts[e - h->entries]);
+            else
+                wbi_jw_val(w, block);
+        }
+        wbi_jw_arr_end(w);
+    }
+    wbi_jw_obj_end(w);
+}
+
+static void write_messages(struct wbi_jw *w, const struct wbi_history *h,
+                           const struct wbi_str *texts)
+{
+    size_t m = 0, from = 0;
+
+    wbi_jw_arr(w);
+    WBI_JSON_EACH(h->messages, message)
+    {
+        from = wbi_history_seek(h, from, m);
+        write_message(w, h, texts, from, m, message);
+        m++;
+    }
+    wbi_jw_arr_end(w);
+}
+
+wb_rc wbi_history_rewrite(const struct wbi_history *h, const struct wbi_str *texts,
+                          struct wbi_buf *out)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    if (h->key == NULL) {
+        write_messages(&w, h, texts);
+        return wbi_buf_rc(out);
+    }
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER(h->root, key)
+    {
+        wbi_jw_keyn(&w, wbi_json_str(key));
+        if (key_val == h->messages)
+            write_messages(&w, h, texts);
+        else
+            wbi_jw_val(&w, key_val);
+    }
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out);
+}
