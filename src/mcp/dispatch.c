@@ -47,6 +47,10 @@ bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r)
 {
     return r->progress_token != NULL;
 }
+const char *wbi_mcp_log_level(const struct wbi_mcp_request *r)
+{
+    return wbi_mcp_level_name(r->level);
+}
 void *wbi_mcp_user(const struct wbi_mcp_request *r)
 {
     return r->user;

@@ -62,16 +62,21 @@ bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method)
     return need[0] == 's' ? a->sampling : need[0] == 'e' ? a->elicitation : a->roots;
 }
 
+static const char *const levels[] = {"debug", "info",     "notice", "warning",
+                                     "error", "critical", "alert",  "emergency"};
+
 int wbi_mcp_level(struct wbi_str name)
 {
-    static const char *const names[] = {"debug", "info",     "notice", "warning",
-                                        "error", "critical", "alert",  "emergency"};
-
-    for (size_t i = 0; i < WBI_COUNT(names); i++) {
-        if (wbi_str_eqz(name, names[i]))
+    for (size_t i = 0; i < WBI_COUNT(levels); i++) {
+        if (wbi_str_eqz(name, levels[i]))
             return (int)i;
     }
     return -1;
+}
+
+const char *wbi_mcp_level_name(int level)
+{
+    return level >= 0 && level < (int)WBI_COUNT(levels) ? levels[level] : NULL;
 }
 
 static int digit64(char c)

@@ -30,6 +30,8 @@ bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method);
 
 /* 0 (debug) to 7 (emergency); -1 for no level. */
 int wbi_mcp_level(struct wbi_str name);
+/* The name of a level, NULL for -1. */
+const char *wbi_mcp_level_name(int level);
 
 /* Whether an HTTP header says the same as a value of the body. Headers may be
  * written `=?base64?…?=`; integers compare as numbers. */

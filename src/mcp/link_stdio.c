@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/link_stdio.c: a server that is a child process: messages are lines of its
+ * stdin and stdout; of its stderr the newest bytes are kept. */
+#include "base/alloc.h"
+#include "mcp/upstream_int.h"
+
+/* Keep the newest half and what comes. */
+static void complain(struct wbi_upstream *up, struct wbi_str bytes)
+{
+    struct wbi_buf *b = &up->complaints;
+
+    if (bytes.n >= WBI_LIMIT_UPSTREAM_STDERR / 2) {
+        bytes = wbi_str_from(bytes, bytes.n - WBI_LIMIT_UPSTREAM_STDERR / 2);
+        wbi_buf_clear(b);
+    } else if (b->n + bytes.n > WBI_LIMIT_UPSTREAM_STDERR) {
+        size_t drop = b->n - WBI_LIMIT_UPSTREAM_STDERR / 2;
+
+        memmove(b->p, b->p + drop, b->n - drop);
+        b->n -= drop;
+    }
+    wbi_buf_adds(b, bytes);
+}
+
+static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    struct wbi_upstream *up = arg;
+    struct wbi_process *process = up->process;
+    struct wbi_str line;
+
+    if (stream == WBI_STDERR) {
+        complain(up, bytes);
+        return;
+    }
+    while (up->process == process && wbi_lines_next(&up->lines, &bytes, &line))
+        wbi_up_message(up, NULL, line);
+}
+
+static void on_end(void *arg, const struct wbi_process_end *end)
+{
+    struct wbi_upstream *up = arg;
+
+    (void)end;
+    up->process = NULL;
+    wbi_up_died(up, "the server's process has ended");
+}
+
+static void ignore_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    (void)arg;
+    (void)stream;
+    (void)bytes;
+}
+
+static void ignore_end(void *arg, const struct wbi_process_end *end)
+{
+    (void)arg;
+    (void)end;
+}
+
+static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
+{
+    static const struct wbi_process_ops ops = {on_output, on_end};
+    struct wbi_process_spec spec = {
+        .argv = up->spec.argv,
+        .argc = up->spec.argc,
+        .env = up->spec.env,
+        .env_count = up->spec.env_count,
+        .workdir = up->spec.workdir,
+        .stdin_kind = WBI_STDIN_PIPE,
+    };
+
+    wbi_lines_fini(&up->lines);
+    wbi_lines_init(&up->lines, up->spec.message);
+    return wbi_process_start(up->runner, &spec, &ops, up, &up->process, err);
+}
+
+static wb_rc send_line(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                       struct wbi_str message)
+{
+    wb_rc rc;
+
+    (void)call;
+    if (up->process == NULL)
+        return WB_EIO;
+    rc = wbi_process_input(up->process, message, NULL);
+    return rc == WB_OK ? wbi_process_input(up->process, WBI_LIT("\n"), NULL) : rc;
+}
+
+/* End of its input first, then TERM, then KILL; nobody waits for it. */
+static void close_link(struct wbi_upstream *up)
+{
+    static const struct wbi_process_ops ignore = {ignore_output, ignore_end};
+    struct wbi_process *p = up->process;
+
+    up->process = NULL;
+    if (p == NULL)
+        return;
+    wbi_process_handover(p, &ignore, NULL);
+    wbi_process_close_input(p);
+    wbi_process_stop(p);
+}
+
+const struct wbi_upstream_link wbi_link_stdio = {open_link, send_line, NULL, close_link};

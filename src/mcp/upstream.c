@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/upstream.c: the life of a connection: start on demand, find the revision,
+ * back off after a failure, open again.
+ * (1) WAITING refuses at once, with the time left. (2) A server that dies of the
+ * probe for 2026-07-28 is started again without it. */
+#include "mcp/upstream.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "json/write.h"
+#include "mcp/upstream_int.h"
+
+static void on_timer(void *arg);
+
+static struct wbi_str keep(struct wbi_arena *arena, struct wbi_str s)
+{
+    return s.p != NULL ? wbi_str_z(wbi_arena_strz(arena, s)) : WBI_NONE;
+}
+
+static const struct wbi_str *keep_all(struct wbi_arena *arena, const struct wbi_str *from, size_t n)
+{
+    struct wbi_str *to = wbi_arena_array(arena, n > 0 ? n : 1, sizeof(*to));
+
+    for (size_t i = 0; to != NULL && i < n; i++) {
+        to[i] = keep(arena, from[i]);
+        if (to[i].p == NULL)
+            return NULL;
+    }
+    return to;
+}
+
+static wb_rc copy_spec(struct wbi_upstream *up, const struct wbi_upstream_spec *spec)
+{
+    struct wbi_upstream_spec *o = &up->spec;
+
+    *o = *spec;
+    o->name = wbi_arena_strz(up->arena, wbi_str_z(spec->name != NULL ? spec->name : ""));
+    o->argv = keep_all(up->arena, spec->argv, spec->argc);
+    o->env = keep_all(up->arena, spec->env, spec->env_count);
+    o->headers = keep_all(up->arena, spec->headers, spec->header_count);
+    o->workdir = keep(up->arena, spec->workdir);
+    o->url = keep(up->arena, spec->url);
+    if (o->name == NULL || o->argv == NULL || o->env == NULL || o->headers == NULL ||
+        (spec->workdir.p != NULL && o->workdir.p == NULL) ||
+        (spec->url.p != NULL && o->url.p == NULL))
+        return WB_ENOMEM;
+    if (o->start_ms <= 0)
+        o->start_ms = WBI_UPSTREAM_START_MS;
+    if (o->probe_ms <= 0)
+        o->probe_ms = WBI_UPSTREAM_PROBE_MS;
+    if (o->call_ms <= 0)
+        o->call_ms = WBI_UPSTREAM_CALL_MS;
+    if (o->message == 0)
+        o->message = WBI_LIMIT_JSON_TEXT;
+    if (o->in_flight == 0)
+        o->in_flight = WBI_LIMIT_UPSTREAM_IN_FLIGHT;
+    return WB_OK;
+}
+
+wb_rc wbi_upstream_new(struct wbi_loop *loop, struct wbi_runner *runner, struct wbi_curl *curl,
+                       const struct wbi_upstream_spec *spec, const struct wbi_upstream_ops *ops,
+                       void *arg, struct wbi_upstream **ret, struct wbi_error *err)
+{
+    struct wbi_upstream *up;
+
+    if ((spec->argc == 0) == (spec->url.p == NULL))
+        return wbi_fail(err, WB_EINPUT, "an MCP server needs either a command or a url");
+    if (spec->argc > 0 ? runner == NULL : curl == NULL)
+        return wbi_fail(err, WB_EMISUSE, "no means to reach this MCP server was given");
+    up = wbi_zalloc(sizeof(*up));
+    if (up == NULL)
+        return wbi_fail_nomem(err);
+    up->loop = loop;
+    up->runner = runner;
+    up->curl = curl;
+    up->clock = wbi_clock_system();
+    up->ids = wbi_ids_system();
+    up->ops = *ops;
+    up->arg = arg;
+    up->link = spec->argc > 0 ? &wbi_link_stdio : &wbi_link_http;
+    wbi_buf_init(&up->complaints, WBI_LIMIT_UPSTREAM_STDERR);
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &up->arena) != WB_OK ||
+        copy_spec(up, spec) != WB_OK ||
+        wbi_timer_new(loop, on_timer, up, &up->timer) != WB_OK) {
+        wbi_arena_free(up->arena);
+        wbi_free(up);
+        return wbi_fail_nomem(err);
+    }
+    wbi_lines_init(&up->lines, up->spec.message);
+    *ret = up;
+    return WB_OK;
+}
+
+void wbi_upstream_free(struct wbi_upstream *up)
+{
+    if (up == NULL)
+        return;
+    up->state = WBI_UP_WAITING; /* nothing starts again */
+    up->wait_until_ns = INT64_MAX;
+    while (up->calls != NULL)
+        wbi_call_fail(up->calls, WB_ECANCELLED, "the server is shut down");
+    up->link->close(up);
+    wbi_timer_free(up->timer);
+    wbi_lines_fini(&up->lines);
+    wbi_buf_fini(&up->complaints);
+    wbi_free(up->session);
+    wbi_arena_free(up->arena);
+    wbi_free(up);
+}
+
+void wbi_up_set_state(struct wbi_upstream *up, enum wbi_upstream_state state)
+{
+    up->state = state;
+    if (up->ops.on_state != NULL)
+        up->ops.on_state(up->arg, state);
+}
+
+void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns)
+{
+    int64_t ms = (at_ns - wbi_now_ns(&up->clock)) / WBI_NS_PER_MS + 1;
+
+    if (up->armed_ns != 0 && up->armed_ns <= at_ns)
+        return;
+    up->armed_ns = at_ns;
+    wbi_timer_start(up->timer, ms);
+}
+
+/* Jitter of up to a quarter keeps many clients from coming back at once. */
+static int64_t backoff_ms(struct wbi_upstream *up)
+{
+    unsigned n = up->failures < 12 ? up->failures : 12;
+    int64_t ms = WBI_UPSTREAM_BACKOFF_MS;
+    uint8_t random = 0;
+
+    while (n-- > 1 && ms < WBI_UPSTREAM_BACKOFF_MAX_MS)
+        ms *= 2;
+    ms = ms < WBI_UPSTREAM_BACKOFF_MAX_MS ? ms : WBI_UPSTREAM_BACKOFF_MAX_MS;
+    up->ids.fill(up->ids.arg, &random, 1);
+    return ms + ms * random / 1024;
+}
+
+/* Calls of the caller that were never sent may wait for the next start. */
+static void end_calls(struct wbi_upstream *up, const char *why, bool also_unsent)
+{
+    for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->own || c->sent || also_unsent) {
+            wbi_call_fail(c, WB_EIO, why);
+            next = up->calls; /* the callback may have changed the list */
+            while (next != NULL && !(next->own || next->sent || also_unsent))
+                next = next->next;
+        }
+    }
+}
+
+static void open_link(struct wbi_upstream *up);
+
+void wbi_up_died(struct wbi_upstream *up, const char *why)
+{
+    bool of_probe = up->state == WBI_UP_STARTING && up->probing && !up->skip_probe &&
+                    up->spec.era == WBI_UP_AUTO;
+
+    if (up->state == WBI_UP_WAITING || up->state == WBI_UP_IDLE)
+        return;
+    up->counts.deaths++;
+    up->link->close(up);
+    wbi_free(up->session);
+    up->session = NULL;
+    if (of_probe) {
+        up->skip_probe = true;
+        wbi_up_set_state(up, WBI_UP_IDLE);
+        end_calls(up, why, false);
+        open_link(up);
+        return;
+    }
+    up->failures++;
+    up->wait_until_ns = wbi_now_ns(&up->clock) + backoff_ms(up) * WBI_NS_PER_MS;
+    wbi_up_set_state(up, WBI_UP_WAITING);
+    end_calls(up, why, true);
+}
+
+void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
+{
+    if (call->resends++ > 0 || up->state != WBI_UP_READY) {
+        wbi_call_fail(call, WB_EIO, "the server lost its session twice");
+        return;
+    }
+    call->sent = false; /* 404 says that it was not executed */
+    wbi_free(up->session);
+    up->session = NULL;
+    wbi_up_set_state(up, WBI_UP_IDLE);
+    open_link(up);
+}
+
+void wbi_up_ready(struct wbi_upstream *up)
+{
+    up->era_known = true;
+    wbi_up_set_state(up, WBI_UP_READY);
+    for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
+        next = c->next;
+        if (!c->sent && !c->own)
+            wbi_call_send(c);
+        if (up->state != WBI_UP_READY)
+            return;
+    }
+}
+
+static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
+{
+    struct wbi_upstream *up = arg;
+    struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
+
+    if (up->state != WBI_UP_STARTING)
+        return;
+    if (a->rc != WB_OK || a->error != NULL || !wbi_era_legacy_version(version)) {
+        wbi_up_died(up, a->rc != WB_OK ? a->why : "the server refused to initialize, or speaks no "
+                                                  "revision known here");
+        return;
+    }
+    (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
+    up->era = WBI_ERA_LEGACY;
+    if (up->link->send(up, NULL, WBI_LIT("{\"jsonrpc\":\"2.0\","
+                                         "\"method\":\"notifications/initialized\"}")) != WB_OK) {
+        wbi_up_died(up, "the server does not read");
+        return;
+    }
+    wbi_up_ready(up);
+}
+
+static void start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
+                      int64_t timeout_ms,
+                      void (*on_done)(void *, const struct wbi_upstream_answer *))
+{
+    struct wbi_upstream_request request = {
+        .method = method, .params = params, .timeout_ms = timeout_ms};
+    struct wbi_upstream_call_ops ops = {.on_done = on_done};
+    struct wbi_upstream_call *call;
+
+    if (wbi_call_new(up, &request, &ops, up, &call) != WB_OK) {
+        wbi_up_died(up, "out of memory");
+        return;
+    }
+    call->own = true;
+    wbi_call_send(call);
+}
+
+static void initialize(struct wbi_upstream *up)
+{
+    up->probing = false;
+    up->era = WBI_ERA_LEGACY;
+    start_own(up, "initialize",
+              WBI_LIT("{\"protocolVersion\":\"" WBI_MCP_LEGACY "\",\"capabilities\":{"
+                      "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}},"
+                      "\"clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION "\"}}"),
+              up->spec.start_ms, on_initialized);
+}
+
+static void on_listened(void *arg, const struct wbi_upstream_answer *a)
+{
+    (void)arg;
+    (void)a; /* without it changes are seen when lists expire */
+}
+
+static void listen_for_news(struct wbi_upstream *up)
+{
+    if (up->ops.on_changed == NULL)
+        return;
+    start_own(up, "subscriptions/listen",
+              WBI_LIT("{\"notifications\":{\"toolsListChanged\":true,"
+                      "\"promptsListChanged\":true,\"resourcesListChanged\":true}}"),
+              INT64_C(1000) * 3600 * 24 * 365, on_listened);
+}
+
+static bool offers_modern(const wbi_json *result)
+{
+    WBI_JSON_EACH (wbi_json_get(result, "supportedVersions"), e) {
+        if (wbi_era_modern_version(wbi_json_str(e)))
+            return true;
+    }
+    return false;
+}
+
+static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
+{
+    struct wbi_upstream *up = arg;
+
+    if (up->state != WBI_UP_STARTING)
+        return;
+    if (a->rc == WB_OK && a->error == NULL && offers_modern(a->result)) {
+        up->probing = false;
+        (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
+        listen_for_news(up);
+        wbi_up_ready(up);
+    } else if (up->spec.era == WBI_UP_MODERN) {
+        wbi_up_died(up, "the server does not speak " WBI_MCP_MODERN);
+    } else {
+        initialize(up); /* whatever the error was: never keyed on one code */
+    }
+}
+
+static void open_link(struct wbi_upstream *up)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    bool legacy = up->spec.era == WBI_UP_LEGACY || up->skip_probe ||
+                  (up->era_known && up->era == WBI_ERA_LEGACY);
+
+    up->counts.starts++;
+    up->start_deadline_ns = wbi_now_ns(&up->clock) + up->spec.start_ms * WBI_NS_PER_MS;
+    wbi_up_set_state(up, WBI_UP_STARTING);
+    if (up->link->open(up, &err) != WB_OK) {
+        wbi_up_died(up, err.text);
+        return;
+    }
+    wbi_up_arm(up, up->start_deadline_ns);
+    up->probing = !legacy;
+    if (legacy) {
+        initialize(up);
+        return;
+    }
+    up->era = WBI_ERA_MODERN;
+    start_own(up, "server/discover", WBI_NONE, up->spec.probe_ms, on_discovered);
+}
+
+static void on_timer(void *arg)
+{
+    struct wbi_upstream *up = arg;
+    int64_t now = wbi_now_ns(&up->clock), next = INT64_MAX;
+    struct wbi_upstream_call *c;
+
+    up->armed_ns = 0;
+    if (up->state == WBI_UP_IDLE && up->calls != NULL)
+        open_link(up);
+    if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
+        wbi_up_died(up, "the server did not get ready in time");
+    if (up->state == WBI_UP_WAITING) { /* what came since is refused from here */
+        while (up->calls != NULL)
+            wbi_call_fail(up->calls, WB_EIO, "the server failed and is not tried again yet");
+    }
+    for (c = up->calls; c != NULL;) {
+        if (now < c->deadline_ns) {
+            next = c->deadline_ns < next ? c->deadline_ns : next;
+            c = c->next;
+            continue;
+        }
+        wbi_call_fail(c, WB_EAGAIN, "no answer in time");
+        c = up->calls; /* the callback may have changed the list */
+        next = INT64_MAX;
+    }
+    if (up->state == WBI_UP_STARTING && up->start_deadline_ns < next)
+        next = up->start_deadline_ns;
+    if (next != INT64_MAX)
+        wbi_up_arm(up, next);
+}
+
+wb_rc wbi_upstream_start(struct wbi_upstream *up, const struct wbi_upstream_request *request,
+                         const struct wbi_upstream_call_ops *ops, void *arg,
+                         struct wbi_upstream_call **ret, struct wbi_error *err)
+{
+    struct wbi_upstream_call *call;
+
+    if (up->call_count >= up->spec.in_flight)
+        return wbi_fail(err, WB_ELIMIT, "too many calls are open at this MCP server");
+    if (wbi_call_new(up, request, ops, arg, &call) != WB_OK)
+        return wbi_fail_nomem(err);
+    if (up->state == WBI_UP_WAITING && wbi_now_ns(&up->clock) >= up->wait_until_ns)
+        wbi_up_set_state(up, WBI_UP_IDLE);
+    if (up->state == WBI_UP_READY)
+        wbi_call_send(call);
+    else if (up->state != WBI_UP_STARTING)
+        wbi_up_arm(up, wbi_now_ns(&up->clock)); /* opened or refused from the loop */
+    wbi_up_arm(up, call->deadline_ns);
+    if (ret != NULL)
+        *ret = call;
+    return WB_OK;
+}
+
+enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up)
+{
+    return up->state;
+}
+
+enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up)
+{
+    return up->era;
+}
+
+struct wbi_upstream_counts wbi_upstream_counts(const struct wbi_upstream *up)
+{
+    struct wbi_upstream_counts c = up->counts;
+
+    c.too_long += up->lines.too_long;
+    return c;
+}
+
+struct wbi_str wbi_upstream_stderr(const struct wbi_upstream *up)
+{
+    return wbi_buf_str(&up->complaints);
+}

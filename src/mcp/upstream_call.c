@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/upstream_call.c: one call to a server: its message, its answer.
+ * (1) on_done runs exactly once, and is the last thing. (2) Every message sent
+ * has an id of its own, so that a late answer finds nothing. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "json/write.h"
+#include "mcp/upstream_int.h"
+
+/* Members of the caller's _meta that pass on: all but the protocol's own. */
+static char *copy_meta(const wbi_json *meta)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    WBI_JSON_EACH_MEMBER (meta, k) {
+        struct wbi_str name = wbi_json_str(k);
+
+        if (wbi_str_eqz(name, "progressToken") || wbi_str_starts(name, WBI_LIT(WBI_META)))
+            continue;
+        if (b.n > 0)
+            wbi_buf_addc(&b, ',');
+        wbi_json_quote(&b, name);
+        wbi_buf_addc(&b, ':');
+        wbi_json_write(&b, k_val);
+    }
+    return b.n == 0 ? wbi_strdup(WBI_LIT("")) : wbi_buf_take(&b, NULL);
+}
+
+/* The inside of an object, without its braces. */
+static char *copy_inside(struct wbi_str object)
+{
+    object = wbi_str_trim(object);
+    if (object.n < 2)
+        return wbi_strdup(WBI_LIT(""));
+    return wbi_strdup(wbi_str_trim(wbi_str_make(object.p + 1, object.n - 2)));
+}
+
+/* Name and argument headers of a call, for 2026-07-28 over HTTP. */
+static wb_rc copy_headers(struct wbi_upstream_call *c, const struct wbi_upstream_request *q)
+{
+    struct wbi_arena *arena = NULL;
+    const wbi_json *params = NULL, *arguments;
+    struct wbi_str name;
+    struct wbi_buf b;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init(&b, WBI_LIMIT_HTTP_HEAD);
+    if (wbi_json_read(arena, q->params, WBI_JSON_STRICT, &params, NULL) != WB_OK)
+        goto out;
+    name = wbi_json_get_str(params, strcmp(q->method, "resources/read") == 0 ? "uri" : "name");
+    arguments = wbi_json_get(params, "arguments");
+    if (name.p != NULL) {
+        wbi_buf_addz(&b, "Mcp-Name: ");
+        wbi_mcp_header_put(&b, name);
+        wbi_buf_addz(&b, "\n");
+    }
+    WBI_JSON_EACH_MEMBER (wbi_json_get(q->schema, "properties"), k) {
+        struct wbi_str header = wbi_json_get_str(k_val, "x-mcp-header");
+        const wbi_json *v = wbi_json_getn(arguments, wbi_json_str(k));
+
+        if (header.p == NULL || v == NULL || wbi_json_is(v, WBI_JSON_NULL))
+            continue;
+        wbi_buf_addf(&b, "Mcp-Param-%.*s: ", WBI_FMT(header));
+        if (wbi_json_is(v, WBI_JSON_STR))
+            wbi_mcp_header_put(&b, wbi_json_str(v));
+        else
+            wbi_json_write(&b, v);
+        wbi_buf_addz(&b, "\n");
+    }
+    if (b.n > 0) {
+        c->param_headers = wbi_buf_take(&b, NULL);
+        rc = c->param_headers == NULL ? WB_ENOMEM : WB_OK;
+    }
+out:
+    wbi_buf_fini(&b);
+    wbi_arena_free(arena);
+    return rc;
+}
+
+static void free_call(struct wbi_upstream_call *c)
+{
+    for (struct wbi_upstream_ask *a = c->asks, *next; a != NULL; a = next) {
+        next = a->next;
+        wbi_free(a->key);
+        wbi_free(a->answer);
+        a->key = a->answer = NULL;
+        a->call = NULL; /* whoever was asked may still hold it */
+        if (!a->held) {
+            wbi_free(a->id);
+            wbi_free(a);
+        }
+    }
+    wbi_free(c->method);
+    wbi_free(c->params);
+    wbi_free(c->meta);
+    wbi_free(c->conversation);
+    wbi_free(c->state);
+    wbi_free(c->responses);
+    wbi_free(c->param_headers);
+    wbi_free(c);
+}
+
+wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q,
+                   const struct wbi_upstream_call_ops *ops, void *arg,
+                   struct wbi_upstream_call **ret)
+{
+    struct wbi_upstream_call *c = wbi_zalloc(sizeof(*c));
+    int64_t ms = q->timeout_ms > 0 ? q->timeout_ms : up->spec.call_ms;
+
+    if (c == NULL)
+        return WB_ENOMEM;
+    c->up = up;
+    c->ops = *ops;
+    c->arg = arg;
+    c->method = wbi_strdup(wbi_str_z(q->method));
+    c->params = copy_inside(q->params);
+    c->meta = copy_meta(q->meta);
+    c->conversation = wbi_strdup(q->conversation.p != NULL ? q->conversation : WBI_LIT(""));
+    if (q->abilities != NULL)
+        c->abilities = *q->abilities;
+    c->progress = q->progress && ops->on_progress != NULL;
+    if (q->log_level != NULL)
+        (void)snprintf(c->log_level, sizeof(c->log_level), "%s", q->log_level);
+    c->deadline_ns = wbi_now_ns(&up->clock) + ms * WBI_NS_PER_MS;
+    if (c->method == NULL || c->params == NULL || c->meta == NULL || c->conversation == NULL ||
+        (up->spec.url.p != NULL && q->params.p != NULL && copy_headers(c, q) != WB_OK)) {
+        free_call(c);
+        return WB_ENOMEM;
+    }
+    c->next = up->calls;
+    c->prev = &up->calls;
+    if (c->next != NULL)
+        c->next->prev = &c->next;
+    up->calls = c;
+    up->call_count++;
+    *ret = c;
+    return WB_OK;
+}
+
+static void put_abilities(struct wbi_buf *b, const struct wbi_mcp_abilities *a)
+{
+    struct wbi_jw w = wbi_jw_to(b);
+
+    wbi_jw_obj(&w);
+    if (a->elicitation)
+        wbi_jw_kraw(&w, "elicitation", a->elicitation_url ? WBI_LIT("{\"form\":{},\"url\":{}}")
+                                                          : WBI_LIT("{\"form\":{}}"));
+    if (a->sampling)
+        wbi_jw_kraw(&w, "sampling", WBI_LIT("{}"));
+    if (a->roots)
+        wbi_jw_kraw(&w, "roots", WBI_LIT("{}"));
+    wbi_jw_obj_end(&w);
+}
+
+/* `"_meta":{…}` with what the revision and the caller want in it. */
+static void put_meta(struct wbi_buf *b, const struct wbi_upstream_call *c)
+{
+    bool modern = c->up->era == WBI_ERA_MODERN;
+
+    wbi_buf_addz(b, "\"_meta\":{");
+    wbi_buf_addz(b, c->meta);
+    if (c->progress)
+        wbi_buf_addf(b, "%s\"progressToken\":%" PRIu64, c->meta[0] != '\0' ? "," : "", c->id);
+    if (modern) {
+        wbi_buf_addz(b, c->meta[0] != '\0' || c->progress ? "," : "");
+        wbi_buf_addz(b, "\"" WBI_META "protocolVersion\":\"" WBI_MCP_MODERN "\",\"" WBI_META
+                        "clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION
+                        "\"},\"" WBI_META "clientCapabilities\":");
+        put_abilities(b, &c->abilities);
+        if (c->log_level[0] != '\0')
+            wbi_buf_addf(b, ",\"" WBI_META "logLevel\":\"%s\"", c->log_level);
+    }
+    wbi_buf_addc(b, '}');
+}
+
+static void put_params(struct wbi_buf *b, const struct wbi_upstream_call *c)
+{
+    bool meta = c->up->era == WBI_ERA_MODERN || c->meta[0] != '\0' || c->progress;
+
+    wbi_buf_addc(b, '{');
+    wbi_buf_addz(b, c->params);
+    if (c->responses != NULL)
+        wbi_buf_addf(b, "%s\"inputResponses\":{", c->params[0] != '\0' ? "," : "");
+    if (c->responses != NULL) {
+        wbi_buf_addz(b, c->responses);
+        wbi_buf_addc(b, '}');
+    }
+    if (c->state != NULL) {
+        wbi_buf_addz(b, ",\"requestState\":");
+        wbi_buf_addz(b, c->state);
+    }
+    if (meta) {
+        if (b->n > 1 && b->p[b->n - 1] != '{')
+            wbi_buf_addc(b, ',');
+        put_meta(b, c);
+    }
+    wbi_buf_addc(b, '}');
+}
+
+void wbi_call_send(struct wbi_upstream_call *c)
+{
+    struct wbi_upstream *up = c->up;
+    struct wbi_buf params, b;
+    char id[24];
+    wb_rc rc;
+
+    c->id = ++up->serial;
+    (void)snprintf(id, sizeof(id), "%" PRIu64, c->id);
+    wbi_buf_init(&params, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
+    put_params(&params, c);
+    wbi_rpc_put_call(&b, wbi_str_z(id), c->method, wbi_buf_str(&params));
+    rc = wbi_buf_rc(&params) != WB_OK ? wbi_buf_rc(&params) : wbi_buf_rc(&b);
+    if (rc == WB_OK)
+        rc = up->link->send(up, c, wbi_buf_str(&b));
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&b);
+    if (rc == WB_OK) {
+        c->sent = true;
+        wbi_up_arm(up, c->deadline_ns);
+        return;
+    }
+    c->deadline_ns = 0; /* ended from the loop: callers do not expect it here */
+    wbi_up_arm(up, wbi_now_ns(&up->clock));
+}
+
+void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer *a)
+{
+    struct wbi_upstream *up = c->up;
+
+    *c->prev = c->next;
+    if (c->next != NULL)
+        c->next->prev = c->prev;
+    up->call_count--;
+    if (up->link->forget != NULL)
+        up->link->forget(up, c);
+    c->ops.on_done(c->arg, a);
+    free_call(c);
+}
+
+void wbi_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
+{
+    struct wbi_upstream *up = c->up;
+    int64_t left = up->wait_until_ns - wbi_now_ns(&up->clock);
+    struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why};
+
+    if (rc == WB_EAGAIN && c->deadline_ns == 0)
+        a = (struct wbi_upstream_answer){.rc = WB_ELIMIT, .why = "the server does not read, or "
+                                                                 "the call is too large for it"};
+    if (rc == WB_EIO && up->state == WBI_UP_WAITING && left > 0)
+        a.retry_after_ms = left / WBI_NS_PER_MS + 1;
+    if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {
+        char note[128];
+        int n = snprintf(note, sizeof(note),
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                         "\"params\":{\"requestId\":%" PRIu64 "}}", c->id);
+
+        if (c->sent && !c->own && up->state == WBI_UP_READY && n > 0 &&
+            !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
+            up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
+    }
+    wbi_call_end(c, &a);
+}
+
+void wbi_upstream_cancel(struct wbi_upstream_call *call)
+{
+    wbi_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/upstream_in.c: what a server sends: answers, progress, news, questions.
+ * Anything that fits no open call is dropped and counted. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "json/write.h"
+#include "mcp/upstream_int.h"
+
+static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *id)
+{
+    uint64_t n;
+
+    if (!wbi_json_is(id, WBI_JSON_INT) || !wbi_json_u64(id, &n))
+        return NULL;
+    for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
+        if (c->id == n && c->sent)
+            return c;
+    }
+    return NULL;
+}
+
+static char *json_text(const wbi_json *v)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&b, v);
+    return wbi_buf_take(&b, NULL);
+}
+
+/* A result without the members that belong to one hop of the protocol. */
+static char *own_members(const wbi_json *result)
+{
+    struct wbi_buf b;
+    struct wbi_jw w;
+
+    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
+    w = wbi_jw_to(&b);
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER (result, k) {
+        struct wbi_str name = wbi_json_str(k);
+
+        if (wbi_str_eqz(name, "resultType") || wbi_str_eqz(name, "ttlMs") ||
+            wbi_str_eqz(name, "cacheScope"))
+            continue;
+        wbi_jw_keyn(&w, name);
+        wbi_jw_val(&w, k_val);
+    }
+    wbi_jw_obj_end(&w);
+    return wbi_buf_take(&b, NULL);
+}
+
+static struct wbi_upstream_ask *new_ask(struct wbi_upstream_call *c, struct wbi_str key,
+                                        struct wbi_str id)
+{
+    struct wbi_upstream_ask *a = wbi_zalloc(sizeof(*a));
+
+    if (a == NULL)
+        return NULL;
+    a->up = c->up;
+    a->call = c;
+    a->key = key.p != NULL ? wbi_strdup(key) : NULL;
+    a->id = id.p != NULL ? wbi_strdup(id) : NULL;
+    if ((key.p != NULL && a->key == NULL) || (id.p != NULL && a->id == NULL)) {
+        wbi_free(a->key);
+        wbi_free(a->id);
+        wbi_free(a);
+        return NULL;
+    }
+    a->next = c->asks;
+    c->asks = a;
+    c->open_asks++;
+    return a;
+}
+
+/* All questions of a round are answered: the same call again, with answers. */
+static void next_round(struct wbi_upstream_call *c)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
+    while (c->asks != NULL) {
+        struct wbi_upstream_ask *a = c->asks;
+
+        c->asks = a->next;
+        if (b.n > 0)
+            wbi_buf_addc(&b, ',');
+        wbi_json_quote(&b, wbi_str_z(a->key));
+        wbi_buf_addc(&b, ':');
+        wbi_buf_addz(&b, a->answer != NULL ? a->answer : "null");
+        wbi_free(a->key);
+        wbi_free(a->answer);
+        wbi_free(a);
+    }
+    wbi_free(c->responses);
+    c->responses = wbi_buf_take(&b, NULL);
+    if (c->responses == NULL)
+        wbi_call_fail(c, WB_ENOMEM, "out of memory");
+    else
+        wbi_call_send(c);
+}
+
+static void answer_request(struct wbi_upstream *up, struct wbi_str id, struct wbi_str json,
+                           bool is_error)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_addz(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    wbi_buf_adds(&b, id);
+    wbi_buf_addz(&b, is_error ? ",\"error\":" : ",\"result\":");
+    wbi_buf_adds(&b, json);
+    wbi_buf_addc(&b, '}');
+    wbi_rpc_one_line(&b, 0);
+    if (wbi_buf_rc(&b) == WB_OK)
+        up->link->send(up, NULL, wbi_buf_str(&b)); /* if it fails, the call times out */
+    wbi_buf_fini(&b);
+}
+
+void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool is_error)
+{
+    struct wbi_upstream_call *c = ask->call;
+    struct wbi_upstream_ask **at;
+
+    if (c == NULL) { /* the call is over; this was the last holder */
+        wbi_free(ask->id);
+        wbi_free(ask);
+        return;
+    }
+    c->open_asks--;
+    ask->held = false;
+    if (ask->key != NULL) {
+        ask->answer = wbi_strdup(is_error ? WBI_LIT("{\"action\":\"cancel\"}") : json);
+        if (c->open_asks == 0)
+            next_round(c);
+        return;
+    }
+    for (at = &c->asks; *at != ask;)
+        at = &(*at)->next;
+    *at = ask->next;
+    answer_request(ask->up, wbi_str_z(ask->id), json, is_error);
+    wbi_free(ask->id);
+    wbi_free(ask);
+}
+
+/* The result asks for input: hand every question to the caller. */
+static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
+{
+    const wbi_json *requests = wbi_json_get_as(result, "inputRequests", WBI_JSON_OBJ);
+    const wbi_json *state = wbi_json_get_as(result, "requestState", WBI_JSON_STR);
+    struct wbi_upstream_ask *asks[WBI_LIMIT_MCP_ASKS];
+    size_t n = 0;
+
+    if (++c->rounds > WBI_LIMIT_UPSTREAM_ROUNDS || wbi_json_count(requests) == 0 ||
+        wbi_json_count(requests) > WBI_LIMIT_MCP_ASKS || c->ops.on_ask == NULL) {
+        wbi_call_fail(c, WB_ELIMIT, "the server asks for input that cannot be given");
+        return;
+    }
+    wbi_free(c->state);
+    c->state = state != NULL ? json_text(state) : NULL;
+    c->sent = true;
+    c->id = 0; /* answers to the old message are late ones now */
+    WBI_JSON_EACH_MEMBER (requests, k) {
+        if (!wbi_mcp_able(&c->abilities, wbi_json_get_str(k_val, "method"))) {
+            wbi_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
+            return;
+        }
+        asks[n] = new_ask(c, wbi_json_str(k), WBI_NONE);
+        if (asks[n++] == NULL) {
+            wbi_call_fail(c, WB_ENOMEM, "out of memory");
+            return;
+        }
+    }
+    n = 0;
+    c->open_asks++; /* held, so that answers from inside do not end the round early */
+    WBI_JSON_EACH_MEMBER (requests, q) {
+        char *params = json_text(wbi_json_get(q_val, "params"));
+
+        asks[n]->held = true;
+        c->ops.on_ask(c->arg, asks[n++], wbi_json_str(q), wbi_json_get_str(q_val, "method"),
+                      wbi_str_z(params != NULL ? params : "{}"));
+        wbi_free(params);
+    }
+    if (--c->open_asks == 0)
+        next_round(c);
+}
+
+static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
+{
+    struct wbi_upstream_call *c = by_id(up, rpc->id);
+    struct wbi_upstream_answer a = {.rc = WB_OK, .sent = true};
+    struct wbi_str type = wbi_json_get_str(rpc->result, "resultType");
+    char *text;
+
+    if (c == NULL) {
+        up->counts.unknown_ids++;
+        return;
+    }
+    up->failures = 0;
+    if (type.p != NULL && wbi_str_eqz(type, "input_required")) {
+        ask_caller(c, rpc->result);
+        return;
+    }
+    if ((type.p != NULL && !wbi_str_eqz(type, "complete")) ||
+        (rpc->result != NULL && !wbi_json_is(rpc->result, WBI_JSON_OBJ))) {
+        wbi_call_fail(c, WB_EINPUT, "the server sent a result of an unknown type");
+        return;
+    }
+    text = rpc->result != NULL ? own_members(rpc->result) : json_text(rpc->error);
+    a.result = rpc->result;
+    a.error = rpc->error;
+    a.text = wbi_str_z(text);
+    if (text == NULL)
+        wbi_call_fail(c, WB_ELIMIT, "the answer is too large");
+    else
+        wbi_call_end(c, &a);
+    wbi_free(text);
+}
+
+/* Whose question is it? On a shared connection only one conversation may have
+ * calls open that could be meant, else it is nobody's. */
+static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_str method)
+{
+    struct wbi_upstream_call *found = NULL;
+
+    for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
+        if (!c->sent || c->own || c->ops.on_ask == NULL || !wbi_mcp_able(&c->abilities, method))
+            continue;
+        if (found != NULL && strcmp(found->conversation, c->conversation) != 0)
+            return NULL;
+        if (found == NULL)
+            found = c;
+    }
+    return found;
+}
+
+static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                         const struct wbi_rpc *rpc)
+{
+    struct wbi_upstream_ask *ask = NULL;
+    char *params;
+
+    if (wbi_str_eqz(rpc->method, "ping") && up->era == WBI_ERA_LEGACY) {
+        answer_request(up, rpc->id_text, WBI_LIT("{}"), false);
+        return;
+    }
+    if (up->era == WBI_ERA_MODERN || wbi_mcp_ability_for(rpc->method) == NULL)
+        call = NULL;
+    else if (call == NULL || call->ops.on_ask == NULL ||
+             !wbi_mcp_able(&call->abilities, rpc->method))
+        call = asked_call(up, rpc->method);
+    if (call != NULL && call->open_asks < WBI_LIMIT_MCP_ASKS)
+        ask = new_ask(call, WBI_NONE, rpc->id_text);
+    if (ask == NULL) {
+        up->counts.refused_asks++;
+        answer_request(up, rpc->id_text,
+                       WBI_LIT("{\"code\":-32601,\"message\":\"nobody here can be asked this\"}"),
+                       true);
+        return;
+    }
+    params = json_text(rpc->params);
+    ask->held = true;
+    call->ops.on_ask(call->arg, ask, WBI_NONE, rpc->method,
+                     wbi_str_z(params != NULL && rpc->params != NULL ? params : "{}"));
+    wbi_free(params);
+}
+
+static void take_progress(struct wbi_upstream *up, const wbi_json *params)
+{
+    struct wbi_upstream_call *c = by_id(up, wbi_json_get(params, "progressToken"));
+    const wbi_json *total = wbi_json_get(params, "total");
+
+    if (c != NULL && c->progress && c->ops.on_progress != NULL)
+        c->ops.on_progress(c->arg, wbi_json_num(wbi_json_get(params, "progress")),
+                           total != NULL ? wbi_json_num(total) : -1,
+                           wbi_json_get_str(params, "message"));
+}
+
+static void take_log(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                     const wbi_json *params)
+{
+    struct wbi_upstream_call *c = call, *only = NULL;
+    size_t open = 0;
+
+    for (struct wbi_upstream_call *at = up->calls; at != NULL; at = at->next) {
+        if (!at->own && at->sent) {
+            open++;
+            only = at;
+        }
+    }
+    if (c == NULL && open == 1) /* else it could be anybody's */
+        c = only;
+    if (c != NULL && c->ops.on_log != NULL)
+        c->ops.on_log(c->arg, wbi_json_get_str(params, "level"),
+                      wbi_json_get_str(params, "logger"), wbi_json_get(params, "data"));
+}
+
+static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                      const struct wbi_rpc *rpc)
+{
+    struct wbi_str m = rpc->method;
+
+    if (wbi_str_eqz(m, "notifications/progress"))
+        take_progress(up, rpc->params);
+    else if (wbi_str_eqz(m, "notifications/message"))
+        take_log(up, call, rpc->params);
+    else if (wbi_str_eqz(m, "notifications/resources/updated")) {
+        if (up->ops.on_updated != NULL)
+            up->ops.on_updated(up->arg, wbi_json_get_str(rpc->params, "uri"));
+    } else if (up->ops.on_changed != NULL) {
+        if (wbi_str_eqz(m, "notifications/tools/list_changed"))
+            up->ops.on_changed(up->arg, WBI_MCP_TOOLS);
+        else if (wbi_str_eqz(m, "notifications/prompts/list_changed"))
+            up->ops.on_changed(up->arg, WBI_MCP_PROMPTS);
+        else if (wbi_str_eqz(m, "notifications/resources/list_changed"))
+            up->ops.on_changed(up->arg, WBI_MCP_RESOURCES);
+    }
+}
+
+void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str text)
+{
+    struct wbi_arena *arena = NULL;
+    struct wbi_rpc rpc;
+    int code;
+
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return; /* the call it belonged to will time out */
+    if (wbi_rpc_read(arena, text, &rpc, &code, NULL) != WB_OK)
+        up->counts.banners++;
+    else if (rpc.kind == WBI_RPC_RESULT || rpc.kind == WBI_RPC_ERROR)
+        take_answer(up, &rpc);
+    else if (rpc.kind == WBI_RPC_REQUEST)
+        take_request(up, call, &rpc);
+    else
+        take_note(up, call, &rpc);
+    wbi_arena_free(arena);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/upstream_int.h: what the files of the client share. */
+#ifndef WBI_MCP_UPSTREAM_INT_H
+#define WBI_MCP_UPSTREAM_INT_H
+
+#include "base/limits.h"
+#include "loop/loop.h"
+#include "mcp/line.h"
+#include "mcp/upstream.h"
+#include "run/process.h"
+
+struct wbi_exchange;
+
+struct wbi_upstream_ask {
+    struct wbi_upstream_ask *next;
+    struct wbi_upstream *up;
+    struct wbi_upstream_call *call; /* NULL: the call has ended */
+    char *key;                      /* of an input request; NULL: a request with an id */
+    char *id;                       /* JSON */
+    char *answer;                   /* JSON, of an answered input request */
+    bool held;                      /* the caller has it and will answer */
+};
+
+struct wbi_upstream_call {
+    struct wbi_upstream_call *next, **prev;
+    struct wbi_upstream *up;
+    struct wbi_upstream_call_ops ops;
+    void *arg;
+    uint64_t id; /* ours, new for every message sent */
+    char *method, *params, *meta, *conversation;
+    struct wbi_mcp_abilities abilities;
+    bool progress, sent, own; /* own: the client's, not a caller's */
+    char log_level[12];       /* "": none wanted */
+    unsigned rounds;
+    char *state;      /* requestState to echo, JSON */
+    char *responses;  /* members of inputResponses */
+    char *param_headers; /* whole header lines, NULL: none */
+    struct wbi_upstream_ask *asks;
+    size_t open_asks;
+    int64_t deadline_ns;
+    struct wbi_exchange *exchange; /* HTTP only */
+    unsigned resends;
+};
+
+struct wbi_upstream_link {
+    wb_rc (*open)(struct wbi_upstream *up, struct wbi_error *err);
+    /* call NULL: an answer or a notification. */
+    wb_rc (*send)(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str message);
+    /* Nothing more is expected for this call. */
+    void (*forget)(struct wbi_upstream *up, struct wbi_upstream_call *call);
+    void (*close)(struct wbi_upstream *up);
+};
+
+struct wbi_upstream {
+    struct wbi_loop *loop;
+    struct wbi_runner *runner;
+    struct wbi_curl *curl;
+    struct wbi_clock clock;
+    struct wbi_ids ids;
+    struct wbi_arena *arena; /* holds the copy of the spec */
+    struct wbi_upstream_spec spec;
+    struct wbi_upstream_ops ops;
+    void *arg;
+    const struct wbi_upstream_link *link;
+    enum wbi_upstream_state state;
+    enum wbi_mcp_era era;
+    bool era_known, skip_probe, probing;
+    uint64_t serial;
+    struct wbi_upstream_call *calls; /* newest first */
+    size_t call_count;
+    struct wbi_timer *timer;
+    int64_t armed_ns; /* 0: not armed */
+    int64_t start_deadline_ns, wait_until_ns;
+    unsigned failures;
+    struct wbi_upstream_counts counts;
+    /* stdio */
+    struct wbi_process *process;
+    struct wbi_lines lines;
+    struct wbi_buf complaints; /* newest of stderr */
+    /* HTTP */
+    char *session;
+    char version[16];
+    struct wbi_exchange *exchanges;
+};
+
+extern const struct wbi_upstream_link wbi_link_stdio, wbi_link_http;
+
+/* upstream.c */
+void wbi_up_set_state(struct wbi_upstream *up, enum wbi_upstream_state state);
+/* The connection is lost (or never came up). */
+void wbi_up_died(struct wbi_upstream *up, const char *why);
+/* The server no longer knows our session: open a new one, send again. */
+void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call);
+void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns);
+void wbi_up_ready(struct wbi_upstream *up);
+
+/* upstream_call.c */
+void wbi_call_send(struct wbi_upstream_call *call);
+void wbi_call_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
+void wbi_call_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
+wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,
+                   const struct wbi_upstream_call_ops *ops, void *arg,
+                   struct wbi_upstream_call **ret);
+
+/* upstream_in.c: one message came; call: on whose stream, NULL if unknown. */
+void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str text);
+
+#endif
