@@ -57,6 +57,7 @@ struct wbi_upstream_answer {
     bool sent;              /* it may have had an effect */
     int64_t retry_after_ms; /* of WB_EIO while waiting; else 0 */
     const char *why;        /* one sentence where rc is not WB_OK */
+    const char *lacks;      /* WB_EDENIED: the ability the caller would have needed */
 };
 
 struct wbi_upstream_ask;
@@ -77,7 +78,10 @@ struct wbi_upstream_request {
     struct wbi_str params; /* JSON object without _meta; absent: {} */
     const wbi_json *meta;  /* of the caller; its own protocol members are left out */
     const struct wbi_mcp_abilities *abilities; /* what the caller can be asked; NULL: nothing */
-    struct wbi_str conversation; /* questions never cross from one to another */
+    struct wbi_str conversation; /* questions never cross from one to another: for
+                                  * 2026-07-28, which has none, name the principal */
+    bool strict; /* a question the caller cannot be asked ends the call (WB_EDENIED),
+                  * else the server is told and goes on */
     int64_t timeout_ms;          /* 0: the server's */
     bool progress;               /* ask for progress */
     const char *log_level;       /* least level of log messages; NULL: none wanted */

@@ -124,6 +124,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
     if (q->abilities != NULL)
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
+    c->strict = q->strict;
     if (q->log_level != NULL)
         (void)snprintf(c->log_level, sizeof(c->log_level), "%s", q->log_level);
     c->deadline_ns = wbi_now_ns(&up->clock) + ms * WBI_NS_PER_MS;
@@ -247,14 +248,14 @@ void wbi_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
 {
     struct wbi_upstream *up = c->up;
     int64_t left = up->wait_until_ns - wbi_now_ns(&up->clock);
-    struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why};
+    struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why, .lacks = c->lacks};
 
     if (rc == WB_EAGAIN && c->deadline_ns == 0)
         a = (struct wbi_upstream_answer){.rc = WB_ELIMIT, .why = "the server does not read, or "
                                                                  "the call is too large for it"};
     if (rc == WB_EIO && up->state == WBI_UP_WAITING && left > 0)
         a.retry_after_ms = left / WBI_NS_PER_MS + 1;
-    if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {
+    if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED || a.rc == WB_EDENIED) {
         char note[128];
         int n = snprintf(note, sizeof(note),
                          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","

@@ -163,6 +163,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     c->id = 0; /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {
         if (!wbi_mcp_able(&c->abilities, wbi_json_get_str(k_val, "method"))) {
+            c->lacks = wbi_mcp_ability_for(wbi_json_get_str(k_val, "method"));
             wbi_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
             return;
         }
@@ -219,20 +220,22 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
 }
 
 /* Whose question is it? On a shared connection only one conversation may have
- * calls open that could be meant, else it is nobody's. */
-static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_str method)
+ * calls open that could be meant, else it is nobody's. Of these the newest that
+ * does not already wait for an answer. */
+static struct wbi_upstream_call *asked_call(struct wbi_upstream *up)
 {
-    struct wbi_upstream_call *found = NULL;
+    struct wbi_upstream_call *any = NULL, *free_one = NULL;
 
     for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
-        if (!c->sent || c->own || c->ops.on_ask == NULL || !wbi_mcp_able(&c->abilities, method))
+        if (!c->sent || c->own || c->ops.on_ask == NULL)
             continue;
-        if (found != NULL && strcmp(found->conversation, c->conversation) != 0)
+        if (any != NULL && strcmp(any->conversation, c->conversation) != 0)
             return NULL;
-        if (found == NULL)
-            found = c;
+        any = any != NULL ? any : c;
+        if (free_one == NULL && c->open_asks == 0)
+            free_one = c;
     }
-    return found;
+    return free_one != NULL ? free_one : any;
 }
 
 static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call,
@@ -247,9 +250,14 @@ static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call
     }
     if (up->era == WBI_ERA_MODERN || wbi_mcp_ability_for(rpc->method) == NULL)
         call = NULL;
-    else if (call == NULL || call->ops.on_ask == NULL ||
-             !wbi_mcp_able(&call->abilities, rpc->method))
-        call = asked_call(up, rpc->method);
+    else if (call == NULL || call->ops.on_ask == NULL)
+        call = asked_call(up);
+    if (call != NULL && !wbi_mcp_able(&call->abilities, rpc->method)) {
+        call->lacks = wbi_mcp_ability_for(rpc->method);
+        if (call->strict)
+            wbi_call_fail(call, WB_EDENIED, "the server asks what the caller cannot answer");
+        call = NULL;
+    }
     if (call != NULL && call->open_asks < WBI_LIMIT_MCP_ASKS)
         ask = new_ask(call, WBI_NONE, rpc->id_text);
     if (ask == NULL) {

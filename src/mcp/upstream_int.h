@@ -30,6 +30,8 @@ struct wbi_upstream_call {
     char *method, *params, *meta, *conversation;
     struct wbi_mcp_abilities abilities;
     bool progress, sent, own; /* own: the client's, not a caller's */
+    bool strict;
+    const char *lacks;
     char log_level[12];       /* "": none wanted */
     unsigned rounds;
     char *state;      /* requestState to echo, JSON */

@@ -47,6 +47,8 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
         wbi_mcp_fail(j->r, (int)code, wbi_json_get_str(a->error, "message"),
                      data.n > 0 ? wbi_buf_str(&data) : WBI_NONE);
         wbi_buf_fini(&data);
+    } else if (a->rc == WB_EDENIED && a->lacks != NULL) {
+        wbi_mcp_fail_able(j->r, a->lacks);
     } else {
         wbi_mcp_fail(j->r, WBI_RPC_INTERNAL, wbi_str_z(a->why), WBI_NONE);
     }
@@ -101,7 +103,10 @@ static void forward(struct wbi_mcp_request *r, const char *method)
     struct wbi_upstream_request q = {.method = method, .meta = wbi_mcp_meta(r), .progress = true,
                                      .abilities = wbi_mcp_abilities(r),
                                      .log_level = wbi_mcp_log_level(r),
-                                     .conversation = wbi_mcp_conversation(r)};
+                                     .strict = wbi_mcp_era(r) == WBI_ERA_MODERN,
+                                     .conversation = wbi_mcp_era(r) == WBI_ERA_MODERN
+                                                         ? wbi_mcp_principal(r)
+                                                         : wbi_mcp_conversation(r)};
     struct job *j = wbi_zalloc(sizeof(*j));
     struct wbi_buf b;
     struct wbi_jw w;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/mcp/chaos.c: an MCP server on stdio that misbehaves in the way its
+ * argument names. It opens properly (2025-11-25) unless the mode says otherwise. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char line[1 << 20];
+static const char *mode;
+static int pages;
+
+static bool is(const char *name)
+{
+    return strcmp(mode, name) == 0;
+}
+
+static void say(const char *text)
+{
+    puts(text);
+    fflush(stdout);
+}
+
+static void result(long id, const char *json)
+{
+    printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s}\n", id, json);
+    fflush(stdout);
+}
+
+static void text_result(long id)
+{
+    result(id, "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}");
+}
+
+static void repeat(FILE *f, const char *text, size_t times)
+{
+    while (times-- > 0)
+        fputs(text, f);
+    fflush(f);
+}
+
+/* One of the modes that shape a call's answer; false: it is none. */
+static bool odd_answer(long id)
+{
+    char own[256];
+    size_t n = (size_t)snprintf(own, sizeof(own), "{\"jsonrpc\":\"2.0\",\"id\":%ld,"
+                                "\"result\":{\"content\":[]}}\n", id);
+
+    if (is("wrong-id"))
+        text_result(id + 1000);
+    else if (is("string-id"))
+        printf("{\"jsonrpc\":\"2.0\",\"id\":\"%ld\",\"result\":{}}\n", id);
+    else if (is("null-id"))
+        say("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-1,\"message\":\"?\"}}");
+    else if (is("not-json"))
+        say("OK");
+    else if (is("batch"))
+        printf("[{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{}}]\n", id);
+    else if (is("duplicate-names"))
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"id\":%ld,\"result\":{}}\n", id, id);
+    else if (is("both"))
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{},\"error\":{}}\n", id);
+    else if (is("string-result"))
+        result(id, "\"fine\"");
+    else if (is("unknown-type"))
+        result(id, "{\"resultType\":\"maybe\",\"content\":[]}");
+    else if (is("hang"))
+        ;
+    else if (is("trickle"))
+        for (size_t i = 0; i < n; i++) {
+            fputc(own[i], stdout);
+            fflush(stdout);
+        }
+    else
+        return false;
+    fflush(stdout);
+    return true;
+}
+
+static void answer_call(long id)
+{
+    if (is("die"))
+        exit(1);
+    if (is("half")) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"resu", id);
+        fflush(stdout);
+        exit(0);
+    }
+    if (is("close-stdout")) {
+        close(1);
+        return;
+    }
+    if (is("banner"))
+        say("Welcome to the server!\n\n  *** ready ***");
+    if (is("flood"))
+        repeat(stdout, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/noise\"}\n", 100000);
+    if (is("stderr-flood"))
+        repeat(stderr, "complaint complaint complaint complaint complaint complaint\n", 200000);
+    if (is("huge-line")) {
+        repeat(stdout, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 300000);
+        fputc('\n', stdout);
+    }
+    if (is("asks"))
+        say("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"roots/list\"}");
+    if (odd_answer(id))
+        return;
+    text_result(id);
+    if (is("double"))
+        text_result(id);
+}
+
+static void answer_list(long id)
+{
+    static const char tool[] = "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}";
+
+    if (is("cyclic-cursor")) {
+        result(id, "{\"tools\":[],\"nextCursor\":\"again\"}");
+    } else if (is("endless-pages")) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[],"
+               "\"nextCursor\":\"%d\"}}\n", id, pages++);
+        fflush(stdout);
+    } else if (is("many-tools")) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[%s", id, tool);
+        for (int i = 0; i < 20000; i++)
+            printf(",%s", tool);
+        puts("]}}");
+        fflush(stdout);
+    } else {
+        result(id, "{\"tools\":[]}");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    mode = argc > 1 ? argv[1] : "fine";
+    if (is("die-at-once"))
+        return 1;
+    while (fgets(line, sizeof(line), stdin) != NULL) {
+        const char *at = strstr(line, "\"id\":");
+        long id = at != NULL ? strtol(at + 5, NULL, 10) : -1;
+
+        if (id < 0 || is("mute"))
+            continue;
+        if (is("die-of-probe") && strstr(line, "server/discover") != NULL)
+            return 1;
+        if (strstr(line, "\"method\":\"initialize\"") != NULL)
+            result(id, is("old-version")
+                           ? "{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}"
+                           : "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+                             "\"serverInfo\":{\"name\":\"chaos\",\"version\":\"1\"}}");
+        else if (strstr(line, "\"method\":\"tools/call\"") != NULL)
+            answer_call(id);
+        else if (strstr(line, "\"method\":\"tools/list\"") != NULL)
+            answer_list(id);
+        else
+            printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32601,"
+                   "\"message\":\"no\"}}\n", id);
+        fflush(stdout);
+    }
+    return 0;
+}
