@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/mcp_test.c: messages, framing, events, headers, and the server over pipes
+ * and HTTP (attack rows 65, 68 to 70, 86 to 89). */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "http/http.h"
+#include "loop/loop.h"
+#include "mcp/line.h"
+#include "mcp/server.h"
+#include "mcp/sse.h"
+
+static void messages_are_taken_strictly(void **state)
+{
+    static const struct {
+        const char *text;
+        int code; /* 0: accepted */
+    } rows[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"x\",\"params\":{}}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":9223372036854775807,\"method\":\"x\"}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1e2,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":99999999999999999999999,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"id\":1,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":2.0,\"id\":1,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"x\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":1}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"result\":1}", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1}", WBI_RPC_INVALID},
+        {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]", WBI_RPC_INVALID},
+        {"[]", WBI_RPC_INVALID},
+        {"7", WBI_RPC_INVALID},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"method\":\"x\"}", WBI_RPC_PARSE},
+        {"{\"jsonrpc\":\"2.0\"", WBI_RPC_PARSE},
+        {"nonsense", WBI_RPC_PARSE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        struct wbi_arena *arena = NULL;
+        struct wbi_rpc rpc;
+        int code = 0;
+        wb_rc rc;
+
+        assert_int_equal(wbi_arena_new(1u << 20, &arena), WB_OK);
+        rc = wbi_rpc_read(arena, wbi_str_z(rows[i].text), &rpc, &code, NULL);
+        if ((rc == WB_OK) != (rows[i].code == 0) || (rc != WB_OK && code != rows[i].code))
+            fail_msg("%s: rc %d code %d", rows[i].text, (int)rc, code);
+        wbi_arena_free(arena);
+    }
+}
+
+static void lines_are_found_however_they_are_cut(void **state)
+{
+    static const char text[] = "one\n\n  \ntwo\r\nlong long long line\nthree\nrest";
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof(text); cut++) {
+        char seen[64] = "";
+        struct wbi_lines l;
+
+        wbi_lines_init(&l, 10);
+        for (size_t at = 0; at < sizeof(text) - 1; at += cut) {
+            struct wbi_str bytes = wbi_str_make(text + at, WBI_MIN(cut, sizeof(text) - 1 - at));
+            struct wbi_str line;
+
+            while (wbi_lines_next(&l, &bytes, &line)) {
+                size_t n = strlen(seen);
+                (void)snprintf(seen + n, sizeof(seen) - n, "%.*s|", WBI_FMT(line));
+            }
+        }
+        assert_string_equal(seen, "one|two|three|");
+        assert_int_equal(l.too_long, 1);
+        wbi_lines_fini(&l);
+    }
+}
+
+/* Row 95. */
+static void events_are_found_however_they_are_cut(void **state)
+{
+    static const char text[] = ": hello\n\nevent: message\ndata: one\n\ndata:two\rdata: lines\r\r"
+                               "id: 7\r\ndata: x\r\n\r\ndata: too long for the cap of it\n\n"
+                               "data\n\nretry: 5\n\ndata: end\n\n";
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof(text); cut++) {
+        char seen[128] = "";
+        struct wbi_sse s;
+
+        wbi_sse_init(&s, 16);
+        for (size_t at = 0; at < sizeof(text) - 1; at += cut) {
+            struct wbi_str bytes = wbi_str_make(text + at, WBI_MIN(cut, sizeof(text) - 1 - at));
+            struct wbi_str data;
+
+            while (wbi_sse_next(&s, &bytes, &data)) {
+                size_t n = strlen(seen);
+                (void)snprintf(seen + n, sizeof(seen) - n, "%.*s|", WBI_FMT(data));
+            }
+        }
+        assert_string_equal(seen, "one|two\nlines|x||end|");
+        assert_int_equal(s.too_long, 1);
+        wbi_sse_fini(&s);
+    }
+}
+
+static bool header_equals(const char *header, const char *json)
+{
+    struct wbi_arena *arena = NULL;
+    const wbi_json *v = NULL;
+    bool same;
+
+    assert_int_equal(wbi_arena_new(1u << 20, &arena), WB_OK);
+    assert_int_equal(wbi_json_read(arena, wbi_str_z(json), WBI_JSON_STRICT, &v, NULL), WB_OK);
+    same = wbi_mcp_header_equals(wbi_str_z(header), v);
+    wbi_arena_free(arena);
+    return same;
+}
+
+/* Row 88. */
+static void headers_repeat_values_exactly(void **state)
+{
+    struct wbi_buf b;
+
+    (void)state;
+    assert_true(header_equals("echo", "\"echo\""));
+    assert_false(header_equals("Echo", "\"echo\""));
+    assert_true(header_equals("=?base64?aMOk?=", "\"h\\u00e4\""));
+    assert_false(header_equals("=?base64?aMOk", "\"h\\u00e4\""));
+    assert_false(header_equals("=?base64?aMO*?=", "\"h\\u00e4\""));
+    assert_false(header_equals("=?base64?aMOk=?=", "\"h\\u00e4\""));
+    assert_true(header_equals("=?base64??=", "\"\""));
+    assert_true(header_equals("042", "42"));
+    assert_false(header_equals("42x", "42"));
+    assert_true(header_equals("true", "true"));
+    assert_false(header_equals("1", "true"));
+    assert_false(header_equals("null", "null"));
+    wbi_buf_init(&b, 256);
+    wbi_mcp_header_put(&b, WBI_LIT("h\xc3\xa4"));
+    assert_string_equal(b.p, "=?base64?aMOk?=");
+    wbi_buf_clear(&b);
+    wbi_mcp_header_put(&b, WBI_LIT("a\r\nX: y"));
+    assert_null(strchr(b.p, '\n'));
+    assert_true(header_equals(b.p, "\"a\\r\\nX: y\""));
+    wbi_buf_fini(&b);
+}
+
+/* A runtime that keeps its calls until told to answer. */
+struct world {
+    struct wbi_loop *loop;
+    struct wbi_mcp_server *server;
+    struct wbi_http *http;
+    struct wbi_mcp_request *held[256];
+    char said[256][64];
+    size_t held_n, cancelled;
+    bool ended;
+};
+
+static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
+                    const wbi_json *arguments)
+{
+    struct world *w = arg;
+
+    if (wbi_str_eqz(name, "now")) {
+        wbi_mcp_reply(r, WBI_LIT("{\"content\":[]}"));
+        return;
+    }
+    assert_true(w->held_n < WBI_COUNT(w->held));
+    (void)snprintf(w->said[w->held_n], sizeof(w->said[0]), "{\"said\":\"%.*s\"}",
+                   WBI_FMT(wbi_json_get_str(arguments, "who")));
+    w->held[w->held_n++] = r;
+}
+
+static void on_cancel(void *arg, struct wbi_mcp_request *r)
+{
+    struct world *w = arg;
+
+    w->cancelled++;
+    for (size_t i = 0; i < w->held_n; i++) {
+        if (w->held[i] == r) {
+            w->held[i] = NULL;
+            wbi_mcp_reply(r, WBI_LIT("{}"));
+        }
+    }
+}
+
+static void on_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what)
+{
+    (void)arg;
+    (void)what;
+    wbi_mcp_reply_list(r, WBI_LIT("[{\"name\":\"a\"},\n{\"name\":\"b\"},{\"name\":\"c\"}]"));
+}
+
+static void on_end(void *arg)
+{
+    ((struct world *)arg)->ended = true;
+}
+
+static void on_request(void *arg, const struct wbi_http_request *r)
+{
+    struct world *w = arg;
+
+    wbi_mcp_http(w->server, w->http, r, WBI_LIT("me"));
+}
+
+static void on_gone(void *arg, uint64_t id, void *user)
+{
+    wbi_mcp_http_gone(((struct world *)arg)->server, id, user);
+}
+
+static void start(struct world *w)
+{
+    static const struct wbi_mcp_ops ops = {.list = on_list, .call = on_call, .cancel = on_cancel};
+    static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
+    struct wbi_mcp_options o = {.page = 2};
+    struct wbi_http_options h = {.address = WBI_LIT_INIT("127.0.0.1:0")};
+
+    memset(w, 0, sizeof(*w));
+    assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
+    assert_int_equal(wbi_mcp_server_new(w->loop, &o, &ops, w, &w->server, NULL), WB_OK);
+    assert_int_equal(wbi_http_listen(w->loop, &h, &http_ops, w, &w->http, NULL), WB_OK);
+}
+
+static void stop(struct world *w)
+{
+    wbi_http_free(w->http);
+    wbi_mcp_server_stop(w->server);
+    assert_int_equal(wbi_mcp_server_busy(w->server), 0);
+    wbi_mcp_server_free(w->server);
+    wbi_loop_free(w->loop);
+}
+
+struct pipes {
+    int in, out; /* our ends */
+    int server_in, server_out;
+    struct wbi_mcp_stdio *c;
+};
+
+static void open_pipes(struct world *w, struct pipes *p)
+{
+    int a[2], b[2];
+
+    assert_int_equal(pipe2(a, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(b, O_CLOEXEC), 0);
+    *p = (struct pipes){b[0], a[1], a[0], b[1], NULL};
+    assert_int_equal(wbi_mcp_stdio_new(w->server, p->server_in, p->server_out, WBI_LIT("me"),
+                                       on_end, w, &p->c, NULL), WB_OK);
+}
+
+static void close_pipes(struct pipes *p)
+{
+    wbi_mcp_stdio_free(p->c);
+    close(p->server_in);
+    close(p->server_out);
+    close(p->in);
+    if (p->out >= 0)
+        close(p->out);
+}
+
+static void say(struct pipes *p, const char *text)
+{
+    assert_int_equal(write(p->out, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void turn(struct world *w)
+{
+    for (int i = 0; i < 5; i++)
+        (void)wbi_loop_turn(w->loop, false);
+}
+
+static const char *heard(struct world *w, struct pipes *p)
+{
+    static char text[65536];
+    struct pollfd f = {p->in, POLLIN, 0};
+    ssize_t n = 0;
+
+    turn(w);
+    if (poll(&f, 1, 0) > 0)
+        n = read(p->in, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+#define INIT "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":" \
+             "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}}\n"
+#define CALL(id, who) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":" \
+                      "{\"name\":\"wait\",\"arguments\":{\"who\":\"" who "\"}}}\n"
+
+/* Row 69: 64 clients with the same ids, answered in another order. */
+static void equal_ids_of_many_clients_never_cross(void **state)
+{
+    static struct pipes p[64];
+    struct world w;
+
+    (void)state;
+    start(&w);
+    for (int i = 0; i < 64; i++) {
+        char call[256];
+
+        open_pipes(&w, &p[i]);
+        say(&p[i], INIT);
+        (void)heard(&w, &p[i]);
+        for (int k = 1; k <= 3; k++) {
+            (void)snprintf(call, sizeof(call), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":"
+                           "\"tools/call\",\"params\":{\"name\":\"wait\",\"arguments\":"
+                           "{\"who\":\"c%d-%d\"}}}\n", k, i, k);
+            say(&p[i], call);
+        }
+        turn(&w);
+    }
+    assert_int_equal(w.held_n, 192);
+    for (size_t i = 0; i < 192; i++) {
+        size_t at = (i * 91 + 17) % 192; /* 91 and 192 share no factor */
+
+        wbi_mcp_reply(w.held[at], wbi_str_z(w.said[at]));
+    }
+    for (int i = 0; i < 64; i++) {
+        const char *text = heard(&w, &p[i]);
+
+        for (int k = 1; k <= 3; k++) {
+            char want[128];
+
+            (void)snprintf(want, sizeof(want), "\"id\":%d,\"result\":{\"said\":\"c%d-%d\"}", k, i,
+                           k);
+            assert_non_null(strstr(text, want));
+        }
+        close_pipes(&p[i]);
+    }
+    stop(&w);
+}
+
+static void an_id_in_use_is_refused(void **state)
+{
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    say(&p, INIT CALL("1", "a") CALL("1", "b"));
+    assert_non_null(strstr(heard(&w, &p), "\"id\":1,\"error\":{\"code\":-32600"));
+    assert_int_equal(w.held_n, 1);
+    wbi_mcp_reply(w.held[0], WBI_LIT("{}"));
+    say(&p, CALL("1", "again"));
+    (void)heard(&w, &p);
+    assert_int_equal(w.held_n, 2);
+    wbi_mcp_reply(w.held[1], WBI_LIT("{}"));
+    close_pipes(&p);
+    stop(&w);
+}
+
+static void a_cancelled_call_is_never_answered(void **state)
+{
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    say(&p, INIT);
+    (void)heard(&w, &p);
+    say(&p, CALL("\"x\"", "a") "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                               "\"params\":{\"requestId\":\"x\"}}\n"
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+            "\"params\":{\"requestId\":\"unknown\"}}\n");
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.cancelled, 1);
+    close_pipes(&p);
+    stop(&w);
+}
+
+/* Row 70. */
+static void the_connection_ends_after_its_last_answer(void **state)
+{
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    say(&p, INIT CALL("1", "a") "{\"jsonrpc\":\"2.0\",\"id\":2,\"met");
+    close(p.out);
+    p.out = -1;
+    turn(&w);
+    assert_false(w.ended);
+    wbi_mcp_reply(w.held[0], WBI_LIT("{\"a\":\n1}"));
+    assert_non_null(strstr(heard(&w, &p), "\"id\":1,\"result\":{\"a\": 1}}\n"));
+    for (int i = 0; i < 50 && !w.ended; i++)
+        (void)wbi_loop_turn(w.loop, true);
+    assert_true(w.ended);
+    close_pipes(&p);
+    stop(&w);
+}
+
+static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
+{
+    struct pipes p;
+    struct world w;
+    const char *text;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    say(&p, INIT);
+    (void)heard(&w, &p);
+#define LIST(params) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":" params "}\n"
+    say(&p, LIST("{}"));
+    text = heard(&w, &p);
+    assert_non_null(strstr(text, "[{\"name\":\"a\"},{\"name\":\"b\"}],\"nextCursor\":\"p2\""));
+    say(&p, LIST("{\"cursor\":\"p2\"}"));
+    text = heard(&w, &p);
+    assert_non_null(strstr(text, "\"tools\":[{\"name\":\"c\"}]}"));
+    say(&p, LIST("{\"cursor\":\"p99\"}") );
+    assert_non_null(strstr(heard(&w, &p), "-32602"));
+    say(&p, LIST("{\"cursor\":7}"));
+    assert_non_null(strstr(heard(&w, &p), "-32602"));
+    close_pipes(&p);
+    stop(&w);
+}
+
+/* One exchange by HTTP; the status, with the body in out. */
+static int post(struct world *w, const char *method, const char *headers, const char *body,
+                char *out, size_t cap)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(wbi_http_port(w->http))};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    static char request[8192];
+    size_t n = 0;
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&to, sizeof(to)), 0);
+    (void)snprintf(request, sizeof(request),
+                   "%s /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                   "Accept: application/json, text/event-stream\r\n%s"
+                   "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                   method, headers, strlen(body), body);
+    assert_true(write(fd, request, strlen(request)) > 0);
+    for (int quiet = 0; quiet < 500 && n + 1 < cap;) {
+        struct pollfd p = {fd, POLLIN, 0};
+        ssize_t got;
+
+        (void)wbi_loop_turn(w->loop, false);
+        got = recv(fd, out + n, cap - 1 - n, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN))
+            break;
+        if (got < 0)
+            quiet += poll(&p, 1, 1) == 0;
+        else
+            n += (size_t)got;
+    }
+    out[n] = '\0';
+    close(fd);
+    return n > 12 ? atoi(out + 9) : 0;
+}
+
+#define META(v) "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" v \
+                "\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN_CALL "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":" \
+                    "{\"name\":\"now\"," META("2026-07-28") "}}"
+#define V "MCP-Protocol-Version: 2026-07-28\r\n"
+#define M "Mcp-Method: tools/call\r\n"
+
+/* Rows 86, 88, 89. */
+static void header_rules_hold_in_each_era(void **state)
+{
+    static const struct {
+        const char *method, *headers, *body;
+        int status;
+        const char *holds;
+    } rows[] = {
+        {"POST", V M "Mcp-Name: now\r\n", MODERN_CALL, 200, "\"resultType\":\"complete\""},
+        {"POST", V M "Mcp-Name: =?base64?bm93?=\r\n", MODERN_CALL, 200, "complete"},
+        {"POST", V M "Mcp-Name: now\r\nMcp-Session-Id: old\r\n", MODERN_CALL, 200, "complete"},
+        {"POST", V M, MODERN_CALL, 400, "-32020"},
+        {"POST", V M "Mcp-Name: other\r\n", MODERN_CALL, 400, "-32020"},
+        {"POST", V M "Mcp-Name: =?base64?b?=\r\n", MODERN_CALL, 400, "-32020"},
+        {"POST", V "Mcp-Name: now\r\n", MODERN_CALL, 400, "-32020"},
+        {"POST", M "Mcp-Name: now\r\n", MODERN_CALL, 400, "-32020"},
+        {"POST", "MCP-Protocol-Version: 2025-11-25\r\n" M "Mcp-Name: now\r\n", MODERN_CALL, 400,
+         "-32020"},
+        {"POST", V M V, MODERN_CALL, 400, "repeated"},
+        {"POST", "MCP-Protocol-Version: 2099-01-01\r\n" M,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" META("2099-01-01")
+         "}}", 400, "-32022"},
+        {"POST", V M, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", 400, "-32602"},
+        {"POST", V "Mcp-Method: initialize\r\n",
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{" META("2026-07-28")
+         "}}", 404, "-32601"},
+        {"POST", V "Mcp-Method: ping\r\n",
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{" META("2026-07-28") "}}",
+         404, "-32601"},
+        {"POST", "", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", 400, "Mcp-Session-Id"},
+        {"POST", "Mcp-Session-Id: guess\r\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+         404, "no such session"},
+        {"POST", "", "[]", 400, "batches"},
+        {"POST", "", "{", 400, "-32700"},
+        {"POST", "", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}", 400,
+         "-32602"},
+        {"POST", V, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}", 202, ""},
+    };
+    struct world w;
+    char out[8192];
+
+    (void)state;
+    start(&w);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        int status = post(&w, rows[i].method, rows[i].headers, rows[i].body, out, sizeof(out));
+
+        if (status != rows[i].status || strstr(out, rows[i].holds) == NULL)
+            fail_msg("row %zu: expected %d and %s, got:\n%s", i, rows[i].status, rows[i].holds,
+                     out);
+    }
+    assert_int_equal(post(&w, "GET", V "Mcp-Session-Id: x\r\n", "", out, sizeof(out)), 405);
+    assert_int_equal(post(&w, "DELETE", V, "", out, sizeof(out)), 405);
+    assert_int_equal(post(&w, "GET", "Mcp-Session-Id: x\r\n", "", out, sizeof(out)), 404);
+    stop(&w);
+}
+
+static void a_session_opens_serves_and_ends(void **state)
+{
+    struct world w;
+    char out[8192], session[128];
+    const char *at;
+
+    (void)state;
+    start(&w);
+    assert_int_equal(post(&w, "POST", "", INIT, out, sizeof(out)), 200);
+    at = strstr(out, "Mcp-Session-Id: ");
+    assert_non_null(at);
+    (void)snprintf(session, sizeof(session), "%.*s\r\n", (int)strcspn(at, "\r"), at);
+    assert_int_equal(post(&w, "POST", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+                          out, sizeof(out)), 200);
+    assert_int_equal(post(&w, "POST", session,
+                          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", out,
+                          sizeof(out)), 202);
+    assert_int_equal(post(&w, "DELETE", session, "", out, sizeof(out)), 204);
+    assert_int_equal(post(&w, "POST", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+                          out, sizeof(out)), 404);
+    stop(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_taken_strictly),
+        cmocka_unit_test(lines_are_found_however_they_are_cut),
+        cmocka_unit_test(events_are_found_however_they_are_cut),
+        cmocka_unit_test(headers_repeat_values_exactly),
+        cmocka_unit_test(equal_ids_of_many_clients_never_cross),
+        cmocka_unit_test(an_id_in_use_is_refused),
+        cmocka_unit_test(a_cancelled_call_is_never_answered),
+        cmocka_unit_test(the_connection_ends_after_its_last_answer),
+        cmocka_unit_test(lists_come_in_pages_and_foreign_cursors_are_refused),
+        cmocka_unit_test(header_rules_hold_in_each_era),
+        cmocka_unit_test(a_session_opens_serves_and_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
