@@ -222,7 +222,9 @@ static int check_caller(const struct wbi_http *http, const struct wbi_http_reque
         return refuse(403, "this Host is not served here", ret_why);
     if (origin.p != NULL && !wbi_http_origin_ok(http, origin))
         return refuse(403, "this Origin is not allowed", ret_why);
-    if (http->o.token.p == NULL || (http->o.health.p != NULL && wbi_str_eq(r->path, http->o.health)))
+    if (http->o.token.p == NULL)
+        return 0;
+    if (http->o.health.p != NULL && wbi_str_eq(r->path, http->o.health))
         return 0;
     if (auth.n < 7 || !wbi_str_ieq(wbi_str_head(auth, 7), WBI_LIT("bearer ")) ||
         !wbi_http_same_secret(wbi_str_trim(wbi_str_from(auth, 7)), http->o.token))

@@ -124,8 +124,9 @@ static bool load(struct wbi_curl *c)
 static void on_ready(void *arg, int events)
 {
     struct socket *s = arg;
-    int mask = (events & WBI_WATCH_READ ? SELECT_IN : 0) | (events & WBI_WATCH_WRITE ? SELECT_OUT : 0);
+    int mask = events & WBI_WATCH_READ ? SELECT_IN : 0;
 
+    mask |= events & WBI_WATCH_WRITE ? SELECT_OUT : 0;
     drive(s->curl, s->fd, mask);
 }
 

@@ -116,8 +116,8 @@ static void do_initialize(struct wbi_mcp_request *r)
     struct wbi_jw w;
 
     if (session == NULL || asked.p == NULL || caps == NULL) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 400, "initialize needs protocolVersion and capabilities",
-                          WBI_NONE);
+        wbi_request_fault(r, WBI_RPC_PARAMS, 400,
+                          "initialize needs protocolVersion and capabilities", WBI_NONE);
         return;
     }
     if (session->open) {

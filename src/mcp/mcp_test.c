@@ -427,7 +427,8 @@ static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
     open_pipes(&w, &p);
     say(&p, INIT);
     (void)heard(&w, &p);
-#define LIST(params) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":" params "}\n"
+#define LIST(params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":" params "}\n"
     say(&p, LIST("{}"));
     text = heard(&w, &p);
     assert_non_null(strstr(text, "[{\"name\":\"a\"},{\"name\":\"b\"}],\"nextCursor\":\"p2\""));

@@ -12,6 +12,7 @@
 #include "mcp/server_int.h"
 
 #define READ_PIECE ((size_t)64 * 1024)
+#define SOON_MS 1 /* not 0: a timer that starts itself again must let others run */
 
 struct wbi_mcp_stdio {
     struct wbi_mcp_server *server;
@@ -72,7 +73,7 @@ void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message)
 void wbi_stdio_idle(struct wbi_mcp_stdio *c)
 {
     if (!c->ended && (c->broken || c->eof))
-        wbi_timer_start(c->timer, 0);
+        wbi_timer_start(c->timer, SOON_MS);
 }
 
 static void answer_error(struct wbi_mcp_stdio *c, struct wbi_str id, int code, const char *why)
@@ -174,7 +175,7 @@ static void on_timer(void *arg)
             if (r->phase == WBI_REQ_LISTENING || r->phase == WBI_REQ_PARKED || c->broken) {
                 wbi_request_cancel(r);
                 if (!c->ended)
-                    wbi_timer_start(c->timer, c->broken ? 10 : 0);
+                    wbi_timer_start(c->timer, SOON_MS);
                 if (r->phase != WBI_REQ_PARKED)
                     break;
             }
@@ -187,13 +188,14 @@ static void on_timer(void *arg)
     }
     if (c->in == NULL && !c->eof && !c->broken) {
         (void)read_some(c);
-        wbi_timer_start(c->timer, 0);
+        wbi_timer_start(c->timer, SOON_MS);
     }
 }
 
 static wb_rc watch_descriptors(struct wbi_mcp_stdio *c)
 {
     struct wbi_loop *loop = c->server->loop;
+    wb_rc rc;
 
     c->in_flags = fcntl(c->in_fd, F_GETFL);
     c->out_flags = fcntl(c->out_fd, F_GETFL);
@@ -201,16 +203,17 @@ static wb_rc watch_descriptors(struct wbi_mcp_stdio *c)
         (void)fcntl(c->in_fd, F_SETFL, c->in_flags | O_NONBLOCK);
     if (c->out_flags >= 0)
         (void)fcntl(c->out_fd, F_SETFL, c->out_flags | O_NONBLOCK);
-    if (wbi_watch_new(loop, c->in_fd, on_readable, c, &c->in, NULL) == WB_OK) {
-        if (wbi_watch_set(c->in, WBI_WATCH_READ) != WB_OK)
-            return WB_EIO;
-    } else {
-        wbi_timer_start(c->timer, 0);
+    rc = wbi_watch_new(loop, c->in_fd, on_readable, c, &c->in, NULL);
+    if (rc == WB_OK)
+        rc = wbi_watch_set(c->in, WBI_WATCH_READ);
+    else if (rc != WB_ENOMEM) { /* a file */
+        wbi_timer_start(c->timer, SOON_MS);
+        rc = WB_OK;
     }
-    if (c->out_fd != c->in_fd &&
-        wbi_watch_new(loop, c->out_fd, on_writable, c, &c->out, NULL) != WB_OK)
-        c->out = NULL;
-    return WB_OK;
+    if (rc == WB_OK && c->out_fd != c->in_fd &&
+        wbi_watch_new(loop, c->out_fd, on_writable, c, &c->out, NULL) == WB_ENOMEM)
+        rc = WB_ENOMEM;
+    return rc;
 }
 
 wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd, struct wbi_str principal,

@@ -75,9 +75,9 @@ void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http,
                   const struct wbi_http_request *r, struct wbi_str principal);
 void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user);
 
-/* One connection of newline-framed messages over two descriptors, which stay the
- * caller's. on_end runs once: the input has ended and every request has been
- * answered and written, or the output is broken. */
+/* One connection of newline-framed messages over two different descriptors, which
+ * stay the caller's (duplicate a socket). on_end runs once: the input has ended and
+ * every request has been answered and written, or the output is broken. */
 WB_MUST_CHECK wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd,
                                       struct wbi_str principal, void (*on_end)(void *arg),
                                       void *arg, struct wbi_mcp_stdio **ret,

@@ -93,7 +93,8 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
         q->ask = ask;
     if (q == NULL || wbi_mcp_ask(j->r, key.p != NULL ? name : NULL, method, params, on_answer, q) !=
                          WB_OK)
-        wbi_upstream_answer(ask, WBI_LIT("{\"code\":-32601,\"message\":\"cannot be asked\"}"), true);
+        wbi_upstream_answer(ask, WBI_LIT("{\"code\":-32601,\"message\":\"cannot be asked\"}"),
+                            true);
 }
 
 /* Forward a request as it is, _meta aside. */
