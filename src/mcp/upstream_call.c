@@ -105,7 +105,7 @@ static void free_call(struct wbi_upstream_call *c)
     wbi_free(c);
 }
 
-wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q,
+wb_rc wbi_upcall_new(struct wbi_upstream *up, const struct wbi_upstream_request *q,
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret)
 {
@@ -203,7 +203,7 @@ static void put_params(struct wbi_buf *b, const struct wbi_upstream_call *c)
     wbi_buf_addc(b, '}');
 }
 
-void wbi_call_send(struct wbi_upstream_call *c)
+void wbi_upcall_send(struct wbi_upstream_call *c)
 {
     struct wbi_upstream *up = c->up;
     struct wbi_buf params, b;
@@ -230,7 +230,7 @@ void wbi_call_send(struct wbi_upstream_call *c)
     wbi_up_arm(up, wbi_now_ns(&up->clock));
 }
 
-void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer *a)
+void wbi_upcall_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = c->up;
 
@@ -244,7 +244,7 @@ void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer 
     free_call(c);
 }
 
-void wbi_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
+void wbi_upcall_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
 {
     struct wbi_upstream *up = c->up;
     int64_t left = up->wait_until_ns - wbi_now_ns(&up->clock);
@@ -265,10 +265,10 @@ void wbi_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
             up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
     }
-    wbi_call_end(c, &a);
+    wbi_upcall_end(c, &a);
 }
 
 void wbi_upstream_cancel(struct wbi_upstream_call *call)
 {
-    wbi_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
+    wbi_upcall_fail(call, WB_ECANCELLED, "cancelled by the caller");
 }

@@ -97,10 +97,10 @@ void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns);
 void wbi_up_ready(struct wbi_upstream *up);
 
 /* upstream_call.c */
-void wbi_call_send(struct wbi_upstream_call *call);
-void wbi_call_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
-void wbi_call_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
-wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,
+void wbi_upcall_send(struct wbi_upstream_call *call);
+void wbi_upcall_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
+void wbi_upcall_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
+wb_rc wbi_upcall_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret);
 
