@@ -36,13 +36,13 @@ static struct wbi_str message_of(const struct pick *p)
             i--;
         return wbi_str_from(p->text, i);
     }
-    for (i = at; i > 1; i--) {
+    for (i = at; i > 1 && i > p->rec->start; i--) {
         char a = p->text.p[i - 2], b = p->text.p[i - 1];
 
         if ((b == ' ' && (a == ':' || a == ')' || a == ' ' || a == ']')) || b == '\t')
             return wbi_str_trim(wbi_str_from(p->text, i));
     }
-    return wbi_str_trim(p->text);
+    return wbi_str_trim(wbi_str_from(p->text, p->rec->start));
 }
 
 /* False when it was there already (or there is no room). */

@@ -181,7 +181,8 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
         x->units += start.n * WBI_TOKEN_UNIT * 10 / 26; /* bytes a token in program output */
     x->units += (bytes - start.n) / 2 * WBI_TOKEN_UNIT;
     r = (struct record){.offset = offset, .line = x->lines + 1, .hit = f.hit, .query = f.query,
-                        .severity = f.severity, .indent = f.indent, .flags = f.flags};
+                        .severity = f.severity, .indent = f.indent, .start = f.start,
+                        .flags = f.flags};
     r.bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
     if (bytes > start.n)
         r.flags |= LINE_LONG;

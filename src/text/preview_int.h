@@ -23,6 +23,7 @@ struct line_facts {
     uint32_t query;     /* bits of the command's words that occur */
     uint8_t severity;   /* 0 to 130 */
     uint8_t indent;
+    uint8_t start;      /* of what it says, behind a time or numbers */
     uint8_t flags;
 };
 
@@ -56,6 +57,7 @@ struct record {
     uint32_t query;
     uint8_t severity;
     uint8_t indent;
+    uint8_t start;
     uint8_t flags;
 };
 

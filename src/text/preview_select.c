@@ -312,7 +312,7 @@ static wb_rc score_failures(struct chooser *c)
 /* A line equal to one already chosen tells nothing new. */
 static bool seen_before(uint64_t *seen, const struct pick *p)
 {
-    struct wbi_str t = wbi_str_trim(p->text);
+    struct wbi_str t = wbi_str_trim(wbi_str_from(p->text, p->rec->start));
     uint64_t h = wbi_hash64(t.p, t.n, 0) | 1;
     size_t i = (size_t)(h >> 32) & (SEEN_SLOTS - 1);
 
