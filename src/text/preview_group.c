@@ -45,10 +45,38 @@ static struct wbi_str message_of(const struct pick *p)
     return wbi_str_trim(wbi_str_from(p->text, p->rec->start));
 }
 
+static bool is_digit(char c)
+{
+    return (uint8_t)(c - '0') < 10;
+}
+
+/* Numbers that stand alone (counters, sizes, addresses) make no new message. */
+static uint64_t message_hash(struct wbi_str s)
+{
+    uint64_t h = 1;
+    size_t from = 0, i = 0;
+    bool glued = false;
+
+    while (i < s.n) {
+        bool digit = is_digit(s.p[i]);
+
+        if (!digit || glued) {
+            glued = digit || (unsigned char)((s.p[i] | 0x20) - 'a') < 26 || s.p[i] == '_';
+            i++;
+            continue;
+        }
+        h = wbi_hash64(s.p + from, i - from, h);
+        while (i < s.n && is_digit(s.p[i]))
+            i++;
+        from = i;
+    }
+    return wbi_hash64(s.p + from, s.n - from, h) | 1;
+}
+
 /* False when it was there already (or there is no room). */
 static bool add_distinct(struct distinct *d, struct wbi_str s)
 {
-    uint64_t h = wbi_hash64(s.p, s.n, 1) | 1;
+    uint64_t h = message_hash(s);
     size_t i = (size_t)(h >> 32) & (SLOTS - 1);
 
     while (d->slot[i] != 0 && d->slot[i] != h)

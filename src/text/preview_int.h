@@ -4,6 +4,7 @@
 #define WBI_TEXT_PREVIEW_INT_H
 
 #include "text/preview.h"
+#include "text/tokens.h"
 
 enum line_flags {
     LINE_BLANK = 1,
@@ -121,6 +122,13 @@ struct chooser {
 /* From so many lines of one shape on they are told as a group. */
 #define GROUP_FROM 20u
 #define GAP_UNITS (14u * 256u)
+
+/* Units of a budget that may be used by estimate: that may be a little under
+ * the exact count. */
+static inline uint64_t wbi_preview_usable(uint64_t budget)
+{
+    return budget * WBI_TOKEN_UNIT * 97 / 100;
+}
 
 /* preview_index.c: the remembered lines in order, kept and recent joined. */
 WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,

@@ -308,7 +308,7 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
                        const struct wbi_preview_policy *policy, struct wbi_preview *ret)
 {
     struct shower *s = wbi_arena_zalloc(arena, sizeof *s);
-    uint64_t units = policy->budget * WBI_TOKEN_UNIT * 93 / 100, notice;
+    uint64_t units = wbi_preview_usable(policy->budget), notice;
     const wbi_json *root = NULL;
     wb_rc rc;
 

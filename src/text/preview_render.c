@@ -164,7 +164,7 @@ static void drop_last_wave(struct chooser *c)
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
 {
     struct writer w = {.c = c, .v = ret};
-    uint64_t limit = c->policy->budget * WBI_TOKEN_UNIT * 93 / 100;
+    uint64_t limit = wbi_preview_usable(c->policy->budget);
 
     w.segments = wbi_arena_array(c->arena, 2 * c->n + 2, sizeof *w.segments);
     if (w.segments == NULL)
