@@ -14,7 +14,8 @@ enum line_flags {
     LINE_LONG = 16,    /* only its start was looked at as a whole */
     LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
     LINE_PASSED = 64,  /* reports a success */
-    LINE_FILE = 128    /* names the next file of a diff */
+    LINE_FILE = 128,   /* names the next file of a diff */
+    LINE_PLACE = 256   /* names a line of a file */
 };
 
 /* What one line says about itself; from preview_line.c. */
@@ -25,7 +26,7 @@ struct line_facts {
     uint8_t severity;   /* 0 to 130 */
     uint8_t indent;
     uint8_t start;      /* of what it says, behind a time or numbers */
-    uint8_t flags;
+    uint16_t flags;
 };
 
 #define QUERY_WORDS 32
@@ -59,7 +60,7 @@ struct record {
     uint8_t severity;
     uint8_t indent;
     uint8_t start;
-    uint8_t flags;
+    uint16_t flags;
 };
 
 struct shape {

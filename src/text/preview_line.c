@@ -6,7 +6,8 @@
  * program: they are the vocabulary in which programs complain. */
 #include "text/preview_int.h"
 
-enum kind { KIND_NONE, KIND_FAIL, KIND_WARN, KIND_SUMMARY, KIND_NOT, KIND_PASS, KIND_QUIET };
+enum kind { KIND_NONE, KIND_FAIL, KIND_WARN, KIND_SUMMARY, KIND_NOT, KIND_PASS, KIND_QUIET,
+            KIND_PLACE };
 
 struct word {
     const char *text;
@@ -63,7 +64,7 @@ static const struct word vocabulary[] = {
     {"not", 12, KIND_NOT}, {"no", 8, KIND_NOT}, {"didn", 50, KIND_NOT}, {"can", 0, KIND_NOT},
     {"could", 0, KIND_NOT}, {"such", 0, KIND_NONE}, {"found", 0, KIND_NONE},
     {"defined", 0, KIND_NONE}, {"debug", 0, KIND_QUIET}, {"trace", 0, KIND_QUIET},
-    {"verbose", 0, KIND_QUIET},
+    {"verbose", 0, KIND_QUIET}, {"line", 0, KIND_PLACE},
 };
 
 /* Two words that together say more than either. */
@@ -187,6 +188,8 @@ struct look {
     uint32_t query;
     uint8_t extra;
     bool passed;
+    bool chunk_dot;       /* a dot or slash in it, before letters */
+    bool place;           /* a line of a file was named */
     bool quiet; /* the line names a level that nobody reads */
 };
 
@@ -198,6 +201,7 @@ static void end_chunk(struct look *k)
         k->shape = mix(k->shape, k->chunk_varies ? 1 : k->chunk);
     k->chunk_open = false;
     k->chunk_varies = false;
+    k->chunk_dot = false;
     k->chunk = HASH_START;
 }
 
@@ -316,6 +320,8 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
     }
     if (kind == KIND_PASS)
         k->passed = true;
+    if (kind == KIND_PLACE && to + 1 < k->n && class_of[k->p[to + 1]] == C_DIGIT)
+        k->place = true;
     if (kind == KIND_QUIET && k->best == 0 && (k->p[from + 1] & 0x20) == 0)
         k->quiet = true;
     if (weight != 0)
@@ -410,8 +416,10 @@ static void read_line(struct look *k)
             i++;
             break;
         case C_JOIN:
-            if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
+            if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER) {
                 k->chunk_varies = true;
+                k->chunk_dot |= c == '.';
+            }
             k->chunk = mix(k->chunk, c);
             k->chunk_open = true;
             i++;
@@ -422,7 +430,9 @@ static void read_line(struct look *k)
         case C_HIGH:
             i = read_high(k, i);
             break;
-        default:
+        default: /* a.c:12, a.ts(3,4) */
+            if (k->chunk_dot && (c == ':' || c == '(') && i + 1 < k->n)
+                k->place |= class_of[k->p[i + 1]] == C_DIGIT;
             end_chunk(k);
             if (k->quote == 0)
                 k->shape = mix(k->shape, c);
@@ -512,9 +522,9 @@ static bool attached(struct wbi_str s, size_t start, uint8_t indent)
             starts(s, start, "from ") || starts(s, start, "in "));
 }
 
-static uint8_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
+static uint16_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
 {
-    uint8_t flags = 0;
+    uint16_t flags = 0;
     struct wbi_str t = wbi_str_trim(s);
     char c;
 
@@ -558,6 +568,7 @@ void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts
     ret->indent = indent_of(line, &start);
     ret->start = (uint8_t)start;
     ret->flags = flags_of(line, start, ret->indent);
+    ret->flags |= k.place ? LINE_PLACE : 0;
     severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
     if (k.passed && reports_success(line, start)) {
         ret->flags |= LINE_PASSED;
