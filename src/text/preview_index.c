@@ -12,6 +12,7 @@
 
 #define KEEP_START 20000u  /* lines remembered from the start, whatever they are */
 #define KEEP_AROUND 24u    /* lines remembered before and after a striking one */
+#define WARNING 20u        /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
 
 wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **ret)
@@ -175,6 +176,8 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
 
     wbi_line_look(&x->words, start, &f);
     count_query(x, &f);
+    if (f.severity >= WARNING)
+        wbi_kinds_count(&x->kinds, start, offset);
     if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT)
         x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
     else

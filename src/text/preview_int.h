@@ -68,6 +68,21 @@ struct shape {
     uint64_t count;
 };
 
+/* Names of kinds of complaints, see preview_kind.c. */
+#define KINDS_MAX 64u
+struct named_kind {
+    uint64_t hash;
+    uint64_t offset; /* of the name in the text */
+    uint64_t count;
+    uint32_t bytes;
+};
+struct kinds {
+    struct named_kind kind[KINDS_MAX];
+    size_t n;
+    uint64_t lines; /* that name a kind */
+};
+void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset);
+
 struct wbi_preview_index {
     struct words words;
     struct wbi_buf carry;  /* start of the line that the next piece goes on with */
@@ -85,6 +100,7 @@ struct wbi_preview_index {
     size_t n_shapes;
     size_t cap_shapes;
     uint64_t query_lines[QUERY_WORDS];
+    struct kinds kinds;
 };
 
 #define RECENT (4096u)
@@ -143,6 +159,8 @@ WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 WB_MUST_CHECK wb_rc wbi_choose_more(struct chooser *c);
 /* preview_group.c: distinct messages of large groups of failures, into c->groups. */
 WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
+/* preview_kind.c: which kinds of complaints there are, into c->groups. */
+WB_MUST_CHECK wb_rc wbi_choose_kinds(struct chooser *c);
 /* preview_render.c */
 WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
 /* preview_json.c: WB_EINPUT when text is no JSON worth it. */

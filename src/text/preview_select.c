@@ -568,6 +568,8 @@ wb_rc wbi_choose(struct chooser *c)
         return WB_OK;
     rc = both_ends(c);
     if (rc == WB_OK)
+        rc = wbi_choose_kinds(c);
+    if (rc == WB_OK)
         rc = failures(c);
     if (rc == WB_OK)
         rc = widen(c);
