@@ -212,7 +212,7 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
     if (r->severity >= 20)
         score += r->severity * 0.5f;
     if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
-        score += 9; /* a frame of a trace that no failure stands close to */
+        score += 6; /* a frame of a trace that no failure stands close to */
     if (count <= 2 && mostly_alike)
         score += 12;
     if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
