@@ -29,7 +29,7 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
         return rc;
     ret->tokens = wbi_tokens(ret->text);
     if (ret->tokens * WBI_TOKEN_UNIT > wbi_preview_usable(c->policy->budget) + WBI_TOKEN_UNIT)
-        return WB_EINPUT; /* the guess by bytes was too low */
+        return WB_EINPUT; /* the guess by bytes was a little too low */
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     *s = (struct wbi_segment){WBI_SEGMENT_LINES, 1, c->index->lines};
@@ -105,7 +105,7 @@ wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
     c.source = (struct source){read, arg, arena};
     if (looks_like_json(&c, &json))
         rc = wbi_preview_json(arena, json, index->lines, policy, &v);
-    if (rc == WB_EINPUT && index->units <= wbi_preview_usable(policy->budget))
+    if (rc == WB_EINPUT && index->units * 9 / 10 <= wbi_preview_usable(policy->budget))
         rc = show_whole(&c, &v);
     if (rc == WB_EINPUT)
         rc = choose_lines(&c, &v);

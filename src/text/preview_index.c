@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "text/tokens.h"
 
-#define KEEP_START 20000u  /* lines remembered from the start, whatever they are */
+#define KEEP_START 6000u   /* lines remembered from the start, whatever they are */
 #define KEEP_AROUND 24u    /* lines remembered before and after a striking one */
 #define WARNING 20u        /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
@@ -166,6 +166,19 @@ static void count_query(struct wbi_preview_index *x, struct line_facts *f)
         f->flags |= LINE_QUERY;
 }
 
+/* Counted up to a limit; beyond, bytes cost what they cost so far. */
+static void count_units(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes)
+{
+    if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT) {
+        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
+        x->units_bytes += start.n + 1;
+        x->units_counted = x->units;
+        bytes -= start.n;
+    }
+    if (bytes > 0)
+        x->units += bytes * x->units_counted / x->units_bytes;
+}
+
 /* One line: its first bytes (all of it unless it is long) and its length. */
 static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes,
                       uint64_t offset)
@@ -178,11 +191,7 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
     count_query(x, &f);
     if (f.severity >= WARNING)
         wbi_kinds_count(&x->kinds, start, offset);
-    if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT)
-        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
-    else
-        x->units += start.n * WBI_TOKEN_UNIT * 10 / 26; /* bytes a token in program output */
-    x->units += (bytes - start.n) / 2 * WBI_TOKEN_UNIT;
+    count_units(x, start, bytes);
     r = (struct record){.offset = offset, .line = x->lines + 1, .hit = f.hit, .query = f.query,
                         .severity = f.severity, .indent = f.indent, .start = f.start,
                         .flags = f.flags};

@@ -90,6 +90,8 @@ struct wbi_preview_index {
     uint64_t bytes;        /* fed */
     uint64_t lines;        /* finished lines, the last one too once ended */
     uint64_t units;        /* token units, counted up to a limit */
+    uint64_t units_counted;
+    uint64_t units_bytes;  /* what those were counted over */
     struct record *kept;
     size_t n_kept;
     size_t cap_kept;

@@ -66,35 +66,51 @@ static size_t run_of(struct scan *s, uint8_t cls)
     return s->at - from;
 }
 
-static uint64_t clusters(const uint8_t *p, size_t n)
+/* Letters of a word: capitals first, then others; counts unusual clusters. */
+struct letters {
+    size_t n;
+    size_t lower;
+    size_t clusters;
+};
+
+static struct letters letters(struct scan *s)
 {
     static const uint32_t vowels = 1u << 1 | 1u << 5 | 1u << 9 | 1u << 15 | 1u << 21 | 1u << 25;
-    uint64_t cost = 0;
-    size_t run = 0;
+    struct letters l = {0, 0, 0};
+    size_t at = s->at, end = s->n, upper = run_of(s, UPPER);
+    uint32_t run = 0; /* a bit for every letter, set for consonants */
 
-    for (size_t i = 0; i < n; i++) {
-        run = vowels >> (p[i] & 31) & 1 ? 0 : run + 1;
-        if (run >= 3)
-            cost += COST_CLUSTER;
+    for (; at < s->at; at++) {
+        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+        l.clusters += (run & 7) == 7;
     }
-    return cost;
+    for (; at < end && class_of[s->p[at]] == LOWER; at++) {
+        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+        l.clusters += (run & 7) == 7;
+    }
+    l.lower = at - s->at;
+    l.n = upper + l.lower;
+    s->at = at;
+    return l;
 }
 
 static uint64_t word(struct scan *s, enum place place)
 {
-    size_t from = s->at, upper = run_of(s, UPPER), lower = run_of(s, LOWER), n = upper + lower;
+    struct letters l = letters(s);
     bool hexish = s->before == DIGIT || (s->at < s->n && class_of[s->p[s->at]] == DIGIT);
     uint64_t cost;
 
     s->before = LOWER;
-    if (hexish && n <= 4)
-        return hexish_cost[n] + (lower > 0 ? clusters(s->p + from, n) : 0);
-    if (lower == 0)
-        return n <= TABLE ? upper_cost[n - 1]
-                          : upper_cost[TABLE - 1] + (n - TABLE) * COST_UPPER_MORE;
-    cost = n <= TABLE ? word_cost[place][n - 1]
-                      : word_cost[place][TABLE - 1] + (n - TABLE) * word_more[place];
-    return cost + clusters(s->p + from, n);
+    if (l.lower == 0 && !(hexish && l.n <= 4))
+        return l.n <= TABLE ? upper_cost[l.n - 1]
+                            : upper_cost[TABLE - 1] + (l.n - TABLE) * COST_UPPER_MORE;
+    if (hexish && l.n <= 4)
+        cost = hexish_cost[l.n];
+    else if (l.n <= TABLE)
+        cost = word_cost[place][l.n - 1];
+    else
+        cost = word_cost[place][TABLE - 1] + (l.n - TABLE) * word_more[place];
+    return l.lower > 0 ? cost + l.clusters * COST_CLUSTER : cost;
 }
 
 /* One mark right before a word, with nothing that holds it on the other side. */
