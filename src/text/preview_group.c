@@ -176,15 +176,20 @@ wb_rc wbi_choose_groups(struct chooser *c)
 {
     struct group g[GROUPS_MAX];
     bool *done = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *done);
-    struct distinct *d = wbi_arena_zalloc(c->arena, sizeof *d);
+    struct distinct *d;
     uint64_t limit = c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
     size_t n;
     wb_rc rc;
 
-    if (done == NULL || d == NULL)
+    if (done == NULL)
         return WB_ENOMEM;
     n = find_groups(c, done, g);
-    rc = n > 0 ? skip_shown(c, d) : WB_OK;
+    if (n == 0)
+        return WB_OK;
+    d = wbi_arena_zalloc(c->arena, sizeof *d);
+    if (d == NULL)
+        return WB_ENOMEM;
+    rc = skip_shown(c, d);
     for (size_t i = 0; i < n && rc == WB_OK; i++) {
         d->n = 0;
         rc = collect(c, &g[i], d);

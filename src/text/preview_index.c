@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "text/tokens.h"
 
-#define KEEP_START 6000u   /* lines remembered from the start, whatever they are */
+#define KEEP_START 2000u   /* lines remembered from the start, whatever they are */
 #define KEEP_AROUND 24u    /* lines remembered before and after a striking one */
 #define WARNING 20u        /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
@@ -81,7 +81,7 @@ static wb_rc count_shape(struct wbi_preview_index *x, uint64_t hash, uint32_t *r
     size_t i;
     wb_rc rc;
 
-    if (x->n_shapes * 2 >= x->cap_shapes && x->cap_shapes < WBI_LIMIT_PREVIEW_SHAPES) {
+    if (x->n_shapes * 3 >= x->cap_shapes * 2 && x->cap_shapes < WBI_LIMIT_PREVIEW_SHAPES) {
         rc = grow_shapes(x);
         if (rc != WB_OK)
             return rc;

@@ -105,7 +105,7 @@ struct wbi_preview_index {
     struct kinds kinds;
 };
 
-#define RECENT (4096u)
+#define RECENT (2048u)
 
 /* The text being chosen from. */
 struct source {

@@ -12,7 +12,7 @@
 #include "json/write.h"
 #include "text/tokens.h"
 
-#define SLOTS 8192u
+#define SLOTS 4096u
 #define KIND_BYTES 48u  /* longer strings are no kinds */
 #define LOOK_BYTES 400u /* longer strings are not looked at */
 #define TOLD_KEYS 3u

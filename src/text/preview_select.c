@@ -14,7 +14,7 @@
 #define FAILURE 42u     /* severity from which a line counts as telling a failure */
 #define BLOCK_MAX 14u   /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
-#define QUEUE_MAX 512u    /* candidates of one step */
+#define QUEUE_MAX 256u    /* candidates of one step */
 #define PLACE_NEAR 12u    /* lines in which the place of a failure is looked for */
 #define PLACES_MAX 16u
 #define MISSES_MAX 24u    /* candidates in a row that did not fit: enough */
