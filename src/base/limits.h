@@ -105,7 +105,7 @@
 #define WBI_LIMIT_REDACT_SEGMENTS 32u
 #define WBI_LIMIT_PREVIEW_RECORDS (128u * WBI_KIB) /* lines an index remembers */
 #define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)   /* slots for kinds of lines */
-#define WBI_LIMIT_PREVIEW_TOKENS 10000u            /* beyond, tokens are guessed by bytes */
+#define WBI_LIMIT_PREVIEW_TOKENS 2048u             /* beyond, tokens are guessed by bytes */
 #define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */
 /* State directory, ledger, control socket */
 #define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)        /* all texts of one row together */

@@ -8,13 +8,6 @@
 #include "text/preview_int.h"
 #include "text/tokens.h"
 
-/* Share of the budget that may be used by estimate; the estimate may be a
- * little under the exact count. */
-static uint64_t usable(uint64_t budget)
-{
-    return budget * WBI_TOKEN_UNIT * 93 / 100;
-}
-
 static wb_rc read_all(struct chooser *c, struct wbi_str *ret)
 {
     struct wbi_buf b;
@@ -35,8 +28,8 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
     if (rc != WB_OK)
         return rc;
     ret->tokens = wbi_tokens(ret->text);
-    if (ret->tokens * WBI_TOKEN_UNIT > usable(c->policy->budget) + WBI_TOKEN_UNIT)
-        return WB_EINPUT; /* the guess by bytes was too low */
+    if (ret->tokens * WBI_TOKEN_UNIT > wbi_preview_usable(c->policy->budget) + WBI_TOKEN_UNIT)
+        return WB_EINPUT; /* the guess by bytes was a little too low */
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     *s = (struct wbi_segment){WBI_SEGMENT_LINES, 1, c->index->lines};
@@ -65,7 +58,7 @@ static wb_rc make_picks(struct chooser *c)
 
 static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
 {
-    uint64_t units = usable(c->policy->budget);
+    uint64_t units = wbi_preview_usable(c->policy->budget);
     uint64_t notice = 40 * WBI_TOKEN_UNIT + wbi_tokens_units(c->policy->read_call);
     wb_rc rc = make_picks(c);
 
@@ -112,7 +105,7 @@ wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
     c.source = (struct source){read, arg, arena};
     if (looks_like_json(&c, &json))
         rc = wbi_preview_json(arena, json, index->lines, policy, &v);
-    if (rc == WB_EINPUT && index->units <= usable(policy->budget))
+    if (rc == WB_EINPUT && index->units * 9 / 10 <= wbi_preview_usable(policy->budget))
         rc = show_whole(&c, &v);
     if (rc == WB_EINPUT)
         rc = choose_lines(&c, &v);

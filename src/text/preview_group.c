@@ -36,19 +36,47 @@ static struct wbi_str message_of(const struct pick *p)
             i--;
         return wbi_str_from(p->text, i);
     }
-    for (i = at; i > 1; i--) {
+    for (i = at; i > 1 && i > p->rec->start; i--) {
         char a = p->text.p[i - 2], b = p->text.p[i - 1];
 
         if ((b == ' ' && (a == ':' || a == ')' || a == ' ' || a == ']')) || b == '\t')
             return wbi_str_trim(wbi_str_from(p->text, i));
     }
-    return wbi_str_trim(p->text);
+    return wbi_str_trim(wbi_str_from(p->text, p->rec->start));
+}
+
+static bool is_digit(char c)
+{
+    return (uint8_t)(c - '0') < 10;
+}
+
+/* Numbers that stand alone (counters, sizes, addresses) make no new message. */
+static uint64_t message_hash(struct wbi_str s)
+{
+    uint64_t h = 1;
+    size_t from = 0, i = 0;
+    bool glued = false;
+
+    while (i < s.n) {
+        bool digit = is_digit(s.p[i]);
+
+        if (!digit || glued) {
+            glued = digit || (unsigned char)((s.p[i] | 0x20) - 'a') < 26 || s.p[i] == '_';
+            i++;
+            continue;
+        }
+        h = wbi_hash64(s.p + from, i - from, h);
+        while (i < s.n && is_digit(s.p[i]))
+            i++;
+        from = i;
+    }
+    return wbi_hash64(s.p + from, s.n - from, h) | 1;
 }
 
 /* False when it was there already (or there is no room). */
 static bool add_distinct(struct distinct *d, struct wbi_str s)
 {
-    uint64_t h = wbi_hash64(s.p, s.n, 1) | 1;
+    uint64_t h = message_hash(s);
     size_t i = (size_t)(h >> 32) & (SLOTS - 1);
 
     while (d->slot[i] != 0 && d->slot[i] != h)
@@ -148,15 +176,20 @@ wb_rc wbi_choose_groups(struct chooser *c)
 {
     struct group g[GROUPS_MAX];
     bool *done = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *done);
-    struct distinct *d = wbi_arena_zalloc(c->arena, sizeof *d);
+    struct distinct *d;
     uint64_t limit = c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
     size_t n;
     wb_rc rc;
 
-    if (done == NULL || d == NULL)
+    if (done == NULL)
         return WB_ENOMEM;
     n = find_groups(c, done, g);
-    rc = n > 0 ? skip_shown(c, d) : WB_OK;
+    if (n == 0)
+        return WB_OK;
+    d = wbi_arena_zalloc(c->arena, sizeof *d);
+    if (d == NULL)
+        return WB_ENOMEM;
+    rc = skip_shown(c, d);
     for (size_t i = 0; i < n && rc == WB_OK; i++) {
         d->n = 0;
         rc = collect(c, &g[i], d);

@@ -10,8 +10,9 @@
 #include "base/limits.h"
 #include "text/tokens.h"
 
-#define KEEP_START 20000u  /* lines remembered from the start, whatever they are */
+#define KEEP_START 2000u   /* lines remembered from the start, whatever they are */
 #define KEEP_AROUND 24u    /* lines remembered before and after a striking one */
+#define WARNING 20u        /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
 
 wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **ret)
@@ -80,7 +81,7 @@ static wb_rc count_shape(struct wbi_preview_index *x, uint64_t hash, uint32_t *r
     size_t i;
     wb_rc rc;
 
-    if (x->n_shapes * 2 >= x->cap_shapes && x->cap_shapes < WBI_LIMIT_PREVIEW_SHAPES) {
+    if (x->n_shapes * 3 >= x->cap_shapes * 2 && x->cap_shapes < WBI_LIMIT_PREVIEW_SHAPES) {
         rc = grow_shapes(x);
         if (rc != WB_OK)
             return rc;
@@ -165,6 +166,19 @@ static void count_query(struct wbi_preview_index *x, struct line_facts *f)
         f->flags |= LINE_QUERY;
 }
 
+/* Counted up to a limit; beyond, bytes cost what they cost so far. */
+static void count_units(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes)
+{
+    if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT) {
+        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
+        x->units_bytes += start.n + 1;
+        x->units_counted = x->units;
+        bytes -= start.n;
+    }
+    if (bytes > 0)
+        x->units += bytes * x->units_counted / x->units_bytes;
+}
+
 /* One line: its first bytes (all of it unless it is long) and its length. */
 static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes,
                       uint64_t offset)
@@ -175,13 +189,12 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
 
     wbi_line_look(&x->words, start, &f);
     count_query(x, &f);
-    if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT)
-        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
-    else
-        x->units += start.n * WBI_TOKEN_UNIT * 10 / 26; /* bytes a token in program output */
-    x->units += (bytes - start.n) / 2 * WBI_TOKEN_UNIT;
+    if (f.severity >= WARNING)
+        wbi_kinds_count(&x->kinds, start, offset);
+    count_units(x, start, bytes);
     r = (struct record){.offset = offset, .line = x->lines + 1, .hit = f.hit, .query = f.query,
-                        .severity = f.severity, .indent = f.indent, .flags = f.flags};
+                        .severity = f.severity, .indent = f.indent, .start = f.start,
+                        .flags = f.flags};
     r.bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
     if (bytes > start.n)
         r.flags |= LINE_LONG;

@@ -4,6 +4,7 @@
 #define WBI_TEXT_PREVIEW_INT_H
 
 #include "text/preview.h"
+#include "text/tokens.h"
 
 enum line_flags {
     LINE_BLANK = 1,
@@ -13,7 +14,8 @@ enum line_flags {
     LINE_LONG = 16,    /* only its start was looked at as a whole */
     LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
     LINE_PASSED = 64,  /* reports a success */
-    LINE_FILE = 128    /* names the next file of a diff */
+    LINE_FILE = 128,   /* names the next file of a diff */
+    LINE_PLACE = 256   /* names a line of a file */
 };
 
 /* What one line says about itself; from preview_line.c. */
@@ -23,7 +25,8 @@ struct line_facts {
     uint32_t query;     /* bits of the command's words that occur */
     uint8_t severity;   /* 0 to 130 */
     uint8_t indent;
-    uint8_t flags;
+    uint8_t start;      /* of what it says, behind a time or numbers */
+    uint16_t flags;
 };
 
 #define QUERY_WORDS 32
@@ -56,13 +59,29 @@ struct record {
     uint32_t query;
     uint8_t severity;
     uint8_t indent;
-    uint8_t flags;
+    uint8_t start;
+    uint16_t flags;
 };
 
 struct shape {
     uint64_t hash;
     uint64_t count;
 };
+
+/* Names of kinds of complaints, see preview_kind.c. */
+#define KINDS_MAX 64u
+struct named_kind {
+    uint64_t hash;
+    uint64_t offset; /* of the name in the text */
+    uint64_t count;
+    uint32_t bytes;
+};
+struct kinds {
+    struct named_kind kind[KINDS_MAX];
+    size_t n;
+    uint64_t lines; /* that name a kind */
+};
+void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset);
 
 struct wbi_preview_index {
     struct words words;
@@ -71,6 +90,8 @@ struct wbi_preview_index {
     uint64_t bytes;        /* fed */
     uint64_t lines;        /* finished lines, the last one too once ended */
     uint64_t units;        /* token units, counted up to a limit */
+    uint64_t units_counted;
+    uint64_t units_bytes;  /* what those were counted over */
     struct record *kept;
     size_t n_kept;
     size_t cap_kept;
@@ -81,9 +102,10 @@ struct wbi_preview_index {
     size_t n_shapes;
     size_t cap_shapes;
     uint64_t query_lines[QUERY_WORDS];
+    struct kinds kinds;
 };
 
-#define RECENT (4096u)
+#define RECENT (2048u)
 
 /* The text being chosen from. */
 struct source {
@@ -120,6 +142,13 @@ struct chooser {
 #define GROUP_FROM 20u
 #define GAP_UNITS (14u * 256u)
 
+/* Units of a budget that may be used by estimate: that may be a little under
+ * the exact count. */
+static inline uint64_t wbi_preview_usable(uint64_t budget)
+{
+    return budget * WBI_TOKEN_UNIT * 97 / 100;
+}
+
 /* preview_index.c: the remembered lines in order, kept and recent joined. */
 WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
                                       struct wbi_arena *arena, const struct record ***ret,
@@ -132,6 +161,8 @@ WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 WB_MUST_CHECK wb_rc wbi_choose_more(struct chooser *c);
 /* preview_group.c: distinct messages of large groups of failures, into c->groups. */
 WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
+/* preview_kind.c: which kinds of complaints there are, into c->groups. */
+WB_MUST_CHECK wb_rc wbi_choose_kinds(struct chooser *c);
 /* preview_render.c */
 WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
 /* preview_json.c: WB_EINPUT when text is no JSON worth it. */

@@ -4,7 +4,7 @@
  * and last members and those that tell a failure or differ from their many
  * siblings, long strings their start. Text that is itself JSON is unfolded, and
  * what was shown once is not shown again. Limits tighten until it fits. */
-#include "text/preview_int.h"
+#include "text/preview_json_int.h"
 
 #include "base/hash.h"
 #include "base/limits.h"
@@ -12,25 +12,19 @@
 #include "json/write.h"
 #include "text/tokens.h"
 
-#define SLOTS 8192u
 #define DEPTH 64u      /* deeper parts are shown as their size */
 #define UNFOLDED_MAX 8u
-#define SCAN_MAX 4000u /* values looked at to judge one element */
-
-struct tally {
-    uint64_t hash;
-    uint32_t count;
-    uint32_t distinct;
-};
 
 /* One way of showing: how much of long things. */
 struct fold {
     size_t items;
     size_t bytes;
+    size_t notes;
 };
 static const struct fold folds[] = {
-    {64, 800}, {40, 400}, {24, 300}, {16, 200}, {12, 160}, {9, 120}, {7, 100},
-    {5, 80},   {4, 70},   {3, 60},   {3, 40},   {2, 40},   {2, 24},  {1, 16},
+    {64, 800, 64}, {40, 400, 40}, {24, 300, 24}, {16, 200, 18}, {12, 160, 14}, {9, 120, 12},
+    {7, 100, 11},  {5, 80, 10},   {4, 70, 9},    {3, 60, 8},    {3, 40, 7},    {2, 40, 6},
+    {2, 24, 5},    {1, 24, 4},    {1, 16, 3},    {1, 16, 2},    {1, 16, 1},    {1, 16, 0},
 };
 
 struct level {
@@ -39,7 +33,7 @@ struct level {
     size_t left;
     size_t count;
     size_t skipped;       /* members left out since the last one shown */
-    size_t extra;         /* striking members shown beyond the usual ones */
+    size_t items;         /* usual members */
     bool object;
     bool any;
     bool striking;
@@ -47,168 +41,19 @@ struct level {
 
 struct shower {
     struct wbi_arena *arena;
-    struct words words;
-    struct tally *keys;
-    struct tally *values;
+    struct notes *notes;
     const wbi_json *unfolded[UNFOLDED_MAX];
     size_t n_unfolded;
     uint64_t shown_strings[64];
     size_t n_strings;
     struct wbi_buf out;
+    struct wbi_buf counts; /* of values that are one of few kinds */
     struct fold fold;
     struct level level[DEPTH];
     size_t depth;
     size_t stop; /* bytes from which this fold is hopeless */
     bool cut;
 };
-
-/* ---- walking a value without recursion ---- */
-
-struct walk {
-    size_t left[WBI_LIMIT_JSON_DEPTH + 1];
-    bool object[WBI_LIMIT_JSON_DEPTH + 1];
-    size_t depth;
-    const wbi_json *at;
-};
-
-static void walk_start(struct walk *w, const wbi_json *v)
-{
-    w->depth = 0;
-    w->at = v;
-    w->left[0] = 1;
-    w->object[0] = false;
-}
-
-/* Next value in document order with its key (NULL in arrays); NULL at the end. */
-static const wbi_json *walk_next(struct walk *w, const wbi_json **ret_key)
-{
-    const wbi_json *v;
-
-    while (w->left[w->depth] == 0) {
-        if (w->depth == 0)
-            return NULL;
-        w->depth--;
-    }
-    w->left[w->depth]--;
-    *ret_key = NULL;
-    if (w->object[w->depth])
-        *ret_key = w->at++;
-    v = w->at++;
-    if (wbi_json_count(v) > 0 && w->depth < WBI_LIMIT_JSON_DEPTH) {
-        w->depth++;
-        w->left[w->depth] = wbi_json_count(v);
-        w->object[w->depth] = wbi_json_is(v, WBI_JSON_OBJ);
-    }
-    return v;
-}
-
-/* ---- what is unlike its siblings ---- */
-
-static struct tally *tally_slot(struct tally *table, uint64_t hash)
-{
-    size_t i = (size_t)(hash >> 30) & (SLOTS - 1);
-
-    for (size_t step = 0; step < 32; step++, i = (i + 1) & (SLOTS - 1))
-        if (table[i].hash == hash || table[i].hash == 0)
-            return &table[i];
-    return NULL;
-}
-
-/* Small scalars only: larger ones are rarely a kind. 0 for others. */
-static uint64_t scalar_hash(const wbi_json *v)
-{
-    struct wbi_str s = wbi_json_str(v);
-    int64_t n;
-
-    if (s.p != NULL)
-        return s.n <= 24 ? wbi_hash64(s.p, s.n, 7) | 1 : 0;
-    if (wbi_json_is(v, WBI_JSON_BOOL))
-        return wbi_json_true(v) ? 3 : 5;
-    if (wbi_json_i64(v, &n) && n >= 0 && n < 1000)
-        return (uint64_t)n * 2 + 101;
-    return 0;
-}
-
-static uint64_t key_hash(const wbi_json *key)
-{
-    struct wbi_str s = wbi_json_str(key);
-
-    return wbi_hash64(s.p, s.n, 3) | 1;
-}
-
-static void count_values(struct shower *s, struct walk *w, const wbi_json *root)
-{
-    const wbi_json *key = NULL, *v;
-
-    walk_start(w, root);
-    while ((v = walk_next(w, &key)) != NULL) {
-        uint64_t value = key ? scalar_hash(v) : 0, kh;
-        struct tally *k, *p;
-
-        if (value == 0)
-            continue;
-        kh = key_hash(key);
-        k = tally_slot(s->keys, kh);
-        p = tally_slot(s->values, (kh ^ value * 0x9e3779b97f4a7c15u) | 1);
-        if (k == NULL || p == NULL)
-            continue;
-        k->hash = kh;
-        k->count++;
-        k->distinct += p->count == 0;
-        p->hash = (kh ^ value * 0x9e3779b97f4a7c15u) | 1;
-        p->count++;
-    }
-}
-
-/* Few kinds of value under this key, and this is one of the rare ones. */
-static bool rare_value(const struct shower *s, const wbi_json *key, const wbi_json *v)
-{
-    uint64_t value = scalar_hash(v), kh = key_hash(key);
-    const struct tally *k = tally_slot(s->keys, kh);
-    const struct tally *p = tally_slot(s->values, (kh ^ value * 0x9e3779b97f4a7c15u) | 1);
-
-    return value != 0 && k && p && k->count >= 20 && k->distinct <= 6 && p->count * 20 <= k->count;
-}
-
-static bool truthy(const wbi_json *v)
-{
-    struct wbi_str s = wbi_json_str(v);
-
-    if (s.p != NULL)
-        return s.n > 0;
-    if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
-        return wbi_json_count(v) > 0;
-    return wbi_json_true(v) || wbi_json_num(v) != 0;
-}
-
-static bool tells_failure(struct shower *s, const wbi_json *key, const wbi_json *v)
-{
-    struct line_facts f;
-    struct wbi_str text = wbi_json_str(v);
-
-    if (text.p != NULL && text.n <= 400) {
-        wbi_line_look(&s->words, text, &f);
-        if (f.severity >= (text.n <= 24 ? 80 : 100))
-            return true;
-    }
-    if (key == NULL || !truthy(v))
-        return false;
-    text = wbi_json_str(key);
-    wbi_line_look(&s->words, text, &f);
-    return f.severity >= 88 || wbi_str_eqz(text, "isError");
-}
-
-static bool striking(struct shower *s, struct walk *w, const wbi_json *e)
-{
-    const wbi_json *key = NULL, *v;
-    size_t seen = 0;
-
-    walk_start(w, e);
-    while ((v = walk_next(w, &key)) != NULL && seen++ < SCAN_MAX)
-        if (tells_failure(s, key, v) || (key != NULL && rare_value(s, key, v)))
-            return true;
-    return false;
-}
 
 /* ---- showing ---- */
 
@@ -288,6 +133,17 @@ static bool shown_before(const struct shower *s, const wbi_json *v)
     return false;
 }
 
+/* Where telling elements are shown few others are needed. */
+static size_t usual_items(const struct shower *s, const wbi_json *v, bool object)
+{
+    size_t items = s->fold.items * (object ? 3 : 1);
+
+    if (object || items < 2 || items >= wbi_json_count(v) ||
+        !wbi_notes_within(s->notes, v, s->fold.notes))
+        return items;
+    return items / 2;
+}
+
 static void enter(struct shower *s, const wbi_json *v, bool important)
 {
     bool object = wbi_json_is(v, WBI_JSON_OBJ);
@@ -299,8 +155,8 @@ static void enter(struct shower *s, const wbi_json *v, bool important)
         return;
     }
     wbi_buf_addc(&s->out, object ? '{' : '[');
-    s->level[s->depth++] = (struct level){v, v + 1, wbi_json_count(v), wbi_json_count(v), 0, 0,
-                                          object, false, important};
+    s->level[s->depth++] = (struct level){v, v + 1, wbi_json_count(v), wbi_json_count(v), 0,
+                                          usual_items(s, v, object), object, false, important};
 }
 
 static void show_value(struct shower *s, const wbi_json *v, bool important)
@@ -343,26 +199,20 @@ static void tell_skipped(struct shower *s, struct level *l)
     s->cut = true;
 }
 
-/* Usual members: the first ones and the last; beyond them what is striking. */
-static bool worth(struct shower *s, struct walk *w, struct level *l, const wbi_json *key,
+/* Usual members: the first ones and the last; beyond them what was noted. */
+static bool worth(const struct shower *s, const struct level *l, const wbi_json *key,
                   const wbi_json *v)
 {
-    size_t index = l->count - l->left - 1, items = s->fold.items * (l->object ? 3 : 1);
-    size_t tail = items / 4, most = items + 8;
+    size_t index = l->count - l->left - 1, tail = l->items / 4;
 
-    if (l->count <= items || index < items - tail || index + tail >= l->count)
+    if (l->count <= l->items || index < l->items - tail || index + tail >= l->count)
         return true;
-    if (l->extra >= most)
-        return false;
-    if (key != NULL ? tells_failure(s, key, v) || rare_value(s, key, v) : striking(s, w, v)) {
-        l->extra++;
-        return true;
-    }
-    return false;
+    return wbi_notes_within(s->notes, v, s->fold.notes) ||
+           (key != NULL && wbi_notes_failure(s->notes, key, v));
 }
 
 /* One member of the innermost open container, or its end. */
-static void step(struct shower *s, struct walk *w)
+static void step(struct shower *s)
 {
     struct level *l = &s->level[s->depth - 1];
     const wbi_json *key = NULL, *v;
@@ -380,7 +230,7 @@ static void step(struct shower *s, struct walk *w)
     v = l->next;
     l->next = wbi_json_skip(v);
     l->left--;
-    if (!worth(s, w, l, key, v)) {
+    if (!worth(s, l, key, v)) {
         l->skipped++;
         return;
     }
@@ -393,11 +243,11 @@ static void step(struct shower *s, struct walk *w)
         wbi_json_quote(&s->out, wbi_json_str(key));
         wbi_buf_addz(&s->out, ": ");
     }
-    important = l->striking || tells_failure(s, key, v);
+    important = l->striking || wbi_notes_failure(s->notes, key, v);
     show_value(s, v, important);
 }
 
-static void show_folded(struct shower *s, struct walk *w, const wbi_json *root)
+static void show_folded(struct shower *s, const wbi_json *root)
 {
     wbi_buf_clear(&s->out);
     s->depth = 0;
@@ -406,7 +256,7 @@ static void show_folded(struct shower *s, struct walk *w, const wbi_json *root)
     s->cut = false;
     enter(s, root, false);
     while (s->depth > 0 && s->out.n < s->stop && wbi_buf_rc(&s->out) == WB_OK)
-        step(s, w);
+        step(s);
 }
 
 static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_policy *policy,
@@ -417,6 +267,7 @@ static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_p
     if (seg == NULL)
         return WB_ENOMEM;
     if (s->cut) {
+        wbi_buf_adds(&s->out, wbi_buf_str(&s->counts));
         wbi_buf_addf(&s->out, "\n[output truncated: showing JSON by structure; whole text in lines "
                               "1-%llu", (unsigned long long)lines);
         wbi_preview_read_hint(&s->out, policy, 1, lines);
@@ -441,15 +292,10 @@ static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_p
 /* Nothing fits better than the tightest fold; lines then do the rest. */
 static wb_rc fit(struct shower *s, const wbi_json *root, uint64_t units)
 {
-    struct walk *w = wbi_arena_zalloc(s->arena, sizeof *w);
-
-    if (w == NULL)
-        return WB_ENOMEM;
-    count_values(s, w, root);
     s->stop = (size_t)(units / WBI_TOKEN_UNIT) * 8;
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
         s->fold = folds[i];
-        show_folded(s, w, root);
+        show_folded(s, root);
         if (wbi_buf_rc(&s->out) != WB_OK)
             return wbi_buf_rc(&s->out);
         if (s->depth == 0 && wbi_tokens_units(wbi_buf_str(&s->out)) <= units)
@@ -462,7 +308,7 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
                        const struct wbi_preview_policy *policy, struct wbi_preview *ret)
 {
     struct shower *s = wbi_arena_zalloc(arena, sizeof *s);
-    uint64_t units = policy->budget * WBI_TOKEN_UNIT * 93 / 100, notice;
+    uint64_t units = wbi_preview_usable(policy->budget), notice;
     const wbi_json *root = NULL;
     wb_rc rc;
 
@@ -478,12 +324,13 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
         if (wbi_tokens_units(wbi_buf_str(&s->out)) <= units)
             return finish(s, lines, policy, ret);
     }
-    wbi_words_init(&s->words, policy->command);
-    s->keys = wbi_arena_array(arena, SLOTS, sizeof *s->keys);
-    s->values = wbi_arena_array(arena, SLOTS, sizeof *s->values);
-    if (s->keys == NULL || s->values == NULL)
-        return WB_ENOMEM;
-    notice = 34 * WBI_TOKEN_UNIT + wbi_tokens_units(policy->read_call);
+    rc = wbi_notes_take(arena, root, policy->command, &s->notes);
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init_arena(&s->counts, arena, WBI_LIMIT_RECEIPT);
+    wbi_notes_tell(s->notes, &s->counts);
+    notice = 34 * WBI_TOKEN_UNIT + wbi_tokens_units(policy->read_call) +
+             wbi_tokens_units(wbi_buf_str(&s->counts));
     rc = fit(s, root, units > notice ? units - notice : units / 2);
     return rc != WB_OK ? rc : finish(s, lines, policy, ret);
 }

@@ -6,7 +6,8 @@
  * program: they are the vocabulary in which programs complain. */
 #include "text/preview_int.h"
 
-enum kind { KIND_NONE, KIND_FAIL, KIND_WARN, KIND_SUMMARY, KIND_NOT, KIND_PASS };
+enum kind { KIND_NONE, KIND_FAIL, KIND_WARN, KIND_SUMMARY, KIND_NOT, KIND_PASS, KIND_QUIET,
+            KIND_PLACE };
 
 struct word {
     const char *text;
@@ -62,7 +63,8 @@ static const struct word vocabulary[] = {
     {"insertions", 30, KIND_SUMMARY}, {"deletions", 30, KIND_SUMMARY}, {"status", 18, KIND_SUMMARY},
     {"not", 12, KIND_NOT}, {"no", 8, KIND_NOT}, {"didn", 50, KIND_NOT}, {"can", 0, KIND_NOT},
     {"could", 0, KIND_NOT}, {"such", 0, KIND_NONE}, {"found", 0, KIND_NONE},
-    {"defined", 0, KIND_NONE},
+    {"defined", 0, KIND_NONE}, {"debug", 0, KIND_QUIET}, {"trace", 0, KIND_QUIET},
+    {"verbose", 0, KIND_QUIET}, {"line", 0, KIND_PLACE},
 };
 
 /* Two words that together say more than either. */
@@ -76,6 +78,7 @@ static const struct pair pairs[PAIRS] = {
     {"can", "not", 85}, {"not", "defined", 70},
 };
 
+#define PREFIX_MAX 96u /* times are looked for in so many bytes */
 #define HASH_START 0x9e3779b97f4a7c15u
 #define HASH_STEP 0x9fb21c651e98df25u
 
@@ -185,6 +188,9 @@ struct look {
     uint32_t query;
     uint8_t extra;
     bool passed;
+    bool chunk_dot;       /* a dot or slash in it, before letters */
+    bool place;           /* a line of a file was named */
+    bool quiet; /* the line names a level that nobody reads */
 };
 
 static void end_chunk(struct look *k)
@@ -195,6 +201,7 @@ static void end_chunk(struct look *k)
         k->shape = mix(k->shape, k->chunk_varies ? 1 : k->chunk);
     k->chunk_open = false;
     k->chunk_varies = false;
+    k->chunk_dot = false;
     k->chunk = HASH_START;
 }
 
@@ -232,7 +239,7 @@ static bool inside_name(const struct look *k, size_t from, size_t to)
 
     if (prev == '/' || prev == '.' || prev == '-' || prev == '\\' || prev == '+' || prev == '$')
         return true;
-    if (next == '/' || next == '(' || next == '\\' || next == '+')
+    if (next == '/' || next == '(' || next == '\\' || next == '+' || (prev == '(' && next == ','))
         return true;
     return (next == '.' || next == '-') && to + 1 < k->n &&
            (class_of[k->p[to + 1]] == C_LETTER || class_of[k->p[to + 1]] == C_DIGIT);
@@ -274,6 +281,18 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     }
 }
 
+/* org.acme.store.LimitError: the last part of a name says what was thrown. */
+static void weigh_exception(struct look *k, size_t from, size_t to)
+{
+    bool last = to == k->n || (k->p[to] != '.' && k->p[to] != '(' && k->p[to] != '/');
+    size_t start = from;
+
+    while (last && start > 0 && (class_of[k->p[start - 1]] == C_LETTER || k->p[start - 1] == '.' ||
+                                 class_of[k->p[start - 1]] == C_DIGIT || k->p[start - 1] == '$'))
+        start--;
+    weigh(k, 92, KIND_FAIL, start, to);
+}
+
 static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
 {
     const struct word_slot *slot = &k->words->slot[slot_of(k->words, hash)];
@@ -284,7 +303,7 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
     if (slot->hash == 0) {
         k->before = hash;
         if (to - from > 5 && names_exception(k->p + from, to - from))
-            weigh(k, 92, KIND_FAIL, from, to);
+            weigh_exception(k, from, to);
         return;
     }
     if (slot->query != 0)
@@ -301,6 +320,10 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
     }
     if (kind == KIND_PASS)
         k->passed = true;
+    if (kind == KIND_PLACE && to + 1 < k->n && class_of[k->p[to + 1]] == C_DIGIT)
+        k->place = true;
+    if (kind == KIND_QUIET && k->best == 0 && (k->p[from + 1] & 0x20) == 0)
+        k->quiet = true;
     if (weight != 0)
         weigh(k, weight, kind, from, to);
     k->before = hash;
@@ -393,8 +416,10 @@ static void read_line(struct look *k)
             i++;
             break;
         case C_JOIN:
-            if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
+            if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER) {
                 k->chunk_varies = true;
+                k->chunk_dot |= c == '.';
+            }
             k->chunk = mix(k->chunk, c);
             k->chunk_open = true;
             i++;
@@ -405,7 +430,9 @@ static void read_line(struct look *k)
         case C_HIGH:
             i = read_high(k, i);
             break;
-        default:
+        default: /* a.c:12, a.ts(3,4) */
+            if (k->chunk_dot && (c == ':' || c == '(') && i + 1 < k->n)
+                k->place |= class_of[k->p[i + 1]] == C_DIGIT;
             end_chunk(k);
             if (k->quote == 0)
                 k->shape = mix(k->shape, c);
@@ -415,26 +442,60 @@ static void read_line(struct look *k)
     end_chunk(k);
 }
 
-/* Indentation; behind a prefix of numbers and marks (times, process ids) the
- * spaces after it count. */
-static uint8_t indent_of(struct wbi_str s, size_t *ret_start)
+/* Where the word with the time of day (12:34:56) near the start ends, or 0. */
+static size_t after_time(struct wbi_str s)
 {
-    size_t i = 0, from;
+    size_t most = s.n < PREFIX_MAX ? s.n : PREFIX_MAX, at = 2;
+    const char *colon;
 
+    while (at + 4 < most && (colon = memchr(s.p + at, ':', most - at - 4)) != NULL) {
+        at = (size_t)(colon - s.p);
+        if (class_of[(uint8_t)colon[-1]] == C_DIGIT && class_of[(uint8_t)colon[-2]] == C_DIGIT &&
+            class_of[(uint8_t)colon[1]] == C_DIGIT && colon[3] == ':' &&
+            class_of[(uint8_t)colon[4]] == C_DIGIT) {
+            while (at < s.n && s.p[at] != ' ' && s.p[at] != '\t' && s.p[at] != ']')
+                at++;
+            return at + (at < s.n && s.p[at] == ']');
+        }
+        at++;
+    }
+    return 0;
+}
+
+/* Where a prefix of numbers and marks (times, process ids) ends, or 0. */
+static size_t after_numbers(struct wbi_str s)
+{
+    size_t i = 0;
+
+    while (i < s.n && i < 40 &&
+           (class_of[(uint8_t)s.p[i]] == C_DIGIT || strchr("=:.-/[]TZ+,", s.p[i])))
+        i++;
+    return i < 4 ? 0 : i;
+}
+
+static size_t skip_blanks(struct wbi_str s, size_t i)
+{
     while (i < s.n && (s.p[i] == ' ' || s.p[i] == '\t'))
         i++;
-    *ret_start = i;
-    if (i > 0)
-        return (uint8_t)(i < 200 ? i : 200);
-    while (i < s.n && i < 40 && (class_of[(uint8_t)s.p[i]] == C_DIGIT || strchr("=:.-/[]TZ+,", s.p[i])))
-        i++;
-    from = i;
-    while (i < s.n && s.p[i] == ' ')
-        i++;
-    if (from < 4 || i == from)
+    return i;
+}
+
+/* Indentation; behind a time or a prefix of numbers the blanks after it count,
+ * but for the first. */
+static uint8_t indent_of(struct wbi_str s, size_t *ret_start)
+{
+    size_t from = after_time(s), i;
+
+    if (from == 0)
+        from = class_of[s.n > 0 ? (uint8_t)s.p[0] : 0] == C_SPACE ? 0 : after_numbers(s);
+    i = skip_blanks(s, from);
+    if (from > 0 && i == from) { /* nothing but that prefix, or a word that began like one */
+        *ret_start = 0;
         return 0;
+    }
     *ret_start = i;
-    return (uint8_t)(i - from < 200 ? i - from - 1 : 200);
+    i -= from + (from > 0);
+    return (uint8_t)(i < 200 ? i : 200);
 }
 
 static bool starts(struct wbi_str s, size_t at, const char *z)
@@ -443,7 +504,7 @@ static bool starts(struct wbi_str s, size_t at, const char *z)
 }
 
 /* Frames, carets, source quotations, diff and test details. */
-static bool attached(struct wbi_str s, size_t start)
+static bool attached(struct wbi_str s, size_t start, uint8_t indent)
 {
     size_t i = start;
     char c = i < s.n ? s.p[i] : 0;
@@ -456,14 +517,14 @@ static bool attached(struct wbi_str s, size_t start)
         i++;
     if (i > start && i + 1 < s.n && s.p[i] == ' ' && s.p[i + 1] == '|')
         return true;
-    return start > 0 && (c == 'a' || c == 'b' || c == 'f' || c == 'i') &&
+    return indent > 0 && (c == 'a' || c == 'b' || c == 'f' || c == 'i') &&
            (starts(s, start, "at ") || starts(s, start, "by ") ||
             starts(s, start, "from ") || starts(s, start, "in "));
 }
 
-static uint8_t flags_of(struct wbi_str s, size_t start)
+static uint16_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
 {
-    uint8_t flags = 0;
+    uint16_t flags = 0;
     struct wbi_str t = wbi_str_trim(s);
     char c;
 
@@ -474,7 +535,7 @@ static uint8_t flags_of(struct wbi_str s, size_t start)
         flags |= LINE_HEADING;
     if ((c == 'd' && starts(s, 0, "diff --")) || (c == 'I' && starts(s, 0, "Index: ")))
         flags |= LINE_HEADING | LINE_FILE;
-    if (attached(s, start))
+    if (attached(s, start, indent))
         flags |= LINE_ATTACHED;
     if ((c == 'T' || c == 'D' || start > 0) &&
         (starts(s, start, "Traceback (") || starts(s, start, "During handling of") ||
@@ -505,8 +566,10 @@ void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts
     read_line(&k);
     *ret = (struct line_facts){.shape = k.shape, .hit = k.hit, .query = k.query};
     ret->indent = indent_of(line, &start);
-    ret->flags = flags_of(line, start);
-    severity = k.best + k.extra;
+    ret->start = (uint8_t)start;
+    ret->flags = flags_of(line, start, ret->indent);
+    ret->flags |= k.place ? LINE_PLACE : 0;
+    severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
     if (k.passed && reports_success(line, start)) {
         ret->flags |= LINE_PASSED;
         severity /= 8;

@@ -153,18 +153,26 @@ static uint64_t newlines(struct wbi_str s)
     return n;
 }
 
-static void drop_last_wave(struct chooser *c)
+/* Hide what was chosen last until `over` units less are shown, at least one step. */
+static void drop_last_waves(struct chooser *c, uint64_t over)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].wave == c->wave)
-            c->picks[i].wave = 0;
-    c->wave--;
+    uint64_t dropped = 0;
+
+    do {
+        for (size_t i = 0; i < c->n; i++) {
+            if (c->picks[i].wave == c->wave) {
+                c->picks[i].wave = 0;
+                dropped += c->picks[i].cost;
+            }
+        }
+        c->wave--;
+    } while (dropped < over && c->wave > 2);
 }
 
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
 {
     struct writer w = {.c = c, .v = ret};
-    uint64_t limit = c->policy->budget * WBI_TOKEN_UNIT * 93 / 100;
+    uint64_t limit = wbi_preview_usable(c->policy->budget), units;
 
     w.segments = wbi_arena_array(c->arena, 2 * c->n + 2, sizeof *w.segments);
     if (w.segments == NULL)
@@ -179,15 +187,16 @@ wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
         wbi_buf_adds(&w.out, wbi_buf_str(&c->groups));
         if (wbi_buf_rc(&w.out) != WB_OK)
             return wbi_buf_rc(&w.out);
-        if (wbi_tokens_units(wbi_buf_str(&w.out)) <= limit || c->wave <= 2)
+        units = wbi_tokens_units(wbi_buf_str(&w.out));
+        if (units <= limit || c->wave <= 2)
             break;
-        drop_last_wave(c);
+        drop_last_waves(c, units - limit);
     }
     ret->text = wbi_buf_str(&w.out);
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     ret->text_lines = ret->text.n > 0 ? newlines(ret->text) + 1 : 0;
-    ret->tokens = wbi_tokens(ret->text);
+    ret->tokens = wbi_tokens_of_units(units);
     ret->segments = w.segments;
     ret->n_segments = w.n;
     return WB_OK;

@@ -14,7 +14,9 @@
 #define FAILURE 42u     /* severity from which a line counts as telling a failure */
 #define BLOCK_MAX 14u   /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
-#define QUEUE_MAX 512u    /* candidates of one step */
+#define QUEUE_MAX 256u    /* candidates of one step */
+#define PLACE_NEAR 12u    /* lines in which the place of a failure is looked for */
+#define PLACES_MAX 16u
 #define MISSES_MAX 24u    /* candidates in a row that did not fit: enough */
 
 struct queue {
@@ -209,6 +211,8 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
         score += 24;
     if (r->severity >= 20)
         score += r->severity * 0.5f;
+    if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
+        score += 6; /* a frame of a trace that no failure stands close to */
     if (count <= 2 && mostly_alike)
         score += 12;
     if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
@@ -312,7 +316,7 @@ static wb_rc score_failures(struct chooser *c)
 /* A line equal to one already chosen tells nothing new. */
 static bool seen_before(uint64_t *seen, const struct pick *p)
 {
-    struct wbi_str t = wbi_str_trim(p->text);
+    struct wbi_str t = wbi_str_trim(wbi_str_from(p->text, p->rec->start));
     uint64_t h = wbi_hash64(t.p, t.n, 0) | 1;
     size_t i = (size_t)(h >> 32) & (SEEN_SLOTS - 1);
 
@@ -373,6 +377,48 @@ static wb_rc failure_lines(struct chooser *c, const struct queue *q)
     return rc;
 }
 
+/* Where it happened: the nearest lines behind a failure that name a line of a
+ * file, or else one before it. */
+static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
+{
+    size_t found = 0;
+    bool taken;
+    wb_rc rc = WB_OK;
+
+    for (size_t k = i; rc == WB_OK && k < c->n && k <= i + PLACE_NEAR && found < 2; k++) {
+        if (k > i && !neighbours(c, k - 1, k))
+            break;
+        if (!(c->picks[k].rec->flags & LINE_PLACE))
+            continue;
+        found++;
+        if (k == i)
+            return WB_OK;
+        if (!shown(c, k))
+            rc = offer(c, k, k, limit, &taken);
+    }
+    for (size_t k = i; rc == WB_OK && found == 0 && k > 0 && k + PLACE_NEAR / 3 > i; k--) {
+        if (!neighbours(c, k - 1, k))
+            break;
+        if (!(c->picks[k - 1].rec->flags & LINE_PLACE))
+            continue;
+        found++;
+        if (!shown(c, k - 1))
+            rc = offer(c, k - 1, k - 1, limit, &taken);
+    }
+    return rc;
+}
+
+static wb_rc failure_places(struct chooser *c, const struct queue *q)
+{
+    uint64_t limit = c->units * 72 / 100;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < q->n && i < PLACES_MAX; i++)
+        if (shown(c, q->items[i]))
+            rc = place_of(c, q->items[i], limit);
+    return rc;
+}
+
 /* What belongs to each of them. */
 static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
 {
@@ -400,6 +446,8 @@ static wb_rc failures(struct chooser *c)
         rc = queue_by_score(c, &q);
     if (rc == WB_OK)
         rc = failure_lines(c, &q);
+    if (rc == WB_OK)
+        rc = failure_places(c, &q);
     if (rc == WB_OK)
         rc = wbi_choose_groups(c);
     if (rc == WB_OK)
@@ -519,6 +567,8 @@ wb_rc wbi_choose(struct chooser *c)
     if (c->n == 0)
         return WB_OK;
     rc = both_ends(c);
+    if (rc == WB_OK)
+        rc = wbi_choose_kinds(c);
     if (rc == WB_OK)
         rc = failures(c);
     if (rc == WB_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/tokens.c: the estimator of text/tokens.h. The costs below were fitted to
  * exact o200k_base counts over pieces of real program output (see
- * docs/receipts.md) and raised by 11 %; lengths beyond a table grow linearly. */
+ * docs/receipts.md), too low weighing more than too high, and raised by 6 %; lengths beyond a table grow linearly. */
 #include "text/tokens.h"
 
 #include <stdbool.h>
@@ -21,28 +21,34 @@ static const uint8_t class_of[256] = {
 };
 
 enum {
-    COST_DIGITS = 368, /* per group of three: more than one token for hashes' sake */
-    COST_SPACE_DIGIT = 281,
-    COST_SPACES = 279,
-    COST_NEWLINE = 176,
-    COST_NEWLINE_PUNCT = 97,
-    COST_PUNCT = 190,
-    COST_PUNCT_NEXT = 101,
-    COST_PUNCT_SAME = 39,
+    COST_DIGITS = 207, /* three of them */
+    COST_DIGITS_REST = 331,
+    COST_SPACE_DIGIT = 270,
+    COST_SPACES = 326,
+    COST_NEWLINE = 312,
+    COST_NEWLINE_PUNCT = 32,
+    COST_PUNCT = 222,
+    COST_PUNCT_NEXT = 48,
+    COST_PUNCT_SAME = 25,
     COST_CONTROL = 403,
     COST_HIGH = 282,
     COST_HIGH_3 = 262,
     COST_BOX = 142,
     COST_BOX_SAME = 30,
-    COST_WORD_MORE = 59,
-    COST_UPPER_MORE = 114
+    COST_CLUSTER = 224, /* a third consonant in a row: an unusual word */
+    COST_UPPER_MORE = 122
 };
 #define TABLE 16
-static const uint16_t word_cost[TABLE] = {183, 251, 251, 251, 251, 414, 424, 468,
-                                          468, 468, 483, 502, 502, 502, 502, 515};
-static const uint16_t upper_cost[TABLE] = {256, 256, 428, 428,  517,  530,  708,  737,
-                                           807, 877, 924, 1026, 1093, 1166, 1236, 1308};
-static const uint16_t hexish_cost[5] = {0, 282, 240, 263, 303};
+/* Where a word stands: behind a blank, alone, behind one mark that joins it. */
+enum place { BEHIND_BLANK, ALONE, BEHIND_MARK };
+static const uint16_t word_cost[3][TABLE] = {
+    {187, 279, 258, 212, 155, 431, 240, 431, 588, 396, 550, 566, 620, 318, 565, 563},
+    {267, 124, 352, 211, 38, 155, 284, 434, 346, 737, 477, 509, 488, 464, 563, 620},
+    {284, 299, 350, 396, 431, 535, 316, 559, 286, 607, 564, 657, 550, 586, 607, 659},
+};
+static const uint16_t word_more[3] = {54, 145, 84};
+static const uint16_t upper_cost[TABLE] = {593, 277, 467, 496, 657, 602, 818, 792, 829, 990, 989, 1080, 1128, 1233, 1304, 1382};
+static const uint16_t hexish_cost[5] = {0, 272, 211, 148, 576};
 
 struct scan {
     const uint8_t *p;
@@ -60,18 +66,59 @@ static size_t run_of(struct scan *s, uint8_t cls)
     return s->at - from;
 }
 
-static uint64_t word(struct scan *s)
+/* Letters of a word: capitals first, then others; counts unusual clusters. */
+struct letters {
+    size_t n;
+    size_t lower;
+    size_t clusters;
+};
+
+static struct letters letters(struct scan *s)
 {
-    size_t upper = run_of(s, UPPER), lower = run_of(s, LOWER), n = upper + lower;
+    static const uint32_t vowels = 1u << 1 | 1u << 5 | 1u << 9 | 1u << 15 | 1u << 21 | 1u << 25;
+    struct letters l = {0, 0, 0};
+    size_t at = s->at, end = s->n, upper = run_of(s, UPPER);
+    uint32_t run = 0; /* a bit for every letter, set for consonants */
+
+    for (; at < s->at; at++) {
+        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+        l.clusters += (run & 7) == 7;
+    }
+    for (; at < end && class_of[s->p[at]] == LOWER; at++) {
+        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+        l.clusters += (run & 7) == 7;
+    }
+    l.lower = at - s->at;
+    l.n = upper + l.lower;
+    s->at = at;
+    return l;
+}
+
+static uint64_t word(struct scan *s, enum place place)
+{
+    struct letters l = letters(s);
     bool hexish = s->before == DIGIT || (s->at < s->n && class_of[s->p[s->at]] == DIGIT);
-    const uint16_t *table = lower == 0 ? upper_cost : word_cost;
+    uint64_t cost;
 
     s->before = LOWER;
-    if (hexish && n <= 4)
-        return hexish_cost[n];
-    if (n <= TABLE)
-        return table[n - 1];
-    return table[TABLE - 1] + (n - TABLE) * (lower == 0 ? COST_UPPER_MORE : COST_WORD_MORE);
+    if (l.lower == 0 && !(hexish && l.n <= 4))
+        return l.n <= TABLE ? upper_cost[l.n - 1]
+                            : upper_cost[TABLE - 1] + (l.n - TABLE) * COST_UPPER_MORE;
+    if (hexish && l.n <= 4)
+        cost = hexish_cost[l.n];
+    else if (l.n <= TABLE)
+        cost = word_cost[place][l.n - 1];
+    else
+        cost = word_cost[place][TABLE - 1] + (l.n - TABLE) * word_more[place];
+    return l.lower > 0 ? cost + l.clusters * COST_CLUSTER : cost;
+}
+
+/* One mark right before a word, with nothing that holds it on the other side. */
+static bool joins_word(const struct scan *s)
+{
+    uint8_t next = s->at + 1 < s->n ? class_of[s->p[s->at + 1]] : NEWLINE;
+
+    return (next == LOWER || next == UPPER) && s->before != SPACE && s->before != PUNCT;
 }
 
 static uint64_t punctuation(struct scan *s)
@@ -113,14 +160,16 @@ static uint64_t spaces(struct scan *s)
 static uint64_t piece(struct scan *s)
 {
     uint8_t before = s->before;
+    size_t digits;
 
     switch (class_of[s->p[s->at]]) {
     case LOWER:
     case UPPER:
-        return word(s);
+        return word(s, before == SPACE ? BEHIND_BLANK : ALONE);
     case DIGIT:
+        digits = run_of(s, DIGIT);
         s->before = DIGIT;
-        return (run_of(s, DIGIT) + 2) / 3 * COST_DIGITS;
+        return digits / 3 * COST_DIGITS + (digits % 3 != 0 ? COST_DIGITS_REST : 0);
     case SPACE:
         return spaces(s);
     case NEWLINE:
@@ -128,7 +177,10 @@ static uint64_t piece(struct scan *s)
         s->before = NEWLINE;
         return before == PUNCT ? COST_NEWLINE_PUNCT : COST_NEWLINE;
     case PUNCT:
-        return punctuation(s);
+        if (!joins_word(s))
+            return punctuation(s);
+        s->at++;
+        return word(s, BEHIND_MARK);
     case CONTROL:
         s->at++;
         s->before = CONTROL;

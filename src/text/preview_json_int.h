@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_json_int.h: what the two files of JSON previews share. */
+#ifndef WBI_TEXT_PREVIEW_JSON_INT_H
+#define WBI_TEXT_PREVIEW_JSON_INT_H
+
+#include "base/limits.h"
+#include "json/json.h"
+#include "text/preview_int.h"
+
+#define NOTES_MAX 64u
+
+/* Values in document order, without recursion. */
+struct json_walk {
+    size_t left[WBI_LIMIT_JSON_DEPTH + 1];
+    bool object[WBI_LIMIT_JSON_DEPTH + 1];
+    size_t depth;
+    const wbi_json *at;
+};
+void wbi_json_walk_start(struct json_walk *w, const wbi_json *v);
+/* Next value, its key (NULL in arrays) and depth; NULL at the end. */
+const wbi_json *wbi_json_walk_next(struct json_walk *w, const wbi_json **ret_key,
+                                   size_t *ret_depth);
+
+struct notes;
+
+/* In arena; root stays. */
+WB_MUST_CHECK wb_rc wbi_notes_take(struct wbi_arena *arena, const wbi_json *root,
+                                   struct wbi_str command, struct notes **ret);
+/* True when one of the `most` most telling elements is v or inside it. */
+bool wbi_notes_within(const struct notes *x, const wbi_json *v, size_t most);
+bool wbi_notes_failure(const struct notes *x, const wbi_json *key, const wbi_json *v);
+/* Keys with few kinds of values, one line each with their counts. */
+void wbi_notes_tell(const struct notes *x, struct wbi_buf *out);
+
+#endif
