@@ -37,7 +37,8 @@ const char *wbi_config_trust_name(enum wbi_config_trust state);
 WB_MUST_CHECK wb_rc wbi_config_trust(const struct wbi_config *config, const struct wbi_clock *clock,
                                      struct wbi_error *err);
 
-/* A tool declared in configuration; names differ. */
+/* A tool declared in configuration; name and version together are unique, and
+ * all versions of a name come from one layer. */
 struct wbi_config_tool {
     struct wbi_str name;
     const wbi_json *descriptor; /* an object */
