@@ -208,6 +208,7 @@ static const struct {
     const char *name;
     read_fn *read;
 } members[] = {
+    {"$schema", read_elsewhere},
     {"name", read_name},
     {"title", read_title},
     {"description", read_description},
@@ -234,7 +235,7 @@ static const struct {
 
 static wb_rc unknown_member(struct wbi_str name, struct wbi_error *err)
 {
-    char list[400] = "";
+    char list[600] = "";
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
