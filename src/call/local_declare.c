@@ -15,6 +15,8 @@ static struct wbi_str from_root(struct wbi_arena *arena, struct wbi_str root, st
 {
     if (path.n > 0 && path.p[0] == '/')
         return wbi_arena_str(arena, path);
+    if (wbi_str_starts(path, WBI_LIT("./")))
+        path = wbi_str_from(path, 2);
     return wbi_arena_fmt(arena, "%.*s/%.*s", WBI_FMT(root), WBI_FMT(path));
 }
 

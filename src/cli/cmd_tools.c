@@ -91,6 +91,8 @@ static int run(const struct args *a)
         return tools_check(a);
     if (strcmp(verb, "list") != 0 && strcmp(verb, "show") != 0)
         return usage_error(a, "there is no \"%s\"; say list, show NAME, add NAME or check", verb);
+    if (strcmp(verb, "list") == 0 && a->word_count > 1)
+        return usage_error(a, "list takes no words; say show NAME for one tool");
     if (strcmp(verb, "show") == 0 && a->word_count != 2)
         return usage_error(a, "name one tool: waybill tools show NAME");
     runtime = open_runtime(a, &code);

@@ -18,23 +18,33 @@ static void add_text(struct wbi_jw *w, struct wbi_str s)
     w->out->n -= 2;
 }
 
+static void new_paragraph(struct wbi_jw *w, size_t start)
+{
+    if (w->out->n > start)
+        add_text(w, WBI_LIT("\n\n"));
+}
+
 /* Description, deprecation, and where there is no better place the grammar. */
 static void write_description(struct wbi_jw *w, const struct wbi_definition *d, bool with_grammar)
 {
     bool grammar = with_grammar && d->text && d->grammar.p != NULL;
+    size_t start;
 
     if (d->description.n == 0 && d->deprecated.p == NULL && !grammar)
         return;
     wbi_jw_key(w, "description");
     wbi_buf_addc(w->out, '"');
+    start = w->out->n;
     add_text(w, d->description);
     if (d->deprecated.p != NULL) {
-        add_text(w, d->description.n > 0 ? WBI_LIT("\n\nDeprecated: ") : WBI_LIT("Deprecated: "));
+        new_paragraph(w, start);
+        add_text(w, WBI_LIT("Deprecated: "));
         add_text(w, d->deprecated);
     }
     if (grammar) {
-        add_text(w, d->grammar_regex ? WBI_LIT("\n\n`input` must match this regular expression:\n")
-                                     : WBI_LIT("\n\n`input` must follow this Lark grammar:\n"));
+        new_paragraph(w, start);
+        add_text(w, d->grammar_regex ? WBI_LIT("`input` must match this regular expression:\n")
+                                     : WBI_LIT("`input` must follow this Lark grammar:\n"));
         add_text(w, d->grammar);
     }
     wbi_buf_addc(w->out, '"');
