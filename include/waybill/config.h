@@ -14,6 +14,9 @@ extern "C" {
  * *ret is a JSON object: root, state, files, trust, tools, servers, ignored. */
 WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size,
                                            wb_error **reterr);
+/* The workspace's root alone, as an absolute path; no file is read. */
+WB_API WB_MUST_CHECK wb_rc wb_config_root(const wb_options *options, char **ret, size_t *ret_size,
+                                          wb_error **reterr);
 /* Record the workspace's files as they are now as trusted. */
 WB_API WB_MUST_CHECK wb_rc wb_config_trust(const wb_options *options, wb_error **reterr);
 /* What this machine offers: a JSON array of {check, status: ok|warning|broken,

@@ -106,6 +106,27 @@ WB_API WB_MUST_CHECK wb_rc wb_render(const char *canonical, size_t size, char **
 WB_API WB_MUST_CHECK wb_rc wb_tools_list(wb_runtime *runtime, const char *principal,
                                          const char *name, char **ret, size_t *ret_size,
                                          wb_error **reterr);
+/* The same tools as definitions for a provider (responses, chat, anthropic,
+ * gemini, mcp), ready to be sent as `tools`: one a name, the version a call
+ * without a range gets, in the order of names. The caller frees *ret. */
+WB_API WB_MUST_CHECK wb_rc wb_tools_export(wb_runtime *runtime, const char *principal,
+                                           const char *provider, char **ret, size_t *ret_size,
+                                           wb_error **reterr);
+/* Whether calls of a tool may run beside others (C9.4), by any name it has.
+ * *ret is 1 or 0. WB_ENOTFOUND: no such tool, or hidden from the principal. */
+WB_API WB_MUST_CHECK wb_rc wb_tool_parallel(wb_runtime *runtime, const char *principal,
+                                            const char *name, int *ret, wb_error **reterr);
+
+/* ---- descriptors in files ---- */
+
+/* Check a file of tools.d (one descriptor or an array, comments allowed) as a
+ * runtime would: schema, members, schemas in it, guards, command. root: what
+ * paths are relative to. *ret is a JSON array of {line, column, tool?, severity:
+ * error|warning|note, providers?, message}: what is wrong, and what providers
+ * would refuse or not enforce. *ret_errors: how many are errors. */
+WB_API WB_MUST_CHECK wb_rc wb_tools_check(const char *text, size_t size, const char *root,
+                                          size_t *ret_errors, char **ret, size_t *ret_size,
+                                          wb_error **reterr);
 
 #ifdef __cplusplus
 }

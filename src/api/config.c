@@ -97,6 +97,29 @@ wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size, w
     return wbi_api_give(&out, ret, ret_size, reterr);
 }
 
+wb_rc wb_config_root(const wb_options *options, char **ret, size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_runtime_options o = wbi_api_options(options);
+    struct wbi_places_wish wish = {.root = o.root, .state = o.state, .config = o.config_file};
+    struct wbi_env env = wbi_env_process();
+    struct wbi_places places;
+    struct wbi_arena *arena;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_config_root: ret is NULL");
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    wbi_buf_init(&out, WBI_LIMIT_PATH);
+    rc = wbi_places_find(arena, &wish, &env, &places, &err);
+    if (rc == WB_OK)
+        wbi_buf_adds(&out, places.root);
+    wbi_arena_free(arena);
+    return rc == WB_OK ? wbi_api_give(&out, ret, ret_size, reterr) : wbi_api_fail(reterr, &err);
+}
+
 wb_rc wb_config_trust(const wb_options *options, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;

@@ -4,6 +4,15 @@
 #include "base/limits.h"
 #include "call/guards.h"
 
+static void write_grammar(struct wbi_jw *w, const struct wbi_tool *t)
+{
+    wbi_jw_key(w, "grammar");
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "syntax", t->grammar_syntax == WBI_GRAMMAR_REGEX ? "regex" : "lark");
+    wbi_jw_kstr(w, "definition", t->grammar);
+    wbi_jw_obj_end(w);
+}
+
 static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
 {
     wbi_jw_obj(w);
@@ -17,6 +26,9 @@ static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
     wbi_jw_kstrz(w, "effect", wbi_effect_name(t->effect));
     wbi_jw_kbool(w, "parallel", t->parallel);
     wbi_jw_kstrz(w, "inputKind", t->input_kind == WBI_INPUT_TEXT ? "text" : "json");
+    if (t->grammar.p != NULL)
+        write_grammar(w, t);
+    wbi_jw_kstrz(w, "idempotencyKey", t->needs_key ? "required" : "optional");
     if (t->timeout_ms > 0)
         wbi_jw_kint(w, "timeoutMs", t->timeout_ms);
     wbi_jw_kint(w, "budgetTokens", t->budget_tokens);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "call/keys.h"
+#include "call/local_tool.h"
 #include "config/config.h"
 
 static wb_rc add_policies(struct wbi_guards *g, const struct wbi_config *config,
@@ -27,6 +28,27 @@ static wb_rc add_policies(struct wbi_guards *g, const struct wbi_config *config,
             wbi_error_at(err, parts[i].file);
             if (err != NULL)
                 err->line = parts[i].line, err->column = 1;
+            return rc;
+        }
+    }
+    return WB_OK;
+}
+
+/* What descriptors declare comes first: the files' own policies win. */
+static wb_rc add_declared(struct wbi_guards *g, const struct wbi_config *config,
+                          struct wbi_error *err)
+{
+    const struct wbi_config_tool *tools;
+    size_t n = wbi_config_tools(config, &tools);
+
+    for (size_t i = 0; i < n; i++) {
+        struct wbi_error inner = WBI_ERROR_INIT;
+        wb_rc rc = wbi_tool_policies_add(g->policy, tools[i].descriptor, tools[i].file, &inner);
+        if (rc != WB_OK) {
+            (void)wbi_fail(err, rc, "tool %.*s: %s", WBI_FMT(tools[i].name), inner.text);
+            wbi_error_at(err, tools[i].file);
+            if (err != NULL)
+                err->line = tools[i].line, err->column = 1;
             return rc;
         }
     }
@@ -157,6 +179,8 @@ wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_guards **ret, struct wbi
         rc = wbi_timer_new(rt->loop, on_timer, rt, &g->timer);
     if (rc != WB_OK)
         (void)wbi_fail_nomem(err);
+    if (rc == WB_OK && rt->config != NULL)
+        rc = add_declared(g, rt->config, err);
     if (rc == WB_OK && rt->config != NULL)
         rc = add_policies(g, rt->config, err);
     if (rc == WB_OK && rt->config != NULL)

@@ -23,6 +23,8 @@ static wb_rc find_places(struct wbi_runtime *rt, const struct wbi_runtime_option
 
     if (rc == WB_OK)
         rc = wbi_config_load(&rt->places, &rt->config, err);
+    if (rc == WB_OK)
+        rc = wbi_config_validate(rt->config, err);
     if (rc != WB_OK)
         return rc;
     rt->root = rt->places.root;

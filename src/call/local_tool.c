@@ -2,28 +2,13 @@
  * call/local_tool.c: running a configured command as a tool.
  * A non-zero exit, a signal and a failed start are errors of the call (I5); what
  * the command said on stderr goes into details. */
-#include "call/local_tool.h"
-
-#include <stdlib.h>
+#include "call/local_tool_int.h"
 
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "call/exec.h"
-#include "family/generic/generic.h"
 #include "run/capture.h"
 #include "text/hygiene.h"
-
-enum output_mode { OUTPUT_AUTO, OUTPUT_JSON, OUTPUT_TEXT };
-
-/* Lives in the runtime's arena. */
-struct local_tool {
-    struct wbi_str *argv;
-    size_t argc;
-    struct wbi_str *env;
-    size_t env_count;
-    struct wbi_str workdir;
-    enum output_mode output;
-};
 
 struct running {
     struct wbi_exec *exec;
@@ -32,21 +17,68 @@ struct running {
 
 /* ---- outcome ---- */
 
-/* The last part of stderr, cleaned, for details. */
-static struct wbi_str stderr_tail(struct wbi_exec *x, struct wbi_str err)
+#define TAIL_BYTES 2000
+
+/* The last part of a stream, cleaned, for people and models. */
+static struct wbi_str tail(struct wbi_exec *x, struct wbi_str text)
 {
     struct wbi_buf out;
 
-    if (err.n > 2000)
-        err = wbi_str_from(err, err.n - 2000);
+    if (text.n > TAIL_BYTES)
+        text = wbi_str_from(text, text.n - TAIL_BYTES);
+    while (text.n > 0 && ((unsigned char)text.p[0] & 0xc0) == 0x80)
+        text = wbi_str_from(text, 1); /* not in the middle of a character */
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_CAPTURE);
-    if (wbi_hygiene_clean(err, &out, NULL) != WB_OK)
+    if (wbi_hygiene_clean(text, &out, NULL) != WB_OK)
         return WBI_NONE;
     return wbi_str_trim(wbi_buf_str(&out));
 }
 
+/* A stream that the tail does not show whole is kept; absent: it could not be. */
+static struct wbi_str keep(struct wbi_exec *x, const char *role, struct wbi_str text)
+{
+    const struct wbi_sink *sink = text.n > TAIL_BYTES ? wbi_runtime_sink(x->call) : NULL;
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_str path;
+
+    if (sink == NULL || sink->put(sink->arg, role, text, &path, &err) != WB_OK)
+        return WBI_NONE;
+    return path;
+}
+
+/* Previews, artifacts and the index each role has in them (C5.6). */
+static void write_streams(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_captured *c)
+{
+    struct wbi_str out = keep(x, "stdout", c->out), err = keep(x, "stderr", c->err);
+
+    if (c->out.n > 0)
+        wbi_jw_kstr(w, "stdout_preview", tail(x, c->out));
+    if (c->err.n > 0)
+        wbi_jw_kstr(w, "stderr_preview", tail(x, c->err));
+    if (out.p == NULL && err.p == NULL)
+        return;
+    wbi_jw_key(w, "artifacts");
+    wbi_jw_arr(w);
+    for (int i = 0; i < 2; i++) {
+        struct wbi_str path = i == 0 ? out : err;
+        if (path.p == NULL)
+            continue;
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "path", path);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+    if (out.p != NULL)
+        wbi_jw_kint(w, "stdout_artifact", 0);
+    if (err.p != NULL)
+        wbi_jw_kint(w, "stderr_artifact", out.p != NULL ? 1 : 0);
+}
+
+/* {"partial": {…}} with what was printed before it ended badly; small streams
+ * of a plain failure stand in details themselves. */
 static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured *c)
 {
+    bool small = c->out.n <= TAIL_BYTES && c->err.n <= TAIL_BYTES;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
 
@@ -56,26 +88,40 @@ static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured
         wbi_jw_kint(&w, "signal", c->end.signal);
     else
         wbi_jw_kint(&w, "exit_status", c->end.exit_status);
-    if (c->err.n > 0)
-        wbi_jw_kstr(&w, "stderr", stderr_tail(x, c->err));
-    if (c->out.n > 0)
-        wbi_jw_kstr(&w, "stdout", stderr_tail(x, c->out));
+    if (small && c->err.n > 0)
+        wbi_jw_kstr(&w, "stderr", tail(x, c->err));
+    if (small && c->out.n > 0)
+        wbi_jw_kstr(&w, "stdout", tail(x, c->out));
+    if (!small) {
+        wbi_jw_key(&w, "partial");
+        wbi_jw_obj(&w);
+        write_streams(x, &w, c);
+        wbi_jw_obj_end(&w);
+    }
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
 }
 
-static void fail_with_end(struct wbi_exec *x, const struct wbi_captured *c)
+/* What a fault of the output itself needs: it ran, this is what it printed. */
+static void fail_with_output(struct wbi_exec *x, const struct wbi_captured *c, enum wbi_kind kind,
+                             struct wbi_str message)
 {
-    struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
+    struct wbi_fault fault = {.kind = kind, .message = message};
 
-    if (c->end.signal != 0)
-        fault.message = wbi_arena_fmt(x->arena, "the command of %.*s was ended by signal %d",
-                                      WBI_FMT(x->tool->model_name), c->end.signal);
-    else
-        fault.message = wbi_arena_fmt(x->arena, "the command of %.*s exited with status %d",
-                                      WBI_FMT(x->tool->model_name), c->end.exit_status);
     fault.details = describe_end(x, c);
     wbi_exec_fail_fault(x, &fault);
+}
+
+static void fail_with_end(struct wbi_exec *x, const struct wbi_captured *c)
+{
+    struct wbi_str message =
+        c->end.signal != 0
+            ? wbi_arena_fmt(x->arena, "the command of %.*s was ended by signal %d",
+                            WBI_FMT(x->tool->model_name), c->end.signal)
+            : wbi_arena_fmt(x->arena, "the command of %.*s exited with status %d",
+                            WBI_FMT(x->tool->model_name), c->end.exit_status);
+
+    fail_with_output(x, c, WBI_KIND_TOOL_EXECUTION_FAILED, message);
 }
 
 static void stopped(struct wbi_exec *x, const struct wbi_captured *c)
@@ -89,26 +135,40 @@ static void stopped(struct wbi_exec *x, const struct wbi_captured *c)
     }
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    if (c->out.n > 0)
-        wbi_jw_kstr(&w, "stdout_preview", stderr_tail(x, c->out));
-    if (c->err.n > 0)
-        wbi_jw_kstr(&w, "stderr_preview", stderr_tail(x, c->err));
+    write_streams(x, &w, c);
     wbi_jw_obj_end(&w);
     wbi_exec_stopped(x, wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE);
 }
 
+/* For the record: how it was contained, and what it said beside its output. */
+static struct wbi_str write_audit(struct wbi_exec *x, const struct wbi_captured *c)
+{
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "containment", wbi_containment_name(c->end.containment));
+    if (c->err_bytes > 0) {
+        wbi_jw_kint(&w, "stderr_bytes", (int64_t)c->err_bytes);
+        wbi_jw_kstr(&w, "stderr", tail(x, c->err));
+    }
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
 /* JSON as it is written (compact), or the text as a JSON string. */
-static bool convert(struct wbi_exec *x, enum output_mode mode, struct wbi_str text,
+static bool convert(struct wbi_exec *x, enum wbi_local_output mode, struct wbi_str text,
                     struct wbi_buf *out, struct wbi_error *err)
 {
     const wbi_json *v;
     wb_rc rc = WB_EINPUT;
 
-    if (mode != OUTPUT_TEXT) {
+    if (mode != WBI_LOCAL_TEXT) {
         rc = wbi_json_read(x->arena, wbi_str_trim(text), WBI_JSON_STRICT, &v, err);
         if (rc == WB_OK)
             wbi_json_write(out, v);
-        else if (mode == OUTPUT_JSON)
+        else if (mode == WBI_LOCAL_JSON)
             return false;
     }
     if (rc != WB_OK)
@@ -118,21 +178,24 @@ static bool convert(struct wbi_exec *x, enum output_mode mode, struct wbi_str te
 
 static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
 {
-    const struct local_tool *t = x->tool->ops_arg;
+    const struct wbi_local_tool *t = x->tool->ops_arg;
     struct wbi_complete complete = {.ok = true};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
 
     if (c->out_truncated) {
-        wbi_exec_fail(x, WBI_KIND_TOOL_EXECUTION_FAILED,
-                      "the command of %.*s printed more than %u bytes",
-                      WBI_FMT(x->tool->model_name), WBI_LIMIT_CAPTURE);
+        fail_with_output(x, c, WBI_KIND_INVALID_TOOL_OUTPUT,
+                         wbi_arena_fmt(x->arena,
+                                       "the command of %.*s printed %llu bytes; at most %u are taken",
+                                       WBI_FMT(x->tool->model_name),
+                                       (unsigned long long)c->out_bytes, WBI_LIMIT_CAPTURE));
         return;
     }
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
     if (!convert(x, t->output, c->out, &out, &err)) {
-        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "the command of %.*s printed no JSON: %s",
-                      WBI_FMT(x->tool->model_name), err.text);
+        fail_with_output(x, c, WBI_KIND_INVALID_TOOL_OUTPUT,
+                         wbi_arena_fmt(x->arena, "the command of %.*s printed no JSON: %s",
+                                       WBI_FMT(x->tool->model_name), err.text));
         return;
     }
     if (wbi_buf_rc(&out) != WB_OK) {
@@ -140,8 +203,7 @@ static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
         return;
     }
     complete.output = wbi_buf_str(&out);
-    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\"}",
-                                   wbi_containment_name(c->end.containment));
+    complete.audit = write_audit(x, c);
     wbi_exec_done(x, &complete);
 }
 
@@ -165,7 +227,7 @@ static void on_done(void *arg, const struct wbi_captured *c)
 
 static void start(struct wbi_exec *x)
 {
-    const struct local_tool *t = x->tool->ops_arg;
+    const struct wbi_local_tool *t = x->tool->ops_arg;
     struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
     struct wbi_capture_spec spec = {.process = {.argv = t->argv,
                                                 .argc = t->argc,
@@ -201,112 +263,4 @@ static void cancel(struct wbi_exec *x)
         wbi_capture_cancel(r->capture);
 }
 
-static const struct wbi_tool_ops local_ops = {start, cancel};
-
-/* ---- declaring ---- */
-
-static wb_rc read_command(struct wbi_arena *arena, const wbi_json *command, struct local_tool *t,
-                          struct wbi_error *err)
-{
-    if (!wbi_json_is(command, WBI_JSON_ARR) || wbi_json_count(command) == 0)
-        return wbi_fail(err, WB_EINPUT,
-                        "command must be an array of strings, the program first; got %s",
-                        wbi_json_type_name(command));
-    t->argv = wbi_arena_array(arena, wbi_json_count(command), sizeof(*t->argv));
-    if (t->argv == NULL)
-        return wbi_fail_nomem(err);
-    WBI_JSON_EACH(command, word)
-    {
-        if (!wbi_json_is(word, WBI_JSON_STR))
-            return wbi_fail(err, WB_EINPUT, "command must be an array of strings; word %zu is %s",
-                            t->argc, wbi_json_type_name(word));
-        t->argv[t->argc] = wbi_arena_str(arena, wbi_json_str(word));
-        if (t->argv[t->argc++].p == NULL)
-            return wbi_fail_nomem(err);
-    }
-    return WB_OK;
-}
-
-/* What every command gets (C: model calls get an allow list). */
-static const char *const passed_on[] = {"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "SHELL"};
-
-static wb_rc add_env(struct wbi_arena *arena, struct local_tool *t, const char *name,
-                     struct wbi_str value, struct wbi_error *err)
-{
-    struct wbi_str *entry = &t->env[t->env_count];
-
-    *entry = wbi_arena_fmt(arena, "%s=%.*s", name, WBI_FMT(value));
-    if (entry->p == NULL)
-        return wbi_fail_nomem(err);
-    t->env_count++;
-    return WB_OK;
-}
-
-static wb_rc read_env(struct wbi_arena *arena, const wbi_json *env, struct local_tool *t,
-                      struct wbi_error *err)
-{
-    wb_rc rc = WB_OK;
-
-    if (env != NULL && !wbi_json_is(env, WBI_JSON_OBJ))
-        return wbi_fail(err, WB_EINPUT, "env must be an object of strings");
-    t->env = wbi_arena_array(arena, wbi_json_count(env) + 16, sizeof(*t->env));
-    if (t->env == NULL)
-        return wbi_fail_nomem(err);
-    for (size_t i = 0; rc == WB_OK && i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
-        const char *value = getenv(passed_on[i]);
-        if (value != NULL && wbi_json_get(env, passed_on[i]) == NULL)
-            rc = add_env(arena, t, passed_on[i], wbi_str_z(value), err);
-    }
-    if (rc == WB_OK)
-        rc = add_env(arena, t, "LC_ALL", WBI_LIT("C.UTF-8"), err);
-    WBI_JSON_EACH_MEMBER(env, key)
-    {
-        char *name = wbi_arena_strz(arena, wbi_json_str(key));
-        if (!wbi_json_is(key_val, WBI_JSON_STR) || wbi_json_str(key).n == 0)
-            return wbi_fail(err, WB_EINPUT, "env must be an object of strings");
-        if (rc == WB_OK)
-            rc = name ? add_env(arena, t, name, wbi_json_str(key_val), err) : wbi_fail_nomem(err);
-    }
-    return rc;
-}
-
-static wb_rc read_rest(struct wbi_runtime *rt, const wbi_json *d, struct local_tool *t,
-                       struct wbi_error *err)
-{
-    struct wbi_str output = wbi_json_get_str(d, "output");
-    const wbi_json *workdir = wbi_json_get(d, "workdir");
-
-    if (workdir != NULL && !wbi_json_is(workdir, WBI_JSON_STR))
-        return wbi_fail(err, WB_EINPUT, "workdir must be a string");
-    t->workdir = workdir ? wbi_arena_str(rt->arena, wbi_json_str(workdir)) : rt->root;
-    if (workdir != NULL && t->workdir.p == NULL)
-        return wbi_fail_nomem(err);
-    if (output.p == NULL && wbi_json_get(d, "output") == NULL)
-        return WB_OK;
-    if (wbi_str_eqz(output, "json"))
-        t->output = OUTPUT_JSON;
-    else if (wbi_str_eqz(output, "text"))
-        t->output = OUTPUT_TEXT;
-    else if (!wbi_str_eqz(output, "auto"))
-        return wbi_fail(err, WB_EINPUT, "output must be \"json\", \"text\" or \"auto\"");
-    return WB_OK;
-}
-
-wb_rc wbi_local_tool_add(struct wbi_runtime *rt, const wbi_json *descriptor, struct wbi_error *err)
-{
-    struct local_tool *t = wbi_arena_zalloc(rt->arena, sizeof(*t));
-    struct wbi_tool_binding binding = {
-        .family = &wbi_generic_family, .ops = &local_ops, .ops_arg = t};
-    wb_rc rc;
-
-    if (t == NULL)
-        return wbi_fail_nomem(err);
-    rc = read_command(rt->arena, wbi_json_get(descriptor, "command"), t, err);
-    if (rc == WB_OK)
-        rc = read_env(rt->arena, wbi_json_get(descriptor, "env"), t, err);
-    if (rc == WB_OK)
-        rc = read_rest(rt, descriptor, t, err);
-    if (rc == WB_OK)
-        rc = wbi_runtime_add_tool(rt, descriptor, &binding, err);
-    return rc;
-}
+const struct wbi_tool_ops wbi_local_ops = {start, cancel};

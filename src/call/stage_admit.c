@@ -210,7 +210,7 @@ static wb_rc hash_input(struct wbi_call *call, struct wbi_admission *a)
 static struct wbi_str key_of(struct wbi_call *call)
 {
     if (call->inv.idempotency_key.p != NULL || call->inv.native || call->inv.call_id.n == 0 ||
-        call->tool->effect != WBI_EFFECT_IDEMPOTENT_WRITE)
+        !call->tool->needs_key)
         return call->inv.idempotency_key;
     call->inv.idempotency_key = wbi_arena_fmt(
         call->arena, "%.*s/%.*s", WBI_FMT(wbi_str_head(call->inv.conversation_id, 120)),
@@ -233,6 +233,9 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
     if (rc != WB_OK)
         return rc;
     a->values = effective->values;
+    if (effective->source[WBI_POLICY_TIMEOUT].pattern.p == NULL &&
+        effective->source[WBI_POLICY_TIMEOUT].file.p == NULL && call->tool->timeout_ms > 0)
+        a->values.timeout_ms = call->tool->timeout_ms; /* of this version */
     wishes.deadline_ns =
         call->inv.deadline_ms == INT64_MAX
             ? WBI_NO_DEADLINE
@@ -245,6 +248,7 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
         .principal = call->inv.principal,
         .effect = tool.effect,
         .idempotency_key = key_of(call),
+        .key_required = call->tool->needs_key,
         .version = call->tool->version,
         .content_hash = wbi_str_make((const char *)call->tool->content_hash, 32),
         .partition = call->inv.principal,

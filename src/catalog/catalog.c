@@ -97,8 +97,10 @@ static wb_rc compile_schemas(struct wbi_arena *arena, struct wbi_tool *t, struct
     wb_rc rc = WB_OK;
 
     if (t->input_schema == NULL)
-        rc = wbi_json_read(arena, WBI_LIT(WBI_TOOL_ANY_OBJECT), WBI_JSON_STRICT, &t->input_schema,
-                           err);
+        rc = wbi_json_read(arena,
+                           t->input_kind == WBI_INPUT_TEXT ? WBI_LIT(WBI_TOOL_ANY_TEXT)
+                                                           : WBI_LIT(WBI_TOOL_ANY_OBJECT),
+                           WBI_JSON_STRICT, &t->input_schema, err);
     if (rc == WB_OK)
         rc = compile(arena, t->input_schema, "inputSchema", &t->input_compiled, err);
     if (rc == WB_OK && t->output_schema != NULL)
@@ -146,6 +148,8 @@ static wb_rc bind(struct wbi_arena *arena, struct wbi_tool *t,
     t->ops_arg = binding->ops_arg;
     t->builtin = binding->builtin;
     t->hidden = binding->hidden;
+    if (t->timeout_ms == 0)
+        t->timeout_ms = binding->timeout_ms;
     t->origin = binding->origin.p ? wbi_arena_str(arena, binding->origin) : WBI_LIT("local");
     if (wbi_str_starts(declared, WBI_LIT("local::")) || wbi_str_starts(declared, WBI_LIT("mcp::")))
         t->qualified = declared;
@@ -200,8 +204,8 @@ wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b, const struct wbi_catalo
 {
     for (size_t i = 0; i < from->count; i++) {
         const struct wbi_tool *t = &from->tools[i];
-        struct wbi_tool_binding binding = {t->family, t->ops, t->ops_arg, t->builtin, t->hidden,
-                                           t->origin};
+        struct wbi_tool_binding binding = {t->family, t->ops,    t->ops_arg,   t->builtin,
+                                           t->hidden, t->origin, t->timeout_ms};
         wb_rc rc = wbi_catalog_add(b, t->descriptor, &binding, err);
         if (rc != WB_OK)
             return rc;

@@ -21,11 +21,12 @@ struct wbi_tool_binding {
     bool builtin;
     bool hidden;
     struct wbi_str origin; /* absent: "local" */
+    int64_t timeout_ms;    /* of a descriptor that says none; 0: the policy's */
 };
 
 /* Add one descriptor (parsed, copied): name, title?, description?, version?,
- * inputSchema?, outputSchema?, effect?, parallel?, timeoutMs?, budgetTokens?,
- * inputKind?, grammar?, tags?, deprecated?. err names the member. The same name
+ * inputSchema?, outputSchema?, effect?, parallel?, idempotencyKey?, timeoutMs?,
+ * budgetTokens?, inputKind?, grammar?, tags?, deprecated? (docs/tools.md). err names the member. The same name
  * and version twice: WB_EEXISTS. */
 WB_MUST_CHECK wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_json *descriptor,
                                     const struct wbi_tool_binding *binding,

@@ -144,9 +144,23 @@ static wb_rc read_input_kind(struct wbi_tool *t, const wbi_json *v, struct wbi_e
     return WB_OK;
 }
 
+/* A Lark grammar as it is, or {syntax: lark|regex, definition}. */
 static wb_rc read_grammar(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
 {
-    return read_text(&t->grammar, v, err);
+    struct wbi_str syntax = wbi_json_get_str(v, "syntax");
+
+    if (wbi_json_is(v, WBI_JSON_STR))
+        return read_text(&t->grammar, v, err);
+    t->grammar = wbi_json_get_str(v, "definition");
+    if (wbi_str_eqz(syntax, "regex"))
+        t->grammar_syntax = WBI_GRAMMAR_REGEX;
+    else if (!wbi_str_eqz(syntax, "lark") || t->grammar.p == NULL)
+        t->grammar = WBI_NONE;
+    if (t->grammar.n == 0 || wbi_json_count(v) != 2)
+        return wbi_fail(err, WB_EINPUT,
+                        "must be a Lark grammar or an object with syntax (\"lark\" or \"regex\") "
+                        "and definition");
+    return WB_OK;
 }
 
 static wb_rc read_tags(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
@@ -164,7 +178,21 @@ static wb_rc read_tags(struct wbi_tool *t, const wbi_json *v, struct wbi_error *
 
 static wb_rc read_deprecated(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
 {
+    if (wbi_json_is(v, WBI_JSON_BOOL)) {
+        t->deprecated = wbi_json_true(v) ? WBI_LIT("deprecated") : WBI_NONE;
+        return WB_OK;
+    }
+    if (!wbi_json_is(v, WBI_JSON_STR))
+        return wrong(err, "a string (why, and what to use instead) or a boolean", v);
     return read_text(&t->deprecated, v, err);
+}
+
+static wb_rc read_needs_key(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
+{
+    t->needs_key = wbi_str_eqz(wbi_json_str(v), "required");
+    if (!t->needs_key && !wbi_str_eqz(wbi_json_str(v), "optional"))
+        return wbi_fail(err, WB_EINPUT, "must be \"required\" or \"optional\"");
+    return WB_OK;
 }
 
 /* Read by whoever runs the tool, not here. */
@@ -180,6 +208,7 @@ static const struct {
     const char *name;
     read_fn *read;
 } members[] = {
+    {"$schema", read_elsewhere},
     {"name", read_name},
     {"title", read_title},
     {"description", read_description},
@@ -188,12 +217,15 @@ static const struct {
     {"outputSchema", read_output_schema},
     {"effect", read_effect},
     {"parallel", read_parallel},
+    {"idempotencyKey", read_needs_key},
     {"timeoutMs", read_timeout},
     {"budgetTokens", read_budget},
     {"inputKind", read_input_kind},
     {"grammar", read_grammar},
     {"tags", read_tags},
     {"deprecated", read_deprecated},
+    {"family", read_elsewhere},
+    {"policies", read_elsewhere},
     {"command", read_elsewhere},
     {"env", read_elsewhere},
     {"workdir", read_elsewhere},
@@ -203,7 +235,7 @@ static const struct {
 
 static wb_rc unknown_member(struct wbi_str name, struct wbi_error *err)
 {
-    char list[400] = "";
+    char list[600] = "";
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -234,6 +266,22 @@ static wb_rc read_member(struct wbi_tool *t, struct wbi_str name, const wbi_json
     return unknown_member(name, err);
 }
 
+/* What members say about each other. */
+static wb_rc check_together(struct wbi_tool *t, struct wbi_error *err)
+{
+    if (t->grammar.p != NULL && t->input_kind != WBI_INPUT_TEXT)
+        return wbi_fail(err, WB_EINPUT, "grammar is for tools with \"inputKind\": \"text\"");
+    if (t->effect == WBI_EFFECT_IDEMPOTENT_WRITE) {
+        if (wbi_json_get(t->descriptor, "idempotencyKey") != NULL && !t->needs_key)
+            return wbi_fail(err, WB_EINPUT,
+                            "idempotencyKey must be \"required\" for the effect IdempotentWrite");
+        t->needs_key = true;
+    }
+    if (t->effect == WBI_EFFECT_PURE && t->needs_key)
+        return wbi_fail(err, WB_EINPUT, "idempotencyKey is not for the effect Pure");
+    return WB_OK;
+}
+
 wb_rc wbi_descriptor_read(const wbi_json *obj, struct wbi_tool *ret, struct wbi_error *err)
 {
     struct wbi_tool t = {.effect = WBI_EFFECT_EXTERNAL,
@@ -253,5 +301,5 @@ wb_rc wbi_descriptor_read(const wbi_json *obj, struct wbi_tool *ret, struct wbi_
     if (t.qualified.p == NULL)
         return wbi_fail(err, WB_EINPUT, "name is missing");
     *ret = t;
-    return WB_OK;
+    return check_together(ret, err);
 }

@@ -20,6 +20,8 @@ const char *wbi_effect_name(enum wbi_effect effect);
 enum wbi_effect wbi_effect_by_name(struct wbi_str name);
 
 enum wbi_input_kind { WBI_INPUT_JSON = 0, WBI_INPUT_TEXT };
+/* How a text tool's grammar is written. */
+enum wbi_grammar_syntax { WBI_GRAMMAR_LARK = 0, WBI_GRAMMAR_REGEX };
 
 struct wbi_exec;
 struct wbi_schema;
@@ -94,10 +96,12 @@ struct wbi_tool {
     uint8_t content_hash[32];
     enum wbi_effect effect;
     enum wbi_input_kind input_kind;
-    struct wbi_str grammar;
+    struct wbi_str grammar; /* of a text tool; absent: any text */
+    enum wbi_grammar_syntax grammar_syntax;
     int64_t timeout_ms;           /* 0: the policy's */
     uint32_t budget_tokens;
     bool parallel;
+    bool needs_key; /* a native call must bring an idempotency key (C8.6) */
     bool builtin;
     bool hidden;                  /* callable, not listed (local_shell, shell) */
     struct wbi_str deprecated;    /* absent, or why and what instead */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/cmd_tools.c: `waybill tools`. */
+ * cli/cmd_tools.c: `waybill tools`: what there is. Adding and checking: see
+ * cli/tools_files.c. */
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/tools_files.h"
 
 static const char *const columns[] = {"modelName=NAME", "version=VERSION", "effect=EFFECT",
                                       "origin=ORIGIN", "description=DESCRIPTION"};
@@ -26,6 +28,21 @@ static int list(const struct args *a, wb_runtime *runtime)
     return code;
 }
 
+/* Definitions for a provider, ready to be sent. */
+static int export(const struct args *a, wb_runtime *runtime)
+{
+    wb_error *error = NULL;
+    size_t n;
+    char *json;
+    int code;
+
+    if (wb_tools_export(runtime, a->principal, args_get(a, "--format"), &json, &n, &error) != WB_OK)
+        return fail(a, NULL, error);
+    code = print_pretty(a, json, n);
+    wb_free(json);
+    return code;
+}
+
 static int show(const struct args *a, wb_runtime *runtime, const char *name)
 {
     wb_error *error = NULL;
@@ -45,14 +62,35 @@ static int show(const struct args *a, wb_runtime *runtime, const char *name)
     return code;
 }
 
+static bool known_format(const struct args *a)
+{
+    static const char *const formats[] = {"responses", "chat", "anthropic", "gemini", "mcp"};
+    const char *format = args_get(a, "--format");
+
+    for (size_t i = 0; format != NULL && i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(format, formats[i]) == 0)
+            return true;
+    if (format != NULL)
+        (void)usage_error(a,
+                          "--format must be responses, chat, anthropic, gemini or mcp; got \"%s\"",
+                          format);
+    return format == NULL;
+}
+
 static int run(const struct args *a)
 {
     const char *verb = a->word_count > 0 ? a->words[0] : "list";
     wb_runtime *runtime;
     int code;
 
+    if (!known_format(a))
+        return EXIT_USAGE;
+    if (strcmp(verb, "add") == 0)
+        return tools_add(a);
+    if (strcmp(verb, "check") == 0)
+        return tools_check(a);
     if (strcmp(verb, "list") != 0 && strcmp(verb, "show") != 0)
-        return usage_error(a, "there is no \"%s\"; say list or show NAME", verb);
+        return usage_error(a, "there is no \"%s\"; say list, show NAME, add NAME or check", verb);
     if (strcmp(verb, "list") == 0 && a->word_count > 1)
         return usage_error(a, "list takes no words; say show NAME for one tool");
     if (strcmp(verb, "show") == 0 && a->word_count != 2)
@@ -60,20 +98,49 @@ static int run(const struct args *a)
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
-    code = strcmp(verb, "list") == 0 ? list(a, runtime) : show(a, runtime, a->words[1]);
+    if (strcmp(verb, "show") == 0)
+        code = show(a, runtime, a->words[1]);
+    else
+        code = args_has(a, "--format") ? export(a, runtime) : list(a, runtime);
     wb_runtime_free(runtime);
     return code;
 }
 
-static const struct option_spec options[] = {{NULL, NULL, false}};
+static const struct option_spec options[] = {
+    {"--format", "responses|chat|anthropic|gemini|mcp", false},
+    {"--command", "WORD", true},
+    {"--title", "TEXT", false},
+    {"--description", "TEXT", false},
+    {"--tool-version", "VERSION", false},
+    {"--input-schema", "JSON|@FILE", false},
+    {"--output-schema", "JSON|@FILE", false},
+    {"--effect", "EFFECT", false},
+    {"--parallel", NULL, false},
+    {"--timeout-ms", "N", false},
+    {"--budget-tokens", "N", false},
+    {"--input-kind", "json|text", false},
+    {"--grammar", "LARK|@FILE", false},
+    {"--output", "auto|json|text", false},
+    {"--workdir", "DIR", false},
+    {"--env", "NAME=VALUE", true},
+    {"--tag", "TAG", true},
+    {"--force", NULL, false},
+    {NULL, NULL, false},
+};
 
 const struct command command_tools = {
     "tools",
-    "List the tools there are, or show one.",
-    "[list | show NAME]",
+    "List, show, export, add and check tools.",
+    "[list | show NAME | add NAME | check [FILE…]]",
+    "`list --format` prints the tools as definitions ready to be sent to a provider.\n"
+    "`add` writes tools.d/NAME.json from the options (or from words after `--`, which\n"
+    "are the command); `config trust` then lets it count. `check` checks descriptors,\n"
+    "by default all of tools.d: errors with their line (exit 1), then what providers\n"
+    "refuse or do not enforce.\n"
     "\nexamples:\n"
-    "  waybill tools list\n"
-    "  waybill tools show ReadFile --json\n",
+    "  waybill tools list --format responses\n"
+    "  waybill tools add greet --description 'Say hello.' --effect Pure -- ./greet.sh\n"
+    "  waybill tools check tools.d/greet.json && waybill config trust\n",
     options,
     run,
 };

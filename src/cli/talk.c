@@ -8,7 +8,8 @@
 
 #include "cli/cli.h"
 
-static void message(const struct args *a, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void message(const struct args *a,
+                                                                const char *fmt, va_list ap)
 {
     fprintf(stderr, "waybill%s%s: ", a->command ? " " : "", a->command ? a->command->name : "");
     vfprintf(stderr, fmt, ap);

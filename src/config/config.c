@@ -29,6 +29,25 @@ static const struct wbi_config_tool *tool_named(const struct wbi_config *c, stru
     return NULL;
 }
 
+/* What a tool that declares no version has (docs/tools.md). */
+static struct wbi_str version_of(const wbi_json *tool)
+{
+    struct wbi_str version = wbi_json_get_str(tool, "version");
+
+    return version.p ? version : WBI_LIT("1.0.0");
+}
+
+/* Several versions of a tool stand side by side; one of them twice is a slip. */
+static const struct wbi_config_tool *same_version(const struct wbi_config *c, struct wbi_str name,
+                                                  struct wbi_str version)
+{
+    for (size_t i = 0; i < c->tools_n; i++)
+        if (wbi_str_eq(c->tools[i].name, name) &&
+            wbi_str_eq(version_of(c->tools[i].descriptor), version))
+            return &c->tools[i];
+    return NULL;
+}
+
 static wb_rc take_tool(struct wbi_config *c, const struct wbi_config_file *file,
                        const wbi_json *tool, struct wbi_error *err)
 {
@@ -43,10 +62,14 @@ static wb_rc take_tool(struct wbi_config *c, const struct wbi_config_file *file,
         ignore(c, file, name, "the user's configuration has a tool of this name");
         return WB_OK;
     }
+    same = same_version(c, name, version_of(tool));
     if (same != NULL)
         return wbi_config_fail(err, file, tool, WB_EINPUT,
-                               "a second tool is named \"%.*s\"; the first is in %.*s, line %u",
-                               WBI_FMT(wbi_str_head(name, 100)), WBI_FMT(same->file), same->line);
+                               "a second tool is named \"%.*s\" with version %.*s; the first is in "
+                               "%.*s, line %u",
+                               WBI_FMT(wbi_str_head(name, 100)),
+                               WBI_FMT(wbi_str_head(version_of(tool), 40)), WBI_FMT(same->file),
+                               same->line);
     c->tools[c->tools_n++] = (struct wbi_config_tool){name, tool, file->name,
                                                       wbi_config_line(file, tool), file->workspace};
     return WB_OK;

@@ -18,6 +18,12 @@ struct wbi_config;
  * acceptable, WB_ESTATE for one that cannot be read, WB_ELIMIT, WB_ENOMEM. */
 WB_MUST_CHECK wb_rc wbi_config_load(const struct wbi_places *places, struct wbi_config **ret,
                                     struct wbi_error *err);
+/* All files that were read against config/schema.json; err as above. */
+WB_MUST_CHECK wb_rc wbi_config_validate(const struct wbi_config *config, struct wbi_error *err);
+/* One tool against its part of that schema. WB_EINPUT: *ret_where is what to
+ * point at, a value of the tool's tree. */
+WB_MUST_CHECK wb_rc wbi_config_check_tool(const wbi_json *tool, struct wbi_arena *arena,
+                                          const wbi_json **ret_where, struct wbi_error *err);
 /* Any thread. */
 struct wbi_config *wbi_config_ref(struct wbi_config *config);
 /* NULL is fine. Any thread. */
@@ -37,7 +43,8 @@ const char *wbi_config_trust_name(enum wbi_config_trust state);
 WB_MUST_CHECK wb_rc wbi_config_trust(const struct wbi_config *config, const struct wbi_clock *clock,
                                      struct wbi_error *err);
 
-/* A tool declared in configuration; names differ. */
+/* A tool declared in configuration; name and version together are unique, and
+ * all versions of a name come from one layer. */
 struct wbi_config_tool {
     struct wbi_str name;
     const wbi_json *descriptor; /* an object */

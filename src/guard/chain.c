@@ -226,9 +226,13 @@ static bool check_key(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_
     struct wbi_str outcome = WBI_NONE;
     wb_rc rc;
 
-    if (wbi_idem_missing(r->effect, r->idempotency_key)) {
+    if (wbi_idem_missing(r->effect, r->idempotency_key) ||
+        (r->key_required && wbi_str_trim(r->idempotency_key).n == 0)) {
         wbi_chain_refuse(ret, WBI_KIND_INVALID_TOOL_INPUT,
-                         "an IdempotentWrite needs idempotencyKey, a text that is not blank");
+                         "%s needs idempotencyKey, a text that is not blank",
+                         r->key_required && r->effect != WBI_GUARD_IDEMPOTENT_WRITE
+                             ? "this tool"
+                             : "an IdempotentWrite");
         ret->refusal.code = "RequiredMissing";
         ret->refusal.missing_field = "idempotencyKey";
         return false;

@@ -55,6 +55,7 @@ struct wbi_guard_request {
     struct wbi_str principal;
     enum wbi_guard_effect effect;
     struct wbi_str idempotency_key; /* absent: none */
+    bool key_required;              /* by the tool; an IdempotentWrite needs one anyway */
     const uint8_t *input_hash;      /* SHA-256 of the canonical input; NULL: no key, no cache */
     struct wbi_str version, content_hash, partition; /* for the cache */
     int64_t estimated_cost;    /* millionths */

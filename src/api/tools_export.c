@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/tools_export.c: the tools there are, for providers. */
+#include "api/api_int.h"
+#include "base/limits.h"
+#include "call/guards.h"
+#include "wire/definitions.h"
+
+static struct wbi_definition define(const struct wbi_tool *t)
+{
+    return (struct wbi_definition){
+        .name = t->model_name,
+        .title = t->title,
+        .description = t->description,
+        .deprecated = t->deprecated,
+        .input_schema = t->input_schema,
+        .output_schema = t->builtin ? NULL : t->output_schema, /* I4 */
+        .text = t->input_kind == WBI_INPUT_TEXT,
+        .grammar = t->grammar,
+        .grammar_regex = t->grammar_syntax == WBI_GRAMMAR_REGEX,
+        .read_only = t->effect == WBI_EFFECT_PURE,
+        .idempotent = t->effect == WBI_EFFECT_IDEMPOTENT_WRITE,
+        .destructive =
+            t->effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE || t->effect == WBI_EFFECT_EXTERNAL,
+        .open_world = t->effect == WBI_EFFECT_EXTERNAL};
+}
+
+/* A tool of several versions is told once, as a call without a range gets it. */
+static bool told(const struct wbi_catalog *catalog, struct wbi_arena *arena,
+                 const struct wbi_tool *t)
+{
+    const struct wbi_tool *picked;
+
+    return !t->hidden &&
+           wbi_catalog_resolve(catalog, arena, WBI_NONE, t->qualified, WBI_NONE, &picked, NULL) ==
+               WB_OK &&
+           picked == t;
+}
+
+static wb_rc export(struct wb_runtime *runtime, struct wbi_str principal,
+                    enum wbi_provider provider, struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_catalog *catalog;
+    struct wbi_definition *list;
+    struct wbi_arena *arena;
+    size_t n = 0;
+    wb_rc rc = wbi_runtime_catalog(runtime->rt, &catalog, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return wbi_fail_nomem(err);
+    list = wbi_arena_array(arena, wbi_catalog_count(catalog) + 1, sizeof(*list));
+    for (size_t i = 0; list != NULL && i < wbi_catalog_count(catalog); i++) {
+        const struct wbi_tool *t = wbi_catalog_at(catalog, i);
+        if (told(catalog, arena, t) && wbi_guards_lists(runtime->rt, principal, t))
+            list[n++] = define(t);
+    }
+    rc = list ? wbi_definitions_write(provider, list, n, out, err) : wbi_fail_nomem(err);
+    wbi_arena_free(arena);
+    return rc;
+}
+
+wb_rc wb_tools_export(wb_runtime *runtime, const char *principal, const char *provider, char **ret,
+                      size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    enum wbi_provider which;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (runtime == NULL || provider == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_export: NULL");
+    if (!wbi_provider_parse(wbi_str_z(provider), &which))
+        which = WBI_PROVIDER_AUTO;
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    rc = export(runtime, wbi_str_z(principal), which, &out, &err);
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    return wbi_api_fail(reterr, &err);
+}
+
+wb_rc wb_tool_parallel(wb_runtime *runtime, const char *principal, const char *name, int *ret,
+                       wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_catalog *catalog;
+    const struct wbi_tool *tool;
+    wb_rc rc;
+
+    if (runtime == NULL || name == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tool_parallel: NULL");
+    rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
+    /* without a range nothing is allocated */
+    if (rc == WB_OK)
+        rc = wbi_catalog_resolve(catalog, NULL, WBI_NONE, wbi_str_z(name), WBI_NONE, &tool, &err);
+    if (rc == WB_OK && !wbi_guards_lists(runtime->rt, wbi_str_z(principal), tool))
+        rc = wbi_fail_kind(&err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.128s\"",
+                           name);
+    if (rc != WB_OK)
+        return wbi_api_fail(reterr, &err);
+    *ret = tool->parallel;
+    return WB_OK;
+}

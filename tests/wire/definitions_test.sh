@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What `waybill tools --format` prints, checked by the compiler against the types
+# of the providers' own SDKs. Skipped by name where npm or its registry is not
+# there.
+set -u
+build=${WAYBILL_BUILD:-$PWD}
+waybill=${WAYBILL:-$build/waybill}
+work=$build/definition-types
+packages="openai@^7 @anthropic-ai/sdk@^1 @google/genai@^2 @modelcontextprotocol/sdk@^1 typescript@^7"
+
+skip() {
+    echo "skipped: tool definitions against SDK types ($1)"
+    exit 77
+}
+
+command -v node >/dev/null && command -v npm >/dev/null || skip "no npm"
+[ -x "$waybill" ] || skip "no waybill"
+mkdir -p "$work/workspace/tools.d" "$work/home" && cd "$work" || exit 1
+if [ ! -x node_modules/.bin/tsc ]; then
+    echo '{"private": true, "type": "module"}' >package.json
+    # shellcheck disable=SC2086
+    timeout 100 npm install --no-audit --no-fund --ignore-scripts --loglevel=error $packages \
+        >npm.log 2>&1 || skip "the registry cannot be reached"
+fi
+
+cat >workspace/tools.d/all.json <<'JSON'
+[
+  {"name": "fs.write", "title": "Write", "description": "Write.", "version": "1.1.0", "command": ["true"],
+   "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
+                   "additionalProperties": false},
+   "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}, "effect": "IdempotentWrite"},
+  {"name": "any", "command": ["true"], "effect": "Pure", "deprecated": "use fs.write"},
+  {"name": "lark", "inputKind": "text", "grammar": "start: \"a\"+", "description": "Letters.", "command": ["true"]},
+  {"name": "re", "inputKind": "text", "grammar": {"syntax": "regex", "definition": "^[0-9]+$"}, "command": ["true"]},
+  {"name": "free", "inputKind": "text", "command": ["true"]}
+]
+JSON
+export HOME=$work/home
+unset XDG_STATE_HOME XDG_CONFIG_HOME
+"$waybill" config trust -q --root workspace || exit 1
+{
+    cat <<'TS'
+import type { Tool as ResponsesTool } from 'openai/resources/responses/responses';
+import type { ChatCompletionTool } from 'openai/resources/chat/completions';
+import type { Tool as AnthropicTool } from '@anthropic-ai/sdk/resources/messages';
+import type { Tool as GeminiTool } from '@google/genai';
+import type { Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+TS
+    for pair in responses:ResponsesTool chat:ChatCompletionTool anthropic:AnthropicTool \
+        gemini:GeminiTool mcp:McpTool; do
+        printf 'export const %s: %s[] = ' "${pair%%:*}" "${pair#*:}"
+        "$waybill" tools --root workspace --json --format "${pair%%:*}" || exit 1
+        echo ';'
+    done
+} >definitions.ts || exit 1
+# What the compiler must refuse, or the check above proves nothing.
+{
+    head -5 definitions.ts
+    cat <<'TS'
+export const a: ResponsesTool[] = [{"type":"function","name":"a","parameters":7,"strict":false}];
+export const b: ChatCompletionTool[] = [{"type":"custom","custom":{"name":"a","format":{"type":"grammar"}}}];
+export const c: AnthropicTool[] = [{"name":"a","input_schema":{"type":"array"}}];
+export const d: GeminiTool[] = [{"functionDeclarations":{"name":"a"}}];
+export const e: McpTool[] = [{"name":"a","inputSchema":{"type":"string"}}];
+TS
+} >refused.ts
+check() {
+    node_modules/.bin/tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext \
+        --moduleResolution nodenext --types '' "$1"
+}
+check definitions.ts || exit 1
+refused=$(check refused.ts | grep -c '^refused.ts.*error')
+if [ "$refused" -lt 5 ]; then
+    echo "the compiler refused $refused of 5 wrong shapes"
+    exit 1
+fi
+echo "all definitions have the types of the SDKs"
