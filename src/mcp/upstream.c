@@ -99,7 +99,7 @@ void wbi_upstream_free(struct wbi_upstream *up)
     up->state = WBI_UP_WAITING; /* nothing starts again */
     up->wait_until_ns = INT64_MAX;
     while (up->calls != NULL)
-        wbi_call_fail(up->calls, WB_ECANCELLED, "the server is shut down");
+        wbi_upstream_call_fail(up->calls, WB_ECANCELLED, "the server is shut down");
     up->link->close(up);
     wbi_timer_free(up->timer);
     wbi_lines_fini(&up->lines);
@@ -146,7 +146,7 @@ static void end_calls(struct wbi_upstream *up, const char *why, bool also_unsent
     for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
         next = c->next;
         if (c->own || c->sent || also_unsent) {
-            wbi_call_fail(c, WB_EIO, why);
+            wbi_upstream_call_fail(c, WB_EIO, why);
             next = up->calls; /* the callback may have changed the list */
             while (next != NULL && !(next->own || next->sent || also_unsent))
                 next = next->next;
@@ -183,7 +183,7 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
 {
     if (call->resends++ > 0 || up->state != WBI_UP_READY) {
-        wbi_call_fail(call, WB_EIO, "the server lost its session twice");
+        wbi_upstream_call_fail(call, WB_EIO, "the server lost its session twice");
         return;
     }
     call->sent = false; /* 404 says that it was not executed */
@@ -335,7 +335,7 @@ static void on_timer(void *arg)
         wbi_up_died(up, "the server did not get ready in time");
     if (up->state == WBI_UP_WAITING) { /* what came since is refused from here */
         while (up->calls != NULL)
-            wbi_call_fail(up->calls, WB_EIO, "the server failed and is not tried again yet");
+            wbi_upstream_call_fail(up->calls, WB_EIO, "the server failed and is not tried again yet");
     }
     for (c = up->calls; c != NULL;) {
         if (now < c->deadline_ns) {
@@ -343,7 +343,7 @@ static void on_timer(void *arg)
             c = c->next;
             continue;
         }
-        wbi_call_fail(c, WB_EAGAIN, "no answer in time");
+        wbi_upstream_call_fail(c, WB_EAGAIN, "no answer in time");
         c = up->calls; /* the callback may have changed the list */
         next = INT64_MAX;
     }

@@ -243,7 +243,7 @@ void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer 
     free_call(c);
 }
 
-void wbi_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
+void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
 {
     struct wbi_upstream *up = c->up;
     int64_t left = up->wait_until_ns - wbi_now_ns(&up->clock);
@@ -269,5 +269,5 @@ void wbi_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
 
 void wbi_upstream_cancel(struct wbi_upstream_call *call)
 {
-    wbi_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
+    wbi_upstream_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
 }

@@ -96,7 +96,7 @@ static void next_round(struct wbi_upstream_call *c)
     wbi_free(c->responses);
     c->responses = wbi_buf_take(&b, NULL);
     if (c->responses == NULL)
-        wbi_call_fail(c, WB_ENOMEM, "out of memory");
+        wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
     else
         wbi_call_send(c);
 }
@@ -154,7 +154,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
 
     if (++c->rounds > WBI_LIMIT_UPSTREAM_ROUNDS || wbi_json_count(requests) == 0 ||
         wbi_json_count(requests) > WBI_LIMIT_MCP_ASKS || c->ops.on_ask == NULL) {
-        wbi_call_fail(c, WB_ELIMIT, "the server asks for input that cannot be given");
+        wbi_upstream_call_fail(c, WB_ELIMIT, "the server asks for input that cannot be given");
         return;
     }
     wbi_free(c->state);
@@ -163,12 +163,12 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     c->id = 0; /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {
         if (!wbi_mcp_able(&c->abilities, wbi_json_get_str(k_val, "method"))) {
-            wbi_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
+            wbi_upstream_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
             return;
         }
         asks[n] = new_ask(c, wbi_json_str(k), WBI_NONE);
         if (asks[n++] == NULL) {
-            wbi_call_fail(c, WB_ENOMEM, "out of memory");
+            wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
             return;
         }
     }
@@ -204,7 +204,7 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
     }
     if ((type.p != NULL && !wbi_str_eqz(type, "complete")) ||
         (rpc->result != NULL && !wbi_json_is(rpc->result, WBI_JSON_OBJ))) {
-        wbi_call_fail(c, WB_EINPUT, "the server sent a result of an unknown type");
+        wbi_upstream_call_fail(c, WB_EINPUT, "the server sent a result of an unknown type");
         return;
     }
     text = rpc->result != NULL ? own_members(rpc->result) : json_text(rpc->error);
@@ -212,7 +212,7 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
     a.error = rpc->error;
     a.text = wbi_str_z(text);
     if (text == NULL)
-        wbi_call_fail(c, WB_ELIMIT, "the answer is too large");
+        wbi_upstream_call_fail(c, WB_ELIMIT, "the answer is too large");
     else
         wbi_call_end(c, &a);
     wbi_free(text);

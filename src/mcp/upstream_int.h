@@ -97,7 +97,7 @@ void wbi_up_ready(struct wbi_upstream *up);
 /* upstream_call.c */
 void wbi_call_send(struct wbi_upstream_call *call);
 void wbi_call_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
-void wbi_call_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
+void wbi_upstream_call_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
 wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret);
