@@ -75,6 +75,15 @@ foreach(source ${example_sources})
   set_tests_properties(examples/${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 60)
 endforeach()
 
+# docs/errors.md is what the table says; `cmake --build … --target error_page` writes it.
+add_executable(gen_error_page tools/gen_error_page.c)
+target_link_libraries(gen_error_page PRIVATE waybill_flags waybill_shared)
+add_custom_target(error_page COMMAND gen_error_page > ${CMAKE_SOURCE_DIR}/docs/errors.md VERBATIM)
+add_test(NAME docs/errors COMMAND sh -c
+  "\"$1\" | diff - \"$2\" || { echo 'run: cmake --build --preset dev --target error_page'; exit 1; }"
+  sh $<TARGET_FILE:gen_error_page> ${CMAKE_SOURCE_DIR}/docs/errors.md)
+set_tests_properties(docs/errors PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 60)
+
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/bench_*.c)
 foreach(source ${bench_sources})
   get_filename_component(target ${source} NAME_WE)

@@ -39,8 +39,10 @@ static void check_legal(const struct journey *j)
     const wbi_json *got, *canonical;
 
     assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
-    if (wbi_json_read(arena, wbi_buf_str(&j->got), WBI_JSON_STRICT, &got, NULL) != WB_OK)
-        fail_msg("not JSON: %.*s", WBI_FMT(wbi_buf_str(&j->got)));
+    if (wbi_json_read(arena, wbi_buf_str(&j->got), WBI_JSON_STRICT, &got, NULL) != WB_OK) {
+        printf("%.*s\n", WBI_FMT(wbi_buf_str(&j->got)));
+        fail_msg("what came out is not JSON");
+    }
     canonical = wbi_json_get(got, "canonical");
     if (canonical != NULL)
         assert_int_equal(wbi_canonical_read(canonical, &c, NULL), WB_OK);
@@ -52,6 +54,7 @@ static void check_legal(const struct journey *j)
 /* One run under faults; what the run itself holds is given back before counting. */
 static long run_with(struct journey *j, long n, bool sticky, bool *ret_ran, long *ret_live)
 {
+    journey_fresh(j);
     alloc_fault_start(n, sticky);
     *ret_ran = journey_run(j);
     atomic_store(&alloc_faults.until, -1);

@@ -105,9 +105,12 @@ static wb_rc write_event(void *arg, struct wbi_str line)
 
     if (g->speaking != NULL) {
         struct wbi_buf *b = &g->speaking->event_lines;
-        if (b->n > 0)
+        size_t before = b->n;
+        if (before > 0)
             wbi_buf_addc(b, ',');
         wbi_buf_adds(b, line);
+        if (wbi_buf_rc(b) != WB_OK)
+            b->n = before; /* whole events or none */
     }
     if (g->events_fd < 0)
         return WB_OK;

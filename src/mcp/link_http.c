@@ -64,7 +64,7 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call, long
     } else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld and no result",
                        status);
-    wbi_upcall_fail(call, WB_EIO, why);
+    wbi_upstream_call_fail(call, WB_EIO, why);
 }
 
 static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfer_view *v)

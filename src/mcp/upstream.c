@@ -99,7 +99,7 @@ void wbi_upstream_free(struct wbi_upstream *up)
     up->state = WBI_UP_WAITING; /* nothing starts again */
     up->wait_until_ns = INT64_MAX;
     while (up->calls != NULL)
-        wbi_upcall_fail(up->calls, WB_ECANCELLED, "the server is shut down");
+        wbi_upstream_call_fail(up->calls, WB_ECANCELLED, "the server is shut down");
     up->link->close(up);
     wbi_timer_free(up->timer);
     wbi_lines_fini(&up->lines);
@@ -146,7 +146,7 @@ static void end_calls(struct wbi_upstream *up, const char *why, bool also_unsent
     for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
         next = c->next;
         if (c->own || c->sent || also_unsent) {
-            wbi_upcall_fail(c, WB_EIO, why);
+            wbi_upstream_call_fail(c, WB_EIO, why);
             next = up->calls; /* the callback may have changed the list */
             while (next != NULL && !(next->own || next->sent || also_unsent))
                 next = next->next;
@@ -183,7 +183,7 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
 {
     if (call->resends++ > 0 || up->state != WBI_UP_READY) {
-        wbi_upcall_fail(call, WB_EIO, "the server lost its session twice");
+        wbi_upstream_call_fail(call, WB_EIO, "the server lost its session twice");
         return;
     }
     call->sent = false; /* 404 says that it was not executed */
@@ -200,7 +200,7 @@ void wbi_up_ready(struct wbi_upstream *up)
     for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
         next = c->next;
         if (!c->sent && !c->own)
-            wbi_upcall_send(c);
+            wbi_call_send(c);
         if (up->state != WBI_UP_READY)
             return;
     }
@@ -237,12 +237,12 @@ static void start_own(struct wbi_upstream *up, const char *method, struct wbi_st
     struct wbi_upstream_call_ops ops = {.on_done = on_done};
     struct wbi_upstream_call *call;
 
-    if (wbi_upcall_new(up, &request, &ops, up, &call) != WB_OK) {
+    if (wbi_call_new(up, &request, &ops, up, &call) != WB_OK) {
         wbi_up_died(up, "out of memory");
         return;
     }
     call->own = true;
-    wbi_upcall_send(call);
+    wbi_call_send(call);
 }
 
 static void initialize(struct wbi_upstream *up)
@@ -335,7 +335,7 @@ static void on_timer(void *arg)
         wbi_up_died(up, "the server did not get ready in time");
     if (up->state == WBI_UP_WAITING) { /* what came since is refused from here */
         while (up->calls != NULL)
-            wbi_upcall_fail(up->calls, WB_EIO, "the server failed and is not tried again yet");
+            wbi_upstream_call_fail(up->calls, WB_EIO, "the server failed and is not tried again yet");
     }
     for (c = up->calls; c != NULL;) {
         if (now < c->deadline_ns) {
@@ -343,7 +343,7 @@ static void on_timer(void *arg)
             c = c->next;
             continue;
         }
-        wbi_upcall_fail(c, WB_EAGAIN, "no answer in time");
+        wbi_upstream_call_fail(c, WB_EAGAIN, "no answer in time");
         c = up->calls; /* the callback may have changed the list */
         next = INT64_MAX;
     }
@@ -361,12 +361,12 @@ wb_rc wbi_upstream_start(struct wbi_upstream *up, const struct wbi_upstream_requ
 
     if (up->call_count >= up->spec.in_flight)
         return wbi_fail(err, WB_ELIMIT, "too many calls are open at this MCP server");
-    if (wbi_upcall_new(up, request, ops, arg, &call) != WB_OK)
+    if (wbi_call_new(up, request, ops, arg, &call) != WB_OK)
         return wbi_fail_nomem(err);
     if (up->state == WBI_UP_WAITING && wbi_now_ns(&up->clock) >= up->wait_until_ns)
         wbi_up_set_state(up, WBI_UP_IDLE);
     if (up->state == WBI_UP_READY)
-        wbi_upcall_send(call);
+        wbi_call_send(call);
     else if (up->state != WBI_UP_STARTING)
         wbi_up_arm(up, wbi_now_ns(&up->clock)); /* opened or refused from the loop */
     wbi_up_arm(up, call->deadline_ns);

@@ -105,7 +105,7 @@ static void free_call(struct wbi_upstream_call *c)
     wbi_free(c);
 }
 
-wb_rc wbi_upcall_new(struct wbi_upstream *up, const struct wbi_upstream_request *q,
+wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q,
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret)
 {
@@ -124,7 +124,6 @@ wb_rc wbi_upcall_new(struct wbi_upstream *up, const struct wbi_upstream_request 
     if (q->abilities != NULL)
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
-    c->strict = q->strict;
     if (q->log_level != NULL)
         (void)snprintf(c->log_level, sizeof(c->log_level), "%s", q->log_level);
     c->deadline_ns = wbi_now_ns(&up->clock) + ms * WBI_NS_PER_MS;
@@ -203,7 +202,7 @@ static void put_params(struct wbi_buf *b, const struct wbi_upstream_call *c)
     wbi_buf_addc(b, '}');
 }
 
-void wbi_upcall_send(struct wbi_upstream_call *c)
+void wbi_call_send(struct wbi_upstream_call *c)
 {
     struct wbi_upstream *up = c->up;
     struct wbi_buf params, b;
@@ -230,7 +229,7 @@ void wbi_upcall_send(struct wbi_upstream_call *c)
     wbi_up_arm(up, wbi_now_ns(&up->clock));
 }
 
-void wbi_upcall_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer *a)
+void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = c->up;
 
@@ -244,18 +243,18 @@ void wbi_upcall_end(struct wbi_upstream_call *c, const struct wbi_upstream_answe
     free_call(c);
 }
 
-void wbi_upcall_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
+void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
 {
     struct wbi_upstream *up = c->up;
     int64_t left = up->wait_until_ns - wbi_now_ns(&up->clock);
-    struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why, .lacks = c->lacks};
+    struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why};
 
     if (rc == WB_EAGAIN && c->deadline_ns == 0)
         a = (struct wbi_upstream_answer){.rc = WB_ELIMIT, .why = "the server does not read, or "
                                                                  "the call is too large for it"};
     if (rc == WB_EIO && up->state == WBI_UP_WAITING && left > 0)
         a.retry_after_ms = left / WBI_NS_PER_MS + 1;
-    if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED || a.rc == WB_EDENIED) {
+    if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {
         char note[128];
         int n = snprintf(note, sizeof(note),
                          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -265,10 +264,10 @@ void wbi_upcall_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
             up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
     }
-    wbi_upcall_end(c, &a);
+    wbi_call_end(c, &a);
 }
 
 void wbi_upstream_cancel(struct wbi_upstream_call *call)
 {
-    wbi_upcall_fail(call, WB_ECANCELLED, "cancelled by the caller");
+    wbi_upstream_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
 }

@@ -96,9 +96,9 @@ static void next_round(struct wbi_upstream_call *c)
     wbi_free(c->responses);
     c->responses = wbi_buf_take(&b, NULL);
     if (c->responses == NULL)
-        wbi_upcall_fail(c, WB_ENOMEM, "out of memory");
+        wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
     else
-        wbi_upcall_send(c);
+        wbi_call_send(c);
 }
 
 static void answer_request(struct wbi_upstream *up, struct wbi_str id, struct wbi_str json,
@@ -154,7 +154,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
 
     if (++c->rounds > WBI_LIMIT_UPSTREAM_ROUNDS || wbi_json_count(requests) == 0 ||
         wbi_json_count(requests) > WBI_LIMIT_MCP_ASKS || c->ops.on_ask == NULL) {
-        wbi_upcall_fail(c, WB_ELIMIT, "the server asks for input that cannot be given");
+        wbi_upstream_call_fail(c, WB_ELIMIT, "the server asks for input that cannot be given");
         return;
     }
     wbi_free(c->state);
@@ -163,13 +163,12 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     c->id = 0; /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {
         if (!wbi_mcp_able(&c->abilities, wbi_json_get_str(k_val, "method"))) {
-            c->lacks = wbi_mcp_ability_for(wbi_json_get_str(k_val, "method"));
-            wbi_upcall_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
+            wbi_upstream_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
             return;
         }
         asks[n] = new_ask(c, wbi_json_str(k), WBI_NONE);
         if (asks[n++] == NULL) {
-            wbi_upcall_fail(c, WB_ENOMEM, "out of memory");
+            wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
             return;
         }
     }
@@ -205,7 +204,7 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
     }
     if ((type.p != NULL && !wbi_str_eqz(type, "complete")) ||
         (rpc->result != NULL && !wbi_json_is(rpc->result, WBI_JSON_OBJ))) {
-        wbi_upcall_fail(c, WB_EINPUT, "the server sent a result of an unknown type");
+        wbi_upstream_call_fail(c, WB_EINPUT, "the server sent a result of an unknown type");
         return;
     }
     text = rpc->result != NULL ? own_members(rpc->result) : json_text(rpc->error);
@@ -213,29 +212,27 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
     a.error = rpc->error;
     a.text = wbi_str_z(text);
     if (text == NULL)
-        wbi_upcall_fail(c, WB_ELIMIT, "the answer is too large");
+        wbi_upstream_call_fail(c, WB_ELIMIT, "the answer is too large");
     else
-        wbi_upcall_end(c, &a);
+        wbi_call_end(c, &a);
     wbi_free(text);
 }
 
 /* Whose question is it? On a shared connection only one conversation may have
- * calls open that could be meant, else it is nobody's. Of these the newest that
- * does not already wait for an answer. */
-static struct wbi_upstream_call *asked_call(struct wbi_upstream *up)
+ * calls open that could be meant, else it is nobody's. */
+static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_str method)
 {
-    struct wbi_upstream_call *any = NULL, *free_one = NULL;
+    struct wbi_upstream_call *found = NULL;
 
     for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
-        if (!c->sent || c->own || c->ops.on_ask == NULL)
+        if (!c->sent || c->own || c->ops.on_ask == NULL || !wbi_mcp_able(&c->abilities, method))
             continue;
-        if (any != NULL && strcmp(any->conversation, c->conversation) != 0)
+        if (found != NULL && strcmp(found->conversation, c->conversation) != 0)
             return NULL;
-        any = any != NULL ? any : c;
-        if (free_one == NULL && c->open_asks == 0)
-            free_one = c;
+        if (found == NULL)
+            found = c;
     }
-    return free_one != NULL ? free_one : any;
+    return found;
 }
 
 static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call,
@@ -250,14 +247,9 @@ static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call
     }
     if (up->era == WBI_ERA_MODERN || wbi_mcp_ability_for(rpc->method) == NULL)
         call = NULL;
-    else if (call == NULL || call->ops.on_ask == NULL)
-        call = asked_call(up);
-    if (call != NULL && !wbi_mcp_able(&call->abilities, rpc->method)) {
-        call->lacks = wbi_mcp_ability_for(rpc->method);
-        if (call->strict)
-            wbi_upcall_fail(call, WB_EDENIED, "the server asks what the caller cannot answer");
-        call = NULL;
-    }
+    else if (call == NULL || call->ops.on_ask == NULL ||
+             !wbi_mcp_able(&call->abilities, rpc->method))
+        call = asked_call(up, rpc->method);
     if (call != NULL && call->open_asks < WBI_LIMIT_MCP_ASKS)
         ask = new_ask(call, WBI_NONE, rpc->id_text);
     if (ask == NULL) {

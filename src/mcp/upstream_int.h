@@ -30,8 +30,6 @@ struct wbi_upstream_call {
     char *method, *params, *meta, *conversation;
     struct wbi_mcp_abilities abilities;
     bool progress, sent, own; /* own: the client's, not a caller's */
-    bool strict;
-    const char *lacks;
     char log_level[12];       /* "": none wanted */
     unsigned rounds;
     char *state;      /* requestState to echo, JSON */
@@ -97,10 +95,10 @@ void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns);
 void wbi_up_ready(struct wbi_upstream *up);
 
 /* upstream_call.c */
-void wbi_upcall_send(struct wbi_upstream_call *call);
-void wbi_upcall_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
-void wbi_upcall_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
-wb_rc wbi_upcall_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,
+void wbi_call_send(struct wbi_upstream_call *call);
+void wbi_call_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
+void wbi_upstream_call_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
+wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret);
 

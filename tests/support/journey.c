@@ -531,6 +531,18 @@ bool journey_run(struct journey *j)
     return rc == WB_OK && j->submit == WB_OK && !j->failed && wbi_buf_rc(&j->got) == WB_OK;
 }
 
+void journey_fresh(struct journey *j)
+{
+    char path[128];
+
+    if (j->root[0] == '\0')
+        return;
+    snprintf(path, sizeof(path), "%s/work/.waybill", j->root);
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    snprintf(path, sizeof(path), "%s/home/.local/state/waybill/instances", j->root);
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void journey_end(struct journey *j)
 {
     wbi_arena_free(j->arena);

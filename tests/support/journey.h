@@ -35,6 +35,9 @@ bool journey_read(struct journey *j, struct wbi_str text);
 /* Make the workspace and runtime, call, write j->got, tear down. True when
  * there is a result; false when memory ran out cleanly. */
 bool journey_run(struct journey *j);
+/* Forget the state a run left in its workspace: ids are counted, and a ledger
+ * takes none twice. Call it between runs. */
+void journey_fresh(struct journey *j);
 void journey_end(struct journey *j);
 
 #endif

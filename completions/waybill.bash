@@ -1,0 +1,44 @@
+# bash completion for waybill. Commands and options are those the binary itself
+# names in its help, so this cannot fall behind it.
+_waybill() {
+    local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]}
+
+    COMPREPLY=()
+    if [ "$COMP_CWORD" = 1 ]; then
+        COMPREPLY=($(compgen -W "$("$program" --help 2>/dev/null |
+            sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p') help --help --version" -- "$cur"))
+        return
+    fi
+    case $previous in
+    --view)
+        COMPREPLY=($(compgen -W "receipt canonical result envelope record" -- "$cur"))
+        return ;;
+    --provider)
+        COMPREPLY=($(compgen -W "auto responses chat anthropic gemini mcp native" -- "$cur"))
+        return ;;
+    --content-type)
+        COMPREPLY=($(compgen -W "Unknown Text List Object Image Binary" -- "$cur"))
+        return ;;
+    --root | --state)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return ;;
+    esac
+    case $cur in
+    -*)
+        COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null |
+            grep -oE '(^|[ (])--?[a-z][a-z-]*' | tr -d ' (' | sort -u)" -- "$cur")) ;;
+    *)
+        if [ "$command" = call ] && [ "$COMP_CWORD" = 2 ]; then
+            COMPREPLY=($(compgen -W "$("$program" tools list --json 2>/dev/null |
+                grep -oE '"modelName":"[^"]*"' | cut -d'"' -f4)" -- "$cur"))
+        elif [ "$COMP_CWORD" = 2 ]; then
+            COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null |
+                sed -n 's/^usage: waybill [a-z-]* //p' | grep -oE '^\[?[a-z]+(( \| |\|)[a-z]+)*' |
+                tr -d '[]' | tr '|' ' ')" -- "$cur") $(compgen -f -- "$cur"))
+        else
+            COMPREPLY=($(compgen -f -- "$cur"))
+        fi ;;
+    esac
+}
+complete -F _waybill waybill
