@@ -64,6 +64,14 @@ static struct wbi_str text_of(struct wbi_call *call,
     return wbi_buf_str(&text);
 }
 
+wb_rc wbi_record_trust(struct wbi_call *call, struct wbi_str *ret)
+{
+    wb_rc rc = WB_OK;
+
+    *ret = text_of(call, write_trust, &rc);
+    return rc;
+}
+
 static wb_rc make(struct wbi_call *call, struct wbi_record_texts *t)
 {
     struct wbi_buf result;
