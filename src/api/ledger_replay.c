@@ -93,8 +93,8 @@ static wb_rc again(struct replay *r, const struct wbi_row *row, const struct wbi
 
     *ret_how = "same";
     wbi_buf_adds(ret, row->receipt);
-    if (wbi_tokens(row->receipt) <= r->budget)
-        return wbi_buf_rc(ret);
+    if (wbi_tokens(row->receipt) <= r->budget || wbi_str_eqz(row->status, "error"))
+        return wbi_buf_rc(ret); /* errors have a budget of their own */
     *ret_how = "recorded";
     if (!generic || wbi_json_read(r->arena, row->canonical, WBI_JSON_STRICT, &canonical, NULL) != WB_OK ||
         wbi_canonical_read(canonical, &then, NULL) != WB_OK || !then.success ||

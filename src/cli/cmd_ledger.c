@@ -268,6 +268,10 @@ static int replay(const struct args *a, wb_ledger *ledger)
         return EXIT_USAGE;
     if (budget == 0)
         return usage_error(a, "--budget TOKENS is needed");
+    if (budget < 200) {
+        note(a, "a budget under 200 tokens counts as 200");
+        budget = 200;
+    }
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
