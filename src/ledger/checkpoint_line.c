@@ -59,6 +59,7 @@ bool wbi_line_read(struct wbi_arena *arena, struct wbi_str text, const char *sta
 {
     struct wbi_line l = {.kind = WBI_LINE_HEAD};
     struct wbi_str kind, time;
+    int64_t ms;
     const wbi_json *v;
 
     if (wbi_json_read(arena, text, WBI_JSON_STRICT, &v, NULL) != WB_OK)
@@ -68,6 +69,7 @@ bool wbi_line_read(struct wbi_arena *arena, struct wbi_str text, const char *sta
     while ((unsigned)l.kind < 3 && !wbi_str_eqz(kind, kinds[l.kind]))
         l.kind++;
     if ((unsigned)l.kind == 3 || time.n != WBI_RFC3339_SIZE - 1 ||
+        !wbi_time_parse(time, &ms) ||
         !wbi_str_eqz(wbi_json_get_str(v, "state"), state_id))
         return false;
     memcpy(l.time, time.p, time.n);
