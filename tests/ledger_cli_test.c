@@ -370,6 +370,38 @@ static void stats_and_replay_tell_what_was_shown(void **state)
     ws_fini(&w);
 }
 
+/* What a replay says is what a call with that budget says. */
+static void a_replayed_command_reads_as_one_run_with_that_budget(void **state)
+{
+    struct workspace w;
+    char small[40], large[40], *receipt, *at;
+
+    (void)state;
+    ws_init(&w);
+    expect(&w, 0, ws_run(&w, "call ExecCommand --input '{\"cmd\":\"seq 1 9000; echo bad >&2\"}'"),
+           NULL);
+    expect(&w, 0, ws_run(&w, "ledger list --json --limit 1"), NULL);
+    first_id(&w, large);
+    expect(&w, 0, ws_run(&w, "call ExecCommand --input '{\"cmd\":\"seq 1 9000; echo bad >&2\","
+                             "\"max_output_tokens\":400}' --view record"), NULL);
+    expect(&w, 0, ws_run(&w, "ledger list --json --limit 1"), NULL);
+    first_id(&w, small);
+    expect(&w, 0, ws_run(&w, "ledger show %s --view record", small), "\"receipt\":");
+    at = strstr(w.out, "\"receipt\":");
+    *strstr(at, ",\"artifacts\"") = '\0';
+    receipt = strdup(at);
+    assert_non_null(receipt);
+    while ((at = strstr(receipt, small)) != NULL) /* only the name of the artifact differs */
+        memcpy(at, large, strlen(large));
+    expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 1"), "\"how\":\"exact\"");
+    if (!has(w.out, receipt))
+        fail_msg("%s\nreplayed: %s", receipt, w.out);
+    free(receipt);
+    shell("rm -f %s/artifacts/call_* %s/artifacts/by-hash/*", w.state, w.state);
+    expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 1"), "\"recorded\"");
+    ws_fini(&w);
+}
+
 /* ---- other processes ---- */
 
 static pid_t start_slow(struct workspace *w)
@@ -550,6 +582,7 @@ int main(void)
         cmocka_unit_test(prune_keeps_the_rest_verifiable),
         cmocka_unit_test(a_moved_anchor_without_a_statement_is_found),
         cmocka_unit_test(stats_and_replay_tell_what_was_shown),
+        cmocka_unit_test(a_replayed_command_reads_as_one_run_with_that_budget),
         cmocka_unit_test(a_live_call_is_listed_and_cancelled_from_outside),
         cmocka_unit_test(the_call_of_a_killed_process_is_closed_with_all_surfaces),
         cmocka_unit_test(hostile_state_directories_are_refused_with_a_next_step),

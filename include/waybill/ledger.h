@@ -90,8 +90,7 @@ WB_API WB_MUST_CHECK wb_rc wb_ledger_prune(wb_ledger *ledger, const wb_ledger_re
  * with the tools and bindings of runtime (whose configuration may be another): one
  * on_line per call, oldest first: {id, tool, how, allowed, tokens, tokens_then,
  * receipt}. how: "exact" the complete output was projected again, "same" it fits as
- * it is, "recorded" the complete output is not in the ledger, so this is what was
- * shown then. */
+ * it is, "recorded" the complete output was not kept, so this is what was shown. */
 WB_API WB_MUST_CHECK wb_rc wb_ledger_replay(wb_ledger *ledger, wb_runtime *runtime,
                                             const wb_ledger_filter *filter, unsigned budget,
                                             wb_line_cb on_line, void *arg, wb_error **reterr);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * api/ledger_replay.c: recorded calls shown under another budget. Nothing runs
- * and nothing is written. The ledger keeps the complete output of generic tools
- * (it is the Result's output), so those are projected and rendered anew; of other
- * families it keeps what was shown. */
+ * and nothing is recorded. The ledger keeps the complete output of generic tools
+ * (it is the Result's output), artifacts keep that of commands: both are projected
+ * and rendered anew. Of other families there is only what was shown. */
 #include "api/ledger_int.h"
+#include "api/replay_int.h"
 #include "base/limits.h"
 #include "call/guards.h"
 #include "call/outcome.h"
@@ -41,14 +42,14 @@ static wb_rc keep_nothing(void *arg, const char *role, struct wbi_str bytes,
 }
 
 static wb_rc project(struct replay *r, const struct wbi_family *family,
-                     const struct wbi_canonical *then, const wbi_json *output, struct wbi_buf *ret)
+                     const struct wbi_canonical *then, struct wbi_complete *full,
+                     struct wbi_buf *ret)
 {
     struct wbi_sink sink = {keep_nothing, (void *)(uintptr_t)then};
     struct wbi_projection p = {.arena = r->arena,
                                .budget_tokens = r->budget,
                                .sink = &sink,
                                .tool_name = then->tool_name};
-    struct wbi_complete full = {.ok = true, .summary = then->summary};
     struct wbi_outcome outcome = {.state = WBI_OUTCOME_NONE};
     struct wbi_str summary = WBI_NONE;
     struct wbi_buf text, result;
@@ -56,14 +57,13 @@ static wb_rc project(struct replay *r, const struct wbi_family *family,
     const wbi_json *root;
     wb_rc rc;
 
-    wbi_buf_init_arena(&text, r->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_json_write(&text, output);
-    full.output = wbi_buf_str(&text);
+    full->ok = true;
+    full->summary = then->summary;
     wbi_buf_init_arena(&result, r->arena, WBI_LIMIT_JSON_TEXT);
-    rc = family->project(family->arg, &full, &p, &result, &summary, NULL);
+    rc = family->project(family->arg, full, &p, &result, &summary, NULL);
     if (rc == WB_OK)
         rc = wbi_outcome_succeed(&outcome, r->arena, then->summary, wbi_buf_str(&result),
-                                 full.output);
+                                 full->output);
     wbi_buf_init_arena(&text, r->arena, WBI_LIMIT_JSON_TEXT);
     if (rc == WB_OK)
         rc = wbi_view_canonical(&outcome, then->tool_name, &text);
@@ -82,13 +82,45 @@ static const struct wbi_tool *find_tool(struct replay *r, struct wbi_str name)
     return NULL;
 }
 
+/* The complete output of a recorded success; WB_ENOTFOUND where it was not kept. */
+static wb_rc complete(struct replay *r, const struct wbi_row *row, const struct wbi_family *family,
+                      const struct wbi_canonical *then, struct wbi_complete *ret)
+{
+    struct wbi_command_output *command;
+    const wbi_json *result, *invocation, *output;
+    struct wbi_buf text;
+    wb_rc rc;
+
+    if (wbi_json_read(r->arena, row->result, WBI_JSON_STRICT, &result, NULL) != WB_OK ||
+        wbi_json_read(r->arena, row->invocation, WBI_JSON_STRICT, &invocation, NULL) != WB_OK)
+        return WB_ENOTFOUND;
+    output = wbi_json_get(result, "output");
+    if (family == &wbi_generic_family && output != NULL) {
+        wbi_buf_init_arena(&text, r->arena, WBI_LIMIT_JSON_TEXT);
+        wbi_json_write(&text, output);
+        ret->output = wbi_buf_str(&text);
+        return wbi_buf_rc(&text);
+    }
+    if (family != &wbi_command_family)
+        return WB_ENOTFOUND;
+    command = wbi_arena_zalloc(r->arena, sizeof(*command));
+    if (command == NULL)
+        return WB_ENOMEM;
+    rc = wbi_replay_command(r->rt, r->arena, then->result,
+                            wbi_json_get_str(wbi_json_get(invocation, "input"), "cmd"), r->budget,
+                            command);
+    ret->typed = command;
+    return rc;
+}
+
 /* The receipt under the budget, and how it came about. */
 static wb_rc again(struct replay *r, const struct wbi_row *row, const struct wbi_tool *tool,
                    struct wbi_buf *ret, const char **ret_how)
 {
+    const struct wbi_family *family = tool ? tool->family : &wbi_generic_family;
+    struct wbi_complete full = {.ok = true};
     struct wbi_canonical then;
-    const wbi_json *canonical, *result, *output;
-    bool generic = tool == NULL || tool->family == &wbi_generic_family;
+    const wbi_json *canonical;
     wb_rc rc;
 
     *ret_how = "same";
@@ -96,15 +128,15 @@ static wb_rc again(struct replay *r, const struct wbi_row *row, const struct wbi
     if (wbi_tokens(row->receipt) <= r->budget || wbi_str_eqz(row->status, "error"))
         return wbi_buf_rc(ret); /* errors have a budget of their own */
     *ret_how = "recorded";
-    if (!generic || wbi_json_read(r->arena, row->canonical, WBI_JSON_STRICT, &canonical, NULL) != WB_OK ||
-        wbi_canonical_read(canonical, &then, NULL) != WB_OK || !then.success ||
-        wbi_json_read(r->arena, row->result, WBI_JSON_STRICT, &result, NULL) != WB_OK)
+    if (wbi_json_read(r->arena, row->canonical, WBI_JSON_STRICT, &canonical, NULL) != WB_OK ||
+        wbi_canonical_read(canonical, &then, NULL) != WB_OK)
         return wbi_buf_rc(ret);
-    output = wbi_json_get(result, "output");
-    if (output == NULL)
+    rc = complete(r, row, family, &then, &full);
+    if (rc == WB_ENOTFOUND)
         return wbi_buf_rc(ret);
     wbi_buf_clear(ret);
-    rc = project(r, tool ? tool->family : &wbi_generic_family, &then, output, ret);
+    if (rc == WB_OK)
+        rc = project(r, family, &then, &full, ret);
     *ret_how = "exact";
     return rc;
 }
