@@ -404,7 +404,7 @@ static void a_replayed_command_reads_as_one_run_with_that_budget(void **state)
 
 /* ---- other processes ---- */
 
-static pid_t start_slow(struct workspace *w)
+static pid_t start_call(struct workspace *w, const char *tool, const char *key)
 {
     pid_t pid = fork();
 
@@ -414,7 +414,8 @@ static pid_t start_slow(struct workspace *w)
         dup2(null, 1);
         dup2(null, 2);
         if (chdir(w->root) == 0)
-            execl(getenv("WAYBILL"), "waybill", "call", "slow", "--call-id", "mine", (char *)NULL);
+            execl(getenv("WAYBILL"), "waybill", "call", tool, "--call-id", "mine",
+                  "--idempotency-key", key, (char *)NULL);
         _exit(99);
     }
     assert_true(pid > 0);
@@ -438,7 +439,7 @@ static void a_live_call_is_listed_and_cancelled_from_outside(void **state)
     ws_init(&w);
     expect(&w, 0, ws_run(&w, "calls list --json"), "[]");
     expect(&w, 1, ws_run(&w, "calls cancel mine"), "no call in flight");
-    pid = start_slow(&w);
+    pid = start_call(&w, "slow", "a");
     expect(&w, 0, ws_run(&w, "calls runtimes --json"), "\"writable\":true");
     expect(&w, 0, ws_run(&w, "ledger list --json --status open"), "\"status\":\"open\"");
     expect(&w, 1, ws_run(&w, "ledger show mine"), "still running");
@@ -459,7 +460,7 @@ static void the_call_of_a_killed_process_is_closed_with_all_surfaces(void **stat
 
     (void)state;
     ws_init(&w);
-    pid = start_slow(&w);
+    pid = start_call(&w, "slow", "a");
     expect(&w, 0, ws_run(&w, "ledger list --json"), "\"status\":\"open\"");
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -472,6 +473,42 @@ static void the_call_of_a_killed_process_is_closed_with_all_surfaces(void **stat
     expect(&w, 0, ws_run(&w, "ledger show mine --view envelope"), "\"tool\":\"local::slow\"");
     expect(&w, 0, ws_run(&w, "ledger show mine --view record"), "\"closedAt\"");
     expect(&w, 0, ws_run(&w, "ledger verify"), "good");
+    ws_fini(&w);
+}
+
+/* C8.6: "an unknown outcome after a crash is not rerun", also before its time is over */
+static void the_key_of_a_killed_process_is_unknown_at_once(void **state)
+{
+    struct workspace w;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    ws_init(&w);
+    ws_tool(&w, "slow", "IdempotentWrite", "[\"sleep\",\"30\"]");
+    expect(&w, 0, ws_run(&w, "config trust"), NULL);
+    pid = start_call(&w, "slow", "k-1");
+    expect(&w, 1, ws_run(&w, "call slow --idempotency-key k-1"), "call_in_flight");
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    expect(&w, 1, ws_run(&w, "call slow --idempotency-key k-1"), "outcome_unknown");
+    ws_fini(&w);
+}
+
+/* C8.4, docs/policies.md: budgets survive a restart where a state directory exists */
+static void budgets_last_from_process_to_process(void **state)
+{
+    struct workspace w;
+    char path[200];
+
+    (void)state;
+    ws_init(&w);
+    snprintf(path, sizeof(path), "%s/waybill.json", w.root);
+    ws_write(path, "{\"policies\":{\"environment\":{\"budget\":{\"windowMs\":3600000,"
+                   "\"calls\":2}}}}\n");
+    expect(&w, 0, ws_run(&w, "config trust"), NULL);
+    calls(&w, 2);
+    expect(&w, 1, ws_run(&w, "call echo"), "budget_exceeded");
     ws_fini(&w);
 }
 
@@ -585,6 +622,8 @@ int main(void)
         cmocka_unit_test(a_replayed_command_reads_as_one_run_with_that_budget),
         cmocka_unit_test(a_live_call_is_listed_and_cancelled_from_outside),
         cmocka_unit_test(the_call_of_a_killed_process_is_closed_with_all_surfaces),
+        cmocka_unit_test(the_key_of_a_killed_process_is_unknown_at_once),
+        cmocka_unit_test(budgets_last_from_process_to_process),
         cmocka_unit_test(hostile_state_directories_are_refused_with_a_next_step),
         cmocka_unit_test(a_copied_workspace_gets_a_next_step_from_doctor),
         cmocka_unit_test(a_full_disk_refuses_effects_only_and_recovers),
