@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/ledger_crash_test.c: real processes, killed at random moments, and the
- * power cut. WAYBILL_SOAK: how many kills (50 unless told); WAYBILL_SEED repeats
+ * power cut. WAYBILL_SOAK: how many kills (50 unless told, 1000 for "1"); WAYBILL_SEED repeats
  * a run. (C12.3; L1, L7; rows 111, 112, 117 of the attack list) */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static unsigned long soak_count(void)
     const char *text = getenv("WAYBILL_SOAK");
     unsigned long n = text != NULL ? strtoul(text, NULL, 10) : 0;
 
-    return n > 0 ? n : 50;
+    return n == 1 ? 1000 : n > 1 ? n : 50;
 }
 
 static void start_seed(void)

@@ -9,6 +9,7 @@
 #include "waybill/config.h"
 #include "waybill/dispatch.h"
 #include "waybill/error.h"
+#include "waybill/ledger.h"
 #include "waybill/rc.h"
 #include "waybill/runtime.h"
 #include "waybill/schema.h"

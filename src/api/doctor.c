@@ -91,6 +91,45 @@ static void check_config(struct wbi_jw *w, const wb_options *options)
     wb_runtime_free(runtime);
 }
 
+/* doctor makes no state directory where there is none. */
+static bool has_state(const wb_options *options)
+{
+    struct wbi_runtime_options o = wbi_api_options(options);
+    struct wbi_places_wish wish = {.root = o.root, .state = o.state, .config = o.config_file};
+    struct wbi_env env = wbi_env_process();
+    struct wbi_places places;
+    struct wbi_arena *arena;
+    bool found;
+
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return false;
+    found = wbi_places_find(arena, &wish, &env, &places, NULL) == WB_OK &&
+            faccessat(AT_FDCWD, places.state.p, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    wbi_arena_free(arena);
+    return found;
+}
+
+static void check_ledger(struct wbi_jw *w, const wb_options *options)
+{
+    wb_ledger *ledger = NULL;
+    wb_error *error = NULL;
+
+    if (!has_state(options)) {
+        report(w, "ledger", FINE, "no state directory yet; the first call makes one", NULL);
+        return;
+    }
+    if (wb_ledger_open(options, WB_LEDGER_READ, &ledger, &error) == WB_OK)
+        report(w, "ledger", FINE, "the state directory and the newest rows of its ledger are sound",
+               NULL);
+    else
+        report(w, "ledger", BROKEN, wb_error_text(error),
+               "if this workspace was copied here (another user, machine or home), move its state "
+               "directory away: a new ledger begins, and the old one can still be read where it "
+               "was made; otherwise `waybill ledger verify`");
+    wb_ledger_free(ledger);
+    wb_error_free(error);
+}
+
 wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_error **reterr)
 {
     struct wbi_buf out;
@@ -101,6 +140,7 @@ wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_erro
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     wbi_jw_arr(&w);
     check_config(&w, options);
+    check_ledger(&w, options);
     check_crypto(&w);
     check_openat2(&w);
     check_pidfd(&w);

@@ -119,6 +119,7 @@
 #define WBI_LIMIT_WAL_PAGES_ALARM 16384           /* 64 MiB: some reader blocks checkpoints */
 #define WBI_LIMIT_READ_CHUNK_ROWS 256u            /* no read transaction is longer */
 #define WBI_LIMIT_READ_CHUNK (1u * WBI_MIB)
+#define WBI_LIMIT_SCAN_ROWS 8192u                 /* of statistics, which copy nothing */
 #define WBI_LIMIT_RUN_SCAN 4096u                  /* names looked at in run/ */
 #define WBI_LIMIT_CONTROL_LINE (4u * WBI_MIB)
 #define WBI_LIMIT_CONTROL_PEERS 64u

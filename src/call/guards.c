@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "call/keys.h"
+#include "call/kept.h"
 #include "call/local_tool.h"
 #include "config/config.h"
 
@@ -167,8 +168,10 @@ wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_guards **ret, struct wbi
     if (g == NULL)
         return wbi_fail_nomem(err);
     g->events_fd = -1;
-    if (!rt->no_ledger)
+    if (!rt->no_ledger) {
         parts.keys = wbi_keys_store(rt);
+        parts.budgets = wbi_kept_budgets(rt);
+    }
     rc = wbi_auth_new(&g->auth);
     if (rc == WB_OK)
         rc = wbi_policy_new(&g->policy);

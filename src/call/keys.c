@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/keys.c: one entry per (principal, tool, key) in the store's table "keys":
- * {"state", "fingerprint", "expires", "inFlight", "outcome"?}. The key itself is
- * kept as its hash. */
+ * {"state", "fingerprint", "expires", "inFlight", "owner", "outcome"?}. The key
+ * itself is kept as its hash. A claim whose process is dead is unknown at once,
+ * whatever time it had left. */
 #include "call/keys.h"
 
 #include "base/hash.h"
@@ -54,7 +55,11 @@ static wb_rc read_record(const wbi_json *v, struct wbi_idem_record *ret)
 
 static wb_rc open_store(struct keys *k)
 {
-    return wbi_runtime_open_ledger(k->rt, NULL);
+    wb_rc rc = wbi_runtime_open_ledger(k->rt, NULL);
+
+    if (rc == WB_OK && wbi_store_own(k->rt->store, NULL) != WB_OK)
+        rc = WB_ESTATE; /* nobody could tell later that a claim is ours */
+    return rc;
 }
 
 static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
@@ -73,7 +78,12 @@ static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record
     rc = wbi_store_get(k->rt->store, k->arena, TABLE, wbi_str_z(key), &entry, NULL);
     if (rc == WB_OK)
         rc = wbi_json_read(k->arena, entry.value, WBI_JSON_STRICT, &v, NULL);
-    return rc == WB_OK ? read_record(v, ret) : rc;
+    if (rc == WB_OK)
+        rc = read_record(v, ret);
+    if (rc == WB_OK && ret->state == WBI_IDEM_IN_FLIGHT &&
+        !wbi_store_owner_alive(k->rt->store, wbi_json_get_str(v, "owner")))
+        ret->state = WBI_IDEM_UNKNOWN;
+    return rc;
 }
 
 static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
@@ -101,6 +111,7 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
     wbi_jw_kstrz(&w, "fingerprint", hex);
     wbi_jw_kint(&w, "expires", record->expires_ms);
     wbi_jw_kint(&w, "inFlight", record->in_flight_ms);
+    wbi_jw_kstrz(&w, "owner", wbi_store_owner(k->rt->store));
     if (record->outcome.p != NULL)
         wbi_jw_kstr(&w, "outcome", record->outcome);
     wbi_jw_obj_end(&w);

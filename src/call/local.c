@@ -7,9 +7,12 @@
 
 #include "artifact/spool.h"
 #include "base/limits.h"
+#include "call/control.h"
+#include "call/kept.h"
 #include "call/local_tool.h"
+#include "call/recover.h"
 #include "config/config.h"
-#include "ledger/ledger.h"
+#include "ledger/checkpoint.h"
 #include "path/path.h"
 #include "run/process.h"
 #include "run/tasks.h"
@@ -98,7 +101,7 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
                                    .ids = rt->ids,
                                    .wake = wake,
                                    .wake_arg = rt->loop};
-    struct wbi_ledger_options lo = {.clock = rt->clock};
+    struct wbi_ledger_options lo = {.clock = rt->clock, .close_call = wbi_recover_call};
     wb_rc rc = WB_OK;
 
     if (rt->ledger != NULL)
@@ -107,6 +110,57 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
         rc = wbi_store_open(&so, &rt->store, err);
     if (rc == WB_OK)
         rc = wbi_ledger_open(rt->store, &lo, &rt->ledger, NULL, err);
+    if (rc == WB_OK)
+        wbi_runtime_control_open(rt);
+    if (rc == WB_OK && wbi_checkpoint_begin(rt->ledger, NULL) != WB_OK)
+        return WB_OK; /* `ledger verify` will tell; calls go on */
+    return rc;
+}
+
+enum { CHECKPOINT_ROWS = 256, CHECKPOINT_CALLS = 1024 };
+
+void wbi_runtime_recorded(struct wbi_runtime *rt)
+{
+    rt->recorded++;
+    if (rt->recorded % CHECKPOINT_CALLS == 0 &&
+        wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
+        return; /* a witness that lags proves less, it is not wrong */
+}
+
+static bool owner_alive(void *arg, const char *owner)
+{
+    const struct wbi_runtime *rt = arg;
+
+    return wbi_store_owner_alive(rt->store, wbi_str_z(owner));
+}
+
+/* Facts of the store under one name, for as long as the runtime lives. */
+static wb_rc facts_of(struct wbi_runtime *rt, struct wbi_str table, struct wbi_facts *ret,
+                      struct wbi_error *err)
+{
+    struct wbi_kept *k = wbi_arena_alloc(rt->arena, sizeof(*k));
+
+    if (k == NULL)
+        return wbi_fail_nomem(err);
+    *k = (struct wbi_kept){rt->store, table};
+    *ret = wbi_kept_facts(k);
+    return WB_OK;
+}
+
+static wb_rc open_artifact_store(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    char path[WBI_LIMIT_PATH + 1];
+    struct wbi_facts facts;
+    wb_rc rc;
+
+    if (rt->artifacts != NULL)
+        return WB_OK;
+    if ((size_t)snprintf(path, sizeof(path), "%.*s/artifacts", WBI_FMT(rt->places.state)) >=
+        sizeof(path))
+        return wbi_fail(err, WB_ELIMIT, "the path of the state directory is too long");
+    rc = facts_of(rt, WBI_LIT("artifacts"), &facts, err);
+    if (rc == WB_OK)
+        rc = wbi_artifact_store_open(path, NULL, &facts, rt->clock, &rt->artifacts, err);
     return rc;
 }
 
@@ -125,8 +179,10 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
     struct wbi_tasks_config config = {.loop = rt->loop,
                                       .runner = rt->runner,
                                       .clock = rt->clock,
-                                      .ids = rt->ids};
-    char path[WBI_LIMIT_PATH + 1];
+                                      .ids = rt->ids,
+                                      .owner_alive = owner_alive,
+                                      .arg = rt};
+    uint64_t interrupted;
     wb_rc rc;
 
     if (rt->tasks != NULL)
@@ -135,21 +191,20 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
         return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
                              "this runtime keeps no state");
     rc = wbi_runtime_open_ledger(rt, err); /* checks and makes the directory */
-    if (rc == WB_OK && (size_t)snprintf(path, sizeof(path), "%.*s/artifacts",
-                                        WBI_FMT(rt->places.state)) >= sizeof(path))
-        rc = wbi_fail(err, WB_ELIMIT, "the path of the state directory is too long");
-    if (rc == WB_OK && rt->artifacts == NULL)
-        rc = wbi_artifact_store_open(path, NULL, NULL, rt->clock, &rt->artifacts, err);
-    if (rc == WB_OK && rt->task_facts == NULL) {
-        memcpy(path + strlen(path) - strlen("artifacts"), "tasks", sizeof("tasks"));
-        rc = wbi_fact_dir_open(path, &rt->task_facts, err);
-    }
+    if (rc == WB_OK)
+        rc = wbi_store_own(rt->store, err); /* tasks name their owner */
+    if (rc == WB_OK)
+        rc = open_artifact_store(rt, err);
+    if (rc == WB_OK)
+        rc = facts_of(rt, WBI_LIT("tasks"), &config.facts, err);
     if (rc != WB_OK)
         return rc;
     config.store = rt->artifacts;
-    config.facts = wbi_fact_dir_facts(rt->task_facts);
     (void)snprintf(config.owner, sizeof(config.owner), "%s", wbi_store_instance(rt->store));
-    return wbi_tasks_new(&config, &rt->tasks, err);
+    rc = wbi_tasks_new(&config, &rt->tasks, err);
+    if (rc == WB_OK && wbi_tasks_recover(rt->tasks, &interrupted, NULL) != WB_OK)
+        interrupted = 0; /* they stay as they are; the next start tries again */
+    return rc;
 }
 
 /* ---- where projectors keep what is too large ---- */
@@ -190,6 +245,8 @@ const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)
 /* Rows on their way are written; their completions run before the loop goes. */
 static void close_ledger(struct wbi_runtime *rt)
 {
+    if (rt->recorded > 0 && wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
+        rt->recorded = 0; /* the next process tries again */
     wbi_ledger_free(rt->ledger);
     wbi_store_close(rt->store);
     rt->ledger = NULL;
@@ -200,8 +257,8 @@ void wbi_runtime_unload(struct wbi_runtime *rt)
 {
     wbi_root_unref(rt->exec_root);
     wbi_tasks_free(rt->tasks);
-    wbi_fact_dir_close(rt->task_facts);
     wbi_artifact_store_close(rt->artifacts);
+    wbi_runtime_control_close(rt);
     close_ledger(rt);
     wbi_runner_free(rt->runner);
     wbi_config_unref(rt->config);

@@ -64,6 +64,14 @@ static struct wbi_str text_of(struct wbi_call *call,
     return wbi_buf_str(&text);
 }
 
+wb_rc wbi_record_trust(struct wbi_call *call, struct wbi_str *ret)
+{
+    wb_rc rc = WB_OK;
+
+    *ret = text_of(call, write_trust, &rc);
+    return rc;
+}
+
 static wb_rc make(struct wbi_call *call, struct wbi_record_texts *t)
 {
     struct wbi_buf result;
@@ -79,7 +87,9 @@ static wb_rc make(struct wbi_call *call, struct wbi_record_texts *t)
     t->receipt = call->outcome.receipt;
     t->artifacts = or_else(call->facts.artifacts, "[]");
     t->policy = wbi_call_snapshot(call);
-    t->events = wbi_arena_fmt(call->arena, "[%.*s]", WBI_FMT(wbi_buf_str(&call->event_lines)));
+    t->events = WBI_LIT("[]"); /* half of them would be no JSON */
+    if (wbi_buf_rc(&call->event_lines) == WB_OK)
+        t->events = wbi_arena_fmt(call->arena, "[%.*s]", WBI_FMT(wbi_buf_str(&call->event_lines)));
     if (t->events.p == NULL)
         return WB_ENOMEM;
     t->timings = text_of(call, write_timings, &rc);

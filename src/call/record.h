@@ -23,6 +23,9 @@ struct wbi_record_texts {
 
 /* The call's texts, redacted, in its arena; made once. */
 WB_MUST_CHECK wb_rc wbi_record_make(struct wbi_call *call, const struct wbi_record_texts **ret);
+/* Who asks and what is to run, in the call's arena: what an intent holds besides
+ * its invocation. */
+WB_MUST_CHECK wb_rc wbi_record_trust(struct wbi_call *call, struct wbi_str *ret);
 /* {id, invocation, canonical, result, receipt, artifacts, timings,
  * policySnapshot, events, trust} */
 void wbi_record_write(struct wbi_jw *w, const struct wbi_record_texts *t);

@@ -20,7 +20,8 @@ struct wbi_guards;
 struct wbi_store;
 struct wbi_ledger;
 struct wbi_artifact_store;
-struct wbi_fact_dir;
+struct wbi_control;
+struct wbi_runtime_method;
 struct wbi_root;
 struct wbi_tasks;
 
@@ -60,8 +61,11 @@ struct wbi_runtime {
     struct wbi_store *store;   /* opened at the first use */
     struct wbi_ledger *ledger;
     struct wbi_artifact_store *artifacts; /* opened at the first use */
-    struct wbi_fact_dir *task_facts;
     struct wbi_tasks *tasks;
+    struct wbi_control *control; /* NULL until the state directory is open */
+    struct wbi_runtime_method *control_methods; /* of rooms above */
+    int64_t opened_ms;
+    uint64_t recorded; /* outcomes handed to the ledger */
     bool no_ledger;
     bool inherit_env;
     struct wbi_str root, state, principal, conversation;
@@ -108,6 +112,9 @@ bool wbi_runtime_ledger_exists(const struct wbi_runtime *rt);
 /* Open the state directory and the ledger in it, once. WB_ESTATE with a next
  * step when it cannot be used. */
 WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err);
+
+/* An outcome is in the ledger: now and then that is signed (ledger/checkpoint.h). */
+void wbi_runtime_recorded(struct wbi_runtime *rt);
 
 /* The execution root: the workspace, or where EnterWorkspace went. Not counted. */
 WB_MUST_CHECK wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret,

@@ -90,6 +90,8 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
         return wbi_call_fail_error(call, WBI_KIND_STATE_UNAVAILABLE, &err);
     fill_row(call, WBI_KIND_INTENT, &row);
     rc = wbi_redacted_invocation(call, &row.invocation);
+    if (rc == WB_OK)
+        rc = wbi_record_trust(call, &row.trust);
     if (rc != WB_OK)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
     return append_and_wait(call, &row);
@@ -148,6 +150,8 @@ enum wbi_step wbi_stage_record(struct wbi_call *call)
         call->step_state = NULL;
         if (w->err.rc != WB_OK)
             mark_unrecorded(call, &w->err);
+        else
+            wbi_runtime_recorded(call->runtime);
         return WBI_STEP_NEXT;
     }
     if (!wbi_runtime_keeps_ledger(call->runtime))
@@ -166,5 +170,7 @@ enum wbi_step wbi_stage_record(struct wbi_call *call)
     }
     if (rc != WB_OK)
         mark_unrecorded(call, &err);
+    else
+        wbi_runtime_recorded(call->runtime);
     return WBI_STEP_NEXT;
 }

@@ -24,6 +24,8 @@ WB_MUST_CHECK wb_rc wbi_control_open(struct wbi_loop *loop, int run_fd, const ch
 /* Ends all connections and removes the socket. Requests not yet answered may
  * still be, to no effect. NULL is fine. */
 void wbi_control_close(struct wbi_control *control);
+/* Serve while the loop runs for other reasons; waiting for callers keeps no loop alive. */
+void wbi_control_background(struct wbi_control *control);
 /* name: static storage. WB_EEXISTS, WB_ELIMIT. */
 WB_MUST_CHECK wb_rc wbi_control_method(struct wbi_control *control, const char *name,
                                        wbi_control_fn *fn, void *arg);

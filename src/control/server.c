@@ -400,6 +400,11 @@ void wbi_control_close(struct wbi_control *c)
     wbi_free(c);
 }
 
+void wbi_control_background(struct wbi_control *c)
+{
+    wbi_watch_background(c->watch);
+}
+
 wb_rc wbi_control_method(struct wbi_control *c, const char *name, wbi_control_fn *fn, void *arg)
 {
     for (size_t i = 0; i < c->methods_n; i++) {

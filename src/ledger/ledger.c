@@ -25,9 +25,9 @@ wb_rc wbi_ledger_open(struct wbi_store *store, const struct wbi_ledger_options *
     rc = wbi_sha256_new(&l->sha);
     if (rc != WB_OK)
         rc = wbi_fail(err, rc, "ledger: cannot hash (is libcrypto installed?)");
-    else
+    else if (!options->examine)
         rc = wbi_ledger_check_tail(l, err);
-    if (rc == WB_OK)
+    if (rc == WB_OK && !options->examine)
         rc = wbi_ledger_recover(l, &closed, err);
     if (rc != WB_OK) {
         wbi_ledger_free(l);

@@ -27,6 +27,7 @@ struct wbi_ledger_options {
     struct wbi_clock clock;
     wbi_ledger_close_fn *close_call; /* may be NULL */
     void *close_arg;
+    bool examine; /* open whatever is found, close no call: for wbi_ledger_verify */
 };
 
 /* Checks the chain of the newest rows (never all: that is wbi_ledger_verify) and
@@ -111,5 +112,29 @@ struct wbi_verify_report {
 WB_MUST_CHECK wb_rc wbi_ledger_verify(struct wbi_ledger *ledger,
                                       const struct wbi_witness *witnesses, size_t n,
                                       struct wbi_verify_report *ret, struct wbi_error *err);
+
+/* Retention: the oldest rows go, the anchor moves behind them, and the rest still
+ * verifies. What must stay keeps everything after it. */
+struct wbi_prune_wish {
+    int64_t before_ms;           /* rows older than this; INT64_MAX: any age */
+    int64_t keep;                /* the newest so many rows stay whatever their age */
+    const struct wbi_str *calls; /* their rows stay, besides those of open calls */
+    size_t calls_n;
+    bool dry; /* only say what would go */
+};
+struct wbi_prune_report {
+    int64_t removed;
+    int64_t first_kept;       /* sequence number */
+    struct wbi_str held_call; /* whose rows stopped it early, or absent */
+    int64_t held_open;        /* sequence number of the open call that did, or 0 */
+};
+/* A signed statement goes to the witness first; without a witness nothing is
+ * removed (WB_ENOTFOUND). Blocks. */
+WB_MUST_CHECK wb_rc wbi_ledger_prune(struct wbi_ledger *ledger, const struct wbi_prune_wish *wish,
+                                     struct wbi_prune_report *ret, struct wbi_error *err);
+
+/* Statistics over the outcomes that fit query, as one JSON object (docs/ledger.md). */
+WB_MUST_CHECK wb_rc wbi_ledger_stats(struct wbi_ledger *ledger, const struct wbi_row_query *query,
+                                     struct wbi_buf *out, struct wbi_error *err);
 
 #endif

@@ -62,11 +62,12 @@ static bool check_row(void *arg, const struct wbi_row *given)
     return true;
 }
 
-static void check_heads(struct verify *v, int64_t anchor)
+static void check_heads(struct verify *v, const struct wbi_witness *anchor)
 {
     for (size_t i = 0; v->report->good && i < v->heads_n; i++) {
         int64_t seq = v->heads[i].seq;
-        if (v->met[i] || seq <= anchor)
+        if (v->met[i] || seq < anchor->seq ||
+            (seq == anchor->seq && memcmp(v->heads[i].hash, anchor->hash, WBI_SHA256_SIZE) == 0))
             continue;
         if (seq > v->prev.seq)
             (void)bad(v, v->prev.seq + 1,
@@ -104,7 +105,7 @@ wb_rc wbi_ledger_verify(struct wbi_ledger *l, const struct wbi_witness *witnesse
     struct verify v = {.report = &report};
     struct wbi_row_query all = {.max = 0};
     struct wbi_error found = WBI_ERROR_INIT;
-    int64_t anchor = 0;
+    struct wbi_witness anchor;
     wb_rc rc = wbi_sha256_new(&v.sha);
 
     if (rc == WB_OK)
@@ -113,13 +114,13 @@ wb_rc wbi_ledger_verify(struct wbi_ledger *l, const struct wbi_witness *witnesse
         rc = wbi_fail(err, rc, "ledger: cannot verify: out of memory or no libcrypto");
     else
         rc = wbi_store_anchor(l->store, &v.prev, err);
-    anchor = v.prev.seq;
+    anchor = v.prev;
     if (rc == WB_OK)
         rc = wbi_ledger_list(l, &all, check_row, &v, err);
     if (rc == WB_OK)
         rc = v.rc;
     if (rc == WB_OK)
-        check_heads(&v, anchor);
+        check_heads(&v, &anchor);
     if (rc == WB_OK && report.good && wbi_store_check(l->store, &found) != WB_OK) {
         if (found.rc == WB_ESTATE)
             (void)bad(&v, 0, "%s", found.text);

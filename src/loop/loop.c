@@ -262,6 +262,11 @@ static void free_watch(uv_handle_t *h)
     wbi_free(h->data);
 }
 
+void wbi_watch_background(struct wbi_watch *w)
+{
+    uv_unref((uv_handle_t *)&w->uv);
+}
+
 void wbi_watch_free(struct wbi_watch *w)
 {
     if (w == NULL)

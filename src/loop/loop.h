@@ -58,6 +58,8 @@ WB_MUST_CHECK wb_rc wbi_watch_new(struct wbi_loop *loop, int fd,
                                   struct wbi_watch **ret, struct wbi_error *err);
 /* events 0 pauses. */
 WB_MUST_CHECK wb_rc wbi_watch_set(struct wbi_watch *w, int events);
+/* From now on this watch alone keeps no loop alive. */
+void wbi_watch_background(struct wbi_watch *w);
 /* Stops at once; the descriptor may be closed right after. NULL is fine. */
 void wbi_watch_free(struct wbi_watch *w);
 

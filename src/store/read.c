@@ -6,7 +6,7 @@
 #include "store/store_int.h"
 
 /* On success the reading connection is locked and a statement is ready. */
-static wb_rc begin_read(struct wbi_store *s, enum wbi_statement which, sqlite3_stmt **ret,
+wb_rc wbi_read_begin(struct wbi_store *s, enum wbi_statement which, sqlite3_stmt **ret,
                         struct wbi_error *err)
 {
     struct wbi_error mine = WBI_ERROR_INIT;
@@ -34,8 +34,8 @@ static wb_rc begin_read(struct wbi_store *s, enum wbi_statement which, sqlite3_s
     return rc;
 }
 
-/* Ends what begin_read began. code: the last answer of sqlite3_step. */
-static wb_rc end_read(struct wbi_store *s, sqlite3_stmt *st, int code, wb_rc rc,
+/* Ends what wbi_read_begin began. code: the last answer of sqlite3_step. */
+wb_rc wbi_read_end(struct wbi_store *s, sqlite3_stmt *st, int code, wb_rc rc,
                       struct wbi_error *err)
 {
     if (rc == WB_ENOMEM)
@@ -58,7 +58,7 @@ wb_rc wbi_store_get(struct wbi_store *s, struct wbi_arena *arena, struct wbi_str
     struct wbi_entry e = {.key = wbi_arena_str(arena, key)};
     sqlite3_stmt *st;
     bool ok = true;
-    wb_rc rc = begin_read(s, WBI_SQL_KV_GET, &st, err);
+    wb_rc rc = wbi_read_begin(s, WBI_SQL_KV_GET, &st, err);
     int code;
 
     if (rc != WB_OK)
@@ -70,7 +70,7 @@ wb_rc wbi_store_get(struct wbi_store *s, struct wbi_arena *arena, struct wbi_str
         e.generation = sqlite3_column_int64(st, 0);
         e.value = wbi_db_text(st, 1, arena, &ok);
     }
-    rc = end_read(s, st, code, ok ? WB_OK : WB_ENOMEM, err);
+    rc = wbi_read_end(s, st, code, ok ? WB_OK : WB_ENOMEM, err);
     if (rc != WB_OK)
         return rc;
     if (code != SQLITE_ROW)
@@ -93,7 +93,7 @@ wb_rc wbi_store_list(struct wbi_store *s, struct wbi_arena *arena, struct wbi_st
 
     if (entries == NULL)
         return wbi_fail_nomem(err);
-    rc = begin_read(s, WBI_SQL_KV_LIST, &st, err);
+    rc = wbi_read_begin(s, WBI_SQL_KV_LIST, &st, err);
     if (rc != WB_OK)
         return rc;
     wbi_db_bind(st, 1, table);
@@ -109,7 +109,7 @@ wb_rc wbi_store_list(struct wbi_store *s, struct wbi_arena *arena, struct wbi_st
         if (ok)
             entries[n++] = e;
     }
-    rc = end_read(s, st, code, ok ? WB_OK : WB_ENOMEM, err);
+    rc = wbi_read_end(s, st, code, ok ? WB_OK : WB_ENOMEM, err);
     if (rc == WB_OK) {
         *ret = entries;
         *ret_n = n;
@@ -126,7 +126,7 @@ static enum wbi_statement choose(const struct wbi_row_query *q)
     return q->newest_first ? WBI_SQL_ROWS_DOWN : WBI_SQL_ROWS_UP;
 }
 
-static void bind_query(sqlite3_stmt *st, const struct wbi_row_query *q, size_t max)
+void wbi_read_bind(sqlite3_stmt *st, const struct wbi_row_query *q, size_t max)
 {
     bool down = choose(q) == WBI_SQL_ROWS_DOWN;
 
@@ -156,16 +156,16 @@ wb_rc wbi_store_rows(struct wbi_store *s, struct wbi_arena *arena,
 
     if (rows == NULL)
         return wbi_fail_nomem(err);
-    rc = begin_read(s, choose(query), &st, err);
+    rc = wbi_read_begin(s, choose(query), &st, err);
     if (rc != WB_OK)
         return rc;
-    bind_query(st, query, max);
+    wbi_read_bind(st, query, max);
     while (rc == WB_OK && n < max && wbi_arena_used(arena) - before < WBI_LIMIT_READ_CHUNK &&
            (code = sqlite3_step(st)) == SQLITE_ROW) {
         rc = wbi_row_read(st, arena, &rows[n]);
         n++;
     }
-    rc = end_read(s, st, code, rc, err);
+    rc = wbi_read_end(s, st, code, rc, err);
     if (rc == WB_OK) {
         *ret = rows;
         *ret_n = n;
@@ -186,24 +186,24 @@ static wb_rc read_anchor(sqlite3_stmt *st, struct wbi_witness *ret)
 wb_rc wbi_store_anchor(struct wbi_store *s, struct wbi_witness *ret, struct wbi_error *err)
 {
     sqlite3_stmt *st;
-    wb_rc rc = begin_read(s, WBI_SQL_ANCHOR, &st, err);
+    wb_rc rc = wbi_read_begin(s, WBI_SQL_ANCHOR, &st, err);
 
     if (rc != WB_OK)
         return rc;
     rc = read_anchor(st, ret);
-    return end_read(s, st, rc == WB_OK ? SQLITE_DONE : SQLITE_CORRUPT, WB_OK, err);
+    return wbi_read_end(s, st, rc == WB_OK ? SQLITE_DONE : SQLITE_CORRUPT, WB_OK, err);
 }
 
 wb_rc wbi_store_tail(struct wbi_store *s, struct wbi_witness *ret, struct wbi_error *err)
 {
     struct wbi_witness w = {.seq = 0};
     sqlite3_stmt *st;
-    wb_rc rc = begin_read(s, WBI_SQL_OWNERS, &st, err); /* any: it opens and locks */
+    wb_rc rc = wbi_read_begin(s, WBI_SQL_OWNERS, &st, err); /* any: it opens and locks */
 
     if (rc != WB_OK)
         return rc;
     rc = wbi_db_tail(&s->reader, &w.seq, w.hash, err);
-    rc = end_read(s, st, SQLITE_DONE, rc, err);
+    rc = wbi_read_end(s, st, SQLITE_DONE, rc, err);
     if (rc == WB_OK)
         *ret = w;
     return rc;
@@ -214,7 +214,7 @@ wb_rc wbi_store_has_orphans(struct wbi_store *s, bool *ret, struct wbi_error *er
     bool found = false;
     sqlite3_stmt *st;
     int code = SQLITE_DONE;
-    wb_rc rc = begin_read(s, WBI_SQL_OWNERS, &st, err);
+    wb_rc rc = wbi_read_begin(s, WBI_SQL_OWNERS, &st, err);
 
     if (rc != WB_OK)
         return rc;
@@ -222,7 +222,7 @@ wb_rc wbi_store_has_orphans(struct wbi_store *s, bool *ret, struct wbi_error *er
         const char *owner = (const char *)sqlite3_column_text(st, 0);
         found = owner == NULL || !wbi_owner_alive(s->dir.run_fd, wbi_str_z(owner));
     }
-    rc = end_read(s, st, code, WB_OK, err);
+    rc = wbi_read_end(s, st, code, WB_OK, err);
     if (rc == WB_OK)
         *ret = found;
     return rc;
@@ -253,7 +253,7 @@ static wb_rc check_with(struct wbi_store *s, const char *sql, const char *what,
 wb_rc wbi_store_check(struct wbi_store *s, struct wbi_error *err)
 {
     sqlite3_stmt *st;
-    wb_rc rc = begin_read(s, WBI_SQL_OWNERS, &st, err);
+    wb_rc rc = wbi_read_begin(s, WBI_SQL_OWNERS, &st, err);
 
     if (rc != WB_OK)
         return rc;
@@ -271,5 +271,5 @@ wb_rc wbi_store_check(struct wbi_store *s, struct wbi_error *err)
                         "WHERE l.seq = c.seq AND l.call_id = c.call_id AND l.kind = 'intent') "
                         "LIMIT 1",
                         "an open call has no intent", err);
-    return end_read(s, st, SQLITE_DONE, rc, err);
+    return wbi_read_end(s, st, SQLITE_DONE, rc, err);
 }

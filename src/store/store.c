@@ -114,7 +114,7 @@ static wb_rc open_all(struct wbi_store *s, const struct wbi_store_options *o, st
         rc = wbi_commit_lock_open(&s->dir, &s->lock, err);
     if (rc == WB_OK)
         rc = open_database(s, err);
-    if (rc == WB_OK)
+    if (rc == WB_OK && !o->examine)
         rc = check_witness(s, err);
     if (rc == WB_OK && !s->dir.read_only)
         wbi_owner_sweep(s->dir.run_fd);

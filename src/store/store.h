@@ -22,6 +22,9 @@ struct wbi_store_options {
      * (wbi_loop_post(loop, node)); done() then runs there. */
     void (*wake)(void *arg, struct wbi_post *node);
     void *wake_arg;
+    /* Open even if the ledger is not the one the user's witness has seen: for
+     * whoever wants to say what is wrong with it. */
+    bool examine;
 };
 
 /* Milliseconds, whatever the ledger's size. No thread is started and no row is
@@ -107,6 +110,27 @@ WB_MUST_CHECK wb_rc wbi_store_tail(struct wbi_store *store, struct wbi_witness *
                                    struct wbi_error *err);
 WB_MUST_CHECK wb_rc wbi_store_anchor(struct wbi_store *store, struct wbi_witness *ret,
                                      struct wbi_error *err);
+/* The oldest row at or after a time, and the oldest intent of an open call; 0 when
+ * there is none. */
+WB_MUST_CHECK wb_rc wbi_store_first_since(struct wbi_store *store, int64_t time_ms, int64_t *ret,
+                                          struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_store_first_open(struct wbi_store *store, int64_t *ret,
+                                         struct wbi_error *err);
+/* The row of that number; WB_ENOTFOUND. */
+WB_MUST_CHECK wb_rc wbi_store_row_hash(struct wbi_store *store, int64_t seq,
+                                       struct wbi_witness *ret, struct wbi_error *err);
+
+/* What statistics need of an outcome; slices live until the callback returns. */
+struct wbi_glance {
+    int64_t seq, time_ms, duration_us;
+    struct wbi_str call_id, tool, status, error_kind, result, receipt, artifacts;
+};
+/* Every outcome that fits, oldest first; max is ignored. No copy is made; no read
+ * transaction is longer than WBI_LIMIT_SCAN_ROWS rows. */
+WB_MUST_CHECK wb_rc wbi_store_scan(struct wbi_store *store, const struct wbi_row_query *query,
+                                   void (*each)(void *arg, const struct wbi_glance *g), void *arg,
+                                   struct wbi_error *err);
+
 /* Whether open calls of dead owners wait to be closed. */
 WB_MUST_CHECK wb_rc wbi_store_has_orphans(struct wbi_store *store, bool *ret,
                                           struct wbi_error *err);

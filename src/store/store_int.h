@@ -33,6 +33,11 @@ enum wbi_statement {
     WBI_SQL_ROWS_DOWN,
     WBI_SQL_BY_CALL,
     WBI_SQL_BY_PROVIDER,
+    WBI_SQL_ANCHOR_PUT,
+    WBI_SQL_PRUNE,
+    WBI_SQL_FIRST_SINCE,
+    WBI_SQL_FIRST_OPEN,
+    WBI_SQL_SCAN,
     WBI_SQL_COUNT
 };
 
@@ -128,6 +133,14 @@ struct wbi_store {
     struct wbi_db reader;
     bool reader_open;
 };
+
+/* Reading. On success the reading connection is locked and a statement is ready. */
+WB_MUST_CHECK wb_rc wbi_read_begin(struct wbi_store *s, enum wbi_statement which,
+                                   sqlite3_stmt **ret, struct wbi_error *err);
+/* Ends what wbi_read_begin began. code: the last answer of sqlite3_step. */
+WB_MUST_CHECK wb_rc wbi_read_end(struct wbi_store *s, sqlite3_stmt *st, int code, wb_rc rc,
+                                 struct wbi_error *err);
+void wbi_read_bind(sqlite3_stmt *st, const struct wbi_row_query *q, size_t max);
 
 WB_MUST_CHECK wb_rc wbi_writer_open_db(struct wbi_store *store, struct wbi_error *err);
 void wbi_writer_close_db(struct wbi_store *store);

@@ -27,6 +27,12 @@ WB_MUST_CHECK wb_rc wbi_tx_close_call(struct wbi_tx *tx, struct wbi_str call_id,
 WB_MUST_CHECK wb_rc wbi_tx_orphans(struct wbi_tx *tx, struct wbi_arena *arena, size_t max,
                                    struct wbi_row **ret, size_t *ret_n, struct wbi_error *err);
 
+/* Remove the oldest rows up to upto (which must exist), at most max of them, and
+ * move the anchor behind them, so that the rest still verifies. Never an intent
+ * whose call is open: WB_EAGAIN. *ret: the anchor now. */
+WB_MUST_CHECK wb_rc wbi_tx_prune(struct wbi_tx *tx, int64_t upto, int64_t max, int64_t *ret,
+                                 struct wbi_error *err);
+
 /* One change of a small table. */
 enum { WBI_ANY_GENERATION = -1, WBI_MUST_BE_NEW = 0 };
 struct wbi_change {

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/ledger.c: reading what was written down. No configuration is read: a
+ * broken file must not hide the ledger. */
+#include "api/ledger_int.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "call/record.h"
+#include "call/recover.h"
+
+static wb_rc open_all(wb_ledger *l, const wb_options *options, wb_ledger_mode mode,
+                      struct wbi_error *err)
+{
+    struct wbi_runtime_options o = wbi_api_options(options);
+    struct wbi_places_wish wish = {.root = o.root, .state = o.state, .config = o.config_file};
+    struct wbi_env env = wbi_env_process();
+    struct wbi_store_options so = {.ids = o.ids ? *o.ids : wbi_ids_system(),
+                                   .examine = mode == WB_LEDGER_EXAMINE};
+    struct wbi_ledger_options lo = {.close_call = wbi_recover_call,
+                                    .examine = mode == WB_LEDGER_EXAMINE};
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &l->arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    l->clock = lo.clock = o.clock ? *o.clock : wbi_clock_system();
+    rc = wbi_places_find(l->arena, &wish, &env, &l->places, err);
+    so.dir = l->places.state.p;
+    so.user_dir = l->places.user_state.p;
+    if (rc == WB_OK)
+        rc = wbi_store_open(&so, &l->store, err);
+    if (rc == WB_OK)
+        rc = wbi_ledger_open(l->store, &lo, &l->ledger, NULL, err);
+    return rc;
+}
+
+wb_rc wb_ledger_open(const wb_options *options, wb_ledger_mode mode, wb_ledger **ret,
+                     wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_ledger *l;
+
+    if (ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_open: ret is NULL");
+    l = wbi_zalloc(sizeof(*l));
+    if (l == NULL)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    if (open_all(l, options, mode, &err) != WB_OK) {
+        wb_ledger_free(l);
+        return wbi_api_fail(reterr, &err);
+    }
+    *ret = l;
+    return WB_OK;
+}
+
+void wb_ledger_free(wb_ledger *l)
+{
+    if (l == NULL)
+        return;
+    wbi_ledger_free(l->ledger);
+    wbi_store_close(l->store);
+    wbi_arena_free(l->arena);
+    wbi_free(l);
+}
+
+/* ---- filters ---- */
+
+/* RFC 3339, or a number and s, m, h or d: so long before now. */
+static wb_rc parse_time(const wb_ledger *l, const char *name, const char *text, int64_t *ret,
+                        struct wbi_error *err)
+{
+    static const struct {
+        char unit;
+        int64_t ms;
+    } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+    struct wbi_str s = wbi_str_z(text);
+    int64_t n;
+
+    if (text == NULL || wbi_time_parse(s, ret))
+        return WB_OK;
+    for (size_t i = 0; s.n > 1 && i < sizeof(units) / sizeof(units[0]); i++) {
+        if (s.p[s.n - 1] == units[i].unit && wbi_parse_i64(wbi_str_head(s, s.n - 1), &n) &&
+            n >= 0 && n <= 1000000) {
+            *ret = wbi_wall_ms(&l->clock) - n * units[i].ms;
+            return WB_OK;
+        }
+    }
+    return wbi_fail(err, WB_EINPUT,
+                    "%s must be a time such as 2026-11-15T08:00:00Z, or so long ago: 90s, 15m, 2h, "
+                    "7d; got \"%.60s\"",
+                    name, text);
+}
+
+wb_rc wbi_filter_query(const wb_ledger *l, const wb_ledger_filter *f, struct wbi_row_query *ret,
+                       struct wbi_error *err)
+{
+    struct wbi_row_query q = {.max = 0};
+    wb_rc rc;
+
+    if (f == NULL) {
+        *ret = q;
+        return WB_OK;
+    }
+    q.tool = wbi_str_z(f->tool);
+    q.status = wbi_str_z(f->status);
+    q.error_kind = wbi_str_z(f->error_kind);
+    q.conversation = wbi_str_z(f->conversation);
+    rc = parse_time(l, "since", f->since, &q.since_ms, err);
+    if (rc == WB_OK)
+        rc = parse_time(l, "until", f->until, &q.until_ms, err);
+    if (rc == WB_OK)
+        *ret = q;
+    return rc;
+}
+
+/* ---- lists ---- */
+
+struct listing {
+    wb_ledger *l;
+    struct wbi_jw w;
+    struct wbi_arena *arena;
+    size_t left;
+    bool open_only; /* the filter asks for calls without an outcome */
+    wb_rc rc;
+};
+
+static void write_summary(struct listing *s, const struct wbi_row *row)
+{
+    const wbi_json *canonical;
+
+    if (row->canonical.p != NULL &&
+        wbi_json_read(s->arena, row->canonical, WBI_JSON_STRICT, &canonical, NULL) == WB_OK)
+        wbi_jw_kstr(&s->w, "summary", wbi_json_get_str(canonical, "summary_text"));
+    wbi_arena_reset(s->arena);
+}
+
+static void write_call(struct listing *s, const struct wbi_row *row, bool open)
+{
+    struct wbi_jw *w = &s->w;
+    char time[WBI_RFC3339_SIZE];
+
+    wbi_time_format(row->time_ms, time);
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "id", row->call_id);
+    wbi_jw_kstrz(w, "time", time);
+    wbi_jw_kstr(w, "tool", row->tool);
+    wbi_jw_kstr(w, "status", open ? WBI_LIT("open") : row->status);
+    wbi_jw_kstr(w, "error_kind", row->error_kind);
+    wbi_jw_key(w, "duration_ms");
+    if (row->duration_us >= 0)
+        wbi_jw_real(w, (double)row->duration_us / 1000.0);
+    else
+        wbi_jw_null(w);
+    wbi_jw_kstr(w, "effect", row->effect);
+    wbi_jw_kstr(w, "principal", row->principal);
+    wbi_jw_kstr(w, "conversation", row->conversation);
+    wbi_jw_kstr(w, "call_id", row->provider_call_id);
+    write_summary(s, row);
+    wbi_jw_obj_end(w);
+}
+
+/* An intent stands for its call only while there is no outcome. */
+static bool is_open(struct listing *s, const struct wbi_row *intent)
+{
+    struct wbi_row_query q = {
+        .call_id = intent->call_id, .kind = WBI_LIT(WBI_KIND_OUTCOME), .max = 1};
+    struct wbi_row *rows;
+    size_t n = 1;
+
+    s->rc = wbi_store_rows(s->l->store, s->arena, &q, &rows, &n, NULL);
+    wbi_arena_reset(s->arena);
+    return s->rc == WB_OK && n == 0;
+}
+
+static bool list_row(void *arg, const struct wbi_row *row)
+{
+    struct listing *s = arg;
+    bool intent = wbi_str_eqz(row->kind, WBI_KIND_INTENT);
+    bool open = intent && is_open(s, row);
+
+    if (open || (!s->open_only && wbi_str_eqz(row->kind, WBI_KIND_OUTCOME))) {
+        write_call(s, row, open);
+        s->left--;
+    }
+    return s->rc == WB_OK && s->left > 0;
+}
+
+wb_rc wb_ledger_list(wb_ledger *l, const wb_ledger_filter *filter, char **ret, size_t *ret_size,
+                     wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct listing s = {.l = l, .left = filter && filter->limit ? filter->limit : SIZE_MAX};
+    struct wbi_row_query q = {.max = 0};
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (l == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_list: NULL");
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &s.arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    s.w = wbi_jw_to(&out);
+    rc = wbi_filter_query(l, filter, &q, &err);
+    s.open_only = rc == WB_OK && wbi_str_eqz(q.status, "open");
+    if (s.open_only) {
+        q.status = WBI_NONE;
+        q.kind = WBI_LIT(WBI_KIND_INTENT);
+    }
+    q.newest_first = true;
+    wbi_jw_arr(&s.w);
+    if (rc == WB_OK)
+        rc = wbi_ledger_list(l->ledger, &q, list_row, &s, &err);
+    if (rc == WB_OK && s.rc != WB_OK)
+        rc = wbi_fail(&err, s.rc, "the ledger could not be read");
+    wbi_jw_arr_end(&s.w);
+    wbi_arena_free(s.arena);
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    return wbi_api_fail(reterr, &err);
+}
+
+/* ---- one call ---- */
+
+static wb_rc write_view(struct wbi_arena *arena, const struct wbi_row *row, wb_view view,
+                        struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_record_texts t = {.id = row->call_id,
+                                 .invocation = row->invocation,
+                                 .canonical = row->canonical,
+                                 .result = row->result,
+                                 .receipt = row->receipt,
+                                 .artifacts = row->artifacts,
+                                 .timings = row->timings,
+                                 .policy = row->policy,
+                                 .events = row->events,
+                                 .trust = row->trust};
+    struct wbi_jw w = wbi_jw_to(out);
+    wb_rc rc = WB_OK;
+
+    switch (view) {
+    case WB_VIEW_RECEIPT:
+        wbi_buf_adds(out, t.receipt);
+        break;
+    case WB_VIEW_CANONICAL:
+        wbi_buf_adds(out, t.canonical);
+        break;
+    case WB_VIEW_RESULT:
+        wbi_buf_adds(out, t.result);
+        break;
+    case WB_VIEW_RECORD:
+        wbi_record_write(&w, &t);
+        break;
+    case WB_VIEW_ENVELOPE:
+        rc = wbi_record_envelope(arena, &t, out);
+        break;
+    default:
+        return wbi_fail(err, WB_EINPUT, "this view is not kept in the ledger");
+    }
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(out);
+    return rc == WB_OK ? rc : wbi_fail(err, rc, "the recorded call cannot be shown as this view");
+}
+
+wb_rc wb_ledger_show(wb_ledger *l, const char *id, wb_view view, char **ret, size_t *ret_size,
+                     wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_record record;
+    struct wbi_arena *arena;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (l == NULL || id == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_show: NULL");
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_ledger_get(l->ledger, arena, wbi_str_z(id), &record, &err);
+    if (rc == WB_OK && !record.has_outcome)
+        rc = wbi_fail(&err, WB_EAGAIN, "%.60s has no outcome yet: it is still running", id);
+    if (rc == WB_OK)
+        rc = write_view(arena, &record.outcome, view, &out, &err);
+    wbi_arena_free(arena);
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    return wbi_api_fail(reterr, &err);
+}
+
+/* ---- rows ---- */
+
+struct lines {
+    struct wbi_buf line;
+    wb_line_cb on_line;
+    void *arg;
+    int64_t *after;
+};
+
+static bool give_row(void *arg, const struct wbi_row *row)
+{
+    struct lines *s = arg;
+    struct wbi_jw w = wbi_jw_to(&s->line);
+
+    wbi_buf_clear(&s->line);
+    wbi_ledger_row_json(&w, row);
+    if (wbi_buf_rc(&s->line) != WB_OK)
+        return false;
+    s->on_line(s->line.p, s->line.n, s->arg);
+    *s->after = row->seq;
+    return true;
+}
+
+/* The row in front of the newest `limit` rows that fit. */
+struct skip {
+    size_t left;
+    int64_t seq;
+};
+
+static bool count_back(void *arg, const struct wbi_row *row)
+{
+    struct skip *s = arg;
+
+    s->seq = row->seq - 1;
+    return --s->left > 0;
+}
+
+wb_rc wb_ledger_rows(wb_ledger *l, const wb_ledger_filter *filter, int64_t *after,
+                     wb_line_cb on_line, void *arg, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct skip skip = {.left = filter ? filter->limit : 0};
+    int64_t from = after ? *after : 0;
+    struct lines s = {.on_line = on_line, .arg = arg, .after = &from};
+    struct wbi_row_query q;
+    wb_rc rc;
+
+    if (l == NULL || on_line == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_rows: NULL");
+    wbi_buf_init(&s.line, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_filter_query(l, filter, &q, &err);
+    if (rc == WB_OK && skip.left > 0) {
+        struct wbi_row_query back = q;
+        back.newest_first = true;
+        rc = wbi_ledger_list(l->ledger, &back, count_back, &skip, &err);
+        from = skip.seq > from ? skip.seq : from;
+    }
+    q.after_seq = from;
+    if (rc == WB_OK)
+        rc = wbi_ledger_list(l->ledger, &q, give_row, &s, &err);
+    if (rc == WB_OK && wbi_buf_rc(&s.line) != WB_OK)
+        rc = wbi_fail(&err, wbi_buf_rc(&s.line), "a row is too large to be written");
+    wbi_buf_fini(&s.line);
+    if (rc != WB_OK)
+        return wbi_api_fail(reterr, &err);
+    if (after != NULL)
+        *after = from;
+    return WB_OK;
+}
+
+wb_rc wb_ledger_newest(wb_ledger *l, size_t back, int64_t *ret, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_witness tail;
+
+    if (l == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_newest: NULL");
+    if (wbi_store_tail(l->store, &tail, &err) != WB_OK)
+        return wbi_api_fail(reterr, &err);
+    *ret = back < (size_t)tail.seq ? tail.seq - (int64_t)back : 0;
+    return WB_OK;
+}

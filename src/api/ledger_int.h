@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/ledger_int.h: what the functions of waybill/ledger.h share. */
+#ifndef WBI_API_LEDGER_INT_H
+#define WBI_API_LEDGER_INT_H
+
+#include "api/api_int.h"
+#include "config/places.h"
+#include "ledger/ledger.h"
+
+struct wb_ledger {
+    struct wbi_arena *arena; /* of the places */
+    struct wbi_places places;
+    struct wbi_clock clock;
+    struct wbi_store *store;
+    struct wbi_ledger *ledger;
+};
+
+/* The rows a filter means; slices are the filter's. max is not set. */
+WB_MUST_CHECK wb_rc wbi_filter_query(const wb_ledger *ledger, const wb_ledger_filter *filter,
+                                     struct wbi_row_query *ret, struct wbi_error *err);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/sign.c: the functions of libcrypto are looked up once per process; the
+ * table is immutable afterwards. */
+#include "base/sign.h"
+
+#include <dlfcn.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct functions {
+    EVP_MD_CTX *(*ctx_new)(void);
+    void (*ctx_free)(EVP_MD_CTX *);
+    EVP_PKEY *(*secret)(int, ENGINE *, const unsigned char *, size_t);
+    EVP_PKEY *(*public)(int, ENGINE *, const unsigned char *, size_t);
+    int (*get_public)(const EVP_PKEY *, unsigned char *, size_t *);
+    void (*key_free)(EVP_PKEY *);
+    int (*sign_init)(EVP_MD_CTX *, EVP_PKEY_CTX **, const EVP_MD *, ENGINE *, EVP_PKEY *);
+    int (*sign)(EVP_MD_CTX *, unsigned char *, size_t *, const unsigned char *, size_t);
+    int (*check_init)(EVP_MD_CTX *, EVP_PKEY_CTX **, const EVP_MD *, ENGINE *, EVP_PKEY *);
+    int (*check)(EVP_MD_CTX *, const unsigned char *, size_t, const unsigned char *, size_t);
+    bool ready;
+};
+
+static struct functions lib;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool find(void *handle, const char *name, void *ret)
+{
+    void *symbol = dlsym(handle, name);
+
+    memcpy(ret, &symbol, sizeof(symbol)); /* object to function pointer, as POSIX asks */
+    return symbol != NULL;
+}
+
+static void load(void)
+{
+    void *h = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
+    struct functions f;
+
+    if (h == NULL)
+        return;
+    f.ready = find(h, "EVP_MD_CTX_new", &f.ctx_new) && find(h, "EVP_MD_CTX_free", &f.ctx_free) &&
+              find(h, "EVP_PKEY_new_raw_private_key", &f.secret) &&
+              find(h, "EVP_PKEY_new_raw_public_key", &f.public) &&
+              find(h, "EVP_PKEY_get_raw_public_key", &f.get_public) &&
+              find(h, "EVP_PKEY_free", &f.key_free) &&
+              find(h, "EVP_DigestSignInit", &f.sign_init) && find(h, "EVP_DigestSign", &f.sign) &&
+              find(h, "EVP_DigestVerifyInit", &f.check_init) &&
+              find(h, "EVP_DigestVerify", &f.check);
+    if (f.ready)
+        lib = f;
+}
+
+static bool ready(void)
+{
+    return pthread_once(&once, load) == 0 && lib.ready;
+}
+
+wb_rc wbi_sign_public(const uint8_t secret[WBI_SIGN_KEY_SIZE], uint8_t ret[WBI_SIGN_KEY_SIZE])
+{
+    size_t n = WBI_SIGN_KEY_SIZE;
+    EVP_PKEY *key;
+    bool ok;
+
+    if (!ready())
+        return WB_EUNSUPPORTED;
+    key = lib.secret(EVP_PKEY_ED25519, NULL, secret, WBI_SIGN_KEY_SIZE);
+    if (key == NULL)
+        return WB_ENOMEM;
+    ok = lib.get_public(key, ret, &n) == 1 && n == WBI_SIGN_KEY_SIZE;
+    lib.key_free(key);
+    return ok ? WB_OK : WB_ENOMEM;
+}
+
+wb_rc wbi_sign(const uint8_t secret[WBI_SIGN_KEY_SIZE], const void *p, size_t n,
+               uint8_t ret[WBI_SIGNATURE_SIZE])
+{
+    size_t size = WBI_SIGNATURE_SIZE;
+    EVP_MD_CTX *ctx;
+    EVP_PKEY *key;
+    bool ok;
+
+    if (!ready())
+        return WB_EUNSUPPORTED;
+    ctx = lib.ctx_new();
+    key = lib.secret(EVP_PKEY_ED25519, NULL, secret, WBI_SIGN_KEY_SIZE);
+    ok = ctx != NULL && key != NULL && lib.sign_init(ctx, NULL, NULL, NULL, key) == 1 &&
+         lib.sign(ctx, ret, &size, p, n) == 1 && size == WBI_SIGNATURE_SIZE;
+    if (ctx != NULL)
+        lib.ctx_free(ctx);
+    lib.key_free(key); /* NULL is fine */
+    return ok ? WB_OK : WB_ENOMEM;
+}
+
+wb_rc wbi_sign_check(const uint8_t public_key[WBI_SIGN_KEY_SIZE], const void *p, size_t n,
+                     const uint8_t signature[WBI_SIGNATURE_SIZE])
+{
+    EVP_MD_CTX *ctx;
+    EVP_PKEY *key;
+    int verdict = -1;
+
+    if (!ready())
+        return WB_EUNSUPPORTED;
+    ctx = lib.ctx_new();
+    if (ctx == NULL)
+        return WB_ENOMEM;
+    key = lib.public(EVP_PKEY_ED25519, NULL, public_key, WBI_SIGN_KEY_SIZE);
+    if (key != NULL && lib.check_init(ctx, NULL, NULL, NULL, key) == 1)
+        verdict = lib.check(ctx, signature, WBI_SIGNATURE_SIZE, p, n);
+    lib.ctx_free(ctx);
+    lib.key_free(key);
+    return verdict == 1 ? WB_OK : WB_EDENIED;
+}
