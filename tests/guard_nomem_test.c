@@ -72,9 +72,9 @@ static void on_end(void *arg, const struct wbi_approval *approval, enum wbi_appr
     (void)arg, (void)approval, (void)how, (void)who;
 }
 
-static wb_rc take_line(void *arg, struct wbi_str line)
+static wb_rc take_line(void *arg, struct wbi_str line, const struct wbi_event_brief *brief)
 {
-    (void)arg, (void)line;
+    (void)arg, (void)line, (void)brief;
     return WB_OK;
 }
 

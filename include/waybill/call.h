@@ -30,7 +30,8 @@ typedef enum wb_field {
     WB_FIELD_MODEL = 14,
     WB_FIELD_MAX_TOKENS = 15, /* lower the receipt's budget; decimal */
     WB_FIELD_LENIENT = 16,    /* "1": repair input as for calls of a model (C3.3) */
-    WB_FIELD_TRACEPARENT = 17
+    WB_FIELD_TRACEPARENT = 17,
+    WB_FIELD_HEARTBEAT_MS = 18 /* with frames: how often a heartbeat comes; decimal, 0 never */
 } wb_field;
 
 /* A native invocation of a tool by model or qualified name. NULL when out of
@@ -39,6 +40,12 @@ WB_API wb_request *wb_request_new(const char *tool_name);
 /* value is copied; NULL takes a field back. Nothing is judged here: a bad value
  * gives the call an error outcome. WB_EMISUSE, WB_ENOMEM. */
 WB_API wb_rc wb_request_set(wb_request *request, wb_field field, const char *value);
+/* One frame of a call (C8.9), JSON text without a line end; on the loop thread,
+ * while the call runs. The last one has the event "completed" or "error" and
+ * comes before the result. */
+typedef void (*wb_frame_cb)(const char *frame, size_t size, void *arg);
+/* Ask for frames; NULL takes the wish back. */
+WB_API wb_rc wb_request_set_frames(wb_request *request, wb_frame_cb on_frame, void *arg);
 WB_API void wb_request_free(wb_request *request); /* NULL is fine */
 
 /* ---- what came of it ---- */

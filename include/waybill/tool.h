@@ -36,6 +36,8 @@ WB_API const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size);
 /* A member of the input by JSON Pointer when it is a string, else NULL. */
 WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size);
 WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
+/* W3C traceparent of the call's own span, to be passed on; "" when there is none. */
+WB_API const char *wb_tool_call_traceparent(wb_tool_call *call);
 /* Not 0 once the call was asked to end. Loop thread. */
 WB_API int wb_tool_call_cancelled(const wb_tool_call *call);
 /* The caller's own pointer, kept with the call. */

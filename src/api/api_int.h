@@ -40,6 +40,10 @@ struct wb_runtime {
     bool threaded;
     bool stop;
     struct wbi_post stop_post;
+    struct wbi_watch *reload_watch; /* of wb_runtime_reload_on */
+    int reload_fd;
+    wb_reload_cb on_reload;
+    void *reload_arg;
     _Atomic uint64_t numbers; /* of calls, as callers know them */
 };
 
@@ -48,6 +52,8 @@ struct wb_runtime {
 struct wb_request {
     char *tool_name;
     char *values[WBI_FIELD_COUNT];
+    wb_frame_cb on_frame;
+    void *frame_arg;
 };
 
 /* A result is the finished call itself; views are made when asked for. */

@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "call/frames.h"
 #include "call/views.h"
 
 /* ---- requests ---- */
@@ -44,6 +45,15 @@ wb_rc wb_request_set(wb_request *r, wb_field field, const char *value)
     }
     wbi_free(r->values[field]);
     r->values[field] = copy;
+    return WB_OK;
+}
+
+wb_rc wb_request_set_frames(wb_request *r, wb_frame_cb on_frame, void *arg)
+{
+    if (r == NULL)
+        return WB_EMISUSE;
+    r->on_frame = on_frame;
+    r->frame_arg = arg;
     return WB_OK;
 }
 
@@ -211,6 +221,8 @@ struct submission {
     wb_request *request; /* a copy, when handed over from another thread */
     wb_done_cb on_done;
     void *arg;
+    wb_frame_cb on_frame;
+    void *frame_arg;
     uint64_t number;  /* what the caller knows the call by */
     wb_result result; /* here, so that handing out needs no memory */
 };
@@ -221,6 +233,29 @@ static void hand_out(struct wbi_call *call, void *arg)
 
     s->result.call = call;
     s->on_done(&s->result, s->arg);
+}
+
+static void hand_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
+{
+    const struct submission *s = arg;
+
+    (void)call;
+    s->on_frame(frame.p, frame.n, s->frame_arg);
+}
+
+static void ask_for_frames(struct wbi_call *call, struct submission *kept, const wb_request *r)
+{
+    uint64_t ms = WBI_FRAMES_HEARTBEAT_MS;
+
+    if (r->on_frame == NULL)
+        return;
+    kept->on_frame = r->on_frame;
+    kept->frame_arg = r->frame_arg;
+    call->on_frame = hand_frame;
+    call->on_frame_arg = kept;
+    if (!wbi_parse_u64(field(r, WB_FIELD_HEARTBEAT_MS), &ms) || ms > INT32_MAX)
+        ms = WBI_FRAMES_HEARTBEAT_MS;
+    call->heartbeat_ms = (int64_t)ms;
 }
 
 static wb_rc start(struct submission *s, const wb_request *request)
@@ -238,6 +273,7 @@ static wb_rc start(struct submission *s, const wb_request *request)
         return rc;
     }
     *kept = *s;
+    ask_for_frames(call, kept, request);
     call->ticket_number = s->number;
     return wbi_runtime_submit(call, hand_out, kept);
 }
@@ -250,6 +286,8 @@ static wb_request *copy_request(const wb_request *r)
     for (int f = WB_FIELD_INPUT; rc == WB_OK && f < WBI_FIELD_COUNT; f++)
         if (r->values[f] != NULL)
             rc = wb_request_set(copy, (wb_field)f, r->values[f]);
+    if (rc == WB_OK)
+        rc = wb_request_set_frames(copy, r->on_frame, r->frame_arg);
     if (rc == WB_OK)
         return copy;
     wb_request_free(copy);

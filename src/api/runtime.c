@@ -77,6 +77,7 @@ struct wbi_runtime_options wbi_api_options(const wb_options *o)
     r.config_file = wbi_str_z(o->values[WB_OPT_CONFIG]);
     r.principal = wbi_str_z(o->values[WB_OPT_PRINCIPAL]);
     r.conversation = wbi_str_z(o->values[WB_OPT_CONVERSATION]);
+    r.events = wbi_str_z(o->values[WB_OPT_EVENTS]);
     r.bare = is_on(o->values[WB_OPT_BARE]);
     r.no_ledger = o->values[WB_OPT_LEDGER] != NULL && !is_on(o->values[WB_OPT_LEDGER]);
     r.inherit_env = is_on(o->values[WB_OPT_INHERIT_ENV]);
@@ -148,6 +149,7 @@ void wb_runtime_free(wb_runtime *runtime)
         return;
     if (runtime->threaded)
         join(runtime);
+    wbi_watch_free(runtime->reload_watch);
     wbi_runtime_free(runtime->rt);
     wbi_api_tools_free(runtime);
     wbi_api_families_free(runtime);

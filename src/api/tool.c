@@ -289,6 +289,19 @@ const char *wb_tool_call_correlation_id(wb_tool_call *call)
     return call ? call->exec->call->inv.correlation_id.p : "";
 }
 
+const char *wb_tool_call_traceparent(wb_tool_call *call)
+{
+    const struct wbi_trace *trace = call ? call->exec->call->event.trace : NULL;
+    char text[WBI_TRACEPARENT_SIZE];
+    struct wbi_str kept;
+
+    if (trace == NULL)
+        return "";
+    wbi_trace_format(trace, text);
+    kept = wbi_arena_str(call->exec->arena, wbi_str_z(text));
+    return kept.p ? kept.p : "";
+}
+
 int wb_tool_call_cancelled(const wb_tool_call *call)
 {
     return call != NULL && call->exec->cancel != WBI_CANCEL_NONE;

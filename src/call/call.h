@@ -15,6 +15,8 @@
 struct wbi_runtime;
 struct wbi_calls;
 struct wbi_admission;
+struct wbi_frames;
+struct wbi_redact_rules;
 
 /* Names one parked wait of one call; stale ones resume nothing. */
 struct wbi_call_ref {
@@ -40,10 +42,12 @@ struct wbi_call_facts {
     const struct wbi_str *redactions; /* paths that were replaced */
     size_t redaction_count;
     struct wbi_str coercion;        /* "input_coercion" note for the receipt, or absent */
+    struct wbi_str approved_by;     /* who answered, if somebody was asked */
     uint32_t attempts;
     bool key_lost; /* its idempotency key could not be settled */
     bool replayed;
     bool cached;
+    bool cache_untold; /* while the record is made: policy hides cache metadata there */
 };
 
 struct wbi_call {
@@ -98,9 +102,12 @@ struct wbi_call {
     uint64_t ticket_number;
     void (*on_done)(struct wbi_call *call, void *arg);
     void *on_done_arg;
-    /* partial output, for a caller who asked for it; may be NULL */
-    void (*on_partial)(struct wbi_call *call, struct wbi_str data, void *arg);
-    uint64_t frames; /* handed out so far */
+    /* for a caller who asked for frames (frames.h); NULL otherwise */
+    void (*on_frame)(struct wbi_call *call, struct wbi_str frame, void *arg);
+    void *on_frame_arg;
+    int64_t heartbeat_ms; /* 0: no heartbeats */
+    struct wbi_frames *frames;
+    const struct wbi_redact_rules *rules; /* of its tool and principal, once asked for */
 };
 
 /* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */

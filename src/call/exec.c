@@ -7,6 +7,8 @@
 #include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "call/attempts.h"
+#include "call/frames.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
 #include "schema/schema.h"
@@ -20,7 +22,10 @@ void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete)
     if (x->done)
         return;
     x->done = true;
-    if (!call->overruled) {
+    if (call->overruled) {
+        if (call->journey->late != NULL)
+            call->journey->late(call, complete);
+    } else {
         copy = wbi_arena_alloc(x->arena, sizeof(*copy));
         if (copy != NULL)
             *copy = *complete;
@@ -77,8 +82,8 @@ void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data)
 {
     struct wbi_call *call = x->call;
 
-    if (!x->done && !call->overruled && call->on_partial != NULL)
-        call->on_partial(call, data, call->on_done_arg);
+    if (!x->done && !call->overruled)
+        wbi_frames_partial(call, data);
 }
 
 void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str bytes)
@@ -86,7 +91,7 @@ void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str byte
     struct wbi_buf clean, data;
     struct wbi_jw w = wbi_jw_to(&data);
 
-    if (x->done || x->call->overruled || x->call->on_partial == NULL)
+    if (x->done || x->call->overruled || x->call->on_frame == NULL)
         return;
     wbi_buf_init(&clean, WBI_LIMIT_CALL_ARENA);
     wbi_buf_init(&data, WBI_LIMIT_CALL_ARENA);
@@ -114,7 +119,7 @@ static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 }
 
 /* The complete output against outputSchema, before projection (C4.2). */
-static enum wbi_step check_output(struct wbi_call *call)
+enum wbi_step wbi_check_output(struct wbi_call *call)
 {
     struct wbi_complete *full = call->complete;
     struct wbi_error err = WBI_ERROR_INIT;
@@ -153,28 +158,26 @@ static enum wbi_step take_result(struct wbi_call *call)
     if (full->ok && call->cancel == WBI_CANCEL_DEADLINE)
         return fail_late(call);
     if (full->ok)
-        return check_output(call);
+        return wbi_check_output(call);
     if (full->fault == NULL)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
     fault = *(const struct wbi_fault *)full->fault;
     if (fault.kind == WBI_KIND_CANCELLED && call->cancel == WBI_CANCEL_DEADLINE)
         fault.kind = WBI_KIND_TIMED_OUT; /* the tool knows only that it was asked to end */
     narrow_retry(call, &fault);
+    if (wbi_attempt_again(call, &fault))
+        return WBI_STEP_PARKED;
+    wbi_attempt_causes(call, &fault);
     return wbi_call_fail_fault(call, &fault);
 }
 
-enum wbi_step wbi_stage_execute(struct wbi_call *call)
+static enum wbi_step start_attempt(struct wbi_call *call)
 {
-    struct wbi_exec *x = call->exec;
+    struct wbi_exec *x = wbi_arena_zalloc(call->arena, sizeof(*x));
 
-    if (x != NULL && x->done) {
-        if (call->complete == NULL)
-            return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
-        return take_result(call);
-    }
-    x = wbi_arena_zalloc(call->arena, sizeof(*x));
     if (x == NULL)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    wbi_attempt_begin(call);
     *x = (struct wbi_exec){.arena = call->arena,
                            .tool = call->tool,
                            .input = call->inv.input,
@@ -182,6 +185,7 @@ enum wbi_step wbi_stage_execute(struct wbi_call *call)
                            .runtime = call->runtime,
                            .limit_ns = call->limit_ns};
     call->exec = x;
+    call->complete = NULL;
     call->facts.attempts++;
     wbi_call_hold(call); /* until wbi_exec_done, even if the call is over before */
     wbi_loop_hold(call->runtime->loop);
@@ -191,10 +195,30 @@ enum wbi_step wbi_stage_execute(struct wbi_call *call)
     return WBI_STEP_PARKED;
 }
 
+enum wbi_step wbi_stage_execute(struct wbi_call *call)
+{
+    const struct wbi_exec *x = call->exec;
+    enum wbi_step step;
+
+    if (x == NULL)
+        return start_attempt(call);
+    if (!wbi_attempt_between(call)) {
+        if (call->complete == NULL)
+            return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return take_result(call);
+    }
+    step = wbi_attempt_next(call);
+    return step == WBI_STEP_NEXT ? start_attempt(call) : step;
+}
+
 void wbi_cancel_execute(struct wbi_call *call)
 {
     struct wbi_exec *x = call->exec;
 
+    if (wbi_attempt_between(call)) {
+        wbi_attempt_cancel(call);
+        return;
+    }
     if (x == NULL || x->done)
         return;
     x->cancel = call->cancel;

@@ -2,17 +2,33 @@
  * call/guards.c: guards made of the configuration. */
 #include "call/guards.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "call/keys.h"
 #include "call/kept.h"
 #include "call/local_tool.h"
 #include "config/config.h"
+#include "json/pointer.h"
+#include "text/redact.h"
 
-static wb_rc add_policies(struct wbi_guards *g, const struct wbi_config *config,
+/* Where exactly in its file; a member that is missing is placed at its parent. */
+static void locate(const struct wbi_config *config, const struct wbi_config_part *part,
+                   struct wbi_str at, struct wbi_error *err)
+{
+    const wbi_json *v = NULL;
+
+    while (at.n > 0 && wbi_json_pointer(part->value, at, &v, NULL) != WB_OK) {
+        do
+            at.n--;
+        while (at.n > 0 && at.p[at.n] != '/');
+    }
+    wbi_config_locate(config, part, at.n > 0 ? v : NULL, err);
+}
+
+static wb_rc add_policies(struct wbi_policy *policy, const struct wbi_config *config,
                           struct wbi_error *err)
 {
     const struct wbi_config_part *parts;
@@ -20,15 +36,13 @@ static wb_rc add_policies(struct wbi_guards *g, const struct wbi_config *config,
 
     for (size_t i = 0; i < n; i++) {
         struct wbi_error inner = WBI_ERROR_INIT;
-        wb_rc rc = wbi_policy_add(g->policy, parts[i].value, parts[i].file,
+        wb_rc rc = wbi_policy_add(policy, parts[i].value, parts[i].file,
                                   parts[i].tighten_only ? WBI_POLICY_TIGHTEN_ONLY
                                                         : WBI_POLICY_TRUSTED,
                                   &inner);
         if (rc != WB_OK) {
             (void)wbi_fail(err, rc, "policies%s: %s", inner.at, inner.text);
-            wbi_error_at(err, parts[i].file);
-            if (err != NULL)
-                err->line = parts[i].line, err->column = 1;
+            locate(config, &parts[i], wbi_str_z(inner.at), err);
             return rc;
         }
     }
@@ -36,7 +50,7 @@ static wb_rc add_policies(struct wbi_guards *g, const struct wbi_config *config,
 }
 
 /* What descriptors declare comes first: the files' own policies win. */
-static wb_rc add_declared(struct wbi_guards *g, const struct wbi_config *config,
+static wb_rc add_declared(struct wbi_policy *policy, const struct wbi_config *config,
                           struct wbi_error *err)
 {
     const struct wbi_config_tool *tools;
@@ -44,7 +58,7 @@ static wb_rc add_declared(struct wbi_guards *g, const struct wbi_config *config,
 
     for (size_t i = 0; i < n; i++) {
         struct wbi_error inner = WBI_ERROR_INIT;
-        wb_rc rc = wbi_tool_policies_add(g->policy, tools[i].descriptor, tools[i].file, &inner);
+        wb_rc rc = wbi_tool_policies_add(policy, tools[i].descriptor, tools[i].file, &inner);
         if (rc != WB_OK) {
             (void)wbi_fail(err, rc, "tool %.*s: %s", WBI_FMT(tools[i].name), inner.text);
             wbi_error_at(err, tools[i].file);
@@ -57,7 +71,7 @@ static wb_rc add_declared(struct wbi_guards *g, const struct wbi_config *config,
 }
 
 /* Parts are single bindings; the room below reads a list of them. */
-static wb_rc add_binding(struct wbi_guards *g, struct wbi_arena *arena,
+static wb_rc add_binding(struct wbi_auth *auth, struct wbi_arena *arena,
                          const struct wbi_config_part *part, struct wbi_error *err)
 {
     struct wbi_buf text;
@@ -72,12 +86,12 @@ static wb_rc add_binding(struct wbi_guards *g, struct wbi_arena *arena,
         return wbi_fail_nomem(err);
     rc = wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &list, err);
     if (rc == WB_OK)
-        rc = wbi_auth_add(g->auth, list,
+        rc = wbi_auth_add(auth, list,
                           part->tighten_only ? WBI_POLICY_TIGHTEN_ONLY : WBI_POLICY_TRUSTED, err);
     return rc;
 }
 
-static wb_rc add_bindings(struct wbi_guards *g, struct wbi_arena *arena,
+static wb_rc add_bindings(struct wbi_auth *auth, struct wbi_arena *arena,
                           const struct wbi_config *config, struct wbi_error *err)
 {
     const struct wbi_config_part *parts;
@@ -85,53 +99,84 @@ static wb_rc add_bindings(struct wbi_guards *g, struct wbi_arena *arena,
 
     for (size_t i = 0; i < n; i++) {
         struct wbi_error inner = WBI_ERROR_INIT;
-        wb_rc rc = add_binding(g, arena, &parts[i], &inner);
+        wb_rc rc = add_binding(auth, arena, &parts[i], &inner);
         if (rc != WB_OK) {
-            (void)wbi_fail(err, rc, "bindings%s: %s", inner.at, inner.text);
-            wbi_error_at(err, parts[i].file);
-            if (err != NULL)
-                err->line = parts[i].line, err->column = 1;
+            struct wbi_str at = wbi_str_z(inner.at); /* "/0/…": a list of one */
+            at = wbi_str_from(at, WBI_MIN((size_t)2, at.n));
+            (void)wbi_fail(err, rc, "bindings%.*s: %s", WBI_FMT(at), inner.text);
+            locate(config, &parts[i], at, err);
             return rc;
         }
     }
     return WB_OK;
 }
 
-/* ---- events ---- */
-
-/* To the descriptor asked for, and into the record of the call they are about. */
-static wb_rc write_event(void *arg, struct wbi_str line)
+/* Both or neither; config may be NULL. */
+static wb_rc read_rules(const struct wbi_config *config, struct wbi_policy **ret_policy,
+                        struct wbi_auth **ret_auth, struct wbi_error *err)
 {
-    struct wbi_guards *g = arg;
+    struct wbi_policy *policy = NULL;
+    struct wbi_auth *auth = NULL;
+    struct wbi_arena *scratch = NULL;
+    wb_rc rc = wbi_policy_new(&policy);
 
-    if (g->speaking != NULL) {
-        struct wbi_buf *b = &g->speaking->event_lines;
-        size_t before = b->n;
-        if (before > 0)
-            wbi_buf_addc(b, ',');
-        wbi_buf_adds(b, line);
-        if (wbi_buf_rc(b) != WB_OK)
-            b->n = before; /* whole events or none */
+    if (rc == WB_OK)
+        rc = wbi_auth_new(&auth);
+    if (rc == WB_OK)
+        rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &scratch);
+    if (rc != WB_OK)
+        (void)wbi_fail_nomem(err);
+    if (rc == WB_OK && config != NULL)
+        rc = add_declared(policy, config, err);
+    if (rc == WB_OK && config != NULL)
+        rc = add_policies(policy, config, err);
+    if (rc == WB_OK && config != NULL)
+        rc = add_bindings(auth, scratch, config, err);
+    wbi_arena_free(scratch);
+    if (rc != WB_OK) {
+        wbi_policy_free(policy);
+        wbi_auth_free(auth);
+        return rc;
     }
-    if (g->events_fd < 0)
-        return WB_OK;
-    for (size_t at = 0; at <= line.n;) {
-        const char *p = at < line.n ? line.p + at : "\n";
-        ssize_t n = write(g->events_fd, p, at < line.n ? line.n - at : 1);
-        if (n > 0)
-            at += (size_t)n;
-        else if (errno != EINTR)
-            return WB_EIO;
-    }
+    *ret_policy = policy;
+    *ret_auth = auth;
     return WB_OK;
 }
 
-static wb_rc make_events(struct wbi_runtime *rt, struct wbi_guards *g)
+static void unref_config(void *config)
 {
-    struct wbi_events_parts parts = {
-        {write_event, g}, WBI_LIT("/waybill"), rt->clock, rt->ids};
+    wbi_config_unref(config);
+}
 
-    return wbi_events_new(&parts, &g->events);
+wb_rc wbi_guards_reload(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    struct wbi_config *config = NULL;
+    struct wbi_policy *policy;
+    struct wbi_auth *auth;
+    wb_rc rc;
+
+    if (rt->config == NULL)
+        return wbi_fail(err, WB_EUNSUPPORTED, "this runtime has no configuration files");
+    rc = wbi_config_load(&rt->places, &config, err);
+    if (rc == WB_OK)
+        rc = read_rules(config, &policy, &auth, err);
+    if (rc != WB_OK) {
+        wbi_config_unref(config);
+        return rc;
+    }
+    /* Tools were made of the old files and live on with them. */
+    if (wbi_arena_defer(rt->arena, unref_config, rt->config) != WB_OK) {
+        wbi_policy_free(policy);
+        wbi_auth_free(auth);
+        wbi_config_unref(config);
+        return wbi_fail_nomem(err);
+    }
+    rt->config = config;
+    wbi_policy_free(rt->guards->policy);
+    wbi_auth_free(rt->guards->auth);
+    rt->guards->policy = policy;
+    rt->guards->auth = auth;
+    return WB_OK;
 }
 
 /* ---- expiry ---- */
@@ -159,10 +204,12 @@ void wbi_guards_arm(struct wbi_runtime *rt)
         wbi_timer_start(rt->guards->timer, wbi_ms_up(next - wbi_now_ns(&rt->clock)));
 }
 
-wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_guards **ret, struct wbi_error *err)
+wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_str events, struct wbi_guards **ret,
+                     struct wbi_error *err)
 {
     struct wbi_guards *g = wbi_zalloc(sizeof(*g));
-    struct wbi_guard_parts parts = {.clock = rt->clock, .random = rt->ids};
+    struct wbi_guard_parts parts = {
+        .clock = rt->clock, .random = rt->ids, .on_event = wbi_say_guard_event, .arg = g};
     wb_rc rc;
 
     if (g == NULL)
@@ -172,25 +219,17 @@ wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_guards **ret, struct wbi
         parts.keys = wbi_keys_store(rt);
         parts.budgets = wbi_kept_budgets(rt);
     }
-    rc = wbi_auth_new(&g->auth);
-    if (rc == WB_OK)
-        rc = wbi_policy_new(&g->policy);
-    if (rc == WB_OK)
-        rc = wbi_guard_chain_new(&parts, &g->chain);
+    rc = wbi_guard_chain_new(&parts, &g->chain);
     if (rc == WB_OK)
         rc = wbi_approvals_new(&rt->ids, &g->approvals);
-    if (rc == WB_OK)
-        rc = make_events(rt, g);
     if (rc == WB_OK)
         rc = wbi_timer_new(rt->loop, on_timer, rt, &g->timer);
     if (rc != WB_OK)
         (void)wbi_fail_nomem(err);
-    if (rc == WB_OK && rt->config != NULL)
-        rc = add_declared(g, rt->config, err);
-    if (rc == WB_OK && rt->config != NULL)
-        rc = add_policies(g, rt->config, err);
-    if (rc == WB_OK && rt->config != NULL)
-        rc = add_bindings(g, rt->arena, rt->config, err);
+    if (rc == WB_OK)
+        rc = read_rules(rt->config, &g->policy, &g->auth, err);
+    if (rc == WB_OK)
+        rc = wbi_events_open(rt, g, events, err);
     if (rc != WB_OK) {
         wbi_guards_free(g);
         return rc;
@@ -203,13 +242,16 @@ void wbi_guards_free(struct wbi_guards *g)
 {
     if (g == NULL)
         return;
+    for (size_t i = 0; i < g->rules_n; i++)
+        wbi_redact_rules_free(g->rules[i].rules);
     wbi_timer_free(g->timer);
+    wbi_buf_fini(&g->event_line);
     wbi_events_free(g->events);
     wbi_approvals_free(g->approvals);
     wbi_guard_chain_free(g->chain);
     wbi_policy_free(g->policy);
     wbi_auth_free(g->auth);
-    if (g->events_fd > 2)
+    if (g->events_fd >= 0)
         (void)close(g->events_fd); /* nothing can be done about a failure */
     wbi_free(g);
 }
@@ -243,71 +285,4 @@ bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
     struct wbi_auth_tool t = wbi_guards_tool(tool);
 
     return wbi_auth_lists(rt->guards->auth, principal.p ? principal : rt->principal, &t);
-}
-
-/* ---- what is said about a call ---- */
-
-static struct wbi_event_call *event_call(struct wbi_call *call)
-{
-    struct wbi_event_call *e = &call->event;
-
-    e->tool = call->tool ? call->tool->qualified : call->inv.tool_name;
-    e->origin = call->tool ? call->tool->origin : WBI_LIT("unknown");
-    e->version = call->tool ? call->tool->version : WBI_NONE;
-    e->principal = call->inv.principal;
-    e->call_id = wbi_str_z(call->name);
-    e->correlation_id = call->inv.correlation_id;
-    e->causation_id = call->inv.causation_id;
-    e->conversation_id = call->inv.conversation_id;
-    e->effect = call->tool ? wbi_effect_name(call->tool->effect) : NULL;
-    e->redactions = call->facts.redactions;
-    e->redactions_n = call->facts.redaction_count;
-    if (e->trace == NULL) {
-        struct wbi_trace *trace = wbi_arena_zalloc(call->arena, sizeof(*trace));
-        if (trace != NULL) {
-            (void)wbi_trace_begin(call->inv.traceparent, call->inv.tracestate,
-                                  &call->runtime->ids, trace);
-            e->trace = trace;
-        }
-    }
-    call->runtime->guards->speaking = call;
-    return e;
-}
-
-static void spoken(struct wbi_call *call, wb_rc rc)
-{
-    (void)rc; /* said before, or lost and counted */
-    call->runtime->guards->speaking = NULL;
-}
-
-void wbi_say_invoked(struct wbi_call *call)
-{
-    spoken(call, wbi_event_invoked(call->runtime->guards->events, event_call(call)));
-}
-
-void wbi_say_policy(struct wbi_call *call)
-{
-    if (call->facts.policy_snapshot.p != NULL)
-        spoken(call, wbi_event_policy(call->runtime->guards->events, event_call(call),
-                                      call->facts.policy_snapshot));
-}
-
-void wbi_say_end(struct wbi_call *call)
-{
-    struct wbi_events *events = call->runtime->guards->events;
-    const struct wbi_outcome *o = &call->outcome;
-    struct wbi_event_end end = {.duration_ms = (call->ended_ns - call->started_ns) / WBI_NS_PER_MS,
-                                .attempts = call->facts.attempts ? (int32_t)call->facts.attempts : 1,
-                                .output_bytes = -1,
-                                .cache_hit = -1,
-                                .replayed = call->facts.replayed};
-
-    if (o->state == WBI_OUTCOME_SUCCESS) {
-        end.output_bytes = (int64_t)(o->output.p ? o->output.n : o->result.n);
-        spoken(call, wbi_event_succeeded(events, event_call(call), &end));
-        return;
-    }
-    end.kind = o->fault.kind;
-    end.retryable = wbi_fault_retryable(&o->fault);
-    spoken(call, wbi_event_failed(events, event_call(call), &end));
 }

@@ -4,11 +4,15 @@
 #ifndef WBI_CALL_GUARDS_H
 #define WBI_CALL_GUARDS_H
 
+#include "base/limits.h"
 #include "call/runtime.h"
 #include "event/event.h"
 #include "guard/approvals.h"
 #include "guard/authorize.h"
 #include "guard/chain.h"
+
+/* Sets of redaction paths that stay compiled. */
+#define WBI_GUARD_RULE_SETS 32
 
 struct wbi_guards {
     struct wbi_auth *auth;
@@ -18,7 +22,13 @@ struct wbi_guards {
     struct wbi_events *events;
     struct wbi_timer *timer; /* for queues and approvals that expire */
     struct wbi_call *speaking; /* whose events are being written */
+    struct wbi_buf event_line;
     int events_fd;             /* -1: none asked for */
+    struct {
+        uint8_t sum[WBI_SHA256_SIZE];
+        struct wbi_redact_rules *rules;
+    } rules[WBI_GUARD_RULE_SETS];
+    size_t rules_n;
 };
 
 /* Of one call, in its arena; made by ADMIT. */
@@ -33,13 +43,22 @@ struct wbi_admission {
     uint8_t input_hash[WBI_SHA256_SIZE];
     const char *circuit_state;
     bool held;  /* admitted and not settled */
-    bool ready; /* a queued call was answered */
-    struct wbi_timer *timer; /* between two attempts */
+    bool waiting; /* in a queue of the guards: they will call back, or it leaves */
+    /* between two attempts; see attempts.c */
+    struct wbi_timer *timer;
+    enum { WBI_BETWEEN_NONE = 0, WBI_BETWEEN_TIMER, WBI_BETWEEN_QUEUE } between;
+    bool refused_again;     /* a guard let no further attempt in */
+    int64_t attempt_ns;     /* when the attempt began that runs or ran last */
+    struct wbi_fault failed[WBI_LIMIT_CAUSED_BY_COUNT]; /* attempts before, newest first */
+    size_t failed_n;
 };
 
-/* config may be NULL. */
-WB_MUST_CHECK wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_guards **ret,
-                                   struct wbi_error *err);
+/* events: a file, the number of a descriptor, or absent. */
+WB_MUST_CHECK wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_str events,
+                                   struct wbi_guards **ret, struct wbi_error *err);
+/* Read the files again. On failure everything stays as it was; err says why.
+ * Calls under way keep what they were admitted with. */
+WB_MUST_CHECK wb_rc wbi_guards_reload(struct wbi_runtime *rt, struct wbi_error *err);
 void wbi_guards_free(struct wbi_guards *g);
 /* Look again when the next thing expires. */
 void wbi_guards_arm(struct wbi_runtime *rt);
@@ -49,6 +68,12 @@ struct wbi_auth_tool wbi_guards_tool(const struct wbi_tool *tool);
 bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
                       const struct wbi_tool *tool);
 
+/* A guard's refusal as the error of a call; in the call's arena. */
+struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r);
+enum wbi_step wbi_call_fail_refusal(struct wbi_call *call, const struct wbi_guard_refusal *r);
+/* What an error means to the guards. */
+enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault);
+
 /* policySnapshot of the call so far; made when its redactions are known. */
 WB_MUST_CHECK wb_rc wbi_guards_snapshot(struct wbi_call *call);
 
@@ -56,5 +81,10 @@ WB_MUST_CHECK wb_rc wbi_guards_snapshot(struct wbi_call *call);
 void wbi_say_invoked(struct wbi_call *call);
 void wbi_say_policy(struct wbi_call *call);
 void wbi_say_end(struct wbi_call *call);
+/* What the guard chain tells; arg: the guards. */
+void wbi_say_guard_event(void *arg, const struct wbi_guard_event *event);
+/* Of wbi_guards_new. */
+WB_MUST_CHECK wb_rc wbi_events_open(struct wbi_runtime *rt, struct wbi_guards *g,
+                                    struct wbi_str target, struct wbi_error *err);
 
 #endif

@@ -207,7 +207,11 @@ wb_rc wbi_invocation_check(struct wbi_invocation *inv, struct wbi_arena *arena,
         rc = check_deadline(inv, err);
     if (blank(inv->idempotency_key))
         inv->idempotency_key = WBI_NONE;
-    if (blank(inv->correlation_id) || inv->correlation_id.n > WBI_LIMIT_ID) {
+    /* What is refused is not carried on into results, events and headers. */
+    if (check_id("causationId", inv->causation_id, WBI_LIMIT_ID, NULL) != WB_OK)
+        inv->causation_id = WBI_NONE;
+    if (blank(inv->correlation_id) ||
+        check_id("correlationId", inv->correlation_id, WBI_LIMIT_ID, NULL) != WB_OK) {
         char uuid[WBI_UUID_SIZE];
         wbi_id_uuid(ids, uuid);
         inv->correlation_id = wbi_arena_str(arena, wbi_str_make(uuid, WBI_UUID_SIZE - 1));

@@ -22,6 +22,7 @@ void wbi_journey_wire(struct wbi_journey *j)
                 [WBI_STAGE_RECORD] = {wbi_stage_record, NULL},
             },
         .settle = wbi_journey_settle,
+        .late = wbi_journey_late,
         .finish = wbi_journey_finish,
         .release = wbi_journey_release,
     };

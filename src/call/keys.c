@@ -62,9 +62,9 @@ static wb_rc open_store(struct keys *k)
     return rc;
 }
 
-static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
+static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, struct wbi_idem_record *ret,
+                     int64_t *ret_generation)
 {
-    struct keys *k = arg;
     struct wbi_entry entry;
     char key[WBI_SHA256_HEX];
     const wbi_json *v;
@@ -83,7 +83,16 @@ static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record
     if (rc == WB_OK && ret->state == WBI_IDEM_IN_FLIGHT &&
         !wbi_store_owner_alive(k->rt->store, wbi_json_get_str(v, "owner")))
         ret->state = WBI_IDEM_UNKNOWN;
+    if (rc == WB_OK)
+        *ret_generation = entry.generation;
     return rc;
+}
+
+static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
+{
+    int64_t generation;
+
+    return look_up(arg, id, ret, &generation);
 }
 
 static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
@@ -94,16 +103,17 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
     char key[WBI_SHA256_HEX], hex[2 * WBI_SHA256_SIZE + 1];
     struct wbi_buf value;
     struct wbi_jw w = wbi_jw_to(&value);
-    int64_t expected = only_if_absent ? WBI_MUST_BE_NEW : WBI_ANY_GENERATION;
+    int64_t expected = only_if_absent ? WBI_MUST_BE_NEW : WBI_ANY_GENERATION, generation;
     wb_rc rc = open_store(k);
 
     if (rc == WB_OK)
         rc = entry_key(id, key);
     if (rc != WB_OK)
         return rc;
-    /* An expired record counts as absent: the key is new again. */
-    if (only_if_absent && get(k, id, &old) == WB_OK && old.expires_ms <= now_ms)
-        expected = WBI_ANY_GENERATION;
+    /* An expired record counts as absent: the key is new again, for the first of
+     * those who see it so. */
+    if (only_if_absent && look_up(k, id, &old, &generation) == WB_OK && old.expires_ms <= now_ms)
+        expected = generation;
     wbi_hex(record->fingerprint, WBI_SHA256_SIZE, hex);
     wbi_buf_init(&value, WBI_LIMIT_STORE_VALUE);
     wbi_jw_obj(&w);

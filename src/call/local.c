@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "call/control.h"
 #include "call/kept.h"
+#include "call/known.h"
 #include "call/local_tool.h"
 #include "call/recover.h"
 #include "config/config.h"
@@ -66,6 +67,8 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
 
     rt->no_ledger = o->no_ledger;
     rt->inherit_env = o->inherit_env;
+    if (rc == WB_OK)
+        rc = wbi_known_load(rt, err);
     if (rc == WB_OK)
         rc = wbi_runner_new(rt->loop, rt->clock, &rt->runner, err);
     if (rc == WB_OK)

@@ -3,6 +3,7 @@
 #include "call/record.h"
 
 #include "base/limits.h"
+#include "call/guards.h"
 #include "call/redact.h"
 #include "call/views.h"
 #include "family/envelope.h"
@@ -44,6 +45,8 @@ static void write_trust(struct wbi_jw *w, const struct wbi_call *call)
     }
     if (call->facts.trust.p != NULL)
         wbi_jw_kraw(w, "server", call->facts.trust);
+    if (call->facts.approved_by.n > 0)
+        wbi_jw_kstr(w, "answeredBy", call->facts.approved_by);
     if (call->facts.coercion.p != NULL)
         wbi_jw_kstr(w, "inputCoercion", call->facts.coercion);
     wbi_jw_kraw(w, "audit", or_else(call->facts.audit, "{}"));
@@ -80,7 +83,9 @@ static wb_rc make(struct wbi_call *call, struct wbi_record_texts *t)
     if (rc != WB_OK)
         return rc;
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_CALL_ARENA);
+    call->facts.cache_untold = call->admission == NULL || !call->admission->values.cache_log;
     rc = wbi_view_result(call, &result);
+    call->facts.cache_untold = false;
     t->id = wbi_str_z(call->name);
     t->canonical = call->canonical;
     t->result = wbi_buf_str(&result);

@@ -2,16 +2,103 @@
  * call/redact.c: members by name and path, texts by form and known value. */
 #include "call/redact.h"
 
+#include "base/hash.h"
 #include "base/limits.h"
-#include "call/runtime.h"
+#include "call/guards.h"
 #include "text/redact.h"
+
+/* ---- rules ---- */
+
+static void free_rules(void *rules)
+{
+    wbi_redact_rules_free(rules);
+}
+
+static wb_rc hash_paths(const struct wbi_str *paths, size_t n, uint8_t sum[WBI_SHA256_SIZE])
+{
+    struct wbi_sha256 *h = NULL;
+    wb_rc rc = wbi_sha256_new(&h);
+
+    for (size_t i = 0; rc == WB_OK && i < n; i++) {
+        uint64_t length = paths[i].n;
+        rc = wbi_sha256_add(h, &length, sizeof(length));
+        if (rc == WB_OK)
+            rc = wbi_sha256_add(h, paths[i].p, paths[i].n);
+    }
+    if (rc == WB_OK)
+        rc = wbi_sha256_end(h, sum);
+    wbi_sha256_free(h);
+    return rc;
+}
+
+/* Compiled once per set of paths; sets beyond those kept live with their call. */
+static wb_rc compile(struct wbi_call *call, const struct wbi_str *paths, size_t n)
+{
+    struct wbi_guards *g = call->runtime->guards;
+    uint8_t sum[WBI_SHA256_SIZE];
+    struct wbi_redact_rules *rules;
+    wb_rc rc = hash_paths(paths, n, sum);
+
+    for (size_t i = 0; rc == WB_OK && i < g->rules_n; i++) {
+        if (memcmp(g->rules[i].sum, sum, sizeof(sum)) == 0) {
+            call->rules = g->rules[i].rules;
+            return WB_OK;
+        }
+    }
+    if (rc == WB_OK)
+        rc = wbi_redact_rules_new(paths, n, /* by_name= */ true, &rules, NULL);
+    if (rc != WB_OK)
+        return rc;
+    if (g->rules_n < WBI_GUARD_RULE_SETS) {
+        memcpy(g->rules[g->rules_n].sum, sum, sizeof(sum));
+        g->rules[g->rules_n++].rules = rules;
+    } else {
+        rc = wbi_arena_defer(call->arena, free_rules, rules);
+        if (rc != WB_OK) {
+            wbi_redact_rules_free(rules);
+            return rc;
+        }
+    }
+    call->rules = rules;
+    return WB_OK;
+}
+
+/* Default names, and the paths that policy gives for the tool and principal;
+ * for a tool that is not known, those of its name. */
+static wb_rc find_rules(struct wbi_call *call)
+{
+    const struct wbi_policy_effective *e;
+    struct wbi_str tool = call->tool ? call->tool->qualified : call->inv.tool_name;
+    wb_rc rc;
+
+    if (call->rules != NULL)
+        return WB_OK;
+    rc = wbi_policy_effective(call->runtime->guards->policy, tool.p ? tool : WBI_LIT(""),
+                              call->inv.principal, WBI_NO_LIMIT_MS, &e);
+    if (rc != WB_OK)
+        return rc;
+    if (e->values.redact_n > 0)
+        return compile(call, e->values.redact, e->values.redact_n);
+    call->rules = call->runtime->redact_rules;
+    return WB_OK;
+}
+
+/* ---- replacing ---- */
+
+static bool is_noted(const struct wbi_call *call, struct wbi_str path)
+{
+    for (size_t i = 0; i < call->facts.redaction_count; i++)
+        if (wbi_str_eq(call->facts.redactions[i], path))
+            return true;
+    return false;
+}
 
 /* Note the paths, each under where it was found ("output.token"). */
 static wb_rc note_paths(struct wbi_call *call, const char *where,
                         const struct wbi_redact_list *list)
 {
     struct wbi_str *all;
-    size_t n = call->facts.redaction_count;
+    size_t n = call->facts.redaction_count, added = 0;
 
     if (list->n == 0)
         return WB_OK;
@@ -21,38 +108,48 @@ static wb_rc note_paths(struct wbi_call *call, const char *where,
     if (n > 0)
         memcpy(all, call->facts.redactions, n * sizeof(*all));
     for (size_t i = 0; i < list->n; i++) {
-        all[n + i] = wbi_arena_fmt(call->arena, "%s%s%.*s", where, list->path[i].n ? "." : "",
-                                   WBI_FMT(list->path[i]));
-        if (all[n + i].p == NULL)
+        struct wbi_str path = wbi_arena_fmt(call->arena, "%s%s%.*s", where,
+                                            list->path[i].n ? "." : "", WBI_FMT(list->path[i]));
+        if (path.p == NULL)
             return WB_ENOMEM;
+        if (!is_noted(call, path))
+            all[n + added++] = path;
     }
     call->facts.redactions = all;
-    call->facts.redaction_count = n + list->n;
+    call->facts.redaction_count = n + added;
     return WB_OK;
 }
 
 /* Only what may hold something is rewritten: names and forms are looked for in
  * the text first. */
-static wb_rc redact_json(struct wbi_call *call, const char *where, struct wbi_str *text)
+static wb_rc redact_json_in(struct wbi_call *call, struct wbi_arena *arena, const char *where,
+                            struct wbi_str *text)
 {
-    struct wbi_redact_list list = {.arena = call->arena};
+    struct wbi_redact_list list = {.arena = arena};
     const wbi_json *v;
     struct wbi_buf out;
     wb_rc rc;
 
     if (text->p == NULL)
         return WB_OK;
-    rc = wbi_json_read(call->arena, *text, WBI_JSON_STRICT, &v, NULL);
+    rc = find_rules(call);
+    if (rc == WB_OK)
+        rc = wbi_json_read(arena, *text, WBI_JSON_STRICT, &v, NULL);
     if (rc != WB_OK)
         return rc;
-    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_redact_json(call->runtime->secrets, call->runtime->redact_rules, v, &out, &list);
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_redact_json(call->runtime->secrets, call->rules, v, &out, &list);
     if (rc != WB_OK)
         return rc;
     if (list.n == 0)
         return WB_OK; /* keep the text as it is */
     *text = wbi_buf_str(&out);
     return note_paths(call, where, &list);
+}
+
+static wb_rc redact_json(struct wbi_call *call, const char *where, struct wbi_str *text)
+{
+    return redact_json_in(call, call->arena, where, text);
 }
 
 static wb_rc redact_text(struct wbi_call *call, const char *where, struct wbi_str *text)
@@ -94,15 +191,44 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
     return rc;
 }
 
+wb_rc wbi_redact_frame(struct wbi_call *call, struct wbi_arena *scratch, struct wbi_str *data)
+{
+    wb_rc rc = redact_json_in(call, scratch, "frames", data);
+
+    return rc == WB_OK && (data->n == 0 || data->p[0] != '{') ? WB_EINPUT : rc;
+}
+
+/* Paths of policy count from the input itself, too, not only from the whole
+ * invocation ("input.user.name" and "user.name"). */
+static wb_rc redacted_input(struct wbi_call *call, struct wbi_str *ret)
+{
+    struct wbi_buf text;
+    wb_rc rc = find_rules(call);
+
+    *ret = WBI_NONE;
+    if (rc != WB_OK || call->rules == call->runtime->redact_rules || call->inv.input == NULL)
+        return rc;
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_CALL_ARENA);
+    wbi_json_write(&text, call->inv.input);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_buf_rc(&text);
+    *ret = wbi_buf_str(&text);
+    return redact_json(call, "invocation.input", ret);
+}
+
 wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
 {
+    struct wbi_str input;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
     wb_rc rc = WB_OK;
 
     if (call->redacted_invocation.p == NULL) {
+        rc = redacted_input(call, &input);
+        if (rc != WB_OK)
+            return rc;
         wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
-        wbi_invocation_write(&w, &call->inv, WBI_NONE);
+        wbi_invocation_write(&w, &call->inv, input);
         if (wbi_buf_rc(&out) != WB_OK)
             return wbi_buf_rc(&out);
         call->redacted_invocation = wbi_buf_str(&out);

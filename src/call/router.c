@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "call/frames.h"
 #include "json/canonical.h"
 
 /* The text and tree of one input line; calls made of it hold it. */
@@ -231,18 +232,19 @@ static void on_done(struct wbi_call *call, void *arg)
     pump(r);
 }
 
-static void on_partial(struct wbi_call *call, struct wbi_str data, void *arg)
+/* {"type": "waybill.frame", …} between the answers. */
+static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
 {
     struct entry *e = arg;
-    struct wbi_buf frame;
+    struct wbi_buf line;
 
-    if (!e->router->options.frames)
-        return;
-    wbi_buf_init(&frame, WBI_LIMIT_CALL_ARENA);
-    wbi_wire_frame(&frame, call->inv.correlation_id, call->frames++, "partial", data);
-    if (wbi_buf_rc(&frame) == WB_OK)
-        e->router->sink.line(e->router->sink.arg, wbi_buf_str(&frame));
-    wbi_buf_fini(&frame);
+    (void)call;
+    wbi_buf_init(&line, WBI_LIMIT_CALL_ARENA);
+    wbi_buf_addz(&line, "{\"type\":\"waybill.frame\",");
+    wbi_buf_adds(&line, wbi_str_from(frame, 1));
+    if (wbi_buf_rc(&line) == WB_OK)
+        e->router->sink.line(e->router->sink.arg, wbi_buf_str(&line));
+    wbi_buf_fini(&line);
 }
 
 /* The provider's item as an invocation; what is wrong with it is told by the
@@ -302,7 +304,11 @@ static wb_rc start(struct entry *e)
         wbi_runtime_call_drop(call);
         return rc;
     }
-    call->on_partial = on_partial;
+    if (e->router->options.frames) {
+        call->on_frame = on_frame;
+        call->on_frame_arg = e;
+        call->heartbeat_ms = WBI_FRAMES_HEARTBEAT_MS;
+    }
     if (e->router->cancelled)
         call->cancel = WBI_CANCEL_ASKED; /* ends before it does anything */
     e->state = RUNNING;

@@ -377,6 +377,17 @@ void wbi_call_limit(struct wbi_call *call, int64_t limit_ns)
     arm(call, left <= 0 ? 0 : (left + WBI_NS_PER_MS - 1) / WBI_NS_PER_MS);
 }
 
+void wbi_call_relimit(struct wbi_call *call, int64_t limit_ns)
+{
+    if (call->cancel != WBI_CANCEL_NONE && call->cancel != WBI_CANCEL_DEADLINE)
+        return;
+    call->cancel = WBI_CANCEL_NONE;
+    call->limit_ns = INT64_MAX;
+    if (call->timer != NULL)
+        wbi_timer_stop(call->timer);
+    wbi_call_limit(call, limit_ns);
+}
+
 void wbi_call_cancel(struct wbi_calls *calls, uint64_t id, enum wbi_cancel_reason reason)
 {
     struct wbi_call *call = wbi_calls_get(calls, id);

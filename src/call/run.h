@@ -27,6 +27,10 @@ WB_MUST_CHECK wb_rc wbi_call_start(struct wbi_calls *calls, struct wbi_call *cal
 void wbi_call_cancel(struct wbi_calls *calls, uint64_t id, enum wbi_cancel_reason reason);
 /* Set or tighten the moment at which the call times out. */
 void wbi_call_limit(struct wbi_call *call, int64_t limit_ns);
+/* Another attempt begins, or is waited for: a time-out of the attempt before it
+ * is forgotten and limit_ns (INT64_MAX: none) holds from here on. Not for a call
+ * that was cancelled for another reason. */
+void wbi_call_relimit(struct wbi_call *call, int64_t limit_ns);
 
 /* The grace time of a cancelled call is over: end it if its stage is still away
  * (the driver's timer calls this). */

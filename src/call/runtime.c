@@ -4,9 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "call/frames.h"
 #include "call/guards.h"
 #include "call/journey.h"
 #include "call/local.h"
+#include "call/reach.h"
 #include "run/tasks.h"
 #include "text/redact.h"
 #include "text/secrets.h"
@@ -55,6 +57,7 @@ void wbi_runtime_call_drop(struct wbi_call *call)
 {
     struct wbi_runtime *rt = call->runtime;
 
+    wbi_frames_drop(call);
     wbi_catalog_unref(call->catalog);
     pool_give(rt, call->arena);
 }
@@ -113,8 +116,10 @@ wb_rc wbi_runtime_submit(struct wbi_call *call, void (*on_done)(struct wbi_call 
         wbi_id_make(&rt->ids, "call_", call->name);
         if (call->inv.conversation_id.p == NULL)
             call->inv.conversation_id = rt->conversation;
-        rc = wbi_call_start(rt->calls, call, &rt->journey);
+        rc = wbi_frames_begin(call);
     }
+    if (rc == WB_OK)
+        rc = wbi_call_start(rt->calls, call, &rt->journey);
     if (rc != WB_OK)
         wbi_runtime_call_drop(call);
     return rc;
@@ -122,6 +127,7 @@ wb_rc wbi_runtime_submit(struct wbi_call *call, void (*on_done)(struct wbi_call 
 
 void wbi_journey_finish(struct wbi_call *call)
 {
+    wbi_frames_end(call);
     if (call->on_done != NULL)
         call->on_done(call, call->on_done_arg);
 }
@@ -177,7 +183,9 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
     if (rc == WB_OK && !o->bare && o->load_builtins != NULL)
         rc = o->load_builtins(rt, err);
     if (rc == WB_OK)
-        rc = wbi_guards_new(rt, &rt->guards, err);
+        rc = wbi_guards_new(rt, o->events, &rt->guards, err);
+    if (rc == WB_OK)
+        rc = wbi_reach_offer(rt, err);
     return rc;
 }
 

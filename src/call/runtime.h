@@ -32,6 +32,7 @@ struct wbi_runtime_options {
     struct wbi_str state;
     struct wbi_str config_file; /* instead of the workspace's waybill.json */
     struct wbi_str principal;   /* of calls that name none; absent: "local" */
+    struct wbi_str events;      /* a file, the number of a descriptor, or absent */
     struct wbi_str conversation; /* of calls that name none; absent: a new one */
     void *uv_loop;              /* the caller's, or NULL for an own one */
     bool bare;                  /* no files: no configuration, no state, no built-ins */

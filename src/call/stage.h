@@ -6,6 +6,7 @@
 #include "call/stages.h"
 
 struct wbi_call;
+struct wbi_complete;
 
 enum wbi_step {
     WBI_STEP_NEXT,   /* go on with the next stage */
@@ -29,6 +30,9 @@ struct wbi_journey {
     /* Called once per call that got past ADMIT, when its fate is known and
      * before RECORD: gives back slots, budgets and the like. May be NULL. */
     void (*settle)(struct wbi_call *call);
+    /* A tool finished after its call had ended without it: nobody is told, but
+     * what must be known later (idempotency keys) is. May be NULL. */
+    void (*late)(struct wbi_call *call, const struct wbi_complete *complete);
     /* The call is over: hand the outcome out. */
     void (*finish)(struct wbi_call *call);
     /* Nobody holds the call any more: free it. */

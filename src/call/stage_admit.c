@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call/stage_admit.c: AUTHORIZE and ADMIT (C3.4, C3.5), and giving back what was
- * admitted. */
+ * call/stage_admit.c: AUTHORIZE and ADMIT (C3.4, C3.5). */
 #include "base/limits.h"
 #include "call/guards.h"
+#include "call/reach.h"
+#include "call/redact.h"
 #include "call/stages_int.h"
 #include "call/stored.h"
-#include "call/views.h"
+#include "config/config.h"
 #include "json/canonical.h"
 
 /* ---- AUTHORIZE ---- */
+
+/* How long somebody may take to answer. */
+#define APPROVAL_WAIT_MS 600000
 
 struct asking {
     struct wbi_call *call;
@@ -24,10 +28,19 @@ static void on_approval(void *arg, const struct wbi_approval *approval, enum wbi
     struct wbi_call *call = a->call;
 
     (void)approval;
-    (void)who;
     a->end = end;
+    call->facts.approved_by = wbi_arena_str(call->arena, who);
     (void)wbi_call_resume(call->calls, a->ref); /* gone if the call was overruled */
     wbi_call_release(call);
+}
+
+static int64_t approval_wait(const struct wbi_runtime *rt)
+{
+    int64_t ms = APPROVAL_WAIT_MS;
+
+    if (rt->config != NULL)
+        ms = wbi_config_number(rt->config, "/limits/approvalWaitMs", ms);
+    return wbi_ms_to_ns(ms);
 }
 
 /* Wait for somebody's yes, at most until the deadline. */
@@ -37,12 +50,11 @@ static enum wbi_step ask(struct wbi_call *call)
     int64_t now = wbi_now_ns(&call->clock);
     struct wbi_approval like = {.tool = call->tool->qualified,
                                 .principal = call->inv.principal,
-                                .text = call->tool->description,
                                 .created_ns = now,
-                                .deadline_ns = now + 600 * WBI_NS_PER_S};
+                                .deadline_ns = now + approval_wait(call->runtime)};
     int64_t deadline;
 
-    if (a == NULL)
+    if (a == NULL || wbi_redacted_invocation(call, &like.text) != WB_OK)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
     deadline = wbi_deadline_from_wall(call->inv.deadline_ms, wbi_wall_ms(&call->clock), now);
     if (deadline < like.deadline_ns)
@@ -56,6 +68,7 @@ static enum wbi_step ask(struct wbi_call *call)
     call->step_state = a;
     wbi_call_hold(call);
     wbi_guards_arm(call->runtime);
+    wbi_reach_open(call->runtime); /* so that another process may answer */
     return WBI_STEP_PARKED;
 }
 
@@ -108,38 +121,6 @@ void wbi_cancel_authorize(struct wbi_call *call)
 
 /* ---- ADMIT ---- */
 
-static void number_detail(struct wbi_jw *w, const char *name, int64_t v)
-{
-    if (v >= 0)
-        wbi_jw_kint(w, name, v);
-}
-
-static enum wbi_step refuse(struct wbi_call *call, const struct wbi_guard_refusal *r)
-{
-    struct wbi_fault fault = {.kind = r->kind};
-    struct wbi_buf details;
-    struct wbi_jw w = wbi_jw_to(&details);
-
-    fault.retryable = r->retryable ? WBI_RETRYABLE_YES : WBI_RETRYABLE_NO;
-    fault.message = wbi_arena_str(call->arena, wbi_str_z(r->message));
-    if (r->code != NULL)
-        fault.code = wbi_str_z(r->code);
-    wbi_buf_init_arena(&details, call->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    number_detail(&w, "retryAfterMs", r->retry_after_ms);
-    number_detail(&w, "resetAfterMs", r->reset_after_ms);
-    if (r->throttling_scope.p != NULL)
-        wbi_jw_kstr(&w, "throttlingScope", r->throttling_scope);
-    if (r->circuit_state != NULL)
-        wbi_jw_kstrz(&w, "circuitState", r->circuit_state);
-    if (r->missing_field != NULL)
-        wbi_jw_kstrz(&w, "missingField", r->missing_field);
-    wbi_jw_obj_end(&w);
-    if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
-        fault.details = wbi_buf_str(&details);
-    return wbi_call_fail_fault(call, &fault);
-}
-
 static enum wbi_step judge(struct wbi_call *call, struct wbi_admission *a)
 {
     bool replayed = a->answer.verdict == WBI_GUARD_REPLAY;
@@ -162,24 +143,25 @@ static enum wbi_step judge(struct wbi_call *call, struct wbi_admission *a)
     case WBI_GUARD_QUEUED:
     case WBI_GUARD_WAIT:
         a->ref = wbi_call_park(call);
+        a->waiting = true;
         wbi_guards_arm(call->runtime);
         return WBI_STEP_PARKED;
     case WBI_GUARD_REFUSED:
         break;
     }
-    return refuse(call, &a->answer.refusal);
+    return wbi_call_fail_refusal(call, &a->answer.refusal);
 }
 
 static void on_ready(void *arg, struct wbi_guard_ticket *ticket,
                      const struct wbi_guard_answer *answer)
 {
     struct wbi_call *call = arg;
-    struct wbi_admission *a = call->step_state;
+    struct wbi_admission *a = call->admission;
 
     (void)ticket;
     a->answer = *answer;
     a->answer.bytes = wbi_arena_str(call->arena, answer->bytes);
-    a->ready = true;
+    a->waiting = false;
     (void)wbi_call_resume(call->calls, a->ref); /* it is parked: see wbi_cancel_admit */
 }
 
@@ -209,13 +191,25 @@ static wb_rc hash_input(struct wbi_call *call, struct wbi_admission *a)
 /* C8.6: calls of a model get a key of their conversation and call id. */
 static struct wbi_str key_of(struct wbi_call *call)
 {
-    if (call->inv.idempotency_key.p != NULL || call->inv.native || call->inv.call_id.n == 0 ||
-        !call->tool->needs_key)
+    struct wbi_str id = call->inv.call_id.n > 0 ? call->inv.call_id : wbi_str_z(call->name);
+
+    if (wbi_str_trim(call->inv.idempotency_key).n > 0 || call->inv.native || !call->tool->needs_key)
         return call->inv.idempotency_key;
-    call->inv.idempotency_key = wbi_arena_fmt(
-        call->arena, "%.*s/%.*s", WBI_FMT(wbi_str_head(call->inv.conversation_id, 120)),
-        WBI_FMT(wbi_str_head(call->inv.call_id, 120)));
+    call->inv.idempotency_key =
+        wbi_arena_fmt(call->arena, "%.*s/%.*s", WBI_FMT(call->inv.conversation_id), WBI_FMT(id));
     return call->inv.idempotency_key;
+}
+
+/* The call outlives the policy it was admitted with: its texts are copied.
+ * Redaction has its own copy of the paths. */
+static wb_rc own_values(struct wbi_call *call, struct wbi_policy_values *v)
+{
+    v->redact = NULL;
+    v->redact_n = 0;
+    if (v->budget.id.p == NULL)
+        return WB_OK;
+    v->budget.id = wbi_arena_str(call->arena, v->budget.id);
+    return v->budget.id.p ? WB_OK : WB_ENOMEM;
 }
 
 static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
@@ -236,6 +230,9 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
     if (effective->source[WBI_POLICY_TIMEOUT].pattern.p == NULL &&
         effective->source[WBI_POLICY_TIMEOUT].file.p == NULL && call->tool->timeout_ms > 0)
         a->values.timeout_ms = call->tool->timeout_ms; /* of this version */
+    rc = own_values(call, &a->values);
+    if (rc != WB_OK)
+        return rc;
     wishes.deadline_ns =
         call->inv.deadline_ms == INT64_MAX
             ? WBI_NO_DEADLINE
@@ -273,10 +270,6 @@ enum wbi_step wbi_stage_admit(struct wbi_call *call)
         wbi_guard_admit(call->runtime->guards->chain, &a->request, wbi_now_ns(&call->clock),
                         &a->ticket, &a->answer);
         a->circuit_state = wbi_guard_circuit_state(call->runtime->guards->chain, &a->request);
-    } else if (!a->ready) { /* cancelled while it waited */
-        wbi_guard_cancel(&a->ticket, wbi_now_ns(&call->clock));
-        call->step_state = NULL;
-        return wbi_call_fail(call, WBI_KIND_CANCELLED, "the call was cancelled while it waited");
     }
     step = judge(call, a);
     if (step != WBI_STEP_PARKED)
@@ -289,72 +282,10 @@ void wbi_cancel_admit(struct wbi_call *call)
 {
     struct wbi_admission *a = call->step_state;
 
-    if (a != NULL && !a->ready)
-        (void)wbi_call_resume(call->calls, a->ref); /* parked, so it goes on */
-}
-
-/* ---- afterwards ---- */
-
-static enum wbi_guard_class class_of(const struct wbi_call *call)
-{
-    const struct wbi_outcome *o = &call->outcome;
-
-    if (o->state == WBI_OUTCOME_SUCCESS)
-        return WBI_GUARD_OK;
-    if (call->facts.attempts == 0)
-        return WBI_GUARD_NOT_STARTED;
-    if (o->fault.kind == WBI_KIND_TIMED_OUT)
-        return WBI_GUARD_TIMED_OUT;
-    if (o->fault.kind == WBI_KIND_CANCELLED)
-        return WBI_GUARD_CANCELLED;
-    if (wbi_kind_row(o->fault.kind)->category == WBI_CATEGORY_CONTRACT)
-        return WBI_GUARD_CONTRACT;
-    return WBI_GUARD_FAILED;
-}
-
-void wbi_journey_settle(struct wbi_call *call)
-{
-    struct wbi_admission *a = call->ticket;
-    struct wbi_guard_outcome outcome = {.class = class_of(call)};
-
-    wbi_say_invoked(call); /* refused calls are told of, too */
-    wbi_say_end(call);
-    if (a == NULL || !a->held)
+    if (a == NULL || !a->waiting)
         return;
-    a->held = false;
-    wbi_timer_free(a->timer);
-    a->timer = NULL;
-    outcome.still_running = call->overruled;
-    outcome.duration_ns = call->ended_ns - call->started_ns;
-    outcome.retryable = call->outcome.state == WBI_OUTCOME_ERROR &&
-                        wbi_fault_retryable(&call->outcome.fault);
-    if (a->request.input_hash != NULL)
-        outcome.stored = wbi_stored_write(call);
-    if (wbi_guard_settle(&a->ticket, &outcome, wbi_now_ns(&call->clock)) != WB_OK)
-        call->facts.key_lost = true; /* the outcome is right; its key may be unknown later */
-    wbi_guards_arm(call->runtime);
-}
-
-wb_rc wbi_guards_snapshot(struct wbi_call *call)
-{
-    struct wbi_admission *a = call->admission;
-    struct wbi_policy_values none = wbi_policy_builtin();
-    struct wbi_policy_snapshot s = {.values = a ? &a->values : &none,
-                                    .tool = call->tool ? call->tool->qualified : WBI_LIT(""),
-                                    .origin = call->tool ? call->tool->origin : WBI_LIT(""),
-                                    .limit_ms = a ? a->limit.limit_ms : WBI_NO_LIMIT_MS,
-                                    .circuit_state = a ? a->circuit_state : NULL,
-                                    .clamps = a ? &a->clamps : NULL,
-                                    .redactions = call->facts.redactions,
-                                    .redactions_n = call->facts.redaction_count};
-    struct wbi_buf text;
-    struct wbi_jw w = wbi_jw_to(&text);
-
-    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_policy_write_snapshot(&w, &s);
-    if (wbi_buf_rc(&text) != WB_OK)
-        return wbi_buf_rc(&text);
-    call->facts.policy_snapshot = wbi_buf_str(&text);
-    wbi_say_policy(call);
-    return WB_OK;
+    a->waiting = false;
+    call->step_state = NULL;
+    wbi_guard_cancel(&a->ticket, wbi_now_ns(&call->clock));
+    (void)wbi_call_resume(call->calls, a->ref); /* parked, so it goes on, and ends as cancelled */
 }

@@ -24,6 +24,15 @@ enum wbi_step wbi_refuse_item(struct wbi_call *call)
     return wbi_call_fail_fault(call, &fault);
 }
 
+/* Trace context may come in headers, too. */
+static void take_trace(struct wbi_invocation *inv)
+{
+    if (inv->traceparent.p != NULL || inv->headers == NULL)
+        return;
+    inv->traceparent = wbi_json_get_str(inv->headers, "traceparent");
+    inv->tracestate = wbi_json_get_str(inv->headers, "tracestate");
+}
+
 enum wbi_step wbi_stage_decode(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
@@ -33,6 +42,7 @@ enum wbi_step wbi_stage_decode(struct wbi_call *call)
 
     if (rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &err);
+    take_trace(&call->inv);
     if (call->rejected.rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &call->rejected);
     if (wire != NULL && wire->problem_kind != WBI_KIND_NONE && !wire->truncated)

@@ -17,16 +17,13 @@ static enum wbi_step redact(struct wbi_call *call)
     return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the outcome could not be redacted");
 }
 
-enum wbi_step wbi_stage_project(struct wbi_call *call)
+wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
 {
     struct wbi_projection p = {.arena = call->arena};
-    struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str summary = WBI_NONE;
     struct wbi_buf result;
     wb_rc rc;
 
-    if (call->outcome.state != WBI_OUTCOME_NONE) /* an error, or a replay */
-        return redact(call);
     p.budget_tokens = call->tool->budget_tokens;
     if (call->inv.max_tokens > 0 && call->inv.max_tokens < p.budget_tokens)
         p.budget_tokens = call->inv.max_tokens;
@@ -34,16 +31,24 @@ enum wbi_step wbi_stage_project(struct wbi_call *call)
     p.tool_name = call->tool->model_name;
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
     rc = call->tool->family->project(call->tool->family->arg, call->complete, &p, &result, &summary,
-                                     &err);
+                                     err);
     if (rc == WB_OK)
         rc = wbi_buf_rc(&result);
-    if (rc == WB_OK)
-        rc = wbi_outcome_succeed(&call->outcome, call->arena,
-                                 call->complete->summary.p ? call->complete->summary : summary,
-                                 wbi_buf_str(&result), call->complete->output);
-    if (rc == WB_OK)
-        return redact(call);
-    return wbi_call_fail_error(call, WBI_KIND_INTERNAL_ERROR, &err);
+    if (rc != WB_OK)
+        return rc;
+    return wbi_outcome_succeed(&call->outcome, call->arena,
+                               call->complete->summary.p ? call->complete->summary : summary,
+                               wbi_buf_str(&result), call->complete->output);
+}
+
+enum wbi_step wbi_stage_project(struct wbi_call *call)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (call->outcome.state == WBI_OUTCOME_NONE && /* else an error, or a replay */
+        wbi_project_outcome(call, &err) != WB_OK)
+        return wbi_call_fail_error(call, WBI_KIND_INTERNAL_ERROR, &err);
+    return redact(call);
 }
 
 /* The renderer sees what a later reader of the ledger sees: the canonical text. */

@@ -89,13 +89,30 @@ static struct wbi_str describe(struct wbi_call *call, const struct wbi_schema_re
     return wbi_buf_rc(&out) == WB_ENOMEM ? WBI_NONE : wbi_buf_str(&out);
 }
 
+/* C8.6: part of the contract, so it comes before authorization and policies. */
+static enum wbi_step check_key(struct wbi_call *call)
+{
+    struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_INPUT,
+                              .code = WBI_LIT("RequiredMissing"),
+                              .details = WBI_LIT("{\"missingField\":\"idempotencyKey\"}")};
+
+    if (!call->inv.native || !call->tool->needs_key ||
+        wbi_str_trim(call->inv.idempotency_key).n > 0)
+        return WBI_STEP_NEXT;
+    fault.message = wbi_arena_fmt(call->arena,
+                                  "%.*s needs idempotencyKey, a text that is not blank",
+                                  WBI_FMT(call->tool->model_name));
+    fault.hint = WBI_LIT("send an idempotencyKey; the same one when the call is repeated");
+    return wbi_call_fail_fault(call, &fault);
+}
+
 enum wbi_step wbi_stage_validate(struct wbi_call *call)
 {
     struct wbi_schema_repair repair = {.repaired = false};
     struct wbi_error err = WBI_ERROR_INIT;
 
     if (wbi_schema_valid(call->tool->input_compiled, call->inv.input))
-        return WBI_STEP_NEXT;
+        return check_key(call);
     if (call->inv.native)
         return refuse(call);
     if (wbi_schema_coerce(call->tool->input_compiled, call->inv.input, call->arena, &repair,

@@ -16,14 +16,19 @@ void wbi_cancel_authorize(struct wbi_call *call);
 enum wbi_step wbi_stage_admit(struct wbi_call *call);
 void wbi_cancel_admit(struct wbi_call *call);
 void wbi_journey_settle(struct wbi_call *call);
+void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete);
 enum wbi_step wbi_stage_intent(struct wbi_call *call);
 enum wbi_step wbi_stage_record(struct wbi_call *call);
 enum wbi_step wbi_stage_execute(struct wbi_call *call);
 void wbi_cancel_execute(struct wbi_call *call);
+/* Complete output -> bounded result in call->outcome, not yet redacted. */
+WB_MUST_CHECK wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err);
 enum wbi_step wbi_stage_project(struct wbi_call *call);
 enum wbi_step wbi_stage_render(struct wbi_call *call);
 enum wbi_step wbi_stage_encode(struct wbi_call *call);
 
+/* call->complete against the output schema: NEXT, or the call has failed. */
+enum wbi_step wbi_check_output(struct wbi_call *call);
 /* Whether output fits the tool's output schema; err says why not. A root that
  * carries a valid __envelope is checked without it (C4.3). */
 bool wbi_output_valid(const struct wbi_tool *tool, struct wbi_arena *arena, const wbi_json *output,

@@ -143,7 +143,7 @@ wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
     wbi_jw_kstr(&w, "origin", origin);
     if (call->facts.replayed)
         wbi_jw_kbool(&w, "replayed", true);
-    if (call->facts.cached)
+    if (call->facts.cached && !call->facts.cache_untold)
         wbi_jw_kbool(&w, "cached", true);
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(out);

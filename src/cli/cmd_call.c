@@ -141,6 +141,7 @@ static bool fill(const struct args *a, wb_request *request)
         {"--causation-id", WB_FIELD_CAUSATION_ID},
         {"--max-tokens", WB_FIELD_MAX_TOKENS},
         {"--traceparent", WB_FIELD_TRACEPARENT},
+        {"--heartbeat-ms", WB_FIELD_HEARTBEAT_MS},
     };
 
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
@@ -162,6 +163,13 @@ int print_result(const struct args *a, wb_result *result, wb_view view)
     }
     (void)put_line(text, n); /* finish_output tells */
     return wb_result_exit_code(result);
+}
+
+static void show_frame(const char *frame, size_t size, void *arg)
+{
+    (void)arg;
+    (void)put_line(frame, size); /* finish_output tells */
+    (void)fflush(stdout);        /* whoever asked for frames wants them now */
 }
 
 static int call(const struct args *a, wb_request *request, wb_view view)
@@ -199,6 +207,9 @@ static int run(const struct args *a)
     request = wb_request_new(a->words[0]);
     if (request == NULL)
         return EXIT_INTERNAL;
+    if (args_has(a, "--stream") &&
+        wb_request_set_frames(request, show_frame, NULL) != WB_OK)
+        return EXIT_INTERNAL;
     if (fill(a, request))
         code = call(a, request, view);
     wb_request_free(request);
@@ -212,7 +223,8 @@ static const struct option_spec options[] = {
     {"--correlation-id", "ID", false},   {"--causation-id", "ID", false},
     {"--header", "KEY=VALUE", true},     {"--meta", "KEY=VALUE", true},
     {"--max-tokens", "N", false},        {"--traceparent", "TRACE", false},
-    {"--stream", NULL, false},           {NULL, NULL, false},
+    {"--stream", NULL, false},           {"--heartbeat-ms", "N", false},
+    {NULL, NULL, false},
 };
 
 const struct command command_call = {
@@ -222,7 +234,8 @@ const struct command command_call = {
     "NAME is a model name (ExecCommand) or a qualified one (local::fs.write). The view\n"
     "`receipt` is the text a model reads, `canonical` the runtime's record of the result,\n"
     "`result` the invocation's Result, `envelope` a root with \"__envelope\", `record` all\n"
-    "that was written down. Exit 0: the call succeeded; 1: it ended in an error.\n"
+    "that was written down. With --stream, frames come first, one JSON line each, while\n"
+    "the tool runs; the last of them is \"completed\" or \"error\". Exit 0: the call succeeded; 1: it ended in an error.\n"
     "\nexamples:\n"
     "  waybill call weather --input '{\"city\": \"Bern\"}'\n"
     "  waybill call weather --input @request.json --view result\n"

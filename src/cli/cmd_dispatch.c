@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_dispatch.c: `waybill dispatch` and `waybill repair`. */
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
-/* SIGTERM and SIGINT as something that can be waited for. */
-static int stop_descriptor(void)
+/* Signals as something that can be waited for. */
+static int signal_descriptor(int one, int other)
 {
     sigset_t set;
 
     sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
+    sigaddset(&set, one);
+    sigaddset(&set, other);
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
         return -1;
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void say_reloaded(const wb_error *error, void *arg)
+{
+    const struct args *a = arg;
+
+    if (error == NULL)
+        note(a, "policies and bindings were read again");
+    else
+        note(a, "the old policies stay in force: %s:%u:%u: %s", wb_error_at(error),
+             wb_error_line(error), wb_error_column(error), wb_error_text(error));
+}
+
+/* SIGHUP reads policies and bindings again. */
+static void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd)
+{
+    wb_error *error = NULL;
+
+    if (fd >= 0 && wb_runtime_reload_on(runtime, fd, say_reloaded, (void *)(uintptr_t)a, &error) != WB_OK)
+        (void)fail(a, "SIGHUP", error);
 }
 
 static int run(const struct args *a)
@@ -28,17 +49,19 @@ static int run(const struct args *a)
     long long parallel = 0;
     wb_error *error = NULL;
     wb_runtime *runtime;
-    int code, stop;
+    int code, stop, hangup;
 
     if (a->word_count > 0)
         return usage_error(a, "takes no words; items come on standard input, one a line");
     if (!args_number(a, "--parallel", 1, 1024, &parallel))
         return EXIT_USAGE;
     o.parallel = (unsigned)parallel;
-    stop = stop_descriptor();
+    stop = signal_descriptor(SIGTERM, SIGINT);
+    hangup = signal_descriptor(SIGHUP, SIGHUP);
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
+    reload_on_hangup(a, runtime, hangup);
     code = EXIT_OK;
     if (wb_dispatch(runtime, &o, STDIN_FILENO, STDOUT_FILENO, stop, &error) != WB_OK) {
         code = fail(a, NULL, error);
@@ -62,7 +85,8 @@ const struct command command_dispatch = {
     "Answers come in call order, in the provider's own shape; a line that is no call is\n"
     "answered by {\"type\": \"waybill.error\", …}. `--group` packs the answers of a turn into\n"
     "the provider's message. EOF finishes running calls, SIGTERM cancels them; each call\n"
-    "is answered and recorded either way. Exit 1 only when a line could not be taken.\n"
+    "is answered and recorded either way. SIGHUP reads policies and bindings again; files\n"
+    "that are wrong change nothing. Exit 1 only when a line could not be taken.\n"
     "\nexample:\n"
     "  echo '{\"type\": \"tool_use\", \"id\": \"t1\", \"name\": \"greet\", \"input\": {}}' \\\n"
     "    | waybill dispatch\n",

@@ -424,3 +424,22 @@ struct wbi_str wbi_config_origin(const struct wbi_config *c, struct wbi_str path
             return member_origin(c, *m, name);
     return WBI_NONE;
 }
+
+void wbi_config_locate(const struct wbi_config *config, const struct wbi_config_part *part,
+                       const wbi_json *v, struct wbi_error *err)
+{
+    if (err == NULL)
+        return;
+    wbi_error_at(err, part->file);
+    err->line = part->line;
+    err->column = 1;
+    for (size_t i = 0; v != NULL && i < config->files_n; i++) {
+        const struct wbi_config_file *file = &config->files[i];
+        size_t offset = wbi_json_offset(file->copy, v);
+
+        if (offset == SIZE_MAX) /* a number has no place of its own: its name has */
+            offset = wbi_json_offset(file->copy, v - 1);
+        if (wbi_str_eq(file->name, part->file) && offset != SIZE_MAX)
+            wbi_error_locate(err, file->text.p, file->text.n, offset);
+    }
+}

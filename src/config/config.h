@@ -78,6 +78,11 @@ size_t wbi_config_policies(const struct wbi_config *config, const struct wbi_con
  * only those that deny. */
 size_t wbi_config_bindings(const struct wbi_config *config, const struct wbi_config_part **ret);
 
+/* Place err (file, line, column) at a value below part->value, or at the part
+ * itself when v is NULL. */
+void wbi_config_locate(const struct wbi_config *config, const struct wbi_config_part *part,
+                       const wbi_json *v, struct wbi_error *err);
+
 /* A member of `settings` by JSON Pointer ("/shell", "/env/allow"): the user's,
  * else the trusted workspace's, else NULL. */
 const wbi_json *wbi_config_setting(const struct wbi_config *config, const char *pointer);

@@ -7,7 +7,8 @@
 
 const char *const wbi_config_members[] = {"$schema",  "tools",    "mcpServers", "policies",
                                           "bindings", "settings", NULL};
-const char *const wbi_config_settings[] = {"budgets", "shell", "env", "limits", NULL};
+const char *const wbi_config_settings[] = {"budgets", "shell", "env", "limits",
+                                           "secrets", NULL};
 
 static bool is_one_of(struct wbi_str name, const char *const *names)
 {
@@ -154,6 +155,22 @@ static wb_rc check_shell(const struct wbi_config_file *file, const wbi_json *set
     return fine ? WB_OK : wrong_type(file, key, "a path or an array of strings", err);
 }
 
+/* {"env": [names]}: variables whose values are secrets. */
+static wb_rc check_secrets(const struct wbi_config_file *file, const wbi_json *settings,
+                           struct wbi_error *err)
+{
+    const wbi_json *secrets = wbi_json_get(settings, "secrets"), *key = key_of(secrets, "env");
+    bool fine = true;
+
+    if (key == NULL)
+        return WB_OK;
+    fine = wbi_json_is(key + 1, WBI_JSON_ARR);
+    WBI_JSON_EACH (key + 1, e) {
+        fine = fine && wbi_json_is(e, WBI_JSON_STR) && wbi_json_str(e).n > 0;
+    }
+    return fine ? WB_OK : wrong_type(file, key, "an array of names of variables", err);
+}
+
 static wb_rc check_settings(const struct wbi_config_file *file, const wbi_json *settings,
                             struct wbi_error *err)
 {
@@ -169,6 +186,10 @@ static wb_rc check_settings(const struct wbi_config_file *file, const wbi_json *
         rc = check_numbers(file, wbi_json_get(settings, "limits"), err);
     if (rc == WB_OK)
         rc = check_type(file, settings, "env", WBI_JSON_OBJ, "an object", err);
+    if (rc == WB_OK)
+        rc = check_type(file, settings, "secrets", WBI_JSON_OBJ, "an object", err);
+    if (rc == WB_OK)
+        rc = check_secrets(file, settings, err);
     if (rc == WB_OK)
         rc = check_shell(file, settings, err);
     return rc;

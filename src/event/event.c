@@ -14,6 +14,8 @@ struct wbi_events {
     char *source;
     char instance[WBI_UUID_SIZE];
     uint64_t sequence, lost;
+    enum wbi_event_type type; /* of the line under way, and its time */
+    char time[WBI_RFC3339_SIZE];
     struct wbi_buf line;
 };
 
@@ -71,7 +73,7 @@ static void optional(struct wbi_jw *w, const char *name, struct wbi_str s)
 static struct wbi_jw begin(struct wbi_events *e, const struct wbi_event_call *call,
                            enum wbi_event_type type)
 {
-    char number[24], text[WBI_UUID_SIZE + 24], time[WBI_RFC3339_SIZE];
+    char number[24], text[WBI_UUID_SIZE + 24];
     char traceparent[WBI_TRACEPARENT_SIZE];
     struct wbi_jw w;
 
@@ -79,14 +81,15 @@ static struct wbi_jw begin(struct wbi_events *e, const struct wbi_event_call *ca
     w = wbi_jw_to(&e->line);
     (void)snprintf(number, sizeof(number), "%020" PRIu64, ++e->sequence);
     (void)snprintf(text, sizeof(text), "%s-%s", e->instance, number);
-    wbi_time_format(wbi_wall_ms(&e->parts.clock), time);
+    e->type = type;
+    wbi_time_format(wbi_wall_ms(&e->parts.clock), e->time);
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "specversion", "1.0");
     wbi_jw_kstrz(&w, "id", text);
     wbi_jw_kstrz(&w, "source", e->source);
     (void)snprintf(text, sizeof(text), "dev.waybill.%s", names[type]);
     wbi_jw_kstrz(&w, "type", text);
-    wbi_jw_kstrz(&w, "time", time);
+    wbi_jw_kstrz(&w, "time", e->time);
     wbi_jw_kstrz(&w, "datacontenttype", "application/json");
     optional(&w, "subject", call->call_id);
     optional(&w, "correlationid", call->correlation_id);
@@ -109,6 +112,8 @@ static struct wbi_jw begin(struct wbi_events *e, const struct wbi_event_call *ca
 
 static void finish(struct wbi_events *e, const struct wbi_event_call *call, struct wbi_jw *w)
 {
+    struct wbi_event_brief brief = {names[e->type], e->time, e->sequence};
+
     wbi_jw_key(w, "redactions");
     wbi_jw_arr(w);
     for (size_t i = 0; i < call->redactions_n; i++)
@@ -117,7 +122,7 @@ static void finish(struct wbi_events *e, const struct wbi_event_call *call, stru
     wbi_jw_obj_end(w);
     wbi_jw_obj_end(w);
     if (wbi_buf_rc(&e->line) != WB_OK ||
-        e->parts.sink.write(e->parts.sink.arg, wbi_buf_str(&e->line)) != WB_OK)
+        e->parts.sink.write(e->parts.sink.arg, wbi_buf_str(&e->line), &brief) != WB_OK)
         e->lost++;
 }
 

@@ -28,9 +28,16 @@ enum wbi_event_type {
 /* "ToolInvoked", …; the CloudEvents type is "dev.waybill." before it. */
 const char *wbi_event_type_name(enum wbi_event_type type);
 
+/* The event in short, for places that keep little. */
+struct wbi_event_brief {
+    const char *type; /* "ToolInvoked", … */
+    const char *time; /* RFC 3339 */
+    uint64_t sequence;
+};
+
 /* Takes one line, without its newline. Anything but WB_OK is counted as lost. */
 struct wbi_event_sink {
-    wb_rc (*write)(void *arg, struct wbi_str line);
+    wb_rc (*write)(void *arg, struct wbi_str line, const struct wbi_event_brief *brief);
     void *arg;
 };
 

@@ -19,13 +19,15 @@ struct world {
     bool broken;
 };
 
-static wb_rc take_line(void *arg, struct wbi_str line)
+static wb_rc take_line(void *arg, struct wbi_str line, const struct wbi_event_brief *brief)
 {
     struct world *w = arg;
 
     if (w->broken)
         return WB_EIO;
     assert_true(w->n < 16);
+    assert_true(brief->sequence > 0 && strstr(line.p, brief->type) != NULL);
+    assert_non_null(strstr(line.p, brief->time));
     assert_int_equal(wbi_str_index(line, '\n'), line.n);
     return wbi_json_read(w->arena, line, WBI_JSON_STRICT, &w->line[w->n++], NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "guard/policy_int.h"
+#include "text/redact.h"
 
 #define LONGEST_MS (INT64_C(10) * 366 * 24 * 3600 * 1000)
 #define LARGEST INT64_C(1000000000)
@@ -280,12 +281,21 @@ static wb_rc read_cache(struct reader *r, const wbi_json *v, struct wbi_policy_v
 
 static wb_rc read_redact(struct reader *r, const wbi_json *v, struct wbi_policy_values *out)
 {
+    struct wbi_redact_rules *rules;
+    struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str *paths;
     wb_rc rc = wbi_policy_strings(&r->at, r->arena, v, false, &paths, &out->redact_n);
 
-    if (rc == WB_OK)
-        out->redact = paths;
-    return rc;
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_redact_rules_new(paths, out->redact_n, /* by_name= */ false, &rules, &err);
+    if (rc == WB_EINPUT)
+        return wbi_policy_bad(&r->at, "%s", err.text);
+    if (rc != WB_OK)
+        return rc;
+    wbi_redact_rules_free(rules);
+    out->redact = paths;
+    return WB_OK;
 }
 
 static wb_rc read_item(struct reader *r, enum wbi_policy_item item, const wbi_json *v,

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/policy.c: explaining and reloading policies, answering approvals. */
+#include <poll.h>
+#include <unistd.h>
+
+#include "api/api_int.h"
+#include "base/limits.h"
+#include "call/guards.h"
+#include "call/reach.h"
+#include "control/control.h"
+#include "store/store.h"
+
+/* ---- asking the loop from any thread ---- */
+
+struct errand {
+    struct wbi_post post;
+    pthread_mutex_t lock;
+    pthread_cond_t over;
+    bool done;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+static void run_errand(void *arg)
+{
+    struct errand *e = arg;
+
+    e->fn(e->arg);
+    (void)pthread_mutex_lock(&e->lock); /* cannot fail: ours, and not held by us */
+    e->done = true;
+    (void)pthread_cond_signal(&e->over);
+    (void)pthread_mutex_unlock(&e->lock);
+}
+
+/* fn(arg) on the loop thread; returns when it is done. */
+static void on_loop(wb_runtime *runtime, void (*fn)(void *), void *arg)
+{
+    struct errand e = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                       .over = PTHREAD_COND_INITIALIZER,
+                       .fn = fn,
+                       .arg = arg};
+
+    if (wbi_loop_here(runtime->rt->loop)) {
+        fn(arg);
+        return;
+    }
+    e.post = (struct wbi_post){NULL, run_errand, &e};
+    wbi_loop_post(runtime->rt->loop, &e.post);
+    (void)pthread_mutex_lock(&e.lock);
+    while (!e.done)
+        (void)pthread_cond_wait(&e.over, &e.lock);
+    (void)pthread_mutex_unlock(&e.lock);
+    (void)pthread_cond_destroy(&e.over);
+    (void)pthread_mutex_destroy(&e.lock);
+}
+
+/* ---- explaining ---- */
+
+static const char *access_name(enum wbi_auth_verdict verdict)
+{
+    switch (verdict) {
+    case WBI_AUTH_ALLOWED:
+        return "allowed";
+    case WBI_AUTH_ASK:
+        return "ask";
+    case WBI_AUTH_HIDDEN:
+        return "hidden";
+    case WBI_AUTH_DENIED:
+        break;
+    }
+    return "denied";
+}
+
+static void write_access(struct wbi_jw *w, struct wbi_runtime *rt, const struct wbi_tool *tool,
+                         struct wbi_str principal)
+{
+    struct wbi_auth_answer answer;
+    struct wbi_auth_tool t;
+
+    if (tool == NULL) {
+        wbi_jw_kstrz(w, "access", "hidden");
+        wbi_jw_kstrz(w, "reason", "there is no such tool");
+        return;
+    }
+    t = wbi_guards_tool(tool);
+    wbi_authorize(rt->guards->auth, principal, &t, &answer);
+    wbi_jw_kstrz(w, "access", access_name(answer.verdict));
+    if (answer.verdict == WBI_AUTH_DENIED || answer.verdict == WBI_AUTH_HIDDEN)
+        wbi_jw_kstrz(w, "reason", answer.message);
+}
+
+static wb_rc explain(struct wbi_runtime *rt, struct wbi_arena *arena, struct wbi_str name,
+                     struct wbi_str principal, struct wbi_buf *out, struct wbi_error *err)
+{
+    const struct wbi_policy_effective *effective;
+    const struct wbi_tool *tool = NULL;
+    struct wbi_catalog *catalog;
+    struct wbi_jw w = wbi_jw_to(out);
+    wb_rc rc = wbi_runtime_catalog(rt, &catalog, err);
+
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_catalog_resolve(catalog, arena, WBI_NONE, name, WBI_NONE, &tool, NULL);
+    if (rc != WB_OK && rc != WB_ENOTFOUND)
+        return wbi_fail(err, rc, "the tool cannot be looked up");
+    rc = wbi_policy_effective(rt->guards->policy, tool ? tool->qualified : name, principal,
+                              tool && tool->timeout_ms > 0 ? tool->timeout_ms : WBI_NO_LIMIT_MS,
+                              &effective);
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "tool", tool ? tool->qualified : name);
+    wbi_jw_kstr(&w, "principal", principal);
+    write_access(&w, rt, tool, principal);
+    wbi_jw_key(&w, "values");
+    wbi_policy_write_explain(&w, effective);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out);
+}
+
+wb_rc wb_policy_explain(wb_runtime *runtime, const char *tool, const char *principal, char **ret,
+                        size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_arena *arena;
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (runtime == NULL || tool == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_policy_explain: NULL");
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    rc = explain(runtime->rt, arena, wbi_str_z(tool),
+                 principal ? wbi_str_z(principal) : runtime->rt->principal, &out, &err);
+    wbi_arena_free(arena);
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    return wbi_api_fail(reterr, &err);
+}
+
+/* ---- reloading ---- */
+
+struct reload {
+    wb_runtime *runtime;
+    struct wbi_error err;
+    wb_rc rc;
+};
+
+static void reload_here(void *arg)
+{
+    struct reload *r = arg;
+
+    r->rc = wbi_guards_reload(r->runtime->rt, &r->err);
+}
+
+wb_rc wb_runtime_reload(wb_runtime *runtime, wb_error **reterr)
+{
+    struct reload r = {.runtime = runtime};
+
+    if (runtime == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_reload: NULL");
+    on_loop(runtime, reload_here, &r);
+    return r.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &r.err);
+}
+
+static void on_readable(void *arg, int events)
+{
+    wb_runtime *runtime = arg;
+    struct pollfd more = {.fd = runtime->reload_fd, .events = POLLIN};
+    wb_error shown = {.e = WBI_ERROR_INIT};
+    bool failed;
+    char bytes[512];
+
+    (void)events;
+    do {
+        if (read(runtime->reload_fd, bytes, sizeof(bytes)) <= 0) {
+            wbi_watch_free(runtime->reload_watch); /* it ended: nothing more will come */
+            runtime->reload_watch = NULL;
+            return;
+        }
+    } while (poll(&more, 1, 0) == 1);
+    failed = wbi_guards_reload(runtime->rt, &shown.e) != WB_OK;
+    if (runtime->on_reload != NULL)
+        runtime->on_reload(failed ? &shown : NULL, runtime->reload_arg);
+}
+
+wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_reload_cb on_reload, void *arg,
+                           wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (runtime == NULL || fd < 0 || runtime->reload_watch != NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_reload_on: no descriptor, or twice");
+    runtime->reload_fd = fd;
+    runtime->on_reload = on_reload;
+    runtime->reload_arg = arg;
+    rc = wbi_watch_new(runtime->rt->loop, fd, on_readable, runtime, &runtime->reload_watch, &err);
+    if (rc == WB_OK)
+        rc = wbi_watch_set(runtime->reload_watch, WBI_WATCH_READ);
+    if (rc == WB_OK)
+        return WB_OK;
+    err.rc = rc;
+    return wbi_api_fail(reterr, &err);
+}
+
+/* ---- approvals of this runtime ---- */
+
+struct asked {
+    wb_runtime *runtime;
+    struct wbi_buf *out;
+    const char *id, *who;
+    bool granted;
+    wb_rc rc;
+};
+
+static void list_here(void *arg)
+{
+    struct asked *a = arg;
+    struct wbi_jw w = wbi_jw_to(a->out);
+
+    wbi_approvals_write(a->runtime->rt, &w);
+}
+
+wb_rc wb_approvals_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_buf out;
+    struct asked a = {.runtime = runtime, .out = &out};
+
+    if (runtime == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approvals_list: NULL");
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    on_loop(runtime, list_here, &a);
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}
+
+static void resolve_here(void *arg)
+{
+    struct asked *a = arg;
+    struct wbi_runtime *rt = a->runtime->rt;
+
+    a->rc = wbi_approvals_resolve(rt->guards->approvals, wbi_str_z(a->id), a->granted,
+                                  wbi_str_z(a->who));
+    wbi_guards_arm(rt);
+}
+
+static wb_rc answer_of(wb_rc rc, wb_error **reterr)
+{
+    if (rc == WB_OK)
+        return WB_OK;
+    return wbi_api_fail_text(reterr, rc,
+                             "no call waits for an approval with that id (any more); `waybill "
+                             "approve list` shows those that do");
+}
+
+wb_rc wb_approval_resolve(wb_runtime *runtime, const char *id, int granted, const char *who,
+                          wb_error **reterr)
+{
+    struct asked a = {.runtime = runtime, .id = id, .who = who, .granted = granted != 0};
+
+    if (runtime == NULL || id == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approval_resolve: NULL");
+    on_loop(runtime, resolve_here, &a);
+    return answer_of(a.rc, reterr);
+}
+
+/* ---- approvals of all runtimes ---- */
+
+#define CONTROL_TIMEOUT_MS 2000
+
+struct gathering {
+    struct wbi_buf *out; /* of a list */
+    size_t n;
+    bool resolved;
+};
+
+static bool take_list(void *arg, const char *instance, wb_rc rc, const wbi_json *result,
+                      const struct wbi_error *err)
+{
+    struct gathering *g = arg;
+
+    (void)instance;
+    (void)err;
+    if (rc != WB_OK)
+        return true; /* it went away, or has no such method */
+    WBI_JSON_EACH(result, entry)
+    {
+        if (g->n++ > 0)
+            wbi_buf_addc(g->out, ',');
+        wbi_json_write(g->out, entry);
+    }
+    return true;
+}
+
+static bool take_answer(void *arg, const char *instance, wb_rc rc, const wbi_json *result,
+                        const struct wbi_error *err)
+{
+    struct gathering *g = arg;
+
+    (void)instance;
+    (void)err;
+    g->resolved = rc == WB_OK && wbi_json_true(result);
+    return !g->resolved;
+}
+
+/* Ask every live runtime of the state directory. */
+static wb_rc ask_all(const wb_options *options, const char *method, struct wbi_str params,
+                     wbi_control_each_fn *each, void *arg, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_runtime *runtime;
+    wb_rc rc = wb_runtime_new(options, &runtime, reterr);
+
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_runtime_open_ledger(runtime->rt, &err);
+    if (rc == WB_OK)
+        rc = wbi_control_call(wbi_store_dir(runtime->rt->store)->run_fd, NULL, method, params,
+                              CONTROL_TIMEOUT_MS, each, arg, &err);
+    wb_runtime_free(runtime);
+    return rc == WB_OK || rc == WB_ENOTFOUND ? WB_OK : wbi_api_fail(reterr, &err);
+}
+
+wb_rc wb_approvals_list_all(const wb_options *options, char **ret, size_t *ret_size,
+                            wb_error **reterr)
+{
+    struct wbi_buf out;
+    struct gathering g = {.out = &out};
+    wb_rc rc;
+
+    if (ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approvals_list_all: NULL");
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_addc(&out, '[');
+    rc = ask_all(options, "approvals.list", WBI_NONE, take_list, &g, reterr);
+    wbi_buf_addc(&out, ']');
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    return rc;
+}
+
+wb_rc wb_approval_resolve_any(const wb_options *options, const char *id, int granted,
+                              const char *who, wb_error **reterr)
+{
+    struct gathering g = {.n = 0};
+    struct wbi_buf params;
+    struct wbi_jw w = wbi_jw_to(&params);
+    wb_rc rc;
+
+    if (id == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approval_resolve_any: id is NULL");
+    wbi_buf_init(&params, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "id", id);
+    wbi_jw_kbool(&w, "granted", granted != 0);
+    if (who != NULL)
+        wbi_jw_kstrz(&w, "who", who);
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&params) != WB_OK)
+        rc = wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    else
+        rc = ask_all(options, "approvals.resolve", wbi_buf_str(&params), take_answer, &g, reterr);
+    wbi_buf_fini(&params);
+    return rc == WB_OK ? answer_of(g.resolved ? WB_OK : WB_ENOTFOUND, reterr) : rc;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/known.h: secrets known by their value. */
+#ifndef WBI_CALL_KNOWN_H
+#define WBI_CALL_KNOWN_H
+
+#include "call/runtime.h"
+
+/* Make rt->secrets anew with the values of the variables that the setting
+ * secrets.env names. */
+WB_MUST_CHECK wb_rc wbi_known_load(struct wbi_runtime *rt, struct wbi_error *err);
+
+#endif

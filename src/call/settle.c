@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/settle.c: what the guards of a call are told when an attempt or the call
+ * ends, and what the result says of them. (1) What was admitted is settled
+ * exactly once. (2) A key whose tool still runs stays in flight until the tool
+ * reports; then it is settled by what came of it. */
+#include "base/limits.h"
+#include "call/attempts.h"
+#include "call/guards.h"
+#include "call/redact.h"
+#include "call/stages_int.h"
+#include "call/stored.h"
+
+static void number_detail(struct wbi_jw *w, const char *name, int64_t v)
+{
+    if (v >= 0)
+        wbi_jw_kint(w, name, v);
+}
+
+struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r)
+{
+    struct wbi_fault fault = {.kind = r->kind};
+    struct wbi_buf details;
+    struct wbi_jw w = wbi_jw_to(&details);
+
+    fault.retryable = r->retryable ? WBI_RETRYABLE_YES : WBI_RETRYABLE_NO;
+    fault.message = wbi_arena_str(call->arena, wbi_str_z(r->message));
+    if (r->code != NULL)
+        fault.code = wbi_str_z(r->code);
+    wbi_buf_init_arena(&details, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    number_detail(&w, "retryAfterMs", r->retry_after_ms);
+    number_detail(&w, "resetAfterMs", r->reset_after_ms);
+    if (r->throttling_scope.p != NULL)
+        wbi_jw_kstr(&w, "throttlingScope", r->throttling_scope);
+    if (r->circuit_state != NULL)
+        wbi_jw_kstrz(&w, "circuitState", r->circuit_state);
+    if (r->missing_field != NULL)
+        wbi_jw_kstrz(&w, "missingField", r->missing_field);
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
+        fault.details = wbi_buf_str(&details);
+    return fault;
+}
+
+enum wbi_step wbi_call_fail_refusal(struct wbi_call *call, const struct wbi_guard_refusal *r)
+{
+    struct wbi_fault fault = wbi_refusal_fault(call, r);
+
+    return wbi_call_fail_fault(call, &fault);
+}
+
+enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault)
+{
+    if (fault->kind == WBI_KIND_TIMED_OUT)
+        return WBI_GUARD_TIMED_OUT;
+    if (fault->kind == WBI_KIND_CANCELLED)
+        return WBI_GUARD_CANCELLED;
+    if (wbi_kind_row(fault->kind)->category == WBI_CATEGORY_CONTRACT)
+        return WBI_GUARD_CONTRACT;
+    return WBI_GUARD_FAILED;
+}
+
+static enum wbi_guard_class class_of(const struct wbi_call *call)
+{
+    if (call->outcome.state == WBI_OUTCOME_SUCCESS)
+        return WBI_GUARD_OK;
+    if (call->facts.attempts == 0)
+        return WBI_GUARD_NOT_STARTED;
+    return wbi_guard_class_of(&call->outcome.fault);
+}
+
+/* The tool did its work, only too late for the caller. */
+static bool finished_late(const struct wbi_call *call)
+{
+    return call->complete != NULL && call->complete->ok &&
+           call->outcome.state == WBI_OUTCOME_ERROR &&
+           call->outcome.fault.kind == WBI_KIND_TIMED_OUT;
+}
+
+void wbi_journey_settle(struct wbi_call *call)
+{
+    struct wbi_admission *a = call->ticket;
+    struct wbi_guard_outcome outcome = {.class = class_of(call)};
+    int64_t now = wbi_now_ns(&call->clock);
+
+    wbi_say_invoked(call); /* refused calls are told of, too */
+    wbi_say_end(call);
+    if (call->admission != NULL && call->admission->waiting) { /* overruled in a queue */
+        call->admission->waiting = false;
+        wbi_guard_cancel(&call->admission->ticket, now);
+    }
+    if (a == NULL || !a->held)
+        return;
+    a->held = false;
+    wbi_timer_free(a->timer);
+    a->timer = NULL;
+    outcome.still_running = call->overruled || finished_late(call);
+    outcome.duration_ns = call->ended_ns - (a->attempt_ns ? a->attempt_ns : call->started_ns);
+    /* Attempts that failed before invite a retry, whatever refused the last one. */
+    outcome.retryable = a->refused_again || (call->outcome.state == WBI_OUTCOME_ERROR &&
+                                             wbi_fault_retryable(&call->outcome.fault));
+    if (a->request.input_hash != NULL)
+        outcome.stored = wbi_stored_write(call);
+    if (wbi_guard_settle(&a->ticket, &outcome, now) != WB_OK)
+        call->facts.key_lost = true; /* the outcome is right; its key may be unknown later */
+    if (finished_late(call))
+        wbi_journey_late(call, call->complete);
+    wbi_guards_arm(call->runtime);
+}
+
+/* The bytes a later call with the same key gets: made like an outcome in time. */
+static struct wbi_str store_late(const struct wbi_call *call, struct wbi_complete *complete,
+                                 enum wbi_guard_class *ret_class)
+{
+    struct wbi_call shadow = *call; /* the call itself has its outcome */
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    shadow.outcome = (struct wbi_outcome){.state = WBI_OUTCOME_NONE};
+    shadow.complete = complete;
+    *ret_class = WBI_GUARD_OK;
+    if (wbi_check_output(&shadow) != WBI_STEP_NEXT) {
+        *ret_class = WBI_GUARD_CONTRACT;
+        rc = WB_OK;
+    } else {
+        rc = wbi_project_outcome(&shadow, &err);
+    }
+    if (rc == WB_OK)
+        rc = wbi_redact_outcome(&shadow);
+    return rc == WB_OK ? wbi_stored_write(&shadow) : WBI_NONE;
+}
+
+void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete)
+{
+    struct wbi_admission *a = call->ticket;
+    struct wbi_complete copy = *complete;
+    struct wbi_guard_outcome outcome = {.class = WBI_GUARD_FAILED};
+    const struct wbi_fault *fault = complete->fault;
+
+    if (a == NULL || a->request.input_hash == NULL)
+        return;
+    if (complete->ok) {
+        outcome.stored = store_late(call, &copy, &outcome.class);
+        if (outcome.stored.p == NULL)
+            return; /* stays in flight, and is unknown in time */
+    } else if (fault != NULL) {
+        outcome.class = wbi_guard_class_of(fault);
+        outcome.retryable = true; /* the caller was told so or knows better */
+    }
+    if (wbi_guard_late(call->runtime->guards->chain, &a->request, &outcome,
+                       wbi_now_ns(&call->clock)) != WB_OK)
+        call->facts.key_lost = true;
+}
+
+wb_rc wbi_guards_snapshot(struct wbi_call *call)
+{
+    struct wbi_admission *a = call->admission;
+    struct wbi_policy_values none = wbi_policy_builtin();
+    struct wbi_policy_snapshot s = {.values = a ? &a->values : &none,
+                                    .tool = call->tool ? call->tool->qualified : WBI_LIT(""),
+                                    .origin = call->tool ? call->tool->origin : WBI_LIT(""),
+                                    .limit_ms = a ? a->limit.limit_ms : WBI_NO_LIMIT_MS,
+                                    .circuit_state = a ? a->circuit_state : NULL,
+                                    .clamps = a ? &a->clamps : NULL,
+                                    .redactions = call->facts.redactions,
+                                    .redactions_n = call->facts.redaction_count};
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_policy_write_snapshot(&w, &s);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_buf_rc(&text);
+    call->facts.policy_snapshot = wbi_buf_str(&text);
+    wbi_say_policy(call);
+    return WB_OK;
+}
