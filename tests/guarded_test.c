@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/guarded_test.c: approvals, events, frames, redaction and reloading, as a caller
+ * of the library sees them. Sentences in quotes are those of seed 001. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "support/guarded.h"
+
+static struct guarded g;
+
+static int teardown(void **state)
+{
+    (void)state;
+    guarded_close(&g);
+    return 0;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", g.root, name);
+    f = fopen(path, "wbe");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static char *read_text(const char *name)
+{
+    static char text[64 * 1024];
+    char path[128];
+    FILE *f;
+    size_t n;
+
+    snprintf(path, sizeof(path), "%s/%s", g.root, name);
+    f = fopen(path, "rbe");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof(text) - 1, f);
+    text[n] = '\0';
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+
+    for (; (text = strstr(text, word)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static char *view(wb_request *r, wb_view which)
+{
+    static char text[16384];
+    wb_result *result;
+
+    assert_int_equal(wb_call_run(g.runtime, r, &result), WB_OK);
+    snprintf(text, sizeof(text), "%s", wb_result_view(result, which, NULL));
+    wb_result_free(result);
+    return text;
+}
+
+/* ---- approvals ---- */
+
+#define ASK                                                                                        \
+    "[{\"principal\":\"local\",\"allow\":[\"*\"],\"approval\":{\"local::t\":\"ask\"}}]"
+
+static void pending_id(char id[64])
+{
+    char *text, *at;
+    size_t n;
+
+    assert_int_equal(wb_approvals_list(g.runtime, &text, &n, NULL), WB_OK);
+    at = strstr(text, "\"id\":\"");
+    assert_non_null(at);
+    snprintf(id, 64, "%.*s", (int)strcspn(at + 6, "\""), at + 6);
+    wb_free(text);
+}
+
+/* C3.4: `ask` parks the call; yes lets it go on, no and silence refuse it. */
+static void an_approval_ends_in_yes_no_or_silence(void **state)
+{
+    struct asked a;
+    struct scripted *t;
+    wb_error *error = NULL;
+    char id[64];
+
+    (void)state;
+    guarded_open(&g, NULL, ASK, false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    ask(&g, &a, "t", 0);
+    settle_down(&g);
+    assert_int_equal(a.done, 0);
+    pending_id(id);
+    assert_int_equal(wb_approval_resolve(g.runtime, id, 1, "ann", NULL), WB_OK);
+    wait_for(&a);
+    assert_string_equal(at(&a, "/status"), "\"Ok\"");
+    assert_int_equal(wb_approval_resolve(g.runtime, id, 0, "ann", &error), WB_ENOTFOUND);
+    wb_error_free(error);
+    ask(&g, &a, "t", 0);
+    pending_id(id);
+    assert_int_equal(wb_approval_resolve(g.runtime, id, 0, NULL, NULL), WB_OK);
+    wait_for(&a);
+    assert_string_equal(a.kind, "approval_denied");
+    assert_string_equal(at(&a, "/error/category"), "\"AuthError\"");
+    assert_string_equal(at(&a, "/error/isRetryable"), "false");
+    ask(&g, &a, "t", WB_FIELD_DEADLINE, deadline_in(&g, 5), 0);
+    guarded_pass_ms(&g, 5);
+    wait_for(&a);
+    assert_string_equal(a.kind, "approval_denied");
+    ask(&g, &a, "t", 0);
+    wb_call_cancel(g.runtime, a.id);
+    wait_for(&a);
+    assert_string_equal(a.kind, "cancelled");
+    assert_int_equal(t->runs, 1);
+}
+
+struct elsewhere {
+    _Atomic int done;
+};
+
+static void note_done(wb_result *result, void *arg)
+{
+    assert_int_equal(wb_result_ok(result), 1);
+    ((struct elsewhere *)arg)->done = 1;
+}
+
+static void an_approval_is_answered_from_another_thread(void **state)
+{
+    struct elsewhere over = {0};
+    wb_request *r = wb_request_new("t");
+    size_t n;
+    char *text, id[64];
+
+    (void)state;
+    guarded_open(&g, NULL, ASK, true);
+    (void)guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    assert_int_equal(wb_runtime_start(g.runtime, NULL), WB_OK);
+    assert_int_equal(wb_call_submit(g.runtime, r, note_done, &over, NULL), WB_OK);
+    wb_request_free(r);
+    do {
+        assert_int_equal(wb_approvals_list(g.runtime, &text, &n, NULL), WB_OK);
+        n = strlen(text);
+        wb_free(text);
+    } while (n <= 2);
+    pending_id(id);
+    assert_int_equal(wb_approval_resolve(g.runtime, id, 1, "ann", NULL), WB_OK);
+    while (over.done == 0)
+        usleep(1000);
+}
+
+/* ---- events ---- */
+
+/* C8.10; "Tracing spans should link on these ids for end-to-end visibility." */
+static void events_come_once_each_and_link_to_the_trace(void **state)
+{
+    struct asked a;
+    char *text;
+
+    (void)state;
+    guarded_open(&g,
+                 "{\"tools\":{\"local::slow\":{\"rate\":{\"count\":1,\"periodMs\":1000}},"
+                 "\"local::bad\":{\"circuit\":{\"minCalls\":1,\"openMs\":1000}}}}",
+                 NULL, false);
+    (void)guarded_tool(&g, "slow", "Pure", NULL, "ok", NULL);
+    (void)guarded_tool(&g, "bad", "Pure", NULL, "fail", "ok");
+    answer(&g, &a, "slow", WB_FIELD_CORRELATION_ID, "corr-1", WB_FIELD_CAUSATION_ID, "cause-1",
+           WB_FIELD_HEADERS,
+           "{\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}", 0);
+    answer(&g, &a, "slow", 0);
+    answer(&g, &a, "bad", 0);
+    answer(&g, &a, "bad", 0);
+    guarded_pass_ms(&g, 1000);
+    answer(&g, &a, "bad", 0);
+    answer(&g, &a, "nothing", 0);
+    text = read_text("events.jsonl");
+    assert_int_equal(count(text, "dev.waybill.ToolInvoked"), 6);
+    assert_int_equal(count(text, "dev.waybill.ToolSucceeded"), 2);
+    assert_int_equal(count(text, "dev.waybill.ToolFailed"), 4);
+    assert_int_equal(count(text, "dev.waybill.PolicyApplied"), 6);
+    assert_int_equal(count(text, "dev.waybill.RateLimited"), 1);
+    assert_int_equal(count(text, "dev.waybill.CircuitOpen"), 1);
+    assert_int_equal(count(text, "dev.waybill.CircuitHalfOpen"), 1);
+    assert_int_equal(count(text, "dev.waybill.CircuitClosed"), 1);
+    assert_int_equal(count(text, "\"correlationid\":\"corr-1\""), 3);
+    assert_int_equal(count(text, "\"causationid\":\"cause-1\""), 3);
+    assert_int_equal(count(text, "00-0af7651916cd43dd8448eb211c80319c-"), 3);
+    assert_int_equal(count(text, "b7ad6b7169203331"), 0); /* a span of its own */
+}
+
+static void events_that_cannot_be_opened_are_refused_at_the_start(void **state)
+{
+    wb_options *o = wb_options_new();
+    wb_error *error = NULL;
+    wb_runtime *runtime;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_EVENTS, "/nowhere/at/all"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, &error), WB_ESTATE);
+    assert_non_null(strstr(wb_error_text(error), "/nowhere/at/all"));
+    wb_error_free(error);
+    error = NULL;
+    assert_int_equal(wb_options_set(o, WB_OPT_EVENTS, "987654"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, &error), WB_ESTATE);
+    wb_error_free(error);
+    wb_options_free(o);
+}
+
+/* ---- frames ---- */
+
+/* C8.9 */
+static void heartbeats_come_while_a_call_runs(void **state)
+{
+    struct asked a;
+    struct scripted *t;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "hold", NULL);
+    ask(&g, &a, "t", WB_FIELD_HEARTBEAT_MS, "1", 0);
+    while (strstr(a.frames, "\"sequence\":1,\"event\":\"heartbeat\"") == NULL)
+        (void)wb_runtime_turn(g.runtime, 1);
+    scripted_finish(t, 0);
+    wait_for(&a);
+    assert_int_equal(count(a.frames, "\"event\":\"completed\""), 1);
+    assert_non_null(strstr(a.frames, "\"sequence\":0,"));
+    assert_int_equal(strncmp(strrchr(a.frames, '{'), "{\"callId\"", 9), 0); /* the last one */
+}
+
+/* ---- redaction ---- */
+
+/* "Apply redaction before emitting events, traces, or ledger writes." "`metadata?` —
+ * caller-supplied opaque key/values for audit (policy may redact/limit)." */
+static void rules_of_policy_reach_the_record(void **state)
+{
+    wb_request *r = wb_request_new("t");
+    char *text;
+
+    (void)state;
+    guarded_open(&g, "{\"tools\":{\"local::t\":{\"redact\":[\"who.name\",\"metadata.run\"]}}}", NULL,
+                 false);
+    (void)guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    assert_int_equal(
+        wb_request_set(r, WB_FIELD_INPUT, "{\"who\":{\"name\":\"Ada\",\"age\":36}}"), WB_OK);
+    assert_int_equal(wb_request_set(r, WB_FIELD_METADATA, "{\"run\":\"Lovelace\"}"), WB_OK);
+    text = view(r, WB_VIEW_RECORD);
+    assert_null(strstr(text, "Ada"));
+    assert_null(strstr(text, "Lovelace"));
+    assert_non_null(strstr(text, "\"age\":36"));
+    assert_non_null(strstr(text, "{\"type\":\"ToolInvoked\",\"time\":"));
+    assert_null(strstr(text, "specversion")); /* events in short */
+    wb_request_free(r);
+}
+
+/* "Cache metadata must be omitted/redacted in logs unless explicitly allowed." */
+static void cache_metadata_stays_out_of_the_record(void **state)
+{
+    wb_request *r = wb_request_new("t"), *told = wb_request_new("u");
+
+    (void)state;
+    guarded_open(&g,
+                 "{\"environment\":{\"cache\":{\"ttlMs\":60000}},"
+                 "\"tools\":{\"local::u\":{\"cache\":{\"ttlMs\":60000,\"log\":true}}}}",
+                 NULL, false);
+    (void)guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    (void)guarded_tool(&g, "u", "Pure", NULL, "ok", NULL);
+    (void)view(r, WB_VIEW_RESULT);
+    (void)view(told, WB_VIEW_RESULT);
+    assert_non_null(strstr(view(r, WB_VIEW_RESULT), "\"cached\":true"));
+    assert_null(strstr(view(r, WB_VIEW_RECORD), "cached"));
+    assert_int_equal(count(read_text("events.jsonl"), "cacheHit"), 1); /* u's first call: a miss */
+    assert_non_null(strstr(view(told, WB_VIEW_RECORD), "\"cached\":true"));
+    wb_request_free(r);
+    wb_request_free(told);
+}
+
+/* ---- configuration ---- */
+
+static void a_failed_reload_keeps_the_old_policy_and_says_so(void **state)
+{
+    struct asked a;
+    wb_error *error = NULL;
+    char *text;
+
+    (void)state;
+    guarded_open(&g, "{\"environment\":{\"timeoutMs\":1000}}", NULL, false);
+    (void)guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    answer(&g, &a, "t", 0);
+    assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "1000");
+    write_file("config.json", "{\"policies\":{\"environment\":{\"timeoutMs\":2000}}}");
+    assert_int_equal(wb_runtime_reload(g.runtime, NULL), WB_OK);
+    answer(&g, &a, "t", 0);
+    assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "2000");
+    write_file("config.json",
+               "{\"policies\":\n{\"environment\":{\n\"timeoutMs\":3000,\n\"rate\":{\"count\":0,"
+               "\"periodMs\":1}}}}");
+    assert_int_equal(wb_runtime_reload(g.runtime, &error), WB_EINPUT);
+    assert_non_null(strstr(wb_error_at(error), "config.json"));
+    assert_int_equal(wb_error_line(error), 4);
+    assert_non_null(strstr(wb_error_text(error), "/environment/rate/count: must be"));
+    wb_error_free(error);
+    answer(&g, &a, "t", 0);
+    assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "2000");
+    assert_int_equal(wb_policy_explain(g.runtime, "t", "ann", &text, NULL, NULL), WB_OK);
+    assert_non_null(strstr(text, "\"access\":\"hidden\"")); /* no binding, not "local" */
+    assert_non_null(strstr(text, "\"timeoutMs\":{\"value\":2000,\"from\":{\"layer\":\"environment\""));
+    wb_free(text);
+}
+
+/* A call waiting in a queue goes on under the policy it came in with. */
+static void calls_under_way_keep_their_policy_over_a_reload(void **state)
+{
+    struct asked a, b;
+    struct scripted *t;
+
+    (void)state;
+    guarded_open(&g,
+                 "{\"environment\":{\"concurrency\":{\"limit\":1},\"redact\":[\"done\"],"
+                 "\"budget\":{\"windowMs\":60000,\"calls\":9,\"id\":\"some-budget\"}}}",
+                 NULL, false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "hold", NULL);
+    ask(&g, &a, "t", 0);
+    ask(&g, &b, "t", 0);
+    settle_down(&g);
+    write_file("config.json", "{}");
+    assert_int_equal(wb_runtime_reload(g.runtime, NULL), WB_OK);
+    scripted_finish(t, 0);
+    wait_for(&a);
+    settle_down(&g);
+    scripted_finish(t, 1);
+    wait_for(&b);
+    assert_string_equal(at(&b, "/policySnapshot/budgetId"), "\"some-budget\"");
+}
+
+/* C2.2: "Set `causationId` when an invocation is triggered by a prior event or tool." The
+ * span of the call is there for the tool to pass on. */
+static wb_tool_call *seen;
+static char seen_trace[64];
+
+static void look(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    seen = call;
+    snprintf(seen_trace, sizeof(seen_trace), "%s", wb_tool_call_traceparent(call));
+    wb_tool_finish_json(call, "{}", 2);
+}
+
+static void a_tool_gets_the_trace_to_pass_on(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    assert_int_equal(wb_tool_register(g.runtime,
+                                      "{\"name\":\"look\",\"description\":\"For tests.\","
+                                      "\"version\":\"1.0.0\",\"inputSchema\":{\"type\":\"object\"},"
+                                      "\"effect\":\"Pure\"}",
+                                      NULL, look, NULL, NULL, NULL),
+                     WB_OK);
+    answer(&g, &a, "look", WB_FIELD_TRACEPARENT,
+           "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", 0);
+    assert_non_null(seen);
+    assert_int_equal(strncmp(seen_trace, "00-0af7651916cd43dd8448eb211c80319c-", 36), 0);
+    assert_null(strstr(seen_trace, "b7ad6b7169203331"));
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_approval_ends_in_yes_no_or_silence),
+        TEST(an_approval_is_answered_from_another_thread),
+        TEST(events_come_once_each_and_link_to_the_trace),
+        TEST(events_that_cannot_be_opened_are_refused_at_the_start),
+        TEST(heartbeats_come_while_a_call_runs),
+        TEST(rules_of_policy_reach_the_record),
+        TEST(cache_metadata_stays_out_of_the_record),
+        TEST(a_failed_reload_keeps_the_old_policy_and_says_so),
+        TEST(calls_under_way_keep_their_policy_over_a_reload),
+        TEST(a_tool_gets_the_trace_to_pass_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
