@@ -4,9 +4,14 @@
 
 #include "base/limits.h"
 #include "builtin/command_int.h"
+#include "builtin/file_int.h"
+#include "family/file/show.h"
 
 extern const char wbi_data_family_command_tools_json[];
 extern const size_t wbi_data_family_command_tools_json_n;
+
+extern const char wbi_data_family_file_tools_json[];
+extern const size_t wbi_data_family_file_tools_json_n;
 
 static const struct wbi_builtin_tool command_tools[] = {
     {"ExecCommand", &wbi_command_family, &wbi_exec_command_ops, false},
@@ -16,9 +21,20 @@ static const struct wbi_builtin_tool command_tools[] = {
     {NULL, NULL, NULL, false},
 };
 
+static const struct wbi_builtin_tool file_tools[] = {
+    {"ReadFile", &wbi_read_family, &wbi_read_file_ops, false},
+    {"ListFiles", &wbi_list_family, &wbi_list_files_ops, false},
+    {"SearchFiles", &wbi_search_family, &wbi_search_files_ops, false},
+    {"WriteFile", &wbi_write_family, &wbi_write_file_ops, false},
+    {"ApplyPatch", &wbi_patch_family, &wbi_apply_patch_ops, false},
+    {"apply_patch", &wbi_patch_family, &wbi_apply_patch_ops, true},
+    {NULL, NULL, NULL, false},
+};
+
 static const struct wbi_builtin_family families[] = {
     {"command", wbi_data_family_command_tools_json, &wbi_data_family_command_tools_json_n,
      command_tools},
+    {"file", wbi_data_family_file_tools_json, &wbi_data_family_file_tools_json_n, file_tools},
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -72,6 +88,8 @@ wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
 
     for (size_t i = 0; rc == WB_OK && i < FAMILIES; i++)
         rc = load_family(rt, &families[i], err);
+    if (rc == WB_OK)
+        wbi_patches_recover(rt);
     return rc;
 }
 

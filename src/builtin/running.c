@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "call/workspace.h"
 #include "config/config.h"
 #include "path/path.h"
 
@@ -214,7 +215,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
     }
     if (fd == NULL)
         return wbi_fail_nomem(err);
-    rc = wbi_runtime_root(x->runtime, &root, err);
+    rc = wbi_workspace_root(x->runtime, x->call->inv.conversation_id, &root, err);
     if (rc == WB_OK)
         rc = wbi_path_open_dir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
     if (rc != WB_OK)
