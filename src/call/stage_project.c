@@ -33,7 +33,7 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
     if (call->tool->family == &wbi_generic_family &&
         wbi_generic_take_parts(call->arena, call->complete) != WB_OK)
-        return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return wbi_fail_nomem(err);
     rc = call->tool->family->project(call->tool->family->arg, call->complete, &p, &result, &summary,
                                      err);
     if (rc == WB_OK)
