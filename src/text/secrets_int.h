@@ -86,8 +86,8 @@ struct scan {
     struct wbi_str text;
     size_t at;     /* next byte to look at */
     size_t base;   /* block of `mask` */
-    uint32_t mask; /* candidates left in that block */
-    bool wide;     /* vector shuffles are there */
+    uint64_t mask; /* candidates left in that block */
+    size_t lanes;  /* bytes judged at once; 0 where there are no vector shuffles */
 };
 void wbi_prefilter_init(struct prefilter *f);
 void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text);

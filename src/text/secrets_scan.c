@@ -2,7 +2,7 @@
  * text/secrets_scan.c: where a literal of the rules may begin. Literals are put
  * into eight buckets; for each of their first four bytes two tables of sixteen
  * say which buckets may have that low and that high nibble there, so that one
- * shuffle per table judges 32 positions at once. Bytes are compared with bit 5
+ * shuffle per table judges 32 or 64 positions at once. Bytes are compared with bit 5
  * set (letters without case). Machines without AVX2 look at pairs of bytes. */
 #include "text/secrets_int.h"
 
@@ -144,7 +144,7 @@ void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str te
 {
     *s = (struct scan){.filter = f, .text = text};
 #if defined(__x86_64__)
-    s->wide = __builtin_cpu_supports("avx2") != 0;
+    s->lanes = __builtin_cpu_supports("avx512bw") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
 #endif
 }
 
@@ -156,40 +156,76 @@ static bool pair_may_start(const struct prefilter *f, const uint8_t *p)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static uint32_t judge_block(const struct prefilter *f,
-                                                            const uint8_t *p)
+#define TABLE_256(t) \
+    _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(t)))
+#define TABLE_512(t) \
+    _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(t)))
+
+/* Whole blocks from s->at on, until one has a candidate. A shuffle takes the low
+ * four bits of its index and gives nothing for bytes from 0x80 on. */
+__attribute__((target("avx2"))) static bool next_block_32(struct scan *s)
 {
+    const struct prefilter *f = s->filter;
     const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
-    __m256i all = _mm256_set1_epi8(-1);
+    const __m256i low[DEEP] = {TABLE_256(f->low[0]), TABLE_256(f->low[1]), TABLE_256(f->low[2]),
+                               TABLE_256(f->low[3])};
+    const __m256i high[DEEP] = {TABLE_256(f->high[0]), TABLE_256(f->high[1]),
+                                TABLE_256(f->high[2]), TABLE_256(f->high[3])};
 
-    for (int i = 0; i < DEEP; i++) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
-        __m256i low = _mm256_broadcastsi128_si256(
-            _mm_loadu_si128((const __m128i *)(const void *)f->low[i]));
-        __m256i high = _mm256_broadcastsi128_si256(
-            _mm_loadu_si128((const __m128i *)(const void *)f->high[i]));
+    for (; s->at + 31 + DEEP <= s->text.n; s->at += 32) {
+        const char *p = s->text.p + s->at;
+        __m256i all = _mm256_set1_epi8(-1);
 
-        v = _mm256_or_si256(v, bit5);
-        low = _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble));
-        high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble));
-        all = _mm256_and_si256(all, _mm256_and_si256(low, high));
-    }
-    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256()));
-}
+        for (int i = 0; i < DEEP; i++) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+            __m256i h = _mm256_and_si256(_mm256_srli_epi16(_mm256_or_si256(v, bit5), 4), nibble);
 
-/* Whole blocks from s->at on, until one has a candidate. */
-static bool next_block(struct scan *s)
-{
-    const uint8_t *p = (const uint8_t *)s->text.p;
-
-    while (s->at + 31 + DEEP <= s->text.n) {
-        s->base = s->at;
-        s->at += 32;
-        s->mask = judge_block(s->filter, p + s->base);
-        if (s->mask != 0)
+            all = _mm256_and_si256(all, _mm256_shuffle_epi8(low[i], v));
+            all = _mm256_and_si256(all, _mm256_shuffle_epi8(high[i], h));
+        }
+        s->mask = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256()));
+        if (s->mask != 0) {
+            s->base = s->at;
+            s->at += 32;
             return true;
+        }
     }
     return false;
+}
+
+__attribute__((target("avx512bw"))) static bool next_block_64(struct scan *s)
+{
+    const struct prefilter *f = s->filter;
+    const __m512i nibble = _mm512_set1_epi8(15), bit5 = _mm512_set1_epi8(0x20);
+    const __m512i low[DEEP] = {TABLE_512(f->low[0]), TABLE_512(f->low[1]), TABLE_512(f->low[2]),
+                               TABLE_512(f->low[3])};
+    const __m512i high[DEEP] = {TABLE_512(f->high[0]), TABLE_512(f->high[1]),
+                                TABLE_512(f->high[2]), TABLE_512(f->high[3])};
+
+    for (; s->at + 63 + DEEP <= s->text.n; s->at += 64) {
+        const char *p = s->text.p + s->at;
+        __m512i all = _mm512_set1_epi8(-1);
+
+        for (int i = 0; i < DEEP; i++) {
+            __m512i v = _mm512_loadu_si512((const void *)(p + i));
+            __m512i h = _mm512_and_si512(_mm512_srli_epi16(_mm512_or_si512(v, bit5), 4), nibble);
+
+            all = _mm512_and_si512(all, _mm512_shuffle_epi8(low[i], v));
+            all = _mm512_and_si512(all, _mm512_shuffle_epi8(high[i], h));
+        }
+        s->mask = _mm512_test_epi8_mask(all, all);
+        if (s->mask != 0) {
+            s->base = s->at;
+            s->at += 64;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool next_block(struct scan *s)
+{
+    return (s->lanes == 64 && next_block_64(s)) || (s->lanes >= 32 && next_block_32(s));
 }
 #endif
 
@@ -200,18 +236,17 @@ size_t wbi_scan_next(struct scan *s, size_t from)
 #if defined(__x86_64__)
     unsigned t;
 
-    while (s->wide) {
+    while (s->lanes > 0) {
         while (s->mask != 0) {
-            size_t at = s->base + (size_t)__builtin_ctz(s->mask);
+            size_t at = s->base + (size_t)__builtin_ctzll(s->mask);
 
             s->mask &= s->mask - 1;
             t = triple(p[at], p[at + 1], p[at + 2]);
             if (at >= from && (s->filter->triples[t >> 6] >> (t & 63)) & 1)
                 return at;
         }
-        if (s->at + 32 < from) {
+        if (s->at + s->lanes < from)
             s->at = from;
-        }
         if (!next_block(s))
             break;
     }
