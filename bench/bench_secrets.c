@@ -21,10 +21,12 @@ static const char *const patterns[] = {
     "\\bhvs\\.[\\w-]{90,120}", "\\bdop_v1_[0-9a-f]{64}",
     "\\bey[A-Za-z0-9_-]{14,}\\.ey[A-Za-z0-9_-]{12,}\\.[A-Za-z0-9_-]*",
     "-----BEGIN[ A-Z]*PRIVATE KEY-----[\\s\\S]{0,16384}?-----END",
-    "[a-zA-Z][a-zA-Z0-9+.-]*://[^\\s/:@]+:([^\\s/@]+)@",
-    "(?i)(?:key|token|secret|passwd|password|credential|auth)[\\w-]*[\"']?\\s*[=:]\\s*[\"']?"
-    "([\\w./+=~-]{10,150})",
+    "[a-zA-Z]{3,10}://[^/\\s:@]{3,20}:[^/\\s:@]{3,20}@.{1,100}[\"'\\s]",
+    "(?i)(?:key|api|token|secret|client|passwd|password|auth|access)(?:[0-9a-z\\-_\\t .]{0,20})"
+    "(?:[\\s|']|[\\s|\"]){0,3}(?:=|>|:{1,3}=|\\|\\|:|<=|=>|:|\\?=)(?:'|\"|\\s|=|\\x60){0,5}"
+    "([0-9a-z\\-_.=]{10,150})(?:['|\"|\\n|\\r|\\s|\\x60|;]|$)",
 };
+#define PIECE (64u << 10)
 #define N (sizeof patterns / sizeof *patterns)
 
 static double now(void)
@@ -102,11 +104,30 @@ static size_t plain_loop(struct wbi_regex *const *all, struct wbi_str s)
     return hits;
 }
 
+/* As a command's output is read: in pieces that fit the cache. */
+static wb_rc redact(const struct wbi_secrets *set, struct wbi_str s, struct wbi_buf *out,
+                    uint64_t *ret_hits)
+{
+    struct wbi_secrets_stream stream;
+    wb_rc rc = WB_OK;
+
+    wbi_secrets_stream_init(&stream, set);
+    for (size_t at = 0; rc == WB_OK && at < s.n; at += PIECE) {
+        wbi_buf_clear(out);
+        rc = wbi_secrets_stream_feed(&stream, wbi_str_head(wbi_str_from(s, at), PIECE), out);
+    }
+    if (rc == WB_OK)
+        rc = wbi_secrets_stream_finish(&stream, out);
+    *ret_hits = stream.report.total;
+    wbi_secrets_stream_fini(&stream);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     size_t mib = argc > 1 ? strtoul(argv[1], NULL, 10) : 16;
     struct wbi_secrets_options options = {WBI_LIT("bench"), NULL, 0};
-    struct wbi_secrets_report report = {.n = 0};
+    uint64_t found = 0;
     struct wbi_secrets *set = NULL;
     struct wbi_buf log, out;
     struct wbi_regex *all[N];
@@ -114,24 +135,23 @@ int main(int argc, char **argv)
     size_t hits;
 
     wbi_buf_init(&log, (mib + 1) << 20);
-    wbi_buf_init(&out, (mib + 2) << 20);
+    wbi_buf_init(&out, 16 * PIECE);
     if (argc > 2)
         repeat_file(&log, mib << 20, argv[2]);
     else
         make_log(&log, mib << 20);
-    if (wbi_secrets_new(&options, &set, NULL, NULL) != WB_OK || wbi_buf_room(&out, log.n) == NULL)
+    if (wbi_secrets_new(&options, &set, NULL, NULL) != WB_OK)
         return 1;
-    memset(out.p, 0, log.n); /* memory that is there already */
     compile_all(all); /* not part of the time */
     t0 = now();
     hits = plain_loop(all, wbi_buf_str(&log));
     t1 = now();
-    if (wbi_secrets_replace(set, wbi_buf_str(&log), &out, &report) != WB_OK)
+    if (redact(set, wbi_buf_str(&log), &out, &found) != WB_OK)
         return 1;
     t2 = now();
     printf("pcre2 loop of %zu: %.0f MB/s, %zu hits\nredaction: %.0f MB/s, %llu hits, ratio %.1f\n", N,
            (double)log.n / (t1 - t0) / 1e6, hits, (double)log.n / (t2 - t1) / 1e6,
-           (unsigned long long)report.total, (t1 - t0) / (t2 - t1));
+           (unsigned long long)found, (t1 - t0) / (t2 - t1));
     for (size_t i = 0; i < N; i++)
         wbi_regex_free(all[i]);
     wbi_buf_fini(&log);

@@ -64,24 +64,24 @@ struct finder {
     bool has_known;
 };
 
-static bool literal_here(const struct rule *r, struct wbi_str t, size_t at)
+static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_t at)
 {
-    size_t n = strlen(r->literal);
-
     if (n > t.n - at)
         return false;
+    if (n <= 4) /* compared as a number already */
+        return true;
     if (r->fold)
         return wbi_str_ieq(wbi_str_make(t.p + at, n), wbi_str_make(r->literal, n));
     return memcmp(t.p + at, r->literal, n) == 0;
 }
 
-/* Four bytes without case, the first one lowest. */
+/* Four bytes, the first one lowest. */
 static uint32_t first_bytes(struct wbi_str t, size_t at)
 {
     uint32_t v = 0;
 
     for (size_t i = 0; i < 4 && at + i < t.n; i++)
-        v |= (uint32_t)((uint8_t)t.p[at + i] | 0x20) << (8 * i);
+        v |= (uint32_t)(uint8_t)t.p[at + i] << (8 * i);
     return v;
 }
 
@@ -90,14 +90,15 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
 {
     const struct prefilter *p = &f->set->filter;
     uint32_t here = first_bytes(f->text, at);
-    unsigned c = here & 0xff;
+    unsigned c = (here & 0xff) | 0x20;
     struct secret m;
     bool any = false;
 
     for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
         const struct rule *rule = &wbi_secret_rules[p->order[i]];
 
-        if ((here & p->mask[i]) != p->want[i] || !literal_here(rule, f->text, at))
+        if (((here | p->soft[i]) & p->mask[i]) != p->want[i] ||
+            !literal_here(rule, p->length[i], f->text, at))
             continue;
         if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m))
             continue;
@@ -110,7 +111,8 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
 
 static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text)
 {
-    *f = (struct finder){.set = set, .text = text};
+    f->set = set;
+    f->text = text;
     wbi_scan_start(&f->scan, &set->filter, text);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }
@@ -130,10 +132,8 @@ static bool finder_next(struct finder *f, size_t from, struct secret *ret)
         if (!match_at(f, at, from, &m))
             continue;
         if (f->has_known && (f->known.from < m.from ||
-                             (f->known.from == m.from && f->known.to >= m.to))) {
-            f->scan.at = at < f->scan.at ? f->scan.at : at;
+                             (f->known.from == m.from && f->known.to >= m.to)))
             break;
-        }
         *ret = m;
         return true;
     }
@@ -435,28 +435,43 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
     return rc;
 }
 
+/* The held start of a line is finished with the head of text, so that the rest
+ * need not be copied; *ret_used says how much of text that took. */
+static wb_rc finish_held_line(struct wbi_secrets_stream *st, struct wbi_str text,
+                              struct wbi_buf *out, size_t *ret_used)
+{
+    const char *nl = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+    size_t n = nl != NULL ? (size_t)(nl - text.p) + 1 : text.n, used = 0;
+    wb_rc rc;
+
+    wbi_buf_add(&st->hold, text.p, n);
+    rc = wbi_buf_rc(&st->hold);
+    if (rc == WB_OK)
+        rc = stream_step(st, wbi_buf_str(&st->hold), false, out, &used);
+    if (rc != WB_OK)
+        return rc;
+    memmove(st->hold.p, st->hold.p + used, st->hold.n - used);
+    st->hold.n -= used;
+    *ret_used = n;
+    return WB_OK;
+}
+
 wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text,
                               struct wbi_buf *out)
 {
     size_t used = 0;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
-    if (st->hold.n > 0) {
-        wbi_buf_adds(&st->hold, text);
-        if (wbi_buf_rc(&st->hold) != WB_OK)
-            return wbi_buf_rc(&st->hold);
-        text = wbi_buf_str(&st->hold);
+    while (rc == WB_OK && st->hold.n > 0 && text.n > 0) {
+        rc = finish_held_line(st, text, out, &used);
+        text = wbi_str_from(text, used);
     }
-    rc = stream_step(st, text, false, out, &used);
-    if (rc != WB_OK)
+    if (rc != WB_OK || text.n == 0)
         return rc;
-    if (st->hold.n > 0) {
-        memmove(st->hold.p, st->hold.p + used, st->hold.n - used);
-        st->hold.n -= used;
-    } else {
+    rc = stream_step(st, text, false, out, &used);
+    if (rc == WB_OK)
         wbi_buf_adds(&st->hold, wbi_str_from(text, used));
-    }
-    return wbi_buf_rc(&st->hold);
+    return rc != WB_OK ? rc : wbi_buf_rc(&st->hold);
 }
 
 wb_rc wbi_secrets_stream_finish(struct wbi_secrets_stream *st, struct wbi_buf *out)

@@ -66,28 +66,31 @@ bool wbi_match_webhook(struct wbi_str, size_t, size_t, const struct rule *, stru
 size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
 
 /* secrets_scan.c: places where a literal may begin. */
-#define BUCKETS 8
+#define SETS 2 /* of eight buckets */
+#define BUCKETS (8 * SETS)
 #define DEEP 4
 #define LITERALS_MAX 128
 struct prefilter {
-    uint8_t low[DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
-    uint8_t high[DEEP][16];
+    uint8_t low[SETS][DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
+    uint8_t high[SETS][DEEP][16];
     uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
     uint64_t triples[1024];   /* bit per hash of the first three folded bytes */
-    uint8_t n_members[BUCKETS];
-    unsigned width[BUCKETS];      /* byte groups it lets through */
-    uint32_t want[LITERALS_MAX];  /* first four folded bytes of the rules in order */
+    uint32_t want[LITERALS_MAX];  /* first four bytes of the rules in order */
     uint32_t mask[LITERALS_MAX];
+    uint32_t soft[LITERALS_MAX];  /* bits set before comparing, where case does not count */
+    uint8_t length[LITERALS_MAX];
     uint8_t order[LITERALS_MAX];  /* rules sorted by first byte */
     uint8_t start[257];           /* where the rules of a folded first byte begin in it */
 };
+#define FOUND_MAX 64 /* candidates collected ahead */
 struct scan {
     const struct prefilter *filter;
     struct wbi_str text;
-    size_t at;     /* next byte to look at */
-    size_t base;   /* block of `mask` */
-    uint64_t mask; /* candidates left in that block */
-    size_t lanes;  /* bytes judged at once; 0 where there are no vector shuffles */
+    size_t at;    /* next byte to look at */
+    size_t lanes; /* bytes judged at once; 0 where there are no vector shuffles */
+    size_t n_found;
+    size_t next;  /* of found */
+    size_t found[FOUND_MAX + 64];
 };
 void wbi_prefilter_init(struct prefilter *f);
 void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text);
