@@ -229,8 +229,7 @@ static wb_rc replace_one(const struct wbi_secrets *s, struct wbi_str text, const
 
 /* ---- text with visible marks ---- */
 
-/* Length of a mark <U+XXXX> at i, or 0. */
-static size_t mark_at(struct wbi_str t, size_t i)
+size_t wbi_mark_at(struct wbi_str t, size_t i)
 {
     size_t k = i + 3;
 
@@ -248,7 +247,7 @@ static bool has_marks(struct wbi_str t)
 
     while (at < t.n && (p = memchr(t.p + at, '<', t.n - at)) != NULL) {
         at = (size_t)(p - t.p);
-        if (mark_at(t, at) > 0)
+        if (wbi_mark_at(t, at) > 0)
             return true;
         at++;
     }
@@ -264,7 +263,7 @@ static wb_rc without_marks(struct wbi_str t, struct wbi_buf *bare, size_t **ret_
         return WB_ENOMEM;
     wbi_buf_init(bare, t.n + 1);
     while (i < t.n) {
-        size_t mark = mark_at(t, i);
+        size_t mark = wbi_mark_at(t, i);
 
         if (mark > 0) {
             i += mark;
@@ -316,7 +315,7 @@ static wb_rc replace_until(const struct wbi_secrets *s, struct wbi_str text, siz
 
 /* Secrets that only show without the marks: their place in the marked text. */
 static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
-                            struct wbi_secrets_report *report)
+                            struct wbi_secrets_report *report, bool *ret_open)
 {
     struct wbi_buf bare;
     size_t *map = NULL, at = 0;
@@ -333,6 +332,7 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
         rc = replace_one(s, wbi_buf_str(&bare), &m, out, report);
         from = m.to > m.from ? map[m.to - 1] + 1 : map[m.to];
         at = m.to;
+        *ret_open = m.open && m.to == bare.n;
     }
     wbi_buf_add(out, text.p + from, text.n - from);
     wbi_buf_fini(&bare);
@@ -347,17 +347,35 @@ wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_str text, stru
     bool open;
 
     if (has_marks(text))
-        return replace_marked(s, text, out, report);
+        return replace_marked(s, text, out, report, &open);
     return replace_until(s, text, text.n, true, out, report, &used, &open);
 }
 
-bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
+static bool any_in(const struct wbi_secrets *s, struct wbi_str text)
 {
     struct finder f;
     struct secret m;
 
     finder_start(&f, s, text);
     return finder_next(&f, 0, &m);
+}
+
+bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
+{
+    struct wbi_buf bare;
+    size_t *map = NULL;
+    bool found;
+
+    if (any_in(s, text))
+        return true;
+    if (!has_marks(text))
+        return false;
+    if (without_marks(text, &bare, &map) != WB_OK)
+        return true; /* better too careful than not at all */
+    found = any_in(s, wbi_buf_str(&bare));
+    wbi_buf_fini(&bare);
+    wbi_free(map);
+    return found;
 }
 
 /* ---- stream ---- */
@@ -380,8 +398,13 @@ static size_t settled(const struct wbi_secrets_stream *st, struct wbi_str text)
     const char *nl = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
     size_t limit = nl != NULL ? (size_t)(nl - text.p) + 1 : 0;
     size_t back = wbi_known_longest(st->set->known) + 4096;
+    size_t block = wbi_known_longest_block(st->set->known);
 
-    if (text.n - limit > WBI_LIMIT_SECRET_HOLD)
+    if (block > 0) { /* the lines in which a value of several lines may have begun wait */
+        nl = text.n > block ? memrchr(text.p, '\n', text.n - block) : NULL;
+        limit = nl != NULL ? (size_t)(nl - text.p) + 1 : 0;
+    }
+    if (text.n - limit > WBI_LIMIT_SECRET_HOLD + block)
         limit = text.n - back;
     return limit;
 }
@@ -423,15 +446,37 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
         text = wbi_str_from(text, used);
     }
     n = last ? text.n : settled(st, text);
-    whole = last || (n > 0 && text.p[n - 1] == '\n'); /* no secret but a block goes beyond */
+    /* no secret but a block goes beyond a line */
+    whole = last || (n > 0 && text.p[n - 1] == '\n' &&
+                     wbi_known_longest_block(st->set->known) == 0);
     if (n > 0 && has_marks(wbi_str_head(text, n)))
-        rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report);
+        rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report, &open);
     else if (n > 0)
         rc = replace_until(st->set, whole ? wbi_str_head(text, n) : text, n, whole, out,
                            &st->report, &n, &open);
     if (open)
         st->pem_left = WBI_LIMIT_SECRET_PEM;
     *ret_used = used + n;
+    return rc;
+}
+
+static void drop_head(struct wbi_buf *b, size_t n)
+{
+    memmove(b->p, b->p + n, b->n - n);
+    b->n -= n;
+}
+
+static wb_rc feed_held(struct wbi_secrets_stream *st, struct wbi_str text, struct wbi_buf *out)
+{
+    size_t used = 0;
+    wb_rc rc;
+
+    wbi_buf_adds(&st->hold, text);
+    rc = wbi_buf_rc(&st->hold);
+    if (rc == WB_OK && st->hold.n > 0)
+        rc = stream_step(st, wbi_buf_str(&st->hold), false, out, &used);
+    if (rc == WB_OK && used > 0)
+        drop_head(&st->hold, used);
     return rc;
 }
 
@@ -450,8 +495,7 @@ static wb_rc finish_held_line(struct wbi_secrets_stream *st, struct wbi_str text
         rc = stream_step(st, wbi_buf_str(&st->hold), false, out, &used);
     if (rc != WB_OK)
         return rc;
-    memmove(st->hold.p, st->hold.p + used, st->hold.n - used);
-    st->hold.n -= used;
+    drop_head(&st->hold, used);
     *ret_used = n;
     return WB_OK;
 }
@@ -462,6 +506,8 @@ wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text
     size_t used = 0;
     wb_rc rc = WB_OK;
 
+    if (wbi_known_longest_block(st->set->known) > 0) /* several lines are judged together */
+        return feed_held(st, text, out);
     while (rc == WB_OK && st->hold.n > 0 && text.n > 0) {
         rc = finish_held_line(st, text, out, &used);
         text = wbi_str_from(text, used);

@@ -61,6 +61,8 @@ bool wbi_match_curl(struct wbi_str, size_t, size_t, const struct rule *, struct 
 bool wbi_match_inner(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
 bool wbi_match_near(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
 bool wbi_match_webhook(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+/* Length of a visible mark <U+XXXX> at i, or 0. */
+size_t wbi_mark_at(struct wbi_str t, size_t i);
 /* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
  * was among them. */
 size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
@@ -105,6 +107,8 @@ void wbi_known_free(struct known *k);
 /* Leftmost, then longest match at or after from; false when there is none. */
 bool wbi_known_next(const struct known *k, struct wbi_str text, size_t from, struct secret *ret);
 size_t wbi_known_longest(const struct known *k);
+/* Of the values with a line break inside; 0 when there are none. */
+size_t wbi_known_longest_block(const struct known *k);
 bool wbi_known_any(const struct known *k);
 
 #endif

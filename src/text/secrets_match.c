@@ -437,6 +437,16 @@ static bool same_line_has(struct wbi_str t, size_t at, size_t floor, struct wbi_
     return wbi_str_find(before, word) < before.n;
 }
 
+/* The literal at `at` is a word of its own or the end of one that begins with --. */
+static bool option_starts(struct wbi_str t, size_t at, size_t floor)
+{
+    size_t i = at;
+
+    while (i > floor && at - i < 8 && (is_lower((uint8_t)t.p[i - 1]) || t.p[i - 1] == '-'))
+        i--;
+    return t.p[at] == ' ' || (t.p[i] == '-' && t.p[i + 1] == '-');
+}
+
 /* curl … -u user:password, also --user and --proxy-user. */
 bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
                     struct secret *ret)
@@ -445,7 +455,7 @@ bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule
     struct wbi_str rest = wbi_str_make(t.p + at, n);
     size_t i = strlen(r->literal), colon;
 
-    if (!same_line_has(t, at, floor, WBI_LIT("curl ")))
+    if (!same_line_has(t, at, floor, WBI_LIT("curl ")) || !option_starts(t, at, floor))
         return false;
     while (i < n && (rest.p[i] == '"' || rest.p[i] == '\'' || rest.p[i] == ' ' || rest.p[i] == '='))
         i++;
@@ -463,6 +473,23 @@ bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule
 
 /* ---- key blocks ---- */
 
+/* Base64 with visible marks in it. */
+static bool marked_base64(struct wbi_str line)
+{
+    size_t i = 0, letters = 0, marks = 0;
+
+    while (i < line.n) {
+        size_t mark = wbi_mark_at(line, i), n = mark > 0 ? mark : run(line, i, A_BASE64);
+
+        if (n == 0)
+            return false;
+        marks += mark > 0;
+        letters += mark > 0 ? 0 : n;
+        i += n;
+    }
+    return marks > 0 && (letters >= 16 || letters == 0);
+}
+
 /* A line that may stand inside a key block: base64, a header, nothing. */
 static bool pem_line(struct wbi_str line)
 {
@@ -472,7 +499,7 @@ static bool pem_line(struct wbi_str line)
         line = wbi_str_from(line, 1);
     while (line.n > 0 && strchr(" \t\"',\r\\", line.p[line.n - 1]) != NULL)
         line.n--;
-    if (line.n == 0)
+    if (line.n == 0 || marked_base64(line))
         return true;
     n = run(line, 0, A_BASE64);
     if (n == line.n)
