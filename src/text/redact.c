@@ -428,6 +428,14 @@ static wb_rc step(struct walker *w)
     return write_scalar(w, v);
 }
 
+/* A tree is at most as deep as it has values: small ones need few levels. */
+static size_t levels_for(const wbi_json *v)
+{
+    size_t values = (size_t)(wbi_json_skip(v) - v);
+
+    return (values < WBI_LIMIT_JSON_DEPTH ? values : WBI_LIMIT_JSON_DEPTH) + 2;
+}
+
 wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact_rules *rules,
                       const wbi_json *v, struct wbi_buf *out, struct wbi_redact_list *list)
 {
@@ -443,7 +451,7 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
     w.out = wbi_jw_to(out);
     wbi_buf_init(&w.path, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init(&w.scratch, WBI_LIMIT_JSON_TEXT);
-    w.level = wbi_zalloc_array(WBI_LIMIT_JSON_DEPTH + 2, sizeof *w.level);
+    w.level = wbi_zalloc_array(levels_for(v), sizeof *w.level);
     if (w.level == NULL)
         rc = WB_ENOMEM;
     else if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
