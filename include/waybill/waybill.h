@@ -10,6 +10,7 @@
 #include "waybill/dispatch.h"
 #include "waybill/error.h"
 #include "waybill/ledger.h"
+#include "waybill/patch.h"
 #include "waybill/rc.h"
 #include "waybill/runtime.h"
 #include "waybill/schema.h"

@@ -13,13 +13,14 @@ extern const struct command command_json;
 extern const struct command command_semver;
 extern const struct command command_schema;
 extern const struct command command_config;
+extern const struct command command_patch;
 extern const struct command command_ledger;
 extern const struct command command_calls;
 extern const struct command command_doctor;
 
 const struct command *const commands[] = {
     &command_call, &command_dispatch, &command_repair, &command_compact, &command_tools,  &command_render, &command_envelope,
-    &command_json, &command_semver, &command_schema, &command_config, &command_ledger, &command_calls,
+    &command_json, &command_semver, &command_schema, &command_config, &command_patch, &command_ledger, &command_calls,
     &command_doctor,
     NULL,
 };
