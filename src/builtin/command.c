@@ -165,7 +165,8 @@ static void exec_start(struct wbi_exec *x)
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms); /* absent: none */
     ask.accepts_input = accepts ? wbi_json_true(accepts) : ask.tty;
     s->out.cmd = wbi_command_text(x->arena, ask.cmd);
-    s->out.budget_tokens = wbi_command_budget(x);
+    s->out.budget = wbi_exec_budget(x);
+    s->out.budget_tokens = s->out.budget.tokens;
     s->running = (struct wbi_running_command){
         .exec = x, .out = &s->out, .live = x->call->inv.stream, .on_end = on_end, .arg = s};
     if (answered_by_running(s, &ask))
@@ -252,7 +253,7 @@ static void run_next(struct batch_state *s)
         s->running = (struct wbi_running_command){
             .exec = x, .out = o, .on_end = on_item_end, .arg = s};
         /* each may need the whole budget until all are known */
-        o->budget_tokens = s->batch.budget_tokens;
+        o->budget_tokens = s->batch.budget.tokens;
         if (wbi_running_start(&s->running, &ask, &err) == WB_OK)
             return;
         o->disposition = WBI_DISPOSITION_FAILED;
@@ -290,7 +291,7 @@ static void batch_start(struct wbi_exec *x)
     x->state = s;
     s->exec = x;
     s->batch.count = n;
-    s->batch.budget_tokens = wbi_command_budget(x);
+    s->batch.budget = wbi_exec_budget(x);
     s->next = wbi_json_first(commands);
     s->timeout_ms = ITEM_TIMEOUT_MS;
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &s->timeout_ms); /* absent: default */

@@ -25,21 +25,6 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd)
     return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
 }
 
-#define BUDGET_MIN 200
-#define BUDGET_MAX 64000
-
-uint32_t wbi_command_budget(const struct wbi_exec *x)
-{
-    uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
-    int64_t asked = 0;
-
-    if (wbi_json_i64(wbi_json_get(x->input, "max_output_tokens"), &asked) && asked > 0)
-        budget = asked > BUDGET_MAX ? BUDGET_MAX : (uint32_t)asked;
-    if (wish > 0 && wish < budget)
-        budget = wish;
-    return budget < BUDGET_MIN ? BUDGET_MIN : budget;
-}
-
 /* ---- output ---- */
 
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)

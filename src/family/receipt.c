@@ -101,6 +101,28 @@ void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char 
     wbi_receipt_section(out, section, wbi_json_str(member(result, prefix, "preview")));
 }
 
+void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_budget *budget)
+{
+    if (!budget->raised)
+        return;
+    wbi_jw_key(w, "budget");
+    wbi_jw_obj(w);
+    wbi_jw_kint(w, "asked", budget->asked);
+    wbi_jw_kint(w, "used", budget->tokens);
+    wbi_jw_obj_end(w);
+}
+
+void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result)
+{
+    const wbi_json *budget = wbi_json_get_as(result, "budget", WBI_JSON_OBJ);
+    int64_t asked = 0, used = 0;
+
+    if (wbi_json_i64(wbi_json_get(budget, "asked"), &asked) &&
+        wbi_json_i64(wbi_json_get(budget, "used"), &used))
+        wbi_buf_addf(out, "Budget: %lld tokens count as %lld, the least\n", (long long)asked,
+                     (long long)used);
+}
+
 /* What a cancelled or late call had produced: its streams as in a success. */
 static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *partial)
 {
