@@ -20,39 +20,56 @@ static void on_page(void *arg, wb_rc rc, const struct wbi_error *err)
 }
 
 /* A task stands for what it prints: the first stream that has anything. */
-static wb_rc find_task_output(struct wbi_exec *x, struct wbi_str id, struct wbi_artifact *ret,
+static wb_rc find_task_output(struct wbi_runtime *rt, struct wbi_str id, struct wbi_artifact *ret,
                               struct wbi_error *err)
 {
     struct wbi_task_info info;
-    wb_rc rc = wbi_tasks_get(x->runtime->tasks, id, x->arena, &info, err);
+    struct wbi_arena *arena;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
 
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_tasks_get(rt->tasks, id, arena, &info, err);
+    wbi_arena_free(arena);
     if (rc != WB_OK)
         return rc;
     for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
-        if (info.output[i].name[0] != '\0' && (info.output[i].bytes > 0 || i == 1 ||
-                                               info.output[1].bytes == 0))
-            return wbi_artifact_find(x->runtime->artifacts, wbi_str_z(info.output[i].name), ret,
-                                     err);
+        struct wbi_artifact now;
+        if (info.output[i].name[0] == '\0')
+            continue;
+        rc = wbi_artifact_find(rt->artifacts, wbi_str_z(info.output[i].name), &now, err);
+        if (rc != WB_OK)
+            return rc;
+        if (i == 0 || now.bytes > 0)
+            *ret = now;
+        if (now.bytes > 0 || info.output[1].name[0] == '\0')
+            return WB_OK;
     }
+    if (info.output[0].name[0] != '\0')
+        return WB_OK;
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
                          "the task %.*s has printed nothing", WBI_FMT(wbi_str_head(id, 80)));
+}
+
+wb_rc wbi_builtin_find_artifact(struct wbi_runtime *rt, struct wbi_str ref,
+                                struct wbi_artifact *ret, struct wbi_error *err)
+{
+    wb_rc rc = wbi_runtime_open_artifacts(rt, err);
+
+    if (rc == WB_OK && wbi_str_starts(ref, WBI_LIT("task_")))
+        return find_task_output(rt, ref, ret, err);
+    return rc == WB_OK ? wbi_artifact_find(rt->artifacts, ref, ret, err) : rc;
 }
 
 static wb_rc find(struct wbi_exec *x, struct wbi_artifact *ret, struct wbi_error *err)
 {
     struct wbi_str path = wbi_json_get_str(x->input, "path");
     struct wbi_str ref = path.p ? path : wbi_json_get_str(x->input, "ref");
-    wb_rc rc;
 
     if (ref.p == NULL || (path.p != NULL && wbi_json_get(x->input, "ref") != NULL))
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
                              "give path (as a receipt names it) or ref (a SHA-256 or a task id)");
-    rc = wbi_runtime_open_artifacts(x->runtime, err);
-    if (rc == WB_OK && wbi_str_starts(ref, WBI_LIT("task_")))
-        return find_task_output(x, ref, ret, err);
-    if (rc == WB_OK)
-        rc = wbi_artifact_find(x->runtime->artifacts, ref, ret, err);
-    return rc;
+    return wbi_builtin_find_artifact(x->runtime, ref, ret, err);
 }
 
 static struct wbi_str subject_of(struct wbi_exec *x)
@@ -104,7 +121,8 @@ struct tool_memory {
     struct wbi_str tool;
 };
 
-static struct wbi_str tool_of(struct wbi_exec *x, const char *call_id, struct tool_memory *memory)
+static struct wbi_str tool_of(struct wbi_runtime *rt, struct wbi_arena *arena, const char *call_id,
+                              struct tool_memory *memory)
 {
     struct wbi_str id = wbi_str_z(call_id);
     struct wbi_record record;
@@ -115,9 +133,8 @@ static struct wbi_str tool_of(struct wbi_exec *x, const char *call_id, struct to
     memory->tool = WBI_NONE;
     if (id.n > 25 && id.p[25] == '_')
         id.n = 25; /* call_<20 digits>_N: the N-th command of a batch */
-    if (x->runtime->ledger != NULL &&
-        wbi_ledger_get(x->runtime->ledger, x->arena, id, &record, NULL) == WB_OK)
-        memory->tool = wbi_arena_str(x->arena, record.has_outcome ? record.outcome.tool
+    if (rt->ledger != NULL && wbi_ledger_get(rt->ledger, arena, id, &record, NULL) == WB_OK)
+        memory->tool = wbi_arena_str(arena, record.has_outcome ? record.outcome.tool
                                                                   : record.intent.tool);
     return memory->tool;
 }
@@ -157,19 +174,20 @@ static wb_rc skip_to(const wbi_json *input, struct wbi_artifact_rows *list, stru
     return WB_OK;
 }
 
-static wb_rc gather(struct wbi_exec *x, struct wbi_artifact_rows *list, struct wbi_error *err)
+static wb_rc gather(struct wbi_runtime *rt, struct wbi_arena *arena, const wbi_json *input,
+                    struct wbi_artifact_rows *list, struct wbi_error *err)
 {
     struct wbi_artifact *all;
     struct wbi_artifact_row *rows;
     struct tool_memory memory = {.call_id = ""};
     size_t n, kept = 0;
-    wb_rc rc = wbi_runtime_open_artifacts(x->runtime, err);
+    wb_rc rc = wbi_runtime_open_artifacts(rt, err);
 
     if (rc == WB_OK)
-        rc = wbi_artifact_list(x->runtime->artifacts, x->arena, &all, &n, err);
+        rc = wbi_artifact_list(rt->artifacts, arena, &all, &n, err);
     if (rc != WB_OK)
         return rc;
-    rows = wbi_arena_array(x->arena, n > 0 ? n : 1, sizeof(*rows));
+    rows = wbi_arena_array(arena, n > 0 ? n : 1, sizeof(*rows));
     if (rows == NULL)
         return wbi_fail_nomem(err);
     for (size_t i = 0; i < n; i++) {
@@ -184,16 +202,36 @@ static wb_rc gather(struct wbi_exec *x, struct wbi_artifact_rows *list, struct w
                                      .complete = a->complete,
                                      .writing = a->writing,
                                      .expired = a->expired};
-        r.path = wbi_artifact_path(x->runtime->artifacts, x->arena, a->name);
+        r.path = wbi_artifact_path(rt->artifacts, arena, a->name);
         if (r.path.p == NULL)
             return wbi_fail_nomem(err);
-        r.tool = tool_of(x, a->call_id, &memory);
-        if (wanted(&r, x->input))
+        r.tool = tool_of(rt, arena, a->call_id, &memory);
+        if (wanted(&r, input))
             rows[kept++] = r;
     }
     list->rows = rows;
     list->count = list->total = kept;
-    return skip_to(x->input, list, err);
+    return skip_to(input, list, err);
+}
+
+wb_rc wbi_builtin_list_artifacts(struct wbi_runtime *rt, struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_artifact_rows list = {.rows = NULL};
+    struct wbi_jw w = wbi_jw_to(out);
+    struct wbi_arena *arena;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = gather(rt, arena, NULL, &list, err);
+    wbi_jw_arr(&w);
+    for (size_t i = 0; rc == WB_OK && i < list.count; i++)
+        wbi_artifact_row_write(&w, &list.rows[i]);
+    wbi_jw_arr_end(&w);
+    wbi_arena_free(arena);
+    if (rc == WB_OK && wbi_buf_rc(out) != WB_OK)
+        return wbi_fail_nomem(err);
+    return rc;
 }
 
 static void list_start(struct wbi_exec *x)
@@ -208,7 +246,7 @@ static void list_start(struct wbi_exec *x)
         return;
     }
     list->budget_tokens = wbi_exec_budget(x).tokens;
-    if (gather(x, list, &err) != WB_OK) {
+    if (gather(x->runtime, x->arena, x->input, list, &err) != WB_OK) {
         wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
         return;
     }

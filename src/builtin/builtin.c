@@ -4,9 +4,14 @@
 
 #include "base/limits.h"
 #include "builtin/command_int.h"
+#include "builtin/task_int.h"
 
 extern const char wbi_data_family_command_tools_json[];
 extern const size_t wbi_data_family_command_tools_json_n;
+extern const char wbi_data_family_task_tools_json[];
+extern const size_t wbi_data_family_task_tools_json_n;
+extern const char wbi_data_family_artifact_tools_json[];
+extern const size_t wbi_data_family_artifact_tools_json_n;
 
 static const struct wbi_builtin_tool command_tools[] = {
     {"ExecCommand", &wbi_command_family, &wbi_exec_command_ops, false},
@@ -16,9 +21,27 @@ static const struct wbi_builtin_tool command_tools[] = {
     {NULL, NULL, NULL, false},
 };
 
+static const struct wbi_builtin_tool task_tools[] = {
+    {"TaskOutput", &wbi_task_output_family, &wbi_task_output_ops, false},
+    {"TaskStatus", &wbi_task_status_family, &wbi_task_status_ops, false},
+    {"TaskList", &wbi_task_list_family, &wbi_task_list_ops, false},
+    {"TaskInput", &wbi_task_input_family, &wbi_task_input_ops, false},
+    {"TaskStop", &wbi_task_stop_family, &wbi_task_stop_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool artifact_tools[] = {
+    {"ReadArtifact", &wbi_read_artifact_family, &wbi_read_artifact_ops, false},
+    {"ListArtifacts", &wbi_list_artifacts_family, &wbi_list_artifacts_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
 static const struct wbi_builtin_family families[] = {
     {"command", wbi_data_family_command_tools_json, &wbi_data_family_command_tools_json_n,
      command_tools},
+    {"task", wbi_data_family_task_tools_json, &wbi_data_family_task_tools_json_n, task_tools},
+    {"artifact", wbi_data_family_artifact_tools_json, &wbi_data_family_artifact_tools_json_n,
+     artifact_tools},
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -72,6 +95,8 @@ wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
 
     for (size_t i = 0; rc == WB_OK && i < FAMILIES; i++)
         rc = load_family(rt, &families[i], err);
+    if (rc == WB_OK)
+        rc = wbi_task_serve(rt, err);
     return rc;
 }
 

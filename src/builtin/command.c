@@ -137,7 +137,7 @@ static void arm_yield(struct exec_state *s)
     struct wbi_exec *x = s->running.exec;
     int64_t yield = YIELD_MS;
 
-    if (!wbi_json_i64(wbi_json_get(x->input, "yield_time_ms"), &yield) && x->runtime->inherit_env)
+    if (!wbi_json_i64(wbi_json_get(x->input, "yield_time_ms"), &yield) && x->runtime->direct)
         return; /* `waybill exec` waits for the end unless told otherwise */
     if (yield == 0)
         promote(s);

@@ -10,10 +10,10 @@
 #include "text/regex.h"
 #include "text/tokens.h"
 
-struct wbi_budget wbi_exec_budget(const struct wbi_exec *x)
+struct wbi_allowance wbi_exec_budget(const struct wbi_exec *x)
 {
     uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
-    struct wbi_budget b = {.tokens = 0};
+    struct wbi_allowance b = {.tokens = 0};
     int64_t asked = 0;
 
     if (wbi_json_i64(wbi_json_get(x->input, "max_output_tokens"), &asked) && asked >= 0)

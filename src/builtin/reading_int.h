@@ -11,7 +11,7 @@
 
 /* The budget of a receipt: the argument max_output_tokens, else the tool's, lowered
  * by the caller's wish, never under WBI_BUDGET_LEAST. */
-struct wbi_budget wbi_exec_budget(const struct wbi_exec *x);
+struct wbi_allowance wbi_exec_budget(const struct wbi_exec *x);
 /* Give err to the caller; otherwise is the kind of one that has none. */
 void wbi_exec_fail_error(struct wbi_exec *x, enum wbi_kind otherwise, const struct wbi_error *err);
 /* An end of work on another thread. */

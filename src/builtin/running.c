@@ -3,6 +3,7 @@
 #include "builtin/command_int.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -30,10 +31,14 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd)
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     struct wbi_running_command *r = arg;
+    struct wbi_call *call = r->exec->call;
+    const char *name = stream == WBI_STDERR ? "stderr" : "stdout";
 
     wbi_shown_feed(r->out->stream[stream].shown, bytes);
     if (r->live)
-        wbi_exec_output(r->exec, stream == WBI_STDERR ? "stderr" : "stdout", bytes);
+        wbi_exec_output(r->exec, name, bytes);
+    if (call->on_output != NULL)
+        call->on_output(name, bytes.p, bytes.n, call->on_output_arg);
 }
 
 static void take_counts(struct wbi_running_command *r, const struct wbi_spool *spool)
@@ -193,7 +198,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
     int *fd = wbi_arena_alloc(x->arena, sizeof(*fd));
     wb_rc rc;
 
-    if (x->runtime->inherit_env) {
+    if (x->runtime->direct) {
         spec->workdir = workdir;
         return WB_OK;
     }
@@ -257,7 +262,11 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
     spec.process.timeout_ms = ask->timeout_ms;
     spec.process.stdin_kind = ask->tty             ? WBI_STDIN_TTY
                               : ask->accepts_input ? WBI_STDIN_PIPE
-                                                   : WBI_STDIN_NULL;
+                              : x->runtime->inherit_stdin ? WBI_STDIN_FD
+                                                          : WBI_STDIN_NULL;
+    spec.process.stdin_fd = STDIN_FILENO;
+    if (x->runtime->inherit_env)
+        spec.process.search_path = wbi_str_z(getenv("PATH"));
     if (rc == WB_OK)
         rc = fill_command(x, ask, &spec, err);
     if (rc == WB_OK)

@@ -67,6 +67,8 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
 
     rt->no_ledger = o->no_ledger;
     rt->inherit_env = o->inherit_env;
+    rt->direct = o->direct;
+    rt->inherit_stdin = o->inherit_stdin;
     if (rc == WB_OK)
         rc = wbi_known_load(rt, err);
     if (rc == WB_OK)

@@ -17,11 +17,15 @@ extern const struct command command_ledger;
 extern const struct command command_calls;
 extern const struct command command_policy;
 extern const struct command command_approve;
+extern const struct command command_exec;
+extern const struct command command_tasks;
+extern const struct command command_artifact;
 extern const struct command command_doctor;
 
 const struct command *const commands[] = {
-    &command_call, &command_dispatch, &command_repair, &command_compact, &command_tools,  &command_render, &command_envelope,
-    &command_json, &command_semver, &command_schema, &command_config, &command_policy,
-    &command_approve, &command_ledger, &command_calls, &command_doctor,
+    &command_exec,   &command_tasks,    &command_artifact, &command_call,    &command_dispatch,
+    &command_repair, &command_compact,  &command_tools,    &command_render,  &command_envelope,
+    &command_json,   &command_semver,   &command_schema,   &command_config,  &command_policy,
+    &command_approve, &command_ledger,  &command_calls,    &command_doctor,
     NULL,
 };

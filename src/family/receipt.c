@@ -101,7 +101,7 @@ void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char 
     wbi_receipt_section(out, section, wbi_json_str(member(result, prefix, "preview")));
 }
 
-void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_budget *budget)
+void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_allowance *budget)
 {
     if (!budget->raised)
         return;

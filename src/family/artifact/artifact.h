@@ -29,7 +29,7 @@ struct wbi_page_view {
     bool writing;             /* more may come */
     const char *reason;       /* why the artifact is not complete, NULL */
     struct wbi_str next_token; /* absent at the end */
-    struct wbi_budget budget;
+    struct wbi_allowance budget;
 };
 
 /* The members of a page into an open object. */
@@ -49,6 +49,8 @@ struct wbi_artifact_row {
     int64_t created_ms;
     bool complete, writing, expired;
 };
+/* The row as a JSON object. */
+void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *row);
 struct wbi_artifact_rows {
     const struct wbi_artifact_row *rows; /* those of this page and all after it */
     size_t count;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "text/tokens.h"
 
-static void write_row(struct wbi_jw *w, const struct wbi_artifact_row *r)
+void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
 {
     char created[WBI_RFC3339_SIZE];
 
@@ -51,7 +51,7 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     while (n < most && (n == 0 || cost_of(&list->rows[n]) <= left)) {
         uint64_t cost = cost_of(&list->rows[n]);
         left -= cost < left ? cost : left;
-        write_row(&w, &list->rows[n++]);
+        wbi_artifact_row_write(&w, &list->rows[n++]);
     }
     wbi_jw_arr_end(&w);
     wbi_jw_kint(&w, "total", (int64_t)list->total);

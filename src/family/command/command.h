@@ -40,14 +40,14 @@ struct wbi_command_output {
     struct wbi_str task_id;
     struct wbi_str task_status;
     uint32_t budget_tokens; /* for the whole receipt */
-    struct wbi_budget budget; /* as it was asked for */
+    struct wbi_allowance budget; /* as it was asked for */
 };
 
 /* Several, in order. */
 struct wbi_command_batch {
     struct wbi_command_output *items;
     size_t count;
-    struct wbi_budget budget;
+    struct wbi_allowance budget;
 };
 
 extern const struct wbi_family wbi_command_family; /* typed: struct wbi_command_output */
