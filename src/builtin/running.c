@@ -56,15 +56,15 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
  * not as it was printed. */
 static unsigned streams_to_keep(const struct wbi_command_output *o)
 {
-    uint64_t tokens = 60;
+    uint64_t share[2];
     unsigned mask = 0;
 
-    for (int i = 0; i < 2; i++)
-        tokens += wbi_shown_tokens(o->stream[i].shown);
+    wbi_command_share(o, /* artifacts= */ true, share);
     for (int i = 0; i < 2; i++) {
         const struct wbi_command_stream *s = &o->stream[i];
-        if (s->bytes > 0 && (tokens > o->budget_tokens || wbi_shown_changed(s->shown) ||
-                             s->dropped > 0))
+        uint64_t tokens = wbi_shown_tokens(s->shown);
+        if (s->bytes > 0 &&
+            (tokens + tokens / 8 > share[i] || wbi_shown_changed(s->shown) || s->dropped > 0))
             mask |= 1u << i;
     }
     return mask;
@@ -217,34 +217,74 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
     return WB_OK;
 }
 
+static uint64_t limit(const struct wbi_runtime *rt, const char *pointer)
+{
+    int64_t n = rt->config ? wbi_config_number(rt->config, pointer, INT64_MAX) : INT64_MAX;
+
+    return n == INT64_MAX ? 0 : (uint64_t)n;
+}
+
+/* What the configuration allows every command; absent: no limit. */
+static void fill_limits(const struct wbi_runtime *rt, struct wbi_process_spec *spec)
+{
+    spec->limits.memory_bytes = limit(rt, "/limits/memoryBytes");
+    spec->limits.processes = limit(rt, "/limits/processes");
+    spec->limits.files = limit(rt, "/limits/openFiles");
+    spec->limits.file_bytes = limit(rt, "/limits/fileBytes");
+    spec->limits.cpu_seconds = limit(rt, "/limits/cpuSeconds");
+    spec->output_bytes = limit(rt, "/limits/outputBytes");
+}
+
+struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena *arena,
+                                 const wbi_json *cmd)
+{
+    const wbi_json *shell = rt->config ? wbi_config_setting(rt->config, "/shell") : NULL;
+
+    if (!wbi_json_is(cmd, WBI_JSON_STR))
+        return WBI_NONE;
+    return shell != NULL ? wbi_command_text(arena, shell) : WBI_LIT("/bin/sh");
+}
+
+static wb_rc add_words(const wbi_json *list, struct wbi_str *argv, size_t *n,
+                       struct wbi_error *err)
+{
+    WBI_JSON_EACH(list, word)
+    {
+        if (!wbi_json_is(word, WBI_JSON_STR))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                                 "a command must be a shell line or an array of strings");
+        argv[(*n)++] = wbi_json_str(word);
+    }
+    return WB_OK;
+}
+
+/* A line goes to `shell -c`; a shell given as words gets it as the last one. */
 static wb_rc fill_command(struct wbi_exec *x, const struct wbi_command_ask *ask,
                           struct wbi_command_spec *spec, struct wbi_error *err)
 {
     const wbi_json *shell = x->runtime->config
                                 ? wbi_config_setting(x->runtime->config, "/shell")
                                 : NULL;
+    bool line = wbi_json_is(ask->cmd, WBI_JSON_STR);
     struct wbi_str *argv;
     size_t n = 0;
+    wb_rc rc;
 
-    if (wbi_json_is(ask->cmd, WBI_JSON_STR)) {
+    spec->shell = wbi_command_shell(x->runtime, x->arena, ask->cmd);
+    if (line && !wbi_json_is(shell, WBI_JSON_ARR)) {
         spec->process.shell_line = wbi_json_str(ask->cmd);
         spec->process.shell = wbi_json_str(shell);
-        spec->shell = spec->process.shell.p ? spec->process.shell : WBI_LIT("/bin/sh");
         return WB_OK;
     }
-    argv = wbi_arena_array(x->arena, wbi_json_count(ask->cmd), sizeof(*argv));
+    argv = wbi_arena_array(x->arena, wbi_json_count(line ? shell : ask->cmd) + 1, sizeof(*argv));
     if (argv == NULL)
         return wbi_fail_nomem(err);
-    WBI_JSON_EACH(ask->cmd, word)
-    {
-        if (!wbi_json_is(word, WBI_JSON_STR))
-            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
-                                 "a command must be a shell line or an array of strings");
-        argv[n++] = wbi_json_str(word);
-    }
+    rc = add_words(line ? shell : ask->cmd, argv, &n, err);
+    if (line)
+        argv[n++] = wbi_json_str(ask->cmd);
     spec->process.argv = argv;
     spec->process.argc = n;
-    return WB_OK;
+    return rc;
 }
 
 wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_ask *ask,
@@ -267,6 +307,7 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
     spec.process.stdin_fd = STDIN_FILENO;
     if (x->runtime->inherit_env)
         spec.process.search_path = wbi_str_z(getenv("PATH"));
+    fill_limits(x->runtime, &spec.process);
     if (rc == WB_OK)
         rc = fill_command(x, ask, &spec, err);
     if (rc == WB_OK)

@@ -84,12 +84,14 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
     (void)wbi_json_i64(member(result, prefix, "lines"), &lines);
     if (wbi_json_i64(member(result, prefix, "artifact"), &index) && index >= 0) {
         const wbi_json *a = wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index);
-        wbi_buf_addf(out, "%s artifact: %.*s (%lld lines, %lld bytes)\n", section,
-                     WBI_FMT(wbi_json_get_str(a, "path")), (long long)lines, (long long)bytes);
+        wbi_buf_addf(out, "%s artifact: %.*s (%lld line%s, %lld byte%s)\n", section,
+                     WBI_FMT(wbi_json_get_str(a, "path")), (long long)lines, lines == 1 ? "" : "s",
+                     (long long)bytes, bytes == 1 ? "" : "s");
     }
     if (wbi_json_true(member(result, prefix, "truncated")))
-        wbi_buf_addf(out, "%s is truncated below: %lld lines, %lld bytes in all\n", section,
-                     (long long)lines, (long long)bytes);
+        wbi_buf_addf(out, "%s is truncated below: %lld line%s, %lld byte%s in all\n", section,
+                     (long long)lines, lines == 1 ? "" : "s", (long long)bytes,
+                     bytes == 1 ? "" : "s");
     if (wbi_json_i64(member(result, prefix, "dropped_bytes"), &dropped))
         wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", section, (long long)dropped,
                      WBI_FMT(wbi_json_str(member(result, prefix, "dropped_reason"))));

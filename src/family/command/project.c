@@ -13,8 +13,16 @@
 #define ARTIFACT_TOKENS 60 /* sizes, the notice in the header, the head of the section */
 #define COMMAND_SHOWN 400u
 
-/* What the previews of both streams may cost. */
-static void share_budget(const struct wbi_command_output *o, uint64_t ret[2])
+#define PATH_TOKENS 60 /* of a path that is not known yet */
+
+static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
+{
+    if (s->artifact.p != NULL)
+        return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
+    return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : 8;
+}
+
+void wbi_command_share(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
     uint64_t need[2] = {0, 0}, left = o->budget_tokens, fixed = HEADER_TOKENS;
 
@@ -26,7 +34,7 @@ static void share_budget(const struct wbi_command_output *o, uint64_t ret[2])
         if (o->stream[i].shown == NULL)
             continue;
         need[i] = wbi_shown_tokens(o->stream[i].shown);
-        fixed += o->stream[i].artifact.p ? wbi_tokens(o->stream[i].artifact) + ARTIFACT_TOKENS : 8;
+        fixed += stream_cost(&o->stream[i], artifacts);
     }
     left = left > fixed + 40 ? left - fixed : 40;
     wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
@@ -107,7 +115,7 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
     char key[40];
     int streams = o->combined ? 1 : 2;
 
-    share_budget(o, budget);
+    wbi_command_share(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
         wb_rc rc = make_preview(o, i, budget[i], arena, &preview[i], err);
         if (rc != WB_OK)
