@@ -130,7 +130,7 @@ static void check_gap(struct tools *t, const struct expected *e, const char *pat
     if (first < 1 || last < first || last > e->count)
         fail_msg("gap %llu-%llu of %zu lines", first, last, e->count);
     (void)snprintf(input, sizeof(input),
-                   "{\"path\":\"%s\",\"lines\":\"%llu-%llu\",\"max_output_tokens\":1000}", path,
+                   "{\"path\":\"%s\",\"lines\":\"%llu-%llu\",\"max_output_tokens\":4000}", path,
                    first, last);
     wbi_buf_init(&got, (size_t)256 << 20);
     follow(t, input, &got, &tally->pages);
