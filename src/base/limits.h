@@ -60,6 +60,8 @@
 #define WBI_LIMIT_PATCH_DIAGNOSTICS 100u
 
 /* File tools */
+#define WBI_LIMIT_WORKSPACES 1024u        /* conversations with a root of their own */
+#define WBI_LIMIT_WORK_ITEMS 10000u         /* of one state directory */
 #define WBI_LIMIT_READ_LINES 100000u      /* of one page */
 #define WBI_LIMIT_READ_BYTES (8u * WBI_MIB)
 #define WBI_LIMIT_READ_LINE (64u * WBI_KIB) /* bytes kept of one line */

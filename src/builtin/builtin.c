@@ -4,7 +4,14 @@
 
 #include "base/limits.h"
 #include "builtin/command_int.h"
+#include "builtin/file_int.h"
 #include "builtin/task_int.h"
+#include "builtin/work.h"
+#include "family/agent/agent.h"
+#include "family/file/show.h"
+#include "family/notify/notify.h"
+#include "family/work/work.h"
+#include "family/workspace/workspace.h"
 
 extern const char wbi_data_family_command_tools_json[];
 extern const size_t wbi_data_family_command_tools_json_n;
@@ -12,6 +19,17 @@ extern const char wbi_data_family_task_tools_json[];
 extern const size_t wbi_data_family_task_tools_json_n;
 extern const char wbi_data_family_artifact_tools_json[];
 extern const size_t wbi_data_family_artifact_tools_json_n;
+
+extern const char wbi_data_family_file_tools_json[];
+extern const size_t wbi_data_family_file_tools_json_n;
+extern const char wbi_data_family_work_tools_json[];
+extern const size_t wbi_data_family_work_tools_json_n;
+extern const char wbi_data_family_workspace_tools_json[];
+extern const size_t wbi_data_family_workspace_tools_json_n;
+extern const char wbi_data_family_notify_tools_json[];
+extern const size_t wbi_data_family_notify_tools_json_n;
+extern const char wbi_data_family_agent_tools_json[];
+extern const size_t wbi_data_family_agent_tools_json_n;
 
 static const struct wbi_builtin_tool command_tools[] = {
     {"ExecCommand", &wbi_command_family, &wbi_exec_command_ops, false},
@@ -36,12 +54,56 @@ static const struct wbi_builtin_tool artifact_tools[] = {
     {NULL, NULL, NULL, false},
 };
 
+static const struct wbi_builtin_tool file_tools[] = {
+    {"ReadFile", &wbi_read_family, &wbi_read_file_ops, false},
+    {"ListFiles", &wbi_list_family, &wbi_list_files_ops, false},
+    {"SearchFiles", &wbi_search_family, &wbi_search_files_ops, false},
+    {"WriteFile", &wbi_write_family, &wbi_write_file_ops, false},
+    {"ApplyPatch", &wbi_patch_family, &wbi_apply_patch_ops, false},
+    {"apply_patch", &wbi_patch_family, &wbi_apply_patch_ops, true},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool work_tools[] = {
+    {"CreateWorkItem", &wbi_work_family, &wbi_create_work_ops, false},
+    {"UpdateWorkItem", &wbi_work_family, &wbi_update_work_ops, false},
+    {"CompleteWorkItem", &wbi_work_family, &wbi_complete_work_ops, false},
+    {"ListWorkItems", &wbi_work_family, &wbi_list_work_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool workspace_tools[] = {
+    {"EnterWorkspace", &wbi_workspace_family, &wbi_enter_workspace_ops, false},
+    {"ExitWorkspace", &wbi_workspace_family, &wbi_exit_workspace_ops, false},
+    {"GetWorkspaceState", &wbi_workspace_family, &wbi_workspace_state_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool notify_tools[] = {
+    {"Notify", &wbi_notify_family, &wbi_notify_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool agent_tools[] = {
+    {"RunAgent", &wbi_agent_family, &wbi_run_agent_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
 static const struct wbi_builtin_family families[] = {
     {"command", wbi_data_family_command_tools_json, &wbi_data_family_command_tools_json_n,
      command_tools},
     {"task", wbi_data_family_task_tools_json, &wbi_data_family_task_tools_json_n, task_tools},
     {"artifact", wbi_data_family_artifact_tools_json, &wbi_data_family_artifact_tools_json_n,
      artifact_tools},
+    {"file", wbi_data_family_file_tools_json, &wbi_data_family_file_tools_json_n, file_tools},
+    {"work", wbi_data_family_work_tools_json, &wbi_data_family_work_tools_json_n,
+     work_tools},
+    {"workspace", wbi_data_family_workspace_tools_json, &wbi_data_family_workspace_tools_json_n,
+     workspace_tools},
+    {"notify", wbi_data_family_notify_tools_json, &wbi_data_family_notify_tools_json_n,
+     notify_tools},
+    {"agent", wbi_data_family_agent_tools_json, &wbi_data_family_agent_tools_json_n,
+     agent_tools},
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -97,6 +159,8 @@ wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
         rc = load_family(rt, &families[i], err);
     if (rc == WB_OK)
         rc = wbi_task_serve(rt, err);
+    if (rc == WB_OK)
+        wbi_patches_recover(rt);
     return rc;
 }
 

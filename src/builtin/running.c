@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "call/workspace.h"
 #include "config/config.h"
 #include "path/path.h"
 
@@ -54,7 +55,7 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
 
 /* Streams whose complete text is worth keeping: what will not be shown whole, or
  * not as it was printed. */
-static unsigned streams_to_keep(const struct wbi_command_output *o)
+static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
 {
     uint64_t share[2];
     unsigned mask = 0;
@@ -63,8 +64,8 @@ static unsigned streams_to_keep(const struct wbi_command_output *o)
     for (int i = 0; i < 2; i++) {
         const struct wbi_command_stream *s = &o->stream[i];
         uint64_t tokens = wbi_shown_tokens(s->shown);
-        if (s->bytes > 0 &&
-            (tokens + tokens / 8 > share[i] || wbi_shown_changed(s->shown) || s->dropped > 0))
+        if (s->bytes > 0 && (all || tokens + tokens / 8 > share[i] ||
+                             wbi_shown_changed(s->shown) || s->dropped > 0))
             mask |= 1u << i;
     }
     return mask;
@@ -121,7 +122,7 @@ static void keep(struct wbi_running_command *r, struct wbi_spool *spool)
 {
     struct wbi_artifact got[WBI_SPOOL_STREAMS];
     struct wbi_error err = WBI_ERROR_INIT;
-    unsigned mask = streams_to_keep(r->out);
+    unsigned mask = streams_to_keep(r->out, r->keep_all);
     wb_rc rc;
 
     if (mask == 0) {
@@ -204,7 +205,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
     }
     if (fd == NULL)
         return wbi_fail_nomem(err);
-    rc = wbi_runtime_root(x->runtime, &root, err);
+    rc = wbi_workspace_root(x->runtime, x->call->inv.conversation_id, &root, err);
     if (rc == WB_OK)
         rc = wbi_path_open_dir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
     if (rc != WB_OK)
@@ -302,8 +303,10 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
     spec.process.timeout_ms = ask->timeout_ms;
     spec.process.stdin_kind = ask->tty             ? WBI_STDIN_TTY
                               : ask->accepts_input ? WBI_STDIN_PIPE
+                              : ask->stdin_bytes.p ? WBI_STDIN_BYTES
                               : x->runtime->inherit_stdin ? WBI_STDIN_FD
                                                           : WBI_STDIN_NULL;
+    spec.process.stdin_bytes = ask->stdin_bytes;
     spec.process.stdin_fd = STDIN_FILENO;
     if (x->runtime->inherit_env)
         spec.process.search_path = wbi_str_z(getenv("PATH"));

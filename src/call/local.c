@@ -12,6 +12,7 @@
 #include "call/known.h"
 #include "call/local_tool.h"
 #include "call/recover.h"
+#include "call/workspace.h"
 #include "config/config.h"
 #include "ledger/checkpoint.h"
 #include "path/path.h"
@@ -276,6 +277,7 @@ static void close_ledger(struct wbi_runtime *rt)
 
 void wbi_runtime_unload(struct wbi_runtime *rt)
 {
+    wbi_workspaces_free(rt->workspaces);
     wbi_root_unref(rt->exec_root);
     wbi_tasks_free(rt->tasks);
     wbi_artifact_store_close(rt->artifacts);

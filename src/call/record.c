@@ -7,6 +7,7 @@
 #include "call/redact.h"
 #include "call/views.h"
 #include "family/envelope.h"
+#include "family/generic/generic.h"
 
 static struct wbi_str or_else(struct wbi_str s, const char *json)
 {
@@ -225,6 +226,7 @@ wb_rc wbi_record_envelope(struct wbi_arena *arena, const struct wbi_record_texts
     env.schema_ref = wbi_json_get_str(p.trust, "schemaRef");
     env.created_at = wbi_json_get_str(p.timings, "startedAt");
     result = wbi_json_get(p.canonical, "result");
+    env.content_type = wbi_generic_content_type(result);
     if (wbi_str_eqz(wbi_json_get_str(p.canonical, "status"), "error"))
         return error_root(wbi_json_get(p.canonical, "error"), &env, out);
     /* A tool's own root with an envelope is kept (ensure). */

@@ -24,6 +24,7 @@ struct wbi_control;
 struct wbi_runtime_method;
 struct wbi_root;
 struct wbi_tasks;
+struct wbi_workspaces;
 
 #define WBI_ARENA_POOL 32
 
@@ -56,6 +57,7 @@ struct wbi_runtime {
     struct wbi_secrets *secrets;
     struct wbi_arena *arena; /* lives as long as the runtime */
     struct wbi_root *exec_root; /* opened at the first use */
+    struct wbi_workspaces *workspaces; /* conversations that are elsewhere */
     struct wbi_places places;
     struct wbi_config *config; /* NULL for a bare runtime */
     struct wbi_runner *runner;
@@ -119,7 +121,7 @@ WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_e
 /* An outcome is in the ledger: now and then that is signed (ledger/checkpoint.h). */
 void wbi_runtime_recorded(struct wbi_runtime *rt);
 
-/* The execution root: the workspace, or where EnterWorkspace went. Not counted. */
+/* The workspace; calls work beneath what wbi_workspace_root gives. Not counted. */
 WB_MUST_CHECK wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret,
                                      struct wbi_error *err);
 /* Open the artifact store, and the registry of tasks on it, once. */

@@ -6,6 +6,7 @@
 #include "call/views.h"
 #include "family/canonical.h"
 #include "family/command/command.h"
+#include "family/generic/generic.h"
 #include "wire/wire.h"
 
 static wb_rc error_json(struct wbi_call *call, struct wbi_str *ret)
@@ -85,6 +86,29 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
     return WB_OK;
 }
 
+/* The receipt says what the texts say; images and the like go beside it. */
+static wb_rc media_parts(struct wbi_call *call, struct wbi_wire_answer *answer)
+{
+    const struct wbi_complete *full = call->complete;
+    struct wbi_wire_part *parts;
+    size_t media = 0, n = 0;
+
+    for (size_t i = 0; i < full->part_count; i++)
+        media += wbi_generic_is_media(&full->parts[i]);
+    if (media == 0)
+        return WB_OK;
+    parts = wbi_arena_array(call->arena, media + 1, sizeof(*parts));
+    if (parts == NULL)
+        return WB_ENOMEM;
+    parts[n++] = (struct wbi_wire_part){.type = WBI_PART_TEXT, .text = call->outcome.receipt};
+    for (size_t i = 0; i < full->part_count; i++)
+        if (wbi_generic_is_media(&full->parts[i]))
+            parts[n++] = full->parts[i];
+    answer->parts = parts;
+    answer->parts_n = n;
+    return WB_OK;
+}
+
 static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
                    struct wbi_wire_answer *answer)
 {
@@ -96,9 +120,8 @@ static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
     if (answer->is_error) {
         answer->error_kind = call->outcome.fault.kind;
         rc = error_json(call, &answer->error);
-    } else if (call->complete != NULL && call->complete->parts != NULL) {
-        answer->parts = call->complete->parts;
-        answer->parts_n = call->complete->part_count;
+    } else if (call->complete != NULL) {
+        rc = media_parts(call, answer);
     }
     if (rc == WB_OK && wire->kind == WBI_WIRE_SHELL)
         rc = shell_outcomes(call, answer);

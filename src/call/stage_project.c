@@ -7,6 +7,7 @@
 #include "call/runtime.h"
 #include "call/stages_int.h"
 #include "call/views.h"
+#include "family/generic/generic.h"
 #include "family/receipt.h"
 
 /* Nothing may be shown that could not be checked. */
@@ -30,6 +31,9 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
     p.sink = wbi_runtime_sink(call);
     p.tool_name = call->tool->model_name;
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
+    if (call->tool->family == &wbi_generic_family &&
+        wbi_generic_take_parts(call->arena, call->complete) != WB_OK)
+        return wbi_fail_nomem(err);
     rc = call->tool->family->project(call->tool->family->arg, call->complete, &p, &result, &summary,
                                      err);
     if (rc == WB_OK)

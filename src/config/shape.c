@@ -7,8 +7,8 @@
 
 const char *const wbi_config_members[] = {"$schema",  "tools",    "mcpServers", "policies",
                                           "bindings", "settings", NULL};
-const char *const wbi_config_settings[] = {"budgets", "shell", "env", "limits",
-                                           "secrets", NULL};
+const char *const wbi_config_settings[] = {"budgets", "shell", "env",    "limits", "secrets",
+                                           "files",   "notify", "agents", NULL};
 
 static bool is_one_of(struct wbi_str name, const char *const *names)
 {
@@ -171,6 +171,63 @@ static wb_rc check_secrets(const struct wbi_config_file *file, const wbi_json *s
     return fine ? WB_OK : wrong_type(file, key, "an array of names of variables", err);
 }
 
+/* "command" of o: a program and its arguments. */
+static wb_rc check_command(const struct wbi_config_file *file, const wbi_json *o,
+                           const wbi_json *near, struct wbi_error *err)
+{
+    const wbi_json *key = key_of(o, "command");
+    bool fine = key != NULL && wbi_json_is(key + 1, WBI_JSON_ARR) && wbi_json_count(key + 1) > 0;
+
+    WBI_JSON_EACH (fine ? key + 1 : NULL, e) {
+        fine = fine && wbi_json_is(e, WBI_JSON_STR);
+    }
+    if (fine)
+        return WB_OK;
+    if (key == NULL)
+        return wbi_config_fail(err, file, near, WB_EINPUT, "\"command\" is missing: an array of "
+                                                           "strings, the program first");
+    return wrong_type(file, key, "an array of strings, the program first", err);
+}
+
+/* What the small families run. */
+static wb_rc check_programs(const struct wbi_config_file *file, const wbi_json *settings,
+                            struct wbi_error *err)
+{
+    static const char *const of_notify[] = {"command", NULL};
+    static const char *const of_agent[] = {"command", "description", "env", "timeoutMs", NULL};
+    const wbi_json *notify = key_of(settings, "notify"), *agents = key_of(settings, "agents");
+    wb_rc rc = WB_OK;
+
+    if (notify != NULL) {
+        rc = check_names(file, notify + 1, " in \"notify\"", of_notify, err);
+        if (rc == WB_OK)
+            rc = check_command(file, notify + 1, notify, err);
+    }
+    if (rc == WB_OK)
+        rc = check_all_objects(file, agents, "an object with a command", err);
+    WBI_JSON_EACH_MEMBER (agents ? agents + 1 : NULL, k) {
+        if (rc == WB_OK)
+            rc = check_names(file, k_val, " in an agent", of_agent, err);
+        if (rc == WB_OK)
+            rc = check_command(file, k_val, k, err);
+    }
+    return rc;
+}
+
+static wb_rc check_files(const struct wbi_config_file *file, const wbi_json *settings,
+                         struct wbi_error *err)
+{
+    static const char *const names[] = {"allowGuarded", NULL};
+    const wbi_json *files = wbi_json_get(settings, "files");
+    wb_rc rc = check_type(file, settings, "files", WBI_JSON_OBJ, "an object", err);
+
+    if (rc == WB_OK && files != NULL)
+        rc = check_names(file, files, " in \"files\"", names, err);
+    if (rc == WB_OK)
+        rc = check_type(file, files, "allowGuarded", WBI_JSON_BOOL, "true or false", err);
+    return rc;
+}
+
 static wb_rc check_settings(const struct wbi_config_file *file, const wbi_json *settings,
                             struct wbi_error *err)
 {
@@ -192,6 +249,14 @@ static wb_rc check_settings(const struct wbi_config_file *file, const wbi_json *
         rc = check_secrets(file, settings, err);
     if (rc == WB_OK)
         rc = check_shell(file, settings, err);
+    if (rc == WB_OK)
+        rc = check_type(file, settings, "notify", WBI_JSON_OBJ, "an object", err);
+    if (rc == WB_OK)
+        rc = check_type(file, settings, "agents", WBI_JSON_OBJ, "an object", err);
+    if (rc == WB_OK)
+        rc = check_programs(file, settings, err);
+    if (rc == WB_OK)
+        rc = check_files(file, settings, err);
     return rc;
 }
 

@@ -33,11 +33,13 @@ struct wbi_read_request {
 struct wbi_read_line {
     struct wbi_str text; /* without its line end; cut at a UTF-8 boundary */
     uint64_t length;     /* bytes it has in the file */
+    uint64_t end;        /* offset behind it and its line end */
 };
 
 struct wbi_read_result {
     struct wbi_str path; /* as given */
     uint64_t size;
+    uint64_t mtime_ns;
     uint64_t first_line; /* number of lines[0] */
     struct wbi_read_line *lines;
     size_t n_lines;
@@ -59,6 +61,9 @@ WB_MUST_CHECK wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_r
                                   struct wbi_arena *arena, struct wbi_error *err,
                                   struct wbi_read_result *ret);
 
+/* The token of the page behind the first n lines of r; absent on failure. */
+struct wbi_str wbi_read_token(const struct wbi_read_result *r, size_t n, struct wbi_arena *arena);
+
 /* "PNG image", "ELF executable", …; "binary data" for what is not known, NULL
  * for text. head: the first bytes of a file (8 KiB are plenty). */
 const char *wbi_file_describe(struct wbi_str head);
@@ -73,6 +78,7 @@ struct wbi_list_request {
     bool dirs_only, files_only;
     size_t max_entries; /* 0: WBI_LIMIT_LIST_ENTRIES */
     struct wbi_str token;
+    const _Atomic bool *stop; /* looked at on the way; then WB_ECANCELLED. May be NULL */
 };
 
 struct wbi_list_entry {
@@ -112,6 +118,7 @@ struct wbi_search_request {
     bool hidden, no_ignore;
     size_t max_matches; /* matching lines, or files; 0: WBI_LIMIT_SEARCH_MATCHES */
     struct wbi_str token;
+    const _Atomic bool *stop; /* as in struct wbi_list_request */
 };
 
 struct wbi_search_line {
@@ -137,6 +144,10 @@ struct wbi_search_result {
     bool gave_up; /* the expression needed too much work somewhere */
     struct wbi_str next_token;
 };
+
+/* The token of the page behind a matching line; line UINT64_MAX: behind the
+ * whole file. Absent on failure. */
+struct wbi_str wbi_search_token(struct wbi_arena *arena, struct wbi_str path, uint64_t line);
 
 /* invalid_tool_input for a pattern that does not compile. */
 WB_MUST_CHECK wb_rc wbi_file_search(struct wbi_root *root, const struct wbi_search_request *req,

@@ -65,6 +65,8 @@ static wb_rc gather(struct wbi_walk *w, const struct wbi_list_request *req,
         rc = wbi_walk_next(w, err, &e, &more);
         if (rc || !more)
             return rc;
+        if (req->stop != NULL && *req->stop)
+            return wbi_fail(err, WB_ECANCELLED, "the listing was stopped");
         if (!wanted(req, globs, &e))
             continue;
         if (res->n_entries == most) { /* one more exists: there is a next page */

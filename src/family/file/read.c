@@ -64,7 +64,7 @@ struct reader {
     size_t kept_bytes, cap;
     bool page_full, invalid, ends_cr;
     struct wbi_sha256 *sha;
-    uint64_t next_line, next_offset;
+    uint64_t next_offset;
     struct wbi_read_result *res;
 };
 
@@ -109,9 +109,10 @@ static wb_rc end_line(struct reader *r, uint64_t end, bool newline)
 
     if (r->line >= r->first && !r->page_full) {
         rc = keep_line(r, newline);
+        if (rc == WB_OK)
+            r->res->lines[r->res->n_lines - 1].end = end;
         r->page_full = r->res->n_lines >= r->max_lines || r->kept_bytes >= r->max_bytes;
         if (r->page_full) {
-            r->next_line = r->line + 1;
             r->next_offset = end;
         }
     }
@@ -214,7 +215,7 @@ static wb_rc use_token(struct reader *r, struct wbi_error *err)
         t = wbi_str_from(t, n + 1);
     }
     if (v[2] != (uint64_t)r->st.st_size ||
-        v[3] != (uint64_t)r->st.st_mtim.tv_sec * 1000000000u + (uint64_t)r->st.st_mtim.tv_nsec)
+        v[3] != r->res->mtime_ns)
         return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
                              "the file has changed since the page before; read it again from the "
                              "start");
@@ -224,6 +225,13 @@ static wb_rc use_token(struct reader *r, struct wbi_error *err)
     r->line = r->first = v[0];
     r->at = r->line_start = v[1];
     return WB_OK;
+}
+
+struct wbi_str wbi_read_token(const struct wbi_read_result *r, size_t n, struct wbi_arena *arena)
+{
+    return wbi_arena_fmt(arena, "%llu.%llu.%llu.%llu", (unsigned long long)(r->first_line + n),
+                         (unsigned long long)(n > 0 ? r->lines[n - 1].end : 0),
+                         (unsigned long long)r->size, (unsigned long long)r->mtime_ns);
 }
 
 static wb_rc finish(struct reader *r, struct wbi_error *err, size_t bom)
@@ -246,11 +254,7 @@ static wb_rc finish(struct reader *r, struct wbi_error *err, size_t bom)
     res->at_end = !rest;
     if (!rest)
         return WB_OK;
-    res->next_token = wbi_arena_fmt(
-        r->arena, "%llu.%llu.%llu.%llu", (unsigned long long)r->next_line,
-        (unsigned long long)r->next_offset, (unsigned long long)r->st.st_size,
-        (unsigned long long)r->st.st_mtim.tv_sec * 1000000000u +
-            (unsigned long long)r->st.st_mtim.tv_nsec);
+    res->next_token = wbi_read_token(res, res->n_lines, r->arena);
     return res->next_token.p != NULL ? WB_OK : wbi_fail_nomem(err);
 }
 
@@ -271,6 +275,7 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
                                  : WBI_LIMIT_READ_BYTES;
     r.max_line = req->max_line ? WBI_MIN(req->max_line, WBI_LIMIT_READ_LINE) : WBI_LIMIT_READ_LINE;
     res.size = (uint64_t)r.st.st_size;
+    res.mtime_ns = (uint64_t)r.st.st_mtim.tv_sec * 1000000000u + (uint64_t)r.st.st_mtim.tv_nsec;
     wbi_buf_init(&r.current, WBI_LIMIT_READ_LINE);
     rc = check_text(&r, err, &bom);
     if (rc == WB_OK && req->token.n > 0)

@@ -190,11 +190,15 @@ static void move_to_line(struct scan *c, size_t start)
     c->line_at = start;
 }
 
+struct wbi_str wbi_search_token(struct wbi_arena *arena, struct wbi_str path, uint64_t line)
+{
+    return wbi_arena_fmt(arena, "%llu:%.*s", (unsigned long long)line, WBI_FMT(path));
+}
+
 static wb_rc set_token(struct searcher *s, struct wbi_str path, uint64_t line)
 {
     s->full = true;
-    s->res->next_token = wbi_arena_fmt(s->arena, "%llu:%.*s", (unsigned long long)line,
-                                       WBI_FMT(path));
+    s->res->next_token = wbi_search_token(s->arena, path, line);
     return s->res->next_token.p ? WB_OK : WB_ENOMEM;
 }
 
@@ -381,7 +385,9 @@ static wb_rc search_tree(struct searcher *s, struct wbi_root *root, struct wbi_e
         rc = wbi_walk_next(w, err, &e, &more);
         if (rc || !more)
             break;
-        if (search_entry(s, &e) != WB_OK)
+        if (s->req->stop != NULL && *s->req->stop)
+            rc = wbi_fail(err, WB_ECANCELLED, "the search was stopped");
+        else if (search_entry(s, &e) != WB_OK)
             rc = wbi_fail_nomem(err);
     }
     s->res->unreadable += wbi_walk_unreadable(w);

@@ -2,7 +2,7 @@
  * family/generic/generic.c: output that fits is the result as it is; output
  * that does not is kept whole as an artifact and shown by a preview:
  * {output_preview, truncated, artifacts, output_artifact}. */
-#include "family/generic/generic.h"
+#include "family/generic/generic_int.h"
 
 #include "base/limits.h"
 #include "family/envelope.h"
@@ -18,7 +18,7 @@
 #define CUT_HEADER_TOKENS 160
 
 /* What a person would look at: strings as they are, other values pretty. */
-static struct wbi_str display_text(struct wbi_arena *arena, const wbi_json *v)
+struct wbi_str wbi_generic_display(struct wbi_arena *arena, const wbi_json *v)
 {
     struct wbi_buf text;
 
@@ -40,7 +40,7 @@ static const wbi_json *shown_value(const wbi_json *root)
     return payload;
 }
 
-static struct wbi_str clean(struct wbi_arena *arena, struct wbi_str raw)
+struct wbi_str wbi_generic_clean(struct wbi_arena *arena, struct wbi_str raw)
 {
     struct wbi_buf text;
 
@@ -52,11 +52,28 @@ static struct wbi_str clean(struct wbi_arena *arena, struct wbi_str raw)
     return wbi_buf_str(&text);
 }
 
-static wb_rc project_large(const struct wbi_projection *p, struct wbi_str raw, struct wbi_str text,
-                           struct wbi_jw *w, struct wbi_error *err)
+static void put_artifacts(struct wbi_jw *w, struct wbi_str path, const struct wbi_str *media,
+                          size_t media_n)
 {
-    struct wbi_preview_policy policy = {.budget = p->budget_tokens > CUT_HEADER_TOKENS * 2
-                                                      ? p->budget_tokens - CUT_HEADER_TOKENS
+    wbi_jw_key(w, "artifacts");
+    wbi_jw_arr(w);
+    for (size_t i = path.p ? 0 : 1; i < media_n + 1; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "path", i == 0 ? path : media[i - 1]);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+    if (path.p != NULL)
+        wbi_jw_kint(w, "output_artifact", 0);
+}
+
+wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, struct wbi_str text,
+                            const struct wbi_str *media, size_t media_n, struct wbi_jw *w,
+                            struct wbi_error *err)
+{
+    uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
+    struct wbi_preview_policy policy = {.budget = p->budget_tokens > fixed * 2
+                                                      ? p->budget_tokens - fixed
                                                       : p->budget_tokens / 2};
     struct wbi_str path = WBI_NONE;
     struct wbi_preview preview;
@@ -75,48 +92,59 @@ static wb_rc project_large(const struct wbi_projection *p, struct wbi_str raw, s
     rc = wbi_preview_text(p->arena, text, &policy, &preview, err);
     if (rc != WB_OK)
         return rc;
-    wbi_jw_obj(w);
     wbi_jw_kstr(w, "output_preview", preview.text);
     wbi_jw_kbool(w, "truncated", preview.truncated);
     wbi_jw_kint(w, "output_lines", (int64_t)preview.lines_total);
     wbi_jw_kint(w, "output_bytes", (int64_t)raw.n);
-    wbi_jw_key(w, "artifacts");
-    wbi_jw_arr(w);
-    if (path.p != NULL) {
-        wbi_jw_obj(w);
-        wbi_jw_kstr(w, "path", path);
-        wbi_jw_obj_end(w);
-    }
-    wbi_jw_arr_end(w);
-    if (path.p != NULL)
-        wbi_jw_kint(w, "output_artifact", 0);
-    wbi_jw_obj_end(w);
+    put_artifacts(w, path, media, media_n);
     return WB_OK;
+}
+
+/* One JSON value: as it is when it fits. */
+static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct wbi_str json,
+                       struct wbi_jw *w, struct wbi_error *err)
+{
+    struct wbi_str raw = wbi_generic_display(p->arena, shown_value(v));
+    struct wbi_str text = raw.p ? wbi_generic_clean(p->arena, raw) : WBI_NONE;
+    wb_rc rc;
+
+    if (text.p == NULL)
+        return wbi_fail_nomem(err);
+    if (wbi_tokens(text) + HEADER_TOKENS <= p->budget_tokens) {
+        if (json.p != NULL)
+            wbi_jw_raw(w, json);
+        else
+            wbi_jw_val(w, v);
+        return WB_OK;
+    }
+    wbi_jw_obj(w);
+    rc = wbi_generic_put_large(p, raw, text, NULL, 0, w, err);
+    wbi_jw_obj_end(w);
+    return rc;
 }
 
 static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
     struct wbi_jw w = wbi_jw_to(ret_result);
-    struct wbi_str raw, text;
-    const wbi_json *v;
-    wb_rc rc = wbi_json_read(p->arena, full->output, WBI_JSON_STRICT, &v, err);
+    const wbi_json *v = NULL, *value = NULL;
+    wb_rc rc = WB_OK;
 
     (void)arg;
+    if (full->output.p != NULL)
+        rc = wbi_json_read(p->arena, full->output, WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK)
         return rc;
-    raw = display_text(p->arena, shown_value(v));
-    text = raw.p ? clean(p->arena, raw) : WBI_NONE;
-    if (text.p == NULL)
-        return wbi_fail_nomem(err);
     *ret_summary = wbi_arena_fmt(p->arena, "%.*s completed", WBI_FMT(p->tool_name));
     if (ret_summary->p == NULL)
         return wbi_fail_nomem(err);
-    if (wbi_tokens(text) + HEADER_TOKENS <= p->budget_tokens) {
-        wbi_jw_raw(&w, full->output);
-        return wbi_buf_rc(ret_result);
+    if (full->part_count > 0) {
+        rc = wbi_generic_put_parts(full, v, p, &w, &value, err);
+        if (rc == WB_OK && value != NULL)
+            rc = put_value(p, value, WBI_NONE, &w, err);
+    } else {
+        rc = put_value(p, v, full->output, &w, err);
     }
-    rc = project_large(p, raw, text, &w, err);
     return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
 }
 
@@ -126,14 +154,14 @@ static bool was_cut(const wbi_json *result)
            wbi_json_is(wbi_json_get(result, "truncated"), WBI_JSON_BOOL);
 }
 
-static void render_cut(const wbi_json *result, struct wbi_buf *out)
+void wbi_generic_render_cut(const wbi_json *result, struct wbi_buf *out)
 {
-    int64_t lines = 0, bytes = 0;
+    const wbi_json *artifacts = wbi_json_get(result, "artifacts");
+    int64_t lines = 0, bytes = 0, at = -1;
 
-    WBI_JSON_EACH(wbi_json_get(result, "artifacts"), artifact)
-    {
-        wbi_receipt_line(out, "Artifact", wbi_json_get_str(artifact, "path"));
-    }
+    if (wbi_json_i64(wbi_json_get(result, "output_artifact"), &at) && at >= 0)
+        wbi_receipt_line(out, "Artifact",
+                         wbi_json_get_str(wbi_json_at(artifacts, (size_t)at), "path"));
     if (wbi_json_true(wbi_json_get(result, "truncated")) &&
         wbi_json_i64(wbi_json_get(result, "output_lines"), &lines) &&
         wbi_json_i64(wbi_json_get(result, "output_bytes"), &bytes))
@@ -150,12 +178,14 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     (void)arg;
     wbi_buf_adds(out, c->summary);
     wbi_buf_addc(out, '\n');
+    if (wbi_generic_has_parts(c->result))
+        return wbi_generic_render_parts(c->result, arena, out);
     if (was_cut(c->result)) {
-        render_cut(c->result, out);
+        wbi_generic_render_cut(c->result, out);
         return wbi_buf_rc(out);
     }
-    text = display_text(arena, shown_value(c->result));
-    text = text.p ? clean(arena, text) : WBI_NONE;
+    text = wbi_generic_display(arena, shown_value(c->result));
+    text = text.p ? wbi_generic_clean(arena, text) : WBI_NONE;
     if (text.p == NULL)
         return wbi_fail_nomem(err);
     wbi_receipt_section(out, "output", text);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/agent.c: RunAgent (C7.5): a configured child agent, run like a command:
+ * its input on standard input, its report from standard output, both streams
+ * spooled from the first byte, exit and deadline supervised. */
+#include "builtin/work.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "builtin/command_int.h"
+#include "config/config.h"
+#include "family/agent/agent.h"
+
+struct agent_state {
+    struct wbi_running_command running;
+    struct wbi_agent_output out;
+};
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct agent_state *s = r->arg;
+    struct wbi_exec *x = r->exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_buf partial;
+    struct wbi_jw w = wbi_jw_to(&partial);
+
+    complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
+    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
+                                   wbi_containment_name(r->end.containment));
+    if (!r->end.cancelled || x->cancel == WBI_CANCEL_NONE) {
+        wbi_exec_done(x, &complete);
+        return;
+    }
+    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    if (wbi_command_write_partial(&s->out.run, x->arena, &w, NULL) != WB_OK)
+        partial.rc = WB_ENOMEM;
+    wbi_jw_obj_end(&w);
+    wbi_exec_stopped(x, wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE);
+}
+
+/* The one that is named, or the only one there is. */
+static const wbi_json *find_agent(struct wbi_exec *x, struct wbi_str *name)
+{
+    const wbi_json *all = x->runtime->config
+                              ? wbi_config_setting(x->runtime->config, "/agents")
+                              : NULL;
+
+    *name = wbi_json_get_str(x->input, "agent");
+    if (name->p == NULL && wbi_json_count(all) == 1) {
+        *name = wbi_json_str(wbi_json_first(all));
+        return wbi_json_first(all) + 1;
+    }
+    return name->p ? wbi_json_getn(all, *name) : NULL;
+}
+
+static void fail_unknown(struct wbi_exec *x, struct wbi_str name)
+{
+    const wbi_json *all = x->runtime->config
+                              ? wbi_config_setting(x->runtime->config, "/agents")
+                              : NULL;
+    struct wbi_buf names;
+
+    wbi_buf_init_arena(&names, x->arena, WBI_LIMIT_JSON_TEXT);
+    WBI_JSON_EACH_MEMBER(all, key)
+    {
+        wbi_buf_addf(&names, "%s%.*s", names.n ? ", " : "", WBI_FMT(wbi_json_str(key)));
+        (void)key_val;
+    }
+    if (wbi_json_count(all) == 0)
+        wbi_exec_fail(x, WBI_KIND_TOOL_EXECUTION_FAILED,
+                      "no child agent is configured; the user adds one under settings.agents");
+    else if (name.p == NULL)
+        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_INPUT, "agent is missing: one of %.*s",
+                      WBI_FMT(wbi_buf_str(&names)));
+    else
+        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_INPUT, "there is no agent \"%.*s\"; there is %.*s",
+                      WBI_FMT(wbi_str_head(name, 64)), WBI_FMT(wbi_buf_str(&names)));
+}
+
+/* What the agent reads: a whole line, whatever was given. */
+static struct wbi_str agent_input(struct wbi_exec *x)
+{
+    struct wbi_str input = wbi_json_get_str(x->input, "input");
+
+    if (input.n > 0 && input.p[input.n - 1] == '\n')
+        return input;
+    return wbi_arena_fmt(x->arena, "%.*s\n", WBI_FMT(input));
+}
+
+static void start(struct wbi_exec *x)
+{
+    struct agent_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct wbi_str name;
+    const wbi_json *agent = find_agent(x, &name);
+    struct wbi_command_ask ask = {.cmd = wbi_json_get_as(agent, "command", WBI_JSON_ARR),
+                                  .env = wbi_json_get_as(agent, "env", WBI_JSON_OBJ),
+                                  .workdir = wbi_json_get_str(x->input, "workdir"),
+                                  .call_id = wbi_str_z(x->call->name),
+                                  .stdin_bytes = agent_input(x)};
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (s == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    if (ask.cmd == NULL) {
+        fail_unknown(x, name);
+        return;
+    }
+    x->state = s;
+    s->out.agent = name;
+    s->out.run.cmd = wbi_command_text(x->arena, ask.cmd);
+    s->out.run.budget_tokens = x->tool->budget_tokens;
+    (void)wbi_json_i64(wbi_json_get(agent, "timeoutMs"), &ask.timeout_ms); /* absent: none */
+    (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms);
+    s->running = (struct wbi_running_command){.exec = x,
+                                              .out = &s->out.run,
+                                              .live = x->call->inv.stream,
+                                              .keep_all = true,
+                                              .on_end = on_end,
+                                              .arg = s};
+    if (wbi_running_start(&s->running, &ask, &err) != WB_OK)
+        wbi_exec_fail(x, err.kind != WBI_KIND_NONE ? err.kind : WBI_KIND_COMMAND_SPAWN_FAILED,
+                      "agent %.*s: %s", WBI_FMT(name), err.text);
+}
+
+static void cancel(struct wbi_exec *x)
+{
+    struct agent_state *s = x->state;
+
+    if (s != NULL)
+        wbi_running_stop(&s->running);
+}
+
+const struct wbi_tool_ops wbi_run_agent_ops = {start, cancel};

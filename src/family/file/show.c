@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/file/show.c: what the projectors and renderers of files share. */
+#include "family/file/show_int.h"
+
+#include "base/arena.h"
+#include "path/path.h"
+#include "text/hygiene.h"
+
+static bool plain(uint8_t c)
+{
+    return c > 0x20 && c < 0x7f && c != '%' && c != '"' && c != '\\';
+}
+
+struct wbi_str wbi_token_encode(struct wbi_arena *arena, struct wbi_str raw)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    for (size_t i = 0; i < raw.n; i++) {
+        uint8_t c = (uint8_t)raw.p[i];
+        if (plain(c))
+            wbi_buf_addc(&out, (char)c);
+        else
+            wbi_buf_addf(&out, "%%%02X", c);
+    }
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+struct wbi_str wbi_token_decode(struct wbi_arena *arena, struct wbi_str text)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] != '%') {
+            wbi_buf_addc(&out, text.p[i]);
+            continue;
+        }
+        if (text.n - i < 3 || hex_digit(text.p[i + 1]) < 0 || hex_digit(text.p[i + 2]) < 0)
+            return WBI_NONE;
+        wbi_buf_addc(&out, (char)(hex_digit(text.p[i + 1]) * 16 + hex_digit(text.p[i + 2])));
+        i += 2;
+    }
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+struct wbi_str wbi_file_name(struct wbi_arena *arena, struct wbi_str path)
+{
+    char shown[WBI_PATH_SHOWN];
+
+    if (wbi_hygiene_is_clean(path) && wbi_str_index(path, '\n') == path.n &&
+        wbi_str_index(path, '\t') == path.n)
+        return path;
+    return wbi_arena_str(arena, wbi_str_z(wbi_path_show(path, shown)));
+}
+
+uint64_t wbi_file_room(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token)
+{
+    uint64_t fixed = WBI_FILE_HEADER_TOKENS + 2 * wbi_tokens(path) + 2 * wbi_tokens(token);
+
+    return (budget_tokens > fixed + 40 ? budget_tokens - fixed : 40) * WBI_TOKEN_UNIT;
+}
+
+struct wbi_str wbi_file_clean(struct wbi_arena *arena, struct wbi_str raw)
+{
+    struct wbi_buf text;
+
+    if (wbi_hygiene_is_clean(raw))
+        return raw;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    return wbi_hygiene_clean(raw, &text, NULL) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+}
+
+wb_rc wbi_file_put_token(struct wbi_jw *w, struct wbi_arena *arena, struct wbi_str raw)
+{
+    struct wbi_str token;
+
+    if (raw.p == NULL)
+        return WB_OK;
+    token = wbi_token_encode(arena, raw);
+    if (token.p == NULL)
+        return WB_ENOMEM;
+    wbi_jw_kstr(w, "nextToken", token);
+    return WB_OK;
+}
+
+int64_t wbi_result_int(const wbi_json *result, const char *name)
+{
+    int64_t v = 0;
+
+    (void)wbi_json_i64(wbi_json_get(result, name), &v); /* absent: 0 */
+    return v;
+}
+
+void wbi_file_more(struct wbi_buf *out, const wbi_json *result, const char *what)
+{
+    struct wbi_str token = wbi_json_get_str(result, "nextToken");
+
+    if (token.p != NULL)
+        wbi_buf_addf(out, "More: %s; repeat the call with pageToken \"%.*s\"\n", what,
+                     WBI_FMT(token));
+}
+
+void wbi_file_more_at_cut(struct wbi_buf *out, const wbi_json *result, const char *what)
+{
+    struct wbi_str token = wbi_json_get_str(result, "nextToken");
+
+    if (token.p != NULL)
+        wbi_buf_addf(out, "[%s: pageToken \"%.*s\"]\n", what, WBI_FMT(token));
+}
+
+void wbi_file_count(struct wbi_buf *out, int64_t n, const char *one, const char *many)
+{
+    wbi_buf_addf(out, "%lld %s", (long long)n, n == 1 ? one : many);
+}

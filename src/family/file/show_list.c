@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/file/show_list.c: ListFiles and SearchFiles. As many entries, or lines
+ * of matches, as the budget holds; the token goes on behind the last one. */
+#include "base/arena.h"
+#include "family/file/show_int.h"
+
+/* ---- ListFiles ---- */
+
+static const char *type_name(char type)
+{
+    return type == 'f' ? "file" : type == 'd' ? "directory" : type == 'l' ? "link" : "other";
+}
+
+/* Also what the receipt shows: counted here, written there. */
+static void add_entry_line(struct wbi_buf *out, struct wbi_str path, struct wbi_str type,
+                           int64_t size)
+{
+    wbi_buf_adds(out, path);
+    if (wbi_str_eqz(type, "directory"))
+        wbi_buf_addc(out, '/');
+    else if (wbi_str_eqz(type, "link"))
+        wbi_buf_addc(out, '@');
+    else if (wbi_str_eqz(type, "file"))
+        wbi_buf_addf(out, "  %lld", (long long)size);
+    else
+        wbi_buf_addz(out, "  (no regular file)");
+    wbi_buf_addc(out, '\n');
+}
+
+static wb_rc put_entries(struct wbi_jw *w, const struct wbi_list_output *o, struct wbi_arena *arena,
+                         size_t *ret_shown)
+{
+    uint64_t room = wbi_file_room(o->budget_tokens, o->r.path, o->r.next_token), used = 0;
+    struct wbi_buf line;
+    size_t i;
+
+    wbi_buf_init_arena(&line, arena, WBI_LIMIT_JSON_TEXT);
+    for (i = 0; i < o->r.n_entries; i++) {
+        const struct wbi_list_entry *e = &o->r.entries[i];
+        struct wbi_str name = wbi_file_name(arena, e->path);
+
+        if (name.p == NULL)
+            return WB_ENOMEM;
+        wbi_buf_clear(&line);
+        add_entry_line(&line, name, wbi_str_z(type_name(e->type)), (int64_t)e->size);
+        used += wbi_tokens_units(wbi_buf_str(&line));
+        if (used > room && i > 0)
+            break;
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "path", name);
+        wbi_jw_kstrz(w, "type", type_name(e->type));
+        if (e->type == 'f')
+            wbi_jw_kint(w, "size_bytes", (int64_t)e->size);
+        wbi_jw_obj_end(w);
+    }
+    *ret_shown = i;
+    return wbi_buf_rc(&line);
+}
+
+static wb_rc list_project(void *arg, const struct wbi_complete *full,
+                          const struct wbi_projection *p, struct wbi_buf *ret_result,
+                          struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_list_output *o = full->typed;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+    struct wbi_str name = wbi_file_name(p->arena, o->r.path.n ? o->r.path : WBI_LIT("."));
+    struct wbi_str token = o->r.next_token;
+    size_t shown = 0;
+
+    (void)arg;
+    if (name.p == NULL)
+        return wbi_fail_nomem(err);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "path", name);
+    wbi_jw_key(&w, "entries");
+    wbi_jw_arr(&w);
+    if (put_entries(&w, o, p->arena, &shown) != WB_OK)
+        return wbi_fail_nomem(err);
+    wbi_jw_arr_end(&w);
+    wbi_jw_kint(&w, "entry_count", (int64_t)shown);
+    if (o->r.unreadable > 0)
+        wbi_jw_kint(&w, "unreadable_directories", o->r.unreadable);
+    if (o->r.too_deep > 0)
+        wbi_jw_kint(&w, "too_deep_directories", o->r.too_deep);
+    if (shown < o->r.n_entries)
+        token = o->r.entries[shown - 1].path;
+    if (wbi_file_put_token(&w, p->arena, token) != WB_OK)
+        return wbi_fail_nomem(err);
+    wbi_jw_obj_end(&w);
+    *ret_summary = wbi_arena_fmt(p->arena, "listed %zu entr%s of %.*s", shown,
+                                 shown == 1 ? "y" : "ies", WBI_FMT(name));
+    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+}
+
+static void passed_over(struct wbi_buf *out, const wbi_json *r, const char *member,
+                        const char *why)
+{
+    int64_t n = wbi_result_int(r, member);
+
+    if (n > 0)
+        wbi_buf_addf(out, "Passed over: %lld %s\n", (long long)n, why);
+}
+
+static wb_rc list_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                         struct wbi_buf *out, struct wbi_error *err)
+{
+    const wbi_json *r = c->result;
+    struct wbi_buf lines;
+
+    (void)arg;
+    (void)err;
+    wbi_buf_addf(out, "Listed %.*s: ", WBI_FMT(wbi_json_get_str(r, "path")));
+    wbi_file_count(out, wbi_result_int(r, "entry_count"), "entry", "entries");
+    wbi_buf_addc(out, '\n');
+    passed_over(out, r, "unreadable_directories", "directories that may not be read");
+    passed_over(out, r, "too_deep_directories", "directories below the greatest depth");
+    wbi_file_more(out, r, "the listing goes on");
+    wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
+    WBI_JSON_EACH(wbi_json_get(r, "entries"), e)
+    {
+        add_entry_line(&lines, wbi_json_get_str(e, "path"), wbi_json_get_str(e, "type"),
+                       wbi_result_int(e, "size_bytes"));
+    }
+    if (wbi_buf_rc(&lines) != WB_OK)
+        return wbi_buf_rc(&lines);
+    wbi_receipt_section(out, "entries", wbi_buf_str(&lines));
+    wbi_file_more_at_cut(out, r, "the listing goes on");
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_list_family = {"file", NULL, list_project, list_render};
+
+/* ---- SearchFiles ---- */
+
+static const char *const mode_names[] = {"lines", "files", "count"};
+
+static void add_file_line(struct wbi_buf *out, struct wbi_str path, int64_t matches, bool counted)
+{
+    wbi_buf_adds(out, path);
+    if (counted)
+        wbi_buf_addf(out, " (%lld)", (long long)matches);
+    wbi_buf_addc(out, '\n');
+}
+
+static void add_match_line(struct wbi_buf *out, int64_t number, bool is_match, struct wbi_str text)
+{
+    wbi_buf_addf(out, "%lld%c", (long long)number, is_match ? ':' : '-');
+    wbi_buf_adds(out, text);
+    wbi_buf_addc(out, '\n');
+}
+
+struct page {
+    struct wbi_arena *arena;
+    struct wbi_jw *w;
+    struct wbi_buf line; /* one line of the receipt, to be counted */
+    uint64_t room, used;
+    size_t files;
+    uint64_t matches;
+    struct wbi_str token; /* absent: all is shown */
+    bool full;
+};
+
+static bool fits(struct page *g)
+{
+    g->used += wbi_tokens_units(wbi_buf_str(&g->line));
+    wbi_buf_clear(&g->line);
+    return g->used <= g->room || g->matches == 0;
+}
+
+/* Lines up to and with the last match that fits. */
+static size_t count_lines(struct page *g, const struct wbi_search_file *f, struct wbi_str *texts)
+{
+    size_t keep = 0;
+
+    for (size_t i = 0; i < f->n_lines; i++) {
+        add_match_line(&g->line, (int64_t)f->lines[i].number, f->lines[i].is_match, texts[i]);
+        if (!fits(g)) {
+            g->full = true;
+            g->token = keep > 0 ? wbi_search_token(g->arena, f->path, f->lines[keep - 1].number)
+                                : WBI_NONE;
+            return keep;
+        }
+        if (f->lines[i].is_match) {
+            keep = i + 1;
+            g->matches++;
+        }
+    }
+    return f->n_lines;
+}
+
+static void put_lines(struct page *g, const struct wbi_search_file *f, const struct wbi_str *texts,
+                      size_t n)
+{
+    wbi_jw_key(g->w, "lines");
+    wbi_jw_arr(g->w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(g->w);
+        wbi_jw_kint(g->w, "line", (int64_t)f->lines[i].number);
+        wbi_jw_kstr(g->w, "text", texts[i]);
+        if (f->lines[i].is_match)
+            wbi_jw_kbool(g->w, "match", true);
+        if (f->lines[i].cut)
+            wbi_jw_kbool(g->w, "cut", true);
+        wbi_jw_obj_end(g->w);
+    }
+    wbi_jw_arr_end(g->w);
+}
+
+static wb_rc put_file(struct page *g, const struct wbi_search_output *o, size_t at)
+{
+    const struct wbi_search_file *f = &o->r.files[at];
+    struct wbi_str name = wbi_file_name(g->arena, f->path);
+    struct wbi_str *texts = wbi_arena_array(g->arena, f->n_lines, sizeof(*texts));
+    size_t n;
+
+    if (name.p == NULL || texts == NULL)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < f->n_lines; i++) {
+        texts[i] = wbi_file_clean(g->arena, f->lines[i].text);
+        if (texts[i].p == NULL)
+            return WB_ENOMEM;
+    }
+    add_file_line(&g->line, name, (int64_t)f->matches, o->mode != WBI_SEARCH_FILES);
+    if (!fits(g)) {
+        g->full = true;
+        n = 0;
+    } else {
+        n = count_lines(g, f, texts);
+    }
+    if (g->full && n == 0) { /* nothing of it: the next page begins with it */
+        g->token = wbi_search_token(g->arena, o->r.files[at > 0 ? at - 1 : 0].path, UINT64_MAX);
+        return g->token.p ? WB_OK : WB_ENOMEM;
+    }
+    if (o->mode != WBI_SEARCH_LINES)
+        g->matches += f->matches;
+    g->files++;
+    wbi_jw_obj(g->w);
+    wbi_jw_kstr(g->w, "path", name);
+    if (o->mode != WBI_SEARCH_FILES)
+        wbi_jw_kint(g->w, "matches", (int64_t)f->matches);
+    if (o->mode == WBI_SEARCH_LINES)
+        put_lines(g, f, texts, n);
+    wbi_jw_obj_end(g->w);
+    return g->full && g->token.p == NULL ? WB_ENOMEM : wbi_buf_rc(&g->line);
+}
+
+static void put_search_facts(struct wbi_jw *w, const struct wbi_search_output *o,
+                             const struct page *g)
+{
+    const struct wbi_search_result *r = &o->r;
+
+    wbi_jw_kint(w, "file_count", (int64_t)g->files);
+    if (o->mode != WBI_SEARCH_FILES) {
+        wbi_jw_kint(w, "match_count", (int64_t)g->matches);
+        wbi_jw_kint(w, "matches_found", (int64_t)r->matches);
+    }
+    wbi_jw_kint(w, "files_found", (int64_t)r->n_files);
+    wbi_jw_kint(w, "files_searched", (int64_t)r->files_searched);
+    if (r->binary_skipped > 0)
+        wbi_jw_kint(w, "binary_files", r->binary_skipped);
+    if (r->large_skipped > 0)
+        wbi_jw_kint(w, "large_files", r->large_skipped);
+    if (r->unreadable > 0)
+        wbi_jw_kint(w, "unreadable_files", r->unreadable);
+    if (r->too_deep > 0)
+        wbi_jw_kint(w, "too_deep_directories", r->too_deep);
+    if (r->gave_up)
+        wbi_jw_kbool(w, "gave_up", true);
+}
+
+static wb_rc search_project(void *arg, const struct wbi_complete *full,
+                            const struct wbi_projection *p, struct wbi_buf *ret_result,
+                            struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_search_output *o = full->typed;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+    struct page g = {.arena = p->arena, .w = &w};
+    wb_rc rc = WB_OK;
+
+    (void)arg;
+    g.room = wbi_file_room(o->budget_tokens, o->pattern, o->r.next_token);
+    wbi_buf_init_arena(&g.line, p->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "pattern", wbi_file_name(p->arena, o->pattern));
+    wbi_jw_kstrz(&w, "mode", mode_names[o->mode]);
+    wbi_jw_key(&w, "files");
+    wbi_jw_arr(&w);
+    for (size_t i = 0; rc == WB_OK && !g.full && i < o->r.n_files; i++)
+        rc = put_file(&g, o, i);
+    wbi_jw_arr_end(&w);
+    put_search_facts(&w, o, &g);
+    if (rc == WB_OK)
+        rc = wbi_file_put_token(&w, p->arena, g.full ? g.token : o->r.next_token);
+    wbi_jw_obj_end(&w);
+    if (rc == WB_OK)
+        *ret_summary = wbi_arena_fmt(p->arena, "found %llu match%s in %zu file%s",
+                                     (unsigned long long)o->r.matches,
+                                     o->r.matches == 1 ? "" : "es", o->r.n_files,
+                                     o->r.n_files == 1 ? "" : "s");
+    if (rc != WB_OK || ret_summary->p == NULL)
+        return wbi_fail_nomem(err);
+    return wbi_buf_rc(ret_result);
+}
+
+/* "--" between groups of lines that do not follow each other. */
+static void add_matches(struct wbi_buf *out, const wbi_json *file)
+{
+    int64_t before = 0;
+
+    WBI_JSON_EACH(wbi_json_get(file, "lines"), l)
+    {
+        int64_t number = wbi_result_int(l, "line");
+        bool match = wbi_json_true(wbi_json_get(l, "match"));
+
+        if (before > 0 && number > before + 1 && !match)
+            wbi_buf_addz(out, "--\n");
+        add_match_line(out, number, match, wbi_json_get_str(l, "text"));
+        before = number;
+    }
+}
+
+static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
+{
+    int64_t shown = wbi_result_int(r, names_only ? "file_count" : "match_count");
+    int64_t found = wbi_result_int(r, names_only ? "files_found" : "matches_found");
+
+    if (found == 0)
+        wbi_buf_addz(out, "No matches");
+    else if (names_only)
+        wbi_file_count(out, found, "file matches", "files match");
+    else {
+        wbi_file_count(out, found, "match", "matches");
+        wbi_buf_addz(out, " in ");
+        wbi_file_count(out, wbi_result_int(r, "files_found"), "file", "files");
+    }
+    wbi_buf_addz(out, " (searched ");
+    wbi_file_count(out, wbi_result_int(r, "files_searched"), "file", "files");
+    wbi_buf_addz(out, ")\n");
+    if (shown < found)
+        wbi_buf_addf(out, "Shown: %lld of them\n", (long long)shown);
+}
+
+static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                           struct wbi_buf *out, struct wbi_error *err)
+{
+    const wbi_json *r = c->result;
+    bool names_only = wbi_str_eqz(wbi_json_get_str(r, "mode"), "files");
+    struct wbi_buf lines;
+
+    (void)arg;
+    (void)err;
+    search_head(r, names_only, out);
+    passed_over(out, r, "binary_files", "binary files");
+    passed_over(out, r, "large_files", "files over the size limit");
+    passed_over(out, r, "unreadable_files", "files that may not be read");
+    passed_over(out, r, "too_deep_directories", "directories below the greatest depth");
+    if (wbi_json_true(wbi_json_get(r, "gave_up")))
+        wbi_buf_addz(out, "Incomplete: the expression needed too much work on some files; "
+                          "make it simpler\n");
+    wbi_file_more(out, r, "there are further matches");
+    wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
+    WBI_JSON_EACH(wbi_json_get(r, "files"), f)
+    {
+        add_file_line(&lines, wbi_json_get_str(f, "path"), wbi_result_int(f, "matches"),
+                      !names_only);
+        add_matches(&lines, f);
+    }
+    if (wbi_buf_rc(&lines) != WB_OK)
+        return wbi_buf_rc(&lines);
+    wbi_receipt_section(out, names_only ? "files" : "matches", wbi_buf_str(&lines));
+    wbi_file_more_at_cut(out, r, "there are further matches");
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_search_family = {"file", NULL, search_project, search_render};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/file/show_read.c: ReadFile and WriteFile. As many whole lines as the
+ * budget holds, at least one; the token reads on. */
+#include "base/arena.h"
+#include "family/file/show_int.h"
+
+/* ---- ReadFile ---- */
+
+static void add_number(struct wbi_buf *out, uint64_t number)
+{
+    wbi_buf_addf(out, "%6llu\t", (unsigned long long)number);
+}
+
+/* What of a line cannot be shown within the room: only the first line of a page
+ * is ever cut so. */
+static wb_rc add_line(struct wbi_buf *text, const struct wbi_read_output *o, size_t i,
+                      struct wbi_arena *arena, uint64_t room)
+{
+    const struct wbi_read_line *l = &o->r.lines[i];
+    struct wbi_str shown = wbi_file_clean(arena, l->text);
+    bool cut = l->length > l->text.n;
+
+    if (shown.p == NULL)
+        return WB_ENOMEM;
+    if (wbi_tokens_units(shown) > room) {
+        shown.n = wbi_tokens_prefix(shown, room);
+        cut = true;
+    }
+    if (o->numbered)
+        add_number(text, o->r.first_line + i);
+    wbi_buf_adds(text, shown);
+    if (cut)
+        wbi_buf_addf(text, "[line cut: %llu bytes in all]", (unsigned long long)l->length);
+    wbi_buf_addc(text, '\n');
+    return wbi_buf_rc(text);
+}
+
+static wb_rc fill_page(const struct wbi_read_output *o, struct wbi_arena *arena,
+                       struct wbi_buf *text, size_t *ret_lines)
+{
+    uint64_t room = wbi_file_room(o->budget_tokens, o->r.path, WBI_LIT("1.1.1.17000000000000000000"));
+    uint64_t used = 0;
+
+    for (size_t i = 0; i < o->r.n_lines; i++) {
+        size_t before = text->n;
+        wb_rc rc = add_line(text, o, i, arena, room);
+
+        if (rc != WB_OK)
+            return rc;
+        used += wbi_tokens_units(wbi_str_make(text->p + before, text->n - before));
+        if (used > room && i > 0) {
+            text->n = before;
+            *ret_lines = i;
+            return WB_OK;
+        }
+    }
+    *ret_lines = o->r.n_lines;
+    return WB_OK;
+}
+
+static void put_facts(struct wbi_jw *w, const struct wbi_read_output *o, size_t shown)
+{
+    const struct wbi_read_result *r = &o->r;
+
+    wbi_jw_kint(w, "first_line", (int64_t)r->first_line);
+    wbi_jw_kint(w, "line_count", (int64_t)shown);
+    if (r->counted)
+        wbi_jw_kint(w, "total_lines", (int64_t)r->total_lines);
+    wbi_jw_kint(w, "size_bytes", (int64_t)r->size);
+    wbi_jw_kstrz(w, "encoding", r->encoding);
+    if (r->crlf)
+        wbi_jw_kbool(w, "crlf", true);
+    if (r->counted)
+        wbi_jw_kbool(w, "final_newline", r->final_newline);
+    if (r->cut_lines > 0)
+        wbi_jw_kint(w, "cut_lines", (int64_t)r->cut_lines);
+    if (r->has_sha256)
+        wbi_jw_kstrz(w, "sha256", r->sha256);
+    if (o->numbered)
+        wbi_jw_kbool(w, "numbered", true);
+}
+
+static wb_rc read_project(void *arg, const struct wbi_complete *full,
+                          const struct wbi_projection *p, struct wbi_buf *ret_result,
+                          struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_read_output *o = full->typed;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+    struct wbi_str name = wbi_file_name(p->arena, o->r.path);
+    struct wbi_str token = o->r.next_token;
+    struct wbi_buf text;
+    size_t shown = 0;
+
+    (void)arg;
+    wbi_buf_init_arena(&text, p->arena, WBI_LIMIT_JSON_TEXT);
+    if (name.p == NULL || fill_page(o, p->arena, &text, &shown) != WB_OK)
+        return wbi_fail_nomem(err);
+    if (shown < o->r.n_lines) {
+        token = wbi_read_token(&o->r, shown, p->arena);
+        if (token.p == NULL)
+            return wbi_fail_nomem(err);
+    }
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "path", name);
+    put_facts(&w, o, shown);
+    wbi_jw_kstr(&w, "text", wbi_buf_str(&text));
+    if (wbi_file_put_token(&w, p->arena, token) != WB_OK)
+        return wbi_fail_nomem(err);
+    wbi_jw_obj_end(&w);
+    *ret_summary = wbi_arena_fmt(p->arena, "read %zu line%s of %.*s", shown, shown == 1 ? "" : "s",
+                                 WBI_FMT(name));
+    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+}
+
+static void read_notes(const wbi_json *r, struct wbi_buf *out)
+{
+    struct wbi_str encoding = wbi_json_get_str(r, "encoding");
+    int64_t cut = wbi_result_int(r, "cut_lines");
+
+    if (!wbi_str_eqz(encoding, "utf-8"))
+        wbi_receipt_line(out, "Encoding", encoding);
+    if (wbi_json_true(wbi_json_get(r, "crlf")))
+        wbi_buf_addz(out, "Line ends: CRLF\n");
+    if (wbi_json_is(wbi_json_get(r, "final_newline"), WBI_JSON_BOOL) &&
+        !wbi_json_true(wbi_json_get(r, "final_newline")))
+        wbi_buf_addz(out, "No newline at the end of the file\n");
+    if (cut > 0)
+        wbi_buf_addf(out, "Cut: %lld long line%s; max_line_bytes shows more of %s\n",
+                     (long long)cut, cut == 1 ? "" : "s", cut == 1 ? "it" : "them");
+    if (wbi_json_get_str(r, "sha256").p != NULL)
+        wbi_receipt_line(out, "sha256", wbi_json_get_str(r, "sha256"));
+}
+
+static wb_rc read_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                         struct wbi_buf *out, struct wbi_error *err)
+{
+    const wbi_json *r = c->result;
+    int64_t first = wbi_result_int(r, "first_line"), n = wbi_result_int(r, "line_count");
+    int64_t total = -1;
+
+    (void)arg;
+    (void)arena;
+    (void)err;
+    (void)wbi_json_i64(wbi_json_get(r, "total_lines"), &total); /* absent: not counted */
+    wbi_buf_addf(out, "Read %.*s: ", WBI_FMT(wbi_json_get_str(r, "path")));
+    if (n == 0)
+        wbi_buf_addz(out, "no lines");
+    else
+        wbi_buf_addf(out, "lines %lld-%lld", (long long)first, (long long)(first + n - 1));
+    if (total >= 0)
+        wbi_buf_addf(out, " of %lld", (long long)total);
+    wbi_buf_addf(out, " (file of %lld bytes)\n", (long long)wbi_result_int(r, "size_bytes"));
+    read_notes(r, out);
+    wbi_file_more(out, r, "the file goes on");
+    wbi_receipt_section(out, "text", wbi_json_get_str(r, "text"));
+    wbi_file_more_at_cut(out, r, "the file goes on");
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_read_family = {"file", NULL, read_project, read_render};
+
+/* ---- WriteFile ---- */
+
+static const char *action_name(const struct wbi_write_output *o)
+{
+    if (o->r.created)
+        return "created";
+    return o->mode == WBI_FILE_APPEND ? "appended" : "replaced";
+}
+
+static wb_rc write_project(void *arg, const struct wbi_complete *full,
+                           const struct wbi_projection *p, struct wbi_buf *ret_result,
+                           struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_write_output *o = full->typed;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+    struct wbi_str name = wbi_file_name(p->arena, o->r.path);
+
+    (void)arg;
+    if (name.p == NULL)
+        return wbi_fail_nomem(err);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "path", name);
+    wbi_jw_kstrz(&w, "action", action_name(o));
+    wbi_jw_kint(&w, "size_bytes", (int64_t)o->r.size);
+    wbi_jw_kint(&w, "total_lines", (int64_t)o->r.lines);
+    wbi_jw_kstrz(&w, "sha256", o->r.sha256);
+    wbi_jw_obj_end(&w);
+    *ret_summary = wbi_arena_fmt(p->arena, "%s %.*s", action_name(o), WBI_FMT(name));
+    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+}
+
+static wb_rc write_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                          struct wbi_buf *out, struct wbi_error *err)
+{
+    const wbi_json *r = c->result;
+    struct wbi_str action = wbi_json_get_str(r, "action");
+
+    (void)arg;
+    (void)arena;
+    (void)err;
+    wbi_buf_addz(out, wbi_str_eqz(action, "created")    ? "Created "
+                      : wbi_str_eqz(action, "appended") ? "Appended to "
+                                                        : "Replaced ");
+    wbi_buf_adds(out, wbi_json_get_str(r, "path"));
+    wbi_buf_addz(out, " (now ");
+    wbi_file_count(out, wbi_result_int(r, "total_lines"), "line", "lines");
+    wbi_buf_addf(out, ", %lld bytes)\n", (long long)wbi_result_int(r, "size_bytes"));
+    wbi_receipt_line(out, "sha256", wbi_json_get_str(r, "sha256"));
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_write_family = {"file", NULL, write_project, write_render};

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/generic/parts.c: results of several parts: {content, structured,
+ * artifacts}. Text is shown, media are kept as artifacts of their raw bytes and
+ * named, and what structured output and text both say is shown once. */
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "family/canonical.h"
+#include "family/generic/generic_int.h"
+#include "family/receipt.h"
+#include "text/tokens.h"
+
+#define HEADER_TOKENS 60u
+#define MEDIA_TOKENS 90u /* the line of one in the header */
+
+/* ---- reading ---- */
+
+/* Only a root that is nothing else is taken for parts. */
+static bool is_content_root(const wbi_json *root)
+{
+    static const char *const names[] = {"content", "structuredContent", "isError", "_meta",
+                                        WBI_ENVELOPE_KEY};
+    const wbi_json *content = wbi_json_get_as(root, "content", WBI_JSON_ARR);
+    bool fits = wbi_json_count(content) > 0 && !wbi_json_true(wbi_json_get(root, "isError"));
+
+    WBI_JSON_EACH_MEMBER(root, key)
+    {
+        bool known = false;
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            known = known || wbi_str_eqz(wbi_json_str(key), names[i]);
+        fits = fits && known;
+        (void)key_val;
+    }
+    return fits;
+}
+
+static bool is_whole(const struct wbi_wire_part *part)
+{
+    switch (part->type) {
+    case WBI_PART_TEXT:
+        return part->text.p != NULL;
+    case WBI_PART_IMAGE:
+    case WBI_PART_AUDIO:
+        return part->data.p != NULL && part->mime.p != NULL;
+    case WBI_PART_LINK:
+        return part->uri.p != NULL;
+    case WBI_PART_RESOURCE:
+        return part->uri.p != NULL && (part->text.p != NULL || part->data.p != NULL);
+    case WBI_PART_FILE:
+    case WBI_PART_OTHER:
+        break;
+    }
+    return false;
+}
+
+wb_rc wbi_generic_take_parts(struct wbi_arena *arena, struct wbi_complete *full)
+{
+    struct wbi_wire_part *parts;
+    const wbi_json *root, *content;
+    size_t n = 0;
+
+    if (full->parts != NULL || full->output.p == NULL ||
+        wbi_str_find(full->output, WBI_LIT("\"content\"")) == full->output.n)
+        return WB_OK;
+    if (wbi_json_read(arena, full->output, WBI_JSON_STRICT, &root, NULL) != WB_OK ||
+        !is_content_root(root))
+        return WB_OK; /* the projector says what is wrong with it */
+    content = wbi_json_get(root, "content");
+    parts = wbi_arena_array(arena, wbi_json_count(content), sizeof(*parts));
+    if (parts == NULL)
+        return WB_ENOMEM;
+    WBI_JSON_EACH(content, block)
+    {
+        if (!wbi_wire_part_read(block, &parts[n]) || !is_whole(&parts[n]))
+            return WB_OK; /* its own shape after all */
+        n++;
+    }
+    full->parts = parts;
+    full->part_count = n;
+    return WB_OK;
+}
+
+bool wbi_generic_is_media(const struct wbi_wire_part *part)
+{
+    return part->data.p != NULL &&
+           (part->type == WBI_PART_IMAGE || part->type == WBI_PART_AUDIO ||
+            part->type == WBI_PART_FILE || part->type == WBI_PART_RESOURCE);
+}
+
+/* ---- media ---- */
+
+static int sextet(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+/* The bytes; absent when it is no base64 or there is no memory. */
+static struct wbi_str decode(struct wbi_arena *arena, struct wbi_str data)
+{
+    char *out = wbi_arena_alloc(arena, data.n / 4 * 3 + 3);
+    uint32_t bits = 0;
+    int have = 0;
+    size_t n = 0;
+
+    while (data.n > 0 && data.p[data.n - 1] == '=')
+        data.n--;
+    for (size_t i = 0; out != NULL && i < data.n; i++) {
+        int v = sextet(data.p[i]);
+        if (v < 0)
+            return WBI_NONE;
+        bits = bits << 6 | (uint32_t)v;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            out[n++] = (char)(bits >> have & 0xff);
+        }
+    }
+    return out ? wbi_str_make(out, n) : WBI_NONE;
+}
+
+static const char *type_name(const struct wbi_wire_part *part)
+{
+    static const char *const names[] = {
+        [WBI_PART_TEXT] = "text",         [WBI_PART_IMAGE] = "image",
+        [WBI_PART_AUDIO] = "audio",       [WBI_PART_LINK] = "resource_link",
+        [WBI_PART_RESOURCE] = "resource", [WBI_PART_FILE] = "file",
+        [WBI_PART_OTHER] = "other",
+    };
+
+    return names[part->type];
+}
+
+struct media {
+    struct wbi_str bytes; /* absent: its data is no base64 */
+    struct wbi_str path;  /* absent: not kept */
+};
+
+static wb_rc keep_media(const struct wbi_complete *full, const struct wbi_projection *p,
+                        struct media *media, struct wbi_error *err)
+{
+    char role[32];
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < full->part_count; i++) {
+        if (!wbi_generic_is_media(&full->parts[i]))
+            continue;
+        media[i].bytes = decode(p->arena, full->parts[i].data);
+        if (media[i].bytes.p == NULL || p->sink == NULL)
+            continue;
+        (void)snprintf(role, sizeof(role), "%s%zu", type_name(&full->parts[i]), i + 1);
+        rc = p->sink->put(p->sink->arg, role, media[i].bytes, &media[i].path, err);
+    }
+    return rc;
+}
+
+/* ---- projecting ---- */
+
+struct shown {
+    const wbi_json *structured; /* NULL: none, or the text says the same */
+    bool text_is_twin;          /* the text says what structured does */
+    size_t texts;
+    uint64_t tokens;
+    struct wbi_buf all; /* everything that is text, as one */
+};
+
+static bool same_value(struct wbi_arena *arena, struct wbi_str text, const wbi_json *structured)
+{
+    const wbi_json *v;
+
+    if (wbi_json_is(structured, WBI_JSON_STR))
+        return wbi_str_eq(wbi_str_trim(text), wbi_str_trim(wbi_json_str(structured)));
+    return wbi_json_read(arena, text, WBI_JSON_STRICT, &v, NULL) == WB_OK &&
+           wbi_json_equal(v, structured);
+}
+
+static bool has_text(const struct wbi_wire_part *part)
+{
+    return part->text.p != NULL && (part->type == WBI_PART_TEXT || part->type == WBI_PART_RESOURCE);
+}
+
+static wb_rc look(const struct wbi_complete *full, const wbi_json *structured,
+                  const struct wbi_projection *p, struct shown *s)
+{
+    struct wbi_str pretty;
+
+    wbi_buf_init_arena(&s->all, p->arena, WBI_LIMIT_JSON_TEXT);
+    s->structured = structured;
+    s->tokens = HEADER_TOKENS;
+    for (size_t i = 0; i < full->part_count; i++) {
+        const struct wbi_wire_part *part = &full->parts[i];
+
+        s->tokens += has_text(part) ? 20 : MEDIA_TOKENS;
+        s->texts += has_text(part);
+        if (structured != NULL && has_text(part) && same_value(p->arena, part->text, structured))
+            s->text_is_twin = true;
+        else if (has_text(part))
+            wbi_buf_addf(&s->all, "%.*s\n", WBI_FMT(part->text));
+    }
+    if (structured != NULL) {
+        pretty = wbi_generic_display(p->arena, structured);
+        if (pretty.p == NULL)
+            return WB_ENOMEM;
+        wbi_buf_adds(&s->all, pretty);
+    }
+    s->tokens += wbi_tokens(wbi_buf_str(&s->all));
+    return wbi_buf_rc(&s->all);
+}
+
+static void put_part(struct wbi_jw *w, const struct wbi_wire_part *part, const struct media *m,
+                     bool with_text, size_t *at)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "type", type_name(part));
+    if (part->uri.p != NULL)
+        wbi_jw_kstr(w, "uri", part->uri);
+    if (part->name.p != NULL)
+        wbi_jw_kstr(w, "name", part->name);
+    if (part->mime.p != NULL)
+        wbi_jw_kstr(w, "mimeType", part->mime);
+    if (with_text && has_text(part))
+        wbi_jw_kstr(w, "text", part->text);
+    if (m->bytes.p != NULL)
+        wbi_jw_kint(w, "size_bytes", (int64_t)m->bytes.n);
+    if (m->path.p != NULL)
+        wbi_jw_kint(w, "artifact", (int64_t)(*at)++);
+    wbi_jw_obj_end(w);
+}
+
+static void put_content(struct wbi_jw *w, const struct wbi_complete *full, const struct media *media,
+                        const struct shown *s, struct wbi_arena *arena, bool fits)
+{
+    size_t at = fits ? 0 : 1; /* the first artifact is the whole text */
+
+    wbi_jw_key(w, "content");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < full->part_count; i++) {
+        const struct wbi_wire_part *part = &full->parts[i];
+        bool twin = s->text_is_twin && has_text(part) &&
+                    same_value(arena, part->text, s->structured);
+
+        if (twin || (!fits && part->type == WBI_PART_TEXT))
+            continue;
+        put_part(w, part, &media[i], fits, &at);
+    }
+    wbi_jw_arr_end(w);
+}
+
+static void put_artifacts(struct wbi_jw *w, const struct wbi_str *paths, size_t n)
+{
+    wbi_jw_key(w, "artifacts");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "path", paths[i]);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+}
+
+/* One text, or a text and the same as a value: no parts are worth telling. */
+static bool is_single(const struct wbi_complete *full, const struct shown *s)
+{
+    size_t others = 0;
+
+    for (size_t i = 0; i < full->part_count; i++)
+        others += full->parts[i].type != WBI_PART_TEXT;
+    if (others > 0 || s->texts != 1)
+        return false;
+    return s->structured == NULL || s->text_is_twin;
+}
+
+static wb_rc single_value(const struct wbi_complete *full, const wbi_json *structured,
+                          struct wbi_arena *arena, const wbi_json **ret, struct wbi_error *err)
+{
+    struct wbi_buf text;
+
+    *ret = structured;
+    if (structured != NULL)
+        return WB_OK;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_quote(&text, full->parts[0].text);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_fail_nomem(err);
+    return wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, err);
+}
+
+wb_rc wbi_generic_put_parts(const struct wbi_complete *full, const wbi_json *output,
+                            const struct wbi_projection *p, struct wbi_jw *w,
+                            const wbi_json **ret_value, struct wbi_error *err)
+{
+    const wbi_json *structured = is_content_root(output)
+                                     ? wbi_json_get(output, "structuredContent")
+                                     : output; /* an upstream's, beside its parts */
+    struct media *media = wbi_arena_array(p->arena, full->part_count, sizeof(*media));
+    struct wbi_str *paths = wbi_arena_array(p->arena, full->part_count, sizeof(*paths));
+    struct shown s = {.structured = NULL};
+    size_t kept = 0;
+    bool fits;
+    wb_rc rc = WB_OK;
+
+    if (media == NULL || paths == NULL || look(full, structured, p, &s) != WB_OK)
+        return wbi_fail_nomem(err);
+    if (is_single(full, &s))
+        return single_value(full, structured, p->arena, ret_value, err);
+    rc = keep_media(full, p, media, err);
+    if (rc != WB_OK)
+        return rc;
+    for (size_t i = 0; i < full->part_count; i++)
+        if (media[i].path.p != NULL)
+            paths[kept++] = media[i].path;
+    fits = s.tokens <= p->budget_tokens;
+    wbi_jw_obj(w);
+    put_content(w, full, media, &s, p->arena, fits);
+    if (fits) {
+        if (structured != NULL)
+            wbi_jw_kval(w, "structured", structured);
+        if (kept > 0)
+            put_artifacts(w, paths, kept);
+    } else {
+        struct wbi_str text = wbi_generic_clean(p->arena, wbi_buf_str(&s.all));
+        rc = text.p ? wbi_generic_put_large(p, wbi_buf_str(&s.all), text, paths, kept, w, err)
+                    : wbi_fail_nomem(err);
+    }
+    wbi_jw_obj_end(w);
+    return rc;
+}
+
+/* ---- the receipt ---- */
+
+bool wbi_generic_has_parts(const wbi_json *result)
+{
+    const wbi_json *content = wbi_json_get_as(result, "content", WBI_JSON_ARR);
+    bool known = wbi_json_is(result, WBI_JSON_OBJ) && content != NULL;
+
+    WBI_JSON_EACH(content, part)
+    {
+        known = known && wbi_json_get_str(part, "type").p != NULL;
+    }
+    WBI_JSON_EACH_MEMBER(known ? result : NULL, key)
+    {
+        struct wbi_str name = wbi_json_str(key);
+        known = known && (wbi_str_eqz(name, "content") || wbi_str_eqz(name, "structured") ||
+                          wbi_str_eqz(name, "artifacts") || wbi_str_eqz(name, "truncated") ||
+                          wbi_str_starts(name, WBI_LIT("output_")));
+        (void)key_val;
+    }
+    return known;
+}
+
+static void part_line(const wbi_json *result, const wbi_json *part, struct wbi_buf *out)
+{
+    struct wbi_str mime = wbi_json_get_str(part, "mimeType"), uri = wbi_json_get_str(part, "uri");
+    struct wbi_str name = wbi_json_get_str(part, "name");
+    struct wbi_buf line;
+    int64_t n = 0;
+    char text[1600];
+
+    wbi_buf_init(&line, sizeof(text));
+    if (uri.p != NULL)
+        wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(uri, 1000)), name.p || mime.p ? ", " : "");
+    if (name.p != NULL)
+        wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(name, 200)), mime.p ? ", " : "");
+    wbi_buf_adds(&line, wbi_str_head(mime, 127));
+    if (wbi_json_i64(wbi_json_get(part, "size_bytes"), &n))
+        wbi_buf_addf(&line, ", %lld bytes", (long long)n);
+    if (wbi_json_i64(wbi_json_get(part, "artifact"), &n) && n >= 0)
+        wbi_buf_addf(&line, ", artifact %.*s",
+                     WBI_FMT(wbi_json_get_str(
+                         wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)n), "path")));
+    (void)snprintf(text, sizeof(text), "%.*s", WBI_FMT(wbi_json_get_str(part, "type")));
+    wbi_receipt_line(out, text, wbi_buf_str(&line));
+    wbi_buf_fini(&line);
+}
+
+static wb_rc text_sections(const wbi_json *result, struct wbi_arena *arena, struct wbi_buf *out)
+{
+    const wbi_json *content = wbi_json_get(result, "content");
+    size_t texts = 0, at = 0;
+    char name[32];
+
+    WBI_JSON_EACH(content, part)
+    {
+        texts += wbi_json_get_str(part, "text").p != NULL;
+    }
+    WBI_JSON_EACH(content, part)
+    {
+        struct wbi_str text = wbi_json_get_str(part, "text");
+
+        if (text.p == NULL)
+            continue;
+        text = wbi_generic_clean(arena, text);
+        if (text.p == NULL)
+            return WB_ENOMEM;
+        (void)snprintf(name, sizeof(name), texts > 1 ? "output %zu" : "output", ++at);
+        wbi_receipt_section(out, name, text);
+    }
+    return WB_OK;
+}
+
+wb_rc wbi_generic_render_parts(const wbi_json *result, struct wbi_arena *arena, struct wbi_buf *out)
+{
+    const wbi_json *structured = wbi_json_get(result, "structured");
+    struct wbi_str text;
+
+    WBI_JSON_EACH(wbi_json_get(result, "content"), part)
+    {
+        if (!wbi_str_eqz(wbi_json_get_str(part, "type"), "text"))
+            part_line(result, part, out);
+    }
+    if (wbi_json_get(result, "output_preview") != NULL) {
+        wbi_generic_render_cut(result, out);
+        return wbi_buf_rc(out);
+    }
+    if (text_sections(result, arena, out) != WB_OK)
+        return WB_ENOMEM;
+    if (structured != NULL) {
+        text = wbi_generic_display(arena, structured);
+        text = text.p ? wbi_generic_clean(arena, text) : WBI_NONE;
+        if (text.p == NULL)
+            return WB_ENOMEM;
+        wbi_receipt_section(out, "structured", text);
+    }
+    return wbi_buf_rc(out);
+}
+
+enum wbi_content_type wbi_generic_content_type(const wbi_json *result)
+{
+    const wbi_json *content = wbi_json_get_as(result, "content", WBI_JSON_ARR);
+    struct wbi_str type, mime;
+
+    if (!wbi_generic_has_parts(result) || wbi_json_count(content) != 1 ||
+        wbi_json_get(result, "structured") != NULL)
+        return WBI_CONTENT_INFER;
+    type = wbi_json_get_str(wbi_json_first(content), "type");
+    mime = wbi_json_get_str(wbi_json_first(content), "mimeType");
+    if (wbi_json_get(wbi_json_first(content), "size_bytes") == NULL)
+        return WBI_CONTENT_INFER;
+    return wbi_str_eqz(type, "image") || wbi_str_starts(mime, WBI_LIT("image/"))
+               ? WBI_CONTENT_IMAGE
+               : WBI_CONTENT_BINARY;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/work/work.c */
+#include "family/work/work.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "family/canonical.h"
+#include "family/receipt.h"
+#include "text/hygiene.h"
+#include "text/tokens.h"
+
+#define QUEUE_SHOWN 20u
+#define LIST_HEADER_TOKENS 100u
+
+static const char *const status_names[WBI_WORK_STATES] = {"open", "in_progress", "blocked",
+                                                          "completed", "cancelled"};
+
+const char *wbi_work_status_name(enum wbi_work_status status)
+{
+    return status_names[status];
+}
+
+enum wbi_work_status wbi_work_status_by_name(struct wbi_str name)
+{
+    for (unsigned i = 0; i < WBI_WORK_STATES; i++)
+        if (wbi_str_eqz(name, status_names[i]))
+            return (enum wbi_work_status)i;
+    return WBI_WORK_OPEN;
+}
+
+static void put_text(struct wbi_jw *w, const char *name, struct wbi_str text)
+{
+    if (text.p != NULL)
+        wbi_jw_kstr(w, name, text);
+}
+
+void wbi_work_item_write(struct wbi_jw *w, const struct wbi_work_item *item)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "id", item->id);
+    wbi_jw_kstr(w, "title", item->title);
+    wbi_jw_kstrz(w, "status", wbi_work_status_name(item->status));
+    put_text(w, "priority", item->priority);
+    put_text(w, "notes", item->notes);
+    put_text(w, "report", item->report);
+    wbi_jw_kstr(w, "created_at", item->created_at);
+    wbi_jw_kstr(w, "updated_at", item->updated_at);
+    wbi_jw_obj_end(w);
+}
+
+struct wbi_work_item wbi_work_item_read(const wbi_json *v)
+{
+    return (struct wbi_work_item){
+        .id = wbi_json_get_str(v, "id"),
+        .title = wbi_json_get_str(v, "title"),
+        .status = wbi_work_status_by_name(wbi_json_get_str(v, "status")),
+        .priority = wbi_json_get_str(v, "priority"),
+        .notes = wbi_json_get_str(v, "notes"),
+        .report = wbi_json_get_str(v, "report"),
+        .created_at = wbi_json_get_str(v, "created_at"),
+        .updated_at = wbi_json_get_str(v, "updated_at")};
+}
+
+/* ---- projecting ---- */
+
+static void put_counts(struct wbi_jw *w, const struct wbi_work_output *o)
+{
+    wbi_jw_key(w, "counts");
+    wbi_jw_obj(w);
+    for (unsigned i = 0; i < WBI_WORK_STATES; i++)
+        wbi_jw_kint(w, status_names[i], (int64_t)o->in_state[i]);
+    wbi_jw_obj_end(w);
+}
+
+static void put_sizes(struct wbi_jw *w, size_t total, size_t shown)
+{
+    wbi_jw_kint(w, "total", (int64_t)total);
+    wbi_jw_kint(w, "shown", (int64_t)shown);
+    wbi_jw_kint(w, "omitted", (int64_t)(total - shown));
+}
+
+/* The unfinished items by id, title and status. */
+static void put_queue(struct wbi_jw *w, const struct wbi_work_output *o)
+{
+    size_t shown = o->count < QUEUE_SHOWN ? o->count : QUEUE_SHOWN;
+
+    wbi_jw_key(w, "queue");
+    wbi_jw_obj(w);
+    put_sizes(w, o->count, shown);
+    put_counts(w, o);
+    wbi_jw_key(w, "items");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < shown; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "id", o->items[i].id);
+        wbi_jw_kstr(w, "title", o->items[i].title);
+        wbi_jw_kstrz(w, "status", wbi_work_status_name(o->items[i].status));
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+    wbi_jw_obj_end(w);
+}
+
+static struct wbi_str one_item_line(struct wbi_arena *arena, struct wbi_str id,
+                                    struct wbi_str status, struct wbi_str priority,
+                                    struct wbi_str title)
+{
+    bool special = priority.p != NULL && !wbi_str_eqz(priority, "normal");
+
+    return wbi_arena_fmt(arena, "%.*s %.*s%s%.*s: %.*s\n", WBI_FMT(id), WBI_FMT(status),
+                         special ? ", " : "", special ? (int)priority.n : 0,
+                         special ? priority.p : "", WBI_FMT(title));
+}
+
+/* How many of the items fit the budget of a list, at least one. */
+static size_t fitting(const struct wbi_work_output *o, struct wbi_arena *arena)
+{
+    uint64_t room = (o->budget_tokens > 2 * LIST_HEADER_TOKENS
+                         ? o->budget_tokens - LIST_HEADER_TOKENS
+                         : LIST_HEADER_TOKENS) * (uint64_t)WBI_TOKEN_UNIT;
+    uint64_t used = 0;
+
+    for (size_t i = 0; i < o->count; i++) {
+        struct wbi_str line = one_item_line(arena, o->items[i].id,
+                                            wbi_str_z(wbi_work_status_name(o->items[i].status)),
+                                            o->items[i].priority, o->items[i].title);
+        used += wbi_tokens_units(line);
+        if (used > room && i > 0)
+            return i;
+    }
+    return o->count;
+}
+
+static void put_list(struct wbi_jw *w, const struct wbi_work_output *o, struct wbi_arena *arena)
+{
+    size_t shown = fitting(o, arena);
+
+    put_sizes(w, o->total, shown);
+    put_counts(w, o);
+    wbi_jw_key(w, "work_items");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < shown; i++)
+        wbi_work_item_write(w, &o->items[i]);
+    wbi_jw_arr_end(w);
+    if (shown < o->count)
+        wbi_jw_kstr(w, "nextToken", o->items[shown - 1].id);
+    else if (o->next_token.p != NULL)
+        wbi_jw_kstr(w, "nextToken", o->next_token);
+}
+
+static const char *const action_words[] = {"created", "updated", "completed", "listed"};
+
+static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
+                     struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_work_output *o = full->typed;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+
+    (void)arg;
+    wbi_jw_obj(&w);
+    if (o->action == WBI_WORK_LISTED) {
+        put_list(&w, o, p->arena);
+        *ret_summary = wbi_arena_fmt(p->arena, "%zu work item%s", o->total, o->total == 1 ? "" : "s");
+    } else {
+        wbi_jw_kstrz(&w, "action", action_words[o->action]);
+        wbi_jw_key(&w, "work_item");
+        wbi_work_item_write(&w, &o->item);
+        put_queue(&w, o);
+        *ret_summary = wbi_arena_fmt(p->arena, "%s work item %.*s", action_words[o->action],
+                                     WBI_FMT(o->item.id));
+    }
+    wbi_jw_obj_end(&w);
+    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+}
+
+/* ---- receipts ---- */
+
+static void counts_line(const wbi_json *counts, struct wbi_buf *out)
+{
+    bool any = false;
+
+    wbi_buf_addz(out, "Queue: ");
+    for (unsigned i = 0; i < WBI_WORK_STATES; i++) {
+        int64_t n = 0;
+
+        if (!wbi_json_i64(wbi_json_get(counts, status_names[i]), &n) || n == 0)
+            continue;
+        wbi_buf_addf(out, "%s%lld %s", any ? ", " : "", (long long)n, status_names[i]);
+        any = true;
+    }
+    wbi_buf_addz(out, any ? "\n" : "empty\n");
+}
+
+static void render_mutation(const wbi_json *r, struct wbi_buf *out)
+{
+    const wbi_json *item = wbi_json_get(r, "work_item");
+    struct wbi_str action = wbi_json_get_str(r, "action");
+
+    wbi_buf_addz(out, wbi_str_eqz(action, "created")   ? "Created work item "
+                      : wbi_str_eqz(action, "updated") ? "Updated work item "
+                                                       : "Completed work item ");
+    wbi_buf_adds(out, wbi_json_get_str(item, "id"));
+    wbi_buf_addc(out, '\n');
+    wbi_receipt_line(out, "Title", wbi_json_get_str(item, "title"));
+    wbi_receipt_line(out, "Status", wbi_json_get_str(item, "status"));
+    counts_line(wbi_json_get(wbi_json_get(r, "queue"), "counts"), out);
+}
+
+static wb_rc render_list(const wbi_json *r, struct wbi_arena *arena, struct wbi_buf *out)
+{
+    int64_t total = 0, shown = 0, omitted = 0;
+    struct wbi_str token = wbi_json_get_str(r, "nextToken");
+    struct wbi_buf lines, title;
+
+    (void)wbi_json_i64(wbi_json_get(r, "total"), &total); /* absent: 0 */
+    (void)wbi_json_i64(wbi_json_get(r, "shown"), &shown);
+    (void)wbi_json_i64(wbi_json_get(r, "omitted"), &omitted);
+    wbi_buf_addf(out, "Work items: %lld in all, %lld shown, %lld omitted\n", (long long)total,
+                 (long long)shown, (long long)omitted);
+    counts_line(wbi_json_get(r, "counts"), out);
+    if (token.p != NULL)
+        wbi_buf_addf(out, "More: repeat the call with pageToken \"%.*s\"\n", WBI_FMT(token));
+    wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
+    wbi_buf_init_arena(&title, arena, WBI_LIMIT_RECEIPT);
+    WBI_JSON_EACH(wbi_json_get(r, "work_items"), item)
+    {
+        struct wbi_str line;
+
+        wbi_buf_clear(&title);
+        if (wbi_hygiene_clean(wbi_json_get_str(item, "title"), &title, NULL) != WB_OK)
+            return WB_ENOMEM;
+        line = one_item_line(arena, wbi_json_get_str(item, "id"), wbi_json_get_str(item, "status"),
+                             wbi_json_get_str(item, "priority"), wbi_buf_str(&title));
+        if (line.p == NULL)
+            return WB_ENOMEM;
+        wbi_buf_adds(&lines, line);
+    }
+    if (wbi_buf_rc(&lines) == WB_OK)
+        wbi_receipt_section(out, "items", wbi_buf_str(&lines));
+    return wbi_buf_rc(&lines);
+}
+
+static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                    struct wbi_buf *out, struct wbi_error *err)
+{
+    (void)arg;
+    (void)err;
+    if (wbi_json_get(c->result, "work_item") == NULL)
+        return render_list(c->result, arena, out);
+    render_mutation(c->result, out);
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_work_family = {"work", NULL, project, render};
