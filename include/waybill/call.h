@@ -48,6 +48,12 @@ typedef void (*wb_frame_cb)(const char *frame, size_t size, void *arg);
 WB_API wb_rc wb_request_set_frames(wb_request *request, wb_frame_cb on_frame, void *arg);
 WB_API void wb_request_free(wb_request *request); /* NULL is fine */
 
+/* Raw output of a command while it runs; stream is "stdout" or "stderr" (a
+ * terminal has only the first). Bytes are good during the call. Loop thread. */
+typedef void (*wb_output_cb)(const char *stream, const char *bytes, size_t size, void *arg);
+/* Also hand the output of the command out as it comes. NULL takes it back. */
+WB_API wb_rc wb_request_on_output(wb_request *request, wb_output_cb on_output, void *arg);
+
 /* ---- what came of it ---- */
 
 typedef struct wb_result wb_result;

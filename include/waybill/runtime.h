@@ -26,7 +26,10 @@ typedef enum wb_option {
     WB_OPT_LEDGER = 6,      /* "0": keep no ledger */
     WB_OPT_CONVERSATION = 7, /* id of the conversation of calls that name none */
     WB_OPT_EVENTS = 8,       /* file (or descriptor number) for events as JSON Lines */
-    WB_OPT_INHERIT_ENV = 9   /* "1": commands inherit the caller's environment */
+    WB_OPT_INHERIT_ENV = 9,  /* "1": commands inherit the caller's environment */
+    WB_OPT_DIRECT = 10,      /* "1": commands are run for the person who started this
+                                process: any directory, no task unless asked for */
+    WB_OPT_INHERIT_STDIN = 11 /* "1": commands read this process's standard input */
 } wb_option;
 
 /* NULL when out of memory. Any thread; one thread at a time per object. */

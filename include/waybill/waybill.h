@@ -4,6 +4,7 @@
 #ifndef WAYBILL_WAYBILL_H
 #define WAYBILL_WAYBILL_H
 
+#include "waybill/artifact.h"
 #include "waybill/call.h"
 #include "waybill/compact.h"
 #include "waybill/config.h"
@@ -15,6 +16,7 @@
 #include "waybill/rc.h"
 #include "waybill/runtime.h"
 #include "waybill/schema.h"
+#include "waybill/task.h"
 #include "waybill/text.h"
 #include "waybill/tool.h"
 

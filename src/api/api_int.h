@@ -54,6 +54,8 @@ struct wb_request {
     char *values[WBI_FIELD_COUNT];
     wb_frame_cb on_frame;
     void *frame_arg;
+    wb_output_cb on_output;
+    void *on_output_arg;
 };
 
 /* A result is the finished call itself; views are made when asked for. */
@@ -71,6 +73,9 @@ struct wb_sink {
     const struct wbi_sink *sink;
     struct wbi_arena *arena;
 };
+
+/* End the runtime's thread, if it has one; the caller's thread has the loop then. */
+void wbi_api_join(struct wb_runtime *runtime);
 
 struct wbi_runtime_options wbi_api_options(const wb_options *options);
 

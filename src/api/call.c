@@ -57,6 +57,15 @@ wb_rc wb_request_set_frames(wb_request *r, wb_frame_cb on_frame, void *arg)
     return WB_OK;
 }
 
+wb_rc wb_request_on_output(wb_request *r, wb_output_cb on_output, void *arg)
+{
+    if (r == NULL)
+        return WB_EMISUSE;
+    r->on_output = on_output;
+    r->on_output_arg = arg;
+    return WB_OK;
+}
+
 static struct wbi_str field(const wb_request *r, wb_field f)
 {
     return wbi_str_z(r->values[f]);
@@ -123,6 +132,8 @@ static wb_rc fill(struct wbi_call *call, const wb_request *r)
     if (wbi_parse_u64(field(r, WB_FIELD_MAX_TOKENS), &tokens) && tokens < UINT32_MAX)
         inv->max_tokens = (uint32_t)tokens;
     inv->native = r->values[WB_FIELD_LENIENT] == NULL;
+    call->on_output = r->on_output;
+    call->on_output_arg = r->on_output_arg;
     return ok && inv->tool_name.p != NULL ? WB_OK : WB_ENOMEM;
 }
 
@@ -288,6 +299,8 @@ static wb_request *copy_request(const wb_request *r)
             rc = wb_request_set(copy, (wb_field)f, r->values[f]);
     if (rc == WB_OK)
         rc = wb_request_set_frames(copy, r->on_frame, r->frame_arg);
+    if (rc == WB_OK)
+        rc = wb_request_on_output(copy, r->on_output, r->on_output_arg);
     if (rc == WB_OK)
         return copy;
     wb_request_free(copy);

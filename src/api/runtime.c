@@ -81,6 +81,8 @@ struct wbi_runtime_options wbi_api_options(const wb_options *o)
     r.bare = is_on(o->values[WB_OPT_BARE]);
     r.no_ledger = o->values[WB_OPT_LEDGER] != NULL && !is_on(o->values[WB_OPT_LEDGER]);
     r.inherit_env = is_on(o->values[WB_OPT_INHERIT_ENV]);
+    r.direct = is_on(o->values[WB_OPT_DIRECT]);
+    r.inherit_stdin = is_on(o->values[WB_OPT_INHERIT_STDIN]);
     r.uv_loop = o->uv_loop;
     r.clock = o->has_clock ? &o->clock : NULL;
     r.ids = o->has_ids ? &o->ids : NULL;
@@ -135,8 +137,10 @@ static void stop_loop(void *arg)
     ((wb_runtime *)arg)->stop = true;
 }
 
-static void join(wb_runtime *runtime)
+void wbi_api_join(wb_runtime *runtime)
 {
+    if (!runtime->threaded)
+        return;
     runtime->stop_post = (struct wbi_post){NULL, stop_loop, runtime};
     wbi_loop_post(runtime->rt->loop, &runtime->stop_post);
     (void)pthread_join(runtime->thread, NULL); /* fails only on misuse */
@@ -147,8 +151,7 @@ void wb_runtime_free(wb_runtime *runtime)
 {
     if (runtime == NULL)
         return;
-    if (runtime->threaded)
-        join(runtime);
+    wbi_api_join(runtime);
     wbi_watch_free(runtime->reload_watch);
     wbi_runtime_free(runtime->rt);
     wbi_api_tools_free(runtime);

@@ -115,6 +115,16 @@ static wb_rc expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
     return WB_OK;
 }
 
+void wbi_artifact_set_age(struct wbi_artifact_store *s, int64_t age_ms)
+{
+    s->policy.age_ms = age_ms;
+}
+
+int64_t wbi_artifact_age(const struct wbi_artifact_store *s)
+{
+    return s->policy.age_ms;
+}
+
 wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
                          bool (*referenced)(void *, const struct wbi_artifact *), void *arg,
                          struct wbi_artifact_stats *ret, struct wbi_error *err)

@@ -91,6 +91,9 @@ WB_MUST_CHECK wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
                                        bool (*referenced)(void *arg, const struct wbi_artifact *a),
                                        void *arg, struct wbi_artifact_stats *ret,
                                        struct wbi_error *err);
+/* Another age than the policy's, for one pruning by hand. */
+void wbi_artifact_set_age(struct wbi_artifact_store *s, int64_t age_ms);
+int64_t wbi_artifact_age(const struct wbi_artifact_store *s);
 /* Compare every finished file with its facts; on_bad (may be NULL) hears what is
  * wrong: "missing", "size", "hash", "unreadable". */
 WB_MUST_CHECK wb_rc wbi_artifact_verify(struct wbi_artifact_store *s,

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "builtin/command_int.h"
 #include "builtin/file_int.h"
+#include "builtin/task_int.h"
 #include "builtin/work.h"
 #include "family/agent/agent.h"
 #include "family/file/show.h"
@@ -14,6 +15,10 @@
 
 extern const char wbi_data_family_command_tools_json[];
 extern const size_t wbi_data_family_command_tools_json_n;
+extern const char wbi_data_family_task_tools_json[];
+extern const size_t wbi_data_family_task_tools_json_n;
+extern const char wbi_data_family_artifact_tools_json[];
+extern const size_t wbi_data_family_artifact_tools_json_n;
 
 extern const char wbi_data_family_file_tools_json[];
 extern const size_t wbi_data_family_file_tools_json_n;
@@ -31,6 +36,21 @@ static const struct wbi_builtin_tool command_tools[] = {
     {"ExecCommandBatch", &wbi_batch_family, &wbi_exec_batch_ops, false},
     {"local_shell", &wbi_command_family, &wbi_exec_command_ops, true},
     {"shell", &wbi_batch_family, &wbi_exec_batch_ops, true},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool task_tools[] = {
+    {"TaskOutput", &wbi_task_output_family, &wbi_task_output_ops, false},
+    {"TaskStatus", &wbi_task_status_family, &wbi_task_status_ops, false},
+    {"TaskList", &wbi_task_list_family, &wbi_task_list_ops, false},
+    {"TaskInput", &wbi_task_input_family, &wbi_task_input_ops, false},
+    {"TaskStop", &wbi_task_stop_family, &wbi_task_stop_ops, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct wbi_builtin_tool artifact_tools[] = {
+    {"ReadArtifact", &wbi_read_artifact_family, &wbi_read_artifact_ops, false},
+    {"ListArtifacts", &wbi_list_artifacts_family, &wbi_list_artifacts_ops, false},
     {NULL, NULL, NULL, false},
 };
 
@@ -72,6 +92,9 @@ static const struct wbi_builtin_tool agent_tools[] = {
 static const struct wbi_builtin_family families[] = {
     {"command", wbi_data_family_command_tools_json, &wbi_data_family_command_tools_json_n,
      command_tools},
+    {"task", wbi_data_family_task_tools_json, &wbi_data_family_task_tools_json_n, task_tools},
+    {"artifact", wbi_data_family_artifact_tools_json, &wbi_data_family_artifact_tools_json_n,
+     artifact_tools},
     {"file", wbi_data_family_file_tools_json, &wbi_data_family_file_tools_json_n, file_tools},
     {"work", wbi_data_family_work_tools_json, &wbi_data_family_work_tools_json_n,
      work_tools},
@@ -134,6 +157,8 @@ wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
 
     for (size_t i = 0; rc == WB_OK && i < FAMILIES; i++)
         rc = load_family(rt, &families[i], err);
+    if (rc == WB_OK)
+        rc = wbi_task_serve(rt, err);
     if (rc == WB_OK)
         wbi_patches_recover(rt);
     return rc;

@@ -6,6 +6,7 @@
 #ifndef WBI_BUILTIN_BUILTIN_H
 #define WBI_BUILTIN_BUILTIN_H
 
+#include "artifact/store.h"
 #include "call/exec.h"
 #include "call/runtime.h"
 
@@ -25,6 +26,12 @@ struct wbi_builtin_family {
 
 /* Declare all of them; for wbi_runtime_options.load_builtins. */
 wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err);
+/* An artifact by path, name, hash, or the id of a task that printed it. */
+WB_MUST_CHECK wb_rc wbi_builtin_find_artifact(struct wbi_runtime *rt, struct wbi_str ref,
+                                              struct wbi_artifact *ret, struct wbi_error *err);
+/* All of them as a JSON array, newest first. */
+WB_MUST_CHECK wb_rc wbi_builtin_list_artifacts(struct wbi_runtime *rt, struct wbi_buf *out,
+                                               struct wbi_error *err);
 /* The family that made a canonical result of that tool; NULL: none of these. */
 const struct wbi_family *wbi_builtin_family_of(struct wbi_str tool_name);
 

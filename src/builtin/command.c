@@ -12,11 +12,57 @@ struct exec_state {
     struct wbi_timer *yield;
 };
 
-static struct wbi_str audit_of(struct wbi_exec *x, const struct wbi_process_end *end)
+/* What cleaning and redaction did, added up over both streams (C6.5). */
+static void write_hygiene(struct wbi_jw *w, const struct wbi_command_output *o)
 {
-    return wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\",\"pid\":%d,"
-                                   "\"swept\":%u}",
-                         wbi_containment_name(end->containment), (int)end->pid, end->swept);
+    struct wbi_hygiene_counts sum = {.lines = 0};
+    uint64_t secrets = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const struct wbi_hygiene_counts *c;
+        if (o->stream[i].shown == NULL)
+            continue;
+        c = wbi_shown_counts(o->stream[i].shown);
+        sum.repaired += c->repaired;
+        sum.sequences += c->sequences;
+        sum.redraws += c->redraws;
+        sum.invisible += c->invisible;
+        sum.controls += c->controls;
+        secrets += wbi_shown_secrets(o->stream[i].shown);
+    }
+    wbi_jw_key(w, "hygiene");
+    wbi_jw_obj(w);
+    wbi_jw_kint(w, "repaired", (int64_t)sum.repaired);
+    wbi_jw_kint(w, "sequences", (int64_t)sum.sequences);
+    wbi_jw_kint(w, "redraws", (int64_t)sum.redraws);
+    wbi_jw_kint(w, "invisible", (int64_t)sum.invisible);
+    wbi_jw_kint(w, "controls", (int64_t)sum.controls);
+    wbi_jw_kint(w, "secrets", (int64_t)secrets);
+    wbi_jw_obj_end(w);
+}
+
+/* For the record: what contained it, what was done to its output. end NULL: it
+ * still runs. */
+static struct wbi_str audit_of(struct wbi_exec *x, const struct wbi_process_end *end,
+                               const struct wbi_command_output *o)
+{
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "containment", end ? wbi_containment_name(end->containment) : "holder");
+    wbi_jw_kstrz(&w, "sandbox", "none");
+    if (end != NULL) {
+        wbi_jw_kint(&w, "pid", end->pid);
+        wbi_jw_kint(&w, "swept", end->swept);
+    }
+    if (end != NULL && end->pipe_held)
+        wbi_jw_kbool(&w, "pipe_held", true);
+    if (o != NULL)
+        write_hygiene(&w, o);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
 }
 
 static void finish(struct exec_state *s)
@@ -27,7 +73,7 @@ static void finish(struct exec_state *s)
     wbi_timer_free(s->yield);
     s->yield = NULL;
     complete.artifacts = wbi_command_facts(x, s->running.kept, WBI_SPOOL_STREAMS);
-    complete.audit = audit_of(x, &s->running.end);
+    complete.audit = audit_of(x, &s->running.end, &s->out);
     wbi_exec_done(x, &complete);
 }
 
@@ -101,7 +147,7 @@ static void promote(void *arg)
     }
     wbi_timer_free(s->yield);
     s->yield = NULL;
-    complete.audit = WBI_LIT("{\"containment\":\"holder\",\"sandbox\":\"none\"}");
+    complete.audit = audit_of(x, NULL, &s->out);
     wbi_exec_done(x, &complete);
 }
 
@@ -118,7 +164,7 @@ static bool answered_by_running(struct exec_state *s, const struct wbi_command_a
         return false;
     id = wbi_tasks_duplicate(x->runtime->tasks, s->out.cmd,
                              ask->workdir.p ? ask->workdir : WBI_LIT("."),
-                             wbi_json_is(ask->cmd, WBI_JSON_STR) ? WBI_LIT("/bin/sh") : WBI_NONE,
+                             wbi_command_shell(x->runtime, x->arena, ask->cmd),
                              ask->tty);
     if (id == NULL ||
         wbi_tasks_get(x->runtime->tasks, wbi_str_z(id), x->arena, &info, NULL) != WB_OK)
@@ -137,7 +183,7 @@ static void arm_yield(struct exec_state *s)
     struct wbi_exec *x = s->running.exec;
     int64_t yield = YIELD_MS;
 
-    if (!wbi_json_i64(wbi_json_get(x->input, "yield_time_ms"), &yield) && x->runtime->inherit_env)
+    if (!wbi_json_i64(wbi_json_get(x->input, "yield_time_ms"), &yield) && x->runtime->direct)
         return; /* `waybill exec` waits for the end unless told otherwise */
     if (yield == 0)
         promote(s);
@@ -165,7 +211,8 @@ static void exec_start(struct wbi_exec *x)
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms); /* absent: none */
     ask.accepts_input = accepts ? wbi_json_true(accepts) : ask.tty;
     s->out.cmd = wbi_command_text(x->arena, ask.cmd);
-    s->out.budget_tokens = wbi_command_budget(x);
+    s->out.budget = wbi_exec_budget(x);
+    s->out.budget_tokens = s->out.budget.tokens;
     s->running = (struct wbi_running_command){
         .exec = x, .out = &s->out, .live = x->call->inv.stream, .on_end = on_end, .arg = s};
     if (answered_by_running(s, &ask))
@@ -208,7 +255,7 @@ static void batch_done(struct batch_state *s)
     struct wbi_complete complete = {.ok = true, .typed = &s->batch};
 
     complete.artifacts = wbi_command_facts(x, s->kept, s->batch.count * WBI_SPOOL_STREAMS);
-    complete.audit = audit_of(x, &s->running.end);
+    complete.audit = audit_of(x, &s->running.end, NULL);
     wbi_exec_done(x, &complete);
 }
 
@@ -252,7 +299,7 @@ static void run_next(struct batch_state *s)
         s->running = (struct wbi_running_command){
             .exec = x, .out = o, .on_end = on_item_end, .arg = s};
         /* each may need the whole budget until all are known */
-        o->budget_tokens = s->batch.budget_tokens;
+        o->budget_tokens = s->batch.budget.tokens;
         if (wbi_running_start(&s->running, &ask, &err) == WB_OK)
             return;
         o->disposition = WBI_DISPOSITION_FAILED;
@@ -290,7 +337,7 @@ static void batch_start(struct wbi_exec *x)
     x->state = s;
     s->exec = x;
     s->batch.count = n;
-    s->batch.budget_tokens = wbi_command_budget(x);
+    s->batch.budget = wbi_exec_budget(x);
     s->next = wbi_json_first(commands);
     s->timeout_ms = ITEM_TIMEOUT_MS;
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &s->timeout_ms); /* absent: default */

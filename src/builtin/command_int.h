@@ -4,6 +4,7 @@
 #define WBI_BUILTIN_COMMAND_INT_H
 
 #include "builtin/builtin.h"
+#include "builtin/reading_int.h"
 #include "family/command/command.h"
 #include "run/tasks.h"
 
@@ -43,8 +44,9 @@ WB_MUST_CHECK wb_rc wbi_running_promote(struct wbi_running_command *r, struct wb
 
 /* How the caller wrote it, for receipts and comparing. */
 struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd);
-/* The budget of the receipt: the argument, lowered by the caller's wish. */
-uint32_t wbi_command_budget(const struct wbi_exec *x);
+/* What would run a command line; absent for an argument array. */
+struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena *arena,
+                                 const wbi_json *cmd);
 /* NAME=value list for a command (allow list, then what the call adds). */
 WB_MUST_CHECK wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add,
                                     struct wbi_str **ret, size_t *ret_n, struct wbi_error *err);

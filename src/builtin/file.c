@@ -77,7 +77,7 @@ static wb_rc run_read(struct wbi_job *j)
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);
-    o->budget_tokens = wbi_command_budget(j->exec);
+    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
     o->numbered = flag(j, "numbered");
     req.max_bytes = (size_t)o->budget_tokens * 16; /* more than such a receipt can show */
     rc = page_token(j, &req.token);
@@ -113,7 +113,7 @@ static wb_rc run_list(struct wbi_job *j)
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);
-    o->budget_tokens = wbi_command_budget(j->exec);
+    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
     rc = page_token(j, &req.token);
     if (rc == WB_OK)
         rc = wbi_file_list(j->root, &req, j->arena, &j->err, &o->r);
@@ -158,7 +158,7 @@ static wb_rc run_search(struct wbi_job *j)
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);
-    o->budget_tokens = wbi_command_budget(j->exec);
+    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
     o->pattern = req.pattern;
     o->mode = req.mode;
     rc = page_token(j, &req.token);

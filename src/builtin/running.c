@@ -3,6 +3,7 @@
 #include "builtin/command_int.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -26,30 +27,19 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd)
     return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
 }
 
-#define BUDGET_MIN 200
-#define BUDGET_MAX 64000
-
-uint32_t wbi_command_budget(const struct wbi_exec *x)
-{
-    uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
-    int64_t asked = 0;
-
-    if (wbi_json_i64(wbi_json_get(x->input, "max_output_tokens"), &asked) && asked > 0)
-        budget = asked > BUDGET_MAX ? BUDGET_MAX : (uint32_t)asked;
-    if (wish > 0 && wish < budget)
-        budget = wish;
-    return budget < BUDGET_MIN ? BUDGET_MIN : budget;
-}
-
 /* ---- output ---- */
 
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     struct wbi_running_command *r = arg;
+    struct wbi_call *call = r->exec->call;
+    const char *name = stream == WBI_STDERR ? "stderr" : "stdout";
 
     wbi_shown_feed(r->out->stream[stream].shown, bytes);
     if (r->live)
-        wbi_exec_output(r->exec, stream == WBI_STDERR ? "stderr" : "stdout", bytes);
+        wbi_exec_output(r->exec, name, bytes);
+    if (call->on_output != NULL)
+        call->on_output(name, bytes.p, bytes.n, call->on_output_arg);
 }
 
 static void take_counts(struct wbi_running_command *r, const struct wbi_spool *spool)
@@ -67,15 +57,15 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
  * not as it was printed. */
 static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
 {
-    uint64_t tokens = 60;
+    uint64_t share[2];
     unsigned mask = 0;
 
-    for (int i = 0; i < 2; i++)
-        tokens += wbi_shown_tokens(o->stream[i].shown);
+    wbi_command_share(o, /* artifacts= */ true, share);
     for (int i = 0; i < 2; i++) {
         const struct wbi_command_stream *s = &o->stream[i];
-        if (s->bytes > 0 && (all || tokens > o->budget_tokens || wbi_shown_changed(s->shown) ||
-                             s->dropped > 0))
+        uint64_t tokens = wbi_shown_tokens(s->shown);
+        if (s->bytes > 0 && (all || tokens + tokens / 8 > share[i] ||
+                             wbi_shown_changed(s->shown) || s->dropped > 0))
             mask |= 1u << i;
     }
     return mask;
@@ -209,7 +199,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
     int *fd = wbi_arena_alloc(x->arena, sizeof(*fd));
     wb_rc rc;
 
-    if (x->runtime->inherit_env) {
+    if (x->runtime->direct) {
         spec->workdir = workdir;
         return WB_OK;
     }
@@ -228,34 +218,74 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
     return WB_OK;
 }
 
+static uint64_t limit(const struct wbi_runtime *rt, const char *pointer)
+{
+    int64_t n = rt->config ? wbi_config_number(rt->config, pointer, INT64_MAX) : INT64_MAX;
+
+    return n == INT64_MAX ? 0 : (uint64_t)n;
+}
+
+/* What the configuration allows every command; absent: no limit. */
+static void fill_limits(const struct wbi_runtime *rt, struct wbi_process_spec *spec)
+{
+    spec->limits.memory_bytes = limit(rt, "/limits/memoryBytes");
+    spec->limits.processes = limit(rt, "/limits/processes");
+    spec->limits.files = limit(rt, "/limits/openFiles");
+    spec->limits.file_bytes = limit(rt, "/limits/fileBytes");
+    spec->limits.cpu_seconds = limit(rt, "/limits/cpuSeconds");
+    spec->output_bytes = limit(rt, "/limits/outputBytes");
+}
+
+struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena *arena,
+                                 const wbi_json *cmd)
+{
+    const wbi_json *shell = rt->config ? wbi_config_setting(rt->config, "/shell") : NULL;
+
+    if (!wbi_json_is(cmd, WBI_JSON_STR))
+        return WBI_NONE;
+    return shell != NULL ? wbi_command_text(arena, shell) : WBI_LIT("/bin/sh");
+}
+
+static wb_rc add_words(const wbi_json *list, struct wbi_str *argv, size_t *n,
+                       struct wbi_error *err)
+{
+    WBI_JSON_EACH(list, word)
+    {
+        if (!wbi_json_is(word, WBI_JSON_STR))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                                 "a command must be a shell line or an array of strings");
+        argv[(*n)++] = wbi_json_str(word);
+    }
+    return WB_OK;
+}
+
+/* A line goes to `shell -c`; a shell given as words gets it as the last one. */
 static wb_rc fill_command(struct wbi_exec *x, const struct wbi_command_ask *ask,
                           struct wbi_command_spec *spec, struct wbi_error *err)
 {
     const wbi_json *shell = x->runtime->config
                                 ? wbi_config_setting(x->runtime->config, "/shell")
                                 : NULL;
+    bool line = wbi_json_is(ask->cmd, WBI_JSON_STR);
     struct wbi_str *argv;
     size_t n = 0;
+    wb_rc rc;
 
-    if (wbi_json_is(ask->cmd, WBI_JSON_STR)) {
+    spec->shell = wbi_command_shell(x->runtime, x->arena, ask->cmd);
+    if (line && !wbi_json_is(shell, WBI_JSON_ARR)) {
         spec->process.shell_line = wbi_json_str(ask->cmd);
         spec->process.shell = wbi_json_str(shell);
-        spec->shell = spec->process.shell.p ? spec->process.shell : WBI_LIT("/bin/sh");
         return WB_OK;
     }
-    argv = wbi_arena_array(x->arena, wbi_json_count(ask->cmd), sizeof(*argv));
+    argv = wbi_arena_array(x->arena, wbi_json_count(line ? shell : ask->cmd) + 1, sizeof(*argv));
     if (argv == NULL)
         return wbi_fail_nomem(err);
-    WBI_JSON_EACH(ask->cmd, word)
-    {
-        if (!wbi_json_is(word, WBI_JSON_STR))
-            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
-                                 "a command must be a shell line or an array of strings");
-        argv[n++] = wbi_json_str(word);
-    }
+    rc = add_words(line ? shell : ask->cmd, argv, &n, err);
+    if (line)
+        argv[n++] = wbi_json_str(ask->cmd);
     spec->process.argv = argv;
     spec->process.argc = n;
-    return WB_OK;
+    return rc;
 }
 
 wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_ask *ask,
@@ -274,8 +304,13 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
     spec.process.stdin_kind = ask->tty             ? WBI_STDIN_TTY
                               : ask->accepts_input ? WBI_STDIN_PIPE
                               : ask->stdin_bytes.p ? WBI_STDIN_BYTES
-                                                   : WBI_STDIN_NULL;
+                              : x->runtime->inherit_stdin ? WBI_STDIN_FD
+                                                          : WBI_STDIN_NULL;
     spec.process.stdin_bytes = ask->stdin_bytes;
+    spec.process.stdin_fd = STDIN_FILENO;
+    if (x->runtime->inherit_env)
+        spec.process.search_path = wbi_str_z(getenv("PATH"));
+    fill_limits(x->runtime, &spec.process);
     if (rc == WB_OK)
         rc = fill_command(x, ask, &spec, err);
     if (rc == WB_OK)

@@ -108,6 +108,9 @@ struct wbi_call {
     int64_t heartbeat_ms; /* 0: no heartbeats */
     struct wbi_frames *frames;
     const struct wbi_redact_rules *rules; /* of its tool and principal, once asked for */
+    /* raw output of a command as it comes; may be NULL */
+    void (*on_output)(const char *stream, const char *bytes, size_t n, void *arg);
+    void *on_output_arg;
 };
 
 /* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */

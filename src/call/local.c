@@ -68,6 +68,8 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
 
     rt->no_ledger = o->no_ledger;
     rt->inherit_env = o->inherit_env;
+    rt->direct = o->direct;
+    rt->inherit_stdin = o->inherit_stdin;
     if (rc == WB_OK)
         rc = wbi_known_load(rt, err);
     if (rc == WB_OK)
@@ -151,20 +153,36 @@ static wb_rc facts_of(struct wbi_runtime *rt, struct wbi_str table, struct wbi_f
     return WB_OK;
 }
 
+/* 0 is the store's own default. */
+static uint64_t limit(const struct wbi_runtime *rt, const char *pointer)
+{
+    int64_t n = rt->config ? wbi_config_number(rt->config, pointer, INT64_MAX) : INT64_MAX;
+
+    return n == INT64_MAX ? 0 : (uint64_t)n;
+}
+
+#define DAY_MS (INT64_C(24) * 3600 * 1000)
+
 static wb_rc open_artifact_store(struct wbi_runtime *rt, struct wbi_error *err)
 {
     char path[WBI_LIMIT_PATH + 1];
+    struct wbi_artifact_policy policy = {.stream_bytes = limit(rt, "/limits/artifactStreamBytes"),
+                                         .call_bytes = limit(rt, "/limits/artifactCallBytes"),
+                                         .store_bytes = limit(rt, "/limits/artifactStoreBytes"),
+                                         .free_bytes = limit(rt, "/limits/freeDiskBytes")};
+    uint64_t days = limit(rt, "/limits/artifactAgeDays");
     struct wbi_facts facts;
     wb_rc rc;
 
     if (rt->artifacts != NULL)
         return WB_OK;
+    policy.age_ms = (int64_t)(days < 36500 ? days : 36500) * DAY_MS;
     if ((size_t)snprintf(path, sizeof(path), "%.*s/artifacts", WBI_FMT(rt->places.state)) >=
         sizeof(path))
         return wbi_fail(err, WB_ELIMIT, "the path of the state directory is too long");
     rc = facts_of(rt, WBI_LIT("artifacts"), &facts, err);
     if (rc == WB_OK)
-        rc = wbi_artifact_store_open(path, NULL, &facts, rt->clock, &rt->artifacts, err);
+        rc = wbi_artifact_store_open(path, &policy, &facts, rt->clock, &rt->artifacts, err);
     return rc;
 }
 

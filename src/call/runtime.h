@@ -38,7 +38,9 @@ struct wbi_runtime_options {
     void *uv_loop;              /* the caller's, or NULL for an own one */
     bool bare;                  /* no files: no configuration, no state, no built-ins */
     bool no_ledger;
-    bool inherit_env; /* commands get the caller's environment */
+    bool inherit_env;   /* commands get the caller's environment */
+    bool direct;        /* commands are run for the person who started the process */
+    bool inherit_stdin; /* commands read the process's standard input */
     /* Declares the built-in tools; above this room, so handed in. May be NULL. */
     wb_rc (*load_builtins)(struct wbi_runtime *rt, struct wbi_error *err);
     const struct wbi_clock *clock; /* NULL: the system's */
@@ -70,7 +72,7 @@ struct wbi_runtime {
     int64_t opened_ms;
     uint64_t recorded; /* outcomes handed to the ledger */
     bool no_ledger;
-    bool inherit_env;
+    bool inherit_env, direct, inherit_stdin;
     struct wbi_str root, state, principal, conversation;
 
     struct wbi_catalog *catalog;           /* current snapshot */

@@ -5,6 +5,7 @@
 #include "call/stages_int.h"
 #include "call/views.h"
 #include "family/canonical.h"
+#include "family/command/command.h"
 #include "family/generic/generic.h"
 #include "wire/wire.h"
 
@@ -69,7 +70,12 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
         return WB_ENOMEM;
     WBI_JSON_EACH(items, item)
     {
-        list[n].receipt = wbi_json_get_str(item, "receipt");
+        struct wbi_buf receipt;
+        wbi_buf_init_arena(&receipt, call->arena, WBI_LIMIT_RECEIPT);
+        wbi_command_render_item(item, &receipt);
+        if (wbi_buf_rc(&receipt) != WB_OK)
+            return wbi_buf_rc(&receipt);
+        list[n].receipt = wbi_str_head(wbi_buf_str(&receipt), receipt.n > 0 ? receipt.n - 1 : 0);
         list[n].timed_out = wbi_json_true(wbi_json_get(item, "timed_out"));
         if (!wbi_json_i64(wbi_json_get(item, "exit_status"), &list[n].exit_code))
             list[n].exit_code = 1;

@@ -12,6 +12,8 @@
 
 /* Exit codes (I2). */
 enum { EXIT_OK = 0, EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_STATE = 3, EXIT_INTERNAL = 70 };
+/* Of `waybill exec` alone; otherwise it exits as its command does. */
+enum { EXIT_PROMOTED = 75, EXIT_TIMED_OUT = 124, EXIT_OWN_FAILURE = 125 };
 
 /* One option a command accepts. */
 struct option_spec {
@@ -82,6 +84,8 @@ __attribute__((format(printf, 2, 3))) void note(const struct args *a, const char
 /* All of text on stdout; false when it could not be written. */
 bool put(const char *text, size_t size);
 bool put_line(const char *text, size_t size);
+/* A JSON string. */
+void put_quoted(FILE *out, const char *text, size_t n);
 /* Flush stdout; EXIT_OK, or EXIT_INTERNAL when something was lost. */
 int finish_output(int code);
 /* Escape sequences for a terminal, "" when stdout is none or NO_COLOR is set. */

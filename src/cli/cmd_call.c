@@ -59,21 +59,6 @@ static bool set_deadline(const struct args *a, wb_request *request)
     return wb_request_set(request, WB_FIELD_DEADLINE, absolute) == WB_OK;
 }
 
-static void quote(FILE *out, const char *text, size_t n)
-{
-    fputc('"', out);
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 /* KEY=VALUE options as one JSON object. NULL text when none was given. */
 static bool set_pairs(const struct args *a, const char *option, wb_request *request,
                       wb_field field)
@@ -98,9 +83,9 @@ static bool set_pairs(const struct args *a, const char *option, wb_request *requ
         }
         if (i > 0)
             fputc(',', out);
-        quote(out, pair, (size_t)(equals - pair));
+        put_quoted(out, pair, (size_t)(equals - pair));
         fputc(':', out);
-        quote(out, equals + 1, strlen(equals + 1));
+        put_quoted(out, equals + 1, strlen(equals + 1));
     }
     fputc('}', out);
     ok = fclose(out) == 0 && ok && wb_request_set(request, field, text) == WB_OK;

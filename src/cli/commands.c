@@ -4,9 +4,12 @@
 
 /* clang-format off */
 #define COMMANDS(X) \
+    X(exec)         \
     X(call)         \
     X(dispatch)     \
     X(tools)        \
+    X(tasks)        \
+    X(artifact)     \
     X(patch)        \
     X(ledger)       \
     X(calls)        \

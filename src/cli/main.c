@@ -71,7 +71,10 @@ int main(int argc, char **argv)
                 argv[1]);
         return EXIT_USAGE;
     }
-    if (!args_parse(command, argc - 2, argv + 2, &a, &code))
+    if (!args_parse(command, argc - 2, argv + 2, &a, &code)) {
+        if (code == EXIT_USAGE && strcmp(command->name, "exec") == 0)
+            code = EXIT_OWN_FAILURE; /* 2 may be the command's own status (I2) */
         return finish_output(code);
+    }
     return finish_output(command->run(&a));
 }

@@ -87,6 +87,21 @@ bool put_line(const char *text, size_t size)
     return put(text, size) && fputc('\n', stdout) != EOF;
 }
 
+void put_quoted(FILE *out, const char *text, size_t n)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
 int finish_output(int code)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {

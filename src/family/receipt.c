@@ -84,12 +84,14 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
     (void)wbi_json_i64(member(result, prefix, "lines"), &lines);
     if (wbi_json_i64(member(result, prefix, "artifact"), &index) && index >= 0) {
         const wbi_json *a = wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index);
-        wbi_buf_addf(out, "%s artifact: %.*s (%lld lines, %lld bytes)\n", section,
-                     WBI_FMT(wbi_json_get_str(a, "path")), (long long)lines, (long long)bytes);
+        wbi_buf_addf(out, "%s artifact: %.*s (%lld line%s, %lld byte%s)\n", section,
+                     WBI_FMT(wbi_json_get_str(a, "path")), (long long)lines, lines == 1 ? "" : "s",
+                     (long long)bytes, bytes == 1 ? "" : "s");
     }
     if (wbi_json_true(member(result, prefix, "truncated")))
-        wbi_buf_addf(out, "%s is truncated below: %lld lines, %lld bytes in all\n", section,
-                     (long long)lines, (long long)bytes);
+        wbi_buf_addf(out, "%s is truncated below: %lld line%s, %lld byte%s in all\n", section,
+                     (long long)lines, lines == 1 ? "" : "s", (long long)bytes,
+                     bytes == 1 ? "" : "s");
     if (wbi_json_i64(member(result, prefix, "dropped_bytes"), &dropped))
         wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", section, (long long)dropped,
                      WBI_FMT(wbi_json_str(member(result, prefix, "dropped_reason"))));
@@ -99,6 +101,28 @@ void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char 
                         const char *section)
 {
     wbi_receipt_section(out, section, wbi_json_str(member(result, prefix, "preview")));
+}
+
+void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_allowance *budget)
+{
+    if (!budget->raised)
+        return;
+    wbi_jw_key(w, "budget");
+    wbi_jw_obj(w);
+    wbi_jw_kint(w, "asked", budget->asked);
+    wbi_jw_kint(w, "used", budget->tokens);
+    wbi_jw_obj_end(w);
+}
+
+void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result)
+{
+    const wbi_json *budget = wbi_json_get_as(result, "budget", WBI_JSON_OBJ);
+    int64_t asked = 0, used = 0;
+
+    if (wbi_json_i64(wbi_json_get(budget, "asked"), &asked) &&
+        wbi_json_i64(wbi_json_get(budget, "used"), &used))
+        wbi_buf_addf(out, "Budget: %lld tokens count as %lld, the least\n", (long long)asked,
+                     (long long)used);
 }
 
 /* What a cancelled or late call had produced: its streams as in a success. */

@@ -24,6 +24,19 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
 void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char *prefix,
                         const char *section);
 
+/* The budget of a receipt in tokens; one below the least counts as the least and
+ * the receipt says so (I3). */
+#define WBI_BUDGET_LEAST 200u
+#define WBI_BUDGET_MOST 64000u
+struct wbi_allowance {
+    uint32_t tokens;
+    uint32_t asked; /* what was wished for, when it was raised */
+    bool raised;
+};
+/* The member "budget" when it was raised; the line that tells it. */
+void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_allowance *budget);
+void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result);
+
 /* The receipt of an error, the same for all families. */
 WB_MUST_CHECK wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena,
                                       struct wbi_buf *out);

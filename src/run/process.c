@@ -123,6 +123,14 @@ static void close_output(struct wbi_output *o)
     wbi_fd_drop(&o->fd);
 }
 
+/* A program may close its terminal before it exits; to close ours then would hang
+ * up on it. */
+static void stop_watching(struct wbi_output *o)
+{
+    wbi_watch_free(o->watch);
+    o->watch = NULL;
+}
+
 static void deliver(struct wbi_process *p, enum wbi_stream stream, size_t n)
 {
     size_t keep = n;
@@ -154,7 +162,10 @@ static void read_output(struct wbi_output *o, int times)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) { /* a terminal ends with EIO */
-            close_output(o);
+            if (p->in_tty && p->phase < WBI_LINGERING)
+                stop_watching(o);
+            else
+                close_output(o);
             return;
         }
         deliver(p, stream, (size_t)n);

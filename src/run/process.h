@@ -34,6 +34,7 @@ enum wbi_stdin_kind {
     WBI_STDIN_NULL = 0, /* /dev/null */
     WBI_STDIN_BYTES,    /* stdin_bytes, then end of file */
     WBI_STDIN_PIPE,     /* open until wbi_process_close_input */
+    WBI_STDIN_FD,       /* stdin_fd, which stays the caller's */
     WBI_STDIN_TTY       /* a pseudo-terminal for all three; output is one stream */
 };
 
@@ -73,6 +74,7 @@ struct wbi_process_spec {
     struct wbi_str workdir;     /* absent: the working directory of the process */
     enum wbi_stdin_kind stdin_kind;
     struct wbi_str stdin_bytes;
+    int stdin_fd;
     uint16_t tty_rows, tty_columns; /* 0: 24 and 80 */
     struct wbi_rlimits limits;
     uint64_t output_bytes; /* of both streams together; 0: no limit */

@@ -133,6 +133,9 @@ static bool open_input(const struct wbi_process_spec *spec, struct wbi_stdio *io
         break;
     case WBI_STDIN_PIPE:
         return open_pipe(1, &io->in, &io->child[0]);
+    case WBI_STDIN_FD:
+        io->child[0] = fcntl(spec->stdin_fd, F_DUPFD_CLOEXEC, 3);
+        break;
     default:
         io->child[0] = wbi_fd_high(open("/dev/null", O_RDONLY | O_CLOEXEC));
     }

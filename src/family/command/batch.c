@@ -3,6 +3,7 @@
 #include "family/command/command_int.h"
 
 #include "base/limits.h"
+#include "text/tokens.h"
 
 struct tally {
     int64_t completed, failed, skipped;
@@ -27,7 +28,7 @@ static struct tally count(const struct wbi_command_batch *b)
 /* What an item needs at most, so that small ones leave room for large ones. */
 static uint64_t need_of(const struct wbi_command_output *o)
 {
-    uint64_t need = 60;
+    uint64_t need = 60 + wbi_tokens(wbi_command_shown(o->cmd));
 
     for (int i = 0; i < 2; i++)
         if (o->stream[i].shown != NULL)
@@ -56,13 +57,12 @@ static void share(struct wbi_command_batch *b, uint32_t budget)
     }
 }
 
-/* The receipt of one item, as a shell_call answers it. */
 static wb_rc write_item(const struct wbi_command_output *o, const struct wbi_projection *p,
                         struct wbi_jw *w, struct wbi_error *err)
 {
     wbi_jw_obj(w);
     wbi_jw_kstrz(w, "status", wbi_disposition_name(o->disposition));
-    wbi_jw_kstr(w, "command", o->cmd);
+    wbi_jw_kstr(w, "command", wbi_command_shown(o->cmd));
     if (o->disposition == WBI_DISPOSITION_COMPLETED) {
         wb_rc rc = wbi_command_write_completed(o, p->arena, w, err);
         if (rc != WB_OK)
@@ -82,7 +82,7 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     struct wbi_jw w = wbi_jw_to(ret_result);
 
     (void)arg;
-    share(&batch, batch.budget_tokens);
+    share(&batch, batch.budget.tokens);
     wbi_jw_obj(&w);
     wbi_jw_kint(&w, "item_count", (int64_t)batch.count);
     wbi_jw_kint(&w, "completed_count", t.completed);
@@ -96,25 +96,32 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
             return rc;
     }
     wbi_jw_arr_end(&w);
+    wbi_receipt_write_budget(&w, &batch.budget);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_arena_fmt(p->arena, "%lld of %zu commands completed", (long long)t.completed,
                                  batch.count);
     return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 
-static void render_item(const wbi_json *item, size_t number, struct wbi_buf *out)
+void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out)
 {
     struct wbi_str status = wbi_json_get_str(item, "status");
 
-    wbi_buf_addf(out, "[%zu] ", number);
-    wbi_buf_adds(out, wbi_str_head(wbi_json_get_str(item, "command"), 240));
-    wbi_buf_addc(out, '\n');
     if (wbi_str_eqz(status, "completed"))
         wbi_command_render_completed(item, out);
     else if (wbi_json_get_str(item, "error").p != NULL)
         wbi_receipt_line(out, "Not started", wbi_json_get_str(item, "error"));
     else
         wbi_buf_addz(out, "Skipped after an earlier failure\n");
+}
+
+static void render_item(const wbi_json *item, size_t number, struct wbi_buf *out)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "Command %zu", number);
+    wbi_receipt_line(out, name, wbi_json_get_str(item, "command"));
+    wbi_command_render_item(item, out);
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
@@ -127,6 +134,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     (void)err;
     wbi_buf_adds(out, c->summary);
     wbi_buf_addc(out, '\n');
+    wbi_receipt_budget(out, c->result);
     WBI_JSON_EACH(wbi_json_get(c->result, "items"), item)
     {
         render_item(item, number++, out);

@@ -6,6 +6,7 @@
 
 #include "artifact/shown.h"
 #include "catalog/tool.h"
+#include "family/receipt.h"
 
 enum wbi_disposition {
     WBI_DISPOSITION_COMPLETED = 1,
@@ -39,13 +40,14 @@ struct wbi_command_output {
     struct wbi_str task_id;
     struct wbi_str task_status;
     uint32_t budget_tokens; /* for the whole receipt */
+    struct wbi_allowance budget; /* as it was asked for */
 };
 
 /* Several, in order. */
 struct wbi_command_batch {
     struct wbi_command_output *items;
     size_t count;
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
 };
 
 extern const struct wbi_family wbi_command_family; /* typed: struct wbi_command_output */
@@ -56,6 +58,10 @@ extern const struct wbi_family wbi_batch_family;   /* typed: struct wbi_command_
 WB_MUST_CHECK wb_rc wbi_command_write_partial(const struct wbi_command_output *out,
                                               struct wbi_arena *arena, struct wbi_jw *w,
                                               struct wbi_error *err);
+/* What each stream's preview may cost; artifacts: as if both had one. */
+void wbi_command_share(const struct wbi_command_output *out, bool artifacts, uint64_t ret[2]);
+/* The receipt of one item of a batch alone, as a shell_call answers it (I4). */
+void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out);
 /* What all receipts of commands and tasks say first of what was left out. */
 void wbi_command_render_streams(const wbi_json *result, struct wbi_buf *out);
 

@@ -18,6 +18,8 @@ WB_MUST_CHECK wb_rc wbi_command_write_streams(const struct wbi_command_output *o
 WB_MUST_CHECK wb_rc wbi_command_write_completed(const struct wbi_command_output *o,
                                                 struct wbi_arena *arena, struct wbi_jw *w,
                                                 struct wbi_error *err);
+/* A command line as far as results repeat it: the record has all of it. */
+struct wbi_str wbi_command_shown(struct wbi_str cmd);
 struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena);
 const char *wbi_disposition_name(enum wbi_disposition d);
 

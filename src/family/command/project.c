@@ -5,21 +5,36 @@
 #include "family/command/command_int.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
+#include "text/tokens.h"
 
 #define HEADER_TOKENS 24
-#define ARTIFACT_TOKENS 90 /* a path, its sizes, and the notice in the header */
-#define CUT_TOKENS 60      /* the notice at the cut, above what the preview counts */
+#define PROMOTED_TOKENS 40 /* the lines about the task */
+#define ARTIFACT_TOKENS 60 /* sizes, the notice in the header, the head of the section */
+#define COMMAND_SHOWN 400u
 
-/* What the previews of both streams may cost. */
-static void share_budget(const struct wbi_command_output *o, uint64_t ret[2])
+#define PATH_TOKENS 60 /* of a path that is not known yet */
+
+static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
+{
+    if (s->artifact.p != NULL)
+        return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
+    return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : 8;
+}
+
+void wbi_command_share(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
     uint64_t need[2] = {0, 0}, left = o->budget_tokens, fixed = HEADER_TOKENS;
 
+    if (o->disposition == WBI_DISPOSITION_PROMOTED)
+        fixed += PROMOTED_TOKENS;
+    if (o->budget.raised)
+        fixed += HEADER_TOKENS;
     for (int i = 0; i < 2; i++) {
         if (o->stream[i].shown == NULL)
             continue;
         need[i] = wbi_shown_tokens(o->stream[i].shown);
-        fixed += o->stream[i].artifact.p ? ARTIFACT_TOKENS + CUT_TOKENS : 8;
+        fixed += stream_cost(&o->stream[i], artifacts);
     }
     left = left > fixed + 40 ? left - fixed : 40;
     wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
@@ -100,7 +115,7 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
     char key[40];
     int streams = o->combined ? 1 : 2;
 
-    share_budget(o, budget);
+    wbi_command_share(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
         wb_rc rc = make_preview(o, i, budget[i], arena, &preview[i], err);
         if (rc != WB_OK)
@@ -174,6 +189,11 @@ static wb_rc write_promoted(const struct wbi_command_output *o, struct wbi_arena
     return wbi_command_write_streams(&only, names, arena, w, err);
 }
 
+struct wbi_str wbi_command_shown(struct wbi_str cmd)
+{
+    return wbi_str_head(cmd, wbi_utf8_cut(cmd, COMMAND_SHOWN));
+}
+
 struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena)
 {
     switch (o->disposition) {
@@ -232,8 +252,9 @@ wb_rc wbi_command_project(void *arg, const struct wbi_complete *full,
     } else {
         write_handle(&w, o);
         wbi_jw_kstr(&w, "status", o->task_status);
-        wbi_jw_kstr(&w, "command", o->cmd);
+        wbi_jw_kstr(&w, "command", wbi_command_shown(o->cmd));
     }
+    wbi_receipt_write_budget(&w, &o->budget);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_command_summary(o, p->arena);
     if (rc == WB_OK && ret_summary->p == NULL)

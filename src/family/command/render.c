@@ -60,6 +60,7 @@ void wbi_command_render_streams(const wbi_json *result, struct wbi_buf *out)
 void wbi_command_render_completed(const wbi_json *result, struct wbi_buf *out)
 {
     first_line(result, out);
+    wbi_receipt_budget(out, result);
     wbi_command_render_streams(result, out);
 }
 
@@ -71,6 +72,7 @@ static void render_promoted(const wbi_json *result, struct wbi_buf *out)
     wbi_buf_addz(out, "Command promoted to background task\n");
     wbi_receipt_line(out, "Task",
                      wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
+    wbi_receipt_budget(out, result);
     streams(result, names, 2, out);
 }
 

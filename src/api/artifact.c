@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/artifact.c: the artifact store, for people. */
+#include "waybill/artifact.h"
+
+#include "api/api_int.h"
+#include "artifact/cleaner.h"
+#include "artifact/stream.h"
+#include "base/limits.h"
+#include "builtin/builtin.h"
+#include "ledger/ledger.h"
+#include "run/tasks.h"
+#include "text/regex.h"
+
+/* ---- reading ---- */
+
+static bool match(void *arg, struct wbi_str line)
+{
+    return wbi_regex_test(arg, line, WBI_REGEX_FULL) == WBI_REGEX_YES;
+}
+
+struct reading {
+    struct wbi_read_query q;
+    struct wbi_regex *regex;
+    struct wbi_line_matcher matcher;
+    struct wbi_cleaner cleaner;
+    wb_piece_cb on_piece;
+    void *arg;
+};
+
+static wb_rc ask(const wb_artifact_query *query, struct reading *r, struct wbi_error *err)
+{
+    struct wbi_str value = wbi_str_z(query->value);
+    struct wbi_read_query *q = &r->q;
+    wb_rc rc = WB_OK;
+
+    if (query->range != WB_RANGE_ALL && value.p == NULL)
+        return wbi_fail(err, WB_EMISUSE, "the range has no value");
+    q->context = query->context;
+    switch (query->range) {
+    case WB_RANGE_ALL:
+        break;
+    case WB_RANGE_LINES:
+        return wbi_range_lines(value, &q->first, &q->last, err);
+    case WB_RANGE_BYTES:
+        q->kind = WBI_READ_BYTES;
+        return wbi_range_bytes(value, &q->first, &q->last, err);
+    case WB_RANGE_TAIL:
+        q->kind = WBI_READ_TAIL;
+        if (!wbi_parse_u64(value, &q->first) || q->first == 0)
+            return wbi_fail(err, WB_EINPUT, "tail must be a number of lines from 1 on");
+        break;
+    case WB_RANGE_GREP:
+        q->kind = WBI_READ_GREP;
+        q->pattern = value;
+        rc = wbi_regex_compile(value, query->raw ? WBI_REGEX_BYTES : 0, &r->regex, err);
+        r->matcher = (struct wbi_line_matcher){r->regex, match};
+        q->matcher = &r->matcher;
+        break;
+    case WB_RANGE_JSON:
+        q->kind = WBI_READ_JSON;
+        q->json_path = value;
+        break;
+    }
+    return rc;
+}
+
+static wb_rc give_piece(void *arg, struct wbi_str piece)
+{
+    struct reading *r = arg;
+
+    return r->on_piece(piece.p, piece.n, r->arg);
+}
+
+wb_rc wb_artifact_read(wb_runtime *runtime, const wb_artifact_query *query, wb_piece_cb on_piece,
+                       void *arg, wb_error **reterr)
+{
+    struct reading r = {.on_piece = on_piece, .arg = arg};
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_artifact found;
+    wb_rc rc;
+
+    if (runtime == NULL || query == NULL || query->ref == NULL || on_piece == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_artifact_read: an argument is NULL");
+    rc = wbi_builtin_find_artifact(runtime->rt, wbi_str_z(query->ref), &found, &err);
+    if (rc == WB_OK)
+        rc = ask(query, &r, &err);
+    if (rc == WB_OK) {
+        r.cleaner = wbi_cleaner_text(runtime->rt->secrets);
+        r.q.cleaner = query->raw ? NULL : &r.cleaner;
+        rc = wbi_artifact_stream(runtime->rt->artifacts, &found, &r.q, give_piece, &r, &err);
+    }
+    wbi_regex_free(r.regex);
+    if (rc == WB_OK)
+        return WB_OK;
+    err.rc = rc;
+    return wbi_api_fail(reterr, &err);
+}
+
+/* ---- the store ---- */
+
+static wb_rc open_store(wb_runtime *runtime, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (runtime == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime is NULL");
+    return wbi_runtime_open_artifacts(runtime->rt, &err) == WB_OK ? WB_OK
+                                                                  : wbi_api_fail(reterr, &err);
+}
+
+wb_rc wb_artifact_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_buf out;
+    wb_rc rc = open_store(runtime, reterr);
+
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_builtin_list_artifacts(runtime->rt, &out, &err);
+    if (rc == WB_OK)
+        return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_buf_fini(&out);
+    return wbi_api_fail(reterr, &err);
+}
+
+static void write_stats(struct wbi_jw *w, const struct wbi_artifact_stats *s)
+{
+    wbi_jw_kint(w, "count", (int64_t)s->count);
+    wbi_jw_kint(w, "bytes", (int64_t)s->bytes);
+    wbi_jw_kint(w, "incomplete", (int64_t)s->incomplete);
+    wbi_jw_kint(w, "writing", (int64_t)s->writing);
+    wbi_jw_kint(w, "expired", (int64_t)s->expired);
+}
+
+wb_rc wb_artifact_stats(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_artifact_stats stats;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    wb_rc rc = open_store(runtime, reterr);
+
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_artifact_stat(runtime->rt->artifacts, &stats, &err) != WB_OK)
+        return wbi_api_fail(reterr, &err);
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    write_stats(&w, &stats);
+    wbi_jw_obj_end(&w);
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}
+
+/* What live tasks write and what younger records name stays. */
+struct keeping {
+    struct wbi_runtime *rt;
+    struct wbi_arena *arena;
+    struct wbi_task_info *tasks;
+    size_t task_count;
+    int64_t records_since_ms;
+};
+
+static bool is_referenced(void *arg, const struct wbi_artifact *a)
+{
+    struct keeping *k = arg;
+    struct wbi_record record;
+
+    for (size_t i = 0; i < k->task_count; i++)
+        for (int s = 0; s < WBI_SPOOL_STREAMS && !wbi_task_over(k->tasks[i].state); s++)
+            if (strcmp(k->tasks[i].output[s].name, a->name) == 0)
+                return true;
+    if (wbi_ledger_get(k->rt->ledger, k->arena, wbi_str_z(a->call_id), &record, NULL) != WB_OK)
+        return false;
+    return record.has_outcome && record.outcome.time_ms >= k->records_since_ms;
+}
+
+static wb_rc prune(struct wbi_runtime *rt, int64_t age_ms, struct wbi_artifact_stats *removed,
+                   struct wbi_artifact_stats *left, struct wbi_error *err)
+{
+    struct keeping k = {.rt = rt};
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &k.arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    if (age_ms >= 0)
+        wbi_artifact_set_age(rt->artifacts, age_ms);
+    k.records_since_ms = wbi_wall_ms(&rt->clock) - wbi_artifact_age(rt->artifacts);
+    rc = wbi_tasks_list(rt->tasks, k.arena, &k.tasks, &k.task_count, err);
+    if (rc == WB_OK)
+        rc = wbi_artifact_prune(rt->artifacts, is_referenced, &k, removed, err);
+    if (rc == WB_OK)
+        rc = wbi_artifact_stat(rt->artifacts, left, err);
+    wbi_arena_free(k.arena);
+    return rc;
+}
+
+wb_rc wb_artifact_prune(wb_runtime *runtime, int64_t older_than_ms, char **ret, size_t *ret_size,
+                        wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_artifact_stats removed = {0}, left = {0};
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    wb_rc rc = open_store(runtime, reterr);
+
+    if (rc != WB_OK)
+        return rc;
+    if (prune(runtime->rt, older_than_ms, &removed, &left, &err) != WB_OK)
+        return wbi_api_fail(reterr, &err);
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kint(&w, "removed", (int64_t)removed.removed);
+    wbi_jw_kint(&w, "removed_bytes", (int64_t)removed.removed_bytes);
+    write_stats(&w, &left);
+    wbi_jw_obj_end(&w);
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}
+
+struct verifying {
+    struct wbi_artifact_store *store;
+    struct wbi_arena *arena;
+    struct wbi_jw w;
+    int bad;
+};
+
+static void on_bad(void *arg, const struct wbi_artifact *a, const char *what)
+{
+    struct verifying *v = arg;
+
+    v->bad++;
+    wbi_jw_obj(&v->w);
+    wbi_jw_kstr(&v->w, "path", wbi_artifact_path(v->store, v->arena, a->name));
+    wbi_jw_kstrz(&v->w, "what", what);
+    wbi_jw_obj_end(&v->w);
+}
+
+wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret, size_t *ret_size,
+                         wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_artifact_stats stats = {0};
+    struct verifying v = {.bad = 0};
+    struct wbi_buf out;
+    wb_rc rc = open_store(runtime, reterr);
+
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &v.arena) != WB_OK)
+        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    v.store = runtime->rt->artifacts;
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    v.w = wbi_jw_to(&out);
+    wbi_jw_obj(&v.w);
+    wbi_jw_key(&v.w, "bad");
+    wbi_jw_arr(&v.w);
+    rc = wbi_artifact_verify(v.store, on_bad, &v, &stats, &err);
+    wbi_jw_arr_end(&v.w);
+    wbi_jw_kint(&v.w, "count", (int64_t)stats.count);
+    wbi_jw_obj_end(&v.w);
+    wbi_arena_free(v.arena);
+    if (rc != WB_OK) {
+        wbi_buf_fini(&out);
+        return wbi_api_fail(reterr, &err);
+    }
+    *ret_good = v.bad == 0;
+    return wbi_api_give(&out, ret, ret_size, reterr);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * artifact/stream.c: lines and bytes are picked while they pass; matches and JSON
+ * go page by page, since their pages hold state. */
+#include "artifact/stream.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/limits.h"
+
+#define CHUNK (256u * WBI_KIB)
+#define CLEANED_MAX (16u * WBI_MIB)
+
+struct picker {
+    bool lines;           /* first and last are lines, else bytes */
+    uint64_t first, last; /* lines: both from 1 and included; bytes: last excluded */
+    uint64_t at;          /* line, or byte, of the next byte */
+    uint64_t total;       /* lines begun */
+    bool in_line;
+    wbi_piece_fn *each; /* NULL: only count */
+    void *arg;
+};
+
+static bool wanted(const struct picker *p)
+{
+    return p->each != NULL && p->at >= p->first && p->at <= p->last;
+}
+
+static wb_rc pick_lines(struct picker *p, struct wbi_str text)
+{
+    size_t from = 0, at = 0;
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK && at < text.n) {
+        size_t feed = wbi_str_index(wbi_str_from(text, at), '\n');
+        bool ends = at + feed < text.n, want = wanted(p);
+
+        at += ends ? feed + 1 : feed;
+        p->total += !p->in_line;
+        p->in_line = !ends;
+        p->at += ends;
+        if (!want) {
+            from = at;
+        } else if (!wanted(p) || at == text.n) {
+            rc = p->each(p->arg, wbi_str_make(text.p + from, at - from));
+            from = at;
+        }
+    }
+    return rc;
+}
+
+static wb_rc pick_bytes(struct picker *p, struct wbi_str text)
+{
+    uint64_t skip = p->first > p->at ? WBI_MIN(p->first - p->at, (uint64_t)text.n) : 0;
+    uint64_t left = p->last > p->at + skip ? p->last - p->at - skip : 0;
+    struct wbi_str part = wbi_str_from(text, (size_t)skip);
+
+    p->at += text.n;
+    part = wbi_str_head(part, (size_t)WBI_MIN(left, (uint64_t)part.n));
+    return part.n > 0 ? p->each(p->arg, part) : WB_OK;
+}
+
+static wb_rc pick(struct picker *p, struct wbi_str text)
+{
+    return p->lines ? pick_lines(p, text) : pick_bytes(p, text);
+}
+
+static bool enough(const struct picker *p)
+{
+    return p->each != NULL && (p->lines ? p->at > p->last : p->at >= p->last);
+}
+
+static wb_rc pass_chunk(const struct wbi_cleaner *cleaner, void *state, struct wbi_str raw,
+                        struct wbi_buf *clean, struct picker *p)
+{
+    wb_rc rc;
+
+    if (cleaner == NULL)
+        return pick(p, raw);
+    wbi_buf_clear(clean);
+    rc = raw.p != NULL ? cleaner->feed(state, raw, clean) : cleaner->finish(state, clean);
+    return rc == WB_OK ? pick(p, wbi_buf_str(clean)) : rc;
+}
+
+/* Every byte of fd through the cleaner to the picker. */
+static wb_rc pass(int fd, const struct wbi_cleaner *cleaner, struct picker *p)
+{
+    char *raw = wbi_alloc(CHUNK);
+    struct wbi_buf clean;
+    void *state = NULL;
+    off_t at = 0;
+    wb_rc rc = raw != NULL ? WB_OK : WB_ENOMEM;
+
+    wbi_buf_init(&clean, CLEANED_MAX);
+    if (rc == WB_OK && cleaner != NULL)
+        rc = cleaner->begin(cleaner->arg, &state);
+    while (rc == WB_OK && !enough(p)) {
+        ssize_t n = pread(fd, raw, CHUNK, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            rc = WB_EIO;
+        if (n <= 0)
+            break;
+        at += n;
+        rc = pass_chunk(cleaner, state, wbi_str_make(raw, (size_t)n), &clean, p);
+    }
+    if (rc == WB_OK && cleaner != NULL && !enough(p))
+        rc = pass_chunk(cleaner, state, WBI_NONE, &clean, p);
+    if (cleaner != NULL && state != NULL)
+        cleaner->end(state);
+    wbi_buf_fini(&clean);
+    wbi_free(raw);
+    return rc;
+}
+
+static wb_rc by_picking(int fd, const struct wbi_read_query *q, wbi_piece_fn *each, void *arg)
+{
+    struct picker p = {.lines = q->kind != WBI_READ_BYTES, .at = q->kind != WBI_READ_BYTES,
+                       .first = q->first, .last = q->last ? q->last : WBI_RANGE_END};
+    wb_rc rc = WB_OK;
+
+    if (q->kind == WBI_READ_TAIL) {
+        struct picker count = {.lines = true, .at = 1};
+        rc = pass(fd, q->cleaner, &count);
+        p.first = count.total > q->first ? count.total - q->first + 1 : 1;
+        p.last = WBI_RANGE_END;
+    }
+    p.each = each;
+    p.arg = arg;
+    return rc == WB_OK ? pass(fd, q->cleaner, &p) : rc;
+}
+
+static wb_rc by_pages(int fd, struct wbi_str name, const struct wbi_read_query *asked,
+                      wbi_piece_fn *each, void *arg, struct wbi_error *err)
+{
+    struct wbi_read_query q = *asked;
+    struct wbi_read_page page = {0};
+    char token[WBI_PAGE_TOKEN];
+    wb_rc rc;
+
+    do {
+        struct wbi_arena *arena;
+        rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+        if (rc != WB_OK)
+            return wbi_fail_nomem(err);
+        rc = wbi_read_fd(fd, name, &q, arena, &page, err);
+        if (rc == WB_OK && page.text.n > 0)
+            rc = each(arg, page.text);
+        wbi_arena_free(arena);
+        memcpy(token, page.next_token, sizeof(token));
+        q.page_token = wbi_str_z(token);
+    } while (rc == WB_OK && token[0] != '\0');
+    return rc;
+}
+
+wb_rc wbi_artifact_stream(const struct wbi_artifact_store *s, const struct wbi_artifact *a,
+                          const struct wbi_read_query *q, wbi_piece_fn *each, void *arg,
+                          struct wbi_error *err)
+{
+    int fd = -1;
+    wb_rc rc = wbi_artifact_open(s, a, &fd, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (q->kind == WBI_READ_GREP || q->kind == WBI_READ_JSON) {
+        rc = by_pages(fd, wbi_str_z(a->name), q, each, arg, err);
+    } else {
+        rc = by_picking(fd, q, each, arg);
+        if (rc != WB_OK)
+            (void)wbi_fail(err, rc, "the artifact could not be read to its end");
+    }
+    (void)close(fd); /* only read from */
+    return rc;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/artifact.c: ReadArtifact and ListArtifacts (C5.5, C7.4). */
+#include "builtin/reading_int.h"
+
+#include "base/limits.h"
+#include "ledger/ledger.h"
+#include "run/tasks.h"
+
+/* ---- ReadArtifact ---- */
+
+static void on_page(void *arg, wb_rc rc, const struct wbi_error *err)
+{
+    struct wbi_reading *r = arg;
+    struct wbi_complete complete = {.ok = true, .typed = &r->view};
+
+    if (rc != WB_OK)
+        wbi_exec_fail_error(r->exec, WBI_KIND_TOOL_EXECUTION_FAILED, err);
+    else
+        wbi_exec_done(r->exec, &complete);
+}
+
+/* A task stands for what it prints: the first stream that has anything. */
+static wb_rc find_task_output(struct wbi_runtime *rt, struct wbi_str id, struct wbi_artifact *ret,
+                              struct wbi_error *err)
+{
+    struct wbi_task_info info;
+    struct wbi_arena *arena;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_tasks_get(rt->tasks, id, arena, &info, err);
+    wbi_arena_free(arena);
+    if (rc != WB_OK)
+        return rc;
+    for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
+        struct wbi_artifact now;
+        if (info.output[i].name[0] == '\0')
+            continue;
+        rc = wbi_artifact_find(rt->artifacts, wbi_str_z(info.output[i].name), &now, err);
+        if (rc != WB_OK)
+            return rc;
+        if (i == 0 || now.bytes > 0)
+            *ret = now;
+        if (now.bytes > 0 || info.output[1].name[0] == '\0')
+            return WB_OK;
+    }
+    if (info.output[0].name[0] != '\0')
+        return WB_OK;
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
+                         "the task %.*s has printed nothing", WBI_FMT(wbi_str_head(id, 80)));
+}
+
+wb_rc wbi_builtin_find_artifact(struct wbi_runtime *rt, struct wbi_str ref,
+                                struct wbi_artifact *ret, struct wbi_error *err)
+{
+    wb_rc rc = wbi_runtime_open_artifacts(rt, err);
+
+    if (rc == WB_OK && wbi_str_starts(ref, WBI_LIT("task_")))
+        return find_task_output(rt, ref, ret, err);
+    return rc == WB_OK ? wbi_artifact_find(rt->artifacts, ref, ret, err) : rc;
+}
+
+static wb_rc find(struct wbi_exec *x, struct wbi_artifact *ret, struct wbi_error *err)
+{
+    struct wbi_str path = wbi_json_get_str(x->input, "path");
+    struct wbi_str ref = path.p ? path : wbi_json_get_str(x->input, "ref");
+
+    if (ref.p == NULL || (path.p != NULL && wbi_json_get(x->input, "ref") != NULL))
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "give path (as a receipt names it) or ref (a SHA-256 or a task id)");
+    return wbi_builtin_find_artifact(x->runtime, ref, ret, err);
+}
+
+static struct wbi_str subject_of(struct wbi_exec *x)
+{
+    static const char *const names[] = {"path", "ref"};
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    for (int i = 0; i < 2; i++)
+        if (wbi_json_get(x->input, names[i]) != NULL)
+            wbi_jw_kval(&w, names[i], wbi_json_get(x->input, names[i]));
+    wbi_jw_obj_end(&w);
+    return wbi_buf_str(&text);
+}
+
+static void read_start(struct wbi_exec *x)
+{
+    struct wbi_reading *r = wbi_arena_zalloc(x->arena, sizeof(*r));
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (r == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    r->exec = x;
+    r->on_done = on_page;
+    r->arg = r;
+    r->view.subject = subject_of(x);
+    rc = find(x, &r->artifact, &err);
+    if (rc == WB_OK)
+        rc = wbi_reading_start(r, &err);
+    if (rc != WB_OK)
+        wbi_exec_fail_error(x, rc == WB_EINPUT ? WBI_KIND_INVALID_TOOL_INPUT
+                                               : WBI_KIND_TOOL_EXECUTION_FAILED,
+                            &err);
+}
+
+const struct wbi_tool_ops wbi_read_artifact_ops = {read_start, NULL};
+
+/* ---- ListArtifacts ---- */
+
+/* The tool a call was made to, by the ledger. One artifact and the next are often
+ * of the same call. */
+struct tool_memory {
+    char call_id[WBI_LIMIT_ID + 1];
+    struct wbi_str tool;
+};
+
+static struct wbi_str tool_of(struct wbi_runtime *rt, struct wbi_arena *arena, const char *call_id,
+                              struct tool_memory *memory)
+{
+    struct wbi_str id = wbi_str_z(call_id);
+    struct wbi_record record;
+
+    if (strcmp(memory->call_id, call_id) == 0)
+        return memory->tool;
+    memcpy(memory->call_id, call_id, sizeof(memory->call_id));
+    memory->tool = WBI_NONE;
+    if (id.n > 25 && id.p[25] == '_')
+        id.n = 25; /* call_<20 digits>_N: the N-th command of a batch */
+    if (rt->ledger != NULL && wbi_ledger_get(rt->ledger, arena, id, &record, NULL) == WB_OK)
+        memory->tool = wbi_arena_str(arena, record.has_outcome ? record.outcome.tool
+                                                                  : record.intent.tool);
+    return memory->tool;
+}
+
+static bool wanted(const struct wbi_artifact_row *r, const wbi_json *input)
+{
+    struct wbi_str tool = wbi_json_get_str(input, "tool"), role = wbi_json_get_str(input, "role");
+    struct wbi_str call = wbi_json_get_str(input, "call_id");
+
+    return (tool.p == NULL || wbi_str_eq(tool, r->tool)) &&
+           (role.p == NULL || wbi_str_eq(role, r->role)) &&
+           (call.p == NULL || wbi_str_starts(r->call_id, call));
+}
+
+/* "<created>.<path>": everything after it in the list. */
+static wb_rc skip_to(const wbi_json *input, struct wbi_artifact_rows *list, struct wbi_error *err)
+{
+    struct wbi_str token = wbi_json_get_str(input, "pageToken");
+    size_t dot = wbi_str_index(token, '.');
+    int64_t created;
+
+    if (token.p == NULL)
+        return WB_OK;
+    if (!wbi_parse_i64(wbi_str_head(token, dot), &created))
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "this pageToken was not given by ListArtifacts");
+    while (list->count > 0) {
+        const struct wbi_artifact_row *r = list->rows;
+        bool last = wbi_str_eq(r->path, wbi_str_from(token, dot + 1));
+        if (r->created_ms < created)
+            break;
+        list->rows++;
+        list->count--;
+        if (last)
+            break;
+    }
+    return WB_OK;
+}
+
+static wb_rc gather(struct wbi_runtime *rt, struct wbi_arena *arena, const wbi_json *input,
+                    struct wbi_artifact_rows *list, struct wbi_error *err)
+{
+    struct wbi_artifact *all;
+    struct wbi_artifact_row *rows;
+    struct tool_memory memory = {.call_id = ""};
+    size_t n, kept = 0;
+    wb_rc rc = wbi_runtime_open_artifacts(rt, err);
+
+    if (rc == WB_OK)
+        rc = wbi_artifact_list(rt->artifacts, arena, &all, &n, err);
+    if (rc != WB_OK)
+        return rc;
+    rows = wbi_arena_array(arena, n > 0 ? n : 1, sizeof(*rows));
+    if (rows == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct wbi_artifact *a = &all[i];
+        struct wbi_artifact_row r = {.call_id = wbi_str_z(a->call_id),
+                                     .role = wbi_str_z(a->role),
+                                     .sha256 = a->sha256,
+                                     .reason = a->reason,
+                                     .bytes = a->bytes,
+                                     .lines = a->lines,
+                                     .created_ms = a->created_ms,
+                                     .complete = a->complete,
+                                     .writing = a->writing,
+                                     .expired = a->expired};
+        r.path = wbi_artifact_path(rt->artifacts, arena, a->name);
+        if (r.path.p == NULL)
+            return wbi_fail_nomem(err);
+        r.tool = tool_of(rt, arena, a->call_id, &memory);
+        if (wanted(&r, input))
+            rows[kept++] = r;
+    }
+    list->rows = rows;
+    list->count = list->total = kept;
+    return skip_to(input, list, err);
+}
+
+wb_rc wbi_builtin_list_artifacts(struct wbi_runtime *rt, struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_artifact_rows list = {.rows = NULL};
+    struct wbi_jw w = wbi_jw_to(out);
+    struct wbi_arena *arena;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = gather(rt, arena, NULL, &list, err);
+    wbi_jw_arr(&w);
+    for (size_t i = 0; rc == WB_OK && i < list.count; i++)
+        wbi_artifact_row_write(&w, &list.rows[i]);
+    wbi_jw_arr_end(&w);
+    wbi_arena_free(arena);
+    if (rc == WB_OK && wbi_buf_rc(out) != WB_OK)
+        return wbi_fail_nomem(err);
+    return rc;
+}
+
+static void list_start(struct wbi_exec *x)
+{
+    struct wbi_artifact_rows *list = wbi_arena_zalloc(x->arena, sizeof(*list));
+    struct wbi_complete complete = {.ok = true, .typed = list};
+    struct wbi_error err = WBI_ERROR_INIT;
+    int64_t limit = 0;
+
+    if (list == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    list->budget_tokens = wbi_exec_budget(x).tokens;
+    if (gather(x->runtime, x->arena, x->input, list, &err) != WB_OK) {
+        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
+        return;
+    }
+    if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)
+        list->limit = (size_t)limit;
+    wbi_exec_done(x, &complete);
+}
+
+const struct wbi_tool_ops wbi_list_artifacts_ops = {list_start, NULL};

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * builtin/task.c: TaskOutput, TaskStatus, TaskList, TaskInput, TaskStop (C7.2). */
+#include "builtin/task_int.h"
+
+#include "base/checked.h"
+#include "base/limits.h"
+
+static struct wbi_str asked_id(const struct wbi_exec *x)
+{
+    return wbi_json_get_str(x->input, "task_id");
+}
+
+static void no_memory(struct wbi_exec *x)
+{
+    wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+}
+
+/* ---- TaskOutput ---- */
+
+struct output_state {
+    struct wbi_exec *exec;
+    struct wbi_task_watch watch;
+    struct wbi_task_output typed;
+    struct wbi_reading reading;
+    bool waiting;
+};
+
+static void output_done(void *arg, wb_rc rc, const struct wbi_error *err)
+{
+    struct output_state *s = arg;
+    struct wbi_complete complete = {.ok = true, .typed = &s->typed};
+
+    if (rc != WB_OK)
+        wbi_exec_fail_error(s->exec, WBI_KIND_TOOL_EXECUTION_FAILED, err);
+    else
+        wbi_exec_done(s->exec, &complete);
+}
+
+/* The stream a range is read from. */
+static wb_rc pick_stream(const struct wbi_exec *x, const struct wbi_task_info *info,
+                         struct wbi_artifact *ret, struct wbi_error *err)
+{
+    struct wbi_str wish = wbi_json_get_str(x->input, "stream");
+    int i = info->output[0].bytes == 0 && info->output[1].bytes > 0;
+
+    if (wish.p != NULL)
+        i = wbi_str_eqz(wish, "stderr");
+    *ret = info->output[i];
+    if (ret->name[0] != '\0')
+        return WB_OK;
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
+                         "the task %s has printed nothing there", info->id);
+}
+
+static struct wbi_str subject_of(struct wbi_exec *x)
+{
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "task_id", asked_id(x));
+    if (wbi_json_get(x->input, "stream") != NULL)
+        wbi_jw_kval(&w, "stream", wbi_json_get(x->input, "stream"));
+    wbi_jw_obj_end(&w);
+    return wbi_buf_str(&text);
+}
+
+static wb_rc read_output(struct output_state *s, const struct wbi_task_info *info,
+                         struct wbi_error *err)
+{
+    struct wbi_exec *x = s->exec;
+    struct wbi_command_output *o = &s->typed.output;
+    wb_rc rc;
+
+    if (wbi_reading_asked(x->input)) {
+        s->reading.exec = x;
+        s->reading.on_done = output_done;
+        s->reading.arg = s;
+        s->reading.view.subject = subject_of(x);
+        s->typed.page = &s->reading.view;
+        rc = pick_stream(x, info, &s->reading.artifact, err);
+        return rc == WB_OK ? wbi_reading_start(&s->reading, err) : rc;
+    }
+    o->disposition = WBI_DISPOSITION_COMPLETED;
+    o->cmd = info->cmd;
+    o->combined = info->tty;
+    o->budget = wbi_exec_budget(x);
+    o->budget_tokens = o->budget.tokens;
+    return wbi_streams_start(x, info->output, o, output_done, s, err);
+}
+
+static void on_ready(void *arg, enum wbi_retrieval r)
+{
+    struct output_state *s = arg;
+    struct wbi_exec *x = s->exec;
+    struct wbi_task_info info;
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc = wbi_task_fetch(x, asked_id(x), &info, &err);
+
+    s->waiting = false;
+    if (rc == WB_OK) {
+        if (wbi_task_over(info.state))
+            r = WBI_RETRIEVAL_SUCCESS;
+        s->typed.task = wbi_task_view_of(x, &info);
+        s->typed.retrieval = wbi_retrieval_name(r);
+        rc = read_output(s, &info, &err);
+    }
+    if (rc != WB_OK)
+        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
+}
+
+/* A wait ends before the call's own limit does: an answer beats an error. */
+#define ANSWER_MS 1000
+
+static int64_t wait_of(const struct wbi_exec *x, int64_t otherwise)
+{
+    int64_t wait = otherwise, left;
+
+    (void)wbi_json_i64(wbi_json_get(x->input, "wait_ms"), &wait); /* absent: the default */
+    if (x->limit_ns == INT64_MAX)
+        return wait;
+    left = (x->limit_ns - wbi_now_ns(&x->runtime->clock)) / WBI_NS_PER_MS - ANSWER_MS;
+    return WBI_MAX(WBI_MIN(wait, left), (int64_t)0);
+}
+
+static void output_start(struct wbi_exec *x)
+{
+    struct output_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct wbi_task_info info;
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (s == NULL) {
+        no_memory(x);
+        return;
+    }
+    x->state = s;
+    s->exec = x;
+    s->watch = (struct wbi_task_watch){.exec = x, .on_ready = on_ready, .arg = s};
+    s->waiting = true;
+    rc = wbi_task_fetch(x, asked_id(x), &info, &err);
+    if (rc == WB_OK)
+        rc = wbi_task_watch_start(&s->watch, &info, wait_of(x, 0), &err);
+    if (rc != WB_OK)
+        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
+}
+
+static void output_cancel(struct wbi_exec *x)
+{
+    struct output_state *s = x->state;
+
+    if (s == NULL || !s->waiting)
+        return; /* a read ends by itself */
+    s->waiting = false;
+    wbi_task_watch_stop(&s->watch);
+    wbi_exec_stopped(x, WBI_NONE);
+}
+
+const struct wbi_tool_ops wbi_task_output_ops = {output_start, output_cancel};
+
+/* ---- TaskStatus ---- */
+
+static void status_start(struct wbi_exec *x)
+{
+    struct wbi_task_view *view = wbi_arena_alloc(x->arena, sizeof(*view));
+    struct wbi_complete complete = {.ok = true, .typed = view};
+    struct wbi_task_info info;
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (view == NULL) {
+        no_memory(x);
+        return;
+    }
+    if (wbi_task_fetch(x, asked_id(x), &info, &err) != WB_OK) {
+        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
+        return;
+    }
+    *view = wbi_task_view_of(x, &info);
+    wbi_exec_done(x, &complete);
+}
+
+const struct wbi_tool_ops wbi_task_status_ops = {status_start, NULL};
+
+/* ---- TaskList ---- */
+
+static bool wanted(enum wbi_task_state state, struct wbi_str wish)
+{
+    if (wish.p == NULL || wbi_str_eqz(wish, "all"))
+        return true;
+    if (wbi_str_eqz(wish, "running"))
+        return !wbi_task_over(state);
+    if (wbi_str_eqz(wish, "ended"))
+        return wbi_task_over(state);
+    return wbi_str_eqz(wish, wbi_task_state_name(state));
+}
+
+/* "<started>.<id>": everything after it in the list. */
+static wb_rc skip_to(const wbi_json *input, struct wbi_task_rows *list, struct wbi_error *err)
+{
+    struct wbi_str token = wbi_json_get_str(input, "pageToken");
+    size_t dot = wbi_str_index(token, '.');
+    int64_t started;
+
+    if (token.p == NULL)
+        return WB_OK;
+    if (!wbi_parse_i64(wbi_str_head(token, dot), &started))
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "this pageToken was not given by TaskList");
+    while (list->count > 0 && list->rows->started_ms >= started) {
+        bool last = wbi_str_eq(list->rows->id, wbi_str_from(token, dot + 1));
+        list->rows++;
+        list->count--;
+        if (last)
+            break;
+    }
+    return WB_OK;
+}
+
+static wb_rc gather(struct wbi_exec *x, struct wbi_task_rows *list, struct wbi_error *err)
+{
+    struct wbi_str wish = wbi_json_get_str(x->input, "status");
+    struct wbi_task_info *all;
+    struct wbi_task_view *rows;
+    uint64_t closed;
+    size_t n;
+    wb_rc rc = wbi_runtime_open_artifacts(x->runtime, err);
+
+    if (rc == WB_OK)
+        rc = wbi_tasks_recover(x->runtime->tasks, &closed, err);
+    if (rc == WB_OK)
+        rc = wbi_tasks_list(x->runtime->tasks, x->arena, &all, &n, err);
+    if (rc != WB_OK)
+        return rc;
+    rows = wbi_arena_array(x->arena, n > 0 ? n : 1, sizeof(*rows));
+    if (rows == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        list->running += !wbi_task_over(all[i].state);
+        if (wanted(all[i].state, wish))
+            rows[list->total++] = wbi_task_view_of(x, &all[i]);
+    }
+    list->rows = rows;
+    list->count = list->total;
+    return skip_to(x->input, list, err);
+}
+
+static void list_start(struct wbi_exec *x)
+{
+    struct wbi_task_rows *list = wbi_arena_zalloc(x->arena, sizeof(*list));
+    struct wbi_complete complete = {.ok = true, .typed = list};
+    struct wbi_error err = WBI_ERROR_INIT;
+    int64_t limit = 0;
+
+    if (list == NULL) {
+        no_memory(x);
+        return;
+    }
+    list->budget_tokens = wbi_exec_budget(x).tokens;
+    if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)
+        list->limit = (size_t)limit;
+    if (gather(x, list, &err) != WB_OK)
+        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
+    else
+        wbi_exec_done(x, &complete);
+}
+
+const struct wbi_tool_ops wbi_task_list_ops = {list_start, NULL};
+
+/* ---- TaskInput ---- */
+
+struct input_state {
+    struct wbi_exec *exec;
+    struct wbi_task_input typed;
+};
+
+static void input_done(void *arg, wb_rc rc, const struct wbi_error *err)
+{
+    struct input_state *s = arg;
+    struct wbi_complete complete = {.ok = true, .typed = &s->typed};
+
+    if (rc != WB_OK)
+        wbi_exec_fail_error(s->exec, WBI_KIND_TASK_NOT_RUNNING, err);
+    else
+        wbi_exec_done(s->exec, &complete);
+}
+
+static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err)
+{
+    if (wbi_task_over(info->state))
+        return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_TASK_NOT_RUNNING, "the task %s is %s",
+                             info->id, wbi_task_state_name(info->state));
+    if (!info->accepts_input && !info->tty)
+        return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the task %s has no input; start the command with accepts_input or tty",
+                             info->id);
+    return WB_OK;
+}
+
+static void input_start(struct wbi_exec *x)
+{
+    struct input_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct wbi_str text = wbi_json_get_str(x->input, "input");
+    bool close = wbi_json_true(wbi_json_get(x->input, "end_of_input"));
+    struct wbi_task_info info;
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (s == NULL) {
+        no_memory(x);
+        return;
+    }
+    s->exec = x;
+    rc = wbi_task_fetch(x, asked_id(x), &info, &err);
+    if (rc == WB_OK)
+        rc = check_input(&info, &err);
+    if (rc == WB_OK) {
+        s->typed = (struct wbi_task_input){asked_id(x), info.tty, text.n, close};
+        if (!wbi_task_is_ours(x, &info)) {
+            struct wbi_buf params;
+            wbi_buf_init_arena(&params, x->arena, WBI_LIMIT_JSON_TEXT);
+            wbi_json_write(&params, x->input);
+            rc = wbi_task_ask(x, info.owner, "tasks.input", wbi_buf_str(&params), input_done, s,
+                              &err);
+            if (rc == WB_OK)
+                return;
+        } else {
+            rc = wbi_tasks_input(x->runtime->tasks, asked_id(x), text, close, &err);
+        }
+    }
+    input_done(s, rc, &err);
+}
+
+const struct wbi_tool_ops wbi_task_input_ops = {input_start, NULL};
+
+/* ---- TaskStop ---- */
+
+#define STOP_WAIT_MS 5000
+
+struct stop_state {
+    struct wbi_exec *exec;
+    struct wbi_task_watch watch;
+    struct wbi_task_view view;
+    struct wbi_task_info info;
+    bool waiting;
+};
+
+static void stop_ready(void *arg, enum wbi_retrieval r)
+{
+    struct stop_state *s = arg;
+    struct wbi_exec *x = s->exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->view};
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    (void)r;
+    s->waiting = false;
+    if (wbi_task_fetch(x, asked_id(x), &s->info, &err) != WB_OK) {
+        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
+        return;
+    }
+    s->view = wbi_task_view_of(x, &s->info);
+    wbi_exec_done(x, &complete);
+}
+
+static void stop_asked(void *arg, wb_rc rc, const struct wbi_error *err)
+{
+    struct stop_state *s = arg;
+    struct wbi_error inner = WBI_ERROR_INIT;
+
+    if (rc != WB_OK) {
+        wbi_exec_fail_error(s->exec, WBI_KIND_TASK_NOT_RUNNING, err);
+        return;
+    }
+    s->waiting = true;
+    if (wbi_task_watch_start(&s->watch, &s->info, wait_of(s->exec, STOP_WAIT_MS), &inner) != WB_OK)
+        wbi_exec_fail_error(s->exec, WBI_KIND_TOOL_EXECUTION_FAILED, &inner);
+}
+
+static void stop_start(struct wbi_exec *x)
+{
+    struct stop_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (s == NULL) {
+        no_memory(x);
+        return;
+    }
+    x->state = s;
+    s->exec = x;
+    s->watch = (struct wbi_task_watch){.exec = x, .on_ready = stop_ready, .arg = s};
+    rc = wbi_task_fetch(x, asked_id(x), &s->info, &err);
+    if (rc == WB_OK && !wbi_task_over(s->info.state) && !wbi_task_is_ours(x, &s->info)) {
+        struct wbi_str params = wbi_arena_fmt(x->arena, "{\"task_id\":\"%s\"}", s->info.id);
+        rc = wbi_task_ask(x, s->info.owner, "tasks.stop", params, stop_asked, s, &err);
+        if (rc == WB_OK)
+            return;
+    } else if (rc == WB_OK) {
+        rc = wbi_tasks_stop(x->runtime->tasks, asked_id(x), &err);
+    }
+    stop_asked(s, rc, &err);
+}
+
+/* The request was made; only the waiting ends. */
+static void stop_cancel(struct wbi_exec *x)
+{
+    struct stop_state *s = x->state;
+
+    if (s == NULL || !s->waiting)
+        return;
+    wbi_task_watch_stop(&s->watch);
+    stop_ready(s, WBI_RETRIEVAL_TIMEOUT);
+}
+
+const struct wbi_tool_ops wbi_task_stop_ops = {stop_start, stop_cancel};

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_tasks.c: `waybill tasks`: the task tools for people, also for tasks that
+ * another process holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* A JSON object under construction. */
+struct object {
+    FILE *out;
+    char *text;
+    size_t size;
+    bool any;
+};
+
+static bool object_open(struct object *o)
+{
+    *o = (struct object){.out = NULL};
+    o->out = open_memstream(&o->text, &o->size);
+    if (o->out != NULL)
+        fputc('{', o->out);
+    return o->out != NULL;
+}
+
+static void object_key(struct object *o, const char *name)
+{
+    fprintf(o->out, "%s\"%s\":", o->any ? "," : "", name);
+    o->any = true;
+}
+
+static void object_string(struct object *o, const char *name, const char *value, size_t n)
+{
+    if (value == NULL)
+        return;
+    object_key(o, name);
+    put_quoted(o->out, value, n);
+}
+
+static void object_number(struct object *o, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    object_key(o, name);
+    fputs(value, o->out);
+}
+
+/* free() it; NULL when out of memory. */
+static char *object_close(struct object *o)
+{
+    fputc('}', o->out);
+    if (fclose(o->out) == 0)
+        return o->text;
+    free(o->text);
+    return NULL;
+}
+
+/* Call a tool with the input (freed) and give its result, or an exit code. */
+static wb_result *call_tool(const struct args *a, wb_runtime *runtime, const char *tool,
+                            char *input, int *ret_code)
+{
+    wb_request *request = wb_request_new(tool);
+    wb_result *result = NULL;
+    wb_rc rc = request && input ? wb_request_set(request, WB_FIELD_INPUT, input) : WB_ENOMEM;
+
+    if (rc == WB_OK)
+        rc = wb_call_run(runtime, request, &result);
+    wb_request_free(request);
+    free(input);
+    if (rc == WB_OK)
+        return result;
+    (void)usage_error(a, "the call could not be started (%s)", wb_rc_name(rc));
+    *ret_code = EXIT_INTERNAL;
+    return NULL;
+}
+
+static int show(const struct args *a, const char *tool, char *input)
+{
+    wb_view view;
+    wb_result *result;
+    wb_runtime *runtime;
+    int code = EXIT_USAGE;
+
+    if (input == NULL || !view_by_name(a, &view)) {
+        free(input);
+        return code;
+    }
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL) {
+        free(input);
+        return code;
+    }
+    result = call_tool(a, runtime, tool, input, &code);
+    if (result != NULL) {
+        code = print_result(a, result, a->json ? WB_VIEW_CANONICAL : view);
+        wb_result_free(result);
+    }
+    wb_runtime_free(runtime);
+    return code;
+}
+
+static int list_result(const struct args *a, wb_result *result)
+{
+    static const char *const columns[] = {"task_id=TASK",        "status=STATUS",
+                                          "exit_status=EXIT",    "started_at=STARTED",
+                                          "duration_ms=MS",      "command=COMMAND"};
+    wb_error *error = NULL;
+    size_t n, size;
+    const char *canonical = wb_result_view(result, WB_VIEW_CANONICAL, &n);
+    char *tasks;
+    int code;
+
+    if (!wb_result_ok(result))
+        return print_result(a, result, WB_VIEW_RECEIPT);
+    if (canonical == NULL ||
+        wb_json_pointer(canonical, n, "/result/tasks", &tasks, &size, &error) != WB_OK)
+        return error ? fail(a, NULL, error) : EXIT_INTERNAL;
+    if (strcmp(tasks, "[]") == 0 && !a->json) {
+        note(a, "no task is known here");
+        code = EXIT_OK;
+    } else {
+        code = print_table(a, tasks, size, columns, sizeof(columns) / sizeof(columns[0]));
+    }
+    wb_free(tasks);
+    return code;
+}
+
+static int list(const struct args *a)
+{
+    const char *status = args_get(a, "--status");
+    struct object o;
+    wb_runtime *runtime;
+    wb_result *result;
+    int code;
+
+    if (a->word_count > 1)
+        return usage_error(a, "list takes no words");
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL)
+        return code;
+    if (!object_open(&o)) {
+        wb_runtime_free(runtime);
+        return EXIT_INTERNAL;
+    }
+    object_string(&o, "status", status, status ? strlen(status) : 0);
+    result = call_tool(a, runtime, "TaskList", object_close(&o), &code);
+    if (result != NULL) {
+        code = list_result(a, result);
+        wb_result_free(result);
+    }
+    wb_runtime_free(runtime);
+    return code;
+}
+
+static bool open_for_task(const struct args *a, size_t words, struct object *o)
+{
+    if (a->word_count != words && !(words == 3 && a->word_count == 2)) {
+        (void)usage_error(a, "name one task; `waybill tasks list` shows them");
+        return false;
+    }
+    if (!object_open(o))
+        return false;
+    object_string(o, "task_id", a->words[1], strlen(a->words[1]));
+    return true;
+}
+
+/* Options that become members of the input as they are. */
+static bool add_numbers(const struct args *a, struct object *o)
+{
+    static const struct {
+        const char *option, *member;
+        long long low, high;
+    } numbers[] = {{"--wait-ms", "wait_ms", 0, 3600000},
+                   {"--offset", "offset", 0, INT64_MAX},
+                   {"--tail", "tail", 1, 1000000},
+                   {"--max-tokens", "max_output_tokens", 0, 64000}};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        long long ignored = 0;
+        if (!args_number(a, numbers[i].option, numbers[i].low, numbers[i].high, &ignored))
+            return false;
+        object_number(o, numbers[i].member, args_get(a, numbers[i].option));
+    }
+    return true;
+}
+
+static int with_options(const struct args *a, const char *tool)
+{
+    static const struct {
+        const char *option, *member;
+    } texts[] = {{"--lines", "lines"}, {"--stream", "stream"}, {"--page-token", "pageToken"}};
+    struct object o;
+    bool ok;
+    char *input;
+
+    if (!open_for_task(a, 2, &o))
+        return EXIT_USAGE;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char *value = args_get(a, texts[i].option);
+        object_string(&o, texts[i].member, value, value ? strlen(value) : 0);
+    }
+    ok = add_numbers(a, &o);
+    input = object_close(&o);
+    if (ok)
+        return show(a, tool, input);
+    free(input);
+    return EXIT_USAGE;
+}
+
+static int input(const struct args *a)
+{
+    struct object o;
+    size_t n = 0;
+    char *text = NULL;
+
+    if (!open_for_task(a, 3, &o))
+        return EXIT_USAGE;
+    if (a->word_count == 3) {
+        text = read_value(a, a->words[2], &n);
+        if (text == NULL) {
+            free(object_close(&o));
+            return EXIT_USAGE;
+        }
+        object_string(&o, "input", text, n);
+        free(text);
+    }
+    if (args_has(a, "--end")) {
+        object_key(&o, "end_of_input");
+        fputs("true", o.out);
+    }
+    return show(a, "TaskInput", object_close(&o));
+}
+
+static int run(const struct args *a)
+{
+    const char *verb = a->word_count > 0 ? a->words[0] : "list";
+
+    if (strcmp(verb, "list") == 0)
+        return list(a);
+    if (strcmp(verb, "output") == 0)
+        return with_options(a, "TaskOutput");
+    if (strcmp(verb, "stop") == 0)
+        return with_options(a, "TaskStop");
+    if (strcmp(verb, "input") == 0)
+        return input(a);
+    return usage_error(a, "say list, output, input or stop; got \"%s\"", verb);
+}
+
+static const struct option_spec options[] = {
+    {"--status", "STATUS", false},  {"--wait-ms", "N", false},      {"--lines", "A-B", false},
+    {"--offset", "N", false},       {"--tail", "N", false},         {"--stream", "NAME", false},
+    {"--page-token", "T", false},   {"--max-tokens", "N", false},   {"--end", NULL, false},
+    {"--view", "VIEW", false},      {NULL, NULL, false},
+};
+
+const struct command command_tasks = {
+    "tasks",
+    "Commands that go on in the background: list, read, write to, stop.",
+    "list | output ID [--wait-ms N] [--lines A-B|--offset N|--tail N] | input ID TEXT|@FILE|- | stop ID",
+    "`list` shows the tasks of this workspace, newest first (--status running|ended|…).\n"
+    "`output` prints what a task has printed so far; --wait-ms waits for its end. `input` writes\n"
+    "TEXT as it is to a task that accepts input; --end closes it afterwards. `stop` ends a task:\n"
+    "SIGTERM, a second later SIGKILL.\n"
+    "\nexamples:\n"
+    "  waybill exec --yield-ms 1000 -- npm run dev\n"
+    "  waybill tasks output task_1f… --tail 20\n"
+    "  waybill tasks stop task_1f…\n",
+    options,
+    run,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * family/task/output.c: TaskOutput. The streams are shown as those of a command;
+ * a range as a page of an artifact. */
+#include "family/task/task_int.h"
+
+#define STATE_TOKENS 60u /* the lines about the task in the header */
+
+static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
+                     struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
+{
+    const struct wbi_task_output *t = full->typed;
+    struct wbi_command_output output = t->output;
+    struct wbi_jw w = wbi_jw_to(ret_result);
+    wb_rc rc = WB_OK;
+
+    (void)arg;
+    wbi_jw_obj(&w);
+    wbi_jw_kstrz(&w, "retrieval_status", t->retrieval);
+    wbi_jw_key(&w, "task");
+    wbi_jw_obj(&w);
+    wbi_task_write_state(&w, &t->task);
+    wbi_jw_obj_end(&w);
+    if (t->page != NULL) {
+        wbi_page_write(&w, t->page);
+    } else {
+        output.budget_tokens -= output.budget_tokens > 2 * STATE_TOKENS ? STATE_TOKENS : 0;
+        rc = wbi_command_write_partial(&output, p->arena, &w, err);
+        wbi_receipt_write_budget(&w, &output.budget);
+    }
+    wbi_jw_obj_end(&w);
+    *ret_summary = wbi_task_summary(&t->task, p->arena);
+    if (rc == WB_OK && ret_summary->p == NULL)
+        return wbi_fail_nomem(err);
+    return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
+}
+
+static const char *first_line(struct wbi_str retrieval)
+{
+    if (wbi_str_eqz(retrieval, "success"))
+        return "Task output retrieved\n";
+    if (wbi_str_eqz(retrieval, "timeout"))
+        return "Task output wait timed out; the task still runs\n";
+    return "Task output is not ready; the task still runs\n";
+}
+
+static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                    struct wbi_buf *out, struct wbi_error *err)
+{
+    (void)arg;
+    (void)arena;
+    (void)err;
+    wbi_buf_addz(out, first_line(wbi_json_get_str(c->result, "retrieval_status")));
+    wbi_task_render_state(out, wbi_json_get(c->result, "task"));
+    if (wbi_json_get(c->result, "content") != NULL) {
+        wbi_page_render_header(out, c->tool_name, c->result);
+        wbi_page_render_content(out, c->result);
+    } else {
+        wbi_receipt_budget(out, c->result);
+        wbi_command_render_streams(c->result, out);
+    }
+    return wbi_buf_rc(out);
+}
+
+const struct wbi_family wbi_task_output_family = {"task_output", NULL, project, render};

@@ -1,0 +1,50 @@
+#!/bin/bash
+# Receipts of commands and pages never cost more than their budget, counted exactly
+# (o200k, npm gpt-tokenizer) over ../shared/corpus (C6.1). Skips by name what is missing.
+set -u
+build=$PWD
+source=$(cd "$(dirname "$0")/.." && pwd)
+corpus=${WAYBILL_VECTORS:-$source/../shared}/corpus
+[ -x "$build/waybill" ] || { echo "skipped: exact tokens (no waybill in $build)"; exit 77; }
+[ -f "$corpus/index.json" ] || { echo "skipped: exact tokens (no ../shared)"; exit 0; }
+command -v node > /dev/null && command -v npm > /dev/null || { echo "skipped: exact tokens (no npm)"; exit 0; }
+
+modules=${WAYBILL_NODE_MODULES:-${XDG_CACHE_HOME:-$HOME/.cache}/waybill-tokens/node_modules}
+if [ ! -d "$modules/gpt-tokenizer" ]; then
+    mkdir -p "$(dirname "$modules")" && (cd "$(dirname "$modules")" &&
+        timeout 60 npm install --silent --no-audit --no-fund --prefix . gpt-tokenizer > /dev/null 2>&1)
+    [ -d "$modules/gpt-tokenizer" ] || { echo "skipped: exact tokens (npm cannot install gpt-tokenizer)"; exit 0; }
+fi
+
+top=$(mktemp -d /tmp/waybill-tokens-XXXXXX)
+trap 'rm -rf "$top"' EXIT
+mkdir -p "$top/home" "$top/work" "$top/receipts"
+cd "$top/work" || exit 1
+run() { env HOME="$top/home" WAYBILL_ROOT="$top/work" "$build/waybill" "$@"; }
+for file in "$corpus"/*.txt; do
+    name=$(basename "$file" .txt)
+    for budget in 200 500 1000 2500; do
+        run exec --max-tokens $budget -- cat "$file" > "$top/receipts/$budget.$name"
+    done
+    # both streams together
+    run exec --max-tokens 1000 -- sh -c 'cat "$1"; cat "$1" >&2' sh "$file" > "$top/receipts/1000.both.$name"
+done
+for path in "$top"/work/.waybill/artifacts/*stdout.log; do
+    run call ReadArtifact --input "{\"path\":\"$path\",\"max_output_tokens\":700}" > "$top/receipts/700.page.$(basename "$path")"
+done
+list=$(printf '"seq 1 %s",' 2000 3000 4000 5000 6000)
+run call ExecCommandBatch --input "{\"commands\":[${list%,}],\"max_output_tokens\":1500}" > "$top/receipts/1500.batch"
+
+NODE_PATH=$modules node -e '
+const { countTokens } = require("gpt-tokenizer/cjs/encoding/o200k_base");
+const fs = require("fs"), dir = process.argv[1];
+let over = 0, worst = 0, sum = 0, n = 0;
+for (const name of fs.readdirSync(dir)) {
+    const budget = Number(name.split(".")[0]), text = fs.readFileSync(dir + "/" + name, "utf8").replace(/\n$/, "");
+    const tokens = countTokens(text, { allowedSpecial: "all" });
+    n++; sum += tokens / budget; worst = Math.max(worst, tokens / budget);
+    if (tokens > budget) { over++; console.log(`over: ${name}: ${tokens} of ${budget}`); }
+}
+console.log(`exact tokens: ${n} receipts, on average ${(sum / n * 100).toFixed(0)} % of the budget, at most ${(worst * 100).toFixed(0)} %`);
+process.exit(over ? 1 : 0);
+' "$top/receipts"
