@@ -168,7 +168,7 @@ wb_rc wbi_checkpoint_begin(struct wbi_ledger *l, struct wbi_error *err)
     const struct wbi_dir *dir = wbi_store_dir(l->store);
     struct wish wish = {.kind = WBI_LINE_HEAD, .rows = 1, .make = true};
     char name[WBI_ID_SIZE + 16];
-    struct wbi_witness tail;
+    struct wbi_witness tail = {.seq = 0};
     bool exists;
     wb_rc rc;
 

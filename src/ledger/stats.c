@@ -333,6 +333,8 @@ static void write_tools(struct wbi_jw *w, const struct stats *s)
         for (size_t k = 0; k < s->tools_n; k++)
             if (!done[k] && (best == TOOLS_MAX || s->tools[k]->calls > s->tools[best]->calls))
                 best = k;
+        if (best == TOOLS_MAX)
+            break;
         done[best] = true;
         wbi_jw_obj(w);
         wbi_jw_kstr(w, "tool", wbi_str_make(s->tools[best]->name, s->tools[best]->name_n));

@@ -91,7 +91,7 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
     const struct prefilter *p = &f->set->filter;
     uint32_t here = first_bytes(f->text, at);
     unsigned c = (here & 0xff) | 0x20;
-    struct secret m;
+    struct secret m = {0};
     bool any = false;
 
     for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
