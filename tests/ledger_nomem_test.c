@@ -184,8 +184,8 @@ static void the_ledger_bears_missing_memory(void **state)
         const char *name;
         work_fn *work;
     } all[] = {
-        {"list", do_list},     {"show", do_show},   {"rows", do_rows},
-        {"verify", do_verify}, {"stats", do_stats}, {"checkpoint", do_checkpoint},
+        {"list", do_list},     {"show", do_show},     {"rows", do_rows},
+        {"verify", do_verify}, {"stats", do_stats},   {"checkpoint", do_checkpoint},
         {"live", do_live},     {"replay", do_replay}, {"prune", do_prune},
     };
     wb_options *o = wb_options_new();

@@ -150,8 +150,8 @@ static wb_rc write_locked(struct wbi_ledger *l, int fd, const struct wish *wish,
     return rc;
 }
 
-static wb_rc write_statement(struct wbi_ledger *l, const struct wish *wish,
-                             struct wbi_witness *ret, struct wbi_error *err)
+static wb_rc write_statement(struct wbi_ledger *l, const struct wish *wish, struct wbi_witness *ret,
+                             struct wbi_error *err)
 {
     int fd;
     wb_rc rc = open_file(wbi_store_dir(l->store), wish->make, &fd, err);
@@ -256,8 +256,7 @@ wb_rc wbi_checkpoint_restart(struct wbi_ledger *l, struct wbi_error *err)
     if (rc != WB_OK)
         return rc;
     file_name(dir, name);
-    (void)snprintf(aside, sizeof(aside), "%s.until-%lld", name,
-                   (long long)wbi_wall_ms(&l->clock));
+    (void)snprintf(aside, sizeof(aside), "%s.until-%lld", name, (long long)wbi_wall_ms(&l->clock));
     if (renameat(dir->user_fd, name, dir->user_fd, aside) != 0 && errno != ENOENT)
         return wbi_fail_errno(err, errno, "cannot put the old witness aside");
     anchor.at = &at;
