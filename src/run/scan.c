@@ -201,15 +201,16 @@ static bool is_keeper(const struct wbi_holder_area *area, pid_t pid)
 
 void wbi_kill_children(struct wbi_holder_area *area, uint32_t count)
 {
-    pid_t own = getpgid(0);
+    pid_t own = getpgid(0), done = 0; /* once for each: it walks all members every time */
 
     for (uint32_t i = 0; i < count; i++) {
         pid_t pid = area->scanned[i].pid, group;
         if (is_keeper(area, pid))
             continue;
         group = getpgid(pid);
-        if (group > 1 && group != own)
+        if (group > 1 && group != own && group != done)
             (void)kill(-group, SIGKILL); /* at one stroke: no fork slips through */
+        done = group;
         (void)kill(pid, SIGKILL);
     }
 }

@@ -109,11 +109,24 @@ static wb_rc add_kind(struct chooser *c, const struct named_kind *k, bool first)
     return wbi_buf_rc(&c->groups);
 }
 
+static wb_rc add_kinds(struct chooser *c, const struct named_kind *sorted, size_t n, size_t told)
+{
+    wb_rc rc = WB_OK;
+
+    wbi_buf_addf(&c->groups, "[kinds in %llu lines", (unsigned long long)c->index->kinds.lines);
+    for (size_t i = 0; i < told && rc == WB_OK; i++)
+        rc = add_kind(c, &sorted[i], i == 0);
+    if (told < n)
+        wbi_buf_addf(&c->groups, " and %zu more", n - told);
+    wbi_buf_addz(&c->groups, "]\n");
+    return rc == WB_OK ? wbi_buf_rc(&c->groups) : rc;
+}
+
 wb_rc wbi_choose_kinds(struct chooser *c)
 {
     const struct kinds *k = &c->index->kinds;
     struct named_kind sorted[KINDS_MAX];
-    size_t n = k->n, told, at, before = c->groups.n;
+    size_t n = k->n, at, before = c->groups.n;
     wb_rc rc = WB_OK;
 
     if (n < 2 || n == KINDS_MAX || k->lines < TOLD_FROM || n * 3 > k->lines * 2)
@@ -123,16 +136,16 @@ wb_rc wbi_choose_kinds(struct chooser *c)
             sorted[at] = sorted[at - 1];
         sorted[at] = k->kind[i];
     }
-    told = n < TOLD_MAX ? n : TOLD_MAX;
-    wbi_buf_addf(&c->groups, "[kinds in %llu lines", (unsigned long long)k->lines);
-    for (size_t i = 0; i < told && rc == WB_OK; i++)
-        rc = add_kind(c, &sorted[i], i == 0);
-    if (told < n)
-        wbi_buf_addf(&c->groups, " and %zu more", n - told);
-    wbi_buf_addz(&c->groups, "]\n");
-    if (rc == WB_OK)
-        rc = wbi_buf_rc(&c->groups);
-    if (rc == WB_OK)
-        c->spent += wbi_tokens_units(wbi_str_from(wbi_buf_str(&c->groups), before));
+    /* fewer of them when the budget is small; none when even two are too many */
+    for (size_t told = n < TOLD_MAX ? n : TOLD_MAX; rc == WB_OK && told >= 2; told /= 2) {
+        uint64_t cost;
+        rc = add_kinds(c, sorted, n, told);
+        cost = wbi_tokens_units(wbi_str_from(wbi_buf_str(&c->groups), before));
+        if (rc == WB_OK && cost <= c->units / 3 && c->spent + cost <= c->units) {
+            c->spent += cost;
+            return WB_OK;
+        }
+        c->groups.n = before;
+    }
     return rc;
 }
