@@ -170,8 +170,8 @@ static void take_row(const char *line, size_t size, void *arg)
     char *at;
 
     wbi_arena_reset(t->arena);
-    assert_int_equal(
-        wbi_json_read(t->arena, wbi_str_make(line, size), WBI_JSON_STRICT, &row, NULL), WB_OK);
+    assert_int_equal(wbi_json_read(t->arena, wbi_str_make(line, size), WBI_JSON_STRICT, &row, NULL),
+                     WB_OK);
     t->rows++;
     id = wbi_json_get_str(row, "provider_call_id");
     snprintf(text, sizeof(text), "%.*s", WBI_FMT(id));

@@ -137,9 +137,11 @@ static void any_change_of_a_row_is_found(void **state)
         {"UPDATE ledger SET duration_us = 0.5 WHERE seq = 2", "row 2 "},
         {"DELETE FROM ledger WHERE seq = 3", "row 3 is missing"},
         {"UPDATE ledger SET seq = 99 WHERE seq = 2; UPDATE ledger SET seq = 2 WHERE seq = 4; "
-         "UPDATE ledger SET seq = 4 WHERE seq = 99", "row 2 "},
+         "UPDATE ledger SET seq = 4 WHERE seq = 99",
+         "row 2 "},
         {"INSERT INTO ledger (seq, call_id, kind, time_ms, duration_us, hash) VALUES "
-         "(7, 'call_x', 'outcome', 1, 1, zeroblob(32))", "row 7 "},
+         "(7, 'call_x', 'outcome', 1, 1, zeroblob(32))",
+         "row 7 "},
         {"DELETE FROM ledger WHERE seq > 4", "rows 5 to 6 are missing"},
         {"UPDATE meta SET value = zeroblob(32) WHERE name = 'anchor_hash'", "row 1 "},
     };
@@ -363,7 +365,8 @@ static void stats_and_replay_tell_what_was_shown(void **state)
     expect(&w, 0, ws_run(&w, "ledger stats --json"), "\"calls\":4,\"errors\":1");
     assert_false(has(w.out, "\"kept_away\":0},\"histogram\"")); /* most of `large` was */
     expect(&w, 0, ws_run(&w, "ledger stats --json --tool echo"), "\"calls\":2,\"errors\":0");
-    expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --tool large"), "\"how\":\"exact\"");
+    expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --tool large"),
+           "\"how\":\"exact\"");
     expect(&w, 0, ws_run(&w, "ledger replay --budget 20000 --json --tool large"), "\"same\"");
     expect(&w, 0, ws_run(&w, "ledger replay --budget 400"), "ALLOWED");
     expect(&w, 2, ws_run(&w, "ledger replay"), "--budget");
@@ -382,8 +385,10 @@ static void a_replayed_command_reads_as_one_run_with_that_budget(void **state)
            NULL);
     expect(&w, 0, ws_run(&w, "ledger list --json --limit 1"), NULL);
     first_id(&w, large);
-    expect(&w, 0, ws_run(&w, "call ExecCommand --input '{\"cmd\":\"seq 1 9000; echo bad >&2\","
-                             "\"max_output_tokens\":400}' --view record"), NULL);
+    expect(&w, 0,
+           ws_run(&w, "call ExecCommand --input '{\"cmd\":\"seq 1 9000; echo bad >&2\","
+                      "\"max_output_tokens\":400}' --view record"),
+           NULL);
     expect(&w, 0, ws_run(&w, "ledger list --json --limit 1"), NULL);
     first_id(&w, small);
     expect(&w, 0, ws_run(&w, "ledger show %s --view record", small), "\"receipt\":");

@@ -73,8 +73,8 @@ static inline char *ws_slurp(const char *path, size_t *ret_n)
 }
 
 /* waybill ARGS in the workspace; its exit code, what it wrote in w->out and w->err. */
-__attribute__((format(printf, 2, 3))) static inline int ws_run(struct workspace *w,
-                                                               const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static inline int ws_run(struct workspace *w, const char *fmt,
+                                                               ...)
 {
     char args[1000], command[1600], path[160];
     va_list list;

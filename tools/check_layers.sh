@@ -19,6 +19,14 @@ BEGIN {
     split("loop json store text http store http guard", home, " ")
     for (i in header) only[header[i]] = home[i]
     banned = "(^|[^a-zA-Z_0-9.>])(malloc|calloc|realloc|free|strdup|strcpy|strcat|sprintf|strtok|atoi|sscanf|gets)\\("
+    opening = "(^|[^a-zA-Z_0-9.>])(open|openat|openat2|creat|fopen|freopen|stat|lstat|fstatat|statx|access|faccessat" \
+        "|realpath|readlink|readlinkat|rename|renameat|renameat2|unlink|unlinkat|remove|mkdir|mkdirat|rmdir" \
+        "|link|linkat|symlink|symlinkat|opendir|fdopendir|scandir|nftw|truncate|chmod|fchmodat|chown" \
+        "|mkstemp|mkostemp|mkdtemp)\\("
+    # Rooms with files of their own: state, artifacts, configuration, sockets, what a
+    # person names. Whatever lies beneath a workspace root is reached through path/.
+    split("path store ledger artifact run config http control loop cli", files, " ")
+    for (i in files) opens[files[i]] = 1
     talk = "(^|[^a-zA-Z_0-9.>])(printf|fprintf|puts|exit|abort)\\("
 }
 function complain(text) { print "layers: " FILENAME ":" FNR ": " text; bad = 1 }
@@ -43,6 +51,7 @@ FNR == 1 {
 library && !/^[ \t]*(\/| )\*/ {
     if ($0 ~ banned) complain("banned outside base: " $0)
     if ($0 ~ talk) complain("the library does not print or exit: " $0)
+    if (!(room in opens) && $0 ~ opening) complain("files are opened, looked at and renamed through path/path.h: " $0)
 }
 END { exit bad }' < .layers.tmp || status=1
 rm -f .layers.tmp

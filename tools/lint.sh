@@ -26,12 +26,13 @@ else
     echo "skipped: formatting (clang-format $FORMAT_MAJOR is not installed)"
 fi
 
-if command -v cppcheck >/dev/null 2>&1; then
+CPPCHECK_VERSION=2.10
+if command -v cppcheck >/dev/null 2>&1 && cppcheck --version | grep -q " $CPPCHECK_VERSION"; then
     cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
         --suppress=missingIncludeSystem --suppress=nullPointerOutOfMemory --suppress=checkersReport \
         --std=c11 -j "$(nproc)" -Isrc -Iinclude src 2>&1 || fail=1
 else
-    echo "skipped: cppcheck (not installed)"
+    echo "skipped: cppcheck (version $CPPCHECK_VERSION is not installed)"
 fi
 [ $fail = 0 ] && echo "lint: clean"
 exit $fail

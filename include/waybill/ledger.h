@@ -71,8 +71,8 @@ typedef enum wb_checkpoint_op {
     WB_CHECKPOINT_ROTATE = 1,  /* and go on with a new key */
     WB_CHECKPOINT_RESTART = 2  /* put the witness aside, begin a new one */
 } wb_checkpoint_op;
-/* {head: {seq, hash}, witness: {state, checkpoints, keys, last, public_key}}. WB_ENOTFOUND when the witness
- * is missing: only RESTART makes one again. */
+/* {head: {seq, hash}, witness: {state, checkpoints, keys, last, public_key}}.
+ * WB_ENOTFOUND when the witness is missing: only RESTART makes one again. */
 WB_API WB_MUST_CHECK wb_rc wb_ledger_checkpoint(wb_ledger *ledger, wb_checkpoint_op op, char **ret,
                                                 size_t *ret_size, wb_error **reterr);
 

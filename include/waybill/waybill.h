@@ -12,6 +12,7 @@
 #include "waybill/error.h"
 #include "waybill/ledger.h"
 #include "waybill/policy.h"
+#include "waybill/patch.h"
 #include "waybill/rc.h"
 #include "waybill/runtime.h"
 #include "waybill/schema.h"

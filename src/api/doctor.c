@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "config/config.h"
+#include "path/path.h"
 
 enum verdict { FINE, WARNING, BROKEN };
 
@@ -99,12 +100,18 @@ static bool has_state(const wb_options *options)
     struct wbi_env env = wbi_env_process();
     struct wbi_places places;
     struct wbi_arena *arena;
+    struct wbi_root *all;
+    struct stat st;
     bool found;
 
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return false;
     found = wbi_places_find(arena, &wish, &env, &places, NULL) == WB_OK &&
-            faccessat(AT_FDCWD, places.state.p, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+            wbi_root_open("/", 0, NULL, &all) == WB_OK;
+    if (found) {
+        found = wbi_path_lstat(all, places.state, &st);
+        wbi_root_unref(all);
+    }
     wbi_arena_free(arena);
     return found;
 }

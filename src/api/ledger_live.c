@@ -16,8 +16,7 @@ static void write_one(struct wbi_jw *w, const char *instance, const wbi_json *v)
 {
     wbi_jw_obj(w);
     wbi_jw_kstrz(w, "instance", instance);
-    WBI_JSON_EACH_MEMBER(v, key)
-    {
+    WBI_JSON_EACH_MEMBER (v, key) {
         if (!wbi_str_eqz(wbi_json_str(key), "instance")) {
             wbi_jw_keyn(w, wbi_json_str(key));
             wbi_jw_val(w, key_val);
@@ -38,8 +37,7 @@ static bool gather(void *arg, const char *instance, wb_rc rc, const wbi_json *re
         write_one(&g->w, instance, result);
         return true;
     }
-    WBI_JSON_EACH(result, item)
-    {
+    WBI_JSON_EACH (result, item) {
         write_one(&g->w, instance, item);
     }
     return true;

@@ -46,10 +46,8 @@ static wb_rc project(struct replay *r, const struct wbi_family *family,
                      struct wbi_buf *ret)
 {
     struct wbi_sink sink = {keep_nothing, (void *)(uintptr_t)then};
-    struct wbi_projection p = {.arena = r->arena,
-                               .budget_tokens = r->budget,
-                               .sink = &sink,
-                               .tool_name = then->tool_name};
+    struct wbi_projection p = {
+        .arena = r->arena, .budget_tokens = r->budget, .sink = &sink, .tool_name = then->tool_name};
     struct wbi_outcome outcome = {.state = WBI_OUTCOME_NONE};
     struct wbi_str summary = WBI_NONE;
     struct wbi_buf text, result;
@@ -152,8 +150,7 @@ static void write_line(struct replay *r, const struct wbi_row *row, const struct
     wbi_jw_kstr(&w, "tool", row->tool);
     wbi_jw_kstr(&w, "status", row->status);
     wbi_jw_kstrz(&w, "how", how);
-    wbi_jw_kbool(&w, "allowed",
-                 tool != NULL && wbi_guards_lists(r->rt, row->principal, tool));
+    wbi_jw_kbool(&w, "allowed", tool != NULL && wbi_guards_lists(r->rt, row->principal, tool));
     wbi_jw_kint(&w, "tokens_then", (int64_t)wbi_tokens(row->receipt));
     wbi_jw_kint(&w, "tokens", (int64_t)wbi_tokens(receipt));
     wbi_jw_kstr(&w, "receipt", receipt);

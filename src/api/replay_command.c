@@ -48,7 +48,8 @@ static wb_rc feed(struct wbi_runtime *rt, const wbi_json *result, const char *st
         *ret_path = UNKNOWN_PATH; /* under a lower budget there would be one */
         return WB_OK;
     }
-    *ret_path = wbi_json_get_str(wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)at), "path");
+    *ret_path =
+        wbi_json_get_str(wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)at), "path");
     rc = ret_path->p ? WB_OK : WB_ENOTFOUND;
     if (rc == WB_OK)
         rc = wbi_artifact_find(rt->artifacts, *ret_path, &artifact, NULL);
@@ -70,8 +71,8 @@ static wb_rc fill_stream(struct wbi_runtime *rt, struct wbi_arena *arena, const 
     wb_rc rc;
 
     if (!wbi_json_i64(member(result, name, "bytes"), &bytes) || bytes <= 0)
-        return WB_OK; /* nothing was printed */
-    (void)wbi_json_i64(member(result, name, "lines"), &lines);          /* else 0 */
+        return WB_OK;                                                    /* nothing was printed */
+    (void)wbi_json_i64(member(result, name, "lines"), &lines);           /* else 0 */
     (void)wbi_json_i64(member(result, name, "dropped_bytes"), &dropped); /* else 0 */
     rc = wbi_runtime_open_artifacts(rt, NULL);
     if (rc != WB_OK)
@@ -96,9 +97,8 @@ static wb_rc fill_stream(struct wbi_runtime *rt, struct wbi_arena *arena, const 
 wb_rc wbi_replay_command(struct wbi_runtime *rt, struct wbi_arena *arena, const wbi_json *result,
                          struct wbi_str cmd, uint32_t budget, struct wbi_command_output *ret)
 {
-    struct wbi_command_output o = {.disposition = WBI_DISPOSITION_COMPLETED,
-                                   .cmd = cmd,
-                                   .budget_tokens = budget};
+    struct wbi_command_output o = {
+        .disposition = WBI_DISPOSITION_COMPLETED, .cmd = cmd, .budget_tokens = budget};
     int64_t exit_status = 0, signal = 0;
     struct wbi_str limit = wbi_json_get_str(result, "limit");
     wb_rc rc;

@@ -10,7 +10,7 @@
  * artifacts, what was not is all there. WB_ENOTFOUND when something is gone, or
  * the command had not ended. Memory of arena. */
 WB_MUST_CHECK wb_rc wbi_replay_command(struct wbi_runtime *rt, struct wbi_arena *arena,
-                                       const wbi_json *result, struct wbi_str cmd,
-                                       uint32_t budget, struct wbi_command_output *ret);
+                                       const wbi_json *result, struct wbi_str cmd, uint32_t budget,
+                                       struct wbi_command_output *ret);
 
 #endif

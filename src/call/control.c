@@ -86,8 +86,7 @@ static void write_call(void *arg, struct wbi_call *call)
     wbi_jw_kstr(w, "conversation", call->inv.conversation_id);
     wbi_jw_kstr(w, "principal", call->inv.principal);
     wbi_jw_kstrz(w, "startedAt", started);
-    wbi_jw_kint(w, "elapsedMs",
-                (wbi_now_ns(&call->clock) - call->started_ns) / WBI_NS_PER_MS);
+    wbi_jw_kint(w, "elapsedMs", (wbi_now_ns(&call->clock) - call->started_ns) / WBI_NS_PER_MS);
     wbi_jw_kbool(w, "cancelling", call->cancel != WBI_CANCEL_NONE);
     wbi_jw_obj_end(w);
 }

@@ -86,13 +86,17 @@ bool wbi_runtime_keeps_ledger(const struct wbi_runtime *rt)
 
 bool wbi_runtime_ledger_exists(const struct wbi_runtime *rt)
 {
-    char path[WBI_LIMIT_PATH + 16];
+    struct wbi_root *state;
+    struct stat st;
+    bool there;
 
     if (rt->ledger != NULL)
         return true;
-    return (size_t)snprintf(path, sizeof(path), "%.*s/ledger.db", WBI_FMT(rt->places.state)) <
-               sizeof(path) &&
-           access(path, R_OK) == 0;
+    if (wbi_root_open(rt->places.state.p, 0, NULL, &state) != WB_OK)
+        return false;
+    there = wbi_path_lstat(state, WBI_LIT("ledger.db"), &st);
+    wbi_root_unref(state);
+    return there;
 }
 
 static void wake(void *arg, struct wbi_post *node)

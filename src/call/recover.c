@@ -98,6 +98,7 @@ wb_rc wbi_recover_call(void *arg, const struct wbi_row *intent, struct wbi_arena
     out->artifacts = WBI_LIT("[]");
     out->events = WBI_LIT("[]");
     out->policy = wbi_arena_str(arena, wbi_call_snapshot(call));
-    out->timings = wbi_arena_fmt(arena, "{\"startedAt\":\"%s\",\"closedAt\":\"%s\"}", started, closed);
+    out->timings =
+        wbi_arena_fmt(arena, "{\"startedAt\":\"%s\",\"closedAt\":\"%s\"}", started, closed);
     return out->policy.p != NULL && out->timings.p != NULL ? WB_OK : WB_ENOMEM;
 }

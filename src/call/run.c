@@ -304,6 +304,7 @@ static void drive(struct wbi_call *call)
         }
         if (call->journey->stages[call->stage].run != NULL)
             note_time(call);
+        call->step_state = NULL; /* a stage's own: it ends with it */
         if (call->stage < WBI_STAGE_PROJECT)
             call->ended_ns = call->stage_started_ns;
         call->stage = next_stage(call, step);
@@ -335,6 +336,7 @@ bool wbi_call_resume(struct wbi_calls *calls, struct wbi_call_ref ref)
 static void overrule(struct wbi_call *call)
 {
     call->overruled = true;
+    call->step_state = NULL;
     call->parked = false;
     call->park++; /* late resumes find another park */
     fail_cancelled(call);

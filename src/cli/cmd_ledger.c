@@ -25,8 +25,8 @@ static bool read_filter(const struct args *a, size_t limit, wb_ledger_filter *re
 
 static int list(const struct args *a, wb_ledger *ledger)
 {
-    static const char *const columns[] = {"id=ID",         "time=TIME",       "tool=TOOL",
-                                          "status=STATUS", "error_kind=KIND", "duration_ms=MS",
+    static const char *const columns[] = {"id=ID",          "time=TIME",       "tool=TOOL",
+                                          "status=STATUS",  "error_kind=KIND", "duration_ms=MS",
                                           "summary=SUMMARY"};
     wb_ledger_filter filter;
     wb_error *error = NULL;
@@ -229,10 +229,9 @@ static void gather(const char *line, size_t size, void *arg)
 static int replay_with(const struct args *a, wb_ledger *ledger, wb_runtime *runtime,
                        const wb_ledger_filter *filter, unsigned budget)
 {
-    static const char *const columns[] = {"id=ID",           "tool=TOOL",     "status=STATUS",
-                                          "how=HOW",         "allowed=ALLOWED",
-                                          "tokens_then=THEN", "tokens=NOW",
-                                          "receipt=RECEIPT"};
+    static const char *const columns[] = {"id=ID",      "tool=TOOL",       "status=STATUS",
+                                          "how=HOW",    "allowed=ALLOWED", "tokens_then=THEN",
+                                          "tokens=NOW", "receipt=RECEIPT"};
     wb_error *error = NULL;
     struct gathered g = {.text = NULL};
     int code;
@@ -286,10 +285,14 @@ static const struct verb {
     wb_ledger_mode mode;
     size_t words; /* at most */
 } verbs[] = {
-    {"list", list, WB_LEDGER_READ, 1},         {"show", show, WB_LEDGER_READ, 2},
-    {"tail", tail, WB_LEDGER_READ, 1},         {"export", export, WB_LEDGER_READ, 1},
-    {"verify", verify, WB_LEDGER_EXAMINE, 1},  {"stats", stats, WB_LEDGER_READ, 1},
-    {"prune", prune, WB_LEDGER_READ, 1},       {"replay", replay, WB_LEDGER_READ, 1},
+    {"list", list, WB_LEDGER_READ, 1},
+    {"show", show, WB_LEDGER_READ, 2},
+    {"tail", tail, WB_LEDGER_READ, 1},
+    {"export", export, WB_LEDGER_READ, 1},
+    {"verify", verify, WB_LEDGER_EXAMINE, 1},
+    {"stats", stats, WB_LEDGER_READ, 1},
+    {"prune", prune, WB_LEDGER_READ, 1},
+    {"replay", replay, WB_LEDGER_READ, 1},
     {"checkpoint", checkpoint, WB_LEDGER_READ, 1},
 };
 
@@ -329,8 +332,10 @@ static int run(const struct args *a)
     int code;
 
     if (verb == NULL)
-        return usage_error(a, "there is no \"%s\"; say list, show ID, tail, export, verify, stats, "
-                              "prune, checkpoint or replay", name);
+        return usage_error(a,
+                           "there is no \"%s\"; say list, show ID, tail, export, verify, stats, "
+                           "prune, checkpoint or replay",
+                           name);
     if (a->word_count > verb->words)
         return usage_error(a, "%s takes no further word; \"%s\" is too much", name,
                            a->words[verb->words]);
@@ -343,14 +348,22 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--tool", "NAME", false},        {"--status", "success|error|open", false},
-    {"--error-kind", "KIND", false},  {"--conversation", "ID", false},
-    {"--since", "TIME", false},       {"--until", "TIME", false},
-    {"--limit", "N", false},          {"--view", "VIEW", false},
-    {"-f", NULL, false},              {"--witness", "FILE", false},
-    {"--older-than", "TIME", false},  {"--keep", "ROWS", false},
-    {"--dry-run", NULL, false},       {"--rotate", NULL, false},
-    {"--restart", NULL, false},       {"--budget", "TOKENS", false},
+    {"--tool", "NAME", false},
+    {"--status", "success|error|open", false},
+    {"--error-kind", "KIND", false},
+    {"--conversation", "ID", false},
+    {"--since", "TIME", false},
+    {"--until", "TIME", false},
+    {"--limit", "N", false},
+    {"--view", "VIEW", false},
+    {"-f", NULL, false},
+    {"--witness", "FILE", false},
+    {"--older-than", "TIME", false},
+    {"--keep", "ROWS", false},
+    {"--dry-run", NULL, false},
+    {"--rotate", NULL, false},
+    {"--restart", NULL, false},
+    {"--budget", "TOKENS", false},
     {NULL, NULL, false},
 };
 
@@ -382,9 +395,9 @@ const struct command command_ledger = {
 
 static int list_live(const struct args *a, wb_ledger *ledger)
 {
-    static const char *const columns[] = {"id=ID",       "tool=TOOL",        "stage=STAGE",
-                                          "elapsedMs=MS", "principal=PRINCIPAL",
-                                          "instance=INSTANCE"};
+    static const char *const columns[] = {
+        "id=ID",        "tool=TOOL",           "stage=STAGE",
+        "elapsedMs=MS", "principal=PRINCIPAL", "instance=INSTANCE"};
     wb_error *error = NULL;
     char *json;
     size_t n;
@@ -402,9 +415,9 @@ static int list_live(const struct args *a, wb_ledger *ledger)
 
 static int list_runtimes(const struct args *a, wb_ledger *ledger)
 {
-    static const char *const columns[] = {"instance=INSTANCE", "pid=PID", "version=VERSION",
-                                          "openedAt=SINCE",    "calls=CALLS",
-                                          "/ledger/writable=LEDGER WRITABLE"};
+    static const char *const columns[] = {"instance=INSTANCE", "pid=PID",
+                                          "version=VERSION",   "openedAt=SINCE",
+                                          "calls=CALLS",       "/ledger/writable=LEDGER WRITABLE"};
     wb_error *error = NULL;
     char *json;
     size_t n;
@@ -443,7 +456,8 @@ static int run_calls(const struct args *a)
     if (ledger == NULL)
         return code;
     code = cancels ? cancel(a, ledger, a->words[1])
-                   : lists ? list_live(a, ledger) : list_runtimes(a, ledger);
+           : lists ? list_live(a, ledger)
+                   : list_runtimes(a, ledger);
     wb_ledger_free(ledger);
     return code;
 }

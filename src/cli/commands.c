@@ -2,30 +2,37 @@
  * cli/commands.c: the list of commands, in the order the overview shows. */
 #include "cli/cli.h"
 
-extern const struct command command_call;
-extern const struct command command_dispatch;
-extern const struct command command_repair;
-extern const struct command command_compact;
-extern const struct command command_tools;
-extern const struct command command_render;
-extern const struct command command_envelope;
-extern const struct command command_json;
-extern const struct command command_semver;
-extern const struct command command_schema;
-extern const struct command command_config;
-extern const struct command command_ledger;
-extern const struct command command_calls;
-extern const struct command command_policy;
-extern const struct command command_approve;
-extern const struct command command_exec;
-extern const struct command command_tasks;
-extern const struct command command_artifact;
-extern const struct command command_doctor;
+/* clang-format off */
+#define COMMANDS(X) \
+    X(exec)         \
+    X(call)         \
+    X(dispatch)     \
+    X(tools)        \
+    X(tasks)        \
+    X(artifact)     \
+    X(patch)        \
+    X(ledger)       \
+    X(calls)        \
+    X(approve)      \
+    X(policy)       \
+    X(config)       \
+    X(repair)       \
+    X(compact)      \
+    X(render)       \
+    X(envelope)     \
+    X(schema)       \
+    X(json)         \
+    X(semver)       \
+    X(doctor)
+/* clang-format on */
+
+#define X(name) extern const struct command command_##name;
+COMMANDS(X)
+#undef X
 
 const struct command *const commands[] = {
-    &command_exec,   &command_tasks,    &command_artifact, &command_call,    &command_dispatch,
-    &command_repair, &command_compact,  &command_tools,    &command_render,  &command_envelope,
-    &command_json,   &command_semver,   &command_schema,   &command_config,  &command_policy,
-    &command_approve, &command_ledger,  &command_calls,    &command_doctor,
-    NULL,
+#define X(name) &command_##name,
+    COMMANDS(X)
+#undef X
+        NULL,
 };

@@ -88,10 +88,14 @@ static int print_part(const struct args *a, const char *json, size_t size, const
 
 int print_stats(const struct args *a, const char *json, size_t size)
 {
-    static const char *const tools[] = {"tool=TOOL",           "calls=CALLS",
-                                        "errors=ERRORS",       "/latency_ms/p50=P50 MS",
-                                        "/latency_ms/p99=P99 MS", "/latency_ms/max=MAX MS",
-                                        "/tokens/shown=SHOWN", "/tokens/kept_away=KEPT AWAY"};
+    static const char *const tools[] = {"tool=TOOL",
+                                        "calls=CALLS",
+                                        "errors=ERRORS",
+                                        "/latency_ms/p50=P50 MS",
+                                        "/latency_ms/p99=P99 MS",
+                                        "/latency_ms/max=MAX MS",
+                                        "/tokens/shown=SHOWN",
+                                        "/tokens/kept_away=KEPT AWAY"};
     static const char *const kinds[] = {"kind=KIND", "count=COUNT"};
     static const char *const largest[] = {"id=ID", "tool=TOOL", "bytes=BYTES",
                                           "tokens_shown=TOKENS SHOWN"};

@@ -95,7 +95,18 @@ static wb_rc read_answer(struct wbi_arena *arena, struct wbi_str line, const wbi
     return *ret != NULL ? WB_OK : wbi_fail(err, WB_EINPUT, "control: the answer is no JSON-RPC");
 }
 
-static int connect_to(int run_fd, const char *instance, struct wbi_error *err)
+/* A runtime that has not yet accepted the callers before us is waited for. */
+static bool dial(int fd, const struct sockaddr_un *address, int64_t deadline)
+{
+    int status;
+
+    while ((status = connect(fd, (const struct sockaddr *)address, sizeof(*address))) != 0 &&
+           (errno == EAGAIN || errno == EINTR) && now_ms() < deadline)
+        (void)poll(NULL, 0, 5);
+    return status == 0;
+}
+
+static int connect_to(int run_fd, const char *instance, int64_t deadline, struct wbi_error *err)
 {
     struct sockaddr_un address;
     int fd;
@@ -109,12 +120,11 @@ static int connect_to(int run_fd, const char *instance, struct wbi_error *err)
         (void)wbi_fail_errno(err, errno, "control: cannot make a socket");
         return -1;
     }
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        !wbi_control_peer_ok(fd)) {
+    if (!dial(fd, &address, deadline) || !wbi_control_peer_ok(fd)) {
         bool busy = errno == EAGAIN;
         (void)wbi_fail(err, busy ? WB_EAGAIN : WB_ENOTFOUND,
                        busy ? "control: %.60s is too busy to answer"
-                            : "control: no live runtime %.60s; list them with `waybill doctor`",
+                            : "control: no live runtime %.60s; list them with `waybill calls runtimes`",
                        instance);
         close(fd);
         return -1;
@@ -127,7 +137,7 @@ static wb_rc ask(struct wbi_arena *arena, int run_fd, const char *instance, stru
 {
     int64_t deadline = now_ms() + timeout_ms;
     struct wbi_buf line;
-    int fd = connect_to(run_fd, instance, err);
+    int fd = connect_to(run_fd, instance, deadline, err);
     wb_rc rc;
 
     if (fd < 0)

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -70,6 +71,7 @@ static void serve(int run_fd, const char *instance, int ready)
 {
     struct server s = {.done = false};
 
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no server behind */
     if (wbi_loop_new(NULL, &s.loop, NULL) != WB_OK ||
         wbi_control_open(s.loop, run_fd, instance, &s.control, NULL) != WB_OK ||
         wbi_control_method(s.control, "echo", echo, &s) != WB_OK ||

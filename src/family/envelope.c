@@ -324,17 +324,23 @@ wb_rc wbi_envelope_create(const struct wbi_envelope *env, const wbi_json *payloa
 }
 
 /* The new envelope, then what the old one had beside the known members. */
-static void write_over(struct wbi_jw *w, const struct wbi_envelope *env, const wbi_json *old,
-                       const wbi_json *payload)
+static void write_unknown(struct wbi_jw *w, const wbi_json *old)
 {
-    wbi_jw_obj(w);
-    write_known(w, env, payload);
     WBI_JSON_EACH_MEMBER (old, k) {
         if (is_known(wbi_json_str(k)))
             continue;
         wbi_jw_keyn(w, wbi_json_str(k));
         wbi_jw_val(w, k_val);
     }
+}
+
+static void write_over(struct wbi_jw *w, const struct wbi_envelope *env, const wbi_json *old,
+                       const wbi_json *payload)
+{
+    wbi_jw_obj(w);
+    write_known(w, env, payload);
+    if (old != NULL)
+        write_unknown(w, old);
     wbi_jw_obj_end(w);
 }
 

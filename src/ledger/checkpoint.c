@@ -150,8 +150,8 @@ static wb_rc write_locked(struct wbi_ledger *l, int fd, const struct wish *wish,
     return rc;
 }
 
-static wb_rc write_statement(struct wbi_ledger *l, const struct wish *wish,
-                             struct wbi_witness *ret, struct wbi_error *err)
+static wb_rc write_statement(struct wbi_ledger *l, const struct wish *wish, struct wbi_witness *ret,
+                             struct wbi_error *err)
 {
     int fd;
     wb_rc rc = open_file(wbi_store_dir(l->store), wish->make, &fd, err);
@@ -168,7 +168,7 @@ wb_rc wbi_checkpoint_begin(struct wbi_ledger *l, struct wbi_error *err)
     const struct wbi_dir *dir = wbi_store_dir(l->store);
     struct wish wish = {.kind = WBI_LINE_HEAD, .rows = 1, .make = true};
     char name[WBI_ID_SIZE + 16];
-    struct wbi_witness tail;
+    struct wbi_witness tail = {.seq = 0};
     bool exists;
     wb_rc rc;
 
@@ -256,8 +256,7 @@ wb_rc wbi_checkpoint_restart(struct wbi_ledger *l, struct wbi_error *err)
     if (rc != WB_OK)
         return rc;
     file_name(dir, name);
-    (void)snprintf(aside, sizeof(aside), "%s.until-%lld", name,
-                   (long long)wbi_wall_ms(&l->clock));
+    (void)snprintf(aside, sizeof(aside), "%s.until-%lld", name, (long long)wbi_wall_ms(&l->clock));
     if (renameat(dir->user_fd, name, dir->user_fd, aside) != 0 && errno != ENOENT)
         return wbi_fail_errno(err, errno, "cannot put the old witness aside");
     anchor.at = &at;

@@ -68,8 +68,7 @@ bool wbi_line_read(struct wbi_arena *arena, struct wbi_str text, const char *sta
     time = wbi_json_get_str(v, "time");
     while ((unsigned)l.kind < 3 && !wbi_str_eqz(kind, kinds[l.kind]))
         l.kind++;
-    if ((unsigned)l.kind == 3 || time.n != WBI_RFC3339_SIZE - 1 ||
-        !wbi_time_parse(time, &ms) ||
+    if ((unsigned)l.kind == 3 || time.n != WBI_RFC3339_SIZE - 1 || !wbi_time_parse(time, &ms) ||
         !wbi_str_eqz(wbi_json_get_str(v, "state"), state_id))
         return false;
     memcpy(l.time, time.p, time.n);

@@ -66,8 +66,8 @@ static bool signed_by(const struct wbi_line *l, const uint8_t *key, const char *
         return false;
     wbi_buf_init(&bytes, 4096);
     wbi_line_bytes(l, state_id, &bytes);
-    ok = wbi_buf_rc(&bytes) == WB_OK &&
-         wbi_sign_check(key, bytes.p, bytes.n, l->signature) == WB_OK;
+    ok =
+        wbi_buf_rc(&bytes) == WB_OK && wbi_sign_check(key, bytes.p, bytes.n, l->signature) == WB_OK;
     wbi_buf_fini(&bytes);
     return ok;
 }

@@ -70,7 +70,7 @@ static unsigned bucket_of(int64_t us)
 
     if (v < FINE)
         return (unsigned)v;
-    octave = 63u - (unsigned)__builtin_clzll(v);       /* 5 … */
+    octave = 63u - (unsigned)__builtin_clzll(v); /* 5 … */
     b = (octave - 4) * FINE + (unsigned)((v >> (octave - 5)) & (FINE - 1));
     return WBI_MIN(b, (unsigned)BUCKETS - 1);
 }
@@ -173,10 +173,10 @@ static int64_t artifact_bytes(struct stats *s, struct wbi_str artifacts)
     const wbi_json *list;
     int64_t sum = 0, n;
 
-    if (artifacts.n <= 2 || wbi_json_read(s->arena, artifacts, WBI_JSON_STRICT, &list, NULL) != WB_OK)
+    if (artifacts.n <= 2 ||
+        wbi_json_read(s->arena, artifacts, WBI_JSON_STRICT, &list, NULL) != WB_OK)
         return 0;
-    WBI_JSON_EACH(list, fact)
-    {
+    WBI_JSON_EACH (list, fact) {
         if (wbi_json_i64(wbi_json_get(fact, "bytes"), &n) && n > 0 && sum <= INT64_MAX - n)
             sum += n;
     }
@@ -333,6 +333,8 @@ static void write_tools(struct wbi_jw *w, const struct stats *s)
         for (size_t k = 0; k < s->tools_n; k++)
             if (!done[k] && (best == TOOLS_MAX || s->tools[k]->calls > s->tools[best]->calls))
                 best = k;
+        if (best == TOOLS_MAX)
+            break;
         done[best] = true;
         wbi_jw_obj(w);
         wbi_jw_kstr(w, "tool", wbi_str_make(s->tools[best]->name, s->tools[best]->name_n));
@@ -373,8 +375,8 @@ static int most_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-wb_rc wbi_ledger_stats(struct wbi_ledger *l, const struct wbi_row_query *query,
-                       struct wbi_buf *out, struct wbi_error *err)
+wb_rc wbi_ledger_stats(struct wbi_ledger *l, const struct wbi_row_query *query, struct wbi_buf *out,
+                       struct wbi_error *err)
 {
     struct stats *s = wbi_zalloc(sizeof(*s));
     struct wbi_jw w = wbi_jw_to(out);

@@ -113,6 +113,10 @@ static const struct golden goldens[] = {
     {"listing", 400, {"missing: No such file or directory", "file_000.dat", "file_499.dat"}},
     {"minified", 400, {"Error: bad state 9", "bundle.min.js:1:31874"}},
     {"ci", 400, {"expected 200, got 503 from /health", "exit code 1"}},
+    {"times", 500, {"MismatchError: expected: <10.24> but was: <10.25>", "RoundingTest.java:88", "Tests run: 412, Failures: 1", "exit code 1"}},
+    {"rules", 500, {"use of memory after it is freed", "/src/part5.c:77:9", "style-braces \xc3\x97""13", "flow-dead-store", "Suppressed 311 warnings."}},
+    {"report", 600, {"use after free on address 0x60", "report app/s.c:9", "session_close app/s.c:18", "session_open app/s.c:11", "SUMMARY: use after free"}},
+    {"deep_json", 500, {"'helperX' is not defined.", "m19.js", "\"no-undef\" \xc3\x97""1"}},
     {"sql", 400, {"duplicate key value violates unique constraint", "Key (id)=(77)"}},
 };
 

@@ -195,11 +195,13 @@ struct rule_set {
 };
 
 struct level {
+    const wbi_json *v; /* the container */
     const wbi_json *next;
     size_t left;
     size_t index;
     size_t path_n; /* length of the path text of this container */
     bool object;
+    bool sealed; /* the values of a Secret: all of them */
     struct rule_set live;
 };
 
@@ -365,7 +367,18 @@ static wb_rc write_key(struct walker *w, struct wbi_str key)
     return rc;
 }
 
-static void open_level(struct walker *w, const wbi_json *v, const struct rule_set *live)
+/* The data of a Kubernetes Secret. */
+static bool holds_secrets(const struct walker *w, const wbi_json *owner, struct wbi_str key)
+{
+    if (w->rules == NULL || !w->rules->by_name || owner == NULL)
+        return false;
+    if (!wbi_str_eqz(key, "data") && !wbi_str_eqz(key, "stringData"))
+        return false;
+    return wbi_str_eqz(wbi_json_get_str(owner, "kind"), "Secret");
+}
+
+static void open_level(struct walker *w, const wbi_json *v, const struct rule_set *live,
+                       bool sealed)
 {
     bool object = wbi_json_is(v, WBI_JSON_OBJ);
 
@@ -373,7 +386,8 @@ static void open_level(struct walker *w, const wbi_json *v, const struct rule_se
         wbi_jw_obj(&w->out);
     else
         wbi_jw_arr(&w->out);
-    w->level[w->depth++] = (struct level){v + 1, wbi_json_count(v), 0, w->path.n, object, *live};
+    w->level[w->depth++] = (struct level){v, v + 1, wbi_json_count(v), 0, w->path.n, object,
+                                          sealed, *live};
 }
 
 static wb_rc step(struct walker *w)
@@ -405,13 +419,21 @@ static wb_rc step(struct walker *w)
     l->index++;
     if (rc != WB_OK)
         return rc;
-    if (ends || (l->object && w->rules != NULL && w->rules->by_name && wbi_secrets_name(key)))
+    if (ends || l->sealed || (l->object && w->rules != NULL && w->rules->by_name && wbi_secrets_name(key)))
         return write_masked(w, v);
     if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ)) {
-        open_level(w, v, &below);
+        open_level(w, v, &below, l->object && holds_secrets(w, l->v, key));
         return WB_OK;
     }
     return write_scalar(w, v);
+}
+
+/* A tree is at most as deep as it has values: small ones need few levels. */
+static size_t levels_for(const wbi_json *v)
+{
+    size_t values = (size_t)(wbi_json_skip(v) - v);
+
+    return (values < WBI_LIMIT_JSON_DEPTH ? values : WBI_LIMIT_JSON_DEPTH) + 2;
 }
 
 wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact_rules *rules,
@@ -429,11 +451,11 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
     w.out = wbi_jw_to(out);
     wbi_buf_init(&w.path, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init(&w.scratch, WBI_LIMIT_JSON_TEXT);
-    w.level = wbi_zalloc_array(WBI_LIMIT_JSON_DEPTH + 2, sizeof *w.level);
+    w.level = wbi_zalloc_array(levels_for(v), sizeof *w.level);
     if (w.level == NULL)
         rc = WB_ENOMEM;
     else if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
-        open_level(&w, v, &all);
+        open_level(&w, v, &all, false);
     else
         rc = write_scalar(&w, v);
     while (rc == WB_OK && w.depth > 0)

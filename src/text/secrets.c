@@ -64,24 +64,24 @@ struct finder {
     bool has_known;
 };
 
-static bool literal_here(const struct rule *r, struct wbi_str t, size_t at)
+static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_t at)
 {
-    size_t n = strlen(r->literal);
-
     if (n > t.n - at)
         return false;
+    if (n <= 4) /* compared as a number already */
+        return true;
     if (r->fold)
         return wbi_str_ieq(wbi_str_make(t.p + at, n), wbi_str_make(r->literal, n));
     return memcmp(t.p + at, r->literal, n) == 0;
 }
 
-/* Four bytes without case, the first one lowest. */
+/* Four bytes, the first one lowest. */
 static uint32_t first_bytes(struct wbi_str t, size_t at)
 {
     uint32_t v = 0;
 
     for (size_t i = 0; i < 4 && at + i < t.n; i++)
-        v |= (uint32_t)((uint8_t)t.p[at + i] | 0x20) << (8 * i);
+        v |= (uint32_t)(uint8_t)t.p[at + i] << (8 * i);
     return v;
 }
 
@@ -90,14 +90,15 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
 {
     const struct prefilter *p = &f->set->filter;
     uint32_t here = first_bytes(f->text, at);
-    unsigned c = here & 0xff;
-    struct secret m;
+    unsigned c = (here & 0xff) | 0x20;
+    struct secret m = {0};
     bool any = false;
 
     for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
         const struct rule *rule = &wbi_secret_rules[p->order[i]];
 
-        if ((here & p->mask[i]) != p->want[i] || !literal_here(rule, f->text, at))
+        if (((here | p->soft[i]) & p->mask[i]) != p->want[i] ||
+            !literal_here(rule, p->length[i], f->text, at))
             continue;
         if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m))
             continue;
@@ -110,7 +111,8 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
 
 static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text)
 {
-    *f = (struct finder){.set = set, .text = text};
+    f->set = set;
+    f->text = text;
     wbi_scan_start(&f->scan, &set->filter, text);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }
@@ -130,10 +132,8 @@ static bool finder_next(struct finder *f, size_t from, struct secret *ret)
         if (!match_at(f, at, from, &m))
             continue;
         if (f->has_known && (f->known.from < m.from ||
-                             (f->known.from == m.from && f->known.to >= m.to))) {
-            f->scan.at = at < f->scan.at ? f->scan.at : at;
+                             (f->known.from == m.from && f->known.to >= m.to)))
             break;
-        }
         *ret = m;
         return true;
     }
@@ -229,8 +229,7 @@ static wb_rc replace_one(const struct wbi_secrets *s, struct wbi_str text, const
 
 /* ---- text with visible marks ---- */
 
-/* Length of a mark <U+XXXX> at i, or 0. */
-static size_t mark_at(struct wbi_str t, size_t i)
+size_t wbi_mark_at(struct wbi_str t, size_t i)
 {
     size_t k = i + 3;
 
@@ -248,7 +247,7 @@ static bool has_marks(struct wbi_str t)
 
     while (at < t.n && (p = memchr(t.p + at, '<', t.n - at)) != NULL) {
         at = (size_t)(p - t.p);
-        if (mark_at(t, at) > 0)
+        if (wbi_mark_at(t, at) > 0)
             return true;
         at++;
     }
@@ -264,7 +263,7 @@ static wb_rc without_marks(struct wbi_str t, struct wbi_buf *bare, size_t **ret_
         return WB_ENOMEM;
     wbi_buf_init(bare, t.n + 1);
     while (i < t.n) {
-        size_t mark = mark_at(t, i);
+        size_t mark = wbi_mark_at(t, i);
 
         if (mark > 0) {
             i += mark;
@@ -316,7 +315,7 @@ static wb_rc replace_until(const struct wbi_secrets *s, struct wbi_str text, siz
 
 /* Secrets that only show without the marks: their place in the marked text. */
 static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
-                            struct wbi_secrets_report *report)
+                            struct wbi_secrets_report *report, bool *ret_open)
 {
     struct wbi_buf bare;
     size_t *map = NULL, at = 0;
@@ -333,6 +332,7 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
         rc = replace_one(s, wbi_buf_str(&bare), &m, out, report);
         from = m.to > m.from ? map[m.to - 1] + 1 : map[m.to];
         at = m.to;
+        *ret_open = m.open && m.to == bare.n;
     }
     wbi_buf_add(out, text.p + from, text.n - from);
     wbi_buf_fini(&bare);
@@ -347,17 +347,35 @@ wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_str text, stru
     bool open;
 
     if (has_marks(text))
-        return replace_marked(s, text, out, report);
+        return replace_marked(s, text, out, report, &open);
     return replace_until(s, text, text.n, true, out, report, &used, &open);
 }
 
-bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
+static bool any_in(const struct wbi_secrets *s, struct wbi_str text)
 {
     struct finder f;
     struct secret m;
 
     finder_start(&f, s, text);
     return finder_next(&f, 0, &m);
+}
+
+bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
+{
+    struct wbi_buf bare;
+    size_t *map = NULL;
+    bool found;
+
+    if (any_in(s, text))
+        return true;
+    if (!has_marks(text))
+        return false;
+    if (without_marks(text, &bare, &map) != WB_OK)
+        return true; /* better too careful than not at all */
+    found = any_in(s, wbi_buf_str(&bare));
+    wbi_buf_fini(&bare);
+    wbi_free(map);
+    return found;
 }
 
 /* ---- stream ---- */
@@ -380,8 +398,13 @@ static size_t settled(const struct wbi_secrets_stream *st, struct wbi_str text)
     const char *nl = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
     size_t limit = nl != NULL ? (size_t)(nl - text.p) + 1 : 0;
     size_t back = wbi_known_longest(st->set->known) + 4096;
+    size_t block = wbi_known_longest_block(st->set->known);
 
-    if (text.n - limit > WBI_LIMIT_SECRET_HOLD)
+    if (block > 0) { /* the lines in which a value of several lines may have begun wait */
+        nl = text.n > block ? memrchr(text.p, '\n', text.n - block) : NULL;
+        limit = nl != NULL ? (size_t)(nl - text.p) + 1 : 0;
+    }
+    if (text.n - limit > WBI_LIMIT_SECRET_HOLD + block)
         limit = text.n - back;
     return limit;
 }
@@ -423,9 +446,11 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
         text = wbi_str_from(text, used);
     }
     n = last ? text.n : settled(st, text);
-    whole = last || (n > 0 && text.p[n - 1] == '\n'); /* no secret but a block goes beyond */
+    /* no secret but a block goes beyond a line */
+    whole = last || (n > 0 && text.p[n - 1] == '\n' &&
+                     wbi_known_longest_block(st->set->known) == 0);
     if (n > 0 && has_marks(wbi_str_head(text, n)))
-        rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report);
+        rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report, &open);
     else if (n > 0)
         rc = replace_until(st->set, whole ? wbi_str_head(text, n) : text, n, whole, out,
                            &st->report, &n, &open);
@@ -435,28 +460,64 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
     return rc;
 }
 
-wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text,
-                              struct wbi_buf *out)
+static void drop_head(struct wbi_buf *b, size_t n)
+{
+    memmove(b->p, b->p + n, b->n - n);
+    b->n -= n;
+}
+
+static wb_rc feed_held(struct wbi_secrets_stream *st, struct wbi_str text, struct wbi_buf *out)
 {
     size_t used = 0;
     wb_rc rc;
 
-    if (st->hold.n > 0) {
-        wbi_buf_adds(&st->hold, text);
-        if (wbi_buf_rc(&st->hold) != WB_OK)
-            return wbi_buf_rc(&st->hold);
-        text = wbi_buf_str(&st->hold);
-    }
-    rc = stream_step(st, text, false, out, &used);
+    wbi_buf_adds(&st->hold, text);
+    rc = wbi_buf_rc(&st->hold);
+    if (rc == WB_OK && st->hold.n > 0)
+        rc = stream_step(st, wbi_buf_str(&st->hold), false, out, &used);
+    if (rc == WB_OK && used > 0)
+        drop_head(&st->hold, used);
+    return rc;
+}
+
+/* The held start of a line is finished with the head of text, so that the rest
+ * need not be copied; *ret_used says how much of text that took. */
+static wb_rc finish_held_line(struct wbi_secrets_stream *st, struct wbi_str text,
+                              struct wbi_buf *out, size_t *ret_used)
+{
+    const char *nl = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+    size_t n = nl != NULL ? (size_t)(nl - text.p) + 1 : text.n, used = 0;
+    wb_rc rc;
+
+    wbi_buf_add(&st->hold, text.p, n);
+    rc = wbi_buf_rc(&st->hold);
+    if (rc == WB_OK)
+        rc = stream_step(st, wbi_buf_str(&st->hold), false, out, &used);
     if (rc != WB_OK)
         return rc;
-    if (st->hold.n > 0) {
-        memmove(st->hold.p, st->hold.p + used, st->hold.n - used);
-        st->hold.n -= used;
-    } else {
-        wbi_buf_adds(&st->hold, wbi_str_from(text, used));
+    drop_head(&st->hold, used);
+    *ret_used = n;
+    return WB_OK;
+}
+
+wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text,
+                              struct wbi_buf *out)
+{
+    size_t used = 0;
+    wb_rc rc = WB_OK;
+
+    if (wbi_known_longest_block(st->set->known) > 0) /* several lines are judged together */
+        return feed_held(st, text, out);
+    while (rc == WB_OK && st->hold.n > 0 && text.n > 0) {
+        rc = finish_held_line(st, text, out, &used);
+        text = wbi_str_from(text, used);
     }
-    return wbi_buf_rc(&st->hold);
+    if (rc != WB_OK || text.n == 0)
+        return rc;
+    rc = stream_step(st, text, false, out, &used);
+    if (rc == WB_OK)
+        wbi_buf_adds(&st->hold, wbi_str_from(text, used));
+    return rc != WB_OK ? rc : wbi_buf_rc(&st->hold);
 }
 
 wb_rc wbi_secrets_stream_finish(struct wbi_secrets_stream *st, struct wbi_buf *out)

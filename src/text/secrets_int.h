@@ -61,33 +61,38 @@ bool wbi_match_curl(struct wbi_str, size_t, size_t, const struct rule *, struct 
 bool wbi_match_inner(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
 bool wbi_match_near(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
 bool wbi_match_webhook(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+/* Length of a visible mark <U+XXXX> at i, or 0. */
+size_t wbi_mark_at(struct wbi_str t, size_t i);
 /* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
  * was among them. */
 size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
 
 /* secrets_scan.c: places where a literal may begin. */
-#define BUCKETS 8
+#define SETS 2 /* of eight buckets */
+#define BUCKETS (8 * SETS)
 #define DEEP 4
 #define LITERALS_MAX 128
 struct prefilter {
-    uint8_t low[DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
-    uint8_t high[DEEP][16];
+    uint8_t low[SETS][DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
+    uint8_t high[SETS][DEEP][16];
     uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
     uint64_t triples[1024];   /* bit per hash of the first three folded bytes */
-    uint8_t n_members[BUCKETS];
-    unsigned width[BUCKETS];      /* byte groups it lets through */
-    uint32_t want[LITERALS_MAX];  /* first four folded bytes of the rules in order */
+    uint32_t want[LITERALS_MAX];  /* first four bytes of the rules in order */
     uint32_t mask[LITERALS_MAX];
+    uint32_t soft[LITERALS_MAX];  /* bits set before comparing, where case does not count */
+    uint8_t length[LITERALS_MAX];
     uint8_t order[LITERALS_MAX];  /* rules sorted by first byte */
     uint8_t start[257];           /* where the rules of a folded first byte begin in it */
 };
+#define FOUND_MAX 64 /* candidates collected ahead */
 struct scan {
     const struct prefilter *filter;
     struct wbi_str text;
-    size_t at;     /* next byte to look at */
-    size_t base;   /* block of `mask` */
-    uint32_t mask; /* candidates left in that block */
-    bool wide;     /* vector shuffles are there */
+    size_t at;    /* next byte to look at */
+    size_t lanes; /* bytes judged at once; 0 where there are no vector shuffles */
+    size_t n_found;
+    size_t next;  /* of found */
+    size_t found[FOUND_MAX + 64];
 };
 void wbi_prefilter_init(struct prefilter *f);
 void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text);
@@ -102,6 +107,8 @@ void wbi_known_free(struct known *k);
 /* Leftmost, then longest match at or after from; false when there is none. */
 bool wbi_known_next(const struct known *k, struct wbi_str text, size_t from, struct secret *ret);
 size_t wbi_known_longest(const struct known *k);
+/* Of the values with a line break inside; 0 when there are none. */
+size_t wbi_known_longest_block(const struct known *k);
 bool wbi_known_any(const struct known *k);
 
 #endif

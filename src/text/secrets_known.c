@@ -24,6 +24,7 @@ struct known {
     size_t cap;
     size_t shortest;
     size_t longest;
+    size_t longest_block; /* of those with a line break inside */
     uint8_t shift[BLOCK_SLOTS];
     uint32_t chain[BLOCK_SLOTS]; /* by the last block of the shortest prefix */
 };
@@ -50,6 +51,8 @@ static wb_rc add(struct known *k, struct wbi_str text, struct wbi_str label)
     if (x->text == NULL)
         return WB_ENOMEM;
     x->n = text.n;
+    if (memchr(text.p, '\n', text.n) != NULL && text.n > k->longest_block)
+        k->longest_block = text.n;
     label = wbi_str_head(label, sizeof x->label - 1);
     for (size_t i = 0; i < label.n; i++)
         x->label[i] = wbi_in_alphabet((uint8_t)label.p[i], A_WORD) ? label.p[i] : '-';
@@ -275,6 +278,11 @@ bool wbi_known_next(const struct known *k, struct wbi_str t, size_t from, struct
 size_t wbi_known_longest(const struct known *k)
 {
     return k->longest;
+}
+
+size_t wbi_known_longest_block(const struct known *k)
+{
+    return k->longest_block;
 }
 
 bool wbi_known_any(const struct known *k)

@@ -6,6 +6,8 @@
 
 #include "base/limits.h"
 
+#define CURL_LINE 2048u /* an option this far behind its command is still its */
+
 static bool is_lower(uint8_t c)
 {
     return c >= 'a' && c <= 'z';
@@ -423,35 +425,70 @@ bool wbi_match_bearer(struct wbi_str t, size_t at, size_t floor, const struct ru
     return credential(t, i + 1, 16, r->label, ret) && !wordy(wbi_str_make(t.p + i + 1, ret->to - i - 1));
 }
 
+/* word stands before `at` in the same line, at or after floor. */
+static bool same_line_has(struct wbi_str t, size_t at, size_t floor, struct wbi_str word)
+{
+    size_t from = at - floor < CURL_LINE ? floor : at - CURL_LINE;
+    struct wbi_str before = wbi_str_make(t.p + from, at + 1 - from);
+    const char *nl = memrchr(before.p, '\n', before.n);
+
+    if (nl != NULL)
+        before = wbi_str_from(before, (size_t)(nl - before.p) + 1);
+    return wbi_str_find(before, word) < before.n;
+}
+
+/* The literal at `at` is a word of its own or the end of one that begins with --. */
+static bool option_starts(struct wbi_str t, size_t at, size_t floor)
+{
+    size_t i = at;
+
+    while (i > floor && at - i < 8 && (is_lower((uint8_t)t.p[i - 1]) || t.p[i - 1] == '-'))
+        i--;
+    return t.p[at] == ' ' || (t.p[i] == '-' && t.p[i + 1] == '-');
+}
+
 /* curl … -u user:password, also --user and --proxy-user. */
 bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
                     struct secret *ret)
 {
-    struct wbi_str line = wbi_str_make(t.p + at, wbi_str_index(wbi_str_from(t, at), '\n'));
-    size_t i = wbi_str_find(line, WBI_LIT(" -u ")), user = wbi_str_find(line, WBI_LIT("user ")), colon;
+    size_t n = wbi_str_index(wbi_str_from(t, at), '\n');
+    struct wbi_str rest = wbi_str_make(t.p + at, n);
+    size_t i = strlen(r->literal), colon;
 
-    (void)floor;
-    if (i < line.n)
-        i += 4;
-    else if (user < line.n)
-        i = user + 5;
-    else
+    if (!same_line_has(t, at, floor, WBI_LIT("curl ")) || !option_starts(t, at, floor))
         return false;
-    while (i < line.n && (line.p[i] == '"' || line.p[i] == '\'' || line.p[i] == ' '))
+    while (i < n && (rest.p[i] == '"' || rest.p[i] == '\'' || rest.p[i] == ' ' || rest.p[i] == '='))
         i++;
     colon = i;
-    while (colon < line.n && line.p[colon] != ':' && line.p[colon] > ' ')
+    while (colon < n && rest.p[colon] != ':' && rest.p[colon] > ' ')
         colon++;
-    if (colon >= line.n || line.p[colon] != ':')
+    if (colon >= n || rest.p[colon] != ':')
         return false;
-    for (i = colon + 1; i < line.n && line.p[i] > ' ' && line.p[i] != '"' && line.p[i] != '\'';)
+    for (i = colon + 1; i < n && rest.p[i] > ' ' && rest.p[i] != '"' && rest.p[i] != '\'';)
         i++;
-    if (i < colon + 4 || placeholder(wbi_str_make(line.p + colon + 1, 1)))
+    if (i < colon + 4 || placeholder(wbi_str_make(rest.p + colon + 1, 1)))
         return false;
     return found(ret, at + colon + 1, at + i, r->label);
 }
 
 /* ---- key blocks ---- */
+
+/* Base64 with visible marks in it. */
+static bool marked_base64(struct wbi_str line)
+{
+    size_t i = 0, letters = 0, marks = 0;
+
+    while (i < line.n) {
+        size_t mark = wbi_mark_at(line, i), n = mark > 0 ? mark : run(line, i, A_BASE64);
+
+        if (n == 0)
+            return false;
+        marks += mark > 0;
+        letters += mark > 0 ? 0 : n;
+        i += n;
+    }
+    return marks > 0 && (letters >= 16 || letters == 0);
+}
 
 /* A line that may stand inside a key block: base64, a header, nothing. */
 static bool pem_line(struct wbi_str line)
@@ -462,7 +499,7 @@ static bool pem_line(struct wbi_str line)
         line = wbi_str_from(line, 1);
     while (line.n > 0 && strchr(" \t\"',\r\\", line.p[line.n - 1]) != NULL)
         line.n--;
-    if (line.n == 0)
+    if (line.n == 0 || marked_base64(line))
         return true;
     n = run(line, 0, A_BASE64);
     if (n == line.n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_scan.c: where a literal of the rules may begin. Literals are put
- * into eight buckets; for each of their first four bytes two tables of sixteen
+ * into sixteen buckets; for each of their first four bytes two tables of sixteen
  * say which buckets may have that low and that high nibble there, so that one
- * shuffle per table judges 32 positions at once. Bytes are compared with bit 5
+ * shuffle per table judges 32 or 64 positions at once. Bytes are compared with bit 5
  * set (letters without case). Machines without AVX2 look at pairs of bytes. */
 #include "text/secrets_int.h"
 
@@ -10,54 +10,80 @@
 #include <immintrin.h>
 #endif
 
-#define NEW_BUCKET 12u
+/* How often bytes stand in program output, of 2,000, bit 5 set: 0x20, 0x30, 0x60
+ * and 0x70 and up. */
+static const uint16_t often[4][16] = {
+    {241, 1, 25, 1, 1, 1, 1, 6, 12, 17, 28, 3, 16, 61, 37, 61},
+    {50, 50, 46, 29, 25, 19, 28, 18, 19, 20, 37, 7, 1, 8, 1, 1},
+    {1, 63, 22, 58, 53, 104, 26, 22, 21, 66, 3, 7, 58, 34, 66, 77},
+    {34, 2, 96, 76, 94, 44, 11, 18, 15, 12, 7, 13, 4, 8, 3, 18},
+};
+static const uint8_t high_of[4] = {2, 3, 6, 7};
 
 static uint8_t fold(uint8_t c)
 {
     return c | 0x20;
 }
 
-/* How many of all byte groups a bucket would let through. */
-static unsigned width(const struct prefilter *f, unsigned bucket, const char *literal)
+/* Nibbles that byte i of what a rule looks for may have. */
+struct nibbles {
+    uint16_t low;
+    uint16_t high;
+};
+
+static struct nibbles nibbles_of(const struct rule *r, size_t i)
 {
-    unsigned product = 1;
-    size_t n = strlen(literal);
+    size_t n = strlen(r->literal);
+    struct nibbles v = {0xffff, 0xffff};
 
-    for (size_t i = 0; i < DEEP; i++) {
-        unsigned low = 0, high = 0;
-
-        for (unsigned v = 0; v < 16; v++) {
-            low += (f->low[i][v] >> bucket) & 1;
-            high += (f->high[i][v] >> bucket) & 1;
+    if (i < n)
+        return (struct nibbles){(uint16_t)(1u << (r->literal[i] & 15)),
+                                (uint16_t)(1u << (fold((uint8_t)r->literal[i]) >> 4))};
+    if (r->match == NULL) { /* the alphabet goes on where the literal ends */
+        v = (struct nibbles){0, 0};
+        for (unsigned c = 0; c < 128; c++) {
+            if (wbi_in_alphabet((uint8_t)c, r->alphabet)) {
+                v.low |= (uint16_t)(1u << (c & 15));
+                v.high |= (uint16_t)(1u << (fold((uint8_t)c) >> 4));
+            }
         }
-        if (i < n) {
-            low += !((f->low[i][literal[i] & 15] >> bucket) & 1);
-            high += !((f->high[i][fold((uint8_t)literal[i]) >> 4] >> bucket) & 1);
-        } else {
-            low = 16;
-            high = 16;
-        }
-        product *= low * high;
     }
-    return product;
+    return v;
 }
 
-static void put(struct prefilter *f, unsigned bucket, size_t rule)
+struct bucket {
+    struct nibbles set[DEEP];
+    float through; /* what it lets through, of a million places */
+};
+
+/* How many of a million places a bucket lets through when it also takes r. */
+static float let_through(const struct bucket *b, const struct nibbles *more)
+{
+    float all = 1e6f;
+
+    for (size_t i = 0; i < DEEP; i++) {
+        unsigned low = b->set[i].low | more[i].low, high = b->set[i].high | more[i].high;
+        unsigned sum = 0;
+
+        for (unsigned h = 0; h < 4; h++)
+            for (unsigned l = 0; high >> high_of[h] & 1 && l < 16; l++)
+                sum += (low >> l & 1) ? often[h][l] : 0;
+        all *= (float)sum / 2000.0f;
+    }
+    return all;
+}
+
+static void put(struct prefilter *f, unsigned bucket, size_t rule, const struct nibbles *set)
 {
     const char *literal = wbi_secret_rules[rule].literal;
-    size_t n = strlen(literal);
-    uint8_t bit = (uint8_t)(1u << bucket);
     unsigned pair = fold((uint8_t)literal[0]) | (unsigned)fold((uint8_t)literal[1]) << 8;
 
     for (size_t i = 0; i < DEEP; i++) {
         for (unsigned v = 0; v < 16; v++) {
-            if (i >= n || (literal[i] & 15) == (char)v)
-                f->low[i][v] |= bit;
-            if (i >= n || fold((uint8_t)literal[i]) >> 4 == v)
-                f->high[i][v] |= bit;
+            f->low[bucket / 8][i][v] |= (uint8_t)((set[i].low >> v & 1) << bucket % 8);
+            f->high[bucket / 8][i][v] |= (uint8_t)((set[i].high >> v & 1) << bucket % 8);
         }
     }
-    f->n_members[bucket]++;
     f->pairs[pair >> 6] |= 1ull << (pair & 63);
 }
 
@@ -81,12 +107,17 @@ static void add_triples(struct prefilter *f, const char *literal)
 static void add_rule(struct prefilter *f, size_t at, size_t rule)
 {
     const char *literal = wbi_secret_rules[rule].literal;
+    bool folds = wbi_secret_rules[rule].fold;
 
     f->order[at] = (uint8_t)rule;
+    f->length[at] = (uint8_t)strlen(literal);
     add_triples(f, literal);
     for (unsigned i = 0; i < 4 && literal[i] != '\0'; i++) {
-        f->want[at] |= (uint32_t)fold((uint8_t)literal[i]) << (8 * i);
+        uint8_t c = (uint8_t)literal[i];
+
+        f->want[at] |= (uint32_t)(folds ? fold(c) : c) << (8 * i);
         f->mask[at] |= 0xffu << (8 * i);
+        f->soft[at] |= (folds ? 0x20u : 0) << (8 * i);
     }
 }
 
@@ -104,37 +135,43 @@ static void sort_rules(struct prefilter *f)
     f->start[256] = (uint8_t)n;
 }
 
-/* The bucket that this literal widens the least; a new one costs a little. */
-static unsigned best_bucket(const struct prefilter *f, const char *literal)
+/* Into the bucket that lets the least more through by it. */
+static void place(struct prefilter *f, struct bucket *buckets, size_t rule)
 {
-    unsigned best = 0, cost = UINT32_MAX;
+    struct nibbles set[DEEP];
+    unsigned best = 0;
+    float least = 1e9f;
 
+    for (size_t i = 0; i < DEEP; i++)
+        set[i] = nibbles_of(&wbi_secret_rules[rule], i);
     for (unsigned b = 0; b < BUCKETS; b++) {
-        unsigned now = f->n_members[b] ? f->width[b] : 0;
-        unsigned more = f->n_members[b] ? width(f, b, literal) - now : NEW_BUCKET;
+        float more = let_through(&buckets[b], set) - buckets[b].through;
 
-        if (more < cost) {
-            cost = more;
+        if (more < least) {
+            least = more;
             best = b;
         }
     }
-    return best;
+    for (size_t i = 0; i < DEEP; i++) {
+        buckets[best].set[i].low |= set[i].low;
+        buckets[best].set[i].high |= set[i].high;
+    }
+    buckets[best].through += least;
+    put(f, best, rule, set);
 }
 
 /* Short literals first: they let most through and belong together. */
 void wbi_prefilter_init(struct prefilter *f)
 {
-    memset(f, 0, sizeof *f);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t r = 0; r < wbi_secret_rules_n; r++) {
-            const char *literal = wbi_secret_rules[r].literal;
-            unsigned bucket;
+    struct bucket buckets[BUCKETS] = {0};
 
-            if ((strlen(literal) < 3) != (pass == 0))
-                continue;
-            bucket = pass == 0 ? 0 : best_bucket(f, literal);
-            f->width[bucket] = width(f, bucket, literal);
-            put(f, bucket, r);
+    memset(f, 0, sizeof *f);
+    for (size_t length = 2; length <= DEEP; length++) {
+        for (size_t r = 0; r < wbi_secret_rules_n; r++) {
+            size_t n = strlen(wbi_secret_rules[r].literal);
+
+            if ((n < DEEP ? n : DEEP) == length)
+                place(f, buckets, r);
         }
     }
     sort_rules(f);
@@ -142,9 +179,14 @@ void wbi_prefilter_init(struct prefilter *f)
 
 void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text)
 {
-    *s = (struct scan){.filter = f, .text = text};
+    s->filter = f;
+    s->text = text;
+    s->at = 0;
+    s->lanes = 0;
+    s->n_found = 0;
+    s->next = 0;
 #if defined(__x86_64__)
-    s->wide = __builtin_cpu_supports("avx2") != 0;
+    s->lanes = __builtin_cpu_supports("avx512bw") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
 #endif
 }
 
@@ -156,40 +198,93 @@ static bool pair_may_start(const struct prefilter *f, const uint8_t *p)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static uint32_t judge_block(const struct prefilter *f,
-                                                            const uint8_t *p)
+/* The candidates of the block at s->at whose first three bytes may begin a literal. */
+static inline void add_found(struct scan *s, uint64_t mask)
 {
-    const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
-    __m256i all = _mm256_set1_epi8(-1);
+    const uint8_t *p = (const uint8_t *)s->text.p + s->at;
 
-    for (int i = 0; i < DEEP; i++) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
-        __m256i low = _mm256_broadcastsi128_si256(
-            _mm_loadu_si128((const __m128i *)(const void *)f->low[i]));
-        __m256i high = _mm256_broadcastsi128_si256(
-            _mm_loadu_si128((const __m128i *)(const void *)f->high[i]));
+    for (; mask != 0; mask &= mask - 1) {
+        size_t i = (size_t)__builtin_ctzll(mask);
+        unsigned t = triple(p[i], p[i + 1], p[i + 2]);
 
-        v = _mm256_or_si256(v, bit5);
-        low = _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble));
-        high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble));
-        all = _mm256_and_si256(all, _mm256_and_si256(low, high));
+        s->found[s->n_found] = s->at + i;
+        s->n_found += (s->filter->triples[t >> 6] >> (t & 63)) & 1;
     }
-    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256()));
 }
 
-/* Whole blocks from s->at on, until one has a candidate. */
-static bool next_block(struct scan *s)
-{
-    const uint8_t *p = (const uint8_t *)s->text.p;
+#define TABLE_256(t) \
+    _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(t)))
+#define TABLE_512(t) \
+    _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(t)))
 
-    while (s->at + 31 + DEEP <= s->text.n) {
-        s->base = s->at;
-        s->at += 32;
-        s->mask = judge_block(s->filter, p + s->base);
-        if (s->mask != 0)
-            return true;
+/* Whole blocks from s->at on, until enough candidates are there. A shuffle takes
+ * the low four bits of its index and gives nothing for bytes from 0x80 on. */
+__attribute__((target("avx2"))) static void collect_32(struct scan *s)
+{
+    const struct prefilter *f = s->filter;
+    const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
+    __m256i low[SETS][DEEP], high[SETS][DEEP];
+
+    for (int i = 0; i < SETS * DEEP; i++) {
+        low[i / DEEP][i % DEEP] = TABLE_256(f->low[i / DEEP][i % DEEP]);
+        high[i / DEEP][i % DEEP] = TABLE_256(f->high[i / DEEP][i % DEEP]);
     }
-    return false;
+    for (; s->at + 31 + DEEP <= s->text.n && s->n_found < FOUND_MAX; s->at += 32) {
+        const char *p = s->text.p + s->at;
+        __m256i one = _mm256_set1_epi8(-1), two = one;
+
+        for (int i = 0; i < DEEP; i++) {
+            __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+            __m256i h = _mm256_and_si256(_mm256_srli_epi16(_mm256_or_si256(v, bit5), 4), nibble);
+
+            one = _mm256_and_si256(one, _mm256_and_si256(_mm256_shuffle_epi8(low[0][i], v),
+                                                         _mm256_shuffle_epi8(high[0][i], h)));
+            two = _mm256_and_si256(two, _mm256_and_si256(_mm256_shuffle_epi8(low[1][i], v),
+                                                         _mm256_shuffle_epi8(high[1][i], h)));
+        }
+        one = _mm256_cmpeq_epi8(_mm256_or_si256(one, two), _mm256_setzero_si256());
+        add_found(s, ~(uint32_t)_mm256_movemask_epi8(one));
+    }
+}
+
+__attribute__((target("avx512bw"))) static void collect_64(struct scan *s)
+{
+    const struct prefilter *f = s->filter;
+    const __m512i nibble = _mm512_set1_epi8(15), bit5 = _mm512_set1_epi8(0x20);
+    __m512i low[SETS][DEEP], high[SETS][DEEP];
+
+    for (int i = 0; i < SETS * DEEP; i++) {
+        low[i / DEEP][i % DEEP] = TABLE_512(f->low[i / DEEP][i % DEEP]);
+        high[i / DEEP][i % DEEP] = TABLE_512(f->high[i / DEEP][i % DEEP]);
+    }
+    for (; s->at + 63 + DEEP <= s->text.n && s->n_found < FOUND_MAX; s->at += 64) {
+        const char *p = s->text.p + s->at;
+        __m512i one = _mm512_set1_epi8(-1), two = one;
+
+        for (int i = 0; i < DEEP; i++) {
+            __m512i v = _mm512_loadu_si512((const void *)(p + i));
+            __m512i h = _mm512_and_si512(_mm512_srli_epi16(_mm512_or_si512(v, bit5), 4), nibble);
+
+            one = _mm512_and_si512(one, _mm512_and_si512(_mm512_shuffle_epi8(low[0][i], v),
+                                                         _mm512_shuffle_epi8(high[0][i], h)));
+            two = _mm512_and_si512(two, _mm512_and_si512(_mm512_shuffle_epi8(low[1][i], v),
+                                                         _mm512_shuffle_epi8(high[1][i], h)));
+        }
+        one = _mm512_or_si512(one, two);
+        add_found(s, _mm512_test_epi8_mask(one, one));
+    }
+}
+
+/* False when no whole block is left. */
+static bool collect(struct scan *s)
+{
+    s->n_found = 0;
+    s->next = 0;
+    if (s->lanes == 64)
+        collect_64(s);
+    if (s->lanes > 0 && s->n_found == 0)
+        collect_32(s);
+    return s->n_found > 0;
 }
 #endif
 
@@ -198,23 +293,16 @@ size_t wbi_scan_next(struct scan *s, size_t from)
     const uint8_t *p = (const uint8_t *)s->text.p;
 
 #if defined(__x86_64__)
-    unsigned t;
+    do {
+        while (s->next < s->n_found) {
+            size_t at = s->found[s->next++];
 
-    while (s->wide) {
-        while (s->mask != 0) {
-            size_t at = s->base + (size_t)__builtin_ctz(s->mask);
-
-            s->mask &= s->mask - 1;
-            t = triple(p[at], p[at + 1], p[at + 2]);
-            if (at >= from && (s->filter->triples[t >> 6] >> (t & 63)) & 1)
+            if (at >= from)
                 return at;
         }
-        if (s->at + 32 < from) {
+        if (s->at < from)
             s->at = from;
-        }
-        if (!next_block(s))
-            break;
-    }
+    } while (collect(s));
 #endif
     if (s->at < from)
         s->at = from;

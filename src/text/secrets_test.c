@@ -13,6 +13,7 @@
 #include "text/hygiene.h"
 #include "text/redact.h"
 #include "text/secrets.h"
+#include "text/secrets_int.h"
 
 static struct wbi_secrets *set;
 static struct wbi_secrets_report report;
@@ -494,6 +495,125 @@ static void a_newline_in_a_name_stays_escaped(void **state)
     wbi_arena_free(arena);
 }
 
+/* A value of several lines, cut at every byte. */
+static void a_known_value_of_several_lines_is_found_across_reads(void **state)
+{
+    static const struct wbi_secrets_known known = {WBI_LIT_INIT("first line of it\nand a second one"),
+                                                   WBI_LIT_INIT("BLOCK")};
+    struct wbi_secrets_options o = {WBI_LIT("k"), &known, 1};
+    struct wbi_str text = WBI_LIT("log a\nvalue: first line of it\nand a second one!\nlog b\n");
+    struct wbi_secrets *own = NULL;
+    struct wbi_secrets_stream st;
+    struct wbi_buf out;
+
+    (void)state;
+    assert_int_equal(wbi_secrets_new(&o, &own, NULL, NULL), WB_OK);
+    wbi_buf_init(&out, 1u << 20);
+    for (size_t cut = 0; cut <= text.n; cut++) {
+        wbi_buf_clear(&out);
+        wbi_secrets_stream_init(&st, own);
+        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(text, cut), &out), WB_OK);
+        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(text, cut), &out), WB_OK);
+        assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
+        assert_int_equal(st.report.total, 1);
+        assert_false(holds(&out, WBI_LIT("second")));
+        assert_true(holds(&out, WBI_LIT("]\n!\nlog b\n")));
+        wbi_secrets_stream_fini(&st);
+    }
+    wbi_buf_fini(&out);
+    wbi_secrets_free(own);
+}
+
+/* A key block with visible marks in it, cut behind every line. */
+static void a_marked_key_block_is_hidden_across_reads(void **state)
+{
+    struct wbi_str text = WBI_LIT("a <U+200B>\n-----BEGIN PRIVATE" " KEY-----\n"
+                                  "MIIEvQIBADANBgkqhkiG9w0<U+200B>BAQEFAASCBKcwggSj\n"
+                                  "AgEAAoIBAQC7VJTUt9Us8cKjMzEfYyjiWA4R4\n"
+                                  "-----END PRIVATE" " KEY-----\nafter\n");
+    struct wbi_secrets_stream st;
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init(&out, 1u << 20);
+    for (size_t cut = 0; cut < text.n; cut++) {
+        wbi_buf_clear(&out);
+        wbi_secrets_stream_init(&st, set);
+        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(text, cut), &out), WB_OK);
+        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(text, cut), &out), WB_OK);
+        assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
+        assert_false(holds(&out, WBI_LIT("MIIE")));
+        assert_false(holds(&out, WBI_LIT("AgEA")));
+        assert_true(holds(&out, WBI_LIT("\nafter\n")));
+        wbi_secrets_stream_fini(&st);
+    }
+    wbi_buf_fini(&out);
+}
+
+static void marks_do_not_hide_a_secret_from_the_question(void **state)
+{
+    (void)state;
+    assert_true(wbi_secrets_found(set, WBI_LIT("correct <U+200B>horse battery")));
+    assert_false(wbi_secrets_found(set, WBI_LIT("nothing <U+200B>here")));
+}
+
+static void all_data_of_a_kubernetes_secret_is_masked(void **state)
+{
+    struct wbi_arena *own = NULL;
+    struct wbi_redact_rules *rules = NULL;
+    struct wbi_buf out;
+    const wbi_json *v = NULL;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(1u << 20, &own), WB_OK);
+    assert_int_equal(wbi_redact_rules_new(NULL, 0, true, &rules, NULL), WB_OK);
+    assert_int_equal(wbi_json_read(own, WBI_LIT("{\"data\":{\"tls.crt\":\"TUlJQw==\"},\"kind\":"
+                                                  "\"Secret\",\"stringData\":{\"note\":\"plain\"}}"),
+                                   WBI_JSON_STRICT, &v, NULL), WB_OK);
+    wbi_buf_init(&out, 1u << 20);
+    assert_int_equal(wbi_redact_json(set, rules, v, &out, NULL), WB_OK);
+    assert_false(holds(&out, WBI_LIT("TUlJQw")));
+    assert_false(holds(&out, WBI_LIT("plain")));
+    assert_true(holds(&out, WBI_LIT("\"Secret\"")));
+    wbi_buf_fini(&out);
+    wbi_redact_rules_free(rules);
+    wbi_arena_free(own);
+}
+
+/* Every literal at every place of a block, with and without vector shuffles. */
+static void every_way_of_scanning_finds_every_literal(void **state)
+{
+    static const size_t lanes[] = {0, 32, 64};
+    static struct prefilter filter;
+    static struct scan scan;
+    char text[256];
+
+    (void)state;
+    wbi_prefilter_init(&filter);
+    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
+        const struct rule *rule = &wbi_secret_rules[r];
+        size_t n = strlen(rule->literal);
+
+        for (size_t at = 0; at < 130; at += 1 + r % 3) {
+            memset(text, '.', sizeof text);
+            memset(text + at, 'a', 60); /* in every alphabet but those of capitals */
+            memset(text + at, 'A', rule->alphabet == A_UPPER32 ? 60 : 0);
+            memcpy(text + at, rule->literal, n);
+            for (size_t k = 0; k < 3; k++) {
+                size_t found;
+
+                wbi_scan_start(&scan, &filter, wbi_str_make(text, sizeof text));
+                if (scan.lanes < lanes[k])
+                    continue;
+                scan.lanes = lanes[k];
+                while ((found = wbi_scan_next(&scan, 0)) < at)
+                    ;
+                assert_int_equal(found, at);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +621,11 @@ int main(void)
         cmocka_unit_test(a_secret_cut_between_two_reads_is_found),
         cmocka_unit_test(a_secret_in_an_endless_line_is_found),
         cmocka_unit_test(marks_inside_do_not_hide_a_secret),
+        cmocka_unit_test(a_known_value_of_several_lines_is_found_across_reads),
+        cmocka_unit_test(a_marked_key_block_is_hidden_across_reads),
+        cmocka_unit_test(marks_do_not_hide_a_secret_from_the_question),
+        cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
+        cmocka_unit_test(every_way_of_scanning_finds_every_literal),
         cmocka_unit_test(known_values_are_found_encoded),
         cmocka_unit_test(harmless_text_is_left_alone),
         cmocka_unit_test(values_beside_telling_names_are_replaced),

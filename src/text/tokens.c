@@ -33,7 +33,7 @@ enum {
     COST_CONTROL = 403,
     COST_HIGH = 282,
     COST_HIGH_3 = 262,
-    COST_BOX = 142,
+    COST_BOX = 290,
     COST_BOX_SAME = 30,
     COST_CLUSTER = 224, /* a third consonant in a row: an unusual word */
     COST_UPPER_MORE = 122

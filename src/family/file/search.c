@@ -222,8 +222,10 @@ static wb_rc scan_text(struct scan *c, uint64_t skip_line)
         if (s->req->mode == WBI_SEARCH_COUNT)
             continue;
         move_to_line(c, line_start(c->text, span.from));
-        if (c->line <= skip_line)
+        if (c->line <= skip_line) { /* told on an earlier page */
+            c->file->matches--;
             continue;
+        }
         if (pending)
             rc = put_after(c, pending, pending_end, c->line);
         if (rc == WB_OK && s->shown == s->most) {

@@ -93,12 +93,15 @@ static wb_rc list_project(void *arg, const struct wbi_complete *full,
 }
 
 static void passed_over(struct wbi_buf *out, const wbi_json *r, const char *member,
-                        const char *why)
+                        const char *one, const char *many)
 {
     int64_t n = wbi_result_int(r, member);
 
-    if (n > 0)
-        wbi_buf_addf(out, "Passed over: %lld %s\n", (long long)n, why);
+    if (n == 0)
+        return;
+    wbi_buf_addz(out, "Passed over: ");
+    wbi_file_count(out, n, one, many);
+    wbi_buf_addc(out, '\n');
 }
 
 static wb_rc list_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
@@ -112,8 +115,10 @@ static wb_rc list_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
     wbi_buf_addf(out, "Listed %.*s: ", WBI_FMT(wbi_json_get_str(r, "path")));
     wbi_file_count(out, wbi_result_int(r, "entry_count"), "entry", "entries");
     wbi_buf_addc(out, '\n');
-    passed_over(out, r, "unreadable_directories", "directories that may not be read");
-    passed_over(out, r, "too_deep_directories", "directories below the greatest depth");
+    passed_over(out, r, "unreadable_directories", "directory that may not be read",
+                "directories that may not be read");
+    passed_over(out, r, "too_deep_directories", "directory below the greatest depth",
+                "directories below the greatest depth");
     wbi_file_more(out, r, "the listing goes on");
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
     WBI_JSON_EACH(wbi_json_get(r, "entries"), e)
@@ -333,6 +338,8 @@ static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
         wbi_buf_addz(out, " in ");
         wbi_file_count(out, wbi_result_int(r, "files_found"), "file", "files");
     }
+    if (found > 0 && shown == found && wbi_json_get(r, "nextToken") != NULL)
+        wbi_buf_addz(out, " so far");
     wbi_buf_addz(out, " (searched ");
     wbi_file_count(out, wbi_result_int(r, "files_searched"), "file", "files");
     wbi_buf_addz(out, ")\n");
@@ -350,10 +357,12 @@ static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_
     (void)arg;
     (void)err;
     search_head(r, names_only, out);
-    passed_over(out, r, "binary_files", "binary files");
-    passed_over(out, r, "large_files", "files over the size limit");
-    passed_over(out, r, "unreadable_files", "files that may not be read");
-    passed_over(out, r, "too_deep_directories", "directories below the greatest depth");
+    passed_over(out, r, "binary_files", "binary file", "binary files");
+    passed_over(out, r, "large_files", "file over the size limit", "files over the size limit");
+    passed_over(out, r, "unreadable_files", "file that may not be read",
+                "files that may not be read");
+    passed_over(out, r, "too_deep_directories", "directory below the greatest depth",
+                "directories below the greatest depth");
     if (wbi_json_true(wbi_json_get(r, "gave_up")))
         wbi_buf_addz(out, "Incomplete: the expression needed too much work on some files; "
                           "make it simpler\n");

@@ -185,6 +185,13 @@ static bool has_text(const struct wbi_wire_part *part)
     return part->text.p != NULL && (part->type == WBI_PART_TEXT || part->type == WBI_PART_RESOURCE);
 }
 
+static void add_lines(struct wbi_buf *out, struct wbi_str text)
+{
+    wbi_buf_adds(out, text);
+    if (text.n > 0 && text.p[text.n - 1] != '\n')
+        wbi_buf_addc(out, '\n');
+}
+
 static wb_rc look(const struct wbi_complete *full, const wbi_json *structured,
                   const struct wbi_projection *p, struct shown *s)
 {
@@ -201,7 +208,7 @@ static wb_rc look(const struct wbi_complete *full, const wbi_json *structured,
         if (structured != NULL && has_text(part) && same_value(p->arena, part->text, structured))
             s->text_is_twin = true;
         else if (has_text(part))
-            wbi_buf_addf(&s->all, "%.*s\n", WBI_FMT(part->text));
+            add_lines(&s->all, part->text);
     }
     if (structured != NULL) {
         pretty = wbi_generic_display(p->arena, structured);
@@ -228,6 +235,8 @@ static void put_part(struct wbi_jw *w, const struct wbi_wire_part *part, const s
         wbi_jw_kstr(w, "text", part->text);
     if (m->bytes.p != NULL)
         wbi_jw_kint(w, "size_bytes", (int64_t)m->bytes.n);
+    else if (wbi_generic_is_media(part))
+        wbi_jw_kbool(w, "unreadable", true);
     if (m->path.p != NULL)
         wbi_jw_kint(w, "artifact", (int64_t)(*at)++);
     wbi_jw_obj_end(w);
@@ -370,6 +379,8 @@ static void part_line(const wbi_json *result, const wbi_json *part, struct wbi_b
     wbi_buf_adds(&line, wbi_str_head(mime, 127));
     if (wbi_json_i64(wbi_json_get(part, "size_bytes"), &n))
         wbi_buf_addf(&line, ", %lld bytes", (long long)n);
+    if (wbi_json_true(wbi_json_get(part, "unreadable")))
+        wbi_buf_addz(&line, ", its data is no base64");
     if (wbi_json_i64(wbi_json_get(part, "artifact"), &n) && n >= 0)
         wbi_buf_addf(&line, ", artifact %.*s",
                      WBI_FMT(wbi_json_get_str(

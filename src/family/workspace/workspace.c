@@ -63,7 +63,7 @@ static const struct {
 } first_lines[] = {
     {"entered", "Entered workspace "},
     {"already_active", "Already in workspace "},
-    {"exited", "Left for workspace "},
+    {"exited", "Back in workspace "},
     {"not_entered", "No workspace was entered; still in "},
 };
 

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/tools_test.c: the built-in tools as data (tests/tools/NAME.json): a
+ * workspace, calls in order, and the receipt of each (C6.7 "golden-tested").
+ * Every result is checked against the schema of its tool (family/NAME/results.json),
+ * rendered again to the same bytes, and a tool that is never called fails the
+ * test. WAYBILL_UPDATE=1 rewrites the receipts.
+ *   files   {path: text}; links {path: target}; config: waybill.json
+ *   steps   [{call, input, maxTokens?, kind?, receipt: [lines]}]; "$next" in an
+ *           input is the nextToken of the step before
+ *   after   {path: text or null} when all is done */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+
+#include "schema/schema.h"
+#include "shared_vectors.h"
+#include "toolbox.h"
+
+#define FOLDER WAYBILL_SOURCE "/tests/tools"
+
+static struct wbi_arena *schemas_arena;
+static struct {
+    struct wbi_str name;
+    struct wbi_schema *schema;
+    unsigned calls;
+} tools[128];
+static size_t tools_n;
+
+static void add_schemas(const char *family)
+{
+    const wbi_json *all;
+    struct wbi_buf text;
+    char path[512];
+
+    snprintf(path, sizeof(path), WAYBILL_SOURCE "/src/family/%s/results.json", family);
+    if (!read_whole_file(path, &text))
+        return;
+    assert_int_equal(wbi_json_read(schemas_arena, wbi_buf_str(&text), WBI_JSON_STRICT, &all, NULL),
+                     WB_OK);
+    WBI_JSON_EACH_MEMBER(all, key)
+    {
+        assert_true(tools_n < sizeof(tools) / sizeof(tools[0]));
+        tools[tools_n].name = wbi_json_str(key);
+        assert_int_equal(wbi_schema_compile(key_val, NULL, &tools[tools_n].schema, NULL), WB_OK);
+        tools_n++;
+    }
+    wbi_buf_fini(&text);
+}
+
+static int load_schemas(void **state)
+{
+    static const char *const families[] = {"file", "work", "workspace", "notify", "agent"};
+
+    (void)state;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &schemas_arena) != WB_OK)
+        return 1;
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        add_schemas(families[i]);
+    return tools_n > 0 ? 0 : 1;
+}
+
+static int free_schemas(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tools_n; i++)
+        wbi_schema_unref(tools[i].schema);
+    wbi_arena_free(schemas_arena);
+    return 0;
+}
+
+/* Every tool's result against its own schema. */
+static void check_result(struct toolbox *b, struct wbi_str tool, const struct toolcall *c)
+{
+    for (size_t i = 0; i < tools_n; i++) {
+        struct wbi_schema_report report;
+
+        if (!wbi_str_eq(tools[i].name, tool) || !c->ok)
+            continue;
+        tools[i].calls++;
+        assert_int_equal(wbi_schema_check(tools[i].schema, c->result, b->arena, &report, NULL),
+                         WB_OK);
+        if (report.n_errors > 0)
+            fail_msg("%.*s: result does not match its schema: %.*s at %.*s", WBI_FMT(tool),
+                     WBI_FMT(report.errors[0].message), WBI_FMT(report.errors[0].path));
+    }
+}
+
+/* C6.6 "Rendering the same canonical result again gives the same bytes". */
+static void check_render(const struct toolcall *c)
+{
+    struct wbi_buf text;
+    char *receipt;
+    size_t n;
+
+    wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, c->canonical);
+    assert_int_equal(wb_render(text.p, text.n, &receipt, &n, NULL), WB_OK);
+    assert_true(wbi_str_eq(wbi_str_make(receipt, n), c->receipt));
+    wb_free(receipt);
+    wbi_buf_fini(&text);
+}
+
+/* ---- one file ---- */
+
+static void make_parents(const char *path)
+{
+    char dir[4096];
+
+    for (const char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
+        snprintf(dir, sizeof(dir), "%.*s", (int)(p - path), path);
+        (void)mkdir(dir, 0755);
+    }
+}
+
+static const char *place(struct toolbox *b, struct wbi_str name)
+{
+    char relative[2048];
+
+    snprintf(relative, sizeof(relative), "work/%.*s", WBI_FMT(name));
+    return tree_at(&b->tree, relative);
+}
+
+static void put_files(struct toolbox *b, const wbi_json *data)
+{
+    static const struct timespec times[2] = {{1767225600, 0}, {1767225600, 0}};
+    struct wbi_buf text;
+
+    WBI_JSON_EACH_MEMBER(wbi_json_get(data, "files"), key)
+    {
+        const char *path = place(b, wbi_json_str(key));
+        FILE *f;
+
+        make_parents(path);
+        f = fopen(path, "wb");
+        assert_non_null(f);
+        fwrite(wbi_json_str(key_val).p, 1, wbi_json_str(key_val).n, f);
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    }
+    WBI_JSON_EACH_MEMBER(wbi_json_get(data, "links"), key)
+    {
+        char *target = wbi_arena_strz(b->arena, wbi_json_str(key_val));
+        assert_int_equal(symlink(target, place(b, wbi_json_str(key))), 0);
+    }
+    if (wbi_json_get(data, "config") != NULL) {
+        wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
+        wbi_json_write(&text, wbi_json_get(data, "config"));
+        assert_true(tree_put(&b->tree, "work/waybill.json", text.p, text.n));
+        wbi_buf_fini(&text);
+    }
+}
+
+/* The input as text, "$next" replaced. */
+static struct wbi_str input_of(struct toolbox *b, const wbi_json *step, struct wbi_str next)
+{
+    struct wbi_buf text, out;
+    size_t at;
+
+    wbi_buf_init_arena(&text, b->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&out, b->arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_json_get(step, "input") != NULL)
+        wbi_json_write(&text, wbi_json_get(step, "input"));
+    else
+        wbi_buf_addz(&text, "{}");
+    at = wbi_str_find(wbi_buf_str(&text), WBI_LIT("$next"));
+    wbi_buf_adds(&out, wbi_str_head(wbi_buf_str(&text), at));
+    if (at < text.n) {
+        wbi_buf_adds(&out, next);
+        wbi_buf_adds(&out, wbi_str_from(wbi_buf_str(&text), at + 5));
+    }
+    wbi_buf_addc(&out, '\0');
+    assert_int_equal(wbi_buf_rc(&out), WB_OK);
+    return wbi_str_make(out.p, out.n - 1);
+}
+
+static struct toolcall run_step(struct toolbox *b, const wbi_json *step, struct wbi_str next)
+{
+    char *tool = wbi_arena_strz(b->arena, wbi_json_get_str(step, "call"));
+    char *budget = wbi_arena_strz(b->arena, wbi_json_get_str(step, "maxTokens"));
+    wb_request *request = wb_request_new(tool);
+    wb_result *result = NULL;
+    struct toolcall c;
+
+    assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, input_of(b, step, next).p), WB_OK);
+    if (wbi_json_get(step, "maxTokens") != NULL)
+        assert_int_equal(wb_request_set(request, WB_FIELD_MAX_TOKENS, budget), WB_OK);
+    assert_int_equal(wb_call_run(b->runtime, request, &result), WB_OK);
+    wb_request_free(request);
+    c = toolbox_take(b, result);
+    wb_result_free(result);
+    check_result(b, wbi_json_get_str(step, "call"), &c);
+    check_render(&c);
+    return c;
+}
+
+/* The receipt as an array of lines, the workspace written as ROOT. */
+static void put_receipt(struct wbi_jw *w, struct toolbox *b, struct wbi_str receipt)
+{
+    struct wbi_str root = wbi_str_z(b->tree.root);
+    struct wbi_buf text;
+
+    wbi_buf_init_arena(&text, b->arena, WBI_LIMIT_JSON_TEXT);
+    while (receipt.n > 0) {
+        size_t at = wbi_str_find(receipt, root);
+        wbi_buf_adds(&text, wbi_str_head(receipt, at));
+        if (at < receipt.n)
+            wbi_buf_addz(&text, "ROOT");
+        receipt = wbi_str_from(receipt, at + root.n);
+    }
+    wbi_jw_arr(w);
+    for (struct wbi_str rest = wbi_buf_str(&text);;) {
+        size_t n = wbi_str_index(rest, '\n');
+        wbi_jw_str(w, wbi_str_head(rest, n));
+        if (n == rest.n)
+            break;
+        rest = wbi_str_from(rest, n + 1);
+    }
+    wbi_jw_arr_end(w);
+}
+
+/* The step as it came out. */
+static void put_step(struct wbi_jw *w, struct toolbox *b, const wbi_json *step,
+                     const struct toolcall *c)
+{
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER(step, key)
+    {
+        if (wbi_str_eqz(wbi_json_str(key), "kind") || wbi_str_eqz(wbi_json_str(key), "receipt"))
+            continue;
+        wbi_jw_keyn(w, wbi_json_str(key));
+        wbi_jw_val(w, key_val);
+    }
+    if (!c->ok)
+        wbi_jw_kstrz(w, "kind", c->kind);
+    wbi_jw_key(w, "receipt");
+    put_receipt(w, b, c->receipt);
+    wbi_jw_obj_end(w);
+}
+
+static void check_after(struct toolbox *b, const char *name, const wbi_json *data)
+{
+    WBI_JSON_EACH_MEMBER(wbi_json_get(data, "after"), key)
+    {
+        struct wbi_buf text;
+        bool there = read_whole_file(place(b, wbi_json_str(key)), &text);
+
+        if (there != wbi_json_is(key_val, WBI_JSON_STR) ||
+            (there && !wbi_str_eq(wbi_buf_str(&text), wbi_json_str(key_val))))
+            fail_msg("%s: %.*s came out otherwise", name, WBI_FMT(wbi_json_str(key)));
+        if (there)
+            wbi_buf_fini(&text);
+    }
+}
+
+static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
+{
+    struct wbi_str next = WBI_LIT("");
+
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER(data, key)
+    {
+        wbi_jw_keyn(w, wbi_json_str(key));
+        if (!wbi_str_eqz(wbi_json_str(key), "steps")) {
+            wbi_jw_val(w, key_val);
+            continue;
+        }
+        wbi_jw_arr(w);
+        WBI_JSON_EACH(key_val, step)
+        {
+            struct toolcall c = run_step(b, step, next);
+            put_step(w, b, step, &c);
+            next = wbi_json_get_str(c.result, "nextToken");
+        }
+        wbi_jw_arr_end(w);
+    }
+    wbi_jw_obj_end(w);
+}
+
+static void write_pretty(const char *path, const wbi_json *v)
+{
+    struct wbi_buf pretty;
+    FILE *f = fopen(path, "wb");
+
+    wbi_buf_init(&pretty, WBI_LIMIT_JSON_TEXT);
+    wbi_json_pretty(&pretty, v);
+    wbi_buf_addc(&pretty, '\n');
+    assert_non_null(f);
+    fwrite(pretty.p, 1, pretty.n, f);
+    assert_int_equal(fclose(f), 0);
+    wbi_buf_fini(&pretty);
+}
+
+static void run_file(const char *name)
+{
+    struct wbi_buf text, got, want;
+    struct wbi_jw w = wbi_jw_to(&got);
+    const wbi_json *data, *v;
+    struct toolbox b;
+    char path[512];
+
+    snprintf(path, sizeof(path), FOLDER "/%s", name);
+    assert_true(read_whole_file(path, &text));
+    toolbox_make(&b);
+    if (wbi_json_read(b.arena, wbi_buf_str(&text), WBI_JSON_STRICT, &data, NULL) != WB_OK)
+        fail_msg("%s: not JSON", name);
+    assert_non_null(wbi_json_get_str(data, "proves").p);
+    put_files(&b, data);
+    toolbox_open(&b);
+    wbi_buf_init_arena(&got, b.arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&want, b.arena, WBI_LIMIT_JSON_TEXT);
+    run_steps(&b, data, &w);
+    wbi_json_write(&want, data);
+    if (getenv("WAYBILL_UPDATE") != NULL) {
+        assert_int_equal(wbi_json_read(b.arena, wbi_buf_str(&got), WBI_JSON_STRICT, &v, NULL), WB_OK);
+        write_pretty(path, v);
+    } else if (!wbi_str_eq(wbi_buf_str(&got), wbi_buf_str(&want))) {
+        fail_msg("%s\nexpected %.*s\ngot      %.*s", name, WBI_FMT(wbi_buf_str(&want)),
+                 WBI_FMT(wbi_buf_str(&got)));
+    }
+    check_after(&b, name, data);
+    toolbox_end(&b);
+    wbi_buf_fini(&text);
+}
+
+static int is_data(const struct dirent *e)
+{
+    const char *only = getenv("WAYBILL_TOOLS");
+    size_t n = strlen(e->d_name);
+
+    if (only != NULL)
+        return strncmp(e->d_name, only, strlen(only)) == 0;
+    return n > 5 && strcmp(e->d_name + n - 5, ".json") == 0;
+}
+
+static void test_every_call_answers_as_it_says(void **state)
+{
+    struct dirent **list;
+    int n = scandir(FOLDER, &list, is_data, alphasort);
+
+    (void)state;
+    assert_true(n > 0);
+    for (int i = 0; i < n; i++) {
+        run_file(list[i]->d_name);
+        free(list[i]);
+    }
+    free(list);
+}
+
+/* "Every tool of every family is called at least once." */
+static void test_no_tool_was_never_called(void **state)
+{
+    (void)state;
+    if (getenv("WAYBILL_TOOLS") != NULL)
+        return;
+    for (size_t i = 0; i < tools_n; i++)
+        if (tools[i].calls == 0)
+            fail_msg("%.*s was never called with success", WBI_FMT(tools[i].name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_call_answers_as_it_says),
+        cmocka_unit_test(test_no_tool_was_never_called),
+    };
+
+    return cmocka_run_group_tests(tests, load_schemas, free_schemas);
+}
