@@ -15,6 +15,7 @@
 struct wbi_runtime;
 struct wbi_calls;
 struct wbi_admission;
+struct wbi_mcp_request;
 
 /* Names one parked wait of one call; stale ones resume nothing. */
 struct wbi_call_ref {
@@ -101,6 +102,8 @@ struct wbi_call {
     /* partial output, for a caller who asked for it; may be NULL */
     void (*on_partial)(struct wbi_call *call, struct wbi_str data, void *arg);
     uint64_t frames; /* handed out so far */
+    bool asked_for_more; /* its tool was looked for outside the catalog */
+    struct wbi_mcp_request *mcp; /* whom it answers, until it has; NULL: came another way */
 };
 
 /* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */

@@ -13,10 +13,14 @@ extern const struct command command_json;
 extern const struct command command_semver;
 extern const struct command command_schema;
 extern const struct command command_config;
+extern const struct command command_serve;
+extern const struct command command_connect;
+extern const struct command command_pins;
 extern const struct command command_doctor;
 
 const struct command *const commands[] = {
     &command_call, &command_dispatch, &command_repair, &command_compact, &command_tools,  &command_render, &command_envelope,
-    &command_json, &command_semver, &command_schema, &command_config, &command_doctor,
+    &command_json, &command_semver, &command_schema, &command_config,
+    &command_serve, &command_connect, &command_pins, &command_doctor,
     NULL,
 };
