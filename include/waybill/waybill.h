@@ -17,6 +17,7 @@
 #include "waybill/runtime.h"
 #include "waybill/schema.h"
 #include "waybill/task.h"
+#include "waybill/serve.h"
 #include "waybill/text.h"
 #include "waybill/tool.h"
 

@@ -7,6 +7,8 @@
     X(exec)         \
     X(call)         \
     X(dispatch)     \
+    X(serve)        \
+    X(connect)      \
     X(tools)        \
     X(tasks)        \
     X(artifact)     \
@@ -23,6 +25,7 @@
     X(schema)       \
     X(json)         \
     X(semver)       \
+    X(pins)         \
     X(doctor)
 /* clang-format on */
 
