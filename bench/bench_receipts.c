@@ -2,6 +2,7 @@
  * bench/bench_receipts.c: one output made into a receipt, for measuring.
  *   bench_receipts FILE BUDGET STATUS [COMMAND]   prints the receipt
  *   bench_receipts --speed FILE…                  MB/s of cleaning and of selection at 2,500 tokens
+ *   bench_receipts --tokens FILE…                 prints the estimate of each file
  * The budget covers the status line as well. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,8 +99,23 @@ static int speed(int argc, char **argv)
     return 0;
 }
 
+static int tokens(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        struct wbi_str raw = load(argv[i]);
+
+        if (raw.p == NULL)
+            return 1;
+        printf("%llu\t%s\n", (unsigned long long)wbi_tokens(raw), argv[i]);
+        free((char *)(uintptr_t)raw.p);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "--tokens") == 0)
+        return tokens(argc, argv);
     if (argc > 2 && strcmp(argv[1], "--speed") == 0)
         return speed(argc, argv);
     if (argc < 4) {

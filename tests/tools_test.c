@@ -6,7 +6,8 @@
  * test. WAYBILL_UPDATE=1 rewrites the receipts.
  *   files   {path: text}; links {path: target}; config: waybill.json
  *   steps   [{call, input, maxTokens?, kind?, receipt: [lines]}]; "$next" in an
- *           input is the nextToken of the step before
+ *           input is the nextToken of the step before, "$id" the id of the last
+ *           work item; receipts have ID for the digits of ids, ROOT for the root
  *   after   {path: text or null} when all is done */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -154,30 +155,37 @@ static void put_files(struct toolbox *b, const wbi_json *data)
     }
 }
 
-/* The input as text, "$next" replaced. */
-static struct wbi_str input_of(struct toolbox *b, const wbi_json *step, struct wbi_str next)
-{
-    struct wbi_buf text, out;
-    size_t at;
+struct last {
+    struct wbi_str next, id;
+};
 
-    wbi_buf_init_arena(&text, b->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_buf_init_arena(&out, b->arena, WBI_LIMIT_JSON_TEXT);
-    if (wbi_json_get(step, "input") != NULL)
-        wbi_json_write(&text, wbi_json_get(step, "input"));
-    else
-        wbi_buf_addz(&text, "{}");
-    at = wbi_str_find(wbi_buf_str(&text), WBI_LIT("$next"));
-    wbi_buf_adds(&out, wbi_str_head(wbi_buf_str(&text), at));
-    if (at < text.n) {
-        wbi_buf_adds(&out, next);
-        wbi_buf_adds(&out, wbi_str_from(wbi_buf_str(&text), at + 5));
-    }
-    wbi_buf_addc(&out, '\0');
-    assert_int_equal(wbi_buf_rc(&out), WB_OK);
-    return wbi_str_make(out.p, out.n - 1);
+static struct wbi_str replaced(struct toolbox *b, struct wbi_str text, const char *what,
+                               struct wbi_str by)
+{
+    size_t at = wbi_str_find(text, wbi_str_z(what));
+
+    if (at == text.n)
+        return text;
+    return wbi_arena_fmt(b->arena, "%.*s%.*s%.*s", WBI_FMT(wbi_str_head(text, at)), WBI_FMT(by),
+                         WBI_FMT(wbi_str_from(text, at + strlen(what))));
 }
 
-static struct toolcall run_step(struct toolbox *b, const wbi_json *step, struct wbi_str next)
+/* The input as text, "$next" and "$id" replaced. */
+static const char *input_of(struct toolbox *b, const wbi_json *step, const struct last *last)
+{
+    struct wbi_buf text;
+    struct wbi_str input = WBI_LIT("{}");
+
+    wbi_buf_init_arena(&text, b->arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_json_get(step, "input") != NULL) {
+        wbi_json_write(&text, wbi_json_get(step, "input"));
+        input = wbi_buf_str(&text);
+    }
+    input = replaced(b, replaced(b, input, "$next", last->next), "$id", last->id);
+    return wbi_arena_strz(b->arena, input);
+}
+
+static struct toolcall run_step(struct toolbox *b, const wbi_json *step, const struct last *last)
 {
     char *tool = wbi_arena_strz(b->arena, wbi_json_get_str(step, "call"));
     char *budget = wbi_arena_strz(b->arena, wbi_json_get_str(step, "maxTokens"));
@@ -185,7 +193,7 @@ static struct toolcall run_step(struct toolbox *b, const wbi_json *step, struct 
     wb_result *result = NULL;
     struct toolcall c;
 
-    assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, input_of(b, step, next).p), WB_OK);
+    assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, input_of(b, step, last)), WB_OK);
     if (wbi_json_get(step, "maxTokens") != NULL)
         assert_int_equal(wb_request_set(request, WB_FIELD_MAX_TOKENS, budget), WB_OK);
     assert_int_equal(wb_call_run(b->runtime, request, &result), WB_OK);
@@ -197,12 +205,40 @@ static struct toolcall run_step(struct toolbox *b, const wbi_json *step, struct 
     return c;
 }
 
+static size_t hex_digits(struct wbi_str s)
+{
+    size_t n = 0;
+
+    while (n < s.n && strchr("0123456789abcdef", s.p[n]) != NULL && s.p[n] != '\0')
+        n++;
+    return n;
+}
+
+/* Ids count what other rooms have drawn before: their digits are not compared. */
+static struct wbi_str without_ids(struct toolbox *b, struct wbi_str text)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, b->arena, WBI_LIMIT_JSON_TEXT);
+    for (size_t i = 0; i < text.n; i++) {
+        struct wbi_str rest = wbi_str_from(text, i + 1);
+
+        wbi_buf_addc(&out, text.p[i]);
+        if (text.p[i] == '_' && hex_digits(rest) == 20) {
+            wbi_buf_addz(&out, "ID");
+            i += 20;
+        }
+    }
+    return wbi_buf_str(&out);
+}
+
 /* The receipt as an array of lines, the workspace written as ROOT. */
 static void put_receipt(struct wbi_jw *w, struct toolbox *b, struct wbi_str receipt)
 {
     struct wbi_str root = wbi_str_z(b->tree.root);
     struct wbi_buf text;
 
+    receipt = without_ids(b, receipt);
     wbi_buf_init_arena(&text, b->arena, WBI_LIMIT_JSON_TEXT);
     while (receipt.n > 0) {
         size_t at = wbi_str_find(receipt, root);
@@ -258,7 +294,7 @@ static void check_after(struct toolbox *b, const char *name, const wbi_json *dat
 
 static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
 {
-    struct wbi_str next = WBI_LIT("");
+    struct last last = {WBI_LIT(""), WBI_LIT("")};
 
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER(data, key)
@@ -271,9 +307,12 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
         wbi_jw_arr(w);
         WBI_JSON_EACH(key_val, step)
         {
-            struct toolcall c = run_step(b, step, next);
+            struct toolcall c = run_step(b, step, &last);
+            struct wbi_str id = wbi_json_get_str(wbi_json_get(c.result, "work_item"), "id");
+
             put_step(w, b, step, &c);
-            next = wbi_json_get_str(c.result, "nextToken");
+            last.next = wbi_json_get_str(c.result, "nextToken");
+            last.id = id.p ? id : last.id;
         }
         wbi_jw_arr_end(w);
     }

@@ -27,6 +27,7 @@ BEGIN {
     # person names. Whatever lies beneath a workspace root is reached through path/.
     split("path store ledger artifact run config http control loop cli", files, " ")
     for (i in files) opens[files[i]] = 1
+    opens["src/call/say.c"] = 1 # the file of --events
     talk = "(^|[^a-zA-Z_0-9.>])(printf|fprintf|puts|exit|abort)\\("
 }
 function complain(text) { print "layers: " FILENAME ":" FNR ": " text; bad = 1 }
@@ -51,7 +52,7 @@ FNR == 1 {
 library && !/^[ \t]*(\/| )\*/ {
     if ($0 ~ banned) complain("banned outside base: " $0)
     if ($0 ~ talk) complain("the library does not print or exit: " $0)
-    if (!(room in opens) && $0 ~ opening) complain("files are opened, looked at and renamed through path/path.h: " $0)
+    if (!(room in opens) && !(FILENAME in opens) && $0 ~ opening) complain("files are opened, looked at and renamed through path/path.h: " $0)
 }
 END { exit bad }' < .layers.tmp || status=1
 rm -f .layers.tmp

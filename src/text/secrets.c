@@ -85,6 +85,14 @@ static uint32_t first_bytes(struct wbi_str t, size_t at)
     return v;
 }
 
+/* What holds a replacement was judged before: judging twice changes nothing. */
+static bool replaced_before(struct wbi_str t, const struct secret *m)
+{
+    struct wbi_str value = wbi_str_make(t.p + m->from, m->to - m->from);
+
+    return wbi_str_find(value, WBI_LIT("[redacted:")) < value.n;
+}
+
 /* The longest match of any rule whose literal stands at `at`. */
 static bool match_at(const struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
@@ -100,7 +108,8 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
         if (((here | p->soft[i]) & p->mask[i]) != p->want[i] ||
             !literal_here(rule, p->length[i], f->text, at))
             continue;
-        if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m))
+        if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m) ||
+            replaced_before(f->text, &m))
             continue;
         if (!any || m.from < ret->from || (m.from == ret->from && m.to > ret->to))
             *ret = m;

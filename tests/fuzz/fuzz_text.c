@@ -72,20 +72,31 @@ static void redaction_in_pieces(const struct wbi_secrets *set, struct wbi_str in
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Made once: it does not change. */
+static const struct wbi_secrets *secrets(void)
+{
+    static const struct wbi_secrets_known known[] = {
+        {WBI_LIT_INIT("correct horse"), WBI_LIT_INIT("K")},
+        {WBI_LIT_INIT("two lines\nof one"), WBI_LIT_INIT("L")},
+    };
+    static struct wbi_secrets *set;
+    struct wbi_secrets_options options = {WBI_LIT("fuzz"), known, 2};
+
+    if (set == NULL)
+        must(wbi_secrets_new(&options, &set, NULL, NULL) == WB_OK);
+    return set;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct wbi_secrets_known known = {WBI_LIT_INIT("correct horse"), WBI_LIT_INIT("K")};
-    struct wbi_secrets_options options = {WBI_LIT("fuzz"), &known, 1};
-    struct wbi_secrets *set = NULL;
+    const struct wbi_secrets *set = secrets();
     struct wbi_buf clean;
     size_t step = size > 0 ? data[0] % 61 + 1u : 1;
 
-    must(wbi_secrets_new(&options, &set, NULL, NULL) == WB_OK);
     wbi_buf_init(&clean, 64u << 20);
     cleaning(wbi_str_make((const char *)data, size), step, &clean);
     redaction(set, wbi_buf_str(&clean));
     redaction_in_pieces(set, wbi_buf_str(&clean), step);
     wbi_buf_fini(&clean);
-    wbi_secrets_free(set);
     return 0;
 }

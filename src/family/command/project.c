@@ -33,7 +33,7 @@ void wbi_command_share(const struct wbi_command_output *o, bool artifacts, uint6
     for (int i = 0; i < 2; i++) {
         if (o->stream[i].shown == NULL)
             continue;
-        need[i] = wbi_shown_tokens(o->stream[i].shown);
+        need[i] = wbi_shown_tokens(o->stream[i].shown) + 12; /* estimates: a little slack */
         fixed += stream_cost(&o->stream[i], artifacts);
     }
     left = left > fixed + 40 ? left - fixed : 40;
