@@ -212,9 +212,9 @@ static wb_rc add_again(struct wbi_catalog_builder *b, const struct wbi_tool *t,
                                        .builtin = t->builtin,
                                        .hidden = t->hidden,
                                        .origin = t->origin,
+                                       .timeout_ms = t->timeout_ms,
                                        .bare = t->bare,
-                                       .blocked = t->blocked,
-                                       .timeout_ms = t->timeout_ms};
+                                       .blocked = t->blocked};
 
     return wbi_catalog_add(b, t->descriptor, &binding, err);
 }

@@ -137,7 +137,7 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
     struct wbi_str text = WBI_NONE;
     const wbi_json *v;
 
-    if (call->mcp == NULL || !wbi_mcp_wants_progress(s->r))
+    if (call->mcp == NULL)
         return;
     if (wbi_json_read(call->arena, frame, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
         !wbi_str_eqz(wbi_json_get_str(v, "event"), "partial"))

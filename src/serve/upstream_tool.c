@@ -17,7 +17,8 @@ struct running {
     struct wbi_upstream_call *call;
 };
 
-/* URL elicitation: only the client can do what this error asks for. */
+/* URL elicitation: like a lacking capability, only the client can do what this
+ * error asks for. */
 #define RPC_URL_ELICITATION (-32042)
 
 static void fail_with(struct wbi_exec *x, const struct wbi_fault *fault,
@@ -55,7 +56,7 @@ static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&details) == WB_OK)
         fault.details = wbi_buf_str(&details);
-    if (code == RPC_URL_ELICITATION)
+    if (code == RPC_URL_ELICITATION || code == WBI_RPC_CAPABILITY)
         complete.rpc_error = wbi_arena_str(x->arena, a->text);
     fail_with(x, &fault, &complete);
 }

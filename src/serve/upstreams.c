@@ -25,6 +25,7 @@ struct waiter {
 
 struct wbi_upstreams {
     struct wbi_runtime *rt;
+    struct wbi_config *config; /* held: the servers' values live in it */
     struct wbi_arena *arena;
     struct wbi_server *servers;
     size_t count;
@@ -300,6 +301,7 @@ wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, stru
     if (ups == NULL)
         return wbi_fail_nomem(err);
     ups->rt = rt;
+    ups->config = wbi_config_ref(rt->config);
     rc = wbi_arena_new(WBI_LIMIT_CONFIG_ARENA, &ups->arena);
     if (rc == WB_OK)
         rc = wbi_timer_new(rt->loop, on_time, ups, &ups->timer);
@@ -346,6 +348,7 @@ void wbi_upstreams_free(struct wbi_upstreams *ups)
             wbi_free(ups->servers[i].lists[k]);
     wbi_free(ups->servers);
     wbi_arena_free(ups->arena);
+    wbi_config_unref(ups->config);
     wbi_free(ups);
 }
 
