@@ -86,18 +86,40 @@ static uint32_t first_bytes(struct wbi_str t, size_t at)
     return v;
 }
 
+/* Length of a replacement [redacted:label:hash] at i, or 0: only the whole form
+ * counts, so that its first word alone hides nothing from us. */
+static size_t mask_here(struct wbi_str t, size_t i)
+{
+    struct wbi_str s = wbi_str_head(wbi_str_from(t, i), MASK_MAX);
+    size_t at = 10, hash;
+
+    if (!wbi_str_starts(s, WBI_LIT("[redacted:")))
+        return 0;
+    while (at < s.n && wbi_in_alphabet((uint8_t)s.p[at], A_WORD))
+        at++;
+    hash = at + 1;
+    if (at == 10 || hash + 7 > s.n || s.p[at] != ':' || s.p[hash + 6] != ']')
+        return 0;
+    for (size_t k = 0; k < 6; k++)
+        if (!wbi_in_alphabet((uint8_t)s.p[hash + k], A_LOWHEX))
+            return 0;
+    return hash + 7;
+}
+
 /* What holds a replacement or begins inside one was judged before: judging twice
  * changes nothing. */
 static bool replaced_before(struct wbi_str t, const struct secret *m)
 {
-    size_t back = m->from < MASK_MAX ? m->from : MASK_MAX;
-    struct wbi_str value = wbi_str_make(t.p + m->from, m->to - m->from);
-    const char *open = back > 0 ? memrchr(value.p - back, '[', back) : NULL;
+    size_t i = m->from < MASK_MAX ? 0 : m->from - MASK_MAX;
+    const char *p;
 
-    if (wbi_str_find(value, WBI_LIT("[redacted:")) < value.n)
-        return true;
-    return open != NULL && memchr(open, ']', (size_t)(value.p - open)) == NULL &&
-           wbi_str_starts(wbi_str_from(t, (size_t)(open - t.p)), WBI_LIT("[redacted:"));
+    while (i < m->to && (p = memchr(t.p + i, '[', m->to - i)) != NULL) {
+        i = (size_t)(p - t.p);
+        if (i + mask_here(t, i) > m->from && mask_here(t, i) > 0)
+            return true;
+        i++;
+    }
+    return false;
 }
 
 /* The longest match of any rule whose literal stands at `at`. */
