@@ -7,7 +7,9 @@
  *   files   {path: text}; links {path: target}; config: waybill.json
  *   steps   [{call, input, maxTokens?, kind?, receipt: [lines]}]; "$next" in an
  *           input is the nextToken of the step before, "$id" the id of the last
- *           work item; receipts have ID for the digits of ids, ROOT for the root
+ *           work item, "$task" the last task, "$path" the last artifact; with
+ *           "any": true the receipt is not compared (it depends on time, or on how
+ *           many tokens the name of the workspace costs); receipts have ID for the digits of ids, ROOT for the root
  *   after   {path: text or null} when all is done */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +56,8 @@ static void add_schemas(const char *family)
 
 static int load_schemas(void **state)
 {
-    static const char *const families[] = {"file", "work", "workspace", "notify", "agent"};
+    static const char *const families[] = {"command", "task", "artifact", "file",
+                                           "work",    "workspace", "notify", "agent"};
 
     (void)state;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &schemas_arena) != WB_OK)
@@ -156,7 +159,7 @@ static void put_files(struct toolbox *b, const wbi_json *data)
 }
 
 struct last {
-    struct wbi_str next, id;
+    struct wbi_str next, id, task, path;
 };
 
 static struct wbi_str replaced(struct toolbox *b, struct wbi_str text, const char *what,
@@ -182,6 +185,7 @@ static const char *input_of(struct toolbox *b, const wbi_json *step, const struc
         input = wbi_buf_str(&text);
     }
     input = replaced(b, replaced(b, input, "$next", last->next), "$id", last->id);
+    input = replaced(b, replaced(b, input, "$task", last->task), "$path", last->path);
     return wbi_arena_strz(b->arena, input);
 }
 
@@ -272,8 +276,10 @@ static void put_step(struct wbi_jw *w, struct toolbox *b, const wbi_json *step,
     }
     if (!c->ok)
         wbi_jw_kstrz(w, "kind", c->kind);
-    wbi_jw_key(w, "receipt");
-    put_receipt(w, b, c->receipt);
+    if (!wbi_json_true(wbi_json_get(step, "any"))) {
+        wbi_jw_key(w, "receipt");
+        put_receipt(w, b, c->receipt);
+    }
     wbi_jw_obj_end(w);
 }
 
@@ -292,9 +298,19 @@ static void check_after(struct toolbox *b, const char *name, const wbi_json *dat
     }
 }
 
+static void remember(struct last *last, const wbi_json *result)
+{
+    struct wbi_str task = wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id");
+    struct wbi_str path =
+        wbi_json_get_str(wbi_json_at(wbi_json_get(result, "artifacts"), 0), "path");
+
+    last->task = task.p ? task : last->task;
+    last->path = path.p ? path : last->path;
+}
+
 static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
 {
-    struct last last = {WBI_LIT(""), WBI_LIT("")};
+    struct last last = {WBI_LIT(""), WBI_LIT(""), WBI_LIT(""), WBI_LIT("")};
 
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER(data, key)
@@ -313,6 +329,7 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
             put_step(w, b, step, &c);
             last.next = wbi_json_get_str(c.result, "nextToken");
             last.id = id.p ? id : last.id;
+            remember(&last, c.result);
         }
         wbi_jw_arr_end(w);
     }
@@ -400,11 +417,45 @@ static void test_no_tool_was_never_called(void **state)
             fail_msg("%.*s was never called with success", WBI_FMT(tools[i].name));
 }
 
+static bool has_schema(struct wbi_str name)
+{
+    for (size_t i = 0; i < tools_n; i++)
+        if (wbi_str_eq(tools[i].name, name))
+            return true;
+    return false;
+}
+
+/* A new tool needs a schema of its result, and with it a call above. */
+static void test_every_built_in_tool_has_a_schema(void **state)
+{
+    const wbi_json *list;
+    struct toolbox b;
+    char *text;
+    size_t n;
+
+    (void)state;
+    toolbox_make(&b);
+    toolbox_open(&b);
+    assert_int_equal(wb_tools_list(b.runtime, NULL, NULL, &text, &n, NULL), WB_OK);
+    assert_int_equal(wbi_json_read(b.arena, wbi_str_make(text, n), WBI_JSON_STRICT, &list, NULL),
+                     WB_OK);
+    assert_true(wbi_json_count(list) >= 20);
+    WBI_JSON_EACH(list, tool)
+    {
+        if (!has_schema(wbi_json_get_str(tool, "modelName")))
+            fail_msg("%.*s has no schema of its result (results.json)",
+                     WBI_FMT(wbi_json_get_str(tool, "modelName")));
+    }
+    wb_free(text);
+    toolbox_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_answers_as_it_says),
         cmocka_unit_test(test_no_tool_was_never_called),
+        cmocka_unit_test(test_every_built_in_tool_has_a_schema),
     };
 
     return cmocka_run_group_tests(tests, load_schemas, free_schemas);

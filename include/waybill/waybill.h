@@ -16,7 +16,9 @@
 #include "waybill/rc.h"
 #include "waybill/runtime.h"
 #include "waybill/schema.h"
+#include "waybill/serve.h"
 #include "waybill/task.h"
+#include "waybill/serve.h"
 #include "waybill/text.h"
 #include "waybill/tool.h"
 

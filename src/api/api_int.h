@@ -31,9 +31,11 @@ struct wb_options {
 };
 
 struct wbi_api_family;
+struct wbi_upstreams;
 
 struct wb_runtime {
     struct wbi_runtime *rt;
+    struct wbi_upstreams *ups; /* NULL: none configured */
     struct wbi_api_family *families;
     struct wbi_api_tool *tools;
     pthread_t thread;

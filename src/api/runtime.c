@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 #include "base/alloc.h"
 #include "builtin/builtin.h"
+#include "serve/upstreams.h"
 
 wb_options *wb_options_new(void)
 {
@@ -102,7 +103,10 @@ wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret, wb_error **ret
     if (runtime == NULL)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     rc = wbi_runtime_new(&o, &runtime->rt, &err);
+    if (rc == WB_OK)
+        rc = wbi_upstreams_new(runtime->rt, &runtime->ups, &err);
     if (rc != WB_OK) {
+        wbi_runtime_free(runtime->rt);
         wbi_free(runtime);
         return wbi_api_fail(reterr, &err);
     }
@@ -153,7 +157,9 @@ void wb_runtime_free(wb_runtime *runtime)
         return;
     wbi_api_join(runtime);
     wbi_watch_free(runtime->reload_watch);
+    wbi_upstreams_stop(runtime->ups);
     wbi_runtime_free(runtime->rt);
+    wbi_upstreams_free(runtime->ups);
     wbi_api_tools_free(runtime);
     wbi_api_families_free(runtime);
     wbi_free(runtime);

@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 #include "base/limits.h"
 #include "call/guards.h"
+#include "serve/upstreams.h"
 
 static void write_grammar(struct wbi_jw *w, const struct wbi_tool *t)
 {
@@ -50,6 +51,23 @@ static bool wanted(const struct wbi_tool *t, const char *name)
     return wbi_str_eqz(t->model_name, name) || wbi_str_eqz(t->qualified, name);
 }
 
+static void set_true(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+/* Servers start when somebody wants to see their tools. */
+static void fetch_upstreams(wb_runtime *runtime)
+{
+    bool done = false;
+
+    if (runtime->ups == NULL || runtime->threaded ||
+        wbi_upstreams_ready(runtime->ups, set_true, &done) != WB_OK)
+        return;
+    while (!done)
+        (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
+}
+
 wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name, char **ret,
                     size_t *ret_size, wb_error **reterr)
 {
@@ -61,6 +79,7 @@ wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name
 
     if (runtime == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_list: NULL");
+    fetch_upstreams(runtime);
     rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);

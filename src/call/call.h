@@ -17,6 +17,7 @@ struct wbi_calls;
 struct wbi_admission;
 struct wbi_frames;
 struct wbi_redact_rules;
+struct wbi_mcp_request;
 
 /* Names one parked wait of one call; stale ones resume nothing. */
 struct wbi_call_ref {
@@ -111,6 +112,8 @@ struct wbi_call {
     /* raw output of a command as it comes; may be NULL */
     void (*on_output)(const char *stream, const char *bytes, size_t n, void *arg);
     void *on_output_arg;
+    bool asked_for_more; /* its tool was looked for outside the catalog */
+    struct wbi_mcp_request *mcp; /* whom it answers, until it has; NULL: came another way */
 };
 
 /* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */

@@ -541,6 +541,8 @@ static bool is_exclusive(struct wbi_router *r, const struct wbi_wire_call *w)
         return true;
     if (wbi_catalog_resolve(catalog, arena, w->name_space, w->name, WBI_NONE, &tool, NULL) == WB_OK)
         exclusive = !tool->parallel;
+    else
+        exclusive = r->rt->find_more != NULL; /* it may turn out to be there */
     wbi_arena_free(arena);
     return exclusive;
 }

@@ -9,6 +9,7 @@
 #include "call/journey.h"
 #include "call/local.h"
 #include "call/reach.h"
+#include "run/process.h"
 #include "run/tasks.h"
 #include "text/redact.h"
 #include "text/secrets.h"
@@ -99,6 +100,24 @@ wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
         return rc;
     }
     rt->additions = b;
+    return rc;
+}
+
+wb_rc wbi_runtime_drop_tools(struct wbi_runtime *rt, struct wbi_str origin, struct wbi_error *err)
+{
+    struct wbi_catalog_builder *b;
+    struct wbi_catalog *now;
+    wb_rc rc = wbi_runtime_catalog(rt, &now, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_catalog_builder_new(&b) != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_catalog_add_others(b, now, origin, err);
+    if (rc != WB_OK)
+        wbi_catalog_builder_free(b);
+    else
+        rt->additions = b;
     return rc;
 }
 
@@ -231,6 +250,8 @@ void wbi_runtime_free(struct wbi_runtime *rt)
         while (wbi_tasks_busy(rt->tasks) > 0)
             (void)wbi_loop_turn(rt->loop, /* wait= */ true);
     }
+    while (rt->runner != NULL && wbi_runner_busy(rt->runner) > 0)
+        (void)wbi_loop_turn(rt->loop, /* wait= */ true); /* servers that were told to end */
     wbi_guards_free(rt->guards);
     wbi_runtime_unload(rt);
     wbi_catalog_builder_free(rt->additions);

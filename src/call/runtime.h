@@ -77,6 +77,11 @@ struct wbi_runtime {
 
     struct wbi_catalog *catalog;           /* current snapshot */
     struct wbi_catalog_builder *additions; /* registered since it was made, or NULL */
+    /* Asks elsewhere for a tool the catalog does not know, so that the call can be
+     * parked under ref and resumed when that is answered; false: there is nobody
+     * to ask. NULL: there never is. */
+    bool (*find_more)(void *arg, struct wbi_str tool, struct wbi_call_ref ref);
+    void *find_more_arg;
 
     struct wbi_arena *pool[WBI_ARENA_POOL]; /* reset arenas for the next calls */
     size_t pooled;
@@ -106,6 +111,9 @@ WB_MUST_CHECK wb_rc wbi_runtime_submit(struct wbi_call *call,
 WB_MUST_CHECK wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
                                          const struct wbi_tool_binding *binding,
                                          struct wbi_error *err);
+/* Forget all tools of an origin; what is added next takes their place. */
+WB_MUST_CHECK wb_rc wbi_runtime_drop_tools(struct wbi_runtime *rt, struct wbi_str origin,
+                                           struct wbi_error *err);
 /* The current snapshot, with everything added so far; not counted. */
 WB_MUST_CHECK wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret,
                                         struct wbi_error *err);

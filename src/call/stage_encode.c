@@ -88,6 +88,32 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
     return WB_OK;
 }
 
+/* Whether the model sees everything the tool said, as it was said (I4): nothing
+ * was redacted and nothing left out. */
+static bool is_whole(const struct wbi_call *call)
+{
+    const struct wbi_outcome *o = &call->outcome;
+
+    for (size_t i = 0; i < call->facts.redaction_count; i++)
+        if (!wbi_str_starts(call->facts.redactions[i], WBI_LIT("invocation")))
+            return false;
+    return o->state == WBI_OUTCOME_ERROR || o->output.p == NULL ||
+           wbi_str_eq(o->output, o->result);
+}
+
+/* Content that follows the receipt, and what only MCP has. */
+static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
+{
+    const struct wbi_complete *full = call->complete;
+
+    if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
+        (full->ok || (call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED)))
+        answer->mcp_result = full->raw;
+    if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin)
+        answer->structured = call->outcome.output;
+    return mcp_meta(call, &answer->meta);
+}
+
 /* The receipt says what the texts say; images and the like go beside it. */
 static wb_rc media_parts(struct wbi_call *call, struct wbi_wire_answer *answer)
 {
@@ -111,6 +137,32 @@ static wb_rc media_parts(struct wbi_call *call, struct wbi_wire_answer *answer)
     return WB_OK;
 }
 
+/* Whether the model sees everything the tool said, as it was said (I4): nothing
+ * was redacted and nothing left out. */
+static bool is_whole(const struct wbi_call *call)
+{
+    const struct wbi_outcome *o = &call->outcome;
+
+    for (size_t i = 0; i < call->facts.redaction_count; i++)
+        if (!wbi_str_starts(call->facts.redactions[i], WBI_LIT("invocation")))
+            return false;
+    return o->state == WBI_OUTCOME_ERROR || o->output.p == NULL ||
+           wbi_str_eq(o->output, o->result);
+}
+
+/* Content that follows the receipt, and what only MCP has. */
+static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
+{
+    const struct wbi_complete *full = call->complete;
+
+    if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
+        (full->ok || (call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED)))
+        answer->mcp_result = full->raw;
+    if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin)
+        answer->structured = call->outcome.output;
+    return mcp_meta(call, &answer->meta);
+}
+
 static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
                    struct wbi_wire_answer *answer)
 {
@@ -128,10 +180,22 @@ static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
     if (rc == WB_OK && wire->kind == WBI_WIRE_SHELL)
         rc = shell_outcomes(call, answer);
     if (rc == WB_OK && wire->provider == WBI_PROVIDER_MCP)
-        rc = mcp_meta(call, &answer->meta);
+        rc = build_mcp(call, answer);
     if (rc == WB_OK && wire->provider == WBI_PROVIDER_NATIVE)
         rc = result_json(call, &answer->result);
     return rc;
+}
+
+wb_rc wbi_view_mcp(struct wbi_call *call, struct wbi_buf *out)
+{
+    static const struct wbi_wire_call mcp = {.provider = WBI_PROVIDER_MCP,
+                                             .kind = WBI_WIRE_MCP_CALL};
+    struct wbi_wire_answer answer;
+    wb_rc rc = build(call, &mcp, &answer);
+
+    if (rc == WB_OK)
+        wbi_wire_mcp_result(out, &answer);
+    return rc == WB_OK ? wbi_buf_rc(out) : rc;
 }
 
 enum wbi_step wbi_stage_encode(struct wbi_call *call)

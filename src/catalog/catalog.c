@@ -150,6 +150,10 @@ static wb_rc bind(struct wbi_arena *arena, struct wbi_tool *t,
     t->hidden = binding->hidden;
     if (t->timeout_ms == 0)
         t->timeout_ms = binding->timeout_ms;
+    t->bare = binding->bare;
+    t->blocked = wbi_arena_str(arena, binding->blocked);
+    if (binding->blocked.p != NULL && t->blocked.p == NULL)
+        return wbi_fail_nomem(err);
     t->origin = binding->origin.p ? wbi_arena_str(arena, binding->origin) : WBI_LIT("local");
     if (wbi_str_starts(declared, WBI_LIT("local::")) || wbi_str_starts(declared, WBI_LIT("mcp::")))
         t->qualified = declared;
@@ -199,18 +203,37 @@ wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_json *descriptor,
     return rc;
 }
 
+static wb_rc add_again(struct wbi_catalog_builder *b, const struct wbi_tool *t,
+                       struct wbi_error *err)
+{
+    struct wbi_tool_binding binding = {.family = t->family,
+                                       .ops = t->ops,
+                                       .ops_arg = t->ops_arg,
+                                       .builtin = t->builtin,
+                                       .hidden = t->hidden,
+                                       .origin = t->origin,
+                                       .timeout_ms = t->timeout_ms,
+                                       .bare = t->bare,
+                                       .blocked = t->blocked};
+
+    return wbi_catalog_add(b, t->descriptor, &binding, err);
+}
+
 wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b, const struct wbi_catalog *from,
                           struct wbi_error *err)
 {
-    for (size_t i = 0; i < from->count; i++) {
-        const struct wbi_tool *t = &from->tools[i];
-        struct wbi_tool_binding binding = {t->family, t->ops,    t->ops_arg,   t->builtin,
-                                           t->hidden, t->origin, t->timeout_ms};
-        wb_rc rc = wbi_catalog_add(b, t->descriptor, &binding, err);
-        if (rc != WB_OK)
-            return rc;
-    }
-    return WB_OK;
+    return wbi_catalog_add_others(b, from, WBI_NONE, err);
+}
+
+wb_rc wbi_catalog_add_others(struct wbi_catalog_builder *b, const struct wbi_catalog *from,
+                             struct wbi_str origin, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < from->count; i++)
+        if (origin.p == NULL || !wbi_str_eq(from->tools[i].origin, origin))
+            rc = add_again(b, &from->tools[i], err);
+    return rc;
 }
 
 /* Highest first; what is no SemVer (provider pins) last, in byte order. */
@@ -246,7 +269,8 @@ static size_t unique_names(const struct wbi_catalog_builder *b, struct wbi_name_
         while (j < n && !wbi_str_eq(in[j].qualified, b->tools[i].qualified))
             j++;
         if (j == n)
-            in[n++] = (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin};
+            in[n++] = (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin,
+                                           b->tools[i].bare};
     }
     return n;
 }

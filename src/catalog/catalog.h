@@ -22,6 +22,8 @@ struct wbi_tool_binding {
     bool hidden;
     struct wbi_str origin; /* absent: "local" */
     int64_t timeout_ms;    /* of a descriptor that says none; 0: the policy's */
+    bool bare;              /* an MCP tool shown under its own name */
+    struct wbi_str blocked; /* absent, or why it must not be called */
 };
 
 /* Add one descriptor (parsed, copied): name, title?, description?, version?,
@@ -34,6 +36,10 @@ WB_MUST_CHECK wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_jso
 /* All tools of an earlier snapshot. */
 WB_MUST_CHECK wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b,
                                         const struct wbi_catalog *from, struct wbi_error *err);
+/* The same without those of one origin. */
+WB_MUST_CHECK wb_rc wbi_catalog_add_others(struct wbi_catalog_builder *b,
+                                           const struct wbi_catalog *from, struct wbi_str origin,
+                                           struct wbi_error *err);
 /* Names are settled, the builder is used up. */
 WB_MUST_CHECK wb_rc wbi_catalog_build(struct wbi_catalog_builder *b, struct wbi_catalog **ret,
                                       struct wbi_error *err);

@@ -231,6 +231,7 @@ static const struct {
     {"workdir", read_elsewhere},
     {"output", read_elsewhere},
     {"annotations", read_elsewhere},
+    {"definition", read_elsewhere},
 };
 
 static wb_rc unknown_member(struct wbi_str name, struct wbi_error *err)

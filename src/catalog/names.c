@@ -129,7 +129,8 @@ static void add_clean(struct wbi_buf *out, struct wbi_str s, bool *exact)
 static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_error *err)
 {
     const struct wbi_name_parts *parts = &e->name.parts;
-    struct wbi_str first = parts->origin == WBI_NAME_MCP ? parts->server : parts->tool;
+    bool joined = parts->origin == WBI_NAME_MCP && !e->name.bare;
+    struct wbi_str first = joined ? parts->server : parts->tool;
     struct wbi_buf out;
     bool exact = true;
 
@@ -139,7 +140,7 @@ static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_erro
         exact = false;
     }
     add_clean(&out, first, &exact);
-    if (parts->origin == WBI_NAME_MCP) {
+    if (joined) {
         wbi_buf_addz(&out, "__");
         add_clean(&out, parts->tool, &exact);
     }
@@ -149,7 +150,7 @@ static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_erro
     if (e->name.builtin)
         e->rank = 0;
     else
-        e->rank = !exact ? 3 : parts->origin == WBI_NAME_MCP ? 1 : 2;
+        e->rank = !exact ? 3 : joined ? 1 : 2;
     return WB_OK;
 }
 
@@ -160,6 +161,7 @@ static wb_rc make_entry(struct wbi_arena *arena, const struct wbi_name_in *in, s
 
     e->name.index = index;
     e->name.builtin = in->builtin;
+    e->name.bare = in->bare;
     e->name.qualified = wbi_arena_str(arena, in->qualified);
     if (e->name.qualified.p == NULL)
         return in->qualified.p ? wbi_fail_nomem(err)
@@ -232,7 +234,7 @@ static wb_rc put_mcp_aliases(struct wbi_names *t, size_t i, struct wbi_error *er
     if (raw.p == NULL || clean.p == NULL)
         return wbi_fail_nomem(err);
     put_alias(t, raw, i);
-    put_alias(t, clean, i);
+    put_alias(t, e->name.bare ? parts->tool : clean, i);
     put_alias(t, wbi_str_from(raw, 5), i);
     put_alias(t, e->wish, i);
     return WB_OK;

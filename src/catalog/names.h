@@ -30,6 +30,7 @@ bool wbi_name_is_model_name(struct wbi_str name);
 struct wbi_name_in {
     struct wbi_str qualified;
     bool builtin; /* keeps its tool part as model name, which must be one */
+    bool bare;    /* an MCP tool that wishes for its own name, without the server's */
 };
 
 struct wbi_name {
@@ -38,6 +39,7 @@ struct wbi_name {
     struct wbi_name_parts parts;
     size_t index; /* place in the list given to wbi_names_new */
     bool builtin;
+    bool bare;
 };
 
 struct wbi_names;

@@ -47,6 +47,9 @@ struct wbi_complete {
     size_t part_count;
     struct wbi_str artifacts;    /* JSON array of facts, for the record */
     struct wbi_str audit;        /* JSON object, for the record */
+    struct wbi_str raw;          /* an MCP result that may be passed on as it is, or absent */
+    struct wbi_str rpc_error;    /* a JSON-RPC error that its MCP client must see, or absent */
+    const char *lacks;           /* an ability its MCP client would have needed, or NULL */
     const void *fault;           /* struct wbi_fault of an error */
 };
 
@@ -105,6 +108,8 @@ struct wbi_tool {
     bool builtin;
     bool hidden;                  /* callable, not listed (local_shell, shell) */
     struct wbi_str deprecated;    /* absent, or why and what instead */
+    bool bare;                    /* an MCP tool shown under its own name */
+    struct wbi_str blocked;       /* absent, or why it must not be called */
     const struct wbi_family *family;
     const struct wbi_tool_ops *ops;
     void *ops_arg;

@@ -6,7 +6,12 @@
 #define COMMANDS(X) \
     X(exec)         \
     X(call)         \
+    X(serve)        \
+    X(connect)      \
+    X(pins)         \
     X(dispatch)     \
+    X(serve)        \
+    X(connect)      \
     X(tools)        \
     X(tasks)        \
     X(artifact)     \
@@ -23,6 +28,7 @@
     X(schema)       \
     X(json)         \
     X(semver)       \
+    X(pins)         \
     X(doctor)
 /* clang-format on */
 

@@ -66,6 +66,8 @@ WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop,
 void wbi_mcp_server_free(struct wbi_mcp_server *s);
 /* Ends listening streams and sessions, cancels what runs. */
 void wbi_mcp_server_stop(struct wbi_mcp_server *s);
+/* Ends listening streams and sessions without requests; what runs goes on. */
+void wbi_mcp_server_quiet(struct wbi_mcp_server *s);
 /* Requests handed out and not answered yet. */
 size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s);
 

@@ -61,6 +61,24 @@ void wbi_mcp_server_stop(struct wbi_mcp_server *s)
     }
 }
 
+void wbi_mcp_server_quiet(struct wbi_mcp_server *s)
+{
+    struct wbi_mcp_request *r = s->requests, *next;
+
+    for (; r != NULL; r = next) {
+        r->refs++; /* cancelling may free it */
+        if (r->phase == WBI_REQ_LISTENING)
+            wbi_request_cancel(r);
+        next = r->next;
+        wbi_request_unref(r);
+    }
+    for (struct wbi_mcp_session *at = s->sessions, *after; at != NULL; at = after) {
+        after = at->next;
+        if (at->stdio == NULL && at->requests == NULL)
+            wbi_session_end(at);
+    }
+}
+
 void wbi_mcp_server_free(struct wbi_mcp_server *s)
 {
     if (s == NULL)

@@ -540,7 +540,9 @@ wb_rc wbi_hygiene_feed(struct wbi_hygiene *h, struct wbi_str bytes, struct wbi_b
         p++;
         n--;
         take = h->pending_n;
-        rc = run(h, h->pending, take, take == 4, &used, out);
+        rc = run(h, h->pending, take, false, &used, out);
+        if (rc == WB_OK && used == 0 && take == 4) /* no character is longer */
+            rc = run(h, h->pending, take, true, &used, out);
         if (rc != WB_OK)
             return rc;
         memmove(h->pending, h->pending + used, take - used);

@@ -10,6 +10,7 @@
 #include "text/secrets_int.h"
 
 #define KEY_MAX 64u
+#define MASK_MAX 80u /* a replacement is not longer */
 
 struct wbi_secrets {
     struct prefilter filter;
@@ -85,12 +86,18 @@ static uint32_t first_bytes(struct wbi_str t, size_t at)
     return v;
 }
 
-/* What holds a replacement was judged before: judging twice changes nothing. */
+/* What holds a replacement or begins inside one was judged before: judging twice
+ * changes nothing. */
 static bool replaced_before(struct wbi_str t, const struct secret *m)
 {
+    size_t back = m->from < MASK_MAX ? m->from : MASK_MAX;
     struct wbi_str value = wbi_str_make(t.p + m->from, m->to - m->from);
+    const char *open = back > 0 ? memrchr(value.p - back, '[', back) : NULL;
 
-    return wbi_str_find(value, WBI_LIT("[redacted:")) < value.n;
+    if (wbi_str_find(value, WBI_LIT("[redacted:")) < value.n)
+        return true;
+    return open != NULL && memchr(open, ']', (size_t)(value.p - open)) == NULL &&
+           wbi_str_starts(wbi_str_from(t, (size_t)(open - t.p)), WBI_LIT("[redacted:"));
 }
 
 /* The longest match of any rule whose literal stands at `at`. */

@@ -108,14 +108,14 @@ static void encode_content(struct wbi_jw *w, const struct wbi_wire_answer *answe
 
     wbi_jw_key(w, "content");
     wbi_jw_arr(w);
+    if (answer->parts_n == 0)
+        encode_block(w, &receipt);
     for (size_t i = 0; i < answer->parts_n; i++) {
         if (answer->parts[i].raw != NULL)
             wbi_jw_val(w, answer->parts[i].raw);
         else
             encode_block(w, &answer->parts[i]);
     }
-    if (answer->parts_n == 0)
-        encode_block(w, &receipt);
     wbi_jw_arr_end(w);
 }
 
@@ -143,6 +143,30 @@ void wbi_wire_mcp_error(struct wbi_buf *out, const wbi_json *id, int code, struc
     write_error(&w, id, code, message, data);
 }
 
+static void write_result(struct wbi_jw *w, const struct wbi_wire_answer *answer)
+{
+    if (answer->mcp_result.p != NULL) {
+        wbi_jw_raw(w, answer->mcp_result);
+        return;
+    }
+    wbi_jw_obj(w);
+    encode_content(w, answer);
+    if (answer->structured.p != NULL)
+        wbi_jw_kraw(w, "structuredContent", answer->structured);
+    if (answer->is_error)
+        wbi_jw_kbool(w, "isError", true);
+    if (answer->meta.p != NULL)
+        wbi_jw_kraw(w, "_meta", answer->meta);
+    wbi_jw_obj_end(w);
+}
+
+void wbi_wire_mcp_result(struct wbi_buf *out, const struct wbi_wire_answer *answer)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    write_result(&w, answer);
+}
+
 static void encode(struct wbi_jw *w, const struct wbi_wire_call *call,
                    const struct wbi_wire_answer *answer)
 {
@@ -155,15 +179,7 @@ static void encode(struct wbi_jw *w, const struct wbi_wire_call *call,
     wbi_jw_kstrz(w, "jsonrpc", "2.0");
     wbi_jw_kval(w, "id", call->id_value);
     wbi_jw_key(w, "result");
-    wbi_jw_obj(w);
-    encode_content(w, answer);
-    if (answer->structured.p != NULL)
-        wbi_jw_kraw(w, "structuredContent", answer->structured);
-    if (answer->is_error)
-        wbi_jw_kbool(w, "isError", true);
-    if (answer->meta.p != NULL)
-        wbi_jw_kraw(w, "_meta", answer->meta);
-    wbi_jw_obj_end(w);
+    write_result(w, answer);
     wbi_jw_obj_end(w);
 }
 

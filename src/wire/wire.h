@@ -135,6 +135,7 @@ struct wbi_wire_answer {
     size_t outcomes_n;
     struct wbi_str structured; /* MCP structuredContent as JSON */
     struct wbi_str meta;       /* MCP _meta as JSON */
+    struct wbi_str mcp_result; /* a whole MCP result, passed on as it is */
     struct wbi_str result;     /* S1 result as a JSON object, for native */
     struct wbi_str call_id;    /* native: used where the invocation named none */
 };
@@ -155,6 +156,8 @@ WB_MUST_CHECK wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
  * commas and is wrapped in place. */
 struct wbi_str wbi_wire_group(enum wbi_provider provider, struct wbi_buf *items);
 
+/* The MCP result alone: content, structuredContent, isError, _meta. */
+void wbi_wire_mcp_result(struct wbi_buf *out, const struct wbi_wire_answer *answer);
 /* JSON-RPC error response. id NULL writes null; data absent is left out. */
 void wbi_wire_mcp_error(struct wbi_buf *out, const wbi_json *id, int code, struct wbi_str message,
                         struct wbi_str data);

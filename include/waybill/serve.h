@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * waybill/serve.h: a runtime as an MCP server (C10), the pins of other servers'
+ * tools, and the configuration of clients. */
+#ifndef WAYBILL_SERVE_H
+#define WAYBILL_SERVE_H
+
+#include "waybill/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wb_serve_options {
+    const char *http;         /* "ADDRESS:PORT", port 0 picks one; NULL: in and out */
+    int in, out;              /* stay the caller's */
+    const char *token;        /* bearer token of HTTP; NULL: none, on loopback only */
+    const char *const *hosts; /* accepted in Host and Origin beside loopback; NULL-ended */
+    int access_log;           /* descriptor for JSON Lines, or -1 */
+    int stop; /* becomes readable: drain; once more: cancel. -1: none */
+    void (*on_ready)(const char *url, void *arg); /* HTTP only; may be NULL */
+    void *arg;
+} wb_serve_options;
+
+/* Serve until the input ends or stop asks; drives the runtime's loop on this
+ * thread. WB_EINPUT: an address that is none, or no token beyond loopback. */
+WB_API WB_MUST_CHECK wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options,
+                                    wb_error **reterr);
+
+/* The token of HTTP: from file, or (NULL) the user's own, which is made (0600)
+ * when there is none; *ret_created says so. Free with wb_free. */
+WB_API WB_MUST_CHECK wb_rc wb_serve_token(wb_runtime *runtime, const char *file, char **ret,
+                                          int *ret_created, wb_error **reterr);
+
+/* ---- pins: definitions of tools of MCP servers, by hash ---- */
+
+/* JSON array of {server, tool, state, hash, pendingHash?, since}. */
+WB_API WB_MUST_CHECK wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size,
+                                        wb_error **reterr);
+/* name: "server/tool". The difference between what is accepted and what waits, as
+ * lines; empty when nothing waits. */
+WB_API WB_MUST_CHECK wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret,
+                                        size_t *ret_size, wb_error **reterr);
+/* hash: of what was looked at, or NULL for whatever waits. WB_ENOTFOUND, WB_EAGAIN. */
+WB_API WB_MUST_CHECK wb_rc wb_pins_approve(wb_runtime *runtime, const char *name,
+                                           const char *hash, wb_error **reterr);
+/* Forget what waits: the accepted definition stays the only one. */
+WB_API WB_MUST_CHECK wb_rc wb_pins_reject(wb_runtime *runtime, const char *name,
+                                          wb_error **reterr);
+
+/* ---- clients ---- */
+
+/* What to write so that a client starts `program serve`. client: "codex",
+ * "claude", or another name, which gets a snippet and no path. *ret_path is the
+ * file, or NULL; *ret_text its whole new text, or the snippet. current: the
+ * file's text now, or NULL. WB_EEXISTS: the client knows Waybill already.
+ * Free both with wb_free. */
+WB_API WB_MUST_CHECK wb_rc wb_connect(wb_runtime *runtime, const char *client, const char *program,
+                                      const char *current, char **ret_path, char **ret_text,
+                                      wb_error **reterr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

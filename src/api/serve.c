@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * api/serve.c: a runtime as an MCP server, and its token. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api_int.h"
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "serve/gateway.h"
+#include "serve/upstreams.h"
+
+struct serving {
+    struct wbi_gateway *gateway;
+    struct wbi_watch *stop;
+    int stop_fd;
+    bool done;
+};
+
+static void on_end(void *arg)
+{
+    ((struct serving *)arg)->done = true;
+}
+
+static void on_stop(void *arg, int events)
+{
+    struct serving *s = arg;
+    char eaten[512];
+
+    (void)events;
+    if (read(s->stop_fd, eaten, sizeof(eaten)) >= 0) /* so that a second one is seen */
+        wbi_gateway_drain(s->gateway);
+}
+
+static bool is_loopback(struct wbi_str address)
+{
+    return wbi_str_starts(address, WBI_LIT("127.")) || wbi_str_starts(address, WBI_LIT("[::1]:")) ||
+           wbi_str_starts(address, WBI_LIT("localhost:"));
+}
+
+#define HOSTS_MAX 64
+
+static wb_rc read_serve_options(const wb_serve_options *o, struct serving *s, struct wbi_str *hosts,
+                                struct wbi_gateway_options *ret, struct wbi_error *err)
+{
+    *ret = (struct wbi_gateway_options){.http = wbi_str_z(o->http),
+                                        .token = wbi_str_z(o->token),
+                                        .hosts = hosts,
+                                        .in_fd = o->in,
+                                        .out_fd = o->out,
+                                        .access_fd = o->access_log,
+                                        .on_end = on_end,
+                                        .arg = s};
+    if (o->http != NULL && o->token == NULL && !is_loopback(ret->http))
+        return wbi_fail(err, WB_EINPUT, "without a token only loopback is served; \"%.80s\" is not",
+                        o->http);
+    while (o->hosts != NULL && o->hosts[ret->host_count] != NULL) {
+        if (ret->host_count == HOSTS_MAX)
+            return wbi_fail(err, WB_ELIMIT, "at most %d hosts are accepted", HOSTS_MAX);
+        hosts[ret->host_count] = wbi_str_z(o->hosts[ret->host_count]);
+        ret->host_count++;
+    }
+    return WB_OK;
+}
+
+static void tell_ready(const wb_serve_options *o, const struct wbi_gateway *g)
+{
+    struct wbi_str address = wbi_str_z(o->http);
+    size_t host = address.n;
+    char url[300];
+
+    if (o->http == NULL || o->on_ready == NULL)
+        return;
+    while (host > 0 && address.p[host - 1] != ':')
+        host--;
+    (void)snprintf(url, sizeof(url), "http://%.*s:%u/mcp", (int)(host > 0 ? host - 1 : 0),
+                   address.p, wbi_gateway_port(g));
+    o->on_ready(url, o->arg);
+}
+
+wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_str hosts[HOSTS_MAX];
+    struct wbi_gateway_options go;
+    struct serving s = {.stop_fd = -1};
+    wb_rc rc;
+
+    if (runtime == NULL || options == NULL || runtime->threaded)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve drives the loop itself");
+    rc = read_serve_options(options, &s, hosts, &go, &err);
+    if (rc == WB_OK)
+        rc = wbi_gateway_new(runtime->rt, runtime->ups, &go, &s.gateway, &err);
+    s.stop_fd = options->stop;
+    if (rc == WB_OK && options->stop >= 0) {
+        rc = wbi_watch_new(runtime->rt->loop, options->stop, on_stop, &s, &s.stop, &err);
+        if (rc == WB_OK)
+            rc = wbi_watch_set(s.stop, WBI_WATCH_READ);
+    }
+    if (rc == WB_OK) {
+        tell_ready(options, s.gateway);
+        wbi_loop_run(runtime->rt->loop, &s.done);
+    }
+    wbi_watch_free(s.stop);
+    wbi_gateway_free(s.gateway);
+    return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
+}
+
+/* ---- the token ---- */
+
+#define TOKEN_BYTES 32
+#define TOKEN_MAX 4096
+
+static wb_rc read_token(const char *path, struct wbi_buf *out, struct wbi_error *err)
+{
+    char text[TOKEN_MAX + 1];
+    struct wbi_str token;
+    struct stat st;
+    ssize_t n;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT)
+        return wbi_fail(err, WB_ENOTFOUND, "there is no token file %.200s", path);
+    if (fd < 0)
+        return wbi_fail_errno(err, errno, "cannot open the token file");
+    n = read(fd, text, sizeof(text));
+    if (n < 0 || fstat(fd, &st) != 0) {
+        close(fd);
+        return wbi_fail_errno(err, errno, "cannot read the token file");
+    }
+    close(fd);
+    if ((st.st_mode & 077) != 0)
+        return wbi_fail(err, WB_EDENIED, "others can read the token file %.200s; make it 0600",
+                        path);
+    token = wbi_str_trim(wbi_str_make(text, (size_t)n));
+    if (token.n < 16 || token.n > TOKEN_MAX)
+        return wbi_fail(err, WB_EINPUT, "a token has 16 to %d characters", TOKEN_MAX);
+    wbi_buf_adds(out, token);
+    return wbi_buf_rc(out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
+}
+
+/* O_EXCL: of two that begin at once one makes it, the other reads it. */
+static wb_rc make_token(const struct wbi_ids *ids, const char *path, struct wbi_error *err)
+{
+    uint8_t bytes[TOKEN_BYTES];
+    char hex[2 * TOKEN_BYTES + 2];
+    bool ok;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return errno == EEXIST ? WB_EEXISTS : wbi_fail_errno(err, errno, "cannot make a token file");
+    ids->fill(ids->arg, bytes, sizeof(bytes));
+    wbi_hex(bytes, sizeof(bytes), hex);
+    hex[sizeof(hex) - 2] = '\n';
+    ok = write(fd, hex, sizeof(hex) - 1) == (ssize_t)sizeof(hex) - 1 && fsync(fd) == 0;
+    close(fd);
+    if (ok)
+        return WB_OK;
+    (void)unlink(path); /* best effort */
+    return wbi_fail_errno(err, errno, "cannot write the token file");
+}
+
+static wb_rc own_token(wb_runtime *runtime, struct wbi_buf *out, int *created,
+                       struct wbi_error *err)
+{
+    struct wbi_str dir = runtime->rt->places.user_state;
+    struct wbi_ids ids = wbi_ids_system();
+    char path[WBI_LIMIT_PATH + 1];
+    wb_rc rc;
+
+    if (dir.p == NULL)
+        return wbi_fail(err, WB_ESTATE, "there is no folder for the token: HOME is not set; give "
+                                        "--token-file");
+    if ((size_t)snprintf(path, sizeof(path), "%.*s/http-token", WBI_FMT(dir)) >= sizeof(path))
+        return wbi_fail(err, WB_ELIMIT, "the path of the user's state folder is too long");
+    rc = read_token(path, out, err);
+    if (rc != WB_ENOTFOUND)
+        return rc;
+    for (size_t i = 1; path[i] != '\0'; i++) { /* parents, as far as they are missing */
+        if (path[i] != '/')
+            continue;
+        path[i] = '\0';
+        (void)mkdir(path, 0700); /* may exist; opening tells */
+        path[i] = '/';
+    }
+    rc = make_token(&ids, path, err);
+    *created = rc == WB_OK;
+    if (rc == WB_OK || rc == WB_EEXISTS)
+        rc = read_token(path, out, err);
+    return rc;
+}
+
+wb_rc wb_serve_token(wb_runtime *runtime, const char *file, char **ret, int *ret_created,
+                     wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_buf out;
+    int created = 0;
+    wb_rc rc;
+
+    if (runtime == NULL || ret == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve_token: NULL");
+    wbi_buf_init(&out, TOKEN_MAX + 1);
+    rc = file != NULL ? read_token(file, &out, &err) : own_token(runtime, &out, &created, &err);
+    if (rc != WB_OK) {
+        wbi_buf_fini(&out);
+        return wbi_api_fail(reterr, &err);
+    }
+    if (ret_created != NULL)
+        *ret_created = created;
+    return wbi_api_give(&out, ret, NULL, reterr);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/cmd_connect.c: `waybill connect`. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* The file's text, NULL when there is none. */
+static char *current_text(const struct args *a, const char *path)
+{
+    size_t n;
+
+    return path != NULL && access(path, F_OK) == 0 ? read_file(a, path, &n) : NULL;
+}
+
+static bool says_yes(const struct args *a, const char *path)
+{
+    char answer[16];
+
+    if (args_has(a, "--yes"))
+        return true;
+    if (!isatty(STDIN_FILENO))
+        return false;
+    fprintf(stderr, "write %s? [y/N] ", path);
+    return fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* Written beside it and renamed, so that nobody reads half a file. */
+static int write_file(const struct args *a, const char *path, const char *text)
+{
+    char temp[4200];
+    FILE *f;
+
+    (void)snprintf(temp, sizeof(temp), "%s", path);
+    for (char *slash = temp + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        (void)mkdir(temp, 0700); /* may exist; opening tells */
+        *slash = '/';
+    }
+    if ((size_t)snprintf(temp, sizeof(temp), "%s.waybill-new", path) >= sizeof(temp))
+        return usage_error(a, "the path is too long");
+    f = fopen(temp, "we");
+    if (f == NULL) {
+        (void)usage_error(a, "cannot write %s: %s", temp, strerror(errno));
+        return EXIT_STATE;
+    }
+    if (fputs(text, f) == EOF || fclose(f) != 0 || rename(temp, path) != 0) {
+        (void)usage_error(a, "cannot write %s: %s", path, strerror(errno));
+        (void)unlink(temp); /* best effort */
+        return EXIT_STATE;
+    }
+    note(a, "wrote %s", path);
+    return EXIT_OK;
+}
+
+/* Twice: the first time tells which file, the second what it becomes. */
+static wb_rc plan(const struct args *a, wb_runtime *runtime, const char *program, char **path,
+                  char **text, wb_error **error)
+{
+    wb_rc rc = wb_connect(runtime, a->words[0], program, NULL, path, text, error);
+    char *current = rc == WB_OK ? current_text(a, *path) : NULL;
+
+    if (rc != WB_OK || current == NULL)
+        return rc;
+    wb_free(*path);
+    wb_free(*text);
+    rc = wb_connect(runtime, a->words[0], program, current, path, text, error);
+    free(current);
+    return rc;
+}
+
+static int connect_client(const struct args *a, wb_runtime *runtime)
+{
+    char program[4096] = "waybill";
+    ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    char *path = NULL, *text = NULL;
+    wb_error *error = NULL;
+    int code = EXIT_OK;
+    wb_rc rc;
+
+    if (n > 0)
+        program[n] = '\0';
+    rc = plan(a, runtime, program, &path, &text, &error);
+    if (rc == WB_EEXISTS) {
+        note(a, "%s: %s", wb_error_at(error), wb_error_text(error));
+        wb_error_free(error);
+        return EXIT_OK;
+    }
+    if (rc != WB_OK)
+        return fail(a, NULL, error);
+    if (path != NULL)
+        fprintf(stderr, "%s would become:\n", path);
+    else
+        fprintf(stderr, "paste this into the client's configuration:\n");
+    (void)put(text, strlen(text)); /* finish_output tells */
+    (void)fflush(stdout);
+    if (path != NULL && says_yes(a, path))
+        code = write_file(a, path, text);
+    else if (path != NULL)
+        note(a, "nothing was written; say yes, or give --yes");
+    wb_free(path);
+    wb_free(text);
+    return code;
+}
+
+static int run(const struct args *a)
+{
+    wb_runtime *runtime;
+    int code;
+
+    if (a->word_count != 1)
+        return usage_error(a, "name one client: codex, claude, or another for a snippet");
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL)
+        return code;
+    code = connect_client(a, runtime);
+    wb_runtime_free(runtime);
+    return code;
+}
+
+static const struct option_spec options[] = {{"--yes", NULL, false}, {NULL, NULL, false}};
+
+const struct command command_connect = {
+    "connect",
+    "Tell an agent's client to use Waybill.",
+    "codex|claude|NAME [--yes]",
+    "Shows what the client's configuration would become and writes it after a yes. Codex:\n"
+    "~/.codex/config.toml. Claude Code: .mcp.json of the workspace. Any other name gets the\n"
+    "usual mcpServers snippet to paste.\n"
+    "\nexamples:\n"
+    "  waybill connect codex\n"
+    "  waybill connect cursor\n",
+    options,
+    run,
+};

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/calls.c: tools/call as a call of the runtime. (1) In a conversation an
+ * exclusive call runs alone, parallel ones beside each other, nobody overtakes
+ * (C9.4). (2) The input is copied: a tool that is given up on may outlive its
+ * request. (3) Exactly one answer: the runtime's on_done, or a cancel while
+ * waiting. */
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "call/views.h"
+#include "json/write.h"
+#include "serve/gateway_int.h"
+
+static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
+
+/* ---- conversations ---- */
+
+static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
+{
+    struct wbi_talk *talk = g->talks;
+
+    while (talk != NULL && !wbi_str_eqz(id, talk->id))
+        talk = talk->next;
+    if (talk != NULL)
+        return talk;
+    talk = wbi_zalloc(sizeof(*talk));
+    if (talk == NULL)
+        return NULL;
+    id = wbi_str_head(id, sizeof(talk->id) - 1);
+    memcpy(talk->id, id.p, id.n);
+    talk->waiting_end = &talk->waiting;
+    talk->next = g->talks;
+    g->talks = talk;
+    return talk;
+}
+
+static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
+{
+    struct wbi_talk **at = &g->talks;
+
+    if (talk->running > 0 || talk->waiting != NULL)
+        return;
+    while (*at != talk)
+        at = &(*at)->next;
+    *at = talk->next;
+    wbi_free(talk);
+}
+
+/* ---- answers ---- */
+
+static void fail_params(struct wbi_call *call, struct wbi_mcp_request *r)
+{
+    struct wbi_buf data;
+    struct wbi_jw w = wbi_jw_to(&data);
+
+    wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
+    wbi_view_error(&call->outcome.fault, &w);
+    wbi_mcp_fail(r, WBI_RPC_PARAMS, call->outcome.fault.message,
+                 wbi_buf_rc(&data) == WB_OK ? wbi_buf_str(&data) : WBI_NONE);
+    wbi_buf_fini(&data);
+}
+
+/* An error of an upstream that is addressed to the client's own machinery. */
+static bool pass_rpc_error(const struct wbi_call *call, struct wbi_mcp_request *r)
+{
+    struct wbi_buf data;
+    const wbi_json *error;
+    int64_t code;
+
+    if (call->complete == NULL || call->complete->rpc_error.p == NULL ||
+        wbi_json_read(call->arena, call->complete->rpc_error, WBI_JSON_STRICT, &error, NULL) !=
+            WB_OK ||
+        !wbi_json_i64(wbi_json_get(error, "code"), &code))
+        return false;
+    wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
+    wbi_json_write(&data, wbi_json_get(error, "data"));
+    wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"), wbi_buf_str(&data));
+    wbi_buf_fini(&data);
+    return true;
+}
+
+static void answer(struct wbi_call *call, struct wbi_mcp_request *r)
+{
+    bool failed = call->outcome.state == WBI_OUTCOME_ERROR;
+    enum wbi_kind kind = failed ? call->outcome.fault.kind : WBI_KIND_NONE;
+    struct wbi_buf out;
+
+    call->mcp = NULL;
+    if (kind == WBI_KIND_UNKNOWN_TOOL || kind == WBI_KIND_MALFORMED_CALL) {
+        fail_params(call, r);
+        return;
+    }
+    if (failed && call->complete != NULL && call->complete->lacks != NULL) {
+        wbi_mcp_fail_able(r, call->complete->lacks);
+        return;
+    }
+    if (failed && pass_rpc_error(call, r))
+        return;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
+    if (wbi_view_mcp(call, &out) == WB_OK)
+        wbi_mcp_reply(r, wbi_buf_str(&out));
+    else
+        wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
+}
+
+static void leave_gate(struct wbi_served *s)
+{
+    s->talk->running--;
+    if (s->exclusive)
+        s->talk->exclusive = false;
+}
+
+static void on_done(struct wbi_call *call, void *arg)
+{
+    struct wbi_served *s = arg;
+    struct wbi_gateway *g = s->gateway;
+    struct wbi_talk *talk = s->talk;
+
+    wbi_metrics_call(g->metrics, call);
+    answer(call, s->r);
+    leave_gate(s);
+    s->done = true;
+    if (s->starting)
+        return; /* start() goes on with it */
+    wbi_free(s);
+    pump(g, talk);
+    wbi_gateway_rest(g);
+}
+
+/* ---- progress ---- */
+
+/* Output of a command as a progress message: its newest line. */
+static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
+{
+    struct wbi_served *s = arg;
+    struct wbi_str text = WBI_NONE;
+    const wbi_json *v;
+
+    if (call->mcp == NULL)
+        return;
+    if (wbi_json_read(call->arena, frame, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
+        !wbi_str_eqz(wbi_json_get_str(v, "event"), "partial"))
+        return;
+    text = wbi_str_trim(wbi_json_get_str(wbi_json_get(v, "data"), "text"));
+    for (size_t i = text.n; i > 0; i--) {
+        if (text.p[i - 1] == '\n') {
+            text = wbi_str_from(text, i);
+            break;
+        }
+    }
+    text.n = wbi_utf8_cut(text, WBI_MIN(text.n, (size_t)200));
+    wbi_mcp_progress(s->r, (double)++s->reports, -1, text.n > 0 ? text : WBI_NONE);
+}
+
+/* ---- starting ---- */
+
+/* The arguments, and S1 members a client may give in _meta, as a tree of the
+ * call's own. */
+static wb_rc copy_input(struct wbi_call *call, const wbi_json *arguments, const wbi_json *more,
+                        const wbi_json **ret_more)
+{
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+    const wbi_json *both;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_arr(&w);
+    if (arguments != NULL)
+        wbi_jw_val(&w, arguments);
+    else
+        wbi_jw_raw(&w, WBI_LIT("{}"));
+    if (more != NULL)
+        wbi_jw_val(&w, more);
+    wbi_jw_arr_end(&w);
+    rc = wbi_buf_rc(&text);
+    if (rc == WB_OK)
+        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &both, NULL);
+    if (rc != WB_OK)
+        return rc;
+    call->inv.input = wbi_json_at(both, 0);
+    *ret_more = wbi_json_at(both, 1);
+    return WB_OK;
+}
+
+static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
+{
+    const wbi_json *params = wbi_mcp_params(s->r), *meta = wbi_mcp_meta(s->r), *more;
+    struct wbi_invocation *inv = &call->inv;
+    wb_rc rc;
+
+    inv->tool_name = wbi_arena_str(call->arena, wbi_json_get_str(params, "name"));
+    inv->call_id = wbi_arena_str(call->arena, wbi_mcp_id(s->r));
+    inv->conversation_id = wbi_arena_str(call->arena, wbi_mcp_conversation(s->r));
+    inv->principal = wbi_arena_str(call->arena, wbi_mcp_principal(s->r));
+    inv->traceparent = wbi_arena_str(call->arena, wbi_json_get_str(meta, "traceparent"));
+    inv->tracestate = wbi_arena_str(call->arena, wbi_json_get_str(meta, "tracestate"));
+    inv->provider = WBI_LIT("mcp");
+    inv->stream = wbi_mcp_wants_progress(s->r);
+    if (inv->tool_name.p == NULL || inv->call_id.p == NULL || inv->conversation_id.p == NULL ||
+        inv->principal.p == NULL)
+        return WB_ENOMEM;
+    rc = copy_input(call, wbi_json_get_as(params, "arguments", WBI_JSON_OBJ),
+                    wbi_json_get(meta, "waybill/invocation"), &more);
+    if (rc == WB_OK && more != NULL) {
+        const wbi_json *input = inv->input;
+
+        if (wbi_invocation_read(more, inv, &call->rejected) == WB_ENOMEM)
+            rc = WB_ENOMEM; /* what is wrong with it, `rejected` tells */
+        inv->input = input;
+    }
+    return rc;
+}
+
+static void fail_start(struct wbi_served *s, wb_rc rc)
+{
+    wbi_mcp_fail(s->r, WBI_RPC_INTERNAL,
+                 rc == WB_ECANCELLED ? WBI_LIT("the server is going down")
+                                     : WBI_LIT("the call could not be started: out of memory"),
+                 WBI_NONE);
+}
+
+/* The call ends in on_done, or was answered here; then s is gone. */
+static void start(struct wbi_served *s)
+{
+    struct wbi_call *call = NULL;
+    wb_rc rc = wbi_runtime_call_new(s->gateway->rt, &call);
+
+    if (rc == WB_OK)
+        rc = fill(call, s);
+    if (rc != WB_OK) {
+        if (call != NULL)
+            wbi_runtime_call_drop(call);
+        fail_start(s, rc);
+        wbi_free(s);
+        return;
+    }
+    s->running = s->starting = true;
+    s->talk->running++;
+    s->talk->exclusive |= s->exclusive;
+    call->mcp = s->r;
+    if (call->inv.stream) {
+        call->on_frame = on_frame;
+        call->on_frame_arg = s;
+    }
+    wbi_call_hold(call); /* its id is needed after submit */
+    rc = wbi_runtime_submit(call, on_done, s);
+    s->starting = false;
+    if (rc != WB_OK) {
+        leave_gate(s);
+        fail_start(s, rc);
+        wbi_free(s);
+        return;
+    }
+    s->call_id = call->id;
+    wbi_call_release(call);
+    if (s->done)
+        wbi_free(s);
+}
+
+static bool gate_open(const struct wbi_talk *talk, bool exclusive)
+{
+    return exclusive ? talk->running == 0 : !talk->exclusive;
+}
+
+/* Start what may start, in order; then forget a conversation without calls. */
+static void pump(struct wbi_gateway *g, struct wbi_talk *talk)
+{
+    while (talk->waiting != NULL && gate_open(talk, talk->waiting->exclusive)) {
+        struct wbi_served *s = talk->waiting;
+
+        talk->waiting = s->next;
+        if (talk->waiting == NULL)
+            talk->waiting_end = &talk->waiting;
+        start(s);
+    }
+    drop_talk(g, talk);
+}
+
+/* What cannot be found fails at once, unless it has yet to be asked for. */
+static bool is_exclusive(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_str name)
+{
+    struct wbi_catalog *catalog;
+    const struct wbi_tool *tool;
+
+    if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK)
+        return true;
+    if (wbi_catalog_resolve(catalog, wbi_mcp_arena(r), WBI_NONE, name, WBI_NONE, &tool, NULL) !=
+        WB_OK)
+        return g->rt->find_more != NULL;
+    return !tool->parallel;
+}
+
+void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                    const wbi_json *arguments)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_served *s = wbi_zalloc(sizeof(*s));
+    struct wbi_talk *talk = s != NULL ? find_talk(g, wbi_mcp_conversation(r)) : NULL;
+
+    (void)arguments; /* taken from the params when the call starts */
+    if (talk == NULL) {
+        wbi_free(s);
+        wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
+        return;
+    }
+    s->kind = WBI_SERVED_CALL;
+    s->gateway = g;
+    s->talk = talk;
+    s->r = r;
+    s->exclusive = is_exclusive(g, r, tool);
+    wbi_mcp_set_user(r, s);
+    *talk->waiting_end = s;
+    talk->waiting_end = &s->next;
+    pump(g, talk);
+}
+
+void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r)
+{
+    struct wbi_served *s = wbi_mcp_user(r), **at;
+    struct wbi_gateway *g = arg;
+    struct wbi_talk *talk;
+
+    if (s == NULL)
+        return;
+    if (s->running) {
+        if (!s->done && !s->starting)
+            wbi_call_cancel(g->rt->calls, s->call_id, WBI_CANCEL_ASKED);
+        return;
+    }
+    talk = s->talk;
+    at = &talk->waiting;
+    while (*at != NULL && *at != s)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return;
+    *at = s->next;
+    if (*at == NULL)
+        talk->waiting_end = at;
+    wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE);
+    wbi_free(s);
+    drop_talk(g, talk);
+}
+
+static void cancel_one(void *arg, struct wbi_call *call)
+{
+    struct wbi_gateway *g = arg;
+
+    if (call->mcp != NULL)
+        wbi_call_cancel(g->rt->calls, call->id, WBI_CANCEL_SHUTDOWN);
+}
+
+void wbi_serve_cancel_all(struct wbi_gateway *g)
+{
+    wbi_calls_each(g->rt->calls, cancel_one, g);
+}

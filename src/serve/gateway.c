@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/gateway.c: making, draining and ending the gateway. */
+#include "serve/gateway.h"
+
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "serve/gateway_int.h"
+#include "serve/pass.h"
+#include "serve/upstreams.h"
+
+#define GRACE_MS 5000
+
+static void end(struct wbi_gateway *g)
+{
+    if (g->ended)
+        return;
+    g->ended = true;
+    if (g->o.on_end != NULL)
+        g->o.on_end(g->o.arg);
+}
+
+void wbi_gateway_rest(struct wbi_gateway *g)
+{
+    if (g->draining && g->stdio != NULL && wbi_mcp_server_busy(g->server) == 0)
+        end(g);
+}
+
+/* ---- HTTP ---- */
+
+static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r)
+{
+    struct wbi_http_response answer = {.status = 200,
+                                       .type = "text/plain; version=0.0.4; charset=utf-8"};
+    struct wbi_buf out;
+
+    wbi_buf_init(&out, WBI_LIMIT_MCP_MESSAGE);
+    wbi_metrics_write(g->metrics, wbi_calls_count(g->rt->calls), &out);
+    answer.body = wbi_buf_str(&out);
+    wbi_http_respond(g->http, r->id, &answer);
+    wbi_buf_fini(&out);
+}
+
+static void on_request(void *arg, const struct wbi_http_request *r)
+{
+    struct wbi_http_response none = {
+        .status = 404, .type = "text/plain", .body = WBI_LIT("the endpoint is /mcp\n")};
+    struct wbi_gateway *g = arg;
+
+    if (wbi_str_eqz(r->path, "/mcp"))
+        wbi_mcp_http(g->server, g->http, r, g->rt->principal);
+    else if (wbi_str_eqz(r->path, "/metrics") && wbi_str_eqz(r->method, "GET"))
+        give_metrics(g, r);
+    else
+        wbi_http_respond(g->http, r->id, &none);
+}
+
+static void on_gone(void *arg, uint64_t id, void *user)
+{
+    wbi_mcp_http_gone(((struct wbi_gateway *)arg)->server, id, user);
+}
+
+static void on_access(void *arg, const struct wbi_http_access *a)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_buf line;
+
+    if (g->o.access_fd < 0)
+        return;
+    wbi_buf_init(&line, WBI_LIMIT_EVENT_LINE);
+    wbi_http_access_json(a, &line);
+    wbi_buf_addc(&line, '\n');
+    if (wbi_buf_rc(&line) == WB_OK && write(g->o.access_fd, line.p, line.n) < 0)
+        g->o.access_fd = -1; /* nobody reads it any more */
+    wbi_buf_fini(&line);
+}
+
+static wb_rc listen_http(struct wbi_gateway *g, struct wbi_error *err)
+{
+    static const struct wbi_http_ops ops = {on_request, on_gone, on_access};
+    struct wbi_http_options o = {.address = g->o.http,
+                                 .token = g->o.token,
+                                 .hosts = g->o.hosts,
+                                 .host_count = g->o.host_count,
+                                 .health = WBI_LIT("/healthz"),
+                                 .clock = g->rt->clock};
+
+    return wbi_http_listen(g->rt->loop, &o, &ops, g, &g->http, err);
+}
+
+/* ---- life ---- */
+
+static void on_stdio_end(void *arg)
+{
+    struct wbi_gateway *g = arg;
+
+    g->input_ended = true;
+    end(g);
+}
+
+static void on_changed(void *arg, enum wbi_mcp_list what)
+{
+    wbi_mcp_list_changed(((struct wbi_gateway *)arg)->server, what);
+}
+
+static void on_updated(void *arg, struct wbi_str uri)
+{
+    wbi_mcp_resource_updated(((struct wbi_gateway *)arg)->server, uri);
+}
+
+static void cancel_rest(void *arg)
+{
+    struct wbi_gateway *g = arg;
+
+    g->cancelled = true;
+    wbi_serve_cancel_all(g);
+    wbi_mcp_server_stop(g->server);
+    wbi_gateway_rest(g);
+}
+
+static const struct wbi_mcp_ops server_ops = {.list = wbi_serve_list,
+                                              .call = wbi_serve_call,
+                                              .read = wbi_serve_read,
+                                              .prompt = wbi_serve_prompt,
+                                              .complete = wbi_serve_complete,
+                                              .cancel = wbi_serve_cancelled,
+                                              .subscribed = wbi_serve_subscribed,
+                                              .schema = wbi_serve_schema};
+
+static const char instructions[] =
+    "Tools answer with a receipt: status first, then a bounded preview. Complete output is kept as "
+    "artifacts, which are also resources of this server.";
+
+wb_rc wbi_gateway_new(struct wbi_runtime *rt, struct wbi_upstreams *ups,
+                      const struct wbi_gateway_options *options, struct wbi_gateway **ret,
+                      struct wbi_error *err)
+{
+    struct wbi_mcp_options mo = {.name = "waybill",
+                                 .title = "Waybill",
+                                 .version = WAYBILL_VERSION,
+                                 .instructions = instructions,
+                                 .clock = rt->clock,
+                                 .ids = rt->ids};
+    struct wbi_gateway *g = wbi_zalloc(sizeof(*g));
+    wb_rc rc;
+
+    if (g == NULL)
+        return wbi_fail_nomem(err);
+    g->rt = rt;
+    g->ups = ups;
+    g->o = *options;
+    if (wbi_metrics_new(&g->metrics) != WB_OK ||
+        wbi_timer_new(rt->loop, cancel_rest, g, &g->grace) != WB_OK)
+        rc = wbi_fail_nomem(err);
+    else
+        rc = wbi_mcp_server_new(rt->loop, &mo, &server_ops, g, &g->server, err);
+    if (rc == WB_OK && options->http.p != NULL)
+        rc = listen_http(g, err);
+    else if (rc == WB_OK)
+        rc = wbi_mcp_stdio_new(g->server, options->in_fd, options->out_fd, rt->principal,
+                               on_stdio_end, g, &g->stdio, err);
+    if (rc != WB_OK) {
+        wbi_gateway_free(g);
+        return rc;
+    }
+    if (ups != NULL)
+        wbi_upstreams_watch(ups, on_changed, on_updated, g);
+    *ret = g;
+    return WB_OK;
+}
+
+void wbi_gateway_free(struct wbi_gateway *g)
+{
+    if (g == NULL)
+        return;
+    if (g->ups != NULL)
+        wbi_upstreams_watch(g->ups, NULL, NULL, NULL);
+    wbi_timer_free(g->grace);
+    if (g->server != NULL) {
+        wbi_serve_cancel_all(g);
+        wbi_mcp_server_stop(g->server);
+        while (wbi_mcp_server_busy(g->server) > 0)
+            (void)wbi_loop_turn(g->rt->loop, /* wait= */ true);
+    }
+    wbi_http_free(g->http);
+    wbi_mcp_stdio_free(g->stdio);
+    wbi_mcp_server_free(g->server);
+    wbi_metrics_free(g->metrics);
+    wbi_free(g);
+}
+
+uint16_t wbi_gateway_port(const struct wbi_gateway *g)
+{
+    return g->http != NULL ? wbi_http_port(g->http) : 0;
+}
+
+static void on_drained(void *arg)
+{
+    end(arg);
+}
+
+void wbi_gateway_drain(struct wbi_gateway *g)
+{
+    int64_t grace = g->o.grace_ms > 0 ? g->o.grace_ms : GRACE_MS;
+
+    if (g->draining) {
+        cancel_rest(g);
+        return;
+    }
+    g->draining = true;
+    wbi_timer_start(g->grace, grace);
+    if (g->http != NULL) {
+        wbi_mcp_server_quiet(g->server);
+        wbi_http_drain(g->http, grace + WBI_CANCEL_GRACE_MS, on_drained, g);
+    } else {
+        wbi_gateway_rest(g);
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/gateway_int.h: what the files of the gateway share. */
+#ifndef WBI_SERVE_GATEWAY_INT_H
+#define WBI_SERVE_GATEWAY_INT_H
+
+#include "http/http.h"
+#include "mcp/server.h"
+#include "serve/gateway.h"
+#include "serve/metrics.h"
+
+/* A conversation with calls under way: its gate (C9.4). */
+struct wbi_talk {
+    struct wbi_talk *next;
+    char id[WBI_ID_SIZE + 8];
+    size_t running;
+    bool exclusive; /* the one that runs wants to be alone */
+    struct wbi_served *waiting, **waiting_end;
+};
+
+/* What a request's user pointer points to begins with its kind. */
+enum wbi_served_kind { WBI_SERVED_CALL = 1, WBI_SERVED_PASS };
+
+/* One tools/call. */
+struct wbi_served {
+    enum wbi_served_kind kind;
+    struct wbi_served *next; /* of those that wait in a conversation */
+    struct wbi_gateway *gateway;
+    struct wbi_talk *talk;
+    struct wbi_mcp_request *r;
+    uint64_t call_id;
+    uint64_t reports; /* of progress */
+    bool exclusive;
+    bool running;
+    bool starting; /* inside submit: on_done must not free it */
+    bool done;
+};
+
+struct wbi_gateway {
+    struct wbi_runtime *rt;
+    struct wbi_upstreams *ups; /* NULL: none */
+    struct wbi_mcp_server *server;
+    struct wbi_http *http;
+    struct wbi_mcp_stdio *stdio;
+    struct wbi_metrics *metrics;
+    struct wbi_talk *talks;
+    struct wbi_timer *grace;
+    struct wbi_gateway_options o;
+    bool draining, cancelled, input_ended, ended;
+};
+
+/* calls.c */
+void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                    const wbi_json *arguments);
+void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r);
+/* Every call under way is asked to end. */
+void wbi_serve_cancel_all(struct wbi_gateway *g);
+
+/* lists.c */
+void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what);
+const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
+
+/* resources.c */
+/* Artifacts as items of a list, newest first; w is inside the array. */
+void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w);
+void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri);
+
+/* gateway.c: a call was answered; ends a drain that waited for it. */
+void wbi_gateway_rest(struct wbi_gateway *g);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/lists.c: tools/list and the other lists. A caller sees the tools it may
+ * call (C3.4), each in its highest version. */
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "call/guards.h"
+#include "json/write.h"
+#include "serve/pass.h"
+#include "serve/upstreams.h"
+
+/* What a tool does to the world, in MCP's words. */
+static void write_hints(struct wbi_jw *w, const struct wbi_tool *t)
+{
+    bool pure = t->effect == WBI_EFFECT_PURE;
+
+    wbi_jw_key(w, "annotations");
+    wbi_jw_obj(w);
+    wbi_jw_kbool(w, "readOnlyHint", pure);
+    if (!pure) {
+        wbi_jw_kbool(w, "destructiveHint", true);
+        wbi_jw_kbool(w, "idempotentHint", t->effect == WBI_EFFECT_IDEMPOTENT_WRITE);
+    }
+    wbi_jw_kbool(w, "openWorldHint", t->effect == WBI_EFFECT_EXTERNAL);
+    wbi_jw_obj_end(w);
+}
+
+/* Built-ins announce no outputSchema: clients would show the model the structured
+ * value instead of the receipt (I4). */
+static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "name", t->model_name);
+    if (t->title.p != NULL)
+        wbi_jw_kstr(w, "title", t->title);
+    if (t->description.p != NULL)
+        wbi_jw_kstr(w, "description", t->description);
+    wbi_jw_kval(w, "inputSchema", t->input_schema);
+    if (t->output_schema != NULL && !t->builtin)
+        wbi_jw_kval(w, "outputSchema", t->output_schema);
+    write_hints(w, t);
+    wbi_jw_obj_end(w);
+}
+
+/* A definition of a server, as it came but for the name. */
+static void write_definition(struct wbi_jw *w, const struct wbi_tool *t, const wbi_json *definition)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "name", t->model_name);
+    WBI_JSON_EACH_MEMBER (definition, k) {
+        if (wbi_str_eqz(wbi_json_str(k), "name"))
+            continue;
+        wbi_jw_keyn(w, wbi_json_str(k));
+        wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
+static void write_tools(struct wbi_gateway *g, struct wbi_str principal, struct wbi_catalog *c,
+                        struct wbi_jw *w)
+{
+    struct wbi_str last = WBI_NONE;
+
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < wbi_catalog_count(c); i++) {
+        const struct wbi_tool *t = wbi_catalog_at(c, i);
+        const wbi_json *definition = wbi_json_get(t->descriptor, "definition");
+
+        if (t->hidden || wbi_str_eq(t->model_name, last) ||
+            !wbi_guards_lists(g->rt, principal, t))
+            continue;
+        last = t->model_name;
+        if (definition != NULL)
+            write_definition(w, t, definition);
+        else
+            write_tool(w, t);
+    }
+    wbi_jw_arr_end(w);
+}
+
+struct listing {
+    struct wbi_gateway *gateway;
+    struct wbi_mcp_request *r;
+};
+
+static void list_tools(void *arg)
+{
+    struct listing l = *(struct listing *)arg;
+    struct wbi_catalog *catalog;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    wb_rc rc = wbi_runtime_catalog(l.gateway->rt, &catalog, NULL);
+
+    wbi_free(arg);
+    wbi_buf_init(&out, WBI_LIMIT_MCP_OUT);
+    if (rc == WB_OK)
+        write_tools(l.gateway, wbi_mcp_principal(l.r), catalog, &w);
+    if (rc == WB_OK && wbi_buf_rc(&out) == WB_OK)
+        wbi_mcp_reply_list(l.r, wbi_buf_str(&out));
+    else
+        wbi_mcp_fail(l.r, WBI_RPC_INTERNAL, WBI_LIT("the list could not be made"), WBI_NONE);
+    wbi_buf_fini(&out);
+    wbi_gateway_rest(l.gateway);
+}
+
+static void serve_tools(struct wbi_gateway *g, struct wbi_mcp_request *r)
+{
+    struct listing *l = wbi_alloc(sizeof(*l));
+
+    if (l == NULL) {
+        wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
+        return;
+    }
+    *l = (struct listing){g, r};
+    if (g->ups == NULL || wbi_upstreams_ready(g->ups, list_tools, l) != WB_OK)
+        list_tools(l);
+}
+
+void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_buf own;
+    struct wbi_jw w = wbi_jw_to(&own);
+
+    if (what == WBI_MCP_TOOLS) {
+        serve_tools(g, r);
+        return;
+    }
+    wbi_buf_init_arena(&own, wbi_mcp_arena(r), WBI_LIMIT_MCP_OUT);
+    if (what == WBI_MCP_RESOURCES)
+        wbi_serve_artifacts(g, &w);
+    wbi_pass_list(g, r, what, wbi_buf_str(&own));
+}
+
+const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_catalog *catalog;
+    const struct wbi_tool *tool;
+
+    if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK ||
+        wbi_catalog_resolve(catalog, wbi_mcp_arena(r), WBI_NONE, name, WBI_NONE, &tool, NULL) !=
+            WB_OK)
+        return NULL;
+    return tool->input_schema;
+}

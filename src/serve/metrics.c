@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/metrics.c: one row per tool, found by a hash of its name; rows end at a
+ * cap, so that no client can grow them without bound: tools that do not exist
+ * share one row. */
+#include "serve/metrics.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "call/guards.h"
+
+#define SLOTS 8192u
+#define BUCKETS 12
+#define CODES 48
+
+/* Upper ends in microseconds; the last one is open. */
+static const int64_t bucket_us[BUCKETS - 1] = {100,     250,     1000,     5000,     25000,   100000,
+                                               500000, 1000000, 5000000, 30000000, 300000000};
+
+struct row {
+    char *tool, *origin;
+    uint64_t calls, retries, buckets[BUCKETS], sum_us;
+    uint32_t errors[CODES]; /* by kind */
+    const char *circuit;
+    bool limited;
+};
+
+struct wbi_metrics {
+    struct row *slots[SLOTS];
+    size_t count;
+};
+
+_Static_assert(WBI_KIND_COUNT <= CODES, "a counter for every kind");
+
+wb_rc wbi_metrics_new(struct wbi_metrics **ret)
+{
+    *ret = wbi_zalloc(sizeof(**ret));
+    return *ret != NULL ? WB_OK : WB_ENOMEM;
+}
+
+static void free_row(struct row *row)
+{
+    if (row == NULL)
+        return;
+    wbi_free(row->tool);
+    wbi_free(row->origin);
+    wbi_free(row);
+}
+
+void wbi_metrics_free(struct wbi_metrics *m)
+{
+    for (size_t i = 0; m != NULL && i < SLOTS; i++)
+        free_row(m->slots[i]);
+    wbi_free(m);
+}
+
+static struct row *row_of(struct wbi_metrics *m, struct wbi_str tool, struct wbi_str origin)
+{
+    size_t at = wbi_hash64(tool.p, tool.n, 0) % SLOTS;
+    struct row *row;
+
+    while (m->slots[at] != NULL && !wbi_str_eqz(tool, m->slots[at]->tool))
+        at = (at + 1) % SLOTS;
+    if (m->slots[at] != NULL || m->count >= SLOTS / 2)
+        return m->slots[at];
+    row = wbi_zalloc(sizeof(*row));
+    if (row == NULL)
+        return NULL;
+    row->tool = wbi_strdup(tool);
+    row->origin = wbi_strdup(origin);
+    if (row->tool == NULL || row->origin == NULL) {
+        free_row(row);
+        return NULL;
+    }
+    m->count++;
+    m->slots[at] = row;
+    return row;
+}
+
+void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call)
+{
+    bool known = call->tool != NULL;
+    struct row *row = row_of(m, known ? call->tool->qualified : WBI_LIT("unknown"),
+                             known ? call->tool->origin : WBI_LIT("unknown"));
+    int64_t us = (call->ended_ns - call->started_ns) / 1000;
+    size_t b = 0;
+
+    if (row == NULL)
+        return;
+    row->calls++;
+    if (call->facts.attempts > 1)
+        row->retries += call->facts.attempts - 1;
+    while (b < BUCKETS - 1 && us > bucket_us[b])
+        b++;
+    row->buckets[b]++;
+    row->sum_us += us > 0 ? (uint64_t)us : 0;
+    row->limited = false;
+    if (call->admission != NULL && call->admission->circuit_state != NULL)
+        row->circuit = call->admission->circuit_state;
+    if (call->outcome.state != WBI_OUTCOME_ERROR)
+        return;
+    row->errors[call->outcome.fault.kind]++;
+    row->limited = call->outcome.fault.kind == WBI_KIND_RATE_LIMITED;
+}
+
+/* Quotes, backslashes and line ends are escaped. */
+static void add_label(struct wbi_buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            wbi_buf_addc(out, '\\');
+        if (*text == '\n')
+            wbi_buf_addz(out, "\\n");
+        else
+            wbi_buf_addc(out, *text);
+    }
+}
+
+static void add_name(struct wbi_buf *out, const char *name, const struct row *row)
+{
+    wbi_buf_addz(out, name);
+    wbi_buf_addz(out, "{tool=\"");
+    add_label(out, row->tool);
+    wbi_buf_addz(out, "\",origin=\"");
+    add_label(out, row->origin);
+    wbi_buf_addc(out, '"');
+}
+
+static void head(struct wbi_buf *out, const char *name, const char *type, const char *help)
+{
+    wbi_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void write_latency(struct wbi_buf *out, const struct row *row)
+{
+    uint64_t sum = 0;
+
+    for (size_t b = 0; b < BUCKETS; b++) {
+        sum += row->buckets[b];
+        add_name(out, "tool_latency_seconds_bucket", row);
+        if (b < BUCKETS - 1)
+            wbi_buf_addf(out, ",le=\"%g\"} %llu\n", (double)bucket_us[b] / 1e6,
+                         (unsigned long long)sum);
+        else
+            wbi_buf_addf(out, ",le=\"+Inf\"} %llu\n", (unsigned long long)sum);
+    }
+    add_name(out, "tool_latency_seconds_sum", row);
+    wbi_buf_addf(out, "} %.6f\n", (double)row->sum_us / 1e6);
+    add_name(out, "tool_latency_seconds_count", row);
+    wbi_buf_addf(out, "} %llu\n", (unsigned long long)sum);
+}
+
+static void write_errors(struct wbi_buf *out, const struct row *row)
+{
+    for (int k = 0; k < WBI_KIND_COUNT; k++) {
+        if (row->errors[k] == 0)
+            continue;
+        add_name(out, "tool_errors_total", row);
+        wbi_buf_addf(out, ",code=\"%s\"} %u\n", wbi_kind_row((enum wbi_kind)k)->code,
+                     row->errors[k]);
+    }
+}
+
+static int circuit_number(const char *state)
+{
+    if (state == NULL || wbi_str_eqz(wbi_str_z(state), "closed"))
+        return 0;
+    return wbi_str_eqz(wbi_str_z(state), "open") ? 2 : 1;
+}
+
+static void each(const struct wbi_metrics *m, struct wbi_buf *out,
+                 void (*write)(struct wbi_buf *out, const struct row *row))
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slots[i] != NULL)
+            write(out, m->slots[i]);
+}
+
+static void write_calls(struct wbi_buf *out, const struct row *row)
+{
+    add_name(out, "tool_invocations_total", row);
+    wbi_buf_addf(out, "} %llu\n", (unsigned long long)row->calls);
+}
+
+static void write_retries(struct wbi_buf *out, const struct row *row)
+{
+    add_name(out, "tool_retries_total", row);
+    wbi_buf_addf(out, "} %llu\n", (unsigned long long)row->retries);
+}
+
+static void write_limited(struct wbi_buf *out, const struct row *row)
+{
+    add_name(out, "rate_limiter_saturation", row);
+    wbi_buf_addf(out, "} %d\n", row->limited ? 1 : 0);
+}
+
+static void write_circuit(struct wbi_buf *out, const struct row *row)
+{
+    add_name(out, "circuit_state", row);
+    wbi_buf_addf(out, "} %d\n", circuit_number(row->circuit));
+}
+
+void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, struct wbi_buf *out)
+{
+    head(out, "tool_invocations_total", "counter", "Calls, by tool and origin.");
+    each(m, out, write_calls);
+    head(out, "tool_errors_total", "counter", "Calls that ended in an error, by code.");
+    each(m, out, write_errors);
+    head(out, "tool_retries_total", "counter", "Attempts after the first.");
+    each(m, out, write_retries);
+    head(out, "rate_limiter_saturation", "gauge", "1 when the newest call was rate limited.");
+    each(m, out, write_limited);
+    head(out, "circuit_state", "gauge", "0 closed, 1 half open, 2 open.");
+    each(m, out, write_circuit);
+    head(out, "tool_latency_seconds", "histogram", "From the call to its outcome.");
+    each(m, out, write_latency);
+    head(out, "concurrency_in_use", "gauge", "Calls under way.");
+    wbi_buf_addf(out, "concurrency_in_use %zu\n", in_use);
+}

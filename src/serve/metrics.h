@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/metrics.h: counts of calls by tool and origin, written as Prometheus
+ * text. Labels are names of tools and codes only, never ids or inputs. */
+#ifndef WBI_SERVE_METRICS_H
+#define WBI_SERVE_METRICS_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "call/call.h"
+
+struct wbi_metrics;
+
+WB_MUST_CHECK wb_rc wbi_metrics_new(struct wbi_metrics **ret);
+void wbi_metrics_free(struct wbi_metrics *m); /* NULL is fine */
+/* A finished call. What cannot be kept is left out. */
+void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call);
+/* in_use: calls under way. */
+void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, struct wbi_buf *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/relay.c: an upstream's side requests, passed on. */
+#include "serve/relay.h"
+
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "json/write.h"
+
+void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
+{
+    bool modern;
+
+    if (r == NULL)
+        return;
+    modern = wbi_mcp_era(r) == WBI_ERA_MODERN;
+    q->meta = wbi_mcp_meta(r);
+    q->abilities = wbi_mcp_abilities(r);
+    q->log_level = wbi_mcp_log_level(r);
+    q->strict = modern;
+    q->conversation = modern ? wbi_mcp_principal(r) : wbi_mcp_conversation(r);
+    q->progress = wbi_mcp_wants_progress(r);
+}
+
+static void on_answer(void *arg, const wbi_json *answer, bool is_error)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_json_write(&b, answer);
+    wbi_upstream_answer(arg, wbi_buf_str(&b), is_error);
+    wbi_buf_fini(&b);
+}
+
+void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, struct wbi_str key,
+                   struct wbi_str method, struct wbi_str params)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof(name), "%.*s", WBI_FMT(key));
+    if (r == NULL || wbi_mcp_ask(r, key.p != NULL ? name : NULL, method, params, on_answer, ask) !=
+                         WB_OK)
+        wbi_upstream_answer(ask, WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be "
+                                         "asked\"}"),
+                            true);
+}
+
+void wbi_relay_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
+                   const wbi_json *data)
+{
+    struct wbi_buf b;
+
+    if (r == NULL)
+        return;
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_json_write(&b, data);
+    wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/result.c: content blocks and structuredContent of a result. Twins (a text
+ * that is the structuredContent once more) are shown once. */
+#include "serve/result.h"
+
+#include "base/limits.h"
+#include "call/runtime.h"
+#include "text/hygiene.h"
+#include "text/redact.h"
+#include "text/tokens.h"
+#include "wire/wire.h"
+
+/* Every string of the value, names too, without recursion: a parsed text is one
+ * run of values. */
+static bool strings_clean(const wbi_json *v)
+{
+    const wbi_json *end = wbi_json_skip(v);
+
+    for (; v < end; v++)
+        if (wbi_json_is(v, WBI_JSON_STR) && !wbi_hygiene_is_clean(wbi_json_str(v)))
+            return false;
+    return true;
+}
+
+static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, bool *ret)
+{
+    struct wbi_redact_list list = {.arena = x->arena};
+    struct wbi_buf out;
+    wb_rc rc;
+
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_redact_json(x->runtime->secrets, x->runtime->redact_rules, result, &out, &list);
+    wbi_buf_fini(&out);
+    *ret = list.n > 0;
+    return rc;
+}
+
+/* A block as text; what has none is described in one line. */
+static void add_text(struct wbi_buf *out, const struct wbi_wire_part *p)
+{
+    if (out->n > 0)
+        wbi_buf_addc(out, '\n');
+    switch (p->type) {
+    case WBI_PART_TEXT:
+        wbi_buf_adds(out, p->text);
+        break;
+    case WBI_PART_RESOURCE:
+        if (p->text.p != NULL)
+            wbi_buf_adds(out, p->text);
+        else
+            wbi_buf_addf(out, "[resource %.*s]", WBI_FMT(p->uri));
+        break;
+    case WBI_PART_LINK:
+        wbi_buf_addf(out, "[resource %.*s]", WBI_FMT(p->uri));
+        break;
+    case WBI_PART_IMAGE:
+    case WBI_PART_AUDIO:
+    case WBI_PART_FILE:
+        wbi_buf_addf(out, "[%s %.*s, %zu bytes]", p->type == WBI_PART_IMAGE ? "image" : "data",
+                     WBI_FMT(p->mime), p->data.n / 4 * 3);
+        break;
+    case WBI_PART_OTHER:
+        wbi_buf_addf(out, "[%.*s]", WBI_FMT(p->name));
+        break;
+    }
+}
+
+/* The text of all blocks; blocks that are more than text become parts. A part's
+ * slices point into a copy in the call's arena. */
+static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content, bool secrets,
+                          struct wbi_complete *ret, struct wbi_buf *text)
+{
+    struct wbi_wire_part *parts =
+        wbi_arena_array(x->arena, wbi_json_count(content), sizeof(*parts));
+    const wbi_json *copy;
+    struct wbi_buf b;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&b, x->arena, WBI_LIMIT_CALL_ARENA);
+    wbi_json_write(&b, content);
+    rc = parts == NULL ? WB_ENOMEM : wbi_buf_rc(&b);
+    if (rc == WB_OK)
+        rc = wbi_json_read(x->arena, wbi_buf_str(&b), WBI_JSON_STRICT, &copy, NULL);
+    if (rc != WB_OK)
+        return WB_ENOMEM;
+    WBI_JSON_EACH (copy, block) {
+        struct wbi_wire_part *p = &parts[ret->part_count];
+
+        if (!wbi_wire_part_read(block, p))
+            return WB_EINPUT;
+        add_text(text, p);
+        if (p->type == WBI_PART_IMAGE || p->type == WBI_PART_AUDIO ||
+            (!secrets && p->type != WBI_PART_TEXT))
+            ret->part_count++;
+    }
+    ret->parts = ret->part_count > 0 ? parts : NULL;
+    return wbi_buf_rc(text);
+}
+
+/* Whether the text says what the structured value says. */
+static bool is_twin(struct wbi_arena *arena, struct wbi_str text, const wbi_json *structured)
+{
+    const wbi_json *v;
+
+    return wbi_json_read(arena, text, WBI_JSON_STRICT, &v, NULL) == WB_OK &&
+           wbi_json_equal(v, structured);
+}
+
+static wb_rc set_output(const struct wbi_exec *x, const wbi_json *structured, struct wbi_str text,
+                        struct wbi_complete *ret)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
+    if (structured != NULL)
+        wbi_json_write(&out, structured);
+    else
+        wbi_json_quote(&out, text);
+    ret->output = wbi_buf_str(&out);
+    if (structured != NULL && text.n > 0 && !is_twin(x->arena, text, structured))
+        ret->summary = text; /* cut to one line by the outcome */
+    return wbi_buf_rc(&out);
+}
+
+wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
+                           struct wbi_complete *ret, struct wbi_tool_text *ret_text)
+{
+    const wbi_json *content = wbi_json_get(result, "content");
+    const wbi_json *structured = wbi_json_get(result, "structuredContent");
+    bool secrets = false;
+    struct wbi_buf text;
+    wb_rc rc;
+
+    if (!wbi_json_is(result, WBI_JSON_OBJ) ||
+        (content != NULL && !wbi_json_is(content, WBI_JSON_ARR)) ||
+        (content == NULL && structured == NULL))
+        return WB_EINPUT;
+    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_CALL_ARENA);
+    rc = holds_secrets(x, result, &secrets);
+    if (rc == WB_OK && content != NULL)
+        rc = read_content(x, content, secrets, ret, &text);
+    if (rc == WB_OK)
+        rc = set_output(x, structured, wbi_buf_str(&text), ret);
+    if (rc != WB_OK)
+        return rc;
+    ret_text->text = wbi_buf_str(&text);
+    ret_text->structured = structured != NULL;
+    ret_text->untouched = !secrets && strings_clean(result) &&
+                          wbi_tokens(ret_text->text) <= x->tool->budget_tokens;
+    return WB_OK;
+}

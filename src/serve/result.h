@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/result.h: an MCP tool result read as a tool's complete output. */
+#ifndef WBI_SERVE_RESULT_H
+#define WBI_SERVE_RESULT_H
+
+#include "call/exec.h"
+
+struct wbi_tool_text {
+    struct wbi_str text; /* all text of the content */
+    bool structured;     /* there was structuredContent */
+    bool untouched;      /* it may be passed on as it came, if it fits its budget */
+};
+
+/* Fills output, parts and summary of ret, in the call's arena. WB_EINPUT when the
+ * value is no result of a tool, WB_ENOMEM. */
+WB_MUST_CHECK wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
+                                         struct wbi_complete *ret, struct wbi_tool_text *ret_text);
+
+#endif

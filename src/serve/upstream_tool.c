@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/upstream_tool.c: running a tool of an MCP server. Its output is the
+ * structuredContent where there is one (checked against its own schema by the
+ * journey), else the text of its content. A result that neither hygiene nor
+ * redaction would change is kept as it came, for clients who speak MCP (I4). */
+#include "base/checked.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "call/exec.h"
+#include "serve/relay.h"
+#include "serve/result.h"
+#include "serve/upstreams.h"
+#include "text/redact.h"
+
+struct running {
+    struct wbi_exec *x;
+    struct wbi_upstream_call *call;
+};
+
+/* URL elicitation: like a lacking capability, only the client can do what this
+ * error asks for. */
+#define RPC_URL_ELICITATION (-32042)
+
+static void fail_with(struct wbi_exec *x, const struct wbi_fault *fault,
+                      const struct wbi_complete *like)
+{
+    struct wbi_fault *copy = wbi_arena_alloc(x->arena, sizeof(*copy));
+    struct wbi_complete complete = *like;
+
+    if (copy != NULL)
+        *copy = *fault;
+    complete.ok = false;
+    complete.fault = copy;
+    wbi_exec_done(x, &complete);
+}
+
+/* The server answered with a JSON-RPC error. */
+static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
+{
+    struct wbi_str message = wbi_json_get_str(a->error, "message");
+    struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
+    struct wbi_complete complete = {.ok = false};
+    struct wbi_buf details;
+    struct wbi_jw w = wbi_jw_to(&details);
+    int64_t code = 0;
+
+    (void)wbi_json_i64(wbi_json_get(a->error, "code"), &code);
+    message.n = wbi_utf8_cut(message, WBI_MIN(message.n, (size_t)WBI_LIMIT_ERROR_MESSAGE / 2));
+    fault.message = wbi_arena_fmt(x->arena, "the server refused %.*s: %.*s",
+                                  WBI_FMT(x->tool->model_name), WBI_FMT(message));
+    wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kint(&w, "providerCode", code);
+    if (wbi_json_get(a->error, "data") != NULL)
+        wbi_jw_kval(&w, "data", wbi_json_get(a->error, "data"));
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&details) == WB_OK)
+        fault.details = wbi_buf_str(&details);
+    if (code == RPC_URL_ELICITATION || code == WBI_RPC_CAPABILITY)
+        complete.rpc_error = wbi_arena_str(x->arena, a->text);
+    fail_with(x, &fault, &complete);
+}
+
+/* No answer: what may be said about its effect depends on whether it was sent. */
+static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer *a)
+{
+    bool harmless = !a->sent || x->tool->effect == WBI_EFFECT_PURE;
+    struct wbi_fault fault = {.kind = harmless ? WBI_KIND_UPSTREAM_UNAVAILABLE
+                                               : WBI_KIND_OUTCOME_UNKNOWN};
+    struct wbi_complete complete = {.ok = false, .lacks = a->lacks};
+
+    if (a->rc == WB_EAGAIN)
+        fault.kind = WBI_KIND_TIMED_OUT;
+    if (a->rc == WB_EDENIED)
+        fault.kind = WBI_KIND_TOOL_EXECUTION_FAILED;
+    fault.message = wbi_arena_fmt(x->arena, "%.*s: %s", WBI_FMT(x->tool->model_name),
+                                  a->why != NULL ? a->why : "the server did not answer");
+    if (a->retry_after_ms > 0)
+        fault.details = wbi_arena_fmt(x->arena, "{\"retryAfterMs\":%lld}",
+                                      (long long)a->retry_after_ms);
+    fail_with(x, &fault, &complete);
+}
+
+/* The tool's own failure: its text is the message. */
+static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct wbi_str text)
+{
+    struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
+
+    text = wbi_str_trim(text);
+    text.n = wbi_utf8_cut(text, WBI_MIN(text.n, (size_t)WBI_LIMIT_ERROR_MESSAGE));
+    fault.message = text.n > 0 ? text : WBI_LIT("the tool failed without saying why");
+    fail_with(x, &fault, complete);
+}
+
+static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
+{
+    struct wbi_complete complete = {.ok = true};
+    struct wbi_tool_text got;
+    wb_rc rc = wbi_tool_result_read(x, a->result, &complete, &got);
+
+    if (rc == WB_EINPUT) {
+        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "%.*s answered with no result of a tool",
+                      WBI_FMT(x->tool->model_name));
+        return;
+    }
+    if (rc == WB_OK && got.untouched)
+        complete.raw = wbi_arena_str(x->arena, a->text);
+    if (rc != WB_OK || (got.untouched && complete.raw.p == NULL))
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    else if (wbi_json_true(wbi_json_get(a->result, "isError")))
+        fail_tool(x, &complete, got.text);
+    else if (x->tool->output_compiled != NULL && !got.structured)
+        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT,
+                      "%.*s ran, but gave no structuredContent, which its outputSchema promises",
+                      WBI_FMT(x->tool->model_name));
+    else
+        wbi_exec_done(x, &complete);
+}
+
+static void on_done(void *arg, const struct wbi_upstream_answer *a)
+{
+    struct running *r = arg;
+    struct wbi_exec *x = r->x;
+
+    r->call = NULL;
+    if (a->rc == WB_ECANCELLED || (a->rc == WB_EAGAIN && x->cancel != WBI_CANCEL_NONE))
+        wbi_exec_stopped(x, WBI_NONE);
+    else if (a->rc != WB_OK)
+        fail_unanswered(x, a);
+    else if (a->error != NULL)
+        fail_rpc(x, a);
+    else
+        take_result(x, a);
+}
+
+static void on_progress(void *arg, double progress, double total, struct wbi_str message)
+{
+    struct wbi_exec *x = ((struct running *)arg)->x;
+
+    if (x->call->mcp != NULL)
+        wbi_mcp_progress(x->call->mcp, progress, total, message);
+    else if (message.p != NULL)
+        wbi_exec_output(x, "progress", message);
+}
+
+static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
+{
+    wbi_relay_log(((struct running *)arg)->x->call->mcp, level, logger, data);
+}
+
+static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
+                   struct wbi_str method, struct wbi_str params)
+{
+    wbi_relay_ask(((struct running *)arg)->x->call->mcp, ask, key, method, params);
+}
+
+/* The name the server itself gave the tool: what follows "mcp::server::". */
+static struct wbi_str own_name(const struct wbi_tool *tool)
+{
+    return wbi_str_from(tool->qualified, tool->origin.n + 2);
+}
+
+static const wbi_json *trace_meta(const struct wbi_exec *x)
+{
+    const struct wbi_invocation *inv = &x->call->inv;
+    const wbi_json *meta = NULL;
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    if (inv->traceparent.n == 0)
+        return NULL;
+    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "traceparent", inv->traceparent);
+    if (inv->tracestate.n > 0)
+        wbi_jw_kstr(&w, "tracestate", inv->tracestate);
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&text) != WB_OK ||
+        wbi_json_read(x->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &meta, NULL) != WB_OK)
+        return NULL;
+    return meta;
+}
+
+static void start(struct wbi_exec *x)
+{
+    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
+    struct wbi_upstream_request q = {.method = "tools/call",
+                                     .conversation = x->call->inv.conversation_id,
+                                     .timeout_ms = x->tool->timeout_ms,
+                                     .schema = x->tool->input_schema};
+    struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_upstream *up = wbi_server_link(x->tool->ops_arg, &err);
+    struct wbi_buf params;
+    struct wbi_jw w = wbi_jw_to(&params);
+
+    if (up == NULL || r == NULL) {
+        wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s cannot be reached: %s",
+                      WBI_FMT(x->tool->origin), r == NULL ? "out of memory" : err.text);
+        return;
+    }
+    q.meta = trace_meta(x);
+    wbi_relay_client(&q, x->call->mcp);
+    wbi_buf_init_arena(&params, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "name", own_name(x->tool));
+    wbi_jw_kval(&w, "arguments", x->input);
+    wbi_jw_obj_end(&w);
+    q.params = wbi_buf_str(&params);
+    r->x = x;
+    x->state = r;
+    if (wbi_buf_rc(&params) != WB_OK)
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    else if (wbi_upstream_start(up, &q, &ops, r, &r->call, &err) != WB_OK)
+        wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s: %s", WBI_FMT(x->tool->model_name),
+                      err.text[0] != '\0' ? err.text : "the server is busy");
+}
+
+static void cancel(struct wbi_exec *x)
+{
+    struct running *r = x->state;
+
+    if (r != NULL && r->call != NULL)
+        wbi_upstream_cancel(r->call);
+}
+
+const struct wbi_tool_ops wbi_upstream_tool_ops = {start, cancel};

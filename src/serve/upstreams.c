@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/upstreams.c: the set of servers; who waits for their lists.
+ * (1) A server lists its tools when somebody needs them, and again when it says
+ * that they changed. (2) Waiting has a limit of its own: a server that hangs
+ * holds nobody up for longer. */
+#include "serve/upstreams.h"
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "catalog/names.h"
+#include "mcp/curl.h"
+#include "serve/upstreams_int.h"
+
+/* Most time anybody waits for lists of tools. */
+#define WAIT_MS 15000
+
+struct waiter {
+    struct waiter *next;
+    struct wbi_server *only;     /* NULL: all */
+    void (*on_done)(void *arg);  /* NULL: a parked call, ref */
+    void *arg;
+    struct wbi_call_ref ref;
+    int64_t until_ns;
+};
+
+struct wbi_upstreams {
+    struct wbi_runtime *rt;
+    struct wbi_config *config; /* held: the servers' values live in it */
+    struct wbi_arena *arena;
+    struct wbi_server *servers;
+    size_t count;
+    struct wbi_curl *curl; /* made for the first URL */
+    struct waiter *waiters;
+    struct wbi_timer *timer;
+    void (*on_changed)(void *arg, enum wbi_mcp_list what);
+    void (*on_updated)(void *arg, struct wbi_str uri);
+    void *watch_arg;
+    bool stopped;
+};
+
+/* ---- waiting ---- */
+
+static bool is_settled(const struct wbi_upstreams *ups, const struct waiter *w)
+{
+    for (size_t i = 0; i < ups->count; i++)
+        if ((w->only == NULL || w->only == &ups->servers[i]) &&
+            ups->servers[i].state == WBI_SERVER_LISTING)
+            return false;
+    return true;
+}
+
+static void wake(struct wbi_upstreams *ups, struct waiter *w)
+{
+    struct waiter gone = *w;
+
+    wbi_free(w);
+    if (gone.on_done != NULL)
+        gone.on_done(gone.arg);
+    else
+        (void)wbi_call_resume(ups->rt->calls, gone.ref); /* gone if it was cancelled */
+}
+
+/* Everybody whose servers have answered, or whose time is over. A woken one may
+ * add others: begin again after each. */
+static void wake_settled(struct wbi_upstreams *ups)
+{
+    struct waiter **at = &ups->waiters;
+    int64_t now = wbi_now_ns(&ups->rt->clock);
+
+    while (*at != NULL) {
+        struct waiter *w = *at;
+
+        if (!ups->stopped && now < w->until_ns && !is_settled(ups, w)) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        wake(ups, w);
+        at = &ups->waiters;
+    }
+}
+
+static void on_time(void *arg)
+{
+    struct wbi_upstreams *ups = arg;
+
+    wake_settled(ups);
+    if (ups->waiters != NULL)
+        wbi_timer_start(ups->timer, WAIT_MS);
+}
+
+static wb_rc wait_for(struct wbi_upstreams *ups, const struct waiter *like)
+{
+    struct waiter *w = wbi_alloc(sizeof(*w));
+
+    if (w == NULL)
+        return WB_ENOMEM;
+    *w = *like;
+    w->until_ns = wbi_now_ns(&ups->rt->clock) + WAIT_MS * WBI_NS_PER_MS;
+    if (ups->waiters == NULL)
+        wbi_timer_start(ups->timer, WAIT_MS + 1);
+    w->next = ups->waiters;
+    ups->waiters = w;
+    return WB_OK;
+}
+
+/* ---- listing ---- */
+
+static void list_tools(struct wbi_server *s);
+
+/* The list as it is in the catalog; false when it is the one of last time. */
+static bool take_list(struct wbi_server *s, struct wbi_str text)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    uint8_t sum[WBI_SHA256_SIZE];
+    struct wbi_arena *arena;
+    const wbi_json *tools;
+    wb_rc rc;
+
+    if (wbi_sha256(text.p, text.n, sum) == WB_OK && s->has_listed &&
+        memcmp(sum, s->listed, sizeof(sum)) == 0)
+        return false;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return false;
+    rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &tools, &err);
+    if (rc == WB_OK)
+        rc = wbi_server_declare(s->set->rt, s, tools, &err);
+    wbi_arena_free(arena);
+    if (rc != WB_OK) {
+        s->state = WBI_SERVER_FAILED;
+        return false;
+    }
+    memcpy(s->listed, sum, sizeof(sum));
+    s->has_listed = true;
+    return true;
+}
+
+static void on_listed(void *arg, const struct wbi_upstream_answer *a)
+{
+    struct wbi_server *s = arg;
+    struct wbi_upstreams *ups = s->set;
+    bool first = !s->has_listed, changed = false;
+
+    s->state = WBI_SERVER_FAILED;
+    if (a->rc == WB_OK && a->error == NULL) {
+        s->state = WBI_SERVER_LISTED;
+        changed = take_list(s, a->text);
+    }
+    if (s->again && !ups->stopped) { /* it changed while it was listed */
+        s->again = false;
+        list_tools(s);
+        return;
+    }
+    if (changed && !first && ups->on_changed != NULL)
+        ups->on_changed(ups->watch_arg, WBI_MCP_TOOLS);
+    wake_settled(ups);
+}
+
+static void list_tools(struct wbi_server *s)
+{
+    struct wbi_upstream *up = wbi_server_link(s, NULL);
+
+    s->state = WBI_SERVER_LISTING;
+    if (up == NULL || wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, NULL) != WB_OK)
+        s->state = WBI_SERVER_FAILED;
+}
+
+static void need(struct wbi_server *s)
+{
+    if (s->state == WBI_SERVER_UNLISTED || s->state == WBI_SERVER_FAILED)
+        list_tools(s);
+}
+
+wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg), void *arg)
+{
+    struct waiter w = {.on_done = on_done, .arg = arg};
+
+    for (size_t i = 0; i < ups->count; i++)
+        need(&ups->servers[i]);
+    if (!is_settled(ups, &w))
+        return wait_for(ups, &w);
+    on_done(arg);
+    return WB_OK;
+}
+
+/* "server__tool", "mcp__server__tool", "mcp::server::tool". */
+static bool names_server(struct wbi_str name, struct wbi_str server)
+{
+    if (wbi_str_starts(name, WBI_LIT("mcp__")) || wbi_str_starts(name, WBI_LIT("mcp::")))
+        name = wbi_str_from(name, 5);
+    return name.n > server.n + 2 && wbi_str_starts(name, server) &&
+           (memcmp(name.p + server.n, "__", 2) == 0 || memcmp(name.p + server.n, "::", 2) == 0);
+}
+
+/* The servers that may have the tool: the one it names, else those without a
+ * prefix. */
+static bool find_more(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
+{
+    struct wbi_upstreams *ups = arg;
+    struct waiter w = {.ref = ref};
+    bool any = false;
+
+    for (size_t i = 0; i < ups->count && w.only == NULL; i++)
+        if (names_server(tool, ups->servers[i].name))
+            w.only = &ups->servers[i];
+    for (size_t i = 0; i < ups->count; i++) {
+        struct wbi_server *s = &ups->servers[i];
+
+        if (w.only != NULL ? w.only != s : !s->bare)
+            continue;
+        need(s);
+        any |= s->state == WBI_SERVER_LISTING;
+    }
+    return any && !ups->stopped && wait_for(ups, &w) == WB_OK;
+}
+
+/* ---- news of a server ---- */
+
+static void on_changed(void *arg, enum wbi_mcp_list what)
+{
+    struct wbi_server *s = arg;
+    struct wbi_upstreams *ups = s->set;
+
+    if (what != WBI_MCP_TOOLS) {
+        if (ups->on_changed != NULL)
+            ups->on_changed(ups->watch_arg, what);
+        return;
+    }
+    if (s->state == WBI_SERVER_LISTING)
+        s->again = true;
+    else if (s->state == WBI_SERVER_LISTED)
+        list_tools(s);
+}
+
+static void on_updated(void *arg, struct wbi_str uri)
+{
+    struct wbi_upstreams *ups = ((struct wbi_server *)arg)->set;
+
+    if (ups->on_updated != NULL)
+        ups->on_updated(ups->watch_arg, uri);
+}
+
+struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err)
+{
+    static const struct wbi_upstream_ops ops = {on_changed, on_updated, NULL};
+    struct wbi_upstreams *ups = s->set;
+    wb_rc rc = WB_OK;
+
+    if (s->up != NULL || ups->stopped)
+        return s->up;
+    if (s->spec.url.p != NULL && ups->curl == NULL)
+        rc = wbi_curl_new(ups->rt->loop, &ups->curl, err);
+    if (rc == WB_OK)
+        rc = wbi_upstream_new(ups->rt->loop, ups->rt->runner, ups->curl, &s->spec, &ops, s, &s->up,
+                              err);
+    return rc == WB_OK ? s->up : NULL;
+}
+
+/* ---- life ---- */
+
+static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_server *c,
+                        struct wbi_error *err)
+{
+    struct wbi_server *s = &ups->servers[ups->count];
+    struct wbi_error inner = WBI_ERROR_INIT;
+    wb_rc rc;
+
+    if (wbi_json_true(wbi_json_get(c->value, "disabled")))
+        return WB_OK;
+    *s = (struct wbi_server){.set = ups, .name = c->name, .value = c->value};
+    s->origin = wbi_arena_fmt(ups->arena, "mcp::%.*s", WBI_FMT(c->name));
+    if (s->origin.p == NULL)
+        return wbi_fail_nomem(err);
+    rc = wbi_name_is_model_name(c->name)
+             ? wbi_server_read(ups->arena, ups->rt->root, s, &inner)
+             : wbi_fail(&inner, WB_EINPUT, "a server's name has letters, digits, _ and - only");
+    if (rc == WB_OK) {
+        ups->count++;
+        return WB_OK;
+    }
+    (void)wbi_fail(err, rc, "server %.*s: %s", WBI_FMT(c->name), inner.text);
+    wbi_error_at(err, c->file);
+    if (err != NULL) {
+        err->line = c->line;
+        err->column = 1;
+    }
+    return rc;
+}
+
+wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, struct wbi_error *err)
+{
+    const struct wbi_config_server *servers = NULL;
+    size_t n = rt->config != NULL ? wbi_config_servers(rt->config, &servers) : 0;
+    struct wbi_upstreams *ups;
+    wb_rc rc;
+
+    *ret = NULL;
+    if (n == 0)
+        return WB_OK;
+    ups = wbi_zalloc(sizeof(*ups));
+    if (ups == NULL)
+        return wbi_fail_nomem(err);
+    ups->rt = rt;
+    ups->config = wbi_config_ref(rt->config);
+    rc = wbi_arena_new(WBI_LIMIT_CONFIG_ARENA, &ups->arena);
+    if (rc == WB_OK)
+        rc = wbi_timer_new(rt->loop, on_time, ups, &ups->timer);
+    ups->servers = wbi_zalloc_array(n, sizeof(*ups->servers));
+    if (rc != WB_OK || ups->servers == NULL)
+        rc = wbi_fail_nomem(err);
+    for (size_t i = 0; rc == WB_OK && i < n; i++)
+        rc = add_server(ups, &servers[i], err);
+    if (rc != WB_OK) {
+        wbi_upstreams_stop(ups);
+        wbi_upstreams_free(ups);
+        return rc;
+    }
+    rt->find_more = find_more;
+    rt->find_more_arg = ups;
+    *ret = ups;
+    return WB_OK;
+}
+
+void wbi_upstreams_stop(struct wbi_upstreams *ups)
+{
+    if (ups == NULL || ups->stopped)
+        return;
+    ups->stopped = true;
+    ups->on_changed = NULL;
+    ups->on_updated = NULL;
+    for (size_t i = 0; i < ups->count; i++) {
+        wbi_upstream_free(ups->servers[i].up);
+        ups->servers[i].up = NULL;
+    }
+    wake_settled(ups);
+    wbi_timer_free(ups->timer);
+    ups->timer = NULL;
+    wbi_curl_free(ups->curl);
+    ups->curl = NULL;
+}
+
+void wbi_upstreams_free(struct wbi_upstreams *ups)
+{
+    if (ups == NULL)
+        return;
+    for (size_t i = 0; i < ups->count; i++)
+        for (size_t k = 0; k < 4; k++)
+            wbi_free(ups->servers[i].lists[k]);
+    wbi_free(ups->servers);
+    wbi_arena_free(ups->arena);
+    wbi_config_unref(ups->config);
+    wbi_free(ups);
+}
+
+void wbi_upstreams_watch(struct wbi_upstreams *ups,
+                         void (*changed)(void *arg, enum wbi_mcp_list what),
+                         void (*updated)(void *arg, struct wbi_str uri), void *arg)
+{
+    ups->on_changed = changed;
+    ups->on_updated = updated;
+    ups->watch_arg = arg;
+}
+
+size_t wbi_upstreams_count(const struct wbi_upstreams *ups)
+{
+    return ups != NULL ? ups->count : 0;
+}
+
+struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i)
+{
+    return &ups->servers[i];
+}
+
+struct wbi_str wbi_server_name(const struct wbi_server *s)
+{
+    return s->name;
+}
+
+bool wbi_server_bare(const struct wbi_server *s)
+{
+    return s->bare;
+}
+
+struct wbi_str wbi_server_listed(const struct wbi_server *s, enum wbi_mcp_list what)
+{
+    return wbi_str_z(s->lists[what]);
+}
+
+void wbi_server_remember(struct wbi_server *s, enum wbi_mcp_list what, struct wbi_str items)
+{
+    wbi_free(s->lists[what]);
+    s->lists[what] = wbi_strdup(items);
+}

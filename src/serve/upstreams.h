@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/upstreams.h: the MCP servers of the configuration and their tools in the
+ * catalog (C10, C3.7). A server starts when one of its tools, or a list, is asked
+ * for. What one server does wrong costs its own tools only. Loop thread only. */
+#ifndef WBI_SERVE_UPSTREAMS_H
+#define WBI_SERVE_UPSTREAMS_H
+
+#include "call/runtime.h"
+#include "mcp/upstream.h"
+
+struct wbi_upstreams;
+struct wbi_server;
+
+/* Reads mcpServers; *ret is NULL when there are none. WB_EINPUT with the file and
+ * line of a server that is declared wrongly. The runtime must outlive it, but for
+ * wbi_upstreams_free. */
+WB_MUST_CHECK wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret,
+                                      struct wbi_error *err);
+/* Ends the servers; their open calls end. Before the runtime is freed. NULL is fine. */
+void wbi_upstreams_stop(struct wbi_upstreams *ups);
+/* After the runtime was freed: calls still name its memory. NULL is fine. */
+void wbi_upstreams_free(struct wbi_upstreams *ups);
+
+/* Who hears of changes; NULL ends it. */
+void wbi_upstreams_watch(struct wbi_upstreams *ups,
+                         void (*on_changed)(void *arg, enum wbi_mcp_list what),
+                         void (*on_updated)(void *arg, struct wbi_str uri), void *arg);
+
+/* Brings the tools of all servers into the catalog, all at once; on_done runs once,
+ * maybe from inside, when every server has answered, failed, or had its time. */
+WB_MUST_CHECK wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg),
+                                        void *arg);
+
+size_t wbi_upstreams_count(const struct wbi_upstreams *ups);
+struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i);
+
+struct wbi_str wbi_server_name(const struct wbi_server *s);
+/* Its prompts and tools are shown under their own names. */
+bool wbi_server_bare(const struct wbi_server *s);
+/* The connection, made at the first use; NULL when it cannot be had. */
+struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
+/* The newest list of that kind as it came; absent: none yet. Kept by remember. */
+struct wbi_str wbi_server_listed(const struct wbi_server *s, enum wbi_mcp_list what);
+void wbi_server_remember(struct wbi_server *s, enum wbi_mcp_list what, struct wbi_str items);
+
+/* How tools of a server run: ops_arg is the struct wbi_server. */
+extern const struct wbi_tool_ops wbi_upstream_tool_ops;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/upstreams_int.h: one configured server, as the files about upstreams
+ * share it. */
+#ifndef WBI_SERVE_UPSTREAMS_INT_H
+#define WBI_SERVE_UPSTREAMS_INT_H
+
+#include "base/hash.h"
+#include "config/config.h"
+#include "mcp/pins.h"
+#include "serve/upstreams.h"
+
+enum wbi_server_state {
+    WBI_SERVER_UNLISTED = 0,
+    WBI_SERVER_LISTING,
+    WBI_SERVER_LISTED,
+    WBI_SERVER_FAILED
+};
+
+struct wbi_server {
+    struct wbi_upstreams *set;
+    struct wbi_str name;   /* with the strings below in the set's arena */
+    struct wbi_str origin; /* "mcp::NAME" */
+    const wbi_json *value; /* of the configuration */
+    struct wbi_upstream_spec spec;
+    struct wbi_upstream *up;
+    enum wbi_server_state state;
+    enum wbi_pin_policy pin_policy;
+    bool bare, trusted, again;
+    uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
+    bool has_listed;
+    char *lists[4]; /* newest, as they came */
+};
+
+/* server_spec.c: the members of one server; err names what is wrong. */
+WB_MUST_CHECK wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root,
+                                    struct wbi_server *s, struct wbi_error *err);
+
+/* server_tools.c: the server's tools in place of those the catalog has of it. */
+WB_MUST_CHECK wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s,
+                                       const wbi_json *tools, struct wbi_error *err);
+
+#endif
