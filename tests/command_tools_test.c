@@ -160,7 +160,7 @@ static void test_a_deadline_is_an_error_with_what_was_printed(void **state)
     (void)state;
     tools_start(&t, NULL);
     clock_gettime(CLOCK_REALTIME, &now);
-    at = now.tv_sec + 1;
+    at = now.tv_sec + 2; /* one to two seconds from now */
     gmtime_r(&at, &utc);
     (void)strftime(deadline, sizeof(deadline), "%Y-%m-%dT%H:%M:%SZ", &utc);
     request = wb_request_new("ExecCommand");

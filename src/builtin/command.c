@@ -249,6 +249,26 @@ struct batch_state {
 
 static void run_next(struct batch_state *s);
 
+/* Cancelled or late: what the command that was running had printed (C5.6). */
+static void batch_stopped(struct batch_state *s, size_t running)
+{
+    struct wbi_exec *x = s->exec;
+    struct wbi_command_output *o = &s->batch.items[running];
+    struct wbi_buf partial;
+    struct wbi_jw w = wbi_jw_to(&partial);
+    wb_rc rc;
+
+    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
+    o->budget_tokens = s->batch.budget.tokens;
+    wbi_jw_obj(&w);
+    wbi_jw_kint(&w, "commands_completed", (int64_t)running);
+    wbi_jw_kint(&w, "commands", (int64_t)s->batch.count);
+    rc = wbi_command_write_partial(o, x->arena, &w, NULL);
+    wbi_jw_obj_end(&w);
+    wbi_exec_stopped(x, rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial)
+                                                                     : WBI_NONE);
+}
+
 static void batch_done(struct batch_state *s)
 {
     struct wbi_exec *x = s->exec;
@@ -276,8 +296,11 @@ static void on_item_end(struct wbi_running_command *r)
     memcpy(&s->kept[s->at * WBI_SPOOL_STREAMS], r->kept, sizeof(r->kept));
     s->at++;
     s->next = wbi_json_skip(s->next);
-    if (r->exec->cancel != WBI_CANCEL_NONE ||
-        (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0)))
+    if (r->exec->cancel != WBI_CANCEL_NONE) {
+        batch_stopped(s, s->at - 1);
+        return;
+    }
+    if (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0))
         skip_rest(s);
     run_next(s);
 }

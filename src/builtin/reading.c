@@ -115,7 +115,8 @@ static wb_rc ask_grep(struct wbi_reading_job *job, const wbi_json *input, struct
 static wb_rc ask(struct wbi_reading_job *job, const wbi_json *input, struct wbi_error *err)
 {
     struct wbi_read_query *q = &job->query;
-    struct wbi_str lines = wbi_json_get_str(input, "lines"), bytes = wbi_json_get_str(input, "bytes");
+    struct wbi_str lines = wbi_json_get_str(input, "lines");
+    struct wbi_str bytes = wbi_json_get_str(input, "bytes");
     wb_rc rc = one_range(input, err);
 
     q->page_token = wbi_json_get_str(input, "pageToken");
@@ -260,8 +261,8 @@ wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err)
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK) {
         overhead = wbi_page_overhead(v->path, v->query);
-        job->units = (uint64_t)(v->budget.tokens > overhead + 40 ? v->budget.tokens - overhead : 40) *
-                     WBI_TOKEN_UNIT;
+        job->units = v->budget.tokens > overhead + 40 ? v->budget.tokens - overhead : 40;
+        job->units *= WBI_TOKEN_UNIT;
         if (wbi_loop_work(x->runtime->loop, work, done, job) != WB_OK)
             rc = wbi_fail_nomem(err);
     }

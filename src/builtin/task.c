@@ -292,7 +292,8 @@ static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err
                              info->id, wbi_task_state_name(info->state));
     if (!info->accepts_input && !info->tty)
         return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_INVALID_TOOL_INPUT,
-                             "the task %s has no input; start the command with accepts_input or tty",
+                             "the task %s has no input; start its command with accepts_input or "
+                             "tty",
                              info->id);
     return WB_OK;
 }

@@ -332,7 +332,8 @@ static void cancel_here(struct front *f)
 
 static int run_here(struct work *w, int fds[2], int signals)
 {
-    struct front f = {.a = w->a, .fd = fds[0], .signals = signals, .cancel = cancel_here, .work = w};
+    struct front f = {
+        .a = w->a, .fd = fds[0], .signals = signals, .cancel = cancel_here, .work = w};
     int code = EXIT_OWN_FAILURE;
 
     w->fd = fds[1];
