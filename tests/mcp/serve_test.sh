@@ -39,7 +39,7 @@ for era in legacy modern; do
 done
 
 # Upstream tools: by call, dispatch, tools list and serve; names with and without prefix.
-config "{\"mcpServers\":{\"demo\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"\",\"tools\":{\"echo\":{\"effect\":\"Pure\"}}},\"two\":{\"command\":[\"$build/mcp_demo_server\"]},\"gone\":{\"command\":\"/nonexistent/server\"}}}"
+config "{\"mcpServers\":{\"demo\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"\",\"tools\":{\"echo\":{\"effect\":\"Pure\"}}},\"two\":{\"command\":\"$build/mcp_demo_server\"},\"gone\":{\"command\":\"/nonexistent/server\"}}}"
 "$waybill" call two__echo --root "$work/ws" --input '{"message":"x"}' >"$work/out" 2>&1 || bad "call of an upstream tool"
 need "its receipt" 'Echo: x'
 "$waybill" tools list --root "$work/ws" >"$work/out" 2>&1
@@ -72,7 +72,7 @@ need "callable again" 'Echo: z'
 
 # Misbehaving upstreams: each call has one clear outcome, others are not harmed.
 for mode in die-at-once cyclic-cursor endless-pages many-tools banner; do
-    config "{\"mcpServers\":{\"chaos\":{\"command\":[\"$build/mcp_chaos\",\"$mode\"],\"startMs\":3000},\"demo\":{\"command\":\"$build/mcp_demo_server\"}}}"
+    config "{\"mcpServers\":{\"chaos\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"$mode\"],\"startMs\":3000},\"demo\":{\"command\":\"$build/mcp_demo_server\"}}}"
     { rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"demo__echo","arguments":{"message":"z"}'
       rpc 3 tools/call '"name":"chaos__t","arguments":{}'; } | serve
     need "$mode: listed" '"id":1,"result":.*"demo__echo"'
