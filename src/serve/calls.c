@@ -244,7 +244,6 @@ static void start(struct wbi_served *s)
         call->on_frame = on_frame;
         call->on_frame_arg = s;
     }
-    wbi_call_hold(call); /* its id is needed after submit */
     rc = wbi_runtime_submit(call, on_done, s);
     s->starting = false;
     if (rc != WB_OK) {
@@ -253,10 +252,10 @@ static void start(struct wbi_served *s)
         wbi_free(s);
         return;
     }
-    s->call_id = call->id;
-    wbi_call_release(call);
     if (s->done)
         wbi_free(s);
+    else
+        s->call_id = call->id; /* still there: it did not finish at once */
 }
 
 static bool gate_open(const struct wbi_talk *talk, bool exclusive)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve/server_spec.c: one member of mcpServers. Commands are argument arrays; the
+ * serve/server_spec.c: one member of mcpServers, whose shape was checked when it was
+ * loaded; members of other clients are left alone. Commands are argument arrays; the
  * environment is an allow list plus what is written; ${NAME} in a value of env,
  * headers or url is taken from Waybill's own environment, so that no secret has
  * to stand in a file. */
@@ -59,21 +60,18 @@ static wb_rc read_argv(struct wbi_arena *arena, struct wbi_server *s, struct wbi
 
     if (more != NULL && !wbi_json_is(more, WBI_JSON_ARR))
         return wrong(err, "args", "an array of strings");
-    argv = wbi_arena_array(arena, wbi_json_count(more) + wbi_json_count(command) + 1,
+    argv = wbi_arena_array(arena, wbi_json_count(more) + 1,
                            sizeof(*argv));
     if (argv == NULL)
         return wbi_fail_nomem(err);
-    if (wbi_json_is(command, WBI_JSON_STR))
-        argv[n++] = wbi_json_str(command);
-    WBI_JSON_EACH (command, word)
-        argv[n++] = wbi_json_str(word);
+    argv[n++] = wbi_json_str(command);
     WBI_JSON_EACH (more, word)
         argv[n++] = wbi_json_str(word);
     for (size_t i = 0; i < n; i++)
         if (argv[i].p == NULL)
             return wrong(err, "command and args", "strings; no shell is used");
     if (n == 0 || argv[0].n == 0)
-        return wrong(err, "command", "a program, or an array that starts with one");
+        return wrong(err, "command", "a program");
     s->spec.argv = argv;
     s->spec.argc = n;
     return WB_OK;
@@ -160,9 +158,11 @@ static wb_rc read_flags(struct wbi_server *s, struct wbi_error *err)
     struct wbi_str pins = wbi_json_get_str(s->value, "pins");
     struct wbi_str era = wbi_json_get_str(s->value, "era");
 
-    if (prefix != NULL && (!wbi_json_is(prefix, WBI_JSON_STR) || wbi_json_str(prefix).n > 0))
+    if (prefix != NULL && wbi_json_str(prefix).n > 0 && !wbi_str_eq(wbi_json_str(prefix), s->name))
         return wrong(err, "prefix", "\"\" (own names) or left out (the server's name and __)");
-    s->bare = prefix != NULL;
+    if (wbi_str_eqz(wbi_json_get_str(s->value, "type"), "sse"))
+        return wrong(err, "type", "\"stdio\" or \"http\"; the older \"sse\" is not spoken");
+    s->bare = prefix != NULL && wbi_json_str(prefix).n == 0;
     s->trusted = wbi_json_true(wbi_json_get(s->value, "trusted"));
     if (wbi_str_eqz(pins, "approval"))
         s->pin_policy = WBI_PIN_APPROVAL;
@@ -177,58 +177,12 @@ static wb_rc read_flags(struct wbi_server *s, struct wbi_error *err)
     return WB_OK;
 }
 
-static wb_rc refuse_unknown(const struct wbi_server *s, struct wbi_error *err)
-{
-    static const char *const members[] = {
-        "command", "args",    "env",    "cwd",      "url",  "headers", "type",    "timeoutMs",
-        "startMs", "probeMs", "prefix", "trusted",  "pins", "era",     "effect",  "parallel",
-        "tools",   "disabled"};
-
-    WBI_JSON_EACH_MEMBER (s->value, k) {
-        size_t i = 0;
-
-        while (i < WBI_COUNT(members) && !wbi_str_eqz(wbi_json_str(k), members[i]))
-            i++;
-        if (i == WBI_COUNT(members))
-            return wbi_fail(err, WB_EINPUT,
-                            "there is no member \"%.*s\"; a server has command, args, env, cwd, "
-                            "url, headers, timeoutMs, startMs, prefix, trusted, pins, era, effect, "
-                            "parallel, tools and disabled",
-                            WBI_FMT(wbi_str_head(wbi_json_str(k), 60)));
-    }
-    return WB_OK;
-}
-
-static wb_rc read_effect(const wbi_json *v, struct wbi_error *err)
-{
-    if (v != NULL && wbi_effect_by_name(wbi_json_str(v)) == 0)
-        return wrong(err, "effect",
-                     "Pure, IdempotentWrite, NonIdempotentWrite or ExternalSideEffects");
-    return WB_OK;
-}
-
-static wb_rc check_tools(const struct wbi_server *s, struct wbi_error *err)
-{
-    const wbi_json *tools = wbi_json_get(s->value, "tools");
-    wb_rc rc = read_effect(wbi_json_get(s->value, "effect"), err);
-
-    if (rc == WB_OK && tools != NULL && !wbi_json_is(tools, WBI_JSON_OBJ))
-        return wrong(err, "tools", "an object: {\"NAME or glob\": {\"effect\": …}}");
-    WBI_JSON_EACH_MEMBER (tools, k) {
-        if (rc == WB_OK)
-            rc = wbi_json_is(k_val, WBI_JSON_OBJ)
-                     ? read_effect(wbi_json_get(k_val, "effect"), err)
-                     : wrong(err, "each of tools", "an object");
-    }
-    return rc;
-}
-
 wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root, struct wbi_server *s,
                       struct wbi_error *err)
 {
     struct wbi_str url = wbi_json_get_str(s->value, "url");
     struct wbi_str cwd = wbi_json_get_str(s->value, "cwd");
-    wb_rc rc = refuse_unknown(s, err);
+    wb_rc rc = WB_OK;
 
     s->spec.name = wbi_arena_strz(arena, s->name);
     s->spec.workdir = cwd.p != NULL ? cwd : root;
@@ -253,5 +207,5 @@ wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root, struct wbi_s
         rc = read_ms(s, "probeMs", &s->spec.probe_ms, err);
     if (rc == WB_OK)
         rc = read_flags(s, err);
-    return rc == WB_OK ? check_tools(s, err) : rc;
+    return rc;
 }

@@ -9,21 +9,27 @@
 #include "serve/pin_files.h"
 #include "serve/upstreams_int.h"
 
-/* What the configuration says about one tool; later patterns win. */
+/* What the configuration says about one tool by its name; NULL: nothing. */
 static const wbi_json *setting(const struct wbi_server *s, struct wbi_str tool, const char *name)
 {
-    const wbi_json *found = wbi_json_get(s->value, name);
+    return wbi_json_get(wbi_json_getn(wbi_json_get(s->value, "tools"), tool), name);
+}
 
-    WBI_JSON_EACH_MEMBER (wbi_json_get(s->value, "tools"), k) {
-        if (wbi_glob_match(wbi_json_str(k), tool) && wbi_json_get(k_val, name) != NULL)
-            found = wbi_json_get(k_val, name);
+/* By name, else by the last pattern that fits. */
+static const wbi_json *said_effect(const struct wbi_server *s, struct wbi_str tool)
+{
+    const wbi_json *found = setting(s, tool, "effect"), *by_glob = NULL;
+
+    WBI_JSON_EACH_MEMBER (wbi_json_get(s->value, "effects"), k) {
+        if (wbi_glob_match(wbi_json_str(k), tool))
+            by_glob = k_val;
     }
-    return found;
+    return found != NULL ? found : by_glob;
 }
 
 static enum wbi_effect effect_of(const struct wbi_server *s, const wbi_json *tool)
 {
-    const wbi_json *said = setting(s, wbi_json_get_str(tool, "name"), "effect");
+    const wbi_json *said = said_effect(s, wbi_json_get_str(tool, "name"));
     const wbi_json *hints = wbi_json_get(tool, "annotations");
 
     if (said != NULL)
@@ -117,7 +123,8 @@ static wb_rc declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_jso
     struct wbi_jw w = wbi_jw_to(&text);
     wb_rc rc;
 
-    if (!plain_name(wbi_json_get_str(tool, "name")))
+    if (!plain_name(wbi_json_get_str(tool, "name")) ||
+        wbi_json_true(setting(s, wbi_json_get_str(tool, "name"), "disabled")))
         return WB_EINPUT;
     binding.blocked = check_pin(rt, s, tool, arena);
     binding.hidden = binding.blocked.p != NULL;

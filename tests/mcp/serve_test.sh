@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `waybill serve` (C10, I3, I4): built-ins and upstreams by stdio and HTTP, the
+# token, Host and Origin rules, pins, a chaos upstream, drain, connect.
+set -u
+build=${WAYBILL_BUILD:-build/dev}
+build=$(cd "$build" && pwd)
+waybill=$build/waybill
+work=$(mktemp -d)
+pid=
+trap '[ -n "$pid" ] && kill $pid 2>/dev/null; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+config() { printf '%s\n' "$1" > "$HOME/.config/waybill/config.json"; }
+rpc() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3"; }
+open='"protocolVersion":"2025-11-25","capabilities":{}'
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+serve() { timeout 30 "$waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" || bad "serve ended with $?: $(cat "$work/err")"; }
+need() { grep -q -- "$2" "$work/out" || { bad "$1"; cut -c1-400 "$work/out"; }; }
+none() { ! grep -q -- "$2" "$work/out" || bad "$1"; }
+
+# Built-ins, both eras; unknown and malformed are −32602, later errors isError (I4).
+config '{}'
+for era in legacy modern; do
+    m=$meta
+    { if [ $era = legacy ]; then rpc 0 initialize "$open"; m='"_meta":{}'; fi
+      rpc 1 tools/list "$m"
+      rpc 2 tools/call "\"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"echo hi\"},$m"
+      rpc 3 tools/call "\"name\":\"nosuch\",$m"
+      rpc 4 tools/call "\"name\":\"ExecCommand\",\"arguments\":{},$m"; } | serve
+    need "$era: the receipt is the content" '"id":2,"result":.*exited with code 0.*\\nhi'
+    need "$era: _meta names the call" '"waybill/call":{"id":"call_'
+    need "$era: unknown tool" '"id":3,"error":{"code":-32602'
+    need "$era: bad input is a result" '"id":4,"result":.*invalid_tool_input.*"isError":true'
+    none "$era: built-ins announce no outputSchema" '"outputSchema"'
+done
+
+# Upstream tools: by call, dispatch, tools list and serve; names with and without prefix.
+config "{\"mcpServers\":{\"demo\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"\",\"tools\":{\"echo\":{\"effect\":\"Pure\"}}},\"two\":{\"command\":\"$build/mcp_demo_server\"},\"gone\":{\"command\":\"/nonexistent/server\"}}}"
+"$waybill" call two__echo --root "$work/ws" --input '{"message":"x"}' >"$work/out" 2>&1 || bad "call of an upstream tool"
+need "its receipt" 'Echo: x'
+"$waybill" tools list --root "$work/ws" >"$work/out" 2>&1
+need "own names" '^echo .*Pure.*mcp::demo'
+need "prefixed names" '^two__echo .*ExternalSideEffects'
+echo '{"type":"tool_use","id":"t1","name":"mcp__two__echo","input":{"message":"y"}}' |
+    "$waybill" dispatch --root "$work/ws" >"$work/out" 2>&1
+need "dispatch" '"tool_use_id":"t1".*Echo: y'
+{ rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"echo","arguments":{"message":"z"}'
+  rpc 3 prompts/list ''; rpc 4 resources/read '"uri":"test://static-text"'
+  rpc 5 tools/call '"name":"gone__x"'; rpc 6 tools/call '"name":"test_error_handling"'; } | serve
+need "untouched result" '"id":2,"result":{"content":\[{"type":"text","text":"Echo: z"}\]}}'
+need "prompts of both" '"id":3,"result":.*"two__test_simple_prompt"'
+need "resource of an upstream" '"id":4,"result":.*static text resource'
+need "a bad server harms its own tools only" '"id":5,"error":{"code":-32602'
+need "a tool's own failure passes" '"id":6,"result":.*"isError":true'
+
+# Pins: a changed definition cannot be called before it is approved.
+pin=$(grep -l '"demo/echo"' "$HOME"/.local/state/waybill/pins/*.json | head -1)
+[ -n "$pin" ] || bad "nothing was pinned"
+sed -i 's/"hash":"[0-9a-f]\{8\}/"hash":"00000000/' "$pin"
+{ rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"echo","arguments":{"message":"z"}'; } | serve
+need "a changed tool is refused" '"id":2,"result":.*forbidden.*pins'
+none "and not listed" '{"name":"echo"'
+"$waybill" pins list --root "$work/ws" >"$work/out" 2>&1
+need "its state" 'demo *echo *changed'
+"$waybill" pins approve demo/echo --root "$work/ws" >"$work/out" 2>&1 || bad "approve"
+{ rpc 0 initialize "$open"; rpc 2 tools/call '"name":"echo","arguments":{"message":"z"}'; } | serve
+need "callable again" 'Echo: z'
+
+# Misbehaving upstreams: each call has one clear outcome, others are not harmed.
+for mode in die-at-once cyclic-cursor endless-pages many-tools banner; do
+    config "{\"mcpServers\":{\"chaos\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"$mode\"],\"startMs\":3000},\"demo\":{\"command\":\"$build/mcp_demo_server\"}}}"
+    { rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"demo__echo","arguments":{"message":"z"}'
+      rpc 3 tools/call '"name":"chaos__t","arguments":{}'; } | serve
+    need "$mode: listed" '"id":1,"result":.*"demo__echo"'
+    need "$mode: others go on" '"id":2,"result":.*Echo: z'
+    [ "$(grep -c '"id":3,' "$work/out")" = 1 ] || bad "$mode: not exactly one answer"
+done
+
+# HTTP: token, Host, Origin, health, metrics, drain.
+config '{}'
+"$waybill" serve --root "$work/ws" --http 127.0.0.1:0 --access-log "$work/access" 2>"$work/err" &
+pid=$!
+for _ in $(seq 100); do
+    url=$(sed -n 's/^listening on //p' "$work/err")
+    [ -n "$url" ] && break
+    sleep 0.05
+done
+token=$(sed -n 's/^token.*: //p' "$work/err")
+[ -n "$token" ] || bad "the token is printed at the first start"
+[ "$(stat -c %a "$HOME/.local/state/waybill/http-token")" = 600 ] || bad "the token file is private"
+base=${url%/mcp}
+status() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
+body=$(rpc 1 initialize "$open")
+post() { status -X POST -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d "$body" "$@" "$url"; }
+expect() { [ "$2" = "$3" ] || bad "$1: $2 instead of $3"; }
+expect "no token" "$(post)" 401
+expect "wrong token" "$(post -H 'Authorization: Bearer x')" 401
+expect "token" "$(post -H "Authorization: Bearer $token")" 200
+expect "foreign host" "$(post -H "Authorization: Bearer $token" -H 'Host: evil.example')" 403
+expect "foreign origin" "$(post -H "Authorization: Bearer $token" -H 'Origin: http://evil.example')" 403
+expect "own origin" "$(post -H "Authorization: Bearer $token" -H "Origin: $base")" 200
+expect "health" "$(status "$base/healthz")" 200
+expect "metrics want the token" "$(status "$base/metrics")" 401
+curl -s -H "Authorization: Bearer $token" "$base/metrics" >"$work/out"
+need "metrics" '^# TYPE tool_invocations_total counter'
+expect "other paths" "$(status -H "Authorization: Bearer $token" "$base/x")" 404
+grep -q '"status":401' "$work/access" || bad "the access log tells of refusals"
+grep -q "$token" "$work/access" && bad "the access log holds the token"
+kill -TERM $pid
+wait $pid || bad "SIGTERM: status $?"
+pid=
+"$waybill" serve --http 0.0.0.0:0 --auth none --root "$work/ws" 2>"$work/out" && bad "no token beyond loopback"
+need "says why" 'loopback'
+
+# connect: shows, and writes after a yes; a second time says so.
+"$waybill" connect claude --root "$work/ws" >"$work/out" 2>&1 </dev/null
+[ ! -e "$work/ws/.mcp.json" ] || bad "written without a yes"
+echo '{"mcpServers":{"other":{"command":"o"}},"x":1}' >"$work/ws/.mcp.json"
+"$waybill" connect claude --yes --root "$work/ws" >"$work/out" 2>&1 || bad "connect"
+grep -q '"other"' "$work/ws/.mcp.json" && grep -q '"waybill"' "$work/ws/.mcp.json" || bad "merged"
+"$waybill" connect claude --yes --root "$work/ws" >"$work/out" 2>&1
+need "knows it already" 'already'
+"$waybill" connect codex --yes --root "$work/ws" >"$work/out" 2>&1
+grep -q '^\[mcp_servers.waybill\]' "$HOME/.codex/config.toml" || bad "codex"
+[ $failed = 0 ] && echo "serve: all promises hold"
+exit $failed
