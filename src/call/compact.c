@@ -125,24 +125,26 @@ static wb_rc known_form(struct job *j, const struct item *it, int rung, struct w
 /* Every form of a result; one that would not be smaller is the one before it. */
 static wb_rc make_forms(struct job *j, struct item *it, struct wbi_error *err)
 {
-    for (int r = 0; r <= it->frozen; r++) {
-        it->forms[r] = it->text;
-        it->cost[r] = safe_tokens(it->text);
-    }
-    for (int r = it->frozen + 1; r < WBI_RUNGS; r++) {
-        struct wbi_buf out;
-        wb_rc rc;
+    struct wbi_str form = it->text;
+    uint64_t cost = safe_tokens(form);
 
-        wbi_buf_init_arena(&out, j->arena, WBI_LIMIT_CALL_ARENA);
-        rc = it->canonical.p ? known_form(j, it, r, &out, err) : generic_form(j, it, r, &out, err);
-        if (rc != WB_OK)
-            return rc;
-        it->forms[r] = wbi_buf_str(&out);
-        it->cost[r] = safe_tokens(it->forms[r]);
-        if (it->cost[r] >= it->cost[r - 1]) {
-            it->forms[r] = it->forms[r - 1];
-            it->cost[r] = it->cost[r - 1];
+    for (int r = 0; r < WBI_RUNGS; r++) {
+        if (r > it->frozen) {
+            struct wbi_buf out;
+            wb_rc rc;
+
+            wbi_buf_init_arena(&out, j->arena, WBI_LIMIT_CALL_ARENA);
+            rc = it->canonical.p ? known_form(j, it, r, &out, err)
+                                 : generic_form(j, it, r, &out, err);
+            if (rc != WB_OK)
+                return rc;
+            if (safe_tokens(wbi_buf_str(&out)) < cost) {
+                form = wbi_buf_str(&out);
+                cost = safe_tokens(form);
+            }
         }
+        it->forms[r] = form;
+        it->cost[r] = cost;
     }
     return WB_OK;
 }
