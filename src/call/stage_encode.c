@@ -137,32 +137,6 @@ static wb_rc media_parts(struct wbi_call *call, struct wbi_wire_answer *answer)
     return WB_OK;
 }
 
-/* Whether the model sees everything the tool said, as it was said (I4): nothing
- * was redacted and nothing left out. */
-static bool is_whole(const struct wbi_call *call)
-{
-    const struct wbi_outcome *o = &call->outcome;
-
-    for (size_t i = 0; i < call->facts.redaction_count; i++)
-        if (!wbi_str_starts(call->facts.redactions[i], WBI_LIT("invocation")))
-            return false;
-    return o->state == WBI_OUTCOME_ERROR || o->output.p == NULL ||
-           wbi_str_eq(o->output, o->result);
-}
-
-/* Content that follows the receipt, and what only MCP has. */
-static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
-{
-    const struct wbi_complete *full = call->complete;
-
-    if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
-        (full->ok || (call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED)))
-        answer->mcp_result = full->raw;
-    if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin)
-        answer->structured = call->outcome.output;
-    return mcp_meta(call, &answer->meta);
-}
-
 static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
                    struct wbi_wire_answer *answer)
 {
