@@ -212,6 +212,12 @@ static wb_rc own_values(struct wbi_call *call, struct wbi_policy_values *v)
     return v->budget.id.p ? WB_OK : WB_ENOMEM;
 }
 
+/* People who run `waybill exec` wait as long as they like. */
+static bool has_own_timeout(const struct wbi_call *call)
+{
+    return call->tool->timeout_ms > 0 && !call->runtime->inherit_env;
+}
+
 static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
 {
     const struct wbi_policy_effective *effective;
@@ -220,7 +226,7 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
     int64_t now = wbi_now_ns(&call->clock);
     wb_rc rc = wbi_policy_effective(call->runtime->guards->policy, call->tool->qualified,
                                     call->inv.principal,
-                                    call->tool->timeout_ms > 0 ? call->tool->timeout_ms
+                                    has_own_timeout(call) ? call->tool->timeout_ms
                                                                : WBI_NO_LIMIT_MS,
                                     &effective);
 
@@ -228,7 +234,7 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
         return rc;
     a->values = effective->values;
     if (effective->source[WBI_POLICY_TIMEOUT].pattern.p == NULL &&
-        effective->source[WBI_POLICY_TIMEOUT].file.p == NULL && call->tool->timeout_ms > 0)
+        effective->source[WBI_POLICY_TIMEOUT].file.p == NULL && has_own_timeout(call))
         a->values.timeout_ms = call->tool->timeout_ms; /* of this version */
     rc = own_values(call, &a->values);
     if (rc != WB_OK)
