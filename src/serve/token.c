@@ -43,6 +43,17 @@ wb_rc wbi_token_read(const char *path, struct wbi_buf *out, struct wbi_error *er
     return wbi_buf_rc(out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
+void wbi_make_parents(char *path)
+{
+    for (size_t i = 1; path[i] != '\0'; i++) {
+        if (path[i] != '/')
+            continue;
+        path[i] = '\0';
+        (void)mkdir(path, 0700); /* may exist; opening tells */
+        path[i] = '/';
+    }
+}
+
 /* O_EXCL: of two that begin at once one makes it, the other reads it. */
 static wb_rc make_token(const struct wbi_ids *ids, const char *path, struct wbi_error *err)
 {
@@ -78,13 +89,7 @@ wb_rc wbi_token_own(struct wbi_str dir, struct wbi_buf *out, int *created, struc
     rc = wbi_token_read(path, out, err);
     if (rc != WB_ENOTFOUND)
         return rc;
-    for (size_t i = 1; path[i] != '\0'; i++) { /* parents, as far as they are missing */
-        if (path[i] != '/')
-            continue;
-        path[i] = '\0';
-        (void)mkdir(path, 0700); /* may exist; opening tells */
-        path[i] = '/';
-    }
+    wbi_make_parents(path);
     rc = make_token(&ids, path, err);
     *created = rc == WB_OK;
     if (rc == WB_OK || rc == WB_EEXISTS)

@@ -15,4 +15,8 @@ WB_MUST_CHECK wb_rc wbi_token_read(const char *path, struct wbi_buf *out, struct
 WB_MUST_CHECK wb_rc wbi_token_own(struct wbi_str user_state, struct wbi_buf *out, int *created,
                                   struct wbi_error *err);
 
+/* The folders above path (changed meanwhile, then as before), 0700, as far as they
+ * are missing; whether that worked, opening tells. */
+void wbi_make_parents(char *path);
+
 #endif
