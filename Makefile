@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 PORT ?= 7717
 
-.PHONY: run test build bench fuzz soak lint coverage install setup clean quick
+.PHONY: run tour test build bench fuzz soak lint coverage install setup clean quick
 
 setup:
 	@sh tools/setup.sh
@@ -13,7 +13,13 @@ build: setup
 	@tools/build.sh release
 	@echo "built build/release/waybill"
 
+# The gateway in the foreground, on loopback; the token is printed at its first start.
 run: build
+	@echo "connect a client: build/release/waybill connect codex   (or claude, or any name for a snippet)"
+	@echo "over HTTP:        POST http://127.0.0.1:$(PORT)/mcp with the bearer token; health at /healthz, metrics at /metrics"
+	@exec build/release/waybill serve --http 127.0.0.1:$(PORT)
+
+tour: build
 	@tools/tour.sh build/release/waybill
 
 # Everything CI runs; ends with ctest's summary.

@@ -28,8 +28,7 @@ BEGIN {
     split("path store ledger artifact run config http control loop cli", files, " ")
     for (i in files) opens[files[i]] = 1
     opens["src/call/say.c"] = 1 # the file of --events
-    opens["src/api/serve.c"] = 1 # the token of the gateway
-    opens["src/serve/pin_files.c"] = 1 # what was approved, outside any workspace
+    opens["src/serve/token.c"] = opens["src/serve/pin_files.c"] = 1 # files of the user, in no workspace
     talk = "(^|[^a-zA-Z_0-9.>])(printf|fprintf|puts|exit|abort)\\("
 }
 function complain(text) { print "layers: " FILENAME ":" FNR ": " text; bad = 1 }

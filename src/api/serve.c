@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * api/serve.c: a runtime as an MCP server, and its token. */
-#include <errno.h>
-#include <fcntl.h>
+ * api/serve.c: a runtime as an MCP server. */
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api_int.h"
-#include "base/alloc.h"
-#include "base/hash.h"
-#include "base/limits.h"
 #include "serve/gateway.h"
+#include "serve/token.h"
 #include "serve/upstreams.h"
 
 struct serving {
@@ -111,88 +106,6 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
 
 /* ---- the token ---- */
 
-#define TOKEN_BYTES 32
-#define TOKEN_MAX 4096
-
-static wb_rc read_token(const char *path, struct wbi_buf *out, struct wbi_error *err)
-{
-    char text[TOKEN_MAX + 1];
-    struct wbi_str token;
-    struct stat st;
-    ssize_t n;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 && errno == ENOENT)
-        return wbi_fail(err, WB_ENOTFOUND, "there is no token file %.200s", path);
-    if (fd < 0)
-        return wbi_fail_errno(err, errno, "cannot open the token file");
-    n = read(fd, text, sizeof(text));
-    if (n < 0 || fstat(fd, &st) != 0) {
-        close(fd);
-        return wbi_fail_errno(err, errno, "cannot read the token file");
-    }
-    close(fd);
-    if ((st.st_mode & 077) != 0)
-        return wbi_fail(err, WB_EDENIED, "others can read the token file %.200s; make it 0600",
-                        path);
-    token = wbi_str_trim(wbi_str_make(text, (size_t)n));
-    if (token.n < 16 || token.n > TOKEN_MAX)
-        return wbi_fail(err, WB_EINPUT, "a token has 16 to %d characters", TOKEN_MAX);
-    wbi_buf_adds(out, token);
-    return wbi_buf_rc(out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
-}
-
-/* O_EXCL: of two that begin at once one makes it, the other reads it. */
-static wb_rc make_token(const struct wbi_ids *ids, const char *path, struct wbi_error *err)
-{
-    uint8_t bytes[TOKEN_BYTES];
-    char hex[2 * TOKEN_BYTES + 2];
-    bool ok;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return errno == EEXIST ? WB_EEXISTS : wbi_fail_errno(err, errno, "cannot make a token file");
-    ids->fill(ids->arg, bytes, sizeof(bytes));
-    wbi_hex(bytes, sizeof(bytes), hex);
-    hex[sizeof(hex) - 2] = '\n';
-    ok = write(fd, hex, sizeof(hex) - 1) == (ssize_t)sizeof(hex) - 1 && fsync(fd) == 0;
-    close(fd);
-    if (ok)
-        return WB_OK;
-    (void)unlink(path); /* best effort */
-    return wbi_fail_errno(err, errno, "cannot write the token file");
-}
-
-static wb_rc own_token(wb_runtime *runtime, struct wbi_buf *out, int *created,
-                       struct wbi_error *err)
-{
-    struct wbi_str dir = runtime->rt->places.user_state;
-    struct wbi_ids ids = wbi_ids_system();
-    char path[WBI_LIMIT_PATH + 1];
-    wb_rc rc;
-
-    if (dir.p == NULL)
-        return wbi_fail(err, WB_ESTATE, "there is no folder for the token: HOME is not set; give "
-                                        "--token-file");
-    if ((size_t)snprintf(path, sizeof(path), "%.*s/http-token", WBI_FMT(dir)) >= sizeof(path))
-        return wbi_fail(err, WB_ELIMIT, "the path of the user's state folder is too long");
-    rc = read_token(path, out, err);
-    if (rc != WB_ENOTFOUND)
-        return rc;
-    for (size_t i = 1; path[i] != '\0'; i++) { /* parents, as far as they are missing */
-        if (path[i] != '/')
-            continue;
-        path[i] = '\0';
-        (void)mkdir(path, 0700); /* may exist; opening tells */
-        path[i] = '/';
-    }
-    rc = make_token(&ids, path, err);
-    *created = rc == WB_OK;
-    if (rc == WB_OK || rc == WB_EEXISTS)
-        rc = read_token(path, out, err);
-    return rc;
-}
-
 wb_rc wb_serve_token(wb_runtime *runtime, const char *file, char **ret, int *ret_created,
                      wb_error **reterr)
 {
@@ -203,8 +116,11 @@ wb_rc wb_serve_token(wb_runtime *runtime, const char *file, char **ret, int *ret
 
     if (runtime == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve_token: NULL");
-    wbi_buf_init(&out, TOKEN_MAX + 1);
-    rc = file != NULL ? read_token(file, &out, &err) : own_token(runtime, &out, &created, &err);
+    wbi_buf_init(&out, WBI_TOKEN_MAX + 1);
+    if (file != NULL)
+        rc = wbi_token_read(file, &out, &err);
+    else
+        rc = wbi_token_own(runtime->rt->places.user_state, &out, &created, &err);
     if (rc != WB_OK) {
         wbi_buf_fini(&out);
         return wbi_api_fail(reterr, &err);

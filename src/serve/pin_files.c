@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "serve/token.h"
 
 #define PIN_BYTES (8u * WBI_MIB)
 
@@ -149,10 +150,9 @@ static wb_rc put(void *arg, struct wbi_str key, struct wbi_str value, struct wbi
 
     if (f->dir.p == NULL)
         return wbi_fail(err, WB_ESTATE, "there is no folder for pins: HOME is not set");
-    (void)snprintf(parent, sizeof(parent), "%.*s", (int)(f->dir.n - strlen("/pins")), f->dir.p);
-    (void)mkdir(parent, 0700); /* may exist; the next one tells */
-    if (mkdir(f->dir.p, 0700) != 0 && errno != EEXIST)
-        return wbi_fail_errno(err, errno, "cannot make the folder for pins");
+    if ((size_t)snprintf(parent, sizeof(parent), "%.*s/", WBI_FMT(f->dir)) >= sizeof(parent))
+        return wbi_fail(err, WB_ELIMIT, "the path of the user's state folder is too long");
+    wbi_make_parents(parent);
     wbi_buf_init(&b, PIN_BYTES);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "key", key);

@@ -122,6 +122,15 @@ static wb_rc set_output(const struct wbi_exec *x, const wbi_json *structured, st
     return wbi_buf_rc(&out);
 }
 
+static bool fits(const struct wbi_exec *x, struct wbi_str text)
+{
+    uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
+
+    if (wish > 0 && wish < budget)
+        budget = wish;
+    return text.n <= budget || wbi_tokens(text) <= budget; /* a token has a byte or more */
+}
+
 wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
                            struct wbi_complete *ret, struct wbi_tool_text *ret_text)
 {
@@ -145,7 +154,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
         return rc;
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
-    ret_text->untouched = !secrets && strings_clean(result) &&
-                          wbi_tokens(ret_text->text) <= x->tool->budget_tokens;
+    ret_text->untouched = !secrets && strings_clean(result) && fits(x, ret_text->text) &&
+                          (structured == NULL || fits(x, ret->output));
     return WB_OK;
 }
