@@ -218,6 +218,7 @@ static wb_rc redacted_input(struct wbi_call *call, struct wbi_str *ret)
 
 wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
 {
+    struct wbi_invocation inv = call->inv;
     struct wbi_str input;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
@@ -228,7 +229,9 @@ wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
         if (rc != WB_OK)
             return rc;
         wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
-        wbi_invocation_write(&w, &call->inv, input);
+        if (call->tool != NULL)
+            inv.tool_name = call->tool->qualified; /* C2.5, whichever name was sent */
+        wbi_invocation_write(&w, &inv, input);
         if (wbi_buf_rc(&out) != WB_OK)
             return wbi_buf_rc(&out);
         call->redacted_invocation = wbi_buf_str(&out);

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "call/guards.h"
+#include "call/views.h"
 #include "store/dir.h"
 
 /* ---- where they go ---- */
@@ -149,7 +150,7 @@ static struct wbi_event_call *event_call(struct wbi_call *call)
     struct wbi_event_call *e = &call->event;
 
     e->tool = call->tool ? call->tool->qualified : call->inv.tool_name;
-    e->origin = call->tool ? call->tool->origin : WBI_LIT("unknown");
+    e->origin = wbi_call_origin(call);
     e->version = call->tool ? call->tool->version : WBI_NONE;
     e->principal = call->inv.principal;
     e->call_id = wbi_str_z(call->name);

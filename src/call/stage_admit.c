@@ -95,12 +95,8 @@ enum wbi_step wbi_stage_authorize(struct wbi_call *call)
         return WBI_STEP_NEXT;
     case WBI_AUTH_ASK:
         return ask(call);
-    case WBI_AUTH_HIDDEN: {
-        struct wbi_str name = call->inv.tool_name;
-        call->tool = NULL; /* as if it did not exist */
-        return wbi_call_fail(call, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
-                             WBI_FMT(wbi_str_head(name, 128)));
-    }
+    case WBI_AUTH_HIDDEN:
+        return wbi_refuse_hidden(call);
     case WBI_AUTH_DENIED:
         break;
     }

@@ -40,6 +40,52 @@ static wb_rc look_again(struct wbi_call *call, struct wbi_error *err)
     return look_up(call, err);
 }
 
+/* Hidden tools do not exist for the principal: neither their versions nor their
+ * schemas may show through an earlier refusal (C3.2, C3.4). */
+static bool is_hidden(const struct wbi_call *call, const struct wbi_tool *tool)
+{
+    struct wbi_auth_tool asked = wbi_guards_tool(tool);
+    struct wbi_auth_answer answer;
+
+    wbi_authorize(call->runtime->guards->auth, call->inv.principal, &asked, &answer);
+    return answer.verdict == WBI_AUTH_HIDDEN;
+}
+
+enum wbi_step wbi_refuse_hidden(struct wbi_call *call)
+{
+    call->tool = NULL; /* as if it did not exist */
+    return wbi_call_fail(call, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
+                         WBI_FMT(wbi_str_head(call->inv.tool_name, 128)));
+}
+
+/* A tool that the refusal in err tells of: another version, or another spelling. */
+static const struct wbi_tool *told_of(const struct wbi_call *call, const struct wbi_error *err)
+{
+    const struct wbi_tool *tool = NULL;
+
+    if (err->kind == WBI_KIND_UNSUPPORTED_VERSION &&
+        wbi_catalog_resolve(call->catalog, call->arena, call->inv.name_space, call->inv.tool_name,
+                            WBI_NONE, &tool, NULL) == WB_OK)
+        return tool;
+    for (size_t i = 0; i < wbi_catalog_count(call->catalog); i++) {
+        tool = wbi_catalog_at(call->catalog, i);
+        if (wbi_str_ieq(tool->model_name, call->inv.tool_name))
+            return tool;
+    }
+    return NULL;
+}
+
+static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *err)
+{
+    const struct wbi_tool *tool = told_of(call, err);
+
+    if (tool != NULL && is_hidden(call, tool))
+        return wbi_refuse_hidden(call);
+    if (tool != NULL && err->kind == WBI_KIND_UNSUPPORTED_VERSION)
+        call->origin = tool->origin;
+    return wbi_call_fail_error(call, WBI_KIND_UNKNOWN_TOOL, err);
+}
+
 enum wbi_step wbi_stage_resolve(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
@@ -49,7 +95,9 @@ enum wbi_step wbi_stage_resolve(struct wbi_call *call)
     if (rc == WB_ENOTFOUND && err.kind == WBI_KIND_UNKNOWN_TOOL && ask_for_more(call))
         return WBI_STEP_PARKED;
     if (rc != WB_OK)
-        return wbi_call_fail_error(call, WBI_KIND_UNKNOWN_TOOL, &err);
+        return unresolved(call, &err);
+    if (is_hidden(call, call->tool))
+        return wbi_refuse_hidden(call);
     wbi_say_invoked(call);
     if (call->tool->blocked.p != NULL)
         return wbi_call_fail(call, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(call->tool->blocked));

@@ -52,13 +52,14 @@ static const char *result_status(const struct wbi_outcome *o)
     return wbi_fault_retryable(&o->fault) ? "Retryable" : "Error";
 }
 
-/* The name says the origin even where nothing was resolved. */
-static struct wbi_str origin_of(const struct wbi_call *call)
+struct wbi_str wbi_call_origin(const struct wbi_call *call)
 {
     struct wbi_str name = call->inv.tool_name, rest;
 
     if (call->tool != NULL)
         return call->tool->origin;
+    if (call->origin.p != NULL)
+        return call->origin;
     if (wbi_str_starts(name, WBI_LIT("local::")))
         return WBI_LIT("local");
     if (wbi_str_starts(name, WBI_LIT("mcp::"))) {
@@ -125,7 +126,7 @@ struct wbi_str wbi_call_snapshot(const struct wbi_call *call)
 wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
 {
     const struct wbi_outcome *o = &call->outcome;
-    struct wbi_str origin = origin_of(call);
+    struct wbi_str origin = wbi_call_origin(call);
     struct wbi_jw w = wbi_jw_to(out);
 
     wbi_jw_obj(&w);

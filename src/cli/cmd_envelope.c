@@ -33,6 +33,18 @@ static size_t collect(const struct args *a, const char *name, const char *list[O
     return n;
 }
 
+/* Whether the options alone are refused, whatever the root is. */
+static bool bad_options(const wb_envelope *e)
+{
+    size_t n;
+    char *out;
+
+    if (wb_envelope_apply(WB_ENVELOPE_WRAP, e, "{}", 2, &out, &n, NULL) != WB_OK)
+        return true;
+    wb_free(out);
+    return false;
+}
+
 static int apply(const struct args *a, wb_envelope_op op, const char *root, size_t size)
 {
     const char *compat[OPTIONS_MAX], *tags[OPTIONS_MAX];
@@ -59,6 +71,10 @@ static int apply(const struct args *a, wb_envelope_op op, const char *root, size
         wb_error_free(error);
         (void)put_line("null", 4); /* finish_output tells */
         return EXIT_NEGATIVE;
+    }
+    if (rc != WB_OK && bad_options(&e)) {
+        (void)fail(a, NULL, error);
+        return EXIT_USAGE;
     }
     if (rc != WB_OK) {
         (void)fail(a, NULL, error);
@@ -109,8 +125,8 @@ const struct command command_envelope = {
     "create|attach|ensure|get|payload|wrap [OPTIONS] < ROOT",
     "The root is read from standard input (not for create). `attach` replaces an\n"
     "envelope and keeps members it does not know, `ensure` keeps a valid one, `wrap`\n"
-    "makes a new root around any value. Exit 1: no envelope (get), or a root that is\n"
-    "no object.\n"
+    "makes a new root around any value. Exit 1: no envelope (get), no payload, or a root\n"
+    "that is no object; 2: options that make no envelope.\n"
     "\nexamples:\n"
     "  echo '{\"result\": \"hello\"}' | waybill envelope attach --tool text_generate --model m-1\n"
     "  echo '[1, 2]' | waybill envelope wrap --tool list_generate --payload-key list\n",
