@@ -8,6 +8,7 @@
 #include "json/write.h"
 
 #define TRIM_BYTES 1200   /* of one text on the TRIMMED rung */
+#define TRIM_NOTE_BYTES 80 /* of the note inside it: a trimmed text is not trimmed again */
 #define SHORT_BYTES 96    /* texts that stay on the SUMMARY rung */
 #define LIST_ITEMS 20     /* elements of a list that stay on TRIMMED */
 #define SUMMARY_ITEMS 5
@@ -60,7 +61,7 @@ static void write_trimmed(struct wbi_jw *w, struct wbi_arena *arena, struct wbi_
     size_t head, tail, lines = 0;
     struct wbi_buf out;
 
-    if (s.n <= TRIM_BYTES) {
+    if (s.n <= TRIM_BYTES + TRIM_NOTE_BYTES) {
         wbi_jw_str(w, s);
         return;
     }
