@@ -19,7 +19,7 @@ WB_API WB_MUST_CHECK wb_rc wb_compact_result(const char *canonical, size_t size,
 
 typedef struct wb_compact_report {
     uint64_t tokens_before, tokens_after; /* estimates, on the safe side */
-    uint64_t minimum;                     /* smallest budget for this history */
+    uint64_t minimum;                     /* a budget that always works; 0: not needed */
     uint64_t results, compacted, folded;
 } wb_compact_report;
 

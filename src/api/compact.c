@@ -3,6 +3,7 @@
 #include "api/api_int.h"
 #include "base/limits.h"
 #include "builtin/builtin.h"
+#include "catalog/tool.h"
 #include "call/compact.h"
 #include "family/canonical.h"
 #include "family/receipt.h"
@@ -36,14 +37,19 @@ wb_rc wb_compact_result(const char *canonical, size_t size, int rung, char **ret
 
 /* ---- from the ledger ---- */
 
-static struct wbi_str canonical_of(void *arg, struct wbi_arena *arena, struct wbi_str call_id)
+static bool known(void *arg, struct wbi_arena *arena, struct wbi_str call_id,
+                  struct wbi_compact_known *ret)
 {
     struct wbi_runtime *rt = arg;
     struct wbi_record record;
 
-    if (wbi_ledger_get(rt->ledger, arena, call_id, &record, NULL) != WB_OK || !record.has_outcome)
-        return WBI_NONE;
-    return record.outcome.canonical;
+    if (wbi_ledger_get(rt->ledger, arena, call_id, &record, NULL) != WB_OK ||
+        !record.has_outcome || record.outcome.canonical.p == NULL)
+        return false;
+    ret->canonical = record.outcome.canonical;
+    ret->mutates = record.outcome.effect.p != NULL &&
+                   wbi_effect_by_name(record.outcome.effect) != WBI_EFFECT_PURE;
+    return true;
 }
 
 static wb_rc render(void *arg, struct wbi_arena *arena, struct wbi_str canonical,
@@ -72,7 +78,7 @@ wb_rc wb_compact_history(wb_runtime *runtime, const char *provider, const char *
                          size_t size, uint64_t budget, wb_compact_report *report, char **ret,
                          size_t *ret_size, wb_error **reterr)
 {
-    struct wbi_compact_source source = {canonical_of, render, runtime ? runtime->rt : NULL};
+    struct wbi_compact_source source = {known, render, runtime ? runtime->rt : NULL};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_compact_report r = {.minimum = 0};
     enum wbi_provider p = WBI_PROVIDER_AUTO;

@@ -6,12 +6,10 @@
  * TARGET_PERCENT of the budget, so the next batch is some turns away. */
 #include "call/compact.h"
 
-#include <stdio.h>
-
 #include "base/hash.h"
 #include "base/limits.h"
-#include "base/utf8.h"
-#include "text/preview.h"
+#include "call/compact_int.h"
+#include "json/write.h"
 #include "text/tokens.h"
 #include "wire/repair.h"
 #include "wire/rewrite.h"
@@ -20,290 +18,338 @@
 /* The estimate may be up to 10 % under the exact count. */
 #define SAFETY_PERCENT 112
 #define EXACT_ROUNDS 2
-#define TRIM_TOKENS 300
-#define MARK "[compacted to rung "
+/* Most tokens that counting piece by piece can add for a result or a message. */
+#define PIECE_TOKENS 6
 
-struct item {
-    size_t entry;
-    struct wbi_str id;
-    struct wbi_str name;
-    struct wbi_str text;      /* as it stands in the history */
-    struct wbi_str canonical; /* absent: generic text */
-    struct wbi_str forms[WBI_RUNGS];
-    uint64_t cost[WBI_RUNGS]; /* tokens of each form; never rising */
-    int rung;                 /* chosen */
-    int frozen;               /* rung it came in with */
-    size_t round;
-    bool important; /* a failure or a mutation */
-    bool folded;
-    uint64_t hash;
-};
-
-struct job {
-    struct wbi_arena *arena;
-    struct wbi_history h;
-    const struct wbi_compact_source *source;
-    struct item *items;
-    size_t n;
-    uint64_t fixed; /* tokens of everything but results */
-    uint64_t total;
-};
-
-static uint64_t safe_tokens(struct wbi_str s)
+static uint64_t tokens_of(uint64_t units)
 {
-    return wbi_tokens(s) * SAFETY_PERCENT / 100;
+    return wbi_tokens_of_units((units * SAFETY_PERCENT + 99) / 100);
 }
 
-/* The rung a text was brought to before; 0 for one that is as it was. */
-static int frozen_rung(struct wbi_str text)
-{
-    size_t at = text.n;
-    struct wbi_str last;
+/* ---- the same call made again ---- */
 
-    while (at > 0 && text.p[at - 1] != '\n')
-        at--;
-    last = wbi_str_from(text, at);
-    if (!wbi_str_starts(last, WBI_LIT(MARK)) || last.n <= sizeof(MARK) - 1)
-        return 0;
-    return last.p[sizeof(MARK) - 1] >= '1' && last.p[sizeof(MARK) - 1] <= '3'
-               ? last.p[sizeof(MARK) - 1] - '0'
-               : 0;
+static const wbi_json *arguments_of(const struct wbi_compact_job *j,
+                                    const struct wbi_compact_item *it)
+{
+    static const char *const members[] = {"arguments", "input", "args", "action", "operation"};
+    size_t call = j->h.entries[it->entry].partner;
+    const wbi_json *v, *inner;
+
+    if (call == WBI_HISTORY_NONE)
+        return NULL;
+    v = j->h.entries[call].value;
+    inner = wbi_json_get(v, j->h.provider == WBI_PROVIDER_CHAT ? "function" : "functionCall");
+    v = inner != NULL ? inner : v;
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        if (wbi_json_get(v, members[i]) != NULL)
+            return wbi_json_get(v, members[i]);
+    return NULL;
 }
 
-/* What the model is told at the end of a compacted result. */
-static void add_mark(struct wbi_buf *out, const struct item *it, int rung)
+/* Each item gets the next one of the same call, by hash: last to first. */
+static wb_rc link_same(struct wbi_compact_job *j, struct wbi_error *err)
 {
-    if (out->n > 0 && out->p[out->n - 1] != '\n')
-        wbi_buf_addc(out, '\n');
-    wbi_buf_addf(out, MARK "%d of 3: call %.*s", rung, WBI_FMT(it->id.p ? it->id : WBI_LIT("?")));
-    wbi_buf_addz(out, it->canonical.p ? "; its artifacts hold the rest]"
-                                      : "; repeat the call for the rest]");
+    size_t room = 16, *slots;
+    uint64_t *keys;
+
+    while (room < j->n * 2)
+        room *= 2;
+    slots = wbi_arena_array(j->arena, room, sizeof(*slots));
+    keys = wbi_arena_array(j->arena, room, sizeof(*keys));
+    if (slots == NULL || keys == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = j->n; i-- > 0;) {
+        const wbi_json *arguments = arguments_of(j, &j->items[i]);
+        struct wbi_str name = j->items[i].name;
+        uint64_t key;
+        size_t at;
+
+        if (arguments == NULL || name.p == NULL)
+            continue;
+        wbi_buf_clear(&j->scratch);
+        wbi_json_write(&j->scratch, arguments);
+        key = wbi_hash64(j->scratch.p, j->scratch.n, wbi_hash64(name.p, name.n, 1));
+        for (at = key & (room - 1); slots[at] != 0 && keys[at] != key; at = (at + 1) & (room - 1))
+            ;
+        if (slots[at] != 0)
+            j->items[i].same = slots[at] - 1;
+        slots[at] = i + 1;
+        keys[at] = key;
+    }
+    return wbi_buf_rc(&j->scratch) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
-static struct wbi_str first_line(struct wbi_str text, size_t most)
+static void choose(struct wbi_compact_job *j, struct wbi_compact_item *it, struct wbi_str text,
+                   uint64_t cost, int rung)
 {
-    text = wbi_str_head(text, wbi_str_index(text, '\n'));
-    return wbi_str_head(text, wbi_utf8_cut(text, most));
+    j->total = j->total - it->cost + cost;
+    it->now = text;
+    it->cost = cost;
+    it->rung = rung;
 }
 
-static wb_rc generic_form(struct job *j, const struct item *it, int rung, struct wbi_buf *out,
-                          struct wbi_error *err)
+/* Never compacted, neither now nor before. */
+static bool untouched(const struct wbi_compact_item *it)
 {
-    struct wbi_preview_policy policy = {.budget = TRIM_TOKENS, .plain = true};
-    struct wbi_preview preview;
+    return it->frozen == 0 && it->now.p == it->text.p;
+}
+
+/* An equal call further on (among the first n) makes the older result needless:
+ * folded when the results are equal, else a note of what changed. */
+static void fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t n)
+{
+    const struct wbi_compact_item *later;
+    struct wbi_str text;
+    uint64_t cost;
+    bool equal;
+
+    if (it->same >= n)
+        return;
+    later = &j->items[it->same];
+    equal = wbi_str_eq(it->text, later->text);
+    if (!untouched(later) || (!equal && it->important) || !wbi_str_eq(it->name, later->name) ||
+        !wbi_json_equal(arguments_of(j, it), arguments_of(j, later)))
+        return;
+    text = wbi_compact_again(j, it, later, equal);
+    if (text.p == NULL)
+        return;
+    cost = wbi_compact_cost(j, text);
+    if (cost >= it->cost)
+        return;
+    choose(j, it, text, cost, WBI_RUNG_LINE);
+    it->folded = equal;
+    it->special = true;
+}
+
+/* ---- one batch ---- */
+
+static wb_rc lower(struct wbi_compact_job *j, struct wbi_compact_item *it, int rung,
+                   struct wbi_error *err)
+{
+    struct wbi_str text;
+    uint64_t cost;
     wb_rc rc;
 
-    if (rung == WBI_RUNG_TRIMMED) {
-        rc = wbi_preview_text(j->arena, it->text, &policy, &preview, err);
-        if (rc != WB_OK)
-            return rc;
-        if (!wbi_str_starts(preview.text, first_line(it->text, 400))) {
-            wbi_buf_adds(out, first_line(it->text, 400));
-            wbi_buf_addc(out, '\n');
-        }
-        wbi_buf_adds(out, preview.text);
-    } else {
-        wbi_buf_adds(out, first_line(it->text, rung == WBI_RUNG_SUMMARY ? 400 : 160));
-    }
-    add_mark(out, it, rung);
-    return wbi_buf_rc(out);
+    if (it->rung >= rung)
+        return WB_OK;
+    rc = wbi_compact_form(j, it, rung, &text, err);
+    if (rc != WB_OK)
+        return rc;
+    cost = wbi_compact_cost(j, text);
+    if (cost < it->cost)
+        choose(j, it, text, cost, rung);
+    else
+        it->rung = rung; /* what is shown is smaller already */
+    return WB_OK;
 }
 
-static wb_rc known_form(struct job *j, const struct item *it, int rung, struct wbi_buf *out,
+/* Notes are worth their tokens only as long as there are any. */
+static wb_rc drop_notes(struct wbi_compact_job *j, size_t n, uint64_t budget,
                         struct wbi_error *err)
 {
-    struct wbi_str canonical;
-    wb_rc rc = wbi_compact_result(j->arena, it->canonical, (enum wbi_rung)rung, &canonical, err);
+    for (size_t i = 0; i < n && tokens_of(j->total) > budget; i++) {
+        struct wbi_compact_item *it = &j->items[i];
+        struct wbi_str text;
+        uint64_t cost;
+        wb_rc rc;
 
-    if (rc == WB_OK)
-        rc = j->source->render(j->source->arg, j->arena, canonical, out, err);
-    if (rc == WB_OK)
-        add_mark(out, it, rung);
-    return rc == WB_OK ? wbi_buf_rc(out) : rc;
-}
-
-/* Every form of a result; one that would not be smaller is the one before it. */
-static wb_rc make_forms(struct job *j, struct item *it, struct wbi_error *err)
-{
-    struct wbi_str form = it->text;
-    uint64_t cost = safe_tokens(form);
-
-    for (int r = 0; r < WBI_RUNGS; r++) {
-        if (r > it->frozen) {
-            struct wbi_buf out;
-            wb_rc rc;
-
-            wbi_buf_init_arena(&out, j->arena, WBI_LIMIT_CALL_ARENA);
-            rc = it->canonical.p ? known_form(j, it, r, &out, err)
-                                 : generic_form(j, it, r, &out, err);
-            if (rc != WB_OK)
-                return rc;
-            if (safe_tokens(wbi_buf_str(&out)) < cost) {
-                form = wbi_buf_str(&out);
-                cost = safe_tokens(form);
-            }
+        if (!it->special)
+            continue;
+        rc = wbi_compact_form(j, it, WBI_RUNG_LINE, &text, err);
+        if (rc != WB_OK)
+            return rc;
+        cost = wbi_compact_cost(j, text);
+        it->special = false;
+        if (cost < it->cost) {
+            choose(j, it, text, cost, WBI_RUNG_LINE);
+            it->folded = false;
         }
-        it->forms[r] = form;
-        it->cost[r] = cost;
     }
     return WB_OK;
 }
 
-static bool mutates(struct wbi_str name)
-{
-    static const char *const names[] = {"ApplyPatch", "WriteFile", "CreateWorkItem",
-                                        "UpdateWorkItem", "CompleteWorkItem", "apply_patch"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (wbi_str_eqz(name, names[i]))
-            return true;
-    return false;
-}
-
-static wb_rc add_item(struct job *j, size_t entry, struct wbi_error *err)
-{
-    const struct wbi_history_entry *e = &j->h.entries[entry];
-    struct wbi_str text = wbi_history_text(j->arena, &j->h, e);
-    struct item *it = &j->items[j->n];
-
-    if (text.p == NULL)
-        return WB_OK; /* only media: left alone */
-    *it = (struct item){.entry = entry, .id = e->id, .text = text, .round = e->round};
-    if (e->partner != WBI_HISTORY_NONE)
-        it->name = j->h.entries[e->partner].name;
-    it->important = wbi_history_failed(&j->h, e) || mutates(it->name);
-    it->frozen = it->rung = frozen_rung(text);
-    it->hash = wbi_hash64(text.p, text.n, 1);
-    if (j->source != NULL && j->source->canonical != NULL && e->id.p != NULL)
-        it->canonical = j->source->canonical(j->source->arg, j->arena, e->id);
-    j->n++;
-    return make_forms(j, it, err);
-}
-
-/* An equal call with an equal result further on makes the older one needless. */
-static bool same_call(const struct job *j, const struct item *a, const struct item *b)
-{
-    size_t ca = j->h.entries[a->entry].partner, cb = j->h.entries[b->entry].partner;
-    const char *const members[] = {"arguments", "input", "args", "action"};
-    const wbi_json *va, *vb;
-
-    if (ca == WBI_HISTORY_NONE || cb == WBI_HISTORY_NONE || a->hash != b->hash ||
-        !wbi_str_eq(a->name, b->name) || !wbi_str_eq(a->text, b->text))
-        return false;
-    va = j->h.entries[ca].value;
-    vb = j->h.entries[cb].value;
-    if (j->h.provider == WBI_PROVIDER_CHAT) {
-        va = wbi_json_get(va, "function");
-        vb = wbi_json_get(vb, "function");
-    } else if (j->h.provider == WBI_PROVIDER_GEMINI) {
-        va = wbi_json_get(va, "functionCall");
-        vb = wbi_json_get(vb, "functionCall");
-    }
-    for (size_t i = 0; i < 4; i++)
-        if (!wbi_json_equal(wbi_json_get(va, members[i]), wbi_json_get(vb, members[i])))
-            return false;
-    return true;
-}
-
-static void fold(struct job *j, struct item *it)
-{
-    struct wbi_str text;
-
-    for (struct item *later = it + 1; later < j->items + j->n; later++) {
-        if (!same_call(j, it, later))
-            continue;
-        text = wbi_arena_fmt(j->arena, "same result as the later call %.*s\n" MARK "3 of 3: call %.*s]",
-                             WBI_FMT(later->id.p ? later->id : WBI_LIT("?")),
-                             WBI_FMT(it->id.p ? it->id : WBI_LIT("?")));
-        if (text.p == NULL || safe_tokens(text) >= it->cost[it->rung])
-            return;
-        j->total -= it->cost[it->rung];
-        it->forms[WBI_RUNG_LINE] = text;
-        it->cost[WBI_RUNG_LINE] = safe_tokens(text);
-        it->rung = WBI_RUNG_LINE;
-        it->folded = true;
-        j->total += it->cost[it->rung];
-        return;
-    }
-}
-
-static void lower(struct job *j, struct item *it, int rung)
-{
-    if (it->rung >= rung)
-        return;
-    j->total -= it->cost[it->rung];
-    it->rung = rung;
-    j->total += it->cost[rung];
-}
-
 /* Oldest first, whole rungs at a time; what matters goes last. */
-static void step_down(struct job *j, size_t exact_from, uint64_t target)
+static wb_rc step_down(struct wbi_compact_job *j, size_t n, size_t exact_from, uint64_t target,
+                       struct wbi_error *err)
 {
-    for (size_t i = 0; i < j->n && j->total > target; i++)
-        if (j->items[i].round < exact_from && j->items[i].rung == 0)
-            fold(j, &j->items[i]);
-    for (int important = 0; important < 2; important++)
-        for (int rung = WBI_RUNG_TRIMMED; rung < WBI_RUNGS; rung++)
-            for (size_t i = 0; i < j->n && j->total > target; i++)
-                if (j->items[i].round < exact_from && j->items[i].important == (important != 0))
-                    lower(j, &j->items[i], rung);
-}
+    wb_rc rc = WB_OK;
 
-static uint64_t minimum_of(const struct job *j)
-{
-    uint64_t sum = j->fixed;
-
-    for (size_t i = 0; i < j->n; i++)
-        sum += j->items[i].cost[WBI_RUNG_LINE];
-    return sum;
-}
-
-static wb_rc read_job(struct job *j, enum wbi_provider provider, struct wbi_str text,
-                      struct wbi_error *err)
-{
-    struct wbi_str *blank;
-    struct wbi_buf rest;
-    const wbi_json *root;
-    wb_rc rc = wbi_json_read(j->arena, text, WBI_JSON_STRICT, &root, err);
-
-    if (rc == WB_OK)
-        rc = wbi_history_read(j->arena, provider, root, &j->h, err);
-    if (rc != WB_OK)
-        return rc;
-    j->items = wbi_arena_array(j->arena, j->h.n, sizeof(*j->items));
-    blank = wbi_arena_array(j->arena, j->h.n, sizeof(*blank));
-    if (j->items == NULL || blank == NULL)
-        return wbi_fail_nomem(err);
-    for (size_t i = 0; rc == WB_OK && i < j->h.n; i++)
-        if (!j->h.entries[i].is_call)
-            rc = add_item(j, i, err);
-    for (size_t i = 0; i < j->n; i++)
-        blank[j->items[i].entry] = WBI_LIT("");
-    wbi_buf_init_arena(&rest, j->arena, WBI_LIMIT_CALL_ARENA);
-    if (rc == WB_OK)
-        rc = wbi_history_rewrite(&j->h, blank, &rest);
-    j->fixed = safe_tokens(wbi_buf_str(&rest));
-    j->total = j->fixed;
-    for (size_t i = 0; i < j->n; i++)
-        j->total += j->items[i].cost[j->items[i].rung];
+    for (size_t i = 0; i < n && tokens_of(j->total) > target; i++)
+        if (j->items[i].round < exact_from && untouched(&j->items[i]))
+            fold(j, &j->items[i], n);
+    for (int pass = 0; pass < 2 * (WBI_RUNGS - 1); pass++) {
+        bool important = pass >= WBI_RUNGS - 1;
+        int rung = pass % (WBI_RUNGS - 1) + 1;
+        for (size_t i = 0; rc == WB_OK && i < n && tokens_of(j->total) > target; i++)
+            if (j->items[i].round < exact_from && j->items[i].important == important)
+                rc = lower(j, &j->items[i], rung, err);
+    }
     return rc;
 }
 
-static wb_rc write_job(struct job *j, struct wbi_buf *out, struct wbi_compact_report *report)
+/* The first n items, of `rounds` rounds, are what there is. */
+static wb_rc batch(struct wbi_compact_job *j, size_t n, size_t rounds, uint64_t budget,
+                   struct wbi_error *err)
+{
+    uint64_t target = budget / 100 * TARGET_PERCENT + budget % 100 * TARGET_PERCENT / 100;
+    wb_rc rc = WB_OK;
+
+    for (size_t exact = EXACT_ROUNDS + 1; rc == WB_OK && exact-- > 0;) {
+        /* exact rounds are given up only when nothing else helps */
+        rc = step_down(j, n, rounds > exact ? rounds - exact : 0, exact ? target : budget, err);
+        if (tokens_of(j->total) <= budget)
+            break;
+    }
+    return rc == WB_OK ? drop_notes(j, n, budget, err) : rc;
+}
+
+/* ---- the whole ---- */
+
+static wb_rc read_items(struct wbi_compact_job *j, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    j->items = wbi_arena_array(j->arena, j->h.n, sizeof(*j->items));
+    if (j->items == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; rc == WB_OK && i < j->h.n; i++) {
+        struct wbi_compact_item *it = &j->items[j->n];
+        if (j->h.entries[i].is_call)
+            continue;
+        it->entry = i;
+        it->text = wbi_history_text(j->arena, &j->h, &j->h.entries[i]);
+        if (it->text.p == NULL)
+            continue; /* only media: left alone */
+        rc = wbi_compact_item_read(j, it, err);
+        j->n++;
+    }
+    return rc;
+}
+
+/* Units of every message without its results; [messages] is all around them. */
+static wb_rc fixed_costs(struct wbi_compact_job *j, uint64_t *fixed, struct wbi_error *err)
+{
+    size_t count = wbi_json_count(j->h.messages), start, *ends;
+    struct wbi_str *blank = wbi_arena_array(j->arena, j->h.n + 1, sizeof(*blank)), all;
+    struct wbi_buf rest;
+    wb_rc rc;
+
+    ends = wbi_arena_array(j->arena, count + 1, sizeof(*ends));
+    if (blank == NULL || ends == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; i < j->n; i++)
+        blank[j->items[i].entry] = WBI_LIT("");
+    wbi_buf_init_arena(&rest, j->arena, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_history_rewrite(&j->h, blank, &rest, ends);
+    if (rc != WB_OK)
+        return wbi_fail(err, rc, "out of memory");
+    all = wbi_buf_str(&rest);
+    start = 0;
+    for (size_t m = 0; m < count; m++) {
+        fixed[m] = wbi_tokens_units(wbi_str_head(wbi_str_from(all, start), ends[m] - start));
+        start = ends[m];
+    }
+    fixed[count] = wbi_tokens_units(wbi_str_from(all, start));
+    return WB_OK;
+}
+
+static bool by_model(const struct wbi_compact_job *j, const wbi_json *message)
+{
+    struct wbi_str type = wbi_json_get_str(message, "type");
+
+    if (wbi_history_by_model(j->h.provider, message))
+        return true;
+    return j->h.provider == WBI_PROVIDER_RESPONSES &&
+           (wbi_str_ends(type, WBI_LIT("_call")) || wbi_str_eqz(type, "reasoning"));
+}
+
+/* Message by message, a batch wherever one was due. */
+static wb_rc replay(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t budget,
+                    struct wbi_error *err)
+{
+    size_t count = wbi_json_count(j->h.messages), m = 0, n = 0, rounds = 0;
+    wb_rc rc = WB_OK;
+
+    j->total = fixed[count];
+    WBI_JSON_EACH(j->h.messages, message)
+    {
+        bool turn = m + 1 == count || (!by_model(j, message) && by_model(j, wbi_json_skip(message)));
+        j->total += fixed[m++];
+        for (; n < j->n && j->items[n].message < m; n++) {
+            j->total += j->items[n].cost;
+            if (j->items[n].round != WBI_HISTORY_NONE && j->items[n].round >= rounds)
+                rounds = j->items[n].round + 1;
+        }
+        if (rc == WB_OK && turn && tokens_of(j->total) > budget)
+            rc = batch(j, n, rounds, budget, err);
+    }
+    return rc;
+}
+
+/* Every result as it came or on its last rung, whichever is smaller: what any
+ * order of batches comes to when nothing else is left to do. */
+static wb_rc refuse(struct wbi_compact_job *j, const uint64_t *fixed,
+                    struct wbi_compact_report *report, struct wbi_error *err)
+{
+    uint64_t sum = 0, cost;
+    struct wbi_str text;
+
+    for (size_t m = 0; m <= wbi_json_count(j->h.messages); m++)
+        sum += fixed[m];
+    for (size_t i = 0; i < j->n; i++) {
+        wb_rc rc = wbi_compact_form(j, &j->items[i], WBI_RUNG_LINE, &text, err);
+        if (rc != WB_OK)
+            return rc;
+        cost = wbi_compact_cost(j, text);
+        sum += j->items[i].frozen < WBI_RUNG_LINE && cost < j->items[i].first ? cost
+                                                                              : j->items[i].first;
+    }
+    report->minimum = tokens_of(sum);
+    return wbi_fail(err, WB_ELIMIT, "minimum: %llu", (unsigned long long)report->minimum);
+}
+
+static wb_rc write_job(struct wbi_compact_job *j, struct wbi_buf *out,
+                       struct wbi_compact_report *report)
 {
     struct wbi_str *texts = wbi_arena_array(j->arena, j->h.n, sizeof(*texts));
 
     if (texts == NULL)
         return WB_ENOMEM;
     for (size_t i = 0; i < j->n; i++) {
-        const struct item *it = &j->items[i];
-        if (it->rung == it->frozen && !it->folded)
+        const struct wbi_compact_item *it = &j->items[i];
+        if (it->now.p == it->text.p)
             continue;
-        texts[it->entry] = it->forms[it->rung];
+        texts[it->entry] = it->now;
         report->compacted++;
         report->folded += it->folded;
     }
-    return wbi_history_rewrite(&j->h, texts, out);
+    return wbi_history_rewrite(&j->h, texts, out, NULL);
+}
+
+static wb_rc compact(struct wbi_compact_job *j, uint64_t budget, struct wbi_buf *out,
+                     struct wbi_compact_report *report, struct wbi_error *err)
+{
+    uint64_t *fixed =
+        wbi_arena_array(j->arena, wbi_json_count(j->h.messages) + 1, sizeof(*fixed));
+    wb_rc rc;
+
+    if (fixed == NULL)
+        return wbi_fail_nomem(err);
+    rc = read_items(j, err);
+    if (rc == WB_OK)
+        rc = link_same(j, err);
+    if (rc == WB_OK)
+        rc = fixed_costs(j, fixed, err);
+    if (rc == WB_OK)
+        rc = replay(j, fixed, budget, err);
+    if (rc != WB_OK)
+        return rc;
+    report->results = j->n;
+    report->tokens_after = tokens_of(j->total);
+    if (report->tokens_after > budget)
+        return refuse(j, fixed, report, err);
+    rc = write_job(j, out, report);
+    return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "out of memory");
 }
 
 wb_rc wbi_compact_history(struct wbi_arena *arena, enum wbi_provider provider,
@@ -311,34 +357,34 @@ wb_rc wbi_compact_history(struct wbi_arena *arena, enum wbi_provider provider,
                           const struct wbi_compact_source *source, struct wbi_buf *out,
                           struct wbi_compact_report *report, struct wbi_error *err)
 {
-    struct job j = {.arena = arena, .source = source};
+    struct wbi_compact_job j = {.arena = arena, .source = source};
+    const wbi_json *root;
     struct wbi_buf legal;
-    uint64_t target = budget * TARGET_PERCENT / 100;
-    size_t exact = EXACT_ROUNDS;
+    uint64_t seams;
     wb_rc rc;
 
     *report = (struct wbi_compact_report){.results = 0};
     wbi_buf_init_arena(&legal, arena, WBI_LIMIT_CALL_ARENA);
+    wbi_buf_init_arena(&j.scratch, arena, WBI_LIMIT_CALL_ARENA);
     rc = wbi_wire_repair(arena, provider, history, &legal, NULL, err);
     if (rc == WB_OK)
-        rc = read_job(&j, provider, wbi_buf_str(&legal), err);
+        rc = wbi_json_read(arena, wbi_buf_str(&legal), WBI_JSON_STRICT, &root, err);
+    if (rc == WB_OK)
+        rc = wbi_history_read(arena, provider, root, &j.h, err);
     if (rc != WB_OK)
         return rc;
-    report->results = j.n;
-    report->tokens_before = report->tokens_after = j.total;
-    report->minimum = minimum_of(&j);
-    if (j.total <= budget) {
-        wbi_buf_adds(out, wbi_buf_str(&legal));
-        return wbi_buf_rc(out);
+    for (size_t i = 0; i < j.h.n; i++)
+        report->results += !j.h.entries[i].is_call;
+    report->tokens_before = tokens_of(wbi_tokens_units(wbi_buf_str(&legal)));
+    report->tokens_after = report->tokens_before;
+    seams = (j.h.n + wbi_json_count(j.h.messages) + 1) * (uint64_t)PIECE_TOKENS;
+    if (report->tokens_before + seams > budget) { /* near it or over it: counted by pieces */
+        size_t start = out->n;
+        rc = compact(&j, budget, out, report, err);
+        if (rc != WB_OK || report->compacted > 0 || report->tokens_before > budget)
+            return rc;
+        out->n = start; /* nothing to do: as it came */
     }
-    if (budget < report->minimum)
-        return wbi_fail(err, WB_ELIMIT, "minimum: %llu", (unsigned long long)report->minimum);
-    for (;; exact--) { /* give up exact rounds only when nothing else helps */
-        size_t from = j.h.rounds > exact ? j.h.rounds - exact : 0;
-        step_down(&j, from, exact ? target : budget);
-        if (j.total <= budget || exact == 0)
-            break;
-    }
-    report->tokens_after = j.total;
-    return write_job(&j, out, report);
+    wbi_buf_adds(out, wbi_buf_str(&legal));
+    return wbi_buf_rc(out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }

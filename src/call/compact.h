@@ -12,11 +12,18 @@
 #include "family/compact.h"
 #include "wire/wire.h"
 
+/* What is recorded of a call. */
+struct wbi_compact_known {
+    struct wbi_str canonical; /* its canonical result, as JSON */
+    bool mutates;             /* by its effect: anything but Pure */
+};
+
 struct wbi_compact_source {
-    /* The canonical result recorded for a call id, as JSON in arena; absent
-     * when there is none: then the output is generic text. May be NULL. */
-    struct wbi_str (*canonical)(void *arg, struct wbi_arena *arena, struct wbi_str call_id);
-    /* The receipt of a canonical result. Needed with canonical. */
+    /* By call id, with memory of arena; false when nothing is recorded: then the
+     * output is generic text. */
+    bool (*known)(void *arg, struct wbi_arena *arena, struct wbi_str call_id,
+                  struct wbi_compact_known *ret);
+    /* The receipt of a canonical result. May be NULL. */
     wb_rc (*render)(void *arg, struct wbi_arena *arena, struct wbi_str canonical,
                     struct wbi_buf *out, struct wbi_error *err);
     void *arg;
@@ -24,11 +31,14 @@ struct wbi_compact_source {
 
 struct wbi_compact_report {
     uint64_t tokens_before, tokens_after;
-    uint64_t minimum; /* the smallest budget this history can be brought to */
+    uint64_t minimum; /* a budget that always works; 0 when it was not needed */
     size_t results, compacted, folded;
 };
 
-/* history: the bare array or the request object. Adds the same form to out; the
+/* Results are worked through as the conversation grew: wherever the model was to
+ * speak next and the budget was passed, a batch was due. So the whole history and
+ * one whose start was compacted earlier come to the same bytes.
+ * history: the bare array or the request object. Adds the same form to out; the
  * bytes of the history itself when it fits and is legal. Repairs it first.
  * WB_ELIMIT when budget is below the minimum: report->minimum says it. */
 WB_MUST_CHECK wb_rc wbi_compact_history(struct wbi_arena *arena, enum wbi_provider provider,

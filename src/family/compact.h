@@ -22,4 +22,11 @@ WB_MUST_CHECK wb_rc wbi_compact_result(struct wbi_arena *arena, struct wbi_str c
                                        enum wbi_rung rung, struct wbi_str *ret,
                                        struct wbi_error *err);
 
+/* What a model reads of a result on the SUMMARY or LINE rung: the outcome first,
+ * then every leaf that is left by its name; on LINE all on one line. canonical
+ * comes from wbi_compact_result. Adds to out, without a line end. */
+WB_MUST_CHECK wb_rc wbi_compact_receipt(struct wbi_arena *arena, struct wbi_str canonical,
+                                        enum wbi_rung rung, struct wbi_buf *out,
+                                        struct wbi_error *err);
+
 #endif

@@ -13,7 +13,9 @@ static const char *text_member(const struct wbi_history *h)
 
 static const wbi_json *gemini_response(const wbi_json *part)
 {
-    return wbi_json_get(wbi_json_get(part, "functionResponse"), "response");
+    const wbi_json *f = wbi_json_get(part, "functionResponse");
+
+    return wbi_json_get(f != NULL ? f : wbi_json_get(part, "function_response"), "response");
 }
 
 static const wbi_json *gemini_value(const wbi_json *part)
@@ -30,6 +32,15 @@ static const wbi_json *value_of(const struct wbi_history *h, const struct wbi_hi
     if (h->provider == WBI_PROVIDER_GEMINI)
         return gemini_value(e->value);
     return wbi_json_get(e->value, text_member(h));
+}
+
+const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    if (!wbi_json_is(value_of(h, e), WBI_JSON_STR))
+        return value_of(h, e);
+    if (h->provider == WBI_PROVIDER_GEMINI)
+        return wbi_json_get(wbi_json_get(e->value, "functionResponse"), "parts");
+    return NULL;
 }
 
 bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e)
@@ -110,7 +121,8 @@ static void write_gemini(struct wbi_jw *w, const wbi_json *part, struct wbi_str 
     WBI_JSON_EACH_MEMBER(part, key)
     {
         wbi_jw_keyn(w, wbi_json_str(key));
-        if (!wbi_str_eqz(wbi_json_str(key), "functionResponse")) {
+        if (!wbi_str_eqz(wbi_json_str(key), "functionResponse") &&
+            !wbi_str_eqz(wbi_json_str(key), "function_response")) {
             wbi_jw_val(w, key_val);
             continue;
         }
@@ -212,7 +224,7 @@ static void write_message(struct wbi_jw *w, const struct wbi_history *h,
 }
 
 static void write_messages(struct wbi_jw *w, const struct wbi_history *h,
-                           const struct wbi_str *texts)
+                           const struct wbi_str *texts, size_t *ends)
 {
     size_t m = 0, from = 0;
 
@@ -221,18 +233,20 @@ static void write_messages(struct wbi_jw *w, const struct wbi_history *h,
     {
         from = wbi_history_seek(h, from, m);
         write_message(w, h, texts, from, m, message);
+        if (ends != NULL)
+            ends[m] = w->out->n;
         m++;
     }
     wbi_jw_arr_end(w);
 }
 
 wb_rc wbi_history_rewrite(const struct wbi_history *h, const struct wbi_str *texts,
-                          struct wbi_buf *out)
+                          struct wbi_buf *out, size_t *ends)
 {
     struct wbi_jw w = wbi_jw_to(out);
 
     if (h->key == NULL) {
-        write_messages(&w, h, texts);
+        write_messages(&w, h, texts, ends);
         return wbi_buf_rc(out);
     }
     wbi_jw_obj(&w);
@@ -240,7 +254,7 @@ wb_rc wbi_history_rewrite(const struct wbi_history *h, const struct wbi_str *tex
     {
         wbi_jw_keyn(&w, wbi_json_str(key));
         if (key_val == h->messages)
-            write_messages(&w, h, texts);
+            write_messages(&w, h, texts, ends);
         else
             wbi_jw_val(&w, key_val);
     }

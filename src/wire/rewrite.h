@@ -11,12 +11,16 @@
  * when it has none. */
 struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_history *h,
                                 const struct wbi_history_entry *e);
+/* What of an output is more than one text and goes when its text is replaced:
+ * lists of parts, objects, media; NULL for a plain text. */
+const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e);
 /* True where the output says that its call failed. */
 bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e);
 
 /* The history with texts[i] as the text of entry i where it is present (outputs
- * only). Adds to out; WB_ENOMEM or WB_ELIMIT when out is full. */
+ * only). Adds to out; WB_ENOMEM or WB_ELIMIT when out is full. ends (may be NULL)
+ * has room for every message and gets where in out each one ends. */
 WB_MUST_CHECK wb_rc wbi_history_rewrite(const struct wbi_history *h, const struct wbi_str *texts,
-                                        struct wbi_buf *out);
+                                        struct wbi_buf *out, size_t *ends);
 
 #endif
