@@ -22,7 +22,7 @@ function(waybill_probe_link flag)
   endif()
 endfunction()
 
-foreach(flag -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wvla -Wformat=2 -Wimplicit-fallthrough -Wstrict-prototypes
+foreach(flag -Wall -Wextra -Wno-missing-field-initializers -Wno-string-concatenation -Wshadow -Wvla -Wformat=2 -Wimplicit-fallthrough -Wstrict-prototypes
         -Wmissing-prototypes -Wwrite-strings -Wundef -Wpointer-arith -Wcast-qual
         -fno-strict-aliasing -fno-delete-null-pointer-checks -fno-strict-overflow
         -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
