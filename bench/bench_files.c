@@ -133,7 +133,7 @@ static double command_ms(bool rg, const char *pattern)
 static wb_runtime *open_runtime(const char *root)
 {
     wb_options *o = wb_options_new();
-    wb_runtime *runtime;
+    wb_runtime *runtime = NULL;
 
     if (o == NULL || wb_options_set(o, WB_OPT_ROOT, root) != WB_OK ||
         wb_runtime_new(o, &runtime, NULL) != WB_OK)
@@ -147,7 +147,7 @@ static double call_ms(wb_runtime *runtime, const char *tool, const char *input)
     struct wbi_clock clock = wbi_clock_system();
     wb_request *request = wb_request_new(tool);
     int64_t from = wbi_now_ns(&clock);
-    wb_result *result;
+    wb_result *result = NULL;
 
     if (request == NULL || wb_request_set(request, WB_FIELD_INPUT, input) != WB_OK ||
         wb_call_run(runtime, request, &result) != WB_OK || !wb_result_ok(result))
@@ -176,7 +176,7 @@ static void bench_search(void)
                                            "[a-z]+_handler", "xyzzy_nowhere"};
     struct wbi_root *root;
     struct wbi_error err;
-    wb_runtime *runtime;
+    wb_runtime *runtime = NULL;
     char path[300];
 
     snprintf(path, sizeof(path), "%s/tree", top);
@@ -277,7 +277,7 @@ static double git_ms(void)
 static double patch_call_ms(struct wbi_str patch)
 {
     struct wbi_buf input;
-    wb_runtime *runtime;
+    wb_runtime *runtime = NULL;
     double best = 1e9, ms;
     char path[300];
 
