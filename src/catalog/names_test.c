@@ -12,15 +12,15 @@
 
 #define LOCAL(s)                         \
     {                                    \
-        WBI_LIT_INIT("local::" s), false \
+        WBI_LIT_INIT("local::" s), false, false \
     }
 #define BUILTIN(s)                      \
     {                                   \
-        WBI_LIT_INIT("local::" s), true \
+        WBI_LIT_INIT("local::" s), true, false \
     }
 #define MCP(server, tool)                             \
     {                                                 \
-        WBI_LIT_INIT("mcp::" server "::" tool), false \
+        WBI_LIT_INIT("mcp::" server "::" tool), false, false \
     }
 
 static struct wbi_names *names_of(const struct wbi_name_in *in, size_t n)
@@ -199,7 +199,7 @@ static void bad_names_are_refused_with_the_accepted_form(void **state)
 
     (void)state;
     for (size_t i = 0; i < WBI_COUNT(bad); i++) {
-        struct wbi_name_in in = {wbi_str_z(bad[i]), false};
+        struct wbi_name_in in = {.qualified = wbi_str_z(bad[i])};
         assert_int_equal(wbi_names_new(&in, 1, &names, &err), WB_EINPUT);
         assert_true(err.text[0] != '\0');
     }
