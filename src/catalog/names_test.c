@@ -148,7 +148,7 @@ static void colliding_and_long_names_get_a_hash(void **state)
 
 static void a_name_taken_by_a_hash_gets_a_longer_one(void **state)
 {
-    struct wbi_name_in in[3] = {LOCAL("a.b"), LOCAL("a/b"), {WBI_NONE, false}};
+    struct wbi_name_in in[3] = {LOCAL("a.b"), LOCAL("a/b"), {.qualified = WBI_NONE}};
     struct wbi_names *names = names_of(in, 2);
     char squatter[100];
     struct wbi_str first = find(names, "local::a.b")->model;
