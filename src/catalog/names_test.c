@@ -12,15 +12,15 @@
 
 #define LOCAL(s)                         \
     {                                    \
-        WBI_LIT_INIT("local::" s), false \
+        WBI_LIT_INIT("local::" s), false, false \
     }
 #define BUILTIN(s)                      \
     {                                   \
-        WBI_LIT_INIT("local::" s), true \
+        WBI_LIT_INIT("local::" s), true, false \
     }
 #define MCP(server, tool)                             \
     {                                                 \
-        WBI_LIT_INIT("mcp::" server "::" tool), false \
+        WBI_LIT_INIT("mcp::" server "::" tool), false, false \
     }
 
 static struct wbi_names *names_of(const struct wbi_name_in *in, size_t n)
@@ -148,7 +148,7 @@ static void colliding_and_long_names_get_a_hash(void **state)
 
 static void a_name_taken_by_a_hash_gets_a_longer_one(void **state)
 {
-    struct wbi_name_in in[3] = {LOCAL("a.b"), LOCAL("a/b"), {WBI_NONE, false}};
+    struct wbi_name_in in[3] = {LOCAL("a.b"), LOCAL("a/b"), {.qualified = WBI_NONE}};
     struct wbi_names *names = names_of(in, 2);
     char squatter[100];
     struct wbi_str first = find(names, "local::a.b")->model;
@@ -199,7 +199,7 @@ static void bad_names_are_refused_with_the_accepted_form(void **state)
 
     (void)state;
     for (size_t i = 0; i < WBI_COUNT(bad); i++) {
-        struct wbi_name_in in = {wbi_str_z(bad[i]), false};
+        struct wbi_name_in in = {.qualified = wbi_str_z(bad[i])};
         assert_int_equal(wbi_names_new(&in, 1, &names, &err), WB_EINPUT);
         assert_true(err.text[0] != '\0');
     }

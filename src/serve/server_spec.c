@@ -158,8 +158,6 @@ static wb_rc read_flags(struct wbi_server *s, struct wbi_error *err)
     struct wbi_str pins = wbi_json_get_str(s->value, "pins");
     struct wbi_str era = wbi_json_get_str(s->value, "era");
 
-    if (prefix != NULL && wbi_json_str(prefix).n > 0 && !wbi_str_eq(wbi_json_str(prefix), s->name))
-        return wrong(err, "prefix", "\"\" (own names) or left out (the server's name and __)");
     if (wbi_str_eqz(wbi_json_get_str(s->value, "type"), "sse"))
         return wrong(err, "type", "\"stdio\" or \"http\"; the older \"sse\" is not spoken");
     s->bare = prefix != NULL && wbi_json_str(prefix).n == 0;
