@@ -14,14 +14,14 @@
 
 #define LINES "one line of output\\ntwo lines of output\\nthree lines of output, \\\"quoted\\\"\\n"
 #define TEXT LINES LINES LINES LINES LINES LINES LINES LINES
-#define PAIR(id, arg)                                                                          \
-    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\",\"arguments\":\"" arg   \
+#define PAIR(id, arg)                                                                        \
+    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\",\"arguments\":\"" arg \
     "\"},{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"" TEXT "\"}"
-#define HISTORY                                                                              \
-    "[" PAIR("a", "{}") "," PAIR("b", "{}") "," PAIR("c", "1") "," PAIR("d", "2") "," PAIR("e", \
-                                                                                      "3") "]"
-#define CANONICAL                                                                             \
-    "{\"tool_name\":\"f\",\"status\":\"success\",\"summary_text\":\"S\",\"result\":{"         \
+#define HISTORY                                                                             \
+    "[" PAIR("a", "{}") "," PAIR("b", "{}") "," PAIR("c", "1") "," PAIR("d", "2") "," PAIR( \
+        "e", "3") "]"
+#define CANONICAL                                                                     \
+    "{\"tool_name\":\"f\",\"status\":\"success\",\"summary_text\":\"S\",\"result\":{" \
     "\"output_preview\":\"" TEXT "\",\"artifacts\":[{\"path\":\"/a\"}]},\"error\":null}"
 
 static bool known(void *arg, struct wbi_arena *arena, struct wbi_str id,

@@ -86,7 +86,8 @@ static int frozen_rung(struct wbi_compact_item *it)
     if (rung == 0 || (it->known.canonical.p == NULL && at > most))
         return 0;
     it->body = wbi_str_head(it->text, at);
-    while (it->body.n > 0 && (it->body.p[it->body.n - 1] == '\n' || it->body.p[it->body.n - 1] == ' '))
+    while (it->body.n > 0 &&
+           (it->body.p[it->body.n - 1] == '\n' || it->body.p[it->body.n - 1] == ' '))
         it->body.n--;
     return rung;
 }
