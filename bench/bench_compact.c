@@ -28,7 +28,8 @@ static struct wbi_str make_history(struct wbi_arena *arena, int calls, int lines
         wbi_jw_raw(&w, wbi_arena_fmt(arena,
                                      "{\"type\":\"function_call\",\"call_id\":\"call_%d\",\"name\":"
                                      "\"ExecCommand\",\"arguments\":\"{\\\"cmd\\\":\\\"make "
-                                     "t%d\\\"}\"}", i, i));
+                                     "t%d\\\"}\"}",
+                                     i, i));
         wbi_jw_obj(&w);
         wbi_jw_kstrz(&w, "type", "function_call_output");
         wbi_jw_kstr(&w, "call_id", wbi_arena_fmt(arena, "call_%d", i));
@@ -81,7 +82,8 @@ static void bench(const char *what, int calls, int lines)
     (void)measure(history, 1, &report);
     least = report.minimum;
     for (int i = 0; i < 4; i++) {
-        uint64_t budgets[] = {tokens * 2, tokens / 2, tokens / 5 > least ? tokens / 5 : least, least};
+        uint64_t budgets[] = {tokens * 2, tokens / 2, tokens / 5 > least ? tokens / 5 : least,
+                              least};
         double ms = measure(history, budgets[i], &report);
         printf("%-22s %8llu tokens -> %8llu: %8.2f ms %8.1f MB/s %10.0f calls/s\n", what,
                (unsigned long long)tokens, (unsigned long long)report.tokens_after, ms,

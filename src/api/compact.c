@@ -42,13 +42,16 @@ static bool known(void *arg, struct wbi_arena *arena, struct wbi_str call_id,
 {
     struct wbi_runtime *rt = arg;
     struct wbi_record record;
+    enum wbi_effect effect;
 
-    if (wbi_ledger_get(rt->ledger, arena, call_id, &record, NULL) != WB_OK ||
-        !record.has_outcome || record.outcome.canonical.p == NULL)
+    if (wbi_ledger_get(rt->ledger, arena, call_id, &record, NULL) != WB_OK || !record.has_outcome ||
+        record.outcome.canonical.p == NULL)
         return false;
     ret->canonical = record.outcome.canonical;
-    ret->mutates = record.outcome.effect.p != NULL &&
-                   wbi_effect_by_name(record.outcome.effect) != WBI_EFFECT_PURE;
+    effect = record.outcome.effect.p != NULL ? wbi_effect_by_name(record.outcome.effect) : 0;
+    ret->mutates =
+        effect == WBI_EFFECT_IDEMPOTENT_WRITE || effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE;
+    ret->external = effect == WBI_EFFECT_EXTERNAL;
     return true;
 }
 

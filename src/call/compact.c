@@ -144,8 +144,7 @@ static wb_rc lower(struct wbi_compact_job *j, struct wbi_compact_item *it, int r
 }
 
 /* Notes are worth their tokens only as long as there are any. */
-static wb_rc drop_notes(struct wbi_compact_job *j, size_t n, uint64_t budget,
-                        struct wbi_error *err)
+static wb_rc drop_notes(struct wbi_compact_job *j, size_t n, uint64_t budget, struct wbi_error *err)
 {
     for (size_t i = 0; i < n && tokens_of(j->total) > budget; i++) {
         struct wbi_compact_item *it = &j->items[i];
@@ -271,9 +270,9 @@ static wb_rc replay(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t b
     wb_rc rc = WB_OK;
 
     j->total = fixed[count];
-    WBI_JSON_EACH(j->h.messages, message)
-    {
-        bool turn = m + 1 == count || (!by_model(j, message) && by_model(j, wbi_json_skip(message)));
+    WBI_JSON_EACH (j->h.messages, message) {
+        bool turn =
+            m + 1 == count || (!by_model(j, message) && by_model(j, wbi_json_skip(message)));
         j->total += fixed[m++];
         for (; n < j->n && j->items[n].message < m; n++) {
             j->total += j->items[n].cost;
@@ -329,8 +328,7 @@ static wb_rc write_job(struct wbi_compact_job *j, struct wbi_buf *out,
 static wb_rc compact(struct wbi_compact_job *j, uint64_t budget, struct wbi_buf *out,
                      struct wbi_compact_report *report, struct wbi_error *err)
 {
-    uint64_t *fixed =
-        wbi_arena_array(j->arena, wbi_json_count(j->h.messages) + 1, sizeof(*fixed));
+    uint64_t *fixed = wbi_arena_array(j->arena, wbi_json_count(j->h.messages) + 1, sizeof(*fixed));
     wb_rc rc;
 
     if (fixed == NULL)

@@ -15,7 +15,8 @@
 /* What is recorded of a call. */
 struct wbi_compact_known {
     struct wbi_str canonical; /* its canonical result, as JSON */
-    bool mutates;             /* by its effect: anything but Pure */
+    bool mutates;             /* by its effect: a write */
+    bool external;            /* nobody can say what it did outside */
 };
 
 struct wbi_compact_source {

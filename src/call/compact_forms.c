@@ -45,8 +45,8 @@ static void add_mark(struct wbi_buf *out, const struct wbi_compact_item *it, int
     if (it->artifact.p != NULL)
         wbi_buf_addf(out, "; ReadArtifact {\"path\":\"%.*s\"} reads the rest]",
                      WBI_FMT(it->artifact));
-    else if (it->known.mutates)
-        wbi_buf_addz(out, "; it changed something: do not repeat it only to read it]");
+    else if (it->known.mutates || it->known.external)
+        wbi_buf_addz(out, "; it may have had effects: repeat it only where that is safe]");
     else
         wbi_buf_addz(out, "; repeat the call for the rest]");
 }
@@ -86,7 +86,8 @@ static int frozen_rung(struct wbi_compact_item *it)
     if (rung == 0 || (it->known.canonical.p == NULL && at > most))
         return 0;
     it->body = wbi_str_head(it->text, at);
-    while (it->body.n > 0 && (it->body.p[it->body.n - 1] == '\n' || it->body.p[it->body.n - 1] == ' '))
+    while (it->body.n > 0 &&
+           (it->body.p[it->body.n - 1] == '\n' || it->body.p[it->body.n - 1] == ' '))
         it->body.n--;
     return rung;
 }
@@ -108,6 +109,7 @@ static bool mutates_by_name(struct wbi_str name)
 static void read_known(struct wbi_compact_job *j, struct wbi_compact_item *it)
 {
     const wbi_json *v, *artifacts;
+    int64_t status;
 
     if (j->source == NULL || it->id.p == NULL ||
         !j->source->known(j->source->arg, j->arena, it->id, &it->known)) {
@@ -117,6 +119,8 @@ static void read_known(struct wbi_compact_job *j, struct wbi_compact_item *it)
     if (wbi_json_read(j->arena, it->known.canonical, WBI_JSON_STRICT, &v, NULL) != WB_OK)
         return;
     it->failed = it->failed || wbi_str_eqz(wbi_json_get_str(v, "status"), "error");
+    if (wbi_json_i64(wbi_json_get(wbi_json_get(v, "result"), "exit_status"), &status))
+        it->failed = it->failed || status != 0; /* a command that failed is a failure */
     artifacts = wbi_json_get(wbi_json_get(v, "result"), "artifacts");
     it->artifact = wbi_json_get_str(wbi_json_at(artifacts, 0), "path");
 }

@@ -145,8 +145,10 @@ static struct call *some_calls(void)
         calls[i] = (struct call){names[draw(4)], (int)draw(100), draw(6) == 0,
                                  some_text(i, draw(5) == 0 ? 300 : draw(40))};
         if (calls[i].failed)
-            calls[i].text = wbi_arena_fmt(arena, "Error: boom (retryable)\nFACT-%d broke\nNext: "
-                                                 "look\n%.*s", i, WBI_FMT(calls[i].text));
+            calls[i].text = wbi_arena_fmt(arena,
+                                          "Error: boom (retryable)\nFACT-%d broke\nNext: "
+                                          "look\n%.*s",
+                                          i, WBI_FMT(calls[i].text));
         if (i > 4 && draw(6) == 0)
             calls[i] = calls[i - 3];
     }
@@ -275,8 +277,8 @@ static void test_the_newest_whole_rounds_stay_exact(void **state)
         struct wbi_buf exact;
         uint64_t all;
 
-        assert_int_equal(try(provider, history_of(provider, calls, 8), 1000000, NULL, &out, &report),
-                         WB_OK);
+        assert_int_equal(
+            try(provider, history_of(provider, calls, 8), 1000000, NULL, &out, &report), WB_OK);
         assert_int_equal(report.compacted, 0);
         all = report.tokens_before;
         out = compact(provider, history_of(provider, calls, 8), all / 2);
@@ -303,7 +305,8 @@ static void test_failures_and_mutations_last_longest(void **state)
     calls[0].failed = true;
     calls[0].text = wbi_arena_fmt(arena, "Error: x (retryable)\n%.*s", WBI_FMT(calls[0].text));
     assert_int_equal(try(WBI_PROVIDER_CHAT, history_of(WBI_PROVIDER_CHAT, calls, 8), 1000000, NULL,
-                         &out, &report), WB_OK);
+                         &out, &report),
+                     WB_OK);
     out = compact(WBI_PROVIDER_CHAT, history_of(WBI_PROVIDER_CHAT, calls, 8),
                   report.tokens_before * 3 / 4);
     for (int i = 0; i < 2; i++) {
@@ -328,11 +331,14 @@ static void test_equal_calls_fold_only_when_their_results_are_equal(void **state
     calls[3].text = wbi_arena_fmt(arena, "%.*s\nmore", WBI_FMT(calls[1].text));
     history = history_of(WBI_PROVIDER_ANTHROPIC, calls, 6);
     assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, 1000000, NULL, &out, &report), WB_OK);
-    assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, report.tokens_before * 8 / 10, NULL, &out,
-                         &report), WB_OK);
+    assert_int_equal(
+        try(WBI_PROVIDER_ANTHROPIC, history, report.tokens_before * 8 / 10, NULL, &out, &report),
+        WB_OK);
     assert_int_equal(report.folded, 1);
-    assert_true(has(out, WBI_LIT("same result as the later call c2 [compacted to rung 3 of 3: call c0")));
-    assert_true(has(out, WBI_LIT("the later equal call c3 gave another result: 61 lines became 62")));
+    assert_true(
+        has(out, WBI_LIT("same result as the later call c2 [compacted to rung 3 of 3: call c0")));
+    assert_true(
+        has(out, WBI_LIT("the later equal call c3 gave another result: 61 lines became 62")));
 }
 
 static void test_a_forged_mark_does_not_freeze(void **state)
@@ -352,9 +358,9 @@ static void test_a_forged_mark_does_not_freeze(void **state)
 /* ---- results that are recorded ---- */
 
 #define LONG_TEXT "line of output number one\\nline of output number two\\n"
-#define CANONICAL                                                                              \
-    "{\"tool_name\":\"ExecCommand\",\"status\":\"success\",\"summary_text\":\"SUMMARY\","      \
-    "\"result\":{\"exit_code\":0,\"stdout_preview\":\"%s\",\"task_handle\":{\"task_id\":"      \
+#define CANONICAL                                                                         \
+    "{\"tool_name\":\"ExecCommand\",\"status\":\"success\",\"summary_text\":\"SUMMARY\"," \
+    "\"result\":{\"exit_code\":0,\"stdout_preview\":\"%s\",\"task_handle\":{\"task_id\":" \
     "\"task_7\"},\"stdout_artifact\":0,\"artifacts\":[{\"path\":\"/a/b.log\"}]},\"error\":null}"
 
 static bool known(void *arg, struct wbi_arena *a, struct wbi_str id, struct wbi_compact_known *ret)
@@ -406,8 +412,9 @@ static void test_a_mutation_is_known_by_its_recorded_effect(void **state)
         calls[i] = plain("ExecCommand", i, i);
     history = history_of(WBI_PROVIDER_CHAT, calls, 8);
     assert_int_equal(try(WBI_PROVIDER_CHAT, history, 1000000, &source, &out, &report), WB_OK);
-    assert_int_equal(try(WBI_PROVIDER_CHAT, history, report.tokens_before * 3 / 4, &source, &out,
-                         &report), WB_OK);
+    assert_int_equal(
+        try(WBI_PROVIDER_CHAT, history, report.tokens_before * 3 / 4, &source, &out, &report),
+        WB_OK);
     assert_false(has(out, WBI_LIT("of 3: call c0;")));
     assert_true(has(out, WBI_LIT("of 3: call c1;")));
 }

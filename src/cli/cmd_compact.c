@@ -70,9 +70,12 @@ const struct command command_compact = {
     "--provider responses|chat|anthropic|gemini --budget TOKENS [FILE]",
     "Reads the bare array or the request object and writes the same form. The newest\n"
     "rounds stay exact; older results step down to a trimmed preview, a summary, one\n"
-    "line; failures and changes last longest. A history that fits comes back as it is.\n"
-    "Results recorded in the workspace's ledger keep their ids and artifacts. A budget\n"
-    "that cannot be met: exit 1 and `minimum: N` on stderr.\n"
+    "line; failures and changes last longest. A call made again later gives way to the\n"
+    "later one, with a note when its result was another. Each compacted result names its\n"
+    "call and how to read the rest. A history that fits comes back as it is; one that was\n"
+    "compacted before keeps its start until the next batch is due. Results recorded in the\n"
+    "workspace's ledger keep their ids, handles and artifacts. A budget that cannot be met:\n"
+    "exit 1 and `minimum: N` on stderr.\n"
     "\nexample:\n"
     "  waybill compact --provider anthropic --budget 60000 < request.json > smaller.json\n",
     options,

@@ -7,10 +7,10 @@
 #include "base/utf8.h"
 #include "json/write.h"
 
-#define TRIM_BYTES 1200   /* of one text on the TRIMMED rung */
+#define TRIM_BYTES 1200    /* of one text on the TRIMMED rung */
 #define TRIM_NOTE_BYTES 80 /* of the note inside it: a trimmed text is not trimmed again */
-#define SHORT_BYTES 96    /* texts that stay on the SUMMARY rung */
-#define LIST_ITEMS 20     /* elements of a list that stay on TRIMMED */
+#define SHORT_BYTES 96     /* texts that stay on the SUMMARY rung */
+#define LIST_ITEMS 20      /* elements of a list that stay on TRIMMED */
 #define SUMMARY_ITEMS 5
 
 static bool ends(struct wbi_str name, const char *suffix)
@@ -21,10 +21,10 @@ static bool ends(struct wbi_str name, const char *suffix)
 /* Compact ids, handles and references: never dropped. */
 static bool is_protected(struct wbi_str name)
 {
-    return ends(name, "_id") || ends(name, "Id") || ends(name, "_ids") ||
-           ends(name, "_artifact") || ends(name, "_handle") || ends(name, "_ref") ||
-           ends(name, "_refs") || ends(name, "_token") || ends(name, "Token") ||
-           wbi_str_eqz(name, "artifacts") || wbi_str_eqz(name, "id");
+    return ends(name, "_id") || ends(name, "Id") || ends(name, "_ids") || ends(name, "_artifact") ||
+           ends(name, "_handle") || ends(name, "_ref") || ends(name, "_refs") ||
+           ends(name, "_token") || ends(name, "Token") || wbi_str_eqz(name, "artifacts") ||
+           wbi_str_eqz(name, "id");
 }
 
 /* Where it was: kept too, but not of every element of a long list. */

@@ -71,7 +71,7 @@ static struct wbi_str success(int tasks)
     return wbi_buf_str(&out);
 }
 
-#define FAILURE                                                                                  \
+#define FAILURE                                                                                    \
     "{\"tool_name\":\"T\",\"status\":\"error\",\"summary_text\":\"SUMMARY\",\"result\":null,"      \
     "\"error\":{\"kind\":\"timed_out\",\"message\":\"MESSAGE\",\"details\":{\"partial\":{"         \
     "\"stdout_preview\":\"what was printed until then, which is longer than the short texts that " \
@@ -177,18 +177,19 @@ static void test_the_receipt_is_derived_from_what_is_left(void **state)
 
     (void)state;
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
-    assert_int_equal(wbi_compact_receipt(arena, bring_to(success(1), WBI_RUNG_LINE), WBI_RUNG_LINE,
-                                         &out, NULL), WB_OK);
+    assert_int_equal(
+        wbi_compact_receipt(arena, bring_to(success(1), WBI_RUNG_LINE), WBI_RUNG_LINE, &out, NULL),
+        WB_OK);
     assert_true(wbi_str_eqz(wbi_buf_str(&out),
                             "T: SUMMARY; task_handle.task_id: task_0; task_handle.status: running; "
                             "stdout_artifact: 0; artifact: /a/0.log; artifact: /a/1.log; "
                             "tasks.task_id: task_1"));
     wbi_buf_clear(&out);
     assert_int_equal(wbi_compact_receipt(arena, bring_to(WBI_LIT(FAILURE), WBI_RUNG_LINE),
-                                         WBI_RUNG_LINE, &out, NULL), WB_OK);
-    assert_true(wbi_str_eqz(wbi_buf_str(&out),
-                            "Error: timed_out (retryable); MESSAGE; Next: HINT; "
-                            "artifact: /a/part.log; T: SUMMARY"));
+                                         WBI_RUNG_LINE, &out, NULL),
+                     WB_OK);
+    assert_true(wbi_str_eqz(wbi_buf_str(&out), "Error: timed_out (retryable); MESSAGE; Next: HINT; "
+                                               "artifact: /a/part.log; T: SUMMARY"));
 }
 
 static void test_other_texts_are_refused(void **state)
@@ -196,8 +197,10 @@ static void test_other_texts_are_refused(void **state)
     struct wbi_str out;
 
     (void)state;
-    assert_int_equal(wbi_compact_result(arena, WBI_LIT("{}"), WBI_RUNG_LINE, &out, NULL), WB_EINPUT);
-    assert_int_equal(wbi_compact_result(arena, WBI_LIT("no"), WBI_RUNG_LINE, &out, NULL), WB_EINPUT);
+    assert_int_equal(wbi_compact_result(arena, WBI_LIT("{}"), WBI_RUNG_LINE, &out, NULL),
+                     WB_EINPUT);
+    assert_int_equal(wbi_compact_result(arena, WBI_LIT("no"), WBI_RUNG_LINE, &out, NULL),
+                     WB_EINPUT);
 }
 
 int main(void)

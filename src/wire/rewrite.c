@@ -75,8 +75,7 @@ struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_histor
         return wbi_json_str(v);
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
     if (wbi_json_is(v, WBI_JSON_ARR)) {
-        WBI_JSON_EACH(v, part)
-        {
+        WBI_JSON_EACH (v, part) {
             add_part(&out, wbi_json_is(part, WBI_JSON_STR) ? wbi_json_str(part)
                                                            : wbi_json_get_str(part, "text"));
             add_part(&out, wbi_json_get_str(part, "stdout")); /* shell_call_output */
@@ -95,11 +94,9 @@ static void write_shell_output(struct wbi_jw *w, const wbi_json *old, struct wbi
     bool first = true;
 
     wbi_jw_arr(w);
-    WBI_JSON_EACH(old, entry)
-    {
+    WBI_JSON_EACH (old, entry) {
         wbi_jw_obj(w);
-        WBI_JSON_EACH_MEMBER(entry, key)
-        {
+        WBI_JSON_EACH_MEMBER (entry, key) {
             wbi_jw_keyn(w, wbi_json_str(key));
             if (wbi_str_eqz(wbi_json_str(key), "stdout"))
                 wbi_jw_str(w, first ? text : WBI_LIT(""));
@@ -114,12 +111,10 @@ static void write_shell_output(struct wbi_jw *w, const wbi_json *old, struct wbi
 
 static void write_gemini(struct wbi_jw *w, const wbi_json *part, struct wbi_str text)
 {
-    const char *member =
-        wbi_json_get(gemini_response(part), "error") != NULL ? "error" : "output";
+    const char *member = wbi_json_get(gemini_response(part), "error") != NULL ? "error" : "output";
 
     wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER(part, key)
-    {
+    WBI_JSON_EACH_MEMBER (part, key) {
         wbi_jw_keyn(w, wbi_json_str(key));
         if (!wbi_str_eqz(wbi_json_str(key), "functionResponse") &&
             !wbi_str_eqz(wbi_json_str(key), "function_response")) {
@@ -127,8 +122,7 @@ static void write_gemini(struct wbi_jw *w, const wbi_json *part, struct wbi_str 
             continue;
         }
         wbi_jw_obj(w);
-        WBI_JSON_EACH_MEMBER(key_val, inner)
-        {
+        WBI_JSON_EACH_MEMBER (key_val, inner) {
             if (wbi_str_eqz(wbi_json_str(inner), "parts"))
                 continue; /* media of a compacted result go with its text */
             wbi_jw_keyn(w, wbi_json_str(inner));
@@ -153,8 +147,7 @@ static void write_output(struct wbi_jw *w, const struct wbi_history *h,
         return;
     }
     wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER(e->value, key)
-    {
+    WBI_JSON_EACH_MEMBER (e->value, key) {
         wbi_jw_keyn(w, wbi_json_str(key));
         if (!wbi_str_eqz(wbi_json_str(key), text_member(h)))
             wbi_jw_val(w, key_val);
@@ -202,16 +195,14 @@ static void write_message(struct wbi_jw *w, const struct wbi_history *h,
         return;
     }
     wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER(message, key)
-    {
+    WBI_JSON_EACH_MEMBER (message, key) {
         wbi_jw_keyn(w, wbi_json_str(key));
         if (key_val != blocks) {
             wbi_jw_val(w, key_val);
             continue;
         }
         wbi_jw_arr(w);
-        WBI_JSON_EACH(blocks, block)
-        {
+        WBI_JSON_EACH (blocks, block) {
             const struct wbi_history_entry *e = changed(h, texts, from, m, block);
             if (e != NULL)
                 write_output(w, h, e, texts[e - h->entries]);
@@ -229,8 +220,7 @@ static void write_messages(struct wbi_jw *w, const struct wbi_history *h,
     size_t m = 0, from = 0;
 
     wbi_jw_arr(w);
-    WBI_JSON_EACH(h->messages, message)
-    {
+    WBI_JSON_EACH (h->messages, message) {
         from = wbi_history_seek(h, from, m);
         write_message(w, h, texts, from, m, message);
         if (ends != NULL)
@@ -250,8 +240,7 @@ wb_rc wbi_history_rewrite(const struct wbi_history *h, const struct wbi_str *tex
         return wbi_buf_rc(out);
     }
     wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER(h->root, key)
-    {
+    WBI_JSON_EACH_MEMBER (h->root, key) {
         wbi_jw_keyn(&w, wbi_json_str(key));
         if (key_val == h->messages)
             write_messages(&w, h, texts, ends);
