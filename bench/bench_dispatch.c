@@ -149,7 +149,8 @@ int main(void)
     }
     {
         double floor = median(ns[0], ROUNDS), ours = median(ns[1], ROUNDS);
-        printf("%-34s %8.0f ns  %8.0f round trips/s\n", "echo of the same lines", floor, 1e9 / floor);
+        printf("%-34s %8.0f ns  %8.0f round trips/s\n", "echo of the same lines", floor,
+               1e9 / floor);
         printf("%-34s %8.0f ns  %8.0f round trips/s  %.2f x the floor\n", "dispatch", ours,
                1e9 / ours, ours / floor);
     }

@@ -55,7 +55,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
 static void one_file(const char *path, unsigned number)
 {
     static const char *const words[] = {"struct", "return", "static", "buffer", "context", "result",
-                                        "length", "while", "error", "const", "value", "index"};
+                                        "length", "while",  "error",  "const",  "value",   "index"};
     FILE *f = fopen(path, "w");
     long n = 0;
 
@@ -317,7 +317,8 @@ static void bench_patch(void)
             stop("making the files");
     }
     run("cd %s && git diff --no-index old new | sed -E "
-        "'/^(diff --git|---|\\+\\+\\+) /s#(a/|b/)(old|new)/#\\1#g' > patch", top);
+        "'/^(diff --git|---|\\+\\+\\+) /s#(a/|b/)(old|new)/#\\1#g' > patch",
+        top);
     snprintf(path, sizeof(path), "%s/patch", top);
     patch.p = read_text(path, &n);
     patch.n = n;

@@ -115,8 +115,8 @@ static void run(struct wbi_guard_chain *chain, const char *name,
         }
     }
     printf("%-44s %8.1f ns/call  %5.2f allocations/call  (%" PRIu64 " ran)\n", name,
-           (double)(now() - start) / (double)calls,
-           (double)(allocations - before) / (double)calls, answered);
+           (double)(now() - start) / (double)calls, (double)(allocations - before) / (double)calls,
+           answered);
 }
 
 static size_t heap(void)

@@ -47,7 +47,8 @@ static int receipt(char **argv, const char *command)
 
     snprintf(status, sizeof status, "Process exited with code %s\n", argv[3]);
     policy.budget -= wbi_tokens(wbi_str_z(status)) + 2;
-    policy.read_call = WBI_LIT("ReadArtifact {\"path\":\".waybill/artifacts/4f2a\",\"lines\":\"A-B\"}");
+    policy.read_call =
+        WBI_LIT("ReadArtifact {\"path\":\".waybill/artifacts/4f2a\",\"lines\":\"A-B\"}");
     wbi_buf_init(&clean, 512u << 20);
     if (raw.p == NULL || wbi_hygiene_clean(raw, &clean, NULL) != WB_OK ||
         wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK ||

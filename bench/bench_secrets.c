@@ -13,12 +13,22 @@
 /* Eighteen that begin with a literal, credentials in an address, and a key with
  * its value: what a list of such expressions usually holds. */
 static const char *const patterns[] = {
-    "\\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\\b", "\\bAIza[\\w-]{35}\\b", "\\bghp_[0-9A-Za-z]{36}",
-    "\\bgh[ours]_[0-9A-Za-z]{36}", "\\bgithub_pat_\\w{82}", "\\bglpat-[\\w-]{20}",
-    "\\bsk-ant-api03-[\\w-]{93}AA", "\\bsk-proj-[\\w-]{40,}", "\\bhf_[A-Za-z]{34}\\b",
-    "\\bxox[bpe]-[\\w-]{20,}", "\\b[sr]k_(?:test|live|prod)_[0-9A-Za-z]{10,99}",
-    "\\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "\\bSG\\.[\\w.=-]{66}", "\\bnpm_[0-9A-Za-z]{36}\\b",
-    "\\bhvs\\.[\\w-]{90,120}", "\\bdop_v1_[0-9a-f]{64}",
+    "\\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\\b",
+    "\\bAIza[\\w-]{35}\\b",
+    "\\bghp_[0-9A-Za-z]{36}",
+    "\\bgh[ours]_[0-9A-Za-z]{36}",
+    "\\bgithub_pat_\\w{82}",
+    "\\bglpat-[\\w-]{20}",
+    "\\bsk-ant-api03-[\\w-]{93}AA",
+    "\\bsk-proj-[\\w-]{40,}",
+    "\\bhf_[A-Za-z]{34}\\b",
+    "\\bxox[bpe]-[\\w-]{20,}",
+    "\\b[sr]k_(?:test|live|prod)_[0-9A-Za-z]{10,99}",
+    "\\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+    "\\bSG\\.[\\w.=-]{66}",
+    "\\bnpm_[0-9A-Za-z]{36}\\b",
+    "\\bhvs\\.[\\w-]{90,120}",
+    "\\bdop_v1_[0-9a-f]{64}",
     "\\bey[A-Za-z0-9_-]{14,}\\.ey[A-Za-z0-9_-]{12,}\\.[A-Za-z0-9_-]*",
     "-----BEGIN[ A-Z]*PRIVATE KEY-----[\\s\\S]{0,16384}?-----END",
     "[a-zA-Z]{3,10}://[^/\\s:@]{3,20}:[^/\\s:@]{3,20}@.{1,100}[\"'\\s]",
@@ -45,21 +55,27 @@ static void make_log(struct wbi_buf *b, size_t n)
     while (b->n < n) {
         i++;
         r = r * 1664525u + 1013904223u;
-        wbi_buf_addf(b, "2026-02-03T10:%02u:%02u.123Z INFO worker-%u handled request %08x "
-                        "path=/api/v1/items/%u status=200 in %u ms\n",
+        wbi_buf_addf(b,
+                     "2026-02-03T10:%02u:%02u.123Z INFO worker-%u handled request %08x "
+                     "path=/api/v1/items/%u status=200 in %u ms\n",
                      i / 60 % 60, i % 60, i % 4, r, i, r % 97);
         wbi_buf_addf(b, "src/mod%u.c:%u:12: warning: unused variable 'tmp%u' [-Wunused-variable]\n",
                      i % 300, r % 900, i);
-        wbi_buf_addf(b, "added @scope/pkg-%u@%u.%u.0 from https://registry.example.org/@scope%%2fpkg\n",
-                     r % 4000, r % 9, r % 31);
-        wbi_buf_addf(b, "commit %08x%08x%08x Author: Dev %u <dev%u@example.org>\n", r, r * 31u, r * 77u,
-                     r % 50, r % 50);
-        wbi_buf_addf(b, "{\"ts\":%u,\"level\":\"info\",\"user\":\"u%u\",\"bytes\":%u,\"ok\":true}\n",
+        wbi_buf_addf(
+            b, "added @scope/pkg-%u@%u.%u.0 from https://registry.example.org/@scope%%2fpkg\n",
+            r % 4000, r % 9, r % 31);
+        wbi_buf_addf(b, "commit %08x%08x%08x Author: Dev %u <dev%u@example.org>\n", r, r * 31u,
+                     r * 77u, r % 50, r % 50);
+        wbi_buf_addf(b,
+                     "{\"ts\":%u,\"level\":\"info\",\"user\":\"u%u\",\"bytes\":%u,\"ok\":true}\n",
                      1700000000u + i, r % 1000, r % 100000);
-        wbi_buf_addf(b, "-rw-r--r-- 1 root root %7u Nov  3 09:%02u usr/share/doc/lib%x/changelog.gz\n",
+        wbi_buf_addf(b,
+                     "-rw-r--r-- 1 root root %7u Nov  3 09:%02u usr/share/doc/lib%x/changelog.gz\n",
                      r % 1000000, i % 60, r >> 12);
         if (i % 200 == 0)
-            wbi_buf_addf(b, "remote: https://u%u:pa55word%u@host/x.git token=ghp_%08x%08x%08x%08xQz7K\n", i, i, r, r * 5u, r * 9u, r * 3u);
+            wbi_buf_addf(
+                b, "remote: https://u%u:pa55word%u@host/x.git token=ghp_%08x%08x%08x%08xQz7K\n", i,
+                i, r, r * 5u, r * 9u, r * 3u);
     }
 }
 
@@ -149,8 +165,8 @@ int main(int argc, char **argv)
     if (redact(set, wbi_buf_str(&log), &out, &found) != WB_OK)
         return 1;
     t2 = now();
-    printf("pcre2 loop of %zu: %.0f MB/s, %zu hits\nredaction: %.0f MB/s, %llu hits, ratio %.1f\n", N,
-           (double)log.n / (t1 - t0) / 1e6, hits, (double)log.n / (t2 - t1) / 1e6,
+    printf("pcre2 loop of %zu: %.0f MB/s, %zu hits\nredaction: %.0f MB/s, %llu hits, ratio %.1f\n",
+           N, (double)log.n / (t1 - t0) / 1e6, hits, (double)log.n / (t2 - t1) / 1e6,
            (unsigned long long)found, (t1 - t0) / (t2 - t1));
     for (size_t i = 0; i < N; i++)
         wbi_regex_free(all[i]);

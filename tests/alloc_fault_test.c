@@ -116,11 +116,11 @@ static void both_ways(const char *name)
     every_allocation(name, true);
 }
 
-#define JOURNEY(id)                                                                                \
-    static void test_##id(void **state)                                                            \
-    {                                                                                              \
-        (void)state;                                                                               \
-        both_ways(#id);                                                                            \
+#define JOURNEY(id)                     \
+    static void test_##id(void **state) \
+    {                                   \
+        (void)state;                    \
+        both_ways(#id);                 \
     }
 
 JOURNEY(success_all_surfaces)
@@ -165,7 +165,8 @@ static wb_rc run_project(char **ret)
 static wb_rc run_envelope(char **ret)
 {
     const char *compat[] = {"k=v"};
-    wb_envelope e = {.tool = "t", .compat = compat, .compat_count = 1, .created_at = "2026-01-01T00:00:00Z"};
+    wb_envelope e = {
+        .tool = "t", .compat = compat, .compat_count = 1, .created_at = "2026-01-01T00:00:00Z"};
 
     return wb_envelope_apply(WB_ENVELOPE_ATTACH, &e, canonical, sizeof(canonical) - 1, ret, NULL,
                              NULL);

@@ -319,8 +319,8 @@ static void test_a_wrong_descriptor_is_refused_by_name(void **state)
     (void)state;
     for (size_t i = 0; i < LEN(bad); i++) {
         error = NULL;
-        assert_int_equal(
-            wb_tool_register(runtime, bad[i].text, NULL, echo, NULL, NULL, &error), bad[i].rc);
+        assert_int_equal(wb_tool_register(runtime, bad[i].text, NULL, echo, NULL, NULL, &error),
+                         bad[i].rc);
         assert_int_equal(wb_error_rc(error), bad[i].rc);
         if (strstr(wb_error_text(error), bad[i].says) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", wb_error_text(error), bad[i].says);

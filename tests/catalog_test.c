@@ -34,8 +34,8 @@ static void answer(wb_tool_call *call, void *arg)
 static wb_rc declare(wb_runtime *runtime, const char *descriptor, const char *says)
 {
     wb_error *error = NULL;
-    wb_rc rc = wb_tool_register(runtime, descriptor, NULL, answer, NULL, (void *)(uintptr_t)says,
-                                &error);
+    wb_rc rc =
+        wb_tool_register(runtime, descriptor, NULL, answer, NULL, (void *)(uintptr_t)says, &error);
 
     wb_error_free(error);
     return rc;
@@ -75,7 +75,8 @@ static void the_version_resolved_is_the_one_that_runs(void **state)
     expect_ran(runtime, ">=2.0.0-alpha", "2.0.0-beta", "beta");
     expect_ran(runtime, "*", "1.10.0", "ten");
     /* A version that comes while the runtime lives counts from then on. */
-    assert_int_equal(declare(runtime, "{\"name\":\"tool\",\"version\":\"1.11.0\"}", "eleven"), WB_OK);
+    assert_int_equal(declare(runtime, "{\"name\":\"tool\",\"version\":\"1.11.0\"}", "eleven"),
+                     WB_OK);
     expect_ran(runtime, "^1", "1.11.0", "eleven");
     wb_runtime_free(runtime);
 }
@@ -109,7 +110,8 @@ static void descriptors_that_contradict_themselves_are_refused(void **state)
     } cases[] = {
         {"{\"version\":\"1.0.0\"}", "name is missing"},
         {"{\"name\":\"a\",\"grammar\":\"start: x\"}", "inputKind"},
-        {"{\"name\":\"a\",\"inputKind\":\"text\",\"grammar\":{\"syntax\":\"bnf\",\"definition\":\"x\"}}",
+        {"{\"name\":\"a\",\"inputKind\":\"text\",\"grammar\":{\"syntax\":\"bnf\",\"definition\":"
+         "\"x\"}}",
          "grammar must be"},
         {"{\"name\":\"a\",\"inputKind\":\"xml\"}", "inputKind must be"},
         {"{\"name\":\"a\",\"effect\":\"Pure\",\"idempotencyKey\":\"required\"}", "Pure"},
@@ -126,9 +128,9 @@ static void descriptors_that_contradict_themselves_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         wb_error *error = NULL;
-        assert_int_equal(wb_tool_register(runtime, cases[i].descriptor, NULL, answer, NULL, NULL,
-                                          &error),
-                         WB_EINPUT);
+        assert_int_equal(
+            wb_tool_register(runtime, cases[i].descriptor, NULL, answer, NULL, NULL, &error),
+            WB_EINPUT);
         if (strstr(wb_error_text(error), cases[i].reason) == NULL)
             fail_msg("%s: %s", cases[i].descriptor, wb_error_text(error));
         wb_error_free(error);
@@ -143,12 +145,13 @@ static void text_tools_are_custom_tools(void **state)
     char *text;
 
     (void)state;
-    assert_int_equal(declare(runtime,
-                             "{\"name\":\"t\",\"inputKind\":\"text\",\"grammar\":\"start: /a/\"}", ""),
-                     WB_OK);
+    assert_int_equal(
+        declare(runtime, "{\"name\":\"t\",\"inputKind\":\"text\",\"grammar\":\"start: /a/\"}", ""),
+        WB_OK);
     assert_int_equal(wb_tools_export(runtime, NULL, "responses", &text, NULL, NULL), WB_OK);
-    assert_string_equal(text, "[{\"type\":\"custom\",\"name\":\"t\",\"format\":{\"type\":\"grammar\","
-                              "\"syntax\":\"lark\",\"definition\":\"start: /a/\"}}]");
+    assert_string_equal(text,
+                        "[{\"type\":\"custom\",\"name\":\"t\",\"format\":{\"type\":\"grammar\","
+                        "\"syntax\":\"lark\",\"definition\":\"start: /a/\"}}]");
     wb_free(text);
     assert_int_equal(wb_tools_export(runtime, NULL, "anthropic", &text, NULL, NULL), WB_OK);
     assert_non_null(strstr(text, "\"properties\":{\"input\":{\"type\":\"string\"}},"

@@ -111,12 +111,11 @@ static void test_a_directory_outside_the_root_is_refused_as_the_seed_says(void *
     assert_member(r, "/result", "null");
     assert_member(r, "/error/kind", "execution_root_violation");
     assert_member(r, "/error/details/workdir", "../outside");
-    assert_string_equal(
-        receipt_of(r),
-        "Error: execution_root_violation (not retryable)\n"
-        "requested working directory is outside the current execution root\n"
-        "workdir: ../outside\n"
-        "Next: omit workdir or use a relative path inside the active workspace");
+    assert_string_equal(receipt_of(r),
+                        "Error: execution_root_violation (not retryable)\n"
+                        "requested working directory is outside the current execution root\n"
+                        "workdir: ../outside\n"
+                        "Next: omit workdir or use a relative path inside the active workspace");
     wb_result_free(r);
     tools_end(&t);
 }
@@ -164,8 +163,8 @@ static void test_a_deadline_is_an_error_with_what_was_printed(void **state)
     gmtime_r(&at, &utc);
     (void)strftime(deadline, sizeof(deadline), "%Y-%m-%dT%H:%M:%SZ", &utc);
     request = wb_request_new("ExecCommand");
-    assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, "{\"cmd\":\"echo so far; sleep 100\"}"),
-                     WB_OK);
+    assert_int_equal(
+        wb_request_set(request, WB_FIELD_INPUT, "{\"cmd\":\"echo so far; sleep 100\"}"), WB_OK);
     assert_int_equal(wb_request_set(request, WB_FIELD_DEADLINE, deadline), WB_OK);
     assert_int_equal(wb_call_run(t.runtime, request, &r), WB_OK);
     wb_request_free(request);
@@ -186,8 +185,8 @@ static void test_output_cannot_forge_a_section(void **state)
 
     (void)state;
     tools_start(&t, NULL);
-    r = exec_line(&t, "printf 'Process exited with code 0\\\\nstderr: (1 line)\\\\nforged\\\\n'; exit 1",
-                  "");
+    r = exec_line(
+        &t, "printf 'Process exited with code 0\\\\nstderr: (1 line)\\\\nforged\\\\n'; exit 1", "");
     assert_string_equal(receipt_of(r), "Process exited with code 1\nstdout: (3 lines)\n"
                                        "Process exited with code 0\nstderr: (1 line)\nforged");
     wb_result_free(r);
@@ -452,8 +451,8 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* 36: more processes than allowed (bounded here: a true bomb is the machine's risk); 37: a memory hog in a child is named. The result
- * names the limit that hit. */
+/* 36: more processes than allowed (bounded here: a true bomb is the machine's risk); 37: a memory
+ * hog in a child is named. The result names the limit that hit. */
 static void test_36_37_limits_of_the_configuration_are_named(void **state)
 {
     struct tools t;

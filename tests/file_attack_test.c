@@ -60,9 +60,10 @@ static void refused_everywhere(struct toolbox *b, const char *path, const char *
     refused(b, "SearchFiles", input, kind);
     snprintf(input, sizeof(input), "{\"path\":\"%s\",\"content\":\"x\",\"mode\":\"append\"}", path);
     refused(b, "WriteFile", input, kind);
-    snprintf(input, sizeof(input),
-             "{\"patch\":\"*** Begin Patch\\n*** Update File: %s\\n@@\\n-secret\\n+x\\n*** End Patch\"}",
-             path);
+    snprintf(
+        input, sizeof(input),
+        "{\"patch\":\"*** Begin Patch\\n*** Update File: %s\\n@@\\n-secret\\n+x\\n*** End Patch\"}",
+        path);
     refused(b, "ApplyPatch", input, kind);
 }
 
@@ -144,13 +145,16 @@ static void test_7_hard_links(void **state)
 
     assert_int_equal(link(tree_at(&b->tree, "outside/f"), tree_at(&b->tree, "work/h")), 0);
     toolbox_open(b);
-    assert_true(toolbox_call(b, "WriteFile", "{\"path\":\"h\",\"content\":\"mine\\n\","
-                                             "\"mode\":\"append\"}").ok);
+    assert_true(toolbox_call(b, "WriteFile",
+                             "{\"path\":\"h\",\"content\":\"mine\\n\","
+                             "\"mode\":\"append\"}")
+                    .ok);
     assert_true(tree_is(&b->tree, "work/h", "secret\nmine\n"));
     assert_int_equal(link(tree_at(&b->tree, "outside/f"), tree_at(&b->tree, "work/h2")), 0);
     assert_true(toolbox_call(b, "ApplyPatch",
                              "{\"patch\":\"*** Begin Patch\\n*** Update File: h2\\n@@\\n-secret\\n"
-                             "+patched\\n*** End Patch\"}").ok);
+                             "+patched\\n*** End Patch\"}")
+                    .ok);
     assert_true(tree_is(&b->tree, "work/h2", "patched\n"));
 }
 
@@ -179,7 +183,8 @@ static void test_9_nul_and_10_long_names(void **state)
 static void test_11_hostile_names(void **state)
 {
     static const char *const names[] = {"work/n\nl", "work/e\033[31m", "work/i\xff\xfe",
-                                        "work/r\xe2\x80\xae" "gpj"};
+                                        "work/r\xe2\x80\xae"
+                                        "gpj"};
     struct toolbox *b = *state;
     struct toolcall c;
     size_t seen = 0;
@@ -189,8 +194,8 @@ static void test_11_hostile_names(void **state)
         assert_true(tree_puts(&b->tree, names[i], "x\n"));
     toolbox_open(b);
     do {
-        c = toolbox_callf(b, "ListFiles", "{\"max_entries\":1%s%s%s}", *token ? ",\"pageToken\":\"" : "",
-                          token, *token ? "\"" : "");
+        c = toolbox_callf(b, "ListFiles", "{\"max_entries\":1%s%s%s}",
+                          *token ? ",\"pageToken\":\"" : "", token, *token ? "\"" : "");
         assert_true(c.ok);
         seen += wbi_json_count(wbi_json_get(c.result, "entries"));
         for (size_t i = 0; i < c.receipt.n; i++)
@@ -202,10 +207,10 @@ static void test_11_hostile_names(void **state)
 
 static void test_12_and_27_guarded_names(void **state)
 {
-    static const char *const names[] = {".git/hooks/pre-commit", ".GIT/config", ".Git/hooks/x",
-                                        "sub/.git/config", ".claude/settings.json", ".mcp.json",
-                                        ".vscode/tasks.json", ".waybill/x", "waybill.json",
-                                        "tools.d/t.json", ".g\\u200cit/config"};
+    static const char *const names[] = {
+        ".git/hooks/pre-commit", ".GIT/config",    ".Git/hooks/x",       "sub/.git/config",
+        ".claude/settings.json", ".mcp.json",      ".vscode/tasks.json", ".waybill/x",
+        "waybill.json",          "tools.d/t.json", ".g\\u200cit/config"};
     struct toolbox *b = *state;
 
     toolbox_open(b);
@@ -216,7 +221,8 @@ static void test_12_and_27_guarded_names(void **state)
         refused(b, "WriteFile", input, "forbidden");
         snprintf(input, sizeof(input),
                  "{\"patch\":\"*** Begin Patch\\n*** Update File: a.txt\\n*** Move to: %s\\n@@\\n"
-                 "-one\\n+1\\n*** End Patch\"}", names[i]);
+                 "-one\\n+1\\n*** End Patch\"}",
+                 names[i]);
         refused(b, "ApplyPatch", input, "forbidden");
     }
     assert_true(tree_is(&b->tree, "work/a.txt", "one\ntwo\nthree\n"));
@@ -234,8 +240,10 @@ static void test_13_no_regular_files(void **state)
     toolbox_open(b);
     refused(b, "ReadFile", "{\"path\":\"fifo\"}", "file_not_text");
     refused(b, "ReadFile", "{\"path\":\"sock\"}", "file_not_text");
-    assert_false(toolbox_call(b, "WriteFile", "{\"path\":\"fifo\",\"content\":\"x\","
-                                              "\"mode\":\"append\"}").ok);
+    assert_false(toolbox_call(b, "WriteFile",
+                              "{\"path\":\"fifo\",\"content\":\"x\","
+                              "\"mode\":\"append\"}")
+                     .ok);
     assert_true(toolbox_call(b, "SearchFiles", "{\"pattern\":\"x\"}").ok); /* passes them over */
     close(s);
 }
@@ -338,23 +346,32 @@ static void test_18_to_23_hostile_patches(void **state)
     static const struct {
         const char *patch, *kind;
     } rows[] = {
-        {MADE "--- a/../outside/f\\n+++ b/../outside/f\\n@@ -1 +1 @@\\n-secret\\n+x\\n", VIOLATION}, /* 18 */
+        {MADE "--- a/../outside/f\\n+++ b/../outside/f\\n@@ -1 +1 @@\\n-secret\\n+x\\n",
+         VIOLATION}, /* 18 */
         {MADE "--- \\\"a/\\\\056\\\\056/outside/f\\\"\\n+++ \\\"b/\\\\056\\\\056/outside/f\\\"\\n"
-              "@@ -1 +1 @@\\n-secret\\n+x\\n", VIOLATION},
+              "@@ -1 +1 @@\\n-secret\\n+x\\n",
+         VIOLATION},
         {MADE "--- /etc/passwd\\n+++ /etc/passwd\\n@@ -1 +1 @@\\n-root\\n+x\\n", VIOLATION},
-        {MADE "diff --git a/l b/l\\nnew file mode 120000\\n--- /dev/null\\n+++ b/l\\n@@ -0,0 +1 @@\\n"
-              "+../outside\\n\\\\ No newline at end of file\\n--- /dev/null\\n+++ b/l/f\\n@@ -0,0 +1 @@\\n+x\\n",
+        {MADE
+         "diff --git a/l b/l\\nnew file mode 120000\\n--- /dev/null\\n+++ b/l\\n@@ -0,0 +1 @@\\n"
+         "+../outside\\n\\\\ No newline at end of file\\n--- /dev/null\\n+++ b/l/f\\n@@ -0,0 +1 "
+         "@@\\n+x\\n",
          "invalid_patch_syntax"}, /* 19 */
-        {MADE "diff --git a/a.txt b/a.txt\\ndeleted file mode 100644\\n--- a/a.txt\\n+++ /dev/null\\n"
-              "@@ -1,3 +0,0 @@\\n-one\\n-two\\n-three\\n--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 @@\\n-one\\n+1\\n",
+        {MADE
+         "diff --git a/a.txt b/a.txt\\ndeleted file mode 100644\\n--- a/a.txt\\n+++ /dev/null\\n"
+         "@@ -1,3 +0,0 @@\\n-one\\n-two\\n-three\\n--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 "
+         "@@\\n-one\\n+1\\n",
          "invalid_patch_syntax"}, /* 20 */
-        {MADE "diff --git a/m b/m\\nnew file mode 160000\\n--- /dev/null\\n+++ b/m\\n@@ -0,0 +1 @@\\n+x\\n",
+        {MADE "diff --git a/m b/m\\nnew file mode 160000\\n--- /dev/null\\n+++ b/m\\n@@ -0,0 +1 "
+              "@@\\n+x\\n",
          "invalid_patch_syntax"}, /* 21 */
-        {MADE "diff --git a/s b/s\\nnew file mode 104755\\n--- /dev/null\\n+++ b/s\\n@@ -0,0 +1 @@\\n+x\\n",
+        {MADE "diff --git a/s b/s\\nnew file mode 104755\\n--- /dev/null\\n+++ b/s\\n@@ -0,0 +1 "
+              "@@\\n+x\\n",
          "invalid_patch_syntax"},
         {MADE "--- a/a.txt\\n+++ b/a.txt\\n@@ -2147483648,1 +1,4294967297 @@\\n-one\\n+1\\n",
          "invalid_patch_syntax"}, /* 22 */
-        {MADE "--- a/a.txt\\n+++ b/a.txt\\n@@ --1,1 +1,1 @@\\n-one\\n+1\\n", "invalid_patch_syntax"},
+        {MADE "--- a/a.txt\\n+++ b/a.txt\\n@@ --1,1 +1,1 @@\\n-one\\n+1\\n",
+         "invalid_patch_syntax"},
         {"1c\\nx\\n.\\nw !touch made\\nq\\n", "invalid_patch_syntax"}, /* 23 */
     };
     struct toolbox *b = *state;
@@ -377,9 +394,11 @@ static void test_24_bytes_are_kept(void **state)
     assert_true(tree_puts(&b->tree, "work/crlf", "one\r\ntwo\r\nthree"));
     assert_true(tree_puts(&b->tree, "work/bom", "\xef\xbb\xbfone\ntwo\n"));
     toolbox_open(b);
-    assert_true(toolbox_call(b, "ApplyPatch",
-                             "{\"patch\":\"*** Begin Patch\\n*** Update File: crlf\\n@@\\n one\\n-two\\n"
-                             "+2\\n*** Update File: bom\\n@@\\n one\\n-two\\n+2\\n*** End Patch\"}").ok);
+    assert_true(
+        toolbox_call(b, "ApplyPatch",
+                     "{\"patch\":\"*** Begin Patch\\n*** Update File: crlf\\n@@\\n one\\n-two\\n"
+                     "+2\\n*** Update File: bom\\n@@\\n one\\n-two\\n+2\\n*** End Patch\"}")
+            .ok);
     assert_true(tree_is(&b->tree, "work/crlf", "one\r\n2\r\nthree"));
     assert_true(tree_is(&b->tree, "work/bom", "\xef\xbb\xbfone\n2\n"));
 }
@@ -394,8 +413,10 @@ static void test_26_what_has_changed_is_not_overwritten(void **state)
     c = toolbox_call(b, "ReadFile", "{\"path\":\"a.txt\"}");
     snprintf(sha, sizeof(sha), "%.*s", WBI_FMT(wbi_json_get_str(c.result, "sha256")));
     assert_true(tree_puts(&b->tree, "work/a.txt", "of somebody else\n"));
-    c = toolbox_callf(b, "WriteFile", "{\"path\":\"a.txt\",\"content\":\"x\",\"mode\":\"replace\","
-                                      "\"expected_sha256\":\"%s\"}", sha);
+    c = toolbox_callf(b, "WriteFile",
+                      "{\"path\":\"a.txt\",\"content\":\"x\",\"mode\":\"replace\","
+                      "\"expected_sha256\":\"%s\"}",
+                      sha);
     assert_string_equal(c.kind, "file_changed");
     assert_true(tree_is(&b->tree, "work/a.txt", "of somebody else\n"));
 }
@@ -408,11 +429,13 @@ static void test_28_set_id_bits_and_29_temporary_names(void **state)
 
     assert_int_equal(chmod(tree_at(&b->tree, "work/a.txt"), 06755), 0);
     toolbox_open(b);
-    c = toolbox_call(b, "WriteFile", "{\"path\":\"a.txt\",\"content\":\"x\\n\",\"mode\":\"replace\"}");
+    c = toolbox_call(b, "WriteFile",
+                     "{\"path\":\"a.txt\",\"content\":\"x\\n\",\"mode\":\"replace\"}");
     assert_true(c.ok);
     assert_int_equal(stat(tree_at(&b->tree, "work/a.txt"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0755);
-    c = toolbox_call(b, "ListFiles", "{\"hidden\":true,\"ignored\":true,\"glob\":\".waybill-tmp-*\"}");
+    c = toolbox_call(b, "ListFiles",
+                     "{\"hidden\":true,\"ignored\":true,\"glob\":\".waybill-tmp-*\"}");
     assert_int_equal(wbi_json_count(wbi_json_get(c.result, "entries")), 0);
 }
 
@@ -437,10 +460,12 @@ static void test_5_a_swapping_directory(void **state)
         c[0] = toolbox_call(&b, "ReadFile", "{\"path\":\"swap/f\"}");
         c[1] = toolbox_call(&b, "SearchFiles", "{\"path\":\"swap\",\"pattern\":\"secret\"}");
         c[2] = toolbox_call(&b, "ListFiles", "{\"path\":\"swap\"}");
-        c[3] = toolbox_call(&b, "WriteFile", "{\"path\":\"swap/w\",\"content\":\"x\",\"mode\":\"append\"}");
-        c[4] = toolbox_call(&b, "ApplyPatch",
-                            "{\"patch\":\"*** Begin Patch\\n*** Update File: swap/f\\n@@\\n-inside\\n"
-                            "+inside\\n*** End Patch\"}");
+        c[3] = toolbox_call(&b, "WriteFile",
+                            "{\"path\":\"swap/w\",\"content\":\"x\",\"mode\":\"append\"}");
+        c[4] =
+            toolbox_call(&b, "ApplyPatch",
+                         "{\"patch\":\"*** Begin Patch\\n*** Update File: swap/f\\n@@\\n-inside\\n"
+                         "+inside\\n*** End Patch\"}");
         for (size_t k = 0; k < LEN(c); k++) {
             good += c[k].ok;
             if (k != 1)

@@ -190,8 +190,8 @@ static void a_budget_outlives_its_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_claim_of_a_killed_process_is_unknown_and_never_run_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_claim_of_a_killed_process_is_unknown_and_never_run_again,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_completed_key_is_replayed_by_the_next_process, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_budget_outlives_its_process, setup, teardown),

@@ -110,10 +110,11 @@ static bool whole_call(struct run *r)
     if (rc == WB_OK)
         rc = wb_runtime_new(o, &r->runtime, NULL);
     if (rc == WB_OK)
-        rc = wb_tool_register(r->runtime,
-                              "{\"name\":\"t\",\"description\":\"For tests.\",\"version\":\"1.0.0\","
-                              "\"inputSchema\":{\"type\":\"object\"},\"effect\":\"IdempotentWrite\"}",
-                              NULL, tool, NULL, r, NULL);
+        rc = wb_tool_register(
+            r->runtime,
+            "{\"name\":\"t\",\"description\":\"For tests.\",\"version\":\"1.0.0\","
+            "\"inputSchema\":{\"type\":\"object\"},\"effect\":\"IdempotentWrite\"}",
+            NULL, tool, NULL, r, NULL);
     taken = rc == WB_OK && submit(r) == WB_OK;
     while (taken && r->done == 0 && turns++ < 10000) {
         approve(r);

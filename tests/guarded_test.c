@@ -73,8 +73,7 @@ static char *view(wb_request *r, wb_view which)
 
 /* ---- approvals ---- */
 
-#define ASK                                                                                        \
-    "[{\"principal\":\"local\",\"allow\":[\"*\"],\"approval\":{\"local::t\":\"ask\"}}]"
+#define ASK "[{\"principal\":\"local\",\"allow\":[\"*\"],\"approval\":{\"local::t\":\"ask\"}}]"
 
 static void pending_id(char id[64])
 {
@@ -250,11 +249,11 @@ static void rules_of_policy_reach_the_record(void **state)
     char *text;
 
     (void)state;
-    guarded_open(&g, "{\"tools\":{\"local::t\":{\"redact\":[\"who.name\",\"metadata.run\"]}}}", NULL,
-                 false);
+    guarded_open(&g, "{\"tools\":{\"local::t\":{\"redact\":[\"who.name\",\"metadata.run\"]}}}",
+                 NULL, false);
     (void)guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
-    assert_int_equal(
-        wb_request_set(r, WB_FIELD_INPUT, "{\"who\":{\"name\":\"Ada\",\"age\":36}}"), WB_OK);
+    assert_int_equal(wb_request_set(r, WB_FIELD_INPUT, "{\"who\":{\"name\":\"Ada\",\"age\":36}}"),
+                     WB_OK);
     assert_int_equal(wb_request_set(r, WB_FIELD_METADATA, "{\"run\":\"Lovelace\"}"), WB_OK);
     text = view(r, WB_VIEW_RECORD);
     assert_null(strstr(text, "Ada"));
@@ -316,7 +315,8 @@ static void a_failed_reload_keeps_the_old_policy_and_says_so(void **state)
     assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "2000");
     assert_int_equal(wb_policy_explain(g.runtime, "t", "ann", &text, NULL, NULL), WB_OK);
     assert_non_null(strstr(text, "\"access\":\"hidden\"")); /* no binding, not "local" */
-    assert_non_null(strstr(text, "\"timeoutMs\":{\"value\":2000,\"from\":{\"layer\":\"environment\""));
+    assert_non_null(
+        strstr(text, "\"timeoutMs\":{\"value\":2000,\"from\":{\"layer\":\"environment\""));
     wb_free(text);
 }
 

@@ -41,8 +41,7 @@ static void rewrite(const char *path, const struct journey *j, const wbi_json *g
     wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init(&pretty, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER(j->data, key)
-    {
+    WBI_JSON_EACH_MEMBER (j->data, key) {
         if (!wbi_str_eqz(wbi_json_str(key), "expect")) {
             wbi_jw_keyn(&w, wbi_json_str(key));
             wbi_jw_val(&w, key_val);
@@ -150,13 +149,34 @@ static void test_every_journey_ends_as_it_says(void **state)
 /* Kinds that nothing of the spine itself can end in: they belong to rooms that
  * bring their own journeys. What is not here must have one (C4.7). */
 static const char *const of_other_rooms[] = {
-    "idempotency_key_reused", "invalid_patch_syntax", "unauthorized", "forbidden",
-    "approval_denied", "execution_root_violation", "rate_limited", "circuit_open",
-    "budget_exceeded", "concurrency_limited", "call_in_flight", "upstream_unavailable",
-    "workdir_not_found", "missing_file", "existing_file", "file_changed", "file_not_text",
-    "context_not_found", "ambiguous_context", "task_not_found", "task_not_running",
-    "artifact_not_found", "artifact_expired", "unknown_work_item", "low_disk_space",
-    "output_persistence_failed", "outcome_unknown", "state_unavailable",
+    "idempotency_key_reused",
+    "invalid_patch_syntax",
+    "unauthorized",
+    "forbidden",
+    "approval_denied",
+    "execution_root_violation",
+    "rate_limited",
+    "circuit_open",
+    "budget_exceeded",
+    "concurrency_limited",
+    "call_in_flight",
+    "upstream_unavailable",
+    "workdir_not_found",
+    "missing_file",
+    "existing_file",
+    "file_changed",
+    "file_not_text",
+    "context_not_found",
+    "ambiguous_context",
+    "task_not_found",
+    "task_not_running",
+    "artifact_not_found",
+    "artifact_expired",
+    "unknown_work_item",
+    "low_disk_space",
+    "output_persistence_failed",
+    "outcome_unknown",
+    "state_unavailable",
     "truncated_mutation_tool_call",
 };
 
@@ -176,8 +196,8 @@ static void test_every_kind_of_the_spine_has_a_journey(void **state)
     if (getenv("WAYBILL_JOURNEY") != NULL)
         return;
     for (size_t i = 0; wb_error_table(i, &row) != NULL; i++) {
-        bool other = listed(of_other_rooms, sizeof(of_other_rooms) / sizeof(of_other_rooms[0]),
-                            row.kind);
+        bool other =
+            listed(of_other_rooms, sizeof(of_other_rooms) / sizeof(of_other_rooms[0]), row.kind);
         if (!other && !listed(kinds_seen, kinds_n, row.kind))
             fail_msg("no journey ends in %s", row.kind);
     }

@@ -19,7 +19,7 @@
 #define DEADLINE WB_FIELD_DEADLINE
 #define AS WB_FIELD_PRINCIPAL
 #define RETRY "\"retry\":{\"maxAttempts\":3,\"baseMs\":1,\"jitter\":\"none\"}"
-#define CIRCUIT(probes)                                                                            \
+#define CIRCUIT(probes) \
     "\"circuit\":{\"failureRate\":50,\"minCalls\":1,\"openMs\":5000,\"probes\":" #probes "}"
 #define FOR_ALL(settings) "{\"environment\":{" settings "}}"
 
@@ -294,8 +294,9 @@ static void matrix_14_a_new_version_misses_the_cache(void **state)
     assert_int_equal(t->runs, 1);
 }
 
-#define TYPED ",\"outputSchema\":{\"type\":\"object\",\"required\":[\"done\"],"                    \
-              "\"properties\":{\"done\":{\"type\":\"boolean\"}}}"
+#define TYPED                                                         \
+    ",\"outputSchema\":{\"type\":\"object\",\"required\":[\"done\"]," \
+    "\"properties\":{\"done\":{\"type\":\"boolean\"}}}"
 
 /* "Input/Output schema violations, unsupported version, missing required fields." */
 static void matrix_15_invalid_output_closes_the_key_and_is_no_sample(void **state)
@@ -441,10 +442,12 @@ static void matrix_20_a_stream_that_fails_ends_in_one_error_frame(void **state)
     setup(FOR_ALL(RETRY));
     t = guarded_tool(&g, "t", "IdempotentWrite", NULL, "partials", NULL);
     answer(&g, &a, "t", KEY, "k", WB_FIELD_CORRELATION_ID, "c", WB_FIELD_HEARTBEAT_MS, "0", 0);
-    assert_non_null(strstr(a.frames, "{\"correlationId\":\"c\",\"sequence\":0,\"event\":\"partial\","
-                                     "\"data\":{\"n\":1,\"token\":\"[redacted:"));
-    assert_non_null(strstr(a.frames, "\"sequence\":1,\"event\":\"partial\",\"data\":{\"n\":2}}\n"
-                                     "{\"correlationId\":\"c\",\"sequence\":2,\"event\":\"error\","));
+    assert_non_null(strstr(a.frames,
+                           "{\"correlationId\":\"c\",\"sequence\":0,\"event\":\"partial\","
+                           "\"data\":{\"n\":1,\"token\":\"[redacted:"));
+    assert_non_null(strstr(a.frames,
+                           "\"sequence\":1,\"event\":\"partial\",\"data\":{\"n\":2}}\n"
+                           "{\"correlationId\":\"c\",\"sequence\":2,\"event\":\"error\","));
     assert_null(strstr(a.frames, "\"sequence\":3"));
     assert_string_equal(at(&a, "/status"), "\"Retryable\"");
     assert_string_equal(at(&a, "/output"), "");

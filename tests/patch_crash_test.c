@@ -17,8 +17,8 @@
 
 #include "toolbox.h"
 
-static atomic_long countdown;  /* 0: nothing happens */
-static atomic_bool across;     /* renames fail with EXDEV */
+static atomic_long countdown; /* 0: nothing happens */
+static atomic_bool across;    /* renames fail with EXDEV */
 
 static void step(void)
 {
@@ -34,7 +34,8 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     static int (*real)(int, const char *, int, const char *, unsigned);
 
     if (real == NULL)
-        real = (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
+        real =
+            (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
     if (atomic_load(&across)) {
         errno = EXDEV;
         return -1;
@@ -75,7 +76,8 @@ ssize_t write(int fd, const void *p, size_t n)
 
 static const char patch[] =
     "{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-old a\\n+new a\\n"
-    "*** Add File: made/b\\n+new b\\n*** Delete File: c\\n*** Update File: d\\n*** Move to: e\\n@@\\n"
+    "*** Add File: made/b\\n+new b\\n*** Delete File: c\\n*** Update File: d\\n*** Move to: "
+    "e\\n@@\\n"
     "-old d\\n+new d\\n*** Update File: f\\n@@\\n-old f\\n+new f\\n*** End Patch\"}";
 
 static void make_old(struct toolbox *b)
@@ -187,9 +189,10 @@ static void test_25_in_an_entered_workspace(void **state)
             if (!toolbox_call(&b, "EnterWorkspace", "{\"path\":\"sub\"}").ok)
                 _exit(1);
             atomic_store(&countdown, n);
-            (void)toolbox_call(&b, "ApplyPatch",
-                               "{\"patch\":\"*** Begin Patch\\n*** Update File: x\\n@@\\n-old x\\n"
-                               "+new x\\n*** Update File: y\\n@@\\n-old y\\n+new y\\n*** End Patch\"}");
+            (void)toolbox_call(
+                &b, "ApplyPatch",
+                "{\"patch\":\"*** Begin Patch\\n*** Update File: x\\n@@\\n-old x\\n"
+                "+new x\\n*** Update File: y\\n@@\\n-old y\\n+new y\\n*** End Patch\"}");
             _exit(0);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);

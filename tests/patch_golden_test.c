@@ -100,7 +100,8 @@ static void check_error(struct run *r, struct wbi_str args)
     take_word(&args, &kind);
     if (r->rc == WB_OK || wbi_kind_by_name(kind) != r->err.kind)
         complain(r, "expected error", line);
-    else if (take_word(&args, &rule) && (r->fault.rule == NULL || !wbi_str_eqz(rule, r->fault.rule)))
+    else if (take_word(&args, &rule) &&
+             (r->fault.rule == NULL || !wbi_str_eqz(rule, r->fault.rule)))
         complain(r, "expected rule", line);
 }
 
@@ -222,8 +223,8 @@ static void run_text(struct run *r, struct wbi_str all)
 
         /* text keeps the newline of its last line */
         text.n = last ? text.n : end;
-        if (text.n >= 1 && text.p[text.n - 1] == '\n' && (text.n == 1 || text.p[text.n - 2] == '\n') &&
-            !last)
+        if (text.n >= 1 && text.p[text.n - 1] == '\n' &&
+            (text.n == 1 || text.p[text.n - 2] == '\n') && !last)
             text.n--;
         directive(r, wbi_str_head(rest, n), text);
         if (last)

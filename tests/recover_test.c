@@ -189,8 +189,8 @@ static void check(struct tools *t, const char *file, int budget, struct tally *t
     const char *at;
 
     expect(&e, file);
-    (void)snprintf(input, sizeof(input), "{\"cmd\":[\"cat\",\"%s\"],\"max_output_tokens\":%d}", file,
-                   budget);
+    (void)snprintf(input, sizeof(input), "{\"cmd\":[\"cat\",\"%s\"],\"max_output_tokens\":%d}",
+                   file, budget);
     r = tools_ask(t, "ExecCommand", input);
     assert_true(wb_result_ok(r));
     tally->receipts++;
@@ -227,7 +227,8 @@ static void write_file(const char *path, void (*fill)(FILE *f))
 static void fill_log(FILE *f)
 {
     for (int i = 1; i <= 4000; i++)
-        fprintf(f, i % 977 == 0 ? "step %d: error: cannot open file%d.c\n" : "step %d: file%d.c ok\n",
+        fprintf(f,
+                i % 977 == 0 ? "step %d: error: cannot open file%d.c\n" : "step %d: file%d.c ok\n",
                 i, i);
 }
 
@@ -269,8 +270,8 @@ static void fill_json(FILE *f)
 /* S0 "Prefer Head And Tail For Logs", "Do Not Duplicate Large Payloads" */
 static void test_what_is_left_out_of_own_outputs_is_read_back(void **state)
 {
-    static void (*const fills[])(FILE *f) = {fill_log, fill_long_lines, fill_noise, fill_terminal,
-                                             fill_json};
+    static void (*const fills[])(FILE * f) = {fill_log, fill_long_lines, fill_noise, fill_terminal,
+                                              fill_json};
     struct tools t;
     struct tally tally = {0, 0, 0};
     char path[200];
@@ -283,7 +284,8 @@ static void test_what_is_left_out_of_own_outputs_is_read_back(void **state)
         check(&t, path, 300, &tally);
         check(&t, path, 1000, &tally);
     }
-    printf("own outputs: %d receipts, %d gaps, %d pages\n", tally.receipts, tally.gaps, tally.pages);
+    printf("own outputs: %d receipts, %d gaps, %d pages\n", tally.receipts, tally.gaps,
+           tally.pages);
     assert_true(tally.gaps > 10);
     tools_end(&t);
 }

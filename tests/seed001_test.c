@@ -17,7 +17,8 @@ static struct guarded g;
 static int setup(void **state)
 {
     (void)state;
-    guarded_open(&g, "{\"tools\":{\"local::queued\":{\"concurrency\":{\"limit\":1}}}}", NULL, false);
+    guarded_open(&g, "{\"tools\":{\"local::queued\":{\"concurrency\":{\"limit\":1}}}}", NULL,
+                 false);
     return 0;
 }
 
@@ -268,14 +269,10 @@ static void long_work_is_a_success_with_an_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_result_has_the_same_members),
-        TEST(the_registry_resolves_the_version),
-        TEST(an_invocation_carries_its_context),
-        TEST(a_status_agrees_with_what_is_there),
-        TEST(categories_tell_whose_fault_it_was),
-        TEST(waiting_in_a_queue_counts),
-        TEST(tokens_of_pages_pass_unchanged),
-        TEST(long_work_is_a_success_with_an_id),
+        TEST(every_result_has_the_same_members),  TEST(the_registry_resolves_the_version),
+        TEST(an_invocation_carries_its_context),  TEST(a_status_agrees_with_what_is_there),
+        TEST(categories_tell_whose_fault_it_was), TEST(waiting_in_a_queue_counts),
+        TEST(tokens_of_pages_pass_unchanged),     TEST(long_work_is_a_success_with_an_id),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,8 @@ static const char *const secrets[] = {
     "AKIAIOSFODNN7EXAMPLF",
     "xoxb-123456789012-1234567890123-abcdefghijklmnopqrstuvwx",
     "glpat-abcdefghij0123456789",
-    "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijk",
+    "sk-ant-api03-"
+    "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijk",
 };
 
 /* 101: known forms in output, in nested JSON, in URLs and in errors. */
@@ -96,7 +97,8 @@ static void test_103_marks_inside_a_secret(void **state)
 
     (void)state;
     tools_start(&t, NULL);
-    r = show_text(&t, "ghp_0123456789\xe2\x80\x8b" "abcdefghijABCDEFGHIJ012345\n");
+    r = show_text(&t, "ghp_0123456789\xe2\x80\x8b"
+                      "abcdefghijABCDEFGHIJ012345\n");
     assert_silent(r, "ABCDEFGHIJ012345");
     wb_result_free(r);
     r = show_text(&t, "ghp_0123456789\033[31mabcdefghij\033[0mABCDEFGHIJ012345\n");
@@ -114,12 +116,14 @@ static void test_104_105_known_values(void **state)
     (void)state;
     setenv("MY_LITTLE_SECRET", "correct-horse-battery-staple", 1);
     setenv("MY_TINY_SECRET", "x", 1);
-    tools_start(&t, "{\"settings\":{\"secrets\":{\"env\":[\"MY_LITTLE_SECRET\",\"MY_TINY_SECRET\"]}}}");
+    tools_start(&t,
+                "{\"settings\":{\"secrets\":{\"env\":[\"MY_LITTLE_SECRET\",\"MY_TINY_SECRET\"]}}}");
     for (int phase = 0; phase < 3; phase++) {
         char input[400];
-        (void)snprintf(input, sizeof(input),
-                       "{\"cmd\":\"printf '%%s' '%.*scorrect-horse-battery-stapletail' | base64 -w0\"}",
-                       phase, "ab");
+        (void)snprintf(
+            input, sizeof(input),
+            "{\"cmd\":\"printf '%%s' '%.*scorrect-horse-battery-stapletail' | base64 -w0\"}", phase,
+            "ab");
         r = tools_ask(&t, "ExecCommand", input);
         assert_says(r, "[redacted:");
         wb_result_free(r);
@@ -135,10 +139,10 @@ static void test_104_105_known_values(void **state)
 /* 106: hashes, UUIDs and the like are left alone. */
 static void test_106_what_is_no_secret_stays(void **state)
 {
-    static const char *const harmless =
-        "commit 8f3c1de0a94b5c6d7e8f90123456789abcdef012\n"
-        "6ba7b810-9dad-11d1-80b4-00c04fd430c8\n"
-        "sha512-MV7H6nV6aqyYMpLnV2z1Dn0qVYGPNXU0Eg8RYQ1+1XzQbhhmv0PQ4aLYp9QWXlTs3LK3PYN2ipm1VRTZ5fxkmA==\n";
+    static const char *const harmless = "commit 8f3c1de0a94b5c6d7e8f90123456789abcdef012\n"
+                                        "6ba7b810-9dad-11d1-80b4-00c04fd430c8\n"
+                                        "sha512-MV7H6nV6aqyYMpLnV2z1Dn0qVYGPNXU0Eg8RYQ1+"
+                                        "1XzQbhhmv0PQ4aLYp9QWXlTs3LK3PYN2ipm1VRTZ5fxkmA==\n";
     struct tools t;
     wb_result *r;
 
@@ -164,7 +168,8 @@ static void test_107_a_key_without_an_end(void **state)
     n = (size_t)snprintf(text, sizeof(text), "-----BEGIN RSA PRIVATE KEY-----\n");
     for (int i = 0; i < 40; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n,
-                              "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn%02dygWep4PAtGoSo61hUgOrVwGEvLk9V\n", i);
+                              "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn%02dygWep4PAtGoSo61hUgOrVwGEvLk9V\n",
+                              i);
     r = show(&t, text, n);
     assert_silent(r, "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn");
     assert_says(r, "[redacted:");
@@ -178,7 +183,8 @@ static void test_108_terminal_sequences(void **state)
     static const char text[] = "a\033]8;;https://evil.invalid\033\\link\033]8;;\033\\b\n"
                                "\033]52;c;ZXZpbA==\007clip\n"
                                "\033Pq#0;2;0\033\\dcs\n"
-                               "\033]0;title\007\xc2\x9b" "31mred\n"
+                               "\033]0;title\007\xc2\x9b"
+                               "31mred\n"
                                "last\033[3";
     struct tools t;
     wb_result *r;
@@ -195,9 +201,9 @@ static void test_108_terminal_sequences(void **state)
 /* 109: invisible and bidirectional characters are written visibly, and counted. */
 static void test_109_invisible_characters(void **state)
 {
-    static const uint32_t points[] = {0xE0041, 0xE0100, 0x200B, 0x200F, 0x202A, 0x202E, 0x2060,
-                                      0x2066,  0xFEFF,  0x00AD, 0x034F, 0x061C, 0x115F, 0x180E,
-                                      0x3164,  0xFFA0,  0xFFF9};
+    static const uint32_t points[] = {0xE0041, 0xE0100, 0x200B, 0x200F, 0x202A, 0x202E,
+                                      0x2060,  0x2066,  0xFEFF, 0x00AD, 0x034F, 0x061C,
+                                      0x115F,  0x180E,  0x3164, 0xFFA0, 0xFFF9};
     struct tools t;
 
     (void)state;

@@ -20,10 +20,10 @@ struct toolbox {
 
 struct toolcall {
     bool ok;
-    const char *kind;           /* "" for a success */
-    struct wbi_str receipt;     /* all in the box's arena */
+    const char *kind;       /* "" for a success */
+    struct wbi_str receipt; /* all in the box's arena */
     const wbi_json *canonical;
-    const wbi_json *result;     /* of it, NULL for an error */
+    const wbi_json *result; /* of it, NULL for an error */
     const wbi_json *error;
 };
 
@@ -109,8 +109,8 @@ static inline struct toolcall toolbox_take(struct toolbox *b, wb_result *result)
     c.receipt = wbi_arena_str(b->arena, wbi_str_make(text, n));
     text = wb_result_view(result, WB_VIEW_CANONICAL, &n);
     assert_non_null(text);
-    assert_int_equal(wbi_json_read(b->arena, wbi_str_make(text, n), WBI_JSON_STRICT, &c.canonical,
-                                   NULL), WB_OK);
+    assert_int_equal(
+        wbi_json_read(b->arena, wbi_str_make(text, n), WBI_JSON_STRICT, &c.canonical, NULL), WB_OK);
     c.result = wbi_json_get_as(c.canonical, "result", WBI_JSON_OBJ);
     c.error = wbi_json_get_as(c.canonical, "error", WBI_JSON_OBJ);
     return c;

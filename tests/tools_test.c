@@ -9,8 +9,8 @@
  *           input is the nextToken of the step before, "$id" the id of the last
  *           work item, "$task" the last task, "$path" the last artifact; with
  *           "any": true the receipt is not compared (it depends on time, or on how
- *           many tokens the name of the workspace costs); receipts have ID for the digits of ids, ROOT for the root
- *   after   {path: text or null} when all is done */
+ *           many tokens the name of the workspace costs); receipts have ID for the digits of ids,
+ * ROOT for the root after   {path: text or null} when all is done */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +44,7 @@ static void add_schemas(const char *family)
         return;
     assert_int_equal(wbi_json_read(schemas_arena, wbi_buf_str(&text), WBI_JSON_STRICT, &all, NULL),
                      WB_OK);
-    WBI_JSON_EACH_MEMBER(all, key)
-    {
+    WBI_JSON_EACH_MEMBER (all, key) {
         assert_true(tools_n < sizeof(tools) / sizeof(tools[0]));
         tools[tools_n].name = wbi_json_str(key);
         assert_int_equal(wbi_schema_compile(key_val, NULL, &tools[tools_n].schema, NULL), WB_OK);
@@ -56,8 +55,8 @@ static void add_schemas(const char *family)
 
 static int load_schemas(void **state)
 {
-    static const char *const families[] = {"command", "task", "artifact", "file",
-                                           "work",    "workspace", "notify", "agent"};
+    static const char *const families[] = {"command", "task",      "artifact", "file",
+                                           "work",    "workspace", "notify",   "agent"};
 
     (void)state;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &schemas_arena) != WB_OK)
@@ -133,8 +132,7 @@ static void put_files(struct toolbox *b, const wbi_json *data)
     static const struct timespec times[2] = {{1767225600, 0}, {1767225600, 0}};
     struct wbi_buf text;
 
-    WBI_JSON_EACH_MEMBER(wbi_json_get(data, "files"), key)
-    {
+    WBI_JSON_EACH_MEMBER (wbi_json_get(data, "files"), key) {
         const char *path = place(b, wbi_json_str(key));
         FILE *f;
 
@@ -145,8 +143,7 @@ static void put_files(struct toolbox *b, const wbi_json *data)
         assert_int_equal(fclose(f), 0);
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
-    WBI_JSON_EACH_MEMBER(wbi_json_get(data, "links"), key)
-    {
+    WBI_JSON_EACH_MEMBER (wbi_json_get(data, "links"), key) {
         char *target = wbi_arena_strz(b->arena, wbi_json_str(key_val));
         assert_int_equal(symlink(target, place(b, wbi_json_str(key))), 0);
     }
@@ -267,8 +264,7 @@ static void put_step(struct wbi_jw *w, struct toolbox *b, const wbi_json *step,
                      const struct toolcall *c)
 {
     wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER(step, key)
-    {
+    WBI_JSON_EACH_MEMBER (step, key) {
         if (wbi_str_eqz(wbi_json_str(key), "kind") || wbi_str_eqz(wbi_json_str(key), "receipt"))
             continue;
         wbi_jw_keyn(w, wbi_json_str(key));
@@ -285,8 +281,7 @@ static void put_step(struct wbi_jw *w, struct toolbox *b, const wbi_json *step,
 
 static void check_after(struct toolbox *b, const char *name, const wbi_json *data)
 {
-    WBI_JSON_EACH_MEMBER(wbi_json_get(data, "after"), key)
-    {
+    WBI_JSON_EACH_MEMBER (wbi_json_get(data, "after"), key) {
         struct wbi_buf text;
         bool there = read_whole_file(place(b, wbi_json_str(key)), &text);
 
@@ -313,16 +308,14 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
     struct last last = {WBI_LIT(""), WBI_LIT(""), WBI_LIT(""), WBI_LIT("")};
 
     wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER(data, key)
-    {
+    WBI_JSON_EACH_MEMBER (data, key) {
         wbi_jw_keyn(w, wbi_json_str(key));
         if (!wbi_str_eqz(wbi_json_str(key), "steps")) {
             wbi_jw_val(w, key_val);
             continue;
         }
         wbi_jw_arr(w);
-        WBI_JSON_EACH(key_val, step)
-        {
+        WBI_JSON_EACH (key_val, step) {
             struct toolcall c = run_step(b, step, &last);
             struct wbi_str id = wbi_json_get_str(wbi_json_get(c.result, "work_item"), "id");
 
@@ -371,7 +364,8 @@ static void run_file(const char *name)
     run_steps(&b, data, &w);
     wbi_json_write(&want, data);
     if (getenv("WAYBILL_UPDATE") != NULL) {
-        assert_int_equal(wbi_json_read(b.arena, wbi_buf_str(&got), WBI_JSON_STRICT, &v, NULL), WB_OK);
+        assert_int_equal(wbi_json_read(b.arena, wbi_buf_str(&got), WBI_JSON_STRICT, &v, NULL),
+                         WB_OK);
         write_pretty(path, v);
     } else if (!wbi_str_eq(wbi_buf_str(&got), wbi_buf_str(&want))) {
         fail_msg("%s\nexpected %.*s\ngot      %.*s", name, WBI_FMT(wbi_buf_str(&want)),
@@ -440,8 +434,7 @@ static void test_every_built_in_tool_has_a_schema(void **state)
     assert_int_equal(wbi_json_read(b.arena, wbi_str_make(text, n), WBI_JSON_STRICT, &list, NULL),
                      WB_OK);
     assert_true(wbi_json_count(list) >= 20);
-    WBI_JSON_EACH(list, tool)
-    {
+    WBI_JSON_EACH (list, tool) {
         if (!has_schema(wbi_json_get_str(tool, "modelName")))
             fail_msg("%.*s has no schema of its result (results.json)",
                      WBI_FMT(wbi_json_get_str(tool, "modelName")));

@@ -15,8 +15,8 @@ int main(int argc, char **argv)
     out = in ? fopen(argv[3], "wb") : NULL;
     if (out == NULL)
         return 1;
-    fprintf(out, "#include <stddef.h>\nextern const char %s[];\nextern const size_t %s_n;\n", argv[1],
-            argv[1]);
+    fprintf(out, "#include <stddef.h>\nextern const char %s[];\nextern const size_t %s_n;\n",
+            argv[1], argv[1]);
     fprintf(out, "const char %s[] = {", argv[1]);
     while ((c = getc(in)) != EOF)
         fprintf(out, "%s%d,", n++ % 20 ? "" : "\n", c > 127 ? c - 256 : c);

@@ -10,10 +10,14 @@ int main(void)
     wb_error_row row;
 
     printf("# Errors\n\n"
-           "Made from `src/base/error_table.h` by `tools/gen_error_page.c`; a test keeps it current.\n\n"
-           "Every error outcome has a **kind**: what the model should do next. Category and code are its\n"
-           "name on the Result surface. *Retryable* is an upper bound: effect and idempotency key narrow it\n"
-           "(a write that timed out may have happened). The hint is what the receipt says after `Next:`\n"
+           "Made from `src/base/error_table.h` by `tools/gen_error_page.c`; a test keeps it "
+           "current.\n\n"
+           "Every error outcome has a **kind**: what the model should do next. Category and code "
+           "are its\n"
+           "name on the Result surface. *Retryable* is an upper bound: effect and idempotency key "
+           "narrow it\n"
+           "(a write that timed out may have happened). The hint is what the receipt says after "
+           "`Next:`\n"
            "unless the tool knows better.\n\n"
            "| kind | category / code | retryable | JSON-RPC | HTTP | exit | hint |\n"
            "| --- | --- | --- | --- | --- | --- | --- |\n");

@@ -67,9 +67,9 @@ WB_API WB_MUST_CHECK wb_rc wb_ledger_stats(wb_ledger *ledger, const wb_ledger_fi
 /* ---- checkpoints, retention ---- */
 
 typedef enum wb_checkpoint_op {
-    WB_CHECKPOINT_WRITE = 0,   /* sign the newest row */
-    WB_CHECKPOINT_ROTATE = 1,  /* and go on with a new key */
-    WB_CHECKPOINT_RESTART = 2  /* put the witness aside, begin a new one */
+    WB_CHECKPOINT_WRITE = 0,  /* sign the newest row */
+    WB_CHECKPOINT_ROTATE = 1, /* and go on with a new key */
+    WB_CHECKPOINT_RESTART = 2 /* put the witness aside, begin a new one */
 } wb_checkpoint_op;
 /* {head: {seq, hash}, witness: {state, checkpoints, keys, last, public_key}}.
  * WB_ENOTFOUND when the witness is missing: only RESTART makes one again. */

@@ -28,9 +28,8 @@ typedef void (*wb_reload_cb)(const wb_error *error, void *arg);
 /* Reload whenever fd (a pipe, a signalfd: read until empty) becomes readable, and
  * tell on_reload (may be NULL), on the loop thread. fd stays the caller's and
  * open until the runtime is freed. Loop thread; once. */
-WB_API WB_MUST_CHECK wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd,
-                                                wb_reload_cb on_reload, void *arg,
-                                                wb_error **reterr);
+WB_API WB_MUST_CHECK wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_reload_cb on_reload,
+                                                void *arg, wb_error **reterr);
 
 /* ---- calls that wait for a yes ---- */
 
@@ -47,8 +46,7 @@ WB_API WB_MUST_CHECK wb_rc wb_approval_resolve(wb_runtime *runtime, const char *
 WB_API WB_MUST_CHECK wb_rc wb_approvals_list_all(const wb_options *options, char **ret,
                                                  size_t *ret_size, wb_error **reterr);
 WB_API WB_MUST_CHECK wb_rc wb_approval_resolve_any(const wb_options *options, const char *id,
-                                                   int granted, const char *who,
-                                                   wb_error **reterr);
+                                                   int granted, const char *who, wb_error **reterr);
 
 #ifdef __cplusplus
 }

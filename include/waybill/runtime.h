@@ -18,17 +18,17 @@ typedef struct wb_options wb_options;
 typedef struct wb_runtime wb_runtime;
 
 typedef enum wb_option {
-    WB_OPT_ROOT = 1,        /* workspace root; default: found as INTERFACE I1 says */
-    WB_OPT_STATE = 2,       /* state directory */
-    WB_OPT_CONFIG = 3,      /* a configuration file instead of the workspace's */
-    WB_OPT_PRINCIPAL = 4,   /* of calls that name none; default "local" */
-    WB_OPT_BARE = 5,        /* "1": no files, no configuration, no built-in tools */
-    WB_OPT_LEDGER = 6,      /* "0": keep no ledger */
-    WB_OPT_CONVERSATION = 7, /* id of the conversation of calls that name none */
-    WB_OPT_EVENTS = 8,       /* file (or descriptor number) for events as JSON Lines */
-    WB_OPT_INHERIT_ENV = 9,  /* "1": commands inherit the caller's environment */
-    WB_OPT_DIRECT = 10,      /* "1": commands are run for the person who started this
-                                process: any directory, no task unless asked for */
+    WB_OPT_ROOT = 1,          /* workspace root; default: found as INTERFACE I1 says */
+    WB_OPT_STATE = 2,         /* state directory */
+    WB_OPT_CONFIG = 3,        /* a configuration file instead of the workspace's */
+    WB_OPT_PRINCIPAL = 4,     /* of calls that name none; default "local" */
+    WB_OPT_BARE = 5,          /* "1": no files, no configuration, no built-in tools */
+    WB_OPT_LEDGER = 6,        /* "0": keep no ledger */
+    WB_OPT_CONVERSATION = 7,  /* id of the conversation of calls that name none */
+    WB_OPT_EVENTS = 8,        /* file (or descriptor number) for events as JSON Lines */
+    WB_OPT_INHERIT_ENV = 9,   /* "1": commands inherit the caller's environment */
+    WB_OPT_DIRECT = 10,       /* "1": commands are run for the person who started this
+                                 process: any directory, no task unless asked for */
     WB_OPT_INHERIT_STDIN = 11 /* "1": commands read this process's standard input */
 } wb_option;
 

@@ -16,7 +16,7 @@ typedef struct wb_serve_options {
     const char *token;        /* bearer token of HTTP; NULL: none, on loopback only */
     const char *const *hosts; /* accepted in Host and Origin beside loopback; NULL-ended */
     int access_log;           /* descriptor for JSON Lines, or -1 */
-    int stop; /* becomes readable: drain; once more: cancel. -1: none */
+    int stop;                 /* becomes readable: drain; once more: cancel. -1: none */
     void (*on_ready)(const char *url, void *arg); /* HTTP only; may be NULL */
     void *arg;
 } wb_serve_options;
@@ -41,11 +41,10 @@ WB_API WB_MUST_CHECK wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t 
 WB_API WB_MUST_CHECK wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret,
                                         size_t *ret_size, wb_error **reterr);
 /* hash: of what was looked at, or NULL for whatever waits. WB_ENOTFOUND, WB_EAGAIN. */
-WB_API WB_MUST_CHECK wb_rc wb_pins_approve(wb_runtime *runtime, const char *name,
-                                           const char *hash, wb_error **reterr);
+WB_API WB_MUST_CHECK wb_rc wb_pins_approve(wb_runtime *runtime, const char *name, const char *hash,
+                                           wb_error **reterr);
 /* Forget what waits: the accepted definition stays the only one. */
-WB_API WB_MUST_CHECK wb_rc wb_pins_reject(wb_runtime *runtime, const char *name,
-                                          wb_error **reterr);
+WB_API WB_MUST_CHECK wb_rc wb_pins_reject(wb_runtime *runtime, const char *name, wb_error **reterr);
 
 /* ---- clients ---- */
 

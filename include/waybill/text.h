@@ -52,8 +52,8 @@ typedef struct wb_envelope {
     const char *content_type; /* Unknown, Text, List, Object, Image, Binary */
     const char *payload_path;
     const char *schema_ref;
-    const char *created_at;         /* RFC 3339; NULL: now */
-    const char *const *compat;      /* "key=value" each */
+    const char *created_at;    /* RFC 3339; NULL: now */
+    const char *const *compat; /* "key=value" each */
     size_t compat_count;
     const char *const *tags;
     size_t tag_count;
@@ -66,7 +66,7 @@ typedef enum wb_envelope_op {
     WB_ENVELOPE_ENSURE = 3, /* root with its own envelope, or with this one */
     WB_ENVELOPE_GET = 4,    /* the envelope of root; WB_ENOTFOUND without one */
     WB_ENVELOPE_PAYLOAD = 5,
-    WB_ENVELOPE_WRAP = 6    /* a new root around any value */
+    WB_ENVELOPE_WRAP = 6 /* a new root around any value */
 } wb_envelope_op;
 
 WB_API WB_MUST_CHECK wb_rc wb_envelope_apply(wb_envelope_op op, const wb_envelope *envelope,

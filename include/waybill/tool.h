@@ -27,8 +27,7 @@ typedef void (*wb_tool_cancel_cb)(wb_tool_call *call, void *arg);
  * which member is wrong; WB_EEXISTS; WB_ENOTFOUND: no such family. */
 WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *descriptor,
                                             const char *family, wb_tool_run_cb run,
-                                            wb_tool_cancel_cb cancel, void *arg,
-                                            wb_error **reterr);
+                                            wb_tool_cancel_cb cancel, void *arg, wb_error **reterr);
 
 /* The validated input as JSON text, NUL-terminated, owned by the call. NULL when
  * out of memory. */
@@ -80,15 +79,15 @@ typedef wb_rc (*wb_render_cb)(const char *canonical, size_t size, wb_text *recei
 
 /* Loop thread (or before it runs). WB_EEXISTS, WB_EMISUSE, WB_ENOMEM. */
 WB_API WB_MUST_CHECK wb_rc wb_family_register(wb_runtime *runtime, const char *name,
-                                              wb_project_cb project, wb_render_cb render,
-                                              void *arg, wb_error **reterr);
+                                              wb_project_cb project, wb_render_cb render, void *arg,
+                                              wb_error **reterr);
 
 /* ---- projecting and rendering by hand ---- */
 
 /* Keeps bytes for wb_project; returns the path in *ret_path (static or owned by
  * the caller until wb_project returns). */
-typedef wb_rc (*wb_sink_cb)(const char *role, const void *bytes, size_t size,
-                            const char **ret_path, void *arg);
+typedef wb_rc (*wb_sink_cb)(const char *role, const void *bytes, size_t size, const char **ret_path,
+                            void *arg);
 
 /* Complete output (JSON) of a tool of the generic family -> canonical result.
  * sink may be NULL. The caller frees *ret with wb_free. */

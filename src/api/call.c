@@ -85,11 +85,10 @@ static const wbi_json *json_field(struct wbi_call *call, const wb_request *r, wb
     rc = wbi_json_read(call->arena, text, WBI_JSON_STRICT, &v, &err);
     if (rc != WB_OK && call->rejected.kind == WBI_KIND_NONE) {
         call->rejected.rc = rc;
-        (void)wbi_fail_kind(&call->rejected, rc,
-                            f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT
-                                                : WBI_KIND_MALFORMED_CALL,
-                            "%s is not JSON: %s at line %u, column %u", name, err.text, err.line,
-                            err.column);
+        (void)wbi_fail_kind(
+            &call->rejected, rc,
+            f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_MALFORMED_CALL,
+            "%s is not JSON: %s at line %u, column %u", name, err.text, err.line, err.column);
     }
     return rc == WB_OK ? v : NULL;
 }

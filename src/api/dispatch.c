@@ -276,7 +276,8 @@ static wb_rc watch(struct stream *s, int stop)
 
     if (wbi_watch_new(s->loop, s->in, on_readable, s, &s->in_watch, NULL) == WB_OK)
         rc = wbi_watch_set(s->in_watch, WBI_WATCH_READ);
-    if (rc == WB_OK && s->out != s->in && fcntl(s->out, F_SETFL, fcntl(s->out, F_GETFL) | O_NONBLOCK) == 0 &&
+    if (rc == WB_OK && s->out != s->in &&
+        fcntl(s->out, F_SETFL, fcntl(s->out, F_GETFL) | O_NONBLOCK) == 0 &&
         wbi_watch_new(s->loop, s->out, on_writable, s, &s->out_watch, NULL) != WB_OK)
         s->out_watch = NULL;
     if (rc == WB_OK && stop >= 0 &&

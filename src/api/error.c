@@ -70,8 +70,10 @@ const wb_error_row *wb_error_table(size_t index, wb_error_row *ret)
     if (ret == NULL || index >= WBI_KIND_COUNT - 1)
         return NULL;
     row = wbi_kind_row((enum wbi_kind)(index + 1));
-    *ret = (wb_error_row){row->kind,    wbi_category_name(row->category), row->code,
-                          row->retryable, row->jsonrpc, row->http, row->exit_code, row->hint};
+    *ret = (wb_error_row){row->kind,      wbi_category_name(row->category),
+                          row->code,      row->retryable,
+                          row->jsonrpc,   row->http,
+                          row->exit_code, row->hint};
     return ret;
 }
 

@@ -107,8 +107,9 @@ wb_rc wb_patch_apply(const char *dir, const char *text, size_t size, unsigned fl
     wb_rc rc;
 
     if (dir == NULL || text == NULL || ret == NULL || ret_ok == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_patch_apply needs a directory, a text, "
-                                                     "ret and ret_ok");
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "wb_patch_apply needs a directory, a text, "
+                                 "ret and ret_ok");
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &g.arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);

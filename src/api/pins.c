@@ -44,9 +44,10 @@ static void write_pin(void *arg, struct wbi_str key, const wbi_json *value)
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "server", wbi_str_head(key, slash));
     wbi_jw_kstr(w, "tool", wbi_str_from(key, slash + 1));
-    wbi_jw_kstrz(w, "state", wbi_pin_state_name(pending == NULL    ? WBI_PIN_ACCEPTED
-                                                : accepted == NULL ? WBI_PIN_NEW
-                                                                   : WBI_PIN_CHANGED));
+    wbi_jw_kstrz(w, "state",
+                 wbi_pin_state_name(pending == NULL    ? WBI_PIN_ACCEPTED
+                                    : accepted == NULL ? WBI_PIN_NEW
+                                                       : WBI_PIN_CHANGED));
     wbi_jw_kval(w, "hash", wbi_json_get(accepted, "hash"));
     wbi_jw_kval(w, "pendingHash", wbi_json_get(pending, "hash"));
     wbi_jw_kval(w, "since", wbi_json_get(pending != NULL ? pending : accepted, "at"));

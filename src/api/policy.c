@@ -35,10 +35,8 @@ static void run_errand(void *arg)
 /* fn(arg) on the loop thread; returns when it is done. */
 static void on_loop(wb_runtime *runtime, void (*fn)(void *), void *arg)
 {
-    struct errand e = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                       .over = PTHREAD_COND_INITIALIZER,
-                       .fn = fn,
-                       .arg = arg};
+    struct errand e = {
+        .lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER, .fn = fn, .arg = arg};
 
     if (wbi_loop_here(runtime->rt->loop)) {
         fn(arg);
@@ -193,7 +191,8 @@ wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_reload_cb on_reload, 
     wb_rc rc;
 
     if (runtime == NULL || fd < 0 || runtime->reload_watch != NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_reload_on: no descriptor, or twice");
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "wb_runtime_reload_on: no descriptor, or twice");
     runtime->reload_fd = fd;
     runtime->on_reload = on_reload;
     runtime->reload_arg = arg;
@@ -285,8 +284,7 @@ static bool take_list(void *arg, const char *instance, wb_rc rc, const wbi_json 
     (void)err;
     if (rc != WB_OK)
         return true; /* it went away, or has no such method */
-    WBI_JSON_EACH(result, entry)
-    {
+    WBI_JSON_EACH (result, entry) {
         if (g->n++ > 0)
             wbi_buf_addc(g->out, ',');
         wbi_json_write(g->out, entry);

@@ -39,7 +39,7 @@ static bool read_draft(struct wbi_str name, enum wbi_schema_draft *ret)
     static const struct {
         const char *name;
         enum wbi_schema_draft draft;
-    } names[] = {{"2020-12", WBI_SCHEMA_2020_12},      {"draft2020-12", WBI_SCHEMA_2020_12},
+    } names[] = {{"2020-12", WBI_SCHEMA_2020_12},       {"draft2020-12", WBI_SCHEMA_2020_12},
                  {"draft-2020-12", WBI_SCHEMA_2020_12}, {"7", WBI_SCHEMA_DRAFT_07},
                  {"07", WBI_SCHEMA_DRAFT_07},           {"draft7", WBI_SCHEMA_DRAFT_07},
                  {"draft-07", WBI_SCHEMA_DRAFT_07}};
@@ -192,7 +192,9 @@ static void write_no_verdict(struct wbi_jw *w, const wbi_json *line, const struc
     wbi_jw_arr(w);
     wbi_jw_obj(w);
     wbi_jw_kstrz(w, "code",
-                 err->rc == WB_ELIMIT ? "LimitReached" : complete ? "BadSchema" : "BadLine");
+                 err->rc == WB_ELIMIT ? "LimitReached"
+                 : complete           ? "BadSchema"
+                                      : "BadLine");
     wbi_jw_kstrz(w, "path", err->at);
     wbi_jw_kstrz(w, "message", err->text);
     wbi_jw_obj_end(w);

@@ -60,8 +60,7 @@ static wb_rc read_columns(struct table *t, const char *const *columns, size_t co
 
 static void measure(struct table *t)
 {
-    WBI_JSON_EACH(t->rows, row)
-    {
+    WBI_JSON_EACH (t->rows, row) {
         for (size_t i = 0; i < t->columns; i++) {
             size_t n = wbi_utf8_count(cell(t, row, i));
             if (n > t->widths[i])
@@ -101,8 +100,7 @@ static void put_table(struct table *t, struct wbi_buf *out)
     for (size_t i = 0; i < t->columns; i++)
         put_cell(out, t->heads[i], t->widths[i], i + 1 == t->columns);
     wbi_buf_addc(out, '\n');
-    WBI_JSON_EACH(t->rows, row)
-    {
+    WBI_JSON_EACH (t->rows, row) {
         for (size_t i = 0; i < t->columns; i++)
             put_cell(out, cell(t, row, i), t->widths[i], i + 1 == t->columns);
         wbi_buf_addc(out, '\n');

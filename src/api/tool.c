@@ -209,7 +209,8 @@ static wb_rc declare(struct wbi_api_tool *tool, const char *descriptor, const ch
     if (family != NULL) {
         binding.family = wbi_api_family_find(tool->runtime, family);
         if (binding.family == NULL)
-            rc = wbi_fail(err, WB_ENOTFOUND, "there is no family \"%s\"; register it first", family);
+            rc =
+                wbi_fail(err, WB_ENOTFOUND, "there is no family \"%s\"; register it first", family);
     }
     if (rc == WB_OK)
         rc = wbi_json_read(arena, wbi_str_z(descriptor), WBI_JSON_STRICT, &v, err);

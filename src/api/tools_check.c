@@ -134,9 +134,8 @@ wb_rc wb_tools_check(const char *text, size_t size, const char *root, size_t *re
 {
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    struct check_job j = {.text = wbi_str_make(text, size),
-                          .root = wbi_str_z(root ? root : "."),
-                          .w = &w};
+    struct check_job j = {
+        .text = wbi_str_make(text, size), .root = wbi_str_z(root ? root : "."), .w = &w};
     wb_rc rc;
 
     if (text == NULL || ret_errors == NULL || ret == NULL)

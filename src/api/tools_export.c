@@ -7,21 +7,20 @@
 
 static struct wbi_definition define(const struct wbi_tool *t)
 {
-    return (struct wbi_definition){
-        .name = t->model_name,
-        .title = t->title,
-        .description = t->description,
-        .deprecated = t->deprecated,
-        .input_schema = t->input_schema,
-        .output_schema = t->builtin ? NULL : t->output_schema, /* I4 */
-        .text = t->input_kind == WBI_INPUT_TEXT,
-        .grammar = t->grammar,
-        .grammar_regex = t->grammar_syntax == WBI_GRAMMAR_REGEX,
-        .read_only = t->effect == WBI_EFFECT_PURE,
-        .idempotent = t->effect == WBI_EFFECT_IDEMPOTENT_WRITE,
-        .destructive =
-            t->effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE || t->effect == WBI_EFFECT_EXTERNAL,
-        .open_world = t->effect == WBI_EFFECT_EXTERNAL};
+    return (struct wbi_definition){.name = t->model_name,
+                                   .title = t->title,
+                                   .description = t->description,
+                                   .deprecated = t->deprecated,
+                                   .input_schema = t->input_schema,
+                                   .output_schema = t->builtin ? NULL : t->output_schema, /* I4 */
+                                   .text = t->input_kind == WBI_INPUT_TEXT,
+                                   .grammar = t->grammar,
+                                   .grammar_regex = t->grammar_syntax == WBI_GRAMMAR_REGEX,
+                                   .read_only = t->effect == WBI_EFFECT_PURE,
+                                   .idempotent = t->effect == WBI_EFFECT_IDEMPOTENT_WRITE,
+                                   .destructive = t->effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE ||
+                                                  t->effect == WBI_EFFECT_EXTERNAL,
+                                   .open_world = t->effect == WBI_EFFECT_EXTERNAL};
 }
 
 /* A tool of several versions is told once, as a call without a range gets it. */

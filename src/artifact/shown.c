@@ -16,8 +16,8 @@ struct wbi_shown {
     struct wbi_preview_index *index;
     struct wbi_buf cleaned; /* of one feed */
     struct wbi_buf redacted;
-    struct wbi_buf text;    /* what is kept in memory */
-    uint64_t spilled;       /* bytes in the file, before text */
+    struct wbi_buf text; /* what is kept in memory */
+    uint64_t spilled;    /* bytes in the file, before text */
     int dir_fd;
     int file; /* -1: none */
     bool ended;
@@ -215,9 +215,9 @@ static wb_rc read_text(void *arg, uint64_t offset, size_t n, struct wbi_buf *out
         }
     }
     if (n > 0)
-        wbi_buf_adds(out, wbi_str_head(wbi_str_from(wbi_buf_str(&s->text),
-                                                    (size_t)(offset - s->spilled)),
-                                       n));
+        wbi_buf_adds(
+            out,
+            wbi_str_head(wbi_str_from(wbi_buf_str(&s->text), (size_t)(offset - s->spilled)), n));
     return wbi_buf_rc(out);
 }
 

@@ -118,8 +118,10 @@ static wb_rc pass(int fd, const struct wbi_cleaner *cleaner, struct picker *p)
 
 static wb_rc by_picking(int fd, const struct wbi_read_query *q, wbi_piece_fn *each, void *arg)
 {
-    struct picker p = {.lines = q->kind != WBI_READ_BYTES, .at = q->kind != WBI_READ_BYTES,
-                       .first = q->first, .last = q->last ? q->last : WBI_RANGE_END};
+    struct picker p = {.lines = q->kind != WBI_READ_BYTES,
+                       .at = q->kind != WBI_READ_BYTES,
+                       .first = q->first,
+                       .last = q->last ? q->last : WBI_RANGE_END};
     wb_rc rc = WB_OK;
 
     if (q->kind == WBI_READ_TAIL) {

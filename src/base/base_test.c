@@ -14,7 +14,6 @@
 #include "base/id.h"
 #include "base/utf8.h"
 
-
 static int order[3], ordered;
 static void first(void *arg)
 {
@@ -96,9 +95,10 @@ static void times_round_trip(void **state)
     static const char *const good[] = {"1970-01-01T00:00:00.000Z", "2026-11-15T06:18:00.123Z",
                                        "2038-01-19T03:14:08.000Z", "0000-01-01T00:00:00.000Z",
                                        "9999-12-31T23:59:59.999Z", "2000-02-29T12:00:00.500Z"};
-    static const char *const bad[] = {"2026-02-29T00:00:00Z", "2026-11-15 06:18:00Z", "2026-11-15",
-                                      "2026-11-15T24:00:00Z", "2026-11-15T06:18:00",
-                                      "2026-11-15T06:18:00.Z", "2026-13-15T06:18:00Z", ""};
+    static const char *const bad[] = {"2026-02-29T00:00:00Z", "2026-11-15 06:18:00Z",
+                                      "2026-11-15",           "2026-11-15T24:00:00Z",
+                                      "2026-11-15T06:18:00",  "2026-11-15T06:18:00.Z",
+                                      "2026-13-15T06:18:00Z", ""};
     char out[WBI_RFC3339_SIZE];
     int64_t ms;
 
@@ -155,8 +155,13 @@ static void utf8_is_strict(void **state)
     assert_int_equal(skip, 2);
     assert_int_equal(wbi_utf8_cut(WBI_LIT("a\xc3\xbc"), 2), 1);
     assert_int_equal(wbi_utf8_cut(WBI_LIT("a\xc3"), 2), 1);
-    assert_int_equal(wbi_utf8_cut_chars(WBI_LIT("a\xc3\xbc" "b"), 2), 3);
-    assert_int_equal(wbi_utf8_count(WBI_LIT("a\xc3\xbc" "b")), 3);
+    assert_int_equal(wbi_utf8_cut_chars(WBI_LIT("a\xc3\xbc"
+                                                "b"),
+                                        2),
+                     3);
+    assert_int_equal(wbi_utf8_count(WBI_LIT("a\xc3\xbc"
+                                            "b")),
+                     3);
 }
 
 static void error_table_is_whole(void **state)

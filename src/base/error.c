@@ -10,9 +10,9 @@
 const char *wb_rc_name(wb_rc rc)
 {
     static const char *const names[] = {
-        "WB_OK",     "WB_EMISUSE", "WB_ENOMEM",     "WB_ELIMIT",  "WB_EINPUT",
-        "WB_ENOTFOUND", "WB_EEXISTS", "WB_ESTATE",  "WB_EIO",     "WB_ECANCELLED",
-        "WB_EDENIED", "WB_EUNSUPPORTED", "WB_EAGAIN", "WB_EINTERNAL",
+        "WB_OK",        "WB_EMISUSE",      "WB_ENOMEM", "WB_ELIMIT",    "WB_EINPUT",
+        "WB_ENOTFOUND", "WB_EEXISTS",      "WB_ESTATE", "WB_EIO",       "WB_ECANCELLED",
+        "WB_EDENIED",   "WB_EUNSUPPORTED", "WB_EAGAIN", "WB_EINTERNAL",
     };
     unsigned at = (unsigned)rc;
 
@@ -67,8 +67,7 @@ wb_rc wbi_fail_errno(struct wbi_error *err, int errno_value, const char *what)
     char text[128];
 
     /* The GNU form, which may return a static string instead of filling text. */
-    return wbi_fail(err, WB_EIO, "%s: %s", what,
-                    strerror_r(errno_value, text, sizeof(text)));
+    return wbi_fail(err, WB_EIO, "%s: %s", what, strerror_r(errno_value, text, sizeof(text)));
 }
 
 void wbi_error_at(struct wbi_error *err, struct wbi_str at)
@@ -102,11 +101,10 @@ void wbi_error_locate(struct wbi_error *err, const char *text, size_t n, size_t 
     err->offset = offset;
 }
 
-static const struct wbi_kind_row rows[] = {
-    {"", WBI_CATEGORY_SYSTEM, "", false, 0, 0, 0, ""},
+static const struct wbi_kind_row rows[] = {{"", WBI_CATEGORY_SYSTEM, "", false, 0, 0, 0, ""},
 #define X(id, kind, category, code, retryable, rpc, http, exit, hint) \
     {kind, WBI_CATEGORY_##category, code, retryable, rpc, http, exit, hint},
-    WBI_ERROR_TABLE(X)
+                                           WBI_ERROR_TABLE(X)
 #undef X
 };
 

@@ -13,15 +13,18 @@
 
 struct wbi_error {
     wb_rc rc;
-    enum wbi_kind kind;   /* WBI_KIND_NONE unless the room knows better */
-    uint32_t line;        /* 1-based place in a text, 0 where it has none */
+    enum wbi_kind kind; /* WBI_KIND_NONE unless the room knows better */
+    uint32_t line;      /* 1-based place in a text, 0 where it has none */
     uint32_t column;
-    size_t offset;        /* byte offset of the same place */
-    char at[160];         /* JSON Pointer or file name, "" where it has none */
-    char text[480];       /* one sentence: what was wrong, what would be accepted */
+    size_t offset;  /* byte offset of the same place */
+    char at[160];   /* JSON Pointer or file name, "" where it has none */
+    char text[480]; /* one sentence: what was wrong, what would be accepted */
 };
 
-#define WBI_ERROR_INIT {.rc = WB_OK}
+#define WBI_ERROR_INIT \
+    {                  \
+        .rc = WB_OK    \
+    }
 
 /* Fill err (which may be NULL) and return rc, so that a failing function can
  * end with `return wbi_fail(err, WB_EINPUT, "…")`. Cuts at UTF-8 boundaries. */

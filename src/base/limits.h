@@ -60,11 +60,11 @@
 #define WBI_LIMIT_PATCH_DIAGNOSTICS 100u
 
 /* File tools */
-#define WBI_LIMIT_WORKSPACES 1024u        /* conversations with a root of their own */
-#define WBI_LIMIT_WORK_ITEMS 10000u         /* of one state directory */
-#define WBI_LIMIT_READ_LINES 100000u      /* of one page */
+#define WBI_LIMIT_WORKSPACES 1024u   /* conversations with a root of their own */
+#define WBI_LIMIT_WORK_ITEMS 10000u  /* of one state directory */
+#define WBI_LIMIT_READ_LINES 100000u /* of one page */
 #define WBI_LIMIT_READ_BYTES (8u * WBI_MIB)
-#define WBI_LIMIT_READ_LINE (64u * WBI_KIB) /* bytes kept of one line */
+#define WBI_LIMIT_READ_LINE (64u * WBI_KIB)  /* bytes kept of one line */
 #define WBI_LIMIT_READ_SCAN (256u * WBI_MIB) /* whole files are counted and hashed up to this */
 #define WBI_LIMIT_LIST_ENTRIES 10000u
 #define WBI_LIMIT_LIST_BATCH 65536u /* names of one directory held at once */
@@ -96,10 +96,10 @@
 #define WBI_RUN_GRACE_MS 1000
 #define WBI_RUN_LINGER_MS 300
 /* Text: cleaning, redaction, previews */
-#define WBI_LIMIT_TEXT_LINE (64u * WBI_KIB)   /* redraws reach back this far in one line */
-#define WBI_LIMIT_TEXT_COLUMNS 1000u          /* cursor moves to the right beyond the text */
-#define WBI_LIMIT_SECRET_KNOWN 1024u          /* known values */
-#define WBI_LIMIT_SECRET_KNOWN_MIN 8u         /* shorter known values are not masked */
+#define WBI_LIMIT_TEXT_LINE (64u * WBI_KIB) /* redraws reach back this far in one line */
+#define WBI_LIMIT_TEXT_COLUMNS 1000u        /* cursor moves to the right beyond the text */
+#define WBI_LIMIT_SECRET_KNOWN 1024u        /* known values */
+#define WBI_LIMIT_SECRET_KNOWN_MIN 8u       /* shorter known values are not masked */
 #define WBI_LIMIT_SECRET_KNOWN_MAX (8u * WBI_KIB)
 #define WBI_LIMIT_SECRET_PEM (16u * WBI_KIB)  /* a key block without an end mark */
 #define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB) /* an unfinished line held back by the stream */
@@ -110,19 +110,19 @@
 #define WBI_LIMIT_PREVIEW_TOKENS 2048u             /* beyond, tokens are guessed by bytes */
 #define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */
 /* State directory, ledger, control socket */
-#define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)        /* all texts of one row together */
-#define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB)    /* waiting for the writer */
-#define WBI_LIMIT_STORE_BATCH 512u                /* operations in one commit */
+#define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)     /* all texts of one row together */
+#define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB) /* waiting for the writer */
+#define WBI_LIMIT_STORE_BATCH 512u             /* operations in one commit */
 #define WBI_LIMIT_STORE_KEY 512u
 #define WBI_LIMIT_STORE_VALUE (16u * WBI_MIB)
-#define WBI_LIMIT_STORE_LOCK_MS 10000             /* wait for another process's commit */
-#define WBI_LIMIT_WAL_PAGES 1000                  /* checkpoint when idle above this */
-#define WBI_LIMIT_WAL_PAGES_BUSY 2000             /* and in any case above this */
-#define WBI_LIMIT_WAL_PAGES_ALARM 16384           /* 64 MiB: some reader blocks checkpoints */
-#define WBI_LIMIT_READ_CHUNK_ROWS 256u            /* no read transaction is longer */
+#define WBI_LIMIT_STORE_LOCK_MS 10000   /* wait for another process's commit */
+#define WBI_LIMIT_WAL_PAGES 1000        /* checkpoint when idle above this */
+#define WBI_LIMIT_WAL_PAGES_BUSY 2000   /* and in any case above this */
+#define WBI_LIMIT_WAL_PAGES_ALARM 16384 /* 64 MiB: some reader blocks checkpoints */
+#define WBI_LIMIT_READ_CHUNK_ROWS 256u  /* no read transaction is longer */
 #define WBI_LIMIT_READ_CHUNK (1u * WBI_MIB)
-#define WBI_LIMIT_SCAN_ROWS 8192u                 /* of statistics, which copy nothing */
-#define WBI_LIMIT_RUN_SCAN 4096u                  /* names looked at in run/ */
+#define WBI_LIMIT_SCAN_ROWS 8192u /* of statistics, which copy nothing */
+#define WBI_LIMIT_RUN_SCAN 4096u  /* names looked at in run/ */
 #define WBI_LIMIT_CONTROL_LINE (4u * WBI_MIB)
 #define WBI_LIMIT_CONTROL_PEERS 64u
 #define WBI_LIMIT_CONTROL_METHODS 64u
@@ -186,9 +186,9 @@
 #define WBI_LIMIT_HTTP_FIELDS 64u
 #define WBI_LIMIT_HTTP_BODY (16u * WBI_MIB)
 #define WBI_LIMIT_HTTP_CONNECTIONS 1024u
-#define WBI_LIMIT_HTTP_STREAM (1u * WBI_MIB)  /* unread part of a stream */
-#define WBI_LIMIT_HTTP_AHEAD (64u * WBI_KIB)  /* bytes of requests to come */
-#define WBI_LIMIT_HTTP_KEPT (256u * WBI_KIB)  /* of an output buffer between answers */
+#define WBI_LIMIT_HTTP_STREAM (1u * WBI_MIB) /* unread part of a stream */
+#define WBI_LIMIT_HTTP_AHEAD (64u * WBI_KIB) /* bytes of requests to come */
+#define WBI_LIMIT_HTTP_KEPT (256u * WBI_KIB) /* of an output buffer between answers */
 #define WBI_LIMIT_HTTP_ANSWER (80u * WBI_MIB)
 #define WBI_HTTP_HEADER_MS 10000
 #define WBI_HTTP_BODY_MS 30000
@@ -198,24 +198,24 @@
 
 /* MCP: messages, sessions, upstreams */
 #define WBI_LIMIT_MCP_MESSAGE (16u * WBI_MIB)
-#define WBI_LIMIT_MCP_OUT (64u * WBI_MIB)        /* unread on one stdio connection */
+#define WBI_LIMIT_MCP_OUT (64u * WBI_MIB) /* unread on one stdio connection */
 #define WBI_LIMIT_MCP_ID 256u
 #define WBI_LIMIT_MCP_SESSIONS 256u
-#define WBI_LIMIT_MCP_IN_FLIGHT 1024u            /* requests of one session */
-#define WBI_LIMIT_MCP_STREAMS 4u                 /* GET streams of one session */
-#define WBI_LIMIT_MCP_LISTENERS 256u             /* subscriptions/listen of all */
-#define WBI_LIMIT_MCP_SUBSCRIPTIONS 256u         /* resources of one session or stream */
-#define WBI_LIMIT_MCP_ASKS 16u                   /* open questions of one request */
-#define WBI_LIMIT_MCP_PARKED 256u                /* calls waiting for a client's answers */
-#define WBI_LIMIT_MCP_PAGE 250u                  /* items of a list, a count */
+#define WBI_LIMIT_MCP_IN_FLIGHT 1024u    /* requests of one session */
+#define WBI_LIMIT_MCP_STREAMS 4u         /* GET streams of one session */
+#define WBI_LIMIT_MCP_LISTENERS 256u     /* subscriptions/listen of all */
+#define WBI_LIMIT_MCP_SUBSCRIPTIONS 256u /* resources of one session or stream */
+#define WBI_LIMIT_MCP_ASKS 16u           /* open questions of one request */
+#define WBI_LIMIT_MCP_PARKED 256u        /* calls waiting for a client's answers */
+#define WBI_LIMIT_MCP_PAGE 250u          /* items of a list, a count */
 #define WBI_LIMIT_MCP_URI (8u * WBI_KIB)
 #define WBI_MCP_SESSION_IDLE_MS (INT64_C(30) * 60 * 1000)
 #define WBI_MCP_PARKED_MS (INT64_C(10) * 60 * 1000)
-#define WBI_MCP_PROGRESS_MS 10                   /* least time between two reports */
+#define WBI_MCP_PROGRESS_MS 10 /* least time between two reports */
 #define WBI_MCP_KEEP_ALIVE_MS 15000
 #define WBI_MCP_TTL_MS 60000
 #define WBI_LIMIT_UPSTREAM_IN_FLIGHT 4096u
-#define WBI_LIMIT_UPSTREAM_ITEMS 10000u          /* of one list, a count */
+#define WBI_LIMIT_UPSTREAM_ITEMS 10000u /* of one list, a count */
 #define WBI_LIMIT_UPSTREAM_PAGES 1000u
 #define WBI_LIMIT_UPSTREAM_CURSOR (64u * WBI_KIB)
 #define WBI_LIMIT_UPSTREAM_ROUNDS 8u             /* of questions inside one call */

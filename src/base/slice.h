@@ -16,7 +16,10 @@ struct wbi_str {
 
 /* Slice of a string literal; for initializers use WBI_LIT_INIT. */
 #define WBI_LIT(s) ((struct wbi_str){"" s, sizeof(s) - 1})
-#define WBI_LIT_INIT(s) {"" s, sizeof(s) - 1}
+#define WBI_LIT_INIT(s)     \
+    {                       \
+        "" s, sizeof(s) - 1 \
+    }
 #define WBI_NONE ((struct wbi_str){NULL, 0})
 /* For "%.*s". */
 #define WBI_FMT(s) (int)((s).n > 0x7fffffff ? 0x7fffffff : (s).n), ((s).p ? (s).p : "")

@@ -41,9 +41,8 @@ static void on_end(struct wbi_running_command *r)
 /* The one that is named, or the only one there is. */
 static const wbi_json *find_agent(struct wbi_exec *x, struct wbi_str *name)
 {
-    const wbi_json *all = x->runtime->config
-                              ? wbi_config_setting(x->runtime->config, "/agents")
-                              : NULL;
+    const wbi_json *all =
+        x->runtime->config ? wbi_config_setting(x->runtime->config, "/agents") : NULL;
 
     *name = wbi_json_get_str(x->input, "agent");
     if (name->p == NULL && wbi_json_count(all) == 1) {
@@ -55,14 +54,12 @@ static const wbi_json *find_agent(struct wbi_exec *x, struct wbi_str *name)
 
 static void fail_unknown(struct wbi_exec *x, struct wbi_str name)
 {
-    const wbi_json *all = x->runtime->config
-                              ? wbi_config_setting(x->runtime->config, "/agents")
-                              : NULL;
+    const wbi_json *all =
+        x->runtime->config ? wbi_config_setting(x->runtime->config, "/agents") : NULL;
     struct wbi_buf names;
 
     wbi_buf_init_arena(&names, x->arena, WBI_LIMIT_JSON_TEXT);
-    WBI_JSON_EACH_MEMBER(all, key)
-    {
+    WBI_JSON_EACH_MEMBER (all, key) {
         wbi_buf_addf(&names, "%s%.*s", names.n ? ", " : "", WBI_FMT(wbi_json_str(key)));
         (void)key_val;
     }

@@ -105,9 +105,9 @@ static void read_start(struct wbi_exec *x)
     if (rc == WB_OK)
         rc = wbi_reading_start(r, &err);
     if (rc != WB_OK)
-        wbi_exec_fail_error(x, rc == WB_EINPUT ? WBI_KIND_INVALID_TOOL_INPUT
-                                               : WBI_KIND_TOOL_EXECUTION_FAILED,
-                            &err);
+        wbi_exec_fail_error(
+            x, rc == WB_EINPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_TOOL_EXECUTION_FAILED,
+            &err);
 }
 
 const struct wbi_tool_ops wbi_read_artifact_ops = {read_start, NULL};
@@ -134,8 +134,8 @@ static struct wbi_str tool_of(struct wbi_runtime *rt, struct wbi_arena *arena, c
     if (id.n > 25 && id.p[25] == '_')
         id.n = 25; /* call_<20 digits>_N: the N-th command of a batch */
     if (rt->ledger != NULL && wbi_ledger_get(rt->ledger, arena, id, &record, NULL) == WB_OK)
-        memory->tool = wbi_arena_str(arena, record.has_outcome ? record.outcome.tool
-                                                                  : record.intent.tool);
+        memory->tool =
+            wbi_arena_str(arena, record.has_outcome ? record.outcome.tool : record.intent.tool);
     return memory->tool;
 }
 

@@ -96,14 +96,12 @@ static const struct wbi_builtin_family families[] = {
     {"artifact", wbi_data_family_artifact_tools_json, &wbi_data_family_artifact_tools_json_n,
      artifact_tools},
     {"file", wbi_data_family_file_tools_json, &wbi_data_family_file_tools_json_n, file_tools},
-    {"work", wbi_data_family_work_tools_json, &wbi_data_family_work_tools_json_n,
-     work_tools},
+    {"work", wbi_data_family_work_tools_json, &wbi_data_family_work_tools_json_n, work_tools},
     {"workspace", wbi_data_family_workspace_tools_json, &wbi_data_family_workspace_tools_json_n,
      workspace_tools},
     {"notify", wbi_data_family_notify_tools_json, &wbi_data_family_notify_tools_json_n,
      notify_tools},
-    {"agent", wbi_data_family_agent_tools_json, &wbi_data_family_agent_tools_json_n,
-     agent_tools},
+    {"agent", wbi_data_family_agent_tools_json, &wbi_data_family_agent_tools_json_n, agent_tools},
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
@@ -123,8 +121,8 @@ static wb_rc declare(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
     struct wbi_tool_binding binding = {.builtin = true};
 
     if (tool == NULL)
-        return wbi_fail(err, WB_EINTERNAL, "family %s declares a tool it cannot run: %.*s",
-                        f->name, WBI_FMT(wbi_json_get_str(descriptor, "name")));
+        return wbi_fail(err, WB_EINTERNAL, "family %s declares a tool it cannot run: %.*s", f->name,
+                        WBI_FMT(wbi_json_get_str(descriptor, "name")));
     binding.family = tool->family;
     binding.ops = tool->ops;
     binding.hidden = tool->hidden;
@@ -142,8 +140,7 @@ static wb_rc load_family(struct wbi_runtime *rt, const struct wbi_builtin_family
         return wbi_fail_nomem(err);
     rc = wbi_json_read(arena, wbi_str_make(f->tools_json, *f->tools_json_n), WBI_JSON_STRICT, &list,
                        err);
-    WBI_JSON_EACH(rc == WB_OK ? list : NULL, descriptor)
-    {
+    WBI_JSON_EACH (rc == WB_OK ? list : NULL, descriptor) {
         if (rc == WB_OK)
             rc = declare(rt, f, descriptor, err);
     }

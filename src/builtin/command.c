@@ -122,7 +122,8 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
         wbi_jw_kint(&w, "exit_code", wbi_spawn_exit_code(rc, err));
     wbi_jw_obj_end(&w);
     if (fault.kind == WBI_KIND_EXECUTION_ROOT_VIOLATION)
-        fault.message = WBI_LIT("requested working directory is outside the current execution root");
+        fault.message =
+            WBI_LIT("requested working directory is outside the current execution root");
     if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
         fault.details = wbi_buf_str(&details);
     wbi_exec_fail_fault(x, &fault);
@@ -164,8 +165,7 @@ static bool answered_by_running(struct exec_state *s, const struct wbi_command_a
         return false;
     id = wbi_tasks_duplicate(x->runtime->tasks, s->out.cmd,
                              ask->workdir.p ? ask->workdir : WBI_LIT("."),
-                             wbi_command_shell(x->runtime, x->arena, ask->cmd),
-                             ask->tty);
+                             wbi_command_shell(x->runtime, x->arena, ask->cmd), ask->tty);
     if (id == NULL ||
         wbi_tasks_get(x->runtime->tasks, wbi_str_z(id), x->arena, &info, NULL) != WB_OK)
         return false;
@@ -319,8 +319,8 @@ static void run_next(struct batch_state *s)
             .timeout_ms = s->timeout_ms};
 
         o->cmd = wbi_command_text(x->arena, s->next);
-        s->running = (struct wbi_running_command){
-            .exec = x, .out = o, .on_end = on_item_end, .arg = s};
+        s->running =
+            (struct wbi_running_command){.exec = x, .out = o, .on_end = on_item_end, .arg = s};
         /* each may need the whole budget until all are known */
         o->budget_tokens = s->batch.budget.tokens;
         if (wbi_running_start(&s->running, &ask, &err) == WB_OK)

@@ -7,12 +7,12 @@
 
 #include "config/config.h"
 
-static const char *const allowed[] = {"PATH", "HOME",   "USER", "LOGNAME", "SHELL",
+static const char *const allowed[] = {"PATH",   "HOME", "USER",          "LOGNAME",        "SHELL",
                                       "TMPDIR", "TZ",   "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"};
 
 /* No colours, no pagers, UTF-8. */
-static const char *const fixed[] = {"NO_COLOR=1",   "TERM=dumb",      "PAGER=cat",
-                                    "GIT_PAGER=cat", "GH_PAGER=cat",  "MANPAGER=cat",
+static const char *const fixed[] = {"NO_COLOR=1",    "TERM=dumb",      "PAGER=cat",
+                                    "GIT_PAGER=cat", "GH_PAGER=cat",   "MANPAGER=cat",
                                     "LANG=C.UTF-8",  "LC_ALL=C.UTF-8", "GIT_TERMINAL_PROMPT=0"};
 
 /* Names that make a harmless program run something else. */
@@ -40,16 +40,15 @@ static wb_rc put(struct list *l, struct wbi_str entry)
     size_t length = name_length(entry);
 
     for (size_t i = 0; i < l->n; i++) {
-        if (name_length(l->items[i]) == length &&
-            memcmp(l->items[i].p, entry.p, length) == 0) {
+        if (name_length(l->items[i]) == length && memcmp(l->items[i].p, entry.p, length) == 0) {
             l->items[i] = entry;
             return WB_OK;
         }
     }
     if (l->n == l->cap) {
         size_t cap = l->cap ? l->cap * 2 : 32;
-        struct wbi_str *items = wbi_arena_grow(l->arena, l->items, l->cap * sizeof(*items),
-                                               cap * sizeof(*items));
+        struct wbi_str *items =
+            wbi_arena_grow(l->arena, l->items, l->cap * sizeof(*items), cap * sizeof(*items));
         if (items == NULL)
             return WB_ENOMEM;
         l->items = items;
@@ -66,8 +65,7 @@ static bool is_allowed(const struct wbi_runtime *rt, struct wbi_str name)
     for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
         if (wbi_str_eqz(name, allowed[i]))
             return true;
-    WBI_JSON_EACH(more, pattern)
-    {
+    WBI_JSON_EACH (more, pattern) {
         if (wbi_glob_match(wbi_json_str(pattern), name))
             return true;
     }
@@ -94,8 +92,7 @@ wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add, struct wbi_
     struct list l = {.arena = x->arena};
     wb_rc rc = inherit(x->runtime, &l);
 
-    WBI_JSON_EACH_MEMBER(add, key)
-    {
+    WBI_JSON_EACH_MEMBER (add, key) {
         struct wbi_str name = wbi_json_str(key), entry;
         if (dangerous(name))
             return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FORBIDDEN,

@@ -10,12 +10,12 @@
 
 /* What is asked of one command. Slices live as long as the call. */
 struct wbi_command_ask {
-    const wbi_json *cmd;  /* string or array */
-    const wbi_json *env;  /* object or NULL */
+    const wbi_json *cmd; /* string or array */
+    const wbi_json *env; /* object or NULL */
     struct wbi_str workdir;
-    struct wbi_str call_id; /* names its artifacts */
+    struct wbi_str call_id;     /* names its artifacts */
     struct wbi_str stdin_bytes; /* given whole, then end of file; absent: none */
-    int64_t timeout_ms;     /* 0: none */
+    int64_t timeout_ms;         /* 0: none */
     bool tty;
     bool accepts_input;
 };
@@ -28,7 +28,7 @@ struct wbi_running_command {
     struct wbi_command_output *out;
     struct wbi_process_end end;
     struct wbi_artifact kept[WBI_SPOOL_STREAMS];
-    bool live; /* copy output to the caller's partial frames */
+    bool live;     /* copy output to the caller's partial frames */
     bool keep_all; /* both streams become artifacts, whatever fits */
     void (*on_end)(struct wbi_running_command *r);
     void *arg;

@@ -141,19 +141,18 @@ static wb_rc run_search(struct wbi_job *j)
 {
     struct wbi_search_output *o = wbi_arena_zalloc(j->arena, sizeof(*o));
     unsigned around = (unsigned)number(j, "context", 0);
-    struct wbi_search_request req = {
-        .pattern = wbi_json_get_str(j->exec->input, "pattern"),
-        .literal = flag(j, "literal"),
-        .ignore_case = flag(j, "ignore_case"),
-        .path = path_of(j),
-        .glob = wbi_json_get_str(j->exec->input, "glob"),
-        .mode = search_mode(wbi_json_get_str(j->exec->input, "mode")),
-        .before = (unsigned)number(j, "before", around),
-        .after = (unsigned)number(j, "after", around),
-        .hidden = flag(j, "hidden"),
-        .no_ignore = flag(j, "ignored"),
-        .max_matches = number(j, "max_matches", 0),
-        .stop = &j->stop};
+    struct wbi_search_request req = {.pattern = wbi_json_get_str(j->exec->input, "pattern"),
+                                     .literal = flag(j, "literal"),
+                                     .ignore_case = flag(j, "ignore_case"),
+                                     .path = path_of(j),
+                                     .glob = wbi_json_get_str(j->exec->input, "glob"),
+                                     .mode = search_mode(wbi_json_get_str(j->exec->input, "mode")),
+                                     .before = (unsigned)number(j, "before", around),
+                                     .after = (unsigned)number(j, "after", around),
+                                     .hidden = flag(j, "hidden"),
+                                     .no_ignore = flag(j, "ignored"),
+                                     .max_matches = number(j, "max_matches", 0),
+                                     .stop = &j->stop};
     wb_rc rc;
 
     if (o == NULL)
@@ -187,14 +186,14 @@ static enum wbi_write_mode write_mode(struct wbi_str mode)
 static wb_rc run_write(struct wbi_job *j)
 {
     struct wbi_write_output *o = wbi_arena_zalloc(j->arena, sizeof(*o));
-    struct wbi_write_request req = {
-        .path = path_of(j),
-        .data = wbi_json_get_str(j->exec->input, "content"),
-        .mode = write_mode(wbi_json_get_str(j->exec->input, "mode")),
-        .expected_sha256 = wbi_json_get_str(j->exec->input, "expected_sha256"),
-        .make_dirs = true,
-        .executable = flag(j, "executable"),
-        .granted = wbi_guarded_granted(j->exec->runtime)};
+    struct wbi_write_request req = {.path = path_of(j),
+                                    .data = wbi_json_get_str(j->exec->input, "content"),
+                                    .mode = write_mode(wbi_json_get_str(j->exec->input, "mode")),
+                                    .expected_sha256 =
+                                        wbi_json_get_str(j->exec->input, "expected_sha256"),
+                                    .make_dirs = true,
+                                    .executable = flag(j, "executable"),
+                                    .granted = wbi_guarded_granted(j->exec->runtime)};
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);

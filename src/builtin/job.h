@@ -16,13 +16,13 @@ struct wbi_job {
     atomic_bool stop;        /* the work may end early with WB_ECANCELLED */
     wb_rc rc;
     struct wbi_error err;
-    const void *typed;       /* the complete output, set by run */
-    struct wbi_str details;  /* of an error, JSON object or absent */
-    const char *hint;        /* of an error; NULL: the kind's */
-    const char *code;        /* of an error; NULL: the kind's */
-    void *state;             /* the tool's own, prepared on the loop thread */
-    wb_rc (*run)(struct wbi_job *j);  /* pool thread; fills err on failure */
-    void (*done)(struct wbi_job *j);  /* loop thread, before the call ends; may be NULL */
+    const void *typed;               /* the complete output, set by run */
+    struct wbi_str details;          /* of an error, JSON object or absent */
+    const char *hint;                /* of an error; NULL: the kind's */
+    const char *code;                /* of an error; NULL: the kind's */
+    void *state;                     /* the tool's own, prepared on the loop thread */
+    wb_rc (*run)(struct wbi_job *j); /* pool thread; fills err on failure */
+    void (*done)(struct wbi_job *j); /* loop thread, before the call ends; may be NULL */
 };
 
 /* Start run for x; ends in wbi_exec_done. with_root: the conversation's

@@ -72,8 +72,7 @@ static wb_rc fill(struct wbi_exec *x, const wbi_json *command, struct wbi_proces
     wbi_buf_addc(&input, '\n');
     if (argv == NULL || wbi_buf_rc(&input) != WB_OK)
         return wbi_fail_nomem(err);
-    WBI_JSON_EACH(command, word)
-    {
+    WBI_JSON_EACH (command, word) {
         argv[spec->argc++] = wbi_json_str(word);
     }
     rc = wbi_command_env(x, NULL, &env, &spec->env_count, err);
@@ -87,9 +86,8 @@ static wb_rc fill(struct wbi_exec *x, const wbi_json *command, struct wbi_proces
 
 static void start(struct wbi_exec *x)
 {
-    const wbi_json *command = x->runtime->config
-                                  ? wbi_config_setting(x->runtime->config, "/notify/command")
-                                  : NULL;
+    const wbi_json *command =
+        x->runtime->config ? wbi_config_setting(x->runtime->config, "/notify/command") : NULL;
     struct notifying *n = wbi_arena_zalloc(x->arena, sizeof(*n));
     struct wbi_capture_spec spec = {.out_cap = 0};
     struct wbi_error err = WBI_ERROR_INIT;

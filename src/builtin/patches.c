@@ -43,8 +43,7 @@ static wb_rc note_path(struct wbi_root *state, const char *name, struct wbi_str 
     wb_rc rc;
 
     (void)snprintf(file, sizeof(file), "%s.path", name);
-    if (wbi_str_eqz(wbi_str_z(name), FOLDER "/root") ||
-        wbi_path_lstat(state, wbi_str_z(file), &st))
+    if (wbi_str_eqz(wbi_str_z(name), FOLDER "/root") || wbi_path_lstat(state, wbi_str_z(file), &st))
         return WB_OK;
     rc = wbi_path_write(state, wbi_str_z(file), path, WBI_WRITE_NEW, err);
     return rc == WB_EEXISTS ? WB_OK : rc; /* another process was first */

@@ -147,9 +147,9 @@ static wb_rc ask(struct wbi_reading_job *job, const wbi_json *input, struct wbi_
 /* The members that make up the question, for the call that reads on. */
 static struct wbi_str question(struct wbi_arena *arena, const wbi_json *input)
 {
-    static const char *const parts[] = {"lines",   "bytes",       "offset",    "tail",
-                                        "grep",    "context",     "ignore_case", "json_path",
-                                        "max_output_tokens"};
+    static const char *const parts[] = {"lines",       "bytes",     "offset",
+                                        "tail",        "grep",      "context",
+                                        "ignore_case", "json_path", "max_output_tokens"};
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 

@@ -18,8 +18,7 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd)
     if (wbi_json_is(cmd, WBI_JSON_STR))
         return wbi_json_str(cmd);
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_ARGUMENT_BYTES);
-    WBI_JSON_EACH(cmd, word)
-    {
+    WBI_JSON_EACH (cmd, word) {
         if (text.n > 0)
             wbi_buf_addc(&text, ' ');
         wbi_buf_adds(&text, wbi_json_str(word));
@@ -64,8 +63,8 @@ static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
     for (int i = 0; i < 2; i++) {
         const struct wbi_command_stream *s = &o->stream[i];
         uint64_t tokens = wbi_shown_tokens(s->shown);
-        if (s->bytes > 0 && (all || tokens + tokens / 8 > share[i] ||
-                             wbi_shown_changed(s->shown) || s->dropped > 0))
+        if (s->bytes > 0 && (all || tokens + tokens / 8 > share[i] || wbi_shown_changed(s->shown) ||
+                             s->dropped > 0))
             mask |= 1u << i;
     }
     return mask;
@@ -192,8 +191,8 @@ static void close_fd(void *arg)
 
 /* The directory beneath the execution root; people who run `waybill exec` may
  * name any. */
-static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir,
-                          struct wbi_process_spec *spec, struct wbi_error *err)
+static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir, struct wbi_process_spec *spec,
+                          struct wbi_error *err)
 {
     struct wbi_root *root;
     int *fd = wbi_arena_alloc(x->arena, sizeof(*fd));
@@ -246,11 +245,9 @@ struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena 
     return shell != NULL ? wbi_command_text(arena, shell) : WBI_LIT("/bin/sh");
 }
 
-static wb_rc add_words(const wbi_json *list, struct wbi_str *argv, size_t *n,
-                       struct wbi_error *err)
+static wb_rc add_words(const wbi_json *list, struct wbi_str *argv, size_t *n, struct wbi_error *err)
 {
-    WBI_JSON_EACH(list, word)
-    {
+    WBI_JSON_EACH (list, word) {
         if (!wbi_json_is(word, WBI_JSON_STR))
             return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
                                  "a command must be a shell line or an array of strings");
@@ -263,9 +260,8 @@ static wb_rc add_words(const wbi_json *list, struct wbi_str *argv, size_t *n,
 static wb_rc fill_command(struct wbi_exec *x, const struct wbi_command_ask *ask,
                           struct wbi_command_spec *spec, struct wbi_error *err)
 {
-    const wbi_json *shell = x->runtime->config
-                                ? wbi_config_setting(x->runtime->config, "/shell")
-                                : NULL;
+    const wbi_json *shell =
+        x->runtime->config ? wbi_config_setting(x->runtime->config, "/shell") : NULL;
     bool line = wbi_json_is(ask->cmd, WBI_JSON_STR);
     struct wbi_str *argv;
     size_t n = 0;
@@ -301,9 +297,9 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
     r->out->combined = ask->tty;
     r->out->timeout_ms = ask->timeout_ms;
     spec.process.timeout_ms = ask->timeout_ms;
-    spec.process.stdin_kind = ask->tty             ? WBI_STDIN_TTY
-                              : ask->accepts_input ? WBI_STDIN_PIPE
-                              : ask->stdin_bytes.p ? WBI_STDIN_BYTES
+    spec.process.stdin_kind = ask->tty                    ? WBI_STDIN_TTY
+                              : ask->accepts_input        ? WBI_STDIN_PIPE
+                              : ask->stdin_bytes.p        ? WBI_STDIN_BYTES
                               : x->runtime->inherit_stdin ? WBI_STDIN_FD
                                                           : WBI_STDIN_NULL;
     spec.process.stdin_bytes = ask->stdin_bytes;

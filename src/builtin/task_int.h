@@ -11,8 +11,8 @@
 
 /* The task as it is now; an unfinished one of a dead runtime is closed first.
  * Slices in x's arena. */
-WB_MUST_CHECK wb_rc wbi_task_fetch(struct wbi_exec *x, struct wbi_str id,
-                                   struct wbi_task_info *ret, struct wbi_error *err);
+WB_MUST_CHECK wb_rc wbi_task_fetch(struct wbi_exec *x, struct wbi_str id, struct wbi_task_info *ret,
+                                   struct wbi_error *err);
 /* Whether this runtime runs it. */
 bool wbi_task_is_ours(const struct wbi_exec *x, const struct wbi_task_info *info);
 struct wbi_task_view wbi_task_view_of(const struct wbi_exec *x, const struct wbi_task_info *info);

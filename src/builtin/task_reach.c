@@ -26,8 +26,8 @@ static void look_at_output(struct wbi_exec *x, struct wbi_task_info *info)
     for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
         struct wbi_artifact now;
         if (info->output[i].name[0] != '\0' &&
-            wbi_artifact_find(x->runtime->artifacts, wbi_str_z(info->output[i].name), &now,
-                              NULL) == WB_OK)
+            wbi_artifact_find(x->runtime->artifacts, wbi_str_z(info->output[i].name), &now, NULL) ==
+                WB_OK)
             info->output[i] = now;
     }
 }
@@ -106,8 +106,8 @@ static bool is_over(struct wbi_task_watch *w)
 
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return false;
-    over = fetch(w->exec, wbi_str_z(w->id), arena, &info, NULL) != WB_OK ||
-           wbi_task_over(info.state);
+    over =
+        fetch(w->exec, wbi_str_z(w->id), arena, &info, NULL) != WB_OK || wbi_task_over(info.state);
     wbi_arena_free(arena);
     return over;
 }
@@ -132,8 +132,8 @@ wb_rc wbi_task_watch_start(struct wbi_task_watch *w, const struct wbi_task_info 
 
     memcpy(w->id, info->id, sizeof(w->id));
     if (wait_ms <= 0 || wbi_task_over(info->state)) {
-        w->on_ready(w->arg, wbi_task_over(info->state) ? WBI_RETRIEVAL_SUCCESS
-                                                       : WBI_RETRIEVAL_NOT_READY);
+        w->on_ready(w->arg,
+                    wbi_task_over(info->state) ? WBI_RETRIEVAL_SUCCESS : WBI_RETRIEVAL_NOT_READY);
         return WB_OK;
     }
     if (wbi_task_is_ours(x, info))

@@ -117,14 +117,14 @@ static wb_rc run_create(struct wbi_job *j)
         return wbi_fail_nomem(&j->err);
     j->typed = o;
     o->action = WBI_WORK_CREATED;
-    o->item = (struct wbi_work_item){
-        .id = wbi_str_z(ask->id),
-        .title = wbi_json_get_str(in, "title"),
-        .notes = wbi_json_get_str(in, "notes"),
-        .priority = wbi_json_get_str(in, "priority"),
-        .status = wbi_work_status_by_name(wbi_json_get_str(in, "status")),
-        .created_at = wbi_str_z(ask->now),
-        .updated_at = wbi_str_z(ask->now)};
+    o->item =
+        (struct wbi_work_item){.id = wbi_str_z(ask->id),
+                               .title = wbi_json_get_str(in, "title"),
+                               .notes = wbi_json_get_str(in, "notes"),
+                               .priority = wbi_json_get_str(in, "priority"),
+                               .status = wbi_work_status_by_name(wbi_json_get_str(in, "status")),
+                               .created_at = wbi_str_z(ask->now),
+                               .updated_at = wbi_str_z(ask->now)};
     rc = take_queue(j, o, WBI_LIT("all"));
     if (rc == WB_OK && o->count >= WBI_LIMIT_WORK_ITEMS)
         return wbi_fail(&j->err, WB_ELIMIT, "there are %u work items, which is the most",
@@ -250,8 +250,9 @@ static void start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j))
         return;
     }
     if (!wbi_runtime_keeps_ledger(rt)) {
-        wbi_exec_fail(x, WBI_KIND_STATE_UNAVAILABLE, "work items need a state directory, and this "
-                                                     "runtime keeps none");
+        wbi_exec_fail(x, WBI_KIND_STATE_UNAVAILABLE,
+                      "work items need a state directory, and this "
+                      "runtime keeps none");
         return;
     }
     if (wbi_runtime_open_ledger(rt, &err) != WB_OK) {

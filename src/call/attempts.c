@@ -39,8 +39,7 @@ static bool wait_for(struct wbi_call *call, int64_t delay_ns)
 {
     struct wbi_admission *a = call->ticket;
 
-    if (a->timer == NULL &&
-        wbi_timer_new(call->runtime->loop, on_timer, call, &a->timer) != WB_OK)
+    if (a->timer == NULL && wbi_timer_new(call->runtime->loop, on_timer, call, &a->timer) != WB_OK)
         return false;
     a->between = WBI_BETWEEN_TIMER;
     a->ref = wbi_call_park(call);

@@ -27,23 +27,23 @@ struct wbi_call_ref {
 
 enum wbi_cancel_reason {
     WBI_CANCEL_NONE = 0,
-    WBI_CANCEL_ASKED,   /* by the caller */
-    WBI_CANCEL_DEADLINE,/* deadline or policy timeout */
+    WBI_CANCEL_ASKED,    /* by the caller */
+    WBI_CANCEL_DEADLINE, /* deadline or policy timeout */
     WBI_CANCEL_SHUTDOWN
 };
 
 /* What a stage left for the views; JSON texts are objects or arrays. */
 struct wbi_call_facts {
-    struct wbi_str policy_snapshot; /* absent: the empty snapshot */
-    struct wbi_str artifacts;       /* JSON array of facts for the record */
-    struct wbi_str events;          /* JSON array */
-    struct wbi_str trust;           /* JSON object */
-    struct wbi_str audit;           /* JSON object: containment, counts, coercions */
-    struct wbi_str item;            /* the provider's output item */
+    struct wbi_str policy_snapshot;   /* absent: the empty snapshot */
+    struct wbi_str artifacts;         /* JSON array of facts for the record */
+    struct wbi_str events;            /* JSON array */
+    struct wbi_str trust;             /* JSON object */
+    struct wbi_str audit;             /* JSON object: containment, counts, coercions */
+    struct wbi_str item;              /* the provider's output item */
     const struct wbi_str *redactions; /* paths that were replaced */
     size_t redaction_count;
-    struct wbi_str coercion;        /* "input_coercion" note for the receipt, or absent */
-    struct wbi_str approved_by;     /* who answered, if somebody was asked */
+    struct wbi_str coercion;    /* "input_coercion" note for the receipt, or absent */
+    struct wbi_str approved_by; /* who answered, if somebody was asked */
     uint32_t attempts;
     bool key_lost; /* its idempotency key could not be settled */
     bool replayed;
@@ -52,8 +52,8 @@ struct wbi_call_facts {
 };
 
 struct wbi_call {
-    uint64_t id;                   /* process-wide, for refs */
-    char name[WBI_ID_SIZE];        /* "call_…", the id in the ledger */
+    uint64_t id;            /* process-wide, for refs */
+    char name[WBI_ID_SIZE]; /* "call_…", the id in the ledger */
     struct wbi_arena *arena;
     struct wbi_runtime *runtime;
     struct wbi_calls *calls;
@@ -66,25 +66,25 @@ struct wbi_call {
     struct wbi_str origin;         /* of the tool that has no fitting version; else absent */
     struct wbi_complete *complete; /* what EXECUTE produced, NULL before */
     struct wbi_outcome outcome;
-    struct wbi_str canonical;      /* text of the canonical result, after RENDER */
+    struct wbi_str canonical; /* text of the canonical result, after RENDER */
     struct wbi_call_facts facts;
-    void *record;                  /* struct wbi_record_texts, once made */
+    void *record; /* struct wbi_record_texts, once made */
     struct wbi_event_call event;
-    struct wbi_buf event_lines;    /* events so far, separated by commas */
+    struct wbi_buf event_lines; /* events so far, separated by commas */
     struct wbi_str redacted_invocation;
-    bool intended;                 /* its intent is in the ledger */
-    bool unrecorded;               /* its outcome could not be written down */
-    void *wire;                    /* struct wbi_wire_call of the item, or NULL */
-    void *exec;                    /* state of the executor while it runs */
+    bool intended;                   /* its intent is in the ledger */
+    bool unrecorded;                 /* its outcome could not be written down */
+    void *wire;                      /* struct wbi_wire_call of the item, or NULL */
+    void *exec;                      /* state of the executor while it runs */
     struct wbi_admission *admission; /* what ADMIT found; NULL before */
-    struct wbi_admission *ticket;  /* the same once it was admitted */
-    void *step_state;              /* of the stage that is parked */
+    struct wbi_admission *ticket;    /* the same once it was admitted */
+    void *step_state;                /* of the stage that is parked */
 
     /* driver */
     enum wbi_stage stage;
     uint32_t park;
     bool parked;
-    bool resumed;  /* resumed while its stage was still running */
+    bool resumed; /* resumed while its stage was still running */
     bool driving;
     bool settled;
     bool overruled; /* cancelled and the grace time is over: late work is dropped */
@@ -113,14 +113,13 @@ struct wbi_call {
     /* raw output of a command as it comes; may be NULL */
     void (*on_output)(const char *stream, const char *bytes, size_t n, void *arg);
     void *on_output_arg;
-    bool asked_for_more; /* its tool was looked for outside the catalog */
+    bool asked_for_more;         /* its tool was looked for outside the catalog */
     struct wbi_mcp_request *mcp; /* whom it answers, until it has; NULL: came another way */
 };
 
 /* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */
-__attribute__((format(printf, 3, 4))) enum wbi_step wbi_call_fail(struct wbi_call *call,
-                                                                  enum wbi_kind kind,
-                                                                  const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) enum wbi_step
+wbi_call_fail(struct wbi_call *call, enum wbi_kind kind, const char *fmt, ...);
 /* The same from an error of a lower room; kind is used where err has none. */
 enum wbi_step wbi_call_fail_error(struct wbi_call *call, enum wbi_kind kind,
                                   const struct wbi_error *err);

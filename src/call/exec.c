@@ -111,8 +111,8 @@ void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str byte
  * may be tried again. */
 static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 {
-    bool keyed = call->tool->effect == WBI_EFFECT_IDEMPOTENT_WRITE &&
-                 call->inv.idempotency_key.p != NULL;
+    bool keyed =
+        call->tool->effect == WBI_EFFECT_IDEMPOTENT_WRITE && call->inv.idempotency_key.p != NULL;
 
     if (call->tool->effect != WBI_EFFECT_PURE && !keyed)
         fault->retryable = WBI_RETRYABLE_NO;
@@ -142,7 +142,8 @@ enum wbi_step wbi_check_output(struct wbi_call *call)
 static enum wbi_step fail_late(struct wbi_call *call)
 {
     struct wbi_fault fault = {.kind = WBI_KIND_TIMED_OUT,
-                              .message = WBI_LIT("the tool finished after the deadline of its call")};
+                              .message =
+                                  WBI_LIT("the tool finished after the deadline of its call")};
 
     narrow_retry(call, &fault);
     return wbi_call_fail_fault(call, &fault);

@@ -83,8 +83,8 @@ void wbi_frames_partial(struct wbi_call *call, struct wbi_str data)
     if (call->on_frame == NULL)
         return;
     f = frames_of(call);
-    if (f == NULL || (f->scratch == NULL &&
-                      wbi_arena_new(WBI_LIMIT_CALL_ARENA, &f->scratch) != WB_OK))
+    if (f == NULL ||
+        (f->scratch == NULL && wbi_arena_new(WBI_LIMIT_CALL_ARENA, &f->scratch) != WB_OK))
         return;
     if (wbi_redact_frame(call, f->scratch, &data) == WB_OK)
         (void)put(call, WBI_FRAME_PARTIAL, data);

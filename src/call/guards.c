@@ -36,10 +36,9 @@ static wb_rc add_policies(struct wbi_policy *policy, const struct wbi_config *co
 
     for (size_t i = 0; i < n; i++) {
         struct wbi_error inner = WBI_ERROR_INIT;
-        wb_rc rc = wbi_policy_add(policy, parts[i].value, parts[i].file,
-                                  parts[i].tighten_only ? WBI_POLICY_TIGHTEN_ONLY
-                                                        : WBI_POLICY_TRUSTED,
-                                  &inner);
+        wb_rc rc = wbi_policy_add(
+            policy, parts[i].value, parts[i].file,
+            parts[i].tighten_only ? WBI_POLICY_TIGHTEN_ONLY : WBI_POLICY_TRUSTED, &inner);
         if (rc != WB_OK) {
             (void)wbi_fail(err, rc, "policies%s: %s", inner.at, inner.text);
             locate(config, &parts[i], wbi_str_z(inner.at), err);

@@ -20,10 +20,10 @@ struct wbi_guards {
     struct wbi_guard_chain *chain;
     struct wbi_approvals *approvals;
     struct wbi_events *events;
-    struct wbi_timer *timer; /* for queues and approvals that expire */
+    struct wbi_timer *timer;   /* for queues and approvals that expire */
     struct wbi_call *speaking; /* whose events are being written */
     struct wbi_buf event_line;
-    int events_fd;             /* -1: none asked for */
+    int events_fd; /* -1: none asked for */
     struct {
         uint8_t sum[WBI_SHA256_SIZE];
         struct wbi_redact_rules *rules;
@@ -42,13 +42,13 @@ struct wbi_admission {
     struct wbi_call_ref ref;
     uint8_t input_hash[WBI_SHA256_SIZE];
     const char *circuit_state;
-    bool held;  /* admitted and not settled */
+    bool held;    /* admitted and not settled */
     bool waiting; /* in a queue of the guards: they will call back, or it leaves */
     /* between two attempts; see attempts.c */
     struct wbi_timer *timer;
     enum { WBI_BETWEEN_NONE = 0, WBI_BETWEEN_TIMER, WBI_BETWEEN_QUEUE } between;
-    bool refused_again;     /* a guard let no further attempt in */
-    int64_t attempt_ns;     /* when the attempt began that runs or ran last */
+    bool refused_again; /* a guard let no further attempt in */
+    int64_t attempt_ns; /* when the attempt began that runs or ran last */
     struct wbi_fault failed[WBI_LIMIT_CAUSED_BY_COUNT]; /* attempts before, newest first */
     size_t failed_n;
 };

@@ -23,13 +23,21 @@ struct text_member {
     size_t offset;
 };
 
-#define TEXT(member, field) {member, offsetof(struct wbi_invocation, field)}
+#define TEXT(member, field)                            \
+    {                                                  \
+        member, offsetof(struct wbi_invocation, field) \
+    }
 static const struct text_member text_members[] = {
-    TEXT("toolName", tool_name),           TEXT("versionRange", version_range),
-    TEXT("correlationId", correlation_id), TEXT("causationId", causation_id),
-    TEXT("idempotencyKey", idempotency_key), TEXT("deadline", deadline),
-    TEXT("callId", call_id),               TEXT("conversationId", conversation_id),
-    TEXT("turnId", turn_id),               TEXT("provider", provider),
+    TEXT("toolName", tool_name),
+    TEXT("versionRange", version_range),
+    TEXT("correlationId", correlation_id),
+    TEXT("causationId", causation_id),
+    TEXT("idempotencyKey", idempotency_key),
+    TEXT("deadline", deadline),
+    TEXT("callId", call_id),
+    TEXT("conversationId", conversation_id),
+    TEXT("turnId", turn_id),
+    TEXT("provider", provider),
     TEXT("model", model),
 };
 
@@ -79,8 +87,7 @@ wb_rc wbi_invocation_read(const wbi_json *obj, struct wbi_invocation *inv, struc
     if (!wbi_json_is(obj, WBI_JSON_OBJ))
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "an invocation must be an object; got %s", wbi_json_type_name(obj));
-    WBI_JSON_EACH_MEMBER(obj, key)
-    {
+    WBI_JSON_EACH_MEMBER (obj, key) {
         wb_rc rc = read_member(inv, wbi_json_str(key), key_val, err);
         if (rc != WB_OK)
             return rc;
@@ -143,8 +150,7 @@ static wb_rc check_headers(const wbi_json *headers, const struct wbi_secrets *se
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "headers has %zu entries; at most %u are accepted",
                              wbi_json_count(headers), WBI_LIMIT_HEADERS_ENTRIES);
-    WBI_JSON_EACH_MEMBER(headers, key)
-    {
+    WBI_JSON_EACH_MEMBER (headers, key) {
         struct wbi_str name = wbi_json_str(key);
 
         if (!wbi_json_is(key_val, WBI_JSON_STR))

@@ -24,7 +24,7 @@ struct wbi_invocation {
     int64_t deadline_ms;      /* wall clock; INT64_MAX when there is none */
     /* the runtime's own */
     struct wbi_str name_space; /* Responses items may give one beside the name */
-    struct wbi_str call_id; /* the provider's id, or the one given */
+    struct wbi_str call_id;    /* the provider's id, or the one given */
     struct wbi_str conversation_id;
     struct wbi_str turn_id;
     struct wbi_str principal;
@@ -46,8 +46,7 @@ WB_MUST_CHECK wb_rc wbi_invocation_read(const wbi_json *obj, struct wbi_invocati
  * deadline. Gives a correlation id where none or a blank one was sent. */
 WB_MUST_CHECK wb_rc wbi_invocation_check(struct wbi_invocation *inv, struct wbi_arena *arena,
                                          const struct wbi_ids *ids,
-                                         const struct wbi_secrets *secrets,
-                                         struct wbi_error *err);
+                                         const struct wbi_secrets *secrets, struct wbi_error *err);
 /* The members of the record's `invocation`, as one object. input_json replaces
  * the input (it may be redacted); absent: the input as it is. */
 void wbi_invocation_write(struct wbi_jw *w, const struct wbi_invocation *inv,

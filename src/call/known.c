@@ -19,8 +19,7 @@ wb_rc wbi_known_load(struct wbi_runtime *rt, struct wbi_error *err)
     known = wbi_arena_array(rt->arena, wbi_json_count(names), sizeof(*known));
     if (known == NULL)
         return wbi_fail_nomem(err);
-    WBI_JSON_EACH(names, name)
-    {
+    WBI_JSON_EACH (names, name) {
         struct wbi_str z = wbi_arena_str(rt->arena, wbi_json_str(name)); /* ends with a NUL */
         const char *value = z.p ? env.get(env.arg, z.p) : NULL;
 

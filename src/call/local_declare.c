@@ -30,8 +30,7 @@ static wb_rc read_command(struct wbi_arena *arena, struct wbi_str root, const wb
     t->argv = wbi_arena_array(arena, wbi_json_count(command), sizeof(*t->argv));
     if (t->argv == NULL)
         return wbi_fail_nomem(err);
-    WBI_JSON_EACH(command, word)
-    {
+    WBI_JSON_EACH (command, word) {
         if (!wbi_json_is(word, WBI_JSON_STR))
             return wbi_fail(err, WB_EINPUT, "command must be an array of strings; word %zu is %s",
                             t->argc, wbi_json_type_name(word));
@@ -78,8 +77,7 @@ static wb_rc read_env(struct wbi_arena *arena, const wbi_json *env, struct wbi_l
     }
     if (rc == WB_OK)
         rc = add_env(arena, t, "LC_ALL", WBI_LIT("C.UTF-8"), err);
-    WBI_JSON_EACH_MEMBER(env, key)
-    {
+    WBI_JSON_EACH_MEMBER (env, key) {
         char *name = wbi_arena_strz(arena, wbi_json_str(key));
         if (!wbi_json_is(key_val, WBI_JSON_STR) || wbi_json_str(key).n == 0)
             return wbi_fail(err, WB_EINPUT, "env must be an object of strings");
@@ -159,9 +157,8 @@ wb_rc wbi_local_tool_add(struct wbi_runtime *rt, const wbi_json *descriptor, str
     return wbi_runtime_add_tool(rt, descriptor, &binding, err);
 }
 
-wb_rc wbi_local_tool_check(struct wbi_arena *arena, struct wbi_str root,
-                           const wbi_json *descriptor, struct wbi_catalog_builder *builder,
-                           struct wbi_error *err)
+wb_rc wbi_local_tool_check(struct wbi_arena *arena, struct wbi_str root, const wbi_json *descriptor,
+                           struct wbi_catalog_builder *builder, struct wbi_error *err)
 {
     struct wbi_tool_binding binding;
     struct wbi_local_tool *t;

@@ -115,11 +115,10 @@ static void fail_with_output(struct wbi_exec *x, const struct wbi_captured *c, e
 static void fail_with_end(struct wbi_exec *x, const struct wbi_captured *c)
 {
     struct wbi_str message =
-        c->end.signal != 0
-            ? wbi_arena_fmt(x->arena, "the command of %.*s was ended by signal %d",
-                            WBI_FMT(x->tool->model_name), c->end.signal)
-            : wbi_arena_fmt(x->arena, "the command of %.*s exited with status %d",
-                            WBI_FMT(x->tool->model_name), c->end.exit_status);
+        c->end.signal != 0 ? wbi_arena_fmt(x->arena, "the command of %.*s was ended by signal %d",
+                                           WBI_FMT(x->tool->model_name), c->end.signal)
+                           : wbi_arena_fmt(x->arena, "the command of %.*s exited with status %d",
+                                           WBI_FMT(x->tool->model_name), c->end.exit_status);
 
     fail_with_output(x, c, WBI_KIND_TOOL_EXECUTION_FAILED, message);
 }
@@ -184,11 +183,11 @@ static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
     struct wbi_buf out;
 
     if (c->out_truncated) {
-        fail_with_output(x, c, WBI_KIND_INVALID_TOOL_OUTPUT,
-                         wbi_arena_fmt(x->arena,
-                                       "the command of %.*s printed %llu bytes; at most %u are taken",
-                                       WBI_FMT(x->tool->model_name),
-                                       (unsigned long long)c->out_bytes, WBI_LIMIT_CAPTURE));
+        fail_with_output(
+            x, c, WBI_KIND_INVALID_TOOL_OUTPUT,
+            wbi_arena_fmt(x->arena, "the command of %.*s printed %llu bytes; at most %u are taken",
+                          WBI_FMT(x->tool->model_name), (unsigned long long)c->out_bytes,
+                          WBI_LIMIT_CAPTURE));
         return;
     }
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
@@ -251,8 +250,8 @@ static void start(struct wbi_exec *x)
     if (wbi_buf_rc(&input) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_capture_start(x->runtime->runner, &spec, on_done, r, &r->capture, &err) != WB_OK)
-        wbi_exec_fail(x, err.kind != WBI_KIND_NONE ? err.kind : WBI_KIND_COMMAND_SPAWN_FAILED,
-                      "%s", err.text);
+        wbi_exec_fail(x, err.kind != WBI_KIND_NONE ? err.kind : WBI_KIND_COMMAND_SPAWN_FAILED, "%s",
+                      err.text);
 }
 
 static void cancel(struct wbi_exec *x)

@@ -207,8 +207,7 @@ wb_rc wbi_details_bound(struct wbi_arena *arena, struct wbi_str details, struct 
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
     w = wbi_jw_to(&out);
     wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER(obj, key)
-    {
+    WBI_JSON_EACH_MEMBER (obj, key) {
         (void)key_val;
         rc = write_member(&w, arena, key, &room);
         if (rc != WB_OK)

@@ -162,8 +162,7 @@ static wb_rc tags_of(struct wbi_arena *arena, const wbi_json *tags, struct wbi_e
 
     if (list == NULL)
         return WB_ENOMEM;
-    WBI_JSON_EACH(tags, tag)
-    {
+    WBI_JSON_EACH (tags, tag) {
         list[n++] = wbi_json_str(tag);
     }
     env->tags = list;

@@ -421,8 +421,7 @@ static wb_rc refuse_line(struct wbi_router *r, const wbi_json *tree, const struc
     e->router = r;
     wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
     wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
-    wbi_wire_error_json(&error,
-                        why->kind != WBI_KIND_NONE ? why->kind : WBI_KIND_MALFORMED_CALL,
+    wbi_wire_error_json(&error, why->kind != WBI_KIND_NONE ? why->kind : WBI_KIND_MALFORMED_CALL,
                         wbi_str_z(why->text));
     wbi_wire_error_line(&line, r->line_number, tree ? wbi_wire_find_id(tree) : NULL,
                         wbi_buf_str(&error));

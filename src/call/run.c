@@ -169,8 +169,8 @@ enum wbi_step wbi_call_fail_fault(struct wbi_call *call, const struct wbi_fault 
     plain.kind = fault->kind > WBI_KIND_NONE && fault->kind < WBI_KIND_COUNT
                      ? fault->kind
                      : WBI_KIND_INTERNAL_ERROR;
-    call->outcome = (struct wbi_outcome){
-        .state = WBI_OUTCOME_ERROR, .summary = plain.message, .fault = plain};
+    call->outcome =
+        (struct wbi_outcome){.state = WBI_OUTCOME_ERROR, .summary = plain.message, .fault = plain};
     return WBI_STEP_REFUSED;
 }
 

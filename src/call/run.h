@@ -15,7 +15,8 @@ WB_MUST_CHECK wb_rc wbi_calls_new(struct wbi_loop *loop, struct wbi_calls **ret)
 void wbi_calls_free(struct wbi_calls *calls);
 size_t wbi_calls_count(const struct wbi_calls *calls);
 /* Calls fn for each call in flight; fn may not start or end calls. */
-void wbi_calls_each(struct wbi_calls *calls, void (*fn)(void *arg, struct wbi_call *call), void *arg);
+void wbi_calls_each(struct wbi_calls *calls, void (*fn)(void *arg, struct wbi_call *call),
+                    void *arg);
 struct wbi_call *wbi_calls_get(struct wbi_calls *calls, uint64_t id);
 
 /* Take the call (filled but for the driver's part) on its way. The journey's

@@ -166,8 +166,8 @@ static wb_rc copy_options(struct wbi_runtime *rt, const struct wbi_runtime_optio
         wbi_arena_str(rt->arena, o->conversation.p ? o->conversation : wbi_str_z(id));
     rt->root = wbi_arena_str(rt->arena, o->root);
     rt->state = wbi_arena_str(rt->arena, o->state);
-    if (rt->principal.p == NULL || rt->conversation.p == NULL || (o->root.p != NULL && rt->root.p == NULL) ||
-        (o->state.p != NULL && rt->state.p == NULL))
+    if (rt->principal.p == NULL || rt->conversation.p == NULL ||
+        (o->root.p != NULL && rt->root.p == NULL) || (o->state.p != NULL && rt->state.p == NULL))
         return WB_ENOMEM;
     return WB_OK;
 }
@@ -187,7 +187,8 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
     if (rc == WB_OK)
         rc = wbi_redact_rules_new(NULL, 0, /* by_name= */ true, &rt->redact_rules, err);
     if (rc == WB_OK)
-        rc = wbi_secrets_new(&(struct wbi_secrets_options){.key = rt->conversation}, &rt->secrets, NULL, err);
+        rc = wbi_secrets_new(&(struct wbi_secrets_options){.key = rt->conversation}, &rt->secrets,
+                             NULL, err);
     if (rc == WB_OK) {
         struct wbi_catalog_builder *empty;
         rc = wbi_catalog_builder_new(&empty);

@@ -29,14 +29,14 @@ struct wbi_workspaces;
 #define WBI_ARENA_POOL 32
 
 struct wbi_runtime_options {
-    struct wbi_str root;        /* absent: found by the rules of I1 */
+    struct wbi_str root; /* absent: found by the rules of I1 */
     struct wbi_str state;
-    struct wbi_str config_file; /* instead of the workspace's waybill.json */
-    struct wbi_str principal;   /* of calls that name none; absent: "local" */
-    struct wbi_str events;      /* a file, the number of a descriptor, or absent */
+    struct wbi_str config_file;  /* instead of the workspace's waybill.json */
+    struct wbi_str principal;    /* of calls that name none; absent: "local" */
+    struct wbi_str events;       /* a file, the number of a descriptor, or absent */
     struct wbi_str conversation; /* of calls that name none; absent: a new one */
-    void *uv_loop;              /* the caller's, or NULL for an own one */
-    bool bare;                  /* no files: no configuration, no state, no built-ins */
+    void *uv_loop;               /* the caller's, or NULL for an own one */
+    bool bare;                   /* no files: no configuration, no state, no built-ins */
     bool no_ledger;
     bool inherit_env;   /* commands get the caller's environment */
     bool direct;        /* commands are run for the person who started the process */
@@ -55,19 +55,19 @@ struct wbi_runtime {
     struct wbi_calls *calls;
     struct wbi_journey journey;
     struct wbi_secrets *secrets;
-    struct wbi_arena *arena; /* lives as long as the runtime */
-    struct wbi_root *exec_root; /* opened at the first use */
+    struct wbi_arena *arena;           /* lives as long as the runtime */
+    struct wbi_root *exec_root;        /* opened at the first use */
     struct wbi_workspaces *workspaces; /* conversations that are elsewhere */
     struct wbi_places places;
     struct wbi_config *config; /* NULL for a bare runtime */
     struct wbi_runner *runner;
     struct wbi_redact_rules *redact_rules;
     struct wbi_guards *guards;
-    struct wbi_store *store;   /* opened at the first use */
+    struct wbi_store *store; /* opened at the first use */
     struct wbi_ledger *ledger;
     struct wbi_artifact_store *artifacts; /* opened at the first use */
     struct wbi_tasks *tasks;
-    struct wbi_control *control; /* NULL until the state directory is open */
+    struct wbi_control *control;                /* NULL until the state directory is open */
     struct wbi_runtime_method *control_methods; /* of rooms above */
     int64_t opened_ms;
     uint64_t recorded; /* outcomes handed to the ledger */

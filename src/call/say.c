@@ -112,16 +112,17 @@ static wb_rc open_target(struct wbi_guards *g, struct wbi_str target, struct wbi
     }
     if (g->events_fd >= 0)
         return WB_OK;
-    return wbi_fail(err, WB_ESTATE, "events cannot be written to \"%.*s\": %s; give a file or the "
-                    "number of an open descriptor", WBI_FMT(wbi_str_head(target, 200)),
+    return wbi_fail(err, WB_ESTATE,
+                    "events cannot be written to \"%.*s\": %s; give a file or the "
+                    "number of an open descriptor",
+                    WBI_FMT(wbi_str_head(target, 200)),
                     strerrordesc_np(errno ? errno : ENAMETOOLONG));
 }
 
 wb_rc wbi_events_open(struct wbi_runtime *rt, struct wbi_guards *g, struct wbi_str target,
                       struct wbi_error *err)
 {
-    struct wbi_events_parts parts = {
-        {write_event, g}, WBI_LIT("/waybill"), rt->clock, rt->ids};
+    struct wbi_events_parts parts = {{write_event, g}, WBI_LIT("/waybill"), rt->clock, rt->ids};
     wb_rc rc;
 
     wbi_buf_init(&g->event_line, WBI_LIMIT_EVENT_LINE + 1);
@@ -202,7 +203,8 @@ void wbi_say_end(struct wbi_call *call)
     struct wbi_events *events = call->runtime->guards->events;
     const struct wbi_outcome *o = &call->outcome;
     struct wbi_event_end end = {.duration_ms = (call->ended_ns - call->started_ns) / WBI_NS_PER_MS,
-                                .attempts = call->facts.attempts ? (int32_t)call->facts.attempts : 1,
+                                .attempts =
+                                    call->facts.attempts ? (int32_t)call->facts.attempts : 1,
                                 .output_bytes = -1,
                                 .cache_hit = cache_told(call),
                                 .replayed = call->facts.replayed};

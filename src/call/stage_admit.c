@@ -220,11 +220,9 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
     struct wbi_policy_wishes wishes = {.timeout_ms = WBI_NO_LIMIT_MS};
     struct wbi_auth_tool tool = wbi_guards_tool(call->tool);
     int64_t now = wbi_now_ns(&call->clock);
-    wb_rc rc = wbi_policy_effective(call->runtime->guards->policy, call->tool->qualified,
-                                    call->inv.principal,
-                                    has_own_timeout(call) ? call->tool->timeout_ms
-                                                               : WBI_NO_LIMIT_MS,
-                                    &effective);
+    wb_rc rc = wbi_policy_effective(
+        call->runtime->guards->policy, call->tool->qualified, call->inv.principal,
+        has_own_timeout(call) ? call->tool->timeout_ms : WBI_NO_LIMIT_MS, &effective);
 
     if (rc != WB_OK)
         return rc;

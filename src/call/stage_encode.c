@@ -68,8 +68,7 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
     list = wbi_arena_array(call->arena, wbi_json_count(items), sizeof(*list));
     if (list == NULL)
         return WB_ENOMEM;
-    WBI_JSON_EACH(items, item)
-    {
+    WBI_JSON_EACH (items, item) {
         struct wbi_buf receipt;
         int64_t signal;
         wbi_buf_init_arena(&receipt, call->arena, WBI_LIMIT_RECEIPT);
@@ -79,8 +78,8 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
         list[n].receipt = wbi_str_head(wbi_buf_str(&receipt), receipt.n > 0 ? receipt.n - 1 : 0);
         list[n].timed_out = wbi_json_true(wbi_json_get(item, "timed_out"));
         if (!wbi_json_i64(wbi_json_get(item, "exit_status"), &list[n].exit_code))
-            list[n].exit_code = wbi_json_i64(wbi_json_get(item, "signal"), &signal) ? 128 + signal
-                                                                                    : 1;
+            list[n].exit_code =
+                wbi_json_i64(wbi_json_get(item, "signal"), &signal) ? 128 + signal : 1;
         n++;
     }
     answer->outcomes = n ? list : NULL;

@@ -22,8 +22,8 @@ static bool ask_for_more(struct wbi_call *call)
         return false;
     call->asked_for_more = true;
     if (call->inv.name_space.n > 0)
-        name = wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space),
-                             WBI_FMT(name));
+        name =
+            wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space), WBI_FMT(name));
     return rt->find_more(rt->find_more_arg, name, wbi_call_park(call));
 }
 

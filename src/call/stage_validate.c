@@ -53,20 +53,20 @@ static enum wbi_step refuse(struct wbi_call *call)
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_schema_report report;
     struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_INPUT};
-    wb_rc rc = wbi_schema_check(call->tool->input_compiled, call->inv.input, call->arena, &report,
-                                &err);
+    wb_rc rc =
+        wbi_schema_check(call->tool->input_compiled, call->inv.input, call->arena, &report, &err);
 
     if (rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_INVALID_TOOL_INPUT, &err);
     if (report.valid || report.n_errors == 0)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the validator disagrees with itself");
     fault.code = wbi_str_z(wbi_schema_code_name(report.errors[0].code));
-    fault.message = wbi_arena_fmt(call->arena, "input for %.*s does not match the tool schema: %.*s",
-                                  WBI_FMT(call->tool->model_name),
-                                  WBI_FMT(report.errors[0].message));
-    fault.hint = wbi_arena_fmt(call->arena,
-                               "provide input for %.*s that matches the published tool schema",
-                               WBI_FMT(call->tool->model_name));
+    fault.message =
+        wbi_arena_fmt(call->arena, "input for %.*s does not match the tool schema: %.*s",
+                      WBI_FMT(call->tool->model_name), WBI_FMT(report.errors[0].message));
+    fault.hint =
+        wbi_arena_fmt(call->arena, "provide input for %.*s that matches the published tool schema",
+                      WBI_FMT(call->tool->model_name));
     fault.details = write_details(call, &report);
     return wbi_call_fail_fault(call, &fault);
 }
@@ -99,9 +99,9 @@ static enum wbi_step check_key(struct wbi_call *call)
     if (!call->inv.native || !call->tool->needs_key ||
         wbi_str_trim(call->inv.idempotency_key).n > 0)
         return WBI_STEP_NEXT;
-    fault.message = wbi_arena_fmt(call->arena,
-                                  "%.*s needs idempotencyKey, a text that is not blank",
-                                  WBI_FMT(call->tool->model_name));
+    fault.message =
+        wbi_arena_fmt(call->arena, "%.*s needs idempotencyKey, a text that is not blank",
+                      WBI_FMT(call->tool->model_name));
     fault.hint = WBI_LIT("send an idempotencyKey; the same one when the call is repeated");
     return wbi_call_fail_fault(call, &fault);
 }
@@ -135,8 +135,7 @@ static const wbi_json *without_envelope(struct wbi_arena *arena, const wbi_json 
         return root;
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER(root, key)
-    {
+    WBI_JSON_EACH_MEMBER (root, key) {
         if (wbi_str_eqz(wbi_json_str(key), WBI_ENVELOPE_KEY))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(key));

@@ -50,9 +50,9 @@ static wb_rc check_invocation(const char *text, struct wbi_invocation *inv, stru
     wb_rc rc;
 
     *inv = (struct wbi_invocation){.native = true};
-    assert_int_equal(wbi_secrets_new(&(struct wbi_secrets_options){.key = WBI_LIT("k")}, &secrets,
-                                     NULL, NULL),
-                     WB_OK);
+    assert_int_equal(
+        wbi_secrets_new(&(struct wbi_secrets_options){.key = WBI_LIT("k")}, &secrets, NULL, NULL),
+        WB_OK);
     rc = wbi_invocation_read(parse(text), inv, err);
     if (rc == WB_OK)
         rc = wbi_invocation_check(inv, arena, &ids, secrets, err);
@@ -71,8 +71,8 @@ static void expect_refused(const char *text, const char *said)
         fail_msg("\"%s\" does not say \"%s\"", err.text, said);
 }
 
-static const char *const id_members[] = {"correlationId", "causationId", "callId",
-                                         "conversationId", "turnId",     "provider", "model"};
+static const char *const id_members[] = {"correlationId", "causationId", "callId", "conversationId",
+                                         "turnId",        "provider",    "model"};
 
 /* C2.2: "Ids over 256 bytes or with control characters: ContractError." */
 static void test_ids_have_at_most_256_bytes_and_no_controls(void **state)
@@ -111,8 +111,8 @@ static void test_a_missing_correlation_id_is_made(void **state)
         assert_int_equal(inv.correlation_id.p[8], '-');
         assert_int_equal(inv.correlation_id.p[23], '-');
     }
-    assert_int_equal(check_invocation("{\"toolName\":\"t\",\"correlationId\":\"mine\"}", &inv, NULL),
-                     WB_OK);
+    assert_int_equal(
+        check_invocation("{\"toolName\":\"t\",\"correlationId\":\"mine\"}", &inv, NULL), WB_OK);
     assert_true(wbi_str_eqz(inv.correlation_id, "mine"));
 }
 
@@ -130,16 +130,16 @@ static void test_headers_carry_no_secrets(void **state)
     expect_refused("{\"toolName\":\"t\",\"headers\":"
                    "{\"note\":\"ghp_0123456789abcdefghijABCDEFGHIJ456789\"}}",
                    "secret");
-    assert_int_equal(
-        check_invocation("{\"toolName\":\"t\",\"headers\":"
-                         "{\"note\":\"ghp_0123456789abcdefghijABCDEFGHIJ456789\"}}",
-                         &inv, &err),
-        WB_EINPUT);
+    assert_int_equal(check_invocation("{\"toolName\":\"t\",\"headers\":"
+                                      "{\"note\":\"ghp_0123456789abcdefghijABCDEFGHIJ456789\"}}",
+                                      &inv, &err),
+                     WB_EINPUT);
     assert_null(strstr(err.text, "ghp_")); /* the value is not repeated */
     expect_refused("{\"toolName\":\"t\",\"headers\":{\"a\":1}}", "object of strings");
     expect_refused("{\"toolName\":\"t\",\"headers\":[]}", "must be an object");
     assert_int_equal(
-        check_invocation("{\"toolName\":\"t\",\"headers\":{\"x-team\":\"red\"}}", &inv, NULL), WB_OK);
+        check_invocation("{\"toolName\":\"t\",\"headers\":{\"x-team\":\"red\"}}", &inv, NULL),
+        WB_OK);
 }
 
 /* C2.3: "metadata is opaque, at most 64 entries and 16 KiB". */
@@ -235,19 +235,30 @@ static void test_an_outcome_is_decided_once(void **state)
 static void test_illegal_combinations_are_not_read(void **state)
 {
     static const char *const bad[] = {
-        "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":null,\"error\":null}",
-        "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":{},\"error\":{\"kind\":\"k\",\"message\":\"m\",\"retryable\":false}}",
-        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":{},\"error\":{\"kind\":\"k\",\"message\":\"m\",\"retryable\":false}}",
-        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,\"error\":null}",
-        "{\"tool_name\":\"t\",\"status\":\"pending\",\"summary_text\":\"s\",\"result\":{},\"error\":null}",
+        "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":null,"
+        "\"error\":null}",
+        "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":{},"
+        "\"error\":{\"kind\":\"k\",\"message\":\"m\",\"retryable\":false}}",
+        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":{},\"error\":{"
+        "\"kind\":\"k\",\"message\":\"m\",\"retryable\":false}}",
+        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,"
+        "\"error\":null}",
+        "{\"tool_name\":\"t\",\"status\":\"pending\",\"summary_text\":\"s\",\"result\":{},"
+        "\"error\":null}",
         "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":{}}",
         "{\"tool_name\":\"t\",\"status\":\"success\",\"result\":{},\"error\":null}",
-        "{\"tool_name\":1,\"status\":\"success\",\"summary_text\":\"s\",\"result\":{},\"error\":null}",
-        "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":{},\"error\":null,\"artifacts\":[]}",
-        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,\"error\":{\"kind\":\"k\",\"message\":\"m\"}}",
-        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,\"error\":{\"message\":\"m\",\"retryable\":false}}",
-        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,\"error\":{\"kind\":\"k\",\"message\":\"m\",\"retryable\":false,\"stack\":\"…\"}}",
-        "[]", "null",
+        "{\"tool_name\":1,\"status\":\"success\",\"summary_text\":\"s\",\"result\":{},\"error\":"
+        "null}",
+        "{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"s\",\"result\":{},"
+        "\"error\":null,\"artifacts\":[]}",
+        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,"
+        "\"error\":{\"kind\":\"k\",\"message\":\"m\"}}",
+        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,"
+        "\"error\":{\"message\":\"m\",\"retryable\":false}}",
+        "{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"s\",\"result\":null,"
+        "\"error\":{\"kind\":\"k\",\"message\":\"m\",\"retryable\":false,\"stack\":\"…\"}}",
+        "[]",
+        "null",
     };
     struct wbi_error err;
     struct wbi_canonical c;
@@ -287,7 +298,8 @@ static void test_the_summary_is_one_short_line(void **state)
 static void test_details_are_bounded(void **state)
 {
     static const char *const kept[] = {"retryAfterMs", "throttlingScope", "circuitState",
-                                       "missingField", "parse_error",     "providerCode", "partial"};
+                                       "missingField", "parse_error",     "providerCode",
+                                       "partial"};
     struct wbi_str bounded;
     struct wbi_buf text;
     const wbi_json *v;
@@ -380,13 +392,13 @@ static void test_status_is_retryable_exactly_when_the_error_is(void **state)
             v = result_of(&call);
             error = wbi_json_get(v, "error");
             retryable = wbi_json_true(wbi_json_get(error, "isRetryable"));
-            assert_true(wbi_str_eqz(wbi_json_get_str(v, "status"),
-                                    retryable ? "Retryable" : "Error"));
+            assert_true(
+                wbi_str_eqz(wbi_json_get_str(v, "status"), retryable ? "Retryable" : "Error"));
             assert_int_equal(retryable, row->retryable && wish != WBI_RETRYABLE_NO);
             assert_null(wbi_json_get(v, "output"));
             assert_true(wbi_str_eqz(wbi_json_get_str(error, "code"), row->code));
-            assert_true(wbi_str_eqz(wbi_json_get_str(error, "category"),
-                                    wbi_category_name(row->category)));
+            assert_true(
+                wbi_str_eqz(wbi_json_get_str(error, "category"), wbi_category_name(row->category)));
             assert_non_null(wbi_json_get_str(error, "origin").p);
             assert_non_null(wbi_json_get(v, "policySnapshot")); /* on refusals too */
             assert_true(wbi_json_num(wbi_json_get(v, "attempts")) >= 1);
@@ -430,7 +442,8 @@ static void test_the_examples_of_the_envelope_are_what_is_written(void **state)
     struct wbi_fault fault = {
         .kind = WBI_KIND_INVALID_TOOL_INPUT,
         .message = WBI_LIT("input for ExecCommand does not match the tool schema"),
-        .details = WBI_LIT("{\"tool_name\":\"ExecCommand\",\"parse_error\":\"missing field `cmd`\"}"),
+        .details =
+            WBI_LIT("{\"tool_name\":\"ExecCommand\",\"parse_error\":\"missing field `cmd`\"}"),
         .hint = WBI_LIT("provide input for ExecCommand that matches the published tool schema")};
     struct wbi_outcome good = {.state = WBI_OUTCOME_NONE}, bad = {.state = WBI_OUTCOME_NONE};
     struct wbi_buf out;

@@ -119,8 +119,7 @@ static const char empty_snapshot[] = "{\"rateLimitIds\":[],\"clamped\":[],\"reda
 
 struct wbi_str wbi_call_snapshot(const struct wbi_call *call)
 {
-    return call->facts.policy_snapshot.p ? call->facts.policy_snapshot
-                                         : wbi_str_z(empty_snapshot);
+    return call->facts.policy_snapshot.p ? call->facts.policy_snapshot : wbi_str_z(empty_snapshot);
 }
 
 wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)

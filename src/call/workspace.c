@@ -36,8 +36,8 @@ static void drop(struct entry *e)
     wbi_free(e->path);
 }
 
-wb_rc wbi_workspace_root(struct wbi_runtime *rt, struct wbi_str conversation,
-                         struct wbi_root **ret, struct wbi_error *err)
+wb_rc wbi_workspace_root(struct wbi_runtime *rt, struct wbi_str conversation, struct wbi_root **ret,
+                         struct wbi_error *err)
 {
     struct entry *e = find(rt, conversation);
 
@@ -61,8 +61,10 @@ static struct entry *add(struct wbi_runtime *rt, struct wbi_error *err)
     if (w == NULL)
         w = rt->workspaces = wbi_zalloc(sizeof(*w));
     if (w != NULL && w->n == WBI_LIMIT_WORKSPACES) {
-        (void)wbi_fail(err, WB_ELIMIT, "%u conversations are in workspaces of their own already; "
-                                       "one of them must exit first", WBI_LIMIT_WORKSPACES);
+        (void)wbi_fail(err, WB_ELIMIT,
+                       "%u conversations are in workspaces of their own already; "
+                       "one of them must exit first",
+                       WBI_LIMIT_WORKSPACES);
         return NULL;
     }
     if (w != NULL && w->n == w->cap) {

@@ -61,8 +61,8 @@ static struct wbi_tool *new_tool(struct wbi_catalog_builder *b)
 {
     if (b->count == b->cap) {
         size_t cap = b->cap ? b->cap * 2 : 32;
-        struct wbi_tool *tools = wbi_arena_grow(b->arena, b->tools, b->cap * sizeof(*tools),
-                                                cap * sizeof(*tools));
+        struct wbi_tool *tools =
+            wbi_arena_grow(b->arena, b->tools, b->cap * sizeof(*tools), cap * sizeof(*tools));
         if (tools == NULL)
             return NULL;
         b->tools = tools;
@@ -269,8 +269,8 @@ static size_t unique_names(const struct wbi_catalog_builder *b, struct wbi_name_
         while (j < n && !wbi_str_eq(in[j].qualified, b->tools[i].qualified))
             j++;
         if (j == n)
-            in[n++] = (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin,
-                                           b->tools[i].bare};
+            in[n++] =
+                (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin, b->tools[i].bare};
     }
     return n;
 }
@@ -378,8 +378,7 @@ static wb_rc no_such_tool(const struct wbi_catalog *c, struct wbi_str name, stru
             return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
                                  "there is no tool \"%.*s\"; names are case-sensitive, there is "
                                  "\"%.*s\"",
-                                 WBI_FMT(wbi_str_head(name, 128)),
-                                 WBI_FMT(c->tools[i].model_name));
+                                 WBI_FMT(wbi_str_head(name, 128)), WBI_FMT(c->tools[i].model_name));
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
                          WBI_FMT(wbi_str_head(name, 128)));
 }

@@ -20,19 +20,18 @@ struct wbi_tool_binding {
     void *ops_arg;
     bool builtin;
     bool hidden;
-    struct wbi_str origin; /* absent: "local" */
-    int64_t timeout_ms;    /* of a descriptor that says none; 0: the policy's */
+    struct wbi_str origin;  /* absent: "local" */
+    int64_t timeout_ms;     /* of a descriptor that says none; 0: the policy's */
     bool bare;              /* an MCP tool shown under its own name */
     struct wbi_str blocked; /* absent, or why it must not be called */
 };
 
 /* Add one descriptor (parsed, copied): name, title?, description?, version?,
  * inputSchema?, outputSchema?, effect?, parallel?, idempotencyKey?, timeoutMs?,
- * budgetTokens?, inputKind?, grammar?, tags?, deprecated? (docs/tools.md). err names the member. The same name
- * and version twice: WB_EEXISTS. */
+ * budgetTokens?, inputKind?, grammar?, tags?, deprecated? (docs/tools.md). err names the member.
+ * The same name and version twice: WB_EEXISTS. */
 WB_MUST_CHECK wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_json *descriptor,
-                                    const struct wbi_tool_binding *binding,
-                                    struct wbi_error *err);
+                                    const struct wbi_tool_binding *binding, struct wbi_error *err);
 /* All tools of an earlier snapshot. */
 WB_MUST_CHECK wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b,
                                         const struct wbi_catalog *from, struct wbi_error *err);
@@ -57,7 +56,7 @@ const struct wbi_tool *wbi_catalog_at(const struct wbi_catalog *c, size_t i);
  * unsupported_version (available ones are told). */
 WB_MUST_CHECK wb_rc wbi_catalog_resolve(const struct wbi_catalog *c, struct wbi_arena *arena,
                                         struct wbi_str name_space, struct wbi_str name,
-                                        struct wbi_str range,
-                                        const struct wbi_tool **ret, struct wbi_error *err);
+                                        struct wbi_str range, const struct wbi_tool **ret,
+                                        struct wbi_error *err);
 
 #endif

@@ -44,8 +44,8 @@ static wb_rc read_text(struct wbi_str *ret, const wbi_json *v, struct wbi_error 
 
 static bool name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-' || c == '.' || c == ':' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == ':' || c == '/';
 }
 
 static wb_rc read_name(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
@@ -167,8 +167,7 @@ static wb_rc read_tags(struct wbi_tool *t, const wbi_json *v, struct wbi_error *
 {
     if (!wbi_json_is(v, WBI_JSON_ARR))
         return wrong(err, "an array of strings", v);
-    WBI_JSON_EACH(v, tag)
-    {
+    WBI_JSON_EACH (v, tag) {
         if (!wbi_json_is(tag, WBI_JSON_STR))
             return wrong(err, "an array of strings", tag);
     }
@@ -293,8 +292,7 @@ wb_rc wbi_descriptor_read(const wbi_json *obj, struct wbi_tool *ret, struct wbi_
     if (!wbi_json_is(obj, WBI_JSON_OBJ))
         return wbi_fail(err, WB_EINPUT, "a tool must be an object; got %s",
                         wbi_json_type_name(obj));
-    WBI_JSON_EACH_MEMBER(obj, key)
-    {
+    WBI_JSON_EACH_MEMBER (obj, key) {
         wb_rc rc = read_member(&t, wbi_json_str(key), key_val, err);
         if (rc != WB_OK)
             return rc;

@@ -9,8 +9,9 @@
 #define WBI_TOOL_VERSION "1.0.0"
 /* The schema of a tool that declares none: any object, or one text. */
 #define WBI_TOOL_ANY_OBJECT "{\"type\":\"object\"}"
-#define WBI_TOOL_ANY_TEXT                                                                     \
-    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}"
+#define WBI_TOOL_ANY_TEXT                                                                  \
+    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[" \
+    "\"input\"]}"
 
 /* Fill all declared members of *ret from obj, which must outlive it. Members it
  * does not know are refused by name with the accepted ones. Schemas are not

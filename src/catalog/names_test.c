@@ -10,16 +10,16 @@
 #include "base/checked.h"
 #include "catalog/names.h"
 
-#define LOCAL(s)                         \
-    {                                    \
+#define LOCAL(s)                                \
+    {                                           \
         WBI_LIT_INIT("local::" s), false, false \
     }
-#define BUILTIN(s)                      \
-    {                                   \
+#define BUILTIN(s)                             \
+    {                                          \
         WBI_LIT_INIT("local::" s), true, false \
     }
-#define MCP(server, tool)                             \
-    {                                                 \
+#define MCP(server, tool)                                    \
+    {                                                        \
         WBI_LIT_INIT("mcp::" server "::" tool), false, false \
     }
 

@@ -40,17 +40,17 @@ struct wbi_tool_ops {
 struct wbi_wire_part; /* content parts: see wire/wire.h */
 struct wbi_complete {
     bool ok;
-    struct wbi_str summary;      /* absent: the projector's */
-    const void *typed;           /* for the family's projector; or */
-    struct wbi_str output;       /* JSON text of the tool's own output */
-    const struct wbi_wire_part *parts;/* content besides it: text, images, … */
+    struct wbi_str summary;            /* absent: the projector's */
+    const void *typed;                 /* for the family's projector; or */
+    struct wbi_str output;             /* JSON text of the tool's own output */
+    const struct wbi_wire_part *parts; /* content besides it: text, images, … */
     size_t part_count;
-    struct wbi_str artifacts;    /* JSON array of facts, for the record */
-    struct wbi_str audit;        /* JSON object, for the record */
-    struct wbi_str raw;          /* an MCP result that may be passed on as it is, or absent */
-    struct wbi_str rpc_error;    /* a JSON-RPC error that its MCP client must see, or absent */
-    const char *lacks;           /* an ability its MCP client would have needed, or NULL */
-    const void *fault;           /* struct wbi_fault of an error */
+    struct wbi_str artifacts; /* JSON array of facts, for the record */
+    struct wbi_str audit;     /* JSON object, for the record */
+    struct wbi_str raw;       /* an MCP result that may be passed on as it is, or absent */
+    struct wbi_str rpc_error; /* a JSON-RPC error that its MCP client must see, or absent */
+    const char *lacks;        /* an ability its MCP client would have needed, or NULL */
+    const void *fault;        /* struct wbi_fault of an error */
 };
 
 /* What a projector may spend and where large values go. */
@@ -95,21 +95,21 @@ struct wbi_tool {
     struct wbi_schema *input_compiled; /* never NULL in a catalog */
     struct wbi_schema *output_compiled;
     const wbi_json *tags;
-    const wbi_json *descriptor;   /* as declared */
+    const wbi_json *descriptor; /* as declared */
     uint8_t content_hash[32];
     enum wbi_effect effect;
     enum wbi_input_kind input_kind;
     struct wbi_str grammar; /* of a text tool; absent: any text */
     enum wbi_grammar_syntax grammar_syntax;
-    int64_t timeout_ms;           /* 0: the policy's */
+    int64_t timeout_ms; /* 0: the policy's */
     uint32_t budget_tokens;
     bool parallel;
     bool needs_key; /* a native call must bring an idempotency key (C8.6) */
     bool builtin;
-    bool hidden;                  /* callable, not listed (local_shell, shell) */
-    struct wbi_str deprecated;    /* absent, or why and what instead */
-    bool bare;                    /* an MCP tool shown under its own name */
-    struct wbi_str blocked;       /* absent, or why it must not be called */
+    bool hidden;               /* callable, not listed (local_shell, shell) */
+    struct wbi_str deprecated; /* absent, or why and what instead */
+    bool bare;                 /* an MCP tool shown under its own name */
+    struct wbi_str blocked;    /* absent, or why it must not be called */
     const struct wbi_family *family;
     const struct wbi_tool_ops *ops;
     void *ops_arg;

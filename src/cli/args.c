@@ -67,15 +67,15 @@ static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_
     const struct option_spec *spec = own ? own : find(common, arg, n);
 
     if (spec == NULL) {
-        *ret_exit = usage_error(a, "unknown option %s; try `waybill %s --help`", arg,
-                                a->command->name);
+        *ret_exit =
+            usage_error(a, "unknown option %s; try `waybill %s --help`", arg, a->command->name);
         return false;
     }
     if (spec->value != NULL) {
         value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
         if (value == NULL) {
-            *ret_exit = usage_error(a, "%s needs a value: %s %s", spec->name, spec->name,
-                                    spec->value);
+            *ret_exit =
+                usage_error(a, "%s needs a value: %s %s", spec->name, spec->name, spec->value);
             return false;
         }
     } else if (equals != NULL) {

@@ -46,8 +46,8 @@ struct args {
 struct command {
     const char *name;
     const char *summary;
-    const char *usage;    /* "NAME [--input JSON|@FILE|-]" */
-    const char *details;  /* paragraphs and examples of --help */
+    const char *usage;                 /* "NAME [--input JSON|@FILE|-]" */
+    const char *details;               /* paragraphs and examples of --help */
     const struct option_spec *options; /* ends with a NULL name */
     int (*run)(const struct args *a);
 };

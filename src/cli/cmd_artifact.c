@@ -156,17 +156,20 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--lines", "A-B", false},     {"--bytes", "A-B", false}, {"--tail", "N", false},
-    {"--grep", "RE", false},       {"-C", "N", false},        {"--json-path", "PATH", false},
-    {"--raw", NULL, false},        {"--older-than-days", "N", false},
+    {"--lines", "A-B", false}, {"--bytes", "A-B", false},
+    {"--tail", "N", false},    {"--grep", "RE", false},
+    {"-C", "N", false},        {"--json-path", "PATH", false},
+    {"--raw", NULL, false},    {"--older-than-days", "N", false},
     {NULL, NULL, false},
 };
 
 const struct command command_artifact = {
     "artifact",
     "Complete outputs that are kept: list, read, count, prune, verify.",
-    "list | read REF [--lines A-B|--bytes A-B|--tail N|--grep RE [-C N]|--json-path P] [--raw] | stats | prune | verify",
-    "REF is the path as a receipt gives it, at least eight hex digits of its SHA-256, or the id of\n"
+    "list | read REF [--lines A-B|--bytes A-B|--tail N|--grep RE [-C N]|--json-path P] [--raw] | "
+    "stats | prune | verify",
+    "REF is the path as a receipt gives it, at least eight hex digits of its SHA-256, or the id "
+    "of\n"
     "a task. Lines count from 1, both ends included; bytes from 0, the end excluded. Text is\n"
     "cleaned and redacted as in receipts; --raw gives the bytes as they were printed.\n"
     "\nexamples:\n"

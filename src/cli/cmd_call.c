@@ -27,8 +27,8 @@ bool view_by_name(const struct args *a, wb_view *ret)
             return true;
         }
     }
-    (void)usage_error(a, "--view must be receipt, canonical, result, envelope or record; got \"%s\"",
-                      name);
+    (void)usage_error(
+        a, "--view must be receipt, canonical, result, envelope or record; got \"%s\"", name);
     return false;
 }
 
@@ -60,8 +60,7 @@ static bool set_deadline(const struct args *a, wb_request *request)
 }
 
 /* KEY=VALUE options as one JSON object. NULL text when none was given. */
-static bool set_pairs(const struct args *a, const char *option, wb_request *request,
-                      wb_field field)
+static bool set_pairs(const struct args *a, const char *option, wb_request *request, wb_field field)
 {
     char *text = NULL;
     size_t size;
@@ -192,8 +191,7 @@ static int run(const struct args *a)
     request = wb_request_new(a->words[0]);
     if (request == NULL)
         return EXIT_INTERNAL;
-    if (args_has(a, "--stream") &&
-        wb_request_set_frames(request, show_frame, NULL) != WB_OK)
+    if (args_has(a, "--stream") && wb_request_set_frames(request, show_frame, NULL) != WB_OK)
         return EXIT_INTERNAL;
     if (fill(a, request))
         code = call(a, request, view);
@@ -202,13 +200,20 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--input", "JSON|@FILE|-", false},  {"--view", "VIEW", false},
-    {"--call-id", "ID", false},          {"--tool-version", "RANGE", false},
-    {"--deadline", "TIME|+MS", false},   {"--idempotency-key", "KEY", false},
-    {"--correlation-id", "ID", false},   {"--causation-id", "ID", false},
-    {"--header", "KEY=VALUE", true},     {"--meta", "KEY=VALUE", true},
-    {"--max-tokens", "N", false},        {"--traceparent", "TRACE", false},
-    {"--stream", NULL, false},           {"--heartbeat-ms", "N", false},
+    {"--input", "JSON|@FILE|-", false},
+    {"--view", "VIEW", false},
+    {"--call-id", "ID", false},
+    {"--tool-version", "RANGE", false},
+    {"--deadline", "TIME|+MS", false},
+    {"--idempotency-key", "KEY", false},
+    {"--correlation-id", "ID", false},
+    {"--causation-id", "ID", false},
+    {"--header", "KEY=VALUE", true},
+    {"--meta", "KEY=VALUE", true},
+    {"--max-tokens", "N", false},
+    {"--traceparent", "TRACE", false},
+    {"--stream", NULL, false},
+    {"--heartbeat-ms", "N", false},
     {NULL, NULL, false},
 };
 
@@ -220,7 +225,8 @@ const struct command command_call = {
     "`receipt` is the text a model reads, `canonical` the runtime's record of the result,\n"
     "`result` the invocation's Result, `envelope` a root with \"__envelope\", `record` all\n"
     "that was written down. With --stream, frames come first, one JSON line each, while\n"
-    "the tool runs; the last of them is \"completed\" or \"error\". Exit 0: the call succeeded; 1: it ended in an error.\n"
+    "the tool runs; the last of them is \"completed\" or \"error\". Exit 0: the call succeeded; 1: "
+    "it ended in an error.\n"
     "\nexamples:\n"
     "  waybill call weather --input '{\"city\": \"Bern\"}'\n"
     "  waybill call weather --input @request.json --view result\n"

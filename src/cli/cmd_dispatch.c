@@ -37,7 +37,8 @@ static void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd)
 {
     wb_error *error = NULL;
 
-    if (fd >= 0 && wb_runtime_reload_on(runtime, fd, say_reloaded, (void *)(uintptr_t)a, &error) != WB_OK)
+    if (fd >= 0 &&
+        wb_runtime_reload_on(runtime, fd, say_reloaded, (void *)(uintptr_t)a, &error) != WB_OK)
         (void)fail(a, "SIGHUP", error);
 }
 

@@ -6,8 +6,7 @@
 
 static int run(const struct args *a)
 {
-    static const char *const columns[] = {"check=CHECK", "status=STATUS", "text=WHAT",
-                                          "next=NEXT"};
+    static const char *const columns[] = {"check=CHECK", "status=STATUS", "text=WHAT", "next=NEXT"};
     wb_options *o = runtime_options(a);
     wb_error *error = NULL;
     size_t n;
@@ -31,10 +30,7 @@ static int run(const struct args *a)
 static const struct option_spec options[] = {{NULL, NULL, false}};
 
 const struct command command_doctor = {
-    "doctor",
-    "Say what this machine offers and what stands in the way.",
-    "",
-    "Exit 3 when something is broken.\n\nexample:\n  waybill doctor\n",
-    options,
-    run,
+    "doctor", "Say what this machine offers and what stands in the way.",
+    "",       "Exit 3 when something is broken.\n\nexample:\n  waybill doctor\n",
+    options,  run,
 };

@@ -9,8 +9,9 @@ static const struct {
     const char *name;
     wb_envelope_op op;
 } verbs[] = {
-    {"create", WB_ENVELOPE_CREATE}, {"attach", WB_ENVELOPE_ATTACH}, {"ensure", WB_ENVELOPE_ENSURE},
-    {"get", WB_ENVELOPE_GET},       {"payload", WB_ENVELOPE_PAYLOAD}, {"wrap", WB_ENVELOPE_WRAP},
+    {"create", WB_ENVELOPE_CREATE},   {"attach", WB_ENVELOPE_ATTACH},
+    {"ensure", WB_ENVELOPE_ENSURE},   {"get", WB_ENVELOPE_GET},
+    {"payload", WB_ENVELOPE_PAYLOAD}, {"wrap", WB_ENVELOPE_WRAP},
 };
 
 static bool find_verb(const char *name, wb_envelope_op *ret)
@@ -111,12 +112,18 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--tool", "NAME", false},         {"--provider", "NAME", false},
-    {"--model", "NAME", false},        {"--tool-call-id", "ID", false},
-    {"--content-type", "TYPE", false}, {"--payload-path", "PATH", false},
-    {"--schema-ref", "REF", false},    {"--compat", "KEY=VALUE", true},
-    {"--tag", "TAG", true},            {"--created-at", "TIME", false},
-    {"--payload-key", "KEY", false},   {NULL, NULL, false},
+    {"--tool", "NAME", false},
+    {"--provider", "NAME", false},
+    {"--model", "NAME", false},
+    {"--tool-call-id", "ID", false},
+    {"--content-type", "TYPE", false},
+    {"--payload-path", "PATH", false},
+    {"--schema-ref", "REF", false},
+    {"--compat", "KEY=VALUE", true},
+    {"--tag", "TAG", true},
+    {"--created-at", "TIME", false},
+    {"--payload-key", "KEY", false},
+    {NULL, NULL, false},
 };
 
 const struct command command_envelope = {

@@ -202,8 +202,7 @@ static bool start_work(struct work *w)
 {
     wb_error *error = NULL;
 
-    if (args_has(w->a, "--live") &&
-        wb_request_on_output(w->request, on_output, w) != WB_OK)
+    if (args_has(w->a, "--live") && wb_request_on_output(w->request, on_output, w) != WB_OK)
         return false;
     if (wb_runtime_start(w->runtime, &error) != WB_OK) {
         (void)fail(w->a, NULL, error);
@@ -476,9 +475,9 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--workdir", "DIR", false}, {"--timeout-ms", "N", false}, {"--yield-ms", "N", false},
-    {"--max-tokens", "N", false}, {"--tty", NULL, false},      {"--live", NULL, false},
-    {"--stdin", NULL, false},    {"--clean-env", NULL, false}, {"--view", "VIEW", false},
+    {"--workdir", "DIR", false},  {"--timeout-ms", "N", false}, {"--yield-ms", "N", false},
+    {"--max-tokens", "N", false}, {"--tty", NULL, false},       {"--live", NULL, false},
+    {"--stdin", NULL, false},     {"--clean-env", NULL, false}, {"--view", "VIEW", false},
     {NULL, NULL, false},
 };
 
@@ -487,7 +486,8 @@ const struct command command_exec = {
     "Run a command and print its receipt.",
     "[--workdir D] [--timeout-ms N] [--yield-ms N] [--max-tokens N] [--tty] [--live] … -- CMD ARG…",
     "The receipt goes to standard output; the exit status is the command's own. 128+N: ended by\n"
-    "signal N; 75: it goes on as a task (--yield-ms); 124: out of time; 125: Waybill itself failed;\n"
+    "signal N; 75: it goes on as a task (--yield-ms); 124: out of time; 125: Waybill itself "
+    "failed;\n"
     "126: not executable; 127: not found. --live copies the output to standard error while it\n"
     "comes. The command has this environment (--clean-env: the one of model calls) and no input\n"
     "(--stdin: this one).\n"

@@ -31,7 +31,8 @@ static int run(const struct args *a)
     int ok = 0, code;
     wb_rc rc;
 
-    if (a->word_count != 1 || (strcmp(a->words[0], "apply") != 0 && strcmp(a->words[0], "check") != 0))
+    if (a->word_count != 1 ||
+        (strcmp(a->words[0], "apply") != 0 && strcmp(a->words[0], "check") != 0))
         return usage_error(a, "give apply or check, and the patch on standard input");
     if (strcmp(a->words[0], "check") == 0)
         flags |= WB_PATCH_CHECK;

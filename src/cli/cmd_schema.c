@@ -245,9 +245,8 @@ static int run_lines(const struct args *a)
 
 /* ---- lint ---- */
 
-static const char *const columns[] = {"tool=TOOL",         "path=PLACE",
-                                      "keyword=KEYWORD",   "refused=REFUSED",
-                                      "providers=PROVIDERS", "text=FINDING"};
+static const char *const columns[] = {"tool=TOOL",       "path=PLACE",          "keyword=KEYWORD",
+                                      "refused=REFUSED", "providers=PROVIDERS", "text=FINDING"};
 
 static int lint_file(const struct args *a, const char *name, size_t *refused)
 {

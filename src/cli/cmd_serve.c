@@ -98,8 +98,8 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--http", "ADDR:PORT", false},  {"--auth", "token|none", false}, {"--token-file", "F", false},
-    {"--allow-host", "NAME", true},  {"--access-log", "FILE", false}, {NULL, NULL, false},
+    {"--http", "ADDR:PORT", false}, {"--auth", "token|none", false}, {"--token-file", "F", false},
+    {"--allow-host", "NAME", true}, {"--access-log", "FILE", false}, {NULL, NULL, false},
 };
 
 const struct command command_serve = {

@@ -101,9 +101,9 @@ static int show(const struct args *a, const char *tool, char *input)
 
 static int list_result(const struct args *a, wb_result *result)
 {
-    static const char *const columns[] = {"task_id=TASK",        "status=STATUS",
-                                          "exit_status=EXIT",    "started_at=STARTED",
-                                          "duration_ms=MS",      "command=COMMAND"};
+    static const char *const columns[] = {"task_id=TASK",     "status=STATUS",
+                                          "exit_status=EXIT", "started_at=STARTED",
+                                          "duration_ms=MS",   "command=COMMAND"};
     wb_error *error = NULL;
     size_t n, size;
     const char *canonical = wb_result_view(result, WB_VIEW_CANONICAL, &n);
@@ -247,16 +247,17 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--status", "STATUS", false},  {"--wait-ms", "N", false},      {"--lines", "A-B", false},
-    {"--offset", "N", false},       {"--tail", "N", false},         {"--stream", "NAME", false},
-    {"--page-token", "T", false},   {"--max-tokens", "N", false},   {"--end", NULL, false},
-    {"--view", "VIEW", false},      {NULL, NULL, false},
+    {"--status", "STATUS", false}, {"--wait-ms", "N", false},    {"--lines", "A-B", false},
+    {"--offset", "N", false},      {"--tail", "N", false},       {"--stream", "NAME", false},
+    {"--page-token", "T", false},  {"--max-tokens", "N", false}, {"--end", NULL, false},
+    {"--view", "VIEW", false},     {NULL, NULL, false},
 };
 
 const struct command command_tasks = {
     "tasks",
     "Commands that go on in the background: list, read, write to, stop.",
-    "list | output ID [--wait-ms N] [--lines A-B|--offset N|--tail N] | input ID TEXT|@FILE|- | stop ID",
+    "list | output ID [--wait-ms N] [--lines A-B|--offset N|--tail N] | input ID TEXT|@FILE|- | "
+    "stop ID",
     "`list` shows the tasks of this workspace, newest first (--status running|ended|…).\n"
     "`output` prints what a task has printed so far; --wait-ms waits for its end. `input` writes\n"
     "TEXT as it is to a task that accepts input; --end closes it afterwards. `stop` ends a task:\n"

@@ -71,9 +71,8 @@ static bool known_format(const struct args *a)
         if (strcmp(format, formats[i]) == 0)
             return true;
     if (format != NULL)
-        (void)usage_error(a,
-                          "--format must be responses, chat, anthropic, gemini or mcp; got \"%s\"",
-                          format);
+        (void)usage_error(
+            a, "--format must be responses, chat, anthropic, gemini or mcp; got \"%s\"", format);
     return format == NULL;
 }
 

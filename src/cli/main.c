@@ -9,8 +9,9 @@
 
 static int print_overview(FILE *to)
 {
-    fprintf(to, "Waybill %s: the tool layer of an AI agent. One call in, exactly one outcome out.\n\n"
-                "usage: waybill COMMAND [OPTIONS]\n\n",
+    fprintf(to,
+            "Waybill %s: the tool layer of an AI agent. One call in, exactly one outcome out.\n\n"
+            "usage: waybill COMMAND [OPTIONS]\n\n",
             wb_version());
     for (size_t i = 0; commands[i] != NULL; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);

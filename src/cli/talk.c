@@ -8,8 +8,8 @@
 
 #include "cli/cli.h"
 
-__attribute__((format(printf, 2, 0))) static void message(const struct args *a,
-                                                                const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void message(const struct args *a, const char *fmt,
+                                                          va_list ap)
 {
     fprintf(stderr, "waybill%s%s: ", a->command ? " " : "", a->command ? a->command->name : "");
     vfprintf(stderr, fmt, ap);
@@ -116,7 +116,7 @@ const char *style(const char *name)
 {
     static const struct {
         const char *name, *sequence;
-    } styles[] = {{"bold", "\033[1m"},  {"dim", "\033[2m"},   {"red", "\033[31m"},
+    } styles[] = {{"bold", "\033[1m"},   {"dim", "\033[2m"},     {"red", "\033[31m"},
                   {"green", "\033[32m"}, {"yellow", "\033[33m"}, {"reset", "\033[0m"}};
 
     if (!isatty(STDOUT_FILENO) || getenv("NO_COLOR") != NULL)

@@ -46,8 +46,8 @@ struct checking {
 static void print_findings(const char *file, const char *json, size_t size)
 {
     for (size_t i = 0;; i++) {
-        static const char *const members[] = {"line", "column", "severity", "tool", "message",
-                                              "providers"};
+        static const char *const members[] = {"line", "column",  "severity",
+                                              "tool", "message", "providers"};
         char *value[6] = {NULL}, pointer[64];
         size_t n;
 

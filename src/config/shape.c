@@ -7,7 +7,7 @@
 
 const char *const wbi_config_members[] = {"$schema",  "tools",    "mcpServers", "policies",
                                           "bindings", "settings", NULL};
-const char *const wbi_config_settings[] = {"budgets", "shell", "env",    "limits", "secrets",
+const char *const wbi_config_settings[] = {"budgets", "shell",  "env",    "limits", "secrets",
                                            "files",   "notify", "agents", NULL};
 
 static bool is_one_of(struct wbi_str name, const char *const *names)
@@ -184,8 +184,9 @@ static wb_rc check_command(const struct wbi_config_file *file, const wbi_json *o
     if (fine)
         return WB_OK;
     if (key == NULL)
-        return wbi_config_fail(err, file, near, WB_EINPUT, "\"command\" is missing: an array of "
-                                                           "strings, the program first");
+        return wbi_config_fail(err, file, near, WB_EINPUT,
+                               "\"command\" is missing: an array of "
+                               "strings, the program first");
     return wrong_type(file, key, "an array of strings, the program first", err);
 }
 

@@ -122,10 +122,11 @@ static int connect_to(int run_fd, const char *instance, int64_t deadline, struct
     }
     if (!dial(fd, &address, deadline) || !wbi_control_peer_ok(fd)) {
         bool busy = errno == EAGAIN;
-        (void)wbi_fail(err, busy ? WB_EAGAIN : WB_ENOTFOUND,
-                       busy ? "control: %.60s is too busy to answer"
-                            : "control: no live runtime %.60s; list them with `waybill calls runtimes`",
-                       instance);
+        (void)wbi_fail(
+            err, busy ? WB_EAGAIN : WB_ENOTFOUND,
+            busy ? "control: %.60s is too busy to answer"
+                 : "control: no live runtime %.60s; list them with `waybill calls runtimes`",
+            instance);
         close(fd);
         return -1;
     }

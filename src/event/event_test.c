@@ -88,8 +88,8 @@ static void events_carry_the_attributes_of_cloudevents(void **state)
     struct wbi_trace trace;
     const wbi_json *data;
 
-    assert_true(wbi_trace_parse(
-        WBI_LIT("00-12345678901234567890123456789012-1234567890123456-01"), &trace));
+    assert_true(wbi_trace_parse(WBI_LIT("00-12345678901234567890123456789012-1234567890123456-01"),
+                                &trace));
     call.trace = &trace;
     call.redactions = redactions;
     call.redactions_n = 1;
@@ -156,7 +156,8 @@ static void cache_hits_are_told_only_if_asked_for(void **state)
 {
     struct world *w = *state;
     struct wbi_event_call call = a_call();
-    struct wbi_event_end end = {.attempts = 1, .output_bytes = -1, .cache_hit = 1, .replayed = true};
+    struct wbi_event_end end = {
+        .attempts = 1, .output_bytes = -1, .cache_hit = 1, .replayed = true};
     const wbi_json *data;
 
     assert_int_equal(wbi_event_invoked(w->events, &call), WB_OK);
@@ -187,8 +188,8 @@ static void policies_tell_what_they_did(void **state)
     for (size_t i = 1; i < 4; i++) { /* sorts as text, and ids differ */
         assert_true(wbi_str_cmp(wbi_json_get_str(w->line[i - 1], "sequence"),
                                 wbi_json_get_str(w->line[i], "sequence")) < 0);
-        assert_false(wbi_str_eq(wbi_json_get_str(w->line[i - 1], "id"),
-                                wbi_json_get_str(w->line[i], "id")));
+        assert_false(
+            wbi_str_eq(wbi_json_get_str(w->line[i - 1], "id"), wbi_json_get_str(w->line[i], "id")));
     }
 }
 
@@ -210,10 +211,8 @@ static void a_broken_sink_loses_events_and_nothing_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(events_carry_the_attributes_of_cloudevents),
-        TEST(each_event_comes_once_and_in_order),
-        TEST(cache_hits_are_told_only_if_asked_for),
-        TEST(policies_tell_what_they_did),
+        TEST(events_carry_the_attributes_of_cloudevents),  TEST(each_event_comes_once_and_in_order),
+        TEST(cache_hits_are_told_only_if_asked_for),       TEST(policies_tell_what_they_did),
         TEST(a_broken_sink_loses_events_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

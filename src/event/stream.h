@@ -21,8 +21,7 @@ struct wbi_stream;
 
 /* Called when a frame was added to an empty buffer; may be NULL. */
 WB_MUST_CHECK wb_rc wbi_stream_new(struct wbi_str correlation_id, size_t max_buffered,
-                                   void (*on_frame)(void *arg), void *arg,
-                                   struct wbi_stream **ret);
+                                   void (*on_frame)(void *arg), void *arg, struct wbi_stream **ret);
 void wbi_stream_free(struct wbi_stream *s); /* NULL is fine */
 
 /* data: a JSON object, already redacted; absent writes {}. WB_EMISUSE after the

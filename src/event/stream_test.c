@@ -98,8 +98,8 @@ static void a_frame_has_a_largest_size(void **state)
     assert_int_equal(wbi_stream_put(s, WBI_FRAME_PARTIAL, wbi_str_make(big, sizeof(big))),
                      WB_ELIMIT);
     assert_int_equal(wbi_stream_put(s, WBI_FRAME_COMPLETED, WBI_NONE), WB_OK);
-    assert_true(next_is(
-        s, "{\"correlationId\":\"c\",\"sequence\":0,\"event\":\"completed\",\"data\":{}}"));
+    assert_true(
+        next_is(s, "{\"correlationId\":\"c\",\"sequence\":0,\"event\":\"completed\",\"data\":{}}"));
     wbi_stream_free(s);
 }
 

@@ -128,8 +128,8 @@ static void a_child_keeps_trace_flags_and_state_and_gets_a_span(void **state)
     char text[WBI_TRACEPARENT_SIZE];
 
     (void)state;
-    assert_true(wbi_trace_begin(WBI_LIT("00-" ID "-" SPAN "-03"), WBI_LIT("a=1,b=2"), &ids,
-                                &parent));
+    assert_true(
+        wbi_trace_begin(WBI_LIT("00-" ID "-" SPAN "-03"), WBI_LIT("a=1,b=2"), &ids, &parent));
     wbi_trace_format(&parent, text);
     assert_string_equal(text, "00-" ID "-" SPAN "-03");
     wbi_trace_child(&parent, &ids, &child);

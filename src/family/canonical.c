@@ -21,8 +21,7 @@ static wb_rc check_error(const wbi_json *error, struct wbi_error *err)
         return refuse(err, "/error/message", "error.message must be a string");
     if (!wbi_json_is(wbi_json_get(error, "retryable"), WBI_JSON_BOOL))
         return refuse(err, "/error/retryable", "error.retryable must be true or false");
-    WBI_JSON_EACH_MEMBER(error, key)
-    {
+    WBI_JSON_EACH_MEMBER (error, key) {
         size_t i = 0;
         (void)key_val;
         while (i < 5 && !wbi_str_eqz(wbi_json_str(key), known[i]))
@@ -42,11 +41,13 @@ static wb_rc check_members(const wbi_json *v, struct wbi_error *err)
         return refuse(err, "", "it must be an object");
     for (size_t i = 0; i < 5; i++)
         if (wbi_json_get(v, names[i]) == NULL)
-            return refuse(err, "", "tool_name, status, summary_text, result and error must all "
-                                   "be there, null where absent");
+            return refuse(err, "",
+                          "tool_name, status, summary_text, result and error must all "
+                          "be there, null where absent");
     if (wbi_json_count(v) != 5)
-        return refuse(err, "", "it has other members than tool_name, status, summary_text, "
-                               "result and error");
+        return refuse(err, "",
+                      "it has other members than tool_name, status, summary_text, "
+                      "result and error");
     if (wbi_json_get_str(v, "tool_name").p == NULL)
         return refuse(err, "/tool_name", "tool_name must be a string");
     if (wbi_json_get_str(v, "summary_text").p == NULL)
@@ -72,7 +73,8 @@ wb_rc wbi_canonical_read(const wbi_json *v, struct wbi_canonical *ret, struct wb
         return refuse(err, "/status", "status must be \"success\" or \"error\"");
     if (c.success && (wbi_json_is(c.result, WBI_JSON_NULL) || !wbi_json_is(c.error, WBI_JSON_NULL)))
         return refuse(err, "/status", "a success has a result and no error");
-    if (!c.success && (!wbi_json_is(c.result, WBI_JSON_NULL) || !wbi_json_is(c.error, WBI_JSON_OBJ)))
+    if (!c.success &&
+        (!wbi_json_is(c.result, WBI_JSON_NULL) || !wbi_json_is(c.error, WBI_JSON_OBJ)))
         return refuse(err, "/status", "an error has an error object and no result");
     if (!c.success) {
         rc = check_error(c.error, err);

@@ -97,7 +97,8 @@ static void assert_payload(const char *root, const char *expected)
  * _payload and _wrap, each with its test below. "See `…/ToolResultEnvelope.cs` for the
  * authoritative implementation and `…/ToolResultEnvelopeExtensions.cs` for convenience helpers."
  * names code of another project; where it and the document differ the document holds (C4.3). The
- * tools under "Examples in repo" (text_generate, list_generate, img_generate) are those used here. */
+ * tools under "Examples in repo" (text_generate, list_generate, img_generate) are those used here.
+ */
 static void the_sample_of_the_seed(void **state)
 {
     struct wbi_envelope env = {.tool = WBI_LIT("text_generate"),

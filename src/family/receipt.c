@@ -129,8 +129,7 @@ void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result)
 static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *partial)
 {
     for (int pass = 0; pass < 2; pass++) {
-        WBI_JSON_EACH_MEMBER(partial, key)
-        {
+        WBI_JSON_EACH_MEMBER (partial, key) {
             struct wbi_str name = wbi_json_str(key);
             char *prefix;
 
@@ -158,8 +157,7 @@ wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, 
                                                                          : " (not retryable)\n");
     wbi_buf_adds(out, wbi_json_get_str(c->error, "message"));
     wbi_buf_addc(out, '\n');
-    WBI_JSON_EACH_MEMBER(details, key)
-    {
+    WBI_JSON_EACH_MEMBER (details, key) {
         if (!wbi_str_eqz(wbi_json_str(key), "partial"))
             detail_line(out, arena, key);
         (void)key_val;

@@ -113,8 +113,9 @@ static wb_rc read_gates(struct auth_reader *r, const wbi_json *o, struct binding
     for (size_t i = 0; i < n; i++) {
         enum wbi_guard_effect effect;
         if (!wbi_guard_effect_by_name(names[i], &effect))
-            return wbi_policy_bad(&r->at, "effects: \"%.*s\" is none of Pure, IdempotentWrite, "
-                                          "NonIdempotentWrite, ExternalSideEffects",
+            return wbi_policy_bad(&r->at,
+                                  "effects: \"%.*s\" is none of Pure, IdempotentWrite, "
+                                  "NonIdempotentWrite, ExternalSideEffects",
                                   WBI_FMT(names[i]));
         b->effects |= 1u << effect;
     }
@@ -144,8 +145,7 @@ static wb_rc read_approval(struct auth_reader *r, const wbi_json *o, struct bind
     b->approval = wbi_arena_array(r->arena, wbi_json_count(v) + 1, sizeof(*b->approval));
     if (b->approval == NULL)
         return wbi_fail_nomem(r->at.err);
-    WBI_JSON_EACH_MEMBER(v, key)
-    {
+    WBI_JSON_EACH_MEMBER (v, key) {
         struct approval_rule *rule = &b->approval[b->approval_n++];
         rule->pattern = wbi_policy_lower(r->arena, wbi_json_str(key));
         rule->rule = rule_by_name(wbi_json_str(key_val));
@@ -161,8 +161,8 @@ static wb_rc read_approval(struct auth_reader *r, const wbi_json *o, struct bind
 
 static wb_rc read_binding(struct auth_reader *r, const wbi_json *o, struct binding *b)
 {
-    static const char *const known[] = {"principal", "allow",    "deny", "scopes", "effects",
-                                        "network",   "approval", NULL};
+    static const char *const known[] = {"principal", "allow",   "deny",     "scopes",
+                                        "effects",   "network", "approval", NULL};
     wb_rc rc = wbi_policy_known(&r->at, o, known);
 
     if (rc == WB_OK)
@@ -193,8 +193,7 @@ wb_rc wbi_auth_add(struct wbi_auth *a, const wbi_json *bindings, enum wbi_policy
     if (!wbi_json_is(bindings, WBI_JSON_ARR) || wbi_json_count(bindings) > WBI_LIMIT_POLICY_RULES)
         return wbi_policy_bad(&r.at, "must be an array of at most %u bindings",
                               WBI_LIMIT_POLICY_RULES);
-    WBI_JSON_EACH(bindings, o)
-    {
+    WBI_JSON_EACH (bindings, o) {
         struct binding *b = wbi_arena_zalloc(a->arena, sizeof(*b));
         char number[24];
         size_t back;
@@ -314,8 +313,7 @@ static bool check_grants(const struct wbi_auth *a, struct wbi_str principal,
     }
     if (tool->missing_credential.p != NULL) {
         answer(ret, WBI_AUTH_DENIED, WBI_KIND_UNAUTHORIZED,
-               "the credential %.*s is needed and not supplied",
-               WBI_FMT(tool->missing_credential));
+               "the credential %.*s is needed and not supplied", WBI_FMT(tool->missing_credential));
         return false;
     }
     return true;
@@ -344,8 +342,7 @@ void wbi_authorize(const struct wbi_auth *a, struct wbi_str principal,
         answer(ret, WBI_AUTH_DENIED, WBI_KIND_APPROVAL_DENIED, "approval of %.*s is denied by rule",
                WBI_FMT(tool->qualified));
     else if (check_grants(a, principal, tool, ret))
-        answer(ret, f.rule == RULE_ASK ? WBI_AUTH_ASK : WBI_AUTH_ALLOWED, WBI_KIND_NONE, "%s",
-               "");
+        answer(ret, f.rule == RULE_ASK ? WBI_AUTH_ASK : WBI_AUTH_ALLOWED, WBI_KIND_NONE, "%s", "");
 }
 
 bool wbi_auth_lists(const struct wbi_auth *a, struct wbi_str principal,

@@ -21,8 +21,7 @@ static int setup(void **state)
     static struct world w;
 
     *state = &w;
-    return wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &w.arena) == WB_OK &&
-                   wbi_auth_new(&w.auth) == WB_OK
+    return wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &w.arena) == WB_OK && wbi_auth_new(&w.auth) == WB_OK
                ? 0
                : -1;
 }
@@ -213,9 +212,8 @@ static void on_end(void *arg, const struct wbi_approval *approval, enum wbi_appr
     e->times++;
     e->how = how;
     if (e->reenter != NULL) /* already over: cannot end twice */
-        assert_int_equal(
-            wbi_approvals_resolve(e->reenter, wbi_str_z(approval->id), true, WBI_NONE),
-            WB_ENOTFOUND);
+        assert_int_equal(wbi_approvals_resolve(e->reenter, wbi_str_z(approval->id), true, WBI_NONE),
+                         WB_ENOTFOUND);
 }
 
 static void approvals_end_once_and_a_deadline_counts_as_no(void **state)

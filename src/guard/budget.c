@@ -142,8 +142,8 @@ wb_rc wbi_budget_admit(struct wbi_budget *b, const struct wbi_budget_settings *s
     return WB_EAGAIN;
 }
 
-static wb_rc save(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                  const struct state *st, struct wbi_budget_time t)
+static wb_rc save(struct wbi_budget *b, const struct wbi_budget_settings *s, const struct state *st,
+                  struct wbi_budget_time t)
 {
     struct wbi_budget_record record = {.spent = st->spent};
 

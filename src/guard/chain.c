@@ -228,11 +228,10 @@ static bool check_key(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_
 
     if (wbi_idem_missing(r->effect, r->idempotency_key) ||
         (r->key_required && wbi_str_trim(r->idempotency_key).n == 0)) {
-        wbi_chain_refuse(ret, WBI_KIND_INVALID_TOOL_INPUT,
-                         "%s needs idempotencyKey, a text that is not blank",
-                         r->key_required && r->effect != WBI_GUARD_IDEMPOTENT_WRITE
-                             ? "this tool"
-                             : "an IdempotentWrite");
+        wbi_chain_refuse(
+            ret, WBI_KIND_INVALID_TOOL_INPUT, "%s needs idempotencyKey, a text that is not blank",
+            r->key_required && r->effect != WBI_GUARD_IDEMPOTENT_WRITE ? "this tool"
+                                                                       : "an IdempotentWrite");
         ret->refusal.code = "RequiredMissing";
         ret->refusal.missing_field = "idempotencyKey";
         return false;
@@ -254,8 +253,7 @@ static bool uses_cache(const struct wbi_guard_ticket *t)
 
 static struct wbi_cache_id cache_id(const struct wbi_guard_request *r)
 {
-    return (struct wbi_cache_id){r->tool, r->version, r->content_hash, r->partition,
-                                 r->input_hash};
+    return (struct wbi_cache_id){r->tool, r->version, r->content_hash, r->partition, r->input_hash};
 }
 
 static bool check_cache(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_answer *ret)
@@ -332,9 +330,8 @@ static void make_rate_asks(struct wbi_guard_ticket *t)
 
     t->rate_n = 0;
     if (r->policy->rate.capacity > 0)
-        t->rate[t->rate_n++] =
-            (struct wbi_rate_ask){wbi_key_of(t->chain->seed, 'R', r->tool, who, WBI_NONE),
-                                  r->policy->rate, 1};
+        t->rate[t->rate_n++] = (struct wbi_rate_ask){
+            wbi_key_of(t->chain->seed, 'R', r->tool, who, WBI_NONE), r->policy->rate, 1};
     if (r->policy->provider_rate.capacity > 0)
         t->rate[t->rate_n++] =
             (struct wbi_rate_ask){wbi_key_of(t->chain->seed, 'r', r->origin, WBI_NONE, WBI_NONE),
@@ -386,9 +383,8 @@ static bool check_budget(struct wbi_guard_ticket *t, int64_t now, struct wbi_gua
     if (rc != WB_EAGAIN)
         return broken(ret, rc, "the budget");
     wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED,
-                     refusal.reset_after_ms < 0
-                         ? "the call needs more %s than budget %.*s ever has"
-                         : "the %s of budget %.*s are spent",
+                     refusal.reset_after_ms < 0 ? "the call needs more %s than budget %.*s ever has"
+                                                : "the %s of budget %.*s are spent",
                      refusal.what, WBI_FMT(r->policy->budget.id));
     ret->refusal.reset_after_ms = refusal.reset_after_ms;
     return false;
@@ -519,8 +515,7 @@ static void park(struct wbi_guard_ticket *t, int64_t now, enum ticket_state stat
     if (t->wait_until_ns == 0) {
         t->wait_until_ns = r->deadline_ns;
         if (state == TICKET_QUEUED && limit_ms != WBI_NO_LIMIT_MS)
-            t->wait_until_ns =
-                WBI_MIN(r->deadline_ns, wbi_time_after(now, wbi_ms_to_ns(limit_ms)));
+            t->wait_until_ns = WBI_MIN(r->deadline_ns, wbi_time_after(now, wbi_ms_to_ns(limit_ms)));
     }
     t->state = state;
     wbi_chain_list_add(&t->chain->waiting, t);

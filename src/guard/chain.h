@@ -58,7 +58,7 @@ struct wbi_guard_request {
     bool key_required;              /* by the tool; an IdempotentWrite needs one anyway */
     const uint8_t *input_hash;      /* SHA-256 of the canonical input; NULL: no key, no cache */
     struct wbi_str version, content_hash, partition; /* for the cache */
-    int64_t estimated_cost;    /* millionths */
+    int64_t estimated_cost;                          /* millionths */
     int64_t estimated_time_ns;
     int64_t deadline_ns; /* WBI_NO_DEADLINE */
     const struct wbi_policy_values *policy;
@@ -81,7 +81,8 @@ enum wbi_guard_class {
 struct wbi_guard_outcome {
     enum wbi_guard_class class;
     bool retryable;     /* the outcome says so: its key is not bound to it */
-    bool still_running; /* TIMED_OUT, CANCELLED: the executor was not stopped; wbi_guard_late follows */
+    bool still_running; /* TIMED_OUT, CANCELLED: the executor was not stopped; wbi_guard_late
+                           follows */
     int64_t duration_ns;
     int64_t cost;          /* millionths, as it turned out */
     struct wbi_str stored; /* redacted outcome for replays and cache */
@@ -103,11 +104,11 @@ struct wbi_guard_event {
 };
 
 struct wbi_guard_parts {
-    struct wbi_clock clock;             /* read once, to date keys and budgets */
-    struct wbi_ids random;              /* table seeds, jitter */
-    const struct wbi_idem_store *keys;  /* NULL: in memory */
+    struct wbi_clock clock;                 /* read once, to date keys and budgets */
+    struct wbi_ids random;                  /* table seeds, jitter */
+    const struct wbi_idem_store *keys;      /* NULL: in memory */
     const struct wbi_budget_store *budgets; /* NULL: in memory */
-    size_t cache_bytes;                 /* 0: WBI_LIMIT_CACHE */
+    size_t cache_bytes;                     /* 0: WBI_LIMIT_CACHE */
     void (*on_event)(void *arg, const struct wbi_guard_event *event); /* may be NULL */
     void *arg;
 };
@@ -119,8 +120,7 @@ void wbi_guard_chain_free(struct wbi_guard_chain *chain);
 
 /* ticket: zeroed. */
 void wbi_guard_admit(struct wbi_guard_chain *chain, const struct wbi_guard_request *request,
-                     int64_t now_ns, struct wbi_guard_ticket *ticket,
-                     struct wbi_guard_answer *ret);
+                     int64_t now_ns, struct wbi_guard_ticket *ticket, struct wbi_guard_answer *ret);
 /* The admitted call is over. A second settle of a ticket does nothing. rc: what
  * the key store said (the outcome is right all the same; the key may then be
  * unknown to later calls). */

@@ -52,9 +52,8 @@ struct wbi_key wbi_chain_provider(const struct wbi_guard_chain *chain, struct wb
  * let it go. Leaves the ticket queued, waiting, held or done. */
 void wbi_chain_try(struct wbi_guard_ticket *t, bool in_turn, struct wbi_guard_answer *ret);
 void wbi_chain_circuit_event(struct wbi_guard_ticket *t, enum wbi_circuit_change change);
-__attribute__((format(printf, 3, 4))) void wbi_chain_refuse(struct wbi_guard_answer *ret,
-                                                            enum wbi_kind kind, const char *fmt,
-                                                            ...);
+__attribute__((format(printf, 3, 4))) void
+wbi_chain_refuse(struct wbi_guard_answer *ret, enum wbi_kind kind, const char *fmt, ...);
 /* Let whoever may go on go on. */
 void wbi_chain_pump(struct wbi_guard_chain *chain);
 

@@ -9,9 +9,9 @@
 
 #include "base/checked.h"
 
-#define TICKET_OF_SLOT(w)                                                                     \
+#define TICKET_OF_SLOT(w) \
     ((struct wbi_guard_ticket *)(void *)((char *)(w)-offsetof(struct wbi_guard_ticket, slot)))
-#define TICKET_OF_CACHE(w)                                                                    \
+#define TICKET_OF_CACHE(w) \
     ((struct wbi_guard_ticket *)(void *)((char *)(w)-offsetof(struct wbi_guard_ticket, cache)))
 
 /* ---- the end of an attempt ---- */
@@ -84,8 +84,7 @@ static wb_rc close_key(struct wbi_guard_chain *chain, const struct wbi_guard_req
     return wbi_idem_settle(&chain->keys, &id, s, r->input_hash, dated, o->stored);
 }
 
-static void close_flight(struct wbi_guard_ticket *t, const struct wbi_guard_outcome *o,
-                         int64_t now)
+static void close_flight(struct wbi_guard_ticket *t, const struct wbi_guard_outcome *o, int64_t now)
 {
     struct wbi_guard_chain *chain = t->chain;
     struct wbi_cache_waiter *waiters, *next;

@@ -43,7 +43,7 @@ static inline void on_event(void *arg, const struct wbi_guard_event *event)
 }
 
 static inline void on_ready(void *arg, struct wbi_guard_ticket *ticket,
-                     const struct wbi_guard_answer *answer)
+                            const struct wbi_guard_answer *answer)
 {
     struct seen *seen = arg;
 
@@ -77,7 +77,7 @@ static inline int teardown(void **state)
 }
 
 static inline struct wbi_guard_request request(struct world *w, enum wbi_guard_effect effect,
-                                        const char *key)
+                                               const char *key)
 {
     return (struct wbi_guard_request){.tool = WBI_LIT("mcp::git::push"),
                                       .origin = WBI_LIT("mcp::git"),
@@ -91,7 +91,7 @@ static inline struct wbi_guard_request request(struct world *w, enum wbi_guard_e
 }
 
 static inline struct wbi_guard_answer admit(struct world *w, const struct wbi_guard_request *r,
-                                     struct wbi_guard_ticket *t)
+                                            struct wbi_guard_ticket *t)
 {
     struct wbi_guard_answer answer;
 
@@ -101,7 +101,7 @@ static inline struct wbi_guard_answer admit(struct world *w, const struct wbi_gu
 }
 
 static inline void settle(struct world *w, struct wbi_guard_ticket *t, enum wbi_guard_class class,
-                   bool retryable, const char *stored)
+                          bool retryable, const char *stored)
 {
     struct wbi_guard_outcome o = {
         .class = class, .retryable = retryable, .duration_ns = S, .stored = wbi_str_z(stored)};

@@ -105,8 +105,8 @@ static void vector_g_slow_calls_have_a_rate_of_their_own(void **state)
     w = wbi_circuit_window(&c, &s, 0);
     assert_int_equal(w.slow * 100 / w.calls, 40);
     assert_int_equal(w.total_ns / w.calls, 4060 * MS);
-    assert_int_equal(call(&c, &s, 0, false, 5 * S), WBI_CIRCUIT_SAME); /* equal is not slow */
-    assert_int_equal(call(&c, &s, 0, false, 6 * S), WBI_CIRCUIT_SAME); /* 3 of 7 */
+    assert_int_equal(call(&c, &s, 0, false, 5 * S), WBI_CIRCUIT_SAME);   /* equal is not slow */
+    assert_int_equal(call(&c, &s, 0, false, 6 * S), WBI_CIRCUIT_SAME);   /* 3 of 7 */
     assert_int_equal(call(&c, &s, 0, false, 6 * S), WBI_CIRCUIT_OPENED); /* 4 of 8: 50 % */
 }
 

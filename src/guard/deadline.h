@@ -13,10 +13,10 @@
 #define WBI_NO_LIMIT_MS INT64_C(-1)
 
 struct wbi_attempt_limit {
-    bool expired;       /* deadline <= now: nothing may run */
-    int64_t ends_ns;    /* WBI_NO_DEADLINE when nothing limits the attempt */
-    int64_t limit_ms;   /* rounded up; 0 when expired; WBI_NO_LIMIT_MS: none */
-    bool by_deadline;   /* the deadline, not timeoutMs, is the shorter one */
+    bool expired;     /* deadline <= now: nothing may run */
+    int64_t ends_ns;  /* WBI_NO_DEADLINE when nothing limits the attempt */
+    int64_t limit_ms; /* rounded up; 0 when expired; WBI_NO_LIMIT_MS: none */
+    bool by_deadline; /* the deadline, not timeoutMs, is the shorter one */
 };
 
 /* Whole milliseconds that cover ns; 0 for ns <= 0. */

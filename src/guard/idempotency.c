@@ -82,8 +82,7 @@ wb_rc wbi_idem_claim(const struct wbi_idem_store *store, const struct wbi_idem_i
                      const uint8_t fingerprint[WBI_SHA256_SIZE], int64_t now_ms,
                      enum wbi_idem_answer *ret, struct wbi_str *ret_outcome)
 {
-    struct wbi_idem_record record =
-        make_record(WBI_IDEM_IN_FLIGHT, settings, fingerprint, now_ms);
+    struct wbi_idem_record record = make_record(WBI_IDEM_IN_FLIGHT, settings, fingerprint, now_ms);
     wb_rc rc = store->put(store->arg, id, &record, true, now_ms);
 
     if (rc == WB_EEXISTS)

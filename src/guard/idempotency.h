@@ -17,19 +17,15 @@ struct wbi_idem_id {
     struct wbi_str key;
 };
 
-enum wbi_idem_state {
-    WBI_IDEM_IN_FLIGHT = 1,
-    WBI_IDEM_DONE = 2,
-    WBI_IDEM_UNKNOWN = 3
-};
+enum wbi_idem_state { WBI_IDEM_IN_FLIGHT = 1, WBI_IDEM_DONE = 2, WBI_IDEM_UNKNOWN = 3 };
 
 /* Times are milliseconds since 1970 on a clock that does not step while the
  * process runs (wall time at start plus monotonic time since). */
 struct wbi_idem_record {
     enum wbi_idem_state state;
     uint8_t fingerprint[WBI_SHA256_SIZE];
-    int64_t expires_ms;   /* the key is new again from here on */
-    int64_t in_flight_ms; /* a claim not settled by then is unknown */
+    int64_t expires_ms;     /* the key is new again from here on */
+    int64_t in_flight_ms;   /* a claim not settled by then is unknown */
     struct wbi_str outcome; /* DONE only; absent otherwise */
 };
 
@@ -56,11 +52,11 @@ struct wbi_idem_settings {
 #define WBI_IDEM_IN_FLIGHT_MS (INT64_C(3600) * 1000)
 
 enum wbi_idem_answer {
-    WBI_IDEM_NEW = 0,   /* no record: may run */
-    WBI_IDEM_REPLAY,    /* *ret_outcome holds the stored bytes */
-    WBI_IDEM_RUNNING,   /* call_in_flight */
-    WBI_IDEM_REUSED,    /* idempotency_key_reused: another input */
-    WBI_IDEM_LOST       /* outcome_unknown */
+    WBI_IDEM_NEW = 0, /* no record: may run */
+    WBI_IDEM_REPLAY,  /* *ret_outcome holds the stored bytes */
+    WBI_IDEM_RUNNING, /* call_in_flight */
+    WBI_IDEM_REUSED,  /* idempotency_key_reused: another input */
+    WBI_IDEM_LOST     /* outcome_unknown */
 };
 
 /* C8.6: a native IdempotentWrite must bring a key; blank counts as missing.

@@ -93,8 +93,7 @@ static wb_rc memory_get(void *arg, const struct wbi_idem_id *id, struct wbi_idem
                                     .in_flight_ms = e->in_flight_ms};
     memcpy(ret->fingerprint, e->fingerprint, sizeof(ret->fingerprint));
     if (e->has_outcome)
-        ret->outcome =
-            wbi_str_make(e->bytes + e->principal_n + e->tool_n + e->key_n, e->outcome_n);
+        ret->outcome = wbi_str_make(e->bytes + e->principal_n + e->tool_n + e->key_n, e->outcome_n);
     return WB_OK;
 }
 

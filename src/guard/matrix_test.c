@@ -105,9 +105,9 @@ static void matrix_11_a_rate_limited_retry_waits_within_its_deadline(void **stat
     w->policy.rate = rate(1, 1);
     r.deadline_ns = w->clock.mono_ns + 1500 * MS;
     assert_int_equal(admit(w, &r, &t).verdict, WBI_GUARD_ADMITTED);
-    assert_int_equal(wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE,
-                                     w->clock.mono_ns, &delay),
-                     WBI_RETRY_GO);
+    assert_int_equal(
+        wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE, w->clock.mono_ns, &delay),
+        WBI_RETRY_GO);
     w->clock.mono_ns += delay; /* 200 ms */
     wbi_guard_again(&t, w->clock.mono_ns, &answer);
     assert_int_equal(answer.refusal.kind, WBI_KIND_RATE_LIMITED);
@@ -271,17 +271,17 @@ static void matrix_23_24_25_what_may_be_tried_again(void **state)
 
     everything(w);
     assert_int_equal(admit(w, &r, &t).verdict, WBI_GUARD_ADMITTED); /* 23 */
-    assert_int_equal(wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE,
-                                     w->clock.mono_ns, &delay),
-                     WBI_RETRY_STOP_FINAL);
+    assert_int_equal(
+        wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE, w->clock.mono_ns, &delay),
+        WBI_RETRY_STOP_FINAL);
     assert_int_equal(wbi_guard_attempts(&t), 1);
     settle(w, &t, WBI_GUARD_FAILED, true, NULL);
     assert_true(wbi_guard_retryable(WBI_KIND_UPSTREAM_UNAVAILABLE, true, WBI_GUARD_PURE, WBI_NONE));
     /* 24, S1 "isRetryable — boolean aligned with policy and effect level." */
     assert_false(wbi_guard_retryable(WBI_KIND_TIMED_OUT, true, WBI_GUARD_NON_IDEMPOTENT_WRITE,
                                      WBI_LIT("k")));
-    assert_true(wbi_guard_retryable(WBI_KIND_TIMED_OUT, true, WBI_GUARD_IDEMPOTENT_WRITE,
-                                    WBI_LIT("k")));
+    assert_true(
+        wbi_guard_retryable(WBI_KIND_TIMED_OUT, true, WBI_GUARD_IDEMPOTENT_WRITE, WBI_LIT("k")));
     assert_false(wbi_guard_retryable(WBI_KIND_BUDGET_EXCEEDED, false, WBI_GUARD_PURE, WBI_NONE));
     /* 25, S1 "attempts — total tries (≥1)." */
     r = request(w, WBI_GUARD_IDEMPOTENT_WRITE, "k");
@@ -294,9 +294,9 @@ static void matrix_23_24_25_what_may_be_tried_again(void **state)
         wbi_guard_again(&t, w->clock.mono_ns, &answer);
         assert_int_equal(answer.verdict, WBI_GUARD_ADMITTED);
     }
-    assert_int_equal(wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE,
-                                     w->clock.mono_ns, &delay),
-                     WBI_RETRY_STOP_ATTEMPTS);
+    assert_int_equal(
+        wbi_guard_retry(&t, &failed, WBI_RETRY_TRANSIENT, WBI_HINT_NONE, w->clock.mono_ns, &delay),
+        WBI_RETRY_STOP_ATTEMPTS);
     assert_int_equal(wbi_guard_attempts(&t), 3);
     settle(w, &t, WBI_GUARD_FAILED, true, NULL);
     assert_int_equal(look(w).spent.calls, 4); /* each retry spends again */

@@ -223,14 +223,13 @@ static void budgets_survive_a_restart(void **state)
     wbi_budget_fini(&b); /* killed with both calls running */
     wbi_budget_init(&b, &store, 4);
     /* another boot: the monotonic clock begins elsewhere, 20 s later by the wall */
-    assert_int_equal(wbi_budget_admit(&b, &s, &one, (struct wbi_budget_time){7 * S, 1020000},
-                                      &refusal),
-                     WB_EAGAIN);
+    assert_int_equal(
+        wbi_budget_admit(&b, &s, &one, (struct wbi_budget_time){7 * S, 1020000}, &refusal),
+        WB_EAGAIN);
     assert_int_equal(refusal.reset_after_ms, 40000);
     disk.broken = true;
-    assert_int_equal(wbi_budget_admit(&b, &s, &one, (struct wbi_budget_time){47 * S, 1060000},
-                                      &refusal),
-                     WB_OK);
+    assert_int_equal(
+        wbi_budget_admit(&b, &s, &one, (struct wbi_budget_time){47 * S, 1060000}, &refusal), WB_OK);
     assert_int_equal(wbi_budget_reserve(&b, &s, &one, (struct wbi_budget_time){47 * S, 1060000}),
                      WB_EIO);
     wbi_budget_fini(&b);
@@ -358,9 +357,9 @@ static void retries_stop_for_good_reasons(void **state)
     (void)state;
     wbi_retry_init(&r, &random);
     /* never past the deadline: now + delay >= deadline stops at once */
-    assert_int_equal(wbi_retry_admit(&r, &s, &st, key("p"), WBI_RETRY_TRANSIENT, WBI_HINT_NONE, 0,
-                                     200 * MS, &d),
-                     WBI_RETRY_STOP_DEADLINE);
+    assert_int_equal(
+        wbi_retry_admit(&r, &s, &st, key("p"), WBI_RETRY_TRANSIENT, WBI_HINT_NONE, 0, 200 * MS, &d),
+        WBI_RETRY_STOP_DEADLINE);
     assert_int_equal(wbi_retry_admit(&r, &s, &st, key("p"), WBI_RETRY_TRANSIENT, 5000, 0, S, &d),
                      WBI_RETRY_STOP_DEADLINE);
     assert_int_equal(wbi_retry_admit(&r, &s, &st, key("p"), WBI_RETRY_TRANSIENT, WBI_HINT_STOP, 0,
@@ -533,7 +532,8 @@ static void every_part_of_a_cache_key_counts(void **state)
     other[4].input_hash = print_b;
     for (int i = 0; i < 5; i++)
         assert_int_equal(wbi_cache_admit(&c, &other[i], 0, &bytes), WBI_CACHE_MISS);
-    assert_int_equal(wbi_cache_admit(&c, &base, S, &bytes), WBI_CACHE_MISS); /* now < stored + ttl */
+    assert_int_equal(wbi_cache_admit(&c, &base, S, &bytes),
+                     WBI_CACHE_MISS); /* now < stored + ttl */
     assert_int_equal(c.bytes, 0);
     wbi_cache_fini(&c);
 }

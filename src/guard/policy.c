@@ -262,9 +262,8 @@ static wb_rc name_budget(struct wbi_policy *p, struct wbi_policy_effective *e,
     if (from->pattern.p == NULL)
         id = WBI_LIT("environment");
     else
-        id = wbi_arena_fmt(
-            p->resolved_arena, "%s:%.*s", from->layer,
-            WBI_FMT(strcmp(from->layer, "tool") == 0 ? who->tool : who->principal));
+        id = wbi_arena_fmt(p->resolved_arena, "%s:%.*s", from->layer,
+                           WBI_FMT(strcmp(from->layer, "tool") == 0 ? who->tool : who->principal));
     if (id.p == NULL)
         return WB_ENOMEM;
     e->values.budget.id = id;

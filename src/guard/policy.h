@@ -35,8 +35,8 @@ enum wbi_policy_item {
 const char *wbi_policy_item_name(enum wbi_policy_item item);
 
 struct wbi_policy_values {
-    int64_t timeout_ms; /* WBI_NO_LIMIT_MS: none */
-    struct wbi_rate_limit rate;          /* capacity 0: none */
+    int64_t timeout_ms;         /* WBI_NO_LIMIT_MS: none */
+    struct wbi_rate_limit rate; /* capacity 0: none */
     struct wbi_rate_limit provider_rate;
     bool rate_per_principal; /* each principal has a bucket of its own */
     struct wbi_circuit_settings circuit;
@@ -47,8 +47,8 @@ struct wbi_policy_values {
     struct wbi_budget_settings budget;
     struct wbi_retry_settings retry;
     struct wbi_idem_settings idempotency;
-    int64_t cache_ttl_ns; /* 0: no cache */
-    bool cache_log;       /* events and records may name cache hits */
+    int64_t cache_ttl_ns;         /* 0: no cache */
+    bool cache_log;               /* events and records may name cache hits */
     const struct wbi_str *redact; /* paths; rules of all layers add up */
     size_t redact_n;
 };

@@ -50,8 +50,7 @@ wb_rc wbi_policy_known(struct wbi_policy_place *at, const wbi_json *o, const cha
 {
     if (!wbi_json_is(o, WBI_JSON_OBJ))
         return wbi_policy_bad(at, "must be an object, not %s", wbi_json_type_name(o));
-    WBI_JSON_EACH_MEMBER(o, key)
-    {
+    WBI_JSON_EACH_MEMBER (o, key) {
         const char *const *name = known;
         while (*name != NULL && !wbi_str_eqz(wbi_json_str(key), *name))
             name++;
@@ -101,8 +100,7 @@ wb_rc wbi_policy_strings(struct wbi_policy_place *at, struct wbi_arena *arena, c
     list = wbi_arena_array(arena, wbi_json_count(v) + 1, sizeof(*list));
     if (list == NULL)
         return wbi_fail_nomem(at->err);
-    WBI_JSON_EACH(v, e)
-    {
+    WBI_JSON_EACH (v, e) {
         struct wbi_str s = wbi_json_is(e, WBI_JSON_STR) ? wbi_json_str(e) : WBI_NONE;
         if (s.n == 0 || s.n > WBI_LIMIT_TOOL_NAME)
             return wbi_policy_bad(at, "entry %zu must be a text of 1 to %u bytes", n,

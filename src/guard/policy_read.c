@@ -111,8 +111,8 @@ static wb_rc read_circuit_window(struct reader *r, const wbi_json *v,
 
 static wb_rc read_circuit(struct reader *r, const wbi_json *v, struct wbi_circuit_settings *c)
 {
-    static const char *const known[] = {"failureRate", "slowRate",    "slowMs", "minCalls",
-                                        "windowMs",    "windowCalls", "openMs", "probes",
+    static const char *const known[] = {"failureRate",    "slowRate",    "slowMs", "minCalls",
+                                        "windowMs",       "windowCalls", "openMs", "probes",
                                         "probeTimeoutMs", NULL};
     wb_rc rc = wbi_policy_known(&r->at, v, known);
 
@@ -181,8 +181,7 @@ static wb_rc read_budget(struct reader *r, const wbi_json *v, struct wbi_budget_
     wb_rc rc = wbi_policy_known(&r->at, v, known);
 
     *b = (struct wbi_budget_settings){
-        .set = true,
-        .limit = {WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED}};
+        .set = true, .limit = {WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED}};
     if (rc != WB_OK)
         return rc;
     if (id != NULL && (wbi_json_str(id).n == 0 || wbi_json_str(id).n > WBI_LIMIT_ID))
@@ -228,8 +227,8 @@ static wb_rc read_jitter(struct reader *r, const wbi_json *v, struct wbi_retry_s
 
 static wb_rc read_retry(struct reader *r, const wbi_json *v, struct wbi_retry_settings *out)
 {
-    static const char *const known[] = {"maxAttempts", "baseMs", "capMs", "multiplier",
-                                        "jitter", "maxTotalMs", "quota", NULL};
+    static const char *const known[] = {"maxAttempts", "baseMs",     "capMs", "multiplier",
+                                        "jitter",      "maxTotalMs", "quota", NULL};
     const wbi_json *multiplier = wbi_json_get(v, "multiplier");
     wb_rc rc = wbi_policy_known(&r->at, v, known);
 
@@ -348,14 +347,13 @@ static wb_rc read_values(struct reader *r, const wbi_json *o, struct wbi_policy_
         return wbi_policy_bad(&r->at, "must be an object of settings, not %s",
                               wbi_json_type_name(o));
     rule->values = wbi_policy_builtin();
-    WBI_JSON_EACH_MEMBER(o, key)
-    {
+    WBI_JSON_EACH_MEMBER (o, key) {
         size_t back = wbi_policy_enter(&r->at, wbi_json_str(key));
         enum wbi_policy_item item;
         if (!item_by_name(wbi_json_str(key), &item))
-            return wbi_policy_bad(&r->at,
-                                  "is not a known setting; known: timeoutMs, rate, providerRate, "
-                                  "circuit, concurrency, budget, retry, idempotency, cache, redact");
+            return wbi_policy_bad(
+                &r->at, "is not a known setting; known: timeoutMs, rate, providerRate, "
+                        "circuit, concurrency, budget, retry, idempotency, cache, redact");
         rule->present |= 1u << item;
         if (wbi_json_is(key_val, WBI_JSON_NULL))
             rule->taken_away |= 1u << item;
@@ -402,8 +400,7 @@ static wb_rc read_layer(struct reader *r, const wbi_json *o, const struct wbi_po
         return wbi_policy_bad(&r->at, "must be an object of globs, not %s", wbi_json_type_name(o));
     if (wbi_json_count(o) > WBI_LIMIT_POLICY_RULES)
         return wbi_policy_bad(&r->at, "has more than %u globs", WBI_LIMIT_POLICY_RULES);
-    WBI_JSON_EACH_MEMBER(o, key)
-    {
+    WBI_JSON_EACH_MEMBER (o, key) {
         size_t back = wbi_policy_enter(&r->at, wbi_json_str(key));
         if (wbi_json_str(key).n == 0)
             return wbi_policy_bad(&r->at, "a glob must not be empty");

@@ -76,7 +76,8 @@ static void layers_override_and_say_where_values_came_from(void **state)
     add(w,
         "{\"environment\":{\"timeoutMs\":60000,\"rate\":{\"count\":5,\"periodMs\":1000},"
         "\"budget\":{\"windowMs\":60000,\"calls\":9}},"
-        "\"principals\":{\"ci-*\":{\"timeoutMs\":50000,\"budget\":{\"windowMs\":1000,\"cost\":1.5}}},"
+        "\"principals\":{\"ci-*\":{\"timeoutMs\":50000,\"budget\":{\"windowMs\":1000,\"cost\":1.5}}"
+        "},"
         "\"tools\":{\"mcp::*\":{\"timeoutMs\":40000},\"MCP::git::*\":{\"rate\":null},"
         "\"mcp::git::push\":{\"timeoutMs\":20000,\"redact\":[\"a.b\"]}}}",
         WBI_POLICY_TRUSTED);
@@ -149,8 +150,7 @@ static void a_bad_file_is_refused_whole_with_place_and_reason(void **state)
         {"{\"environment\":{\"rate\":{\"count\":0,\"periodMs\":1}}}", "/environment/rate/count"},
         {"{\"environment\":{\"rate\":{\"count\":1,\"periodMs\":0}}}", "/environment/rate/periodMs"},
         {"{\"environment\":{\"rate\":{\"count\":1}}}", "/environment/rate/periodMs"},
-        {"{\"environment\":{\"rate\":{\"count\":1000000000,\"periodMs\":1}}}",
-         "/environment/rate"},
+        {"{\"environment\":{\"rate\":{\"count\":1000000000,\"periodMs\":1}}}", "/environment/rate"},
         {"{\"environment\":{\"rate\":{\"count\":1,\"periodMs\":1,\"per\":\"x\"}}}",
          "/environment/rate"},
         {"{\"environment\":{\"providerRate\":{\"count\":1,\"periodMs\":1,\"per\":\"principal\"}}}",
@@ -237,8 +237,8 @@ static void the_snapshot_says_what_applied(void **state)
     (void)state;
     wbi_buf_init(&out, 4096);
     wbi_policy_write_snapshot(&w, &s); /* nothing configured: no timeout, not 0 */
-    assert_true(wbi_str_eqz(wbi_buf_str(&out),
-                            "{\"rateLimitIds\":[],\"clamped\":[],\"redactions\":[]}"));
+    assert_true(
+        wbi_str_eqz(wbi_buf_str(&out), "{\"rateLimitIds\":[],\"clamped\":[],\"redactions\":[]}"));
     wbi_buf_clear(&out);
     v.rate.capacity = v.provider_rate.capacity = 1;
     v.concurrency = 4;
@@ -251,13 +251,13 @@ static void the_snapshot_says_what_applied(void **state)
     s.redactions_n = 1;
     w = wbi_jw_to(&out);
     wbi_policy_write_snapshot(&w, &s);
-    assert_true(wbi_str_eqz(
-        wbi_buf_str(&out),
-        "{\"timeoutMs\":0,\"retry\":{\"maxAttempts\":1,\"baseMs\":200,\"capMs\":20000,"
-        "\"multiplier\":2,\"jitter\":20},\"rateLimitIds\":[\"local::x\",\"local\"],"
-        "\"circuitState\":\"half-open\",\"concurrency\":4,\"budgetId\":\"b1\","
-        "\"clamped\":[{\"setting\":\"timeoutMs\",\"asked\":9,\"given\":5}],"
-        "\"redactions\":[\"headers.authorization\"]}"));
+    assert_true(
+        wbi_str_eqz(wbi_buf_str(&out),
+                    "{\"timeoutMs\":0,\"retry\":{\"maxAttempts\":1,\"baseMs\":200,\"capMs\":20000,"
+                    "\"multiplier\":2,\"jitter\":20},\"rateLimitIds\":[\"local::x\",\"local\"],"
+                    "\"circuitState\":\"half-open\",\"concurrency\":4,\"budgetId\":\"b1\","
+                    "\"clamped\":[{\"setting\":\"timeoutMs\",\"asked\":9,\"given\":5}],"
+                    "\"redactions\":[\"headers.authorization\"]}"));
     wbi_buf_fini(&out);
 }
 
@@ -277,8 +277,7 @@ static void explain_is_json_with_every_item_and_its_source(void **state)
     wbi_policy_write_explain(&jw, effective(w, "t", "p"));
     assert_int_equal(wbi_json_read(w->arena, wbi_buf_str(&out), WBI_JSON_STRICT, &v, NULL), WB_OK);
     assert_int_equal(wbi_json_count(v), WBI_POLICY_ITEMS);
-    WBI_JSON_EACH_MEMBER(v, item)
-    {
+    WBI_JSON_EACH_MEMBER (v, item) {
         assert_non_null(wbi_json_get(item_val, "value"));
         assert_true(wbi_json_get_str(wbi_json_get(item_val, "from"), "layer").n > 0);
     }

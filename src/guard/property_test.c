@@ -56,8 +56,8 @@ static const char *const tool_names[TOOLS] = {"local::read", "local::put", "mcp:
 static const char *const origins[TOOLS] = {"local", "local", "mcp::x"};
 static const char *const principals[] = {"ann", "bob", "cy"};
 static const char *const keys[KEYS] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"};
-static const enum wbi_guard_effect effects[TOOLS] = {
-    WBI_GUARD_PURE, WBI_GUARD_IDEMPOTENT_WRITE, WBI_GUARD_NON_IDEMPOTENT_WRITE};
+static const enum wbi_guard_effect effects[TOOLS] = {WBI_GUARD_PURE, WBI_GUARD_IDEMPOTENT_WRITE,
+                                                     WBI_GUARD_NON_IDEMPOTENT_WRITE};
 
 static uint64_t roll(struct walk *w, uint64_t below)
 {
@@ -251,14 +251,13 @@ static void compare(struct walk *w)
     size_t parked = 0;
 
     for (int t = 0; t < TOOLS; t++)
-        assert_int_equal(wbi_slots_in_use(&chain->slots,
-                                          wbi_key_of(chain->seed, 'S', wbi_str_z(tool_names[t]),
-                                                     WBI_NONE, WBI_NONE)),
-                         w->running[t]);
-    assert_int_equal(
-        wbi_slots_in_use(&chain->slots,
-                         wbi_key_of(chain->seed, 's', WBI_LIT("local"), WBI_NONE, WBI_NONE)),
-        w->running[0] + w->running[1]);
+        assert_int_equal(
+            wbi_slots_in_use(&chain->slots, wbi_key_of(chain->seed, 'S', wbi_str_z(tool_names[t]),
+                                                       WBI_NONE, WBI_NONE)),
+            w->running[t]);
+    assert_int_equal(wbi_slots_in_use(&chain->slots, wbi_key_of(chain->seed, 's', WBI_LIT("local"),
+                                                                WBI_NONE, WBI_NONE)),
+                     w->running[0] + w->running[1]);
     wbi_budget_peek(&chain->budget, &w->policy[0].budget, w->clock.mono_ns, &spent, &reserved);
     assert_int_equal(reserved.calls, w->running[0] + w->running[1]);
     assert_int_equal(reserved.cost, 10 * reserved.calls);

@@ -115,8 +115,8 @@ wb_rc wbi_rate_admit(struct wbi_rate *r, const struct wbi_rate_ask *asks, size_t
     bool refused = false;
 
     for (size_t i = 0; i < n; i++) {
-        struct wbi_rate_answer a = wbi_rate_check(&asks[i].limit, tat_of(r, asks[i].key),
-                                                  asks[i].quantity, now, &unused);
+        struct wbi_rate_answer a =
+            wbi_rate_check(&asks[i].limit, tat_of(r, asks[i].key), asks[i].quantity, now, &unused);
         if (a.admitted)
             continue;
         if (!refused || (!ret->never && (a.never || a.retry_ns > longest))) {

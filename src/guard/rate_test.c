@@ -35,13 +35,13 @@ static void vector_a_throttled_and_redis_cell(void **state)
         int64_t at_ms, quantity, remaining, reset_ms, retry_ms;
         bool limited, never;
     } rows[] = {
-        {0, 6, 5, 0, 0, true, true},       {0, 1, 4, 1000, 0, false, false},
-        {0, 1, 3, 2000, 0, false, false},  {0, 1, 2, 3000, 0, false, false},
-        {0, 1, 1, 4000, 0, false, false},  {0, 1, 0, 5000, 0, false, false},
-        {0, 1, 0, 5000, 1000, true, false}, {3000, 1, 2, 3000, 0, false, false},
-        {3100, 1, 1, 3900, 0, false, false}, {4000, 1, 1, 4000, 0, false, false},
-        {8000, 1, 4, 1000, 0, false, false}, {9500, 1, 4, 1000, 0, false, false},
-        {9500, 0, 4, 1000, 0, false, false}, {9500, 2, 2, 3000, 0, false, false},
+        {0, 6, 5, 0, 0, true, true},           {0, 1, 4, 1000, 0, false, false},
+        {0, 1, 3, 2000, 0, false, false},      {0, 1, 2, 3000, 0, false, false},
+        {0, 1, 1, 4000, 0, false, false},      {0, 1, 0, 5000, 0, false, false},
+        {0, 1, 0, 5000, 1000, true, false},    {3000, 1, 2, 3000, 0, false, false},
+        {3100, 1, 1, 3900, 0, false, false},   {4000, 1, 1, 4000, 0, false, false},
+        {8000, 1, 4, 1000, 0, false, false},   {9500, 1, 4, 1000, 0, false, false},
+        {9500, 0, 4, 1000, 0, false, false},   {9500, 2, 2, 3000, 0, false, false},
         {9500, 5, 2, 3000, 3000, true, false}, {15000, 6, 5, 0, 0, true, true},
     };
     struct wbi_rate_limit l = limit(1, S, 5);
@@ -85,9 +85,8 @@ static void walk(struct wbi_rate_limit l, const struct step *steps, size_t n)
 static void vectors_b_and_c_round_waits_up(void **state)
 {
     static const struct step b[] = {{0, 0}, {1, 334}, {333333332, 1}, {333333333, 0}};
-    static const struct step c[] = {{0, 0},           {0, 0},         {0, 0},
-                                    {0, 143},         {142857141, 1}, {142857142, 0},
-                                    {150000000, 136}};
+    static const struct step c[] = {{0, 0},         {0, 0},         {0, 0},          {0, 143},
+                                    {142857141, 1}, {142857142, 0}, {150000000, 136}};
 
     (void)state;
     walk(limit(3, S, 1), b, WBI_COUNT(b));
@@ -120,12 +119,12 @@ static void go_rows(const struct go_row *rows, size_t n)
 
 static void vector_d_go_and_a_clock_that_goes_back(void **state)
 {
-    static const struct go_row forward[] = {
-        {0, 3, 2, true}, {0, 1, 2, false}, {0, 1, 1, true}, {0, 0, 1, false},
-        {1, 1, 4, false}, {2, 2, 1, true}, {3, 2, 1, true}, {4, 2, 1, true},
-        {4, 1, 1, true}, {4, 0, 1, false}, {9, 3, 3, true}, {9, 0, 0, true}};
+    static const struct go_row forward[] = {{0, 3, 2, true},  {0, 1, 2, false}, {0, 1, 1, true},
+                                            {0, 0, 1, false}, {1, 1, 4, false}, {2, 2, 1, true},
+                                            {3, 2, 1, true},  {4, 2, 1, true},  {4, 1, 1, true},
+                                            {4, 0, 1, false}, {9, 3, 3, true},  {9, 0, 0, true}};
     /* matrix row 19, S1: no token burst when the clock steps back */
-    static const struct go_row back[] = {{1, 3, 1, true}, {0, 2, 1, true}, {0, 1, 1, true},
+    static const struct go_row back[] = {{1, 3, 1, true},  {0, 2, 1, true}, {0, 1, 1, true},
                                          {0, 0, 1, false}, {1, 1, 1, true}, {1, 0, 1, false},
                                          {2, 1, 1, true}};
 

@@ -27,9 +27,9 @@ struct wbi_slot_waiter {
 };
 
 struct wbi_slots {
-    struct wbi_table scopes; /* struct scope of slots.c */
+    struct wbi_table scopes;              /* struct scope of slots.c */
     struct wbi_slot_waiter *first, *last; /* by turn, then arrival */
-    uint64_t turn; /* of the call served last */
+    uint64_t turn;                        /* of the call served last */
     size_t waiting;
 };
 

@@ -139,9 +139,10 @@ bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin)
 /* Fields of which two would leave it open which one counts. */
 static bool must_be_unique(struct wbi_str name)
 {
-    static const char *const names[] = {
-        "host",   "content-length", "transfer-encoding", "content-type", "content-encoding",
-        "origin", "authorization",  "expect",            "upgrade",      "last-event-id"};
+    static const char *const names[] = {"host",          "content-length",   "transfer-encoding",
+                                        "content-type",  "content-encoding", "origin",
+                                        "authorization", "expect",           "upgrade",
+                                        "last-event-id"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (wbi_str_eqz(name, names[i]))

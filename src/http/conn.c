@@ -260,8 +260,8 @@ static void parse(struct wbi_conn *c)
             c->deadline_ns = c->begun_ns + c->http->o.header_ms * WBI_NS_PER_MS;
         }
         rc = llhttp_execute(&c->parser, from, c->in.n - c->in_at);
-        used = rc == HPE_OK ? c->in.n - c->in_at
-                            : (size_t)(llhttp_get_error_pos(&c->parser) - from);
+        used =
+            rc == HPE_OK ? c->in.n - c->in_at : (size_t)(llhttp_get_error_pos(&c->parser) - from);
         c->in_at += used;
         c->bytes_in += used;
         if (rc == HPE_PAUSED) {

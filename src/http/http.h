@@ -69,14 +69,14 @@ struct wbi_http_options {
     struct wbi_str address;      /* "127.0.0.1:7717", "[::1]:0", "localhost:80" */
     const struct wbi_str *hosts; /* accepted in Host and Origin beside loopback names */
     size_t host_count;
-    bool any_host;          /* only for servers behind a proxy that checks */
-    struct wbi_str token;   /* absent: no token is asked for */
-    struct wbi_str health;  /* path answered here, without a token; absent: none */
+    bool any_host;         /* only for servers behind a proxy that checks */
+    struct wbi_str token;  /* absent: no token is asked for */
+    struct wbi_str health; /* path answered here, without a token; absent: none */
     size_t header_bytes, body_bytes, connections, stream_bytes;
-    int64_t header_ms; /* from the first byte to the end of the headers */
-    int64_t body_ms;   /* from there to the end of the body */
-    int64_t idle_ms;   /* between requests */
-    int64_t write_ms;  /* a client that reads nothing */
+    int64_t header_ms;      /* from the first byte to the end of the headers */
+    int64_t body_ms;        /* from there to the end of the body */
+    int64_t idle_ms;        /* between requests */
+    int64_t write_ms;       /* a client that reads nothing */
     struct wbi_clock clock; /* mono_ns NULL: the system's */
 };
 
@@ -88,14 +88,13 @@ WB_MUST_CHECK wb_rc wbi_http_listen(struct wbi_loop *loop, const struct wbi_http
 void wbi_http_free(struct wbi_http *http);
 /* No new connections; each open one ends after the answer it waits for. on_done
  * runs once, when none is left or the grace time has passed. */
-void wbi_http_drain(struct wbi_http *http, int64_t grace_ms, void (*on_done)(void *arg),
-                    void *arg);
+void wbi_http_drain(struct wbi_http *http, int64_t grace_ms, void (*on_done)(void *arg), void *arg);
 uint16_t wbi_http_port(const struct wbi_http *http);
 size_t wbi_http_connections(const struct wbi_http *http);
 
 struct wbi_http_response {
     int status;
-    const char *type;  /* NULL: no content type */
+    const char *type; /* NULL: no content type */
     struct wbi_str body;
     const char *extra; /* whole header lines, each with CRLF; may be NULL */
 };
@@ -106,8 +105,7 @@ struct wbi_http_response {
 wb_rc wbi_http_respond(struct wbi_http *http, uint64_t id,
                        const struct wbi_http_response *response);
 /* Head of an answer whose body comes by wbi_http_send, ended by wbi_http_end. */
-wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id,
-                      const struct wbi_http_response *head);
+wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id, const struct wbi_http_response *head);
 /* A client that lets more than stream_bytes pile up is dropped. */
 wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes);
 wb_rc wbi_http_end(struct wbi_http *http, uint64_t id);

@@ -149,7 +149,10 @@ struct row {
     int status;
 };
 
-#define ROW(name, status, bytes) {name, WBI_LIT_INIT(bytes), status}
+#define ROW(name, status, bytes)          \
+    {                                     \
+        name, WBI_LIT_INIT(bytes), status \
+    }
 
 /* Rows 83, 84, 88, 89, 90, 93, 94 of the attack list. */
 static const struct row rows[] = {
@@ -364,8 +367,8 @@ static void a_client_that_leaves_is_reported_once(void **state)
 /* Row 91: slow headers, slow body, a client that never reads. */
 static void slow_clients_are_timed_out(void **state)
 {
-    static const char *const parts[] = {"GET / HT", "POST / HTTP/1.1\r\n" H
-                                                    "Content-Length: 9\r\n\r\nabc"};
+    static const char *const parts[] = {"GET / HT",
+                                        "POST / HTTP/1.1\r\n" H "Content-Length: 9\r\n\r\nabc"};
     char out[2048];
 
     (void)state;

@@ -121,19 +121,17 @@ static inline const wbi_json *wbi_json_first(const wbi_json *v)
 }
 
 /* for each element e of array a; nothing when a is no array */
-#define WBI_JSON_EACH(a, e)                                                                   \
-    for (size_t e##_left = wbi_json_is((a), WBI_JSON_ARR) ? wbi_json_count(a) : 0,            \
-                e##_once = 1;                                                                 \
-         e##_once; e##_once = 0)                                                              \
-        for (const wbi_json *e = e##_left > 0 ? (a) + 1 : NULL; e##_left > 0;                 \
+#define WBI_JSON_EACH(a, e)                                                                      \
+    for (size_t e##_left = wbi_json_is((a), WBI_JSON_ARR) ? wbi_json_count(a) : 0, e##_once = 1; \
+         e##_once; e##_once = 0)                                                                 \
+        for (const wbi_json *e = e##_left > 0 ? (a) + 1 : NULL; e##_left > 0;                    \
              e##_left--, e = wbi_json_skip(e))
 /* for each member of object o: k is the key value, k##_val the value */
-#define WBI_JSON_EACH_MEMBER(o, k)                                                            \
-    for (size_t k##_left = wbi_json_is((o), WBI_JSON_OBJ) ? wbi_json_count(o) : 0,            \
-                k##_once = 1;                                                                 \
-         k##_once; k##_once = 0)                                                              \
-        for (const wbi_json *k = k##_left > 0 ? (o) + 1 : NULL,                               \
-                            *k##_val = k##_left > 0 ? k + 1 : NULL;                           \
+#define WBI_JSON_EACH_MEMBER(o, k)                                                               \
+    for (size_t k##_left = wbi_json_is((o), WBI_JSON_OBJ) ? wbi_json_count(o) : 0, k##_once = 1; \
+         k##_once; k##_once = 0)                                                                 \
+        for (const wbi_json *k = k##_left > 0 ? (o) + 1 : NULL,                                  \
+                            *k##_val = k##_left > 0 ? k + 1 : NULL;                              \
              k##_left > 0; k##_left--, k = wbi_json_skip(k##_val), k##_val = k + 1)
 
 /* Equal as JSON values: numbers by value, members in any order. */

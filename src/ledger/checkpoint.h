@@ -34,13 +34,13 @@ WB_MUST_CHECK wb_rc wbi_checkpoint_restart(struct wbi_ledger *ledger, struct wbi
 
 struct wbi_checkpoints {
     bool exists;
-    bool good;      /* every line is signed by the user's key or one that led to it */
-    char what[320]; /* why not */
+    bool good;                 /* every line is signed by the user's key or one that led to it */
+    char what[320];            /* why not */
     struct wbi_witness *heads; /* in arena */
     size_t heads_n;
-    struct wbi_witness anchor; /* highest one stated; seq 0: none */
-    size_t keys;               /* that signed */
-    char last[WBI_RFC3339_SIZE]; /* when the newest was made, "" without one */
+    struct wbi_witness anchor;                  /* highest one stated; seq 0: none */
+    size_t keys;                                /* that signed */
+    char last[WBI_RFC3339_SIZE];                /* when the newest was made, "" without one */
     char public_key[2 * WBI_SIGN_KEY_SIZE + 1]; /* of the user, "" without one */
 };
 /* path: another file of checkpoints; NULL: the user's. */

@@ -103,7 +103,7 @@ void wbi_loop_free(struct wbi_loop *loop)
         (void)uv_run(loop->uv, UV_RUN_NOWAIT); /* the close callback is due now */
     if (loop->owned) {
         (void)uv_run(&loop->own, UV_RUN_NOWAIT); /* close callbacks of our handles */
-        (void)uv_loop_close(&loop->own); /* busy only if a room leaked a handle */
+        (void)uv_loop_close(&loop->own);         /* busy only if a room leaked a handle */
     }
     wbi_free(loop);
 }

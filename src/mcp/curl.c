@@ -13,17 +13,36 @@
 #include "loop/loop.h"
 
 enum {
-    OPT_WRITEDATA = 10001, OPT_URL = 10002, OPT_HTTPHEADER = 10023, OPT_HEADERDATA = 10029,
-    OPT_CUSTOMREQUEST = 10036, OPT_COPYPOSTFIELDS = 10165, OPT_NOPROXY = 10177,
-    OPT_PRIVATE = 10103, OPT_WRITEFUNCTION = 20011, OPT_HEADERFUNCTION = 20079,
-    OPT_POSTFIELDSIZE = 60, OPT_HTTP_VERSION = 84, OPT_NOSIGNAL = 99,
-    OPT_CONNECTTIMEOUT_MS = 156, OPT_PROTOCOLS = 181,
-    MOPT_SOCKETFUNCTION = 20001, MOPT_SOCKETDATA = 10002, MOPT_TIMERFUNCTION = 20004,
+    OPT_WRITEDATA = 10001,
+    OPT_URL = 10002,
+    OPT_HTTPHEADER = 10023,
+    OPT_HEADERDATA = 10029,
+    OPT_CUSTOMREQUEST = 10036,
+    OPT_COPYPOSTFIELDS = 10165,
+    OPT_NOPROXY = 10177,
+    OPT_PRIVATE = 10103,
+    OPT_WRITEFUNCTION = 20011,
+    OPT_HEADERFUNCTION = 20079,
+    OPT_POSTFIELDSIZE = 60,
+    OPT_HTTP_VERSION = 84,
+    OPT_NOSIGNAL = 99,
+    OPT_CONNECTTIMEOUT_MS = 156,
+    OPT_PROTOCOLS = 181,
+    MOPT_SOCKETFUNCTION = 20001,
+    MOPT_SOCKETDATA = 10002,
+    MOPT_TIMERFUNCTION = 20004,
     MOPT_TIMERDATA = 10005,
-    INFO_RESPONSE_CODE = 0x200002, INFO_PRIVATE = 0x100015,
-    POLL_IN = 1, POLL_OUT = 2, POLL_REMOVE = 4,
-    SELECT_IN = 1, SELECT_OUT = 2,
-    SOCKET_TIMEOUT = -1, MESSAGE_DONE = 1, HTTP_1_1 = 2, HTTP_AND_HTTPS = 3,
+    INFO_RESPONSE_CODE = 0x200002,
+    INFO_PRIVATE = 0x100015,
+    POLL_IN = 1,
+    POLL_OUT = 2,
+    POLL_REMOVE = 4,
+    SELECT_IN = 1,
+    SELECT_OUT = 2,
+    SOCKET_TIMEOUT = -1,
+    MESSAGE_DONE = 1,
+    HTTP_1_1 = 2,
+    HTTP_AND_HTTPS = 3,
     GLOBAL_DEFAULT = 3
 };
 
@@ -214,8 +233,8 @@ static void tell(struct wbi_transfer *t)
         v.session = wbi_str_z(t->session);
     (void)c->f.easy_getinfo(t->easy, INFO_RESPONSE_CODE, &v.status);
     if (t->done && (t->result != 0 || wbi_buf_rc(&in) != WB_OK))
-        v.failure = wbi_buf_rc(&in) != WB_OK ? "the answer is too large"
-                                             : c->f.easy_strerror(t->result);
+        v.failure =
+            wbi_buf_rc(&in) != WB_OK ? "the answer is too large" : c->f.easy_strerror(t->result);
     if (!t->event_stream && !t->done)
         return; /* whole answers are told whole */
     t->told = t->done;

@@ -29,17 +29,16 @@ struct wbi_transfer_view {
 
 struct wbi_transfer_spec {
     const char *url;
-    const char *method;                /* "POST", "GET", "DELETE" */
-    const struct wbi_str *headers;     /* whole lines, without line ends */
+    const char *method;            /* "POST", "GET", "DELETE" */
+    const struct wbi_str *headers; /* whole lines, without line ends */
     size_t header_count;
-    struct wbi_str body;               /* copied */
-    size_t max;                        /* most bytes of the body held at a time */
+    struct wbi_str body; /* copied */
+    size_t max;          /* most bytes of the body held at a time */
 };
 
 /* on_event runs on the loop thread, never from inside this. Redirects are not
  * followed; only http and https are spoken. */
-WB_MUST_CHECK wb_rc wbi_transfer_start(struct wbi_curl *curl,
-                                       const struct wbi_transfer_spec *spec,
+WB_MUST_CHECK wb_rc wbi_transfer_start(struct wbi_curl *curl, const struct wbi_transfer_spec *spec,
                                        void (*on_event)(void *arg, struct wbi_transfer *t,
                                                         const struct wbi_transfer_view *view),
                                        void *arg, struct wbi_transfer **ret);

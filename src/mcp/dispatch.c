@@ -173,8 +173,10 @@ static void do_level(struct wbi_mcp_request *r)
     int level = wbi_mcp_level(wbi_json_get_str(r->rpc.params, "level"));
 
     if (level < 0 || r->session == NULL) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "level must be one of debug, info, notice, "
-                          "warning, error, critical, alert, emergency", WBI_NONE);
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200,
+                          "level must be one of debug, info, notice, "
+                          "warning, error, critical, alert, emergency",
+                          WBI_NONE);
         return;
     }
     r->session->level = level;
@@ -215,8 +217,9 @@ static bool take_subject(struct wbi_mcp_request *r, const char *member, struct w
     *ret_name = wbi_json_get_str(r->rpc.params, member);
     *ret_arguments = arguments;
     if (ret_name->p == NULL || ret_name->n == 0)
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, member[0] == 'u' ? "params.uri must be a string"
-                                                                   : "params.name must be a string",
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200,
+                          member[0] == 'u' ? "params.uri must be a string"
+                                           : "params.name must be a string",
                           WBI_NONE);
     else if (arguments != NULL && !wbi_json_is(arguments, WBI_JSON_OBJ))
         wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.arguments must be an object", WBI_NONE);

@@ -150,8 +150,11 @@ static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *c
     struct wbi_exchange *x = wbi_zalloc(sizeof(*x));
     struct wbi_arena *arena = NULL;
     struct wbi_str lines[MAX_HEADERS];
-    struct wbi_transfer_spec spec = {.url = up->spec.url.p, .method = method, .body = message,
-                                     .max = up->spec.message, .headers = lines};
+    struct wbi_transfer_spec spec = {.url = up->spec.url.p,
+                                     .method = method,
+                                     .body = message,
+                                     .max = up->spec.message,
+                                     .headers = lines};
     wb_rc rc = x == NULL ? WB_ENOMEM : wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
 
     if (rc != WB_OK) {
@@ -207,8 +210,8 @@ static void end_session(struct wbi_upstream *up)
 {
     struct wbi_arena *arena = NULL;
     struct wbi_str lines[MAX_HEADERS];
-    struct wbi_transfer_spec spec = {.url = up->spec.url.p, .method = "DELETE",
-                                     .max = up->spec.message, .headers = lines};
+    struct wbi_transfer_spec spec = {
+        .url = up->spec.url.p, .method = "DELETE", .max = up->spec.message, .headers = lines};
     struct wbi_transfer *t;
 
     if (up->session == NULL || wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)

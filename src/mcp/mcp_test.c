@@ -153,7 +153,9 @@ static void headers_repeat_values_exactly(void **state)
     assert_false(header_equals("=?base64?aMOk", "\"h\\u00e4\""));
     assert_false(header_equals("=?base64?aMO*?=", "\"h\\u00e4\""));
     assert_false(header_equals("=?base64?aMOk=?=", "\"h\\u00e4\""));
-    assert_true(header_equals("=?base64?" "?=", "\"\""));
+    assert_true(header_equals("=?base64?"
+                              "?=",
+                              "\"\""));
     assert_true(header_equals("042", "42"));
     assert_false(header_equals("42x", "42"));
     assert_true(header_equals("true", "true"));
@@ -268,7 +270,8 @@ static void open_pipes(struct world *w, struct pipes *p)
     assert_int_equal(pipe2(b, O_CLOEXEC), 0);
     *p = (struct pipes){b[0], a[1], a[0], b[1], NULL};
     assert_int_equal(wbi_mcp_stdio_new(w->server, p->server_in, p->server_out, WBI_LIT("me"),
-                                       on_end, w, &p->c, NULL), WB_OK);
+                                       on_end, w, &p->c, NULL),
+                     WB_OK);
 }
 
 static void close_pipes(struct pipes *p)
@@ -305,10 +308,12 @@ static const char *heard(struct world *w, struct pipes *p)
     return text;
 }
 
-#define INIT "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":" \
-             "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}}\n"
-#define CALL(id, who) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":" \
-                      "{\"name\":\"wait\",\"arguments\":{\"who\":\"" who "\"}}}\n"
+#define INIT                                                              \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":" \
+    "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}}\n"
+#define CALL(id, who)                                                          \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":" \
+    "{\"name\":\"wait\",\"arguments\":{\"who\":\"" who "\"}}}\n"
 
 /* Row 69: 64 clients with the same ids, answered in another order. */
 static void equal_ids_of_many_clients_never_cross(void **state)
@@ -325,9 +330,11 @@ static void equal_ids_of_many_clients_never_cross(void **state)
         say(&p[i], INIT);
         (void)heard(&w, &p[i]);
         for (int k = 1; k <= 3; k++) {
-            (void)snprintf(call, sizeof(call), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":"
+            (void)snprintf(call, sizeof(call),
+                           "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":"
                            "\"tools/call\",\"params\":{\"name\":\"wait\",\"arguments\":"
-                           "{\"who\":\"c%d-%d\"}}}\n", k, i, k);
+                           "{\"who\":\"c%d-%d\"}}}\n",
+                           k, i, k);
             say(&p[i], call);
         }
         turn(&w);
@@ -385,8 +392,8 @@ static void a_cancelled_call_is_never_answered(void **state)
     (void)heard(&w, &p);
     say(&p, CALL("\"x\"", "a") "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                                "\"params\":{\"requestId\":\"x\"}}\n"
-            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-            "\"params\":{\"requestId\":\"unknown\"}}\n");
+                               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                               "\"params\":{\"requestId\":\"unknown\"}}\n");
     assert_string_equal(heard(&w, &p), "");
     assert_int_equal(w.cancelled, 1);
     close_pipes(&p);
@@ -435,7 +442,7 @@ static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
     say(&p, LIST("{\"cursor\":\"p2\"}"));
     text = heard(&w, &p);
     assert_non_null(strstr(text, "\"tools\":[{\"name\":\"c\"}]}"));
-    say(&p, LIST("{\"cursor\":\"p99\"}") );
+    say(&p, LIST("{\"cursor\":\"p99\"}"));
     assert_non_null(strstr(heard(&w, &p), "-32602"));
     say(&p, LIST("{\"cursor\":7}"));
     assert_non_null(strstr(heard(&w, &p), "-32602"));
@@ -478,10 +485,12 @@ static int post(struct world *w, const char *method, const char *headers, const 
     return n > 12 ? atoi(out + 9) : 0;
 }
 
-#define META(v) "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" v \
-                "\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define MODERN_CALL "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":" \
-                    "{\"name\":\"now\"," META("2026-07-28") "}}"
+#define META(v)                                                   \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" v \
+    "\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN_CALL                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":" \
+    "{\"name\":\"now\"," META("2026-07-28") "}}"
 #define V "MCP-Protocol-Version: 2026-07-28\r\n"
 #define M "Mcp-Method: tools/call\r\n"
 
@@ -505,12 +514,14 @@ static void header_rules_hold_in_each_era(void **state)
          "-32020"},
         {"POST", V M V, MODERN_CALL, 400, "repeated"},
         {"POST", "MCP-Protocol-Version: 2099-01-01\r\n" M,
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" META("2099-01-01")
-         "}}", 400, "-32022"},
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" META(
+             "2099-01-01") "}}",
+         400, "-32022"},
         {"POST", V M, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", 400, "-32602"},
         {"POST", V "Mcp-Method: initialize\r\n",
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{" META("2026-07-28")
-         "}}", 404, "-32601"},
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{" META(
+             "2026-07-28") "}}",
+         404, "-32601"},
         {"POST", V "Mcp-Method: ping\r\n",
          "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{" META("2026-07-28") "}}",
          404, "-32601"},
@@ -554,13 +565,16 @@ static void a_session_opens_serves_and_ends(void **state)
     assert_non_null(at);
     (void)snprintf(session, sizeof(session), "%.*s\r\n", (int)strcspn(at, "\r"), at);
     assert_int_equal(post(&w, "POST", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-                          out, sizeof(out)), 200);
+                          out, sizeof(out)),
+                     200);
     assert_int_equal(post(&w, "POST", session,
                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", out,
-                          sizeof(out)), 202);
+                          sizeof(out)),
+                     202);
     assert_int_equal(post(&w, "DELETE", session, "", out, sizeof(out)), 204);
     assert_int_equal(post(&w, "POST", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-                          out, sizeof(out)), 404);
+                          out, sizeof(out)),
+                     404);
     stop(&w);
 }
 

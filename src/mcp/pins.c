@@ -120,9 +120,9 @@ wb_rc wbi_pin_check(const struct wbi_pin_store *store, enum wbi_pin_policy polic
     return rc;
 }
 
-wb_rc wbi_pin_approve(const struct wbi_pin_store *store, struct wbi_str server,
-                      struct wbi_str tool, struct wbi_str hash, int64_t wall_ms,
-                      struct wbi_arena *arena, struct wbi_error *err)
+wb_rc wbi_pin_approve(const struct wbi_pin_store *store, struct wbi_str server, struct wbi_str tool,
+                      struct wbi_str hash, int64_t wall_ms, struct wbi_arena *arena,
+                      struct wbi_error *err)
 {
     struct wbi_str key = key_of(arena, server, tool), kept;
     const wbi_json *record, *pending;
@@ -214,8 +214,8 @@ wb_rc wbi_pin_diff(const struct wbi_pin_store *store, struct wbi_str server, str
     if (pending == NULL)
         return wbi_fail(err, WB_ENOTFOUND, "nothing waits for approval at %.*s/%.*s",
                         WBI_FMT(server), WBI_FMT(tool));
-    stack[n++] = (struct pair){wbi_json_get(wbi_json_get(record, "accepted"), "tool"), pending,
-                               WBI_LIT("")};
+    stack[n++] =
+        (struct pair){wbi_json_get(wbi_json_get(record, "accepted"), "tool"), pending, WBI_LIT("")};
     while (n > 0) {
         struct pair at = stack[--n];
 

@@ -54,7 +54,7 @@ WB_MUST_CHECK wb_rc wbi_pin_approve(const struct wbi_pin_store *store, struct wb
 /* Lines "- path: old" and "+ path: new" between the accepted and the pending
  * definition; text is shown as JSON, so nothing in it can pose as a line. */
 WB_MUST_CHECK wb_rc wbi_pin_diff(const struct wbi_pin_store *store, struct wbi_str server,
-                                 struct wbi_str tool, struct wbi_arena *arena,
-                                 struct wbi_buf *out, struct wbi_error *err);
+                                 struct wbi_str tool, struct wbi_arena *arena, struct wbi_buf *out,
+                                 struct wbi_error *err);
 
 #endif

@@ -255,8 +255,7 @@ void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result)
     size_t from;
 
     wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
-    if (r->era != WBI_ERA_MODERN || inner.n < 2 || inner.p[0] != '{' ||
-        has_result_type(r, inner)) {
+    if (r->era != WBI_ERA_MODERN || inner.n < 2 || inner.p[0] != '{' || has_result_type(r, inner)) {
         wbi_rpc_put_result(&b, r->id, inner);
         end_with(r, &b, 200);
         return;

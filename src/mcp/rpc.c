@@ -29,8 +29,7 @@ static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_rpc
     return wbi_buf_rc(&b);
 }
 
-static wb_rc read_call(const wbi_json *v, struct wbi_rpc *ret, int *ret_code,
-                       struct wbi_error *err)
+static wb_rc read_call(const wbi_json *v, struct wbi_rpc *ret, int *ret_code, struct wbi_error *err)
 {
     const wbi_json *params = wbi_json_get(v, "params");
 
@@ -61,8 +60,8 @@ static wb_rc read_answer(const wbi_json *v, struct wbi_rpc *ret, int *ret_code,
     return WB_OK;
 }
 
-wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret,
-                   int *ret_code, struct wbi_error *err)
+wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret, int *ret_code,
+                   struct wbi_error *err)
 {
     const wbi_json *v = NULL, *id;
     wb_rc rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);

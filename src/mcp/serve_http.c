@@ -150,8 +150,7 @@ static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
     }
     rc = wbi_rpc_read(p.arena, r->body, &p.rpc, &code, &err);
     if (rc != WB_OK)
-        refuse(http, r->id, rc == WB_ENOMEM ? 503 : 400, p.rpc.id_text, code,
-               wbi_str_z(err.text));
+        refuse(http, r->id, rc == WB_ENOMEM ? 503 : 400, p.rpc.id_text, code, wbi_str_z(err.text));
     else if (wbi_mcp_means_modern(&p.rpc, wbi_http_header(r, "mcp-protocol-version")))
         post_modern(&p);
     else
@@ -178,8 +177,8 @@ static void do_get(struct post *p, struct wbi_mcp_session *session)
     plain(p->http, p->r->id, 409, NULL);
 }
 
-void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http,
-                  const struct wbi_http_request *r, struct wbi_str principal)
+void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct wbi_http_request *r,
+                  struct wbi_str principal)
 {
     struct wbi_str version = wbi_http_header(r, "mcp-protocol-version");
     bool get = wbi_str_eqz(r->method, "GET"), del = wbi_str_eqz(r->method, "DELETE");

@@ -18,12 +18,7 @@ struct wbi_mcp_server;
 struct wbi_mcp_request;
 struct wbi_mcp_stdio;
 
-enum wbi_mcp_list {
-    WBI_MCP_TOOLS = 0,
-    WBI_MCP_RESOURCES,
-    WBI_MCP_TEMPLATES,
-    WBI_MCP_PROMPTS
-};
+enum wbi_mcp_list { WBI_MCP_TOOLS = 0, WBI_MCP_RESOURCES, WBI_MCP_TEMPLATES, WBI_MCP_PROMPTS };
 
 /* Each of the first five ends in exactly one wbi_mcp_reply*, wbi_mcp_fail or
  * wbi_mcp_fail_able for its request, from inside or later; also after `cancel`
@@ -58,8 +53,7 @@ struct wbi_mcp_options {
     struct wbi_ids ids;     /* fill NULL: the system's */
 };
 
-WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop,
-                                       const struct wbi_mcp_options *options,
+WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_mcp_options *options,
                                        const struct wbi_mcp_ops *ops, void *arg,
                                        struct wbi_mcp_server **ret, struct wbi_error *err);
 /* Every request must have been answered (after wbi_mcp_server_stop). */
@@ -73,8 +67,8 @@ size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s);
 
 /* A request for the endpoint came by HTTP; principal names who sent it. The
  * HTTP server's on_gone for the same ids goes to wbi_mcp_http_gone. */
-void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http,
-                  const struct wbi_http_request *r, struct wbi_str principal);
+void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct wbi_http_request *r,
+                  struct wbi_str principal);
 void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user);
 
 /* One connection of newline-framed messages over two different descriptors, which
@@ -82,8 +76,7 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user);
  * every request has been answered and written, or the output is broken. */
 WB_MUST_CHECK wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd,
                                       struct wbi_str principal, void (*on_end)(void *arg),
-                                      void *arg, struct wbi_mcp_stdio **ret,
-                                      struct wbi_error *err);
+                                      void *arg, struct wbi_mcp_stdio **ret, struct wbi_error *err);
 void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c);
 
 /* About a request; good until its answer. */

@@ -13,7 +13,7 @@
 struct wbi_ask {
     struct wbi_ask *next;
     struct wbi_mcp_request *r;
-    char key[64]; /* id of our request, or name of the input request */
+    char key[64];                  /* id of our request, or name of the input request */
     struct wbi_str method, params; /* in r's arena */
     wbi_mcp_answer_fn *on_answer;
     void *arg;

@@ -334,8 +334,7 @@ static void tell_all(struct wbi_mcp_server *s, const char *method, int what, str
     }
     for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
         r->refs++;
-        if (r->phase == WBI_REQ_LISTENING &&
-            (what >= 0 ? r->wants[what] : listens_to_uri(r, uri)))
+        if (r->phase == WBI_REQ_LISTENING && (what >= 0 ? r->wants[what] : listens_to_uri(r, uri)))
             tell_listener(r, method, uri);
         next = r->next;
         wbi_request_unref(r);

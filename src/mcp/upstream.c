@@ -80,8 +80,7 @@ wb_rc wbi_upstream_new(struct wbi_loop *loop, struct wbi_runner *runner, struct 
     up->arg = arg;
     up->link = spec->argc > 0 ? &wbi_link_stdio : &wbi_link_http;
     wbi_buf_init(&up->complaints, WBI_LIMIT_UPSTREAM_STDERR);
-    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &up->arena) != WB_OK ||
-        copy_spec(up, spec) != WB_OK ||
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &up->arena) != WB_OK || copy_spec(up, spec) != WB_OK ||
         wbi_timer_new(loop, on_timer, up, &up->timer) != WB_OK) {
         wbi_arena_free(up->arena);
         wbi_free(up);
@@ -214,14 +213,16 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     if (up->state != WBI_UP_STARTING)
         return;
     if (a->rc != WB_OK || a->error != NULL || !wbi_era_legacy_version(version)) {
-        wbi_up_died(up, a->rc != WB_OK ? a->why : "the server refused to initialize, or speaks no "
-                                                  "revision known here");
+        wbi_up_died(up, a->rc != WB_OK ? a->why
+                                       : "the server refused to initialize, or speaks no "
+                                         "revision known here");
         return;
     }
     (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
     up->era = WBI_ERA_LEGACY;
-    if (up->link->send(up, NULL, WBI_LIT("{\"jsonrpc\":\"2.0\","
-                                         "\"method\":\"notifications/initialized\"}")) != WB_OK) {
+    if (up->link->send(up, NULL,
+                       WBI_LIT("{\"jsonrpc\":\"2.0\","
+                               "\"method\":\"notifications/initialized\"}")) != WB_OK) {
         wbi_up_died(up, "the server does not read");
         return;
     }
@@ -335,7 +336,8 @@ static void on_timer(void *arg)
         wbi_up_died(up, "the server did not get ready in time");
     if (up->state == WBI_UP_WAITING) { /* what came since is refused from here */
         while (up->calls != NULL)
-            wbi_upstream_call_fail(up->calls, WB_EIO, "the server failed and is not tried again yet");
+            wbi_upstream_call_fail(up->calls, WB_EIO,
+                                   "the server failed and is not tried again yet");
     }
     for (c = up->calls; c != NULL;) {
         if (now < c->deadline_ns) {

@@ -32,7 +32,7 @@ struct wbi_upstream_spec {
     const struct wbi_str *env; /* its whole environment, "NAME=value" */
     size_t env_count;
     struct wbi_str workdir;
-    struct wbi_str url; /* http(s)://… of a Streamable HTTP endpoint */
+    struct wbi_str url;            /* http(s)://… of a Streamable HTTP endpoint */
     const struct wbi_str *headers; /* "Name: value" each */
     size_t header_count;
     enum wbi_upstream_era era;
@@ -49,8 +49,8 @@ struct wbi_upstream_ops {
 };
 
 struct wbi_upstream_answer {
-    wb_rc rc; /* WB_OK: there is a result or error; WB_ECANCELLED; WB_EAGAIN:
-               * timed out; WB_EIO: not reached or died; WB_ELIMIT */
+    wb_rc rc;               /* WB_OK: there is a result or error; WB_ECANCELLED; WB_EAGAIN:
+                             * timed out; WB_EIO: not reached or died; WB_ELIMIT */
     const wbi_json *result; /* good during the callback */
     const wbi_json *error;  /* JSON-RPC error object, with rc WB_OK */
     struct wbi_str text;    /* the result (or error) as it came, compact JSON */
@@ -78,14 +78,14 @@ struct wbi_upstream_request {
     struct wbi_str params; /* JSON object without _meta; absent: {} */
     const wbi_json *meta;  /* of the caller; its own protocol members are left out */
     const struct wbi_mcp_abilities *abilities; /* what the caller can be asked; NULL: nothing */
-    struct wbi_str conversation; /* questions never cross from one to another: for
-                                  * 2026-07-28, which has none, name the principal */
-    bool strict; /* a question the caller cannot be asked ends the call (WB_EDENIED),
-                  * else the server is told and goes on */
-    int64_t timeout_ms;          /* 0: the server's */
-    bool progress;               /* ask for progress */
-    const char *log_level;       /* least level of log messages; NULL: none wanted */
-    const wbi_json *schema;      /* input schema of the tool, for Mcp-Param headers */
+    struct wbi_str conversation;               /* questions never cross from one to another: for
+                                                * 2026-07-28, which has none, name the principal */
+    bool strict;            /* a question the caller cannot be asked ends the call (WB_EDENIED),
+                             * else the server is told and goes on */
+    int64_t timeout_ms;     /* 0: the server's */
+    bool progress;          /* ask for progress */
+    const char *log_level;  /* least level of log messages; NULL: none wanted */
+    const wbi_json *schema; /* input schema of the tool, for Mcp-Param headers */
 };
 
 /* runner for programs, curl for URLs (may be NULL for the other kind). */

@@ -148,8 +148,9 @@ static void put_abilities(struct wbi_buf *b, const struct wbi_mcp_abilities *a)
 
     wbi_jw_obj(&w);
     if (a->elicitation)
-        wbi_jw_kraw(&w, "elicitation", a->elicitation_url ? WBI_LIT("{\"form\":{},\"url\":{}}")
-                                                          : WBI_LIT("{\"form\":{}}"));
+        wbi_jw_kraw(&w, "elicitation",
+                    a->elicitation_url ? WBI_LIT("{\"form\":{},\"url\":{}}")
+                                       : WBI_LIT("{\"form\":{}}"));
     if (a->sampling)
         wbi_jw_kraw(&w, "sampling", WBI_LIT("{}"));
     if (a->roots)
@@ -250,15 +251,17 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
     struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why};
 
     if (rc == WB_EAGAIN && c->deadline_ns == 0)
-        a = (struct wbi_upstream_answer){.rc = WB_ELIMIT, .why = "the server does not read, or "
-                                                                 "the call is too large for it"};
+        a = (struct wbi_upstream_answer){.rc = WB_ELIMIT,
+                                         .why = "the server does not read, or "
+                                                "the call is too large for it"};
     if (rc == WB_EIO && up->state == WBI_UP_WAITING && left > 0)
         a.retry_after_ms = left / WBI_NS_PER_MS + 1;
     if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {
         char note[128];
         int n = snprintf(note, sizeof(note),
                          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                         "\"params\":{\"requestId\":%" PRIu64 "}}", c->id);
+                         "\"params\":{\"requestId\":%" PRIu64 "}}",
+                         c->id);
 
         if (c->sent && !c->own && up->state == WBI_UP_READY && n > 0 &&
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))

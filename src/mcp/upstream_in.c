@@ -292,8 +292,8 @@ static void take_log(struct wbi_upstream *up, struct wbi_upstream_call *call,
     if (c == NULL && open == 1) /* else it could be anybody's */
         c = only;
     if (c != NULL && c->ops.on_log != NULL)
-        c->ops.on_log(c->arg, wbi_json_get_str(params, "level"),
-                      wbi_json_get_str(params, "logger"), wbi_json_get(params, "data"));
+        c->ops.on_log(c->arg, wbi_json_get_str(params, "level"), wbi_json_get_str(params, "logger"),
+                      wbi_json_get(params, "data"));
 }
 
 static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,

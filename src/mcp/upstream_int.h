@@ -32,8 +32,8 @@ struct wbi_upstream_call {
     bool progress, sent, own; /* own: the client's, not a caller's */
     char log_level[12];       /* "": none wanted */
     unsigned rounds;
-    char *state;      /* requestState to echo, JSON */
-    char *responses;  /* members of inputResponses */
+    char *state;         /* requestState to echo, JSON */
+    char *responses;     /* members of inputResponses */
     char *param_headers; /* whole header lines, NULL: none */
     struct wbi_upstream_ask *asks;
     size_t open_asks;

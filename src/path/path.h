@@ -64,8 +64,8 @@ WB_MUST_CHECK wb_rc wbi_path_open_read(struct wbi_root *root, struct wbi_str pat
 WB_MUST_CHECK wb_rc wbi_path_open_dir(struct wbi_root *root, struct wbi_str path,
                                       struct wbi_error *err, int *ret_fd);
 /* Follows links that stay beneath the root. */
-WB_MUST_CHECK wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path,
-                                  struct wbi_error *err, struct stat *ret);
+WB_MUST_CHECK wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
+                                  struct stat *ret);
 /* Where path really is, relative to the root, without links and dots; "." is
  * the root. The file must exist. Arena memory, NUL-terminated. */
 WB_MUST_CHECK wb_rc wbi_path_real(struct wbi_root *root, struct wbi_str path,
@@ -120,9 +120,9 @@ struct wbi_staged {
 };
 
 enum wbi_write_flags {
-    WBI_WRITE_NEW = 1u << 0,    /* the target must not exist */
-    WBI_WRITE_MKDIRS = 1u << 1, /* make missing directories */
-    WBI_WRITE_EXEC = 1u << 2,   /* new files: 0777 instead of 0666, less the umask */
+    WBI_WRITE_NEW = 1u << 0,     /* the target must not exist */
+    WBI_WRITE_MKDIRS = 1u << 1,  /* make missing directories */
+    WBI_WRITE_EXEC = 1u << 2,    /* new files: 0777 instead of 0666, less the umask */
     WBI_WRITE_NO_EXEC = 1u << 3, /* replaced files: take the execute bits away */
     WBI_WRITE_APPEND = 1u << 4,  /* data goes behind what the target holds */
     WBI_WRITE_GRANT = 1u << 5    /* guarded names may be written */

@@ -151,8 +151,8 @@ static void links_inside_are_followed_and_kept(void **state)
     assert_true(S_ISLNK(st.st_mode));
     assert_int_equal(write_kind(Z("dirlink/y")), WBI_KIND_NONE);
     assert_true(tree_is(&fx.tree, "work/dir/y", "new"));
-    assert_int_equal(wbi_path_write(fx.root, Z("dirlink/a/b/c"), Z("deep"), WBI_WRITE_MKDIRS,
-                                    &fx.err), WB_OK);
+    assert_int_equal(
+        wbi_path_write(fx.root, Z("dirlink/a/b/c"), Z("deep"), WBI_WRITE_MKDIRS, &fx.err), WB_OK);
     assert_true(tree_is(&fx.tree, "work/dir/a/b/c", "deep"));
     assert_int_equal(wbi_path_real(fx.root, Z("dirlink/../dirlink/x"), fx.arena, &fx.err, &real),
                      WB_OK);
@@ -255,8 +255,8 @@ static void a10_long_paths_and_names_are_clean_errors(void **state)
 
 static void a11_any_bytes_are_a_name_and_are_shown_escaped(void **state)
 {
-    static const char *const names[] = {"new\nline", "esc\x1b[31m", "bad\xff\xfe", "rtl\xe2\x80\xae.c",
-                                        "zero\xe2\x80\x8bwidth"};
+    static const char *const names[] = {"new\nline", "esc\x1b[31m", "bad\xff\xfe",
+                                        "rtl\xe2\x80\xae.c", "zero\xe2\x80\x8bwidth"};
     static const char *const shown[] = {"new\\x0aline", "esc\\x1b[31m", "bad\\xff\\xfe",
                                         "rtl\\u{202e}.c", "zero\\u{200b}width"};
     char out[WBI_PATH_SHOWN];
@@ -276,13 +276,26 @@ static void a11_any_bytes_are_a_name_and_are_shown_escaped(void **state)
 
 static void a12_guarded_names_in_any_case(void **state)
 {
-    static const char *const names[] = {
-        ".git/config", ".GIT/hooks/pre-commit", ".Git", "sub/.git/hooks/x", ".g\xe2\x80\x8cit/config",
-        ".claude/settings.json", ".CURSOR/rules", ".codex/config.toml", ".vscode/tasks.json",
-        ".v\xc5\xbf\x63ode/tasks.json", "waybill.json", "WAYBILL.JSON", "tools.d/x.json",
-        ".waybill/ledger.db", ".mcp.json", ".bashrc", "git~1/config", ".idea/x"};
-    static const char *const fine[] = {"git/config", ".gitignore", "src/.github/x", "tools.dx",
-                                       "waybill.json5", "AGENTS.md", ".gitattributes", "a/b"};
+    static const char *const names[] = {".git/config",
+                                        ".GIT/hooks/pre-commit",
+                                        ".Git",
+                                        "sub/.git/hooks/x",
+                                        ".g\xe2\x80\x8cit/config",
+                                        ".claude/settings.json",
+                                        ".CURSOR/rules",
+                                        ".codex/config.toml",
+                                        ".vscode/tasks.json",
+                                        ".v\xc5\xbf\x63ode/tasks.json",
+                                        "waybill.json",
+                                        "WAYBILL.JSON",
+                                        "tools.d/x.json",
+                                        ".waybill/ledger.db",
+                                        ".mcp.json",
+                                        ".bashrc",
+                                        "git~1/config",
+                                        ".idea/x"};
+    static const char *const fine[] = {"git/config",    ".gitignore", "src/.github/x",  "tools.dx",
+                                       "waybill.json5", "AGENTS.md",  ".gitattributes", "a/b"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -295,7 +308,8 @@ static void a12_guarded_names_in_any_case(void **state)
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
         assert_false(wbi_path_guarded(Z(fine[i])));
     assert_int_equal(wbi_path_write(fx.root, Z(".git/hooks/x"), Z("x"),
-                                    WBI_WRITE_MKDIRS | WBI_WRITE_GRANT, &fx.err), WB_OK);
+                                    WBI_WRITE_MKDIRS | WBI_WRITE_GRANT, &fx.err),
+                     WB_OK);
 }
 
 static void *never_blocks(void *path)
@@ -340,8 +354,9 @@ static void a14_reads_are_bounded(void **state)
     if (ftruncate(fd, (off_t)1 << 40) < 0)
         print_message("skipped: file of 1 TiB (%s)\n", strerror(errno));
     else
-        assert_int_equal(wbi_path_read_all(fx.root, Z("sparse"), 1 << 16, fx.arena, &fx.err, &data,
-                                           NULL), WB_ELIMIT);
+        assert_int_equal(
+            wbi_path_read_all(fx.root, Z("sparse"), 1 << 16, fx.arena, &fx.err, &data, NULL),
+            WB_ELIMIT);
     close(fd);
 }
 
@@ -359,7 +374,8 @@ static void a27_guarded_places_stay_so_through_links_and_folders(void **state)
     assert_int_equal(wbi_path_rename(fx.root, Z("dir"), Z("other"), 0, &fx.err), WB_EDENIED);
     assert_int_equal(wbi_path_rename(fx.root, Z("dir"), Z(".git/hooks2"), 0, &fx.err), WB_EDENIED);
     assert_int_equal(wbi_path_rename(fx.root, Z(".git"), Z("x"), 0, &fx.err), WB_EDENIED);
-    assert_int_equal(wbi_path_rename(fx.root, Z("file"), Z("h/pre-commit"), 0, &fx.err), WB_EDENIED);
+    assert_int_equal(wbi_path_rename(fx.root, Z("file"), Z("h/pre-commit"), 0, &fx.err),
+                     WB_EDENIED);
     assert_int_equal(wbi_path_unlink(fx.root, Z("h/../config"), 0, &fx.err), WB_EDENIED);
     assert_true(tree_is(&fx.tree, "work/.git/config", "[core]"));
     assert_int_equal(access(tree_at(&fx.tree, "work/.git/hooks/pre-commit"), F_OK), -1);
@@ -403,11 +419,13 @@ static void writes_keep_mode_make_folders_and_refuse_existing(void **state)
     assert_int_equal(write_kind(Z("file")), WBI_KIND_NONE);
     assert_int_equal(stat(tree_at(&fx.tree, "work/file"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
-    assert_int_equal(wbi_path_write(fx.root, Z("file"), Z("x"), WBI_WRITE_NEW, &fx.err), WB_EEXISTS);
+    assert_int_equal(wbi_path_write(fx.root, Z("file"), Z("x"), WBI_WRITE_NEW, &fx.err),
+                     WB_EEXISTS);
     assert_int_equal(fx.err.kind, WBI_KIND_FILE_EXISTS);
     assert_int_equal(write_kind(Z("no/such/dir")), WBI_KIND_FILE_NOT_FOUND);
-    assert_int_equal(wbi_path_write(fx.root, Z("no/such/dir"), Z("x"), WBI_WRITE_MKDIRS |
-                                    WBI_WRITE_NEW | WBI_WRITE_EXEC, &fx.err), WB_OK);
+    assert_int_equal(wbi_path_write(fx.root, Z("no/such/dir"), Z("x"),
+                                    WBI_WRITE_MKDIRS | WBI_WRITE_NEW | WBI_WRITE_EXEC, &fx.err),
+                     WB_OK);
     assert_int_equal(stat(tree_at(&fx.tree, "work/no/such/dir"), &st), 0);
     assert_true(st.st_mode & 0100);
     assert_int_equal(write_kind(Z("file/below")), WBI_KIND_FILE_NOT_FOUND);
@@ -415,7 +433,8 @@ static void writes_keep_mode_make_folders_and_refuse_existing(void **state)
     assert_int_equal(write_kind(Z("")), WBI_KIND_INVALID_TOOL_INPUT);
     assert_int_equal(wbi_path_rename(fx.root, Z("file"), Z("dir/x"), WBI_WRITE_NEW, &fx.err),
                      WB_EEXISTS);
-    assert_int_equal(wbi_path_rename(fx.root, Z("file"), Z("dir/y"), WBI_WRITE_NEW, &fx.err), WB_OK);
+    assert_int_equal(wbi_path_rename(fx.root, Z("file"), Z("dir/y"), WBI_WRITE_NEW, &fx.err),
+                     WB_OK);
     assert_int_equal(wbi_path_unlink(fx.root, Z("dir/y"), 0, &fx.err), WB_OK);
     assert_int_equal(wbi_path_rmdir(fx.root, Z("no/such"), 0, &fx.err), WB_EIO);
 }
@@ -466,8 +485,11 @@ static void a_root_further_down_confines_further(void **state)
     assert_int_equal(fx.err.kind, WBI_KIND_WORKDIR_NOT_FOUND);
 }
 
-#define BOTH(f) \
-    {#f " (kernel)", f, set_up, tear_down, NULL}, {#f " (walk)", f, set_up_walk, tear_down, NULL}
+#define BOTH(f)                                       \
+    {#f " (kernel)", f, set_up, tear_down, NULL},     \
+    {                                                 \
+#f " (walk)", f, set_up_walk, tear_down, NULL \
+    }
 
 int main(void)
 {

@@ -84,8 +84,8 @@ wb_rc wbi_path_open_dir(struct wbi_root *root, struct wbi_str path, struct wbi_e
         return rc;
     fd = wbi_resolve(root, rel, O_RDONLY | O_DIRECTORY, 0);
     if (fd == -ENOTDIR && wbi_path_stat(root, path, NULL, &st) == WB_OK)
-        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
-                             "`%s` is not a directory", wbi_path_show(path, shown));
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT, "`%s` is not a directory",
+                             wbi_path_show(path, shown));
     if (fd < 0)
         return wbi_path_fail(err, fd, path, "opening");
     *ret_fd = fd;
@@ -190,8 +190,8 @@ wb_rc wbi_path_read_all(struct wbi_root *root, struct wbi_str path, size_t max,
     else if (got < 0)
         rc = wbi_path_fail(err, -errno, path, "reading");
     else if (n == room)
-        rc = wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
-                           "the file grew while it was read");
+        rc =
+            wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED, "the file grew while it was read");
     close(fd);
     if (rc)
         return rc;

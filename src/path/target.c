@@ -151,7 +151,8 @@ static int make_rest(struct wbi_root *root, int dir_fd, char *rest)
         if (n > 0 && strcmp(p, ".") != 0) {
             if (mkdirat(dir_fd, p, 0777) < 0 && errno != EEXIST)
                 failed = -errno;
-            child = failed ? -1 : openat(dir_fd, p, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            child =
+                failed ? -1 : openat(dir_fd, p, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             if (failed == 0 && child < 0)
                 failed = errno == ELOOP ? -ENOTDIR : -errno;
             if (failed == 0)
@@ -311,8 +312,8 @@ wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags
     fd = open_deepest(root, dir, real, rest);
     if (fd < 0)
         return wbi_path_fail(err, fd, path, "opening");
-    is_link = rest[0] == '\0' && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-              S_ISLNK(st.st_mode);
+    is_link =
+        rest[0] == '\0' && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
     close(fd);
     if (is_link)
         rc = follow_last(root, rel, path, err, real);

@@ -241,8 +241,8 @@ static wb_rc do_rename(struct wbi_root *root, const struct wbi_target *a,
     return rc ? rc : finish(root, a->dir_fd, 0, to, "syncing the directory of", err);
 }
 
-wb_rc wbi_path_rename(struct wbi_root *root, struct wbi_str from, struct wbi_str to,
-                      unsigned flags, struct wbi_error *err)
+wb_rc wbi_path_rename(struct wbi_root *root, struct wbi_str from, struct wbi_str to, unsigned flags,
+                      struct wbi_error *err)
 {
     struct wbi_target a, b;
     char shown[WBI_PATH_SHOWN];
@@ -257,7 +257,8 @@ wb_rc wbi_path_rename(struct wbi_root *root, struct wbi_str from, struct wbi_str
     }
     if (!a.exists)
         rc = wbi_path_fail(err, -ENOENT, from, "renaming");
-    else if (S_ISDIR(a.st.st_mode) && !((root->flags & WBI_ROOT_GRANT) || (flags & WBI_WRITE_GRANT)))
+    else if (S_ISDIR(a.st.st_mode) &&
+             !((root->flags & WBI_ROOT_GRANT) || (flags & WBI_WRITE_GRANT)))
         /* A folder could carry a guarded name to its place. */
         rc = wbi_fail_kind(err, WB_EDENIED, WBI_KIND_FORBIDDEN,
                            "`%s` is a directory; only files are renamed without a grant",

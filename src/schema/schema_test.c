@@ -398,8 +398,7 @@ static void lint_finds_what_providers_refuse(void **state)
     const unsigned openai = WBI_LINT_RESPONSES | WBI_LINT_CHAT;
 
     (void)state;
-    assert_int_equal(wbi_schema_lint(json("{\"properties\":{}}"), WBI_LINT_ALL, arena, &f),
-                     WB_OK);
+    assert_int_equal(wbi_schema_lint(json("{\"properties\":{}}"), WBI_LINT_ALL, arena, &f), WB_OK);
     assert_true(has_finding(&f, "", "type", WBI_LINT_ALL, true));
     assert_int_equal(
         wbi_schema_lint(json("{\"type\":\"object\",\"anyOf\":[{}],\"properties\":{\"a b\":"

@@ -12,13 +12,13 @@ struct wbi_gateway;
 struct wbi_upstreams;
 
 struct wbi_gateway_options {
-    struct wbi_str http;  /* "127.0.0.1:7717"; absent: in_fd and out_fd */
-    struct wbi_str token; /* absent: none is asked for */
+    struct wbi_str http;         /* "127.0.0.1:7717"; absent: in_fd and out_fd */
+    struct wbi_str token;        /* absent: none is asked for */
     const struct wbi_str *hosts; /* accepted in Host and Origin beside loopback */
     size_t host_count;
-    int in_fd, out_fd;    /* stay the caller's */
-    int access_fd;        /* access log as JSON Lines; -1: none */
-    int64_t grace_ms;     /* of a drain; 0: 5,000 */
+    int in_fd, out_fd; /* stay the caller's */
+    int access_fd;     /* access log as JSON Lines; -1: none */
+    int64_t grace_ms;  /* of a drain; 0: 5,000 */
     /* Runs once: the input has ended or the drain is done, and every call has
      * been answered. */
     void (*on_end)(void *arg);

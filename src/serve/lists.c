@@ -65,8 +65,7 @@ static void write_tools(struct wbi_gateway *g, struct wbi_str principal, struct 
         const struct wbi_tool *t = wbi_catalog_at(c, i);
         const wbi_json *definition = wbi_json_get(t->descriptor, "definition");
 
-        if (t->hidden || wbi_str_eq(t->model_name, last) ||
-            !wbi_guards_lists(g->rt, principal, t))
+        if (t->hidden || wbi_str_eq(t->model_name, last) || !wbi_guards_lists(g->rt, principal, t))
             continue;
         last = t->model_name;
         if (definition != NULL)

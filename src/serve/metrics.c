@@ -14,7 +14,7 @@
 #define CODES 48
 
 /* Upper ends in microseconds; the last one is open. */
-static const int64_t bucket_us[BUCKETS - 1] = {100,     250,     1000,     5000,     25000,   100000,
+static const int64_t bucket_us[BUCKETS - 1] = {100,    250,     1000,    5000,     25000,    100000,
                                                500000, 1000000, 5000000, 30000000, 300000000};
 
 struct row {

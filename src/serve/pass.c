@@ -314,7 +314,8 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
     const wbi_json *items;
 
     wbi_free(part);
-    if (a->rc == WB_OK && a->error == NULL && wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK) {
+    if (a->rc == WB_OK && a->error == NULL &&
+        wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK) {
         wbi_server_remember(s, all->what, a->text);
         if (wbi_json_read(arena, a->text, WBI_JSON_STRICT, &items, NULL) == WB_OK)
             WBI_JSON_EACH (items, item)
@@ -371,8 +372,8 @@ void wbi_serve_subscribed(void *arg, struct wbi_str uri, bool on)
     struct wbi_gateway *g = arg;
     struct wbi_server *s = owner_of_uri(g, uri);
     struct wbi_upstream *up = s != NULL ? wbi_server_link(s, NULL) : NULL;
-    struct wbi_upstream_request q = {.method = on ? "resources/subscribe"
-                                                  : "resources/unsubscribe"};
+    struct wbi_upstream_request q = {.method =
+                                         on ? "resources/subscribe" : "resources/unsubscribe"};
     struct wbi_upstream_call *call;
     struct wbi_buf params;
     struct wbi_jw w = wbi_jw_to(&params);

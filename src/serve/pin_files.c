@@ -43,8 +43,7 @@ static wb_rc path_of(const struct wbi_pin_files *f, struct wbi_str key, const ch
     return WB_OK;
 }
 
-static wb_rc read_whole(int fd, struct wbi_arena *arena, struct wbi_str *ret,
-                        struct wbi_error *err)
+static wb_rc read_whole(int fd, struct wbi_arena *arena, struct wbi_str *ret, struct wbi_error *err)
 {
     struct wbi_buf b;
 
@@ -188,8 +187,8 @@ static wb_rc one(const struct wbi_pin_files *f, const char *name,
 }
 
 wb_rc wbi_pin_files_each(const struct wbi_pin_files *f,
-                         void (*fn)(void *arg, struct wbi_str key, const wbi_json *value), void *arg,
-                         struct wbi_error *err)
+                         void (*fn)(void *arg, struct wbi_str key, const wbi_json *value),
+                         void *arg, struct wbi_error *err)
 {
     DIR *d = f->dir.p != NULL ? opendir(f->dir.p) : NULL;
     struct dirent *e;

@@ -38,10 +38,11 @@ void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, stru
     char name[64];
 
     (void)snprintf(name, sizeof(name), "%.*s", WBI_FMT(key));
-    if (r == NULL || wbi_mcp_ask(r, key.p != NULL ? name : NULL, method, params, on_answer, ask) !=
-                         WB_OK)
-        wbi_upstream_answer(ask, WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be "
-                                         "asked\"}"),
+    if (r == NULL ||
+        wbi_mcp_ask(r, key.p != NULL ? name : NULL, method, params, on_answer, ask) != WB_OK)
+        wbi_upstream_answer(ask,
+                            WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be "
+                                    "asked\"}"),
                             true);
 }
 

@@ -39,8 +39,8 @@ void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w)
     struct wbi_arena *arena;
     size_t n = 0, shown = 0;
 
-    if (g->rt->artifacts == NULL && (!wbi_runtime_ledger_exists(g->rt) ||
-                                     wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK))
+    if (g->rt->artifacts == NULL &&
+        (!wbi_runtime_ledger_exists(g->rt) || wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK))
         return;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return;

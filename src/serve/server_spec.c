@@ -11,7 +11,7 @@
 #include "serve/upstreams_int.h"
 
 /* What every program gets. */
-static const char *const passed_on[] = {"PATH", "HOME", "USER", "LOGNAME",
+static const char *const passed_on[] = {"PATH",   "HOME",  "USER", "LOGNAME",
                                         "TMPDIR", "SHELL", "LANG", "TERM"};
 
 static wb_rc wrong(struct wbi_error *err, const char *member, const char *want)
@@ -60,8 +60,7 @@ static wb_rc read_argv(struct wbi_arena *arena, struct wbi_server *s, struct wbi
 
     if (more != NULL && !wbi_json_is(more, WBI_JSON_ARR))
         return wrong(err, "args", "an array of strings");
-    argv = wbi_arena_array(arena, wbi_json_count(more) + 1,
-                           sizeof(*argv));
+    argv = wbi_arena_array(arena, wbi_json_count(more) + 1, sizeof(*argv));
     if (argv == NULL)
         return wbi_fail_nomem(err);
     argv[n++] = wbi_json_str(command);

@@ -105,8 +105,9 @@ static struct wbi_str check_pin(struct wbi_runtime *rt, const struct wbi_server 
                          "the definition of %.*s of server %.*s %s; a person can look at it with "
                          "`waybill pins show %.*s/%.*s` and accept it with `waybill pins approve`",
                          WBI_FMT(name), WBI_FMT(s->name),
-                         state == WBI_PIN_NEW ? "was not approved yet" : "has changed since it was "
-                                                                         "accepted",
+                         state == WBI_PIN_NEW ? "was not approved yet"
+                                              : "has changed since it was "
+                                                "accepted",
                          WBI_FMT(s->name), WBI_FMT(name));
 }
 

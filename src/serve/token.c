@@ -63,7 +63,8 @@ static wb_rc make_token(const struct wbi_ids *ids, const char *path, struct wbi_
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     if (fd < 0)
-        return errno == EEXIST ? WB_EEXISTS : wbi_fail_errno(err, errno, "cannot make a token file");
+        return errno == EEXIST ? WB_EEXISTS
+                               : wbi_fail_errno(err, errno, "cannot make a token file");
     ids->fill(ids->arg, bytes, sizeof(bytes));
     wbi_hex(bytes, sizeof(bytes), hex);
     hex[sizeof(hex) - 2] = '\n';
@@ -82,8 +83,9 @@ wb_rc wbi_token_own(struct wbi_str dir, struct wbi_buf *out, int *created, struc
     wb_rc rc;
 
     if (dir.p == NULL)
-        return wbi_fail(err, WB_ESTATE, "there is no folder for the token: HOME is not set; give "
-                                        "--token-file");
+        return wbi_fail(err, WB_ESTATE,
+                        "there is no folder for the token: HOME is not set; give "
+                        "--token-file");
     if ((size_t)snprintf(path, sizeof(path), "%.*s/http-token", WBI_FMT(dir)) >= sizeof(path))
         return wbi_fail(err, WB_ELIMIT, "the path of the user's state folder is too long");
     rc = wbi_token_read(path, out, err);

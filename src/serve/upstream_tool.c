@@ -76,8 +76,8 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
     fault.message = wbi_arena_fmt(x->arena, "%.*s: %s", WBI_FMT(x->tool->model_name),
                                   a->why != NULL ? a->why : "the server did not answer");
     if (a->retry_after_ms > 0)
-        fault.details = wbi_arena_fmt(x->arena, "{\"retryAfterMs\":%lld}",
-                                      (long long)a->retry_after_ms);
+        fault.details =
+            wbi_arena_fmt(x->arena, "{\"retryAfterMs\":%lld}", (long long)a->retry_after_ms);
     fail_with(x, &fault, &complete);
 }
 

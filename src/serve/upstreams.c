@@ -16,8 +16,8 @@
 
 struct waiter {
     struct waiter *next;
-    struct wbi_server *only;     /* NULL: all */
-    void (*on_done)(void *arg);  /* NULL: a parked call, ref */
+    struct wbi_server *only;    /* NULL: all */
+    void (*on_done)(void *arg); /* NULL: a parked call, ref */
     void *arg;
     struct wbi_call_ref ref;
     int64_t until_ns;

@@ -7,7 +7,7 @@
 
 /* On success the reading connection is locked and a statement is ready. */
 wb_rc wbi_read_begin(struct wbi_store *s, enum wbi_statement which, sqlite3_stmt **ret,
-                        struct wbi_error *err)
+                     struct wbi_error *err)
 {
     struct wbi_error mine = WBI_ERROR_INIT;
     wb_rc rc = WB_OK;
@@ -35,8 +35,7 @@ wb_rc wbi_read_begin(struct wbi_store *s, enum wbi_statement which, sqlite3_stmt
 }
 
 /* Ends what wbi_read_begin began. code: the last answer of sqlite3_step. */
-wb_rc wbi_read_end(struct wbi_store *s, sqlite3_stmt *st, int code, wb_rc rc,
-                      struct wbi_error *err)
+wb_rc wbi_read_end(struct wbi_store *s, sqlite3_stmt *st, int code, wb_rc rc, struct wbi_error *err)
 {
     if (rc == WB_ENOMEM)
         rc = wbi_fail_nomem(err);

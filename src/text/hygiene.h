@@ -27,19 +27,19 @@ struct wbi_hygiene_counts {
 
 struct wbi_hygiene {
     struct wbi_hygiene_counts counts;
-    struct wbi_buf line;  /* the line under construction while the cursor is at its end */
-    uint32_t *cells;      /* the same line as code points once something moved the cursor */
+    struct wbi_buf line; /* the line under construction while the cursor is at its end */
+    uint32_t *cells;     /* the same line as code points once something moved the cursor */
     size_t n_cells;
     size_t cap_cells;
     size_t cursor;
-    uint32_t last;        /* last code point written, for variation selectors */
-    uint32_t param;       /* first number of the control sequence being read */
+    uint32_t last;  /* last code point written, for variation selectors */
+    uint32_t param; /* first number of the control sequence being read */
     bool have_param;
-    bool private_param;   /* a second number or a prefix: only the final byte counts */
+    bool private_param; /* a second number or a prefix: only the final byte counts */
     bool celled;
-    bool binary;          /* the line holds controls no terminal drawing uses */
+    bool binary; /* the line holds controls no terminal drawing uses */
     uint8_t state;
-    uint8_t pending_n;    /* bytes of an unfinished UTF-8 sequence */
+    uint8_t pending_n; /* bytes of an unfinished UTF-8 sequence */
     uint8_t pending[4];
 };
 

@@ -47,7 +47,8 @@ static void plain_text_passes(void **state)
     (void)state;
     EXPECT("", "");
     EXPECT("one\n\ttwo\n\nthree", "one\n\ttwo\n\nthree");
-    EXPECT("na\xc3\xafve \xe2\x80\x98quoted\xe2\x80\x99\n", "na\xc3\xafve \xe2\x80\x98quoted\xe2\x80\x99\n");
+    EXPECT("na\xc3\xafve \xe2\x80\x98quoted\xe2\x80\x99\n",
+           "na\xc3\xafve \xe2\x80\x98quoted\xe2\x80\x99\n");
     assert_int_equal(counts.lines, 1);
     EXPECT("\xe2\x9a\xa0\xef\xb8\x8f careful", "\xe2\x9a\xa0\xef\xb8\x8f careful");
 }
@@ -76,8 +77,13 @@ static void escape_sequences_vanish_and_the_state_survives(void **state)
     EXPECT("\x1b]52;c;Zm9v\x07text", "text");
     EXPECT("\x1b]0;title\x07text", "text");
     EXPECT("\x1bPq#0;2;0\x1b\\text", "text");
-    EXPECT("\xc2\x9b" "31mred", "red");
-    EXPECT("\x9b" "31mred", "\xef\xbf\xbd" "31mred");
+    EXPECT("\xc2\x9b"
+           "31mred",
+           "red");
+    EXPECT("\x9b"
+           "31mred",
+           "\xef\xbf\xbd"
+           "31mred");
     EXPECT("\x1b(B\x1b[mtext\x0f", "text");
     EXPECT("text\x1b", "text");
     EXPECT("text\x1b[12;", "text");
@@ -90,9 +96,9 @@ static void escape_sequences_vanish_and_the_state_survives(void **state)
 static void invisible_characters_are_shown_and_counted(void **state)
 {
     static const uint32_t list[] = {
-        0xe0000, 0xe0001, 0xe007f, 0xe0100, 0xe01ef, 0xfe00, 0xfe0f, 0x200b, 0x200f, 0x202a,
-        0x202e,  0x2060,  0x206f,  0xfeff,  0x00ad,  0x034f, 0x061c, 0x115f, 0x1160, 0x180b,
-        0x180f,  0x3164,  0xffa0,  0xfff9,  0xfffb,
+        0xe0000, 0xe0001, 0xe007f, 0xe0100, 0xe01ef, 0xfe00, 0xfe0f, 0x200b, 0x200f,
+        0x202a,  0x202e,  0x2060,  0x206f,  0xfeff,  0x00ad, 0x034f, 0x061c, 0x115f,
+        0x1160,  0x180b,  0x180f,  0x3164,  0xffa0,  0xfff9, 0xfffb,
     };
 
     (void)state;
@@ -113,7 +119,9 @@ static void other_controls_are_shown(void **state)
     EXPECT("a\0b\x01\x7f", "a<U+0000>b<U+0001><U+007F>");
     assert_int_equal(counts.controls, 3);
     EXPECT("ding\x07", "ding");
-    EXPECT("\x7f" "ELF\x02\r\x01", "<U+007F>ELF<U+0002><U+000D><U+0001>");
+    EXPECT("\x7f"
+           "ELF\x02\r\x01",
+           "<U+007F>ELF<U+0002><U+000D><U+0001>");
     EXPECT("\xc2\x85", "<U+0085>");
 }
 
@@ -121,9 +129,15 @@ static void other_controls_are_shown(void **state)
 static void broken_utf8_is_repaired_by_rule(void **state)
 {
     (void)state;
-    EXPECT("a\xff" "b", "a\xef\xbf\xbd" "b");
+    EXPECT("a\xff"
+           "b",
+           "a\xef\xbf\xbd"
+           "b");
     EXPECT("\xe2\x82", "\xef\xbf\xbd");
-    EXPECT("\xe2\x82" "A", "\xef\xbf\xbd" "A");
+    EXPECT("\xe2\x82"
+           "A",
+           "\xef\xbf\xbd"
+           "A");
     EXPECT("\xf0\x9f\x92", "\xef\xbf\xbd");
     EXPECT("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     EXPECT("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");

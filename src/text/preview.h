@@ -40,15 +40,15 @@ struct wbi_segment {
 };
 
 struct wbi_preview {
-    struct wbi_str text;  /* without a newline at its end */
-    uint64_t text_lines;  /* receipt lines of text */
-    uint64_t tokens;      /* estimate of text */
-    bool truncated;       /* something was left out */
+    struct wbi_str text; /* without a newline at its end */
+    uint64_t text_lines; /* receipt lines of text */
+    uint64_t tokens;     /* estimate of text */
+    bool truncated;      /* something was left out */
     uint64_t lines_total;
     uint64_t bytes_total;
-    uint64_t lines_shown; /* wholly or clipped */
-    uint64_t first_lines; /* shown from the start without a gap */
-    uint64_t last_lines;  /* shown up to the end without a gap */
+    uint64_t lines_shown;               /* wholly or clipped */
+    uint64_t first_lines;               /* shown from the start without a gap */
+    uint64_t last_lines;                /* shown up to the end without a gap */
     const struct wbi_segment *segments; /* in order, covering every line */
     size_t n_segments;
 };
@@ -72,9 +72,8 @@ uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
 /* Choose and render. Everything in ret is in arena. End the index first.
  * WB_ENOMEM, or what read returns. */
 WB_MUST_CHECK wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
-                                     const struct wbi_preview_policy *policy,
-                                     wbi_preview_read read, void *arg, struct wbi_preview *ret,
-                                     struct wbi_error *err);
+                                     const struct wbi_preview_policy *policy, wbi_preview_read read,
+                                     void *arg, struct wbi_preview *ret, struct wbi_error *err);
 /* Both phases for text in memory. */
 WB_MUST_CHECK wb_rc wbi_preview_text(struct wbi_arena *arena, struct wbi_str text,
                                      const struct wbi_preview_policy *policy,

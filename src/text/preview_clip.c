@@ -157,7 +157,11 @@ static uint64_t cap_of(const struct chooser *c, const struct record *r)
 {
     bool tells = r->severity >= 42;
     uint64_t cap = tells ? c->line_cap : c->line_cap / 2;
-    uint64_t least = (tells ? 120 : r->severity >= 20 ? 90 : 56) * WBI_TOKEN_UNIT, most = c->units / 3;
+    uint64_t least = (tells               ? 120
+                      : r->severity >= 20 ? 90
+                                          : 56) *
+                     WBI_TOKEN_UNIT,
+             most = c->units / 3;
 
     if (cap < least)
         cap = least;

@@ -162,9 +162,8 @@ static void tell(struct chooser *c, const struct group *g, const struct distinct
         return;
     files = (c->picks[g->first].rec->flags & LINE_FILE) != 0;
     wbi_buf_addf(&c->groups, "[%llu lines like line %llu; %zu of %zu more distinct %s:]\n",
-                 (unsigned long long)g->count,
-                 (unsigned long long)c->picks[g->first].rec->line, n, d->n,
-                 files ? "files" : "messages");
+                 (unsigned long long)g->count, (unsigned long long)c->picks[g->first].rec->line, n,
+                 d->n, files ? "files" : "messages");
     for (size_t i = 0; i < n; i++) {
         wbi_buf_adds(&c->groups, d->text[i]);
         wbi_buf_addc(&c->groups, files && i + 1 < n ? ' ' : '\n');
@@ -177,7 +176,8 @@ wb_rc wbi_choose_groups(struct chooser *c)
     struct group g[GROUPS_MAX];
     bool *done = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *done);
     struct distinct *d;
-    uint64_t limit = c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
+    uint64_t limit =
+        c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
     size_t n;
     wb_rc rc;
 

@@ -10,9 +10,9 @@
 #include "base/limits.h"
 #include "text/tokens.h"
 
-#define KEEP_START 2000u   /* lines remembered from the start, whatever they are */
-#define KEEP_AROUND 24u    /* lines remembered before and after a striking one */
-#define WARNING 20u        /* severity of lines whose kinds are counted */
+#define KEEP_START 2000u /* lines remembered from the start, whatever they are */
+#define KEEP_AROUND 24u  /* lines remembered before and after a striking one */
+#define WARNING 20u      /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
 
 wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **ret)
@@ -192,8 +192,13 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
     if (f.severity >= WARNING)
         wbi_kinds_count(&x->kinds, start, offset);
     count_units(x, start, bytes);
-    r = (struct record){.offset = offset, .line = x->lines + 1, .hit = f.hit, .query = f.query,
-                        .severity = f.severity, .indent = f.indent, .start = f.start,
+    r = (struct record){.offset = offset,
+                        .line = x->lines + 1,
+                        .hit = f.hit,
+                        .query = f.query,
+                        .severity = f.severity,
+                        .indent = f.indent,
+                        .start = f.start,
                         .flags = f.flags};
     r.bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
     if (bytes > start.n)

@@ -20,12 +20,12 @@ enum line_flags {
 
 /* What one line says about itself; from preview_line.c. */
 struct line_facts {
-    uint64_t shape;     /* hash with numbers, paths, names and quotes left out */
-    uint32_t hit;       /* where its strongest word stands */
-    uint32_t query;     /* bits of the command's words that occur */
-    uint8_t severity;   /* 0 to 130 */
+    uint64_t shape;   /* hash with numbers, paths, names and quotes left out */
+    uint32_t hit;     /* where its strongest word stands */
+    uint32_t query;   /* bits of the command's words that occur */
+    uint8_t severity; /* 0 to 130 */
     uint8_t indent;
-    uint8_t start;      /* of what it says, behind a time or numbers */
+    uint8_t start; /* of what it says, behind a time or numbers */
     uint16_t flags;
 };
 
@@ -52,9 +52,9 @@ void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts
 /* A line the index remembers. */
 struct record {
     uint64_t offset;
-    uint64_t line;   /* 1-based */
-    uint32_t bytes;  /* without newline, at most UINT32_MAX */
-    uint32_t shape;  /* entry of the table of shapes */
+    uint64_t line;  /* 1-based */
+    uint32_t bytes; /* without newline, at most UINT32_MAX */
+    uint32_t shape; /* entry of the table of shapes */
     uint32_t hit;
     uint32_t query;
     uint8_t severity;
@@ -85,13 +85,13 @@ void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset);
 
 struct wbi_preview_index {
     struct words words;
-    struct wbi_buf carry;  /* start of the line that the next piece goes on with */
-    uint64_t carry_more;   /* bytes of that line beyond the carry */
-    uint64_t bytes;        /* fed */
-    uint64_t lines;        /* finished lines, the last one too once ended */
-    uint64_t units;        /* token units, counted up to a limit */
+    struct wbi_buf carry; /* start of the line that the next piece goes on with */
+    uint64_t carry_more;  /* bytes of that line beyond the carry */
+    uint64_t bytes;       /* fed */
+    uint64_t lines;       /* finished lines, the last one too once ended */
+    uint64_t units;       /* token units, counted up to a limit */
     uint64_t units_counted;
-    uint64_t units_bytes;  /* what those were counted over */
+    uint64_t units_bytes; /* what those were counted over */
     struct record *kept;
     size_t n_kept;
     size_t cap_kept;
@@ -120,7 +120,7 @@ struct pick {
     struct wbi_str text; /* read lazily; clipped form when it is too long */
     uint64_t cost;       /* token units with newline, 0 while unknown */
     float score;
-    uint32_t wave;       /* order of choosing, 0 = not shown */
+    uint32_t wave; /* order of choosing, 0 = not shown */
     bool clipped;
 };
 
@@ -131,9 +131,9 @@ struct chooser {
     struct wbi_arena *arena;
     struct pick *picks; /* every remembered line, in order */
     size_t n;
-    uint64_t units;     /* budget */
+    uint64_t units; /* budget */
     uint64_t spent;
-    uint64_t line_cap;  /* units one line may cost */
+    uint64_t line_cap; /* units one line may cost */
     uint32_t wave;
     struct wbi_buf groups; /* what the groups of alike lines say, rendered */
 };

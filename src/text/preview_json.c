@@ -12,7 +12,7 @@
 #include "json/write.h"
 #include "text/tokens.h"
 
-#define DEPTH 64u      /* deeper parts are shown as their size */
+#define DEPTH 64u /* deeper parts are shown as their size */
 #define UNFOLDED_MAX 8u
 
 /* One way of showing: how much of long things. */
@@ -32,8 +32,8 @@ struct level {
     const wbi_json *next; /* next element, or key of the next member */
     size_t left;
     size_t count;
-    size_t skipped;       /* members left out since the last one shown */
-    size_t items;         /* usual members */
+    size_t skipped; /* members left out since the last one shown */
+    size_t items;   /* usual members */
     bool object;
     bool any;
     bool striking;
@@ -155,8 +155,9 @@ static void enter(struct shower *s, const wbi_json *v, bool important)
         return;
     }
     wbi_buf_addc(&s->out, object ? '{' : '[');
-    s->level[s->depth++] = (struct level){v, v + 1, wbi_json_count(v), wbi_json_count(v), 0,
-                                          usual_items(s, v, object), object, false, important};
+    s->level[s->depth++] = (struct level){
+        v,      v + 1, wbi_json_count(v), wbi_json_count(v), 0, usual_items(s, v, object),
+        object, false, important};
 }
 
 static void show_value(struct shower *s, const wbi_json *v, bool important)
@@ -268,8 +269,10 @@ static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_p
         return WB_ENOMEM;
     if (s->cut) {
         wbi_buf_adds(&s->out, wbi_buf_str(&s->counts));
-        wbi_buf_addf(&s->out, "\n[output truncated: showing JSON by structure; whole text in lines "
-                              "1-%llu", (unsigned long long)lines);
+        wbi_buf_addf(&s->out,
+                     "\n[output truncated: showing JSON by structure; whole text in lines "
+                     "1-%llu",
+                     (unsigned long long)lines);
         wbi_preview_read_hint(&s->out, policy, 1, lines);
         wbi_buf_addc(&s->out, ']');
     }

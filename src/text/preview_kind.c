@@ -11,9 +11,9 @@
 #define RULE_MIN 3u
 #define RULE_MAX 60u
 #define CODE_LETTERS 8u
-#define CODE_LOOK 400u   /* codes are looked for in so many bytes */
+#define CODE_LOOK 400u /* codes are looked for in so many bytes */
 #define TOLD_MAX 24u
-#define TOLD_FROM 6u     /* lines with a kind */
+#define TOLD_FROM 6u /* lines with a kind */
 
 static bool is_upper(char c)
 {
@@ -55,8 +55,8 @@ static struct wbi_str code_of(struct wbi_str line)
     size_t n = line.n < CODE_LOOK ? line.n : CODE_LOOK, i = 0, from, digits;
 
     while (i < n) {
-        if (!is_upper(line.p[i]) || (i > 0 && line.p[i - 1] != ' ' && line.p[i - 1] != '[' &&
-                                     line.p[i - 1] != '(')) {
+        if (!is_upper(line.p[i]) ||
+            (i > 0 && line.p[i - 1] != ' ' && line.p[i - 1] != '[' && line.p[i - 1] != '(')) {
             i++;
             continue;
         }
@@ -91,8 +91,9 @@ void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset)
     if (i == KINDS_MAX)
         return;
     if (i == k->n) {
-        k->kind[k->n++] = (struct named_kind){.hash = hash, .bytes = (uint32_t)name.n,
-                                        .offset = offset + (uint64_t)(name.p - line.p)};
+        k->kind[k->n++] = (struct named_kind){.hash = hash,
+                                              .bytes = (uint32_t)name.n,
+                                              .offset = offset + (uint64_t)(name.p - line.p)};
     }
     k->kind[i].count++;
 }

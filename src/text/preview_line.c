@@ -6,8 +6,16 @@
  * program: they are the vocabulary in which programs complain. */
 #include "text/preview_int.h"
 
-enum kind { KIND_NONE, KIND_FAIL, KIND_WARN, KIND_SUMMARY, KIND_NOT, KIND_PASS, KIND_QUIET,
-            KIND_PLACE };
+enum kind {
+    KIND_NONE,
+    KIND_FAIL,
+    KIND_WARN,
+    KIND_SUMMARY,
+    KIND_NOT,
+    KIND_PASS,
+    KIND_QUIET,
+    KIND_PLACE
+};
 
 struct word {
     const char *text;
@@ -17,54 +25,150 @@ struct word {
 
 /* Weights: how sure the word alone makes us that the line tells what went wrong. */
 static const struct word vocabulary[] = {
-    {"fatal", 100, KIND_FAIL}, {"panic", 100, KIND_FAIL}, {"panicked", 100, KIND_FAIL},
-    {"segfault", 100, KIND_FAIL}, {"segmentation", 95, KIND_FAIL}, {"traceback", 85, KIND_FAIL},
-    {"abort", 85, KIND_FAIL}, {"aborted", 90, KIND_FAIL}, {"aborting", 85, KIND_FAIL},
-    {"crash", 80, KIND_FAIL}, {"crashed", 95, KIND_FAIL}, {"sigsegv", 100, KIND_FAIL},
-    {"sigabrt", 100, KIND_FAIL}, {"sigkill", 95, KIND_FAIL}, {"sigbus", 100, KIND_FAIL},
-    {"sigfpe", 100, KIND_FAIL}, {"sigill", 100, KIND_FAIL}, {"error", 90, KIND_FAIL},
-    {"errors", 75, KIND_FAIL}, {"err", 75, KIND_FAIL}, {"exception", 90, KIND_FAIL},
-    {"failed", 92, KIND_FAIL}, {"fail", 90, KIND_FAIL}, {"failure", 90, KIND_FAIL},
-    {"failures", 80, KIND_FAIL}, {"failing", 80, KIND_FAIL}, {"fails", 70, KIND_FAIL},
-    {"unhandled", 85, KIND_FAIL}, {"uncaught", 90, KIND_FAIL}, {"caused", 80, KIND_FAIL},
-    {"assertion", 88, KIND_FAIL}, {"assert", 60, KIND_FAIL}, {"undefined", 80, KIND_FAIL},
-    {"undeclared", 90, KIND_FAIL}, {"unresolved", 85, KIND_FAIL}, {"conflict", 85, KIND_FAIL},
-    {"conflicts", 75, KIND_FAIL}, {"conflicting", 75, KIND_FAIL}, {"rejected", 88, KIND_FAIL},
-    {"denied", 85, KIND_FAIL}, {"refused", 85, KIND_FAIL}, {"invalid", 80, KIND_FAIL},
-    {"illegal", 80, KIND_FAIL}, {"unable", 85, KIND_FAIL}, {"cannot", 85, KIND_FAIL},
-    {"couldn", 85, KIND_FAIL}, {"missing", 60, KIND_FAIL}, {"mismatch", 80, KIND_FAIL},
-    {"mismatched", 80, KIND_FAIL}, {"corrupt", 80, KIND_FAIL}, {"corrupted", 80, KIND_FAIL},
-    {"corruption", 80, KIND_FAIL}, {"leak", 70, KIND_FAIL}, {"leaked", 75, KIND_FAIL},
-    {"leaks", 65, KIND_FAIL}, {"lost", 55, KIND_FAIL}, {"overflow", 75, KIND_FAIL},
-    {"killed", 88, KIND_FAIL}, {"timeout", 70, KIND_FAIL}, {"timed", 70, KIND_FAIL},
-    {"unexpected", 75, KIND_FAIL}, {"unmet", 80, KIND_FAIL}, {"broken", 65, KIND_FAIL},
-    {"incompatible", 70, KIND_FAIL}, {"unknown", 50, KIND_FAIL}, {"expected", 55, KIND_FAIL},
-    {"received", 40, KIND_FAIL}, {"actual", 45, KIND_FAIL}, {"wrong", 60, KIND_FAIL},
-    {"bad", 60, KIND_FAIL}, {"uninitialized", 70, KIND_FAIL}, {"uninitialised", 70, KIND_FAIL},
-    {"detected", 45, KIND_FAIL}, {"unsupported", 55, KIND_FAIL}, {"violation", 75, KIND_FAIL},
-    {"violates", 70, KIND_FAIL}, {"unreachable", 70, KIND_FAIL}, {"exceeded", 65, KIND_FAIL},
-    {"exhausted", 70, KIND_FAIL}, {"interrupted", 65, KIND_FAIL}, {"terminated", 70, KIND_FAIL},
-    {"oom", 80, KIND_FAIL}, {"bug", 55, KIND_FAIL}, {"critical", 80, KIND_FAIL},
-    {"severe", 75, KIND_FAIL}, {"emerg", 90, KIND_FAIL}, {"alert", 60, KIND_FAIL},
-    {"incomplete", 70, KIND_FAIL}, {"duplicate", 45, KIND_FAIL}, {"unrecognized", 65, KIND_FAIL},
-    {"forbidden", 70, KIND_FAIL}, {"unauthorized", 75, KIND_FAIL}, {"stopped", 62, KIND_FAIL},
-    {"deadlock", 85, KIND_FAIL}, {"overrun", 70, KIND_FAIL}, {"misaligned", 60, KIND_FAIL},
-    {"problem", 55, KIND_FAIL}, {"problems", 60, KIND_FAIL}, {"regression", 60, KIND_FAIL},
-    {"warning", 26, KIND_WARN}, {"warn", 24, KIND_WARN}, {"warnings", 24, KIND_WARN},
-    {"deprecated", 22, KIND_WARN}, {"implicit", 40, KIND_WARN}, {"note", 6, KIND_WARN},
-    {"passed", 42, KIND_PASS}, {"pass", 20, KIND_PASS}, {"ok", 5, KIND_PASS},
-    {"success", 20, KIND_PASS}, {"successful", 20, KIND_PASS}, {"succeeded", 25, KIND_PASS},
-    {"total", 32, KIND_SUMMARY}, {"summary", 45, KIND_SUMMARY}, {"tests", 34, KIND_SUMMARY},
-    {"result", 40, KIND_SUMMARY}, {"results", 34, KIND_SUMMARY}, {"returned", 40, KIND_SUMMARY},
-    {"exited", 62, KIND_SUMMARY}, {"exit", 45, KIND_SUMMARY}, {"finished", 30, KIND_SUMMARY},
-    {"done", 12, KIND_SUMMARY}, {"completed", 24, KIND_SUMMARY}, {"elapsed", 25, KIND_SUMMARY},
-    {"installed", 22, KIND_SUMMARY}, {"upgraded", 22, KIND_SUMMARY}, {"removed", 16, KIND_SUMMARY},
-    {"skipped", 26, KIND_SUMMARY}, {"changed", 20, KIND_SUMMARY}, {"renamed", 26, KIND_SUMMARY},
-    {"insertions", 30, KIND_SUMMARY}, {"deletions", 30, KIND_SUMMARY}, {"status", 18, KIND_SUMMARY},
-    {"not", 12, KIND_NOT}, {"no", 8, KIND_NOT}, {"didn", 50, KIND_NOT}, {"can", 0, KIND_NOT},
-    {"could", 0, KIND_NOT}, {"such", 0, KIND_NONE}, {"found", 0, KIND_NONE},
-    {"defined", 0, KIND_NONE}, {"debug", 0, KIND_QUIET}, {"trace", 0, KIND_QUIET},
-    {"verbose", 0, KIND_QUIET}, {"line", 0, KIND_PLACE},
+    {"fatal", 100, KIND_FAIL},
+    {"panic", 100, KIND_FAIL},
+    {"panicked", 100, KIND_FAIL},
+    {"segfault", 100, KIND_FAIL},
+    {"segmentation", 95, KIND_FAIL},
+    {"traceback", 85, KIND_FAIL},
+    {"abort", 85, KIND_FAIL},
+    {"aborted", 90, KIND_FAIL},
+    {"aborting", 85, KIND_FAIL},
+    {"crash", 80, KIND_FAIL},
+    {"crashed", 95, KIND_FAIL},
+    {"sigsegv", 100, KIND_FAIL},
+    {"sigabrt", 100, KIND_FAIL},
+    {"sigkill", 95, KIND_FAIL},
+    {"sigbus", 100, KIND_FAIL},
+    {"sigfpe", 100, KIND_FAIL},
+    {"sigill", 100, KIND_FAIL},
+    {"error", 90, KIND_FAIL},
+    {"errors", 75, KIND_FAIL},
+    {"err", 75, KIND_FAIL},
+    {"exception", 90, KIND_FAIL},
+    {"failed", 92, KIND_FAIL},
+    {"fail", 90, KIND_FAIL},
+    {"failure", 90, KIND_FAIL},
+    {"failures", 80, KIND_FAIL},
+    {"failing", 80, KIND_FAIL},
+    {"fails", 70, KIND_FAIL},
+    {"unhandled", 85, KIND_FAIL},
+    {"uncaught", 90, KIND_FAIL},
+    {"caused", 80, KIND_FAIL},
+    {"assertion", 88, KIND_FAIL},
+    {"assert", 60, KIND_FAIL},
+    {"undefined", 80, KIND_FAIL},
+    {"undeclared", 90, KIND_FAIL},
+    {"unresolved", 85, KIND_FAIL},
+    {"conflict", 85, KIND_FAIL},
+    {"conflicts", 75, KIND_FAIL},
+    {"conflicting", 75, KIND_FAIL},
+    {"rejected", 88, KIND_FAIL},
+    {"denied", 85, KIND_FAIL},
+    {"refused", 85, KIND_FAIL},
+    {"invalid", 80, KIND_FAIL},
+    {"illegal", 80, KIND_FAIL},
+    {"unable", 85, KIND_FAIL},
+    {"cannot", 85, KIND_FAIL},
+    {"couldn", 85, KIND_FAIL},
+    {"missing", 60, KIND_FAIL},
+    {"mismatch", 80, KIND_FAIL},
+    {"mismatched", 80, KIND_FAIL},
+    {"corrupt", 80, KIND_FAIL},
+    {"corrupted", 80, KIND_FAIL},
+    {"corruption", 80, KIND_FAIL},
+    {"leak", 70, KIND_FAIL},
+    {"leaked", 75, KIND_FAIL},
+    {"leaks", 65, KIND_FAIL},
+    {"lost", 55, KIND_FAIL},
+    {"overflow", 75, KIND_FAIL},
+    {"killed", 88, KIND_FAIL},
+    {"timeout", 70, KIND_FAIL},
+    {"timed", 70, KIND_FAIL},
+    {"unexpected", 75, KIND_FAIL},
+    {"unmet", 80, KIND_FAIL},
+    {"broken", 65, KIND_FAIL},
+    {"incompatible", 70, KIND_FAIL},
+    {"unknown", 50, KIND_FAIL},
+    {"expected", 55, KIND_FAIL},
+    {"received", 40, KIND_FAIL},
+    {"actual", 45, KIND_FAIL},
+    {"wrong", 60, KIND_FAIL},
+    {"bad", 60, KIND_FAIL},
+    {"uninitialized", 70, KIND_FAIL},
+    {"uninitialised", 70, KIND_FAIL},
+    {"detected", 45, KIND_FAIL},
+    {"unsupported", 55, KIND_FAIL},
+    {"violation", 75, KIND_FAIL},
+    {"violates", 70, KIND_FAIL},
+    {"unreachable", 70, KIND_FAIL},
+    {"exceeded", 65, KIND_FAIL},
+    {"exhausted", 70, KIND_FAIL},
+    {"interrupted", 65, KIND_FAIL},
+    {"terminated", 70, KIND_FAIL},
+    {"oom", 80, KIND_FAIL},
+    {"bug", 55, KIND_FAIL},
+    {"critical", 80, KIND_FAIL},
+    {"severe", 75, KIND_FAIL},
+    {"emerg", 90, KIND_FAIL},
+    {"alert", 60, KIND_FAIL},
+    {"incomplete", 70, KIND_FAIL},
+    {"duplicate", 45, KIND_FAIL},
+    {"unrecognized", 65, KIND_FAIL},
+    {"forbidden", 70, KIND_FAIL},
+    {"unauthorized", 75, KIND_FAIL},
+    {"stopped", 62, KIND_FAIL},
+    {"deadlock", 85, KIND_FAIL},
+    {"overrun", 70, KIND_FAIL},
+    {"misaligned", 60, KIND_FAIL},
+    {"problem", 55, KIND_FAIL},
+    {"problems", 60, KIND_FAIL},
+    {"regression", 60, KIND_FAIL},
+    {"warning", 26, KIND_WARN},
+    {"warn", 24, KIND_WARN},
+    {"warnings", 24, KIND_WARN},
+    {"deprecated", 22, KIND_WARN},
+    {"implicit", 40, KIND_WARN},
+    {"note", 6, KIND_WARN},
+    {"passed", 42, KIND_PASS},
+    {"pass", 20, KIND_PASS},
+    {"ok", 5, KIND_PASS},
+    {"success", 20, KIND_PASS},
+    {"successful", 20, KIND_PASS},
+    {"succeeded", 25, KIND_PASS},
+    {"total", 32, KIND_SUMMARY},
+    {"summary", 45, KIND_SUMMARY},
+    {"tests", 34, KIND_SUMMARY},
+    {"result", 40, KIND_SUMMARY},
+    {"results", 34, KIND_SUMMARY},
+    {"returned", 40, KIND_SUMMARY},
+    {"exited", 62, KIND_SUMMARY},
+    {"exit", 45, KIND_SUMMARY},
+    {"finished", 30, KIND_SUMMARY},
+    {"done", 12, KIND_SUMMARY},
+    {"completed", 24, KIND_SUMMARY},
+    {"elapsed", 25, KIND_SUMMARY},
+    {"installed", 22, KIND_SUMMARY},
+    {"upgraded", 22, KIND_SUMMARY},
+    {"removed", 16, KIND_SUMMARY},
+    {"skipped", 26, KIND_SUMMARY},
+    {"changed", 20, KIND_SUMMARY},
+    {"renamed", 26, KIND_SUMMARY},
+    {"insertions", 30, KIND_SUMMARY},
+    {"deletions", 30, KIND_SUMMARY},
+    {"status", 18, KIND_SUMMARY},
+    {"not", 12, KIND_NOT},
+    {"no", 8, KIND_NOT},
+    {"didn", 50, KIND_NOT},
+    {"can", 0, KIND_NOT},
+    {"could", 0, KIND_NOT},
+    {"such", 0, KIND_NONE},
+    {"found", 0, KIND_NONE},
+    {"defined", 0, KIND_NONE},
+    {"debug", 0, KIND_QUIET},
+    {"trace", 0, KIND_QUIET},
+    {"verbose", 0, KIND_QUIET},
+    {"line", 0, KIND_PLACE},
 };
 
 /* Two words that together say more than either. */
@@ -74,8 +178,8 @@ struct pair {
     uint8_t weight;
 };
 static const struct pair pairs[PAIRS] = {
-    {"not", "ok", 95}, {"not", "found", 78}, {"no", "such", 82}, {"could", "not", 88},
-    {"can", "not", 85}, {"not", "defined", 70},
+    {"not", "ok", 95},    {"not", "found", 78}, {"no", "such", 82},
+    {"could", "not", 88}, {"can", "not", 85},   {"not", "defined", 70},
 };
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
@@ -161,15 +265,60 @@ enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
 #define X8(c) X4(c), X4(c)
 #define X16(c) X8(c), X8(c)
 static const uint8_t class_of[256] = {
-    X8(C_OTHER), C_OTHER, C_SPACE, C_SPACE, X4(C_SPACE), C_OTHER, X16(C_OTHER),
+    X8(C_OTHER),
+    C_OTHER,
+    C_SPACE,
+    C_SPACE,
+    X4(C_SPACE),
+    C_OTHER,
+    X16(C_OTHER),
     /*  ! " # $ % & ' ( ) * + , - . / */
-    C_SPACE, C_OTHER, C_QUOTE, C_OTHER, C_OTHER, C_OTHER, C_OTHER, C_QUOTE, C_OTHER, C_OTHER,
-    C_OTHER, C_JOIN, C_OTHER, C_JOIN, C_JOIN, C_SLASH,
-    X8(C_DIGIT), C_DIGIT, C_DIGIT, X4(C_OTHER), C_OTHER, C_OTHER,
-    C_JOIN, X16(C_LETTER), X8(C_LETTER), C_LETTER, C_LETTER, C_OTHER, C_SLASH, C_OTHER, C_OTHER,
+    C_SPACE,
+    C_OTHER,
+    C_QUOTE,
+    C_OTHER,
+    C_OTHER,
+    C_OTHER,
+    C_OTHER,
+    C_QUOTE,
+    C_OTHER,
+    C_OTHER,
+    C_OTHER,
+    C_JOIN,
+    C_OTHER,
+    C_JOIN,
+    C_JOIN,
+    C_SLASH,
+    X8(C_DIGIT),
+    C_DIGIT,
+    C_DIGIT,
+    X4(C_OTHER),
+    C_OTHER,
+    C_OTHER,
+    C_JOIN,
+    X16(C_LETTER),
+    X8(C_LETTER),
     C_LETTER,
-    C_QUOTE, X16(C_LETTER), X8(C_LETTER), C_LETTER, C_LETTER, X4(C_OTHER), C_OTHER,
-    X16(C_HIGH), X16(C_HIGH), X16(C_HIGH), X16(C_HIGH), X16(C_HIGH), X16(C_HIGH), X16(C_HIGH),
+    C_LETTER,
+    C_OTHER,
+    C_SLASH,
+    C_OTHER,
+    C_OTHER,
+    C_LETTER,
+    C_QUOTE,
+    X16(C_LETTER),
+    X8(C_LETTER),
+    C_LETTER,
+    C_LETTER,
+    X4(C_OTHER),
+    C_OTHER,
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
     X16(C_HIGH),
 };
 
@@ -178,19 +327,19 @@ struct look {
     const uint8_t *p;
     size_t n;
     uint64_t shape;
-    uint64_t chunk;       /* hash of the chunk under way */
+    uint64_t chunk; /* hash of the chunk under way */
     bool chunk_open;
-    bool chunk_varies;    /* digits, slashes or dots in it: not part of the shape */
-    uint8_t quote;        /* closing character, 0 outside */
-    uint64_t before;      /* hash of the word before */
+    bool chunk_varies; /* digits, slashes or dots in it: not part of the shape */
+    uint8_t quote;     /* closing character, 0 outside */
+    uint64_t before;   /* hash of the word before */
     uint8_t best;
     uint32_t hit;
     uint32_t query;
     uint8_t extra;
     bool passed;
-    bool chunk_dot;       /* a dot or slash in it, before letters */
-    bool place;           /* a line of a file was named */
-    bool quiet; /* the line names a level that nobody reads */
+    bool chunk_dot; /* a dot or slash in it, before letters */
+    bool place;     /* a line of a file was named */
+    bool quiet;     /* the line names a level that nobody reads */
 };
 
 static void end_chunk(struct look *k)
@@ -228,8 +377,8 @@ static bool denied_by_zero(const struct look *k, size_t from, size_t to)
     while (i < k->n && (k->p[i] == ':' || k->p[i] == '=' || k->p[i] == ' '))
         i++;
     return i > to && i < k->n && k->p[i] == '0' &&
-           (i + 1 == k->n || (class_of[k->p[i + 1]] != C_DIGIT && k->p[i + 1] != '.' &&
-                              k->p[i + 1] != 'x'));
+           (i + 1 == k->n ||
+            (class_of[k->p[i + 1]] != C_DIGIT && k->p[i + 1] != '.' && k->p[i + 1] != 'x'));
 }
 
 /* Part of a path, a file name, an option: the word names something else. */
@@ -287,8 +436,9 @@ static void weigh_exception(struct look *k, size_t from, size_t to)
     bool last = to == k->n || (k->p[to] != '.' && k->p[to] != '(' && k->p[to] != '/');
     size_t start = from;
 
-    while (last && start > 0 && (class_of[k->p[start - 1]] == C_LETTER || k->p[start - 1] == '.' ||
-                                 class_of[k->p[start - 1]] == C_DIGIT || k->p[start - 1] == '$'))
+    while (last && start > 0 &&
+           (class_of[k->p[start - 1]] == C_LETTER || k->p[start - 1] == '.' ||
+            class_of[k->p[start - 1]] == C_DIGIT || k->p[start - 1] == '$'))
         start--;
     weigh(k, 92, KIND_FAIL, start, to);
 }
@@ -355,7 +505,8 @@ static size_t read_word(struct look *k, size_t i)
 static size_t read_quote(struct look *k, size_t i)
 {
     uint8_t c = k->p[i];
-    bool after_name = i > 0 && (class_of[k->p[i - 1]] == C_LETTER || class_of[k->p[i - 1]] == C_DIGIT);
+    bool after_name =
+        i > 0 && (class_of[k->p[i - 1]] == C_LETTER || class_of[k->p[i - 1]] == C_DIGIT);
 
     if (k->quote != 0 && (c == k->quote || (k->quote == '\'' && c == '`'))) {
         end_chunk(k);
@@ -518,8 +669,8 @@ static bool attached(struct wbi_str s, size_t start, uint8_t indent)
     if (i > start && i + 1 < s.n && s.p[i] == ' ' && s.p[i + 1] == '|')
         return true;
     return indent > 0 && (c == 'a' || c == 'b' || c == 'f' || c == 'i') &&
-           (starts(s, start, "at ") || starts(s, start, "by ") ||
-            starts(s, start, "from ") || starts(s, start, "in "));
+           (starts(s, start, "at ") || starts(s, start, "by ") || starts(s, start, "from ") ||
+            starts(s, start, "in "));
 }
 
 static uint16_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
@@ -558,8 +709,11 @@ static bool reports_success(struct wbi_str s, size_t start)
 
 void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts *ret)
 {
-    struct look k = {.words = w, .p = (const uint8_t *)line.p, .n = line.n,
-                     .shape = HASH_START, .chunk = HASH_START};
+    struct look k = {.words = w,
+                     .p = (const uint8_t *)line.p,
+                     .n = line.n,
+                     .shape = HASH_START,
+                     .chunk = HASH_START};
     size_t start = 0;
     unsigned severity;
 

@@ -24,8 +24,8 @@ struct tally {
     const wbi_json *first; /* key or value */
     uint32_t count;
     uint32_t distinct;
-    uint64_t bytes;        /* of keys: of the strings under it */
-    bool untold;           /* of keys: some string is too long to be a kind */
+    uint64_t bytes; /* of keys: of the strings under it */
+    bool untold;    /* of keys: some string is too long to be a kind */
 };
 
 struct notes {

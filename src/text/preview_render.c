@@ -52,8 +52,9 @@ static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struc
         wbi_buf_addz(out, "]\n");
         return;
     }
-    wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s left out]\n", (unsigned long long)first,
-                 (unsigned long long)last, (unsigned long long)n, alike ? " alike" : "");
+    wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s left out]\n",
+                 (unsigned long long)first, (unsigned long long)last, (unsigned long long)n,
+                 alike ? " alike" : "");
 }
 
 static void count_ends(const struct chooser *c, struct wbi_preview *v)

@@ -11,13 +11,13 @@
 #include "base/hash.h"
 #include "text/tokens.h"
 
-#define FAILURE 42u     /* severity from which a line counts as telling a failure */
-#define BLOCK_MAX 14u   /* lines of one block after its first */
+#define FAILURE 42u   /* severity from which a line counts as telling a failure */
+#define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
-#define QUEUE_MAX 256u    /* candidates of one step */
-#define PLACE_NEAR 12u    /* lines in which the place of a failure is looked for */
+#define QUEUE_MAX 256u /* candidates of one step */
+#define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
 #define PLACES_MAX 16u
-#define MISSES_MAX 24u    /* candidates in a row that did not fit: enough */
+#define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
 
 struct queue {
     uint32_t *items; /* indices of picks, best first */
@@ -468,7 +468,8 @@ static wb_rc widen(struct chooser *c)
             continue;
         if (!shown(c, i - 1) && neighbours(c, i - 1, i))
             rc = offer(c, i - 1, i - 1, limit, &taken);
-        for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && neighbours(c, k - 1, k); k++)
+        for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && neighbours(c, k - 1, k);
+             k++)
             if (!shown(c, k))
                 rc = offer(c, k, k, limit, &taken);
     }

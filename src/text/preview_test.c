@@ -54,7 +54,8 @@ static struct wbi_str load(const char *folder, const char *name, const char *end
 static struct wbi_preview preview(struct wbi_str text, uint64_t budget)
 {
     struct wbi_preview_policy policy = {
-        .budget = budget, .read_call = WBI_LIT("ReadArtifact {\"path\":\"out\",\"lines\":\"A-B\"}")};
+        .budget = budget,
+        .read_call = WBI_LIT("ReadArtifact {\"path\":\"out\",\"lines\":\"A-B\"}")};
     struct wbi_preview v;
 
     assert_int_equal(wbi_preview_text(arena, text, &policy, &v, NULL), WB_OK);
@@ -100,11 +101,19 @@ struct golden {
 static const struct golden goldens[] = {
     {"small", 400, {"one\ntwo\nthree"}},
     {"small_json", 400, {"  \"items\": ["}},
-    {"pytest", 400, {"assert 67 == 66", "test_login_needs_token", "no attribute 'strip'", "2 failed, 410 passed"}},
-    {"build", 400, {"error: too few arguments to function 'ring_flush'", "src/mod171.c:40:9", "FAILED: CMakeFiles/app.dir/src/mod171.c.o", "build stopped"}},
+    {"pytest",
+     400,
+     {"assert 67 == 66", "test_login_needs_token", "no attribute 'strip'", "2 failed, 410 passed"}},
+    {"build",
+     400,
+     {"error: too few arguments to function 'ring_flush'", "src/mod171.c:40:9",
+      "FAILED: CMakeFiles/app.dir/src/mod171.c.o", "build stopped"}},
     {"tap", 400, {"not ok 97 - queue_drop_97", "not ok 203 - queue_drop_203", "on line 214"}},
     {"types", 500, {"TS2551", "'vat'", "Found 400 errors in 37 files.", "Cannot find name"}},
-    {"java", 500, {"IllegalStateException: cannot settle order 5512", "Settle.java:71", "Caused by: java.sql.SQLException: connection refused by db-3"}},
+    {"java",
+     500,
+     {"IllegalStateException: cannot settle order 5512", "Settle.java:71",
+      "Caused by: java.sql.SQLException: connection refused by db-3"}},
     {"recursion", 400, {"SIGSEGV", "#0 ", "parse_file", "main (argc=2) at main.c:12"}},
     {"trace", 400, {"ECONNREFUSED", "+++ exited with 3 +++"}},
     {"memcheck", 400, {"Invalid read of size 4", "list.c:44", "ERROR SUMMARY: 1 errors"}},
@@ -113,10 +122,25 @@ static const struct golden goldens[] = {
     {"listing", 400, {"missing: No such file or directory", "file_000.dat", "file_499.dat"}},
     {"minified", 400, {"Error: bad state 9", "bundle.min.js:1:31874"}},
     {"ci", 400, {"expected 200, got 503 from /health", "exit code 1"}},
-    {"times", 500, {"MismatchError: expected: <10.24> but was: <10.25>", "RoundingTest.java:88", "Tests run: 412, Failures: 1", "exit code 1"}},
-    {"rules", 500, {"use of memory after it is freed", "/src/part5.c:77:9", "style-braces \xc3\x97""13", "flow-dead-store", "Suppressed 311 warnings."}},
-    {"report", 600, {"use after free on address 0x60", "report app/s.c:9", "session_close app/s.c:18", "session_open app/s.c:11", "SUMMARY: use after free"}},
-    {"deep_json", 500, {"'helperX' is not defined.", "m19.js", "\"no-undef\" \xc3\x97""1"}},
+    {"times",
+     500,
+     {"MismatchError: expected: <10.24> but was: <10.25>", "RoundingTest.java:88",
+      "Tests run: 412, Failures: 1", "exit code 1"}},
+    {"rules",
+     500,
+     {"use of memory after it is freed", "/src/part5.c:77:9",
+      "style-braces \xc3\x97"
+      "13",
+      "flow-dead-store", "Suppressed 311 warnings."}},
+    {"report",
+     600,
+     {"use after free on address 0x60", "report app/s.c:9", "session_close app/s.c:18",
+      "session_open app/s.c:11", "SUMMARY: use after free"}},
+    {"deep_json",
+     500,
+     {"'helperX' is not defined.", "m19.js",
+      "\"no-undef\" \xc3\x97"
+      "1"}},
     {"sql", 400, {"duplicate key value violates unique constraint", "Key (id)=(77)"}},
 };
 
@@ -216,8 +240,8 @@ static void pieces_of_any_size_give_the_same_preview(void **state)
 
         assert_int_equal(wbi_preview_index_new(WBI_NONE, &x), WB_OK);
         for (size_t at = 0; at < text.n; at += steps[k])
-            assert_int_equal(wbi_preview_index_feed(
-                                 x, wbi_str_head(wbi_str_from(text, at), steps[k])), WB_OK);
+            assert_int_equal(
+                wbi_preview_index_feed(x, wbi_str_head(wbi_str_from(text, at), steps[k])), WB_OK);
         assert_int_equal(wbi_preview_index_end(x), WB_OK);
         assert_int_equal(wbi_preview_index_bytes(x), text.n);
         assert_int_equal(wbi_preview_make(arena, x, &policy, read_file, &f, &v, NULL), WB_OK);
@@ -302,12 +326,17 @@ static void streams_share_a_budget_by_need(void **state)
 static void text_inside_json_is_unfolded_once(void **state)
 {
     struct wbi_preview v = preview(
-        WBI_LIT("{\"content\":[{\"type\":\"text\",\"text\":\"[{\\\"name\\\":\\\"a.c\\\",\\\"type\\\":\\\"file\\\"},"
-                "{\\\"name\\\":\\\"b.c\\\",\\\"type\\\":\\\"file\\\"}]\"}],\"structuredContent\":"
-                "[{\"name\":\"a.c\",\"type\":\"file\"},{\"name\":\"b.c\",\"type\":\"file\"}],"
-                "\"pad\":[1000001,1000002,1000003,1000004,1000005,1000006,1000007,1000008,1000009,1000010,"
-                "1000011,1000012,1000013,1000014,1000015,1000016,1000017,1000018,1000019,1000020,1000021,"
-                "1000022,1000023,1000024,1000025,1000026,1000027,1000028,1000029,1000030,1000031]}"), 220);
+        WBI_LIT(
+            "{\"content\":[{\"type\":\"text\",\"text\":\"[{\\\"name\\\":\\\"a.c\\\",\\\"type\\\":"
+            "\\\"file\\\"},"
+            "{\\\"name\\\":\\\"b.c\\\",\\\"type\\\":\\\"file\\\"}]\"}],\"structuredContent\":"
+            "[{\"name\":\"a.c\",\"type\":\"file\"},{\"name\":\"b.c\",\"type\":\"file\"}],"
+            "\"pad\":[1000001,1000002,1000003,1000004,1000005,1000006,1000007,1000008,1000009,"
+            "1000010,"
+            "1000011,1000012,1000013,1000014,1000015,1000016,1000017,1000018,1000019,1000020,"
+            "1000021,"
+            "1000022,1000023,1000024,1000025,1000026,1000027,1000028,1000029,1000030,1000031]}"),
+        220);
 
     (void)state;
     assert_true(has(v, "(JSON text)"));
@@ -318,9 +347,14 @@ static void text_inside_json_is_unfolded_once(void **state)
 /* Every output of the corpus: within budget, all lines accounted for. */
 static void the_corpus_stays_within_its_budgets(void **state)
 {
-    static const char *const names[] = {"apt_prompt_abort", "curl_clang_weverything_error", "ls_laR",
-                                        "binary_cat", "jest_fail_default_color", "mcp_directory_tree",
-                                        "link_undefined", "git_clone_progress"};
+    static const char *const names[] = {"apt_prompt_abort",
+                                        "curl_clang_weverything_error",
+                                        "ls_laR",
+                                        "binary_cat",
+                                        "jest_fail_default_color",
+                                        "mcp_directory_tree",
+                                        "link_undefined",
+                                        "git_clone_progress"};
     const char *shared = getenv("WAYBILL_VECTORS");
     char folder[512];
 

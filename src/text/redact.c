@@ -30,11 +30,36 @@ struct wbi_redact_rules {
 bool wbi_secrets_name(struct wbi_str name)
 {
     static const char *const names[] = {
-        "token", "authorization", "proxyauthorization", "password", "passwd", "passphrase", "pwd",
-        "secret", "apikey", "xapikey", "accesstoken", "refreshtoken", "idtoken", "authtoken",
-        "bearertoken", "sessiontoken", "clientsecret", "secretkey", "secretaccesskey",
-        "privatekey", "accesskey", "credential", "credentials", "cookie", "setcookie", "xauthtoken",
-        "signingkey", "encryptionkey", "webhooksecret", "connectionstring",
+        "token",
+        "authorization",
+        "proxyauthorization",
+        "password",
+        "passwd",
+        "passphrase",
+        "pwd",
+        "secret",
+        "apikey",
+        "xapikey",
+        "accesstoken",
+        "refreshtoken",
+        "idtoken",
+        "authtoken",
+        "bearertoken",
+        "sessiontoken",
+        "clientsecret",
+        "secretkey",
+        "secretaccesskey",
+        "privatekey",
+        "accesskey",
+        "credential",
+        "credentials",
+        "cookie",
+        "setcookie",
+        "xauthtoken",
+        "signingkey",
+        "encryptionkey",
+        "webhooksecret",
+        "connectionstring",
     };
     char plain[32];
     size_t n = 0;
@@ -165,8 +190,9 @@ wb_rc wbi_redact_rules_new(const struct wbi_str *paths, size_t n, bool by_name,
     for (; rules->n < n && rc == WB_OK; rules->n++)
         rc = read_path(paths[rules->n], &rules->path[rules->n]);
     if (rc != WB_OK) {
-        wbi_fail(err, rc, "redaction path \"%.*s\" cannot be read; expected names and [*] such as "
-                          "headers.authorization, *.token or items[*].key",
+        wbi_fail(err, rc,
+                 "redaction path \"%.*s\" cannot be read; expected names and [*] such as "
+                 "headers.authorization, *.token or items[*].key",
                  WBI_FMT(paths[rules->n - 1]));
         wbi_redact_rules_free(rules);
         return rc;
@@ -386,8 +412,8 @@ static void open_level(struct walker *w, const wbi_json *v, const struct rule_se
         wbi_jw_obj(&w->out);
     else
         wbi_jw_arr(&w->out);
-    w->level[w->depth++] = (struct level){v, v + 1, wbi_json_count(v), 0, w->path.n, object,
-                                          sealed, *live};
+    w->level[w->depth++] =
+        (struct level){v, v + 1, wbi_json_count(v), 0, w->path.n, object, sealed, *live};
 }
 
 static wb_rc step(struct walker *w)
@@ -419,7 +445,8 @@ static wb_rc step(struct walker *w)
     l->index++;
     if (rc != WB_OK)
         return rc;
-    if (ends || l->sealed || (l->object && w->rules != NULL && w->rules->by_name && wbi_secrets_name(key)))
+    if (ends || l->sealed ||
+        (l->object && w->rules != NULL && w->rules->by_name && wbi_secrets_name(key)))
         return write_masked(w, v);
     if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ)) {
         open_level(w, v, &below, l->object && holds_secrets(w, l->v, key));

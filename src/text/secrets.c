@@ -27,8 +27,8 @@ wb_rc wbi_secrets_new(const struct wbi_secrets_options *o, struct wbi_secrets **
     wb_rc rc;
 
     if (o->n_known > WBI_LIMIT_SECRET_KNOWN)
-        return wbi_fail(err, WB_ELIMIT, "%zu known secret values are too many, at most %u", o->n_known,
-                        WBI_LIMIT_SECRET_KNOWN);
+        return wbi_fail(err, WB_ELIMIT, "%zu known secret values are too many, at most %u",
+                        o->n_known, WBI_LIMIT_SECRET_KNOWN);
     s = wbi_zalloc(sizeof *s);
     if (s == NULL)
         return wbi_fail_nomem(err);
@@ -169,8 +169,8 @@ static bool finder_next(struct finder *f, size_t from, struct secret *ret)
             break;
         if (!match_at(f, at, from, &m))
             continue;
-        if (f->has_known && (f->known.from < m.from ||
-                             (f->known.from == m.from && f->known.to >= m.to)))
+        if (f->has_known &&
+            (f->known.from < m.from || (f->known.from == m.from && f->known.to >= m.to)))
             break;
         *ret = m;
         return true;
@@ -485,8 +485,8 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
     }
     n = last ? text.n : settled(st, text);
     /* no secret but a block goes beyond a line */
-    whole = last || (n > 0 && text.p[n - 1] == '\n' &&
-                     wbi_known_longest_block(st->set->known) == 0);
+    whole =
+        last || (n > 0 && text.p[n - 1] == '\n' && wbi_known_longest_block(st->set->known) == 0);
     if (n > 0 && has_marks(wbi_str_head(text, n)))
         rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report, &open);
     else if (n > 0)

@@ -15,14 +15,14 @@ struct secret {
 
 /* Alphabets of what follows a prefix. */
 enum alphabet {
-    A_WORD,    /* letters, digits, _ and - */
+    A_WORD, /* letters, digits, _ and - */
     A_ALNUM,
     A_UPPER32, /* A-Z 2-7 */
     A_HEX,
     A_LETTER,
-    A_BASE64,  /* letters, digits, + / = */
-    A_TOKEN,   /* letters, digits, _ - . = + / ~ */
-    A_LOWHEX   /* 0-9 a-f */
+    A_BASE64, /* letters, digits, + / = */
+    A_TOKEN,  /* letters, digits, _ - . = + / ~ */
+    A_LOWHEX  /* 0-9 a-f */
 };
 
 struct rule;
@@ -75,14 +75,14 @@ size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended
 struct prefilter {
     uint8_t low[SETS][DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
     uint8_t high[SETS][DEEP][16];
-    uint64_t pairs[1024]; /* bit per first two folded bytes, for machines without shuffles */
-    uint64_t triples[1024];   /* bit per hash of the first three folded bytes */
-    uint32_t want[LITERALS_MAX];  /* first four bytes of the rules in order */
+    uint64_t pairs[1024];        /* bit per first two folded bytes, for machines without shuffles */
+    uint64_t triples[1024];      /* bit per hash of the first three folded bytes */
+    uint32_t want[LITERALS_MAX]; /* first four bytes of the rules in order */
     uint32_t mask[LITERALS_MAX];
-    uint32_t soft[LITERALS_MAX];  /* bits set before comparing, where case does not count */
+    uint32_t soft[LITERALS_MAX]; /* bits set before comparing, where case does not count */
     uint8_t length[LITERALS_MAX];
-    uint8_t order[LITERALS_MAX];  /* rules sorted by first byte */
-    uint8_t start[257];           /* where the rules of a folded first byte begin in it */
+    uint8_t order[LITERALS_MAX]; /* rules sorted by first byte */
+    uint8_t start[257];          /* where the rules of a folded first byte begin in it */
 };
 #define FOUND_MAX 64 /* candidates collected ahead */
 struct scan {
@@ -91,7 +91,7 @@ struct scan {
     size_t at;    /* next byte to look at */
     size_t lanes; /* bytes judged at once; 0 where there are no vector shuffles */
     size_t n_found;
-    size_t next;  /* of found */
+    size_t next; /* of found */
     size_t found[FOUND_MAX + 64];
 };
 void wbi_prefilter_init(struct prefilter *f);

@@ -168,7 +168,8 @@ bool wbi_match_webhook(struct wbi_str t, size_t at, size_t floor, const struct r
 
     (void)floor;
     return n >= 43 &&
-           (wbi_str_starts(path, WBI_LIT("services/")) || wbi_str_starts(path, WBI_LIT("workflows/")) ||
+           (wbi_str_starts(path, WBI_LIT("services/")) ||
+            wbi_str_starts(path, WBI_LIT("workflows/")) ||
             wbi_str_starts(path, WBI_LIT("triggers/"))) &&
            found(ret, from, from + n, r->label);
 }
@@ -196,11 +197,11 @@ bool wbi_match_jwt(struct wbi_str t, size_t at, size_t floor, const struct rule 
 static bool placeholder(struct wbi_str v)
 {
     static const char *const words[] = {
-        "example", "changeme", "placeholder", "redacted", "xxxx",   "your",     "dummy",
-        "sample",  "undefined", "null",       "function", "****",   "insert",   "replace",
-        "todo",    "localhost", "node_mod",   "password", "secret", "default",  "test-",
-        "fake",    "mock",      "none",       "process.", "env.",   "require",  "import",
-        "return",  "string",    "config",     "....",     "1234567890", "abcdef",
+        "example", "changeme",  "placeholder", "redacted", "xxxx",       "your",    "dummy",
+        "sample",  "undefined", "null",        "function", "****",       "insert",  "replace",
+        "todo",    "localhost", "node_mod",    "password", "secret",     "default", "test-",
+        "fake",    "mock",      "none",        "process.", "env.",       "require", "import",
+        "return",  "string",    "config",      "....",     "1234567890", "abcdef",
     };
     char low[160];
     size_t n = v.n < sizeof low ? v.n : sizeof low;
@@ -265,13 +266,12 @@ static bool ends_with_fold(struct wbi_str s, const char *z)
 
 static enum strength name_strength(struct wbi_str name)
 {
-    static const char *const strong[] = {"token", "secret", "password", "passwd", "passwort",
-                                         "apikey", "api_key", "api-key", "access_key", "accesskey",
-                                         "access-key", "secret_key", "secretkey", "private_key",
-                                         "privatekey", "auth_key", "authkey", "signing_key",
-                                         "encryption_key", "master_key", "account_key",
-                                         "accountkey", "credential", "credentials", "passphrase",
-                                         "client_secret", "pwd"};
+    static const char *const strong[] = {
+        "token",          "secret",        "password",    "passwd",     "passwort",   "apikey",
+        "api_key",        "api-key",       "access_key",  "accesskey",  "access-key", "secret_key",
+        "secretkey",      "private_key",   "privatekey",  "auth_key",   "authkey",    "signing_key",
+        "encryption_key", "master_key",    "account_key", "accountkey", "credential", "credentials",
+        "passphrase",     "client_secret", "pwd"};
     static const char *const weak[] = {"auth", "key", "tokens", "keys", "secrets"};
 
     for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
@@ -398,8 +398,8 @@ static bool credential(struct wbi_str t, size_t i, size_t min, const char *label
 bool wbi_match_header(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
                       struct secret *ret)
 {
-    static const char *const schemes[] = {"basic", "bearer", "token", "digest", "negotiate",
-                                          "apikey"};
+    static const char *const schemes[] = {"basic",  "bearer",    "token",
+                                          "digest", "negotiate", "apikey"};
     char quote;
     size_t i = value_start(t, at + strlen(r->literal), &quote), n;
 
@@ -422,7 +422,8 @@ bool wbi_match_bearer(struct wbi_str t, size_t at, size_t floor, const struct ru
 
     if ((at > floor && is_alnum((uint8_t)t.p[at - 1])) || i >= t.n || t.p[i] != ' ')
         return false;
-    return credential(t, i + 1, 16, r->label, ret) && !wordy(wbi_str_make(t.p + i + 1, ret->to - i - 1));
+    return credential(t, i + 1, 16, r->label, ret) &&
+           !wordy(wbi_str_make(t.p + i + 1, ret->to - i - 1));
 }
 
 /* word stands before `at` in the same line, at or after floor. */

@@ -214,8 +214,7 @@ static inline void add_found(struct scan *s, uint64_t mask)
 
 #define TABLE_256(t) \
     _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(t)))
-#define TABLE_512(t) \
-    _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(t)))
+#define TABLE_512(t) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(t)))
 
 /* Whole blocks from s->at on, until enough candidates are there. A shuffle takes
  * the low four bits of its index and gives nothing for bytes from 0x80 on. */

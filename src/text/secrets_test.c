@@ -87,29 +87,51 @@ static const char base32[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGH";
 
 static const struct form forms[] = {
-    {"aws-key-id", "AKIA", base32, 16, ""}, {"aws-key-id", "ASIA", base32, 16, ""},
-    {"gcp-key", "AIza", alnum, 35, ""}, {"github-token", "ghp_", alnum, 36, ""},
-    {"github-token", "ghs_", alnum, 36, ""}, {"github-token", "github_pat_", alnum, 82, ""},
-    {"gitlab-token", "glpat-", alnum, 20, ""}, {"gitlab-token", "glrt-", alnum, 20, ""},
-    {"anthropic-key", "sk-ant-api03-", alnum, 93, "AA"}, {"openai-key", "sk-proj-", alnum, 60, ""},
+    {"aws-key-id", "AKIA", base32, 16, ""},
+    {"aws-key-id", "ASIA", base32, 16, ""},
+    {"gcp-key", "AIza", alnum, 35, ""},
+    {"github-token", "ghp_", alnum, 36, ""},
+    {"github-token", "ghs_", alnum, 36, ""},
+    {"github-token", "github_pat_", alnum, 82, ""},
+    {"gitlab-token", "glpat-", alnum, 20, ""},
+    {"gitlab-token", "glrt-", alnum, 20, ""},
+    {"anthropic-key", "sk-ant-api03-", alnum, 93, "AA"},
+    {"openai-key", "sk-proj-", alnum, 60, ""},
     {"openai-key", "sk-a8Kd03LmQz7RtYw2Xc5VT3BlbkFJ", alnum, 20, ""},
-    {"perplexity-key", "pplx-", alnum, 48, ""}, {"huggingface-token", "hf_", letters, 34, ""},
-    {"slack-token", "xoxb-", alnum, 40, ""}, {"slack-token", "xapp-", alnum, 40, ""},
-    {"stripe-key", "sk_live_", alnum, 24, ""}, {"stripe-key", "rk_test_", alnum, 24, ""},
-    {"square-token", "sq0atp-", alnum, 22, ""}, {"shopify-token", "shpat_", hex, 32, ""},
-    {"twilio-key", "SK", hex, 32, ""}, {"sendgrid-key", "SG.", alnum, 66, ""},
-    {"mailgun-key", "key-", hex, 32, ""}, {"npm-token", "npm_", alnum, 36, ""},
-    {"pypi-token", "pypi-AgEIcHlwaS5vcmc", alnum, 60, ""}, {"rubygems-key", "rubygems_", hex, 48, ""},
-    {"docker-token", "dckr_pat_", alnum, 27, ""}, {"vault-token", "hvs.", alnum, 95, ""},
-    {"terraform-token", "a8Kd03LmQz7RtY.atlasv1.", alnum, 64, ""}, {"pulumi-token", "pul-", hex, 40, ""},
-    {"doppler-token", "dp.pt.", alnum, 43, ""}, {"onepassword-token", "ops_eyJ", alnum, 260, ""},
-    {"age-key", "AGE-SECRET-KEY-1", base32, 58, ""}, {"databricks-token", "dapi", hex, 32, ""},
-    {"digitalocean-token", "dop_v1_", hex, 64, ""}, {"heroku-key", "HRKU-AA", alnum, 58, ""},
-    {"fly-token", "fo1_", alnum, 43, ""}, {"planetscale-token", "pscale_pw_", alnum, 43, ""},
-    {"linear-key", "lin_api_", alnum, 40, ""}, {"notion-token", "ntn_", alnum, 46, ""},
-    {"postman-key", "PMAK-", alnum, 59, ""}, {"grafana-token", "glsa_", alnum, 32, "_0f3a9c7e"},
-    {"sentry-token", "sntryu_", hex, 64, ""}, {"newrelic-key", "NRAK-", base32, 27, ""},
-    {"atlassian-token", "ATATT3", alnum, 180, ""}, {"telegram-token", "123456789:A", alnum, 34, ""},
+    {"perplexity-key", "pplx-", alnum, 48, ""},
+    {"huggingface-token", "hf_", letters, 34, ""},
+    {"slack-token", "xoxb-", alnum, 40, ""},
+    {"slack-token", "xapp-", alnum, 40, ""},
+    {"stripe-key", "sk_live_", alnum, 24, ""},
+    {"stripe-key", "rk_test_", alnum, 24, ""},
+    {"square-token", "sq0atp-", alnum, 22, ""},
+    {"shopify-token", "shpat_", hex, 32, ""},
+    {"twilio-key", "SK", hex, 32, ""},
+    {"sendgrid-key", "SG.", alnum, 66, ""},
+    {"mailgun-key", "key-", hex, 32, ""},
+    {"npm-token", "npm_", alnum, 36, ""},
+    {"pypi-token", "pypi-AgEIcHlwaS5vcmc", alnum, 60, ""},
+    {"rubygems-key", "rubygems_", hex, 48, ""},
+    {"docker-token", "dckr_pat_", alnum, 27, ""},
+    {"vault-token", "hvs.", alnum, 95, ""},
+    {"terraform-token", "a8Kd03LmQz7RtY.atlasv1.", alnum, 64, ""},
+    {"pulumi-token", "pul-", hex, 40, ""},
+    {"doppler-token", "dp.pt.", alnum, 43, ""},
+    {"onepassword-token", "ops_eyJ", alnum, 260, ""},
+    {"age-key", "AGE-SECRET-KEY-1", base32, 58, ""},
+    {"databricks-token", "dapi", hex, 32, ""},
+    {"digitalocean-token", "dop_v1_", hex, 64, ""},
+    {"heroku-key", "HRKU-AA", alnum, 58, ""},
+    {"fly-token", "fo1_", alnum, 43, ""},
+    {"planetscale-token", "pscale_pw_", alnum, 43, ""},
+    {"linear-key", "lin_api_", alnum, 40, ""},
+    {"notion-token", "ntn_", alnum, 46, ""},
+    {"postman-key", "PMAK-", alnum, 59, ""},
+    {"grafana-token", "glsa_", alnum, 32, "_0f3a9c7e"},
+    {"sentry-token", "sntryu_", hex, 64, ""},
+    {"newrelic-key", "NRAK-", base32, 27, ""},
+    {"atlassian-token", "ATATT3", alnum, 180, ""},
+    {"telegram-token", "123456789:A", alnum, 34, ""},
     {"azure-secret", "aB37Q~", alnum, 32, ""},
     {"jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.", alnum, 43, ""},
 };
@@ -118,9 +140,14 @@ static const struct form forms[] = {
 static void every_form_is_replaced_wherever_it_stands(void **state)
 {
     static const char *const frames[][2] = {
-        {"", ""}, {"found ", " in file\n"}, {"{\"a\":{\"b\":\"", "\"}}"}, {"X-Custom: ", "\r\n"},
-        {"error: cannot use '", "' here\n"}, {"https://host/p?x=", "&y=1"},
-        {"KEY=", "\n"}, {"\x1b[1m", "\x1b[0m"},
+        {"", ""},
+        {"found ", " in file\n"},
+        {"{\"a\":{\"b\":\"", "\"}}"},
+        {"X-Custom: ", "\r\n"},
+        {"error: cannot use '", "' here\n"},
+        {"https://host/p?x=", "&y=1"},
+        {"KEY=", "\n"},
+        {"\x1b[1m", "\x1b[0m"},
     };
     struct wbi_buf secret, text, clean, out;
 
@@ -130,8 +157,8 @@ static void every_form_is_replaced_wherever_it_stands(void **state)
     wbi_buf_init(&clean, 8192);
     wbi_buf_init(&out, 8192);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        struct wbi_str s = sample(&secret, forms[i].prefix, forms[i].alphabet, forms[i].n,
-                                  forms[i].suffix);
+        struct wbi_str s =
+            sample(&secret, forms[i].prefix, forms[i].alphabet, forms[i].n, forms[i].suffix);
 
         for (size_t k = 0; k < sizeof frames / sizeof *frames; k++) {
             wbi_buf_clear(&text);
@@ -179,8 +206,10 @@ static void a_secret_cut_between_two_reads_is_found(void **state)
 
             wbi_buf_clear(&out);
             wbi_secrets_stream_init(&st, set);
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(wbi_buf_str(&text), cut), &out), WB_OK);
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(wbi_buf_str(&text), cut), &out), WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_head(wbi_buf_str(&text), cut), &out), WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_from(wbi_buf_str(&text), cut), &out), WB_OK);
             assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
             assert_true(wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&whole)));
             assert_int_equal(st.report.total, 2);
@@ -209,9 +238,13 @@ static void a_secret_in_an_endless_line_is_found(void **state)
         wbi_buf_clear(&out);
         wbi_secrets_stream_init(&st, set);
         for (int i = 0; i < 40; i++) {
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_make(filler, sizeof filler - shift), &out), WB_OK);
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(wbi_buf_str(&secret), 20), &out), WB_OK);
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(wbi_buf_str(&secret), 20), &out), WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_make(filler, sizeof filler - shift), &out),
+                WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_head(wbi_buf_str(&secret), 20), &out), WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_from(wbi_buf_str(&secret), 20), &out), WB_OK);
         }
         assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
         assert_int_equal(st.report.total, 40);
@@ -254,10 +287,11 @@ static void known_values_are_found_encoded(void **state)
 {
     static const char *const forms_of_it[] = {
         "say correct horse battery now",
-        "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5",             /* base64, phase 0 */
-        "eGNvcnJlY3QgaG9yc2UgYmF0dGVyeXh4eA==",     /* x + value + xxx */
-        "eHhjb3JyZWN0IGhvcnNlIGJhdHRlcnl4eHg=",     /* xx + value + xxx */
-        "q=correct%20horse%20battery", "q=correct+horse+battery",
+        "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5",         /* base64, phase 0 */
+        "eGNvcnJlY3QgaG9yc2UgYmF0dGVyeXh4eA==", /* x + value + xxx */
+        "eHhjb3JyZWN0IGhvcnNlIGJhdHRlcnl4eHg=", /* xx + value + xxx */
+        "q=correct%20horse%20battery",
+        "q=correct+horse+battery",
         "636f727265637420686f7273652062617474657279",
         "636F727265637420686F7273652062617474657279",
     };
@@ -288,17 +322,27 @@ static void harmless_text_is_left_alone(void **state)
         "key: 123e4567-e89b-12d3-a456-426614174000\n",
         "id=123e4567-e89b-12d3-a456-426614174000",
         "sha256:0f3a9c7e1b5d28460f3a9c7e1b5d28460f3a9c7e1b5d28460f3a9c7e1b5d2846",
-        "<img src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4"
+        "<img "
+        "src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4"
         "//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==\">",
-        "!function(e,t){var n=e.key=function(r){return r.token=t.authToken(n),e.secret=o.get(\"a1\")}}(",
-        "token = getTokenFromHeader2(request)\n", "const key = config.items[3].name;\n",
-        "password: <your password here>\n", "PASSWORD=${DB_PASSWORD_V2}\n",
-        "author: John Smith 1234567890 <js@host>\n", "monkey=banana-bread-recipe-2024\n",
-        "error: invalid key 'abc' at line 12:34\n", "https://example.com:8080/path@v2\n",
-        "npm_config_registry=https://registry.local/\n", "ssh://git@host:22/repo.git\n",
-        "AKIA is a prefix\n", "the bearer of this letter may pass\n", "secret: see vault/path/to/key-01\n",
+        "!function(e,t){var n=e.key=function(r){return "
+        "r.token=t.authToken(n),e.secret=o.get(\"a1\")}}(",
+        "token = getTokenFromHeader2(request)\n",
+        "const key = config.items[3].name;\n",
+        "password: <your password here>\n",
+        "PASSWORD=${DB_PASSWORD_V2}\n",
+        "author: John Smith 1234567890 <js@host>\n",
+        "monkey=banana-bread-recipe-2024\n",
+        "error: invalid key 'abc' at line 12:34\n",
+        "https://example.com:8080/path@v2\n",
+        "npm_config_registry=https://registry.local/\n",
+        "ssh://git@host:22/repo.git\n",
+        "AKIA is a prefix\n",
+        "the bearer of this letter may pass\n",
+        "secret: see vault/path/to/key-01\n",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
-        "sort key: created_at_2024_desc\n", "authentication: OAuth2ClientCredentials\n",
+        "sort key: created_at_2024_desc\n",
+        "authentication: OAuth2ClientCredentials\n",
     };
     struct wbi_buf out;
 
@@ -316,10 +360,14 @@ static void harmless_text_is_left_alone(void **state)
 static void values_beside_telling_names_are_replaced(void **state)
 {
     static const char *const leaks[] = {
-        "API_KEY=a8Kd03LmQz7RtYw2Xc5V\n", "\"password\": \"k3J9-wQz71pLmXvR\",\n",
-        "client_secret: 'Zx81kQ0pVn47TyLm'\n", "Authorization: Bearer a8Kd03LmQz7RtYw2Xc5V\n",
-        "authorization: Basic dXNlcjpwYXNzd29yZA==\n", "curl -H 'Bearer a8Kd03LmQz7RtYw2Xc5V'\n",
-        "postgres://app:s3cretPw@db:5432/x\n", "curl -u admin:hunter2xyz https://host/\n",
+        "API_KEY=a8Kd03LmQz7RtYw2Xc5V\n",
+        "\"password\": \"k3J9-wQz71pLmXvR\",\n",
+        "client_secret: 'Zx81kQ0pVn47TyLm'\n",
+        "Authorization: Bearer a8Kd03LmQz7RtYw2Xc5V\n",
+        "authorization: Basic dXNlcjpwYXNzd29yZA==\n",
+        "curl -H 'Bearer a8Kd03LmQz7RtYw2Xc5V'\n",
+        "postgres://app:s3cretPw@db:5432/x\n",
+        "curl -u admin:hunter2xyz https://host/\n",
         "https://hooks.slack.com/services/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\n",
         "DISCORD_SECRET=0f3a9c7e1b5d28460f3a9c7e1b5d28460f3a9c7e1b5d28460f3a9c7e1b5d2846\n",
         "cloudflare_api: a8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Pf0SoTiDq\n",
@@ -351,7 +399,8 @@ static void key_blocks_go_to_their_end_or_a_cap(void **state)
         wbi_buf_clear(&text);
         wbi_buf_addz(&text, "before\n-----BEGIN RSA PRIVATE KEY-----\n");
         for (int i = 0; i < 40; i++)
-            wbi_buf_addf(&text, "MIIEpAIBAAKCAQEAn0a8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Pf0SoTiDq%04dAB\n", i);
+            wbi_buf_addf(&text,
+                         "MIIEpAIBAAKCAQEAn0a8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Pf0SoTiDq%04dAB\n", i);
         if (end)
             wbi_buf_addz(&text, "-----END RSA PRIVATE KEY-----\n");
         wbi_buf_addz(&text, "after it, more text.\n");
@@ -363,14 +412,21 @@ static void key_blocks_go_to_their_end_or_a_cap(void **state)
         for (size_t cut = 0; cut < text.n; cut += 37) {
             wbi_buf_clear(&streamed);
             wbi_secrets_stream_init(&st, set);
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(wbi_buf_str(&text), cut), &streamed), WB_OK);
-            assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(wbi_buf_str(&text), cut), &streamed), WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_head(wbi_buf_str(&text), cut), &streamed),
+                WB_OK);
+            assert_int_equal(
+                wbi_secrets_stream_feed(&st, wbi_str_from(wbi_buf_str(&text), cut), &streamed),
+                WB_OK);
             assert_int_equal(wbi_secrets_stream_finish(&st, &streamed), WB_OK);
             assert_true(wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&streamed)));
             wbi_secrets_stream_fini(&st);
         }
     }
-    replace(WBI_LIT("{\"k\":\"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEF\\n-----END PRIVATE KEY-----\\n\",\"b\":1}"), &out);
+    replace(
+        WBI_LIT("{\"k\":\"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEF\\n-----END "
+                "PRIVATE KEY-----\\n\",\"b\":1}"),
+        &out);
     assert_true(holds(&out, WBI_LIT("\\n\",\"b\":1}")));
     assert_false(holds(&out, WBI_LIT("MIIE")));
     wbi_buf_fini(&text);
@@ -396,8 +452,8 @@ static void the_same_secret_has_the_same_hash(void **state)
 
 static struct wbi_arena *arena;
 
-static struct wbi_str redacted(const char *json, const struct wbi_str *paths, size_t n, bool by_name,
-                               struct wbi_redact_list *list)
+static struct wbi_str redacted(const char *json, const struct wbi_str *paths, size_t n,
+                               bool by_name, struct wbi_redact_list *list)
 {
     struct wbi_redact_rules *rules = NULL;
     struct wbi_buf out;
@@ -417,28 +473,32 @@ static void paths_with_wildcards_are_replaced_and_listed(void **state)
 {
     static const struct wbi_str paths[] = {
         WBI_LIT_INIT("headers.authorization"), WBI_LIT_INIT("*.token"),
-        WBI_LIT_INIT("items[*].key"), WBI_LIT_INIT("list[1]"), WBI_LIT_INIT("a[\"b.c\"].d"),
-        WBI_LIT_INIT("nothing.here"), WBI_LIT_INIT("number.below"), WBI_LIT_INIT("whole"),
+        WBI_LIT_INIT("items[*].key"),          WBI_LIT_INIT("list[1]"),
+        WBI_LIT_INIT("a[\"b.c\"].d"),          WBI_LIT_INIT("nothing.here"),
+        WBI_LIT_INIT("number.below"),          WBI_LIT_INIT("whole"),
         WBI_LIT_INIT("whole.inner"),
     };
-    static const char *const want[] = {"headers.authorization", "user.token", "items[0].key",
-                                       "items[1].key", "list[1]", "a[\"b.c\"].d", "whole"};
+    static const char *const want[] = {
+        "headers.authorization", "user.token", "items[0].key", "items[1].key", "list[1]",
+        "a[\"b.c\"].d",          "whole"};
     struct wbi_redact_list list;
     struct wbi_str out;
 
     (void)state;
     assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
-    out = redacted("{\"headers\":{\"authorization\":\"abc\",\"x\":1},\"user\":{\"token\":null},"
-                   "\"items\":[{\"key\":1},{\"key\":{\"deep\":true}},{\"other\":2}],\"list\":[1,2,3],"
-                   "\"a\":{\"b.c\":{\"d\":false}},\"number\":5,\"whole\":{\"inner\":1},\"token\":\"top\"}",
-                   paths, sizeof paths / sizeof *paths, false, &list);
+    out = redacted(
+        "{\"headers\":{\"authorization\":\"abc\",\"x\":1},\"user\":{\"token\":null},"
+        "\"items\":[{\"key\":1},{\"key\":{\"deep\":true}},{\"other\":2}],\"list\":[1,2,3],"
+        "\"a\":{\"b.c\":{\"d\":false}},\"number\":5,\"whole\":{\"inner\":1},\"token\":\"top\"}",
+        paths, sizeof paths / sizeof *paths, false, &list);
     assert_int_equal(list.n, 7);
     for (size_t i = 0; i < list.n; i++)
         assert_true(wbi_str_eqz(list.path[i], want[i]));
     assert_true(wbi_str_find(out, WBI_LIT("\"x\":1}")) < out.n);
     assert_true(wbi_str_find(out, WBI_LIT("\"list\":[1,\"[redacted:value:")) < out.n);
     assert_true(wbi_str_find(out, WBI_LIT("\"number\":5,")) < out.n);
-    assert_true(wbi_str_find(out, WBI_LIT("\"token\":\"top\"")) < out.n); /* *.token is one level down */
+    assert_true(wbi_str_find(out, WBI_LIT("\"token\":\"top\"")) <
+                out.n); /* *.token is one level down */
     assert_true(wbi_str_find(out, WBI_LIT("deep")) == out.n);
     wbi_arena_free(arena);
 }
@@ -446,9 +506,9 @@ static void paths_with_wildcards_are_replaced_and_listed(void **state)
 /* Q1, Q5: default names at any depth, whatever their spelling */
 static void secret_names_are_known_in_any_spelling(void **state)
 {
-    static const char *const names[] = {"token", "Authorization", "PASSWORD", "secret", "apikey",
-                                        "api_key", "API-Key", "apiKey", "access_token",
-                                        "client-secret"};
+    static const char *const names[] = {"token",        "Authorization", "PASSWORD", "secret",
+                                        "apikey",       "api_key",       "API-Key",  "apiKey",
+                                        "access_token", "client-secret"};
     static const char *const others[] = {"tokens_used", "author", "key", "name", "secretary", ""};
     struct wbi_redact_list list;
     struct wbi_str out;
@@ -459,7 +519,8 @@ static void secret_names_are_known_in_any_spelling(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(wbi_secrets_name(wbi_str_z(others[i])));
     assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
-    out = redacted("[{\"a\":{\"API-Key\":7}},{\"text\":\"correct horse battery\"}]", NULL, 0, true, &list);
+    out = redacted("[{\"a\":{\"API-Key\":7}},{\"text\":\"correct horse battery\"}]", NULL, 0, true,
+                   &list);
     assert_int_equal(list.n, 2);
     assert_true(wbi_str_eqz(list.path[0], "[0].a.API-Key"));
     assert_true(wbi_str_eqz(list.path[1], "[1].text"));
@@ -469,7 +530,8 @@ static void secret_names_are_known_in_any_spelling(void **state)
 
 static void unreadable_paths_are_refused(void **state)
 {
-    static const char *const bad[] = {"", ".a", "a.", "a..b", "a[", "a[x]", "a[\"b", "a[*]b", "a.[0]"};
+    static const char *const bad[] = {"",     ".a",    "a.",    "a..b", "a[",
+                                      "a[x]", "a[\"b", "a[*]b", "a.[0]"};
     struct wbi_redact_rules *rules = NULL;
     struct wbi_error err = WBI_ERROR_INIT;
 
@@ -498,8 +560,8 @@ static void a_newline_in_a_name_stays_escaped(void **state)
 /* A value of several lines, cut at every byte. */
 static void a_known_value_of_several_lines_is_found_across_reads(void **state)
 {
-    static const struct wbi_secrets_known known = {WBI_LIT_INIT("first line of it\nand a second one"),
-                                                   WBI_LIT_INIT("BLOCK")};
+    static const struct wbi_secrets_known known = {
+        WBI_LIT_INIT("first line of it\nand a second one"), WBI_LIT_INIT("BLOCK")};
     struct wbi_secrets_options o = {WBI_LIT("k"), &known, 1};
     struct wbi_str text = WBI_LIT("log a\nvalue: first line of it\nand a second one!\nlog b\n");
     struct wbi_secrets *own = NULL;
@@ -527,10 +589,12 @@ static void a_known_value_of_several_lines_is_found_across_reads(void **state)
 /* A key block with visible marks in it, cut behind every line. */
 static void a_marked_key_block_is_hidden_across_reads(void **state)
 {
-    struct wbi_str text = WBI_LIT("a <U+200B>\n-----BEGIN PRIVATE" " KEY-----\n"
+    struct wbi_str text = WBI_LIT("a <U+200B>\n-----BEGIN PRIVATE"
+                                  " KEY-----\n"
                                   "MIIEvQIBADANBgkqhkiG9w0<U+200B>BAQEFAASCBKcwggSj\n"
                                   "AgEAAoIBAQC7VJTUt9Us8cKjMzEfYyjiWA4R4\n"
-                                  "-----END PRIVATE" " KEY-----\nafter\n");
+                                  "-----END PRIVATE"
+                                  " KEY-----\nafter\n");
     struct wbi_secrets_stream st;
     struct wbi_buf out;
 
@@ -567,9 +631,11 @@ static void all_data_of_a_kubernetes_secret_is_masked(void **state)
     (void)state;
     assert_int_equal(wbi_arena_new(1u << 20, &own), WB_OK);
     assert_int_equal(wbi_redact_rules_new(NULL, 0, true, &rules, NULL), WB_OK);
-    assert_int_equal(wbi_json_read(own, WBI_LIT("{\"data\":{\"tls.crt\":\"TUlJQw==\"},\"kind\":"
-                                                  "\"Secret\",\"stringData\":{\"note\":\"plain\"}}"),
-                                   WBI_JSON_STRICT, &v, NULL), WB_OK);
+    assert_int_equal(wbi_json_read(own,
+                                   WBI_LIT("{\"data\":{\"tls.crt\":\"TUlJQw==\"},\"kind\":"
+                                           "\"Secret\",\"stringData\":{\"note\":\"plain\"}}"),
+                                   WBI_JSON_STRICT, &v, NULL),
+                     WB_OK);
     wbi_buf_init(&out, 1u << 20);
     assert_int_equal(wbi_redact_json(set, rules, v, &out, NULL), WB_OK);
     assert_false(holds(&out, WBI_LIT("TUlJQw")));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/tokens.c: the estimator of text/tokens.h. The costs below were fitted to
  * exact o200k_base counts over pieces of real program output (see
- * docs/receipts.md), too low weighing more than too high, and raised by 6 %; lengths beyond a table grow linearly. */
+ * docs/receipts.md), too low weighing more than too high, and raised by 6 %; lengths beyond a table
+ * grow linearly. */
 #include "text/tokens.h"
 
 #include <stdbool.h>
@@ -12,12 +13,12 @@ enum { SPACE, NEWLINE, LOWER, UPPER, DIGIT, PUNCT, CONTROL, HIGH };
 #define X8(c) X4(c), X4(c)
 #define X16(c) X8(c), X8(c)
 static const uint8_t class_of[256] = {
-    X8(CONTROL), CONTROL, SPACE, NEWLINE, X4(CONTROL), CONTROL, X16(CONTROL), /* 0x00 */
-    SPACE, X4(PUNCT), X8(PUNCT), PUNCT, PUNCT, PUNCT,                         /* 0x20 */
-    X8(DIGIT), DIGIT, DIGIT, X4(PUNCT), PUNCT, PUNCT,                         /* 0x30 */
-    PUNCT, X16(UPPER), X8(UPPER), UPPER, UPPER, X4(PUNCT), PUNCT,             /* 0x40 */
-    PUNCT, X16(LOWER), X8(LOWER), LOWER, LOWER, X4(PUNCT), CONTROL,           /* 0x60 */
-    X16(HIGH), X16(HIGH), X16(HIGH), X16(HIGH), X16(HIGH), X16(HIGH), X16(HIGH), X16(HIGH),
+    X8(CONTROL), CONTROL,    SPACE,     NEWLINE,   X4(CONTROL), CONTROL,   X16(CONTROL), /* 0x00 */
+    SPACE,       X4(PUNCT),  X8(PUNCT), PUNCT,     PUNCT,       PUNCT,                   /* 0x20 */
+    X8(DIGIT),   DIGIT,      DIGIT,     X4(PUNCT), PUNCT,       PUNCT,                   /* 0x30 */
+    PUNCT,       X16(UPPER), X8(UPPER), UPPER,     UPPER,       X4(PUNCT), PUNCT,        /* 0x40 */
+    PUNCT,       X16(LOWER), X8(LOWER), LOWER,     LOWER,       X4(PUNCT), CONTROL,      /* 0x60 */
+    X16(HIGH),   X16(HIGH),  X16(HIGH), X16(HIGH), X16(HIGH),   X16(HIGH), X16(HIGH),    X16(HIGH),
 };
 
 enum {
@@ -47,7 +48,8 @@ static const uint16_t word_cost[3][TABLE] = {
     {284, 299, 350, 396, 431, 535, 316, 559, 286, 607, 564, 657, 550, 586, 607, 659},
 };
 static const uint16_t word_more[3] = {54, 145, 84};
-static const uint16_t upper_cost[TABLE] = {593, 277, 467, 496, 657, 602, 818, 792, 829, 990, 989, 1080, 1128, 1233, 1304, 1382};
+static const uint16_t upper_cost[TABLE] = {593, 277, 467, 496,  657,  602,  818,  792,
+                                           829, 990, 989, 1080, 1128, 1233, 1304, 1382};
 static const uint16_t hexish_cost[5] = {0, 272, 211, 148, 576};
 
 struct scan {

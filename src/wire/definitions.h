@@ -9,15 +9,15 @@
 
 /* What a provider is told about one tool; slices and trees are the caller's. */
 struct wbi_definition {
-    struct wbi_str name;            /* a model name */
-    struct wbi_str title;           /* MCP only; may be absent */
-    struct wbi_str description;     /* may be absent */
-    struct wbi_str deprecated;      /* may be absent; told in the description */
-    const wbi_json *input_schema;   /* never NULL */
-    const wbi_json *output_schema;  /* MCP only; may be NULL */
-    bool text;                      /* takes free text: a custom tool where there are such */
-    struct wbi_str grammar;         /* of the text; may be absent */
-    bool grammar_regex;             /* it is a regular expression, else Lark */
+    struct wbi_str name;           /* a model name */
+    struct wbi_str title;          /* MCP only; may be absent */
+    struct wbi_str description;    /* may be absent */
+    struct wbi_str deprecated;     /* may be absent; told in the description */
+    const wbi_json *input_schema;  /* never NULL */
+    const wbi_json *output_schema; /* MCP only; may be NULL */
+    bool text;                     /* takes free text: a custom tool where there are such */
+    struct wbi_str grammar;        /* of the text; may be absent */
+    bool grammar_regex;            /* it is a regular expression, else Lark */
     bool read_only, idempotent, destructive, open_world; /* MCP annotations */
 };
 

@@ -112,9 +112,8 @@ static void encode_all(struct wbi_jw *w, const struct wbi_wire_turn *turn,
     wbi_jw_arr_end(w);
 }
 
-wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
-                            const struct wbi_wire_answer *answers, struct wbi_buf *out,
-                            struct wbi_error *err)
+wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn, const struct wbi_wire_answer *answers,
+                            struct wbi_buf *out, struct wbi_error *err)
 {
     struct wbi_jw w = wbi_jw_to(out);
     bool anthropic = turn->provider == WBI_PROVIDER_ANTHROPIC;

@@ -48,27 +48,27 @@ const char *wbi_wire_kind_name(enum wbi_wire_kind kind);
 struct wbi_wire_call {
     enum wbi_provider provider;
     enum wbi_wire_kind kind;
-    struct wbi_str id;            /* as given; for MCP the JSON-RPC id as JSON text; may be absent */
-    const wbi_json *id_value;     /* the same as JSON, for echoing; may be NULL */
-    struct wbi_str name;          /* model-visible or qualified; absent when the item has none */
-    struct wbi_str name_space;    /* Responses `namespace`; usually absent */
-    const wbi_json *input;        /* NULL for free text and where the arguments did not parse */
-    struct wbi_str text;          /* free text, or the arguments that did not parse */
-    bool is_text;                 /* text is the tool's input (custom calls) */
-    bool answerable;              /* false: no id to answer to; encode gives an error line */
-    bool truncated;               /* cut by the model's output limit (C3.6) */
-    enum wbi_kind problem_kind;   /* WBI_KIND_NONE, or why it must not run */
-    struct wbi_str problem;       /* the sentence for it */
-    struct wbi_str parse_error;   /* the parser's own words, for details.parse_error */
-    struct wbi_str model;         /* of the enclosing response, where named */
-    struct wbi_str turn_id;       /* id of the enclosing response or message */
-    size_t index;                 /* place in the turn, from 0 */
-    size_t line;                  /* of the input, for error lines; set by the caller, 0: none */
-    const wbi_json *item;         /* the item itself */
-    const wbi_json *invocation;   /* S1 members given beside or as the item; may be NULL */
-    const wbi_json *meta;         /* MCP params._meta object, or NULL */
+    struct wbi_str id;          /* as given; for MCP the JSON-RPC id as JSON text; may be absent */
+    const wbi_json *id_value;   /* the same as JSON, for echoing; may be NULL */
+    struct wbi_str name;        /* model-visible or qualified; absent when the item has none */
+    struct wbi_str name_space;  /* Responses `namespace`; usually absent */
+    const wbi_json *input;      /* NULL for free text and where the arguments did not parse */
+    struct wbi_str text;        /* free text, or the arguments that did not parse */
+    bool is_text;               /* text is the tool's input (custom calls) */
+    bool answerable;            /* false: no id to answer to; encode gives an error line */
+    bool truncated;             /* cut by the model's output limit (C3.6) */
+    enum wbi_kind problem_kind; /* WBI_KIND_NONE, or why it must not run */
+    struct wbi_str problem;     /* the sentence for it */
+    struct wbi_str parse_error; /* the parser's own words, for details.parse_error */
+    struct wbi_str model;       /* of the enclosing response, where named */
+    struct wbi_str turn_id;     /* id of the enclosing response or message */
+    size_t index;               /* place in the turn, from 0 */
+    size_t line;                /* of the input, for error lines; set by the caller, 0: none */
+    const wbi_json *item;       /* the item itself */
+    const wbi_json *invocation; /* S1 members given beside or as the item; may be NULL */
+    const wbi_json *meta;       /* MCP params._meta object, or NULL */
     const wbi_json *progress_token;
-    struct wbi_str traceparent;   /* from MCP _meta */
+    struct wbi_str traceparent; /* from MCP _meta */
     struct wbi_str tracestate;
 };
 
@@ -128,7 +128,7 @@ struct wbi_wire_answer {
     struct wbi_str receipt;
     bool is_error;
     enum wbi_kind error_kind;
-    struct wbi_str error;   /* canonical error as JSON */
+    struct wbi_str error;              /* canonical error as JSON */
     const struct wbi_wire_part *parts; /* NULL: the receipt is all the content */
     size_t parts_n;
     const struct wbi_wire_outcome *outcomes; /* shell_call, one a command */

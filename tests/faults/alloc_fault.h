@@ -23,13 +23,13 @@
 #endif
 
 static struct {
-    atomic_bool on;       /* counting and failing */
-    atomic_long until;    /* allocations that still succeed; < 0: all */
-    atomic_bool sticky;   /* all after the n-th fail too */
-    atomic_long made;     /* allocations asked for since alloc_fault_start */
-    atomic_long bytes;    /* asked for since then */
-    atomic_long live;     /* made and not freed, of those asked for while on */
-    atomic_long hits;     /* that failed */
+    atomic_bool on;     /* counting and failing */
+    atomic_long until;  /* allocations that still succeed; < 0: all */
+    atomic_bool sticky; /* all after the n-th fail too */
+    atomic_long made;   /* allocations asked for since alloc_fault_start */
+    atomic_long bytes;  /* asked for since then */
+    atomic_long live;   /* made and not freed, of those asked for while on */
+    atomic_long hits;   /* that failed */
 } alloc_faults = {.until = -1};
 
 /* From now on allocation n (from 0) fails; with sticky all later ones too.

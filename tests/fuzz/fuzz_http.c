@@ -55,8 +55,8 @@ static void feed(struct wbi_loop *loop, struct wbi_http *http, const uint8_t *da
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct wbi_http_ops ops = {on_request, NULL, NULL};
-    struct wbi_http_options o = {.address = WBI_LIT_INIT("127.0.0.1:0"), .body_bytes = 4096,
-                                 .connections = 4};
+    struct wbi_http_options o = {
+        .address = WBI_LIT_INIT("127.0.0.1:0"), .body_bytes = 4096, .connections = 4};
     struct world w = {0};
     struct wbi_loop *loop;
 

@@ -44,8 +44,10 @@ static void repeat(FILE *f, const char *text, size_t times)
 static bool odd_answer(long id)
 {
     char own[256];
-    size_t n = (size_t)snprintf(own, sizeof(own), "{\"jsonrpc\":\"2.0\",\"id\":%ld,"
-                                "\"result\":{\"content\":[]}}\n", id);
+    size_t n = (size_t)snprintf(own, sizeof(own),
+                                "{\"jsonrpc\":\"2.0\",\"id\":%ld,"
+                                "\"result\":{\"content\":[]}}\n",
+                                id);
 
     if (is("wrong-id"))
         text_result(id + 1000);
@@ -118,7 +120,8 @@ static void answer_list(long id)
         result(id, "{\"tools\":[],\"nextCursor\":\"again\"}");
     } else if (is("endless-pages")) {
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[],"
-               "\"nextCursor\":\"%d\"}}\n", id, pages++);
+               "\"nextCursor\":\"%d\"}}\n",
+               id, pages++);
         fflush(stdout);
     } else if (is("many-tools")) {
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[%s", id, tool);
@@ -155,7 +158,8 @@ int main(int argc, char **argv)
             answer_list(id);
         else
             printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32601,"
-                   "\"message\":\"no\"}}\n", id);
+                   "\"message\":\"no\"}}\n",
+                   id);
         fflush(stdout);
     }
     return 0;

@@ -16,17 +16,18 @@
 #include "loop/loop.h"
 #include "mcp/server.h"
 
-#define PNG                                                            \
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+#define PNG                                                                                        \
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg" \
+    "gg=="
 #define WAV "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 #define TEXT(t) "{\"content\":[{\"type\":\"text\",\"text\":\"" t "\"}]}"
 #define IMAGE "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"}"
-#define FORM(message, properties)                                                  \
-    "{\"mode\":\"form\",\"message\":\"" message                                    \
+#define FORM(message, properties)               \
+    "{\"mode\":\"form\",\"message\":\"" message \
     "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties "}}}"
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
-#define SAMPLE(text)                                                                              \
-    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}],"  \
+#define SAMPLE(text)                                                                             \
+    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}]," \
     "\"maxTokens\":100}"
 
 static struct wbi_loop *loop;
@@ -164,8 +165,8 @@ static void on_answer(void *arg, const wbi_json *answer, bool is_error)
     if (is_error)
         wbi_buf_addz(&j->said, "error ");
     if (wbi_json_get_str(answer, "action").p != NULL) {
-        wbi_buf_addf(&j->said, "action=%.*s, content=",
-                     WBI_FMT(wbi_json_get_str(answer, "action")));
+        wbi_buf_addf(&j->said,
+                     "action=%.*s, content=", WBI_FMT(wbi_json_get_str(answer, "action")));
         wbi_json_write(&j->said, wbi_json_get(answer, "content"));
     } else if (wbi_json_get_str(wbi_json_get(answer, "content"), "text").p != NULL) {
         wbi_buf_adds(&j->said, wbi_json_get_str(wbi_json_get(answer, "content"), "text"));
@@ -202,20 +203,61 @@ static const struct question questions[] = {
           "\"status\":{\"type\":\"string\",\"enum\":[\"active\",\"inactive\",\"pending\"],"
           "\"default\":\"active\"},\"verified\":{\"type\":\"boolean\",\"default\":true}")},
     {"test_elicitation_sep1330_enums", 0, "e", ELICIT,
-     FORM("Enums",
-          ENUM("untitledSingle", "\"enum\":[\"option1\",\"option2\",\"option3\"]") ","
-          ENUM("titledSingle",
-               "\"oneOf\":[{\"const\":\"value1\",\"title\":\"First Option\"},"
-               "{\"const\":\"value2\",\"title\":\"Second Option\"},"
-               "{\"const\":\"value3\",\"title\":\"Third Option\"}]") ","
-          ENUM("legacyEnum", "\"enum\":[\"opt1\",\"opt2\",\"opt3\"],"
-               "\"enumNames\":[\"Option One\",\"Option Two\",\"Option Three\"]") ","
-          "\"untitledMulti\":{\"type\":\"array\",\"items\":{\"type\":\"string\","
-          "\"enum\":[\"option1\",\"option2\",\"option3\"]}},"
-          "\"titledMulti\":{\"type\":\"array\",\"items\":{\"anyOf\":["
-          "{\"const\":\"value1\",\"title\":\"First Choice\"},"
-          "{\"const\":\"value2\",\"title\":\"Second Choice\"},"
-          "{\"const\":\"value3\",\"title\":\"Third Choice\"}]}}")},
+     FORM(
+         "Enums",
+         ENUM("untitledSingle", "\"enum\":[\"option1\",\"option2\",\"option3\"]") "," ENUM(
+             "titledSingle",
+             "\"oneOf\":[{\"const\":\"value1\",\"title\":\"First Option\"},"
+             "{\"const\":\"value2\",\"title\":\"Second Option\"},"
+             "{\"const\":\"value3\",\"title\":\"Third Option\"}]") "," ENUM("legacyEnum",
+                                                                            "\"enum\":[\"opt1\","
+                                                                            "\"opt2\",\"opt3\"],"
+                                                                            "\"enumNames\":["
+                                                                            "\"Option "
+                                                                            "One\",\"Option "
+                                                                            "Two\",\"Option "
+                                                                            "Three\"]") ","
+                                                                                        "\"untitled"
+                                                                                        "Multi\":{"
+                                                                                        "\"type\":"
+                                                                                        "\"array\","
+                                                                                        "\"items\":"
+                                                                                        "{\"type\":"
+                                                                                        "\"string\""
+                                                                                        ","
+                                                                                        "\"enum\":["
+                                                                                        "\"option1"
+                                                                                        "\","
+                                                                                        "\"option2"
+                                                                                        "\","
+                                                                                        "\"option3"
+                                                                                        "\"]}},"
+                                                                                        "\"titledMu"
+                                                                                        "lti\":{"
+                                                                                        "\"type\":"
+                                                                                        "\"array\","
+                                                                                        "\"items\":"
+                                                                                        "{\"anyOf\""
+                                                                                        ":["
+                                                                                        "{\"const\""
+                                                                                        ":\"value1"
+                                                                                        "\","
+                                                                                        "\"title\":"
+                                                                                        "\"First "
+                                                                                        "Choice\"},"
+                                                                                        "{\"const\""
+                                                                                        ":\"value2"
+                                                                                        "\","
+                                                                                        "\"title\":"
+                                                                                        "\"Second "
+                                                                                        "Choice\"},"
+                                                                                        "{\"const\""
+                                                                                        ":\"value3"
+                                                                                        "\","
+                                                                                        "\"title\":"
+                                                                                        "\"Third "
+                                                                                        "Choice\"}]"
+                                                                                        "}}")},
     {"test_missing_capability", 0, "s", CREATE, SAMPLE("hello")},
     {"test_streaming_elicitation", 0, "who", ELICIT, FORM("Who?", STRING("name"))},
     {IR "elicitation", 0, "user_name", ELICIT, FORM("What is your name?", STRING("name"))},
@@ -290,18 +332,19 @@ static void go_ask(struct job *j, const wbi_json *arguments)
     ask_round(j);
 }
 
-#define ARG(name, type) "{\"type\":\"object\",\"properties\":{\"" name "\":{\"type\":\"" type \
-                        "\"}},\"required\":[\"" name "\"]}"
-#define SCHEMA_2020                                                                              \
-    "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","         \
-    "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":{"    \
-    "\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},\"properties\":{"        \
-    "\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},"                 \
-    "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"                    \
-    "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"                          \
-    "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"           \
-    "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},"                          \
-    "\"required\":[\"contactMethod\"]},\"then\":{\"required\":[\"phone\"]},"                     \
+#define ARG(name, type)                                                   \
+    "{\"type\":\"object\",\"properties\":{\"" name "\":{\"type\":\"" type \
+    "\"}},\"required\":[\"" name "\"]}"
+#define SCHEMA_2020                                                                           \
+    "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","      \
+    "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":{" \
+    "\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},\"properties\":{"     \
+    "\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},"              \
+    "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"                 \
+    "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"                       \
+    "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"        \
+    "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},"                       \
+    "\"required\":[\"contactMethod\"]},\"then\":{\"required\":[\"phone\"]},"                  \
     "\"else\":{\"required\":[\"email\"]},\"additionalProperties\":false}"
 
 static const struct tool tools[] = {
@@ -314,15 +357,18 @@ static const struct tool tools[] = {
      "{\"content\":[{\"type\":\"audio\",\"data\":\"" WAV "\",\"mimeType\":\"audio/wav\"}]}", NULL},
     {"test_embedded_resource", NULL,
      "{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\","
-     "\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]}", NULL},
+     "\"mimeType\":\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]}",
+     NULL},
     {"test_multiple_content_types", NULL,
      "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"}," IMAGE
      ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
      "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\""
-     "}}]}", NULL},
+     "}}]}",
+     NULL},
     {"test_error_handling", NULL,
      "{\"isError\":true,\"content\":[{\"type\":\"text\","
-     "\"text\":\"This tool intentionally returns an error for testing\"}]}", NULL},
+     "\"text\":\"This tool intentionally returns an error for testing\"}]}",
+     NULL},
     {"test_tool_with_logging", NULL, NULL, go_steps},
     {"test_tool_with_progress", NULL, NULL, go_steps},
     {"test_reconnection", NULL, TEXT("Reconnection test completed"), NULL},
@@ -375,8 +421,8 @@ static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
             start_job(r, &tools[i], arguments);
         return;
     }
-    wbi_mcp_fail(r, WBI_RPC_PARAMS, wbi_arena_fmt(wbi_mcp_arena(r), "Unknown tool: %.*s",
-                                                  WBI_FMT(name)), WBI_NONE);
+    wbi_mcp_fail(r, WBI_RPC_PARAMS,
+                 wbi_arena_fmt(wbi_mcp_arena(r), "Unknown tool: %.*s", WBI_FMT(name)), WBI_NONE);
 }
 
 static void on_cancel(void *arg, struct wbi_mcp_request *r)
@@ -444,10 +490,10 @@ static void on_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
     if (wbi_str_eqz(name, "test_simple_prompt")) {
         wbi_buf_addz(&b, "{\"type\":\"text\",\"text\":\"This is a simple prompt for testing.\"}");
     } else if (wbi_str_eqz(name, "test_prompt_with_arguments")) {
-        struct wbi_str text = wbi_arena_fmt(
-            wbi_mcp_arena(r), "Prompt with arguments: arg1='%.*s', arg2='%.*s'",
-            WBI_FMT(wbi_json_get_str(arguments, "arg1")),
-            WBI_FMT(wbi_json_get_str(arguments, "arg2")));
+        struct wbi_str text =
+            wbi_arena_fmt(wbi_mcp_arena(r), "Prompt with arguments: arg1='%.*s', arg2='%.*s'",
+                          WBI_FMT(wbi_json_get_str(arguments, "arg1")),
+                          WBI_FMT(wbi_json_get_str(arguments, "arg2")));
         wbi_buf_addz(&b, "{\"type\":\"text\",\"text\":");
         wbi_json_quote(&b, text);
         wbi_buf_addc(&b, '}');
@@ -481,16 +527,16 @@ static void on_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri)
 #define CONTENTS(uri, type, body) \
     "{\"contents\":[{\"uri\":\"" uri "\",\"mimeType\":\"" type "\"," body "}]}"
     if (wbi_str_eqz(uri, "test://static-text")) {
-        wbi_mcp_reply(r, WBI_LIT(CONTENTS("test://static-text", "text/plain",
-                                 "\"text\":\"This is the content of the static text resource.\"")));
+        wbi_mcp_reply(
+            r, WBI_LIT(CONTENTS("test://static-text", "text/plain",
+                                "\"text\":\"This is the content of the static text resource.\"")));
     } else if (wbi_str_eqz(uri, "test://static-binary")) {
-        wbi_mcp_reply(r, WBI_LIT(CONTENTS("test://static-binary", "image/png",
-                                          "\"blob\":\"" PNG "\"")));
+        wbi_mcp_reply(
+            r, WBI_LIT(CONTENTS("test://static-binary", "image/png", "\"blob\":\"" PNG "\"")));
     } else if (wbi_str_eqz(uri, "test://watched-resource")) {
-        wbi_mcp_reply(r, WBI_LIT(CONTENTS("test://watched-resource", "text/plain",
-                                          "\"text\":\"watched\"")));
-    } else if (wbi_str_starts(uri, head) && wbi_str_ends(uri, tail) &&
-               uri.n > head.n + tail.n) {
+        wbi_mcp_reply(
+            r, WBI_LIT(CONTENTS("test://watched-resource", "text/plain", "\"text\":\"watched\"")));
+    } else if (wbi_str_starts(uri, head) && wbi_str_ends(uri, tail) && uri.n > head.n + tail.n) {
         id = wbi_str_make(uri.p + head.n, uri.n - head.n - tail.n);
         wbi_mcp_reply(r, wbi_arena_fmt(wbi_mcp_arena(r),
                                        CONTENTS("test://template/%.*s/data", "application/json",
@@ -541,8 +587,8 @@ int main(int argc, char **argv)
                                            .complete = on_complete,
                                            .cancel = on_cancel};
     static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
-    struct wbi_mcp_options options = {.name = "waybill-demo", .version = "1.0.0",
-                                      .shared_lists = true};
+    struct wbi_mcp_options options = {
+        .name = "waybill-demo", .version = "1.0.0", .shared_lists = true};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_mcp_stdio *stdio = NULL;
     bool done = false;

@@ -91,8 +91,8 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
     (void)snprintf(name, sizeof(name), "%.*s", WBI_FMT(key));
     if (q != NULL)
         q->ask = ask;
-    if (q == NULL || wbi_mcp_ask(j->r, key.p != NULL ? name : NULL, method, params, on_answer, q) !=
-                         WB_OK)
+    if (q == NULL ||
+        wbi_mcp_ask(j->r, key.p != NULL ? name : NULL, method, params, on_answer, q) != WB_OK)
         wbi_upstream_answer(ask, WBI_LIT("{\"code\":-32601,\"message\":\"cannot be asked\"}"),
                             true);
 }
@@ -101,7 +101,9 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
 static void forward(struct wbi_mcp_request *r, const char *method)
 {
     static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
-    struct wbi_upstream_request q = {.method = method, .meta = wbi_mcp_meta(r), .progress = true,
+    struct wbi_upstream_request q = {.method = method,
+                                     .meta = wbi_mcp_meta(r),
+                                     .progress = true,
                                      .abilities = wbi_mcp_abilities(r),
                                      .log_level = wbi_mcp_log_level(r),
                                      .strict = wbi_mcp_era(r) == WBI_ERA_MODERN,
@@ -225,8 +227,11 @@ static void on_end(void *arg)
 
 int main(int argc, char **argv)
 {
-    static const struct wbi_mcp_ops ops = {.list = on_list, .call = on_call, .read = on_read,
-                                           .prompt = on_prompt, .complete = on_complete,
+    static const struct wbi_mcp_ops ops = {.list = on_list,
+                                           .call = on_call,
+                                           .read = on_read,
+                                           .prompt = on_prompt,
+                                           .complete = on_complete,
                                            .cancel = on_cancel};
     static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
     static const struct wbi_upstream_ops up_ops = {on_changed, on_updated, NULL};

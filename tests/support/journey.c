@@ -178,8 +178,7 @@ static wb_rc add_tools(struct journey *j)
 {
     wb_rc rc = wb_family_register(j->runtime, "counting", project_count, render_count, NULL, NULL);
 
-    WBI_JSON_EACH(wbi_json_get(j->data, "tools"), tool)
-    {
+    WBI_JSON_EACH (wbi_json_get(j->data, "tools"), tool) {
         struct wbi_buf text;
 
         if (rc != WB_OK)
@@ -257,8 +256,7 @@ static wb_rc make_workspace(struct journey *j, wb_options *options)
     (void)setenv("HOME", path, 1);
     (void)unsetenv("XDG_CONFIG_HOME");
     (void)unsetenv("XDG_STATE_HOME");
-    WBI_JSON_EACH_MEMBER(files, key)
-    {
+    WBI_JSON_EACH_MEMBER (files, key) {
         (void)key_val;
         if (!put_file(j, key))
             return WB_EIO;
@@ -345,8 +343,7 @@ static wb_request *make_request(struct journey *j)
     r = wb_request_new(name);
     if (r == NULL)
         return NULL;
-    WBI_JSON_EACH_MEMBER(call, key)
-    {
+    WBI_JSON_EACH_MEMBER (call, key) {
         (void)key_val;
         if (rc == WB_OK)
             rc = set_field(r, key);
@@ -380,8 +377,7 @@ static void write_lines(struct wbi_jw *w, const char *text)
 
 static bool wanted(const struct journey *j, const char *view)
 {
-    WBI_JSON_EACH(wbi_json_get(j->data, "views"), v)
-    {
+    WBI_JSON_EACH (wbi_json_get(j->data, "views"), v) {
         if (wbi_str_eqz(wbi_json_str(v), view))
             return true;
     }
@@ -459,8 +455,7 @@ static void run_lines(struct journey *j)
     if (j->submit != WB_OK)
         return;
     wbi_buf_addz(&j->got, "{\"lines\":[");
-    WBI_JSON_EACH(wbi_json_get(j->data, "lines"), line)
-    {
+    WBI_JSON_EACH (wbi_json_get(j->data, "lines"), line) {
         struct wbi_buf text;
 
         wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
@@ -469,9 +464,8 @@ static void run_lines(struct journey *j)
         else
             wbi_json_write(&text, line);
         if (j->submit == WB_OK)
-            j->submit = wbi_buf_rc(&text) == WB_OK
-                            ? wb_router_line(router, text.p, text.n, NULL)
-                            : WB_ENOMEM;
+            j->submit = wbi_buf_rc(&text) == WB_OK ? wb_router_line(router, text.p, text.n, NULL)
+                                                   : WB_ENOMEM;
         wbi_buf_fini(&text);
     }
     while (wb_router_pending(router) > 0)

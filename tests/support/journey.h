@@ -23,11 +23,11 @@ struct journey {
     const wbi_json *data;
     struct wbi_arena *arena;
     wb_runtime *runtime;
-    char root[64];  /* of the workspace, "" without files */
-    int done;       /* callbacks that came */
-    wb_rc submit;   /* of the submission */
+    char root[64];      /* of the workspace, "" without files */
+    int done;           /* callbacks that came */
+    wb_rc submit;       /* of the submission */
     struct wbi_buf got; /* the `expect` object that came of it, heap */
-    bool failed;    /* out of memory on the way: clean, but nothing to compare */
+    bool failed;        /* out of memory on the way: clean, but nothing to compare */
 };
 
 /* Parse text (kept in j->arena). False: it is no journey. */

@@ -107,8 +107,9 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     put_artifacts(&w, &o->run);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_arena_fmt(p->arena, "agent %.*s %s", WBI_FMT(o->agent),
-                                 o->run.timed_out ? "timed out"
-                                 : failed(&o->run) ? "failed" : "completed");
+                                 o->run.timed_out  ? "timed out"
+                                 : failed(&o->run) ? "failed"
+                                                   : "completed");
     return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 
@@ -149,9 +150,9 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     } else if (wbi_json_get(r, "log_artifact") != NULL) {
         int64_t at = 0;
         (void)wbi_json_i64(wbi_json_get(r, "log_artifact"), &at); /* checked above */
-        wbi_receipt_line(out, "log artifact",
-                         wbi_json_get_str(wbi_json_at(wbi_json_get(r, "artifacts"), (size_t)at),
-                                          "path"));
+        wbi_receipt_line(
+            out, "log artifact",
+            wbi_json_get_str(wbi_json_at(wbi_json_get(r, "artifacts"), (size_t)at), "path"));
     }
     wbi_receipt_stream(out, r, "report", "report");
     wbi_receipt_stream(out, r, "log", "log");

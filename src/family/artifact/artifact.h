@@ -19,15 +19,15 @@ enum wbi_page_kind {
 struct wbi_page_view {
     enum wbi_page_kind kind;
     struct wbi_str path;
-    struct wbi_str subject;   /* JSON object: what is read, as the next call names it */
-    struct wbi_str query;     /* JSON object: the range as it was asked for */
+    struct wbi_str subject; /* JSON object: what is read, as the next call names it */
+    struct wbi_str query;   /* JSON object: the range as it was asked for */
     struct wbi_str content;
-    uint64_t first, last;     /* lines from 1 (bytes: offsets, last excluded); 0: nothing */
-    uint64_t total;           /* lines in all, 0: not known */
+    uint64_t first, last; /* lines from 1 (bytes: offsets, last excluded); 0: nothing */
+    uint64_t total;       /* lines in all, 0: not known */
     uint64_t matches;
-    bool cut_line;            /* its last line goes on in the next page */
-    bool writing;             /* more may come */
-    const char *reason;       /* why the artifact is not complete, NULL */
+    bool cut_line;             /* its last line goes on in the next page */
+    bool writing;              /* more may come */
+    const char *reason;        /* why the artifact is not complete, NULL */
     struct wbi_str next_token; /* absent at the end */
     struct wbi_allowance budget;
 };

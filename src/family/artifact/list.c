@@ -20,9 +20,11 @@ void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
     wbi_jw_kint(w, "lines", (int64_t)r->lines);
     if (r->sha256[0] != '\0')
         wbi_jw_kstrz(w, "sha256", r->sha256);
-    wbi_jw_kstrz(w, "state", r->expired ? "expired" : r->writing ? "writing"
-                             : r->complete            ? "complete"
-                                                      : "incomplete");
+    wbi_jw_kstrz(w, "state",
+                 r->expired    ? "expired"
+                 : r->writing  ? "writing"
+                 : r->complete ? "complete"
+                               : "incomplete");
     if (r->reason[0] != '\0')
         wbi_jw_kstrz(w, "reason", r->reason);
     wbi_jw_obj_end(w);
@@ -57,8 +59,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wbi_jw_kint(&w, "total", (int64_t)list->total);
     if (n < list->count) {
         const struct wbi_artifact_row *last = &list->rows[n - 1];
-        struct wbi_str token = wbi_arena_fmt(p->arena, "%lld.%.*s", (long long)last->created_ms,
-                                             WBI_FMT(last->path));
+        struct wbi_str token =
+            wbi_arena_fmt(p->arena, "%lld.%.*s", (long long)last->created_ms, WBI_FMT(last->path));
         if (token.p == NULL)
             return wbi_fail_nomem(err);
         wbi_jw_kstr(&w, "nextToken", token);
@@ -101,8 +103,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     if (wbi_json_count(items) > 0)
         wbi_buf_addf(out, "artifacts: (%zu line%s)\n", wbi_json_count(items),
                      wbi_json_count(items) == 1 ? "" : "s");
-    WBI_JSON_EACH(items, item)
-    {
+    WBI_JSON_EACH (items, item) {
         render_row(out, item);
     }
     return wbi_buf_rc(out);

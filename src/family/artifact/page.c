@@ -85,13 +85,11 @@ static void next_call(struct wbi_buf *out, struct wbi_str tool_name, const wbi_j
     wbi_buf_adds(out, tool_name);
     wbi_buf_addc(out, ' ');
     wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER(wbi_json_get(result, "subject"), key)
-    {
+    WBI_JSON_EACH_MEMBER (wbi_json_get(result, "subject"), key) {
         wbi_jw_keyn(&w, wbi_json_str(key));
         wbi_jw_val(&w, key_val);
     }
-    WBI_JSON_EACH_MEMBER(wbi_json_get(result, "query"), key)
-    {
+    WBI_JSON_EACH_MEMBER (wbi_json_get(result, "query"), key) {
         wbi_jw_keyn(&w, wbi_json_str(key));
         wbi_jw_val(&w, key_val);
     }

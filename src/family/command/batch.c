@@ -50,8 +50,9 @@ static void share(struct wbi_command_batch *b, uint32_t budget)
                 smallest = &b->items[i];
         if (smallest == NULL)
             return;
-        smallest->budget_tokens =
-            (uint32_t)(need_of(smallest) < fair ? need_of(smallest) : fair > 60 ? fair : 60);
+        smallest->budget_tokens = (uint32_t)(need_of(smallest) < fair ? need_of(smallest)
+                                             : fair > 60              ? fair
+                                                                      : 60);
         budget -= smallest->budget_tokens < budget ? smallest->budget_tokens : budget;
         left--;
     }
@@ -135,8 +136,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     wbi_buf_adds(out, c->summary);
     wbi_buf_addc(out, '\n');
     wbi_receipt_budget(out, c->result);
-    WBI_JSON_EACH(wbi_json_get(c->result, "items"), item)
-    {
+    WBI_JSON_EACH (wbi_json_get(c->result, "items"), item) {
         render_item(item, number++, out);
     }
     return wbi_buf_rc(out);

@@ -33,13 +33,13 @@ struct wbi_command_output {
     int signal; /* 0: it exited */
     bool timed_out;
     int64_t timeout_ms;
-    const char *limit;   /* name of the limit that ended it, NULL */
-    const char *error;   /* FAILED: why */
-    bool combined;       /* a terminal: stdout holds both */
+    const char *limit; /* name of the limit that ended it, NULL */
+    const char *error; /* FAILED: why */
+    bool combined;     /* a terminal: stdout holds both */
     struct wbi_command_stream stream[2];
     struct wbi_str task_id;
     struct wbi_str task_status;
-    uint32_t budget_tokens; /* for the whole receipt */
+    uint32_t budget_tokens;      /* for the whole receipt */
     struct wbi_allowance budget; /* as it was asked for */
 };
 

@@ -128,8 +128,8 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
         wbi_jw_kbool(w, key, is_cut(&preview[i], &o->stream[i]));
     }
     if (!o->combined)
-        wbi_jw_kbool(w, "truncated", is_cut(&preview[0], &o->stream[0]) ||
-                                         is_cut(&preview[1], &o->stream[1]));
+        wbi_jw_kbool(w, "truncated",
+                     is_cut(&preview[0], &o->stream[0]) || is_cut(&preview[1], &o->stream[1]));
     for (int i = 0; i < streams; i++)
         write_counts(w, names[i], &o->stream[i]);
     write_artifacts(w, o, names);

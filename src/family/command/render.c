@@ -70,8 +70,7 @@ static void render_promoted(const wbi_json *result, struct wbi_buf *out)
                                                 {"initial_stderr", "Initial stderr"}};
 
     wbi_buf_addz(out, "Command promoted to background task\n");
-    wbi_receipt_line(out, "Task",
-                     wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
+    wbi_receipt_line(out, "Task", wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
     wbi_receipt_budget(out, result);
     streams(result, names, 2, out);
 }
@@ -79,8 +78,7 @@ static void render_promoted(const wbi_json *result, struct wbi_buf *out)
 static void render_running(const wbi_json *result, struct wbi_buf *out)
 {
     wbi_buf_addz(out, "Command is already running\n");
-    wbi_receipt_line(out, "Task",
-                     wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
+    wbi_receipt_line(out, "Task", wbi_json_get_str(wbi_json_get(result, "task_handle"), "task_id"));
     wbi_receipt_line(out, "Status", wbi_json_get_str(result, "status"));
     wbi_receipt_line(out, "Command", wbi_json_get_str(result, "command"));
     wbi_buf_addz(out, "Next: read it with TaskOutput, or set duplicate_policy to \"start_new\" to "

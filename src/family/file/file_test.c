@@ -44,8 +44,8 @@ static void put(const char *name, const char *text)
     char path[128];
 
     snprintf(path, sizeof(path), "%s", name);
-    assert_int_equal(wbi_path_write(root, Z(path), Z(text), WBI_WRITE_MKDIRS | WBI_WRITE_GRANT,
-                                    &err), WB_OK);
+    assert_int_equal(
+        wbi_path_write(root, Z(path), Z(text), WBI_WRITE_MKDIRS | WBI_WRITE_GRANT, &err), WB_OK);
 }
 
 /* ---- read ---- */
@@ -56,8 +56,8 @@ static void read_gives_lines_and_facts(void **state)
 
     (void)state;
     put("a", "one\ntwo\r\nthree");
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("a")}, arena, &err,
-                                   &r), WB_OK);
+    assert_int_equal(
+        wbi_file_read(root, &(struct wbi_read_request){.path = Z("a")}, arena, &err, &r), WB_OK);
     assert_int_equal(r.n_lines, 3);
     assert_true(wbi_str_eqz(r.lines[0].text, "one"));
     assert_true(wbi_str_eqz(r.lines[1].text, "two"));
@@ -106,22 +106,29 @@ static void read_refuses_binary_with_a_description(void **state)
     (void)state;
     assert_true(tree_put(&tree, "work/png", "\x89PNG\r\n\x1a\n\0\0", 10));
     assert_true(tree_put(&tree, "work/bin", "a\0b", 3));
-    assert_true(tree_put(&tree, "work/utf16", "\xff\xfe" "a\0", 4));
+    assert_true(tree_put(&tree, "work/utf16",
+                         "\xff\xfe"
+                         "a\0",
+                         4));
     assert_true(tree_put(&tree, "work/latin", "caf\xe9\n", 5));
     assert_true(tree_put(&tree, "work/bom", "\xef\xbb\xbfx\n", 5));
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("png")}, arena, &err,
-                                   &r), WB_EINPUT);
+    assert_int_equal(
+        wbi_file_read(root, &(struct wbi_read_request){.path = Z("png")}, arena, &err, &r),
+        WB_EINPUT);
     assert_int_equal(err.kind, WBI_KIND_FILE_UNREADABLE);
     assert_non_null(strstr(err.text, "PNG image (10 bytes)"));
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("bin")}, arena, &err,
-                                   &r), WB_EINPUT);
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("utf16")}, arena,
-                                   &err, &r), WB_EINPUT);
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("latin")}, arena,
-                                   &err, &r), WB_OK);
+    assert_int_equal(
+        wbi_file_read(root, &(struct wbi_read_request){.path = Z("bin")}, arena, &err, &r),
+        WB_EINPUT);
+    assert_int_equal(
+        wbi_file_read(root, &(struct wbi_read_request){.path = Z("utf16")}, arena, &err, &r),
+        WB_EINPUT);
+    assert_int_equal(
+        wbi_file_read(root, &(struct wbi_read_request){.path = Z("latin")}, arena, &err, &r),
+        WB_OK);
     assert_string_equal(r.encoding, "unknown-8bit");
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("bom")}, arena, &err,
-                                   &r), WB_OK);
+    assert_int_equal(
+        wbi_file_read(root, &(struct wbi_read_request){.path = Z("bom")}, arena, &err, &r), WB_OK);
     assert_string_equal(r.encoding, "utf-8-bom");
     assert_true(wbi_str_eqz(r.lines[0].text, "x"));
 }
@@ -137,8 +144,10 @@ static void a14_huge_lines_and_sparse_files_are_bounded(void **state)
     big[1 << 20] = '\n';
     assert_true(tree_put(&tree, "work/long", big, 3 << 20));
     free(big);
-    assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("long"),
-                                   .max_line = 100}, arena, &err, &r), WB_OK);
+    assert_int_equal(wbi_file_read(root,
+                                   &(struct wbi_read_request){.path = Z("long"), .max_line = 100},
+                                   arena, &err, &r),
+                     WB_OK);
     assert_int_equal(r.n_lines, 2);
     assert_int_equal(r.cut_lines, 2);
     assert_int_equal(r.lines[0].text.n, 100);
@@ -148,8 +157,9 @@ static void a14_huge_lines_and_sparse_files_are_bounded(void **state)
     assert_int_equal(pwrite(fd, "text only at the start of it\n", 29, 0), 29);
     if (ftruncate(fd, (off_t)1 << 40) == 0) {
         /* NUL bytes: binary, said at once */
-        assert_int_equal(wbi_file_read(root, &(struct wbi_read_request){.path = Z("sparse")},
-                                       arena, &err, &r), WB_EINPUT);
+        assert_int_equal(
+            wbi_file_read(root, &(struct wbi_read_request){.path = Z("sparse")}, arena, &err, &r),
+            WB_EINPUT);
     }
     close(fd);
 }
@@ -193,7 +203,8 @@ static void list_is_ordered_filtered_and_paged(void **state)
     put("a.c", "");
     put("c/d/e.c", "");
     put(".hidden", "");
-    assert_string_equal(listed((struct wbi_list_request){0}), "a.c b/ b/x.c b/y.h c/ c/d/ c/d/e.c ");
+    assert_string_equal(listed((struct wbi_list_request){0}),
+                        "a.c b/ b/x.c b/y.h c/ c/d/ c/d/e.c ");
     for (size_t page = 1; page < 9; page++)
         assert_string_equal(listed((struct wbi_list_request){.max_entries = page}),
                             "a.c b/ b/x.c b/y.h c/ c/d/ c/d/e.c ");
@@ -205,7 +216,8 @@ static void list_is_ordered_filtered_and_paged(void **state)
                         "a.c b/x.c c/d/e.c ");
     assert_string_equal(listed((struct wbi_list_request){.hidden = true, .max_depth = 1}),
                         ".hidden a.c b/ c/ ");
-    assert_string_equal(listed((struct wbi_list_request){.path = Z("c"), .dirs_only = true}), "d/ ");
+    assert_string_equal(listed((struct wbi_list_request){.path = Z("c"), .dirs_only = true}),
+                        "d/ ");
 }
 
 static void list_respects_ignore_files(void **state)
@@ -336,34 +348,34 @@ static void search_finds_lines_groups_and_pages(void **state)
     put("x.log", "two\n");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two")}),
                         "a.txt:2:4:8 b/c.txt:2 ");
-    assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .before = 1,
-                                                          .after = 1}),
-                        "a.txt-1:2-3:4-5-7:8 b/c.txt-1:2 ");
+    assert_string_equal(
+        found((struct wbi_search_request){.pattern = Z("two"), .before = 1, .after = 1}),
+        "a.txt-1:2-3:4-5-7:8 b/c.txt-1:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("t[wx]o$")}),
                         "a.txt:2:4:8 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("^t\\w+")}),
                         "a.txt:2:3 b/c.txt:2 ");
-    assert_string_equal(found((struct wbi_search_request){.pattern = Z("TWO"),
-                                                          .ignore_case = true}),
-                        "a.txt:2:4:8 b/c.txt:2 ");
+    assert_string_equal(
+        found((struct wbi_search_request){.pattern = Z("TWO"), .ignore_case = true}),
+        "a.txt:2:4:8 b/c.txt:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .max_matches = 1}),
                         "a.txt:2 a.txt:4 a.txt:8 b/c.txt:2 ");
-    assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .max_matches = 1,
-                                                          .mode = WBI_SEARCH_FILES}),
+    assert_string_equal(found((struct wbi_search_request){
+                            .pattern = Z("two"), .max_matches = 1, .mode = WBI_SEARCH_FILES}),
                         "a.txt b/c.txt ");
-    assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"),
-                                                          .mode = WBI_SEARCH_COUNT}),
-                        "a.txt=3 b/c.txt=1 ");
+    assert_string_equal(
+        found((struct wbi_search_request){.pattern = Z("two"), .mode = WBI_SEARCH_COUNT}),
+        "a.txt=3 b/c.txt=1 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .glob = Z("c.*")}),
                         "b/c.txt:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .path = Z("b")}),
                         "c.txt:2 ");
-    assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"),
-                                                          .path = Z("a.txt")}),
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .path = Z("a.txt")}),
                         "a.txt:2:4:8 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("four\\s+five")}), "");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("one\\s*")}), "a.txt:1 ");
-    assert_string_equal(found((struct wbi_search_request){.pattern = Z("o."), .literal = true}), "");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("o."), .literal = true}),
+                        "");
     assert_non_null(strstr(found((struct wbi_search_request){.pattern = Z("(")}), "pattern"));
     assert_int_equal(err.kind, WBI_KIND_INVALID_TOOL_INPUT);
 }
@@ -380,12 +392,14 @@ static void search_keeps_context_across_pages_and_bounds_lines(void **state)
     put("long", big);
     free(big);
     assert_int_equal(wbi_file_search(root, &(struct wbi_search_request){.pattern = Z("needle")},
-                                     arena, &err, &r), WB_OK);
+                                     arena, &err, &r),
+                     WB_OK);
     assert_int_equal(r.n_files, 1);
     assert_true(r.files[0].lines[0].cut);
     assert_true(r.files[0].lines[0].text.n <= WBI_LIMIT_SEARCH_LINE);
     assert_memory_equal(r.files[0].lines[0].text.p + r.files[0].lines[0].from, "needle", 6);
-    put("uni", "stra\xc3\x9f" "e\nSTRASSE\n");
+    put("uni", "stra\xc3\x9f"
+               "e\nSTRASSE\n");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("stra[\xc3\x9f]e")}),
                         "uni:1 ");
 }
@@ -397,32 +411,61 @@ static void write_creates_replaces_and_appends(void **state)
     struct wbi_write_result w, w2;
 
     (void)state;
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("d/a"),
-        .data = Z("one\n"), .make_dirs = true}, arena, &err, &w), WB_OK);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){
+                                        .path = Z("d/a"), .data = Z("one\n"), .make_dirs = true},
+                                    arena, &err, &w),
+                     WB_OK);
     assert_true(w.created);
     assert_int_equal(w.lines, 1);
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("d/a"),
-        .data = Z("x")}, arena, &err, &w2), WB_EEXISTS);
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("d/a"),
-        .data = Z("two"), .mode = WBI_FILE_APPEND, .expected_sha256 = Z(w.sha256)}, arena, &err,
-        &w2), WB_OK);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z("d/a"), .data = Z("x")},
+                                    arena, &err, &w2),
+                     WB_EEXISTS);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z("d/a"),
+                                                                .data = Z("two"),
+                                                                .mode = WBI_FILE_APPEND,
+                                                                .expected_sha256 = Z(w.sha256)},
+                                    arena, &err, &w2),
+                     WB_OK);
     assert_true(tree_is(&tree, "work/d/a", "one\ntwo"));
     assert_int_equal(w2.lines, 2);
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("d/a"),
-        .data = Z("x"), .mode = WBI_FILE_REPLACE, .expected_sha256 = Z(w.sha256)}, arena, &err, &w),
-        WB_EAGAIN);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z("d/a"),
+                                                                .data = Z("x"),
+                                                                .mode = WBI_FILE_REPLACE,
+                                                                .expected_sha256 = Z(w.sha256)},
+                                    arena, &err, &w),
+                     WB_EAGAIN);
     assert_int_equal(err.kind, WBI_KIND_FILE_CHANGED);
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("d/a"),
-        .data = Z("new"), .mode = WBI_FILE_REPLACE, .expected_sha256 = Z(w2.sha256)}, arena, &err,
-        &w), WB_OK);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z("d/a"),
+                                                                .data = Z("new"),
+                                                                .mode = WBI_FILE_REPLACE,
+                                                                .expected_sha256 = Z(w2.sha256)},
+                                    arena, &err, &w),
+                     WB_OK);
     assert_true(tree_is(&tree, "work/d/a", "new"));
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("none"),
-        .data = Z("new"), .mode = WBI_FILE_REPLACE}, arena, &err, &w), WB_ENOTFOUND);
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z("log"),
-        .data = Z("first\n"), .mode = WBI_FILE_APPEND}, arena, &err, &w), WB_OK);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z("none"),
+                                                                .data = Z("new"),
+                                                                .mode = WBI_FILE_REPLACE},
+                                    arena, &err, &w),
+                     WB_ENOTFOUND);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z("log"),
+                                                                .data = Z("first\n"),
+                                                                .mode = WBI_FILE_APPEND},
+                                    arena, &err, &w),
+                     WB_OK);
     assert_true(w.created);
-    assert_int_equal(wbi_file_write(root, &(struct wbi_write_request){.path = Z(".git/hooks/x"),
-        .data = Z("x"), .make_dirs = true}, arena, &err, &w), WB_EDENIED);
+    assert_int_equal(wbi_file_write(root,
+                                    &(struct wbi_write_request){.path = Z(".git/hooks/x"),
+                                                                .data = Z("x"),
+                                                                .make_dirs = true},
+                                    arena, &err, &w),
+                     WB_EDENIED);
 }
 
 static void globs_know_stars_classes_and_escapes(void **state)
@@ -431,14 +474,35 @@ static void globs_know_stars_classes_and_escapes(void **state)
         const char *p, *s;
         bool yes;
     } cases[] = {
-        {"a", "a", true}, {"*", "abc", true}, {"*", "a/b", false}, {"a/*", "a/b", true},
-        {"a/*", "a/b/c", false}, {"**/c", "a/b/c", true}, {"**/c", "c", true}, {"a/**", "a/b/c", true},
-        {"a/**", "a", false}, {"a/**/c", "a/c", true}, {"a/**/c", "a/x/y/c", true},
-        {"a/**/c", "a/x/y/d", false}, {"*.c", "x.c.c", true}, {"?", "ab", false}, {"[a-c]x", "bx", true},
-        {"[!a-c]x", "bx", false}, {"[!a-c]x", "dx", true}, {"\\*", "*", true}, {"\\*", "a", false},
-        {"[]]", "]", true}, {"[a", "[a", true}, {"**", "a/b", true}, {"a**b", "axxb", true},
-        {"*a*b*c*", "xxaxxbxxcxx", true}, {"**/a/**/b", "x/a/y/z/b", true}, {"?", "/", false},
-        {"**/x*y/**", "a/xzy/q", true}, {"*", "", true}, {"a*", "b", false},
+        {"a", "a", true},
+        {"*", "abc", true},
+        {"*", "a/b", false},
+        {"a/*", "a/b", true},
+        {"a/*", "a/b/c", false},
+        {"**/c", "a/b/c", true},
+        {"**/c", "c", true},
+        {"a/**", "a/b/c", true},
+        {"a/**", "a", false},
+        {"a/**/c", "a/c", true},
+        {"a/**/c", "a/x/y/c", true},
+        {"a/**/c", "a/x/y/d", false},
+        {"*.c", "x.c.c", true},
+        {"?", "ab", false},
+        {"[a-c]x", "bx", true},
+        {"[!a-c]x", "bx", false},
+        {"[!a-c]x", "dx", true},
+        {"\\*", "*", true},
+        {"\\*", "a", false},
+        {"[]]", "]", true},
+        {"[a", "[a", true},
+        {"**", "a/b", true},
+        {"a**b", "axxb", true},
+        {"*a*b*c*", "xxaxxbxxcxx", true},
+        {"**/a/**/b", "x/a/y/z/b", true},
+        {"?", "/", false},
+        {"**/x*y/**", "a/xzy/q", true},
+        {"*", "", true},
+        {"a*", "b", false},
     };
 
     (void)state;

@@ -170,9 +170,8 @@ wb_rc wbi_globs_compile(struct wbi_str glob, struct wbi_arena *arena, struct wbi
         inner = wbi_str_make(s.p + open + 1, close - open - 1);
         for (bool more = true; more; n++) {
             size_t len = wbi_str_index(inner, ',');
-            struct wbi_str made =
-                wbi_arena_fmt(arena, "%.*s%.*s%.*s", (int)open, s.p, (int)len, inner.p,
-                              (int)(s.n - close - 1), s.p + close + 1);
+            struct wbi_str made = wbi_arena_fmt(arena, "%.*s%.*s%.*s", (int)open, s.p, (int)len,
+                                                inner.p, (int)(s.n - close - 1), s.p + close + 1);
 
             if (made.p == NULL)
                 return wbi_fail_nomem(err);

@@ -90,7 +90,8 @@ wb_rc wbi_file_list(struct wbi_root *root, const struct wbi_list_request *req,
 
     if (rc)
         return rc;
-    if (req->token.n > WBI_LIMIT_PATH || (req->token.n > 0 && memchr(req->token.p, 0, req->token.n)))
+    if (req->token.n > WBI_LIMIT_PATH ||
+        (req->token.n > 0 && memchr(req->token.p, 0, req->token.n)))
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
                              "pageToken is not one that a listing has given");
     rc = wbi_walk_begin(root, req->path, &options, req->token, err, &w);

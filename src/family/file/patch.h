@@ -36,8 +36,8 @@ struct wbi_patch_line {
 };
 
 struct wbi_patch_hunk {
-    uint32_t at_line;      /* of the hunk in the patch text, 1-based */
-    bool has_numbers;      /* the four below are given; hints only */
+    uint32_t at_line; /* of the hunk in the patch text, 1-based */
+    bool has_numbers; /* the four below are given; hints only */
     uint32_t old_start, old_count, new_start, new_count;
     struct wbi_str *anchors; /* Codex "@@ text" lines, outermost first */
     size_t n_anchors;
@@ -66,19 +66,19 @@ struct wbi_patch {
 /* ---- what went wrong, beside struct wbi_error ---- */
 
 struct wbi_patch_candidate {
-    uint32_t line;        /* 1-based place in the file */
-    struct wbi_str text;  /* up to 5 lines around it */
+    uint32_t line;       /* 1-based place in the file */
+    struct wbi_str text; /* up to 5 lines around it */
 };
 
 /* Filled only where it applies; path absent, rule NULL otherwise. */
 struct wbi_patch_fault {
-    const char *rule;      /* invalid_patch_syntax: which rule of the grammar */
+    const char *rule; /* invalid_patch_syntax: which rule of the grammar */
     struct wbi_str path;
-    uint32_t line;         /* in the patch text */
-    uint32_t hunk;         /* 1-based within the file, 0: none */
+    uint32_t line; /* in the patch text */
+    uint32_t hunk; /* 1-based within the file, 0: none */
     struct wbi_patch_candidate candidates[WBI_LIMIT_PATCH_CANDIDATES];
     size_t n_candidates, candidates_total;
-    bool has_divergence;   /* context_not_found: where the best place breaks off */
+    bool has_divergence; /* context_not_found: where the best place breaks off */
     uint32_t candidate_line, matched_prefix_lines, file_line;
     struct wbi_str expected[3], actual[3];
     size_t n_expected, n_actual;
@@ -129,7 +129,7 @@ struct wbi_patch_op {
     enum wbi_patch_op_kind kind;
     struct wbi_str real; /* as locate gave it */
     struct wbi_str data;
-    struct wbi_str old;  /* what the plan was made on (REPLACE, REMOVE) */
+    struct wbi_str old; /* what the plan was made on (REPLACE, REMOVE) */
     int exec;
 };
 

@@ -30,9 +30,8 @@ struct plan {
     size_t n, cap, diagnostics_cap;
 };
 
-__attribute__((format(printf, 4, 5))) static void diagnose(struct plan *p, const char *kind,
-                                                           struct wbi_str path, const char *fmt,
-                                                           ...)
+__attribute__((format(printf, 4, 5))) static void
+diagnose(struct plan *p, const char *kind, struct wbi_str path, const char *fmt, ...)
 {
     struct wbi_patch_diagnostic *d;
     char text[256];
@@ -378,13 +377,13 @@ static wb_rc commit(struct plan *p)
 }
 
 wb_rc wbi_patch_apply(struct wbi_str text, const struct wbi_patch_fs *fs, unsigned flags,
-                      struct wbi_arena *arena, struct wbi_error *err,
-                      struct wbi_patch_fault *fault, struct wbi_patch_result *ret)
+                      struct wbi_arena *arena, struct wbi_error *err, struct wbi_patch_fault *fault,
+                      struct wbi_patch_result *ret)
 {
     struct wbi_patch patch;
     struct wbi_patch_result res = {0};
-    struct plan p = {.fs = fs, .arena = arena, .err = err, .fault = fault, .patch = &patch,
-                     .res = &res};
+    struct plan p = {
+        .fs = fs, .arena = arena, .err = err, .fault = fault, .patch = &patch, .res = &res};
     wb_rc rc = wbi_patch_parse(text, arena, err, fault, &patch);
 
     if (rc)

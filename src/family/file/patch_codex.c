@@ -197,8 +197,7 @@ wb_rc wbi_patch_parse_codex(struct wbi_patch_parser *p)
     wbi_patch_next(p);
     while (rc == WB_OK && !is_marker(p->line, "*** End Patch")) {
         if (p->ended)
-            return wbi_patch_syntax(p, "missing_end_patch",
-                                    "the text ends before `*** End Patch`");
+            return wbi_patch_syntax(p, "missing_end_patch", "the text ends before `*** End Patch`");
         if (wbi_str_trim(p->line).n == 0) {
             wbi_patch_next(p);
             continue;

@@ -28,8 +28,8 @@ static wb_rc disk_read(void *arg, struct wbi_str real, struct wbi_arena *arena,
     struct wbi_patch_disk *d = arg;
     struct wbi_error local = WBI_ERROR_INIT;
     struct stat st;
-    wb_rc rc = wbi_path_read_all(d->root, real, WBI_LIMIT_PATCH_TARGET, arena, &local, ret_data,
-                                 &st);
+    wb_rc rc =
+        wbi_path_read_all(d->root, real, WBI_LIMIT_PATCH_TARGET, arena, &local, ret_data, &st);
 
     *ret_exists = rc == WB_OK;
     *ret_exec = rc == WB_OK && (st.st_mode & 0100);
@@ -254,10 +254,11 @@ static wb_rc check_unchanged(struct commit *c, struct wbi_arena *arena, struct w
         if (rc)
             return rc;
         if (!exists || !wbi_str_eq(now, op->old))
-            return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
-                                 "`%s` was changed by another process while the patch was prepared; "
-                                 "nothing was applied",
-                                 wbi_path_show(op->real, shown));
+            return wbi_fail_kind(
+                err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
+                "`%s` was changed by another process while the patch was prepared; "
+                "nothing was applied",
+                wbi_path_show(op->real, shown));
     }
     return WB_OK;
 }

@@ -21,8 +21,8 @@ struct wbi_patch_parser {
     struct wbi_patch_fault *fault;
     struct wbi_patch *patch;
     struct wbi_str text;
-    size_t at;         /* offset of the line after `line` */
-    uint32_t line_no;  /* of `line` */
+    size_t at;           /* offset of the line after `line` */
+    uint32_t line_no;    /* of `line` */
     struct wbi_str line; /* current one, without its newline */
     bool ended;
     bool crlf; /* the text itself came with CRLF: no line's CR is content */

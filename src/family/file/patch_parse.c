@@ -195,8 +195,8 @@ wb_rc wbi_patch_parse(struct wbi_str text, struct wbi_arena *arena, struct wbi_e
     rc = patch.form == WBI_PATCH_CODEX ? wbi_patch_parse_codex(&p) : wbi_patch_parse_unified(&p);
     if (rc == WB_OK && patch.n_files == 0)
         rc = wbi_patch_syntax(&p, "missing_file_header", "the patch names no file");
-    if (rc == WB_OK && (patch.n_files > WBI_LIMIT_PATCH_FILES ||
-                        p.n_hunks_total > WBI_LIMIT_PATCH_HUNKS))
+    if (rc == WB_OK &&
+        (patch.n_files > WBI_LIMIT_PATCH_FILES || p.n_hunks_total > WBI_LIMIT_PATCH_HUNKS))
         rc = wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_INVALID_PATCH,
                            "the patch has %zu files and %zu hunks; at most %u and %u are accepted",
                            patch.n_files, p.n_hunks_total, WBI_LIMIT_PATCH_FILES,

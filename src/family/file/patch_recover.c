@@ -57,7 +57,8 @@ static bool parse_entry(struct journal *j, struct wbi_str line, struct wbi_arena
     return true;
 }
 
-static bool parse_commit(const struct journal *j, struct wbi_str text, size_t at, struct wbi_str hex)
+static bool parse_commit(const struct journal *j, struct wbi_str text, size_t at,
+                         struct wbi_str hex)
 {
     uint64_t have = wbi_hash64(text.p, at, WBI_JOURNAL_SEED), want = 0;
     uint8_t bytes[8];
@@ -146,8 +147,8 @@ static wb_rc finish_entry(struct wbi_root *root, const struct wbi_journal_entry 
     return rc;
 }
 
-static wb_rc settle_journal(struct wbi_root *root, const struct journal *j,
-                            struct wbi_arena *arena, struct wbi_error *err)
+static wb_rc settle_journal(struct wbi_root *root, const struct journal *j, struct wbi_arena *arena,
+                            struct wbi_error *err)
 {
     wb_rc rc = WB_OK;
 
@@ -195,8 +196,8 @@ static wb_rc recover_one(struct wbi_root *root, struct wbi_root *journal, struct
 }
 
 /* Names first: recovering changes the directory that is read. */
-static wb_rc list_journals(struct wbi_root *journal, struct wbi_arena *arena,
-                           struct wbi_error *err, struct wbi_str **ret, size_t *ret_n)
+static wb_rc list_journals(struct wbi_root *journal, struct wbi_arena *arena, struct wbi_error *err,
+                           struct wbi_str **ret, size_t *ret_n)
 {
     enum { MOST = 4096 };
     struct wbi_listing *d = wbi_arena_alloc(arena, sizeof(*d));
@@ -213,7 +214,8 @@ static wb_rc list_journals(struct wbi_root *journal, struct wbi_arena *arena,
         return rc;
     wbi_listing_init(d, fd);
     while (n < MOST && wbi_listing_next(d, &e))
-        if (wbi_str_starts(e.name, WBI_LIT("patch_")) && wbi_str_ends(e.name, WBI_LIT(".journal"))) {
+        if (wbi_str_starts(e.name, WBI_LIT("patch_")) &&
+            wbi_str_ends(e.name, WBI_LIT(".journal"))) {
             names[n] = wbi_arena_str(arena, e.name);
             n += names[n].p != NULL;
         }

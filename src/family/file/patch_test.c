@@ -27,8 +27,7 @@ static int set_up(void **state)
 {
     (void)state;
     if (!tree_make(&tree) || wbi_arena_new(512u << 20, &arena) ||
-        mkdir(tree_at(&tree, "journal"), 0700) != 0 ||
-        wbi_root_open(tree.root, 0, &err, &root) ||
+        mkdir(tree_at(&tree, "journal"), 0700) != 0 || wbi_root_open(tree.root, 0, &err, &root) ||
         wbi_root_open(tree_at(&tree, "journal"), WBI_ROOT_GRANT, &err, &journal))
         return -1;
     return 0;
@@ -181,8 +180,9 @@ static void a_journal_of_a_living_process_or_another_root_is_left(void **state)
     (void)state;
     make_five();
     assert_int_equal(wbi_path_create_locked(journal, Z("patch_x.journal"), &err, &fd), WB_OK);
-    assert_int_equal(wbi_path_append_fd(fd, Z("waybill-patch 1 1 1\nc .waybill-tmp-x 0 61\n"), false,
-                                        &err), WB_OK);
+    assert_int_equal(
+        wbi_path_append_fd(fd, Z("waybill-patch 1 1 1\nc .waybill-tmp-x 0 61\n"), false, &err),
+        WB_OK);
     assert_int_equal(wbi_patch_recover(root, journal, arena, &err, &finished, &undone), WB_OK);
     assert_int_equal(finished + undone, 0);
     close(fd);
@@ -217,7 +217,9 @@ static void replace_step(void *arg, const char *name, size_t index)
 
 static void a26_a_target_changed_meanwhile_stops_everything(void **state)
 {
-    struct wbi_patch_disk disk = {.root = root, .journal = journal, .step = change_step,
+    struct wbi_patch_disk disk = {.root = root,
+                                  .journal = journal,
+                                  .step = change_step,
                                   .step_arg = (void *)(uintptr_t) "stage"};
     size_t at = 0;
 
@@ -259,14 +261,17 @@ static void a19_links_in_the_tree_are_not_written_through(void **state)
     assert_int_equal(symlink("../outside", tree_at(&tree, "work/l")), 0);
     assert_int_equal(apply("*** Begin Patch\n*** Add File: l/x\n+y\n*** End Patch\n"), WB_EDENIED);
     assert_int_equal(apply("*** Begin Patch\n*** Update File: l/secret\n@@\n-secret\n+y\n"
-                           "*** End Patch\n"), WB_EDENIED);
+                           "*** End Patch\n"),
+                     WB_EDENIED);
     assert_int_equal(err.kind, WBI_KIND_EXECUTION_ROOT_VIOLATION);
     assert_true(tree_is(&tree, "outside/secret", "secret\n"));
     /* Two names of one file are one file. */
     assert_true(tree_puts(&tree, "work/a", "x\n"));
     assert_int_equal(symlink("a", tree_at(&tree, "work/same")), 0);
-    assert_int_equal(apply("*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Delete File: same\n"
-                           "*** End Patch\n"), WB_EINPUT);
+    assert_int_equal(
+        apply("*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Delete File: same\n"
+              "*** End Patch\n"),
+        WB_EINPUT);
     assert_true(tree_is(&tree, "work/a", "x\n"));
 }
 
@@ -285,7 +290,8 @@ static void one_round(struct wbi_root *r, unsigned i)
                                 "*** End Patch\n"
                               : "*** Begin Patch\n*** Add File: swap/w\n+x\n*** End Patch\n";
 
-    if (wbi_file_read(r, &(struct wbi_read_request){.path = Z("swap/f")}, arena, &err, &rr) == WB_OK)
+    if (wbi_file_read(r, &(struct wbi_read_request){.path = Z("swap/f")}, arena, &err, &rr) ==
+        WB_OK)
         assert_true(rr.n_lines == 0 || wbi_str_eqz(rr.lines[0].text, "inside"));
     if (wbi_file_list(r, &(struct wbi_list_request){.path = Z(i % 3 ? "." : "swap")}, arena, &err,
                       &lr) == WB_OK)
@@ -335,7 +341,9 @@ static void random_lines(struct wbi_buf *b, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         wbi_buf_addf(b, "%s%u%s", dice(3) ? "line " : "same ", dice(4) ? dice(1000) : dice(3),
-                     i + 1 == n && dice(4) == 0 ? "" : dice(40) == 0 ? "\r\n" : "\n");
+                     i + 1 == n && dice(4) == 0 ? ""
+                     : dice(40) == 0            ? "\r\n"
+                                                : "\n");
 }
 
 /* A copy of text with some lines changed, dropped or added. */
@@ -403,7 +411,9 @@ static void make_trees(unsigned round)
     run("cd %s && git diff --no-index -M40 --unified=%u old new > patch", tree.top, round % 4);
     /* a/old/x b/new/x → a/x b/x, as a diff of one repository has it */
     assert_int_equal(run("cd %s && sed -i -E '/^(diff --git|---|\\+\\+\\+|rename (from|to)) /"
-                         "s#(a/|b/|from |to )(old|new)/#\\1#g' patch", tree.top), 0);
+                         "s#(a/|b/|from |to )(old|new)/#\\1#g' patch",
+                         tree.top),
+                     0);
 }
 
 /* The old tree, sometimes shifted by lines in front, as both get it. */
@@ -413,7 +423,8 @@ static void make_targets(void)
     if (dice(3) == 0)
         assert_int_equal(run("cd %s/ours && for f in a sub/b; do [ -s $f ] && "
                              "{ printf 'x\\ny\\nz\\n'; cat $f; } > t && mv t $f; done; rm -f t",
-                             tree.top), 0);
+                             tree.top),
+                         0);
     assert_int_equal(run("cd %s && cp -r ours theirs", tree.top), 0);
 }
 
@@ -448,9 +459,11 @@ static void git_and_we_make_the_same_trees(void **state)
         if (git && !we)
             print_message("round %u: only git applies it: %s\n", i, err.text);
         /* git also removes folders that become empty; only files are compared */
-        if (git && we && run("cd %s && find ours theirs -mindepth 1 -type d -empty -delete; "
-                             "diff -r ours theirs && [ \"$(cd ours; find . -type f -perm -100)\" = "
-                             "\"$(cd theirs; find . -type f -perm -100)\" ]", tree.top) != 0)
+        if (git && we &&
+            run("cd %s && find ours theirs -mindepth 1 -type d -empty -delete; "
+                "diff -r ours theirs && [ \"$(cd ours; find . -type f -perm -100)\" = "
+                "\"$(cd theirs; find . -type f -perm -100)\" ]",
+                tree.top) != 0)
             fail_msg("round %u: the trees differ", i);
     }
     print_message("%u rounds: both applied %u, only git %u, only we %u\n", rounds, both, only_git,

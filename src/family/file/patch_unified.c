@@ -7,8 +7,8 @@
 
 struct header {
     bool git, is_new, is_deleted, rename;
-    struct wbi_str old_name, new_name;       /* of --- and +++; absent: /dev/null */
-    struct wbi_str git_old, git_new;         /* of "diff --git", prefixes taken off */
+    struct wbi_str old_name, new_name; /* of --- and +++; absent: /dev/null */
+    struct wbi_str git_old, git_new;   /* of "diff --git", prefixes taken off */
     struct wbi_str rename_from, rename_to;
     int exec;
 };
@@ -323,13 +323,13 @@ static wb_rc settle_names(struct wbi_patch_parser *p, struct header *h, struct w
         f->action = WBI_PATCH_MOVE;
         f->from_path = h->rename_from;
         f->path = h->rename_to;
-        if (h->old_name.p != NULL && (!wbi_str_eq(h->old_name, h->rename_from) ||
-                                      !wbi_str_eq(h->new_name, h->rename_to)))
+        if (h->old_name.p != NULL &&
+            (!wbi_str_eq(h->old_name, h->rename_from) || !wbi_str_eq(h->new_name, h->rename_to)))
             return wbi_patch_syntax(p, "path_header_mismatch",
                                     "the rename lines and the ---/+++ lines disagree");
         return WB_OK;
     }
-    f->action = h->is_new || from_null ? WBI_PATCH_ADD
+    f->action = h->is_new || from_null     ? WBI_PATCH_ADD
                 : h->is_deleted || to_null ? WBI_PATCH_DELETE
                                            : WBI_PATCH_MODIFY;
     f->path = h->old_name.p == NULL ? h->git_new : to_null ? h->old_name : h->new_name;

@@ -22,14 +22,26 @@ static const struct {
     size_t n;
     const char *name;
 } magics[] = {
-    {"\x89PNG\r\n", 6, "PNG image"},   {"\xff\xd8\xff", 3, "JPEG image"},
-    {"GIF8", 4, "GIF image"},          {"%PDF-", 5, "PDF document"},
-    {"PK\x03\x04", 4, "ZIP archive"},  {"\x1f\x8b", 2, "gzip data"},
-    {"BZh", 3, "bzip2 data"},          {"\xfd" "7zXZ", 5, "XZ data"},
-    {"\x28\xb5\x2f\xfd", 4, "Zstandard data"}, {"\x7f" "ELF", 4, "ELF program or library"},
-    {"SQLite format 3", 15, "SQLite database"}, {"\xca\xfe\xba\xbe", 4, "Java class or Mach-O"},
-    {"\0asm", 4, "WebAssembly module"}, {"RIFF", 4, "RIFF media"},
-    {"OggS", 4, "Ogg media"},          {"MZ", 2, "Windows program"},
+    {"\x89PNG\r\n", 6, "PNG image"},
+    {"\xff\xd8\xff", 3, "JPEG image"},
+    {"GIF8", 4, "GIF image"},
+    {"%PDF-", 5, "PDF document"},
+    {"PK\x03\x04", 4, "ZIP archive"},
+    {"\x1f\x8b", 2, "gzip data"},
+    {"BZh", 3, "bzip2 data"},
+    {"\xfd"
+     "7zXZ",
+     5, "XZ data"},
+    {"\x28\xb5\x2f\xfd", 4, "Zstandard data"},
+    {"\x7f"
+     "ELF",
+     4, "ELF program or library"},
+    {"SQLite format 3", 15, "SQLite database"},
+    {"\xca\xfe\xba\xbe", 4, "Java class or Mach-O"},
+    {"\0asm", 4, "WebAssembly module"},
+    {"RIFF", 4, "RIFF media"},
+    {"OggS", 4, "Ogg media"},
+    {"MZ", 2, "Windows program"},
 };
 
 const char *wbi_file_describe(struct wbi_str head)
@@ -54,8 +66,8 @@ struct reader {
     struct wbi_arena *arena;
     int fd;
     struct stat st;
-    uint64_t line;     /* number of the line at `at` */
-    uint64_t at;       /* byte offset of the block read next */
+    uint64_t line; /* number of the line at `at` */
+    uint64_t at;   /* byte offset of the block read next */
     uint64_t first, max_lines;
     size_t max_bytes, max_line;
     struct wbi_buf current; /* what is kept of the line being read */
@@ -214,8 +226,7 @@ static wb_rc use_token(struct reader *r, struct wbi_error *err)
                                  "pageToken is not one that a read has given");
         t = wbi_str_from(t, n + 1);
     }
-    if (v[2] != (uint64_t)r->st.st_size ||
-        v[3] != r->res->mtime_ns)
+    if (v[2] != (uint64_t)r->st.st_size || v[3] != r->res->mtime_ns)
         return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
                              "the file has changed since the page before; read it again from the "
                              "start");
@@ -269,10 +280,10 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
     if (rc)
         return rc;
     r.first = req->first_line ? req->first_line : 1;
-    r.max_lines = req->max_lines ? WBI_MIN(req->max_lines, WBI_LIMIT_READ_LINES)
-                                 : WBI_LIMIT_READ_LINES;
-    r.max_bytes = req->max_bytes ? WBI_MIN(req->max_bytes, WBI_LIMIT_READ_BYTES)
-                                 : WBI_LIMIT_READ_BYTES;
+    r.max_lines =
+        req->max_lines ? WBI_MIN(req->max_lines, WBI_LIMIT_READ_LINES) : WBI_LIMIT_READ_LINES;
+    r.max_bytes =
+        req->max_bytes ? WBI_MIN(req->max_bytes, WBI_LIMIT_READ_BYTES) : WBI_LIMIT_READ_BYTES;
     r.max_line = req->max_line ? WBI_MIN(req->max_line, WBI_LIMIT_READ_LINE) : WBI_LIMIT_READ_LINE;
     res.size = (uint64_t)r.st.st_size;
     res.mtime_ns = (uint64_t)r.st.st_mtim.tv_sec * 1000000000u + (uint64_t)r.st.st_mtim.tv_nsec;

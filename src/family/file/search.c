@@ -39,7 +39,7 @@ struct scan {
     size_t cap;
     struct wbi_str text;
     bool utf8;
-    uint64_t line;     /* number of the line that starts at line_at */
+    uint64_t line; /* number of the line that starts at line_at */
     size_t line_at;
     uint64_t last_shown; /* number of the last line put into file */
 };
@@ -413,8 +413,7 @@ static wb_rc search_one_file(struct searcher *s, struct wbi_root *root, struct w
 }
 
 wb_rc wbi_file_search(struct wbi_root *root, const struct wbi_search_request *req,
-                      struct wbi_arena *arena, struct wbi_error *err,
-                      struct wbi_search_result *ret)
+                      struct wbi_arena *arena, struct wbi_error *err, struct wbi_search_result *ret)
 {
     struct wbi_search_result res = {0};
     struct searcher s = {.req = req, .arena = arena, .res = &res};

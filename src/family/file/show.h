@@ -38,7 +38,7 @@ struct wbi_patch_output {
     bool check;          /* nothing was written */
 };
 
-extern const struct wbi_family wbi_read_family;   /* typed: struct wbi_read_output, … */
+extern const struct wbi_family wbi_read_family; /* typed: struct wbi_read_output, … */
 extern const struct wbi_family wbi_list_family;
 extern const struct wbi_family wbi_search_family;
 extern const struct wbi_family wbi_write_family;

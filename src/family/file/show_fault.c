@@ -6,9 +6,9 @@
 #include "base/utf8.h"
 #include "family/file/show_int.h"
 
-#define TEXT_BYTES 160u        /* of one line shown */
-#define CANDIDATE_BYTES 160u   /* of the lines around one candidate */
-#define CANDIDATES_BYTES 700u  /* of all of them */
+#define TEXT_BYTES 160u       /* of one line shown */
+#define CANDIDATE_BYTES 160u  /* of the lines around one candidate */
+#define CANDIDATES_BYTES 700u /* of all of them */
 
 static struct wbi_str bounded(struct wbi_arena *arena, struct wbi_str text, size_t most)
 {

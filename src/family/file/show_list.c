@@ -92,8 +92,8 @@ static wb_rc list_project(void *arg, const struct wbi_complete *full,
     return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 
-static void passed_over(struct wbi_buf *out, const wbi_json *r, const char *member,
-                        const char *one, const char *many)
+static void passed_over(struct wbi_buf *out, const wbi_json *r, const char *member, const char *one,
+                        const char *many)
 {
     int64_t n = wbi_result_int(r, member);
 
@@ -121,8 +121,7 @@ static wb_rc list_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
                 "directories below the greatest depth");
     wbi_file_more(out, r, "the listing goes on");
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
-    WBI_JSON_EACH(wbi_json_get(r, "entries"), e)
-    {
+    WBI_JSON_EACH (wbi_json_get(r, "entries"), e) {
         add_entry_line(&lines, wbi_json_get_str(e, "path"), wbi_json_get_str(e, "type"),
                        wbi_result_int(e, "size_bytes"));
     }
@@ -298,10 +297,9 @@ static wb_rc search_project(void *arg, const struct wbi_complete *full,
         rc = wbi_file_put_token(&w, p->arena, g.full ? g.token : o->r.next_token);
     wbi_jw_obj_end(&w);
     if (rc == WB_OK)
-        *ret_summary = wbi_arena_fmt(p->arena, "found %llu match%s in %zu file%s",
-                                     (unsigned long long)o->r.matches,
-                                     o->r.matches == 1 ? "" : "es", o->r.n_files,
-                                     o->r.n_files == 1 ? "" : "s");
+        *ret_summary = wbi_arena_fmt(
+            p->arena, "found %llu match%s in %zu file%s", (unsigned long long)o->r.matches,
+            o->r.matches == 1 ? "" : "es", o->r.n_files, o->r.n_files == 1 ? "" : "s");
     if (rc != WB_OK || ret_summary->p == NULL)
         return wbi_fail_nomem(err);
     return wbi_buf_rc(ret_result);
@@ -312,8 +310,7 @@ static void add_matches(struct wbi_buf *out, const wbi_json *file)
 {
     int64_t before = 0;
 
-    WBI_JSON_EACH(wbi_json_get(file, "lines"), l)
-    {
+    WBI_JSON_EACH (wbi_json_get(file, "lines"), l) {
         int64_t number = wbi_result_int(l, "line");
         bool match = wbi_json_true(wbi_json_get(l, "match"));
 
@@ -368,8 +365,7 @@ static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_
                           "make it simpler\n");
     wbi_file_more(out, r, "there are further matches");
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
-    WBI_JSON_EACH(wbi_json_get(r, "files"), f)
-    {
+    WBI_JSON_EACH (wbi_json_get(r, "files"), f) {
         add_file_line(&lines, wbi_json_get_str(f, "path"), wbi_result_int(f, "matches"),
                       !names_only);
         add_matches(&lines, f);

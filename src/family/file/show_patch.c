@@ -252,8 +252,7 @@ static void render_diagnostics(const wbi_json *r, struct wbi_buf *out)
     if (total > (int64_t)all)
         all = (size_t)total;
     wbi_buf_addz(out, "Diagnostics:\n");
-    WBI_JSON_EACH(list, d)
-    {
+    WBI_JSON_EACH (list, d) {
         if (n++ < SHOWN_DIAGNOSTICS)
             wbi_buf_addf(out, "- %.*s on %.*s: %.*s\n", WBI_FMT(wbi_json_get_str(d, "kind")),
                          WBI_FMT(wbi_json_get_str(d, "path")),
@@ -270,8 +269,7 @@ static wb_rc render_previews(const wbi_json *r, struct wbi_arena *arena, struct 
     size_t cut = 0;
 
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_RECEIPT);
-    WBI_JSON_EACH(wbi_json_get(r, "changed_files"), f)
-    {
+    WBI_JSON_EACH (wbi_json_get(r, "changed_files"), f) {
         struct wbi_str preview = wbi_json_get_str(f, "diff_preview");
 
         if (preview.n > 0 && wbi_json_count(wbi_json_get(r, "changed_files")) > 1)
@@ -283,7 +281,8 @@ static wb_rc render_previews(const wbi_json *r, struct wbi_arena *arena, struct 
         cut += wbi_json_true(wbi_json_get(f, "diff_truncated"));
     }
     if (cut > 0) {
-        struct wbi_str path = wbi_json_get_str(wbi_json_at(wbi_json_get(r, "artifacts"), 0), "path");
+        struct wbi_str path =
+            wbi_json_get_str(wbi_json_at(wbi_json_get(r, "artifacts"), 0), "path");
 
         wbi_buf_addf(out, "Diff is truncated below for %zu file%s\n", cut, cut == 1 ? "" : "s");
         if (path.p != NULL)
@@ -304,11 +303,10 @@ static wb_rc patch_render(void *arg, const struct wbi_canonical *c, struct wbi_a
     first_line(r, wbi_json_count(wbi_json_get(r, "diagnostics")) > 0, out);
     if (wbi_json_count(files) == 0)
         wbi_buf_addz(out, "(no file changes recorded)\n");
-    WBI_JSON_EACH(files, f)
-    {
-        struct wbi_str line = change_line(arena, letter_of(wbi_json_get_str(f, "action")),
-                                          wbi_json_get_str(f, "path"),
-                                          wbi_json_get_str(f, "from_path"));
+    WBI_JSON_EACH (files, f) {
+        struct wbi_str line =
+            change_line(arena, letter_of(wbi_json_get_str(f, "action")),
+                        wbi_json_get_str(f, "path"), wbi_json_get_str(f, "from_path"));
         if (line.p == NULL)
             return WB_ENOMEM;
         wbi_buf_adds(out, line);

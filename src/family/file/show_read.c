@@ -38,7 +38,8 @@ static wb_rc add_line(struct wbi_buf *text, const struct wbi_read_output *o, siz
 static wb_rc fill_page(const struct wbi_read_output *o, struct wbi_arena *arena,
                        struct wbi_buf *text, size_t *ret_lines)
 {
-    uint64_t room = wbi_file_room(o->budget_tokens, o->r.path, WBI_LIT("1.1.1.17000000000000000000"));
+    uint64_t room =
+        wbi_file_room(o->budget_tokens, o->r.path, WBI_LIT("1.1.1.17000000000000000000"));
     uint64_t used = 0;
 
     for (size_t i = 0; i < o->r.n_lines; i++) {

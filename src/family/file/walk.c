@@ -20,7 +20,7 @@ struct name {
 
 struct frame {
     int fd;
-    size_t path_n; /* of the directory's path in walk.path, its slash included */
+    size_t path_n;        /* of the directory's path in walk.path, its slash included */
     struct wbi_buf text;  /* names, each with its NUL */
     struct wbi_buf names; /* of struct name */
     size_t at;

@@ -9,9 +9,10 @@ static wb_rc fail_changed(struct wbi_error *err, struct wbi_str path)
 {
     char shown[WBI_PATH_SHOWN];
 
-    return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
-                         "`%s` does not have the expected SHA-256; it has changed since it was read",
-                         wbi_path_show(path, shown));
+    return wbi_fail_kind(
+        err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
+        "`%s` does not have the expected SHA-256; it has changed since it was read",
+        wbi_path_show(path, shown));
 }
 
 static wb_rc check_hash(struct wbi_str old, const struct wbi_write_request *req,
@@ -79,7 +80,8 @@ wb_rc wbi_file_write(struct wbi_root *root, const struct wbi_write_request *req,
 {
     struct wbi_write_result res = {.path = req->path};
     unsigned flags = (req->make_dirs ? WBI_WRITE_MKDIRS : 0u) |
-                     (req->executable ? WBI_WRITE_EXEC : 0u) | (req->granted ? WBI_WRITE_GRANT : 0u);
+                     (req->executable ? WBI_WRITE_EXEC : 0u) |
+                     (req->granted ? WBI_WRITE_GRANT : 0u);
     struct wbi_str old = wbi_str_make("", 0), whole = req->data;
     wb_rc rc = WB_OK;
 

@@ -72,9 +72,8 @@ wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, 
                             struct wbi_error *err)
 {
     uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
-    struct wbi_preview_policy policy = {.budget = p->budget_tokens > fixed * 2
-                                                      ? p->budget_tokens - fixed
-                                                      : p->budget_tokens / 2};
+    struct wbi_preview_policy policy = {
+        .budget = p->budget_tokens > fixed * 2 ? p->budget_tokens - fixed : p->budget_tokens / 2};
     struct wbi_str path = WBI_NONE;
     struct wbi_preview preview;
     wb_rc rc = WB_OK;

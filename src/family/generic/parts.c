@@ -24,8 +24,7 @@ static bool is_content_root(const wbi_json *root)
     const wbi_json *content = wbi_json_get_as(root, "content", WBI_JSON_ARR);
     bool fits = wbi_json_count(content) > 0 && !wbi_json_true(wbi_json_get(root, "isError"));
 
-    WBI_JSON_EACH_MEMBER(root, key)
-    {
+    WBI_JSON_EACH_MEMBER (root, key) {
         bool known = false;
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
             known = known || wbi_str_eqz(wbi_json_str(key), names[i]);
@@ -70,8 +69,7 @@ wb_rc wbi_generic_take_parts(struct wbi_arena *arena, struct wbi_complete *full)
     parts = wbi_arena_array(arena, wbi_json_count(content), sizeof(*parts));
     if (parts == NULL)
         return WB_ENOMEM;
-    WBI_JSON_EACH(content, block)
-    {
+    WBI_JSON_EACH (content, block) {
         if (!wbi_wire_part_read(block, &parts[n]) || !is_whole(&parts[n]))
             return WB_OK; /* its own shape after all */
         n++;
@@ -83,9 +81,8 @@ wb_rc wbi_generic_take_parts(struct wbi_arena *arena, struct wbi_complete *full)
 
 bool wbi_generic_is_media(const struct wbi_wire_part *part)
 {
-    return part->data.p != NULL &&
-           (part->type == WBI_PART_IMAGE || part->type == WBI_PART_AUDIO ||
-            part->type == WBI_PART_FILE || part->type == WBI_PART_RESOURCE);
+    return part->data.p != NULL && (part->type == WBI_PART_IMAGE || part->type == WBI_PART_AUDIO ||
+                                    part->type == WBI_PART_FILE || part->type == WBI_PART_RESOURCE);
 }
 
 /* ---- media ---- */
@@ -242,8 +239,9 @@ static void put_part(struct wbi_jw *w, const struct wbi_wire_part *part, const s
     wbi_jw_obj_end(w);
 }
 
-static void put_content(struct wbi_jw *w, const struct wbi_complete *full, const struct media *media,
-                        const struct shown *s, struct wbi_arena *arena, bool fits)
+static void put_content(struct wbi_jw *w, const struct wbi_complete *full,
+                        const struct media *media, const struct shown *s, struct wbi_arena *arena,
+                        bool fits)
 {
     size_t at = fits ? 0 : 1; /* the first artifact is the whole text */
 
@@ -251,8 +249,8 @@ static void put_content(struct wbi_jw *w, const struct wbi_complete *full, const
     wbi_jw_arr(w);
     for (size_t i = 0; i < full->part_count; i++) {
         const struct wbi_wire_part *part = &full->parts[i];
-        bool twin = s->text_is_twin && has_text(part) &&
-                    same_value(arena, part->text, s->structured);
+        bool twin =
+            s->text_is_twin && has_text(part) && same_value(arena, part->text, s->structured);
 
         if (twin || (!fits && part->type == WBI_PART_TEXT))
             continue;
@@ -348,12 +346,10 @@ bool wbi_generic_has_parts(const wbi_json *result)
     const wbi_json *content = wbi_json_get_as(result, "content", WBI_JSON_ARR);
     bool known = wbi_json_is(result, WBI_JSON_OBJ) && content != NULL;
 
-    WBI_JSON_EACH(content, part)
-    {
+    WBI_JSON_EACH (content, part) {
         known = known && wbi_json_get_str(part, "type").p != NULL;
     }
-    WBI_JSON_EACH_MEMBER(known ? result : NULL, key)
-    {
+    WBI_JSON_EACH_MEMBER (known ? result : NULL, key) {
         struct wbi_str name = wbi_json_str(key);
         known = known && (wbi_str_eqz(name, "content") || wbi_str_eqz(name, "structured") ||
                           wbi_str_eqz(name, "artifacts") || wbi_str_eqz(name, "truncated") ||
@@ -373,7 +369,8 @@ static void part_line(const wbi_json *result, const wbi_json *part, struct wbi_b
 
     wbi_buf_init(&line, sizeof(text));
     if (uri.p != NULL)
-        wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(uri, 1000)), name.p || mime.p ? ", " : "");
+        wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(uri, 1000)),
+                     name.p || mime.p ? ", " : "");
     if (name.p != NULL)
         wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(name, 200)), mime.p ? ", " : "");
     wbi_buf_adds(&line, wbi_str_head(mime, 127));
@@ -396,12 +393,10 @@ static wb_rc text_sections(const wbi_json *result, struct wbi_arena *arena, stru
     size_t texts = 0, at = 0;
     char name[32];
 
-    WBI_JSON_EACH(content, part)
-    {
+    WBI_JSON_EACH (content, part) {
         texts += wbi_json_get_str(part, "text").p != NULL;
     }
-    WBI_JSON_EACH(content, part)
-    {
+    WBI_JSON_EACH (content, part) {
         struct wbi_str text = wbi_json_get_str(part, "text");
 
         if (text.p == NULL)
@@ -420,8 +415,7 @@ wb_rc wbi_generic_render_parts(const wbi_json *result, struct wbi_arena *arena, 
     const wbi_json *structured = wbi_json_get(result, "structured");
     struct wbi_str text;
 
-    WBI_JSON_EACH(wbi_json_get(result, "content"), part)
-    {
+    WBI_JSON_EACH (wbi_json_get(result, "content"), part) {
         if (!wbi_str_eqz(wbi_json_get_str(part, "type"), "text"))
             part_line(result, part, out);
     }

@@ -19,8 +19,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wbi_jw_kstrz(&w, "channel", o->delivered ? "command" : "event");
     wbi_jw_kstr(&w, "level", o->level.p ? o->level : WBI_LIT("info"));
     wbi_jw_obj_end(&w);
-    *ret_summary = o->delivered ? WBI_LIT("notification delivered")
-                                : WBI_LIT("notification recorded");
+    *ret_summary =
+        o->delivered ? WBI_LIT("notification delivered") : WBI_LIT("notification recorded");
     return wbi_buf_rc(ret_result);
 }
 

@@ -44,8 +44,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wbi_jw_kint(&w, "running", (int64_t)list->running);
     if (n < list->count) {
         const struct wbi_task_view *last = &list->rows[n - 1];
-        struct wbi_str token = wbi_arena_fmt(p->arena, "%lld.%.*s", (long long)last->started_ms,
-                                             WBI_FMT(last->id));
+        struct wbi_str token =
+            wbi_arena_fmt(p->arena, "%lld.%.*s", (long long)last->started_ms, WBI_FMT(last->id));
         if (token.p == NULL)
             return wbi_fail_nomem(err);
         wbi_jw_kstr(&w, "nextToken", token);
@@ -87,8 +87,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     if (wbi_json_count(tasks) > 0)
         wbi_buf_addf(out, "tasks: (%zu line%s)\n", wbi_json_count(tasks),
                      wbi_json_count(tasks) == 1 ? "" : "s");
-    WBI_JSON_EACH(tasks, task)
-    {
+    WBI_JSON_EACH (tasks, task) {
         render_row(out, task);
     }
     return wbi_buf_rc(out);

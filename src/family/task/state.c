@@ -166,9 +166,9 @@ static wb_rc project_input(void *arg, const struct wbi_complete *full,
     if (t->closed)
         wbi_jw_kbool(&w, "closed", true);
     wbi_jw_obj_end(&w);
-    *ret_summary = wbi_arena_fmt(p->arena, "%llu byte%s written to %.*s",
-                                 (unsigned long long)t->bytes, t->bytes == 1 ? "" : "s",
-                                 WBI_FMT(t->task_id));
+    *ret_summary =
+        wbi_arena_fmt(p->arena, "%llu byte%s written to %.*s", (unsigned long long)t->bytes,
+                      t->bytes == 1 ? "" : "s", WBI_FMT(t->task_id));
     return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 

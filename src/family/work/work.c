@@ -50,15 +50,14 @@ void wbi_work_item_write(struct wbi_jw *w, const struct wbi_work_item *item)
 
 struct wbi_work_item wbi_work_item_read(const wbi_json *v)
 {
-    return (struct wbi_work_item){
-        .id = wbi_json_get_str(v, "id"),
-        .title = wbi_json_get_str(v, "title"),
-        .status = wbi_work_status_by_name(wbi_json_get_str(v, "status")),
-        .priority = wbi_json_get_str(v, "priority"),
-        .notes = wbi_json_get_str(v, "notes"),
-        .report = wbi_json_get_str(v, "report"),
-        .created_at = wbi_json_get_str(v, "created_at"),
-        .updated_at = wbi_json_get_str(v, "updated_at")};
+    return (struct wbi_work_item){.id = wbi_json_get_str(v, "id"),
+                                  .title = wbi_json_get_str(v, "title"),
+                                  .status = wbi_work_status_by_name(wbi_json_get_str(v, "status")),
+                                  .priority = wbi_json_get_str(v, "priority"),
+                                  .notes = wbi_json_get_str(v, "notes"),
+                                  .report = wbi_json_get_str(v, "report"),
+                                  .created_at = wbi_json_get_str(v, "created_at"),
+                                  .updated_at = wbi_json_get_str(v, "updated_at")};
 }
 
 /* ---- projecting ---- */
@@ -115,9 +114,10 @@ static struct wbi_str one_item_line(struct wbi_arena *arena, struct wbi_str id,
 /* How many of the items fit the budget of a list, at least one. */
 static size_t fitting(const struct wbi_work_output *o, struct wbi_arena *arena)
 {
-    uint64_t room = (o->budget_tokens > 2 * LIST_HEADER_TOKENS
-                         ? o->budget_tokens - LIST_HEADER_TOKENS
-                         : LIST_HEADER_TOKENS) * (uint64_t)WBI_TOKEN_UNIT;
+    uint64_t room =
+        (o->budget_tokens > 2 * LIST_HEADER_TOKENS ? o->budget_tokens - LIST_HEADER_TOKENS
+                                                   : LIST_HEADER_TOKENS) *
+        (uint64_t)WBI_TOKEN_UNIT;
     uint64_t used = 0;
 
     for (size_t i = 0; i < o->count; i++) {
@@ -160,7 +160,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wbi_jw_obj(&w);
     if (o->action == WBI_WORK_LISTED) {
         put_list(&w, o, p->arena);
-        *ret_summary = wbi_arena_fmt(p->arena, "%zu work item%s", o->total, o->total == 1 ? "" : "s");
+        *ret_summary =
+            wbi_arena_fmt(p->arena, "%zu work item%s", o->total, o->total == 1 ? "" : "s");
     } else {
         wbi_jw_kstrz(&w, "action", action_words[o->action]);
         wbi_jw_key(&w, "work_item");
@@ -222,8 +223,7 @@ static wb_rc render_list(const wbi_json *r, struct wbi_arena *arena, struct wbi_
         wbi_buf_addf(out, "More: repeat the call with pageToken \"%.*s\"\n", WBI_FMT(token));
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
     wbi_buf_init_arena(&title, arena, WBI_LIMIT_RECEIPT);
-    WBI_JSON_EACH(wbi_json_get(r, "work_items"), item)
-    {
+    WBI_JSON_EACH (wbi_json_get(r, "work_items"), item) {
         struct wbi_str line;
 
         wbi_buf_clear(&title);

@@ -38,10 +38,10 @@ struct wbi_work_output {
     struct wbi_work_item item;         /* of a mutation */
     const struct wbi_work_item *items; /* LISTED: those asked for; else the unfinished ones */
     size_t count;
-    size_t total;                      /* LISTED: of all pages */
-    size_t in_state[WBI_WORK_STATES];  /* of the whole queue */
-    struct wbi_str next_token;         /* LISTED: behind items */
-    uint32_t budget_tokens;            /* LISTED */
+    size_t total;                     /* LISTED: of all pages */
+    size_t in_state[WBI_WORK_STATES]; /* of the whole queue */
+    struct wbi_str next_token;        /* LISTED: behind items */
+    uint32_t budget_tokens;           /* LISTED */
 };
 
 extern const struct wbi_family wbi_work_family; /* typed: struct wbi_work_output */

@@ -98,8 +98,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     wbi_buf_addf(out, "Entries: %lld in all, %lld omitted%s\n", (long long)total,
                  (long long)omitted, omitted > 0 ? "; ListFiles shows all" : "");
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
-    WBI_JSON_EACH(wbi_json_get(listing, "items"), item)
-    {
+    WBI_JSON_EACH (wbi_json_get(listing, "items"), item) {
         wbi_buf_adds(&lines, wbi_json_str(item));
         wbi_buf_addc(&lines, '\n');
     }
