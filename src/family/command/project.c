@@ -22,25 +22,42 @@ static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
     return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : 8;
 }
 
+#define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
+
+static uint64_t rest(uint64_t budget, uint64_t fixed)
+{
+    return budget > fixed + 40 ? budget - fixed : 40;
+}
+
+/* The smaller stream whole and the larger one cut, where that leaves room: a few
+ * lines of errors beside a long output are what matters. */
 void wbi_command_share(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
-    uint64_t need[2] = {0, 0}, left = o->budget_tokens, fixed = HEADER_TOKENS;
+    uint64_t need[2] = {0, 0}, cost[2] = {0, 0}, fixed = HEADER_TOKENS, left;
+    int big, small;
 
     if (o->disposition == WBI_DISPOSITION_PROMOTED)
         fixed += PROMOTED_TOKENS;
     if (o->budget.raised)
         fixed += HEADER_TOKENS;
     for (int i = 0; i < 2; i++) {
-        if (o->stream[i].shown == NULL)
+        if (o->stream[i].shown == NULL || o->stream[i].bytes == 0)
             continue;
-        need[i] = wbi_shown_tokens(o->stream[i].shown) + 12; /* estimates: a little slack */
-        fixed += stream_cost(&o->stream[i], artifacts);
+        need[i] = wbi_shown_tokens(o->stream[i].shown);
+        need[i] += need[i] / 8 + 12; /* estimates: a little slack */
+        cost[i] = stream_cost(&o->stream[i], artifacts);
     }
-    left = left > fixed + 40 ? left - fixed : 40;
-    wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
-    left -= ret[0] + ret[1] < left ? ret[0] + ret[1] : left;
-    for (int i = 0; i < 2; i++) /* needs are estimates: what is left over is slack */
-        ret[i] += left / 2;
+    big = need[1] > need[0];
+    small = !big;
+    left = rest(o->budget_tokens,
+                fixed + cost[big] + (cost[small] ? stream_cost(&o->stream[small], false) : 0));
+    if (need[small] + CUT_STREAM_MIN <= left || need[0] + need[1] <= left) {
+        ret[small] = need[small];
+        ret[big] = left - need[small];
+        return;
+    }
+    wbi_preview_split(rest(o->budget_tokens, fixed + cost[0] + cost[1]), need[0], need[1], &ret[0],
+                      &ret[1]);
 }
 
 static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t budget,
