@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/router_test.c: lines of provider items through the library (C9). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "waybill/waybill.h"
+
+#define CALLS 40
+
+/* Tools that end when the test says so, and what came out. */
+struct world {
+    wb_runtime *runtime;
+    wb_router *router;
+    wb_tool_call *running[CALLS];
+    int number[CALLS]; /* of the call that runs in that place */
+    size_t count;
+    int exclusive_running, parallel_running;
+    int started, answered;
+    int order[CALLS * 2];
+    char last[4096];
+};
+
+static int number_of(wb_tool_call *call)
+{
+    const char *text = wb_tool_call_string(call, "/n", NULL);
+
+    return text ? atoi(text) : -1;
+}
+
+static void keep(struct world *w, wb_tool_call *call)
+{
+    w->running[w->count] = call;
+    w->number[w->count++] = number_of(call);
+    w->started++;
+}
+
+/* C9.4: an exclusive call runs alone, and nothing joins it. */
+static void run_exclusive(wb_tool_call *call, void *arg)
+{
+    struct world *w = arg;
+
+    assert_int_equal(w->exclusive_running, 0);
+    assert_int_equal(w->parallel_running, 0);
+    w->exclusive_running++;
+    keep(w, call);
+}
+
+static void run_parallel(wb_tool_call *call, void *arg)
+{
+    struct world *w = arg;
+
+    assert_int_equal(w->exclusive_running, 0);
+    w->parallel_running++;
+    keep(w, call);
+}
+
+static void take_line(const char *line, size_t size, void *arg)
+{
+    struct world *w = arg;
+    const char *id = strstr(line, "\"call_id\":\"c");
+
+    snprintf(w->last, sizeof(w->last), "%.*s", (int)size, line);
+    assert_true(w->answered < CALLS * 2);
+    w->order[w->answered++] = id ? atoi(id + 12) : -1;
+}
+
+static void world_begin(struct world *w)
+{
+    wb_options *o = wb_options_new();
+
+    memset(w, 0, sizeof(*w));
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &w->runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_tool_register(w->runtime, "{\"name\":\"alone\",\"parallel\":false}", NULL,
+                                      run_exclusive, NULL, w, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(w->runtime, "{\"name\":\"beside\",\"parallel\":true}", NULL,
+                                      run_parallel, NULL, w, NULL),
+                     WB_OK);
+    assert_int_equal(wb_router_new(w->runtime, NULL, take_line, w, &w->router, NULL), WB_OK);
+}
+
+static void world_end(struct world *w)
+{
+    wb_router_free(w->router);
+    wb_runtime_free(w->runtime);
+}
+
+/* End one of the running calls, one way or another. */
+static void end_one(struct world *w, size_t at, unsigned how)
+{
+    wb_tool_call *call = w->running[at];
+    const char *in = wb_tool_call_input(call, NULL);
+
+    if (strstr(in, "\"alone\"") != NULL)
+        w->exclusive_running--;
+    else
+        w->parallel_running--;
+    w->running[at] = w->running[w->count - 1];
+    w->number[at] = w->number[--w->count];
+    if (how % 3 == 0)
+        wb_tool_fail(call, NULL, "it broke", NULL);
+    else if (how % 3 == 1)
+        wb_tool_finish_json(call, "{\"done\":true}", 13);
+    else
+        wb_tool_finish_text(call, "done", 4);
+}
+
+/* Random parallel and exclusive calls with random ends and a random cancel: one
+ * output per call, in call order, exclusivity never violated (asserted above). */
+static void outputs_come_once_and_in_order(void **state)
+{
+    const char *text = getenv("WAYBILL_SEED");
+    unsigned seed = text ? (unsigned)strtoul(text, NULL, 10) : 7;
+    int rounds = getenv("WAYBILL_SOAK") ? 2000 : 100;
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    for (int round = 0; round < rounds; round++) {
+        struct world w;
+        int sent = 0;
+
+        world_begin(&w);
+        while (sent < CALLS || wb_router_pending(w.router) > 0) {
+            if (sent < CALLS && rand_r(&seed) % 2) {
+                const char *tool = rand_r(&seed) % 3 ? "beside" : "alone";
+                char line[200];
+                snprintf(line, sizeof(line),
+                         "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"%s\","
+                         "\"arguments\":\"{\\\"n\\\":\\\"%d\\\",\\\"t\\\":\\\"%s\\\"}\"}",
+                         sent, tool, sent, tool);
+                assert_int_equal(wb_router_line(w.router, line, strlen(line), NULL), WB_OK);
+                sent++;
+            } else if (w.count > 0) {
+                end_one(&w, (size_t)rand_r(&seed) % w.count, (unsigned)rand_r(&seed));
+            }
+            (void)wb_runtime_turn(w.runtime, 0);
+        }
+        assert_int_equal(w.answered, CALLS);
+        assert_int_equal(w.started, CALLS);
+        for (int i = 0; i < CALLS; i++)
+            assert_int_equal(w.order[i], i);
+        world_end(&w);
+    }
+}
+
+/* C9.4: the same id twice is one execution and the same bytes; with another
+ * input it is refused and not run. */
+static void a_repeated_id_runs_once(void **state)
+{
+    static const char line[] = "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"beside\","
+                               "\"arguments\":\"{\\\"n\\\":\\\"1\\\"}\"}";
+    static const char other[] =
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"beside\","
+        "\"arguments\":\"{\\\"n\\\":\\\"2\\\"}\"}";
+    struct world w;
+    char first[4096];
+
+    (void)state;
+    world_begin(&w);
+    assert_int_equal(wb_router_line(w.router, line, sizeof(line) - 1, NULL), WB_OK);
+    assert_int_equal(wb_router_line(w.router, line, sizeof(line) - 1, NULL), WB_OK);
+    assert_int_equal(w.started, 1);
+    end_one(&w, 0, 1);
+    assert_int_equal(w.answered, 2);
+    memcpy(first, w.last, sizeof(first));
+    assert_int_equal(wb_router_line(w.router, line, sizeof(line) - 1, NULL), WB_OK);
+    assert_int_equal(w.answered, 3);
+    assert_string_equal(w.last, first);
+    assert_int_equal(wb_router_line(w.router, other, sizeof(other) - 1, NULL), WB_OK);
+    assert_int_equal(w.answered, 4);
+    assert_non_null(strstr(w.last, "malformed_call"));
+    assert_int_equal(w.started, 1);
+    world_end(&w);
+}
+
+/* One text for all providers (C9.2): the same call sent as each gives the same
+ * receipt. */
+static void one_receipt_for_every_provider(void **state)
+{
+    static const struct {
+        const char *line, *pointer;
+    } forms[] = {
+        {"{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"beside\",\"arguments\":\"{}\"}",
+         "/output"},
+        {"{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":"
+         "{\"name\":\"beside\",\"arguments\":\"{}\"}}]}",
+         "/content"},
+        {"{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"beside\",\"input\":{}}", "/content"},
+        {"{\"functionCall\":{\"id\":\"g\",\"name\":\"beside\",\"args\":{}}}",
+         "/functionResponse/response/"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"beside\","
+         "\"arguments\":{}}}",
+         "/result/content/0/text"},
+    };
+
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        char *wanted = NULL;
+        for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+            struct world w;
+            char pointer[80], *text = NULL;
+            world_begin(&w);
+            assert_int_equal(wb_router_line(w.router, forms[i].line, strlen(forms[i].line), NULL),
+                             WB_OK);
+            end_one(&w, 0, how);
+            snprintf(pointer, sizeof(pointer), "%s", forms[i].pointer);
+            if (i == 3)
+                strcat(pointer, how == 0 ? "error" : "output");
+            assert_int_equal(wb_json_pointer(w.last, strlen(w.last), pointer, &text, NULL, NULL),
+                             WB_OK);
+            if (wanted == NULL) {
+                wanted = text;
+            } else {
+                assert_string_equal(text, wanted);
+                wb_free(text);
+            }
+            world_end(&w);
+        }
+        assert_true(strncmp(wanted, how == 0 ? "Error: " : "beside completed", 7) == 0);
+        wb_free(wanted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_come_once_and_in_order),
+        cmocka_unit_test(a_repeated_id_runs_once),
+        cmocka_unit_test(one_receipt_for_every_provider),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
