@@ -7,7 +7,7 @@ set(test_environment
   "WAYBILL=$<TARGET_FILE_DIR:waybill_static>/waybill"
   "WAYBILL_SOURCE=${CMAKE_SOURCE_DIR}"
   "WAYBILL_BUILD=${CMAKE_BINARY_DIR}"
-  "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1"
+  "ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1"
   "UBSAN_OPTIONS=print_stacktrace=1")
 
 # What several tests share. Linked by all; tests/faults/*.h are included instead,

@@ -218,7 +218,8 @@ static inline void add_found(struct scan *s, uint64_t mask)
 
 /* Whole blocks from s->at on, until enough candidates are there. A shuffle takes
  * the low four bits of its index and gives nothing for bytes from 0x80 on. */
-__attribute__((target("avx2"))) static void collect_32(struct scan *s)
+/* Address sanitizers may put such frames where wide vectors cannot be stored. */
+__attribute__((target("avx2"), no_sanitize("address"))) static void collect_32(struct scan *s)
 {
     const struct prefilter *f = s->filter;
     const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
@@ -246,7 +247,7 @@ __attribute__((target("avx2"))) static void collect_32(struct scan *s)
     }
 }
 
-__attribute__((target("avx512bw"))) static void collect_64(struct scan *s)
+__attribute__((target("avx512bw"), no_sanitize("address"))) static void collect_64(struct scan *s)
 {
     const struct prefilter *f = s->filter;
     const __m512i nibble = _mm512_set1_epi8(15), bit5 = _mm512_set1_epi8(0x20);
