@@ -3,7 +3,7 @@
 # Run by `make`; does nothing when everything is already there.
 set -eu
 
-PACKAGES="gcc g++ make clang cmake ninja-build pkg-config git ca-certificates
+PACKAGES="gcc g++ make clang cmake ninja-build pkg-config git curl ca-certificates
  libuv1-dev libsqlite3-dev libpcre2-dev libssl-dev libcmocka-dev"
 # yyjson and llhttp entered Debian with release 13.
 NEWER="libyyjson-dev libllhttp-dev"
