@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "run/holder_int.h"
+#include "run/signals.h"
 
 #define SHED_FROM (256u * 1024u) /* smaller mappings are not worth it */
 #define THREAD_BLOCK (256u * 1024u)
@@ -265,10 +266,7 @@ static void fork_spare(struct wbi_holder_area *area, const int taken[2], int chi
 
 static void become_holder(struct wbi_holder_area *area)
 {
-    struct sigaction by_default = {.sa_handler = SIG_DFL};
-
-    for (int n = 1; n < NSIG; n++)
-        (void)sigaction(n, &by_default, NULL); /* blocked, all of them, since the clone */
+    wbi_signals_by_default(); /* blocked, all of them, since the clone */
     (void)setsid();
     close_all_but(area->control);
     area->control = fcntl(0, F_DUPFD_CLOEXEC, 3);

@@ -19,17 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/signals.h"
+
 #define CHILD_STACK 16384
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ON_CHILD_STACK __attribute__((no_sanitize("address", "thread", "undefined")))
-#elif defined(__has_feature)
-#define ON_CHILD_STACK __attribute__((no_sanitize("address", "thread", "undefined")))
-#else
-#define ON_CHILD_STACK
-#endif
-
-ON_CHILD_STACK static bool limit_to(int resource, uint64_t value)
+WBI_ON_CHILD_STACK static bool limit_to(int resource, uint64_t value)
 {
     struct rlimit r = {.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value};
     struct rlimit old;
@@ -42,14 +36,14 @@ ON_CHILD_STACK static bool limit_to(int resource, uint64_t value)
 }
 
 /* A second between the limits: SIGXCPU comes first and names the cause. */
-ON_CHILD_STACK static bool limit_cpu(uint64_t seconds)
+WBI_ON_CHILD_STACK static bool limit_cpu(uint64_t seconds)
 {
     struct rlimit r = {.rlim_cur = (rlim_t)seconds, .rlim_max = (rlim_t)seconds + 1};
 
     return setrlimit(RLIMIT_CPU, &r) == 0;
 }
 
-ON_CHILD_STACK static bool set_limits(const struct wbi_rlimits *l)
+WBI_ON_CHILD_STACK static bool set_limits(const struct wbi_rlimits *l)
 {
     if (!limit_to(RLIMIT_CORE, 0))
         return false;
@@ -64,16 +58,7 @@ ON_CHILD_STACK static bool set_limits(const struct wbi_rlimits *l)
     return l->cpu_seconds == 0 || limit_cpu(l->cpu_seconds);
 }
 
-ON_CHILD_STACK static void reset_signals(void)
-{
-    struct sigaction by_default = {.sa_handler = SIG_DFL};
-
-    for (int n = 1; n < NSIG; n++)
-        if (n != SIGKILL && n != SIGSTOP)
-            (void)sigaction(n, &by_default, NULL); /* the C library's own are refused */
-}
-
-ON_CHILD_STACK static void close_above(unsigned int first)
+WBI_ON_CHILD_STACK static void close_above(unsigned int first)
 {
     struct rlimit r;
 
@@ -87,7 +72,7 @@ ON_CHILD_STACK static void close_above(unsigned int first)
         (void)close((int)fd);
 }
 
-ON_CHILD_STACK static bool set_stdio(const struct wbi_launch *l)
+WBI_ON_CHILD_STACK static bool set_stdio(const struct wbi_launch *l)
 {
     for (int i = 0; i < 3; i++)
         if (dup2(l->stdio[i], i) < 0)
@@ -95,21 +80,21 @@ ON_CHILD_STACK static bool set_stdio(const struct wbi_launch *l)
     return true;
 }
 
-ON_CHILD_STACK static void give_up(struct wbi_launch *l, enum wbi_launch_stage stage)
+WBI_ON_CHILD_STACK static void give_up(struct wbi_launch *l, enum wbi_launch_stage stage)
 {
     l->stage = stage;
     l->error = errno;
     _exit(127);
 }
 
-ON_CHILD_STACK static int child_main(void *arg)
+WBI_ON_CHILD_STACK static int child_main(void *arg)
 {
     struct wbi_launch *l = arg;
     sigset_t none;
 
     if (setsid() < 0)
         give_up(l, WBI_STAGE_SESSION);
-    reset_signals();
+    wbi_signals_by_default();
     if (l->tty && ioctl(l->stdio[0], TIOCSCTTY, 0) != 0)
         give_up(l, WBI_STAGE_TTY);
     if (l->workdir_fd >= 0 && fchdir(l->workdir_fd) != 0)

@@ -341,6 +341,8 @@ static void on_keeper_ready(void *arg, int events)
     ssize_t n = recv(p->keeper, &m, sizeof(m), MSG_DONTWAIT);
 
     (void)events;
+    if (n < 0 && errno == ECONNRESET) /* it ended with a word of ours unread; its own come next */
+        n = recv(p->keeper, &m, sizeof(m), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n != (ssize_t)sizeof(m) || on_keeper_message(p, &m))
