@@ -15,17 +15,24 @@ const sessions = {
     "same again": [...[1, 2, 3, 4, 5].flatMap((i) => [read("src/m5.c"), sh("cat src/m6.c"), sh(`echo run ${i}; seq 1 200`), read("src/gone.c")])],
 };
 
-function record(calls) {
-    const lines = calls.map(([name, args], i) => JSON.stringify({ type: "function_call", call_id: `${record.n}_${i}`, name, arguments: JSON.stringify(args) }));
-    const history = [{ role: "user", content: "look into it" }];
+// How each provider writes a call, and the user's first words.
+const shapes = {
+    responses: (id, name, args) => ({ type: "function_call", call_id: id, name, arguments: JSON.stringify(args) }),
+    chat: (id, name, args) => ({ role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(args) } }] }),
+    anthropic: (id, name, args) => ({ role: "assistant", content: [{ type: "tool_use", id, name, input: args }] }),
+    gemini: (id, name, args) => ({ role: "model", parts: [{ functionCall: { id, name, args } }] }),
+};
+function record(calls, provider) {
+    const history = [provider === "gemini" ? { role: "user", parts: [{ text: "look into it" }] } : { role: "user", content: "look into it" }];
     record.n++;
-    for (const line of lines) {
-        const run = spawnSync(waybill, ["dispatch", "--provider", "responses"], { input: line + "\n", encoding: "utf8" });
-        history.push(JSON.parse(line), JSON.parse(run.stdout.trim().split("\n").pop()));
-    }
+    calls.forEach(([name, args], i) => {
+        const item = shapes[provider](`${record.n}_${i}`, name, args);
+        const run = spawnSync(waybill, ["dispatch", "--group", "--provider", provider], { input: JSON.stringify(item) + "\n", encoding: "utf8" });
+        history.push(item, ...[JSON.parse(run.stdout.trim().split("\n").pop())].flat());
+    });
     return history;
 }
-record.n = 1;
+record.n = 0;
 
 const outputs = (h) => h.filter((v) => v.type === "function_call_output");
 // What must be kept of a result: its exit code, the kind of a failure, its hint, its artifacts; the newest two whole.
@@ -72,8 +79,8 @@ function cutting(h, budget) {
     }
     return best;
 }
-function compact(h, budget) {
-    const run = spawnSync(waybill, ["compact", "--provider", "responses", "--budget", String(budget)], { input: JSON.stringify(h), encoding: "utf8" });
+function compact(h, budget, provider = "responses") {
+    const run = spawnSync(waybill, ["compact", "--provider", provider, "--budget", String(budget)], { input: JSON.stringify(h), encoding: "utf8" });
     if (run.status === 0) return { out: JSON.parse(run.stdout) };
     return { minimum: Number((/minimum: (\d+)/.exec(run.stderr) || [])[1]) || fail(run.stderr) };
 }
@@ -84,7 +91,7 @@ console.log("|---|---|---|---|---|---|---|---|");
 const cell = (h, wanted) => h ? `${count(h)} | ${keptShare(h, wanted)} %` : "does not fit | –";
 let over = 0;
 for (const [name, calls] of Object.entries(sessions)) {
-    const h = record(calls), wanted = facts(h), before = count(h);
+    const h = record(calls, "responses"), wanted = facts(h), before = count(h);
     const least = compact(h, 1).minimum;
     for (const budget of [Math.round(before * 0.75), Math.round(before * 0.5), Math.round(before * 0.3), least]) {
         if (budget < least) continue;
@@ -93,5 +100,14 @@ for (const [name, calls] of Object.entries(sessions)) {
         console.log(`| ${name} (${before}) | ${budget}${budget === least ? " (minimum)" : ""} | ${cell(out, wanted)} | ${cell(masking(h, budget), wanted)} | ${cell(cutting(h, budget), wanted)} |`);
     }
     if (process.env.WAYBILL_COMPACT_EXAMPLES) console.log(outputs(compact(h, least).out).slice(0, 12).map((v) => v.output).join("\n"));
+}
+// The other providers: the budget held by exact count, down to the minimum.
+for (const provider of ["chat", "anthropic", "gemini"]) {
+    const h = record(sessions["find and fix"], provider), before = count(h), least = compact(h, 1, provider).minimum;
+    for (const budget of [Math.round(before * 0.75), Math.round(before * 0.4), least]) {
+        const { out } = compact(h, budget, provider);
+        if (!out || count(out) > budget) { over++; console.log(`over: ${provider} at ${budget}`); }
+    }
+    console.error(`${provider}: ${before} tokens, held down to ${least}`);
 }
 process.exit(over ? 1 : 0);

@@ -8,9 +8,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 waybill=$(readlink -f "${1:?usage: compact.sh WAYBILL}")
-modules=${WAYBILL_NODE_MODULES:-${XDG_CACHE_HOME:-$HOME/.cache}/waybill-tokens/node_modules}
-command -v node > /dev/null || { echo "skipped: compaction table (no node)" >&2; exit 77; }
-[ -d "$modules/gpt-tokenizer" ] || { echo "skipped: compaction table (no gpt-tokenizer)" >&2; exit 77; }
+modules=$("$here/../tools/npm_modules.sh" tokens) || exit $?
 top=$(mktemp -d /tmp/waybill-compact-XXXXXX)
 trap 'rm -rf "$top"' EXIT
 mkdir -p "$top/home" "$top/work/src"

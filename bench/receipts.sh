@@ -13,15 +13,12 @@ program=$(realpath -m "$build")/bench_receipts
 
 [ -f "$corpus/index.json" ] || { echo "skipped: receipts (no ../shared)"; exit 0; }
 [ -x "$program" ] || { echo "skipped: receipts (no $program)"; exit 0; }
-command -v node >/dev/null && command -v npm >/dev/null || { echo "skipped: receipts (no npm)"; exit 0; }
+modules=$("$source_dir/tools/npm_modules.sh" tokens) || exit 0
 
 work=${RECEIPTS_TMP:-$(mktemp -d)}
 [ -n "${RECEIPTS_TMP:-}" ] || trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"
-if [ ! -d "$work/node_modules/gpt-tokenizer" ]; then
-    (cd "$work" && npm install --silent --no-audit --no-fund gpt-tokenizer >/dev/null 2>&1) ||
-        { echo "skipped: receipts (npm cannot install gpt-tokenizer)"; exit 0; }
-fi
+ln -sfn "$modules" "$work/node_modules"
 cp "$shared/tools/receipts/measure.mjs" "$work/measure.mjs"
 node -e '
 const d = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"));

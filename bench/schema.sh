@@ -4,7 +4,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-${WAYBILL_BUILD:-$here/../build/release}}
-modules=$("$here/npm_modules.sh") || exit $?
+modules=$("$here/../tools/npm_modules.sh" schema) || exit $?
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 node "$here/schema_cases.mjs" "$modules" "$work/cases.json" 2 || exit $?

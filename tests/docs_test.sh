@@ -33,6 +33,10 @@ for command in $commands; do
     done
 done
 offers waybill config tr | grep -qx trust || { echo "completion lacks config trust"; failed=1; }
+# The examples of compaction are lines that a test has seen.
+while IFS= read -r line; do
+    grep -qxF "  $line" "$source/tests/cli/compact.test" || { echo "docs/compaction.md: no test shows: $line"; failed=1; }
+done < <(sed -n '/^```text$/,/^```$/p' "$source/docs/compaction.md" | grep -v '^```')
 if command -v man > /dev/null 2>&1 && command -v groff > /dev/null 2>&1; then
     for file in "$source"/docs/man/*.[1-9]; do
         warnings=$(groff -man -ww -Tutf8 "$file" 2>&1 > /dev/null)

@@ -7,14 +7,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 corpus=${WAYBILL_VECTORS:-$source/../shared}/corpus
 [ -x "$build/waybill" ] || { echo "skipped: exact tokens (no waybill in $build)"; exit 77; }
 [ -f "$corpus/index.json" ] || { echo "skipped: exact tokens (no ../shared)"; exit 0; }
-command -v node > /dev/null && command -v npm > /dev/null || { echo "skipped: exact tokens (no npm)"; exit 0; }
-
-modules=${WAYBILL_NODE_MODULES:-${XDG_CACHE_HOME:-$HOME/.cache}/waybill-tokens/node_modules}
-if [ ! -d "$modules/gpt-tokenizer" ]; then
-    mkdir -p "$(dirname "$modules")" && (cd "$(dirname "$modules")" &&
-        timeout 60 npm install --silent --no-audit --no-fund --prefix . gpt-tokenizer > /dev/null 2>&1)
-    [ -d "$modules/gpt-tokenizer" ] || { echo "skipped: exact tokens (npm cannot install gpt-tokenizer)"; exit 0; }
-fi
+modules=$("$source/tools/npm_modules.sh" tokens) || exit $?
 
 top=$(mktemp -d /tmp/waybill-tokens-XXXXXX)
 trap 'rm -rf "$top"' EXIT

@@ -12,17 +12,7 @@ program=$PWD/bench_receipts
 skip() { echo "skipped: $1"; exit 77; }
 [ -f "$shared/corpus/index.json" ] || skip "receipts (no ../shared)"
 [ -x "$program" ] || skip "receipts (no bench_receipts)"
-command -v node >/dev/null && command -v npm >/dev/null || skip "receipts (no npm)"
-for modules in "${WAYBILL_NODE_MODULES:-}" "$here/../bench/node_modules" \
-               "${XDG_CACHE_HOME:-$HOME/.cache}/waybill-tokens/node_modules"; do
-    [ -d "$modules/gpt-tokenizer" ] && break
-done
-if [ ! -d "$modules/gpt-tokenizer" ]; then
-    mkdir -p "$(dirname "$modules")" && cd "$(dirname "$modules")" &&
-        timeout 50 npm install --silent --no-audit --no-fund --prefix . gpt-tokenizer \
-            >/dev/null 2>&1
-    [ -d "$modules/gpt-tokenizer" ] || skip "receipts (npm cannot install gpt-tokenizer)"
-fi
+modules=$("$here/../tools/npm_modules.sh" tokens) || exit $?
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -287,9 +287,10 @@ struct wbi_str wbi_compact_again(struct wbi_compact_job *j, const struct wbi_com
         while (same < a.n && same < b.n && a.p[same] == b.p[same])
             same++;
         wbi_buf_addf(&out,
-                     "the later equal call %.*s gave another result: %zu lines became %zu, the "
-                     "first change in line %zu: \"%.*s\" became \"%.*s\"",
-                     WBI_FMT(shown_id(later)), count_lines(a), count_lines(b),
+                     "the later equal call %.*s gave another result: ", WBI_FMT(shown_id(later)));
+        if (count_lines(a) != count_lines(b))
+            wbi_buf_addf(&out, "%zu lines became %zu, ", count_lines(a), count_lines(b));
+        wbi_buf_addf(&out, "the first change in line %zu: \"%.*s\" became \"%.*s\"",
                      count_lines(wbi_str_head(a, same)) + (same == 0 || a.p[same - 1] == '\n'),
                      WBI_FMT(line_at(a, same)), WBI_FMT(line_at(b, same)));
     }

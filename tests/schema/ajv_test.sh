@@ -6,7 +6,7 @@
 set -u
 source_dir=${WAYBILL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${WAYBILL_BUILD:-$source_dir/build/dev}
-modules=$("$source_dir/bench/npm_modules.sh") || exit $?
+modules=$("$source_dir/tools/npm_modules.sh" schema) || exit $?
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
