@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "api/api_int.h"
+#include "api/ledger_int.h"
 #include "base/limits.h"
 #include "call/guards.h"
 #include "call/reach.h"
@@ -303,21 +304,20 @@ static bool take_answer(void *arg, const char *instance, wb_rc rc, const wbi_jso
     return !g->resolved;
 }
 
-/* Ask every live runtime of the state directory. */
+/* Ask every live runtime of the state directory; without becoming one, which would
+ * only wait for its own answer. */
 static wb_rc ask_all(const wb_options *options, const char *method, struct wbi_str params,
                      wbi_control_each_fn *each, void *arg, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    wb_runtime *runtime;
-    wb_rc rc = wb_runtime_new(options, &runtime, reterr);
+    wb_ledger *ledger;
+    wb_rc rc = wb_ledger_open(options, WB_LEDGER_READ, &ledger, reterr);
 
     if (rc != WB_OK)
         return rc;
-    rc = wbi_runtime_open_ledger(runtime->rt, &err);
-    if (rc == WB_OK)
-        rc = wbi_control_call(wbi_store_dir(runtime->rt->store)->run_fd, NULL, method, params,
-                              CONTROL_TIMEOUT_MS, each, arg, &err);
-    wb_runtime_free(runtime);
+    rc = wbi_control_call(wbi_store_dir(ledger->store)->run_fd, NULL, method, params,
+                          CONTROL_TIMEOUT_MS, each, arg, &err);
+    wb_ledger_free(ledger);
     return rc == WB_OK || rc == WB_ENOTFOUND ? WB_OK : wbi_api_fail(reterr, &err);
 }
 

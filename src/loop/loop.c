@@ -31,6 +31,7 @@ struct wbi_timer {
 
 struct wbi_watch {
     uv_poll_t uv;
+    int events; /* of libuv, asked for */
     void (*on_ready)(void *, int);
     void *arg;
 };
@@ -215,8 +216,12 @@ static void ready(uv_poll_t *handle, int status, int events)
     struct wbi_watch *w = handle->data;
     int ret = 0;
 
-    if (status < 0) /* let the owner's read or write find the error */
+    if (status < 0) { /* let the owner's read or write find the error */
         ret = WBI_WATCH_READ | WBI_WATCH_WRITE;
+        /* libuv has stopped watching; but behind the error of a socket whose peer left
+         * words of ours unread, the peer's own words still wait to be read */
+        (void)uv_poll_start(handle, w->events, ready);
+    }
     if (events & (UV_READABLE | UV_DISCONNECT))
         ret |= WBI_WATCH_READ;
     if (events & UV_WRITABLE)
@@ -254,6 +259,7 @@ wb_rc wbi_watch_set(struct wbi_watch *w, int events)
         uv_events |= UV_READABLE | UV_DISCONNECT;
     if (events & WBI_WATCH_WRITE)
         uv_events |= UV_WRITABLE;
+    w->events = uv_events;
     return uv_poll_start(&w->uv, uv_events, ready) == 0 ? WB_OK : WB_EIO;
 }
 
