@@ -9,6 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <pty.h>
+#include <unistd.h>
+
 #include "waybill/waybill.h"
 
 #define CALLS 40
@@ -229,10 +232,59 @@ static void one_receipt_for_every_provider(void **state)
     }
 }
 
+static void run_at_once(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    wb_tool_finish_text(call, "done", 4);
+}
+
+/* C9.3, seed 002 3.1: fatal is misuse or a broken runtime. The stream breaks after one
+ * whole line and a half (the other end of a terminal is gone: EIO); the call that was
+ * accepted has its output, the half line was not, and the caller is told apart. */
+static void a_broken_stream_is_fatal_after_every_accepted_call(void **state)
+{
+    static const char line[] = "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"now\","
+                               "\"arguments\":\"{}\"}\n{\"type\":\"function_call\",";
+    struct termios raw;
+    struct world w;
+    wb_error *error = NULL;
+    char got[500] = "";
+    int in, other, out[2];
+
+    (void)state;
+    world_begin(&w);
+    assert_int_equal(
+        wb_tool_register(w.runtime, "{\"name\":\"now\"}", NULL, run_at_once, NULL, NULL, NULL),
+        WB_OK);
+    if (openpty(&in, &other, NULL, NULL, NULL) != 0) {
+        print_message("skipped: a broken stream (no pseudo-terminals here)\n");
+        world_end(&w);
+        return;
+    }
+    assert_int_equal(tcgetattr(other, &raw), 0);
+    cfmakeraw(&raw);
+    assert_int_equal(tcsetattr(other, TCSANOW, &raw), 0);
+    assert_int_equal(write(other, line, sizeof(line) - 1), sizeof(line) - 1);
+    close(other);
+    assert_int_equal(pipe(out), 0);
+    assert_int_equal(wb_dispatch(w.runtime, NULL, in, out[1], -1, &error), WB_EIO);
+    assert_non_null(strstr(wb_error_text(error), "the input cannot be read"));
+    wb_error_free(error);
+    assert_true(read(out[0], got, sizeof(got) - 1) > 0);
+    assert_string_equal(got, "{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":"
+                             "\"now completed\\noutput: (1 line)\\ndone\"}\n");
+    assert_int_equal(wb_router_line(NULL, line, 1, NULL), WB_EMISUSE);
+    close(in);
+    close(out[0]);
+    close(out[1]);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_come_once_and_in_order),
+        cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(one_receipt_for_every_provider),
     };

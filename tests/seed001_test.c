@@ -17,8 +17,17 @@ static struct guarded g;
 static int setup(void **state)
 {
     (void)state;
-    guarded_open(&g, "{\"tools\":{\"local::queued\":{\"concurrency\":{\"limit\":1}}}}", NULL,
-                 false);
+    guarded_open(&g,
+                 "{\"tools\":{\"local::queued\":{\"concurrency\":{\"limit\":1}},"
+                 "\"local::full\":{\"timeoutMs\":1000,"
+                 "\"retry\":{\"maxAttempts\":3,\"baseMs\":10,\"capMs\":40},"
+                 "\"rate\":{\"count\":5,\"periodMs\":1000},"
+                 "\"providerRate\":{\"count\":5,\"periodMs\":1000},"
+                 "\"circuit\":{\"minCalls\":5,\"openMs\":1000},"
+                 "\"concurrency\":{\"limit\":2,\"queue\":1},"
+                 "\"budget\":{\"windowMs\":60000,\"calls\":9,\"id\":\"team\"},"
+                 "\"redact\":[\"done\"]}}}",
+                 NULL, false);
     return 0;
 }
 
@@ -264,15 +273,110 @@ static void long_work_is_a_success_with_an_id(void **state)
     assert_string_equal(a.kind, "task_not_found");
 }
 
+/* "`toolName` — fully qualified name (e.g., `local::fs.write`, `mcp::github::issues.create`)."
+ * The model's name means the same tool. */
+static void a_qualified_name_is_that_tool(void **state)
+{
+    struct scripted *t;
+    struct asked a;
+
+    (void)state;
+    t = guarded_tool(&g, "fs.write", "Pure", NULL, "ok", NULL);
+    answer(&g, &a, "local::fs.write", 0);
+    assert_string_equal(at(&a, "/status"), "\"Ok\"");
+    answer(&g, &a, "fs_write", 0);
+    assert_string_equal(at(&a, "/status"), "\"Ok\"");
+    assert_int_equal(t->runs, 2);
+    answer(&g, &a, "mcp::github::issues.create", 0);
+    assert_string_equal(a.kind, "unknown_tool");
+    assert_string_equal(at(&a, "/origin"), "\"mcp::github\"");
+}
+
+/* "`policySnapshot` — effective policy values (timeout, retry, rate-limit ids, circuit state) at
+ * execution time." "`deadline?` — absolute timestamp; must be ≤ policy timeout." C13: a later
+ * deadline is clamped and noted, not refused. */
+static void the_snapshot_holds_what_applied(void **state)
+{
+    static const char want[] =
+        "{\"timeoutMs\":1000,\"retry\":{\"maxAttempts\":3,\"baseMs\":10,\"capMs\":40,"
+        "\"multiplier\":2,\"jitter\":20},\"rateLimitIds\":[\"local::full\",\"local\"],"
+        "\"circuitState\":\"closed\",\"concurrency\":2,\"budgetId\":\"team\","
+        "\"clamped\":[{\"setting\":\"deadline\",\"asked\":60000,\"given\":1000}],"
+        "\"redactions\":[\"output.done\"]}";
+    struct asked a;
+
+    (void)state;
+    (void)guarded_tool(&g, "full", "IdempotentWrite", NULL, "ok", NULL);
+    answer(&g, &a, "full", WB_FIELD_IDEMPOTENCY_KEY, "k", WB_FIELD_DEADLINE, deadline_in(&g, 60000),
+           0);
+    assert_string_equal(at(&a, "/status"), "\"Ok\"");
+    assert_string_equal(at(&a, "/policySnapshot"), want);
+}
+
+/* Calls "inner" and answers with what it was told there. */
+static void call_another(wb_tool_call *call, void *arg)
+{
+    wb_request *r = wb_request_new("inner");
+    wb_result *result;
+    const char *record;
+    size_t n;
+
+    (void)arg;
+    assert_int_equal(wb_request_set_parent(NULL, call), WB_EMISUSE);
+    assert_int_equal(wb_request_set_parent(r, NULL), WB_EMISUSE);
+    assert_int_equal(wb_request_set_parent(r, call), WB_OK);
+    assert_int_equal(wb_call_run(g.runtime, r, &result), WB_OK);
+    wb_request_free(r);
+    record = wb_result_view(result, WB_VIEW_RECORD, &n);
+    wb_tool_finish_json(call, record, n);
+    wb_result_free(result);
+}
+
+/* "Set `causationId` when an invocation is triggered by a prior event or tool." "Always propagate
+ * `correlationId`; generate one if missing." */
+static void a_call_of_a_tool_names_its_parent(void **state)
+{
+    wb_request *r = wb_request_new("outer");
+    wb_result *result;
+    char *text;
+
+    (void)state;
+    (void)guarded_tool(&g, "inner", "Pure", NULL, "ok", NULL);
+    assert_int_equal(wb_tool_register(g.runtime,
+                                      "{\"name\":\"outer\",\"description\":\"For tests.\","
+                                      "\"version\":\"1.0.0\",\"effect\":\"Pure\"}",
+                                      NULL, call_another, NULL, NULL, NULL),
+                     WB_OK);
+    assert_int_equal(wb_request_set(r, WB_FIELD_CORRELATION_ID, "corr-1"), WB_OK);
+    assert_int_equal(wb_request_set(r, WB_FIELD_CONVERSATION_ID, "conv-1"), WB_OK);
+    assert_int_equal(wb_call_run(g.runtime, r, &result), WB_OK);
+    wb_request_free(r);
+    assert_int_equal(wb_result_ok(result), 1);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const names[] = {"correlationId", "conversationId", "causationId"};
+        const char *want[] = {"corr-1", "conv-1", wb_result_call(result)};
+        const char *view = wb_result_view(result, WB_VIEW_RESULT, NULL);
+        char pointer[64];
+
+        snprintf(pointer, sizeof(pointer), "/output/invocation/%s", names[i]);
+        assert_int_equal(wb_json_pointer(view, strlen(view), pointer, &text, NULL, NULL), WB_OK);
+        assert_string_equal(text, want[i]);
+        wb_free(text);
+    }
+    wb_result_free(result);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_result_has_the_same_members),  TEST(the_registry_resolves_the_version),
-        TEST(an_invocation_carries_its_context),  TEST(a_status_agrees_with_what_is_there),
-        TEST(categories_tell_whose_fault_it_was), TEST(waiting_in_a_queue_counts),
-        TEST(tokens_of_pages_pass_unchanged),     TEST(long_work_is_a_success_with_an_id),
+        TEST(a_qualified_name_is_that_tool),      TEST(the_snapshot_holds_what_applied),
+        TEST(a_call_of_a_tool_names_its_parent),  TEST(every_result_has_the_same_members),
+        TEST(the_registry_resolves_the_version),  TEST(an_invocation_carries_its_context),
+        TEST(a_status_agrees_with_what_is_there), TEST(categories_tell_whose_fault_it_was),
+        TEST(waiting_in_a_queue_counts),          TEST(tokens_of_pages_pass_unchanged),
+        TEST(long_work_is_a_success_with_an_id),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

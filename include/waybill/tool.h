@@ -37,6 +37,10 @@ WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, 
 WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
 /* W3C traceparent of the call's own span, to be passed on; "" when there is none. */
 WB_API const char *wb_tool_call_traceparent(wb_tool_call *call);
+/* Make request a call that this one causes (C2.2): the same correlation id, principal,
+ * conversation and trace, and this call's own id ("call_…") as its causation id. Call it
+ * while parent runs; submit it as any other. WB_EMISUSE, WB_ENOMEM. */
+WB_API WB_MUST_CHECK wb_rc wb_request_set_parent(wb_request *request, wb_tool_call *parent);
 /* Not 0 once the call was asked to end. Loop thread. */
 WB_API int wb_tool_call_cancelled(const wb_tool_call *call);
 /* The caller's own pointer, kept with the call. */

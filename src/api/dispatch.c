@@ -227,6 +227,11 @@ static bool read_some(struct stream *s)
     n = read(s->in, room, READ_BYTES);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return errno == EINTR;
+    if (n < 0) {
+        if (s->err.rc == WB_OK)
+            (void)wbi_fail(&s->err, WB_EIO, "the input cannot be read: %s", strerror(errno));
+        s->input.n = 0; /* a line that is not finished was not accepted */
+    }
     if (n <= 0) {
         end_input(s);
         return false;

@@ -303,6 +303,30 @@ const char *wb_tool_call_traceparent(wb_tool_call *call)
     return kept.p ? kept.p : "";
 }
 
+wb_rc wb_request_set_parent(wb_request *request, wb_tool_call *parent)
+{
+    const struct wbi_call *call = parent ? parent->exec->call : NULL;
+    const struct {
+        wb_field field;
+        struct wbi_str value;
+    } fields[] = {
+        {WB_FIELD_CORRELATION_ID, call ? call->inv.correlation_id : WBI_NONE},
+        {WB_FIELD_CAUSATION_ID, call ? wbi_str_z(call->name) : WBI_NONE},
+        {WB_FIELD_PRINCIPAL, call ? call->inv.principal : WBI_NONE},
+        {WB_FIELD_CONVERSATION_ID, call ? call->inv.conversation_id : WBI_NONE},
+    };
+    const char *trace = wb_tool_call_traceparent(parent);
+    wb_rc rc = call ? WB_OK : WB_EMISUSE;
+
+    for (size_t i = 0; rc == WB_OK && i < sizeof(fields) / sizeof(fields[0]); i++) {
+        char *value =
+            fields[i].value.n ? wbi_arena_strz(parent->exec->arena, fields[i].value) : NULL;
+        rc = fields[i].value.n && !value ? WB_ENOMEM
+                                         : wb_request_set(request, fields[i].field, value);
+    }
+    return rc == WB_OK && trace[0] ? wb_request_set(request, WB_FIELD_TRACEPARENT, trace) : rc;
+}
+
 int wb_tool_call_cancelled(const wb_tool_call *call)
 {
     return call != NULL && call->exec->cancel != WBI_CANCEL_NONE;

@@ -154,6 +154,10 @@ void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete
 
 wb_rc wbi_guards_snapshot(struct wbi_call *call)
 {
+    struct wbi_str invocation;
+    /* What the record will leave out is noted now, since the snapshot tells it. */
+    wb_rc rc = wbi_runtime_keeps_ledger(call->runtime) ? wbi_redacted_invocation(call, &invocation)
+                                                       : WB_OK;
     struct wbi_admission *a = call->admission;
     struct wbi_policy_values none = wbi_policy_builtin();
     struct wbi_policy_snapshot s = {.values = a ? &a->values : &none,
@@ -167,6 +171,8 @@ wb_rc wbi_guards_snapshot(struct wbi_call *call)
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
     wbi_policy_write_snapshot(&w, &s);
     if (wbi_buf_rc(&text) != WB_OK)

@@ -6,6 +6,7 @@
 #include "family/envelope.h"
 #include "call/stages_int.h"
 #include "schema/schema.h"
+#include "wire/wire.h"
 
 static void write_error(struct wbi_jw *w, const struct wbi_schema_error *e)
 {
@@ -18,6 +19,14 @@ static void write_error(struct wbi_jw *w, const struct wbi_schema_error *e)
 
 #define ERRORS_SHOWN 5
 
+/* In the words of the envelope format where it has some. */
+static struct wbi_str parse_error(struct wbi_call *call, const struct wbi_schema_error *e)
+{
+    if (e->missing.p == NULL)
+        return e->message;
+    return wbi_arena_fmt(call->arena, "missing field `%.*s`", WBI_FMT(e->missing));
+}
+
 /* details: what was expected of the first error, and up to five in all. */
 static struct wbi_str write_details(struct wbi_call *call, const struct wbi_schema_report *r)
 {
@@ -28,7 +37,7 @@ static struct wbi_str write_details(struct wbi_call *call, const struct wbi_sche
     wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "tool_name", call->tool->model_name);
-    wbi_jw_kstr(&w, "parse_error", e->message);
+    wbi_jw_kstr(&w, "parse_error", parse_error(call, e));
     if (e->path.n > 0)
         wbi_jw_kstr(&w, "path", e->path);
     if (e->missing.p != NULL)
@@ -106,11 +115,35 @@ static enum wbi_step check_key(struct wbi_call *call)
     return wbi_call_fail_fault(call, &fault);
 }
 
+/* C9.1: free text is for tools that take text, or that at least have the member it
+ * would come in; not for every schema that lets unknown members pass. */
+static bool takes_text(const struct wbi_tool *tool)
+{
+    return tool->input_kind == WBI_INPUT_TEXT ||
+           wbi_json_get(wbi_json_get(tool->input_schema, "properties"), "input") != NULL;
+}
+
+static enum wbi_step refuse_text(struct wbi_call *call)
+{
+    struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_INPUT, .code = WBI_LIT("InvalidType")};
+
+    fault.message = wbi_arena_fmt(call->arena,
+                                  "%.*s takes JSON arguments, not free text; call it as a function",
+                                  WBI_FMT(call->tool->model_name));
+    fault.hint =
+        wbi_arena_fmt(call->arena, "provide input for %.*s that matches the published tool schema",
+                      WBI_FMT(call->tool->model_name));
+    return wbi_call_fail_fault(call, &fault);
+}
+
 enum wbi_step wbi_stage_validate(struct wbi_call *call)
 {
+    const struct wbi_wire_call *wire = call->wire;
     struct wbi_schema_repair repair = {.repaired = false};
     struct wbi_error err = WBI_ERROR_INIT;
 
+    if (wire != NULL && wire->is_text && !takes_text(call->tool))
+        return refuse_text(call);
     if (wbi_schema_valid(call->tool->input_compiled, call->inv.input))
         return check_key(call);
     if (call->inv.native)

@@ -220,6 +220,7 @@ struct front {
     void (*cancel)(struct front *f);
     struct work *work;
     int signalled; /* the signal we were asked to end by */
+    long long signalled_at;
     bool progress, at_line_start, drawn;
     unsigned long long bytes;
     time_t started;
@@ -291,15 +292,29 @@ static bool take_frame(struct front *f, int *ret_code)
     return false;
 }
 
+/* timeout(1) and others signal a process and then its group: one wish, heard twice. */
+#define SAME_WISH_MS 500
+
+static long long now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void take_signal(struct front *f)
 {
     struct signalfd_siginfo info;
 
     if (read(f->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
+    if (f->signalled != 0 && now_ms() - f->signalled_at < SAME_WISH_MS)
+        return;
     if (f->signalled != 0)
         _exit(128 + (int)info.ssi_signo); /* asked twice; the holder ends the command */
     f->signalled = (int)info.ssi_signo;
+    f->signalled_at = now_ms();
     f->cancel(f);
 }
 

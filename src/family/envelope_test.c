@@ -212,6 +212,9 @@ static void content_types_classify(void **state)
         {"{\"other\":\"words\"}", "Unknown"}, {"{\"items\":[]}", "List"},
     };
     static const char *const names[] = {"Unknown", "Text", "List", "Object", "Image", "Binary"};
+    static const char *const shapes[] = {"\"https://example.com/i.png\"", "\"iVBORw0KGgo=\"",
+                                         "{\"width\":1,\"height\":1,\"data\":\"AA==\"}",
+                                         "[137,80,78,71]"};
     struct wbi_envelope env = {.content_type = WBI_CONTENT_INFER};
     enum wbi_content_type type;
 
@@ -231,6 +234,10 @@ static void content_types_classify(void **state)
     assert_attach("{\"result\":\"https://example.com/i.png\"}", &env,
                   "{\"result\":\"https://example.com/i.png\",\"__envelope\":{\"version\":\"1.0\","
                   "\"contentType\":\"Image\",\"payloadPath\":\"result\",\"tags\":[]}}");
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        assert_true(wbi_content_type_fits(WBI_CONTENT_IMAGE, json(shapes[i])));
+        assert_true(wbi_content_type_fits(WBI_CONTENT_BINARY, json(shapes[i])));
+    }
     env.content_type = WBI_CONTENT_TEXT;
     wbi_buf_clear(&out);
     assert_int_equal(wbi_envelope_attach(json("{\"result\":[1]}"), &env, &out, NULL), WB_OK);

@@ -146,21 +146,30 @@ static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wb
     }
 }
 
+/* C6.6: a phrase that stands word for word in the message is not shown again. Single
+ * words are handles (paths, ids, names of members): they keep their line. */
+static bool said(struct wbi_str message, const wbi_json *value)
+{
+    struct wbi_str text = wbi_json_str(value);
+
+    return wbi_str_index(text, ' ') < text.n && wbi_str_find(message, text) < message.n;
+}
+
 wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, struct wbi_buf *out)
 {
     const wbi_json *details = wbi_json_get_as(c->error, "details", WBI_JSON_OBJ);
     struct wbi_str hint = wbi_json_get_str(c->error, "recovery_hint");
+    struct wbi_str message = wbi_json_get_str(c->error, "message");
 
     wbi_buf_addz(out, "Error: ");
     wbi_buf_adds(out, wbi_json_get_str(c->error, "kind"));
     wbi_buf_addz(out, wbi_json_true(wbi_json_get(c->error, "retryable")) ? " (retryable)\n"
                                                                          : " (not retryable)\n");
-    wbi_buf_adds(out, wbi_json_get_str(c->error, "message"));
+    wbi_buf_adds(out, message);
     wbi_buf_addc(out, '\n');
     WBI_JSON_EACH_MEMBER (details, key) {
-        if (!wbi_str_eqz(wbi_json_str(key), "partial"))
+        if (!wbi_str_eqz(wbi_json_str(key), "partial") && !said(message, key_val))
             detail_line(out, arena, key);
-        (void)key_val;
     }
     if (hint.p != NULL)
         wbi_receipt_line(out, "Next", hint);

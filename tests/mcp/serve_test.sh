@@ -48,6 +48,12 @@ need "prefixed names" '^two__echo .*ExternalSideEffects'
 echo '{"type":"tool_use","id":"t1","name":"mcp__two__echo","input":{"message":"y"}}' |
     "$waybill" dispatch --root "$work/ws" >"$work/out" 2>&1
 need "dispatch" '"tool_use_id":"t1".*Echo: y'
+# Seed 002 1.1: a function name that parses as an MCP tool is that server's tool, its arguments as they came.
+printf '%s\n' '{"type":"function_call","call_id":"f1","name":"mcp__two__echo","arguments":"{\"message\":\"w\"}"}' \
+    '{"type":"function_call","call_id":"f2","name":"ExecCommand","arguments":"{\"cmd\":\"echo own\"}"}' |
+    "$waybill" dispatch --root "$work/ws" >"$work/out" 2>&1
+need "a function call to an upstream" '"function_call_output","call_id":"f1","output":"[^"]*Echo: w'
+need "a function call to a built-in" '"function_call_output","call_id":"f2","output":"Process exited'
 { rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"echo","arguments":{"message":"z"}'
   rpc 3 prompts/list ''; rpc 4 resources/read '"uri":"test://static-text"'
   rpc 5 tools/call '"name":"gone__x"'; rpc 6 tools/call '"name":"test_error_handling"'; } | serve
