@@ -81,6 +81,10 @@ struct wbi_runtime {
      * parked under ref and resumed when that is answered; false: there is nobody
      * to ask. NULL: there never is. */
     bool (*find_more)(void *arg, struct wbi_str tool, struct wbi_call_ref ref);
+    /* Why a tool cannot be had from where it was asked for, and its qualified name
+     * there, in arena; false: because there is no such tool. */
+    bool (*why_missing)(void *arg, struct wbi_str tool, struct wbi_arena *arena,
+                        struct wbi_str *ret_qualified, struct wbi_str *ret_why);
     void *find_more_arg;
 
     struct wbi_arena *pool[WBI_ARENA_POOL]; /* reset arenas for the next calls */

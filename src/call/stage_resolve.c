@@ -12,19 +12,25 @@ static wb_rc look_up(struct wbi_call *call, struct wbi_error *err)
                                call->inv.tool_name, call->inv.version_range, &call->tool, err);
 }
 
+/* The name with its namespace, as other rooms are asked for it. */
+static struct wbi_str full_name(struct wbi_call *call)
+{
+    struct wbi_str name = call->inv.tool_name;
+
+    if (call->inv.name_space.n == 0)
+        return name;
+    return wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space), WBI_FMT(name));
+}
+
 /* True when the call is parked until an answer is there. */
 static bool ask_for_more(struct wbi_call *call)
 {
     struct wbi_runtime *rt = call->runtime;
-    struct wbi_str name = call->inv.tool_name;
 
     if (rt->find_more == NULL || call->asked_for_more)
         return false;
     call->asked_for_more = true;
-    if (call->inv.name_space.n > 0)
-        name =
-            wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space), WBI_FMT(name));
-    return rt->find_more(rt->find_more_arg, name, wbi_call_park(call));
+    return rt->find_more(rt->find_more_arg, full_name(call), wbi_call_park(call));
 }
 
 /* The snapshot of now, for a call that waited for tools to arrive. */
@@ -42,13 +48,19 @@ static wb_rc look_again(struct wbi_call *call, struct wbi_error *err)
 
 /* Hidden tools do not exist for the principal: neither their versions nor their
  * schemas may show through an earlier refusal (C3.2, C3.4). */
+static bool hides(const struct wbi_call *call, const struct wbi_auth_tool *asked)
+{
+    struct wbi_auth_answer answer;
+
+    wbi_authorize(call->runtime->guards->auth, call->inv.principal, asked, &answer);
+    return answer.verdict == WBI_AUTH_HIDDEN;
+}
+
 static bool is_hidden(const struct wbi_call *call, const struct wbi_tool *tool)
 {
     struct wbi_auth_tool asked = wbi_guards_tool(tool);
-    struct wbi_auth_answer answer;
 
-    wbi_authorize(call->runtime->guards->auth, call->inv.principal, &asked, &answer);
-    return answer.verdict == WBI_AUTH_HIDDEN;
+    return hides(call, &asked);
 }
 
 enum wbi_step wbi_refuse_hidden(struct wbi_call *call)
@@ -75,10 +87,27 @@ static const struct wbi_tool *told_of(const struct wbi_call *call, const struct 
     return NULL;
 }
 
+/* Absent, or why the server that the name belongs to has not said what it offers. */
+static struct wbi_str unreachable(struct wbi_call *call)
+{
+    struct wbi_runtime *rt = call->runtime;
+    struct wbi_auth_tool asked = {.effect = WBI_GUARD_EXTERNAL_SIDE_EFFECTS, .network = true};
+    struct wbi_str why;
+
+    if (rt->why_missing == NULL ||
+        !rt->why_missing(rt->find_more_arg, full_name(call), call->arena, &asked.qualified, &why))
+        return WBI_NONE;
+    asked.model_name = call->inv.tool_name;
+    return hides(call, &asked) ? WBI_NONE : why;
+}
+
 static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *err)
 {
     const struct wbi_tool *tool = told_of(call, err);
+    struct wbi_str why = tool == NULL ? unreachable(call) : WBI_NONE;
 
+    if (why.p != NULL)
+        return wbi_call_fail(call, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s", WBI_FMT(why));
     if (tool != NULL && is_hidden(call, tool))
         return wbi_refuse_hidden(call);
     if (tool != NULL && err->kind == WBI_KIND_UNSUPPORTED_VERSION)

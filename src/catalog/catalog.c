@@ -150,9 +150,10 @@ static wb_rc bind(struct wbi_arena *arena, struct wbi_tool *t,
     t->hidden = binding->hidden;
     if (t->timeout_ms == 0)
         t->timeout_ms = binding->timeout_ms;
-    t->bare = binding->bare;
+    t->prefix = wbi_arena_str(arena, binding->prefix);
     t->blocked = wbi_arena_str(arena, binding->blocked);
-    if (binding->blocked.p != NULL && t->blocked.p == NULL)
+    if ((binding->blocked.p != NULL && t->blocked.p == NULL) ||
+        (binding->prefix.p != NULL && t->prefix.p == NULL))
         return wbi_fail_nomem(err);
     t->origin = binding->origin.p ? wbi_arena_str(arena, binding->origin) : WBI_LIT("local");
     if (wbi_str_starts(declared, WBI_LIT("local::")) || wbi_str_starts(declared, WBI_LIT("mcp::")))
@@ -213,7 +214,7 @@ static wb_rc add_again(struct wbi_catalog_builder *b, const struct wbi_tool *t,
                                        .hidden = t->hidden,
                                        .origin = t->origin,
                                        .timeout_ms = t->timeout_ms,
-                                       .bare = t->bare,
+                                       .prefix = t->prefix,
                                        .blocked = t->blocked};
 
     return wbi_catalog_add(b, t->descriptor, &binding, err);
@@ -269,8 +270,8 @@ static size_t unique_names(const struct wbi_catalog_builder *b, struct wbi_name_
         while (j < n && !wbi_str_eq(in[j].qualified, b->tools[i].qualified))
             j++;
         if (j == n)
-            in[n++] =
-                (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin, b->tools[i].bare};
+            in[n++] = (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin,
+                                           b->tools[i].prefix};
     }
     return n;
 }

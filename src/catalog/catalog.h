@@ -22,7 +22,7 @@ struct wbi_tool_binding {
     bool hidden;
     struct wbi_str origin;  /* absent: "local" */
     int64_t timeout_ms;     /* of a descriptor that says none; 0: the policy's */
-    bool bare;              /* an MCP tool shown under its own name */
+    struct wbi_str prefix;  /* of an MCP tool, instead of its server's name; empty: none */
     struct wbi_str blocked; /* absent, or why it must not be called */
 };
 

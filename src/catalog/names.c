@@ -129,8 +129,9 @@ static void add_clean(struct wbi_buf *out, struct wbi_str s, bool *exact)
 static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_error *err)
 {
     const struct wbi_name_parts *parts = &e->name.parts;
-    bool joined = parts->origin == WBI_NAME_MCP && !e->name.bare;
-    struct wbi_str first = joined ? parts->server : parts->tool;
+    struct wbi_str prefix = e->name.prefix.p != NULL ? e->name.prefix : parts->server;
+    bool joined = parts->origin == WBI_NAME_MCP && prefix.n > 0;
+    struct wbi_str first = joined ? prefix : parts->tool;
     struct wbi_buf out;
     bool exact = true;
 
@@ -161,8 +162,10 @@ static wb_rc make_entry(struct wbi_arena *arena, const struct wbi_name_in *in, s
 
     e->name.index = index;
     e->name.builtin = in->builtin;
-    e->name.bare = in->bare;
+    e->name.prefix = wbi_arena_str(arena, in->prefix);
     e->name.qualified = wbi_arena_str(arena, in->qualified);
+    if (in->prefix.p != NULL && e->name.prefix.p == NULL)
+        return wbi_fail_nomem(err);
     if (e->name.qualified.p == NULL)
         return in->qualified.p ? wbi_fail_nomem(err)
                                : wbi_fail(err, WB_EMISUSE, "a tool without a name");
@@ -234,7 +237,7 @@ static wb_rc put_mcp_aliases(struct wbi_names *t, size_t i, struct wbi_error *er
     if (raw.p == NULL || clean.p == NULL)
         return wbi_fail_nomem(err);
     put_alias(t, raw, i);
-    put_alias(t, e->name.bare ? parts->tool : clean, i);
+    put_alias(t, e->name.prefix.p != NULL && e->name.prefix.n == 0 ? parts->tool : clean, i);
     put_alias(t, wbi_str_from(raw, 5), i);
     put_alias(t, e->wish, i);
     return WB_OK;

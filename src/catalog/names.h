@@ -29,8 +29,8 @@ bool wbi_name_is_model_name(struct wbi_str name);
 
 struct wbi_name_in {
     struct wbi_str qualified;
-    bool builtin; /* keeps its tool part as model name, which must be one */
-    bool bare;    /* an MCP tool that wishes for its own name, without the server's */
+    bool builtin;          /* keeps its tool part as model name, which must be one */
+    struct wbi_str prefix; /* of an MCP tool, instead of its server's name; empty: none */
 };
 
 struct wbi_name {
@@ -39,7 +39,7 @@ struct wbi_name {
     struct wbi_name_parts parts;
     size_t index; /* place in the list given to wbi_names_new */
     bool builtin;
-    bool bare;
+    struct wbi_str prefix;
 };
 
 struct wbi_names;

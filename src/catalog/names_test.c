@@ -10,17 +10,17 @@
 #include "base/checked.h"
 #include "catalog/names.h"
 
-#define LOCAL(s)                                \
-    {                                           \
-        WBI_LIT_INIT("local::" s), false, false \
-    }
-#define BUILTIN(s)                             \
+#define LOCAL(s)                               \
     {                                          \
-        WBI_LIT_INIT("local::" s), true, false \
+        .qualified = WBI_LIT_INIT("local::" s) \
     }
-#define MCP(server, tool)                                    \
-    {                                                        \
-        WBI_LIT_INIT("mcp::" server "::" tool), false, false \
+#define BUILTIN(s)                                              \
+    {                                                           \
+        .qualified = WBI_LIT_INIT("local::" s), .builtin = true \
+    }
+#define MCP(server, tool)                                   \
+    {                                                       \
+        .qualified = WBI_LIT_INIT("mcp::" server "::" tool) \
     }
 
 static struct wbi_names *names_of(const struct wbi_name_in *in, size_t n)
@@ -146,6 +146,24 @@ static void colliding_and_long_names_get_a_hash(void **state)
     wbi_names_free(names);
 }
 
+static void a_prefix_stands_for_the_server(void **state)
+{
+    struct wbi_name_in in[] = {MCP("search", "query"), MCP("bare", "run"), MCP("plain", "go")};
+    struct wbi_names *names;
+
+    (void)state;
+    in[0].prefix = WBI_LIT("web");
+    in[1].prefix = WBI_LIT("");
+    names = names_of(in, WBI_COUNT(in));
+    assert_model(names, "mcp::search::query", "web__query");
+    assert_model(names, "mcp::bare::run", "run");
+    assert_model(names, "mcp::plain::go", "plain__go");
+    assert_non_null(find(names, "mcp__web__query")); /* every spelling still finds it */
+    assert_non_null(find(names, "mcp__search__query"));
+    assert_non_null(find(names, "search__query"));
+    wbi_names_free(names);
+}
+
 static void a_name_taken_by_a_hash_gets_a_longer_one(void **state)
 {
     struct wbi_name_in in[3] = {LOCAL("a.b"), LOCAL("a/b"), {.qualified = WBI_NONE}};
@@ -230,6 +248,7 @@ int main(void)
         cmocka_unit_test(decoding_accepts_every_spelling_of_an_mcp_tool),
         cmocka_unit_test(the_mcp_reading_of_a_name_wins),
         cmocka_unit_test(colliding_and_long_names_get_a_hash),
+        cmocka_unit_test(a_prefix_stands_for_the_server),
         cmocka_unit_test(a_name_taken_by_a_hash_gets_a_longer_one),
         cmocka_unit_test(order_of_registration_does_not_matter),
         cmocka_unit_test(bad_names_are_refused_with_the_accepted_form),

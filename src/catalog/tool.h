@@ -108,7 +108,7 @@ struct wbi_tool {
     bool builtin;
     bool hidden;               /* callable, not listed (local_shell, shell) */
     struct wbi_str deprecated; /* absent, or why and what instead */
-    bool bare;                 /* an MCP tool shown under its own name */
+    struct wbi_str prefix;     /* of an MCP tool, instead of its server's name; empty: none */
     struct wbi_str blocked;    /* absent, or why it must not be called */
     const struct wbi_family *family;
     const struct wbi_tool_ops *ops;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcp/link_stdio.c: a server that is a child process: messages are lines of its
  * stdin and stdout; of its stderr the newest bytes are kept. */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "mcp/upstream_int.h"
 
@@ -35,13 +37,34 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         wbi_up_message(up, NULL, line);
 }
 
+/* The last thing it said on stderr, in plain characters. */
+static void put_last_line(const struct wbi_upstream *up, char *out, size_t size)
+{
+    struct wbi_str said = wbi_str_trim(wbi_buf_str(&up->complaints));
+    size_t from = said.n, n = 0;
+
+    while (from > 0 && said.p[from - 1] != '\n')
+        from--;
+    for (; from + n < said.n && n + 1 < size; n++) {
+        char c = said.p[from + n];
+
+        out[n] = c >= ' ' && c <= '~' ? c : '?';
+    }
+    out[n] = '\0';
+}
+
 static void on_end(void *arg, const struct wbi_process_end *end)
 {
     struct wbi_upstream *up = arg;
+    char why[sizeof(up->why)], how[48], said[120];
 
-    (void)end;
+    put_last_line(up, said, sizeof(said));
+    (void)snprintf(how, sizeof(how), end->signal != 0 ? "signal %d" : "status %d",
+                   end->signal != 0 ? end->signal : end->exit_status);
+    (void)snprintf(why, sizeof(why), "the server's process has ended (%.100s)%s%s",
+                   end->rc == WB_OK ? how : end->error.text, said[0] != '\0' ? ": " : "", said);
     up->process = NULL;
-    wbi_up_died(up, "the server's process has ended");
+    wbi_up_died(up, why);
 }
 
 static void ignore_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)

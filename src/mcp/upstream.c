@@ -163,6 +163,9 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
     if (up->state == WBI_UP_WAITING || up->state == WBI_UP_IDLE)
         return;
     up->counts.deaths++;
+    if (why != up->why)
+        (void)snprintf(up->why, sizeof(up->why), "%s", why);
+    why = up->why; /* the caller's may go with a call */
     up->link->close(up);
     wbi_free(up->session);
     up->session = NULL;
@@ -323,6 +326,15 @@ static void open_link(struct wbi_upstream *up)
     start_own(up, "server/discover", WBI_NONE, up->spec.probe_ms, on_discovered);
 }
 
+static void refuse_calls(struct wbi_upstream *up)
+{
+    char why[sizeof(up->why) + 32];
+
+    (void)snprintf(why, sizeof(why), "it is not tried again yet: %s", up->why);
+    while (up->calls != NULL)
+        wbi_upstream_call_fail(up->calls, WB_EIO, why);
+}
+
 static void on_timer(void *arg)
 {
     struct wbi_upstream *up = arg;
@@ -334,11 +346,8 @@ static void on_timer(void *arg)
         open_link(up);
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
         wbi_up_died(up, "the server did not get ready in time");
-    if (up->state == WBI_UP_WAITING) { /* what came since is refused from here */
-        while (up->calls != NULL)
-            wbi_upstream_call_fail(up->calls, WB_EIO,
-                                   "the server failed and is not tried again yet");
-    }
+    if (up->state == WBI_UP_WAITING) /* what came since is refused from here */
+        refuse_calls(up);
     for (c = up->calls; c != NULL;) {
         if (now < c->deadline_ns) {
             next = c->deadline_ns < next ? c->deadline_ns : next;

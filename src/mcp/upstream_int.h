@@ -72,6 +72,7 @@ struct wbi_upstream {
     int64_t armed_ns; /* 0: not armed */
     int64_t start_deadline_ns, wait_until_ns;
     unsigned failures;
+    char why[256]; /* of the last failure */
     struct wbi_upstream_counts counts;
     /* stdio */
     struct wbi_process *process;

@@ -158,14 +158,14 @@ static struct wbi_server *owner_of(struct wbi_gateway *g, struct wbi_str shown,
 
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
-        struct wbi_str name = wbi_server_name(s);
+        struct wbi_str prefix = wbi_server_prefix(s);
 
-        if (!wbi_server_bare(s) && shown.n > name.n + 2 && wbi_str_starts(shown, name) &&
-            memcmp(shown.p + name.n, "__", 2) == 0) {
-            *ret_name = wbi_str_from(shown, name.n + 2);
+        if (prefix.n > 0 && shown.n > prefix.n + 2 && wbi_str_starts(shown, prefix) &&
+            memcmp(shown.p + prefix.n, "__", 2) == 0) {
+            *ret_name = wbi_str_from(shown, prefix.n + 2);
             return s;
         }
-        if (wbi_server_bare(s) && bare == NULL)
+        if (prefix.n == 0 && bare == NULL)
             bare = s;
     }
     *ret_name = shown;
@@ -277,7 +277,7 @@ static void finish(struct gathering *all)
     wbi_free(all);
 }
 
-/* Prompts get the server's name in front, as tools do. */
+/* Prompts get the server's prefix in front, as tools do. */
 static void add_item(struct gathering *all, const struct wbi_server *s, const wbi_json *item)
 {
     struct wbi_buf name;
@@ -285,12 +285,12 @@ static void add_item(struct gathering *all, const struct wbi_server *s, const wb
 
     if (all->items.n > 1)
         wbi_buf_addc(&all->items, ',');
-    if (all->what != WBI_MCP_PROMPTS || wbi_server_bare(s)) {
+    if (all->what != WBI_MCP_PROMPTS || wbi_server_prefix(s).n == 0) {
         wbi_jw_val(&w, item);
         return;
     }
     wbi_buf_init(&name, WBI_LIMIT_MCP_MESSAGE);
-    wbi_buf_adds(&name, wbi_server_name(s));
+    wbi_buf_adds(&name, wbi_server_prefix(s));
     wbi_buf_addz(&name, "__");
     wbi_buf_adds(&name, wbi_json_get_str(item, "name"));
     wbi_jw_obj(&w);

@@ -153,13 +153,13 @@ static wb_rc read_ms(const struct wbi_server *s, const char *name, int64_t *ret,
 
 static wb_rc read_flags(struct wbi_server *s, struct wbi_error *err)
 {
-    const wbi_json *prefix = wbi_json_get(s->value, "prefix");
     struct wbi_str pins = wbi_json_get_str(s->value, "pins");
     struct wbi_str era = wbi_json_get_str(s->value, "era");
 
     if (wbi_str_eqz(wbi_json_get_str(s->value, "type"), "sse"))
         return wrong(err, "type", "\"stdio\" or \"http\"; the older \"sse\" is not spoken");
-    s->bare = prefix != NULL && wbi_json_str(prefix).n == 0;
+    if (wbi_json_get_str(s->value, "prefix").p != NULL)
+        s->prefix = wbi_json_get_str(s->value, "prefix");
     s->trusted = wbi_json_true(wbi_json_get(s->value, "trusted"));
     if (wbi_str_eqz(pins, "approval"))
         s->pin_policy = WBI_PIN_APPROVAL;
@@ -181,6 +181,7 @@ wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root, struct wbi_s
     struct wbi_str cwd = wbi_json_get_str(s->value, "cwd");
     wb_rc rc = WB_OK;
 
+    s->prefix = s->name;
     s->spec.name = wbi_arena_strz(arena, s->name);
     s->spec.workdir = cwd.p != NULL ? cwd : root;
     if (s->spec.name == NULL)

@@ -118,7 +118,7 @@ static wb_rc declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_jso
                                        .ops = &wbi_upstream_tool_ops,
                                        .ops_arg = s,
                                        .origin = s->origin,
-                                       .bare = s->bare};
+                                       .prefix = s->prefix};
     const wbi_json *descriptor;
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);

@@ -73,6 +73,8 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
         fault.kind = WBI_KIND_TIMED_OUT;
     if (a->rc == WB_EDENIED)
         fault.kind = WBI_KIND_TOOL_EXECUTION_FAILED;
+    if (a->rc == WB_EINPUT)
+        fault.kind = WBI_KIND_INVALID_TOOL_OUTPUT;
     fault.message = wbi_arena_fmt(x->arena, "%.*s: %s", WBI_FMT(x->tool->model_name),
                                   a->why != NULL ? a->why : "the server did not answer");
     if (a->retry_after_ms > 0)

@@ -5,6 +5,8 @@
  * holds nobody up for longer. */
 #include "serve/upstreams.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "catalog/names.h"
@@ -108,6 +110,13 @@ static wb_rc wait_for(struct wbi_upstreams *ups, const struct waiter *like)
 
 static void list_tools(struct wbi_server *s);
 
+static void failed(struct wbi_server *s, const char *why)
+{
+    s->state = WBI_SERVER_FAILED;
+    (void)snprintf(s->why, sizeof(s->why), "%.300s",
+                   why != NULL ? why : "it cannot list its tools");
+}
+
 /* The list as it is in the catalog; false when it is the one of last time. */
 static bool take_list(struct wbi_server *s, struct wbi_str text)
 {
@@ -127,7 +136,7 @@ static bool take_list(struct wbi_server *s, struct wbi_str text)
         rc = wbi_server_declare(s->set->rt, s, tools, &err);
     wbi_arena_free(arena);
     if (rc != WB_OK) {
-        s->state = WBI_SERVER_FAILED;
+        failed(s, err.text);
         return false;
     }
     memcpy(s->listed, sum, sizeof(sum));
@@ -141,11 +150,11 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
     struct wbi_upstreams *ups = s->set;
     bool first = !s->has_listed, changed = false;
 
-    s->state = WBI_SERVER_FAILED;
-    if (a->rc == WB_OK && a->error == NULL) {
-        s->state = WBI_SERVER_LISTED;
+    s->state = WBI_SERVER_LISTED;
+    if (a->rc == WB_OK && a->error == NULL)
         changed = take_list(s, a->text);
-    }
+    else
+        failed(s, a->why);
     if (s->again && !ups->stopped) { /* it changed while it was listed */
         s->again = false;
         list_tools(s);
@@ -158,11 +167,12 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
 
 static void list_tools(struct wbi_server *s)
 {
-    struct wbi_upstream *up = wbi_server_link(s, NULL);
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_upstream *up = wbi_server_link(s, &err);
 
     s->state = WBI_SERVER_LISTING;
-    if (up == NULL || wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, NULL) != WB_OK)
-        s->state = WBI_SERVER_FAILED;
+    if (up == NULL || wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, &err) != WB_OK)
+        failed(s, err.text);
 }
 
 static void need(struct wbi_server *s)
@@ -183,13 +193,26 @@ wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg),
     return WB_OK;
 }
 
-/* "server__tool", "mcp__server__tool", "mcp::server::tool". */
-static bool names_server(struct wbi_str name, struct wbi_str server)
+/* "server__tool", "mcp__server__tool", "mcp::server::tool"; also by its prefix. */
+static bool begins_with(struct wbi_str name, struct wbi_str first)
+{
+    return first.n > 0 && name.n > first.n + 2 && wbi_str_starts(name, first) &&
+           (memcmp(name.p + first.n, "__", 2) == 0 || memcmp(name.p + first.n, "::", 2) == 0);
+}
+
+static bool names_server(struct wbi_str name, const struct wbi_server *s)
 {
     if (wbi_str_starts(name, WBI_LIT("mcp__")) || wbi_str_starts(name, WBI_LIT("mcp::")))
         name = wbi_str_from(name, 5);
-    return name.n > server.n + 2 && wbi_str_starts(name, server) &&
-           (memcmp(name.p + server.n, "__", 2) == 0 || memcmp(name.p + server.n, "::", 2) == 0);
+    return begins_with(name, s->name) || begins_with(name, s->prefix);
+}
+
+static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str tool)
+{
+    for (size_t i = 0; i < ups->count; i++)
+        if (names_server(tool, &ups->servers[i]))
+            return &ups->servers[i];
+    return NULL;
 }
 
 /* The servers that may have the tool: the one it names, else those without a
@@ -197,21 +220,36 @@ static bool names_server(struct wbi_str name, struct wbi_str server)
 static bool find_more(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
 {
     struct wbi_upstreams *ups = arg;
-    struct waiter w = {.ref = ref};
+    struct waiter w = {.ref = ref, .only = named_server(ups, tool)};
     bool any = false;
 
-    for (size_t i = 0; i < ups->count && w.only == NULL; i++)
-        if (names_server(tool, ups->servers[i].name))
-            w.only = &ups->servers[i];
     for (size_t i = 0; i < ups->count; i++) {
         struct wbi_server *s = &ups->servers[i];
 
-        if (w.only != NULL ? w.only != s : !s->bare)
+        if (w.only != NULL ? w.only != s : s->prefix.n > 0)
             continue;
         need(s);
         any |= s->state == WBI_SERVER_LISTING;
     }
     return any && !ups->stopped && wait_for(ups, &w) == WB_OK;
+}
+
+/* A server that did list its tools, or has none to be asked for, misses nothing. */
+static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
+                        struct wbi_str *ret_qualified, struct wbi_str *ret_why)
+{
+    struct wbi_upstreams *ups = arg;
+    struct wbi_server *s = named_server(ups, tool);
+
+    if (s == NULL || (s->state != WBI_SERVER_FAILED && s->state != WBI_SERVER_LISTING))
+        return false;
+    *ret_qualified =
+        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(tool, 128)));
+    *ret_why =
+        wbi_arena_fmt(arena, "the server \"%.*s\" of %.*s has not told its tools: %s",
+                      WBI_FMT(s->name), WBI_FMT(wbi_str_head(tool, 128)),
+                      s->state == WBI_SERVER_LISTING ? "it does not answer in time" : s->why);
+    return ret_qualified->p != NULL && ret_why->p != NULL;
 }
 
 /* ---- news of a server ---- */
@@ -258,6 +296,17 @@ struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err
 
 /* ---- life ---- */
 
+/* Two servers behind one prefix would hide each other's tools. */
+static wb_rc check_prefix(const struct wbi_upstreams *ups, const struct wbi_server *s,
+                          struct wbi_error *err)
+{
+    for (size_t i = 0; s->prefix.n > 0 && i < ups->count; i++)
+        if (wbi_str_eq(ups->servers[i].prefix, s->prefix))
+            return wbi_fail(err, WB_EINPUT, "its prefix \"%.*s\" is that of server %.*s already",
+                            WBI_FMT(s->prefix), WBI_FMT(ups->servers[i].name));
+    return WB_OK;
+}
+
 static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_server *c,
                         struct wbi_error *err)
 {
@@ -274,6 +323,8 @@ static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_serve
     rc = wbi_name_is_model_name(c->name)
              ? wbi_server_read(ups->arena, ups->rt->root, s, &inner)
              : wbi_fail(&inner, WB_EINPUT, "a server's name has letters, digits, _ and - only");
+    if (rc == WB_OK)
+        rc = check_prefix(ups, s, &inner);
     if (rc == WB_OK) {
         ups->count++;
         return WB_OK;
@@ -316,6 +367,7 @@ wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, stru
         return rc;
     }
     rt->find_more = find_more;
+    rt->why_missing = why_missing;
     rt->find_more_arg = ups;
     *ret = ups;
     return WB_OK;
@@ -371,14 +423,9 @@ struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i)
     return &ups->servers[i];
 }
 
-struct wbi_str wbi_server_name(const struct wbi_server *s)
+struct wbi_str wbi_server_prefix(const struct wbi_server *s)
 {
-    return s->name;
-}
-
-bool wbi_server_bare(const struct wbi_server *s)
-{
-    return s->bare;
+    return s->prefix;
 }
 
 struct wbi_str wbi_server_listed(const struct wbi_server *s, enum wbi_mcp_list what)

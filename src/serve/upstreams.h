@@ -34,9 +34,8 @@ WB_MUST_CHECK wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_don
 size_t wbi_upstreams_count(const struct wbi_upstreams *ups);
 struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i);
 
-struct wbi_str wbi_server_name(const struct wbi_server *s);
-/* Its prompts and tools are shown under their own names. */
-bool wbi_server_bare(const struct wbi_server *s);
+/* Stands before "__" and the names of its tools and prompts; empty: own names. */
+struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 /* The connection, made at the first use; NULL when it cannot be had. */
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
 /* The newest list of that kind as it came; absent: none yet. Kept by remember. */

@@ -25,10 +25,12 @@ struct wbi_server {
     struct wbi_upstream *up;
     enum wbi_server_state state;
     enum wbi_pin_policy pin_policy;
-    bool bare, trusted, again;
+    struct wbi_str prefix; /* of the names shown; empty: none */
+    bool trusted, again;
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
     bool has_listed;
     char *lists[4]; /* newest, as they came */
+    char why[320];  /* it FAILED */
 };
 
 /* server_spec.c: the members of one server; err names what is wrong. */

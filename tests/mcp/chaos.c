@@ -112,6 +112,13 @@ static void answer_call(long id)
         text_result(id);
 }
 
+#define TOOL(name, schema) "{\"name\":\"" name "\",\"inputSchema\":" schema "},"
+#define PLAIN "{\"type\":\"object\"}"
+static const char odd_names[] = TOOL("a/../b", PLAIN) TOOL("", PLAIN) TOOL("\\u0422", PLAIN)
+    TOOL("with space", PLAIN) "{\"inputSchema\":" PLAIN "},7,";
+static const char bad_schemas[] = TOOL("remote", "{\"$ref\":\"http://127.0.0.1:1/schema\"}")
+    TOOL("no-object", "7") TOOL("deep", "{\"$ref\":\"#/$defs/nowhere\"}");
+
 static void answer_list(long id)
 {
     static const char tool[] = "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}";
@@ -129,16 +136,25 @@ static void answer_list(long id)
             printf(",%s", tool);
         puts("]}}");
         fflush(stdout);
+    } else if (is("huge-cursor")) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[],\"nextCursor\":\"", id);
+        repeat(stdout, "cursor..", 1 << 17);
+        say("\"}}");
     } else {
-        result(id, "{\"tools\":[]}");
+        const char *more = is("odd-names") ? odd_names : is("bad-schemas") ? bad_schemas : "";
+
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[%s%s]}}\n", id, more, tool);
+        fflush(stdout);
     }
 }
 
 int main(int argc, char **argv)
 {
     mode = argc > 1 ? argv[1] : "fine";
-    if (is("die-at-once"))
+    if (is("die-at-once")) {
+        fputs("starting\nno reason to live\n", stderr);
         return 1;
+    }
     while (fgets(line, sizeof(line), stdin) != NULL) {
         const char *at = strstr(line, "\"id\":");
         long id = at != NULL ? strtol(at + 5, NULL, 10) : -1;

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A gateway with one healthy server and one server for each way to misbehave
+# (C10, attack rows 70 to 77): every call has exactly one clear outcome, in time,
+# and calls of the healthy server in between notice nothing.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+work=$(mktemp -d)
+trap 'exec 3>&-; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+
+# mode, what its call must come to
+modes='
+fine            "text":"fine"
+hang            "errorKind":"timed_out"
+die             "errorKind":"upstream_unavailable"
+die-at-once     "errorKind":"upstream_unavailable"
+die-of-probe    "text":"fine"
+banner          "text":"fine"
+half            "errorKind":"upstream_unavailable"
+trickle         "result":{"content":\[\]}
+wrong-id        "errorKind":"timed_out"
+double          "text":"fine"
+string-id       "errorKind":"timed_out"
+null-id         "errorKind":"timed_out"
+not-json        "errorKind":"timed_out"
+batch           "errorKind":"timed_out"
+duplicate-names "errorKind":"timed_out"
+both            "errorKind":"timed_out"
+string-result   "errorKind":"invalid_tool_output"
+unknown-type    "errorKind":"invalid_tool_output"
+flood           "text":"fine"
+stderr-flood    "text":"fine"
+huge-line       "text":"fine"
+asks            "text":"fine"
+close-stdout    "errorKind":"timed_out"
+mute            "errorKind":"upstream_unavailable"
+old-version     "errorKind":"upstream_unavailable"
+cyclic-cursor   "errorKind":"upstream_unavailable"
+endless-pages   "errorKind":"upstream_unavailable"
+many-tools      "errorKind":"upstream_unavailable"
+huge-cursor     "errorKind":"upstream_unavailable"
+odd-names       "text":"fine"
+bad-schemas     "text":"fine"
+'
+{
+    printf '{"mcpServers":{"healthy":{"command":"%s/mcp_demo_server","effects":{"*":"Pure"}}' "$build"
+    while read -r mode _; do
+        [ -n "$mode" ] || continue
+        printf ',"%s":{"command":"%s/mcp_chaos","args":["%s"],"startMs":2500,"probeMs":300' "$mode" "$build" "$mode"
+        printf ',"effects":{"*":"Pure"},"tools":{"t":{"timeoutMs":1500}}}'
+    done <<<"$modes"
+    echo ',"unsafe":{"command":"'"$build"'/mcp_chaos","args":["die"]}}}'
+} >"$HOME/.config/waybill/config.json"
+
+mkfifo "$work/in"
+timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+pid=$!
+exec 3>"$work/in"
+rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
+# What nobody waits for is not timed: a number of looks, far beyond what is needed.
+wait_for() { for _ in $(seq 400); do grep -q "\"id\":\"$1\"" "$work/out" && return; sleep 0.1; done; bad "no answer to $1"; }
+
+rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+rpc list tools/list ''
+wait_for list
+while read -r mode _; do
+    [ -n "$mode" ] || continue
+    rpc "$mode" tools/call "\"name\":\"${mode}__t\",\"arguments\":{}"
+    rpc "after-$mode" tools/call "\"name\":\"healthy__echo\",\"arguments\":{\"message\":\"m-$mode\"}"
+done <<<"$modes"
+while read -r mode _; do [ -z "$mode" ] || wait_for "$mode"; done <<<"$modes"
+rpc unsafe tools/call '"name":"unsafe__t","arguments":{}'
+wait_for unsafe
+exec 3>&-
+wait $pid || bad "serve ended with $?: $(cat "$work/err")"
+
+count=0
+while read -r mode want; do
+    [ -n "$mode" ] || continue
+    count=$((count + 1))
+    answers=$(grep -c "\"id\":\"$mode\"" "$work/out")
+    [ "$answers" = 1 ] || bad "$mode: $answers answers"
+    grep "\"id\":\"$mode\"" "$work/out" | grep -q -- "$want" ||
+        bad "$mode: not $want: $(grep "\"id\":\"$mode\"" "$work/out" | cut -c1-400)"
+    grep "\"id\":\"after-$mode\"" "$work/out" | grep -q "m-$mode" || bad "$mode: the healthy server suffers"
+done <<<"$modes"
+# What is no read may have had an effect when its server died on it.
+grep '"id":"unsafe"' "$work/out" | grep -q '"errorKind":"outcome_unknown"' || bad "an unsafe call that died"
+list=$(grep '"id":"list"' "$work/out")
+for name in fine__t healthy__echo banner__t; do
+    grep -q "\"$name\"" <<<"$list" || bad "$name is not listed"
+done
+# Row 77: a name that could be anything else is left out; row 80: so is a schema that cannot be used.
+grep -qE '\.\./|"odd-names__"|bad-schemas__(remote|no-object|deep)' <<<"$list" && bad "a bad definition is listed"
+# A server that is down says so, with what it said last, not "no such tool".
+grep '"id":"die-at-once"' "$work/out" | grep -q 'no reason to live' || bad "the reason is not told"
+[ $failed = 0 ] && echo "chaos: $count ways to misbehave, one clear outcome each"
+exit $failed
