@@ -341,10 +341,8 @@ static void on_keeper_ready(void *arg, int events)
     ssize_t n = recv(p->keeper, &m, sizeof(m), MSG_DONTWAIT);
 
     (void)events;
-    if (n < 0 && errno == ECONNRESET) {                   /* it ended with a word of ours unread */
-        n = recv(p->keeper, &m, sizeof(m), MSG_DONTWAIT); /* its own come next */
-        (void)!wbi_watch_set(p->exit_watch, WBI_WATCH_READ); /* an error ends the watch */
-    }
+    if (n < 0 && errno == ECONNRESET)
+        return; /* it ended with a word of ours unread; its own words come next */
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n != (ssize_t)sizeof(m) || on_keeper_message(p, &m))
