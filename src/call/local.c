@@ -73,8 +73,6 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
     if (rc == WB_OK)
         rc = wbi_known_load(rt, err);
     if (rc == WB_OK)
-        rc = wbi_runner_new(rt->loop, rt->clock, &rt->runner, err);
-    if (rc == WB_OK)
         rc = add_tools(rt, err);
     return rc;
 }
