@@ -1,4 +1,4 @@
-# The libraries Waybill stands on. libcrypto is loaded at run time (base/hash.c).
+# The libraries Waybill stands on. libcrypto is loaded at run time (base/sign.c).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv)

@@ -441,6 +441,43 @@ static void test_lists_go_on_with_their_token(void **state)
     tools_end(&t);
 }
 
+/* C5.4: a runtime lets go of what is too old, by itself; what a younger record names stays,
+ * and a reference says clearly when it is gone. */
+static void test_old_output_goes_by_itself(void **state)
+{
+    static const struct {
+        int days; /* after the command */
+        const char *status;
+    } rows[] = {{10, "success"}, {16, "error"}};
+    char *path, input[600];
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = exec_line(&t, "seq 1 100000", "");
+    path = member_of(r, "/result/artifacts/0/path");
+    (void)snprintf(input, sizeof(input), "{\"path\":\"%s\",\"tail\":1}", path);
+    wb_result_free(r);
+    wb_runtime_free(t.runtime);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int days = rows[i].days;
+        tools_open_ahead(&t, &days); /* a short life: it tidies at its end */
+        wb_result_free(tools_ask(&t, "TaskList", "{}"));
+        wb_runtime_free(t.runtime);
+        tools_open_ahead(&t, &days);
+        r = tools_ask(&t, "ReadArtifact", input);
+        assert_member(r, "/status", rows[i].status);
+        if (strcmp(rows[i].status, "error") == 0)
+            assert_member(r, "/error/kind", "artifact_expired");
+        wb_result_free(r);
+        wb_runtime_free(t.runtime);
+    }
+    wb_free(path);
+    tools_open(&t);
+    tools_end(&t);
+}
+
 /* ---- attacks ---- */
 
 static double seconds(void)
@@ -641,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_news_of_ended_tasks_come_once_over_a_restart),
         cmocka_unit_test(test_tasks_end_with_their_runtime_and_stay_readable),
         cmocka_unit_test(test_lists_go_on_with_their_token),
+        cmocka_unit_test(test_old_output_goes_by_itself),
         cmocka_unit_test(test_36_37_limits_of_the_configuration_are_named),
         cmocka_unit_test(test_38_39_what_ignores_or_is_stopped_is_killed),
         cmocka_unit_test(test_40_a_daemon_holding_the_pipe_holds_nothing),

@@ -7,8 +7,7 @@
 #include "artifact/stream.h"
 #include "base/limits.h"
 #include "builtin/builtin.h"
-#include "ledger/ledger.h"
-#include "run/tasks.h"
+#include "call/upkeep.h"
 #include "text/regex.h"
 
 /* ---- reading ---- */
@@ -152,49 +151,6 @@ wb_rc wb_artifact_stats(wb_runtime *runtime, char **ret, size_t *ret_size, wb_er
     return wbi_api_give(&out, ret, ret_size, reterr);
 }
 
-/* What live tasks write and what younger records name stays. */
-struct keeping {
-    struct wbi_runtime *rt;
-    struct wbi_arena *arena;
-    struct wbi_task_info *tasks;
-    size_t task_count;
-    int64_t records_since_ms;
-};
-
-static bool is_referenced(void *arg, const struct wbi_artifact *a)
-{
-    struct keeping *k = arg;
-    struct wbi_record record;
-
-    for (size_t i = 0; i < k->task_count; i++)
-        for (int s = 0; s < WBI_SPOOL_STREAMS && !wbi_task_over(k->tasks[i].state); s++)
-            if (strcmp(k->tasks[i].output[s].name, a->name) == 0)
-                return true;
-    if (wbi_ledger_get(k->rt->ledger, k->arena, wbi_str_z(a->call_id), &record, NULL) != WB_OK)
-        return false;
-    return record.has_outcome && record.outcome.time_ms >= k->records_since_ms;
-}
-
-static wb_rc prune(struct wbi_runtime *rt, int64_t age_ms, struct wbi_artifact_stats *removed,
-                   struct wbi_artifact_stats *left, struct wbi_error *err)
-{
-    struct keeping k = {.rt = rt};
-    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &k.arena);
-
-    if (rc != WB_OK)
-        return wbi_fail_nomem(err);
-    if (age_ms >= 0)
-        wbi_artifact_set_age(rt->artifacts, age_ms);
-    k.records_since_ms = wbi_wall_ms(&rt->clock) - wbi_artifact_age(rt->artifacts);
-    rc = wbi_tasks_list(rt->tasks, k.arena, &k.tasks, &k.task_count, err);
-    if (rc == WB_OK)
-        rc = wbi_artifact_prune(rt->artifacts, is_referenced, &k, removed, err);
-    if (rc == WB_OK)
-        rc = wbi_artifact_stat(rt->artifacts, left, err);
-    wbi_arena_free(k.arena);
-    return rc;
-}
-
 wb_rc wb_artifact_prune(wb_runtime *runtime, int64_t older_than_ms, char **ret, size_t *ret_size,
                         wb_error **reterr)
 {
@@ -206,7 +162,10 @@ wb_rc wb_artifact_prune(wb_runtime *runtime, int64_t older_than_ms, char **ret, 
 
     if (rc != WB_OK)
         return rc;
-    if (prune(runtime->rt, older_than_ms, &removed, &left, &err) != WB_OK)
+    rc = wbi_upkeep_prune(runtime->rt, older_than_ms, &removed, &err);
+    if (rc == WB_OK)
+        rc = wbi_artifact_stat(runtime->rt->artifacts, &left, &err);
+    if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
@@ -241,6 +200,7 @@ wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret, size_t 
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_artifact_stats stats = {0};
     struct verifying v = {.bad = 0};
+    uint64_t finished;
     struct wbi_buf out;
     wb_rc rc = open_store(runtime, reterr);
 
@@ -254,7 +214,10 @@ wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret, size_t 
     wbi_jw_obj(&v.w);
     wbi_jw_key(&v.w, "bad");
     wbi_jw_arr(&v.w);
-    rc = wbi_artifact_verify(v.store, on_bad, &v, &stats, &err);
+    rc = wbi_artifact_recover(v.store, &finished,
+                              &err); /* what dead writers left is looked at too */
+    if (rc == WB_OK)
+        rc = wbi_artifact_verify(v.store, on_bad, &v, &stats, &err);
     wbi_jw_arr_end(&v.w);
     wbi_jw_kint(&v.w, "count", (int64_t)stats.count);
     wbi_jw_obj_end(&v.w);

@@ -47,17 +47,9 @@ wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t *ret_count, st
     return rc;
 }
 
-static bool first_of_its_content(const struct wbi_artifact_store *s, const struct wbi_artifact *a,
-                                 uint64_t *ret_bytes)
+static bool is_there(const struct wbi_artifact_store *s, const struct wbi_artifact *a)
 {
-    struct stat st;
-    uint64_t names;
-
-    if (fstatat(s->dir, a->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    names = st.st_nlink > 1 ? (uint64_t)st.st_nlink - 1 : 1; /* one link is by-hash */
-    *ret_bytes = (uint64_t)st.st_size / names;
-    return true;
+    return faccessat(s->dir, a->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats *ret,
@@ -72,24 +64,23 @@ wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats 
     if (rc != WB_OK)
         return rc;
     for (size_t i = 0; i < count; i++) {
-        uint64_t share = 0;
-        if (all[i].expired || !first_of_its_content(s, &all[i], &share)) {
+        if (all[i].expired || !is_there(s, &all[i])) {
             stats.expired++;
             continue;
         }
         stats.count++;
-        stats.bytes += share;
         stats.writing += all[i].writing;
         stats.incomplete += !all[i].complete && !all[i].writing;
     }
     wbi_arena_free(arena);
-    *ret = stats;
-    return WB_OK;
+    rc = wbi_store_bytes(s, &stats.bytes, err);
+    if (rc == WB_OK)
+        *ret = stats;
+    return rc;
 }
 
-/* The name goes, and the content with its last name; the fact stays and says so. */
-static wb_rc expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
-                    struct wbi_artifact_stats *stats, struct wbi_error *err)
+wb_rc wbi_artifact_expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
+                          struct wbi_artifact_stats *stats, struct wbi_error *err)
 {
     char order[WBI_ARTIFACT_NAME + 16];
     struct stat st;
@@ -134,20 +125,19 @@ wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
     struct wbi_arena *arena;
     struct wbi_artifact *all;
     size_t count;
-    uint64_t bytes = 0, share;
+    uint64_t bytes = 0;
     wb_rc rc = with_list(s, &arena, &all, &count, err);
 
     if (rc != WB_OK)
         return rc;
-    for (size_t i = 0; i < count; i++)
-        bytes += first_of_its_content(s, &all[i], &share) ? share : 0;
+    rc = wbi_store_bytes(s, &bytes, err);
     for (size_t i = count; i-- > 0 && rc == WB_OK;) { /* oldest first */
         bool old = now - all[i].created_ms > s->policy.age_ms;
         bool over = bytes - WBI_MIN(bytes, stats.removed_bytes) > s->policy.store_bytes;
         if (all[i].writing || (!old && !over))
             continue;
         if (referenced == NULL || !referenced(arg, &all[i]))
-            rc = expire(s, &all[i], &stats, err);
+            rc = wbi_artifact_expire(s, &all[i], &stats, err);
     }
     wbi_arena_free(arena);
     if (rc == WB_OK)

@@ -201,10 +201,9 @@ static bool is_artifact_name(const char *name)
     return wbi_str_ends(s, WBI_LIT(".log")) && wbi_fact_key_ok(s) && s.n < WBI_ARTIFACT_NAME;
 }
 
-/* Every file once: fn(arg, name, st). */
-static wb_rc each_file(const struct wbi_artifact_store *s,
-                       bool (*fn)(void *, const char *, const struct stat *), void *arg,
-                       struct wbi_error *err)
+wb_rc wbi_store_each_file(const struct wbi_artifact_store *s,
+                          bool (*fn)(void *, const char *, const struct stat *), void *arg,
+                          struct wbi_error *err)
 {
     int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -226,22 +225,13 @@ static wb_rc each_file(const struct wbi_artifact_store *s,
     return WB_OK;
 }
 
-static bool add_size(void *arg, const char *name, const struct stat *st)
-{
-    (void)name;
-    *(uint64_t *)arg += (uint64_t)st->st_size;
-    return true;
-}
-
 uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
 {
     struct statvfs fs;
     uint64_t left = UINT64_MAX;
 
-    if (!s->counted) {
-        s->used = 0;
-        s->counted = each_file(s, add_size, &s->used, NULL) == WB_OK;
-    }
+    if (!s->counted)
+        s->counted = wbi_store_count(s);
     if (fstatvfs(s->dir, &fs) == 0) {
         uint64_t has = (uint64_t)fs.f_bavail * fs.f_frsize;
         left = has > s->policy.free_bytes ? has - s->policy.free_bytes : 0;
@@ -348,7 +338,7 @@ wb_rc wbi_artifact_list(struct wbi_artifact_store *s, struct wbi_arena *arena,
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
     wbi_buf_init_arena(&l.items, arena, LIST_MAX * sizeof(struct wbi_artifact));
-    rc = each_file(s, list_file, &l, err);
+    rc = wbi_store_each_file(s, list_file, &l, err);
     wbi_arena_free(l.scratch);
     if (rc == WB_OK && l.rc != WB_OK)
         rc = wbi_fail(err, l.rc, "cannot list the artifacts");

@@ -80,7 +80,8 @@ WB_MUST_CHECK wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t 
 struct wbi_artifact_stats {
     uint64_t count, bytes; /* kept; equal contents count once in bytes */
     uint64_t incomplete, writing, expired;
-    uint64_t removed, removed_bytes; /* by wbi_artifact_prune */
+    uint64_t removed, removed_bytes; /* by wbi_artifact_prune and wbi_artifact_tidy */
+    uint64_t finished;               /* by wbi_artifact_tidy: their writers were dead */
     uint64_t bad;                    /* by wbi_artifact_verify */
 };
 WB_MUST_CHECK wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats *ret,
@@ -91,6 +92,14 @@ WB_MUST_CHECK wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
                                        bool (*referenced)(void *arg, const struct wbi_artifact *a),
                                        void *arg, struct wbi_artifact_stats *ret,
                                        struct wbi_error *err);
+/* A step of both, recovering and pruning, for whoever has a moment: at most `most` files are
+ * finished or removed; *ret_done says that nothing was left to do. What is referenced must
+ * not change meanwhile. Due again an hour after somebody was done. */
+WB_MUST_CHECK wb_rc wbi_artifact_tidy(struct wbi_artifact_store *s,
+                                      bool (*referenced)(void *arg, const struct wbi_artifact *a),
+                                      void *arg, uint64_t most, struct wbi_artifact_stats *ret,
+                                      bool *ret_done, struct wbi_error *err);
+bool wbi_artifact_tidy_due(const struct wbi_artifact_store *s);
 /* Another age than the policy's, for one pruning by hand. */
 void wbi_artifact_set_age(struct wbi_artifact_store *s, int64_t age_ms);
 int64_t wbi_artifact_age(const struct wbi_artifact_store *s);

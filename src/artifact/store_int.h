@@ -3,6 +3,8 @@
 #ifndef WBI_ARTIFACT_STORE_INT_H
 #define WBI_ARTIFACT_STORE_INT_H
 
+#include <sys/stat.h>
+
 #include "artifact/store.h"
 #include "base/buf.h"
 #include "base/checked.h"
@@ -30,6 +32,18 @@ int wbi_write_all(int fd, const void *p, size_t n);
 /* Bytes that may still be written, by the free-space guard and the store's cap;
  * 0 and a reason when there is no room. */
 uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason);
+/* Fill used, from a young note or by looking; false when that failed. */
+bool wbi_store_count(struct wbi_artifact_store *s);
+/* What the files take, equal contents once. */
+WB_MUST_CHECK wb_rc wbi_store_bytes(const struct wbi_artifact_store *s, uint64_t *ret,
+                                    struct wbi_error *err);
+/* Every artifact's file once, until fn returns false. */
+WB_MUST_CHECK wb_rc wbi_store_each_file(const struct wbi_artifact_store *s,
+                                        bool (*fn)(void *, const char *, const struct stat *),
+                                        void *arg, struct wbi_error *err);
+/* Its name goes, and the content with its last name; the fact stays and says so. */
+WB_MUST_CHECK wb_rc wbi_artifact_expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
+                                        struct wbi_artifact_stats *stats, struct wbi_error *err);
 uint64_t wbi_count_newlines(const void *p, size_t n);
 WB_MUST_CHECK wb_rc wbi_artifact_put_fact(struct wbi_artifact_store *s,
                                           const struct wbi_artifact *a, struct wbi_error *err);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/hash.h: SHA-256 by libcrypto, which is loaded at the first use (linking
- * it costs every start of the binary more than half a millisecond), and a
- * seeded 64-bit hash for tables. */
+ * base/hash.h: SHA-256, hexadecimal, and a seeded 64-bit hash for tables. */
 #ifndef WBI_BASE_HASH_H
 #define WBI_BASE_HASH_H
 
@@ -13,7 +11,7 @@
 #define WBI_SHA256_SIZE 32
 #define WBI_SHA256_HEX 65
 
-/* WB_EUNSUPPORTED when libcrypto cannot be loaded. Any thread. */
+/* Any thread. Only wbi_sha256_new can fail (WB_ENOMEM). */
 WB_MUST_CHECK wb_rc wbi_sha256(const void *p, size_t n, uint8_t out[WBI_SHA256_SIZE]);
 
 struct wbi_sha256;

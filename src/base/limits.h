@@ -118,6 +118,7 @@
 #define WBI_LIMIT_STORE_LOCK_MS 10000   /* wait for another process's commit */
 #define WBI_LIMIT_WAL_PAGES 1000        /* checkpoint when idle above this */
 #define WBI_LIMIT_WAL_PAGES_BUSY 2000   /* and in any case above this */
+#define WBI_LIMIT_WAL_PAGES_LEFT 128    /* left to the next process, which reads each */
 #define WBI_LIMIT_WAL_PAGES_ALARM 16384 /* 64 MiB: some reader blocks checkpoints */
 #define WBI_LIMIT_READ_CHUNK_ROWS 256u  /* no read transaction is longer */
 #define WBI_LIMIT_READ_CHUNK (1u * WBI_MIB)

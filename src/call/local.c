@@ -12,6 +12,7 @@
 #include "call/known.h"
 #include "call/local_tool.h"
 #include "call/recover.h"
+#include "call/upkeep.h"
 #include "call/workspace.h"
 #include "config/config.h"
 #include "ledger/checkpoint.h"
@@ -72,8 +73,6 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
     rt->inherit_stdin = o->inherit_stdin;
     if (rc == WB_OK)
         rc = wbi_known_load(rt, err);
-    if (rc == WB_OK)
-        rc = wbi_runner_new(rt->loop, rt->clock, &rt->runner, err);
     if (rc == WB_OK)
         rc = add_tools(rt, err);
     return rc;
@@ -230,6 +229,8 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
     rc = wbi_tasks_new(&config, &rt->tasks, err);
     if (rc == WB_OK && wbi_tasks_recover(rt->tasks, &interrupted, NULL) != WB_OK)
         interrupted = 0; /* they stay as they are; the next start tries again */
+    if (rc == WB_OK)
+        wbi_upkeep_begin(rt);
     return rc;
 }
 
@@ -283,6 +284,7 @@ void wbi_runtime_unload(struct wbi_runtime *rt)
 {
     wbi_workspaces_free(rt->workspaces);
     wbi_root_unref(rt->exec_root);
+    wbi_upkeep_end(rt);
     wbi_tasks_free(rt->tasks);
     wbi_artifact_store_close(rt->artifacts);
     wbi_runtime_control_close(rt);

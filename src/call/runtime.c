@@ -182,6 +182,10 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
     rc = wbi_loop_new(o->uv_loop, &rt->loop, err);
+    if (rc == WB_OK && !o->bare)
+        rc = wbi_runner_new(rt->loop, rt->clock, &rt->runner, err);
+    if (rc == WB_OK && !o->bare && o->direct)
+        wbi_runner_ready(rt->runner);
     if (rc == WB_OK && wbi_calls_new(rt->loop, &rt->calls) != WB_OK)
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK)

@@ -14,6 +14,7 @@
 
 struct wbi_config;
 struct wbi_runner;
+struct wbi_upkeep;
 struct wbi_secrets;
 struct wbi_redact_rules;
 struct wbi_guards;
@@ -67,6 +68,7 @@ struct wbi_runtime {
     struct wbi_ledger *ledger;
     struct wbi_artifact_store *artifacts; /* opened at the first use */
     struct wbi_tasks *tasks;
+    struct wbi_upkeep *upkeep;                  /* of the artifacts, while they are open */
     struct wbi_control *control;                /* NULL until the state directory is open */
     struct wbi_runtime_method *control_methods; /* of rooms above */
     int64_t opened_ms;

@@ -14,7 +14,7 @@ static size_t put_number(uint8_t *out, uint64_t v)
     return 8;
 }
 
-/* Small pieces are gathered: a call of libcrypto each would cost more than the hash. */
+/* Small pieces are gathered: a call each would cost more than the hash. */
 struct gather {
     struct wbi_sha256 *sha;
     uint8_t bytes[512];

@@ -24,7 +24,7 @@ wb_rc wbi_ledger_open(struct wbi_store *store, const struct wbi_ledger_options *
     l->close_arg = options->close_arg;
     rc = wbi_sha256_new(&l->sha);
     if (rc != WB_OK)
-        rc = wbi_fail(err, rc, "ledger: cannot hash (is libcrypto installed?)");
+        rc = wbi_fail(err, rc, "ledger: cannot hash: out of memory");
     else if (!options->examine)
         rc = wbi_ledger_check_tail(l, err);
     if (rc == WB_OK && !options->examine)

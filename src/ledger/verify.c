@@ -111,7 +111,7 @@ wb_rc wbi_ledger_verify(struct wbi_ledger *l, const struct wbi_witness *witnesse
     if (rc == WB_OK)
         rc = gather_heads(l, witnesses, n, &v);
     if (rc != WB_OK)
-        rc = wbi_fail(err, rc, "ledger: cannot verify: out of memory or no libcrypto");
+        rc = wbi_fail(err, rc, "ledger: cannot verify: out of memory");
     else
         rc = wbi_store_anchor(l->store, &v.prev, err);
     anchor = v.prev;

@@ -22,6 +22,7 @@
 #define SHED_FROM (256u * 1024u) /* smaller mappings are not worth it */
 #define THREAD_BLOCK (256u * 1024u)
 #define RETRY_MS 100 /* when no spare could be forked */
+#define QUIET_MS 20  /* after the first command has begun */
 
 static void close_all_but(int fd)
 {
@@ -285,6 +286,7 @@ int wbi_holder_main(void *arg)
     struct wbi_holder_area *area = arg;
     int children, taken[2];
     sigset_t child_ended;
+    bool begun = false, quiet = false; /* the first command may be the only one: no spare yet */
     char byte;
 
     become_holder(area);
@@ -294,16 +296,24 @@ int wbi_holder_main(void *arg)
     if (children < 0 || pipe2(taken, O_CLOEXEC | O_NONBLOCK) != 0)
         _exit(1);
     for (;;) {
-        struct pollfd fds[3] = {{.fd = area->control}, /* only its end concerns us */
+        struct pollfd fds[3] = {{.fd = area->control, .events = quiet ? POLLIN : 0},
                                 {.fd = children, .events = POLLIN},
                                 {.fd = taken[0], .events = POLLIN}};
-        fork_spare(area, taken, children);
-        if (poll(fds, 3, area->spare == 0 ? RETRY_MS : -1) < 0)
+        int count;
+        if (!quiet)
+            fork_spare(area, taken, children);
+        count = poll(fds, 3, area->spare != 0 ? -1 : quiet ? QUIET_MS : RETRY_MS);
+        if (count < 0)
             continue;
-        if (fds[0].revents != 0)
+        if ((fds[0].revents & ~POLLIN) != 0)
             _exit(0); /* keepers see the end of their own sockets */
-        if (fds[2].revents != 0 && read(taken[0], &byte, 1) == 1)
+        if (count == 0 || fds[0].revents != 0)
+            quiet = false;
+        if (fds[2].revents != 0 && read(taken[0], &byte, 1) == 1) {
             area->spare = 0;
+            quiet = !begun;
+            begun = true;
+        }
         if (fds[1].revents != 0)
             reap_keepers(area, children);
     }

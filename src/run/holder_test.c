@@ -8,9 +8,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,19 +122,98 @@ static void a_quiet_daemon_dies_too(void **state)
     assert_int_equal(census(0, mark), 0); /* at once: the answer came after the sweep */
 }
 
-static void a_fork_bomb_is_stopped_and_named(void **state) /* row 36 */
-{
-    struct bench *b = *state;
+/* ---- a tree that runs away, but not far: this program as the command ---- */
 
-    (void)start(b,
-                getenv("WAYBILL_SOAK") != NULL ? "bomb() { bomb & bomb & wait; }; bomb"
-                                               : "while :; do sleep 100 & done",
-                20000, (struct wbi_rlimits){.processes = 100});
+#define SPAWN_MOST 300   /* processes in all; then it makes no more */
+#define SPAWN_LIMIT 50   /* allowed */
+#define SPAWN_SECONDS 60 /* then each ends by itself */
+
+static atomic_int *spawned; /* shared by all of them */
+
+static void spawn_one(bool sessions);
+
+/* Each makes two more; with sessions, every one in its own, deaf, its parent gone. */
+_Noreturn static void be_spawned(bool sessions)
+{
+    if (sessions)
+        (void)setsid();
+    for (int i = 1; i < 32; i++)
+        if (i != SIGALRM)
+            (void)signal(i, SIG_IGN);
+    (void)alarm(SPAWN_SECONDS);
+    spawn_one(sessions);
+    spawn_one(sessions);
+    if (sessions && atomic_fetch_add(spawned, 1) < SPAWN_MOST && fork() > 0)
+        _exit(0); /* the child goes on in its place */
+    for (;;)
+        (void)pause();
+}
+
+static void spawn_one(bool sessions)
+{
+    if (atomic_fetch_add(spawned, 1) < SPAWN_MOST && fork() == 0)
+        be_spawned(sessions);
+}
+
+/* "how" is group, sessions, or slow: one every ten milliseconds, each noted in a file. */
+static int spawn(const char *how, const char *file)
+{
+    struct timespec pause_between = {.tv_nsec = 10000000};
+
+    spawned =
+        mmap(NULL, sizeof(*spawned), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (spawned == MAP_FAILED)
+        return 1;
+    (void)alarm(SPAWN_SECONDS);
+    if (strcmp(how, "slow") != 0)
+        be_spawned(strcmp(how, "sessions") == 0);
+    for (int i = 0; i < SPAWN_MOST; i++) {
+        int fd = open(file, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (fd < 0 || write(fd, "+", 1) != 1 || close(fd) != 0)
+            return 1;
+        if (fork() == 0)
+            for ((void)alarm(SPAWN_SECONDS);;)
+                (void)pause();
+        (void)nanosleep(&pause_between, NULL);
+    }
+    for (;;)
+        (void)pause();
+}
+
+static void start_spawning(struct bench *b, const char *how, const char *file)
+{
+    char line[4096], self[2048];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    assert_true(n > 0);
+    self[n] = '\0';
+    (void)snprintf(line, sizeof(line), "exec '%s' --spawn %s '%s'", self, how, file);
+    (void)start(b, line, 0, (struct wbi_rlimits){.processes = SPAWN_LIMIT});
     wbi_loop_run(b->loop, &b->done);
     assert_int_equal(b->end.limit, WBI_HIT_PROCESSES);
     assert_string_equal(wbi_limit_name(b->end.limit), "processes");
     assert_int_equal(b->end.unkillable, 0);
     assert_int_equal(census_after_death(0, mark), 0);
+}
+
+static void a_runaway_tree_is_stopped_and_named(void **state) /* row 36 */
+{
+    start_spawning(*state, "group", "");
+    start_spawning(*state, "sessions", "");
+}
+
+static void a_growing_tree_does_not_grow_on(void **state) /* row 36 */
+{
+    char file[] = "/tmp/waybill-spawned-XXXXXX";
+    int fd = mkstemp(file);
+    struct stat st;
+
+    assert_true(fd >= 0);
+    start_spawning(*state, "slow", file);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_in_range(st.st_size, SPAWN_LIMIT, SPAWN_MOST - 1); /* it was stopped, it did not stop */
+    (void)close(fd);
+    (void)unlink(file);
 }
 
 static void long_arguments_reach_the_command(void **state)
@@ -296,12 +379,13 @@ static void the_holder_does_not_keep_the_parents_memory(void **state)
     free(big);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_daemon_with_the_pipe_dies_and_delays_nothing),
         cmocka_unit_test(a_quiet_daemon_dies_too),
-        cmocka_unit_test(a_fork_bomb_is_stopped_and_named),
+        cmocka_unit_test(a_runaway_tree_is_stopped_and_named),
+        cmocka_unit_test(a_growing_tree_does_not_grow_on),
         cmocka_unit_test(long_arguments_reach_the_command),
         cmocka_unit_test(a_killed_holder_is_replaced),
         cmocka_unit_test(a_killed_keeper_takes_its_command_with_it),
@@ -311,6 +395,8 @@ int main(void)
     };
     const char *given = getenv("WAYBILL_SEED");
 
+    if (argc == 4 && strcmp(argv[1], "--spawn") == 0)
+        return spawn(argv[2], argv[3]);
     seed = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("seed %llu\n", (unsigned long long)seed);
     snprintf(mark, sizeof(mark), "WAYBILL_CENSUS=%d-%llu", (int)getpid(), (unsigned long long)seed);

@@ -424,6 +424,11 @@ static struct wbi_holder *holder_of(struct wbi_runner *r)
     return r->holder;
 }
 
+void wbi_runner_ready(struct wbi_runner *runner)
+{
+    (void)holder_of(runner); /* the command itself is told when there is none */
+}
+
 static wb_rc begin_held(struct wbi_process *p, struct wbi_launch *l, struct wbi_error *err)
 {
     struct wbi_runner *r = p->runner;

@@ -27,6 +27,9 @@ WB_MUST_CHECK wb_rc wbi_runner_new(struct wbi_loop *loop, struct wbi_clock clock
                                    struct wbi_runner **ret, struct wbi_error *err);
 /* No process may be running any more. NULL is fine. */
 void wbi_runner_free(struct wbi_runner *runner);
+/* Begin to start the holder, beside whatever the caller does next. For a runtime that
+ * is sure to run a command; otherwise the first command does it. */
+void wbi_runner_ready(struct wbi_runner *runner);
 /* Processes started and not yet ended. */
 size_t wbi_runner_busy(const struct wbi_runner *runner);
 

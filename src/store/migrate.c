@@ -18,7 +18,7 @@ static wb_rc fill_meta(struct wbi_db *db, void *arg, struct wbi_error *err)
     wb_rc rc = wbi_genesis(wbi_str_z(dir->id), hash);
 
     if (rc != WB_OK)
-        return wbi_fail(err, rc, "ledger: cannot hash (is libcrypto installed?)");
+        return wbi_fail(err, rc, "ledger: cannot hash");
     wbi_hex(hash, sizeof(hash), hex);
     (void)snprintf(sql, sizeof(sql),
                    "INSERT INTO meta (name, value) VALUES ('state_id', '%s'), ('anchor_seq', 0), "

@@ -318,15 +318,15 @@ static void write_witness(struct wbi_store *s)
 
 /* Fold the log into the file. An incomplete one (somebody reads an old state)
  * is tried again only when the log has grown by as much again. */
-static void checkpoint(struct wbi_store *s, bool idle)
+static void checkpoint(struct wbi_store *s, int allowed, int mode)
 {
     int code, in_log = 0, folded = 0, due = s->db.wal_pages - s->wal_kept;
 
-    if (!s->db_open || due < (idle ? WBI_LIMIT_WAL_PAGES : WBI_LIMIT_WAL_PAGES_BUSY))
+    if (!s->db_open || due < allowed)
         return;
     if (wbi_commit_lock(&s->lock, NULL) != WB_OK)
         return;
-    code = sqlite3_wal_checkpoint_v2(s->db.sql, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &folded);
+    code = sqlite3_wal_checkpoint_v2(s->db.sql, NULL, mode, &in_log, &folded);
     if (code == SQLITE_OK || code == SQLITE_BUSY)
         s->wal_kept = folded == in_log ? 0 : in_log;
     else
@@ -367,7 +367,7 @@ static struct wbi_op *next_batch(struct wbi_store *s)
     return ops;
 }
 
-/* Only this process's own leavings: its marker, and the witness. */
+/* Only this process's own leavings: its marker, a long log, and the witness. */
 void wbi_writer_leave(struct wbi_store *s)
 {
     if (!s->db_open)
@@ -382,7 +382,12 @@ void wbi_writer_leave(struct wbi_store *s)
         }
         wbi_commit_unlock(&s->lock);
     }
-    write_witness(s);
+    /* The next to open would not know how much is folded in, read all of it again and go on
+     * at its end. Whoever reads meanwhile is not waited for. */
+    (void)sqlite3_busy_timeout(s->db.sql, 0);
+    checkpoint(s, WBI_LIMIT_WAL_PAGES_LEFT, SQLITE_CHECKPOINT_TRUNCATE);
+    if (s->db_open)
+        write_witness(s);
 }
 
 void wbi_writer_batch(struct wbi_store *s, struct wbi_op *ops)
@@ -393,7 +398,7 @@ void wbi_writer_batch(struct wbi_store *s, struct wbi_op *ops)
     pthread_mutex_lock(&s->mutex);
     idle = s->first == NULL;
     pthread_mutex_unlock(&s->mutex);
-    checkpoint(s, idle);
+    checkpoint(s, idle ? WBI_LIMIT_WAL_PAGES : WBI_LIMIT_WAL_PAGES_BUSY, SQLITE_CHECKPOINT_PASSIVE);
 }
 
 void *wbi_writer_main(void *arg)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tree.h"
@@ -24,16 +25,41 @@ struct tools {
     wb_runtime *runtime;
 };
 
-static inline void tools_open(struct tools *t)
+static inline int64_t tools_mono_ns(void *arg)
+{
+    struct timespec now;
+
+    (void)arg;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int64_t tools_wall_ms(void *arg)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + *(int *)arg * INT64_C(86400000);
+}
+
+/* On a wall clock that is *days ahead, which outlives the runtime. */
+static inline void tools_open_ahead(struct tools *t, int *days)
 {
     wb_options *o = wb_options_new();
     wb_error *error = NULL;
 
     assert_non_null(o);
     assert_int_equal(wb_options_set(o, WB_OPT_ROOT, t->tree.root), WB_OK);
+    if (*days != 0)
+        assert_int_equal(wb_options_set_clock(o, tools_mono_ns, tools_wall_ms, days), WB_OK);
     if (wb_runtime_new(o, &t->runtime, &error) != WB_OK)
         fail_msg("%s", wb_error_text(error));
     wb_options_free(o);
+}
+
+static inline void tools_open(struct tools *t)
+{
+    tools_open_ahead(t, &(int){0});
 }
 
 /* config: waybill.json of the user, or NULL. */

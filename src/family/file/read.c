@@ -291,7 +291,7 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
     rc = check_text(&r, err, &bom);
     if (rc == WB_OK && req->token.n > 0)
         rc = use_token(&r, err);
-    /* Without libcrypto there is no hash, and everything else. */
+    /* Out of memory there is no hash, and everything else. */
     if (rc == WB_OK && r.at == 0 && wbi_sha256_new(&r.sha) != WB_OK)
         r.sha = NULL;
     if (rc == WB_OK)
