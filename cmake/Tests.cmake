@@ -92,7 +92,7 @@ foreach(source ${bench_sources})
   target_link_libraries(${target} PRIVATE waybill_flags waybill_static)
 endforeach()
 
-# tests/mcp/x.c: servers for the tests of MCP, programs named mcp_x.
+# tests/mcp/x.c: servers for the tests of MCP, programs named mcp_x; the load generator.
 file(GLOB mcp_programs CONFIGURE_DEPENDS tests/mcp/*.c)
 list(FILTER mcp_programs EXCLUDE REGEX "_test\\.c$")
 foreach(source ${mcp_programs})
@@ -101,3 +101,6 @@ foreach(source ${mcp_programs})
   target_include_directories(mcp_${name} PRIVATE src include tests)
   target_link_libraries(mcp_${name} PRIVATE waybill_flags waybill_static)
 endforeach()
+file(GLOB load_sources CONFIGURE_DEPENDS tests/mcp/load/*.c)
+add_executable(mcp_load ${load_sources})
+target_link_libraries(mcp_load PRIVATE waybill_flags)

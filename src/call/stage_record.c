@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/stage_record.c: INTENT and RECORD (C12.1). A call with an effect is
  * written down before it starts and its outcome before the reply; a Pure call
- * and one that was refused are written behind the reply. */
+ * and one that was refused are written behind the reply, unless so many rows wait
+ * for the disk already that memory would grow with every one. */
 #include "base/limits.h"
 #include "call/record.h"
 #include "call/redact.h"
@@ -164,7 +165,7 @@ enum wbi_step wbi_stage_record(struct wbi_call *call)
     }
     if (rc == WB_OK) {
         outcome_row(call, texts, &row);
-        if (call->intended)
+        if (call->intended || wbi_ledger_behind(call->runtime->ledger))
             return append_and_wait(call, &row);
         rc = append_behind(call, &row, &err);
     }

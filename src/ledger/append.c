@@ -121,7 +121,7 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     a->op.apply = apply_append;
     a->op.done = end_append;
     a->op.size = sizeof(*a) + total;
-    a->op.direct = append->done == NULL; /* nothing to post for nobody */
+    a->op.direct = a->op.lazy = append->done == NULL; /* nothing to post for nobody */
     a->op.rc = a->op.err.rc = WB_OK;
     a->ledger = ledger;
     a->row = row;
@@ -136,6 +136,11 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     if (rc != WB_OK)
         wbi_free(a);
     return rc;
+}
+
+bool wbi_ledger_behind(struct wbi_ledger *ledger)
+{
+    return wbi_store_behind(ledger->store);
 }
 
 wb_rc wbi_ledger_append_wait(struct wbi_ledger *ledger, const struct wbi_row *row, int64_t *ret_seq,

@@ -62,6 +62,8 @@ struct wbi_ledger_append {
     wbi_ledger_done_fn *done; /* NULL: nobody waits (Pure calls, behind the reply) */
     void *arg;
 };
+/* Any thread: rows come faster than the disk takes them; who can wait, should. */
+bool wbi_ledger_behind(struct wbi_ledger *ledger);
 /* Any thread; everything is copied. On failure done() never runs. done() runs on
  * the writer thread, or on the loop if the store has a wake(). An intent (kind
  * "intent") opens its call, an outcome closes it. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loop/loop.c: libuv behind a small face.
  * (1) Handles live in heap objects that are freed only in their close callback.
- * (2) Posts are a lock-free stack that one async handle drains in order. */
+ * (2) Posts are a lock-free stack that one async handle drains in order.
+ * (3) Deferred work runs after polling (check) and, for what timers deferred,
+ *     before it (prepare). */
 #include "loop/loop.h"
 
 #include <pthread.h>
@@ -15,7 +17,10 @@ struct wbi_loop {
     uv_loop_t own;
     bool owned;
     uv_async_t wake;
-    bool wake_closed;
+    uv_prepare_t before_poll;
+    uv_check_t after_poll;
+    int closed; /* of the three */
+    struct wbi_defer *deferred, **deferred_end;
     _Atomic(struct wbi_post *) posted;
     _Atomic pthread_t thread;
     atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
@@ -31,7 +36,7 @@ struct wbi_timer {
 
 struct wbi_watch {
     uv_poll_t uv;
-    int events; /* of libuv, asked for */
+    int events; /* what the owner wants to hear of */
     void (*on_ready)(void *, int);
     void *arg;
 };
@@ -61,6 +66,67 @@ static void drain_posts(uv_async_t *handle)
     }
 }
 
+static void run_deferred(struct wbi_loop *loop)
+{
+    while (loop->deferred != NULL) {
+        struct wbi_defer *d = loop->deferred;
+
+        loop->deferred = d->next;
+        if (loop->deferred == NULL)
+            loop->deferred_end = &loop->deferred;
+        d->waiting = false;
+        d->fn(d->arg); /* may free d */
+    }
+}
+
+static void on_prepare(uv_prepare_t *handle)
+{
+    run_deferred(handle->data);
+}
+
+static void on_check(uv_check_t *handle)
+{
+    run_deferred(handle->data);
+}
+
+void wbi_loop_defer(struct wbi_loop *loop, struct wbi_defer *defer)
+{
+    if (defer->waiting)
+        return;
+    defer->waiting = true;
+    defer->next = NULL;
+    *loop->deferred_end = defer;
+    loop->deferred_end = &defer->next;
+}
+
+void wbi_loop_undefer(struct wbi_loop *loop, struct wbi_defer *defer)
+{
+    struct wbi_defer **at = &loop->deferred;
+
+    if (!defer->waiting)
+        return;
+    while (*at != defer)
+        at = &(*at)->next;
+    *at = defer->next;
+    if (*at == NULL)
+        loop->deferred_end = at;
+    defer->waiting = false;
+}
+
+/* They alone keep no loop alive. */
+static void start_hooks(struct wbi_loop *loop)
+{
+    loop->deferred_end = &loop->deferred;
+    loop->wake.data = loop->before_poll.data = loop->after_poll.data = loop;
+    (void)uv_prepare_init(loop->uv, &loop->before_poll); /* these four always return 0 */
+    (void)uv_check_init(loop->uv, &loop->after_poll);
+    (void)uv_prepare_start(&loop->before_poll, on_prepare);
+    (void)uv_check_start(&loop->after_poll, on_check);
+    uv_unref((uv_handle_t *)&loop->wake);
+    uv_unref((uv_handle_t *)&loop->before_poll);
+    uv_unref((uv_handle_t *)&loop->after_poll);
+}
+
 wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_error *err)
 {
     struct wbi_loop *loop = wbi_zalloc(sizeof(*loop));
@@ -83,15 +149,14 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
         wbi_free(loop);
         return uv_failed(err, status, "cannot start the event loop");
     }
-    loop->wake.data = loop;
-    uv_unref((uv_handle_t *)&loop->wake);
+    start_hooks(loop);
     *ret = loop;
     return WB_OK;
 }
 
-static void on_wake_closed(uv_handle_t *h)
+static void on_closed(uv_handle_t *h)
 {
-    ((struct wbi_loop *)h->data)->wake_closed = true;
+    ((struct wbi_loop *)h->data)->closed++;
 }
 
 void wbi_loop_free(struct wbi_loop *loop)
@@ -99,9 +164,12 @@ void wbi_loop_free(struct wbi_loop *loop)
     if (loop == NULL)
         return;
     drain_posts(&loop->wake);
-    uv_close((uv_handle_t *)&loop->wake, on_wake_closed);
-    while (!loop->wake_closed)
-        (void)uv_run(loop->uv, UV_RUN_NOWAIT); /* the close callback is due now */
+    run_deferred(loop);
+    uv_close((uv_handle_t *)&loop->wake, on_closed);
+    uv_close((uv_handle_t *)&loop->before_poll, on_closed);
+    uv_close((uv_handle_t *)&loop->after_poll, on_closed);
+    while (loop->closed < 3)
+        (void)uv_run(loop->uv, UV_RUN_NOWAIT); /* the close callbacks are due now */
     if (loop->owned) {
         (void)uv_run(&loop->own, UV_RUN_NOWAIT); /* close callbacks of our handles */
         (void)uv_loop_close(&loop->own);         /* busy only if a room leaked a handle */
@@ -216,22 +284,35 @@ void wbi_timer_free(struct wbi_timer *t)
         uv_close((uv_handle_t *)&t->uv, free_timer);
 }
 
+static int start_poll(struct wbi_watch *w);
+
 static void ready(uv_poll_t *handle, int status, int events)
 {
     struct wbi_watch *w = handle->data;
     int ret = 0;
 
-    if (status < 0) { /* let the owner's read or write find the error */
+    if (status < 0) /* let the owner's read or write find the error */
         ret = WBI_WATCH_READ | WBI_WATCH_WRITE;
-        /* libuv has stopped watching; but behind the error of a socket whose peer left
-         * words of ours unread, the peer's own words still wait to be read */
-        (void)uv_poll_start(handle, w->events, ready);
-    }
     if (events & (UV_READABLE | UV_DISCONNECT))
         ret |= WBI_WATCH_READ;
     if (events & UV_WRITABLE)
         ret |= WBI_WATCH_WRITE;
     w->on_ready(w->arg, ret);
+    /* libuv gives up a descriptor that has an error (a reset, say), but there may be
+     * more to read behind it; w is there until its close callback. */
+    if (status < 0 && w->events != 0 && !uv_is_closing((uv_handle_t *)handle))
+        (void)start_poll(w);
+}
+
+static int start_poll(struct wbi_watch *w)
+{
+    int uv_events = 0;
+
+    if (w->events & WBI_WATCH_READ)
+        uv_events |= UV_READABLE | UV_DISCONNECT;
+    if (w->events & WBI_WATCH_WRITE)
+        uv_events |= UV_WRITABLE;
+    return uv_poll_start(&w->uv, uv_events, ready);
 }
 
 wb_rc wbi_watch_new(struct wbi_loop *loop, int fd, void (*on_ready)(void *, int), void *arg,
@@ -256,16 +337,10 @@ wb_rc wbi_watch_new(struct wbi_loop *loop, int fd, void (*on_ready)(void *, int)
 
 wb_rc wbi_watch_set(struct wbi_watch *w, int events)
 {
-    int uv_events = 0;
-
+    w->events = events;
     if (events == 0)
         return uv_poll_stop(&w->uv) == 0 ? WB_OK : WB_EIO;
-    if (events & WBI_WATCH_READ)
-        uv_events |= UV_READABLE | UV_DISCONNECT;
-    if (events & WBI_WATCH_WRITE)
-        uv_events |= UV_WRITABLE;
-    w->events = uv_events;
-    return uv_poll_start(&w->uv, uv_events, ready) == 0 ? WB_OK : WB_EIO;
+    return start_poll(w) == 0 ? WB_OK : WB_EIO;
 }
 
 static void free_watch(uv_handle_t *h)

@@ -41,6 +41,18 @@ struct wbi_post {
 };
 void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post);
 
+/* Loop thread: fn(arg) runs once, after the events of this turn and before the loop
+ * waits again: what a turn has to write goes out together. The node lives until
+ * then or until it is taken back; a node that waits already stays where it is. */
+struct wbi_defer {
+    struct wbi_defer *next;
+    void (*fn)(void *arg);
+    void *arg;
+    bool waiting;
+};
+void wbi_loop_defer(struct wbi_loop *loop, struct wbi_defer *defer);
+void wbi_loop_undefer(struct wbi_loop *loop, struct wbi_defer *defer);
+
 /* One-shot timer on the monotonic clock. on_fire runs on the loop thread; a
  * stopped timer never fires. Freed timers may be freed from their callback. */
 struct wbi_timer;

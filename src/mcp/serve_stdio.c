@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcp/serve_stdio.c: one connection of newline-framed messages.
- * (1) Nothing but whole messages is written. (2) Answers made while input is
- * handled go out together, in one write. (3) A peer that does not read is cut
+ * (1) Nothing but whole messages is written. (2) Answers made in one turn of the
+ * loop go out together, in one write. (3) A peer that does not read is cut
  * off when too much has piled up. */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,8 @@ struct wbi_mcp_stdio {
     struct wbi_lines lines;
     struct wbi_buf pending;
     size_t sent;
-    bool eof, broken, inside, ended;
+    struct wbi_defer flush; /* answers of one turn leave in one write */
+    bool eof, broken, ended;
     struct wbi_timer *timer; /* reads files; runs on_end outside of callbacks */
     void (*on_end)(void *arg);
     void *arg;
@@ -31,6 +32,7 @@ struct wbi_mcp_stdio {
 
 static void flush(struct wbi_mcp_stdio *c)
 {
+    wbi_loop_undefer(c->server->loop, &c->flush);
     while (!c->broken && c->sent < c->pending.n) {
         ssize_t n = write(c->out_fd, c->pending.p + c->sent, c->pending.n - c->sent);
         if (n < 0 && errno == EINTR)
@@ -65,8 +67,12 @@ void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message)
     wbi_buf_addc(&c->pending, '\n');
     if (wbi_buf_rc(&c->pending) != WB_OK)
         c->broken = true;
-    if (!c->inside)
-        flush(c);
+    wbi_loop_defer(c->server->loop, &c->flush);
+}
+
+static void on_turn_ends(void *arg)
+{
+    flush(arg);
 }
 
 /* Whether all is done is looked at from the loop, never from inside a call. */
@@ -135,13 +141,11 @@ static bool read_some(struct wbi_mcp_stdio *c)
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
         return true;
-    c->inside = true;
     if (n > 0)
         take_bytes(c, wbi_str_make(piece, (size_t)n));
-    c->inside = false;
-    if (n <= 0)
+    else
         c->eof = true;
-    flush(c);
+    wbi_loop_defer(c->server->loop, &c->flush);
     return n > 0;
 }
 
@@ -231,6 +235,8 @@ wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd, struct 
     c->in_flags = c->out_flags = -1;
     c->on_end = on_end;
     c->arg = arg;
+    c->flush.fn = on_turn_ends;
+    c->flush.arg = c;
     wbi_lines_init(&c->lines, WBI_LIMIT_MCP_MESSAGE);
     wbi_buf_init(&c->pending, WBI_LIMIT_MCP_OUT);
     c->session = wbi_session_new(s, principal, c);
@@ -249,6 +255,7 @@ void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c)
 {
     if (c == NULL)
         return;
+    flush(c); /* what this turn still had to say */
     c->broken = c->ended = true;
     if (c->session != NULL)
         wbi_session_end(c->session);

@@ -8,10 +8,24 @@
 
 static void end_input(struct wbi_process *p)
 {
+    wbi_loop_undefer(p->runner->loop, &p->in_flush);
     wbi_watch_free(p->in_watch);
     p->in_watch = NULL;
+    p->in_watched = false;
     wbi_fd_drop(&p->in);
     wbi_buf_fini(&p->pending);
+}
+
+/* Wait for room only while something waits for it. */
+static void watch_room(struct wbi_process *p)
+{
+    bool wanted = p->pending.n > 0;
+
+    if (p->in_watch == NULL || wanted == p->in_watched)
+        return;
+    p->in_watched = wanted;
+    if (wbi_watch_set(p->in_watch, wanted ? WBI_WATCH_WRITE : 0) != WB_OK)
+        end_input(p);
 }
 
 static void write_pending(struct wbi_process *p)
@@ -31,9 +45,12 @@ static void write_pending(struct wbi_process *p)
         end_input(p);
         return;
     }
-    if (p->in_watch != NULL &&
-        wbi_watch_set(p->in_watch, p->pending.n > 0 ? WBI_WATCH_WRITE : 0) != WB_OK)
-        end_input(p);
+    watch_room(p);
+}
+
+static void on_turn_ends(void *arg)
+{
+    write_pending(arg);
 }
 
 static void on_input_ready(void *arg, int events)
@@ -44,6 +61,8 @@ static void on_input_ready(void *arg, int events)
 
 wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_error *err)
 {
+    if (p->in_flush.waiting && bytes.n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
+        write_pending(p);
     if (p->in < 0 || p->in_closing || p->phase != WBI_RUNNING)
         return wbi_fail(err, WB_ENOTFOUND, "the process takes no input, or no more");
     if (bytes.n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
@@ -59,7 +78,9 @@ wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_
         p->pending.rc = WB_OK; /* what waits already is whole */
         return wbi_fail_nomem(err);
     }
-    write_pending(p);
+    p->in_flush.fn = on_turn_ends;
+    p->in_flush.arg = p;
+    wbi_loop_defer(p->runner->loop, &p->in_flush);
     return WB_OK;
 }
 

@@ -169,6 +169,8 @@ static void read_output(struct wbi_output *o, int times)
             return;
         }
         deliver(p, stream, (size_t)n);
+        if ((size_t)n < READ_BYTES && p->phase == WBI_RUNNING)
+            return; /* it was empty then; its end would be told */
     }
 }
 
@@ -247,6 +249,7 @@ static void on_deadline(void *arg)
 
 static void release(struct wbi_process *p)
 {
+    wbi_loop_undefer(p->runner->loop, &p->in_flush);
     wbi_watch_free(p->exit_watch);
     wbi_watch_free(p->in_watch);
     close_output(&p->out[0]);

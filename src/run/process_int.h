@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "loop/loop.h"
 #include "run/process.h"
 
 /* The ends of a child's standard descriptors; -1 where there is none. All are 3
@@ -75,6 +76,8 @@ struct wbi_process {
     int in;
     bool in_closing, in_tty;
     struct wbi_watch *in_watch;
+    bool in_watched;
+    struct wbi_defer in_flush; /* what one turn of the loop says leaves in one write */
     struct wbi_buf pending;
     struct wbi_timer *deadline; /* then the linger time */
     struct wbi_timer *grace;

@@ -125,6 +125,7 @@ wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store *
                      struct wbi_error *err)
 {
     struct wbi_store *s = wbi_zalloc(sizeof(*s));
+    pthread_condattr_t monotonic;
     wb_rc rc;
 
     if (s == NULL)
@@ -136,7 +137,10 @@ wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store *
     s->wake_arg = options->wake_arg;
     (void)pthread_mutex_init(&s->mutex, NULL); /* plain ones cannot fail here */
     (void)pthread_mutex_init(&s->read_mutex, NULL);
-    (void)pthread_cond_init(&s->work, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&s->work, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
     rc = open_all(s, options, err);
     if (rc != WB_OK) {
         wbi_store_close(s);
@@ -236,14 +240,17 @@ wb_rc wbi_store_submit(struct wbi_store *s, struct wbi_op *op, struct wbi_error 
     full = op->size > 0 && s->queued > WBI_LIMIT_STORE_QUEUE;
     if (!full) {
         s->queued += op->size;
+        s->queued_ops++;
+        s->urgent += !op->lazy;
         if (s->last != NULL)
             s->last->next = op;
         else
             s->first = op;
         s->last = op;
     }
-    wake = s->sleeping;
-    s->sleeping = false; /* one signal is enough */
+    wake = s->sleeping && (!s->lingering || wbi_writer_due(s));
+    if (wake)
+        s->sleeping = false; /* one signal is enough */
     pthread_mutex_unlock(&s->mutex);
     if (wake)
         pthread_cond_signal(&s->work);
@@ -252,6 +259,16 @@ wb_rc wbi_store_submit(struct wbi_store *s, struct wbi_op *op, struct wbi_error 
                              "ledger: over %u MiB wait for the disk; call again later",
                              WBI_LIMIT_STORE_QUEUE / WBI_MIB);
     return WB_OK;
+}
+
+bool wbi_store_behind(struct wbi_store *s)
+{
+    bool behind;
+
+    pthread_mutex_lock(&s->mutex);
+    behind = s->queued > WBI_LIMIT_STORE_BEHIND;
+    pthread_mutex_unlock(&s->mutex);
+    return behind;
 }
 
 struct waiter {

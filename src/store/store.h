@@ -47,6 +47,7 @@ struct wbi_op {
     void (*done)(struct wbi_op *op, wb_rc rc, const struct wbi_error *err);
     size_t size; /* bytes it keeps in memory, for the cap of the queue */
     bool direct; /* done() on the writer thread even if there is a wake() */
+    bool lazy;   /* nobody waits: it may gather with others, WBI_STORE_LINGER_MS */
     wb_rc rc;    /* the rest is the store's */
     struct wbi_error err;
     struct wbi_post post;
@@ -55,6 +56,8 @@ struct wbi_op {
 /* Any thread. On failure (queue full, no thread, read-only) done() never runs. */
 WB_MUST_CHECK wb_rc wbi_store_submit(struct wbi_store *store, struct wbi_op *op,
                                      struct wbi_error *err);
+/* Any thread: more is queued than a batch should hold; who can wait, should. */
+bool wbi_store_behind(struct wbi_store *store);
 /* Submit and wait for it; op->done is ignored. Not from the writer thread. */
 WB_MUST_CHECK wb_rc wbi_store_run(struct wbi_store *store, struct wbi_op *op,
                                   struct wbi_error *err);

@@ -123,9 +123,11 @@ struct wbi_store {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t work;
     struct wbi_op *first, *last;
-    size_t queued;
+    size_t queued, queued_ops;
+    size_t urgent; /* of them, those somebody waits for */
     bool started, sleeping, stopping;
-    bool busy; /* somebody has the writer's role: its thread, or one that waits anyway */
+    bool lingering; /* asleep until more comes, or for a moment only */
+    bool busy;      /* somebody has the writer's role: its thread, or one that waits anyway */
     pthread_t thread;
     struct wbi_store_health health;
 
@@ -144,6 +146,8 @@ void wbi_read_bind(sqlite3_stmt *st, const struct wbi_row_query *q, size_t max);
 
 WB_MUST_CHECK wb_rc wbi_writer_open_db(struct wbi_store *store, struct wbi_error *err);
 void wbi_writer_close_db(struct wbi_store *store);
+/* With the mutex: what is queued should be committed now. */
+bool wbi_writer_due(const struct wbi_store *store);
 /* The thread's main function. */
 void *wbi_writer_main(void *store);
 /* Whoever holds the role (busy): commit ops, then deliver them. */

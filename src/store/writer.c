@@ -4,7 +4,8 @@
  *     one that waits for its operation anyway and finds nobody at work: two
  *     changes of thread would cost it a third of a commit.
  * (1) A batch is what the queue held: one transaction, one sync, under the
- *     commit lock. No timer: an idle writer commits at once.
+ *     commit lock. An idle writer commits at once what somebody waits for; rows
+ *     that nobody waits for gather for a moment first.
  * (2) A failed COMMIT is unknown, not failed. The connection is closed, the file
  *     opened anew and the proof (the batch's last row, or its marker) looked up.
  *     If it is there, a checkpoint writes it to fresh pages, because pages that
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -338,6 +340,34 @@ static void checkpoint(struct wbi_store *s, int allowed, int mode)
         write_witness(s);
 }
 
+bool wbi_writer_due(const struct wbi_store *s)
+{
+    return s->urgent > 0 || s->stopping || s->queued_ops >= WBI_LIMIT_STORE_BATCH ||
+           s->queued > WBI_LIMIT_STORE_BEHIND / 2;
+}
+
+/* With the mutex: sleep until there is something, then until it is due. */
+static void await_work(struct wbi_store *s)
+{
+    struct timespec until;
+
+    while (s->first == NULL ? !s->stopping : s->busy) {
+        s->sleeping = true;
+        pthread_cond_wait(&s->work, &s->mutex);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WBI_STORE_LINGER_MS * WBI_NS_PER_MS;
+    until.tv_sec += until.tv_nsec / WBI_NS_PER_S;
+    until.tv_nsec %= WBI_NS_PER_S;
+    s->lingering = true;
+    while (!wbi_writer_due(s)) { /* nobody takes the role while something is queued */
+        s->sleeping = true;
+        if (pthread_cond_timedwait(&s->work, &s->mutex, &until) == ETIMEDOUT)
+            break;
+    }
+    s->lingering = s->sleeping = false;
+}
+
 /* Takes what is queued, at most a batch; NULL when asked to stop. */
 static struct wbi_op *next_batch(struct wbi_store *s)
 {
@@ -346,15 +376,13 @@ static struct wbi_op *next_batch(struct wbi_store *s)
 
     pthread_mutex_lock(&s->mutex);
     s->busy = false;
-    while (s->first == NULL ? !s->stopping : s->busy) {
-        s->sleeping = true;
-        pthread_cond_wait(&s->work, &s->mutex);
-    }
-    s->sleeping = false;
+    await_work(s);
     s->busy = s->first != NULL;
     ops = s->first;
     for (struct wbi_op *op = ops; op != NULL && n < WBI_LIMIT_STORE_BATCH; op = op->next, n++) {
         s->queued -= op->size;
+        s->queued_ops--;
+        s->urgent -= !op->lazy;
         last = op;
     }
     if (last != NULL) {
