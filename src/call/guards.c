@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/limits.h"
+#include "call/budgets.h"
 #include "call/keys.h"
-#include "call/kept.h"
 #include "call/local_tool.h"
 #include "config/config.h"
 #include "json/pointer.h"
@@ -216,7 +216,7 @@ wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_str events, struct wbi_g
     g->events_fd = -1;
     if (!rt->no_ledger) {
         parts.keys = wbi_keys_store(rt);
-        parts.budgets = wbi_kept_budgets(rt);
+        parts.budgets = wbi_budgets_store(rt);
     }
     rc = wbi_guard_chain_new(&parts, &g->chain);
     if (rc == WB_OK)
