@@ -9,6 +9,8 @@
  * an earlier boot is aged by the wall clock. */
 #include "call/budgets.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/hash.h"
@@ -84,7 +86,7 @@ struct step_op {
     bool looks;                        /* changes nothing */
     bool found;
     struct wbi_str id;
-    char key[WBI_SHA256_HEX]; /* of the id, which may be long */
+    char key[WBI_SHA256_HEX];
 };
 
 static wb_rc write_step(struct step_op *s, struct wbi_tx *tx, struct wbi_error *err)
@@ -128,15 +130,22 @@ static wb_rc apply(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error *err)
     return rc == WB_OK ? write_step(s, tx, err) : rc;
 }
 
-static wb_rc prepare(struct budgets *b, struct wbi_str id, struct step_op *s)
+/* s: zeroed but for step and looks. The id is not copied. */
+static wb_rc prepare(struct budgets *b, const struct wbi_budget_settings *settings,
+                     struct step_op *s)
 {
+    struct wbi_str id = settings->id;
+    char text[WBI_LIMIT_ID + 32];
     uint8_t sum[WBI_SHA256_SIZE];
+    int n = snprintf(text, sizeof(text), "%lld/%.*s", (long long)settings->window_ns, WBI_FMT(id));
     wb_rc rc = wbi_runtime_open_ledger(b->rt, NULL);
 
     if (rc == WB_OK)
         rc = wbi_store_own(b->rt->store, NULL);
+    if (rc == WB_OK && (n < 0 || (size_t)n >= sizeof(text)))
+        rc = WB_ELIMIT;
     if (rc == WB_OK)
-        rc = wbi_sha256(id.p, id.n, sum);
+        rc = wbi_sha256(text, (size_t)n, sum);
     if (rc != WB_OK)
         return rc;
     wbi_hex(sum, sizeof(sum), s->key);
@@ -159,14 +168,14 @@ static wb_rc load_exactly(struct budgets *b, struct step_op *s, struct wbi_budge
     return rc;
 }
 
-static wb_rc load(void *arg, struct wbi_str id, struct wbi_budget_time t, bool exact,
-                  struct wbi_budget_record *ret)
+static wb_rc load(void *arg, const struct wbi_budget_settings *settings, struct wbi_budget_time t,
+                  bool exact, struct wbi_budget_record *ret)
 {
     struct budgets *b = arg;
     struct step_op s = {.step.time = t, .looks = true};
     struct wbi_entry entry;
     struct wbi_arena *arena;
-    wb_rc rc = prepare(b, id, &s);
+    wb_rc rc = prepare(b, settings, &s);
 
     if (rc == WB_OK && exact)
         return load_exactly(b, &s, ret);
@@ -180,12 +189,13 @@ static wb_rc load(void *arg, struct wbi_str id, struct wbi_budget_time t, bool e
     return rc;
 }
 
-static wb_rc reserve(void *arg, struct wbi_str id, const struct wbi_budget_step *step,
-                     struct wbi_budget_record *ret, struct wbi_budget_refusal *refusal)
+static wb_rc reserve(void *arg, const struct wbi_budget_settings *settings,
+                     const struct wbi_budget_step *step, struct wbi_budget_record *ret,
+                     struct wbi_budget_refusal *refusal)
 {
     struct budgets *b = arg;
     struct step_op s = {.step = *step};
-    wb_rc rc = prepare(b, id, &s);
+    wb_rc rc = prepare(b, settings, &s);
 
     if (rc == WB_OK)
         rc = wbi_store_run(b->rt->store, &s.op, NULL);
@@ -203,17 +213,19 @@ static void end_settle(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
     wbi_free(op);
 }
 
-static wb_rc settle(void *arg, struct wbi_str id, const struct wbi_budget_step *step)
+static wb_rc settle(void *arg, const struct wbi_budget_settings *settings,
+                    const struct wbi_budget_step *step)
 {
     struct budgets *b = arg;
-    struct step_op *s = wbi_zalloc(sizeof(*s) + id.n);
+    struct step_op *s = wbi_zalloc(sizeof(*s) + settings->id.n);
     char *copy = (char *)(s + 1);
     wb_rc rc;
 
     if (s == NULL)
         return WB_ENOMEM;
-    rc = prepare(b, wbi_str_make(memcpy(copy, id.p, id.n), id.n), s);
     s->step = *step;
+    rc = prepare(b, settings, s);
+    s->id = wbi_text_move(&copy, settings->id);
     s->op.done = end_settle;
     if (rc == WB_OK)
         rc = wbi_store_submit(b->rt->store, &s->op, NULL);

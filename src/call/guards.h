@@ -71,6 +71,8 @@ bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
 /* A guard's refusal as the error of a call; in the call's arena. */
 struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r);
 enum wbi_step wbi_call_fail_refusal(struct wbi_call *call, const struct wbi_guard_refusal *r);
+/* What the attempt that ran last took of a budget, millionths. */
+int64_t wbi_attempt_cost(const struct wbi_call *call);
 /* What an error means to the guards. */
 enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault);
 

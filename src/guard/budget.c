@@ -124,9 +124,11 @@ void wbi_budget_fini(struct wbi_budget *b)
     wbi_table_fini(&b->states);
 }
 
-static struct wbi_key key_of(const struct wbi_budget *b, struct wbi_str id)
+static struct wbi_key key_of(const struct wbi_budget *b, const struct wbi_budget_settings *s)
 {
-    return wbi_key_of(b->seed, 'B', id, WBI_NONE, WBI_NONE);
+    struct wbi_str window = wbi_str_make((const char *)&s->window_ns, sizeof(s->window_ns));
+
+    return wbi_key_of(b->seed, 'B', s->id, window, WBI_NONE);
 }
 
 /* Whatever is held from windows before the one that counts now. */
@@ -153,7 +155,7 @@ static wb_rc look(struct wbi_budget *b, const struct wbi_budget_settings *s,
     wb_rc rc = WB_OK;
 
     if (b->store.load != NULL)
-        rc = b->store.load(b->store.arg, s->id, step->time, exact, &st->record);
+        rc = b->store.load(b->store.arg, s, step->time, exact, &st->record);
     if (rc == WB_ENOTFOUND)
         st->record = (struct wbi_budget_record){0};
     else if (rc != WB_OK)
@@ -170,7 +172,7 @@ wb_rc wbi_budget_admit(struct wbi_budget *b, const struct wbi_budget_settings *s
 {
     struct wbi_budget_step step = step_of(s, t, estimate);
     void *state;
-    wb_rc rc = wbi_table_add(&b->states, key_of(b, s->id), &state);
+    wb_rc rc = wbi_table_add(&b->states, key_of(b, s), &state);
 
     if (rc == WB_OK)
         rc = look(b, s, &step, false, state, ret);
@@ -183,7 +185,7 @@ wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings 
                          struct wbi_budget_hold *hold, struct wbi_budget_time t,
                          struct wbi_budget_refusal *ret)
 {
-    struct state *st = wbi_table_find(&b->states, key_of(b, s->id));
+    struct state *st = wbi_table_find(&b->states, key_of(b, s));
     struct wbi_budget_step step = step_of(s, t, &hold->estimate);
     wb_rc rc;
 
@@ -191,7 +193,7 @@ wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings 
         return WB_EMISUSE;
     step.carried = st->carried;
     if (b->store.reserve != NULL)
-        rc = b->store.reserve(b->store.arg, s->id, &step, &st->record, ret);
+        rc = b->store.reserve(b->store.arg, s, &step, &st->record, ret);
     else
         rc = wbi_budget_apply(&step, &st->record, ret);
     if (rc != WB_OK)
@@ -206,7 +208,7 @@ void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s
                        const struct wbi_budget_hold *hold, const struct wbi_budget_amount *actual,
                        struct wbi_budget_time t)
 {
-    struct state *st = wbi_table_find(&b->states, key_of(b, s->id));
+    struct state *st = wbi_table_find(&b->states, key_of(b, s));
     struct wbi_budget_step step = step_of(s, t, &hold->estimate);
     struct wbi_budget_amount *held;
 
@@ -220,7 +222,7 @@ void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s
     apply_settle(&step, &st->record);
     follow_window(st);
     if (b->store.settle != NULL) /* on failure the reservation stays on record */
-        (void)b->store.settle(b->store.arg, s->id, &step);
+        (void)b->store.settle(b->store.arg, s, &step);
 }
 
 void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s,
@@ -234,7 +236,7 @@ void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s
 void wbi_budget_peek(struct wbi_budget *b, const struct wbi_budget_settings *s, int64_t now_ns,
                      struct wbi_budget_amount *ret_spent, struct wbi_budget_amount *ret_reserved)
 {
-    struct state *st = wbi_table_find(&b->states, key_of(b, s->id));
+    struct state *st = wbi_table_find(&b->states, key_of(b, s));
 
     *ret_spent = *ret_reserved = (struct wbi_budget_amount){0};
     if (st == NULL)

@@ -23,7 +23,7 @@ struct wbi_budget_amount {
 
 struct wbi_budget_settings {
     bool set;
-    struct wbi_str id; /* calls with equal ids share one budget */
+    struct wbi_str id; /* calls with equal ids and windows share one budget */
     int64_t window_ns;
     struct wbi_budget_amount limit; /* each may be WBI_BUDGET_UNLIMITED */
 };
@@ -68,15 +68,17 @@ WB_MUST_CHECK wb_rc wbi_budget_apply(const struct wbi_budget_step *step,
 struct wbi_budget_store {
     /* The record now, or WB_ENOTFOUND. `exact`: also with what this process has
      * settled and is not durable yet. */
-    wb_rc (*load)(void *arg, struct wbi_str id, struct wbi_budget_time t, bool exact,
-                  struct wbi_budget_record *ret);
+    wb_rc (*load)(void *arg, const struct wbi_budget_settings *s, struct wbi_budget_time t,
+                  bool exact, struct wbi_budget_record *ret);
     /* wbi_budget_apply on the record, nobody in between, and durable: what it
      * said, with *ret the record afterwards. */
-    wb_rc (*reserve)(void *arg, struct wbi_str id, const struct wbi_budget_step *step,
-                     struct wbi_budget_record *ret, struct wbi_budget_refusal *refusal);
+    wb_rc (*reserve)(void *arg, const struct wbi_budget_settings *s,
+                     const struct wbi_budget_step *step, struct wbi_budget_record *ret,
+                     struct wbi_budget_refusal *refusal);
     /* The same without waiting, in the order given. A failure leaves the
      * reservation charged. */
-    wb_rc (*settle)(void *arg, struct wbi_str id, const struct wbi_budget_step *step);
+    wb_rc (*settle)(void *arg, const struct wbi_budget_settings *s,
+                    const struct wbi_budget_step *step);
     void *arg;
 };
 

@@ -374,11 +374,14 @@ static bool answer_budget(const struct wbi_guard_ticket *t, wb_rc rc,
         return true;
     if (rc != WB_EAGAIN)
         return broken(ret, rc, "the budget");
-    wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED,
-                     refusal->reset_after_ms < 0
-                         ? "the call needs more %s than budget %.*s ever has"
-                         : "the %s of budget %.*s are spent",
-                     refusal->what, WBI_FMT(t->request.policy->budget.id));
+    if (refusal->reset_after_ms < 0)
+        wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED,
+                         "the call needs more %s than budget %.*s ever has", refusal->what,
+                         WBI_FMT(t->request.policy->budget.id));
+    else
+        wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED, "the %s of budget %.*s %s spent",
+                         refusal->what, WBI_FMT(t->request.policy->budget.id),
+                         strcmp(refusal->what, "calls") == 0 ? "are" : "is");
     ret->refusal.reset_after_ms = refusal->reset_after_ms;
     return false;
 }

@@ -143,23 +143,24 @@ struct budget_disk {
     bool there, broken;
 };
 
-static wb_rc disk_load(void *arg, struct wbi_str id, struct wbi_budget_time t, bool exact,
-                       struct wbi_budget_record *ret)
+static wb_rc disk_load(void *arg, const struct wbi_budget_settings *s, struct wbi_budget_time t,
+                       bool exact, struct wbi_budget_record *ret)
 {
     struct budget_disk *d = arg;
 
-    (void)id, (void)t, (void)exact;
+    (void)s, (void)t, (void)exact;
     *ret = d->record;
     return d->there ? WB_OK : WB_ENOTFOUND;
 }
 
-static wb_rc disk_reserve(void *arg, struct wbi_str id, const struct wbi_budget_step *step,
-                          struct wbi_budget_record *ret, struct wbi_budget_refusal *refusal)
+static wb_rc disk_reserve(void *arg, const struct wbi_budget_settings *s,
+                          const struct wbi_budget_step *step, struct wbi_budget_record *ret,
+                          struct wbi_budget_refusal *refusal)
 {
     struct budget_disk *d = arg;
     wb_rc rc;
 
-    (void)id;
+    (void)s;
     if (d->broken)
         return WB_EIO;
     rc = wbi_budget_apply(step, &d->record, refusal);
@@ -168,11 +169,12 @@ static wb_rc disk_reserve(void *arg, struct wbi_str id, const struct wbi_budget_
     return rc;
 }
 
-static wb_rc disk_settle(void *arg, struct wbi_str id, const struct wbi_budget_step *step)
+static wb_rc disk_settle(void *arg, const struct wbi_budget_settings *s,
+                         const struct wbi_budget_step *step)
 {
     struct wbi_budget_record ignored;
 
-    return disk_reserve(arg, id, step, &ignored, NULL);
+    return disk_reserve(arg, s, step, &ignored, NULL);
 }
 
 static struct wbi_budget_settings budget(int64_t calls, int64_t time_ns, int64_t cost)
