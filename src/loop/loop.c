@@ -200,6 +200,11 @@ void wbi_timer_stop(struct wbi_timer *t)
     (void)uv_timer_stop(&t->uv); /* always 0 */
 }
 
+void wbi_timer_background(struct wbi_timer *t)
+{
+    uv_unref((uv_handle_t *)&t->uv);
+}
+
 static void free_timer(uv_handle_t *h)
 {
     wbi_free(h->data);

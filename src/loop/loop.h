@@ -48,6 +48,8 @@ WB_MUST_CHECK wb_rc wbi_timer_new(struct wbi_loop *loop, void (*on_fire)(void *a
                                   struct wbi_timer **ret);
 void wbi_timer_start(struct wbi_timer *t, int64_t after_ms);
 void wbi_timer_stop(struct wbi_timer *t);
+/* From now on this timer alone keeps no loop alive. */
+void wbi_timer_background(struct wbi_timer *t);
 void wbi_timer_free(struct wbi_timer *t); /* NULL is fine */
 
 /* Readiness of a descriptor that stays the caller's. */
