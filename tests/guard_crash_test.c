@@ -29,6 +29,18 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
+static void write_config(const char *policies)
+{
+    char path[128];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/config.json", root);
+    f = fopen(path, "wbe");
+    assert_non_null(f);
+    fprintf(f, "{\"policies\":%s}", policies);
+    assert_int_equal(fclose(f), 0);
+}
+
 static int setup(void **state)
 {
     char path[128];
@@ -38,6 +50,7 @@ static int setup(void **state)
     if (mkdtemp(root) == NULL)
         return -1;
     snprintf(path, sizeof(path), "%s/work", root);
+    write_config("{}");
     (void)unsetenv("XDG_CONFIG_HOME");
     (void)unsetenv("XDG_STATE_HOME");
     return setenv("HOME", root, 1) | mkdir(path, 0700);
@@ -93,9 +106,9 @@ static void live(wb_tool_call *call, void *arg)
     wb_tool_finish_json(call, "{\"done\":true}", 13);
 }
 
-/* Returns the kind of the outcome; *ret_text is its Result. */
-static const char *call_once(wb_tool_run_cb run, const char *key, const char *policies,
-                             char *ret_text, size_t size)
+/* Under the policies last written. Returns the kind of the outcome; *ret_text is its
+ * Result. */
+static const char *call_once(wb_tool_run_cb run, const char *key, char *ret_text, size_t size)
 {
     static char kind[64];
     wb_options *o = wb_options_new();
@@ -103,13 +116,8 @@ static const char *call_once(wb_tool_run_cb run, const char *key, const char *po
     wb_runtime *runtime;
     wb_result *result;
     char path[128];
-    FILE *f;
 
     snprintf(path, sizeof(path), "%s/config.json", root);
-    f = fopen(path, "wbe");
-    assert_non_null(f);
-    fprintf(f, "{\"policies\":%s}", policies);
-    assert_int_equal(fclose(f), 0);
     assert_int_equal(wb_options_set(o, WB_OPT_CONFIG, path), WB_OK);
     snprintf(path, sizeof(path), "%s/work", root);
     assert_int_equal(wb_options_set(o, WB_OPT_ROOT, path), WB_OK);
@@ -131,7 +139,7 @@ static const char *call_once(wb_tool_run_cb run, const char *key, const char *po
     return kind;
 }
 
-static void killed_in(wb_tool_run_cb run, const char *key, const char *policies)
+static void killed_in(wb_tool_run_cb run, const char *key)
 {
     char text[4096];
     pid_t child = fork();
@@ -139,7 +147,7 @@ static void killed_in(wb_tool_run_cb run, const char *key, const char *policies)
 
     assert_true(child >= 0);
     if (child == 0) {
-        (void)call_once(run, key, policies, text, sizeof(text));
+        (void)call_once(run, key, text, sizeof(text));
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -151,14 +159,14 @@ static void a_claim_of_a_killed_process_is_unknown_and_never_run_again(void **st
     char text[4096];
 
     (void)state;
-    killed_in(die_before, "before", "{}");
+    killed_in(die_before, "before");
     assert_int_equal(effects(), 0);
-    assert_string_equal(call_once(live, "before", "{}", text, sizeof(text)), "outcome_unknown");
+    assert_string_equal(call_once(live, "before", text, sizeof(text)), "outcome_unknown");
     assert_int_equal(effects(), 0); /* nobody can tell, so it is not run */
-    killed_in(die_after, "after", "{}");
+    killed_in(die_after, "after");
     assert_int_equal(effects(), 1);
-    assert_string_equal(call_once(live, "after", "{}", text, sizeof(text)), "outcome_unknown");
-    assert_string_equal(call_once(live, "after", "{}", text, sizeof(text)), "outcome_unknown");
+    assert_string_equal(call_once(live, "after", text, sizeof(text)), "outcome_unknown");
+    assert_string_equal(call_once(live, "after", text, sizeof(text)), "outcome_unknown");
     assert_int_equal(effects(), 1);
 }
 
@@ -167,8 +175,8 @@ static void a_completed_key_is_replayed_by_the_next_process(void **state)
     char text[4096];
 
     (void)state;
-    assert_string_equal(call_once(live, "k", "{}", text, sizeof(text)), "");
-    assert_string_equal(call_once(live, "k", "{}", text, sizeof(text)), "");
+    assert_string_equal(call_once(live, "k", text, sizeof(text)), "");
+    assert_string_equal(call_once(live, "k", text, sizeof(text)), "");
     assert_non_null(strstr(text, "\"replayed\":true"));
     assert_non_null(strstr(text, "\"output\":{\"done\":true}"));
     assert_int_equal(effects(), 1);
@@ -181,10 +189,57 @@ static void a_budget_outlives_its_process(void **state)
     char text[4096];
 
     (void)state;
-    killed_in(die_after, "1", two); /* charged, whatever became of it */
-    assert_string_equal(call_once(live, "2", two, text, sizeof(text)), "");
-    assert_string_equal(call_once(live, "3", two, text, sizeof(text)), "budget_exceeded");
+    write_config(two);
+    killed_in(die_after, "1"); /* charged, whatever became of it */
+    assert_string_equal(call_once(live, "2", text, sizeof(text)), "");
+    assert_string_equal(call_once(live, "3", text, sizeof(text)), "budget_exceeded");
     assert_int_equal(effects(), 2);
+}
+
+/* Calls with keys of its own until the budget is spent. Returns how many ran. */
+static int spend(int who, int calls)
+{
+    char text[4096], key[32];
+    int ran = 0;
+
+    for (int i = 0; i < calls; i++) {
+        const char *kind;
+
+        snprintf(key, sizeof(key), "%d-%d", who, i);
+        kind = call_once(live, key, text, sizeof(text));
+        if (kind[0] == '\0')
+            ran++;
+        else if (strcmp(kind, "budget_exceeded") != 0)
+            return 99;
+    }
+    return ran;
+}
+
+/* C8.4: a budget is one for all processes of a state directory; no process overwrites
+ * what another has spent. */
+static void processes_spend_one_budget_together(void **state)
+{
+    static const char some[] =
+        "{\"environment\":{\"budget\":{\"windowMs\":3600000,\"calls\":11,\"id\":\"b\"}}}";
+    pid_t child[3];
+    int status, ran = 0;
+
+    (void)state;
+    write_config(some);
+    for (int i = 0; i < 3; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] == 0)
+            _exit(spend(i, 6));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 6);
+        ran += WEXITSTATUS(status);
+    }
+    assert_int_equal(ran, 11);
+    assert_int_equal(effects(), 11);
+    assert_int_equal(spend(3, 1), 0);
 }
 
 int main(void)
@@ -195,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_completed_key_is_replayed_by_the_next_process, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_budget_outlives_its_process, setup, teardown),
+        cmocka_unit_test_setup_teardown(processes_spend_one_budget_together, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

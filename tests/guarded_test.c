@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -377,6 +378,101 @@ static void a_tool_gets_the_trace_to_pass_on(void **state)
     assert_null(strstr(seen_trace, "b7ad6b7169203331"));
 }
 
+/* C8.4: `cost` of policy is reserved, what the tool says is charged. */
+static void spend(wb_tool_call *call, void *arg)
+{
+    const double *cost = arg;
+
+    if (*cost >= 0)
+        wb_tool_cost(call, *cost);
+    wb_tool_finish_json(call, "{}", 2);
+}
+
+static void a_budget_of_cost_is_charged_what_a_call_takes(void **state)
+{
+    double cost = -1;
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g,
+                 "{\"environment\":{\"budget\":{\"windowMs\":60000,\"cost\":1}},"
+                 "\"tools\":{\"local::spend\":{\"cost\":0.25}}}",
+                 NULL, false);
+    assert_int_equal(wb_tool_register(g.runtime,
+                                      "{\"name\":\"spend\",\"description\":\"For tests.\","
+                                      "\"version\":\"1.0.0\",\"inputSchema\":{\"type\":\"object\"},"
+                                      "\"effect\":\"Pure\"}",
+                                      NULL, spend, NULL, &cost, NULL),
+                     WB_OK);
+    answer(&g, &a, "spend", 0); /* 0.25 */
+    cost = 0;
+    for (int i = 0; i < 9; i++)
+        answer(&g, &a, "spend", 0); /* free of charge, it says */
+    cost = 0.5;
+    answer(&g, &a, "spend", 0); /* 0.75 */
+    assert_string_equal(at(&a, "/status"), "\"Ok\"");
+    cost = 3;
+    answer(&g, &a, "spend", 0); /* exactly enough for what policy estimates */
+    assert_string_equal(at(&a, "/status"), "\"Ok\"");
+    answer(&g, &a, "spend", 0);
+    assert_string_equal(at(&a, "/error/code"), "\"BudgetExceeded\"");
+    assert_int_equal(number_at(&a, "/error/details/resetAfterMs"), 60000);
+    assert_string_equal(at(&a, "/error/message"), "\"the cost of budget environment is spent\"");
+}
+
+#define PARTIALS 100
+
+static void *produce(void *arg)
+{
+    char text[32];
+
+    wb_tool_partial(arg, "no json", 7); /* left out */
+    for (int i = 0; i < PARTIALS; i++) {
+        int n = snprintf(text, sizeof(text), "{\"n\":%d}", i);
+        wb_tool_partial(arg, text, (size_t)n);
+    }
+    wb_tool_finish_json(arg, "{}", 2);
+    return NULL;
+}
+
+static void begin_producing(wb_tool_call *call, void *arg)
+{
+    pthread_t *thread = arg;
+
+    assert_int_equal(pthread_create(thread, NULL, produce, call), 0);
+}
+
+/* C8.9: partial output of a library's tool comes in order from whichever thread. */
+static void partials_come_in_order_from_another_thread(void **state)
+{
+    char frame[96];
+    const char *from;
+    pthread_t thread;
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    assert_int_equal(wb_tool_register(g.runtime,
+                                      "{\"name\":\"p\",\"description\":\"For tests.\","
+                                      "\"version\":\"1.0.0\",\"inputSchema\":{\"type\":\"object\"},"
+                                      "\"effect\":\"Pure\"}",
+                                      NULL, begin_producing, NULL, &thread, NULL),
+                     WB_OK);
+    answer(&g, &a, "p", WB_FIELD_HEARTBEAT_MS, "0", WB_FIELD_CORRELATION_ID, "c", 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    from = a.frames;
+    for (int i = 0; i < PARTIALS; i++) {
+        int n = snprintf(frame, sizeof(frame),
+                         "{\"correlationId\":\"c\",\"sequence\":%d,\"event\":\"partial\","
+                         "\"data\":{\"n\":%d}}\n",
+                         i, i);
+        assert_memory_equal(from, frame, (size_t)n);
+        from += n;
+    }
+    assert_int_equal(count(from, "\"event\":\"completed\""), 1);
+    assert_int_equal(count(from, "\n"), 1);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
 int main(void)
@@ -392,6 +488,8 @@ int main(void)
         TEST(a_failed_reload_keeps_the_old_policy_and_says_so),
         TEST(calls_under_way_keep_their_policy_over_a_reload),
         TEST(a_tool_gets_the_trace_to_pass_on),
+        TEST(a_budget_of_cost_is_charged_what_a_call_takes),
+        TEST(partials_come_in_order_from_another_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

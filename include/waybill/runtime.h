@@ -58,6 +58,10 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_new(const wb_options *options, wb_runtime 
  * or after wb_runtime_start from any thread but the loop's own. NULL is fine. */
 WB_API void wb_runtime_free(wb_runtime *runtime);
 
+/* How many events no reader of WB_OPT_EVENTS has taken, after a moment's patience (a
+ * second at most) with a slow one. Loop thread, or any thread while the loop runs. */
+WB_API uint64_t wb_runtime_events_lost(wb_runtime *runtime);
+
 /* Three ways to drive the loop; use one.
  * (1) Own thread: start it; callbacks come on that thread. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr);

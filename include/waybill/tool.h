@@ -56,7 +56,11 @@ WB_API void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t siz
  * "tool_execution_failed"; details: JSON object text or NULL. */
 WB_API void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message,
                          const char *details);
-/* Hand out partial output (JSON object) to a caller who asked for frames. */
+/* What this attempt took of a budget of cost, in the budget's unit; without it the
+ * policy's `cost` counts. Any thread, before the call is finished; the last counts. */
+WB_API void wb_tool_cost(wb_tool_call *call, double cost);
+/* Hand out partial output (a JSON object, copied) to a caller who asked for frames; anything
+ * else is left out. Any thread, before the call is finished; frames come in this order. */
 WB_API void wb_tool_partial(wb_tool_call *call, const char *json, size_t size);
 
 /* ---- a family: how output is bounded and shown (C5.1) ---- */

@@ -164,6 +164,28 @@ wb_rc wb_runtime_reload(wb_runtime *runtime, wb_error **reterr)
     return r.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &r.err);
 }
 
+struct lost {
+    struct wbi_guards *guards;
+    uint64_t n;
+};
+
+static void count_lost(void *arg)
+{
+    struct lost *l = arg;
+
+    wbi_events_flush(l->guards);
+    l->n = wbi_events_missed(l->guards);
+}
+
+uint64_t wb_runtime_events_lost(wb_runtime *runtime)
+{
+    struct lost l = {.guards = runtime ? runtime->rt->guards : NULL};
+
+    if (runtime != NULL)
+        on_loop(runtime, count_lost, &l);
+    return l.n;
+}
+
 static void on_readable(void *arg, int events)
 {
     wb_runtime *runtime = arg;

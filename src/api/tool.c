@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "call/exec.h"
 #include "family/generic/generic.h"
+#include "guard/budget.h"
 #include "json/pointer.h"
 
 struct wbi_api_tool {
@@ -24,6 +25,8 @@ struct wb_tool_call {
     struct wbi_str input;
     void *data;
     atomic_bool finished;
+    _Atomic int64_t cost; /* millionths; -1: not told */
+    atomic_int partials;  /* on their way to the loop */
     struct wbi_post lost; /* ends the call when there is no memory to finish it with */
 };
 
@@ -96,6 +99,7 @@ static void finish_here(void *arg)
     struct finish *f = arg;
     struct wbi_exec *x = f->call->exec;
 
+    x->cost = atomic_load(&f->call->cost);
     if (f->kind == FINISH_FAIL)
         finish_fail(x, f);
     else
@@ -136,7 +140,7 @@ static void finish(struct wb_tool_call *call, enum finish_kind kind, const char 
     f->kind = kind;
     f->size = text ? size : 0;
     f->error = error;
-    if (wbi_loop_here(call->loop)) {
+    if (wbi_loop_here(call->loop) && atomic_load(&call->partials) == 0) {
         finish_here(f);
         return;
     }
@@ -163,10 +167,46 @@ void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message, con
     finish(call, FINISH_FAIL, message, message ? strlen(message) : 0, details, k);
 }
 
+void wb_tool_cost(wb_tool_call *call, double cost)
+{
+    if (call != NULL && cost >= 0 && cost <= (double)(INT64_MAX / 2 / WBI_COST_SCALE))
+        atomic_store(&call->cost, (int64_t)(cost * WBI_COST_SCALE + 0.5));
+}
+
+/* Partial output on its way to the loop thread, in front of the finish. */
+struct partial {
+    struct wbi_post post;
+    struct wb_tool_call *call;
+    size_t size;
+    char text[];
+};
+
+static void partial_here(void *arg)
+{
+    struct partial *p = arg;
+
+    wbi_exec_partial(p->call->exec, wbi_str_make(p->text, p->size));
+    atomic_fetch_sub(&p->call->partials, 1);
+    wbi_free(p);
+}
+
 void wb_tool_partial(wb_tool_call *call, const char *json, size_t size)
 {
-    if (call != NULL && wbi_loop_here(call->loop) && !atomic_load(&call->finished))
+    struct partial *p;
+
+    if (call == NULL || json == NULL || atomic_load(&call->finished))
+        return;
+    if (wbi_loop_here(call->loop)) {
         wbi_exec_partial(call->exec, wbi_str_make(json, size));
+        return;
+    }
+    p = size <= WBI_LIMIT_FRAME ? wbi_alloc(sizeof(*p) + size) : NULL;
+    if (p == NULL)
+        return; /* partials may be left out */
+    *p = (struct partial){.post = {NULL, partial_here, p}, .call = call, .size = size};
+    memcpy(p->text, json, size);
+    atomic_fetch_add(&call->partials, 1);
+    wbi_loop_post(call->loop, &p->post);
 }
 
 static void start(struct wbi_exec *x)
@@ -182,6 +222,8 @@ static void start(struct wbi_exec *x)
     call->tool = tool;
     call->loop = tool->runtime->rt->loop;
     atomic_init(&call->finished, false);
+    atomic_init(&call->cost, -1);
+    atomic_init(&call->partials, 0);
     x->state = call;
     tool->run(call, tool->arg);
 }

@@ -166,6 +166,8 @@
 #define WBI_LIMIT_CLAMPED 8u
 #define WBI_LIMIT_TRACESTATE 512u
 #define WBI_LIMIT_EVENT_LINE (64u * WBI_KIB)
+#define WBI_LIMIT_EVENTS_WAITING (4u * WBI_MIB) /* lines a slow reader has not taken */
+#define WBI_EVENTS_FLUSH_MS 1000                /* how long the end of a runtime waits for it */
 #define WBI_LIMIT_FRAME (256u * WBI_KIB)
 #define WBI_LIMIT_FRAMES_BUFFERED (1u * WBI_MIB)
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "call/guards.h"
 #include "call/stages.h"
 #include "call/views.h"
 #include "store/store.h"
@@ -65,6 +66,7 @@ static void on_health(void *arg, struct wbi_control_request *request, const wbi_
     wbi_jw_kstrz(&w, "openedAt", started);
     wbi_jw_kint(&w, "calls", (int64_t)wbi_calls_count(rt->calls));
     wbi_jw_kint(&w, "tools", (int64_t)rt->running);
+    wbi_jw_kint(&w, "eventsLost", (int64_t)wbi_events_missed(rt->guards));
     wbi_jw_key(&w, "ledger");
     write_health(&w, rt->store);
     wbi_jw_obj_end(&w);

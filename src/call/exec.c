@@ -184,7 +184,8 @@ static enum wbi_step start_attempt(struct wbi_call *call)
                            .input = call->inv.input,
                            .call = call,
                            .runtime = call->runtime,
-                           .limit_ns = call->limit_ns};
+                           .limit_ns = call->limit_ns,
+                           .cost = -1};
     call->exec = x;
     call->complete = NULL;
     call->facts.attempts++;

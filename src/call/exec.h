@@ -14,6 +14,7 @@ struct wbi_exec {
     int64_t limit_ns;              /* moment at which the attempt times out */
     enum wbi_cancel_reason cancel; /* why it was asked to stop, if it was */
     void *state;                   /* the executor's own */
+    int64_t cost;                  /* what it took of a budget, millionths; -1: not told */
     struct wbi_call_ref ref;
     bool done;
 };

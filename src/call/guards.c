@@ -2,13 +2,11 @@
  * call/guards.c: guards made of the configuration. */
 #include "call/guards.h"
 
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/limits.h"
+#include "call/budgets.h"
 #include "call/keys.h"
-#include "call/kept.h"
 #include "call/local_tool.h"
 #include "config/config.h"
 #include "json/pointer.h"
@@ -213,10 +211,9 @@ wb_rc wbi_guards_new(struct wbi_runtime *rt, struct wbi_str events, struct wbi_g
 
     if (g == NULL)
         return wbi_fail_nomem(err);
-    g->events_fd = -1;
     if (!rt->no_ledger) {
         parts.keys = wbi_keys_store(rt);
-        parts.budgets = wbi_kept_budgets(rt);
+        parts.budgets = wbi_budgets_store(rt);
     }
     rc = wbi_guard_chain_new(&parts, &g->chain);
     if (rc == WB_OK)
@@ -244,14 +241,12 @@ void wbi_guards_free(struct wbi_guards *g)
     for (size_t i = 0; i < g->rules_n; i++)
         wbi_redact_rules_free(g->rules[i].rules);
     wbi_timer_free(g->timer);
-    wbi_buf_fini(&g->event_line);
     wbi_events_free(g->events);
+    wbi_event_out_free(g->events_out);
     wbi_approvals_free(g->approvals);
     wbi_guard_chain_free(g->chain);
     wbi_policy_free(g->policy);
     wbi_auth_free(g->auth);
-    if (g->events_fd >= 0)
-        (void)close(g->events_fd); /* nothing can be done about a failure */
     wbi_free(g);
 }
 

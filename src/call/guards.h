@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "call/runtime.h"
 #include "event/event.h"
+#include "event/out.h"
 #include "guard/approvals.h"
 #include "guard/authorize.h"
 #include "guard/chain.h"
@@ -20,10 +21,9 @@ struct wbi_guards {
     struct wbi_guard_chain *chain;
     struct wbi_approvals *approvals;
     struct wbi_events *events;
-    struct wbi_timer *timer;   /* for queues and approvals that expire */
-    struct wbi_call *speaking; /* whose events are being written */
-    struct wbi_buf event_line;
-    int events_fd; /* -1: none asked for */
+    struct wbi_timer *timer;          /* for queues and approvals that expire */
+    struct wbi_call *speaking;        /* whose events are being written */
+    struct wbi_event_out *events_out; /* NULL: none asked for */
     struct {
         uint8_t sum[WBI_SHA256_SIZE];
         struct wbi_redact_rules *rules;
@@ -71,6 +71,8 @@ bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
 /* A guard's refusal as the error of a call; in the call's arena. */
 struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r);
 enum wbi_step wbi_call_fail_refusal(struct wbi_call *call, const struct wbi_guard_refusal *r);
+/* What the attempt that ran last took of a budget, millionths. */
+int64_t wbi_attempt_cost(const struct wbi_call *call);
 /* What an error means to the guards. */
 enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault);
 
@@ -83,6 +85,10 @@ void wbi_say_policy(struct wbi_call *call);
 void wbi_say_end(struct wbi_call *call);
 /* What the guard chain tells; arg: the guards. */
 void wbi_say_guard_event(void *arg, const struct wbi_guard_event *event);
+/* Events that no reader has taken (so far). */
+uint64_t wbi_events_missed(struct wbi_guards *g);
+/* Give a slow reader a moment. */
+void wbi_events_flush(struct wbi_guards *g);
 /* Of wbi_guards_new. */
 WB_MUST_CHECK wb_rc wbi_events_open(struct wbi_runtime *rt, struct wbi_guards *g,
                                     struct wbi_str target, struct wbi_error *err);

@@ -1,64 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/say.c: what is told about calls while they run (C8.10): events as JSON
  * Lines where somebody asked for them, and a short list of them in the record. */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "base/limits.h"
 #include "call/guards.h"
 #include "call/views.h"
-#include "store/dir.h"
 
 /* ---- where they go ---- */
-
-/* write() that never raises SIGPIPE: the process belongs to the caller. */
-static ssize_t write_quietly(int fd, const char *p, size_t n)
-{
-    struct timespec at_once = {0, 0};
-    sigset_t pipe_only, before, pending;
-    bool was_pending;
-    ssize_t wrote;
-    int failed;
-
-    (void)sigemptyset(&pipe_only);
-    (void)sigaddset(&pipe_only, SIGPIPE);
-    (void)sigpending(&pending);
-    was_pending = sigismember(&pending, SIGPIPE) == 1;
-    (void)pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    do {
-        wrote = write(fd, p, n);
-        failed = errno;
-    } while (wrote < 0 && failed == EINTR);
-    if (wrote < 0 && failed == EPIPE && !was_pending)
-        (void)sigtimedwait(&pipe_only, NULL, &at_once); /* take the signal we made */
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return wrote;
-}
-
-/* One line in one write where the kernel takes it, so that several processes may
- * append to one file. */
-static wb_rc write_line(struct wbi_guards *g, struct wbi_str line)
-{
-    size_t at = 0;
-
-    wbi_buf_clear(&g->event_line);
-    wbi_buf_adds(&g->event_line, line);
-    wbi_buf_addc(&g->event_line, '\n');
-    if (wbi_buf_rc(&g->event_line) != WB_OK)
-        return wbi_buf_rc(&g->event_line);
-    while (at < g->event_line.n) {
-        ssize_t n = write_quietly(g->events_fd, g->event_line.p + at, g->event_line.n - at);
-        if (n <= 0)
-            return WB_EIO;
-        at += (size_t)n;
-    }
-    return WB_OK;
-}
 
 static void add_brief(struct wbi_call *call, const struct wbi_event_brief *brief)
 {
@@ -75,62 +21,40 @@ static void add_brief(struct wbi_call *call, const struct wbi_event_brief *brief
     wbi_jw_obj_end(&w);
 }
 
-/* To the descriptor asked for, and in short into the record of the call. */
+/* To where it was asked for, and in short into the record of the call. */
 static wb_rc write_event(void *arg, struct wbi_str line, const struct wbi_event_brief *brief)
 {
     struct wbi_guards *g = arg;
 
     if (g->speaking != NULL)
         add_brief(g->speaking, brief);
-    return g->events_fd < 0 ? WB_OK : write_line(g, line);
-}
-
-static bool is_number(struct wbi_str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] < '0' || s.p[i] > '9')
-            return false;
-    return s.n > 0;
-}
-
-static wb_rc open_target(struct wbi_guards *g, struct wbi_str target, struct wbi_error *err)
-{
-    char path[WBI_LIMIT_PATH + 1];
-    uint64_t number;
-
-    if (target.p == NULL)
-        return WB_OK;
-    if (is_number(target)) {
-        if (wbi_parse_u64(target, &number) && number <= INT32_MAX)
-            g->events_fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
-    } else if (target.n < sizeof(path)) {
-        memcpy(path, target.p, target.n);
-        path[target.n] = '\0';
-        g->events_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-        if (g->events_fd >= 0 && g->events_fd < 3)
-            g->events_fd = wbi_fd_above_std(g->events_fd);
-    }
-    if (g->events_fd >= 0)
-        return WB_OK;
-    return wbi_fail(err, WB_ESTATE,
-                    "events cannot be written to \"%.*s\": %s; give a file or the "
-                    "number of an open descriptor",
-                    WBI_FMT(wbi_str_head(target, 200)),
-                    strerrordesc_np(errno ? errno : ENAMETOOLONG));
+    return g->events_out == NULL ? WB_OK : wbi_event_out_put(g->events_out, line);
 }
 
 wb_rc wbi_events_open(struct wbi_runtime *rt, struct wbi_guards *g, struct wbi_str target,
                       struct wbi_error *err)
 {
     struct wbi_events_parts parts = {{write_event, g}, WBI_LIT("/waybill"), rt->clock, rt->ids};
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
-    wbi_buf_init(&g->event_line, WBI_LIMIT_EVENT_LINE + 1);
-    errno = 0;
-    rc = open_target(g, target, err);
+    if (target.p != NULL)
+        rc = wbi_event_out_open(rt->loop, target, &g->events_out, err);
     if (rc == WB_OK && wbi_events_new(&parts, &g->events) != WB_OK)
         rc = wbi_fail_nomem(err);
     return rc;
+}
+
+uint64_t wbi_events_missed(struct wbi_guards *g)
+{
+    if (g->events_out == NULL)
+        return 0;
+    return wbi_events_lost(g->events) + wbi_event_out_untaken(g->events_out);
+}
+
+void wbi_events_flush(struct wbi_guards *g)
+{
+    if (g->events_out != NULL)
+        wbi_event_out_flush(g->events_out);
 }
 
 /* ---- what is said about a call ---- */

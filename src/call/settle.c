@@ -5,6 +5,7 @@
  * reports; then it is settled by what came of it. */
 #include "base/limits.h"
 #include "call/attempts.h"
+#include "call/exec.h"
 #include "call/guards.h"
 #include "call/redact.h"
 #include "call/stages_int.h"
@@ -60,6 +61,14 @@ enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault)
     return WBI_GUARD_FAILED;
 }
 
+int64_t wbi_attempt_cost(const struct wbi_call *call)
+{
+    const struct wbi_exec *x = call->exec;
+    const struct wbi_admission *a = call->ticket;
+
+    return x != NULL && x->cost >= 0 ? x->cost : a->values.cost;
+}
+
 static enum wbi_guard_class class_of(const struct wbi_call *call)
 {
     if (call->outcome.state == WBI_OUTCOME_SUCCESS)
@@ -96,6 +105,7 @@ void wbi_journey_settle(struct wbi_call *call)
     a->timer = NULL;
     outcome.still_running = call->overruled || finished_late(call);
     outcome.duration_ns = call->ended_ns - (a->attempt_ns ? a->attempt_ns : call->started_ns);
+    outcome.cost = wbi_attempt_cost(call);
     /* Attempts that failed before invite a retry, whatever refused the last one. */
     outcome.retryable = a->refused_again || (call->outcome.state == WBI_OUTCOME_ERROR &&
                                              wbi_fault_retryable(&call->outcome.fault));

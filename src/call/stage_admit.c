@@ -249,6 +249,7 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
         .version = call->tool->version,
         .content_hash = wbi_str_make((const char *)call->tool->content_hash, 32),
         .partition = call->inv.principal,
+        .estimated_cost = a->values.cost,
         .deadline_ns = wishes.deadline_ns,
         .policy = &a->values,
         .on_ready = on_ready,

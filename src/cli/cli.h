@@ -114,6 +114,8 @@ int print_result(const struct args *a, wb_result *result, wb_view view);
 
 /* A runtime by the options every command has. NULL: a message was printed. */
 wb_runtime *open_runtime(const struct args *a, int *ret_exit);
+/* Free it; says so when events were lost. NULL is fine. */
+void close_runtime(const struct args *a, wb_runtime *runtime);
 wb_options *runtime_options(const struct args *a);
 /* The ledger by the same options. NULL: a message was printed. */
 wb_ledger *open_ledger(const struct args *a, wb_ledger_mode mode, int *ret_exit);

@@ -174,7 +174,7 @@ static int call(const struct args *a, wb_request *request, wb_view view)
         (void)usage_error(a, "the call could not be started (%s)", wb_rc_name(rc));
         code = EXIT_INTERNAL;
     }
-    wb_runtime_free(runtime);
+    close_runtime(a, runtime);
     return code;
 }
 

@@ -69,7 +69,7 @@ static int run(const struct args *a)
         if (code != EXIT_USAGE)
             code = EXIT_NEGATIVE;
     }
-    wb_runtime_free(runtime);
+    close_runtime(a, runtime);
     return code;
 }
 

@@ -353,7 +353,7 @@ static int run_here(struct work *w, int fds[2], int signals)
     w->fd = fds[1];
     if (open_work(w) && start_work(w))
         code = look(&f);
-    wb_runtime_free(w->runtime);
+    close_runtime(w->a, w->runtime);
     return code;
 }
 

@@ -93,7 +93,7 @@ static int run(const struct args *a)
     if (runtime == NULL)
         return code;
     code = serve(a, runtime, &o);
-    wb_runtime_free(runtime);
+    close_runtime(a, runtime);
     return code;
 }
 

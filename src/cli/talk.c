@@ -234,3 +234,13 @@ wb_runtime *open_runtime(const struct args *a, int *ret_exit)
         *ret_exit = EXIT_STATE;
     return NULL;
 }
+
+void close_runtime(const struct args *a, wb_runtime *runtime)
+{
+    unsigned long long lost = wb_runtime_events_lost(runtime);
+
+    if (lost > 0)
+        note(a, "%llu event%s lost: the reader of --events is gone or too slow", lost,
+             lost == 1 ? " was" : "s were");
+    wb_runtime_free(runtime);
+}

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * guard/budget.c: windows of calls, time and cost. For each budget,
- * spent + reserved <= limit right after every reservation; only a call that
- * takes more than its estimate can pass the limit, by that difference. */
+ * spent <= limit right after every reservation; only a call that takes more than
+ * its estimate can pass the limit, by that difference. */
 #include "guard/budget.h"
 
 #include "base/checked.h"
 #include "guard/deadline.h"
 
+/* What this process holds of a budget. */
 struct state {
-    int64_t start_ns;
-    struct wbi_budget_amount spent;
+    struct wbi_budget_record record; /* in memory: the budget itself; else as last seen */
+    int64_t window;                  /* that `reserved` belongs to */
     struct wbi_budget_amount reserved;
-    bool loaded;
+    struct wbi_budget_amount carried; /* reserved in earlier windows */
 };
+
+/* ---- amounts ---- */
 
 static int64_t plus(int64_t a, int64_t b)
 {
@@ -21,19 +24,92 @@ static int64_t plus(int64_t a, int64_t b)
     return wbi_add(a, b, &sum) ? sum : INT64_MAX;
 }
 
-static void amount_add(struct wbi_budget_amount *a, const struct wbi_budget_amount *b)
+static struct wbi_budget_amount amount_plus(struct wbi_budget_amount a, struct wbi_budget_amount b)
 {
-    a->calls = plus(a->calls, b->calls);
-    a->time_ns = plus(a->time_ns, b->time_ns);
-    a->cost = plus(a->cost, b->cost);
+    return (struct wbi_budget_amount){plus(a.calls, b.calls), plus(a.time_ns, b.time_ns),
+                                      plus(a.cost, b.cost)};
 }
 
-static void amount_sub(struct wbi_budget_amount *a, const struct wbi_budget_amount *b)
+/* Never below nothing: a record may have been begun anew meanwhile. */
+static struct wbi_budget_amount amount_minus(struct wbi_budget_amount a, struct wbi_budget_amount b)
 {
-    a->calls -= b->calls;
-    a->time_ns -= b->time_ns;
-    a->cost -= b->cost;
+    return (struct wbi_budget_amount){WBI_MAX(a.calls - b.calls, 0),
+                                      WBI_MAX(a.time_ns - b.time_ns, 0),
+                                      WBI_MAX(a.cost - b.cost, 0)};
 }
+
+/* ---- one record ---- */
+
+static void turn_window(struct wbi_budget_record *r, int64_t window_ns, int64_t now)
+{
+    if (r->window > 0 && now - r->start_ns < window_ns)
+        return;
+    r->start_ns = now;
+    r->window++;
+    r->spent = (struct wbi_budget_amount){0};
+}
+
+static bool fits(int64_t limit, int64_t used, int64_t estimate, bool *ret_never)
+{
+    if (limit == WBI_BUDGET_UNLIMITED)
+        return true;
+    if (estimate > limit || limit == 0) {
+        *ret_never = true;
+        return false;
+    }
+    return estimate == 0 ? used < limit : plus(used, estimate) <= limit;
+}
+
+static wb_rc check(const struct wbi_budget_step *step, const struct wbi_budget_record *r,
+                   struct wbi_budget_refusal *ret)
+{
+    const struct wbi_budget_amount *limit = &step->limit, *estimate = &step->estimate;
+    struct wbi_budget_amount used = amount_plus(r->spent, step->carried);
+    const char *what = NULL;
+    bool never = false;
+
+    if (!fits(limit->calls, used.calls, estimate->calls, &never))
+        what = "calls";
+    else if (!fits(limit->time_ns, used.time_ns, estimate->time_ns, &never))
+        what = "time";
+    else if (!fits(limit->cost, used.cost, estimate->cost, &never))
+        what = "cost";
+    if (what == NULL)
+        return WB_OK;
+    if (ret != NULL) {
+        ret->what = what;
+        ret->reset_after_ms =
+            never ? -1 : wbi_ms_up(step->window_ns - (step->time.now_ns - r->start_ns));
+    }
+    return WB_EAGAIN;
+}
+
+/* Never refused. */
+static void apply_settle(const struct wbi_budget_step *step, struct wbi_budget_record *r)
+{
+    turn_window(r, step->window_ns, step->time.now_ns);
+    if (r->window == step->window)
+        r->spent = amount_minus(r->spent, step->estimate);
+    r->spent = amount_plus(r->spent, step->actual);
+}
+
+wb_rc wbi_budget_apply(const struct wbi_budget_step *step, struct wbi_budget_record *r,
+                       struct wbi_budget_refusal *refusal)
+{
+    wb_rc rc;
+
+    if (step->settles) {
+        apply_settle(step, r);
+        return WB_OK;
+    }
+    turn_window(r, step->window_ns, step->time.now_ns);
+    rc = check(step, r, refusal);
+    if (rc == WB_OK)
+        r->spent = amount_plus(r->spent, step->estimate);
+    return rc;
+}
+
+/* ---- budgets of this process ---- */
 
 void wbi_budget_init(struct wbi_budget *b, const struct wbi_budget_store *store, uint64_t seed)
 {
@@ -48,159 +124,125 @@ void wbi_budget_fini(struct wbi_budget *b)
     wbi_table_fini(&b->states);
 }
 
-static struct wbi_key key_of(const struct wbi_budget *b, struct wbi_str id)
+static struct wbi_key key_of(const struct wbi_budget *b, const struct wbi_budget_settings *s)
 {
-    return wbi_key_of(b->seed, 'B', id, WBI_NONE, WBI_NONE);
+    struct wbi_str window = wbi_str_make((const char *)&s->window_ns, sizeof(s->window_ns));
+
+    return wbi_key_of(b->seed, 'B', s->id, window, WBI_NONE);
 }
 
-static void turn_window(struct state *st, const struct wbi_budget_settings *s, int64_t now)
+/* Whatever is held from windows before the one that counts now. */
+static void follow_window(struct state *st)
 {
-    if (now - st->start_ns < s->window_ns)
+    if (st->window == st->record.window)
         return;
-    st->start_ns = now;
-    st->spent = (struct wbi_budget_amount){0};
+    st->window = st->record.window;
+    st->carried = amount_plus(st->carried, st->reserved);
+    st->reserved = (struct wbi_budget_amount){0};
 }
 
-static wb_rc load(struct wbi_budget *b, const struct wbi_budget_settings *s, struct state *st,
-                  struct wbi_budget_time t)
+static struct wbi_budget_step step_of(const struct wbi_budget_settings *s, struct wbi_budget_time t,
+                                      const struct wbi_budget_amount *estimate)
 {
-    struct wbi_budget_record record;
-    int64_t age_ms;
-    wb_rc rc = WB_ENOTFOUND;
+    return (struct wbi_budget_step){
+        .time = t, .window_ns = s->window_ns, .limit = s->limit, .estimate = *estimate};
+}
+
+static wb_rc look(struct wbi_budget *b, const struct wbi_budget_settings *s,
+                  struct wbi_budget_step *step, bool exact, struct state *st,
+                  struct wbi_budget_refusal *ret)
+{
+    wb_rc rc = WB_OK;
 
     if (b->store.load != NULL)
-        rc = b->store.load(b->store.arg, s->id, &record);
-    if (rc != WB_OK && rc != WB_ENOTFOUND)
+        rc = b->store.load(b->store.arg, s, step->time, exact, &st->record);
+    if (rc == WB_ENOTFOUND)
+        st->record = (struct wbi_budget_record){0};
+    else if (rc != WB_OK)
         return rc;
-    st->start_ns = t.now_ns;
-    if (rc == WB_OK) {
-        /* a record from the future (the wall clock stepped) starts now */
-        age_ms = WBI_MAX(t.wall_ms - record.start_wall_ms, 0);
-        st->start_ns = wbi_time_after(t.now_ns, -wbi_ms_to_ns(age_ms));
-        st->spent = record.spent;
-    }
-    st->loaded = true;
-    return WB_OK;
-}
-
-static wb_rc find_state(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                        struct wbi_budget_time t, struct state **ret)
-{
-    void *value;
-    wb_rc rc = wbi_table_add(&b->states, key_of(b, s->id), &value);
-
-    if (rc != WB_OK)
-        return rc;
-    *ret = value;
-    if (!(*ret)->loaded) {
-        rc = load(b, s, *ret, t);
-        if (rc != WB_OK) {
-            wbi_table_remove(&b->states, key_of(b, s->id));
-            return rc;
-        }
-    }
-    turn_window(*ret, s, t.now_ns);
-    return WB_OK;
-}
-
-static bool fits(int64_t limit, int64_t spent, int64_t reserved, int64_t estimate, bool *ret_never)
-{
-    int64_t used = plus(spent, reserved);
-
-    if (limit == WBI_BUDGET_UNLIMITED)
-        return true;
-    if (estimate > limit || limit == 0) {
-        *ret_never = true;
-        return false;
-    }
-    return estimate == 0 ? used < limit : plus(used, estimate) <= limit;
+    turn_window(&st->record, s->window_ns, step->time.now_ns);
+    follow_window(st);
+    step->carried = st->carried;
+    return check(step, &st->record, ret);
 }
 
 wb_rc wbi_budget_admit(struct wbi_budget *b, const struct wbi_budget_settings *s,
                        const struct wbi_budget_amount *estimate, struct wbi_budget_time t,
                        struct wbi_budget_refusal *ret)
 {
-    const struct wbi_budget_amount *limit = &s->limit;
-    const char *what = NULL;
-    struct state *st;
-    bool never = false;
-    wb_rc rc = find_state(b, s, t, &st);
+    struct wbi_budget_step step = step_of(s, t, estimate);
+    void *state;
+    wb_rc rc = wbi_table_add(&b->states, key_of(b, s), &state);
 
-    if (rc != WB_OK)
-        return rc;
-    if (!fits(limit->calls, st->spent.calls, st->reserved.calls, estimate->calls, &never))
-        what = "calls";
-    else if (!fits(limit->time_ns, st->spent.time_ns, st->reserved.time_ns, estimate->time_ns,
-                   &never))
-        what = "time";
-    else if (!fits(limit->cost, st->spent.cost, st->reserved.cost, estimate->cost, &never))
-        what = "cost";
-    if (what == NULL)
-        return WB_OK;
-    ret->what = what;
-    ret->reset_after_ms = never ? -1 : wbi_ms_up(st->start_ns + s->window_ns - t.now_ns);
-    return WB_EAGAIN;
-}
-
-static wb_rc save(struct wbi_budget *b, const struct wbi_budget_settings *s, const struct state *st,
-                  struct wbi_budget_time t)
-{
-    struct wbi_budget_record record = {.spent = st->spent};
-
-    if (b->store.save == NULL)
-        return WB_OK;
-    record.start_wall_ms = t.wall_ms - (t.now_ns - st->start_ns) / 1000000;
-    amount_add(&record.spent, &st->reserved);
-    return b->store.save(b->store.arg, s->id, &record);
+    if (rc == WB_OK)
+        rc = look(b, s, &step, false, state, ret);
+    if (rc == WB_EAGAIN && b->store.load != NULL) /* a refund may be on its way to the disk */
+        rc = look(b, s, &step, true, state, ret);
+    return rc;
 }
 
 wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                         const struct wbi_budget_amount *estimate, struct wbi_budget_time t)
+                         struct wbi_budget_hold *hold, struct wbi_budget_time t,
+                         struct wbi_budget_refusal *ret)
 {
-    struct state *st = wbi_table_find(&b->states, key_of(b, s->id));
+    struct state *st = wbi_table_find(&b->states, key_of(b, s));
+    struct wbi_budget_step step = step_of(s, t, &hold->estimate);
     wb_rc rc;
 
     if (st == NULL)
         return WB_EMISUSE;
-    amount_add(&st->reserved, estimate);
-    rc = save(b, s, st, t);
+    step.carried = st->carried;
+    if (b->store.reserve != NULL)
+        rc = b->store.reserve(b->store.arg, s, &step, &st->record, ret);
+    else
+        rc = wbi_budget_apply(&step, &st->record, ret);
     if (rc != WB_OK)
-        amount_sub(&st->reserved, estimate);
-    return rc;
+        return rc;
+    follow_window(st);
+    hold->window = st->window;
+    st->reserved = amount_plus(st->reserved, hold->estimate);
+    return WB_OK;
 }
 
 void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                       const struct wbi_budget_amount *estimate,
-                       const struct wbi_budget_amount *actual, struct wbi_budget_time t)
+                       const struct wbi_budget_hold *hold, const struct wbi_budget_amount *actual,
+                       struct wbi_budget_time t)
 {
-    struct state *st = wbi_table_find(&b->states, key_of(b, s->id));
+    struct state *st = wbi_table_find(&b->states, key_of(b, s));
+    struct wbi_budget_step step = step_of(s, t, &hold->estimate);
+    struct wbi_budget_amount *held;
 
     if (st == NULL)
         return;
-    turn_window(st, s, t.now_ns);
-    amount_sub(&st->reserved, estimate);
-    amount_add(&st->spent, actual);
-    /* a failed save leaves the estimate of the reservation on record */
-    (void)save(b, s, st, t);
+    step.settles = true;
+    step.window = hold->window;
+    step.actual = *actual;
+    held = hold->window == st->window ? &st->reserved : &st->carried;
+    *held = amount_minus(*held, hold->estimate);
+    apply_settle(&step, &st->record);
+    follow_window(st);
+    if (b->store.settle != NULL) /* on failure the reservation stays on record */
+        (void)b->store.settle(b->store.arg, s, &step);
 }
 
 void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                       const struct wbi_budget_amount *estimate, struct wbi_budget_time t)
+                       const struct wbi_budget_hold *hold, struct wbi_budget_time t)
 {
     static const struct wbi_budget_amount nothing;
 
-    wbi_budget_settle(b, s, estimate, &nothing, t);
+    wbi_budget_settle(b, s, hold, &nothing, t);
 }
 
 void wbi_budget_peek(struct wbi_budget *b, const struct wbi_budget_settings *s, int64_t now_ns,
                      struct wbi_budget_amount *ret_spent, struct wbi_budget_amount *ret_reserved)
 {
-    struct state *st = wbi_table_find(&b->states, key_of(b, s->id));
+    struct state *st = wbi_table_find(&b->states, key_of(b, s));
 
     *ret_spent = *ret_reserved = (struct wbi_budget_amount){0};
     if (st == NULL)
         return;
-    turn_window(st, s, now_ns);
-    *ret_spent = st->spent;
-    *ret_reserved = st->reserved;
+    turn_window(&st->record, s->window_ns, now_ns);
+    follow_window(st);
+    *ret_spent = amount_minus(st->record.spent, st->reserved);
+    *ret_reserved = amount_plus(st->reserved, st->carried);
 }

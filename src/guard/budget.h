@@ -3,7 +3,9 @@
  * A call reserves an estimate, settles what it really took, or gets all of it
  * back. Windows are fixed and begin with the first call in them. A remainder
  * that is exactly enough is enough. Reservations of running calls outlive the
- * turn of a window. Loop thread only. */
+ * turn of a window, and are settled in the new one. Kept in a store, a budget is
+ * one for all processes that share it: each change is an addition made in one
+ * transaction. Loop thread only. */
 #ifndef WBI_GUARD_BUDGET_H
 #define WBI_GUARD_BUDGET_H
 
@@ -21,35 +23,22 @@ struct wbi_budget_amount {
 
 struct wbi_budget_settings {
     bool set;
-    struct wbi_str id; /* calls with equal ids share one budget */
+    struct wbi_str id; /* calls with equal ids and windows share one budget */
     int64_t window_ns;
     struct wbi_budget_amount limit; /* each may be WBI_BUDGET_UNLIMITED */
 };
 
-/* What survives a restart. Reservations are saved as spent: a crash may charge
- * a call that never ran, never forget one that did. */
+/* One budget, as all processes that share it see it. Reservations count as
+ * spent: a crash may charge a call that never ran, never forget one that did. */
 struct wbi_budget_record {
-    int64_t start_wall_ms;
+    int64_t start_ns; /* of the window, on this process's monotonic clock */
+    int64_t window;   /* 1, 2, ...; 0: no call yet */
     struct wbi_budget_amount spent;
-};
-
-/* Where budgets are kept; any member may be NULL. load: WB_OK or WB_ENOTFOUND;
- * any other code of either refuses the call. Loop thread, must not block long. */
-struct wbi_budget_store {
-    wb_rc (*load)(void *arg, struct wbi_str id, struct wbi_budget_record *ret);
-    wb_rc (*save)(void *arg, struct wbi_str id, const struct wbi_budget_record *record);
-    void *arg;
-};
-
-struct wbi_budget {
-    struct wbi_table states;
-    struct wbi_budget_store store;
-    uint64_t seed;
 };
 
 struct wbi_budget_time {
     int64_t now_ns;
-    int64_t wall_ms; /* only compared with records of an earlier process */
+    int64_t wall_ms; /* for records of another boot */
 };
 
 struct wbi_budget_refusal {
@@ -57,6 +46,55 @@ struct wbi_budget_refusal {
     int64_t reset_after_ms; /* -1: the estimate is larger than the whole budget */
 };
 
+/* One change of a record; plain data, so that it may be made later. */
+struct wbi_budget_step {
+    struct wbi_budget_time time;
+    int64_t window_ns;
+    struct wbi_budget_amount limit;
+    struct wbi_budget_amount estimate;
+    struct wbi_budget_amount carried; /* RESERVE: held by calls of earlier windows */
+    bool settles;                     /* else it reserves */
+    int64_t window;                   /* settles: that of the reservation */
+    struct wbi_budget_amount actual;  /* settles */
+};
+/* Pure. WB_EAGAIN with *refusal (may be NULL): the estimate does not fit, only
+ * the window may have turned. */
+WB_MUST_CHECK wb_rc wbi_budget_apply(const struct wbi_budget_step *step,
+                                     struct wbi_budget_record *record,
+                                     struct wbi_budget_refusal *refusal);
+
+/* Where budgets are kept that outlive the process and are shared with others.
+ * Loop thread. */
+struct wbi_budget_store {
+    /* The record now, or WB_ENOTFOUND. `exact`: also with what this process has
+     * settled and is not durable yet. */
+    wb_rc (*load)(void *arg, const struct wbi_budget_settings *s, struct wbi_budget_time t,
+                  bool exact, struct wbi_budget_record *ret);
+    /* wbi_budget_apply on the record, nobody in between, and durable: what it
+     * said, with *ret the record afterwards. */
+    wb_rc (*reserve)(void *arg, const struct wbi_budget_settings *s,
+                     const struct wbi_budget_step *step, struct wbi_budget_record *ret,
+                     struct wbi_budget_refusal *refusal);
+    /* The same without waiting, in the order given. A failure leaves the
+     * reservation charged. */
+    wb_rc (*settle)(void *arg, const struct wbi_budget_settings *s,
+                    const struct wbi_budget_step *step);
+    void *arg;
+};
+
+struct wbi_budget {
+    struct wbi_table states;
+    struct wbi_budget_store store; /* load NULL: in memory */
+    uint64_t seed;
+};
+
+/* What one call has reserved; estimate is the caller's, window this room's. */
+struct wbi_budget_hold {
+    struct wbi_budget_amount estimate;
+    int64_t window;
+};
+
+/* store NULL: in memory, for this process alone. */
 void wbi_budget_init(struct wbi_budget *b, const struct wbi_budget_store *store, uint64_t seed);
 void wbi_budget_fini(struct wbi_budget *b);
 /* WB_OK: the estimate fits (nothing is reserved yet). WB_EAGAIN: it does not.
@@ -64,18 +102,18 @@ void wbi_budget_fini(struct wbi_budget *b);
 WB_MUST_CHECK wb_rc wbi_budget_admit(struct wbi_budget *b, const struct wbi_budget_settings *s,
                                      const struct wbi_budget_amount *estimate,
                                      struct wbi_budget_time t, struct wbi_budget_refusal *ret);
-/* After an admit that said WB_OK. Fails only in the store, with nothing
- * reserved. */
+/* After an admit that said WB_OK. WB_EAGAIN: another process was faster. On any
+ * failure nothing is reserved. */
 WB_MUST_CHECK wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                                       const struct wbi_budget_amount *estimate,
-                                       struct wbi_budget_time t);
+                                       struct wbi_budget_hold *hold, struct wbi_budget_time t,
+                                       struct wbi_budget_refusal *ret);
 /* Exactly one of the two per reservation. */
 void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                       const struct wbi_budget_amount *estimate,
-                       const struct wbi_budget_amount *actual, struct wbi_budget_time t);
+                       const struct wbi_budget_hold *hold, const struct wbi_budget_amount *actual,
+                       struct wbi_budget_time t);
 void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                       const struct wbi_budget_amount *estimate, struct wbi_budget_time t);
-/* Spent in this window, and reserved by calls that run. */
+                       const struct wbi_budget_hold *hold, struct wbi_budget_time t);
+/* Spent in this window, and reserved by calls of this process that run. */
 void wbi_budget_peek(struct wbi_budget *b, const struct wbi_budget_settings *s, int64_t now_ns,
                      struct wbi_budget_amount *ret_spent, struct wbi_budget_amount *ret_reserved);
 

@@ -367,6 +367,25 @@ static bool check_rate(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard
     return false;
 }
 
+static bool answer_budget(const struct wbi_guard_ticket *t, wb_rc rc,
+                          const struct wbi_budget_refusal *refusal, struct wbi_guard_answer *ret)
+{
+    if (rc == WB_OK)
+        return true;
+    if (rc != WB_EAGAIN)
+        return broken(ret, rc, "the budget");
+    if (refusal->reset_after_ms < 0)
+        wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED,
+                         "the call needs more %s than budget %.*s ever has", refusal->what,
+                         WBI_FMT(t->request.policy->budget.id));
+    else
+        wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED, "the %s of budget %.*s %s spent",
+                         refusal->what, WBI_FMT(t->request.policy->budget.id),
+                         strcmp(refusal->what, "calls") == 0 ? "are" : "is");
+    ret->refusal.reset_after_ms = refusal->reset_after_ms;
+    return false;
+}
+
 static bool check_budget(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_answer *ret)
 {
     const struct wbi_guard_request *r = &t->request;
@@ -375,19 +394,10 @@ static bool check_budget(struct wbi_guard_ticket *t, int64_t now, struct wbi_gua
 
     if (!r->policy->budget.set)
         return true;
-    t->estimate = (struct wbi_budget_amount){1, r->estimated_time_ns, r->estimated_cost};
-    rc = wbi_budget_admit(&t->chain->budget, &r->policy->budget, &t->estimate,
+    t->budget.estimate = (struct wbi_budget_amount){1, r->estimated_time_ns, r->estimated_cost};
+    rc = wbi_budget_admit(&t->chain->budget, &r->policy->budget, &t->budget.estimate,
                           wbi_chain_budget_time(t->chain, now), &refusal);
-    if (rc == WB_OK)
-        return true;
-    if (rc != WB_EAGAIN)
-        return broken(ret, rc, "the budget");
-    wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED,
-                     refusal.reset_after_ms < 0 ? "the call needs more %s than budget %.*s ever has"
-                                                : "the %s of budget %.*s are spent",
-                     refusal.what, WBI_FMT(r->policy->budget.id));
-    ret->refusal.reset_after_ms = refusal.reset_after_ms;
-    return false;
+    return answer_budget(t, rc, &refusal, ret);
 }
 
 static void make_slot_ask(struct wbi_guard_ticket *t)
@@ -466,6 +476,7 @@ static bool take_all(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_a
     struct wbi_guard_chain *chain = t->chain;
     const struct wbi_policy_values *policy = t->request.policy;
     struct wbi_cache_id id = cache_id(&t->request);
+    struct wbi_budget_refusal refusal;
     bool first_attempt = !t->key_claimed;
     wb_rc rc;
 
@@ -477,15 +488,15 @@ static bool take_all(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_a
             return broken(ret, rc, "the cache"); /* Pure: no key was claimed */
     }
     if (policy->budget.set) {
-        rc = wbi_budget_reserve(&chain->budget, &policy->budget, &t->estimate,
-                                wbi_chain_budget_time(chain, now));
+        rc = wbi_budget_reserve(&chain->budget, &policy->budget, &t->budget,
+                                wbi_chain_budget_time(chain, now), &refusal);
         if (rc != WB_OK) {
             if (first_attempt)
                 release_key(t);
             if (t->flight != NULL) /* just made: nobody waits for it yet */
                 (void)wbi_cache_cancel(&chain->cache, t->flight);
             t->flight = NULL;
-            return broken(ret, rc, "the budget");
+            return answer_budget(t, rc, &refusal, ret);
         }
     }
     wbi_rate_take(&chain->rate, t->rate, t->rate_n, now);

@@ -182,7 +182,7 @@ struct wbi_guard_ticket {
     struct wbi_circuit_pass pass;
     struct wbi_slot_waiter slot;
     struct wbi_slot_ask slots;
-    struct wbi_budget_amount estimate;
+    struct wbi_budget_hold budget;
     struct wbi_cache_entry *flight;
     struct wbi_cache_waiter cache;
     struct wbi_retry_state retry;

@@ -41,9 +41,9 @@ static void settle_budget(struct wbi_guard_ticket *t, const struct wbi_guard_out
     if (!s->set)
         return;
     if (o->class == WBI_GUARD_NOT_STARTED)
-        wbi_budget_refund(&t->chain->budget, s, &t->estimate, time);
+        wbi_budget_refund(&t->chain->budget, s, &t->budget, time);
     else
-        wbi_budget_settle(&t->chain->budget, s, &t->estimate, &actual, time);
+        wbi_budget_settle(&t->chain->budget, s, &t->budget, &actual, time);
 }
 
 static void close_attempt(struct wbi_guard_ticket *t, const struct wbi_guard_outcome *o,

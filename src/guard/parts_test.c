@@ -143,25 +143,38 @@ struct budget_disk {
     bool there, broken;
 };
 
-static wb_rc disk_load(void *arg, struct wbi_str id, struct wbi_budget_record *ret)
+static wb_rc disk_load(void *arg, const struct wbi_budget_settings *s, struct wbi_budget_time t,
+                       bool exact, struct wbi_budget_record *ret)
 {
     struct budget_disk *d = arg;
 
-    (void)id;
+    (void)s, (void)t, (void)exact;
     *ret = d->record;
     return d->there ? WB_OK : WB_ENOTFOUND;
 }
 
-static wb_rc disk_save(void *arg, struct wbi_str id, const struct wbi_budget_record *record)
+static wb_rc disk_reserve(void *arg, const struct wbi_budget_settings *s,
+                          const struct wbi_budget_step *step, struct wbi_budget_record *ret,
+                          struct wbi_budget_refusal *refusal)
 {
     struct budget_disk *d = arg;
+    wb_rc rc;
 
-    (void)id;
+    (void)s;
     if (d->broken)
         return WB_EIO;
-    d->record = *record;
+    rc = wbi_budget_apply(step, &d->record, refusal);
     d->there = true;
-    return WB_OK;
+    *ret = d->record;
+    return rc;
+}
+
+static wb_rc disk_settle(void *arg, const struct wbi_budget_settings *s,
+                         const struct wbi_budget_step *step)
+{
+    struct wbi_budget_record ignored;
+
+    return disk_reserve(arg, s, step, &ignored, NULL);
 }
 
 static struct wbi_budget_settings budget(int64_t calls, int64_t time_ns, int64_t cost)
@@ -178,6 +191,7 @@ static void budgets_reserve_settle_refund_and_turn(void **state)
 {
     struct wbi_budget_settings s = budget(WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED, 100);
     struct wbi_budget_amount half = {1, 0, 50}, spent, reserved, actual = {1, S, 70};
+    struct wbi_budget_hold hold[2] = {{.estimate = half}, {.estimate = half}};
     struct wbi_budget_refusal refusal;
     struct wbi_budget b;
 
@@ -185,13 +199,13 @@ static void budgets_reserve_settle_refund_and_turn(void **state)
     wbi_budget_init(&b, NULL, 3);
     for (int i = 0; i < 2; i++) { /* an exact fit is allowed */
         assert_int_equal(wbi_budget_admit(&b, &s, &half, at(0), &refusal), WB_OK);
-        assert_int_equal(wbi_budget_reserve(&b, &s, &half, at(0)), WB_OK);
+        assert_int_equal(wbi_budget_reserve(&b, &s, &hold[i], at(0), &refusal), WB_OK);
     }
     assert_int_equal(wbi_budget_admit(&b, &s, &half, at(S), &refusal), WB_EAGAIN);
     assert_string_equal(refusal.what, "cost");
     assert_int_equal(refusal.reset_after_ms, 59000);
-    wbi_budget_refund(&b, &s, &half, at(S));
-    wbi_budget_settle(&b, &s, &half, &actual, at(S));
+    wbi_budget_refund(&b, &s, &hold[0], at(S));
+    wbi_budget_settle(&b, &s, &hold[1], &actual, at(S));
     wbi_budget_peek(&b, &s, S, &spent, &reserved);
     assert_int_equal(spent.cost, 70);
     assert_int_equal(reserved.cost + reserved.calls, 0);
@@ -208,30 +222,65 @@ static void budgets_reserve_settle_refund_and_turn(void **state)
 static void budgets_survive_a_restart(void **state)
 {
     struct budget_disk disk = {0};
-    struct wbi_budget_store store = {disk_load, disk_save, &disk};
+    struct wbi_budget_store store = {disk_load, disk_reserve, disk_settle, &disk};
     struct wbi_budget_settings s = budget(2, WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED);
-    struct wbi_budget_amount one = {1, 0, 0};
+    struct wbi_budget_hold one = {.estimate = {1, 0, 0}};
     struct wbi_budget_refusal refusal;
     struct wbi_budget b;
 
     (void)state;
     wbi_budget_init(&b, &store, 3);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(wbi_budget_admit(&b, &s, &one, at(0), &refusal), WB_OK);
-        assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(0)), WB_OK);
+        assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(0), &refusal), WB_OK);
+        assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(0), &refusal), WB_OK);
     }
     wbi_budget_fini(&b); /* killed with both calls running */
     wbi_budget_init(&b, &store, 4);
-    /* another boot: the monotonic clock begins elsewhere, 20 s later by the wall */
-    assert_int_equal(
-        wbi_budget_admit(&b, &s, &one, (struct wbi_budget_time){7 * S, 1020000}, &refusal),
-        WB_EAGAIN);
+    assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(20 * S), &refusal), WB_EAGAIN);
     assert_int_equal(refusal.reset_after_ms, 40000);
     disk.broken = true;
-    assert_int_equal(
-        wbi_budget_admit(&b, &s, &one, (struct wbi_budget_time){47 * S, 1060000}, &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &one, (struct wbi_budget_time){47 * S, 1060000}),
-                     WB_EIO);
+    assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(60 * S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(60 * S), &refusal), WB_EIO);
+    wbi_budget_fini(&b);
+}
+
+/* G2: what one process holds or has spent counts for the other at once. */
+static void a_budget_is_one_for_two_processes(void **state)
+{
+    struct budget_disk disk = {0};
+    struct wbi_budget_store store = {disk_load, disk_reserve, disk_settle, &disk};
+    struct wbi_budget_settings s = budget(WBI_BUDGET_UNLIMITED, WBI_BUDGET_UNLIMITED, 10);
+    struct wbi_budget_hold x = {.estimate = {1, 0, 6}}, y = {.estimate = {1, 0, 6}};
+    struct wbi_budget_amount less = {1, 0, 3}, spent, reserved;
+    struct wbi_budget_refusal refusal;
+    struct wbi_budget a, b;
+
+    (void)state;
+    wbi_budget_init(&a, &store, 3);
+    wbi_budget_init(&b, &store, 4);
+    /* both looked before either took: the second is told so when it takes */
+    assert_int_equal(wbi_budget_admit(&a, &s, &x.estimate, at(0), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(0), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_reserve(&a, &s, &x, at(0), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_reserve(&b, &s, &y, at(1), &refusal), WB_EAGAIN);
+    assert_string_equal(refusal.what, "cost");
+    assert_int_equal(refusal.reset_after_ms, 60000);
+    wbi_budget_settle(&a, &s, &x, &less, at(S));
+    assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_reserve(&b, &s, &y, at(S), &refusal), WB_OK);
+    wbi_budget_peek(&b, &s, S, &spent, &reserved);
+    assert_int_equal(spent.cost, 3);
+    assert_int_equal(reserved.cost, 6);
+    /* a call that outlives its window is charged in the next, and counted by its
+     * own process until then */
+    assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(60 * S), &refusal), WB_EAGAIN);
+    assert_int_equal(wbi_budget_admit(&a, &s, &x.estimate, at(60 * S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_reserve(&a, &s, &x, at(60 * S), &refusal), WB_OK);
+    wbi_budget_settle(&b, &s, &y, &less, at(61 * S));
+    wbi_budget_refund(&a, &s, &x, at(61 * S));
+    assert_int_equal(disk.record.spent.cost, 3);
+    assert_int_equal(disk.record.window, 2);
+    wbi_budget_fini(&a);
     wbi_budget_fini(&b);
 }
 
@@ -572,6 +621,7 @@ int main(void)
         cmocka_unit_test(the_queue_is_bounded_and_can_be_left),
         cmocka_unit_test(budgets_reserve_settle_refund_and_turn),
         cmocka_unit_test(budgets_survive_a_restart),
+        cmocka_unit_test(a_budget_is_one_for_two_processes),
         cmocka_unit_test(vector_h_retry_quota),
         cmocka_unit_test(delays_grow_are_capped_jittered_and_yield_to_hints),
         cmocka_unit_test(retries_stop_for_good_reasons),

@@ -25,8 +25,8 @@ struct wbi_policy {
 const char *wbi_policy_item_name(enum wbi_policy_item item)
 {
     static const char *const names[WBI_POLICY_ITEMS] = {
-        "timeoutMs", "rate",  "providerRate", "circuit", "concurrency",
-        "budget",    "retry", "idempotency",  "cache",   "redact"};
+        "timeoutMs", "rate",  "providerRate", "circuit", "concurrency", "budget",
+        "cost",      "retry", "idempotency",  "cache",   "redact"};
 
     return names[item];
 }
@@ -141,6 +141,9 @@ static void copy_item(struct wbi_policy_values *to, const struct wbi_policy_valu
     case WBI_POLICY_BUDGET:
         to->budget = from->budget;
         break;
+    case WBI_POLICY_COST:
+        to->cost = from->cost;
+        break;
     case WBI_POLICY_RETRY:
         to->retry = from->retry;
         break;
@@ -199,6 +202,8 @@ static bool is_tighter(const struct wbi_policy_values *fresh, const struct wbi_p
                no_looser(fresh->provider_concurrency, old->provider_concurrency);
     case WBI_POLICY_BUDGET:
         return budget_no_looser(&fresh->budget, &old->budget);
+    case WBI_POLICY_COST:
+        return fresh->cost >= old->cost;
     case WBI_POLICY_RETRY:
         return old->retry.set && fresh->retry.max_attempts <= old->retry.max_attempts;
     case WBI_POLICY_IDEMPOTENCY:

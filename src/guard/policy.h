@@ -25,12 +25,13 @@ enum wbi_policy_item {
     WBI_POLICY_CIRCUIT,
     WBI_POLICY_CONCURRENCY,
     WBI_POLICY_BUDGET,
+    WBI_POLICY_COST,
     WBI_POLICY_RETRY,
     WBI_POLICY_IDEMPOTENCY,
     WBI_POLICY_CACHE,
     WBI_POLICY_REDACT
 };
-#define WBI_POLICY_ITEMS 10
+#define WBI_POLICY_ITEMS 11
 /* "timeoutMs", "rate", … as in the file. */
 const char *wbi_policy_item_name(enum wbi_policy_item item);
 
@@ -45,6 +46,7 @@ struct wbi_policy_values {
     int64_t queue_max;            /* 0: refuse at once */
     int64_t queue_timeout_ms;     /* WBI_NO_LIMIT_MS: until the deadline */
     struct wbi_budget_settings budget;
+    int64_t cost; /* of one attempt, unless the tool says otherwise; millionths */
     struct wbi_retry_settings retry;
     struct wbi_idem_settings idempotency;
     int64_t cache_ttl_ns;         /* 0: no cache */

@@ -159,19 +159,26 @@ static wb_rc read_concurrency(struct reader *r, const wbi_json *v, struct wbi_po
     return rc;
 }
 
-static wb_rc read_cost(struct reader *r, const wbi_json *v, int64_t *out)
+static wb_rc read_cost(struct reader *r, const wbi_json *cost, int64_t *out)
 {
-    const wbi_json *cost = wbi_json_get(v, "cost");
-    double number;
+    double number = wbi_json_num(cost);
 
-    if (cost == NULL)
-        return WB_OK;
-    number = wbi_json_num(cost);
     if ((!wbi_json_is(cost, WBI_JSON_INT) && !wbi_json_is(cost, WBI_JSON_REAL)) ||
         !(number >= 0 && number <= (double)LARGEST))
-        return wbi_policy_bad(&r->at, "cost must be a number from 0 to %lld", (long long)LARGEST);
+        return wbi_policy_bad(&r->at, "must be a number from 0 to %lld", (long long)LARGEST);
     *out = (int64_t)(number * WBI_COST_SCALE + 0.5);
     return WB_OK;
+}
+
+static wb_rc read_cost_limit(struct reader *r, const wbi_json *v, int64_t *out)
+{
+    const wbi_json *cost = wbi_json_get(v, "cost");
+    size_t back = wbi_policy_enter(&r->at, WBI_LIT("cost"));
+    wb_rc rc = cost != NULL ? read_cost(r, cost, out) : WB_OK;
+
+    if (rc == WB_OK)
+        wbi_policy_leave(&r->at, back);
+    return rc;
 }
 
 static wb_rc read_budget(struct reader *r, const wbi_json *v, struct wbi_budget_settings *b)
@@ -197,7 +204,7 @@ static wb_rc read_budget(struct reader *r, const wbi_json *v, struct wbi_budget_
     if (rc == WB_OK)
         rc = read_ms(r, v, "timeMs", 0, false, &b->limit.time_ns);
     if (rc == WB_OK)
-        rc = read_cost(r, v, &b->limit.cost);
+        rc = read_cost_limit(r, v, &b->limit.cost);
     if (rc == WB_OK && wbi_json_get(v, "calls") == NULL && wbi_json_get(v, "timeMs") == NULL &&
         wbi_json_get(v, "cost") == NULL)
         return wbi_policy_bad(&r->at, "needs at least one of calls, timeMs and cost");
@@ -316,6 +323,8 @@ static wb_rc read_item(struct reader *r, enum wbi_policy_item item, const wbi_js
         return read_concurrency(r, v, out);
     case WBI_POLICY_BUDGET:
         return read_budget(r, v, &out->budget);
+    case WBI_POLICY_COST:
+        return read_cost(r, v, &out->cost);
     case WBI_POLICY_RETRY:
         return read_retry(r, v, &out->retry);
     case WBI_POLICY_IDEMPOTENCY:
@@ -353,7 +362,7 @@ static wb_rc read_values(struct reader *r, const wbi_json *o, struct wbi_policy_
         if (!item_by_name(wbi_json_str(key), &item))
             return wbi_policy_bad(
                 &r->at, "is not a known setting; known: timeoutMs, rate, providerRate, "
-                        "circuit, concurrency, budget, retry, idempotency, cache, redact");
+                        "circuit, concurrency, budget, cost, retry, idempotency, cache, redact");
         rule->present |= 1u << item;
         if (wbi_json_is(key_val, WBI_JSON_NULL))
             rule->taken_away |= 1u << item;

@@ -163,7 +163,7 @@ static void a_bad_file_is_refused_whole_with_place_and_reason(void **state)
         {"{\"tools\":{\"\":{}}}", "/tools/"},
         {"{\"tools\":{\"*\":{\"concurrency\":{\"limit\":-1}}}}", "/tools/*/concurrency/limit"},
         {"{\"tools\":{\"*\":{\"budget\":{\"windowMs\":5}}}}", "/tools/*/budget"},
-        {"{\"tools\":{\"*\":{\"budget\":{\"windowMs\":5,\"cost\":-1}}}}", "/tools/*/budget"},
+        {"{\"tools\":{\"*\":{\"budget\":{\"windowMs\":5,\"cost\":-1}}}}", "/tools/*/budget/cost"},
         {"{\"tools\":{\"*\":{\"retry\":{\"jitter\":\"some\"}}}}", "/tools/*/retry"},
         {"{\"tools\":{\"*\":{\"retry\":{\"jitter\":101}}}}", "/tools/*/retry/jitter"},
         {"{\"tools\":{\"*\":{\"retry\":{\"multiplier\":0.5}}}}", "/tools/*/retry"},

@@ -129,6 +129,9 @@ static void write_item(struct wbi_jw *w, const struct wbi_policy_values *v,
     case WBI_POLICY_BUDGET:
         write_budget(w, &v->budget);
         break;
+    case WBI_POLICY_COST:
+        wbi_jw_real(w, (double)v->cost / WBI_COST_SCALE);
+        break;
     case WBI_POLICY_RETRY:
         if (v->retry.set)
             write_retry(w, &v->retry);

@@ -2,6 +2,7 @@
  * run/input.c: what a running child is told on its standard input. */
 #include <errno.h>
 
+#include "base/fd.h"
 #include "base/limits.h"
 #include "loop/loop.h"
 #include "run/process_int.h"

@@ -24,8 +24,6 @@ void wbi_stdio_close(struct wbi_stdio *io);
 int wbi_fd_high(int fd);
 /* Close and forget; -1 is fine. */
 void wbi_fd_drop(int *fd);
-/* write() that reports EPIPE without the signal. Returns -errno on failure. */
-ssize_t wbi_write_quiet(int fd, const void *p, size_t n);
 
 /* Resolve program and directory, copy arguments and environment into arena.
  * l->workdir_fd is then the caller's to close (-1 if none); stdio is not set. */

@@ -200,7 +200,8 @@ static void write_circuit(struct wbi_buf *out, const struct row *row)
     wbi_buf_addf(out, "} %d\n", circuit_number(row->circuit));
 }
 
-void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, struct wbi_buf *out)
+void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, uint64_t lost,
+                       struct wbi_buf *out)
 {
     head(out, "tool_invocations_total", "counter", "Calls, by tool and origin.");
     each(m, out, write_calls);
@@ -216,4 +217,6 @@ void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, struct wbi_bu
     each(m, out, write_latency);
     head(out, "concurrency_in_use", "gauge", "Calls under way.");
     wbi_buf_addf(out, "concurrency_in_use %zu\n", in_use);
+    head(out, "events_lost_total", "counter", "Events that no reader took.");
+    wbi_buf_addf(out, "events_lost_total %llu\n", (unsigned long long)lost);
 }

@@ -262,6 +262,32 @@ wb_rc wbi_tx_check(struct wbi_tx *tx, const struct wbi_change *change, struct wb
                     (long long)change->expected);
 }
 
+wb_rc wbi_tx_get(struct wbi_tx *tx, struct wbi_arena *arena, struct wbi_str table,
+                 struct wbi_str key, struct wbi_str *ret, struct wbi_error *err)
+{
+    sqlite3_stmt *st = statement(tx, WBI_SQL_KV_GET, err);
+    bool ok = true;
+    wb_rc rc = WB_OK;
+    int code;
+
+    if (st == NULL)
+        return err != NULL ? err->rc : WB_EIO;
+    wbi_db_bind(st, 1, table);
+    wbi_db_bind(st, 2, key);
+    code = sqlite3_step(st);
+    if (code == SQLITE_ROW)
+        *ret = wbi_db_text(st, 1, arena, &ok);
+    else if (code != SQLITE_DONE)
+        rc = broken(tx, wbi_db_fail(tx->db, code, "cannot read a small table", err));
+    (void)sqlite3_reset(st);
+    if (!ok)
+        return wbi_fail_nomem(err); /* nothing was done: the neighbours go on */
+    if (code == SQLITE_DONE)
+        rc = wbi_fail(err, WB_ENOTFOUND, "store: %.*s/%.*s does not exist", WBI_FMT(table),
+                      WBI_FMT(key));
+    return rc;
+}
+
 static wb_rc next_generation(struct wbi_tx *tx, int64_t *ret, struct wbi_error *err)
 {
     if (!tx->generation_known) {

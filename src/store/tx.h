@@ -47,6 +47,9 @@ WB_MUST_CHECK wb_rc wbi_tx_check(struct wbi_tx *tx, const struct wbi_change *cha
                                  struct wbi_error *err);
 WB_MUST_CHECK wb_rc wbi_tx_change(struct wbi_tx *tx, struct wbi_change *change,
                                   struct wbi_error *err);
+/* What an entry holds now, in arena; WB_ENOTFOUND. */
+WB_MUST_CHECK wb_rc wbi_tx_get(struct wbi_tx *tx, struct wbi_arena *arena, struct wbi_str table,
+                               struct wbi_str key, struct wbi_str *ret, struct wbi_error *err);
 
 /* For whoever keeps changes until they are made: their bytes in all (WB_ELIMIT
  * when one breaks the limits), and a copy that needs that many at `to`. */

@@ -53,7 +53,7 @@ struct asked {
     const wbi_json *result; /* the view "result" */
     char kind[64];
     struct guarded *world;
-    char frames[4096];
+    char frames[16384];
 };
 /* fields: pairs of wb_field and text, ended by 0. */
 void ask(struct guarded *g, struct asked *a, const char *tool, ...);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/fd.h: descriptors, for rooms whose process belongs to somebody else. */
+#ifndef WBI_BASE_FD_H
+#define WBI_BASE_FD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* write() that reports EPIPE without the signal, and goes on after EINTR.
+ * Returns -errno on failure. */
+ssize_t wbi_write_quiet(int fd, const void *p, size_t n);
+
+#endif
