@@ -173,3 +173,46 @@ void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value)
     }
     wbi_buf_addz(out, "?=");
 }
+
+/* Of RFC 9110: a token. */
+static bool is_header_name(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL)))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static bool named_before(const wbi_json *properties, const wbi_json *end, struct wbi_str name)
+{
+    WBI_JSON_EACH_MEMBER (properties, k) {
+        if (k == end)
+            return false;
+        if (wbi_str_ieq(wbi_json_get_str(k_val, "x-mcp-header"), name))
+            return true;
+    }
+    return false;
+}
+
+bool wbi_mcp_headers_usable(const wbi_json *input_schema)
+{
+    const wbi_json *properties = wbi_json_get(input_schema, "properties");
+
+    WBI_JSON_EACH_MEMBER (properties, k) {
+        const wbi_json *name = wbi_json_get(k_val, "x-mcp-header");
+        struct wbi_str type = wbi_json_get_str(k_val, "type");
+
+        if (name == NULL)
+            continue;
+        if (!wbi_str_eqz(type, "string") && !wbi_str_eqz(type, "integer") &&
+            !wbi_str_eqz(type, "boolean"))
+            return false;
+        if (!is_header_name(wbi_json_str(name)) || named_before(properties, k, wbi_json_str(name)))
+            return false;
+    }
+    return true;
+}

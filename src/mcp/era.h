@@ -38,5 +38,8 @@ const char *wbi_mcp_level_name(int level);
 bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value);
 /* Write a value so that a header can carry it. */
 void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value);
+/* Whether the x-mcp-header of an input schema can be obeyed: on texts, integers and
+ * booleans only, names that are header names, no name twice. NULL is fine. */
+bool wbi_mcp_headers_usable(const wbi_json *input_schema);
 
 #endif

@@ -2,10 +2,13 @@
  * mcp/link_http.c: a server behind a URL: each message is a POST of its own,
  * answered by one JSON text or a stream of events.
  * (1) A transfer belongs to at most one call; when the call ends first, the
- *     transfer is dropped, which cancels it in 2026-07-28. */
+ *     transfer is dropped, which cancels it in 2026-07-28. (2) Servers of older
+ *     revisions may break a stream off and be asked for the rest; what belongs to
+ *     no call they send on a stream of its own, which is kept open. */
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "mcp/curl.h"
 #include "mcp/sse.h"
 #include "mcp/upstream_int.h"
@@ -18,19 +21,30 @@ struct wbi_exchange {
     struct wbi_upstream *up;
     struct wbi_upstream_call *call; /* NULL: nobody waits for it */
     uint64_t call_id;
-    struct wbi_transfer *transfer;
+    struct wbi_transfer *transfer; /* NULL: broken off, until `again` */
+    struct wbi_timer *again;
     struct wbi_sse sse;
+    unsigned breaks; /* since it last brought something */
     bool initialize;
+    bool news;           /* the stream of what belongs to no call */
+    bool inside, closed; /* in its event; to be dropped when that is over */
 };
+
+static wb_rc transfer(struct wbi_exchange *x, const char *method, struct wbi_str message);
 
 static void drop(struct wbi_exchange *x)
 {
+    if (x->inside) {
+        x->closed = true;
+        return;
+    }
     *x->prev = x->next;
     if (x->next != NULL)
         x->next->prev = x->prev;
     if (x->call != NULL)
         x->call->exchange = NULL;
     wbi_transfer_free(x->transfer);
+    wbi_timer_free(x->again);
     wbi_sse_fini(&x->sse);
     wbi_free(x);
 }
@@ -44,8 +58,7 @@ static void forget(struct wbi_upstream *up, struct wbi_upstream_call *call)
     if (x == NULL)
         return;
     x->call = NULL;
-    if (x->transfer != NULL) /* else it is in the middle of its event, and ends with it */
-        drop(x);
+    drop(x);
 }
 
 /* The exchange is over: what does that mean for the call it carried? */
@@ -67,44 +80,73 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call, long
     wbi_upstream_call_fail(call, WB_EIO, why);
 }
 
+/* Ends the exchange, and with it the call that still waits for it. */
+static void end(struct wbi_exchange *x, long status, const char *failure)
+{
+    struct wbi_upstream *up = x->up;
+    struct wbi_upstream_call *call = x->call;
+
+    if (call != NULL && call->id != x->call_id)
+        call = NULL; /* it has gone on to another round */
+    drop(x);
+    settle(up, call, status, failure);
+}
+
+static void on_again(void *arg)
+{
+    struct wbi_exchange *x = arg;
+
+    if (transfer(x, "GET", WBI_NONE) != WB_OK)
+        end(x, 0, "out of memory");
+}
+
+/* A stream that broke off can be taken up where it was, if it said where that is;
+ * the one for news is opened again in any case. Older revisions only. */
+static bool come_again(struct wbi_exchange *x, long status)
+{
+    struct wbi_upstream *up = x->up;
+    int64_t ms = x->sse.retry_ms >= 0 ? x->sse.retry_ms : WBI_UPSTREAM_RETRY_MS;
+
+    if (up->era != WBI_ERA_LEGACY || up->state != WBI_UP_READY || (status != 200 && status != 0) ||
+        x->breaks >= WBI_LIMIT_UPSTREAM_BREAKS ||
+        (!x->news && (x->call == NULL || x->call->id != x->call_id || x->sse.last_id[0] == '\0')))
+        return false;
+    for (unsigned i = 1; i < x->breaks && ms < WBI_UPSTREAM_BACKOFF_MAX_MS; i++)
+        ms *= 2;
+    x->breaks++;
+    wbi_transfer_free(x->transfer);
+    x->transfer = NULL;
+    if (x->again == NULL && wbi_timer_new(up->loop, on_again, x, &x->again) != WB_OK)
+        return false;
+    wbi_timer_start(x->again, WBI_MAX(WBI_MIN(ms, WBI_UPSTREAM_BACKOFF_MAX_MS), 100));
+    return true;
+}
+
 static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfer_view *v)
 {
     struct wbi_exchange *x = arg;
     struct wbi_upstream *up = x->up;
-    struct wbi_upstream_call *call;
     struct wbi_str bytes = v->bytes, data;
-    struct wbi_sse sse = x->sse;
-    uint64_t id = x->call_id;
-    bool done = v->done;
-    long status = v->status;
-    const char *failure = v->failure;
+    bool stream = v->event_stream && v->status == 200;
 
-    x->transfer = NULL; /* whoever ends the call now must not free us under our feet */
-    wbi_sse_init(&x->sse, up->spec.message);
-    if (x->initialize && v->session.p != NULL && status == 200) {
+    (void)t;
+    x->inside = true; /* whoever ends the call now must not free us under our feet */
+    if (x->initialize && v->session.p != NULL && v->status == 200) {
         wbi_free(up->session);
         up->session = wbi_strdup(v->session);
     }
-    if (v->event_stream && status == 200) {
-        while (wbi_sse_next(&sse, &bytes, &data))
+    while (stream && !x->closed && wbi_sse_next(&x->sse, &bytes, &data)) {
+        x->breaks = 0;
+        if (data.n > 0) /* else it only tells its id */
             wbi_up_message(up, x->call, data);
-    } else if (done && failure == NULL && status != 404 && bytes.n > 0) {
-        wbi_up_message(up, x->call, bytes);
     }
-    x->transfer = t;
-    wbi_sse_fini(&x->sse);
-    x->sse = sse;
-    if (!done && x->call != NULL)
-        return;
-    call = x->call;
-    if (call != NULL && call->id != id)
-        call = NULL; /* it has gone on to another round */
-    if (x->call != NULL)
-        x->call->exchange = NULL;
-    x->call = NULL;
-    drop(x);
-    if (done)
-        settle(up, call, status, failure);
+    if (!stream && v->done && v->failure == NULL && v->status != 404 && bytes.n > 0)
+        wbi_up_message(up, x->call, bytes);
+    x->inside = false;
+    if (x->closed || (x->call == NULL && !x->news))
+        drop(x);
+    else if (v->done && !((stream || v->failure != NULL) && come_again(x, v->status)))
+        end(x, v->status, v->failure);
 }
 
 static void add_line(struct wbi_str *lines, size_t *n, struct wbi_str line)
@@ -113,16 +155,21 @@ static void add_line(struct wbi_str *lines, size_t *n, struct wbi_str line)
         lines[(*n)++] = line;
 }
 
-/* Header lines of the message; text that must be made goes into arena. */
-static size_t make_headers(struct wbi_upstream *up, const struct wbi_upstream_call *call,
+/* Header lines of the message (NULL: of the end of the session); text that must be
+ * made goes into arena. */
+static size_t make_headers(struct wbi_upstream *up, const struct wbi_exchange *x, bool post,
                            struct wbi_arena *arena, struct wbi_str *lines)
 {
+    const struct wbi_upstream_call *call = x != NULL ? x->call : NULL;
     bool modern = up->era == WBI_ERA_MODERN;
     struct wbi_str rest = wbi_str_z(call != NULL ? call->param_headers : NULL);
     size_t n = 0;
 
-    add_line(lines, &n, WBI_LIT("Content-Type: application/json"));
-    add_line(lines, &n, WBI_LIT("Accept: application/json, text/event-stream"));
+    if (post)
+        add_line(lines, &n, WBI_LIT("Content-Type: application/json"));
+    add_line(lines, &n,
+             post ? WBI_LIT("Accept: application/json, text/event-stream")
+                  : WBI_LIT("Accept: text/event-stream"));
     add_line(lines, &n, WBI_LIT("Expect:"));
     for (size_t i = 0; i < up->spec.header_count; i++)
         add_line(lines, &n, up->spec.headers[i]);
@@ -132,22 +179,23 @@ static size_t make_headers(struct wbi_upstream *up, const struct wbi_upstream_ca
         add_line(lines, &n, wbi_arena_fmt(arena, "MCP-Protocol-Version: %s", up->version));
     if (!modern && up->session != NULL)
         add_line(lines, &n, wbi_arena_fmt(arena, "Mcp-Session-Id: %s", up->session));
+    if (x != NULL && x->sse.last_id[0] != '\0')
+        add_line(lines, &n, wbi_arena_fmt(arena, "Last-Event-ID: %s", x->sse.last_id));
     if (!modern || call == NULL)
         return n;
     add_line(lines, &n, wbi_arena_fmt(arena, "Mcp-Method: %s", call->method));
     while (rest.n > 0) {
-        size_t end = wbi_str_index(rest, '\n');
+        size_t end_of_line = wbi_str_index(rest, '\n');
 
-        add_line(lines, &n, wbi_str_head(rest, end));
-        rest = wbi_str_from(rest, end + 1);
+        add_line(lines, &n, wbi_str_head(rest, end_of_line));
+        rest = wbi_str_from(rest, end_of_line + 1);
     }
     return n;
 }
 
-static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *call,
-                            const char *method, struct wbi_str message)
+static wb_rc transfer(struct wbi_exchange *x, const char *method, struct wbi_str message)
 {
-    struct wbi_exchange *x = wbi_zalloc(sizeof(*x));
+    struct wbi_upstream *up = x->up;
     struct wbi_arena *arena = NULL;
     struct wbi_str lines[MAX_HEADERS];
     struct wbi_transfer_spec spec = {.url = up->spec.url.p,
@@ -155,20 +203,32 @@ static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *c
                                      .body = message,
                                      .max = up->spec.message,
                                      .headers = lines};
-    wb_rc rc = x == NULL ? WB_ENOMEM : wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
 
-    if (rc != WB_OK) {
-        wbi_free(x);
+    if (rc != WB_OK)
         return rc;
-    }
-    spec.header_count = make_headers(up, call, arena, lines);
+    spec.header_count = make_headers(up, x, message.p != NULL, arena, lines);
+    rc = wbi_transfer_start(up->curl, &spec, on_event, x, &x->transfer);
+    wbi_arena_free(arena);
+    return rc;
+}
+
+/* message absent: the stream for news. */
+static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                            struct wbi_str message)
+{
+    struct wbi_exchange *x = wbi_zalloc(sizeof(*x));
+    wb_rc rc;
+
+    if (x == NULL)
+        return WB_ENOMEM;
     x->up = up;
     x->call = call;
     x->call_id = call != NULL ? call->id : 0;
     x->initialize = call != NULL && strcmp(call->method, "initialize") == 0;
+    x->news = message.p == NULL;
     wbi_sse_init(&x->sse, up->spec.message);
-    rc = wbi_transfer_start(up->curl, &spec, on_event, x, &x->transfer);
-    wbi_arena_free(arena);
+    rc = transfer(x, x->news ? "GET" : "POST", message);
     if (rc != WB_OK) {
         wbi_free(x);
         return rc;
@@ -188,13 +248,25 @@ static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *c
 static wb_rc send_message(struct wbi_upstream *up, struct wbi_upstream_call *call,
                           struct wbi_str message)
 {
-    return start_exchange(up, call, "POST", message);
+    return start_exchange(up, call, message);
+}
+
+/* Without it nothing is lost but news, and questions that come by no call. */
+static void open_news(struct wbi_upstream *up)
+{
+    if (up->era == WBI_ERA_LEGACY)
+        (void)!start_exchange(up, NULL, WBI_NONE);
 }
 
 static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
 {
     (void)err;
     up->version[0] = '\0';
+    for (struct wbi_exchange *x = up->exchanges, *next; x != NULL; x = next) {
+        next = x->next;
+        if (x->news) /* of a session that is no more */
+            drop(x);
+    }
     return WB_OK; /* connections come with the first message */
 }
 
@@ -216,7 +288,7 @@ static void end_session(struct wbi_upstream *up)
 
     if (up->session == NULL || wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return;
-    spec.header_count = make_headers(up, NULL, arena, lines);
+    spec.header_count = make_headers(up, NULL, false, arena, lines);
     if (wbi_transfer_start(up->curl, &spec, on_bye, NULL, &t) != WB_OK)
         t = NULL; /* it will end by idleness */
     wbi_arena_free(arena);
@@ -231,9 +303,9 @@ static void close_link(struct wbi_upstream *up)
     end_session(up);
     for (struct wbi_exchange *next; x != NULL; x = next) {
         next = x->next;
-        if (x->transfer != NULL) /* else it is in the middle of its event */
-            drop(x);
+        drop(x);
     }
 }
 
-const struct wbi_upstream_link wbi_link_http = {open_link, send_message, forget, close_link};
+const struct wbi_upstream_link wbi_link_http = {open_link, send_message, forget, close_link,
+                                                open_news};

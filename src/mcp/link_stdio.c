@@ -130,4 +130,4 @@ static void close_link(struct wbi_upstream *up)
     wbi_process_stop(p);
 }
 
-const struct wbi_upstream_link wbi_link_stdio = {open_link, send_line, NULL, close_link};
+const struct wbi_upstream_link wbi_link_stdio = {open_link, send_line, NULL, close_link, NULL};

@@ -124,6 +124,8 @@ static void events_are_found_however_they_are_cut(void **state)
         }
         assert_string_equal(seen, "one|two\nlines|x||end|");
         assert_int_equal(s.too_long, 1);
+        assert_string_equal(s.last_id, "7");
+        assert_int_equal(s.retry_ms, 5);
         wbi_sse_fini(&s);
     }
 }

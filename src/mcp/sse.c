@@ -6,6 +6,7 @@ void wbi_sse_init(struct wbi_sse *s, size_t max)
 {
     memset(s, 0, sizeof(*s));
     s->max = max;
+    s->retry_ms = -1;
     wbi_buf_init(&s->line, max);
     wbi_buf_init(&s->data, max);
 }
@@ -16,16 +17,45 @@ void wbi_sse_fini(struct wbi_sse *s)
     wbi_buf_fini(&s->data);
 }
 
+/* It is sent back in a header: nothing but visible characters. */
+static void take_id(struct wbi_sse *s, struct wbi_str value)
+{
+    for (size_t i = 0; i < value.n; i++)
+        if (value.p[i] < ' ' || value.p[i] > '~')
+            return;
+    if (value.n > WBI_SSE_ID)
+        return;
+    memcpy(s->last_id, value.p, value.n);
+    s->last_id[value.n] = '\0';
+}
+
+static void take_retry(struct wbi_sse *s, struct wbi_str value)
+{
+    int64_t ms = 0;
+
+    for (size_t i = 0; i < value.n; i++) {
+        if (value.p[i] < '0' || value.p[i] > '9' || i > 8)
+            return;
+        ms = ms * 10 + (value.p[i] - '0');
+    }
+    if (value.n > 0)
+        s->retry_ms = ms;
+}
+
 static void take_field(struct wbi_sse *s)
 {
     struct wbi_str line = wbi_buf_str(&s->line);
-    struct wbi_str value;
+    size_t colon = wbi_str_index(line, ':');
+    struct wbi_str name = wbi_str_head(line, colon), value = wbi_str_from(line, colon + 1);
 
-    if (!wbi_str_starts(line, WBI_LIT("data")) || (line.n > 4 && line.p[4] != ':'))
-        return;
-    value = wbi_str_from(line, 5);
     if (value.n > 0 && value.p[0] == ' ')
         value = wbi_str_from(value, 1);
+    if (wbi_str_eqz(name, "id"))
+        take_id(s, value);
+    else if (wbi_str_eqz(name, "retry"))
+        take_retry(s, value);
+    if (!wbi_str_eqz(name, "data"))
+        return;
     if (s->has_data)
         wbi_buf_addc(&s->data, '\n');
     wbi_buf_adds(&s->data, value);

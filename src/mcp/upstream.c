@@ -184,11 +184,13 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
 
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
 {
-    if (call->resends++ > 0 || up->state != WBI_UP_READY) {
+    if (call->resends++ > 0 || (up->state != WBI_UP_READY && up->state != WBI_UP_STARTING)) {
         wbi_upstream_call_fail(call, WB_EIO, "the server lost its session twice");
         return;
     }
     call->sent = false; /* 404 says that it was not executed */
+    if (up->state == WBI_UP_STARTING)
+        return; /* another call has found it out before */
     wbi_free(up->session);
     up->session = NULL;
     wbi_up_set_state(up, WBI_UP_IDLE);
@@ -199,6 +201,8 @@ void wbi_up_ready(struct wbi_upstream *up)
 {
     up->era_known = true;
     wbi_up_set_state(up, WBI_UP_READY);
+    if (up->link->ready != NULL)
+        up->link->ready(up);
     for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
         next = c->next;
         if (!c->sent && !c->own)
@@ -285,12 +289,30 @@ static bool offers_modern(const wbi_json *result)
     return false;
 }
 
+/* A server that refuses our version and names it among those it takes means: again. */
+static bool wants_again(struct wbi_upstream *up, const struct wbi_upstream_answer *a)
+{
+    const wbi_json *supported = wbi_json_get(wbi_json_get(a->error, "data"), "supported");
+    bool first = !up->probed_again;
+
+    up->probed_again = true;
+    WBI_JSON_EACH (supported, e) {
+        if (wbi_era_modern_version(wbi_json_str(e)))
+            return first;
+    }
+    return false;
+}
+
 static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
 
     if (up->state != WBI_UP_STARTING)
         return;
+    if (a->rc == WB_OK && a->error != NULL && wants_again(up, a)) {
+        start_own(up, "server/discover", WBI_NONE, up->spec.probe_ms, on_discovered);
+        return;
+    }
     if (a->rc == WB_OK && a->error == NULL && offers_modern(a->result)) {
         up->probing = false;
         (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
@@ -310,6 +332,7 @@ static void open_link(struct wbi_upstream *up)
                   (up->era_known && up->era == WBI_ERA_LEGACY);
 
     up->counts.starts++;
+    up->probed_again = false;
     up->start_deadline_ns = wbi_now_ns(&up->clock) + up->spec.start_ms * WBI_NS_PER_MS;
     wbi_up_set_state(up, WBI_UP_STARTING);
     if (up->link->open(up, &err) != WB_OK) {

@@ -49,6 +49,8 @@ struct wbi_upstream_link {
     /* Nothing more is expected for this call. */
     void (*forget)(struct wbi_upstream *up, struct wbi_upstream_call *call);
     void (*close)(struct wbi_upstream *up);
+    /* It is open for calls. May be NULL. */
+    void (*ready)(struct wbi_upstream *up);
 };
 
 struct wbi_upstream {
@@ -64,7 +66,7 @@ struct wbi_upstream {
     const struct wbi_upstream_link *link;
     enum wbi_upstream_state state;
     enum wbi_mcp_era era;
-    bool era_known, skip_probe, probing;
+    bool era_known, skip_probe, probing, probed_again;
     uint64_t serial;
     struct wbi_upstream_call *calls; /* newest first */
     size_t call_count;

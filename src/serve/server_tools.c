@@ -125,6 +125,7 @@ static wb_rc declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_jso
     wb_rc rc;
 
     if (!plain_name(wbi_json_get_str(tool, "name")) ||
+        !wbi_mcp_headers_usable(wbi_json_get(tool, "inputSchema")) ||
         wbi_json_true(setting(s, wbi_json_get_str(tool, "name"), "disabled")))
         return WB_EINPUT;
     binding.blocked = check_pin(rt, s, tool, arena);

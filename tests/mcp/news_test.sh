@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C10: what a server says outside of any call reaches the gateway's client: changed
+# lists and watched resources, from upstreams by stdio and HTTP, of either era.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+work=$(mktemp -d)
+pid= server=
+trap 'exec 3>&-; [ -z "$server" ] || kill $server 2>/dev/null; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
+wait_for() { for _ in $(seq 200); do grep -q -- "$1" "$work/out" && return; sleep 0.05; done; bad "$how: no $1"; cut -c1-300 "$work/out"; }
+
+"$build/mcp_demo_server" --http 127.0.0.1:0 2>"$work/log" &
+server=$!
+for _ in $(seq 200); do
+    url=$(sed -n 's/^listening on //p' "$work/log")
+    [ -n "$url" ] && break
+    sleep 0.05
+done
+mkfifo "$work/in"
+for how in "legacy \"command\":\"$build/mcp_demo_server\"" "modern \"command\":\"$build/mcp_demo_server\"" \
+    "legacy \"url\":\"$url\"" "modern \"url\":\"$url\""; do
+    printf '{"mcpServers":{"demo":{%s,"era":"%s"}}}\n' "${how#* }" "${how%% *}" >"$HOME/.config/waybill/config.json"
+    timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    pid=$!
+    exec 3>"$work/in"
+    rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+    rpc list tools/list ''
+    wait_for '"id":"list"'
+    # The stream is opened beside the calls: ask until it is heard.
+    for i in $(seq 20); do
+        rpc "call$i" tools/call '"name":"demo__test_trigger_prompt_change","arguments":{}'
+        wait_for "\"id\":\"call$i\""
+        for _ in 1 2 3 4; do grep -q prompts/list_changed "$work/out" && break 2; sleep 0.05; done
+    done
+    grep -q 'notifications/prompts/list_changed' "$work/out" || bad "$how: the change is not told"
+    exec 3>&-
+    wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
+done
+[ $failed = 0 ] && echo "news of four kinds of upstreams arrive"
+exit $failed
