@@ -35,8 +35,10 @@ WB_API const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size);
 /* A member of the input by JSON Pointer when it is a string, else NULL. */
 WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size);
 WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
-/* W3C traceparent of the call's own span, to be passed on; "" when there is none. */
+/* W3C trace context to be passed on: traceparent of the call's own span (in the
+ * caller's trace where it sent one) and tracestate; "" when there is none. Loop thread. */
 WB_API const char *wb_tool_call_traceparent(wb_tool_call *call);
+WB_API const char *wb_tool_call_tracestate(wb_tool_call *call);
 /* Make request a call that this one causes (C2.2): the same correlation id, principal,
  * conversation and trace, and this call's own id ("call_…") as its causation id. Call it
  * while parent runs; submit it as any other. WB_EMISUSE, WB_ENOMEM. */

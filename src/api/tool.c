@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "call/exec.h"
+#include "call/guards.h"
 #include "family/generic/generic.h"
 #include "guard/budget.h"
 #include "json/pointer.h"
@@ -334,15 +335,16 @@ const char *wb_tool_call_correlation_id(wb_tool_call *call)
 
 const char *wb_tool_call_traceparent(wb_tool_call *call)
 {
-    const struct wbi_trace *trace = call ? call->exec->call->event.trace : NULL;
-    char text[WBI_TRACEPARENT_SIZE];
-    struct wbi_str kept;
+    struct wbi_trace_texts trace;
 
-    if (trace == NULL)
-        return "";
-    wbi_trace_format(trace, text);
-    kept = wbi_arena_str(call->exec->arena, wbi_str_z(text));
-    return kept.p ? kept.p : "";
+    return call != NULL && wbi_call_trace(call->exec->call, &trace) ? trace.parent.p : "";
+}
+
+const char *wb_tool_call_tracestate(wb_tool_call *call)
+{
+    struct wbi_trace_texts trace;
+
+    return call != NULL && wbi_call_trace(call->exec->call, &trace) ? trace.state.p : "";
 }
 
 wb_rc wb_request_set_parent(wb_request *request, wb_tool_call *parent)

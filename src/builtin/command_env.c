@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "call/guards.h"
 #include "config/config.h"
 
 static const char *const allowed[] = {"PATH",   "HOME", "USER",          "LOGNAME",        "SHELL",
@@ -86,12 +87,31 @@ static wb_rc inherit(const struct wbi_runtime *rt, struct list *l)
     return rc;
 }
 
+/* W3C trace context by environment, so that what the command calls can go on with it. */
+static wb_rc add_trace(const struct wbi_exec *x, struct list *l)
+{
+    struct wbi_trace_texts trace;
+    struct wbi_str entry;
+    wb_rc rc;
+
+    if (!wbi_call_trace(x->call, &trace))
+        return WB_ENOMEM;
+    entry = wbi_arena_fmt(x->arena, "TRACEPARENT=%.*s", WBI_FMT(trace.parent));
+    rc = entry.p ? put(l, entry) : WB_ENOMEM;
+    if (rc != WB_OK || trace.state.n == 0)
+        return rc;
+    entry = wbi_arena_fmt(x->arena, "TRACESTATE=%.*s", WBI_FMT(trace.state));
+    return entry.p ? put(l, entry) : WB_ENOMEM;
+}
+
 wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add, struct wbi_str **ret,
                       size_t *ret_n, struct wbi_error *err)
 {
     struct list l = {.arena = x->arena};
     wb_rc rc = inherit(x->runtime, &l);
 
+    if (rc == WB_OK && !x->runtime->inherit_env)
+        rc = add_trace(x, &l);
     WBI_JSON_EACH_MEMBER (add, key) {
         struct wbi_str name = wbi_json_str(key), entry;
         if (dangerous(name))

@@ -218,11 +218,12 @@ static wb_rc settle(void *arg, const struct wbi_budget_settings *settings,
 {
     struct budgets *b = arg;
     struct step_op *s = wbi_zalloc(sizeof(*s) + settings->id.n);
-    char *copy = (char *)(s + 1);
+    char *copy;
     wb_rc rc;
 
     if (s == NULL)
         return WB_ENOMEM;
+    copy = (char *)(s + 1);
     s->step = *step;
     rc = prepare(b, settings, s);
     s->id = wbi_text_move(&copy, settings->id);

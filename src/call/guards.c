@@ -173,6 +173,8 @@ wb_rc wbi_guards_reload(struct wbi_runtime *rt, struct wbi_error *err)
     wbi_auth_free(rt->guards->auth);
     rt->guards->policy = policy;
     rt->guards->auth = auth;
+    if (rt->guards->on_reload != NULL)
+        rt->guards->on_reload(rt->guards->on_reload_arg);
     return WB_OK;
 }
 

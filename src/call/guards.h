@@ -29,6 +29,8 @@ struct wbi_guards {
         struct wbi_redact_rules *rules;
     } rules[WBI_GUARD_RULE_SETS];
     size_t rules_n;
+    void (*on_reload)(void *arg); /* what principals see may be another now; may be NULL */
+    void *on_reload_arg;
 };
 
 /* Of one call, in its arena; made by ADMIT. */
@@ -85,6 +87,13 @@ void wbi_say_policy(struct wbi_call *call);
 void wbi_say_end(struct wbi_call *call);
 /* What the guard chain tells; arg: the guards. */
 void wbi_say_guard_event(void *arg, const struct wbi_guard_event *event);
+/* W3C trace context to be passed on: the call's own span, in the caller's trace
+ * where it sent one. Texts in the call's arena; "" for no state. False: no memory. */
+struct wbi_trace_texts {
+    struct wbi_str parent, state;
+};
+bool wbi_call_trace(struct wbi_call *call, struct wbi_trace_texts *ret);
+
 /* Events that no reader has taken (so far). */
 uint64_t wbi_events_missed(struct wbi_guards *g);
 /* Give a slow reader a moment. */

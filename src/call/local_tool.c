@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "call/exec.h"
+#include "call/guards.h"
 #include "run/capture.h"
 #include "text/hygiene.h"
 
@@ -224,20 +225,49 @@ static void on_done(void *arg, const struct wbi_captured *c)
 
 /* ---- running ---- */
 
+static bool declares(const struct wbi_local_tool *t, struct wbi_str name)
+{
+    for (size_t i = 0; i < t->env_count; i++)
+        if (wbi_str_starts(t->env[i], name))
+            return true;
+    return false;
+}
+
+/* The tool's environment and the trace context of this call, unless the tool says
+ * itself what it is. */
+static bool set_env(struct wbi_exec *x, const struct wbi_local_tool *t,
+                    struct wbi_process_spec *spec)
+{
+    struct wbi_str *env = wbi_arena_array(x->arena, t->env_count + 2, sizeof(*env));
+    struct wbi_trace_texts trace;
+    size_t n = t->env_count;
+
+    if (env == NULL || !wbi_call_trace(x->call, &trace))
+        return false;
+    if (n > 0)
+        memcpy(env, t->env, n * sizeof(*env));
+    if (!declares(t, WBI_LIT("TRACEPARENT="))) {
+        env[n++] = wbi_arena_fmt(x->arena, "TRACEPARENT=%.*s", WBI_FMT(trace.parent));
+        if (trace.state.n > 0)
+            env[n++] = wbi_arena_fmt(x->arena, "TRACESTATE=%.*s", WBI_FMT(trace.state));
+    }
+    spec->env = env;
+    spec->env_count = n;
+    return env[n - 1].p != NULL && (n < 2 || env[n - 2].p != NULL);
+}
+
 static void start(struct wbi_exec *x)
 {
     const struct wbi_local_tool *t = x->tool->ops_arg;
     struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
     struct wbi_capture_spec spec = {.process = {.argv = t->argv,
                                                 .argc = t->argc,
-                                                .env = t->env,
-                                                .env_count = t->env_count,
                                                 .workdir = t->workdir,
                                                 .stdin_kind = WBI_STDIN_BYTES}};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf input;
 
-    if (r == NULL) {
+    if (r == NULL || !set_env(x, t, &spec.process)) {
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
         return;
     }

@@ -59,15 +59,33 @@ void wbi_events_flush(struct wbi_guards *g)
 
 /* ---- what is said about a call ---- */
 
-/* A span of the call's own, in the caller's trace where there is one. */
-static void begin_span(const struct wbi_call *call, struct wbi_trace *ret)
+/* A span of the call's own, in the caller's trace where there is one; begun once.
+ * NULL without memory. */
+static const struct wbi_trace *span_of(struct wbi_call *call)
 {
-    struct wbi_trace parent;
+    const struct wbi_ids *ids = &call->runtime->ids;
+    struct wbi_trace *span;
 
-    if (wbi_trace_begin(call->inv.traceparent, call->inv.tracestate, &call->runtime->ids, &parent))
-        wbi_trace_child(&parent, &call->runtime->ids, ret);
-    else
-        *ret = parent;
+    if (call->event.trace != NULL)
+        return call->event.trace;
+    span = wbi_arena_alloc(call->arena, sizeof(*span));
+    if (span != NULL && wbi_trace_begin(call->inv.traceparent, call->inv.tracestate, ids, span))
+        wbi_trace_child(span, ids, span);
+    call->event.trace = span;
+    return span;
+}
+
+bool wbi_call_trace(struct wbi_call *call, struct wbi_trace_texts *ret)
+{
+    const struct wbi_trace *span = span_of(call);
+    char text[WBI_TRACEPARENT_SIZE];
+
+    if (span == NULL)
+        return false;
+    wbi_trace_format(span, text);
+    ret->parent = wbi_arena_str(call->arena, wbi_str_z(text));
+    ret->state = wbi_str_z(span->state);
+    return ret->parent.p != NULL;
 }
 
 static struct wbi_event_call *event_call(struct wbi_call *call)
@@ -85,13 +103,7 @@ static struct wbi_event_call *event_call(struct wbi_call *call)
     e->effect = call->tool ? wbi_effect_name(call->tool->effect) : NULL;
     e->redactions = call->facts.redactions;
     e->redactions_n = call->facts.redaction_count;
-    if (e->trace == NULL) {
-        struct wbi_trace *trace = wbi_arena_zalloc(call->arena, sizeof(*trace));
-        if (trace != NULL) {
-            begin_span(call, trace);
-            e->trace = trace;
-        }
-    }
+    (void)span_of(call);
     call->runtime->guards->speaking = call;
     return e;
 }

@@ -79,7 +79,9 @@ __attribute__((format(printf, 2, 3))) int usage_error(const struct args *a, cons
 int fail(const struct args *a, const char *what, wb_error *error);
 /* Exit code for a return code. */
 int exit_code_of(wb_rc rc);
+/* The same to be told, unless -q; and even then. */
 __attribute__((format(printf, 2, 3))) void note(const struct args *a, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void warn(const struct args *a, const char *fmt, ...);
 
 /* All of text on stdout; false when it could not be written. */
 bool put(const char *text, size_t size);
@@ -111,6 +113,11 @@ char *read_value(const struct args *a, const char *value, size_t *ret_size);
 bool view_by_name(const struct args *a, wb_view *ret);
 /* A view of a result on stdout; returns the exit code of its outcome. */
 int print_result(const struct args *a, wb_result *result, wb_view view);
+
+/* Two signals (or one, twice) as a descriptor that can be waited for; -1. */
+int signal_descriptor(int one, int other);
+/* Whenever fd tells of a SIGHUP, policies and bindings are read again. */
+void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 
 /* A runtime by the options every command has. NULL: a message was printed. */
 wb_runtime *open_runtime(const struct args *a, int *ret_exit);

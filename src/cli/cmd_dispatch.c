@@ -1,46 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_dispatch.c: `waybill dispatch` and `waybill repair`. */
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-
-/* Signals as something that can be waited for. */
-static int signal_descriptor(int one, int other)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, one);
-    sigaddset(&set, other);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return -1;
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static void say_reloaded(const wb_error *error, void *arg)
-{
-    const struct args *a = arg;
-
-    if (error == NULL)
-        note(a, "policies and bindings were read again");
-    else
-        note(a, "the old policies stay in force: %s:%u:%u: %s", wb_error_at(error),
-             wb_error_line(error), wb_error_column(error), wb_error_text(error));
-}
-
-/* SIGHUP reads policies and bindings again. */
-static void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd)
-{
-    wb_error *error = NULL;
-
-    if (fd >= 0 &&
-        wb_runtime_reload_on(runtime, fd, say_reloaded, (void *)(uintptr_t)a, &error) != WB_OK)
-        (void)fail(a, "SIGHUP", error);
-}
 
 static int run(const struct args *a)
 {

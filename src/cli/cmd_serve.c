@@ -4,25 +4,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
 #define HOSTS_MAX 32
-
-/* SIGTERM and SIGINT as something that can be waited for. */
-static int stop_descriptor(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return -1;
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 static void on_ready(const char *url, void *arg)
 {
@@ -77,7 +63,7 @@ static int run(const struct args *a)
                           .hosts = hosts,
                           .on_ready = on_ready};
     wb_runtime *runtime;
-    int code;
+    int code, hangup;
 
     if (a->word_count > 0)
         return usage_error(a, "takes no words");
@@ -88,10 +74,12 @@ static int run(const struct args *a)
     o.access_log = open_access_log(a);
     if (o.access_log == -2)
         return EXIT_USAGE;
-    o.stop = stop_descriptor();
+    o.stop = signal_descriptor(SIGTERM, SIGINT);
+    hangup = signal_descriptor(SIGHUP, SIGHUP);
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
+    reload_on_hangup(a, runtime, hangup);
     code = serve(a, runtime, &o);
     close_runtime(a, runtime);
     return code;
@@ -112,7 +100,8 @@ const struct command command_serve = {
     "printed once at the first start, or the one of --token-file. `--auth none` is for\n"
     "loopback only; Host and Origin are checked always (`--allow-host NAME` adds a name).\n"
     "`--access-log FILE` (`-`: stderr) writes one JSON line a request. SIGTERM answers what\n"
-    "is owed and ends; a second one cancels.\n"
+    "is owed and ends; a second one cancels. SIGHUP reads policies and bindings again; files\n"
+    "that are wrong change nothing.\n"
     "\nexamples:\n"
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",

@@ -37,6 +37,15 @@ void note(const struct args *a, const char *fmt, ...)
     va_end(ap);
 }
 
+void warn(const struct args *a, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    message(a, fmt, ap);
+    va_end(ap);
+}
+
 int exit_code_of(wb_rc rc)
 {
     switch (rc) {

@@ -106,6 +106,12 @@ static void on_changed(void *arg, enum wbi_mcp_list what)
     wbi_mcp_list_changed(((struct wbi_gateway *)arg)->server, what);
 }
 
+/* Other bindings: other tools for the clients. */
+static void on_reload(void *arg)
+{
+    on_changed(arg, WBI_MCP_TOOLS);
+}
+
 static void on_updated(void *arg, struct wbi_str uri)
 {
     wbi_mcp_resource_updated(((struct wbi_gateway *)arg)->server, uri);
@@ -168,6 +174,8 @@ wb_rc wbi_gateway_new(struct wbi_runtime *rt, struct wbi_upstreams *ups,
     }
     if (ups != NULL)
         wbi_upstreams_watch(ups, on_changed, on_updated, g);
+    rt->guards->on_reload = on_reload;
+    rt->guards->on_reload_arg = g;
     *ret = g;
     return WB_OK;
 }
@@ -176,6 +184,7 @@ void wbi_gateway_free(struct wbi_gateway *g)
 {
     if (g == NULL)
         return;
+    g->rt->guards->on_reload = NULL;
     if (g->ups != NULL)
         wbi_upstreams_watch(g->ups, NULL, NULL, NULL);
     wbi_timer_free(g->grace);

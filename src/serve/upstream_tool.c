@@ -7,9 +7,11 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "call/exec.h"
+#include "call/guards.h"
 #include "serve/relay.h"
 #include "serve/result.h"
 #include "serve/upstreams.h"
+#include "text/hygiene.h"
 #include "text/redact.h"
 
 struct running {
@@ -135,14 +137,40 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
         take_result(x, a);
 }
 
+/* {"progress", "total"?, "message"?}, as the server told it. */
+static void give_frame(struct wbi_exec *x, double progress, double total, struct wbi_str message)
+{
+    struct wbi_buf clean, data;
+    struct wbi_jw w = wbi_jw_to(&data);
+
+    if (x->call->on_frame == NULL)
+        return;
+    wbi_buf_init(&clean, WBI_LIMIT_FRAME);
+    wbi_buf_init(&data, WBI_LIMIT_FRAME);
+    wbi_jw_obj(&w);
+    wbi_jw_key(&w, "progress");
+    wbi_jw_real(&w, progress);
+    if (total > 0) {
+        wbi_jw_key(&w, "total");
+        wbi_jw_real(&w, total);
+    }
+    if (message.p != NULL && wbi_hygiene_clean(message, &clean, NULL) == WB_OK)
+        wbi_jw_kstr(&w, "message", wbi_buf_str(&clean));
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&data) == WB_OK)
+        wbi_exec_partial(x, wbi_buf_str(&data));
+    wbi_buf_fini(&clean);
+    wbi_buf_fini(&data);
+}
+
 static void on_progress(void *arg, double progress, double total, struct wbi_str message)
 {
     struct wbi_exec *x = ((struct running *)arg)->x;
 
     if (x->call->mcp != NULL)
         wbi_mcp_progress(x->call->mcp, progress, total, message);
-    else if (message.p != NULL)
-        wbi_exec_output(x, "progress", message);
+    else
+        give_frame(x, progress, total, message);
 }
 
 static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
@@ -162,24 +190,32 @@ static struct wbi_str own_name(const struct wbi_tool *tool)
     return wbi_str_from(tool->qualified, tool->origin.n + 2);
 }
 
-static const wbi_json *trace_meta(const struct wbi_exec *x)
+/* A client's _meta passes as it is; where it has no trace context, the call's own
+ * span is added. */
+static const wbi_json *meta_of(const struct wbi_exec *x, const wbi_json *given)
 {
-    const struct wbi_invocation *inv = &x->call->inv;
-    const wbi_json *meta = NULL;
+    const wbi_json *meta = given;
+    struct wbi_trace_texts trace;
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 
-    if (inv->traceparent.n == 0)
-        return NULL;
+    if (wbi_json_get(given, "traceparent") != NULL || !wbi_call_trace(x->call, &trace))
+        return given;
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    wbi_jw_kstr(&w, "traceparent", inv->traceparent);
-    if (inv->tracestate.n > 0)
-        wbi_jw_kstr(&w, "tracestate", inv->tracestate);
+    WBI_JSON_EACH_MEMBER (given, key) {
+        if (wbi_str_eqz(wbi_json_str(key), "tracestate")) /* of no trace */
+            continue;
+        wbi_jw_keyn(&w, wbi_json_str(key));
+        wbi_jw_val(&w, key_val);
+    }
+    wbi_jw_kstr(&w, "traceparent", trace.parent);
+    if (trace.state.n > 0)
+        wbi_jw_kstr(&w, "tracestate", trace.state);
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&text) != WB_OK ||
         wbi_json_read(x->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &meta, NULL) != WB_OK)
-        return NULL;
+        return given;
     return meta;
 }
 
@@ -201,8 +237,9 @@ static void start(struct wbi_exec *x)
                       WBI_FMT(x->tool->origin), r == NULL ? "out of memory" : err.text);
         return;
     }
-    q.meta = trace_meta(x);
+    q.progress = x->call->on_frame != NULL;
     wbi_relay_client(&q, x->call->mcp);
+    q.meta = meta_of(x, q.meta);
     wbi_buf_init_arena(&params, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "name", own_name(x->tool));

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/signals.c: signals of commands that run for long. */
+#include <signal.h>
+#include <stdint.h>
+#include <sys/signalfd.h>
+
+#include "cli/cli.h"
+
+int signal_descriptor(int one, int other)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, one);
+    sigaddset(&set, other);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return -1;
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void say_reloaded(const wb_error *error, void *arg)
+{
+    const struct args *a = arg;
+
+    if (error == NULL)
+        note(a, "policies and bindings were read again");
+    else
+        warn(a, "the old policies stay in force: %s:%u:%u: %s", wb_error_at(error),
+             wb_error_line(error), wb_error_column(error), wb_error_text(error));
+}
+
+void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd)
+{
+    wb_error *error = NULL;
+
+    if (fd >= 0 &&
+        wb_runtime_reload_on(runtime, fd, say_reloaded, (void *)(uintptr_t)a, &error) != WB_OK)
+        (void)fail(a, "SIGHUP", error);
+}

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Guards around the gateway and its upstreams: trace context and progress on both
+# sides (C8.9, C10), approvals of calls that came by `serve` (C3.4), a reload while
+# it serves.
+set -u
+build=${WAYBILL_BUILD:-build/dev}
+build=$(cd "$build" && pwd)
+waybill=$build/waybill
+work=$(mktemp -d)
+trap 'exec 8>&-; [ -n "${pid:-}" ] && kill $pid 2>/dev/null; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE TRACEPARENT TRACESTATE
+cd "$work/ws" || exit 1
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+config() { printf '%s\n' "$1" > "$HOME/.config/waybill/config.json"; }
+rpc() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3"; }
+need() { grep -q -- "$2" "$3" || { bad "$1"; cut -c1-600 "$3"; }; }
+until_seen() { # what, pattern, file
+    for _ in $(seq 400); do grep -q -- "$2" "$3" 2>/dev/null && return; sleep 0.05; done
+    bad "never: $1"; cut -c1-600 "$3"
+}
+trace=0af7651916cd43dd8448eb211c80319c
+parent=00-$trace-b7ad6b7169203331-01
+
+# What goes to the server passes through tee, so that it can be looked at.
+config "{\"tools\":[{\"name\":\"show\",\"effect\":\"Pure\",\"command\":[\"sh\",\"-c\",\"echo \\\"\$TRACEPARENT|\$TRACESTATE\\\"\"]},
+  {\"name\":\"own\",\"effect\":\"Pure\",\"env\":{\"TRACEPARENT\":\"mine\"},\"command\":[\"sh\",\"-c\",\"echo \$TRACEPARENT\"]}],
+ \"mcpServers\":{\"demo\":{\"command\":\"sh\",\"args\":[\"-c\",\"tee -a $work/seen | $build/mcp_demo_server\"],\"effects\":{\"*\":\"Pure\"}}},
+ \"bindings\":[{\"principal\":\"local\",\"allow\":[\"*\"],\"approval\":{\"mcp::demo::test_simple_text\":\"ask\"}}]}"
+
+# A span of the call's own in the caller's trace, by environment and by _meta.
+"$waybill" call show --traceparent $parent --header tracestate=a=1 >out
+need "a local tool gets the trace" "00-$trace-[0-9a-f]*-01" out
+grep -q b7ad6b7169203331 out && bad "the caller's span was passed on"
+"$waybill" call show --header traceparent=$parent --header tracestate=a=1 >out
+need "and the state" "00-$trace-[0-9a-f]*-01|a=1" out
+"$waybill" call show --traceparent 00-$trace-0000000000000000-01 >out
+need "a bad one begins a new trace" '00-[0-9a-f]\{32\}-[0-9a-f]\{16\}-03|$' out
+grep -q $trace out && bad "a bad traceparent was used"
+"$waybill" call own --traceparent $parent >out
+need "a tool's own environment wins" '^mine$' out
+"$waybill" call ExecCommand --traceparent $parent --input '{"cmd":"echo $TRACEPARENT"}' >out
+need "commands get it, too" "^00-$trace-[0-9a-f]*-01" out
+TRACEPARENT=$parent "$waybill" exec -- sh -c 'echo $TRACEPARENT' >out
+need "exec leaves the environment alone" "^$parent\$" out
+"$waybill" call demo__echo --input '{"message":"x"}' --traceparent $parent >out 2>&1
+need "an upstream gets it in _meta" "\"method\":\"tools/call\".*\"traceparent\":\"00-$trace-[0-9a-f]*-01\"" "$work/seen"
+grep -q b7ad6b7169203331 "$work/seen" && bad "the caller's span went upstream"
+
+# Progress of an upstream becomes frames.
+"$waybill" call demo__test_tool_with_progress --stream >out 2>&1
+need "progress" '"sequence":0,"event":"partial","data":{"progress":0,"total":100}' out
+need "more of it" '"sequence":2,"event":"partial","data":{"progress":100,"total":100}' out
+need "the last frame" '"sequence":3,"event":"completed"' out
+
+# Through serve: _meta of a client passes as it is; approvals are answered from outside.
+mkfifo pipe
+: > "$work/seen"
+"$waybill" serve < pipe > out 2> err &
+pid=$!
+exec 8> pipe
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}' >&8
+rpc 1 tools/call "\"name\":\"demo__echo\",\"arguments\":{\"message\":\"x\"},\"_meta\":{\"traceparent\":\"$parent\",\"vendor\":7}" >&8
+until_seen "the first answer" '"id":1,"result"' out
+need "the client's trace" "\"traceparent\":\"$parent\"" "$work/seen"
+need "the client's own members" '"vendor":7' "$work/seen"
+for answer in yes no; do
+    rpc "\"$answer\"" tools/call '"name":"demo__test_simple_text","arguments":{}' >&8
+    for _ in $(seq 400); do
+        id=$("$waybill" approve list --json | grep -o 'approval_[0-9a-f]*') && break
+        sleep 0.05
+    done
+    "$waybill" approve -q $answer "$id" || bad "approve $answer"
+    "$waybill" approve -q $answer "$id" 2>/dev/null && bad "an approval was answered twice"
+    until_seen "the answer after $answer" "\"id\":\"$answer\"" out
+done
+need "yes lets it run" '"id":"yes","result":.*simple text' out
+need "no refuses it" '"id":"no","result":.*approval_denied.*"isError":true' out
+[ -z "$(find "$work/ws" -name '*approv*')" ] || bad "approvals are kept in the workspace"
+
+# A reload: wrong files change nothing and are told, right ones hold, and the client hears of it.
+config '{"policies":{"environment":{"timeoutMs":0}}}'
+kill -HUP $pid
+until_seen "why the old ones stay" 'the old policies stay in force: .*config.json:1:29: ' err
+rpc 5 tools/call '"name":"ReadFile","arguments":{"path":"nosuch"}' >&8
+until_seen "a call under the old ones" '"id":5,"result"' out
+need "which allow it" '"id":5,"result":.*nosuch' out
+config '{"bindings":[{"principal":"local","allow":["*"],"deny":["ReadFile"]}]}'
+kill -HUP $pid
+until_seen "the reload" 'policies and bindings were read again' err
+until_seen "the client is told" '"method":"notifications/tools/list_changed"' out
+rpc 6 tools/call '"name":"ReadFile","arguments":{"path":"nosuch"}' >&8
+rpc 7 tools/list '' >&8
+until_seen "the list" '"id":7,"result"' out
+need "the new binding holds" '"id":6,"result":.*forbidden' out
+grep '"id":7' out | grep -q '"name":"ReadFile"' && bad "a denied tool is listed"
+exec 8>&-
+wait $pid || bad "serve ended with $?"
+pid=
+[ $failed = 0 ] && echo "guards hold around the gateway"
+exit $failed
