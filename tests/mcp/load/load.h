@@ -23,7 +23,7 @@ struct options {
     struct kind kinds[KINDS_MAX];
     size_t kind_count;
     int clients;
-    long calls, warm;
+    long calls, warm, starts;
     double seconds;
     unsigned faults; /* of 1000 calls */
     bool modern, shared, flat;

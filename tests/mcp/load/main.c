@@ -3,6 +3,7 @@
  * has one call under way; every answer is checked against its own call.
  *   mcp_load [OPTION…] --http PORT       connections to a server on loopback
  *   mcp_load [OPTION…] -- COMMAND ARG…   one child on stdio
+ *   mcp_load --starts N -- COMMAND ARG…  how long a child takes to its first answer
  * Prints one line: calls, refused, p50 and p99 in us, calls/s, us of CPU a call of the
  * whole process, its first thread and its descendants, peak resident MB. Status 0; 1:
  * an answer that belongs to another call, or none at all; 3: not --flat. */
@@ -31,6 +32,7 @@ static const char usage_text[] =
     "  --clients N      calls under way at once (1)\n"
     "  --calls N        calls to measure (10000), after --warm N (1000)\n"
     "  --seconds S      or until then (30)\n"
+    "  --starts N       start COMMAND N times: median ms until its first call is answered\n"
     "  --call NAME ARGUMENTS EXPECTED   a kind of call, drawn at random; %s is unique\n"
     "  --modern         2026-07-28 instead of 2025-11-25\n"
     "  --shared         one session for all connections\n"
@@ -348,6 +350,16 @@ static void run_stdio(struct run *r, struct child *child)
     }
 }
 
+static void end_child(struct child *child)
+{
+    close(child->to);
+    (void)waitpid(child->pid, NULL, 0);
+    close(child->from);
+    free(child->in.p);
+    free(child->out.p);
+    memset(child, 0, sizeof(*child));
+}
+
 /* ---- report ---- */
 
 static int by_size(const void *a, const void *b)
@@ -372,6 +384,27 @@ static void report(struct run *r, int64_t ended_ns)
            quantile_us(r, 0.5), quantile_us(r, 0.99), (double)r->measured / seconds,
            (r->after.self_us - r->before.self_us) / n, (r->after.loop_us - r->before.loop_us) / n,
            (r->after.kids_us - r->before.kids_us) / n, (double)r->after.peak_kb / 1024);
+}
+
+/* From fork to the answer of the first call, each time with a new child. */
+static int report_starts(struct run *r)
+{
+    struct child child = {0, -1, -1, {NULL, 0, 0}, {NULL, 0, 0}};
+
+    for (long i = 0; i < r->o->starts; i++) {
+        int64_t began = now_ns();
+
+        start_child(&child, r->o->command);
+        r->end_ns = INT64_MAX;
+        r->issued = r->o->calls + r->o->warm - 1; /* one more */
+        run_stdio(r, &child);
+        r->took[i] = (uint32_t)(now_ns() - began);
+        r->measured = i + 1;
+        end_child(&child);
+    }
+    qsort(r->took, (size_t)r->measured, sizeof(*r->took), by_size);
+    printf("%.2f\n", quantile_us(r, 0.5) / 1000);
+    return r->crossed + r->refused > 0;
 }
 
 /* What the later half reaches, the earlier half has reached, the first sample aside. */
@@ -429,6 +462,8 @@ static bool valued(struct options *o, const char *name, const char *v)
         o->calls = atol(v);
     else if (strcmp(name, "--warm") == 0)
         o->warm = atol(v);
+    else if (strcmp(name, "--starts") == 0)
+        o->starts = atol(v);
     else if (strcmp(name, "--seconds") == 0)
         o->seconds = atof(v);
     else if (strcmp(name, "--token") == 0)
@@ -463,7 +498,8 @@ static int read_options(int argc, char **argv, struct options *o)
     if (o->kind_count == 0)
         o->kinds[o->kind_count++] = (struct kind){"echo", "{\"message\":\"%s\"}", "%s"};
     if (o->clients < 1 || o->clients > CLIENTS_MAX || o->calls < 1 || o->seconds <= 0 ||
-        (o->port == 0) == (o->command == NULL))
+        (o->port == 0) == (o->command == NULL) || o->starts < 0 || o->starts > o->calls ||
+        (o->starts > 0 && o->command == NULL))
         return usage_error("a number is out of range, or not one of --http and COMMAND is given");
     return 0;
 }
@@ -489,6 +525,8 @@ int main(int argc, char **argv)
         r.clients[i].number = i;
         r.clients[i].fd = -1;
     }
+    if (o.starts > 0)
+        return report_starts(&r);
     if (o.command != NULL) {
         start_child(&child, o.command);
         o.pid = child.pid;
@@ -500,10 +538,8 @@ int main(int argc, char **argv)
         run_http(&r);
     ended_ns = now_ns();
     usage_of(o.pid, &r.after);
-    if (o.command != NULL) {
-        close(child.to);
-        (void)waitpid(child.pid, NULL, 0);
-    }
+    if (o.command != NULL)
+        end_child(&child);
     report(&r, ended_ns);
     if (r.crossed > 0) {
         fprintf(stderr, "mcp_load: %ld crossed or wrong answers (seed %u)\n", r.crossed, seed);
