@@ -58,7 +58,7 @@ start() {
     pids+=("$pid")
     port=
     for _ in $(seq 400); do
-        port=$(sed -n 's/^listening on http:\/\/[^:]*:\([0-9]*\).*/\1/p' "$log" | head -1)
+        port=$(sed -n 's/^listening on http:\/\/[^:]*:\([0-9]*\).*/\1/p' "$log" 2>/dev/null | head -1)
         [ -n "$port" ] && return 0
         sleep 0.05
     done

@@ -46,6 +46,8 @@ foreach(script ${script_tests})
     SKIP_RETURN_CODE 77)
 endforeach()
 
+set_tests_properties(tests/mcp/soak PROPERTIES TIMEOUT 7200) # its whole length is an hour
+
 file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
 foreach(source ${fuzz_targets})
   get_filename_component(target ${source} NAME_WE)
