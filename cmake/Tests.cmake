@@ -46,6 +46,8 @@ foreach(script ${script_tests})
     SKIP_RETURN_CODE 77)
 endforeach()
 
+set_tests_properties(tests/mcp/soak PROPERTIES TIMEOUT 7200) # its whole length is an hour
+
 file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
 foreach(source ${fuzz_targets})
   get_filename_component(target ${source} NAME_WE)
@@ -99,7 +101,7 @@ foreach(source ${mcp_programs})
   get_filename_component(name ${source} NAME_WE)
   add_executable(mcp_${name} ${source})
   target_include_directories(mcp_${name} PRIVATE src include tests)
-  target_link_libraries(mcp_${name} PRIVATE waybill_flags waybill_static)
+  target_link_libraries(mcp_${name} PRIVATE waybill_flags waybill_test_support waybill_static)
 endforeach()
 file(GLOB load_sources CONFIGURE_DEPENDS tests/mcp/load/*.c)
 add_executable(mcp_load ${load_sources})

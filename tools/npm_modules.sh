@@ -10,6 +10,7 @@ case $set_name in
 tokens) packages=(gpt-tokenizer) ;;
 schema) packages=(ajv@8 @modelcontextprotocol/server-everything
                   @modelcontextprotocol/server-filesystem @modelcontextprotocol/server-memory) ;;
+proxies) packages=(mcp-proxy supergateway @modelcontextprotocol/server-everything) ;;
 *) echo "npm_modules.sh: no set $set_name" >&2; exit 2 ;;
 esac
 

@@ -5,16 +5,13 @@
  * from the runtime; behind a gateway it is the fixture upstream.
  *   mcp_demo_server                       newline-framed messages on stdio
  *   mcp_demo_server --http ADDRESS:PORT   Streamable HTTP at /mcp */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "http/http.h"
 #include "json/write.h"
-#include "loop/loop.h"
-#include "mcp/server.h"
+#include "support/mcp_stand.h"
 
 #define PNG                                                                                        \
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg" \
@@ -30,9 +27,7 @@
     "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}]," \
     "\"maxTokens\":100}"
 
-static struct wbi_loop *loop;
-static struct wbi_mcp_server *server;
-static struct wbi_http *http;
+static struct mcp_stand stand = {.name = "demo"};
 
 /* One call that takes its time or asks back. */
 struct job {
@@ -96,7 +91,7 @@ static void on_step(void *arg)
 static void go_steps(struct job *j, const wbi_json *arguments)
 {
     (void)arguments;
-    if (wbi_timer_new(loop, on_step, j, &j->timer) != WB_OK)
+    if (wbi_timer_new(stand.loop, on_step, j, &j->timer) != WB_OK)
         finish(j, TEXT("no timer"));
     else
         on_step(j);
@@ -112,7 +107,7 @@ static void go_slow(struct job *j, const wbi_json *arguments)
     int64_t ms = 0;
 
     (void)wbi_json_i64(wbi_json_get(arguments, "ms"), &ms);
-    if (wbi_timer_new(loop, on_slept, j, &j->timer) != WB_OK)
+    if (wbi_timer_new(stand.loop, on_slept, j, &j->timer) != WB_OK)
         finish(j, TEXT("no timer"));
     else
         wbi_timer_start(j->timer, ms < 30000 ? ms : 30000);
@@ -148,7 +143,7 @@ static void go_changed(struct job *j, const wbi_json *arguments)
 
     (void)arguments;
     finish(j, TEXT("changed"));
-    wbi_mcp_list_changed(server, tools ? WBI_MCP_TOOLS : WBI_MCP_PROMPTS);
+    wbi_mcp_list_changed(stand.server, tools ? WBI_MCP_TOOLS : WBI_MCP_PROMPTS);
 }
 
 static void ask_round(struct job *j);
@@ -556,28 +551,6 @@ static void on_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *pa
                              "\"total\":3,\"hasMore\":false}}"));
 }
 
-static void on_request(void *arg, const struct wbi_http_request *r)
-{
-    struct wbi_http_response none = {.status = 404};
-
-    (void)arg;
-    if (wbi_str_eqz(r->path, "/mcp"))
-        wbi_mcp_http(server, http, r, WBI_LIT("demo"));
-    else
-        wbi_http_respond(http, r->id, &none);
-}
-
-static void on_gone(void *arg, uint64_t id, void *user)
-{
-    (void)arg;
-    wbi_mcp_http_gone(server, id, user);
-}
-
-static void on_end(void *arg)
-{
-    *(bool *)arg = true;
-}
-
 int main(int argc, char **argv)
 {
     static const struct wbi_mcp_ops ops = {.list = on_list,
@@ -586,34 +559,16 @@ int main(int argc, char **argv)
                                            .prompt = on_prompt,
                                            .complete = on_complete,
                                            .cancel = on_cancel};
-    static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
     struct wbi_mcp_options options = {
         .name = "waybill-demo", .version = "1.0.0", .shared_lists = true};
+    const char *address = argc == 3 && strcmp(argv[1], "--http") == 0 ? argv[2] : NULL;
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_mcp_stdio *stdio = NULL;
-    bool done = false;
-    wb_rc rc;
 
-    (void)signal(SIGPIPE, SIG_IGN);
-    if (wbi_loop_new(NULL, &loop, &err) != WB_OK ||
-        wbi_mcp_server_new(loop, &options, &ops, NULL, &server, &err) != WB_OK)
-        return 70;
-    if (argc == 3 && strcmp(argv[1], "--http") == 0) {
-        struct wbi_http_options o = {.address = wbi_str_z(argv[2]),
-                                     .health = WBI_LIT_INIT("/healthz")};
-        rc = wbi_http_listen(loop, &o, &http_ops, NULL, &http, &err);
-        if (rc == WB_OK)
-            fprintf(stderr, "listening on http://localhost:%u/mcp\n", wbi_http_port(http));
-    } else {
-        rc = wbi_mcp_stdio_new(server, 0, 1, WBI_LIT("demo"), on_end, &done, &stdio, &err);
-    }
-    if (rc != WB_OK) {
+    if (mcp_stand_open(&stand, address, &options, &ops, &err) != WB_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 3;
     }
-    wbi_loop_run(loop, &done);
-    wbi_mcp_stdio_free(stdio);
-    wbi_mcp_server_free(server);
-    wbi_loop_free(loop);
+    mcp_stand_run(&stand);
+    mcp_stand_free(&stand);
     return 0;
 }

@@ -3,20 +3,17 @@
  * a runtime between them: what one upstream offers, under its own names. It
  * proves the pairings of revisions and transports, and shows the wiring.
  *   mcp_relay [--http ADDRESS:PORT] [--era legacy|modern] (URL | COMMAND ARG…) */
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "http/http.h"
 #include "json/write.h"
-#include "loop/loop.h"
 #include "mcp/curl.h"
 #include "mcp/upstream.h"
 #include "run/process.h"
+#include "support/mcp_stand.h"
 
-static struct wbi_mcp_server *server;
-static struct wbi_http *http;
+static struct mcp_stand stand = {.name = "relay"};
 static struct wbi_upstream *up;
 
 struct job {
@@ -194,35 +191,13 @@ static void on_cancel(void *arg, struct wbi_mcp_request *r)
 static void on_changed(void *arg, enum wbi_mcp_list what)
 {
     (void)arg;
-    wbi_mcp_list_changed(server, what);
+    wbi_mcp_list_changed(stand.server, what);
 }
 
 static void on_updated(void *arg, struct wbi_str uri)
 {
     (void)arg;
-    wbi_mcp_resource_updated(server, uri);
-}
-
-static void on_request(void *arg, const struct wbi_http_request *r)
-{
-    struct wbi_http_response none = {.status = 404};
-
-    (void)arg;
-    if (wbi_str_eqz(r->path, "/mcp"))
-        wbi_mcp_http(server, http, r, WBI_LIT("relay"));
-    else
-        wbi_http_respond(http, r->id, &none);
-}
-
-static void on_gone(void *arg, uint64_t id, void *user)
-{
-    (void)arg;
-    wbi_mcp_http_gone(server, id, user);
-}
-
-static void on_end(void *arg)
-{
-    *(bool *)arg = true;
+    wbi_mcp_resource_updated(stand.server, uri);
 }
 
 int main(int argc, char **argv)
@@ -233,23 +208,18 @@ int main(int argc, char **argv)
                                            .prompt = on_prompt,
                                            .complete = on_complete,
                                            .cancel = on_cancel};
-    static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
     static const struct wbi_upstream_ops up_ops = {on_changed, on_updated, NULL};
     static const struct wbi_str env[] = {WBI_LIT_INIT("PATH=/usr/local/bin:/usr/bin:/bin")};
     struct wbi_mcp_options options = {.name = "waybill-relay", .version = "1.0.0"};
     struct wbi_upstream_spec spec = {.name = "up", .env = env, .env_count = 1};
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_mcp_stdio *stdio = NULL;
     struct wbi_runner *runner = NULL;
-    struct wbi_loop *loop = NULL;
     struct wbi_curl *curl = NULL;
     struct wbi_str args[64];
     const char *address = NULL;
-    bool done = false;
     wb_rc rc;
     int i = 1;
 
-    (void)signal(SIGPIPE, SIG_IGN);
     for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
         if (strcmp(argv[i], "--http") == 0)
             address = argv[i + 1];
@@ -263,36 +233,25 @@ int main(int argc, char **argv)
         spec.url = args[0];
         spec.argc = 0;
     }
-    rc = wbi_loop_new(NULL, &loop, &err);
+    rc = wbi_loop_new(NULL, &stand.loop, &err);
     if (rc == WB_OK)
-        rc = wbi_runner_new(loop, wbi_clock_system(), &runner, &err);
+        rc = wbi_runner_new(stand.loop, wbi_clock_system(), &runner, &err);
     if (rc == WB_OK && spec.url.p != NULL)
-        rc = wbi_curl_new(loop, &curl, &err);
+        rc = wbi_curl_new(stand.loop, &curl, &err);
     if (rc == WB_OK)
-        rc = wbi_upstream_new(loop, runner, curl, &spec, &up_ops, NULL, &up, &err);
+        rc = wbi_upstream_new(stand.loop, runner, curl, &spec, &up_ops, NULL, &up, &err);
     if (rc == WB_OK)
-        rc = wbi_mcp_server_new(loop, &options, &ops, NULL, &server, &err);
-    if (rc == WB_OK && address != NULL) {
-        struct wbi_http_options o = {.address = wbi_str_z(address)};
-
-        rc = wbi_http_listen(loop, &o, &http_ops, NULL, &http, &err);
-        if (rc == WB_OK)
-            fprintf(stderr, "listening on http://localhost:%u/mcp\n", wbi_http_port(http));
-    } else if (rc == WB_OK) {
-        rc = wbi_mcp_stdio_new(server, 0, 1, WBI_LIT("relay"), on_end, &done, &stdio, &err);
-    }
+        rc = mcp_stand_open(&stand, address, &options, &ops, &err);
     if (rc != WB_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 3;
     }
-    wbi_loop_run(loop, &done);
-    wbi_mcp_stdio_free(stdio);
+    mcp_stand_run(&stand);
     wbi_upstream_free(up);
-    wbi_mcp_server_free(server);
     while (wbi_runner_busy(runner) > 0)
-        (void)wbi_loop_turn(loop, true);
+        (void)wbi_loop_turn(stand.loop, true);
     wbi_runner_free(runner);
     wbi_curl_free(curl);
-    wbi_loop_free(loop);
+    mcp_stand_free(&stand);
     return 0;
 }

@@ -23,11 +23,12 @@ struct options {
     struct kind kinds[KINDS_MAX];
     size_t kind_count;
     int clients;
-    long calls, warm;
+    long calls, warm, starts;
     double seconds;
     unsigned faults; /* of 1000 calls */
-    bool modern, shared, flat;
-    long pid; /* the server's, 0: unknown */
+    bool modern, shared;
+    long flat_kb; /* by how much its memory may grow, 0: nobody looks */
+    long pid;     /* the server's, 0: unknown */
 };
 
 struct text {

@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# bench/mcp.sh [BUILD]: tools/call echo through the gateway (every guard, redaction and
+# the ledger on), beside what stands in its place: nothing, a relay that only copies
+# bytes, a responder that only answers, and the npm proxies (skipped by name where npm
+# cannot bring them). Cells are interleaved over ROUNDS (3); the median by p50 is shown.
+# WAYBILL_BENCH_NPM=0 leaves the npm part out.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(realpath -m "${1:-$here/../build/release}")
+rounds=${ROUNDS:-3}
+calls=${CALLS:-20000}
+load=$build/mcp_load
+for program in waybill mcp_load mcp_echo mcp_floor mcp_relay; do
+    [ -x "$build/$program" ] || { echo "skipped: mcp (no $build/$program)"; exit 0; }
+done
+work=$(mktemp -d)
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws" "$work/cells" "$work/effects/.config/waybill"
+own_home=${HOME:-/tmp}
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
+
+# One server, its tools under their own names; annotations are believed.
+config() { # HOME TRUSTED COMMAND ARG…
+    local home=$1 trusted=$2 command=$3 args=
+    shift 3
+    for word in "$@"; do args="$args${args:+,}\"$word\""; done
+    printf '{"mcpServers":{"up":{"command":"%s","args":[%s],"prefix":"","trusted":%s}}}\n' \
+        "$command" "$args" "$trusted" > "$home/.config/waybill/config.json"
+}
+
+# cell NAME AT_ONCE COMMAND…: one measurement, kept under its name.
+cell() {
+    local name=$1 clients=$2
+    shift 2
+    timeout 120 "$@" 2> "$work/err" >> "$work/cells/$name@$clients" ||
+        echo "$name, $clients at once: $(head -1 "$work/err")"
+}
+heading() {
+    printf '%-36s %4s %9s %9s %9s %9s %9s %7s\n' "$1" "" p50 p99 calls/s "CPU/call" "of loop" RSS
+}
+# The median of a cell's rounds, by p50: calls refused p50 p99 rate cpu loop kids rss.
+median() { sort -n -k3 "$work/cells/$1@$2" 2>/dev/null | awk '{l[NR]=$0} END {if (NR) print l[int((NR+1)/2)]}'; }
+value() { median "$1" "$2" | cut -d' ' -f"$3"; }
+row() { # NAME AT_ONCE
+    median "$1" "$2" | awk -v name="$1" -v n="$2" '{printf "%-36s %4d %6.1f us %6.0f us %9d %6.1f us %6.1f us %4.1f MB%s\n", name, n, $3, $4, $5, $6, $7, $9, ($2 > 0 ? "  " $2 " refused" : "")}'
+}
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN {if (a > 0 && b > 0) printf "%.2f", a / b; else print "-"}'; }
+
+# start NAME COMMAND…: a server on HTTP that says where it listens; sets port and pid.
+start() {
+    local log=$work/log.$1
+    shift
+    "$@" 2> "$log" > /dev/null &
+    pid=$!
+    pids+=("$pid")
+    port=
+    for _ in $(seq 400); do
+        port=$(sed -n 's/^listening on http:\/\/[^:]*:\([0-9]*\).*/\1/p' "$log" 2>/dev/null | head -1)
+        [ -n "$port" ] && return 0
+        sleep 0.05
+    done
+    echo "did not start: $*"
+    return 1
+}
+stop() { kill "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
+
+pin=
+command -v taskset > /dev/null 2>&1 && pin='taskset -c 0'
+waybill=("$build/waybill" serve --root "$work/ws")
+config "$work/home" true "$build/mcp_echo"
+config "$work/effects" false "$build/mcp_echo"
+
+# ---- stdio ----
+for _ in $(seq "$rounds"); do
+    for n in 1 8 64; do
+        for where in "one core" "all cores"; do
+            on=
+            [ "$where" = "one core" ] && on=$pin
+            args=(--calls "$calls" --clients "$n" --seconds 20)
+            cell "stdio, $where: direct" $n $on "$load" "${args[@]}" -- "$build/mcp_echo"
+            cell "stdio, $where: raw relay" $n $on "$load" "${args[@]}" -- "$build/mcp_floor" --relay "$build/mcp_echo"
+            cell "stdio, $where: MCP relay" $n $on "$load" "${args[@]}" -- "$build/mcp_relay" "$build/mcp_echo"
+            cell "stdio, $where: waybill" $n $on "$load" "${args[@]}" -- "${waybill[@]}"
+        done
+    done
+    HOME=$work/effects cell "stdio, all cores: waybill, durable" 8 "$load" --calls 4000 --clients 8 --seconds 20 -- "${waybill[@]}"
+done
+heading "tools/call echo, C upstream"
+for where in "one core" "all cores"; do
+    for n in 1 8 64; do
+        for who in direct "raw relay" "MCP relay" waybill; do row "stdio, $where: $who" $n; done
+    done
+done
+row "stdio, all cores: waybill, durable" 8
+
+# ---- HTTP ----
+echo 'Twelve lines make a small file.' > "$work/ws/small.txt"
+start floor "$build/mcp_floor" --http 0 && floor_port=$port floor_pid=$pid
+start waybill "${waybill[@]}" --http 127.0.0.1:0 --auth none && waybill_port=$port waybill_pid=$pid
+for _ in $(seq "$rounds"); do
+    for n in 1 8 64; do
+        args=(--calls "$calls" --clients "$n" --seconds 20)
+        cell "HTTP: floor responder" $n "$load" "${args[@]}" --http "$floor_port" --pid "$floor_pid"
+        cell "HTTP: waybill" $n "$load" "${args[@]}" --http "$waybill_port" --pid "$waybill_pid"
+        cell "HTTP: waybill, built-in ReadFile" $n "$load" "${args[@]}" --http "$waybill_port" \
+            --pid "$waybill_pid" --call ReadFile '{"path":"small.txt"}' 'Twelve lines'
+    done
+done
+stop "$floor_pid"
+stop "$waybill_pid"
+for n in 1 8 64; do
+    for who in "floor responder" waybill "waybill, built-in ReadFile"; do row "HTTP: $who" $n; done
+done
+
+# ---- start ----
+mkdir -p "$work/many/.config/waybill/tools.d"
+for i in $(seq 100); do
+    printf '{"name":"tool_%d","description":"Number %d of a hundred.","command":["/bin/true"],"inputSchema":{"type":"object","properties":{"path":{"type":"string"},"count":{"type":"integer","minimum":0}},"required":["path"]}}\n' "$i" "$i" \
+        > "$work/many/.config/waybill/tools.d/tool_$i.json"
+done
+ms=$(HOME=$work/many $pin "$load" --starts 21 --call ReadFile '{"path":"small.txt"}' 'Twelve lines' -- "${waybill[@]}" 2>&1)
+
+# ---- npm ----
+# Proxies hold a child a session: one session for all, so that 64 clients do not start 64 children.
+peer() { # NAME PORT PID
+    for n in 1 8 64; do
+        cell "$1" $n "$load" --calls 4000 --warm 400 --clients $n --shared --seconds 8 --http "$2" --pid "$3"
+        row "$1" $n
+    done
+}
+open_port() { for _ in $(seq 400); do (exec 3<> "/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0; sleep 0.05; done; return 1; }
+free_port() { node -e 'const s=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})'; }
+npm_part() {
+    local modules everything proxy gateway port
+    modules=$(HOME=$own_home "$here/../tools/npm_modules.sh" proxies) || return
+    everything=$modules/@modelcontextprotocol/server-everything/dist/index.js
+    proxy=$modules/.bin/mcp-proxy
+    gateway=$modules/.bin/supergateway
+    export NODE_OPTIONS="--require $here/mcp_loopback.cjs"
+    for upstream in "C upstream:$build/mcp_echo:" "server-everything:$(command -v node):$everything stdio"; do
+        IFS=: read -r label command words <<< "$upstream"
+        heading "tools/call echo, $label"
+        # shellcheck disable=SC2086 # words are words
+        config "$work/home" true "$command" $words
+        start "waybill.$label" "${waybill[@]}" --http 127.0.0.1:0 --auth none && peer "$label: waybill" "$port" "$pid"
+        stop "$pid"
+        port=$(free_port)
+        # shellcheck disable=SC2086
+        "$proxy" --host 127.0.0.1 --port "$port" --server stream -- "$command" $words > /dev/null 2>&1 &
+        pid=$!; pids+=("$pid")
+        open_port "$port" && peer "$label: npm mcp-proxy" "$port" "$pid"
+        stop "$pid"
+        port=$(free_port)
+        "$gateway" --stdio "$command $words" --outputTransport streamableHttp --stateful --port "$port" --logLevel none > /dev/null 2>&1 &
+        pid=$!; pids+=("$pid")
+        open_port "$port" && peer "$label: npm supergateway" "$port" "$pid"
+        stop "$pid"
+    done
+    port=$(free_port)
+    PORT=$port node "$everything" streamableHttp > /dev/null 2>&1 &
+    pid=$!; pids+=("$pid")
+    open_port "$port" && peer "server-everything: direct" "$port" "$pid"
+    stop "$pid"
+}
+[ "${WAYBILL_BENCH_NPM:-1}" = 0 ] || npm_part
+
+# ---- against the targets ----
+echo
+one=$(ratio "$(value "stdio, one core: waybill" 1 3)" "$(value "stdio, one core: raw relay" 1 3)")
+two=$(ratio "$(value "stdio, all cores: waybill" 1 3)" "$(value "stdio, all cores: raw relay" 1 3)")
+echo "stdio round trip, one core: $one x the raw relay (target 2)"
+echo "stdio round trip, all cores: $two x the raw relay (target 1.15)"
+echo "HTTP at 64 connections: $(value "HTTP: waybill" 64 7) us CPU of the loop's thread, $(value "HTTP: waybill" 64 6) us of the process (targets 10 and 20; the floor responder $(value "HTTP: floor responder" 64 6))"
+echo "built-in tool over HTTP at 64 connections: $(ratio "$(value "HTTP: floor responder" 64 5)" "$(value "HTTP: waybill, built-in ReadFile" 64 5)") x slower than the floor responder, $(ratio "$(value "HTTP: waybill, built-in ReadFile" 64 7)" "$(value "HTTP: floor responder" 64 7)") x its CPU (target 2.5)"
+echo "resident at 64 connections: $(value "HTTP: waybill" 64 9) MB (target 16)"
+for who in mcp-proxy supergateway; do
+    for n in 1 8 64; do
+        [ -s "$work/cells/C upstream: npm $who@$n" ] &&
+            echo "calls/s beside npm $who, $n at once: $(ratio "$(value "C upstream: waybill" $n 5)" "$(value "C upstream: npm $who" $n 5)") x (target 20)"
+    done
+done
+echo "start to the first call's answer, 100 tools configured: $ms ms (target 10)"
