@@ -140,6 +140,26 @@ static void on_leader_exit(struct keeper *k)
         _exit(0);
 }
 
+/* Looks whether a limit over the tree is passed, and says which. */
+static bool tell_limit(struct keeper *k)
+{
+    const struct wbi_rlimits *l = &k->limits;
+    enum wbi_limit_hit hit = WBI_HIT_NONE;
+    uint64_t pages;
+    uint32_t count;
+
+    if (l->processes == 0 && l->memory_bytes == 0)
+        return false;
+    count = wbi_scan_tree(k->area, &pages);
+    if (l->processes != 0 && count > l->processes)
+        hit = WBI_HIT_PROCESSES;
+    else if (l->memory_bytes != 0 && pages * (uint64_t)sysconf(_SC_PAGESIZE) > l->memory_bytes)
+        hit = WBI_HIT_MEMORY;
+    if (hit != WBI_HIT_NONE)
+        tell(k, WBI_KEEPER_LIMIT, (int)hit, 0, 0);
+    return hit != WBI_HIT_NONE;
+}
+
 static void on_message(struct keeper *k)
 {
     struct wbi_keeper_msg m;
@@ -147,8 +167,10 @@ static void on_message(struct keeper *k)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n != (ssize_t)sizeof(m) || m.type == WBI_KEEPER_SWEEP)
-        sweep_and_go(k); /* asked to, or the runtime is gone */
+    if (n != (ssize_t)sizeof(m) || m.type == WBI_KEEPER_SWEEP) { /* or the runtime is gone */
+        (void)tell_limit(k); /* it may have been passed since the last look */
+        sweep_and_go(k);
+    }
     if (m.type == WBI_KEEPER_SIGNAL && !k->reaped)
         (void)kill(-k->leader, m.a);
 }
@@ -156,20 +178,11 @@ static void on_message(struct keeper *k)
 static void check_limits(struct keeper *k)
 {
     int64_t began = now_ms(), cost;
-    uint64_t pages;
-    uint32_t count = wbi_scan_tree(k->area, &pages);
-    uint64_t bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 
-    if (k->limits.processes != 0 && count > k->limits.processes)
-        tell(k, WBI_KEEPER_LIMIT, WBI_HIT_PROCESSES, 0, 0);
-    else if (k->limits.memory_bytes != 0 && bytes > k->limits.memory_bytes)
-        tell(k, WBI_KEEPER_LIMIT, WBI_HIT_MEMORY, 0, 0);
-    else {
-        cost = (now_ms() - began) * 20; /* looking takes 5 % of a core at most */
-        k->poll_ms = cost < POLL_MS ? POLL_MS : cost > POLL_MAX_MS ? POLL_MAX_MS : (int)cost;
-        return;
-    }
-    sweep_and_go(k);
+    if (tell_limit(k))
+        sweep_and_go(k);
+    cost = (now_ms() - began) * 20; /* looking takes 5 % of a core at most */
+    k->poll_ms = cost < POLL_MS ? POLL_MS : cost > POLL_MAX_MS ? POLL_MAX_MS : (int)cost;
 }
 
 _Noreturn static void keep(struct keeper *k)
