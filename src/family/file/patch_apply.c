@@ -139,7 +139,11 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
         diagnose(p, "hunk_count_mismatch", f->path,
                  "hunk %zu announces %u old and %u new lines but has %zu and %zu", no + 1,
                  h->old_count, h->new_count, h->n_old, h->n_new);
-    if (p->patch->form == WBI_PATCH_UNIFIED && h->n_old > 0 && h->old_start != at->at + 1)
+    if (p->patch->form == WBI_PATCH_UNIFIED && !h->has_numbers)
+        diagnose(p, "hunk_without_numbers", f->path,
+                 "hunk %zu has no line numbers; its context placed it at line %zu", no + 1,
+                 at->at + 1);
+    else if (p->patch->form == WBI_PATCH_UNIFIED && h->n_old > 0 && h->old_start != at->at + 1)
         diagnose(p, "hunk_moved", f->path, "hunk %zu matched at line %zu instead of %u", no + 1,
                  at->at + 1, h->old_start);
 }
@@ -395,6 +399,9 @@ wb_rc wbi_patch_apply(struct wbi_str text, const struct wbi_patch_fs *fs, unsign
     if (wbi_str_find(text, WBI_LIT("\xef\xbf\xbd")) < text.n)
         diagnose(&p, "replacement_character_in_input", WBI_NONE,
                  "the patch holds U+FFFD; some of its text may have been lost on the way");
+    if (patch.indented)
+        diagnose(&p, "indented_patch", WBI_NONE,
+                 "every line of the patch was indented; the indentation was taken off");
     for (size_t i = 0; i < patch.n_files && rc == WB_OK; i++)
         rc = plan_file(&p, &patch.files[i]);
     if (rc == WB_OK)
