@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * family/file/patch_test.c: patches on a real tree: all files or none, also
- * over a crash at any step, under a swapping racer, and as git applies them. */
+ * over a crash at any step, and as git applies them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,10 +11,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "family/file/file.h"
 #include "family/file/patch.h"
 #include "path/path.h"
-#include "racer.h"
+#include "tree.h"
 
 #define Z(s) wbi_str_z(s)
 
@@ -275,56 +274,6 @@ static void a19_links_in_the_tree_are_not_written_through(void **state)
     assert_true(tree_is(&tree, "work/a", "x\n"));
 }
 
-/* ---- attack 5 for the engines ---- */
-
-static void one_round(struct wbi_root *r, unsigned i)
-{
-    struct wbi_patch_disk disk = {.root = r};
-    struct wbi_patch_fs fs = wbi_patch_fs_path(&disk);
-    struct wbi_patch_result pr;
-    struct wbi_patch_fault fault;
-    struct wbi_read_result rr;
-    struct wbi_list_result lr;
-    struct wbi_search_result sr;
-    const char *patch = i % 2 ? "*** Begin Patch\n*** Update File: swap/f\n@@\n-secret\n+pwned\n"
-                                "*** End Patch\n"
-                              : "*** Begin Patch\n*** Add File: swap/w\n+x\n*** End Patch\n";
-
-    if (wbi_file_read(r, &(struct wbi_read_request){.path = Z("swap/f")}, arena, &err, &rr) ==
-        WB_OK)
-        assert_true(rr.n_lines == 0 || wbi_str_eqz(rr.lines[0].text, "inside"));
-    if (wbi_file_list(r, &(struct wbi_list_request){.path = Z(i % 3 ? "." : "swap")}, arena, &err,
-                      &lr) == WB_OK)
-        for (size_t k = 0; k < lr.n_entries; k++)
-            assert_false(wbi_str_ends(lr.entries[k].path, WBI_LIT("marker")));
-    if (wbi_file_search(r, &(struct wbi_search_request){.pattern = Z("secret")}, arena, &err,
-                        &sr) == WB_OK)
-        assert_int_equal(sr.n_files, 0);
-    if (wbi_patch_apply(Z(patch), &fs, 0, arena, &err, &fault, &pr) == WB_OK)
-        assert_int_equal(wbi_path_write(r, Z("swap/w"), Z("y"), 0, NULL) == WB_EINTERNAL, 0);
-    if (i % 4 == 0 && wbi_path_unlink(r, Z("swap/w"), 0, NULL) == WB_OK)
-        wbi_arena_reset(arena);
-    wbi_arena_reset(arena);
-}
-
-static void a05_no_engine_escapes_the_racer(void **state)
-{
-    struct racer race;
-    struct wbi_root *r;
-    unsigned rounds = racer_rounds();
-
-    (void)state;
-    assert_true(racer_start(&race));
-    assert_int_equal(wbi_root_open(race.tree.root, WBI_ROOT_NO_SYNC, &err, &r), WB_OK);
-    for (unsigned i = 0; i < rounds; i++)
-        one_round(r, i);
-    racer_stop(&race);
-    assert_true(racer_outside_is_whole(&race));
-    print_message("%u rounds of read, list, search and patch, 0 escapes\n", rounds);
-    wbi_root_unref(r);
-    tree_remove(&race.tree);
-}
-
 /* ---- git is the oracle (F4) ---- */
 
 static uint64_t seed;
@@ -482,7 +431,6 @@ int main(void)
         EACH(a26_a_target_changed_meanwhile_stops_everything),
         EACH(a24_a_file_over_the_cap_is_refused),
         EACH(a19_links_in_the_tree_are_not_written_through),
-        EACH(a05_no_engine_escapes_the_racer),
         EACH(git_and_we_make_the_same_trees),
     };
 
