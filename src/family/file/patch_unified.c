@@ -46,42 +46,50 @@ static int escape_value(struct wbi_str s, size_t *at)
     return (s.p[*at - 3] - '0') * 64 + (s.p[*at - 2] - '0') * 8 + (s.p[*at - 1] - '0');
 }
 
-/* A name in double quotes with C escapes; *ret_used counts the quotes. False
- * when it does not end or an escape is unknown. */
-static bool unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret,
-                    size_t *ret_used)
+static wb_rc bad_quoting(struct wbi_patch_parser *p)
+{
+    return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+}
+
+/* A name in double quotes with C escapes; *ret_used counts the quotes. */
+static wb_rc unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret,
+                     size_t *ret_used)
 {
     char *out = wbi_arena_alloc(p->arena, s.n);
     size_t n = 0, at = 1;
 
-    while (out != NULL && at < s.n) {
+    if (out == NULL)
+        return wbi_fail_nomem(p->err);
+    while (at < s.n) {
         char c = s.p[at++];
 
         if (c == '"') {
             *ret = wbi_str_make(out, n);
             *ret_used = at;
-            return true;
+            return WB_OK;
         }
         if (c == '\\') {
             int v = escape_value(s, &at);
             if (v < 0)
-                return false;
+                return bad_quoting(p);
             c = (char)v;
         }
         out[n++] = c;
     }
-    return false;
+    return bad_quoting(p);
 }
 
 /* The name on a line: quoted, or up to a tab (a date follows) or the end. */
 static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret)
 {
     size_t used;
+    wb_rc rc = WB_OK;
 
     s = strip_cr(s);
     if (s.n > 0 && s.p[0] == '"') {
-        if (!unquote(p, s, ret, &used))
-            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        rc = unquote(p, s, ret, &used);
+        if (rc != WB_OK)
+            return rc;
     } else {
         *ret = wbi_str_head(s, wbi_str_index(s, '\t'));
         while (ret->n > 0 && ret->p[ret->n - 1] == ' ')
@@ -121,14 +129,20 @@ static wb_rc git_names(struct wbi_patch_parser *p, struct wbi_str s, struct head
 {
     size_t used;
     struct wbi_str a, b;
+    wb_rc rc = WB_OK;
 
     s = strip_cr(s);
     if (s.n > 0 && s.p[0] == '"') {
-        if (!unquote(p, s, &a, &used) || used >= s.n || s.p[used] != ' ')
-            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        rc = unquote(p, s, &a, &used);
+        if (rc == WB_OK && (used >= s.n || s.p[used] != ' '))
+            rc = bad_quoting(p);
+        if (rc != WB_OK)
+            return rc;
         b = wbi_str_from(s, used + 1);
-        if (b.n > 0 && b.p[0] == '"' && !unquote(p, b, &b, &used))
-            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        if (b.n > 0 && b.p[0] == '"')
+            rc = unquote(p, b, &b, &used);
+        if (rc != WB_OK)
+            return rc;
     } else {
         size_t half = s.n / 2;
 
