@@ -123,6 +123,19 @@ static bool names_bom(const struct wbi_patch_file *f)
     return false;
 }
 
+/* A mark that the patch names is content like any other; alone it is a line. */
+static void take_bom_as_text(struct wbi_patch_text *t)
+{
+    if (t->n == 0) {
+        t->lines[t->n++] = t->data;
+        t->final_newline = false;
+    } else {
+        t->lines[0].p -= t->bom;
+        t->lines[0].n += t->bom;
+    }
+    t->bom = 0;
+}
+
 static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
                           const struct wbi_patch_hunk *h, size_t no,
                           const struct wbi_patch_place *at)
@@ -189,11 +202,8 @@ static wb_rc build(struct plan *p, const struct wbi_patch_file *f, struct wbi_st
 
     if (rc)
         return wbi_fail_nomem(p->err);
-    if (text.bom && names_bom(f)) { /* then it is content like any other */
-        text.lines[0].p -= text.n ? 3 : 0;
-        text.lines[0].n += text.n ? 3 : 0;
-        text.bom = text.n ? 0 : 3;
-    }
+    if (text.bom && names_bom(f))
+        take_bom_as_text(&text);
     rc = place_hunks(p, f, &text, &places);
     if (rc)
         return rc;
