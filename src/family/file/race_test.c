@@ -131,11 +131,11 @@ static void no_escape(const char *what, enum verdict (*once)(struct round *r))
     tree_remove(&race.tree);
 }
 
-#define RACE(name)                                                                                 \
-    static void a05_##name(void **state)                                                           \
-    {                                                                                              \
-        (void)state;                                                                               \
-        no_escape(#name, name##_once);                                                             \
+#define RACE(name)                       \
+    static void a05_##name(void **state) \
+    {                                    \
+        (void)state;                     \
+        no_escape(#name, name##_once);   \
     }
 RACE(read)
 RACE(write)
