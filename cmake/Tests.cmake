@@ -15,6 +15,7 @@ set(test_environment
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.c)
 add_library(waybill_test_support STATIC ${support_sources})
 target_include_directories(waybill_test_support PRIVATE src include tests)
+target_compile_definitions(waybill_test_support PRIVATE WAYBILL_SOURCE="${CMAKE_SOURCE_DIR}")
 target_link_libraries(waybill_test_support PRIVATE waybill_flags waybill_static)
 
 function(waybill_test name source)

@@ -8,28 +8,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "family/canonical.h"
 #include "faults/alloc_fault.h"
+#include "faults/crypto_errors.h"
 #include "shared_vectors.h"
 #include "support/journey.h"
-
-/* libcrypto keeps its errors per thread; they are its own, not ours. */
-static void forget_crypto_errors(void)
-{
-    void *lib = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_NOLOAD);
-    void (*stop)(void) = NULL;
-
-    if (lib == NULL)
-        return;
-    *(void **)&stop = dlsym(lib, "OPENSSL_thread_stop");
-    if (stop != NULL)
-        stop();
-    dlclose(lib);
-}
 
 /* What came out is a legal outcome, whatever was missing on the way (C4.1). */
 static void check_legal(const struct journey *j)

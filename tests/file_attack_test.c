@@ -340,7 +340,7 @@ static void test_17_a_loop_of_links(void **state)
 }
 
 /* Patches that are refused as a whole; `made` would be in their first file. */
-static void test_18_to_23_hostile_patches(void **state)
+static void test_18_19_20_21_22_23_hostile_patches(void **state)
 {
 #define MADE "--- /dev/null\\n+++ b/made\\n@@ -0,0 +1 @@\\n+x\\n"
     static const struct {
@@ -503,7 +503,7 @@ int main(void)
         ROW(test_15_a_file_that_shrinks),
         ROW(test_16_many_and_deep),
         ROW(test_17_a_loop_of_links),
-        ROW(test_18_to_23_hostile_patches),
+        ROW(test_18_19_20_21_22_23_hostile_patches),
         ROW(test_24_bytes_are_kept),
         ROW(test_26_what_has_changed_is_not_overwritten),
         ROW(test_28_set_id_bits_and_29_temporary_names),

@@ -9,24 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dlfcn.h>
-
 #include "faults/alloc_fault.h"
+#include "faults/crypto_errors.h"
 #include "waybill/waybill.h"
 #include "workspace.h"
-
-static void forget_crypto_errors(void)
-{
-    void *lib = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_NOLOAD);
-    void (*stop)(void) = NULL;
-
-    if (lib == NULL)
-        return;
-    *(void **)&stop = dlsym(lib, "OPENSSL_thread_stop");
-    if (stop != NULL)
-        stop();
-    dlclose(lib);
-}
 
 static void ignore(const char *line, size_t size, void *arg)
 {

@@ -236,13 +236,13 @@ static void run_text(struct run *r, struct wbi_str all)
 
 static void every_case_holds(void **state)
 {
-    static const char *const files[] = {"codex", "unified", "bytes", "errors"};
+    static const char *const files[] = {"codex", "unified", "bytes", "errors", "sloppy"};
     static char data[1 << 18];
     struct run r = {0};
 
     (void)state;
     assert_int_equal(wbi_arena_new(256u << 20, &r.arena), WB_OK);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         char path[512];
         FILE *f;
         size_t n;

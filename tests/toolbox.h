@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "support/results.h"
 #include "tree.h"
 #include "waybill/waybill.h"
 
@@ -109,6 +110,8 @@ static inline struct toolcall toolbox_take(struct toolbox *b, wb_result *result)
     c.receipt = wbi_arena_str(b->arena, wbi_str_make(text, n));
     text = wb_result_view(result, WB_VIEW_CANONICAL, &n);
     assert_non_null(text);
+    if (result_breach(text, n) != NULL)
+        fail_msg("%s", result_breach(text, n));
     assert_int_equal(
         wbi_json_read(b->arena, wbi_str_make(text, n), WBI_JSON_STRICT, &c.canonical, NULL), WB_OK);
     c.result = wbi_json_get_as(c.canonical, "result", WBI_JSON_OBJ);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "call/runtime.h"
+#include "wire/wire.h"
 #include "waybill/waybill.h"
 
 struct wb_error {
@@ -83,6 +84,10 @@ struct wbi_runtime_options wbi_api_options(const wb_options *options);
 
 /* Hand a buffer's bytes out as malloc'd text. */
 wb_rc wbi_api_give(struct wbi_buf *buf, char **ret, size_t *ret_size, wb_error **reterr);
+
+/* The form of a history; NULL: by its shape. */
+WB_MUST_CHECK wb_rc wbi_api_history_provider(const char *name, enum wbi_provider *ret,
+                                             struct wbi_error *err);
 
 /* The family of that name, or NULL. */
 const struct wbi_family *wbi_api_family_find(const struct wb_runtime *runtime, const char *name);

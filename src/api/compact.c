@@ -84,16 +84,15 @@ wb_rc wb_compact_history(wb_runtime *runtime, const char *provider, const char *
     struct wbi_compact_source source = {known, render, runtime ? runtime->rt : NULL};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_compact_report r = {.minimum = 0};
-    enum wbi_provider p = WBI_PROVIDER_AUTO;
+    enum wbi_provider p;
     struct wbi_arena *arena;
     struct wbi_buf out;
     wb_rc rc;
 
     if (history == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_compact_history: NULL");
-    if (provider != NULL && !wbi_provider_parse(wbi_str_z(provider), &p))
-        return wbi_api_fail_text(reterr, WB_EINPUT,
-                                 "provider must be responses, chat, anthropic or gemini");
+    if (wbi_api_history_provider(provider, &p, &err) != WB_OK)
+        return wbi_api_fail(reterr, &err);
     if (wbi_arena_new((size_t)1024 * WBI_MIB, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);

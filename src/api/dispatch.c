@@ -349,21 +349,31 @@ static wb_rc repair(enum wbi_provider provider, struct wbi_str text, struct wbi_
     return rc;
 }
 
+wb_rc wbi_api_history_provider(const char *name, enum wbi_provider *ret, struct wbi_error *err)
+{
+    *ret = WBI_PROVIDER_AUTO;
+    if (name == NULL || (wbi_provider_parse(wbi_str_z(name), ret) && *ret != WBI_PROVIDER_MCP &&
+                         *ret != WBI_PROVIDER_NATIVE))
+        return WB_OK;
+    return wbi_fail(err, WB_EINPUT,
+                    "provider must be auto, responses, chat, anthropic or gemini; got \"%.40s\"",
+                    name);
+}
+
 wb_rc wb_repair(const char *provider, const char *history, size_t size, char **ret,
                 size_t *ret_size, wb_error **reterr)
 {
-    wb_dispatch_options given = {.provider = provider};
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_router_options o;
+    enum wbi_provider form;
     struct wbi_buf out;
     wb_rc rc;
 
     if (history == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_repair: NULL");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
-    rc = read_options(&given, &o, &err);
+    rc = wbi_api_history_provider(provider, &form, &err);
     if (rc == WB_OK)
-        rc = repair(o.provider, wbi_str_make(history, size), &out, &err);
+        rc = repair(form, wbi_str_make(history, size), &out, &err);
     if (rc == WB_OK)
         return wbi_api_give(&out, ret, ret_size, reterr);
     wbi_buf_fini(&out);

@@ -73,8 +73,7 @@ static void done(void *arg)
 static wb_rc take_root(struct wbi_job *j)
 {
     struct wbi_root *root;
-    wb_rc rc =
-        wbi_workspace_root(j->exec->runtime, j->exec->call->inv.conversation_id, &root, &j->err);
+    wb_rc rc = wbi_workspace_root(j->exec->call, &root, &j->err);
 
     if (rc == WB_OK && wbi_arena_defer(j->arena, unref_root, wbi_root_ref(root)) != WB_OK) {
         wbi_root_unref(root);

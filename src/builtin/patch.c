@@ -95,7 +95,11 @@ static void start_patch(struct wbi_exec *x)
         }
         ask->state = rt->places.state;
     }
-    ask->workspace = wbi_arena_str(x->arena, wbi_workspace_path(rt, x->call->inv.conversation_id));
+    if (wbi_workspace_path(x->call, &ask->workspace, &err) != WB_OK) {
+        wbi_exec_fail(x, WBI_KIND_STATE_UNAVAILABLE, "%s", err.text);
+        return;
+    }
+    ask->workspace = wbi_arena_str(x->arena, ask->workspace);
     ask->granted = wbi_guarded_granted(rt);
     wbi_job_start(x, run_patch, NULL, ask, /* with_root= */ true);
 }

@@ -204,7 +204,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir, struct wbi
     }
     if (fd == NULL)
         return wbi_fail_nomem(err);
-    rc = wbi_workspace_root(x->runtime, x->call->inv.conversation_id, &root, err);
+    rc = wbi_workspace_root(x->call, &root, err);
     if (rc == WB_OK)
         rc = wbi_path_open_dir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
     if (rc != WB_OK)

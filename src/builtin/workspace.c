@@ -19,17 +19,21 @@ struct ask {
     struct wbi_str path;   /* of it, relative to base */
 };
 
-static void describe(struct wbi_workspace_output *o, struct wbi_exec *x, const char *disposition)
+static wb_rc describe(struct wbi_workspace_output *o, struct wbi_exec *x, const char *disposition,
+                      struct wbi_error *err)
 {
-    struct wbi_str conversation = x->call->inv.conversation_id;
     struct wbi_root *root;
+    wb_rc rc = wbi_workspace_path(x->call, &o->active, err);
 
+    if (rc == WB_OK)
+        rc = wbi_workspace_root(x->call, &root, err);
+    if (rc != WB_OK)
+        return rc;
     o->disposition = disposition;
     o->workspace_root = x->runtime->places.root;
-    o->active = wbi_arena_str(x->arena, wbi_workspace_path(x->runtime, conversation));
-    o->execution_root = o->workspace_root;
-    if (wbi_workspace_root(x->runtime, conversation, &root, NULL) == WB_OK)
-        o->execution_root = wbi_arena_str(x->arena, wbi_root_path(root));
+    o->active = wbi_arena_str(x->arena, o->active);
+    o->execution_root = wbi_arena_str(x->arena, wbi_root_path(root));
+    return o->active.p && o->execution_root.p ? WB_OK : wbi_fail_nomem(err);
 }
 
 /* ---- EnterWorkspace ---- */
@@ -48,23 +52,25 @@ static wb_rc run_enter(struct wbi_job *j)
 static void done_enter(struct wbi_job *j)
 {
     struct ask *ask = j->state;
-    struct wbi_runtime *rt = j->exec->runtime;
-    struct wbi_str conversation = j->exec->call->inv.conversation_id;
+    const struct wbi_call *call = j->exec->call;
     struct wbi_workspace_output *o = wbi_arena_zalloc(j->arena, sizeof(*o));
-    bool same = false;
+    struct wbi_str active = WBI_NONE;
+    bool same = false, left;
 
-    if (j->rc == WB_OK && j->exec->cancel == WBI_CANCEL_NONE) {
-        same = wbi_str_eq(wbi_workspace_path(rt, conversation), ask->path);
-        if (wbi_str_eqz(ask->path, "."))
-            (void)wbi_workspace_leave(rt, conversation); /* it may be there already */
-        else if (!same)
-            j->rc = wbi_workspace_enter(rt, conversation, ask->into, ask->path, &j->err);
-    }
-    wbi_root_unref(ask->into);
     if (j->rc == WB_OK && o == NULL)
         j->rc = wbi_fail_nomem(&j->err);
     if (j->rc == WB_OK)
-        describe(o, j->exec, same ? "already_active" : "entered");
+        j->rc = wbi_workspace_path(call, &active, &j->err);
+    if (j->rc == WB_OK && j->exec->cancel == WBI_CANCEL_NONE) {
+        same = wbi_str_eq(active, ask->path);
+        if (wbi_str_eqz(ask->path, ".")) /* it may be there already */
+            j->rc = wbi_workspace_leave(call, &left, &j->err);
+        else if (!same)
+            j->rc = wbi_workspace_enter(call, ask->into, ask->path, &j->err);
+    }
+    wbi_root_unref(ask->into);
+    if (j->rc == WB_OK)
+        j->rc = describe(o, j->exec, same ? "already_active" : "entered", &j->err);
     j->typed = o;
 }
 
@@ -89,15 +95,16 @@ static void start_exit(struct wbi_exec *x)
 {
     struct wbi_workspace_output *o = wbi_arena_zalloc(x->arena, sizeof(*o));
     struct wbi_complete complete = {.ok = true, .typed = o};
+    struct wbi_error err = WBI_ERROR_INIT;
     bool left;
+    wb_rc rc = o ? wbi_workspace_leave(x->call, &left, &err) : wbi_fail_nomem(&err);
 
-    if (o == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
-        return;
-    }
-    left = wbi_workspace_leave(x->runtime, x->call->inv.conversation_id);
-    describe(o, x, left ? "exited" : "not_entered");
-    wbi_exec_done(x, &complete);
+    if (rc == WB_OK)
+        rc = describe(o, x, left ? "exited" : "not_entered", &err);
+    if (rc == WB_OK)
+        wbi_exec_done(x, &complete);
+    else
+        wbi_exec_fail(x, err.kind ? err.kind : WBI_KIND_INTERNAL_ERROR, "%s", err.text);
 }
 
 const struct wbi_tool_ops wbi_exit_workspace_ops = {start_exit, NULL};
@@ -120,7 +127,8 @@ static wb_rc run_state(struct wbi_job *j)
 static void done_state(struct wbi_job *j)
 {
     if (j->rc == WB_OK)
-        describe((struct wbi_workspace_output *)(uintptr_t)j->typed, j->exec, "state");
+        j->rc =
+            describe((struct wbi_workspace_output *)(uintptr_t)j->typed, j->exec, "state", &j->err);
 }
 
 static void start_state(struct wbi_exec *x)

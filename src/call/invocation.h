@@ -36,6 +36,7 @@ struct wbi_invocation {
     bool native;         /* strict: no input repair */
     bool truncated;      /* cut by the model's output limit */
     bool stream;         /* the caller wants frames */
+    bool passing;        /* nobody can name the conversation again once its process has ended */
 };
 
 /* Read the S1 members of obj (native wire form) into inv; members inv already

@@ -133,8 +133,10 @@ wb_rc wbi_runtime_submit(struct wbi_call *call, void (*on_done)(struct wbi_call 
         call->on_done = on_done;
         call->on_done_arg = arg;
         wbi_id_make(&rt->ids, "call_", call->name);
-        if (call->inv.conversation_id.p == NULL)
+        if (call->inv.conversation_id.p == NULL) {
             call->inv.conversation_id = rt->conversation;
+            call->inv.passing = rt->passing;
+        }
         rc = wbi_frames_begin(call);
     }
     if (rc == WB_OK)
@@ -161,6 +163,7 @@ static wb_rc copy_options(struct wbi_runtime *rt, const struct wbi_runtime_optio
     char id[WBI_ID_SIZE];
 
     wbi_id_make(&rt->ids, "conv_", id);
+    rt->passing = o->conversation.p == NULL;
     rt->principal = wbi_arena_str(rt->arena, o->principal.p ? o->principal : WBI_LIT("local"));
     rt->conversation =
         wbi_arena_str(rt->arena, o->conversation.p ? o->conversation : wbi_str_z(id));

@@ -75,6 +75,7 @@ struct wbi_runtime {
     uint64_t recorded; /* outcomes handed to the ledger */
     bool no_ledger;
     bool inherit_env, direct, inherit_stdin;
+    bool passing; /* the conversation of calls that name none was made up here */
     struct wbi_str root, state, principal, conversation;
 
     struct wbi_catalog *catalog;           /* current snapshot */

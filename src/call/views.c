@@ -3,6 +3,7 @@
 #include "call/views.h"
 
 #include "call/call.h"
+#include "catalog/names.h"
 
 /* ---- canonical (C4.1) ---- */
 
@@ -52,23 +53,26 @@ static const char *result_status(const struct wbi_outcome *o)
     return wbi_fault_retryable(&o->fault) ? "Retryable" : "Error";
 }
 
+/* Of a name that was not found, as far as its syntax tells (C2.5). */
+static struct wbi_str origin_by_name(struct wbi_arena *arena, struct wbi_str name)
+{
+    struct wbi_name_parts parts = wbi_name_parts(name);
+    struct wbi_str origin = WBI_NONE;
+
+    if (parts.origin == WBI_NAME_LOCAL)
+        return WBI_LIT("local");
+    if (parts.origin == WBI_NAME_MCP)
+        origin = wbi_arena_fmt(arena, "mcp::%.*s", WBI_FMT(parts.server));
+    return origin.p ? origin : WBI_LIT("unknown");
+}
+
 struct wbi_str wbi_call_origin(const struct wbi_call *call)
 {
-    struct wbi_str name = call->inv.tool_name, rest;
-
     if (call->tool != NULL)
         return call->tool->origin;
     if (call->origin.p != NULL)
         return call->origin;
-    if (wbi_str_starts(name, WBI_LIT("local::")))
-        return WBI_LIT("local");
-    if (wbi_str_starts(name, WBI_LIT("mcp::"))) {
-        rest = wbi_str_from(name, 5);
-        rest.n = wbi_str_find(rest, WBI_LIT("::"));
-        return rest.n > 0 && rest.n + 5 < name.n ? wbi_str_head(name, rest.n + 5)
-                                                 : WBI_LIT("unknown");
-    }
-    return WBI_LIT("unknown");
+    return origin_by_name(call->arena, call->inv.tool_name);
 }
 
 static void write_causes(struct wbi_jw *w, const struct wbi_fault *f, struct wbi_str origin)

@@ -26,7 +26,8 @@ static int print(const struct args *a, transform_fn *fn, const char *text, size_
 
     if (fn(text, size, &out, &n, &error) != WB_OK) {
         (void)fail(a, NULL, error);
-        return EXIT_NEGATIVE;
+        /* JSON that has no canonical form is a verdict, anything else no input (I2) */
+        return wb_json_check(text, size, NULL) == WB_OK ? EXIT_NEGATIVE : EXIT_USAGE;
     }
     (void)(line_end ? put_line(out, n) : put(out, n)); /* finish_output tells */
     wb_free(out);
@@ -64,7 +65,8 @@ const struct command command_json = {
     "Check a JSON text, or print its canonical form (RFC 8785).",
     "canonical|check|pretty [FILE]",
     "The text is read from FILE or standard input. `canonical` prints the bytes without\n"
-    "a line end; `check` is silent and exits 0, or prints line:column and exits 1.\n"
+    "a line end; `check` is silent and exits 0, or prints line:column and exits 1. What\n"
+    "is no JSON makes `canonical` and `pretty` exit 2, what has no canonical form 1.\n"
     "Duplicate member names are refused everywhere.\n"
     "\nexamples:\n"
     "  echo '{\"b\": 1.0, \"a\": [2e2]}' | waybill json canonical    # {\"a\":[200],\"b\":1}\n"

@@ -197,6 +197,7 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     inv->traceparent = wbi_arena_str(call->arena, wbi_json_get_str(meta, "traceparent"));
     inv->tracestate = wbi_arena_str(call->arena, wbi_json_get_str(meta, "tracestate"));
     inv->provider = WBI_LIT("mcp");
+    inv->passing = true; /* a session or a request of its own */
     inv->stream = wbi_mcp_wants_progress(s->r);
     if (inv->tool_name.p == NULL || inv->call_id.p == NULL || inv->conversation_id.p == NULL ||
         inv->principal.p == NULL)

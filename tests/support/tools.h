@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/results.h"
 #include "tree.h"
 #include "waybill/waybill.h"
 
@@ -100,11 +101,16 @@ static inline wb_result *tools_ask(struct tools *t, const char *tool, const char
 {
     wb_request *request = wb_request_new(tool);
     wb_result *result = NULL;
+    const char *canonical;
+    size_t n;
 
     assert_non_null(request);
     assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, input), WB_OK);
     assert_int_equal(wb_call_run(t->runtime, request, &result), WB_OK);
     wb_request_free(request);
+    canonical = wb_result_view(result, WB_VIEW_CANONICAL, &n);
+    if (canonical != NULL && result_breach(canonical, n) != NULL)
+        fail_msg("%s", result_breach(canonical, n));
     return result;
 }
 

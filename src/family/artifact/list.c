@@ -3,6 +3,7 @@
 #include "family/artifact/artifact.h"
 
 #include "base/clock.h"
+#include "family/paged.h"
 #include "text/tokens.h"
 
 void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
@@ -31,44 +32,47 @@ void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
 }
 
 /* What a row costs in the receipt: the path and some small words. */
-static uint64_t cost_of(const struct wbi_artifact_row *r)
+static uint64_t cost_of(const void *rows, size_t i)
 {
+    const struct wbi_artifact_row *r = (const struct wbi_artifact_row *)rows + i;
+
     return wbi_tokens(r->path) + wbi_tokens(r->tool) + 40;
+}
+
+static void write_row(struct wbi_jw *w, const void *rows, size_t i)
+{
+    wbi_artifact_row_write(w, (const struct wbi_artifact_row *)rows + i);
+}
+
+static void mark_of(const void *rows, size_t i, int64_t *ret_ms, struct wbi_str *ret_name)
+{
+    const struct wbi_artifact_row *r = (const struct wbi_artifact_row *)rows + i;
+
+    *ret_ms = r->created_ms;
+    *ret_name = r->path;
 }
 
 static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
     const struct wbi_artifact_rows *list = full->typed;
+    struct wbi_paged paged = {"items",     list->rows,  list->count,
+                              list->total, list->limit, list->budget_tokens,
+                              cost_of,     write_row,   mark_of};
     struct wbi_jw w = wbi_jw_to(ret_result);
-    uint64_t left = list->budget_tokens > 80 ? list->budget_tokens - 80 : 0;
-    size_t n = 0, most = list->count;
+    size_t n;
+    wb_rc rc;
 
     (void)arg;
-    if (list->limit > 0 && list->limit < most)
-        most = list->limit;
     wbi_jw_obj(&w);
-    wbi_jw_key(&w, "items");
-    wbi_jw_arr(&w);
-    while (n < most && (n == 0 || cost_of(&list->rows[n]) <= left)) {
-        uint64_t cost = cost_of(&list->rows[n]);
-        left -= cost < left ? cost : left;
-        wbi_artifact_row_write(&w, &list->rows[n++]);
-    }
-    wbi_jw_arr_end(&w);
-    wbi_jw_kint(&w, "total", (int64_t)list->total);
-    if (n < list->count) {
-        const struct wbi_artifact_row *last = &list->rows[n - 1];
-        struct wbi_str token =
-            wbi_arena_fmt(p->arena, "%lld.%.*s", (long long)last->created_ms, WBI_FMT(last->path));
-        if (token.p == NULL)
-            return wbi_fail_nomem(err);
-        wbi_jw_kstr(&w, "nextToken", token);
-    }
+    n = wbi_paged_write(&w, &paged);
+    rc = wbi_paged_token(&w, &paged, n, p->arena, err);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_arena_fmt(p->arena, "%zu artifact%s, %zu shown", list->total,
                                  list->total == 1 ? "" : "s", n);
-    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+    if (rc == WB_OK && ret_summary->p == NULL)
+        return wbi_fail_nomem(err);
+    return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
 }
 
 static void render_row(struct wbi_buf *out, const wbi_json *item)
@@ -90,22 +94,10 @@ static void render_row(struct wbi_buf *out, const wbi_json *item)
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
                     struct wbi_buf *out, struct wbi_error *err)
 {
-    const wbi_json *items = wbi_json_get(c->result, "items");
-    struct wbi_str token = wbi_json_get_str(c->result, "nextToken");
-
     (void)arg;
     (void)arena;
     (void)err;
-    wbi_buf_adds(out, c->summary);
-    wbi_buf_addc(out, '\n');
-    if (token.p != NULL)
-        wbi_receipt_line(out, "Next page: pageToken", token);
-    if (wbi_json_count(items) > 0)
-        wbi_buf_addf(out, "artifacts: (%zu line%s)\n", wbi_json_count(items),
-                     wbi_json_count(items) == 1 ? "" : "s");
-    WBI_JSON_EACH (items, item) {
-        render_row(out, item);
-    }
+    wbi_paged_render(out, c, "items", "artifacts", render_row);
     return wbi_buf_rc(out);
 }
 

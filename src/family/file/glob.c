@@ -6,6 +6,55 @@
 
 #include "base/arena.h"
 
+static bool between(unsigned char c, unsigned char lo, unsigned char hi)
+{
+    return c >= lo && c <= hi;
+}
+
+/* The classes of POSIX by name, of ASCII as git has them. */
+static bool in_named(struct wbi_str name, unsigned char c)
+{
+    bool lower = between(c, 'a', 'z'), upper = between(c, 'A', 'Z'), digit = between(c, '0', '9');
+    bool graph = between(c, 0x21, 0x7e);
+    const struct {
+        const char *name;
+        bool in;
+    } classes[] = {
+        {"alpha", lower || upper},
+        {"digit", digit},
+        {"alnum", lower || upper || digit},
+        {"lower", lower},
+        {"upper", upper},
+        {"space", c == ' ' || between(c, '\t', '\r')},
+        {"blank", c == ' ' || c == '\t'},
+        {"punct", graph && !lower && !upper && !digit},
+        {"graph", graph},
+        {"print", graph || c == ' '},
+        {"cntrl", c < 0x20 || c == 0x7f},
+        {"xdigit", digit || between(c, 'a', 'f') || between(c, 'A', 'F')},
+    };
+
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+        if (wbi_str_eqz(name, classes[i].name))
+            return classes[i].in;
+    return false;
+}
+
+/* "[:alpha:]" at i: its length, 0 when there is none. */
+static size_t named_class(struct wbi_str p, size_t i, struct wbi_str *ret_name)
+{
+    struct wbi_str rest = wbi_str_from(p, i);
+    size_t end;
+
+    if (!wbi_str_starts(rest, WBI_LIT("[:")))
+        return 0;
+    end = wbi_str_find(rest, WBI_LIT(":]"));
+    if (end < 2 || end == rest.n)
+        return 0;
+    *ret_name = wbi_str_make(rest.p + 2, end - 2);
+    return end + 2;
+}
+
 /* One element of a [class] against c; *at stands behind '['. Returns false when
  * the class does not end, else moves *at behind ']'. */
 static bool in_class(struct wbi_str p, size_t *at, unsigned char c, bool *ret_in)
@@ -16,7 +65,14 @@ static bool in_class(struct wbi_str p, size_t *at, unsigned char c, bool *ret_in
     i += negated;
     for (size_t first = i; i < p.n && (p.p[i] != ']' || i == first); i++) {
         unsigned char lo = (unsigned char)p.p[i], hi;
+        struct wbi_str name;
+        size_t skip = named_class(p, i, &name);
 
+        if (skip > 0) {
+            in = in || in_named(name, c);
+            i += skip - 1;
+            continue;
+        }
         if (lo == '\\' && i + 1 < p.n)
             lo = (unsigned char)p.p[++i];
         hi = lo;
@@ -26,7 +82,7 @@ static bool in_class(struct wbi_str p, size_t *at, unsigned char c, bool *ret_in
             if (hi == '\\' && i + 1 < p.n)
                 hi = (unsigned char)p.p[++i];
         }
-        in = in || (c >= lo && c <= hi);
+        in = in || c == lo || between(c, lo, hi);
     }
     if (i >= p.n)
         return false;

@@ -30,7 +30,8 @@ bool wbi_globs_match(const struct wbi_globs *g, struct wbi_str path);
 enum wbi_ignore_verdict { WBI_IGNORE_NONE, WBI_IGNORE_YES, WBI_IGNORE_NO };
 
 struct wbi_ignore_rule {
-    size_t at, n; /* pattern within text */
+    size_t at, n;   /* pattern within text */
+    size_t literal; /* bytes of it up to the first special one */
     bool negated, dir_only, anchored;
 };
 /* The rules of one directory; heap memory of its own. */

@@ -50,6 +50,8 @@ static void add_rule(struct wbi_ignore *ig, struct wbi_str line)
         return;
     r.at = ig->text.n;
     r.n = line.n;
+    while (r.literal < line.n && strchr("*?[\\", line.p[r.literal]) == NULL)
+        r.literal++;
     wbi_buf_adds(&ig->text, line);
     wbi_buf_add(&ig->rules, &r, sizeof(r));
 }
@@ -70,6 +72,17 @@ wb_rc wbi_ignore_add(struct wbi_ignore *ig, struct wbi_str text)
     return rc ? rc : wbi_buf_rc(&ig->rules);
 }
 
+/* As git: what has no special character is compared first, and the glob sees only
+ * the rest (so that a "**" may stand behind a name). */
+static bool rule_matches(const struct wbi_ignore_rule *r, struct wbi_str pattern, struct wbi_str s)
+{
+    if (s.n < r->literal || memcmp(s.p, pattern.p, r->literal) != 0)
+        return false;
+    if (r->literal == pattern.n)
+        return s.n == pattern.n;
+    return wbi_path_glob(wbi_str_from(pattern, r->literal), wbi_str_from(s, r->literal));
+}
+
 enum wbi_ignore_verdict wbi_ignore_match(const struct wbi_ignore *ig, struct wbi_str path,
                                          bool is_dir)
 {
@@ -83,7 +96,7 @@ enum wbi_ignore_verdict wbi_ignore_match(const struct wbi_ignore *ig, struct wbi
 
         if (rules[i].dir_only && !is_dir)
             continue;
-        if (wbi_path_glob(p, rules[i].anchored ? path : name))
+        if (rule_matches(&rules[i], p, rules[i].anchored ? path : name))
             return rules[i].negated ? WBI_IGNORE_NO : WBI_IGNORE_YES;
     }
     return WBI_IGNORE_NONE;

@@ -59,6 +59,7 @@ struct wbi_patch_file {
 
 struct wbi_patch {
     enum wbi_patch_form form;
+    bool indented; /* the whole text was, as a quotation is */
     struct wbi_patch_file *files;
     size_t n_files;
 };

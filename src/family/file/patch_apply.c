@@ -123,6 +123,19 @@ static bool names_bom(const struct wbi_patch_file *f)
     return false;
 }
 
+/* A mark that the patch names is content like any other; alone it is a line. */
+static void take_bom_as_text(struct wbi_patch_text *t)
+{
+    if (t->n == 0) {
+        t->lines[t->n++] = t->data;
+        t->final_newline = false;
+    } else {
+        t->lines[0].p -= t->bom;
+        t->lines[0].n += t->bom;
+    }
+    t->bom = 0;
+}
+
 static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
                           const struct wbi_patch_hunk *h, size_t no,
                           const struct wbi_patch_place *at)
@@ -139,7 +152,11 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
         diagnose(p, "hunk_count_mismatch", f->path,
                  "hunk %zu announces %u old and %u new lines but has %zu and %zu", no + 1,
                  h->old_count, h->new_count, h->n_old, h->n_new);
-    if (p->patch->form == WBI_PATCH_UNIFIED && h->n_old > 0 && h->old_start != at->at + 1)
+    if (p->patch->form == WBI_PATCH_UNIFIED && !h->has_numbers)
+        diagnose(p, "hunk_without_numbers", f->path,
+                 "hunk %zu has no line numbers; its context placed it at line %zu", no + 1,
+                 at->at + 1);
+    else if (p->patch->form == WBI_PATCH_UNIFIED && h->n_old > 0 && h->old_start != at->at + 1)
         diagnose(p, "hunk_moved", f->path, "hunk %zu matched at line %zu instead of %u", no + 1,
                  at->at + 1, h->old_start);
 }
@@ -185,11 +202,8 @@ static wb_rc build(struct plan *p, const struct wbi_patch_file *f, struct wbi_st
 
     if (rc)
         return wbi_fail_nomem(p->err);
-    if (text.bom && names_bom(f)) { /* then it is content like any other */
-        text.lines[0].p -= text.n ? 3 : 0;
-        text.lines[0].n += text.n ? 3 : 0;
-        text.bom = text.n ? 0 : 3;
-    }
+    if (text.bom && names_bom(f))
+        take_bom_as_text(&text);
     rc = place_hunks(p, f, &text, &places);
     if (rc)
         return rc;
@@ -395,6 +409,9 @@ wb_rc wbi_patch_apply(struct wbi_str text, const struct wbi_patch_fs *fs, unsign
     if (wbi_str_find(text, WBI_LIT("\xef\xbf\xbd")) < text.n)
         diagnose(&p, "replacement_character_in_input", WBI_NONE,
                  "the patch holds U+FFFD; some of its text may have been lost on the way");
+    if (patch.indented)
+        diagnose(&p, "indented_patch", WBI_NONE,
+                 "every line of the patch was indented; the indentation was taken off");
     for (size_t i = 0; i < patch.n_files && rc == WB_OK; i++)
         rc = plan_file(&p, &patch.files[i]);
     if (rc == WB_OK)

@@ -6,9 +6,10 @@
  *   *** Update File: P   [*** Move to: P], then hunks of "@@ anchor" and
  *                        context, - and + lines, [*** End of File]
  *   *** End Patch
- * Tolerated, because models write it: white space around markers, a heredoc
- * frame, a bare empty line for an empty context line, "@@ -1,2 +1,3 @@" (its
- * numbers become hints), nothing after the first "*** End Patch" being read. */
+ * Tolerated, because models write it: white space around markers, a sentence,
+ * a fence or a heredoc line in front, all lines indented, a bare empty line for an empty context
+ * line, "@@ -1,2 +1,3 @@" (its numbers become hints), nothing after the first "*** End Patch" being
+ * read. */
 #include "family/file/patch_int.h"
 
 static struct wbi_str marker(struct wbi_str line)
@@ -152,6 +153,14 @@ static wb_rc parse_hunk(struct wbi_patch_parser *p)
     return rc;
 }
 
+/* "--- a/x", "+++ b/x" of the other form. */
+static bool at_unified_header(const struct wbi_patch_parser *p)
+{
+    return wbi_str_starts(p->line, WBI_LIT("diff --git ")) ||
+           (wbi_str_starts(p->line, WBI_LIT("--- ")) &&
+            wbi_str_starts(wbi_patch_peek(p), WBI_LIT("+++ ")));
+}
+
 static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)
 {
     struct wbi_patch_file *f = wbi_patch_new_file(p, WBI_PATCH_MODIFY);
@@ -170,6 +179,10 @@ static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)
         f->path = to;
         wbi_patch_next(p);
     }
+    if (at_unified_header(p))
+        return wbi_patch_syntax(p, "wrong_patch_format",
+                                "headers of a unified diff stand in a Codex patch; the hunks "
+                                "follow `*** Update File: ` directly");
     while (rc == WB_OK && !at_section(p)) {
         if (wbi_str_trim(p->line).n == 0 && wbi_str_starts(wbi_patch_peek(p), WBI_LIT("*** "))) {
             wbi_patch_next(p);
@@ -208,6 +221,10 @@ wb_rc wbi_patch_parse_codex(struct wbi_patch_parser *p)
             rc = path.n ? parse_delete(p, path) : WB_EINPUT;
         else if (names_file(p->line, "*** Update File:", &path))
             rc = path.n ? parse_update(p, path) : WB_EINPUT;
+        else if (at_unified_header(p))
+            return wbi_patch_syntax(p, "wrong_patch_format",
+                                    "a unified diff stands between the Codex markers; send it "
+                                    "without `*** Begin Patch` and `*** End Patch`");
         else
             return wbi_patch_syntax(p, "invalid_codex_hunk",
                                     "expected `*** Add File: `, `*** Update File: `, "

@@ -21,9 +21,10 @@ struct wbi_patch_parser {
     struct wbi_patch_fault *fault;
     struct wbi_patch *patch;
     struct wbi_str text;
-    size_t at;           /* offset of the line after `line` */
-    uint32_t line_no;    /* of `line` */
-    struct wbi_str line; /* current one, without its newline */
+    struct wbi_str indent; /* that every line has; not part of `line` */
+    size_t at;             /* offset of the line after `line` */
+    uint32_t line_no;      /* of `line` */
+    struct wbi_str line;   /* current one, without its newline */
     bool ended;
     bool crlf; /* the text itself came with CRLF: no line's CR is content */
     size_t files_cap, hunks_cap, lines_cap, anchors_cap, n_hunks_total;
@@ -34,6 +35,8 @@ void wbi_patch_next(struct wbi_patch_parser *p);
 /* The line after the current one, without moving. */
 struct wbi_str wbi_patch_peek(const struct wbi_patch_parser *p);
 wb_rc wbi_patch_syntax(struct wbi_patch_parser *p, const char *rule, const char *what);
+/* The same for a text that is no patch at all, at its first line. */
+wb_rc wbi_patch_unknown_format(struct wbi_patch_parser *p);
 struct wbi_patch_file *wbi_patch_new_file(struct wbi_patch_parser *p, enum wbi_patch_action action);
 struct wbi_patch_hunk *wbi_patch_new_hunk(struct wbi_patch_parser *p);
 wb_rc wbi_patch_add_line(struct wbi_patch_parser *p, char op, struct wbi_str text);

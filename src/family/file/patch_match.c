@@ -250,14 +250,16 @@ static wb_rc fail_missing(const struct search *s, struct wbi_error *err,
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
                              "hunk %u of `%s`: none of its context lines occur in the file",
                              fault->hunk, wbi_path_show(fault->path, shown));
-    return wbi_fail_kind(
-        err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
-        "hunk %u of `%s` does not match; nearest at line %u, %u lines agree, then line %u is `%s` "
-        "where the patch has `%s`",
-        fault->hunk, wbi_path_show(fault->path, shown), fault->candidate_line,
-        fault->matched_prefix_lines, fault->file_line,
-        fault->n_actual ? wbi_path_show(fault->actual[0], have) : "the end of the file",
-        fault->n_expected ? wbi_path_show(fault->expected[0], want) : "");
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
+                         "hunk %u of `%s` does not match; nearest at line %u, %u line%s agree%s, "
+                         "then line %u is `%s` "
+                         "where the patch has `%s`",
+                         fault->hunk, wbi_path_show(fault->path, shown), fault->candidate_line,
+                         fault->matched_prefix_lines, fault->matched_prefix_lines == 1 ? "" : "s",
+                         fault->matched_prefix_lines == 1 ? "s" : "", fault->file_line,
+                         fault->n_actual ? wbi_path_show(fault->actual[0], have)
+                                         : "the end of the file",
+                         fault->n_expected ? wbi_path_show(fault->expected[0], want) : "");
 }
 
 static wb_rc fail_ambiguous(struct wbi_error *err, const struct wbi_patch_fault *fault)
@@ -440,8 +442,8 @@ wb_rc wbi_patch_find(const struct wbi_patch_text *text, const struct wbi_patch_h
             s.old[n++] = &hunk->lines[i];
     s.hint = hunk->has_numbers && hunk->old_start > 0 ? hunk->old_start - 1 : 0;
     /* As git: a hunk that ends without context was cut at the end of its file. */
-    s.end_first = hunk->at_end || (form == WBI_PATCH_UNIFIED && trailing_context(hunk) == 0 &&
-                                   hunk->lines[0].op == ' ');
+    s.end_first = hunk->at_end || (form == WBI_PATCH_UNIFIED && hunk->has_numbers &&
+                                   trailing_context(hunk) == 0 && hunk->lines[0].op == ' ');
     return choose(&s, form == WBI_PATCH_UNIFIED ? WBI_TIER_RAW : WBI_TIER_TEXT, arena, err, fault,
                   ret);
 }

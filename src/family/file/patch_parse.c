@@ -26,6 +26,12 @@ void *wbi_patch_push(struct wbi_arena *arena, void *items_ptr, size_t n, size_t 
     return *items + n * size;
 }
 
+/* A line without the indentation that all lines have. */
+static struct wbi_str dedented(const struct wbi_patch_parser *p, struct wbi_str line)
+{
+    return wbi_str_starts(line, p->indent) ? wbi_str_from(line, p->indent.n) : line;
+}
+
 void wbi_patch_next(struct wbi_patch_parser *p)
 {
     struct wbi_str rest = wbi_str_from(p->text, p->at);
@@ -37,7 +43,7 @@ void wbi_patch_next(struct wbi_patch_parser *p)
         return;
     }
     n = wbi_str_index(rest, '\n');
-    p->line = wbi_str_head(rest, n);
+    p->line = dedented(p, wbi_str_head(rest, n));
     p->at += n < rest.n ? n + 1 : n;
     p->line_no++;
 }
@@ -46,7 +52,7 @@ struct wbi_str wbi_patch_peek(const struct wbi_patch_parser *p)
 {
     struct wbi_str rest = wbi_str_from(p->text, p->at);
 
-    return wbi_str_head(rest, wbi_str_index(rest, '\n'));
+    return dedented(p, wbi_str_head(rest, wbi_str_index(rest, '\n')));
 }
 
 wb_rc wbi_patch_syntax(struct wbi_patch_parser *p, const char *rule, const char *what)
@@ -56,12 +62,35 @@ wb_rc wbi_patch_syntax(struct wbi_patch_parser *p, const char *rule, const char 
 
     p->fault->rule = rule;
     p->fault->line = p->line_no;
-    rc = wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH,
-                       "patch line %u: %s (rule %s; the line is `%s`)", p->line_no, what, rule,
-                       wbi_path_show(p->line, shown));
+    if (p->ended)
+        rc = wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH,
+                           "after patch line %u: %s (rule %s)", p->line_no, what, rule);
+    else
+        rc = wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH,
+                           "patch line %u: %s (rule %s; the line is `%s`)", p->line_no, what, rule,
+                           wbi_path_show(p->line, shown));
     if (p->err != NULL)
         p->err->line = p->line_no;
     return rc;
+}
+
+#define UNKNOWN_FORMAT                                                                           \
+    "the text is neither a Codex patch (`*** Begin Patch`) nor a unified diff (`--- `, `+++ `, " \
+    "`@@ `)"
+
+wb_rc wbi_patch_unknown_format(struct wbi_patch_parser *p)
+{
+    p->fault->rule = "unknown_patch_format";
+    if (wbi_str_trim(p->text).n == 0)
+        return wbi_fail_kind(p->err, WB_EINPUT, WBI_KIND_INVALID_PATCH,
+                             "the patch is empty (rule unknown_patch_format)");
+    p->at = 0;
+    p->line_no = 0;
+    p->ended = false;
+    do
+        wbi_patch_next(p);
+    while (wbi_str_trim(p->line).n == 0);
+    return wbi_patch_syntax(p, "unknown_patch_format", UNKNOWN_FORMAT);
 }
 
 struct wbi_patch_file *wbi_patch_new_file(struct wbi_patch_parser *p, enum wbi_patch_action action)
@@ -160,19 +189,51 @@ bool wbi_patch_hunk_numbers(struct wbi_str s, struct wbi_patch_hunk *h)
     return true;
 }
 
-/* The Codex form begins with its marker, after blank lines or a stray heredoc
- * line; everything else is tried as a unified diff. */
-static bool looks_codex(struct wbi_str text)
+static struct wbi_str indentation(struct wbi_str line)
 {
-    for (unsigned i = 0; i < 3; i++) {
-        size_t n = wbi_str_index(text, '\n');
-        struct wbi_str line = wbi_str_trim(wbi_str_head(text, n));
+    size_t n = 0;
 
-        if (wbi_str_starts(line, WBI_LIT("*** Begin Patch")))
-            return true;
-        if (line.n > 0 && !wbi_str_starts(line, WBI_LIT("<<")))
-            break;
+    while (n < line.n && (line.p[n] == ' ' || line.p[n] == '\t'))
+        n++;
+    return wbi_str_head(line, n);
+}
+
+/* What all lines start with, blank ones and the fences of a quotation aside: a
+ * patch quoted in a list. Markers and headers stand at the start of their lines,
+ * so that a patch that is not quoted has none. */
+static struct wbi_str common_indent(struct wbi_str text)
+{
+    struct wbi_str common = WBI_NONE;
+
+    while (text.n > 0 && (common.p == NULL || common.n > 0)) {
+        size_t n = wbi_str_index(text, '\n');
+        struct wbi_str line = wbi_str_head(text, n), trimmed = wbi_str_trim(line);
+        struct wbi_str indent = indentation(line);
+        size_t same = 0;
+
         text = wbi_str_from(text, n + 1);
+        if (trimmed.n == 0 || wbi_str_starts(trimmed, WBI_LIT("```")))
+            continue;
+        while (common.p != NULL && same < common.n && same < indent.n &&
+               common.p[same] == indent.p[same])
+            same++;
+        common = common.p ? wbi_str_head(common, same) : indent;
+    }
+    return common.p ? common : WBI_LIT("");
+}
+
+/* The Codex form begins with its marker, after whatever a model writes in front
+ * of it (a sentence, a fence, a heredoc); headers of a unified diff come first in
+ * everything else. */
+static bool looks_codex(struct wbi_patch_parser p)
+{
+    for (wbi_patch_next(&p); !p.ended; wbi_patch_next(&p)) {
+        if (wbi_str_starts(wbi_str_trim(p.line), WBI_LIT("*** Begin Patch")))
+            return true;
+        if (wbi_str_starts(p.line, WBI_LIT("diff --git ")) ||
+            (wbi_str_starts(p.line, WBI_LIT("--- ")) &&
+             wbi_str_starts(wbi_patch_peek(&p), WBI_LIT("+++ "))))
+            break;
     }
     return false;
 }
@@ -190,8 +251,10 @@ wb_rc wbi_patch_parse(struct wbi_str text, struct wbi_arena *arena, struct wbi_e
         return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_INVALID_PATCH,
                              "the patch has %zu bytes; at most %u are accepted", text.n,
                              WBI_LIMIT_PATCH_TEXT);
+    p.indent = common_indent(text);
+    patch.indented = p.indent.n > 0;
+    patch.form = looks_codex(p) ? WBI_PATCH_CODEX : WBI_PATCH_UNIFIED;
     wbi_patch_next(&p);
-    patch.form = looks_codex(text) ? WBI_PATCH_CODEX : WBI_PATCH_UNIFIED;
     rc = patch.form == WBI_PATCH_CODEX ? wbi_patch_parse_codex(&p) : wbi_patch_parse_unified(&p);
     if (rc == WB_OK && patch.n_files == 0)
         rc = wbi_patch_syntax(&p, "missing_file_header", "the patch names no file");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * family/file/patch_test.c: patches on a real tree: all files or none, also
- * over a crash at any step, under a swapping racer, and as git applies them. */
+ * over a crash at any step. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +10,9 @@
 #include <sys/wait.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "family/file/file.h"
 #include "family/file/patch.h"
 #include "path/path.h"
-#include "racer.h"
+#include "tree.h"
 
 #define Z(s) wbi_str_z(s)
 
@@ -275,202 +273,6 @@ static void a19_links_in_the_tree_are_not_written_through(void **state)
     assert_true(tree_is(&tree, "work/a", "x\n"));
 }
 
-/* ---- attack 5 for the engines ---- */
-
-static void one_round(struct wbi_root *r, unsigned i)
-{
-    struct wbi_patch_disk disk = {.root = r};
-    struct wbi_patch_fs fs = wbi_patch_fs_path(&disk);
-    struct wbi_patch_result pr;
-    struct wbi_patch_fault fault;
-    struct wbi_read_result rr;
-    struct wbi_list_result lr;
-    struct wbi_search_result sr;
-    const char *patch = i % 2 ? "*** Begin Patch\n*** Update File: swap/f\n@@\n-secret\n+pwned\n"
-                                "*** End Patch\n"
-                              : "*** Begin Patch\n*** Add File: swap/w\n+x\n*** End Patch\n";
-
-    if (wbi_file_read(r, &(struct wbi_read_request){.path = Z("swap/f")}, arena, &err, &rr) ==
-        WB_OK)
-        assert_true(rr.n_lines == 0 || wbi_str_eqz(rr.lines[0].text, "inside"));
-    if (wbi_file_list(r, &(struct wbi_list_request){.path = Z(i % 3 ? "." : "swap")}, arena, &err,
-                      &lr) == WB_OK)
-        for (size_t k = 0; k < lr.n_entries; k++)
-            assert_false(wbi_str_ends(lr.entries[k].path, WBI_LIT("marker")));
-    if (wbi_file_search(r, &(struct wbi_search_request){.pattern = Z("secret")}, arena, &err,
-                        &sr) == WB_OK)
-        assert_int_equal(sr.n_files, 0);
-    if (wbi_patch_apply(Z(patch), &fs, 0, arena, &err, &fault, &pr) == WB_OK)
-        assert_int_equal(wbi_path_write(r, Z("swap/w"), Z("y"), 0, NULL) == WB_EINTERNAL, 0);
-    if (i % 4 == 0 && wbi_path_unlink(r, Z("swap/w"), 0, NULL) == WB_OK)
-        wbi_arena_reset(arena);
-    wbi_arena_reset(arena);
-}
-
-static void a05_no_engine_escapes_the_racer(void **state)
-{
-    struct racer race;
-    struct wbi_root *r;
-    unsigned rounds = racer_rounds();
-
-    (void)state;
-    assert_true(racer_start(&race));
-    assert_int_equal(wbi_root_open(race.tree.root, WBI_ROOT_NO_SYNC, &err, &r), WB_OK);
-    for (unsigned i = 0; i < rounds; i++)
-        one_round(r, i);
-    racer_stop(&race);
-    assert_true(racer_outside_is_whole(&race));
-    print_message("%u rounds of read, list, search and patch, 0 escapes\n", rounds);
-    wbi_root_unref(r);
-    tree_remove(&race.tree);
-}
-
-/* ---- git is the oracle (F4) ---- */
-
-static uint64_t seed;
-
-static unsigned dice(unsigned n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (unsigned)((seed >> 11) % n);
-}
-
-static void random_lines(struct wbi_buf *b, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        wbi_buf_addf(b, "%s%u%s", dice(3) ? "line " : "same ", dice(4) ? dice(1000) : dice(3),
-                     i + 1 == n && dice(4) == 0 ? ""
-                     : dice(40) == 0            ? "\r\n"
-                                                : "\n");
-}
-
-/* A copy of text with some lines changed, dropped or added. */
-static void mutate(struct wbi_buf *b, struct wbi_str text)
-{
-    while (text.n > 0) {
-        size_t n = wbi_str_index(text, '\n');
-        struct wbi_str line = wbi_str_head(text, n < text.n ? n + 1 : n);
-        unsigned what = dice(12);
-
-        if (what == 0)
-            wbi_buf_addf(b, "changed %u\n", dice(100));
-        else if (what != 1)
-            wbi_buf_adds(b, line);
-        if (what == 2 && line.p[line.n - 1] == '\n')
-            wbi_buf_addf(b, "added %u\n", dice(100));
-        text = wbi_str_from(text, line.n);
-    }
-    if (dice(6) == 0)
-        wbi_buf_addz(b, "tail");
-}
-
-static void put_random(const char *dir, const char *name, struct wbi_buf *b)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    assert_true(tree_put(&tree, path, b->p ? b->p : "", b->n));
-}
-
-__attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
-{
-    char cmd[1024];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(cmd, sizeof(cmd), fmt, ap);
-    va_end(ap);
-    return system(cmd);
-}
-
-/* old/ and new/ trees of three files, the diff between them. */
-static void make_trees(unsigned round)
-{
-    static const char *const names[] = {"a", "sub/b", "c d"};
-
-    assert_int_equal(run("cd %s && rm -rf old new && mkdir -p old/sub new/sub", tree.top), 0);
-    for (int i = 0; i < 3; i++) {
-        struct wbi_buf before, after;
-        unsigned fate = dice(10);
-
-        wbi_buf_init(&before, 1 << 20);
-        wbi_buf_init(&after, 1 << 20);
-        random_lines(&before, dice(60));
-        mutate(&after, wbi_buf_str(&before));
-        if (fate != 0)
-            put_random("old", names[i], &before);
-        if (fate != 1)
-            put_random("new", fate == 2 ? "sub/moved" : names[i], &after);
-        if (fate == 3)
-            assert_int_equal(run("chmod 755 '%s/new/%s'", tree.top, names[i]), 0);
-        wbi_buf_fini(&before);
-        wbi_buf_fini(&after);
-    }
-    run("cd %s && git diff --no-index -M40 --unified=%u old new > patch", tree.top, round % 4);
-    /* a/old/x b/new/x → a/x b/x, as a diff of one repository has it */
-    assert_int_equal(run("cd %s && sed -i -E '/^(diff --git|---|\\+\\+\\+|rename (from|to)) /"
-                         "s#(a/|b/|from |to )(old|new)/#\\1#g' patch",
-                         tree.top),
-                     0);
-}
-
-/* The old tree, sometimes shifted by lines in front, as both get it. */
-static void make_targets(void)
-{
-    assert_int_equal(run("cd %s && rm -rf ours theirs && cp -r old ours", tree.top), 0);
-    if (dice(3) == 0)
-        assert_int_equal(run("cd %s/ours && for f in a sub/b; do [ -s $f ] && "
-                             "{ printf 'x\\ny\\nz\\n'; cat $f; } > t && mv t $f; done; rm -f t",
-                             tree.top),
-                         0);
-    assert_int_equal(run("cd %s && cp -r ours theirs", tree.top), 0);
-}
-
-static void git_and_we_make_the_same_trees(void **state)
-{
-    unsigned rounds = getenv("WAYBILL_SOAK") ? 4000 : 200, both = 0, only_git = 0, only_we = 0;
-    static char text[1 << 20];
-
-    (void)state;
-    seed = getenv("WAYBILL_SEED") ? strtoull(getenv("WAYBILL_SEED"), NULL, 10) : 20261115;
-    print_message("seed %llu\n", (unsigned long long)seed);
-    for (unsigned i = 0; i < rounds; i++) {
-        struct wbi_root *ours;
-        struct wbi_patch_disk disk;
-        bool git, we;
-
-        make_trees(i);
-        make_targets();
-        if (tree_get(&tree, "patch", text, sizeof(text)) <= 0)
-            continue;
-        git = run("cd %s/theirs && GIT_CEILING_DIRECTORIES=%s git apply ../patch 2>/dev/null",
-                  tree.top, tree.top) == 0;
-        assert_int_equal(wbi_root_open(tree_at(&tree, "ours"), WBI_ROOT_NO_SYNC, &err, &ours),
-                         WB_OK);
-        disk = (struct wbi_patch_disk){.root = ours, .journal = journal};
-        we = apply_with(&disk, text) == WB_OK;
-        wbi_root_unref(ours);
-        wbi_arena_reset(arena);
-        both += git && we;
-        only_git += git && !we;
-        only_we += we && !git;
-        if (git && !we)
-            print_message("round %u: only git applies it: %s\n", i, err.text);
-        /* git also removes folders that become empty; only files are compared */
-        if (git && we &&
-            run("cd %s && find ours theirs -mindepth 1 -type d -empty -delete; "
-                "diff -r ours theirs && [ \"$(cd ours; find . -type f -perm -100)\" = "
-                "\"$(cd theirs; find . -type f -perm -100)\" ]",
-                tree.top) != 0)
-            fail_msg("round %u: the trees differ", i);
-    }
-    print_message("%u rounds: both applied %u, only git %u, only we %u\n", rounds, both, only_git,
-                  only_we);
-    assert_true(both > rounds / 3);
-}
-
 #define EACH(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -482,8 +284,6 @@ int main(void)
         EACH(a26_a_target_changed_meanwhile_stops_everything),
         EACH(a24_a_file_over_the_cap_is_refused),
         EACH(a19_links_in_the_tree_are_not_written_through),
-        EACH(a05_no_engine_escapes_the_racer),
-        EACH(git_and_we_make_the_same_trees),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

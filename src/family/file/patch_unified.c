@@ -46,42 +46,50 @@ static int escape_value(struct wbi_str s, size_t *at)
     return (s.p[*at - 3] - '0') * 64 + (s.p[*at - 2] - '0') * 8 + (s.p[*at - 1] - '0');
 }
 
-/* A name in double quotes with C escapes; *ret_used counts the quotes. False
- * when it does not end or an escape is unknown. */
-static bool unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret,
-                    size_t *ret_used)
+static wb_rc bad_quoting(struct wbi_patch_parser *p)
+{
+    return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+}
+
+/* A name in double quotes with C escapes; *ret_used counts the quotes. */
+static wb_rc unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret,
+                     size_t *ret_used)
 {
     char *out = wbi_arena_alloc(p->arena, s.n);
     size_t n = 0, at = 1;
 
-    while (out != NULL && at < s.n) {
+    if (out == NULL)
+        return wbi_fail_nomem(p->err);
+    while (at < s.n) {
         char c = s.p[at++];
 
         if (c == '"') {
             *ret = wbi_str_make(out, n);
             *ret_used = at;
-            return true;
+            return WB_OK;
         }
         if (c == '\\') {
             int v = escape_value(s, &at);
             if (v < 0)
-                return false;
+                return bad_quoting(p);
             c = (char)v;
         }
         out[n++] = c;
     }
-    return false;
+    return bad_quoting(p);
 }
 
 /* The name on a line: quoted, or up to a tab (a date follows) or the end. */
 static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret)
 {
     size_t used;
+    wb_rc rc = WB_OK;
 
     s = strip_cr(s);
     if (s.n > 0 && s.p[0] == '"') {
-        if (!unquote(p, s, ret, &used))
-            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        rc = unquote(p, s, ret, &used);
+        if (rc != WB_OK)
+            return rc;
     } else {
         *ret = wbi_str_head(s, wbi_str_index(s, '\t'));
         while (ret->n > 0 && ret->p[ret->n - 1] == ' ')
@@ -121,14 +129,20 @@ static wb_rc git_names(struct wbi_patch_parser *p, struct wbi_str s, struct head
 {
     size_t used;
     struct wbi_str a, b;
+    wb_rc rc = WB_OK;
 
     s = strip_cr(s);
     if (s.n > 0 && s.p[0] == '"') {
-        if (!unquote(p, s, &a, &used) || used >= s.n || s.p[used] != ' ')
-            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        rc = unquote(p, s, &a, &used);
+        if (rc == WB_OK && (used >= s.n || s.p[used] != ' '))
+            rc = bad_quoting(p);
+        if (rc != WB_OK)
+            return rc;
         b = wbi_str_from(s, used + 1);
-        if (b.n > 0 && b.p[0] == '"' && !unquote(p, b, &b, &used))
-            return wbi_patch_syntax(p, "invalid_git_header", "the quoted name is not well-formed");
+        if (b.n > 0 && b.p[0] == '"')
+            rc = unquote(p, b, &b, &used);
+        if (rc != WB_OK)
+            return rc;
     } else {
         size_t half = s.n / 2;
 
@@ -265,6 +279,20 @@ static void drop_blank_tail(struct wbi_patch_hunk *h)
     }
 }
 
+static wb_rc hunk_line(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
+{
+    struct wbi_str l = p->line;
+
+    if (l.n == 0 || (l.n == 1 && l.p[0] == '\r'))
+        return wbi_patch_add_line(p, ' ', l);
+    if (l.p[0] == '\\')
+        return no_newline(p, h);
+    if (l.p[0] == ' ' || l.p[0] == '+' || l.p[0] == '-')
+        return wbi_patch_add_line(p, l.p[0], wbi_str_from(l, 1));
+    return wbi_patch_syntax(p, "invalid_hunk_line",
+                            "a line of a hunk starts with ` `, `+`, `-` or `\\`");
+}
+
 static wb_rc hunk_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
 {
     wb_rc rc = WB_OK;
@@ -273,24 +301,45 @@ static wb_rc hunk_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
         struct wbi_str l = p->line;
         bool full = h->n_old >= h->old_count && h->n_new >= h->new_count;
 
-        if (l.n > 0 && l.p[0] == '\\')
+        if (starts(l, "\\"))
             rc = no_newline(p, h);
         else if (full ? !runs_on(p) : starts(l, "@@ ") || starts(l, "diff --git "))
             break;
-        else if (!full && at_file_header(p) && h->n_old + 1 > h->old_count)
+        else if (!full && (starts(l, "```") || (at_file_header(p) && h->n_old + 1 > h->old_count)))
             break;
-        else if (l.n == 0 || (l.n == 1 && l.p[0] == '\r'))
-            rc = wbi_patch_add_line(p, ' ', l);
-        else if (l.p[0] == ' ' || l.p[0] == '+' || l.p[0] == '-')
-            rc = wbi_patch_add_line(p, l.p[0], wbi_str_from(l, 1));
         else
-            return wbi_patch_syntax(p, "invalid_hunk_line",
-                                    "a line of a hunk starts with ` `, `+`, `-` or `\\`");
-        wbi_patch_next(p);
+            rc = hunk_line(p, h);
+        if (rc == WB_OK)
+            wbi_patch_next(p);
     }
     if (h->n_old != h->old_count || h->n_new != h->new_count)
         drop_blank_tail(h);
     h->count_mismatch = h->n_old != h->old_count || h->n_new != h->new_count;
+    return rc;
+}
+
+/* "@@", "@@ @@" and "@@ ... @@": models leave the numbers out. */
+static bool has_no_numbers(struct wbi_str line)
+{
+    for (size_t i = 0; i < line.n; i++)
+        if (strchr("@. \t\r", line.p[i]) == NULL)
+            return false;
+    return true;
+}
+
+/* The lines of a hunk that announces no counts: up to what cannot be one. */
+static wb_rc open_hunk_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
+{
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK && !p->ended && !starts(p->line, "@@") && !starts(p->line, "diff --git ") &&
+           !starts(p->line, "```") && !at_file_header(p)) {
+        rc = hunk_line(p, h);
+        wbi_patch_next(p);
+    }
+    drop_blank_tail(h);
+    h->old_count = (uint32_t)h->n_old;
+    h->new_count = (uint32_t)h->n_new;
     return rc;
 }
 
@@ -301,11 +350,11 @@ static wb_rc one_hunk(struct wbi_patch_parser *p)
 
     if (h == NULL)
         return wbi_fail_nomem(p->err);
-    if (!wbi_patch_hunk_numbers(wbi_str_from(p->line, 3), h))
+    if (!has_no_numbers(p->line) && !wbi_patch_hunk_numbers(wbi_str_from(p->line, 3), h))
         return wbi_patch_syntax(p, "invalid_hunk_header",
                                 "a hunk header reads `@@ -start,count +start,count @@`");
     wbi_patch_next(p);
-    rc = hunk_lines(p, h);
+    rc = h->has_numbers ? hunk_lines(p, h) : open_hunk_lines(p, h);
     if (rc == WB_OK && h->n_lines == 0)
         rc = wbi_patch_syntax(p, "missing_hunk", "the hunk holds no line");
     return rc;
@@ -349,6 +398,8 @@ static wb_rc settle_names(struct wbi_patch_parser *p, struct header *h, struct w
     return WB_OK;
 }
 
+#define NO_HUNK "the file has no hunk; one begins with `@@ -start,count +start,count @@`"
+
 static wb_rc check_shape(struct wbi_patch_parser *p, const struct header *h,
                          const struct wbi_patch_file *f)
 {
@@ -357,9 +408,9 @@ static wb_rc check_shape(struct wbi_patch_parser *p, const struct header *h,
         return wbi_patch_syntax(p, "path_header_mismatch",
                                 "the mode line and the ---/+++ lines disagree");
     if (f->n_hunks == 0 && !h->git)
-        return wbi_patch_syntax(p, "missing_hunk", "the file has no hunk");
+        return wbi_patch_syntax(p, "missing_hunk", NO_HUNK);
     if (f->n_hunks == 0 && f->action == WBI_PATCH_MODIFY && f->exec < 0)
-        return wbi_patch_syntax(p, "missing_hunk", "the file has no hunk");
+        return wbi_patch_syntax(p, "missing_hunk", NO_HUNK);
     if (f->action == WBI_PATCH_ADD && f->n_hunks > 0 && (f->n_hunks > 1 || f->hunks[0].n_old > 0))
         return wbi_patch_syntax(p, "invalid_hunk_line", "a new file has only added lines");
     if (f->action == WBI_PATCH_DELETE)
@@ -394,7 +445,7 @@ static wb_rc one_file(struct wbi_patch_parser *p)
     if (rc == WB_OK)
         rc = settle_names(p, &h, f);
     f->exec = h.exec;
-    while (rc == WB_OK && starts(p->line, "@@ "))
+    while (rc == WB_OK && starts(p->line, "@@"))
         rc = one_hunk(p);
     if (rc == WB_OK && f->action == WBI_PATCH_ADD && f->exec == 0)
         f->exec = -1;
@@ -415,8 +466,9 @@ wb_rc wbi_patch_parse_unified(struct wbi_patch_parser *p)
                                     "a hunk stands before any `--- ` and `+++ ` lines");
         } else if (starts(p->line, "*** End Patch") || starts(p->line, "*** Update File:")) {
             return wbi_patch_syntax(p, "wrong_patch_format",
-                                    "the text mixes the two forms; the Codex form begins with "
-                                    "`*** Begin Patch`");
+                                    any ? "the text mixes the two forms; send one of them"
+                                        : "the Codex form begins with the line `*** Begin Patch`, "
+                                          "which is missing");
         } else if (starts(p->line, "GIT binary patch") ||
                    (starts(p->line, "Binary files ") && any)) {
             return wbi_patch_syntax(p, "unsupported_git_patch_feature",
@@ -425,9 +477,5 @@ wb_rc wbi_patch_parse_unified(struct wbi_patch_parser *p)
             wbi_patch_next(p);
         }
     }
-    if (rc == WB_OK && !any)
-        rc = wbi_patch_syntax(p, "unknown_patch_format",
-                              "the text is neither a Codex patch (`*** Begin Patch`) nor a unified "
-                              "diff (`--- `, `+++ `, `@@ `)");
-    return rc;
+    return rc == WB_OK && !any ? wbi_patch_unknown_format(p) : rc;
 }

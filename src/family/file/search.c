@@ -291,35 +291,44 @@ static wb_rc search_text(struct searcher *s, struct wbi_str path)
     return add_file(s, &file);
 }
 
-/* Reads an open file into s->text; false when it is too large or unreadable. */
-static bool load_file(struct searcher *s, int fd, const struct stat *st)
+/* Reads an open file into s->text. */
+static wb_rc load_file(struct searcher *s, int fd, const struct stat *st, bool *ret_loaded)
 {
     size_t size = (size_t)st->st_size;
     char *room;
     ssize_t got = 1;
 
+    *ret_loaded = false;
     if ((uint64_t)st->st_size > WBI_LIMIT_SEARCH_FILE) {
         s->res->large_skipped++;
-        return false;
+        return WB_OK;
     }
     wbi_buf_clear(&s->text);
     room = wbi_buf_room(&s->text, size + 1);
-    if (room == NULL) {
-        s->res->large_skipped++;
-        return false;
-    }
+    if (room == NULL)
+        return WB_ENOMEM;
     while (s->text.n < size && got > 0) {
         got = wbi_path_read(fd, room + s->text.n, size - s->text.n);
         s->text.n += got > 0 ? (size_t)got : 0;
     }
     s->res->unreadable += got < 0;
-    return got >= 0;
+    *ret_loaded = got >= 0;
+    return WB_OK;
+}
+
+/* Takes fd over. What is too large or cannot be read is counted and passed over. */
+static wb_rc search_fd(struct searcher *s, int fd, const struct stat *st, struct wbi_str path)
+{
+    bool loaded;
+    wb_rc rc = load_file(s, fd, st, &loaded);
+
+    close(fd);
+    return rc == WB_OK && loaded ? search_text(s, path) : rc;
 }
 
 static wb_rc search_entry(struct searcher *s, const struct wbi_walk_entry *e)
 {
     struct stat st;
-    bool loaded;
     int fd;
 
     if (e->type != DT_REG || !wbi_globs_match(&s->globs, e->path))
@@ -329,9 +338,7 @@ static wb_rc search_entry(struct searcher *s, const struct wbi_walk_entry *e)
         s->res->unreadable++;
         return WB_OK;
     }
-    loaded = load_file(s, fd, &st);
-    close(fd);
-    return loaded ? search_text(s, e->path) : WB_OK;
+    return search_fd(s, fd, &st, e->path);
 }
 
 /* "LINE:PATH" */
@@ -354,7 +361,6 @@ static wb_rc resume_file(struct searcher *s, struct wbi_root *root, struct wbi_e
 {
     struct wbi_str path = s->resume_path;
     struct stat st;
-    bool loaded;
     int fd;
 
     /* The file of the token comes first; the walk goes on behind it. */
@@ -366,9 +372,7 @@ static wb_rc resume_file(struct searcher *s, struct wbi_root *root, struct wbi_e
         return wbi_fail_nomem(err);
     if (wbi_path_open_read(root, path, NULL, &fd, &st) != WB_OK)
         return WB_OK;
-    loaded = load_file(s, fd, &st);
-    close(fd);
-    return loaded && search_text(s, s->resume_path) != WB_OK ? wbi_fail_nomem(err) : WB_OK;
+    return search_fd(s, fd, &st, s->resume_path) != WB_OK ? wbi_fail_nomem(err) : WB_OK;
 }
 
 static wb_rc search_tree(struct searcher *s, struct wbi_root *root, struct wbi_error *err)
@@ -401,15 +405,12 @@ static wb_rc search_tree(struct searcher *s, struct wbi_root *root, struct wbi_e
 static wb_rc search_one_file(struct searcher *s, struct wbi_root *root, struct wbi_error *err)
 {
     struct stat st;
-    bool loaded;
     int fd;
     wb_rc rc = wbi_path_open_read(root, s->req->path, err, &fd, &st);
 
     if (rc)
         return rc;
-    loaded = load_file(s, fd, &st);
-    close(fd);
-    return loaded && search_text(s, s->req->path) != WB_OK ? wbi_fail_nomem(err) : WB_OK;
+    return search_fd(s, fd, &st, s->req->path) != WB_OK ? wbi_fail_nomem(err) : WB_OK;
 }
 
 wb_rc wbi_file_search(struct wbi_root *root, const struct wbi_search_request *req,

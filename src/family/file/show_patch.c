@@ -270,9 +270,11 @@ static void render_diagnostics(const wbi_json *r, struct wbi_buf *out)
         all = (size_t)total;
     wbi_buf_addz(out, "Diagnostics:\n");
     WBI_JSON_EACH (list, d) {
+        struct wbi_str path = wbi_json_get_str(d, "path"); /* none: of the whole patch */
+
         if (n++ < SHOWN_DIAGNOSTICS)
-            wbi_buf_addf(out, "- %.*s on %.*s: %.*s\n", WBI_FMT(wbi_json_get_str(d, "kind")),
-                         WBI_FMT(wbi_json_get_str(d, "path")),
+            wbi_buf_addf(out, "- %.*s%s%.*s: %.*s\n", WBI_FMT(wbi_json_get_str(d, "kind")),
+                         path.n > 0 ? " on " : "", WBI_FMT(path),
                          WBI_FMT(wbi_json_get_str(d, "message")));
     }
     if (all > SHOWN_DIAGNOSTICS)

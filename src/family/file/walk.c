@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/checked.h"
 
 struct name {
@@ -28,12 +29,21 @@ struct frame {
     struct wbi_ignore ignore;
 };
 
+/* Rules of a directory that the walk began beneath. */
+struct above {
+    struct wbi_ignore ignore;
+    size_t path_n; /* as in struct frame */
+};
+
 struct wbi_walk {
     struct wbi_walk_options opt;
+    struct above *above; /* outermost first */
+    size_t n_above;
     struct frame frames[WBI_LIMIT_WALK_DEPTH];
     unsigned n, unreadable, too_deep;
-    bool descend; /* the last entry was a directory to enter */
-    struct wbi_buf path;
+    bool descend;        /* the last entry was a directory to enter */
+    struct wbi_buf path; /* from the root; entries give what is behind base_n */
+    size_t base_n;
     struct wbi_str after; /* what is left of the path to take up behind */
     char *after_copy;
     struct wbi_listing dir;
@@ -49,26 +59,90 @@ static int cmp_name(const void *a, const void *b)
 
 /* ---- reading one directory ---- */
 
-static void read_ignore(struct wbi_walk *w, struct frame *f, const char *name)
+/* Adds the rules of the open file; takes fd over. Rules that are too many are
+ * left out and counted: more is shown, nothing breaks. */
+static wb_rc add_rules(struct wbi_walk *w, struct wbi_ignore *ig, int fd, const struct stat *st)
 {
     struct wbi_buf text;
-    struct stat st;
+    wb_rc rc = WB_OK;
+    ssize_t got = 0;
     char *room;
-    ssize_t got;
-    int fd = wbi_path_open_child_file(f->fd, name, &st);
 
-    if (fd < 0)
-        return;
     wbi_buf_init(&text, WBI_LIMIT_IGNORE_FILE);
-    room = st.st_size > 0 && st.st_size <= (off_t)WBI_LIMIT_IGNORE_FILE
-               ? wbi_buf_room(&text, (size_t)st.st_size)
-               : NULL;
-    got = room != NULL ? wbi_path_read(fd, room, (size_t)st.st_size) : 0;
-    /* Rules that cannot be kept are left out: more is shown, nothing breaks. */
-    if (got > 0 && wbi_ignore_add(&f->ignore, wbi_str_make(room, (size_t)got)) != WB_OK)
-        w->unreadable++;
+    room = st->st_size > 0 ? wbi_buf_room(&text, (size_t)st->st_size) : NULL;
+    if (room != NULL)
+        got = wbi_path_read(fd, room, (size_t)st->st_size);
+    rc = wbi_buf_rc(&text);
+    if (got > 0)
+        rc = wbi_ignore_add(ig, wbi_str_make(room, (size_t)got));
     wbi_buf_fini(&text);
     close(fd);
+    if (rc == WB_OK || rc == WB_ENOMEM)
+        return rc;
+    w->unreadable++;
+    return WB_OK;
+}
+
+/* The rules of one directory. */
+static wb_rc read_ignore(struct wbi_walk *w, struct wbi_ignore *ig, int dir_fd)
+{
+    static const char *const names[] = {".gitignore", ".ignore"};
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < WBI_COUNT(names) && rc == WB_OK; i++) {
+        struct stat st;
+        int fd = wbi_path_open_child_file(dir_fd, names[i], &st);
+
+        if (fd >= 0)
+            rc = add_rules(w, ig, fd, &st);
+    }
+    return rc;
+}
+
+/* ---- what holds from above ---- */
+
+static struct above *new_above(struct wbi_walk *w, size_t path_n)
+{
+    struct above *a = &w->above[w->n_above++];
+
+    wbi_ignore_init(&a->ignore);
+    a->path_n = path_n;
+    return a;
+}
+
+static wb_rc read_exclude(struct wbi_walk *w, struct wbi_root *root)
+{
+    struct stat st;
+    int fd;
+
+    if (wbi_path_open_read(root, WBI_LIT(".git/info/exclude"), NULL, &fd, &st) != WB_OK)
+        return WB_OK; /* no repository here */
+    return add_rules(w, &new_above(w, 0)->ignore, fd, &st);
+}
+
+/* The rules of the directories between the root and where the walk begins, whose
+ * path with its slash is in w->path. */
+static wb_rc read_above(struct wbi_walk *w, struct wbi_root *root)
+{
+    struct wbi_str base = wbi_buf_str(&w->path);
+    size_t levels = 1, at = 0;
+    wb_rc rc;
+
+    for (size_t i = 0; i < base.n; i++)
+        levels += base.p[i] == '/';
+    w->above = wbi_zalloc(levels * sizeof(*w->above));
+    rc = w->above != NULL ? read_exclude(w, root) : WB_ENOMEM;
+    while (rc == WB_OK && at < base.n) {
+        struct wbi_str dir = at ? wbi_str_head(base, at - 1) : WBI_LIT(".");
+        int fd;
+
+        if (wbi_path_open_dir(root, dir, NULL, &fd) == WB_OK) {
+            rc = read_ignore(w, &new_above(w, at)->ignore, fd);
+            close(fd);
+        }
+        at += wbi_str_index(wbi_str_from(base, at), '/') + 1;
+    }
+    return rc;
 }
 
 /* Sorts what was gathered and keeps the first batch. */
@@ -170,6 +244,7 @@ static wb_rc push(struct wbi_walk *w, int fd)
     struct wbi_str head;
     char first[256] = "";
     size_t n;
+    wb_rc rc;
 
     memset(f, 0, sizeof(*f));
     f->fd = fd;
@@ -177,10 +252,9 @@ static wb_rc push(struct wbi_walk *w, int fd)
     wbi_buf_init(&f->text, (size_t)WBI_LIMIT_LIST_BATCH * 2 * 257);
     wbi_buf_init(&f->names, (size_t)WBI_LIMIT_LIST_BATCH * 2 * sizeof(struct name) + 64);
     wbi_ignore_init(&f->ignore);
-    if (!w->opt.no_ignore) {
-        read_ignore(w, f, ".gitignore");
-        read_ignore(w, f, ".ignore");
-    }
+    rc = w->opt.no_ignore ? WB_OK : read_ignore(w, &f->ignore, fd);
+    if (rc != WB_OK)
+        return rc;
     if (w->after.n == 0)
         return load(w, f, "");
     /* Taking up: the batch begins with the first component of `after`, which is
@@ -195,19 +269,16 @@ static wb_rc push(struct wbi_walk *w, int fd)
     return load(w, f, first);
 }
 
+/* The innermost rules that say anything decide. */
 static bool is_ignored(const struct wbi_walk *w, struct wbi_str path, bool is_dir)
 {
-    for (unsigned i = w->n; !w->opt.no_ignore && i-- > 0;) {
-        const struct frame *f = &w->frames[i];
-        enum wbi_ignore_verdict v;
+    enum wbi_ignore_verdict v = WBI_IGNORE_NONE;
 
-        if (f->ignore.rules.n == 0)
-            continue;
-        v = wbi_ignore_match(&f->ignore, wbi_str_from(path, f->path_n), is_dir);
-        if (v != WBI_IGNORE_NONE)
-            return v == WBI_IGNORE_YES;
-    }
-    return false;
+    for (unsigned i = w->n; v == WBI_IGNORE_NONE && i-- > 0;)
+        v = wbi_ignore_match(&w->frames[i].ignore, wbi_str_from(path, w->frames[i].path_n), is_dir);
+    for (size_t i = w->n_above; v == WBI_IGNORE_NONE && i-- > 0;)
+        v = wbi_ignore_match(&w->above[i].ignore, wbi_str_from(path, w->above[i].path_n), is_dir);
+    return v == WBI_IGNORE_YES;
 }
 
 static bool is_skipped(const struct wbi_walk *w, const struct name *name, struct wbi_str path)
@@ -216,7 +287,7 @@ static bool is_skipped(const struct wbi_walk *w, const struct name *name, struct
         return true;
     if (name->p[0] == '.' && !w->opt.hidden)
         return true;
-    return is_ignored(w, path, name->type == DT_DIR);
+    return !w->opt.no_ignore && is_ignored(w, path, name->type == DT_DIR);
 }
 
 static unsigned depth_cap(const struct wbi_walk *w)
@@ -268,6 +339,26 @@ static wb_rc take_up(struct wbi_walk *w)
     return rc;
 }
 
+/* w->path: where the walk begins, with a slash; "" for the root. */
+static wb_rc begin_path(struct wbi_walk *w, struct wbi_root *root, struct wbi_str dir)
+{
+    struct wbi_arena *arena;
+    struct wbi_str real;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_path_real(root, dir.n > 0 ? dir : WBI_LIT("."), arena, NULL, &real);
+    if (rc == WB_OK && !wbi_str_eqz(real, ".")) {
+        wbi_buf_adds(&w->path, real);
+        wbi_buf_addc(&w->path, '/');
+    }
+    wbi_arena_free(arena);
+    w->base_n = w->path.n;
+    /* moved away since it was opened: then nothing above it counts */
+    return rc == WB_ENOMEM ? rc : wbi_buf_rc(&w->path);
+}
+
 wb_rc wbi_walk_begin(struct wbi_root *root, struct wbi_str dir,
                      const struct wbi_walk_options *options, struct wbi_str after,
                      struct wbi_error *err, struct wbi_walk **ret)
@@ -284,12 +375,14 @@ wb_rc wbi_walk_begin(struct wbi_root *root, struct wbi_str dir,
         return wbi_fail_nomem(err);
     }
     w->opt = *options;
-    wbi_buf_init(&w->path, (size_t)WBI_LIMIT_WALK_DEPTH * 257);
+    wbi_buf_init(&w->path, (size_t)WBI_LIMIT_WALK_DEPTH * 257 + WBI_LIMIT_PATH);
     if (after.n > 0) {
         w->after_copy = wbi_strdup(after);
         w->after = wbi_str_make(w->after_copy, w->after_copy ? after.n : 0);
     }
-    rc = after.n > 0 && w->after_copy == NULL ? WB_ENOMEM : WB_OK;
+    rc = after.n > 0 && w->after_copy == NULL ? WB_ENOMEM : begin_path(w, root, dir);
+    if (rc == WB_OK && !w->opt.no_ignore)
+        rc = read_above(w, root);
     if (rc == WB_OK)
         rc = push(w, fd);
     else
@@ -357,8 +450,11 @@ wb_rc wbi_walk_next(struct wbi_walk *w, struct wbi_error *err, struct wbi_walk_e
             w->descend = true;
             memcpy(w->entered, name->p, name->n + 1);
         }
-        *ret = (struct wbi_walk_entry){
-            .path = path, .name = name->p, .type = name->type, .depth = w->n, .dir_fd = f->fd};
+        *ret = (struct wbi_walk_entry){.path = wbi_str_from(path, w->base_n),
+                                       .name = name->p,
+                                       .type = name->type,
+                                       .depth = w->n,
+                                       .dir_fd = f->fd};
         *ret_more = true;
         return WB_OK;
     }
@@ -381,6 +477,9 @@ void wbi_walk_end(struct wbi_walk *w)
         return;
     while (w->n > 0)
         pop(w);
+    while (w->n_above > 0)
+        wbi_ignore_fini(&w->above[--w->n_above].ignore);
+    wbi_free(w->above);
     wbi_buf_fini(&w->path);
     wbi_free(w->after_copy);
     wbi_free(w);

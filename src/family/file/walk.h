@@ -12,7 +12,8 @@
 struct wbi_walk_options {
     unsigned max_depth; /* 0: as deep as the cap; 1: one level */
     bool hidden;        /* names starting with a dot too (never .git) */
-    bool no_ignore;     /* do not read .gitignore, .ignore */
+    bool no_ignore;     /* do not read .gitignore and .ignore, also those of directories
+                         * above up to the root, nor the root's .git/info/exclude */
 };
 
 struct wbi_walk_entry {

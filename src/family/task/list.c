@@ -3,6 +3,7 @@
 #include "family/task/task_int.h"
 
 #include "base/utf8.h"
+#include "family/paged.h"
 #include "text/tokens.h"
 
 #define COMMAND_SHOWN 160u
@@ -12,48 +13,51 @@ static struct wbi_str shown(struct wbi_str command)
     return wbi_str_head(command, wbi_utf8_cut(command, COMMAND_SHOWN));
 }
 
-static uint64_t cost_of(const struct wbi_task_view *t)
+static uint64_t cost_of(const void *rows, size_t i)
 {
-    return wbi_tokens(shown(t->command)) + 50;
+    return wbi_tokens(shown(((const struct wbi_task_view *)rows)[i].command)) + 50;
+}
+
+static void write_row(struct wbi_jw *w, const void *rows, size_t i)
+{
+    const struct wbi_task_view *t = (const struct wbi_task_view *)rows + i;
+
+    wbi_jw_obj(w);
+    wbi_task_write_state(w, t);
+    wbi_task_write_facts(w, t);
+    wbi_jw_obj_end(w);
+}
+
+static void mark_of(const void *rows, size_t i, int64_t *ret_ms, struct wbi_str *ret_name)
+{
+    const struct wbi_task_view *t = (const struct wbi_task_view *)rows + i;
+
+    *ret_ms = t->started_ms;
+    *ret_name = t->id;
 }
 
 static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
     const struct wbi_task_rows *list = full->typed;
+    struct wbi_paged paged = {"tasks",     list->rows,  list->count,
+                              list->total, list->limit, list->budget_tokens,
+                              cost_of,     write_row,   mark_of};
     struct wbi_jw w = wbi_jw_to(ret_result);
-    uint64_t left = list->budget_tokens > 80 ? list->budget_tokens - 80 : 0;
-    size_t n = 0, most = list->count;
+    size_t n;
+    wb_rc rc;
 
     (void)arg;
-    if (list->limit > 0 && list->limit < most)
-        most = list->limit;
     wbi_jw_obj(&w);
-    wbi_jw_key(&w, "tasks");
-    wbi_jw_arr(&w);
-    while (n < most && (n == 0 || cost_of(&list->rows[n]) <= left)) {
-        uint64_t cost = cost_of(&list->rows[n]);
-        left -= cost < left ? cost : left;
-        wbi_jw_obj(&w);
-        wbi_task_write_state(&w, &list->rows[n]);
-        wbi_task_write_facts(&w, &list->rows[n++]);
-        wbi_jw_obj_end(&w);
-    }
-    wbi_jw_arr_end(&w);
-    wbi_jw_kint(&w, "total", (int64_t)list->total);
+    n = wbi_paged_write(&w, &paged);
     wbi_jw_kint(&w, "running", (int64_t)list->running);
-    if (n < list->count) {
-        const struct wbi_task_view *last = &list->rows[n - 1];
-        struct wbi_str token =
-            wbi_arena_fmt(p->arena, "%lld.%.*s", (long long)last->started_ms, WBI_FMT(last->id));
-        if (token.p == NULL)
-            return wbi_fail_nomem(err);
-        wbi_jw_kstr(&w, "nextToken", token);
-    }
+    rc = wbi_paged_token(&w, &paged, n, p->arena, err);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_arena_fmt(p->arena, "%zu task%s, %zu running, %zu shown", list->total,
                                  list->total == 1 ? "" : "s", list->running, n);
-    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+    if (rc == WB_OK && ret_summary->p == NULL)
+        return wbi_fail_nomem(err);
+    return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
 }
 
 static void render_row(struct wbi_buf *out, const wbi_json *task)
@@ -74,22 +78,10 @@ static void render_row(struct wbi_buf *out, const wbi_json *task)
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
                     struct wbi_buf *out, struct wbi_error *err)
 {
-    const wbi_json *tasks = wbi_json_get(c->result, "tasks");
-    struct wbi_str token = wbi_json_get_str(c->result, "nextToken");
-
     (void)arg;
     (void)arena;
     (void)err;
-    wbi_buf_adds(out, c->summary);
-    wbi_buf_addc(out, '\n');
-    if (token.p != NULL)
-        wbi_receipt_line(out, "Next page: pageToken", token);
-    if (wbi_json_count(tasks) > 0)
-        wbi_buf_addf(out, "tasks: (%zu line%s)\n", wbi_json_count(tasks),
-                     wbi_json_count(tasks) == 1 ? "" : "s");
-    WBI_JSON_EACH (tasks, task) {
-        render_row(out, task);
-    }
+    wbi_paged_render(out, c, "tasks", "tasks", render_row);
     return wbi_buf_rc(out);
 }
 
