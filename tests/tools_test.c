@@ -107,6 +107,43 @@ static void check_render(const struct toolcall *c)
     wbi_buf_fini(&text);
 }
 
+/* No line is a name without its value, and none has a hole: "Agent  completed". */
+static void check_no_gaps(const char *receipt, const char *canonical)
+{
+    for (const char *line = receipt; line != NULL; line = strchr(line, '\n')) {
+        size_t n = strcspn(line += line[0] == '\n', "\n");
+
+        if (n == 0 || line[n - 1] == ' ' || (line == receipt && memmem(line, n, "  ", 2) != NULL))
+            fail_msg("a gap in \"%.*s\" of\n%s", (int)n, line, canonical);
+    }
+}
+
+/* Seed 000: "Compaction may later derive a bounded model-visible receipt from the preserved
+ * canonical result": what is left of it on any rung is told, and nothing else. */
+static void check_rungs(const struct toolcall *c)
+{
+    struct wbi_buf text;
+
+    wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, c->canonical);
+    for (int rung = 1; rung <= 3; rung++) {
+        char *smaller, *receipt;
+        size_t n;
+
+        assert_int_equal(wb_compact_result(text.p, text.n, rung, &smaller, &n, NULL), WB_OK);
+        assert_int_equal(wb_render(smaller, n, &receipt, NULL, NULL), WB_OK);
+        if (rung > 1) /* there, texts of files still are what they are */
+            check_no_gaps(receipt, smaller);
+        if (c->ok && rung == 3)
+            assert_non_null(
+                strstr(receipt, wbi_arena_strz(schemas_arena,
+                                               wbi_json_get_str(c->canonical, "summary_text"))));
+        wb_free(smaller);
+        wb_free(receipt);
+    }
+    wbi_buf_fini(&text);
+}
+
 /* ---- one file ---- */
 
 static void make_parents(const char *path)
@@ -203,6 +240,7 @@ static struct toolcall run_step(struct toolbox *b, const wbi_json *step, const s
     wb_result_free(result);
     check_result(b, wbi_json_get_str(step, "call"), &c);
     check_render(&c);
+    check_rungs(&c);
     return c;
 }
 

@@ -118,7 +118,7 @@ wb_rc wb_family_register(wb_runtime *runtime, const char *name, wb_project_cb pr
     f->project = project_cb;
     f->render = render_cb;
     f->arg = arg;
-    f->family = (struct wbi_family){f->name, f, project, render};
+    f->family = (struct wbi_family){f->name, f, project, render, {NULL}};
     f->next = runtime->families;
     runtime->families = f;
     return WB_OK;

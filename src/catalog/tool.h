@@ -81,6 +81,10 @@ struct wbi_family {
                      struct wbi_error *err);
     wb_rc (*render)(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
                     struct wbi_buf *ret_receipt, struct wbi_error *err);
+    /* JSON Pointers, up to the first NULL: what a result must hold for render to tell
+     * the truth. One that lacks some was made smaller (C11) or made elsewhere, and
+     * is shown by what is left of it. */
+    const char *needs[3];
 };
 
 struct wbi_tool {

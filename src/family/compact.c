@@ -322,11 +322,44 @@ static void add_flat(struct wbi_buf *out, struct wbi_str text, bool one_line)
         wbi_buf_addc(out, one_line && text.p[i] == '\n' ? ' ' : text.p[i]);
 }
 
-wb_rc wbi_compact_receipt(struct wbi_arena *arena, struct wbi_str canonical, enum wbi_rung rung,
-                          struct wbi_buf *out, struct wbi_error *err)
+static void add_error(struct leaves *l, const wbi_json *error, bool one_line)
+{
+    struct wbi_str hint = wbi_json_get_str(error, "recovery_hint");
+
+    wbi_buf_addf(l->out, "Error: %.*s (%s)%s", WBI_FMT(wbi_json_get_str(error, "kind")),
+                 wbi_json_true(wbi_json_get(error, "retryable")) ? "retryable" : "not retryable",
+                 l->between);
+    add_flat(l->out, wbi_json_get_str(error, "message"), one_line);
+    if (hint.p != NULL) {
+        wbi_buf_addf(l->out, "%sNext: ", l->between);
+        add_flat(l->out, hint, one_line);
+    }
+    if (wbi_json_get(error, "details") != NULL)
+        add_leaves(l, wbi_json_get(error, "details"));
+    wbi_buf_addz(l->out, l->between);
+}
+
+wb_rc wbi_compact_show(struct wbi_arena *arena, const struct wbi_canonical *can, enum wbi_rung rung,
+                       struct wbi_buf *out)
 {
     bool one_line = rung == WBI_RUNG_LINE;
     struct leaves *l = wbi_arena_zalloc(arena, sizeof(*l));
+
+    if (l == NULL)
+        return WB_ENOMEM;
+    *l = (struct leaves){.arena = arena, .out = out, .between = one_line ? "; " : "\n"};
+    if (!can->success)
+        add_error(l, can->error, one_line);
+    wbi_buf_addf(out, "%.*s: ", WBI_FMT(can->tool_name));
+    add_flat(out, can->summary, one_line);
+    if (can->success && can->result != NULL)
+        add_leaves(l, can->result);
+    return wbi_buf_rc(out);
+}
+
+wb_rc wbi_compact_receipt(struct wbi_arena *arena, struct wbi_str canonical, enum wbi_rung rung,
+                          struct wbi_buf *out, struct wbi_error *err)
+{
     struct wbi_canonical can;
     const wbi_json *v;
     wb_rc rc = wbi_json_read(arena, canonical, WBI_JSON_STRICT, &v, err);
@@ -335,26 +368,6 @@ wb_rc wbi_compact_receipt(struct wbi_arena *arena, struct wbi_str canonical, enu
         rc = wbi_canonical_read(v, &can, err);
     if (rc != WB_OK)
         return rc;
-    if (l == NULL)
-        return wbi_fail_nomem(err);
-    *l = (struct leaves){.arena = arena, .out = out, .between = one_line ? "; " : "\n"};
-    if (!can.success) {
-        wbi_buf_addf(out, "Error: %.*s (%s)%s", WBI_FMT(wbi_json_get_str(can.error, "kind")),
-                     wbi_json_true(wbi_json_get(can.error, "retryable")) ? "retryable"
-                                                                         : "not retryable",
-                     l->between);
-        add_flat(out, wbi_json_get_str(can.error, "message"), one_line);
-        if (wbi_json_get_str(can.error, "recovery_hint").p != NULL) {
-            wbi_buf_addf(out, "%sNext: ", l->between);
-            add_flat(out, wbi_json_get_str(can.error, "recovery_hint"), one_line);
-        }
-        if (wbi_json_get(can.error, "details") != NULL)
-            add_leaves(l, wbi_json_get(can.error, "details"));
-    }
-    wbi_buf_addz(out, can.success ? "" : l->between);
-    wbi_buf_addf(out, "%.*s: ", WBI_FMT(can.tool_name));
-    add_flat(out, can.summary, one_line);
-    if (can.success && can.result != NULL)
-        add_leaves(l, can.result);
-    return wbi_buf_rc(out);
+    rc = wbi_compact_show(arena, &can, rung, out);
+    return rc == WB_ENOMEM ? wbi_fail_nomem(err) : rc;
 }

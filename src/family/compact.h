@@ -28,5 +28,8 @@ WB_MUST_CHECK wb_rc wbi_compact_result(struct wbi_arena *arena, struct wbi_str c
 WB_MUST_CHECK wb_rc wbi_compact_receipt(struct wbi_arena *arena, struct wbi_str canonical,
                                         enum wbi_rung rung, struct wbi_buf *out,
                                         struct wbi_error *err);
+/* The same of a canonical result that was read. */
+WB_MUST_CHECK wb_rc wbi_compact_show(struct wbi_arena *arena, const struct wbi_canonical *can,
+                                     enum wbi_rung rung, struct wbi_buf *out);
 
 #endif

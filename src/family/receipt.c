@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "family/compact.h"
 #include "family/generic/generic.h"
+#include "json/pointer.h"
 
 size_t wbi_receipt_lines(struct wbi_str text)
 {
@@ -75,23 +77,42 @@ static const wbi_json *member(const wbi_json *result, const char *prefix, const 
     return wbi_json_get(result, key);
 }
 
+/* "12 lines, 345 bytes"; empty where a result does not count them. */
+struct counts {
+    char text[64];
+    int64_t lines;
+};
+
+static struct counts counts_of(const wbi_json *result, const char *prefix)
+{
+    struct counts c = {.text = "", .lines = 0};
+    int64_t bytes = 0;
+
+    if (wbi_json_i64(member(result, prefix, "bytes"), &bytes) &&
+        wbi_json_i64(member(result, prefix, "lines"), &c.lines))
+        (void)snprintf(c.text, sizeof(c.text), "%lld line%s, %lld byte%s", (long long)c.lines,
+                       c.lines == 1 ? "" : "s", (long long)bytes, bytes == 1 ? "" : "s");
+    return c;
+}
+
 void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, const char *prefix,
                                const char *section)
 {
-    int64_t index = -1, bytes = 0, lines = 0, dropped = 0;
+    struct counts c = counts_of(result, prefix);
+    bool known = c.text[0] != '\0';
+    int64_t index = -1, dropped = 0;
 
-    (void)wbi_json_i64(member(result, prefix, "bytes"), &bytes); /* absent: 0 */
-    (void)wbi_json_i64(member(result, prefix, "lines"), &lines);
     if (wbi_json_i64(member(result, prefix, "artifact"), &index) && index >= 0) {
         const wbi_json *a = wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)index);
-        wbi_buf_addf(out, "%s artifact: %.*s (%lld line%s, %lld byte%s)\n", section,
-                     WBI_FMT(wbi_json_get_str(a, "path")), (long long)lines, lines == 1 ? "" : "s",
-                     (long long)bytes, bytes == 1 ? "" : "s");
+        wbi_buf_addf(out, "%s artifact: %.*s%s%s%s\n", section,
+                     WBI_FMT(wbi_json_get_str(a, "path")), known ? " (" : "", c.text,
+                     known ? ")" : "");
     }
-    if (wbi_json_true(member(result, prefix, "truncated")))
-        wbi_buf_addf(out, "%s is truncated below: %lld line%s, %lld byte%s in all\n", section,
-                     (long long)lines, lines == 1 ? "" : "s", (long long)bytes,
-                     bytes == 1 ? "" : "s");
+    if (c.lines > 0 && member(result, prefix, "preview") == NULL)
+        wbi_buf_addf(out, "%s is left out here: %s\n", section, c.text);
+    else if (wbi_json_true(member(result, prefix, "truncated")))
+        wbi_buf_addf(out, "%s is truncated below%s%s%s\n", section, known ? ": " : "", c.text,
+                     known ? " in all" : "");
     if (wbi_json_i64(member(result, prefix, "dropped_bytes"), &dropped))
         wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", section, (long long)dropped,
                      WBI_FMT(wbi_json_str(member(result, prefix, "dropped_reason"))));
@@ -177,6 +198,16 @@ wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, 
     return wbi_buf_rc(out);
 }
 
+static bool has_all(const wbi_json *result, const char *const needs[3])
+{
+    const wbi_json *found;
+
+    for (size_t i = 0; i < 3 && needs[i] != NULL; i++)
+        if (wbi_json_pointer(result, wbi_str_z(needs[i]), &found, NULL) != WB_OK)
+            return false;
+    return true;
+}
+
 wb_rc wbi_receipt_render(const struct wbi_family *family, const struct wbi_canonical *c,
                          struct wbi_arena *arena, struct wbi_buf *out, struct wbi_error *err)
 {
@@ -184,6 +215,8 @@ wb_rc wbi_receipt_render(const struct wbi_family *family, const struct wbi_canon
 
     if (!c->success)
         rc = wbi_receipt_error(c, arena, out);
+    else if (family != NULL && !has_all(c->result, family->needs))
+        rc = wbi_compact_show(arena, c, WBI_RUNG_SUMMARY, out);
     else if (family != NULL)
         rc = family->render(family->arg, c, arena, out, err);
     else

@@ -159,4 +159,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_agent_family = {"agent", NULL, project, render};
+const struct wbi_family wbi_agent_family = {
+    "agent", NULL, project, render, {"/agent", "/exit_status"}};

@@ -109,4 +109,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_list_artifacts_family = {"artifacts", NULL, project, render};
+const struct wbi_family wbi_list_artifacts_family = {
+    "artifacts", NULL, project, render, {"/items", "/total"}};

@@ -149,4 +149,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_read_artifact_family = {"artifact", NULL, project, render};
+const struct wbi_family wbi_read_artifact_family = {
+    "artifact", NULL, project, render, {"/path", "/content"}};

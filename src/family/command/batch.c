@@ -142,4 +142,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_batch_family = {"batch", NULL, project, render};
+const struct wbi_family wbi_batch_family = {
+    "batch", NULL, project, render, {"/items", "/item_count"}};

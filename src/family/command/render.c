@@ -102,4 +102,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_command_family = {"command", NULL, wbi_command_project, render};
+const struct wbi_family wbi_command_family = {
+    "command", NULL, wbi_command_project, render, {"/disposition"}};

@@ -132,7 +132,8 @@ static wb_rc list_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_list_family = {"file", NULL, list_project, list_render};
+const struct wbi_family wbi_list_family = {
+    "file", NULL, list_project, list_render, {"/path", "/entries"}};
 
 /* ---- SearchFiles ---- */
 
@@ -377,4 +378,5 @@ static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_search_family = {"file", NULL, search_project, search_render};
+const struct wbi_family wbi_search_family = {
+    "file", NULL, search_project, search_render, {"/files", "/files_searched"}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * family/file/show_patch.c: ApplyPatch. Changed paths and counts always; the
- * previews of the files share what is left of the budget, and a patch whose
- * previews do not fit is kept as an artifact. */
+ * family/file/show_patch.c: ApplyPatch. Counts always, changed paths as far as they
+ * fit; the previews of the files share what is left of the budget, and a patch of
+ * which something does not fit is kept as an artifact. */
 #include "base/arena.h"
 #include "base/utf8.h"
 #include "family/file/show_int.h"
@@ -28,7 +28,8 @@ struct project {
     const struct wbi_projection *p;
     struct wbi_jw *w;
     uint64_t left; /* units for previews */
-    bool cut;      /* some preview was left out or is not whole */
+    size_t shown;  /* changes whose paths fit */
+    bool cut;      /* some path or preview was left out or is not whole */
 };
 
 static void put_hunks(struct wbi_jw *w, const struct wbi_patch_change *c)
@@ -97,18 +98,35 @@ static wb_rc put_change(struct project *j, const struct wbi_patch_change *c)
     return WB_OK;
 }
 
-/* What the receipt says besides the previews. */
-static uint64_t fixed_units(const struct wbi_patch_output *o)
+static uint64_t diagnostics_units(const struct wbi_patch_result *r)
 {
-    uint64_t units = PATCH_HEADER_TOKENS * WBI_TOKEN_UNIT;
+    uint64_t units = 0;
 
-    for (size_t i = 0; i < o->r.n_changes; i++)
-        units += 2 * wbi_tokens_units(o->r.changes[i].path) +
-                 wbi_tokens_units(o->r.changes[i].from_path) + 8 * WBI_TOKEN_UNIT;
-    for (size_t i = 0; i < o->r.n_diagnostics && i < SHOWN_DIAGNOSTICS; i++)
-        units += wbi_tokens_units(wbi_str_head(o->r.diagnostics[i].message, DIAGNOSTIC_TEXT)) +
-                 wbi_tokens_units(o->r.diagnostics[i].path) + 12 * WBI_TOKEN_UNIT;
+    for (size_t i = 0; i < r->n_diagnostics && i < SHOWN_DIAGNOSTICS; i++)
+        units += wbi_tokens_units(wbi_str_head(r->diagnostics[i].message, DIAGNOSTIC_TEXT)) +
+                 wbi_tokens_units(r->diagnostics[i].path) + 12 * WBI_TOKEN_UNIT;
     return units;
+}
+
+/* Share the budget out: the header, then paths (twice: in the list and above their
+ * previews), then previews. */
+static void share_budget(struct project *j)
+{
+    const struct wbi_patch_result *r = &j->o->r;
+    uint64_t all = (uint64_t)j->p->budget_tokens * WBI_TOKEN_UNIT;
+    uint64_t used = PATCH_HEADER_TOKENS * WBI_TOKEN_UNIT + diagnostics_units(r);
+
+    for (j->shown = 0; j->shown < r->n_changes; j->shown++) {
+        const struct wbi_patch_change *c = &r->changes[j->shown];
+        uint64_t cost =
+            2 * wbi_tokens_units(c->path) + wbi_tokens_units(c->from_path) + 8 * WBI_TOKEN_UNIT;
+
+        if (used + cost > all && j->shown > 0)
+            break;
+        used += cost;
+    }
+    j->cut = j->shown < r->n_changes;
+    j->left = all > used ? all - used : 0;
 }
 
 static void put_diagnostics(struct project *j)
@@ -179,12 +197,12 @@ static wb_rc put_changes(struct project *j)
 
     wbi_jw_key(j->w, "changed_files");
     wbi_jw_arr(j->w);
-    for (size_t i = 0; rc == WB_OK && i < j->o->r.n_changes; i++)
+    for (size_t i = 0; rc == WB_OK && i < j->shown; i++)
         rc = put_change(j, &j->o->r.changes[i]);
     wbi_jw_arr_end(j->w);
     wbi_jw_key(j->w, "changed_paths");
     wbi_jw_arr(j->w);
-    for (size_t i = 0; i < j->o->r.n_changes; i++) {
+    for (size_t i = 0; i < j->shown; i++) {
         if (j->o->r.changes[i].from_path.p != NULL)
             wbi_jw_str(j->w, wbi_file_name(j->p->arena, j->o->r.changes[i].from_path));
         wbi_jw_str(j->w, wbi_file_name(j->p->arena, j->o->r.changes[i].path));
@@ -200,11 +218,10 @@ static wb_rc patch_project(void *arg, const struct wbi_complete *full,
     const struct wbi_patch_output *o = full->typed;
     struct wbi_jw w = wbi_jw_to(ret_result);
     struct project j = {.o = o, .p = p, .w = &w};
-    uint64_t fixed = fixed_units(o), all = (uint64_t)p->budget_tokens * WBI_TOKEN_UNIT;
     wb_rc rc;
 
     (void)arg;
-    j.left = all > fixed ? all - fixed : 0;
+    share_budget(&j);
     wbi_jw_obj(&w);
     wbi_jw_kbool(&w, "applied", !o->check);
     wbi_jw_kstrz(&w, "form", o->r.form == WBI_PATCH_CODEX ? "codex" : "unified");
@@ -265,6 +282,7 @@ static void render_diagnostics(const wbi_json *r, struct wbi_buf *out)
 
 static wb_rc render_previews(const wbi_json *r, struct wbi_arena *arena, struct wbi_buf *out)
 {
+    struct wbi_str path = wbi_json_get_str(wbi_json_at(wbi_json_get(r, "artifacts"), 0), "path");
     struct wbi_buf text;
     size_t cut = 0;
 
@@ -280,14 +298,10 @@ static wb_rc render_previews(const wbi_json *r, struct wbi_arena *arena, struct 
             wbi_buf_addc(&text, '\n');
         cut += wbi_json_true(wbi_json_get(f, "diff_truncated"));
     }
-    if (cut > 0) {
-        struct wbi_str path =
-            wbi_json_get_str(wbi_json_at(wbi_json_get(r, "artifacts"), 0), "path");
-
+    if (cut > 0)
         wbi_buf_addf(out, "Diff is truncated below for %zu file%s\n", cut, cut == 1 ? "" : "s");
-        if (path.p != NULL)
-            wbi_receipt_line(out, "Patch artifact", path);
-    }
+    if (path.p != NULL)
+        wbi_receipt_line(out, "Patch artifact", path);
     if (wbi_buf_rc(&text) == WB_OK)
         wbi_receipt_section(out, "diff", wbi_buf_str(&text));
     return wbi_buf_rc(&text);
@@ -297,12 +311,14 @@ static wb_rc patch_render(void *arg, const struct wbi_canonical *c, struct wbi_a
                           struct wbi_buf *out, struct wbi_error *err)
 {
     const wbi_json *r = c->result, *files = wbi_json_get(r, "changed_files");
+    int64_t left_out;
 
     (void)arg;
     (void)err;
     first_line(r, wbi_json_count(wbi_json_get(r, "diagnostics")) > 0, out);
     if (wbi_json_count(files) == 0)
         wbi_buf_addz(out, "(no file changes recorded)\n");
+    left_out = wbi_result_int(r, "changed_file_count") - (int64_t)wbi_json_count(files);
     WBI_JSON_EACH (files, f) {
         struct wbi_str line =
             change_line(arena, letter_of(wbi_json_get_str(f, "action")),
@@ -311,6 +327,9 @@ static wb_rc patch_render(void *arg, const struct wbi_canonical *c, struct wbi_a
             return WB_ENOMEM;
         wbi_buf_adds(out, line);
     }
+    if (left_out > 0)
+        wbi_buf_addf(out, "and %lld more file%s%s\n", (long long)left_out, left_out == 1 ? "" : "s",
+                     wbi_json_get(r, "patch_artifact") ? "; the patch artifact names them" : "");
     wbi_buf_addf(out, "Lines: %lld added, %lld removed\n",
                  (long long)wbi_result_int(r, "added_count"),
                  (long long)wbi_result_int(r, "removed_count"));
@@ -318,4 +337,5 @@ static wb_rc patch_render(void *arg, const struct wbi_canonical *c, struct wbi_a
     return render_previews(r, arena, out);
 }
 
-const struct wbi_family wbi_patch_family = {"file", NULL, patch_project, patch_render};
+const struct wbi_family wbi_patch_family = {
+    "file", NULL, patch_project, patch_render, {"/applied", "/changed_files", "/added_count"}};

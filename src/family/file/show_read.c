@@ -158,7 +158,8 @@ static wb_rc read_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_read_family = {"file", NULL, read_project, read_render};
+const struct wbi_family wbi_read_family = {
+    "file", NULL, read_project, read_render, {"/path", "/size_bytes", "/text"}};
 
 /* ---- WriteFile ---- */
 
@@ -211,4 +212,5 @@ static wb_rc write_render(void *arg, const struct wbi_canonical *c, struct wbi_a
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_write_family = {"file", NULL, write_project, write_render};
+const struct wbi_family wbi_write_family = {
+    "file", NULL, write_project, write_render, {"/path", "/action", "/sha256"}};

@@ -191,4 +191,4 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_generic_family = {"generic", NULL, project, render};
+const struct wbi_family wbi_generic_family = {"generic", NULL, project, render, {NULL}};

@@ -93,4 +93,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_task_list_family = {"task_list", NULL, project, render};
+const struct wbi_family wbi_task_list_family = {
+    "task_list", NULL, project, render, {"/tasks", "/total"}};

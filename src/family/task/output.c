@@ -61,4 +61,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_task_output_family = {"task_output", NULL, project, render};
+const struct wbi_family wbi_task_output_family = {
+    "task_output", NULL, project, render, {"/retrieval_status", "/task/status"}};

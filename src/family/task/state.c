@@ -146,9 +146,14 @@ static wb_rc render_stop(void *arg, const struct wbi_canonical *c, struct wbi_ar
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_task_status_family = {"task_status", NULL, project_state,
-                                                  render_status};
-const struct wbi_family wbi_task_stop_family = {"task_stop", NULL, project_state, render_stop};
+const struct wbi_family wbi_task_status_family = {
+    "task_status",
+    NULL,
+    project_state,
+    render_status,
+    {"/task/status", "/task/command", "/task/started_at"}};
+const struct wbi_family wbi_task_stop_family = {
+    "task_stop", NULL, project_state, render_stop, {"/task/status"}};
 
 static wb_rc project_input(void *arg, const struct wbi_complete *full,
                            const struct wbi_projection *p, struct wbi_buf *ret_result,
@@ -188,4 +193,8 @@ static wb_rc render_input(void *arg, const struct wbi_canonical *c, struct wbi_a
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_task_input_family = {"task_input", NULL, project_input, render_input};
+const struct wbi_family wbi_task_input_family = {"task_input",
+                                                 NULL,
+                                                 project_input,
+                                                 render_input,
+                                                 {"/task_id", "/bytes_written", "/input_target"}};

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "family/canonical.h"
+#include "family/compact.h"
 #include "family/receipt.h"
 #include "text/hygiene.h"
 #include "text/tokens.h"
@@ -245,10 +246,12 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
 {
     (void)arg;
     (void)err;
-    if (wbi_json_get(c->result, "work_item") == NULL)
+    if (wbi_json_get(c->result, "total") != NULL)
         return render_list(c->result, arena, out);
+    if (wbi_json_get(c->result, "action") == NULL) /* two shapes: needs cannot say it */
+        return wbi_compact_show(arena, c, WBI_RUNG_SUMMARY, out);
     render_mutation(c->result, out);
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_work_family = {"work", NULL, project, render};
+const struct wbi_family wbi_work_family = {"work", NULL, project, render, {NULL}};

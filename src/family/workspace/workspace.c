@@ -107,4 +107,5 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(&lines);
 }
 
-const struct wbi_family wbi_workspace_family = {"workspace", NULL, project, render};
+const struct wbi_family wbi_workspace_family = {
+    "workspace", NULL, project, render, {"/disposition", "/active", "/execution_root"}};
