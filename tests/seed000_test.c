@@ -181,6 +181,32 @@ static void an_error_has_its_own_budget(void **state)
     tools_end(&t);
 }
 
+/* "failure artifact paths": what a tool printed before it failed, the line that matters in the
+ * middle of it, within the budget of an error; the rest by its path. */
+static void a_failure_names_its_artifacts(void **state)
+{
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, "{\"tools\":[{\"name\":\"build\",\"command\":[\"sh\",\"-c\","
+                    "\"seq 1 9000; echo main.c:7: error: " MARK "; seq 9001 18000; seq 1 9000 >&2;"
+                    " exit 2\"]}]}");
+    r = tools_ask(&t, "build", "{}");
+    assert_member(r, "/error/kind", "tool_execution_failed");
+    assert_member(r, "/error/details/exit_status", "2");
+    assert_member(r, "/error/details/partial/stdout_truncated", "true");
+    assert_member(r, "/error/details/partial/stdout_lines", "18001");
+    assert_member(r, "/error/details/partial/stdout_artifact", "0");
+    assert_member(r, "/error/details/partial/stderr_artifact", "1");
+    assert_says(r, "main.c:7: error: " MARK "\n");
+    assert_says(r, "left out: ReadArtifact {\"path\":\"");
+    assert_stands_once(r);
+    assert_within(r, 1000);
+    wb_result_free(r);
+    tools_end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +215,7 @@ int main(void)
         cmocka_unit_test(an_agents_report_has_its_own_budget),
         cmocka_unit_test(a_patch_has_its_own_budget),
         cmocka_unit_test(an_error_has_its_own_budget),
+        cmocka_unit_test(a_failure_names_its_artifacts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,8 @@
 #include "call/local_tool_int.h"
 
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "call/exec.h"
 #include "call/guards.h"
-#include "run/capture.h"
-#include "text/hygiene.h"
 
 struct running {
     struct wbi_exec *exec;
@@ -19,67 +16,29 @@ struct running {
 /* ---- outcome ---- */
 
 #define TAIL_BYTES 2000
+#define LINE_BYTES 200
 
 /* The last part of a stream, cleaned, for people and models. */
 static struct wbi_str tail(struct wbi_exec *x, struct wbi_str text)
 {
-    struct wbi_buf out;
-
     if (text.n > TAIL_BYTES)
         text = wbi_str_from(text, text.n - TAIL_BYTES);
     while (text.n > 0 && ((unsigned char)text.p[0] & 0xc0) == 0x80)
         text = wbi_str_from(text, 1); /* not in the middle of a character */
-    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_CAPTURE);
-    if (wbi_hygiene_clean(text, &out, NULL) != WB_OK)
-        return WBI_NONE;
-    return wbi_str_trim(wbi_buf_str(&out));
+    return wbi_str_trim(wbi_local_clean(x, text));
 }
 
-/* A stream that the tail does not show whole is kept; absent: it could not be. */
-static struct wbi_str keep(struct wbi_exec *x, const char *role, struct wbi_str text)
+static bool is_one_line(struct wbi_str text)
 {
-    const struct wbi_sink *sink = text.n > TAIL_BYTES ? wbi_runtime_sink(x->call) : NULL;
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_str path;
-
-    if (sink == NULL || sink->put(sink->arg, role, text, &path, &err) != WB_OK)
-        return WBI_NONE;
-    return path;
+    text = wbi_str_trim(text);
+    return text.n <= LINE_BYTES && wbi_str_index(text, '\n') == text.n;
 }
 
-/* Previews, artifacts and the index each role has in them (C5.6). */
-static void write_streams(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_captured *c)
-{
-    struct wbi_str out = keep(x, "stdout", c->out), err = keep(x, "stderr", c->err);
-
-    if (c->out.n > 0)
-        wbi_jw_kstr(w, "stdout_preview", tail(x, c->out));
-    if (c->err.n > 0)
-        wbi_jw_kstr(w, "stderr_preview", tail(x, c->err));
-    if (out.p == NULL && err.p == NULL)
-        return;
-    wbi_jw_key(w, "artifacts");
-    wbi_jw_arr(w);
-    for (int i = 0; i < 2; i++) {
-        struct wbi_str path = i == 0 ? out : err;
-        if (path.p == NULL)
-            continue;
-        wbi_jw_obj(w);
-        wbi_jw_kstr(w, "path", path);
-        wbi_jw_obj_end(w);
-    }
-    wbi_jw_arr_end(w);
-    if (out.p != NULL)
-        wbi_jw_kint(w, "stdout_artifact", 0);
-    if (err.p != NULL)
-        wbi_jw_kint(w, "stderr_artifact", out.p != NULL ? 1 : 0);
-}
-
-/* {"partial": {…}} with what was printed before it ended badly; small streams
- * of a plain failure stand in details themselves. */
+/* {"partial": {…}} with what was printed before it ended badly; single lines of a
+ * plain failure stand in details themselves. */
 static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured *c)
 {
-    bool small = c->out.n <= TAIL_BYTES && c->err.n <= TAIL_BYTES;
+    bool small = is_one_line(c->out) && is_one_line(c->err);
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
 
@@ -96,7 +55,7 @@ static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured
     if (!small) {
         wbi_jw_key(&w, "partial");
         wbi_jw_obj(&w);
-        write_streams(x, &w, c);
+        wbi_local_write_streams(x, &w, c);
         wbi_jw_obj_end(&w);
     }
     wbi_jw_obj_end(&w);
@@ -135,7 +94,7 @@ static void stopped(struct wbi_exec *x, const struct wbi_captured *c)
     }
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    write_streams(x, &w, c);
+    wbi_local_write_streams(x, &w, c);
     wbi_jw_obj_end(&w);
     wbi_exec_stopped(x, wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE);
 }
