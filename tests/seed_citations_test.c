@@ -23,7 +23,7 @@
 
 #define FOLDER WAYBILL_SOURCE "/tests/seeds"
 
-static const char *const seeds[] = {"001", "002", "004"};
+static const char *const seeds[] = {"000", "001", "002", "004"};
 
 struct row {
     struct wbi_str head;  /* the row's first line */
