@@ -55,6 +55,7 @@ static void check_no_gaps(const char *receipt, const char *canonical)
  * canonical result": what is left of it on any rung is told, and nothing else. */
 static void check_rungs(const struct toolcall *c)
 {
+    struct wbi_str summary = wbi_json_get_str(c->canonical, "summary_text");
     struct wbi_buf text;
 
     wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
@@ -68,9 +69,7 @@ static void check_rungs(const struct toolcall *c)
         if (rung > 1) /* there, texts of files still are what they are */
             check_no_gaps(receipt, smaller);
         if (c->ok && rung == 3)
-            assert_true(
-                wbi_str_find(wbi_str_z(receipt), wbi_json_get_str(c->canonical, "summary_text")) <
-                strlen(receipt));
+            assert_true(wbi_str_find(wbi_str_z(receipt), summary) < strlen(receipt));
         wb_free(smaller);
         wb_free(receipt);
     }

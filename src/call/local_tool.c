@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "call/exec.h"
 #include "call/guards.h"
+#include "call/partial.h"
+#include "run/capture.h"
 
 struct running {
     struct wbi_exec *exec;
@@ -25,13 +27,21 @@ static struct wbi_str tail(struct wbi_exec *x, struct wbi_str text)
         text = wbi_str_from(text, text.n - TAIL_BYTES);
     while (text.n > 0 && ((unsigned char)text.p[0] & 0xc0) == 0x80)
         text = wbi_str_from(text, 1); /* not in the middle of a character */
-    return wbi_str_trim(wbi_local_clean(x, text));
+    return wbi_str_trim(wbi_partial_clean(x, text));
 }
 
 static bool is_one_line(struct wbi_str text)
 {
     text = wbi_str_trim(text);
     return text.n <= LINE_BYTES && wbi_str_index(text, '\n') == text.n;
+}
+
+static void write_partial(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_captured *c)
+{
+    struct wbi_partial_stream s[2] = {{"stdout", c->out, c->out_bytes, c->out_truncated},
+                                      {"stderr", c->err, c->err_bytes, c->err_truncated}};
+
+    wbi_partial_write(x, w, s, 2);
 }
 
 /* {"partial": {…}} with what was printed before it ended badly; single lines of a
@@ -54,9 +64,7 @@ static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured
         wbi_jw_kstr(&w, "stdout", tail(x, c->out));
     if (!small) {
         wbi_jw_key(&w, "partial");
-        wbi_jw_obj(&w);
-        wbi_local_write_streams(x, &w, c);
-        wbi_jw_obj_end(&w);
+        write_partial(x, &w, c);
     }
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
@@ -93,9 +101,7 @@ static void stopped(struct wbi_exec *x, const struct wbi_captured *c)
         return;
     }
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    wbi_local_write_streams(x, &w, c);
-    wbi_jw_obj_end(&w);
+    write_partial(x, &w, c);
     wbi_exec_stopped(x, wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "text/tokens.h"
 
 static bool is_break(uint8_t c)
 {
@@ -58,6 +59,27 @@ wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena, struct
     return WB_OK;
 }
 
+/* Of the 1,000 tokens of an error's receipt (C6.1): the message, and what its first
+ * line, the hint and the names of members cost. The details have the rest. */
+#define ERROR_TOKENS 1000u
+#define MESSAGE_TOKENS 450u
+#define FRAME_TOKENS 100u
+#define LONG_WORD_BYTES 300u
+
+/* The message within its share; what was left out is said. */
+static struct wbi_str bound_message(struct wbi_arena *arena, struct wbi_str s)
+{
+    size_t keep;
+
+    if (s.n < MESSAGE_TOKENS || wbi_tokens(s) <= MESSAGE_TOKENS)
+        return s; /* a token has a byte at least */
+    keep = wbi_tokens_prefix(s, (uint64_t)(MESSAGE_TOKENS - 20) * WBI_TOKEN_UNIT);
+    if (keep == 0) /* one long word */
+        keep = wbi_utf8_cut(s, LONG_WORD_BYTES);
+    return wbi_arena_fmt(arena, "%.*s [… %zu of %zu bytes left out]", (int)keep, s.p, s.n - keep,
+                         s.n);
+}
+
 wb_rc wbi_outcome_fail(struct wbi_outcome *o, struct wbi_arena *arena,
                        const struct wbi_fault *fault)
 {
@@ -68,10 +90,12 @@ wb_rc wbi_outcome_fail(struct wbi_outcome *o, struct wbi_arena *arena,
         return WB_EMISUSE;
     if (f.message.n == 0)
         f.message = wbi_str_z(wbi_kind_row(f.kind)->code);
-    if (f.message.n > WBI_LIMIT_ERROR_MESSAGE)
-        f.message.n = wbi_utf8_cut(f.message, WBI_LIMIT_ERROR_MESSAGE);
+    f.message = bound_message(arena, f.message);
+    if (f.message.p == NULL)
+        return WB_ENOMEM;
     if (f.details.p != NULL) {
-        rc = wbi_details_bound(arena, f.details, &f.details);
+        uint64_t used = FRAME_TOKENS + wbi_tokens(f.message);
+        rc = wbi_details_bound(arena, f.details, ERROR_TOKENS - used, &f.details);
         if (rc != WB_OK)
             return rc;
     }
@@ -142,12 +166,14 @@ static wb_rc write_omitted(struct wbi_jw *w, struct wbi_str text)
 
 /* What is left of the room for details while they are written. */
 struct room {
-    size_t chars;    /* for members that are kept whole */
-    size_t previews; /* members that may still be replaced by a preview */
+    size_t chars; /* for members that are kept whole */
+    uint64_t tokens;
+    size_t previews; /* that are shown whatever they cost (C4.7) */
     size_t dropped;
 };
 
-#define PREVIEWS_MAX 8
+#define PREVIEWS_ALWAYS 2
+#define SMALL_TOKENS 20u /* a value no dearer than what would stand for it */
 
 /* Strings are measured and previewed as they are, other values as JSON. */
 static wb_rc measure(struct wbi_arena *arena, const wbi_json *v, struct wbi_str *ret)
@@ -163,47 +189,79 @@ static wb_rc measure(struct wbi_arena *arena, const wbi_json *v, struct wbi_str 
     return wbi_buf_rc(&text);
 }
 
+static uint64_t less(uint64_t tokens, uint64_t cost)
+{
+    return tokens > cost ? tokens - cost : 0;
+}
+
 static wb_rc write_member(struct wbi_jw *w, struct wbi_arena *arena, const wbi_json *key,
                           struct room *room)
 {
+    bool always = protected_member(wbi_json_str(key));
     struct wbi_str text;
+    struct wbi_buf omitted;
+    struct wbi_jw to = wbi_jw_to(&omitted);
     size_t chars;
+    bool fits;
     wb_rc rc = measure(arena, key + 1, &text);
 
     if (rc != WB_OK)
         return rc;
     chars = wbi_utf8_count(text);
-    if (protected_member(wbi_json_str(key)) || chars <= room->chars) {
-        if (!protected_member(wbi_json_str(key)))
-            room->chars -= chars;
+    fits = chars <= room->chars &&
+           (wbi_tokens(text) <= room->tokens || wbi_tokens(text) <= SMALL_TOKENS);
+    if (always || fits) {
+        room->chars -= always ? 0 : chars;
+        room->tokens = less(room->tokens, always ? 0 : wbi_tokens(text));
         wbi_jw_keyn(w, wbi_json_str(key));
         wbi_jw_val(w, key + 1);
         return WB_OK;
     }
-    if (room->previews == 0) {
+    wbi_buf_init_arena(&omitted, arena, WBI_LIMIT_JSON_TEXT);
+    rc = write_omitted(&to, text);
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_tokens(wbi_buf_str(&omitted)) > room->tokens && room->previews == 0) {
         room->dropped++;
         return WB_OK;
     }
-    room->previews--;
+    room->previews -= room->previews > 0;
+    room->tokens = less(room->tokens, wbi_tokens(wbi_buf_str(&omitted)));
     wbi_jw_keyn(w, wbi_json_str(key));
-    return write_omitted(w, text);
+    wbi_jw_raw(w, wbi_buf_str(&omitted));
+    return WB_OK;
 }
 
-wb_rc wbi_details_bound(struct wbi_arena *arena, struct wbi_str details, struct wbi_str *ret)
+/* What the protected members cost is not there for the others. */
+static uint64_t left_for_others(struct wbi_arena *arena, const wbi_json *obj, uint64_t tokens)
 {
-    struct room room = {WBI_LIMIT_DETAILS_CHARS, PREVIEWS_MAX, 0};
+    struct wbi_str text;
+
+    WBI_JSON_EACH_MEMBER (obj, key) {
+        if (protected_member(wbi_json_str(key)) && !wbi_str_eqz(wbi_json_str(key), "partial") &&
+            measure(arena, key_val, &text) == WB_OK)
+            tokens = less(tokens, wbi_tokens(text));
+    }
+    return tokens;
+}
+
+wb_rc wbi_details_bound(struct wbi_arena *arena, struct wbi_str details, uint64_t tokens,
+                        struct wbi_str *ret)
+{
+    struct room room = {WBI_LIMIT_DETAILS_CHARS, 0, PREVIEWS_ALWAYS, 0};
     const wbi_json *obj;
     struct wbi_buf out;
     struct wbi_jw w;
     wb_rc rc;
 
-    if (wbi_utf8_count(details) <= WBI_LIMIT_DETAILS_CHARS) {
+    if (wbi_utf8_count(details) <= WBI_LIMIT_DETAILS_CHARS && wbi_tokens(details) <= tokens) {
         *ret = details;
         return WB_OK;
     }
     rc = wbi_json_read(arena, details, WBI_JSON_STRICT, &obj, NULL);
     if (rc != WB_OK)
         return rc;
+    room.tokens = left_for_others(arena, obj, tokens);
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
     w = wbi_jw_to(&out);
     wbi_jw_obj(&w);

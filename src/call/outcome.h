@@ -21,7 +21,7 @@ enum wbi_retryable { WBI_RETRYABLE_DEFAULT = 0, WBI_RETRYABLE_NO, WBI_RETRYABLE_
 struct wbi_fault {
     enum wbi_kind kind;
     struct wbi_str code;    /* S1; absent: the code of the kind */
-    struct wbi_str message; /* one sentence; at most WBI_LIMIT_ERROR_MESSAGE */
+    struct wbi_str message; /* one sentence; a long one is cut to its share of the receipt */
     struct wbi_str details; /* JSON object text, or absent */
     struct wbi_str hint;    /* absent: the hint of the kind */
     enum wbi_retryable retryable;
@@ -63,8 +63,9 @@ struct wbi_str wbi_fault_code(const struct wbi_fault *fault);
  * runs of white space one; "…" marks a cut. */
 struct wbi_str wbi_one_line(struct wbi_arena *arena, struct wbi_str s, size_t chars);
 
-/* A details object with its large members replaced; ret is JSON text. */
+/* A details object with its large members replaced, so that those that are not
+ * protected cost at most that many tokens; ret is JSON text. */
 WB_MUST_CHECK wb_rc wbi_details_bound(struct wbi_arena *arena, struct wbi_str details,
-                                      struct wbi_str *ret);
+                                      uint64_t tokens, struct wbi_str *ret);
 
 #endif

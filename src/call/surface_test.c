@@ -323,7 +323,7 @@ static void test_details_are_bounded(void **state)
         wbi_buf_addz(&text, "\"");
     }
     wbi_buf_addc(&text, '}');
-    assert_int_equal(wbi_details_bound(arena, wbi_buf_str(&text), &bounded), WB_OK);
+    assert_int_equal(wbi_details_bound(arena, wbi_buf_str(&text), 5000, &bounded), WB_OK);
     v = parse(bounded.p);
     for (size_t i = 0; i < 7; i++)
         assert_int_equal(wbi_json_get_str(v, kept[i]).n, 1500);
@@ -336,7 +336,7 @@ static void test_details_are_bounded(void **state)
     v = parse(bounded.p);
     assert_non_null(wbi_json_get(v, "omitted_members"));
     /* below the limit nothing changes */
-    assert_int_equal(wbi_details_bound(arena, WBI_LIT("{\"a\": 1}"), &bounded), WB_OK);
+    assert_int_equal(wbi_details_bound(arena, WBI_LIT("{\"a\": 1}"), 1000, &bounded), WB_OK);
     assert_true(wbi_str_eqz(bounded, "{\"a\": 1}"));
 }
 

@@ -3,10 +3,9 @@
  * structuredContent where there is one (checked against its own schema by the
  * journey), else the text of its content. A result that neither hygiene nor
  * redaction would change is kept as it came, for clients who speak MCP (I4). */
-#include "base/checked.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "call/exec.h"
+#include "call/partial.h"
 #include "call/guards.h"
 #include "serve/relay.h"
 #include "serve/result.h"
@@ -22,6 +21,8 @@ struct running {
 /* URL elicitation: like a lacking capability, only the client can do what this
  * error asks for. */
 #define RPC_URL_ELICITATION (-32042)
+/* Bytes of a failure that still read as a message. */
+#define SHORT_FAILURE 1000u
 
 static void fail_with(struct wbi_exec *x, const struct wbi_fault *fault,
                       const struct wbi_complete *like)
@@ -47,7 +48,6 @@ static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     int64_t code = 0;
 
     (void)wbi_json_i64(wbi_json_get(a->error, "code"), &code);
-    message.n = wbi_utf8_cut(message, WBI_MIN(message.n, (size_t)WBI_LIMIT_ERROR_MESSAGE / 2));
     fault.message = wbi_arena_fmt(x->arena, "the server refused %.*s: %.*s",
                                   WBI_FMT(x->tool->model_name), WBI_FMT(message));
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
@@ -85,14 +85,27 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
     fail_with(x, &fault, &complete);
 }
 
-/* The tool's own failure: its text is the message. */
+/* The tool's own failure: its text is the message, or what a long one tells is shown
+ * as the output of a command that failed. */
 static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct wbi_str text)
 {
     struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
+    struct wbi_partial_stream said = {"output", text, text.n, false};
+    struct wbi_buf details;
+    struct wbi_jw w = wbi_jw_to(&details);
 
-    text = wbi_str_trim(text);
-    text.n = wbi_utf8_cut(text, WBI_MIN(text.n, (size_t)WBI_LIMIT_ERROR_MESSAGE));
-    fault.message = text.n > 0 ? text : WBI_LIT("the tool failed without saying why");
+    fault.message = wbi_str_trim(text);
+    if (fault.message.n == 0)
+        fault.message = WBI_LIT("the tool failed without saying why");
+    if (fault.message.n > SHORT_FAILURE) {
+        fault.message = wbi_arena_fmt(x->arena, "%.*s failed", WBI_FMT(x->tool->model_name));
+        wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
+        wbi_jw_obj(&w);
+        wbi_jw_key(&w, "partial");
+        wbi_partial_write(x, &w, &said, 1);
+        wbi_jw_obj_end(&w);
+        fault.details = wbi_buf_rc(&details) == WB_OK ? wbi_buf_str(&details) : WBI_NONE;
+    }
     fail_with(x, &fault, complete);
 }
 

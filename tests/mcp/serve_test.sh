@@ -61,6 +61,27 @@ printf '%s\n' '{"type":"function_call","call_id":"f1","name":"mcp__two__echo","a
     "$waybill" dispatch --root "$work/ws" >"$work/out" 2>&1
 need "a function call to an upstream" '"function_call_output","call_id":"f1","output":"[^"]*Echo: w'
 need "a function call to a built-in" '"function_call_output","call_id":"f2","output":"Process exited'
+# A tool that fails with much to say: the lines that matter and where the rest is, as for commands (C5.6, C6.1).
+cat >"$work/failing" <<'X'
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"initialize"'*) r='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}' ;;
+    *'"tools/list"'*) r='"result":{"tools":[{"name":"build","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) r='"result":{"isError":true,"content":[{"type":"text","text":"'$(seq 1 5000 | sed 's/^2500$/main.c:7: error: broken/; s/$/\\n/' | tr -d '\n')'"}]}' ;;
+    *) r='"error":{"code":-32601,"message":"no"}' ;;
+    esac
+    [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$r"
+done
+X
+mkdir "$work/other"
+config "{\"mcpServers\":{\"f\":{\"command\":\"sh\",\"args\":[\"$work/failing\"]}}}"
+"$waybill" call f__build --root "$work/other" >"$work/out" 2>&1
+need "the failure" '^f__build failed$'
+need "its line that matters" '^main.c:7: error: broken$'
+need "where the rest is" 'left out: ReadArtifact {"path":"'
+[ "$(wc -c <"$work/out")" -lt 4000 ] || bad "a failure of an upstream within the budget of an error"
+config "{\"mcpServers\":{\"demo\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"\",\"tools\":{\"echo\":{\"effect\":\"Pure\"}}},\"two\":{\"command\":\"$build/mcp_demo_server\"},\"three\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"x\"},\"gone\":{\"command\":\"/nonexistent/server\"}}}"
 { rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"echo","arguments":{"message":"z"}'
   rpc 3 prompts/list ''; rpc 4 resources/read '"uri":"test://static-text"'
   rpc 5 tools/call '"name":"gone__x"'; rpc 6 tools/call '"name":"test_error_handling"'

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call/partial.h: what a tool said before it failed (C5.6): the lines that matter
+ * within the budget of an error, and where the rest is. */
+#ifndef WBI_CALL_PARTIAL_H
+#define WBI_CALL_PARTIAL_H
+
+#include "json/write.h"
+
+struct wbi_exec;
+
+#define WBI_PARTIAL_STREAMS 2
+
+struct wbi_partial_stream {
+    const char *name; /* prefix of its members, and its role as an artifact */
+    struct wbi_str raw;
+    uint64_t bytes; /* printed, which may be more than raw has */
+    bool truncated; /* raw is not all of it */
+};
+
+/* text without terminal controls and invisible characters, in the call's arena. */
+struct wbi_str wbi_partial_clean(struct wbi_exec *x, struct wbi_str text);
+/* The object `partial` of an error's details: NAME_preview, NAME_truncated, NAME_bytes and
+ * NAME_lines of streams that are not empty, artifacts and NAME_artifact. n: at most
+ * WBI_PARTIAL_STREAMS. */
+void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_partial_stream *s,
+                       size_t n);
+
+#endif
