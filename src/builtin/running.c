@@ -77,17 +77,13 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
  * not as it was printed. */
 static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
 {
-    uint64_t share[2];
+    bool whole[2];
     unsigned mask = 0;
 
-    wbi_command_share(o, /* artifacts= */ true, share);
-    for (int i = 0; i < 2; i++) {
-        const struct wbi_command_stream *s = &o->stream[i];
-        uint64_t tokens = wbi_shown_tokens(s->shown);
-        if (s->bytes > 0 && (all || tokens + tokens / 8 > share[i] || wbi_shown_changed(s->shown) ||
-                             s->dropped > 0))
+    wbi_command_shows_whole(o, whole);
+    for (int i = 0; i < 2; i++)
+        if (o->stream[i].bytes > 0 && (all || !whole[i]))
             mask |= 1u << i;
-    }
     return mask;
 }
 
