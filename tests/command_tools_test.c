@@ -303,6 +303,7 @@ static void test_a_task_is_read_waited_for_and_written_to(void **state)
     r = with_id(&t, "TaskOutput", id, "");
     assert_member(r, "/result/retrieval_status", "not_ready");
     assert_member(r, "/result/stdout_preview", "ready");
+    assert_member(r, "/result/stdout_artifact", "0"); /* more may come */
     wb_result_free(r);
     r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":50");
     assert_member(r, "/result/retrieval_status", "timeout");
@@ -377,6 +378,7 @@ static void test_news_of_ended_tasks_come_once_over_a_restart(void **state)
     assert_int_equal(wb_task_next_ended(t.runtime, &news, NULL), WB_ENOTFOUND);
     r = with_id(&t, "TaskOutput", id, "");
     assert_member(r, "/result/stdout_preview", "kept");
+    assert_member(r, "/result/artifacts", "[]"); /* I3: the preview is complete */
     wb_result_free(r);
     wb_free(id);
     tools_end(&t);

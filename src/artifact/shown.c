@@ -16,8 +16,10 @@ struct wbi_shown {
     struct wbi_preview_index *index;
     struct wbi_buf cleaned; /* of one feed */
     struct wbi_buf redacted;
-    struct wbi_buf text; /* what is kept in memory */
-    uint64_t spilled;    /* bytes in the file, before text */
+    struct wbi_buf text;                             /* what is kept in memory */
+    uint64_t spilled;                                /* bytes in the file, before text */
+    void (*on_text)(void *arg, struct wbi_str text); /* or NULL */
+    void *on_text_arg;
     int dir_fd;
     int file; /* -1: none */
     bool ended;
@@ -64,6 +66,12 @@ void wbi_shown_free(struct wbi_shown *s)
     wbi_free(s);
 }
 
+void wbi_shown_tap(struct wbi_shown *s, void (*on_text)(void *, struct wbi_str), void *arg)
+{
+    s->on_text = on_text;
+    s->on_text_arg = arg;
+}
+
 static void fail(struct wbi_shown *s, wb_rc rc)
 {
     if (s->rc == WB_OK)
@@ -106,6 +114,8 @@ static void take(struct wbi_shown *s, struct wbi_str text)
 
     if (text.n == 0)
         return;
+    if (s->on_text != NULL)
+        s->on_text(s->on_text_arg, text);
     rc = wbi_preview_index_feed(s->index, text);
     wbi_buf_adds(&s->text, text);
     if (rc == WB_OK)

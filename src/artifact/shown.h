@@ -18,6 +18,8 @@ struct wbi_shown;
 WB_MUST_CHECK wb_rc wbi_shown_new(int dir_fd, const struct wbi_secrets *secrets,
                                   struct wbi_str command, struct wbi_shown **ret);
 void wbi_shown_free(struct wbi_shown *s); /* NULL is fine */
+/* Hand each piece of text on as it is taken, cleaned and redacted; whole lines but the last. */
+void wbi_shown_tap(struct wbi_shown *s, void (*on_text)(void *arg, struct wbi_str text), void *arg);
 /* Failures stick and are told by wbi_shown_end. */
 void wbi_shown_feed(struct wbi_shown *s, struct wbi_str raw);
 /* No more will come. May be called again. */

@@ -112,7 +112,7 @@ static void start(struct wbi_exec *x)
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms);
     s->running = (struct wbi_running_command){.exec = x,
                                               .out = &s->out.run,
-                                              .live = x->call->inv.stream,
+                                              .live = x->call->on_frame != NULL,
                                               .keep_all = true,
                                               .on_end = on_end,
                                               .arg = s};

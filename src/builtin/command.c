@@ -214,7 +214,7 @@ static void exec_start(struct wbi_exec *x)
     s->out.budget = wbi_exec_budget(x);
     s->out.budget_tokens = s->out.budget.tokens;
     s->running = (struct wbi_running_command){
-        .exec = x, .out = &s->out, .live = x->call->inv.stream, .on_end = on_end, .arg = s};
+        .exec = x, .out = &s->out, .live = x->call->on_frame != NULL, .on_end = on_end, .arg = s};
     if (answered_by_running(s, &ask))
         return;
     rc = wbi_running_start(&s->running, &ask, &err);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "call/workspace.h"
 #include "config/config.h"
 #include "path/path.h"
@@ -28,6 +29,28 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd)
 
 /* ---- output ---- */
 
+#define FRAME_TEXT (16u * WBI_KIB) /* of a partial frame: escaped, it still fits */
+
+/* Cleaned and redacted text becomes partial frames (C8.9). */
+static void put_frames(struct wbi_running_command *r, const char *stream, struct wbi_str text)
+{
+    while (text.n > 0) {
+        size_t n = wbi_utf8_cut(text, FRAME_TEXT);
+        wbi_exec_output(r->exec, stream, wbi_str_head(text, n));
+        text = wbi_str_from(text, n);
+    }
+}
+
+static void on_stdout_text(void *arg, struct wbi_str text)
+{
+    put_frames(arg, "stdout", text);
+}
+
+static void on_stderr_text(void *arg, struct wbi_str text)
+{
+    put_frames(arg, "stderr", text);
+}
+
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     struct wbi_running_command *r = arg;
@@ -35,8 +58,6 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
     const char *name = stream == WBI_STDERR ? "stderr" : "stdout";
 
     wbi_shown_feed(r->out->stream[stream].shown, bytes);
-    if (r->live)
-        wbi_exec_output(r->exec, name, bytes);
     if (call->on_output != NULL)
         call->on_output(name, bytes.p, bytes.n, call->on_output_arg);
 }
@@ -56,17 +77,13 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
  * not as it was printed. */
 static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
 {
-    uint64_t share[2];
+    bool whole[2];
     unsigned mask = 0;
 
-    wbi_command_share(o, /* artifacts= */ true, share);
-    for (int i = 0; i < 2; i++) {
-        const struct wbi_command_stream *s = &o->stream[i];
-        uint64_t tokens = wbi_shown_tokens(s->shown);
-        if (s->bytes > 0 && (all || tokens + tokens / 8 > share[i] || wbi_shown_changed(s->shown) ||
-                             s->dropped > 0))
+    wbi_command_shows_whole(o, whole);
+    for (int i = 0; i < 2; i++)
+        if (o->stream[i].bytes > 0 && (all || !whole[i]))
             mask |= 1u << i;
-    }
     return mask;
 }
 
@@ -178,6 +195,8 @@ static wb_rc make_shown(struct wbi_running_command *r, struct wbi_error *err)
         if (rc != WB_OK)
             return wbi_fail_nomem(err);
         r->out->stream[i].shown = shown;
+        if (r->live)
+            wbi_shown_tap(shown, i == 0 ? on_stdout_text : on_stderr_text, r);
     }
     return WB_OK;
 }

@@ -264,10 +264,11 @@ static bool show_output(struct front *f, size_t size)
 static int show_result(struct front *f, const struct frame *r)
 {
     char *text = malloc(r->size + 1);
-    bool ok = text != NULL && receive_all(f->fd, text, r->size) && put_line(text, r->size) &&
-              fflush(stdout) == 0;
+    bool ok;
 
-    erase_progress(f);
+    erase_progress(f); /* the receipt may go to the same terminal */
+    ok = text != NULL && receive_all(f->fd, text, r->size) && put_line(text, r->size) &&
+         fflush(stdout) == 0;
     free(text);
     if (!ok) {
         (void)usage_error(f->a, "cannot write the receipt");

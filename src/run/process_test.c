@@ -354,6 +354,41 @@ static void a_stopped_command_keeps_its_status(void **state)
     }
 }
 
+static void ignore_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    (void)arg;
+    (void)stream;
+    (void)bytes;
+}
+
+static void note_end(void *arg, const struct wbi_process_end *end)
+{
+    struct bench *b = arg;
+
+    b->got.end = *end;
+    b->done = true;
+}
+
+/* The same when we look only after all is over: several messages wait behind the error. */
+static void an_end_that_waits_behind_an_error_is_told(void **state)
+{
+    static const struct wbi_process_ops ops = {ignore_output, note_end};
+    struct bench *b = *state;
+    struct wbi_capture_spec s = line("exec true");
+
+    for (int i = 0; i < 100; i++) {
+        struct wbi_process *p = NULL;
+        b->done = false;
+        assert_int_equal(wbi_process_start(b->runner, &s.process, &ops, b, &p, NULL), WB_OK);
+        for (int word = 0; word < 40; word++)
+            assert_int_equal(wbi_process_signal(p, SIGCONT), WB_OK);
+        usleep(3000); /* it ends meanwhile, most times */
+        wbi_loop_run(b->loop, &b->done);
+        assert_false(b->got.end.status_lost);
+        assert_int_equal(b->got.end.exit_status, 0);
+    }
+}
+
 static void a_grandchild_cannot_hold_the_reply(void **state) /* S9 */
 {
     struct bench *b = *state;
@@ -614,6 +649,7 @@ int main(void)
         cmocka_unit_test(a_deadline_ends_what_ignores_every_polite_signal),
         cmocka_unit_test(cancelling_ends_the_group_and_says_so),
         cmocka_unit_test(a_stopped_command_keeps_its_status),
+        cmocka_unit_test(an_end_that_waits_behind_an_error_is_told),
         cmocka_unit_test(a_grandchild_cannot_hold_the_reply),
         cmocka_unit_test(closing_the_outputs_is_not_the_end),
         cmocka_unit_test(one_silent_stream_does_not_block_the_other),

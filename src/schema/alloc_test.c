@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * schema/alloc_test.c: compile, check, repair and lint with the n-th allocation
  * failing, for every n: an error is returned, nothing crashes, nothing leaks.
- * The allocator of base/ is replaced by the one below. */
+ * The allocator of base/ is replaced. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,62 +10,9 @@
 
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "base/limits.h"
+#include "faults/base_fault.h"
 #include "schema/schema.h"
-
-static long until_failure = -1; /* -1: never */
-static long live;
-
-static bool fails(void)
-{
-    return until_failure >= 0 && until_failure-- == 0;
-}
-
-static void *count(void *p)
-{
-    live += p != NULL;
-    return p;
-}
-
-void *wbi_alloc(size_t n)
-{
-    return fails() ? NULL : count(malloc(n ? n : 1));
-}
-
-void *wbi_zalloc(size_t n)
-{
-    return fails() ? NULL : count(calloc(1, n ? n : 1));
-}
-
-void *wbi_zalloc_array(size_t number, size_t size)
-{
-    return fails() ? NULL : count(calloc(number ? number : 1, size ? size : 1));
-}
-
-void *wbi_realloc(void *p, size_t n)
-{
-    if (fails())
-        return NULL;
-    return p == NULL ? count(malloc(n ? n : 1)) : realloc(p, n ? n : 1);
-}
-
-void wbi_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
-}
-
-char *wbi_strdup(struct wbi_str s)
-{
-    char *copy = wbi_alloc(s.n + 1);
-
-    if (copy != NULL) {
-        memcpy(copy, s.p, s.n);
-        copy[s.n] = '\0';
-    }
-    return copy;
-}
 
 struct journey {
     const char *schema;

@@ -58,8 +58,9 @@ extern const struct wbi_family wbi_batch_family;   /* typed: struct wbi_command_
 WB_MUST_CHECK wb_rc wbi_command_write_partial(const struct wbi_command_output *out,
                                               struct wbi_arena *arena, struct wbi_jw *w,
                                               struct wbi_error *err);
-/* What each stream's preview may cost; artifacts: as if both had one. */
-void wbi_command_share(const struct wbi_command_output *out, bool artifacts, uint64_t ret[2]);
+/* Which streams are shown complete and as they were printed, so that nobody needs them as an
+ * artifact; after the end of both. */
+void wbi_command_shows_whole(const struct wbi_command_output *out, bool ret[2]);
 /* The receipt of one item of a batch alone, as a shell_call answers it (I4). */
 void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out);
 /* What all receipts of commands and tasks say first of what was left out. */

@@ -29,9 +29,10 @@ static uint64_t rest(uint64_t budget, uint64_t fixed)
     return budget > fixed + 40 ? budget - fixed : 40;
 }
 
-/* The smaller stream whole and the larger one cut, where that leaves room: a few
- * lines of errors beside a long output are what matters. */
-void wbi_command_share(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
+/* What each stream's preview may cost; artifacts: as if both had one. The smaller stream
+ * whole and the larger one cut, where that leaves room: a few lines of errors beside a long
+ * output are what matters. */
+static void share_budget(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
     uint64_t need[2] = {0, 0}, cost[2] = {0, 0}, fixed = HEADER_TOKENS, left;
     int big, small;
@@ -58,6 +59,19 @@ void wbi_command_share(const struct wbi_command_output *o, bool artifacts, uint6
     }
     wbi_preview_split(rest(o->budget_tokens, fixed + cost[0] + cost[1]), need[0], need[1], &ret[0],
                       &ret[1]);
+}
+
+void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
+{
+    uint64_t share[2] = {0, 0};
+
+    share_budget(o, /* artifacts= */ true, share);
+    for (int i = 0; i < 2; i++) {
+        const struct wbi_command_stream *s = &o->stream[i];
+        uint64_t tokens = s->shown != NULL ? wbi_shown_tokens(s->shown) : 0;
+        ret[i] = s->shown == NULL || (tokens + tokens / 8 <= share[i] && s->dropped == 0 &&
+                                      !wbi_shown_changed(s->shown));
+    }
 }
 
 static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t budget,
@@ -132,7 +146,7 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
     char key[40];
     int streams = o->combined ? 1 : 2;
 
-    wbi_command_share(o, /* artifacts= */ false, budget);
+    share_budget(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
         wb_rc rc = make_preview(o, i, budget[i], arena, &preview[i], err);
         if (rc != WB_OK)

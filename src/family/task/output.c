@@ -5,6 +5,17 @@
 
 #define STATE_TOKENS 60u /* the lines about the task in the header */
 
+/* I3: no reference to what is shown whole, as it was printed. */
+static void drop_needless_artifacts(struct wbi_command_output *o)
+{
+    bool whole[2];
+
+    wbi_command_shows_whole(o, whole);
+    for (int i = 0; i < 2; i++)
+        if (whole[i])
+            o->stream[i].artifact = WBI_NONE;
+}
+
 static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
@@ -24,6 +35,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
         wbi_page_write(&w, t->page);
     } else {
         output.budget_tokens -= output.budget_tokens > 2 * STATE_TOKENS ? STATE_TOKENS : 0;
+        if (wbi_str_eqz(WBI_LIT("success"), t->retrieval)) /* more may come of a task that runs */
+            drop_needless_artifacts(&output);
         rc = wbi_command_write_partial(&output, p->arena, &w, err);
         wbi_receipt_write_budget(&w, &output.budget);
     }
