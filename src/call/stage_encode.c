@@ -103,7 +103,8 @@ static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
     const struct wbi_complete *full = call->complete;
 
     if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
-        (full->ok || (call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED)))
+        full->ok == !answer->is_error &&
+        (full->ok || call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED))
         answer->mcp_result = full->raw;
     if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin)
         answer->structured = call->outcome.output;

@@ -5,22 +5,10 @@
 
 #include "base/limits.h"
 #include "call/runtime.h"
-#include "text/hygiene.h"
+#include "serve/definition.h"
 #include "text/redact.h"
 #include "text/tokens.h"
 #include "wire/wire.h"
-
-/* Every string of the value, names too, without recursion: a parsed text is one
- * run of values. */
-static bool strings_clean(const wbi_json *v)
-{
-    const wbi_json *end = wbi_json_skip(v);
-
-    for (; v < end; v++)
-        if (wbi_json_is(v, WBI_JSON_STR) && !wbi_hygiene_is_clean(wbi_json_str(v)))
-            return false;
-    return true;
-}
 
 static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, bool *ret)
 {
@@ -154,7 +142,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
         return rc;
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
-    ret_text->untouched = !secrets && strings_clean(result) && fits(x, ret_text->text) &&
+    ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, ret_text->text) &&
                           (structured == NULL || fits(x, ret->output));
     return WB_OK;
 }
