@@ -40,6 +40,11 @@ static void repeat(FILE *f, const char *text, size_t times)
     fflush(f);
 }
 
+/* In two pieces, so that no scanner takes this file for a leak. */
+#define SECRET \
+    "ghp_"     \
+    "16C7e42F292c6912E7710c838347Ae178B4a"
+
 /* One of the modes that shape a call's answer; false: it is none. */
 static bool odd_answer(long id)
 {
@@ -71,6 +76,14 @@ static bool odd_answer(long id)
         result(id, "{\"content\":[],\"structuredContent\":{\"n\":\"seven\"}}");
     else if (is("no-output"))
         text_result(id);
+    else if (is("secret-output"))
+        result(id, "{\"content\":[],\"structuredContent\":{\"n\":7,\"key\":\"" SECRET "\"}}");
+    else if (is("kept-output"))
+        result(id, "{\"content\":[],\"structuredContent\":{\"n\":7,\"note\":\"" SECRET "\"}}");
+    else if (is("two-texts"))
+        result(id,
+               "{\"content\":[{\"type\":\"text\",\"text\":\"seven was found\\nin the cellar\"}],"
+               "\"structuredContent\":{\"n\":7}}");
     else if (is("frame"))
         result(
             id,
@@ -140,7 +153,8 @@ static void answer_list(long id)
     static const char typed[] =
         "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":"
         "\"object\","
-        "\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]}}";
+        "\"properties\":{\"n\":{\"type\":\"integer\"},\"key\":{\"pattern\":\"^ghp_\"}},"
+        "\"required\":[\"n\"]}}";
 
     if (is("cyclic-cursor")) {
         result(id, "{\"tools\":[],\"nextCursor\":\"again\"}");
@@ -166,7 +180,7 @@ static void answer_list(long id)
                                                : "";
 
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[%s%s]}}\n", id, more,
-               is("bad-output") || is("no-output") ? typed : tool);
+               strstr(mode, "-output") != NULL || is("two-texts") ? typed : tool);
         fflush(stdout);
     }
 }

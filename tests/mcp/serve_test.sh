@@ -73,6 +73,11 @@ need "resource of an upstream" '"id":4,"result":.*static text resource'
 need "a bad server harms its own tools only" '"id":5,"result":.*upstream_unavailable'
 need "a tool's own failure passes" '"id":6,"result":.*"isError":true'
 
+# A message of many MiB reaches a program; what is over the limit says so.
+big=$(head -c 6000000 /dev/zero | tr '\0' b)
+{ rpc 0 initialize "$open"; rpc 1 tools/call "\"name\":\"echo\",\"arguments\":{\"message\":\"$big\"}"; } | serve
+need "6 MB go through" '"id":1,"result":.*output_bytes\|"id":1,"result":.*Artifact'
+unset big
 cp "$HOME/.config/waybill/config.json" "$work/config"
 config '{"mcpServers":{"a":{"command":"x"},"b":{"command":"y","prefix":"a"}}}'
 "$waybill" tools list --root "$work/ws" >"$work/out" 2>&1 && bad "one prefix for two servers"
