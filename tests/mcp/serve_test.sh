@@ -133,5 +133,40 @@ pid=
 "$waybill" serve --http 0.0.0.0:0 --auth none --root "$work/ws" 2>"$work/out" && bad "no token beyond loopback"
 need "says why" 'loopback'
 
+# start …: a gateway with these options; sets url, base and pid.
+start() {
+    "$waybill" serve --root "$work/ws" --http 127.0.0.1:0 "$@" 2>"$work/err" &
+    pid=$!
+    for _ in $(seq 100); do
+        url=$(sed -n 's/^listening on //p' "$work/err")
+        [ -n "$url" ] && break
+        sleep 0.05
+    done
+    base=${url%/mcp}
+}
+stop() { kill -TERM $pid; wait $pid || bad "SIGTERM: status $?"; pid=; }
+
+# The token is printed once; one of a file is not, and others must not be able to read it.
+start
+grep -q "$token" "$work/err" && bad "the token is printed again"
+expect "the same token" "$(post -H "Authorization: Bearer $token")" 200
+stop
+echo "a-token-of-my-own-choice" >"$work/token"
+chmod 644 "$work/token"
+"$waybill" serve --http 127.0.0.1:0 --token-file "$work/token" --root "$work/ws" 2>"$work/out" && bad "a token for all to read"
+need "says what to do" '0600'
+chmod 600 "$work/token"
+start --token-file "$work/token"
+grep -q 'of-my-own' "$work/err" && bad "a token of a file is printed"
+expect "a token of a file" "$(post -H 'Authorization: Bearer a-token-of-my-own-choice')" 200
+expect "not the other one" "$(post -H "Authorization: Bearer $token")" 401
+stop
+# Without a token, on loopback: Host and Origin are checked all the same.
+start --auth none
+expect "no token needed" "$(post)" 200
+expect "foreign host" "$(post -H 'Host: evil.example')" 403
+expect "foreign origin" "$(post -H 'Origin: http://evil.example')" 403
+stop
+
 [ $failed = 0 ] && echo "serve: all promises hold"
 exit $failed
