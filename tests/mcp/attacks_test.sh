@@ -181,6 +181,7 @@ row=96 # where an upstream points to is not followed; 97: nor what it wants open
 for case in '302 Found' '401 Unauthorized'; do
     if ! command -v python3 >/dev/null; then echo "skipped: rows 96 and 97 (no python3)"; break; fi
     [ "$case" = '302 Found' ] || row=97
+    rm -f "$work/port"
     python3 - "$case" "$port" "$work/made" >"$work/port" 2>/dev/null <<'END' &
 import http.server, sys
 case, port, made = sys.argv[1:]
