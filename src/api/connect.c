@@ -111,6 +111,7 @@ static wb_rc write_json(struct connecting *c, const wbi_json *root, struct wbi_e
     const wbi_json *servers = wbi_json_get(root, "mcpServers"), *v;
     struct wbi_buf flat;
     struct wbi_jw w = wbi_jw_to(&flat);
+    bool written = false;
     wb_rc rc;
 
     if (servers != NULL && !wbi_json_is(servers, WBI_JSON_OBJ))
@@ -120,6 +121,7 @@ static wb_rc write_json(struct connecting *c, const wbi_json *root, struct wbi_e
     wbi_buf_init_arena(&flat, c->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (root, k) {
+        written = written || k_val == servers;
         if (k_val == servers) {
             write_servers(c, servers, &w);
             continue;
@@ -127,8 +129,8 @@ static wb_rc write_json(struct connecting *c, const wbi_json *root, struct wbi_e
         wbi_jw_keyn(&w, wbi_json_str(k));
         wbi_jw_val(&w, k_val);
     }
-    if (servers == NULL)
-        write_servers(c, NULL, &w);
+    if (!written)
+        write_servers(c, servers, &w);
     wbi_jw_obj_end(&w);
     rc = wbi_json_read(c->arena, wbi_buf_str(&flat), WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK)

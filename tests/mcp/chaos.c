@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/mcp/chaos.c: an MCP server on stdio that misbehaves in the way its
- * argument names. It opens properly (2025-11-25) unless the mode says otherwise. */
+ * argument names. It opens properly (2025-11-25) unless the mode says otherwise. A
+ * second argument is the description of its tool. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 static char line[1 << 20];
-static const char *mode;
+static const char *mode, *about;
 static int pages;
 
 static bool is(const char *name)
@@ -149,13 +150,16 @@ static const char bad_schemas[] = TOOL("remote", "{\"$ref\":\"http://127.0.0.1:1
 
 static void answer_list(long id)
 {
-    static const char tool[] = "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}";
+    static char tool[512];
     static const char typed[] =
         "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":"
         "\"object\","
         "\"properties\":{\"n\":{\"type\":\"integer\"},\"key\":{\"pattern\":\"^ghp_\"}},"
         "\"required\":[\"n\"]}}";
 
+    (void)snprintf(
+        tool, sizeof(tool), "{%s%s%s\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}",
+        about[0] != '\0' ? "\"description\":\"" : "", about, about[0] != '\0' ? "\"," : "");
     if (is("cyclic-cursor")) {
         result(id, "{\"tools\":[],\"nextCursor\":\"again\"}");
     } else if (is("endless-pages")) {
@@ -188,6 +192,7 @@ static void answer_list(long id)
 int main(int argc, char **argv)
 {
     mode = argc > 1 ? argv[1] : "fine";
+    about = argc > 2 ? argv[2] : "";
     if (is("die-at-once")) {
         fputs("starting\nno reason to live\n", stderr);
         return 1;
