@@ -52,6 +52,9 @@ none "and not the name it stands for" '^three__echo '
 need "its receipt by either name" 'Echo: x'
 "$waybill" call gone__x --root "$work/ws" >"$work/out" 2>&1 && bad "call of a server that is not there"
 need "names the server and the program" 'server "gone".*/nonexistent/server'
+"$waybill" doctor --root "$work/ws" >"$work/out" 2>&1 || bad "doctor"
+need "doctor asks servers" '^server two *ok'
+need "and says which do not answer" '^server gone *warning.*/nonexistent/server'
 echo '{"type":"tool_use","id":"t1","name":"mcp__two__echo","input":{"message":"y"}}' |
     "$waybill" dispatch --root "$work/ws" >"$work/out" 2>&1
 need "dispatch" '"tool_use_id":"t1".*Echo: y'
