@@ -50,6 +50,10 @@ struct wb_runtime {
     _Atomic uint64_t numbers; /* of calls, as callers know them */
 };
 
+/* tools_list.c: servers start when somebody wants to see their tools; waits for them
+ * unless the loop runs on a thread of its own. */
+void wbi_api_fetch_upstreams(wb_runtime *runtime);
+
 #define WBI_FIELD_COUNT 24
 
 struct wb_request {

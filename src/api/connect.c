@@ -29,8 +29,44 @@ static void add_server(const struct connecting *c, struct wbi_jw *w)
     wbi_jw_obj_end(w);
 }
 
+/* A line of TOML without its blanks and quotes, as far as names of tables go. */
+static struct wbi_str squeeze(struct wbi_str line, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < line.n && n < size; i++)
+        if (strchr(" \t\r\"'", line.p[i]) == NULL || line.p[i] == '\0')
+            out[n++] = line.p[i];
+    return wbi_str_make(out, n);
+}
+
+/* What the file says of us: WB_EEXISTS, or WB_EINPUT when a table of ours at its end
+ * would contradict it. Comments do not count. */
+static wb_rc check_toml(struct wbi_str text, struct wbi_error *err)
+{
+    char room[128];
+
+    while (text.n > 0) {
+        size_t end = wbi_str_index(text, '\n');
+        struct wbi_str line = squeeze(wbi_str_head(text, end), room, sizeof(room));
+
+        text = wbi_str_from(text, end + 1);
+        if (wbi_str_starts(line, WBI_LIT("[mcp_servers.waybill]")) ||
+            wbi_str_starts(line, WBI_LIT("[mcp_servers.waybill.")) ||
+            wbi_str_starts(line, WBI_LIT("mcp_servers.waybill")))
+            return wbi_fail(err, WB_EEXISTS, "Codex knows Waybill already");
+        if (wbi_str_starts(line, WBI_LIT("mcp_servers=")))
+            return wbi_fail(err, WB_EINPUT,
+                            "mcp_servers is written as one value there; add waybill to it by hand "
+                            "(`waybill connect snippet` shows command and args)");
+    }
+    return WB_OK;
+}
+
 static wb_rc connect_codex(struct connecting *c, struct wbi_error *err)
 {
+    wb_rc rc;
+
     const char *home = getenv("CODEX_HOME");
 
     if (home != NULL) {
@@ -41,8 +77,9 @@ static wb_rc connect_codex(struct connecting *c, struct wbi_error *err)
             return wbi_fail(err, WB_ESTATE, "HOME is not set");
         wbi_buf_addf(&c->path, "%s/.codex/config.toml", home);
     }
-    if (wbi_str_find(c->current, WBI_LIT("[mcp_servers.waybill]")) < c->current.n)
-        return wbi_fail(err, WB_EEXISTS, "Codex knows Waybill already");
+    rc = check_toml(c->current, err);
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_adds(&c->text, c->current);
     if (c->current.n > 0 && c->current.p[c->current.n - 1] != '\n')
         wbi_buf_addc(&c->text, '\n');
@@ -74,19 +111,26 @@ static wb_rc write_json(struct connecting *c, const wbi_json *root, struct wbi_e
     const wbi_json *servers = wbi_json_get(root, "mcpServers"), *v;
     struct wbi_buf flat;
     struct wbi_jw w = wbi_jw_to(&flat);
+    bool written = false;
     wb_rc rc;
 
+    if (servers != NULL && !wbi_json_is(servers, WBI_JSON_OBJ))
+        return wbi_fail(err, WB_EINPUT, "mcpServers of the file is no object");
     if (wbi_json_get(servers, "waybill") != NULL)
         return wbi_fail(err, WB_EEXISTS, "the client knows Waybill already");
     wbi_buf_init_arena(&flat, c->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (root, k) {
-        if (k_val == servers)
+        written = written || k_val == servers;
+        if (k_val == servers) {
+            write_servers(c, servers, &w);
             continue;
+        }
         wbi_jw_keyn(&w, wbi_json_str(k));
         wbi_jw_val(&w, k_val);
     }
-    write_servers(c, servers, &w);
+    if (!written)
+        write_servers(c, servers, &w);
     wbi_jw_obj_end(&w);
     rc = wbi_json_read(c->arena, wbi_buf_str(&flat), WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK)
@@ -141,7 +185,7 @@ wb_rc wb_connect(wb_runtime *runtime, const char *client, const char *program, c
         *ret_text = wbi_buf_take(&c.text, NULL);
         return WB_OK;
     }
-    if (c.path.n > 0 && rc == WB_EEXISTS)
+    if (c.path.n > 0)
         wbi_error_at(&err, wbi_buf_str(&c.path));
     wbi_buf_fini(&c.path);
     wbi_buf_fini(&c.text);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/sign.h"
 #include "config/config.h"
 #include "path/path.h"
+#include "serve/upstreams.h"
 
 enum verdict { FINE, WARNING, BROKEN };
 
@@ -138,6 +140,26 @@ static void check_ledger(struct wbi_jw *w, const wb_options *options)
     wb_error_free(error);
 }
 
+/* Each server is started and asked for its tools; a wrong configuration was told of. */
+static void check_servers(struct wbi_jw *w, const wb_options *options)
+{
+    wb_runtime *runtime = NULL;
+
+    if (wb_runtime_new(options, &runtime, NULL) != WB_OK)
+        return;
+    wbi_api_fetch_upstreams(runtime);
+    for (size_t i = 0; i < wbi_upstreams_count(runtime->ups); i++) {
+        const struct wbi_server *s = wbi_upstreams_at(runtime->ups, i);
+        const char *why = wbi_server_failure(s);
+        char name[128];
+
+        (void)snprintf(name, sizeof(name), "server %.*s", WBI_FMT(wbi_server_name(s)));
+        report(w, name, why != NULL ? WARNING : FINE, why != NULL ? why : "it has told its tools",
+               why != NULL ? "run its command by hand, or correct it in mcpServers" : NULL);
+    }
+    wb_runtime_free(runtime);
+}
+
 wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_error **reterr)
 {
     struct wbi_buf out;
@@ -152,6 +174,7 @@ wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_erro
     check_crypto(&w);
     check_openat2(&w);
     check_pidfd(&w);
+    check_servers(&w, options);
     wbi_jw_arr_end(&w);
     return wbi_api_give(&out, ret, ret_size, reterr);
 }

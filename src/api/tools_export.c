@@ -71,6 +71,7 @@ wb_rc wb_tools_export(wb_runtime *runtime, const char *principal, const char *pr
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_export: NULL");
     if (!wbi_provider_parse(wbi_str_z(provider), &which))
         which = WBI_PROVIDER_AUTO;
+    wbi_api_fetch_upstreams(runtime);
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     rc = export(runtime, wbi_str_z(principal), which, &out, &err);
     if (rc == WB_OK)

@@ -56,8 +56,7 @@ static void set_true(void *arg)
     *(bool *)arg = true;
 }
 
-/* Servers start when somebody wants to see their tools. */
-static void fetch_upstreams(wb_runtime *runtime)
+void wbi_api_fetch_upstreams(wb_runtime *runtime)
 {
     bool done = false;
 
@@ -79,7 +78,7 @@ wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name
 
     if (runtime == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_list: NULL");
-    fetch_upstreams(runtime);
+    wbi_api_fetch_upstreams(runtime);
     rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);

@@ -219,7 +219,8 @@
 #define WBI_MCP_KEEP_ALIVE_MS 15000
 #define WBI_MCP_TTL_MS 60000
 #define WBI_LIMIT_UPSTREAM_IN_FLIGHT 4096u
-#define WBI_LIMIT_UPSTREAM_ITEMS 10000u /* of one list, a count */
+#define WBI_LIMIT_UPSTREAM_UNREAD (32u * WBI_MIB) /* waits to be read by a program */
+#define WBI_LIMIT_UPSTREAM_ITEMS 10000u           /* of one list, a count */
 #define WBI_LIMIT_UPSTREAM_PAGES 1000u
 #define WBI_LIMIT_UPSTREAM_CURSOR (64u * WBI_KIB)
 #define WBI_LIMIT_UPSTREAM_ROUNDS 8u             /* of questions inside one call */

@@ -97,16 +97,46 @@ static bool is_whole(const struct wbi_call *call)
     return true;
 }
 
+/* What was valid when it came may not be so without its secrets. */
+static bool still_valid(struct wbi_call *call)
+{
+    const wbi_json *output;
+
+    return is_whole(call) || (wbi_json_read(call->arena, call->outcome.output, WBI_JSON_STRICT,
+                                            &output, NULL) == WB_OK &&
+                              wbi_output_valid(call->tool, call->arena, output, NULL));
+}
+
+/* A client must refuse structured output that breaks the tool's promise, and a
+ * success without any. So the text alone, which says what happened. */
+static wb_rc withhold(struct wbi_call *call, struct wbi_wire_answer *answer)
+{
+    answer->receipt = wbi_arena_fmt(
+        call->arena,
+        "The tool ran and succeeded; do not repeat it for this. Its structured result held secrets "
+        "and does not fit its outputSchema without them, so only the text is given.\n%.*s",
+        WBI_FMT(call->outcome.receipt));
+    answer->is_error = true;
+    answer->parts = NULL;
+    answer->parts_n = 0;
+    return answer->receipt.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
 /* Content that follows the receipt, and what only MCP has. */
 static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
 {
     const struct wbi_complete *full = call->complete;
 
     if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
-        (full->ok || (call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED)))
+        full->ok == !answer->is_error &&
+        (full->ok || call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED))
         answer->mcp_result = full->raw;
-    if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin)
-        answer->structured = call->outcome.output;
+    if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin) {
+        if (answer->mcp_result.p != NULL || still_valid(call))
+            answer->structured = call->outcome.output;
+        else if (withhold(call, answer) != WB_OK)
+            return WB_ENOMEM;
+    }
     return mcp_meta(call, &answer->meta);
 }
 

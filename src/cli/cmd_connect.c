@@ -29,31 +29,59 @@ static bool says_yes(const struct args *a, const char *path)
     return fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* Written beside it and renamed, so that nobody reads half a file. */
-static int write_file(const struct args *a, const char *path, const char *text)
+static void make_parents(const char *path)
 {
-    char temp[4200];
-    FILE *f;
+    char at[4200];
 
-    (void)snprintf(temp, sizeof(temp), "%s", path);
-    for (char *slash = temp + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+    (void)snprintf(at, sizeof(at), "%s", path);
+    for (char *slash = at + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
-        (void)mkdir(temp, 0700); /* may exist; opening tells */
+        (void)mkdir(at, 0700); /* may exist; opening tells */
         *slash = '/';
     }
-    if ((size_t)snprintf(temp, sizeof(temp), "%s.waybill-new", path) >= sizeof(temp))
-        return usage_error(a, "the path is too long");
-    f = fopen(temp, "we");
+}
+
+/* The text in a new file, with the rights of the one it replaces. */
+static bool write_new(const char *temp, const char *path, const char *text)
+{
+    struct stat st;
+    mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0600;
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool ok;
+
     if (f == NULL) {
-        (void)usage_error(a, "cannot write %s: %s", temp, strerror(errno));
-        return EXIT_STATE;
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
     }
-    if (fputs(text, f) == EOF || fclose(f) != 0 || rename(temp, path) != 0) {
+    ok = fputs(text, f) != EOF && fflush(f) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    return fclose(f) == 0 && ok;
+}
+
+/* Written beside it and renamed, so that nobody reads half a file. What was there
+ * stays as FILE.waybill-old; a link stays one. */
+static int write_file(const struct args *a, const char *given, const char *text)
+{
+    char real[4096], temp[4200], old[4200];
+    const char *path = realpath(given, real) != NULL ? real : given;
+    bool replaces = access(path, F_OK) == 0;
+
+    make_parents(path);
+    if ((size_t)snprintf(temp, sizeof(temp), "%s.waybill-new", path) >= sizeof(temp) ||
+        (size_t)snprintf(old, sizeof(old), "%s.waybill-old", path) >= sizeof(old))
+        return usage_error(a, "the path is too long");
+    (void)unlink(old); /* of an earlier time */
+    if (!write_new(temp, path, text) || (replaces && link(path, old) != 0) ||
+        rename(temp, path) != 0) {
         (void)usage_error(a, "cannot write %s: %s", path, strerror(errno));
         (void)unlink(temp); /* best effort */
         return EXIT_STATE;
     }
-    note(a, "wrote %s", path);
+    if (replaces)
+        note(a, "wrote %s; what was there is in %s", path, old);
+    else
+        note(a, "wrote %s", path);
     return EXIT_OK;
 }
 
@@ -130,7 +158,8 @@ const struct command command_connect = {
     "codex|claude|NAME [--yes]",
     "Shows what the client's configuration would become and writes it after a yes. Codex:\n"
     "~/.codex/config.toml. Claude Code: .mcp.json of the workspace. Any other name gets the\n"
-    "usual mcpServers snippet to paste.\n"
+    "usual mcpServers snippet to paste. A file that is changed is kept beside it as\n"
+    "FILE.waybill-old.\n"
     "\nexamples:\n"
     "  waybill connect codex\n"
     "  waybill connect cursor\n",

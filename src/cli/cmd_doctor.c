@@ -30,7 +30,11 @@ static int run(const struct args *a)
 static const struct option_spec options[] = {{NULL, NULL, false}};
 
 const struct command command_doctor = {
-    "doctor", "Say what this machine offers and what stands in the way.",
-    "",       "Exit 3 when something is broken.\n\nexample:\n  waybill doctor\n",
-    options,  run,
+    "doctor",
+    "Say what this machine offers and what stands in the way.",
+    "",
+    "MCP servers of the configuration are started and asked for their tools. Exit 3 when\n"
+    "something is broken.\n\nexample:\n  waybill doctor\n",
+    options,
+    run,
 };

@@ -90,6 +90,7 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
         .env_count = up->spec.env_count,
         .workdir = up->spec.workdir,
         .stdin_kind = WBI_STDIN_PIPE,
+        .input_bytes = WBI_LIMIT_UPSTREAM_UNREAD,
     };
 
     wbi_lines_fini(&up->lines);
@@ -106,7 +107,7 @@ static wb_rc send_line(struct wbi_upstream *up, struct wbi_upstream_call *call,
     (void)call;
     if (up->process == NULL)
         return WB_EIO;
-    wbi_buf_init(&line, WBI_LIMIT_PENDING_INPUT);
+    wbi_buf_init(&line, WBI_LIMIT_UPSTREAM_UNREAD);
     wbi_buf_adds(&line, message);
     wbi_buf_addc(&line, '\n');
     rc = wbi_buf_rc(&line);

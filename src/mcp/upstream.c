@@ -365,6 +365,8 @@ static void on_timer(void *arg)
     struct wbi_upstream_call *c;
 
     up->armed_ns = 0;
+    if (up->state == WBI_UP_WAITING && now >= up->wait_until_ns)
+        wbi_up_set_state(up, WBI_UP_IDLE); /* since the call came the wait has ended */
     if (up->state == WBI_UP_IDLE && up->calls != NULL)
         open_link(up);
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)

@@ -203,6 +203,25 @@ static void put_params(struct wbi_buf *b, const struct wbi_upstream_call *c)
     wbi_buf_addc(b, '}');
 }
 
+void wbi_call_rename(struct wbi_upstream_call *c, uint64_t id)
+{
+    struct wbi_upstream_call **head = &c->up->by_id[id % WBI_UPSTREAM_BUCKETS];
+
+    if (c->id != 0) {
+        *c->prev_by_id = c->next_by_id;
+        if (c->next_by_id != NULL)
+            c->next_by_id->prev_by_id = c->prev_by_id;
+    }
+    c->id = id;
+    if (id == 0)
+        return;
+    c->next_by_id = *head;
+    c->prev_by_id = head;
+    if (*head != NULL)
+        (*head)->prev_by_id = &c->next_by_id;
+    *head = c;
+}
+
 void wbi_call_send(struct wbi_upstream_call *c)
 {
     struct wbi_upstream *up = c->up;
@@ -210,7 +229,7 @@ void wbi_call_send(struct wbi_upstream_call *c)
     char id[24];
     wb_rc rc;
 
-    c->id = ++up->serial;
+    wbi_call_rename(c, ++up->serial);
     (void)snprintf(id, sizeof(id), "%" PRIu64, c->id);
     wbi_buf_init(&params, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
@@ -238,6 +257,7 @@ void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer 
     if (c->next != NULL)
         c->next->prev = c->prev;
     up->call_count--;
+    wbi_call_rename(c, 0);
     if (up->link->forget != NULL)
         up->link->forget(up, c);
     c->ops.on_done(c->arg, a);
@@ -252,8 +272,8 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
 
     if (rc == WB_EAGAIN && c->deadline_ns == 0)
         a = (struct wbi_upstream_answer){.rc = WB_ELIMIT,
-                                         .why = "the server does not read, or "
-                                                "the call is too large for it"};
+                                         .why = "the call does not fit: more than "
+                                                "32 MiB would wait for the server to read"};
     if (rc == WB_EIO && up->state == WBI_UP_WAITING && left > 0)
         a.retry_after_ms = left / WBI_NS_PER_MS + 1;
     if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {

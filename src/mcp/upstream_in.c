@@ -13,7 +13,8 @@ static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *
 
     if (!wbi_json_is(id, WBI_JSON_INT) || !wbi_json_u64(id, &n))
         return NULL;
-    for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
+    for (struct wbi_upstream_call *c = up->by_id[n % WBI_UPSTREAM_BUCKETS]; c != NULL;
+         c = c->next_by_id) {
         if (c->id == n && c->sent)
             return c;
     }
@@ -160,7 +161,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     wbi_free(c->state);
     c->state = state != NULL ? json_text(state) : NULL;
     c->sent = true;
-    c->id = 0; /* answers to the old message are late ones now */
+    wbi_call_rename(c, 0); /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {
         if (!wbi_mcp_able(&c->abilities, wbi_json_get_str(k_val, "method"))) {
             wbi_upstream_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");

@@ -11,6 +11,8 @@
 
 struct wbi_exchange;
 
+#define WBI_UPSTREAM_BUCKETS 1024u /* ids follow each other: few share one */
+
 struct wbi_upstream_ask {
     struct wbi_upstream_ask *next;
     struct wbi_upstream *up;
@@ -26,7 +28,8 @@ struct wbi_upstream_call {
     struct wbi_upstream *up;
     struct wbi_upstream_call_ops ops;
     void *arg;
-    uint64_t id; /* ours, new for every message sent */
+    uint64_t id; /* ours, new for every message sent; 0: none */
+    struct wbi_upstream_call *next_by_id, **prev_by_id;
     char *method, *params, *meta, *conversation;
     struct wbi_mcp_abilities abilities;
     bool progress, sent, own; /* own: the client's, not a caller's */
@@ -68,7 +71,8 @@ struct wbi_upstream {
     enum wbi_mcp_era era;
     bool era_known, skip_probe, probing, probed_again;
     uint64_t serial;
-    struct wbi_upstream_call *calls; /* newest first */
+    struct wbi_upstream_call *calls;                       /* newest first */
+    struct wbi_upstream_call *by_id[WBI_UPSTREAM_BUCKETS]; /* those with an id, by its rest */
     size_t call_count;
     struct wbi_timer *timer;
     int64_t armed_ns; /* 0: not armed */
@@ -99,6 +103,8 @@ void wbi_up_ready(struct wbi_upstream *up);
 
 /* upstream_call.c */
 void wbi_call_send(struct wbi_upstream_call *call);
+/* Its id from now on, by which answers find it; 0: none. */
+void wbi_call_rename(struct wbi_upstream_call *call, uint64_t id);
 void wbi_call_end(struct wbi_upstream_call *call, const struct wbi_upstream_answer *a);
 void wbi_upstream_call_fail(struct wbi_upstream_call *call, wb_rc rc, const char *why);
 wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *request,

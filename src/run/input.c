@@ -31,16 +31,20 @@ static void watch_room(struct wbi_process *p)
 
 static void write_pending(struct wbi_process *p)
 {
-    while (p->pending.n > 0) {
-        ssize_t n = wbi_write_quiet(p->in, p->pending.p, p->pending.n);
+    while (p->pending.n > p->taken) {
+        ssize_t n = wbi_write_quiet(p->in, p->pending.p + p->taken, p->pending.n - p->taken);
         if (n == -EAGAIN)
             break;
         if (n < 0) { /* nobody reads any more */
             end_input(p);
             return;
         }
-        p->pending.n -= (size_t)n;
-        memmove(p->pending.p, p->pending.p + n, p->pending.n);
+        p->taken += (size_t)n;
+    }
+    if (p->taken > 0 && p->taken >= p->pending.n / 2) { /* seldom enough for large inputs */
+        p->pending.n -= p->taken;
+        memmove(p->pending.p, p->pending.p + p->taken, p->pending.n);
+        p->taken = 0;
     }
     if (p->pending.n == 0 && p->in_closing) {
         end_input(p);
@@ -66,9 +70,9 @@ wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_
         write_pending(p);
     if (p->in < 0 || p->in_closing || p->phase != WBI_RUNNING)
         return wbi_fail(err, WB_ENOTFOUND, "the process takes no input, or no more");
-    if (bytes.n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
-        return wbi_fail(err, WB_ELIMIT, "%zu bytes wait to be read, at most %u may",
-                        p->pending.n + bytes.n, WBI_LIMIT_PENDING_INPUT);
+    if (bytes.n > p->pending.max - p->pending.n)
+        return wbi_fail(err, WB_ELIMIT, "%zu bytes wait to be read, at most %zu may",
+                        p->pending.n + bytes.n, p->pending.max);
     if (p->in_watch == NULL) {
         wb_rc rc = wbi_watch_new(p->runner->loop, p->in, on_input_ready, p, &p->in_watch, err);
         if (rc != WB_OK)

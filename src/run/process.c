@@ -393,7 +393,7 @@ static wb_rc prepare(struct wbi_runner *runner, const struct wbi_process_spec *s
         return wbi_fail_nomem(err);
     p->runner = runner;
     p->pidfd = p->keeper = p->in = p->out[0].fd = p->out[1].fd = -1;
-    wbi_buf_init(&p->pending, WBI_LIMIT_PENDING_INPUT);
+    wbi_buf_init(&p->pending, spec->input_bytes > 0 ? spec->input_bytes : WBI_LIMIT_PENDING_INPUT);
     fill(p, spec);
     rc = wbi_timer_new(runner->loop, on_deadline, p, &p->deadline);
     if (rc == WB_OK)

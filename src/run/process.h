@@ -76,6 +76,7 @@ struct wbi_process_spec {
     int workdir_fd;             /* > 0: a directory that stays the caller's; else: */
     struct wbi_str workdir;     /* absent: the working directory of the process */
     enum wbi_stdin_kind stdin_kind;
+    size_t input_bytes; /* most that may wait to be read; 0: WBI_LIMIT_PENDING_INPUT */
     struct wbi_str stdin_bytes;
     int stdin_fd;
     uint16_t tty_rows, tty_columns; /* 0: 24 and 80 */
@@ -131,7 +132,7 @@ void wbi_process_kill(struct wbi_process *p);
 /* A signal for the group; WB_ENOTFOUND once the leader has ended. */
 WB_MUST_CHECK wb_rc wbi_process_signal(struct wbi_process *p, int signal);
 /* Queue bytes for WBI_STDIN_PIPE or _TTY. WB_EMISUSE without such an input,
- * WB_ENOTFOUND when it is closed, WB_ELIMIT over WBI_LIMIT_PENDING_INPUT. */
+ * WB_ENOTFOUND when it is closed, WB_ELIMIT over the spec's input_bytes. */
 WB_MUST_CHECK wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes,
                                       struct wbi_error *err);
 /* End of file for the child once all is written (a terminal gets ^D). */

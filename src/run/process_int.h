@@ -77,6 +77,7 @@ struct wbi_process {
     bool in_watched;
     struct wbi_defer in_flush; /* what one turn of the loop says leaves in one write */
     struct wbi_buf pending;
+    size_t taken;               /* of pending, written already */
     struct wbi_timer *deadline; /* then the linger time */
     struct wbi_timer *grace;
     int64_t grace_ms, linger_ms, started_ns;

@@ -5,22 +5,10 @@
 
 #include "base/limits.h"
 #include "call/runtime.h"
-#include "text/hygiene.h"
+#include "serve/definition.h"
 #include "text/redact.h"
 #include "text/tokens.h"
 #include "wire/wire.h"
-
-/* Every string of the value, names too, without recursion: a parsed text is one
- * run of values. */
-static bool strings_clean(const wbi_json *v)
-{
-    const wbi_json *end = wbi_json_skip(v);
-
-    for (; v < end; v++)
-        if (wbi_json_is(v, WBI_JSON_STR) && !wbi_hygiene_is_clean(wbi_json_str(v)))
-            return false;
-    return true;
-}
 
 static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, bool *ret)
 {
@@ -65,10 +53,10 @@ static void add_text(struct wbi_buf *out, const struct wbi_wire_part *p)
     }
 }
 
-/* The text of all blocks; blocks that are more than text become parts. A part's
- * slices point into a copy in the call's arena. */
-static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content, bool secrets,
-                          struct wbi_complete *ret, struct wbi_buf *text)
+/* All blocks as parts, and their text. A part's slices point into a copy in the
+ * call's arena. */
+static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
+                          struct wbi_wire_part **ret_parts, size_t *ret_n, struct wbi_buf *text)
 {
     struct wbi_wire_part *parts =
         wbi_arena_array(x->arena, wbi_json_count(content), sizeof(*parts));
@@ -83,18 +71,28 @@ static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content, boo
         rc = wbi_json_read(x->arena, wbi_buf_str(&b), WBI_JSON_STRICT, &copy, NULL);
     if (rc != WB_OK)
         return WB_ENOMEM;
+    *ret_n = 0;
+    *ret_parts = parts;
     WBI_JSON_EACH (copy, block) {
-        struct wbi_wire_part *p = &parts[ret->part_count];
-
-        if (!wbi_wire_part_read(block, p))
+        if (!wbi_wire_part_read(block, &parts[*ret_n]))
             return WB_EINPUT;
-        add_text(text, p);
-        if (p->type == WBI_PART_IMAGE || p->type == WBI_PART_AUDIO ||
-            (!secrets && p->type != WBI_PART_TEXT))
-            ret->part_count++;
+        add_text(text, &parts[(*ret_n)++]);
+    }
+    return wbi_buf_rc(text);
+}
+
+/* What is more than text is a part of the result, and so is text that says other
+ * things than the structured value beside it. */
+static void keep_parts(struct wbi_wire_part *parts, size_t n, bool texts, bool secrets,
+                       struct wbi_complete *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool media = parts[i].type == WBI_PART_IMAGE || parts[i].type == WBI_PART_AUDIO;
+
+        if (media || (parts[i].type == WBI_PART_TEXT ? texts : !secrets))
+            parts[ret->part_count++] = parts[i];
     }
     ret->parts = ret->part_count > 0 ? parts : NULL;
-    return wbi_buf_rc(text);
 }
 
 /* Whether the text says what the structured value says. */
@@ -117,8 +115,6 @@ static wb_rc set_output(const struct wbi_exec *x, const wbi_json *structured, st
     else
         wbi_json_quote(&out, text);
     ret->output = wbi_buf_str(&out);
-    if (structured != NULL && text.n > 0 && !is_twin(x->arena, text, structured))
-        ret->summary = text; /* cut to one line by the outcome */
     return wbi_buf_rc(&out);
 }
 
@@ -136,8 +132,10 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
 {
     const wbi_json *content = wbi_json_get(result, "content");
     const wbi_json *structured = wbi_json_get(result, "structuredContent");
-    bool secrets = false;
+    struct wbi_wire_part *parts = NULL;
+    bool secrets = false, texts;
     struct wbi_buf text;
+    size_t n = 0;
     wb_rc rc;
 
     if (!wbi_json_is(result, WBI_JSON_OBJ) ||
@@ -147,14 +145,16 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_CALL_ARENA);
     rc = holds_secrets(x, result, &secrets);
     if (rc == WB_OK && content != NULL)
-        rc = read_content(x, content, secrets, ret, &text);
+        rc = read_content(x, content, &parts, &n, &text);
     if (rc == WB_OK)
         rc = set_output(x, structured, wbi_buf_str(&text), ret);
     if (rc != WB_OK)
         return rc;
+    texts = structured != NULL && text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured);
+    keep_parts(parts, n, texts, secrets, ret);
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
-    ret_text->untouched = !secrets && strings_clean(result) && fits(x, ret_text->text) &&
+    ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, ret_text->text) &&
                           (structured == NULL || fits(x, ret->output));
     return WB_OK;
 }

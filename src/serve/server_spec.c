@@ -190,6 +190,9 @@ wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root, struct wbi_s
         return wbi_fail(err, WB_EINPUT, "a server has either a command or a url");
     if (rc == WB_OK && url.p != NULL) {
         rc = expand(arena, url, &s->spec.url, err);
+        if (rc == WB_OK && !wbi_str_starts(s->spec.url, WBI_LIT("http://")) &&
+            !wbi_str_starts(s->spec.url, WBI_LIT("https://")))
+            return wrong(err, "url", "one of http:// or https://");
         if (rc == WB_OK)
             rc = read_headers(arena, s, err);
     } else if (rc == WB_OK) {

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "family/generic/generic.h"
 #include "json/write.h"
+#include "serve/definition.h"
 #include "serve/pin_files.h"
 #include "serve/upstreams_int.h"
 
@@ -82,20 +83,22 @@ static bool plain_name(struct wbi_str name)
     return name.n > 0;
 }
 
-/* Absent when the definition may be used, else why not. */
+/* Absent when the definition may be used, else why not. One that shows a person
+ * something else than a model reads is not accepted unseen (plain false). */
 static struct wbi_str check_pin(struct wbi_runtime *rt, const struct wbi_server *s,
-                                const wbi_json *tool, struct wbi_arena *arena)
+                                const wbi_json *tool, bool plain, struct wbi_arena *arena)
 {
     struct wbi_str name = wbi_json_get_str(tool, "name");
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_pin_files files;
     struct wbi_pin_store store = wbi_pin_files_store(&files);
     enum wbi_pin_state state = WBI_PIN_NEW;
+    enum wbi_pin_policy policy = plain ? s->pin_policy : WBI_PIN_APPROVAL;
     wb_rc rc = wbi_pin_files_open(arena, rt->places.user_state, &files, &err);
 
     if (rc == WB_OK)
-        rc = wbi_pin_check(&store, s->pin_policy, s->name, tool, wbi_wall_ms(&rt->clock), arena,
-                           &state, &err);
+        rc = wbi_pin_check(&store, policy, s->name, tool, wbi_wall_ms(&rt->clock), arena, &state,
+                           &err);
     if (rc != WB_OK)
         return wbi_arena_fmt(arena, "the definition of %.*s of server %.*s cannot be checked: %s",
                              WBI_FMT(name), WBI_FMT(s->name), err.text);
@@ -105,9 +108,9 @@ static struct wbi_str check_pin(struct wbi_runtime *rt, const struct wbi_server 
                          "the definition of %.*s of server %.*s %s; a person can look at it with "
                          "`waybill pins show %.*s/%.*s` and accept it with `waybill pins approve`",
                          WBI_FMT(name), WBI_FMT(s->name),
-                         state == WBI_PIN_NEW ? "was not approved yet"
-                                              : "has changed since it was "
-                                                "accepted",
+                         state == WBI_PIN_CHANGED ? "has changed since it was accepted"
+                         : plain                  ? "was not approved yet"
+                                                  : "holds hidden characters",
                          WBI_FMT(s->name), WBI_FMT(name));
 }
 
@@ -122,14 +125,18 @@ static wb_rc declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_jso
     const wbi_json *descriptor;
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
+    bool plain;
     wb_rc rc;
 
     if (!plain_name(wbi_json_get_str(tool, "name")) ||
         !wbi_mcp_headers_usable(wbi_json_get(tool, "inputSchema")) ||
         wbi_json_true(setting(s, wbi_json_get_str(tool, "name"), "disabled")))
         return WB_EINPUT;
-    binding.blocked = check_pin(rt, s, tool, arena);
+    plain = !wbi_definition_hides(tool);
+    binding.blocked = check_pin(rt, s, tool, plain, arena);
     binding.hidden = binding.blocked.p != NULL;
+    if (!plain && wbi_definition_clean(arena, tool, &tool, err) != WB_OK)
+        return WB_ENOMEM;
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     write_descriptor(&w, s, tool);
     if (wbi_buf_rc(&text) != WB_OK)

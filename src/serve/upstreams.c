@@ -200,18 +200,21 @@ static bool begins_with(struct wbi_str name, struct wbi_str first)
            (memcmp(name.p + first.n, "__", 2) == 0 || memcmp(name.p + first.n, "::", 2) == 0);
 }
 
-static bool names_server(struct wbi_str name, const struct wbi_server *s)
+/* The server that a name says it belongs to, and what follows; NULL: none. */
+static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str name,
+                                       struct wbi_str *ret_tool)
 {
     if (wbi_str_starts(name, WBI_LIT("mcp__")) || wbi_str_starts(name, WBI_LIT("mcp::")))
         name = wbi_str_from(name, 5);
-    return begins_with(name, s->name) || begins_with(name, s->prefix);
-}
+    for (size_t i = 0; i < ups->count; i++) {
+        struct wbi_server *s = &ups->servers[i];
+        bool by_name = begins_with(name, s->name);
 
-static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str tool)
-{
-    for (size_t i = 0; i < ups->count; i++)
-        if (names_server(tool, &ups->servers[i]))
-            return &ups->servers[i];
+        if (!by_name && !begins_with(name, s->prefix))
+            continue;
+        *ret_tool = wbi_str_from(name, (by_name ? s->name.n : s->prefix.n) + 2);
+        return s;
+    }
     return NULL;
 }
 
@@ -220,7 +223,7 @@ static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct w
 static bool find_more(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
 {
     struct wbi_upstreams *ups = arg;
-    struct waiter w = {.ref = ref, .only = named_server(ups, tool)};
+    struct waiter w = {.ref = ref, .only = named_server(ups, tool, &tool)};
     bool any = false;
 
     for (size_t i = 0; i < ups->count; i++) {
@@ -239,16 +242,16 @@ static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
                         struct wbi_str *ret_qualified, struct wbi_str *ret_why)
 {
     struct wbi_upstreams *ups = arg;
-    struct wbi_server *s = named_server(ups, tool);
+    struct wbi_str own = WBI_NONE;
+    struct wbi_server *s = named_server(ups, tool, &own);
 
-    if (s == NULL || (s->state != WBI_SERVER_FAILED && s->state != WBI_SERVER_LISTING))
+    if (s == NULL || s->state == WBI_SERVER_UNLISTED || wbi_server_failure(s) == NULL)
         return false;
     *ret_qualified =
-        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(tool, 128)));
+        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(own, 128)));
     *ret_why =
         wbi_arena_fmt(arena, "the server \"%.*s\" of %.*s has not told its tools: %s",
-                      WBI_FMT(s->name), WBI_FMT(wbi_str_head(tool, 128)),
-                      s->state == WBI_SERVER_LISTING ? "it does not answer in time" : s->why);
+                      WBI_FMT(s->name), WBI_FMT(wbi_str_head(tool, 128)), wbi_server_failure(s));
     return ret_qualified->p != NULL && ret_why->p != NULL;
 }
 
@@ -421,6 +424,18 @@ size_t wbi_upstreams_count(const struct wbi_upstreams *ups)
 struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i)
 {
     return &ups->servers[i];
+}
+
+struct wbi_str wbi_server_name(const struct wbi_server *s)
+{
+    return s->name;
+}
+
+const char *wbi_server_failure(const struct wbi_server *s)
+{
+    if (s->state == WBI_SERVER_LISTED)
+        return NULL;
+    return s->state == WBI_SERVER_FAILED ? s->why : "it does not answer in time";
 }
 
 struct wbi_str wbi_server_prefix(const struct wbi_server *s)

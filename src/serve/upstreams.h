@@ -34,6 +34,9 @@ WB_MUST_CHECK wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_don
 size_t wbi_upstreams_count(const struct wbi_upstreams *ups);
 struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i);
 
+struct wbi_str wbi_server_name(const struct wbi_server *s);
+/* Why it has not told its tools, though it was asked; NULL: it has. */
+const char *wbi_server_failure(const struct wbi_server *s);
 /* Stands before "__" and the names of its tools and prompts; empty: own names. */
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 /* The connection, made at the first use; NULL when it cannot be had. */

@@ -16,10 +16,13 @@ npm_need() {
     exec 9>"$folder/lock"
     flock 9
     if [ "$(cat "$folder/installed" 2>/dev/null)" != "$*" ]; then
+        # Who has just waited for npm in vain has done so for all.
+        [ -z "$(find "$npm_place/unreachable" -mmin -20 2>/dev/null)" ] || { exec 9>&-; skip "npm cannot reach its packages"; }
         rm -rf "$folder/node_modules" "$folder/package-lock.json" "$folder/installed"
         echo '{"private":true}' >"$folder/package.json"
         (cd "$folder" && timeout 240 npm install --silent --no-audit --no-fund --ignore-scripts \
-            --force "$@" >install.log 2>&1) || { exec 9>&-; skip "npm cannot install $*"; }
+            --fetch-retries 1 --force "$@" >install.log 2>&1) ||
+            { touch "$npm_place/unreachable"; exec 9>&-; skip "npm cannot install $*"; }
         echo "$*" >"$folder/installed"
     fi
     exec 9>&-

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/definition_test.c: what a server may say about its tools (attack row 78). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "base/limits.h"
+#include "json/write.h"
+#include "serve/definition.h"
+
+static const struct {
+    const char *name, *tool, *clean; /* clean NULL: hides nothing, stays as it is */
+} rows[] = {
+    {"plain", "{\"name\":\"t\",\"description\":\"Lists files.\\nAll of them.\"}", NULL},
+    {"line ends", "{\"name\":\"t\",\"description\":\"one\\r\\ntwo\"}", NULL},
+    {"umlauts and emoji", "{\"name\":\"t\",\"title\":\"Größe ✔️ 日本\"}", NULL},
+    {"escape sequence", "{\"description\":\"a\\u001b[8mhidden\\u001b[0mb\",\"name\":\"t\"}",
+     "{\"description\":\"ahiddenb\",\"name\":\"t\"}"},
+    {"bidirectional", "{\"description\":\"a\\u202eb\"}", "{\"description\":\"a<U+202E>b\"}"},
+    {"tags", "{\"title\":\"x\\udb40\\udc41\"}", "{\"title\":\"x<U+E0041>\"}"},
+    {"drawn over", "{\"description\":\"delete all\\rlist some\"}",
+     "{\"description\":\"list somel\"}"},
+    {"in a schema", "{\"inputSchema\":{\"properties\":{\"p\":{\"description\":\"a\\u200bb\"}}}}",
+     "{\"inputSchema\":{\"properties\":{\"p\":{\"description\":\"a<U+200B>b\"}}}}"},
+    {"values stay",
+     "{\"enum\":[\"a\\u200bb\"],\"pattern\":\"\\u200b\",\"description\":\"\\u200b\"}",
+     "{\"enum\":[\"a\xe2\x80\x8b"
+     "b\"],\"pattern\":\"\xe2\x80\x8b\",\"description\":\"<U+200B>\"}"},
+    {"a name that is prose elsewhere", "{\"description\":{\"title\":\"\\u200b\\\"\\\\\"}}",
+     "{\"description\":{\"title\":\"<U+200B>\\\"\\\\\"}}"},
+};
+
+static void hidden_text_is_found_and_made_visible(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        struct wbi_arena *arena = NULL;
+        const wbi_json *tool, *clean;
+        struct wbi_buf text;
+
+        assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
+        assert_int_equal(
+            wbi_json_read(arena, wbi_str_z(rows[i].tool), WBI_JSON_STRICT, &tool, NULL), WB_OK);
+        if (wbi_definition_hides(tool) != (rows[i].clean != NULL))
+            fail_msg("%s: hides %d", rows[i].name, wbi_definition_hides(tool));
+        assert_int_equal(wbi_definition_clean(arena, tool, &clean, NULL), WB_OK);
+        wbi_buf_init_arena(&text, arena, WBI_LIMIT_SMALL_ARENA);
+        wbi_json_write(&text, clean);
+        wbi_buf_addc(&text, '\0');
+        if (rows[i].clean != NULL)
+            assert_string_equal(text.p, rows[i].clean);
+        wbi_arena_free(arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hidden_text_is_found_and_made_visible),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `waybill connect`: shows first, writes after a yes, once; whatever else a file
+# holds stays: comments, order, rights, links; the old file is kept.
+set -u
+waybill=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)/waybill
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/home" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE CODEX_HOME
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+connect() { "$waybill" connect "$@" --root "$work/ws" >"$work/out" 2>"$work/err" </dev/null; }
+said() { grep -q -- "$1" "$work/err" || bad "does not say $1: $(cat "$work/err")"; }
+
+# Claude Code: JSON of the workspace.
+json=$work/ws/.mcp.json
+connect claude || bad "connect claude"
+said 'nothing was written'
+[ ! -e "$json" ] || bad "written without a yes"
+connect claude --yes || bad "a first file"
+grep -q '"waybill"' "$json" || bad "not in the first file"
+printf '{"a":1,"mcpServers":{"other":{"command":"o","env":{"K":"v"}}},"z":[1,2.5,"\\u00e9"]}' >"$json"
+chmod 640 "$json"
+connect claude --yes || bad "merge"
+! command -v python3 >/dev/null || python3 - "$json" "$waybill" "$work/ws" <<'END' || bad "merged wrongly: $(cat "$json")"
+import json, os, sys
+path, program, root = sys.argv[1:]
+v = json.load(open(path))
+assert list(v) == ['a', 'mcpServers', 'z'] and v['a'] == 1 and v['z'] == [1, 2.5, 'é']
+assert v['mcpServers']['other'] == {'command': 'o', 'env': {'K': 'v'}}
+ours = v['mcpServers']['waybill']
+assert os.path.samefile(ours['command'], program) and ours['args'][:2] == ['serve', '--root'] and os.path.samefile(ours['args'][2], root)
+END
+[ "$(stat -c %a "$json")" = 640 ] || bad "the rights changed"
+grep -q '"other":{"command":"o"' "$json.waybill-old" || bad "the old file is not kept"
+before=$(cat "$json")
+connect claude --yes || bad "a second time"
+said 'already'
+[ "$(cat "$json")" = "$before" ] || bad "a second time changed it"
+echo '{broken' >"$json"
+connect claude --yes && bad "a broken file was taken"
+[ "$(cat "$json")" = '{broken' ] || bad "a broken file was written"
+echo '{"mcpServers":[]}' >"$json"
+connect claude --yes && bad "mcpServers that is no object"
+
+# Codex: TOML of the user, which may be a link into a folder of dot files.
+toml=$HOME/.codex/config.toml
+connect codex --yes || bad "a first TOML"
+grep -q '^\[mcp_servers.waybill\]' "$toml" || bad "codex"
+[ "$(stat -c %a "$toml")" = 600 ] || bad "a new file is private"
+mkdir "$work/dots"
+printf '# my settings\nmodel = "m" # kept\n# [mcp_servers.waybill] one day\n\n[mcp_servers.other]\ncommand = "o"' >"$work/dots/codex.toml"
+cp "$work/dots/codex.toml" "$work/was"
+rm "$toml"
+ln -s "$work/dots/codex.toml" "$toml"
+connect codex --yes || bad "connect codex"
+[ -L "$toml" ] || bad "the link was replaced"
+cmp -s "$work/was" "$work/dots/codex.toml.waybill-old" || bad "the old TOML is not kept"
+head -c "$(stat -c %s "$work/was")" "$work/dots/codex.toml" | cmp -s - "$work/was" || bad "TOML before ours changed"
+connect codex --yes || bad "codex twice"
+said 'already'
+[ "$(grep -c '^\[mcp_servers.waybill\]' "$toml")" = 1 ] || bad "twice in the file"
+for known in '[mcp_servers."waybill"]' '[ mcp_servers . waybill ]' '[mcp_servers.waybill.env]'; do
+    echo "$known" >"$work/dots/codex.toml"
+    connect codex --yes || bad "$known"
+    said 'already'
+done
+echo 'mcp_servers = { other = { command = "o" } }' >"$work/dots/codex.toml"
+connect codex --yes && bad "a table that would contradict the file"
+said 'by hand'
+CODEX_HOME=$work/elsewhere connect codex --yes || bad "CODEX_HOME"
+[ -f "$work/elsewhere/config.toml" ] || bad "not in CODEX_HOME"
+
+# Others get a snippet.
+connect cursor || bad "a snippet"
+grep -q '"mcpServers"' "$work/out" || bad "no snippet"
+connect && bad "no name"
+[ $failed = 0 ] && echo "connect: files are kept as they were"
+exit $failed
