@@ -36,16 +36,19 @@ static void take_trace(struct wbi_invocation *inv)
 enum wbi_step wbi_stage_decode(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
+    bool bad_item = wire != NULL && wire->problem_kind != WBI_KIND_NONE;
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc = wbi_invocation_check(&call->inv, call->arena, &call->runtime->ids,
                                     call->runtime->secrets, &err);
 
+    if (rc != WB_OK && bad_item) /* the codec knows better what is wrong */
+        return wbi_refuse_item(call);
     if (rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &err);
     take_trace(&call->inv);
     if (call->rejected.rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &call->rejected);
-    if (wire != NULL && wire->problem_kind != WBI_KIND_NONE && !wire->truncated)
+    if (bad_item && !wire->truncated)
         return wbi_refuse_item(call); /* a cut one waits until its tool is known (C3.6) */
     return WBI_STEP_NEXT;
 }
