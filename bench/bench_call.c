@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/bench_call.c: what a call costs besides its tool: an empty C function
  * called natively, from request to result, on the loop's thread. Allocations are
- * counted by standing in front of malloc. */
+ * counted by standing in front of malloc.
+ *   bench_call [calls a round] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,8 +10,9 @@
 #include "../tests/faults/alloc_fault.h"
 #include "waybill/waybill.h"
 
-#define CALLS 20000
 #define ROUNDS 15
+
+static int calls = 20000;
 
 static int64_t now_ns(void)
 {
@@ -39,15 +41,15 @@ static void on_done(wb_result *result, void *arg)
     ++*(int *)arg;
 }
 
-static void run(wb_runtime *runtime, const wb_request *request, int calls)
+static void run(wb_runtime *runtime, const wb_request *request, int count)
 {
     int done = 0;
 
-    for (int i = 0; i < calls; i++)
+    for (int i = 0; i < count; i++)
         if (wb_call_submit(runtime, request, on_done, &done, NULL) != WB_OK)
             exit(1);
     wb_runtime_run(runtime);
-    if (done != calls)
+    if (done != count)
         exit(1);
 }
 
@@ -76,8 +78,8 @@ static void measure(const char *name, const char *descriptor, const char *tool, 
     bytes = atomic_load(&alloc_faults.bytes);
     for (int i = 0; i < ROUNDS; i++) {
         int64_t start = now_ns();
-        run(runtime, request, CALLS);
-        ns[i] = (double)(now_ns() - start) / CALLS;
+        run(runtime, request, calls);
+        ns[i] = (double)(now_ns() - start) / calls;
     }
     qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
     printf("%-34s %8.0f ns  %6.2f allocations  %8.0f bytes  %s\n", name, ns[ROUNDS / 2],
@@ -88,8 +90,10 @@ static void measure(const char *name, const char *descriptor, const char *tool, 
     wb_options_free(options);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && (calls = atoi(argv[1])) < 1)
+        return 1;
     measure("empty tool", "{\"name\":\"empty\",\"effect\":\"Pure\"}", "empty", "{}");
     measure("empty tool, schema of 4 members",
             "{\"name\":\"empty\",\"effect\":\"Pure\",\"inputSchema\":{\"type\":\"object\","

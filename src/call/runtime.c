@@ -46,7 +46,7 @@ wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
         return WB_ENOMEM;
     }
     call->arena = arena;
-    wbi_buf_init_arena(&call->event_lines, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&call->event_briefs, arena, WBI_LIMIT_JSON_TEXT);
     call->runtime = rt;
     call->clock = rt->clock;
     call->inv.principal = rt->principal;
