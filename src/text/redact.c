@@ -31,36 +31,37 @@ struct wbi_redact_rules {
 bool wbi_secrets_name(struct wbi_str name)
 {
     static const struct wbi_str names[] = {
-        WBI_LIT_INIT("token"),
-        WBI_LIT_INIT("authorization"),
-        WBI_LIT_INIT("proxyauthorization"),
-        WBI_LIT_INIT("password"),
-        WBI_LIT_INIT("passwd"),
-        WBI_LIT_INIT("passphrase"),
+        /* shorter ones first */
         WBI_LIT_INIT("pwd"),
-        WBI_LIT_INIT("secret"),
+        WBI_LIT_INIT("token"),
         WBI_LIT_INIT("apikey"),
-        WBI_LIT_INIT("xapikey"),
-        WBI_LIT_INIT("accesstoken"),
-        WBI_LIT_INIT("refreshtoken"),
-        WBI_LIT_INIT("idtoken"),
-        WBI_LIT_INIT("authtoken"),
-        WBI_LIT_INIT("bearertoken"),
-        WBI_LIT_INIT("sessiontoken"),
-        WBI_LIT_INIT("clientsecret"),
-        WBI_LIT_INIT("secretkey"),
-        WBI_LIT_INIT("secretaccesskey"),
-        WBI_LIT_INIT("privatekey"),
-        WBI_LIT_INIT("accesskey"),
-        WBI_LIT_INIT("credential"),
-        WBI_LIT_INIT("credentials"),
         WBI_LIT_INIT("cookie"),
+        WBI_LIT_INIT("passwd"),
+        WBI_LIT_INIT("secret"),
+        WBI_LIT_INIT("idtoken"),
+        WBI_LIT_INIT("xapikey"),
+        WBI_LIT_INIT("password"),
+        WBI_LIT_INIT("accesskey"),
+        WBI_LIT_INIT("authtoken"),
+        WBI_LIT_INIT("secretkey"),
         WBI_LIT_INIT("setcookie"),
-        WBI_LIT_INIT("xauthtoken"),
+        WBI_LIT_INIT("credential"),
+        WBI_LIT_INIT("passphrase"),
+        WBI_LIT_INIT("privatekey"),
         WBI_LIT_INIT("signingkey"),
+        WBI_LIT_INIT("xauthtoken"),
+        WBI_LIT_INIT("accesstoken"),
+        WBI_LIT_INIT("bearertoken"),
+        WBI_LIT_INIT("credentials"),
+        WBI_LIT_INIT("clientsecret"),
+        WBI_LIT_INIT("refreshtoken"),
+        WBI_LIT_INIT("sessiontoken"),
+        WBI_LIT_INIT("authorization"),
         WBI_LIT_INIT("encryptionkey"),
         WBI_LIT_INIT("webhooksecret"),
+        WBI_LIT_INIT("secretaccesskey"),
         WBI_LIT_INIT("connectionstring"),
+        WBI_LIT_INIT("proxyauthorization"),
     };
     char plain[32];
     size_t n = 0;
@@ -74,8 +75,8 @@ bool wbi_secrets_name(struct wbi_str name)
             return false;
         plain[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].n == n && memcmp(names[i].p, plain, n) == 0)
+    for (size_t i = 0; i < WBI_COUNT(names) && names[i].n <= n; i++)
+        if (names[i].n == n && names[i].p[0] == plain[0] && memcmp(names[i].p, plain, n) == 0)
             return true;
     return false;
 }
