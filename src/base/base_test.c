@@ -129,6 +129,23 @@ static void sha256_knows_its_vectors(void **state)
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+static void two_hashes_in_one_pass_are_the_same_two(void **state)
+{
+    char bytes[48];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(i * 37 + 200);
+    for (size_t n = 0; n <= sizeof(bytes); n++) {
+        uint64_t lane[2] = {n, ~(uint64_t)n};
+        wbi_hash64_twice(bytes, n, lane);
+        assert_true(lane[0] == wbi_hash64(bytes, n, n));
+        assert_true(lane[1] == wbi_hash64(bytes, n, ~(uint64_t)n));
+        for (size_t m = 0; m < n; m++)
+            assert_true(wbi_hash64(bytes, m, n) != lane[0]);
+    }
+}
+
 static void ids_have_their_shape(void **state)
 {
     uint64_t counter = 0;
@@ -231,6 +248,7 @@ int main(void)
         cmocka_unit_test(buf_failure_sticks),
         cmocka_unit_test(times_round_trip),
         cmocka_unit_test(sha256_knows_its_vectors),
+        cmocka_unit_test(two_hashes_in_one_pass_are_the_same_two),
         cmocka_unit_test(ids_have_their_shape),
         cmocka_unit_test(ordered_ids_sort_by_time_and_never_repeat),
         cmocka_unit_test(utf8_is_strict),
