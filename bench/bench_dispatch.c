@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/bench_dispatch.c: provider items over pipes, one round trip at a time:
  * wb_dispatch with a C function as its tool, against a child that only sends each
- * line back. Both on the cores the caller pinned this program to. */
+ * line back. All on the cores the caller pinned this program to. With the ledger,
+ * a Pure call is written behind its reply and one with an effect waits for two
+ * rows on the disk, which is why that one stands apart.
+ * WAYBILL_BENCH_DIR: where the ledgers are (default /var/tmp). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +15,10 @@
 #include "waybill/waybill.h"
 
 #define TRIPS 4000
-#define ROUNDS 9
+#define DURABLE_TRIPS 200
+#define ROUNDS 11
+
+static char base[256];
 
 static void die(const char *what)
 {
@@ -37,18 +43,47 @@ static void echo(wb_tool_call *call, void *arg)
     wb_tool_finish_json(call, input, n);
 }
 
-static void serve_waybill(int in, int out)
+/* A ledger of its own under base/name; no ledger without a name. */
+static void serve(int in, int out, const char *name, const char *descriptor)
 {
     wb_options *options = wb_options_new();
+    char path[300], user[300];
     wb_runtime *runtime;
+    wb_error *err = NULL;
+    int rc;
 
-    if (wb_options_set(options, WB_OPT_BARE, "1") != WB_OK ||
-        wb_runtime_new(options, &runtime, NULL) != WB_OK ||
-        wb_tool_register(runtime, "{\"name\":\"echo\",\"effect\":\"Pure\"}", NULL, echo, NULL, NULL,
-                         NULL) != WB_OK ||
-        wb_dispatch(runtime, NULL, in, out, -1, NULL) != WB_OK)
+    snprintf(path, sizeof(path), "%s/%s", base, name ? name : "none");
+    snprintf(user, sizeof(user), "%s/user", base);
+    rc = name ? wb_options_set(options, WB_OPT_ROOT, base) : WB_OK;
+    if (rc == WB_OK)
+        rc = wb_options_set(options, name ? WB_OPT_STATE : WB_OPT_BARE, name ? path : "1");
+    if (rc != WB_OK || setenv("XDG_STATE_HOME", user, 1) != 0 ||
+        wb_runtime_new(options, &runtime, &err) != WB_OK ||
+        wb_tool_register(runtime, descriptor, NULL, echo, NULL, NULL, &err) != WB_OK ||
+        wb_dispatch(runtime, NULL, in, out, -1, &err) != WB_OK) {
+        fprintf(stderr, "bench_dispatch: %s\n", err ? wb_error_text(err) : "no options");
         _exit(1);
+    }
+    wb_runtime_free(runtime);
     _exit(0);
+}
+
+#define PURE "{\"name\":\"echo\",\"effect\":\"Pure\"}"
+#define WRITE "{\"name\":\"echo\",\"effect\":\"NonIdempotentWrite\"}"
+
+static void serve_alone(int in, int out)
+{
+    serve(in, out, NULL, PURE);
+}
+
+static void serve_pure(int in, int out)
+{
+    serve(in, out, "pure", PURE);
+}
+
+static void serve_write(int in, int out)
+{
+    serve(in, out, "write", WRITE);
 }
 
 /* The floor: read what there is, write it back. */
@@ -64,38 +99,43 @@ static void serve_echo(int in, int out)
 }
 
 struct peer {
-    pid_t pid;
-    int to, from;
+    const char *name;
+    void (*serve)(int, int);
+    int trips;
+    double ns[ROUNDS];
 };
 
-/* other: a peer started before, whose ends must not live on in this one. */
-static struct peer start(void (*serve)(int, int), const struct peer *other)
+static struct peer peers[] = {
+    {.name = "echo of the same lines", .serve = serve_echo, .trips = TRIPS},
+    {.name = "dispatch", .serve = serve_alone, .trips = TRIPS},
+    {.name = "dispatch with the ledger, Pure", .serve = serve_pure, .trips = TRIPS},
+    {.name = "dispatch with the ledger, an effect", .serve = serve_write, .trips = DURABLE_TRIPS},
+};
+#define PEERS (sizeof(peers) / sizeof(peers[0]))
+
+static pid_t start(const struct peer *p, int *ret_to, int *ret_from)
 {
     int down[2], up[2];
-    struct peer p;
+    pid_t pid;
 
     if (pipe(down) != 0 || pipe(up) != 0)
         die("pipe");
-    p.pid = fork();
-    if (p.pid < 0)
+    pid = fork();
+    if (pid < 0)
         die("fork");
-    if (p.pid == 0) {
+    if (pid == 0) {
         close(down[1]);
         close(up[0]);
-        if (other != NULL) {
-            close(other->to);
-            close(other->from);
-        }
-        serve(down[0], up[1]);
+        p->serve(down[0], up[1]);
     }
     close(down[0]);
     close(up[1]);
-    p.to = down[1];
-    p.from = up[0];
-    return p;
+    *ret_to = down[1];
+    *ret_from = up[0];
+    return pid;
 }
 
-static void trip(const struct peer *p, int number)
+static void trip(int to, int from, int number)
 {
     char line[512], answer[65536];
     int n = snprintf(line, sizeof(line),
@@ -105,10 +145,10 @@ static void trip(const struct peer *p, int number)
                      number, number);
     size_t got = 0;
 
-    if (write(p->to, line, (size_t)n) != n)
+    if (write(to, line, (size_t)n) != n)
         die("write");
     while (got == 0 || answer[got - 1] != '\n') {
-        ssize_t m = read(p->from, answer + got, sizeof(answer) - got);
+        ssize_t m = read(from, answer + got, sizeof(answer) - got);
         if (m <= 0)
             die("read");
         got += (size_t)m;
@@ -126,33 +166,45 @@ static double median(double *v, int n)
     return v[n / 2];
 }
 
+/* Nanoseconds a trip. The time ends with the process, so that what is written
+ * behind the replies counts. */
+static double measure(const struct peer *p)
+{
+    static int number;
+    int to, from, status;
+    pid_t pid = start(p, &to, &from);
+    int64_t begin;
+
+    for (int i = 0; i < p->trips / 10; i++) /* warm */
+        trip(to, from, number++);
+    begin = now_ns();
+    for (int i = 0; i < p->trips; i++)
+        trip(to, from, number++);
+    close(to);
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        exit(1);
+    close(from);
+    return (double)(now_ns() - begin) / p->trips;
+}
+
 int main(void)
 {
-    struct peer peers[2];
-    double ns[2][ROUNDS];
-    int number = 0;
+    const char *where = getenv("WAYBILL_BENCH_DIR");
+    char command[300];
+    double floor;
 
-    peers[0] = start(serve_echo, NULL);
-    peers[1] = start(serve_waybill, &peers[0]);
-    for (int round = -1; round < ROUNDS; round++) { /* interleaved; the first warms up */
-        for (int which = 0; which < 2; which++) {
-            int64_t begin = now_ns();
-            for (int i = 0; i < TRIPS; i++)
-                trip(&peers[which], number++);
-            if (round >= 0)
-                ns[which][round] = (double)(now_ns() - begin) / TRIPS;
-        }
+    snprintf(base, sizeof(base), "%s/waybill-bench-XXXXXX", where ? where : "/var/tmp");
+    if (mkdtemp(base) == NULL)
+        die("mkdtemp");
+    for (int round = 0; round < ROUNDS; round++) /* interleaved */
+        for (size_t i = 0; i < PEERS; i++)
+            peers[i].ns[round] = measure(&peers[i]);
+    floor = median(peers[0].ns, ROUNDS);
+    for (size_t i = 0; i < PEERS; i++) {
+        double ns = median(peers[i].ns, ROUNDS);
+        printf("%-36s %8.0f ns  %8.0f round trips/s  %.2f x the floor\n", peers[i].name, ns,
+               1e9 / ns, ns / floor);
     }
-    for (int which = 0; which < 2; which++) {
-        close(peers[which].to);
-        (void)waitpid(peers[which].pid, NULL, 0);
-    }
-    {
-        double floor = median(ns[0], ROUNDS), ours = median(ns[1], ROUNDS);
-        printf("%-34s %8.0f ns  %8.0f round trips/s\n", "echo of the same lines", floor,
-               1e9 / floor);
-        printf("%-34s %8.0f ns  %8.0f round trips/s  %.2f x the floor\n", "dispatch", ours,
-               1e9 / ours, ours / floor);
-    }
-    return 0;
+    snprintf(command, sizeof(command), "rm -rf '%s'", base);
+    return system(command) == 0 ? 0 : 1;
 }

@@ -166,7 +166,7 @@ static void auth_story(struct wbi_arena *arena, uint64_t *counter)
 static void event_story(uint64_t *counter)
 {
     struct wbi_clock_manual manual = {0};
-    struct wbi_events_parts parts = {.sink = {take_line, NULL},
+    struct wbi_events_parts parts = {.sink = {.write = take_line},
                                      .source = WBI_LIT("/w"),
                                      .clock = wbi_clock_by_hand(&manual),
                                      .ids = wbi_ids_counting(counter)};

@@ -129,6 +129,23 @@ static void sha256_knows_its_vectors(void **state)
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+static void two_hashes_in_one_pass_are_the_same_two(void **state)
+{
+    char bytes[48];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(i * 37 + 200);
+    for (size_t n = 0; n <= sizeof(bytes); n++) {
+        uint64_t lane[2] = {n, ~(uint64_t)n};
+        wbi_hash64_twice(bytes, n, lane);
+        assert_true(lane[0] == wbi_hash64(bytes, n, n));
+        assert_true(lane[1] == wbi_hash64(bytes, n, ~(uint64_t)n));
+        for (size_t m = 0; m < n; m++)
+            assert_true(wbi_hash64(bytes, m, n) != lane[0]);
+    }
+}
+
 static void ids_have_their_shape(void **state)
 {
     uint64_t counter = 0;
@@ -140,6 +157,27 @@ static void ids_have_their_shape(void **state)
     assert_string_equal(uuid, "00000000-0000-4000-8000-000000000001");
     wbi_id_make(&ids, "call_", id);
     assert_string_equal(id, "call_00000000000000000002");
+    wbi_id_ordered(&ids, 1, "call_", id); /* the same ids every time come first */
+    assert_string_equal(id, "call_00000000000000000003");
+}
+
+static void ordered_ids_sort_by_time_and_never_repeat(void **state)
+{
+    struct wbi_ids_pool pool = {.left = 0};
+    struct wbi_ids ids = wbi_ids_pooled(&pool);
+    char id[WBI_ID_SIZE], before[WBI_ID_SIZE] = "";
+
+    (void)state;
+    *ids.serial = UINT32_MAX - 3;
+    for (int i = 0; i < 3; i++) {
+        wbi_id_ordered(&ids, 1700000000123, "call_", id);
+        assert_memory_equal(id, "call_018bcfe5687b", 17);
+        assert_int_equal(strlen(id), 25);
+        assert_true(strcmp(before, id) < 0);
+        memcpy(before, id, sizeof(id));
+    }
+    wbi_id_ordered(&ids, 1700000000124, "call_", id); /* the number begins anew, time goes on */
+    assert_true(strcmp(before, id) < 0);
 }
 
 static void utf8_is_strict(void **state)
@@ -210,7 +248,9 @@ int main(void)
         cmocka_unit_test(buf_failure_sticks),
         cmocka_unit_test(times_round_trip),
         cmocka_unit_test(sha256_knows_its_vectors),
+        cmocka_unit_test(two_hashes_in_one_pass_are_the_same_two),
         cmocka_unit_test(ids_have_their_shape),
+        cmocka_unit_test(ordered_ids_sort_by_time_and_never_repeat),
         cmocka_unit_test(utf8_is_strict),
         cmocka_unit_test(error_table_is_whole),
         cmocka_unit_test(globs_match),

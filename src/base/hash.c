@@ -2,6 +2,8 @@
  * base/hash.c: hexadecimal, and the hash of tables. */
 #include "base/hash.h"
 
+#include "base/checked.h"
+
 void wbi_hex(const uint8_t *p, size_t n, char *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -44,23 +46,52 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-static uint64_t load64(const uint8_t *p, size_t n)
+/* n (1 to 8) bytes as a number, the first one lowest; a copy of a length that is
+ * not known would be a call. */
+static inline uint64_t load64(const uint8_t *p, size_t n)
 {
-    uint64_t v = 0;
+    uint64_t v;
+    uint32_t head, tail;
 
-    memcpy(&v, p, n);
-    return v;
+    if (n == 8) {
+        memcpy(&v, p, 8);
+        return v;
+    }
+    if (n < 4)
+        return p[0] | (uint64_t)p[n / 2] << (8 * (n / 2)) | (uint64_t)p[n - 1] << (8 * (n - 1));
+    memcpy(&head, p, 4);
+    memcpy(&tail, p + n - 4, 4); /* they overlap */
+    return head | (uint64_t)tail << (8 * (n - 4));
+}
+
+#define K0 UINT64_C(0xa0761d6478bd642f)
+#define K1 UINT64_C(0xe7037ed1a0b428db)
+
+void wbi_hash64_twice(const void *data, size_t n, uint64_t lane[2])
+{
+    const uint8_t *p = data;
+    uint64_t h = lane[0] ^ K0 ^ n, g = lane[1] ^ K0 ^ n, x, y;
+
+    for (; n > 16; p += 16, n -= 16) {
+        x = load64(p, 8) ^ K1;
+        y = load64(p + 8, 8);
+        h = mix(x, y ^ h);
+        g = mix(x, y ^ g);
+    }
+    x = (n > 0 ? load64(p, WBI_MIN(n, (size_t)8)) : 0) ^ K1;
+    y = n > 8 ? load64(p + 8, n - 8) : 0;
+    lane[0] = mix(mix(x, y ^ h), K0);
+    lane[1] = mix(mix(x, y ^ g), K0);
 }
 
 uint64_t wbi_hash64(const void *data, size_t n, uint64_t seed)
 {
-    const uint64_t k0 = UINT64_C(0xa0761d6478bd642f), k1 = UINT64_C(0xe7037ed1a0b428db);
     const uint8_t *p = data;
-    uint64_t h = seed ^ k0 ^ n;
+    uint64_t h = seed ^ K0 ^ n;
 
     for (; n > 16; p += 16, n -= 16)
-        h = mix(load64(p, 8) ^ k1, load64(p + 8, 8) ^ h);
+        h = mix(load64(p, 8) ^ K1, load64(p + 8, 8) ^ h);
     if (n > 8)
-        return mix(mix(load64(p, 8) ^ k1, load64(p + 8, n - 8) ^ h), k0);
-    return mix(mix((n ? load64(p, n) : 0) ^ k1, h), k0);
+        return mix(mix(load64(p, 8) ^ K1, load64(p + 8, n - 8) ^ h), K0);
+    return mix(mix((n ? load64(p, n) : 0) ^ K1, h), K0);
 }

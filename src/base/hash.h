@@ -29,5 +29,8 @@ bool wbi_unhex(struct wbi_str s, uint8_t *out);
 
 /* Not cryptographic; the seed keeps outsiders from building collisions. */
 uint64_t wbi_hash64(const void *p, size_t n, uint64_t seed);
+/* Two of them in one pass, where 64 bits are too few: lane holds the seeds and
+ * gets the hashes. */
+void wbi_hash64_twice(const void *p, size_t n, uint64_t lane[2]);
 
 #endif

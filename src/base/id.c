@@ -26,7 +26,7 @@ static void system_fill(void *arg, uint8_t *out, size_t n)
 
 struct wbi_ids wbi_ids_system(void)
 {
-    return (struct wbi_ids){system_fill, NULL};
+    return (struct wbi_ids){.fill = system_fill};
 }
 
 static void pooled_fill(void *arg, uint8_t *out, size_t n)
@@ -47,7 +47,8 @@ static void pooled_fill(void *arg, uint8_t *out, size_t n)
 
 struct wbi_ids wbi_ids_pooled(struct wbi_ids_pool *pool)
 {
-    return (struct wbi_ids){pooled_fill, pool};
+    pooled_fill(pool, (uint8_t *)&pool->serial, sizeof(pool->serial));
+    return (struct wbi_ids){pooled_fill, pool, &pool->serial};
 }
 
 static void counting_fill(void *arg, uint8_t *out, size_t n)
@@ -61,7 +62,7 @@ static void counting_fill(void *arg, uint8_t *out, size_t n)
 
 struct wbi_ids wbi_ids_counting(uint64_t *counter)
 {
-    return (struct wbi_ids){counting_fill, counter};
+    return (struct wbi_ids){.fill = counting_fill, .arg = counter};
 }
 
 void wbi_id_uuid(const struct wbi_ids *ids, char out[WBI_UUID_SIZE])
@@ -85,14 +86,40 @@ void wbi_id_uuid(const struct wbi_ids *ids, char out[WBI_UUID_SIZE])
     out[36] = '\0';
 }
 
-void wbi_id_make(const struct wbi_ids *ids, const char *prefix, char out[WBI_ID_SIZE])
+#define ID_BYTES 10
+
+static void write_id(const char *prefix, const uint8_t b[ID_BYTES], char out[WBI_ID_SIZE])
 {
     size_t n = strlen(prefix);
-    uint8_t b[10];
 
     if (n > 16)
         n = 16;
-    ids->fill(ids->arg, b, sizeof(b));
     memcpy(out, prefix, n);
-    wbi_hex(b, sizeof(b), out + n);
+    wbi_hex(b, ID_BYTES, out + n);
+}
+
+void wbi_id_make(const struct wbi_ids *ids, const char *prefix, char out[WBI_ID_SIZE])
+{
+    uint8_t b[ID_BYTES];
+
+    ids->fill(ids->arg, b, sizeof(b));
+    write_id(prefix, b, out);
+}
+
+void wbi_id_ordered(const struct wbi_ids *ids, int64_t wall_ms, const char *prefix,
+                    char out[WBI_ID_SIZE])
+{
+    uint8_t b[ID_BYTES];
+    uint32_t serial;
+
+    if (ids->serial == NULL) {
+        wbi_id_make(ids, prefix, out);
+        return;
+    }
+    serial = ++*ids->serial;
+    for (unsigned i = 0; i < 6; i++)
+        b[i] = (uint8_t)((uint64_t)wall_ms >> (40 - 8 * i));
+    for (unsigned i = 0; i < 4; i++)
+        b[6 + i] = (uint8_t)(serial >> (24 - 8 * i));
+    write_id(prefix, b, out);
 }

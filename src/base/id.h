@@ -9,6 +9,7 @@
 struct wbi_ids {
     void (*fill)(void *arg, uint8_t *out, size_t n);
     void *arg;
+    uint32_t *serial; /* of ordered ids; NULL: they are made like all others */
 };
 
 /* The kernel's random source. */
@@ -18,6 +19,7 @@ struct wbi_ids wbi_ids_system(void);
 struct wbi_ids_pool {
     uint8_t bytes[512];
     size_t left;
+    uint32_t serial;
 };
 struct wbi_ids wbi_ids_pooled(struct wbi_ids_pool *pool);
 /* Counts up from *counter: same start, same ids. */
@@ -30,5 +32,10 @@ void wbi_id_uuid(const struct wbi_ids *ids, char out[WBI_UUID_SIZE]);
 #define WBI_ID_SIZE 40
 /* prefix (at most 16 bytes) and 20 hex digits: "call_1f…". */
 void wbi_id_make(const struct wbi_ids *ids, const char *prefix, char out[WBI_ID_SIZE]);
+/* The same in the order of time: 12 digits of milliseconds, then 8 that begin
+ * anywhere and count. An index of random ids has another page to write for every
+ * row, one of these grows at its end. */
+void wbi_id_ordered(const struct wbi_ids *ids, int64_t wall_ms, const char *prefix,
+                    char out[WBI_ID_SIZE]);
 
 #endif

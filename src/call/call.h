@@ -70,7 +70,7 @@ struct wbi_call {
     struct wbi_call_facts facts;
     void *record; /* struct wbi_record_texts, once made */
     struct wbi_event_call event;
-    struct wbi_buf event_lines; /* events so far, separated by commas */
+    struct wbi_buf event_briefs; /* struct wbi_event_brief, one after another */
     struct wbi_str redacted_invocation;
     bool intended;                   /* its intent is in the ledger */
     bool unrecorded;                 /* its outcome could not be written down */

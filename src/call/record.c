@@ -54,6 +54,27 @@ static void write_trust(struct wbi_jw *w, const struct wbi_call *call)
     wbi_jw_obj_end(w);
 }
 
+static void write_events(struct wbi_jw *w, const struct wbi_call *call)
+{
+    const struct wbi_buf *kept = &call->event_briefs;
+    struct wbi_event_brief brief;
+    char time[WBI_RFC3339_SIZE];
+
+    wbi_jw_arr(w);
+    /* where memory ran out, some would be missing: none is told then */
+    for (size_t at = 0; wbi_buf_rc(kept) == WB_OK && at < kept->n; at += sizeof(brief)) {
+        memcpy(&brief, kept->p + at, sizeof(brief));
+        wbi_time_format(brief.wall_ms, time);
+        wbi_jw_obj(w);
+        wbi_jw_kstrz(w, "type", wbi_event_type_name(brief.type));
+        wbi_jw_kstrz(w, "time", time);
+        wbi_jw_key(w, "sequence");
+        wbi_jw_uint(w, brief.sequence);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+}
+
 /* One writer after another into buffers of the arena. */
 static struct wbi_str text_of(struct wbi_call *call,
                               void (*write)(struct wbi_jw *, const struct wbi_call *), wb_rc *rc)
@@ -93,11 +114,7 @@ static wb_rc make(struct wbi_call *call, struct wbi_record_texts *t)
     t->receipt = call->outcome.receipt;
     t->artifacts = or_else(call->facts.artifacts, "[]");
     t->policy = wbi_call_snapshot(call);
-    t->events = WBI_LIT("[]"); /* half of them would be no JSON */
-    if (wbi_buf_rc(&call->event_lines) == WB_OK)
-        t->events = wbi_arena_fmt(call->arena, "[%.*s]", WBI_FMT(wbi_buf_str(&call->event_lines)));
-    if (t->events.p == NULL)
-        return WB_ENOMEM;
+    t->events = text_of(call, write_events, &rc);
     t->timings = text_of(call, write_timings, &rc);
     t->trust = text_of(call, write_trust, &rc);
     if (rc == WB_OK && t->canonical.p == NULL) { /* RENDER had no memory for it */

@@ -120,8 +120,6 @@ static wb_rc note_paths(struct wbi_call *call, const char *where,
     return WB_OK;
 }
 
-/* Only what may hold something is rewritten: names and forms are looked for in
- * the text first. */
 static wb_rc redact_json_in(struct wbi_call *call, struct wbi_arena *arena, const char *where,
                             struct wbi_str *text)
 {
@@ -147,8 +145,14 @@ static wb_rc redact_json_in(struct wbi_call *call, struct wbi_arena *arena, cons
     return note_paths(call, where, &list);
 }
 
+/* Of a text that is known to be JSON: most hold nothing, and one look tells. */
 static wb_rc redact_json(struct wbi_call *call, const char *where, struct wbi_str *text)
 {
+    wb_rc rc = find_rules(call);
+
+    if (rc != WB_OK || text->p == NULL ||
+        wbi_redact_is_clean(call->runtime->secrets, call->rules, *text))
+        return rc;
     return redact_json_in(call, call->arena, where, text);
 }
 
@@ -184,7 +188,7 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
     } else if (rc == WB_OK) {
         rc = redact_text(call, "error.message", &o->fault.message);
         if (rc == WB_OK)
-            rc = redact_json(call, "error.details", &o->fault.details);
+            rc = redact_json_in(call, call->arena, "error.details", &o->fault.details);
         for (size_t i = 0; rc == WB_OK && i < o->fault.cause_count; i++)
             rc = redact_text(call, "error.causedBy", &o->fault.causes[i].message);
     }

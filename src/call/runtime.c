@@ -46,7 +46,7 @@ wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
         return WB_ENOMEM;
     }
     call->arena = arena;
-    wbi_buf_init_arena(&call->event_lines, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&call->event_briefs, arena, WBI_LIMIT_JSON_TEXT);
     call->runtime = rt;
     call->clock = rt->clock;
     call->inv.principal = rt->principal;
@@ -132,7 +132,7 @@ wb_rc wbi_runtime_submit(struct wbi_call *call, void (*on_done)(struct wbi_call 
         call->catalog = wbi_catalog_ref(catalog);
         call->on_done = on_done;
         call->on_done_arg = arg;
-        wbi_id_make(&rt->ids, "call_", call->name);
+        wbi_id_ordered(&rt->ids, wbi_wall_ms(&rt->clock), "call_", call->name);
         if (call->inv.conversation_id.p == NULL) {
             call->inv.conversation_id = rt->conversation;
             call->inv.passing = rt->passing;

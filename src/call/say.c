@@ -6,35 +6,21 @@
 
 /* ---- where they go ---- */
 
-static void add_brief(struct wbi_call *call, const struct wbi_event_brief *brief)
-{
-    struct wbi_buf *b = &call->event_lines;
-    struct wbi_jw w = wbi_jw_to(b);
-
-    if (b->n > 0)
-        wbi_buf_addc(b, ',');
-    wbi_jw_obj(&w);
-    wbi_jw_kstrz(&w, "type", brief->type);
-    wbi_jw_kstrz(&w, "time", brief->time);
-    wbi_jw_key(&w, "sequence");
-    wbi_jw_uint(&w, brief->sequence);
-    wbi_jw_obj_end(&w);
-}
-
-/* To where it was asked for, and in short into the record of the call. */
+/* In short into the record of the call, and to where it was asked for. */
 static wb_rc write_event(void *arg, struct wbi_str line, const struct wbi_event_brief *brief)
 {
     struct wbi_guards *g = arg;
 
     if (g->speaking != NULL)
-        add_brief(g->speaking, brief);
+        wbi_buf_add(&g->speaking->event_briefs, brief, sizeof(*brief));
     return g->events_out == NULL ? WB_OK : wbi_event_out_put(g->events_out, line);
 }
 
 wb_rc wbi_events_open(struct wbi_runtime *rt, struct wbi_guards *g, struct wbi_str target,
                       struct wbi_error *err)
 {
-    struct wbi_events_parts parts = {{write_event, g}, WBI_LIT("/waybill"), rt->clock, rt->ids};
+    struct wbi_events_parts parts = {
+        {write_event, g, target.p == NULL}, WBI_LIT("/waybill"), rt->clock, rt->ids};
     wb_rc rc = WB_OK;
 
     if (target.p != NULL)

@@ -30,15 +30,18 @@ const char *wbi_event_type_name(enum wbi_event_type type);
 
 /* The event in short, for places that keep little. */
 struct wbi_event_brief {
-    const char *type; /* "ToolInvoked", … */
-    const char *time; /* RFC 3339 */
+    enum wbi_event_type type;
+    int64_t wall_ms;
     uint64_t sequence;
 };
 
-/* Takes one line, without its newline. Anything but WB_OK is counted as lost. */
+/* Takes one line, without its newline. Anything but WB_OK is counted as lost.
+ * Lines cost more than an empty call does: a sink that keeps only briefs says so
+ * and gets the absent slice. */
 struct wbi_event_sink {
     wb_rc (*write)(void *arg, struct wbi_str line, const struct wbi_event_brief *brief);
     void *arg;
+    bool briefs_only;
 };
 
 struct wbi_events;

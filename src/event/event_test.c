@@ -17,17 +17,21 @@ struct world {
     const wbi_json *line[16];
     size_t n;
     bool broken;
+    struct wbi_event_brief brief; /* the last one */
 };
 
 static wb_rc take_line(void *arg, struct wbi_str line, const struct wbi_event_brief *brief)
 {
     struct world *w = arg;
+    char time[WBI_RFC3339_SIZE];
 
     if (w->broken)
         return WB_EIO;
     assert_true(w->n < 16);
-    assert_true(brief->sequence > 0 && strstr(line.p, brief->type) != NULL);
-    assert_non_null(strstr(line.p, brief->time));
+    wbi_time_format(brief->wall_ms, time);
+    assert_true(brief->sequence > 0);
+    assert_non_null(strstr(line.p, wbi_event_type_name(brief->type)));
+    assert_non_null(strstr(line.p, time));
     assert_int_equal(wbi_str_index(line, '\n'), line.n);
     return wbi_json_read(w->arena, line, WBI_JSON_STRICT, &w->line[w->n++], NULL);
 }
@@ -38,7 +42,7 @@ static int setup(void **state)
     struct wbi_events_parts parts = {.source = WBI_LIT_INIT("/waybill/test")};
 
     w = (struct world){.clock = {0, 1700000000123}};
-    parts.sink = (struct wbi_event_sink){take_line, &w};
+    parts.sink = (struct wbi_event_sink){.write = take_line, .arg = &w};
     parts.clock = wbi_clock_by_hand(&w.clock);
     parts.ids = wbi_ids_counting(&w.counter);
     *state = &w;
@@ -207,13 +211,48 @@ static void a_broken_sink_loses_events_and_nothing_else(void **state)
     is(w->line[0], "sequence", "00000000000000000002"); /* the gap can be seen */
 }
 
+static wb_rc take_brief(void *arg, struct wbi_str line, const struct wbi_event_brief *brief)
+{
+    struct world *w = arg;
+
+    assert_null(line.p);
+    w->brief = *brief;
+    w->n++;
+    return WB_OK;
+}
+
+static void a_sink_that_keeps_briefs_gets_no_line(void **state)
+{
+    struct world *w = *state;
+    struct wbi_events_parts parts = {.sink = {take_brief, w, true},
+                                     .source = WBI_LIT_INIT("/waybill/test")};
+    struct wbi_event_end end = {.attempts = 1, .cache_hit = -1, .output_bytes = -1};
+    struct wbi_event_call call = a_call();
+    struct wbi_events *events;
+
+    parts.clock = wbi_clock_by_hand(&w->clock);
+    parts.ids = wbi_ids_counting(&w->counter);
+    assert_int_equal(wbi_events_new(&parts, &events), WB_OK);
+    assert_int_equal(wbi_event_invoked(events, &call), WB_OK);
+    assert_int_equal(wbi_event_succeeded(events, &call, &end), WB_OK);
+    assert_int_equal(w->n, 2);
+    assert_int_equal(w->brief.type, WBI_EVENT_TOOL_SUCCEEDED);
+    assert_int_equal(w->brief.sequence, 2);
+    assert_int_equal(w->brief.wall_ms, w->clock.wall_ms);
+    assert_int_equal(wbi_events_lost(events), 0);
+    wbi_events_free(events);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(events_carry_the_attributes_of_cloudevents),  TEST(each_event_comes_once_and_in_order),
-        TEST(cache_hits_are_told_only_if_asked_for),       TEST(policies_tell_what_they_did),
+        TEST(events_carry_the_attributes_of_cloudevents),
+        TEST(each_event_comes_once_and_in_order),
+        TEST(cache_hits_are_told_only_if_asked_for),
+        TEST(policies_tell_what_they_did),
         TEST(a_broken_sink_loses_events_and_nothing_else),
+        TEST(a_sink_that_keeps_briefs_gets_no_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,8 @@ bool wbi_trace_begin(struct wbi_str traceparent, struct wbi_str tracestate,
                      const struct wbi_ids *ids, struct wbi_trace *ret)
 {
     if (traceparent.p == NULL || !wbi_trace_parse(traceparent, ret)) {
-        *ret = (struct wbi_trace){.flags = WBI_TRACE_SAMPLED | WBI_TRACE_RANDOM};
+        ret->flags = WBI_TRACE_SAMPLED | WBI_TRACE_RANDOM;
+        ret->state[0] = '\0';
         new_id(ids, ret->trace_id, sizeof(ret->trace_id));
         new_id(ids, ret->span_id, sizeof(ret->span_id));
         return false;
@@ -158,10 +159,9 @@ bool wbi_trace_begin(struct wbi_str traceparent, struct wbi_str tracestate,
 void wbi_trace_child(const struct wbi_trace *parent, const struct wbi_ids *ids,
                      struct wbi_trace *ret)
 {
-    struct wbi_trace child = *parent;
-
-    new_id(ids, child.span_id, sizeof(child.span_id));
-    *ret = child;
+    if (ret != parent)
+        *ret = *parent;
+    new_id(ids, ret->span_id, sizeof(ret->span_id));
 }
 
 void wbi_trace_format(const struct wbi_trace *t, char out[WBI_TRACEPARENT_SIZE])

@@ -28,7 +28,7 @@ bool wbi_trace_state_valid(struct wbi_str s);
  * a new trace was begun. */
 bool wbi_trace_begin(struct wbi_str traceparent, struct wbi_str tracestate,
                      const struct wbi_ids *ids, struct wbi_trace *ret);
-/* Same trace, flags and state, a new span. */
+/* Same trace, flags and state, a new span; ret may be parent. */
 void wbi_trace_child(const struct wbi_trace *parent, const struct wbi_ids *ids,
                      struct wbi_trace *ret);
 void wbi_trace_format(const struct wbi_trace *t, char out[WBI_TRACEPARENT_SIZE]);

@@ -15,17 +15,22 @@
 struct wbi_key wbi_key_of(uint64_t seed, uint32_t kind, struct wbi_str a, struct wbi_str b,
                           struct wbi_str c)
 {
-    const struct wbi_str parts[3] = {a, b, c};
-    struct wbi_key key = {seed + kind, ~seed - kind};
+    uint64_t lane[2] = {seed + kind, ~seed - kind};
 
-    for (size_t i = 0; i < WBI_COUNT(parts); i++) {
-        if (parts[i].p == NULL) /* most keys have one part; the place of each counts */
-            continue;
-        key.a = wbi_hash64(parts[i].p, parts[i].n, key.a + i);
-        key.b = wbi_hash64(parts[i].p, parts[i].n, key.b - i);
+    /* most keys have one part; the place of each counts */
+    if (a.p != NULL)
+        wbi_hash64_twice(a.p, a.n, lane);
+    if (b.p != NULL) {
+        lane[0] += 1;
+        lane[1] -= 1;
+        wbi_hash64_twice(b.p, b.n, lane);
     }
-    key.b |= 1; /* never the free key */
-    return key;
+    if (c.p != NULL) {
+        lane[0] += 2;
+        lane[1] -= 2;
+        wbi_hash64_twice(c.p, c.n, lane);
+    }
+    return (struct wbi_key){lane[0], lane[1] | 1}; /* never the free key */
 }
 
 void wbi_table_init(struct wbi_table *t, size_t value_size)

@@ -25,7 +25,7 @@ enum wbi_json_type {
     WBI_JSON_REAL, /* double, finite */
     WBI_JSON_BIG,  /* integer beyond 64 bits, as its digits */
     WBI_JSON_STR,
-    WBI_JSON_ARR,
+    WBI_JSON_ARR, /* containers come last */
     WBI_JSON_OBJ
 };
 

@@ -60,19 +60,40 @@ static size_t place_of(const struct reading *r, const wbi_json *v)
     return wbi_json_offset(r->copy, v);
 }
 
-/* The second of two equal names, NULL when all differ. */
+/* One of 64 places, by what tells most names apart: equal names share it. */
+static inline uint64_t mark_of(struct wbi_str name)
+{
+    uint8_t first = name.n > 0 ? (uint8_t)name.p[0] : 0;
+    uint8_t middle = name.n > 0 ? (uint8_t)name.p[name.n / 2] : 0;
+    uint8_t last = name.n > 0 ? (uint8_t)name.p[name.n - 1] : 0;
+
+    return UINT64_C(1) << ((name.n * 5 + first + middle * 3u + last * 7u) & 63);
+}
+
+static bool is_among_first(const wbi_json *o, size_t n, struct wbi_str name)
+{
+    const wbi_json *k = wbi_json_first(o);
+
+    for (; n > 0; n--, k = wbi_json_skip(k + 1))
+        if (wbi_str_eq(wbi_json_str(k), name))
+            return true;
+    return false;
+}
+
+/* The second of two equal names, NULL when all differ. Names are compared only
+ * where their marks are equal. */
 static const wbi_json *repeated_among_few(const wbi_json *o)
 {
+    uint64_t seen = 0;
     size_t i = 0;
 
-    WBI_JSON_EACH_MEMBER (o, a) {
-        size_t j = 0;
-        WBI_JSON_EACH_MEMBER (o, b) {
-            if (j++ >= i)
-                break;
-            if (wbi_str_eq(wbi_json_str(a), wbi_json_str(b)))
-                return a;
-        }
+    WBI_JSON_EACH_MEMBER (o, k) {
+        struct wbi_str name = wbi_json_str(k);
+        uint64_t mark = mark_of(name);
+
+        if ((seen & mark) != 0 && is_among_first(o, i, name))
+            return k;
+        seen |= mark;
         i++;
     }
     return NULL;
@@ -177,15 +198,6 @@ static wb_rc too_deep(const struct reading *r)
     return WB_ELIMIT;
 }
 
-static wb_rc check_value(const struct reading *r, const wbi_json *v)
-{
-    if (wbi_json_is(v, WBI_JSON_OBJ) && wbi_json_count(v) > 1)
-        return check_names(r, v);
-    if (wbi_json_is(v, WBI_JSON_BIG))
-        return check_big(r, v);
-    return WB_OK;
-}
-
 /* One flat walk; `left` counts the keys and values still to come per level. */
 static wb_rc check_tree(const struct reading *r, const wbi_json *v)
 {
@@ -194,15 +206,20 @@ static wb_rc check_tree(const struct reading *r, const wbi_json *v)
 
     for (;; v++) {
         enum wbi_json_type type = wbi_json_type(v);
-        wb_rc rc = check_value(r, v);
+        wb_rc rc = WB_OK;
 
-        if (rc != WB_OK)
-            return rc;
-        if (type == WBI_JSON_ARR || type == WBI_JSON_OBJ) {
+        if (type >= WBI_JSON_ARR) {
+            size_t count = wbi_json_count(v);
             if (depth == WBI_LIMIT_JSON_DEPTH)
                 return too_deep(r);
-            left[depth++] = wbi_json_count(v) * (type == WBI_JSON_OBJ ? 2 : 1);
+            if (type == WBI_JSON_OBJ && count > 1)
+                rc = check_names(r, v);
+            left[depth++] = type == WBI_JSON_OBJ ? count * 2 : count;
+        } else if (type == WBI_JSON_BIG) {
+            rc = check_big(r, v);
         }
+        if (rc != WB_OK)
+            return rc;
         while (depth > 0 && left[depth - 1] == 0)
             depth--;
         if (depth == 0)

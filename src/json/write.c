@@ -71,7 +71,7 @@ void wbi_jw_str(struct wbi_jw *w, struct wbi_str s)
 {
     before_value(w);
     if (s.p == NULL)
-        wbi_buf_addz(w->out, "null");
+        wbi_buf_add(w->out, "null", 4);
     else
         wbi_json_quote(w->out, s);
 }
@@ -113,13 +113,13 @@ void wbi_jw_real(struct wbi_jw *w, double v)
 void wbi_jw_bool(struct wbi_jw *w, bool v)
 {
     before_value(w);
-    wbi_buf_addz(w->out, v ? "true" : "false");
+    wbi_buf_adds(w->out, v ? WBI_LIT("true") : WBI_LIT("false"));
 }
 
 void wbi_jw_null(struct wbi_jw *w)
 {
     before_value(w);
-    wbi_buf_addz(w->out, "null");
+    wbi_buf_add(w->out, "null", 4);
 }
 
 void wbi_jw_val(struct wbi_jw *w, const wbi_json *v)
@@ -213,26 +213,54 @@ static void add_escape(struct wbi_buf *out, uint8_t c)
 #define EACH_BYTE(c) ((c)*UINT64_C(0x0101010101010101))
 #define HAS_ZERO(v) (((v)-EACH_BYTE(0x01)) & ~(v)&EACH_BYTE(0x80))
 
-/* Does one of eight bytes need an escape? */
-static bool eight_need_escape(uint64_t v)
+/* Bits that make a byte not plain besides the need of an escape. */
+#define ANY_BYTE UINT64_C(0)
+#define ASCII_ONLY EACH_BYTE(0x80)
+
+/* Is none of eight bytes in need of an escape or of a look at its UTF-8? */
+static inline bool eight_are_plain(uint64_t v, uint64_t refused)
 {
     return (((v - EACH_BYTE(0x20)) & ~v & EACH_BYTE(0x80)) | HAS_ZERO(v ^ EACH_BYTE('"')) |
-            HAS_ZERO(v ^ EACH_BYTE('\\'))) != 0;
+            HAS_ZERO(v ^ EACH_BYTE('\\')) | (v & refused)) == 0;
 }
 
-/* Copies bytes that need no escape and stops at the first that does. */
-static size_t copy_plain(char *o, const char *p, size_t n)
+/* Four to seven bytes as two words that overlap. */
+static inline bool copy_few_plain(char *o, const char *p, size_t n, uint64_t refused)
+{
+    uint32_t head, tail;
+
+    memcpy(&head, p, 4);
+    memcpy(&tail, p + n - 4, 4);
+    if (!eight_are_plain((uint64_t)tail << 32 | head, refused))
+        return false;
+    memcpy(o, &head, 4);
+    memcpy(o + n - 4, &tail, 4);
+    return true;
+}
+
+/* Copies plain bytes and stops at the first that is not. Most strings are short
+ * and plain, so the end is copied as a word, too. */
+static inline size_t copy_plain(char *o, const char *p, size_t n, uint64_t refused)
 {
     size_t i = 0;
     uint64_t v;
 
     for (; n - i >= 8; i += 8) {
         memcpy(&v, p + i, 8);
-        if (eight_need_escape(v))
+        if (!eight_are_plain(v, refused))
             break;
         memcpy(o + i, &v, 8);
     }
-    for (; i < n && !needs_escape[(uint8_t)p[i]]; i++)
+    if (n - i < 8 && n >= 8) {
+        memcpy(&v, p + n - 8, 8);
+        if (eight_are_plain(v, refused)) {
+            memcpy(o + n - 8, &v, 8);
+            return n;
+        }
+    } else if (n >= 4 && n < 8 && copy_few_plain(o, p, n, refused)) {
+        return n;
+    }
+    for (; i < n && !needs_escape[(uint8_t)p[i]] && ((uint8_t)p[i] & refused) == 0; i++)
         o[i] = p[i];
     return i;
 }
@@ -248,7 +276,7 @@ static void add_escaped(struct wbi_buf *out, struct wbi_str s)
 
         if (room == NULL)
             return;
-        run = copy_plain(room, s.p, piece);
+        run = copy_plain(room, s.p, piece, ANY_BYTE);
         out->n += run;
         room[run] = '\0';
         s = wbi_str_from(s, run);
@@ -259,17 +287,39 @@ static void add_escaped(struct wbi_buf *out, struct wbi_str s)
     }
 }
 
+/* The opening quote and the plain bytes that follow it; all of s and the closing
+ * one where all are. Returns what is left, absent when nothing is to be done:
+ * no output is shorter than s and its quotes. */
+static inline struct wbi_str quote_plain(struct wbi_buf *out, struct wbi_str s, uint64_t refused)
+{
+    char *room = wbi_buf_room(out, s.n + 2);
+    size_t run;
+
+    if (room == NULL)
+        return WBI_NONE;
+    *room++ = '"';
+    run = copy_plain(room, s.p, s.n, refused);
+    if (run == s.n)
+        room[run++] = '"';
+    room[run] = '\0';
+    out->n += 1 + run;
+    return run > s.n ? WBI_NONE : wbi_str_from(s, run);
+}
+
 static void quote_well_formed(struct wbi_buf *out, struct wbi_str s)
 {
-    put(out, '"');
-    if (s.n > 0)
-        add_escaped(out, s);
+    s = quote_plain(out, s, ANY_BYTE);
+    if (s.p == NULL)
+        return;
+    add_escaped(out, s);
     put(out, '"');
 }
 
 void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
 {
-    put(out, '"');
+    s = quote_plain(out, s, ASCII_ONLY);
+    if (s.p == NULL)
+        return;
     while (s.n > 0) {
         size_t good = wbi_utf8_valid_prefix(s), skip = 0;
 
@@ -284,17 +334,23 @@ void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
     put(out, '"');
 }
 
-static void add_scalar(struct wbi_buf *out, const wbi_json *v)
+static void add_integer(struct wbi_buf *out, const wbi_json *v)
 {
-    switch (wbi_json_type(v)) {
-    case WBI_JSON_BOOL:
-        wbi_buf_addz(out, wbi_json_true(v) ? "true" : "false");
+    if (yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT)
+        wbi_buf_addu(out, v->uni.u64);
+    else
+        wbi_buf_addi(out, v->uni.i64);
+}
+
+/* A scalar or an empty container; NULL is null. */
+static void add_leaf(struct wbi_buf *out, const wbi_json *v, enum wbi_json_type type)
+{
+    switch (type) {
+    case WBI_JSON_STR:
+        quote_well_formed(out, wbi_json_str(v)); /* the reader checked it */
         return;
     case WBI_JSON_INT:
-        if (yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT)
-            wbi_buf_addu(out, v->uni.u64);
-        else
-            wbi_buf_addi(out, v->uni.i64);
+        add_integer(out, v);
         return;
     case WBI_JSON_REAL:
         add_real(out, wbi_json_num(v));
@@ -302,79 +358,79 @@ static void add_scalar(struct wbi_buf *out, const wbi_json *v)
     case WBI_JSON_BIG:
         wbi_buf_adds(out, wbi_json_str(v));
         return;
-    case WBI_JSON_STR:
-        quote_well_formed(out, wbi_json_str(v)); /* the reader checked it */
+    case WBI_JSON_BOOL:
+        wbi_buf_adds(out, wbi_json_true(v) ? WBI_LIT("true") : WBI_LIT("false"));
         return;
-    default:
-        wbi_buf_addz(out, "null");
+    case WBI_JSON_OBJ:
+        wbi_buf_add(out, "{}", 2);
+        return;
+    case WBI_JSON_ARR:
+        wbi_buf_add(out, "[]", 2);
+        return;
+    case WBI_JSON_NONE:
+    case WBI_JSON_NULL:
+        break;
     }
-}
-
-/* A scalar or an empty container; NULL is null. */
-static void add_leaf(struct wbi_buf *out, const wbi_json *v)
-{
-    if (wbi_json_is(v, WBI_JSON_OBJ) || wbi_json_is(v, WBI_JSON_ARR))
-        wbi_buf_addz(out, wbi_json_is(v, WBI_JSON_OBJ) ? "{}" : "[]");
-    else
-        add_scalar(out, v);
+    wbi_buf_add(out, "null", 4);
 }
 
 static void new_line(struct wbi_buf *out, size_t depth)
 {
     put(out, '\n');
     for (size_t i = 0; i < depth; i++)
-        wbi_buf_addz(out, "  ");
+        wbi_buf_add(out, "  ", 2);
 }
 
 struct open_value {
-    size_t done; /* keys and values written so far */
-    size_t total;
+    size_t left; /* keys and values to come: an odd number in an object is a value's turn */
     bool object;
 };
 
-/* What stands in front of the next child of an open container. */
-static void before_child(struct wbi_buf *out, const struct open_value *o, size_t depth, bool pretty)
+/* What follows a whole value: the ends of all containers it is the last of, then
+ * what separates it from the next. Returns the depth, 0 at the end. */
+static inline size_t after_value(struct wbi_buf *out, struct open_value *stack, size_t depth,
+                                 bool pretty)
 {
-    if (o->object && o->done % 2 == 1) {
-        wbi_buf_addz(out, pretty ? ": " : ":");
-        return;
+    for (; depth > 0 && --stack[depth - 1].left == 0; depth--) {
+        if (pretty)
+            new_line(out, depth - 1);
+        put(out, stack[depth - 1].object ? '}' : ']');
     }
-    if (o->done > 0)
-        put(out, ',');
+    if (depth == 0)
+        return 0;
+    if (stack[depth - 1].object && stack[depth - 1].left % 2 == 1) {
+        put(out, ':');
+        if (pretty)
+            put(out, ' ');
+        return depth;
+    }
+    put(out, ',');
     if (pretty)
         new_line(out, depth);
+    return depth;
 }
 
 /* Flat walk in document order; pretty adds line ends and indentation. The
- * reader bounds the depth. */
-static void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
+ * reader bounds the depth. Inline, so that each form has a walk of its own. */
+static inline void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
 {
     WBI_JSON_STACK struct open_value stack[WBI_LIMIT_JSON_DEPTH];
     size_t depth = 0;
 
-    if (wbi_json_count(v) == 0) {
-        add_leaf(out, v);
-        return;
-    }
     for (;; v++) {
-        bool object = wbi_json_is(v, WBI_JSON_OBJ);
-        size_t count = wbi_json_count(v);
+        enum wbi_json_type type = wbi_json_type(v);
+        size_t count = type >= WBI_JSON_ARR ? wbi_json_count(v) : 0;
 
-        if (depth > 0) {
-            before_child(out, &stack[depth - 1], depth, pretty);
-            stack[depth - 1].done++;
-        }
         if (count > 0 && depth < WBI_LIMIT_JSON_DEPTH) {
+            bool object = type == WBI_JSON_OBJ;
             put(out, object ? '{' : '[');
-            stack[depth++] = (struct open_value){0, object ? count * 2 : count, object};
+            stack[depth++] = (struct open_value){object ? count * 2 : count, object};
+            if (pretty)
+                new_line(out, depth);
             continue;
         }
-        add_leaf(out, v);
-        for (; depth > 0 && stack[depth - 1].done == stack[depth - 1].total; depth--) {
-            if (pretty)
-                new_line(out, depth - 1);
-            put(out, stack[depth - 1].object ? '}' : ']');
-        }
+        add_leaf(out, v, type);
+        depth = after_value(out, stack, depth, pretty);
         if (depth == 0)
             return;
     }

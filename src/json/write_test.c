@@ -145,6 +145,37 @@ static void ill_formed_text_is_written_as_json_all_the_same(void **state)
     assert_string_equal(out.p, "\"\"");
 }
 
+/* One special byte at every place of every short length: the words that are
+ * looked at at once begin and end everywhere. */
+static void a_special_byte_is_seen_wherever_it_stands(void **state)
+{
+    static const struct {
+        char byte;
+        const char *written;
+    } special[] = {{'"', "\\\""},     {'\\', "\\\\"}, {'\n', "\\n"},
+                   {0x1f, "\\u001f"}, {0, "\\u0000"}, {(char)0xff, "\xef\xbf\xbd"},
+                   {' ', " "},        {0x7f, "\x7f"}};
+    char text[41], expected[64];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(special) / sizeof(special[0]); k++)
+        for (size_t n = 1; n <= sizeof(text) - 1; n++)
+            for (size_t at = 0; at < n; at++) {
+                memset(text, 'x', n);
+                text[at] = special[k].byte;
+                (void)snprintf(expected, sizeof(expected), "\"%.*s%s%.*s\"", (int)at, text,
+                               special[k].written, (int)(n - at - 1), text + at + 1);
+                wbi_buf_clear(&out);
+                wbi_json_quote(&out, wbi_str_make(text, n));
+                assert_string_equal(out.p, expected);
+                if ((uint8_t)special[k].byte < 0x80) { /* and from a tree */
+                    wbi_buf_clear(&again);
+                    wbi_json_write(&again, parse(wbi_buf_str(&out)));
+                    assert_string_equal(again.p, expected);
+                }
+            }
+}
+
 static void the_writer_places_commas(void **state)
 {
     struct wbi_jw w = wbi_jw_to(&out);
@@ -193,6 +224,7 @@ int main(void)
         cmocka_unit_test(writing_and_reading_is_stable),
         cmocka_unit_test(parsing_vectors_are_stable),
         cmocka_unit_test(ill_formed_text_is_written_as_json_all_the_same),
+        cmocka_unit_test(a_special_byte_is_seen_wherever_it_stands),
         cmocka_unit_test(the_writer_places_commas),
         cmocka_unit_test(a_full_buffer_fails_the_writer),
     };

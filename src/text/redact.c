@@ -5,6 +5,7 @@
 #include "text/redact.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "json/write.h"
 
@@ -29,37 +30,38 @@ struct wbi_redact_rules {
 
 bool wbi_secrets_name(struct wbi_str name)
 {
-    static const char *const names[] = {
-        "token",
-        "authorization",
-        "proxyauthorization",
-        "password",
-        "passwd",
-        "passphrase",
-        "pwd",
-        "secret",
-        "apikey",
-        "xapikey",
-        "accesstoken",
-        "refreshtoken",
-        "idtoken",
-        "authtoken",
-        "bearertoken",
-        "sessiontoken",
-        "clientsecret",
-        "secretkey",
-        "secretaccesskey",
-        "privatekey",
-        "accesskey",
-        "credential",
-        "credentials",
-        "cookie",
-        "setcookie",
-        "xauthtoken",
-        "signingkey",
-        "encryptionkey",
-        "webhooksecret",
-        "connectionstring",
+    static const struct wbi_str names[] = {
+        /* shorter ones first */
+        WBI_LIT_INIT("pwd"),
+        WBI_LIT_INIT("token"),
+        WBI_LIT_INIT("apikey"),
+        WBI_LIT_INIT("cookie"),
+        WBI_LIT_INIT("passwd"),
+        WBI_LIT_INIT("secret"),
+        WBI_LIT_INIT("idtoken"),
+        WBI_LIT_INIT("xapikey"),
+        WBI_LIT_INIT("password"),
+        WBI_LIT_INIT("accesskey"),
+        WBI_LIT_INIT("authtoken"),
+        WBI_LIT_INIT("secretkey"),
+        WBI_LIT_INIT("setcookie"),
+        WBI_LIT_INIT("credential"),
+        WBI_LIT_INIT("passphrase"),
+        WBI_LIT_INIT("privatekey"),
+        WBI_LIT_INIT("signingkey"),
+        WBI_LIT_INIT("xauthtoken"),
+        WBI_LIT_INIT("accesstoken"),
+        WBI_LIT_INIT("bearertoken"),
+        WBI_LIT_INIT("credentials"),
+        WBI_LIT_INIT("clientsecret"),
+        WBI_LIT_INIT("refreshtoken"),
+        WBI_LIT_INIT("sessiontoken"),
+        WBI_LIT_INIT("authorization"),
+        WBI_LIT_INIT("encryptionkey"),
+        WBI_LIT_INIT("webhooksecret"),
+        WBI_LIT_INIT("secretaccesskey"),
+        WBI_LIT_INIT("connectionstring"),
+        WBI_LIT_INIT("proxyauthorization"),
     };
     char plain[32];
     size_t n = 0;
@@ -73,8 +75,8 @@ bool wbi_secrets_name(struct wbi_str name)
             return false;
         plain[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (wbi_str_eqz(wbi_str_make(plain, n), names[i]))
+    for (size_t i = 0; i < WBI_COUNT(names) && names[i].n <= n; i++)
+        if (names[i].n == n && names[i].p[0] == plain[0] && memcmp(names[i].p, plain, n) == 0)
             return true;
     return false;
 }
@@ -495,4 +497,60 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
     wbi_buf_fini(&w.path);
     wbi_buf_fini(&w.scratch);
     return rc;
+}
+
+/* ---- without parsing ---- */
+
+/* Only escapes that hide no letter: \" \\ \n and the like, not \u0074 or \/. */
+static bool plain_escapes(struct wbi_str json)
+{
+    const char *end = json.p + json.n, *p = json.p;
+
+    while (p < end && (p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        if (p + 1 == end || p[1] == 'u' || p[1] == '/')
+            return false;
+        p += 2;
+    }
+    return true;
+}
+
+/* The quote that ends the string whose inside starts at i; json.n when none does. */
+static size_t string_end(struct wbi_str json, size_t i)
+{
+    while (i < json.n && json.p[i] != '"')
+        i += json.p[i] == '\\' ? 2 : 1;
+    return WBI_MIN(i, json.n);
+}
+
+static bool has_secret_name(struct wbi_str json)
+{
+    size_t i = 0;
+
+    while ((i += wbi_str_index(wbi_str_from(json, i), '"')) < json.n) {
+        size_t end = string_end(json, i + 1), next = end + 1;
+
+        while (next < json.n && (json.p[next] == ' ' || json.p[next] == '\n' ||
+                                 json.p[next] == '\r' || json.p[next] == '\t'))
+            next++;
+        if (next < json.n && json.p[next] == ':' &&
+            wbi_secrets_name(wbi_str_make(json.p + i + 1, end - i - 1)))
+            return true;
+        i = next;
+    }
+    return false;
+}
+
+/* With nothing escaped but bytes that no literal has, every string stands in the
+ * text as it is, so what is not in the text is in no string. Known values may
+ * have any byte, and the data of a Secret is told by that word, a literal. */
+bool wbi_redact_is_clean(const struct wbi_secrets *secrets, const struct wbi_redact_rules *rules,
+                         struct wbi_str json)
+{
+    bool by_name = rules != NULL && rules->by_name;
+
+    if ((rules != NULL && rules->n > 0) || secrets == NULL || !plain_escapes(json))
+        return false;
+    if (wbi_secrets_knows_values(secrets) && wbi_str_index(json, '\\') < json.n)
+        return false;
+    return !wbi_secrets_suspected(secrets, json) && !(by_name && has_secret_name(json));
 }

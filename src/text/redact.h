@@ -36,4 +36,9 @@ WB_MUST_CHECK wb_rc wbi_redact_json(const struct wbi_secrets *secrets,
                                     const struct wbi_redact_rules *rules, const wbi_json *v,
                                     struct wbi_buf *out, struct wbi_redact_list *list);
 
+/* True: wbi_redact_json would replace nothing in this JSON text. Found without
+ * parsing it, which for most texts is all that is needed; false says nothing. */
+bool wbi_redact_is_clean(const struct wbi_secrets *secrets, const struct wbi_redact_rules *rules,
+                         struct wbi_str json);
+
 #endif

@@ -122,6 +122,14 @@ static bool replaced_before(struct wbi_str t, const struct secret *m)
     return false;
 }
 
+/* Does the literal of the i-th rule in order stand at `at`? here: first_bytes. */
+static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, size_t at,
+                      uint32_t here)
+{
+    return ((here | p->soft[i]) & p->mask[i]) == p->want[i] &&
+           literal_here(&wbi_secret_rules[p->order[i]], p->length[i], t, at);
+}
+
 /* The longest match of any rule whose literal stands at `at`. */
 static bool match_at(const struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
@@ -134,8 +142,7 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
     for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
         const struct rule *rule = &wbi_secret_rules[p->order[i]];
 
-        if (((here | p->soft[i]) & p->mask[i]) != p->want[i] ||
-            !literal_here(rule, p->length[i], f->text, at))
+        if (!rule_here(p, i, f->text, at, here))
             continue;
         if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m) ||
             replaced_before(f->text, &m))
@@ -396,6 +403,31 @@ static bool any_in(const struct wbi_secrets *s, struct wbi_str text)
 
     finder_start(&f, s, text);
     return finder_next(&f, 0, &m);
+}
+
+bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
+{
+    const struct prefilter *p = &s->filter;
+    struct secret ignored;
+    struct scan scan;
+
+    if (has_marks(text) || wbi_known_next(s->known, text, 0, &ignored))
+        return true;
+    wbi_scan_start(&scan, p, text);
+    for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
+        uint32_t here = first_bytes(text, at);
+        unsigned c = (here & 0xff) | 0x20;
+
+        for (size_t i = p->start[c]; i < p->start[c + 1]; i++)
+            if (rule_here(p, i, text, at, here))
+                return true;
+    }
+    return false;
+}
+
+bool wbi_secrets_knows_values(const struct wbi_secrets *s)
+{
+    return wbi_known_any(s->known);
 }
 
 bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)

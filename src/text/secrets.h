@@ -53,6 +53,11 @@ WB_MUST_CHECK wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_
                                         struct wbi_buf *out, struct wbi_secrets_report *report);
 /* True when text holds a secret. */
 bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text);
+/* False: no piece of text, whatever stands around it, holds a secret. Looks only
+ * for what secrets begin with and for known values, so true says little. */
+bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text);
+/* True when there are known values, which may hold any byte. */
+bool wbi_secrets_knows_values(const struct wbi_secrets *s);
 
 /* The same over pieces: a secret cut anywhere between two pieces is found. An
  * unfinished line is held back, up to WBI_LIMIT_SECRET_HOLD. */

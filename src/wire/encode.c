@@ -39,21 +39,6 @@ void wbi_wire_error_line(struct wbi_buf *out, size_t line, const wbi_json *id,
     wbi_jw_obj_end(&w);
 }
 
-void wbi_wire_frame(struct wbi_buf *out, struct wbi_str correlation_id, uint64_t sequence,
-                    const char *event, struct wbi_str data)
-{
-    struct wbi_jw w = wbi_jw_to(out);
-
-    wbi_jw_obj(&w);
-    wbi_jw_kstrz(&w, "type", "waybill.frame");
-    wbi_jw_kstr(&w, "correlationId", correlation_id);
-    wbi_jw_key(&w, "sequence");
-    wbi_jw_uint(&w, sequence);
-    wbi_jw_kstrz(&w, "event", event);
-    wbi_jw_kraw(&w, "data", data.p ? data : WBI_LIT("null"));
-    wbi_jw_obj_end(&w);
-}
-
 static void error_line_of(struct wbi_buf *out, const struct wbi_wire_call *call,
                           const struct wbi_wire_answer *answer)
 {

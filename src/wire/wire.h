@@ -166,9 +166,5 @@ void wbi_wire_error_line(struct wbi_buf *out, size_t line, const wbi_json *id,
                          struct wbi_str canonical_error);
 /* A canonical error of a kind with the table's hint, for lines no call was made of. */
 void wbi_wire_error_json(struct wbi_buf *out, enum wbi_kind kind, struct wbi_str message);
-/* {"type":"waybill.frame","correlationId":…,"sequence":…,"event":…,"data":…};
- * data is JSON, absent writes null. */
-void wbi_wire_frame(struct wbi_buf *out, struct wbi_str correlation_id, uint64_t sequence,
-                    const char *event, struct wbi_str data);
 
 #endif

@@ -186,11 +186,6 @@ static void lines_that_belong_to_no_provider(void **state)
     assert_str(wbi_buf_str(&out), "{\"type\":\"waybill.error\",\"line\":3,\"id\":\"c9\",\"error\":{"
                                   "\"kind\":\"malformed_call\"}}");
     wbi_buf_clear(&out);
-    wbi_wire_frame(&out, WBI_LIT("k"), 0, "partial", WBI_LIT("{\"text\":\"a\"}"));
-    assert_str(wbi_buf_str(&out),
-               "{\"type\":\"waybill.frame\",\"correlationId\":\"k\",\"sequence\":0,\"event\":"
-               "\"partial\",\"data\":{\"text\":\"a\"}}");
-    wbi_buf_clear(&out);
     wbi_wire_mcp_error(&out, id, -32602, WBI_LIT("no such tool"), WBI_NONE);
     assert_str(wbi_buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"c9\",\"error\":{\"code\":-32602,"
                                   "\"message\":\"no such tool\"}}");

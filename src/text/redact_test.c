@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/redact_test.c: the look at a text without parsing it never overrules the
+ * walk (C8.8): what it calls clean, the walk leaves as it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "base/limits.h"
+#include "json/write.h"
+#include "text/redact.h"
+
+static struct wbi_arena *arena;
+static struct wbi_secrets *sets[2]; /* without known values, and with */
+static struct wbi_redact_rules *by_name, *by_path;
+
+static int set_up(void **state)
+{
+    static const struct wbi_secrets_known known[] = {
+        {WBI_LIT_INIT("p@ss/w\"rd\n19xyz"), WBI_LIT_INIT("QUOTED")},
+        {WBI_LIT_INIT("plainvalue77"), WBI_LIT_INIT("PLAIN")}};
+    struct wbi_secrets_options o = {.key = WBI_LIT("k")};
+    struct wbi_str path = WBI_LIT("input.who");
+
+    (void)state;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK ||
+        wbi_secrets_new(&o, &sets[0], NULL, NULL) != WB_OK)
+        return -1;
+    o.known = known;
+    o.n_known = WBI_COUNT(known);
+    return wbi_secrets_new(&o, &sets[1], NULL, NULL) == WB_OK &&
+                   wbi_redact_rules_new(NULL, 0, true, &by_name, NULL) == WB_OK &&
+                   wbi_redact_rules_new(&path, 1, true, &by_path, NULL) == WB_OK
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wbi_redact_rules_free(by_name);
+    wbi_redact_rules_free(by_path);
+    wbi_secrets_free(sets[0]);
+    wbi_secrets_free(sets[1]);
+    wbi_arena_free(arena);
+    return 0;
+}
+
+static size_t replaced(const struct wbi_secrets *set, struct wbi_str json)
+{
+    struct wbi_redact_list list = {.arena = arena};
+    const wbi_json *v;
+    struct wbi_buf out;
+
+    wbi_arena_reset(arena);
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_json_read(arena, json, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        return 0; /* two members of one name: never asked about */
+    assert_int_equal(wbi_redact_json(set, by_name, v, &out, &list), WB_OK);
+    return list.n;
+}
+
+static uint32_t state_of_chance = 1;
+
+static uint32_t chance(uint32_t n)
+{
+    state_of_chance = state_of_chance * 1664525u + 1013904223u;
+    return (state_of_chance >> 8) % n;
+}
+
+/* Pieces of which secrets, names and their disguises are made. */
+static const char *const pieces[] = {"path",
+                                     "src/main.c",
+                                     "to",
+                                     "ken",
+                                     "token",
+                                     "pass",
+                                     "word",
+                                     "_",
+                                     "-",
+                                     "gh",
+                                     "p_",
+                                     "eyJ",
+                                     ".",
+                                     ":",
+                                     "://",
+                                     "user",
+                                     "key",
+                                     "KEY",
+                                     "Secret",
+                                     "data",
+                                     "kind",
+                                     " ",
+                                     "=",
+                                     "\\n",
+                                     "\\\"",
+                                     "\\\\",
+                                     "\\/",
+                                     "\\u0074",
+                                     "\\u003c",
+                                     "<U+200B>",
+                                     "cookie",
+                                     "plain",
+                                     "value77",
+                                     "p@ss",
+                                     "/w\\\"rd\\n19xyz",
+                                     "-----BEGIN",
+                                     " RSA PRIVATE KEY-----",
+                                     "a8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Pf0SoTi",
+                                     "SK",
+                                     "AKIA",
+                                     "0f3a9c7e1b5d28460f3a9c7e1b5d2846",
+                                     "ABCDEFGHIJ234567",
+                                     "auth",
+                                     "Bearer ",
+                                     "caf\xc3\xa9"};
+
+static void add_string(struct wbi_buf *b)
+{
+    wbi_buf_addc(b, '"');
+    for (uint32_t n = chance(5); n > 0; n--)
+        wbi_buf_addz(b, pieces[chance(WBI_COUNT(pieces))]);
+    wbi_buf_addc(b, '"');
+}
+
+static void make_text(struct wbi_buf *b)
+{
+    static const char *const between[] = {":", " : ", ":\n", ":{\"kind\":"};
+    uint32_t n = chance(4), open = 0;
+
+    wbi_buf_clear(b);
+    wbi_buf_addc(b, '{');
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t how = chance(WBI_COUNT(between));
+        wbi_buf_addz(b, i > 0 ? "," : "");
+        add_string(b);
+        wbi_buf_addz(b, between[how]);
+        open += how == 3;
+        add_string(b);
+    }
+    while (open-- > 0)
+        wbi_buf_addc(b, '}');
+    wbi_buf_addc(b, '}');
+}
+
+static void what_is_called_clean_has_nothing_to_replace(void **state)
+{
+    uint32_t clean = 0, dirty = 0, rounds = getenv("WAYBILL_SOAK") ? 1000000 : 50000;
+    struct wbi_buf text;
+
+    (void)state;
+    wbi_buf_init(&text, 1u << 16);
+    print_message("seed %u\n", state_of_chance);
+    for (uint32_t i = 0; i < rounds; i++) {
+        const struct wbi_secrets *set = sets[i % 2];
+        make_text(&text);
+        if (wbi_redact_is_clean(set, by_name, wbi_buf_str(&text))) {
+            clean++;
+            if (replaced(set, wbi_buf_str(&text)) != 0)
+                fail_msg("called clean: %s", text.p);
+        } else {
+            dirty += replaced(set, wbi_buf_str(&text)) != 0;
+        }
+    }
+    print_message("%u clean, %u dirty\n", clean, dirty);
+    assert_true(clean > rounds / 20 && dirty > rounds / 100);
+    wbi_buf_fini(&text);
+}
+
+static void an_ordinary_call_is_clean(void **state)
+{
+    struct wbi_str call = WBI_LIT("{\"toolName\":\"local::read\",\"callId\":\"call_8mVQ1dT0\","
+                                  "\"input\":{\"path\":\"src/main.c\",\"offset\":120},"
+                                  "\"principal\":\"local\",\"conversationId\":\"c1\"}");
+    struct wbi_str quoted = WBI_LIT("{\"cmd\":\"grep \\\"turn\\\" .\\n\"}");
+
+    (void)state;
+    assert_true(wbi_redact_is_clean(sets[0], by_name, call));
+    assert_true(wbi_redact_is_clean(sets[1], by_name, call));
+    assert_true(wbi_redact_is_clean(sets[0], by_name, quoted));
+    assert_false(wbi_redact_is_clean(sets[1], by_name, quoted)); /* a value may have quotes */
+    assert_false(wbi_redact_is_clean(sets[0], by_path, call));   /* paths need the tree */
+    assert_true(wbi_redact_is_clean(sets[0], by_name, WBI_LIT("")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_called_clean_has_nothing_to_replace),
+        cmocka_unit_test(an_ordinary_call_is_clean),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
