@@ -128,12 +128,25 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
 
 enum { CHECKPOINT_ROWS = 256, CHECKPOINT_CALLS = 1024 };
 
+static void write_witness(void *arg)
+{
+    struct wbi_runtime *rt = arg;
+
+    if (wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
+        return; /* a witness that lags proves less, it is not wrong */
+}
+
+static void on_witnessed(void *arg)
+{
+    ((struct wbi_runtime *)arg)->witnessing = false;
+}
+
+/* Signing and syncing take milliseconds: not on the loop's thread. */
 void wbi_runtime_recorded(struct wbi_runtime *rt)
 {
     rt->recorded++;
-    if (rt->recorded % CHECKPOINT_CALLS == 0 &&
-        wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
-        return; /* a witness that lags proves less, it is not wrong */
+    if (rt->recorded % CHECKPOINT_CALLS == 0 && !rt->witnessing)
+        rt->witnessing = wbi_loop_work(rt->loop, write_witness, on_witnessed, rt) == WB_OK;
 }
 
 static bool owner_alive(void *arg, const char *owner)
@@ -272,7 +285,10 @@ const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)
 /* Rows on their way are written; their completions run before the loop goes. */
 static void close_ledger(struct wbi_runtime *rt)
 {
-    if (rt->recorded > 0 && wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
+    while (rt->witnessing)
+        (void)wbi_loop_turn(rt->loop, /* wait= */ true);
+    if (rt->recorded > 0 && wbi_ledger_flush(rt->ledger, NULL) == WB_OK &&
+        wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
         rt->recorded = 0; /* the next process tries again */
     wbi_ledger_free(rt->ledger);
     wbi_store_close(rt->store);

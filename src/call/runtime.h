@@ -73,6 +73,7 @@ struct wbi_runtime {
     struct wbi_runtime_method *control_methods; /* of rooms above */
     int64_t opened_ms;
     uint64_t recorded; /* outcomes handed to the ledger */
+    bool witnessing;   /* a signed head is on its way to the witness */
     bool no_ledger;
     bool inherit_env, direct, inherit_stdin;
     bool passing; /* the conversation of calls that name none was made up here */

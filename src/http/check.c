@@ -9,8 +9,10 @@
 
 struct wbi_str wbi_http_header(const struct wbi_http_request *r, const char *name)
 {
+    struct wbi_str wanted = wbi_str_z(name);
+
     for (size_t i = 0; i < r->header_count; i++) {
-        if (wbi_str_eqz(r->headers[i].name, name))
+        if (wbi_str_eq(r->headers[i].name, wanted))
             return r->headers[i].value;
     }
     return WBI_NONE;
@@ -139,13 +141,15 @@ bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin)
 /* Fields of which two would leave it open which one counts. */
 static bool must_be_unique(struct wbi_str name)
 {
-    static const char *const names[] = {"host",          "content-length",   "transfer-encoding",
-                                        "content-type",  "content-encoding", "origin",
-                                        "authorization", "expect",           "upgrade",
-                                        "last-event-id"};
+    static const struct wbi_str names[] = {
+        WBI_LIT_INIT("host"),          WBI_LIT_INIT("content-length"),
+        WBI_LIT_INIT("content-type"),  WBI_LIT_INIT("transfer-encoding"),
+        WBI_LIT_INIT("origin"),        WBI_LIT_INIT("content-encoding"),
+        WBI_LIT_INIT("authorization"), WBI_LIT_INIT("expect"),
+        WBI_LIT_INIT("upgrade"),       WBI_LIT_INIT("last-event-id")};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (wbi_str_eqz(name, names[i]))
+        if (wbi_str_eq(name, names[i]))
             return true;
     }
     return wbi_str_starts(name, WBI_LIT("mcp-"));

@@ -10,6 +10,34 @@
 #include "json/write.h"
 #include "mcp/server_int.h"
 
+/* An arena with several users: freed by the last one. It lies in itself. */
+struct wbi_kept {
+    struct wbi_arena *arena;
+    unsigned users;
+};
+
+static void drop_kept(void *arg)
+{
+    struct wbi_kept *k = arg;
+
+    if (--k->users == 0)
+        wbi_arena_free(k->arena);
+}
+
+wb_rc wbi_mcp_keep(struct wbi_mcp_request *r, struct wbi_arena *with)
+{
+    if (r->kept == NULL) {
+        r->kept = wbi_arena_zalloc(r->arena, sizeof(*r->kept));
+        if (r->kept == NULL)
+            return WB_ENOMEM;
+        *r->kept = (struct wbi_kept){r->arena, 1};
+    }
+    if (wbi_arena_defer(with, drop_kept, r->kept) != WB_OK)
+        return WB_ENOMEM;
+    r->kept->users++;
+    return WB_OK;
+}
+
 static void name_conversation(struct wbi_mcp_request *r)
 {
     if (r->session != NULL)
@@ -82,7 +110,10 @@ void wbi_request_unref(struct wbi_mcp_request *r)
         r->next->prev = r->prev;
     wbi_asks_drop(r);
     leave_session(r);
-    wbi_arena_free(r->arena);
+    if (r->kept != NULL)
+        drop_kept(r->kept);
+    else
+        wbi_arena_free(r->arena);
     wbi_free(r);
 }
 

@@ -79,6 +79,9 @@ WB_MUST_CHECK wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int o
                                       void *arg, struct wbi_mcp_stdio **ret, struct wbi_error *err);
 void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c);
 
+/* What was read of r (params, meta, id) lives as long as `with` does, too. */
+WB_MUST_CHECK wb_rc wbi_mcp_keep(struct wbi_mcp_request *r, struct wbi_arena *with);
+
 /* About a request; good until its answer. */
 struct wbi_arena *wbi_mcp_arena(struct wbi_mcp_request *r);
 const wbi_json *wbi_mcp_params(const struct wbi_mcp_request *r); /* NULL or object */

@@ -53,6 +53,7 @@ struct wbi_mcp_request {
     struct wbi_http *http;           /* NULL: stdio */
     uint64_t http_id;                /* 0: nobody is listening */
     struct wbi_arena *arena;
+    struct wbi_kept *kept; /* who else uses the arena, NULL: nobody */
     struct wbi_rpc rpc;
     struct wbi_str id;
     const wbi_json *meta;

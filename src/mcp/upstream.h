@@ -49,15 +49,16 @@ struct wbi_upstream_ops {
 };
 
 struct wbi_upstream_answer {
-    wb_rc rc;               /* WB_OK: there is a result or error; WB_ECANCELLED; WB_EAGAIN:
-                             * timed out; WB_EIO: not reached or died; WB_ELIMIT */
-    const wbi_json *result; /* good during the callback */
-    const wbi_json *error;  /* JSON-RPC error object, with rc WB_OK */
-    struct wbi_str text;    /* the result (or error) as it came, compact JSON */
-    bool sent;              /* it may have had an effect */
-    int64_t retry_after_ms; /* of WB_EIO while waiting; else 0 */
-    const char *why;        /* one sentence where rc is not WB_OK */
-    const char *lacks;      /* WB_EDENIED: the ability the caller would have needed */
+    wb_rc rc;                 /* WB_OK: there is a result or error; WB_ECANCELLED; WB_EAGAIN:
+                               * timed out; WB_EIO: not reached or died; WB_ELIMIT */
+    const wbi_json *result;   /* good during the callback */
+    const wbi_json *error;    /* JSON-RPC error object, with rc WB_OK */
+    struct wbi_str text;      /* the result (or error) as it came, compact JSON */
+    bool sent;                /* it may have had an effect */
+    int64_t retry_after_ms;   /* of WB_EIO while waiting; else 0 */
+    const char *why;          /* one sentence where rc is not WB_OK */
+    const char *lacks;        /* WB_EDENIED: the ability the caller would have needed */
+    struct wbi_arena **arena; /* holds result, error and text: who sets *arena to NULL has it */
 };
 
 struct wbi_upstream_ask;

@@ -14,6 +14,8 @@ static char *copy_meta(const wbi_json *meta)
 {
     struct wbi_buf b;
 
+    if (meta == NULL)
+        return wbi_strdup(WBI_LIT(""));
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
     WBI_JSON_EACH_MEMBER (meta, k) {
         struct wbi_str name = wbi_json_str(k);
@@ -274,8 +276,8 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
         a = (struct wbi_upstream_answer){.rc = WB_ELIMIT,
                                          .why = "the call does not fit: more than "
                                                 "32 MiB would wait for the server to read"};
-    if (rc == WB_EIO && up->state == WBI_UP_WAITING && left > 0)
-        a.retry_after_ms = left / WBI_NS_PER_MS + 1;
+    if (rc == WB_EIO && up->state == WBI_UP_WAITING) /* its time may have come meanwhile */
+        a.retry_after_ms = left > 0 ? left / WBI_NS_PER_MS + 1 : 1;
     if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {
         char note[128];
         int n = snprintf(note, sizeof(note),

@@ -31,13 +31,10 @@ static char *json_text(const wbi_json *v)
 }
 
 /* A result without the members that belong to one hop of the protocol. */
-static char *own_members(const wbi_json *result)
+static void put_own_members(struct wbi_buf *b, const wbi_json *result)
 {
-    struct wbi_buf b;
-    struct wbi_jw w;
+    struct wbi_jw w = wbi_jw_to(b);
 
-    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
-    w = wbi_jw_to(&b);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (result, k) {
         struct wbi_str name = wbi_json_str(k);
@@ -49,7 +46,6 @@ static char *own_members(const wbi_json *result)
         wbi_jw_val(&w, k_val);
     }
     wbi_jw_obj_end(&w);
-    return wbi_buf_take(&b, NULL);
 }
 
 static struct wbi_upstream_ask *new_ask(struct wbi_upstream_call *c, struct wbi_str key,
@@ -187,12 +183,13 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
         next_round(c);
 }
 
-static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
+static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
+                        struct wbi_arena **arena)
 {
     struct wbi_upstream_call *c = by_id(up, rpc->id);
-    struct wbi_upstream_answer a = {.rc = WB_OK, .sent = true};
+    struct wbi_upstream_answer a = {.rc = WB_OK, .sent = true, .arena = arena};
     struct wbi_str type = wbi_json_get_str(rpc->result, "resultType");
-    char *text;
+    struct wbi_buf text;
 
     if (c == NULL) {
         up->counts.unknown_ids++;
@@ -208,15 +205,19 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc)
         wbi_upstream_call_fail(c, WB_EINPUT, "the server sent a result of an unknown type");
         return;
     }
-    text = rpc->result != NULL ? own_members(rpc->result) : json_text(rpc->error);
+    wbi_buf_init_arena(&text, *arena, WBI_LIMIT_JSON_TEXT);
     a.result = rpc->result;
     a.error = rpc->error;
-    a.text = wbi_str_z(text);
-    if (text == NULL)
-        wbi_upstream_call_fail(c, WB_ELIMIT, "the answer is too large");
+    if (rpc->result != NULL)
+        put_own_members(&text, rpc->result);
     else
-        wbi_call_end(c, &a);
-    wbi_free(text);
+        wbi_json_write(&text, rpc->error);
+    if (wbi_buf_rc(&text) != WB_OK) {
+        wbi_upstream_call_fail(c, WB_ELIMIT, "the answer is too large");
+        return;
+    }
+    a.text = wbi_buf_str(&text);
+    wbi_call_end(c, &a);
 }
 
 /* Whose question is it? On a shared connection only one conversation may have
@@ -330,7 +331,7 @@ void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, str
     if (wbi_rpc_read(arena, text, &rpc, &code, NULL) != WB_OK)
         up->counts.banners++;
     else if (rpc.kind == WBI_RPC_RESULT || rpc.kind == WBI_RPC_ERROR)
-        take_answer(up, &rpc);
+        take_answer(up, &rpc, &arena);
     else if (rpc.kind == WBI_RPC_REQUEST)
         take_request(up, call, &rpc);
     else

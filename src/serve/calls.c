@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve/calls.c: tools/call as a call of the runtime. (1) In a conversation an
  * exclusive call runs alone, parallel ones beside each other, nobody overtakes
- * (C9.4). (2) The input is copied: a tool that is given up on may outlive its
- * request. (3) Exactly one answer: the runtime's on_done, or a cancel while
+ * (C9.4). (2) The call keeps what was read of its request: a tool that is given up
+ * on may outlive it. (3) Exactly one answer: the runtime's on_done, or a cancel while
  * waiting. */
 #include "base/alloc.h"
 #include "base/checked.h"
@@ -155,55 +155,28 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
 
 /* ---- starting ---- */
 
-/* The arguments, and S1 members a client may give in _meta, as a tree of the
- * call's own. */
-static wb_rc copy_input(struct wbi_call *call, const wbi_json *arguments, const wbi_json *more,
-                        const wbi_json **ret_more)
-{
-    struct wbi_buf text;
-    struct wbi_jw w = wbi_jw_to(&text);
-    const wbi_json *both;
-    wb_rc rc;
-
-    wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_arr(&w);
-    if (arguments != NULL)
-        wbi_jw_val(&w, arguments);
-    else
-        wbi_jw_raw(&w, WBI_LIT("{}"));
-    if (more != NULL)
-        wbi_jw_val(&w, more);
-    wbi_jw_arr_end(&w);
-    rc = wbi_buf_rc(&text);
-    if (rc == WB_OK)
-        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &both, NULL);
-    if (rc != WB_OK)
-        return rc;
-    call->inv.input = wbi_json_at(both, 0);
-    *ret_more = wbi_json_at(both, 1);
-    return WB_OK;
-}
-
 static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
 {
-    const wbi_json *params = wbi_mcp_params(s->r), *meta = wbi_mcp_meta(s->r), *more;
+    const wbi_json *params = wbi_mcp_params(s->r), *meta = wbi_mcp_meta(s->r);
+    const wbi_json *arguments = wbi_json_get_as(params, "arguments", WBI_JSON_OBJ);
+    const wbi_json *more = wbi_json_get(meta, "waybill/invocation");
     struct wbi_invocation *inv = &call->inv;
-    wb_rc rc;
+    wb_rc rc = wbi_mcp_keep(s->r, call->arena);
 
-    inv->tool_name = wbi_arena_str(call->arena, wbi_json_get_str(params, "name"));
-    inv->call_id = wbi_arena_str(call->arena, wbi_mcp_id(s->r));
+    inv->tool_name = wbi_json_get_str(params, "name");
+    inv->call_id = wbi_mcp_id(s->r);
     inv->conversation_id = wbi_arena_str(call->arena, wbi_mcp_conversation(s->r));
-    inv->principal = wbi_arena_str(call->arena, wbi_mcp_principal(s->r));
-    inv->traceparent = wbi_arena_str(call->arena, wbi_json_get_str(meta, "traceparent"));
-    inv->tracestate = wbi_arena_str(call->arena, wbi_json_get_str(meta, "tracestate"));
+    inv->principal = wbi_mcp_principal(s->r);
+    inv->traceparent = wbi_json_get_str(meta, "traceparent");
+    inv->tracestate = wbi_json_get_str(meta, "tracestate");
     inv->provider = WBI_LIT("mcp");
     inv->passing = true; /* a session or a request of its own */
     inv->stream = wbi_mcp_wants_progress(s->r);
-    if (inv->tool_name.p == NULL || inv->call_id.p == NULL || inv->conversation_id.p == NULL ||
-        inv->principal.p == NULL)
+    if (inv->conversation_id.p == NULL)
         return WB_ENOMEM;
-    rc = copy_input(call, wbi_json_get_as(params, "arguments", WBI_JSON_OBJ),
-                    wbi_json_get(meta, "waybill/invocation"), &more);
+    inv->input = arguments;
+    if (rc == WB_OK && arguments == NULL)
+        rc = wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL);
     if (rc == WB_OK && more != NULL) {
         const wbi_json *input = inv->input;
 

@@ -53,27 +53,18 @@ static void add_text(struct wbi_buf *out, const struct wbi_wire_part *p)
     }
 }
 
-/* All blocks as parts, and their text. A part's slices point into a copy in the
- * call's arena. */
+/* All blocks as parts, and their text. */
 static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
                           struct wbi_wire_part **ret_parts, size_t *ret_n, struct wbi_buf *text)
 {
     struct wbi_wire_part *parts =
         wbi_arena_array(x->arena, wbi_json_count(content), sizeof(*parts));
-    const wbi_json *copy;
-    struct wbi_buf b;
-    wb_rc rc;
 
-    wbi_buf_init_arena(&b, x->arena, WBI_LIMIT_CALL_ARENA);
-    wbi_json_write(&b, content);
-    rc = parts == NULL ? WB_ENOMEM : wbi_buf_rc(&b);
-    if (rc == WB_OK)
-        rc = wbi_json_read(x->arena, wbi_buf_str(&b), WBI_JSON_STRICT, &copy, NULL);
-    if (rc != WB_OK)
+    if (parts == NULL)
         return WB_ENOMEM;
     *ret_n = 0;
     *ret_parts = parts;
-    WBI_JSON_EACH (copy, block) {
+    WBI_JSON_EACH (content, block) {
         if (!wbi_wire_part_read(block, &parts[*ret_n]))
             return WB_EINPUT;
         add_text(text, &parts[(*ret_n)++]);

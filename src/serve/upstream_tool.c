@@ -109,20 +109,29 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
     fail_with(x, &fault, complete);
 }
 
+static void free_arena(void *arg)
+{
+    wbi_arena_free(arg);
+}
+
 static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
 {
     struct wbi_complete complete = {.ok = true};
-    struct wbi_tool_text got;
-    wb_rc rc = wbi_tool_result_read(x, a->result, &complete, &got);
+    struct wbi_tool_text got = {0};
+    wb_rc rc = wbi_arena_defer(x->arena, free_arena, *a->arena);
 
+    if (rc == WB_OK) { /* what was read lives with the call */
+        *a->arena = NULL;
+        rc = wbi_tool_result_read(x, a->result, &complete, &got);
+    }
     if (rc == WB_EINPUT) {
         wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "%.*s answered with no result of a tool",
                       WBI_FMT(x->tool->model_name));
         return;
     }
-    if (rc == WB_OK && got.untouched)
-        complete.raw = wbi_arena_str(x->arena, a->text);
-    if (rc != WB_OK || (got.untouched && complete.raw.p == NULL))
+    if (got.untouched)
+        complete.raw = a->text;
+    if (rc != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_json_true(wbi_json_get(a->result, "isError")))
         fail_tool(x, &complete, got.text);
