@@ -113,12 +113,17 @@ wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add, struct wbi_
     if (rc == WB_OK && !x->runtime->inherit_env)
         rc = add_trace(x, &l);
     WBI_JSON_EACH_MEMBER (add, key) {
-        struct wbi_str name = wbi_json_str(key), entry;
+        struct wbi_str name = wbi_json_str(key), value = wbi_json_str(key_val), entry;
         if (dangerous(name))
             return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FORBIDDEN,
                                  "env may not set \"%.*s\": it makes other programs run",
                                  WBI_FMT(wbi_str_head(name, 80)));
-        entry = wbi_arena_fmt(x->arena, "%.*s=%.*s", WBI_FMT(name), WBI_FMT(wbi_json_str(key_val)));
+        if (wbi_str_index(value, '\0') < value.n)
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                                 "the value of \"%.*s\" in env holds a NUL byte, which no program "
+                                 "can get",
+                                 WBI_FMT(wbi_str_head(name, 80)));
+        entry = wbi_arena_fmt(x->arena, "%.*s=%.*s", WBI_FMT(name), WBI_FMT(value));
         if (rc == WB_OK)
             rc = entry.p ? put(&l, entry) : WB_ENOMEM;
     }
