@@ -77,13 +77,17 @@ port=$(sed 's/^port //' "$work/port")
 name_of() { echo "${1/\//http-}"; }
 {
     printf '{"mcpServers":{"healthy":{"command":"%s/mcp_demo_server","effects":{"*":"Pure"}}' "$build"
-    while read -r mode _; do
+    # Short times only for those that are to run out of them.
+    while read -r mode want; do
         [ -n "$mode" ] || continue
+        start=15000 time=20000
+        [ "$mode" != mute ] || start=1500
+        [[ $want != *timed_out* ]] || time=1500
         case $mode in
-        /*) printf ',"%s":{"url":"http://127.0.0.1:%s%s","startMs":2500,"era":"legacy"' "$(name_of "$mode")" "$port" "$mode" ;;
-        *) printf ',"%s":{"command":"%s/mcp_chaos","args":["%s"],"startMs":2500,"probeMs":300' "$mode" "$build" "$mode" ;;
+        /*) printf ',"%s":{"url":"http://127.0.0.1:%s%s","startMs":%s,"era":"legacy"' "$(name_of "$mode")" "$port" "$mode" $start ;;
+        *) printf ',"%s":{"command":"%s/mcp_chaos","args":["%s"],"startMs":%s,"probeMs":300' "$mode" "$build" "$mode" $start ;;
         esac
-        printf ',"effects":{"*":"Pure"},"tools":{"t":{"timeoutMs":1500}}}'
+        printf ',"effects":{"*":"Pure"},"tools":{"t":{"timeoutMs":%s}}}' $time
     done <<<"$modes"
     echo ',"unsafe":{"command":"'"$build"'/mcp_chaos","args":["die"]}}}'
 } >"$HOME/.config/waybill/config.json"
