@@ -229,6 +229,7 @@
 #define WBI_UPSTREAM_PROBE_MS 5000
 #define WBI_UPSTREAM_CALL_MS 300000
 #define WBI_UPSTREAM_BACKOFF_MS 250
+#define WBI_UPSTREAM_BYE_MS 500        /* for telling servers that their sessions end */
 #define WBI_UPSTREAM_RETRY_MS 1000     /* before a broken stream is taken up */
 #define WBI_LIMIT_UPSTREAM_BREAKS 100u /* of a stream that brings nothing */
 #define WBI_UPSTREAM_BACKOFF_MAX_MS 30000

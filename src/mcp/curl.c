@@ -354,6 +354,11 @@ void wbi_curl_free(struct wbi_curl *c)
     wbi_free(c); /* the library stays loaded: others may use it */
 }
 
+bool wbi_curl_busy(const struct wbi_curl *c)
+{
+    return c->transfers != NULL;
+}
+
 static void set_options(struct wbi_transfer *t, const struct wbi_transfer_spec *spec)
 {
     const struct functions *f = &t->curl->f;

@@ -17,6 +17,9 @@ WB_MUST_CHECK wb_rc wbi_curl_new(struct wbi_loop *loop, struct wbi_curl **ret,
 /* No transfer may be open any more. NULL is fine. */
 void wbi_curl_free(struct wbi_curl *curl);
 
+/* Whether transfers are under way. */
+bool wbi_curl_busy(const struct wbi_curl *curl);
+
 /* What has come so far. `done` is set once, with the last event. */
 struct wbi_transfer_view {
     long status;            /* 0 until the head has come */

@@ -376,6 +376,26 @@ wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, stru
     return WB_OK;
 }
 
+static void set_true(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+/* Servers are told that their sessions end; nobody waits for long. */
+static void say_goodbye(struct wbi_upstreams *ups)
+{
+    struct wbi_loop *loop = ups->rt->loop;
+    struct wbi_timer *timer;
+    bool late = false;
+
+    if (ups->curl == NULL || wbi_timer_new(loop, set_true, &late, &timer) != WB_OK)
+        return;
+    wbi_timer_start(timer, WBI_UPSTREAM_BYE_MS);
+    while (!late && wbi_curl_busy(ups->curl))
+        (void)wbi_loop_turn(loop, /* wait= */ true);
+    wbi_timer_free(timer);
+}
+
 void wbi_upstreams_stop(struct wbi_upstreams *ups)
 {
     if (ups == NULL || ups->stopped)
@@ -390,6 +410,7 @@ void wbi_upstreams_stop(struct wbi_upstreams *ups)
     wake_settled(ups);
     wbi_timer_free(ups->timer);
     ups->timer = NULL;
+    say_goodbye(ups);
     wbi_curl_free(ups->curl);
     ups->curl = NULL;
 }

@@ -42,5 +42,20 @@ for how in "legacy \"command\":\"$build/mcp_demo_server\"" "modern \"command\":\
     exec 3>&-
     wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
 done
+# A session that was opened is ended, also when nothing else is left to do.
+how=goodbye
+echo '{}' >"$HOME/.config/waybill/config.json"
+"$build/waybill" serve --root "$work/ws" --http 127.0.0.1:0 --auth none --access-log "$work/access" 2>"$work/log2" &
+other=$!
+for _ in $(seq 200); do
+    url=$(sed -n 's/^listening on //p' "$work/log2")
+    [ -n "$url" ] && break
+    sleep 0.05
+done
+printf '{"mcpServers":{"up":{"url":"%s","era":"legacy"}}}\n' "$url" >"$HOME/.config/waybill/config.json"
+"$build/waybill" call up__ListFiles --root "$work/ws" --input '{}' >"$work/out" 2>&1 || bad "a call of a gateway through a gateway: $(cat "$work/out")"
+kill $other
+wait $other
+grep -q '"method":"DELETE".*"status":20' "$work/access" || bad "the session is left behind: $(cat "$work/access")"
 [ $failed = 0 ] && echo "news of four kinds of upstreams arrive"
 exit $failed
