@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "call/budgets.h"
 #include "call/keys.h"
+#include "call/known.h"
 #include "call/local_tool.h"
 #include "config/config.h"
 #include "json/pointer.h"
@@ -267,12 +268,24 @@ static enum wbi_guard_effect effect_of(enum wbi_effect effect)
     return WBI_GUARD_EXTERNAL_SIDE_EFFECTS;
 }
 
+/* Looked up anew each time: credentials come and go while a process runs. */
+static struct wbi_str missing_credential(const struct wbi_tool *tool)
+{
+    WBI_JSON_EACH (tool->credentials, name) {
+        if (wbi_credential(wbi_json_str(name)) == NULL)
+            return wbi_json_str(name);
+    }
+    return WBI_NONE;
+}
+
 struct wbi_auth_tool wbi_guards_tool(const struct wbi_tool *tool)
 {
     return (struct wbi_auth_tool){.qualified = tool->qualified,
                                   .model_name = tool->model_name,
                                   .effect = effect_of(tool->effect),
-                                  .network = tool->effect == WBI_EFFECT_EXTERNAL};
+                                  .network = tool->effect == WBI_EFFECT_EXTERNAL,
+                                  .scopes = tool->scopes,
+                                  .missing_credential = missing_credential(tool)};
 }
 
 bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,

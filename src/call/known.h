@@ -9,4 +9,7 @@
  * secrets.env names. */
 WB_MUST_CHECK wb_rc wbi_known_load(struct wbi_runtime *rt, struct wbi_error *err);
 
+/* Value of an environment variable that is a credential; NULL: not there or empty. */
+const char *wbi_credential(struct wbi_str name);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "call/exec.h"
 #include "call/guards.h"
+#include "call/known.h"
 #include "call/partial.h"
 #include "run/capture.h"
 
@@ -198,27 +199,40 @@ static bool declares(const struct wbi_local_tool *t, struct wbi_str name)
     return false;
 }
 
-/* The tool's environment and the trace context of this call, unless the tool says
- * itself what it is. */
+/* One more, unless the tool says itself what it is. False without memory. */
+static bool add_env(struct wbi_exec *x, const struct wbi_local_tool *t, struct wbi_str *env,
+                    size_t *n, struct wbi_str name, struct wbi_str value)
+{
+    struct wbi_str entry = wbi_arena_fmt(x->arena, "%.*s=%.*s", WBI_FMT(name), WBI_FMT(value));
+
+    if (entry.p == NULL)
+        return false;
+    if (value.n > 0 && !declares(t, wbi_str_head(entry, name.n + 1)))
+        env[(*n)++] = entry;
+    return true;
+}
+
+/* The tool's environment, the trace context of this call and the credentials the
+ * tool names. */
 static bool set_env(struct wbi_exec *x, const struct wbi_local_tool *t,
                     struct wbi_process_spec *spec)
 {
-    struct wbi_str *env = wbi_arena_array(x->arena, t->env_count + 2, sizeof(*env));
+    size_t n = t->env_count, most = n + 2 + wbi_json_count(x->tool->credentials);
+    struct wbi_str *env = wbi_arena_array(x->arena, most, sizeof(*env));
     struct wbi_trace_texts trace;
-    size_t n = t->env_count;
+    bool ok = env != NULL && wbi_call_trace(x->call, &trace);
 
-    if (env == NULL || !wbi_call_trace(x->call, &trace))
-        return false;
-    if (n > 0)
+    if (ok && n > 0)
         memcpy(env, t->env, n * sizeof(*env));
-    if (!declares(t, WBI_LIT("TRACEPARENT="))) {
-        env[n++] = wbi_arena_fmt(x->arena, "TRACEPARENT=%.*s", WBI_FMT(trace.parent));
-        if (trace.state.n > 0)
-            env[n++] = wbi_arena_fmt(x->arena, "TRACESTATE=%.*s", WBI_FMT(trace.state));
+    ok = ok && add_env(x, t, env, &n, WBI_LIT("TRACEPARENT"), trace.parent) &&
+         add_env(x, t, env, &n, WBI_LIT("TRACESTATE"), trace.state);
+    WBI_JSON_EACH (x->tool->credentials, name) {
+        const char *value = wbi_credential(wbi_json_str(name));
+        ok = ok && add_env(x, t, env, &n, wbi_json_str(name), wbi_str_z(value ? value : ""));
     }
     spec->env = env;
     spec->env_count = n;
-    return env[n - 1].p != NULL && (n < 2 || env[n - 2].p != NULL);
+    return ok;
 }
 
 static void start(struct wbi_exec *x)

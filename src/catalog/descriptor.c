@@ -163,16 +163,31 @@ static wb_rc read_grammar(struct wbi_tool *t, const wbi_json *v, struct wbi_erro
     return WB_OK;
 }
 
-static wb_rc read_tags(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
+static wb_rc read_strings(const wbi_json **out, const wbi_json *v, struct wbi_error *err)
 {
     if (!wbi_json_is(v, WBI_JSON_ARR))
         return wrong(err, "an array of strings", v);
-    WBI_JSON_EACH (v, tag) {
-        if (!wbi_json_is(tag, WBI_JSON_STR))
-            return wrong(err, "an array of strings", tag);
+    WBI_JSON_EACH (v, item) {
+        if (!wbi_json_is(item, WBI_JSON_STR))
+            return wrong(err, "an array of strings", item);
     }
-    t->tags = v;
+    *out = v;
     return WB_OK;
+}
+
+static wb_rc read_tags(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
+{
+    return read_strings(&t->tags, v, err);
+}
+
+static wb_rc read_scopes(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
+{
+    return read_strings(&t->scopes, v, err);
+}
+
+static wb_rc read_credentials(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
+{
+    return read_strings(&t->credentials, v, err);
 }
 
 static wb_rc read_deprecated(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
@@ -222,6 +237,8 @@ static const struct {
     {"inputKind", read_input_kind},
     {"grammar", read_grammar},
     {"tags", read_tags},
+    {"scopes", read_scopes},
+    {"credentials", read_credentials},
     {"deprecated", read_deprecated},
     {"family", read_elsewhere},
     {"policies", read_elsewhere},

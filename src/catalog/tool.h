@@ -99,7 +99,9 @@ struct wbi_tool {
     struct wbi_schema *input_compiled; /* never NULL in a catalog */
     struct wbi_schema *output_compiled;
     const wbi_json *tags;
-    const wbi_json *descriptor; /* as declared */
+    const wbi_json *scopes;      /* array of strings that its callers need, or NULL */
+    const wbi_json *credentials; /* array of names of the environment it needs, or NULL */
+    const wbi_json *descriptor;  /* as declared */
     uint8_t content_hash[32];
     enum wbi_effect effect;
     enum wbi_input_kind input_kind;

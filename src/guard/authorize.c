@@ -304,10 +304,10 @@ __attribute__((format(printf, 4, 5))) static void answer(struct wbi_auth_answer 
 static bool check_grants(const struct wbi_auth *a, struct wbi_str principal,
                          const struct wbi_auth_tool *tool, struct wbi_auth_answer *ret)
 {
-    for (size_t i = 0; a->any_giving && i < tool->scopes_n; i++) {
-        if (!scope_granted(a, principal, tool->scopes[i])) {
+    WBI_JSON_EACH (a->any_giving ? tool->scopes : NULL, scope) {
+        if (!scope_granted(a, principal, wbi_json_str(scope))) {
             answer(ret, WBI_AUTH_DENIED, WBI_KIND_FORBIDDEN,
-                   "the scope %.*s is needed and not granted", WBI_FMT(tool->scopes[i]));
+                   "the scope %.*s is needed and not granted", WBI_FMT(wbi_json_str(scope)));
             return false;
         }
     }

@@ -29,9 +29,8 @@ WB_MUST_CHECK wb_rc wbi_auth_add(struct wbi_auth *a, const wbi_json *bindings,
 struct wbi_auth_tool {
     struct wbi_str qualified, model_name; /* model_name may be absent */
     enum wbi_guard_effect effect;
-    bool network;                 /* reaches beyond this machine */
-    const struct wbi_str *scopes; /* all are needed */
-    size_t scopes_n;
+    bool network;                      /* reaches beyond this machine */
+    const wbi_json *scopes;            /* array of strings, all are needed; NULL: none */
     struct wbi_str missing_credential; /* name of a secret it needs and has not; absent: none */
 };
 

@@ -114,11 +114,13 @@ static void effects_and_network_are_gated(void **state)
 
 static void scopes_and_credentials_are_needed(void **state)
 {
-    struct wbi_str needed[] = {WBI_LIT("repo:read"), WBI_LIT("repo:write")};
-    struct wbi_auth_tool t = {.qualified = WBI_LIT("t"), .scopes = needed, .scopes_n = 2};
+    struct wbi_auth_tool t = {.qualified = WBI_LIT("t")};
     struct world *w = *state;
     struct wbi_auth_answer answer;
 
+    assert_int_equal(wbi_json_read(w->arena, WBI_LIT("[\"repo:read\",\"repo:write\"]"),
+                                   WBI_JSON_STRICT, &t.scopes, NULL),
+                     WB_OK);
     assert_int_equal(add(w,
                          "[{\"principal\":\"a\",\"allow\":[\"*\"],\"scopes\":[\"repo:read\"]},"
                          "{\"principal\":\"b\",\"allow\":[\"*\"],\"scopes\":[\"repo:*\"]}]",

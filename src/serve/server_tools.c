@@ -45,7 +45,7 @@ static enum wbi_effect effect_of(const struct wbi_server *s, const wbi_json *too
 static void write_descriptor(struct wbi_jw *w, const struct wbi_server *s, const wbi_json *tool)
 {
     static const char *const passed[] = {"title", "description", "inputSchema", "outputSchema"};
-    static const char *const set[] = {"timeoutMs", "budgetTokens"};
+    static const char *const set[] = {"timeoutMs", "budgetTokens", "scopes", "credentials"};
     struct wbi_str name = wbi_json_get_str(tool, "name");
     enum wbi_effect effect = effect_of(s, tool);
     const wbi_json *parallel = setting(s, name, "parallel");
