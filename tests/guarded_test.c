@@ -265,6 +265,80 @@ static void rules_of_policy_reach_the_record(void **state)
     wb_request_free(r);
 }
 
+/* C8.8: whatever leaves the runtime has lost what the paths name: input, output, details,
+ * frames and what is replayed; wildcards and quoted names included. */
+static void leak(wb_tool_call *call, void *arg)
+{
+    static const char partial[] = "{\"users\":[{\"mail\":\"m1@x.y\",\"id\":1}]}";
+    static const char out[] = "{\"users\":[{\"id\":2},{\"mail\":\"m2@x.y\",\"id\":3}],"
+                              "\"a.b\":{\"pin\":90817}}";
+
+    wb_tool_partial(call, partial, sizeof(partial) - 1);
+    if (*(const int *)arg)
+        wb_tool_fail(call, NULL, "no", "{\"users\":[{\"mail\":{\"at\":\"m3@x.y\"}}],\"n\":5}");
+    else
+        wb_tool_finish_json(call, out, sizeof(out) - 1);
+}
+
+static char seen_frames[4096];
+
+static void keep_frame(const char *frame, size_t size, void *arg)
+{
+    size_t used = strlen(seen_frames);
+
+    (void)arg;
+    snprintf(seen_frames + used, sizeof(seen_frames) - used, "%.*s\n", (int)size, frame);
+}
+
+static void paths_are_redacted_on_every_surface(void **state)
+{
+    static const wb_view views[] = {WB_VIEW_RESULT, WB_VIEW_RECORD, WB_VIEW_CANONICAL,
+                                    WB_VIEW_RECEIPT, WB_VIEW_ENVELOPE};
+    int fails = 0;
+    wb_request *r = wb_request_new("leak");
+    char *text;
+
+    (void)state;
+    guarded_open(&g,
+                 "{\"environment\":{\"redact\":[\"users[*].mail\"]},"
+                 "\"tools\":{\"local::leak\":{\"redact\":[\"[\\\"a.b\\\"].pin\"]}}}",
+                 NULL, true);
+    assert_int_equal(wb_tool_register(g.runtime,
+                                      "{\"name\":\"leak\",\"description\":\"For tests.\","
+                                      "\"version\":\"1.0.0\",\"inputSchema\":{\"type\":\"object\"},"
+                                      "\"effect\":\"IdempotentWrite\"}",
+                                      NULL, leak, NULL, &fails, NULL),
+                     WB_OK);
+    assert_int_equal(wb_request_set(r, WB_FIELD_INPUT, "{\"users\":[{\"mail\":\"m0@x.y\"}]}"),
+                     WB_OK);
+    assert_int_equal(wb_request_set_frames(r, keep_frame, NULL), WB_OK);
+    for (fails = 0; fails < 2; fails++) {
+        assert_int_equal(wb_request_set(r, WB_FIELD_IDEMPOTENCY_KEY, fails ? "f" : "k"), WB_OK);
+        for (size_t i = 0; i < 5; i++) { /* the first runs, the others are replays */
+            text = view(r, views[i]);
+            assert_null(strstr(text, "@x.y"));
+            assert_null(strstr(text, "90817"));
+            if (i > 0)
+                continue;
+            if (fails)
+                assert_non_null(strstr(
+                    text,
+                    "\"redactions\":[\"invocation.input.users[0].mail\",\"frames.users[0].mail\","
+                    "\"error.details.users[0].mail\"]"));
+            else
+                assert_non_null(strstr(
+                    text,
+                    "\"redactions\":[\"invocation.input.users[0].mail\",\"frames.users[0].mail\","
+                    "\"output.users[1].mail\",\"output[\\\"a.b\\\"].pin\"]"));
+        }
+    }
+    assert_null(strstr(seen_frames, "@x.y"));
+    assert_int_equal(
+        count(seen_frames, "\"event\":\"partial\",\"data\":{\"users\":[{\"mail\":\"[red"), 2);
+    assert_null(strstr(read_text("events.jsonl"), "@x.y"));
+    wb_request_free(r);
+}
+
 /* "Cache metadata must be omitted/redacted in logs unless explicitly allowed." */
 static void cache_metadata_stays_out_of_the_record(void **state)
 {
@@ -484,6 +558,7 @@ int main(void)
         TEST(events_that_cannot_be_opened_are_refused_at_the_start),
         TEST(heartbeats_come_while_a_call_runs),
         TEST(rules_of_policy_reach_the_record),
+        TEST(paths_are_redacted_on_every_surface),
         TEST(cache_metadata_stays_out_of_the_record),
         TEST(a_failed_reload_keeps_the_old_policy_and_says_so),
         TEST(calls_under_way_keep_their_policy_over_a_reload),

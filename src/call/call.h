@@ -34,13 +34,13 @@ enum wbi_cancel_reason {
 
 /* What a stage left for the views; JSON texts are objects or arrays. */
 struct wbi_call_facts {
-    struct wbi_str policy_snapshot;   /* absent: the empty snapshot */
-    struct wbi_str artifacts;         /* JSON array of facts for the record */
-    struct wbi_str events;            /* JSON array */
-    struct wbi_str trust;             /* JSON object */
-    struct wbi_str audit;             /* JSON object: containment, counts, coercions */
-    struct wbi_str item;              /* the provider's output item */
-    const struct wbi_str *redactions; /* paths that were replaced */
+    struct wbi_str policy_snapshot; /* absent: the empty snapshot */
+    struct wbi_str artifacts;       /* JSON array of facts for the record */
+    struct wbi_str events;          /* JSON array */
+    struct wbi_str trust;           /* JSON object */
+    struct wbi_str audit;           /* JSON object: containment, counts, coercions */
+    struct wbi_str item;            /* the provider's output item */
+    struct wbi_str *redactions;     /* paths that were replaced */
     size_t redaction_count;
     struct wbi_str coercion;    /* "input_coercion" note for the receipt, or absent */
     struct wbi_str approved_by; /* who answered, if somebody was asked */

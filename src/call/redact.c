@@ -93,31 +93,41 @@ static bool is_noted(const struct wbi_call *call, struct wbi_str path)
     return false;
 }
 
+/* Once each: a stream of frames that all lose the same takes no more room. */
+static wb_rc note_path(struct wbi_call *call, struct wbi_str path)
+{
+    size_t n = call->facts.redaction_count;
+    struct wbi_str *all = call->facts.redactions;
+
+    if (is_noted(call, path))
+        return WB_OK;
+    if ((n & (n - 1)) == 0) /* full at the powers of two */
+        all = wbi_arena_array(call->arena, n > 0 ? 2 * n : 1, sizeof(*all));
+    path = wbi_arena_str(call->arena, path);
+    if (all == NULL || path.p == NULL)
+        return WB_ENOMEM;
+    if (n > 0 && all != call->facts.redactions)
+        memcpy(all, call->facts.redactions, n * sizeof(*all));
+    all[n] = path;
+    call->facts.redactions = all;
+    call->facts.redaction_count = n + 1;
+    return WB_OK;
+}
+
 /* Note the paths, each under where it was found ("output.token"). */
 static wb_rc note_paths(struct wbi_call *call, const char *where,
                         const struct wbi_redact_list *list)
 {
-    struct wbi_str *all;
-    size_t n = call->facts.redaction_count, added = 0;
+    wb_rc rc = WB_OK;
 
-    if (list->n == 0)
-        return WB_OK;
-    all = wbi_arena_array(call->arena, n + list->n, sizeof(*all));
-    if (all == NULL)
-        return WB_ENOMEM;
-    if (n > 0)
-        memcpy(all, call->facts.redactions, n * sizeof(*all));
-    for (size_t i = 0; i < list->n; i++) {
-        struct wbi_str path = wbi_arena_fmt(call->arena, "%s%s%.*s", where,
-                                            list->path[i].n ? "." : "", WBI_FMT(list->path[i]));
-        if (path.p == NULL)
-            return WB_ENOMEM;
-        if (!is_noted(call, path))
-            all[n + added++] = path;
+    for (size_t i = 0; rc == WB_OK && i < list->n; i++) {
+        struct wbi_str path = list->path[i];
+        bool dot = path.n > 0 && path.p[0] != '[';
+
+        path = wbi_arena_fmt(list->arena, "%s%s%.*s", where, dot ? "." : "", WBI_FMT(path));
+        rc = path.p ? note_path(call, path) : WB_ENOMEM;
     }
-    call->facts.redactions = all;
-    call->facts.redaction_count = n + added;
-    return WB_OK;
+    return rc;
 }
 
 static wb_rc redact_json_in(struct wbi_call *call, struct wbi_arena *arena, const char *where,
