@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -158,6 +160,93 @@ static void an_approval_is_answered_from_another_thread(void **state)
     assert_int_equal(wb_approval_resolve(g.runtime, id, 1, "ann", NULL), WB_OK);
     while (over.done == 0)
         usleep(1000);
+}
+
+struct voter {
+    const char *id;
+    int granted;
+    wb_rc rc;
+};
+
+static void *vote(void *arg)
+{
+    struct voter *v = arg;
+    wb_error *error = NULL;
+
+    v->rc = wb_approval_resolve(g.runtime, v->id, v->granted, "somebody", &error);
+    wb_error_free(error);
+    return NULL;
+}
+
+static void count_outcome(wb_result *result, void *arg)
+{
+    atomic_int *ends = arg;
+
+    atomic_fetch_add(&ends[wb_result_ok(result) ? 1 : 0], 1);
+}
+
+/* Many answers at once: one counts, the others are told that nothing waits any more. */
+static void the_first_of_many_answers_counts(void **state)
+{
+    struct voter voters[8];
+    pthread_t threads[8];
+    char id[64], *text;
+    size_t n;
+
+    (void)state;
+    guarded_open(&g, NULL, ASK, false);
+    (void)guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    assert_int_equal(wb_runtime_start(g.runtime, NULL), WB_OK);
+    for (int round = 0; round < 20; round++) {
+        atomic_int ends[2] = {0, 0};
+        int counted = 0, granted = 0;
+        wb_request *r = wb_request_new("t");
+
+        assert_int_equal(wb_call_submit(g.runtime, r, count_outcome, ends, NULL), WB_OK);
+        wb_request_free(r);
+        do {
+            assert_int_equal(wb_approvals_list(g.runtime, &text, &n, NULL), WB_OK);
+            wb_free(text);
+        } while (n <= 2);
+        pending_id(id);
+        for (int i = 0; i < 8; i++) {
+            voters[i] = (struct voter){.id = id, .granted = i % 2};
+            assert_int_equal(pthread_create(&threads[i], NULL, vote, &voters[i]), 0);
+        }
+        for (int i = 0; i < 8; i++) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+            assert_true(voters[i].rc == WB_OK || voters[i].rc == WB_ENOTFOUND);
+            counted += voters[i].rc == WB_OK;
+            granted += voters[i].rc == WB_OK && voters[i].granted;
+        }
+        assert_int_equal(counted, 1);
+        while (atomic_load(&ends[0]) + atomic_load(&ends[1]) == 0)
+            sched_yield();
+        assert_int_equal(atomic_load(&ends[1]), granted);
+        assert_int_equal(atomic_load(&ends[0]), 1 - granted);
+    }
+}
+
+/* A deadline is a no, and an answer after it changes nothing. */
+static void an_answer_after_the_deadline_is_too_late(void **state)
+{
+    struct scripted *t;
+    struct asked a;
+    char id[64];
+
+    (void)state;
+    guarded_open(&g, NULL, ASK, false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    ask(&g, &a, "t", WB_FIELD_DEADLINE, deadline_in(&g, 5), 0);
+    pending_id(id);
+    guarded_pass_ms(&g, 5);
+    wait_for(&a);
+    assert_string_equal(a.kind, "approval_denied");
+    assert_string_equal(at(&a, "/error/message"), "\"t was not approved in time\"");
+    assert_int_equal(wb_approval_resolve(g.runtime, id, 1, "ann", NULL), WB_ENOTFOUND);
+    settle_down(&g);
+    assert_int_equal(a.done, 1);
+    assert_int_equal(t->runs, 0);
 }
 
 /* ---- events ---- */
@@ -554,6 +643,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_approval_ends_in_yes_no_or_silence),
         TEST(an_approval_is_answered_from_another_thread),
+        TEST(the_first_of_many_answers_counts),
+        TEST(an_answer_after_the_deadline_is_too_late),
         TEST(events_come_once_each_and_link_to_the_trace),
         TEST(events_that_cannot_be_opened_are_refused_at_the_start),
         TEST(heartbeats_come_while_a_call_runs),

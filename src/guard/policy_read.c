@@ -2,6 +2,9 @@
  * guard/policy_read.c: `policies` of a configuration file, checked and turned
  * into rules. Numbers are bounded here so that no guard has to fear overflow:
  * times up to ten years, counts up to a thousand million. */
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "guard/policy_int.h"
@@ -14,6 +17,20 @@ struct reader {
     struct wbi_policy_place at;
     struct wbi_arena *arena;
 };
+
+/* What is wrong is this member of where the reader stands. */
+__attribute__((format(printf, 3, 4))) static wb_rc bad_member(struct reader *r, const char *name,
+                                                              const char *fmt, ...)
+{
+    char text[200];
+    va_list ap;
+
+    (void)wbi_policy_enter(&r->at, wbi_str_z(name));
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    return wbi_policy_bad(&r->at, "%s", text);
+}
 
 /* Member `name` of o as an integer within bounds. Absent: *out stays as it is
  * unless required. */
@@ -91,8 +108,8 @@ static wb_rc read_rate(struct reader *r, const wbi_json *v, struct wbi_rate_limi
     if (per != NULL && out_per_principal != NULL && wbi_str_eqz(wbi_json_str(per), "principal"))
         *out_per_principal = true;
     else if (per != NULL && !wbi_str_eqz(wbi_json_str(per), "all"))
-        return wbi_policy_bad(&r->at, "per must be \"all\"%s",
-                              out_per_principal ? " or \"principal\"" : "");
+        return bad_member(r, "per", "must be \"all\"%s",
+                          out_per_principal ? " or \"principal\"" : "");
     rc = wbi_rate_limit_make(count, period_ns, burst, out);
     if (rc != WB_OK)
         return wbi_policy_bad(&r->at, "count per periodMs is too fast, or burst too large");
@@ -192,7 +209,7 @@ static wb_rc read_budget(struct reader *r, const wbi_json *v, struct wbi_budget_
     if (rc != WB_OK)
         return rc;
     if (id != NULL && (wbi_json_str(id).n == 0 || wbi_json_str(id).n > WBI_LIMIT_ID))
-        return wbi_policy_bad(&r->at, "id must be a text of 1 to %u bytes", WBI_LIMIT_ID);
+        return bad_member(r, "id", "must be a text of 1 to %u bytes", WBI_LIMIT_ID);
     if (id != NULL) {
         b->id = wbi_arena_str(r->arena, wbi_json_str(id));
         if (b->id.p == NULL)
@@ -227,7 +244,7 @@ static wb_rc read_jitter(struct reader *r, const wbi_json *v, struct wbi_retry_s
         return WB_OK;
     }
     if (name.p != NULL)
-        return wbi_policy_bad(&r->at, "jitter must be \"full\", \"none\" or a percentage 0 to 100");
+        return bad_member(r, "jitter", "must be \"full\", \"none\" or a percentage 0 to 100");
     out->jitter = WBI_JITTER_SPREAD;
     return read_i32(r, v, "jitter", 0, 100, true, &out->jitter_percent);
 }
@@ -256,7 +273,7 @@ static wb_rc read_retry(struct reader *r, const wbi_json *v, struct wbi_retry_se
     if (rc != WB_OK || multiplier == NULL)
         return rc;
     if (!(wbi_json_num(multiplier) >= 1 && wbi_json_num(multiplier) <= 100))
-        return wbi_policy_bad(&r->at, "multiplier must be a number from 1 to 100");
+        return bad_member(r, "multiplier", "must be a number from 1 to 100");
     out->multiplier_percent = (int32_t)(wbi_json_num(multiplier) * 100 + 0.5);
     return WB_OK;
 }
