@@ -60,53 +60,67 @@ static bool fits(int64_t limit, int64_t used, int64_t estimate, bool *ret_never)
     return estimate == 0 ? used < limit : plus(used, estimate) <= limit;
 }
 
-static wb_rc check(const struct wbi_budget_step *step, const struct wbi_budget_record *r,
+/* What a call asks for, and what it has to fit into beside the record. */
+struct demand {
+    const struct wbi_budget_amount *limit, *estimate, *carried;
+    int64_t window_ns, now_ns;
+};
+
+static wb_rc check(const struct demand *d, const struct wbi_budget_record *r,
                    struct wbi_budget_refusal *ret)
 {
-    const struct wbi_budget_amount *limit = &step->limit, *estimate = &step->estimate;
-    struct wbi_budget_amount used = amount_plus(r->spent, step->carried);
+    const struct wbi_budget_amount *limit = d->limit, *estimate = d->estimate, *more = d->carried;
     const char *what = NULL;
     bool never = false;
 
-    if (!fits(limit->calls, used.calls, estimate->calls, &never))
+    if (!fits(limit->calls, plus(r->spent.calls, more->calls), estimate->calls, &never))
         what = "calls";
-    else if (!fits(limit->time_ns, used.time_ns, estimate->time_ns, &never))
+    else if (!fits(limit->time_ns, plus(r->spent.time_ns, more->time_ns), estimate->time_ns,
+                   &never))
         what = "time";
-    else if (!fits(limit->cost, used.cost, estimate->cost, &never))
+    else if (!fits(limit->cost, plus(r->spent.cost, more->cost), estimate->cost, &never))
         what = "cost";
     if (what == NULL)
         return WB_OK;
     if (ret != NULL) {
         ret->what = what;
-        ret->reset_after_ms =
-            never ? -1 : wbi_ms_up(step->window_ns - (step->time.now_ns - r->start_ns));
+        ret->reset_after_ms = never ? -1 : wbi_ms_up(d->window_ns - (d->now_ns - r->start_ns));
     }
     return WB_EAGAIN;
 }
 
-/* Never refused. */
-static void apply_settle(const struct wbi_budget_step *step, struct wbi_budget_record *r)
+static wb_rc apply_reserve(const struct demand *d, struct wbi_budget_record *r,
+                           struct wbi_budget_refusal *refusal)
 {
-    turn_window(r, step->window_ns, step->time.now_ns);
-    if (r->window == step->window)
-        r->spent = amount_minus(r->spent, step->estimate);
-    r->spent = amount_plus(r->spent, step->actual);
+    wb_rc rc;
+
+    turn_window(r, d->window_ns, d->now_ns);
+    rc = check(d, r, refusal);
+    if (rc == WB_OK)
+        r->spent = amount_plus(r->spent, *d->estimate);
+    return rc;
+}
+
+/* Never refused. */
+static void apply_settle(struct wbi_budget_record *r, const struct wbi_budget_hold *hold,
+                         const struct wbi_budget_amount *actual, int64_t window_ns, int64_t now)
+{
+    turn_window(r, window_ns, now);
+    if (r->window == hold->window)
+        r->spent = amount_minus(r->spent, hold->estimate);
+    r->spent = amount_plus(r->spent, *actual);
 }
 
 wb_rc wbi_budget_apply(const struct wbi_budget_step *step, struct wbi_budget_record *r,
                        struct wbi_budget_refusal *refusal)
 {
-    wb_rc rc;
+    struct demand d = {&step->limit, &step->hold.estimate, &step->carried, step->window_ns,
+                       step->time.now_ns};
 
-    if (step->settles) {
-        apply_settle(step, r);
-        return WB_OK;
-    }
-    turn_window(r, step->window_ns, step->time.now_ns);
-    rc = check(step, r, refusal);
-    if (rc == WB_OK)
-        r->spent = amount_plus(r->spent, step->estimate);
-    return rc;
+    if (!step->settles)
+        return apply_reserve(&d, r, refusal);
+    apply_settle(r, &step->hold, &step->actual, step->window_ns, step->time.now_ns);
+    return WB_OK;
 }
 
 /* ---- budgets of this process ---- */
@@ -126,9 +140,10 @@ void wbi_budget_fini(struct wbi_budget *b)
 
 static struct wbi_key key_of(const struct wbi_budget *b, const struct wbi_budget_settings *s)
 {
-    struct wbi_str window = wbi_str_make((const char *)&s->window_ns, sizeof(s->window_ns));
+    struct wbi_key key = wbi_key_of(b->seed, 'B', s->id, WBI_NONE, WBI_NONE);
 
-    return wbi_key_of(b->seed, 'B', s->id, window, WBI_NONE);
+    key.a ^= (uint64_t)s->window_ns * UINT64_C(0x9e3779b97f4a7c15);
+    return key;
 }
 
 /* Whatever is held from windows before the one that counts now. */
@@ -141,44 +156,49 @@ static void follow_window(struct state *st)
     st->reserved = (struct wbi_budget_amount){0};
 }
 
-static struct wbi_budget_step step_of(const struct wbi_budget_settings *s, struct wbi_budget_time t,
-                                      const struct wbi_budget_amount *estimate)
-{
-    return (struct wbi_budget_step){
-        .time = t, .window_ns = s->window_ns, .limit = s->limit, .estimate = *estimate};
-}
-
 static wb_rc look(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                  struct wbi_budget_step *step, bool exact, struct state *st,
-                  struct wbi_budget_refusal *ret)
+                  const struct wbi_budget_amount *estimate, struct wbi_budget_time t, bool exact,
+                  struct state *st, struct wbi_budget_refusal *ret)
 {
+    struct demand d = {&s->limit, estimate, &st->carried, s->window_ns, t.now_ns};
     wb_rc rc = WB_OK;
 
     if (b->store.load != NULL)
-        rc = b->store.load(b->store.arg, s, step->time, exact, &st->record);
+        rc = b->store.load(b->store.arg, s, t, exact, &st->record);
     if (rc == WB_ENOTFOUND)
         st->record = (struct wbi_budget_record){0};
     else if (rc != WB_OK)
         return rc;
-    turn_window(&st->record, s->window_ns, step->time.now_ns);
+    turn_window(&st->record, s->window_ns, t.now_ns);
     follow_window(st);
-    step->carried = st->carried;
-    return check(step, &st->record, ret);
+    return check(&d, &st->record, ret);
 }
 
 wb_rc wbi_budget_admit(struct wbi_budget *b, const struct wbi_budget_settings *s,
                        const struct wbi_budget_amount *estimate, struct wbi_budget_time t,
                        struct wbi_budget_refusal *ret)
 {
-    struct wbi_budget_step step = step_of(s, t, estimate);
     void *state;
     wb_rc rc = wbi_table_add(&b->states, key_of(b, s), &state);
 
     if (rc == WB_OK)
-        rc = look(b, s, &step, false, state, ret);
+        rc = look(b, s, estimate, t, false, state, ret);
     if (rc == WB_EAGAIN && b->store.load != NULL) /* a refund may be on its way to the disk */
-        rc = look(b, s, &step, true, state, ret);
+        rc = look(b, s, estimate, t, true, state, ret);
     return rc;
+}
+
+static wb_rc reserve_in_store(struct wbi_budget *b, const struct wbi_budget_settings *s,
+                              const struct wbi_budget_hold *hold, struct wbi_budget_time t,
+                              struct state *st, struct wbi_budget_refusal *ret)
+{
+    struct wbi_budget_step step = {.time = t,
+                                   .window_ns = s->window_ns,
+                                   .limit = s->limit,
+                                   .hold = *hold,
+                                   .carried = st->carried};
+
+    return b->store.reserve(b->store.arg, s, &step, &st->record, ret);
 }
 
 wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings *s,
@@ -186,16 +206,14 @@ wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings 
                          struct wbi_budget_refusal *ret)
 {
     struct state *st = wbi_table_find(&b->states, key_of(b, s));
-    struct wbi_budget_step step = step_of(s, t, &hold->estimate);
+    struct demand d = {&s->limit, &hold->estimate, NULL, s->window_ns, t.now_ns};
     wb_rc rc;
 
     if (st == NULL)
         return WB_EMISUSE;
-    step.carried = st->carried;
-    if (b->store.reserve != NULL)
-        rc = b->store.reserve(b->store.arg, s, &step, &st->record, ret);
-    else
-        rc = wbi_budget_apply(&step, &st->record, ret);
+    d.carried = &st->carried;
+    rc = b->store.reserve != NULL ? reserve_in_store(b, s, hold, t, st, ret)
+                                  : apply_reserve(&d, &st->record, ret);
     if (rc != WB_OK)
         return rc;
     follow_window(st);
@@ -204,25 +222,36 @@ wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings 
     return WB_OK;
 }
 
+/* On failure the reservation stays on record. */
+static void settle_in_store(struct wbi_budget *b, const struct wbi_budget_settings *s,
+                            const struct wbi_budget_hold *hold,
+                            const struct wbi_budget_amount *actual, struct wbi_budget_time t)
+{
+    struct wbi_budget_step step = {.time = t,
+                                   .window_ns = s->window_ns,
+                                   .limit = s->limit,
+                                   .hold = *hold,
+                                   .settles = true,
+                                   .actual = *actual};
+
+    (void)b->store.settle(b->store.arg, s, &step);
+}
+
 void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s,
                        const struct wbi_budget_hold *hold, const struct wbi_budget_amount *actual,
                        struct wbi_budget_time t)
 {
     struct state *st = wbi_table_find(&b->states, key_of(b, s));
-    struct wbi_budget_step step = step_of(s, t, &hold->estimate);
     struct wbi_budget_amount *held;
 
     if (st == NULL)
         return;
-    step.settles = true;
-    step.window = hold->window;
-    step.actual = *actual;
     held = hold->window == st->window ? &st->reserved : &st->carried;
     *held = amount_minus(*held, hold->estimate);
-    apply_settle(&step, &st->record);
+    apply_settle(&st->record, hold, actual, s->window_ns, t.now_ns);
     follow_window(st);
-    if (b->store.settle != NULL) /* on failure the reservation stays on record */
-        (void)b->store.settle(b->store.arg, s, &step);
+    if (b->store.settle != NULL)
+        settle_in_store(b, s, hold, actual, t);
 }
 
 void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s,

@@ -46,15 +46,20 @@ struct wbi_budget_refusal {
     int64_t reset_after_ms; /* -1: the estimate is larger than the whole budget */
 };
 
+/* What one call has reserved; estimate is the caller's, window this room's. */
+struct wbi_budget_hold {
+    struct wbi_budget_amount estimate;
+    int64_t window;
+};
+
 /* One change of a record; plain data, so that it may be made later. */
 struct wbi_budget_step {
     struct wbi_budget_time time;
     int64_t window_ns;
     struct wbi_budget_amount limit;
-    struct wbi_budget_amount estimate;
-    struct wbi_budget_amount carried; /* RESERVE: held by calls of earlier windows */
+    struct wbi_budget_hold hold;      /* what is reserved or settled */
+    struct wbi_budget_amount carried; /* reserves: held by calls of earlier windows */
     bool settles;                     /* else it reserves */
-    int64_t window;                   /* settles: that of the reservation */
     struct wbi_budget_amount actual;  /* settles */
 };
 /* Pure. WB_EAGAIN with *refusal (may be NULL): the estimate does not fit, only
@@ -86,12 +91,6 @@ struct wbi_budget {
     struct wbi_table states;
     struct wbi_budget_store store; /* load NULL: in memory */
     uint64_t seed;
-};
-
-/* What one call has reserved; estimate is the caller's, window this room's. */
-struct wbi_budget_hold {
-    struct wbi_budget_amount estimate;
-    int64_t window;
 };
 
 /* store NULL: in memory, for this process alone. */

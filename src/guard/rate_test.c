@@ -8,8 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "base/checked.h"
 #include "base/clock.h"
+#include "guard/deadline.h"
 #include "guard/rate.h"
 
 #define MS WBI_NS_PER_MS
@@ -242,6 +245,42 @@ static void full_buckets_are_forgotten_and_change_nothing(void **state)
     wbi_rate_fini(&r);
 }
 
+/* Forgetting full buckets changes no answer: the same calls against one timestamp per key
+ * that is never forgotten. WAYBILL_SOAK=1 uses a million keys. */
+static void forgetting_changes_no_answer(void **state)
+{
+    uint64_t keys = getenv("WAYBILL_SOAK") ? 1000000 : 50000, x = 88172645463325252u;
+    int64_t *tats = calloc(keys, sizeof(*tats)), now = S;
+    struct wbi_rate_limit l = limit(3, S, 2);
+    struct wbi_rate_refusal refusal;
+    struct wbi_rate r;
+
+    (void)state;
+    assert_non_null(tats);
+    wbi_rate_init(&r);
+    for (uint64_t i = 0; i < 4 * keys; i++) {
+        struct wbi_rate_answer want;
+        struct wbi_rate_ask a = {.limit = l, .quantity = 1};
+        uint64_t k;
+
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        k = i % 3 == 0 ? i % keys : (x >> 11) % keys; /* all are used, some often */
+        now += (int64_t)(x >> 40) % (i % 1000 == 0 ? 2 * S : MS);
+        a.key = wbi_key_of(7, 'R', wbi_str_make((const char *)&k, sizeof(k)), WBI_NONE, WBI_NONE);
+        want = wbi_rate_check(&l, tats[k], 1, now, &tats[k]);
+        if (want.admitted) {
+            assert_int_equal(wbi_rate_admit(&r, &a, 1, now, &refusal), WB_OK);
+            wbi_rate_take(&r, &a, 1, now);
+        } else {
+            assert_int_equal(wbi_rate_admit(&r, &a, 1, now, &refusal), WB_EAGAIN);
+            assert_int_equal(refusal.retry_after_ms, wbi_ms_up(want.retry_ns));
+        }
+    }
+    assert_true(r.tats.used < keys / 2); /* most were forgotten */
+    wbi_rate_fini(&r);
+    free(tats);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +293,7 @@ int main(void)
         cmocka_unit_test(bad_rates_are_refused_when_configured),
         cmocka_unit_test(waiting_as_told_works_and_a_millisecond_less_does_not),
         cmocka_unit_test(full_buckets_are_forgotten_and_change_nothing),
+        cmocka_unit_test(forgetting_changes_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
