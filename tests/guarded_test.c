@@ -450,6 +450,41 @@ static void cache_metadata_stays_out_of_the_record(void **state)
     wb_request_free(told);
 }
 
+/* C8.7: identical calls wait for the one that runs; when that one is cancelled the next of
+ * them runs; other principals share nothing. */
+static void a_cancelled_leader_hands_over_to_a_follower(void **state)
+{
+    struct asked leader, follower, other;
+    struct scripted *t;
+
+    (void)state;
+    guarded_open(&g, "{\"environment\":{\"cache\":{\"ttlMs\":1000}}}",
+                 "[{\"principal\":\"*\",\"allow\":[\"*\"]}]", false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "hold", "ok");
+    ask(&g, &leader, "t", 0);
+    ask(&g, &follower, "t", 0);
+    settle_down(&g);
+    assert_int_equal(t->runs, 1);
+    answer(&g, &other, "t", WB_FIELD_PRINCIPAL, "ann", 0);
+    assert_string_equal(at(&other, "/status"), "\"Ok\"");
+    assert_string_equal(at(&other, "/cached"), "");
+    assert_int_equal(t->runs, 2);
+    assert_int_equal(follower.done, 0);
+    wb_call_cancel(g.runtime, leader.id);
+    wait_for(&leader);
+    assert_string_equal(leader.kind, "cancelled");
+    wait_for(&follower);
+    assert_string_equal(at(&follower, "/status"), "\"Ok\"");
+    assert_int_equal(t->runs, 3);
+    g.wall_ms += 3600000; /* the time an outcome is kept is not the wall's */
+    answer(&g, &follower, "t", 0);
+    assert_string_equal(at(&follower, "/cached"), "true");
+    g.mono_ns += INT64_C(1000) * 1000000;
+    answer(&g, &follower, "t", 0);
+    assert_string_equal(at(&follower, "/cached"), "");
+    assert_int_equal(t->runs, 4);
+}
+
 /* ---- configuration ---- */
 
 static void a_failed_reload_keeps_the_old_policy_and_says_so(void **state)
@@ -651,6 +686,7 @@ int main(void)
         TEST(rules_of_policy_reach_the_record),
         TEST(paths_are_redacted_on_every_surface),
         TEST(cache_metadata_stays_out_of_the_record),
+        TEST(a_cancelled_leader_hands_over_to_a_follower),
         TEST(a_failed_reload_keeps_the_old_policy_and_says_so),
         TEST(calls_under_way_keep_their_policy_over_a_reload),
         TEST(a_tool_gets_the_trace_to_pass_on),
