@@ -225,7 +225,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir, struct wbi
         return wbi_fail_nomem(err);
     rc = wbi_workspace_root(x->call, &root, err);
     if (rc == WB_OK)
-        rc = wbi_path_open_dir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
+        rc = wbi_path_open_workdir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
     if (rc != WB_OK)
         return rc;
     if (wbi_arena_defer(x->arena, close_fd, fd) != WB_OK) {
