@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/bench_files.c: SearchFiles' engine against `grep -rn` and `rg -j1` on a
  * generated tree of 50 MB, and a patch of 100 files against `git apply` with
- * syncing off, the durable cost apart. Everything is warm; best of several.
+ * syncing off, the durable cost apart. Everything is warm; best of several
+ * rounds in turn.
  * WAYBILL_BENCH_DIR: where (default /tmp). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -21,7 +24,7 @@
 
 #define FILES 5000
 #define FILE_BYTES 10000
-#define ROUNDS 5
+#define ROUNDS 9
 #define PATCHED 100
 
 static char top[256];
@@ -84,52 +87,65 @@ static void make_tree(void)
     }
 }
 
-static double search_ms(struct wbi_root *root, const char *pattern, uint64_t *ret_matches)
+/* ---- what something costs: its time, and the processors' time of this process
+ * and of the commands it has run, which other load disturbs less ---- */
+
+struct cost {
+    double wall, cpu; /* ms */
+};
+
+static struct cost now(void)
 {
     struct wbi_clock clock = wbi_clock_system();
+    struct timespec own;
+    struct rusage u;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+    getrusage(RUSAGE_CHILDREN, &u);
+    return (struct cost){
+        (double)wbi_now_ns(&clock) / 1e6,
+        (double)own.tv_sec * 1e3 + (double)own.tv_nsec / 1e6 +
+            (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3,
+    };
+}
+
+static void keep_best(struct cost *best, struct cost from)
+{
+    struct cost to = now();
+
+    if (best->wall == 0 || to.wall - from.wall < best->wall)
+        best->wall = to.wall - from.wall;
+    if (best->cpu == 0 || to.cpu - from.cpu < best->cpu)
+        best->cpu = to.cpu - from.cpu;
+}
+
+/* ---- search ---- */
+
+static void search_engine(struct wbi_root *root, const char *pattern, struct cost *best)
+{
     struct wbi_search_request q = {.pattern = wbi_str_z(pattern)};
     struct wbi_search_result r;
     struct wbi_arena *arena;
-    double best = 1e9;
+    struct cost from = now();
 
-    for (int i = 0; i < ROUNDS; i++) {
-        int64_t from = wbi_now_ns(&clock);
-
-        if (wbi_arena_new(256u << 20, &arena) != WB_OK ||
-            wbi_file_search(root, &q, arena, NULL, &r) != WB_OK)
-            stop("searching");
-        wbi_arena_free(arena);
-        best = (double)(wbi_now_ns(&clock) - from) / 1e6 < best
-                   ? (double)(wbi_now_ns(&clock) - from) / 1e6
-                   : best;
-        *ret_matches = r.matches;
-    }
-    return best;
+    if (wbi_arena_new(256u << 20, &arena) != WB_OK ||
+        wbi_file_search(root, &q, arena, NULL, &r) != WB_OK)
+        stop("searching");
+    wbi_arena_free(arena);
+    keep_best(best, from);
 }
 
-static double command_ms(bool rg, const char *pattern)
+static void search_command(const char *tool, const char *pattern, struct cost *best)
 {
-    const char *tool = rg ? "rg -j1 -n" : "grep -rnE";
-    struct wbi_clock clock = wbi_clock_system();
-    double best = 1e9;
+    struct cost from = now();
 
-    for (int i = 0; i < ROUNDS; i++) {
-        int64_t from;
-        double ms;
-
-        if (rg && run("command -v rg > /dev/null") != 0)
-            return -1;
-        from = wbi_now_ns(&clock);
-        if (run("cd %s/tree && { %s '%s' . > /dev/null || true; }", top, tool, pattern) != 0)
-            return -1;
-        ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
-        best = ms < best ? ms : best;
-    }
-    return best;
+    if (run("cd %s/tree && { %s '%s' . > /dev/null || true; }", top, tool, pattern) != 0)
+        stop(tool);
+    keep_best(best, from);
 }
 
-/* ---- the same through the tools of a running runtime ---- */
-
+/* The same through the tools of a running runtime. */
 static wb_runtime *open_runtime(const char *root)
 {
     wb_options *o = wb_options_new();
@@ -142,32 +158,41 @@ static wb_runtime *open_runtime(const char *root)
     return runtime;
 }
 
-static double call_ms(wb_runtime *runtime, const char *tool, const char *input)
+static void call(wb_runtime *runtime, const char *tool, const char *input, struct cost *best)
 {
-    struct wbi_clock clock = wbi_clock_system();
     wb_request *request = wb_request_new(tool);
-    int64_t from = wbi_now_ns(&clock);
     wb_result *result = NULL;
+    struct cost from = now();
 
     if (request == NULL || wb_request_set(request, WB_FIELD_INPUT, input) != WB_OK ||
         wb_call_run(runtime, request, &result) != WB_OK || !wb_result_ok(result))
         stop(tool);
     wb_result_free(result);
     wb_request_free(request);
-    return (double)(wbi_now_ns(&clock) - from) / 1e6;
+    keep_best(best, from);
 }
 
-static double search_call_ms(wb_runtime *runtime, const char *pattern)
+/* All in turn, so that what else the machine does meets each alike. */
+static void bench_pattern(struct wbi_root *root, wb_runtime *runtime, const char *pattern)
 {
-    double best = 1e9, ms;
+    struct cost tool = {0}, engine = {0}, grep = {0}, rg = {0};
+    bool have_rg = run("command -v rg > /dev/null") == 0;
     char input[256];
 
     snprintf(input, sizeof(input), "{\"pattern\":\"%s\"}", pattern);
     for (int i = 0; i < ROUNDS; i++) {
-        ms = call_ms(runtime, "SearchFiles", input);
-        best = ms < best ? ms : best;
+        call(runtime, "SearchFiles", input, &tool);
+        search_engine(root, pattern, &engine);
+        search_command("grep -rnE", pattern, &grep);
+        if (have_rg)
+            search_command("rg -j1 -n", pattern, &rg);
     }
-    return best;
+    printf("%-26s %9.1f %9.1f %9.1f %9.1f %7.2f ", pattern, tool.wall, engine.wall, grep.wall,
+           rg.wall, tool.wall / grep.wall);
+    if (have_rg)
+        printf("%7.2f %7.2f\n", tool.wall / rg.wall, tool.cpu / rg.cpu);
+    else
+        printf("%7s\n", "no rg");
 }
 
 static void bench_search(void)
@@ -176,28 +201,17 @@ static void bench_search(void)
                                            "[a-z]+_handler", "xyzzy_nowhere"};
     struct wbi_root *root;
     struct wbi_error err;
-    wb_runtime *runtime = NULL;
+    wb_runtime *runtime;
     char path[300];
 
     snprintf(path, sizeof(path), "%s/tree", top);
     if (wbi_root_open(path, 0, &err, &root) != WB_OK)
         stop("opening the tree");
     runtime = open_runtime(path);
-    printf("%-26s %9s %9s %9s %9s %7s %7s\n", "search, 50 MB, 5,000 files", "tool ms", "engine ms",
-           "grep ms", "rg -j1 ms", "/grep", "/rg");
-    for (size_t i = 0; i < 4; i++) {
-        uint64_t matches;
-        double engine = search_ms(root, patterns[i], &matches);
-        double ours = search_call_ms(runtime, patterns[i]);
-        double grep = command_ms(false, patterns[i]), rg = command_ms(true, patterns[i]);
-
-        printf("%-26s %9.1f %9.1f %9.1f %9.1f %7.2f ", patterns[i], ours, engine, grep, rg,
-               ours / grep);
-        if (rg > 0)
-            printf("%7.2f\n", ours / rg);
-        else
-            printf("%7s\n", "no rg");
-    }
+    printf("%-26s %9s %9s %9s %9s %7s %7s %7s\n", "search, 50 MB, 5,000 files", "tool ms",
+           "engine ms", "grep ms", "rg -j1 ms", "/grep", "/rg", "/rg CPU");
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+        bench_pattern(root, runtime, patterns[i]);
     wb_runtime_free(runtime);
     wbi_root_unref(root);
 }
@@ -216,69 +230,60 @@ static char *read_text(const char *path, size_t *ret_n)
     return text;
 }
 
-static double patch_ms(struct wbi_str patch, unsigned flags)
+static void patch_engine(struct wbi_str patch, unsigned flags, struct cost *best)
 {
-    struct wbi_clock clock = wbi_clock_system();
-    double best = 1e9;
+    struct wbi_patch_disk disk = {0};
+    struct wbi_patch_fs fs = wbi_patch_fs_path(&disk);
+    struct wbi_patch_result res;
+    struct wbi_patch_fault fault;
+    struct wbi_error err;
+    struct wbi_arena *arena;
+    struct cost from;
     char path[300];
 
-    for (int i = 0; i < ROUNDS; i++) {
-        struct wbi_patch_disk disk = {0};
-        struct wbi_patch_fs fs = wbi_patch_fs_path(&disk);
-        struct wbi_patch_result res;
-        struct wbi_patch_fault fault;
-        struct wbi_error err;
-        struct wbi_arena *arena;
-        int64_t from;
-        double ms;
-
-        if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal", top) != 0)
-            stop("copying");
-        snprintf(path, sizeof(path), "%s/work", top);
-        if (wbi_root_open(path, flags, &err, &disk.root) != WB_OK)
-            stop("opening");
-        snprintf(path, sizeof(path), "%s/journal", top);
-        if (wbi_root_open(path, flags | WBI_ROOT_GRANT, &err, &disk.journal) != WB_OK)
-            stop("opening");
-        from = wbi_now_ns(&clock);
-        if (wbi_arena_new(256u << 20, &arena) != WB_OK ||
-            wbi_patch_apply(patch, &fs, 0, arena, &err, &fault, &res) != WB_OK)
-            stop(err.text);
-        wbi_arena_free(arena);
-        ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
-        best = ms < best ? ms : best;
-        wbi_root_unref(disk.root);
-        wbi_root_unref(disk.journal);
-    }
-    return best;
+    if (run("cd %s && rm -rf work journal && cp -r old work && mkdir journal", top) != 0)
+        stop("copying");
+    snprintf(path, sizeof(path), "%s/work", top);
+    if (wbi_root_open(path, flags, &err, &disk.root) != WB_OK)
+        stop("opening");
+    snprintf(path, sizeof(path), "%s/journal", top);
+    if (wbi_root_open(path, flags | WBI_ROOT_GRANT, &err, &disk.journal) != WB_OK)
+        stop("opening");
+    from = now();
+    if (wbi_arena_new(256u << 20, &arena) != WB_OK ||
+        wbi_patch_apply(patch, &fs, 0, arena, &err, &fault, &res) != WB_OK)
+        stop(err.text);
+    wbi_arena_free(arena);
+    keep_best(best, from);
+    wbi_root_unref(disk.root);
+    wbi_root_unref(disk.journal);
 }
 
-static double git_ms(void)
+static void patch_git(struct cost *best)
 {
-    struct wbi_clock clock = wbi_clock_system();
-    double best = 1e9;
+    struct cost from;
 
-    for (int i = 0; i < ROUNDS; i++) {
-        int64_t from;
-        double ms;
-
-        if (run("cd %s && rm -rf work && cp -r old work", top) != 0)
-            stop("copying");
-        from = wbi_now_ns(&clock);
-        if (run("cd %s/work && GIT_CEILING_DIRECTORIES=%s git apply ../patch", top, top) != 0)
-            stop("git apply");
-        ms = (double)(wbi_now_ns(&clock) - from) / 1e6;
-        best = ms < best ? ms : best;
-    }
-    return best;
+    if (run("cd %s && rm -rf work && cp -r old work", top) != 0)
+        stop("copying");
+    from = now();
+    if (run("cd %s/work && GIT_CEILING_DIRECTORIES=%s git apply ../patch", top, top) != 0)
+        stop("git apply");
+    keep_best(best, from);
 }
 
 /* The whole call, recorded and durable. */
-static double patch_call_ms(struct wbi_str patch)
+static void patch_call(wb_runtime *runtime, const char *input, struct cost *best)
 {
+    if (run("cp %s/old/*.c %s/tool/", top, top) != 0)
+        stop("copying the files");
+    call(runtime, "ApplyPatch", input, best);
+}
+
+static void bench_rounds(struct wbi_str patch)
+{
+    struct cost ours = {0}, git = {0}, durable = {0}, whole = {0};
     struct wbi_buf input;
-    wb_runtime *runtime = NULL;
-    double best = 1e9, ms;
+    wb_runtime *runtime;
     char path[300];
 
     wbi_buf_init(&input, 64u << 20);
@@ -290,14 +295,18 @@ static double patch_call_ms(struct wbi_str patch)
         stop("making the files");
     runtime = open_runtime(path);
     for (int i = 0; i < ROUNDS; i++) {
-        if (run("cp %s/old/*.c %s/tool/", top, top) != 0)
-            stop("copying the files");
-        ms = call_ms(runtime, "ApplyPatch", input.p);
-        best = ms < best ? ms : best;
+        patch_engine(patch, WBI_ROOT_NO_SYNC, &ours);
+        patch_git(&git);
+        patch_engine(patch, 0, &durable);
+        patch_call(runtime, input.p, &whole);
     }
     wb_runtime_free(runtime);
     wbi_buf_fini(&input);
-    return best;
+    printf("\npatch of %d files: ours %.1f ms (journalled, no sync), git apply %.1f ms (with its "
+           "start), ratio %.2f, of CPU %.2f; durable %.1f ms; as a recorded call of ApplyPatch "
+           "%.1f ms\n",
+           PATCHED, ours.wall, git.wall, ours.wall / git.wall, ours.cpu / git.cpu, durable.wall,
+           whole.wall);
 }
 
 static void bench_patch(void)
@@ -305,7 +314,6 @@ static void bench_patch(void)
     char path[300], old[300];
     size_t n;
     struct wbi_str patch;
-    double ours, git, durable;
 
     if (run("mkdir -p %s/old %s/new", top, top) != 0)
         stop("making the files");
@@ -322,12 +330,7 @@ static void bench_patch(void)
     snprintf(path, sizeof(path), "%s/patch", top);
     patch.p = read_text(path, &n);
     patch.n = n;
-    ours = patch_ms(patch, WBI_ROOT_NO_SYNC);
-    git = git_ms();
-    durable = patch_ms(patch, 0);
-    printf("\npatch of %d files: ours %.1f ms (journalled, no sync), git apply %.1f ms (with its "
-           "start), ratio %.2f; durable %.1f ms; as a recorded call of ApplyPatch %.1f ms\n",
-           PATCHED, ours, git, ours / git, durable, patch_call_ms(patch));
+    bench_rounds(patch);
 }
 
 int main(void)

@@ -272,6 +272,30 @@ static void remember(struct last *last, const wbi_json *result)
     last->path = path.p ? path : last->path;
 }
 
+/* ---- which errors have been shown ---- */
+
+static struct {
+    char tool[64], kind[64];
+} shown[512];
+static size_t shown_n;
+
+static bool is_shown(struct wbi_str tool, struct wbi_str kind)
+{
+    for (size_t i = 0; i < shown_n; i++)
+        if (wbi_str_eqz(tool, shown[i].tool) && wbi_str_eqz(kind, shown[i].kind))
+            return true;
+    return false;
+}
+
+static void note_kind(struct wbi_str tool, const char *kind)
+{
+    if (is_shown(tool, wbi_str_z(kind)))
+        return;
+    assert_true(shown_n < sizeof(shown) / sizeof(shown[0]));
+    snprintf(shown[shown_n].tool, sizeof(shown[0].tool), "%.*s", WBI_FMT(tool));
+    snprintf(shown[shown_n++].kind, sizeof(shown[0].kind), "%s", kind);
+}
+
 static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
 {
     struct last last = {WBI_LIT(""), WBI_LIT(""), WBI_LIT(""), WBI_LIT("")};
@@ -289,6 +313,8 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
             struct wbi_str id = wbi_json_get_str(wbi_json_get(c.result, "work_item"), "id");
 
             put_step(w, b, step, &c);
+            if (!c.ok)
+                note_kind(wbi_json_get_str(step, "call"), c.kind);
             last.next = wbi_json_get_str(c.result, "nextToken");
             last.id = id.p ? id : last.id;
             remember(&last, c.result);
@@ -383,6 +409,36 @@ static void test_no_tool_was_never_called(void **state)
             fail_msg("%s was never called with success", name);
 }
 
+/* tests/tools_errors.json: the errors that each built-in tool makes itself, or that
+ * its input can bring about. Every one of them has a receipt in the files, and none
+ * has one that is not in the table. */
+static void test_every_error_of_every_tool_is_shown(void **state)
+{
+    const wbi_json *table;
+    struct wbi_arena *arena;
+    struct wbi_buf text;
+    size_t pairs = 0;
+
+    (void)state;
+    if (getenv("WAYBILL_TOOLS") != NULL)
+        return; /* only some of the files were played */
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    assert_true(read_whole_file(FOLDER "_errors.json", &text));
+    assert_int_equal(wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &table, NULL),
+                     WB_OK);
+    WBI_JSON_EACH_MEMBER (table, tool) {
+        WBI_JSON_EACH (tool_val, kind) {
+            pairs++;
+            if (!is_shown(wbi_json_str(tool), wbi_json_str(kind)))
+                fail_msg("no receipt shows %.*s of %.*s", WBI_FMT(wbi_json_str(kind)),
+                         WBI_FMT(wbi_json_str(tool)));
+        }
+    }
+    assert_int_equal(pairs, shown_n); /* else one is shown that the table does not know */
+    wbi_buf_fini(&text);
+    wbi_arena_free(arena);
+}
+
 static bool has_schema(struct wbi_str name)
 {
     const char *known;
@@ -421,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_answers_as_it_says),
         cmocka_unit_test(test_no_tool_was_never_called),
+        cmocka_unit_test(test_every_error_of_every_tool_is_shown),
         cmocka_unit_test(test_every_built_in_tool_has_a_schema),
     };
 

@@ -21,7 +21,7 @@ BEGIN {
     banned = "(^|[^a-zA-Z_0-9.>])(malloc|calloc|realloc|free|strdup|strcpy|strcat|sprintf|strtok|atoi|sscanf|gets)\\("
     opening = "(^|[^a-zA-Z_0-9.>])(open|openat|openat2|creat|fopen|freopen|stat|lstat|fstatat|statx|access|faccessat" \
         "|realpath|readlink|readlinkat|rename|renameat|renameat2|unlink|unlinkat|remove|mkdir|mkdirat|rmdir" \
-        "|link|linkat|symlink|symlinkat|opendir|fdopendir|scandir|nftw|truncate|chmod|fchmodat|chown" \
+        "|link|linkat|symlink|symlinkat|opendir|fdopendir|scandir|ftw|nftw|glob|truncate|utimensat|mkfifo|mknod|chdir|chmod|fchmodat|chown" \
         "|mkstemp|mkostemp|mkdtemp)\\("
     # Rooms with files of their own: state, artifacts, configuration, sockets, what a
     # person names. Whatever lies beneath a workspace root is reached through path/.

@@ -462,3 +462,18 @@ int wbi_artifact_dir(const struct wbi_artifact_store *s)
 {
     return s->dir;
 }
+
+void wbi_artifact_record(struct wbi_jw *w, struct wbi_str path, const struct wbi_artifact *a)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "path", path);
+    wbi_jw_kstrz(w, "role", a->role);
+    wbi_jw_kint(w, "bytes", (int64_t)a->bytes);
+    wbi_jw_kint(w, "lines", (int64_t)a->lines);
+    if (a->sha256[0] != '\0')
+        wbi_jw_kstrz(w, "sha256", a->sha256);
+    wbi_jw_kbool(w, "complete", a->complete);
+    if (a->reason[0] != '\0')
+        wbi_jw_kstrz(w, "reason", a->reason);
+    wbi_jw_obj_end(w);
+}

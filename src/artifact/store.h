@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "json/write.h"
 
 struct wbi_artifact_store;
 
@@ -50,6 +51,9 @@ WB_MUST_CHECK wb_rc wbi_artifact_store_open(const char *path,
                                             const struct wbi_facts *facts, struct wbi_clock clock,
                                             struct wbi_artifact_store **ret, struct wbi_error *err);
 void wbi_artifact_store_close(struct wbi_artifact_store *s); /* NULL is fine */
+
+/* What the record of a call says of it (C4.6), as one object. */
+void wbi_artifact_record(struct wbi_jw *w, struct wbi_str path, const struct wbi_artifact *a);
 
 /* The directory itself, for files without a name; stays the store's. */
 int wbi_artifact_dir(const struct wbi_artifact_store *s);

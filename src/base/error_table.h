@@ -65,7 +65,7 @@
     X(FILE_CHANGED, "file_changed", EXECUTION, "FileChanged", false, -32603, 409, 1, \
       "read the file again, then repeat the change on what it holds now") \
     X(FILE_UNREADABLE, "file_not_text", EXECUTION, "FileNotText", false, -32603, 415, 1, \
-      "the file is no text; use a command made for its format") \
+      "use a command made for its format, or list it if it is a directory") \
     X(CONTEXT_NOT_FOUND, "context_not_found", EXECUTION, "ContextNotFound", false, -32603, 409, 1, \
       "read the region again and send a patch with its present text") \
     X(AMBIGUOUS_CONTEXT, "ambiguous_context", EXECUTION, "AmbiguousContext", false, -32603, 409, 1, \

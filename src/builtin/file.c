@@ -44,8 +44,7 @@ static wb_rc page_token(struct wbi_job *j, struct wbi_str *ret)
                          "pageToken is not one that an earlier answer has given");
 }
 
-/* Which path it was about, for the error's receipt. */
-static wb_rc tell_path(struct wbi_job *j, wb_rc rc)
+wb_rc wbi_job_tell_path(struct wbi_job *j, wb_rc rc)
 {
     struct wbi_str path = wbi_json_get_str(j->exec->input, "path");
     struct wbi_buf details;
@@ -84,7 +83,7 @@ static wb_rc run_read(struct wbi_job *j)
     if (rc == WB_OK)
         rc = wbi_file_read(j->root, &req, j->arena, &j->err, &o->r);
     j->typed = o;
-    return tell_path(j, rc);
+    return wbi_job_tell_path(j, rc);
 }
 
 static void start_read(struct wbi_exec *x)
@@ -118,7 +117,7 @@ static wb_rc run_list(struct wbi_job *j)
     if (rc == WB_OK)
         rc = wbi_file_list(j->root, &req, j->arena, &j->err, &o->r);
     j->typed = o;
-    return tell_path(j, rc);
+    return wbi_job_tell_path(j, rc);
 }
 
 static void start_list(struct wbi_exec *x)
@@ -164,7 +163,7 @@ static wb_rc run_search(struct wbi_job *j)
     if (rc == WB_OK)
         rc = wbi_file_search(j->root, &req, j->arena, &j->err, &o->r);
     j->typed = o;
-    return tell_path(j, rc);
+    return wbi_job_tell_path(j, rc);
 }
 
 static void start_search(struct wbi_exec *x)
@@ -199,7 +198,7 @@ static wb_rc run_write(struct wbi_job *j)
         return wbi_fail_nomem(&j->err);
     o->mode = req.mode;
     j->typed = o;
-    return tell_path(j, wbi_file_write(j->root, &req, j->arena, &j->err, &o->r));
+    return wbi_job_tell_path(j, wbi_file_write(j->root, &req, j->arena, &j->err, &o->r));
 }
 
 static void start_write(struct wbi_exec *x)

@@ -15,6 +15,9 @@ WB_MUST_CHECK wb_rc wbi_patches_journal(const char *state, struct wbi_str path,
  * as that can be done now: ApplyPatch tries again, and says why it cannot. */
 void wbi_patches_recover(struct wbi_runtime *rt);
 
+/* Gives the error of rc, if it is one, the input's path as a detail; returns rc. */
+wb_rc wbi_job_tell_path(struct wbi_job *j, wb_rc rc);
+
 /* Whether guarded names may be written here (settings files.allowGuarded). */
 bool wbi_guarded_granted(const struct wbi_runtime *rt);
 

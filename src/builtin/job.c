@@ -31,6 +31,8 @@ static const char *file_hint(enum wbi_kind kind)
         return "use a path beneath the active workspace";
     if (kind == WBI_KIND_FORBIDDEN)
         return "this name is protected; write elsewhere or ask the user to make the change";
+    if (kind == WBI_KIND_INVALID_TOOL_INPUT)
+        return "correct what the message names, then call again";
     if (kind == WBI_KIND_WORKDIR_NOT_FOUND)
         return "list the directory above to see what exists";
     return NULL;

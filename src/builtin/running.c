@@ -100,17 +100,7 @@ struct wbi_str wbi_command_facts(struct wbi_exec *x, const struct wbi_artifact *
         if (a->name[0] == '\0')
             continue;
         any = true;
-        wbi_jw_obj(&w);
-        wbi_jw_kstr(&w, "path", wbi_artifact_path(x->runtime->artifacts, x->arena, a->name));
-        wbi_jw_kstrz(&w, "role", a->role);
-        wbi_jw_kint(&w, "bytes", (int64_t)a->bytes);
-        wbi_jw_kint(&w, "lines", (int64_t)a->lines);
-        if (a->sha256[0] != '\0')
-            wbi_jw_kstrz(&w, "sha256", a->sha256);
-        wbi_jw_kbool(&w, "complete", a->complete);
-        if (a->reason[0] != '\0')
-            wbi_jw_kstrz(&w, "reason", a->reason);
-        wbi_jw_obj_end(&w);
+        wbi_artifact_record(&w, wbi_artifact_path(x->runtime->artifacts, x->arena, a->name), a);
     }
     wbi_jw_arr_end(&w);
     return any && wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
@@ -225,7 +215,7 @@ static wb_rc find_workdir(struct wbi_exec *x, struct wbi_str workdir, struct wbi
         return wbi_fail_nomem(err);
     rc = wbi_workspace_root(x->call, &root, err);
     if (rc == WB_OK)
-        rc = wbi_path_open_dir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
+        rc = wbi_path_open_workdir(root, workdir.p ? workdir : WBI_LIT("."), err, fd);
     if (rc != WB_OK)
         return rc;
     if (wbi_arena_defer(x->arena, close_fd, fd) != WB_OK) {

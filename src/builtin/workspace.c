@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "builtin/job.h"
+#include "builtin/file_int.h"
 #include "call/workspace.h"
 #include "family/workspace/workspace.h"
 #include "path/path.h"
@@ -46,7 +46,7 @@ static wb_rc run_enter(struct wbi_job *j)
 
     if (rc == WB_OK)
         rc = wbi_path_real(ask->base, path, j->arena, &j->err, &ask->path);
-    return rc;
+    return wbi_job_tell_path(j, rc);
 }
 
 static void done_enter(struct wbi_job *j)

@@ -249,6 +249,29 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
 
 /* ---- where projectors keep what is too large ---- */
 
+/* What was kept joins what the tool itself has kept, in the record (C4.6). */
+static wb_rc note_artifact(struct wbi_call *call, struct wbi_str path, const struct wbi_artifact *a,
+                           struct wbi_error *err)
+{
+    struct wbi_str before = call->facts.artifacts;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
+    if (before.n > 2) { /* an array that holds something, without its end */
+        wbi_buf_adds(&out, wbi_str_head(before, before.n - 1));
+        wbi_buf_addc(&out, ',');
+    } else {
+        wbi_buf_addc(&out, '[');
+    }
+    wbi_artifact_record(&w, path, a);
+    wbi_buf_addc(&out, ']');
+    if (wbi_buf_rc(&out) != WB_OK)
+        return wbi_fail_nomem(err);
+    call->facts.artifacts = wbi_buf_str(&out);
+    return WB_OK;
+}
+
 static wb_rc keep(void *arg, const char *role, struct wbi_str bytes, struct wbi_str *ret_path,
                   struct wbi_error *err)
 {
@@ -267,7 +290,9 @@ static wb_rc keep(void *arg, const char *role, struct wbi_str bytes, struct wbi_
     if (rc != WB_OK)
         return rc;
     *ret_path = wbi_artifact_path(call->runtime->artifacts, call->arena, got[0].name);
-    return ret_path->p ? WB_OK : wbi_fail_nomem(err);
+    if (ret_path->p == NULL)
+        return wbi_fail_nomem(err);
+    return note_artifact(call, *ret_path, &got[0], err);
 }
 
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)

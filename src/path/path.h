@@ -63,6 +63,10 @@ WB_MUST_CHECK wb_rc wbi_path_open_read(struct wbi_root *root, struct wbi_str pat
                                        struct wbi_error *err, int *ret_fd, struct stat *ret_st);
 WB_MUST_CHECK wb_rc wbi_path_open_dir(struct wbi_root *root, struct wbi_str path,
                                       struct wbi_error *err, int *ret_fd);
+/* The same for a directory that commands or a conversation will work in: one that
+ * is not there, or is none, is workdir_not_found. */
+WB_MUST_CHECK wb_rc wbi_path_open_workdir(struct wbi_root *root, struct wbi_str path,
+                                          struct wbi_error *err, int *ret_fd);
 /* Follows links that stay beneath the root. */
 WB_MUST_CHECK wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                                   struct stat *ret);

@@ -27,7 +27,7 @@ static const char *type_name(mode_t mode)
     case S_IFLNK:
         return "a symbolic link";
     default:
-        return "not a regular file";
+        return "something special";
     }
 }
 
@@ -36,7 +36,7 @@ static wb_rc fail_type(struct wbi_error *err, struct wbi_str path, mode_t mode)
     char shown[WBI_PATH_SHOWN];
 
     return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FILE_UNREADABLE,
-                         "`%s` is %s; only regular files are read", wbi_path_show(path, shown),
+                         "`%s` is %s, and no regular file", wbi_path_show(path, shown),
                          type_name(mode));
 }
 
@@ -90,6 +90,18 @@ wb_rc wbi_path_open_dir(struct wbi_root *root, struct wbi_str path, struct wbi_e
         return wbi_path_fail(err, fd, path, "opening");
     *ret_fd = fd;
     return WB_OK;
+}
+
+wb_rc wbi_path_open_workdir(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
+                            int *ret_fd)
+{
+    struct stat st;
+    wb_rc rc = wbi_path_open_dir(root, path, err, ret_fd);
+
+    if (rc != WB_OK && err != NULL &&
+        (err->kind == WBI_KIND_FILE_NOT_FOUND || wbi_path_stat(root, path, NULL, &st) == WB_OK))
+        err->kind = WBI_KIND_WORKDIR_NOT_FOUND;
+    return rc;
 }
 
 wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,

@@ -75,7 +75,7 @@ wb_rc wbi_root_beneath(struct wbi_root *root, struct wbi_str path, struct wbi_er
                        struct wbi_root **ret)
 {
     int fd;
-    wb_rc rc = wbi_path_open_dir(root, path, err, &fd);
+    wb_rc rc = wbi_path_open_workdir(root, path, err, &fd);
 
     return rc ? rc : root_from_fd(fd, root->path, root->flags, err, ret);
 }

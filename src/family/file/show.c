@@ -66,14 +66,53 @@ uint64_t wbi_file_room(uint32_t budget_tokens, struct wbi_str path, struct wbi_s
     return (budget_tokens > fixed + 40 ? budget_tokens - fixed : 40) * WBI_TOKEN_UNIT;
 }
 
+/* "ESC [ 31 m": a colour hides nothing. */
+static bool is_colour(struct wbi_str s, size_t i)
+{
+    struct wbi_str rest = wbi_str_from(s, i);
+    size_t n = 2;
+
+    if (!wbi_str_starts(rest, WBI_LIT("\033[")))
+        return false;
+    while (n < rest.n && strchr("0123456789;:", rest.p[n]) != NULL && rest.p[n] != '\0')
+        n++;
+    return n < rest.n && rest.p[n] == 'm';
+}
+
+/* Would a terminal move its cursor, or erase? A CR that ends a line does not count. */
+static bool moves_cursor(struct wbi_str s, size_t i)
+{
+    return s.p[i] == '\b' || (s.p[i] == '\033' && !is_colour(s, i)) ||
+           (s.p[i] == '\r' && i + 1 < s.n && s.p[i + 1] != '\n');
+}
+
+/* A file is no drawing on a terminal: what would be drawn over is text as well, and
+ * a patch must name it. So these controls are shown, not played out. */
+static void add_undrawn(struct wbi_buf *out, struct wbi_str raw)
+{
+    for (size_t i = 0; i < raw.n; i++) {
+        if (moves_cursor(raw, i))
+            wbi_buf_addf(out, "<U+%04X>", (unsigned)raw.p[i]);
+        else
+            wbi_buf_addc(out, raw.p[i]);
+    }
+}
+
 struct wbi_str wbi_file_clean(struct wbi_arena *arena, struct wbi_str raw)
 {
-    struct wbi_buf text;
+    struct wbi_buf text, undrawn;
+    wb_rc rc;
 
     if (wbi_hygiene_is_clean(raw))
         return raw;
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
-    return wbi_hygiene_clean(raw, &text, NULL) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+    wbi_buf_init(&undrawn, WBI_LIMIT_JSON_TEXT);
+    add_undrawn(&undrawn, raw);
+    rc = wbi_buf_rc(&undrawn);
+    if (rc == WB_OK)
+        rc = wbi_hygiene_clean(wbi_buf_str(&undrawn), &text, NULL);
+    wbi_buf_fini(&undrawn);
+    return rc == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
 }
 
 wb_rc wbi_file_put_token(struct wbi_jw *w, struct wbi_arena *arena, struct wbi_str raw)

@@ -13,8 +13,8 @@
 
 /* What the payload may cost, in units of text/tokens.h. */
 uint64_t wbi_file_room(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token);
-/* One line fit to be shown (C6.5); raw itself when it is clean. Absent: out of
- * memory. */
+/* Text of a file fit to be shown (C6.5), controls that move a cursor written
+ * visibly; raw itself when it is clean. Absent: out of memory. */
 struct wbi_str wbi_file_clean(struct wbi_arena *arena, struct wbi_str raw);
 /* nextToken of a result, if there is one, encoded. */
 WB_MUST_CHECK wb_rc wbi_file_put_token(struct wbi_jw *w, struct wbi_arena *arena,

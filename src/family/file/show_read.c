@@ -150,7 +150,9 @@ static wb_rc read_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
         wbi_buf_addf(out, "lines %lld-%lld", (long long)first, (long long)(first + n - 1));
     if (total >= 0)
         wbi_buf_addf(out, " of %lld", (long long)total);
-    wbi_buf_addf(out, " (file of %lld bytes)\n", (long long)wbi_result_int(r, "size_bytes"));
+    wbi_buf_addz(out, " (file of ");
+    wbi_file_count(out, wbi_result_int(r, "size_bytes"), "byte", "bytes");
+    wbi_buf_addz(out, ")\n");
     read_notes(r, out);
     wbi_file_more(out, r, "the file goes on");
     wbi_receipt_section(out, "text", wbi_json_get_str(r, "text"));
@@ -207,7 +209,9 @@ static wb_rc write_render(void *arg, const struct wbi_canonical *c, struct wbi_a
     wbi_buf_adds(out, wbi_json_get_str(r, "path"));
     wbi_buf_addz(out, " (now ");
     wbi_file_count(out, wbi_result_int(r, "total_lines"), "line", "lines");
-    wbi_buf_addf(out, ", %lld bytes)\n", (long long)wbi_result_int(r, "size_bytes"));
+    wbi_buf_addz(out, ", ");
+    wbi_file_count(out, wbi_result_int(r, "size_bytes"), "byte", "bytes");
+    wbi_buf_addz(out, ")\n");
     wbi_receipt_line(out, "sha256", wbi_json_get_str(r, "sha256"));
     return wbi_buf_rc(out);
 }
