@@ -177,10 +177,15 @@ static void on_timer(void *arg)
         for (struct wbi_mcp_request *r = c->session->requests, *next; r != NULL; r = next) {
             next = r->session_next;
             if (r->phase == WBI_REQ_LISTENING || r->phase == WBI_REQ_PARKED || c->broken) {
+                bool stays;
+
+                r->refs++; /* it may end here */
                 wbi_request_cancel(r);
+                stays = r->phase == WBI_REQ_PARKED;
+                wbi_request_unref(r);
                 if (!c->ended)
                     wbi_timer_start(c->timer, SOON_MS);
-                if (r->phase != WBI_REQ_PARKED)
+                if (!stays)
                     break;
             }
         }
