@@ -4,18 +4,18 @@
 set -eu
 tools/build.sh coverage > /dev/null
 find build/coverage -name '*.gcda' -delete # of this run only
-ctest --test-dir build/coverage -j "$(nproc)" --output-on-failure > build/coverage/tests.log || {
-    tail -30 build/coverage/tests.log
-    exit 1
-}
+status=0
+ctest --test-dir build/coverage -j "$(nproc)" --output-on-failure > build/coverage/tests.log || status=$?
+[ $status = 0 ] || sed -n '/^The following tests FAILED/,$p' build/coverage/tests.log
 if ! command -v lcov > /dev/null 2>&1; then
     echo "skipped: the report (lcov is not installed)"
-    exit 0
+    exit $status
 fi
 # the same setting by its name in lcov 1 and in lcov 2
 branches='--rc lcov_branch_coverage=1 --rc branch_coverage=1'
 lcov --quiet $branches --capture --directory build/coverage/CMakeFiles/waybill_objects.dir \
-    --directory build/coverage/CMakeFiles/waybill.dir --output-file build/coverage/all.info
+    --directory build/coverage/CMakeFiles/waybill.dir --output-file build/coverage/all.info \
+    2> build/coverage/lcov.log
 lcov --quiet $branches --extract build/coverage/all.info "$PWD/src/*" --output-file build/coverage/src.info
 lcov $branches --list build/coverage/src.info > build/coverage/report.txt
 awk -v base="$PWD/src/" '
@@ -31,3 +31,4 @@ awk -v base="$PWD/src/" '
         close("sort")
         printf "%-10s %6d lines  %5.1f %%   branches %5.1f %%\n", "all", l, 100 * h / l, 100 * t / w
     }' build/coverage/src.info | tee build/coverage/rooms.txt
+exit $status
