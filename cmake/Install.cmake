@@ -4,6 +4,9 @@ if(TARGET waybill)
 endif()
 install(TARGETS waybill_shared waybill_static
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# `make install` names its prefix after the build was configured: nothing installed may hold one.
+file(RELATIVE_PATH WAYBILL_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" WAYBILL_PC_TO_PREFIX ${WAYBILL_PC_TO_PREFIX})
 install(DIRECTORY include/waybill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 configure_file(cmake/waybill.pc.in ${CMAKE_BINARY_DIR}/waybill.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/waybill.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -21,17 +21,16 @@ missing() {
     done
 }
 
+may_be_root() {
+    [ "$(id -u)" = 0 ] && return
+    command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }
+}
+
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         DEBIAN_FRONTEND=noninteractive "$@"
-    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-        sudo DEBIAN_FRONTEND=noninteractive "$@"
-    elif command -v sudo >/dev/null 2>&1 && [ -t 0 ]; then
-        sudo DEBIAN_FRONTEND=noninteractive "$@"
     else
-        say "packages are missing and this user may not install them."
-        say "run as root, then try again:  sh tools/setup.sh"
-        exit 3
+        sudo DEBIAN_FRONTEND=noninteractive "$@"
     fi
 }
 
@@ -44,8 +43,8 @@ add_newer_suite() {
         /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list \
         /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1)
     if [ -z "$src" ]; then
-        say "no Debian source found to derive a newer suite from;"
-        say "install these by hand, then try again: $NEWER"
+        say "apt knows no $NEWER, and no Debian source to derive a newer suite from was found;"
+        say "enable the component that has them (on Ubuntu: universe), or install them by hand, then try again"
         exit 3
     fi
     tmp=$(mktemp -d)
@@ -70,9 +69,16 @@ add_newer_suite() {
     as_root apt-get update -q
 }
 
+# Of the checkers, those that this release has.
+missing_checkers() {
+    for p in $(missing $EXTRA); do
+        known "$p" && printf '%s ' "$p"
+    done
+    return 0
+}
+
 need=$(missing $PACKAGES $NEWER)
-want=$(missing $EXTRA)
-if [ -z "$need" ] && { [ -z "$want" ] || [ -e .setup-done ]; }; then
+if [ -z "$need" ] && { [ -e .setup-done ] || [ -z "$(missing_checkers)" ]; }; then
     exit 0
 fi
 command -v apt-get >/dev/null 2>&1 || {
@@ -80,6 +86,16 @@ command -v apt-get >/dev/null 2>&1 || {
     say "$PACKAGES $NEWER"
     exit 3
 }
+if ! may_be_root; then
+    if [ -z "$need" ]; then
+        say "this user may not install checkers; make lint will skip: $(missing_checkers)"
+        : > .setup-done 2>/dev/null || true
+        exit 0
+    fi
+    say "packages are missing and this user may not install them: $need"
+    say "run this, then try again:  su -c \"cd '$PWD' && sh tools/setup.sh\""
+    exit 3
+fi
 
 as_root apt-get update -q
 need=$(missing $PACKAGES)
@@ -92,9 +108,7 @@ if [ -n "$(missing $NEWER)" ]; then
     done
     as_root apt-get install -y -q --no-install-recommends $(missing $NEWER)
 fi
-for p in $(missing $EXTRA); do
-    if known "$p"; then
-        as_root apt-get install -y -q --no-install-recommends "$p" || say "skipped $p (checker only)"
-    fi
+for p in $(missing_checkers); do
+    as_root apt-get install -y -q --no-install-recommends "$p" || say "skipped $p (checker only)"
 done
 : > .setup-done 2>/dev/null || true

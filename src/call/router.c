@@ -15,6 +15,7 @@
 
 /* The text and tree of one input line; calls made of it hold it. */
 struct line {
+    struct wbi_runtime *rt; /* which gets the arena back */
     struct wbi_arena *arena;
     struct wbi_wire_turn turn;
     size_t refs;
@@ -131,7 +132,7 @@ static void release_line(void *arg)
 
     if (--line->refs > 0)
         return;
-    wbi_arena_free(line->arena);
+    wbi_runtime_arena_back(line->rt, line->arena);
     wbi_free(line);
 }
 
@@ -528,22 +529,17 @@ static wb_rc remember(struct entry *e)
 }
 
 /* Whether it may run beside others; what cannot be found fails at once anyway. */
-static bool is_exclusive(struct wbi_router *r, const struct wbi_wire_call *w)
+static bool is_exclusive(struct wbi_router *r, struct wbi_arena *arena,
+                         const struct wbi_wire_call *w)
 {
     const struct wbi_tool *tool;
     struct wbi_catalog *catalog;
-    struct wbi_arena *arena;
-    bool exclusive = false;
 
-    if (wbi_runtime_catalog(r->rt, &catalog, NULL) != WB_OK ||
-        wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+    if (wbi_runtime_catalog(r->rt, &catalog, NULL) != WB_OK)
         return true;
     if (wbi_catalog_resolve(catalog, arena, w->name_space, w->name, WBI_NONE, &tool, NULL) == WB_OK)
-        exclusive = !tool->parallel;
-    else
-        exclusive = r->rt->find_more != NULL; /* it may turn out to be there */
-    wbi_arena_free(arena);
-    return exclusive;
+        return !tool->parallel;
+    return r->rt->find_more != NULL; /* it may turn out to be there */
 }
 
 static struct wbi_str conversation_of(const struct wbi_router *r, const struct wbi_wire_call *w)
@@ -576,7 +572,7 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     }
     e->line = line;
     line->refs++;
-    e->exclusive = is_exclusive(r, w);
+    e->exclusive = is_exclusive(r, line->arena, w);
     if (earlier != NULL)
         join_earlier(e, earlier);
     append(r, e);
@@ -616,10 +612,13 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
 
     r->line_number++;
     line = wbi_zalloc(sizeof(*line));
-    if (line == NULL || wbi_arena_new(WBI_LIMIT_CALL_ARENA, &line->arena) != WB_OK) {
+    if (line != NULL)
+        line->arena = wbi_runtime_arena(r->rt);
+    if (line == NULL || line->arena == NULL) {
         wbi_free(line);
         return wbi_fail_nomem(err);
     }
+    line->rt = r->rt;
     line->refs = 1;
     rc = read_line(r, line, text, &tree, &why);
     if (rc == WB_EINPUT || rc == WB_ELIMIT)

@@ -14,7 +14,7 @@
 #include "text/redact.h"
 #include "text/secrets.h"
 
-static struct wbi_arena *pool_take(struct wbi_runtime *rt)
+struct wbi_arena *wbi_runtime_arena(struct wbi_runtime *rt)
 {
     struct wbi_arena *arena;
 
@@ -23,19 +23,18 @@ static struct wbi_arena *pool_take(struct wbi_runtime *rt)
     return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? arena : NULL;
 }
 
-static void pool_give(struct wbi_runtime *rt, struct wbi_arena *arena)
+void wbi_runtime_arena_back(struct wbi_runtime *rt, struct wbi_arena *arena)
 {
-    if (rt->pooled == WBI_ARENA_POOL) {
+    wbi_arena_reset(arena); /* its clean-ups may give others back: look at the pool after them */
+    if (rt->pooled == WBI_ARENA_POOL)
         wbi_arena_free(arena);
-        return;
-    }
-    wbi_arena_reset(arena);
-    rt->pool[rt->pooled++] = arena;
+    else
+        rt->pool[rt->pooled++] = arena;
 }
 
 wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
 {
-    struct wbi_arena *arena = pool_take(rt);
+    struct wbi_arena *arena = wbi_runtime_arena(rt);
     struct wbi_call *call;
 
     if (arena == NULL)
@@ -60,7 +59,7 @@ void wbi_runtime_call_drop(struct wbi_call *call)
 
     wbi_frames_drop(call);
     wbi_catalog_unref(call->catalog);
-    pool_give(rt, call->arena);
+    wbi_runtime_arena_back(rt, call->arena);
 }
 
 wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret, struct wbi_error *err)

@@ -104,6 +104,10 @@ WB_MUST_CHECK wb_rc wbi_runtime_new(const struct wbi_runtime_options *o, struct 
  * everything. Loop thread. */
 void wbi_runtime_free(struct wbi_runtime *rt);
 
+/* An arena of WBI_LIMIT_CALL_ARENA, NULL without memory; some are kept for the
+ * next who asks. Loop thread. */
+struct wbi_arena *wbi_runtime_arena(struct wbi_runtime *rt);
+void wbi_runtime_arena_back(struct wbi_runtime *rt, struct wbi_arena *arena);
 /* An empty call in a fresh arena, for the caller to fill. */
 WB_MUST_CHECK wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret);
 /* A call that was never started. */

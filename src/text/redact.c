@@ -63,7 +63,7 @@ bool wbi_secrets_name(struct wbi_str name)
         WBI_LIT_INIT("connectionstring"),
         WBI_LIT_INIT("proxyauthorization"),
     };
-    char plain[32];
+    char plain[32] = "";
     size_t n = 0;
 
     for (size_t i = 0; i < name.n; i++) {
