@@ -94,8 +94,10 @@ for _ in $(seq "$rounds"); do
             cell "stdio, $where: waybill" $n $on "$load" "${args[@]}" -- "${waybill[@]}"
         done
     done
-    fresh
-    HOME=$work/effects cell "stdio, all cores: waybill, durable" 8 "$load" --calls 4000 --clients 8 --seconds 20 -- "${waybill[@]}"
+    rm -rf "$work/durable"
+    mkdir "$work/durable"
+    HOME=$work/effects cell "stdio, all cores: waybill, durable" 8 "$load" --calls 2000 --warm 100 \
+        --clients 8 --seconds 10 -- "$build/waybill" serve --root "$work/durable"
 done
 heading "tools/call echo, C upstream"
 for where in "one core" "all cores"; do
