@@ -17,18 +17,24 @@ done
 work=$(mktemp -d)
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws" "$work/cells" "$work/effects/.config/waybill"
+mkdir -p "$work/home/.config/waybill" "$work/cells" "$work/effects/.config/waybill"
 own_home=${HOME:-/tmp}
 export HOME=$work/home
 unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
 
 # One server, its tools under their own names; annotations are believed.
-config() { # HOME TRUSTED COMMAND ARG…
-    local home=$1 trusted=$2 command=$3 args=
-    shift 3
+config() { # HOME NAME TRUSTED COMMAND ARG…
+    local home=$1 name=$2 trusted=$3 command=$4 args=
+    shift 4
     for word in "$@"; do args="$args${args:+,}\"$word\""; done
-    printf '{"mcpServers":{"up":{"command":"%s","args":[%s],"prefix":"","trusted":%s}}}\n' \
-        "$command" "$args" "$trusted" > "$home/.config/waybill/config.json"
+    printf '{"mcpServers":{"%s":{"command":"%s","args":[%s],"prefix":"","trusted":%s}}}\n' \
+        "$name" "$command" "$args" "$trusted" > "$home/.config/waybill/config.json"
+}
+# A workspace without a past: every cell begins with an empty ledger.
+fresh() {
+    rm -rf "$work/ws"
+    mkdir -p "$work/ws"
+    echo 'Twelve lines make a small file.' > "$work/ws/small.txt"
 }
 
 # cell NAME AT_ONCE COMMAND…: one measurement, kept under its name.
@@ -52,6 +58,7 @@ ratio() { awk -v a="$1" -v b="$2" 'BEGIN {if (a > 0 && b > 0) printf "%.2f", a /
 # start NAME COMMAND…: a server on HTTP that says where it listens; sets port and pid.
 start() {
     local log=$work/log.$1
+    rm -f "$log"
     shift
     "$@" 2> "$log" > /dev/null &
     pid=$!
@@ -70,8 +77,8 @@ stop() { kill "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
 pin=
 command -v taskset > /dev/null 2>&1 && pin='taskset -c 0'
 waybill=("$build/waybill" serve --root "$work/ws")
-config "$work/home" true "$build/mcp_echo"
-config "$work/effects" false "$build/mcp_echo"
+config "$work/home" echo true "$build/mcp_echo"
+config "$work/effects" echo false "$build/mcp_echo"
 
 # ---- stdio ----
 for _ in $(seq "$rounds"); do
@@ -83,10 +90,14 @@ for _ in $(seq "$rounds"); do
             cell "stdio, $where: direct" $n $on "$load" "${args[@]}" -- "$build/mcp_echo"
             cell "stdio, $where: raw relay" $n $on "$load" "${args[@]}" -- "$build/mcp_floor" --relay "$build/mcp_echo"
             cell "stdio, $where: MCP relay" $n $on "$load" "${args[@]}" -- "$build/mcp_relay" "$build/mcp_echo"
+            fresh
             cell "stdio, $where: waybill" $n $on "$load" "${args[@]}" -- "${waybill[@]}"
         done
     done
-    HOME=$work/effects cell "stdio, all cores: waybill, durable" 8 "$load" --calls 4000 --clients 8 --seconds 20 -- "${waybill[@]}"
+    rm -rf "$work/durable"
+    mkdir "$work/durable"
+    HOME=$work/effects cell "stdio, all cores: waybill, durable" 8 "$load" --calls 2000 --warm 100 \
+        --clients 8 --seconds 10 -- "$build/waybill" serve --root "$work/durable"
 done
 heading "tools/call echo, C upstream"
 for where in "one core" "all cores"; do
@@ -97,20 +108,25 @@ done
 row "stdio, all cores: waybill, durable" 8
 
 # ---- HTTP ----
-echo 'Twelve lines make a small file.' > "$work/ws/small.txt"
-start floor "$build/mcp_floor" --http 0 && floor_port=$port floor_pid=$pid
-start waybill "${waybill[@]}" --http 127.0.0.1:0 --auth none && waybill_port=$port waybill_pid=$pid
+http_cell() { # NAME AT_ONCE COMMAND… -- OPTION…
+    local name=$1 n=$2 command=()
+    shift 2
+    while [ "$1" != -- ]; do command+=("$1"); shift; done
+    shift
+    fresh
+    start cell "${command[@]}" || return
+    cell "HTTP: $name" "$n" "$load" --calls "$calls" --clients "$n" --seconds 20 --http "$port" --pid "$pid" "$@"
+    stop "$pid"
+}
+gateway=("${waybill[@]}" --http 127.0.0.1:0 --auth none)
 for _ in $(seq "$rounds"); do
     for n in 1 8 64; do
-        args=(--calls "$calls" --clients "$n" --seconds 20)
-        cell "HTTP: floor responder" $n "$load" "${args[@]}" --http "$floor_port" --pid "$floor_pid"
-        cell "HTTP: waybill" $n "$load" "${args[@]}" --http "$waybill_port" --pid "$waybill_pid"
-        cell "HTTP: waybill, built-in ReadFile" $n "$load" "${args[@]}" --http "$waybill_port" \
-            --pid "$waybill_pid" --call ReadFile '{"path":"small.txt"}' 'Twelve lines'
+        http_cell "floor responder" $n "$build/mcp_floor" --http 0 --
+        http_cell waybill $n "${gateway[@]}" --
+        http_cell "waybill, built-in ReadFile" $n "${gateway[@]}" -- \
+            --call ReadFile '{"path":"small.txt"}' 'Twelve lines'
     done
 done
-stop "$floor_pid"
-stop "$waybill_pid"
 for n in 1 8 64; do
     for who in "floor responder" waybill "waybill, built-in ReadFile"; do row "HTTP: $who" $n; done
 done
@@ -134,18 +150,19 @@ peer() { # NAME PORT PID
 open_port() { for _ in $(seq 400); do (exec 3<> "/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0; sleep 0.05; done; return 1; }
 free_port() { node -e 'const s=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})'; }
 npm_part() {
-    local modules everything proxy gateway port
+    local modules everything proxy super port
     modules=$(HOME=$own_home "$here/../tools/npm_modules.sh" proxies) || return
     everything=$modules/@modelcontextprotocol/server-everything/dist/index.js
     proxy=$modules/.bin/mcp-proxy
-    gateway=$modules/.bin/supergateway
+    super=$modules/.bin/supergateway
     export NODE_OPTIONS="--require $here/mcp_loopback.cjs"
     for upstream in "C upstream:$build/mcp_echo:" "server-everything:$(command -v node):$everything stdio"; do
         IFS=: read -r label command words <<< "$upstream"
         heading "tools/call echo, $label"
         # shellcheck disable=SC2086 # words are words
-        config "$work/home" true "$command" $words
-        start "waybill.$label" "${waybill[@]}" --http 127.0.0.1:0 --auth none && peer "$label: waybill" "$port" "$pid"
+        config "$work/home" "$(basename "$command")" true "$command" $words
+        fresh
+        start cell "${gateway[@]}" && peer "$label: waybill" "$port" "$pid"
         stop "$pid"
         port=$(free_port)
         # shellcheck disable=SC2086
@@ -154,7 +171,7 @@ npm_part() {
         open_port "$port" && peer "$label: npm mcp-proxy" "$port" "$pid"
         stop "$pid"
         port=$(free_port)
-        "$gateway" --stdio "$command $words" --outputTransport streamableHttp --stateful --port "$port" --logLevel none > /dev/null 2>&1 &
+        "$super" --stdio "$command $words" --outputTransport streamableHttp --stateful --port "$port" --logLevel none > /dev/null 2>&1 &
         pid=$!; pids+=("$pid")
         open_port "$port" && peer "$label: npm supergateway" "$port" "$pid"
         stop "$pid"
