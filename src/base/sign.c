@@ -20,6 +20,7 @@ struct functions {
     int (*sign)(EVP_MD_CTX *, unsigned char *, size_t *, const unsigned char *, size_t);
     int (*check_init)(EVP_MD_CTX *, EVP_PKEY_CTX **, const EVP_MD *, ENGINE *, EVP_PKEY *);
     int (*check)(EVP_MD_CTX *, const unsigned char *, size_t, const unsigned char *, size_t);
+    void (*leave)(void);
     bool ready;
 };
 
@@ -48,7 +49,7 @@ static void load(void)
               find(h, "EVP_PKEY_free", &f.key_free) &&
               find(h, "EVP_DigestSignInit", &f.sign_init) && find(h, "EVP_DigestSign", &f.sign) &&
               find(h, "EVP_DigestVerifyInit", &f.check_init) &&
-              find(h, "EVP_DigestVerify", &f.check);
+              find(h, "EVP_DigestVerify", &f.check) && find(h, "OPENSSL_thread_stop", &f.leave);
     if (f.ready)
         lib = f;
 }
@@ -56,6 +57,12 @@ static void load(void)
 static bool ready(void)
 {
     return pthread_once(&once, load) == 0 && lib.ready;
+}
+
+void wbi_sign_leave(void)
+{
+    if (ready())
+        lib.leave();
 }
 
 wb_rc wbi_sign_public(const uint8_t secret[WBI_SIGN_KEY_SIZE], uint8_t ret[WBI_SIGN_KEY_SIZE])
