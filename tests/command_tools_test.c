@@ -91,6 +91,12 @@ static void test_a_promoted_command_looks_as_the_seed_says(void **state)
     assert_says(r, "Command is already running\nTask: ");
     wb_result_free(r);
 
+    /* another environment makes it another command */
+    r = exec_line(&t, "echo Starting server on :3000; sleep 100",
+                  ",\"env\":{\"PORT\":\"3001\"},\"yield_time_ms\":0");
+    assert_member(r, "/result/disposition", "promoted_to_task");
+    wb_result_free(r);
+
     r = with_id(&t, "TaskStop", id, "");
     assert_member(r, "/result/task/status", "cancelled"); /* C5.6: a success */
     assert_member(r, "/result/task/signal", "15");
