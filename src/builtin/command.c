@@ -163,9 +163,9 @@ static bool answered_by_running(struct exec_state *s, const struct wbi_command_a
     if (wbi_str_eqz(wbi_json_get_str(x->input, "duplicate_policy"), "start_new") ||
         wbi_runtime_open_artifacts(x->runtime, NULL) != WB_OK)
         return false;
-    id = wbi_tasks_duplicate(x->runtime->tasks, s->out.cmd,
-                             ask->workdir.p ? ask->workdir : WBI_LIT("."),
-                             wbi_command_shell(x->runtime, x->arena, ask->cmd), ask->tty);
+    id = wbi_tasks_duplicate(
+        x->runtime->tasks, s->out.cmd, ask->workdir.p ? ask->workdir : WBI_LIT("."),
+        wbi_command_shell(x->runtime, x->arena, ask->cmd), wbi_command_place(x, ask), ask->tty);
     if (id == NULL ||
         wbi_tasks_get(x->runtime->tasks, wbi_str_z(id), x->arena, &info, NULL) != WB_OK)
         return false;

@@ -47,6 +47,9 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd);
 /* What would run a command line; absent for an argument array. */
 struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena *arena,
                                  const wbi_json *cmd);
+/* What tells two commands with the same text apart: the workspace and the environment they
+ * are given. Absent when out of memory. */
+struct wbi_str wbi_command_place(const struct wbi_exec *x, const struct wbi_command_ask *ask);
 /* NAME=value list for a command (allow list, then what the call adds). */
 WB_MUST_CHECK wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add,
                                     struct wbi_str **ret, size_t *ret_n, struct wbi_error *err);

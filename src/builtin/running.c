@@ -254,6 +254,20 @@ struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena 
     return shell != NULL ? wbi_command_text(arena, shell) : WBI_LIT("/bin/sh");
 }
 
+struct wbi_str wbi_command_place(const struct wbi_exec *x, const struct wbi_command_ask *ask)
+{
+    struct wbi_str root = WBI_NONE;
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_ARGUMENT_BYTES);
+    if (!x->runtime->direct && wbi_workspace_path(x->call, &root, NULL) == WB_OK)
+        wbi_buf_adds(&out, root);
+    wbi_buf_addc(&out, '\n');
+    if (ask->env != NULL)
+        wbi_json_write(&out, ask->env);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
 static wb_rc add_words(const wbi_json *list, struct wbi_str *argv, size_t *n, struct wbi_error *err)
 {
     WBI_JSON_EACH (list, word) {
@@ -300,6 +314,7 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
     struct wbi_command_spec spec = {.call_id = ask->call_id,
                                     .cmd = r->out->cmd,
                                     .workdir = ask->workdir.p ? ask->workdir : WBI_LIT("."),
+                                    .place = wbi_command_place(x, ask),
                                     .accepts_input = ask->accepts_input};
     wb_rc rc = wbi_runtime_open_artifacts(x->runtime, err);
 

@@ -4,6 +4,8 @@
  * the command said on stderr goes into details. */
 #include "call/local_tool_int.h"
 
+#include "artifact/shown.h"
+#include "artifact/spool.h"
 #include "base/limits.h"
 #include "call/exec.h"
 #include "call/guards.h"
@@ -14,6 +16,12 @@
 struct running {
     struct wbi_exec *exec;
     struct wbi_capture *capture;
+    struct wbi_captured captured;           /* while the rest is made durable */
+    struct wbi_spool *spool;                /* of streams that are longer than what is captured */
+    unsigned spooled;                       /* bit i: stream i is in it */
+    struct wbi_str path[WBI_SPOOL_STREAMS]; /* of what is spooled, once it is finished */
+    struct wbi_shown *shown[WBI_SPOOL_STREAMS]; /* the same, for a preview */
+    bool not_kept;
 };
 
 /* ---- outcome ---- */
@@ -39,8 +47,10 @@ static bool is_one_line(struct wbi_str text)
 
 static void write_partial(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_captured *c)
 {
-    struct wbi_partial_stream s[2] = {{"stdout", c->out, c->out_bytes, c->out_truncated},
-                                      {"stderr", c->err, c->err_bytes, c->err_truncated}};
+    const struct running *r = x->state;
+    struct wbi_partial_stream s[2] = {
+        {"stdout", c->out, c->out_bytes, c->out_truncated, r->path[0], r->shown[0]},
+        {"stderr", c->err, c->err_bytes, c->err_truncated, r->path[1], r->shown[1]}};
 
     wbi_partial_write(x, w, s, 2);
 }
@@ -173,12 +183,8 @@ static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
     wbi_exec_done(x, &complete);
 }
 
-static void on_done(void *arg, const struct wbi_captured *c)
+static void conclude(struct wbi_exec *x, const struct wbi_captured *c)
 {
-    struct running *r = arg;
-    struct wbi_exec *x = r->exec;
-
-    r->capture = NULL;
     if (c->end.rc != WB_OK)
         wbi_exec_fail(x, WBI_KIND_COMMAND_SPAWN_FAILED, "%s", c->end.error.text);
     else if (x->cancel != WBI_CANCEL_NONE && (c->end.cancelled || c->end.signal != 0))
@@ -187,6 +193,84 @@ static void on_done(void *arg, const struct wbi_captured *c)
         fail_with_end(x, c);
     else
         succeed(x, c);
+}
+
+/* ---- what is too long to be captured is kept whole (C5.2) ---- */
+
+static void free_shown(void *shown)
+{
+    wbi_shown_free(shown);
+}
+
+/* NULL when memory is short: then the beginning alone is previewed. */
+static struct wbi_shown *make_shown(struct wbi_exec *x)
+{
+    struct wbi_shown *shown;
+
+    if (wbi_shown_new(wbi_artifact_dir(x->runtime->artifacts), x->runtime->secrets, WBI_NONE,
+                      &shown) != WB_OK)
+        return NULL;
+    if (wbi_arena_defer(x->arena, free_shown, shown) == WB_OK)
+        return shown;
+    wbi_shown_free(shown);
+    return NULL;
+}
+
+static void on_overflow(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    static const char *const roles[WBI_SPOOL_STREAMS] = {"stdout", "stderr"};
+    struct running *r = arg;
+    struct wbi_runtime *rt = r->exec->runtime;
+
+    if (r->spool == NULL && !r->not_kept)
+        r->not_kept = rt->no_ledger || wbi_runtime_open_artifacts(rt, NULL) != WB_OK ||
+                      wbi_spool_open(rt->artifacts, wbi_str_z(r->exec->call->name), roles,
+                                     &r->spool, NULL) != WB_OK;
+    if (r->spool == NULL)
+        return;
+    wbi_spool_add(r->spool, (int)stream, bytes);
+    if ((r->spooled & 1u << stream) == 0)
+        r->shown[stream] = make_shown(r->exec);
+    r->spooled |= 1u << stream;
+    if (r->shown[stream] != NULL)
+        wbi_shown_feed(r->shown[stream], bytes);
+}
+
+static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL_STREAMS],
+                    const struct wbi_error *err)
+{
+    struct running *r = arg;
+    struct wbi_exec *x = r->exec;
+
+    (void)rc; /* what could not be kept has no name, or says in its facts what is missing */
+    (void)err;
+    r->spool = NULL;
+    for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
+        if (got[i].name[0] != '\0')
+            r->path[i] = wbi_artifact_path(x->runtime->artifacts, x->arena, got[i].name);
+        if (r->shown[i] != NULL && wbi_shown_end(r->shown[i]) != WB_OK)
+            r->shown[i] = NULL;
+    }
+    conclude(x, &r->captured);
+}
+
+static void on_done(void *arg, const struct wbi_captured *c)
+{
+    struct running *r = arg;
+    struct wbi_exec *x = r->exec;
+    struct wbi_artifact got[WBI_SPOOL_STREAMS];
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    r->capture = NULL;
+    if (r->spool == NULL) {
+        conclude(x, c);
+        return;
+    }
+    r->captured = *c;
+    r->captured.out = wbi_arena_str(x->arena, c->out);
+    r->captured.err = wbi_arena_str(x->arena, c->err);
+    if (wbi_spool_finish_later(r->spool, x->runtime->loop, r->spooled, on_kept, r) != WB_OK)
+        on_kept(r, wbi_spool_finish(r->spool, r->spooled, got, &err), got, &err);
 }
 
 /* ---- running ---- */
@@ -242,7 +326,8 @@ static void start(struct wbi_exec *x)
     struct wbi_capture_spec spec = {.process = {.argv = t->argv,
                                                 .argc = t->argc,
                                                 .workdir = t->workdir,
-                                                .stdin_kind = WBI_STDIN_BYTES}};
+                                                .stdin_kind = WBI_STDIN_BYTES},
+                                    .on_overflow = on_overflow};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf input;
 

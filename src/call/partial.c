@@ -2,6 +2,7 @@
  * call/partial.c */
 #include "call/partial.h"
 
+#include "artifact/shown.h"
 #include "base/limits.h"
 #include "call/exec.h"
 #include "call/runtime.h"
@@ -43,11 +44,15 @@ static bool show(struct wbi_exec *x, const struct wbi_partial_stream *s, uint64_
 {
     struct wbi_preview_policy policy = {.budget = tokens};
 
-    if (wbi_tokens(ret->clean) > tokens || s->truncated)
+    if (s->path.p != NULL)
+        ret->path = s->path;
+    else if (wbi_tokens(ret->clean) > tokens || s->truncated)
         ret->path = keep(x, s);
     if (ret->path.p != NULL)
         policy.read_call = wbi_arena_fmt(
             x->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(ret->path));
+    if (s->whole != NULL)
+        return wbi_shown_preview(s->whole, x->arena, &policy, &ret->preview, NULL) == WB_OK;
     return wbi_preview_text(x->arena, ret->clean, &policy, &ret->preview, NULL) == WB_OK;
 }
 
@@ -101,12 +106,13 @@ void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_pa
                        size_t n)
 {
     struct shown shown[WBI_PARTIAL_STREAMS] = {0};
-    uint64_t tokens[WBI_PARTIAL_STREAMS];
+    uint64_t tokens[WBI_PARTIAL_STREAMS], need[WBI_PARTIAL_STREAMS] = {0};
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         shown[i].clean = wbi_partial_clean(x, s[i].raw);
-    wbi_preview_split(PREVIEW_TOKENS, wbi_tokens(shown[0].clean), wbi_tokens(shown[1].clean),
-                      &tokens[0], &tokens[1]);
+        need[i] = s[i].whole != NULL ? wbi_shown_tokens(s[i].whole) : wbi_tokens(shown[i].clean);
+    }
+    wbi_preview_split(PREVIEW_TOKENS, need[0], need[1], &tokens[0], &tokens[1]);
     wbi_jw_obj(w);
     for (size_t i = 0; i < n; i++)
         if (shown[i].clean.n > 0 && show(x, &s[i], tokens[i], &shown[i]))

@@ -7,6 +7,7 @@
 #include "json/write.h"
 
 struct wbi_exec;
+struct wbi_shown;
 
 #define WBI_PARTIAL_STREAMS 2
 
@@ -15,6 +16,9 @@ struct wbi_partial_stream {
     struct wbi_str raw;
     uint64_t bytes; /* printed, which may be more than raw has */
     bool truncated; /* raw is not all of it */
+    /* Where all of it is kept and all of it prepared for a preview; absent, NULL: raw is. */
+    struct wbi_str path;
+    struct wbi_shown *whole;
 };
 
 /* text without terminal controls and invisible characters, in the call's arena. */

@@ -10,23 +10,38 @@ struct wbi_capture {
     struct wbi_process *process;
     struct wbi_buf stream[2];
     uint64_t bytes[2];
+    bool overflows[2];
     bool no_memory;
+    void (*on_overflow)(void *arg, enum wbi_stream stream, struct wbi_str bytes);
     void (*on_done)(void *arg, const struct wbi_captured *c);
     void *arg;
 };
+
+static void hand_on(struct wbi_capture *c, enum wbi_stream stream, struct wbi_str bytes)
+{
+    if (c->on_overflow == NULL || bytes.n == 0)
+        return;
+    if (!c->overflows[stream])
+        c->on_overflow(c->arg, stream, wbi_buf_str(&c->stream[stream]));
+    c->overflows[stream] = true;
+    c->on_overflow(c->arg, stream, bytes);
+}
 
 /* Keeps the first bytes up to the cap; counts all. */
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     struct wbi_capture *c = arg;
     struct wbi_buf *b = &c->stream[stream];
+    struct wbi_str fits = wbi_str_head(bytes, b->max - b->n);
 
     c->bytes[stream] += bytes.n;
     if (wbi_buf_rc(b) != WB_OK)
         return;
-    wbi_buf_adds(b, wbi_str_head(bytes, b->max - b->n));
+    wbi_buf_adds(b, fits);
     if (wbi_buf_rc(b) == WB_ENOMEM)
         c->no_memory = true;
+    else
+        hand_on(c, stream, wbi_str_from(bytes, fits.n));
 }
 
 static void release(struct wbi_capture *c)
@@ -64,6 +79,7 @@ wb_rc wbi_capture_start(struct wbi_runner *runner, const struct wbi_capture_spec
         return wbi_fail_nomem(err);
     wbi_buf_init(&c->stream[0], spec->out_cap ? spec->out_cap : WBI_LIMIT_CAPTURE);
     wbi_buf_init(&c->stream[1], spec->err_cap ? spec->err_cap : WBI_LIMIT_CAPTURE);
+    c->on_overflow = spec->on_overflow;
     c->on_done = on_done;
     c->arg = arg;
     rc = wbi_process_start(runner, &spec->process, &ops, c, &c->process, err);

@@ -19,6 +19,9 @@ struct wbi_captured {
 struct wbi_capture_spec {
     struct wbi_process_spec process;
     size_t out_cap, err_cap; /* 0: WBI_LIMIT_CAPTURE */
+    /* May be NULL. A stream went over its cap: first what was captured of it, then each piece
+     * that is not captured any more. arg is the one of on_done. */
+    void (*on_overflow)(void *arg, enum wbi_stream stream, struct wbi_str bytes);
 };
 
 /* on_done runs exactly once on the loop thread, never from inside this call; the

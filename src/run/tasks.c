@@ -217,10 +217,12 @@ static wb_rc describe(struct wbi_command *c, const struct wbi_command_spec *spec
     i->cmd = wbi_arena_str(c->arena, spec->cmd);
     i->workdir = wbi_arena_str(c->arena, spec->workdir);
     i->shell = wbi_arena_str(c->arena, spec->shell);
+    c->place = wbi_arena_str(c->arena, spec->place);
     if ((spec->call_id.p != NULL && i->call_id.p == NULL) ||
         (spec->cmd.p != NULL && i->cmd.p == NULL) ||
         (spec->workdir.p != NULL && i->workdir.p == NULL) ||
-        (spec->shell.p != NULL && i->shell.p == NULL))
+        (spec->shell.p != NULL && i->shell.p == NULL) ||
+        (spec->place.p != NULL && c->place.p == NULL))
         return wbi_fail_nomem(err);
     i->tty = spec->process.stdin_kind == WBI_STDIN_TTY;
     i->accepts_input = spec->accepts_input;
@@ -309,11 +311,12 @@ static bool same(struct wbi_str a, struct wbi_str b)
 }
 
 const char *wbi_tasks_duplicate(const struct wbi_tasks *t, struct wbi_str cmd,
-                                struct wbi_str workdir, struct wbi_str shell, bool tty)
+                                struct wbi_str workdir, struct wbi_str shell, struct wbi_str place,
+                                bool tty)
 {
     for (const struct wbi_command *c = t->commands; c != NULL; c = c->next)
         if (c->promoted && c->process != NULL && c->info.tty == tty && same(c->info.cmd, cmd) &&
-            same(c->info.workdir, workdir) && same(c->info.shell, shell))
+            same(c->info.workdir, workdir) && same(c->info.shell, shell) && same(c->place, place))
             return c->info.id;
     return NULL;
 }

@@ -83,6 +83,7 @@ struct wbi_command_spec {
     struct wbi_str cmd;     /* as the caller wrote it: shown, and compared for duplicates */
     struct wbi_str workdir; /* the same */
     struct wbi_str shell;
+    struct wbi_str place; /* what else a duplicate must share; never shown */
     bool accepts_input;
 };
 
@@ -106,9 +107,10 @@ WB_MUST_CHECK wb_rc wbi_command_promote(struct wbi_command *c, const char **ret_
 
 /* Tasks. Kinds task_not_found (WB_ENOTFOUND) and task_not_running (WB_EMISUSE). */
 
-/* The running task with the same command, directory, shell and terminal, or NULL. */
+/* The running task with the same command, directory, shell, terminal and place, or NULL. */
 const char *wbi_tasks_duplicate(const struct wbi_tasks *t, struct wbi_str cmd,
-                                struct wbi_str workdir, struct wbi_str shell, bool tty);
+                                struct wbi_str workdir, struct wbi_str shell, struct wbi_str place,
+                                bool tty);
 WB_MUST_CHECK wb_rc wbi_tasks_get(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
                                   struct wbi_task_info *ret, struct wbi_error *err);
 /* Newest first, also those of earlier runtimes. */

@@ -22,8 +22,9 @@ struct wbi_command {
     struct wbi_command_ops ops;
     void *arg;
     bool promoted, stop_asked;
-    struct wbi_arena *arena; /* the slices of info */
+    struct wbi_arena *arena; /* the slices of info, and place */
     struct wbi_task_info info;
+    struct wbi_str place;
     struct wbi_process_end end;
     struct wbi_task_wait *waits;
 };

@@ -274,17 +274,17 @@ static void only_promoted_running_tasks_are_duplicates(void **state) /* I5 */
     struct wbi_command *c = start(b, "read x", WBI_STDIN_PIPE);
     struct wbi_str line = WBI_LIT("read x"), dir = WBI_LIT("/w"), id;
 
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, false));
+    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, false));
     id = promote(b, c);
-    assert_string_equal(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, false), id.p);
-    assert_null(wbi_tasks_duplicate(b->tasks, WBI_LIT("read y"), dir, WBI_NONE, false));
-    assert_null(wbi_tasks_duplicate(b->tasks, line, WBI_LIT("/v"), WBI_NONE, false));
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_LIT("/bin/bash"), false));
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, true));
+    assert_string_equal(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, false), id.p);
+    assert_null(wbi_tasks_duplicate(b->tasks, WBI_LIT("read y"), dir, WBI_NONE, WBI_NONE, false));
+    assert_null(wbi_tasks_duplicate(b->tasks, line, WBI_LIT("/v"), WBI_NONE, WBI_NONE, false));
+    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_LIT("/bin/bash"), WBI_NONE, false));
+    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, true));
     b->done = false;
     assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
     wbi_loop_run(b->loop, &b->done);
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, false));
+    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, false));
 }
 
 static void results_are_told_once_and_none_is_lost(void **state)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,9 +23,11 @@
 
 enum fault_call {
     FAULT_WRITE,  /* write, pwrite */
+    FAULT_READ,   /* read, pread */
     FAULT_SYNC,   /* fsync, fdatasync */
     FAULT_OPEN,   /* open, openat */
     FAULT_RENAME, /* rename, renameat, renameat2 */
+    FAULT_LINK,   /* linkat, unlinkat */
     FAULT_LOCK,   /* flock, fcntl with a lock */
     FAULT_RESIZE, /* ftruncate */
     FAULT_ALLOC,  /* malloc, calloc, realloc */
@@ -32,7 +35,11 @@ enum fault_call {
     FAULT_CALLS
 };
 
-enum { FAULT_SHORT_WRITE = -1 }; /* as error: half of the bytes, and success */
+enum {
+    FAULT_SHORT_WRITE = -1, /* as error: half of the bytes, and success */
+    FAULT_SHORT_READ = FAULT_SHORT_WRITE,
+    FAULT_DIE = -2 /* the process is killed in front of the call */
+};
 
 static struct {
     atomic_int call; /* -1: none */
@@ -101,6 +108,8 @@ static inline bool faults_due(enum fault_call call, int fd, const char *name)
     if (left > 0 || (left < 0 && !atomic_load(&faults.sticky)))
         return false;
     atomic_fetch_add(&faults.hits, 1);
+    if (atomic_load(&faults.error) == FAULT_DIE)
+        (void)kill(getpid(), SIGKILL);
     errno = atomic_load(&faults.error);
     return true;
 }
@@ -136,6 +145,31 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *p, size
     }
 FAULTS_PWRITE(pwrite, off_t)
 FAULTS_PWRITE(pwrite64, off64_t)
+
+__attribute__((visibility("default"))) ssize_t read(int fd, void *p, size_t n)
+{
+    FAULTS_REAL(read)
+    if (faults_due(FAULT_READ, fd, NULL)) {
+        if (atomic_load(&faults.error) != FAULT_SHORT_READ)
+            return -1;
+        n = n > 1 ? n / 2 : n;
+    }
+    return real(fd, p, n);
+}
+
+#define FAULTS_PREAD(name, type)                                                            \
+    __attribute__((visibility("default"))) ssize_t name(int fd, void *p, size_t n, type at) \
+    {                                                                                       \
+        FAULTS_REAL(name)                                                                   \
+        if (faults_due(FAULT_READ, fd, NULL)) {                                             \
+            if (atomic_load(&faults.error) != FAULT_SHORT_READ)                             \
+                return -1;                                                                  \
+            n = n > 1 ? n / 2 : n;                                                          \
+        }                                                                                   \
+        return real(fd, p, n, at);                                                          \
+    }
+FAULTS_PREAD(pread, off_t)
+FAULTS_PREAD(pread64, off64_t)
 
 #define FAULTS_ON_FD(name, call)                            \
     __attribute__((visibility("default"))) int name(int fd) \
@@ -201,6 +235,19 @@ __attribute__((visibility("default"))) int renameat2(int a, const char *from, in
 {
     FAULTS_REAL(renameat2)
     return faults_due(FAULT_RENAME, b, to) ? -1 : real(a, from, b, to, flags);
+}
+
+__attribute__((visibility("default"))) int linkat(int a, const char *from, int b, const char *to,
+                                                  int flags)
+{
+    FAULTS_REAL(linkat)
+    return faults_due(FAULT_LINK, b, to) ? -1 : real(a, from, b, to, flags);
+}
+
+__attribute__((visibility("default"))) int unlinkat(int at, const char *path, int flags)
+{
+    FAULTS_REAL(unlinkat)
+    return faults_due(FAULT_LINK, at, path) ? -1 : real(at, path, flags);
 }
 
 static inline bool faults_is_lock(int command)
