@@ -65,9 +65,10 @@ struct finder {
     bool has_known;
 };
 
+/* The literal and a byte that may follow it. */
 static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_t at)
 {
-    if (n > t.n - at)
+    if (n > t.n - at || (n < t.n - at && !wbi_in_alphabet((uint8_t)t.p[at + n], r->alphabet)))
         return false;
     if (n <= 4) /* compared as a number already */
         return true;

@@ -20,9 +20,12 @@ enum alphabet {
     A_UPPER32, /* A-Z 2-7 */
     A_HEX,
     A_LETTER,
-    A_BASE64, /* letters, digits, + / = */
-    A_TOKEN,  /* letters, digits, _ - . = + / ~ */
-    A_LOWHEX  /* 0-9 a-f */
+    A_BASE64,    /* letters, digits, + / = */
+    A_TOKEN,     /* letters, digits, _ - . = + / ~ */
+    A_LOWHEX,    /* 0-9 a-f */
+    A_ANY,       /* this and the next ones: of the first byte only */
+    A_NAME_ENDS, /* what may follow the last word of a name before its value */
+    A_PASSW      /* what makes passw a word */
 };
 
 struct rule;
@@ -30,7 +33,8 @@ struct rule;
 typedef bool (*matcher)(struct wbi_str text, size_t at, size_t floor, const struct rule *r,
                         struct secret *ret);
 
-/* literal, then min to max characters of an alphabet, then perhaps a suffix. */
+/* literal, then min to max characters of an alphabet; a matcher of its own may ask
+ * for more, but the first byte after the literal is always of the alphabet. */
 struct rule {
     const char *label;
     const char *literal;
@@ -73,7 +77,8 @@ size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended
 #define DEEP 4
 #define LITERALS_MAX 128
 struct prefilter {
-    uint8_t low[SETS][DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
+    uint8_t exact[SETS][DEEP][128]; /* bucket bits by byte 0, 1, 2, 3 */
+    uint8_t low[SETS][DEEP][16];    /* the same by low and by high nibble */
     uint8_t high[SETS][DEEP][16];
     uint64_t pairs[1024];        /* bit per first two folded bytes, for machines without shuffles */
     uint64_t triples[1024];      /* bit per hash of the first three folded bytes */

@@ -40,6 +40,12 @@ bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
         return is_digit(c) || (c >= 'a' && c <= 'f');
     case A_LETTER:
         return is_lower(c) || is_upper(c);
+    case A_ANY:
+        return true;
+    case A_NAME_ENDS:
+        return c != 0 && strchr("\"']\\ \t=:sS", c) != NULL;
+    case A_PASSW:
+        return (c | 0x20) == 'o' || (c | 0x20) == 'd';
     case A_BASE64:
         return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == ',';
     default:
@@ -257,28 +263,32 @@ static bool wordy(struct wbi_str v)
 /* Strong names are secrets whatever the value looks like. */
 enum strength { NOT_A_NAME, WEAK, STRONG };
 
-static bool ends_with_fold(struct wbi_str s, const char *z)
+static bool ends_with_fold(struct wbi_str s, struct wbi_str end)
 {
-    size_t n = strlen(z);
-
-    return s.n >= n && wbi_str_ieq(wbi_str_from(s, s.n - n), wbi_str_make(z, n));
+    return s.n >= end.n && wbi_str_ieq(wbi_str_from(s, s.n - end.n), end);
 }
 
+/* A name that ends in one of these, or is one of those. */
 static enum strength name_strength(struct wbi_str name)
 {
-    static const char *const strong[] = {
-        "token",          "secret",        "password",    "passwd",     "passwort",   "apikey",
-        "api_key",        "api-key",       "access_key",  "accesskey",  "access-key", "secret_key",
-        "secretkey",      "private_key",   "privatekey",  "auth_key",   "authkey",    "signing_key",
-        "encryption_key", "master_key",    "account_key", "accountkey", "credential", "credentials",
-        "passphrase",     "client_secret", "pwd"};
-    static const char *const weak[] = {"auth", "key", "tokens", "keys", "secrets"};
+#define W(z) WBI_LIT_INIT(z)
+    static const struct wbi_str strong[] = {
+        W("token"),       W("secret"),         W("password"),    W("passwd"),
+        W("passwort"),    W("apikey"),         W("api_key"),     W("api-key"),
+        W("access_key"),  W("accesskey"),      W("access-key"),  W("secret_key"),
+        W("secretkey"),   W("secret-key"),     W("private_key"), W("privatekey"),
+        W("auth_key"),    W("authkey"),        W("signing_key"), W("master_key"),
+        W("account_key"), W("encryption_key"), W("accountkey"),  W("credential"),
+        W("credentials"), W("passphrase"),     W("pwd")};
+    static const struct wbi_str weak[] = {W("auth"), W("key"), W("tokens"), W("keys"),
+                                          W("secrets")};
+#undef W
 
     for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
         if (ends_with_fold(name, strong[i]))
             return STRONG;
     for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
-        if (wbi_str_ieq(name, wbi_str_z(weak[i])))
+        if (wbi_str_ieq(name, weak[i]))
             return WEAK;
     return NOT_A_NAME;
 }
@@ -327,7 +337,7 @@ static bool value_char(uint8_t c)
 bool wbi_match_generic(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
                        struct secret *ret)
 {
-    size_t from = at, to = at + strlen(r->literal), end;
+    size_t from = at, to = at + strlen(r->literal), start, end;
     struct wbi_str value;
     enum strength strength;
     char quote = 0;
@@ -336,12 +346,13 @@ bool wbi_match_generic(struct wbi_str t, size_t at, size_t floor, const struct r
         from--;
     while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
         to++;
+    start = value_start(t, to, &quote);
+    if (start == 0)
+        return false;
     strength = name_strength(wbi_str_make(t.p + from, to - from));
     if (strength == NOT_A_NAME)
         return false;
-    from = value_start(t, to, &quote);
-    if (from == 0)
-        return false;
+    from = start;
     for (end = from; end < t.n && end - from <= 150 && value_char((uint8_t)t.p[end]);)
         end++;
     value = wbi_str_make(t.p + from, end - from);
