@@ -124,5 +124,8 @@ const struct rule wbi_secret_rules[] = {
     F("generic", "credential", wbi_match_generic, A_NAME_ENDS),
     F("generic", "auth", wbi_match_generic, A_NAME_ENDS),
     F("generic", "pwd", wbi_match_generic, A_NAME_ENDS),
+    M("mark", "<U+", wbi_match_context, A_HEX),
+    M(SEALED_LABEL, "apiVersion", wbi_match_context, A_MEMBER),
+    M(SEALED_LABEL, "kind", wbi_match_context, A_MEMBER),
 };
 const size_t wbi_secret_rules_n = sizeof wbi_secret_rules / sizeof *wbi_secret_rules;
