@@ -77,10 +77,13 @@ static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_
 /* Four bytes, the first one lowest. */
 static uint32_t first_bytes(struct wbi_str t, size_t at)
 {
+    const uint8_t *p = (const uint8_t *)t.p + at;
     uint32_t v = 0;
 
-    for (size_t i = 0; i < 4 && at + i < t.n; i++)
-        v |= (uint32_t)(uint8_t)t.p[at + i] << (8 * i);
+    if (t.n - at >= 4)
+        return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    for (size_t i = 0; i < t.n - at; i++)
+        v |= (uint32_t)p[i] << (8 * i);
     return v;
 }
 

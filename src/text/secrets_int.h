@@ -23,6 +23,7 @@ enum alphabet {
     A_BASE64,    /* letters, digits, + / = */
     A_TOKEN,     /* letters, digits, _ - . = + / ~ */
     A_LOWHEX,    /* 0-9 a-f */
+    A_AUTHORITY, /* user, password and host of a URL, without the @ */
     A_ANY,       /* this and the next ones: of the first byte only */
     A_NAME_ENDS, /* what may follow the last word of a name before its value */
     A_PASSW,     /* what makes passw a word */
@@ -56,7 +57,11 @@ struct rule {
 extern const struct rule wbi_secret_rules[];
 extern const size_t wbi_secret_rules_n;
 
-bool wbi_in_alphabet(uint8_t c, uint8_t alphabet);
+extern const uint16_t wbi_alphabets[256];
+static inline bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
+{
+    return alphabet == A_ANY || (wbi_alphabets[c] >> alphabet & 1);
+}
 /* Bits per character, times 100. */
 unsigned wbi_entropy(struct wbi_str s);
 

@@ -25,35 +25,61 @@ static bool is_alnum(uint8_t c)
     return is_lower(c) || is_upper(c) || is_digit(c);
 }
 
-bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
-{
-    switch (alphabet) {
-    case A_WORD:
-        return is_alnum(c) || c == '_' || c == '-';
-    case A_ALNUM:
-        return is_alnum(c);
-    case A_UPPER32:
-        return is_upper(c) || (c >= '2' && c <= '7');
-    case A_HEX:
-        return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    case A_LOWHEX:
-        return is_digit(c) || (c >= 'a' && c <= 'f');
-    case A_LETTER:
-        return is_lower(c) || is_upper(c);
-    case A_ANY:
-        return true;
-    case A_NAME_ENDS:
-        return c != 0 && strchr("\"']\\ \t=:sS", c) != NULL;
-    case A_PASSW:
-        return (c | 0x20) == 'o' || (c | 0x20) == 'd';
-    case A_MEMBER:
-        return c == ':' || c == '"' || c == '\\';
-    case A_BASE64:
-        return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == ',';
-    default:
-        return is_alnum(c) || (c != 0 && strchr("_-.=+/~", c) != NULL);
-    }
-}
+#define IN(a) (1u << (a))
+#define ALNUM (IN(A_WORD) | IN(A_ALNUM) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY))
+#define LETTER (ALNUM | IN(A_LETTER))
+#define UPPER (LETTER | IN(A_UPPER32))
+#define DIGIT (ALNUM | IN(A_HEX) | IN(A_LOWHEX))
+#define HEX_LETTER (LETTER | IN(A_HEX) | IN(A_LOWHEX))
+
+/* A bit per alphabet; A_ANY is not among them. */
+const uint16_t wbi_alphabets[256] = {
+    ['0'] = DIGIT,
+    ['1'] = DIGIT,
+    ['2' ... '7'] = DIGIT | IN(A_UPPER32),
+    ['8' ... '9'] = DIGIT,
+    ['A' ... 'C'] = UPPER | IN(A_HEX),
+    ['D'] = UPPER | IN(A_HEX) | IN(A_PASSW),
+    ['E' ... 'F'] = UPPER | IN(A_HEX),
+    ['G' ... 'N'] = UPPER,
+    ['O'] = UPPER | IN(A_PASSW),
+    ['P' ... 'R'] = UPPER,
+    ['S'] = UPPER | IN(A_NAME_ENDS),
+    ['T' ... 'Z'] = UPPER,
+    ['a' ... 'c'] = HEX_LETTER,
+    ['d'] = HEX_LETTER | IN(A_PASSW),
+    ['e' ... 'f'] = HEX_LETTER,
+    ['g' ... 'n'] = LETTER,
+    ['o'] = LETTER | IN(A_PASSW),
+    ['p' ... 'r'] = LETTER,
+    ['s'] = LETTER | IN(A_NAME_ENDS),
+    ['t' ... 'z'] = LETTER,
+    ['_'] = IN(A_WORD) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['-'] = IN(A_WORD) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['+'] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['/'] = IN(A_BASE64) | IN(A_TOKEN),
+    ['='] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_NAME_ENDS) | IN(A_AUTHORITY),
+    [','] = IN(A_BASE64),
+    ['.'] = IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['~'] = IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['"'] = IN(A_NAME_ENDS) | IN(A_MEMBER),
+    ['\\'] = IN(A_NAME_ENDS) | IN(A_MEMBER),
+    [':'] = IN(A_NAME_ENDS) | IN(A_MEMBER) | IN(A_AUTHORITY),
+    ['\''] = IN(A_NAME_ENDS),
+    [']'] = IN(A_NAME_ENDS) | IN(A_AUTHORITY),
+    [' '] = IN(A_NAME_ENDS),
+    ['\t'] = IN(A_NAME_ENDS),
+    ['!'] = IN(A_AUTHORITY),
+    ['$' ... '&'] = IN(A_AUTHORITY),
+    ['('] = IN(A_AUTHORITY),
+    ['*'] = IN(A_AUTHORITY),
+    [';'] = IN(A_AUTHORITY),
+    ['['] = IN(A_AUTHORITY),
+    ['^'] = IN(A_AUTHORITY),
+    ['`'] = IN(A_AUTHORITY),
+    ['{' ... '}'] = IN(A_AUTHORITY),
+    [0x7f ... 0xff] = IN(A_AUTHORITY),
+};
 
 static size_t run(struct wbi_str t, size_t at, uint8_t alphabet)
 {
@@ -394,19 +420,13 @@ bool wbi_match_url(const struct judged *j, size_t at, const struct rule *r, stru
 
     if (at == j->floor || !is_alnum((uint8_t)t.p[at - 1]))
         return false;
-    for (; i < end; i++) {
-        uint8_t c = (uint8_t)t.p[i];
-
-        if (c == '@') {
-            last = i;
-            break;
-        }
-        if (c <= ' ' || c == '/' || c == '?' || c == '#' || c == '"' || c == '\'' || c == '<' ||
-            c == '>' || c == '\\' || c == ',' || c == ')')
-            break;
-        if (c == ':' && colon == 0)
+    while (i < end && wbi_in_alphabet((uint8_t)t.p[i], A_AUTHORITY)) {
+        if (t.p[i] == ':' && colon == 0)
             colon = i;
+        i++;
     }
+    if (i < end && t.p[i] == '@')
+        last = i;
     if (colon == 0 || last <= colon + 3)
         return false;
     if (stand_in(wbi_str_make(t.p + colon + 1, last - colon - 1)) || t.p[colon + 1] == '.')
