@@ -146,7 +146,7 @@ struct chooser {
  * the exact count. */
 static inline uint64_t wbi_preview_usable(uint64_t budget)
 {
-    return budget * WBI_TOKEN_UNIT * 97 / 100;
+    return budget * WBI_TOKEN_UNIT * 92 / 100;
 }
 
 /* preview_index.c: the remembered lines in order, kept and recent joined. */

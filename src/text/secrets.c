@@ -292,7 +292,15 @@ struct pass {
     bool open;      /* it ended inside a key block */
     bool waits;     /* what is left needs more text to be judged */
     bool marked;    /* nothing was done: there are visible marks before the limit */
+    bool glued;     /* a replacement is followed by more that may belong to a value */
 };
+
+/* Behind the password of a URL its host is expected. */
+static bool glued(struct wbi_str text, const struct secret *m)
+{
+    return m->to < text.n && (uint8_t)text.p[m->to] > ' ' && text.p[m->to] != '"' &&
+           text.p[m->to] != '\'' && text.p[m->to] != '@';
+}
 
 /* A match that touches the end of an unfinished text is left for later. */
 static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
@@ -313,6 +321,7 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
         rc = replace_one(s, text, &m, out, report);
         at = m.to;
         p->open |= m.open && m.to == text.n;
+        p->glued |= glued(text, &m);
     }
     p->waits = f.wait < p->limit;
     if (p->waits)
@@ -327,8 +336,8 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
 }
 
 /* Secrets that only show without the marks: their place in the marked text. */
-static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
-                            struct wbi_secrets_report *report, bool *ret_open)
+static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                            struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     struct wbi_buf bare;
     size_t *map = NULL, at = 0;
@@ -345,7 +354,8 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
         rc = replace_one(s, wbi_buf_str(&bare), &m, out, report);
         from = m.to > m.from ? map[m.to - 1] + 1 : map[m.to];
         at = m.to;
-        *ret_open = m.open && m.to == bare.n;
+        p->open = m.open && m.to == bare.n;
+        p->glued |= glued(wbi_buf_str(&bare), &m);
     }
     wbi_buf_add(out, text.p + from, text.n - from);
     wbi_buf_fini(&bare);
@@ -355,8 +365,8 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
 
 /* Whichever of the two it takes. What was written before the first mark was seen is
  * taken back. */
-static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
-                     struct wbi_buf *out, struct wbi_secrets_report *report)
+static wb_rc replace_once(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                          struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     struct wbi_secrets_report before;
     size_t limit = p->limit, n = out->n;
@@ -370,9 +380,35 @@ static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pa
     out->n = n;
     if (report != NULL)
         *report = before;
-    p->open = p->waits = false;
-    p->used = limit;
-    return replace_marked(s, wbi_str_head(text, limit), out, report, &p->open);
+    *p = (struct pass){.limit = limit, .used = limit};
+    return replace_marked(s, wbi_str_head(text, limit), p, out, report);
+}
+
+#define ROUNDS 4u
+
+/* What stands right behind a replacement is judged once more: with the replacement
+ * it may read as the rest of a value. */
+static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                     struct wbi_buf *out, struct wbi_secrets_report *report)
+{
+    struct pass again = {.glued = false};
+    size_t n = out->n;
+    wb_rc rc = replace_once(s, text, p, out, report);
+
+    again.glued = p->glued;
+    for (unsigned round = 1; rc == WB_OK && again.glued && round < ROUNDS; round++) {
+        struct wbi_buf once;
+
+        wbi_buf_init(&once, out->n - n + 1);
+        wbi_buf_add(&once, out->p + n, out->n - n);
+        rc = wbi_buf_rc(&once);
+        out->n = n;
+        again = (struct pass){.limit = once.n, .line_ends = true, .final = true};
+        if (rc == WB_OK)
+            rc = replace_once(s, wbi_buf_str(&once), &again, out, report);
+        wbi_buf_fini(&once);
+    }
+    return rc;
 }
 
 wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
