@@ -130,6 +130,7 @@ static uint64_t word(struct scan *s, enum place place)
 
     if (digit_before || (s->at < s->n && class_of[s->p[s->at]] == DIGIT)) {
         marked = place == BEHIND_MARK ? COST_MARKED : 0;
+        marked += place == BEHIND_MARK && n == 1 ? COST_MARKED : 0;
         place = BESIDE_DIGITS;
     }
     s->before = LOWER;
