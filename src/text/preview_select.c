@@ -12,6 +12,7 @@
 #include "text/tokens.h"
 
 #define FAILURE 42u   /* severity from which a line counts as telling a failure */
+#define SURE 80u      /* severity that leaves little doubt */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
 #define QUEUE_MAX 256u /* candidates of one step */
@@ -326,7 +327,7 @@ static wb_rc score_failures(struct chooser *c)
         const struct record *r = c->picks[i].rec;
         float score = failure_score(c, r, count_before(&seen[r->shape], r->line));
 
-        if (r->severity >= 80 && !any) { /* the first complaint is often the cause */
+        if (r->severity >= SURE && !any) { /* the first complaint is often the cause */
             any = true;
             score = r->severity * 1.3f;
         }
@@ -385,7 +386,7 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
 static wb_rc failure_lines(struct chooser *c, const struct queue *q)
 {
     uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
-    uint64_t limit = share(c, 75, 60);
+    uint64_t limit = share(c, 60, 60), sure = share(c, 75, 60);
     size_t misses = 0;
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
@@ -402,7 +403,7 @@ static wb_rc failure_lines(struct chooser *c, const struct queue *q)
             p->score = 0;
             continue;
         }
-        rc = offer(c, q->items[i], q->items[i], limit, &taken);
+        rc = offer(c, q->items[i], q->items[i], p->rec->severity >= SURE ? sure : limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
     return rc;
