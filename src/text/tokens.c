@@ -87,31 +87,32 @@ static bool wide_letter(const struct scan *s, size_t at)
     return at + 1 < s->n && s->p[at] >= 0xc3 && s->p[at] < 0xe0;
 }
 
-static struct letters letters(struct scan *s)
+#define CONSONANT(c) (0x5df7ddcu >> ((c)&31) & 1) /* all letters but a e i o u y */
+
+static inline struct letters letters(struct scan *s)
 {
-    static const uint32_t vowels = 1u << 1 | 1u << 5 | 1u << 9 | 1u << 15 | 1u << 21 | 1u << 25;
     struct letters l = {.upper = 0};
+    const uint8_t *p = s->p;
     size_t at = s->at, end = s->n;
     uint32_t run = 0; /* a bit for every letter, set for consonants */
 
-    l.upper = run_of(s, UPPER);
-    for (; at < s->at; at++) {
-        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+    for (; at < end && (uint8_t)(p[at] - 'A') < 26; at++) {
+        run = run << 1 | CONSONANT(p[at]);
         l.clusters += (run & 7) == 7;
     }
-    for (; at < end; at++) {
-        if (class_of[s->p[at]] == LOWER) {
-            run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+    l.upper = at - s->at;
+    for (;;) {
+        for (; at < end && (uint8_t)(p[at] - 'a') < 26; at++) {
+            run = run << 1 | CONSONANT(p[at]);
             l.clusters += (run & 7) == 7;
-        } else if (wide_letter(s, at)) {
-            l.wide++;
-            at++;
-            run = 0;
-        } else {
-            break;
         }
+        if (!wide_letter(s, at))
+            break;
+        l.wide++;
+        at += 2;
+        run = 0;
     }
-    l.lower = at - s->at - l.wide;
+    l.lower = at - s->at - l.upper - l.wide;
     s->at = at;
     return l;
 }
