@@ -437,7 +437,7 @@ bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
     struct secret ignored;
     struct scan scan;
 
-    if (has_marks(text) || wbi_known_next(s->known, text, 0, &ignored))
+    if (wbi_known_next(s->known, text, 0, &ignored))
         return true;
     wbi_scan_start(&scan, p, text);
     for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
