@@ -13,7 +13,6 @@
 #include "text/hygiene.h"
 #include "text/redact.h"
 #include "text/secrets.h"
-#include "text/secrets_int.h"
 
 static struct wbi_secrets *set;
 static struct wbi_secrets_report report;
@@ -771,49 +770,6 @@ static void all_data_of_a_kubernetes_secret_is_masked(void **state)
     wbi_arena_free(own);
 }
 
-/* A byte that may follow the literal: where any may, one beyond ASCII. */
-static uint8_t follower(const struct rule *rule)
-{
-    uint8_t c = 'a';
-
-    while (rule->alphabet != A_ANY && !wbi_in_alphabet(c, rule->alphabet))
-        c--;
-    return rule->alphabet == A_ANY ? 0xc3 : c;
-}
-
-/* Every literal at every place of a block, with and without vector shuffles. */
-static void every_way_of_scanning_finds_every_literal(void **state)
-{
-    static const size_t lanes[] = {0, 32, 64};
-    static struct prefilter filter;
-    static struct scan scan;
-    char text[256];
-
-    (void)state;
-    wbi_prefilter_init(&filter);
-    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
-        const struct rule *rule = &wbi_secret_rules[r];
-        size_t n = strlen(rule->literal);
-
-        for (size_t at = 0; at < 130; at += 1 + r % 3) {
-            memset(text, '.', sizeof text);
-            memset(text + at, follower(rule), 60);
-            memcpy(text + at, rule->literal, n);
-            for (size_t k = 0; k < 3; k++) {
-                size_t found;
-
-                wbi_scan_start(&scan, &filter, wbi_str_make(text, sizeof text));
-                if (scan.lanes < lanes[k])
-                    continue;
-                scan.lanes = lanes[k];
-                while ((found = wbi_scan_next(&scan, 0)) < at)
-                    ;
-                assert_int_equal(found, at);
-            }
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -825,7 +781,6 @@ int main(void)
         cmocka_unit_test(a_marked_key_block_is_hidden_across_reads),
         cmocka_unit_test(marks_do_not_hide_a_secret_from_the_question),
         cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
-        cmocka_unit_test(every_way_of_scanning_finds_every_literal),
         cmocka_unit_test(known_values_are_found_encoded),
         cmocka_unit_test(encoded_known_values_are_found_across_reads),
         cmocka_unit_test(what_looks_like_a_replacement_hides_nothing),
