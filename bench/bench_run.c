@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@
 #include "base/limits.h"
 #include "loop/loop.h"
 #include "run/capture.h"
+#include "text/hygiene.h"
+#include "text/secrets.h"
 
 #define MOST 2000
 
@@ -91,18 +94,40 @@ static void bare(char *const *argv, int file, bool big_pipe)
     waitpid(pid, NULL, 0);
 }
 
+struct show {
+    struct wbi_hygiene hygiene;
+    struct wbi_secrets_stream stream;
+    struct wbi_buf clean;
+    struct wbi_buf shown;
+    uint64_t bytes;
+};
+
 struct ours {
     struct wbi_loop *loop;
     struct wbi_runner *runner;
     bool done;
     int file;
     struct wbi_spool *spool;
+    struct show *show;
 };
+
+/* The text a receipt is made from: cleaned, then redacted. */
+static void clean_and_redact(struct show *v, struct wbi_str bytes)
+{
+    wbi_buf_clear(&v->clean);
+    wbi_buf_clear(&v->shown);
+    if (wbi_hygiene_feed(&v->hygiene, bytes, &v->clean) != WB_OK ||
+        wbi_secrets_stream_feed(&v->stream, wbi_buf_str(&v->clean), &v->shown) != WB_OK)
+        exit(1);
+    v->bytes += v->shown.n;
+}
 
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     struct ours *o = arg;
 
+    if (o->show != NULL)
+        clean_and_redact(o->show, bytes);
     if (o->spool != NULL)
         wbi_spool_add(o->spool, (int)stream, bytes);
     if (o->file >= 0 && write(o->file, bytes.p, bytes.n) != (ssize_t)bytes.n)
@@ -119,7 +144,7 @@ static void on_end(void *arg, const struct wbi_process_end *end)
 static void held(struct ours *o, char *const *argv, bool uncontained)
 {
     static const struct wbi_process_ops ops = {on_output, on_end};
-    struct wbi_str words[4];
+    struct wbi_str words[8];
     struct wbi_process_spec spec = {.argv = words, .uncontained = uncontained};
     struct wbi_process *p;
 
@@ -187,16 +212,81 @@ static void spooled(struct ours *o, char *const *argv, struct wbi_artifact_store
     o->spool = NULL;
 }
 
+#define TEXT_MIB 256
+static const char text[] = "/tmp/waybill-bench-run.txt";
+
+/* Lines of a log, with a credential now and then. */
+static void make_text(void)
+{
+    FILE *f = fopen(text, "w");
+    unsigned r = 1;
+    long n = 0;
+
+    if (f == NULL)
+        exit(1);
+    for (unsigned i = 0; n < (long)TEXT_MIB << 20; i++) {
+        r = r * 1664525u + 1013904223u;
+        n += fprintf(f, "%08x INFO worker-%u handled request %u path=/api/v1/items/%u in %u ms\n",
+                     i, i % 4, r, i, r % 97);
+        if (i % 4000 == 0)
+            n += fprintf(f, "remote: https://u%u:pa55word%u@host/x.git\n", i, i);
+    }
+    if (fclose(f) != 0)
+        exit(1);
+}
+
+/* Captured, spooled, cleaned and redacted. */
+static int64_t shown(struct ours *o, char *const *argv, struct wbi_artifact_store *store)
+{
+    struct wbi_secrets_options options = {WBI_LIT("bench"), NULL, 0};
+    struct wbi_secrets *set;
+    struct show v = {.bytes = 0};
+    int64_t capture, finish;
+
+    if (wbi_secrets_new(&options, &set, NULL, NULL) != WB_OK)
+        exit(1);
+    wbi_hygiene_init(&v.hygiene);
+    wbi_secrets_stream_init(&v.stream, set);
+    wbi_buf_init(&v.clean, 64u << 20);
+    wbi_buf_init(&v.shown, 64u << 20);
+    o->show = &v;
+    spooled(o, argv, store, &capture, &finish);
+    o->show = NULL;
+    if (v.bytes == 0 || v.stream.report.total == 0)
+        exit(1);
+    wbi_buf_fini(&v.clean);
+    wbi_buf_fini(&v.shown);
+    wbi_secrets_stream_fini(&v.stream);
+    wbi_hygiene_fini(&v.hygiene);
+    wbi_secrets_free(set);
+    return capture;
+}
+
+static void print_rates(int64_t *base, int64_t *plain, int64_t *spool, int64_t *show, int rounds)
+{
+    double loop = TEXT_MIB / median_us(base, rounds) * 1e6;
+    double with = TEXT_MIB / median_us(plain, rounds) * 1e6;
+    double kept = TEXT_MIB / median_us(spool, rounds) * 1e6;
+    double clean = TEXT_MIB / median_us(show, rounds) * 1e6;
+
+    printf("%-28s read+write loop %6.0f MiB/s   ours %6.0f (%.0f %%)   spooled %6.0f (%.0f %%, "
+           "target 80)   cleaned and redacted too %6.0f (%.0f %%, target 40)\n",
+           "256 MiB of text to a file", loop, with, 100.0 * with / loop, kept, 100.0 * kept / loop,
+           clean, 100.0 * clean / loop);
+}
+
 static void throughput(struct ours *o, int rounds)
 {
-    static char program[] = "/usr/bin/head", flag[] = "-c", size[] = "268435456";
-    static char from[] = "/dev/zero", dir[] = "/tmp/waybill-bench-XXXXXX";
-    static int64_t a[MOST], b[MOST], c[MOST], d[MOST];
-    char *const argv[] = {program, flag, size, from, NULL};
+    static char program[] = "/bin/cat", from[sizeof text], dir[] = "/tmp/waybill-bench-XXXXXX";
+    static int64_t a[MOST], b[MOST], c[MOST], d[MOST], e[MOST];
+    char *const argv[] = {program, from, NULL};
+    char *const four[] = {program, from, from, from, from, NULL};
     char command[64];
     struct wbi_artifact_store *store;
-    double base, with, spool;
+    struct rusage usage;
 
+    memcpy(from, text, sizeof text);
+    make_text();
     if (mkdtemp(dir) == NULL ||
         wbi_artifact_store_open(dir, NULL, NULL, wbi_clock_system(), &store, NULL) != WB_OK)
         exit(1);
@@ -213,19 +303,20 @@ static void throughput(struct ours *o, int rounds)
         b[i] = now_ns() - t;
         close(o->file);
         spooled(o, argv, store, &c[i], &d[i]);
+        e[i] = shown(o, argv, store);
     }
+    print_rates(a, b, c, e, rounds);
+    printf("%-28s hash and sync afterwards %.0f ms\n", "", median_us(d, rounds) / 1000.0);
+    (void)shown(o, four, store);
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%-28s most memory so far %.1f MiB (target: under 32)\n", "1 GiB of text, all of it",
+           (double)usage.ru_maxrss / 1024.0);
     unlink(target);
+    unlink(text);
     wbi_artifact_store_close(store);
     (void)snprintf(command, sizeof(command), "rm -rf %s", dir);
     if (system(command) != 0)
         exit(1);
-    base = 256.0 / median_us(a, rounds) * 1e6;
-    with = 256.0 / median_us(b, rounds) * 1e6;
-    spool = 256.0 / median_us(c, rounds) * 1e6;
-    printf("%-28s read+write loop %6.0f MiB/s   ours %6.0f (%.0f %%)   spooled %6.0f (%.0f %%)   "
-           "then hash and sync %.0f ms\n",
-           "256 MiB to a file", base, with, 100.0 * with / base, spool, 100.0 * spool / base,
-           median_us(d, rounds) / 1000.0);
 }
 
 int main(int argc, char **argv)

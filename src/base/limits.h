@@ -100,8 +100,9 @@
 #define WBI_LIMIT_SECRET_KNOWN 1024u        /* known values */
 #define WBI_LIMIT_SECRET_KNOWN_MIN 8u       /* shorter known values are not masked */
 #define WBI_LIMIT_SECRET_KNOWN_MAX (8u * WBI_KIB)
-#define WBI_LIMIT_SECRET_PEM (16u * WBI_KIB)  /* a key block without an end mark */
-#define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB) /* an unfinished line held back by the stream */
+#define WBI_LIMIT_SECRET_PEM (16u * WBI_KIB)     /* a key block without an end mark */
+#define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB)    /* an unfinished line held back by the stream */
+#define WBI_LIMIT_SECRET_SEALED (256u * WBI_KIB) /* a Kubernetes Secret held back by it */
 #define WBI_LIMIT_REDACT_RULES 256u
 #define WBI_LIMIT_REDACT_SEGMENTS 32u
 #define WBI_LIMIT_PREVIEW_RECORDS (128u * WBI_KIB) /* lines an index remembers */

@@ -27,7 +27,10 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
 
     if (rc != WB_OK)
         return rc;
-    ret->tokens = wbi_tokens(ret->text);
+    /* the sum over the lines is an estimate from above: good enough when it fits */
+    ret->tokens = c->index->units <= wbi_preview_usable(c->policy->budget)
+                      ? wbi_tokens_of_units(c->index->units)
+                      : wbi_tokens(ret->text);
     if (ret->tokens * WBI_TOKEN_UNIT > wbi_preview_usable(c->policy->budget) + WBI_TOKEN_UNIT)
         return WB_EINPUT; /* the guess by bytes was a little too low */
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')

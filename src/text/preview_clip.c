@@ -157,11 +157,8 @@ static uint64_t cap_of(const struct chooser *c, const struct record *r)
 {
     bool tells = r->severity >= 42;
     uint64_t cap = tells ? c->line_cap : c->line_cap / 2;
-    uint64_t least = (tells               ? 120
-                      : r->severity >= 20 ? 90
-                                          : 56) *
-                     WBI_TOKEN_UNIT,
-             most = c->units / 3;
+    bool marked = r->severity >= 20 || r->flags & LINE_ODD || c->index->shapes[r->shape].count == 1;
+    uint64_t least = (tells ? 120 : marked ? 90 : 56) * WBI_TOKEN_UNIT, most = c->units / 3;
 
     if (cap < least)
         cap = least;
@@ -172,22 +169,24 @@ static uint64_t cap_of(const struct chooser *c, const struct record *r)
 
 wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
 {
-    uint64_t cap = cap_of(c, p->rec);
+    uint64_t cap, units = 0;
     wb_rc rc;
 
     if (p->cost != 0)
         return WB_OK;
+    cap = cap_of(c, p->rec);
     if (p->rec->bytes > READ_WHOLE) {
         p->clipped = true;
         rc = clip_long(c, p, cap);
     } else {
         rc = fetch(c, p->rec, 0, p->rec->bytes, &p->text);
-        if (rc == WB_OK && wbi_tokens_units(p->text) > cap) {
+        units = rc == WB_OK ? wbi_tokens_units(p->text) : 0;
+        if (units > cap) {
             p->clipped = true;
             rc = clip_whole(c, p, p->text, cap);
         }
     }
     if (rc == WB_OK)
-        p->cost = wbi_tokens_units(p->text) + WBI_TOKEN_UNIT * 7 / 10;
+        p->cost = (p->clipped ? wbi_tokens_units(p->text) : units) + WBI_TOKEN_UNIT * 7 / 10;
     return rc;
 }

@@ -12,6 +12,7 @@
 #define GROUPS_MAX 4u
 #define MESSAGES_MAX 2048u
 #define SLOTS 4096u
+#define APART 100u /* lines between two of a kind */
 
 struct group {
     uint32_t shape;
@@ -23,6 +24,7 @@ struct group {
 struct distinct {
     uint64_t slot[SLOTS];
     struct wbi_str text[MESSAGES_MAX];
+    bool apart[MESSAGES_MAX]; /* far from the one of its kind before it */
     size_t n;
 };
 
@@ -84,6 +86,7 @@ static bool add_distinct(struct distinct *d, struct wbi_str s)
     if (d->slot[i] == h || d->n == MESSAGES_MAX)
         return false;
     d->slot[i] = h;
+    d->apart[d->n] = false;
     d->text[d->n++] = s;
     return true;
 }
@@ -117,8 +120,24 @@ static size_t find_groups(const struct chooser *c, bool *done, struct group *g)
     return n;
 }
 
+/* A complaint by itself says more than one of a flood: those are told first. */
+static void put_apart_first(struct distinct *d)
+{
+    size_t first = 0;
+
+    for (size_t i = 0; i < d->n; i++) {
+        struct wbi_str text = d->text[i];
+
+        if (!d->apart[i])
+            continue;
+        memmove(&d->text[first + 1], &d->text[first], (i - first) * sizeof *d->text);
+        d->text[first++] = text;
+    }
+}
+
 static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *d)
 {
+    uint64_t before = c->picks[g->first].rec->line;
     struct pick *p;
     wb_rc rc = WB_OK;
 
@@ -127,9 +146,11 @@ static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *
         if (p->rec->shape != g->shape)
             continue;
         rc = wbi_pick_load(c, p);
-        if (rc == WB_OK)
-            add_distinct(d, message_of(p));
+        if (rc == WB_OK && add_distinct(d, message_of(p)))
+            d->apart[d->n - 1] = p->rec->line > before + APART;
+        before = p->rec->line;
     }
+    put_apart_first(d);
     return rc;
 }
 

@@ -41,6 +41,7 @@ void wbi_preview_index_free(struct wbi_preview_index *x)
     wbi_free(x->kept);
     wbi_free(x->recent);
     wbi_free(x->shapes);
+    wbi_free(x->columns);
     wbi_free(x);
 }
 
@@ -135,8 +136,9 @@ static wb_rc keep_before(struct wbi_preview_index *x)
 static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
 {
     uint64_t count = x->shapes[r->shape].count;
-    bool striking = (r->severity > 20 || r->flags & (LINE_QUERY | LINE_HEADING) || count <= 2) &&
-                    count <= STRIKING_PER_SHAPE;
+    bool striking = ((r->severity > 20 || r->flags & (LINE_QUERY | LINE_HEADING) || count <= 2) &&
+                     count <= STRIKING_PER_SHAPE) ||
+                    r->flags & LINE_ODD;
     wb_rc rc = WB_OK;
 
     if (x->lines < KEEP_START)
@@ -185,6 +187,7 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
 {
     struct line_facts f;
     struct record r;
+    bool odd = false;
     wb_rc rc;
 
     wbi_line_look(&x->words, start, &f);
@@ -204,6 +207,10 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
     if (bytes > start.n)
         r.flags |= LINE_LONG;
     rc = count_shape(x, f.shape, &r.shape);
+    if (rc == WB_OK)
+        rc = wbi_columns_add(x, &x->shapes[r.shape], &f, &odd);
+    if (odd)
+        r.flags |= LINE_ODD;
     if (rc == WB_OK)
         rc = remember(x, &r);
     x->lines++;

@@ -15,8 +15,11 @@ enum line_flags {
     LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
     LINE_PASSED = 64,  /* reports a success */
     LINE_FILE = 128,   /* names the next file of a diff */
-    LINE_PLACE = 256   /* names a line of a file */
+    LINE_PLACE = 256,  /* names a line of a file */
+    LINE_ODD = 512     /* a number in it is unlike those of all lines of its shape */
 };
+
+#define NUMBERS_MAX 8u
 
 /* What one line says about itself; from preview_line.c. */
 struct line_facts {
@@ -26,7 +29,9 @@ struct line_facts {
     uint8_t severity; /* 0 to 130 */
     uint8_t indent;
     uint8_t start; /* of what it says, behind a time or numbers */
+    uint8_t n_numbers;
     uint16_t flags;
+    int32_t number[NUMBERS_MAX]; /* that stand free, without what follows the point */
 };
 
 #define QUERY_WORDS 32
@@ -66,7 +71,14 @@ struct record {
 struct shape {
     uint64_t hash;
     uint64_t count;
+    uint32_t table; /* 1 + number of its columns in the index, 0 for none */
 };
+
+/* preview_number.c: what the numbers of the lines of one shape were so far. */
+struct columns;
+/* Add the numbers of a line; *ret_odd when one is unlike those before. */
+WB_MUST_CHECK wb_rc wbi_columns_add(struct wbi_preview_index *x, struct shape *s,
+                                    const struct line_facts *f, bool *ret_odd);
 
 /* Names of kinds of complaints, see preview_kind.c. */
 #define KINDS_MAX 64u
@@ -103,6 +115,8 @@ struct wbi_preview_index {
     size_t cap_shapes;
     uint64_t query_lines[QUERY_WORDS];
     struct kinds kinds;
+    struct columns *columns;
+    size_t n_columns;
 };
 
 #define RECENT (2048u)
@@ -146,7 +160,7 @@ struct chooser {
  * the exact count. */
 static inline uint64_t wbi_preview_usable(uint64_t budget)
 {
-    return budget * WBI_TOKEN_UNIT * 97 / 100;
+    return budget * WBI_TOKEN_UNIT * 94 / 100;
 }
 
 /* preview_index.c: the remembered lines in order, kept and recent joined. */

@@ -14,6 +14,7 @@ enum kind {
     KIND_NOT,
     KIND_PASS,
     KIND_QUIET,
+    KIND_NOTE,
     KIND_PLACE
 };
 
@@ -129,7 +130,7 @@ static const struct word vocabulary[] = {
     {"warnings", 24, KIND_WARN},
     {"deprecated", 22, KIND_WARN},
     {"implicit", 40, KIND_WARN},
-    {"note", 6, KIND_WARN},
+    {"note", 6, KIND_NOTE},
     {"passed", 42, KIND_PASS},
     {"pass", 20, KIND_PASS},
     {"ok", 5, KIND_PASS},
@@ -340,6 +341,8 @@ struct look {
     bool chunk_dot; /* a dot or slash in it, before letters */
     bool place;     /* a line of a file was named */
     bool quiet;     /* the line names a level that nobody reads */
+    uint8_t n_numbers;
+    int32_t number[NUMBERS_MAX];
 };
 
 static void end_chunk(struct look *k)
@@ -474,6 +477,8 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
         k->place = true;
     if (kind == KIND_QUIET && k->best == 0 && (k->p[from + 1] & 0x20) == 0)
         k->quiet = true;
+    if (kind == KIND_NOTE && k->best == 0 && to < k->n && k->p[to] == ':')
+        k->quiet = true;
     if (weight != 0)
         weigh(k, weight, kind, from, to);
     k->before = hash;
@@ -499,6 +504,44 @@ static size_t read_word(struct look *k, size_t i)
         return i;
     }
     end_word(k, from, i, hash);
+    return i;
+}
+
+/* Digits [from, to) are a number by themselves, perhaps with a sign, a unit or a
+ * fraction: no part of a name, a time, a date, a version or a path. */
+static bool stands_free(const struct look *k, size_t from, size_t to)
+{
+    uint8_t prev = from > 0 ? k->p[from - 1] : ' ', next = to < k->n ? k->p[to] : ' ';
+    bool digit_before = from > 1 && class_of[k->p[from - 2]] == C_DIGIT;
+    bool digit_after = to + 1 < k->n && class_of[k->p[to + 1]] == C_DIGIT;
+    size_t unit = to;
+
+    if (class_of[prev] == C_LETTER || class_of[prev] == C_SLASH || prev == '.' || prev == '#')
+        return false;
+    if (prev == '-' && from > 1 && class_of[k->p[from - 2]] != C_SPACE)
+        return false;
+    if (digit_before && (prev == ':' || prev == ','))
+        return false;
+    if (digit_after && (next == ':' || next == '-' || next == ','))
+        return false;
+    while (unit < k->n && unit < to + 4 && class_of[k->p[unit]] == C_LETTER)
+        unit++;
+    return class_of[next] != C_SLASH && unit < to + 4 &&
+           (unit == k->n || unit == to || class_of[k->p[unit]] != C_DIGIT);
+}
+
+static size_t read_number(struct look *k, size_t i)
+{
+    size_t from = i;
+    uint32_t v = 0;
+
+    for (; i < k->n && class_of[k->p[i]] == C_DIGIT; i++)
+        v = v * 10 + (k->p[i] - '0');
+    k->chunk_open = true;
+    k->chunk_varies = true;
+    k->before = 0;
+    if (k->quote == 0 && i - from < 10 && k->n_numbers < NUMBERS_MAX && stands_free(k, from, i))
+        k->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int32_t)v : (int32_t)v;
     return i;
 }
 
@@ -551,11 +594,7 @@ static void read_line(struct look *k)
             i = read_word(k, i);
             break;
         case C_DIGIT:
-            while (i < k->n && class_of[k->p[i]] == C_DIGIT)
-                i++;
-            k->chunk_open = true;
-            k->chunk_varies = true;
-            k->before = 0;
+            i = read_number(k, i);
             break;
         case C_SPACE:
             end_chunk(k);
@@ -719,6 +758,8 @@ void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts
 
     read_line(&k);
     *ret = (struct line_facts){.shape = k.shape, .hit = k.hit, .query = k.query};
+    ret->n_numbers = k.n_numbers;
+    memcpy(ret->number, k.number, sizeof k.number);
     ret->indent = indent_of(line, &start);
     ret->start = (uint8_t)start;
     ret->flags = flags_of(line, start, ret->indent);

@@ -12,11 +12,15 @@
 #include "text/tokens.h"
 
 #define FAILURE 42u   /* severity from which a line counts as telling a failure */
+#define SURE 80u      /* severity that leaves little doubt */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
 #define QUEUE_MAX 256u /* candidates of one step */
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
 #define PLACES_MAX 16u
+#define APART 100u   /* lines between two of a shape */
+#define APART_MAX 2u /* of one shape that count as news */
+#define LITTLE (1500u * WBI_TOKEN_UNIT)
 #define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
 
 struct queue {
@@ -219,6 +223,8 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
         score += 6;
     if (score > 0 && count > 1)
         score /= 1.0f + 0.7f * log2f((float)count);
+    if (r->flags & LINE_ODD)
+        score += 26;
     return score + command_score(c, r);
 }
 
@@ -291,18 +297,37 @@ static wb_rc queue_by_score(struct chooser *c, struct queue *q)
     return WB_OK;
 }
 
+/* What was seen of the lines of one shape so far. */
+struct seen_shape {
+    uint64_t last; /* line */
+    uint32_t n;
+    uint32_t apart; /* far from the one before it */
+};
+
+/* How many alike came before, as far as that makes a line less telling: one by
+ * itself, long after a flood of its kind, is news. */
+static uint32_t count_before(struct seen_shape *s, uint64_t line)
+{
+    uint32_t n = s->n++;
+    bool apart = n > 0 && line > s->last + APART && s->apart < APART_MAX;
+
+    s->last = line;
+    s->apart += apart;
+    return apart ? 0 : n;
+}
+
 static wb_rc score_failures(struct chooser *c)
 {
-    uint32_t *nth = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *nth);
+    struct seen_shape *seen = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *seen);
     bool any = false;
 
-    if (nth == NULL)
+    if (seen == NULL)
         return WB_ENOMEM;
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
-        float score = failure_score(c, r, nth[r->shape]++);
+        float score = failure_score(c, r, count_before(&seen[r->shape], r->line));
 
-        if (r->severity >= 80 && !any) { /* the first complaint is often the cause */
+        if (r->severity >= SURE && !any) { /* the first complaint is often the cause */
             any = true;
             score = r->severity * 1.3f;
         }
@@ -350,11 +375,18 @@ static wb_rc both_ends(struct chooser *c)
     return rc;
 }
 
+/* Percent of the budget: where there is little, the lines that tell what went wrong
+ * come before what stands around them. */
+static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
+{
+    return c->units * (c->units < LITTLE ? little : plenty) / 100;
+}
+
 /* The telling lines themselves, most telling first. */
 static wb_rc failure_lines(struct chooser *c, const struct queue *q)
 {
     uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
-    uint64_t limit = c->units * 60 / 100;
+    uint64_t limit = share(c, 60, 60), sure = share(c, 75, 60);
     size_t misses = 0;
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
@@ -371,7 +403,7 @@ static wb_rc failure_lines(struct chooser *c, const struct queue *q)
             p->score = 0;
             continue;
         }
-        rc = offer(c, q->items[i], q->items[i], limit, &taken);
+        rc = offer(c, q->items[i], q->items[i], p->rec->severity >= SURE ? sure : limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
     return rc;
@@ -410,7 +442,7 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
 
 static wb_rc failure_places(struct chooser *c, const struct queue *q)
 {
-    uint64_t limit = c->units * 72 / 100;
+    uint64_t limit = share(c, 80, 72);
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; rc == WB_OK && i < q->n && i < PLACES_MAX; i++)
@@ -422,7 +454,7 @@ static wb_rc failure_places(struct chooser *c, const struct queue *q)
 /* What belongs to each of them. */
 static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
 {
-    uint64_t limit = c->units * 85 / 100, share = c->units * 22 / 100;
+    uint64_t limit = share(c, 88, 85), most = c->units * 22 / 100;
     size_t misses = 0;
     wb_rc rc = WB_OK;
 
@@ -431,7 +463,7 @@ static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
 
         if (c->picks[q->items[i]].score <= 0)
             continue;
-        rc = offer_block(c, q->items[i], share, limit);
+        rc = offer_block(c, q->items[i], most, limit);
         misses = c->spent != before ? 0 : misses + 1;
     }
     return rc;

@@ -286,6 +286,27 @@ static void a_million_lines_keep_their_one_failure(void **state)
     wbi_buf_fini(&all);
 }
 
+/* Lines of one shape: one reading far from all others, one status that never was. */
+static void a_number_unlike_all_others_is_shown(void **state)
+{
+    struct wbi_preview v;
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init(&b, 1u << 20);
+    for (unsigned i = 0; i < 6000; i++) {
+        unsigned near = 20 + i * 7 % 3;
+
+        wbi_buf_addf(&b, "%02u:%02u:%02u probe %u t=%u.%uC rh=%u%% code %u\n", i / 3600,
+                     i / 60 % 60, i % 60, i % 16, i == 3456 ? 96 : near, i % 10, 40 + i % 5,
+                     i == 4711 ? 502 : 200);
+    }
+    v = preview(wbi_buf_str(&b), 500);
+    assert_true(has(v, "t=96."));
+    assert_true(has(v, "code 502"));
+    wbi_buf_fini(&b);
+}
+
 static void a_huge_line_is_cut_around_what_matters(void **state)
 {
     struct wbi_buf b;
@@ -412,6 +433,7 @@ int main(void)
         cmocka_unit_test(small_text_is_whole_and_has_no_notice),
         cmocka_unit_test(pieces_of_any_size_give_the_same_preview),
         cmocka_unit_test(a_million_lines_keep_their_one_failure),
+        cmocka_unit_test(a_number_unlike_all_others_is_shown),
         cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
         cmocka_unit_test(streams_share_a_budget_by_need),
         cmocka_unit_test(text_inside_json_is_unfolded_once),

@@ -332,7 +332,7 @@ static wb_rc write_masked(struct walker *w, const wbi_json *v)
     struct wbi_buf mask;
     wb_rc rc = WB_OK;
 
-    if (wbi_str_starts(text, WBI_LIT("[redacted:"))) { /* done before: keep it */
+    if (w->secrets != NULL && wbi_secrets_is_mask(w->secrets, text)) { /* done before: keep it */
         wbi_jw_str(&w->out, text);
         return list_path(w);
     }

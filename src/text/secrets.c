@@ -5,19 +5,8 @@
 #include "text/secrets.h"
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/limits.h"
 #include "text/secrets_int.h"
-
-#define KEY_MAX 64u
-#define MASK_MAX 80u /* a replacement is not longer */
-
-struct wbi_secrets {
-    struct prefilter filter;
-    struct known *known;
-    size_t key_n;
-    uint8_t key[KEY_MAX];
-};
 
 wb_rc wbi_secrets_new(const struct wbi_secrets_options *o, struct wbi_secrets **ret,
                       size_t *ret_ignored, struct wbi_error *err)
@@ -33,7 +22,7 @@ wb_rc wbi_secrets_new(const struct wbi_secrets_options *o, struct wbi_secrets **
     if (s == NULL)
         return wbi_fail_nomem(err);
     wbi_prefilter_init(&s->filter);
-    s->key_n = o->key.n < KEY_MAX ? o->key.n : KEY_MAX;
+    s->key_n = o->key.n < WBI_SECRETS_KEY_MAX ? o->key.n : WBI_SECRETS_KEY_MAX;
     if (s->key_n > 0)
         memcpy(s->key, o->key.p, s->key_n);
     rc = wbi_known_new(o->known, o->n_known, &s->known, &ignored);
@@ -57,17 +46,26 @@ void wbi_secrets_free(struct wbi_secrets *s)
 
 /* ---- finding ---- */
 
+#define NOWHERE SIZE_MAX
+
 struct finder {
     const struct wbi_secrets *set;
     struct wbi_str text;
+    bool final;  /* no more text will come */
+    size_t mark; /* first visible mark, or NOWHERE */
+    size_t wait; /* from here on more text is needed, or NOWHERE */
     struct scan scan;
     struct secret known; /* the next known value, found ahead */
     bool has_known;
+    struct sealed sealed; /* the object under way whose values are all secret */
+    struct secret value;  /* the next one of them */
+    bool has_value;
 };
 
+/* The literal and a byte that may follow it. */
 static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_t at)
 {
-    if (n > t.n - at)
+    if (n > t.n - at || (n < t.n - at && !wbi_in_alphabet((uint8_t)t.p[at + n], r->alphabet)))
         return false;
     if (n <= 4) /* compared as a number already */
         return true;
@@ -79,47 +77,30 @@ static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_
 /* Four bytes, the first one lowest. */
 static uint32_t first_bytes(struct wbi_str t, size_t at)
 {
+    const uint8_t *p = (const uint8_t *)t.p + at;
     uint32_t v = 0;
 
-    for (size_t i = 0; i < 4 && at + i < t.n; i++)
-        v |= (uint32_t)(uint8_t)t.p[at + i] << (8 * i);
+    if (t.n - at >= 4)
+        return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    for (size_t i = 0; i < t.n - at; i++)
+        v |= (uint32_t)p[i] << (8 * i);
     return v;
 }
 
-/* Length of a replacement [redacted:label:hash] at i, or 0: only the whole form
- * counts, so that its first word alone hides nothing from us. */
-static size_t mask_here(struct wbi_str t, size_t i)
+/* What a literal that is no secret itself says about the text around it. */
+static void take_context(struct finder *f, const struct rule *rule, size_t at, size_t from)
 {
-    struct wbi_str s = wbi_str_head(wbi_str_from(t, i), MASK_MAX);
-    size_t at = 10, hash;
-
-    if (!wbi_str_starts(s, WBI_LIT("[redacted:")))
-        return 0;
-    while (at < s.n && wbi_in_alphabet((uint8_t)s.p[at], A_WORD))
-        at++;
-    hash = at + 1;
-    if (at == 10 || hash + 7 > s.n || s.p[at] != ':' || s.p[hash + 6] != ']')
-        return 0;
-    for (size_t k = 0; k < 6; k++)
-        if (!wbi_in_alphabet((uint8_t)s.p[hash + k], A_LOWHEX))
-            return 0;
-    return hash + 7;
-}
-
-/* What holds a replacement or begins inside one was judged before: judging twice
- * changes nothing. */
-static bool replaced_before(struct wbi_str t, const struct secret *m)
-{
-    size_t i = m->from < MASK_MAX ? 0 : m->from - MASK_MAX;
-    const char *p;
-
-    while (i < m->to && (p = memchr(t.p + i, '[', m->to - i)) != NULL) {
-        i = (size_t)(p - t.p);
-        if (i + mask_here(t, i) > m->from && mask_here(t, i) > 0)
-            return true;
-        i++;
+    if (rule->literal[0] == '<') {
+        if (f->mark == NOWHERE && wbi_mark_at(f->text, at) > 0)
+            f->mark = at;
+        return;
     }
-    return false;
+    if (f->has_value || !wbi_sealed_open(&f->sealed, f->text, at))
+        return;
+    if (f->sealed.unfinished && !f->final && f->text.n - f->sealed.from < WBI_LIMIT_SECRET_SEALED)
+        f->wait = f->sealed.from;
+    else
+        f->has_value = wbi_sealed_next(&f->sealed, f->set, f->text, from, &f->value);
 }
 
 /* Does the literal of the i-th rule in order stand at `at`? here: first_bytes. */
@@ -131,9 +112,10 @@ static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, siz
 }
 
 /* The longest match of any rule whose literal stands at `at`. */
-static bool match_at(const struct finder *f, size_t at, size_t floor, struct secret *ret)
+static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
     const struct prefilter *p = &f->set->filter;
+    struct judged j = {f->set, f->text, floor};
     uint32_t here = first_bytes(f->text, at);
     unsigned c = (here & 0xff) | 0x20;
     struct secret m = {0};
@@ -144,8 +126,12 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
 
         if (!rule_here(p, i, f->text, at, here))
             continue;
-        if (!(rule->match ? rule->match : wbi_match_prefix)(f->text, at, floor, rule, &m) ||
-            replaced_before(f->text, &m))
+        if (rule->match == wbi_match_context) {
+            take_context(f, rule, at, floor);
+            continue;
+        }
+        if (!(rule->match ? rule->match : wbi_match_prefix)(&j, at, rule, &m) ||
+            wbi_masked_before(f->set, f->text, &m))
             continue;
         if (!any || m.from < ret->from || (m.from == ret->from && m.to > ret->to))
             *ret = m;
@@ -154,40 +140,64 @@ static bool match_at(const struct finder *f, size_t at, size_t floor, struct sec
     return any;
 }
 
-static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text)
+static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
+                         bool final)
 {
     f->set = set;
     f->text = text;
+    f->final = final;
+    f->mark = NOWHERE;
+    f->wait = NOWHERE;
+    f->has_value = false;
     wbi_scan_start(&f->scan, &set->filter, text);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }
 
-/* Next secret at or after from. */
+static bool comes_first(const struct secret *a, const struct secret *b)
+{
+    return a->from < b->from || (a->from == b->from && a->to >= b->to);
+}
+
+/* What is known ahead: a known value or one of a sealed object; NULL for none. */
+static const struct secret *ahead(struct finder *f, size_t from)
+{
+    while (f->has_known && f->known.from < from)
+        f->has_known = wbi_known_next(f->set->known, f->text, from, &f->known);
+    if (f->has_value && f->value.from < from)
+        f->has_value = wbi_sealed_next(&f->sealed, f->set, f->text, from, &f->value);
+    if (!f->has_known)
+        return f->has_value ? &f->value : NULL;
+    return f->has_value && comes_first(&f->value, &f->known) ? &f->value : &f->known;
+}
+
+/* Next secret at or after from; none beyond where more text is needed. */
 static bool finder_next(struct finder *f, size_t from, struct secret *ret)
 {
+    const struct secret *next = ahead(f, from);
     struct secret m;
     size_t at;
 
-    while (f->has_known && f->known.from < from)
-        f->has_known = wbi_known_next(f->set->known, f->text, from, &f->known);
     for (;;) {
         at = wbi_scan_next(&f->scan, from);
-        if (at >= f->text.n || (f->has_known && f->known.to <= at))
+        if (at >= f->text.n || (next != NULL && next->to <= at))
             break;
-        if (!match_at(f, at, from, &m))
+        if (!match_at(f, at, from, &m)) {
+            if (f->wait != NOWHERE)
+                return false;
+            next = ahead(f, from);
             continue;
-        if (f->has_known &&
-            (f->known.from < m.from || (f->known.from == m.from && f->known.to >= m.to)))
+        }
+        if (next != NULL && comes_first(next, &m))
             break;
         *ret = m;
         return true;
     }
-    if (!f->has_known)
+    if (next == NULL)
         return false;
-    *ret = f->known;
+    *ret = *next;
     /* candidates passed over lie before its end or are looked at again */
     wbi_scan_start(&f->scan, &f->set->filter, f->text);
-    f->scan.at = f->known.to;
+    f->scan.at = ret->to;
     return true;
 }
 
@@ -211,45 +221,6 @@ static void count(struct wbi_secrets_report *r, const char *label)
         r->row[r->n].label[s.n] = '\0';
         r->row[r->n++].count = 1;
     }
-}
-
-/* Keyed: without the key nobody can try values against it. */
-static wb_rc short_hash(const struct wbi_secrets *s, struct wbi_str v, char out[7])
-{
-    struct wbi_buf b;
-    uint8_t digest[WBI_SHA256_SIZE];
-    wb_rc rc;
-
-    wbi_buf_init(&b, v.n + 2 * KEY_MAX + 16);
-    wbi_buf_add(&b, s->key, s->key_n);
-    wbi_buf_addc(&b, (char)s->key_n);
-    wbi_buf_adds(&b, v);
-    wbi_buf_add(&b, s->key, s->key_n);
-    rc = wbi_buf_rc(&b);
-    if (rc == WB_OK)
-        rc = wbi_sha256(b.p ? b.p : "", b.n, digest);
-    if (rc == WB_EUNSUPPORTED) {
-        uint64_t h = wbi_hash64(b.p, b.n, 0x5ec7e7);
-
-        memcpy(digest, &h, sizeof h);
-        rc = WB_OK;
-    }
-    if (rc == WB_OK)
-        wbi_hex(digest, 3, out);
-    wbi_buf_fini(&b);
-    return rc;
-}
-
-wb_rc wbi_secrets_mask(const struct wbi_secrets *s, const char *label, struct wbi_str value,
-                       struct wbi_buf *out)
-{
-    char hash[7];
-    wb_rc rc = short_hash(s, value, hash);
-
-    if (rc != WB_OK)
-        return rc;
-    wbi_buf_addf(out, "[redacted:%s:%s]", label, hash);
-    return wbi_buf_rc(out);
 }
 
 static void keep_newlines(struct wbi_str s, struct wbi_buf *out)
@@ -285,20 +256,6 @@ size_t wbi_mark_at(struct wbi_str t, size_t i)
     return k >= i + 7 && k < t.n && t.p[k] == '>' ? k + 1 - i : 0;
 }
 
-static bool has_marks(struct wbi_str t)
-{
-    size_t at = 0;
-    const char *p;
-
-    while (at < t.n && (p = memchr(t.p + at, '<', t.n - at)) != NULL) {
-        at = (size_t)(p - t.p);
-        if (wbi_mark_at(t, at) > 0)
-            return true;
-        at++;
-    }
-    return false;
-}
-
 /* t without marks; map[i] is where byte i of it stood. */
 static wb_rc without_marks(struct wbi_str t, struct wbi_buf *bare, size_t **ret_map)
 {
@@ -326,41 +283,61 @@ static wb_rc without_marks(struct wbi_str t, struct wbi_buf *bare, size_t **ret_
     return WB_OK;
 }
 
-/* Replace up to `limit`; *ret_used says how far (a match may reach beyond). A
- * match that touches the end of an unfinished text is left for later. */
-static wb_rc replace_until(const struct wbi_secrets *s, struct wbi_str text, size_t limit,
-                           bool last, struct wbi_buf *out, struct wbi_secrets_report *report,
-                           size_t *ret_used, bool *ret_open)
+/* One pass over a text. */
+struct pass {
+    size_t limit;   /* replace up to here; a match may reach beyond */
+    bool line_ends; /* nothing but a block goes on behind the text */
+    bool final;     /* nothing at all does */
+    size_t used;    /* how far it came */
+    bool open;      /* it ended inside a key block */
+    bool waits;     /* what is left needs more text to be judged */
+    bool marked;    /* nothing was done: there are visible marks before the limit */
+    bool glued;     /* a replacement is followed by more that may belong to a value */
+};
+
+/* Behind the password of a URL its host is expected. */
+static bool glued(struct wbi_str text, const struct secret *m)
+{
+    return m->to < text.n && (uint8_t)text.p[m->to] > ' ' && text.p[m->to] != '"' &&
+           text.p[m->to] != '\'' && text.p[m->to] != '@';
+}
+
+/* A match that touches the end of an unfinished text is left for later. */
+static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                           struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     struct finder f;
     struct secret m;
     size_t at = 0;
     wb_rc rc = WB_OK;
 
-    *ret_open = false;
-    finder_start(&f, s, text);
-    while (rc == WB_OK && finder_next(&f, at, &m) && m.from < limit) {
-        if (!last && m.to == text.n && !m.open) {
-            limit = m.from;
+    finder_start(&f, s, text, p->final);
+    while (rc == WB_OK && finder_next(&f, at, &m) && m.from < p->limit && f.mark >= p->limit) {
+        if (!p->line_ends && m.to == text.n && !m.open) {
+            p->limit = m.from;
             break;
         }
         wbi_buf_add(out, text.p + at, m.from - at);
         rc = replace_one(s, text, &m, out, report);
         at = m.to;
-        if (m.open && m.to == text.n)
-            *ret_open = true;
+        p->open |= m.open && m.to == text.n;
+        p->glued |= glued(text, &m);
     }
-    if (rc == WB_OK && at < limit) {
-        wbi_buf_add(out, text.p + at, limit - at);
-        at = limit;
+    p->waits = f.wait < p->limit;
+    if (p->waits)
+        p->limit = f.wait;
+    if (rc == WB_OK && at < p->limit) {
+        wbi_buf_add(out, text.p + at, p->limit - at);
+        at = p->limit;
     }
-    *ret_used = at;
+    p->used = at;
+    p->marked = f.mark < p->limit;
     return rc != WB_OK ? rc : wbi_buf_rc(out);
 }
 
 /* Secrets that only show without the marks: their place in the marked text. */
-static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
-                            struct wbi_secrets_report *report, bool *ret_open)
+static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                            struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     struct wbi_buf bare;
     size_t *map = NULL, at = 0;
@@ -371,13 +348,14 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
 
     if (rc != WB_OK)
         return rc;
-    finder_start(&f, s, wbi_buf_str(&bare));
+    finder_start(&f, s, wbi_buf_str(&bare), true);
     while (rc == WB_OK && finder_next(&f, at, &m)) {
         wbi_buf_add(out, text.p + from, map[m.from] - from);
         rc = replace_one(s, wbi_buf_str(&bare), &m, out, report);
         from = m.to > m.from ? map[m.to - 1] + 1 : map[m.to];
         at = m.to;
-        *ret_open = m.open && m.to == bare.n;
+        p->open = m.open && m.to == bare.n;
+        p->glued |= glued(wbi_buf_str(&bare), &m);
     }
     wbi_buf_add(out, text.p + from, text.n - from);
     wbi_buf_fini(&bare);
@@ -385,24 +363,72 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
     return rc != WB_OK ? rc : wbi_buf_rc(out);
 }
 
+/* Whichever of the two it takes. What was written before the first mark was seen is
+ * taken back. */
+static wb_rc replace_once(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                          struct wbi_buf *out, struct wbi_secrets_report *report)
+{
+    struct wbi_secrets_report before;
+    size_t limit = p->limit, n = out->n;
+    wb_rc rc;
+
+    if (report != NULL)
+        before = *report;
+    rc = replace_plain(s, text, p, out, report);
+    if (rc != WB_OK || !p->marked)
+        return rc;
+    out->n = n;
+    if (report != NULL)
+        *report = before;
+    *p = (struct pass){.limit = limit, .used = limit};
+    return replace_marked(s, wbi_str_head(text, limit), p, out, report);
+}
+
+#define ROUNDS 4u
+
+/* What stands right behind a replacement is judged once more: with the replacement
+ * it may read as the rest of a value. */
+static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
+                     struct wbi_buf *out, struct wbi_secrets_report *report)
+{
+    struct pass again = {.glued = false};
+    size_t n = out->n;
+    wb_rc rc = replace_once(s, text, p, out, report);
+
+    again.glued = p->glued;
+    for (unsigned round = 1; rc == WB_OK && again.glued && round < ROUNDS; round++) {
+        struct wbi_buf once;
+
+        wbi_buf_init(&once, out->n - n + 1);
+        wbi_buf_add(&once, out->p + n, out->n - n);
+        rc = wbi_buf_rc(&once);
+        out->n = n;
+        again = (struct pass){.limit = once.n, .line_ends = true, .final = true};
+        if (rc == WB_OK)
+            rc = replace_once(s, wbi_buf_str(&once), &again, out, report);
+        wbi_buf_fini(&once);
+    }
+    return rc;
+}
+
 wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_str text, struct wbi_buf *out,
                           struct wbi_secrets_report *report)
 {
-    size_t used;
-    bool open;
+    struct pass p = {.limit = text.n, .line_ends = true, .final = true};
 
-    if (has_marks(text))
-        return replace_marked(s, text, out, report, &open);
-    return replace_until(s, text, text.n, true, out, report, &used, &open);
+    return replace(s, text, &p, out, report);
 }
 
-static bool any_in(const struct wbi_secrets *s, struct wbi_str text)
+static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_marks)
 {
     struct finder f;
     struct secret m;
+    bool any;
 
-    finder_start(&f, s, text);
-    return finder_next(&f, 0, &m);
+    finder_start(&f, s, text, true);
+    any = finder_next(&f, 0, &m);
+    *ret_marks = f.mark != NOWHERE;
+    return any;
 }
 
 bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
@@ -411,7 +437,7 @@ bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
     struct secret ignored;
     struct scan scan;
 
-    if (has_marks(text) || wbi_known_next(s->known, text, 0, &ignored))
+    if (wbi_known_next(s->known, text, 0, &ignored))
         return true;
     wbi_scan_start(&scan, p, text);
     for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
@@ -434,15 +460,15 @@ bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
 {
     struct wbi_buf bare;
     size_t *map = NULL;
-    bool found;
+    bool found, marks;
 
-    if (any_in(s, text))
+    if (any_in(s, text, &marks))
         return true;
-    if (!has_marks(text))
+    if (!marks)
         return false;
     if (without_marks(text, &bare, &map) != WB_OK)
         return true; /* better too careful than not at all */
-    found = any_in(s, wbi_buf_str(&bare));
+    found = any_in(s, wbi_buf_str(&bare), &marks);
     wbi_buf_fini(&bare);
     wbi_free(map);
     return found;
@@ -503,8 +529,8 @@ static size_t inside_pem(struct wbi_secrets_stream *st, struct wbi_str text, boo
 static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
                          struct wbi_buf *out, size_t *ret_used)
 {
-    size_t used = 0, n = 0;
-    bool open = false, whole;
+    struct pass p = {.final = last};
+    size_t used = 0;
     wb_rc rc = WB_OK;
 
     if (st->pem_left > 0) {
@@ -515,18 +541,17 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
         }
         text = wbi_str_from(text, used);
     }
-    n = last ? text.n : settled(st, text);
+    p.limit = last ? text.n : settled(st, text);
     /* no secret but a block goes beyond a line */
-    whole =
-        last || (n > 0 && text.p[n - 1] == '\n' && wbi_known_longest_block(st->set->known) == 0);
-    if (n > 0 && has_marks(wbi_str_head(text, n)))
-        rc = replace_marked(st->set, wbi_str_head(text, n), out, &st->report, &open);
-    else if (n > 0)
-        rc = replace_until(st->set, whole ? wbi_str_head(text, n) : text, n, whole, out,
-                           &st->report, &n, &open);
-    if (open)
+    p.line_ends = last || (p.limit > 0 && text.p[p.limit - 1] == '\n' &&
+                           wbi_known_longest_block(st->set->known) == 0);
+    if (p.limit > 0)
+        rc = replace(st->set, p.line_ends ? wbi_str_head(text, p.limit) : text, &p, out,
+                     &st->report);
+    if (p.open)
         st->pem_left = WBI_LIMIT_SECRET_PEM;
-    *ret_used = used + n;
+    st->waiting = p.waits;
+    *ret_used = used + p.used;
     return rc;
 }
 
@@ -578,12 +603,14 @@ wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text
 
     if (wbi_known_longest_block(st->set->known) > 0) /* several lines are judged together */
         return feed_held(st, text, out);
-    while (rc == WB_OK && st->hold.n > 0 && text.n > 0) {
+    while (rc == WB_OK && st->hold.n > 0 && text.n > 0 && !st->waiting) {
         rc = finish_held_line(st, text, out, &used);
         text = wbi_str_from(text, used);
     }
     if (rc != WB_OK || text.n == 0)
         return rc;
+    if (st->waiting)
+        return feed_held(st, text, out);
     rc = stream_step(st, text, false, out, &used);
     if (rc == WB_OK)
         wbi_buf_adds(&st->hold, wbi_str_from(text, used));

@@ -60,11 +60,13 @@ bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text);
 bool wbi_secrets_knows_values(const struct wbi_secrets *s);
 
 /* The same over pieces: a secret cut anywhere between two pieces is found. An
- * unfinished line is held back, up to WBI_LIMIT_SECRET_HOLD. */
+ * unfinished line is held back, up to WBI_LIMIT_SECRET_HOLD, and so is what may be a
+ * Kubernetes Secret, up to WBI_LIMIT_SECRET_SEALED. */
 struct wbi_secrets_stream {
     const struct wbi_secrets *set;
     struct wbi_buf hold;
     size_t pem_left; /* inside a key block: bytes that still may belong to it */
+    bool waiting;    /* held are lines of an object that may be a Kubernetes Secret */
     struct wbi_secrets_report report;
 };
 void wbi_secrets_stream_init(struct wbi_secrets_stream *st, const struct wbi_secrets *s);
@@ -76,6 +78,8 @@ WB_MUST_CHECK wb_rc wbi_secrets_stream_finish(struct wbi_secrets_stream *st, str
 /* The replacement for one value: label, short keyed hash. */
 WB_MUST_CHECK wb_rc wbi_secrets_mask(const struct wbi_secrets *s, const char *label,
                                      struct wbi_str value, struct wbi_buf *out);
+/* True when text is nothing but such replacements with labels of this set. */
+bool wbi_secrets_is_mask(const struct wbi_secrets *s, struct wbi_str text);
 /* True for member names whose values are secret by default: token,
  * authorization, password, secret, apikey and their like; upper and lower case,
  * '_' and '-' make no difference. */

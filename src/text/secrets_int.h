@@ -20,17 +20,30 @@ enum alphabet {
     A_UPPER32, /* A-Z 2-7 */
     A_HEX,
     A_LETTER,
-    A_BASE64, /* letters, digits, + / = */
-    A_TOKEN,  /* letters, digits, _ - . = + / ~ */
-    A_LOWHEX  /* 0-9 a-f */
+    A_BASE64,    /* letters, digits, + / = */
+    A_TOKEN,     /* letters, digits, _ - . = + / ~ */
+    A_LOWHEX,    /* 0-9 a-f */
+    A_AUTHORITY, /* user, password and host of a URL, without the @ */
+    A_ANY,       /* this and the next ones: of the first byte only */
+    A_NAME_ENDS, /* what may follow the last word of a name before its value */
+    A_PASSW,     /* what makes passw a word */
+    A_MEMBER     /* what may follow the name of a member */
+};
+
+/* What matchers look at; nothing before floor counts. */
+struct judged {
+    const struct wbi_secrets *set;
+    struct wbi_str text;
+    size_t floor;
 };
 
 struct rule;
-/* Judge the text around a literal found at `at`; nothing before floor counts. */
-typedef bool (*matcher)(struct wbi_str text, size_t at, size_t floor, const struct rule *r,
+/* Judge the text around a literal found at `at`. */
+typedef bool (*matcher)(const struct judged *j, size_t at, const struct rule *r,
                         struct secret *ret);
 
-/* literal, then min to max characters of an alphabet, then perhaps a suffix. */
+/* literal, then min to max characters of an alphabet; a matcher of its own may ask
+ * for more, but the first byte after the literal is always of the alphabet. */
 struct rule {
     const char *label;
     const char *literal;
@@ -44,23 +57,28 @@ struct rule {
 extern const struct rule wbi_secret_rules[];
 extern const size_t wbi_secret_rules_n;
 
-bool wbi_in_alphabet(uint8_t c, uint8_t alphabet);
+extern const uint16_t wbi_alphabets[256];
+static inline bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
+{
+    return alphabet == A_ANY || (wbi_alphabets[c] >> alphabet & 1);
+}
 /* Bits per character, times 100. */
 unsigned wbi_entropy(struct wbi_str s);
 
-bool wbi_match_prefix(struct wbi_str text, size_t at, size_t floor, const struct rule *r,
-                      struct secret *ret);
 /* secrets_match.c */
-bool wbi_match_generic(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_url(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_header(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_bearer(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_jwt(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_pem(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_curl(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_inner(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_near(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
-bool wbi_match_webhook(struct wbi_str, size_t, size_t, const struct rule *, struct secret *);
+bool wbi_match_prefix(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_generic(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_url(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_header(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_bearer(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_jwt(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_pem(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_curl(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_inner(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_near(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_webhook(const struct judged *, size_t, const struct rule *, struct secret *);
+/* Never called: such literals change how the text around them is judged. */
+bool wbi_match_context(const struct judged *, size_t, const struct rule *, struct secret *);
 /* Length of a visible mark <U+XXXX> at i, or 0. */
 size_t wbi_mark_at(struct wbi_str t, size_t i);
 /* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
@@ -73,7 +91,8 @@ size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended
 #define DEEP 4
 #define LITERALS_MAX 128
 struct prefilter {
-    uint8_t low[SETS][DEEP][16]; /* bucket bits by low nibble of byte 0, 1, 2, 3 */
+    uint8_t exact[SETS][DEEP][128]; /* bucket bits by byte 0, 1, 2, 3 */
+    uint8_t low[SETS][DEEP][16];    /* the same by low and by high nibble */
     uint8_t high[SETS][DEEP][16];
     uint64_t pairs[1024];        /* bit per first two folded bytes, for machines without shuffles */
     uint64_t triples[1024];      /* bit per hash of the first three folded bytes */
@@ -110,5 +129,46 @@ size_t wbi_known_longest(const struct known *k);
 /* Of the values with a line break inside; 0 when there are none. */
 size_t wbi_known_longest_block(const struct known *k);
 bool wbi_known_any(const struct known *k);
+bool wbi_known_label(const struct known *k, struct wbi_str label);
+
+#define WBI_SECRETS_KEY_MAX 64u
+struct wbi_secrets {
+    struct prefilter filter;
+    struct known *known;
+    size_t key_n;
+    uint8_t key[WBI_SECRETS_KEY_MAX];
+};
+
+/* secrets_sealed.c: an object that is or may be a Kubernetes Secret. */
+#define SEALED_LABEL "kubernetes-secret"
+#define SEALED_MAX 4
+struct span {
+    size_t from;
+    size_t to;
+};
+struct sealed {
+    size_t from;     /* line with which reading must begin again when it is unfinished */
+    bool secret;     /* its kind is Secret */
+    bool unfinished; /* the text ends inside it */
+    bool json;
+    bool escaped;  /* quotes are \" */
+    size_t member; /* of a JSON block: the one last looked at */
+    size_t n;
+    struct span block[SEALED_MAX]; /* data and stringData */
+};
+/* Read the object whose version or kind is the member at `at`; false when it is
+ * nothing of the sort. */
+bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at);
+/* Next value at or after from that is not replaced yet. */
+bool wbi_sealed_next(struct sealed *s, const struct wbi_secrets *set, struct wbi_str t, size_t from,
+                     struct secret *ret);
+
+/* secrets_mask.c: length of a replacement [redacted:label:hash] at i, or 0. */
+size_t wbi_mask_at(const struct wbi_secrets *s, struct wbi_str t, size_t i);
+/* Where the replacements that stand at i one after the other end. */
+size_t wbi_skip_masks(const struct wbi_secrets *s, struct wbi_str t, size_t i);
+/* What is nothing but replacements or begins inside one was judged before: judging
+ * twice changes nothing. */
+bool wbi_masked_before(const struct wbi_secrets *s, struct wbi_str t, const struct secret *m);
 
 #endif

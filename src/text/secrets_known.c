@@ -289,3 +289,11 @@ bool wbi_known_any(const struct known *k)
 {
     return k->n > 0;
 }
+
+bool wbi_known_label(const struct known *k, struct wbi_str label)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (wbi_str_eqz(label, k->needles[i].label))
+            return true;
+    return false;
+}

@@ -25,27 +25,61 @@ static bool is_alnum(uint8_t c)
     return is_lower(c) || is_upper(c) || is_digit(c);
 }
 
-bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
-{
-    switch (alphabet) {
-    case A_WORD:
-        return is_alnum(c) || c == '_' || c == '-';
-    case A_ALNUM:
-        return is_alnum(c);
-    case A_UPPER32:
-        return is_upper(c) || (c >= '2' && c <= '7');
-    case A_HEX:
-        return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    case A_LOWHEX:
-        return is_digit(c) || (c >= 'a' && c <= 'f');
-    case A_LETTER:
-        return is_lower(c) || is_upper(c);
-    case A_BASE64:
-        return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == ',';
-    default:
-        return is_alnum(c) || (c != 0 && strchr("_-.=+/~", c) != NULL);
-    }
-}
+#define IN(a) (1u << (a))
+#define ALNUM (IN(A_WORD) | IN(A_ALNUM) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY))
+#define LETTER (ALNUM | IN(A_LETTER))
+#define UPPER (LETTER | IN(A_UPPER32))
+#define DIGIT (ALNUM | IN(A_HEX) | IN(A_LOWHEX))
+#define HEX_LETTER (LETTER | IN(A_HEX) | IN(A_LOWHEX))
+
+/* A bit per alphabet; A_ANY is not among them. */
+const uint16_t wbi_alphabets[256] = {
+    ['0'] = DIGIT,
+    ['1'] = DIGIT,
+    ['2' ... '7'] = DIGIT | IN(A_UPPER32),
+    ['8' ... '9'] = DIGIT,
+    ['A' ... 'C'] = UPPER | IN(A_HEX),
+    ['D'] = UPPER | IN(A_HEX) | IN(A_PASSW),
+    ['E' ... 'F'] = UPPER | IN(A_HEX),
+    ['G' ... 'N'] = UPPER,
+    ['O'] = UPPER | IN(A_PASSW),
+    ['P' ... 'R'] = UPPER,
+    ['S'] = UPPER | IN(A_NAME_ENDS),
+    ['T' ... 'Z'] = UPPER,
+    ['a' ... 'c'] = HEX_LETTER,
+    ['d'] = HEX_LETTER | IN(A_PASSW),
+    ['e' ... 'f'] = HEX_LETTER,
+    ['g' ... 'n'] = LETTER,
+    ['o'] = LETTER | IN(A_PASSW),
+    ['p' ... 'r'] = LETTER,
+    ['s'] = LETTER | IN(A_NAME_ENDS),
+    ['t' ... 'z'] = LETTER,
+    ['_'] = IN(A_WORD) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['-'] = IN(A_WORD) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['+'] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['/'] = IN(A_BASE64) | IN(A_TOKEN),
+    ['='] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_NAME_ENDS) | IN(A_AUTHORITY),
+    [','] = IN(A_BASE64),
+    ['.'] = IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['~'] = IN(A_TOKEN) | IN(A_AUTHORITY),
+    ['"'] = IN(A_NAME_ENDS) | IN(A_MEMBER),
+    ['\\'] = IN(A_NAME_ENDS) | IN(A_MEMBER),
+    [':'] = IN(A_NAME_ENDS) | IN(A_MEMBER) | IN(A_AUTHORITY),
+    ['\''] = IN(A_NAME_ENDS),
+    [']'] = IN(A_NAME_ENDS) | IN(A_AUTHORITY),
+    [' '] = IN(A_NAME_ENDS),
+    ['\t'] = IN(A_NAME_ENDS),
+    ['!'] = IN(A_AUTHORITY),
+    ['$' ... '&'] = IN(A_AUTHORITY),
+    ['('] = IN(A_AUTHORITY),
+    ['*'] = IN(A_AUTHORITY),
+    [';'] = IN(A_AUTHORITY),
+    ['['] = IN(A_AUTHORITY),
+    ['^'] = IN(A_AUTHORITY),
+    ['`'] = IN(A_AUTHORITY),
+    ['{' ... '}'] = IN(A_AUTHORITY),
+    [0x7f ... 0xff] = IN(A_AUTHORITY),
+};
 
 static size_t run(struct wbi_str t, size_t at, uint8_t alphabet)
 {
@@ -89,13 +123,13 @@ static bool found(struct secret *ret, size_t from, size_t to, const char *label)
     return true;
 }
 
-bool wbi_match_prefix(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                      struct secret *ret)
+bool wbi_match_prefix(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     size_t n = strlen(r->literal), body = run(t, at + n, r->alphabet);
     uint8_t next = at + n + body < t.n ? (uint8_t)t.p[at + n + body] : ' ';
 
-    if (at > floor && is_alnum((uint8_t)t.p[at - 1]))
+    if (at > j->floor && is_alnum((uint8_t)t.p[at - 1]))
         return false;
     if (body < r->min || body > r->max)
         return false;
@@ -107,30 +141,39 @@ bool wbi_match_prefix(struct wbi_str t, size_t at, size_t floor, const struct ru
     return found(ret, at, at + n + body, r->label);
 }
 
-/* The literal stands inside: sk-…T3BlbkFJ…, 123456:A…, xxx1Q~…, ….atlasv1.… */
-bool wbi_match_inner(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                     struct secret *ret)
+bool wbi_match_context(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    (void)j;
+    (void)at;
+    (void)r;
+    (void)ret;
+    return false;
+}
+
+/* The literal stands inside: sk-…T3BlbkFJ…, 123456:A…, xxx1Q~…, ….atlasv1.… */
+bool wbi_match_inner(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
     size_t from = at, to = at + strlen(r->literal), n;
 
     if (r->literal[0] == ':') {
-        while (from > floor && at - from < 17 && is_digit((uint8_t)t.p[from - 1]))
+        while (from > j->floor && at - from < 17 && is_digit((uint8_t)t.p[from - 1]))
             from--;
         n = run(t, to, A_WORD);
         return at - from >= 5 && at - from <= 16 && n == 34 &&
-               !(from > floor && is_alnum((uint8_t)t.p[from - 1])) &&
+               !(from > j->floor && is_alnum((uint8_t)t.p[from - 1])) &&
                found(ret, from, to + n, r->label);
     }
     if (r->literal[0] == 'Q') {
         n = run(t, to, A_TOKEN);
-        return at >= floor + 4 && is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
+        return at >= j->floor + 4 && is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
                wbi_in_alphabet((uint8_t)t.p[at - 2], A_TOKEN) &&
                wbi_in_alphabet((uint8_t)t.p[at - 3], A_TOKEN) &&
                wbi_in_alphabet((uint8_t)t.p[at - 4], A_TOKEN) &&
-               !(at > floor + 4 && is_alnum((uint8_t)t.p[at - 5])) &&
+               !(at > j->floor + 4 && is_alnum((uint8_t)t.p[at - 5])) &&
                found(ret, at - 4, to + n, r->label);
     }
-    while (from > floor && at - from < 160 && wbi_in_alphabet((uint8_t)t.p[from - 1], A_WORD))
+    while (from > j->floor && at - from < 160 && wbi_in_alphabet((uint8_t)t.p[from - 1], A_WORD))
         from--;
     n = run(t, to, A_WORD);
     if (r->literal[0] == '.')
@@ -140,13 +183,12 @@ bool wbi_match_inner(struct wbi_str t, size_t at, size_t floor, const struct rul
 }
 
 /* A value near a name: discord … = 64 hex, cloudflare … = 40. */
-bool wbi_match_near(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                    struct secret *ret)
+bool wbi_match_near(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     bool discord = r->label[0] == 'd', assigned = false;
     size_t i = at + strlen(r->literal), end = i + 48 < t.n ? i + 48 : t.n, n;
 
-    (void)floor;
     for (; i < end && t.p[i] != '\n'; i++) {
         uint8_t c = (uint8_t)t.p[i];
 
@@ -160,13 +202,12 @@ bool wbi_match_near(struct wbi_str t, size_t at, size_t floor, const struct rule
     return false;
 }
 
-bool wbi_match_webhook(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                       struct secret *ret)
+bool wbi_match_webhook(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     size_t from = at + strlen(r->literal), n = run(t, from, A_TOKEN);
     struct wbi_str path = wbi_str_make(t.p + from, n);
 
-    (void)floor;
     return n >= 43 &&
            (wbi_str_starts(path, WBI_LIT("services/")) ||
             wbi_str_starts(path, WBI_LIT("workflows/")) ||
@@ -174,12 +215,12 @@ bool wbi_match_webhook(struct wbi_str t, size_t at, size_t floor, const struct r
            found(ret, from, from + n, r->label);
 }
 
-bool wbi_match_jwt(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                   struct secret *ret)
+bool wbi_match_jwt(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     size_t a = run(t, at, A_WORD), b, c, i = at + a;
 
-    if (at > floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && t.p[at - 1] != '=')
+    if (at > j->floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && t.p[at - 1] != '=')
         return false;
     if (a < 14 || i + 3 >= t.n || t.p[i] != '.' || t.p[i + 1] != 'e' || t.p[i + 2] != 'y')
         return false;
@@ -215,6 +256,16 @@ static bool placeholder(struct wbi_str v)
         if (wbi_str_find(wbi_str_make(low, n), wbi_str_z(words[w])) < n)
             return true;
     return false;
+}
+
+/* <password>, [password], {{ password }}, $PASSWORD, %s, ***: in the place of one. */
+static bool stand_in(struct wbi_str v)
+{
+    char first = v.p[0], last = v.p[v.n - 1];
+
+    return first == '$' || first == '%' || first == '*' || (first == '<' && last == '>') ||
+           (first == '{' && last == '}') ||
+           (first == '[' && last == ']' && wbi_str_index(v, ']') == v.n - 1);
 }
 
 /* git hashes, UUIDs, digests: identifiers that look random by design. */
@@ -257,28 +308,32 @@ static bool wordy(struct wbi_str v)
 /* Strong names are secrets whatever the value looks like. */
 enum strength { NOT_A_NAME, WEAK, STRONG };
 
-static bool ends_with_fold(struct wbi_str s, const char *z)
+static bool ends_with_fold(struct wbi_str s, struct wbi_str end)
 {
-    size_t n = strlen(z);
-
-    return s.n >= n && wbi_str_ieq(wbi_str_from(s, s.n - n), wbi_str_make(z, n));
+    return s.n >= end.n && wbi_str_ieq(wbi_str_from(s, s.n - end.n), end);
 }
 
+/* A name that ends in one of these, or is one of those. */
 static enum strength name_strength(struct wbi_str name)
 {
-    static const char *const strong[] = {
-        "token",          "secret",        "password",    "passwd",     "passwort",   "apikey",
-        "api_key",        "api-key",       "access_key",  "accesskey",  "access-key", "secret_key",
-        "secretkey",      "private_key",   "privatekey",  "auth_key",   "authkey",    "signing_key",
-        "encryption_key", "master_key",    "account_key", "accountkey", "credential", "credentials",
-        "passphrase",     "client_secret", "pwd"};
-    static const char *const weak[] = {"auth", "key", "tokens", "keys", "secrets"};
+#define W(z) WBI_LIT_INIT(z)
+    static const struct wbi_str strong[] = {
+        W("token"),       W("secret"),         W("password"),    W("passwd"),
+        W("passwort"),    W("apikey"),         W("api_key"),     W("api-key"),
+        W("access_key"),  W("accesskey"),      W("access-key"),  W("secret_key"),
+        W("secretkey"),   W("secret-key"),     W("private_key"), W("privatekey"),
+        W("auth_key"),    W("authkey"),        W("signing_key"), W("master_key"),
+        W("account_key"), W("encryption_key"), W("accountkey"),  W("credential"),
+        W("credentials"), W("passphrase"),     W("pwd")};
+    static const struct wbi_str weak[] = {W("auth"), W("key"), W("tokens"), W("keys"),
+                                          W("secrets")};
+#undef W
 
     for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
         if (ends_with_fold(name, strong[i]))
             return STRONG;
     for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
-        if (wbi_str_ieq(name, wbi_str_z(weak[i])))
+        if (wbi_str_ieq(name, weak[i]))
             return WEAK;
     return NOT_A_NAME;
 }
@@ -324,24 +379,25 @@ static bool value_char(uint8_t c)
     return is_alnum(c) || (c != 0 && strchr("_./+=~@!#$%^&*:-?", c) != NULL);
 }
 
-bool wbi_match_generic(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                       struct secret *ret)
+bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
-    size_t from = at, to = at + strlen(r->literal), end;
+    struct wbi_str t = j->text;
+    size_t from = at, to = at + strlen(r->literal), start, end;
     struct wbi_str value;
     enum strength strength;
     char quote = 0;
 
-    while (from > floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
+    while (from > j->floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
         from--;
     while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
         to++;
+    start = value_start(t, to, &quote);
+    if (start == 0)
+        return false;
     strength = name_strength(wbi_str_make(t.p + from, to - from));
     if (strength == NOT_A_NAME)
         return false;
-    from = value_start(t, to, &quote);
-    if (from == 0)
-        return false;
+    from = wbi_skip_masks(j->set, t, start);
     for (end = from; end < t.n && end - from <= 150 && value_char((uint8_t)t.p[end]);)
         end++;
     value = wbi_str_make(t.p + from, end - from);
@@ -357,73 +413,64 @@ bool wbi_match_generic(struct wbi_str t, size_t at, size_t floor, const struct r
     return found(ret, from, end, strength == STRONG ? "secret-value" : "key-value");
 }
 
-bool wbi_match_url(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                   struct secret *ret)
+bool wbi_match_url(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     size_t i = at + 3, colon = 0, last = 0, end = at + 512 < t.n ? at + 512 : t.n;
 
-    if (at == floor || !is_alnum((uint8_t)t.p[at - 1]))
+    if (at == j->floor || !is_alnum((uint8_t)t.p[at - 1]))
         return false;
-    for (; i < end; i++) {
-        uint8_t c = (uint8_t)t.p[i];
-
-        if (c == '@') {
-            last = i;
-            break;
-        }
-        if (c <= ' ' || c == '/' || c == '?' || c == '#' || c == '"' || c == '\'' || c == '<' ||
-            c == '>' || c == '\\' || c == ',' || c == ')')
-            break;
-        if (c == ':' && colon == 0)
+    while (i < end && wbi_in_alphabet((uint8_t)t.p[i], A_AUTHORITY)) {
+        if (t.p[i] == ':' && colon == 0)
             colon = i;
+        i++;
     }
+    if (i < end && t.p[i] == '@')
+        last = i;
     if (colon == 0 || last <= colon + 3)
         return false;
-    if (placeholder(wbi_str_make(t.p + colon + 1, 1)) || t.p[colon + 1] == '.')
+    if (stand_in(wbi_str_make(t.p + colon + 1, last - colon - 1)) || t.p[colon + 1] == '.')
         return false;
     return found(ret, colon + 1, last, r->label);
 }
 
-/* One value after a scheme word; where it is no placeholder. */
-static bool credential(struct wbi_str t, size_t i, size_t min, const char *label,
+/* One value after a scheme word. */
+static bool credential(const struct judged *j, size_t at, size_t min, const char *label,
                        struct secret *ret)
 {
-    size_t n = run(t, i, A_TOKEN);
+    size_t i = wbi_skip_masks(j->set, j->text, at), n = run(j->text, i, A_TOKEN);
 
-    if (n < min || placeholder(wbi_str_make(t.p + i, 1)))
-        return false;
-    return found(ret, i, i + n, label);
+    return n >= min && found(ret, i, i + n, label);
 }
 
-bool wbi_match_header(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                      struct secret *ret)
+bool wbi_match_header(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     static const char *const schemes[] = {"basic",  "bearer",    "token",
                                           "digest", "negotiate", "apikey"};
     char quote;
     size_t i = value_start(t, at + strlen(r->literal), &quote), n;
 
-    (void)floor;
     if (i == 0)
         return false;
     for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++) {
         n = strlen(schemes[k]);
         if (i + n + 1 < t.n && t.p[i + n] == ' ' &&
             wbi_str_ieq(wbi_str_make(t.p + i, n), wbi_str_make(schemes[k], n)))
-            return credential(t, skip_blanks(t, i + n, 4), 6, r->label, ret);
+            return credential(j, skip_blanks(t, i + n, 4), 6, r->label, ret);
     }
-    return credential(t, i, 16, r->label, ret);
+    return credential(j, i, 16, r->label, ret);
 }
 
-bool wbi_match_bearer(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                      struct secret *ret)
+bool wbi_match_bearer(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     size_t i = at + strlen(r->literal);
 
-    if ((at > floor && is_alnum((uint8_t)t.p[at - 1])) || i >= t.n || t.p[i] != ' ')
+    if ((at > j->floor && is_alnum((uint8_t)t.p[at - 1])) || i >= t.n || t.p[i] != ' ')
         return false;
-    return credential(t, i + 1, 16, r->label, ret) &&
-           !wordy(wbi_str_make(t.p + i + 1, ret->to - i - 1));
+    return credential(j, i + 1, 16, r->label, ret) &&
+           !wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));
 }
 
 /* word stands before `at` in the same line, at or after floor. */
@@ -449,14 +496,14 @@ static bool option_starts(struct wbi_str t, size_t at, size_t floor)
 }
 
 /* curl … -u user:password, also --user and --proxy-user. */
-bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                    struct secret *ret)
+bool wbi_match_curl(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     size_t n = wbi_str_index(wbi_str_from(t, at), '\n');
     struct wbi_str rest = wbi_str_make(t.p + at, n);
     size_t i = strlen(r->literal), colon;
 
-    if (!same_line_has(t, at, floor, WBI_LIT("curl ")) || !option_starts(t, at, floor))
+    if (!same_line_has(t, at, j->floor, WBI_LIT("curl ")) || !option_starts(t, at, j->floor))
         return false;
     while (i < n && (rest.p[i] == '"' || rest.p[i] == '\'' || rest.p[i] == ' ' || rest.p[i] == '='))
         i++;
@@ -467,7 +514,7 @@ bool wbi_match_curl(struct wbi_str t, size_t at, size_t floor, const struct rule
         return false;
     for (i = colon + 1; i < n && rest.p[i] > ' ' && rest.p[i] != '"' && rest.p[i] != '\'';)
         i++;
-    if (i < colon + 4 || placeholder(wbi_str_make(rest.p + colon + 1, 1)))
+    if (i < colon + 4 || stand_in(wbi_str_make(rest.p + colon + 1, i - colon - 1)))
         return false;
     return found(ret, at + colon + 1, at + i, r->label);
 }
@@ -555,14 +602,13 @@ size_t wbi_pem_body(struct wbi_str t, size_t at, size_t most, bool *ret_ended)
     return i - at;
 }
 
-bool wbi_match_pem(struct wbi_str t, size_t at, size_t floor, const struct rule *r,
-                   struct secret *ret)
+bool wbi_match_pem(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
+    struct wbi_str t = j->text;
     struct wbi_str rest = wbi_str_head(wbi_str_from(t, at + 10), 80);
     size_t key = wbi_str_find(rest, WBI_LIT("PRIVATE KEY")), close, from;
     bool ended;
 
-    (void)floor;
     if (key == rest.n || memchr(rest.p, '\n', key) != NULL)
         return false;
     close = wbi_str_find(wbi_str_from(rest, key), WBI_LIT("-----"));

@@ -7,13 +7,13 @@
     {                                                   \
         label, literal, NULL, alphabet, min, max, false \
     }
-#define M(label, literal, match)              \
-    {                                         \
-        label, literal, match, 0, 0, 0, false \
+#define M(label, literal, match, alphabet)           \
+    {                                                \
+        label, literal, match, alphabet, 0, 0, false \
     }
-#define F(label, literal, match)             \
-    {                                        \
-        label, literal, match, 0, 0, 0, true \
+#define F(label, literal, match, alphabet)          \
+    {                                               \
+        label, literal, match, alphabet, 0, 0, true \
     }
 
 const struct rule wbi_secret_rules[] = {
@@ -41,7 +41,7 @@ const struct rule wbi_secret_rules[] = {
     P("openai-key", "sk-proj-", A_WORD, 40, 255),
     P("openai-key", "sk-svcacct-", A_WORD, 40, 255),
     P("openai-key", "sk-admin-", A_WORD, 40, 255),
-    M("openai-key", "T3BlbkFJ", wbi_match_inner),
+    M("openai-key", "T3BlbkFJ", wbi_match_inner, A_WORD),
     P("perplexity-key", "pplx-", A_ALNUM, 48, 64),
     P("huggingface-token", "hf_", A_LETTER, 34, 34),
     P("slack-token", "xoxb-", A_WORD, 20, 255),
@@ -51,11 +51,11 @@ const struct rule wbi_secret_rules[] = {
     P("slack-token", "xoxr-", A_WORD, 20, 255),
     P("slack-token", "xoxs-", A_WORD, 20, 255),
     P("slack-token", "xapp-", A_WORD, 20, 255),
-    M("slack-webhook", "hooks.slack.com/", wbi_match_webhook),
-    F("discord-secret", "discord", wbi_match_near),
-    F("cloudflare-key", "cloudflare", wbi_match_near),
-    M("telegram-token", ":A", wbi_match_inner),
-    M("azure-secret", "Q~", wbi_match_inner),
+    M("slack-webhook", "hooks.slack.com/", wbi_match_webhook, A_ANY),
+    F("discord-secret", "discord", wbi_match_near, A_ANY),
+    F("cloudflare-key", "cloudflare", wbi_match_near, A_ANY),
+    M("telegram-token", ":A", wbi_match_inner, A_WORD),
+    M("azure-secret", "Q~", wbi_match_inner, A_TOKEN),
     P("stripe-key", "sk_test_", A_ALNUM, 10, 255),
     P("stripe-key", "sk_live_", A_ALNUM, 10, 255),
     P("stripe-key", "sk_prod_", A_ALNUM, 10, 255),
@@ -82,7 +82,7 @@ const struct rule wbi_secret_rules[] = {
     P("nuget-key", "oy2", A_LOWHEX, 43, 43),
     P("vault-token", "hvs.", A_WORD, 90, 300),
     P("vault-token", "hvb.", A_WORD, 90, 400),
-    M("terraform-token", ".atlasv1.", wbi_match_inner),
+    M("terraform-token", ".atlasv1.", wbi_match_inner, A_WORD),
     P("pulumi-token", "pul-", A_LOWHEX, 40, 40),
     P("doppler-token", "dp.pt.", A_ALNUM, 43, 43),
     P("onepassword-token", "ops_eyJ", A_BASE64, 250, 4000),
@@ -109,19 +109,23 @@ const struct rule wbi_secret_rules[] = {
     P("newrelic-key", "NRAK-", A_ALNUM, 27, 27),
     P("dynatrace-token", "dt0c01.", A_TOKEN, 89, 89),
     P("atlassian-token", "ATATT3", A_TOKEN, 60, 300),
-    M("private-key", "-----BEGIN", wbi_match_pem),
-    M("jwt", "eyJ", wbi_match_jwt),
-    M("url-credentials", "://", wbi_match_url),
-    F("authorization", "authorization", wbi_match_header),
-    F("bearer-token", "bearer", wbi_match_bearer),
-    M("curl-user", " -u ", wbi_match_curl),
-    M("curl-user", "-user", wbi_match_curl),
-    F("generic", "key", wbi_match_generic),
-    F("generic", "token", wbi_match_generic),
-    F("generic", "secret", wbi_match_generic),
-    F("generic", "passw", wbi_match_generic),
-    F("generic", "credential", wbi_match_generic),
-    F("generic", "auth", wbi_match_generic),
-    F("generic", "pwd", wbi_match_generic),
+    M("private-key", "-----BEGIN", wbi_match_pem, A_ANY),
+    M("jwt", "eyJ", wbi_match_jwt, A_WORD),
+    M("url-credentials", "://", wbi_match_url, A_ANY),
+    F("authorization", "authorization", wbi_match_header, A_ANY),
+    F("bearer-token", "bearer", wbi_match_bearer, A_ANY),
+    M("curl-user", " -u ", wbi_match_curl, A_ANY),
+    M("curl-user", "-user", wbi_match_curl, A_ANY),
+    F("generic", "key", wbi_match_generic, A_NAME_ENDS),
+    F("generic", "token", wbi_match_generic, A_NAME_ENDS),
+    F("generic", "secret", wbi_match_generic, A_NAME_ENDS),
+    F("generic", "passw", wbi_match_generic, A_PASSW),
+    F("generic", "passphrase", wbi_match_generic, A_NAME_ENDS),
+    F("generic", "credential", wbi_match_generic, A_NAME_ENDS),
+    F("generic", "auth", wbi_match_generic, A_NAME_ENDS),
+    F("generic", "pwd", wbi_match_generic, A_NAME_ENDS),
+    M("mark", "<U+", wbi_match_context, A_HEX),
+    M(SEALED_LABEL, "apiVersion", wbi_match_context, A_MEMBER),
+    M(SEALED_LABEL, "kind", wbi_match_context, A_MEMBER),
 };
 const size_t wbi_secret_rules_n = sizeof wbi_secret_rules / sizeof *wbi_secret_rules;

@@ -1,87 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_scan.c: where a literal of the rules may begin. Literals are put
- * into sixteen buckets; for each of their first four bytes two tables of sixteen
- * say which buckets may have that low and that high nibble there, so that one
- * shuffle per table judges 32 or 64 positions at once. Bytes are compared with bit 5
- * set (letters without case). Machines without AVX2 look at pairs of bytes. */
+ * into sixteen buckets; tables say, for each of their first four bytes, in which
+ * buckets a byte may stand there, so that a few shuffles judge 32 or 64 positions
+ * at once: by tables of all 128 characters where the machine has such shuffles
+ * (AVX-512 VBMI), by low and high nibble on AVX2. Other machines look at pairs of
+ * bytes. */
 #include "text/secrets_int.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-/* How often bytes stand in program output, of 2,000, bit 5 set: 0x20, 0x30, 0x60
- * and 0x70 and up. */
-static const uint16_t often[4][16] = {
-    {241, 1, 25, 1, 1, 1, 1, 6, 12, 17, 28, 3, 16, 61, 37, 61},
-    {50, 50, 46, 29, 25, 19, 28, 18, 19, 20, 37, 7, 1, 8, 1, 1},
-    {1, 63, 22, 58, 53, 104, 26, 22, 21, 66, 3, 7, 58, 34, 66, 77},
-    {34, 2, 96, 76, 94, 44, 11, 18, 15, 12, 7, 13, 4, 8, 3, 18},
+/* How often characters stand in program output, of 2,000. */
+static const uint16_t often[128] = {
+    12,  1,  1,  1,  1,  1,   1,  1,  1,  1,  44, 1,  1,  1,  1,  1,  /* controls */
+    1,   1,  1,  1,  1,  1,   1,  1,  1,  1,  1,  5,  1,  1,  1,  1,  /* controls */
+    370, 2,  19, 1,  1,  1,   4,  5,  18, 18, 7,  6,  18, 38, 27, 22, /* blank to slash */
+    25,  19, 18, 12, 10, 8,   9,  5,  5,  7,  22, 13, 2,  14, 8,  1,  /* digits */
+    1,   5,  4,  6,  4,  8,   3,  1,  2,  8,  1,  2,  7,  5,  8,  6,  /* @ to O */
+    3,   1,  4,  7,  8,  4,   1,  5,  1,  1,  1,  9,  7,  5,  1,  41, /* P to _ */
+    1,   62, 29, 52, 37, 102, 25, 17, 18, 75, 6,  11, 42, 30, 68, 68, /* ` to o */
+    25,  2,  76, 79, 97, 36,  13, 17, 8,  10, 3,  6,  2,  6,  1,  1,  /* p to delete */
 };
-static const uint8_t high_of[4] = {2, 3, 6, 7};
 
 static uint8_t fold(uint8_t c)
 {
     return c | 0x20;
 }
 
-/* Nibbles that byte i of what a rule looks for may have. */
-struct nibbles {
-    uint16_t low;
-    uint16_t high;
+/* Characters that may stand in one place; weight is the sum of how often. */
+struct chars {
+    uint64_t bits[2];
+    unsigned weight;
 };
 
-static struct nibbles nibbles_of(const struct rule *r, size_t i)
+static bool has_char(const struct chars *s, unsigned c)
+{
+    return (s->bits[c >> 6] >> (c & 63)) & 1;
+}
+
+static void add_char(struct chars *s, unsigned c)
+{
+    if (!has_char(s, c))
+        s->weight += often[c];
+    s->bits[c >> 6] |= 1ull << (c & 63);
+}
+
+/* What byte i of what a rule looks for may be: the alphabet follows the literal. */
+static struct chars chars_of(const struct rule *r, size_t i)
 {
     size_t n = strlen(r->literal);
-    struct nibbles v = {0xffff, 0xffff};
+    struct chars v = {{0, 0}, 0};
+    bool letter = i < n && r->fold && fold((uint8_t)r->literal[i]) >= 'a';
 
-    if (i < n)
-        return (struct nibbles){(uint16_t)(1u << (r->literal[i] & 15)),
-                                (uint16_t)(1u << (fold((uint8_t)r->literal[i]) >> 4))};
-    if (r->match == NULL) { /* the alphabet goes on where the literal ends */
-        v = (struct nibbles){0, 0};
-        for (unsigned c = 0; c < 128; c++) {
-            if (wbi_in_alphabet((uint8_t)c, r->alphabet)) {
-                v.low |= (uint16_t)(1u << (c & 15));
-                v.high |= (uint16_t)(1u << (fold((uint8_t)c) >> 4));
-            }
-        }
+    for (unsigned c = 0; c < 128; c++) {
+        if (i < n ? c == (uint8_t)r->literal[i] || (letter && fold((uint8_t)c) == r->literal[i])
+                  : (i > n && r->alphabet >= A_ANY) || wbi_in_alphabet((uint8_t)c, r->alphabet))
+            add_char(&v, c);
     }
     return v;
 }
 
 struct bucket {
-    struct nibbles set[DEEP];
+    struct chars at[DEEP];
     float through; /* what it lets through, of a million places */
 };
 
-/* How many of a million places a bucket lets through when it also takes r. */
-static float let_through(const struct bucket *b, const struct nibbles *more)
+static unsigned joint_weight(const struct chars *a, const struct chars *b)
+{
+    unsigned sum = a->weight;
+
+    for (unsigned half = 0; half < 2; half++)
+        for (uint64_t more = b->bits[half] & ~a->bits[half]; more != 0; more &= more - 1)
+            sum += often[half * 64 + (unsigned)__builtin_ctzll(more)];
+    return sum;
+}
+
+/* How many of a million places a bucket lets through when it also takes these. */
+static float let_through(const struct bucket *b, const struct chars *more)
 {
     float all = 1e6f;
 
-    for (size_t i = 0; i < DEEP; i++) {
-        unsigned low = b->set[i].low | more[i].low, high = b->set[i].high | more[i].high;
-        unsigned sum = 0;
-
-        for (unsigned h = 0; h < 4; h++)
-            for (unsigned l = 0; high >> high_of[h] & 1 && l < 16; l++)
-                sum += (low >> l & 1) ? often[h][l] : 0;
-        all *= (float)sum / 2000.0f;
-    }
+    for (size_t i = 0; i < DEEP; i++)
+        all *= (float)joint_weight(&b->at[i], &more[i]) / 2000.0f;
     return all;
 }
 
-static void put(struct prefilter *f, unsigned bucket, size_t rule, const struct nibbles *set)
+static void put(struct prefilter *f, unsigned bucket, size_t rule, const struct chars *at)
 {
     const char *literal = wbi_secret_rules[rule].literal;
     unsigned pair = fold((uint8_t)literal[0]) | (unsigned)fold((uint8_t)literal[1]) << 8;
+    uint8_t bit = (uint8_t)(1u << bucket % 8);
 
     for (size_t i = 0; i < DEEP; i++) {
-        for (unsigned v = 0; v < 16; v++) {
-            f->low[bucket / 8][i][v] |= (uint8_t)((set[i].low >> v & 1) << bucket % 8);
-            f->high[bucket / 8][i][v] |= (uint8_t)((set[i].high >> v & 1) << bucket % 8);
+        bool any = (at[i].bits[0] & at[i].bits[1]) == UINT64_MAX;
+
+        for (unsigned c = 0; c < 128; c++) {
+            if (!has_char(&at[i], c))
+                continue;
+            f->exact[bucket / 8][i][c] |= bit;
+            f->low[bucket / 8][i][c & 15] |= bit;
+            f->high[bucket / 8][i][c >> 4] |= bit;
+            if (any) /* also what is not ASCII */
+                f->high[bucket / 8][i][8 + (c >> 4)] |= bit;
         }
     }
     f->pairs[pair >> 6] |= 1ull << (pair & 63);
@@ -138,14 +159,14 @@ static void sort_rules(struct prefilter *f)
 /* Into the bucket that lets the least more through by it. */
 static void place(struct prefilter *f, struct bucket *buckets, size_t rule)
 {
-    struct nibbles set[DEEP];
+    struct chars at[DEEP];
     unsigned best = 0;
     float least = 1e9f;
 
     for (size_t i = 0; i < DEEP; i++)
-        set[i] = nibbles_of(&wbi_secret_rules[rule], i);
+        at[i] = chars_of(&wbi_secret_rules[rule], i);
     for (unsigned b = 0; b < BUCKETS; b++) {
-        float more = let_through(&buckets[b], set) - buckets[b].through;
+        float more = let_through(&buckets[b], at) - buckets[b].through;
 
         if (more < least) {
             least = more;
@@ -153,11 +174,14 @@ static void place(struct prefilter *f, struct bucket *buckets, size_t rule)
         }
     }
     for (size_t i = 0; i < DEEP; i++) {
-        buckets[best].set[i].low |= set[i].low;
-        buckets[best].set[i].high |= set[i].high;
+        struct chars *have = &buckets[best].at[i];
+
+        have->weight = joint_weight(have, &at[i]);
+        have->bits[0] |= at[i].bits[0];
+        have->bits[1] |= at[i].bits[1];
     }
     buckets[best].through += least;
-    put(f, best, rule, set);
+    put(f, best, rule, at);
 }
 
 /* Short literals first: they let most through and belong together. */
@@ -186,7 +210,7 @@ void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str te
     s->n_found = 0;
     s->next = 0;
 #if defined(__x86_64__)
-    s->lanes = __builtin_cpu_supports("avx512bw") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
+    s->lanes = __builtin_cpu_supports("avx512vbmi") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
 #endif
 }
 
@@ -214,15 +238,13 @@ static inline void add_found(struct scan *s, uint64_t mask)
 
 #define TABLE_256(t) \
     _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(t)))
-#define TABLE_512(t) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(t)))
 
-/* Whole blocks from s->at on, until enough candidates are there. A shuffle takes
- * the low four bits of its index and gives nothing for bytes from 0x80 on. */
-/* Address sanitizers may put such frames where wide vectors cannot be stored. */
+/* Whole blocks from s->at on, until enough candidates are there. Address
+ * sanitizers may put such frames where wide vectors cannot be stored. */
 __attribute__((target("avx2"), no_sanitize("address"))) static void collect_32(struct scan *s)
 {
     const struct prefilter *f = s->filter;
-    const __m256i nibble = _mm256_set1_epi8(15), bit5 = _mm256_set1_epi8(0x20);
+    const __m256i nibble = _mm256_set1_epi8(15);
     __m256i low[SETS][DEEP], high[SETS][DEEP];
 
     for (int i = 0; i < SETS * DEEP; i++) {
@@ -235,11 +257,12 @@ __attribute__((target("avx2"), no_sanitize("address"))) static void collect_32(s
 
         for (int i = 0; i < DEEP; i++) {
             __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
-            __m256i h = _mm256_and_si256(_mm256_srli_epi16(_mm256_or_si256(v, bit5), 4), nibble);
+            __m256i h = _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble);
+            __m256i l = _mm256_and_si256(v, nibble);
 
-            one = _mm256_and_si256(one, _mm256_and_si256(_mm256_shuffle_epi8(low[0][i], v),
+            one = _mm256_and_si256(one, _mm256_and_si256(_mm256_shuffle_epi8(low[0][i], l),
                                                          _mm256_shuffle_epi8(high[0][i], h)));
-            two = _mm256_and_si256(two, _mm256_and_si256(_mm256_shuffle_epi8(low[1][i], v),
+            two = _mm256_and_si256(two, _mm256_and_si256(_mm256_shuffle_epi8(low[1][i], l),
                                                          _mm256_shuffle_epi8(high[1][i], h)));
         }
         one = _mm256_cmpeq_epi8(_mm256_or_si256(one, two), _mm256_setzero_si256());
@@ -247,28 +270,28 @@ __attribute__((target("avx2"), no_sanitize("address"))) static void collect_32(s
     }
 }
 
-__attribute__((target("avx512bw"), no_sanitize("address"))) static void collect_64(struct scan *s)
+#define HALF_TABLE(t) _mm512_loadu_si512((const void *)(t))
+
+/* The eighth bit of a byte is not looked at: a few candidates more, none less. */
+__attribute__((target("avx512bw,avx512vbmi"), no_sanitize("address"))) static void
+collect_64(struct scan *s)
 {
     const struct prefilter *f = s->filter;
-    const __m512i nibble = _mm512_set1_epi8(15), bit5 = _mm512_set1_epi8(0x20);
-    __m512i low[SETS][DEEP], high[SETS][DEEP];
+    __m512i first[SETS][DEEP], second[SETS][DEEP];
 
     for (int i = 0; i < SETS * DEEP; i++) {
-        low[i / DEEP][i % DEEP] = TABLE_512(f->low[i / DEEP][i % DEEP]);
-        high[i / DEEP][i % DEEP] = TABLE_512(f->high[i / DEEP][i % DEEP]);
+        first[i / DEEP][i % DEEP] = HALF_TABLE(f->exact[i / DEEP][i % DEEP]);
+        second[i / DEEP][i % DEEP] = HALF_TABLE(f->exact[i / DEEP][i % DEEP] + 64);
     }
     for (; s->at + 63 + DEEP <= s->text.n && s->n_found < FOUND_MAX; s->at += 64) {
         const char *p = s->text.p + s->at;
         __m512i one = _mm512_set1_epi8(-1), two = one;
 
         for (int i = 0; i < DEEP; i++) {
-            __m512i v = _mm512_loadu_si512((const void *)(p + i));
-            __m512i h = _mm512_and_si512(_mm512_srli_epi16(_mm512_or_si512(v, bit5), 4), nibble);
+            __m512i v = HALF_TABLE(p + i);
 
-            one = _mm512_and_si512(one, _mm512_and_si512(_mm512_shuffle_epi8(low[0][i], v),
-                                                         _mm512_shuffle_epi8(high[0][i], h)));
-            two = _mm512_and_si512(two, _mm512_and_si512(_mm512_shuffle_epi8(low[1][i], v),
-                                                         _mm512_shuffle_epi8(high[1][i], h)));
+            one = _mm512_and_si512(one, _mm512_permutex2var_epi8(first[0][i], v, second[0][i]));
+            two = _mm512_and_si512(two, _mm512_permutex2var_epi8(first[1][i], v, second[1][i]));
         }
         one = _mm512_or_si512(one, two);
         add_found(s, _mm512_test_epi8_mask(one, one));

@@ -13,7 +13,6 @@
 #include "text/hygiene.h"
 #include "text/redact.h"
 #include "text/secrets.h"
-#include "text/secrets_int.h"
 
 static struct wbi_secrets *set;
 static struct wbi_secrets_report report;
@@ -312,6 +311,127 @@ static void known_values_are_found_encoded(void **state)
     wbi_buf_fini(&out);
 }
 
+/* text in two pieces, cut at every place, as in one */
+static void cut_everywhere(struct wbi_str text, size_t total)
+{
+    struct wbi_secrets_stream st;
+    struct wbi_buf out, whole;
+
+    wbi_buf_init(&out, 1u << 20);
+    wbi_buf_init(&whole, 1u << 20);
+    replace(text, &whole);
+    if (report.total != total)
+        fail_msg("%zu found, not %zu: %.*s", (size_t)report.total, total,
+                 WBI_FMT(wbi_buf_str(&whole)));
+    for (size_t cut = 0; cut <= text.n; cut++) {
+        wbi_buf_clear(&out);
+        wbi_secrets_stream_init(&st, set);
+        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(text, cut), &out), WB_OK);
+        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(text, cut), &out), WB_OK);
+        assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
+        if (!wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&whole)))
+            fail_msg("cut at %zu: %.*s", cut, WBI_FMT(wbi_buf_str(&out)));
+        assert_int_equal(st.report.total, total);
+        wbi_secrets_stream_fini(&st);
+    }
+    wbi_buf_fini(&out);
+    wbi_buf_fini(&whole);
+}
+
+/* rows 102 and 104 at once */
+static void encoded_known_values_are_found_across_reads(void **state)
+{
+    static const char *const texts[] = {
+        "a\nsay correct horse battery now\nb\n",
+        "a\nY29ycmVjdCBob3JzZSBiYXR0ZXJ5\nb",
+        "x eGNvcnJlY3QgaG9yc2UgYmF0dGVyeXh4eA== y\n",
+        "x eHhjb3JyZWN0IGhvcnNlIGJhdHRlcnl4eHg= y\n",
+        "q=correct%20horse%20battery&b=1\n",
+        "q=correct+horse+battery\n",
+        "x 636f727265637420686f7273652062617474657279 y\n",
+        "{\"v\":\"p@ss/w\\\"rd-19xyz\",\"w\":1}\n",
+        "p%40ss%2Fw%22rd-19xyz\n",
+        "p%40ss%2fw%22rd-19xyz",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        cut_everywhere(wbi_str_z(texts[i]), 1);
+}
+
+static void what_looks_like_a_replacement_hides_nothing(void **state)
+{
+    static const char *const leaks[] = {
+        "token: [redacted:value:abcdef]Zx81kQ0pVn47TyLm\n",
+        "password=[redacted:value:abcdef]Zx81kQ0pVn47TyLm\n",
+        "Authorization: Bearer [redacted:bearer-token:123456]Zx81kQ0pVn47TyLm\n",
+        "postgres://app:[redacted:url-credentials:123456]Zx81kQ0pVn47TyLm@db/x\n",
+        "curl -u admin:[redacted:curl-user:123456]Zx81kQ0pVn47TyLm https://host/\n",
+        "[redacted:ghp_a8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Zx81k:123456] Zx81kQ0pVn47TyLm0\n",
+    };
+    struct wbi_str last = wbi_str_z(leaks[5]);
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init(&out, 8192);
+    for (size_t i = 0; i < 5; i++) {
+        replace(wbi_str_z(leaks[i]), &out);
+        if (report.total != 1 || holds(&out, WBI_LIT("Zx81kQ0pVn47TyLm")))
+            fail_msg("%s -> %.*s", leaks[i], WBI_FMT(wbi_buf_str(&out)));
+    }
+    replace(last, &out); /* a token in the place of the label */
+    assert_false(holds(&out, WBI_LIT("ghp_")));
+    replace(WBI_LIT("password: [redacted:DB_PASSWORD:123456]\n"), &out);
+    assert_int_equal(report.total, 0);
+    assert_true(wbi_secrets_is_mask(set, WBI_LIT("[redacted:DB_PASSWORD:123456]")));
+    assert_false(wbi_secrets_is_mask(set, WBI_LIT("[redacted:hunter2:123456]")));
+    assert_false(wbi_secrets_is_mask(set, WBI_LIT("[redacted:value:123456] and more")));
+    wbi_buf_fini(&out);
+}
+
+/* As kubectl prints them, kind before and after, in a list, as JSON, in an annotation. */
+static void the_values_of_a_kubernetes_secret_are_replaced_in_text(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+    } cases[] = {
+        {"apiVersion: v1\ndata:\n  pin: MTIzNA==\n  user: YWRtaW4=\nkind: Secret\nmetadata:\n"
+         "  name: db\n",
+         2},
+        {"$ cat s.yaml\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ntype: Opaque\n"
+         "data:\n  pin: MTIzNA==\nstringData:\n  note: |\n    first line\n    second: line\n"
+         "  other: \"plain text\"\n---\nkind: ConfigMap\ndata:\n  a: b\n",
+         4},
+        {"apiVersion: v1\nitems:\n- apiVersion: v1\n  data:\n    pin: MTIzNA==\n  kind: Secret\n"
+         "- apiVersion: v1\n  data:\n    open: door\n  kind: ConfigMap\nkind: List\n",
+         1},
+        {"{\n    \"apiVersion\": \"v1\",\n    \"data\": {\n        \"pin\": \"MTIzNA==\",\n"
+         "        \"user\": \"YWRtaW4=\"\n    },\n    \"kind\": \"Secret\"\n}\n",
+         2},
+        {"x {\"kind\":\"Secret\",\"metadata\":{\"name\":\"db\"},\"data\":{\"pin\":\"MTIzNA==\"}} "
+         "y\n",
+         1},
+        {"a: \"{\\\"apiVersion\\\":\\\"v1\\\",\\\"data\\\":{\\\"pin\\\":\\\"MTIzNA==\\\"},"
+         "\\\"kind\\\":\\\"Secret\\\"}\\n\"\n",
+         1},
+        {"apiVersion: v1\ndata:\n  open: door\nkind: ConfigMap\n", 0},
+        {"data:\n  open: door\nkind: of\n", 0},
+        {"kind: Secret\nmetadata:\n  name: empty\n", 0},
+    };
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init(&out, 8192);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        replace(wbi_str_z(cases[i].text), &out);
+        assert_false(holds(&out, WBI_LIT("MTIzNA")));
+        assert_false(holds(&out, WBI_LIT("line")));
+        cut_everywhere(wbi_str_z(cases[i].text), cases[i].n);
+    }
+    wbi_buf_fini(&out);
+}
+
 /* row 106: what looks random and is none */
 static void harmless_text_is_left_alone(void **state)
 {
@@ -372,6 +492,10 @@ static void values_beside_telling_names_are_replaced(void **state)
         "DISCORD_SECRET=0f3a9c7e1b5d28460f3a9c7e1b5d28460f3a9c7e1b5d28460f3a9c7e1b5d2846\n",
         "cloudflare_api: a8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Pf0SoTiDq\n",
         "{\\\"token\\\":\\\"a8Kd03LmQz7RtYw2Xc5V\\\"}\n",
+        "SSH_PASSPHRASE=a8Kd03LmQz7RtYw2Xc5V and some more text behind it\n",
+        "postgres://\xc3\xbcser:s3cretPw@db:5432/x and some more text behind it\n",
+        "Passwort: a8Kd03LmQz7RtYw2Xc5V\n",
+        "AWS_SECRET-KEY = a8Kd03LmQz7RtYw2Xc5V\n",
     };
     struct wbi_buf out;
 
@@ -646,40 +770,6 @@ static void all_data_of_a_kubernetes_secret_is_masked(void **state)
     wbi_arena_free(own);
 }
 
-/* Every literal at every place of a block, with and without vector shuffles. */
-static void every_way_of_scanning_finds_every_literal(void **state)
-{
-    static const size_t lanes[] = {0, 32, 64};
-    static struct prefilter filter;
-    static struct scan scan;
-    char text[256];
-
-    (void)state;
-    wbi_prefilter_init(&filter);
-    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
-        const struct rule *rule = &wbi_secret_rules[r];
-        size_t n = strlen(rule->literal);
-
-        for (size_t at = 0; at < 130; at += 1 + r % 3) {
-            memset(text, '.', sizeof text);
-            memset(text + at, 'a', 60); /* in every alphabet but those of capitals */
-            memset(text + at, 'A', rule->alphabet == A_UPPER32 ? 60 : 0);
-            memcpy(text + at, rule->literal, n);
-            for (size_t k = 0; k < 3; k++) {
-                size_t found;
-
-                wbi_scan_start(&scan, &filter, wbi_str_make(text, sizeof text));
-                if (scan.lanes < lanes[k])
-                    continue;
-                scan.lanes = lanes[k];
-                while ((found = wbi_scan_next(&scan, 0)) < at)
-                    ;
-                assert_int_equal(found, at);
-            }
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -691,8 +781,10 @@ int main(void)
         cmocka_unit_test(a_marked_key_block_is_hidden_across_reads),
         cmocka_unit_test(marks_do_not_hide_a_secret_from_the_question),
         cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
-        cmocka_unit_test(every_way_of_scanning_finds_every_literal),
         cmocka_unit_test(known_values_are_found_encoded),
+        cmocka_unit_test(encoded_known_values_are_found_across_reads),
+        cmocka_unit_test(what_looks_like_a_replacement_hides_nothing),
+        cmocka_unit_test(the_values_of_a_kubernetes_secret_are_replaced_in_text),
         cmocka_unit_test(harmless_text_is_left_alone),
         cmocka_unit_test(values_beside_telling_names_are_replaced),
         cmocka_unit_test(key_blocks_go_to_their_end_or_a_cap),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text/tokens.c: the estimator of text/tokens.h. The costs below were fitted to
- * exact o200k_base counts over pieces of real program output (see
- * docs/receipts.md), too low weighing more than too high, and raised by 6 %; lengths beyond a table
- * grow linearly. */
+ * text/tokens.c: the estimator of text/tokens.h. Text is taken apart as o200k_base
+ * takes it apart (a word with the one mark or blank before it, up to three digits, a
+ * run of marks, white space): every such piece is one token at least. How many more a
+ * word costs by its length, capitals and surroundings is the mean over real program
+ * output (see docs/receipts.md), raised by 3 %. */
 #include "text/tokens.h"
 
 #include <stdbool.h>
@@ -22,35 +23,40 @@ static const uint8_t class_of[256] = {
 };
 
 enum {
-    COST_DIGITS = 207, /* three of them */
-    COST_DIGITS_REST = 331,
-    COST_SPACE_DIGIT = 270,
-    COST_SPACES = 326,
-    COST_NEWLINE = 312,
-    COST_NEWLINE_PUNCT = 32,
-    COST_PUNCT = 222,
-    COST_PUNCT_NEXT = 48,
-    COST_PUNCT_SAME = 25,
-    COST_CONTROL = 403,
-    COST_HIGH = 282,
+    COST_PIECE = 264, /* one token, and a little */
+    COST_NEWLINE_PUNCT = 8,
+    COST_PUNCT_SECOND = 16,
+    COST_PUNCT_NEXT = 105,
+    COST_PUNCT_SAME = 20,
+    COST_CONTROL = 300,
+    COST_LETTER_2 = 95, /* a letter of two bytes within a word */
+    COST_HIGH_2 = 282,
     COST_HIGH_3 = 262,
+    COST_IDEOGRAM = 215,
+    COST_HIGH_4 = 564,
     COST_BOX = 290,
     COST_BOX_SAME = 30,
-    COST_CLUSTER = 224, /* a third consonant in a row: an unusual word */
-    COST_UPPER_MORE = 122
+    COST_UPPER_MORE = 120,
+    COST_MARKED = 90, /* a mark, letters and digits without a blank */
+    COST_MIXED = 150  /* each letter of a word that begins with several capitals */
 };
 #define TABLE 16
-/* Where a word stands: behind a blank, alone, behind one mark that joins it. */
-enum place { BEHIND_BLANK, ALONE, BEHIND_MARK };
-static const uint16_t word_cost[3][TABLE] = {
-    {187, 279, 258, 212, 155, 431, 240, 431, 588, 396, 550, 566, 620, 318, 565, 563},
-    {267, 124, 352, 211, 38, 155, 284, 434, 346, 737, 477, 509, 488, 464, 563, 620},
-    {284, 299, 350, 396, 431, 535, 316, 559, 286, 607, 564, 657, 550, 586, 607, 659},
+/* Where a word stands: behind a blank, alone, behind one mark that joins it, beside
+ * digits. */
+enum place { BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS };
+static const uint16_t word_cost[4][TABLE] = {
+    {264, 269, 274, 277, 285, 301, 306, 322, 335, 396, 409, 435, 488, 514, 593, 633},
+    {264, 293, 290, 298, 316, 348, 374, 396, 409, 514, 514, 567, 593, 686, 738, 791},
+    {269, 422, 348, 388, 414, 506, 501, 554, 580, 593, 699, 725, 751, 778, 804, 857},
+    {277, 295, 374, 401, 475, 546, 599, 638, 704, 738, 791, 844, 910, 976, 1042, 1107},
 };
-static const uint16_t word_more[3] = {54, 145, 84};
-static const uint16_t upper_cost[TABLE] = {593, 277, 467, 496,  657,  602,  818,  792,
-                                           829, 990, 989, 1080, 1128, 1233, 1304, 1382};
-static const uint16_t hexish_cost[5] = {0, 272, 211, 148, 576};
+static const uint16_t word_more[4] = {40, 60, 60, 70};
+/* A third consonant in a row: an unusual word. */
+static const uint16_t cluster_cost[4] = {64, 105, 64, 115};
+static const uint16_t upper_cost[2][TABLE] = {
+    {264, 266, 287, 298, 374, 409, 488, 725, 804, 962, 1042, 1160, 1292, 1398, 1529, 1635},
+    {272, 316, 409, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
+};
 
 struct scan {
     const uint8_t *p;
@@ -70,49 +76,74 @@ static size_t run_of(struct scan *s, uint8_t cls)
 
 /* Letters of a word: capitals first, then others; counts unusual clusters. */
 struct letters {
-    size_t n;
+    size_t upper;
     size_t lower;
     size_t clusters;
+    size_t wide; /* of two bytes, among the lower ones */
 };
 
-static struct letters letters(struct scan *s)
+static bool wide_letter(const struct scan *s, size_t at)
 {
-    static const uint32_t vowels = 1u << 1 | 1u << 5 | 1u << 9 | 1u << 15 | 1u << 21 | 1u << 25;
-    struct letters l = {0, 0, 0};
-    size_t at = s->at, end = s->n, upper = run_of(s, UPPER);
+    return at + 1 < s->n && s->p[at] >= 0xc3 && s->p[at] < 0xe0;
+}
+
+#define CONSONANT(c) (0x5df7ddcu >> ((c)&31) & 1) /* all letters but a e i o u y */
+
+static inline struct letters letters(struct scan *s)
+{
+    struct letters l = {.upper = 0};
+    const uint8_t *p = s->p;
+    size_t at = s->at, end = s->n;
     uint32_t run = 0; /* a bit for every letter, set for consonants */
 
-    for (; at < s->at; at++) {
-        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
+    for (; at < end && (uint8_t)(p[at] - 'A') < 26; at++) {
+        run = run << 1 | CONSONANT(p[at]);
         l.clusters += (run & 7) == 7;
     }
-    for (; at < end && class_of[s->p[at]] == LOWER; at++) {
-        run = run << 1 | !(vowels >> (s->p[at] & 31) & 1);
-        l.clusters += (run & 7) == 7;
+    l.upper = at - s->at;
+    for (;;) {
+        for (; at < end && (uint8_t)(p[at] - 'a') < 26; at++) {
+            run = run << 1 | CONSONANT(p[at]);
+            l.clusters += (run & 7) == 7;
+        }
+        if (!wide_letter(s, at))
+            break;
+        l.wide++;
+        at += 2;
+        run = 0;
     }
-    l.lower = at - s->at;
-    l.n = upper + l.lower;
+    l.lower = at - s->at - l.upper - l.wide;
     s->at = at;
     return l;
 }
 
+static uint64_t table_cost(const uint16_t *table, size_t n, uint64_t more)
+{
+    return n <= TABLE ? table[n - 1] : table[TABLE - 1] + (n - TABLE) * more;
+}
+
 static uint64_t word(struct scan *s, enum place place)
 {
+    bool digit_before = s->before == DIGIT && place == ALONE;
     struct letters l = letters(s);
-    bool hexish = s->before == DIGIT || (s->at < s->n && class_of[s->p[s->at]] == DIGIT);
-    uint64_t cost;
+    size_t n = l.upper + l.lower;
+    uint64_t cost, marked = 0;
 
+    if (digit_before || (s->at < s->n && class_of[s->p[s->at]] == DIGIT)) {
+        marked = place == BEHIND_MARK ? COST_MARKED : 0;
+        marked += place == BEHIND_MARK && n == 1 ? COST_MARKED : 0;
+        place = BESIDE_DIGITS;
+    }
     s->before = LOWER;
-    if (l.lower == 0 && !(hexish && l.n <= 4))
-        return l.n <= TABLE ? upper_cost[l.n - 1]
-                            : upper_cost[TABLE - 1] + (l.n - TABLE) * COST_UPPER_MORE;
-    if (hexish && l.n <= 4)
-        cost = hexish_cost[l.n];
-    else if (l.n <= TABLE)
-        cost = word_cost[place][l.n - 1];
+    if (n == 0)
+        cost = COST_PIECE;
+    else if (l.lower == 0)
+        cost = table_cost(upper_cost[place != BEHIND_BLANK], n, COST_UPPER_MORE);
+    else if (l.upper > 1)
+        cost = COST_MIXED * (n + 1);
     else
-        cost = word_cost[place][TABLE - 1] + (l.n - TABLE) * word_more[place];
-    return l.lower > 0 ? cost + l.clusters * COST_CLUSTER : cost;
+        cost = table_cost(word_cost[place], n, word_more[place]);
+    return cost + marked + l.clusters * cluster_cost[place] + l.wide * COST_LETTER_2;
 }
 
 /* One mark right before a word, with nothing that holds it on the other side. */
@@ -125,10 +156,12 @@ static bool joins_word(const struct scan *s)
 
 static uint64_t punctuation(struct scan *s)
 {
-    uint64_t cost = COST_PUNCT;
+    uint64_t cost = COST_PIECE, next = COST_PUNCT_SECOND;
 
-    for (s->at++; s->at < s->n && class_of[s->p[s->at]] == PUNCT; s->at++)
-        cost += s->p[s->at] == s->p[s->at - 1] ? COST_PUNCT_SAME : COST_PUNCT_NEXT;
+    for (s->at++; s->at < s->n && class_of[s->p[s->at]] == PUNCT; s->at++) {
+        cost += s->p[s->at] == s->p[s->at - 1] ? COST_PUNCT_SAME : next;
+        next = COST_PUNCT_NEXT;
+    }
     s->before = PUNCT;
     return cost;
 }
@@ -147,37 +180,41 @@ static uint64_t high(struct scan *s)
     s->before = HIGH;
     if (box)
         return same ? COST_BOX_SAME : COST_BOX;
-    return n == 3 ? COST_HIGH_3 : n == 4 ? 2 * COST_HIGH : COST_HIGH;
+    if (n == 3)
+        return c[0] >= 0xe3 && c[0] <= 0xed ? COST_IDEOGRAM : COST_HIGH_3;
+    return n == 4 ? COST_HIGH_4 : COST_HIGH_2;
 }
 
+/* The last blank belongs to a word or a mark behind it, all to a line break, none to
+ * digits. */
 static uint64_t spaces(struct scan *s)
 {
     bool many = run_of(s, SPACE) > 1;
-    bool digit = s->at < s->n && class_of[s->p[s->at]] == DIGIT;
+    uint8_t next = s->at < s->n ? class_of[s->p[s->at]] : NEWLINE;
 
     s->before = SPACE;
-    return (many ? COST_SPACES : 0) + (digit ? COST_SPACE_DIGIT : 0);
+    if (next == NEWLINE)
+        return 0;
+    return (many ? COST_PIECE : 0) + (next == DIGIT ? COST_PIECE : 0);
 }
 
 static uint64_t piece(struct scan *s)
 {
     uint8_t before = s->before;
-    size_t digits;
 
     switch (class_of[s->p[s->at]]) {
     case LOWER:
     case UPPER:
         return word(s, before == SPACE ? BEHIND_BLANK : ALONE);
-    case DIGIT:
-        digits = run_of(s, DIGIT);
+    case DIGIT: /* every three are one token */
         s->before = DIGIT;
-        return digits / 3 * COST_DIGITS + (digits % 3 != 0 ? COST_DIGITS_REST : 0);
+        return (run_of(s, DIGIT) + 2) / 3 * COST_PIECE;
     case SPACE:
         return spaces(s);
     case NEWLINE:
         run_of(s, NEWLINE);
         s->before = NEWLINE;
-        return before == PUNCT ? COST_NEWLINE_PUNCT : COST_NEWLINE;
+        return before == PUNCT ? COST_NEWLINE_PUNCT : COST_PIECE;
     case PUNCT:
         if (!joins_word(s))
             return punctuation(s);
@@ -188,6 +225,8 @@ static uint64_t piece(struct scan *s)
         s->before = CONTROL;
         return COST_CONTROL;
     default:
+        if (wide_letter(s, s->at))
+            return word(s, before == SPACE ? BEHIND_BLANK : ALONE);
         return high(s);
     }
 }
