@@ -51,13 +51,18 @@ static struct chars chars_of(const struct rule *r, size_t i)
 {
     size_t n = strlen(r->literal);
     struct chars v = {{0, 0}, 0};
-    bool letter = i < n && r->fold && fold((uint8_t)r->literal[i]) >= 'a';
 
-    for (unsigned c = 0; c < 128; c++) {
-        if (i < n ? c == (uint8_t)r->literal[i] || (letter && fold((uint8_t)c) == r->literal[i])
-                  : (i > n && r->alphabet >= A_ANY) || wbi_in_alphabet((uint8_t)c, r->alphabet))
-            add_char(&v, c);
+    if (i < n) {
+        uint8_t c = (uint8_t)r->literal[i];
+
+        add_char(&v, c);
+        if (r->fold && c >= 'a' && c <= 'z')
+            add_char(&v, c - 0x20u);
+        return v;
     }
+    for (unsigned c = 0; c < 128; c++)
+        if ((i > n && r->alphabet >= A_ANY) || wbi_in_alphabet((uint8_t)c, r->alphabet))
+            add_char(&v, c);
     return v;
 }
 
@@ -95,14 +100,16 @@ static void put(struct prefilter *f, unsigned bucket, size_t rule, const struct 
     for (size_t i = 0; i < DEEP; i++) {
         bool any = (at[i].bits[0] & at[i].bits[1]) == UINT64_MAX;
 
-        for (unsigned c = 0; c < 128; c++) {
-            if (!has_char(&at[i], c))
-                continue;
-            f->exact[bucket / 8][i][c] |= bit;
-            f->low[bucket / 8][i][c & 15] |= bit;
-            f->high[bucket / 8][i][c >> 4] |= bit;
-            if (any) /* also what is not ASCII */
-                f->high[bucket / 8][i][8 + (c >> 4)] |= bit;
+        for (unsigned half = 0; half < 2; half++) {
+            for (uint64_t left = at[i].bits[half]; left != 0; left &= left - 1) {
+                unsigned c = half * 64 + (unsigned)__builtin_ctzll(left);
+
+                f->exact[bucket / 8][i][c] |= bit;
+                f->low[bucket / 8][i][c & 15] |= bit;
+                f->high[bucket / 8][i][c >> 4] |= bit;
+                if (any) /* also what is not ASCII */
+                    f->high[bucket / 8][i][8 + (c >> 4)] |= bit;
+            }
         }
     }
     f->pairs[pair >> 6] |= 1ull << (pair & 63);
@@ -116,11 +123,13 @@ static unsigned triple(uint8_t a, uint8_t b, uint8_t c)
 /* Exact first three bytes, hashed: what the shuffles let through by mixture. */
 static void add_triples(struct prefilter *f, const char *literal)
 {
-    for (unsigned c = 0; c < 256; c++) {
+    unsigned first = literal[2] != '\0' ? (uint8_t)literal[2] : 0;
+    unsigned last = literal[2] != '\0' ? first : 255;
+
+    for (unsigned c = first; c <= last; c++) {
         unsigned t = triple((uint8_t)literal[0], (uint8_t)literal[1], (uint8_t)c);
 
-        if (literal[2] == '\0' || fold((uint8_t)c) == fold((uint8_t)literal[2]))
-            f->triples[t >> 6] |= 1ull << (t & 63);
+        f->triples[t >> 6] |= 1ull << (t & 63);
     }
 }
 
