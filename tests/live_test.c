@@ -72,12 +72,13 @@ static void wait_for(struct run *r, const char *text)
     }
 }
 
-static void let_go(struct run *r)
+/* Each pipe serves once: a reader that opens it again might find our end still open. */
+static void let_go(struct run *r, const char *pipe)
 {
     char path[160];
     int fd;
 
-    (void)snprintf(path, sizeof(path), "%s/go", r->w.root);
+    (void)snprintf(path, sizeof(path), "%s/%s", r->w.root, pipe);
     fd = open(path, O_WRONLY | O_CLOEXEC); /* waits for the reader */
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "\n", 1), 1);
@@ -110,15 +111,15 @@ static void progress_stands_between_lines_and_goes(void **state)
 
     (void)state;
     start(&r, "-v", false,
-          "mkfifo go; echo one; read x < go; printf two; read x < go; echo; echo end");
+          "mkfifo one two; echo one; read x < one; printf two; read x < two; echo; echo end");
     wait_for(&r, "one\r\n");
     wait_for(&r, " s, 4 bytes]"); /* drawn after a second in which nothing comes */
     progress = strstr(r.seen, "\r\033[K[");
     assert_non_null(progress);
     assert_true(progress == strstr(r.seen, "one\r\n") + 5);
-    let_go(&r);
+    let_go(&r, "one");
     wait_for(&r, "\r\033[Ktwo"); /* it went before output came, and stays away within a line */
-    let_go(&r);
+    let_go(&r, "two");
     finish(&r, "Process exited with code 0\nstdout: (3 lines)\none\ntwo\nend\n");
     assert_non_null(strstr(r.seen, "\033[Ktwo\r\nend\r\n"));
 }
@@ -130,7 +131,7 @@ static void the_receipt_does_not_stand_behind_progress(void **state)
     (void)state;
     start(&r, "-v", true, "mkfifo go; read x < go");
     wait_for(&r, " s, 0 bytes]");
-    let_go(&r);
+    let_go(&r, "go");
     finish(&r, "");
     assert_non_null(strstr(r.seen, "\r\033[KProcess exited with code 0\r\n"));
 }

@@ -212,14 +212,30 @@ static bool same_subject(const struct wbi_mcp_request *a, const struct wbi_mcp_r
     return true;
 }
 
+/* A copy of the token in the arena, NULL for none. */
+static bool copy_token(struct wbi_arena *arena, const wbi_json *token, const wbi_json **ret)
+{
+    struct wbi_buf text;
+
+    *ret = NULL;
+    if (token == NULL)
+        return true;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_MCP_MESSAGE);
+    wbi_json_write(&text, token);
+    return wbi_buf_rc(&text) == WB_OK &&
+           wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, NULL) == WB_OK;
+}
+
 /* Hand the exchange of `retry` to the parked call; retry itself is over. */
 static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
 {
     struct wbi_str id = wbi_arena_str(parked->arena, retry->id);
+    const wbi_json *token;
 
-    if (id.p == NULL)
+    if (id.p == NULL || !copy_token(parked->arena, retry->progress_token, &token))
         return false;
     parked->id = id;
+    parked->progress_token = token; /* the client no longer knows the first one */
     parked->http = retry->http;
     parked->http_id = retry->http_id;
     parked->streaming = false;

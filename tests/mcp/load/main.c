@@ -504,6 +504,16 @@ static int read_options(int argc, char **argv, struct options *o)
     return 0;
 }
 
+static void release(struct run *r)
+{
+    for (int i = 0; i < r->o->clients; i++) {
+        free(r->clients[i].in.p);
+        free(r->clients[i].body.p);
+    }
+    free(r->clients);
+    free(r->took);
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.clients = 1, .calls = 10000, .warm = 1000, .seconds = 30, .path = "/mcp"};
@@ -541,6 +551,7 @@ int main(int argc, char **argv)
     if (o.command != NULL)
         end_child(&child);
     report(&r, ended_ns);
+    release(&r);
     if (r.crossed + r.unexpected > 0) {
         fprintf(stderr, "mcp_load: %ld wrong answers, %ld refusals\n", r.crossed, r.unexpected);
         return 1;
