@@ -212,16 +212,16 @@ static bool same_subject(const struct wbi_mcp_request *a, const struct wbi_mcp_r
     return true;
 }
 
-/* A copy of the token in the arena, NULL for none. */
-static bool copy_token(struct wbi_arena *arena, const wbi_json *token, const wbi_json **ret)
+/* A copy of the value in the arena, NULL for none. */
+static bool copy_value(struct wbi_arena *arena, const wbi_json *value, const wbi_json **ret)
 {
     struct wbi_buf text;
 
     *ret = NULL;
-    if (token == NULL)
+    if (value == NULL)
         return true;
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_MCP_MESSAGE);
-    wbi_json_write(&text, token);
+    wbi_json_write(&text, value);
     return wbi_buf_rc(&text) == WB_OK &&
            wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, NULL) == WB_OK;
 }
@@ -230,11 +230,13 @@ static bool copy_token(struct wbi_arena *arena, const wbi_json *token, const wbi
 static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
 {
     struct wbi_str id = wbi_arena_str(parked->arena, retry->id);
-    const wbi_json *token;
+    const wbi_json *token, *value;
 
-    if (id.p == NULL || !copy_token(parked->arena, retry->progress_token, &token))
+    if (id.p == NULL || !copy_value(parked->arena, retry->rpc.id, &value) ||
+        !copy_value(parked->arena, retry->progress_token, &token))
         return false;
     parked->id = id;
+    parked->rpc.id = value;         /* what a wish to cancel will name */
     parked->progress_token = token; /* the client no longer knows the first one */
     parked->http = retry->http;
     parked->http_id = retry->http_id;
