@@ -110,7 +110,9 @@ WBI_ON_CHILD_STACK static int child_main(void *arg)
         give_up(l, WBI_STAGE_LIMITS);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)execve(l->path, l->argv, l->envp);
+    /* the bare call: a compiler that counts coverage puts more around execve than this
+     * stack holds */
+    (void)syscall(SYS_execve, l->path, l->argv, l->envp);
     give_up(l, WBI_STAGE_EXEC);
     return 0;
 }
