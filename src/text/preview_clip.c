@@ -169,7 +169,7 @@ static uint64_t cap_of(const struct chooser *c, const struct record *r)
 
 wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
 {
-    uint64_t cap, units = 0;
+    uint64_t cap;
     wb_rc rc;
 
     if (p->cost != 0)
@@ -180,13 +180,17 @@ wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
         rc = clip_long(c, p, cap);
     } else {
         rc = fetch(c, p->rec, 0, p->rec->bytes, &p->text);
-        units = rc == WB_OK ? wbi_tokens_units(p->text) : 0;
-        if (units > cap) {
+        if (rc == WB_OK)
+            p->units = p->rec->units > 0 ? p->rec->units : wbi_tokens_units(p->text);
+        if (p->units > cap) {
             p->clipped = true;
             rc = clip_whole(c, p, p->text, cap);
         }
     }
-    if (rc == WB_OK)
-        p->cost = (p->clipped ? wbi_tokens_units(p->text) : units) + WBI_TOKEN_UNIT * 7 / 10;
-    return rc;
+    if (rc != WB_OK)
+        return rc;
+    if (p->clipped)
+        p->units = wbi_tokens_units(p->text);
+    p->cost = p->units + WBI_TOKEN_UNIT * 7 / 10;
+    return WB_OK;
 }

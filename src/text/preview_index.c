@@ -168,17 +168,22 @@ static void count_query(struct wbi_preview_index *x, struct line_facts *f)
         f->flags |= LINE_QUERY;
 }
 
-/* Counted up to a limit; beyond, bytes cost what they cost so far. */
-static void count_units(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes)
+/* Counted up to a limit; beyond, bytes cost what they cost so far. Returns the units
+ * of start when they were counted. */
+static uint32_t count_units(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes)
 {
+    uint64_t counted = 0;
+
     if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT) {
-        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
+        counted = wbi_tokens_units(start);
+        x->units += counted + WBI_TOKEN_UNIT / 2;
         x->units_bytes += start.n + 1;
         x->units_counted = x->units;
         bytes -= start.n;
     }
     if (bytes > 0)
         x->units += bytes * x->units_counted / x->units_bytes;
+    return (uint32_t)counted;
 }
 
 /* One line: its first bytes (all of it unless it is long) and its length. */
@@ -194,9 +199,9 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_
     count_query(x, &f);
     if (f.severity >= WARNING)
         wbi_kinds_count(&x->kinds, start, offset);
-    count_units(x, start, bytes);
     r = (struct record){.offset = offset,
                         .line = x->lines + 1,
+                        .units = count_units(x, start, bytes),
                         .hit = f.hit,
                         .query = f.query,
                         .severity = f.severity,

@@ -62,6 +62,7 @@ struct record {
     uint32_t shape; /* entry of the table of shapes */
     uint32_t hit;
     uint32_t query;
+    uint32_t units; /* what it costs in tokens, 0 while not counted */
     uint8_t severity;
     uint8_t indent;
     uint8_t start;
@@ -132,6 +133,7 @@ struct source {
 struct pick {
     const struct record *rec;
     struct wbi_str text; /* read lazily; clipped form when it is too long */
+    uint64_t units;      /* of text */
     uint64_t cost;       /* token units with newline, 0 while unknown */
     float score;
     uint32_t wave; /* order of choosing, 0 = not shown */
@@ -150,6 +152,7 @@ struct chooser {
     uint64_t line_cap; /* units one line may cost */
     uint32_t wave;
     struct wbi_buf groups; /* what the groups of alike lines say, rendered */
+    uint64_t rendered;     /* units of the text that was rendered last */
 };
 
 /* From so many lines of one shape on they are told as a group. */

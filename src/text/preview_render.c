@@ -82,7 +82,9 @@ struct writer {
     struct wbi_buf out;
     struct wbi_segment *segments;
     size_t n;
-    bool told; /* the opening notice is written */
+    bool told;        /* the opening notice is written */
+    uint64_t units;   /* of out */
+    uint64_t newline; /* the share of the last newline */
 };
 
 static void segment(struct writer *w, enum wbi_segment_kind kind, uint64_t first, uint64_t last)
@@ -96,10 +98,31 @@ static void segment(struct writer *w, enum wbi_segment_kind kind, uint64_t first
     w->segments[w->n++] = (struct wbi_segment){kind, first, last};
 }
 
+/* A line was written; its cost is known. */
+static void count_line(struct writer *w, struct wbi_str line, uint64_t units)
+{
+    w->newline = wbi_tokens_newline(line, w->out.n == 1);
+    w->units += units + w->newline;
+}
+
+/* Count what was written from `from` on, whole lines. */
+static void count_from(struct writer *w, size_t from)
+{
+    struct wbi_str s = wbi_str_from(wbi_buf_str(&w->out), from);
+
+    if (s.n == 0)
+        return;
+    w->units += wbi_tokens_units(s);
+    w->newline = wbi_tokens_newline(wbi_str_head(s, s.n - 1), from == 0);
+}
+
 static void gap(struct writer *w, uint64_t first, uint64_t last, bool alike)
 {
+    size_t from = w->out.n;
+
     segment(w, WBI_SEGMENT_GAP, first, last);
     gap_notice(&w->out, w->c, w->v, first, last, alike, !w->told);
+    count_from(w, from);
     w->told = true;
 }
 
@@ -118,6 +141,7 @@ static void write_all(struct writer *w)
             gap(w, next, p->rec->line - 1, next > 1 && all_alike(c, before, i));
         wbi_buf_adds(&w->out, p->text);
         wbi_buf_addc(&w->out, '\n');
+        count_line(w, p->text, p->units);
         segment(w, p->clipped ? WBI_SEGMENT_CLIPPED : WBI_SEGMENT_LINES, p->rec->line,
                 p->rec->line);
         w->v->truncated |= p->clipped;
@@ -173,7 +197,8 @@ static void drop_last_waves(struct chooser *c, uint64_t over)
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
 {
     struct writer w = {.c = c, .v = ret};
-    uint64_t limit = wbi_preview_usable(c->policy->budget), units;
+    uint64_t limit = wbi_preview_usable(c->policy->budget);
+    size_t from;
 
     w.segments = wbi_arena_array(c->arena, 2 * c->n + 2, sizeof *w.segments);
     if (w.segments == NULL)
@@ -182,22 +207,25 @@ wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
         wbi_buf_init_arena(&w.out, c->arena, WBI_LIMIT_RECEIPT);
         w.n = 0;
         w.told = false;
+        w.units = 0;
         count_ends(c, ret);
         write_all(&w);
+        from = w.out.n;
         clip_notice(&w);
         wbi_buf_adds(&w.out, wbi_buf_str(&c->groups));
         if (wbi_buf_rc(&w.out) != WB_OK)
             return wbi_buf_rc(&w.out);
-        units = wbi_tokens_units(wbi_buf_str(&w.out));
-        if (units <= limit || c->wave <= 2)
+        count_from(&w, from);
+        if (w.units <= limit || c->wave <= 2)
             break;
-        drop_last_waves(c, units - limit);
+        drop_last_waves(c, w.units - limit);
     }
     ret->text = wbi_buf_str(&w.out);
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     ret->text_lines = ret->text.n > 0 ? newlines(ret->text) + 1 : 0;
-    ret->tokens = wbi_tokens_of_units(units);
+    ret->tokens = wbi_tokens_of_units(w.units);
+    c->rendered = w.units - w.newline;
     ret->segments = w.segments;
     ret->n_segments = w.n;
     return WB_OK;
