@@ -72,6 +72,7 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
     c->units = units > notice ? units - notice : units / 2;
     c->line_cap = c->units / 9 > 40 * WBI_TOKEN_UNIT ? c->units / 9 : 40 * WBI_TOKEN_UNIT;
     wbi_buf_init_arena(&c->groups, c->arena, WBI_LIMIT_RECEIPT);
+    wbi_buf_init_arena(&c->out, c->arena, WBI_LIMIT_RECEIPT);
     rc = wbi_choose(c);
     if (rc == WB_OK)
         rc = wbi_render(c, ret);

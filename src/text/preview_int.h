@@ -133,12 +133,18 @@ struct source {
 struct pick {
     const struct record *rec;
     struct wbi_str text; /* read lazily; clipped form when it is too long */
-    uint64_t units;      /* of text */
-    uint64_t cost;       /* token units with newline, 0 while unknown */
+    uint32_t units;      /* of text, once priced */
+    uint32_t wave;       /* order of choosing, 0 = not shown */
     float score;
-    uint32_t wave; /* order of choosing, 0 = not shown */
+    bool priced;
     bool clipped;
 };
+
+/* What showing it costs, with its newline. */
+static inline uint64_t wbi_pick_cost(const struct pick *p)
+{
+    return p->units + WBI_TOKEN_UNIT * 7 / 10;
+}
 
 struct chooser {
     const struct wbi_preview_index *index;
@@ -152,7 +158,8 @@ struct chooser {
     uint64_t line_cap; /* units one line may cost */
     uint32_t wave;
     struct wbi_buf groups; /* what the groups of alike lines say, rendered */
-    uint64_t rendered;     /* units of the text that was rendered last */
+    struct wbi_buf out;    /* what was rendered last */
+    uint64_t rendered;     /* its units */
 };
 
 /* From so many lines of one shape on they are told as a group. */
@@ -170,7 +177,8 @@ static inline uint64_t wbi_preview_usable(uint64_t budget)
 WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
                                       struct wbi_arena *arena, const struct record ***ret,
                                       size_t *ret_n);
-/* preview_clip.c */
+/* preview_clip.c: what a line costs, read only where that is not known; its text. */
+WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);

@@ -6,6 +6,9 @@
  * program: they are the vocabulary in which programs complain. */
 #include "text/preview_int.h"
 
+#include <endian.h>
+#include <pthread.h>
+
 enum kind {
     KIND_NONE,
     KIND_FAIL,
@@ -193,18 +196,56 @@ static inline uint64_t mix(uint64_t h, uint64_t v)
     return h ^ (h >> 29);
 }
 
-static inline uint64_t fold_step(uint64_t h, uint8_t c)
+/* Eight bytes from p on, the first lowest; zeros behind the end. */
+static inline uint64_t load_8(const uint8_t *p, const uint8_t *end)
 {
-    return (h ^ (c | 0x20u)) * 0x100000001b3u;
+    uint64_t v = 0;
+
+    if (end - p >= 8) {
+        memcpy(&v, p, 8);
+        return le64toh(v);
+    }
+    while (end > p)
+        v = v << 8 | *--end;
+    return v;
+}
+
+#define BYTES(c) ((uint64_t)(c)*0x0101010101010101u)
+
+/* How many of eight bytes from the first on are letters or underscores. */
+static inline unsigned letters_of(uint64_t v)
+{
+    uint64_t low = (v | BYTES(0x20)) & BYTES(0x7f);
+    uint64_t letter = (low + BYTES(0x80 - 'a')) & ~(low + BYTES(0x7f - 'z'));
+    uint64_t line = ~(((v ^ BYTES('_')) & BYTES(0x7f)) + BYTES(0x7f));
+    uint64_t other = ~((letter | line) & ~v) & BYTES(0x80);
+
+    return other == 0 ? 8 : (unsigned)__builtin_ctzll(other) / 8;
+}
+
+/* The letters at p, folded, as a hash; *ret_end is where they end. */
+static inline uint64_t hash_letters(const uint8_t *p, const uint8_t *end, const uint8_t **ret_end)
+{
+    uint64_t h = HASH_START, v;
+    unsigned n;
+
+    do {
+        v = load_8(p, end);
+        n = letters_of(v);
+        if (n < 8)
+            v &= (1ull << 8 * n) - 1;
+        h = mix(h, (v | BYTES(0x20)) + n);
+        p += n;
+    } while (n == 8);
+    *ret_end = p;
+    return h;
 }
 
 static uint64_t hash_word(struct wbi_str s)
 {
-    uint64_t h = HASH_START;
+    const uint8_t *end;
 
-    for (size_t i = 0; i < s.n; i++)
-        h = fold_step(h, (uint8_t)s.p[i]);
-    return h;
+    return hash_letters((const uint8_t *)s.p, (const uint8_t *)s.p + s.n, &end);
 }
 
 static size_t slot_of(const struct words *w, uint64_t hash)
@@ -242,9 +283,13 @@ static void add_query(struct words *w, struct wbi_str command)
     }
 }
 
-void wbi_words_init(struct words *w, struct wbi_str command)
+static struct words known; /* the vocabulary; never changed once it is made */
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+static void make_known(void)
 {
-    memset(w, 0, sizeof *w);
+    struct words *w = &known;
+
     for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
         uint64_t hash = hash_word(wbi_str_z(vocabulary[i].text));
 
@@ -255,6 +300,12 @@ void wbi_words_init(struct words *w, struct wbi_str command)
         w->pair[i][0] = hash_word(wbi_str_z(pairs[i].first));
         w->pair[i][1] = hash_word(wbi_str_z(pairs[i].second));
     }
+}
+
+void wbi_words_init(struct words *w, struct wbi_str command)
+{
+    (void)pthread_once(&made, make_known);
+    *w = known;
     add_query(w, command);
 }
 
@@ -487,11 +538,11 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
 /* Letters at i; returns where they end. A word glued to digits is a name. */
 static size_t read_word(struct look *k, size_t i)
 {
-    uint64_t hash = HASH_START;
+    const uint8_t *end;
+    uint64_t hash = hash_letters(k->p + i, k->p + k->n, &end);
     size_t from = i;
 
-    while (i < k->n && class_of[k->p[i]] == C_LETTER)
-        hash = fold_step(hash, k->p[i++]);
+    i = (size_t)(end - k->p);
     if ((i < k->n && class_of[k->p[i]] == C_DIGIT && k->p[from] != '_') ||
         (from > 0 && class_of[k->p[from - 1]] == C_DIGIT)) {
         k->chunk_varies = true;
@@ -652,13 +703,24 @@ static size_t after_time(struct wbi_str s)
     return 0;
 }
 
+/* One of =:.-/[]TZ+, or a NUL. */
+static bool in_number_prefix(uint8_t c)
+{
+    static const uint64_t marks[2] = {1ull << 0 | 1ull << '=' | 1ull << ':' | 1ull << '.' |
+                                          1ull << '-' | 1ull << '/' | 1ull << '+' | 1ull << ',',
+                                      1ull << ('[' - 64) | 1ull << (']' - 64) | 1ull << ('T' - 64) |
+                                          1ull << ('Z' - 64)};
+
+    return c < 128 && (marks[c >> 6] >> (c & 63) & 1);
+}
+
 /* Where a prefix of numbers and marks (times, process ids) ends, or 0. */
 static size_t after_numbers(struct wbi_str s)
 {
     size_t i = 0;
 
     while (i < s.n && i < 40 &&
-           (class_of[(uint8_t)s.p[i]] == C_DIGIT || strchr("=:.-/[]TZ+,", s.p[i])))
+           (class_of[(uint8_t)s.p[i]] == C_DIGIT || in_number_prefix((uint8_t)s.p[i])))
         i++;
     return i < 4 ? 0 : i;
 }
@@ -688,10 +750,9 @@ static uint8_t indent_of(struct wbi_str s, size_t *ret_start)
     return (uint8_t)(i < 200 ? i : 200);
 }
 
-static bool starts(struct wbi_str s, size_t at, const char *z)
-{
-    return wbi_str_starts(wbi_str_from(s, at), wbi_str_z(z));
-}
+/* s has the literal z at that place; its length is known when this is compiled. */
+#define starts(s, at, z) \
+    ((s).n >= (at) + sizeof(z) - 1 && memcmp((s).p + (at), "" z, sizeof(z) - 1) == 0)
 
 /* Frames, carets, source quotations, diff and test details. */
 static bool attached(struct wbi_str s, size_t start, uint8_t indent)

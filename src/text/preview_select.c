@@ -51,10 +51,10 @@ static wb_rc price(struct chooser *c, size_t from, size_t to, uint64_t *ret)
     for (size_t i = from; i <= to; i++) {
         if (shown(c, i))
             continue;
-        rc = wbi_pick_load(c, &c->picks[i]);
+        rc = wbi_pick_price(c, &c->picks[i]);
         if (rc != WB_OK)
             return rc;
-        sum += (int64_t)c->picks[i].cost;
+        sum += (int64_t)wbi_pick_cost(&c->picks[i]);
     }
     if (!before && !after)
         sum += GAP_UNITS;
