@@ -16,7 +16,8 @@ enum line_flags {
     LINE_PASSED = 64,  /* reports a success */
     LINE_FILE = 128,   /* names the next file of a diff */
     LINE_PLACE = 256,  /* names a line of a file */
-    LINE_ODD = 512     /* a number in it is unlike those of all lines of its shape */
+    LINE_ODD = 512,    /* a number in it is unlike those of all lines of its shape */
+    LINE_CODE = 1024   /* letters with digits right behind them, perhaps a code */
 };
 
 #define NUMBERS_MAX 8u
@@ -52,7 +53,8 @@ struct words {
 };
 
 void wbi_words_init(struct words *w, struct wbi_str command);
-void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts *ret);
+/* The first n bytes of text are the line; more may be read, but is not looked at. */
+void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret);
 
 /* A line the index remembers. */
 struct record {
@@ -94,7 +96,7 @@ struct kinds {
     size_t n;
     uint64_t lines; /* that name a kind */
 };
-void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset);
+void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset, bool code);
 
 struct wbi_preview_index {
     struct words words;

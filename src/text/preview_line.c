@@ -196,17 +196,17 @@ static inline uint64_t mix(uint64_t h, uint64_t v)
     return h ^ (h >> 29);
 }
 
-/* Eight bytes from p on, the first lowest; zeros behind the end. */
-static inline uint64_t load_8(const uint8_t *p, const uint8_t *end)
+/* Eight bytes from p on, the first lowest; zeros behind what is readable. */
+static inline uint64_t load_8(const uint8_t *p, const uint8_t *readable)
 {
     uint64_t v = 0;
 
-    if (end - p >= 8) {
+    if (readable - p >= 8) {
         memcpy(&v, p, 8);
         return le64toh(v);
     }
-    while (end > p)
-        v = v << 8 | *--end;
+    while (readable > p)
+        v = v << 8 | *--readable;
     return v;
 }
 
@@ -224,14 +224,16 @@ static inline unsigned letters_of(uint64_t v)
 }
 
 /* The letters at p, folded, as a hash; *ret_end is where they end. */
-static inline uint64_t hash_letters(const uint8_t *p, const uint8_t *end, const uint8_t **ret_end)
+static inline uint64_t hash_letters(const uint8_t *p, const uint8_t *end, const uint8_t *readable,
+                                    const uint8_t **ret_end)
 {
     uint64_t h = HASH_START, v;
-    unsigned n;
+    size_t n;
 
     do {
-        v = load_8(p, end);
+        v = load_8(p, readable);
         n = letters_of(v);
+        n = n < (size_t)(end - p) ? n : (size_t)(end - p);
         if (n < 8)
             v &= (1ull << 8 * n) - 1;
         h = mix(h, (v | BYTES(0x20)) + n);
@@ -243,9 +245,9 @@ static inline uint64_t hash_letters(const uint8_t *p, const uint8_t *end, const 
 
 static uint64_t hash_word(struct wbi_str s)
 {
-    const uint8_t *end;
+    const uint8_t *p = (const uint8_t *)s.p, *end;
 
-    return hash_letters((const uint8_t *)s.p, (const uint8_t *)s.p + s.n, &end);
+    return hash_letters(p, p + s.n, p + s.n, &end);
 }
 
 static size_t slot_of(const struct words *w, uint64_t hash)
@@ -378,6 +380,7 @@ struct look {
     const struct words *words;
     const uint8_t *p;
     size_t n;
+    const uint8_t *readable; /* up to here */
     uint64_t shape;
     uint64_t chunk; /* hash of the chunk under way */
     bool chunk_open;
@@ -391,6 +394,7 @@ struct look {
     bool passed;
     bool chunk_dot; /* a dot or slash in it, before letters */
     bool place;     /* a line of a file was named */
+    bool code;      /* letters beside digits */
     bool quiet;     /* the line names a level that nobody reads */
     uint8_t n_numbers;
     int32_t number[NUMBERS_MAX];
@@ -539,12 +543,13 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
 static size_t read_word(struct look *k, size_t i)
 {
     const uint8_t *end;
-    uint64_t hash = hash_letters(k->p + i, k->p + k->n, &end);
+    uint64_t hash = hash_letters(k->p + i, k->p + k->n, k->readable, &end);
     size_t from = i;
 
     i = (size_t)(end - k->p);
     if ((i < k->n && class_of[k->p[i]] == C_DIGIT && k->p[from] != '_') ||
         (from > 0 && class_of[k->p[from - 1]] == C_DIGIT)) {
+        k->code = true;
         k->chunk_varies = true;
         k->chunk_open = true;
         k->before = 0;
@@ -643,10 +648,13 @@ static void read_line(struct look *k)
         switch (class_of[c]) {
         case C_LETTER:
             i = read_word(k, i);
-            break;
+            goto blank;
         case C_DIGIT:
             i = read_number(k, i);
-            break;
+        blank: /* what comes most often next */
+            if (i == k->n || k->p[i] != ' ')
+                break;
+            /* fall through */
         case C_SPACE:
             end_chunk(k);
             i++;
@@ -807,11 +815,13 @@ static bool reports_success(struct wbi_str s, size_t start)
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
 }
 
-void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts *ret)
+void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
 {
+    struct wbi_str line = wbi_str_head(text, n);
     struct look k = {.words = w,
                      .p = (const uint8_t *)line.p,
                      .n = line.n,
+                     .readable = (const uint8_t *)text.p + text.n,
                      .shape = HASH_START,
                      .chunk = HASH_START};
     size_t start = 0;
@@ -825,6 +835,7 @@ void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts
     ret->start = (uint8_t)start;
     ret->flags = flags_of(line, start, ret->indent);
     ret->flags |= k.place ? LINE_PLACE : 0;
+    ret->flags |= k.code ? LINE_CODE : 0;
     severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
     if (k.passed && reports_success(line, start)) {
         ret->flags |= LINE_PASSED;

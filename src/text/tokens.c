@@ -20,19 +20,17 @@ static const uint8_t class_of[256] = {
     X16(HIGH),   X16(HIGH),  X16(HIGH), X16(HIGH), X16(HIGH),   X16(HIGH), X16(HIGH),    X16(HIGH),
 };
 
-const uint16_t wbi_word_cost[4][TABLE] = {
+const uint16_t wbi_word_costs[6][TABLE] = {
     {264, 269, 274, 277, 285, 301, 306, 322, 335, 396, 409, 435, 488, 514, 593, 633},
     {264, 293, 290, 298, 316, 348, 374, 396, 409, 514, 514, 567, 593, 686, 738, 791},
     {269, 422, 348, 388, 414, 506, 501, 554, 580, 593, 699, 725, 751, 778, 804, 857},
     {277, 295, 374, 401, 475, 546, 599, 638, 704, 738, 791, 844, 910, 976, 1042, 1107},
-};
-const uint16_t wbi_word_more[4] = {40, 60, 60, 70};
-/* A third consonant in a row: an unusual word. */
-const uint16_t wbi_cluster_cost[4] = {64, 105, 64, 115};
-const uint16_t wbi_upper_cost[2][TABLE] = {
     {264, 266, 287, 298, 374, 409, 488, 725, 804, 962, 1042, 1160, 1292, 1398, 1529, 1635},
     {272, 316, 409, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
 };
+const uint8_t wbi_word_more[6] = {40, 60, 60, 70, 120, 120};
+/* A third consonant in a row: an unusual word. */
+const uint8_t wbi_cluster_cost[4] = {64, 105, 64, 115};
 
 struct scan {
     const uint8_t *p;
@@ -109,11 +107,11 @@ static uint64_t word(struct scan *s, enum place place)
     if (n == 0)
         cost = COST_PIECE;
     else if (l.lower == 0)
-        cost = wbi_table_cost(wbi_upper_cost[place != BEHIND_BLANK], n, COST_UPPER_MORE);
+        cost = wbi_word_cost(place == BEHIND_BLANK ? UPPER_BEHIND_BLANK : UPPER_ELSE, n);
     else if (l.upper > 1)
         cost = COST_MIXED * (n + 1);
     else
-        cost = wbi_table_cost(wbi_word_cost[place], n, wbi_word_more[place]);
+        cost = wbi_word_cost(place, n);
     return cost + marked + l.clusters * wbi_cluster_cost[place] + l.wide * COST_LETTER_2;
 }
 
@@ -210,7 +208,7 @@ static bool begins_mark_or_blank(const struct scan *s)
     return (next == SPACE || next == PUNCT) && s->before != SPACE && s->before != PUNCT;
 }
 
-static uint64_t units_of(struct wbi_str text, bool wide)
+static uint64_t units_of(struct wbi_str text, size_t readable, bool wide)
 {
     struct scan s = {(const uint8_t *)text.p, text.n, 0, NEWLINE};
     bool fresh = true;
@@ -218,7 +216,7 @@ static uint64_t units_of(struct wbi_str text, bool wide)
     size_t n;
 
     while (s.at < s.n) {
-        n = wide && fresh ? wbi_tokens_wide(s.p + s.at, s.n - s.at, &units) : 0;
+        n = wide && fresh ? wbi_tokens_wide(s.p + s.at, s.n - s.at, readable - s.at, &units) : 0;
         s.at += n;
         s.before = n > 0 ? LOWER : s.before; /* what is neither mark nor blank */
         if (n == 0)
@@ -230,12 +228,17 @@ static uint64_t units_of(struct wbi_str text, bool wide)
 
 uint64_t wbi_tokens_units(struct wbi_str text)
 {
-    return units_of(text, wbi_tokens_have_wide());
+    return units_of(text, text.n, wbi_tokens_have_wide());
+}
+
+uint64_t wbi_tokens_units_of(struct wbi_str all, size_t n)
+{
+    return units_of(wbi_str_head(all, n), all.n, wbi_tokens_have_wide());
 }
 
 uint64_t wbi_tokens_units_plain(struct wbi_str text)
 {
-    return units_of(text, false);
+    return units_of(text, text.n, false);
 }
 
 uint64_t wbi_tokens_newline(struct wbi_str line, bool first)

@@ -20,6 +20,8 @@ struct bits {
 
 /* Address sanitizers may put such frames where wide vectors cannot be stored. */
 #define WIDE __attribute__((target("avx2,bmi,bmi2,popcnt"), no_sanitize("address")))
+/* Clearing them first takes longer than all the rest. */
+#define NOT_CLEARED __attribute__((uninitialized))
 #define EACH(c) _mm256_set1_epi8((char)(c))
 
 WIDE static inline uint32_t mask_of(__m256i v)
@@ -39,39 +41,44 @@ WIDE static inline __m256i within(__m256i v, int first, int count)
     return _mm256_cmpeq_epi8(_mm256_min_epu8(d, EACH(count - 1)), d);
 }
 
-WIDE static inline void look_at(const uint8_t *p, struct bits *b, unsigned at)
+/* One bit for each of 64 bytes. */
+WIDE static inline uint64_t bits_of(__m256i low, __m256i high)
 {
-    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
-    __m256i next = _mm256_loadu_si256((const __m256i *)(const void *)(p + 1));
-    __m256i fold = _mm256_or_si256(v, EACH(0x20));
-    __m256i vowel = _mm256_or_si256(_mm256_or_si256(_mm256_or_si256(is(fold, 'a'), is(fold, 'e')),
-                                                    _mm256_or_si256(is(fold, 'i'), is(fold, 'o'))),
-                                    _mm256_or_si256(is(fold, 'u'), is(fold, 'y')));
-    __m256i blank = _mm256_or_si256(is(v, ' '), is(v, '\t'));
-
-    b->upper |= (uint64_t)mask_of(within(v, 'A', 26)) << at;
-    b->lower |= (uint64_t)mask_of(within(v, 'a', 26)) << at;
-    b->digit |= (uint64_t)mask_of(within(v, '0', 10)) << at;
-    b->space |= (uint64_t)mask_of(blank) << at;
-    b->newline |= (uint64_t)mask_of(is(v, '\n')) << at;
-    b->control |= (uint64_t)mask_of(_mm256_or_si256(within(v, 0, 32), is(v, 127))) << at;
-    b->high |= (uint64_t)mask_of(v) << at;
-    b->consonant |= (uint64_t)~mask_of(vowel) << at;
-    b->equal |= (uint64_t)mask_of(_mm256_cmpeq_epi8(v, next)) << at;
-    b->quotes |= (uint64_t)mask_of(is(v, 0xe2)) << at;
-    b->box |= (uint64_t)mask_of(within(v, 0x94, 2)) << at;
+    return mask_of(low) | (uint64_t)mask_of(high) << 32;
 }
 
-/* All bits of 64 bytes; 65 can be read. */
+WIDE static inline __m256i load(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+WIDE static inline __m256i vowels(__m256i v)
+{
+    __m256i fold = _mm256_or_si256(v, EACH(0x20));
+
+    return _mm256_or_si256(_mm256_or_si256(_mm256_or_si256(is(fold, 'a'), is(fold, 'e')),
+                                           _mm256_or_si256(is(fold, 'i'), is(fold, 'o'))),
+                           _mm256_or_si256(is(fold, 'u'), is(fold, 'y')));
+}
+
+/* 65 bytes can be read. */
 WIDE static inline void look(const uint8_t *p, struct bits *b)
 {
-    *b = (struct bits){.upper = 0};
-    look_at(p, b, 0);
-    look_at(p + 32, b, 32);
+    __m256i v = load(p), w = load(p + 32);
+
+    b->upper = bits_of(within(v, 'A', 26), within(w, 'A', 26));
+    b->lower = bits_of(within(v, 'a', 26), within(w, 'a', 26));
+    b->digit = bits_of(within(v, '0', 10), within(w, '0', 10));
+    b->space = bits_of(is(v, ' '), is(w, ' ')) | bits_of(is(v, '\t'), is(w, '\t'));
+    b->newline = bits_of(is(v, '\n'), is(w, '\n'));
+    b->control = bits_of(within(v, 0, 32), within(w, 0, 32)) | bits_of(is(v, 127), is(w, 127));
     b->control &= ~(b->newline | b->space);
+    b->high = bits_of(v, w);
     b->punct = ~(b->upper | b->lower | b->digit | b->space | b->newline | b->control | b->high);
-    b->consonant &= b->upper | b->lower;
-    b->equal <<= 1;
+    b->consonant = ~bits_of(vowels(v), vowels(w)) & (b->upper | b->lower);
+    b->equal = bits_of(_mm256_cmpeq_epi8(v, load(p + 1)), _mm256_cmpeq_epi8(w, load(p + 33))) << 1;
+    b->quotes = bits_of(is(v, 0xe2), is(w, 0xe2));
+    b->box = bits_of(within(v, 0x94, 2), within(w, 0x94, 2));
 }
 
 WIDE static inline uint64_t count(uint64_t bits)
@@ -87,20 +94,14 @@ WIDE static inline uint64_t word(const struct bits *b, unsigned s, unsigned n, u
     unsigned upper = (unsigned)__builtin_ctzll(~(b->upper >> s));
     unsigned blank = (unsigned)(b->space << 1 >> s & 1), mark = (unsigned)(joins << 1 >> s & 1);
     unsigned digits = (unsigned)((b->digit << 1 >> s | b->digit >> (s + n)) & 1);
-    unsigned place = blank ? 0 : 1 + mark;
-    uint64_t cost = 0, clusters = _bzhi_u64(triples >> s, n) & ~3ull;
+    unsigned place = digits ? BESIDE_DIGITS : blank ? BEHIND_BLANK : ALONE + mark;
+    unsigned row = upper != n ? place : place == BEHIND_BLANK ? UPPER_BEHIND_BLANK : UPPER_ELSE;
+    uint64_t marked = (digits & mark) * (n == 1 ? 2 : 1) * COST_MARKED;
+    uint64_t clusters = count(_bzhi_u64(triples >> s, n) & ~3ull) * wbi_cluster_cost[place];
 
-    if (digits) {
-        cost = mark ? COST_MARKED * (1 + (n == 1)) : 0;
-        place = 3;
-    }
-    if (upper < n && upper > 1)
-        cost += COST_MIXED * (n + 1);
-    else if (upper == n)
-        cost += wbi_table_cost(wbi_upper_cost[place != 0], n, COST_UPPER_MORE);
-    else
-        cost += wbi_table_cost(wbi_word_cost[place], n, wbi_word_more[place]);
-    return cost + count(clusters) * wbi_cluster_cost[place];
+    if (upper > 1 && upper < n)
+        return COST_MIXED * (n + 1) + marked + clusters;
+    return wbi_word_cost(row, n) + marked + clusters;
 }
 
 WIDE static inline uint64_t words(const struct bits *b, uint64_t joins)
@@ -146,7 +147,7 @@ WIDE static inline uint64_t others(const struct bits *b, uint64_t below, uint64_
            count(b->quotes) * COST_HIGH_3;
 }
 
-/* Bits of letters, digits and such beyond the end are none of ours. */
+/* Nothing of what stands beyond the end counts, but what stands right there. */
 WIDE static inline void cut(struct bits *b, uint64_t below)
 {
     b->upper &= below;
@@ -155,29 +156,45 @@ WIDE static inline void cut(struct bits *b, uint64_t below)
     b->control &= below;
     b->high &= below;
     b->quotes &= below;
+    b->space &= below << 1 | 1;
+    b->punct &= below << 1 | 1;
+    b->newline &= below;
 }
 
-WIDE size_t wbi_tokens_wide(const uint8_t *p, size_t n, uint64_t *units)
+/* Where the last pieces that lie within the window end. */
+WIDE static inline size_t last_end(const struct bits *b)
 {
-    uint8_t copy[96];
-    struct bits b;
-    uint64_t marks, below, joins;
+    uint64_t marks = b->space | b->punct;
+
+    marks &= ~(marks << 1) & ~1ull;
+    return marks == 0 ? 0 : 63 - (size_t)__builtin_clzll(marks);
+}
+
+WIDE size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, uint64_t *units)
+{
+    uint8_t copy[96] NOT_CLEARED;
+    struct bits b NOT_CLEARED;
+    uint64_t below, joins;
     size_t end = n;
 
-    if (n <= WINDOW + 1) {
-        memset(copy, '\n', sizeof copy);
+    if (readable <= WINDOW + 1) {
+        memset(copy, 0, sizeof copy);
         memcpy(copy, p, n);
         p = copy;
     }
     look(p, &b);
     if (n > WINDOW) {
-        marks = (b.space | b.punct) & ~((b.space | b.punct) << 1) & ~1ull;
-        if (marks == 0)
+        end = last_end(&b);
+        if (end == 0)
             return 0;
-        end = 63 - (size_t)__builtin_clzll(marks);
     }
     below = (1ull << end) - 1;
     cut(&b, below);
+    if (n <= WINDOW) { /* the end of the text is as good as a newline */
+        b.space &= below;
+        b.punct &= below;
+        b.newline |= below + 1;
+    }
     if (b.high != (b.quotes | b.quotes << 1 | b.quotes << 2) || (b.quotes << 1 & b.box) != 0)
         return 0;
     joins = b.punct & ~((b.punct | b.space) << 1) & (b.upper | b.lower) >> 1;
@@ -190,10 +207,11 @@ bool wbi_tokens_have_wide(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 #else
-size_t wbi_tokens_wide(const uint8_t *p, size_t n, uint64_t *units)
+size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, uint64_t *units)
 {
     (void)p;
     (void)n;
+    (void)readable;
     (void)units;
     return 0;
 }
