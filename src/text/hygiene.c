@@ -155,7 +155,7 @@ static wb_rc put_cell(struct wbi_hygiene *h, uint32_t cp)
 }
 
 /* Well-formed UTF-8 without controls, at the cursor. */
-static wb_rc put_text(struct wbi_hygiene *h, const char *p, size_t n, struct wbi_buf *out)
+static wb_rc put_more(struct wbi_hygiene *h, const char *p, size_t n, struct wbi_buf *out)
 {
     struct wbi_str s = {p, n};
     size_t at = 0;
@@ -179,6 +179,15 @@ static wb_rc put_text(struct wbi_hygiene *h, const char *p, size_t n, struct wbi
         put_line(h, out);
     wbi_buf_add(&h->line, p, n);
     return wbi_buf_rc(&h->line);
+}
+
+static inline wb_rc put_text(struct wbi_hygiene *h, const char *p, size_t n, struct wbi_buf *out)
+{
+    if (h->celled || n > 16 || h->line.n + 16 > h->line.cap)
+        return put_more(h, p, n, out);
+    for (size_t i = 0; i < n; i++) /* few: no call is worth it */
+        h->line.p[h->line.n++] = p[i];
+    return WB_OK;
 }
 
 static wb_rc put_visible(struct wbi_hygiene *h, uint32_t cp, struct wbi_buf *out)

@@ -318,8 +318,17 @@ static size_t read_high(struct look *k, size_t i)
         }
         return i + 3;
     }
-    k->chunk = mix(k->chunk, *p);
     k->chunk_open = true;
+    for (; i + 8 <= k->n; i += 8) { /* a long run that opens or closes no quotation */
+        uint64_t v = load_8(k->p + i, k->readable), quote = v ^ BYTES(0xe2);
+
+        if ((v & BYTES(0x80)) != BYTES(0x80) || ((quote - BYTES(1)) & ~quote & BYTES(0x80)) != 0)
+            break;
+        k->chunk = mix(k->chunk, v);
+    }
+    if (k->p + i > p)
+        return i;
+    k->chunk = mix(k->chunk, *p);
     return i + 1;
 }
 

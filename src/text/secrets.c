@@ -256,31 +256,74 @@ size_t wbi_mark_at(struct wbi_str t, size_t i)
     return k >= i + 7 && k < t.n && t.p[k] == '>' ? k + 1 - i : 0;
 }
 
-/* t without marks; map[i] is where byte i of it stood. */
-static wb_rc without_marks(struct wbi_str t, struct wbi_buf *bare, size_t **ret_map)
+/* A text without its marks, and where its pieces stood. */
+struct bare {
+    struct wbi_buf text;
+    struct wbi_buf pieces; /* of struct piece */
+    size_t whole;          /* bytes with marks */
+};
+struct piece {
+    size_t at;    /* in the bare text */
+    size_t stood; /* in the whole one */
+};
+
+static void bare_fini(struct bare *b)
 {
-    size_t *map = wbi_zalloc_array(t.n + 1, sizeof *map), n = 0, i = 0;
+    wbi_buf_fini(&b->text);
+    wbi_buf_fini(&b->pieces);
+}
 
-    if (map == NULL)
-        return WB_ENOMEM;
-    wbi_buf_init(bare, t.n + 1);
-    while (i < t.n) {
-        size_t mark = wbi_mark_at(t, i);
+static void add_piece(struct bare *b, struct wbi_str t, size_t from, size_t to)
+{
+    struct piece piece = {b->text.n, from};
 
+    if (from == to)
+        return;
+    wbi_buf_add(&b->pieces, &piece, sizeof piece);
+    wbi_buf_add(&b->text, t.p + from, to - from);
+}
+
+static wb_rc without_marks(struct wbi_str t, struct bare *b)
+{
+    size_t from = 0, i = 0, mark;
+    const char *open;
+
+    b->whole = t.n;
+    wbi_buf_init(&b->text, t.n + 1);
+    wbi_buf_init(&b->pieces, (t.n + 1) * sizeof(struct piece));
+    while (i < t.n && (open = memchr(t.p + i, '<', t.n - i)) != NULL) {
+        i = (size_t)(open - t.p);
+        mark = wbi_mark_at(t, i);
         if (mark > 0) {
-            i += mark;
-            continue;
+            add_piece(b, t, from, i);
+            from = i + mark;
         }
-        map[n++] = i;
-        wbi_buf_addc(bare, t.p[i++]);
+        i += mark > 0 ? mark : 1;
     }
-    map[n] = t.n;
-    if (wbi_buf_rc(bare) != WB_OK) {
-        wbi_free(map);
-        return wbi_buf_rc(bare);
+    add_piece(b, t, from, t.n);
+    if (wbi_buf_rc(&b->text) == WB_OK && wbi_buf_rc(&b->pieces) == WB_OK)
+        return WB_OK;
+    bare_fini(b);
+    return WB_ENOMEM;
+}
+
+/* Where byte `at` of the bare text stood. */
+static size_t stood(const struct bare *b, size_t at)
+{
+    const struct piece *pieces = (const void *)b->pieces.p;
+    size_t low = 0, high = b->pieces.n / sizeof *pieces;
+
+    if (at >= b->text.n)
+        return b->whole;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pieces[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
     }
-    *ret_map = map;
-    return WB_OK;
+    return pieces[low].stood + at - pieces[low].at;
 }
 
 /* One pass over a text. */
@@ -339,27 +382,25 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
 static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
                             struct wbi_buf *out, struct wbi_secrets_report *report)
 {
-    struct wbi_buf bare;
-    size_t *map = NULL, at = 0;
+    struct bare bare;
     struct finder f;
     struct secret m;
-    wb_rc rc = without_marks(text, &bare, &map);
-    size_t from = 0;
+    wb_rc rc = without_marks(text, &bare);
+    size_t from = 0, at = 0;
 
     if (rc != WB_OK)
         return rc;
-    finder_start(&f, s, wbi_buf_str(&bare), true);
+    finder_start(&f, s, wbi_buf_str(&bare.text), true);
     while (rc == WB_OK && finder_next(&f, at, &m)) {
-        wbi_buf_add(out, text.p + from, map[m.from] - from);
-        rc = replace_one(s, wbi_buf_str(&bare), &m, out, report);
-        from = m.to > m.from ? map[m.to - 1] + 1 : map[m.to];
+        wbi_buf_add(out, text.p + from, stood(&bare, m.from) - from);
+        rc = replace_one(s, wbi_buf_str(&bare.text), &m, out, report);
+        from = m.to > m.from ? stood(&bare, m.to - 1) + 1 : stood(&bare, m.to);
         at = m.to;
-        p->open = m.open && m.to == bare.n;
-        p->glued |= glued(wbi_buf_str(&bare), &m);
+        p->open = m.open && m.to == bare.text.n;
+        p->glued |= glued(wbi_buf_str(&bare.text), &m);
     }
     wbi_buf_add(out, text.p + from, text.n - from);
-    wbi_buf_fini(&bare);
-    wbi_free(map);
+    bare_fini(&bare);
     return rc != WB_OK ? rc : wbi_buf_rc(out);
 }
 
@@ -458,19 +499,17 @@ bool wbi_secrets_knows_values(const struct wbi_secrets *s)
 
 bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
 {
-    struct wbi_buf bare;
-    size_t *map = NULL;
+    struct bare bare;
     bool found, marks;
 
     if (any_in(s, text, &marks))
         return true;
     if (!marks)
         return false;
-    if (without_marks(text, &bare, &map) != WB_OK)
+    if (without_marks(text, &bare) != WB_OK)
         return true; /* better too careful than not at all */
-    found = any_in(s, wbi_buf_str(&bare), &marks);
-    wbi_buf_fini(&bare);
-    wbi_free(map);
+    found = any_in(s, wbi_buf_str(&bare.text), &marks);
+    bare_fini(&bare);
     return found;
 }
 
