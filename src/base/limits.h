@@ -105,7 +105,7 @@
 #define WBI_LIMIT_SECRET_SEALED (256u * WBI_KIB) /* a Kubernetes Secret held back by it */
 #define WBI_LIMIT_REDACT_RULES 256u
 #define WBI_LIMIT_REDACT_SEGMENTS 32u
-#define WBI_LIMIT_PREVIEW_RECORDS (128u * WBI_KIB) /* lines an index remembers */
+#define WBI_LIMIT_PREVIEW_RECORDS (32u * WBI_KIB)  /* lines an index remembers */
 #define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)   /* slots for kinds of lines */
 #define WBI_LIMIT_PREVIEW_TOKENS 2048u             /* beyond, tokens are guessed by bytes */
 #define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */

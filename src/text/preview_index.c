@@ -12,6 +12,7 @@
 
 #define KEEP_START 2000u /* lines remembered from the start, whatever they are */
 #define KEEP_AROUND 24u  /* lines remembered before and after a striking one */
+#define KEEP_BESIDE 3u   /* lines that stay beside a telling one when room is made */
 #define WARNING 20u      /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
 
@@ -101,6 +102,30 @@ static wb_rc count_shape(struct wbi_preview_index *x, uint64_t hash, uint32_t *r
     return WB_OK;
 }
 
+static bool tells(const struct record *r)
+{
+    return r->severity > WARNING || r->flags & (LINE_QUERY | LINE_ODD);
+}
+
+/* The memory is full: lines that tell nothing and have none beside them that does are
+ * forgotten, so that what comes later finds room. */
+static void make_room(struct wbi_preview_index *x)
+{
+    size_t n = KEEP_START, since = KEEP_BESIDE + 1, before = x->n_kept;
+
+    for (size_t i = KEEP_START; i < before; i++) {
+        bool near = false;
+
+        since = tells(&x->kept[i]) ? 0 : since + 1;
+        for (size_t k = i + 1; k < before && k <= i + KEEP_BESIDE && since > KEEP_BESIDE; k++)
+            near |= tells(&x->kept[k]);
+        if (near || since <= KEEP_BESIDE)
+            x->kept[n++] = x->kept[i];
+    }
+    x->n_kept = n;
+    x->full = before - n < before / 8;
+}
+
 static wb_rc keep(struct wbi_preview_index *x, const struct record *r)
 {
     struct record *grown;
@@ -108,9 +133,13 @@ static wb_rc keep(struct wbi_preview_index *x, const struct record *r)
 
     if (x->n_kept > 0 && x->kept[x->n_kept - 1].line >= r->line)
         return WB_OK;
-    if (x->n_kept == x->cap_kept) {
-        if (x->cap_kept >= WBI_LIMIT_PREVIEW_RECORDS)
+    if (x->n_kept == x->cap_kept && x->cap_kept >= WBI_LIMIT_PREVIEW_RECORDS) {
+        if (!x->full)
+            make_room(x);
+        if (x->n_kept == x->cap_kept)
             return WB_OK;
+    }
+    if (x->n_kept == x->cap_kept) {
         cap = x->cap_kept ? x->cap_kept * 2 : 512;
         grown = wbi_realloc(x->kept, cap * sizeof *grown);
         if (grown == NULL)
@@ -136,9 +165,10 @@ static wb_rc keep_before(struct wbi_preview_index *x)
 static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
 {
     uint64_t count = x->shapes[r->shape].count;
+    bool unknown = x->shapes[r->shape].hash == 0; /* how often its shape comes */
     bool striking = ((r->severity > 20 || r->flags & (LINE_QUERY | LINE_HEADING) || count <= 2) &&
                      count <= STRIKING_PER_SHAPE) ||
-                    r->flags & LINE_ODD;
+                    r->flags & LINE_ODD || (unknown && r->severity > 40);
     wb_rc rc = WB_OK;
 
     if (x->lines < KEEP_START)

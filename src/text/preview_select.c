@@ -181,6 +181,10 @@ static float failure_score(const struct chooser *c, const struct record *r, uint
     uint64_t count = count_of(c, r);
     float rarity, score = r->severity;
 
+    if (c->index->shapes[r->shape].hash == 0) { /* of one of many shapes that were not counted */
+        count = GROUP_FROM;
+        nth = 0;
+    }
     if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
         return 0; /* further lines of a large group are told by the group */
     rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));

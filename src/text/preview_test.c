@@ -402,6 +402,32 @@ static void the_corpus_stays_within_its_budgets(void **state)
     }
 }
 
+/* More unlike lines than an index remembers: those that tell nothing make room. */
+static void a_late_failure_after_a_flood_of_unlike_lines_is_kept(void **state)
+{
+    struct wbi_preview_policy policy = {.budget = 1000};
+    struct wbi_buf b;
+    struct wbi_preview v;
+    uint64_t seed = 3;
+
+    (void)state;
+    wbi_buf_init(&b, 64u << 20);
+    for (unsigned i = 0; i < 200000; i++) {
+        char word[16];
+
+        for (size_t k = 0; k < sizeof word; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            word[k] = (char)('a' + (seed >> 40) % 26);
+        }
+        wbi_buf_addf(&b, "%.16s\n", word);
+        if (i == 150000)
+            wbi_buf_addz(&b, "error: the queue of mail is stuck\n");
+    }
+    assert_int_equal(wbi_preview_text(arena, wbi_buf_str(&b), &policy, &v, NULL), WB_OK);
+    assert_true(has(v, "error: the queue of mail is stuck"));
+    wbi_buf_fini(&b);
+}
+
 static void token_estimates_add_up(void **state)
 {
     struct wbi_str text = load(GOLDEN, "pytest", ".in");
@@ -433,6 +459,7 @@ int main(void)
         cmocka_unit_test(small_text_is_whole_and_has_no_notice),
         cmocka_unit_test(pieces_of_any_size_give_the_same_preview),
         cmocka_unit_test(a_million_lines_keep_their_one_failure),
+        cmocka_unit_test(a_late_failure_after_a_flood_of_unlike_lines_is_kept),
         cmocka_unit_test(a_number_unlike_all_others_is_shown),
         cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
         cmocka_unit_test(streams_share_a_budget_by_need),
