@@ -66,6 +66,11 @@ void wbi_guards_free(struct wbi_guards *g);
 void wbi_guards_arm(struct wbi_runtime *rt);
 
 struct wbi_auth_tool wbi_guards_tool(const struct wbi_tool *tool);
+/* How a principal (absent: the runtime's) sees tools, for wbi_catalog_resolve. */
+struct wbi_viewer wbi_guards_viewer(const struct wbi_runtime *rt, struct wbi_str principal);
+/* Is this the version a call without a range gets? Lists that tell of a tool once tell of it. */
+bool wbi_guards_tells(const struct wbi_runtime *rt, struct wbi_str principal,
+                      const struct wbi_catalog *catalog, const struct wbi_tool *tool);
 /* May the principal see the tool? The same answer as calling it (C3.4). */
 bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
                       const struct wbi_tool *tool);

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/frames.h"
+#include "call/guards.h"
 #include "json/canonical.h"
 
 /* The text and tree of one input line; calls made of it hold it. */
@@ -532,12 +533,15 @@ static wb_rc remember(struct entry *e)
 static bool is_exclusive(struct wbi_router *r, struct wbi_arena *arena,
                          const struct wbi_wire_call *w)
 {
+    struct wbi_viewer viewer =
+        wbi_guards_viewer(r->rt, wbi_json_get_str(w->invocation, "principal"));
     const struct wbi_tool *tool;
     struct wbi_catalog *catalog;
 
     if (wbi_runtime_catalog(r->rt, &catalog, NULL) != WB_OK)
         return true;
-    if (wbi_catalog_resolve(catalog, arena, w->name_space, w->name, WBI_NONE, &tool, NULL) == WB_OK)
+    if (wbi_catalog_resolve(catalog, arena, &viewer, w->name_space, w->name,
+                            wbi_json_get_str(w->invocation, "versionRange"), &tool, NULL) == WB_OK)
         return !tool->parallel;
     return r->rt->find_more != NULL; /* it may turn out to be there */
 }
