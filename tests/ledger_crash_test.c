@@ -12,8 +12,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "chance.h"
 #include "state_fixture.h"
 
 /* What a worker has been promised: one line of fixed size in a pipe. */
@@ -22,30 +22,6 @@ struct promise {
     unsigned long number;
     char why[64];
 };
-
-static unsigned long seed;
-
-static unsigned long chance(unsigned long below)
-{
-    seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-    return (seed >> 33) % below;
-}
-
-static unsigned long soak_count(void)
-{
-    const char *text = getenv("WAYBILL_SOAK");
-    unsigned long n = text != NULL ? strtoul(text, NULL, 10) : 0;
-
-    return n == 1 ? 1000 : n > 1 ? n : 50;
-}
-
-static void start_seed(void)
-{
-    const char *text = getenv("WAYBILL_SEED");
-
-    seed = text != NULL ? strtoul(text, NULL, 10) : (unsigned long)time(NULL);
-    print_message("seed %lu\n", seed);
-}
 
 struct worker {
     pid_t pid;
@@ -219,12 +195,12 @@ static void assert_sound(struct fixture *f)
 
 static void nothing_promised_is_lost_by_kill_9(void **state)
 {
-    unsigned long rounds = soak_count(), calls = 0;
+    unsigned long rounds = soak(1000), calls = 0;
     struct promises all = {.n = 0};
     struct fixture f;
 
     (void)state;
-    start_seed();
+    chance_start();
     fixture_init(&f);
     for (unsigned long round = 1; round <= rounds; round++) {
         struct worker w = start_worker(&f, round * 1000000);
@@ -247,7 +223,7 @@ static void nothing_promised_is_lost_by_kill_9(void **state)
 /* row 117, C12.2: three processes; each kill closes only the dead one's calls */
 static void three_processes_share_a_directory_through_kills(void **state)
 {
-    unsigned long rounds = soak_count(), next = 1, calls = 0;
+    unsigned long rounds = soak(1000), next = 1, calls = 0;
     struct promises all[3] = {{.n = 0}};
     struct worker w[3];
     struct fixture f;
@@ -343,7 +319,7 @@ static void check_cut(struct fixture *f, struct image *im, struct worker *w, str
 /* row 112: "power cut by loop image: acknowledged rows all there" */
 static void nothing_promised_is_lost_by_a_power_cut(void **state)
 {
-    unsigned long cuts = soak_count() > 200 ? 20 : soak_count() / 10 + 1, calls;
+    unsigned long cuts = soak(1000) > 200 ? 20 : soak(1000) / 10 + 1, calls;
     struct promises all = {.n = 0};
     struct image im;
     struct fixture f;
