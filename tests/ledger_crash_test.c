@@ -264,17 +264,6 @@ static void three_processes_share_a_directory_through_kills(void **state)
     fixture_fini(&f);
 }
 
-__attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
-{
-    char command[600];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(command, sizeof(command), fmt, args);
-    va_end(args);
-    return system(command);
-}
-
 struct image {
     char file[200], copy[200], at[200], copy_at[200];
 };
@@ -287,9 +276,10 @@ static bool mount_image(const struct fixture *f, struct image *im)
     snprintf(im->copy_at, sizeof(im->copy_at), "%s/copy_at", f->base);
     if (geteuid() != 0 || mkdir(im->at, 0700) != 0 || mkdir(im->copy_at, 0700) != 0)
         return false;
-    if (run("truncate -s 64M %s && mkfs.ext4 -q -F %s >/dev/null 2>&1", im->file, im->file) != 0)
+    if (fixture_shell("truncate -s 64M %s && mkfs.ext4 -q -F %s >/dev/null 2>&1", im->file,
+                      im->file) != 0)
         return false;
-    return run("mount -o loop %s %s >/dev/null 2>&1", im->file, im->at) == 0;
+    return fixture_shell("mount -o loop %s %s >/dev/null 2>&1", im->file, im->at) == 0;
 }
 
 /* What the disk holds at this moment, and nothing that only memory holds. */
@@ -301,18 +291,18 @@ static void check_cut(struct fixture *f, struct image *im, struct worker *w, str
     kill(w->pid, SIGSTOP);
     assert_int_equal(waitpid(w->pid, &status, WUNTRACED), w->pid);
     drain(w, all);
-    assert_int_equal(run("cp --sparse=always %s %s", im->file, im->copy), 0);
-    assert_int_equal(run("mount -o loop %s %s", im->copy, im->copy_at), 0);
+    assert_int_equal(fixture_shell("cp --sparse=always %s %s", im->file, im->copy), 0);
+    assert_int_equal(fixture_shell("mount -o loop %s %s", im->copy, im->copy_at), 0);
     snprintf(cut.dir, sizeof(cut.dir), "%.150s/state", im->copy_at);
     snprintf(cut.user, sizeof(cut.user), "%.120s/user-of-copy", f->base);
     remove_tree(cut.user);
-    assert_int_equal(run("cp -r %s %s", f->user, cut.user), 0);
+    assert_int_equal(fixture_shell("cp -r %s %s", f->user, cut.user), 0);
     fixture_open(&cut);
     for (size_t i = 0; i < all->n; i++)
         check_promise(&cut, &all->list[i]);
     assert_sound(&cut);
     fixture_close(&cut);
-    assert_int_equal(run("umount %s", im->copy_at), 0);
+    assert_int_equal(fixture_shell("umount %s", im->copy_at), 0);
     kill(w->pid, SIGCONT);
 }
 
@@ -341,7 +331,7 @@ static void nothing_promised_is_lost_by_a_power_cut(void **state)
     }
     calls = all.n;
     kill_worker(&w, &all);
-    assert_int_equal(run("umount %s", im.at), 0);
+    assert_int_equal(fixture_shell("umount %s", im.at), 0);
     print_message("%lu power cuts, %lu promises kept\n", cuts, calls);
     assert_true(calls > 0);
     free(all.list);

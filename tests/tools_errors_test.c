@@ -13,9 +13,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
-
 #include "base/error_table.h"
+#include "datafiles.h"
 #include "shared_vectors.h"
 #include "toolbox.h"
 
@@ -51,25 +50,6 @@ static const wbi_json *json_of(const char *path)
     return v;
 }
 
-/* Calls each for the files of a folder whose names end so. */
-static void each_file(const char *folder, const char *end, void (*each)(const char *path))
-{
-    struct dirent **list;
-    int n = scandir(folder, &list, NULL, alphasort);
-    char path[4352];
-
-    assert_true(n > 2);
-    for (int i = 0; i < n; i++) {
-        size_t length = strlen(list[i]->d_name);
-
-        (void)snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
-        if (length > strlen(end) && strcmp(list[i]->d_name + length - strlen(end), end) == 0)
-            each(path);
-        free(list[i]);
-    }
-    free(list);
-}
-
 static bool is_tool(struct wbi_str name)
 {
     WBI_JSON_EACH (catalogue, tool)
@@ -99,8 +79,9 @@ static bool is_shown(struct wbi_str tool, struct wbi_str kind)
 }
 
 /* A step counts when its receipt is there and says the kind. */
-static void note_steps(const char *path)
+static void note_steps(const char *path, const char *name)
 {
+    (void)name;
     WBI_JSON_EACH (wbi_json_get(json_of(path), "steps"), step) {
         struct wbi_str kind = wbi_json_get_str(step, "kind"), tool = wbi_json_get_str(step, "call");
         struct wbi_str first = wbi_json_str(wbi_json_at(wbi_json_get(step, "receipt"), 0));
@@ -135,7 +116,7 @@ static int set_up(void **state)
     table = json_of(TESTS "/tools_errors.json");
     families = wbi_json_get(table, "families");
     journey = wbi_json_get(table, "journey");
-    each_file(TESTS "/tools", ".json", note_steps);
+    each_data_file(TESTS "/tools", ".json", NULL, note_steps);
     return 0;
 }
 
@@ -165,7 +146,7 @@ static void test_every_kind_has_one_place(void **state)
 }
 
 /* What the code of the families and of their engines names is theirs to show. */
-static void check_source(const char *path)
+static void check_source(const char *path, const char *name)
 {
     static const struct wbi_str mark = WBI_LIT("WBI_KIND_");
     static const struct {
@@ -177,7 +158,7 @@ static void check_source(const char *path)
     };
     struct wbi_str rest = text_of(path);
 
-    if (strstr(path, "_test.c") != NULL)
+    if (strstr(name, "_test.c") != NULL)
         return;
     for (size_t at; (at = wbi_str_find(rest, mark)) < rest.n;) {
         size_t n = 0;
@@ -205,7 +186,7 @@ static void test_what_the_families_make_is_theirs(void **state)
         char folder[4096];
 
         (void)snprintf(folder, sizeof(folder), WAYBILL_SOURCE "/src/%s", folders[i]);
-        each_file(folder, ".c", check_source);
+        each_data_file(folder, ".c", NULL, check_source);
     }
 }
 
@@ -242,10 +223,11 @@ static void test_every_error_of_every_tool_is_shown(void **state)
 static struct wbi_str wanted;
 static bool found;
 
-static void look_for(const char *path)
+static void look_for(const char *path, const char *name)
 {
     struct wbi_buf text;
 
+    (void)name;
     assert_true(read_whole_file(path, &text));
     found = found || wbi_str_find(wbi_buf_str(&text), wanted) < text.n;
     wbi_buf_fini(&text);
@@ -259,9 +241,9 @@ static void test_every_error_of_the_journey_is_shown(void **state)
             fail_msg("%.*s: say where it is made", WBI_FMT(wbi_json_str(kind)));
         wanted = wbi_arena_fmt(arena, "Error: %.*s (", WBI_FMT(wbi_json_str(kind)));
         found = false;
-        each_file(TESTS "/tools", ".json", look_for);
-        each_file(TESTS "/journeys", ".json", look_for);
-        each_file(TESTS "/cli", ".test", look_for);
+        each_data_file(TESTS "/tools", ".json", NULL, look_for);
+        each_data_file(TESTS "/journeys", ".json", NULL, look_for);
+        each_data_file(TESTS "/cli", ".test", NULL, look_for);
         if (!found)
             fail_msg("no golden file shows %.*s", WBI_FMT(wbi_json_str(kind)));
     }

@@ -21,14 +21,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
-
+#include "datafiles.h"
 #include "faults/faults.h"
 #include "shared_vectors.h"
 #include "support/results.h"
 #include "toolbox.h"
-
-#define FOLDER WAYBILL_SOURCE "/tests/tools"
 
 /* C6.6 "Rendering the same canonical result again gives the same bytes". */
 static void check_render(const struct toolcall *c)
@@ -366,29 +363,13 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
     wbi_jw_obj_end(w);
 }
 
-static void write_pretty(const char *path, const wbi_json *v)
-{
-    struct wbi_buf pretty;
-    FILE *f = fopen(path, "wb");
-
-    wbi_buf_init(&pretty, WBI_LIMIT_JSON_TEXT);
-    wbi_json_pretty(&pretty, v);
-    wbi_buf_addc(&pretty, '\n');
-    assert_non_null(f);
-    fwrite(pretty.p, 1, pretty.n, f);
-    assert_int_equal(fclose(f), 0);
-    wbi_buf_fini(&pretty);
-}
-
-static void run_file(const char *name)
+static void run_file(const char *path, const char *name)
 {
     struct wbi_buf text, got, want;
     struct wbi_jw w = wbi_jw_to(&got);
     const wbi_json *data, *v;
     struct toolbox b;
-    char path[512];
 
-    snprintf(path, sizeof(path), FOLDER "/%s", name);
     assert_true(read_whole_file(path, &text));
     toolbox_make(&b);
     if (wbi_json_read(b.arena, wbi_buf_str(&text), WBI_JSON_STRICT, &data, NULL) != WB_OK)
@@ -403,7 +384,7 @@ static void run_file(const char *name)
     if (getenv("WAYBILL_UPDATE") != NULL) {
         assert_int_equal(wbi_json_read(b.arena, wbi_buf_str(&got), WBI_JSON_STRICT, &v, NULL),
                          WB_OK);
-        write_pretty(path, v);
+        write_data_file(path, v);
     } else if (!wbi_str_eq(wbi_buf_str(&got), wbi_buf_str(&want))) {
         fail_msg("%s\nexpected %.*s\ngot      %.*s", name, WBI_FMT(wbi_buf_str(&want)),
                  WBI_FMT(wbi_buf_str(&got)));
@@ -413,28 +394,10 @@ static void run_file(const char *name)
     wbi_buf_fini(&text);
 }
 
-static int is_data(const struct dirent *e)
-{
-    const char *only = getenv("WAYBILL_TOOLS");
-    size_t n = strlen(e->d_name);
-
-    if (only != NULL)
-        return strncmp(e->d_name, only, strlen(only)) == 0;
-    return n > 5 && strcmp(e->d_name + n - 5, ".json") == 0;
-}
-
 static void test_every_call_answers_as_it_says(void **state)
 {
-    struct dirent **list;
-    int n = scandir(FOLDER, &list, is_data, alphasort);
-
     (void)state;
-    assert_true(n > 0);
-    for (int i = 0; i < n; i++) {
-        run_file(list[i]->d_name);
-        free(list[i]);
-    }
-    free(list);
+    each_data_file(WAYBILL_SOURCE "/tests/tools", ".json", "WAYBILL_TOOLS", run_file);
 }
 
 /* How often a result of the tool was checked against its schema; fails without a schema. */
