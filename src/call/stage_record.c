@@ -103,9 +103,11 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 /* The outcome stands, but it could not be written down: the reader must know. */
 static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
 {
-    struct wbi_str receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s",
-                                           WBI_FMT(call->outcome.receipt), err->text);
+    struct wbi_str receipt = call->outcome.receipt;
+    bool said = wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n; /* it is the outcome */
 
+    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded%s%s", WBI_FMT(receipt),
+                            said ? "" : ": ", said ? "" : err->text);
     call->unrecorded = true;
     if (receipt.p != NULL)
         call->outcome.receipt = receipt;
