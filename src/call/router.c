@@ -615,6 +615,8 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
     wb_rc rc;
 
     r->line_number++;
+    if (wbi_str_trim(text).n == 0)
+        return WB_OK;
     line = wbi_zalloc(sizeof(*line));
     if (line != NULL)
         line->arena = wbi_runtime_arena(r->rt);
