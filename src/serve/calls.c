@@ -21,7 +21,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 {
     struct wbi_talk *talk = g->talks;
 
-    while (talk != NULL && !wbi_str_eqz(id, talk->id))
+    while (talk != NULL && !wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
         talk = talk->next;
     if (talk != NULL)
         return talk;
@@ -30,6 +30,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
         return NULL;
     id = wbi_str_head(id, sizeof(talk->id) - 1);
     memcpy(talk->id, id.p, id.n);
+    talk->id_n = id.n;
     talk->waiting_end = &talk->waiting;
     talk->next = g->talks;
     g->talks = talk;
