@@ -104,11 +104,11 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
 {
     struct wbi_str receipt = call->outcome.receipt;
-    bool said = wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n; /* it is the outcome */
 
     call->unrecorded = true;
-    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded%s%s", WBI_FMT(receipt),
-                            said ? "" : ": ", said ? "" : err->text);
+    if (wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n)
+        return; /* that is what the outcome says */
+    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s", WBI_FMT(receipt), err->text);
     if (receipt.p != NULL)
         call->outcome.receipt = receipt;
 }
