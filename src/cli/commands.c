@@ -8,10 +8,7 @@
     X(call)         \
     X(serve)        \
     X(connect)      \
-    X(pins)         \
     X(dispatch)     \
-    X(serve)        \
-    X(connect)      \
     X(tools)        \
     X(tasks)        \
     X(artifact)     \
