@@ -33,10 +33,13 @@ for command in $commands; do
     done
 done
 offers waybill config tr | grep -qx trust || { echo "completion lacks config trust"; failed=1; }
-# The examples of compaction are lines that a test has seen.
-while IFS= read -r line; do
-    grep -qxF "  $line" "$source/tests/cli/compact.test" || { echo "docs/compaction.md: no test shows: $line"; failed=1; }
-done < <(sed -n '/^```text$/,/^```$/p' "$source/docs/compaction.md" | grep -v '^```')
+# What a document shows as output ("```text") are lines that a test has seen.
+for file in "$source"/docs/*.md; do
+    while IFS= read -r line; do
+        cat "$source"/tests/cli/*.test | grep -qF -e "$line" || cat "$source"/tests/cli/*.test | sed 's/\\n/\n/g' | grep -qF -e "$line" ||
+            { echo "$(basename "$file"): no test shows: $line"; failed=1; }
+    done < <(sed -n '/^```text$/,/^```$/p' "$file" | grep -v '^```')
+done
 # The files and floors of docs/ARCHITECTURE.md are those of the tree and of the checker.
 map=$source/docs/ARCHITECTURE.md
 for file in $(grep -oE '`[a-z]+/[a-z_]+\.[ch]`' "$map" | tr -d '`' | grep -v '^room/' | sort -u); do
