@@ -132,7 +132,8 @@ static int create_named(struct wbi_spool *s, const char *role, const char *ext,
     (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s.%s", s->base, role, ext);
     (void)unlinkat(dir, temp, 0);
     fd = openat(dir, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX) != 0 || linkat(dir, temp, dir, name, 0) != 0)
+    if (fd < 0 || fchmod(fd, 0600) != 0 /* an odd umask */ || flock(fd, LOCK_EX) != 0 ||
+        linkat(dir, temp, dir, name, 0) != 0)
         failed = errno;
     (void)unlinkat(dir, temp, 0);
     if (failed == 0)

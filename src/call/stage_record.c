@@ -103,14 +103,12 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 /* The outcome stands, but it could not be written down: the reader must know, once. */
 static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
 {
-    struct wbi_str receipt;
+    struct wbi_str receipt = call->outcome.receipt;
 
     call->unrecorded = true;
-    if (call->outcome.state != WBI_OUTCOME_SUCCESS &&
-        wbi_str_eqz(call->outcome.fault.message, err->text))
-        return; /* that is what the error says */
-    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s", WBI_FMT(call->outcome.receipt),
-                            err->text);
+    if (wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n)
+        return; /* that is what the outcome says */
+    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s", WBI_FMT(receipt), err->text);
     if (receipt.p != NULL)
         call->outcome.receipt = receipt;
 }

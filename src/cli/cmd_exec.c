@@ -267,13 +267,14 @@ static int show_result(struct front *f, const struct frame *r)
     bool ok;
 
     erase_progress(f); /* the receipt may go to the same terminal */
-    ok = text != NULL && receive_all(f->fd, text, r->size) && put_line(text, r->size) &&
-         fflush(stdout) == 0;
+    ok = text != NULL && receive_all(f->fd, text, r->size);
+    if (!ok)
+        (void)usage_error(f->a, "the receipt did not arrive; `waybill ledger list` shows the call");
+    else
+        ok = put_line(text, r->size) && flush_output(); /* finish_output tells */
     free(text);
-    if (!ok) {
-        (void)usage_error(f->a, "cannot write the receipt");
+    if (!ok)
         return EXIT_OWN_FAILURE;
-    }
     return f->signalled != 0 && !r->held ? 128 + f->signalled : r->code;
 }
 

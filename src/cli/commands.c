@@ -6,9 +6,9 @@
 #define COMMANDS(X) \
     X(exec)         \
     X(call)         \
+    X(dispatch)     \
     X(serve)        \
     X(connect)      \
-    X(dispatch)     \
     X(tools)        \
     X(tasks)        \
     X(artifact)     \

@@ -42,7 +42,7 @@ static void name_conversation(struct wbi_mcp_request *r)
 {
     r->alone = r->session == NULL;
     if (!r->alone)
-        (void)snprintf(r->conversation, sizeof(r->conversation), "%s", r->session->id);
+        memcpy(r->conversation, r->session->id, r->session->id_n + 1);
     else
         wbi_id_make(&r->server->o.ids, "req_", r->conversation);
 }
