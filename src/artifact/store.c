@@ -435,8 +435,10 @@ wb_rc wbi_artifact_find(struct wbi_artifact_store *s, struct wbi_str ref, struct
     }
     wbi_arena_free(f.scratch);
     if (rc == WB_ENOTFOUND)
-        return wbi_fail_kind(err, rc, WBI_KIND_ARTIFACT_NOT_FOUND, "no artifact %.*s",
-                             WBI_FMT(shown));
+        return wbi_fail_kind(
+            err, rc, WBI_KIND_ARTIFACT_NOT_FOUND,
+            "no artifact %.*s; name its path, at least 8 hex digits of its SHA-256 or a task",
+            WBI_FMT(shown));
     if (rc == WB_OK && f.found.expired)
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_EXPIRED,
                              "the artifact %.*s is no longer kept", WBI_FMT(shown));
