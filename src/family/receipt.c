@@ -108,7 +108,7 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
                      WBI_FMT(wbi_json_get_str(a, "path")), known ? " (" : "", c.text,
                      known ? ")" : "");
     }
-    if (c.lines > 0 && member(result, prefix, "preview") == NULL)
+    if (c.lines > 0 && !wbi_json_is(member(result, prefix, "preview"), WBI_JSON_STR))
         wbi_buf_addf(out, "%s is left out here: %s\n", section, c.text);
     else if (wbi_json_true(member(result, prefix, "truncated")))
         wbi_buf_addf(out, "%s is truncated below%s%s%s\n", section, known ? ": " : "", c.text,
@@ -154,10 +154,11 @@ static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wb
             struct wbi_str name = wbi_json_str(key);
             char *prefix;
 
-            if (!wbi_str_ends(name, WBI_LIT("_preview")) || !wbi_json_is(key_val, WBI_JSON_STR))
+            if (!wbi_str_ends(name, WBI_LIT("_preview")))
                 continue;
             prefix = wbi_arena_strz(arena, wbi_str_head(name, name.n - 8));
-            if (prefix == NULL)
+            if (prefix == NULL || (!wbi_json_is(key_val, WBI_JSON_STR) &&
+                                   member(partial, prefix, "artifact") == NULL))
                 continue;
             if (pass == 0)
                 wbi_receipt_stream_header(out, partial, prefix, prefix);

@@ -83,6 +83,10 @@ static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t bu
     *ret = (struct wbi_preview){.text = WBI_NONE};
     if (s->shown == NULL || s->bytes == 0)
         return WB_OK;
+    if (wbi_shown_end(s->shown) != WB_OK) { /* no room for its copy; the counts tell */
+        ret->truncated = true;
+        return WB_OK;
+    }
     if (s->artifact.p != NULL) {
         policy.read_call = wbi_arena_fmt(
             arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(s->artifact));
