@@ -107,6 +107,7 @@ static const struct word vocabulary[] = {
     {"unauthorized", 75, KIND_FAIL},
     {"stopped", 62, KIND_FAIL},
     {"deadlock", 85, KIND_FAIL},
+    {"race", 62, KIND_FAIL},
     {"overrun", 70, KIND_FAIL},
     {"misaligned", 60, KIND_FAIL},
     {"problem", 55, KIND_FAIL},

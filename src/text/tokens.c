@@ -170,6 +170,7 @@ static uint64_t spaces(struct scan *s)
 static uint64_t piece(struct scan *s)
 {
     uint8_t before = s->before;
+    size_t mark = s->at;
 
     switch (class_of[s->p[s->at]]) {
     case LOWER:
@@ -188,7 +189,7 @@ static uint64_t piece(struct scan *s)
         if (!joins_word(s))
             return punctuation(s);
         s->at++;
-        return word(s, BEHIND_MARK);
+        return word(s, BEHIND_MARK) + (s->p[mark] == ',' ? COST_COMMA : 0);
     case CONTROL:
         s->at++;
         s->before = CONTROL;

@@ -20,6 +20,7 @@ enum {
     COST_BOX = 290,
     COST_BOX_SAME = 30,
     COST_MARKED = 90, /* a mark, letters and digits without a blank */
+    COST_COMMA = 130, /* a comma that joins a word: few tokens begin with one */
     COST_MIXED = 150  /* each letter of a word that begins with several capitals */
 };
 #define TABLE 16

@@ -35,7 +35,7 @@ static const char *const parts[] = {
     "\x1b",
     "\x7f",
     "][",
-    ";",
+    ",",
     "strch",
     "K",
     "#!",

@@ -13,6 +13,7 @@ struct bits {
     uint64_t equal;  /* to the byte before */
     uint64_t quotes; /* first bytes of U+2000 to U+2FFF */
     uint64_t box;    /* second bytes of box drawing */
+    uint64_t comma;
 };
 
 #if defined(__x86_64__)
@@ -79,6 +80,7 @@ WIDE static inline void look(const uint8_t *p, struct bits *b)
     b->equal = bits_of(_mm256_cmpeq_epi8(v, load(p + 1)), _mm256_cmpeq_epi8(w, load(p + 33))) << 1;
     b->quotes = bits_of(is(v, 0xe2), is(w, 0xe2));
     b->box = bits_of(within(v, 0x94, 2), within(w, 0x94, 2));
+    b->comma = bits_of(is(v, ','), is(w, ','));
 }
 
 WIDE static inline uint64_t count(uint64_t bits)
@@ -144,7 +146,7 @@ WIDE static inline uint64_t others(const struct bits *b, uint64_t below, uint64_
     return pieces * COST_PIECE + count(hard) * COST_NEWLINE_PUNCT +
            count(more & b->equal) * COST_PUNCT_SAME + count(second) * COST_PUNCT_SECOND +
            count(more & ~b->equal & ~second) * COST_PUNCT_NEXT + count(b->control) * COST_CONTROL +
-           count(b->quotes) * COST_HIGH_3;
+           count(b->quotes) * COST_HIGH_3 + count(joins & b->comma) * COST_COMMA;
 }
 
 /* Nothing of what stands beyond the end counts, but what stands right there. */
