@@ -49,7 +49,7 @@ coverage: setup
 	@tools/coverage.sh
 
 install: build
-	@cmake --install build/release --prefix $(PREFIX)
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean:
 	rm -rf build

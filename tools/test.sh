@@ -22,6 +22,8 @@ step "lint"
 tools/lint.sh
 step "build with gcc"
 quiet tools/build.sh dev
+step "release build"
+quiet tools/build.sh release waybill waybill_shared waybill_static
 step "build with clang"
 quiet tools/build.sh clang
 step "build with address and undefined behaviour sanitizers"
