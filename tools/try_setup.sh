@@ -49,22 +49,26 @@ bootstrap() {
     mv "$base.part" "$base"
 }
 
-# A command in a root folder, with mounts and processes of its own that end with it:
-# inside ROOT USER COMMAND
+# A command in a root folder, with mounts and processes of its own that end with it (the first
+# one stays root: who changes users is no longer killed with unshare): inside ROOT USER COMMAND
 inside() {
     exec unshare --mount --pid --fork --kill-child --propagation private sh -c '
         mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --rbind /sys "$1/sys" &&
         mount -t tmpfs -o mode=1777 tmpfs "$1/tmp" &&
-        exec chroot "$1" setpriv --reuid="$2" --regid="$2" --init-groups env -i HOME="$(
+        chroot "$1" setpriv --reuid="$2" --regid="$2" --init-groups env -i HOME="$(
             [ "$2" = root ] && echo /root || echo "/home/$2")" USER="$2" PORT="$4" \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             sh -c "cd && { [ ! -d waybill ] || cd waybill; } && $3"
+        exit $?
     ' inside "$1" "$2" "$3" "$port" < /dev/null
 }
 
 # `make run` until the gateway answers; prints the seconds it took.
 gateway_answers() {
     local started=$SECONDS pid
+    if curl -s -m 2 -o /dev/null "http://127.0.0.1:$port/"; then
+        fail "another program has port $port"
+    fi
     (inside "$1" "$2" "make run") > "$3" 2>&1 &
     pid=$!
     until curl -fs -m 2 -o /dev/null "http://127.0.0.1:$port/healthz"; do
