@@ -6,9 +6,11 @@ add_library(waybill_flags INTERFACE)
 target_compile_definitions(waybill_flags INTERFACE _GNU_SOURCE WB_BUILDING_SHARED=1
   WAYBILL_VERSION="${PROJECT_VERSION}")
 
+# A compiler takes any -Wno-…, known or not: the warning itself is asked for.
 function(waybill_probe_flag flag)
   string(MAKE_C_IDENTIFIER "have_${flag}" name)
-  check_c_compiler_flag(${flag} ${name})
+  string(REGEX REPLACE "^-Wno-" "-W" asked ${flag})
+  check_c_compiler_flag(${asked} ${name})
   if(${name})
     target_compile_options(waybill_flags INTERFACE ${flag})
   endif()
