@@ -67,7 +67,7 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
 
     if (rc != WB_OK)
         return rc;
-    c->units = units > notice ? units - notice : units / 2;
+    c->units = units > 4 * notice ? units - notice : units; /* what is too much is dropped again */
     c->line_cap = c->units / 9 > 40 * WBI_TOKEN_UNIT ? c->units / 9 : 40 * WBI_TOKEN_UNIT;
     wbi_buf_init_arena(&c->groups, c->arena, WBI_LIMIT_RECEIPT);
     rc = wbi_choose(c);

@@ -35,17 +35,38 @@ static bool all_alike(const struct chooser *c, size_t before, size_t after)
     return true;
 }
 
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* The words of the seed; an end that shows nothing is not named. */
+static void what_is_shown(struct wbi_buf *out, const struct wbi_preview *v)
+{
+    unsigned long long first = v->first_lines, last = v->last_lines;
+    unsigned long long between = v->lines_shown - first - last;
+
+    if (first > 0 && last > 0)
+        wbi_buf_addf(out, "first %llu and last %llu lines", first, last);
+    else if (first + last > 0)
+        wbi_buf_addf(out, "%s %llu line%s", first ? "first" : "last", first + last,
+                     plural(first + last));
+    else if (between > 0)
+        wbi_buf_addf(out, "%llu line%s", between, plural(between));
+    else
+        wbi_buf_addz(out, "no lines");
+    if (between > 0 && first + last > 0)
+        wbi_buf_addf(out, " and %llu between", between);
+}
+
 static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struct wbi_preview *v,
                        uint64_t first, uint64_t last, bool alike, bool opening)
 {
     uint64_t n = last - first + 1;
 
     if (opening) {
-        wbi_buf_addf(out, "[output truncated: showing first %llu and last %llu lines",
-                     (unsigned long long)v->first_lines, (unsigned long long)v->last_lines);
-        if (v->lines_shown > v->first_lines + v->last_lines)
-            wbi_buf_addf(out, " and %llu between",
-                         (unsigned long long)(v->lines_shown - v->first_lines - v->last_lines));
+        wbi_buf_addz(out, "[output truncated: showing ");
+        what_is_shown(out, v);
         wbi_buf_addf(out, " of %llu; lines %llu-%llu left out", (unsigned long long)v->lines_total,
                      (unsigned long long)first, (unsigned long long)last);
         wbi_preview_read_hint(out, c->policy, first, last);
@@ -167,7 +188,7 @@ static void drop_last_waves(struct chooser *c, uint64_t over)
             }
         }
         c->wave--;
-    } while (dropped < over && c->wave > 2);
+    } while (dropped < over && c->wave > 1);
 }
 
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
@@ -189,7 +210,7 @@ wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
         if (wbi_buf_rc(&w.out) != WB_OK)
             return wbi_buf_rc(&w.out);
         units = wbi_tokens_units(wbi_buf_str(&w.out));
-        if (units <= limit || c->wave <= 2)
+        if (units <= limit || c->wave <= 1) /* one line is always shown */
             break;
         drop_last_waves(c, units - limit);
     }

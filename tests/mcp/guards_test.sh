@@ -81,6 +81,52 @@ need "yes lets it run" '"id":"yes","result":.*simple text' out
 need "no refuses it" '"id":"no","result":.*approval_denied.*"isError":true' out
 [ -z "$(find "$work/ws" -name '*approv*')" ] || bad "approvals are kept in the workspace"
 
+# Resources, prompts, logs, progress and refusals of a server lose their secrets as results of tools
+# do; what holds none passes member for member (C8.8).
+config "{\"mcpServers\":{\"leaky\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"leaks\"]}},
+ \"policies\":{\"tools\":{\"mcp::leaky::resources/*\":{\"redact\":[\"contents[*].mail\"]}}}}"
+{ rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+  rpc 1 resources/read '"uri":"test://secret"'
+  rpc 2 resources/read '"uri":"test://clean"'
+  rpc 3 resources/read '"uri":"test://refused"'
+  rpc 4 prompts/get '"name":"leaky__p"'
+  rpc 5 tools/call '"name":"leaky__t","arguments":{},"_meta":{"progressToken":"p"}'; } |
+    "$waybill" serve > leaks 2> leaks.err || bad "serve with a leaky server: $(cat leaks.err)"
+grep -q 'ghp_16C7\|hunter2\|"token":"abc"\|ann@example' leaks && bad "a secret of the server came through: $(cut -c1-400 leaks)"
+need "a resource" '"id":1,"result":{"contents":\[{"uri":"test://secret","text":"key \[redacted:' leaks
+need "what else it holds stays" '"odd":1,"_meta":{"a":1,"waybill/redactions":\["contents\[0\].text","contents\[1\].mail"\]}' leaks
+need "a clean one, untouched" '"id":2,"result":{"odd":1.5,"contents":\[{"text":"A","uri":"test://clean"}\]}' leaks
+need "a refusal" '"id":3,"error":{"code":-32002,"message":"no \[redacted:.*"token":"\[redacted:.*"uri":"test://refused"' leaks
+need "a prompt" '"id":4,"result":.*"text":"use \[redacted:.*"waybill/redactions":\["messages\[0\].content.text"\]' leaks
+need "a log message" '"data":{"said":"log \[redacted:[^"]*","password":"\[redacted:' leaks
+need "progress" '"progressToken":"p".*"message":"step \[redacted:' leaks
+need "the call itself" '"id":5,"result":.*"text":"fine"' leaks
+
+# 2026-07-28: a call goes on after a question and is cancelled by the id of the retry; the server
+# hears of it, the client gets no answer, and nothing is left running.
+config "{\"mcpServers\":{\"slow\":{\"command\":\"sh\",\"args\":[\"-c\",\"tee -a $work/slow | $build/mcp_chaos asks-and-hangs\"]}}}"
+modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}'
+mkfifo retry
+"$waybill" serve < retry > asked 2> asked.err &
+asking=$!
+exec 9> retry
+rpc 1 tools/call "\"name\":\"slow__t\",\"arguments\":{},$modern" >&9
+until_seen "the question" '"id":1,"result":.*"input_required"' asked
+key=$(grep -o '"inputRequests":{"[^"]*"' asked | cut -d'"' -f4)
+token=$(grep -o '"requestState":"[^"]*"' asked | cut -d'"' -f4)
+rpc 2 tools/call "\"name\":\"slow__t\",\"arguments\":{},\"requestState\":\"$token\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{}}},$modern" >&9
+until_seen "the answer at the server" '"id":"e1".*"action":"accept"' "$work/slow"
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,%s}}\n' "$modern" >&9
+until_seen "the server is told" 'notifications/cancelled' "$work/slow"
+exec 9>&-
+for _ in $(seq 400); do kill -0 $asking 2>/dev/null || break; sleep 0.05; done
+kill -0 $asking 2>/dev/null && { bad "a call that was cancelled keeps the gateway"; kill $asking; }
+wait $asking || bad "serve with a slow server: $(cat asked.err)"
+grep -q '"id":2' asked && bad "a cancelled call was answered: $(grep '"id":2' asked | cut -c1-200)"
+"$waybill" ledger list --json > rows
+[ "$(grep -o '"tool":"slow__t"' rows | wc -l)" = 1 ] || bad "question and retry are one call: $(cat rows)"
+need "which ended as cancelled" '"tool":"slow__t","status":"error","error_kind":"cancelled"' rows
+
 # A reload: wrong files change nothing and are told, right ones hold, and the client hears of it.
 config '{"policies":{"environment":{"timeoutMs":0}}}'
 kill -HUP $pid
