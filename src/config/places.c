@@ -30,7 +30,7 @@ static const char *home_on_record(void)
     if (getpwuid_r(geteuid(), &entry, room, sizeof(room), &found) != 0 || found == NULL ||
         strlen(entry.pw_dir) > WBI_LIMIT_PATH)
         return NULL;
-    return strcpy(home, entry.pw_dir);
+    return memcpy(home, entry.pw_dir, strlen(entry.pw_dir) + 1);
 }
 
 static const char *from_process(void *arg, const char *name)
