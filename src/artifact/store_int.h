@@ -27,8 +27,6 @@ WB_MUST_CHECK wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_
 void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16]);
 /* Old files that never got their final name: their writer died. */
 void wbi_remove_leftovers(int dir, int64_t now_ms);
-/* 0 or an errno; never short. */
-int wbi_write_all(int fd, const void *p, size_t n);
 /* Bytes that may still be written, by the free-space guard and the store's cap;
  * 0 and a reason when there is no room. */
 uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason);
