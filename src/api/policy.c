@@ -88,10 +88,11 @@ static void write_access(struct wbi_jw *w, struct wbi_runtime *rt, const struct 
         wbi_jw_kstrz(w, "reason", answer.message);
 }
 
-static wb_rc explain(struct wbi_runtime *rt, struct wbi_arena *arena, struct wbi_str name,
-                     struct wbi_str principal, struct wbi_buf *out, struct wbi_error *err)
+static wb_rc explain(struct wbi_runtime *rt, struct wbi_str name, struct wbi_str principal,
+                     struct wbi_buf *out, struct wbi_error *err)
 {
     const struct wbi_policy_effective *effective;
+    struct wbi_viewer viewer = wbi_guards_viewer(rt, principal);
     const struct wbi_tool *tool = NULL;
     struct wbi_catalog *catalog;
     struct wbi_jw w = wbi_jw_to(out);
@@ -99,7 +100,9 @@ static wb_rc explain(struct wbi_runtime *rt, struct wbi_arena *arena, struct wbi
 
     if (rc != WB_OK)
         return rc;
-    rc = wbi_catalog_resolve(catalog, arena, WBI_NONE, name, WBI_NONE, &tool, NULL);
+    rc = wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL);
+    if (rc == WB_ENOTFOUND) /* hidden perhaps: whoever explains may know */
+        rc = wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, name, WBI_NONE, &tool, NULL);
     if (rc != WB_OK && rc != WB_ENOTFOUND)
         return wbi_fail(err, rc, "the tool cannot be looked up");
     rc = wbi_policy_effective(rt->guards->policy, tool ? tool->qualified : name, principal,
@@ -121,18 +124,14 @@ wb_rc wb_policy_explain(wb_runtime *runtime, const char *tool, const char *princ
                         size_t *ret_size, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_arena *arena;
     struct wbi_buf out;
     wb_rc rc;
 
     if (runtime == NULL || tool == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_policy_explain: NULL");
-    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
-        return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
-    rc = explain(runtime->rt, arena, wbi_str_z(tool),
+    rc = explain(runtime->rt, wbi_str_z(tool),
                  principal ? wbi_str_z(principal) : runtime->rt->principal, &out, &err);
-    wbi_arena_free(arena);
     if (rc == WB_OK)
         return wbi_api_give(&out, ret, ret_size, reterr);
     wbi_buf_fini(&out);

@@ -23,18 +23,6 @@ static struct wbi_definition define(const struct wbi_tool *t)
                                    .open_world = t->effect == WBI_EFFECT_EXTERNAL};
 }
 
-/* A tool of several versions is told once, as a call without a range gets it. */
-static bool told(const struct wbi_catalog *catalog, struct wbi_arena *arena,
-                 const struct wbi_tool *t)
-{
-    const struct wbi_tool *picked;
-
-    return !t->hidden &&
-           wbi_catalog_resolve(catalog, arena, WBI_NONE, t->qualified, WBI_NONE, &picked, NULL) ==
-               WB_OK &&
-           picked == t;
-}
-
 static wb_rc export(struct wb_runtime *runtime, struct wbi_str principal,
                     enum wbi_provider provider, struct wbi_buf *out, struct wbi_error *err)
 {
@@ -51,7 +39,7 @@ static wb_rc export(struct wb_runtime *runtime, struct wbi_str principal,
     list = wbi_arena_array(arena, wbi_catalog_count(catalog) + 1, sizeof(*list));
     for (size_t i = 0; list != NULL && i < wbi_catalog_count(catalog); i++) {
         const struct wbi_tool *t = wbi_catalog_at(catalog, i);
-        if (told(catalog, arena, t) && wbi_guards_lists(runtime->rt, principal, t))
+        if (wbi_guards_tells(runtime->rt, principal, catalog, t))
             list[n++] = define(t);
     }
     rc = list ? wbi_definitions_write(provider, list, n, out, err) : wbi_fail_nomem(err);
@@ -85,15 +73,17 @@ wb_rc wb_tool_parallel(wb_runtime *runtime, const char *principal, const char *n
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_catalog *catalog;
+    struct wbi_viewer viewer;
     const struct wbi_tool *tool;
     wb_rc rc;
 
     if (runtime == NULL || name == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tool_parallel: NULL");
+    viewer = wbi_guards_viewer(runtime->rt, wbi_str_z(principal));
     rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
-    /* without a range nothing is allocated */
     if (rc == WB_OK)
-        rc = wbi_catalog_resolve(catalog, NULL, WBI_NONE, wbi_str_z(name), WBI_NONE, &tool, &err);
+        rc = wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, wbi_str_z(name), WBI_NONE, &tool,
+                                 &err);
     if (rc == WB_OK && !wbi_guards_lists(runtime->rt, wbi_str_z(principal), tool))
         rc = wbi_fail_kind(&err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.128s\"",
                            name);

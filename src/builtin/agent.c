@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "builtin/command_int.h"
+#include "call/workspace.h"
 #include "config/config.h"
 #include "family/agent/agent.h"
 
@@ -84,6 +85,16 @@ static struct wbi_str agent_input(struct wbi_exec *x)
     return wbi_arena_fmt(x->arena, "%.*s\n", WBI_FMT(input));
 }
 
+static void fail_start(struct wbi_exec *x, struct wbi_str name, const struct wbi_error *err)
+{
+    struct wbi_fault fault = {.kind = err->kind ? err->kind : WBI_KIND_COMMAND_SPAWN_FAILED};
+
+    fault.message = wbi_arena_fmt(x->arena, "agent %.*s: %s", WBI_FMT(name), err->text);
+    if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && wbi_json_get(x->input, "workdir") == NULL)
+        fault.hint = WBI_LIT(WBI_HINT_WORKSPACE_GONE);
+    wbi_exec_fail_fault(x, &fault);
+}
+
 static void start(struct wbi_exec *x)
 {
     struct agent_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
@@ -117,8 +128,7 @@ static void start(struct wbi_exec *x)
                                               .on_end = on_end,
                                               .arg = s};
     if (wbi_running_start(&s->running, &ask, &err) != WB_OK)
-        wbi_exec_fail(x, err.kind != WBI_KIND_NONE ? err.kind : WBI_KIND_COMMAND_SPAWN_FAILED,
-                      "agent %.*s: %s", WBI_FMT(name), err.text);
+        fail_start(x, name, &err);
 }
 
 static void cancel(struct wbi_exec *x)

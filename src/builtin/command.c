@@ -3,6 +3,7 @@
 #include "builtin/command_int.h"
 
 #include "base/limits.h"
+#include "call/workspace.h"
 
 /* ---- ExecCommand ---- */
 
@@ -143,6 +144,10 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     struct wbi_jw w = wbi_jw_to(&details);
 
     fault.message = wbi_arena_str(x->arena, wbi_str_z(err->text));
+    if (fault.kind == WBI_KIND_FORBIDDEN)
+        fault.hint = WBI_LIT("leave this variable out of env");
+    if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && workdir.p == NULL)
+        fault.hint = WBI_LIT(WBI_HINT_WORKSPACE_GONE);
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     if (workdir.p != NULL && (fault.kind == WBI_KIND_EXECUTION_ROOT_VIOLATION ||

@@ -295,3 +295,34 @@ bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
 
     return wbi_auth_lists(rt->guards->auth, principal.p ? principal : rt->principal, &t);
 }
+
+static enum wbi_sight sees(const struct wbi_viewer *viewer, const struct wbi_tool *tool)
+{
+    const struct wbi_runtime *rt = viewer->arg;
+    struct wbi_auth_tool t = wbi_guards_tool(tool);
+    struct wbi_auth_answer answer;
+
+    wbi_authorize(rt->guards->auth, viewer->principal, &t, &answer);
+    if (answer.verdict == WBI_AUTH_HIDDEN)
+        return WBI_SIGHT_HIDDEN;
+    if (answer.verdict == WBI_AUTH_DENIED || tool->blocked.p != NULL)
+        return WBI_SIGHT_BARRED;
+    return WBI_SIGHT_CLEAR;
+}
+
+struct wbi_viewer wbi_guards_viewer(const struct wbi_runtime *rt, struct wbi_str principal)
+{
+    return (struct wbi_viewer){sees, rt, principal.p ? principal : rt->principal};
+}
+
+bool wbi_guards_tells(const struct wbi_runtime *rt, struct wbi_str principal,
+                      const struct wbi_catalog *catalog, const struct wbi_tool *tool)
+{
+    struct wbi_viewer viewer = wbi_guards_viewer(rt, principal);
+    const struct wbi_tool *picked;
+
+    return !tool->hidden && sees(&viewer, tool) == WBI_SIGHT_CLEAR &&
+           wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, tool->qualified, WBI_NONE, &picked,
+                               NULL) == WB_OK &&
+           picked == tool;
+}

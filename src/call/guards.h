@@ -49,9 +49,9 @@ struct wbi_admission {
     /* between two attempts; see attempts.c */
     struct wbi_timer *timer;
     enum { WBI_BETWEEN_NONE = 0, WBI_BETWEEN_TIMER, WBI_BETWEEN_QUEUE } between;
-    bool refused_again; /* a guard let no further attempt in */
-    int64_t attempt_ns; /* when the attempt began that runs or ran last */
-    struct wbi_fault failed[WBI_LIMIT_CAUSED_BY_COUNT]; /* attempts before, newest first */
+    bool refused_again;       /* a guard let no further attempt in */
+    int64_t attempt_ns;       /* when the attempt began that runs or ran last */
+    struct wbi_fault *failed; /* attempts before, newest first; NULL: none */
     size_t failed_n;
 };
 
@@ -66,6 +66,11 @@ void wbi_guards_free(struct wbi_guards *g);
 void wbi_guards_arm(struct wbi_runtime *rt);
 
 struct wbi_auth_tool wbi_guards_tool(const struct wbi_tool *tool);
+/* How a principal (absent: the runtime's) sees tools, for wbi_catalog_resolve. */
+struct wbi_viewer wbi_guards_viewer(const struct wbi_runtime *rt, struct wbi_str principal);
+/* Is this the version a call without a range gets? Lists that tell of a tool once tell of it. */
+bool wbi_guards_tells(const struct wbi_runtime *rt, struct wbi_str principal,
+                      const struct wbi_catalog *catalog, const struct wbi_tool *tool);
 /* May the principal see the tool? The same answer as calling it (C3.4). */
 bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
                       const struct wbi_tool *tool);

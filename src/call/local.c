@@ -291,6 +291,11 @@ static wb_rc keep(void *arg, const char *role, struct wbi_str bytes, struct wbi_
     rc = wbi_spool_finish(spool, 1, got, err);
     if (rc != WB_OK)
         return rc;
+    if (strcmp(got[0].reason, "io_error") == 0 || strcmp(got[0].reason, "no_space") == 0)
+        return wbi_fail_kind(err, WB_EIO, WBI_KIND_OUTPUT_PERSISTENCE_FAILED,
+                             "only %llu of %zu bytes of the output could be kept: %s",
+                             (unsigned long long)got[0].bytes, bytes.n,
+                             got[0].reason[0] == 'n' ? "the disk is full" : "writing failed");
     *ret_path = wbi_artifact_path(call->runtime->artifacts, call->arena, got[0].name);
     if (ret_path->p == NULL)
         return wbi_fail_nomem(err);

@@ -31,17 +31,17 @@ static wb_rc hash_paths(const struct wbi_str *paths, size_t n, uint8_t sum[WBI_S
     return rc;
 }
 
-/* Compiled once per set of paths; sets beyond those kept live with their call. */
-static wb_rc compile(struct wbi_call *call, const struct wbi_str *paths, size_t n)
+/* Compiled once per set of paths; sets beyond those kept live with the arena. */
+static wb_rc compile(struct wbi_guards *g, struct wbi_arena *arena, const struct wbi_str *paths,
+                     size_t n, const struct wbi_redact_rules **ret)
 {
-    struct wbi_guards *g = call->runtime->guards;
     uint8_t sum[WBI_SHA256_SIZE];
     struct wbi_redact_rules *rules;
     wb_rc rc = hash_paths(paths, n, sum);
 
     for (size_t i = 0; rc == WB_OK && i < g->rules_n; i++) {
         if (memcmp(g->rules[i].sum, sum, sizeof(sum)) == 0) {
-            call->rules = g->rules[i].rules;
+            *ret = g->rules[i].rules;
             return WB_OK;
         }
     }
@@ -53,34 +53,40 @@ static wb_rc compile(struct wbi_call *call, const struct wbi_str *paths, size_t 
         memcpy(g->rules[g->rules_n].sum, sum, sizeof(sum));
         g->rules[g->rules_n++].rules = rules;
     } else {
-        rc = wbi_arena_defer(call->arena, free_rules, rules);
+        rc = wbi_arena_defer(arena, free_rules, rules);
         if (rc != WB_OK) {
             wbi_redact_rules_free(rules);
             return rc;
         }
     }
-    call->rules = rules;
+    *ret = rules;
     return WB_OK;
 }
 
-/* Default names, and the paths that policy gives for the tool and principal;
- * for a tool that is not known, those of its name. */
-static wb_rc find_rules(struct wbi_call *call)
+/* Default names, and the paths that policy gives for the tool and principal. */
+static wb_rc rules_of(struct wbi_runtime *rt, struct wbi_arena *arena, struct wbi_str tool,
+                      struct wbi_str principal, const struct wbi_redact_rules **ret)
 {
     const struct wbi_policy_effective *e;
-    struct wbi_str tool = call->tool ? call->tool->qualified : call->inv.tool_name;
-    wb_rc rc;
+    wb_rc rc = wbi_policy_effective(rt->guards->policy, tool, principal, WBI_NO_LIMIT_MS, &e);
 
-    if (call->rules != NULL)
-        return WB_OK;
-    rc = wbi_policy_effective(call->runtime->guards->policy, tool.p ? tool : WBI_LIT(""),
-                              call->inv.principal, WBI_NO_LIMIT_MS, &e);
     if (rc != WB_OK)
         return rc;
     if (e->values.redact_n > 0)
-        return compile(call, e->values.redact, e->values.redact_n);
-    call->rules = call->runtime->redact_rules;
+        return compile(rt->guards, arena, e->values.redact, e->values.redact_n, ret);
+    *ret = rt->redact_rules;
     return WB_OK;
+}
+
+/* For a tool that is not known, those of its name. */
+static wb_rc find_rules(struct wbi_call *call)
+{
+    struct wbi_str tool = call->tool ? call->tool->qualified : call->inv.tool_name;
+
+    if (call->rules != NULL)
+        return WB_OK;
+    return rules_of(call->runtime, call->arena, tool.p ? tool : WBI_LIT(""), call->inv.principal,
+                    &call->rules);
 }
 
 /* ---- replacing ---- */
@@ -202,6 +208,26 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
         for (size_t i = 0; rc == WB_OK && i < o->fault.cause_count; i++)
             rc = redact_text(call, "error.causedBy", &o->fault.causes[i].message);
     }
+    return rc;
+}
+
+wb_rc wbi_redact_passing(struct wbi_runtime *rt, struct wbi_str name, struct wbi_str principal,
+                         struct wbi_str *text, struct wbi_redact_list *list)
+{
+    const struct wbi_redact_rules *rules;
+    const wbi_json *v;
+    struct wbi_buf out;
+    wb_rc rc = rules_of(rt, list->arena, name, principal, &rules);
+
+    if (rc != WB_OK || wbi_redact_is_clean(rt->secrets, rules, *text))
+        return rc;
+    rc = wbi_json_read(list->arena, *text, WBI_JSON_STRICT, &v, NULL);
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init_arena(&out, list->arena, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_redact_json(rt->secrets, rules, v, &out, list);
+    if (rc == WB_OK && list->n > 0)
+        *text = wbi_buf_str(&out);
     return rc;
 }
 

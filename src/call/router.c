@@ -11,11 +11,11 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/frames.h"
+#include "call/guards.h"
 #include "json/canonical.h"
 
 /* The text and tree of one input line; calls made of it hold it. */
 struct line {
-    struct wbi_runtime *rt; /* which gets the arena back */
     struct wbi_arena *arena;
     struct wbi_wire_turn turn;
     size_t refs;
@@ -132,7 +132,7 @@ static void release_line(void *arg)
 
     if (--line->refs > 0)
         return;
-    wbi_runtime_arena_back(line->rt, line->arena);
+    wbi_arena_free(line->arena);
     wbi_free(line);
 }
 
@@ -532,12 +532,15 @@ static wb_rc remember(struct entry *e)
 static bool is_exclusive(struct wbi_router *r, struct wbi_arena *arena,
                          const struct wbi_wire_call *w)
 {
+    struct wbi_viewer viewer =
+        wbi_guards_viewer(r->rt, wbi_json_get_str(w->invocation, "principal"));
     const struct wbi_tool *tool;
     struct wbi_catalog *catalog;
 
     if (wbi_runtime_catalog(r->rt, &catalog, NULL) != WB_OK)
         return true;
-    if (wbi_catalog_resolve(catalog, arena, w->name_space, w->name, WBI_NONE, &tool, NULL) == WB_OK)
+    if (wbi_catalog_resolve(catalog, arena, &viewer, w->name_space, w->name,
+                            wbi_json_get_str(w->invocation, "versionRange"), &tool, NULL) == WB_OK)
         return !tool->parallel;
     return r->rt->find_more != NULL; /* it may turn out to be there */
 }
@@ -614,13 +617,10 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
     if (wbi_str_trim(text).n == 0)
         return WB_OK;
     line = wbi_zalloc(sizeof(*line));
-    if (line != NULL)
-        line->arena = wbi_runtime_arena(r->rt);
-    if (line == NULL || line->arena == NULL) {
+    if (line == NULL || wbi_loop_arena(r->rt->loop, WBI_LIMIT_CALL_ARENA, &line->arena) != WB_OK) {
         wbi_free(line);
         return wbi_fail_nomem(err);
     }
-    line->rt = r->rt;
     line->refs = 1;
     rc = read_line(r, line, text, &tree, &why);
     if (rc == WB_EINPUT || rc == WB_ELIMIT)

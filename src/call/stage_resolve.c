@@ -8,7 +8,9 @@
 
 static wb_rc look_up(struct wbi_call *call, struct wbi_error *err)
 {
-    return wbi_catalog_resolve(call->catalog, call->arena, call->inv.name_space,
+    struct wbi_viewer viewer = wbi_guards_viewer(call->runtime, call->inv.principal);
+
+    return wbi_catalog_resolve(call->catalog, call->arena, &viewer, call->inv.name_space,
                                call->inv.tool_name, call->inv.version_range, &call->tool, err);
 }
 
@@ -46,23 +48,6 @@ static wb_rc look_again(struct wbi_call *call, struct wbi_error *err)
     return look_up(call, err);
 }
 
-/* Hidden tools do not exist for the principal: neither their versions nor their
- * schemas may show through an earlier refusal (C3.2, C3.4). */
-static bool hides(const struct wbi_call *call, const struct wbi_auth_tool *asked)
-{
-    struct wbi_auth_answer answer;
-
-    wbi_authorize(call->runtime->guards->auth, call->inv.principal, asked, &answer);
-    return answer.verdict == WBI_AUTH_HIDDEN;
-}
-
-static bool is_hidden(const struct wbi_call *call, const struct wbi_tool *tool)
-{
-    struct wbi_auth_tool asked = wbi_guards_tool(tool);
-
-    return hides(call, &asked);
-}
-
 enum wbi_step wbi_refuse_hidden(struct wbi_call *call)
 {
     call->tool = NULL; /* as if it did not exist */
@@ -70,48 +55,36 @@ enum wbi_step wbi_refuse_hidden(struct wbi_call *call)
                          WBI_FMT(wbi_str_head(call->inv.tool_name, 128)));
 }
 
-/* A tool that the refusal in err tells of: another version, or another spelling. */
-static const struct wbi_tool *told_of(const struct wbi_call *call, const struct wbi_error *err)
-{
-    const struct wbi_tool *tool = NULL;
-
-    if (err->kind == WBI_KIND_UNSUPPORTED_VERSION &&
-        wbi_catalog_resolve(call->catalog, call->arena, call->inv.name_space, call->inv.tool_name,
-                            WBI_NONE, &tool, NULL) == WB_OK)
-        return tool;
-    for (size_t i = 0; i < wbi_catalog_count(call->catalog); i++) {
-        tool = wbi_catalog_at(call->catalog, i);
-        if (wbi_str_ieq(tool->model_name, call->inv.tool_name))
-            return tool;
-    }
-    return NULL;
-}
-
 /* Absent, or why the server that the name belongs to has not said what it offers. */
 static struct wbi_str unreachable(struct wbi_call *call)
 {
     struct wbi_runtime *rt = call->runtime;
     struct wbi_auth_tool asked = {.effect = WBI_GUARD_EXTERNAL_SIDE_EFFECTS, .network = true};
+    struct wbi_auth_answer answer;
     struct wbi_str why;
 
     if (rt->why_missing == NULL ||
         !rt->why_missing(rt->find_more_arg, full_name(call), call->arena, &asked.qualified, &why))
         return WBI_NONE;
     asked.model_name = call->inv.tool_name;
-    return hides(call, &asked) ? WBI_NONE : why;
+    wbi_authorize(rt->guards->auth, call->inv.principal, &asked, &answer);
+    return answer.verdict == WBI_AUTH_HIDDEN ? WBI_NONE : why;
 }
 
 static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *err)
 {
-    const struct wbi_tool *tool = told_of(call, err);
-    struct wbi_str why = tool == NULL ? unreachable(call) : WBI_NONE;
+    struct wbi_viewer viewer = wbi_guards_viewer(call->runtime, call->inv.principal);
+    const struct wbi_tool *other;
+    struct wbi_str why;
 
-    if (why.p != NULL)
+    call->tool = NULL;
+    if (err->kind == WBI_KIND_UNSUPPORTED_VERSION) {
+        if (wbi_catalog_resolve(call->catalog, NULL, &viewer, call->inv.name_space,
+                                call->inv.tool_name, WBI_NONE, &other, NULL) == WB_OK)
+            call->origin = other->origin;
+    } else if (why = unreachable(call), why.p != NULL) {
         return wbi_call_fail(call, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s", WBI_FMT(why));
-    if (tool != NULL && is_hidden(call, tool))
-        return wbi_refuse_hidden(call);
-    if (tool != NULL && err->kind == WBI_KIND_UNSUPPORTED_VERSION)
-        call->origin = tool->origin;
+    }
     return wbi_call_fail_error(call, WBI_KIND_UNKNOWN_TOOL, err);
 }
 
@@ -125,8 +98,6 @@ enum wbi_step wbi_stage_resolve(struct wbi_call *call)
         return WBI_STEP_PARKED;
     if (rc != WB_OK)
         return unresolved(call, &err);
-    if (is_hidden(call, call->tool))
-        return wbi_refuse_hidden(call);
     wbi_say_invoked(call);
     if (call->tool->blocked.p != NULL)
         return wbi_call_fail(call, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(call->tool->blocked));

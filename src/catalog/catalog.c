@@ -372,10 +372,17 @@ static size_t versions_from(const struct wbi_catalog *c, size_t first)
     return n;
 }
 
-static wb_rc no_such_tool(const struct wbi_catalog *c, struct wbi_str name, struct wbi_error *err)
+static enum wbi_sight sight(const struct wbi_viewer *viewer, const struct wbi_tool *t)
+{
+    return viewer ? viewer->sees(viewer, t) : WBI_SIGHT_CLEAR;
+}
+
+static wb_rc no_such_tool(const struct wbi_catalog *c, const struct wbi_viewer *viewer,
+                          struct wbi_str name, struct wbi_error *err)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (!c->tools[i].hidden && wbi_str_ieq(c->tools[i].model_name, name))
+        if (!c->tools[i].hidden && wbi_str_ieq(c->tools[i].model_name, name) &&
+            sight(viewer, &c->tools[i]) != WBI_SIGHT_HIDDEN)
             return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
                                  "there is no tool \"%.*s\"; names are case-sensitive, there is "
                                  "\"%.*s\"",
@@ -384,15 +391,21 @@ static wb_rc no_such_tool(const struct wbi_catalog *c, struct wbi_str name, stru
                          WBI_FMT(wbi_str_head(name, 128)));
 }
 
-static wb_rc no_such_version(const struct wbi_tool *tools, size_t n, struct wbi_str range,
-                             struct wbi_error *err)
+/* Versions of one tool as somebody sees them, highest first. */
+struct seen {
+    const struct wbi_tool **tools;
+    struct wbi_str *versions; /* of them */
+    size_t n;
+};
+
+static wb_rc no_such_version(const struct seen *seen, struct wbi_str range, struct wbi_error *err)
 {
     char list[200] = "";
     size_t at = 0;
 
-    for (size_t i = 0; i < n && at + tools[i].version.n + 3 < sizeof(list); i++) {
-        memcpy(list + at, tools[i].version.p, tools[i].version.n);
-        at += tools[i].version.n;
+    for (size_t i = 0; i < seen->n && at + seen->versions[i].n + 3 < sizeof(list); i++) {
+        memcpy(list + at, seen->versions[i].p, seen->versions[i].n);
+        at += seen->versions[i].n;
         memcpy(list + at, ", ", 3);
         at += 2;
     }
@@ -400,64 +413,114 @@ static wb_rc no_such_version(const struct wbi_tool *tools, size_t n, struct wbi_
         list[at - 2] = '\0';
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNSUPPORTED_VERSION,
                          "no version of %.*s fits \"%.*s\"; available: %s",
-                         WBI_FMT(tools[0].model_name), WBI_FMT(wbi_str_head(range, 80)), list);
+                         WBI_FMT(seen->tools[0]->model_name), WBI_FMT(wbi_str_head(range, 80)),
+                         list);
 }
 
-/* Exact strings first (pins), then SemVer; versions stand highest first. */
-static wb_rc pick_version(const struct wbi_tool *tools, size_t n, struct wbi_arena *arena,
-                          struct wbi_str range, const struct wbi_tool **ret, struct wbi_error *err)
+/* Exact strings first (pins), then SemVer. */
+static wb_rc pick_version(const struct seen *seen, struct wbi_arena *arena, struct wbi_str range,
+                          const struct wbi_tool **ret, struct wbi_error *err)
 {
-    struct wbi_str *versions;
-    size_t index;
-    wb_rc rc;
+    size_t index = 0;
+    wb_rc rc = WB_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        if (wbi_str_eq(tools[i].version, range)) {
-            *ret = &tools[i];
-            return WB_OK;
-        }
-    }
-    versions = wbi_arena_array(arena, n, sizeof(*versions));
-    if (versions == NULL)
-        return wbi_fail_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        versions[i] = tools[i].version;
-    rc = wbi_semver_pick(arena, range, versions, n, &index, err);
+    while (index < seen->n && !wbi_str_eq(seen->versions[index], range))
+        index++;
+    if (index == seen->n)
+        rc = wbi_semver_pick(arena, range, seen->versions, seen->n, &index, err);
     if (rc == WB_ENOTFOUND)
-        return no_such_version(tools, n, range, err);
+        return no_such_version(seen, range, err);
     if (rc == WB_EINPUT && err != NULL)
         err->kind = WBI_KIND_UNSUPPORTED_VERSION;
     if (rc == WB_OK)
-        *ret = &tools[index];
+        *ret = seen->tools[index];
     return rc;
 }
 
-/* No range means the highest release; a pre-release only if nothing else is
- * there (npm's `latest` never picks one). */
-static const struct wbi_tool *highest(const struct wbi_tool *tools, size_t n)
+static wb_rc see(const struct wbi_viewer *viewer, enum wbi_sight as, const struct wbi_tool *tools,
+                 size_t n, struct wbi_arena *arena, struct seen *ret, struct wbi_error *err)
 {
+    ret->n = 0;
+    ret->tools = wbi_arena_array(arena, n, sizeof(const struct wbi_tool *));
+    ret->versions = wbi_arena_array(arena, n, sizeof(*ret->versions));
+    if (ret->tools == NULL || ret->versions == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        if (sight(viewer, &tools[i]) != as)
+            continue;
+        ret->tools[ret->n] = &tools[i];
+        ret->versions[ret->n++] = tools[i].version;
+    }
+    return WB_OK;
+}
+
+/* What may be called first; what is barred only where nothing else fits. */
+static wb_rc pick_seen(const struct wbi_catalog *c, const struct wbi_viewer *viewer, size_t first,
+                       struct wbi_arena *arena, struct wbi_str name, struct wbi_str range,
+                       const struct wbi_tool **ret, struct wbi_error *err)
+{
+    size_t n = versions_from(c, first);
+    struct seen clear, barred;
+    wb_rc rc = see(viewer, WBI_SIGHT_CLEAR, &c->tools[first], n, arena, &clear, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (clear.n > 0) {
+        rc = pick_version(&clear, arena, range, ret, err);
+        if (rc != WB_ENOTFOUND || clear.n == n)
+            return rc;
+    }
+    rc = see(viewer, WBI_SIGHT_BARRED, &c->tools[first], n, arena, &barred, err);
+    if (rc != WB_OK)
+        return rc;
+    if (clear.n + barred.n == 0)
+        return no_such_tool(c, viewer, name, err);
+    if (clear.n == 0)
+        return pick_version(&barred, arena, range, ret, err);
+    if (barred.n > 0 && pick_version(&barred, arena, range, ret, NULL) == WB_OK)
+        return WB_OK;
+    return WB_ENOTFOUND; /* err tells of what may be called */
+}
+
+/* No range means the highest release; a pre-release only if nothing else is
+ * there (npm's `latest` never picks one). NULL: none is seen so. */
+static const struct wbi_tool *highest(const struct wbi_viewer *viewer, enum wbi_sight as,
+                                      const struct wbi_tool *tools, size_t n)
+{
+    const struct wbi_tool *found = NULL;
+
     for (size_t i = 0; i < n; i++) {
         struct wbi_semver v;
-        if (wbi_semver_parse(tools[i].version, &v, NULL) == WB_OK && v.pre.p == NULL)
+        bool release = wbi_semver_parse(tools[i].version, &v, NULL) == WB_OK && v.pre.p == NULL;
+        if ((!release && found != NULL) || sight(viewer, &tools[i]) != as)
+            continue;
+        if (release)
             return &tools[i];
+        found = &tools[i];
     }
-    return &tools[0];
+    return found;
 }
 
 wb_rc wbi_catalog_resolve(const struct wbi_catalog *c, struct wbi_arena *arena,
-                          struct wbi_str name_space, struct wbi_str name, struct wbi_str range,
-                          const struct wbi_tool **ret, struct wbi_error *err)
+                          const struct wbi_viewer *viewer, struct wbi_str name_space,
+                          struct wbi_str name, struct wbi_str range, const struct wbi_tool **ret,
+                          struct wbi_error *err)
 {
     const struct wbi_name *found = wbi_names_find(c->names, name_space, name);
+    const struct wbi_tool *picked;
     size_t first, n;
 
     if (found == NULL)
-        return no_such_tool(c, name, err);
+        return no_such_tool(c, viewer, name, err);
     first = lower_bound(c, found->model);
+    if (wbi_str_trim(range).n > 0)
+        return pick_seen(c, viewer, first, arena, name, range, ret, err);
     n = versions_from(c, first);
-    if (wbi_str_trim(range).n == 0) {
-        *ret = highest(&c->tools[first], n);
-        return WB_OK;
-    }
-    return pick_version(&c->tools[first], n, arena, range, ret, err);
+    picked = highest(viewer, WBI_SIGHT_CLEAR, &c->tools[first], n);
+    if (picked == NULL)
+        picked = highest(viewer, WBI_SIGHT_BARRED, &c->tools[first], n);
+    if (picked == NULL)
+        return no_such_tool(c, viewer, name, err);
+    *ret = picked;
+    return WB_OK;
 }

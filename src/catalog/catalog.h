@@ -50,13 +50,27 @@ void wbi_catalog_unref(struct wbi_catalog *c); /* NULL is fine */
 size_t wbi_catalog_count(const struct wbi_catalog *c);
 const struct wbi_tool *wbi_catalog_at(const struct wbi_catalog *c, size_t i);
 
+/* Who looks, and what they see of a tool (C3.4). */
+enum wbi_sight {
+    WBI_SIGHT_HIDDEN = 0, /* it does not exist */
+    WBI_SIGHT_BARRED,     /* it is there, calls of it are refused */
+    WBI_SIGHT_CLEAR       /* it may be called */
+};
+struct wbi_viewer {
+    enum wbi_sight (*sees)(const struct wbi_viewer *viewer, const struct wbi_tool *tool);
+    const void *arg;
+    struct wbi_str principal;
+};
+
 /* name: model name, qualified name or mcp__server__tool; name_space as a
- * provider gives it, usually absent. range absent: the
- * highest version. WB_ENOTFOUND with kind unknown_tool (near names are told) or
- * unsupported_version (available ones are told). */
+ * provider gives it, usually absent. range absent: the highest version; without
+ * one nothing is allocated. Only versions that viewer (NULL: sees all) may call
+ * count; those it sees barred only where none of the others fits, for the caller to
+ * say why. WB_ENOTFOUND with kind unknown_tool (near names are told) or
+ * unsupported_version (available ones are told), both of what is seen alone. */
 WB_MUST_CHECK wb_rc wbi_catalog_resolve(const struct wbi_catalog *c, struct wbi_arena *arena,
-                                        struct wbi_str name_space, struct wbi_str name,
-                                        struct wbi_str range, const struct wbi_tool **ret,
-                                        struct wbi_error *err);
+                                        const struct wbi_viewer *viewer, struct wbi_str name_space,
+                                        struct wbi_str name, struct wbi_str range,
+                                        const struct wbi_tool **ret, struct wbi_error *err);
 
 #endif

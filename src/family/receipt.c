@@ -27,7 +27,10 @@ void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str t
 
     if (lines == 0)
         return;
-    wbi_buf_addf(out, "%s: (%zu line%s)\n", name, lines, lines == 1 ? "" : "s");
+    wbi_buf_addz(out, name);
+    wbi_buf_addz(out, ": (");
+    wbi_buf_addu(out, lines);
+    wbi_buf_addz(out, lines == 1 ? " line)\n" : " lines)\n");
     wbi_buf_adds(out, text);
     if (text.p[text.n - 1] != '\n')
         wbi_buf_addc(out, '\n');

@@ -6,24 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/limits.h"
 #include "json/json.h"
 #include "shared_vectors.h"
-
-static struct wbi_arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static wb_rc read_as(const char *text, enum wbi_json_flags flags, const wbi_json **ret,
                      struct wbi_error *err)

@@ -24,6 +24,7 @@ struct wbi_mcp_session {
     struct wbi_mcp_session *next;
     struct wbi_mcp_server *server;
     char id[WBI_SESSION_ID_SIZE]; /* Mcp-Session-Id; a name for stdio */
+    size_t id_n;
     char *principal;
     struct wbi_mcp_stdio *stdio; /* NULL: HTTP */
     bool open;                   /* initialize was answered */

@@ -180,17 +180,17 @@ wb_rc wbi_path_open_locked(struct wbi_root *root, struct wbi_str path, struct wb
 wb_rc wbi_path_append_fd(int fd, struct wbi_str text, bool sync, struct wbi_error *err)
 {
     if (lseek(fd, 0, SEEK_END) < 0)
-        return wbi_fail_errno(err, errno, "writing the journal");
+        return wbi_path_fail(err, -errno, WBI_LIT("the patch journal"), "writing");
     while (text.n > 0) {
         ssize_t n = write(fd, text.p, text.n);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return wbi_fail_errno(err, errno, "writing the journal");
+            return wbi_path_fail(err, -errno, WBI_LIT("the patch journal"), "writing");
         text = wbi_str_from(text, (size_t)n);
     }
     if (sync && fsync(fd) < 0)
-        return wbi_fail_errno(err, errno, "syncing the journal");
+        return wbi_path_fail(err, -errno, WBI_LIT("the patch journal"), "syncing");
     return WB_OK;
 }

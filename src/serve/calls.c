@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "call/guards.h"
 #include "call/views.h"
 #include "json/write.h"
 #include "serve/gateway_int.h"
@@ -20,7 +21,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 {
     struct wbi_talk *talk = g->talks;
 
-    while (talk != NULL && !wbi_str_eqz(id, talk->id))
+    while (talk != NULL && !wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
         talk = talk->next;
     if (talk != NULL)
         return talk;
@@ -29,6 +30,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
         return NULL;
     id = wbi_str_head(id, sizeof(talk->id) - 1);
     memcpy(talk->id, id.p, id.n);
+    talk->id_n = id.n;
     talk->waiting_end = &talk->waiting;
     talk->next = g->talks;
     g->talks = talk;
@@ -254,13 +256,13 @@ static void pump(struct wbi_gateway *g, struct wbi_talk *talk)
 /* What cannot be found fails at once, unless it has yet to be asked for. */
 static bool is_exclusive(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_str name)
 {
+    struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
     struct wbi_catalog *catalog;
     const struct wbi_tool *tool;
 
     if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK)
         return true;
-    if (wbi_catalog_resolve(catalog, wbi_mcp_arena(r), WBI_NONE, name, WBI_NONE, &tool, NULL) !=
-        WB_OK)
+    if (wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) != WB_OK)
         return g->rt->find_more != NULL;
     return !tool->parallel;
 }

@@ -12,6 +12,7 @@
 struct wbi_talk {
     struct wbi_talk *next;
     char id[WBI_ID_SIZE + 8];
+    size_t id_n;
     size_t running;
     bool exclusive; /* the one that runs wants to be alone */
     struct wbi_served *waiting, **waiting_end;

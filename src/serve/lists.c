@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve/lists.c: tools/list and the other lists. A caller sees the tools it may
- * call (C3.4), each in its highest version. */
+ * call (C3.4), each in the version that a call of it gets. */
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "call/guards.h"
@@ -58,16 +58,13 @@ static void write_definition(struct wbi_jw *w, const struct wbi_tool *t, const w
 static void write_tools(struct wbi_gateway *g, struct wbi_str principal, struct wbi_catalog *c,
                         struct wbi_jw *w)
 {
-    struct wbi_str last = WBI_NONE;
-
     wbi_jw_arr(w);
     for (size_t i = 0; i < wbi_catalog_count(c); i++) {
         const struct wbi_tool *t = wbi_catalog_at(c, i);
         const wbi_json *definition = wbi_json_get(t->descriptor, "definition");
 
-        if (t->hidden || wbi_str_eq(t->model_name, last) || !wbi_guards_lists(g->rt, principal, t))
+        if (!wbi_guards_tells(g->rt, principal, c, t))
             continue;
-        last = t->model_name;
         if (definition != NULL)
             write_definition(w, t, definition);
         else
@@ -133,12 +130,12 @@ void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what
 const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name)
 {
     struct wbi_gateway *g = arg;
+    struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
     struct wbi_catalog *catalog;
     const struct wbi_tool *tool;
 
     if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK ||
-        wbi_catalog_resolve(catalog, wbi_mcp_arena(r), WBI_NONE, name, WBI_NONE, &tool, NULL) !=
-            WB_OK)
+        wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) != WB_OK)
         return NULL;
     return tool->input_schema;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve/pass.c: one request of a client as a request to the upstream it is for.
- * A resource whose owner is not known is asked for one server after the other. */
+ * A resource whose owner is not known is asked for one server after the other.
+ * Answers pass as they came, but for secrets in them (C8.8). */
 #include "serve/pass.h"
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "call/redact.h"
 #include "json/write.h"
 #include "serve/relay.h"
 #include "serve/upstreams.h"
@@ -13,6 +15,7 @@ struct pass {
     enum wbi_served_kind kind;
     struct wbi_gateway *gateway;
     struct wbi_mcp_request *r;
+    struct wbi_server *server; /* that is asked */
     struct wbi_upstream_call *call;
     const char *method;
     char *params;
@@ -44,6 +47,74 @@ static void fail_rpc(struct wbi_mcp_request *r, const wbi_json *error)
     wbi_buf_fini(&data);
 }
 
+/* The result with a _meta that tells what was taken out of it. */
+static wb_rc tell_redactions(const struct wbi_redact_list *list, struct wbi_str *text)
+{
+    const wbi_json *result, *meta;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    wb_rc rc = wbi_json_read(list->arena, *text, WBI_JSON_STRICT, &result, NULL);
+
+    if (rc != WB_OK || !wbi_json_is(result, WBI_JSON_OBJ))
+        return rc;
+    meta = wbi_json_get(result, "_meta");
+    wbi_buf_init_arena(&out, list->arena, WBI_LIMIT_CALL_ARENA);
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER (result, k) {
+        if (k_val == meta)
+            continue;
+        wbi_jw_keyn(&w, wbi_json_str(k));
+        wbi_jw_val(&w, k_val);
+    }
+    wbi_jw_key(&w, "_meta");
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER (meta, k) {
+        wbi_jw_keyn(&w, wbi_json_str(k));
+        wbi_jw_val(&w, k_val);
+    }
+    wbi_jw_key(&w, "waybill/redactions");
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < list->n; i++)
+        wbi_jw_str(&w, list->path[i]);
+    wbi_jw_arr_end(&w);
+    wbi_jw_obj_end(&w);
+    wbi_jw_obj_end(&w);
+    *text = wbi_buf_str(&out);
+    return wbi_buf_rc(&out);
+}
+
+/* Rules of policy know it by a name that no tool can have: mcp::SERVER::resources/read. */
+static wb_rc redact(const struct pass *p, struct wbi_str *text, struct wbi_redact_list *list)
+{
+    struct wbi_str name =
+        wbi_arena_fmt(list->arena, "mcp::%.*s::%s", WBI_FMT(wbi_server_name(p->server)), p->method);
+
+    if (name.p == NULL)
+        return WB_ENOMEM;
+    return wbi_redact_passing(p->gateway->rt, name, wbi_mcp_principal(p->r), text, list);
+}
+
+static void reply(const struct pass *p, const struct wbi_upstream_answer *a)
+{
+    struct wbi_redact_list list = {0};
+    struct wbi_str text = a->text;
+    const wbi_json *error = a->error;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &list.arena);
+
+    if (rc == WB_OK)
+        rc = redact(p, &text, &list);
+    if (rc == WB_OK && list.n > 0)
+        rc = error != NULL ? wbi_json_read(list.arena, text, WBI_JSON_STRICT, &error, NULL)
+                           : tell_redactions(&list, &text);
+    if (rc != WB_OK) /* rather nothing than a secret */
+        wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, WBI_LIT("the answer could not be redacted"), WBI_NONE);
+    else if (error != NULL)
+        fail_rpc(p->r, error);
+    else
+        wbi_mcp_reply(p->r, text);
+    wbi_arena_free(list.arena);
+}
+
 static void on_done(void *arg, const struct wbi_upstream_answer *a)
 {
     struct pass *p = arg;
@@ -54,10 +125,8 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
         try_next(p);
         return;
     }
-    if (a->rc == WB_OK && a->error == NULL)
-        wbi_mcp_reply(p->r, a->text);
-    else if (a->rc == WB_OK)
-        fail_rpc(p->r, a->error);
+    if (a->rc == WB_OK)
+        reply(p, a);
     else if (a->rc == WB_EDENIED && a->lacks != NULL)
         wbi_mcp_fail_able(p->r, a->lacks);
     else
@@ -68,12 +137,16 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
 
 static void on_progress(void *arg, double progress, double total, struct wbi_str message)
 {
-    wbi_mcp_progress(((struct pass *)arg)->r, progress, total, message);
+    const struct pass *p = arg;
+
+    wbi_relay_progress(p->gateway->rt, p->r, progress, total, message);
 }
 
 static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
 {
-    wbi_relay_log(((struct pass *)arg)->r, level, logger, data);
+    const struct pass *p = arg;
+
+    wbi_relay_log(p->gateway->rt, p->r, level, logger, data);
 }
 
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
@@ -89,6 +162,7 @@ static bool send_to(struct pass *p, struct wbi_server *s)
     struct wbi_upstream *up = wbi_server_link(s, NULL);
 
     wbi_relay_client(&q, p->r);
+    p->server = s;
     return up != NULL && wbi_upstream_start(up, &q, &ops, p, &p->call, NULL) == WB_OK;
 }
 

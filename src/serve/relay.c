@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "text/redact.h"
 
 void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
 {
@@ -46,15 +47,28 @@ void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, stru
                             true);
 }
 
-void wbi_relay_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
-                   const wbi_json *data)
+void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,
+                   struct wbi_str logger, const wbi_json *data)
 {
     struct wbi_buf b;
 
     if (r == NULL)
         return;
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    wbi_json_write(&b, data);
-    wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
+    if (wbi_redact_json(rt->secrets, rt->redact_rules, data, &b, NULL) == WB_OK)
+        wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}
+
+void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r, double progress,
+                        double total, struct wbi_str message)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    if (message.n > 0 && wbi_secrets_found(rt->secrets, message))
+        message = wbi_secrets_replace(rt->secrets, message, &b, NULL) == WB_OK ? wbi_buf_str(&b)
+                                                                               : WBI_NONE;
+    wbi_mcp_progress(r, progress, total, message);
     wbi_buf_fini(&b);
 }

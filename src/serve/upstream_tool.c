@@ -122,7 +122,7 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
 
     if (rc == WB_OK) { /* what was read lives with the call */
         *a->arena = NULL;
-        rc = wbi_tool_result_read(x, a->result, &complete, &got);
+        rc = wbi_tool_result_read(x, a->result, a->text, &complete, &got);
     }
     if (rc == WB_EINPUT) {
         wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "%.*s answered with no result of a tool",
@@ -190,14 +190,16 @@ static void on_progress(void *arg, double progress, double total, struct wbi_str
     struct wbi_exec *x = ((struct running *)arg)->x;
 
     if (x->call->mcp != NULL)
-        wbi_mcp_progress(x->call->mcp, progress, total, message);
+        wbi_relay_progress(x->runtime, x->call->mcp, progress, total, message);
     else
         give_frame(x, progress, total, message);
 }
 
 static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
 {
-    wbi_relay_log(((struct running *)arg)->x->call->mcp, level, logger, data);
+    struct wbi_exec *x = ((struct running *)arg)->x;
+
+    wbi_relay_log(x->runtime, x->call->mcp, level, logger, data);
 }
 
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,

@@ -103,6 +103,42 @@ static bool odd_answer(long id)
     return true;
 }
 
+/* A log message and a report of progress, each with a secret in it. */
+static void leak_beside(void)
+{
+    const char *token = strstr(line, "\"progressToken\":");
+
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\","
+        "\"data\":{\"said\":\"log " SECRET "\",\"password\":\"hunter2\"}}}");
+    if (token == NULL)
+        return;
+    token += strlen("\"progressToken\":");
+    printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+           "\"progressToken\":%.*s,\"progress\":1,\"message\":\"step " SECRET "\"}}\n",
+           (int)strcspn(token, ",}"), token);
+}
+
+/* What is no tool; false: something else was asked. */
+static bool leak(long id)
+{
+    if (strstr(line, "\"test://secret\"") != NULL)
+        result(id, "{\"contents\":[{\"uri\":\"test://secret\",\"text\":\"key " SECRET "\"},"
+                   "{\"uri\":\"test://b\",\"text\":\"x\",\"mail\":\"ann@example.org\"}],"
+                   "\"_meta\":{\"a\":1},\"odd\":1}");
+    else if (strstr(line, "\"test://clean\"") != NULL)
+        result(id, "{\"odd\":1.5,\"contents\":[{\"text\":\"A\",\"uri\":\"test://clean\"}]}");
+    else if (strstr(line, "\"method\":\"prompts/get\"") != NULL)
+        result(id, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
+                   "\"text\":\"use " SECRET "\"}}]}");
+    else if (strstr(line, "\"test://refused\"") != NULL)
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32002,\"message\":\"no " SECRET
+               "\",\"data\":{\"token\":\"abc\",\"uri\":\"test://refused\"}}}\n",
+               id);
+    else
+        return false;
+    return true;
+}
+
 static void answer_call(long id)
 {
     if (is("die"))
@@ -126,6 +162,8 @@ static void answer_call(long id)
         repeat(stdout, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 300000);
         fputc('\n', stdout);
     }
+    if (is("leaks"))
+        leak_beside();
     if (is("asks"))
         say("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"roots/list\"}");
     if (odd_answer(id))
@@ -208,13 +246,14 @@ int main(int argc, char **argv)
         if (strstr(line, "\"method\":\"initialize\"") != NULL)
             result(id, is("old-version")
                            ? "{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}"
-                           : "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+                           : "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{},"
+                             "\"resources\":{},\"prompts\":{},\"logging\":{}},"
                              "\"serverInfo\":{\"name\":\"chaos\",\"version\":\"1\"}}");
         else if (strstr(line, "\"method\":\"tools/call\"") != NULL)
             answer_call(id);
         else if (strstr(line, "\"method\":\"tools/list\"") != NULL)
             answer_list(id);
-        else
+        else if (!is("leaks") || !leak(id))
             printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32601,"
                    "\"message\":\"no\"}}\n",
                    id);

@@ -81,6 +81,27 @@ need "yes lets it run" '"id":"yes","result":.*simple text' out
 need "no refuses it" '"id":"no","result":.*approval_denied.*"isError":true' out
 [ -z "$(find "$work/ws" -name '*approv*')" ] || bad "approvals are kept in the workspace"
 
+# Resources, prompts, logs, progress and refusals of a server lose their secrets as results of tools
+# do; what holds none passes member for member (C8.8).
+config "{\"mcpServers\":{\"leaky\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"leaks\"]}},
+ \"policies\":{\"tools\":{\"mcp::leaky::resources/*\":{\"redact\":[\"contents[*].mail\"]}}}}"
+{ rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+  rpc 1 resources/read '"uri":"test://secret"'
+  rpc 2 resources/read '"uri":"test://clean"'
+  rpc 3 resources/read '"uri":"test://refused"'
+  rpc 4 prompts/get '"name":"leaky__p"'
+  rpc 5 tools/call '"name":"leaky__t","arguments":{},"_meta":{"progressToken":"p"}'; } |
+    "$waybill" serve > leaks 2> leaks.err || bad "serve with a leaky server: $(cat leaks.err)"
+grep -q 'ghp_16C7\|hunter2\|"token":"abc"\|ann@example' leaks && bad "a secret of the server came through: $(cut -c1-400 leaks)"
+need "a resource" '"id":1,"result":{"contents":\[{"uri":"test://secret","text":"key \[redacted:' leaks
+need "what else it holds stays" '"odd":1,"_meta":{"a":1,"waybill/redactions":\["contents\[0\].text","contents\[1\].mail"\]}' leaks
+need "a clean one, untouched" '"id":2,"result":{"odd":1.5,"contents":\[{"text":"A","uri":"test://clean"}\]}' leaks
+need "a refusal" '"id":3,"error":{"code":-32002,"message":"no \[redacted:.*"token":"\[redacted:.*"uri":"test://refused"' leaks
+need "a prompt" '"id":4,"result":.*"text":"use \[redacted:.*"waybill/redactions":\["messages\[0\].content.text"\]' leaks
+need "a log message" '"data":{"said":"log \[redacted:[^"]*","password":"\[redacted:' leaks
+need "progress" '"progressToken":"p".*"message":"step \[redacted:' leaks
+need "the call itself" '"id":5,"result":.*"text":"fine"' leaks
+
 # A reload: wrong files change nothing and are told, right ones hold, and the client hears of it.
 config '{"policies":{"environment":{"timeoutMs":0}}}'
 kill -HUP $pid

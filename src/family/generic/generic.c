@@ -127,6 +127,7 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
 {
     struct wbi_jw w = wbi_jw_to(ret_result);
     const wbi_json *v = NULL, *value = NULL;
+    struct wbi_buf summary;
     wb_rc rc = WB_OK;
 
     (void)arg;
@@ -134,8 +135,11 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
         rc = wbi_json_read(p->arena, full->output, WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK)
         return rc;
-    *ret_summary = wbi_arena_fmt(p->arena, "%.*s completed", WBI_FMT(p->tool_name));
-    if (ret_summary->p == NULL)
+    wbi_buf_init_arena(&summary, p->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_adds(&summary, p->tool_name);
+    wbi_buf_addz(&summary, " completed");
+    *ret_summary = wbi_buf_str(&summary);
+    if (wbi_buf_rc(&summary) != WB_OK)
         return wbi_fail_nomem(err);
     if (full->part_count > 0) {
         rc = wbi_generic_put_parts(full, v, p, &w, &value, err);
