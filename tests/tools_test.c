@@ -260,35 +260,13 @@ static struct wbi_str without_ids(struct toolbox *b, struct wbi_str text)
     return wbi_buf_str(&out);
 }
 
-/* How much room a disk has is its own affair: "17 KiB are free" is told as N. */
-static struct wbi_str without_room(struct toolbox *b, struct wbi_str text)
-{
-    static const struct wbi_str unit = WBI_LIT_INIT(" KiB ");
-    struct wbi_buf out;
-
-    wbi_buf_init_arena(&out, b->arena, WBI_LIMIT_JSON_TEXT);
-    while (text.n > 0) {
-        size_t at = wbi_str_find(text, unit), digits = at;
-
-        while (at < text.n && digits > 0 && text.p[digits - 1] >= '0' && text.p[digits - 1] <= '9')
-            digits--;
-        wbi_buf_adds(&out, wbi_str_head(text, digits));
-        if (digits < at)
-            wbi_buf_addc(&out, 'N');
-        if (at < text.n)
-            wbi_buf_adds(&out, unit);
-        text = wbi_str_from(text, at + unit.n);
-    }
-    return wbi_buf_str(&out);
-}
-
 /* The receipt as an array of lines, the workspace written as ROOT. */
 static void put_receipt(struct wbi_jw *w, struct toolbox *b, struct wbi_str receipt)
 {
     struct wbi_str root = wbi_str_z(b->tree.root);
     struct wbi_buf text;
 
-    receipt = without_room(b, without_ids(b, receipt));
+    receipt = without_ids(b, receipt);
     wbi_buf_init_arena(&text, b->arena, WBI_LIMIT_JSON_TEXT);
     while (receipt.n > 0) {
         size_t at = wbi_str_find(receipt, root);
