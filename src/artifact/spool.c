@@ -64,6 +64,20 @@ static void make_base(struct wbi_spool *s, struct wbi_str id)
     s->base_n = strlen(s->base);
 }
 
+static wb_rc no_room(const struct wbi_artifact_store *store, const char *reason,
+                     struct wbi_error *err)
+{
+    uint64_t has, floor;
+
+    if (strcmp(reason, "low_disk_space") != 0 || !wbi_store_disk(store, &has, &floor))
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
+                             "no room for output: the artifact store is full");
+    return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
+                         "no room for output: %llu KiB are free on the disk of the state directory "
+                         "and %llu KiB must stay free",
+                         (unsigned long long)(has / 1024), (unsigned long long)(floor / 1024));
+}
+
 wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
                      const char *const roles[WBI_SPOOL_STREAMS], struct wbi_spool **ret,
                      struct wbi_error *err)
@@ -72,9 +86,7 @@ wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
     struct wbi_spool *s;
 
     if (wbi_store_room(store, &reason) == 0)
-        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE, "no room for output: %s",
-                             strcmp(reason, "store_quota") == 0 ? "the artifact store is full"
-                                                                : "the disk is nearly full");
+        return no_room(store, reason, err);
     s = wbi_zalloc(sizeof(*s));
     if (s == NULL)
         return wbi_fail_nomem(err);
@@ -177,11 +189,12 @@ static size_t allowed(struct wbi_spool *s, struct stream *t, size_t n)
     }
     if (s->room < n && left > 0) {
         const char *why = NULL;
-        s->room = WBI_MIN(wbi_store_room(s->store, &why), CHECK_EVERY);
-        if (s->room < left && s->room < n) {
-            left = s->room;
+        uint64_t room = wbi_store_room(s->store, &why);
+        if (room < left && room < n) {
+            left = room;
             reason = why;
         }
+        s->room = WBI_MIN(room / 4, CHECK_EVERY); /* others write, too */
     }
     if (left >= n)
         return n;

@@ -156,8 +156,8 @@ static void on_end(void *arg, const struct wbi_process_end *end, struct wbi_spoo
     o->limit = end->limit == WBI_HIT_TIME ? NULL : wbi_limit_name(end->limit);
     take_counts(r, spool);
     for (int i = 0; i < 2; i++)
-        if (wbi_shown_end(o->stream[i].shown) != WB_OK && o->stream[i].drop_reason == NULL)
-            o->stream[i].drop_reason = "io_error";
+        if (wbi_shown_end(o->stream[i].shown) != WB_OK)
+            o->stream[i].drop_reason = "no_space";
     keep(r, spool);
 }
 

@@ -124,6 +124,8 @@ bool view_by_name(const struct args *a, wb_view *ret);
 /* A view of a result on stdout; returns the exit code of its outcome. */
 int print_result(const struct args *a, wb_result *result, wb_view view);
 
+/* Standard output and error, and with `input` standard input, become /dev/null. */
+void let_go(bool input);
 /* Two signals (or one, twice) as a descriptor that can be waited for; -1. */
 int signal_descriptor(int one, int other);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */

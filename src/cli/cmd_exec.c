@@ -366,21 +366,6 @@ static void cancel_held(struct front *f)
     (void)send_all(f->fd, "c", 1); /* it has ended if this fails */
 }
 
-/* Nothing of the caller's is kept open by a task. */
-static void let_go(bool input)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    if (input)
-        (void)dup2(null, STDIN_FILENO);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)dup2(null, STDERR_FILENO);
-    if (null > STDERR_FILENO)
-        (void)close(null);
-}
-
 /* Until the answer is given: a byte, or the end of the front end, cancels. */
 static void watch_front(struct work *w)
 {

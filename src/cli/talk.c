@@ -72,8 +72,11 @@ int exit_code_of(wb_rc rc)
 int fail(const struct args *a, const char *what, wb_error *error)
 {
     int code = exit_code_of(wb_error_rc(error));
-    const char *at = wb_error_at(error);
+    const char *at = wb_error_at(error), *text = wb_error_text(error);
+    size_t n = strlen(a->command->name);
 
+    if (strncmp(text, a->command->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+        text += n + 2; /* "waybill ledger: ledger: …" */
     fprintf(stderr, "waybill %s: ", a->command->name);
     if (what != NULL && *what != '\0')
         fprintf(stderr, "%s: ", what);
@@ -81,7 +84,7 @@ int fail(const struct args *a, const char *what, wb_error *error)
         fprintf(stderr, "%s: ", at);
     if (wb_error_line(error) > 0)
         fprintf(stderr, "%u:%u: ", wb_error_line(error), wb_error_column(error));
-    fprintf(stderr, "%s\n", wb_error_text(error));
+    fprintf(stderr, "%s\n", text);
     wb_error_free(error);
     return code;
 }

@@ -130,7 +130,7 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
                      known ? ")" : "");
         known = false; /* said once */
     }
-    if (c.lines > 0 && wbi_json_str(member(result, prefix, "preview")).p == NULL)
+    if (c.lines > 0 && !wbi_json_is(member(result, prefix, "preview"), WBI_JSON_STR))
         wbi_buf_addf(out, "%s is left out here%s%s\n", section, known ? ": " : "",
                      known ? c.text : "");
     else if (wbi_json_true(member(result, prefix, "truncated")))
@@ -177,10 +177,11 @@ static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wb
             struct wbi_str name = wbi_json_str(key);
             char *prefix;
 
-            if (!wbi_str_ends(name, WBI_LIT("_preview")) || !wbi_json_is(key_val, WBI_JSON_STR))
+            if (!wbi_str_ends(name, WBI_LIT("_preview")))
                 continue;
             prefix = wbi_arena_strz(arena, wbi_str_head(name, name.n - 8));
-            if (prefix == NULL)
+            if (prefix == NULL || (!wbi_json_is(key_val, WBI_JSON_STR) &&
+                                   member(partial, prefix, "artifact") == NULL))
                 continue;
             if (pass == 0)
                 wbi_receipt_stream_header(out, partial, prefix, prefix);

@@ -520,6 +520,50 @@ static void a_claim_nobody_closed_is_unknown_and_never_new(void **state)
     wbi_idem_memory_free(m);
 }
 
+/* Another process holds the key whenever it is claimed, and has let go when it is looked
+ * at, so many times. */
+struct rival {
+    int rounds, puts;
+};
+
+static wb_rc rival_get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
+                       struct wbi_idem_record *ret)
+{
+    (void)arg, (void)id, (void)now_ms, (void)ret;
+    return WB_ENOTFOUND;
+}
+
+static wb_rc rival_put(void *arg, const struct wbi_idem_id *id,
+                       const struct wbi_idem_record *record, bool only_if_absent, int64_t now_ms)
+{
+    struct rival *r = arg;
+
+    (void)id, (void)record, (void)now_ms;
+    assert_true(only_if_absent);
+    if (r->rounds-- > 0)
+        return WB_EEXISTS;
+    r->puts++;
+    return WB_OK;
+}
+
+static void a_race_lost_to_a_claim_that_was_let_go_is_run_again(void **state)
+{
+    struct wbi_idem_id id = {WBI_LIT("me"), WBI_LIT("local::put"), WBI_LIT("k1")};
+    struct rival r = {.rounds = 3};
+    struct wbi_idem_store store = {rival_get, rival_put, NULL, &r};
+    enum wbi_idem_answer answer;
+    struct wbi_str outcome;
+
+    (void)state;
+    assert_int_equal(wbi_idem_claim(&store, &id, &a_day, print_a, 0, &answer, &outcome), WB_OK);
+    assert_int_equal(answer, WBI_IDEM_NEW);
+    assert_int_equal(r.puts, 1); /* new means claimed */
+    r = (struct rival){.rounds = 1000};
+    assert_int_equal(wbi_idem_claim(&store, &id, &a_day, print_a, 0, &answer, &outcome), WB_OK);
+    assert_int_equal(answer, WBI_IDEM_RUNNING); /* somebody is at it all the time */
+    assert_int_equal(r.puts, 0);
+}
+
 /* S1 "idempotencyKey? — required for IdempotentWrite; enables safe retries." */
 static void keys_are_required_for_idempotent_writes_alone(void **state)
 {
@@ -628,6 +672,7 @@ int main(void)
         cmocka_unit_test(only_idempotent_writes_with_a_key_are_retried),
         cmocka_unit_test(a_key_runs_once_and_replays),
         cmocka_unit_test(a_claim_nobody_closed_is_unknown_and_never_new),
+        cmocka_unit_test(a_race_lost_to_a_claim_that_was_let_go_is_run_again),
         cmocka_unit_test(keys_are_required_for_idempotent_writes_alone),
         cmocka_unit_test(expired_keys_make_room),
         cmocka_unit_test(every_part_of_a_cache_key_counts),

@@ -213,7 +213,7 @@ static void the_report_counts_what_was_done(void **state)
 
 static void what_is_no_history_is_refused(void **state)
 {
-    static const char *const bad[] = {"", "{}", "7", "{\"input\":\"text\"}", "[", "{\"a\":[]}"};
+    static const char *const bad[] = {"", "{}", "7", "{\"input\":7}", "[", "{\"a\":[]}"};
     struct wbi_error err;
     struct wbi_buf out;
 

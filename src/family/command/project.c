@@ -104,7 +104,7 @@ wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd
     *ret = (struct wbi_preview){.text = WBI_NONE};
     if (s->shown == NULL || s->bytes == 0)
         return WB_OK;
-    if (budget == 0) {
+    if (budget == 0 || wbi_shown_end(s->shown) != WB_OK) { /* no room here, or for its copy */
         ret->truncated = true;
         return WB_OK;
     }
