@@ -18,6 +18,14 @@ static enum wbi_step redact(struct wbi_call *call)
     return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the outcome could not be redacted");
 }
 
+uint32_t wbi_call_budget(const struct wbi_call *call)
+{
+    uint32_t tokens = call->tool->budget_tokens;
+
+    return call->inv.max_tokens > 0 && call->inv.max_tokens < tokens ? call->inv.max_tokens
+                                                                     : tokens;
+}
+
 wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
 {
     struct wbi_projection p = {.arena = call->arena};
@@ -25,9 +33,7 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
     struct wbi_buf result;
     wb_rc rc;
 
-    p.budget_tokens = call->tool->budget_tokens;
-    if (call->inv.max_tokens > 0 && call->inv.max_tokens < p.budget_tokens)
-        p.budget_tokens = call->inv.max_tokens;
+    p.budget_tokens = wbi_call_budget(call);
     p.sink = wbi_runtime_sink(call);
     p.tool_name = call->tool->model_name;
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
