@@ -14,6 +14,7 @@
 
 #include "artifact/store_int.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "loop/loop.h"
 
 #define CHECK_EVERY (UINT64_C(16) << 20) /* bytes between looks at the disk */

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "guard/deadline.h"
 #include "json/write.h"
+#include "store/lock.h"
 #include "store/store.h"
 
 struct budgets {
@@ -27,14 +28,6 @@ struct budgets {
 #define TABLE WBI_LIT("budgets")
 
 /* ---- the record as text ---- */
-
-/* Of "own_…:<boot>:<pid>:<start time>". */
-static struct wbi_str boot_of(struct wbi_str owner)
-{
-    struct wbi_str rest = wbi_str_from(owner, wbi_str_index(owner, ':') + 1);
-
-    return wbi_str_head(rest, wbi_str_index(rest, ':'));
-}
 
 static wb_rc read_record(struct wbi_arena *arena, struct wbi_str text, struct wbi_str boot,
                          struct wbi_budget_time t, struct wbi_budget_record *ret)
@@ -98,7 +91,7 @@ static wb_rc write_step(struct step_op *s, struct wbi_tx *tx, struct wbi_error *
     wb_rc rc;
 
     wbi_buf_init(&value, WBI_LIMIT_STORE_VALUE);
-    write_record(&w, s->id, boot_of(wbi_tx_owner(tx)), s->step.time, &s->record);
+    write_record(&w, s->id, wbi_owner_boot(wbi_tx_owner(tx)), s->step.time, &s->record);
     change.value = wbi_buf_str(&value);
     rc = wbi_buf_rc(&value);
     if (rc == WB_OK)
@@ -120,7 +113,7 @@ static wb_rc apply(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error *err)
     rc = wbi_tx_get(tx, arena, TABLE, wbi_str_z(s->key), &text, err);
     s->found = rc == WB_OK;
     if (rc == WB_OK)
-        rc = read_record(arena, text, boot_of(wbi_tx_owner(tx)), s->step.time, &s->record);
+        rc = read_record(arena, text, wbi_owner_boot(wbi_tx_owner(tx)), s->step.time, &s->record);
     else if (rc == WB_ENOTFOUND)
         rc = WB_OK;
     wbi_arena_free(arena);
@@ -183,8 +176,8 @@ static wb_rc load(void *arg, const struct wbi_budget_settings *settings, struct 
         return rc;
     rc = wbi_store_get(b->rt->store, arena, TABLE, wbi_str_z(s.key), &entry, NULL);
     if (rc == WB_OK)
-        rc = read_record(arena, entry.value, boot_of(wbi_str_z(wbi_store_owner(b->rt->store))), t,
-                         ret);
+        rc = read_record(arena, entry.value,
+                         wbi_owner_boot(wbi_str_z(wbi_store_owner(b->rt->store))), t, ret);
     wbi_arena_free(arena);
     return rc;
 }

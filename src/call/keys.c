@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/keys.c: one entry per (principal, tool, key) in the store's table "keys":
- * {"state", "fingerprint", "expires", "inFlight", "owner", "outcome"?}. The key
- * itself is kept as its hash. A claim whose process is dead is unknown at once,
- * whatever time it had left. */
+ * {"state", "fingerprint", "expires", "inFlight", "expiresMono", "inFlightMono",
+ * "owner", "outcome"?}. The key itself is kept as its hash. A claim whose process
+ * is dead is unknown at once, whatever time it had left.
+ *
+ * Times stand twice: on the wall clock, and on the monotonic one, which all
+ * processes of a boot share. The latter counts within one boot, so that a wall
+ * clock that steps between two processes neither forgets a key nor loses a claim. */
 #include "call/keys.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "store/lock.h"
 #include "store/store.h"
 
 struct keys {
@@ -38,6 +44,36 @@ static wb_rc entry_key(const struct wbi_idem_id *id, char hex[WBI_SHA256_HEX])
     return rc;
 }
 
+/* The time `at` of one clock on another, when both show the times given. */
+static int64_t on_other_clock(int64_t at, int64_t here, int64_t there)
+{
+    int64_t left, ret;
+
+    if (at == INT64_MAX || !wbi_sub(at, here, &left) || !wbi_add(there, left, &ret))
+        return INT64_MAX; /* never */
+    return ret;
+}
+
+static int64_t mono_ms(const struct keys *k)
+{
+    return wbi_now_ns(&k->rt->clock) / WBI_NS_PER_MS;
+}
+
+/* Times of a process of this boot, as this process dates them. */
+static void read_times(const struct keys *k, const wbi_json *v, int64_t now_ms,
+                       struct wbi_idem_record *ret)
+{
+    struct wbi_str boot = wbi_owner_boot(wbi_str_z(wbi_store_owner(k->rt->store)));
+    int64_t expires, in_flight;
+
+    if (boot.n == 0 || !wbi_str_eq(boot, wbi_owner_boot(wbi_json_get_str(v, "owner"))) ||
+        !wbi_json_i64(wbi_json_get(v, "expiresMono"), &expires) ||
+        !wbi_json_i64(wbi_json_get(v, "inFlightMono"), &in_flight))
+        return;
+    ret->expires_ms = on_other_clock(expires, mono_ms(k), now_ms);
+    ret->in_flight_ms = on_other_clock(in_flight, mono_ms(k), now_ms);
+}
+
 static wb_rc read_record(const wbi_json *v, struct wbi_idem_record *ret)
 {
     int64_t state;
@@ -62,8 +98,8 @@ static wb_rc open_store(struct keys *k)
     return rc;
 }
 
-static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, struct wbi_idem_record *ret,
-                     int64_t *ret_generation)
+static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, int64_t now_ms,
+                     struct wbi_idem_record *ret, int64_t *ret_generation)
 {
     struct wbi_entry entry;
     char key[WBI_SHA256_HEX];
@@ -80,6 +116,8 @@ static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, struct wbi_id
         rc = wbi_json_read(k->arena, entry.value, WBI_JSON_STRICT, &v, NULL);
     if (rc == WB_OK)
         rc = read_record(v, ret);
+    if (rc == WB_OK)
+        read_times(k, v, now_ms, ret);
     if (rc == WB_OK && ret->state == WBI_IDEM_IN_FLIGHT &&
         !wbi_store_owner_alive(k->rt->store, wbi_json_get_str(v, "owner")))
         ret->state = WBI_IDEM_UNKNOWN;
@@ -88,11 +126,32 @@ static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, struct wbi_id
     return rc;
 }
 
-static wb_rc get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
+static wb_rc get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
+                 struct wbi_idem_record *ret)
 {
     int64_t generation;
 
-    return look_up(arg, id, ret, &generation);
+    return look_up(arg, id, now_ms, ret, &generation);
+}
+
+static void write_record(const struct keys *k, const struct wbi_idem_record *record, int64_t now_ms,
+                         struct wbi_buf *value)
+{
+    struct wbi_jw w = wbi_jw_to(value);
+    char hex[2 * WBI_SHA256_SIZE + 1];
+
+    wbi_hex(record->fingerprint, WBI_SHA256_SIZE, hex);
+    wbi_jw_obj(&w);
+    wbi_jw_kint(&w, "state", record->state);
+    wbi_jw_kstrz(&w, "fingerprint", hex);
+    wbi_jw_kint(&w, "expires", record->expires_ms);
+    wbi_jw_kint(&w, "inFlight", record->in_flight_ms);
+    wbi_jw_kint(&w, "expiresMono", on_other_clock(record->expires_ms, now_ms, mono_ms(k)));
+    wbi_jw_kint(&w, "inFlightMono", on_other_clock(record->in_flight_ms, now_ms, mono_ms(k)));
+    wbi_jw_kstrz(&w, "owner", wbi_store_owner(k->rt->store));
+    if (record->outcome.p != NULL)
+        wbi_jw_kstr(&w, "outcome", record->outcome);
+    wbi_jw_obj_end(&w);
 }
 
 static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
@@ -100,9 +159,8 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
 {
     struct keys *k = arg;
     struct wbi_idem_record old;
-    char key[WBI_SHA256_HEX], hex[2 * WBI_SHA256_SIZE + 1];
+    char key[WBI_SHA256_HEX];
     struct wbi_buf value;
-    struct wbi_jw w = wbi_jw_to(&value);
     int64_t expected = only_if_absent ? WBI_MUST_BE_NEW : WBI_ANY_GENERATION, generation;
     wb_rc rc = open_store(k);
 
@@ -112,19 +170,11 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
         return rc;
     /* An expired record counts as absent: the key is new again, for the first of
      * those who see it so. */
-    if (only_if_absent && look_up(k, id, &old, &generation) == WB_OK && old.expires_ms <= now_ms)
+    if (only_if_absent && look_up(k, id, now_ms, &old, &generation) == WB_OK &&
+        old.expires_ms <= now_ms)
         expected = generation;
-    wbi_hex(record->fingerprint, WBI_SHA256_SIZE, hex);
     wbi_buf_init(&value, WBI_LIMIT_STORE_VALUE);
-    wbi_jw_obj(&w);
-    wbi_jw_kint(&w, "state", record->state);
-    wbi_jw_kstrz(&w, "fingerprint", hex);
-    wbi_jw_kint(&w, "expires", record->expires_ms);
-    wbi_jw_kint(&w, "inFlight", record->in_flight_ms);
-    wbi_jw_kstrz(&w, "owner", wbi_store_owner(k->rt->store));
-    if (record->outcome.p != NULL)
-        wbi_jw_kstr(&w, "outcome", record->outcome);
-    wbi_jw_obj_end(&w);
+    write_record(k, record, now_ms, &value);
     rc = wbi_buf_rc(&value);
     if (rc == WB_OK)
         rc = wbi_store_put(k->rt->store, TABLE, wbi_str_z(key), wbi_buf_str(&value), expected, NULL,

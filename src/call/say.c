@@ -107,6 +107,7 @@ void wbi_say_invoked(struct wbi_call *call)
 
 void wbi_say_policy(struct wbi_call *call)
 {
+    wbi_say_invoked(call); /* of a call that found no tool, too, before anything else */
     if (call->facts.policy_snapshot.p != NULL)
         spoken(call, wbi_event_policy(call->runtime->guards->events, event_call(call),
                                       call->facts.policy_snapshot));

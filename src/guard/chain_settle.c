@@ -41,7 +41,7 @@ static void settle_budget(struct wbi_guard_ticket *t, const struct wbi_guard_out
     if (!s->set)
         return;
     if (o->class == WBI_GUARD_NOT_STARTED)
-        wbi_budget_refund(&t->chain->budget, s, &t->budget, time);
+        wbi_budget_cancel(&t->chain->budget, s, &t->budget, time);
     else
         wbi_budget_settle(&t->chain->budget, s, &t->budget, &actual, time);
 }
@@ -184,18 +184,19 @@ wb_rc wbi_guard_late(struct wbi_guard_chain *chain, const struct wbi_guard_reque
     struct wbi_idem_id id = wbi_chain_key_id(r);
     struct wbi_guard_outcome final = *o;
     struct wbi_idem_record record;
+    int64_t now = wbi_chain_now(chain, now_ns);
     wb_rc rc;
 
     if (r->input_hash == NULL || !wbi_idem_applies(r->effect, r->idempotency_key))
         return WB_OK;
-    rc = chain->keys.get(chain->keys.arg, &id, &record);
+    rc = chain->keys.get(chain->keys.arg, &id, wbi_chain_dated(chain, now), &record);
     if (rc == WB_ENOTFOUND)
         return WB_OK;
     if (rc != WB_OK || record.state != WBI_IDEM_IN_FLIGHT ||
         memcmp(record.fingerprint, r->input_hash, WBI_SHA256_SIZE) != 0)
         return rc;
     final.still_running = false;
-    return close_key(chain, r, &final, wbi_chain_now(chain, now_ns));
+    return close_key(chain, r, &final, now);
 }
 
 /* ---- who goes next ---- */

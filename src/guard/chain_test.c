@@ -276,9 +276,10 @@ static void one_hundred_identical_keys_start_one_execution(void **state)
     settle(w, &t[0], WBI_GUARD_OK, false, "1");
 }
 
-static wb_rc broken_get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
+static wb_rc broken_get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
+                        struct wbi_idem_record *ret)
 {
-    (void)arg, (void)id, (void)ret;
+    (void)arg, (void)id, (void)now_ms, (void)ret;
     return WB_ENOTFOUND;
 }
 static wb_rc broken_put(void *arg, const struct wbi_idem_id *id,

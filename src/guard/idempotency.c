@@ -6,6 +6,8 @@
 #include "base/checked.h"
 #include "guard/deadline.h"
 
+#define CLAIM_TRIES 8
+
 bool wbi_idem_missing(enum wbi_guard_effect effect, struct wbi_str key)
 {
     return effect == WBI_GUARD_IDEMPOTENT_WRITE && wbi_str_trim(key).n == 0;
@@ -38,7 +40,7 @@ wb_rc wbi_idem_admit(const struct wbi_idem_store *store, const struct wbi_idem_i
                      enum wbi_idem_answer *ret, struct wbi_str *ret_outcome)
 {
     struct wbi_idem_record record;
-    wb_rc rc = store->get(store->arg, id, &record);
+    wb_rc rc = store->get(store->arg, id, now_ms, &record);
 
     if (rc == WB_ENOTFOUND) {
         *ret = WBI_IDEM_NEW;
@@ -83,13 +85,22 @@ wb_rc wbi_idem_claim(const struct wbi_idem_store *store, const struct wbi_idem_i
                      enum wbi_idem_answer *ret, struct wbi_str *ret_outcome)
 {
     struct wbi_idem_record record = make_record(WBI_IDEM_IN_FLIGHT, settings, fingerprint, now_ms);
-    wb_rc rc = store->put(store->arg, id, &record, true, now_ms);
+    wb_rc rc = WB_EEXISTS;
 
-    if (rc == WB_EEXISTS)
-        return wbi_idem_admit(store, id, fingerprint, now_ms, ret, ret_outcome);
-    if (rc == WB_OK)
-        *ret = WBI_IDEM_NEW;
-    return rc;
+    /* whoever won may have let go before it could be looked at: only a put is a claim */
+    for (int tries = 0; rc == WB_EEXISTS && tries < CLAIM_TRIES; tries++) {
+        rc = store->put(store->arg, id, &record, true, now_ms);
+        if (rc == WB_OK)
+            *ret = WBI_IDEM_NEW;
+        if (rc != WB_EEXISTS)
+            return rc;
+        rc = wbi_idem_admit(store, id, fingerprint, now_ms, ret, ret_outcome);
+        if (rc != WB_OK || *ret != WBI_IDEM_NEW)
+            return rc;
+        rc = WB_EEXISTS;
+    }
+    *ret = WBI_IDEM_RUNNING;
+    return WB_OK;
 }
 
 wb_rc wbi_idem_settle(const struct wbi_idem_store *store, const struct wbi_idem_id *id,

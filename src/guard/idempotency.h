@@ -20,7 +20,8 @@ struct wbi_idem_id {
 enum wbi_idem_state { WBI_IDEM_IN_FLIGHT = 1, WBI_IDEM_DONE = 2, WBI_IDEM_UNKNOWN = 3 };
 
 /* Times are milliseconds since 1970 on a clock that does not step while the
- * process runs (wall time at start plus monotonic time since). */
+ * process runs (wall time at start plus monotonic time since). A store shared by
+ * processes turns those of another into this one's. */
 struct wbi_idem_record {
     enum wbi_idem_state state;
     uint8_t fingerprint[WBI_SHA256_SIZE];
@@ -37,7 +38,8 @@ struct wbi_idem_record {
  * put: only_if_absent and a record exists (expired ones may be replaced when
  * now_ms >= expires_ms): WB_EEXISTS, nothing changed. */
 struct wbi_idem_store {
-    wb_rc (*get)(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret);
+    wb_rc (*get)(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
+                 struct wbi_idem_record *ret);
     wb_rc (*put)(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
                  bool only_if_absent, int64_t now_ms);
     wb_rc (*drop)(void *arg, const struct wbi_idem_id *id);

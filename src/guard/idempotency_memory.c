@@ -80,12 +80,14 @@ static struct entry **link_of(struct entry **head, const struct wbi_idem_id *id)
     return head;
 }
 
-static wb_rc memory_get(void *arg, const struct wbi_idem_id *id, struct wbi_idem_record *ret)
+static wb_rc memory_get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
+                        struct wbi_idem_record *ret)
 {
     struct wbi_idem_memory *m = arg;
     struct entry **head = wbi_table_find(&m->table, key_of(m, id));
     struct entry *e = head ? *link_of(head, id) : NULL;
 
+    (void)now_ms; /* one process, one clock */
     if (e == NULL)
         return WB_ENOTFOUND;
     *ret = (struct wbi_idem_record){.state = (enum wbi_idem_state)e->state,

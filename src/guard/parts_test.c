@@ -199,12 +199,12 @@ static void budgets_reserve_settle_refund_and_turn(void **state)
     wbi_budget_init(&b, NULL, 3);
     for (int i = 0; i < 2; i++) { /* an exact fit is allowed */
         assert_int_equal(wbi_budget_admit(&b, &s, &half, at(0), &refusal), WB_OK);
-        assert_int_equal(wbi_budget_reserve(&b, &s, &hold[i], at(0), &refusal), WB_OK);
+        assert_int_equal(wbi_budget_take(&b, &s, &hold[i], at(0), &refusal), WB_OK);
     }
     assert_int_equal(wbi_budget_admit(&b, &s, &half, at(S), &refusal), WB_EAGAIN);
     assert_string_equal(refusal.what, "cost");
     assert_int_equal(refusal.reset_after_ms, 59000);
-    wbi_budget_refund(&b, &s, &hold[0], at(S));
+    wbi_budget_cancel(&b, &s, &hold[0], at(S));
     wbi_budget_settle(&b, &s, &hold[1], &actual, at(S));
     wbi_budget_peek(&b, &s, S, &spent, &reserved);
     assert_int_equal(spent.cost, 70);
@@ -232,7 +232,7 @@ static void budgets_survive_a_restart(void **state)
     wbi_budget_init(&b, &store, 3);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(0), &refusal), WB_OK);
-        assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(0), &refusal), WB_OK);
+        assert_int_equal(wbi_budget_take(&b, &s, &one, at(0), &refusal), WB_OK);
     }
     wbi_budget_fini(&b); /* killed with both calls running */
     wbi_budget_init(&b, &store, 4);
@@ -240,7 +240,7 @@ static void budgets_survive_a_restart(void **state)
     assert_int_equal(refusal.reset_after_ms, 40000);
     disk.broken = true;
     assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(60 * S), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(60 * S), &refusal), WB_EIO);
+    assert_int_equal(wbi_budget_take(&b, &s, &one, at(60 * S), &refusal), WB_EIO);
     wbi_budget_fini(&b);
 }
 
@@ -261,13 +261,13 @@ static void a_budget_is_one_for_two_processes(void **state)
     /* both looked before either took: the second is told so when it takes */
     assert_int_equal(wbi_budget_admit(&a, &s, &x.estimate, at(0), &refusal), WB_OK);
     assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(0), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&a, &s, &x, at(0), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &y, at(1), &refusal), WB_EAGAIN);
+    assert_int_equal(wbi_budget_take(&a, &s, &x, at(0), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_take(&b, &s, &y, at(1), &refusal), WB_EAGAIN);
     assert_string_equal(refusal.what, "cost");
     assert_int_equal(refusal.reset_after_ms, 60000);
     wbi_budget_settle(&a, &s, &x, &less, at(S));
     assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(S), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &y, at(S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_take(&b, &s, &y, at(S), &refusal), WB_OK);
     wbi_budget_peek(&b, &s, S, &spent, &reserved);
     assert_int_equal(spent.cost, 3);
     assert_int_equal(reserved.cost, 6);
@@ -275,9 +275,9 @@ static void a_budget_is_one_for_two_processes(void **state)
      * own process until then */
     assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(60 * S), &refusal), WB_EAGAIN);
     assert_int_equal(wbi_budget_admit(&a, &s, &x.estimate, at(60 * S), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&a, &s, &x, at(60 * S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_take(&a, &s, &x, at(60 * S), &refusal), WB_OK);
     wbi_budget_settle(&b, &s, &y, &less, at(61 * S));
-    wbi_budget_refund(&a, &s, &x, at(61 * S));
+    wbi_budget_cancel(&a, &s, &x, at(61 * S));
     assert_int_equal(disk.record.spent.cost, 3);
     assert_int_equal(disk.record.window, 2);
     wbi_budget_fini(&a);
@@ -520,6 +520,50 @@ static void a_claim_nobody_closed_is_unknown_and_never_new(void **state)
     wbi_idem_memory_free(m);
 }
 
+/* Another process holds the key whenever it is claimed, and has let go when it is looked
+ * at, so many times. */
+struct rival {
+    int rounds, puts;
+};
+
+static wb_rc rival_get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
+                       struct wbi_idem_record *ret)
+{
+    (void)arg, (void)id, (void)now_ms, (void)ret;
+    return WB_ENOTFOUND;
+}
+
+static wb_rc rival_put(void *arg, const struct wbi_idem_id *id,
+                       const struct wbi_idem_record *record, bool only_if_absent, int64_t now_ms)
+{
+    struct rival *r = arg;
+
+    (void)id, (void)record, (void)now_ms;
+    assert_true(only_if_absent);
+    if (r->rounds-- > 0)
+        return WB_EEXISTS;
+    r->puts++;
+    return WB_OK;
+}
+
+static void a_race_lost_to_a_claim_that_was_let_go_is_run_again(void **state)
+{
+    struct wbi_idem_id id = {WBI_LIT("me"), WBI_LIT("local::put"), WBI_LIT("k1")};
+    struct rival r = {.rounds = 3};
+    struct wbi_idem_store store = {rival_get, rival_put, NULL, &r};
+    enum wbi_idem_answer answer;
+    struct wbi_str outcome;
+
+    (void)state;
+    assert_int_equal(wbi_idem_claim(&store, &id, &a_day, print_a, 0, &answer, &outcome), WB_OK);
+    assert_int_equal(answer, WBI_IDEM_NEW);
+    assert_int_equal(r.puts, 1); /* new means claimed */
+    r = (struct rival){.rounds = 1000};
+    assert_int_equal(wbi_idem_claim(&store, &id, &a_day, print_a, 0, &answer, &outcome), WB_OK);
+    assert_int_equal(answer, WBI_IDEM_RUNNING); /* somebody is at it all the time */
+    assert_int_equal(r.puts, 0);
+}
+
 /* S1 "idempotencyKey? — required for IdempotentWrite; enables safe retries." */
 static void keys_are_required_for_idempotent_writes_alone(void **state)
 {
@@ -628,6 +672,7 @@ int main(void)
         cmocka_unit_test(only_idempotent_writes_with_a_key_are_retried),
         cmocka_unit_test(a_key_runs_once_and_replays),
         cmocka_unit_test(a_claim_nobody_closed_is_unknown_and_never_new),
+        cmocka_unit_test(a_race_lost_to_a_claim_that_was_let_go_is_run_again),
         cmocka_unit_test(keys_are_required_for_idempotent_writes_alone),
         cmocka_unit_test(expired_keys_make_room),
         cmocka_unit_test(every_part_of_a_cache_key_counts),

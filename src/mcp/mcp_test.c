@@ -180,9 +180,18 @@ struct world {
     struct wbi_http *http;
     struct wbi_mcp_request *held[256];
     char said[256][64];
-    size_t held_n, cancelled;
+    size_t held_n, cancelled, answers;
     bool ended;
 };
+
+static void on_answer(void *arg, const wbi_json *answer, bool is_error)
+{
+    struct world *w = arg;
+
+    assert_false(is_error);
+    assert_true(wbi_str_eqz(wbi_json_get_str(answer, "action"), "accept"));
+    w->answers++;
+}
 
 static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
                     const wbi_json *arguments)
@@ -197,6 +206,9 @@ static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
     (void)snprintf(w->said[w->held_n], sizeof(w->said[0]), "{\"said\":\"%.*s\"}",
                    WBI_FMT(wbi_json_get_str(arguments, "who")));
     w->held[w->held_n++] = r;
+    if (wbi_str_eqz(name, "ask"))
+        assert_int_equal(
+            wbi_mcp_ask(r, "q", WBI_LIT("elicitation/create"), WBI_LIT("{}"), on_answer, w), WB_OK);
 }
 
 static void on_cancel(void *arg, struct wbi_mcp_request *r)
@@ -402,6 +414,98 @@ static void a_cancelled_call_is_never_answered(void **state)
     stop(&w);
 }
 
+#define MODERN                                                               \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{\"form\":{}}}}"
+#define CANCEL(id)                                                            \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":" \
+    "{\"requestId\":" id "," MODERN "}}\n"
+
+/* The call with that id; state: of an earlier answer, "" for none. */
+static void ask_as(struct pipes *p, const char *id, const char *state)
+{
+    char line[1024];
+
+    (void)snprintf(line, sizeof(line),
+                   "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{\"name\":"
+                   "\"ask\",\"arguments\":{\"who\":\"a\"},%s%s%s" MODERN "}}\n",
+                   id, state[0] != '\0' ? "\"requestState\":\"" : "", state,
+                   state[0] != '\0'
+                       ? "\",\"inputResponses\":{\"q\":{\"action\":\"accept\",\"content\":{}}},"
+                       : "");
+    say(p, line);
+}
+
+/* Waits for the question and copies its state. */
+static void asked(struct world *w, struct pipes *p, char state[64])
+{
+    const char *text = heard(w, p), *at = strstr(text, "\"requestState\":\"");
+
+    assert_non_null(strstr(text, "\"resultType\":\"input_required\""));
+    assert_non_null(at);
+    at += strlen("\"requestState\":\"");
+    (void)snprintf(state, 64, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+/* 2026-07-28: the request that began a call was answered with a question; what goes on after the
+ * retry is known to the client by the id of the retry alone. */
+static void a_call_that_was_asked_is_cancelled_by_the_id_of_its_retry(void **state)
+{
+    char first[64], second[64];
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    ask_as(&p, "1", "");
+    asked(&w, &p, first);
+    ask_as(&p, "2", first);
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.answers, 1);
+    assert_int_equal(w.held_n, 1);        /* the same call goes on */
+    say(&p, CANCEL("1") CANCEL("\"2\"")); /* was answered; is none */
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.cancelled, 0);
+    ask_as(&p, "1", ""); /* the first id is free again, for another call */
+    asked(&w, &p, second);
+    say(&p, CANCEL("2"));
+    assert_string_equal(heard(&w, &p), ""); /* a cancelled call is never answered */
+    assert_int_equal(w.cancelled, 1);
+    assert_null(w.held[0]);
+    ask_as(&p, "3", first); /* and nobody takes it up again */
+    assert_non_null(strstr(heard(&w, &p), "\"id\":3,\"error\":{\"code\":-32602"));
+    ask_as(&p, "4", second); /* the other one is as it was */
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.answers, 2);
+    wbi_mcp_reply(w.held[1], WBI_LIT("{}"));
+    assert_non_null(strstr(heard(&w, &p), "\"id\":4,\"result\":"));
+    close_pipes(&p);
+    stop(&w);
+}
+
+/* A wish to cancel that crossed the question: the client will not come back, so it ends. */
+static void a_call_that_waits_for_answers_is_cancelled_by_its_own_id(void **state)
+{
+    char first[64];
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    ask_as(&p, "1", "");
+    asked(&w, &p, first);
+    say(&p, CANCEL("1"));
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.cancelled, 1);
+    ask_as(&p, "2", first);
+    assert_non_null(strstr(heard(&w, &p), "\"id\":2,\"error\":{\"code\":-32602"));
+    assert_int_equal(w.answers, 0);
+    close_pipes(&p);
+    stop(&w);
+}
+
 /* Row 70. */
 static void the_connection_ends_after_its_last_answer(void **state)
 {
@@ -590,6 +694,8 @@ int main(void)
         cmocka_unit_test(equal_ids_of_many_clients_never_cross),
         cmocka_unit_test(an_id_in_use_is_refused),
         cmocka_unit_test(a_cancelled_call_is_never_answered),
+        cmocka_unit_test(a_call_that_was_asked_is_cancelled_by_the_id_of_its_retry),
+        cmocka_unit_test(a_call_that_waits_for_answers_is_cancelled_by_its_own_id),
         cmocka_unit_test(the_connection_ends_after_its_last_answer),
         cmocka_unit_test(lists_come_in_pages_and_foreign_cursors_are_refused),
         cmocka_unit_test(header_rules_hold_in_each_era),

@@ -64,6 +64,7 @@ struct wbi_mcp_request {
     int level; /* -1: no log messages */
     struct wbi_str principal;
     char conversation[WBI_SESSION_ID_SIZE];
+    bool alone; /* in it */
     const wbi_json *progress_token;
     double progress;
     int64_t progress_ns;

@@ -40,6 +40,8 @@ void wbi_owner_close(struct wbi_owner *owner);
 /* owner: the whole text or only the instance. A process whose lock cannot be
  * examined counts as alive: closing the calls of a live one would be a lie. */
 bool wbi_owner_alive(int run_fd, struct wbi_str owner);
+/* The boot that an owner's text names: monotonic times of one boot can be compared. */
+struct wbi_str wbi_owner_boot(struct wbi_str owner);
 /* Removes locks and sockets of dead owners. */
 void wbi_owner_sweep(int run_fd);
 

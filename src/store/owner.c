@@ -146,6 +146,13 @@ static int lock_held(int run_fd, const char *name)
     return l.l_type == F_UNLCK ? 0 : 1;
 }
 
+struct wbi_str wbi_owner_boot(struct wbi_str owner)
+{
+    struct wbi_str rest = wbi_str_from(owner, wbi_str_index(owner, ':') + 1);
+
+    return wbi_str_head(rest, wbi_str_index(rest, ':'));
+}
+
 bool wbi_owner_alive(int run_fd, struct wbi_str owner)
 {
     struct wbi_str instance = wbi_str_head(owner, wbi_str_index(owner, ':'));

@@ -92,6 +92,9 @@ static bool odd_answer(long id)
             "stdout (0 bytes):\\n\"}]}");
     else if (is("hang"))
         ;
+    else if (is("asks-and-hangs"))
+        say("{\"jsonrpc\":\"2.0\",\"id\":\"e1\",\"method\":\"elicitation/create\",\"params\":{"
+            "\"message\":\"Go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}}");
     else if (is("trickle"))
         for (size_t i = 0; i < n; i++) {
             fputc(own[i], stdout);

@@ -102,6 +102,31 @@ need "a log message" '"data":{"said":"log \[redacted:[^"]*","password":"\[redact
 need "progress" '"progressToken":"p".*"message":"step \[redacted:' leaks
 need "the call itself" '"id":5,"result":.*"text":"fine"' leaks
 
+# 2026-07-28: a call goes on after a question and is cancelled by the id of the retry; the server
+# hears of it, the client gets no answer, and nothing is left running.
+config "{\"mcpServers\":{\"slow\":{\"command\":\"sh\",\"args\":[\"-c\",\"tee -a $work/slow | $build/mcp_chaos asks-and-hangs\"]}}}"
+modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}'
+mkfifo retry
+"$waybill" serve < retry > asked 2> asked.err &
+asking=$!
+exec 9> retry
+rpc 1 tools/call "\"name\":\"slow__t\",\"arguments\":{},$modern" >&9
+until_seen "the question" '"id":1,"result":.*"input_required"' asked
+key=$(grep -o '"inputRequests":{"[^"]*"' asked | cut -d'"' -f4)
+token=$(grep -o '"requestState":"[^"]*"' asked | cut -d'"' -f4)
+rpc 2 tools/call "\"name\":\"slow__t\",\"arguments\":{},\"requestState\":\"$token\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{}}},$modern" >&9
+until_seen "the answer at the server" '"id":"e1".*"action":"accept"' "$work/slow"
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,%s}}\n' "$modern" >&9
+until_seen "the server is told" 'notifications/cancelled' "$work/slow"
+exec 9>&-
+for _ in $(seq 400); do kill -0 $asking 2>/dev/null || break; sleep 0.05; done
+kill -0 $asking 2>/dev/null && { bad "a call that was cancelled keeps the gateway"; kill $asking; }
+wait $asking || bad "serve with a slow server: $(cat asked.err)"
+grep -q '"id":2' asked && bad "a cancelled call was answered: $(grep '"id":2' asked | cut -c1-200)"
+"$waybill" ledger list --json > rows
+[ "$(grep -o '"tool":"slow__t"' rows | wc -l)" = 1 ] || bad "question and retry are one call: $(cat rows)"
+need "which ended as cancelled" '"tool":"slow__t","status":"error","error_kind":"cancelled"' rows
+
 # A reload: wrong files change nothing and are told, right ones hold, and the client hears of it.
 config '{"policies":{"environment":{"timeoutMs":0}}}'
 kill -HUP $pid

@@ -13,11 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/api_int.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "guarded.h"
 #include "json/pointer.h"
 #include "json/write.h"
+#include "store/store.h"
 
 static int64_t mono(void *arg)
 {
@@ -198,6 +200,13 @@ static void on_done(wb_result *result, void *arg)
     assert_int_equal(
         wbi_json_read(a->world->arena, wbi_str_make(text, n), WBI_JSON_STRICT, &a->result, NULL),
         WB_OK);
+    if (a->world->ended_n < ENDED_MAX) {
+        struct ended *e = &a->world->ended[a->world->ended_n];
+        snprintf(e->call, sizeof(e->call), "%s", wb_result_call(result));
+        snprintf(e->kind, sizeof(e->kind), "%s", a->kind);
+        e->result = a->result;
+    }
+    a->world->ended_n++;
 }
 
 static void on_frame(const char *frame, size_t size, void *arg)
@@ -253,10 +262,23 @@ const wbi_json *answer(struct guarded *g, struct asked *a, const char *tool, ...
     return a->result;
 }
 
+static wb_rc nothing(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error *err)
+{
+    (void)op, (void)tx, (void)err;
+    return WB_OK;
+}
+
+/* What waits for the disk goes on behind an operation of our own, which comes last. */
 void settle_down(struct guarded *g)
 {
-    for (int i = 0; i < 4; i++)
-        (void)wb_runtime_turn(g->runtime, 0);
+    for (int i = 0; i < 4; i++) {
+        struct wbi_op op = {.apply = nothing};
+
+        for (int turn = 0; turn < 4; turn++)
+            (void)wb_runtime_turn(g->runtime, 0);
+        if (g->runtime->rt->store != NULL)
+            assert_int_equal(wbi_store_run(g->runtime->rt->store, &op, NULL), WB_OK);
+    }
 }
 
 const char *at(const struct asked *a, const char *pointer)

@@ -10,6 +10,7 @@
 #include "waybill/waybill.h"
 
 #define HELD_MAX 256
+#define ENDED_MAX 64 /* that are remembered */
 
 /* What a tool does in its first, second, … run; the last word is repeated:
  * "ok", "fail" (transient), "broken" (for good), "hold", "late" (ends well, but
@@ -24,6 +25,12 @@ struct scripted {
     int64_t takes_ms; /* the clock moves on by that while it runs */
 };
 
+/* What the caller of a call was told in the end. */
+struct ended {
+    char call[64], kind[64];
+    const wbi_json *result;
+};
+
 struct guarded {
     wb_runtime *runtime;
     struct wbi_arena *arena; /* of the results read */
@@ -32,6 +39,8 @@ struct guarded {
     bool real_time;
     struct scripted tools[4];
     size_t tools_n;
+    struct ended ended[ENDED_MAX];
+    size_t ended_n;
 };
 
 /* policies and bindings: JSON, or NULL. ledger: keep state in files. */
