@@ -4,13 +4,14 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 PORT ?= 7717
 
-.PHONY: run tour test build bench fuzz soak lint coverage install setup clean quick
+.PHONY: run tour test build bench fuzz soak tsan lint coverage install setup clean quick
 
 setup:
 	@sh tools/setup.sh
 
+# What is run and installed; tests and benches of this build are made by `make bench`.
 build: setup
-	@tools/build.sh release
+	@tools/build.sh release waybill waybill_shared waybill_static
 	@echo "built build/release/waybill"
 
 # The gateway in the foreground, on loopback; the token is printed at its first start.
@@ -41,6 +42,10 @@ fuzz: setup
 soak: setup
 	@WAYBILL_SOAK=1 tools/test.sh
 
+# What meets more than one thread, under ThreadSanitizer; a warning fails.
+tsan: setup
+	@tools/tsan.sh
+
 lint: setup
 	@tools/lint.sh
 
@@ -48,7 +53,7 @@ coverage: setup
 	@tools/coverage.sh
 
 install: build
-	@cmake --install build/release --prefix $(PREFIX)
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean:
 	rm -rf build

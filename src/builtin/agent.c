@@ -16,29 +16,6 @@ struct agent_state {
     struct wbi_agent_output out;
 };
 
-static void on_end(struct wbi_running_command *r)
-{
-    struct agent_state *s = r->arg;
-    struct wbi_exec *x = r->exec;
-    struct wbi_complete complete = {.ok = true, .typed = &s->out};
-    struct wbi_buf partial;
-    struct wbi_jw w = wbi_jw_to(&partial);
-
-    complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
-    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
-                                   wbi_containment_name(r->end.containment));
-    if (!r->end.cancelled || x->cancel == WBI_CANCEL_NONE) {
-        wbi_exec_done(x, &complete);
-        return;
-    }
-    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    if (wbi_command_write_partial(&s->out.run, x->arena, &w, NULL) != WB_OK)
-        partial.rc = WB_ENOMEM;
-    wbi_jw_obj_end(&w);
-    wbi_exec_stopped(x, wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE);
-}
-
 /* The one that is named, or the only one there is. */
 static const wbi_json *find_agent(struct wbi_exec *x, struct wbi_str *name)
 {
@@ -95,9 +72,37 @@ static void fail_start(struct wbi_exec *x, struct wbi_str name, const struct wbi
     wbi_exec_fail_fault(x, &fault);
 }
 
+static void on_end(struct wbi_running_command *r)
+{
+    struct agent_state *s = r->arg;
+    struct wbi_exec *x = r->exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_buf partial;
+    struct wbi_jw w = wbi_jw_to(&partial);
+    struct wbi_str name;
+
+    if (r->end.rc != WB_OK) { /* the system refused it */
+        (void)find_agent(x, &name);
+        fail_start(x, name, &r->end.error);
+        return;
+    }
+    complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
+    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
+                                   wbi_containment_name(r->end.containment));
+    if (!r->end.cancelled || x->cancel == WBI_CANCEL_NONE) {
+        wbi_exec_done(x, &complete);
+        return;
+    }
+    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    if (wbi_command_write_partial(&s->out.run, x->arena, &w, NULL) != WB_OK)
+        partial.rc = WB_ENOMEM;
+    wbi_jw_obj_end(&w);
+    wbi_exec_stopped(x, wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE);
+}
+
 static void start(struct wbi_exec *x)
 {
-    struct agent_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
     struct wbi_str name;
     const wbi_json *agent = find_agent(x, &name);
     struct wbi_command_ask ask = {.cmd = wbi_json_get_as(agent, "command", WBI_JSON_ARR),
@@ -106,11 +111,10 @@ static void start(struct wbi_exec *x)
                                   .call_id = wbi_str_z(x->call->name),
                                   .stdin_bytes = agent_input(x)};
     struct wbi_error err = WBI_ERROR_INIT;
+    struct agent_state *s = wbi_exec_alloc(x, sizeof(*s));
 
-    if (s == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (s == NULL)
         return;
-    }
     if (ask.cmd == NULL) {
         fail_unknown(x, name);
         return;

@@ -122,20 +122,6 @@ static void finish_lost(struct exec_state *s)
     wbi_exec_fail_fault(x, &fault);
 }
 
-static void on_end(struct wbi_running_command *r)
-{
-    struct exec_state *s = r->arg;
-
-    wbi_timer_free(s->yield);
-    s->yield = NULL;
-    if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
-        wbi_exec_stopped(r->exec, partial_of(s)); /* an error, with what it printed (C5.6) */
-    else if (is_lost(&s->out))
-        finish_lost(s);
-    else
-        finish(s);
-}
-
 static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err)
 {
     struct wbi_fault fault = {.kind = err->kind ? err->kind : WBI_KIND_COMMAND_SPAWN_FAILED};
@@ -162,6 +148,22 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
         fault.details = wbi_buf_str(&details);
     wbi_exec_fail_fault(x, &fault);
+}
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct exec_state *s = r->arg;
+
+    wbi_timer_free(s->yield);
+    s->yield = NULL;
+    if (r->end.rc != WB_OK)
+        fail_start(r->exec, r->end.rc, &r->end.error); /* the system refused it */
+    else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        wbi_exec_stopped(r->exec, partial_of(s)); /* an error, with what it printed (C5.6) */
+    else if (is_lost(&s->out))
+        finish_lost(s);
+    else
+        finish(s);
 }
 
 static void promote(void *arg)
@@ -228,7 +230,6 @@ static void arm_yield(struct exec_state *s)
 
 static void exec_start(struct wbi_exec *x)
 {
-    struct exec_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
     struct wbi_command_ask ask = {.cmd = wbi_json_get(x->input, "cmd"),
                                   .env = wbi_json_get_as(x->input, "env", WBI_JSON_OBJ),
                                   .workdir = wbi_json_get_str(x->input, "workdir"),
@@ -236,12 +237,11 @@ static void exec_start(struct wbi_exec *x)
                                   .tty = wbi_json_true(wbi_json_get(x->input, "tty"))};
     const wbi_json *accepts = wbi_json_get(x->input, "accepts_input");
     struct wbi_error err = WBI_ERROR_INIT;
+    struct exec_state *s = wbi_exec_alloc(x, sizeof(*s));
     wb_rc rc;
 
-    if (s == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (s == NULL)
         return;
-    }
     x->state = s;
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms); /* absent: none */
     ask.accepts_input = accepts ? wbi_json_true(accepts) : ask.tty;
@@ -334,6 +334,10 @@ static void on_item_end(struct wbi_running_command *r)
     if (r->exec->cancel != WBI_CANCEL_NONE) {
         batch_stopped(s, s->at - 1);
         return;
+    }
+    if (r->end.rc != WB_OK) { /* the system refused it */
+        o->disposition = WBI_DISPOSITION_FAILED;
+        o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));
     }
     if (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0))
         skip_rest(s);

@@ -66,16 +66,13 @@ static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_e
 {
     struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
     struct wbi_canonical c;
-    const wbi_json *root;
     struct wbi_buf text;
     wb_rc rc;
 
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
     rc = wbi_view_canonical(&call->outcome, name, &text);
     if (rc == WB_OK)
-        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &root, err);
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(root, &c, err);
+        rc = wbi_canonical_parse(call->arena, wbi_buf_str(&text), &c, err);
     if (rc == WB_OK)
         rc = wbi_receipt_render(call->tool ? call->tool->family : NULL, &c, call->arena, receipt,
                                 err);

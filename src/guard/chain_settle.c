@@ -20,7 +20,7 @@ static void settle_circuit(struct wbi_guard_ticket *t, const struct wbi_guard_ou
                            int64_t now)
 {
     const struct wbi_circuit_settings *s = &t->request.policy->circuit;
-    bool failed = o->class == WBI_GUARD_FAILED || o->class == WBI_GUARD_TIMED_OUT;
+    bool failed = (o->class == WBI_GUARD_FAILED && !o->refused) || o->class == WBI_GUARD_TIMED_OUT;
 
     if (!s->set)
         return;
@@ -41,7 +41,7 @@ static void settle_budget(struct wbi_guard_ticket *t, const struct wbi_guard_out
     if (!s->set)
         return;
     if (o->class == WBI_GUARD_NOT_STARTED)
-        wbi_budget_refund(&t->chain->budget, s, &t->budget, time);
+        wbi_budget_cancel(&t->chain->budget, s, &t->budget, time);
     else
         wbi_budget_settle(&t->chain->budget, s, &t->budget, &actual, time);
 }

@@ -380,8 +380,7 @@ static void owners_live_as_long_as_their_process(void **state)
             _exit(1);
         if (write(ready[1], wbi_store_owner(f.store), WBI_OWNER_SIZE) != WBI_OWNER_SIZE)
             _exit(2);
-        (void)read(go[0], owner, 1);
-        _exit(0);
+        _exit((int)read(go[0], owner, 1)); /* never comes: it lives until it is killed */
     }
     assert_int_equal(read(ready[0], owner, sizeof(owner)), sizeof(owner));
     fixture_open(&f);
