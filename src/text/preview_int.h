@@ -110,7 +110,7 @@ struct wbi_preview_index {
     struct record *kept;
     size_t n_kept;
     size_t cap_kept;
-    bool full; /* making room does not help any more */
+    bool full;             /* making room does not help any more */
     struct record *recent; /* ring of the last lines, beyond the kept ones */
     uint64_t n_recent;     /* lines ever put in the ring */
     size_t keep_after;     /* so many lines after a striking one are kept too */

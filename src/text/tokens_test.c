@@ -115,12 +115,20 @@ static void lines_add_up_to_the_whole(void **state)
         assert_int_equal(by_lines(wbi_str_z(texts[i])), wbi_tokens_units(wbi_str_z(texts[i])));
 }
 
+/* Exactly 13 tokens: few begin with a comma. */
+static void words_behind_commas_are_not_too_cheap(void **state)
+{
+    (void)state;
+    assert_in_range(wbi_tokens(WBI_LIT("776,eu,48.13,EUR,settled\n")), 13, 15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ways_agree_on_random_text),
         cmocka_unit_test(both_ways_agree_on_random_bytes),
         cmocka_unit_test(lines_add_up_to_the_whole),
+        cmocka_unit_test(words_behind_commas_are_not_too_cheap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
