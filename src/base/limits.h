@@ -105,10 +105,10 @@
 #define WBI_LIMIT_SECRET_SEALED (256u * WBI_KIB) /* a Kubernetes Secret held back by it */
 #define WBI_LIMIT_REDACT_RULES 256u
 #define WBI_LIMIT_REDACT_SEGMENTS 32u
-#define WBI_LIMIT_PREVIEW_RECORDS (32u * WBI_KIB)  /* lines an index remembers */
-#define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)   /* slots for kinds of lines */
-#define WBI_LIMIT_PREVIEW_TOKENS 2048u             /* beyond, tokens are guessed by bytes */
-#define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)      /* larger JSON is shown as lines */
+#define WBI_LIMIT_PREVIEW_RECORDS (32u * WBI_KIB) /* lines an index remembers */
+#define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)  /* slots for kinds of lines */
+#define WBI_LIMIT_PREVIEW_TOKENS 2048u            /* beyond, tokens are guessed by bytes */
+#define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)     /* larger JSON is shown as lines */
 /* State directory, ledger, control socket */
 #define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)     /* all texts of one row together */
 #define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB) /* waiting for the writer */
