@@ -53,7 +53,7 @@ struct wbi_str wbi_generic_clean(struct wbi_arena *arena, struct wbi_str raw)
     return wbi_buf_str(&text);
 }
 
-static void put_path(struct wbi_jw *w, struct wbi_str path)
+static void put_artifact(struct wbi_jw *w, struct wbi_str path)
 {
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "path", path);
@@ -66,9 +66,9 @@ static void put_artifacts(struct wbi_jw *w, struct wbi_str path, const struct wb
     wbi_jw_key(w, "artifacts");
     wbi_jw_arr(w);
     if (path.p != NULL)
-        put_path(w, path);
+        put_artifact(w, path);
     for (size_t i = 0; i < media_n; i++)
-        put_path(w, media[i]);
+        put_artifact(w, media[i]);
     wbi_jw_arr_end(w);
     if (path.p != NULL)
         wbi_jw_kint(w, "output_artifact", 0);
