@@ -129,6 +129,8 @@ wb_rc wb_policy_explain(wb_runtime *runtime, const char *tool, const char *princ
 
     if (runtime == NULL || tool == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_policy_explain: NULL");
+    if (strncmp(tool, "local::", 7) != 0)
+        wbi_api_fetch_upstreams(runtime); /* it may be a server's */
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     rc = explain(runtime->rt, wbi_str_z(tool),
                  principal ? wbi_str_z(principal) : runtime->rt->principal, &out, &err);

@@ -4,6 +4,8 @@
  * the command said on stderr goes into details. */
 #include "call/local_tool_int.h"
 
+#include <stdlib.h>
+
 #include "artifact/shown.h"
 #include "artifact/spool.h"
 #include "base/limits.h"
@@ -380,6 +382,7 @@ static void start(struct wbi_exec *x)
     wbi_buf_init_arena(&input, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_json_write(&input, x->input);
     wbi_buf_addc(&input, '\n');
+    spec.process.search_path = wbi_str_z(getenv("PATH")); /* the user's, as the tool gets it */
     spec.process.stdin_bytes = wbi_buf_str(&input);
     r->exec = x;
     x->state = r;

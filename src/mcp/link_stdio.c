@@ -2,6 +2,7 @@
  * mcp/link_stdio.c: a server that is a child process: messages are lines of its
  * stdin and stdout; of its stderr the newest bytes are kept. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "mcp/upstream_int.h"
@@ -90,6 +91,7 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
         .env_count = up->spec.env_count,
         .workdir = up->spec.workdir,
         .stdin_kind = WBI_STDIN_PIPE,
+        .search_path = wbi_str_z(getenv("PATH")), /* the user's, as the program gets it */
         .input_bytes = WBI_LIMIT_UPSTREAM_UNREAD,
     };
 

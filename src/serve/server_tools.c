@@ -64,6 +64,8 @@ static void write_descriptor(struct wbi_jw *w, const struct wbi_server *s, const
     for (size_t i = 0; i < 2; i++)
         if (setting(s, name, set[i]) != NULL)
             wbi_jw_kval(w, set[i], setting(s, name, set[i]));
+    if (setting(s, name, "timeoutMs") == NULL)
+        wbi_jw_kint(w, "timeoutMs", s->spec.call_ms > 0 ? s->spec.call_ms : WBI_UPSTREAM_CALL_MS);
     wbi_jw_kstrz(w, "effect", wbi_effect_name(effect));
     wbi_jw_kbool(w, "parallel",
                  parallel != NULL ? wbi_json_true(parallel) : effect == WBI_EFFECT_PURE);
