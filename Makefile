@@ -9,8 +9,9 @@ PORT ?= 7717
 setup:
 	@sh tools/setup.sh
 
+# What is run and installed; tests and benches of this build are made by `make bench`.
 build: setup
-	@tools/build.sh release
+	@tools/build.sh release waybill waybill_shared waybill_static
 	@echo "built build/release/waybill"
 
 # The gateway in the foreground, on loopback; the token is printed at its first start.
@@ -52,7 +53,7 @@ coverage: setup
 	@tools/coverage.sh
 
 install: build
-	@cmake --install build/release --prefix $(PREFIX)
+	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean:
 	rm -rf build

@@ -27,7 +27,7 @@ function(waybill_test name source)
     PkgConfig::CMOCKA)
   target_compile_definitions(${target} PRIVATE WAYBILL_SOURCE="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${target})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}")
 endfunction()
 
 file(GLOB unit_tests CONFIGURE_DEPENDS src/*/*_test.c src/*/*/*_test.c tests/*_test.c)
@@ -43,11 +43,8 @@ foreach(script ${script_tests})
   file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${script})
   string(REGEX REPLACE "_test\\.sh$" "" name "${name}")
   add_test(NAME ${name} COMMAND bash ${script} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 300
-    SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" SKIP_RETURN_CODE 77)
 endforeach()
-
-set_tests_properties(tests/mcp/soak PROPERTIES TIMEOUT 7200) # its whole length is an hour
 
 file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
 foreach(source ${fuzz_targets})
@@ -59,7 +56,7 @@ foreach(source ${fuzz_targets})
   else()
     add_executable(${target} ${source} tests/fuzz/replay.c)
     add_test(NAME fuzz/${short} COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${short})
-    set_tests_properties(fuzz/${short} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 120)
+    set_tests_properties(fuzz/${short} PROPERTIES ENVIRONMENT "${test_environment}")
   endif()
   target_include_directories(${target} PRIVATE src include tests)
   target_link_libraries(${target} PRIVATE waybill_flags waybill_static)
@@ -75,7 +72,7 @@ foreach(source ${example_sources})
   add_test(NAME examples/${name} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/support/expect.sh
     ${CMAKE_SOURCE_DIR}/examples/${name}.expected $<TARGET_FILE:example_${name}>
     ${example_${name}_args})
-  set_tests_properties(examples/${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 60)
+  set_tests_properties(examples/${name} PROPERTIES ENVIRONMENT "${test_environment}")
 endforeach()
 
 # docs/errors.md is what the table says; `cmake --build … --target error_page` writes it.
@@ -85,7 +82,7 @@ add_custom_target(error_page COMMAND gen_error_page > ${CMAKE_SOURCE_DIR}/docs/e
 add_test(NAME docs/errors COMMAND sh -c
   "\"$1\" | diff - \"$2\" || { echo 'run: cmake --build --preset dev --target error_page'; exit 1; }"
   sh $<TARGET_FILE:gen_error_page> ${CMAKE_SOURCE_DIR}/docs/errors.md)
-set_tests_properties(docs/errors PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 60)
+set_tests_properties(docs/errors PROPERTIES ENVIRONMENT "${test_environment}")
 
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/bench_*.c)
 foreach(source ${bench_sources})

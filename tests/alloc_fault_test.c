@@ -21,7 +21,7 @@
 static void check_legal(const struct journey *j)
 {
     struct wbi_canonical c;
-    struct wbi_arena *arena;
+    struct wbi_arena *arena = NULL;
     const wbi_json *got, *canonical;
 
     assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);

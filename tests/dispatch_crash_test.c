@@ -12,36 +12,12 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <time.h>
 
+#include "chance.h"
 #include "json/json.h"
 #include "base/limits.h"
 #include "waybill/waybill.h"
 #include "workspace.h"
-
-static unsigned long seed;
-
-static unsigned long chance(unsigned long below)
-{
-    seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-    return (seed >> 33) % below;
-}
-
-static unsigned long kills(void)
-{
-    const char *text = getenv("WAYBILL_SOAK");
-    unsigned long n = text != NULL ? strtoul(text, NULL, 10) : 0;
-
-    return n == 1 ? 1000 : n > 1 ? n : 50;
-}
-
-static void start_seed(void)
-{
-    const char *text = getenv("WAYBILL_SEED");
-
-    seed = text != NULL ? strtoul(text, NULL, 10) : (unsigned long)time(NULL);
-    print_message("seed %lu\n", seed);
-}
 
 enum { CALLS = 40 };
 
@@ -257,13 +233,13 @@ static size_t count(const struct dispatcher *d)
 
 static void nothing_answered_is_lost_by_kill_9(void **state)
 {
-    unsigned long rounds = kills();
+    unsigned long rounds = soak(1000);
     size_t answered = 0;
     struct workspace w;
     int64_t after = 0;
 
     (void)state;
-    start_seed();
+    chance_start();
     ws_init(&w);
     for (unsigned long round = 1; round <= rounds; round++) {
         struct dispatcher d = start(&w, round);
@@ -283,7 +259,7 @@ static void nothing_answered_is_lost_by_kill_9(void **state)
 
 static void three_processes_lose_only_the_dead_ones_calls(void **state)
 {
-    unsigned long rounds = kills(), next = 1000;
+    unsigned long rounds = soak(1000), next = 1000;
     struct dispatcher d[3];
     struct workspace w;
     struct tally t = {.who = NULL};

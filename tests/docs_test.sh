@@ -33,10 +33,26 @@ for command in $commands; do
     done
 done
 offers waybill config tr | grep -qx trust || { echo "completion lacks config trust"; failed=1; }
-# The examples of compaction are lines that a test has seen.
-while IFS= read -r line; do
-    grep -qxF "  $line" "$source/tests/cli/compact.test" || { echo "docs/compaction.md: no test shows: $line"; failed=1; }
-done < <(sed -n '/^```text$/,/^```$/p' "$source/docs/compaction.md" | grep -v '^```')
+# What a document shows as output ("```text") are lines that a test has seen.
+for file in "$source"/docs/*.md; do
+    while IFS= read -r line; do
+        cat "$source"/tests/cli/*.test | grep -qF -e "$line" || cat "$source"/tests/cli/*.test | sed 's/\\n/\n/g' | grep -qF -e "$line" ||
+            { echo "$(basename "$file"): no test shows: $line"; failed=1; }
+    done < <(sed -n '/^```text$/,/^```$/p' "$file" | grep -v '^```')
+done
+# The files and floors of docs/ARCHITECTURE.md are those of the tree and of the checker.
+map=$source/docs/ARCHITECTURE.md
+for file in $(grep -oE '`[a-z]+/[a-z_]+\.[ch]`' "$map" | tr -d '`' | grep -v '^room/' | sort -u); do
+    [ -f "$source/src/$file" ] || [ -f "$source/$file" ] || { echo "docs/ARCHITECTURE.md: there is no $file"; failed=1; }
+done
+told=$(sed -n 's/^| [0-9]* | \(`[a-z/` ]*`\) |.*/\1/p' "$map" | tr -d '`/' | tac | tr ' \n' ', ')
+held=$(sed -n 's/.*split("waybill base/base/; /^base/{N;s/ " \\\n *"/ /;s/", floors.*//p}' "$source/tools/check_layers.sh")
+[ "${told% }" = "$held" ] || { echo "docs/ARCHITECTURE.md has the floors '$told', the checker '$held'"; failed=1; }
+for room in "$source"/src/*/; do
+    grep -q "\`$(basename "$room")/\`" "$map" || { echo "docs/ARCHITECTURE.md: no $(basename "$room")/"; failed=1; }
+done
+twice=$(waybill --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | sort | uniq -d)
+[ -z "$twice" ] || { echo "waybill --help lists twice:" $twice; failed=1; }
 if command -v man > /dev/null 2>&1 && command -v groff > /dev/null 2>&1; then
     for file in "$source"/docs/man/*.[1-9]; do
         warnings=$(groff -man -ww -Tutf8 "$file" 2>&1 > /dev/null)

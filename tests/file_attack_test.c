@@ -439,44 +439,57 @@ static void test_28_set_id_bits_and_29_temporary_names(void **state)
     assert_int_equal(wbi_json_count(wbi_json_get(c.result, "entries")), 0);
 }
 
-/* 5: no escape, whatever the swapping directory is at the moment. Calls cost
- * more than opens: the engines' own test does the 300,000. */
+/* 5: no escape, whatever the swapping directory is at the moment. One call in fifty writes,
+ * since writing waits for the disk; the engines' own test does the whole number of each way. */
+static const struct {
+    const char *tool, *input;
+} ways_in[] = {
+    {"ReadFile", "{\"path\":\"swap/f\"}"},
+    {"SearchFiles", "{\"path\":\"swap\",\"pattern\":\"secret\"}"},
+    {"ListFiles", "{\"path\":\"swap\"}"},
+    {"WriteFile", "{\"path\":\"swap/w\",\"content\":\"x\",\"mode\":\"append\"}"},
+    {"ApplyPatch", "{\"patch\":\"*** Begin Patch\\n*** Update File: swap/f\\n@@\\n-inside\\n"
+                   "+inside\\n*** End Patch\"}"},
+};
+
+static bool escaped(const struct toolcall *c, size_t way)
+{
+    if (way == 1) /* its receipt repeats the pattern */
+        return wbi_json_count(wbi_json_get(c->result, "files")) > 0;
+    return wbi_str_find(c->receipt, WBI_LIT("secret")) < c->receipt.n ||
+           wbi_str_find(c->receipt, WBI_LIT("marker")) < c->receipt.n;
+}
+
 static void test_5_a_swapping_directory(void **state)
 {
     static struct racer r;
     static struct toolbox b;
-    unsigned rounds = racer_rounds() / 100, good = 0;
+    unsigned long rounds = soak(RACER_ROUNDS / 5), good[LEN(ways_in)] = {0},
+                  bad[LEN(ways_in)] = {0};
 
     (void)state;
+    chance_start();
     assert_true(racer_start(&r));
-    b = (struct toolbox){.tree = r.tree, .ids = 1};
+    b = (struct toolbox){.tree = r.tree, .ids = 1, .no_ledger = true};
     assert_int_equal(mkdir(tree_at(&b.tree, "home"), 0700), 0);
     assert_int_equal(setenv("HOME", tree_at(&b.tree, "home"), 1), 0);
     assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &b.arena), WB_OK);
     toolbox_open(&b);
-    for (unsigned i = 0; i < rounds; i++) {
-        struct toolcall c[5];
+    for (unsigned long i = 0; i < rounds; i++) {
+        size_t way = chance(50) ? chance(3) : 3 + chance(2);
+        struct toolcall c = toolbox_call(&b, ways_in[way].tool, ways_in[way].input);
 
-        c[0] = toolbox_call(&b, "ReadFile", "{\"path\":\"swap/f\"}");
-        c[1] = toolbox_call(&b, "SearchFiles", "{\"path\":\"swap\",\"pattern\":\"secret\"}");
-        c[2] = toolbox_call(&b, "ListFiles", "{\"path\":\"swap\"}");
-        c[3] = toolbox_call(&b, "WriteFile",
-                            "{\"path\":\"swap/w\",\"content\":\"x\",\"mode\":\"append\"}");
-        c[4] =
-            toolbox_call(&b, "ApplyPatch",
-                         "{\"patch\":\"*** Begin Patch\\n*** Update File: swap/f\\n@@\\n-inside\\n"
-                         "+inside\\n*** End Patch\"}");
-        for (size_t k = 0; k < LEN(c); k++) {
-            good += c[k].ok;
-            if (k != 1)
-                assert_true(wbi_str_find(c[k].receipt, WBI_LIT("secret")) == c[k].receipt.n);
-        }
-        assert_int_equal(wbi_json_count(wbi_json_get(c[1].result, "files")), 0);
-        assert_true(wbi_str_find(c[2].receipt, WBI_LIT("marker")) == c[2].receipt.n);
+        *(c.ok ? &good[way] : &bad[way]) += 1;
+        if (escaped(&c, way))
+            fail_msg("%s: %.*s", ways_in[way].tool, WBI_FMT(c.receipt));
         wbi_arena_reset(b.arena);
     }
     racer_stop(&r);
-    assert_true(good > 0);
+    for (size_t way = 0; way < LEN(ways_in); way++) {
+        print_message("%s: %lu inside, %lu refused, 0 escaped\n", ways_in[way].tool, good[way],
+                      bad[way]);
+        assert_true(way > 2 || (good[way] > 0 && bad[way] > 0)); /* few calls write */
+    }
     assert_true(racer_outside_is_whole(&r));
     toolbox_close(&b);
     wbi_arena_free(b.arena);

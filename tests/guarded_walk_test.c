@@ -12,11 +12,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/api_int.h"
 #include "call/guards.h"
+#include "chance.h"
 #include "guard/chain_int.h"
 #include "support/guarded.h"
 
@@ -46,19 +46,10 @@ struct one {
 static struct {
     struct guarded g;
     struct one one[CALLS];
-    uint64_t random;
     bool key_done[KEYS];
     int64_t attempts, cost; /* that are over */
     long outcomes, replayed, cached, overruled, late, retried;
 } w;
-
-static uint64_t roll(uint64_t below)
-{
-    w.random ^= w.random << 13;
-    w.random ^= w.random >> 7;
-    w.random ^= w.random << 17;
-    return (w.random >> 11) % below;
-}
 
 /* ---- tools ---- */
 
@@ -75,7 +66,7 @@ static void finish(struct one *o, enum end end)
     static const char *const kinds[] = {NULL, "upstream_unavailable", "tool_execution_failed",
                                         "cancelled"};
     wb_tool_call *call = o->held;
-    int64_t cost = roll(2) ? (int64_t)roll(20) : -1;
+    int64_t cost = chance(2) ? (int64_t)chance(20) : -1;
     bool was_late = o->done;
 
     o->held = NULL;
@@ -116,8 +107,8 @@ static void run(wb_tool_call *call, void *arg)
     o->held = call;
     o->asked_to_stop = false;
     w.retried += o->runs++ > 0;
-    if (roll(4) == 0)
-        finish(o, (enum end)roll(3));
+    if (chance(4) == 0)
+        finish(o, (enum end)chance(3));
 }
 
 static void stop(wb_tool_call *call, void *arg)
@@ -169,10 +160,10 @@ static void begin(struct one *o)
     bool timely;
 
     *o = (struct one){.used = true,
-                      .tool = (int)roll(TOOLS),
-                      .key = (int)roll(KEYS),
-                      .input = (int)roll(INPUTS),
-                      .manner = (enum manner)roll(3)};
+                      .tool = (int)chance(TOOLS),
+                      .key = (int)chance(KEYS),
+                      .input = (int)chance(INPUTS),
+                      .manner = (enum manner)chance(3)};
     r = wb_request_new(names[o->tool]);
     assert_non_null(r);
     snprintf(text, sizeof(text), "%d", (int)(o - w.one));
@@ -182,8 +173,8 @@ static void begin(struct one *o)
     snprintf(text, sizeof(text), "%d", o->key);
     if (o->tool == PUT)
         assert_int_equal(wb_request_set(r, WB_FIELD_IDEMPOTENCY_KEY, text), WB_OK);
-    timely = roll(8) != 0;
-    if (!timely || roll(2))
+    timely = chance(8) != 0;
+    if (!timely || chance(2))
         assert_int_equal(
             wb_request_set(r, WB_FIELD_DEADLINE, deadline_in(&w.g, timely ? 600000 : 0)), WB_OK);
     if (o->tool == PUT && w.key_done[o->key]) {
@@ -241,12 +232,12 @@ static void finish_all(void)
 
 static void step(void)
 {
-    struct one *o = &w.one[roll(CALLS)];
+    struct one *o = &w.one[chance(CALLS)];
 
-    w.g.wall_ms += (int64_t)roll(7200000) - 3600000; /* must not matter */
-    if (roll(4) == 0)
-        w.g.mono_ns += (int64_t)roll(30) * 1000000;
-    switch (roll(10)) {
+    w.g.wall_ms += (int64_t)chance(7200000) - 3600000; /* must not matter */
+    if (chance(4) == 0)
+        w.g.mono_ns += (int64_t)chance(30) * 1000000;
+    switch (chance(10)) {
     case 0:
         if (o->used && !o->done)
             wb_call_cancel(w.g.runtime, o->id);
@@ -257,11 +248,11 @@ static void step(void)
             run_out_of_time(o);
         break;
     case 3: /* queues that take too long */
-        w.g.mono_ns += (int64_t)roll(300) * 1000000;
+        w.g.mono_ns += (int64_t)chance(300) * 1000000;
         wbi_guard_tick(w.g.runtime->rt->guards->chain, w.g.mono_ns);
         break;
     case 4:
-        if (roll(40) == 0) { /* a key of yesterday is new */
+        if (chance(40) == 0) { /* a key of yesterday is new */
             finish_all();
             w.g.mono_ns += INT64_C(86400000) * 1000000;
             memset(w.key_done, 0, sizeof(w.key_done));
@@ -271,7 +262,7 @@ static void step(void)
         if (!o->used)
             begin(o);
         else if (o->held != NULL)
-            finish(o, (enum end)roll(3));
+            finish(o, (enum end)chance(3));
     }
     settle_down(&w.g);
 }
@@ -335,13 +326,12 @@ static void open_world(void)
 
 static void whole_calls_agree_with_the_model(void **state)
 {
-    const char *seed = getenv("WAYBILL_SEED");
-    long steps = getenv("WAYBILL_SOAK") ? 1000000 : 50000;
+    long steps = (long)soak(1000000);
     char events[128];
 
     (void)state;
-    w.random = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    printf("seed: WAYBILL_SEED=%llu, %ld steps\n", (unsigned long long)w.random, steps);
+    chance_start();
+    print_message("%ld steps\n", steps);
     open_world();
     snprintf(events, sizeof(events), "%s/events.jsonl", w.g.root);
     for (long i = 0; i < steps; i++) {

@@ -72,4 +72,12 @@ for page in man1/waybill.1 man3/waybill.3 man5/waybill-config.5; do
 done
 bash -n "$prefix/share/bash-completion/completions/waybill" || fail "bash completion"
 [ -s "$prefix/share/zsh/site-functions/_waybill" ] || fail "zsh completion"
+
+# For a package: under DESTDIR the same files, which know nothing of it.
+DESTDIR="$work/stage" cmake --install . --prefix /usr > "$work/log" 2>&1 || fail "cmake --install with DESTDIR"
+diff <(cd "$prefix" && find . -type f | sort) <(cd "$work/stage/usr" && find . -type f | sort) ||
+    fail "DESTDIR does not get what a prefix gets"
+grep -rIlF "$work" "$work/stage" && fail "an installed file names DESTDIR"
+grep -qF -- '--install build/release --prefix "/opt/way bill"' \
+    <(make -C "$WAYBILL_SOURCE" -n install PREFIX="/opt/way bill") || fail "make install PREFIX=…"
 echo "installed, found and used under $prefix"

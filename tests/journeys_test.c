@@ -8,13 +8,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
-
-#include "base/limits.h"
+#include "datafiles.h"
 #include "shared_vectors.h"
 #include "support/journey.h"
-
-#define FOLDER WAYBILL_SOURCE "/tests/journeys"
 
 static const char *kinds_seen[256];
 static size_t kinds_n;
@@ -32,14 +28,12 @@ static void remember_kind(const wbi_json *got)
 
 static void rewrite(const char *path, const struct journey *j, const wbi_json *got)
 {
-    struct wbi_buf text, pretty;
+    struct wbi_buf text;
     struct wbi_arena *arena;
     const wbi_json *v;
     struct wbi_jw w = wbi_jw_to(&text);
-    FILE *f;
 
     wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
-    wbi_buf_init(&pretty, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (j->data, key) {
         if (!wbi_str_eqz(wbi_json_str(key), "expect")) {
@@ -51,15 +45,9 @@ static void rewrite(const char *path, const struct journey *j, const wbi_json *g
     wbi_jw_obj_end(&w);
     assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
     assert_int_equal(wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &v, NULL), WB_OK);
-    wbi_json_pretty(&pretty, v);
-    wbi_buf_addc(&pretty, '\n');
-    f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(pretty.p, 1, pretty.n, f), pretty.n);
-    assert_int_equal(fclose(f), 0);
+    write_data_file(path, v);
     wbi_arena_free(arena);
     wbi_buf_fini(&text);
-    wbi_buf_fini(&pretty);
 }
 
 /* printf, since cmocka cuts long messages. */
@@ -87,14 +75,12 @@ static void compare(const char *name, const struct journey *j)
     wbi_buf_fini(&text);
 }
 
-static void run_file(const char *name)
+static void run_file(const char *path, const char *name)
 {
     struct wbi_buf text, first;
     const wbi_json *got;
     struct journey j;
-    char path[512];
 
-    snprintf(path, sizeof(path), FOLDER "/%s", name);
     assert_true(read_whole_file(path, &text));
     if (!journey_read(&j, wbi_buf_str(&text)))
         fail_msg("%s: not JSON", name);
@@ -121,28 +107,11 @@ static void run_file(const char *name)
     journey_end(&j);
 }
 
-static int is_journey(const struct dirent *e)
-{
-    const char *only = getenv("WAYBILL_JOURNEY");
-    size_t n = strlen(e->d_name);
-
-    if (only != NULL)
-        return strncmp(e->d_name, only, strlen(only)) == 0;
-    return n > 5 && strcmp(e->d_name + n - 5, ".json") == 0;
-}
-
 static void test_every_journey_ends_as_it_says(void **state)
 {
-    struct dirent **list;
-    int n = scandir(FOLDER, &list, is_journey, alphasort);
+    int n = each_data_file(WAYBILL_SOURCE "/tests/journeys", ".json", "WAYBILL_JOURNEY", run_file);
 
     (void)state;
-    assert_true(n > 0);
-    for (int i = 0; i < n; i++) {
-        run_file(list[i]->d_name);
-        free(list[i]);
-    }
-    free(list);
     printf("journeys: %d\n", n);
 }
 

@@ -557,6 +557,7 @@ static void hostile_state_directories_are_refused_with_a_next_step(void **state)
         assert_true(has(w.err, "move") || has(w.err, "--state") || has(w.err, "restore"));
         /* a call with an effect is refused with the reason, a Pure one is answered */
         expect(&w, 3, ws_run(&w, "call echo"), "state_unavailable");
+        assert_false(has(w.out, "Not recorded")); /* the error says that, once */
         expect(&w, 0, ws_run(&w, "call pure"), "Not recorded");
         ws_fini(&w);
     }
@@ -613,6 +614,34 @@ static void a_full_disk_refuses_effects_only_and_recovers(void **state)
     ws_fini(&w);
 }
 
+/* C5.3: "a failed write is output_persistence_failed with what was saved"; a small disk is
+ * no reason to refuse small outputs. */
+static void output_that_fills_the_disk_is_an_error_with_what_was_saved(void **state)
+{
+    struct workspace w;
+    char at[200];
+
+    (void)state;
+    ws_init(&w);
+    snprintf(at, sizeof(at), "%s/disk", w.base);
+    assert_int_equal(mkdir(at, 0700), 0);
+    if (mount("waybill-test", at, "tmpfs", 0, "size=8m,mode=700") != 0) {
+        print_message("skipped: full disk (no tmpfs can be mounted here)\n");
+        ws_fini(&w);
+        return;
+    }
+    expect(&w, 0, ws_run(&w, "exec --state %s/s -- echo before", at), "before");
+    expect(&w, 125, ws_run(&w, "exec --state %s/s -- seq 1 2000000", at),
+           "output_persistence_failed");
+    assert_true(has(w.out, "stdout artifact: ") && !has(w.out, "Not recorded"));
+    expect(&w, 0, ws_run(&w, "ledger list --json --state %s/s", at), "output_persistence_failed");
+    expect(&w, 0, ws_run(&w, "artifact list --json --state %s/s", at), "\"incomplete\"");
+    expect(&w, 0, ws_run(&w, "ledger verify --state %s/s", at), "good");
+    expect(&w, 0, ws_run(&w, "exec --state %s/s -- echo after", at), "after");
+    assert_int_equal(umount(at), 0);
+    ws_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,6 +664,7 @@ int main(void)
         cmocka_unit_test(hostile_state_directories_are_refused_with_a_next_step),
         cmocka_unit_test(a_copied_workspace_gets_a_next_step_from_doctor),
         cmocka_unit_test(a_full_disk_refuses_effects_only_and_recovers),
+        cmocka_unit_test(output_that_fills_the_disk_is_an_error_with_what_was_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "chance.h"
 #include "state_fixture.h"
 
 /* What a worker has been promised: one line of fixed size in a pipe. */
@@ -22,30 +22,6 @@ struct promise {
     unsigned long number;
     char why[64];
 };
-
-static unsigned long seed;
-
-static unsigned long chance(unsigned long below)
-{
-    seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-    return (seed >> 33) % below;
-}
-
-static unsigned long soak_count(void)
-{
-    const char *text = getenv("WAYBILL_SOAK");
-    unsigned long n = text != NULL ? strtoul(text, NULL, 10) : 0;
-
-    return n == 1 ? 1000 : n > 1 ? n : 50;
-}
-
-static void start_seed(void)
-{
-    const char *text = getenv("WAYBILL_SEED");
-
-    seed = text != NULL ? strtoul(text, NULL, 10) : (unsigned long)time(NULL);
-    print_message("seed %lu\n", seed);
-}
 
 struct worker {
     pid_t pid;
@@ -219,12 +195,12 @@ static void assert_sound(struct fixture *f)
 
 static void nothing_promised_is_lost_by_kill_9(void **state)
 {
-    unsigned long rounds = soak_count(), calls = 0;
+    unsigned long rounds = soak(1000), calls = 0;
     struct promises all = {.n = 0};
     struct fixture f;
 
     (void)state;
-    start_seed();
+    chance_start();
     fixture_init(&f);
     for (unsigned long round = 1; round <= rounds; round++) {
         struct worker w = start_worker(&f, round * 1000000);
@@ -247,7 +223,7 @@ static void nothing_promised_is_lost_by_kill_9(void **state)
 /* row 117, C12.2: three processes; each kill closes only the dead one's calls */
 static void three_processes_share_a_directory_through_kills(void **state)
 {
-    unsigned long rounds = soak_count(), next = 1, calls = 0;
+    unsigned long rounds = soak(1000), next = 1, calls = 0;
     struct promises all[3] = {{.n = 0}};
     struct worker w[3];
     struct fixture f;
@@ -288,17 +264,6 @@ static void three_processes_share_a_directory_through_kills(void **state)
     fixture_fini(&f);
 }
 
-__attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
-{
-    char command[600];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(command, sizeof(command), fmt, args);
-    va_end(args);
-    return system(command);
-}
-
 struct image {
     char file[200], copy[200], at[200], copy_at[200];
 };
@@ -311,9 +276,10 @@ static bool mount_image(const struct fixture *f, struct image *im)
     snprintf(im->copy_at, sizeof(im->copy_at), "%s/copy_at", f->base);
     if (geteuid() != 0 || mkdir(im->at, 0700) != 0 || mkdir(im->copy_at, 0700) != 0)
         return false;
-    if (run("truncate -s 64M %s && mkfs.ext4 -q -F %s >/dev/null 2>&1", im->file, im->file) != 0)
+    if (fixture_shell("truncate -s 64M %s && mkfs.ext4 -q -F %s >/dev/null 2>&1", im->file,
+                      im->file) != 0)
         return false;
-    return run("mount -o loop %s %s >/dev/null 2>&1", im->file, im->at) == 0;
+    return fixture_shell("mount -o loop %s %s >/dev/null 2>&1", im->file, im->at) == 0;
 }
 
 /* What the disk holds at this moment, and nothing that only memory holds. */
@@ -325,25 +291,25 @@ static void check_cut(struct fixture *f, struct image *im, struct worker *w, str
     kill(w->pid, SIGSTOP);
     assert_int_equal(waitpid(w->pid, &status, WUNTRACED), w->pid);
     drain(w, all);
-    assert_int_equal(run("cp --sparse=always %s %s", im->file, im->copy), 0);
-    assert_int_equal(run("mount -o loop %s %s", im->copy, im->copy_at), 0);
+    assert_int_equal(fixture_shell("cp --sparse=always %s %s", im->file, im->copy), 0);
+    assert_int_equal(fixture_shell("mount -o loop %s %s", im->copy, im->copy_at), 0);
     snprintf(cut.dir, sizeof(cut.dir), "%.150s/state", im->copy_at);
     snprintf(cut.user, sizeof(cut.user), "%.120s/user-of-copy", f->base);
     remove_tree(cut.user);
-    assert_int_equal(run("cp -r %s %s", f->user, cut.user), 0);
+    assert_int_equal(fixture_shell("cp -r %s %s", f->user, cut.user), 0);
     fixture_open(&cut);
     for (size_t i = 0; i < all->n; i++)
         check_promise(&cut, &all->list[i]);
     assert_sound(&cut);
     fixture_close(&cut);
-    assert_int_equal(run("umount %s", im->copy_at), 0);
+    assert_int_equal(fixture_shell("umount %s", im->copy_at), 0);
     kill(w->pid, SIGCONT);
 }
 
 /* row 112: "power cut by loop image: acknowledged rows all there" */
 static void nothing_promised_is_lost_by_a_power_cut(void **state)
 {
-    unsigned long cuts = soak_count() > 200 ? 20 : soak_count() / 10 + 1, calls;
+    unsigned long cuts = soak(1000) > 200 ? 20 : soak(1000) / 10 + 1, calls;
     struct promises all = {.n = 0};
     struct image im;
     struct fixture f;
@@ -365,7 +331,7 @@ static void nothing_promised_is_lost_by_a_power_cut(void **state)
     }
     calls = all.n;
     kill_worker(&w, &all);
-    assert_int_equal(run("umount %s", im.at), 0);
+    assert_int_equal(fixture_shell("umount %s", im.at), 0);
     print_message("%lu power cuts, %lu promises kept\n", cuts, calls);
     assert_true(calls > 0);
     free(all.list);

@@ -219,17 +219,6 @@ static void a_full_disk_refuses_appends_and_recovers(void **state)
     fixture_fini(&f);
 }
 
-__attribute__((format(printf, 1, 2))) static int run(const char *fmt, ...)
-{
-    char command[600];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(command, sizeof(command), fmt, args);
-    va_end(args);
-    return system(command);
-}
-
 static void a_really_full_and_a_read_only_disk(void **state)
 {
     struct wbi_error err = WBI_ERROR_INIT;
@@ -241,7 +230,7 @@ static void a_really_full_and_a_read_only_disk(void **state)
     fixture_init(&f);
     snprintf(at, sizeof(at), "%s/at", f.base);
     if (geteuid() != 0 || mkdir(at, 0700) != 0 ||
-        run("mount -t tmpfs -o size=1m,mode=0700 none %s >/dev/null 2>&1", at) != 0) {
+        fixture_shell("mount -t tmpfs -o size=1m,mode=0700 none %s >/dev/null 2>&1", at) != 0) {
         print_message("skipped: full and read-only disk (no tmpfs may be mounted here)\n");
         fixture_fini(&f);
         return;
@@ -250,7 +239,7 @@ static void a_really_full_and_a_read_only_disk(void **state)
     snprintf(file, sizeof(file), "%s/ballast", at);
     fixture_open(&f);
     fixture_call(&f, 1);
-    assert_int_equal(run("dd if=/dev/zero of=%s bs=1k count=500 2>/dev/null", file), 0);
+    assert_int_equal(fixture_shell("dd if=/dev/zero of=%s bs=1k count=500 2>/dev/null", file), 0);
     while (written < 5000 && fixture_append(&f, WBI_KIND_OUTCOME, 10 + written, &err) == WB_OK)
         written++;
     assert_in_range(written, 1, 4999);
@@ -261,14 +250,14 @@ static void a_really_full_and_a_read_only_disk(void **state)
     assert_true(fixture_verify(&f).good);
     fixture_close(&f);
 
-    assert_int_equal(run("mount -o remount,ro %s", at), 0);
+    assert_int_equal(fixture_shell("mount -o remount,ro %s", at), 0);
     fixture_open(&f); /* reads go on */
     assert_true(has_row(&f, 9000, true));
     assert_int_equal(fixture_append(&f, WBI_KIND_INTENT, 9001, &err), WB_ESTATE);
     assert_int_equal(err.kind, WBI_KIND_STATE_UNAVAILABLE);
     assert_true(fixture_verify(&f).good);
     fixture_close(&f);
-    assert_int_equal(run("umount %s", at), 0);
+    assert_int_equal(fixture_shell("umount %s", at), 0);
     fixture_fini(&f);
 }
 

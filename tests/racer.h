@@ -13,7 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "tree.h"
+
+#define RACER_ROUNDS 300000ul /* of each way in, whole (chance.h) */
 
 struct racer {
     struct tree tree;
@@ -45,12 +48,6 @@ static inline void racer_stop(struct racer *r)
 {
     kill(r->pid, SIGKILL);
     waitpid(r->pid, NULL, 0);
-}
-
-/* 15,000 rounds; a twentieth of the 300,000 that WAYBILL_SOAK asks for. */
-static inline unsigned racer_rounds(void)
-{
-    return getenv("WAYBILL_SOAK") != NULL ? 300000 : 15000;
 }
 
 /* Nothing outside was made, changed or removed. */

@@ -20,7 +20,9 @@ for file in "$corpus"/*.txt; do
         run exec --max-tokens $budget -- cat "$file" > "$top/receipts/$budget.$name"
     done
     # both streams together
-    run exec --max-tokens 1000 -- sh -c 'cat "$1"; cat "$1" >&2' sh "$file" > "$top/receipts/1000.both.$name"
+    for budget in 200 300 400 1000; do
+        run exec --max-tokens $budget -- sh -c 'cat "$1"; cat "$1" >&2' sh "$file" > "$top/receipts/$budget.both.$name"
+    done
 done
 for path in "$top"/work/.waybill/artifacts/*stdout.log; do
     run call ReadArtifact --input "{\"path\":\"$path\",\"max_output_tokens\":700}" > "$top/receipts/700.page.$(basename "$path")"

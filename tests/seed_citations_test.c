@@ -13,7 +13,7 @@
 
 #include <glob.h>
 
-#include "base/limits.h"
+#include "arena_fixture.h"
 #include "shared_vectors.h"
 #include "support/cites.h"
 #include "support/seed.h"
@@ -28,22 +28,8 @@ struct citations {
     size_t n;
 };
 
-static struct wbi_arena *arena;
 static struct citations cited;
 static struct seed_sentence sentences[SEED_SENTENCES_MAX];
-
-static int set_up(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static void read_rows(const char *seed)
 {

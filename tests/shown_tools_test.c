@@ -253,6 +253,54 @@ static void test_110_a_line_end_in_a_name(void **state)
     tools_end(&t);
 }
 
+/* Lines of the receipt that begin so. */
+static unsigned lines_with(const char *receipt, const char *begin)
+{
+    unsigned n = strncmp(receipt, begin, strlen(begin)) == 0;
+
+    for (const char *p = strchr(receipt, '\n'); p != NULL; p = strchr(p + 1, '\n'))
+        n += strncmp(p + 1, begin, strlen(begin)) == 0;
+    return n;
+}
+
+/* C6.3, C6.4: whatever the budget, lines are shown and not only told of; where there is too
+ * little for two cut streams, the one that says how it went. */
+static void test_two_streams_share_a_small_budget(void **state)
+{
+    struct tools t;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (int budget = 200; budget <= 1000; budget += 50) {
+        for (int status = 0; status < 2; status++) {
+            unsigned out, err;
+            char input[400];
+            const char *text;
+            wb_result *r;
+
+            (void)snprintf(input, sizeof(input),
+                           "{\"cmd\":\"for i in $(seq 400); do echo out $i of the output; "
+                           "echo err $i of the errors >&2; done; exit %d\","
+                           "\"max_output_tokens\":%d}",
+                           status, budget);
+            r = tools_ask(&t, "ExecCommand", input);
+            text = receipt_of(r);
+            out = lines_with(text, "out ");
+            err = lines_with(text, "err ");
+            assert_null(strstr(text, "first 0"));
+            assert_null(strstr(text, "last 0"));
+            assert_null(strstr(text, "no lines"));
+            assert_true(status ? err > 0 : out > 0);
+            if (budget >= 300)
+                assert_true(out > 0 && err > 0);
+            assert_member(r, "/result/stdout_truncated", "true");
+            assert_member(r, "/result/stderr_truncated", "true");
+            wb_result_free(r);
+        }
+    }
+    tools_end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_108_terminal_sequences),
         cmocka_unit_test(test_109_invisible_characters),
         cmocka_unit_test(test_110_a_line_end_in_a_name),
+        cmocka_unit_test(test_two_streams_share_a_small_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,4 +146,16 @@ static inline struct wbi_verify_report fixture_verify(struct fixture *f)
     return r;
 }
 
+/* What a shell makes of a command line. */
+__attribute__((format(printf, 1, 2))) static inline int fixture_shell(const char *fmt, ...)
+{
+    char command[600];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(command, sizeof(command), fmt, args);
+    va_end(args);
+    return system(command);
+}
+
 #endif

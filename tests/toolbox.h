@@ -17,6 +17,7 @@ struct toolbox {
     wb_runtime *runtime;
     uint64_t ids;
     bool real_time; /* clock and ids of the system */
+    bool no_ledger;
 };
 
 struct toolcall {
@@ -56,6 +57,8 @@ static inline wb_options *toolbox_options(struct toolbox *b)
     assert_non_null(o);
     assert_int_equal(wb_options_set(o, WB_OPT_ROOT, b->tree.root), WB_OK);
     assert_int_equal(wb_options_set(o, WB_OPT_CONVERSATION, "conv_test"), WB_OK);
+    if (b->no_ledger)
+        assert_int_equal(wb_options_set(o, WB_OPT_LEDGER, "0"), WB_OK);
     if (!b->real_time) {
         assert_int_equal(wb_options_set_clock(o, toolbox_ns, toolbox_ms, NULL), WB_OK);
         assert_int_equal(wb_options_set_ids(o, toolbox_ids, &b->ids), WB_OK);

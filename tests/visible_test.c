@@ -10,14 +10,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/limits.h"
+#include "chance.h"
 #include "json/write.h"
 #include "support/guarded.h"
 
 static struct guarded g;
-static uint64_t state_of_random;
 
 /* What a version of a tool may be like; newer ones need not be what older ones were. */
 static const char *const kinds[][2] = {
@@ -35,20 +34,12 @@ static const char *const versions[] = {"2.0.0", "1.10.0", "1.9.0", "3.0.0-rc.1"}
 static bool exists[NAMES][VERSIONS];
 static const char *const people[] = {"local", "ann", "ci-main"};
 
-static uint64_t roll(uint64_t below)
-{
-    state_of_random ^= state_of_random << 13;
-    state_of_random ^= state_of_random >> 7;
-    state_of_random ^= state_of_random << 17;
-    return (state_of_random >> 11) % below;
-}
-
 static void add_list(struct wbi_jw *w, const char *name, const char *const *words, size_t n)
 {
     wbi_jw_key(w, name);
     wbi_jw_arr(w);
-    while (roll(3) != 0)
-        wbi_jw_strz(w, words[roll(n)]);
+    while (chance(3) != 0)
+        wbi_jw_strz(w, words[chance(n)]);
     wbi_jw_arr_end(w);
 }
 
@@ -63,20 +54,20 @@ static void add_binding(struct wbi_jw *w)
     static const char *const rules[] = {"allow", "ask", "deny"};
 
     wbi_jw_obj(w);
-    wbi_jw_kstrz(w, "principal", who[roll(6)]);
+    wbi_jw_kstrz(w, "principal", who[chance(6)]);
     add_list(w, "allow", which, 9);
-    if (roll(3) == 0)
+    if (chance(3) == 0)
         add_list(w, "deny", which, 9);
-    if (roll(2))
+    if (chance(2))
         add_list(w, "scopes", scopes, 4);
-    if (roll(3) == 0)
+    if (chance(3) == 0)
         add_list(w, "effects", effects, 4);
-    if (roll(3) == 0)
-        wbi_jw_kbool(w, "network", roll(2));
-    if (roll(2)) {
+    if (chance(3) == 0)
+        wbi_jw_kbool(w, "network", chance(2));
+    if (chance(2)) {
         wbi_jw_key(w, "approval");
         wbi_jw_obj(w);
-        wbi_jw_kstrz(w, which[roll(9)], rules[roll(3)]);
+        wbi_jw_kstrz(w, which[chance(9)], rules[chance(3)]);
         wbi_jw_obj_end(w);
     }
     wbi_jw_obj_end(w);
@@ -91,10 +82,10 @@ static void rebind(struct wbi_buf *text)
 
     wbi_buf_clear(text);
     wbi_jw_obj(&w);
-    if (roll(20) != 0) { /* else: no bindings at all */
+    if (chance(20) != 0) { /* else: no bindings at all */
         wbi_jw_key(&w, "bindings");
         wbi_jw_arr(&w);
-        for (uint64_t n = roll(5); n > 0; n--)
+        for (uint64_t n = chance(5); n > 0; n--)
             add_binding(&w);
         wbi_jw_arr_end(&w);
     }
@@ -112,12 +103,12 @@ static void rebind(struct wbi_buf *text)
 static void make_catalogue(void)
 {
     for (size_t n = 0; n < NAMES; n++) {
-        size_t sure = roll(VERSIONS);
+        size_t sure = chance(VERSIONS);
         for (size_t v = 0; v < VERSIONS; v++) {
-            size_t kind = roll(5);
+            size_t kind = chance(5);
             char name[64], more[128];
 
-            exists[n][v] = v == sure || roll(2);
+            exists[n][v] = v == sure || chance(2);
             if (!exists[n][v])
                 continue;
             g.tools_n = 0; /* one script serves all */
@@ -228,15 +219,13 @@ static void look_as(const char *who, struct counts *c)
 
 static void what_is_listed_is_what_may_be_called(void **state)
 {
-    const char *seed = getenv("WAYBILL_SEED");
-    long catalogues = getenv("WAYBILL_SOAK") ? 2000 : 100;
+    long catalogues = (long)soak(2000);
     struct counts c = {0};
     struct wbi_buf text;
 
     (void)state;
-    state_of_random = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    printf("seed: WAYBILL_SEED=%llu, %ld catalogues\n", (unsigned long long)state_of_random,
-           catalogues);
+    chance_start();
+    print_message("%ld catalogues\n", catalogues);
     (void)setenv("WAYBILL_TEST_HELD", "some-value", 1);
     (void)unsetenv("WAYBILL_TEST_MISSING");
     wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);

@@ -5,9 +5,8 @@ set -eu
 
 PACKAGES="gcc g++ make clang cmake ninja-build pkg-config git curl ca-certificates
  libuv1-dev libsqlite3-dev libpcre2-dev libssl-dev libcmocka-dev"
-# yyjson and llhttp entered Debian with release 13.
+# Debian has these since 13, Ubuntu since 25.04.
 NEWER="libyyjson-dev libllhttp-dev"
-NEWER_LIBS="libyyjson0 libllhttp9.2"
 # Checkers that make `make lint` complete; without them it says what it skipped.
 EXTRA="clang-format clang-tidy cppcheck libclang-rt-14-dev libclang-rt-dev valgrind lcov"
 
@@ -30,41 +29,57 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then
         DEBIAN_FRONTEND=noninteractive "$@"
     else
-        sudo DEBIAN_FRONTEND=noninteractive "$@"
+        sudo env DEBIAN_FRONTEND=noninteractive "$@"
     fi
 }
 
 known() { apt-cache show "$1" >/dev/null 2>&1; }
 
-# A source for the next suite, derived from this machine's own Debian source:
-# same mirror and key, everything in it pinned away but the packages named.
+# FILE SUITE NEWER COMPONENT: FILE's source of the suite as one of the newer suite.
+derive_source() {
+    case $1 in
+    *.sources)
+        grep -v '^#' "$1" | awk -v RS= -v suite="$2" -v newer="$3" -v component="$4" '
+            $0 ~ "(^|\n)Suites:([^\n]* )?" suite "( |\n|$)" && /(^|\n)Components:[^\n]* main( |\n|$)/ &&
+                !/(^|\n)Enabled: *no/ {
+                gsub(/Suites:[^\n]*/, "Suites: " newer)
+                gsub(/Components:[^\n]*/, "Components: " component)
+                print
+                exit
+            }' ;;
+    *)
+        sed -nE "/^deb +(\\[.*\\] +)?[^ ]+ +$2 +(.* )?main( |\$)/{s/ $2 .*/ $3 $4/p;q}" "$1" ;;
+    esac
+}
+
+# A source for a suite that has $NEWER, derived from this machine's own source: same
+# mirror and key, everything in it pinned away but these packages and their libraries.
 add_newer_suite() {
-    src=$(grep -lsE '^(Suites:.*bookworm|deb .*bookworm)' \
-        /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list \
-        /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1)
-    if [ -z "$src" ]; then
-        say "apt knows no $NEWER, and no Debian source to derive a newer suite from was found;"
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    case $suite in
+    bookworm) newer=trixie component=main libs="libyyjson0 libllhttp9.2" ;;
+    noble) newer=resolute component=universe libs="libyyjson0 libllhttp9.3" ;;
+    *) newer= ;;
+    esac
+    tmp=$(mktemp -d)
+    for src in /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list.d/ubuntu.sources \
+        /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list; do
+        [ -n "$newer" ] && [ -f "$src" ] || continue
+        derive_source "$src" "$suite" "$newer" "$component" > "$tmp/source"
+        [ ! -s "$tmp/source" ] || break
+    done
+    if [ ! -s "$tmp/source" ]; then
+        rm -rf "$tmp"
+        say "apt knows no $NEWER, and no source to derive a newer suite from was found;"
         say "enable the component that has them (on Ubuntu: universe), or install them by hand, then try again"
         exit 3
     fi
-    tmp=$(mktemp -d)
-    case $src in
-    *.sources)
-        awk -v RS= '/Suites:[^\n]*bookworm([ \n]|$)/ {
-            gsub(/Suites:[^\n]*/, "Suites: trixie"); print; exit }' "$src" \
-            | grep -v '^#' > "$tmp/waybill-trixie.sources"
-        dest=/etc/apt/sources.list.d/waybill-trixie.sources ;;
-    *)
-        grep -E '^deb .* bookworm ' "$src" | head -n 1 \
-            | sed 's/ bookworm / trixie /' > "$tmp/waybill-trixie.list"
-        dest=/etc/apt/sources.list.d/waybill-trixie.list ;;
-    esac
     {
-        printf 'Package: *\nPin: release n=trixie\nPin-Priority: -1\n\n'
-        printf 'Package: %s %s\nPin: release n=trixie\nPin-Priority: 100\n' "$NEWER" "$NEWER_LIBS"
-    } > "$tmp/waybill-trixie.pref"
-    as_root install -m 0644 "$tmp/waybill-trixie.pref" /etc/apt/preferences.d/waybill-trixie
-    as_root install -m 0644 "$tmp"/waybill-trixie.[sl]* "$dest"
+        printf 'Package: *\nPin: release n=%s\nPin-Priority: -1\n\n' "$newer"
+        printf 'Package: %s %s\nPin: release n=%s\nPin-Priority: 100\n' "$NEWER" "$libs" "$newer"
+    } > "$tmp/pref"
+    as_root install -m 0644 "$tmp/pref" "/etc/apt/preferences.d/waybill-$newer"
+    as_root install -m 0644 "$tmp/source" "/etc/apt/sources.list.d/waybill-$newer.${src##*.}"
     rm -rf "$tmp"
     as_root apt-get update -q
 }

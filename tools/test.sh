@@ -3,6 +3,8 @@
 # target. Ends with ctest's summary. The seed of random tests is printed.
 set -eu
 jobs=$(nproc)
+timeout=600
+[ -z "${WAYBILL_SOAK:-}" ] || timeout=7200 # the whole length of a test may be an hour
 WAYBILL_SEED=${WAYBILL_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 export WAYBILL_SEED
 echo "random tests use WAYBILL_SEED=$WAYBILL_SEED"
@@ -22,14 +24,16 @@ step "lint"
 tools/lint.sh
 step "build with gcc"
 quiet tools/build.sh dev
+step "release build"
+quiet tools/build.sh release waybill waybill_shared waybill_static
 step "build with clang"
 quiet tools/build.sh clang
 step "build with address and undefined behaviour sanitizers"
 quiet tools/build.sh asan
 step "tests under sanitizers"
-ctest --test-dir build/asan --output-on-failure -j "$jobs" --timeout 600
+ctest --test-dir build/asan --output-on-failure -j "$jobs" --timeout "$timeout"
 step "fuzz, a few seconds each"
 tools/fuzz.sh "${FUZZ_SECONDS:-3}"
 step "tests (gcc, then a sample with clang)"
-quiet ctest --test-dir build/clang --output-on-failure -j "$jobs" -E '^(tests|fuzz)/' --timeout 600
-exec ctest --test-dir build/dev --output-on-failure -j "$jobs" --timeout 600
+quiet ctest --test-dir build/clang --output-on-failure -j "$jobs" -E '^(tests|fuzz)/' --timeout "$timeout"
+exec ctest --test-dir build/dev --output-on-failure -j "$jobs" --timeout "$timeout"

@@ -27,8 +27,9 @@ typedef void (*wb_line_cb)(const char *line, size_t size, void *arg);
 WB_API WB_MUST_CHECK wb_rc wb_router_new(wb_runtime *runtime, const wb_dispatch_options *options,
                                          wb_line_cb on_line, void *arg, wb_router **ret,
                                          wb_error **reterr);
-/* Give it one line (copied); answers come by on_line, maybe before this returns.
- * Loop thread. A failure is fatal: this line was not taken (C9.3). */
+/* Give it one line (copied); a blank one counts and is not answered. Answers come
+ * by on_line, maybe before this returns. Loop thread. A failure is fatal: this line
+ * was not taken (C9.3). */
 WB_API WB_MUST_CHECK wb_rc wb_router_line(wb_router *router, const char *line, size_t size,
                                           wb_error **reterr);
 /* Calls taken and not answered yet. Loop thread. */

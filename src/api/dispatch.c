@@ -108,6 +108,8 @@ struct stream {
     struct wbi_watch *in_watch, *out_watch, *stop_watch;
     int in, out;
     struct wbi_buf input;  /* the unfinished line */
+    size_t searched;       /* bytes of it that hold no line end */
+    bool skipping;         /* the rest of a line that is too long */
     struct wbi_buf output; /* not yet written */
     size_t written;
     bool feeding; /* lines are being taken: write once at the end */
@@ -139,6 +141,9 @@ static void write_out(struct stream *s)
             (void)poll(&p, 1, 1000); /* then try again */
         } else if (errno != EINTR) {
             s->reader_gone = true; /* calls go on and are recorded */
+            if (errno != EPIPE && s->err.rc == WB_OK)
+                (void)wbi_fail(&s->err, WB_EIO, "the answers cannot be written: %s",
+                               strerror(errno));
         }
     }
     if (s->out_watch != NULL && wbi_watch_set(s->out_watch, 0) != WB_OK)
@@ -172,8 +177,6 @@ static void take_line(struct stream *s, struct wbi_str line)
 {
     struct wbi_error err = WBI_ERROR_INIT;
 
-    if (wbi_str_trim(line).n == 0)
-        return;
     if (wbi_router_line(s->router, line, &err) != WB_OK && s->err.rc == WB_OK)
         s->err = err;
 }
@@ -186,10 +189,13 @@ static void take_lines(struct stream *s, bool end)
     s->feeding = true;
     while (at < s->input.n) {
         struct wbi_str rest = wbi_str_from(wbi_buf_str(&s->input), at);
-        size_t n = wbi_str_index(rest, '\n');
+        size_t n = s->searched + wbi_str_index(wbi_str_from(rest, s->searched), '\n');
+        s->searched = n == rest.n ? n : 0;
         if (n == rest.n && !end)
             break;
-        take_line(s, wbi_str_head(rest, n));
+        if (!s->skipping)
+            take_line(s, wbi_str_head(rest, n));
+        s->skipping = false;
         at += n + (n < rest.n);
     }
     s->feeding = false;
@@ -211,16 +217,30 @@ static void end_input(struct stream *s)
     check_done(s);
 }
 
+/* A line that is too long is answered as such by its first part; the rest is left
+ * out, and the lines after it count. */
+static void give_up_line(struct stream *s)
+{
+    if (!s->skipping)
+        take_line(s, wbi_buf_str(&s->input));
+    s->skipping = true;
+    s->searched = 0;
+    wbi_buf_clear(&s->input);
+    write_out(s);
+}
+
 /* One read; false when there is nothing more for now. */
 static bool read_some(struct stream *s)
 {
-    char *room = wbi_buf_room(&s->input, READ_BYTES);
+    char *room;
     ssize_t n;
 
+    if (s->input.n > WBI_LIMIT_JSON_TEXT || (s->skipping && s->input.n > 0))
+        give_up_line(s);
+    room = wbi_buf_room(&s->input, READ_BYTES);
     if (room == NULL) {
         if (s->err.rc == WB_OK)
-            (void)wbi_fail(&s->err, wbi_buf_rc(&s->input), "a line is longer than %u bytes",
-                           WBI_LIMIT_JSON_TEXT);
+            (void)wbi_fail_nomem(&s->err);
         end_input(s);
         return false;
     }
@@ -230,7 +250,7 @@ static bool read_some(struct stream *s)
     if (n < 0) {
         if (s->err.rc == WB_OK)
             (void)wbi_fail(&s->err, WB_EIO, "the input cannot be read: %s", strerror(errno));
-        s->input.n = 0; /* a line that is not finished was not accepted */
+        s->input.n = s->searched = 0; /* a line that is not finished was not accepted */
     }
     if (n <= 0) {
         end_input(s);
@@ -270,7 +290,7 @@ static void on_stop(void *arg, int events)
     wbi_watch_free(s->stop_watch);
     s->stop_watch = NULL;
     wbi_router_cancel(s->router);
-    s->input.n = 0; /* a line that is not finished was not accepted */
+    s->input.n = s->searched = 0; /* a line that is not finished was not accepted */
     end_input(s);
 }
 
@@ -302,11 +322,18 @@ static void drive(struct stream *s)
         wbi_loop_run(s->loop, &s->done);
 }
 
+static void restore_flags(int fd, int flags)
+{
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags);
+}
+
 wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int in, int out,
                   int stop, wb_error **reterr)
 {
     struct stream s = {.in = in, .out = out};
     struct wbi_router_sink sink = {take_answer, on_idle, &s};
+    int in_flags = fcntl(in, F_GETFL), out_flags = fcntl(out, F_GETFL);
     struct wbi_router_options o;
     wb_rc rc;
 
@@ -326,6 +353,8 @@ wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int i
     wbi_watch_free(s.in_watch);
     wbi_watch_free(s.out_watch);
     wbi_watch_free(s.stop_watch);
+    restore_flags(in, in_flags); /* whoever gave them shares O_NONBLOCK */
+    restore_flags(out, out_flags);
     wbi_router_free(s.router);
     wbi_buf_fini(&s.input);
     wbi_buf_fini(&s.output);

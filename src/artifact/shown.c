@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
+#include "base/fd.h"
 #include "base/limits.h"
 
 struct wbi_shown {
@@ -78,18 +81,17 @@ static void fail(struct wbi_shown *s, wb_rc rc)
         s->rc = rc;
 }
 
-static bool write_all(int fd, const char *p, size_t n)
+/* The copy is only for showing: it leaves room for the ledger to tell what happened. */
+static bool has_room(const struct wbi_shown *s)
 {
-    while (n > 0) {
-        ssize_t wrote = write(fd, p, n);
-        if (wrote < 0 && errno != EINTR)
-            return false;
-        if (wrote > 0) {
-            p += wrote;
-            n -= (size_t)wrote;
-        }
-    }
-    return true;
+    struct statvfs fs;
+    uint64_t left, all;
+
+    if (fstatvfs(s->file, &fs) != 0)
+        return true;
+    left = (uint64_t)fs.f_bavail * fs.f_frsize;
+    all = (uint64_t)fs.f_blocks * fs.f_frsize;
+    return left > s->text.n + WBI_MIN(all / 40, (uint64_t)WBI_LIMIT_SHOWN_MEMORY);
 }
 
 /* Text over the cap goes to the file; a disk that takes no more fails the
@@ -100,7 +102,7 @@ static void spill(struct wbi_shown *s)
         return;
     if (s->file < 0)
         s->file = openat(s->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (s->file < 0 || !write_all(s->file, s->text.p, s->text.n)) {
+    if (s->file < 0 || !has_room(s) || wbi_write_all(s->file, s->text.p, s->text.n) != 0) {
         fail(s, WB_EIO);
         return;
     }

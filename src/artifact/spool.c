@@ -14,6 +14,7 @@
 
 #include "artifact/store_int.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "loop/loop.h"
 
 #define CHECK_EVERY (UINT64_C(16) << 20) /* bytes between looks at the disk */
@@ -63,6 +64,20 @@ static void make_base(struct wbi_spool *s, struct wbi_str id)
     s->base_n = strlen(s->base);
 }
 
+static wb_rc no_room(const struct wbi_artifact_store *store, const char *reason,
+                     struct wbi_error *err)
+{
+    uint64_t has, floor;
+
+    if (strcmp(reason, "low_disk_space") != 0 || !wbi_store_disk(store, &has, &floor))
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
+                             "no room for output: the artifact store is full");
+    return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
+                         "no room for output: the disk of the state directory is nearly full, %llu "
+                         "KiB must stay free",
+                         (unsigned long long)(floor / 1024));
+}
+
 wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
                      const char *const roles[WBI_SPOOL_STREAMS], struct wbi_spool **ret,
                      struct wbi_error *err)
@@ -71,9 +86,7 @@ wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
     struct wbi_spool *s;
 
     if (wbi_store_room(store, &reason) == 0)
-        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE, "no room for output: %s",
-                             strcmp(reason, "store_quota") == 0 ? "the artifact store is full"
-                                                                : "the disk is nearly full");
+        return no_room(store, reason, err);
     s = wbi_zalloc(sizeof(*s));
     if (s == NULL)
         return wbi_fail_nomem(err);
@@ -132,7 +145,8 @@ static int create_named(struct wbi_spool *s, const char *role, const char *ext,
     (void)snprintf(name, WBI_ARTIFACT_NAME, "%s-%s.%s", s->base, role, ext);
     (void)unlinkat(dir, temp, 0);
     fd = openat(dir, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX) != 0 || linkat(dir, temp, dir, name, 0) != 0)
+    if (fd < 0 || fchmod(fd, 0600) != 0 /* an odd umask */ || flock(fd, LOCK_EX) != 0 ||
+        linkat(dir, temp, dir, name, 0) != 0)
         failed = errno;
     (void)unlinkat(dir, temp, 0);
     if (failed == 0)
@@ -175,11 +189,12 @@ static size_t allowed(struct wbi_spool *s, struct stream *t, size_t n)
     }
     if (s->room < n && left > 0) {
         const char *why = NULL;
-        s->room = WBI_MIN(wbi_store_room(s->store, &why), CHECK_EVERY);
-        if (s->room < left && s->room < n) {
-            left = s->room;
+        uint64_t room = wbi_store_room(s->store, &why);
+        if (room < left && room < n) {
+            left = room;
             reason = why;
         }
+        s->room = WBI_MIN(room / 4, CHECK_EVERY); /* others write, too */
     }
     if (left >= n)
         return n;

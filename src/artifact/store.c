@@ -21,29 +21,14 @@ wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err)
 {
     int fd;
 
-    if (mkdirat(at, name, 0700) != 0 && errno != EEXIST)
+    if (mkdirat(at, name, 0700) == 0 ? fchmodat(at, name, 0700, 0) != 0 /* an odd umask */
+                                     : errno != EEXIST)
         return wbi_fail_errno(err, errno, "cannot make a state directory");
     fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return wbi_fail_errno(err, errno, "cannot open a state directory");
     *ret = fd;
     return WB_OK;
-}
-
-int wbi_write_all(int fd, const void *p, size_t n)
-{
-    const char *at = p;
-
-    while (n > 0) {
-        ssize_t wrote = write(fd, at, n);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return wrote < 0 ? errno : EIO;
-        at += wrote;
-        n -= (size_t)wrote;
-    }
-    return 0;
 }
 
 /* Sixteen bytes at a time: each lane counts its line feeds and is added up before
@@ -116,8 +101,6 @@ static void fill_policy(struct wbi_artifact_policy *p)
         p->call_bytes = WBI_ARTIFACT_CALL_BYTES;
     if (p->store_bytes == 0)
         p->store_bytes = WBI_ARTIFACT_STORE_BYTES;
-    if (p->free_bytes == 0)
-        p->free_bytes = WBI_ARTIFACT_FREE_BYTES;
     if (p->age_ms == 0)
         p->age_ms = WBI_ARTIFACT_AGE_MS;
 }
@@ -225,16 +208,27 @@ wb_rc wbi_store_each_file(const struct wbi_artifact_store *s,
     return WB_OK;
 }
 
-uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
+bool wbi_store_disk(const struct wbi_artifact_store *s, uint64_t *ret_free, uint64_t *ret_floor)
 {
     struct statvfs fs;
-    uint64_t left = UINT64_MAX;
+
+    if (fstatvfs(s->dir, &fs) != 0)
+        return false;
+    *ret_free = (uint64_t)fs.f_bavail * fs.f_frsize;
+    *ret_floor = s->policy.free_bytes;
+    if (*ret_floor == 0)
+        *ret_floor = WBI_MIN(WBI_ARTIFACT_FREE_BYTES, (uint64_t)fs.f_blocks * fs.f_frsize / 20);
+    return true;
+}
+
+uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
+{
+    uint64_t left = UINT64_MAX, has, floor;
 
     if (!s->counted)
         s->counted = wbi_store_count(s);
-    if (fstatvfs(s->dir, &fs) == 0) {
-        uint64_t has = (uint64_t)fs.f_bavail * fs.f_frsize;
-        left = has > s->policy.free_bytes ? has - s->policy.free_bytes : 0;
+    if (wbi_store_disk(s, &has, &floor)) {
+        left = has > floor ? has - floor : 0;
         *ret_reason = "low_disk_space";
         if (left == 0)
             return 0;
@@ -434,8 +428,10 @@ wb_rc wbi_artifact_find(struct wbi_artifact_store *s, struct wbi_str ref, struct
     }
     wbi_arena_free(f.scratch);
     if (rc == WB_ENOTFOUND)
-        return wbi_fail_kind(err, rc, WBI_KIND_ARTIFACT_NOT_FOUND, "no artifact %.*s",
-                             WBI_FMT(shown));
+        return wbi_fail_kind(
+            err, rc, WBI_KIND_ARTIFACT_NOT_FOUND,
+            "no artifact %.*s; name its path, at least 8 hex digits of its SHA-256 or a task",
+            WBI_FMT(shown));
     if (rc == WB_OK && f.found.expired)
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_EXPIRED,
                              "the artifact %.*s is no longer kept", WBI_FMT(shown));

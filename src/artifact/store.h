@@ -21,7 +21,8 @@ struct wbi_artifact_policy {
     uint64_t stream_bytes; /* most of one stream; 0: WBI_ARTIFACT_STREAM_BYTES */
     uint64_t call_bytes;   /* of all streams of a call; 0: WBI_ARTIFACT_CALL_BYTES */
     uint64_t store_bytes;  /* of the whole store; 0: WBI_ARTIFACT_STORE_BYTES */
-    uint64_t free_bytes;   /* always left free on the disk; 0: WBI_ARTIFACT_FREE_BYTES */
+    uint64_t free_bytes;   /* always left free on the disk; 0: WBI_ARTIFACT_FREE_BYTES, but
+                            * no more than a twentieth of a small one */
     int64_t age_ms;        /* kept that long at least; 0: WBI_ARTIFACT_AGE_MS */
 };
 

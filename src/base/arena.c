@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,6 +14,7 @@
 
 #define ALIGN ((size_t)16)
 #define FIRST_CHUNK ((size_t)32 * 1024)
+#define MESSAGE_CHUNK ((size_t)3 * 1024)
 #define LARGEST_CHUNK ((size_t)1024 * 1024)
 
 struct chunk {
@@ -34,6 +36,19 @@ struct wbi_arena {
     size_t cap;
     size_t used;
     size_t next_size;
+    struct wbi_arena_pool *home; /* NULL: none */
+    enum wbi_arena_use use;
+};
+
+#define POOL_KEEPS 64
+
+struct wbi_arena_pool {
+    struct {
+        struct wbi_arena *idle[POOL_KEEPS];
+        size_t n;
+    } shelf[2];  /* by enum wbi_arena_use */
+    size_t away; /* in use */
+    bool closed; /* goes with the last of them */
 };
 
 #define HEADER ((sizeof(struct chunk) + ALIGN - 1) & ~(ALIGN - 1))
@@ -54,13 +69,13 @@ static struct chunk *chunk_new(size_t payload)
     return c;
 }
 
-wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
+static wb_rc make(size_t cap, size_t first, struct wbi_arena **ret)
 {
     struct wbi_arena *a = wbi_zalloc(sizeof(*a));
 
     if (a == NULL)
         return WB_ENOMEM;
-    a->first = chunk_new(FIRST_CHUNK);
+    a->first = chunk_new(first);
     if (a->first == NULL) {
         wbi_free(a);
         return WB_ENOMEM;
@@ -70,6 +85,11 @@ wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
     a->next_size = FIRST_CHUNK * 2;
     *ret = a;
     return WB_OK;
+}
+
+wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
+{
+    return make(cap, FIRST_CHUNK, ret);
 }
 
 static void run_cleanups(struct wbi_arena *a)
@@ -99,14 +119,71 @@ void wbi_arena_reset(struct wbi_arena *a)
     a->next_size = FIRST_CHUNK * 2;
 }
 
+static void destroy(struct wbi_arena *a)
+{
+    wbi_free(a->first);
+    wbi_free(a);
+}
+
+/* After its clean-ups, which may bring others home. */
+static void bring_home(struct wbi_arena *a)
+{
+    struct wbi_arena_pool *pool = a->home;
+
+    pool->away--;
+    if (!pool->closed && pool->shelf[a->use].n < POOL_KEEPS)
+        pool->shelf[a->use].idle[pool->shelf[a->use].n++] = a;
+    else
+        destroy(a);
+    if (pool->closed && pool->away == 0)
+        wbi_free(pool);
+}
+
 void wbi_arena_free(struct wbi_arena *a)
 {
     if (a == NULL)
         return;
-    run_cleanups(a);
-    free_later_chunks(a);
-    wbi_free(a->first);
-    wbi_free(a);
+    wbi_arena_reset(a);
+    if (a->home != NULL)
+        bring_home(a);
+    else
+        destroy(a);
+}
+
+wb_rc wbi_arena_pool_new(struct wbi_arena_pool **ret)
+{
+    *ret = wbi_zalloc(sizeof(**ret));
+    return *ret != NULL ? WB_OK : WB_ENOMEM;
+}
+
+void wbi_arena_pool_free(struct wbi_arena_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    for (size_t use = 0; use < 2; use++)
+        while (pool->shelf[use].n > 0)
+            destroy(pool->shelf[use].idle[--pool->shelf[use].n]);
+    pool->closed = true;
+    if (pool->away == 0)
+        wbi_free(pool);
+}
+
+wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, enum wbi_arena_use use, size_t cap,
+                          struct wbi_arena **ret)
+{
+    wb_rc rc = WB_OK;
+
+    if (pool->shelf[use].n > 0)
+        *ret = pool->shelf[use].idle[--pool->shelf[use].n];
+    else
+        rc = make(cap, use == WBI_ARENA_MESSAGE ? MESSAGE_CHUNK : FIRST_CHUNK, ret);
+    if (rc != WB_OK)
+        return rc;
+    (*ret)->cap = cap;
+    (*ret)->use = use;
+    (*ret)->home = pool;
+    pool->away++;
+    return WB_OK;
 }
 
 static struct chunk *add_chunk(struct wbi_arena *a, size_t need)
@@ -225,17 +302,20 @@ struct wbi_str wbi_arena_str(struct wbi_arena *a, struct wbi_str s)
 
 struct wbi_str wbi_arena_fmt(struct wbi_arena *a, const char *fmt, ...)
 {
+    char small[256]; /* most fit and need no second look */
     va_list ap, again;
     char *p = NULL;
     int n;
 
     va_start(ap, fmt);
     va_copy(again, ap);
-    n = vsnprintf(NULL, 0, fmt, ap);
+    n = vsnprintf(small, sizeof(small), fmt, ap);
     va_end(ap);
     if (n >= 0)
         p = wbi_arena_alloc(a, (size_t)n + 1);
-    if (p != NULL)
+    if (p != NULL && (size_t)n < sizeof(small))
+        memcpy(p, small, (size_t)n + 1);
+    else if (p != NULL)
         (void)vsnprintf(p, (size_t)n + 1, fmt, again); /* measured above */
     va_end(again);
     return wbi_str_make(p, p ? (size_t)n : 0);

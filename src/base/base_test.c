@@ -55,6 +55,33 @@ static void arena_keeps_its_cap(void **state)
     wbi_arena_free(a);
 }
 
+static void arenas_of_a_pool_serve_again(void **state)
+{
+    struct wbi_arena_pool *pool;
+    struct wbi_arena *a, *b;
+    void *old;
+
+    (void)state;
+    ordered = 0;
+    assert_int_equal(wbi_arena_pool_new(&pool), WB_OK);
+    assert_int_equal(wbi_arena_pool_take(pool, WBI_ARENA_CALL, 1000, &a), WB_OK);
+    old = a;
+    assert_non_null(wbi_arena_alloc(a, 900));
+    assert_int_equal(wbi_arena_defer(a, first, NULL), WB_OK);
+    wbi_arena_free(a);
+    assert_int_equal(ordered, 1); /* clean-ups do not wait */
+    assert_int_equal(wbi_arena_pool_take(pool, WBI_ARENA_CALL, 200, &a), WB_OK);
+    assert_ptr_equal(a, old);
+    assert_null(wbi_arena_alloc(a, 300)); /* its cap is the new one */
+    assert_non_null(wbi_arena_alloc(a, 150));
+    assert_int_equal(wbi_arena_pool_take(pool, WBI_ARENA_CALL, 200, &b), WB_OK);
+    assert_ptr_not_equal(a, b);
+    wbi_arena_free(a);
+    wbi_arena_pool_free(pool);
+    assert_non_null(wbi_arena_alloc(b, 100)); /* outlives it */
+    wbi_arena_free(b);
+}
+
 static void arena_grows_in_place_or_copies(void **state)
 {
     struct wbi_arena *a;
@@ -244,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_runs_cleanups_newest_first),
         cmocka_unit_test(arena_keeps_its_cap),
+        cmocka_unit_test(arenas_of_a_pool_serve_again),
         cmocka_unit_test(arena_grows_in_place_or_copies),
         cmocka_unit_test(buf_failure_sticks),
         cmocka_unit_test(times_round_trip),

@@ -66,34 +66,9 @@ static bool reserve(struct wbi_buf *b, size_t n)
     return true;
 }
 
-char *wbi_buf_room(struct wbi_buf *b, size_t n)
+char *wbi_buf_grow(struct wbi_buf *b, size_t n)
 {
     return reserve(b, n) ? b->p + b->n : NULL;
-}
-
-void wbi_buf_add(struct wbi_buf *b, const void *p, size_t n)
-{
-    if (!reserve(b, n))
-        return;
-    if (n > 0)
-        memcpy(b->p + b->n, p, n);
-    b->n += n;
-    b->p[b->n] = '\0';
-}
-
-void wbi_buf_addc(struct wbi_buf *b, char c)
-{
-    wbi_buf_add(b, &c, 1);
-}
-
-void wbi_buf_addz(struct wbi_buf *b, const char *z)
-{
-    wbi_buf_add(b, z, strlen(z));
-}
-
-void wbi_buf_adds(struct wbi_buf *b, struct wbi_str s)
-{
-    wbi_buf_add(b, s.p, s.n);
 }
 
 void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
@@ -101,6 +76,10 @@ void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
     char digits[20];
     size_t at = sizeof(digits);
 
+    if (v < 10) {
+        wbi_buf_addc(b, (char)('0' + v));
+        return;
+    }
     do {
         digits[--at] = (char)('0' + v % 10);
         v /= 10;
@@ -120,18 +99,25 @@ void wbi_buf_addi(struct wbi_buf *b, int64_t v)
 
 void wbi_buf_addf(struct wbi_buf *b, const char *fmt, ...)
 {
+    char *room = wbi_buf_room(b, 0);
     va_list ap, again;
     int n;
 
+    if (room == NULL)
+        return;
     va_start(ap, fmt);
     va_copy(again, ap);
-    n = vsnprintf(NULL, 0, fmt, ap);
+    n = vsnprintf(room, b->cap - b->n, fmt, ap); /* most fit and need no second look */
     va_end(ap);
     if (n < 0) {
         b->rc = WB_EINTERNAL;
+    } else if ((size_t)n < b->cap - b->n && (size_t)n <= b->max - b->n) {
+        b->n += (size_t)n;
     } else if (reserve(b, (size_t)n)) {
         (void)vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again); /* measured above */
         b->n += (size_t)n;
+    } else {
+        b->p[b->n] = '\0';
     }
     va_end(again);
 }

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/slice.h"
 #include "waybill/rc.h"
@@ -29,15 +30,44 @@ void wbi_buf_fini(struct wbi_buf *b);
 /* Empty for reuse, memory kept, failure forgotten. */
 void wbi_buf_clear(struct wbi_buf *b);
 
-void wbi_buf_add(struct wbi_buf *b, const void *p, size_t n);
-void wbi_buf_addc(struct wbi_buf *b, char c);
-void wbi_buf_addz(struct wbi_buf *b, const char *z);
-void wbi_buf_adds(struct wbi_buf *b, struct wbi_str s);
+/* Room for n more bytes and a NUL; NULL when the buffer fails. */
+char *wbi_buf_grow(struct wbi_buf *b, size_t n);
+
+/* Room for n more bytes at the returned place, NULL on failure; then set b->n. */
+static inline char *wbi_buf_room(struct wbi_buf *b, size_t n)
+{
+    if (b->rc == WB_OK && n < b->cap - b->n && n <= b->max - b->n)
+        return b->p + b->n;
+    return wbi_buf_grow(b, n);
+}
+
+static inline void wbi_buf_add(struct wbi_buf *b, const void *p, size_t n)
+{
+    char *room = wbi_buf_room(b, n);
+
+    if (room == NULL)
+        return;
+    if (n > 0)
+        memcpy(room, p, n);
+    room[n] = '\0';
+    b->n += n;
+}
+
+static inline void wbi_buf_addc(struct wbi_buf *b, char c)
+{
+    wbi_buf_add(b, &c, 1);
+}
+static inline void wbi_buf_addz(struct wbi_buf *b, const char *z)
+{
+    wbi_buf_add(b, z, strlen(z));
+}
+static inline void wbi_buf_adds(struct wbi_buf *b, struct wbi_str s)
+{
+    wbi_buf_add(b, s.p, s.n);
+}
 void wbi_buf_addu(struct wbi_buf *b, uint64_t v);
 void wbi_buf_addi(struct wbi_buf *b, int64_t v);
 __attribute__((format(printf, 2, 3))) void wbi_buf_addf(struct wbi_buf *b, const char *fmt, ...);
-/* Room for n more bytes at the returned place, NULL on failure; then set b->n. */
-char *wbi_buf_room(struct wbi_buf *b, size_t n);
 
 /* WB_OK, WB_ENOMEM or WB_ELIMIT. */
 static inline wb_rc wbi_buf_rc(const struct wbi_buf *b)

@@ -11,12 +11,8 @@
 static void on_page(void *arg, wb_rc rc, const struct wbi_error *err)
 {
     struct wbi_reading *r = arg;
-    struct wbi_complete complete = {.ok = true, .typed = &r->view};
 
-    if (rc != WB_OK)
-        wbi_exec_fail_error(r->exec, WBI_KIND_TOOL_EXECUTION_FAILED, err);
-    else
-        wbi_exec_done(r->exec, &complete);
+    wbi_exec_end(r->exec, &r->view, rc, WBI_KIND_TOOL_EXECUTION_FAILED, err);
 }
 
 /* A task stands for what it prints: the first stream that has anything. */
@@ -149,38 +145,13 @@ static bool wanted(const struct wbi_artifact_row *r, const wbi_json *input)
            (call.p == NULL || wbi_str_starts(r->call_id, call));
 }
 
-/* "<created>.<path>": everything after it in the list. */
-static wb_rc skip_to(const wbi_json *input, struct wbi_artifact_rows *list, struct wbi_error *err)
-{
-    struct wbi_str token = wbi_json_get_str(input, "pageToken");
-    size_t dot = wbi_str_index(token, '.');
-    int64_t created;
-
-    if (token.p == NULL)
-        return WB_OK;
-    if (!wbi_parse_i64(wbi_str_head(token, dot), &created))
-        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
-                             "this pageToken was not given by ListArtifacts");
-    while (list->count > 0) {
-        const struct wbi_artifact_row *r = list->rows;
-        bool last = wbi_str_eq(r->path, wbi_str_from(token, dot + 1));
-        if (r->created_ms < created)
-            break;
-        list->rows++;
-        list->count--;
-        if (last)
-            break;
-    }
-    return WB_OK;
-}
-
 static wb_rc gather(struct wbi_runtime *rt, struct wbi_arena *arena, const wbi_json *input,
                     struct wbi_artifact_rows *list, struct wbi_error *err)
 {
     struct wbi_artifact *all;
     struct wbi_artifact_row *rows;
     struct tool_memory memory = {.call_id = ""};
-    size_t n, kept = 0;
+    size_t n, skipped, kept = 0;
     wb_rc rc = wbi_runtime_open_artifacts(rt, err);
 
     if (rc == WB_OK)
@@ -209,9 +180,12 @@ static wb_rc gather(struct wbi_runtime *rt, struct wbi_arena *arena, const wbi_j
         if (wanted(&r, input))
             rows[kept++] = r;
     }
-    list->rows = rows;
-    list->count = list->total = kept;
-    return skip_to(input, list, err);
+    rc = wbi_paged_skip(rows, kept, wbi_artifact_mark, wbi_json_get_str(input, "pageToken"),
+                        "ListArtifacts", &skipped, err);
+    list->rows = rows + skipped;
+    list->count = kept - skipped;
+    list->total = kept;
+    return rc;
 }
 
 wb_rc wbi_builtin_list_artifacts(struct wbi_runtime *rt, struct wbi_buf *out, struct wbi_error *err)
@@ -237,22 +211,19 @@ wb_rc wbi_builtin_list_artifacts(struct wbi_runtime *rt, struct wbi_buf *out, st
 static void list_start(struct wbi_exec *x)
 {
     struct wbi_artifact_rows *list = wbi_arena_zalloc(x->arena, sizeof(*list));
-    struct wbi_complete complete = {.ok = true, .typed = list};
     struct wbi_error err = WBI_ERROR_INIT;
     int64_t limit = 0;
+    wb_rc rc;
 
     if (list == NULL) {
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
         return;
     }
     list->budget_tokens = wbi_exec_budget(x).tokens;
-    if (gather(x->runtime, x->arena, x->input, list, &err) != WB_OK) {
-        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
-        return;
-    }
+    rc = gather(x->runtime, x->arena, x->input, list, &err);
     if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)
         list->limit = (size_t)limit;
-    wbi_exec_done(x, &complete);
+    wbi_exec_end(x, list, rc, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
 }
 
 const struct wbi_tool_ops wbi_list_artifacts_ops = {list_start, NULL};

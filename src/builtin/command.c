@@ -3,6 +3,7 @@
 #include "builtin/command_int.h"
 
 #include "base/limits.h"
+#include "call/workspace.h"
 
 /* ---- ExecCommand ---- */
 
@@ -70,39 +71,55 @@ static void finish(struct exec_state *s)
     struct wbi_exec *x = s->running.exec;
     struct wbi_complete complete = {.ok = true, .typed = &s->out};
 
-    wbi_timer_free(s->yield);
-    s->yield = NULL;
     complete.artifacts = wbi_command_facts(x, s->running.kept, WBI_SPOOL_STREAMS);
     complete.audit = audit_of(x, &s->running.end, &s->out);
     wbi_exec_done(x, &complete);
 }
 
-/* Cancelled or late: an error, with what it had printed (C5.6). */
-static void finish_stopped(struct exec_state *s)
+static struct wbi_str partial_of(struct exec_state *s)
 {
     struct wbi_exec *x = s->running.exec;
     struct wbi_buf partial;
     struct wbi_jw w = wbi_jw_to(&partial);
     wb_rc rc;
 
-    wbi_timer_free(s->yield);
-    s->yield = NULL;
     wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     rc = wbi_command_write_partial(&s->out, x->arena, &w, NULL);
     wbi_jw_obj_end(&w);
-    wbi_exec_stopped(x, rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial)
-                                                                     : WBI_NONE);
+    return rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE;
 }
 
-static void on_end(struct wbi_running_command *r)
+/* A write that failed, not a cap that was reached. */
+static bool is_lost(const struct wbi_command_output *o)
 {
-    struct exec_state *s = r->arg;
+    for (int i = 0; i < 2; i++) {
+        const char *why = o->stream[i].drop_reason;
+        if (why != NULL && (strcmp(why, "no_space") == 0 || strcmp(why, "io_error") == 0))
+            return true;
+    }
+    return false;
+}
 
-    if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
-        finish_stopped(s);
-    else
-        finish(s);
+/* It ran, but not all it printed is on the disk: an error with what was saved (C5.3). */
+static void finish_lost(struct exec_state *s)
+{
+    struct wbi_exec *x = s->running.exec;
+    struct wbi_fault fault = {
+        .kind = WBI_KIND_OUTPUT_PERSISTENCE_FAILED,
+        .hint =
+            WBI_LIT("free disk space; the command ran: see what it did before running it again")};
+    struct wbi_str partial = partial_of(s);
+
+    fault.message =
+        wbi_arena_fmt(x->arena,
+                      "the command ended with %s %d, but its output could not all be "
+                      "written to the disk of the state directory; what was saved is kept",
+                      s->out.signal != 0 ? "signal" : "status",
+                      s->out.signal != 0 ? s->out.signal : s->out.exit_status);
+    if (partial.p != NULL)
+        fault.details = wbi_arena_fmt(x->arena, "{\"partial\":%.*s}", WBI_FMT(partial));
+    wbi_exec_fail_fault(x, &fault);
 }
 
 static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err)
@@ -113,6 +130,10 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     struct wbi_jw w = wbi_jw_to(&details);
 
     fault.message = wbi_arena_str(x->arena, wbi_str_z(err->text));
+    if (fault.kind == WBI_KIND_FORBIDDEN)
+        fault.hint = WBI_LIT("leave this variable out of env");
+    if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && workdir.p == NULL)
+        fault.hint = WBI_LIT(WBI_HINT_WORKSPACE_GONE);
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     if (workdir.p != NULL && (fault.kind == WBI_KIND_EXECUTION_ROOT_VIOLATION ||
@@ -127,6 +148,22 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
         fault.details = wbi_buf_str(&details);
     wbi_exec_fail_fault(x, &fault);
+}
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct exec_state *s = r->arg;
+
+    wbi_timer_free(s->yield);
+    s->yield = NULL;
+    if (r->end.rc != WB_OK)
+        fail_start(r->exec, r->end.rc, &r->end.error); /* the system refused it */
+    else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        wbi_exec_stopped(r->exec, partial_of(s)); /* an error, with what it printed (C5.6) */
+    else if (is_lost(&s->out))
+        finish_lost(s);
+    else
+        finish(s);
 }
 
 static void promote(void *arg)
@@ -299,6 +336,10 @@ static void on_item_end(struct wbi_running_command *r)
     if (r->exec->cancel != WBI_CANCEL_NONE) {
         batch_stopped(s, s->at - 1);
         return;
+    }
+    if (r->end.rc != WB_OK) { /* the system refused it */
+        o->disposition = WBI_DISPOSITION_FAILED;
+        o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));
     }
     if (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0))
         skip_rest(s);

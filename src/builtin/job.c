@@ -83,6 +83,8 @@ static wb_rc take_root(struct wbi_job *j)
     }
     if (rc == WB_OK)
         j->root = root;
+    else if (j->err.kind == WBI_KIND_WORKDIR_NOT_FOUND)
+        j->hint = WBI_HINT_WORKSPACE_GONE;
     return rc;
 }
 

@@ -47,6 +47,17 @@ void wbi_exec_fail_error(struct wbi_exec *x, enum wbi_kind otherwise, const stru
     wbi_exec_fail(x, err->kind != WBI_KIND_NONE ? err->kind : otherwise, "%s", err->text);
 }
 
+void wbi_exec_end(struct wbi_exec *x, const void *typed, wb_rc rc, enum wbi_kind otherwise,
+                  const struct wbi_error *err)
+{
+    struct wbi_complete complete = {.ok = true, .typed = typed};
+
+    if (rc != WB_OK)
+        wbi_exec_fail_error(x, otherwise, err);
+    else
+        wbi_exec_done(x, &complete);
+}
+
 struct wbi_reading_job {
     struct wbi_reading *reading;
     const struct wbi_artifact_store *store;

@@ -14,6 +14,9 @@
 struct wbi_allowance wbi_exec_budget(const struct wbi_exec *x);
 /* Give err to the caller; otherwise is the kind of one that has none. */
 void wbi_exec_fail_error(struct wbi_exec *x, enum wbi_kind otherwise, const struct wbi_error *err);
+/* The end of a call: what it made, or that error. */
+void wbi_exec_end(struct wbi_exec *x, const void *typed, wb_rc rc, enum wbi_kind otherwise,
+                  const struct wbi_error *err);
 /* An end of work on another thread. */
 typedef void wbi_read_done(void *arg, wb_rc rc, const struct wbi_error *err);
 

@@ -28,12 +28,8 @@ struct output_state {
 static void output_done(void *arg, wb_rc rc, const struct wbi_error *err)
 {
     struct output_state *s = arg;
-    struct wbi_complete complete = {.ok = true, .typed = &s->typed};
 
-    if (rc != WB_OK)
-        wbi_exec_fail_error(s->exec, WBI_KIND_TOOL_EXECUTION_FAILED, err);
-    else
-        wbi_exec_done(s->exec, &complete);
+    wbi_exec_end(s->exec, &s->typed, rc, WBI_KIND_TOOL_EXECUTION_FAILED, err);
 }
 
 /* The stream a range is read from. */
@@ -164,20 +160,18 @@ const struct wbi_tool_ops wbi_task_output_ops = {output_start, output_cancel};
 static void status_start(struct wbi_exec *x)
 {
     struct wbi_task_view *view = wbi_arena_alloc(x->arena, sizeof(*view));
-    struct wbi_complete complete = {.ok = true, .typed = view};
     struct wbi_task_info info;
     struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc;
 
     if (view == NULL) {
         no_memory(x);
         return;
     }
-    if (wbi_task_fetch(x, asked_id(x), &info, &err) != WB_OK) {
-        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
-        return;
-    }
-    *view = wbi_task_view_of(x, &info);
-    wbi_exec_done(x, &complete);
+    rc = wbi_task_fetch(x, asked_id(x), &info, &err);
+    if (rc == WB_OK)
+        *view = wbi_task_view_of(x, &info);
+    wbi_exec_end(x, view, rc, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
 }
 
 const struct wbi_tool_ops wbi_task_status_ops = {status_start, NULL};
@@ -195,35 +189,13 @@ static bool wanted(enum wbi_task_state state, struct wbi_str wish)
     return wbi_str_eqz(wish, wbi_task_state_name(state));
 }
 
-/* "<started>.<id>": everything after it in the list. */
-static wb_rc skip_to(const wbi_json *input, struct wbi_task_rows *list, struct wbi_error *err)
-{
-    struct wbi_str token = wbi_json_get_str(input, "pageToken");
-    size_t dot = wbi_str_index(token, '.');
-    int64_t started;
-
-    if (token.p == NULL)
-        return WB_OK;
-    if (!wbi_parse_i64(wbi_str_head(token, dot), &started))
-        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
-                             "this pageToken was not given by TaskList");
-    while (list->count > 0 && list->rows->started_ms >= started) {
-        bool last = wbi_str_eq(list->rows->id, wbi_str_from(token, dot + 1));
-        list->rows++;
-        list->count--;
-        if (last)
-            break;
-    }
-    return WB_OK;
-}
-
 static wb_rc gather(struct wbi_exec *x, struct wbi_task_rows *list, struct wbi_error *err)
 {
     struct wbi_str wish = wbi_json_get_str(x->input, "status");
     struct wbi_task_info *all;
     struct wbi_task_view *rows;
     uint64_t closed;
-    size_t n;
+    size_t n, skipped;
     wb_rc rc = wbi_runtime_open_artifacts(x->runtime, err);
 
     if (rc == WB_OK)
@@ -240,17 +212,19 @@ static wb_rc gather(struct wbi_exec *x, struct wbi_task_rows *list, struct wbi_e
         if (wanted(all[i].state, wish))
             rows[list->total++] = wbi_task_view_of(x, &all[i]);
     }
-    list->rows = rows;
-    list->count = list->total;
-    return skip_to(x->input, list, err);
+    rc = wbi_paged_skip(rows, list->total, wbi_task_mark, wbi_json_get_str(x->input, "pageToken"),
+                        "TaskList", &skipped, err);
+    list->rows = rows + skipped;
+    list->count = list->total - skipped;
+    return rc;
 }
 
 static void list_start(struct wbi_exec *x)
 {
     struct wbi_task_rows *list = wbi_arena_zalloc(x->arena, sizeof(*list));
-    struct wbi_complete complete = {.ok = true, .typed = list};
     struct wbi_error err = WBI_ERROR_INIT;
     int64_t limit = 0;
+    wb_rc rc;
 
     if (list == NULL) {
         no_memory(x);
@@ -259,10 +233,8 @@ static void list_start(struct wbi_exec *x)
     list->budget_tokens = wbi_exec_budget(x).tokens;
     if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)
         list->limit = (size_t)limit;
-    if (gather(x, list, &err) != WB_OK)
-        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
-    else
-        wbi_exec_done(x, &complete);
+    rc = gather(x, list, &err);
+    wbi_exec_end(x, list, rc, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
 }
 
 const struct wbi_tool_ops wbi_task_list_ops = {list_start, NULL};
@@ -277,12 +249,8 @@ struct input_state {
 static void input_done(void *arg, wb_rc rc, const struct wbi_error *err)
 {
     struct input_state *s = arg;
-    struct wbi_complete complete = {.ok = true, .typed = &s->typed};
 
-    if (rc != WB_OK)
-        wbi_exec_fail_error(s->exec, WBI_KIND_TASK_NOT_RUNNING, err);
-    else
-        wbi_exec_done(s->exec, &complete);
+    wbi_exec_end(s->exec, &s->typed, rc, WBI_KIND_TASK_NOT_RUNNING, err);
 }
 
 static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err)
@@ -350,17 +318,14 @@ static void stop_ready(void *arg, enum wbi_retrieval r)
 {
     struct stop_state *s = arg;
     struct wbi_exec *x = s->exec;
-    struct wbi_complete complete = {.ok = true, .typed = &s->view};
     struct wbi_error err = WBI_ERROR_INIT;
+    wb_rc rc = wbi_task_fetch(x, asked_id(x), &s->info, &err);
 
     (void)r;
     s->waiting = false;
-    if (wbi_task_fetch(x, asked_id(x), &s->info, &err) != WB_OK) {
-        wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
-        return;
-    }
-    s->view = wbi_task_view_of(x, &s->info);
-    wbi_exec_done(x, &complete);
+    if (rc == WB_OK)
+        s->view = wbi_task_view_of(x, &s->info);
+    wbi_exec_end(x, &s->view, rc, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
 }
 
 static void stop_asked(void *arg, wb_rc rc, const struct wbi_error *err)

@@ -74,12 +74,26 @@ static void done_enter(struct wbi_job *j)
     j->typed = o;
 }
 
+/* A success that moves nobody would send the next calls to the wrong place. */
+static void fail_alone(struct wbi_exec *x)
+{
+    struct wbi_fault fault = {
+        .kind = WBI_KIND_TOOL_EXECUTION_FAILED,
+        .message = WBI_LIT("there is no conversation to move: requests of this client stand each "
+                           "alone, so no later call would work in another directory"),
+        .hint = WBI_LIT("give paths and workdir from the root of the workspace instead")};
+
+    wbi_exec_fail_fault(x, &fault);
+}
+
 static void start_enter(struct wbi_exec *x)
 {
     struct ask *ask = wbi_arena_zalloc(x->arena, sizeof(*ask));
     struct wbi_error err = WBI_ERROR_INIT;
 
-    if (ask == NULL)
+    if (x->call->inv.alone)
+        fail_alone(x);
+    else if (ask == NULL)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_runtime_root(x->runtime, &ask->base, &err) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_WORKDIR_NOT_FOUND, "%s", err.text);

@@ -20,8 +20,13 @@ void wbi_attempt_causes(const struct wbi_call *call, struct wbi_fault *fault)
                         a->failed[i].message);
 }
 
-static void remember(struct wbi_admission *a, const struct wbi_fault *fault)
+/* Without memory for it the call goes on and tells of fewer causes. */
+static void remember(struct wbi_call *call, struct wbi_admission *a, const struct wbi_fault *fault)
 {
+    if (a->failed == NULL)
+        a->failed = wbi_arena_array(call->arena, WBI_LIMIT_CAUSED_BY_COUNT, sizeof(*a->failed));
+    if (a->failed == NULL)
+        return;
     a->failed_n = WBI_MIN(a->failed_n + 1, (size_t)WBI_LIMIT_CAUSED_BY_COUNT);
     memmove(&a->failed[1], &a->failed[0], (a->failed_n - 1) * sizeof(a->failed[0]));
     a->failed[0] = *fault;
@@ -91,7 +96,7 @@ bool wbi_attempt_again(struct wbi_call *call, const struct wbi_fault *fault)
         return false;
     if (!wait_for(call, delay))
         return false;
-    remember(a, fault);
+    remember(call, a, fault);
     return true;
 }
 

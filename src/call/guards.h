@@ -49,9 +49,9 @@ struct wbi_admission {
     /* between two attempts; see attempts.c */
     struct wbi_timer *timer;
     enum { WBI_BETWEEN_NONE = 0, WBI_BETWEEN_TIMER, WBI_BETWEEN_QUEUE } between;
-    bool refused_again; /* a guard let no further attempt in */
-    int64_t attempt_ns; /* when the attempt began that runs or ran last */
-    struct wbi_fault failed[WBI_LIMIT_CAUSED_BY_COUNT]; /* attempts before, newest first */
+    bool refused_again;       /* a guard let no further attempt in */
+    int64_t attempt_ns;       /* when the attempt began that runs or ran last */
+    struct wbi_fault *failed; /* attempts before, newest first; NULL: none */
     size_t failed_n;
 };
 

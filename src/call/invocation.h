@@ -37,6 +37,7 @@ struct wbi_invocation {
     bool truncated;      /* cut by the model's output limit */
     bool stream;         /* the caller wants frames */
     bool passing;        /* nobody can name the conversation again once its process has ended */
+    bool alone;          /* not even while it runs: this call is all of the conversation */
 };
 
 /* Read the S1 members of obj (native wire form) into inv; members inv already

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "family/receipt.h"
 #include "text/tokens.h"
 
 static bool is_break(uint8_t c)
@@ -59,11 +60,8 @@ wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena, struct
     return WB_OK;
 }
 
-/* Of the 1,000 tokens of an error's receipt (C6.1): the message, and what its first
- * line, the hint and the names of members cost. The details have the rest. */
-#define ERROR_TOKENS 1000u
+/* Of the tokens of an error's receipt: the message. The details have the rest. */
 #define MESSAGE_TOKENS 450u
-#define FRAME_TOKENS 100u
 #define LONG_WORD_BYTES 300u
 
 /* The message within its share; what was left out is said. */
@@ -94,8 +92,8 @@ wb_rc wbi_outcome_fail(struct wbi_outcome *o, struct wbi_arena *arena,
     if (f.message.p == NULL)
         return WB_ENOMEM;
     if (f.details.p != NULL) {
-        uint64_t used = FRAME_TOKENS + wbi_tokens(f.message);
-        rc = wbi_details_bound(arena, f.details, ERROR_TOKENS - used, &f.details);
+        uint64_t used = WBI_ERROR_FRAME_TOKENS + wbi_tokens(f.message);
+        rc = wbi_details_bound(arena, f.details, WBI_ERROR_TOKENS - used, &f.details);
         if (rc != WB_OK)
             return rc;
     }

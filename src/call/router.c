@@ -16,7 +16,6 @@
 
 /* The text and tree of one input line; calls made of it hold it. */
 struct line {
-    struct wbi_runtime *rt; /* which gets the arena back */
     struct wbi_arena *arena;
     struct wbi_wire_turn turn;
     size_t refs;
@@ -133,7 +132,7 @@ static void release_line(void *arg)
 
     if (--line->refs > 0)
         return;
-    wbi_runtime_arena_back(line->rt, line->arena);
+    wbi_arena_free(line->arena);
     wbi_free(line);
 }
 
@@ -615,14 +614,14 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
     wb_rc rc;
 
     r->line_number++;
+    if (wbi_str_trim(text).n == 0)
+        return WB_OK;
     line = wbi_zalloc(sizeof(*line));
-    if (line != NULL)
-        line->arena = wbi_runtime_arena(r->rt);
-    if (line == NULL || line->arena == NULL) {
+    if (line == NULL || wbi_loop_arena(r->rt->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA,
+                                       &line->arena) != WB_OK) {
         wbi_free(line);
         return wbi_fail_nomem(err);
     }
-    line->rt = r->rt;
     line->refs = 1;
     rc = read_line(r, line, text, &tree, &why);
     if (rc == WB_EINPUT || rc == WB_ELIMIT)

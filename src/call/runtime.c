@@ -14,30 +14,12 @@
 #include "text/redact.h"
 #include "text/secrets.h"
 
-struct wbi_arena *wbi_runtime_arena(struct wbi_runtime *rt)
-{
-    struct wbi_arena *arena;
-
-    if (rt->pooled > 0)
-        return rt->pool[--rt->pooled];
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? arena : NULL;
-}
-
-void wbi_runtime_arena_back(struct wbi_runtime *rt, struct wbi_arena *arena)
-{
-    wbi_arena_reset(arena); /* its clean-ups may give others back: look at the pool after them */
-    if (rt->pooled == WBI_ARENA_POOL)
-        wbi_arena_free(arena);
-    else
-        rt->pool[rt->pooled++] = arena;
-}
-
 wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
 {
-    struct wbi_arena *arena = wbi_runtime_arena(rt);
+    struct wbi_arena *arena;
     struct wbi_call *call;
 
-    if (arena == NULL)
+    if (wbi_loop_arena(rt->loop, WBI_ARENA_CALL, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return WB_ENOMEM;
     call = wbi_arena_zalloc(arena, sizeof(*call));
     if (call == NULL) {
@@ -55,11 +37,9 @@ wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
 
 void wbi_runtime_call_drop(struct wbi_call *call)
 {
-    struct wbi_runtime *rt = call->runtime;
-
     wbi_frames_drop(call);
     wbi_catalog_unref(call->catalog);
-    wbi_runtime_arena_back(rt, call->arena);
+    wbi_arena_free(call->arena);
 }
 
 wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret, struct wbi_error *err)
@@ -267,8 +247,6 @@ void wbi_runtime_free(struct wbi_runtime *rt)
     wbi_redact_rules_free(rt->redact_rules);
     wbi_loop_free(rt->loop); /* runs posts that were under way: they see `stopping` */
     wbi_calls_free(rt->calls);
-    while (rt->pooled > 0)
-        wbi_arena_free(rt->pool[--rt->pooled]);
     wbi_arena_free(rt->arena);
     wbi_free(rt);
 }

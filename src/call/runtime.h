@@ -27,8 +27,6 @@ struct wbi_root;
 struct wbi_tasks;
 struct wbi_workspaces;
 
-#define WBI_ARENA_POOL 32
-
 struct wbi_runtime_options {
     struct wbi_str root; /* absent: found by the rules of I1 */
     struct wbi_str state;
@@ -91,9 +89,6 @@ struct wbi_runtime {
                         struct wbi_str *ret_qualified, struct wbi_str *ret_why);
     void *find_more_arg;
 
-    struct wbi_arena *pool[WBI_ARENA_POOL]; /* reset arenas for the next calls */
-    size_t pooled;
-
     size_t running; /* tools at work, also for calls that are over */
     bool stopping;
 };
@@ -104,10 +99,6 @@ WB_MUST_CHECK wb_rc wbi_runtime_new(const struct wbi_runtime_options *o, struct 
  * everything. Loop thread. */
 void wbi_runtime_free(struct wbi_runtime *rt);
 
-/* An arena of WBI_LIMIT_CALL_ARENA, NULL without memory; some are kept for the
- * next who asks. Loop thread. */
-struct wbi_arena *wbi_runtime_arena(struct wbi_runtime *rt);
-void wbi_runtime_arena_back(struct wbi_runtime *rt, struct wbi_arena *arena);
 /* An empty call in a fresh arena, for the caller to fill. */
 WB_MUST_CHECK wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret);
 /* A call that was never started. */
@@ -149,5 +140,9 @@ WB_MUST_CHECK wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wb
 
 /* Where a call's projector keeps large values; NULL when nothing can be kept. */
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call);
+/* What was kept joins what is kept already, in the record of the call (C4.6). */
+struct wbi_artifact;
+WB_MUST_CHECK wb_rc wbi_runtime_note_artifact(struct wbi_call *call, struct wbi_str path,
+                                              const struct wbi_artifact *a, struct wbi_error *err);
 
 #endif

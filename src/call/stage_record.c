@@ -100,13 +100,15 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 
 /* ---- before the reply ---- */
 
-/* The outcome stands, but it could not be written down: the reader must know. */
+/* The outcome stands, but it could not be written down: the reader must know, once. */
 static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
 {
-    struct wbi_str receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s",
-                                           WBI_FMT(call->outcome.receipt), err->text);
+    struct wbi_str receipt = call->outcome.receipt;
 
     call->unrecorded = true;
+    if (wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n)
+        return; /* that is what the outcome says */
+    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s", WBI_FMT(receipt), err->text);
     if (receipt.p != NULL)
         call->outcome.receipt = receipt;
 }

@@ -10,6 +10,9 @@
 
 struct wbi_workspaces;
 
+/* What to do when the directory is gone since it was entered. */
+#define WBI_HINT_WORKSPACE_GONE "call ExitWorkspace, or enter a directory that exists"
+
 /* The root that calls of this one's conversation work beneath; not counted.
  * workdir_not_found when the directory is gone since it was entered. */
 WB_MUST_CHECK wb_rc wbi_workspace_root(const struct wbi_call *call, struct wbi_root **ret,

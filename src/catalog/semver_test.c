@@ -7,25 +7,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/limits.h"
 #include "catalog/semver.h"
 #include "json/json.h"
 #include "shared_vectors.h"
-
-static struct wbi_arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 /* Rows of a vector file, NULL when it is not there. */
 static const wbi_json *rows(const char *name)

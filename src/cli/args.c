@@ -52,10 +52,29 @@ void args_help(const struct command *c)
             printf("  %s%s%s%s\n", o->name, o->value ? " " : "", o->value ? o->value : "",
                    o->many ? " …" : "");
     }
-    printf("\nevery command: --root DIR, --config FILE, --state DIR, --as PRINCIPAL,\n"
-           "  --events FILE, --json (where a table is printed), -q, -v, --help\n");
+    printf("\nevery command: " COMMON_OPTIONS);
     if (c->details != NULL)
         printf("\n%s", c->details);
+}
+
+static bool asks_for_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+int args_lead(int argc, char **argv)
+{
+    int i = 1;
+
+    while (i < argc && argv[i][0] == '-' && !asks_for_help(argv[i])) {
+        const char *equals = strchr(argv[i], '=');
+        const struct option_spec *spec =
+            find(common, argv[i], equals ? (size_t)(equals - argv[i]) : strlen(argv[i]));
+        if (spec == NULL)
+            break;
+        i += spec->value != NULL && equals == NULL ? 2 : 1;
+    }
+    return i < argc ? i : argc;
 }
 
 /* A flag that takes no value, or one that does; *i moves past what was used. */
@@ -84,7 +103,7 @@ static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_
     }
     if (own == NULL) {
         set_common(a, spec->name, value);
-        if (strcmp(spec->name, "--help") == 0 || strcmp(spec->name, "-h") == 0) {
+        if (asks_for_help(spec->name)) {
             args_help(a->command);
             *ret_exit = EXIT_OK;
             return false;

@@ -56,10 +56,18 @@ extern const struct command *const commands[];
 
 /* ---- arguments ---- */
 
+/* The options of every command, for the help. */
+#define COMMON_OPTIONS                                          \
+    "--root DIR, --config FILE, --state DIR, --as PRINCIPAL,\n" \
+    "  --events FILE, --json (where a table is printed), -q, -v, --help\n"
+
 /* False: a message was printed, exit with *ret_exit. */
 bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
                 int *ret_exit);
 void args_help(const struct command *command);
+/* Where the command stands: past the options that every command has, which may
+ * come before it as with git. argc when there is none. */
+int args_lead(int argc, char **argv);
 /* Value of an option, NULL when it was not given; for flags any non-NULL. */
 const char *args_get(const struct args *a, const char *name);
 bool args_has(const struct args *a, const char *name);
@@ -88,6 +96,8 @@ bool put(const char *text, size_t size);
 bool put_line(const char *text, size_t size);
 /* A JSON string. */
 void put_quoted(FILE *out, const char *text, size_t n);
+/* What is buffered goes out; false when something was lost, then or before. */
+bool flush_output(void);
 /* Flush stdout; EXIT_OK, or EXIT_INTERNAL when something was lost. */
 int finish_output(int code);
 /* Escape sequences for a terminal, "" when stdout is none or NO_COLOR is set. */
@@ -114,6 +124,8 @@ bool view_by_name(const struct args *a, wb_view *ret);
 /* A view of a result on stdout; returns the exit code of its outcome. */
 int print_result(const struct args *a, wb_result *result, wb_view view);
 
+/* Standard output and error, and with `input` standard input, become /dev/null. */
+void let_go(bool input);
 /* Two signals (or one, twice) as a descriptor that can be waited for; -1. */
 int signal_descriptor(int one, int other);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_call.c: `waybill call`. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -156,26 +162,106 @@ static void show_frame(const char *frame, size_t size, void *arg)
     (void)fflush(stdout);        /* whoever asked for frames wants them now */
 }
 
+/* Run and print; *ret is NULL when it could not be started. */
+static int answer(const struct args *a, wb_runtime *runtime, wb_request *request, wb_view view,
+                  wb_result **ret)
+{
+    wb_rc rc;
+
+    *ret = NULL;
+    rc = wb_call_run(runtime, request, ret);
+    if (rc == WB_OK)
+        return print_result(a, *ret, view);
+    (void)usage_error(a, "the call could not be started (%s)", wb_rc_name(rc));
+    return EXIT_INTERNAL;
+}
+
 static int call(const struct args *a, wb_request *request, wb_view view)
 {
     wb_result *result;
     wb_runtime *runtime;
     int code;
-    wb_rc rc;
 
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
-    rc = wb_call_run(runtime, request, &result);
-    if (rc == WB_OK) {
-        code = print_result(a, result, view);
-        wb_result_free(result);
-    } else {
-        (void)usage_error(a, "the call could not be started (%s)", wb_rc_name(rc));
-        code = EXIT_INTERNAL;
-    }
+    code = answer(a, runtime, request, view, &result);
+    wb_result_free(result);
     close_runtime(a, runtime);
     return code;
+}
+
+/* ---- commands: what becomes a task goes on when we are gone ---- */
+
+static bool may_become_a_task(const char *tool)
+{
+    if (strncmp(tool, "local::", 7) == 0)
+        tool += 7;
+    return strcmp(tool, "ExecCommand") == 0 || strcmp(tool, "local_shell") == 0;
+}
+
+static bool is_promoted(wb_result *result)
+{
+    size_t n = 0, got;
+    const char *json = wb_result_view(result, WB_VIEW_CANONICAL, &n);
+    char *text;
+    bool is;
+
+    if (json == NULL || wb_json_pointer(json, n, "/result/disposition", &text, &got, NULL) != WB_OK)
+        return false;
+    is = strcmp(text, "promoted_to_task") == 0;
+    wb_free(text);
+    return is;
+}
+
+/* The process that runs the call. It tells its exit code by fd, and stays while
+ * there is a task. */
+static int call_and_stay(const struct args *a, wb_request *request, wb_view view, int fd)
+{
+    wb_result *result;
+    wb_runtime *runtime;
+    int code;
+
+    (void)setsid(); /* a terminal's signals end our parent, and that ends us */
+    runtime = open_runtime(a, &code);
+    if (runtime == NULL)
+        return code;
+    code = answer(a, runtime, request, view, &result);
+    if (result != NULL && is_promoted(result)) {
+        code = finish_output(code);
+        (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+        if (write(fd, &code, sizeof(code)) == (ssize_t)sizeof(code)) {
+            (void)close(fd);
+            let_go(/* input= */ true);
+            wb_tasks_hold(runtime);
+        }
+    }
+    wb_result_free(result);
+    close_runtime(a, runtime);
+    return finish_output(code);
+}
+
+static int call_apart(const struct args *a, wb_request *request, wb_view view)
+{
+    pid_t self = getpid(), pid;
+    int fds[2], code = EXIT_INTERNAL, status;
+
+    if (pipe2(fds, O_CLOEXEC) != 0 || (pid = fork()) < 0) {
+        (void)usage_error(a, "cannot start the process that runs the call: %s", strerror(errno));
+        return EXIT_INTERNAL;
+    }
+    if (pid == 0) {
+        (void)close(fds[0]);
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+        _exit(getppid() == self ? call_and_stay(a, request, view, fds[1]) : EXIT_INTERNAL);
+    }
+    (void)close(fds[1]);
+    if (read(fds[0], &code, sizeof(code)) == (ssize_t)sizeof(code))
+        return code;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return EXIT_INTERNAL;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int run(const struct args *a)
@@ -194,7 +280,8 @@ static int run(const struct args *a)
     if (args_has(a, "--stream") && wb_request_set_frames(request, show_frame, NULL) != WB_OK)
         return EXIT_INTERNAL;
     if (fill(a, request))
-        code = call(a, request, view);
+        code =
+            may_become_a_task(a->words[0]) ? call_apart(a, request, view) : call(a, request, view);
     wb_request_free(request);
     return code;
 }
@@ -225,8 +312,9 @@ const struct command command_call = {
     "`receipt` is the text a model reads, `canonical` the runtime's record of the result,\n"
     "`result` the invocation's Result, `envelope` a root with \"__envelope\", `record` all\n"
     "that was written down. With --stream, frames come first, one JSON line each, while\n"
-    "the tool runs; the last of them is \"completed\" or \"error\". Exit 0: the call succeeded; 1: "
-    "it ended in an error.\n"
+    "the tool runs; the last of them is \"completed\" or \"error\". A command that\n"
+    "became a task goes on when this is over: `waybill tasks` reaches it. Exit 0: the call\n"
+    "succeeded; 1: it ended in an error.\n"
     "\nexamples:\n"
     "  waybill call weather --input '{\"city\": \"Bern\"}'\n"
     "  waybill call weather --input @request.json --view result\n"

@@ -267,13 +267,14 @@ static int show_result(struct front *f, const struct frame *r)
     bool ok;
 
     erase_progress(f); /* the receipt may go to the same terminal */
-    ok = text != NULL && receive_all(f->fd, text, r->size) && put_line(text, r->size) &&
-         fflush(stdout) == 0;
+    ok = text != NULL && receive_all(f->fd, text, r->size);
+    if (!ok)
+        (void)usage_error(f->a, "the receipt did not arrive; `waybill ledger list` shows the call");
+    else
+        ok = put_line(text, r->size) && flush_output(); /* finish_output tells */
     free(text);
-    if (!ok) {
-        (void)usage_error(f->a, "cannot write the receipt");
+    if (!ok)
         return EXIT_OWN_FAILURE;
-    }
     return f->signalled != 0 && !r->held ? 128 + f->signalled : r->code;
 }
 
@@ -363,21 +364,6 @@ static int run_here(struct work *w, int fds[2], int signals)
 static void cancel_held(struct front *f)
 {
     (void)send_all(f->fd, "c", 1); /* it has ended if this fails */
-}
-
-/* Nothing of the caller's is kept open by a task. */
-static void let_go(bool input)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    if (input)
-        (void)dup2(null, STDIN_FILENO);
-    (void)dup2(null, STDOUT_FILENO);
-    (void)dup2(null, STDERR_FILENO);
-    if (null > STDERR_FILENO)
-        (void)close(null);
 }
 
 /* Until the answer is given: a byte, or the end of the front end, cancels. */

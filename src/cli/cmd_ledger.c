@@ -9,12 +9,18 @@
 
 static bool read_filter(const struct args *a, size_t limit, wb_ledger_filter *ret)
 {
+    const char *status = args_get(a, "--status");
     long long n = (long long)limit;
 
     if (!args_number(a, "--limit", 1, 1000000000, &n))
         return false;
+    if (status != NULL && strcmp(status, "success") != 0 && strcmp(status, "error") != 0 &&
+        strcmp(status, "open") != 0) {
+        (void)usage_error(a, "--status must be success, error or open; got \"%s\"", status);
+        return false;
+    }
     *ret = (wb_ledger_filter){.tool = args_get(a, "--tool"),
-                              .status = args_get(a, "--status"),
+                              .status = status,
                               .error_kind = args_get(a, "--error-kind"),
                               .conversation = args_get(a, "--conversation"),
                               .since = args_get(a, "--since"),

@@ -6,9 +6,6 @@
 #define COMMANDS(X) \
     X(exec)         \
     X(call)         \
-    X(serve)        \
-    X(connect)      \
-    X(pins)         \
     X(dispatch)     \
     X(serve)        \
     X(connect)      \

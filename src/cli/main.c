@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/main.c: the binary. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -15,7 +18,8 @@ static int print_overview(FILE *to)
             wb_version());
     for (size_t i = 0; commands[i] != NULL; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(to, "\n`waybill COMMAND --help` shows options and examples.\n"
+    fprintf(to, "\nevery command, before or after it: " COMMON_OPTIONS
+                "\n`waybill COMMAND --help` shows options and examples.\n"
                 "\nexamples:\n"
                 "  waybill tools list\n"
                 "  waybill call NAME --input '{\"key\": \"value\"}'\n"
@@ -41,41 +45,64 @@ static void protect(void)
     (void)signal(SIGPIPE, SIG_IGN); /* a closed reader is an error of write() */
 }
 
-int main(int argc, char **argv)
+/* A descriptor that was closed would be given to the next file that is opened, and
+ * output would go into it. It becomes one that cannot be used either. */
+static void hold_standard_descriptors(void)
 {
-    const struct command *command;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest */
+}
+
+/* `waybill help [COMMAND]` */
+static int help(int argc, char **argv)
+{
+    const struct command *command = argc > 0 ? find_command(argv[0]) : NULL;
+
+    if (command == NULL)
+        return print_overview(stdout);
+    args_help(command);
+    return EXIT_OK;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+    const struct command *command = find_command(name);
     struct args a;
     int code;
 
+    if (command == NULL) {
+        fprintf(stderr, "waybill: there is no %s \"%s\"; `waybill --help` lists them\n",
+                name[0] == '-' ? "option" : "command", name);
+        return EXIT_USAGE;
+    }
+    if (args_parse(command, argc, argv, &a, &code))
+        return command->run(&a);
+    if (code == EXIT_USAGE && strcmp(command->name, "exec") == 0)
+        code = EXIT_OWN_FAILURE; /* 2 may be the command's own status (I2) */
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    int at = args_lead(argc, argv);
+    char *word = argv[at];
+
+    hold_standard_descriptors();
     protect();
-    if (argc < 2) {
+    if (word == NULL) {
         (void)print_overview(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(word, "--version") == 0) {
         printf("waybill %s\n", wb_version());
         return finish_output(EXIT_OK);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return finish_output(print_overview(stdout));
-    if (strcmp(argv[1], "help") == 0) {
-        command = argc > 2 ? find_command(argv[2]) : NULL;
-        if (command == NULL)
-            return finish_output(print_overview(stdout));
-        args_help(command);
-        return finish_output(EXIT_OK);
-    } else {
-        command = find_command(argv[1]);
-    }
-    if (command == NULL) {
-        fprintf(stderr, "waybill: there is no command \"%s\"; `waybill --help` lists them\n",
-                argv[1]);
-        return EXIT_USAGE;
-    }
-    if (!args_parse(command, argc - 2, argv + 2, &a, &code)) {
-        if (code == EXIT_USAGE && strcmp(command->name, "exec") == 0)
-            code = EXIT_OWN_FAILURE; /* 2 may be the command's own status (I2) */
-        return finish_output(code);
-    }
-    return finish_output(command->run(&a));
+    if (strcmp(word, "help") == 0)
+        return finish_output(help(argc - at - 1, argv + at + 1));
+    /* options before the command join those after it */
+    memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+    return finish_output(run_command(word, argc - 2, argv + 2));
 }

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/signals.c: signals of commands that run for long. */
+ * cli/signals.c: signals and descriptors of commands that run for long. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+
+/* Nothing of the caller's is kept open by a task. */
+void let_go(bool input)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    if (input)
+        (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    (void)dup2(null, STDERR_FILENO);
+    if (null > STDERR_FILENO)
+        (void)close(null);
+}
 
 int signal_descriptor(int one, int other)
 {

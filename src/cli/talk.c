@@ -72,8 +72,11 @@ int exit_code_of(wb_rc rc)
 int fail(const struct args *a, const char *what, wb_error *error)
 {
     int code = exit_code_of(wb_error_rc(error));
-    const char *at = wb_error_at(error);
+    const char *at = wb_error_at(error), *text = wb_error_text(error);
+    size_t n = strlen(a->command->name);
 
+    if (strncmp(text, a->command->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+        text += n + 2; /* "waybill ledger: ledger: …" */
     fprintf(stderr, "waybill %s: ", a->command->name);
     if (what != NULL && *what != '\0')
         fprintf(stderr, "%s: ", what);
@@ -81,14 +84,23 @@ int fail(const struct args *a, const char *what, wb_error *error)
         fprintf(stderr, "%s: ", at);
     if (wb_error_line(error) > 0)
         fprintf(stderr, "%u:%u: ", wb_error_line(error), wb_error_column(error));
-    fprintf(stderr, "%s\n", wb_error_text(error));
+    fprintf(stderr, "%s\n", text);
     wb_error_free(error);
     return code;
 }
 
+static int write_errno; /* errno of the first output that could not be written */
+
+static bool wrote(bool ok)
+{
+    if (!ok && write_errno == 0)
+        write_errno = errno;
+    return ok;
+}
+
 bool put(const char *text, size_t size)
 {
-    return fwrite(text, 1, size, stdout) == size;
+    return wrote(fwrite(text, 1, size, stdout) == size);
 }
 
 bool put_line(const char *text, size_t size)
@@ -111,11 +123,17 @@ void put_quoted(FILE *out, const char *text, size_t n)
     fputc('"', out);
 }
 
+bool flush_output(void)
+{
+    return wrote(fflush(stdout) == 0) && !ferror(stdout);
+}
+
 int finish_output(int code)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        if (errno != EPIPE)
-            fprintf(stderr, "waybill: cannot write the output: %s\n", strerror(errno));
+    if (!flush_output()) {
+        if (write_errno != EPIPE)
+            fprintf(stderr, "waybill: cannot write the output: %s\n",
+                    strerror(write_errno ? write_errno : EIO));
         return code == EXIT_OK ? EXIT_INTERNAL : code;
     }
     return code;
@@ -127,8 +145,9 @@ const char *style(const char *name)
         const char *name, *sequence;
     } styles[] = {{"bold", "\033[1m"},   {"dim", "\033[2m"},     {"red", "\033[31m"},
                   {"green", "\033[32m"}, {"yellow", "\033[33m"}, {"reset", "\033[0m"}};
+    const char *no_color = getenv("NO_COLOR");
 
-    if (!isatty(STDOUT_FILENO) || getenv("NO_COLOR") != NULL)
+    if (!isatty(STDOUT_FILENO) || (no_color != NULL && *no_color != '\0'))
         return "";
     for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
         if (strcmp(styles[i].name, name) == 0)

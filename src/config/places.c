@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -17,10 +19,28 @@ struct search {
     struct wbi_error *err;
 };
 
+/* Of the user database: whoever starts a program with an empty environment has a
+ * home all the same. */
+static const char *home_on_record(void)
+{
+    static _Thread_local char home[WBI_LIMIT_PATH + 1];
+    char room[4096];
+    struct passwd entry, *found = NULL;
+
+    if (getpwuid_r(geteuid(), &entry, room, sizeof(room), &found) != 0 || found == NULL ||
+        strlen(entry.pw_dir) > WBI_LIMIT_PATH)
+        return NULL;
+    return memcpy(home, entry.pw_dir, strlen(entry.pw_dir) + 1);
+}
+
 static const char *from_process(void *arg, const char *name)
 {
+    const char *value = getenv(name);
+
     (void)arg;
-    return getenv(name);
+    if ((value == NULL || *value == '\0') && strcmp(name, "HOME") == 0)
+        return home_on_record();
+    return value;
 }
 
 struct wbi_env wbi_env_process(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * config/places_test.c: I1, "Places", with an environment of our own. */
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,6 +162,12 @@ static void the_process_has_an_environment(void **state)
     assert_string_equal(env.get(env.arg, "WAYBILL_TEST_PLACE"), "x");
     assert_int_equal(unsetenv("WAYBILL_TEST_PLACE"), 0);
     assert_null(env.get(env.arg, "WAYBILL_TEST_PLACE"));
+    /* no HOME: the one on record, as curl does */
+    assert_int_equal(unsetenv("HOME"), 0);
+    if (getpwuid(geteuid()) != NULL)
+        assert_string_equal(env.get(env.arg, "HOME"), getpwuid(geteuid())->pw_dir);
+    assert_int_equal(setenv("HOME", "/home/u", 1), 0);
+    assert_string_equal(env.get(env.arg, "HOME"), "/home/u");
 }
 
 int main(void)

@@ -8,23 +8,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/limits.h"
 #include "family/compact.h"
-
-static struct wbi_arena *arena;
-
-static int setup(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static struct wbi_str bring_to(struct wbi_str canonical, int rung)
 {
@@ -215,5 +201,5 @@ int main(void)
         cmocka_unit_test(test_the_receipt_is_derived_from_what_is_left),
         cmocka_unit_test(test_other_texts_are_refused),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -5,10 +5,13 @@
 
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "family/compact.h"
 #include "family/generic/generic.h"
 #include "json/pointer.h"
+#include "text/tokens.h"
 
 size_t wbi_receipt_lines(struct wbi_str text)
 {
@@ -27,7 +30,10 @@ void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str t
 
     if (lines == 0)
         return;
-    wbi_buf_addf(out, "%s: (%zu line%s)\n", name, lines, lines == 1 ? "" : "s");
+    wbi_buf_addz(out, name);
+    wbi_buf_addz(out, ": (");
+    wbi_buf_addu(out, lines);
+    wbi_buf_addz(out, lines == 1 ? " line)\n" : " lines)\n");
     wbi_buf_adds(out, text);
     if (text.p[text.n - 1] != '\n')
         wbi_buf_addc(out, '\n');
@@ -49,24 +55,39 @@ void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str valu
     wbi_buf_addc(out, '\n');
 }
 
-/* Small values as they are, others as compact JSON. */
-static void detail_line(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *key)
+/* Strings as they are, others as compact JSON; absent when out of memory. */
+static struct wbi_str detail_text(struct wbi_arena *arena, const wbi_json *value)
 {
-    const wbi_json *value = key + 1;
-    char *name = wbi_arena_strz(arena, wbi_json_str(key));
     struct wbi_buf text;
 
-    if (name == NULL) {
-        out->rc = WB_ENOMEM;
-        return;
-    }
-    if (wbi_json_is(value, WBI_JSON_STR)) {
-        wbi_receipt_line(out, name, wbi_json_str(value));
-        return;
-    }
+    if (wbi_json_is(value, WBI_JSON_STR))
+        return wbi_json_str(value);
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     wbi_json_write(&text, value);
-    wbi_receipt_line(out, name, wbi_buf_str(&text));
+    return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+}
+
+#define CUT_TOKENS 24u /* of the words that say so */
+
+static void detail_line(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *key,
+                        uint64_t most)
+{
+    char *name = wbi_arena_strz(arena, wbi_json_str(key));
+    struct wbi_str text = detail_text(arena, key + 1);
+    size_t keep;
+
+    if (text.n > most && wbi_tokens(text) > most) { /* a token has a byte at least */
+        keep = wbi_tokens_prefix(text, (most - CUT_TOKENS) * WBI_TOKEN_UNIT);
+        if (keep == 0) /* one long word */
+            keep = wbi_utf8_cut(text, most - CUT_TOKENS);
+        text = wbi_arena_fmt(arena,
+                             "%.*s [\xe2\x80\xa6 %zu of %zu bytes left out; all is in the record]",
+                             (int)keep, text.p, text.n - keep, text.n);
+    }
+    if (name == NULL || text.p == NULL)
+        out->rc = WB_ENOMEM;
+    else
+        wbi_receipt_line(out, name, text);
 }
 
 static const wbi_json *member(const wbi_json *result, const char *prefix, const char *suffix)
@@ -107,12 +128,14 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
         wbi_buf_addf(out, "%s artifact: %.*s%s%s%s\n", section,
                      WBI_FMT(wbi_json_get_str(a, "path")), known ? " (" : "", c.text,
                      known ? ")" : "");
+        known = false; /* said once */
     }
-    if (c.lines > 0 && member(result, prefix, "preview") == NULL)
-        wbi_buf_addf(out, "%s is left out here: %s\n", section, c.text);
+    if (c.lines > 0 && !wbi_json_is(member(result, prefix, "preview"), WBI_JSON_STR))
+        wbi_buf_addf(out, "%s is left out here%s%s\n", section, known ? ": " : "",
+                     known ? c.text : "");
     else if (wbi_json_true(member(result, prefix, "truncated")))
-        wbi_buf_addf(out, "%s is truncated below%s%s%s\n", section, known ? ": " : "", c.text,
-                     known ? " in all" : "");
+        wbi_buf_addf(out, "%s is truncated below%s%s%s\n", section, known ? ": " : "",
+                     known ? c.text : "", known ? " in all" : "");
     if (wbi_json_i64(member(result, prefix, "dropped_bytes"), &dropped))
         wbi_buf_addf(out, "%s: %lld bytes could not be kept (%.*s)\n", section, (long long)dropped,
                      WBI_FMT(wbi_json_str(member(result, prefix, "dropped_reason"))));
@@ -154,10 +177,11 @@ static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wb
             struct wbi_str name = wbi_json_str(key);
             char *prefix;
 
-            if (!wbi_str_ends(name, WBI_LIT("_preview")) || !wbi_json_is(key_val, WBI_JSON_STR))
+            if (!wbi_str_ends(name, WBI_LIT("_preview")))
                 continue;
             prefix = wbi_arena_strz(arena, wbi_str_head(name, name.n - 8));
-            if (prefix == NULL)
+            if (prefix == NULL || (!wbi_json_is(key_val, WBI_JSON_STR) &&
+                                   member(partial, prefix, "artifact") == NULL))
                 continue;
             if (pass == 0)
                 wbi_receipt_stream_header(out, partial, prefix, prefix);
@@ -176,11 +200,37 @@ static bool said(struct wbi_str message, const wbi_json *value)
     return wbi_str_index(text, ' ') < text.n && wbi_str_find(message, text) < message.n;
 }
 
+static bool has_line(const wbi_json *key, struct wbi_str message)
+{
+    return !wbi_str_eqz(wbi_json_str(key), "partial") && !said(message, key + 1);
+}
+
+/* Tokens that each detail may cost so that all fit: the longest are cut, the others stay. */
+static uint64_t detail_share(struct wbi_arena *arena, const wbi_json *details,
+                             struct wbi_str message)
+{
+    uint64_t frame = WBI_ERROR_FRAME_TOKENS + wbi_tokens(message), sum, most;
+    uint64_t room = frame < WBI_ERROR_TOKENS ? WBI_ERROR_TOKENS - frame : 0;
+
+    for (most = room; most > 2 * CUT_TOKENS; most -= most / 8) {
+        sum = 0;
+        WBI_JSON_EACH_MEMBER (details, key) {
+            uint64_t cost = has_line(key, message) ? wbi_tokens(detail_text(arena, key_val)) : 0;
+
+            sum += cost < most ? cost : most;
+        }
+        if (sum <= room)
+            return most;
+    }
+    return 2 * CUT_TOKENS;
+}
+
 wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, struct wbi_buf *out)
 {
     const wbi_json *details = wbi_json_get_as(c->error, "details", WBI_JSON_OBJ);
     struct wbi_str hint = wbi_json_get_str(c->error, "recovery_hint");
     struct wbi_str message = wbi_json_get_str(c->error, "message");
+    uint64_t share = 0;
 
     wbi_buf_addz(out, "Error: ");
     wbi_buf_adds(out, wbi_json_get_str(c->error, "kind"));
@@ -188,9 +238,12 @@ wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, 
                                                                          : " (not retryable)\n");
     wbi_buf_adds(out, message);
     wbi_buf_addc(out, '\n');
+    if (details != NULL)
+        share = detail_share(arena, details, message);
     WBI_JSON_EACH_MEMBER (details, key) {
-        if (!wbi_str_eqz(wbi_json_str(key), "partial") && !said(message, key_val))
-            detail_line(out, arena, key);
+        (void)key_val;
+        if (has_line(key, message))
+            detail_line(out, arena, key, share);
     }
     if (hint.p != NULL)
         wbi_receipt_line(out, "Next", hint);

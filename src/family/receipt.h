@@ -37,7 +37,12 @@ struct wbi_allowance {
 void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_allowance *budget);
 void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result);
 
-/* The receipt of an error, the same for all families. */
+/* Of an error's receipt, but for what the call had produced (C6.1): the whole, and what its
+ * first line, the hint and the names of details cost. */
+#define WBI_ERROR_TOKENS 1000u
+#define WBI_ERROR_FRAME_TOKENS 100u
+/* The receipt of an error, the same for all families. Details that are kept whole whatever
+ * their length are cut here, and it says so. */
 WB_MUST_CHECK wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena,
                                       struct wbi_buf *out);
 

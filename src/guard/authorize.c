@@ -289,6 +289,13 @@ static void look_at(const struct binding *b, const struct wbi_auth_tool *tool, s
     }
 }
 
+static void grant(struct wbi_auth_answer *ret, enum wbi_auth_verdict verdict)
+{
+    ret->verdict = verdict;
+    ret->kind = WBI_KIND_NONE;
+    ret->message[0] = '\0';
+}
+
 __attribute__((format(printf, 4, 5))) static void answer(struct wbi_auth_answer *ret,
                                                          enum wbi_auth_verdict verdict,
                                                          enum wbi_kind kind, const char *fmt, ...)
@@ -342,7 +349,7 @@ void wbi_authorize(const struct wbi_auth *a, struct wbi_str principal,
         answer(ret, WBI_AUTH_DENIED, WBI_KIND_APPROVAL_DENIED, "approval of %.*s is denied by rule",
                WBI_FMT(tool->qualified));
     else if (check_grants(a, principal, tool, ret))
-        answer(ret, f.rule == RULE_ASK ? WBI_AUTH_ASK : WBI_AUTH_ALLOWED, WBI_KIND_NONE, "%s", "");
+        grant(ret, f.rule == RULE_ASK ? WBI_AUTH_ASK : WBI_AUTH_ALLOWED);
 }
 
 bool wbi_auth_lists(const struct wbi_auth *a, struct wbi_str principal,

@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <cmocka.h>
 
 #include "base/checked.h"
+#include "chance.h"
 #include "guard/chain_int.h"
 
 #define MS WBI_NS_PER_MS
@@ -36,7 +36,6 @@ struct model_call {
 };
 
 struct walk {
-    uint64_t random;
     struct wbi_clock_manual clock;
     uint64_t ids;
     struct wbi_guard_chain *chain;
@@ -58,14 +57,6 @@ static const char *const principals[] = {"ann", "bob", "cy"};
 static const char *const keys[KEYS] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"};
 static const enum wbi_guard_effect effects[TOOLS] = {WBI_GUARD_PURE, WBI_GUARD_IDEMPOTENT_WRITE,
                                                      WBI_GUARD_NON_IDEMPOTENT_WRITE};
-
-static uint64_t roll(struct walk *w, uint64_t below)
-{
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    w->random ^= w->random << 17;
-    return (w->random >> 11) % below;
-}
 
 static void started(struct walk *w, struct model_call *c)
 {
@@ -136,21 +127,21 @@ static void on_event(void *arg, const struct wbi_guard_event *event)
 static void step_admit(struct walk *w, struct model_call *c)
 {
     struct wbi_guard_answer answer;
-    struct wbi_guard_request r = {.arg = w, .on_ready = roll(w, 5) ? on_ready : NULL};
+    struct wbi_guard_request r = {.arg = w, .on_ready = chance(5) ? on_ready : NULL};
 
-    c->tool = (int)roll(w, TOOLS);
-    c->key = c->tool == 0 || (c->tool == 2 && roll(w, 2)) ? -1 : (int)roll(w, KEYS);
-    memset(c->input, (int)roll(w, 3), sizeof(c->input));
+    c->tool = (int)chance(TOOLS);
+    c->key = c->tool == 0 || (c->tool == 2 && chance(2)) ? -1 : (int)chance(KEYS);
+    memset(c->input, (int)chance(3), sizeof(c->input));
     r.tool = wbi_str_z(tool_names[c->tool]);
     r.origin = wbi_str_z(origins[c->tool]);
-    r.principal = wbi_str_z(principals[c->tool == 1 ? 0 : roll(w, 3)]);
+    r.principal = wbi_str_z(principals[c->tool == 1 ? 0 : chance(3)]);
     r.effect = effects[c->tool];
     r.idempotency_key = c->key < 0 ? WBI_NONE : wbi_str_z(keys[c->key]);
     if (c->tool == 2)
         r.principal = WBI_LIT("ann");
     r.input_hash = c->input;
     r.estimated_cost = 10;
-    r.deadline_ns = roll(w, 3) ? WBI_NO_DEADLINE : w->clock.mono_ns + (int64_t)roll(w, 3) * S;
+    r.deadline_ns = chance(3) ? WBI_NO_DEADLINE : w->clock.mono_ns + (int64_t)chance(3) * S;
     r.policy = &w->policy[c->tool];
     c->ticket = (struct wbi_guard_ticket){0};
     c->where = NOWHERE;
@@ -158,16 +149,16 @@ static void step_admit(struct walk *w, struct model_call *c)
     answered(w, c, &answer);
 }
 
-static struct wbi_guard_outcome random_outcome(struct walk *w)
+static struct wbi_guard_outcome random_outcome(void)
 {
-    struct wbi_guard_outcome o = {.class = (enum wbi_guard_class)(1 + roll(w, 6)),
-                                  .retryable = roll(w, 2),
-                                  .still_running = roll(w, 2),
-                                  .duration_ns = (int64_t)roll(w, 3) * S,
-                                  .cost = (int64_t)roll(w, 20),
+    struct wbi_guard_outcome o = {.class = (enum wbi_guard_class)(1 + chance(6)),
+                                  .retryable = chance(2),
+                                  .still_running = chance(2),
+                                  .duration_ns = (int64_t)chance(3) * S,
+                                  .cost = (int64_t)chance(20),
                                   .stored = WBI_LIT("{}")};
 
-    if (roll(w, 2))
+    if (chance(2))
         o.class = WBI_GUARD_OK;
     return o;
 }
@@ -193,7 +184,7 @@ static void model_key_over(struct walk *w, const struct model_call *c, bool stil
 
 static void step_settle(struct walk *w, struct model_call *c)
 {
-    struct wbi_guard_outcome o = random_outcome(w);
+    struct wbi_guard_outcome o = random_outcome();
     bool cut = o.class == WBI_GUARD_TIMED_OUT || o.class == WBI_GUARD_CANCELLED;
 
     if (c->where == RUNNING)
@@ -201,9 +192,9 @@ static void step_settle(struct walk *w, struct model_call *c)
     c->where = NOWHERE;
     model_key_over(w, c, cut && o.still_running);
     assert_int_equal(wbi_guard_settle(&c->ticket, &o, w->clock.mono_ns), WB_OK);
-    if (roll(w, 4) == 0) /* a second report is ignored */
+    if (chance(4) == 0) /* a second report is ignored */
         assert_int_equal(wbi_guard_settle(&c->ticket, &o, w->clock.mono_ns), WB_OK);
-    if (cut && o.still_running && c->key >= 0 && roll(w, 2)) {
+    if (cut && o.still_running && c->key >= 0 && chance(2)) {
         struct wbi_guard_outcome late = {.class = WBI_GUARD_OK, .stored = WBI_LIT("{}")};
         assert_int_equal(wbi_guard_late(w->chain, &c->ticket.request, &late, w->clock.mono_ns),
                          WB_OK);
@@ -306,13 +297,13 @@ static void configure(struct walk *w)
 
 static void step(struct walk *w)
 {
-    struct model_call *c = &w->call[roll(w, CALLS)];
+    struct model_call *c = &w->call[chance(CALLS)];
 
-    w->clock.mono_ns += (int64_t)roll(w, 40) * MS;
-    w->clock.wall_ms += (int64_t)roll(w, 7200000) - 3600000; /* steps about: must not matter */
-    switch (roll(w, 8)) {
+    w->clock.mono_ns += (int64_t)chance(40) * MS;
+    w->clock.wall_ms += (int64_t)chance(7200000) - 3600000; /* steps about: must not matter */
+    switch (chance(8)) {
     case 0:
-        w->clock.mono_ns += (int64_t)roll(w, 2000) * MS;
+        w->clock.mono_ns += (int64_t)chance(2000) * MS;
         wbi_guard_tick(w->chain, w->clock.mono_ns);
         return;
     case 1:
@@ -335,12 +326,11 @@ static void a_long_walk_agrees_with_the_model(void **state)
 {
     static struct walk w;
     struct wbi_guard_parts parts = {.on_event = on_event, .arg = &w};
-    const char *seed = getenv("WAYBILL_SEED");
-    long steps = getenv("WAYBILL_SOAK") ? 20000000 : 1000000;
+    long steps = (long)soak(20000000);
 
     (void)state;
-    w.random = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    printf("seed: WAYBILL_SEED=%llu, %ld steps\n", (unsigned long long)w.random, steps);
+    chance_start();
+    print_message("%ld steps\n", steps);
     w.clock.mono_ns = S;
     w.clock.wall_ms = 1700000000000;
     parts.clock = wbi_clock_by_hand(&w.clock);

@@ -65,23 +65,6 @@ const wbi_json *wbi_json_getn(const wbi_json *v, struct wbi_str name)
     return yyjson_obj_getn((yyjson_val *)(uintptr_t)v, name.p ? name.p : "", name.n);
 }
 
-const wbi_json *wbi_json_get(const wbi_json *v, const char *name)
-{
-    return wbi_json_getn(v, wbi_str_z(name));
-}
-
-const wbi_json *wbi_json_get_as(const wbi_json *v, const char *name, enum wbi_json_type type)
-{
-    const wbi_json *member = wbi_json_get(v, name);
-
-    return wbi_json_is(member, type) ? member : NULL;
-}
-
-struct wbi_str wbi_json_get_str(const wbi_json *v, const char *name)
-{
-    return wbi_json_str(wbi_json_get_as(v, name, WBI_JSON_STR));
-}
-
 const wbi_json *wbi_json_at(const wbi_json *v, size_t i)
 {
     return yyjson_arr_get((yyjson_val *)(uintptr_t)v, i);

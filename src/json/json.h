@@ -99,12 +99,24 @@ static inline size_t wbi_json_count(const wbi_json *v)
     return t == WBI_JSON_ARR || t == WBI_JSON_OBJ ? (size_t)(v->tag >> YYJSON_TAG_BIT) : 0;
 }
 /* NULL when v is no object or has no such member. */
-const wbi_json *wbi_json_get(const wbi_json *v, const char *name);
 const wbi_json *wbi_json_getn(const wbi_json *v, struct wbi_str name);
+static inline const wbi_json *wbi_json_get(const wbi_json *v, const char *name)
+{
+    return wbi_json_getn(v, wbi_str_make(name, strlen(name))); /* a literal's is a constant */
+}
 /* wbi_json_get, but NULL unless the member has that type. */
-const wbi_json *wbi_json_get_as(const wbi_json *v, const char *name, enum wbi_json_type type);
+static inline const wbi_json *wbi_json_get_as(const wbi_json *v, const char *name,
+                                              enum wbi_json_type type)
+{
+    const wbi_json *member = wbi_json_get(v, name);
+
+    return wbi_json_is(member, type) ? member : NULL;
+}
 /* The string member, or the absent slice. */
-struct wbi_str wbi_json_get_str(const wbi_json *v, const char *name);
+static inline struct wbi_str wbi_json_get_str(const wbi_json *v, const char *name)
+{
+    return wbi_json_str(wbi_json_get_as(v, name, WBI_JSON_STR));
+}
 /* Element i of an array, O(1) for flat arrays; NULL past the end. */
 const wbi_json *wbi_json_at(const wbi_json *v, size_t i);
 

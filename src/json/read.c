@@ -4,7 +4,6 @@
  * integer and overflow. The tree is laid out in document order, so the pass
  * needs no recursion, and nothing else sees a tree it has not passed. */
 
-#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "json/json.h"
@@ -158,43 +157,10 @@ static wb_rc check_big(const struct reading *r, const wbi_json *v)
     return WB_OK;
 }
 
-/* The end of the string or comment that starts at i, or i when none does. */
-static size_t skip_quiet(struct wbi_str text, size_t i)
-{
-    struct wbi_str rest = wbi_str_from(text, i);
-
-    if (rest.p[0] == '"') {
-        for (i++; i < text.n && text.p[i] != '"'; i++)
-            i += text.p[i] == '\\';
-    } else if (wbi_str_starts(rest, WBI_LIT("//"))) {
-        i += wbi_str_index(rest, '\n');
-    } else if (wbi_str_starts(rest, WBI_LIT("/*"))) {
-        i += 3 + wbi_str_find(wbi_str_from(rest, 2), WBI_LIT("*/"));
-    }
-    return WBI_MIN(i, text.n - 1);
-}
-
-/* Offset of the bracket that opens one level too many; the text is well-formed. */
-static size_t place_of_depth(struct wbi_str text)
-{
-    size_t depth = 0, i;
-
-    for (i = 0; i < text.n; i++) {
-        i = skip_quiet(text, i);
-        if (text.p[i] == '[' || text.p[i] == '{') {
-            if (++depth > WBI_LIMIT_JSON_DEPTH)
-                break;
-        } else if (text.p[i] == ']' || text.p[i] == '}') {
-            depth -= depth > 0;
-        }
-    }
-    return i;
-}
-
 static wb_rc too_deep(const struct reading *r)
 {
     (void)wbi_fail(r->err, WB_ELIMIT, "nested deeper than %u levels", WBI_LIMIT_JSON_DEPTH);
-    wbi_error_locate(r->err, r->text.p, r->text.n, place_of_depth(r->text));
+    wbi_error_locate(r->err, r->text.p, r->text.n, wbi_json_place_of_depth(r->text));
     return WB_ELIMIT;
 }
 
@@ -256,8 +222,10 @@ wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str text, enum wb
     doc = yyjson_read_opts((char *)(uintptr_t)text.p, text.n, f, &alc, &yerr);
     if (doc == NULL && yerr.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
         return wbi_fail_nomem(err);
-    if (doc == NULL)
-        return bad_at(&r, yerr.pos, WB_EINPUT, yerr.msg);
+    if (doc == NULL) {
+        const char *why = wbi_json_explain(yerr.code, text, &yerr.pos);
+        return bad_at(&r, yerr.pos, WB_EINPUT, why);
+    }
     r.copy = doc->str_pool;
     rc = check_tree(&r, doc->root);
     if (rc != WB_OK)

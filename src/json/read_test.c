@@ -6,24 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/limits.h"
 #include "json/json.h"
 #include "shared_vectors.h"
-
-static struct wbi_arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static wb_rc read_as(const char *text, enum wbi_json_flags flags, const wbi_json **ret,
                      struct wbi_error *err)
@@ -132,6 +118,54 @@ static void errors_say_line_and_column(void **state)
         if (err.line != cases[i].line || err.column != cases[i].column)
             fail_msg("%s: %s at %u:%u", cases[i].text, err.text, err.line, err.column);
         assert_true(strlen(err.text) > 0);
+    }
+}
+
+/* What is said depends on the text alone, not on the version of yyjson: receipts and ledgers
+ * hold it. */
+static void errors_are_in_our_own_words(void **state)
+{
+#define UNEXPECTED "unexpected character, expected a "
+    static const struct {
+        const char *text;
+        unsigned column;
+        const char *says;
+    } cases[] = {
+        {"  ]", 3, UNEXPECTED "valid root value"},
+        {"{bad", 2, UNEXPECTED "string for object key"},
+        {"{\"a\":[{}],2}", 11, UNEXPECTED "string for object key"},
+        {"{\"a:\\\"{\"1}", 9, UNEXPECTED "colon after object key"},
+        {"{\"a\": }", 7, UNEXPECTED "valid JSON value"},
+        {"[[], +1]", 6, UNEXPECTED "valid JSON value"},
+        {"[\"]\", [1,,2]]", 10, UNEXPECTED "valid JSON value"},
+        {"{\"a\":[1] 2}", 10, UNEXPECTED "comma or a closing brace"},
+        {"[{\"a\":1} 2]", 10, UNEXPECTED "comma or a closing bracket"},
+        {"[1,]", 3, "trailing comma is not allowed"},
+        {"[01]", 2, "invalid number, expected digits without a leading zero"},
+        {"[-]", 3, "invalid number, expected digits without a leading zero"},
+        {"[nulL]", 2, "invalid literal, expected a valid literal such as 'null'"},
+        {"trux", 1, "invalid literal, expected a valid literal such as 'true'"},
+        {"falsy", 1, "invalid literal, expected a valid literal such as 'false'"},
+        {"\"a\nb\"", 3, "unexpected control character in string"},
+        {"\"\xff\"", 2, "invalid UTF-8 encoding in string"},
+        {"\"a\\q\"", 3, "invalid escaped sequence in string"},
+        {"\"a\\ud800\"", 3, "invalid escaped sequence in string"},
+        {"\"a\\uD800\\u0041\"", 3, "invalid escaped sequence in string"},
+        {"\"a\\ude00\"", 3, "invalid escaped sequence in string"},
+        {"1 2", 3, "unexpected content after document"},
+        {"[\"abc", 6, "unexpected end of data"},
+        {"\xef\xbb\xbf{}", 1, "byte order mark (BOM) is not supported"},
+    };
+#undef UNEXPECTED
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wbi_error err = WBI_ERROR_INIT;
+        const wbi_json *v = NULL;
+
+        assert_int_equal(read_as(cases[i].text, WBI_JSON_STRICT, &v, &err), WB_EINPUT);
+        if (err.column != cases[i].column || strcmp(err.text, cases[i].says) != 0)
+            fail_msg("%s: %s at %u", cases[i].text, err.text, err.column);
     }
 }
 
@@ -336,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parsing_vectors_hold),
         cmocka_unit_test(errors_say_line_and_column),
+        cmocka_unit_test(errors_are_in_our_own_words),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(depth_ignores_comments),
         cmocka_unit_test(comments_and_commas_are_for_configuration_only),

@@ -10,47 +10,36 @@
 #include "base/utf8.h"
 #include "json/json_int.h"
 
-/* wbi_buf_addc without the call, where there is room. */
-static inline void put(struct wbi_buf *b, char c)
-{
-    if (b->rc == WB_OK && b->n < b->max && b->cap - b->n > 1) {
-        b->p[b->n++] = c;
-        b->p[b->n] = '\0';
-        return;
-    }
-    wbi_buf_addc(b, c);
-}
-
 static void before_value(struct wbi_jw *w)
 {
     if (w->comma)
-        put(w->out, ',');
+        wbi_buf_addc(w->out, ',');
     w->comma = true;
 }
 
 void wbi_jw_obj(struct wbi_jw *w)
 {
     before_value(w);
-    put(w->out, '{');
+    wbi_buf_addc(w->out, '{');
     w->comma = false;
 }
 
 void wbi_jw_obj_end(struct wbi_jw *w)
 {
-    put(w->out, '}');
+    wbi_buf_addc(w->out, '}');
     w->comma = true;
 }
 
 void wbi_jw_arr(struct wbi_jw *w)
 {
     before_value(w);
-    put(w->out, '[');
+    wbi_buf_addc(w->out, '[');
     w->comma = false;
 }
 
 void wbi_jw_arr_end(struct wbi_jw *w)
 {
-    put(w->out, ']');
+    wbi_buf_addc(w->out, ']');
     w->comma = true;
 }
 
@@ -58,13 +47,23 @@ void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name)
 {
     before_value(w);
     wbi_json_quote(w->out, name);
-    put(w->out, ':');
+    wbi_buf_addc(w->out, ':');
     w->comma = false;
 }
 
-void wbi_jw_key(struct wbi_jw *w, const char *name)
+void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n)
 {
-    wbi_jw_keyn(w, wbi_str_z(name));
+    char *p = wbi_buf_room(w->out, n + 3 + w->comma);
+
+    if (p == NULL)
+        return;
+    if (w->comma)
+        *p++ = ',';
+    *p++ = '"';
+    memcpy(p, name, n);
+    memcpy(p + n, "\":", 3);
+    w->out->n += n + 3 + w->comma;
+    w->comma = false;
 }
 
 void wbi_jw_str(struct wbi_jw *w, struct wbi_str s)
@@ -132,48 +131,6 @@ void wbi_jw_raw(struct wbi_jw *w, struct wbi_str json)
 {
     before_value(w);
     wbi_buf_adds(w->out, json);
-}
-
-void wbi_jw_kstr(struct wbi_jw *w, const char *name, struct wbi_str s)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_str(w, s);
-}
-
-void wbi_jw_kstrz(struct wbi_jw *w, const char *name, const char *z)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_strz(w, z);
-}
-
-void wbi_jw_kint(struct wbi_jw *w, const char *name, int64_t v)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_int(w, v);
-}
-
-void wbi_jw_kbool(struct wbi_jw *w, const char *name, bool v)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_bool(w, v);
-}
-
-void wbi_jw_knull(struct wbi_jw *w, const char *name)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_null(w);
-}
-
-void wbi_jw_kval(struct wbi_jw *w, const char *name, const wbi_json *v)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_val(w, v);
-}
-
-void wbi_jw_kraw(struct wbi_jw *w, const char *name, struct wbi_str json)
-{
-    wbi_jw_key(w, name);
-    wbi_jw_raw(w, json);
 }
 
 /* 1 for bytes that need an escape: controls, quote, backslash. */
@@ -312,7 +269,7 @@ static void quote_well_formed(struct wbi_buf *out, struct wbi_str s)
     if (s.p == NULL)
         return;
     add_escaped(out, s);
-    put(out, '"');
+    wbi_buf_addc(out, '"');
 }
 
 void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
@@ -331,7 +288,7 @@ void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
         wbi_buf_addz(out, "\xef\xbf\xbd");
         s = wbi_str_from(s, skip);
     }
-    put(out, '"');
+    wbi_buf_addc(out, '"');
 }
 
 static void add_integer(struct wbi_buf *out, const wbi_json *v)
@@ -376,7 +333,7 @@ static void add_leaf(struct wbi_buf *out, const wbi_json *v, enum wbi_json_type 
 
 static void new_line(struct wbi_buf *out, size_t depth)
 {
-    put(out, '\n');
+    wbi_buf_addc(out, '\n');
     for (size_t i = 0; i < depth; i++)
         wbi_buf_add(out, "  ", 2);
 }
@@ -394,17 +351,17 @@ static inline size_t after_value(struct wbi_buf *out, struct open_value *stack, 
     for (; depth > 0 && --stack[depth - 1].left == 0; depth--) {
         if (pretty)
             new_line(out, depth - 1);
-        put(out, stack[depth - 1].object ? '}' : ']');
+        wbi_buf_addc(out, stack[depth - 1].object ? '}' : ']');
     }
     if (depth == 0)
         return 0;
     if (stack[depth - 1].object && stack[depth - 1].left % 2 == 1) {
-        put(out, ':');
+        wbi_buf_addc(out, ':');
         if (pretty)
-            put(out, ' ');
+            wbi_buf_addc(out, ' ');
         return depth;
     }
-    put(out, ',');
+    wbi_buf_addc(out, ',');
     if (pretty)
         new_line(out, depth);
     return depth;
@@ -423,7 +380,7 @@ static inline void write_tree(struct wbi_buf *out, const wbi_json *v, bool prett
 
         if (count > 0 && depth < WBI_LIMIT_JSON_DEPTH) {
             bool object = type == WBI_JSON_OBJ;
-            put(out, object ? '{' : '[');
+            wbi_buf_addc(out, object ? '{' : '[');
             stack[depth++] = (struct open_value){object ? count * 2 : count, object};
             if (pretty)
                 new_line(out, depth);

@@ -21,7 +21,13 @@ void wbi_jw_obj(struct wbi_jw *w);     /* { */
 void wbi_jw_obj_end(struct wbi_jw *w); /* } */
 void wbi_jw_arr(struct wbi_jw *w);
 void wbi_jw_arr_end(struct wbi_jw *w);
-void wbi_jw_key(struct wbi_jw *w, const char *name);
+/* A name that the program itself has: n bytes of ASCII, nothing to escape. */
+void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n);
+static inline void wbi_jw_key(struct wbi_jw *w, const char *name)
+{
+    wbi_jw_name(w, name, strlen(name)); /* a constant where name is a literal */
+}
+/* Any other name. */
 void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name);
 /* The absent slice writes null. */
 void wbi_jw_str(struct wbi_jw *w, struct wbi_str s);
@@ -38,13 +44,41 @@ void wbi_jw_val(struct wbi_jw *w, const wbi_json *v);
 void wbi_jw_raw(struct wbi_jw *w, struct wbi_str json);
 
 /* name and value in one call */
-void wbi_jw_kstr(struct wbi_jw *w, const char *name, struct wbi_str s);
-void wbi_jw_kstrz(struct wbi_jw *w, const char *name, const char *z);
-void wbi_jw_kint(struct wbi_jw *w, const char *name, int64_t v);
-void wbi_jw_kbool(struct wbi_jw *w, const char *name, bool v);
-void wbi_jw_knull(struct wbi_jw *w, const char *name);
-void wbi_jw_kval(struct wbi_jw *w, const char *name, const wbi_json *v);
-void wbi_jw_kraw(struct wbi_jw *w, const char *name, struct wbi_str json);
+static inline void wbi_jw_kstr(struct wbi_jw *w, const char *name, struct wbi_str s)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_str(w, s);
+}
+static inline void wbi_jw_kstrz(struct wbi_jw *w, const char *name, const char *z)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_strz(w, z);
+}
+static inline void wbi_jw_kint(struct wbi_jw *w, const char *name, int64_t v)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_int(w, v);
+}
+static inline void wbi_jw_kbool(struct wbi_jw *w, const char *name, bool v)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_bool(w, v);
+}
+static inline void wbi_jw_knull(struct wbi_jw *w, const char *name)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_null(w);
+}
+static inline void wbi_jw_kval(struct wbi_jw *w, const char *name, const wbi_json *v)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_val(w, v);
+}
+static inline void wbi_jw_kraw(struct wbi_jw *w, const char *name, struct wbi_str json)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_raw(w, json);
+}
 
 /* v compact, without white space. */
 void wbi_json_write(struct wbi_buf *out, const wbi_json *v);

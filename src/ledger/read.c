@@ -56,7 +56,9 @@ static wb_rc by_provider(struct wbi_ledger *l, struct wbi_arena *arena, struct w
     if (rc != WB_OK)
         return rc;
     if (n == 0)
-        return wbi_fail(err, WB_ENOTFOUND, "ledger: no call has the id %.*s", WBI_FMT(id));
+        return wbi_fail(err, WB_ENOTFOUND,
+                        "ledger: no call has the id %.*s; `waybill ledger list` shows them",
+                        WBI_FMT(id));
     for (size_t i = 1; i < n; i++) {
         if (!wbi_str_eq(rows[i].call_id, rows[0].call_id))
             return wbi_fail(err, WB_EINPUT,

@@ -24,6 +24,7 @@ struct wbi_loop {
     _Atomic(struct wbi_post *) posted;
     _Atomic pthread_t thread;
     atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
+    struct wbi_arena_pool *arenas;
     size_t holds;
     bool stop;
 };
@@ -132,8 +133,10 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
     struct wbi_loop *loop = wbi_zalloc(sizeof(*loop));
     int status = 0;
 
-    if (loop == NULL)
+    if (loop == NULL || wbi_arena_pool_new(&loop->arenas) != WB_OK) {
+        wbi_free(loop);
         return wbi_fail_nomem(err);
+    }
     loop->owned = uv_loop_or_null == NULL;
     loop->uv = loop->owned ? &loop->own : uv_loop_or_null;
     atomic_init(&loop->thread, pthread_self());
@@ -146,6 +149,7 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
             (void)uv_loop_close(&loop->own); /* nothing is open in it */
     }
     if (status != 0) {
+        wbi_arena_pool_free(loop->arenas);
         wbi_free(loop);
         return uv_failed(err, status, "cannot start the event loop");
     }
@@ -174,7 +178,14 @@ void wbi_loop_free(struct wbi_loop *loop)
         (void)uv_run(&loop->own, UV_RUN_NOWAIT); /* close callbacks of our handles */
         (void)uv_loop_close(&loop->own);         /* busy only if a room leaked a handle */
     }
+    wbi_arena_pool_free(loop->arenas);
     wbi_free(loop);
+}
+
+wb_rc wbi_loop_arena(struct wbi_loop *loop, enum wbi_arena_use use, size_t cap,
+                     struct wbi_arena **ret)
+{
+    return wbi_arena_pool_take(loop->arenas, use, cap, ret);
 }
 
 void wbi_loop_hold(struct wbi_loop *loop)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -31,6 +32,11 @@ void wbi_loop_hand_over(struct wbi_loop *loop);
 /* Loop thread: while held, the loop counts as busy and waits for posts. Counted. */
 void wbi_loop_hold(struct wbi_loop *loop);
 void wbi_loop_unhold(struct wbi_loop *loop);
+
+/* Loop thread: an arena that served before, if there is one; wbi_arena_free on the
+ * same thread keeps it for the next. */
+WB_MUST_CHECK wb_rc wbi_loop_arena(struct wbi_loop *loop, enum wbi_arena_use use, size_t cap,
+                                   struct wbi_arena **ret);
 
 /* Any thread: fn(arg) runs once on the loop thread, in the order posted. The
  * node belongs to the caller and must live until fn runs. Never fails. */

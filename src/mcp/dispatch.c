@@ -35,6 +35,10 @@ struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r)
 {
     return wbi_str_z(r->conversation);
 }
+bool wbi_mcp_alone(const struct wbi_mcp_request *r)
+{
+    return r->alone;
+}
 struct wbi_str wbi_mcp_principal(const struct wbi_mcp_request *r)
 {
     return r->principal;

@@ -101,20 +101,8 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
 static wb_rc send_line(struct wbi_upstream *up, struct wbi_upstream_call *call,
                        struct wbi_str message)
 {
-    struct wbi_buf line; /* whole, so that it costs one write */
-    wb_rc rc;
-
     (void)call;
-    if (up->process == NULL)
-        return WB_EIO;
-    wbi_buf_init(&line, WBI_LIMIT_UPSTREAM_UNREAD);
-    wbi_buf_adds(&line, message);
-    wbi_buf_addc(&line, '\n');
-    rc = wbi_buf_rc(&line);
-    if (rc == WB_OK)
-        rc = wbi_process_input(up->process, wbi_buf_str(&line), NULL);
-    wbi_buf_fini(&line);
-    return rc;
+    return up->process != NULL ? wbi_process_line(up->process, message, NULL) : WB_EIO;
 }
 
 /* End of its input first, then TERM, then KILL; nobody waits for it. */

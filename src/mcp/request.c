@@ -40,8 +40,9 @@ wb_rc wbi_mcp_keep(struct wbi_mcp_request *r, struct wbi_arena *with)
 
 static void name_conversation(struct wbi_mcp_request *r)
 {
-    if (r->session != NULL)
-        (void)snprintf(r->conversation, sizeof(r->conversation), "%s", r->session->id);
+    r->alone = r->session == NULL;
+    if (!r->alone)
+        memcpy(r->conversation, r->session->id, r->session->id_n + 1);
     else
         wbi_id_make(&r->server->o.ids, "req_", r->conversation);
 }

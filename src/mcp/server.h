@@ -93,6 +93,7 @@ struct wbi_str wbi_mcp_id(const struct wbi_mcp_request *r);
 /* Names the session or connection: one conversation (C2.1). For a request of
  * 2026-07-28 over HTTP, which has none, a name of its own. */
 struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r);
+bool wbi_mcp_alone(const struct wbi_mcp_request *r); /* that is: no other request has its name */
 struct wbi_str wbi_mcp_principal(const struct wbi_mcp_request *r);
 bool wbi_mcp_cancelled(const struct wbi_mcp_request *r);
 bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r);

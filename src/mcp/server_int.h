@@ -24,6 +24,7 @@ struct wbi_mcp_session {
     struct wbi_mcp_session *next;
     struct wbi_mcp_server *server;
     char id[WBI_SESSION_ID_SIZE]; /* Mcp-Session-Id; a name for stdio */
+    size_t id_n;
     char *principal;
     struct wbi_mcp_stdio *stdio; /* NULL: HTTP */
     bool open;                   /* initialize was answered */
@@ -63,6 +64,7 @@ struct wbi_mcp_request {
     int level; /* -1: no log messages */
     struct wbi_str principal;
     char conversation[WBI_SESSION_ID_SIZE];
+    bool alone; /* in it */
     const wbi_json *progress_token;
     double progress;
     int64_t progress_ns;

@@ -129,6 +129,7 @@ struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str
     n->server = s;
     n->stdio = stdio;
     wbi_id_uuid(&s->o.ids, n->id);
+    n->id_n = strlen(n->id);
     n->used_ns = wbi_now_ns(&s->o.clock);
     n->next = s->sessions;
     s->sessions = n;
@@ -142,7 +143,8 @@ struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_st
                                          struct wbi_str principal)
 {
     for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
-        if (at->stdio == NULL && wbi_str_eqz(id, at->id) && wbi_str_eqz(principal, at->principal)) {
+        if (id.n == at->id_n && memcmp(id.p, at->id, id.n) == 0 && at->stdio == NULL &&
+            wbi_str_eqz(principal, at->principal)) {
             at->used_ns = wbi_now_ns(&s->o.clock);
             return at;
         }

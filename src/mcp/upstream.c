@@ -80,6 +80,7 @@ wb_rc wbi_upstream_new(struct wbi_loop *loop, struct wbi_runner *runner, struct 
     up->arg = arg;
     up->link = spec->argc > 0 ? &wbi_link_stdio : &wbi_link_http;
     wbi_buf_init(&up->complaints, WBI_LIMIT_UPSTREAM_STDERR);
+    wbi_buf_init(&up->scratch, WBI_LIMIT_JSON_TEXT);
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &up->arena) != WB_OK || copy_spec(up, spec) != WB_OK ||
         wbi_timer_new(loop, on_timer, up, &up->timer) != WB_OK) {
         wbi_arena_free(up->arena);
@@ -103,6 +104,7 @@ void wbi_upstream_free(struct wbi_upstream *up)
     wbi_timer_free(up->timer);
     wbi_lines_fini(&up->lines);
     wbi_buf_fini(&up->complaints);
+    wbi_buf_fini(&up->scratch);
     wbi_free(up->session);
     wbi_arena_free(up->arena);
     wbi_free(up);

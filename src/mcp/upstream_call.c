@@ -10,34 +10,26 @@
 #include "mcp/upstream_int.h"
 
 /* Members of the caller's _meta that pass on: all but the protocol's own. */
-static char *copy_meta(const wbi_json *meta)
+static void write_meta(struct wbi_buf *b, const wbi_json *meta)
 {
-    struct wbi_buf b;
-
-    if (meta == NULL)
-        return wbi_strdup(WBI_LIT(""));
-    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
     WBI_JSON_EACH_MEMBER (meta, k) {
         struct wbi_str name = wbi_json_str(k);
 
         if (wbi_str_eqz(name, "progressToken") || wbi_str_starts(name, WBI_LIT(WBI_META)))
             continue;
-        if (b.n > 0)
-            wbi_buf_addc(&b, ',');
-        wbi_json_quote(&b, name);
-        wbi_buf_addc(&b, ':');
-        wbi_json_write(&b, k_val);
+        if (b->n > 0)
+            wbi_buf_addc(b, ',');
+        wbi_json_quote(b, name);
+        wbi_buf_addc(b, ':');
+        wbi_json_write(b, k_val);
     }
-    return b.n == 0 ? wbi_strdup(WBI_LIT("")) : wbi_buf_take(&b, NULL);
 }
 
 /* The inside of an object, without its braces. */
-static char *copy_inside(struct wbi_str object)
+static struct wbi_str inside(struct wbi_str object)
 {
     object = wbi_str_trim(object);
-    if (object.n < 2)
-        return wbi_strdup(WBI_LIT(""));
-    return wbi_strdup(wbi_str_trim(wbi_str_make(object.p + 1, object.n - 2)));
+    return object.n < 2 ? WBI_LIT("") : wbi_str_trim(wbi_str_make(object.p + 1, object.n - 2));
 }
 
 /* Name and argument headers of a call, for 2026-07-28 over HTTP. */
@@ -97,21 +89,50 @@ static void free_call(struct wbi_upstream_call *c)
             wbi_free(a);
         }
     }
-    wbi_free(c->method);
-    wbi_free(c->params);
-    wbi_free(c->meta);
-    wbi_free(c->conversation);
     wbi_free(c->state);
     wbi_free(c->responses);
     wbi_free(c->param_headers);
     wbi_free(c);
 }
 
+static char *put_text(char **at, struct wbi_str s)
+{
+    char *text = *at;
+
+    if (s.n > 0)
+        memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    *at += s.n + 1;
+    return text;
+}
+
+/* The call and the texts it sends, in one block. */
+static struct wbi_upstream_call *make_call(struct wbi_buf *meta,
+                                           const struct wbi_upstream_request *q)
+{
+    struct wbi_str method = wbi_str_z(q->method), params = inside(q->params);
+    struct wbi_upstream_call *c = NULL;
+    char *at;
+
+    wbi_buf_clear(meta);
+    write_meta(meta, q->meta);
+    if (wbi_buf_rc(meta) == WB_OK)
+        c = wbi_zalloc(sizeof(*c) + method.n + params.n + meta->n + q->conversation.n + 4);
+    if (c == NULL)
+        return NULL;
+    at = (char *)(c + 1);
+    c->method = put_text(&at, method);
+    c->params = put_text(&at, params);
+    c->meta = put_text(&at, wbi_buf_str(meta));
+    c->conversation = put_text(&at, q->conversation);
+    return c;
+}
+
 wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q,
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret)
 {
-    struct wbi_upstream_call *c = wbi_zalloc(sizeof(*c));
+    struct wbi_upstream_call *c = make_call(&up->scratch, q);
     int64_t ms = q->timeout_ms > 0 ? q->timeout_ms : up->spec.call_ms;
 
     if (c == NULL)
@@ -119,18 +140,14 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
     c->up = up;
     c->ops = *ops;
     c->arg = arg;
-    c->method = wbi_strdup(wbi_str_z(q->method));
-    c->params = copy_inside(q->params);
-    c->meta = copy_meta(q->meta);
-    c->conversation = wbi_strdup(q->conversation.p != NULL ? q->conversation : WBI_LIT(""));
     if (q->abilities != NULL)
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
     if (q->log_level != NULL)
-        (void)snprintf(c->log_level, sizeof(c->log_level), "%s", q->log_level);
+        (void)put_text(&(char *){c->log_level},
+                       wbi_str_head(wbi_str_z(q->log_level), sizeof(c->log_level) - 1));
     c->deadline_ns = wbi_now_ns(&up->clock) + ms * WBI_NS_PER_MS;
-    if (c->method == NULL || c->params == NULL || c->meta == NULL || c->conversation == NULL ||
-        (up->spec.url.p != NULL && q->params.p != NULL && copy_headers(c, q) != WB_OK)) {
+    if (up->spec.url.p != NULL && q->params.p != NULL && copy_headers(c, q) != WB_OK) {
         free_call(c);
         return WB_ENOMEM;
     }
@@ -198,7 +215,7 @@ static void put_params(struct wbi_buf *b, const struct wbi_upstream_call *c)
         wbi_buf_addz(b, c->state);
     }
     if (meta) {
-        if (b->n > 1 && b->p[b->n - 1] != '{')
+        if (b->n > 0 && b->p[b->n - 1] != '{')
             wbi_buf_addc(b, ',');
         put_meta(b, c);
     }
@@ -227,21 +244,26 @@ void wbi_call_rename(struct wbi_upstream_call *c, uint64_t id)
 void wbi_call_send(struct wbi_upstream_call *c)
 {
     struct wbi_upstream *up = c->up;
-    struct wbi_buf params, b;
-    char id[24];
+    struct wbi_buf *b = &up->scratch;
+    size_t from;
     wb_rc rc;
 
     wbi_call_rename(c, ++up->serial);
-    (void)snprintf(id, sizeof(id), "%" PRIu64, c->id);
-    wbi_buf_init(&params, WBI_LIMIT_JSON_TEXT);
-    wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
-    put_params(&params, c);
-    wbi_rpc_put_call(&b, wbi_str_z(id), c->method, wbi_buf_str(&params));
-    rc = wbi_buf_rc(&params) != WB_OK ? wbi_buf_rc(&params) : wbi_buf_rc(&b);
+    wbi_buf_clear(b);
+    wbi_buf_addz(b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    wbi_buf_addu(b, c->id);
+    wbi_buf_addz(b, ",\"method\":");
+    wbi_json_quote(b, wbi_str_z(c->method));
+    wbi_buf_addz(b, ",\"params\":");
+    from = b->n;
+    put_params(b, c);
+    wbi_rpc_one_line(b, from);
+    wbi_buf_addc(b, '}');
+    rc = wbi_buf_rc(b);
     if (rc == WB_OK)
-        rc = up->link->send(up, c, wbi_buf_str(&b));
-    wbi_buf_fini(&params);
-    wbi_buf_fini(&b);
+        rc = up->link->send(up, c, wbi_buf_str(b));
+    if (b->cap > WBI_LIMIT_HTTP_KEPT)
+        wbi_buf_fini(b);
     if (rc == WB_OK) {
         c->sent = true;
         wbi_up_arm(up, c->deadline_ns);

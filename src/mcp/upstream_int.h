@@ -76,6 +76,7 @@ struct wbi_upstream {
     struct wbi_upstream_call *calls;                       /* newest first */
     struct wbi_upstream_call *by_id[WBI_UPSTREAM_BUCKETS]; /* those with an id, by its rest */
     size_t call_count;
+    struct wbi_buf scratch; /* for the message being made */
     struct wbi_timer *timer;
     int64_t armed_ns; /* 0: not armed */
     int64_t start_deadline_ns, wait_until_ns;

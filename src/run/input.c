@@ -64,22 +64,29 @@ static void on_input_ready(void *arg, int events)
     write_pending(arg);
 }
 
-wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_error *err)
+/* All of it or nothing. */
+static wb_rc take(struct wbi_process *p, struct wbi_str bytes, struct wbi_str end,
+                  struct wbi_error *err)
 {
-    if (p->in_flush.waiting && bytes.n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
+    size_t n = bytes.n + end.n, before;
+
+    if (p->in_flush.waiting && n > WBI_LIMIT_PENDING_INPUT - p->pending.n)
         write_pending(p);
     if (p->in < 0 || p->in_closing || p->phase != WBI_RUNNING)
         return wbi_fail(err, WB_ENOTFOUND, "the process takes no input, or no more");
-    if (bytes.n > p->pending.max - p->pending.n)
+    if (n > p->pending.max - p->pending.n)
         return wbi_fail(err, WB_ELIMIT, "%zu bytes wait to be read, at most %zu may",
-                        p->pending.n + bytes.n, p->pending.max);
+                        p->pending.n + n, p->pending.max);
     if (p->in_watch == NULL) {
         wb_rc rc = wbi_watch_new(p->runner->loop, p->in, on_input_ready, p, &p->in_watch, err);
         if (rc != WB_OK)
             return rc;
     }
-    wbi_buf_add(&p->pending, bytes.p, bytes.n);
+    before = p->pending.n;
+    wbi_buf_adds(&p->pending, bytes);
+    wbi_buf_adds(&p->pending, end);
     if (wbi_buf_rc(&p->pending) != WB_OK) {
+        p->pending.n = before;
         p->pending.rc = WB_OK; /* what waits already is whole */
         return wbi_fail_nomem(err);
     }
@@ -87,6 +94,16 @@ wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_
     p->in_flush.arg = p;
     wbi_loop_defer(p->runner->loop, &p->in_flush);
     return WB_OK;
+}
+
+wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes, struct wbi_error *err)
+{
+    return take(p, bytes, WBI_LIT(""), err);
+}
+
+wb_rc wbi_process_line(struct wbi_process *p, struct wbi_str line, struct wbi_error *err)
+{
+    return take(p, line, WBI_LIT("\n"), err);
 }
 
 void wbi_process_close_input(struct wbi_process *p)

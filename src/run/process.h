@@ -135,6 +135,9 @@ WB_MUST_CHECK wb_rc wbi_process_signal(struct wbi_process *p, int signal);
  * WB_ENOTFOUND when it is closed, WB_ELIMIT over the spec's input_bytes. */
 WB_MUST_CHECK wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str bytes,
                                       struct wbi_error *err);
+/* The same with a "\n" behind them. */
+WB_MUST_CHECK wb_rc wbi_process_line(struct wbi_process *p, struct wbi_str line,
+                                     struct wbi_error *err);
 /* End of file for the child once all is written (a terminal gets ^D). */
 void wbi_process_close_input(struct wbi_process *p);
 /* Hold back and resume reading; a paused child blocks when its pipe is full. */

@@ -7,24 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/limits.h"
 #include "schema/keywords.h"
 #include "schema/schema.h"
-
-static struct wbi_arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static const wbi_json *json(const char *text)
 {

@@ -17,11 +17,37 @@ static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
 
 /* ---- conversations ---- */
 
+/* What the client says beside the request, an object or NULL. */
+static const wbi_json *invocation_of(const struct wbi_mcp_request *r)
+{
+    return wbi_json_get(wbi_mcp_meta(r), "waybill/invocation");
+}
+
+/* The one that the client names, else its session, else the request by itself (C2.1). */
+static struct wbi_str conversation_of(const struct wbi_mcp_request *r, bool *ret_named)
+{
+    struct wbi_str named = wbi_str_trim(wbi_json_get_str(invocation_of(r), "conversationId"));
+
+    *ret_named = named.n > 0;
+    return *ret_named ? named : wbi_mcp_conversation(r);
+}
+
+/* Ids of requests count within their session; a request without one that names its
+ * conversation is told from the others there by a name of its own. */
+static struct wbi_str call_id_of(const struct wbi_call *call, const struct wbi_mcp_request *r,
+                                 bool named)
+{
+    if (!named || !wbi_mcp_alone(r))
+        return wbi_mcp_id(r);
+    return wbi_arena_fmt(call->arena, "%.*s/%.*s", WBI_FMT(wbi_mcp_conversation(r)),
+                         WBI_FMT(wbi_mcp_id(r)));
+}
+
 static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 {
     struct wbi_talk *talk = g->talks;
 
-    while (talk != NULL && !wbi_str_eqz(id, talk->id))
+    while (talk != NULL && !wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
         talk = talk->next;
     if (talk != NULL)
         return talk;
@@ -30,6 +56,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
         return NULL;
     id = wbi_str_head(id, sizeof(talk->id) - 1);
     memcpy(talk->id, id.p, id.n);
+    talk->id_n = id.n;
     talk->waiting_end = &talk->waiting;
     talk->next = g->talks;
     g->talks = talk;
@@ -160,20 +187,23 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
 {
     const wbi_json *params = wbi_mcp_params(s->r), *meta = wbi_mcp_meta(s->r);
     const wbi_json *arguments = wbi_json_get_as(params, "arguments", WBI_JSON_OBJ);
-    const wbi_json *more = wbi_json_get(meta, "waybill/invocation");
+    const wbi_json *more = invocation_of(s->r);
+    bool named;
+    struct wbi_str conversation = conversation_of(s->r, &named);
     struct wbi_invocation *inv = &call->inv;
     wb_rc rc = wbi_mcp_keep(s->r, call->arena);
 
     inv->tool_name = wbi_json_get_str(params, "name");
-    inv->call_id = wbi_mcp_id(s->r);
-    inv->conversation_id = wbi_arena_str(call->arena, wbi_mcp_conversation(s->r));
+    inv->call_id = call_id_of(call, s->r, named);
+    inv->conversation_id = wbi_arena_str(call->arena, conversation);
     inv->principal = wbi_mcp_principal(s->r);
     inv->traceparent = wbi_json_get_str(meta, "traceparent");
     inv->tracestate = wbi_json_get_str(meta, "tracestate");
     inv->provider = WBI_LIT("mcp");
-    inv->passing = true; /* a session or a request of its own */
+    inv->passing = !named; /* a session or a request of its own */
+    inv->alone = !named && wbi_mcp_alone(s->r);
     inv->stream = wbi_mcp_wants_progress(s->r);
-    if (inv->conversation_id.p == NULL)
+    if (inv->conversation_id.p == NULL || inv->call_id.p == NULL)
         return WB_ENOMEM;
     inv->input = arguments;
     if (rc == WB_OK && arguments == NULL)
@@ -271,7 +301,8 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
 {
     struct wbi_gateway *g = arg;
     struct wbi_served *s = wbi_zalloc(sizeof(*s));
-    struct wbi_talk *talk = s != NULL ? find_talk(g, wbi_mcp_conversation(r)) : NULL;
+    bool named;
+    struct wbi_talk *talk = s != NULL ? find_talk(g, conversation_of(r, &named)) : NULL;
 
     (void)arguments; /* taken from the params when the call starts */
     if (talk == NULL) {

@@ -11,7 +11,8 @@
 /* A conversation with calls under way: its gate (C9.4). */
 struct wbi_talk {
     struct wbi_talk *next;
-    char id[WBI_ID_SIZE + 8];
+    char id[WBI_LIMIT_ID + 1];
+    size_t id_n;
     size_t running;
     bool exclusive; /* the one that runs wants to be alone */
     struct wbi_served *waiting, **waiting_end;

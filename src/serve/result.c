@@ -10,12 +10,17 @@
 #include "text/tokens.h"
 #include "wire/wire.h"
 
-static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, bool *ret)
+static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
+                           bool *ret)
 {
     struct wbi_redact_list list = {.arena = x->arena};
     struct wbi_buf out;
     wb_rc rc;
 
+    *ret = false;
+    if (source.p != NULL &&
+        wbi_redact_is_clean(x->runtime->secrets, x->runtime->redact_rules, source))
+        return WB_OK;
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     rc = wbi_redact_json(x->runtime->secrets, x->runtime->redact_rules, result, &out, &list);
     wbi_buf_fini(&out);
@@ -118,7 +123,7 @@ static bool fits(const struct wbi_exec *x, struct wbi_str text)
     return text.n <= budget || wbi_tokens(text) <= budget; /* a token has a byte or more */
 }
 
-wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
+wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
                            struct wbi_complete *ret, struct wbi_tool_text *ret_text)
 {
     const wbi_json *content = wbi_json_get(result, "content");
@@ -134,7 +139,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
         (content == NULL && structured == NULL))
         return WB_EINPUT;
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_CALL_ARENA);
-    rc = holds_secrets(x, result, &secrets);
+    rc = holds_secrets(x, result, source, &secrets);
     if (rc == WB_OK && content != NULL)
         rc = read_content(x, content, &parts, &n, &text);
     if (rc == WB_OK)

@@ -11,9 +11,11 @@ struct wbi_tool_text {
     bool untouched;      /* it may be passed on as it came, if it fits its budget */
 };
 
-/* Fills output and parts of ret, in the call's arena. WB_EINPUT when the
- * value is no result of a tool, WB_ENOMEM. */
+/* Fills output and parts of ret, in the call's arena; source is the text that
+ * result was read from, if there is one. WB_EINPUT when the value is no result of a
+ * tool, WB_ENOMEM. */
 WB_MUST_CHECK wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result,
-                                         struct wbi_complete *ret, struct wbi_tool_text *ret_text);
+                                         struct wbi_str source, struct wbi_complete *ret,
+                                         struct wbi_tool_text *ret_text);
 
 #endif

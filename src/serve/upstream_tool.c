@@ -141,7 +141,7 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
 
     if (rc == WB_OK) { /* what was read lives with the call */
         *a->arena = NULL;
-        rc = wbi_tool_result_read(x, a->result, &complete, &got);
+        rc = wbi_tool_result_read(x, a->result, a->text, &complete, &got);
     }
     if (rc == WB_EINPUT) {
         wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "%.*s answered with no result of a tool",

@@ -5,6 +5,7 @@
  *     processes may do so at once, one id wins.
  * (2) An entry is examined through its descriptor, never through its name. */
 #include "store/dir.h"
+#include "base/fd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -93,8 +94,17 @@ static wb_rc make_dir(int at, const char *name, int *ret, struct wbi_error *err)
     return open_dir(at, name, ret, err);
 }
 
+static bool made_or_there(const char *path)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) == 0)
+        return chmod(path, 0700) == 0; /* an odd umask */
+    return errno == EEXIST || (errno != ENOSPC && stat(path, &st) == 0);
+}
+
 /* mkdir -p for the user's own folder. Its parents may be anything. */
-static wb_rc make_parents(const char *path, struct wbi_error *err)
+static wb_rc make_user_folder(const char *path, struct wbi_error *err)
 {
     char part[WBI_LIMIT_PATH + 1];
     size_t n = strlen(path);
@@ -103,27 +113,17 @@ static wb_rc make_parents(const char *path, struct wbi_error *err)
         return wbi_fail(err, WB_ESTATE, "the user's state folder has a name over %u bytes",
                         WBI_LIMIT_PATH);
     memcpy(part, path, n + 1);
-    for (size_t i = 1; i < n; i++) {
-        if (part[i] != '/')
+    for (size_t i = 1; i <= n; i++) {
+        char at = part[i];
+        if (at != '/' && at != '\0')
             continue;
         part[i] = '\0';
-        if (mkdir(part, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-            return cannot(err, errno, "make", part);
-        part[i] = '/';
-    }
-    return WB_OK;
-}
-
-static wb_rc write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return WB_EIO;
-        p += done;
-        n -= (size_t)done;
+        if (!made_or_there(part))
+            return wbi_fail_kind(err, WB_EIO, WBI_KIND_STATE_UNAVAILABLE,
+                                 "the user's state folder %s cannot be made: %s: %s; set "
+                                 "XDG_STATE_HOME to a folder that can be written",
+                                 path, part, strerror(errno));
+        part[i] = at;
     }
     return WB_OK;
 }
@@ -142,7 +142,7 @@ static wb_rc write_file(int dirfd, const char *name, const char *text, bool dura
 
     if (fd < 0)
         return errno == EEXIST ? WB_EEXISTS : cannot(err, errno, "make", name);
-    if (write_all(fd, text, strlen(text)) != WB_OK || fchmod(fd, 0600) != 0 ||
+    if (wbi_write_all(fd, text, strlen(text)) != 0 || fchmod(fd, 0600) != 0 ||
         (durable && sync_fd(fd) != 0))
         rc = cannot(err, errno, "write", name);
     if (close(fd) != 0 && rc == WB_OK)
@@ -232,7 +232,7 @@ static wb_rc check_new(int fd, struct wbi_error *err)
 static wb_rc make_instance(struct wbi_dir *dir, const struct wbi_ids *ids, struct wbi_error *err)
 {
     char id[WBI_ID_SIZE], temp[WBI_ID_SIZE + 16], text[WBI_ID_SIZE + 2];
-    wb_rc rc = check_new(dir->fd, err);
+    wb_rc rc = dir->is_users ? WB_OK : check_new(dir->fd, err);
 
     if (rc != WB_OK)
         return rc;
@@ -300,22 +300,29 @@ static wb_rc find_path(struct wbi_dir *dir, struct wbi_error *err)
     return WB_OK;
 }
 
-static wb_rc open_user(const char *user_path, struct wbi_dir *dir, struct wbi_error *err)
+static bool same_directory(int one, int other)
 {
-    int user = -1;
+    struct stat a, b;
+
+    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* The user's folder and, in it, the ids of state directories that were made here. */
+static wb_rc open_user(const char *user_path, int *ret_user, int *ret_instances,
+                       struct wbi_error *err)
+{
     wb_rc rc;
 
     if (user_path == NULL || user_path[0] != '/')
         return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
                              "the user's state folder is unknown: set HOME or XDG_STATE_HOME to "
                              "an absolute path");
-    rc = make_parents(user_path, err);
+    rc = make_user_folder(user_path, err);
     if (rc == WB_OK)
-        rc = make_dir(AT_FDCWD, user_path, &user, err);
+        rc = open_dir(AT_FDCWD, user_path, ret_user, err);
     if (rc == WB_OK)
-        rc = make_dir(user, "instances", &dir->user_fd, err);
-    if (user >= 0)
-        close(user);
+        rc = make_dir(*ret_user, "instances", ret_instances, err);
     return rc;
 }
 
@@ -323,10 +330,15 @@ wb_rc wbi_dir_open(const char *path, const char *user_path, const struct wbi_ids
                    struct wbi_dir *ret, struct wbi_error *err)
 {
     struct wbi_dir dir = {.fd = -1, .run_fd = -1, .artifacts_fd = -1, .user_fd = -1};
-    wb_rc rc = open_user(user_path, &dir, err);
+    int user = -1;
+    wb_rc rc = open_user(user_path, &user, &dir.user_fd, err);
 
     if (rc == WB_OK)
         rc = make_dir(AT_FDCWD, path, &dir.fd, err);
+    if (rc == WB_OK)
+        dir.is_users = same_directory(user, dir.fd);
+    if (user >= 0)
+        close(user);
     if (rc == WB_OK)
         rc = find_path(&dir, err);
     if (rc == WB_OK)

@@ -21,6 +21,7 @@ struct wbi_dir {
     int artifacts_fd; /* artifacts/ */
     int user_fd;      /* instances/ of the user's state folder */
     bool read_only;   /* the file system lets nothing be written */
+    bool is_users;    /* the user's own folder, where no workspace can put anything */
     char id[WBI_ID_SIZE];
     char path[WBI_LIMIT_PATH + 1]; /* without links, for SQLite */
 };

@@ -55,17 +55,6 @@ static void made_private_whatever_the_umask(void **state)
         FILE *file;
         fixture_init(&f);
         before = umask(masks[i]);
-        /* the folders above the user's own need a usable mask */
-        if (masks[i] == 0777) {
-            umask(0);
-            snprintf(path, sizeof(path), "%s/home", f.base);
-            assert_int_equal(mkdir(path, 0700), 0);
-            strcat(path, "/.local");
-            assert_int_equal(mkdir(path, 0700), 0);
-            strcat(path, "/state");
-            assert_int_equal(mkdir(path, 0700), 0);
-            umask(0777);
-        }
         fixture_open(&f);
         fixture_call(&f, 1);
         umask(before);
@@ -111,6 +100,26 @@ static void directory_with_files_but_no_id_is_refused(void **state)
     path_in(&f, "ledger.db", path);
     fclose(fopen(path, "w"));
     assert_refused(&f, "no instance id");
+    fixture_fini(&f);
+}
+
+/* I1: "the user's state folder if that is not writable": it holds other things already */
+static void the_users_folder_may_be_the_state_directory(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f); /* leaves instances/ and a key there */
+    fixture_call(&f, 1);
+    fixture_close(&f);
+    snprintf(f.dir, sizeof(f.dir), "%s", f.user);
+    for (int i = 0; i < 2; i++) {
+        fixture_open(&f);
+        fixture_call(&f, 2 + i);
+        fixture_close(&f);
+    }
+    assert_int_equal(mode_of(&f, "ledger.db"), 0600);
     fixture_fini(&f);
 }
 
@@ -371,8 +380,7 @@ static void owners_live_as_long_as_their_process(void **state)
             _exit(1);
         if (write(ready[1], wbi_store_owner(f.store), WBI_OWNER_SIZE) != WBI_OWNER_SIZE)
             _exit(2);
-        (void)read(go[0], owner, 1);
-        _exit(0);
+        _exit((int)read(go[0], owner, 1)); /* never comes: it lives until it is killed */
     }
     assert_int_equal(read(ready[0], owner, sizeof(owner)), sizeof(owner));
     fixture_open(&f);
@@ -559,6 +567,7 @@ int main(void)
         cmocka_unit_test(made_private_whatever_the_umask),
         cmocka_unit_test(directory_of_another_user_folder_is_refused),
         cmocka_unit_test(directory_with_files_but_no_id_is_refused),
+        cmocka_unit_test(the_users_folder_may_be_the_state_directory),
         cmocka_unit_test(links_are_refused),
         cmocka_unit_test(second_names_of_the_database_are_refused),
         cmocka_unit_test(foreign_owner_and_open_modes_are_refused),

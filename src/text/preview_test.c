@@ -195,6 +195,20 @@ static void the_notice_says_what_is_missing_and_how_to_read_it(void **state)
     assert_true(has(v, "ReadArtifact {\"path\":\"out\",\"lines\":\""));
 }
 
+/* An end of which nothing is shown is not named, whatever the budget. */
+static void the_notice_never_counts_nothing(void **state)
+{
+    struct wbi_str text = load(GOLDEN, "build", ".in");
+
+    (void)state;
+    for (uint64_t budget = 10; budget < 600; budget += 7) {
+        struct wbi_preview v = preview(text, budget);
+
+        assert_false(has(v, "first 0") || has(v, "last 0"));
+        assert_true(v.lines_shown > 0 || (budget < 60 && has(v, "showing no lines of")));
+    }
+}
+
 static void small_text_is_whole_and_has_no_notice(void **state)
 {
     struct wbi_preview v = preview(WBI_LIT("a\nb\n"), 100);
@@ -430,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_kept_and_previews_are_golden),
         cmocka_unit_test(the_notice_says_what_is_missing_and_how_to_read_it),
+        cmocka_unit_test(the_notice_never_counts_nothing),
         cmocka_unit_test(small_text_is_whole_and_has_no_notice),
         cmocka_unit_test(pieces_of_any_size_give_the_same_preview),
         cmocka_unit_test(a_million_lines_keep_their_one_failure),

@@ -28,6 +28,33 @@ struct wbi_redact_rules {
     bool by_name;
 };
 
+static inline char fold(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
+/* Which letters the names below end with, by their first: most other names differ. */
+static bool may_be_secret(struct wbi_str name)
+{
+#define BIT(c) (1u << ((c) - 'a'))
+    static const uint32_t ends[26] = {
+        ['a' - 'a'] = BIT('n') | BIT('y'),
+        ['b' - 'a'] = BIT('n'),
+        ['c' - 'a'] = BIT('e') | BIT('g') | BIT('l') | BIT('s') | BIT('t'),
+        ['e' - 'a'] = BIT('y'),
+        ['i' - 'a'] = BIT('n'),
+        ['p' - 'a'] = BIT('d') | BIT('e') | BIT('n') | BIT('y'),
+        ['r' - 'a'] = BIT('n'),
+        ['s' - 'a'] = BIT('e') | BIT('n') | BIT('t') | BIT('y'),
+        ['t' - 'a'] = BIT('n'),
+        ['w' - 'a'] = BIT('t'),
+        ['x' - 'a'] = BIT('n') | BIT('y'),
+    };
+    unsigned a = (unsigned)fold(name.p[0]) - 'a', z = (unsigned)fold(name.p[name.n - 1]) - 'a';
+
+    return a >= 26 || z >= 26 || ((ends[a] >> z) & 1);
+}
+
 bool wbi_secrets_name(struct wbi_str name)
 {
     static const struct wbi_str names[] = {
@@ -66,6 +93,8 @@ bool wbi_secrets_name(struct wbi_str name)
     char plain[32] = "";
     size_t n = 0;
 
+    if (name.n < 3 || !may_be_secret(name))
+        return false;
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
 
@@ -73,7 +102,7 @@ bool wbi_secrets_name(struct wbi_str name)
             continue;
         if (n == sizeof plain)
             return false;
-        plain[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+        plain[n++] = fold(c);
     }
     for (size_t i = 0; i < WBI_COUNT(names) && names[i].n <= n; i++)
         if (names[i].n == n && names[i].p[0] == plain[0] && memcmp(names[i].p, plain, n) == 0)
@@ -290,7 +319,9 @@ static void push_path(struct walker *w, const struct level *l, struct wbi_str ke
 {
     w->path.n = l->path_n;
     if (!l->object) {
-        wbi_buf_addf(&w->path, "[%zu]", l->index);
+        wbi_buf_addc(&w->path, '[');
+        wbi_buf_addu(&w->path, l->index);
+        wbi_buf_addc(&w->path, ']');
     } else if (plain_name(key)) {
         if (w->path.n > 0)
             wbi_buf_addc(&w->path, '.');
@@ -356,16 +387,11 @@ static wb_rc write_masked(struct walker *w, const wbi_json *v)
 /* A string scanned for forms; *ret_changed tells whether any was found. */
 static wb_rc scan_string(struct walker *w, struct wbi_str text, bool *ret_changed)
 {
-    struct wbi_secrets_report report = {.n = 0};
-    wb_rc rc;
-
-    *ret_changed = false;
-    if (w->secrets == NULL)
+    *ret_changed = w->secrets != NULL && wbi_secrets_found(w->secrets, text);
+    if (!*ret_changed)
         return WB_OK;
     wbi_buf_clear(&w->scratch);
-    rc = wbi_secrets_replace(w->secrets, text, &w->scratch, &report);
-    *ret_changed = report.total > 0;
-    return rc;
+    return wbi_secrets_replace(w->secrets, text, &w->scratch, NULL);
 }
 
 static wb_rc write_scalar(struct walker *w, const wbi_json *v)
@@ -514,29 +540,29 @@ static bool plain_escapes(struct wbi_str json)
     return true;
 }
 
-/* The quote that ends the string whose inside starts at i; json.n when none does. */
-static size_t string_end(struct wbi_str json, size_t i)
+/* The string before i, white space aside; absent when there is none. Of one with an
+ * escaped quote in it, which no secret name has, only what follows that. */
+static struct wbi_str string_before(struct wbi_str json, size_t i)
 {
-    while (i < json.n && json.p[i] != '"')
-        i += json.p[i] == '\\' ? 2 : 1;
-    return WBI_MIN(i, json.n);
+    size_t end;
+
+    while (i > 0 && (json.p[i - 1] == ' ' || json.p[i - 1] == '\n' || json.p[i - 1] == '\r' ||
+                     json.p[i - 1] == '\t'))
+        i--;
+    if (i < 2 || json.p[--i] != '"')
+        return WBI_NONE;
+    end = i;
+    while (i > 0 && json.p[i - 1] != '"')
+        i--;
+    return wbi_str_make(json.p + i, end - i);
 }
 
+/* Every name is followed by a colon; a colon inside a string does no harm. */
 static bool has_secret_name(struct wbi_str json)
 {
-    size_t i = 0;
-
-    while ((i += wbi_str_index(wbi_str_from(json, i), '"')) < json.n) {
-        size_t end = string_end(json, i + 1), next = end + 1;
-
-        while (next < json.n && (json.p[next] == ' ' || json.p[next] == '\n' ||
-                                 json.p[next] == '\r' || json.p[next] == '\t'))
-            next++;
-        if (next < json.n && json.p[next] == ':' &&
-            wbi_secrets_name(wbi_str_make(json.p + i + 1, end - i - 1)))
+    for (size_t i = 0; (i += wbi_str_index(wbi_str_from(json, i), ':')) < json.n; i++)
+        if (wbi_secrets_name(string_before(json, i)))
             return true;
-        i = next;
-    }
     return false;
 }
 

@@ -187,9 +187,35 @@ static void an_ordinary_call_is_clean(void **state)
     assert_true(wbi_redact_is_clean(sets[0], by_name, WBI_LIT("")));
 }
 
+static void secret_names_are_known_in_any_spelling(void **state)
+{
+    static const char *const secret[] = {
+        "pwd",           "token",          "apikey",        "cookie",
+        "passwd",        "secret",         "idtoken",       "xapikey",
+        "password",      "accesskey",      "authtoken",     "secretkey",
+        "setcookie",     "credential",     "passphrase",    "privatekey",
+        "signingkey",    "xauthtoken",     "accesstoken",   "bearertoken",
+        "credentials",   "clientsecret",   "refreshtoken",  "sessiontoken",
+        "authorization", "encryptionkey",  "webhooksecret", "secretaccesskey",
+        "API-KEY",       "X-Api-Key",      "_token_",       "connection_string",
+        "Set-Cookie",    "client_Secret-", "accessToken",   "proxy-authorization"};
+    static const char *const other[] = {"",         "to",      "tokens_", "secrets",
+                                        "keyboard", "t-o-k-e", "path",    "apikeys",
+                                        "__",       "author",  "pass",    "passworda"};
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(secret); i++)
+        if (!wbi_secrets_name(wbi_str_z(secret[i])))
+            fail_msg("not known: %s", secret[i]);
+    for (size_t i = 0; i < WBI_COUNT(other); i++)
+        if (wbi_secrets_name(wbi_str_z(other[i])))
+            fail_msg("is no secret: %s", other[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secret_names_are_known_in_any_spelling),
         cmocka_unit_test(what_is_called_clean_has_nothing_to_replace),
         cmocka_unit_test(an_ordinary_call_is_clean),
     };

@@ -141,9 +141,10 @@ wb_rc wbi_decoding_id(struct wbi_decoding *d, struct wbi_wire_call *call, const 
     }
     call->id_value = v;
     if (!wbi_json_is(v, WBI_JSON_STR) || wbi_json_str(v).n == 0)
-        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
-                                    "a %s needs %s, a string, to be answered; got %s",
-                                    wbi_wire_kind_name(call->kind), first, wbi_json_type_name(v));
+        return wbi_decoding_problem(
+            d, call, WBI_KIND_MALFORMED_CALL, "a %s needs %s, a string, to be answered; got %s",
+            wbi_wire_kind_name(call->kind), first,
+            wbi_json_is(v, WBI_JSON_STR) ? "an empty one" : wbi_json_type_name(v));
     call->id = wbi_json_str(v);
     call->answerable = true;
     return wbi_decoding_check_id(d, call, member);
@@ -157,7 +158,8 @@ wb_rc wbi_decoding_name(struct wbi_decoding *d, struct wbi_wire_call *call, cons
 
     if (name.n == 0)
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
-                                    "a %s needs %s, a string that names the tool; got %s",
+                                    "%s %s needs %s, a string that names the tool; got %s",
+                                    call->kind == WBI_WIRE_NATIVE ? "an" : "a",
                                     wbi_wire_kind_name(call->kind), member,
                                     name.p ? "an empty string" : wbi_json_type_name(v));
     if (name.n > WBI_LIMIT_TOOL_NAME || has_control(name))

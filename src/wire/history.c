@@ -441,6 +441,10 @@ static wb_rc locate(enum wbi_provider provider, const wbi_json *root, struct wbi
         h->messages = wbi_json_get_as(root, keys[i], WBI_JSON_ARR);
         h->key = h->messages ? keys[i] : NULL;
     }
+    if (h->messages == NULL && wbi_json_get_as(root, "input", WBI_JSON_STR) != NULL) {
+        h->messages = wbi_json_get(root, "input"); /* Responses: a text alone is a history, too */
+        h->key = "input";
+    }
     if (h->messages == NULL)
         return wbi_fail(err, WB_EINPUT,
                         "no history: an array, or an object with the array input, messages or "

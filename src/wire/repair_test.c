@@ -9,26 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arena_fixture.h"
 #include "base/checked.h"
 #include "base/limits.h"
 #include "json/write.h"
 #include "wire/history.h"
 #include "wire/repair.h"
-
-static struct wbi_arena *arena;
-
-static int setup(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static struct wbi_str repair(enum wbi_provider provider, struct wbi_str text,
                              struct wbi_repair_report *report)
@@ -227,7 +213,7 @@ static void the_report_counts_what_was_done(void **state)
 
 static void what_is_no_history_is_refused(void **state)
 {
-    static const char *const bad[] = {"", "{}", "7", "{\"input\":\"text\"}", "[", "{\"a\":[]}"};
+    static const char *const bad[] = {"", "{}", "7", "{\"input\":7}", "[", "{\"a\":[]}"};
     struct wbi_error err;
     struct wbi_buf out;
 
@@ -490,14 +476,14 @@ static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(rounds_are_numbered, setup, teardown),
+        cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rounds_are_numbered, set_up, tear_down),
         cmocka_unit_test(little_memory_is_an_error_not_a_crash),
-        cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests_name("wire/repair", tests, NULL, NULL);

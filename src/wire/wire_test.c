@@ -10,26 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arena_fixture.h"
 #include "base/checked.h"
 #include "base/limits.h"
 #include "catalog/names.h"
 #include "json/write.h"
 #include "wire/wire.h"
-
-static struct wbi_arena *arena;
-
-static int setup(void **state)
-{
-    (void)state;
-    return wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    wbi_arena_free(arena);
-    return 0;
-}
 
 static const wbi_json *parse(const char *text)
 {
@@ -440,7 +426,7 @@ static void a_full_buffer_is_an_error(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(all_providers_mean_the_same_call_and_carry_the_same_text),
         T(a_function_name_that_parses_as_an_mcp_tool_becomes_an_mcp_call),

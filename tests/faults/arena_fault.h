@@ -57,6 +57,30 @@ void wbi_arena_free(struct wbi_arena *a)
     free(a);
 }
 
+/* Nothing is kept: every arena is a new one. */
+struct wbi_arena_pool {
+    char unused;
+};
+
+wb_rc wbi_arena_pool_new(struct wbi_arena_pool **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret != NULL ? WB_OK : WB_ENOMEM;
+}
+
+void wbi_arena_pool_free(struct wbi_arena_pool *pool)
+{
+    free(pool);
+}
+
+wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, enum wbi_arena_use use, size_t cap,
+                          struct wbi_arena **ret)
+{
+    (void)pool;
+    (void)use;
+    return wbi_arena_new(cap, ret);
+}
+
 void *wbi_arena_alloc(struct wbi_arena *a, size_t n)
 {
     struct arena_piece *p;

@@ -38,7 +38,8 @@ enum fault_call {
 enum {
     FAULT_SHORT_WRITE = -1, /* as error: half of the bytes, and success */
     FAULT_SHORT_READ = FAULT_SHORT_WRITE,
-    FAULT_DIE = -2 /* the process is killed in front of the call */
+    FAULT_DIE = -2,      /* the process is killed in front of the call */
+    FAULT_MEANWHILE = -3 /* faults.meanwhile runs in front of the call, which then goes on */
 };
 
 static struct {
@@ -48,6 +49,7 @@ static struct {
     atomic_bool sticky; /* all from the n-th on */
     atomic_long hits;
     const char *path; /* only files whose path holds this; NULL: all */
+    void (*meanwhile)(void);
 } faults = {.call = -1};
 
 /* The n-th (from 1) of these calls from now on fails with error; with sticky, all after it too. */
@@ -110,6 +112,10 @@ static inline bool faults_due(enum fault_call call, int fd, const char *name)
     atomic_fetch_add(&faults.hits, 1);
     if (atomic_load(&faults.error) == FAULT_DIE)
         (void)kill(getpid(), SIGKILL);
+    if (atomic_load(&faults.error) == FAULT_MEANWHILE) {
+        faults.meanwhile();
+        return false;
+    }
     errno = atomic_load(&faults.error);
     return true;
 }

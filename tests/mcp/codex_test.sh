@@ -6,9 +6,9 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-. "$here/npm.sh"
+. "$here/gateway.sh"
 npm_node
-npm_need codex @openai/codex@0.166.0
+npm_need codex
 codex=$(find "$modules/@openai" -type f -name codex -path '*/bin/*' -o -type f -name codex -path '*vendor*' | head -1)
 [ -n "$codex" ] || skip "no program for this machine"
 chmod +x "$codex" 2>/dev/null

@@ -6,9 +6,9 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=${WAYBILL_BUILD:-build/dev}
 place=$build/conformance
-. "$here/npm.sh"
+. "$here/gateway.sh"
 npm_node
-npm_need conformance @modelcontextprotocol/conformance@0.2.0-alpha.12
+npm_need conformance
 suite=$modules/@modelcontextprotocol/conformance/dist/index.js
 mkdir -p "$place"
 

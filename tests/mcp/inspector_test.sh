@@ -5,9 +5,9 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-. "$here/npm.sh"
+. "$here/gateway.sh"
 npm_node
-npm_need inspector @modelcontextprotocol/inspector@2.12.0
+npm_need inspector
 fresh_home
 inspector=$modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js
 printf '{"mcpServers":{"demo":{"command":"%s/mcp_demo_server"}}}\n' "$build" >"$HOME/.config/waybill/config.json"

@@ -6,11 +6,9 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-. "$here/npm.sh"
+. "$here/gateway.sh"
 npm_node
-npm_need sdk @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
-    @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 \
-    @modelcontextprotocol/server-memory@2026.8.31
+npm_need sdk
 fresh_home
 export MODULES=$modules FILES=$work/files PREFIXES='ev evh' NODE_NO_WARNINGS=1
 mkdir "$FILES"

@@ -194,6 +194,37 @@ start() {
 }
 stop() { kill -TERM $pid; wait $pid || bad "SIGTERM: status $?"; pid=; }
 
+# EnterWorkspace moves a conversation: a session, a connection, or one that the client names. A
+# request of 2026-07-28 over HTTP that names none stands alone, and is told so (C7.5, C2.1).
+modern() { # TOOL ARGUMENTS INVOCATION: the answer in $work/out
+    printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":%s,"_meta":{"waybill/invocation":%s,%s}}}' \
+        "$1" "$2" "$3" "${meta#*\{}" | sed 's/}}}}$/}}}/' >"$work/body"
+    curl -s -X POST -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H "Mcp-Name: $1" \
+        -d @"$work/body" "$url" >"$work/out"
+}
+mkdir -p "$work/ws/sub"
+echo inside >"$work/ws/sub/f"
+start --auth none
+modern EnterWorkspace '{"path":"sub"}' '{}'
+need "alone: an error" 'tool_execution_failed.*no conversation to move.*"isError":true'
+modern ReadFile '{"path":"f"}' '{}'
+need "alone: still at the root" 'missing_file'
+modern EnterWorkspace '{"path":"sub"}' '{"conversationId":"talk-1"}'
+need "named: entered" 'Entered workspace sub'
+modern ReadFile '{"path":"f"}' '{"conversationId":"talk-1"}'
+need "named: the next request is there" 'inside'
+modern ReadFile '{"path":"f"}' '{"conversationId":"talk-2"}'
+need "another is not" 'missing_file'
+stop
+start --auth none
+modern ReadFile '{"path":"f"}' '{"conversationId":"talk-1"}'
+need "named: in the next process too" 'inside'
+stop
+{ rpc 1 tools/call "\"name\":\"EnterWorkspace\",\"arguments\":{\"path\":\"sub\"},$meta"
+  rpc 2 tools/call "\"name\":\"ReadFile\",\"arguments\":{\"path\":\"f\"},$meta"; } | serve
+need "a connection by stdio is a conversation" '"id":2,"result":.*inside'
+
 # The token is printed once; one of a file is not, and others must not be able to read it.
 start
 grep -q "$token" "$work/err" && bad "the token is printed again"

@@ -20,14 +20,10 @@ if [ -d "${WAYBILL_VECTORS:-$source_dir/../shared}/json-schema-test-suite" ] &&
     [ -z "${WAYBILL_NPM_SUITE:-}" ]; then
     skip "../shared has it"
 fi
-command -v node >/dev/null && command -v npm >/dev/null || skip "no npm"
+modules=$(bash "$source_dir/tools/npm_modules.sh" suite) || exit $?
+package=$modules/json-schema-test-suite
 mkdir -p "$work" && cd "$work" || exit 1
-package=node_modules/json-schema-test-suite
-if [ ! -d $package ]; then
-    echo '{"private": true, "type": "module"}' >package.json
-    timeout 60 npm install --no-audit --no-fund --ignore-scripts --loglevel=error \
-        @json-schema-org/tests >npm.log 2>&1 || skip "npm could not bring it"
-fi
+echo '{"private": true, "type": "module"}' >package.json
 
 cat >lines.mjs <<'JS'
 import { readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';

@@ -4,25 +4,21 @@
 # of the providers' own SDKs. Skipped by name where npm or its registry is not
 # there.
 set -u
+source_dir=${WAYBILL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${WAYBILL_BUILD:-$PWD}
 waybill=${WAYBILL:-$build/waybill}
 work=$build/definition-types
-packages="openai@^7 @anthropic-ai/sdk@^1 @google/genai@^2 @modelcontextprotocol/sdk@^1 typescript@^7"
 
 skip() {
     echo "skipped: tool definitions against SDK types ($1)"
     exit 77
 }
 
-command -v node >/dev/null && command -v npm >/dev/null || skip "no npm"
 [ -x "$waybill" ] || skip "no waybill"
+modules=$(bash "$source_dir/tools/npm_modules.sh" types) || exit $?
 mkdir -p "$work/workspace/tools.d" "$work/home" && cd "$work" || exit 1
-if [ ! -x node_modules/.bin/tsc ]; then
-    echo '{"private": true, "type": "module"}' >package.json
-    # shellcheck disable=SC2086
-    timeout 100 npm install --no-audit --no-fund --ignore-scripts --loglevel=error $packages \
-        >npm.log 2>&1 || skip "the registry cannot be reached"
-fi
+ln -sfn "$modules" node_modules
+echo '{"private": true, "type": "module"}' >package.json
 
 cat >workspace/tools.d/all.json <<'JSON'
 [

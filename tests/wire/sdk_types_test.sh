@@ -6,21 +6,11 @@
 set -u
 source_dir=${WAYBILL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=${WAYBILL_BUILD:-${TMPDIR:-/tmp}}/sdk-types
-packages="openai@^7 @anthropic-ai/sdk@^1 @google/genai@^2 typescript@^7"
 
-skip() {
-    echo "skipped: wire shapes against SDK types ($1)"
-    exit 77
-}
-
-command -v node >/dev/null && command -v npm >/dev/null || skip "no npm"
+modules=$(bash "$source_dir/tools/npm_modules.sh" types) || exit $?
 mkdir -p "$work" && cd "$work" || exit 1
-if [ ! -x node_modules/.bin/tsc ]; then
-    echo '{"private": true, "type": "module"}' >package.json
-    # shellcheck disable=SC2086
-    timeout 60 npm install --no-audit --no-fund --ignore-scripts --loglevel=error $packages \
-        >npm.log 2>&1 || skip "the registry cannot be reached"
-fi
+ln -sfn "$modules" node_modules
+echo '{"private": true, "type": "module"}' >package.json
 
 cat >generate.mjs <<'JS'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -5,7 +5,7 @@
 #define WBI_FAMILY_ARTIFACT_ARTIFACT_H
 
 #include "catalog/tool.h"
-#include "family/receipt.h"
+#include "family/paged.h"
 
 enum wbi_page_kind {
     WBI_PAGE_LINES = 0,
@@ -58,6 +58,7 @@ struct wbi_artifact_rows {
     size_t limit; /* at most so many on this page; 0: what fits */
     uint32_t budget_tokens;
 };
+wbi_paged_mark wbi_artifact_mark; /* of rows */
 
 extern const struct wbi_family wbi_read_artifact_family;  /* typed: struct wbi_page_view */
 extern const struct wbi_family wbi_list_artifacts_family; /* typed: struct wbi_artifact_rows */

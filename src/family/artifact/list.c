@@ -3,7 +3,6 @@
 #include "family/artifact/artifact.h"
 
 #include "base/clock.h"
-#include "family/paged.h"
 #include "text/tokens.h"
 
 void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
@@ -44,7 +43,7 @@ static void write_row(struct wbi_jw *w, const void *rows, size_t i)
     wbi_artifact_row_write(w, (const struct wbi_artifact_row *)rows + i);
 }
 
-static void mark_of(const void *rows, size_t i, int64_t *ret_ms, struct wbi_str *ret_name)
+void wbi_artifact_mark(const void *rows, size_t i, int64_t *ret_ms, struct wbi_str *ret_name)
 {
     const struct wbi_artifact_row *r = (const struct wbi_artifact_row *)rows + i;
 
@@ -56,23 +55,20 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
     const struct wbi_artifact_rows *list = full->typed;
-    struct wbi_paged paged = {"items",     list->rows,  list->count,
-                              list->total, list->limit, list->budget_tokens,
-                              cost_of,     write_row,   mark_of};
-    struct wbi_jw w = wbi_jw_to(ret_result);
-    size_t n;
-    wb_rc rc;
+    struct wbi_paged paged = {.member = "items",
+                              .noun = "artifact",
+                              .rows = list->rows,
+                              .count = list->count,
+                              .total = list->total,
+
+                              .limit = list->limit,
+                              .budget_tokens = list->budget_tokens,
+                              .cost = cost_of,
+                              .write = write_row,
+                              .mark = wbi_artifact_mark};
 
     (void)arg;
-    wbi_jw_obj(&w);
-    n = wbi_paged_write(&w, &paged);
-    rc = wbi_paged_token(&w, &paged, n, p->arena, err);
-    wbi_jw_obj_end(&w);
-    *ret_summary = wbi_arena_fmt(p->arena, "%zu artifact%s, %zu shown", list->total,
-                                 list->total == 1 ? "" : "s", n);
-    if (rc == WB_OK && ret_summary->p == NULL)
-        return wbi_fail_nomem(err);
-    return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
+    return wbi_paged_project(&paged, p->arena, ret_result, ret_summary, err);
 }
 
 static void render_row(struct wbi_buf *out, const wbi_json *item)

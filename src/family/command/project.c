@@ -10,7 +10,8 @@
 
 #define HEADER_TOKENS 24
 #define PROMOTED_TOKENS 40 /* the lines about the task */
-#define ARTIFACT_TOKENS 60 /* sizes, the notice in the header, the head of the section */
+#define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
+#define SECTION_TOKENS 8
 #define COMMAND_SHOWN 400u
 
 #define PATH_TOKENS 60 /* of a path that is not known yet */
@@ -19,19 +20,22 @@ static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
 {
     if (s->artifact.p != NULL)
         return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
-    return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : 8;
+    return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : SECTION_TOKENS;
 }
 
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
+#define NOTICE_TOKENS 40  /* of a cut, but for the call that reads it */
+#define CUT_BOTH_MIN 110  /* below this two cut streams show nothing but their notices */
 
 static uint64_t rest(uint64_t budget, uint64_t fixed)
 {
     return budget > fixed + 40 ? budget - fixed : 40;
 }
 
-/* What each stream's preview may cost; artifacts: as if both had one. The smaller stream
- * whole and the larger one cut, where that leaves room: a few lines of errors beside a long
- * output are what matters. */
+/* What each stream's preview may cost, 0: it has none; artifacts: as if both had one. The
+ * smaller stream whole and the larger one cut, where that leaves room: a few lines of errors
+ * beside a long output are what matters. Where two cut ones would only tell that they are cut,
+ * the one that says how it went is shown alone. */
 static void share_budget(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
     uint64_t need[2] = {0, 0}, cost[2] = {0, 0}, fixed = HEADER_TOKENS, left;
@@ -57,8 +61,14 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
         ret[big] = left - need[small];
         return;
     }
-    wbi_preview_split(rest(o->budget_tokens, fixed + cost[0] + cost[1]), need[0], need[1], &ret[0],
-                      &ret[1]);
+    left = rest(o->budget_tokens, fixed + cost[0] + cost[1]);
+    if (left >= CUT_BOTH_MIN || need[small] <= left / 2) {
+        wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
+        return;
+    }
+    big = o->exit_status != 0 || o->signal != 0;
+    ret[big] = left;
+    ret[!big] = 0;
 }
 
 void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
@@ -74,18 +84,32 @@ void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
     }
 }
 
-static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t budget,
+/* How to read what was left out. Where there is little, the path stands in the header only. */
+static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
+                                struct wbi_arena *arena)
+{
+    struct wbi_str call = wbi_arena_fmt(arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
+                                        WBI_FMT(s->artifact));
+
+    if (budget < 2 * (NOTICE_TOKENS + wbi_tokens(call)))
+        return WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
+    return call;
+}
+
+wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd, uint64_t budget,
                           struct wbi_arena *arena, struct wbi_preview *ret, struct wbi_error *err)
 {
-    const struct wbi_command_stream *s = &o->stream[i];
-    struct wbi_preview_policy policy = {.budget = budget, .command = o->cmd};
+    struct wbi_preview_policy policy = {.budget = budget, .command = cmd};
 
     *ret = (struct wbi_preview){.text = WBI_NONE};
     if (s->shown == NULL || s->bytes == 0)
         return WB_OK;
+    if (budget == 0 || wbi_shown_end(s->shown) != WB_OK) { /* no room here, or for its copy */
+        ret->truncated = true;
+        return WB_OK;
+    }
     if (s->artifact.p != NULL) {
-        policy.read_call = wbi_arena_fmt(
-            arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(s->artifact));
+        policy.read_call = read_call(s, budget, arena);
         if (policy.read_call.p == NULL)
             return wbi_fail_nomem(err);
     }
@@ -148,7 +172,7 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
 
     share_budget(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
-        wb_rc rc = make_preview(o, i, budget[i], arena, &preview[i], err);
+        wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, budget[i], arena, &preview[i], err);
         if (rc != WB_OK)
             return rc;
         (void)snprintf(key, sizeof(key), "%s_preview", names[i]);
@@ -181,21 +205,26 @@ wb_rc wbi_command_write_partial(const struct wbi_command_output *o, struct wbi_a
     return wbi_command_write_streams(o, names_of(o), arena, w, err);
 }
 
-wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi_arena *arena,
-                                  struct wbi_jw *w, struct wbi_error *err)
+void wbi_command_write_end(struct wbi_jw *w, const struct wbi_command_output *o)
 {
-    if (o->signal != 0)
+    if (o->signal != 0) {
         wbi_jw_knull(w, "exit_status");
-    else
-        wbi_jw_kint(w, "exit_status", o->exit_status);
-    if (o->signal != 0)
         wbi_jw_kint(w, "signal", o->signal);
+    } else {
+        wbi_jw_kint(w, "exit_status", o->exit_status);
+    }
     if (o->timed_out) {
         wbi_jw_kbool(w, "timed_out", true);
         wbi_jw_kint(w, "timeout_ms", o->timeout_ms);
     }
     if (o->limit != NULL)
         wbi_jw_kstrz(w, "limit", o->limit);
+}
+
+wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi_arena *arena,
+                                  struct wbi_jw *w, struct wbi_error *err)
+{
+    wbi_command_write_end(w, o);
     return wbi_command_write_streams(o, names_of(o), arena, w, err);
 }
 

@@ -496,6 +496,7 @@ static void globs_know_stars_classes_and_escapes(void **state)
         {"[]]", "]", true},
         {"[a", "[a", true},
         {"**", "a/b", true},
+        {"**/**", "", true}, /* what a rule leaves of the file it names before its stars */
         {"a**b", "axxb", true},
         {"*a*b*c*", "xxaxxbxxcxx", true},
         {"**/a/**/b", "x/a/y/z/b", true},

@@ -137,7 +137,7 @@ bool wbi_path_glob(struct wbi_str p, struct wbi_str s)
     for (;;) {
         if (pi < p.n && at_globstar(p, pi, &after)) {
             if (after == p.n)
-                return p.p[p.n - 1] == '*' ? si < s.n || pi == 0 : false;
+                return p.p[p.n - 1] == '*';
             deep_p = pi = after;
             deep_s = si;
             star_p = SIZE_MAX;

@@ -197,7 +197,7 @@ static wb_rc build(struct plan *p, const struct wbi_patch_file *f, struct wbi_st
     struct wbi_patch_change *c = &p->res->changes[p->res->n_changes++];
     struct wbi_patch_build b = {.file = f, .form = p->patch->form};
     struct wbi_patch_text text;
-    struct wbi_patch_place *places;
+    struct wbi_patch_place *places = NULL;
     wb_rc rc = wbi_patch_split(old, p->arena, &text);
 
     if (rc)

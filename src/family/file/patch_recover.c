@@ -229,8 +229,8 @@ wb_rc wbi_patch_recover(struct wbi_root *root, struct wbi_root *journal, struct 
                         struct wbi_error *err, unsigned *ret_finished, unsigned *ret_undone)
 {
     unsigned finished = 0, undone = 0;
-    struct wbi_str *names;
-    size_t n;
+    struct wbi_str *names = NULL;
+    size_t n = 0;
     wb_rc rc = list_journals(journal, arena, err, &names, &n);
 
     for (size_t i = 0; rc == WB_OK && i < n; i++)

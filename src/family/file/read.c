@@ -204,6 +204,8 @@ static wb_rc check_text(struct reader *r, struct wbi_error *err, size_t *ret_bom
     struct wbi_str s = wbi_str_make(head, n > 0 ? (size_t)n : 0);
     const char *what = wbi_file_describe(s);
 
+    if (n < 0) /* else a binary file might pass for an empty text */
+        return wbi_fail_errno(err, errno, "reading the file");
     if (what != NULL)
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FILE_UNREADABLE, "`%s` is %s (%llu bytes)",
                              wbi_path_show(r->req->path, shown), what,

@@ -150,7 +150,8 @@ static void put_diagnostics(struct project *j)
         wbi_jw_kint(j->w, "diagnostics_total", (int64_t)r->diagnostics_total);
 }
 
-/* The patch itself, where its previews do not show all of it. */
+/* The patch itself, where its previews do not show all of it. The files are changed and the
+ * caller has its text: that it could not be kept makes no failure of it. */
 static wb_rc keep_patch(struct project *j, struct wbi_error *err)
 {
     struct wbi_str path = WBI_NONE;
@@ -161,7 +162,7 @@ static wb_rc keep_patch(struct project *j, struct wbi_error *err)
     if (j->p->sink != NULL)
         rc = j->p->sink->put(j->p->sink->arg, "patch", j->o->text, &path, err);
     if (rc != WB_OK || path.p == NULL)
-        return rc;
+        return rc == WB_ENOMEM ? rc : WB_OK;
     wbi_jw_key(j->w, "artifacts");
     wbi_jw_arr(j->w);
     wbi_jw_obj(j->w);

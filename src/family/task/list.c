@@ -3,7 +3,6 @@
 #include "family/task/task_int.h"
 
 #include "base/utf8.h"
-#include "family/paged.h"
 #include "text/tokens.h"
 
 #define COMMAND_SHOWN 160u
@@ -28,7 +27,7 @@ static void write_row(struct wbi_jw *w, const void *rows, size_t i)
     wbi_jw_obj_end(w);
 }
 
-static void mark_of(const void *rows, size_t i, int64_t *ret_ms, struct wbi_str *ret_name)
+void wbi_task_mark(const void *rows, size_t i, int64_t *ret_ms, struct wbi_str *ret_name)
 {
     const struct wbi_task_view *t = (const struct wbi_task_view *)rows + i;
 
@@ -40,24 +39,20 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
     const struct wbi_task_rows *list = full->typed;
-    struct wbi_paged paged = {"tasks",     list->rows,  list->count,
-                              list->total, list->limit, list->budget_tokens,
-                              cost_of,     write_row,   mark_of};
-    struct wbi_jw w = wbi_jw_to(ret_result);
-    size_t n;
-    wb_rc rc;
+    struct wbi_paged paged = {.member = "tasks",
+                              .noun = "task",
+                              .rows = list->rows,
+                              .count = list->count,
+                              .total = list->total,
+                              .running = &list->running,
+                              .limit = list->limit,
+                              .budget_tokens = list->budget_tokens,
+                              .cost = cost_of,
+                              .write = write_row,
+                              .mark = wbi_task_mark};
 
     (void)arg;
-    wbi_jw_obj(&w);
-    n = wbi_paged_write(&w, &paged);
-    wbi_jw_kint(&w, "running", (int64_t)list->running);
-    rc = wbi_paged_token(&w, &paged, n, p->arena, err);
-    wbi_jw_obj_end(&w);
-    *ret_summary = wbi_arena_fmt(p->arena, "%zu task%s, %zu running, %zu shown", list->total,
-                                 list->total == 1 ? "" : "s", list->running, n);
-    if (rc == WB_OK && ret_summary->p == NULL)
-        return wbi_fail_nomem(err);
-    return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
+    return wbi_paged_project(&paged, p->arena, ret_result, ret_summary, err);
 }
 
 static void render_row(struct wbi_buf *out, const wbi_json *task)

