@@ -24,7 +24,7 @@
 #define CIRCUIT(probes) \
     "\"circuit\":{\"failureRate\":50,\"minCalls\":1,\"openMs\":5000,\"probes\":" #probes "}"
 /* long enough to begin on a slow disk: the limit counts from the admission */
-#define SOON ",\"timeoutMs\":300"
+#define SOON ",\"timeoutMs\":900"
 #define FOR_ALL(settings) "{\"environment\":{" settings "}}"
 
 static struct guarded g;
@@ -569,7 +569,7 @@ static void matrix_24_a_write_that_timed_out_is_an_error(void **state)
     assert_string_equal(at(&a, "/error/code"), "\"Timeout\"");
     assert_string_equal(at(&a, "/status"), "\"Error\"");
     assert_string_equal(at(&a, "/error/isRetryable"), "false");
-    assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "300"); /* how long it might take */
+    assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "900"); /* how long it might take */
     assert_true(number_at(&a, "/durationMs") >= 0);                  /* and did */
 }
 

@@ -74,9 +74,9 @@ static struct wbi_upstream *connect_to(struct world *w, const char *name, const 
     struct wbi_upstream_spec spec = {.name = name,
                                      .argv = argv,
                                      .argc = mode != NULL ? 2 : 1,
-                                     .start_ms = 1500,
+                                     .start_ms = mode != NULL ? 1500 : 30000,
                                      .probe_ms = 200,
-                                     .call_ms = 3000,
+                                     .call_ms = mode != NULL ? 3000 : 60000,
                                      .message = 4u << 20};
     struct wbi_upstream *up = NULL;
 

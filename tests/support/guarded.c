@@ -84,6 +84,8 @@ void guarded_open(struct guarded *g, const char *policies, const char *bindings,
     if (wb_runtime_new(o, &g->runtime, &error) != WB_OK)
         fail_msg("%s", wb_error_text(error));
     wb_options_free(o);
+    if (ledger) /* now, not in the time of the first call */
+        assert_int_equal(wbi_runtime_open_ledger(g->runtime->rt, NULL), WB_OK);
 }
 
 void guarded_close(struct guarded *g)

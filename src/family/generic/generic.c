@@ -114,7 +114,7 @@ wb_rc wbi_generic_put_shown(const struct wbi_projection *p, struct wbi_shown *te
         return rc;
     wbi_jw_obj(w);
     put_preview(w, &preview, bytes);
-    put_artifacts(w, path, NULL, 0);
+    put_artifacts(w, path, &path, 0);
     wbi_jw_obj_end(w);
     return WB_OK;
 }
