@@ -59,12 +59,9 @@ static wb_rc render(void *arg, struct wbi_arena *arena, struct wbi_str canonical
                     struct wbi_buf *out, struct wbi_error *err)
 {
     struct wbi_canonical c;
-    const wbi_json *v;
-    wb_rc rc = wbi_json_read(arena, canonical, WBI_JSON_STRICT, &v, err);
+    wb_rc rc = wbi_canonical_parse(arena, canonical, &c, err);
 
     (void)arg;
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(v, &c, err);
     if (rc == WB_OK)
         rc = wbi_receipt_render(wbi_builtin_family_of(c.tool_name), &c, arena, out, err);
     return rc;

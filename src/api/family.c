@@ -217,7 +217,6 @@ wb_rc wb_render(const char *canonical, size_t size, char **ret, size_t *ret_size
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_canonical c;
     struct wbi_arena *arena;
-    const wbi_json *v;
     struct wbi_buf out;
     wb_rc rc;
 
@@ -226,9 +225,7 @@ wb_rc wb_render(const char *canonical, size_t size, char **ret, size_t *ret_size
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_RECEIPT);
-    rc = wbi_json_read(arena, wbi_str_make(canonical, size), WBI_JSON_STRICT, &v, &err);
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(v, &c, &err);
+    rc = wbi_canonical_parse(arena, wbi_str_make(canonical, size), &c, &err);
     if (rc == WB_OK)
         rc = wbi_receipt_render(wbi_builtin_family_of(c.tool_name), &c, arena, &out, &err);
     wbi_arena_free(arena);

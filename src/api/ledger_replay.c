@@ -52,7 +52,6 @@ static wb_rc project(struct replay *r, const struct wbi_family *family,
     struct wbi_str summary = WBI_NONE;
     struct wbi_buf text, result;
     struct wbi_canonical now;
-    const wbi_json *root;
     wb_rc rc;
 
     full->ok = true;
@@ -66,9 +65,7 @@ static wb_rc project(struct replay *r, const struct wbi_family *family,
     if (rc == WB_OK)
         rc = wbi_view_canonical(&outcome, then->tool_name, &text);
     if (rc == WB_OK)
-        rc = wbi_json_read(r->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &root, NULL);
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(root, &now, NULL);
+        rc = wbi_canonical_parse(r->arena, wbi_buf_str(&text), &now, NULL);
     return rc == WB_OK ? wbi_receipt_render(family, &now, r->arena, ret, NULL) : rc;
 }
 
@@ -118,7 +115,6 @@ static wb_rc again(struct replay *r, const struct wbi_row *row, const struct wbi
     const struct wbi_family *family = tool ? tool->family : &wbi_generic_family;
     struct wbi_complete full = {.ok = true};
     struct wbi_canonical then;
-    const wbi_json *canonical;
     wb_rc rc;
 
     *ret_how = "same";
@@ -126,8 +122,7 @@ static wb_rc again(struct replay *r, const struct wbi_row *row, const struct wbi
     if (wbi_tokens(row->receipt) <= r->budget || wbi_str_eqz(row->status, "error"))
         return wbi_buf_rc(ret); /* errors have a budget of their own */
     *ret_how = "recorded";
-    if (wbi_json_read(r->arena, row->canonical, WBI_JSON_STRICT, &canonical, NULL) != WB_OK ||
-        wbi_canonical_read(canonical, &then, NULL) != WB_OK)
+    if (wbi_canonical_parse(r->arena, row->canonical, &then, NULL) != WB_OK)
         return wbi_buf_rc(ret);
     rc = complete(r, row, family, &then, &full);
     if (rc == WB_ENOTFOUND)

@@ -12,6 +12,7 @@
 
 #include "artifact/store_int.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/limits.h"
 
 struct wbi_fact_dir {

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/fd.h"
 #include "base/limits.h"
 
 struct wbi_shown {
@@ -80,20 +81,6 @@ static void fail(struct wbi_shown *s, wb_rc rc)
         s->rc = rc;
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t wrote = write(fd, p, n);
-        if (wrote < 0 && errno != EINTR)
-            return false;
-        if (wrote > 0) {
-            p += wrote;
-            n -= (size_t)wrote;
-        }
-    }
-    return true;
-}
-
 /* The copy is only for showing: it leaves room for the ledger to tell what happened. */
 static bool has_room(const struct wbi_shown *s)
 {
@@ -115,7 +102,7 @@ static void spill(struct wbi_shown *s)
         return;
     if (s->file < 0)
         s->file = openat(s->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (s->file < 0 || !has_room(s) || !write_all(s->file, s->text.p, s->text.n)) {
+    if (s->file < 0 || !has_room(s) || wbi_write_all(s->file, s->text.p, s->text.n) != 0) {
         fail(s, WB_EIO);
         return;
     }

@@ -14,6 +14,7 @@
 
 #include "artifact/store_int.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "loop/loop.h"
 
 #define CHECK_EVERY (UINT64_C(16) << 20) /* bytes between looks at the disk */
@@ -72,9 +73,9 @@ static wb_rc no_room(const struct wbi_artifact_store *store, const char *reason,
         return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
                              "no room for output: the artifact store is full");
     return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
-                         "no room for output: %llu KiB are free on the disk of the state directory "
-                         "and %llu KiB must stay free",
-                         (unsigned long long)(has / 1024), (unsigned long long)(floor / 1024));
+                         "no room for output: the disk of the state directory is nearly full, %llu "
+                         "KiB must stay free",
+                         (unsigned long long)(floor / 1024));
 }
 
 wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,

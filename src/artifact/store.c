@@ -31,22 +31,6 @@ wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err)
     return WB_OK;
 }
 
-int wbi_write_all(int fd, const void *p, size_t n)
-{
-    const char *at = p;
-
-    while (n > 0) {
-        ssize_t wrote = write(fd, at, n);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return wrote < 0 ? errno : EIO;
-        at += wrote;
-        n -= (size_t)wrote;
-    }
-    return 0;
-}
-
 /* Sixteen bytes at a time: each lane counts its line feeds and is added up before
  * it could wrap. */
 typedef uint8_t lanes __attribute__((vector_size(16)));

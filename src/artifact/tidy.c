@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "artifact/store_int.h"
+#include "base/fd.h"
 
 #define NOTE ".tidied"
 #define NOTE_MS (INT64_C(3600) * 1000)    /* how long a note is good */

@@ -14,6 +14,7 @@
 
 #define ALIGN ((size_t)16)
 #define FIRST_CHUNK ((size_t)32 * 1024)
+#define MESSAGE_CHUNK ((size_t)3 * 1024)
 #define LARGEST_CHUNK ((size_t)1024 * 1024)
 
 struct chunk {
@@ -36,13 +37,16 @@ struct wbi_arena {
     size_t used;
     size_t next_size;
     struct wbi_arena_pool *home; /* NULL: none */
+    enum wbi_arena_use use;
 };
 
 #define POOL_KEEPS 64
 
 struct wbi_arena_pool {
-    struct wbi_arena *idle[POOL_KEEPS];
-    size_t n;
+    struct {
+        struct wbi_arena *idle[POOL_KEEPS];
+        size_t n;
+    } shelf[2];  /* by enum wbi_arena_use */
     size_t away; /* in use */
     bool closed; /* goes with the last of them */
 };
@@ -65,13 +69,13 @@ static struct chunk *chunk_new(size_t payload)
     return c;
 }
 
-wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
+static wb_rc make(size_t cap, size_t first, struct wbi_arena **ret)
 {
     struct wbi_arena *a = wbi_zalloc(sizeof(*a));
 
     if (a == NULL)
         return WB_ENOMEM;
-    a->first = chunk_new(FIRST_CHUNK);
+    a->first = chunk_new(first);
     if (a->first == NULL) {
         wbi_free(a);
         return WB_ENOMEM;
@@ -81,6 +85,11 @@ wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
     a->next_size = FIRST_CHUNK * 2;
     *ret = a;
     return WB_OK;
+}
+
+wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
+{
+    return make(cap, FIRST_CHUNK, ret);
 }
 
 static void run_cleanups(struct wbi_arena *a)
@@ -122,8 +131,8 @@ static void bring_home(struct wbi_arena *a)
     struct wbi_arena_pool *pool = a->home;
 
     pool->away--;
-    if (!pool->closed && pool->n < POOL_KEEPS)
-        pool->idle[pool->n++] = a;
+    if (!pool->closed && pool->shelf[a->use].n < POOL_KEEPS)
+        pool->shelf[a->use].idle[pool->shelf[a->use].n++] = a;
     else
         destroy(a);
     if (pool->closed && pool->away == 0)
@@ -151,24 +160,27 @@ void wbi_arena_pool_free(struct wbi_arena_pool *pool)
 {
     if (pool == NULL)
         return;
-    while (pool->n > 0)
-        destroy(pool->idle[--pool->n]);
+    for (size_t use = 0; use < 2; use++)
+        while (pool->shelf[use].n > 0)
+            destroy(pool->shelf[use].idle[--pool->shelf[use].n]);
     pool->closed = true;
     if (pool->away == 0)
         wbi_free(pool);
 }
 
-wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, size_t cap, struct wbi_arena **ret)
+wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, enum wbi_arena_use use, size_t cap,
+                          struct wbi_arena **ret)
 {
     wb_rc rc = WB_OK;
 
-    if (pool->n > 0)
-        *ret = pool->idle[--pool->n];
+    if (pool->shelf[use].n > 0)
+        *ret = pool->shelf[use].idle[--pool->shelf[use].n];
     else
-        rc = wbi_arena_new(cap, ret);
+        rc = make(cap, use == WBI_ARENA_MESSAGE ? MESSAGE_CHUNK : FIRST_CHUNK, ret);
     if (rc != WB_OK)
         return rc;
     (*ret)->cap = cap;
+    (*ret)->use = use;
     (*ret)->home = pool;
     pool->away++;
     return WB_OK;

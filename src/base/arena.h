@@ -40,12 +40,16 @@ WB_MUST_CHECK wb_rc wbi_arena_defer(struct wbi_arena *arena, void (*fn)(void *),
 /* Arenas between two uses, for one thread: making one from nothing costs more than a
  * small call needs it for. */
 struct wbi_arena_pool;
+enum wbi_arena_use {
+    WBI_ARENA_CALL = 0,
+    WBI_ARENA_MESSAGE, /* most are small, and many wait at once */
+};
 WB_MUST_CHECK wb_rc wbi_arena_pool_new(struct wbi_arena_pool **ret);
 /* NULL is fine. Arenas still in use are freed for good by their users. */
 void wbi_arena_pool_free(struct wbi_arena_pool *pool);
 /* wbi_arena_free gives it back. */
-WB_MUST_CHECK wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, size_t cap,
-                                        struct wbi_arena **ret);
+WB_MUST_CHECK wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, enum wbi_arena_use use,
+                                        size_t cap, struct wbi_arena **ret);
 
 size_t wbi_arena_used(const struct wbi_arena *arena);
 

@@ -64,17 +64,17 @@ static void arenas_of_a_pool_serve_again(void **state)
     (void)state;
     ordered = 0;
     assert_int_equal(wbi_arena_pool_new(&pool), WB_OK);
-    assert_int_equal(wbi_arena_pool_take(pool, 1000, &a), WB_OK);
+    assert_int_equal(wbi_arena_pool_take(pool, WBI_ARENA_CALL, 1000, &a), WB_OK);
     old = a;
     assert_non_null(wbi_arena_alloc(a, 900));
     assert_int_equal(wbi_arena_defer(a, first, NULL), WB_OK);
     wbi_arena_free(a);
     assert_int_equal(ordered, 1); /* clean-ups do not wait */
-    assert_int_equal(wbi_arena_pool_take(pool, 200, &a), WB_OK);
+    assert_int_equal(wbi_arena_pool_take(pool, WBI_ARENA_CALL, 200, &a), WB_OK);
     assert_ptr_equal(a, old);
     assert_null(wbi_arena_alloc(a, 300)); /* its cap is the new one */
     assert_non_null(wbi_arena_alloc(a, 150));
-    assert_int_equal(wbi_arena_pool_take(pool, 200, &b), WB_OK);
+    assert_int_equal(wbi_arena_pool_take(pool, WBI_ARENA_CALL, 200, &b), WB_OK);
     assert_ptr_not_equal(a, b);
     wbi_arena_free(a);
     wbi_arena_pool_free(pool);

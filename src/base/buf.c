@@ -76,6 +76,10 @@ void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
     char digits[20];
     size_t at = sizeof(digits);
 
+    if (v < 10) {
+        wbi_buf_addc(b, (char)('0' + v));
+        return;
+    }
     do {
         digits[--at] = (char)('0' + v % 10);
         v /= 10;

@@ -31,3 +31,19 @@ ssize_t wbi_write_quiet(int fd, const void *p, size_t n)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return wrote < 0 ? -failed : wrote;
 }
+
+int wbi_write_all(int fd, const void *p, size_t n)
+{
+    const char *at = p;
+
+    while (n > 0) {
+        ssize_t wrote = write(fd, at, n);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return wrote < 0 ? errno : EIO;
+        at += wrote;
+        n -= (size_t)wrote;
+    }
+    return 0;
+}

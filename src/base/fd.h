@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/fd.h: descriptors, for rooms whose process belongs to somebody else. */
+ * base/fd.h: writing to descriptors. */
 #ifndef WBI_BASE_FD_H
 #define WBI_BASE_FD_H
 
@@ -9,5 +9,7 @@
 /* write() that reports EPIPE without the signal, and goes on after EINTR.
  * Returns -errno on failure. */
 ssize_t wbi_write_quiet(int fd, const void *p, size_t n);
+/* All of it to a file, also after EINTR. Returns 0, or the errno of what failed. */
+int wbi_write_all(int fd, const void *p, size_t n);
 
 #endif

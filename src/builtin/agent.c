@@ -16,29 +16,6 @@ struct agent_state {
     struct wbi_agent_output out;
 };
 
-static void on_end(struct wbi_running_command *r)
-{
-    struct agent_state *s = r->arg;
-    struct wbi_exec *x = r->exec;
-    struct wbi_complete complete = {.ok = true, .typed = &s->out};
-    struct wbi_buf partial;
-    struct wbi_jw w = wbi_jw_to(&partial);
-
-    complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
-    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
-                                   wbi_containment_name(r->end.containment));
-    if (!r->end.cancelled || x->cancel == WBI_CANCEL_NONE) {
-        wbi_exec_done(x, &complete);
-        return;
-    }
-    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    if (wbi_command_write_partial(&s->out.run, x->arena, &w, NULL) != WB_OK)
-        partial.rc = WB_ENOMEM;
-    wbi_jw_obj_end(&w);
-    wbi_exec_stopped(x, wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE);
-}
-
 /* The one that is named, or the only one there is. */
 static const wbi_json *find_agent(struct wbi_exec *x, struct wbi_str *name)
 {
@@ -93,6 +70,35 @@ static void fail_start(struct wbi_exec *x, struct wbi_str name, const struct wbi
     if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && wbi_json_get(x->input, "workdir") == NULL)
         fault.hint = WBI_LIT(WBI_HINT_WORKSPACE_GONE);
     wbi_exec_fail_fault(x, &fault);
+}
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct agent_state *s = r->arg;
+    struct wbi_exec *x = r->exec;
+    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_buf partial;
+    struct wbi_jw w = wbi_jw_to(&partial);
+    struct wbi_str name;
+
+    if (r->end.rc != WB_OK) { /* the system refused it */
+        (void)find_agent(x, &name);
+        fail_start(x, name, &r->end.error);
+        return;
+    }
+    complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
+    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
+                                   wbi_containment_name(r->end.containment));
+    if (!r->end.cancelled || x->cancel == WBI_CANCEL_NONE) {
+        wbi_exec_done(x, &complete);
+        return;
+    }
+    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    if (wbi_command_write_partial(&s->out.run, x->arena, &w, NULL) != WB_OK)
+        partial.rc = WB_ENOMEM;
+    wbi_jw_obj_end(&w);
+    wbi_exec_stopped(x, wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE);
 }
 
 static void start(struct wbi_exec *x)

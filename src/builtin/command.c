@@ -122,20 +122,6 @@ static void finish_lost(struct exec_state *s)
     wbi_exec_fail_fault(x, &fault);
 }
 
-static void on_end(struct wbi_running_command *r)
-{
-    struct exec_state *s = r->arg;
-
-    wbi_timer_free(s->yield);
-    s->yield = NULL;
-    if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
-        wbi_exec_stopped(r->exec, partial_of(s)); /* an error, with what it printed (C5.6) */
-    else if (is_lost(&s->out))
-        finish_lost(s);
-    else
-        finish(s);
-}
-
 static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err)
 {
     struct wbi_fault fault = {.kind = err->kind ? err->kind : WBI_KIND_COMMAND_SPAWN_FAILED};
@@ -162,6 +148,22 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     if (wbi_buf_rc(&details) == WB_OK && details.n > 2)
         fault.details = wbi_buf_str(&details);
     wbi_exec_fail_fault(x, &fault);
+}
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct exec_state *s = r->arg;
+
+    wbi_timer_free(s->yield);
+    s->yield = NULL;
+    if (r->end.rc != WB_OK)
+        fail_start(r->exec, r->end.rc, &r->end.error); /* the system refused it */
+    else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        wbi_exec_stopped(r->exec, partial_of(s)); /* an error, with what it printed (C5.6) */
+    else if (is_lost(&s->out))
+        finish_lost(s);
+    else
+        finish(s);
 }
 
 static void promote(void *arg)
@@ -334,6 +336,10 @@ static void on_item_end(struct wbi_running_command *r)
     if (r->exec->cancel != WBI_CANCEL_NONE) {
         batch_stopped(s, s->at - 1);
         return;
+    }
+    if (r->end.rc != WB_OK) { /* the system refused it */
+        o->disposition = WBI_DISPOSITION_FAILED;
+        o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));
     }
     if (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0))
         skip_rest(s);

@@ -95,7 +95,7 @@ void wbi_job_start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
     struct wbi_arena *arena;
     wb_rc rc = WB_OK;
 
-    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
+    if (wbi_loop_arena(x->runtime->loop, WBI_ARENA_CALL, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
         return;
     }

@@ -316,8 +316,14 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
                                     .workdir = ask->workdir.p ? ask->workdir : WBI_LIT("."),
                                     .place = wbi_command_place(x, ask),
                                     .accepts_input = ask->accepts_input};
-    wb_rc rc = wbi_runtime_open_artifacts(x->runtime, err);
+    wb_rc rc;
 
+    if (r->out->cmd.p == NULL || r->out->cmd.n > WBI_LIMIT_ARGUMENT_BYTES)
+        return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_COMMAND_SPAWN_FAILED,
+                             "the command has more than %u bytes; write long text to a file and "
+                             "name that",
+                             WBI_LIMIT_ARGUMENT_BYTES);
+    rc = wbi_runtime_open_artifacts(x->runtime, err);
     r->out->combined = ask->tty;
     r->out->timeout_ms = ask->timeout_ms;
     spec.process.timeout_ms = ask->timeout_ms;

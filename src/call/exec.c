@@ -154,7 +154,8 @@ static enum wbi_step take_result(struct wbi_call *call)
     struct wbi_complete *full = call->complete;
     struct wbi_fault fault;
 
-    call->facts.artifacts = full->artifacts;
+    if (full->artifacts.p != NULL) /* else those that were noted on the way */
+        call->facts.artifacts = full->artifacts;
     call->facts.audit = full->audit.p ? full->audit : call->facts.audit;
     if (full->ok && call->cancel == WBI_CANCEL_DEADLINE)
         return fail_late(call);

@@ -252,8 +252,8 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
 /* ---- where projectors keep what is too large ---- */
 
 /* What was kept joins what the tool itself has kept, in the record (C4.6). */
-static wb_rc note_artifact(struct wbi_call *call, struct wbi_str path, const struct wbi_artifact *a,
-                           struct wbi_error *err)
+wb_rc wbi_runtime_note_artifact(struct wbi_call *call, struct wbi_str path,
+                                const struct wbi_artifact *a, struct wbi_error *err)
 {
     struct wbi_str before = call->facts.artifacts;
     struct wbi_buf out;
@@ -299,7 +299,7 @@ static wb_rc keep(void *arg, const char *role, struct wbi_str bytes, struct wbi_
     *ret_path = wbi_artifact_path(call->runtime->artifacts, call->arena, got[0].name);
     if (ret_path->p == NULL)
         return wbi_fail_nomem(err);
-    return note_artifact(call, *ret_path, &got[0], err);
+    return wbi_runtime_note_artifact(call, *ret_path, &got[0], err);
 }
 
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)

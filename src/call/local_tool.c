@@ -11,6 +11,9 @@
 #include "call/guards.h"
 #include "call/known.h"
 #include "call/partial.h"
+#include "call/runtime.h"
+#include "call/stages_int.h"
+#include "family/generic/generic.h"
 #include "run/capture.h"
 
 struct running {
@@ -152,6 +155,43 @@ static bool convert(struct wbi_exec *x, enum wbi_local_output mode, struct wbi_s
     return true;
 }
 
+/* What is too long to be a value but need not be one: text, kept whole. */
+static bool is_long_text(const struct wbi_exec *x, const struct running *r)
+{
+    const struct wbi_local_tool *t = x->tool->ops_arg;
+
+    return t->output != WBI_LOCAL_JSON && x->tool->output_compiled == NULL &&
+           r->path[0].p != NULL && r->shown[0] != NULL;
+}
+
+static void succeed_long(struct wbi_exec *x, const struct wbi_captured *c)
+{
+    const struct running *r = x->state;
+    struct wbi_complete complete = {.ok = true, .bounded = true, .audit = write_audit(x, c)};
+    struct wbi_projection p = {.arena = x->arena, .budget_tokens = wbi_call_budget(x->call)};
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_generic_put_shown(&p, r->shown[0], c->out_bytes, r->path[0], &w, &err) != WB_OK ||
+        wbi_buf_rc(&out) != WB_OK) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "the output could not be shown: %s", err.text);
+        return;
+    }
+    complete.output = wbi_buf_str(&out);
+    wbi_exec_done(x, &complete);
+}
+
+static void fail_too_long(struct wbi_exec *x, const struct wbi_captured *c)
+{
+    struct wbi_str message = wbi_arena_fmt(
+        x->arena, "the command of %.*s printed %llu bytes; at most %u can be read as a value",
+        WBI_FMT(x->tool->model_name), (unsigned long long)c->out_bytes, WBI_LIMIT_CAPTURE);
+
+    fail_with_output(x, c, WBI_KIND_INVALID_TOOL_OUTPUT, message);
+}
+
 static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
 {
     const struct wbi_local_tool *t = x->tool->ops_arg;
@@ -160,11 +200,10 @@ static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
     struct wbi_buf out;
 
     if (c->out_truncated) {
-        fail_with_output(
-            x, c, WBI_KIND_INVALID_TOOL_OUTPUT,
-            wbi_arena_fmt(x->arena, "the command of %.*s printed %llu bytes; at most %u are taken",
-                          WBI_FMT(x->tool->model_name), (unsigned long long)c->out_bytes,
-                          WBI_LIMIT_CAPTURE));
+        if (is_long_text(x, x->state))
+            succeed_long(x, c);
+        else
+            fail_too_long(x, c);
         return;
     }
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
@@ -248,6 +287,9 @@ static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL
     for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
         if (got[i].name[0] != '\0')
             r->path[i] = wbi_artifact_path(x->runtime->artifacts, x->arena, got[i].name);
+        if (r->path[i].p != NULL &&
+            wbi_runtime_note_artifact(x->call, r->path[i], &got[i], NULL) != WB_OK)
+            r->path[i] = WBI_NONE; /* what no record names is not promised */
         if (r->shown[i] != NULL && wbi_shown_end(r->shown[i]) != WB_OK)
             r->shown[i] = NULL;
     }

@@ -58,13 +58,15 @@ static void write_events(struct wbi_jw *w, const struct wbi_call *call)
 {
     const struct wbi_buf *kept = &call->event_briefs;
     struct wbi_event_brief brief;
-    char time[WBI_RFC3339_SIZE];
+    char time[WBI_RFC3339_SIZE] = "";
+    int64_t told = 0; /* what time says: most events of a call share their millisecond */
 
     wbi_jw_arr(w);
     /* where memory ran out, some would be missing: none is told then */
     for (size_t at = 0; wbi_buf_rc(kept) == WB_OK && at < kept->n; at += sizeof(brief)) {
         memcpy(&brief, kept->p + at, sizeof(brief));
-        wbi_time_format(brief.wall_ms, time);
+        if (time[0] == '\0' || brief.wall_ms != told)
+            wbi_time_format(told = brief.wall_ms, time);
         wbi_jw_obj(w);
         wbi_jw_kstrz(w, "type", wbi_event_type_name(brief.type));
         wbi_jw_kstrz(w, "time", time);

@@ -62,11 +62,8 @@ static wb_rc rebuild(const struct wbi_row *intent, struct wbi_arena *arena, stru
 static wb_rc make_receipt(struct wbi_arena *arena, struct wbi_str canonical, struct wbi_buf *out)
 {
     struct wbi_canonical c;
-    const wbi_json *root;
-    wb_rc rc = wbi_json_read(arena, canonical, WBI_JSON_STRICT, &root, NULL);
+    wb_rc rc = wbi_canonical_parse(arena, canonical, &c, NULL);
 
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(root, &c, NULL);
     return rc == WB_OK ? wbi_receipt_render(NULL, &c, arena, out, NULL) : rc;
 }
 

@@ -617,7 +617,8 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
     if (wbi_str_trim(text).n == 0)
         return WB_OK;
     line = wbi_zalloc(sizeof(*line));
-    if (line == NULL || wbi_loop_arena(r->rt->loop, WBI_LIMIT_CALL_ARENA, &line->arena) != WB_OK) {
+    if (line == NULL || wbi_loop_arena(r->rt->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA,
+                                       &line->arena) != WB_OK) {
         wbi_free(line);
         return wbi_fail_nomem(err);
     }

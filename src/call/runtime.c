@@ -19,7 +19,7 @@ wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
     struct wbi_arena *arena;
     struct wbi_call *call;
 
-    if (wbi_loop_arena(rt->loop, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+    if (wbi_loop_arena(rt->loop, WBI_ARENA_CALL, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return WB_ENOMEM;
     call = wbi_arena_zalloc(arena, sizeof(*call));
     if (call == NULL) {

@@ -140,5 +140,9 @@ WB_MUST_CHECK wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wb
 
 /* Where a call's projector keeps large values; NULL when nothing can be kept. */
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call);
+/* What was kept joins what is kept already, in the record of the call (C4.6). */
+struct wbi_artifact;
+WB_MUST_CHECK wb_rc wbi_runtime_note_artifact(struct wbi_call *call, struct wbi_str path,
+                                              const struct wbi_artifact *a, struct wbi_error *err);
 
 #endif

@@ -18,6 +18,14 @@ static enum wbi_step redact(struct wbi_call *call)
     return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the outcome could not be redacted");
 }
 
+uint32_t wbi_call_budget(const struct wbi_call *call)
+{
+    uint32_t tokens = call->tool->budget_tokens;
+
+    return call->inv.max_tokens > 0 && call->inv.max_tokens < tokens ? call->inv.max_tokens
+                                                                     : tokens;
+}
+
 wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
 {
     struct wbi_projection p = {.arena = call->arena};
@@ -25,9 +33,7 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
     struct wbi_buf result;
     wb_rc rc;
 
-    p.budget_tokens = call->tool->budget_tokens;
-    if (call->inv.max_tokens > 0 && call->inv.max_tokens < p.budget_tokens)
-        p.budget_tokens = call->inv.max_tokens;
+    p.budget_tokens = wbi_call_budget(call);
     p.sink = wbi_runtime_sink(call);
     p.tool_name = call->tool->model_name;
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
@@ -60,16 +66,13 @@ static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_e
 {
     struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
     struct wbi_canonical c;
-    const wbi_json *root;
     struct wbi_buf text;
     wb_rc rc;
 
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
     rc = wbi_view_canonical(&call->outcome, name, &text);
     if (rc == WB_OK)
-        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &root, err);
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(root, &c, err);
+        rc = wbi_canonical_parse(call->arena, wbi_buf_str(&text), &c, err);
     if (rc == WB_OK)
         rc = wbi_receipt_render(call->tool ? call->tool->family : NULL, &c, call->arena, receipt,
                                 err);

@@ -24,6 +24,8 @@ enum wbi_step wbi_stage_record(struct wbi_call *call);
 enum wbi_step wbi_stage_execute(struct wbi_call *call);
 void wbi_cancel_execute(struct wbi_call *call);
 /* Complete output -> bounded result in call->outcome, not yet redacted. */
+/* Tokens its result may have. */
+uint32_t wbi_call_budget(const struct wbi_call *call);
 WB_MUST_CHECK wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err);
 enum wbi_step wbi_stage_project(struct wbi_call *call);
 enum wbi_step wbi_stage_render(struct wbi_call *call);

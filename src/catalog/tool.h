@@ -40,9 +40,10 @@ struct wbi_tool_ops {
 struct wbi_wire_part; /* content parts: see wire/wire.h */
 struct wbi_complete {
     bool ok;
-    struct wbi_str summary;            /* absent: the projector's */
-    const void *typed;                 /* for the family's projector; or */
-    struct wbi_str output;             /* JSON text of the tool's own output */
+    struct wbi_str summary; /* absent: the projector's */
+    const void *typed;      /* for the family's projector; or */
+    struct wbi_str output;  /* JSON text of the tool's own output */
+    bool bounded;           /* output is a result already: it was too large for a value */
     const struct wbi_wire_part *parts; /* content besides it: text, images, … */
     size_t part_count;
     struct wbi_str artifacts; /* JSON array of facts, for the record */

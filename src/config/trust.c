@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/fd.h"
 #include "config/config_int.h"
 #include "json/write.h"
 
@@ -137,20 +138,6 @@ static void write_trust(struct wbi_buf *out, const wbi_json *old, struct wbi_str
     wbi_buf_addc(out, '\n');
 }
 
-static bool write_all(int fd, struct wbi_str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        s = wbi_str_from(s, (size_t)n);
-    }
-    return true;
-}
-
 /* Whole and synced under another name, then renamed. */
 static wb_rc replace_file(int folder, struct wbi_str text, struct wbi_error *err)
 {
@@ -161,7 +148,7 @@ static wb_rc replace_file(int folder, struct wbi_str text, struct wbi_error *err
     fd = openat(folder, TRUST_NEW, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return wbi_fail_errno(err, errno, "trust.json cannot be written");
-    fine = write_all(fd, text) && fsync(fd) == 0;
+    fine = wbi_write_all(fd, text.p, text.n) == 0 && fsync(fd) == 0;
     if (close(fd) != 0 || !fine || renameat(folder, TRUST_NEW, folder, TRUST_FILE) != 0) {
         wb_rc rc = wbi_fail_errno(err, errno, "trust.json cannot be written");
 

@@ -84,3 +84,12 @@ wb_rc wbi_canonical_read(const wbi_json *v, struct wbi_canonical *ret, struct wb
     *ret = c;
     return WB_OK;
 }
+
+wb_rc wbi_canonical_parse(struct wbi_arena *arena, struct wbi_str text, struct wbi_canonical *ret,
+                          struct wbi_error *err)
+{
+    const wbi_json *v;
+    wb_rc rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);
+
+    return rc == WB_OK ? wbi_canonical_read(v, ret, err) : rc;
+}

@@ -17,5 +17,8 @@ struct wbi_canonical {
 /* Refuses any combination C4.1 does not allow, naming the member. */
 WB_MUST_CHECK wb_rc wbi_canonical_read(const wbi_json *v, struct wbi_canonical *ret,
                                        struct wbi_error *err);
+/* The same from its text. */
+WB_MUST_CHECK wb_rc wbi_canonical_parse(struct wbi_arena *arena, struct wbi_str text,
+                                        struct wbi_canonical *ret, struct wbi_error *err);
 
 #endif

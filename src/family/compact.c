@@ -233,11 +233,8 @@ wb_rc wbi_compact_result(struct wbi_arena *arena, struct wbi_str canonical, enum
 {
     struct wbi_canonical can;
     struct wbi_str best;
-    const wbi_json *v;
-    wb_rc rc = wbi_json_read(arena, canonical, WBI_JSON_STRICT, &v, err);
+    wb_rc rc = wbi_canonical_parse(arena, canonical, &can, err);
 
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(v, &can, err);
     if (rc != WB_OK)
         return rc;
     best = canonical;
@@ -361,11 +358,8 @@ wb_rc wbi_compact_receipt(struct wbi_arena *arena, struct wbi_str canonical, enu
                           struct wbi_buf *out, struct wbi_error *err)
 {
     struct wbi_canonical can;
-    const wbi_json *v;
-    wb_rc rc = wbi_json_read(arena, canonical, WBI_JSON_STRICT, &v, err);
+    wb_rc rc = wbi_canonical_parse(arena, canonical, &can, err);
 
-    if (rc == WB_OK)
-        rc = wbi_canonical_read(v, &can, err);
     if (rc != WB_OK)
         return rc;
     rc = wbi_compact_show(arena, &can, rung, out);

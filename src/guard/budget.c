@@ -201,9 +201,9 @@ static wb_rc reserve_in_store(struct wbi_budget *b, const struct wbi_budget_sett
     return b->store.reserve(b->store.arg, s, &step, &st->record, ret);
 }
 
-wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                         struct wbi_budget_hold *hold, struct wbi_budget_time t,
-                         struct wbi_budget_refusal *ret)
+wb_rc wbi_budget_take(struct wbi_budget *b, const struct wbi_budget_settings *s,
+                      struct wbi_budget_hold *hold, struct wbi_budget_time t,
+                      struct wbi_budget_refusal *ret)
 {
     struct state *st = wbi_table_find(&b->states, key_of(b, s));
     struct demand d = {&s->limit, &hold->estimate, NULL, s->window_ns, t.now_ns};
@@ -254,7 +254,7 @@ void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s
         settle_in_store(b, s, hold, actual, t);
 }
 
-void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s,
+void wbi_budget_cancel(struct wbi_budget *b, const struct wbi_budget_settings *s,
                        const struct wbi_budget_hold *hold, struct wbi_budget_time t)
 {
     static const struct wbi_budget_amount nothing;

@@ -103,14 +103,14 @@ WB_MUST_CHECK wb_rc wbi_budget_admit(struct wbi_budget *b, const struct wbi_budg
                                      struct wbi_budget_time t, struct wbi_budget_refusal *ret);
 /* After an admit that said WB_OK. WB_EAGAIN: another process was faster. On any
  * failure nothing is reserved. */
-WB_MUST_CHECK wb_rc wbi_budget_reserve(struct wbi_budget *b, const struct wbi_budget_settings *s,
-                                       struct wbi_budget_hold *hold, struct wbi_budget_time t,
-                                       struct wbi_budget_refusal *ret);
+WB_MUST_CHECK wb_rc wbi_budget_take(struct wbi_budget *b, const struct wbi_budget_settings *s,
+                                    struct wbi_budget_hold *hold, struct wbi_budget_time t,
+                                    struct wbi_budget_refusal *ret);
 /* Exactly one of the two per reservation. */
 void wbi_budget_settle(struct wbi_budget *b, const struct wbi_budget_settings *s,
                        const struct wbi_budget_hold *hold, const struct wbi_budget_amount *actual,
                        struct wbi_budget_time t);
-void wbi_budget_refund(struct wbi_budget *b, const struct wbi_budget_settings *s,
+void wbi_budget_cancel(struct wbi_budget *b, const struct wbi_budget_settings *s,
                        const struct wbi_budget_hold *hold, struct wbi_budget_time t);
 /* Spent in this window, and reserved by calls of this process that run. */
 void wbi_budget_peek(struct wbi_budget *b, const struct wbi_budget_settings *s, int64_t now_ns,

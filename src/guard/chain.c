@@ -488,8 +488,8 @@ static bool take_all(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_a
             return broken(ret, rc, "the cache"); /* Pure: no key was claimed */
     }
     if (policy->budget.set) {
-        rc = wbi_budget_reserve(&chain->budget, &policy->budget, &t->budget,
-                                wbi_chain_budget_time(chain, now), &refusal);
+        rc = wbi_budget_take(&chain->budget, &policy->budget, &t->budget,
+                             wbi_chain_budget_time(chain, now), &refusal);
         if (rc != WB_OK) {
             if (first_attempt)
                 release_key(t);

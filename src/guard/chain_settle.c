@@ -41,7 +41,7 @@ static void settle_budget(struct wbi_guard_ticket *t, const struct wbi_guard_out
     if (!s->set)
         return;
     if (o->class == WBI_GUARD_NOT_STARTED)
-        wbi_budget_refund(&t->chain->budget, s, &t->budget, time);
+        wbi_budget_cancel(&t->chain->budget, s, &t->budget, time);
     else
         wbi_budget_settle(&t->chain->budget, s, &t->budget, &actual, time);
 }

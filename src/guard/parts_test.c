@@ -199,12 +199,12 @@ static void budgets_reserve_settle_refund_and_turn(void **state)
     wbi_budget_init(&b, NULL, 3);
     for (int i = 0; i < 2; i++) { /* an exact fit is allowed */
         assert_int_equal(wbi_budget_admit(&b, &s, &half, at(0), &refusal), WB_OK);
-        assert_int_equal(wbi_budget_reserve(&b, &s, &hold[i], at(0), &refusal), WB_OK);
+        assert_int_equal(wbi_budget_take(&b, &s, &hold[i], at(0), &refusal), WB_OK);
     }
     assert_int_equal(wbi_budget_admit(&b, &s, &half, at(S), &refusal), WB_EAGAIN);
     assert_string_equal(refusal.what, "cost");
     assert_int_equal(refusal.reset_after_ms, 59000);
-    wbi_budget_refund(&b, &s, &hold[0], at(S));
+    wbi_budget_cancel(&b, &s, &hold[0], at(S));
     wbi_budget_settle(&b, &s, &hold[1], &actual, at(S));
     wbi_budget_peek(&b, &s, S, &spent, &reserved);
     assert_int_equal(spent.cost, 70);
@@ -232,7 +232,7 @@ static void budgets_survive_a_restart(void **state)
     wbi_budget_init(&b, &store, 3);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(0), &refusal), WB_OK);
-        assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(0), &refusal), WB_OK);
+        assert_int_equal(wbi_budget_take(&b, &s, &one, at(0), &refusal), WB_OK);
     }
     wbi_budget_fini(&b); /* killed with both calls running */
     wbi_budget_init(&b, &store, 4);
@@ -240,7 +240,7 @@ static void budgets_survive_a_restart(void **state)
     assert_int_equal(refusal.reset_after_ms, 40000);
     disk.broken = true;
     assert_int_equal(wbi_budget_admit(&b, &s, &one.estimate, at(60 * S), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &one, at(60 * S), &refusal), WB_EIO);
+    assert_int_equal(wbi_budget_take(&b, &s, &one, at(60 * S), &refusal), WB_EIO);
     wbi_budget_fini(&b);
 }
 
@@ -261,13 +261,13 @@ static void a_budget_is_one_for_two_processes(void **state)
     /* both looked before either took: the second is told so when it takes */
     assert_int_equal(wbi_budget_admit(&a, &s, &x.estimate, at(0), &refusal), WB_OK);
     assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(0), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&a, &s, &x, at(0), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &y, at(1), &refusal), WB_EAGAIN);
+    assert_int_equal(wbi_budget_take(&a, &s, &x, at(0), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_take(&b, &s, &y, at(1), &refusal), WB_EAGAIN);
     assert_string_equal(refusal.what, "cost");
     assert_int_equal(refusal.reset_after_ms, 60000);
     wbi_budget_settle(&a, &s, &x, &less, at(S));
     assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(S), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&b, &s, &y, at(S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_take(&b, &s, &y, at(S), &refusal), WB_OK);
     wbi_budget_peek(&b, &s, S, &spent, &reserved);
     assert_int_equal(spent.cost, 3);
     assert_int_equal(reserved.cost, 6);
@@ -275,9 +275,9 @@ static void a_budget_is_one_for_two_processes(void **state)
      * own process until then */
     assert_int_equal(wbi_budget_admit(&b, &s, &y.estimate, at(60 * S), &refusal), WB_EAGAIN);
     assert_int_equal(wbi_budget_admit(&a, &s, &x.estimate, at(60 * S), &refusal), WB_OK);
-    assert_int_equal(wbi_budget_reserve(&a, &s, &x, at(60 * S), &refusal), WB_OK);
+    assert_int_equal(wbi_budget_take(&a, &s, &x, at(60 * S), &refusal), WB_OK);
     wbi_budget_settle(&b, &s, &y, &less, at(61 * S));
-    wbi_budget_refund(&a, &s, &x, at(61 * S));
+    wbi_budget_cancel(&a, &s, &x, at(61 * S));
     assert_int_equal(disk.record.spent.cost, 3);
     assert_int_equal(disk.record.window, 2);
     wbi_budget_fini(&a);

@@ -216,20 +216,24 @@ static bool is_tighter(const struct wbi_policy_values *fresh, const struct wbi_p
     return false;
 }
 
-static wb_rc merge_redact(struct wbi_arena *arena, struct wbi_policy_values *to,
-                          const struct wbi_policy_values *from)
+/* The paths of a further rule, each with where it came from. */
+static wb_rc merge_redact(struct wbi_arena *arena, struct wbi_policy_effective *e,
+                          const struct wbi_policy_values *from,
+                          const struct wbi_policy_source *source)
 {
-    size_t n = to->redact_n + from->redact_n;
+    size_t had = e->values.redact_n, n = had + from->redact_n;
     struct wbi_str *all = wbi_arena_array(arena, n + 1, sizeof(*all));
+    struct wbi_policy_source *sources = wbi_arena_array(arena, n + 1, sizeof(*sources));
 
-    if (all == NULL)
+    if (all == NULL || sources == NULL)
         return WB_ENOMEM;
-    if (to->redact_n > 0)
-        memcpy(all, to->redact, to->redact_n * sizeof(*all));
-    if (from->redact_n > 0)
-        memcpy(all + to->redact_n, from->redact, from->redact_n * sizeof(*all));
-    to->redact = all;
-    to->redact_n = n;
+    for (size_t i = 0; i < n; i++) {
+        all[i] = i < had ? e->values.redact[i] : from->redact[i - had];
+        sources[i] = i < had ? e->redact_source[i] : *source;
+    }
+    e->values.redact = all;
+    e->values.redact_n = n;
+    e->redact_source = sources;
     return WB_OK;
 }
 
@@ -240,18 +244,19 @@ static wb_rc apply_item(struct wbi_policy *p, struct wbi_policy_effective *e,
     struct wbi_policy_values nothing = wbi_policy_builtin();
     bool away = (rule->taken_away & 1u << item) != 0;
     const struct wbi_policy_values *from = away ? &nothing : &rule->values;
+    struct wbi_policy_source source = {layer, rule->file, rule->pattern};
 
     if (rule->tighten_only && (away || !is_tighter(from, &e->values, item)))
         return WB_OK;
     if (item == WBI_POLICY_REDACT && !away) {
-        wb_rc rc = merge_redact(p->resolved_arena, &e->values, from);
+        wb_rc rc = merge_redact(p->resolved_arena, e, from, &source);
         if (rc != WB_OK)
             return rc;
     } else if (item == WBI_POLICY_REDACT) {
         e->values.redact_n = 0;
     }
     copy_item(&e->values, from, item);
-    e->source[item] = (struct wbi_policy_source){layer, rule->file, rule->pattern};
+    e->source[item] = source;
     return WB_OK;
 }
 

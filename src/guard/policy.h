@@ -64,6 +64,7 @@ struct wbi_policy_source {
 struct wbi_policy_effective {
     struct wbi_policy_values values;
     struct wbi_policy_source source[WBI_POLICY_ITEMS];
+    const struct wbi_policy_source *redact_source; /* of each path of values.redact */
 };
 
 /* No limits but the defaults: no timeout, one attempt, keys for 24 hours. */

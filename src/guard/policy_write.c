@@ -156,23 +156,40 @@ static void write_item(struct wbi_jw *w, const struct wbi_policy_values *v,
     }
 }
 
+static void write_source(struct wbi_jw *w, const struct wbi_policy_source *from)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "layer", from->layer);
+    if (from->file.p != NULL)
+        wbi_jw_kstr(w, "file", from->file);
+    if (from->pattern.p != NULL)
+        wbi_jw_kstr(w, "pattern", from->pattern);
+    wbi_jw_obj_end(w);
+}
+
+/* Where an item came from; what adds up has a source for each of its parts. */
+static void write_sources(struct wbi_jw *w, const struct wbi_policy_effective *e, int item)
+{
+    if (item != WBI_POLICY_REDACT || e->values.redact_n == 0) {
+        write_source(w, &e->source[item]);
+        return;
+    }
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < e->values.redact_n; i++)
+        write_source(w, &e->redact_source[i]);
+    wbi_jw_arr_end(w);
+}
+
 void wbi_policy_write_explain(struct wbi_jw *w, const struct wbi_policy_effective *e)
 {
     wbi_jw_obj(w);
     for (int i = 0; i < WBI_POLICY_ITEMS; i++) {
-        const struct wbi_policy_source *from = &e->source[i];
         wbi_jw_key(w, wbi_policy_item_name((enum wbi_policy_item)i));
         wbi_jw_obj(w);
         wbi_jw_key(w, "value");
         write_item(w, &e->values, (enum wbi_policy_item)i);
         wbi_jw_key(w, "from");
-        wbi_jw_obj(w);
-        wbi_jw_kstrz(w, "layer", from->layer);
-        if (from->file.p != NULL)
-            wbi_jw_kstr(w, "file", from->file);
-        if (from->pattern.p != NULL)
-            wbi_jw_kstr(w, "pattern", from->pattern);
-        wbi_jw_obj_end(w);
+        write_sources(w, e, i);
         wbi_jw_obj_end(w);
     }
     wbi_jw_obj_end(w);

@@ -182,9 +182,10 @@ void wbi_loop_free(struct wbi_loop *loop)
     wbi_free(loop);
 }
 
-wb_rc wbi_loop_arena(struct wbi_loop *loop, size_t cap, struct wbi_arena **ret)
+wb_rc wbi_loop_arena(struct wbi_loop *loop, enum wbi_arena_use use, size_t cap,
+                     struct wbi_arena **ret)
 {
-    return wbi_arena_pool_take(loop->arenas, cap, ret);
+    return wbi_arena_pool_take(loop->arenas, use, cap, ret);
 }
 
 void wbi_loop_hold(struct wbi_loop *loop)

@@ -35,7 +35,8 @@ void wbi_loop_unhold(struct wbi_loop *loop);
 
 /* Loop thread: an arena that served before, if there is one; wbi_arena_free on the
  * same thread keeps it for the next. */
-WB_MUST_CHECK wb_rc wbi_loop_arena(struct wbi_loop *loop, size_t cap, struct wbi_arena **ret);
+WB_MUST_CHECK wb_rc wbi_loop_arena(struct wbi_loop *loop, enum wbi_arena_use use, size_t cap,
+                                   struct wbi_arena **ret);
 
 /* Any thread: fn(arg) runs once on the loop thread, in the order posted. The
  * node belongs to the caller and must live until fn runs. Never fails. */

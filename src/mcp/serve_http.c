@@ -144,7 +144,7 @@ static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
                WBI_LIT("Accept must list application/json and text/event-stream"));
         return;
     }
-    if (wbi_loop_arena(s->loop, WBI_LIMIT_CALL_ARENA, &p.arena) != WB_OK) {
+    if (wbi_loop_arena(s->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &p.arena) != WB_OK) {
         plain(http, r->id, 503, NULL);
         return;
     }

@@ -101,7 +101,7 @@ static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
     struct wbi_rpc rpc;
     int code = 0;
 
-    if (wbi_loop_arena(c->server->loop, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
+    if (wbi_loop_arena(c->server->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
         answer_error(c, WBI_NONE, WBI_RPC_INTERNAL, "out of memory");
         return;
     }

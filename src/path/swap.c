@@ -3,6 +3,7 @@
  * taken back until settle: the old file waits under the temporary name. Also
  * the locked files that journals are kept in. */
 #include "path/path_int.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,8 +144,8 @@ static wb_rc lock(int fd, struct wbi_str path, struct wbi_error *err, int *ret_f
     return wbi_fail(err, WB_EAGAIN, "`%s` is held by another process", wbi_path_show(path, shown));
 }
 
-wb_rc wbi_path_create_locked(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
-                             int *ret_fd)
+static wb_rc open_locked(struct wbi_root *root, struct wbi_str path, int flags, const char *doing,
+                         struct wbi_error *err, int *ret_fd)
 {
     struct wbi_target t;
     int fd, failed;
@@ -152,44 +153,32 @@ wb_rc wbi_path_create_locked(struct wbi_root *root, struct wbi_str path, struct 
 
     if (rc)
         return rc;
-    fd = openat(t.dir_fd, t.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(t.dir_fd, t.name, flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
     failed = fd < 0 ? -errno : 0;
     close(t.dir_fd);
     if (failed)
-        return wbi_path_fail(err, failed, path, "creating");
+        return wbi_path_fail(err, failed, path, doing);
     return lock(fd, path, err, ret_fd);
+}
+
+wb_rc wbi_path_create_locked(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
+                             int *ret_fd)
+{
+    return open_locked(root, path, O_CREAT | O_EXCL, "creating", err, ret_fd);
 }
 
 wb_rc wbi_path_open_locked(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                            int *ret_fd)
 {
-    struct wbi_target t;
-    int fd, failed;
-    wb_rc rc = wbi_target_open(root, path, WBI_WRITE_GRANT, err, &t);
-
-    if (rc)
-        return rc;
-    fd = openat(t.dir_fd, t.name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    failed = fd < 0 ? -errno : 0;
-    close(t.dir_fd);
-    if (failed)
-        return wbi_path_fail(err, failed, path, "opening");
-    return lock(fd, path, err, ret_fd);
+    return open_locked(root, path, O_NONBLOCK, "opening", err, ret_fd);
 }
 
 wb_rc wbi_path_append_fd(int fd, struct wbi_str text, bool sync, struct wbi_error *err)
 {
-    if (lseek(fd, 0, SEEK_END) < 0)
-        return wbi_path_fail(err, -errno, WBI_LIT("the patch journal"), "writing");
-    while (text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
+    int failed = lseek(fd, 0, SEEK_END) < 0 ? errno : wbi_write_all(fd, text.p, text.n);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return wbi_path_fail(err, -errno, WBI_LIT("the patch journal"), "writing");
-        text = wbi_str_from(text, (size_t)n);
-    }
+    if (failed)
+        return wbi_path_fail(err, -failed, WBI_LIT("the patch journal"), "writing");
     if (sync && fsync(fd) < 0)
         return wbi_path_fail(err, -errno, WBI_LIT("the patch journal"), "syncing");
     return WB_OK;

@@ -11,23 +11,9 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/id.h"
-
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -errno;
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
 
 static int copy_old(int dir_fd, const char *name, int to)
 {
@@ -39,7 +25,7 @@ static int copy_old(int dir_fd, const char *name, int to)
     if (from < 0)
         return -errno;
     while (failed == 0 && (got = wbi_path_read(from, buf, sizeof(buf))) != 0)
-        failed = got < 0 ? -errno : write_all(to, buf, (size_t)got);
+        failed = got < 0 ? -errno : -wbi_write_all(to, buf, (size_t)got);
     close(from);
     return failed;
 }
@@ -88,7 +74,7 @@ static int fill_temp(const struct wbi_root *root, const struct wbi_target *t, in
     if (failed == 0 && t->exists && (flags & WBI_WRITE_APPEND))
         failed = copy_old(t->dir_fd, t->name, fd);
     if (failed == 0)
-        failed = write_all(fd, data.p, data.n);
+        failed = -wbi_write_all(fd, data.p, data.n);
     if (failed == 0 && !(root->flags & WBI_ROOT_NO_SYNC) && fsync(fd) < 0)
         failed = -errno;
     return failed;

@@ -189,8 +189,10 @@ wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int e
         return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_COMMAND_SPAWN_FAILED,
                              "neither a program nor a script with a #! line: %s", program);
     if (stage == WBI_STAGE_EXEC && errno_value == E2BIG)
-        return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_COMMAND_SPAWN_FAILED,
-                             "arguments and environment are too long for the system");
+        return wbi_fail_kind(
+            err, WB_ELIMIT, WBI_KIND_COMMAND_SPAWN_FAILED,
+            "the arguments are too long for the system, which takes about 128 KiB in one "
+            "and 2 MiB in all; write long text to a file and name that");
     if (errno_value == ENOMEM)
         return wbi_fail_kind(err, WB_ENOMEM, WBI_KIND_COMMAND_SPAWN_FAILED,
                              "no memory to start a process");

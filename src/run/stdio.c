@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/fd.h"
 #include "run/process_int.h"
 
 void wbi_fd_drop(int *fd)
@@ -60,19 +61,10 @@ static bool open_pipe(int keep, int *ret_ours, int *ret_child)
 static int open_bytes(struct wbi_str bytes)
 {
     int fd = wbi_fd_high(memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    size_t done = 0;
 
     if (fd < 0)
         return -1;
-    while (done < bytes.n) {
-        ssize_t wrote = write(fd, bytes.p + done, bytes.n - done);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            goto failed;
-        done += (size_t)wrote;
-    }
-    if (lseek(fd, 0, SEEK_SET) != 0)
+    if (wbi_write_all(fd, bytes.p, bytes.n) != 0 || lseek(fd, 0, SEEK_SET) != 0)
         goto failed;
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         goto failed;

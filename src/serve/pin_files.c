@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/limits.h"
 #include "json/write.h"
 #include "serve/token.h"
@@ -100,20 +101,6 @@ static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct 
     return wbi_buf_rc(&b) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
-static bool write_all(int fd, struct wbi_str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        s = wbi_str_from(s, (size_t)n);
-    }
-    return fsync(fd) == 0;
-}
-
 static wb_rc replace(const struct wbi_pin_files *f, struct wbi_str key, struct wbi_str text,
                      struct wbi_error *err)
 {
@@ -130,7 +117,7 @@ static wb_rc replace(const struct wbi_pin_files *f, struct wbi_str key, struct w
     fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return wbi_fail_errno(err, errno, "cannot write a pin");
-    ok = write_all(fd, text);
+    ok = wbi_write_all(fd, text.p, text.n) == 0 && fsync(fd) == 0;
     close(fd);
     if (ok && rename(temp, path) == 0)
         return WB_OK;

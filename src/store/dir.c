@@ -5,6 +5,7 @@
  *     processes may do so at once, one id wins.
  * (2) An entry is examined through its descriptor, never through its name. */
 #include "store/dir.h"
+#include "base/fd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -127,20 +128,6 @@ static wb_rc make_user_folder(const char *path, struct wbi_error *err)
     return WB_OK;
 }
 
-static wb_rc write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return WB_EIO;
-        p += done;
-        n -= (size_t)done;
-    }
-    return WB_OK;
-}
-
 static int sync_fd(int fd)
 {
     return fsync(fd); /* an interrupted sync is a failed one */
@@ -155,7 +142,7 @@ static wb_rc write_file(int dirfd, const char *name, const char *text, bool dura
 
     if (fd < 0)
         return errno == EEXIST ? WB_EEXISTS : cannot(err, errno, "make", name);
-    if (write_all(fd, text, strlen(text)) != WB_OK || fchmod(fd, 0600) != 0 ||
+    if (wbi_write_all(fd, text, strlen(text)) != 0 || fchmod(fd, 0600) != 0 ||
         (durable && sync_fd(fd) != 0))
         rc = cannot(err, errno, "write", name);
     if (close(fd) != 0 && rc == WB_OK)

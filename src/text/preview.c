@@ -8,6 +8,8 @@
 #include "text/preview_int.h"
 #include "text/tokens.h"
 
+#define JSON_LOOK 64u /* bytes that tell whether a text may be JSON */
+
 static wb_rc read_all(struct chooser *c, struct wbi_str *ret)
 {
     struct wbi_buf b;
@@ -70,13 +72,14 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
     c->units = units > 4 * notice ? units - notice : units; /* what is too much is dropped again */
     c->line_cap = c->units / 9 > 40 * WBI_TOKEN_UNIT ? c->units / 9 : 40 * WBI_TOKEN_UNIT;
     wbi_buf_init_arena(&c->groups, c->arena, WBI_LIMIT_RECEIPT);
+    wbi_buf_init_arena(&c->out, c->arena, WBI_LIMIT_RECEIPT);
     rc = wbi_choose(c);
     if (rc == WB_OK)
         rc = wbi_render(c, ret);
     if (rc != WB_OK || c->n == 0)
         return rc;
     /* prices are estimates from above: what the text really left is used too */
-    c->spent = wbi_tokens_units(ret->text) + 12 * WBI_TOKEN_UNIT;
+    c->spent = c->rendered + 12 * WBI_TOKEN_UNIT;
     c->units = units;
     if (c->spent + 40 * WBI_TOKEN_UNIT > units)
         return WB_OK;
@@ -84,12 +87,26 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
     return rc != WB_OK ? rc : wbi_render(c, ret);
 }
 
+/* Its first character, as far as that can be told cheaply, opens a value. */
+static bool starts_like_json(struct chooser *c)
+{
+    size_t n = c->index->bytes < JSON_LOOK ? (size_t)c->index->bytes : JSON_LOOK;
+    struct wbi_buf b;
+    struct wbi_str s;
+
+    wbi_buf_init_arena(&b, c->arena, JSON_LOOK);
+    if (c->source.read(c->source.arg, 0, n, &b) != WB_OK || wbi_buf_rc(&b) != WB_OK)
+        return false;
+    s = wbi_str_trim(wbi_buf_str(&b));
+    return s.n == 0 || s.p[0] == '{' || s.p[0] == '[';
+}
+
 static bool looks_like_json(struct chooser *c, struct wbi_str *ret)
 {
     struct wbi_str s;
 
     if (c->policy->plain || c->index->bytes > WBI_LIMIT_PREVIEW_JSON || c->index->bytes < 2 ||
-        read_all(c, &s) != WB_OK)
+        !starts_like_json(c) || read_all(c, &s) != WB_OK)
         return false;
     *ret = wbi_str_trim(s);
     return ret->n > 1 && ((ret->p[0] == '{' && ret->p[ret->n - 1] == '}') ||

@@ -169,24 +169,39 @@ static uint64_t cap_of(const struct chooser *c, const struct record *r)
 
 wb_rc wbi_pick_load(struct chooser *c, struct pick *p)
 {
-    uint64_t cap, units = 0;
-    wb_rc rc;
+    uint64_t cap = cap_of(c, p->rec), units;
+    wb_rc rc = WB_OK;
 
-    if (p->cost != 0)
+    if (p->text.p != NULL)
         return WB_OK;
-    cap = cap_of(c, p->rec);
     if (p->rec->bytes > READ_WHOLE) {
         p->clipped = true;
         rc = clip_long(c, p, cap);
     } else {
         rc = fetch(c, p->rec, 0, p->rec->bytes, &p->text);
-        units = rc == WB_OK ? wbi_tokens_units(p->text) : 0;
-        if (units > cap) {
-            p->clipped = true;
-            rc = clip_whole(c, p, p->text, cap);
-        }
     }
-    if (rc == WB_OK)
-        p->cost = (p->clipped ? wbi_tokens_units(p->text) : units) + WBI_TOKEN_UNIT * 7 / 10;
+    if (rc != WB_OK)
+        return rc;
+    units = p->rec->units > 0 && !p->clipped ? p->rec->units : wbi_tokens_units(p->text);
+    if (units > cap && !p->clipped) {
+        p->clipped = true;
+        rc = clip_whole(c, p, p->text, cap);
+        units = wbi_tokens_units(p->text);
+    }
+    p->units = (uint32_t)units;
+    p->priced = true;
     return rc;
+}
+
+wb_rc wbi_pick_price(struct chooser *c, struct pick *p)
+{
+    const struct record *r = p->rec;
+
+    if (p->priced)
+        return WB_OK;
+    if (r->bytes > 0 && (r->units == 0 || r->bytes > READ_WHOLE || r->units > cap_of(c, r)))
+        return wbi_pick_load(c, p);
+    p->units = r->units;
+    p->priced = true;
+    return WB_OK;
 }

@@ -157,12 +157,19 @@ static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *
 /* Messages of lines that are shown anyway need no second telling. */
 static wb_rc skip_shown(struct chooser *c, struct distinct *d)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].wave != 0 &&
-            (c->picks[i].rec->severity >= 60 || c->picks[i].rec->flags & LINE_FILE))
-            add_distinct(d, message_of(&c->picks[i]));
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
+        struct pick *p = &c->picks[i];
+
+        if (p->wave == 0 || (p->rec->severity < 60 && !(p->rec->flags & LINE_FILE)))
+            continue;
+        rc = wbi_pick_load(c, p);
+        if (rc == WB_OK)
+            add_distinct(d, message_of(p));
+    }
     d->n = 0;
-    return WB_OK;
+    return rc;
 }
 
 static void tell(struct chooser *c, const struct group *g, const struct distinct *d, uint64_t limit)

@@ -168,35 +168,44 @@ static void count_query(struct wbi_preview_index *x, struct line_facts *f)
         f->flags |= LINE_QUERY;
 }
 
-/* Counted up to a limit; beyond, bytes cost what they cost so far. */
-static void count_units(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes)
+/* Counted up to a limit; beyond, bytes cost what they cost so far. Returns the units
+ * of the start of text when they were counted. */
+static uint32_t count_units(struct wbi_preview_index *x, struct wbi_str text, size_t start,
+                            uint64_t bytes)
 {
+    uint64_t counted = 0;
+
     if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT) {
-        x->units += wbi_tokens_units(start) + WBI_TOKEN_UNIT / 2;
-        x->units_bytes += start.n + 1;
+        counted = wbi_tokens_units_of(text, start);
+        x->units += counted + WBI_TOKEN_UNIT / 2;
+        x->units_bytes += start + 1;
         x->units_counted = x->units;
-        bytes -= start.n;
+        bytes -= start;
     }
     if (bytes > 0)
         x->units += bytes * x->units_counted / x->units_bytes;
+    return (uint32_t)counted;
 }
 
-/* One line: its first bytes (all of it unless it is long) and its length. */
-static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str start, uint64_t bytes,
+/* One line: text begins with it (with its first bytes, if it is long) and may go on
+ * behind it. */
+static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str text, uint64_t bytes,
                       uint64_t offset)
 {
+    struct wbi_str start =
+        wbi_str_head(text, bytes < WBI_LIMIT_TEXT_LINE ? (size_t)bytes : WBI_LIMIT_TEXT_LINE);
     struct line_facts f;
     struct record r;
     bool odd = false;
     wb_rc rc;
 
-    wbi_line_look(&x->words, start, &f);
+    wbi_line_look(&x->words, text, start.n, &f);
     count_query(x, &f);
     if (f.severity >= WARNING)
-        wbi_kinds_count(&x->kinds, start, offset);
-    count_units(x, start, bytes);
+        wbi_kinds_count(&x->kinds, start, offset, (f.flags & LINE_CODE) != 0);
     r = (struct record){.offset = offset,
                         .line = x->lines + 1,
+                        .units = count_units(x, text, start.n, bytes),
                         .hit = f.hit,
                         .query = f.query,
                         .severity = f.severity,
@@ -248,9 +257,7 @@ wb_rc wbi_preview_index_feed(struct wbi_preview_index *x, struct wbi_str text)
             wbi_buf_clear(&x->carry);
             x->carry_more = 0;
         } else {
-            size_t n = (size_t)(nl - p);
-
-            rc = add_line(x, wbi_str_make(p, n < WBI_LIMIT_TEXT_LINE ? n : WBI_LIMIT_TEXT_LINE), n,
+            rc = add_line(x, wbi_str_make(p, (size_t)(end - p)), (uint64_t)(nl - p),
                           x->bytes + (uint64_t)(p - text.p));
         }
         p = nl + 1;

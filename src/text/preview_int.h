@@ -16,7 +16,8 @@ enum line_flags {
     LINE_PASSED = 64,  /* reports a success */
     LINE_FILE = 128,   /* names the next file of a diff */
     LINE_PLACE = 256,  /* names a line of a file */
-    LINE_ODD = 512     /* a number in it is unlike those of all lines of its shape */
+    LINE_ODD = 512,    /* a number in it is unlike those of all lines of its shape */
+    LINE_CODE = 1024   /* letters with digits right behind them, perhaps a code */
 };
 
 #define NUMBERS_MAX 8u
@@ -52,7 +53,8 @@ struct words {
 };
 
 void wbi_words_init(struct words *w, struct wbi_str command);
-void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts *ret);
+/* The first n bytes of text are the line; more may be read, but is not looked at. */
+void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret);
 
 /* A line the index remembers. */
 struct record {
@@ -62,6 +64,7 @@ struct record {
     uint32_t shape; /* entry of the table of shapes */
     uint32_t hit;
     uint32_t query;
+    uint32_t units; /* what it costs in tokens, 0 while not counted */
     uint8_t severity;
     uint8_t indent;
     uint8_t start;
@@ -93,7 +96,7 @@ struct kinds {
     size_t n;
     uint64_t lines; /* that name a kind */
 };
-void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset);
+void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset, bool code);
 
 struct wbi_preview_index {
     struct words words;
@@ -132,11 +135,18 @@ struct source {
 struct pick {
     const struct record *rec;
     struct wbi_str text; /* read lazily; clipped form when it is too long */
-    uint64_t cost;       /* token units with newline, 0 while unknown */
+    uint32_t units;      /* of text, once priced */
+    uint32_t wave;       /* order of choosing, 0 = not shown */
     float score;
-    uint32_t wave; /* order of choosing, 0 = not shown */
+    bool priced;
     bool clipped;
 };
+
+/* What showing it costs, with its newline. */
+static inline uint64_t wbi_pick_cost(const struct pick *p)
+{
+    return p->units + WBI_TOKEN_UNIT * 7 / 10;
+}
 
 struct chooser {
     const struct wbi_preview_index *index;
@@ -150,6 +160,8 @@ struct chooser {
     uint64_t line_cap; /* units one line may cost */
     uint32_t wave;
     struct wbi_buf groups; /* what the groups of alike lines say, rendered */
+    struct wbi_buf out;    /* what was rendered last */
+    uint64_t rendered;     /* its units */
 };
 
 /* From so many lines of one shape on they are told as a group. */
@@ -167,7 +179,8 @@ static inline uint64_t wbi_preview_usable(uint64_t budget)
 WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
                                       struct wbi_arena *arena, const struct record ***ret,
                                       size_t *ret_n);
-/* preview_clip.c */
+/* preview_clip.c: what a line costs, read only where that is not known; its text. */
+WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);

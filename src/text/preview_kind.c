@@ -74,13 +74,13 @@ static struct wbi_str code_of(struct wbi_str line)
     return wbi_str_make(NULL, 0);
 }
 
-void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset)
+void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset, bool code)
 {
     struct wbi_str name = rule_of(line);
     uint64_t hash;
     size_t i;
 
-    if (name.n == 0)
+    if (name.n == 0 && code)
         name = code_of(line);
     if (name.n == 0)
         return;

@@ -2,264 +2,10 @@
  * text/preview_line.c: what one line says: its shape (the line with numbers,
  * paths and quoted names left out, so that lines of one kind compare equal) and
  * how much it sounds like a failure. Words are looked up by hash; a word inside
- * a file name or an identifier weighs little. No word here belongs to a single
- * program: they are the vocabulary in which programs complain. */
-#include "text/preview_int.h"
-
-enum kind {
-    KIND_NONE,
-    KIND_FAIL,
-    KIND_WARN,
-    KIND_SUMMARY,
-    KIND_NOT,
-    KIND_PASS,
-    KIND_QUIET,
-    KIND_NOTE,
-    KIND_PLACE
-};
-
-struct word {
-    const char *text;
-    uint8_t weight;
-    uint8_t kind;
-};
-
-/* Weights: how sure the word alone makes us that the line tells what went wrong. */
-static const struct word vocabulary[] = {
-    {"fatal", 100, KIND_FAIL},
-    {"panic", 100, KIND_FAIL},
-    {"panicked", 100, KIND_FAIL},
-    {"segfault", 100, KIND_FAIL},
-    {"segmentation", 95, KIND_FAIL},
-    {"traceback", 85, KIND_FAIL},
-    {"abort", 85, KIND_FAIL},
-    {"aborted", 90, KIND_FAIL},
-    {"aborting", 85, KIND_FAIL},
-    {"crash", 80, KIND_FAIL},
-    {"crashed", 95, KIND_FAIL},
-    {"sigsegv", 100, KIND_FAIL},
-    {"sigabrt", 100, KIND_FAIL},
-    {"sigkill", 95, KIND_FAIL},
-    {"sigbus", 100, KIND_FAIL},
-    {"sigfpe", 100, KIND_FAIL},
-    {"sigill", 100, KIND_FAIL},
-    {"error", 90, KIND_FAIL},
-    {"errors", 75, KIND_FAIL},
-    {"err", 75, KIND_FAIL},
-    {"exception", 90, KIND_FAIL},
-    {"failed", 92, KIND_FAIL},
-    {"fail", 90, KIND_FAIL},
-    {"failure", 90, KIND_FAIL},
-    {"failures", 80, KIND_FAIL},
-    {"failing", 80, KIND_FAIL},
-    {"fails", 70, KIND_FAIL},
-    {"unhandled", 85, KIND_FAIL},
-    {"uncaught", 90, KIND_FAIL},
-    {"caused", 80, KIND_FAIL},
-    {"assertion", 88, KIND_FAIL},
-    {"assert", 60, KIND_FAIL},
-    {"undefined", 80, KIND_FAIL},
-    {"undeclared", 90, KIND_FAIL},
-    {"unresolved", 85, KIND_FAIL},
-    {"conflict", 85, KIND_FAIL},
-    {"conflicts", 75, KIND_FAIL},
-    {"conflicting", 75, KIND_FAIL},
-    {"rejected", 88, KIND_FAIL},
-    {"denied", 85, KIND_FAIL},
-    {"refused", 85, KIND_FAIL},
-    {"invalid", 80, KIND_FAIL},
-    {"illegal", 80, KIND_FAIL},
-    {"unable", 85, KIND_FAIL},
-    {"cannot", 85, KIND_FAIL},
-    {"couldn", 85, KIND_FAIL},
-    {"missing", 60, KIND_FAIL},
-    {"mismatch", 80, KIND_FAIL},
-    {"mismatched", 80, KIND_FAIL},
-    {"corrupt", 80, KIND_FAIL},
-    {"corrupted", 80, KIND_FAIL},
-    {"corruption", 80, KIND_FAIL},
-    {"leak", 70, KIND_FAIL},
-    {"leaked", 75, KIND_FAIL},
-    {"leaks", 65, KIND_FAIL},
-    {"lost", 55, KIND_FAIL},
-    {"overflow", 75, KIND_FAIL},
-    {"killed", 88, KIND_FAIL},
-    {"timeout", 70, KIND_FAIL},
-    {"timed", 70, KIND_FAIL},
-    {"unexpected", 75, KIND_FAIL},
-    {"unmet", 80, KIND_FAIL},
-    {"broken", 65, KIND_FAIL},
-    {"incompatible", 70, KIND_FAIL},
-    {"unknown", 50, KIND_FAIL},
-    {"expected", 55, KIND_FAIL},
-    {"received", 40, KIND_FAIL},
-    {"actual", 45, KIND_FAIL},
-    {"wrong", 60, KIND_FAIL},
-    {"bad", 60, KIND_FAIL},
-    {"uninitialized", 70, KIND_FAIL},
-    {"uninitialised", 70, KIND_FAIL},
-    {"detected", 45, KIND_FAIL},
-    {"unsupported", 55, KIND_FAIL},
-    {"violation", 75, KIND_FAIL},
-    {"violates", 70, KIND_FAIL},
-    {"unreachable", 70, KIND_FAIL},
-    {"exceeded", 65, KIND_FAIL},
-    {"exhausted", 70, KIND_FAIL},
-    {"interrupted", 65, KIND_FAIL},
-    {"terminated", 70, KIND_FAIL},
-    {"oom", 80, KIND_FAIL},
-    {"bug", 55, KIND_FAIL},
-    {"critical", 80, KIND_FAIL},
-    {"severe", 75, KIND_FAIL},
-    {"emerg", 90, KIND_FAIL},
-    {"alert", 60, KIND_FAIL},
-    {"incomplete", 70, KIND_FAIL},
-    {"duplicate", 45, KIND_FAIL},
-    {"unrecognized", 65, KIND_FAIL},
-    {"forbidden", 70, KIND_FAIL},
-    {"unauthorized", 75, KIND_FAIL},
-    {"stopped", 62, KIND_FAIL},
-    {"deadlock", 85, KIND_FAIL},
-    {"overrun", 70, KIND_FAIL},
-    {"misaligned", 60, KIND_FAIL},
-    {"problem", 55, KIND_FAIL},
-    {"problems", 60, KIND_FAIL},
-    {"regression", 60, KIND_FAIL},
-    {"warning", 26, KIND_WARN},
-    {"warn", 24, KIND_WARN},
-    {"warnings", 24, KIND_WARN},
-    {"deprecated", 22, KIND_WARN},
-    {"implicit", 40, KIND_WARN},
-    {"note", 6, KIND_NOTE},
-    {"passed", 42, KIND_PASS},
-    {"pass", 20, KIND_PASS},
-    {"ok", 5, KIND_PASS},
-    {"success", 20, KIND_PASS},
-    {"successful", 20, KIND_PASS},
-    {"succeeded", 25, KIND_PASS},
-    {"total", 32, KIND_SUMMARY},
-    {"summary", 45, KIND_SUMMARY},
-    {"tests", 34, KIND_SUMMARY},
-    {"result", 40, KIND_SUMMARY},
-    {"results", 34, KIND_SUMMARY},
-    {"returned", 40, KIND_SUMMARY},
-    {"exited", 62, KIND_SUMMARY},
-    {"exit", 45, KIND_SUMMARY},
-    {"finished", 30, KIND_SUMMARY},
-    {"done", 12, KIND_SUMMARY},
-    {"completed", 24, KIND_SUMMARY},
-    {"elapsed", 25, KIND_SUMMARY},
-    {"installed", 22, KIND_SUMMARY},
-    {"upgraded", 22, KIND_SUMMARY},
-    {"removed", 16, KIND_SUMMARY},
-    {"skipped", 26, KIND_SUMMARY},
-    {"changed", 20, KIND_SUMMARY},
-    {"renamed", 26, KIND_SUMMARY},
-    {"insertions", 30, KIND_SUMMARY},
-    {"deletions", 30, KIND_SUMMARY},
-    {"status", 18, KIND_SUMMARY},
-    {"not", 12, KIND_NOT},
-    {"no", 8, KIND_NOT},
-    {"didn", 50, KIND_NOT},
-    {"can", 0, KIND_NOT},
-    {"could", 0, KIND_NOT},
-    {"such", 0, KIND_NONE},
-    {"found", 0, KIND_NONE},
-    {"defined", 0, KIND_NONE},
-    {"debug", 0, KIND_QUIET},
-    {"trace", 0, KIND_QUIET},
-    {"verbose", 0, KIND_QUIET},
-    {"line", 0, KIND_PLACE},
-};
-
-/* Two words that together say more than either. */
-struct pair {
-    const char *first;
-    const char *second;
-    uint8_t weight;
-};
-static const struct pair pairs[PAIRS] = {
-    {"not", "ok", 95},    {"not", "found", 78}, {"no", "such", 82},
-    {"could", "not", 88}, {"can", "not", 85},   {"not", "defined", 70},
-};
+ * a file name or an identifier weighs little. */
+#include "text/preview_words_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
-#define HASH_START 0x9e3779b97f4a7c15u
-#define HASH_STEP 0x9fb21c651e98df25u
-
-static inline uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * HASH_STEP;
-    return h ^ (h >> 29);
-}
-
-static inline uint64_t fold_step(uint64_t h, uint8_t c)
-{
-    return (h ^ (c | 0x20u)) * 0x100000001b3u;
-}
-
-static uint64_t hash_word(struct wbi_str s)
-{
-    uint64_t h = HASH_START;
-
-    for (size_t i = 0; i < s.n; i++)
-        h = fold_step(h, (uint8_t)s.p[i]);
-    return h;
-}
-
-static size_t slot_of(const struct words *w, uint64_t hash)
-{
-    size_t i = (size_t)(hash >> 40) & (WORD_SLOTS - 1);
-
-    while (w->slot[i].hash != 0 && w->slot[i].hash != hash)
-        i = (i + 1) & (WORD_SLOTS - 1);
-    return i;
-}
-
-static bool is_letter(uint8_t c)
-{
-    return (uint8_t)((c | 0x20) - 'a') < 26 || c == '_';
-}
-
-/* The command's words of four letters and more that mean nothing by themselves. */
-static void add_query(struct words *w, struct wbi_str command)
-{
-    size_t at = 0, from;
-
-    while (at < command.n && w->n_query < QUERY_WORDS) {
-        while (at < command.n && !is_letter((uint8_t)command.p[at]))
-            at++;
-        from = at;
-        while (at < command.n && is_letter((uint8_t)command.p[at]))
-            at++;
-        if (at - from >= 4) {
-            uint64_t hash = hash_word(wbi_str_make(command.p + from, at - from));
-            struct word_slot *slot = &w->slot[slot_of(w, hash)];
-
-            if (slot->hash == 0)
-                *slot = (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query};
-        }
-    }
-}
-
-void wbi_words_init(struct words *w, struct wbi_str command)
-{
-    memset(w, 0, sizeof *w);
-    for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
-        uint64_t hash = hash_word(wbi_str_z(vocabulary[i].text));
-
-        w->slot[slot_of(w, hash)] =
-            (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0};
-    }
-    for (size_t i = 0; i < PAIRS; i++) {
-        w->pair[i][0] = hash_word(wbi_str_z(pairs[i].first));
-        w->pair[i][1] = hash_word(wbi_str_z(pairs[i].second));
-    }
-    add_query(w, command);
-}
-
-/* ---- one line ---- */
-
 enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
 
 #define X4(c) c, c, c, c
@@ -327,6 +73,7 @@ struct look {
     const struct words *words;
     const uint8_t *p;
     size_t n;
+    const uint8_t *readable; /* up to here */
     uint64_t shape;
     uint64_t chunk; /* hash of the chunk under way */
     bool chunk_open;
@@ -340,6 +87,7 @@ struct look {
     bool passed;
     bool chunk_dot; /* a dot or slash in it, before letters */
     bool place;     /* a line of a file was named */
+    bool code;      /* letters beside digits */
     bool quiet;     /* the line names a level that nobody reads */
     uint8_t n_numbers;
     int32_t number[NUMBERS_MAX];
@@ -395,14 +143,6 @@ static bool inside_name(const struct look *k, size_t from, size_t to)
         return true;
     return (next == '.' || next == '-') && to + 1 < k->n &&
            (class_of[k->p[to + 1]] == C_LETTER || class_of[k->p[to + 1]] == C_DIGIT);
-}
-
-static uint8_t pair_weight(const struct words *w, uint64_t first, uint64_t second)
-{
-    for (size_t i = 0; i < PAIRS; i++)
-        if (w->pair[i][1] == second && w->pair[i][0] == first)
-            return pairs[i].weight;
-    return 0;
 }
 
 static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, size_t to)
@@ -464,7 +204,7 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
     weight = slot->weight;
     kind = slot->kind;
     if (k->before != 0 && weight < 60) {
-        uint8_t both = pair_weight(k->words, k->before, hash);
+        uint8_t both = wbi_words_pair(k->words, k->before, hash);
 
         if (both != 0) {
             weight = both;
@@ -487,13 +227,14 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
 /* Letters at i; returns where they end. A word glued to digits is a name. */
 static size_t read_word(struct look *k, size_t i)
 {
-    uint64_t hash = HASH_START;
+    const uint8_t *end;
+    uint64_t hash = hash_letters(k->p + i, k->p + k->n, k->readable, &end);
     size_t from = i;
 
-    while (i < k->n && class_of[k->p[i]] == C_LETTER)
-        hash = fold_step(hash, k->p[i++]);
+    i = (size_t)(end - k->p);
     if ((i < k->n && class_of[k->p[i]] == C_DIGIT && k->p[from] != '_') ||
         (from > 0 && class_of[k->p[from - 1]] == C_DIGIT)) {
+        k->code = true;
         k->chunk_varies = true;
         k->chunk_open = true;
         k->before = 0;
@@ -592,10 +333,13 @@ static void read_line(struct look *k)
         switch (class_of[c]) {
         case C_LETTER:
             i = read_word(k, i);
-            break;
+            goto blank;
         case C_DIGIT:
             i = read_number(k, i);
-            break;
+        blank: /* what comes most often next */
+            if (i == k->n || k->p[i] != ' ')
+                break;
+            /* fall through */
         case C_SPACE:
             end_chunk(k);
             i++;
@@ -652,13 +396,24 @@ static size_t after_time(struct wbi_str s)
     return 0;
 }
 
+/* One of =:.-/[]TZ+, or a NUL. */
+static bool in_number_prefix(uint8_t c)
+{
+    static const uint64_t marks[2] = {1ull << 0 | 1ull << '=' | 1ull << ':' | 1ull << '.' |
+                                          1ull << '-' | 1ull << '/' | 1ull << '+' | 1ull << ',',
+                                      1ull << ('[' - 64) | 1ull << (']' - 64) | 1ull << ('T' - 64) |
+                                          1ull << ('Z' - 64)};
+
+    return c < 128 && (marks[c >> 6] >> (c & 63) & 1);
+}
+
 /* Where a prefix of numbers and marks (times, process ids) ends, or 0. */
 static size_t after_numbers(struct wbi_str s)
 {
     size_t i = 0;
 
     while (i < s.n && i < 40 &&
-           (class_of[(uint8_t)s.p[i]] == C_DIGIT || strchr("=:.-/[]TZ+,", s.p[i])))
+           (class_of[(uint8_t)s.p[i]] == C_DIGIT || in_number_prefix((uint8_t)s.p[i])))
         i++;
     return i < 4 ? 0 : i;
 }
@@ -688,10 +443,9 @@ static uint8_t indent_of(struct wbi_str s, size_t *ret_start)
     return (uint8_t)(i < 200 ? i : 200);
 }
 
-static bool starts(struct wbi_str s, size_t at, const char *z)
-{
-    return wbi_str_starts(wbi_str_from(s, at), wbi_str_z(z));
-}
+/* s has the literal z at that place; its length is known when this is compiled. */
+#define starts(s, at, z) \
+    ((s).n >= (at) + sizeof(z) - 1 && memcmp((s).p + (at), "" z, sizeof(z) - 1) == 0)
 
 /* Frames, carets, source quotations, diff and test details. */
 static bool attached(struct wbi_str s, size_t start, uint8_t indent)
@@ -746,11 +500,13 @@ static bool reports_success(struct wbi_str s, size_t start)
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
 }
 
-void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts *ret)
+void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
 {
+    struct wbi_str line = wbi_str_head(text, n);
     struct look k = {.words = w,
                      .p = (const uint8_t *)line.p,
                      .n = line.n,
+                     .readable = (const uint8_t *)text.p + text.n,
                      .shape = HASH_START,
                      .chunk = HASH_START};
     size_t start = 0;
@@ -764,6 +520,7 @@ void wbi_line_look(const struct words *w, struct wbi_str line, struct line_facts
     ret->start = (uint8_t)start;
     ret->flags = flags_of(line, start, ret->indent);
     ret->flags |= k.place ? LINE_PLACE : 0;
+    ret->flags |= k.code ? LINE_CODE : 0;
     severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
     if (k.passed && reports_success(line, start)) {
         ret->flags |= LINE_PASSED;

@@ -122,7 +122,7 @@ static void look(const struct notes *x, const wbi_json *v, struct line_facts *re
 
     *ret = (struct line_facts){0};
     if (s.p != NULL && s.n > 0 && s.n <= LOOK_BYTES)
-        wbi_line_look(&x->words, s, ret);
+        wbi_line_look(&x->words, s, s.n, ret);
 }
 
 static void count_values(struct notes *x, const wbi_json *root)
@@ -182,7 +182,7 @@ static unsigned severity(const struct notes *x, const wbi_json *key, const wbi_j
         return most;
     if (wbi_str_eqz(wbi_json_str(key), "isError"))
         return 100;
-    wbi_line_look(&x->words, wbi_json_str(key), &f);
+    wbi_line_look(&x->words, wbi_json_str(key), wbi_json_str(key).n, &f);
     return f.severity >= 88 && f.severity > most ? f.severity : most;
 }
 

@@ -100,10 +100,12 @@ static void count_ends(const struct chooser *c, struct wbi_preview *v)
 struct writer {
     struct chooser *c;
     struct wbi_preview *v;
-    struct wbi_buf out;
     struct wbi_segment *segments;
     size_t n;
-    bool told; /* the opening notice is written */
+    bool told;        /* the opening notice is written */
+    uint64_t lines;   /* of out */
+    uint64_t units;   /* of out */
+    uint64_t newline; /* the share of the last newline */
 };
 
 static void segment(struct writer *w, enum wbi_segment_kind kind, uint64_t first, uint64_t last)
@@ -117,28 +119,77 @@ static void segment(struct writer *w, enum wbi_segment_kind kind, uint64_t first
     w->segments[w->n++] = (struct wbi_segment){kind, first, last};
 }
 
+/* A line was written from `from` on; its cost is known. */
+static void count_line(struct writer *w, size_t from, uint64_t units)
+{
+    struct wbi_str line = wbi_str_make(w->c->out.p + from, w->c->out.n - from - 1);
+
+    w->newline = wbi_tokens_newline(line, from == 0);
+    w->units += units + w->newline;
+    w->lines++;
+}
+
+static uint64_t newlines(struct wbi_str s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] == '\n';
+    return n;
+}
+
+/* Count what was written from `from` on, whole lines. */
+static void count_from(struct writer *w, size_t from)
+{
+    struct wbi_str s = wbi_str_from(wbi_buf_str(&w->c->out), from);
+
+    if (s.n == 0)
+        return;
+    w->units += wbi_tokens_units(s);
+    w->newline = wbi_tokens_newline(wbi_str_head(s, s.n - 1), from == 0);
+    w->lines += newlines(s);
+}
+
 static void gap(struct writer *w, uint64_t first, uint64_t last, bool alike)
 {
+    size_t from = w->c->out.n;
+
     segment(w, WBI_SEGMENT_GAP, first, last);
-    gap_notice(&w->out, w->c, w->v, first, last, alike, !w->told);
+    gap_notice(&w->c->out, w->c, w->v, first, last, alike, !w->told);
+    count_from(w, from);
     w->told = true;
 }
 
-static void write_all(struct writer *w)
+static wb_rc write_line(struct chooser *c, const struct pick *p)
+{
+    wb_rc rc = WB_OK;
+
+    if (p->text.p != NULL)
+        wbi_buf_adds(&c->out, p->text);
+    else
+        rc = c->source.read(c->source.arg, p->rec->offset, p->rec->bytes, &c->out);
+    wbi_buf_addc(&c->out, '\n');
+    return rc;
+}
+
+static wb_rc write_all(struct writer *w)
 {
     struct chooser *c = w->c;
     uint64_t next = 1;
-    size_t before = 0;
+    size_t before = 0, from;
+    wb_rc rc = WB_OK;
 
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
         const struct pick *p = &c->picks[i];
 
         if (p->wave == 0)
             continue;
         if (p->rec->line > next)
             gap(w, next, p->rec->line - 1, next > 1 && all_alike(c, before, i));
-        wbi_buf_adds(&w->out, p->text);
-        wbi_buf_addc(&w->out, '\n');
+        from = c->out.n;
+        rc = write_line(c, p);
+        if (wbi_buf_rc(&c->out) == WB_OK)
+            count_line(w, from, p->units);
         segment(w, p->clipped ? WBI_SEGMENT_CLIPPED : WBI_SEGMENT_LINES, p->rec->line,
                 p->rec->line);
         w->v->truncated |= p->clipped;
@@ -148,6 +199,7 @@ static void write_all(struct writer *w)
     if (next <= w->v->lines_total)
         gap(w, next, w->v->lines_total, false);
     w->v->truncated |= w->told;
+    return rc;
 }
 
 /* Clipped lines without any gap still need to say how to read them. */
@@ -160,19 +212,11 @@ static void clip_notice(struct writer *w)
             line = w->segments[i].first;
     if (line == 0 || w->told)
         return;
-    wbi_buf_addf(&w->out, "[output truncated: showing parts of long lines, first of them line %llu",
+    wbi_buf_addf(&w->c->out,
+                 "[output truncated: showing parts of long lines, first of them line %llu",
                  (unsigned long long)line);
-    wbi_preview_read_hint(&w->out, w->c->policy, line, line);
-    wbi_buf_addz(&w->out, "]\n");
-}
-
-static uint64_t newlines(struct wbi_str s)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++)
-        n += s.p[i] == '\n';
-    return n;
+    wbi_preview_read_hint(&w->c->out, w->c->policy, line, line);
+    wbi_buf_addz(&w->c->out, "]\n");
 }
 
 /* Hide what was chosen last until `over` units less are shown, at least one step. */
@@ -184,41 +228,56 @@ static void drop_last_waves(struct chooser *c, uint64_t over)
         for (size_t i = 0; i < c->n; i++) {
             if (c->picks[i].wave == c->wave) {
                 c->picks[i].wave = 0;
-                dropped += c->picks[i].cost;
+                dropped += wbi_pick_cost(&c->picks[i]);
             }
         }
         c->wave--;
     } while (dropped < over && c->wave > 1);
 }
 
+/* One attempt; fits or not. */
+static wb_rc render_once(struct writer *w)
+{
+    struct chooser *c = w->c;
+    size_t from;
+    wb_rc rc;
+
+    wbi_buf_clear(&c->out);
+    count_ends(c, w->v);
+    w->segments = wbi_arena_array(c->arena, 2 * w->v->lines_shown + 2, sizeof *w->segments);
+    if (w->segments == NULL)
+        return WB_ENOMEM;
+    rc = write_all(w);
+    if (rc != WB_OK)
+        return rc;
+    from = c->out.n;
+    clip_notice(w);
+    wbi_buf_adds(&c->out, wbi_buf_str(&c->groups));
+    count_from(w, from);
+    return wbi_buf_rc(&c->out);
+}
+
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
 {
-    struct writer w = {.c = c, .v = ret};
-    uint64_t limit = wbi_preview_usable(c->policy->budget), units;
+    uint64_t limit = wbi_preview_usable(c->policy->budget);
+    struct writer w;
+    wb_rc rc;
 
-    w.segments = wbi_arena_array(c->arena, 2 * c->n + 2, sizeof *w.segments);
-    if (w.segments == NULL)
-        return WB_ENOMEM;
     for (;;) {
-        wbi_buf_init_arena(&w.out, c->arena, WBI_LIMIT_RECEIPT);
-        w.n = 0;
-        w.told = false;
-        count_ends(c, ret);
-        write_all(&w);
-        clip_notice(&w);
-        wbi_buf_adds(&w.out, wbi_buf_str(&c->groups));
-        if (wbi_buf_rc(&w.out) != WB_OK)
-            return wbi_buf_rc(&w.out);
-        units = wbi_tokens_units(wbi_buf_str(&w.out));
-        if (units <= limit || c->wave <= 1) /* one line is always shown */
+        w = (struct writer){.c = c, .v = ret};
+        rc = render_once(&w);
+        if (rc != WB_OK)
+            return rc;
+        if (w.units <= limit || c->wave <= 1) /* one line is always shown */
             break;
-        drop_last_waves(c, units - limit);
+        drop_last_waves(c, w.units - limit);
     }
-    ret->text = wbi_buf_str(&w.out);
+    ret->text = wbi_buf_str(&c->out);
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
-    ret->text_lines = ret->text.n > 0 ? newlines(ret->text) + 1 : 0;
-    ret->tokens = wbi_tokens_of_units(units);
+    ret->text_lines = ret->text.n > 0 ? w.lines : 0;
+    ret->tokens = wbi_tokens_of_units(w.units);
+    c->rendered = w.units - w.newline;
     ret->segments = w.segments;
     ret->n_segments = w.n;
     return WB_OK;

@@ -23,9 +23,11 @@
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
 #define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
 
+/* Indices of picks: a heap of n, behind it those taken so far, the best last. */
 struct queue {
-    uint32_t *items; /* indices of picks, best first */
+    uint32_t *items;
     size_t n;
+    size_t taken;
 };
 
 /* ---- adding lines ---- */
@@ -51,10 +53,10 @@ static wb_rc price(struct chooser *c, size_t from, size_t to, uint64_t *ret)
     for (size_t i = from; i <= to; i++) {
         if (shown(c, i))
             continue;
-        rc = wbi_pick_load(c, &c->picks[i]);
+        rc = wbi_pick_price(c, &c->picks[i]);
         if (rc != WB_OK)
             return rc;
-        sum += (int64_t)c->picks[i].cost;
+        sum += (int64_t)wbi_pick_cost(&c->picks[i]);
     }
     if (!before && !after)
         sum += GAP_UNITS;
@@ -236,65 +238,55 @@ static bool better(const struct chooser *c, uint32_t i, uint32_t j)
     return x != y ? x > y : i < j;
 }
 
-/* Heap with the worst on top; `at` may be better than what is below it. */
+/* Heap with the best on top; what is below `at` is one already. */
 static void sink(const struct chooser *c, struct queue *q, size_t at)
 {
-    for (;;) {
-        size_t worst = at, child = 2 * at + 1;
-        uint32_t swap;
+    uint32_t moved = q->items[at];
 
-        for (size_t k = child; k < child + 2 && k < q->n; k++)
-            if (better(c, q->items[worst], q->items[k]))
-                worst = k;
-        if (worst == at)
-            return;
-        swap = q->items[at];
-        q->items[at] = q->items[worst];
-        q->items[worst] = swap;
-        at = worst;
+    for (size_t child = 2 * at + 1; child < q->n; child = 2 * at + 1) {
+        if (child + 1 < q->n && better(c, q->items[child + 1], q->items[child]))
+            child++;
+        if (better(c, moved, q->items[child]))
+            break;
+        q->items[at] = q->items[child];
+        at = child;
     }
+    q->items[at] = moved;
 }
 
-static void rise(const struct chooser *c, struct queue *q, size_t at)
-{
-    while (at > 0 && better(c, q->items[(at - 1) / 2], q->items[at])) {
-        uint32_t swap = q->items[at];
-
-        q->items[at] = q->items[(at - 1) / 2];
-        q->items[(at - 1) / 2] = swap;
-        at = (at - 1) / 2;
-    }
-}
-
-/* The QUEUE_MAX best hidden lines, best first: only few can be shown anyway. */
+/* The hidden lines that have a score. */
 static wb_rc queue_by_score(struct chooser *c, struct queue *q)
 {
-    size_t n;
-
     q->n = 0;
-    q->items = wbi_arena_array(c->arena, QUEUE_MAX, sizeof *q->items);
+    q->taken = 0;
+    q->items = wbi_arena_alloc(c->arena, c->n * sizeof *q->items);
     if (q->items == NULL)
         return WB_ENOMEM;
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->picks[i].score <= 0 || shown(c, i))
-            continue;
-        if (q->n < QUEUE_MAX) {
-            q->items[q->n] = (uint32_t)i;
-            rise(c, q, q->n++);
-        } else if (better(c, (uint32_t)i, q->items[0])) {
-            q->items[0] = (uint32_t)i;
-            sink(c, q, 0);
-        }
-    }
-    for (n = q->n; q->n > 1;) { /* heap sort: the worst goes to the back */
-        uint32_t worst = q->items[0];
-
-        q->items[0] = q->items[--q->n];
-        q->items[q->n] = worst;
-        sink(c, q, 0);
-    }
-    q->n = n;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->picks[i].score > 0 && !shown(c, i))
+            q->items[q->n++] = (uint32_t)i;
+    for (size_t i = q->n / 2; i-- > 0;)
+        sink(c, q, i);
     return WB_OK;
+}
+
+/* The i-th best into *ret: they are put in order only as far as they are asked for,
+ * since few can be shown. False when there are no more. */
+static bool queue_at(const struct chooser *c, struct queue *q, size_t i, uint32_t *ret)
+{
+    while (q->taken <= i) {
+        uint32_t best;
+
+        if (q->n == 0 || q->taken == QUEUE_MAX)
+            return false;
+        best = q->items[0];
+        q->items[0] = q->items[--q->n];
+        sink(c, q, 0);
+        q->items[q->n] = best;
+        q->taken++;
+    }
+    *ret = q->items[q->n + q->taken - 1 - i];
+    return true;
 }
 
 /* What was seen of the lines of one shape so far. */
@@ -383,16 +375,17 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
 }
 
 /* The telling lines themselves, most telling first. */
-static wb_rc failure_lines(struct chooser *c, const struct queue *q)
+static wb_rc failure_lines(struct chooser *c, struct queue *q)
 {
     uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
     uint64_t limit = share(c, 60, 60), sure = share(c, 75, 60);
     size_t misses = 0;
+    uint32_t at;
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
 
-    for (size_t i = 0; rc == WB_OK && i < q->n && misses < MISSES_MAX; i++) {
-        struct pick *p = &c->picks[q->items[i]];
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
+        struct pick *p = &c->picks[at];
 
         if (p->wave != 0)
             continue;
@@ -403,7 +396,7 @@ static wb_rc failure_lines(struct chooser *c, const struct queue *q)
             p->score = 0;
             continue;
         }
-        rc = offer(c, q->items[i], q->items[i], p->rec->severity >= SURE ? sure : limit, &taken);
+        rc = offer(c, at, at, p->rec->severity >= SURE ? sure : limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
     return rc;
@@ -440,30 +433,32 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
     return rc;
 }
 
-static wb_rc failure_places(struct chooser *c, const struct queue *q)
+static wb_rc failure_places(struct chooser *c, struct queue *q)
 {
     uint64_t limit = share(c, 80, 72);
+    uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && i < q->n && i < PLACES_MAX; i++)
-        if (shown(c, q->items[i]))
-            rc = place_of(c, q->items[i], limit);
+    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && queue_at(c, q, i, &at); i++)
+        if (shown(c, at))
+            rc = place_of(c, at, limit);
     return rc;
 }
 
 /* What belongs to each of them. */
-static wb_rc failure_blocks(struct chooser *c, const struct queue *q)
+static wb_rc failure_blocks(struct chooser *c, struct queue *q)
 {
     uint64_t limit = share(c, 88, 85), most = c->units * 22 / 100;
     size_t misses = 0;
+    uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && i < q->n && misses < MISSES_MAX; i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
         uint64_t before = c->spent;
 
-        if (c->picks[q->items[i]].score <= 0)
+        if (c->picks[at].score <= 0)
             continue;
-        rc = offer_block(c, q->items[i], most, limit);
+        rc = offer_block(c, at, most, limit);
         misses = c->spent != before ? 0 : misses + 1;
     }
     return rc;
@@ -514,16 +509,17 @@ static wb_rc rare_lines(struct chooser *c)
     uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
     bool mostly_alike = c->index->n_shapes * 2 < c->index->lines;
     size_t misses = 0;
+    uint32_t at;
     bool taken;
     wb_rc rc;
 
     for (size_t i = 0; i < c->n; i++)
         c->picks[i].score = rare_score(c, i, mostly_alike);
     rc = queue_by_score(c, &q);
-    for (size_t i = 0; rc == WB_OK && i < q.n && misses < MISSES_MAX; i++) {
-        if (shown(c, q.items[i]))
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, &q, i, &at); i++) {
+        if (shown(c, at))
             continue;
-        rc = offer(c, q.items[i], q.items[i], limit, &taken);
+        rc = offer(c, at, at, limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
     return rc;

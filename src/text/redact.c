@@ -540,37 +540,29 @@ static bool plain_escapes(struct wbi_str json)
     return true;
 }
 
-/* The quote that ends the string whose inside starts at i; json.n when none does. A
- * quote behind an odd number of backslashes is a letter of the string. */
-static size_t string_end(struct wbi_str json, size_t i)
+/* The string before i, white space aside; absent when there is none. Of one with an
+ * escaped quote in it, which no secret name has, only what follows that. */
+static struct wbi_str string_before(struct wbi_str json, size_t i)
 {
-    for (size_t from = i; i < json.n; i++) {
-        size_t escapes = 0;
+    size_t end;
 
-        i += wbi_str_index(wbi_str_from(json, i), '"');
-        while (escapes < i - from && json.p[i - 1 - escapes] == '\\')
-            escapes++;
-        if (escapes % 2 == 0)
-            return i;
-    }
-    return json.n;
+    while (i > 0 && (json.p[i - 1] == ' ' || json.p[i - 1] == '\n' || json.p[i - 1] == '\r' ||
+                     json.p[i - 1] == '\t'))
+        i--;
+    if (i < 2 || json.p[--i] != '"')
+        return WBI_NONE;
+    end = i;
+    while (i > 0 && json.p[i - 1] != '"')
+        i--;
+    return wbi_str_make(json.p + i, end - i);
 }
 
+/* Every name is followed by a colon; a colon inside a string does no harm. */
 static bool has_secret_name(struct wbi_str json)
 {
-    size_t i = 0;
-
-    while ((i += wbi_str_index(wbi_str_from(json, i), '"')) < json.n) {
-        size_t end = string_end(json, i + 1), next = end + 1;
-
-        while (next < json.n && (json.p[next] == ' ' || json.p[next] == '\n' ||
-                                 json.p[next] == '\r' || json.p[next] == '\t'))
-            next++;
-        if (next < json.n && json.p[next] == ':' &&
-            wbi_secrets_name(wbi_str_make(json.p + i + 1, end - i - 1)))
+    for (size_t i = 0; (i += wbi_str_index(wbi_str_from(json, i), ':')) < json.n; i++)
+        if (wbi_secrets_name(string_before(json, i)))
             return true;
-        i = next;
-    }
     return false;
 }
 

@@ -4,9 +4,7 @@
  * run of marks, white space): every such piece is one token at least. How many more a
  * word costs by its length, capitals and surroundings is the mean over real program
  * output (see docs/receipts.md), raised by 3 %. */
-#include "text/tokens.h"
-
-#include <stdbool.h>
+#include "text/tokens_int.h"
 
 enum { SPACE, NEWLINE, LOWER, UPPER, DIGIT, PUNCT, CONTROL, HIGH };
 
@@ -22,41 +20,17 @@ static const uint8_t class_of[256] = {
     X16(HIGH),   X16(HIGH),  X16(HIGH), X16(HIGH), X16(HIGH),   X16(HIGH), X16(HIGH),    X16(HIGH),
 };
 
-enum {
-    COST_PIECE = 264, /* one token, and a little */
-    COST_NEWLINE_PUNCT = 8,
-    COST_PUNCT_SECOND = 16,
-    COST_PUNCT_NEXT = 105,
-    COST_PUNCT_SAME = 20,
-    COST_CONTROL = 300,
-    COST_LETTER_2 = 95, /* a letter of two bytes within a word */
-    COST_HIGH_2 = 282,
-    COST_HIGH_3 = 262,
-    COST_IDEOGRAM = 215,
-    COST_HIGH_4 = 564,
-    COST_BOX = 290,
-    COST_BOX_SAME = 30,
-    COST_UPPER_MORE = 120,
-    COST_MARKED = 90, /* a mark, letters and digits without a blank */
-    COST_MIXED = 150  /* each letter of a word that begins with several capitals */
-};
-#define TABLE 16
-/* Where a word stands: behind a blank, alone, behind one mark that joins it, beside
- * digits. */
-enum place { BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS };
-static const uint16_t word_cost[4][TABLE] = {
+const uint16_t wbi_word_costs[6][TABLE] = {
     {264, 269, 274, 277, 285, 301, 306, 322, 335, 396, 409, 435, 488, 514, 593, 633},
     {264, 293, 290, 298, 316, 348, 374, 396, 409, 514, 514, 567, 593, 686, 738, 791},
     {269, 422, 348, 388, 414, 506, 501, 554, 580, 593, 699, 725, 751, 778, 804, 857},
     {277, 295, 374, 401, 475, 546, 599, 638, 704, 738, 791, 844, 910, 976, 1042, 1107},
-};
-static const uint16_t word_more[4] = {40, 60, 60, 70};
-/* A third consonant in a row: an unusual word. */
-static const uint16_t cluster_cost[4] = {64, 105, 64, 115};
-static const uint16_t upper_cost[2][TABLE] = {
     {264, 266, 287, 298, 374, 409, 488, 725, 804, 962, 1042, 1160, 1292, 1398, 1529, 1635},
     {272, 316, 409, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
 };
+const uint8_t wbi_word_more[6] = {40, 60, 60, 70, 120, 120};
+/* A third consonant in a row: an unusual word. */
+const uint8_t wbi_cluster_cost[4] = {64, 105, 64, 115};
 
 struct scan {
     const uint8_t *p;
@@ -117,11 +91,6 @@ static inline struct letters letters(struct scan *s)
     return l;
 }
 
-static uint64_t table_cost(const uint16_t *table, size_t n, uint64_t more)
-{
-    return n <= TABLE ? table[n - 1] : table[TABLE - 1] + (n - TABLE) * more;
-}
-
 static uint64_t word(struct scan *s, enum place place)
 {
     bool digit_before = s->before == DIGIT && place == ALONE;
@@ -138,12 +107,12 @@ static uint64_t word(struct scan *s, enum place place)
     if (n == 0)
         cost = COST_PIECE;
     else if (l.lower == 0)
-        cost = table_cost(upper_cost[place != BEHIND_BLANK], n, COST_UPPER_MORE);
+        cost = wbi_word_cost(place == BEHIND_BLANK ? UPPER_BEHIND_BLANK : UPPER_ELSE, n);
     else if (l.upper > 1)
         cost = COST_MIXED * (n + 1);
     else
-        cost = table_cost(word_cost[place], n, word_more[place]);
-    return cost + marked + l.clusters * cluster_cost[place] + l.wide * COST_LETTER_2;
+        cost = wbi_word_cost(place, n);
+    return cost + marked + l.clusters * wbi_cluster_cost[place] + l.wide * COST_LETTER_2;
 }
 
 /* One mark right before a word, with nothing that holds it on the other side. */
@@ -231,14 +200,52 @@ static uint64_t piece(struct scan *s)
     }
 }
 
-uint64_t wbi_tokens_units(struct wbi_str text)
+/* A mark or blank comes, and none stands before it. */
+static bool begins_mark_or_blank(const struct scan *s)
+{
+    uint8_t next = s->at < s->n ? class_of[s->p[s->at]] : NEWLINE;
+
+    return (next == SPACE || next == PUNCT) && s->before != SPACE && s->before != PUNCT;
+}
+
+static uint64_t units_of(struct wbi_str text, size_t readable, bool wide)
 {
     struct scan s = {(const uint8_t *)text.p, text.n, 0, NEWLINE};
+    bool fresh = true;
     uint64_t units = 0;
+    size_t n;
 
-    while (s.at < s.n)
-        units += piece(&s);
+    while (s.at < s.n) {
+        n = wide && fresh ? wbi_tokens_wide(s.p + s.at, s.n - s.at, readable - s.at, &units) : 0;
+        s.at += n;
+        s.before = n > 0 ? LOWER : s.before; /* what is neither mark nor blank */
+        if (n == 0)
+            units += piece(&s);
+        fresh = n > 0 || begins_mark_or_blank(&s);
+    }
     return units;
+}
+
+uint64_t wbi_tokens_units(struct wbi_str text)
+{
+    return units_of(text, text.n, wbi_tokens_have_wide());
+}
+
+uint64_t wbi_tokens_units_of(struct wbi_str all, size_t n)
+{
+    return units_of(wbi_str_head(all, n), all.n, wbi_tokens_have_wide());
+}
+
+uint64_t wbi_tokens_units_plain(struct wbi_str text)
+{
+    return units_of(text, text.n, false);
+}
+
+uint64_t wbi_tokens_newline(struct wbi_str line, bool first)
+{
+    if (line.n == 0)
+        return first ? COST_PIECE : 0;
+    return class_of[(uint8_t)line.p[line.n - 1]] == PUNCT ? COST_NEWLINE_PUNCT : COST_PIECE;
 }
 
 size_t wbi_tokens_prefix(struct wbi_str text, uint64_t units)

@@ -8,6 +8,7 @@
 #ifndef WBI_TEXT_TOKENS_H
 #define WBI_TEXT_TOKENS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/slice.h"
@@ -18,6 +19,12 @@
 /* Estimate in units. Costs of lines (each with its newline) may be added up;
  * the sum is at least the estimate of the whole. */
 uint64_t wbi_tokens_units(struct wbi_str text);
+/* The same, a little faster, for the first n bytes of all: what stands behind them may be
+ * looked at, but does not count. */
+uint64_t wbi_tokens_units_of(struct wbi_str all, size_t n);
+/* What the newline behind a line adds to its units, so that the sum over lines is
+ * exactly the estimate of the whole; nothing behind an empty one that follows another. */
+uint64_t wbi_tokens_newline(struct wbi_str line, bool first);
 
 static inline uint64_t wbi_tokens_of_units(uint64_t units)
 {

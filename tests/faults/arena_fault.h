@@ -73,9 +73,11 @@ void wbi_arena_pool_free(struct wbi_arena_pool *pool)
     free(pool);
 }
 
-wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, size_t cap, struct wbi_arena **ret)
+wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, enum wbi_arena_use use, size_t cap,
+                          struct wbi_arena **ret)
 {
     (void)pool;
+    (void)use;
     return wbi_arena_new(cap, ret);
 }
 

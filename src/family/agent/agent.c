@@ -15,39 +15,6 @@ static bool failed(const struct wbi_command_output *o)
     return o->timed_out || o->signal != 0 || o->exit_status != 0 || o->limit != NULL;
 }
 
-static wb_rc preview(const struct wbi_command_stream *s, uint64_t budget, struct wbi_str cmd,
-                     struct wbi_arena *arena, struct wbi_preview *ret, struct wbi_error *err)
-{
-    struct wbi_preview_policy policy = {.budget = budget, .command = cmd};
-
-    *ret = (struct wbi_preview){.text = WBI_NONE};
-    if (s->shown == NULL || s->bytes == 0)
-        return WB_OK;
-    if (s->artifact.p != NULL) {
-        policy.read_call = wbi_arena_fmt(
-            arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(s->artifact));
-        if (policy.read_call.p == NULL)
-            return wbi_fail_nomem(err);
-    }
-    return wbi_shown_preview(s->shown, arena, &policy, ret, err);
-}
-
-static void put_end(struct wbi_jw *w, const struct wbi_command_output *o)
-{
-    if (o->signal != 0) {
-        wbi_jw_knull(w, "exit_status");
-        wbi_jw_kint(w, "signal", o->signal);
-    } else {
-        wbi_jw_kint(w, "exit_status", o->exit_status);
-    }
-    if (o->timed_out) {
-        wbi_jw_kbool(w, "timed_out", true);
-        wbi_jw_kint(w, "timeout_ms", o->timeout_ms);
-    }
-    if (o->limit != NULL)
-        wbi_jw_kstrz(w, "limit", o->limit);
-}
-
 static void put_artifacts(struct wbi_jw *w, const struct wbi_command_output *o)
 {
     static const char *const roles[2] = {"report_artifact", "log_artifact"};
@@ -90,17 +57,19 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     struct wbi_jw w = wbi_jw_to(ret_result);
     bool with_log = failed(&o->run) && o->run.stream[1].bytes > 0;
     uint64_t fixed = HEADER_TOKENS + (with_log ? LOG_TOKENS : 0);
-    wb_rc rc = preview(&o->run.stream[0], budget > fixed + 100 ? budget - fixed : 100, o->run.cmd,
-                       p->arena, &report, err);
+    wb_rc rc =
+        wbi_command_preview(&o->run.stream[0], o->run.cmd,
+                            budget > fixed + 100 ? budget - fixed : 100, p->arena, &report, err);
 
     (void)arg;
     if (rc == WB_OK && with_log)
-        rc = preview(&o->run.stream[1], LOG_TOKENS - 100, o->run.cmd, p->arena, &log, err);
+        rc = wbi_command_preview(&o->run.stream[1], o->run.cmd, LOG_TOKENS - 100, p->arena, &log,
+                                 err);
     if (rc != WB_OK)
         return rc;
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "agent", o->agent);
-    put_end(&w, &o->run);
+    wbi_command_write_end(&w, &o->run);
     put_stream(&w, report_names, &o->run.stream[0], &report);
     if (with_log)
         put_stream(&w, log_names, &o->run.stream[1], &log);

@@ -58,6 +58,12 @@ extern const struct wbi_family wbi_batch_family;   /* typed: struct wbi_command_
 WB_MUST_CHECK wb_rc wbi_command_write_partial(const struct wbi_command_output *out,
                                               struct wbi_arena *arena, struct wbi_jw *w,
                                               struct wbi_error *err);
+/* How it ended, as members of an open object. */
+void wbi_command_write_end(struct wbi_jw *w, const struct wbi_command_output *out);
+/* One stream within a budget; nothing was printed: no text. Budget 0: it is left out. */
+WB_MUST_CHECK wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd,
+                                        uint64_t budget, struct wbi_arena *arena,
+                                        struct wbi_preview *ret, struct wbi_error *err);
 /* Which streams are shown complete and as they were printed, so that nobody needs them as an
  * artifact; after the end of both. */
 void wbi_command_shows_whole(const struct wbi_command_output *out, bool ret[2]);

@@ -85,22 +85,21 @@ void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
 }
 
 /* How to read what was left out. Where there is little, the path stands in the header only. */
-static struct wbi_str read_call(const struct wbi_command_output *o, int i, uint64_t budget,
+static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
                                 struct wbi_arena *arena)
 {
     struct wbi_str call = wbi_arena_fmt(arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
-                                        WBI_FMT(o->stream[i].artifact));
+                                        WBI_FMT(s->artifact));
 
     if (budget < 2 * (NOTICE_TOKENS + wbi_tokens(call)))
         return WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
     return call;
 }
 
-static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t budget,
+wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd, uint64_t budget,
                           struct wbi_arena *arena, struct wbi_preview *ret, struct wbi_error *err)
 {
-    const struct wbi_command_stream *s = &o->stream[i];
-    struct wbi_preview_policy policy = {.budget = budget, .command = o->cmd};
+    struct wbi_preview_policy policy = {.budget = budget, .command = cmd};
 
     *ret = (struct wbi_preview){.text = WBI_NONE};
     if (s->shown == NULL || s->bytes == 0)
@@ -110,7 +109,7 @@ static wb_rc make_preview(const struct wbi_command_output *o, int i, uint64_t bu
         return WB_OK;
     }
     if (s->artifact.p != NULL) {
-        policy.read_call = read_call(o, i, budget, arena);
+        policy.read_call = read_call(s, budget, arena);
         if (policy.read_call.p == NULL)
             return wbi_fail_nomem(err);
     }
@@ -173,7 +172,7 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
 
     share_budget(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
-        wb_rc rc = make_preview(o, i, budget[i], arena, &preview[i], err);
+        wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, budget[i], arena, &preview[i], err);
         if (rc != WB_OK)
             return rc;
         (void)snprintf(key, sizeof(key), "%s_preview", names[i]);
@@ -206,21 +205,26 @@ wb_rc wbi_command_write_partial(const struct wbi_command_output *o, struct wbi_a
     return wbi_command_write_streams(o, names_of(o), arena, w, err);
 }
 
-wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi_arena *arena,
-                                  struct wbi_jw *w, struct wbi_error *err)
+void wbi_command_write_end(struct wbi_jw *w, const struct wbi_command_output *o)
 {
-    if (o->signal != 0)
+    if (o->signal != 0) {
         wbi_jw_knull(w, "exit_status");
-    else
-        wbi_jw_kint(w, "exit_status", o->exit_status);
-    if (o->signal != 0)
         wbi_jw_kint(w, "signal", o->signal);
+    } else {
+        wbi_jw_kint(w, "exit_status", o->exit_status);
+    }
     if (o->timed_out) {
         wbi_jw_kbool(w, "timed_out", true);
         wbi_jw_kint(w, "timeout_ms", o->timeout_ms);
     }
     if (o->limit != NULL)
         wbi_jw_kstrz(w, "limit", o->limit);
+}
+
+wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi_arena *arena,
+                                  struct wbi_jw *w, struct wbi_error *err)
+{
+    wbi_command_write_end(w, o);
     return wbi_command_write_streams(o, names_of(o), arena, w, err);
 }
 

@@ -4,6 +4,7 @@
  * {output_preview, truncated, artifacts, output_artifact}. */
 #include "family/generic/generic_int.h"
 
+#include "artifact/shown.h"
 #include "base/limits.h"
 #include "family/envelope.h"
 #include "family/canonical.h"
@@ -67,13 +68,56 @@ static void put_artifacts(struct wbi_jw *w, struct wbi_str path, const struct wb
         wbi_jw_kint(w, "output_artifact", 0);
 }
 
+static uint64_t tokens_for(const struct wbi_projection *p, size_t media_n)
+{
+    uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
+
+    return p->budget_tokens > fixed * 2 ? p->budget_tokens - fixed : p->budget_tokens / 2;
+}
+
+/* False without memory. */
+static bool name_read_call(const struct wbi_projection *p, struct wbi_str path,
+                           struct wbi_preview_policy *policy)
+{
+    if (path.p == NULL)
+        return true;
+    policy->read_call = wbi_arena_fmt(
+        p->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(path));
+    return policy->read_call.p != NULL;
+}
+
+static void put_preview(struct wbi_jw *w, const struct wbi_preview *preview, uint64_t bytes)
+{
+    wbi_jw_kstr(w, "output_preview", preview->text);
+    wbi_jw_kbool(w, "truncated", preview->truncated);
+    wbi_jw_kint(w, "output_lines", (int64_t)preview->lines_total);
+    wbi_jw_kint(w, "output_bytes", (int64_t)bytes);
+}
+
+wb_rc wbi_generic_put_shown(const struct wbi_projection *p, struct wbi_shown *text, uint64_t bytes,
+                            struct wbi_str path, struct wbi_jw *w, struct wbi_error *err)
+{
+    struct wbi_preview_policy policy = {.budget = tokens_for(p, 0)};
+    struct wbi_preview preview;
+    wb_rc rc;
+
+    if (!name_read_call(p, path, &policy))
+        return wbi_fail_nomem(err);
+    rc = wbi_shown_preview(text, p->arena, &policy, &preview, err);
+    if (rc != WB_OK)
+        return rc;
+    wbi_jw_obj(w);
+    put_preview(w, &preview, bytes);
+    put_artifacts(w, path, NULL, 0);
+    wbi_jw_obj_end(w);
+    return WB_OK;
+}
+
 wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, struct wbi_str text,
                             const struct wbi_str *media, size_t media_n, struct wbi_jw *w,
                             struct wbi_error *err)
 {
-    uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
-    struct wbi_preview_policy policy = {
-        .budget = p->budget_tokens > fixed * 2 ? p->budget_tokens - fixed : p->budget_tokens / 2};
+    struct wbi_preview_policy policy = {.budget = tokens_for(p, media_n)};
     struct wbi_str path = WBI_NONE;
     struct wbi_preview preview;
     wb_rc rc = WB_OK;
@@ -82,19 +126,12 @@ wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, 
         rc = p->sink->put(p->sink->arg, "output", raw, &path, err);
     if (rc != WB_OK)
         return rc;
-    if (path.p != NULL) {
-        policy.read_call = wbi_arena_fmt(
-            p->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(path));
-        if (policy.read_call.p == NULL)
-            return wbi_fail_nomem(err);
-    }
+    if (!name_read_call(p, path, &policy))
+        return wbi_fail_nomem(err);
     rc = wbi_preview_text(p->arena, text, &policy, &preview, err);
     if (rc != WB_OK)
         return rc;
-    wbi_jw_kstr(w, "output_preview", preview.text);
-    wbi_jw_kbool(w, "truncated", preview.truncated);
-    wbi_jw_kint(w, "output_lines", (int64_t)preview.lines_total);
-    wbi_jw_kint(w, "output_bytes", (int64_t)raw.n);
+    put_preview(w, &preview, raw.n);
     put_artifacts(w, path, media, media_n);
     return WB_OK;
 }
@@ -141,7 +178,9 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     *ret_summary = wbi_buf_str(&summary);
     if (wbi_buf_rc(&summary) != WB_OK)
         return wbi_fail_nomem(err);
-    if (full->part_count > 0) {
+    if (full->bounded) {
+        wbi_jw_raw(&w, full->output);
+    } else if (full->part_count > 0) {
         rc = wbi_generic_put_parts(full, v, p, &w, &value, err);
         if (rc == WB_OK && value != NULL)
             rc = put_value(p, value, WBI_NONE, &w, err);

@@ -14,6 +14,12 @@ extern const struct wbi_family wbi_generic_family;
 /* Output in the shape {"content": [blocks], "structuredContent"?: …} is read
  * into full->parts; anything else is left alone. */
 WB_MUST_CHECK wb_rc wbi_generic_take_parts(struct wbi_arena *arena, struct wbi_complete *full);
+/* The result of a text that is too large to be a value, kept at path (as bytes): all
+ * members, within the tokens of p. */
+struct wbi_shown;
+WB_MUST_CHECK wb_rc wbi_generic_put_shown(const struct wbi_projection *p, struct wbi_shown *text,
+                                          uint64_t bytes, struct wbi_str path, struct wbi_jw *w,
+                                          struct wbi_error *err);
 /* Whether a part is no text: it goes to providers beside the receipt. */
 bool wbi_generic_is_media(const struct wbi_wire_part *part);
 /* What a generic result holds when that is one image or one other file;

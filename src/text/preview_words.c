@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_words.c: the vocabulary in which programs complain, and the words of the
+ * command. No word here belongs to a single program. */
+#include <pthread.h>
+
+#include "text/preview_words_int.h"
+
+struct word {
+    const char *text;
+    uint8_t weight;
+    uint8_t kind;
+};
+
+/* Weights: how sure the word alone makes us that the line tells what went wrong. */
+static const struct word vocabulary[] = {
+    {"fatal", 100, KIND_FAIL},
+    {"panic", 100, KIND_FAIL},
+    {"panicked", 100, KIND_FAIL},
+    {"segfault", 100, KIND_FAIL},
+    {"segmentation", 95, KIND_FAIL},
+    {"traceback", 85, KIND_FAIL},
+    {"abort", 85, KIND_FAIL},
+    {"aborted", 90, KIND_FAIL},
+    {"aborting", 85, KIND_FAIL},
+    {"crash", 80, KIND_FAIL},
+    {"crashed", 95, KIND_FAIL},
+    {"sigsegv", 100, KIND_FAIL},
+    {"sigabrt", 100, KIND_FAIL},
+    {"sigkill", 95, KIND_FAIL},
+    {"sigbus", 100, KIND_FAIL},
+    {"sigfpe", 100, KIND_FAIL},
+    {"sigill", 100, KIND_FAIL},
+    {"error", 90, KIND_FAIL},
+    {"errors", 75, KIND_FAIL},
+    {"err", 75, KIND_FAIL},
+    {"exception", 90, KIND_FAIL},
+    {"failed", 92, KIND_FAIL},
+    {"fail", 90, KIND_FAIL},
+    {"failure", 90, KIND_FAIL},
+    {"failures", 80, KIND_FAIL},
+    {"failing", 80, KIND_FAIL},
+    {"fails", 70, KIND_FAIL},
+    {"unhandled", 85, KIND_FAIL},
+    {"uncaught", 90, KIND_FAIL},
+    {"caused", 80, KIND_FAIL},
+    {"assertion", 88, KIND_FAIL},
+    {"assert", 60, KIND_FAIL},
+    {"undefined", 80, KIND_FAIL},
+    {"undeclared", 90, KIND_FAIL},
+    {"unresolved", 85, KIND_FAIL},
+    {"conflict", 85, KIND_FAIL},
+    {"conflicts", 75, KIND_FAIL},
+    {"conflicting", 75, KIND_FAIL},
+    {"rejected", 88, KIND_FAIL},
+    {"denied", 85, KIND_FAIL},
+    {"refused", 85, KIND_FAIL},
+    {"invalid", 80, KIND_FAIL},
+    {"illegal", 80, KIND_FAIL},
+    {"unable", 85, KIND_FAIL},
+    {"cannot", 85, KIND_FAIL},
+    {"couldn", 85, KIND_FAIL},
+    {"missing", 60, KIND_FAIL},
+    {"mismatch", 80, KIND_FAIL},
+    {"mismatched", 80, KIND_FAIL},
+    {"corrupt", 80, KIND_FAIL},
+    {"corrupted", 80, KIND_FAIL},
+    {"corruption", 80, KIND_FAIL},
+    {"leak", 70, KIND_FAIL},
+    {"leaked", 75, KIND_FAIL},
+    {"leaks", 65, KIND_FAIL},
+    {"lost", 55, KIND_FAIL},
+    {"overflow", 75, KIND_FAIL},
+    {"killed", 88, KIND_FAIL},
+    {"timeout", 70, KIND_FAIL},
+    {"timed", 70, KIND_FAIL},
+    {"unexpected", 75, KIND_FAIL},
+    {"unmet", 80, KIND_FAIL},
+    {"broken", 65, KIND_FAIL},
+    {"incompatible", 70, KIND_FAIL},
+    {"unknown", 50, KIND_FAIL},
+    {"expected", 55, KIND_FAIL},
+    {"received", 40, KIND_FAIL},
+    {"actual", 45, KIND_FAIL},
+    {"wrong", 60, KIND_FAIL},
+    {"bad", 60, KIND_FAIL},
+    {"uninitialized", 70, KIND_FAIL},
+    {"uninitialised", 70, KIND_FAIL},
+    {"detected", 45, KIND_FAIL},
+    {"unsupported", 55, KIND_FAIL},
+    {"violation", 75, KIND_FAIL},
+    {"violates", 70, KIND_FAIL},
+    {"unreachable", 70, KIND_FAIL},
+    {"exceeded", 65, KIND_FAIL},
+    {"exhausted", 70, KIND_FAIL},
+    {"interrupted", 65, KIND_FAIL},
+    {"terminated", 70, KIND_FAIL},
+    {"oom", 80, KIND_FAIL},
+    {"bug", 55, KIND_FAIL},
+    {"critical", 80, KIND_FAIL},
+    {"severe", 75, KIND_FAIL},
+    {"emerg", 90, KIND_FAIL},
+    {"alert", 60, KIND_FAIL},
+    {"incomplete", 70, KIND_FAIL},
+    {"duplicate", 45, KIND_FAIL},
+    {"unrecognized", 65, KIND_FAIL},
+    {"forbidden", 70, KIND_FAIL},
+    {"unauthorized", 75, KIND_FAIL},
+    {"stopped", 62, KIND_FAIL},
+    {"deadlock", 85, KIND_FAIL},
+    {"overrun", 70, KIND_FAIL},
+    {"misaligned", 60, KIND_FAIL},
+    {"problem", 55, KIND_FAIL},
+    {"problems", 60, KIND_FAIL},
+    {"regression", 60, KIND_FAIL},
+    {"warning", 26, KIND_WARN},
+    {"warn", 24, KIND_WARN},
+    {"warnings", 24, KIND_WARN},
+    {"deprecated", 22, KIND_WARN},
+    {"implicit", 40, KIND_WARN},
+    {"note", 6, KIND_NOTE},
+    {"passed", 42, KIND_PASS},
+    {"pass", 20, KIND_PASS},
+    {"ok", 5, KIND_PASS},
+    {"success", 20, KIND_PASS},
+    {"successful", 20, KIND_PASS},
+    {"succeeded", 25, KIND_PASS},
+    {"total", 32, KIND_SUMMARY},
+    {"summary", 45, KIND_SUMMARY},
+    {"tests", 34, KIND_SUMMARY},
+    {"result", 40, KIND_SUMMARY},
+    {"results", 34, KIND_SUMMARY},
+    {"returned", 40, KIND_SUMMARY},
+    {"exited", 62, KIND_SUMMARY},
+    {"exit", 45, KIND_SUMMARY},
+    {"finished", 30, KIND_SUMMARY},
+    {"done", 12, KIND_SUMMARY},
+    {"completed", 24, KIND_SUMMARY},
+    {"elapsed", 25, KIND_SUMMARY},
+    {"installed", 22, KIND_SUMMARY},
+    {"upgraded", 22, KIND_SUMMARY},
+    {"removed", 16, KIND_SUMMARY},
+    {"skipped", 26, KIND_SUMMARY},
+    {"changed", 20, KIND_SUMMARY},
+    {"renamed", 26, KIND_SUMMARY},
+    {"insertions", 30, KIND_SUMMARY},
+    {"deletions", 30, KIND_SUMMARY},
+    {"status", 18, KIND_SUMMARY},
+    {"not", 12, KIND_NOT},
+    {"no", 8, KIND_NOT},
+    {"didn", 50, KIND_NOT},
+    {"can", 0, KIND_NOT},
+    {"could", 0, KIND_NOT},
+    {"such", 0, KIND_NONE},
+    {"found", 0, KIND_NONE},
+    {"defined", 0, KIND_NONE},
+    {"debug", 0, KIND_QUIET},
+    {"trace", 0, KIND_QUIET},
+    {"verbose", 0, KIND_QUIET},
+    {"line", 0, KIND_PLACE},
+};
+
+/* Two words that together say more than either. */
+struct pair {
+    const char *first;
+    const char *second;
+    uint8_t weight;
+};
+static const struct pair pairs[PAIRS] = {
+    {"not", "ok", 95},    {"not", "found", 78}, {"no", "such", 82},
+    {"could", "not", 88}, {"can", "not", 85},   {"not", "defined", 70},
+};
+
+static uint64_t hash_word(struct wbi_str s)
+{
+    const uint8_t *p = (const uint8_t *)s.p, *end;
+
+    return hash_letters(p, p + s.n, p + s.n, &end);
+}
+
+static bool is_letter(uint8_t c)
+{
+    return (uint8_t)((c | 0x20) - 'a') < 26 || c == '_';
+}
+
+/* The command's words of four letters and more that mean nothing by themselves. */
+static void add_query(struct words *w, struct wbi_str command)
+{
+    size_t at = 0, from;
+
+    while (at < command.n && w->n_query < QUERY_WORDS) {
+        while (at < command.n && !is_letter((uint8_t)command.p[at]))
+            at++;
+        from = at;
+        while (at < command.n && is_letter((uint8_t)command.p[at]))
+            at++;
+        if (at - from >= 4) {
+            uint64_t hash = hash_word(wbi_str_make(command.p + from, at - from));
+            struct word_slot *slot = &w->slot[slot_of(w, hash)];
+
+            if (slot->hash == 0)
+                *slot = (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query};
+        }
+    }
+}
+
+static struct words known; /* the vocabulary; never changed once it is made */
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+static void make_known(void)
+{
+    struct words *w = &known;
+
+    for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
+        uint64_t hash = hash_word(wbi_str_z(vocabulary[i].text));
+
+        w->slot[slot_of(w, hash)] =
+            (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0};
+    }
+    for (size_t i = 0; i < PAIRS; i++) {
+        w->pair[i][0] = hash_word(wbi_str_z(pairs[i].first));
+        w->pair[i][1] = hash_word(wbi_str_z(pairs[i].second));
+    }
+}
+
+void wbi_words_init(struct words *w, struct wbi_str command)
+{
+    (void)pthread_once(&made, make_known);
+    *w = known;
+    add_query(w, command);
+}
+
+uint8_t wbi_words_pair(const struct words *w, uint64_t first, uint64_t second)
+{
+    for (size_t i = 0; i < PAIRS; i++)
+        if (w->pair[i][1] == second && w->pair[i][0] == first)
+            return pairs[i].weight;
+    return 0;
+}
