@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 PORT ?= 7717
 
-.PHONY: run tour test build bench fuzz soak lint coverage install setup clean quick
+.PHONY: run tour test build bench fuzz soak tsan lint coverage install setup clean quick
 
 setup:
 	@sh tools/setup.sh
@@ -41,6 +41,10 @@ fuzz: setup
 
 soak: setup
 	@WAYBILL_SOAK=1 tools/test.sh
+
+# What meets more than one thread, under ThreadSanitizer; a warning fails.
+tsan: setup
+	@tools/tsan.sh
 
 lint: setup
 	@tools/lint.sh

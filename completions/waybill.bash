@@ -2,10 +2,19 @@
 # names in its help, so this cannot fall behind it.
 _waybill() {
     local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]}
+    local program=${COMP_WORDS[0]} command at=1
 
+    # the command stands past the options that every command has
+    while [ "$at" -lt "$COMP_CWORD" ]; do
+        case ${COMP_WORDS[at]} in
+        --root | --state | --config | --as | --events) at=$((at + 2)) ;;
+        -*) at=$((at + 1)) ;;
+        *) break ;;
+        esac
+    done
+    command=${COMP_WORDS[at]}
     COMPREPLY=()
-    if [ "$COMP_CWORD" = 1 ]; then
+    if [ "$COMP_CWORD" = "$at" ]; then
         COMPREPLY=($(compgen -W "$("$program" --help 2>/dev/null |
             sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p') help --help --version" -- "$cur"))
         return
@@ -29,13 +38,15 @@ _waybill() {
         COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null |
             grep -oE '(^|[ (])--?[a-z][a-z-]*' | tr -d ' (' | sort -u)" -- "$cur")) ;;
     *)
-        if [ "$command" = call ] && [ "$COMP_CWORD" = 2 ]; then
+        if [ "$command" = call ] && [ "$COMP_CWORD" = $((at + 1)) ]; then
             COMPREPLY=($(compgen -W "$("$program" tools list --json 2>/dev/null |
                 grep -oE '"modelName":"[^"]*"' | cut -d'"' -f4)" -- "$cur"))
-        elif [ "$COMP_CWORD" = 2 ]; then
+        elif [ "$COMP_CWORD" = $((at + 1)) ]; then
+            # the first word of every alternative of the usage line
             COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null |
-                sed -n 's/^usage: waybill [a-z-]* //p' | grep -oE '^\[?[a-z]+(( \| |\|)[a-z]+)*' |
-                tr -d '[]' | tr '|' ' ')" -- "$cur") $(compgen -f -- "$cur"))
+                sed -n 's/\[--[^]]*\]//g; s/--[a-z-]* [^ ]*//g; s/^usage: waybill [a-z-]* //p' |
+                tr '|' '\n' | sed -nE 's/^[[ ]*([a-z]+)([] ].*)?$/\1/p')" -- "$cur") \
+                $(compgen -f -- "$cur"))
         else
             COMPREPLY=($(compgen -f -- "$cur"))
         fi ;;

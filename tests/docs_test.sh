@@ -32,7 +32,14 @@ for command in $commands; do
         case $plain in *"$option"*) ;; *) echo "man page lacks $option"; failed=1 ;; esac
     done
 done
-offers waybill config tr | grep -qx trust || { echo "completion lacks config trust"; failed=1; }
+for words in 'config trust' 'ledger stats' 'ledger export' 'tasks stop' 'tools check' 'schema lint' \
+    'artifact verify' 'approve no' 'pins reject' 'semver compare' 'envelope wrap' 'patch check'; do
+    word=${words#* }
+    # shellcheck disable=SC2086 # two words
+    offers waybill ${words%?} | grep -qx "$word" || { echo "completion lacks $words"; failed=1; }
+done
+offers waybill --root . -q led | grep -qx ledger || { echo "completion after options"; failed=1; }
+offers waybill --root . ledger ver | grep -qx verify || { echo "completion after options"; failed=1; }
 # What a document shows as output ("```text") are lines that a test has seen.
 for file in "$source"/docs/*.md; do
     while IFS= read -r line; do

@@ -519,6 +519,67 @@ static void a_failed_reload_keeps_the_old_policy_and_says_so(void **state)
     wb_free(text);
 }
 
+/* C8.7: what is cached is still validated and authorized. */
+static void a_cached_answer_is_only_for_those_who_may_call(void **state)
+{
+    static const char policies[] = "{\"environment\":{\"cache\":{\"ttlMs\":60000}}}";
+    struct scripted *t;
+    struct asked a;
+    char text[256];
+
+    (void)state;
+    guarded_open(&g, policies, "[{\"principal\":\"*\",\"allow\":[\"*\"]}]", false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    answer(&g, &a, "t", 0);
+    answer(&g, &a, "t", 0);
+    assert_string_equal(at(&a, "/cached"), "true");
+    answer(&g, &a, "t", WB_FIELD_PRINCIPAL, "ann", 0); /* has a cache of her own */
+    assert_string_equal(at(&a, "/cached"), "");
+    snprintf(text, sizeof(text),
+             "{\"policies\":%s,\"bindings\":[{\"principal\":\"*\",\"allow\":[\"*\"],"
+             "\"deny\":[\"t\"]}]}",
+             policies);
+    write_file("config.json", text);
+    assert_int_equal(wb_runtime_reload(g.runtime, NULL), WB_OK);
+    answer(&g, &a, "t", 0);
+    assert_string_equal(a.kind, "forbidden");
+    answer(&g, &a, "t", WB_FIELD_INPUT, "{\"n\":\"x\"}", 0);
+    assert_string_equal(a.kind, "invalid_tool_input");
+    assert_int_equal(t->runs, 2);
+}
+
+static void stay_in_partials(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    wb_tool_partial(call, "{\"n\":1}", 7);
+}
+
+static void stop_in_partials(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    wb_tool_fail(call, "cancelled", "stopped on request", NULL);
+}
+
+/* C8.9: time that runs out in the middle of a stream is an error frame, then the Result. */
+static void a_stream_that_runs_out_of_time_ends_in_an_error_frame(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g, "{\"environment\":{\"timeoutMs\":50}}", NULL, false);
+    assert_int_equal(wb_tool_register(g.runtime,
+                                      "{\"name\":\"s\",\"description\":\"For tests.\","
+                                      "\"version\":\"1.0.0\",\"effect\":\"Pure\"}",
+                                      NULL, stay_in_partials, stop_in_partials, NULL, NULL),
+                     WB_OK);
+    answer(&g, &a, "s", WB_FIELD_HEARTBEAT_MS, "0", 0);
+    assert_string_equal(a.kind, "timed_out");
+    assert_string_equal(at(&a, "/output"), "");
+    assert_non_null(strstr(a.frames, "\"sequence\":0,\"event\":\"partial\""));
+    assert_non_null(strstr(a.frames, "\"sequence\":1,\"event\":\"error\""));
+    assert_null(strstr(a.frames, "\"sequence\":2"));
+}
+
 /* A call waiting in a queue goes on under the policy it came in with. */
 static void calls_under_way_keep_their_policy_over_a_reload(void **state)
 {
@@ -687,6 +748,8 @@ int main(void)
         TEST(paths_are_redacted_on_every_surface),
         TEST(cache_metadata_stays_out_of_the_record),
         TEST(a_cancelled_leader_hands_over_to_a_follower),
+        TEST(a_cached_answer_is_only_for_those_who_may_call),
+        TEST(a_stream_that_runs_out_of_time_ends_in_an_error_frame),
         TEST(a_failed_reload_keeps_the_old_policy_and_says_so),
         TEST(calls_under_way_keep_their_policy_over_a_reload),
         TEST(a_tool_gets_the_trace_to_pass_on),

@@ -427,7 +427,7 @@ static pid_t start_call(struct workspace *w, const char *tool, const char *key)
         _exit(99);
     }
     assert_true(pid > 0);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2000; i++) {
         (void)poll(NULL, 0, 20);
         if (ws_run(w, "calls list --json") == 0 && has(w->out, "\"stage\":\"execute\""))
             return pid;

@@ -132,9 +132,15 @@ static void matrix_05_06_07_keys_by_canonical_input_and_tool(void **state)
     answer(&g, &a, "t", 0);
     assert_string_equal(at(&a, "/error/code"), "\"RequiredMissing\"");
     assert_string_equal(at(&a, "/error/details/missingField"), "\"idempotencyKey\"");
-    answer(&g, &a, "t", KEY, "k", INPUT, "{\"n\":1,\"m\":2}", 0);
-    answer(&g, &a, "t", KEY, "k", INPUT, "{\"m\":2,\"n\":1}", 0); /* 5 */
+    answer(&g, &a, "t", KEY, "k", INPUT, "{\"n\":\"x\"}", 0); /* stores nothing */
+    assert_string_equal(at(&a, "/error/category"), "\"ContractError\"");
+    answer(&g, &a, "t", KEY, "k", INPUT, "{\"n\":1,\"m\":2}", WB_FIELD_CORRELATION_ID, "one", 0);
+    assert_string_equal(at(&a, "/replayed"), "");
+    guarded_pass_ms(&g, 70); /* 5: with its own correlation id and duration */
+    answer(&g, &a, "t", KEY, "k", INPUT, "{\"m\":2,\"n\":1}", WB_FIELD_CORRELATION_ID, "two", 0);
     assert_string_equal(at(&a, "/replayed"), "true");
+    assert_string_equal(at(&a, "/correlationId"), "\"two\"");
+    assert_string_equal(at(&a, "/durationMs"), "0");
     answer(&g, &a, "t", KEY, "k", INPUT, "{\"m\":2.0,\"n\":1.0}", 0); /* 6 */
     assert_string_equal(at(&a, "/replayed"), "true");
     answer(&g, &a, "t", KEY, "k", INPUT, "{\"m\":3,\"n\":1}", 0);
@@ -563,6 +569,8 @@ static void matrix_24_a_write_that_timed_out_is_an_error(void **state)
     assert_string_equal(at(&a, "/error/code"), "\"Timeout\"");
     assert_string_equal(at(&a, "/status"), "\"Error\"");
     assert_string_equal(at(&a, "/error/isRetryable"), "false");
+    assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "300"); /* how long it might take */
+    assert_true(number_at(&a, "/durationMs") >= 0);                  /* and did */
 }
 
 /* "`attempts` — total tries (≥1)." */

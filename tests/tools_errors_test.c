@@ -169,7 +169,6 @@ static void check_source(const char *path, const char *name)
         for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
             if (wbi_str_eqz(wbi_str_head(rest, n), ids[i].id) &&
                 strcmp(ids[i].kind, "internal_error") != 0 &&
-                strcmp(ids[i].kind, "output_persistence_failed") != 0 &&
                 wbi_json_get(families, ids[i].kind) == NULL)
                 fail_msg("%s makes %s, which no tool of the families shows", path, ids[i].kind);
     }

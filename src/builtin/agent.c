@@ -103,7 +103,6 @@ static void on_end(struct wbi_running_command *r)
 
 static void start(struct wbi_exec *x)
 {
-    struct agent_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
     struct wbi_str name;
     const wbi_json *agent = find_agent(x, &name);
     struct wbi_command_ask ask = {.cmd = wbi_json_get_as(agent, "command", WBI_JSON_ARR),
@@ -112,11 +111,10 @@ static void start(struct wbi_exec *x)
                                   .call_id = wbi_str_z(x->call->name),
                                   .stdin_bytes = agent_input(x)};
     struct wbi_error err = WBI_ERROR_INIT;
+    struct agent_state *s = wbi_exec_alloc(x, sizeof(*s));
 
-    if (s == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (s == NULL)
         return;
-    }
     if (ask.cmd == NULL) {
         fail_unknown(x, name);
         return;

@@ -85,14 +85,12 @@ static struct wbi_str subject_of(struct wbi_exec *x)
 
 static void read_start(struct wbi_exec *x)
 {
-    struct wbi_reading *r = wbi_arena_zalloc(x->arena, sizeof(*r));
+    struct wbi_reading *r = wbi_exec_alloc(x, sizeof(*r));
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc;
 
-    if (r == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (r == NULL)
         return;
-    }
     r->exec = x;
     r->on_done = on_page;
     r->arg = r;
@@ -210,15 +208,13 @@ wb_rc wbi_builtin_list_artifacts(struct wbi_runtime *rt, struct wbi_buf *out, st
 
 static void list_start(struct wbi_exec *x)
 {
-    struct wbi_artifact_rows *list = wbi_arena_zalloc(x->arena, sizeof(*list));
+    struct wbi_artifact_rows *list = wbi_exec_alloc(x, sizeof(*list));
     struct wbi_error err = WBI_ERROR_INIT;
     int64_t limit = 0;
     wb_rc rc;
 
-    if (list == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (list == NULL)
         return;
-    }
     list->budget_tokens = wbi_exec_budget(x).tokens;
     rc = gather(x->runtime, x->arena, x->input, list, &err);
     if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)

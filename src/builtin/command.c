@@ -230,7 +230,6 @@ static void arm_yield(struct exec_state *s)
 
 static void exec_start(struct wbi_exec *x)
 {
-    struct exec_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
     struct wbi_command_ask ask = {.cmd = wbi_json_get(x->input, "cmd"),
                                   .env = wbi_json_get_as(x->input, "env", WBI_JSON_OBJ),
                                   .workdir = wbi_json_get_str(x->input, "workdir"),
@@ -238,12 +237,11 @@ static void exec_start(struct wbi_exec *x)
                                   .tty = wbi_json_true(wbi_json_get(x->input, "tty"))};
     const wbi_json *accepts = wbi_json_get(x->input, "accepts_input");
     struct wbi_error err = WBI_ERROR_INIT;
+    struct exec_state *s = wbi_exec_alloc(x, sizeof(*s));
     wb_rc rc;
 
-    if (s == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (s == NULL)
         return;
-    }
     x->state = s;
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms); /* absent: none */
     ask.accepts_input = accepts ? wbi_json_true(accepts) : ask.tty;

@@ -88,15 +88,13 @@ static void start(struct wbi_exec *x)
 {
     const wbi_json *command =
         x->runtime->config ? wbi_config_setting(x->runtime->config, "/notify/command") : NULL;
-    struct notifying *n = wbi_arena_zalloc(x->arena, sizeof(*n));
+    struct notifying *n = wbi_exec_alloc(x, sizeof(*n));
     struct wbi_capture_spec spec = {.out_cap = 0};
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc;
 
-    if (n == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (n == NULL)
         return;
-    }
     n->exec = x;
     n->out.level = wbi_json_get_str(x->input, "level");
     x->state = n;

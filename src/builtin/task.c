@@ -10,11 +10,6 @@ static struct wbi_str asked_id(const struct wbi_exec *x)
     return wbi_json_get_str(x->input, "task_id");
 }
 
-static void no_memory(struct wbi_exec *x)
-{
-    wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
-}
-
 /* ---- TaskOutput ---- */
 
 struct output_state {
@@ -122,15 +117,13 @@ static int64_t wait_of(const struct wbi_exec *x, int64_t otherwise)
 
 static void output_start(struct wbi_exec *x)
 {
-    struct output_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct output_state *s = wbi_exec_alloc(x, sizeof(*s));
     struct wbi_task_info info;
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc;
 
-    if (s == NULL) {
-        no_memory(x);
+    if (s == NULL)
         return;
-    }
     x->state = s;
     s->exec = x;
     s->watch = (struct wbi_task_watch){.exec = x, .on_ready = on_ready, .arg = s};
@@ -159,15 +152,13 @@ const struct wbi_tool_ops wbi_task_output_ops = {output_start, output_cancel};
 
 static void status_start(struct wbi_exec *x)
 {
-    struct wbi_task_view *view = wbi_arena_alloc(x->arena, sizeof(*view));
+    struct wbi_task_view *view = wbi_exec_alloc(x, sizeof(*view));
     struct wbi_task_info info;
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc;
 
-    if (view == NULL) {
-        no_memory(x);
+    if (view == NULL)
         return;
-    }
     rc = wbi_task_fetch(x, asked_id(x), &info, &err);
     if (rc == WB_OK)
         *view = wbi_task_view_of(x, &info);
@@ -221,15 +212,13 @@ static wb_rc gather(struct wbi_exec *x, struct wbi_task_rows *list, struct wbi_e
 
 static void list_start(struct wbi_exec *x)
 {
-    struct wbi_task_rows *list = wbi_arena_zalloc(x->arena, sizeof(*list));
+    struct wbi_task_rows *list = wbi_exec_alloc(x, sizeof(*list));
     struct wbi_error err = WBI_ERROR_INIT;
     int64_t limit = 0;
     wb_rc rc;
 
-    if (list == NULL) {
-        no_memory(x);
+    if (list == NULL)
         return;
-    }
     list->budget_tokens = wbi_exec_budget(x).tokens;
     if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)
         list->limit = (size_t)limit;
@@ -268,17 +257,15 @@ static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err
 
 static void input_start(struct wbi_exec *x)
 {
-    struct input_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
     struct wbi_str text = wbi_json_get_str(x->input, "input");
     bool close = wbi_json_true(wbi_json_get(x->input, "end_of_input"));
     struct wbi_task_info info;
     struct wbi_error err = WBI_ERROR_INIT;
+    struct input_state *s = wbi_exec_alloc(x, sizeof(*s));
     wb_rc rc;
 
-    if (s == NULL) {
-        no_memory(x);
+    if (s == NULL)
         return;
-    }
     s->exec = x;
     rc = wbi_task_fetch(x, asked_id(x), &info, &err);
     if (rc == WB_OK)
@@ -344,14 +331,12 @@ static void stop_asked(void *arg, wb_rc rc, const struct wbi_error *err)
 
 static void stop_start(struct wbi_exec *x)
 {
-    struct stop_state *s = wbi_arena_zalloc(x->arena, sizeof(*s));
+    struct stop_state *s = wbi_exec_alloc(x, sizeof(*s));
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc;
 
-    if (s == NULL) {
-        no_memory(x);
+    if (s == NULL)
         return;
-    }
     x->state = s;
     s->exec = x;
     s->watch = (struct wbi_task_watch){.exec = x, .on_ready = stop_ready, .arg = s};

@@ -242,13 +242,11 @@ static wb_rc run_list(struct wbi_job *j)
 static void start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j))
 {
     struct wbi_runtime *rt = x->runtime;
-    struct ask *ask = wbi_arena_zalloc(x->arena, sizeof(*ask));
+    struct ask *ask = wbi_exec_alloc(x, sizeof(*ask));
     struct wbi_error err = WBI_ERROR_INIT;
 
-    if (ask == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    if (ask == NULL)
         return;
-    }
     if (!wbi_runtime_keeps_ledger(rt)) {
         wbi_exec_fail(x, WBI_KIND_STATE_UNAVAILABLE,
                       "work items need a state directory, and this "

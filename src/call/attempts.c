@@ -88,6 +88,7 @@ bool wbi_attempt_again(struct wbi_call *call, const struct wbi_fault *fault)
     if (!may_retry(call, fault))
         return false;
     failed.class = wbi_guard_class_of(fault);
+    failed.refused = wbi_fault_refuses(fault);
     failed.duration_ns = now - a->attempt_ns;
     failed.cost = wbi_attempt_cost(call);
     if (wbi_guard_retry(&a->ticket, &failed, timed_out ? WBI_RETRY_TIMEOUT : WBI_RETRY_TRANSIENT,

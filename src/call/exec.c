@@ -65,6 +65,15 @@ void wbi_exec_fail(struct wbi_exec *x, enum wbi_kind kind, const char *fmt, ...)
     wbi_exec_fail_fault(x, &fault);
 }
 
+void *wbi_exec_alloc(struct wbi_exec *x, size_t n)
+{
+    void *p = wbi_arena_zalloc(x->arena, n);
+
+    if (p == NULL)
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    return p;
+}
+
 void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial)
 {
     bool late = x->cancel == WBI_CANCEL_DEADLINE;

@@ -27,6 +27,9 @@ __attribute__((format(printf, 3, 4))) void wbi_exec_fail(struct wbi_exec *x, enu
                                                          const char *fmt, ...);
 /* The same with everything given; fault is copied. */
 void wbi_exec_fail_fault(struct wbi_exec *x, const struct wbi_fault *fault);
+/* Zeroed memory of the call. NULL: there is none, and the attempt has ended with that: x is
+ * gone. */
+void *wbi_exec_alloc(struct wbi_exec *x, size_t n);
 /* The attempt ended because it was asked to: timed_out or cancelled by
  * x->cancel; partial (JSON object text or absent) becomes details.partial. */
 void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial);

@@ -82,6 +82,8 @@ enum wbi_step wbi_call_fail_refusal(struct wbi_call *call, const struct wbi_guar
 int64_t wbi_attempt_cost(const struct wbi_call *call);
 /* What an error means to the guards. */
 enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault);
+/* Whoever ran it said no: nobody's failure. */
+bool wbi_fault_refuses(const struct wbi_fault *fault);
 
 /* policySnapshot of the call so far; made when its redactions are known. */
 WB_MUST_CHECK wb_rc wbi_guards_snapshot(struct wbi_call *call);

@@ -61,6 +61,14 @@ enum wbi_guard_class wbi_guard_class_of(const struct wbi_fault *fault)
     return WBI_GUARD_FAILED;
 }
 
+bool wbi_fault_refuses(const struct wbi_fault *fault)
+{
+    enum wbi_category category = wbi_kind_row(fault->kind)->category;
+
+    return category == WBI_CATEGORY_AUTH ||
+           (category == WBI_CATEGORY_POLICY && fault->kind != WBI_KIND_TIMED_OUT);
+}
+
 int64_t wbi_attempt_cost(const struct wbi_call *call)
 {
     const struct wbi_exec *x = call->exec;
@@ -106,6 +114,8 @@ void wbi_journey_settle(struct wbi_call *call)
     outcome.still_running = call->overruled || finished_late(call);
     outcome.duration_ns = call->ended_ns - (a->attempt_ns ? a->attempt_ns : call->started_ns);
     outcome.cost = wbi_attempt_cost(call);
+    outcome.refused =
+        call->outcome.state == WBI_OUTCOME_ERROR && wbi_fault_refuses(&call->outcome.fault);
     /* Attempts that failed before invite a retry, whatever refused the last one. */
     outcome.retryable = a->refused_again || (call->outcome.state == WBI_OUTCOME_ERROR &&
                                              wbi_fault_retryable(&call->outcome.fault));

@@ -41,8 +41,11 @@ static int serve(const struct args *a, wb_runtime *runtime, wb_serve_options *o)
     int created = 0, code = EXIT_OK;
 
     if (o->http != NULL && (auth == NULL || strcmp(auth, "token") == 0)) {
-        if (wb_serve_token(runtime, args_get(a, "--token-file"), &token, &created, &error) != WB_OK)
-            return fail(a, NULL, error);
+        if (wb_serve_token(runtime, args_get(a, "--token-file"), &token, &created, &error) !=
+            WB_OK) {
+            (void)fail(a, NULL, error);
+            return EXIT_STATE;
+        }
         if (created)
             fprintf(stderr, "token (shown once, kept in the user's state folder): %s\n", token);
         o->token = token;

@@ -81,6 +81,7 @@ enum wbi_guard_class {
 struct wbi_guard_outcome {
     enum wbi_guard_class class;
     bool retryable;     /* the outcome says so: its key is not bound to it */
+    bool refused;       /* turned away, not failed: no sample of its circuit */
     bool still_running; /* TIMED_OUT, CANCELLED: the executor was not stopped; wbi_guard_late
                            follows */
     int64_t duration_ns;

@@ -20,7 +20,7 @@ static void settle_circuit(struct wbi_guard_ticket *t, const struct wbi_guard_ou
                            int64_t now)
 {
     const struct wbi_circuit_settings *s = &t->request.policy->circuit;
-    bool failed = o->class == WBI_GUARD_FAILED || o->class == WBI_GUARD_TIMED_OUT;
+    bool failed = (o->class == WBI_GUARD_FAILED && !o->refused) || o->class == WBI_GUARD_TIMED_OUT;
 
     if (!s->set)
         return;

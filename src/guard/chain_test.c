@@ -276,6 +276,30 @@ static void one_hundred_identical_keys_start_one_execution(void **state)
     settle(w, &t[0], WBI_GUARD_OK, false, "1");
 }
 
+/* B8, B10 of the research: who is turned away by a provider says nothing about its health, and one
+ * tool's circuit is not another's. */
+static void a_refusal_of_the_provider_is_no_sample_and_circuits_stand_alone(void **state)
+{
+    struct world *w = *state;
+    struct wbi_guard_request r = request(w, WBI_GUARD_PURE, NULL), other;
+    struct wbi_guard_outcome refused = {.class = WBI_GUARD_FAILED, .refused = true};
+    struct wbi_guard_ticket t;
+
+    w->policy.circuit = circuit(1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(admit(w, &r, &t).verdict, WBI_GUARD_ADMITTED);
+        assert_int_equal(wbi_guard_settle(&t, &refused, w->clock.mono_ns), WB_OK);
+    }
+    assert_int_equal(look(w).samples, 0);
+    assert_int_equal(admit(w, &r, &t).verdict, WBI_GUARD_ADMITTED);
+    settle(w, &t, WBI_GUARD_FAILED, false, NULL);
+    assert_int_equal(admit(w, &r, &t).refusal.kind, WBI_KIND_CIRCUIT_OPEN);
+    other = r;
+    other.tool = WBI_LIT("mcp::git::tag");
+    assert_int_equal(admit(w, &other, &t).verdict, WBI_GUARD_ADMITTED);
+    settle(w, &t, WBI_GUARD_OK, false, NULL);
+}
+
 static wb_rc broken_get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
                         struct wbi_idem_record *ret)
 {
@@ -323,6 +347,7 @@ int main(void)
         TEST(identical_pure_calls_run_once),
         TEST(keys_after_failures),
         TEST(one_hundred_identical_keys_start_one_execution),
+        TEST(a_refusal_of_the_provider_is_no_sample_and_circuits_stand_alone),
         TEST(a_store_that_fails_refuses_the_call_and_spends_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "loop/loop.h"
 
@@ -89,6 +90,7 @@ struct wbi_transfer {
     void *arg;
     struct wbi_buf in;
     char session[128];
+    int64_t retry_after_ms;
     bool event_stream, done, told, dead;
     int result;
 };
@@ -226,7 +228,8 @@ static void destroy(struct wbi_transfer *t)
 static void tell(struct wbi_transfer *t)
 {
     struct wbi_curl *c = t->curl;
-    struct wbi_transfer_view v = {.event_stream = t->event_stream, .done = t->done};
+    struct wbi_transfer_view v = {
+        .event_stream = t->event_stream, .retry_after_ms = t->retry_after_ms, .done = t->done};
     struct wbi_buf in = t->in;
 
     if (t->session[0] != '\0')
@@ -298,6 +301,8 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
     return wbi_buf_rc(&t->in) == WB_OK ? size * n : 0;
 }
 
+#define RETRY_AFTER_MAX_S (24 * 3600)
+
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     struct wbi_transfer *t = arg;
@@ -305,6 +310,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     size_t colon = wbi_str_index(line, ':');
     struct wbi_str name = wbi_str_head(line, colon);
     struct wbi_str value = wbi_str_trim(wbi_str_from(line, colon + 1));
+    uint64_t seconds;
 
     if (wbi_str_ieq(name, WBI_LIT("content-type"))) {
         value = wbi_str_trim(wbi_str_head(value, wbi_str_index(value, ';')));
@@ -312,6 +318,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     } else if (wbi_str_ieq(name, WBI_LIT("mcp-session-id")) && value.n < sizeof(t->session)) {
         memcpy(t->session, value.p, value.n);
         t->session[value.n] = '\0';
+    } else if (wbi_str_ieq(name, WBI_LIT("retry-after")) && wbi_parse_u64(value, &seconds)) {
+        t->retry_after_ms = (int64_t)WBI_MIN(seconds, (uint64_t)RETRY_AFTER_MAX_S) * 1000;
     }
     return size * n;
 }

@@ -63,7 +63,7 @@ static void forget(struct wbi_upstream *up, struct wbi_upstream_call *call)
 
 /* The exchange is over: what does that mean for the call it carried? */
 static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call, long status,
-                   const char *failure)
+                   int64_t retry_after_ms, const char *failure)
 {
     char why[160];
 
@@ -77,11 +77,13 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call, long
     } else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld and no result",
                        status);
+    call->status = failure == NULL ? status : 0;
+    call->retry_after_ms = retry_after_ms;
     wbi_upstream_call_fail(call, WB_EIO, why);
 }
 
 /* Ends the exchange, and with it the call that still waits for it. */
-static void end(struct wbi_exchange *x, long status, const char *failure)
+static void end(struct wbi_exchange *x, long status, int64_t retry_after_ms, const char *failure)
 {
     struct wbi_upstream *up = x->up;
     struct wbi_upstream_call *call = x->call;
@@ -89,7 +91,7 @@ static void end(struct wbi_exchange *x, long status, const char *failure)
     if (call != NULL && call->id != x->call_id)
         call = NULL; /* it has gone on to another round */
     drop(x);
-    settle(up, call, status, failure);
+    settle(up, call, status, retry_after_ms, failure);
 }
 
 static void on_again(void *arg)
@@ -97,7 +99,7 @@ static void on_again(void *arg)
     struct wbi_exchange *x = arg;
 
     if (transfer(x, "GET", WBI_NONE) != WB_OK)
-        end(x, 0, "out of memory");
+        end(x, 0, 0, "out of memory");
 }
 
 /* A stream that broke off can be taken up where it was, if it said where that is;
@@ -146,7 +148,7 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     if (x->closed || (x->call == NULL && !x->news))
         drop(x);
     else if (v->done && !((stream || v->failure != NULL) && come_again(x, v->status)))
-        end(x, v->status, v->failure);
+        end(x, v->status, v->retry_after_ms, v->failure);
 }
 
 static void add_line(struct wbi_str *lines, size_t *n, struct wbi_str line)

@@ -55,7 +55,8 @@ struct wbi_upstream_answer {
     const wbi_json *error;    /* JSON-RPC error object, with rc WB_OK */
     struct wbi_str text;      /* the result (or error) as it came, compact JSON */
     bool sent;                /* it may have had an effect */
-    int64_t retry_after_ms;   /* of WB_EIO while waiting; else 0 */
+    int64_t retry_after_ms;   /* of WB_EIO while waiting, or as the server says; else 0 */
+    long status;              /* of HTTP, with WB_EIO; 0: none */
     const char *why;          /* one sentence where rc is not WB_OK */
     const char *lacks;        /* WB_EDENIED: the ability the caller would have needed */
     struct wbi_arena **arena; /* holds result, error and text: who sets *arena to NULL has it */

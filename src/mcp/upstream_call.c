@@ -292,7 +292,11 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
 {
     struct wbi_upstream *up = c->up;
     int64_t left = up->wait_until_ns - wbi_now_ns(&up->clock);
-    struct wbi_upstream_answer a = {.rc = rc, .sent = c->sent, .why = why};
+    struct wbi_upstream_answer a = {.rc = rc,
+                                    .sent = c->sent,
+                                    .why = why,
+                                    .status = c->status,
+                                    .retry_after_ms = c->retry_after_ms};
 
     if (rc == WB_EAGAIN && c->deadline_ns == 0)
         a = (struct wbi_upstream_answer){.rc = WB_ELIMIT,

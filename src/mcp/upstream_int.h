@@ -42,6 +42,8 @@ struct wbi_upstream_call {
     size_t open_asks;
     int64_t deadline_ns;
     struct wbi_exchange *exchange; /* HTTP only */
+    long status;                   /* of HTTP, where there was no result; 0: none */
+    int64_t retry_after_ms;        /* that came with it */
     unsigned resends;
 };
 

@@ -58,9 +58,26 @@ static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&details) == WB_OK)
         fault.details = wbi_buf_str(&details);
+    if (code == WBI_RPC_PARAMS)
+        fault.kind = WBI_KIND_INVALID_TOOL_INPUT;
     if (code == RPC_URL_ELICITATION || code == WBI_RPC_CAPABILITY)
         complete.rpc_error = wbi_arena_str(x->arena, a->text);
     fail_with(x, &fault, &complete);
+}
+
+/* A status that says the call was turned away, and so did nothing. */
+static enum wbi_kind refusal_of(const struct wbi_upstream_answer *a)
+{
+    switch (a->rc == WB_EIO ? a->status : 0) {
+    case 401:
+        return WBI_KIND_UNAUTHORIZED;
+    case 403:
+        return WBI_KIND_FORBIDDEN;
+    case 429:
+        return WBI_KIND_RATE_LIMITED;
+    default:
+        return WBI_KIND_NONE;
+    }
 }
 
 /* No answer: what may be said about its effect depends on whether it was sent. */
@@ -71,6 +88,8 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
                                                : WBI_KIND_OUTCOME_UNKNOWN};
     struct wbi_complete complete = {.ok = false, .lacks = a->lacks};
 
+    if (refusal_of(a) != WBI_KIND_NONE)
+        fault.kind = refusal_of(a);
     if (a->rc == WB_EAGAIN)
         fault.kind = WBI_KIND_TIMED_OUT;
     if (a->rc == WB_EDENIED)

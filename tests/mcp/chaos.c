@@ -73,6 +73,9 @@ static bool odd_answer(long id)
         result(id, "\"fine\"");
     else if (is("unknown-type"))
         result(id, "{\"resultType\":\"maybe\",\"content\":[]}");
+    else if (is("bad-params"))
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32602,\"message\":\"n?\"}}\n",
+               id);
     else if (is("bad-output"))
         result(id, "{\"content\":[],\"structuredContent\":{\"n\":\"seven\"}}");
     else if (is("no-output"))

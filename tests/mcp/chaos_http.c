@@ -71,6 +71,12 @@ static void answer_call(long id)
                    "data: {\"jsonrpc\":\"2.0\",\"id\":%ld,\ndata: \"result\":%s}\n\n", id, fine);
     if (is("error-500"))
         answer("500 Oops", "text/html", "<h1>Oops</h1>");
+    else if (is("error-401"))
+        answer("401 Who", "text/plain", "");
+    else if (is("error-403"))
+        answer("403 No", "text/plain", "");
+    else if (is("error-429"))
+        answer("429 Later\r\nRetry-After: 7", "text/plain", "");
     else if (is("html"))
         answer("200 OK", "text/html", "<h1>Please log in</h1>");
     else if (is("empty"))
