@@ -53,16 +53,22 @@ struct wbi_str wbi_generic_clean(struct wbi_arena *arena, struct wbi_str raw)
     return wbi_buf_str(&text);
 }
 
+static void put_path(struct wbi_jw *w, struct wbi_str path)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "path", path);
+    wbi_jw_obj_end(w);
+}
+
 static void put_artifacts(struct wbi_jw *w, struct wbi_str path, const struct wbi_str *media,
                           size_t media_n)
 {
     wbi_jw_key(w, "artifacts");
     wbi_jw_arr(w);
-    for (size_t i = path.p ? 0 : 1; i < media_n + 1; i++) {
-        wbi_jw_obj(w);
-        wbi_jw_kstr(w, "path", i == 0 ? path : media[i - 1]);
-        wbi_jw_obj_end(w);
-    }
+    if (path.p != NULL)
+        put_path(w, path);
+    for (size_t i = 0; i < media_n; i++)
+        put_path(w, media[i]);
     wbi_jw_arr_end(w);
     if (path.p != NULL)
         wbi_jw_kint(w, "output_artifact", 0);
