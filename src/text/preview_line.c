@@ -332,6 +332,15 @@ static size_t read_high(struct look *k, size_t i)
     return i + 1;
 }
 
+/* What comes most often behind a word. */
+static inline size_t skip_blank(struct look *k, size_t i)
+{
+    if (i == k->n || k->p[i] != ' ')
+        return i;
+    end_chunk(k);
+    return i + 1;
+}
+
 static void read_line(struct look *k)
 {
     size_t i = 0;
@@ -341,14 +350,11 @@ static void read_line(struct look *k)
 
         switch (class_of[c]) {
         case C_LETTER:
-            i = read_word(k, i);
-            goto blank;
+            i = skip_blank(k, read_word(k, i));
+            break;
         case C_DIGIT:
-            i = read_number(k, i);
-        blank: /* what comes most often next */
-            if (i == k->n || k->p[i] != ' ')
-                break;
-            /* fall through */
+            i = skip_blank(k, read_number(k, i));
+            break;
         case C_SPACE:
             end_chunk(k);
             i++;
