@@ -113,7 +113,7 @@
 #define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)     /* all texts of one row together */
 #define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB) /* waiting for the writer */
 #define WBI_LIMIT_STORE_BATCH 512u             /* operations in one commit */
-#define WBI_LIMIT_STORE_BEHIND (1u * WBI_MIB)  /* rows nobody waits for; beyond, one waits */
+#define WBI_LIMIT_STORE_BEHIND (2u * WBI_MIB)  /* rows nobody waits for; beyond, one waits */
 #define WBI_STORE_LINGER_MS 5                  /* such rows gather for a commit */
 #define WBI_LIMIT_STORE_KEY 512u
 #define WBI_LIMIT_STORE_VALUE (16u * WBI_MIB)
