@@ -30,10 +30,20 @@ step "build with clang"
 quiet tools/build.sh clang
 step "build with address and undefined behaviour sanitizers"
 quiet tools/build.sh asan
+# A part that fails does not hide what the next ones would find.
+failed=
+part() {
+    "$@" || failed="$failed
+  $*"
+}
 step "tests under sanitizers"
-ctest --test-dir build/asan --output-on-failure -j "$jobs" --timeout "$timeout"
+part ctest --test-dir build/asan --output-on-failure -j "$jobs" --timeout "$timeout"
 step "fuzz, a few seconds each"
-tools/fuzz.sh "${FUZZ_SECONDS:-3}"
-step "tests (gcc, then a sample with clang)"
-quiet ctest --test-dir build/clang --output-on-failure -j "$jobs" -E '^(tests|fuzz)/' --timeout "$timeout"
-exec ctest --test-dir build/dev --output-on-failure -j "$jobs" --timeout "$timeout"
+part tools/fuzz.sh "${FUZZ_SECONDS:-3}"
+step "tests (a sample with clang, then all with gcc)"
+part quiet ctest --test-dir build/clang --output-on-failure -j "$jobs" -E '^(tests|fuzz)/' --timeout "$timeout"
+part ctest --test-dir build/dev --output-on-failure -j "$jobs" --timeout "$timeout"
+[ -z "$failed" ] || {
+    echo "failed:$failed"
+    exit 1
+}
