@@ -14,6 +14,7 @@ mkdir -p "$place"
 
 pid=
 if [ -z "${MCP_URL:-}" ]; then
+    : >"$place/server.log" # an old line must not pass for the new one's
     "$build/mcp_demo_server" --http 127.0.0.1:0 2>"$place/server.log" &
     pid=$!
     trap 'kill $pid 2>/dev/null' EXIT

@@ -38,6 +38,7 @@ wait_line() {
 
 # start_gateway: over HTTP; sets `url` and `token`.
 start_gateway() {
+    : >"$work/gateway.err" # an old line must not pass for the new one's
     "$build/waybill" serve --root "$work/ws" --http 127.0.0.1:0 2>"$work/gateway.err" &
     gateway=$!
     url=$(wait_line "$work/gateway.err" 's/^listening on //p') || { cat "$work/gateway.err"; exit 1; }

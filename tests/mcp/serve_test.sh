@@ -183,6 +183,7 @@ need "says why" 'loopback'
 
 # start …: a gateway with these options; sets url, base and pid.
 start() {
+    : >"$work/err" # an old line must not pass for the new one's
     "$waybill" serve --root "$work/ws" --http 127.0.0.1:0 "$@" 2>"$work/err" &
     pid=$!
     for _ in $(seq 100); do
