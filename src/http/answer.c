@@ -87,9 +87,10 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
     wbi_buf_addz(out, "\r\n");
 }
 
-void wbi_conn_log(struct wbi_conn *c, const char *refused)
+int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
 {
     struct wbi_http *http = c->http;
+    int64_t now_ns = wbi_now_ns(&http->o.clock);
     struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
     struct wbi_http_access a = {
         .peer = wbi_str_z(c->peer),
@@ -98,13 +99,14 @@ void wbi_conn_log(struct wbi_conn *c, const char *refused)
         .status = c->status,
         .bytes_in = c->bytes_in,
         .bytes_out = c->bytes_out,
-        .duration_ns = wbi_now_ns(&http->o.clock) - c->begun_ns,
+        .duration_ns = now_ns - c->begun_ns,
         .wall_ms = wbi_wall_ms(&http->o.clock),
         .refused = refused,
     };
 
     if (http->ops.on_access != NULL)
         http->ops.on_access(http->arg, &a);
+    return now_ns;
 }
 
 void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why)
@@ -121,20 +123,21 @@ void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why)
     wbi_conn_head(c, &r, false);
     wbi_buf_adds(&c->out, r.body);
     c->bytes_out += c->out.n - before;
-    wbi_conn_log(c, why);
+    (void)wbi_conn_log(c, why);
     c->state = WBI_CONN_CLOSING;
 }
 
 /* The request is answered: on to the next one, or goodbye. */
 void wbi_conn_answered(struct wbi_conn *c)
 {
-    wbi_conn_log(c, NULL);
+    int64_t now_ns = wbi_conn_log(c, NULL);
+
     c->request = 0;
     c->user = NULL;
     c->begun = c->in_body = false;
     c->state = c->keep_alive ? WBI_CONN_READING : WBI_CONN_CLOSING;
-    c->deadline_ns = wbi_now_ns(&c->http->o.clock) +
-                     (c->keep_alive ? c->http->o.idle_ms : c->http->o.write_ms) * WBI_NS_PER_MS;
+    c->deadline_ns =
+        now_ns + (c->keep_alive ? c->http->o.idle_ms : c->http->o.write_ms) * WBI_NS_PER_MS;
     wbi_buf_clear(&c->body);
 }
 

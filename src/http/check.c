@@ -168,16 +168,39 @@ static bool repeats(const struct wbi_http_request *r)
     return false;
 }
 
+#define EACH_BYTE(c) ((c)*UINT64_C(0x0101010101010101))
+
+/* None of eight bytes is below a space or DEL; a tab makes it false, too. */
+static bool eight_are_plain(const char *p)
+{
+    uint64_t v, del;
+
+    memcpy(&v, p, 8);
+    del = v ^ EACH_BYTE(0x7f);
+    return ((((v - EACH_BYTE(0x20)) & ~v) | ((del - EACH_BYTE(0x01)) & ~del)) & EACH_BYTE(0x80)) ==
+           0;
+}
+
+static bool has_control(struct wbi_str v)
+{
+    size_t k = 0;
+
+    while (v.n - k >= 8 && eight_are_plain(v.p + k))
+        k += 8;
+    for (; k < v.n; k++) {
+        unsigned char c = (unsigned char)v.p[k];
+
+        if ((c < ' ' && c != '\t') || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
 static bool has_control_bytes(const struct wbi_http_request *r)
 {
     for (size_t i = 0; i < r->header_count; i++) {
-        struct wbi_str v = r->headers[i].value;
-
-        for (size_t k = 0; k < v.n; k++) {
-            unsigned char c = (unsigned char)v.p[k];
-            if ((c < ' ' && c != '\t') || c == 0x7f)
-                return true;
-        }
+        if (has_control(r->headers[i].value))
+            return true;
     }
     return false;
 }

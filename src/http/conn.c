@@ -143,7 +143,6 @@ static int on_headers(llhttp_t *p)
 
     c->in_body = true;
     c->keep_alive = llhttp_should_keep_alive(p) && !http->draining;
-    c->deadline_ns = wbi_now_ns(&http->o.clock) + http->o.body_ms * WBI_NS_PER_MS;
     wbi_conn_request_of(c, headers, &r);
     status = wbi_http_check(http, &r, p, &why);
     if (status == 0 && p->content_length > http->o.body_bytes && !(p->flags & F_CHUNKED))
@@ -213,7 +212,7 @@ void wbi_conn_drop(struct wbi_conn *c)
     http->conns[c->slot] = NULL;
     http->conn_count--;
     if (id != 0)
-        wbi_conn_log(c, "the client left");
+        (void)wbi_conn_log(c, "the client left");
     wbi_watch_free(c->watch);
     close(c->fd);
     wbi_buf_fini(&c->in);
@@ -247,10 +246,17 @@ static void hand_over(struct wbi_conn *c)
     (void)wbi_http_respond(http, c->request, &ok); /* its own failure drops c */
 }
 
+/* An answer goes out before the next request is looked at. */
+static bool may_parse(const struct wbi_conn *c)
+{
+    return c->state == WBI_CONN_READING && !c->broken && c->out.n == 0 && c->in_at < c->in.n;
+}
+
 static void parse(struct wbi_conn *c)
 {
-    while (c->state == WBI_CONN_READING && !c->broken && c->in_at < c->in.n) {
+    while (may_parse(c)) {
         const char *from = c->in.p + c->in_at;
+        bool in_body = c->in_body;
         llhttp_errno_t rc;
         size_t used;
 
@@ -264,6 +270,8 @@ static void parse(struct wbi_conn *c)
             rc == HPE_OK ? c->in.n - c->in_at : (size_t)(llhttp_get_error_pos(&c->parser) - from);
         c->in_at += used;
         c->bytes_in += used;
+        if (rc == HPE_OK && c->in_body && !in_body)
+            c->deadline_ns = wbi_now_ns(&c->http->o.clock) + c->http->o.body_ms * WBI_NS_PER_MS;
         if (rc == HPE_PAUSED) {
             llhttp_resume(&c->parser);
             hand_over(c);
@@ -279,23 +287,14 @@ static void parse(struct wbi_conn *c)
     }
 }
 
-void wbi_conn_push(struct wbi_conn *c)
+void wbi_conn_pushed(struct wbi_conn *c, ssize_t n)
 {
-    bool moved = false;
-
-    while (!c->broken && c->sent < c->out.n) {
-        ssize_t n = send(c->fd, c->out.p + c->sent, c->out.n - c->sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            break;
-        if (n < 0) {
-            c->broken = true;
-            return;
-        }
-        c->sent += (size_t)n;
-        moved = true;
+    c->full = n == -EAGAIN || n == -EWOULDBLOCK;
+    if (n < 0 && n != -EINTR && !c->full) {
+        c->broken = true;
+        return;
     }
+    c->sent += n > 0 ? (size_t)n : 0;
     if (c->sent == c->out.n) {
         if (c->out.cap > WBI_LIMIT_HTTP_KEPT)
             wbi_buf_fini(&c->out);
@@ -306,8 +305,17 @@ void wbi_conn_push(struct wbi_conn *c)
         c->out.n -= c->sent;
         c->sent = 0;
     }
-    if (c->out.n > 0 && (moved || c->state != WBI_CONN_CLOSING))
+    if (c->out.n > 0 && (n > 0 || c->state != WBI_CONN_CLOSING))
         c->deadline_ns = wbi_now_ns(&c->http->o.clock) + c->http->o.write_ms * WBI_NS_PER_MS;
+}
+
+void wbi_conn_push(struct wbi_conn *c)
+{
+    while (!c->broken && !c->full && c->sent < c->out.n) {
+        ssize_t n = send(c->fd, c->out.p + c->sent, c->out.n - c->sent, MSG_NOSIGNAL);
+
+        wbi_conn_pushed(c, n < 0 ? -errno : n);
+    }
 }
 
 /* Everything is written: shut our side and wait a little for theirs, so that
@@ -326,7 +334,7 @@ static void say_goodbye(struct wbi_conn *c)
 
 static void rewatch(struct wbi_conn *c)
 {
-    int mask = c->out.n > 0 ? WBI_WATCH_WRITE : 0;
+    int mask = c->full ? WBI_WATCH_WRITE : 0;
 
     if (!c->eof && c->in.n - c->in_at < WBI_LIMIT_HTTP_AHEAD)
         mask |= WBI_WATCH_READ;
@@ -337,19 +345,30 @@ static void rewatch(struct wbi_conn *c)
         c->broken = true;
 }
 
+/* A whole answer can wait for those of the other connections. */
+static void send_out(struct wbi_conn *c)
+{
+    if (c->state == WBI_CONN_READING && !c->begun && c->out.n > 0 && !c->full)
+        wbi_flush_add(c);
+    else
+        wbi_conn_push(c);
+}
+
 void wbi_conn_go(struct wbi_conn *c)
 {
     c->inside = true;
-    do {
+    while (!c->away && !c->broken) {
         parse(c);
-        wbi_conn_push(c);
-    } while (!c->broken && c->state == WBI_CONN_READING && c->in_at < c->in.n);
+        send_out(c);
+        if (!may_parse(c))
+            break;
+    }
     if (c->eof && (c->state == WBI_CONN_READING || c->request != 0) && c->out.n == 0)
         c->broken = true;
     say_goodbye(c);
     rewatch(c);
     c->inside = false;
-    if (c->broken)
+    if (c->broken && !c->away)
         wbi_conn_drop(c);
 }
 
@@ -388,6 +407,8 @@ static void on_ready(void *arg, int events)
 {
     struct wbi_conn *c = arg;
 
+    if (events & WBI_WATCH_WRITE)
+        c->full = false;
     if (events & WBI_WATCH_READ) {
         if (c->in_at > 0 && c->in_at < c->in.n) {
             memmove(c->in.p, c->in.p + c->in_at, c->in.n - c->in_at);
@@ -404,7 +425,7 @@ void wbi_conn_tick(struct wbi_conn *c, int64_t now_ns)
 {
     bool waiting = c->request != 0 && c->out.n == 0; /* the handler takes its time */
 
-    if (now_ns < c->deadline_ns || waiting)
+    if (now_ns < c->deadline_ns || waiting || c->away)
         return;
     if (c->state == WBI_CONN_READING && c->begun && c->out.n == 0) {
         wbi_conn_refuse(c, 408, "the request took too long to arrive");

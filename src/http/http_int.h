@@ -4,6 +4,7 @@
 #define WBI_HTTP_HTTP_INT_H
 
 #include <llhttp.h>
+#include <sys/types.h>
 
 #include "base/limits.h"
 #include "http/http.h"
@@ -38,7 +39,11 @@ struct wbi_conn {
     struct wbi_buf in;
     size_t in_at; /* parsed of `in` */
     struct wbi_buf head, body, out;
-    size_t sent; /* of `out` */
+    size_t sent;   /* of `out` */
+    bool away;     /* `out` waits for the end of the turn or is with the sender: hands off */
+    bool full;     /* the socket took no more; it says when it does */
+    ssize_t flown; /* what the sender got rid of, or -errno */
+    struct wbi_conn *next_out;
     struct wbi_field fields[WBI_LIMIT_HTTP_FIELDS];
     size_t field_count;
     uint32_t url_n;
@@ -77,6 +82,11 @@ struct wbi_http {
     size_t conn_count;
     uint64_t serial;
     llhttp_settings_t settings;
+    struct wbi_defer flush;
+    struct wbi_conn *waiting, **waiting_end; /* with an answer to send */
+    size_t waiting_count;
+    struct wbi_sender *sender; /* NULL until there is much to send */
+    bool alone;                /* no thread could be had */
     int64_t date_s;
     char date[40];
 };
@@ -102,11 +112,30 @@ struct wbi_conn *wbi_conn_find(struct wbi_http *http, uint64_t id);
 void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
                          struct wbi_http_request *ret);
 void wbi_conn_push(struct wbi_conn *c);
+/* n bytes of `out` are with the system, or it said -errno. */
+void wbi_conn_pushed(struct wbi_conn *c, ssize_t n);
+
+/* flush.c: answers of a turn go out together */
+void wbi_flush_init(struct wbi_http *http);
+void wbi_flush_add(struct wbi_conn *c);
+/* Nothing is away any more. */
+void wbi_flush_end(struct wbi_http *http);
+
+/* sender.c: a thread that sends */
+struct wbi_sender;
+/* on_sent runs on the loop thread for each connection given, with `flown` set; it may
+ * free the connection. NULL when no thread can be had. */
+struct wbi_sender *wbi_sender_new(struct wbi_loop *loop, void (*on_sent)(struct wbi_conn *c));
+/* A list linked by next_out; nothing of a connection is touched until on_sent. */
+void wbi_sender_give(struct wbi_sender *s, struct wbi_conn *first, struct wbi_conn **end);
+/* Ends the thread; returns what was given and not yet reported. NULL is fine. */
+struct wbi_conn *wbi_sender_free(struct wbi_sender *s);
 
 /* answer.c */
 void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why);
 void wbi_conn_answered(struct wbi_conn *c);
-void wbi_conn_log(struct wbi_conn *c, const char *refused);
+/* Returns the time it was. */
+int64_t wbi_conn_log(struct wbi_conn *c, const char *refused);
 void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked);
 
 /* listen.c */

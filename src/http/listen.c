@@ -108,7 +108,7 @@ static void on_tick(void *arg)
     if (http->ticking)
         wbi_timer_start(http->timer, TICK_MS); /* first: dropping may end the server */
     for (size_t i = 0; i < http->o.connections && http->conn_count > 0; i++) {
-        if (http->conns[i] != NULL && over)
+        if (http->conns[i] != NULL && over && !http->conns[i]->away)
             wbi_conn_drop(http->conns[i]);
         else if (http->conns[i] != NULL)
             wbi_conn_tick(http->conns[i], now);
@@ -287,6 +287,7 @@ wb_rc wbi_http_listen(struct wbi_loop *loop, const struct wbi_http_options *opti
     http->arg = arg;
     http->fd = http->reserve_fd = -1;
     wbi_conn_settings(&http->settings);
+    wbi_flush_init(http);
     rc = copy_options(http, options);
     if (rc == WB_OK)
         rc = wbi_timer_new(loop, on_timer, http, &http->timer);
@@ -312,6 +313,7 @@ void wbi_http_free(struct wbi_http *http)
     if (http == NULL)
         return;
     stop_listening(http);
+    wbi_flush_end(http);
     http->on_drained = NULL;
     for (size_t i = 0; http->conns != NULL && i < http->o.connections; i++) {
         if (http->conns[i] != NULL)
