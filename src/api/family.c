@@ -81,7 +81,10 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     wb_rc rc;
 
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
-    wbi_json_write(&text, c->root);
+    if (c->text.p != NULL)
+        wbi_buf_adds(&text, c->text);
+    else
+        wbi_json_write(&text, c->root);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
     rc = f->render(text.p, text.n, &receipt, f->arg);

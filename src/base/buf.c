@@ -32,6 +32,9 @@ void wbi_buf_clear(struct wbi_buf *b)
     b->rc = WB_OK;
 }
 
+/* Most texts of a call fit, and are not moved a second time. */
+#define FIRST_SIZE ((size_t)256)
+
 static char *resize(struct wbi_buf *b, size_t cap)
 {
     if (b->arena != NULL)
@@ -53,7 +56,7 @@ static bool reserve(struct wbi_buf *b, size_t n)
     }
     if (need <= b->cap)
         return true;
-    cap = b->cap ? b->cap : 64;
+    cap = b->cap ? b->cap : FIRST_SIZE;
     while (cap < need)
         cap = cap > SIZE_MAX / 2 ? need : cap * 2;
     p = resize(b, cap);
@@ -73,17 +76,21 @@ char *wbi_buf_grow(struct wbi_buf *b, size_t n)
 
 void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
 {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
     char digits[20];
     size_t at = sizeof(digits);
 
-    if (v < 10) {
-        wbi_buf_addc(b, (char)('0' + v));
-        return;
+    while (v >= 100) {
+        at -= 2;
+        memcpy(digits + at, pairs + v % 100 * 2, 2);
+        v /= 100;
     }
-    do {
-        digits[--at] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
+    if (v >= 10)
+        digits[--at] = pairs[v * 2 + 1];
+    digits[--at] = v >= 10 ? pairs[v * 2] : (char)('0' + v);
     wbi_buf_add(b, digits + at, sizeof(digits) - at);
 }
 

@@ -58,6 +58,8 @@ bool wbi_str_ieq(struct wbi_str a, struct wbi_str b)
 {
     if (a.n != b.n)
         return false;
+    if (wbi_str_eq(a, b))
+        return true;
     for (size_t i = 0; i < a.n; i++)
         if (lower(a.p[i]) != lower(b.p[i]))
             return false;

@@ -107,9 +107,11 @@ void wbi_attempt_begin(struct wbi_call *call)
 
     if (a == NULL)
         return;
+    if (a->between == WBI_BETWEEN_NONE) { /* the first one: ADMIT has set its limit */
+        a->attempt_ns = call->stage_started_ns;
+        return;
+    }
     a->attempt_ns = wbi_now_ns(&call->clock);
-    if (a->between == WBI_BETWEEN_NONE)
-        return; /* the first one: ADMIT has set its limit */
     a->between = WBI_BETWEEN_NONE;
     limit = wbi_deadline_limit(a->attempt_ns, a->request.deadline_ns, a->values.timeout_ms);
     wbi_call_relimit(call, limit.ends_ns);

@@ -25,7 +25,7 @@ static void write_timings(struct wbi_jw *w, const struct wbi_call *call)
     wbi_jw_key(w, "stagesUs");
     wbi_jw_obj(w);
     for (int s = 0; s < WBI_STAGE_RECORD; s++)
-        if (call->stage_ns[s] > 0)
+        if (call->stage_ns[s] >= 1000) /* what took less is not told */
             wbi_jw_kint(w, wbi_stage_name((enum wbi_stage)s), call->stage_ns[s] / 1000);
     wbi_jw_obj_end(w);
     wbi_jw_obj_end(w);
@@ -57,6 +57,7 @@ static void write_trust(struct wbi_jw *w, const struct wbi_call *call)
 static void write_events(struct wbi_jw *w, const struct wbi_call *call)
 {
     const struct wbi_buf *kept = &call->event_briefs;
+    struct wbi_buf *out = w->out;
     struct wbi_event_brief brief;
     char time[WBI_RFC3339_SIZE] = "";
     int64_t told = 0; /* what time says: most events of a call share their millisecond */
@@ -67,12 +68,13 @@ static void write_events(struct wbi_jw *w, const struct wbi_call *call)
         memcpy(&brief, kept->p + at, sizeof(brief));
         if (time[0] == '\0' || brief.wall_ms != told)
             wbi_time_format(told = brief.wall_ms, time);
-        wbi_jw_obj(w);
-        wbi_jw_kstrz(w, "type", wbi_event_type_name(brief.type));
-        wbi_jw_kstrz(w, "time", time);
-        wbi_jw_key(w, "sequence");
-        wbi_jw_uint(w, brief.sequence);
-        wbi_jw_obj_end(w);
+        wbi_buf_addz(out, at == 0 ? "{\"type\":\"" : ",{\"type\":\"");
+        wbi_buf_addz(out, wbi_event_type_name(brief.type));
+        wbi_buf_add(out, "\",\"time\":\"", 10);
+        wbi_buf_add(out, time, WBI_RFC3339_SIZE - 1);
+        wbi_buf_add(out, "\",\"sequence\":", 13);
+        wbi_buf_addu(out, brief.sequence);
+        wbi_buf_addc(out, '}');
     }
     wbi_jw_arr_end(w);
 }

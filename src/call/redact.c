@@ -192,7 +192,7 @@ static wb_rc redact_text(struct wbi_call *call, const char *where, struct wbi_st
 wb_rc wbi_redact_outcome(struct wbi_call *call)
 {
     struct wbi_outcome *o = &call->outcome;
-    bool same = o->output.p == o->result.p && o->output.n == o->result.n;
+    bool same = wbi_str_eq(o->output, o->result); /* what fits is shown as it is */
     wb_rc rc = redact_text(call, "summary_text", &o->summary);
 
     if (rc == WB_OK && o->state == WBI_OUTCOME_SUCCESS) {

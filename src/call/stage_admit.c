@@ -219,7 +219,7 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
     const struct wbi_policy_effective *effective;
     struct wbi_policy_wishes wishes = {.timeout_ms = WBI_NO_LIMIT_MS};
     struct wbi_auth_tool tool = wbi_guards_tool(call->tool);
-    int64_t now = wbi_now_ns(&call->clock);
+    int64_t now = call->stage_started_ns; /* just now */
     wb_rc rc = wbi_policy_effective(
         call->runtime->guards->policy, call->tool->qualified, call->inv.principal,
         has_own_timeout(call) ? call->tool->timeout_ms : WBI_NO_LIMIT_MS, &effective);
@@ -268,7 +268,7 @@ enum wbi_step wbi_stage_admit(struct wbi_call *call)
             return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the policies cannot be applied");
         call->step_state = a;
         call->admission = a;
-        wbi_guard_admit(call->runtime->guards->chain, &a->request, wbi_now_ns(&call->clock),
+        wbi_guard_admit(call->runtime->guards->chain, &a->request, call->stage_started_ns,
                         &a->ticket, &a->answer);
         a->circuit_state = wbi_guard_circuit_state(call->runtime->guards->chain, &a->request);
     }

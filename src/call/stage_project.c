@@ -61,6 +61,18 @@ enum wbi_step wbi_stage_project(struct wbi_call *call)
     return redact(call);
 }
 
+/* What reading the canonical text would give; a success is made of four members, and
+ * only the result has to be read. */
+static wb_rc read_back(struct wbi_call *call, struct wbi_str name, struct wbi_str text,
+                       struct wbi_canonical *ret, struct wbi_error *err)
+{
+    if (call->outcome.state != WBI_OUTCOME_SUCCESS)
+        return wbi_canonical_parse(call->arena, text, ret, err);
+    *ret = (struct wbi_canonical){
+        .text = text, .tool_name = name, .success = true, .summary = call->outcome.summary};
+    return wbi_json_read(call->arena, call->outcome.result, WBI_JSON_STRICT, &ret->result, err);
+}
+
 /* The renderer sees what a later reader of the ledger sees: the canonical text. */
 static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_error *err)
 {
@@ -72,7 +84,7 @@ static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_e
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
     rc = wbi_view_canonical(&call->outcome, name, &text);
     if (rc == WB_OK)
-        rc = wbi_canonical_parse(call->arena, wbi_buf_str(&text), &c, err);
+        rc = read_back(call, name, wbi_buf_str(&text), &c, err);
     if (rc == WB_OK)
         rc = wbi_receipt_render(call->tool ? call->tool->family : NULL, &c, call->arena, receipt,
                                 err);

@@ -489,6 +489,8 @@ static const struct wbi_tool *highest(const struct wbi_viewer *viewer, enum wbi_
 {
     const struct wbi_tool *found = NULL;
 
+    if (n == 1) /* whichever it is */
+        return sight(viewer, tools) == as ? tools : NULL;
     for (size_t i = 0; i < n; i++) {
         struct wbi_semver v;
         bool release = wbi_semver_parse(tools[i].version, &v, NULL) == WB_OK && v.pre.p == NULL;

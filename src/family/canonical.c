@@ -63,6 +63,7 @@ wb_rc wbi_canonical_read(const wbi_json *v, struct wbi_canonical *ret, struct wb
 
     if (rc != WB_OK)
         return rc;
+    c.text = WBI_NONE;
     c.root = v;
     c.tool_name = wbi_json_get_str(v, "tool_name");
     c.summary = wbi_json_get_str(v, "summary_text");

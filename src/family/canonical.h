@@ -7,6 +7,7 @@
 
 /* Members of the canonical result, read back: what renderers see. */
 struct wbi_canonical {
+    struct wbi_str text; /* as it is written; absent where root was read */
     const wbi_json *root;
     struct wbi_str tool_name;
     bool success;

@@ -126,6 +126,14 @@ static void post_legacy(struct post *p)
     wbi_mcp_note(p->s, session, &p->rpc);
 }
 
+static bool accepts_both(const struct wbi_http_request *r)
+{
+    if (wbi_str_eqz(wbi_http_header(r, "accept"), "application/json, text/event-stream"))
+        return true; /* what nearly every client sends */
+    return wbi_http_accepts(r, "application/json", true) &&
+           wbi_http_accepts(r, "text/event-stream", true);
+}
+
 static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
                     const struct wbi_http_request *r, struct wbi_str principal)
 {
@@ -138,8 +146,7 @@ static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
         plain(http, r->id, 415, NULL);
         return;
     }
-    if (!wbi_http_accepts(r, "application/json", true) ||
-        !wbi_http_accepts(r, "text/event-stream", true)) {
+    if (!accepts_both(r)) {
         refuse(http, r->id, 406, WBI_NONE, WBI_RPC_INVALID,
                WBI_LIT("Accept must list application/json and text/event-stream"));
         return;

@@ -21,7 +21,7 @@ struct wbi_ask {
 
 /* A legacy HTTP session or a stdio connection. */
 struct wbi_mcp_session {
-    struct wbi_mcp_session *next;
+    struct wbi_mcp_session *next, *next_by_id;
     struct wbi_mcp_server *server;
     char id[WBI_SESSION_ID_SIZE]; /* Mcp-Session-Id; a name for stdio */
     size_t id_n;
@@ -93,6 +93,7 @@ struct wbi_mcp_server {
     void *arg;
     struct wbi_http *http;
     struct wbi_mcp_session *sessions;
+    struct wbi_mcp_session *sessions_by_id[64];
     size_t session_count;
     struct wbi_mcp_request *requests;
     size_t busy, parked, listening;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "json/write.h"
 #include "mcp/server_int.h"
 
@@ -107,6 +108,11 @@ static struct wbi_mcp_session *idlest(struct wbi_mcp_server *s)
     return found;
 }
 
+static struct wbi_mcp_session **bucket_of(struct wbi_mcp_server *s, struct wbi_str id)
+{
+    return &s->sessions_by_id[wbi_hash64(id.p, id.n, 0) % 64];
+}
+
 struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str principal,
                                         struct wbi_mcp_stdio *stdio)
 {
@@ -133,6 +139,8 @@ struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str
     n->used_ns = wbi_now_ns(&s->o.clock);
     n->next = s->sessions;
     s->sessions = n;
+    n->next_by_id = *bucket_of(s, wbi_str_make(n->id, n->id_n));
+    *bucket_of(s, wbi_str_make(n->id, n->id_n)) = n;
     s->session_count += stdio == NULL;
     wbi_mcp_tick_on(s);
     return n;
@@ -142,7 +150,7 @@ struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str
 struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_str id,
                                          struct wbi_str principal)
 {
-    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
+    for (struct wbi_mcp_session *at = *bucket_of(s, id); at != NULL; at = at->next_by_id) {
         if (id.n == at->id_n && memcmp(id.p, at->id, id.n) == 0 && at->stdio == NULL &&
             wbi_str_eqz(principal, at->principal)) {
             at->used_ns = wbi_now_ns(&s->o.clock);
@@ -160,6 +168,9 @@ void wbi_session_end(struct wbi_mcp_session *session)
     while (*at != session)
         at = &(*at)->next;
     *at = session->next;
+    for (at = bucket_of(s, wbi_str_make(session->id, session->id_n)); *at != session;)
+        at = &(*at)->next_by_id;
+    *at = session->next_by_id;
     s->session_count -= session->stdio == NULL;
     while (session->requests != NULL) {
         struct wbi_mcp_request *r = session->requests;

@@ -119,12 +119,10 @@ void wbi_up_set_state(struct wbi_upstream *up, enum wbi_upstream_state state)
 
 void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns)
 {
-    int64_t ms = (at_ns - wbi_now_ns(&up->clock)) / WBI_NS_PER_MS + 1;
-
     if (up->armed_ns != 0 && up->armed_ns <= at_ns)
         return;
     up->armed_ns = at_ns;
-    wbi_timer_start(up->timer, ms);
+    wbi_timer_start(up->timer, (at_ns - wbi_now_ns(&up->clock)) / WBI_NS_PER_MS + 1);
 }
 
 /* Jitter of up to a quarter keeps many clients from coming back at once. */

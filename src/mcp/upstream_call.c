@@ -9,13 +9,25 @@
 #include "json/write.h"
 #include "mcp/upstream_int.h"
 
-/* Members of the caller's _meta that pass on: all but the protocol's own. */
-static void write_meta(struct wbi_buf *b, const wbi_json *meta)
+static void put_member(struct wbi_buf *b, const char *name, struct wbi_str value)
 {
-    WBI_JSON_EACH_MEMBER (meta, k) {
+    wbi_buf_addz(b, b->n > 0 ? ",\"" : "\"");
+    wbi_buf_addz(b, name);
+    wbi_buf_addz(b, "\":");
+    wbi_json_quote(b, value);
+}
+
+/* Members of the caller's _meta that pass on: all but the protocol's own. Where it has
+ * no trace context the call's own is added, and a tracestate belongs to no trace. */
+static void write_meta(struct wbi_buf *b, const struct wbi_upstream_request *q)
+{
+    bool trace = q->trace_parent.n > 0 && wbi_json_get(q->meta, "traceparent") == NULL;
+
+    WBI_JSON_EACH_MEMBER (q->meta, k) {
         struct wbi_str name = wbi_json_str(k);
 
-        if (wbi_str_eqz(name, "progressToken") || wbi_str_starts(name, WBI_LIT(WBI_META)))
+        if (wbi_str_eqz(name, "progressToken") || wbi_str_starts(name, WBI_LIT(WBI_META)) ||
+            (trace && wbi_str_eqz(name, "tracestate")))
             continue;
         if (b->n > 0)
             wbi_buf_addc(b, ',');
@@ -23,6 +35,10 @@ static void write_meta(struct wbi_buf *b, const wbi_json *meta)
         wbi_buf_addc(b, ':');
         wbi_json_write(b, k_val);
     }
+    if (trace)
+        put_member(b, "traceparent", q->trace_parent);
+    if (trace && q->trace_state.n > 0)
+        put_member(b, "tracestate", q->trace_state);
 }
 
 /* The inside of an object, without its braces. */
@@ -115,7 +131,7 @@ static struct wbi_upstream_call *make_call(struct wbi_buf *meta,
     char *at;
 
     wbi_buf_clear(meta);
-    write_meta(meta, q->meta);
+    write_meta(meta, q);
     if (wbi_buf_rc(meta) == WB_OK)
         c = wbi_zalloc(sizeof(*c) + method.n + params.n + meta->n + q->conversation.n + 4);
     if (c == NULL)

@@ -233,35 +233,6 @@ static struct wbi_str own_name(const struct wbi_tool *tool)
     return wbi_str_from(tool->qualified, tool->origin.n + 2);
 }
 
-/* A client's _meta passes as it is; where it has no trace context, the call's own
- * span is added. */
-static const wbi_json *meta_of(const struct wbi_exec *x, const wbi_json *given)
-{
-    const wbi_json *meta = given;
-    struct wbi_trace_texts trace;
-    struct wbi_buf text;
-    struct wbi_jw w = wbi_jw_to(&text);
-
-    if (wbi_json_get(given, "traceparent") != NULL || !wbi_call_trace(x->call, &trace))
-        return given;
-    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER (given, key) {
-        if (wbi_str_eqz(wbi_json_str(key), "tracestate")) /* of no trace */
-            continue;
-        wbi_jw_keyn(&w, wbi_json_str(key));
-        wbi_jw_val(&w, key_val);
-    }
-    wbi_jw_kstr(&w, "traceparent", trace.parent);
-    if (trace.state.n > 0)
-        wbi_jw_kstr(&w, "tracestate", trace.state);
-    wbi_jw_obj_end(&w);
-    if (wbi_buf_rc(&text) != WB_OK ||
-        wbi_json_read(x->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &meta, NULL) != WB_OK)
-        return given;
-    return meta;
-}
-
 static void start(struct wbi_exec *x)
 {
     static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
@@ -272,6 +243,7 @@ static void start(struct wbi_exec *x)
     struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_upstream *up = wbi_server_link(x->tool->ops_arg, &err);
+    struct wbi_trace_texts trace;
     struct wbi_buf params;
     struct wbi_jw w = wbi_jw_to(&params);
 
@@ -282,7 +254,10 @@ static void start(struct wbi_exec *x)
     }
     q.progress = x->call->on_frame != NULL;
     wbi_relay_client(&q, x->call->mcp);
-    q.meta = meta_of(x, q.meta);
+    if (wbi_call_trace(x->call, &trace)) {
+        q.trace_parent = trace.parent;
+        q.trace_state = trace.state;
+    }
     wbi_buf_init_arena(&params, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "name", own_name(x->tool));
