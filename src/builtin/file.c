@@ -2,11 +2,14 @@
  * builtin/file.c: ReadFile, ListFiles, SearchFiles and WriteFile (C7.3). */
 #include "builtin/file_int.h"
 
+#include <unistd.h>
+
 #include "base/arena.h"
 #include "base/limits.h"
 #include "builtin/command_int.h"
 #include "config/config.h"
 #include "family/file/show.h"
+#include "path/path.h"
 
 /* A number of the input; the schema has checked its range. */
 static uint64_t number(const struct wbi_job *j, const char *name, uint64_t absent)
@@ -69,6 +72,7 @@ static wb_rc run_read(struct wbi_job *j)
 {
     struct wbi_read_output *o = wbi_arena_zalloc(j->arena, sizeof(*o));
     struct wbi_read_request req = {.path = path_of(j),
+                                   .file = j->state,
                                    .first_line = number(j, "first_line", 1),
                                    .max_lines = number(j, "max_lines", 0),
                                    .max_line = number(j, "max_line_bytes", LINE_BYTES)};
@@ -86,9 +90,28 @@ static wb_rc run_read(struct wbi_job *j)
     return wbi_job_tell_path(j, rc);
 }
 
+static void close_file(void *file)
+{
+    close(((struct wbi_open_file *)file)->fd);
+}
+
+static bool is_at_hand(struct wbi_job *j)
+{
+    struct wbi_open_file *file = wbi_arena_alloc(j->arena, sizeof(*file));
+
+    if (file == NULL || !wbi_path_open_at_hand(j->root, path_of(j), &file->fd, &file->st))
+        return false;
+    if (wbi_arena_defer(j->arena, close_file, file) != WB_OK) {
+        close_file(file);
+        return false;
+    }
+    j->state = file;
+    return true;
+}
+
 static void start_read(struct wbi_exec *x)
 {
-    wbi_job_start(x, run_read, NULL, NULL, /* with_root= */ true);
+    wbi_job_start_quick(x, run_read, is_at_hand);
 }
 
 const struct wbi_tool_ops wbi_read_file_ops = {start_read, wbi_job_cancel};

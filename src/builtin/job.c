@@ -88,41 +88,70 @@ static wb_rc take_root(struct wbi_job *j)
     return rc;
 }
 
-void wbi_job_start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
-                   void (*on_done)(struct wbi_job *j), void *state, bool with_root)
+static struct wbi_job *make(struct wbi_exec *x)
 {
     struct wbi_job *j = NULL;
     struct wbi_arena *arena;
-    wb_rc rc = WB_OK;
 
-    if (wbi_loop_arena(x->runtime->loop, WBI_ARENA_CALL, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
-        return;
-    }
+    if (wbi_loop_arena(x->runtime->loop, WBI_ARENA_CALL, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return NULL;
     if (wbi_arena_defer(x->arena, free_arena, arena) != WB_OK)
         wbi_arena_free(arena);
     else
         j = wbi_arena_zalloc(arena, sizeof(*j));
-    if (j == NULL) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
-        return;
-    }
+    if (j == NULL)
+        return NULL;
     j->exec = x;
     j->arena = arena;
-    j->run = run;
-    j->done = on_done;
-    j->state = state;
     x->state = j;
-    if (with_root)
-        rc = take_root(j);
+    return j;
+}
+
+static void start(struct wbi_job *j, wb_rc rc)
+{
     if (rc == WB_OK) {
-        rc = wbi_loop_work(x->runtime->loop, work, done, j);
+        rc = wbi_loop_work(j->exec->runtime->loop, work, done, j);
         if (rc == WB_OK)
             return; /* it belongs to the pool thread now */
         rc = wbi_fail_nomem(&j->err);
     }
     j->rc = rc;
     fail(j);
+}
+
+void wbi_job_start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
+                   void (*on_done)(struct wbi_job *j), void *state, bool with_root)
+{
+    struct wbi_job *j = make(x);
+
+    if (j == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    j->run = run;
+    j->done = on_done;
+    j->state = state;
+    start(j, with_root ? take_root(j) : WB_OK);
+}
+
+void wbi_job_start_quick(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
+                         bool (*at_hand)(struct wbi_job *j))
+{
+    struct wbi_job *j = make(x);
+    wb_rc rc;
+
+    if (j == NULL) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    j->run = run;
+    rc = take_root(j);
+    if (rc == WB_OK && at_hand(j)) {
+        work(j);
+        done(j);
+        return;
+    }
+    start(j, rc);
 }
 
 void wbi_job_cancel(struct wbi_exec *x)

@@ -29,6 +29,10 @@ struct wbi_job {
  * execution root goes along. */
 void wbi_job_start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
                    void (*done)(struct wbi_job *j), void *state, bool with_root);
+/* The same with a root, for work that may be known not to wait: where at_hand says so
+ * it is done at once, since handing it over would take longer than it does. */
+void wbi_job_start_quick(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
+                         bool (*at_hand)(struct wbi_job *j));
 /* For wbi_tool_ops: asks the work to end. */
 void wbi_job_cancel(struct wbi_exec *x);
 

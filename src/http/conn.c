@@ -136,7 +136,7 @@ static int on_headers(llhttp_t *p)
 {
     struct wbi_conn *c = p->data;
     struct wbi_http *http = c->http;
-    struct wbi_http_header headers[WBI_LIMIT_HTTP_FIELDS];
+    WBI_LARGE_LOCAL struct wbi_http_header headers[WBI_LIMIT_HTTP_FIELDS];
     struct wbi_http_request r;
     const char *why = "";
     int status;
@@ -229,7 +229,7 @@ void wbi_conn_drop(struct wbi_conn *c)
 static void hand_over(struct wbi_conn *c)
 {
     struct wbi_http *http = c->http;
-    struct wbi_http_header headers[WBI_LIMIT_HTTP_FIELDS];
+    WBI_LARGE_LOCAL struct wbi_http_header headers[WBI_LIMIT_HTTP_FIELDS];
     struct wbi_http_request r;
     struct wbi_http_response ok = {.status = 200, .type = "application/json"};
 

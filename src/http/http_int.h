@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/limits.h"
+#include "base/local.h"
 #include "http/http.h"
 #include "loop/loop.h"
 

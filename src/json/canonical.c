@@ -247,7 +247,7 @@ static const wbi_json *next_value(struct canon *c)
 
 wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out, struct wbi_error *err)
 {
-    WBI_JSON_STACK struct canon c;
+    WBI_LARGE_LOCAL struct canon c;
     wb_rc rc = WB_OK;
 
     if (v == NULL)

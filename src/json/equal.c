@@ -156,7 +156,7 @@ static void drop_finished(struct pair *stack, size_t *depth)
 
 bool wbi_json_equal(const wbi_json *a, const wbi_json *b)
 {
-    WBI_JSON_STACK struct pair stack[WBI_LIMIT_JSON_DEPTH];
+    WBI_LARGE_LOCAL struct pair stack[WBI_LIMIT_JSON_DEPTH];
     size_t depth = 0;
     bool equal = false;
 

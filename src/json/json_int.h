@@ -3,11 +3,8 @@
 #ifndef WBI_JSON_JSON_INT_H
 #define WBI_JSON_JSON_INT_H
 
+#include "base/local.h"
 #include "json/json.h"
-
-/* For the stacks of flat walks: hardened builds zero every local, which costs
- * more than walking a small value does. Each entry is set before it is read. */
-#define WBI_JSON_STACK __attribute__((uninitialized))
 
 /* Why yyjson stopped at pos of text (not empty), in words of our own; static. */
 const char *wbi_json_explain(yyjson_read_code code, struct wbi_str text, size_t *pos);

@@ -16,7 +16,7 @@ struct decimal {
 
 static size_t yyjson_digits(double v, char *out, size_t size)
 {
-    WBI_JSON_STACK char pool[512];
+    WBI_LARGE_LOCAL char pool[512];
     yyjson_alc alc;
     yyjson_val val = {.tag = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL, .uni = {.f64 = v}};
     size_t n = 0;

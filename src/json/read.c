@@ -167,7 +167,7 @@ static wb_rc too_deep(const struct reading *r)
 /* One flat walk; `left` counts the keys and values still to come per level. */
 static wb_rc check_tree(const struct reading *r, const wbi_json *v)
 {
-    WBI_JSON_STACK size_t left[WBI_LIMIT_JSON_DEPTH];
+    WBI_LARGE_LOCAL size_t left[WBI_LIMIT_JSON_DEPTH];
     size_t depth = 0;
 
     for (;; v++) {

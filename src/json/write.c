@@ -371,7 +371,7 @@ static inline size_t after_value(struct wbi_buf *out, struct open_value *stack, 
  * reader bounds the depth. Inline, so that each form has a walk of its own. */
 static inline void write_tree(struct wbi_buf *out, const wbi_json *v, bool pretty)
 {
-    WBI_JSON_STACK struct open_value stack[WBI_LIMIT_JSON_DEPTH];
+    WBI_LARGE_LOCAL struct open_value stack[WBI_LIMIT_JSON_DEPTH];
     size_t depth = 0;
 
     for (;; v++) {

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "base/local.h"
 #include "path/path.h"
 
 struct wbi_root {
@@ -13,6 +14,7 @@ struct wbi_root {
     int fd;
     unsigned flags;
     atomic_bool no_openat2; /* learnt from the first ENOSYS */
+    bool local;             /* a file system that opens files without asking anybody */
     dev_t dev;
     ino_t ino;
     size_t path_n;

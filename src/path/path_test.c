@@ -9,7 +9,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/openat2.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "base/arena.h"
@@ -468,6 +471,60 @@ static void directories_are_read_entry_by_entry(void **state)
     close(fd);
 }
 
+static bool at_hand(const char *path)
+{
+    struct stat st;
+    int fd;
+
+    if (!wbi_path_open_at_hand(fx.root, wbi_str_z(path), &fd, &st))
+        return false;
+    assert_true(S_ISREG(st.st_mode));
+    close(fd);
+    return true;
+}
+
+/* Whether this kernel and file system can tell at all. */
+static bool can_tell(void)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_CACHED};
+    int fd = (int)syscall(SYS_openat2, wbi_root_fd(fx.root), "file", &how, sizeof(how));
+    char c;
+    struct iovec one = {&c, 1};
+    bool can = fd >= 0 && preadv2(fd, &one, 1, 0, RWF_NOWAIT) == 1;
+
+    if (fd >= 0)
+        close(fd);
+    return can && fx.root->local && !(wbi_root_flags(fx.root) & WBI_ROOT_WALK);
+}
+
+/* What is read on the loop thread is small, local and beneath the root. */
+static void only_small_regular_files_are_at_hand(void **state)
+{
+    static char large[64 * 1024];
+    bool can = can_tell();
+
+    (void)state;
+    memset(large, 'x', sizeof(large) - 1);
+    assert_true(tree_puts(&fx.tree, "work/large", large));
+    assert_int_equal(mkfifo(tree_at(&fx.tree, "work/fifo"), 0644), 0);
+    assert_int_equal(symlink("file", tree_at(&fx.tree, "work/link")), 0);
+    assert_int_equal(symlink("../outside/secret", tree_at(&fx.tree, "work/out")), 0);
+    assert_int_equal(at_hand("file"), can);
+    assert_int_equal(at_hand("dir/x"), can);
+    assert_int_equal(at_hand("link"), can);
+    assert_int_equal(at_hand(tree_at(&fx.tree, "work/file")), can);
+    assert_false(at_hand("large"));
+    assert_false(at_hand("dir"));
+    assert_false(at_hand("."));
+    assert_false(at_hand("fifo"));
+    assert_false(at_hand("missing"));
+    assert_false(at_hand("out"));
+    assert_false(at_hand("../outside/secret"));
+    assert_false(at_hand(tree_at(&fx.tree, "outside/secret")));
+    if (!can && !(wbi_root_flags(fx.root) & WBI_ROOT_WALK))
+        print_message("skipped: this kernel or file system cannot tell what is in memory\n");
+}
+
 static void a_root_further_down_confines_further(void **state)
 {
     struct wbi_root *sub;
@@ -514,6 +571,7 @@ int main(void)
         BOTH(a29_temporary_names_cannot_be_prepared),
         BOTH(writes_keep_mode_make_folders_and_refuse_existing),
         BOTH(directories_are_read_entry_by_entry),
+        BOTH(only_small_regular_files_are_at_hand),
         BOTH(a_root_further_down_confines_further),
     };
 

@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -43,7 +45,7 @@ static wb_rc fail_type(struct wbi_error *err, struct wbi_str path, mode_t mode)
 wb_rc wbi_path_open_read(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                          int *ret_fd, struct stat *ret_st)
 {
-    char rel[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF];
     struct stat st;
     wb_rc rc = wbi_path_relative(root, path, err, rel);
     int fd;
@@ -75,7 +77,7 @@ wb_rc wbi_path_open_read(struct wbi_root *root, struct wbi_str path, struct wbi_
 wb_rc wbi_path_open_dir(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                         int *ret_fd)
 {
-    char rel[WBI_PATH_BUF], shown[WBI_PATH_SHOWN];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF], shown[WBI_PATH_SHOWN];
     wb_rc rc = wbi_path_relative(root, path, err, rel);
     struct stat st;
     int fd;
@@ -107,7 +109,7 @@ wb_rc wbi_path_open_workdir(struct wbi_root *root, struct wbi_str path, struct w
 wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                     struct stat *ret)
 {
-    char rel[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF];
     wb_rc rc = wbi_path_relative(root, path, err, rel);
     int fd, failed;
 
@@ -124,7 +126,7 @@ wb_rc wbi_path_stat(struct wbi_root *root, struct wbi_str path, struct wbi_error
 wb_rc wbi_path_real(struct wbi_root *root, struct wbi_str path, struct wbi_arena *arena,
                     struct wbi_error *err, struct wbi_str *ret)
 {
-    char rel[WBI_PATH_BUF], real[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF], real[WBI_PATH_BUF];
     wb_rc rc = wbi_path_relative(root, path, err, rel);
     struct wbi_str s;
     bool named;
@@ -145,6 +147,57 @@ wb_rc wbi_path_real(struct wbi_root *root, struct wbi_str path, struct wbi_arena
     s.n = strlen(real);
     *ret = s;
     return WB_OK;
+}
+
+#define AT_HAND_BYTES ((size_t)32 * 1024)
+
+/* All bytes of a small file are in memory. */
+static bool is_cached(int fd, const struct stat *st)
+{
+    WBI_LARGE_LOCAL char bytes[AT_HAND_BYTES];
+    struct iovec into = {bytes, sizeof(bytes)};
+
+    return S_ISREG(st->st_mode) && (size_t)st->st_size < sizeof(bytes) &&
+           preadv2(fd, &into, 1, 0, RWF_NOWAIT) == st->st_size;
+}
+
+static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags, struct stat *ret_st)
+{
+    struct open_how how = {.flags = oflags | O_CLOEXEC,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV |
+                                      RESOLVE_CACHED};
+    int fd = (int)syscall(SYS_openat2, root->fd, rel, &how, sizeof(how));
+
+    if (fd >= 0 && fstat(fd, ret_st) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool wbi_path_open_at_hand(struct wbi_root *root, struct wbi_str path, int *ret_fd,
+                           struct stat *ret_st)
+{
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF];
+    int fd;
+
+    if (!root->local || (root->flags & WBI_ROOT_WALK) != 0 ||
+        wbi_path_relative(root, path, NULL, rel) != WB_OK)
+        return false;
+    fd = open_cached(root, rel, O_PATH, ret_st);
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (!S_ISREG(ret_st->st_mode))
+        return false; /* opening a device may already do something */
+    fd = open_cached(root, rel, O_RDONLY | O_NONBLOCK | O_NOCTTY, ret_st);
+    if (fd < 0)
+        return false;
+    *ret_fd = fd;
+    if (is_cached(fd, ret_st))
+        return true;
+    close(fd);
+    return false;
 }
 
 ssize_t wbi_path_read(int fd, void *p, size_t n)

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -24,11 +26,30 @@ static size_t fd_path(int fd, char out[WBI_PATH_BUF])
     return (size_t)n;
 }
 
+static bool is_local(int fd)
+{
+    struct statfs fs;
+
+    if (fstatfs(fd, &fs) < 0)
+        return false;
+    switch ((uint32_t)fs.f_type) {
+    case BTRFS_SUPER_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case XFS_SUPER_MAGIC:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Takes fd over, also on failure. */
 static wb_rc root_from_fd(int fd, const char *given, unsigned flags, struct wbi_error *err,
                           struct wbi_root **ret)
 {
-    char name[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char name[WBI_PATH_BUF];
     struct wbi_root *root;
     struct stat st;
     size_t n = fd_path(fd, name);
@@ -49,6 +70,7 @@ static wb_rc root_from_fd(int fd, const char *given, unsigned flags, struct wbi_
     atomic_init(&root->refs, 1);
     atomic_init(&root->no_openat2, false);
     root->fd = fd;
+    root->local = is_local(fd);
     root->flags = flags;
     root->dev = st.st_dev;
     root->ino = st.st_ino;
@@ -111,7 +133,7 @@ unsigned wbi_root_flags(const struct wbi_root *root)
 
 bool wbi_path_fd_name(const struct wbi_root *root, int fd, char out[WBI_PATH_BUF])
 {
-    char base[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char base[WBI_PATH_BUF];
     size_t base_n = fd_path(root->fd, base), n = fd_path(fd, out);
 
     if (base_n == 0 || n == 0)

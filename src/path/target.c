@@ -278,7 +278,7 @@ static wb_rc follow_last(struct wbi_root *root, const char *rel, struct wbi_str 
 wb_rc wbi_target_open(struct wbi_root *root, struct wbi_str path, unsigned flags,
                       struct wbi_error *err, struct wbi_target *ret)
 {
-    char rel[WBI_PATH_BUF], real[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF], real[WBI_PATH_BUF];
     wb_rc rc = wbi_path_relative(root, path, err, rel);
 
     if (rc == WB_OK)
@@ -299,7 +299,8 @@ wb_rc wbi_target_open(struct wbi_root *root, struct wbi_str path, unsigned flags
 wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags,
                       struct wbi_arena *arena, struct wbi_error *err, struct wbi_str *ret)
 {
-    char rel[WBI_PATH_BUF], dir[WBI_PATH_BUF], rest[WBI_PATH_BUF], real[WBI_PATH_BUF], name[256];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF], dir[WBI_PATH_BUF], rest[WBI_PATH_BUF],
+        real[WBI_PATH_BUF], name[256];
     struct stat st;
     wb_rc rc = wbi_path_relative(root, path, err, rel);
     bool is_link;
@@ -335,7 +336,7 @@ wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags
 wb_rc wbi_path_mkdirs(struct wbi_root *root, struct wbi_str path, unsigned flags,
                       struct wbi_error *err)
 {
-    char rel[WBI_PATH_BUF], real[WBI_PATH_BUF];
+    WBI_LARGE_LOCAL char rel[WBI_PATH_BUF], real[WBI_PATH_BUF];
     int fd;
     wb_rc rc = wbi_path_relative(root, path, err, rel);
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -21,12 +22,18 @@ struct wbi_root;
 
 /* ---- ReadFile ---- */
 
+struct wbi_open_file {
+    int fd;
+    struct stat st;
+};
+
 struct wbi_read_request {
     struct wbi_str path;
-    uint64_t first_line; /* 1-based; 0: 1 */
-    uint64_t max_lines;  /* 0: WBI_LIMIT_READ_LINES */
-    size_t max_bytes;    /* of line text; 0: WBI_LIMIT_READ_BYTES */
-    size_t max_line;     /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE */
+    const struct wbi_open_file *file; /* it, open already and the caller's; NULL: by its path */
+    uint64_t first_line;              /* 1-based; 0: 1 */
+    uint64_t max_lines;               /* 0: WBI_LIMIT_READ_LINES */
+    size_t max_bytes;                 /* of line text; 0: WBI_LIMIT_READ_BYTES */
+    size_t max_line;                  /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE */
     struct wbi_str token;
 };
 

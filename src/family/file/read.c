@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/checked.h"
+#include "base/local.h"
 #include "base/utf8.h"
 #include "path/path.h"
 
@@ -166,7 +167,9 @@ static wb_rc take_block(struct reader *r, struct wbi_str block, uint64_t offset)
 
 static wb_rc read_blocks(struct reader *r, struct wbi_error *err)
 {
-    char *block = wbi_arena_alloc(r->arena, BLOCK);
+    /* A small file fits whole, with room to see that it has ended. */
+    size_t size = (uint64_t)r->st.st_size < BLOCK - HEAD ? (size_t)r->st.st_size + HEAD : BLOCK;
+    char *block = wbi_arena_alloc(r->arena, size);
     bool scan = r->at == 0 && (uint64_t)r->st.st_size <= WBI_LIMIT_READ_SCAN;
     uint64_t most = WBI_LIMIT_READ_SCAN;
     wb_rc rc = WB_OK;
@@ -175,7 +178,7 @@ static wb_rc read_blocks(struct reader *r, struct wbi_error *err)
         return wbi_fail_nomem(err);
     /* A file without a newline is bounded by `most` bytes of looking. */
     for (uint64_t seen = 0; rc == WB_OK && (!r->page_full || scan) && seen < most;) {
-        ssize_t got = wbi_path_pread(r->fd, block, BLOCK, (off_t)r->at);
+        ssize_t got = wbi_path_pread(r->fd, block, size, (off_t)r->at);
 
         if (got < 0)
             return wbi_fail_errno(err, errno, "reading the file");
@@ -199,7 +202,7 @@ static wb_rc read_blocks(struct reader *r, struct wbi_error *err)
 
 static wb_rc check_text(struct reader *r, struct wbi_error *err, size_t *ret_bom)
 {
-    char head[HEAD], shown[WBI_PATH_SHOWN];
+    WBI_LARGE_LOCAL char head[HEAD], shown[WBI_PATH_SHOWN];
     ssize_t n = wbi_path_pread(r->fd, head, sizeof(head), 0);
     struct wbi_str s = wbi_str_make(head, n > 0 ? (size_t)n : 0);
     const char *what = wbi_file_describe(s);
@@ -277,8 +280,14 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
     struct wbi_read_result res = {.path = req->path, .final_newline = true};
     struct reader r = {.req = req, .arena = arena, .res = &res, .line = 1};
     size_t bom = 0;
-    wb_rc rc = wbi_path_open_read(root, req->path, err, &r.fd, &r.st);
+    wb_rc rc = WB_OK;
 
+    if (req->file != NULL) {
+        r.fd = req->file->fd;
+        r.st = req->file->st;
+    } else {
+        rc = wbi_path_open_read(root, req->path, err, &r.fd, &r.st);
+    }
     if (rc)
         return rc;
     r.first = req->first_line ? req->first_line : 1;
@@ -302,7 +311,8 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
         rc = finish(&r, err, bom);
     wbi_sha256_free(r.sha);
     wbi_buf_fini(&r.current);
-    close(r.fd);
+    if (req->file == NULL)
+        close(r.fd);
     if (rc == WB_OK)
         *ret = res;
     return rc;
