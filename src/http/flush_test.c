@@ -2,9 +2,7 @@
  * http/flush_test.c: a crowd is answered in one turn, so that its answers go
  * through the sending thread: none is lost, crossed or cut, whoever leaves,
  * reads late or asks again meanwhile. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,12 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "http/http_int.h"
+#include "support/dial.h"
 
 #define CROWD 40
 
@@ -48,17 +45,6 @@ static void on_gone(void *arg, uint64_t id, void *user)
     ((struct crowd *)arg)->gone++;
 }
 
-static int dial(const struct crowd *w)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(wbi_http_port(w->http))};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&to, sizeof(to)), 0);
-    return fd;
-}
-
 static void ask(const struct crowd *w, int who)
 {
     char text[80];
@@ -84,7 +70,8 @@ static int setup(void **state)
     assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
     assert_int_equal(wbi_http_listen(w->loop, &o, &ops, w, &w->http, NULL), WB_OK);
     for (int i = 0; i < CROWD; i++) {
-        w->fd[i] = dial(w);
+        w->fd[i] = dial_port(wbi_http_port(w->http));
+        assert_true(w->fd[i] >= 0);
         ask(w, i);
     }
     gather(w, CROWD);

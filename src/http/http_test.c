@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * http/http_test.c: the server over real sockets: what it refuses (attack rows
  * 83 to 95), keeping order, streams, limits, draining. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,13 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/checked.h"
 #include "http/http_int.h"
+#include "support/dial.h"
 
 struct world {
     struct wbi_loop *loop;
@@ -82,12 +79,9 @@ static void stop(struct world *w)
 
 static int dial(struct world *w)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(wbi_http_port(w->http))};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = dial_port(wbi_http_port(w->http));
 
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&to, sizeof(to)), 0);
     return fd;
 }
 

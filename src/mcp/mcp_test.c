@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcp/mcp_test.c: messages, framing, events, headers, and the server over pipes
  * and HTTP (attack rows 65, 68 to 70, 86 to 89). */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -23,6 +19,7 @@
 #include "mcp/line.h"
 #include "mcp/server.h"
 #include "mcp/sse.h"
+#include "support/dial.h"
 
 static void messages_are_taken_strictly(void **state)
 {
@@ -560,13 +557,11 @@ static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
 static int post(struct world *w, const char *method, const char *headers, const char *body,
                 char *out, size_t cap)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(wbi_http_port(w->http))};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = dial_port(wbi_http_port(w->http));
     static char request[8192];
     size_t n = 0;
 
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&to, sizeof(to)), 0);
+    assert_true(fd >= 0);
     (void)snprintf(request, sizeof(request),
                    "%s /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                    "Accept: application/json, text/event-stream\r\n%s"
