@@ -11,6 +11,7 @@
 #include "call/stage.h"
 #include "catalog/tool.h"
 #include "event/event.h"
+#include "loop/alarm.h"
 
 struct wbi_runtime;
 struct wbi_calls;
@@ -96,7 +97,7 @@ struct wbi_call {
     int64_t ended_ns; /* when the outcome was decided: durations end here */
     int64_t started_wall_ms;
     int64_t limit_ns; /* monotonic moment at which the call times out; INT64_MAX none */
-    struct wbi_timer *timer;
+    struct wbi_alarm alarm; /* of its limit, then of the grace time */
 
     struct wbi_error rejected; /* set before the start: why it must not run */
 

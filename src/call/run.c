@@ -25,6 +25,7 @@ struct slot {
 
 struct wbi_calls {
     struct wbi_loop *loop;
+    struct wbi_alarms *alarms;
     struct slot *slots;
     uint32_t size;
     uint32_t free; /* index + 1 of the first free slot, 0 for none */
@@ -46,8 +47,10 @@ wb_rc wbi_calls_new(struct wbi_loop *loop, struct wbi_calls **ret)
 {
     struct wbi_calls *calls = wbi_zalloc(sizeof(*calls));
 
-    if (calls == NULL)
+    if (calls == NULL || wbi_alarms_new(loop, &calls->alarms) != WB_OK) {
+        wbi_free(calls);
         return WB_ENOMEM;
+    }
     calls->loop = loop;
     *ret = calls;
     return WB_OK;
@@ -57,6 +60,7 @@ void wbi_calls_free(struct wbi_calls *calls)
 {
     if (calls == NULL)
         return;
+    wbi_alarms_free(calls->alarms);
     wbi_free(calls->slots);
     wbi_free(calls);
 }
@@ -210,8 +214,7 @@ static void note_time(struct wbi_call *call)
 
 static void finish(struct wbi_call *call)
 {
-    wbi_timer_free(call->timer);
-    call->timer = NULL;
+    wbi_alarm_stop(call->calls->alarms, &call->alarm);
     leave(call);
     call->journey->finish(call);
     wbi_call_release(call);
@@ -350,7 +353,7 @@ void wbi_call_grace_over(struct wbi_call *call)
         overrule(call);
 }
 
-static void on_timer(void *arg)
+static void on_due(void *arg)
 {
     struct wbi_call *call = arg;
 
@@ -362,10 +365,9 @@ static void on_timer(void *arg)
 
 static void arm(struct wbi_call *call, int64_t after_ms)
 {
-    if (call->timer == NULL &&
-        wbi_timer_new(call->calls->loop, on_timer, call, &call->timer) != WB_OK)
-        return; /* no memory for a timer: the call still ends by itself */
-    wbi_timer_start(call->timer, after_ms);
+    call->alarm.on_due = on_due;
+    call->alarm.arg = call;
+    wbi_alarm_start(call->calls->alarms, &call->alarm, after_ms);
 }
 
 void wbi_call_limit(struct wbi_call *call, int64_t limit_ns)
@@ -385,8 +387,7 @@ void wbi_call_relimit(struct wbi_call *call, int64_t limit_ns)
         return;
     call->cancel = WBI_CANCEL_NONE;
     call->limit_ns = INT64_MAX;
-    if (call->timer != NULL)
-        wbi_timer_stop(call->timer);
+    wbi_alarm_stop(call->calls->alarms, &call->alarm);
     wbi_call_limit(call, limit_ns);
 }
 

@@ -92,7 +92,11 @@ int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
     struct wbi_http *http = c->http;
     int64_t now_ns = wbi_now_ns(&http->o.clock);
     struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
-    struct wbi_http_access a = {
+    struct wbi_http_access a;
+
+    if (http->ops.on_access == NULL)
+        return now_ns;
+    a = (struct wbi_http_access){
         .peer = wbi_str_z(c->peer),
         .method = wbi_str_z(llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser))),
         .path = wbi_str_head(url, wbi_str_index(url, '?')), /* queries may hold secrets */
@@ -103,9 +107,7 @@ int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
         .wall_ms = wbi_wall_ms(&http->o.clock),
         .refused = refused,
     };
-
-    if (http->ops.on_access != NULL)
-        http->ops.on_access(http->arg, &a);
+    http->ops.on_access(http->arg, &a);
     return now_ns;
 }
 

@@ -6,6 +6,7 @@
  * waiting. */
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "call/guards.h"
@@ -43,29 +44,34 @@ static struct wbi_str call_id_of(const struct wbi_call *call, const struct wbi_m
                          WBI_FMT(wbi_mcp_id(r)));
 }
 
+static struct wbi_talk **talks_like(struct wbi_gateway *g, struct wbi_str id)
+{
+    return &g->talks[wbi_hash64(id.p, id.n, 0) % WBI_COUNT(g->talks)];
+}
+
 static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 {
-    struct wbi_talk *talk = g->talks;
+    struct wbi_talk *talk, **like;
 
-    while (talk != NULL && !wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
-        talk = talk->next;
-    if (talk != NULL)
-        return talk;
+    id = wbi_str_head(id, sizeof(talk->id) - 1);
+    like = talks_like(g, id);
+    for (talk = *like; talk != NULL; talk = talk->next)
+        if (wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
+            return talk;
     talk = wbi_zalloc(sizeof(*talk));
     if (talk == NULL)
         return NULL;
-    id = wbi_str_head(id, sizeof(talk->id) - 1);
     memcpy(talk->id, id.p, id.n);
     talk->id_n = id.n;
     talk->waiting_end = &talk->waiting;
-    talk->next = g->talks;
-    g->talks = talk;
+    talk->next = *like;
+    *like = talk;
     return talk;
 }
 
 static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
 {
-    struct wbi_talk **at = &g->talks;
+    struct wbi_talk **at = talks_like(g, wbi_str_make(talk->id, talk->id_n));
 
     if (talk->running > 0 || talk->waiting != NULL)
         return;

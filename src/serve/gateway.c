@@ -80,7 +80,7 @@ static void on_access(void *arg, const struct wbi_http_access *a)
 
 static wb_rc listen_http(struct wbi_gateway *g, struct wbi_error *err)
 {
-    static const struct wbi_http_ops ops = {on_request, on_gone, on_access};
+    struct wbi_http_ops ops = {on_request, on_gone, g->o.access_fd >= 0 ? on_access : NULL};
     struct wbi_http_options o = {.address = g->o.http,
                                  .token = g->o.token,
                                  .hosts = g->o.hosts,

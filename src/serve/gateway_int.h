@@ -43,7 +43,7 @@ struct wbi_gateway {
     struct wbi_http *http;
     struct wbi_mcp_stdio *stdio;
     struct wbi_metrics *metrics;
-    struct wbi_talk *talks;
+    struct wbi_talk *talks[64]; /* by a hash of the id */
     struct wbi_timer *grace;
     struct wbi_gateway_options o;
     bool draining, cancelled, input_ended, ended;
