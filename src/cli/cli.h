@@ -128,6 +128,8 @@ int print_result(const struct args *a, wb_result *result, wb_view view);
 void let_go(bool input);
 /* Two signals (or one, twice) as a descriptor that can be waited for; -1. */
 int signal_descriptor(int one, int other);
+/* Nothing is blocked any more. */
+void signals_as_usual(void);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */
 void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 

@@ -2,10 +2,13 @@
  * cli/cmd_call.c: `waybill call`. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -162,43 +165,14 @@ static void show_frame(const char *frame, size_t size, void *arg)
     (void)fflush(stdout);        /* whoever asked for frames wants them now */
 }
 
-/* Run and print; *ret is NULL when it could not be started. */
-static int answer(const struct args *a, wb_runtime *runtime, wb_request *request, wb_view view,
-                  wb_result **ret)
-{
-    wb_rc rc;
-
-    *ret = NULL;
-    rc = wb_call_run(runtime, request, ret);
-    if (rc == WB_OK)
-        return print_result(a, *ret, view);
-    (void)usage_error(a, "the call could not be started (%s)", wb_rc_name(rc));
-    return EXIT_INTERNAL;
-}
-
-static int call(const struct args *a, wb_request *request, wb_view view)
-{
-    wb_result *result;
-    wb_runtime *runtime;
+/* A call under way on the runtime's thread. */
+struct asked {
+    const struct args *a;
+    wb_view view;
     int code;
-
-    runtime = open_runtime(a, &code);
-    if (runtime == NULL)
-        return code;
-    code = answer(a, runtime, request, view, &result);
-    wb_result_free(result);
-    close_runtime(a, runtime);
-    return code;
-}
-
-/* ---- commands: what becomes a task goes on when we are gone ---- */
-
-static bool may_become_a_task(const char *tool)
-{
-    if (strncmp(tool, "local::", 7) == 0)
-        tool += 7;
-    return strcmp(tool, "ExecCommand") == 0 || strcmp(tool, "local_shell") == 0;
-}
+    bool promoted;
+    int done; /* readable when there is an answer */
+};
 
 static bool is_promoted(wb_result *result)
 {
@@ -214,48 +188,143 @@ static bool is_promoted(wb_result *result)
     return is;
 }
 
+static void on_done(wb_result *result, void *arg)
+{
+    struct asked *q = arg;
+
+    if (result != NULL) {
+        q->code = print_result(q->a, result, q->view);
+        q->promoted = is_promoted(result);
+    } else {
+        (void)usage_error(q->a, "the call could not be started");
+    }
+    (void)eventfd_write(q->done, 1); /* cannot fail: it is the first */
+}
+
+/* The first signal cancels, so that the outcome is known; the next one ends us. */
+static void await(struct asked *q, wb_runtime *runtime, wb_call_id id, int signals)
+{
+    struct pollfd on[2] = {{.fd = q->done, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    struct signalfd_siginfo info;
+    bool cancelled = false;
+
+    while ((on[0].revents & POLLIN) == 0) {
+        if (poll(on, 2, -1) <= 0 || read(signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+            continue;
+        if (cancelled)
+            _exit(128 + (int)info.ssi_signo);
+        cancelled = true;
+        wb_call_cancel(runtime, id);
+    }
+}
+
+/* Run and print. */
+static void answer(struct asked *q, wb_runtime *runtime, wb_request *request, int signals)
+{
+    wb_error *error = NULL;
+    wb_call_id id;
+    wb_rc rc;
+
+    q->code = EXIT_INTERNAL;
+    q->done = eventfd(0, EFD_CLOEXEC);
+    if (q->done < 0 || signals < 0) {
+        (void)usage_error(q->a, "%s", strerror(errno));
+        return;
+    }
+    if (wb_runtime_start(runtime, &error) != WB_OK) {
+        (void)fail(q->a, NULL, error);
+        return;
+    }
+    rc = wb_call_submit(runtime, request, on_done, q, &id);
+    if (rc == WB_OK)
+        await(q, runtime, id, signals);
+    else
+        (void)usage_error(q->a, "the call could not be started (%s)", wb_rc_name(rc));
+}
+
+static int call(const struct args *a, wb_request *request, wb_view view)
+{
+    struct asked q = {.a = a, .view = view};
+    int signals = signal_descriptor(SIGINT, SIGTERM);
+    wb_runtime *runtime = open_runtime(a, &q.code);
+
+    if (runtime == NULL)
+        return q.code;
+    answer(&q, runtime, request, signals);
+    close_runtime(a, runtime);
+    return q.code;
+}
+
+/* ---- commands: what becomes a task goes on when we are gone ---- */
+
+static bool may_become_a_task(const char *tool)
+{
+    if (strncmp(tool, "local::", 7) == 0)
+        tool += 7;
+    return strcmp(tool, "ExecCommand") == 0 || strcmp(tool, "local_shell") == 0;
+}
+
 /* The process that runs the call. It tells its exit code by fd, and stays while
  * there is a task. */
-static int call_and_stay(const struct args *a, wb_request *request, wb_view view, int fd)
+static int call_and_stay(const struct args *a, wb_request *request, wb_view view, int fd,
+                         int signals)
 {
-    wb_result *result;
+    struct asked q = {.a = a, .view = view};
     wb_runtime *runtime;
-    int code;
 
-    (void)setsid(); /* a terminal's signals end our parent, and that ends us */
-    runtime = open_runtime(a, &code);
+    (void)setsid(); /* a terminal's signals are for our parent, who passes them on */
+    runtime = open_runtime(a, &q.code);
     if (runtime == NULL)
-        return code;
-    code = answer(a, runtime, request, view, &result);
-    if (result != NULL && is_promoted(result)) {
-        code = finish_output(code);
+        return q.code;
+    answer(&q, runtime, request, signals);
+    if (q.promoted) {
+        q.code = finish_output(q.code);
         (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
-        if (write(fd, &code, sizeof(code)) == (ssize_t)sizeof(code)) {
+        if (write(fd, &q.code, sizeof(q.code)) == (ssize_t)sizeof(q.code)) {
             (void)close(fd);
             let_go(/* input= */ true);
+            signals_as_usual();
             wb_tasks_hold(runtime);
         }
     }
-    wb_result_free(result);
     close_runtime(a, runtime);
-    return finish_output(code);
+    return finish_output(q.code);
+}
+
+/* Until the child has told its exit code or ended: the first signal is passed on, the
+ * next one ends it and us. */
+static void await_child(pid_t pid, int fd, int signals)
+{
+    struct pollfd on[2] = {{.fd = fd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    struct signalfd_siginfo info;
+    bool asked = false;
+
+    while (on[0].revents == 0) {
+        if (poll(on, 2, -1) <= 0 || read(signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+            continue;
+        (void)kill(pid, asked ? SIGKILL : SIGTERM);
+        if (asked)
+            _exit(128 + (int)info.ssi_signo);
+        asked = true;
+    }
 }
 
 static int call_apart(const struct args *a, wb_request *request, wb_view view)
 {
+    int fds[2], code = EXIT_INTERNAL, status, signals = signal_descriptor(SIGINT, SIGTERM);
     pid_t self = getpid(), pid;
-    int fds[2], code = EXIT_INTERNAL, status;
 
-    if (pipe2(fds, O_CLOEXEC) != 0 || (pid = fork()) < 0) {
+    if (signals < 0 || pipe2(fds, O_CLOEXEC) != 0 || (pid = fork()) < 0) {
         (void)usage_error(a, "cannot start the process that runs the call: %s", strerror(errno));
         return EXIT_INTERNAL;
     }
     if (pid == 0) {
         (void)close(fds[0]);
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-        _exit(getppid() == self ? call_and_stay(a, request, view, fds[1]) : EXIT_INTERNAL);
+        _exit(getppid() == self ? call_and_stay(a, request, view, fds[1], signals) : EXIT_INTERNAL);
     }
     (void)close(fds[1]);
+    await_child(pid, fds[0], signals);
     if (read(fds[0], &code, sizeof(code)) == (ssize_t)sizeof(code))
         return code;
     while (waitpid(pid, &status, 0) < 0)
@@ -313,8 +382,9 @@ const struct command command_call = {
     "`result` the invocation's Result, `envelope` a root with \"__envelope\", `record` all\n"
     "that was written down. With --stream, frames come first, one JSON line each, while\n"
     "the tool runs; the last of them is \"completed\" or \"error\". A command that\n"
-    "became a task goes on when this is over: `waybill tasks` reaches it. Exit 0: the call\n"
-    "succeeded; 1: it ended in an error.\n"
+    "became a task goes on when this is over: `waybill tasks` reaches it. SIGINT or SIGTERM\n"
+    "cancels the call, a second one ends it. Exit 0: the call succeeded; 1: it ended in an\n"
+    "error.\n"
     "\nexamples:\n"
     "  waybill call weather --input '{\"city\": \"Bern\"}'\n"
     "  waybill call weather --input @request.json --view result\n"

@@ -35,6 +35,14 @@ int signal_descriptor(int one, int other)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+void signals_as_usual(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static void say_reloaded(const wb_error *error, void *arg)
 {
     const struct args *a = arg;
