@@ -354,6 +354,11 @@ static void send_out(struct wbi_conn *c)
         wbi_conn_push(c);
 }
 
+bool wbi_conn_idle(const struct wbi_conn *c)
+{
+    return c->state == WBI_CONN_READING && !c->begun && c->out.n == 0;
+}
+
 void wbi_conn_go(struct wbi_conn *c)
 {
     c->inside = true;
@@ -365,6 +370,8 @@ void wbi_conn_go(struct wbi_conn *c)
     }
     if (c->eof && (c->state == WBI_CONN_READING || c->request != 0) && c->out.n == 0)
         c->broken = true;
+    if (c->http->draining && wbi_conn_idle(c))
+        c->broken = true; /* its answer was still on its way when the draining began */
     say_goodbye(c);
     rewatch(c);
     c->inside = false;

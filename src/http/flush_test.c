@@ -231,6 +231,23 @@ static void the_next_request_waits_for_the_answer(void **state)
     }
 }
 
+static void on_drained(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void draining_waits_for_answers_under_way_and_no_longer(void **state)
+{
+    struct crowd *w = *state;
+    bool drained = false;
+
+    answer_all(w, 64);
+    wbi_http_drain(w->http, 600000, on_drained, &drained);
+    wbi_loop_run(w->loop, &drained); /* the test would not wait ten minutes */
+    for (int i = 0; i < CROWD; i++)
+        expect(w, i, 64);
+}
+
 static void the_end_sends_what_was_answered(void **state)
 {
     struct crowd *w = *state;
@@ -255,9 +272,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_crowd_is_answered_by_the_sender),      TEST(a_few_are_answered_here),
-        TEST(without_a_thread_all_are_answered_here), TEST(what_a_socket_does_not_take_follows),
-        TEST(who_leaves_meanwhile_harms_nobody),      TEST(the_next_request_waits_for_the_answer),
+        TEST(a_crowd_is_answered_by_the_sender),
+        TEST(a_few_are_answered_here),
+        TEST(without_a_thread_all_are_answered_here),
+        TEST(what_a_socket_does_not_take_follows),
+        TEST(who_leaves_meanwhile_harms_nobody),
+        TEST(the_next_request_waits_for_the_answer),
+        TEST(draining_waits_for_answers_under_way_and_no_longer),
         TEST(the_end_sends_what_was_answered),
     };
 

@@ -107,6 +107,8 @@ struct wbi_conn *wbi_conn_new(struct wbi_http *http, int fd, const char *peer);
 /* Parse and handle what has come, write what is ready; may free c. */
 void wbi_conn_go(struct wbi_conn *c);
 void wbi_conn_drop(struct wbi_conn *c);
+/* Nothing came, nothing is owed, nothing has to go. */
+bool wbi_conn_idle(const struct wbi_conn *c);
 /* Close it if its time is over; may free c. */
 void wbi_conn_tick(struct wbi_conn *c, int64_t now_ns);
 struct wbi_conn *wbi_conn_find(struct wbi_http *http, uint64_t id);

@@ -151,7 +151,7 @@ void wbi_http_drain(struct wbi_http *http, int64_t grace_ms, void (*on_done)(voi
     for (size_t i = 0; i < http->o.connections; i++) {
         struct wbi_conn *c = http->conns[i];
 
-        if (c != NULL && c->state == WBI_CONN_READING && !c->begun && c->out.n == 0)
+        if (c != NULL && wbi_conn_idle(c))
             wbi_conn_drop(c);
     }
     wbi_http_conn_ended(http);
