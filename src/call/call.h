@@ -96,7 +96,7 @@ struct wbi_call {
     int64_t stage_ns[WBI_STAGE_COUNT];
     int64_t ended_ns; /* when the outcome was decided: durations end here */
     int64_t started_wall_ms;
-    int64_t limit_ns; /* monotonic moment at which the call times out; INT64_MAX none */
+    int64_t limit_ns;       /* monotonic moment at which the call times out; INT64_MAX none */
     struct wbi_alarm alarm; /* of its limit, then of the grace time */
 
     struct wbi_error rejected; /* set before the start: why it must not run */

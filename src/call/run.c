@@ -25,7 +25,6 @@ struct slot {
 
 struct wbi_calls {
     struct wbi_loop *loop;
-    struct wbi_alarms *alarms;
     struct slot *slots;
     uint32_t size;
     uint32_t free; /* index + 1 of the first free slot, 0 for none */
@@ -47,10 +46,8 @@ wb_rc wbi_calls_new(struct wbi_loop *loop, struct wbi_calls **ret)
 {
     struct wbi_calls *calls = wbi_zalloc(sizeof(*calls));
 
-    if (calls == NULL || wbi_alarms_new(loop, &calls->alarms) != WB_OK) {
-        wbi_free(calls);
+    if (calls == NULL)
         return WB_ENOMEM;
-    }
     calls->loop = loop;
     *ret = calls;
     return WB_OK;
@@ -60,7 +57,6 @@ void wbi_calls_free(struct wbi_calls *calls)
 {
     if (calls == NULL)
         return;
-    wbi_alarms_free(calls->alarms);
     wbi_free(calls->slots);
     wbi_free(calls);
 }
@@ -214,7 +210,7 @@ static void note_time(struct wbi_call *call)
 
 static void finish(struct wbi_call *call)
 {
-    wbi_alarm_stop(call->calls->alarms, &call->alarm);
+    wbi_alarm_stop(wbi_loop_alarms(call->calls->loop), &call->alarm);
     leave(call);
     call->journey->finish(call);
     wbi_call_release(call);
@@ -367,7 +363,7 @@ static void arm(struct wbi_call *call, int64_t after_ms)
 {
     call->alarm.on_due = on_due;
     call->alarm.arg = call;
-    wbi_alarm_start(call->calls->alarms, &call->alarm, after_ms);
+    wbi_alarm_start(wbi_loop_alarms(call->calls->loop), &call->alarm, after_ms);
 }
 
 void wbi_call_limit(struct wbi_call *call, int64_t limit_ns)
@@ -387,7 +383,7 @@ void wbi_call_relimit(struct wbi_call *call, int64_t limit_ns)
         return;
     call->cancel = WBI_CANCEL_NONE;
     call->limit_ns = INT64_MAX;
-    wbi_alarm_stop(call->calls->alarms, &call->alarm);
+    wbi_alarm_stop(wbi_loop_alarms(call->calls->loop), &call->alarm);
     wbi_call_limit(call, limit_ns);
 }
 

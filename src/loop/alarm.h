@@ -11,7 +11,7 @@
 #include "waybill/rc.h"
 
 struct wbi_loop;
-struct wbi_alarms;
+struct wbi_alarms; /* of a loop: wbi_loop_alarms */
 
 /* All zero is an alarm that is not set. */
 struct wbi_alarm {
@@ -21,6 +21,7 @@ struct wbi_alarm {
     void *arg;
 };
 
+/* For the loop: it has one. */
 WB_MUST_CHECK wb_rc wbi_alarms_new(struct wbi_loop *loop, struct wbi_alarms **ret);
 /* What is set never rings. NULL is fine. */
 void wbi_alarms_free(struct wbi_alarms *alarms);

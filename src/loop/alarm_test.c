@@ -45,7 +45,7 @@ static int set_up(void **state)
 
     assert_non_null(w);
     assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
-    assert_int_equal(wbi_alarms_new(w->loop, &w->alarms), WB_OK);
+    w->alarms = wbi_loop_alarms(w->loop);
     for (int i = 0; i < 8; i++) {
         w->bell[i].world = w;
         w->bell[i].number = i;
@@ -60,7 +60,6 @@ static int tear_down(void **state)
 {
     struct world *w = *state;
 
-    wbi_alarms_free(w->alarms);
     wbi_loop_free(w->loop);
     free(w);
     return 0;
@@ -131,9 +130,8 @@ static void what_is_set_at_the_end_never_rings(void **state)
     struct world *w = *state;
 
     wbi_alarm_start(w->alarms, &w->bell[0].alarm, 0);
-    wbi_alarms_free(w->alarms);
-    w->alarms = NULL;
-    listen(w);
+    wbi_loop_free(w->loop);
+    w->loop = NULL;
     assert_string_equal(w->heard, "");
 }
 

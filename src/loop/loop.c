@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "loop/alarm.h"
 
 struct wbi_loop {
     uv_loop_t *uv;
@@ -25,6 +26,7 @@ struct wbi_loop {
     _Atomic pthread_t thread;
     atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
     struct wbi_arena_pool *arenas;
+    struct wbi_alarms *alarms;
     size_t holds;
     bool stop;
 };
@@ -154,6 +156,10 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
         return uv_failed(err, status, "cannot start the event loop");
     }
     start_hooks(loop);
+    if (wbi_alarms_new(loop, &loop->alarms) != WB_OK) {
+        wbi_loop_free(loop);
+        return wbi_fail_nomem(err);
+    }
     *ret = loop;
     return WB_OK;
 }
@@ -169,6 +175,7 @@ void wbi_loop_free(struct wbi_loop *loop)
         return;
     drain_posts(&loop->wake);
     run_deferred(loop);
+    wbi_alarms_free(loop->alarms);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->before_poll, on_closed);
     uv_close((uv_handle_t *)&loop->after_poll, on_closed);
@@ -180,6 +187,11 @@ void wbi_loop_free(struct wbi_loop *loop)
     }
     wbi_arena_pool_free(loop->arenas);
     wbi_free(loop);
+}
+
+struct wbi_alarms *wbi_loop_alarms(struct wbi_loop *loop)
+{
+    return loop->alarms;
 }
 
 wb_rc wbi_loop_arena(struct wbi_loop *loop, enum wbi_arena_use use, size_t cap,

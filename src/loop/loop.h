@@ -70,6 +70,9 @@ void wbi_timer_stop(struct wbi_timer *t);
 void wbi_timer_background(struct wbi_timer *t);
 void wbi_timer_free(struct wbi_timer *t); /* NULL is fine */
 
+/* For loop/alarm.h: many deadlines on one timer. They end with the loop. */
+struct wbi_alarms *wbi_loop_alarms(struct wbi_loop *loop);
+
 /* Readiness of a descriptor that stays the caller's. */
 enum wbi_watch_events { WBI_WATCH_READ = 1, WBI_WATCH_WRITE = 2 };
 struct wbi_watch;
