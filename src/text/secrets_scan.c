@@ -263,6 +263,36 @@ static bool pair_may_start(const struct prefilter *f, const uint8_t *p)
     return (f->pairs[pair >> 6] >> (pair & 63)) & 1;
 }
 
+/* Places of the next block: those whose four bytes are all there. */
+static size_t places_left(const struct scan *s)
+{
+    size_t left = s->text.n - s->at;
+
+    return left < DEEP ? 0 : left - (DEEP - 1) < 64 ? left - (DEEP - 1) : 64;
+}
+
+/* Without shuffles: pairs first, with nothing to guess, then what they let through. */
+static void collect_pairs(struct scan *s)
+{
+    uint8_t places[64];
+    size_t n, left;
+
+    while (s->n_found < FOUND_MAX && (left = places_left(s)) > 0) {
+        const uint8_t *p = (const uint8_t *)s->text.p + s->at;
+
+        n = 0;
+        for (size_t i = 0; i < left; i++) {
+            places[n] = (uint8_t)i;
+            n += pair_may_start(s->filter, p + i);
+        }
+        for (size_t k = 0; k < n; k++) {
+            s->found[s->n_found] = s->at + places[k];
+            s->n_found += may_start(s->filter, p + places[k]);
+        }
+        s->at += left;
+    }
+}
+
 #if defined(__x86_64__)
 /* The candidates of the block at s->at whose first four bytes may begin a literal. */
 static inline void add_found(struct scan *s, uint64_t mask)
@@ -275,14 +305,6 @@ static inline void add_found(struct scan *s, uint64_t mask)
         s->found[s->n_found] = s->at + i;
         s->n_found += may_start(s->filter, p + i);
     }
-}
-
-/* Places of the next block: those whose four bytes are all there. */
-static size_t places_left(const struct scan *s)
-{
-    size_t left = s->text.n - s->at;
-
-    return left < DEEP ? 0 : left - (DEEP - 1) < 64 ? left - (DEEP - 1) : 64;
 }
 
 #define TABLE_256(t) \
@@ -404,24 +426,32 @@ WITH_AVX512 static void collect_64(struct scan *s)
     s->at += n;
 }
 
-/* False when no whole block is left. */
+#endif
+
+/* False when nothing was found before the last bytes. */
 static bool collect(struct scan *s)
 {
     s->n_found = 0;
     s->next = 0;
-    if (s->filter->lanes == 64)
+    switch (s->filter->lanes) {
+#if defined(__x86_64__)
+    case 64:
         collect_64(s);
-    else if (s->filter->lanes == 32)
+        break;
+    case 32:
         collect_32(s);
+        break;
+#endif
+    default:
+        collect_pairs(s);
+    }
     return s->n_found > 0;
 }
-#endif
 
 size_t wbi_scan_next(struct scan *s, size_t from)
 {
     const uint8_t *p = (const uint8_t *)s->text.p;
 
-#if defined(__x86_64__)
     do {
         while (s->next < s->n_found) {
             size_t at = s->found[s->next++];
@@ -432,12 +462,6 @@ size_t wbi_scan_next(struct scan *s, size_t from)
         if (s->at < from)
             s->at = from;
     } while (collect(s));
-#endif
-    if (s->at < from)
-        s->at = from;
-    for (; s->at + DEEP <= s->text.n; s->at++)
-        if (may_start(s->filter, p + s->at))
-            return s->at++;
     while (s->at + 1 < s->text.n) {
         size_t at = s->at++;
 
