@@ -72,33 +72,30 @@ static void fail_start(struct wbi_exec *x, struct wbi_str name, const struct wbi
     wbi_exec_fail_fault(x, &fault);
 }
 
-static void on_end(struct wbi_running_command *r)
+static void done(const struct wbi_running_command *r)
 {
     struct agent_state *s = r->arg;
     struct wbi_exec *x = r->exec;
     struct wbi_complete complete = {.ok = true, .typed = &s->out};
-    struct wbi_buf partial;
-    struct wbi_jw w = wbi_jw_to(&partial);
-    struct wbi_str name;
 
-    if (r->end.rc != WB_OK) { /* the system refused it */
-        (void)find_agent(x, &name);
-        fail_start(x, name, &r->end.error);
-        return;
-    }
     complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
     complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
                                    wbi_containment_name(r->end.containment));
-    if (!r->end.cancelled || x->cancel == WBI_CANCEL_NONE) {
-        wbi_exec_done(x, &complete);
-        return;
-    }
-    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    if (wbi_command_write_partial(&s->out.run, x->arena, &w, NULL) != WB_OK)
-        partial.rc = WB_ENOMEM;
-    wbi_jw_obj_end(&w);
-    wbi_exec_stopped(x, wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE);
+    wbi_exec_done(x, &complete);
+}
+
+static void on_end(struct wbi_running_command *r)
+{
+    struct agent_state *s = r->arg;
+
+    if (r->end.rc != WB_OK)
+        fail_start(r->exec, s->out.agent, &r->end.error); /* the system refused it */
+    else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        wbi_exec_stopped(r->exec, wbi_running_partial(r));
+    else if (wbi_running_lost(r))
+        wbi_running_fail_lost(r, "agent");
+    else
+        done(r);
 }
 
 static void start(struct wbi_exec *x)

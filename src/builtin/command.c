@@ -76,52 +76,6 @@ static void finish(struct exec_state *s)
     wbi_exec_done(x, &complete);
 }
 
-static struct wbi_str partial_of(struct exec_state *s)
-{
-    struct wbi_exec *x = s->running.exec;
-    struct wbi_buf partial;
-    struct wbi_jw w = wbi_jw_to(&partial);
-    wb_rc rc;
-
-    wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
-    wbi_jw_obj(&w);
-    rc = wbi_command_write_partial(&s->out, x->arena, &w, NULL);
-    wbi_jw_obj_end(&w);
-    return rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE;
-}
-
-/* A write that failed, not a cap that was reached. */
-static bool is_lost(const struct wbi_command_output *o)
-{
-    for (int i = 0; i < 2; i++) {
-        const char *why = o->stream[i].drop_reason;
-        if (why != NULL && (strcmp(why, "no_space") == 0 || strcmp(why, "io_error") == 0))
-            return true;
-    }
-    return false;
-}
-
-/* It ran, but not all it printed is on the disk: an error with what was saved (C5.3). */
-static void finish_lost(struct exec_state *s)
-{
-    struct wbi_exec *x = s->running.exec;
-    struct wbi_fault fault = {
-        .kind = WBI_KIND_OUTPUT_PERSISTENCE_FAILED,
-        .hint =
-            WBI_LIT("free disk space; the command ran: see what it did before running it again")};
-    struct wbi_str partial = partial_of(s);
-
-    fault.message =
-        wbi_arena_fmt(x->arena,
-                      "the command ended with %s %d, but its output could not all be "
-                      "written to the disk of the state directory; what was saved is kept",
-                      s->out.signal != 0 ? "signal" : "status",
-                      s->out.signal != 0 ? s->out.signal : s->out.exit_status);
-    if (partial.p != NULL)
-        fault.details = wbi_arena_fmt(x->arena, "{\"partial\":%.*s}", WBI_FMT(partial));
-    wbi_exec_fail_fault(x, &fault);
-}
-
 static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err)
 {
     struct wbi_fault fault = {.kind = err->kind ? err->kind : WBI_KIND_COMMAND_SPAWN_FAILED};
@@ -159,9 +113,10 @@ static void on_end(struct wbi_running_command *r)
     if (r->end.rc != WB_OK)
         fail_start(r->exec, r->end.rc, &r->end.error); /* the system refused it */
     else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
-        wbi_exec_stopped(r->exec, partial_of(s)); /* an error, with what it printed (C5.6) */
-    else if (is_lost(&s->out))
-        finish_lost(s);
+        wbi_exec_stopped(r->exec,
+                         wbi_running_partial(r)); /* an error, with what it printed (C5.6) */
+    else if (wbi_running_lost(r))
+        wbi_running_fail_lost(r, "command");
     else
         finish(s);
 }
@@ -338,8 +293,11 @@ static void on_item_end(struct wbi_running_command *r)
     if (r->end.rc != WB_OK) { /* the system refused it */
         o->disposition = WBI_DISPOSITION_FAILED;
         o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));
+    } else if (wbi_running_lost(r)) {
+        o->disposition = WBI_DISPOSITION_LOST;
     }
-    if (s->stop_on_error && (o->timed_out || o->signal != 0 || o->exit_status != 0))
+    if (s->stop_on_error && (o->disposition != WBI_DISPOSITION_COMPLETED || o->timed_out ||
+                             o->signal != 0 || o->exit_status != 0))
         skip_rest(s);
     run_next(s);
 }

@@ -42,6 +42,13 @@ void wbi_running_stop(struct wbi_running_command *r);
 /* Make it a task; its output so far is in r->out. */
 WB_MUST_CHECK wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err);
 
+/* What it printed, for details.partial; absent when out of memory. */
+struct wbi_str wbi_running_partial(const struct wbi_running_command *r);
+/* Whether a write failed (not: a cap was reached), so that not all it printed is on the disk. */
+bool wbi_running_lost(const struct wbi_running_command *r);
+/* Answer the call of such a one: an error with what was saved (C5.3). who: "command". */
+void wbi_running_fail_lost(const struct wbi_running_command *r, const char *who);
+
 /* How the caller wrote it, for receipts and comparing. */
 struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd);
 /* What would run a command line; absent for an argument array. */

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -104,6 +105,50 @@ struct wbi_str wbi_command_facts(struct wbi_exec *x, const struct wbi_artifact *
     }
     wbi_jw_arr_end(&w);
     return any && wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+struct wbi_str wbi_running_partial(const struct wbi_running_command *r)
+{
+    struct wbi_arena *arena = r->exec->arena;
+    struct wbi_buf partial;
+    struct wbi_jw w = wbi_jw_to(&partial);
+    wb_rc rc;
+
+    wbi_buf_init_arena(&partial, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    rc = wbi_command_write_partial(r->out, arena, &w, NULL);
+    wbi_jw_obj_end(&w);
+    return rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial) : WBI_NONE;
+}
+
+bool wbi_running_lost(const struct wbi_running_command *r)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *why = r->out->stream[i].drop_reason;
+        if (why != NULL && (strcmp(why, "no_space") == 0 || strcmp(why, "io_error") == 0))
+            return true;
+    }
+    return false;
+}
+
+void wbi_running_fail_lost(const struct wbi_running_command *r, const char *who)
+{
+    struct wbi_arena *arena = r->exec->arena;
+    const struct wbi_command_output *o = r->out;
+    struct wbi_fault fault = {.kind = WBI_KIND_OUTPUT_PERSISTENCE_FAILED};
+    struct wbi_str partial = wbi_running_partial(r);
+
+    fault.message = wbi_arena_fmt(arena,
+                                  "the %s ended with %s %d, but its output could not all be "
+                                  "written to the disk of the state directory; what was saved "
+                                  "is kept",
+                                  who, o->signal != 0 ? "signal" : "status",
+                                  o->signal != 0 ? o->signal : o->exit_status);
+    fault.hint = wbi_arena_fmt(
+        arena, "free disk space; the %s ran: see what it did before running it again", who);
+    if (partial.p != NULL)
+        fault.details = wbi_arena_fmt(arena, "{\"partial\":%.*s}", WBI_FMT(partial));
+    wbi_exec_fail_fault(r->exec, &fault);
 }
 
 static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL_STREAMS],

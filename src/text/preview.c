@@ -127,8 +127,11 @@ wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
         rc = wbi_preview_json(arena, json, index->lines, policy, &v);
     if (rc == WB_EINPUT && index->units * 9 / 10 <= wbi_preview_usable(policy->budget))
         rc = show_whole(&c, &v);
-    if (rc == WB_EINPUT)
-        rc = choose_lines(&c, &v);
+    if (rc == WB_EINPUT) {
+        rc = wbi_index_look(index);
+        if (rc == WB_OK)
+            rc = choose_lines(&c, &v);
+    }
     if (rc != WB_OK)
         return wbi_fail(err, rc, "the preview of %llu lines could not be made",
                         (unsigned long long)index->lines);

@@ -3,17 +3,19 @@
  * once; shapes are counted; the start, the last RECENT lines and striking
  * lines with their surroundings are remembered as records of fixed size. A
  * shape seen often stops being striking, so a flood of equal complaints does
- * not fill the memory. */
+ * not fill the memory. A text that is still small waits: most of these are
+ * shown whole, and then nobody asks what their lines say. */
 #include "text/preview_int.h"
 
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "text/tokens.h"
 
-#define KEEP_START 2000u /* lines remembered from the start, whatever they are */
-#define KEEP_AROUND 24u  /* lines remembered before and after a striking one */
-#define KEEP_BESIDE 3u   /* lines that stay beside a telling one when room is made */
-#define WARNING 20u      /* severity of lines whose kinds are counted */
+#define WAIT_BYTES (64u * WBI_KIB) /* of a text whose lines are not looked at yet */
+#define KEEP_START 2000u           /* lines remembered from the start, whatever they are */
+#define KEEP_AROUND 24u            /* lines remembered before and after a striking one */
+#define KEEP_BESIDE 3u             /* lines that stay beside a telling one when room is made */
+#define WARNING 20u                /* severity of lines whose kinds are counted */
 #define STRIKING_PER_SHAPE 64u
 
 wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **ret)
@@ -24,12 +26,7 @@ wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **r
         return WB_ENOMEM;
     wbi_words_init(&x->words, command);
     wbi_buf_init(&x->carry, WBI_LIMIT_TEXT_LINE);
-    x->cap_shapes = 256;
-    x->shapes = wbi_zalloc_array(x->cap_shapes, sizeof *x->shapes);
-    if (x->shapes == NULL) {
-        wbi_preview_index_free(x);
-        return WB_ENOMEM;
-    }
+    wbi_buf_init(&x->waiting, WAIT_BYTES);
     *ret = x;
     return WB_OK;
 }
@@ -39,6 +36,7 @@ void wbi_preview_index_free(struct wbi_preview_index *x)
     if (x == NULL)
         return;
     wbi_buf_fini(&x->carry);
+    wbi_buf_fini(&x->waiting);
     wbi_free(x->kept);
     wbi_free(x->recent);
     wbi_free(x->shapes);
@@ -126,11 +124,20 @@ static void make_room(struct wbi_preview_index *x)
     x->full = before - n < before / 8;
 }
 
+static wb_rc grow_kept(struct wbi_preview_index *x)
+{
+    size_t cap = x->cap_kept ? x->cap_kept * 2 : 512;
+    struct record *grown = wbi_realloc(x->kept, cap * sizeof *grown);
+
+    if (grown == NULL)
+        return WB_ENOMEM;
+    x->kept = grown;
+    x->cap_kept = cap;
+    return WB_OK;
+}
+
 static wb_rc keep(struct wbi_preview_index *x, const struct record *r)
 {
-    struct record *grown;
-    size_t cap;
-
     if (x->n_kept > 0 && x->kept[x->n_kept - 1].line >= r->line)
         return WB_OK;
     if (x->n_kept == x->cap_kept && x->cap_kept >= WBI_LIMIT_PREVIEW_RECORDS) {
@@ -139,14 +146,8 @@ static wb_rc keep(struct wbi_preview_index *x, const struct record *r)
         if (x->n_kept == x->cap_kept)
             return WB_OK;
     }
-    if (x->n_kept == x->cap_kept) {
-        cap = x->cap_kept ? x->cap_kept * 2 : 512;
-        grown = wbi_realloc(x->kept, cap * sizeof *grown);
-        if (grown == NULL)
-            return WB_ENOMEM;
-        x->kept = grown;
-        x->cap_kept = cap;
-    }
+    if (x->n_kept == x->cap_kept && grow_kept(x) != WB_OK)
+        return WB_ENOMEM;
     x->kept[x->n_kept++] = *r;
     return WB_OK;
 }
@@ -171,7 +172,7 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
                     r->flags & LINE_ODD || (unknown && r->severity > 40);
     wb_rc rc = WB_OK;
 
-    if (x->lines < KEEP_START)
+    if (r->line <= KEEP_START)
         return keep(x, r);
     if (x->recent == NULL) {
         x->recent = wbi_zalloc_array(RECENT, sizeof *x->recent);
@@ -217,43 +218,56 @@ static uint32_t count_units(struct wbi_preview_index *x, struct wbi_str text, si
     return (uint32_t)counted;
 }
 
-/* One line: text begins with it (with its first bytes, if it is long) and may go on
- * behind it. */
-static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str text, uint64_t bytes,
-                      uint64_t offset)
+/* The next line, as far as that is known without a look: text begins with it (with its first
+ * bytes, if it is long) and may go on behind it. */
+static void next_record(struct wbi_preview_index *x, struct wbi_str text, uint64_t bytes,
+                        uint64_t offset, struct record *ret)
 {
-    struct wbi_str start =
-        wbi_str_head(text, bytes < WBI_LIMIT_TEXT_LINE ? (size_t)bytes : WBI_LIMIT_TEXT_LINE);
+    size_t start = bytes < WBI_LIMIT_TEXT_LINE ? (size_t)bytes : WBI_LIMIT_TEXT_LINE;
+
+    *ret = (struct record){.offset = offset,
+                           .line = ++x->lines,
+                           .bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes,
+                           .units = count_units(x, text, start, bytes),
+                           .flags = bytes > start ? LINE_LONG : 0};
+}
+
+/* What the line says; text as above. */
+static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct record *r)
+{
+    size_t start = r->bytes < WBI_LIMIT_TEXT_LINE ? r->bytes : WBI_LIMIT_TEXT_LINE;
     struct line_facts f;
-    struct record r;
     bool odd = false;
     wb_rc rc;
 
-    wbi_line_look(&x->words, text, start.n, &f);
+    wbi_line_look(&x->words, text, start, &f);
     count_query(x, &f);
     if (f.severity >= WARNING)
-        wbi_kinds_count(&x->kinds, start, offset, (f.flags & LINE_CODE) != 0);
-    r = (struct record){.offset = offset,
-                        .line = x->lines + 1,
-                        .units = count_units(x, text, start.n, bytes),
-                        .hit = f.hit,
-                        .query = f.query,
-                        .severity = f.severity,
-                        .indent = f.indent,
-                        .start = f.start,
-                        .flags = f.flags};
-    r.bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
-    if (bytes > start.n)
-        r.flags |= LINE_LONG;
-    rc = count_shape(x, f.shape, &r.shape);
+        wbi_kinds_count(&x->kinds, wbi_str_head(text, start), r->offset,
+                        (f.flags & LINE_CODE) != 0);
+    r->hit = f.hit;
+    r->query = f.query;
+    r->severity = f.severity;
+    r->indent = f.indent;
+    r->start = f.start;
+    r->flags |= f.flags;
+    rc = count_shape(x, f.shape, &r->shape);
     if (rc == WB_OK)
-        rc = wbi_columns_add(x, &x->shapes[r.shape], &f, &odd);
+        rc = wbi_columns_add(x, &x->shapes[r->shape], &f, &odd);
     if (odd)
-        r.flags |= LINE_ODD;
-    if (rc == WB_OK)
-        rc = remember(x, &r);
-    x->lines++;
+        r->flags |= LINE_ODD;
     return rc;
+}
+
+static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str text, uint64_t bytes,
+                      uint64_t offset)
+{
+    struct record r;
+    wb_rc rc;
+
+    next_record(x, text, bytes, offset, &r);
+    rc = look_at(x, text, &r);
+    return rc == WB_OK ? remember(x, &r) : rc;
 }
 
 /* The unfinished end of a piece. */
@@ -266,7 +280,7 @@ static wb_rc carry(struct wbi_preview_index *x, const char *p, size_t n)
     return wbi_buf_rc(&x->carry);
 }
 
-wb_rc wbi_preview_index_feed(struct wbi_preview_index *x, struct wbi_str text)
+static wb_rc feed_looking(struct wbi_preview_index *x, struct wbi_str text)
 {
     const char *p = text.p, *end = text.p + text.n, *nl;
     uint64_t long_bytes;
@@ -296,11 +310,82 @@ wb_rc wbi_preview_index_feed(struct wbi_preview_index *x, struct wbi_str text)
     return rc;
 }
 
+/* A line of the waiting text; all of these are kept. */
+static wb_rc add_waiting(struct wbi_preview_index *x, size_t bytes)
+{
+    struct wbi_str text = wbi_str_from(wbi_buf_str(&x->waiting), x->waiting_line);
+
+    if (x->n_kept == x->cap_kept && grow_kept(x) != WB_OK)
+        return WB_ENOMEM;
+    next_record(x, text, bytes, x->waiting_line, &x->kept[x->n_kept++]);
+    x->waiting_line += bytes + 1;
+    return WB_OK;
+}
+
+wb_rc wbi_index_look(struct wbi_preview_index *x)
+{
+    struct wbi_str text = wbi_buf_str(&x->waiting);
+    wb_rc rc = WB_OK;
+
+    if (x->looking)
+        return WB_OK;
+    x->cap_shapes = 256;
+    x->shapes = wbi_zalloc_array(x->cap_shapes, sizeof *x->shapes);
+    if (x->shapes == NULL)
+        return WB_ENOMEM;
+    x->looking = true;
+    for (size_t i = 0; i < x->n_kept && rc == WB_OK; i++)
+        rc = look_at(x, wbi_str_from(text, (size_t)x->kept[i].offset), &x->kept[i]);
+    return rc;
+}
+
+/* The text has become too large to wait; what waits behind its last looked-at line is fed. */
+static wb_rc stop_waiting(struct wbi_preview_index *x)
+{
+    wb_rc rc = wbi_index_look(x);
+
+    x->bytes = x->waiting_line;
+    if (rc == WB_OK)
+        rc = feed_looking(x, wbi_str_from(wbi_buf_str(&x->waiting), x->waiting_line));
+    wbi_buf_fini(&x->waiting);
+    return rc;
+}
+
+static wb_rc feed_waiting(struct wbi_preview_index *x, struct wbi_str text)
+{
+    const char *nl;
+    wb_rc rc;
+
+    wbi_buf_adds(&x->waiting, text);
+    rc = wbi_buf_rc(&x->waiting);
+    while (rc == WB_OK && x->lines < KEEP_START &&
+           (nl = memchr(x->waiting.p + x->waiting_line, '\n', x->waiting.n - x->waiting_line)) !=
+               NULL)
+        rc = add_waiting(x, (size_t)(nl - x->waiting.p) - x->waiting_line);
+    x->bytes = x->waiting.n;
+    return rc == WB_OK && x->lines == KEEP_START ? stop_waiting(x) : rc;
+}
+
+wb_rc wbi_preview_index_feed(struct wbi_preview_index *x, struct wbi_str text)
+{
+    wb_rc rc = WB_OK;
+
+    if (text.n == 0)
+        return WB_OK;
+    if (!x->looking && text.n > WAIT_BYTES - x->waiting.n)
+        rc = stop_waiting(x);
+    if (rc != WB_OK)
+        return rc;
+    return x->looking ? feed_looking(x, text) : feed_waiting(x, text);
+}
+
 wb_rc wbi_preview_index_end(struct wbi_preview_index *x)
 {
     uint64_t bytes = x->carry.n + x->carry_more;
     wb_rc rc = WB_OK;
 
+    if (!x->looking && x->waiting_line < x->waiting.n)
+        return add_waiting(x, x->waiting.n - x->waiting_line);
     if (bytes > 0) {
         rc = add_line(x, wbi_buf_str(&x->carry), bytes, x->bytes - bytes);
         wbi_buf_clear(&x->carry);

@@ -32,11 +32,12 @@ struct line_facts {
     uint8_t start; /* of what it says, behind a time or numbers */
     uint8_t n_numbers;
     uint16_t flags;
-    int32_t number[NUMBERS_MAX]; /* that stand free, without what follows the point */
+    int32_t number[NUMBERS_MAX]; /* n_numbers that stand free, without what follows the point */
 };
 
 #define QUERY_WORDS 32
 #define WORD_SLOTS 512
+#define WORD_BITS 4096u
 #define PAIRS 6
 
 /* Words that mean something, and the words of the command. */
@@ -47,6 +48,7 @@ struct word_slot {
     uint8_t query; /* 1 + number of the command's word, 0 for none */
 };
 struct words {
+    uint64_t maybe[WORD_BITS / 64]; /* a bit for each word: most others find it unset */
     struct word_slot slot[WORD_SLOTS];
     uint64_t pair[PAIRS][2]; /* two words that together say more */
     size_t n_query;
@@ -55,6 +57,9 @@ struct words {
 void wbi_words_init(struct words *w, struct wbi_str command);
 /* The first n bytes of text are the line; more may be read, but is not looked at. */
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret);
+/* The same without wide vectors; for machines that have none, and tests. */
+void wbi_line_look_plain(const struct words *w, struct wbi_str text, size_t n,
+                         struct line_facts *ret);
 
 /* A line the index remembers. */
 struct record {
@@ -100,11 +105,14 @@ void wbi_kinds_count(struct kinds *k, struct wbi_str line, uint64_t offset, bool
 
 struct wbi_preview_index {
     struct words words;
-    struct wbi_buf carry; /* start of the line that the next piece goes on with */
-    uint64_t carry_more;  /* bytes of that line beyond the carry */
-    uint64_t bytes;       /* fed */
-    uint64_t lines;       /* finished lines, the last one too once ended */
-    uint64_t units;       /* token units, counted up to a limit */
+    struct wbi_buf waiting; /* all of a text that is still small */
+    size_t waiting_line;    /* where its unfinished line begins */
+    bool looking;           /* lines are looked at as they come, and nothing waits */
+    struct wbi_buf carry;   /* start of the line that the next piece goes on with */
+    uint64_t carry_more;    /* bytes of that line beyond the carry */
+    uint64_t bytes;         /* fed */
+    uint64_t lines;         /* finished lines, the last one too once ended */
+    uint64_t units;         /* token units, counted up to a limit */
     uint64_t units_counted;
     uint64_t units_bytes; /* what those were counted over */
     struct record *kept;
@@ -176,7 +184,9 @@ static inline uint64_t wbi_preview_usable(uint64_t budget)
     return budget * WBI_TOKEN_UNIT * 94 / 100;
 }
 
-/* preview_index.c: the remembered lines in order, kept and recent joined. */
+/* preview_index.c: look at the lines that nobody looked at yet. Records say nothing before. */
+WB_MUST_CHECK wb_rc wbi_index_look(struct wbi_preview_index *index);
+/* The remembered lines in order, kept and recent joined. */
 WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
                                       struct wbi_arena *arena, const struct record ***ret,
                                       size_t *ret_n);

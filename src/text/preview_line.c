@@ -3,7 +3,7 @@
  * paths and quoted names left out, so that lines of one kind compare equal) and
  * how much it sounds like a failure. Words are looked up by hash; a word inside
  * a file name or an identifier weighs little. */
-#include "text/preview_words_int.h"
+#include "text/preview_bits_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
 enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
@@ -69,40 +69,54 @@ static const uint8_t class_of[256] = {
     X16(C_HIGH),
 };
 
+/* What is found in a line on the way. */
 struct look {
     const struct words *words;
     const uint8_t *p;
     size_t n;
     const uint8_t *readable; /* up to here */
-    uint64_t shape;
-    uint64_t chunk; /* hash of the chunk under way */
-    bool chunk_open;
-    bool chunk_varies; /* digits, slashes or dots in it: not part of the shape */
-    uint8_t quote;     /* closing character, 0 outside */
-    uint64_t before;   /* hash of the word before */
-    uint8_t best;
+    uint64_t before;         /* hash of the word before */
+    struct line_facts *facts;
     uint32_t hit;
     uint32_t query;
+    uint8_t best;
     uint8_t extra;
-    bool passed;
-    bool chunk_dot; /* a dot or slash in it, before letters */
-    bool place;     /* a line of a file was named */
-    bool code;      /* letters beside digits */
-    bool quiet;     /* the line names a level that nobody reads */
     uint8_t n_numbers;
-    int32_t number[NUMBERS_MAX];
+    bool passed;
+    bool place; /* a line of a file was named */
+    bool code;  /* letters beside digits */
+    bool quiet; /* the line names a level that nobody reads */
+    bool time;  /* a colon between digits */
 };
 
-static void end_chunk(struct look *k)
+/* Of the chunk (what stands between blanks and marks) under way: that there is one, that it
+ * has digits, slashes or dots and is no part of the shape, that a dot comes before letters. */
+enum { OPEN = 1, VARIES = 2, DOT = 4 };
+
+/* Where a line is read: apart from the above, so that all of it stays in registers. */
+struct reader {
+    struct window w;
+    uint64_t shape;
+    uint64_t chunk;    /* hash of the chunk under way */
+    size_t number_end; /* where the last number ended */
+    unsigned state;    /* of the chunk */
+    uint8_t quote;     /* closing character, 0 outside */
+    bool wide;
+};
+
+static INLINE void end_chunk(struct reader *r)
 {
-    if (!k->chunk_open)
+    if (r->state == 0)
         return;
-    if (k->quote == 0)
-        k->shape = mix(k->shape, k->chunk_varies ? 1 : k->chunk);
-    k->chunk_open = false;
-    k->chunk_varies = false;
-    k->chunk_dot = false;
-    k->chunk = HASH_START;
+    if (r->quote == 0)
+        r->shape = mix(r->shape, r->state & VARIES ? 1 : r->chunk);
+    r->state = 0;
+    r->chunk = HASH_START;
+}
+
+static bool is_digit(uint8_t c)
+{
+    return (uint8_t)(c - '0') < 10;
 }
 
 /* TypeError, NullPointerException: the name of an exception. */
@@ -186,25 +200,25 @@ static void weigh_exception(struct look *k, size_t from, size_t to)
     weigh(k, 92, KIND_FAIL, start, to);
 }
 
-static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
+static uint32_t query_bit(const struct word_slot *slot)
+{
+    return slot->query != 0 ? 1u << (slot->query - 1) : 0;
+}
+
+/* Most likely a word of the vocabulary or of the command. */
+static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
 {
     const struct word_slot *slot = &k->words->slot[slot_of(k->words, hash)];
-    uint8_t weight, kind;
+    uint8_t weight = slot->weight, kind = slot->kind;
 
-    k->chunk = mix(k->chunk, hash);
-    k->chunk_open = true;
     if (slot->hash == 0) {
-        k->before = hash;
-        if (to - from > 5 && names_exception(k->p + from, to - from))
+        if (names_exception(k->p + from, to - from))
             weigh_exception(k, from, to);
         return;
     }
-    if (slot->query != 0)
-        k->query |= 1u << (slot->query - 1);
-    weight = slot->weight;
-    kind = slot->kind;
+    k->query |= query_bit(slot);
     if (k->before != 0 && weight < 60) {
-        uint8_t both = wbi_words_pair(k->words, k->before, hash);
+        uint8_t both = wbi_words_pair(k->words, k->before, slot->hash);
 
         if (both != 0) {
             weight = both;
@@ -213,7 +227,7 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
     }
     if (kind == KIND_PASS)
         k->passed = true;
-    if (kind == KIND_PLACE && to + 1 < k->n && class_of[k->p[to + 1]] == C_DIGIT)
+    if (kind == KIND_PLACE && to + 1 < k->n && is_digit(k->p[to + 1]))
         k->place = true;
     if (kind == KIND_QUIET && k->best == 0 && (k->p[from + 1] & 0x20) == 0)
         k->quiet = true;
@@ -221,31 +235,59 @@ static void end_word(struct look *k, size_t from, size_t to, uint64_t hash)
         k->quiet = true;
     if (weight != 0)
         weigh(k, weight, kind, from, to);
-    k->before = hash;
+}
+
+/* What is at i, of the next bytes of the line. */
+static INLINE void look_from(struct reader *r, const struct look *k, size_t i)
+{
+    uint64_t below = (1ull << (k->n - i < WINDOW ? k->n - i : WINDOW)) - 1;
+
+    if (r->wide)
+        window_wide(&r->w, k->p + i, k->readable);
+    else
+        window_plain(&r->w, k->p + i, k->readable);
+    r->w.letter &= below;
+    r->w.digit &= below;
+    r->w.base = i;
+}
+
+/* Where the letters or digits at i end. */
+static INLINE size_t end_of(struct reader *r, const struct look *k, size_t i, bool letters)
+{
+    for (;;) {
+        size_t at = i - r->w.base;
+        size_t n = (size_t)__builtin_ctzll(~((letters ? r->w.letter : r->w.digit) >> at));
+
+        i += n;
+        if (at + n < WINDOW || i == k->n)
+            return i;
+        look_from(r, k, i);
+    }
 }
 
 /* Letters at i; returns where they end. A word glued to digits is a name. */
-static size_t read_word(struct look *k, size_t i)
+static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
 {
-    const uint8_t *end;
-    uint64_t hash = hash_letters(k->p + i, k->p + k->n, k->readable, &end);
-    size_t from = i;
+    size_t to = end_of(r, k, i, /* letters= */ true);
+    uint64_t hash = hash_letters(k->p + i, to - i, k->readable);
+    uint8_t last = k->p[to - 1];
 
-    i = (size_t)(end - k->p);
-    if ((i < k->n && class_of[k->p[i]] == C_DIGIT && k->p[from] != '_') ||
-        (from > 0 && class_of[k->p[from - 1]] == C_DIGIT)) {
+    if (i == r->number_end || (to < k->n && is_digit(k->p[to]) && k->p[i] != '_')) {
+        r->state |= OPEN | VARIES;
         k->code = true;
-        k->chunk_varies = true;
-        k->chunk_open = true;
         k->before = 0;
-        const struct word_slot *slot = &k->words->slot[slot_of(k->words, hash)];
-
-        if (slot->hash != 0 && slot->query != 0)
-            k->query |= 1u << (slot->query - 1);
-        return i;
+        if (may_be_known(k->words, hash))
+            k->query |= query_bit(&k->words->slot[slot_of(k->words, hash)]);
+        return to;
     }
-    end_word(k, from, i, hash);
-    return i;
+    r->state |= OPEN;
+    r->chunk = mix(r->chunk, hash);
+    if (may_be_known(k->words, hash))
+        known_word(k, hash, i, to);
+    else if ((last == 'r' || last == 'n') && names_exception(k->p + i, to - i))
+        weigh_exception(k, i, to);
+    k->before = hash;
+    return to;
 }
 
 /* Digits [from, to) are a number by themselves, perhaps with a sign, a unit or a
@@ -253,142 +295,176 @@ static size_t read_word(struct look *k, size_t i)
 static bool stands_free(const struct look *k, size_t from, size_t to)
 {
     uint8_t prev = from > 0 ? k->p[from - 1] : ' ', next = to < k->n ? k->p[to] : ' ';
-    bool digit_before = from > 1 && class_of[k->p[from - 2]] == C_DIGIT;
-    bool digit_after = to + 1 < k->n && class_of[k->p[to + 1]] == C_DIGIT;
     size_t unit = to;
 
     if (class_of[prev] == C_LETTER || class_of[prev] == C_SLASH || prev == '.' || prev == '#')
         return false;
     if (prev == '-' && from > 1 && class_of[k->p[from - 2]] != C_SPACE)
         return false;
-    if (digit_before && (prev == ':' || prev == ','))
+    if ((prev == ':' || prev == ',') && from > 1 && is_digit(k->p[from - 2]))
         return false;
-    if (digit_after && (next == ':' || next == '-' || next == ','))
+    if ((next == ':' || next == '-' || next == ',') && to + 1 < k->n && is_digit(k->p[to + 1]))
         return false;
     while (unit < k->n && unit < to + 4 && class_of[k->p[unit]] == C_LETTER)
         unit++;
     return class_of[next] != C_SLASH && unit < to + 4 &&
-           (unit == k->n || unit == to || class_of[k->p[unit]] != C_DIGIT);
+           (unit == k->n || unit == to || !is_digit(k->p[unit]));
 }
 
-static size_t read_number(struct look *k, size_t i)
+static void keep_number(struct look *k, size_t from, size_t to)
 {
-    size_t from = i;
     uint32_t v = 0;
 
-    for (; i < k->n && class_of[k->p[i]] == C_DIGIT; i++)
+    for (size_t i = from; i < to; i++)
         v = v * 10 + (k->p[i] - '0');
-    k->chunk_open = true;
-    k->chunk_varies = true;
-    k->before = 0;
-    if (k->quote == 0 && i - from < 10 && k->n_numbers < NUMBERS_MAX && stands_free(k, from, i))
-        k->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int32_t)v : (int32_t)v;
-    return i;
+    k->facts->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int32_t)v : (int32_t)v;
 }
 
-static size_t read_quote(struct look *k, size_t i)
+static INLINE size_t read_number(struct look *k, struct reader *r, size_t i)
+{
+    size_t to = end_of(r, k, i, /* letters= */ false);
+
+    r->state |= OPEN | VARIES;
+    r->number_end = to;
+    k->before = 0;
+    if (r->quote == 0 && to - i < 10 && k->n_numbers < NUMBERS_MAX && stands_free(k, i, to))
+        keep_number(k, i, to);
+    return to;
+}
+
+static INLINE size_t read_quote(const struct look *k, struct reader *r, size_t i)
 {
     uint8_t c = k->p[i];
     bool after_name =
         i > 0 && (class_of[k->p[i - 1]] == C_LETTER || class_of[k->p[i - 1]] == C_DIGIT);
 
-    if (k->quote != 0 && (c == k->quote || (k->quote == '\'' && c == '`'))) {
-        end_chunk(k);
-        k->quote = 0;
-        k->shape = mix(k->shape, 2);
-    } else if (k->quote == 0 && !(c == '\'' && after_name)) {
-        end_chunk(k);
-        k->quote = c == '`' ? '\'' : c;
+    if (r->quote != 0 && (c == r->quote || (r->quote == '\'' && c == '`'))) {
+        end_chunk(r);
+        r->quote = 0;
+        r->shape = mix(r->shape, 2);
+    } else if (r->quote == 0 && !(c == '\'' && after_name)) {
+        end_chunk(r);
+        r->quote = c == '`' ? '\'' : c;
     }
     return i + 1;
 }
 
 /* ‘…’ and “…” quote as ' and " do. */
-static size_t read_high(struct look *k, size_t i)
+static INLINE size_t read_high(const struct look *k, struct reader *r, size_t i)
 {
     const uint8_t *p = k->p + i;
 
     if (i + 2 < k->n && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0x98 && p[2] <= 0x9d) {
-        end_chunk(k);
+        end_chunk(r);
         if ((p[2] & 3) == 0) {
-            k->quote = 0xff;
+            r->quote = 0xff;
         } else {
-            k->quote = 0;
-            k->shape = mix(k->shape, 2);
+            r->quote = 0;
+            r->shape = mix(r->shape, 2);
         }
         return i + 3;
     }
-    k->chunk_open = true;
+    r->state |= OPEN;
     for (; i + 8 <= k->n; i += 8) { /* a long run that opens or closes no quotation */
         uint64_t v = load_8(k->p + i, k->readable), quote = v ^ BYTES(0xe2);
 
         if ((v & BYTES(0x80)) != BYTES(0x80) || ((quote - BYTES(1)) & ~quote & BYTES(0x80)) != 0)
             break;
-        k->chunk = mix(k->chunk, v);
+        r->chunk = mix(r->chunk, v);
     }
     if (k->p + i > p)
         return i;
-    k->chunk = mix(k->chunk, *p);
+    r->chunk = mix(r->chunk, *p);
     return i + 1;
 }
 
 /* What comes most often behind a word. */
-static inline size_t skip_blank(struct look *k, size_t i)
+static INLINE size_t skip_blank(const struct look *k, struct reader *r, size_t i)
 {
     if (i == k->n || k->p[i] != ' ')
         return i;
-    end_chunk(k);
+    end_chunk(r);
     return i + 1;
 }
 
-static void read_line(struct look *k)
+static INLINE size_t read_join(const struct look *k, struct reader *r, size_t i)
 {
+    uint8_t c = k->p[i];
+
+    if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
+        r->state |= c == '.' ? VARIES | DOT : VARIES;
+    r->chunk = mix(r->chunk, c);
+    r->state |= OPEN;
+    return i + 1;
+}
+
+static INLINE size_t read_mark(struct look *k, struct reader *r, size_t i)
+{
+    uint8_t c = k->p[i];
+
+    if ((c == ':' || c == '(') && i + 1 < k->n && is_digit(k->p[i + 1])) {
+        k->place |= (r->state & DOT) != 0; /* a.c:12, a.ts(3,4) */
+        k->time |= i == r->number_end;
+    }
+    end_chunk(r);
+    if (r->quote == 0)
+        r->shape = mix(r->shape, c);
+    return i + 1;
+}
+
+static INLINE uint64_t read_line(struct look *k, bool wide)
+{
+    struct reader r = {
+        .shape = HASH_START, .chunk = HASH_START, .number_end = SIZE_MAX, .wide = wide};
     size_t i = 0;
 
+    if (k->n > 0)
+        look_from(&r, k, 0);
     while (i < k->n) {
-        uint8_t c = k->p[i];
-
-        switch (class_of[c]) {
-        case C_LETTER:
-            i = skip_blank(k, read_word(k, i));
-            break;
+        if (i - r.w.base >= WINDOW)
+            look_from(&r, k, i);
+        if (r.w.letter >> (i - r.w.base) & 1) {
+            i = skip_blank(k, &r, read_word(k, &r, i));
+            continue;
+        }
+        switch (class_of[k->p[i]]) {
         case C_DIGIT:
-            i = skip_blank(k, read_number(k, i));
+            i = skip_blank(k, &r, read_number(k, &r, i));
             break;
         case C_SPACE:
-            end_chunk(k);
-            i++;
+            end_chunk(&r);
+            while (++i < k->n && k->p[i] == ' ')
+                ;
             break;
         case C_SLASH:
-            k->chunk_open = true;
-            k->chunk_varies = true;
+            r.state |= OPEN | VARIES;
             i++;
             break;
         case C_JOIN:
-            if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER) {
-                k->chunk_varies = true;
-                k->chunk_dot |= c == '.';
-            }
-            k->chunk = mix(k->chunk, c);
-            k->chunk_open = true;
-            i++;
+            i = read_join(k, &r, i);
             break;
         case C_QUOTE:
-            i = read_quote(k, i);
+            i = read_quote(k, &r, i);
             break;
         case C_HIGH:
-            i = read_high(k, i);
+            i = read_high(k, &r, i);
             break;
-        default: /* a.c:12, a.ts(3,4) */
-            if (k->chunk_dot && (c == ':' || c == '(') && i + 1 < k->n)
-                k->place |= class_of[k->p[i + 1]] == C_DIGIT;
-            end_chunk(k);
-            if (k->quote == 0)
-                k->shape = mix(k->shape, c);
-            i++;
+        default:
+            i = read_mark(k, &r, i);
         }
     }
-    end_chunk(k);
+    end_chunk(&r);
+    return r.shape;
+}
+
+WIDE static uint64_t read_line_wide(struct look *k)
+{
+    return read_line(k, /* wide= */ true);
+}
+
+static uint64_t read_line_plain(struct look *k)
+{
+    return read_line(k, /* wide= */ false);
 }
 
 /* Where the word with the time of day (12:34:56) near the start ends, or 0. */
@@ -442,9 +518,9 @@ static size_t skip_blanks(struct wbi_str s, size_t i)
 
 /* Indentation; behind a time or a prefix of numbers the blanks after it count,
  * but for the first. */
-static uint8_t indent_of(struct wbi_str s, size_t *ret_start)
+static uint8_t indent_of(struct wbi_str s, bool time, size_t *ret_start)
 {
-    size_t from = after_time(s), i;
+    size_t from = time ? after_time(s) : 0, i;
 
     if (from == 0)
         from = class_of[s.n > 0 ? (uint8_t)s.p[0] : 0] == C_SPACE ? 0 : after_numbers(s);
@@ -481,10 +557,9 @@ static bool attached(struct wbi_str s, size_t start, uint8_t indent)
             starts(s, start, "in "));
 }
 
-static uint16_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
+static uint16_t flags_of(struct wbi_str s, struct wbi_str t, size_t start, uint8_t indent)
 {
     uint16_t flags = 0;
-    struct wbi_str t = wbi_str_trim(s);
     char c;
 
     if (t.n == 0)
@@ -496,7 +571,7 @@ static uint16_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
         flags |= LINE_HEADING | LINE_FILE;
     if (attached(s, start, indent))
         flags |= LINE_ATTACHED;
-    if ((c == 'T' || c == 'D' || start > 0) &&
+    if (start < s.n && (s.p[start] == 'T' || s.p[start] == 'D') &&
         (starts(s, start, "Traceback (") || starts(s, start, "During handling of") ||
          starts(s, start, "The above exception")))
         flags |= LINE_TRACE;
@@ -504,10 +579,8 @@ static uint16_t flags_of(struct wbi_str s, size_t start, uint8_t indent)
 }
 
 /* "ok 12 - name", "name ... ok", "PASSED": what such a line mentions went well. */
-static bool reports_success(struct wbi_str s, size_t start)
+static bool reports_success(struct wbi_str s, struct wbi_str t, size_t start)
 {
-    struct wbi_str t = wbi_str_trim(s);
-
     if (starts(s, start, "ok ") || starts(s, start, "[ok]") || starts(s, start, "PASS") ||
         starts(s, start, "\xe2\x9c\x93") || starts(s, start, "\xe2\x9c\x94"))
         return true;
@@ -515,33 +588,44 @@ static bool reports_success(struct wbi_str s, size_t start)
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
 }
 
-void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
+static void look(const struct words *w, struct wbi_str text, size_t n, bool wide,
+                 struct line_facts *ret)
 {
-    struct wbi_str line = wbi_str_head(text, n);
+    struct wbi_str line = wbi_str_head(text, n), trimmed = wbi_str_trim(line);
     struct look k = {.words = w,
                      .p = (const uint8_t *)line.p,
                      .n = line.n,
                      .readable = (const uint8_t *)text.p + text.n,
-                     .shape = HASH_START,
-                     .chunk = HASH_START};
+                     .facts = ret};
     size_t start = 0;
     unsigned severity;
 
-    read_line(&k);
-    *ret = (struct line_facts){.shape = k.shape, .hit = k.hit, .query = k.query};
+    ret->shape = wide ? read_line_wide(&k) : read_line_plain(&k);
+    ret->hit = k.hit;
+    ret->query = k.query;
     ret->n_numbers = k.n_numbers;
-    memcpy(ret->number, k.number, sizeof k.number);
-    ret->indent = indent_of(line, &start);
+    ret->indent = indent_of(line, k.time, &start);
     ret->start = (uint8_t)start;
-    ret->flags = flags_of(line, start, ret->indent);
+    ret->flags = flags_of(line, trimmed, start, ret->indent);
     ret->flags |= k.place ? LINE_PLACE : 0;
     ret->flags |= k.code ? LINE_CODE : 0;
     severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
-    if (k.passed && reports_success(line, start)) {
+    if (k.passed && reports_success(line, trimmed, start)) {
         ret->flags |= LINE_PASSED;
         severity /= 8;
     }
     if (starts(line, start, "E  ")) /* the marked line of an assertion */
         severity = severity > 85 ? severity : 85;
     ret->severity = (uint8_t)(severity > 130 ? 130 : severity);
+}
+
+void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
+{
+    look(w, text, n, have_wide(), ret);
+}
+
+void wbi_line_look_plain(const struct words *w, struct wbi_str text, size_t n,
+                         struct line_facts *ret)
+{
+    look(w, text, n, /* wide= */ false, ret);
 }

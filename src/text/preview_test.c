@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "text/hygiene.h"
-#include "text/preview.h"
-#include "text/tokens.h"
+#include "text/preview_int.h"
 
 #define GOLDEN WAYBILL_SOURCE "/tests/golden/text/"
 
@@ -465,6 +465,123 @@ static void token_estimates_add_up(void **state)
     }
 }
 
+static uint64_t next_chance(uint64_t *seed, uint64_t below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (*seed >> 33) % below;
+}
+
+/* Words, marks and runs of any length, so that they lie across every place where a look ends. */
+static void add_random(struct wbi_buf *b, uint64_t *seed)
+{
+    static const char *const pieces[] = {"error",
+                                         "TypeError",
+                                         "IOException",
+                                         "FAILED:",
+                                         "0",
+                                         "12",
+                                         "2048",
+                                         " ",
+                                         "  ",
+                                         "\t",
+                                         "/",
+                                         ".c:12",
+                                         "(3,4)",
+                                         "-",
+                                         "+",
+                                         "_x_9",
+                                         "\"",
+                                         "'",
+                                         "`",
+                                         "not",
+                                         "found",
+                                         "warning",
+                                         ":",
+                                         "[",
+                                         "\xe2\x80\x9c",
+                                         "\xe2\x80\x9d",
+                                         "\xc3\xa4",
+                                         "12:34:56",
+                                         "DEBUG"};
+    uint64_t kind = next_chance(seed, 20), n = next_chance(seed, 90);
+
+    if (kind == 0) {
+        for (uint64_t i = 0; i < n; i++)
+            wbi_buf_addc(b, (char)('a' + i % 26));
+    } else if (kind == 1) {
+        for (uint64_t i = 0; i < n; i++)
+            wbi_buf_addc(b, (char)('0' + i % 10));
+    } else {
+        wbi_buf_addz(b, pieces[next_chance(seed, WBI_COUNT(pieces))]);
+    }
+}
+
+static void lines_say_the_same_with_and_without_wide_vectors(void **state)
+{
+    struct words *words = calloc(1, sizeof *words);
+    uint64_t seed = 11;
+
+    (void)state;
+    assert_non_null(words);
+    wbi_words_init(words, WBI_LIT("grep abcdefgh error found"));
+    for (unsigned round = 0; round < 20000; round++) {
+        struct line_facts a = {.n_numbers = 0}, b = {.n_numbers = 0};
+        struct wbi_buf line;
+        size_t n;
+        char *exact;
+
+        wbi_buf_init(&line, 1u << 20);
+        for (uint64_t k = next_chance(&seed, 24); k > 0; k--)
+            add_random(&line, &seed);
+        n = line.n > 0 ? (size_t)next_chance(&seed, line.n + 1) : 0;
+        exact = malloc(line.n + 1); /* nothing readable behind it */
+        assert_non_null(exact);
+        memcpy(exact, line.n > 0 ? line.p : "", line.n);
+        wbi_line_look(words, wbi_str_make(exact, line.n), n, &a);
+        wbi_line_look_plain(words, wbi_str_make(exact, n), n, &b);
+        assert_memory_equal(&a, &b, sizeof a);
+        free(exact);
+        wbi_buf_fini(&line);
+    }
+    free(words);
+}
+
+/* Lines are looked at late where a text is small; that does not change what is chosen, whatever
+ * pieces it comes in. */
+static void texts_of_any_size_are_looked_at_whole(void **state)
+{
+    static const unsigned lines[] = {60, 1999, 2000, 2001, 2500, 9000};
+    static const size_t steps[] = {100, 4096, 70000, 1u << 20};
+    struct wbi_preview_policy policy = {.budget = 120};
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(lines) * WBI_COUNT(steps); i++) {
+        unsigned n = lines[i / WBI_COUNT(steps)];
+        size_t step = steps[i % WBI_COUNT(steps)];
+        struct wbi_preview_index *x = NULL;
+        struct wbi_preview whole, v;
+        struct wbi_buf b;
+        struct file f;
+
+        wbi_buf_init(&b, 64u << 20);
+        for (unsigned k = 0; k < n; k++)
+            wbi_buf_addf(&b, k == n / 2 ? "error: no such pump\n" : "step %u went well\n", k);
+        f = (struct file){wbi_buf_str(&b), 0, 0};
+        assert_int_equal(wbi_preview_text(arena, f.text, &policy, &whole, NULL), WB_OK);
+        assert_int_equal(wbi_preview_index_new(WBI_NONE, &x), WB_OK);
+        for (size_t at = 0; at < f.text.n; at += step)
+            assert_int_equal(
+                wbi_preview_index_feed(x, wbi_str_head(wbi_str_from(f.text, at), step)), WB_OK);
+        assert_int_equal(wbi_preview_index_end(x), WB_OK);
+        assert_int_equal(wbi_preview_make(arena, x, &policy, read_file, &f, &v, NULL), WB_OK);
+        assert_int_equal(v.lines_total, n);
+        assert_true(has(v, "error: no such pump"));
+        assert_true(wbi_str_eq(whole.text, v.text));
+        wbi_preview_index_free(x);
+        wbi_buf_fini(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +598,8 @@ int main(void)
         cmocka_unit_test(text_inside_json_is_unfolded_once),
         cmocka_unit_test(the_corpus_stays_within_its_budgets),
         cmocka_unit_test(token_estimates_add_up),
+        cmocka_unit_test(lines_say_the_same_with_and_without_wide_vectors),
+        cmocka_unit_test(texts_of_any_size_are_looked_at_whole),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -173,9 +173,9 @@ static const struct pair pairs[PAIRS] = {
 
 static uint64_t hash_word(struct wbi_str s)
 {
-    const uint8_t *p = (const uint8_t *)s.p, *end;
+    const uint8_t *p = (const uint8_t *)s.p;
 
-    return hash_letters(p, p + s.n, p + s.n, &end);
+    return hash_letters(p, s.n, p + s.n);
 }
 
 static bool is_letter(uint8_t c)
@@ -196,10 +196,9 @@ static void add_query(struct words *w, struct wbi_str command)
             at++;
         if (at - from >= 4) {
             uint64_t hash = hash_word(wbi_str_make(command.p + from, at - from));
-            struct word_slot *slot = &w->slot[slot_of(w, hash)];
 
-            if (slot->hash == 0)
-                *slot = (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query};
+            if (w->slot[slot_of(w, hash)].hash == 0)
+                add_word(w, (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query});
         }
     }
 }
@@ -214,8 +213,7 @@ static void make_known(void)
     for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
         uint64_t hash = hash_word(wbi_str_z(vocabulary[i].text));
 
-        w->slot[slot_of(w, hash)] =
-            (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0};
+        add_word(w, (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0});
     }
     for (size_t i = 0; i < PAIRS; i++) {
         w->pair[i][0] = hash_word(wbi_str_z(pairs[i].first));

@@ -45,35 +45,29 @@ static inline uint64_t load_8(const uint8_t *p, const uint8_t *readable)
 
 #define BYTES(c) ((uint64_t)(c)*0x0101010101010101u)
 
-/* How many of eight bytes from the first on are letters or underscores. */
-static inline unsigned letters_of(uint64_t v)
+/* The highest bit of each byte that is a letter or an underscore; other bits are any. */
+static inline uint64_t letters_in(uint64_t v)
 {
     uint64_t low = (v | BYTES(0x20)) & BYTES(0x7f);
     uint64_t letter = (low + BYTES(0x80 - 'a')) & ~(low + BYTES(0x7f - 'z'));
     uint64_t line = ~(((v ^ BYTES('_')) & BYTES(0x7f)) + BYTES(0x7f));
-    uint64_t other = ~((letter | line) & ~v) & BYTES(0x80);
 
-    return other == 0 ? 8 : (unsigned)__builtin_ctzll(other) / 8;
+    return (letter | line) & ~v;
 }
 
-/* The letters at p, folded, as a hash; *ret_end is where they end. */
-static inline uint64_t hash_letters(const uint8_t *p, const uint8_t *end, const uint8_t *readable,
-                                    const uint8_t **ret_end)
+/* The n letters at p, folded, as a hash. */
+static inline uint64_t hash_letters(const uint8_t *p, size_t n, const uint8_t *readable)
 {
-    uint64_t h = HASH_START, v;
-    size_t n;
+    uint64_t h = HASH_START;
 
-    do {
-        v = load_8(p, readable);
-        n = letters_of(v);
-        n = n < (size_t)(end - p) ? n : (size_t)(end - p);
-        if (n < 8)
-            v &= (1ull << 8 * n) - 1;
-        h = mix(h, (v | BYTES(0x20)) + n);
-        p += n;
-    } while (n == 8);
-    *ret_end = p;
-    return h;
+    for (; n >= 8; n -= 8, p += 8)
+        h = mix(h, (load_8(p, readable) | BYTES(0x20)) + 8);
+    return mix(h, ((load_8(p, readable) & ((1ull << 8 * n) - 1)) | BYTES(0x20)) + n);
+}
+
+static inline bool may_be_known(const struct words *w, uint64_t hash)
+{
+    return w->maybe[hash >> 52 & (WORD_BITS / 64 - 1)] >> (hash >> 58) & 1;
 }
 
 static inline size_t slot_of(const struct words *w, uint64_t hash)
@@ -83,6 +77,12 @@ static inline size_t slot_of(const struct words *w, uint64_t hash)
     while (w->slot[i].hash != 0 && w->slot[i].hash != hash)
         i = (i + 1) & (WORD_SLOTS - 1);
     return i;
+}
+
+static inline void add_word(struct words *w, struct word_slot word)
+{
+    w->slot[slot_of(w, word.hash)] = word;
+    w->maybe[word.hash >> 52 & (WORD_BITS / 64 - 1)] |= 1ull << (word.hash >> 58);
 }
 
 /* How much two words together say, 0 when no more than each. */

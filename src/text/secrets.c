@@ -4,6 +4,8 @@
  * (<U+200B>) is judged once more without them. */
 #include "text/secrets.h"
 
+#include <endian.h>
+
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "text/secrets_int.h"
@@ -67,23 +69,25 @@ static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_
 {
     if (n > t.n - at || (n < t.n - at && !wbi_in_alphabet((uint8_t)t.p[at + n], r->alphabet)))
         return false;
-    if (n <= 4) /* compared as a number already */
+    if (n <= 8) /* compared as a number already */
         return true;
     if (r->fold)
         return wbi_str_ieq(wbi_str_make(t.p + at, n), wbi_str_make(r->literal, n));
     return memcmp(t.p + at, r->literal, n) == 0;
 }
 
-/* Four bytes, the first one lowest. */
-static uint32_t first_bytes(struct wbi_str t, size_t at)
+/* Eight bytes, the first one lowest. */
+static uint64_t first_bytes(struct wbi_str t, size_t at)
 {
     const uint8_t *p = (const uint8_t *)t.p + at;
-    uint32_t v = 0;
+    uint64_t v = 0;
 
-    if (t.n - at >= 4)
-        return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    if (t.n - at >= 8) {
+        memcpy(&v, p, 8);
+        return le64toh(v);
+    }
     for (size_t i = 0; i < t.n - at; i++)
-        v |= (uint32_t)p[i] << (8 * i);
+        v |= (uint64_t)p[i] << (8 * i);
     return v;
 }
 
@@ -105,7 +109,7 @@ static void take_context(struct finder *f, const struct rule *rule, size_t at, s
 
 /* Does the literal of the i-th rule in order stand at `at`? here: first_bytes. */
 static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, size_t at,
-                      uint32_t here)
+                      uint64_t here)
 {
     return ((here | p->soft[i]) & p->mask[i]) == p->want[i] &&
            literal_here(&wbi_secret_rules[p->order[i]], p->length[i], t, at);
@@ -116,12 +120,12 @@ static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *r
 {
     const struct prefilter *p = &f->set->filter;
     struct judged j = {f->set, f->text, floor};
-    uint32_t here = first_bytes(f->text, at);
-    unsigned c = (here & 0xff) | 0x20;
+    uint64_t here = first_bytes(f->text, at);
+    unsigned key = wbi_rule_key(here);
     struct secret m = {0};
     bool any = false;
 
-    for (size_t i = p->start[c]; i < p->start[c + 1]; i++) {
+    for (size_t i = p->start[key]; i < p->start[key + 1]; i++) {
         const struct rule *rule = &wbi_secret_rules[p->order[i]];
 
         if (!rule_here(p, i, f->text, at, here))
@@ -184,7 +188,8 @@ static bool finder_next(struct finder *f, size_t from, struct secret *ret)
         if (!match_at(f, at, from, &m)) {
             if (f->wait != NOWHERE)
                 return false;
-            next = ahead(f, from);
+            if (f->has_value) /* it may have come just now */
+                next = ahead(f, from);
             continue;
         }
         if (next != NULL && comes_first(next, &m))
@@ -482,10 +487,10 @@ bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
         return true;
     wbi_scan_start(&scan, p, text);
     for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
-        uint32_t here = first_bytes(text, at);
-        unsigned c = (here & 0xff) | 0x20;
+        uint64_t here = first_bytes(text, at);
+        unsigned key = wbi_rule_key(here);
 
-        for (size_t i = p->start[c]; i < p->start[c + 1]; i++)
+        for (size_t i = p->start[key]; i < p->start[key + 1]; i++)
             if (rule_here(p, i, text, at, here))
                 return true;
     }

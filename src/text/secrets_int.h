@@ -91,29 +91,40 @@ size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended
 #define DEEP 4
 #define LITERALS_MAX 128
 struct prefilter {
+    size_t lanes;                   /* bytes judged at once; 0 without vector shuffles */
     uint8_t exact[SETS][DEEP][128]; /* bucket bits by byte 0, 1, 2, 3 */
-    uint8_t low[SETS][DEEP][16];    /* the same by low and by high nibble */
+    uint8_t low[SETS][DEEP][16];    /* other buckets, by low and by high nibble; lanes 32 only */
     uint8_t high[SETS][DEEP][16];
     uint64_t pairs[1024];        /* bit per first two folded bytes, for machines without shuffles */
-    uint64_t triples[1024];      /* bit per hash of the first three folded bytes */
-    uint32_t want[LITERALS_MAX]; /* first four bytes of the rules in order */
-    uint32_t mask[LITERALS_MAX];
-    uint32_t soft[LITERALS_MAX]; /* bits set before comparing, where case does not count */
+    uint64_t short_pairs[1024];  /* the same for literals of two bytes only */
+    uint64_t quads[1024];        /* bit per hash of the first four folded bytes of all others */
+    uint64_t want[LITERALS_MAX]; /* first eight bytes of the rules in order */
+    uint64_t mask[LITERALS_MAX];
+    uint64_t soft[LITERALS_MAX]; /* bits set before comparing, where case does not count */
     uint8_t length[LITERALS_MAX];
-    uint8_t order[LITERALS_MAX]; /* rules sorted by first byte */
-    uint8_t start[257];          /* where the rules of a folded first byte begin in it */
+    uint8_t order[LITERALS_MAX]; /* rules sorted by wbi_rule_key */
+    uint8_t start[257];          /* where those of a key begin in it */
 };
+/* Rules whose literals begin with these two bytes, and few others, have this key. */
+static inline unsigned wbi_rule_key(uint64_t first_bytes)
+{
+    unsigned pair = (unsigned)(first_bytes | 0x2020) & 0xffff;
+
+    return (pair * 5 ^ pair >> 8) & 0xff;
+}
 #define FOUND_MAX 64 /* candidates collected ahead */
 struct scan {
     const struct prefilter *filter;
     struct wbi_str text;
-    size_t at;    /* next byte to look at */
-    size_t lanes; /* bytes judged at once; 0 where there are no vector shuffles */
+    size_t at; /* next byte to look at */
     size_t n_found;
     size_t next; /* of found */
     size_t found[FOUND_MAX + 64];
 };
 void wbi_prefilter_init(struct prefilter *f);
+/* Hold it to fewer lanes (64, 32 or 0) than the machine has, for measuring and tests. False
+ * when it has not so many. */
+WB_MUST_CHECK bool wbi_prefilter_hold(struct prefilter *f, size_t lanes);
 void wbi_scan_start(struct scan *s, const struct prefilter *f, struct wbi_str text);
 /* Next candidate at or after from; text.n when there is none. */
 size_t wbi_scan_next(struct scan *s, size_t from);

@@ -374,16 +374,29 @@ static size_t value_start(struct wbi_str t, size_t i, char *ret_quote)
     return i;
 }
 
+/* A letter, a digit or one of _./+=~@!#$%^&*:-? */
 static bool value_char(uint8_t c)
 {
-    return is_alnum(c) || (c != 0 && strchr("_./+=~@!#$%^&*:-?", c) != NULL);
+    static const uint64_t chars[2] = {0xa7ffec7a00000000u, 0x47fffffec7ffffffu};
+
+    return c < 128 && (chars[c >> 6] >> (c & 63) & 1);
+}
+
+/* Where the value at i ends; nothing that is longer than 150 counts. */
+static size_t value_end(struct wbi_str t, size_t i)
+{
+    size_t end = i;
+
+    while (end < t.n && end - i <= 150 && value_char((uint8_t)t.p[end]))
+        end++;
+    return end;
 }
 
 bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
     size_t from = at, to = at + strlen(r->literal), start, end;
-    struct wbi_str value;
+    struct wbi_str name, value;
     enum strength strength;
     char quote = 0;
 
@@ -394,14 +407,14 @@ bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, 
     start = value_start(t, to, &quote);
     if (start == 0)
         return false;
-    strength = name_strength(wbi_str_make(t.p + from, to - from));
-    if (strength == NOT_A_NAME)
-        return false;
+    name = wbi_str_make(t.p + from, to - from);
     from = wbi_skip_masks(j->set, t, start);
-    for (end = from; end < t.n && end - from <= 150 && value_char((uint8_t)t.p[end]);)
-        end++;
+    end = value_end(t, from);
     value = wbi_str_make(t.p + from, end - from);
-    if (value.n < 10 || value.n > 150 || placeholder(value) || wordy(value))
+    if (value.n < 10 || value.n > 150) /* most are: before the name is compared */
+        return false;
+    strength = name_strength(name);
+    if (strength == NOT_A_NAME || placeholder(value) || wordy(value))
         return false;
     if (end < t.n && (t.p[end] == '(' || t.p[end] == '[' || t.p[end] == '{'))
         return false;

@@ -78,8 +78,12 @@ WIDE static inline void look(const uint8_t *p, struct bits *b)
     b->punct = ~(b->upper | b->lower | b->digit | b->space | b->newline | b->control | b->high);
     b->consonant = ~bits_of(vowels(v), vowels(w)) & (b->upper | b->lower);
     b->equal = bits_of(_mm256_cmpeq_epi8(v, load(p + 1)), _mm256_cmpeq_epi8(w, load(p + 33))) << 1;
-    b->quotes = bits_of(is(v, 0xe2), is(w, 0xe2));
-    b->box = bits_of(within(v, 0x94, 2), within(w, 0x94, 2));
+    b->quotes = 0;
+    b->box = 0;
+    if (b->high != 0) {
+        b->quotes = bits_of(is(v, 0xe2), is(w, 0xe2));
+        b->box = bits_of(within(v, 0x94, 2), within(w, 0x94, 2));
+    }
     b->comma = bits_of(is(v, ','), is(w, ','));
 }
 
@@ -87,6 +91,13 @@ WIDE static inline uint64_t count(uint64_t bits)
 {
     return (uint64_t)__builtin_popcountll(bits);
 }
+
+/* By digits, blank and mark beside it; by capitals only, and that. No jumps: which words come
+ * cannot be guessed. */
+static const uint8_t place_of[8] = {ALONE,         BEHIND_MARK,   BEHIND_BLANK,  BEHIND_BLANK,
+                                    BESIDE_DIGITS, BESIDE_DIGITS, BESIDE_DIGITS, BESIDE_DIGITS};
+static const uint8_t row_of[2][4] = {{BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS},
+                                     {UPPER_BEHIND_BLANK, UPPER_ELSE, UPPER_ELSE, UPPER_ELSE}};
 
 /* The word that begins at s and has n letters; behind and mark: where a blank stands
  * right before a word, or a mark that joins it. */
@@ -96,9 +107,9 @@ WIDE static inline uint64_t word(const struct bits *b, unsigned s, unsigned n, u
     unsigned upper = (unsigned)__builtin_ctzll(~(b->upper >> s));
     unsigned blank = (unsigned)(b->space << 1 >> s & 1), mark = (unsigned)(joins << 1 >> s & 1);
     unsigned digits = (unsigned)((b->digit << 1 >> s | b->digit >> (s + n)) & 1);
-    unsigned place = digits ? BESIDE_DIGITS : blank ? BEHIND_BLANK : ALONE + mark;
-    unsigned row = upper != n ? place : place == BEHIND_BLANK ? UPPER_BEHIND_BLANK : UPPER_ELSE;
-    uint64_t marked = (digits & mark) * (n == 1 ? 2 : 1) * COST_MARKED;
+    unsigned place = place_of[digits << 2 | blank << 1 | mark];
+    unsigned row = row_of[upper == n][place];
+    uint64_t marked = (digits & mark) * (COST_MARKED + (n == 1) * COST_MARKED);
     uint64_t clusters = count(_bzhi_u64(triples >> s, n) & ~3ull) * wbi_cluster_cost[place];
 
     if (upper > 1 && upper < n)

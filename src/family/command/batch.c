@@ -5,6 +5,11 @@
 #include "base/limits.h"
 #include "text/tokens.h"
 
+/* Of a command that ran: the batch goes on, so its item tells what an ExecCommand would end in. */
+#define LOST                                                                                   \
+    "output_persistence_failed: its output could not all be written to the disk of the state " \
+    "directory; what was saved is kept"
+
 struct tally {
     int64_t completed, failed, skipped;
 };
@@ -30,6 +35,8 @@ static uint64_t need_of(const struct wbi_command_output *o)
 {
     uint64_t need = 60 + wbi_tokens(wbi_command_shown(o->cmd));
 
+    if (o->disposition == WBI_DISPOSITION_LOST)
+        need += wbi_tokens(WBI_LIT(LOST));
     for (int i = 0; i < 2; i++)
         if (o->stream[i].shown != NULL)
             need += wbi_shown_tokens(o->stream[i].shown) + 150;
@@ -64,7 +71,9 @@ static wb_rc write_item(const struct wbi_command_output *o, const struct wbi_pro
     wbi_jw_obj(w);
     wbi_jw_kstrz(w, "status", wbi_disposition_name(o->disposition));
     wbi_jw_kstr(w, "command", wbi_command_shown(o->cmd));
-    if (o->disposition == WBI_DISPOSITION_COMPLETED) {
+    if (o->disposition == WBI_DISPOSITION_LOST)
+        wbi_jw_kstrz(w, "error", LOST);
+    if (o->disposition == WBI_DISPOSITION_COMPLETED || o->disposition == WBI_DISPOSITION_LOST) {
         wb_rc rc = wbi_command_write_completed(o, p->arena, w, err);
         if (rc != WB_OK)
             return rc;
@@ -106,13 +115,14 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
 
 void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out)
 {
-    struct wbi_str status = wbi_json_get_str(item, "status");
+    struct wbi_str error = wbi_json_get_str(item, "error");
+    bool ran = wbi_json_get(item, "exit_status") != NULL;
 
-    if (wbi_str_eqz(status, "completed"))
+    if (error.p != NULL)
+        wbi_receipt_line(out, ran ? "Not kept" : "Not started", error);
+    if (ran)
         wbi_command_render_completed(item, out);
-    else if (wbi_json_get_str(item, "error").p != NULL)
-        wbi_receipt_line(out, "Not started", wbi_json_get_str(item, "error"));
-    else
+    else if (error.p == NULL)
         wbi_buf_addz(out, "Skipped after an earlier failure\n");
 }
 

@@ -13,6 +13,7 @@ enum wbi_disposition {
     WBI_DISPOSITION_PROMOTED,
     WBI_DISPOSITION_ALREADY_RUNNING,
     WBI_DISPOSITION_FAILED, /* in a batch: it could not be started */
+    WBI_DISPOSITION_LOST,   /* in a batch: it ended, but not all it printed could be written */
     WBI_DISPOSITION_SKIPPED /* in a batch: an earlier one failed */
 };
 

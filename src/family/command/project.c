@@ -12,6 +12,7 @@
 #define PROMOTED_TOKENS 40 /* the lines about the task */
 #define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
 #define SECTION_TOKENS 8
+#define LOST_TOKENS 40 /* the line that not all of it is on the disk */
 #define COMMAND_SHOWN 400u
 
 #define PATH_TOKENS 60 /* of a path that is not known yet */
@@ -43,6 +44,8 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
 
     if (o->disposition == WBI_DISPOSITION_PROMOTED)
         fixed += PROMOTED_TOKENS;
+    if (o->disposition == WBI_DISPOSITION_LOST)
+        fixed += LOST_TOKENS;
     if (o->budget.raised)
         fixed += HEADER_TOKENS;
     for (int i = 0; i < 2; i++) {
@@ -265,6 +268,7 @@ struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wb
         return wbi_arena_fmt(arena, "command could not be started: %s", o->error);
     case WBI_DISPOSITION_SKIPPED:
         return WBI_LIT("command skipped after an earlier failure");
+    case WBI_DISPOSITION_LOST:
     case WBI_DISPOSITION_COMPLETED:
         break;
     }
@@ -287,6 +291,7 @@ const char *wbi_disposition_name(enum wbi_disposition d)
     case WBI_DISPOSITION_ALREADY_RUNNING:
         return "already_running";
     case WBI_DISPOSITION_FAILED:
+    case WBI_DISPOSITION_LOST:
         return "failed";
     case WBI_DISPOSITION_SKIPPED:
         break;
