@@ -14,17 +14,23 @@
 
 #define DEPTH 64u /* deeper parts are shown as their size */
 #define UNFOLDED_MAX 8u
+#define NARROW 3u
+#define NAME_BYTES 48u
+#define NAMES_MAX 64u
+#define NAMES_MIN 4u
 
-/* One way of showing: how much of long things. */
+/* One way of showing: how much of long things, and how deep. */
 struct fold {
     size_t items;
     size_t bytes;
     size_t notes;
+    size_t depth; /* of containers with more than NARROW members in each other */
 };
 static const struct fold folds[] = {
-    {64, 800, 64}, {40, 400, 40}, {24, 300, 24}, {16, 200, 18}, {12, 160, 14}, {9, 120, 12},
-    {7, 100, 11},  {5, 80, 10},   {4, 70, 9},    {3, 60, 8},    {3, 40, 7},    {2, 40, 6},
-    {2, 24, 5},    {1, 24, 4},    {1, 16, 3},    {1, 16, 2},    {1, 16, 1},    {1, 16, 0},
+    {64, 800, 64, 64}, {40, 400, 40, 9}, {24, 300, 24, 7}, {16, 200, 18, 6}, {12, 160, 14, 5},
+    {9, 120, 12, 4},   {7, 100, 11, 4},  {5, 80, 10, 3},   {4, 70, 9, 3},    {3, 60, 8, 3},
+    {3, 40, 7, 2},     {2, 40, 6, 2},    {2, 24, 5, 2},    {1, 24, 4, 2},    {1, 16, 3, 2},
+    {1, 16, 2, 2},     {1, 16, 1, 2},    {1, 16, 0, 2},
 };
 
 struct level {
@@ -33,7 +39,9 @@ struct level {
     size_t left;
     size_t count;
     size_t skipped; /* members left out since the last one shown */
-    size_t items;   /* usual members */
+    const wbi_json *first_skipped;
+    size_t items; /* usual members */
+    size_t wide;  /* containers around its members that are not narrow */
     bool object;
     bool any;
     bool striking;
@@ -49,6 +57,8 @@ struct shower {
     struct wbi_buf out;
     struct wbi_buf counts; /* of values that are one of few kinds */
     struct fold fold;
+    size_t names;      /* of members left out in one place that are told */
+    size_t names_wide; /* in containers that are not deeper than this */
     struct level level[DEPTH];
     size_t depth;
     size_t stop; /* bytes from which this fold is hopeless */
@@ -138,6 +148,9 @@ static size_t usual_items(const struct shower *s, const wbi_json *v, bool object
 {
     size_t items = s->fold.items * (object ? 3 : 1);
 
+    if (object && wbi_notes_has(s->notes, v, s->fold.notes))
+        return items + 6; /* it is shown because of what it says */
+
     if (object || items < 2 || items >= wbi_json_count(v) ||
         !wbi_notes_within(s->notes, v, s->fold.notes))
         return items;
@@ -147,6 +160,7 @@ static size_t usual_items(const struct shower *s, const wbi_json *v, bool object
 static void enter(struct shower *s, const wbi_json *v, bool important)
 {
     bool object = wbi_json_is(v, WBI_JSON_OBJ);
+    size_t wide;
 
     if (s->depth == DEPTH) {
         wbi_buf_addf(&s->out, "%s%zu%s", object ? "{\xe2\x80\xa6 " : "[\xe2\x80\xa6 ",
@@ -155,9 +169,72 @@ static void enter(struct shower *s, const wbi_json *v, bool important)
         return;
     }
     wbi_buf_addc(&s->out, object ? '{' : '[');
-    s->level[s->depth++] = (struct level){
-        v,      v + 1, wbi_json_count(v), wbi_json_count(v), 0, usual_items(s, v, object),
-        object, false, important};
+    wide = (s->depth > 0 ? s->level[s->depth - 1].wide : 0) + (wbi_json_count(v) > NARROW);
+    s->level[s->depth++] = (struct level){.v = v,
+                                          .next = v + 1,
+                                          .left = wbi_json_count(v),
+                                          .count = wbi_json_count(v),
+                                          .items = usual_items(s, v, object),
+                                          .wide = wide,
+                                          .object = object,
+                                          .striking = important};
+}
+
+/* What an element is called: itself, or the first of its members that is a short text. */
+static struct wbi_str name_of(const wbi_json *v)
+{
+    struct wbi_str s = wbi_json_str(v);
+
+    if (wbi_json_is(v, WBI_JSON_OBJ) && wbi_json_count(v) > 0)
+        s = wbi_json_str(v + 2);
+    for (size_t i = 0; i < s.n && i < NAME_BYTES; i++)
+        if ((uint8_t)s.p[i] < ' ')
+            return wbi_str_make(NULL, 0);
+    return s.n <= NAME_BYTES ? s : wbi_str_make(NULL, 0);
+}
+
+/* The names of the members left out, those that follow each other and are equal once. */
+static void tell_names(struct shower *s, const struct level *l)
+{
+    const wbi_json *at = l->first_skipped;
+    struct wbi_str before = {NULL, 0};
+    size_t told = 0, i;
+
+    if (l->wide > s->names_wide)
+        return;
+    for (i = 0; i < l->skipped && told < s->names; i++) {
+        struct wbi_str name = name_of(at);
+
+        at = wbi_json_skip(l->object ? at + 1 : at);
+        if (name.n == 0 || (name.n == before.n && memcmp(name.p, before.p, name.n) == 0))
+            continue;
+        wbi_buf_addz(&s->out, told++ == 0 ? ": " : ", ");
+        wbi_buf_adds(&s->out, name);
+        before = name;
+    }
+    if (told > 0 && i < l->skipped)
+        wbi_buf_addz(&s->out, ", \xe2\x80\xa6");
+}
+
+/* A container that is too deep: what it holds, by name. */
+static void show_closed(struct shower *s, const wbi_json *v)
+{
+    struct level l = {.first_skipped = v + 1,
+                      .skipped = wbi_json_count(v),
+                      .wide = s->level[s->depth - 1].wide + 1,
+                      .object = wbi_json_is(v, WBI_JSON_OBJ)};
+
+    wbi_buf_addf(&s->out, l.object ? "{\xe2\x80\xa6 %zu members" : "[\xe2\x80\xa6 %zu items",
+                 l.skipped);
+    tell_names(s, &l);
+    wbi_buf_addc(&s->out, l.object ? '}' : ']');
+    s->cut = true;
+}
+
+static bool too_deep(const struct shower *s, const wbi_json *v)
+{
+    return s->depth > 0 && s->level[s->depth - 1].wide >= s->fold.depth &&
+           !wbi_notes_within(s->notes, v, s->fold.notes);
 }
 
 static void show_value(struct shower *s, const wbi_json *v, bool important)
@@ -182,8 +259,26 @@ static void show_value(struct shower *s, const wbi_json *v, bool important)
     } else if (wbi_json_count(v) > 0 && s->n_unfolded > 0 && shown_before(s, v)) {
         wbi_buf_addz(&s->out, "(same as above)");
     } else if (!show_compact(s, v)) {
-        enter(s, v, important);
+        if (too_deep(s, v))
+            show_closed(s, v);
+        else
+            enter(s, v, important);
     }
+}
+
+/* One short member says no less than that it is left out. */
+static bool show_single(struct shower *s, const struct level *l)
+{
+    const wbi_json *v = l->first_skipped + l->object;
+
+    if (l->skipped != 1 || wbi_json_count(v) > 0 || wbi_json_str(v).n > NAME_BYTES)
+        return false;
+    if (l->object) {
+        wbi_json_quote(&s->out, wbi_json_str(l->first_skipped));
+        wbi_buf_addz(&s->out, ": ");
+    }
+    wbi_json_write(&s->out, v);
+    return true;
 }
 
 static void tell_skipped(struct shower *s, struct level *l)
@@ -193,11 +288,14 @@ static void tell_skipped(struct shower *s, struct level *l)
     if (l->any)
         wbi_buf_addc(&s->out, ',');
     newline(s);
-    wbi_buf_addf(&s->out, "\xe2\x80\xa6 %zu %s left out", l->skipped,
-                 l->object ? "members" : "items");
+    if (!show_single(s, l)) {
+        wbi_buf_addf(&s->out, "\xe2\x80\xa6 %zu %s%s left out", l->skipped,
+                     l->object ? "member" : "item", l->skipped == 1 ? "" : "s");
+        tell_names(s, l);
+        s->cut = true;
+    }
     l->skipped = 0;
     l->any = true;
-    s->cut = true;
 }
 
 /* Usual members: the first ones and the last; beyond them what was noted. */
@@ -232,7 +330,8 @@ static void step(struct shower *s)
     l->next = wbi_json_skip(v);
     l->left--;
     if (!worth(s, l, key, v)) {
-        l->skipped++;
+        if (l->skipped++ == 0)
+            l->first_skipped = key != NULL ? key : v;
         return;
     }
     tell_skipped(s, l);
@@ -244,7 +343,8 @@ static void step(struct shower *s)
         wbi_json_quote(&s->out, wbi_json_str(key));
         wbi_buf_addz(&s->out, ": ");
     }
-    important = l->striking || wbi_notes_failure(s->notes, key, v);
+    important = l->striking || wbi_notes_failure(s->notes, key, v) ||
+                wbi_notes_has(s->notes, v, s->fold.notes);
     show_value(s, v, important);
 }
 
@@ -292,17 +392,37 @@ static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_p
     return WB_OK;
 }
 
+static bool fits(struct shower *s, const wbi_json *root, uint64_t units)
+{
+    show_folded(s, root);
+    return s->depth == 0 && wbi_buf_rc(&s->out) == WB_OK &&
+           wbi_tokens_units(wbi_buf_str(&s->out)) <= units;
+}
+
+/* What the fold leaves of the budget goes to names of what is left out; those at the top
+ * tell most. */
+static void add_names(struct shower *s, const wbi_json *root, uint64_t units)
+{
+    for (s->names = NAMES_MAX; s->names >= NAMES_MIN; s->names /= 4)
+        for (s->names_wide = 4; s->names_wide > 0; s->names_wide--)
+            if (fits(s, root, units))
+                return;
+    s->names = 0;
+    show_folded(s, root);
+}
+
 /* Nothing fits better than the tightest fold; lines then do the rest. */
 static wb_rc fit(struct shower *s, const wbi_json *root, uint64_t units)
 {
     s->stop = (size_t)(units / WBI_TOKEN_UNIT) * 8;
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
         s->fold = folds[i];
-        show_folded(s, root);
+        if (fits(s, root, units - units / 12)) {
+            add_names(s, root, units);
+            return wbi_buf_rc(&s->out);
+        }
         if (wbi_buf_rc(&s->out) != WB_OK)
             return wbi_buf_rc(&s->out);
-        if (s->depth == 0 && wbi_tokens_units(wbi_buf_str(&s->out)) <= units)
-            return WB_OK;
     }
     return WB_EINPUT;
 }
@@ -331,7 +451,7 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
     if (rc != WB_OK)
         return rc;
     wbi_buf_init_arena(&s->counts, arena, WBI_LIMIT_RECEIPT);
-    wbi_notes_tell(s->notes, &s->counts);
+    wbi_notes_tell(s->notes, units / 5, &s->counts);
     notice = 34 * WBI_TOKEN_UNIT + wbi_tokens_units(policy->read_call) +
              wbi_tokens_units(wbi_buf_str(&s->counts));
     rc = fit(s, root, units > notice ? units - notice : units / 2);

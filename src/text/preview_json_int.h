@@ -28,8 +28,10 @@ WB_MUST_CHECK wb_rc wbi_notes_take(struct wbi_arena *arena, const wbi_json *root
                                    struct wbi_str command, struct notes **ret);
 /* True when one of the `most` most telling elements is v or inside it. */
 bool wbi_notes_within(const struct notes *x, const wbi_json *v, size_t most);
+/* One of them is v itself. */
+bool wbi_notes_has(const struct notes *x, const wbi_json *v, size_t most);
 bool wbi_notes_failure(const struct notes *x, const wbi_json *key, const wbi_json *v);
-/* Keys with few kinds of values, one line each with their counts. */
-void wbi_notes_tell(const struct notes *x, struct wbi_buf *out);
+/* Keys with few kinds of values, one line each with their counts, within so many units. */
+void wbi_notes_tell(const struct notes *x, uint64_t units, struct wbi_buf *out);
 
 #endif

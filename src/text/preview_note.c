@@ -283,6 +283,14 @@ bool wbi_notes_within(const struct notes *x, const wbi_json *from, size_t most)
     return false;
 }
 
+bool wbi_notes_has(const struct notes *x, const wbi_json *v, size_t most)
+{
+    for (size_t i = 0; i < x->n && i < most; i++)
+        if (x->note[i].v == v)
+            return true;
+    return false;
+}
+
 /* ---- counts of kinds ---- */
 
 static size_t values_of(const struct notes *x, uint64_t key, const struct tally **ret)
@@ -303,16 +311,35 @@ static size_t values_of(const struct notes *x, uint64_t key, const struct tally 
     return n;
 }
 
-/* Longer names tell more than marks and letters. */
+/* More kinds tell more, and longer names more than marks and letters. */
 static bool tells_more(const struct tally *a, const struct tally *b)
 {
+    if (a->distinct != b->distinct)
+        return a->distinct > b->distinct;
     return a->bytes * b->count > b->bytes * a->count;
 }
 
-void wbi_notes_tell(const struct notes *x, struct wbi_buf *out)
+static void tell_key(const struct notes *x, const struct tally *key, struct wbi_buf *out)
 {
-    const struct tally *best[TOLD_KEYS], *values[TOLD_VALUES];
-    size_t n = 0, at, count;
+    const struct tally *values[TOLD_VALUES];
+    size_t n = values_of(x, key->hash, values);
+
+    if (n == 0)
+        return;
+    wbi_buf_addz(out, "\n[values of ");
+    wbi_json_write(out, key->first);
+    for (size_t i = 0; i < n; i++) {
+        wbi_buf_addz(out, i == 0 ? ": " : ", ");
+        wbi_json_write(out, values[i]->first);
+        wbi_buf_addf(out, " \xc3\x97%u", values[i]->count);
+    }
+    wbi_buf_addc(out, ']');
+}
+
+void wbi_notes_tell(const struct notes *x, uint64_t units, struct wbi_buf *out)
+{
+    const struct tally *best[TOLD_KEYS];
+    size_t n = 0, at;
 
     for (size_t i = 0; i < SLOTS; i++) {
         const struct tally *k = &x->keys[i];
@@ -329,16 +356,10 @@ void wbi_notes_tell(const struct notes *x, struct wbi_buf *out)
         }
     }
     for (size_t i = 0; i < n; i++) {
-        count = values_of(x, best[i]->hash, values);
-        if (count == 0)
-            continue;
-        wbi_buf_addz(out, "\n[values of ");
-        wbi_json_write(out, best[i]->first);
-        for (size_t k = 0; k < count; k++) {
-            wbi_buf_addz(out, k == 0 ? ": " : ", ");
-            wbi_json_write(out, values[k]->first);
-            wbi_buf_addf(out, " \xc3\x97%u", values[k]->count);
-        }
-        wbi_buf_addc(out, ']');
+        size_t before = out->n;
+
+        tell_key(x, best[i], out);
+        if (wbi_tokens_units(wbi_buf_str(out)) > units)
+            out->n = before;
     }
 }
