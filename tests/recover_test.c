@@ -101,12 +101,13 @@ static void follow(struct tools *t, const char *first, struct wbi_buf *ret, int 
 static const char *next_gap(const char *at, unsigned long long *first, unsigned long long *last)
 {
     for (;;) {
-        const char *a = strstr(at, "; lines "), *b = strstr(at, "[… lines ");
-        const char *found = a && (b == NULL || a < b) ? a + 8 : b ? b + strlen("[… lines ") : NULL;
+        const char *a = strstr(at, "; line"), *b = strstr(at, "[… line");
+        const char *found = a && (b == NULL || a < b) ? a + 6 : b ? b + strlen("[… line") : NULL;
         char *dash, *end;
 
         if (found == NULL)
             return NULL;
+        found += *found == 's'; /* one line, or several */
         *first = strtoull(found, &dash, 10);
         end = dash;
         *last = *dash == '-' ? strtoull(dash + 1, &end, 10) : *first;

@@ -54,7 +54,7 @@ static struct wbi_str last_part(struct wbi_str s, uint64_t units, uint64_t *at)
 /* A window that has the word at `hit` in its first third. */
 static struct wbi_str window(struct wbi_str s, size_t hit, uint64_t units, uint64_t *at)
 {
-    size_t before = (size_t)(units / WBI_TOKEN_UNIT) / 2;
+    size_t before = (size_t)(units / WBI_TOKEN_UNIT); /* a token has about three bytes */
     size_t from = hit > before ? hit - before : 0;
     struct wbi_str rest;
 

@@ -13,6 +13,7 @@
 #define MESSAGES_MAX 2048u
 #define SLOTS 4096u
 #define APART 100u /* lines between two of a kind */
+#define RARE 16u   /* at most one in so many belongs where a message does */
 
 struct group {
     uint32_t shape;
@@ -24,7 +25,9 @@ struct group {
 struct distinct {
     uint64_t slot[SLOTS];
     struct wbi_str text[MESSAGES_MAX];
-    bool apart[MESSAGES_MAX]; /* far from the one of its kind before it */
+    uint64_t root[MESSAGES_MAX];
+    bool first[MESSAGES_MAX]; /* told ahead of the others */
+    struct roots roots;
     size_t n;
 };
 
@@ -86,7 +89,7 @@ static bool add_distinct(struct distinct *d, struct wbi_str s)
     if (d->slot[i] == h || d->n == MESSAGES_MAX)
         return false;
     d->slot[i] = h;
-    d->apart[d->n] = false;
+    d->first[d->n] = false;
     d->text[d->n++] = s;
     return true;
 }
@@ -120,15 +123,16 @@ static size_t find_groups(const struct chooser *c, bool *done, struct group *g)
     return n;
 }
 
-/* A complaint by itself says more than one of a flood: those are told first. */
-static void put_apart_first(struct distinct *d)
+/* A complaint by itself, or of something that belongs elsewhere than the rest, says more
+ * than one of a flood: those are told first. */
+static void put_first(struct distinct *d)
 {
     size_t first = 0;
 
     for (size_t i = 0; i < d->n; i++) {
         struct wbi_str text = d->text[i];
 
-        if (!d->apart[i])
+        if (!d->first[i] && !wbi_roots_rare(&d->roots, d->root[i], RARE))
             continue;
         memmove(&d->text[first + 1], &d->text[first], (i - first) * sizeof *d->text);
         d->text[first++] = text;
@@ -146,11 +150,15 @@ static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *
         if (p->rec->shape != g->shape)
             continue;
         rc = wbi_pick_load(c, p);
-        if (rc == WB_OK && add_distinct(d, message_of(p)))
-            d->apart[d->n - 1] = p->rec->line > before + APART;
+        if (rc == WB_OK && add_distinct(d, message_of(p))) {
+            d->first[d->n - 1] = p->rec->line > before + APART;
+            d->root[d->n - 1] = wbi_path_root(wbi_str_from(p->text, p->rec->start));
+            wbi_roots_add(&d->roots, d->root[d->n - 1]);
+        }
         before = p->rec->line;
     }
-    put_apart_first(d);
+    if (!(c->picks[g->first].rec->flags & LINE_FILE))
+        put_first(d);
     return rc;
 }
 
@@ -220,6 +228,7 @@ wb_rc wbi_choose_groups(struct chooser *c)
     rc = skip_shown(c, d);
     for (size_t i = 0; i < n && rc == WB_OK; i++) {
         d->n = 0;
+        d->roots = (struct roots){.total = 0};
         rc = collect(c, &g[i], d);
         if (rc == WB_OK && d->n > 0)
             tell(c, &g[i], d, limit);

@@ -186,6 +186,8 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
     if (rc == WB_OK && (striking || x->keep_after > 0)) {
         rc = keep(x, r);
         x->keep_after -= !striking;
+    } else if (rc == WB_OK && r->flags & LINE_PEAK) {
+        rc = keep(x, r);
     }
     x->recent[x->n_recent++ % RECENT] = *r;
     return rc;
@@ -218,6 +220,21 @@ static uint32_t count_units(struct wbi_preview_index *x, struct wbi_str text, si
     return (uint32_t)counted;
 }
 
+/* Lines of a diff quote a text; words and numbers in them tell nothing of how it went. */
+static void look_past_quotes(struct wbi_preview_index *x, struct wbi_str line, struct line_facts *f)
+{
+    char c = line.n > 0 ? line.p[0] : ' ';
+
+    if (f->flags & LINE_FILE)
+        x->in_diff = true;
+    else if (x->in_diff && strchr(" +-@\\indsorB", c) == NULL)
+        x->in_diff = false;
+    if (x->in_diff && (c == '+' || c == '-' || c == ' ' || c == '@')) {
+        f->severity /= 4;
+        f->n_numbers = 0;
+    }
+}
+
 /* The next line, as far as that is known without a look: text begins with it (with its first
  * bytes, if it is long) and may go on behind it. */
 static void next_record(struct wbi_preview_index *x, struct wbi_str text, uint64_t bytes,
@@ -237,11 +254,15 @@ static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct re
 {
     size_t start = r->bytes < WBI_LIMIT_TEXT_LINE ? r->bytes : WBI_LIMIT_TEXT_LINE;
     struct line_facts f;
-    bool odd = false;
+    uint16_t numbers = 0;
     wb_rc rc;
 
     wbi_line_look(&x->words, text, start, &f);
+    if (x->in_diff || f.flags & LINE_FILE)
+        look_past_quotes(x, wbi_str_head(text, start), &f);
     count_query(x, &f);
+    x->complaints += f.severity >= FAILURE;
+    x->indents[f.indent] += !(f.flags & LINE_BLANK);
     if (f.severity >= WARNING)
         wbi_kinds_count(&x->kinds, wbi_str_head(text, start), r->offset,
                         (f.flags & LINE_CODE) != 0);
@@ -250,12 +271,12 @@ static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct re
     r->severity = f.severity;
     r->indent = f.indent;
     r->start = f.start;
+    r->opening = f.opening;
     r->flags |= f.flags;
     rc = count_shape(x, f.shape, &r->shape);
     if (rc == WB_OK)
-        rc = wbi_columns_add(x, &x->shapes[r->shape], &f, &odd);
-    if (odd)
-        r->flags |= LINE_ODD;
+        rc = wbi_columns_add(x, &x->shapes[r->shape], r->line, &f, &numbers);
+    r->flags |= numbers;
     return rc;
 }
 

@@ -17,6 +17,7 @@ enum line_flags {
     LINE_FILE = 128,   /* names the next file of a diff */
     LINE_PLACE = 256,  /* names a line of a file */
     LINE_ODD = 512,    /* a number in it is unlike those of all lines of its shape */
+    LINE_PEAK = 2048,  /* a number in it was the largest or smallest so far */
     LINE_CODE = 1024   /* letters with digits right behind them, perhaps a code */
 };
 
@@ -32,6 +33,7 @@ struct line_facts {
     uint8_t start; /* of what it says, behind a time or numbers */
     uint8_t n_numbers;
     uint16_t flags;
+    uint16_t opening;            /* hash of its first bytes behind `start`, digits left out */
     int32_t number[NUMBERS_MAX]; /* n_numbers that stand free, without what follows the point */
 };
 
@@ -74,6 +76,7 @@ struct record {
     uint8_t indent;
     uint8_t start;
     uint16_t flags;
+    uint16_t opening;
 };
 
 struct shape {
@@ -84,9 +87,13 @@ struct shape {
 
 /* preview_number.c: what the numbers of the lines of one shape were so far. */
 struct columns;
-/* Add the numbers of a line; *ret_odd when one is unlike those before. */
-WB_MUST_CHECK wb_rc wbi_columns_add(struct wbi_preview_index *x, struct shape *s,
-                                    const struct line_facts *f, bool *ret_odd);
+/* Add the numbers of the line being added; *ret_flags: LINE_ODD when one is unlike those
+ * before, LINE_PEAK. */
+WB_MUST_CHECK wb_rc wbi_columns_add(struct wbi_preview_index *x, struct shape *s, uint64_t line,
+                                    const struct line_facts *f, uint16_t *ret_flags);
+/* 1 when it holds the largest or the smallest number of its column in the end, 2 when that
+ * is far from all others. */
+unsigned wbi_columns_peak(const struct wbi_preview_index *x, const struct record *r);
 
 /* Names of kinds of complaints, see preview_kind.c. */
 #define KINDS_MAX 64u
@@ -129,6 +136,9 @@ struct wbi_preview_index {
     struct kinds kinds;
     struct columns *columns;
     size_t n_columns;
+    uint64_t complaints;   /* lines that tell a failure */
+    uint64_t indents[256]; /* lines by indentation, but blank ones */
+    bool in_diff;          /* the line before belongs to a diff */
 };
 
 #define RECENT (2048u)
@@ -149,6 +159,8 @@ struct pick {
     float score;
     bool priced;
     bool clipped;
+    bool frame;     /* of a chain that was looked at */
+    bool elsewhere; /* complains of something that belongs elsewhere than the rest */
 };
 
 /* What showing it costs, with its newline. */
@@ -168,14 +180,27 @@ struct chooser {
     uint64_t spent;
     uint64_t line_cap; /* units one line may cost */
     uint32_t wave;
-    struct wbi_buf groups; /* what the groups of alike lines say, rendered */
-    struct wbi_buf out;    /* what was rendered last */
-    uint64_t rendered;     /* its units */
+    struct outline *outline; /* NULL without one */
+    struct wbi_buf groups;   /* what the groups of alike lines say, rendered */
+    struct wbi_buf out;      /* what was rendered last */
+    uint64_t rendered;       /* its units */
 };
+
+static inline bool wbi_neighbours(const struct chooser *c, size_t a, size_t b)
+{
+    return c->picks[b].rec->line == c->picks[a].rec->line + 1;
+}
+
+static inline bool wbi_shown(const struct chooser *c, size_t i)
+{
+    return c->picks[i].wave != 0;
+}
 
 /* From so many lines of one shape on they are told as a group. */
 #define GROUP_FROM 20u
 #define GAP_UNITS (14u * 256u)
+#define OPENINGS 4096u /* slots for what lines begin with */
+#define FAILURE 42u    /* severity from which a line counts as telling a failure */
 
 /* Units of a budget that may be used by estimate: that may be a little under
  * the exact count. */
@@ -197,10 +222,36 @@ WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 /* Spend what c->spent leaves of c->units on rare lines and both ends. */
 WB_MUST_CHECK wb_rc wbi_choose_more(struct chooser *c);
+/* Show [from, to] if that stays below limit. */
+WB_MUST_CHECK wb_rc wbi_offer(struct chooser *c, size_t from, size_t to, uint64_t limit,
+                              bool *ret_taken);
+/* preview_fill.c: spend what is left on both ends. */
+WB_MUST_CHECK wb_rc wbi_fill(struct chooser *c);
+/* Lines between two shown ones, where they cost little more than the notice. */
+WB_MUST_CHECK wb_rc wbi_close_small_gaps(struct chooser *c);
 /* preview_group.c: distinct messages of large groups of failures, into c->groups. */
 WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
 /* preview_kind.c: which kinds of complaints there are, into c->groups. */
 WB_MUST_CHECK wb_rc wbi_choose_kinds(struct chooser *c);
+/* preview_path.c: what the first path or dotted name of a line begins with, as a hash. */
+uint64_t wbi_path_root(struct wbi_str line);
+#define ROOTS 256u
+struct roots { /* all zeros at first */
+    uint64_t root[ROOTS];
+    uint32_t n[ROOTS];
+    uint32_t total;
+};
+void wbi_roots_add(struct roots *r, uint64_t root);
+/* At most one in so many belongs there. */
+bool wbi_roots_rare(const struct roots *r, uint64_t root, uint32_t one_in);
+/* Sets `elsewhere` of the complaints in a flood. */
+WB_MUST_CHECK wb_rc wbi_mark_elsewhere(struct chooser *c);
+/* Frames below failure i that belong elsewhere than most of a long chain. */
+WB_MUST_CHECK wb_rc wbi_choose_frames(struct chooser *c, size_t i, uint64_t limit);
+/* preview_outline.c: the few lines that the others are indented under: found, with room
+ * kept for them; then told as far as they are not shown. */
+WB_MUST_CHECK wb_rc wbi_choose_outline(struct chooser *c);
+WB_MUST_CHECK wb_rc wbi_tell_outline(struct chooser *c);
 /* preview_render.c */
 WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
 /* preview_json.c: WB_EINPUT when text is no JSON worth it. */

@@ -6,6 +6,11 @@
 #include "text/preview_bits_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
+#define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
+#define SURE_WORD 80u
+#define MUCH_SURER 15u
+/* Lines alike but for how it went are not of one shape. */
+enum { SHAPE_DENIED = 3, SHAPE_FAILED = 4 };
 enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
 
 #define X4(c) c, c, c, c
@@ -81,6 +86,8 @@ struct look {
     uint32_t query;
     uint8_t best;
     uint8_t extra;
+    uint64_t outcome; /* part of the shape: lines alike but for how it went */
+    uint8_t row;      /* of fields between commas: 1 yes, 2 no, 0 not looked at */
     uint8_t n_numbers;
     bool passed;
     bool place; /* a line of a file was named */
@@ -126,8 +133,8 @@ static bool names_exception(const uint8_t *p, size_t n)
            (n > 9 && memcmp(p + n - 9, "Exception", 9) == 0);
 }
 
-/* "0 failed", "failed: 0", "no errors": the failure that did not happen. */
-static bool denied_by_zero(const struct look *k, size_t from, size_t to)
+/* "0 failed", "no errors": the failure that did not happen. */
+static bool denied_before(const struct look *k, size_t from)
 {
     size_t i = from;
 
@@ -135,15 +142,35 @@ static bool denied_by_zero(const struct look *k, size_t from, size_t to)
         i--;
     if (i > 0 && i < from && k->p[i - 1] == '0' && (i == 1 || class_of[k->p[i - 2]] != C_DIGIT))
         return true;
-    if (i > 1 && i < from && (k->p[i - 1] | 0x20) == 'o' && (k->p[i - 2] | 0x20) == 'n' &&
-        (i == 2 || class_of[k->p[i - 3]] != C_LETTER))
-        return true;
-    i = to;
+    return i > 1 && i < from && (k->p[i - 1] | 0x20) == 'o' && (k->p[i - 2] | 0x20) == 'n' &&
+           (i == 2 || class_of[k->p[i - 3]] != C_LETTER);
+}
+
+/* "failed: 0" */
+static bool denied_after(const struct look *k, size_t to)
+{
+    size_t i = to;
+
     while (i < k->n && (k->p[i] == ':' || k->p[i] == '=' || k->p[i] == ' '))
         i++;
     return i > to && i < k->n && k->p[i] == '0' &&
            (i + 1 == k->n ||
             (class_of[k->p[i + 1]] != C_DIGIT && k->p[i + 1] != '.' && k->p[i + 1] != 'x'));
+}
+
+/* "exited with 3", "exit status: 1": what a number close behind makes of the weight. */
+static unsigned weigh_exit(struct look *k, unsigned weight, size_t to)
+{
+    size_t end = to + EXIT_NEAR < k->n ? to + EXIT_NEAR : k->n, i = to;
+
+    while (i < end && class_of[k->p[i]] != C_DIGIT)
+        i++;
+    if (i == end || class_of[k->p[i - 1]] == C_LETTER)
+        return weight;
+    if (k->p[i] == '0')
+        return weight / 3;
+    k->outcome = mix(k->outcome, SHAPE_FAILED);
+    return weight + 28;
 }
 
 /* Part of a path, a file name, an option: the word names something else. */
@@ -152,6 +179,9 @@ static bool inside_name(const struct look *k, size_t from, size_t to)
     uint8_t next = to < k->n ? k->p[to] : ' ', prev = from > 0 ? k->p[from - 1] : ' ';
 
     if (prev == '/' || prev == '.' || prev == '-' || prev == '\\' || prev == '+' || prev == '$')
+        return true;
+    if ((prev == ':' && from > 1 && k->p[from - 2] == ':') ||
+        (next == ':' && to + 1 < k->n && k->p[to + 1] == ':'))
         return true;
     if (next == '/' || next == '(' || next == '\\' || next == '+' || (prev == '(' && next == ','))
         return true;
@@ -164,12 +194,13 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     unsigned w = weight;
     uint8_t next = to < k->n ? k->p[to] : ' ';
 
-    if (kind == KIND_FAIL) {
+    if (kind == KIND_FAIL || kind == KIND_PAIR) {
         if (inside_name(k, from, to))
             w /= 4;
-        else if (denied_by_zero(k, from, to))
+        else if ((kind == KIND_FAIL && denied_before(k, from)) || denied_after(k, to)) {
             w = 34;
-        else if (next == ':' || next == '!' || next == ']')
+            k->outcome = mix(k->outcome, SHAPE_DENIED);
+        } else if (next == ':' || next == '!' || next == ']')
             w += 14;
         if (w > 40 && from == 0)
             w += 6;
@@ -177,13 +208,16 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
             w += 6;
     } else if (inside_name(k, from, to)) {
         w /= 3;
+    } else if (kind == KIND_EXIT) {
+        w = weigh_exit(k, w, to);
     }
     /* several such words in one line: a summary, or a very clear complaint */
     if (k->best > 10 && w > 10 && k->extra < 12)
         k->extra += 4;
-    if (w > k->best) {
+    if (w > k->best) { /* of several that leave little doubt the first is shown */
+        if (k->best < SURE_WORD || w > k->best + MUCH_SURER)
+            k->hit = (uint32_t)from;
         k->best = (uint8_t)w;
-        k->hit = (uint32_t)from;
     }
 }
 
@@ -195,7 +229,8 @@ static void weigh_exception(struct look *k, size_t from, size_t to)
 
     while (last && start > 0 &&
            (class_of[k->p[start - 1]] == C_LETTER || k->p[start - 1] == '.' ||
-            class_of[k->p[start - 1]] == C_DIGIT || k->p[start - 1] == '$'))
+            class_of[k->p[start - 1]] == C_DIGIT || k->p[start - 1] == '$' ||
+            k->p[start - 1] == ':'))
         start--;
     weigh(k, 92, KIND_FAIL, start, to);
 }
@@ -222,7 +257,7 @@ static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
 
         if (both != 0) {
             weight = both;
-            kind = KIND_FAIL;
+            kind = KIND_PAIR;
         }
     }
     if (kind == KIND_PASS)
@@ -265,6 +300,11 @@ static INLINE size_t end_of(struct reader *r, const struct look *k, size_t i, bo
     }
 }
 
+static bool is_hex(uint8_t c)
+{
+    return (uint8_t)((c | 0x20) - 'a') < 6;
+}
+
 /* Letters at i; returns where they end. A word glued to digits is a name. */
 static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
 {
@@ -272,6 +312,8 @@ static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
     uint64_t hash = hash_letters(k->p + i, to - i, k->readable);
     uint8_t last = k->p[to - 1];
 
+    if (to - i == 2 && is_hex(k->p[i]) && is_hex(last))
+        r->state |= VARIES; /* one byte of a dump, a hash or an address */
     if (i == r->number_end || (to < k->n && is_digit(k->p[to]) && k->p[i] != '_')) {
         r->state |= OPEN | VARIES;
         k->code = true;
@@ -290,9 +332,33 @@ static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
     return to;
 }
 
+/* Commas stand between fields, not within numbers: several, none before a blank, and not
+ * all of them between digits. */
+static bool is_row(struct look *k)
+{
+    size_t commas = 0, plain = 0;
+    const uint8_t *at = k->p, *end = k->p + k->n;
+
+    if (k->row != 0)
+        return k->row == 1;
+    k->row = 2;
+    while ((at = memchr(at, ',', (size_t)(end - at))) != NULL) {
+        bool before = at > k->p && class_of[at[-1]] == C_DIGIT;
+
+        at++;
+        if (at == end || *at == ' ')
+            return false;
+        commas++;
+        plain += !before || class_of[*at] != C_DIGIT;
+    }
+    if (commas >= 3 && plain > 0)
+        k->row = 1;
+    return k->row == 1;
+}
+
 /* Digits [from, to) are a number by themselves, perhaps with a sign, a unit or a
  * fraction: no part of a name, a time, a date, a version or a path. */
-static bool stands_free(const struct look *k, size_t from, size_t to)
+static bool stands_free(struct look *k, size_t from, size_t to)
 {
     uint8_t prev = from > 0 ? k->p[from - 1] : ' ', next = to < k->n ? k->p[to] : ' ';
     size_t unit = to;
@@ -301,9 +367,10 @@ static bool stands_free(const struct look *k, size_t from, size_t to)
         return false;
     if (prev == '-' && from > 1 && class_of[k->p[from - 2]] != C_SPACE)
         return false;
-    if ((prev == ':' || prev == ',') && from > 1 && is_digit(k->p[from - 2]))
+    if ((prev == ':' || (prev == ',' && !is_row(k))) && from > 1 && is_digit(k->p[from - 2]))
         return false;
-    if ((next == ':' || next == '-' || next == ',') && to + 1 < k->n && is_digit(k->p[to + 1]))
+    if ((next == ':' || next == '-' || (next == ',' && !is_row(k))) && to + 1 < k->n &&
+        is_digit(k->p[to + 1]))
         return false;
     while (unit < k->n && unit < to + 4 && class_of[k->p[unit]] == C_LETTER)
         unit++;
@@ -516,6 +583,14 @@ static size_t skip_blanks(struct wbi_str s, size_t i)
     return i;
 }
 
+/* Behind the lines that draw a tree or a frame (U+2500 to U+257F) and blanks. */
+static size_t skip_drawing(struct wbi_str s, size_t i)
+{
+    while (i + 2 < s.n && (uint8_t)s.p[i] == 0xe2 && ((uint8_t)s.p[i + 1] & 0xfe) == 0x94)
+        i = skip_blanks(s, i + 3);
+    return i;
+}
+
 /* Indentation; behind a time or a prefix of numbers the blanks after it count,
  * but for the first. */
 static uint8_t indent_of(struct wbi_str s, bool time, size_t *ret_start)
@@ -524,7 +599,7 @@ static uint8_t indent_of(struct wbi_str s, bool time, size_t *ret_start)
 
     if (from == 0)
         from = class_of[s.n > 0 ? (uint8_t)s.p[0] : 0] == C_SPACE ? 0 : after_numbers(s);
-    i = skip_blanks(s, from);
+    i = skip_drawing(s, skip_blanks(s, from));
     if (from > 0 && i == from) { /* nothing but that prefix, or a word that began like one */
         *ret_start = 0;
         return 0;
@@ -588,6 +663,17 @@ static bool reports_success(struct wbi_str s, struct wbi_str t, size_t start)
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
 }
 
+/* The first eight bytes from start on, with every digit alike. */
+static uint16_t opening_of(struct wbi_str s, size_t start)
+{
+    uint64_t v = load_8((const uint8_t *)s.p + start, (const uint8_t *)s.p + s.n);
+    uint64_t high = (v & BYTES(0x7f)) + BYTES(0x80 - '0'),
+             low = (v & BYTES(0x7f)) + BYTES(0x7f - '9');
+    uint64_t digit = high & ~low & ~v & BYTES(0x80);
+
+    return (uint16_t)(mix(HASH_START, v & ~(digit - (digit >> 7) + digit)) >> 48);
+}
+
 static void look(const struct words *w, struct wbi_str text, size_t n, bool wide,
                  struct line_facts *ret)
 {
@@ -601,11 +687,13 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
     unsigned severity;
 
     ret->shape = wide ? read_line_wide(&k) : read_line_plain(&k);
+    ret->shape = mix(ret->shape, k.outcome);
     ret->hit = k.hit;
     ret->query = k.query;
     ret->n_numbers = k.n_numbers;
     ret->indent = indent_of(line, k.time, &start);
     ret->start = (uint8_t)start;
+    ret->opening = opening_of(line, start);
     ret->flags = flags_of(line, trimmed, start, ret->indent);
     ret->flags |= k.place ? LINE_PLACE : 0;
     ret->flags |= k.code ? LINE_CODE : 0;

@@ -59,6 +59,15 @@ static void what_is_shown(struct wbi_buf *out, const struct wbi_preview *v)
         wbi_buf_addf(out, " and %llu between", between);
 }
 
+static void lines_left_out(struct wbi_buf *out, uint64_t first, uint64_t last)
+{
+    if (first == last)
+        wbi_buf_addf(out, "line %llu left out", (unsigned long long)first);
+    else
+        wbi_buf_addf(out, "lines %llu-%llu left out", (unsigned long long)first,
+                     (unsigned long long)last);
+}
+
 static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struct wbi_preview *v,
                        uint64_t first, uint64_t last, bool alike, bool opening)
 {
@@ -67,15 +76,18 @@ static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struc
     if (opening) {
         wbi_buf_addz(out, "[output truncated: showing ");
         what_is_shown(out, v);
-        wbi_buf_addf(out, " of %llu; lines %llu-%llu left out", (unsigned long long)v->lines_total,
-                     (unsigned long long)first, (unsigned long long)last);
+        wbi_buf_addf(out, " of %llu; ", (unsigned long long)v->lines_total);
+        lines_left_out(out, first, last);
         wbi_preview_read_hint(out, c->policy, first, last);
         wbi_buf_addz(out, "]\n");
         return;
     }
-    wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s left out]\n",
-                 (unsigned long long)first, (unsigned long long)last, (unsigned long long)n,
-                 alike ? " alike" : "");
+    if (n == 1)
+        wbi_buf_addf(out, "[\xe2\x80\xa6 line %llu left out]\n", (unsigned long long)first);
+    else
+        wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s left out]\n",
+                     (unsigned long long)first, (unsigned long long)last, (unsigned long long)n,
+                     alike ? " alike" : "");
 }
 
 static void count_ends(const struct chooser *c, struct wbi_preview *v)
@@ -253,8 +265,9 @@ static wb_rc render_once(struct writer *w)
     from = c->out.n;
     clip_notice(w);
     wbi_buf_adds(&c->out, wbi_buf_str(&c->groups));
+    rc = wbi_tell_outline(c);
     count_from(w, from);
-    return wbi_buf_rc(&c->out);
+    return rc != WB_OK ? rc : wbi_buf_rc(&c->out);
 }
 
 wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)

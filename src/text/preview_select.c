@@ -11,17 +11,20 @@
 #include "base/hash.h"
 #include "text/tokens.h"
 
-#define FAILURE 42u   /* severity from which a line counts as telling a failure */
 #define SURE 80u      /* severity that leaves little doubt */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
 #define QUEUE_MAX 256u /* candidates of one step */
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
 #define PLACES_MAX 16u
+#define OWNER_NEAR 64u /* lines above in which a failure's owner is looked for */
+#define TRACES_MAX 4u
 #define APART 100u   /* lines between two of a shape */
 #define APART_MAX 2u /* of one shape that count as news */
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
-#define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
+#define LISTED_MAX 4u      /* lines that are only rare and begin alike */
+#define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
+#define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
 
 /* Indices of picks: a heap of n, behind it those taken so far, the best last. */
 struct queue {
@@ -32,26 +35,16 @@ struct queue {
 
 /* ---- adding lines ---- */
 
-static bool neighbours(const struct chooser *c, size_t a, size_t b)
-{
-    return c->picks[b].rec->line == c->picks[a].rec->line + 1;
-}
-
-static bool shown(const struct chooser *c, size_t i)
-{
-    return c->picks[i].wave != 0;
-}
-
 /* Units that showing [from, to] would add, gap notices included. */
 static wb_rc price(struct chooser *c, size_t from, size_t to, uint64_t *ret)
 {
     int64_t sum = 0;
-    bool before = from > 0 && shown(c, from - 1) && neighbours(c, from - 1, from);
-    bool after = to + 1 < c->n && shown(c, to + 1) && neighbours(c, to, to + 1);
+    bool before = from > 0 && wbi_shown(c, from - 1) && wbi_neighbours(c, from - 1, from);
+    bool after = to + 1 < c->n && wbi_shown(c, to + 1) && wbi_neighbours(c, to, to + 1);
     wb_rc rc;
 
     for (size_t i = from; i <= to; i++) {
-        if (shown(c, i))
+        if (wbi_shown(c, i))
             continue;
         rc = wbi_pick_price(c, &c->picks[i]);
         if (rc != WB_OK)
@@ -70,13 +63,12 @@ static void show(struct chooser *c, size_t from, size_t to, uint64_t units)
 {
     c->wave++;
     for (size_t i = from; i <= to; i++)
-        if (!shown(c, i))
+        if (!wbi_shown(c, i))
             c->picks[i].wave = c->wave;
     c->spent += units;
 }
 
-/* Show [from, to] if that stays below limit. */
-static wb_rc offer(struct chooser *c, size_t from, size_t to, uint64_t limit, bool *ret_taken)
+wb_rc wbi_offer(struct chooser *c, size_t from, size_t to, uint64_t limit, bool *ret_taken)
 {
     uint64_t units;
     wb_rc rc = price(c, from, to, &units);
@@ -96,7 +88,7 @@ static bool goes_on(const struct chooser *c, size_t first, size_t i)
     const struct record *r = c->picks[i].rec, *head = c->picks[first].rec;
 
     if (r->flags & LINE_BLANK)
-        return i + 1 < c->n && neighbours(c, i, i + 1) &&
+        return i + 1 < c->n && wbi_neighbours(c, i, i + 1) &&
                (c->picks[i + 1].rec->flags & LINE_TRACE ||
                 (c->picks[i + 1].rec->indent > head->indent && c->picks[first].rec->severity > 60));
     return r->indent > head->indent || (r->flags & (LINE_ATTACHED | LINE_TRACE));
@@ -109,10 +101,10 @@ static size_t block_end(const struct chooser *c, size_t i)
     bool trace = (c->picks[i].rec->flags & LINE_TRACE) != 0;
     size_t most = trace ? 3 * BLOCK_MAX : BLOCK_MAX;
 
-    while (end + 1 < c->n && end - i < most && neighbours(c, end, end + 1) &&
+    while (end + 1 < c->n && end - i < most && wbi_neighbours(c, end, end + 1) &&
            goes_on(c, i, end + 1))
         end++;
-    if (trace && end + 1 < c->n && neighbours(c, end, end + 1))
+    if (trace && end + 1 < c->n && wbi_neighbours(c, end, end + 1))
         end++;
     while (end > i && c->picks[end].rec->flags & LINE_BLANK)
         end--;
@@ -126,11 +118,11 @@ static size_t block_start(const struct chooser *c, size_t i)
     size_t from = i;
     const struct record *r = c->picks[i].rec;
 
-    while (from > 0 && i - from < 6 && neighbours(c, from - 1, from) &&
+    while (from > 0 && i - from < 6 && wbi_neighbours(c, from - 1, from) &&
            c->picks[from - 1].rec->indent > r->indent &&
            !(c->picks[from - 1].rec->flags & LINE_BLANK))
         from--;
-    if (from > 0 && neighbours(c, from - 1, from) && (from < i || i - from == 0) &&
+    if (from > 0 && wbi_neighbours(c, from - 1, from) && (from < i || i - from == 0) &&
         !(c->picks[from - 1].rec->flags & LINE_BLANK) && c->picks[from - 1].rec->bytes < 200)
         from--;
     return from;
@@ -150,19 +142,19 @@ static wb_rc offer_block(struct chooser *c, size_t i, uint64_t share, uint64_t l
         show(c, from, to, units);
         return WB_OK;
     }
-    rc = offer(c, i, i, limit, &taken); /* the line itself before its surroundings */
+    rc = wbi_offer(c, i, i, limit, &taken); /* the line itself before its surroundings */
     if (rc != WB_OK || !taken)
         return rc;
     keep = c->spent;
     for (size_t k = i + 1; k <= to && c->spent - keep < share / 2; k++) {
-        rc = offer(c, k, k, limit, &taken);
+        rc = wbi_offer(c, k, k, limit, &taken);
         if (rc != WB_OK || !taken)
             break;
     }
-    if (rc == WB_OK && to > i && !shown(c, to))
-        rc = offer(c, to, to, limit, &taken);
+    if (rc == WB_OK && to > i && !wbi_shown(c, to))
+        rc = wbi_offer(c, to, to, limit, &taken);
     for (size_t k = i; rc == WB_OK && k-- > from && c->spent - keep < share;) {
-        rc = offer(c, k, k, limit, &taken);
+        rc = wbi_offer(c, k, k, limit, &taken);
         if (!taken)
             break;
     }
@@ -176,8 +168,9 @@ static uint64_t count_of(const struct chooser *c, const struct record *r)
     return c->index->shapes[r->shape].count;
 }
 
-static float failure_score(const struct chooser *c, const struct record *r, uint32_t nth)
+static float failure_score(const struct chooser *c, const struct pick *p, uint32_t nth)
 {
+    const struct record *r = p->rec;
     uint64_t count = count_of(c, r);
     float rarity, score = r->severity;
 
@@ -190,8 +183,17 @@ static float failure_score(const struct chooser *c, const struct record *r, uint
     rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
     if (r->severity >= 60 && rarity < 0.4f && nth < 3)
         rarity = 0.4f;
+    if (p->elsewhere && rarity < 0.7f)
+        rarity = 0.7f;
     score *= rarity;
     return score / (1.0f + 0.08f * (float)nth);
+}
+
+static bool rare_word(const struct chooser *c, unsigned word)
+{
+    uint64_t n = c->index->query_lines[word];
+
+    return n <= 8 || n * 50 <= c->index->lines;
 }
 
 /* Words of the command that few lines hold; the fewer the better. */
@@ -200,19 +202,21 @@ static float command_score(const struct chooser *c, const struct record *r)
     float score = 0;
 
     for (uint32_t bits = r->query; bits != 0; bits &= bits - 1) {
-        uint64_t n = c->index->query_lines[__builtin_ctz(bits)];
+        unsigned word = (unsigned)__builtin_ctz(bits);
 
-        if (n <= 8 || n * 50 <= c->index->lines)
-            score += 8 + 60 / (float)(n + 1);
+        if (rare_word(c, word))
+            score += 8 + 60 / (float)(c->index->query_lines[word] + 1);
     }
     return score < 40 ? score : 40;
 }
 
 /* Headings, summaries, the command's own words, lines unlike all others. */
-static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
+static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
+                        const uint16_t *opened)
 {
     const struct record *r = c->picks[i].rec;
     uint64_t count = count_of(c, r);
+    unsigned peak = 0;
     float score = 0;
 
     if (r->flags & (LINE_BLANK | LINE_PASSED | LINE_FILE))
@@ -223,14 +227,18 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike)
         score += r->severity * 0.5f;
     if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
         score += 6; /* a frame of a trace that no failure stands close to */
-    if (count <= 2 && mostly_alike)
+    if (count <= 2 && (mostly_alike || opened[r->opening & (OPENINGS - 1)] <= 2))
         score += 12;
     if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
         score += 6;
     if (score > 0 && count > 1)
         score /= 1.0f + 0.7f * log2f((float)count);
-    if (r->flags & LINE_ODD)
+    if (r->flags & LINE_PEAK && !(r->flags & LINE_ODD))
+        peak = wbi_columns_peak(c->index, r);
+    if (r->flags & LINE_ODD || peak == 2)
         score += 26;
+    else if (peak == 1)
+        score += 9;
     return score + command_score(c, r);
 }
 
@@ -267,7 +275,7 @@ static wb_rc queue_by_score(struct chooser *c, struct queue *q)
     if (q->items == NULL)
         return WB_ENOMEM;
     for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].score > 0 && !shown(c, i))
+        if (c->picks[i].score > 0 && !wbi_shown(c, i))
             q->items[q->n++] = (uint32_t)i;
     for (size_t i = q->n / 2; i-- > 0;)
         sink(c, q, i);
@@ -316,12 +324,17 @@ static wb_rc score_failures(struct chooser *c)
 {
     struct seen_shape *seen = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *seen);
     bool any = false;
+    wb_rc rc;
 
     if (seen == NULL)
         return WB_ENOMEM;
+    rc = wbi_mark_elsewhere(c);
+    if (rc != WB_OK)
+        return rc;
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
-        float score = failure_score(c, r, count_before(&seen[r->shape], r->line));
+        uint32_t before = count_before(&seen[r->shape], r->line);
+        float score = failure_score(c, &c->picks[i], c->picks[i].elsewhere ? 0 : before);
 
         if (r->severity >= SURE && !any) { /* the first complaint is often the cause */
             any = true;
@@ -359,12 +372,13 @@ static wb_rc both_ends(struct chooser *c)
     wb_rc rc = WB_OK;
 
     for (i = 0; i < c->n && i < 3 && rc == WB_OK; i++) {
-        rc = offer(c, i, i, i == 0 ? c->units / 2 : c->units / 14, &taken);
+        rc = wbi_offer(c, i, i, i == 0 ? c->units / 2 : c->units / 14, &taken);
         if (!taken)
             break;
     }
     for (i = 0; rc == WB_OK && i < c->n && i < 6; i++) {
-        rc = offer(c, c->n - 1 - i, c->n - 1 - i, i == 0 ? c->units * 3 / 4 : c->units / 5, &taken);
+        rc = wbi_offer(c, c->n - 1 - i, c->n - 1 - i, i == 0 ? c->units * 3 / 4 : c->units / 5,
+                       &taken);
         if (!taken)
             break;
     }
@@ -400,7 +414,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
             p->score = 0;
             continue;
         }
-        rc = offer(c, at, at, p->rec->severity >= SURE ? sure : limit, &taken);
+        rc = wbi_offer(c, at, at, p->rec->severity >= SURE ? sure : limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
     return rc;
@@ -415,26 +429,46 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
     wb_rc rc = WB_OK;
 
     for (size_t k = i; rc == WB_OK && k < c->n && k <= i + PLACE_NEAR && found < 2; k++) {
-        if (k > i && !neighbours(c, k - 1, k))
+        if (k > i && !wbi_neighbours(c, k - 1, k))
             break;
         if (!(c->picks[k].rec->flags & LINE_PLACE))
             continue;
         found++;
         if (k == i)
             return WB_OK;
-        if (!shown(c, k))
-            rc = offer(c, k, k, limit, &taken);
+        if (!wbi_shown(c, k))
+            rc = wbi_offer(c, k, k, limit, &taken);
     }
     for (size_t k = i; rc == WB_OK && found == 0 && k > 0 && k + PLACE_NEAR / 3 > i; k--) {
-        if (!neighbours(c, k - 1, k))
+        if (!wbi_neighbours(c, k - 1, k))
             break;
         if (!(c->picks[k - 1].rec->flags & LINE_PLACE))
             continue;
         found++;
-        if (!shown(c, k - 1))
-            rc = offer(c, k - 1, k - 1, limit, &taken);
+        if (!wbi_shown(c, k - 1))
+            rc = wbi_offer(c, k - 1, k - 1, limit, &taken);
     }
     return rc;
+}
+
+/* Whose it is: the line that a failure is indented under, when that says nothing of where
+ * it happened itself. */
+static wb_rc owner_of(struct chooser *c, size_t i, uint64_t limit)
+{
+    const struct record *r = c->picks[i].rec;
+    bool taken;
+
+    if (r->indent == 0 || r->flags & (LINE_PLACE | LINE_ATTACHED))
+        return WB_OK;
+    for (size_t k = i; k > 0 && i - k < OWNER_NEAR && wbi_neighbours(c, k - 1, k); k--) {
+        const struct record *above = c->picks[k - 1].rec;
+
+        if (above->flags & LINE_BLANK)
+            return WB_OK;
+        if (above->indent < r->indent)
+            return wbi_shown(c, k - 1) ? WB_OK : wbi_offer(c, k - 1, k - 1, limit, &taken);
+    }
+    return WB_OK;
 }
 
 static wb_rc failure_places(struct chooser *c, struct queue *q)
@@ -444,8 +478,14 @@ static wb_rc failure_places(struct chooser *c, struct queue *q)
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && queue_at(c, q, i, &at); i++)
-        if (shown(c, at))
+        if (wbi_shown(c, at)) {
             rc = place_of(c, at, limit);
+            if (rc == WB_OK)
+                rc = owner_of(c, at, limit);
+        }
+    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && queue_at(c, q, i, &at); i++)
+        if (wbi_shown(c, at))
+            rc = wbi_choose_frames(c, at, share(c, 88, 80));
     return rc;
 }
 
@@ -497,19 +537,84 @@ static wb_rc widen(struct chooser *c)
     for (size_t i = 1; i + 1 < c->n && rc == WB_OK && c->spent < limit; i++) {
         if (c->picks[i].wave == 0 || c->picks[i].wave > last || c->picks[i].score <= 0)
             continue;
-        if (!shown(c, i - 1) && neighbours(c, i - 1, i))
-            rc = offer(c, i - 1, i - 1, limit, &taken);
-        for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && neighbours(c, k - 1, k);
+        if (!wbi_shown(c, i - 1) && wbi_neighbours(c, i - 1, i))
+            rc = wbi_offer(c, i - 1, i - 1, limit, &taken);
+        for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && wbi_neighbours(c, k - 1, k);
              k++)
-            if (!shown(c, k))
-                rc = offer(c, k, k, limit, &taken);
+            if (!wbi_shown(c, k))
+                rc = wbi_offer(c, k, k, limit, &taken);
     }
     return rc;
+}
+
+/* One line for each rarer word of the command that no shown line holds: of those that
+ * hold most such words the shortest. */
+static wb_rc command_words(struct chooser *c)
+{
+    uint64_t limit = c->spent + c->units / 8;
+    size_t best[QUERY_WORDS] = {0};
+    uint32_t covered = 0, found = 0;
+    bool taken;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct record *r = c->picks[i].rec;
+        float score = r->query != 0 ? command_score(c, r) : 0;
+
+        covered |= wbi_shown(c, i) ? r->query : 0;
+        c->picks[i].score = score;
+        for (uint32_t bits = score > 0 ? r->query : 0; bits != 0; bits &= bits - 1) {
+            unsigned w = (unsigned)__builtin_ctz(bits);
+            const struct pick *b = found >> w & 1 ? &c->picks[best[w]] : NULL;
+
+            if (b == NULL || score > b->score || (score == b->score && r->bytes < b->rec->bytes))
+                best[w] = i;
+            found |= 1u << w;
+        }
+    }
+    for (uint32_t bits = found & ~covered; rc == WB_OK && bits != 0; bits &= bits - 1) {
+        size_t i = best[__builtin_ctz(bits)];
+
+        if (!wbi_shown(c, i) && rare_word(c, (unsigned)__builtin_ctz(bits)))
+            rc = wbi_offer(c, i, i, limit, &taken);
+    }
+    return rc;
+}
+
+/* Rare by its shape only, and several that begin like it were chosen: a list. */
+static bool one_of_many(const struct pick *p, uint8_t *begun)
+{
+    uint8_t *n = &begun[p->rec->opening & (OPENINGS - 1)];
+
+    if (p->score >= WORTH_SEEING)
+        return false;
+    if (*n == LISTED_MAX)
+        return true;
+    ++*n;
+    return false;
+}
+
+/* How many lines have each opening; where most lines begin in ways of their own, none
+ * stands out by that. */
+static void count_openings(const struct chooser *c, uint16_t *opened)
+{
+    size_t kinds = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        uint16_t *n = &opened[c->picks[i].rec->opening & (OPENINGS - 1)];
+
+        kinds += *n == 0;
+        *n += *n < UINT16_MAX;
+    }
+    if (kinds * 4 > c->n)
+        memset(opened, 0xff, OPENINGS * sizeof *opened);
 }
 
 static wb_rc rare_lines(struct chooser *c)
 {
     struct queue q;
+    uint8_t *begun = wbi_arena_array(c->arena, OPENINGS, sizeof *begun);
+    uint16_t *opened = wbi_arena_array(c->arena, OPENINGS, sizeof *opened);
     uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
     bool mostly_alike = c->index->n_shapes * 2 < c->index->lines;
     size_t misses = 0;
@@ -517,69 +622,18 @@ static wb_rc rare_lines(struct chooser *c)
     bool taken;
     wb_rc rc;
 
+    if (begun == NULL || opened == NULL)
+        return WB_ENOMEM;
+    if (!mostly_alike)
+        count_openings(c, opened);
     for (size_t i = 0; i < c->n; i++)
-        c->picks[i].score = rare_score(c, i, mostly_alike);
+        c->picks[i].score = rare_score(c, i, mostly_alike, opened);
     rc = queue_by_score(c, &q);
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, &q, i, &at); i++) {
-        if (shown(c, at))
+        if (wbi_shown(c, at) || one_of_many(&c->picks[at], begun))
             continue;
-        rc = offer(c, at, at, limit, &taken);
+        rc = wbi_offer(c, at, at, limit, &taken);
         misses = taken ? 0 : misses + 1;
-    }
-    return rc;
-}
-
-/* The next hidden line from one end, or c->n. */
-static size_t next_hidden(const struct chooser *c, size_t i, bool down)
-{
-    while (i < c->n && shown(c, i))
-        i = down ? i + 1 : i - 1; /* below 0 wraps to above n */
-    return i < c->n ? i : c->n;
-}
-
-/* Both ends towards the middle; the end is worth a little more. */
-static wb_rc fill(struct chooser *c)
-{
-    uint64_t top = 0, bottom = 0, before;
-    size_t head = 0, tail = c->n - 1, i;
-    bool taken = true, down;
-    wb_rc rc = WB_OK;
-
-    while (rc == WB_OK && taken) {
-        down = top * 5 <= bottom * 4;
-        i = next_hidden(c, down ? head : tail, down);
-        if (i == c->n)
-            return WB_OK;
-        before = c->spent;
-        rc = offer(c, i, i, c->units, &taken);
-        if (down) {
-            head = i;
-            top += c->spent > before ? c->spent - before : 1;
-        } else {
-            tail = i;
-            bottom += c->spent > before ? c->spent - before : 1;
-        }
-    }
-    return rc;
-}
-
-/* A short gap that costs little more than its notice is shown instead. */
-static wb_rc close_small_gaps(struct chooser *c)
-{
-    uint64_t limit;
-    size_t from = 0;
-    bool taken;
-    wb_rc rc = WB_OK;
-
-    for (size_t i = 1; i < c->n && rc == WB_OK; i++) {
-        if (!shown(c, i))
-            continue;
-        if (i > from + 1 && i - from <= 4 &&
-            c->picks[i].rec->line - c->picks[from].rec->line == i - from) {
-            limit = c->spent + 2 * GAP_UNITS;
-            rc = offer(c, from + 1, i - 1, limit < c->units ? limit : c->units, &taken);
-        }
-        from = i;
     }
     return rc;
 }
@@ -589,8 +643,8 @@ wb_rc wbi_choose_more(struct chooser *c)
     wb_rc rc = rare_lines(c);
 
     if (rc == WB_OK)
-        rc = fill(c);
-    return rc == WB_OK ? close_small_gaps(c) : rc;
+        rc = wbi_fill(c);
+    return rc == WB_OK ? wbi_close_small_gaps(c) : rc;
 }
 
 wb_rc wbi_choose(struct chooser *c)
@@ -605,14 +659,18 @@ wb_rc wbi_choose(struct chooser *c)
     if (rc == WB_OK)
         rc = failures(c);
     if (rc == WB_OK)
+        rc = wbi_choose_outline(c);
+    if (rc == WB_OK)
         rc = widen(c);
+    if (rc == WB_OK && c->index->words.n_query > 0)
+        rc = command_words(c);
     if (rc == WB_OK)
         rc = rare_lines(c);
     if (rc == WB_OK)
-        rc = close_small_gaps(c);
+        rc = wbi_close_small_gaps(c);
     if (rc == WB_OK)
-        rc = fill(c);
+        rc = wbi_fill(c);
     if (rc == WB_OK)
-        rc = close_small_gaps(c);
+        rc = wbi_close_small_gaps(c);
     return rc;
 }

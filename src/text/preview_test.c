@@ -80,8 +80,11 @@ static void check_segments(struct wbi_str text, const struct wbi_preview *v)
         assert_int_equal(s->first, next);
         assert_true(s->last >= s->first);
         if (s->kind == WBI_SEGMENT_GAP) {
-            snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)s->first,
-                     (unsigned long long)s->last);
+            if (s->first == s->last)
+                snprintf(range, sizeof range, "line %llu left out", (unsigned long long)s->first);
+            else
+                snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)s->first,
+                         (unsigned long long)s->last);
             assert_true(has(*v, range));
         } else if (s->kind != WBI_SEGMENT_SUMMARY) {
             shown += s->last - s->first + 1;
@@ -141,6 +144,18 @@ static const struct golden goldens[] = {
      {"'helperX' is not defined.", "m19.js",
       "\"no-undef\" \xc3\x97"
       "1"}},
+    {"manual", 400, {"parcel - keep and price parcels", "PRICES AND ZONES", "STALE LABELS"}},
+    {"tree", 400, {"carrier-core@4.1.0", "label-printer@7.0.1", "route-plan@3.3.3"}},
+    {"frames",
+     500,
+     {"no tariff for zone 7", "job 59 taken", "depot::price::tariff_of", "depot::quote::run",
+      "src/quote.rs:40:9"}},
+    {"elsewhere", 400, {"/etc/depot/license.key"}},
+    {"table", 400, {"Mounted on", "/srv/spool97"}},
+    {"checks", 400, {"Found parser, version 3.4", "written to: /srv/b", "lease_r: phony"}},
+    {"batches", 400, {"batch 171: 12 done, 2 failed", "batch 299"}},
+    {"modules_json", 600, {"ring", "queue", "audit", "lease"}},
+    {"words_diff", 500, {"b/src/part1.c", "b/src/part7.c", "b/src/part13.c"}},
     {"sql", 400, {"duplicate key value violates unique constraint", "Key (id)=(77)"}},
 };
 

@@ -11,8 +11,10 @@
 enum kind {
     KIND_NONE,
     KIND_FAIL,
+    KIND_PAIR, /* two words that together tell a failure; "no" may be one of them */
     KIND_WARN,
     KIND_SUMMARY,
+    KIND_EXIT, /* tells how something ended; the number behind it says how well */
     KIND_NOT,
     KIND_PASS,
     KIND_QUIET,
