@@ -195,8 +195,9 @@
 #define WBI_LIMIT_HTTP_AHEAD (64u * WBI_KIB) /* bytes of requests to come */
 #define WBI_LIMIT_HTTP_KEPT (256u * WBI_KIB) /* of an output buffer between answers */
 #define WBI_LIMIT_HTTP_ANSWER (80u * WBI_MIB)
-#define WBI_HTTP_SEND_APART 4u    /* answers of one turn that are worth waking a thread */
-#define WBI_HTTP_SEND_AT_ONCE 16u /* and that need not wait for its end */
+#define WBI_HTTP_SEND_CROWD 32u   /* connections with which a thread may send for the loop */
+#define WBI_HTTP_SEND_APART 8u    /* answers of one turn that are worth waking a thread */
+#define WBI_HTTP_SEND_AT_ONCE 32u /* and that need not wait for its end */
 #define WBI_HTTP_HEADER_MS 10000
 #define WBI_HTTP_BODY_MS 30000
 #define WBI_HTTP_IDLE_MS 75000

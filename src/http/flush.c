@@ -19,8 +19,11 @@ static void on_sent(struct wbi_conn *c)
     wbi_conn_go(c);
 }
 
+/* A few clients mostly wait for each other, and each wake-up of a thread for them. */
 static bool have_sender(struct wbi_http *http)
 {
+    if (http->conn_count < WBI_HTTP_SEND_CROWD)
+        return false;
     if (http->sender == NULL && !http->alone) {
         http->sender = wbi_sender_new(http->loop, on_sent);
         http->alone = http->sender == NULL;
