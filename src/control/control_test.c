@@ -9,7 +9,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -18,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/id.h"
 #include "base/limits.h"
 #include "control/control_int.h"
 #include "json/write.h"
@@ -345,6 +348,65 @@ static void another_user_is_not_heard(void **state)
     place_fini(&p);
 }
 
+struct asker {
+    struct place *place;
+    atomic_bool stop;
+    unsigned long asked;
+};
+
+static bool take_any(void *arg, const char *instance, wb_rc rc, const wbi_json *result,
+                     const struct wbi_error *err)
+{
+    (void)arg;
+    (void)instance;
+    (void)rc;
+    (void)result;
+    (void)err;
+    return true;
+}
+
+static void *ask_all_the_time(void *arg)
+{
+    struct asker *a = arg;
+
+    while (!atomic_load(&a->stop)) {
+        wb_rc rc = wbi_control_call(a->place->run_fd, NULL, "health", WBI_LIT("{}"), 1, take_any,
+                                    NULL, NULL);
+        a->asked += rc != WB_EINPUT; /* there may be none to ask */
+    }
+    return NULL;
+}
+
+/* Whoever asks while a runtime begins to listen does not take it for a dead one. */
+static void a_starting_runtime_keeps_its_socket(void **state)
+{
+    struct place p;
+    struct asker a = {.place = &p};
+    struct wbi_loop *loop;
+    pthread_t thread;
+
+    (void)state;
+    place_init(&p);
+    assert_int_equal(wbi_loop_new(NULL, &loop, NULL), WB_OK);
+    assert_int_equal(pthread_create(&thread, NULL, ask_all_the_time, &a), 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        char instance[WBI_ID_SIZE], name[WBI_ID_SIZE + 8];
+        struct wbi_control *control;
+
+        (void)snprintf(instance, sizeof(instance), "own_%u", i);
+        (void)snprintf(name, sizeof(name), "%s.sock", instance);
+        assert_int_equal(wbi_control_open(loop, p.run_fd, instance, &control, NULL), WB_OK);
+        assert_int_equal(faccessat(p.run_fd, name, F_OK, 0), 0);
+        wbi_control_close(control);
+        (void)wbi_loop_turn(loop, false);
+    }
+    atomic_store(&a.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    print_message("asked %lu times\n", a.asked);
+    wbi_loop_free(loop);
+    place_fini(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +414,7 @@ int main(void)
         cmocka_unit_test(all_are_asked_and_stale_sockets_removed),
         cmocka_unit_test(rude_peers_harm_only_themselves),
         cmocka_unit_test(another_user_is_not_heard),
+        cmocka_unit_test(a_starting_runtime_keeps_its_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

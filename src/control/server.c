@@ -342,20 +342,30 @@ static void on_connection(void *arg, int events)
         drop(p);
 }
 
+/* It gets its name when it listens: before, it would refuse whoever asks, and be taken
+ * for the socket of a dead process. */
 static wb_rc listen_at(struct wbi_control *c, const char *instance, struct wbi_error *err)
 {
-    char name[64];
+    char name[64], fresh[64];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (c->fd < 0)
         return wbi_fail_errno(err, errno, "control: cannot make a socket");
     (void)snprintf(name, sizeof(name), "%s.sock", instance);
-    (void)unlinkat(c->run_fd, name, 0); /* ours alone: instance ids are never used twice */
-    if (bind(c->fd, (struct sockaddr *)&c->address, sizeof(c->address)) != 0)
+    (void)snprintf(fresh, sizeof(fresh), ".%s.sock", instance);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", c->run_fd,
+                   fresh);
+    (void)unlinkat(c->run_fd, fresh, 0); /* ours alone: instance ids are never used twice */
+    if (bind(c->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
         return wbi_fail_errno(err, errno, "control: cannot bind the socket in run/");
-    /* Nobody can connect before listen(), so there is no moment with another mode. */
-    if (fchmodat(c->run_fd, name, 0600, 0) != 0 || listen(c->fd, 64) != 0)
-        return wbi_fail_errno(err, errno, "control: cannot listen in run/");
+    if (fchmodat(c->run_fd, fresh, 0600, 0) != 0 || listen(c->fd, 64) != 0 ||
+        renameat(c->run_fd, fresh, c->run_fd, name) != 0) {
+        wb_rc rc = wbi_fail_errno(err, errno, "control: cannot listen in run/");
+
+        (void)unlinkat(c->run_fd, fresh, 0);
+        return rc;
+    }
     return WB_OK;
 }
 

@@ -185,7 +185,9 @@ static bool is_dead(int run_fd, const char *name)
 
     if (owner.p == NULL)
         return false;
-    if (name[0] == '.') /* being made, or left by one that died making it */
+    /* A lock that is being made, or was left by one that died making it; sockets are
+     * made by owners who have theirs. */
+    if (name[0] == '.' && !wbi_str_ends(wbi_str_z(name), WBI_LIT(".sock")))
         return lock_held(run_fd, name) == 0 && !wbi_owner_alive(run_fd, owner);
     return !wbi_owner_alive(run_fd, owner);
 }
