@@ -4,6 +4,7 @@
  * but could be read in two ways, and what may not talk to us. */
 #include <stdio.h>
 
+#include "base/word.h"
 #include "http/http_int.h"
 #include "json/write.h"
 
@@ -168,17 +169,13 @@ static bool repeats(const struct wbi_http_request *r)
     return false;
 }
 
-#define EACH_BYTE(c) ((c)*UINT64_C(0x0101010101010101))
-
 /* None of eight bytes is below a space or DEL; a tab makes it false, too. */
 static bool eight_are_plain(const char *p)
 {
-    uint64_t v, del;
+    uint64_t v;
 
     memcpy(&v, p, 8);
-    del = v ^ EACH_BYTE(0x7f);
-    return ((((v - EACH_BYTE(0x20)) & ~v) | ((del - EACH_BYTE(0x01)) & ~del)) & EACH_BYTE(0x80)) ==
-           0;
+    return (wbi_word_below(v, 0x20) | wbi_word_has(v, 0x7f)) == 0;
 }
 
 static bool has_control(struct wbi_str v)

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "base/word.h"
 #include "json/json_int.h"
 
 static void before_value(struct wbi_jw *w)
@@ -167,18 +168,15 @@ static void add_escape(struct wbi_buf *out, uint8_t c)
     }
 }
 
-#define EACH_BYTE(c) ((c)*UINT64_C(0x0101010101010101))
-#define HAS_ZERO(v) (((v)-EACH_BYTE(0x01)) & ~(v)&EACH_BYTE(0x80))
-
 /* Bits that make a byte not plain besides the need of an escape. */
 #define ANY_BYTE UINT64_C(0)
-#define ASCII_ONLY EACH_BYTE(0x80)
+#define ASCII_ONLY WBI_EACH_BYTE(0x80)
 
 /* Is none of eight bytes in need of an escape or of a look at its UTF-8? */
 static inline bool eight_are_plain(uint64_t v, uint64_t refused)
 {
-    return (((v - EACH_BYTE(0x20)) & ~v & EACH_BYTE(0x80)) | HAS_ZERO(v ^ EACH_BYTE('"')) |
-            HAS_ZERO(v ^ EACH_BYTE('\\')) | (v & refused)) == 0;
+    return (wbi_word_below(v, 0x20) | wbi_word_has(v, '"') | wbi_word_has(v, '\\') |
+            (v & refused)) == 0;
 }
 
 /* Four to seven bytes as two words that overlap. */
