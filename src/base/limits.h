@@ -117,12 +117,12 @@
 #define WBI_STORE_LINGER_MS 5                  /* such rows gather for a commit */
 #define WBI_LIMIT_STORE_KEY 512u
 #define WBI_LIMIT_STORE_VALUE (16u * WBI_MIB)
-#define WBI_LIMIT_STORE_LOCK_MS 10000   /* wait for another process's commit */
-#define WBI_LIMIT_WAL_PAGES 1000        /* checkpoint when idle above this */
-#define WBI_LIMIT_WAL_PAGES_BUSY 2000   /* and in any case above this */
-#define WBI_LIMIT_WAL_PAGES_LEFT 128    /* left to the next process, which reads each */
-#define WBI_LIMIT_WAL_PAGES_ALARM 16384 /* 64 MiB: some reader blocks checkpoints */
-#define WBI_LIMIT_READ_CHUNK_ROWS 256u  /* no read transaction is longer */
+#define WBI_LIMIT_STORE_LOCK_MS 10000  /* wait for another process's commit */
+#define WBI_LIMIT_WAL_PAGES 500        /* checkpoint when idle above this */
+#define WBI_LIMIT_WAL_PAGES_BUSY 1000  /* and in any case above this */
+#define WBI_LIMIT_WAL_PAGES_LEFT 64    /* left to the next process, which reads each */
+#define WBI_LIMIT_WAL_PAGES_ALARM 8192 /* 64 MiB: some reader blocks checkpoints */
+#define WBI_LIMIT_READ_CHUNK_ROWS 256u /* no read transaction is longer */
 #define WBI_LIMIT_READ_CHUNK (1u * WBI_MIB)
 #define WBI_LIMIT_SCAN_ROWS 8192u /* of statistics, which copy nothing */
 #define WBI_LIMIT_RUN_SCAN 4096u  /* names looked at in run/ */

@@ -136,7 +136,8 @@ static void outcome_row(struct wbi_call *call, const struct wbi_record_texts *t,
 
 static wb_rc append_behind(struct wbi_call *call, const struct wbi_row *row, struct wbi_error *err)
 {
-    struct wbi_ledger_append append = {.row = row};
+    bool pure = call->tool == NULL || call->tool->effect == WBI_EFFECT_PURE;
+    struct wbi_ledger_append append = {.row = row, .never_opened = pure};
 
     return wbi_ledger_append(call->runtime->ledger, &append, err);
 }

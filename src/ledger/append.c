@@ -2,10 +2,13 @@
  * ledger/append.c: rows on their way to the writer.
  * The calling thread copies the row into one block and goes on; numbering,
  * hashing and inserting happen on the writer thread, inside the transaction
- * that also read the tail. */
+ * that also read the tail. Blocks of the usual size go back and forth between the
+ * threads: what one thread allocates and another frees is an allocator's slow case. */
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "ledger/ledger_int.h"
+
+enum { BLOCK_SIZE = 2048, SPARE_MAX = 256 };
 
 struct append_op {
     struct wbi_op op; /* first: the writer hands it back */
@@ -13,12 +16,13 @@ struct append_op {
     struct wbi_row row;
     struct wbi_change *changes;
     size_t change_count;
+    bool never_opened;
     wbi_ledger_done_fn *done;
     void *arg;
 };
 
 wb_rc wbi_ledger_put_row(struct wbi_ledger *ledger, struct wbi_tx *tx, struct wbi_row *row,
-                         struct wbi_error *err)
+                         bool never_opened, struct wbi_error *err)
 {
     uint8_t prev[WBI_SHA256_SIZE];
     bool intent = wbi_str_eqz(row->kind, WBI_KIND_INTENT);
@@ -36,7 +40,7 @@ wb_rc wbi_ledger_put_row(struct wbi_ledger *ledger, struct wbi_tx *tx, struct wb
     rc = wbi_tx_insert(tx, row, err);
     if (rc == WB_OK && intent)
         rc = wbi_tx_open_call(tx, row, err);
-    else if (rc == WB_OK && wbi_str_eqz(row->kind, WBI_KIND_OUTCOME))
+    else if (rc == WB_OK && !never_opened && wbi_str_eqz(row->kind, WBI_KIND_OUTCOME))
         rc = wbi_tx_close_call(tx, row->call_id, err);
     return rc;
 }
@@ -49,10 +53,60 @@ static wb_rc apply_append(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error
     for (size_t i = 0; rc == WB_OK && i < a->change_count; i++)
         rc = wbi_tx_check(tx, &a->changes[i], err);
     if (rc == WB_OK)
-        rc = wbi_ledger_put_row(a->ledger, tx, &a->row, err);
+        rc = wbi_ledger_put_row(a->ledger, tx, &a->row, a->never_opened, err);
     for (size_t i = 0; rc == WB_OK && i < a->change_count; i++)
         rc = wbi_tx_change(tx, &a->changes[i], err);
     return rc;
+}
+
+/* The first bytes of a spare block. */
+struct wbi_spare {
+    struct wbi_spare *next;
+};
+
+static void *take_block(struct wbi_ledger *ledger, size_t size)
+{
+    struct wbi_spare *spare;
+
+    if (size > BLOCK_SIZE)
+        return wbi_alloc(size);
+    pthread_mutex_lock(&ledger->spare_mutex);
+    spare = ledger->spare;
+    if (spare != NULL) {
+        ledger->spare = spare->next;
+        ledger->spare_n--;
+    }
+    pthread_mutex_unlock(&ledger->spare_mutex);
+    return spare != NULL ? (void *)spare : wbi_alloc(BLOCK_SIZE);
+}
+
+static void give_block(struct wbi_ledger *ledger, void *block, size_t size)
+{
+    struct wbi_spare *spare = block;
+    bool kept = false;
+
+    if (size <= BLOCK_SIZE) {
+        pthread_mutex_lock(&ledger->spare_mutex);
+        kept = ledger->spare_n < SPARE_MAX;
+        if (kept) {
+            spare->next = ledger->spare;
+            ledger->spare = spare;
+            ledger->spare_n++;
+        }
+        pthread_mutex_unlock(&ledger->spare_mutex);
+    }
+    if (!kept)
+        wbi_free(block);
+}
+
+void wbi_ledger_free_spare(struct wbi_ledger *ledger)
+{
+    while (ledger->spare != NULL) {
+        struct wbi_spare *next = ledger->spare->next;
+
+        wbi_free(ledger->spare);
+        ledger->spare = next;
+    }
 }
 
 static void end_append(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
@@ -65,8 +119,11 @@ static void end_append(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
                                  .changes = a->changes,
                                  .change_count = a->change_count};
 
-    if (a->done != NULL)
-        a->done(a->arg, &ack);
+    if (a->done == NULL) { /* on the writer thread: the ledger is still there */
+        give_block(a->ledger, a, a->op.size);
+        return;
+    }
+    a->done(a->arg, &ack);
     wbi_free(a);
 }
 
@@ -92,14 +149,20 @@ static wb_rc measure(const struct wbi_ledger_append *in, struct wbi_row *row, si
     return rc;
 }
 
-/* The texts of in, behind a, in a's own memory. */
+/* What in points to, behind a, in a's own memory; before it, room for an error that somebody
+ * will read. */
 static void copy_in(struct append_op *a, const struct wbi_ledger_append *in)
 {
     struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
-    char *at;
+    char *at = (char *)(a + 1);
 
-    a->changes = (struct wbi_change *)(a + 1);
-    at = wbi_changes_copy((char *)(a + 1), in->changes, in->change_count);
+    a->op.err = NULL;
+    if (in->done != NULL) {
+        a->op.err = (struct wbi_error *)(void *)at;
+        at += sizeof(struct wbi_error);
+    }
+    a->changes = (struct wbi_change *)(void *)at;
+    at = wbi_changes_copy(at, in->changes, in->change_count);
     wbi_row_texts(&a->row, texts);
     for (size_t i = 0; i < WBI_ROW_TEXT_COUNT; i++)
         *texts[i] = wbi_text_move(&at, *texts[i]);
@@ -115,17 +178,19 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
 
     if (rc != WB_OK)
         return rc;
-    a = wbi_alloc(sizeof(*a) + total);
+    total += sizeof(*a) + (append->done != NULL ? sizeof(struct wbi_error) : 0);
+    a = take_block(ledger, total);
     if (a == NULL)
         return wbi_fail_nomem(err);
     a->op.apply = apply_append;
     a->op.done = end_append;
-    a->op.size = sizeof(*a) + total;
+    a->op.size = total;
     a->op.direct = a->op.lazy = append->done == NULL; /* nothing to post for nobody */
-    a->op.rc = a->op.err.rc = WB_OK;
+    a->op.rc = WB_OK;
     a->ledger = ledger;
     a->row = row;
     a->change_count = append->change_count;
+    a->never_opened = append->never_opened;
     a->done = append->done;
     a->arg = append->arg;
     copy_in(a, append);
@@ -134,7 +199,7 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     atomic_store_explicit(&ledger->appended, true, memory_order_relaxed);
     rc = wbi_store_submit(ledger->store, &a->op, err);
     if (rc != WB_OK)
-        wbi_free(a);
+        give_block(ledger, a, total);
     return rc;
 }
 

@@ -18,6 +18,7 @@ wb_rc wbi_ledger_open(struct wbi_store *store, const struct wbi_ledger_options *
 
     if (l == NULL)
         return wbi_fail_nomem(err);
+    (void)pthread_mutex_init(&l->spare_mutex, NULL);
     l->store = store;
     l->clock = options->clock;
     l->close_call = options->close_call;
@@ -45,6 +46,8 @@ void wbi_ledger_free(struct wbi_ledger *l)
         return;
     if (atomic_load(&l->appended) && wbi_ledger_flush(l, NULL) != WB_OK)
         atomic_store(&l->appended, false); /* failed: then nothing is on its way either */
+    wbi_ledger_free_spare(l);
+    (void)pthread_mutex_destroy(&l->spare_mutex);
     wbi_sha256_free(l->sha);
     wbi_free(l);
 }
@@ -153,7 +156,7 @@ static wb_rc apply_recover(struct wbi_op *op, struct wbi_tx *tx, struct wbi_erro
             rc = l->close_call(l->close_arg, &intents[i], r->arena, &out);
         if (rc != WB_OK)
             return wbi_fail(err, rc, "ledger: cannot close an open call");
-        rc = wbi_ledger_put_row(l, tx, &out, err);
+        rc = wbi_ledger_put_row(l, tx, &out, false, err);
         if (rc == WB_EEXISTS) /* it has an outcome: only the note was left */
             rc = wbi_tx_close_call(tx, out.call_id, err);
         else if (rc == WB_OK)

@@ -59,6 +59,7 @@ struct wbi_ledger_append {
     const struct wbi_row *row; /* seq, hash and (on intents) owner are filled in; time_ms 0: now */
     const struct wbi_change *changes; /* made in the same commit or not at all */
     size_t change_count;
+    bool never_opened;        /* an outcome without an intent: there is nothing to close */
     wbi_ledger_done_fn *done; /* NULL: nobody waits (Pure calls, behind the reply) */
     void *arg;
 };

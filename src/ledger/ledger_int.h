@@ -3,6 +3,7 @@
 #ifndef WBI_LEDGER_LEDGER_INT_H
 #define WBI_LEDGER_LEDGER_INT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "ledger/ledger.h"
@@ -14,11 +15,17 @@ struct wbi_ledger {
     void *close_arg;
     struct wbi_sha256 *sha; /* the writer thread's */
     atomic_bool appended;   /* rows may be on their way */
+
+    pthread_mutex_t spare_mutex; /* guards what follows */
+    struct wbi_spare *spare;     /* blocks for rows, at most SPARE_MAX */
+    size_t spare_n;
 };
 
 /* On the writer thread: number, chain and insert one row, open or close its call. */
 WB_MUST_CHECK wb_rc wbi_ledger_put_row(struct wbi_ledger *ledger, struct wbi_tx *tx,
-                                       struct wbi_row *row, struct wbi_error *err);
+                                       struct wbi_row *row, bool never_opened,
+                                       struct wbi_error *err);
+void wbi_ledger_free_spare(struct wbi_ledger *ledger);
 /* The newest rows belong together and to the tail. */
 WB_MUST_CHECK wb_rc wbi_ledger_check_tail(struct wbi_ledger *ledger, struct wbi_error *err);
 /* Close the open calls of dead owners. */

@@ -10,6 +10,7 @@ struct change_op {
     size_t n;
     wbi_changed_fn *done;
     void *arg;
+    struct wbi_error err;
 };
 
 static wb_rc apply_changes(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error *err)
@@ -103,6 +104,7 @@ wb_rc wbi_store_change_later(struct wbi_store *store, const struct wbi_change *c
     memset(c, 0, sizeof(*c));
     c->op.apply = apply_changes;
     c->op.done = end_change;
+    c->op.err = &c->err;
     c->op.size = sizeof(*c) + total;
     c->changes = (struct wbi_change *)(c + 1);
     c->n = n;

@@ -281,8 +281,8 @@ static void end_wait(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
 {
     struct waiter *w = op->post.arg;
 
-    (void)rc; /* both are in op */
-    (void)err;
+    (void)rc;  /* in op */
+    (void)err; /* the waiter's own */
     pthread_mutex_lock(&w->mutex);
     w->is_done = true;
     pthread_cond_signal(&w->done);
@@ -323,6 +323,7 @@ wb_rc wbi_store_run(struct wbi_store *s, struct wbi_op *op, struct wbi_error *er
 
     op->done = end_wait;
     op->direct = true;
+    op->err = err;
     op->post.arg = &w;
     rc = run_here(s, op, err);
     if (rc == WB_EAGAIN)
@@ -333,8 +334,6 @@ wb_rc wbi_store_run(struct wbi_store *s, struct wbi_op *op, struct wbi_error *er
             pthread_cond_wait(&w.done, &w.mutex);
         pthread_mutex_unlock(&w.mutex);
         rc = op->rc;
-        if (rc != WB_OK && err != NULL)
-            *err = op->err;
     }
     pthread_cond_destroy(&w.done);
     pthread_mutex_destroy(&w.mutex);

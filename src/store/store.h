@@ -38,18 +38,18 @@ void wbi_store_close(struct wbi_store *store);
 
 /* One unit of work. apply() runs on the writer thread inside a transaction that
  * it shares with others; after an unknown commit that proved absent it runs once more. done() runs
- * once, with WB_OK when all is durable. Refused and failed operations have err.kind low_disk_space
- * or state_unavailable; outcome_unknown when even reopening could not tell. Whoever submits owns
- * the memory, until done() has begun. */
+ * once, with op->err, and WB_OK when all is durable. Refused and failed operations have err.kind
+ * low_disk_space or state_unavailable; outcome_unknown when even reopening could not tell. Whoever
+ * submits owns the memory, until done() has begun. */
 struct wbi_op {
     struct wbi_op *next;
     wb_rc (*apply)(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error *err);
     void (*done)(struct wbi_op *op, wb_rc rc, const struct wbi_error *err);
-    size_t size; /* bytes it keeps in memory, for the cap of the queue */
-    bool direct; /* done() on the writer thread even if there is a wake() */
-    bool lazy;   /* nobody waits: it may gather with others, WBI_STORE_LINGER_MS */
-    wb_rc rc;    /* the rest is the store's */
-    struct wbi_error err;
+    size_t size;           /* bytes it keeps in memory, for the cap of the queue */
+    bool direct;           /* done() on the writer thread even if there is a wake() */
+    bool lazy;             /* nobody waits: it may gather with others, WBI_STORE_LINGER_MS */
+    struct wbi_error *err; /* where to say why it failed, until done(); NULL: nobody asks */
+    wb_rc rc;              /* the rest is the store's */
     struct wbi_post post;
     struct wbi_store *store;
 };

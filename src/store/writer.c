@@ -102,10 +102,11 @@ static wb_rc write_marker(struct wbi_store *s, struct wbi_tx *tx, struct wbi_err
 static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *err)
 {
     for (struct wbi_op *op = ops; op != NULL && !tx->broken; op = op->next) {
-        op->err.rc = WB_OK;
-        op->rc = op->apply(op, tx, &op->err);
-        if (tx->broken)
-            *err = op->err;
+        struct wbi_error *told = op->err != NULL ? op->err : err;
+
+        op->rc = op->apply(op, tx, told);
+        if (tx->broken && told != err)
+            *err = *told;
     }
 }
 
@@ -271,7 +272,7 @@ static void deliver(void *arg)
 {
     struct wbi_op *op = arg;
 
-    op->done(op, op->rc, &op->err);
+    op->done(op, op->rc, op->err);
 }
 
 static void complete(struct wbi_store *s, struct wbi_op *op)
@@ -296,10 +297,12 @@ static void run_batch(struct wbi_store *s, struct wbi_op *ops)
     for (struct wbi_op *op = ops; op != NULL; op = op->next, n++) {
         if (outcome == COMMITTED)
             continue; /* each keeps its own result */
-        op->err = err;
         op->rc = err.rc != WB_OK ? err.rc : WB_EIO;
+        if (op->err == NULL)
+            continue;
+        *op->err = err;
         if (outcome == UNKNOWN)
-            op->err.kind = WBI_KIND_OUTCOME_UNKNOWN;
+            op->err->kind = WBI_KIND_OUTCOME_UNKNOWN;
     }
     note_health(s, outcome, n, &err);
     while (ops != NULL) {
