@@ -50,9 +50,11 @@ static void add_text(struct gather *g, struct wbi_str s)
 wb_rc wbi_chain_hash(struct wbi_sha256 *sha, const uint8_t prev[WBI_SHA256_SIZE],
                      struct wbi_row *row, uint8_t ret[WBI_SHA256_SIZE])
 {
-    struct gather g = {.sha = sha, .rc = wbi_sha256_restart(sha)};
+    struct gather g; /* its bytes need no zeros */
     struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
 
+    g.sha = sha;
+    g.rc = wbi_sha256_restart(sha);
     memcpy(g.bytes, label, sizeof(label));
     g.n = sizeof(label);
     memcpy(g.bytes + g.n, prev, WBI_SHA256_SIZE);
