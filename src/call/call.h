@@ -87,6 +87,7 @@ struct wbi_call {
     bool parked;
     bool resumed; /* resumed while its stage was still running */
     bool driving;
+    bool waited; /* its stage has been parked */
     bool settled;
     bool overruled; /* cancelled and the grace time is over: late work is dropped */
     uint32_t holds;
@@ -117,6 +118,13 @@ struct wbi_call {
     bool asked_for_more;         /* its tool was looked for outside the catalog */
     struct wbi_mcp_request *mcp; /* whom it answers, until it has; NULL: came another way */
 };
+
+/* The wall clock at a moment of the call: dated from its start, so that a clock that is set
+ * meanwhile leaves moments in their order. */
+static inline int64_t wbi_call_wall_ms(const struct wbi_call *call, int64_t now_ns)
+{
+    return call->started_wall_ms + (now_ns - call->started_ns) / WBI_NS_PER_MS;
+}
 
 /* Refuse the call: sets the outcome's error, returns WBI_STEP_REFUSED. */
 __attribute__((format(printf, 3, 4))) enum wbi_step

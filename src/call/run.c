@@ -206,6 +206,9 @@ static void note_time(struct wbi_call *call)
 
     call->stage_ns[call->stage] += now - call->stage_started_ns;
     call->stage_started_ns = now;
+    if (call->stage < WBI_STAGE_PROJECT)
+        call->ended_ns = now;
+    call->waited = false;
 }
 
 static void finish(struct wbi_call *call)
@@ -299,13 +302,12 @@ static void drive(struct wbi_call *call)
 
         if (step == WBI_STEP_PARKED) {
             call->driving = false;
+            call->waited = true;
             return;
         }
-        if (call->journey->stages[call->stage].run != NULL)
+        if (call->waited || step != WBI_STEP_NEXT || call->journey->stages[call->stage].timed)
             note_time(call);
         call->step_state = NULL; /* a stage's own: it ends with it */
-        if (call->stage < WBI_STAGE_PROJECT)
-            call->ended_ns = call->stage_started_ns;
         call->stage = next_stage(call, step);
         if (call->stage == WBI_STAGE_RECORD)
             settle(call);
@@ -334,6 +336,7 @@ bool wbi_call_resume(struct wbi_calls *calls, struct wbi_call_ref ref)
 /* The stage did not come back: end the call without it. */
 static void overrule(struct wbi_call *call)
 {
+    note_time(call);
     call->overruled = true;
     call->step_state = NULL;
     call->parked = false;
@@ -413,7 +416,8 @@ wb_rc wbi_call_start(struct wbi_calls *calls, struct wbi_call *call,
     call->stage = WBI_STAGE_DECODE;
     call->limit_ns = INT64_MAX;
     call->started_ns = wbi_now_ns(&call->clock);
-    call->started_wall_ms = wbi_wall_ms(&call->clock);
+    if (call->started_wall_ms == 0)
+        call->started_wall_ms = wbi_wall_ms(&call->clock);
     call->stage_started_ns = call->started_ns;
     drive(call);
     return WB_OK;

@@ -26,6 +26,7 @@ struct fake {
     enum wbi_outcome_state state;
     enum wbi_kind kind;
     enum wbi_stage refused_at;
+    struct wbi_clock_manual hand; /* the calls' clock, unless mono_ns is 0 */
 };
 
 static struct fake *fake_of(struct wbi_call *call)
@@ -112,7 +113,7 @@ static uint64_t go(struct fake *f)
     assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
     call = wbi_arena_zalloc(arena, sizeof(*call));
     call->arena = arena;
-    call->clock = wbi_clock_system();
+    call->clock = f->hand.mono_ns != 0 ? wbi_clock_by_hand(&f->hand) : wbi_clock_system();
     call->on_done_arg = f;
     /* fake stages produce nothing: the outcome stays open unless refused */
     assert_int_equal(wbi_call_start(f->calls, call, &f->journey), WB_OK);
@@ -228,9 +229,11 @@ static void a_stage_that_never_resumes_is_overruled(void **state)
     (void)state;
     fake_init(&f);
     f.does[WBI_STAGE_EXECUTE] = PARK_FOREVER;
+    f.hand = (struct wbi_clock_manual){.mono_ns = 1, .wall_ms = 1};
     id = go(&f);
     call = wbi_calls_get(f.calls, id);
     late = f.ref;
+    f.hand.mono_ns += 7 * WBI_NS_PER_S;
     wbi_call_hold(call); /* as an executor does */
     wbi_call_limit(call, 0);
     while (f.cancelled == 0)
@@ -239,6 +242,9 @@ static void a_stage_that_never_resumes_is_overruled(void **state)
     wbi_call_grace_over(call); /* the grace time, without waiting for it */
     assert_int_equal(f.finished, 1);
     assert_int_equal(f.kind, WBI_KIND_TIMED_OUT);
+    assert_int_equal(call->ended_ns - call->started_ns, 7 * WBI_NS_PER_S); /* it took that long */
+    assert_int_equal(call->stage_ns[WBI_STAGE_EXECUTE], 7 * WBI_NS_PER_S);
+    assert_int_equal(wbi_call_wall_ms(call, call->ended_ns), 7001);
     assert_int_equal(f.released, 0); /* the executor still points into it */
     assert_false(wbi_call_resume(f.calls, late));
     wbi_call_release(call);

@@ -111,7 +111,8 @@ wb_rc wbi_runtime_submit(struct wbi_call *call, void (*on_done)(struct wbi_call 
         call->catalog = wbi_catalog_ref(catalog);
         call->on_done = on_done;
         call->on_done_arg = arg;
-        wbi_id_ordered(&rt->ids, wbi_wall_ms(&rt->clock), "call_", call->name);
+        call->started_wall_ms = wbi_wall_ms(&rt->clock);
+        wbi_id_ordered(&rt->ids, call->started_wall_ms, "call_", call->name);
         if (call->inv.conversation_id.p == NULL) {
             call->inv.conversation_id = rt->conversation;
             call->inv.passing = rt->passing;

@@ -89,6 +89,7 @@ static struct wbi_event_call *event_call(struct wbi_call *call)
     e->effect = call->tool ? wbi_effect_name(call->tool->effect) : NULL;
     e->redactions = call->facts.redactions;
     e->redactions_n = call->facts.redaction_count;
+    e->wall_ms = 0;
     (void)span_of(call);
     call->runtime->guards->speaking = call;
     return e;
@@ -102,14 +103,27 @@ static void spoken(struct wbi_call *call, wb_rc rc)
 
 void wbi_say_invoked(struct wbi_call *call)
 {
-    spoken(call, wbi_event_invoked(call->runtime->guards->events, event_call(call)));
+    struct wbi_event_call *e = event_call(call);
+
+    e->wall_ms = call->started_wall_ms;
+    spoken(call, wbi_event_invoked(call->runtime->guards->events, e));
+}
+
+/* Once the tool is through, what is said of the call is dated by its end. */
+static struct wbi_event_call *ended_call(struct wbi_call *call)
+{
+    struct wbi_event_call *e = event_call(call);
+
+    if (call->stage >= WBI_STAGE_PROJECT)
+        e->wall_ms = wbi_call_wall_ms(call, call->ended_ns);
+    return e;
 }
 
 void wbi_say_policy(struct wbi_call *call)
 {
     wbi_say_invoked(call); /* of a call that found no tool, too, before anything else */
     if (call->facts.policy_snapshot.p != NULL)
-        spoken(call, wbi_event_policy(call->runtime->guards->events, event_call(call),
+        spoken(call, wbi_event_policy(call->runtime->guards->events, ended_call(call),
                                       call->facts.policy_snapshot));
 }
 
@@ -134,12 +148,12 @@ void wbi_say_end(struct wbi_call *call)
 
     if (o->state == WBI_OUTCOME_SUCCESS) {
         end.output_bytes = (int64_t)(o->output.p ? o->output.n : o->result.n);
-        spoken(call, wbi_event_succeeded(events, event_call(call), &end));
+        spoken(call, wbi_event_succeeded(events, ended_call(call), &end));
         return;
     }
     end.kind = o->fault.kind;
     end.retryable = wbi_fault_retryable(&o->fault);
-    spoken(call, wbi_event_failed(events, event_call(call), &end));
+    spoken(call, wbi_event_failed(events, ended_call(call), &end));
 }
 
 /* ---- what the guards tell ---- */

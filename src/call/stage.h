@@ -3,6 +3,8 @@
 #ifndef WBI_CALL_STAGE_H
 #define WBI_CALL_STAGE_H
 
+#include <stdbool.h>
+
 #include "call/stages.h"
 
 struct wbi_call;
@@ -22,6 +24,9 @@ struct wbi_stage_ops {
     /* Only for a parked call. May come more than once and frees nothing; the
      * parked work still has to resume the call exactly once. May be NULL. */
     void (*cancel)(struct wbi_call *call);
+    /* Its time may depend on what it is given, so it is taken. What the others need is too
+     * little to look at the clock for, unless they wait or refuse. */
+    bool timed;
 };
 
 /* The stages in the order of stages.h. A NULL run means: nothing to do. */

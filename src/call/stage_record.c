@@ -119,6 +119,7 @@ static void outcome_row(struct wbi_call *call, const struct wbi_record_texts *t,
     bool ok = call->outcome.state == WBI_OUTCOME_SUCCESS;
 
     fill_row(call, WBI_KIND_OUTCOME, row);
+    row->time_ms = wbi_call_wall_ms(call, call->stage_started_ns);
     row->duration_us = (call->ended_ns - call->started_ns) / 1000;
     row->status = ok ? WBI_LIT("success") : WBI_LIT("error");
     if (!ok)

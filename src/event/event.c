@@ -199,7 +199,7 @@ static void emit(struct wbi_events *e, const struct wbi_event_call *call, enum w
     bool ok = true;
 
     e->brief.type = type;
-    e->brief.wall_ms = wbi_wall_ms(&e->parts.clock);
+    e->brief.wall_ms = call->wall_ms != 0 ? call->wall_ms : wbi_wall_ms(&e->parts.clock);
     e->brief.sequence++;
     if (!sink->briefs_only) {
         struct wbi_jw w = begin_line(e, call);

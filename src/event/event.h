@@ -64,7 +64,8 @@ struct wbi_event_call {
     const struct wbi_trace *trace; /* the call's own span; NULL: none */
     const struct wbi_str *redactions;
     size_t redactions_n;
-    uint32_t said; /* kept by this room: bit per type that comes once */
+    int64_t wall_ms; /* when it happened; 0: now */
+    uint32_t said;   /* kept by this room: bit per type that comes once */
 };
 
 struct wbi_event_end {
