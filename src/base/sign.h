@@ -21,7 +21,7 @@ WB_MUST_CHECK wb_rc wbi_sign(const uint8_t secret[WBI_SIGN_KEY_SIZE], const void
 WB_MUST_CHECK wb_rc wbi_sign_check(const uint8_t public_key[WBI_SIGN_KEY_SIZE], const void *p,
                                    size_t n, const uint8_t signature[WBI_SIGNATURE_SIZE]);
 /* On a thread of a pool that has used the above: what libcrypto keeps for the thread is
- * given back, for nobody does so when the pool ends. */
+ * given back, for nobody does so when the pool ends, and the memory its code takes. */
 void wbi_sign_leave(void);
 
 #endif
