@@ -127,7 +127,7 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
     return rc;
 }
 
-enum { CHECKPOINT_ROWS = 256, CHECKPOINT_CALLS = 1024 };
+enum { CHECKPOINT_ROWS = 256, CHECKPOINT_CALLS = 1024, CHECKPOINT_MS = 250 };
 
 static void write_witness(void *arg)
 {
@@ -146,9 +146,15 @@ static void on_witnessed(void *arg)
 /* Signing and syncing take milliseconds: not on the loop's thread. */
 void wbi_runtime_recorded(struct wbi_runtime *rt)
 {
-    rt->recorded++;
-    if (rt->recorded % CHECKPOINT_CALLS == 0 && !rt->witnessing)
-        rt->witnessing = wbi_loop_work(rt->loop, write_witness, on_witnessed, rt) == WB_OK;
+    int64_t now_ns;
+
+    if (++rt->recorded % CHECKPOINT_CALLS != 0 || rt->witnessing)
+        return;
+    now_ns = wbi_now_ns(&rt->clock);
+    if (rt->witnessed_ns != 0 && now_ns - rt->witnessed_ns < CHECKPOINT_MS * WBI_NS_PER_MS)
+        return;
+    rt->witnessed_ns = now_ns;
+    rt->witnessing = wbi_loop_work(rt->loop, write_witness, on_witnessed, rt) == WB_OK;
 }
 
 static bool owner_alive(void *arg, const char *owner)

@@ -70,8 +70,9 @@ struct wbi_runtime {
     struct wbi_control *control;                /* NULL until the state directory is open */
     struct wbi_runtime_method *control_methods; /* of rooms above */
     int64_t opened_ms;
-    uint64_t recorded; /* outcomes handed to the ledger */
-    bool witnessing;   /* a signed head is on its way to the witness */
+    uint64_t recorded;    /* outcomes handed to the ledger */
+    bool witnessing;      /* a signed head is on its way to the witness */
+    int64_t witnessed_ns; /* when one last set out; 0: never */
     bool no_ledger;
     bool inherit_env, direct, inherit_stdin;
     bool passing; /* the conversation of calls that name none was made up here */
