@@ -483,12 +483,18 @@ static bool at_hand(const char *path)
     return true;
 }
 
-/* A rename anywhere on the machine may make the kernel say that it cannot tell. */
+/* A rename anywhere on the machine may make the kernel say that it cannot tell, and what it
+ * has dropped comes back only when somebody opens it in the ordinary way. */
 static bool soon_at_hand(const char *path)
 {
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000; i++) {
+        int fd;
+
         if (at_hand(path))
             return true;
+        assert_int_equal(wbi_path_open_read(fx.root, Z(path), &fx.err, &fd, NULL), WB_OK);
+        close(fd);
+    }
     return false;
 }
 
