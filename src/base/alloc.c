@@ -3,17 +3,26 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
+
+enum { SMALL = 1024 };
 
 void *wbi_alloc(size_t n)
 {
     return malloc(n ? n : 1);
 }
 
+/* glibc's calloc passes the thread's own cache of small blocks by. */
 void *wbi_zalloc(size_t n)
 {
-    return calloc(1, n ? n : 1);
+    void *p;
+
+    if (n > SMALL)
+        return calloc(1, n);
+    p = malloc(n ? n : 1);
+    return p != NULL ? memset(p, 0, n) : NULL;
 }
 
 void *wbi_zalloc_array(size_t count, size_t size)

@@ -5,13 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/id.h"
+#include "base/sign.h"
 #include "base/utf8.h"
 
 static int order[3], ordered;
@@ -115,6 +119,71 @@ static void buf_failure_sticks(void **state)
     wbi_buf_addu(&b, 7);
     assert_true(wbi_str_eqz(wbi_buf_str(&b), "-427"));
     wbi_buf_fini(&b);
+}
+
+static void numbers_have_the_digits_of_printf(void **state)
+{
+    struct wbi_buf b;
+    char want[32];
+
+    (void)state;
+    wbi_buf_init(&b, 64);
+    for (uint64_t v = 1, step = 0; step < 20; step++, v *= 10) {
+        uint64_t near[] = {v - 1, v, v + 1, v * 9, v * 7 + 3};
+
+        for (size_t i = 0; i < WBI_COUNT(near); i++) {
+            (void)snprintf(want, sizeof(want), "%" PRIu64, near[i]);
+            wbi_buf_clear(&b);
+            wbi_buf_addu(&b, near[i]);
+            assert_true(wbi_str_eqz(wbi_buf_str(&b), want));
+            assert_int_equal(b.p[b.n], '\0');
+        }
+    }
+    wbi_buf_clear(&b);
+    wbi_buf_addu(&b, UINT64_MAX);
+    wbi_buf_addi(&b, INT64_MIN);
+    assert_true(wbi_str_eqz(wbi_buf_str(&b), "18446744073709551615-9223372036854775808"));
+    wbi_buf_fini(&b);
+}
+
+/* Every byte at every place of a word and of the rest behind it. */
+static void only_capitals_are_made_small(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 256; c++) {
+        for (size_t at = 0; at < 11; at++) {
+            char bytes[12] = "aZ09_-.zA[@", want = (char)c;
+
+            if (c >= 'A' && c <= 'Z')
+                want = (char)(c + 32);
+            bytes[at] = (char)c;
+            wbi_lower(bytes, 11);
+            assert_int_equal(bytes[at], want);
+            assert_int_equal(bytes[at == 1 ? 8 : 1], at == 1 ? 'a' : 'z');
+            assert_int_equal(bytes[11], '\0');
+        }
+    }
+}
+
+/* Also after what its code takes in memory was given back, and on a thread that ends. */
+static void signatures_hold_after_leaving(void **state)
+{
+    uint8_t secret[WBI_SIGN_KEY_SIZE] = {1, 2, 3}, public_key[WBI_SIGN_KEY_SIZE];
+    uint8_t signature[WBI_SIGNATURE_SIZE], again[WBI_SIGNATURE_SIZE];
+
+    (void)state;
+    if (wbi_sign_public(secret, public_key) != WB_OK) {
+        print_message("skipped: signatures (libcrypto.so.3 cannot be loaded)\n");
+        return;
+    }
+    assert_int_equal(wbi_sign(secret, "abc", 3, signature), WB_OK);
+    wbi_sign_leave();
+    wbi_sign_leave();
+    assert_int_equal(wbi_sign(secret, "abc", 3, again), WB_OK);
+    assert_memory_equal(signature, again, sizeof(again));
+    wbi_sign_leave();
+    assert_int_equal(wbi_sign_check(public_key, "abc", 3, signature), WB_OK);
+    assert_int_equal(wbi_sign_check(public_key, "abd", 3, signature), WB_EDENIED);
 }
 
 static void times_round_trip(void **state)
@@ -283,6 +352,9 @@ int main(void)
         cmocka_unit_test(error_table_is_whole),
         cmocka_unit_test(globs_match),
         cmocka_unit_test(errors_are_cut_whole),
+        cmocka_unit_test(numbers_have_the_digits_of_printf),
+        cmocka_unit_test(only_capitals_are_made_small),
+        cmocka_unit_test(signatures_hold_after_leaving),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

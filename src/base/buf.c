@@ -74,24 +74,36 @@ char *wbi_buf_grow(struct wbi_buf *b, size_t n)
     return reserve(b, n) ? b->p + b->n : NULL;
 }
 
+static size_t digits_of(uint64_t v)
+{
+    size_t n = 1;
+
+    for (; v >= 100; v /= 100)
+        n += 2;
+    return n + (v >= 10);
+}
+
 void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
 {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"
                                 "50515253545556575859606162636465666768697071727374"
                                 "75767778798081828384858687888990919293949596979899";
-    char digits[20];
-    size_t at = sizeof(digits);
+    size_t n = digits_of(v), at = n;
+    char *room = wbi_buf_room(b, n);
 
-    while (v >= 100) {
+    if (room == NULL)
+        return;
+    for (; v >= 100; v /= 100) {
         at -= 2;
-        memcpy(digits + at, pairs + v % 100 * 2, 2);
-        v /= 100;
+        memcpy(room + at, pairs + v % 100 * 2, 2);
     }
     if (v >= 10)
-        digits[--at] = pairs[v * 2 + 1];
-    digits[--at] = v >= 10 ? pairs[v * 2] : (char)('0' + v);
-    wbi_buf_add(b, digits + at, sizeof(digits) - at);
+        memcpy(room, pairs + v * 2, 2);
+    else
+        room[0] = (char)('0' + v);
+    room[n] = '\0';
+    b->n += n;
 }
 
 void wbi_buf_addi(struct wbi_buf *b, int64_t v)

@@ -3,6 +3,7 @@
 #include "base/slice.h"
 
 #include "base/checked.h"
+#include "base/word.h"
 
 size_t wbi_str_index(struct wbi_str s, char c)
 {
@@ -64,6 +65,19 @@ bool wbi_str_ieq(struct wbi_str a, struct wbi_str b)
         if (lower(a.p[i]) != lower(b.p[i]))
             return false;
     return true;
+}
+
+void wbi_lower(char *p, size_t n)
+{
+    uint64_t v;
+
+    for (; n >= 8; p += 8, n -= 8) {
+        memcpy(&v, p, 8);
+        v = wbi_word_lower(v);
+        memcpy(p, &v, 8);
+    }
+    for (size_t i = 0; i < n; i++)
+        p[i] = lower(p[i]);
 }
 
 bool wbi_parse_u64(struct wbi_str s, uint64_t *ret)

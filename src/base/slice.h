@@ -80,6 +80,8 @@ struct wbi_str wbi_str_trim(struct wbi_str s);
 int wbi_str_cmp(struct wbi_str a, struct wbi_str b);
 /* ASCII case-insensitive equality. */
 bool wbi_str_ieq(struct wbi_str a, struct wbi_str b);
+/* The ASCII capitals of n bytes made small, in place. */
+void wbi_lower(char *p, size_t n);
 /* Whole slice as a decimal number; false on anything else or overflow. */
 bool wbi_parse_u64(struct wbi_str s, uint64_t *ret);
 bool wbi_parse_i64(struct wbi_str s, int64_t *ret);

@@ -20,4 +20,13 @@ static inline uint64_t wbi_word_has(uint64_t v, uint8_t c)
     return wbi_word_below(v ^ WBI_EACH_BYTE(c), 1);
 }
 
+/* v with its ASCII capitals made small. */
+static inline uint64_t wbi_word_lower(uint64_t v)
+{
+    uint64_t low = v & WBI_EACH_BYTE(0x7f);
+    uint64_t from_a = low + WBI_EACH_BYTE(0x80 - 'A'), past_z = low + WBI_EACH_BYTE(0x7f - 'Z');
+
+    return v | ((from_a & ~past_z & ~v & WBI_EACH_BYTE(0x80)) >> 2);
+}
+
 #endif

@@ -74,10 +74,8 @@ static int on_name(llhttp_t *p, const char *at, size_t n)
     }
     f = &c->fields[c->field_count - 1];
     status = add_head(c, at, n, &f->name_n);
-    for (size_t i = from; status == 0 && i < c->head.n; i++) {
-        if (c->head.p[i] >= 'A' && c->head.p[i] <= 'Z')
-            c->head.p[i] = (char)(c->head.p[i] + ('a' - 'A'));
-    }
+    if (status == 0)
+        wbi_lower(c->head.p + from, n);
     return status;
 }
 
