@@ -52,6 +52,21 @@ void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name)
     w->comma = false;
 }
 
+/* Names are short: most are two words that overlap. */
+static inline void copy_name(char *o, const char *name, size_t n)
+{
+    uint64_t head, tail;
+
+    if (n < 8 || n > 16) {
+        memcpy(o, name, n);
+        return;
+    }
+    memcpy(&head, name, 8);
+    memcpy(&tail, name + n - 8, 8);
+    memcpy(o, &head, 8);
+    memcpy(o + n - 8, &tail, 8);
+}
+
 void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n)
 {
     char *p = wbi_buf_room(w->out, n + 3 + w->comma);
@@ -61,7 +76,7 @@ void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n)
     if (w->comma)
         *p++ = ',';
     *p++ = '"';
-    memcpy(p, name, n);
+    copy_name(p, name, n);
     memcpy(p + n, "\":", 3);
     w->out->n += n + 3 + w->comma;
     w->comma = false;

@@ -29,27 +29,65 @@ static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_rpc
     return wbi_buf_rc(&b);
 }
 
-static wb_rc read_call(const wbi_json *v, struct wbi_rpc *ret, int *ret_code, struct wbi_error *err)
-{
-    const wbi_json *params = wbi_json_get(v, "params");
+/* The members that JSON-RPC knows; NULL where absent. */
+struct members {
+    const wbi_json *jsonrpc, *id, *method, *params, *result, *error;
+};
 
+static const wbi_json **place_of(struct members *m, struct wbi_str name)
+{
+    switch (name.n) {
+    case 2:
+        return memcmp(name.p, "id", 2) == 0 ? &m->id : NULL;
+    case 5:
+        return memcmp(name.p, "error", 5) == 0 ? &m->error : NULL;
+    case 6:
+        if (memcmp(name.p, "method", 6) == 0)
+            return &m->method;
+        if (memcmp(name.p, "params", 6) == 0)
+            return &m->params;
+        return memcmp(name.p, "result", 6) == 0 ? &m->result : NULL;
+    case 7:
+        return memcmp(name.p, "jsonrpc", 7) == 0 ? &m->jsonrpc : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* One walk: every message passes here, twice for a call that goes upstream. */
+static struct members members_of(const wbi_json *v)
+{
+    struct members m = {NULL};
+
+    WBI_JSON_EACH_MEMBER (v, k) {
+        const wbi_json **place = place_of(&m, wbi_json_str(k));
+
+        if (place != NULL)
+            *place = k_val;
+    }
+    return m;
+}
+
+static wb_rc read_call(const struct members *m, struct wbi_rpc *ret, int *ret_code,
+                       struct wbi_error *err)
+{
     ret->kind = ret->id != NULL ? WBI_RPC_REQUEST : WBI_RPC_NOTIFICATION;
-    ret->method = wbi_json_get_str(v, "method");
-    ret->params = params;
-    if (ret->method.p == NULL || ret->method.n == 0)
+    ret->method = wbi_json_is(m->method, WBI_JSON_STR) ? wbi_json_str(m->method) : WBI_NONE;
+    ret->params = m->params;
+    if (ret->method.n == 0)
         return invalid(ret_code, err, "method must be a string that is not empty");
-    if (wbi_json_get(v, "result") != NULL || wbi_json_get(v, "error") != NULL)
+    if (m->result != NULL || m->error != NULL)
         return invalid(ret_code, err, "a message has a method, or a result, or an error");
-    if (params != NULL && !wbi_json_is(params, WBI_JSON_OBJ))
+    if (m->params != NULL && !wbi_json_is(m->params, WBI_JSON_OBJ))
         return invalid(ret_code, err, "params must be an object");
     return WB_OK;
 }
 
-static wb_rc read_answer(const wbi_json *v, struct wbi_rpc *ret, int *ret_code,
+static wb_rc read_answer(const struct members *m, struct wbi_rpc *ret, int *ret_code,
                          struct wbi_error *err)
 {
-    ret->result = wbi_json_get(v, "result");
-    ret->error = wbi_json_get(v, "error");
+    ret->result = m->result;
+    ret->error = m->error;
     if ((ret->result == NULL) == (ret->error == NULL))
         return invalid(ret_code, err, "a message has a method, or a result, or an error");
     ret->kind = ret->result != NULL ? WBI_RPC_RESULT : WBI_RPC_ERROR;
@@ -63,7 +101,8 @@ static wb_rc read_answer(const wbi_json *v, struct wbi_rpc *ret, int *ret_code,
 wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret, int *ret_code,
                    struct wbi_error *err)
 {
-    const wbi_json *v = NULL, *id;
+    const wbi_json *v = NULL;
+    struct members m;
     wb_rc rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);
 
     memset(ret, 0, sizeof(*ret));
@@ -74,20 +113,19 @@ wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc 
         return invalid(ret_code, err, "batches are not accepted; send one message at a time");
     if (!wbi_json_is(v, WBI_JSON_OBJ))
         return invalid(ret_code, err, "a message must be an object");
-    id = wbi_json_get(v, "id");
-    if (id_ok(id)) {
-        rc = read_id(arena, id, ret);
+    m = members_of(v);
+    if (id_ok(m.id)) {
+        rc = read_id(arena, m.id, ret);
         if (rc != WB_OK)
             return wbi_fail_nomem(err);
     }
-    if (!wbi_str_eqz(wbi_json_get_str(v, "jsonrpc"), "2.0"))
+    if (!wbi_json_is(m.jsonrpc, WBI_JSON_STR) || !wbi_str_eqz(wbi_json_str(m.jsonrpc), "2.0"))
         return invalid(ret_code, err, "jsonrpc must be \"2.0\"");
-    if (id != NULL && ret->id == NULL &&
-        !(wbi_json_is(id, WBI_JSON_NULL) && wbi_json_get(v, "error") != NULL))
+    if (m.id != NULL && ret->id == NULL && !(wbi_json_is(m.id, WBI_JSON_NULL) && m.error != NULL))
         return invalid(ret_code, err, "id must be a string of at most 256 bytes or an integer");
-    if (wbi_json_get(v, "method") != NULL)
-        return read_call(v, ret, ret_code, err);
-    return read_answer(v, ret, ret_code, err);
+    if (m.method != NULL)
+        return read_call(&m, ret, ret_code, err);
+    return read_answer(&m, ret, ret_code, err);
 }
 
 void wbi_rpc_one_line(struct wbi_buf *b, size_t from)
