@@ -36,6 +36,7 @@ struct wbi_invocation {
     bool native;         /* strict: no input repair */
     bool truncated;      /* cut by the model's output limit */
     bool stream;         /* the caller wants frames */
+    bool canonical;      /* the caller wants the canonical result beside the receipt */
     bool passing;        /* nobody can name the conversation again once its process has ended */
     bool alone;          /* not even while it runs: this call is all of the conversation */
 };

@@ -20,9 +20,10 @@ static wb_rc error_json(struct wbi_call *call, struct wbi_str *ret)
     return wbi_buf_rc(&text);
 }
 
-/* `_meta["waybill/call"]`: what a client may want to know besides the text. */
-static wb_rc mcp_meta(struct wbi_call *call, struct wbi_str *ret)
+/* `_meta["waybill/call"]`: what a client may want to know besides the text (I4). */
+static wb_rc mcp_meta(struct wbi_call *call, const struct wbi_wire_call *wire, struct wbi_str *ret)
 {
+    bool canonical = call->inv.canonical || wbi_wire_mcp_asks_canonical(wire->meta);
     bool ok = call->outcome.state == WBI_OUTCOME_SUCCESS;
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
@@ -37,6 +38,8 @@ static wb_rc mcp_meta(struct wbi_call *call, struct wbi_str *ret)
         wbi_jw_kstrz(&w, "errorKind", wbi_kind_row(call->outcome.fault.kind)->kind);
     if (call->facts.artifacts.p != NULL)
         wbi_jw_kraw(&w, "artifacts", call->facts.artifacts);
+    if (canonical && call->canonical.p != NULL)
+        wbi_jw_kraw(&w, "canonical", call->canonical);
     wbi_jw_obj_end(&w);
     wbi_jw_obj_end(&w);
     *ret = wbi_buf_str(&text);
@@ -123,7 +126,8 @@ static wb_rc withhold(struct wbi_call *call, struct wbi_wire_answer *answer)
 }
 
 /* Content that follows the receipt, and what only MCP has. */
-static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
+static wb_rc build_mcp(struct wbi_call *call, const struct wbi_wire_call *wire,
+                       struct wbi_wire_answer *answer)
 {
     const struct wbi_complete *full = call->complete;
 
@@ -137,7 +141,7 @@ static wb_rc build_mcp(struct wbi_call *call, struct wbi_wire_answer *answer)
         else if (withhold(call, answer) != WB_OK)
             return WB_ENOMEM;
     }
-    return mcp_meta(call, &answer->meta);
+    return mcp_meta(call, wire, &answer->meta);
 }
 
 /* The receipt says what the texts say; images and the like go beside it. */
@@ -180,7 +184,7 @@ static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
     if (rc == WB_OK && wire->kind == WBI_WIRE_SHELL)
         rc = shell_outcomes(call, answer);
     if (rc == WB_OK && wire->provider == WBI_PROVIDER_MCP)
-        rc = build_mcp(call, answer);
+        rc = build_mcp(call, wire, answer);
     if (rc == WB_OK && wire->provider == WBI_PROVIDER_NATIVE)
         rc = result_json(call, &answer->result);
     return rc;

@@ -129,7 +129,9 @@ static int connect_client(const struct args *a, wb_runtime *runtime)
     if (path != NULL && says_yes(a, path))
         code = write_file(a, path, text);
     else if (path != NULL)
-        note(a, "nothing was written; say yes, or give --yes");
+        note(a, "nothing was written; %s",
+             isatty(STDIN_FILENO) ? "say yes, or give --yes"
+                                  : "there is no terminal to ask at, so give --yes");
     wb_free(path);
     wb_free(text);
     return code;
@@ -159,7 +161,8 @@ const struct command command_connect = {
     "Shows what the client's configuration would become and writes it after a yes. Codex:\n"
     "~/.codex/config.toml. Claude Code: .mcp.json of the workspace. Any other name gets the\n"
     "usual mcpServers snippet to paste. A file that is changed is kept beside it as\n"
-    "FILE.waybill-old.\n"
+    "FILE.waybill-old. The client starts `waybill serve --root DIR`; --config, --state and\n"
+    "--as can be added to its args by hand.\n"
     "\nexamples:\n"
     "  waybill connect codex\n"
     "  waybill connect cursor\n",

@@ -13,6 +13,7 @@
 #include "call/views.h"
 #include "json/write.h"
 #include "serve/gateway_int.h"
+#include "wire/wire.h"
 
 static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
 
@@ -209,6 +210,7 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     inv->passing = !named; /* a session or a request of its own */
     inv->alone = !named && wbi_mcp_alone(s->r);
     inv->stream = wbi_mcp_wants_progress(s->r);
+    inv->canonical = wbi_wire_mcp_asks_canonical(meta);
     if (inv->conversation_id.p == NULL || inv->call_id.p == NULL)
         return WB_ENOMEM;
     inv->input = arguments;

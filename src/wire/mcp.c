@@ -35,6 +35,11 @@ static wb_rc decode_id(struct wbi_decoding *d, struct wbi_wire_call *call, const
     return wbi_decoding_check_id(d, call, "id");
 }
 
+bool wbi_wire_mcp_asks_canonical(const wbi_json *meta)
+{
+    return wbi_str_eqz(wbi_json_get_str(meta, "waybill/view"), "canonical");
+}
+
 static void decode_meta(struct wbi_wire_call *call, const wbi_json *params)
 {
     call->meta = wbi_json_get_as(params, "_meta", WBI_JSON_OBJ);

@@ -156,6 +156,8 @@ WB_MUST_CHECK wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
  * commas and is wrapped in place. */
 struct wbi_str wbi_wire_group(enum wbi_provider provider, struct wbi_buf *items);
 
+/* The `_meta` of a tools/call (NULL is fine) asks for the canonical result, too. */
+bool wbi_wire_mcp_asks_canonical(const wbi_json *meta);
 /* The MCP result alone: content, structuredContent, isError, _meta. */
 void wbi_wire_mcp_result(struct wbi_buf *out, const struct wbi_wire_answer *answer);
 /* JSON-RPC error response. id NULL writes null; data absent is left out. */

@@ -30,11 +30,15 @@ for era in legacy modern; do
       rpc 1 tools/list "$m"
       rpc 2 tools/call "\"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"echo hi\"},$m"
       rpc 3 tools/call "\"name\":\"nosuch\",$m"
-      rpc 4 tools/call "\"name\":\"ExecCommand\",\"arguments\":{},$m"; } | serve
+      rpc 4 tools/call "\"name\":\"ExecCommand\",\"arguments\":{},$m"
+      rpc 5 tools/call "\"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"echo hi\"},${m/%\}/,\"waybill/view\":\"canonical\"\}}"; } |
+        sed 's/{,"waybill/{"waybill/' | serve
     need "$era: the receipt is the content" '"id":2,"result":.*exited with code 0.*\\nhi'
     need "$era: _meta names the call" '"waybill/call":{"id":"call_'
     need "$era: unknown tool" '"id":3,"error":{"code":-32602'
     need "$era: bad input is a result" '"id":4,"result":.*invalid_tool_input.*"isError":true'
+    need "$era: the canonical result when asked for" '"id":5,"result":.*"canonical":{"tool_name":"ExecCommand","status":"success"'
+    none "$era: only when asked for" '"id":2,"result":.*"canonical":'
     none "$era: built-ins announce no outputSchema" '"outputSchema"'
 done
 
