@@ -12,9 +12,9 @@
 
 /* ---- reading ---- */
 
-static bool match(void *arg, struct wbi_str line)
+static enum wbi_regex_verdict match(void *arg, struct wbi_str line)
 {
-    return wbi_regex_test(arg, line, WBI_REGEX_FULL) == WBI_REGEX_YES;
+    return wbi_regex_test(arg, line, WBI_REGEX_FULL);
 }
 
 struct reading {

@@ -531,10 +531,10 @@ static void expect_read(struct bench *b, const struct wbi_artifact *a, struct wb
     assert_string_equal(z, text);
 }
 
-static bool has_e(void *arg, struct wbi_str line)
+static enum wbi_regex_verdict has_e(void *arg, struct wbi_str line)
 {
     (void)arg;
-    return wbi_str_index(line, 'e') < line.n;
+    return wbi_str_index(line, 'e') < line.n ? WBI_REGEX_YES : WBI_REGEX_NO;
 }
 
 static const struct wbi_line_matcher with_e = {NULL, has_e};

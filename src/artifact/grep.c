@@ -26,6 +26,7 @@ struct grep_sink {
     uint32_t after; /* lines still to show behind a match */
     uint64_t last_printed, first_printed, shown, matches, total;
     bool any, stopped;
+    bool gave_up; /* whether the line at `number` matches cannot be told */
     uint64_t next;
 };
 
@@ -85,11 +86,17 @@ static void keep(struct grep_sink *s, struct wbi_str text)
 static bool on_line(struct grep_sink *s)
 {
     struct wbi_str text = wbi_buf_str(&s->line);
+    enum wbi_regex_verdict verdict = WBI_REGEX_NO;
     bool go = true;
 
+    if (s->number >= s->from)
+        verdict = s->q->matcher->match(s->q->matcher->arg, text);
+    s->gave_up = verdict == WBI_REGEX_LIMIT;
+    if (s->gave_up)
+        return false;
     if (s->number < s->from) {
         /* the page before had it */
-    } else if (s->q->matcher->match(s->q->matcher->arg, text)) {
+    } else if (verdict == WBI_REGEX_YES) {
         go = print_before(s) && print(s, s->number, ':', text);
         s->matches += go;
         s->after = go ? s->context : s->after;
@@ -160,6 +167,11 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
         rc = stream(fd, q->cleaner, &s.sink, err);
     if (rc == WB_OK && wbi_buf_rc(&s.line) != WB_OK)
         rc = wbi_fail_nomem(err);
+    if (rc == WB_OK && s.gave_up) /* never "no match" where nobody knows */
+        rc = wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                           "the expression takes too much work on line %llu; write it without "
+                           "repeated repetitions such as (a+)+",
+                           (unsigned long long)s.number);
     if (rc == WB_OK) {
         ret->first_line = s.first_printed;
         ret->last_line = s.last_printed;

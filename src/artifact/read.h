@@ -10,6 +10,7 @@
 #include "artifact/store.h"
 #include "base/buf.h"
 #include "json/json.h"
+#include "text/regex.h"
 
 /* Streaming hygiene. feed and finish append cleaned bytes to out. */
 struct wbi_cleaner {
@@ -23,7 +24,7 @@ struct wbi_cleaner {
 /* One line without its line feed, at most WBI_LIMIT_GREP_LINE bytes of it. */
 struct wbi_line_matcher {
     void *arg;
-    bool (*match)(void *arg, struct wbi_str line);
+    enum wbi_regex_verdict (*match)(void *arg, struct wbi_str line);
 };
 
 enum wbi_read_kind {

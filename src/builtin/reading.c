@@ -100,9 +100,9 @@ static wb_rc one_range(const wbi_json *input, struct wbi_error *err)
                                        "json_path");
 }
 
-static bool match(void *arg, struct wbi_str line)
+static enum wbi_regex_verdict match(void *arg, struct wbi_str line)
 {
-    return wbi_regex_test(arg, line, WBI_REGEX_FULL) == WBI_REGEX_YES;
+    return wbi_regex_test(arg, line, WBI_REGEX_FULL);
 }
 
 static wb_rc ask_grep(struct wbi_reading_job *job, const wbi_json *input, struct wbi_error *err)

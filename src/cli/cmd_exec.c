@@ -467,6 +467,12 @@ static int run(const struct args *a)
         !args_number(a, "--max-tokens", 0, 64000, &tokens))
         return EXIT_OWN_FAILURE;
     input = make_input(a, timeout, yield);
+    if (input != NULL && wb_json_check(input, strlen(input), NULL) == WB_EINPUT) {
+        (void)usage_error(a, "the command and --workdir must be UTF-8, for a call is kept as text; "
+                             "put other bytes into a script and run that");
+        free(input);
+        return EXIT_OWN_FAILURE;
+    }
     w.request = wb_request_new("ExecCommand");
     if (input != NULL && w.request != NULL &&
         wb_request_set(w.request, WB_FIELD_INPUT, input) == WB_OK)

@@ -43,6 +43,7 @@ static void protect(void)
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* best effort */
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)signal(SIGPIPE, SIG_IGN); /* a closed reader is an error of write() */
+    (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file over the limit */
 }
 
 /* A descriptor that was closed would be given to the next file that is opened, and

@@ -97,7 +97,7 @@ static void no_files_is_a_configuration(void **state)
     assert_int_equal(wbi_config_trust_state(c), WBI_CONFIG_TRUSTED);
     assert_int_equal(wbi_config_tools(c, &tools), 0);
     assert_int_equal(wbi_config_file_count(c), 0);
-    assert_int_equal(wbi_config_number(c, "/limits/x", 7), 7);
+    assert_int_equal(wbi_config_number(c, "/limits/fileBytes", 7), 7);
     assert_null(wbi_config_setting(c, "/shell"));
     assert_null(wbi_config_origin(c, WBI_LIT("policies")).p);
     assert_ptr_equal(wbi_config_ref(c), c);
@@ -143,7 +143,10 @@ static void errors_have_their_place(void **state)
         {"{\"mcpServers\": {\n \"git\": []}}", 2, 2, "must be an object"},
         {"{\"bindings\": [1]}", 1, 2, "must be an object"},
         {"{\"policies\": []}", 1, 2, "must be an object"},
-        {"{\"settings\": {\"limits\": {\"a\": -1}}}", 1, 26, "whole number"},
+        {"{\"settings\": {\"limits\": {\"processes\": -1}}}", 1, 26, "whole number"},
+        {"{\"settings\": {\"limits\": {\"memoryByte\": 1}}}", 1, 26, "cpuSeconds, fileBytes"},
+        {"{\"settings\": {\"env\": {\"FOO\": \"1\"}}}", 1, 23, "accepted are allow"},
+        {"{\"settings\": {\"secrets\": {\"values\": []}}}", 1, 27, "accepted are env"},
         {"{\"settings\": {\"budgets\": {\"a\": \"1\"}}}", 1, 27, "whole number"},
         {"{\"settings\": {\"shell\": []}}", 1, 15, "path or an array"},
         {"{\"settings\": {\"shell\": [\"a\", 1]}}", 1, 15, "path or an array"},
@@ -284,11 +287,13 @@ static const char workspace_text[] =
     " \"bindings\": [{\"principal\": \"*\", \"allow\": [\"*\"]},\n"
     "                {\"principal\": \"*\", \"deny\": [\"rm\"]}],\n"
     " \"settings\": {\"shell\": \"/evil\", \"env\": {\"allow\": [\"SECRET\"]},\n"
-    "                \"limits\": {\"a\": 5, \"b\": 500}, \"budgets\": {\"command\": 100}}}";
-static const char user_text[] = "{\"mcpServers\": {\"mine\": {\"command\": [\"u\"]}},\n"
-                                " \"policies\": {\"environment\": {\"timeoutMs\": 50}},\n"
-                                " \"bindings\": [{\"principal\": \"me\", \"allow\": [\"*\"]}],\n"
-                                " \"settings\": {\"limits\": {\"a\": 10, \"b\": 100}}}";
+    "                \"limits\": {\"openFiles\": 5, \"processes\": 500}, \"budgets\": "
+    "{\"command\": 100}}}";
+static const char user_text[] =
+    "{\"mcpServers\": {\"mine\": {\"command\": [\"u\"]}},\n"
+    " \"policies\": {\"environment\": {\"timeoutMs\": 50}},\n"
+    " \"bindings\": [{\"principal\": \"me\", \"allow\": [\"*\"]}],\n"
+    " \"settings\": {\"limits\": {\"openFiles\": 10, \"processes\": 100}}}";
 
 /* "A workspace's files may only tighten policy until `waybill config trust`". */
 static void an_untrusted_workspace_only_tightens(void **state)
@@ -313,8 +318,8 @@ static void an_untrusted_workspace_only_tightens(void **state)
     assert_non_null(wbi_json_get(parts[1].value, "deny"));
     assert_null(wbi_config_setting(c, "/shell"));
     assert_null(wbi_config_setting(c, "/env/allow"));
-    assert_int_equal(wbi_config_number(c, "/limits/a", 99), 5);   /* lower is taken */
-    assert_int_equal(wbi_config_number(c, "/limits/b", 99), 100); /* higher is not */
+    assert_int_equal(wbi_config_number(c, "/limits/openFiles", 99), 5);   /* lower is taken */
+    assert_int_equal(wbi_config_number(c, "/limits/processes", 99), 100); /* higher is not */
     assert_int_equal(wbi_config_number(c, "/budgets/command", 99), 99);
     assert_int_equal(wbi_config_number(c, "/budgets/command", 8000), 100);
     assert_non_null(ignored(c, "wtool"));
@@ -360,7 +365,7 @@ static void the_users_settings_win_over_a_trusted_workspace(void **state)
     assert_false(parts[1].workspace); /* later wins */
     assert_int_equal(wbi_config_bindings(c, &parts), 3);
     assert_true(wbi_str_eqz(wbi_json_str(wbi_config_setting(c, "/shell")), "/evil"));
-    assert_int_equal(wbi_config_number(c, "/limits/b", 99), 100);
+    assert_int_equal(wbi_config_number(c, "/limits/processes", 99), 100);
     assert_int_equal(wbi_config_number(c, "/budgets/command", 99), 100);
     assert_non_null(ignored(c, "mine"));
     assert_string_equal(wbi_config_origin(c, WBI_LIT("settings/shell")).p, "waybill.json");

@@ -42,7 +42,7 @@ static wb_rc check_names(const struct wbi_config_file *file, const wbi_json *o, 
                          const char *const *names, struct wbi_error *err)
 {
     WBI_JSON_EACH_MEMBER (o, k) {
-        char accepted[200];
+        char accepted[256];
 
         if (is_one_of(wbi_json_str(k), names))
             continue;
@@ -155,20 +155,49 @@ static wb_rc check_shell(const struct wbi_config_file *file, const wbi_json *set
     return fine ? WB_OK : wrong_type(file, key, "a path or an array of strings", err);
 }
 
-/* {"env": [names]}: variables whose values are secrets. */
-static wb_rc check_secrets(const struct wbi_config_file *file, const wbi_json *settings,
-                           struct wbi_error *err)
+/* An object whose one member is an array of names of variables. */
+static wb_rc check_variables(const struct wbi_config_file *file, const wbi_json *settings,
+                             const char *name, const char *member, struct wbi_error *err)
 {
-    const wbi_json *secrets = wbi_json_get(settings, "secrets"), *key = key_of(secrets, "env");
+    const char *const names[] = {member, NULL};
+    const wbi_json *o = wbi_json_get(settings, name), *key = key_of(o, member);
     bool fine = true;
+    wb_rc rc = check_type(file, settings, name, WBI_JSON_OBJ, "an object", err);
 
-    if (key == NULL)
-        return WB_OK;
+    if (rc == WB_OK)
+        rc = check_names(file, o, " there", names, err);
+    if (rc != WB_OK || key == NULL)
+        return rc;
     fine = wbi_json_is(key + 1, WBI_JSON_ARR);
     WBI_JSON_EACH (key + 1, e) {
         fine = fine && wbi_json_is(e, WBI_JSON_STR) && wbi_json_str(e).n > 0;
     }
     return fine ? WB_OK : wrong_type(file, key, "an array of names of variables", err);
+}
+
+/* A limit that nobody reads would be no limit. */
+static wb_rc check_limits(const struct wbi_config_file *file, const wbi_json *settings,
+                          struct wbi_error *err)
+{
+    static const char *const names[] = {"approvalWaitMs",
+                                        "artifactAgeDays",
+                                        "artifactCallBytes",
+                                        "artifactStoreBytes",
+                                        "artifactStreamBytes",
+                                        "cpuSeconds",
+                                        "fileBytes",
+                                        "freeDiskBytes",
+                                        "memoryBytes",
+                                        "openFiles",
+                                        "outputBytes",
+                                        "processes",
+                                        NULL};
+    const wbi_json *limits = wbi_json_get(settings, "limits");
+    wb_rc rc = check_type(file, settings, "limits", WBI_JSON_OBJ, "an object of numbers", err);
+
+    if (rc == WB_OK)
+        rc = check_names(file, limits, " in \"limits\"", names, err);
+    return rc == WB_OK ? check_numbers(file, limits, err) : rc;
 }
 
 /* "command" of o: a program and its arguments. */
@@ -239,15 +268,11 @@ static wb_rc check_settings(const struct wbi_config_file *file, const wbi_json *
     if (rc == WB_OK)
         rc = check_numbers(file, wbi_json_get(settings, "budgets"), err);
     if (rc == WB_OK)
-        rc = check_type(file, settings, "limits", WBI_JSON_OBJ, "an object of numbers", err);
+        rc = check_limits(file, settings, err);
     if (rc == WB_OK)
-        rc = check_numbers(file, wbi_json_get(settings, "limits"), err);
+        rc = check_variables(file, settings, "env", "allow", err);
     if (rc == WB_OK)
-        rc = check_type(file, settings, "env", WBI_JSON_OBJ, "an object", err);
-    if (rc == WB_OK)
-        rc = check_type(file, settings, "secrets", WBI_JSON_OBJ, "an object", err);
-    if (rc == WB_OK)
-        rc = check_secrets(file, settings, err);
+        rc = check_variables(file, settings, "secrets", "env", err);
     if (rc == WB_OK)
         rc = check_shell(file, settings, err);
     if (rc == WB_OK)
