@@ -6,11 +6,14 @@
  *     before it (prepare). */
 #include "loop/loop.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "loop/alarm.h"
 
 struct wbi_loop {
@@ -130,6 +133,18 @@ static void start_hooks(struct wbi_loop *loop)
     uv_unref((uv_handle_t *)&loop->after_poll);
 }
 
+/* libuv ends the process when the first loop finds none left for its own pipe. */
+static bool enough_descriptors(void)
+{
+    int fds[3] = {-1, -1, -1};
+    bool enough = pipe2(fds, O_CLOEXEC) == 0 && (fds[2] = dup(fds[0])) >= 0;
+
+    for (size_t i = 0; i < WBI_COUNT(fds); i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    return enough;
+}
+
 wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_error *err)
 {
     struct wbi_loop *loop = wbi_zalloc(sizeof(*loop));
@@ -144,7 +159,7 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
     atomic_init(&loop->thread, pthread_self());
     atomic_init(&loop->adrift, false);
     if (loop->owned)
-        status = uv_loop_init(&loop->own);
+        status = enough_descriptors() ? uv_loop_init(&loop->own) : UV_EMFILE;
     if (status == 0) {
         status = uv_async_init(loop->uv, &loop->wake, drain_posts);
         if (status != 0 && loop->owned)

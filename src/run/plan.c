@@ -179,6 +179,9 @@ wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int e
                              "the working directory %s",
                              absent ? "does not exist" : strerror(errno_value));
     }
+    if (stage == WBI_STAGE_EXEC && errno_value == ENOENT && access(program, X_OK) == 0)
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED,
+                             "program not found: what the #! line of %s names", program);
     if (stage == WBI_STAGE_EXEC && (errno_value == ENOENT || errno_value == ENOTDIR))
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED,
                              "program not found: %s", program);
