@@ -59,9 +59,10 @@ struct words {
 void wbi_words_init(struct words *w, struct wbi_str command);
 /* The first n bytes of text are the line; more may be read, but is not looked at. */
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret);
-/* The same without wide vectors; for machines that have none, and tests. */
-void wbi_line_look_plain(const struct words *w, struct wbi_str text, size_t n,
-                         struct line_facts *ret);
+/* The same with vectors of 64 or 32 lanes or, for 0, none; for tests. Shapes compare with those
+ * found with as many lanes. */
+void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
+                        struct line_facts *ret);
 
 /* A line the index remembers. */
 struct record {

@@ -4,6 +4,8 @@
  * how much it sounds like a failure. Words are looked up by hash; a word inside
  * a file name or an identifier weighs little. */
 #include "text/preview_bits_int.h"
+#include "text/preview_shape_int.h"
+#include "text/tokens_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
 #define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
@@ -11,68 +13,6 @@
 #define MUCH_SURER 15u
 /* Lines alike but for how it went are not of one shape. */
 enum { SHAPE_DENIED = 3, SHAPE_FAILED = 4 };
-enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
-
-#define X4(c) c, c, c, c
-#define X8(c) X4(c), X4(c)
-#define X16(c) X8(c), X8(c)
-static const uint8_t class_of[256] = {
-    X8(C_OTHER),
-    C_OTHER,
-    C_SPACE,
-    C_SPACE,
-    X4(C_SPACE),
-    C_OTHER,
-    X16(C_OTHER),
-    /*  ! " # $ % & ' ( ) * + , - . / */
-    C_SPACE,
-    C_OTHER,
-    C_QUOTE,
-    C_OTHER,
-    C_OTHER,
-    C_OTHER,
-    C_OTHER,
-    C_QUOTE,
-    C_OTHER,
-    C_OTHER,
-    C_OTHER,
-    C_JOIN,
-    C_OTHER,
-    C_JOIN,
-    C_JOIN,
-    C_SLASH,
-    X8(C_DIGIT),
-    C_DIGIT,
-    C_DIGIT,
-    X4(C_OTHER),
-    C_OTHER,
-    C_OTHER,
-    C_JOIN,
-    X16(C_LETTER),
-    X8(C_LETTER),
-    C_LETTER,
-    C_LETTER,
-    C_OTHER,
-    C_SLASH,
-    C_OTHER,
-    C_OTHER,
-    C_LETTER,
-    C_QUOTE,
-    X16(C_LETTER),
-    X8(C_LETTER),
-    C_LETTER,
-    C_LETTER,
-    X4(C_OTHER),
-    C_OTHER,
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-};
 
 /* What is found in a line on the way. */
 struct look {
@@ -103,8 +43,7 @@ enum { OPEN = 1, VARIES = 2, DOT = 4 };
 /* Where a line is read: apart from the above, so that all of it stays in registers. */
 struct reader {
     struct window w;
-    uint64_t shape;
-    uint64_t chunk;    /* hash of the chunk under way */
+    struct shape_text shape;
     size_t number_end; /* where the last number ended */
     unsigned state;    /* of the chunk */
     uint8_t quote;     /* closing character, 0 outside */
@@ -115,10 +54,8 @@ static INLINE void end_chunk(struct reader *r)
 {
     if (r->state == 0)
         return;
-    if (r->quote == 0)
-        r->shape = mix(r->shape, r->state & VARIES ? 1 : r->chunk);
+    shape_end_chunk(&r->shape, (r->state & VARIES) != 0, r->quote != 0);
     r->state = 0;
-    r->chunk = HASH_START;
 }
 
 static bool is_digit(uint8_t c)
@@ -323,7 +260,7 @@ static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
         return to;
     }
     r->state |= OPEN;
-    r->chunk = mix(r->chunk, hash);
+    shape_word(&r->shape, hash, k->p + i, to - i, k->readable);
     if (may_be_known(k->words, hash))
         known_word(k, hash, i, to);
     else if ((last == 'r' || last == 'n') && names_exception(k->p + i, to - i))
@@ -408,10 +345,12 @@ static INLINE size_t read_quote(const struct look *k, struct reader *r, size_t i
     if (r->quote != 0 && (c == r->quote || (r->quote == '\'' && c == '`'))) {
         end_chunk(r);
         r->quote = 0;
-        r->shape = mix(r->shape, 2);
+        shape_mark(&r->shape, SHAPE_QUOTED);
     } else if (r->quote == 0 && !(c == '\'' && after_name)) {
         end_chunk(r);
         r->quote = c == '`' ? '\'' : c;
+    } else if (i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER) {
+        shape_apart(&r->shape);
     }
     return i + 1;
 }
@@ -427,7 +366,7 @@ static INLINE size_t read_high(const struct look *k, struct reader *r, size_t i)
             r->quote = 0xff;
         } else {
             r->quote = 0;
-            r->shape = mix(r->shape, 2);
+            shape_mark(&r->shape, SHAPE_QUOTED);
         }
         return i + 3;
     }
@@ -437,11 +376,11 @@ static INLINE size_t read_high(const struct look *k, struct reader *r, size_t i)
 
         if ((v & BYTES(0x80)) != BYTES(0x80) || ((quote - BYTES(1)) & ~quote & BYTES(0x80)) != 0)
             break;
-        r->chunk = mix(r->chunk, v);
+        shape_high(&r->shape, v, 8);
     }
     if (k->p + i > p)
         return i;
-    r->chunk = mix(r->chunk, *p);
+    shape_high(&r->shape, *p, 1);
     return i + 1;
 }
 
@@ -460,7 +399,7 @@ static INLINE size_t read_join(const struct look *k, struct reader *r, size_t i)
 
     if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
         r->state |= c == '.' ? VARIES | DOT : VARIES;
-    r->chunk = mix(r->chunk, c);
+    shape_add(&r->shape, c, 1);
     r->state |= OPEN;
     return i + 1;
 }
@@ -475,53 +414,50 @@ static INLINE size_t read_mark(struct look *k, struct reader *r, size_t i)
     }
     end_chunk(r);
     if (r->quote == 0)
-        r->shape = mix(r->shape, c);
+        shape_mark(&r->shape, c);
     return i + 1;
+}
+
+/* One piece at i: a word, a number, blanks or one mark. */
+static INLINE size_t read_piece(struct look *k, struct reader *r, size_t i)
+{
+    if (i - r->w.base >= WINDOW)
+        look_from(r, k, i);
+    if (r->w.letter >> (i - r->w.base) & 1)
+        return skip_blank(k, r, read_word(k, r, i));
+    switch (class_of[k->p[i]]) {
+    case C_DIGIT:
+        return skip_blank(k, r, read_number(k, r, i));
+    case C_SPACE:
+        end_chunk(r);
+        while (++i < k->n && k->p[i] == ' ')
+            ;
+        return i;
+    case C_SLASH:
+        r->state |= OPEN | VARIES;
+        return i + 1;
+    case C_JOIN:
+        return read_join(k, r, i);
+    case C_QUOTE:
+        return read_quote(k, r, i);
+    case C_HIGH:
+        return read_high(k, r, i);
+    default:
+        return read_mark(k, r, i);
+    }
 }
 
 static INLINE uint64_t read_line(struct look *k, bool wide)
 {
-    struct reader r = {
-        .shape = HASH_START, .chunk = HASH_START, .number_end = SIZE_MAX, .wide = wide};
+    struct reader r = {.shape = shape_begin(NULL), .number_end = SIZE_MAX, .wide = wide};
     size_t i = 0;
 
     if (k->n > 0)
         look_from(&r, k, 0);
-    while (i < k->n) {
-        if (i - r.w.base >= WINDOW)
-            look_from(&r, k, i);
-        if (r.w.letter >> (i - r.w.base) & 1) {
-            i = skip_blank(k, &r, read_word(k, &r, i));
-            continue;
-        }
-        switch (class_of[k->p[i]]) {
-        case C_DIGIT:
-            i = skip_blank(k, &r, read_number(k, &r, i));
-            break;
-        case C_SPACE:
-            end_chunk(&r);
-            while (++i < k->n && k->p[i] == ' ')
-                ;
-            break;
-        case C_SLASH:
-            r.state |= OPEN | VARIES;
-            i++;
-            break;
-        case C_JOIN:
-            i = read_join(k, &r, i);
-            break;
-        case C_QUOTE:
-            i = read_quote(k, &r, i);
-            break;
-        case C_HIGH:
-            i = read_high(k, &r, i);
-            break;
-        default:
-            i = read_mark(k, &r, i);
-        }
-    }
+    while (i < k->n)
+        i = read_piece(k, &r, i);
     end_chunk(&r);
-    return r.shape;
+    return shape_end(&r.shape);
 }
 
 WIDE static uint64_t read_line_wide(struct look *k)
@@ -533,6 +469,96 @@ static uint64_t read_line_plain(struct look *k)
 {
     return read_line(k, /* wide= */ false);
 }
+
+#if defined(__x86_64__)
+#include "text/preview_wide_int.h"
+
+/* The words of a window that begins at base, in order. */
+WIDER static INLINE void read_words(struct look *k, const struct line_bits *b, size_t base)
+{
+    uint64_t starts = b->letter & ~(b->letter << 1), lasts = b->letter & ~(b->letter >> 1);
+    uint64_t glued = glued_words(b, starts, lasts), thrown = lasts & (b->e << 4 | b->e << 8);
+    uint64_t before = k->before;
+    unsigned last = 0; /* where the word before began */
+
+    k->code |= glued != 0;
+    for (; starts != 0; starts &= starts - 1, lasts &= lasts - 1) {
+        unsigned s = (unsigned)__builtin_ctzll(starts), e = (unsigned)__builtin_ctzll(lasts);
+        uint64_t hash = hash_letters(k->p + base + s, e + 1 - s, k->readable);
+
+        if (may_be_known(k->words, hash)) {
+            if (glued >> s & 1) {
+                k->query |= query_bit(&k->words->slot[slot_of(k->words, hash)]);
+            } else {
+                k->before = _bzhi_u64(b->digit, s) >> last != 0 ? 0 : before;
+                known_word(k, hash, base + s, base + e + 1);
+            }
+        } else if (thrown >> e & 1 & ~(glued >> s)) {
+            if (names_exception(k->p + base + s, e + 1 - s))
+                weigh_exception(k, base + s, base + e + 1);
+        }
+        before = glued >> s & 1 ? 0 : hash;
+        last = s;
+    }
+    k->before = b->digit >> last != 0 ? 0 : before;
+}
+
+/* The numbers outside of quotes that may stand free. */
+WIDER static INLINE void read_numbers(struct look *k, const struct line_bits *b, size_t base)
+{
+    for (uint64_t left = free_numbers(b); left != 0 && k->n_numbers < NUMBERS_MAX;
+         left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctzll(left);
+        unsigned n = (unsigned)__builtin_ctzll(~(b->digit >> s));
+
+        if (n < 10 && stands_free(k, base + s, base + s + n))
+            keep_number(k, base + s, base + s + n);
+    }
+}
+
+/* As much of the line as lies in chunks that end within the next 63 bytes; i is where none is
+ * under way. Returns where that ends: i when there is none or it is not ASCII. */
+WIDER static INLINE size_t read_window(struct look *k, struct reader *r, size_t i)
+{
+    struct line_bits b NOT_CLEARED;
+    size_t end = look_64(&b, k->p + i, k->n - i);
+
+    if (end == 0)
+        return i;
+    find_quotes(&b, k->p + i, &r->quote);
+    shape_write(&r->shape, &b);
+    k->place |= (b.number_mark & behind_dots(&b)) != 0;
+    k->time |= (b.number_mark & b.digit << 1) != 0;
+    read_words(k, &b, i);
+    read_numbers(k, &b, i);
+    return i + end;
+}
+
+/* What is not ASCII is read piece by piece, to where a chunk cannot be under way. */
+WIDER static uint64_t read_line_64(struct look *k)
+{
+    uint8_t bytes[SHAPE_BYTES] NOT_CLEARED;
+    struct reader r = {.shape = shape_begin(bytes), .number_end = SIZE_MAX, .wide = true};
+    size_t i = 0, to;
+
+    while (i < k->n) {
+        to = read_window(k, &r, i);
+        if (to == i) {
+            look_from(&r, k, i);
+            do
+                to = read_piece(k, &r, to);
+            while (to < k->n && class_of[k->p[to - 1]] != C_SPACE &&
+                   class_of[k->p[to - 1]] != C_OTHER);
+            r.number_end = SIZE_MAX;
+        }
+        i = to;
+    }
+    end_chunk(&r);
+    return shape_end(&r.shape);
+}
+#else
+#define read_line_64 read_line_plain
+#endif
 
 /* Where the word with the time of day (12:34:56) near the start ends, or 0. */
 static size_t after_time(struct wbi_str s)
@@ -674,7 +700,14 @@ static uint16_t opening_of(struct wbi_str s, size_t start)
     return (uint16_t)(mix(HASH_START, v & ~(digit - (digit >> 7) + digit)) >> 48);
 }
 
-static void look(const struct words *w, struct wbi_str text, size_t n, bool wide,
+static uint64_t read_line_with(struct look *k, size_t lanes)
+{
+    if (lanes == 64)
+        return read_line_64(k);
+    return lanes == 32 ? read_line_wide(k) : read_line_plain(k);
+}
+
+static void look(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
                  struct line_facts *ret)
 {
     struct wbi_str line = wbi_str_head(text, n), trimmed = wbi_str_trim(line);
@@ -686,7 +719,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
     size_t start = 0;
     unsigned severity;
 
-    ret->shape = wide ? read_line_wide(&k) : read_line_plain(&k);
+    ret->shape = read_line_with(&k, lanes);
     ret->shape = mix(ret->shape, k.outcome);
     ret->hit = k.hit;
     ret->query = k.query;
@@ -709,11 +742,11 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
 
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
 {
-    look(w, text, n, have_wide(), ret);
+    look(w, text, n, wbi_tokens_lanes(), ret);
 }
 
-void wbi_line_look_plain(const struct words *w, struct wbi_str text, size_t n,
-                         struct line_facts *ret)
+void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
+                        struct line_facts *ret)
 {
-    look(w, text, n, /* wide= */ false, ret);
+    look(w, text, n, lanes, ret);
 }

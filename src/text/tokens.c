@@ -29,8 +29,8 @@ const uint16_t wbi_word_costs[6][TABLE] = {
     {272, 316, 409, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
 };
 const uint8_t wbi_word_more[6] = {40, 60, 60, 70, 120, 120};
-static const uint8_t cluster_cost[4] = {COST_CLUSTER, COST_CLUSTER_ALONE, COST_CLUSTER,
-                                        COST_CLUSTER_DIGITS};
+const uint8_t wbi_cluster_cost[4] = {COST_CLUSTER, COST_CLUSTER_ALONE, COST_CLUSTER,
+                                     COST_CLUSTER_DIGITS};
 
 struct scan {
     const uint8_t *p;
@@ -112,7 +112,7 @@ static uint64_t word(struct scan *s, enum place place)
         cost = COST_MIXED * (n + 1);
     else
         cost = wbi_word_cost(place, n);
-    return cost + marked + l.clusters * cluster_cost[place] + l.wide * COST_LETTER_2;
+    return cost + marked + l.clusters * wbi_cluster_cost[place] + l.wide * COST_LETTER_2;
 }
 
 /* One mark right before a word, with nothing that holds it on the other side. */

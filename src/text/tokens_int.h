@@ -33,6 +33,7 @@ enum {
 enum place { BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS, UPPER_BEHIND_BLANK, UPPER_ELSE };
 extern const uint16_t wbi_word_costs[6][TABLE];
 extern const uint8_t wbi_word_more[6]; /* each letter beyond those */
+extern const uint8_t wbi_cluster_cost[4];
 
 static inline uint64_t wbi_word_cost(unsigned row, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/tokens_wide.c: the pieces of text/tokens.c, 63 bytes at a time. A bit for every
  * byte of a kind; where pieces begin, what stands before and behind them is then a matter
- * of shifts, and all but the lengths of words are counted by counting bits. Text that is
+ * of shifts, and all but words are counted by counting bits. Text that is
  * not ASCII, but for quotation marks and the like, and runs without an end are left to the
  * other way. */
 #include "text/tokens_int.h"
@@ -93,76 +93,45 @@ WIDE static inline uint64_t count(uint64_t bits)
     return (uint64_t)__builtin_popcountll(bits);
 }
 
-/* Words by where they begin and by their last letters: as many bits in both, in one order. */
-struct words {
-    uint64_t starts, lasts;
-};
+/* By digits, blank and mark beside it; by capitals only, and that. No jumps: which words come
+ * cannot be guessed. */
+static const uint8_t place_of[8] = {ALONE,         BEHIND_MARK,   BEHIND_BLANK,  BEHIND_BLANK,
+                                    BESIDE_DIGITS, BESIDE_DIGITS, BESIDE_DIGITS, BESIDE_DIGITS};
+static const uint8_t row_of[2][4] = {{BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS},
+                                     {UPPER_BEHIND_BLANK, UPPER_ELSE, UPPER_ELSE, UPPER_ELSE}};
 
-/* The starts of the words whose last letters are given. */
-WIDE static inline uint64_t starts_of(const struct words *w, uint64_t lasts)
+/* The word that begins at s and has n letters; behind and mark: where a blank stands
+ * right before a word, or a mark that joins it. */
+WIDE static inline uint64_t word(const struct bits *b, unsigned s, unsigned n, uint64_t triples,
+                                 uint64_t joins)
 {
-    return _pdep_u64(_pext_u64(lasts, w->lasts), w->starts);
+    unsigned upper = (unsigned)__builtin_ctzll(~(b->upper >> s));
+    unsigned blank = (unsigned)(b->space << 1 >> s & 1), mark = (unsigned)(joins << 1 >> s & 1);
+    unsigned digits = (unsigned)((b->digit << 1 >> s | b->digit >> (s + n)) & 1);
+    unsigned place = place_of[digits << 2 | blank << 1 | mark];
+    unsigned row = row_of[upper == n][place];
+    uint64_t marked = (digits & mark) * (COST_MARKED + (n == 1) * COST_MARKED);
+    uint64_t clusters = count(_bzhi_u64(triples >> s, n) & ~3ull) * wbi_cluster_cost[place];
+
+    if (upper > 1 && upper < n)
+        return COST_MIXED * (n + 1) + marked + clusters;
+    return wbi_word_cost(row, n) + marked + clusters;
 }
 
-/* All letters of the words whose starts are given. */
-WIDE static inline uint64_t letters_of(const struct words *w, uint64_t starts)
-{
-    return (_pdep_u64(_pext_u64(starts, w->starts), w->lasts) << 1) - starts;
-}
-
-/* Rows of the table of costs, a bit of their number in each, at the starts of words. */
-struct rows {
-    uint64_t bit[3];
-};
-
-#define EACH_4 0x1111111111111111u
-
-/* What the table says for the words that are given. */
-WIDE static inline uint64_t table_costs(const struct words *w, const struct rows *r)
-{
-    uint64_t starts = w->starts, lasts = w->lasts, units = 0, rows;
-
-    while (starts != 0) {
-        rows = _pdep_u64(_pext_u64(r->bit[0], starts), EACH_4) |
-               _pdep_u64(_pext_u64(r->bit[1], starts), EACH_4) << 1 |
-               _pdep_u64(_pext_u64(r->bit[2], starts), EACH_4) << 2;
-        for (int i = 0; i < 16 && starts != 0; i++, rows >>= 4) {
-            units += wbi_word_cost(rows & 7,
-                                   (size_t)(__builtin_ctzll(lasts) + 1 - __builtin_ctzll(starts)));
-            starts &= starts - 1;
-            lasts &= lasts - 1;
-        }
-    }
-    return units;
-}
-
-/* Words, but for what the table says of those left in *ret, whose rows are *r. Which words
- * come cannot be guessed: no jumps. */
-WIDE static inline uint64_t words(const struct bits *b, uint64_t joins, struct words *ret,
-                                  struct rows *r)
+WIDE static inline uint64_t words(const struct bits *b, uint64_t joins)
 {
     uint64_t letter = b->upper | b->lower;
     uint64_t starts = (b->upper & ~(b->upper << 1)) | (b->lower & ~(letter << 1));
-    struct words w = {starts, letter & (~letter | starts) >> 1};
-    uint64_t digits = (starts & b->digit << 1) | starts_of(&w, w.lasts & b->digit >> 1);
-    uint64_t blank = starts & b->space << 1 & ~digits, mark = starts & joins << 1;
-    uint64_t alone = starts & ~(digits | blank | mark), marked = digits & mark;
-    uint64_t capitals = starts_of(&w, w.lasts & b->upper);
-    uint64_t mixed = starts & b->upper & b->upper >> 1 & ~capitals,
-             in_mixed = letters_of(&w, mixed);
-    uint64_t clusters =
-        b->consonant & b->consonant << 1 & b->consonant << 2 & letter & ~(starts | starts << 1);
+    uint64_t ends = ~letter | starts, units = 0;
+    uint64_t triples = b->consonant & b->consonant << 1 & b->consonant << 2;
 
-    ret->starts = starts & ~mixed;
-    ret->lasts = w.lasts & ~in_mixed;
-    r->bit[0] = (~capitals & (alone | digits)) | (capitals & ~blank);
-    r->bit[1] = ~capitals & (mark | digits);
-    r->bit[2] = capitals;
-    return count(in_mixed) * COST_MIXED + count(mixed) * COST_MIXED +
-           (count(marked) + count(marked & w.lasts)) * COST_MARKED +
-           count(clusters) * COST_CLUSTER +
-           count(clusters & letters_of(&w, alone)) * (COST_CLUSTER_ALONE - COST_CLUSTER) +
-           count(clusters & letters_of(&w, digits)) * (COST_CLUSTER_DIGITS - COST_CLUSTER);
+    for (uint64_t left = starts; left != 0; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctzll(left);
+        unsigned n = (unsigned)__builtin_ctzll(ends >> s >> 1) + 1;
+
+        units += word(b, s, n, triples, joins);
+    }
+    return units;
 }
 
 /* Every three digits of a run. */
@@ -233,21 +202,17 @@ WIDE static inline size_t countable(struct bits *b, size_t n)
     return end;
 }
 
-/* All but what the table says of *w with its rows *r. */
-WIDE static inline uint64_t count_up_to(const struct bits *b, size_t end, struct words *w,
-                                        struct rows *r)
+/* One mark right before a word, with nothing that holds it on the other side. */
+WIDE static inline uint64_t joining(const struct bits *b)
 {
-    uint64_t joins = b->punct & ~((b->punct | b->space) << 1) & (b->upper | b->lower) >> 1;
-
-    return words(b, joins, w, r) + others(b, (1ull << end) - 1, joins);
+    return b->punct & ~((b->punct | b->space) << 1) & (b->upper | b->lower) >> 1;
 }
 
 WIDE static size_t count_32(const uint8_t *p, size_t n, size_t readable, uint64_t *units)
 {
     uint8_t copy[96] NOT_CLEARED;
     struct bits b NOT_CLEARED;
-    struct words w;
-    struct rows r;
+    uint64_t joins;
     size_t end;
 
     if (readable <= WINDOW + 1) {
@@ -259,8 +224,8 @@ WIDE static size_t count_32(const uint8_t *p, size_t n, size_t readable, uint64_
     end = countable(&b, n);
     if (end == 0)
         return 0;
-    *units += count_up_to(&b, end, &w, &r);
-    *units += table_costs(&w, &r);
+    joins = joining(&b);
+    *units += words(&b, joins) + others(&b, (1ull << end) - 1, joins);
     return end;
 }
 
@@ -334,6 +299,23 @@ WIDER static inline void look_64(const uint8_t *p, size_t n, struct bits *b)
     }
 }
 
+/* Words by where they begin and by their last letters: as many bits in both, in one order. */
+struct words {
+    uint64_t starts, lasts;
+};
+
+/* The starts of the words whose last letters are given. */
+WIDER static inline uint64_t starts_of(const struct words *w, uint64_t lasts)
+{
+    return _pdep_u64(_pext_u64(lasts, w->lasts), w->starts);
+}
+
+/* All letters of the words whose starts are given. */
+WIDER static inline uint64_t letters_of(const struct words *w, uint64_t starts)
+{
+    return (_pdep_u64(_pext_u64(starts, w->starts), w->lasts) << 1) - starts;
+}
+
 #define COUNT_8(n) n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7
 static const uint8_t numbers_64[64]
     __attribute__((aligned(64))) = {COUNT_8(0),  COUNT_8(8),  COUNT_8(16), COUNT_8(24),
@@ -347,41 +329,66 @@ WIDER static inline __m512i places(uint64_t bits)
     return _mm512_cvtepu8_epi16(_mm512_castsi512_si256(_mm512_maskz_compress_epi8(bits, each)));
 }
 
-/* As table_costs, with up to 32 words looked up at once; there are hardly ever more. */
-WIDER static inline uint64_t table_costs_64(const struct words *w, const struct rows *r)
+/* What the table says of up to 32 words, all looked up at once, given their lengths less one
+ * and the bits of the numbers of their rows at their starts. */
+WIDER static inline uint64_t table_costs(const struct words *w, __m512i lengths,
+                                         const uint64_t rows[3])
 {
-    __m512i length = _mm512_sub_epi16(places(w->lasts), places(w->starts)); /* less one */
-    uint64_t n = count(w->starts);
-    __mmask32 there = (__mmask32)_bzhi_u64(UINT32_MAX, (unsigned)n);
-    __mmask32 capitals = (__mmask32)_pext_u64(r->bit[2], w->starts);
+    __mmask32 there = (__mmask32)_pext_u64(w->starts, w->starts);
+    __mmask32 capitals = (__mmask32)_pext_u64(rows[2], w->starts);
     __m512i at, cost;
 
-    if (n > 32 || _mm512_mask_cmpge_epu16_mask(there, length, _mm512_set1_epi16(TABLE)) != 0)
-        return table_costs(w, r);
-    at = _mm512_mask_add_epi16(length, (__mmask32)_pext_u64(r->bit[0], w->starts), length,
+    at = _mm512_mask_add_epi16(lengths, (__mmask32)_pext_u64(rows[0], w->starts), lengths,
                                _mm512_set1_epi16(TABLE));
-    at = _mm512_mask_add_epi16(at, (__mmask32)_pext_u64(r->bit[1], w->starts), at,
+    at = _mm512_mask_add_epi16(at, (__mmask32)_pext_u64(rows[1], w->starts), at,
                                _mm512_set1_epi16(2 * TABLE));
     cost = _mm512_permutex2var_epi16(_mm512_loadu_si512(wbi_word_costs[0]), at,
                                      _mm512_loadu_si512(wbi_word_costs[2]));
     cost = _mm512_mask_permutexvar_epi16(cost, capitals, at, _mm512_loadu_si512(wbi_word_costs[4]));
-    cost = _mm512_maskz_mov_epi16(there, cost);
-    return (uint64_t)_mm512_reduce_add_epi32(_mm512_madd_epi16(cost, _mm512_set1_epi16(1)));
+    cost = _mm512_madd_epi16(_mm512_maskz_mov_epi16(there, cost), _mm512_set1_epi16(1));
+    return (uint64_t)_mm512_reduce_add_epi32(cost);
+}
+
+/* As words; words that are unusually long or many are left to that. */
+WIDER static inline uint64_t words_64(const struct bits *b, uint64_t joins)
+{
+    uint64_t letter = b->upper | b->lower;
+    uint64_t starts = (b->upper & ~(b->upper << 1)) | (b->lower & ~(letter << 1));
+    struct words w = {starts, letter & (~letter | starts) >> 1};
+    uint64_t digits = (starts & b->digit << 1) | starts_of(&w, w.lasts & b->digit >> 1);
+    uint64_t blank = starts & b->space << 1 & ~digits, mark = starts & joins << 1;
+    uint64_t alone = starts & ~(digits | blank | mark), marked = digits & mark;
+    uint64_t capitals = starts_of(&w, w.lasts & b->upper);
+    uint64_t mixed = starts & b->upper & b->upper >> 1 & ~capitals;
+    uint64_t in_mixed = letters_of(&w, mixed);
+    uint64_t clusters =
+        b->consonant & b->consonant << 1 & b->consonant << 2 & letter & ~(starts | starts << 1);
+    uint64_t rows[3] = {(~capitals & (alone | digits)) | (capitals & ~blank),
+                        ~capitals & (mark | digits), capitals};
+    struct words plain = {starts & ~mixed, w.lasts & ~in_mixed};
+    __m512i lengths = _mm512_sub_epi16(places(plain.lasts), places(plain.starts));
+
+    if (count(starts) > 32 || _mm512_cmpge_epu16_mask(lengths, _mm512_set1_epi16(TABLE)) != 0)
+        return words(b, joins);
+    return table_costs(&plain, lengths, rows) + (count(in_mixed) + count(mixed)) * COST_MIXED +
+           (count(marked) + count(marked & w.lasts)) * COST_MARKED +
+           count(clusters) * COST_CLUSTER +
+           count(clusters & letters_of(&w, alone)) * (COST_CLUSTER_ALONE - COST_CLUSTER) +
+           count(clusters & letters_of(&w, digits)) * (COST_CLUSTER_DIGITS - COST_CLUSTER);
 }
 
 WIDER static size_t count_64(const uint8_t *p, size_t n, uint64_t *units)
 {
     struct bits b NOT_CLEARED;
-    struct words w;
-    struct rows r;
+    uint64_t joins;
     size_t end;
 
     look_64(p, n, &b);
     end = countable(&b, n);
     if (end == 0)
         return 0;
-    *units += count_up_to(&b, end, &w, &r);
-    *units += table_costs_64(&w, &r);
+    joins = joining(&b);
+    *units += words_64(&b, joins) + others(&b, (1ull << end) - 1, joins);
     return end;
 }
 
