@@ -9,8 +9,6 @@
 #define INLINE inline __attribute__((always_inline))
 #define WINDOW 63u /* one less than a mask has bits: whatever is asked for ends within it */
 #define LOOKED 64u /* bytes that are looked at */
-/* Clearing it first takes longer than all the rest. */
-#define NOT_CLEARED __attribute__((uninitialized))
 
 enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
 

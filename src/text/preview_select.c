@@ -26,9 +26,15 @@
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
 
-/* Indices of picks: a heap of n, behind it those taken so far, the best last. */
+/* A pick that may be chosen. */
+struct candidate {
+    float score;
+    uint32_t at;
+};
+
+/* The best of them: a heap of n, behind it those taken so far, the best last. */
 struct queue {
-    uint32_t *items;
+    struct candidate items[QUEUE_MAX];
     size_t n;
     size_t taken;
 };
@@ -242,23 +248,21 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
     return score + command_score(c, r);
 }
 
-/* True when pick i comes before pick j. */
-static bool better(const struct chooser *c, uint32_t i, uint32_t j)
+/* True when a comes before b. */
+static bool better(struct candidate a, struct candidate b)
 {
-    float x = c->picks[i].score, y = c->picks[j].score;
-
-    return x != y ? x > y : i < j;
+    return a.score != b.score ? a.score > b.score : a.at < b.at;
 }
 
-/* Heap with the best on top; what is below `at` is one already. */
-static void sink(const struct chooser *c, struct queue *q, size_t at)
+/* Heap with the best on top, or the worst; what is below `at` is one already. */
+static void sink(struct queue *q, size_t at, bool worst)
 {
-    uint32_t moved = q->items[at];
+    struct candidate moved = q->items[at];
 
     for (size_t child = 2 * at + 1; child < q->n; child = 2 * at + 1) {
-        if (child + 1 < q->n && better(c, q->items[child + 1], q->items[child]))
+        if (child + 1 < q->n && better(q->items[child + 1], q->items[child]) != worst)
             child++;
-        if (better(c, moved, q->items[child]))
+        if (better(moved, q->items[child]) != worst)
             break;
         q->items[at] = q->items[child];
         at = child;
@@ -266,38 +270,54 @@ static void sink(const struct chooser *c, struct queue *q, size_t at)
     q->items[at] = moved;
 }
 
-/* The hidden lines that have a score. */
-static wb_rc queue_by_score(struct chooser *c, struct queue *q)
+static void make_heap(struct queue *q, bool worst)
 {
+    for (size_t i = q->n / 2; i-- > 0;)
+        sink(q, i, worst);
+}
+
+/* The hidden lines that have a score: when there are many, each takes the place of the worst
+ * one so far or is left out. */
+static void queue_by_score(const struct chooser *c, struct queue *q)
+{
+    bool full = false;
+
     q->n = 0;
     q->taken = 0;
-    q->items = wbi_arena_alloc(c->arena, c->n * sizeof *q->items);
-    if (q->items == NULL)
-        return WB_ENOMEM;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].score > 0 && !wbi_shown(c, i))
-            q->items[q->n++] = (uint32_t)i;
-    for (size_t i = q->n / 2; i-- > 0;)
-        sink(c, q, i);
-    return WB_OK;
+    for (size_t i = 0; i < c->n; i++) {
+        struct candidate next = {c->picks[i].score, (uint32_t)i};
+
+        if (!(next.score > 0) || wbi_shown(c, i))
+            continue;
+        if (!full) {
+            q->items[q->n++] = next;
+            full = q->n == QUEUE_MAX;
+            if (full)
+                make_heap(q, /* worst= */ true);
+        } else if (better(next, q->items[0])) {
+            q->items[0] = next;
+            sink(q, 0, /* worst= */ true);
+        }
+    }
+    make_heap(q, /* worst= */ false);
 }
 
 /* The i-th best into *ret: they are put in order only as far as they are asked for,
  * since few can be shown. False when there are no more. */
-static bool queue_at(const struct chooser *c, struct queue *q, size_t i, uint32_t *ret)
+static bool queue_at(struct queue *q, size_t i, uint32_t *ret)
 {
     while (q->taken <= i) {
-        uint32_t best;
+        struct candidate best;
 
-        if (q->n == 0 || q->taken == QUEUE_MAX)
+        if (q->n == 0)
             return false;
         best = q->items[0];
         q->items[0] = q->items[--q->n];
-        sink(c, q, 0);
+        sink(q, 0, /* worst= */ false);
         q->items[q->n] = best;
         q->taken++;
     }
-    *ret = q->items[q->n + q->taken - 1 - i];
+    *ret = q->items[q->n + q->taken - 1 - i].at;
     return true;
 }
 
@@ -402,7 +422,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
 
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
 
         if (p->wave != 0)
@@ -477,13 +497,13 @@ static wb_rc failure_places(struct chooser *c, struct queue *q)
     uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && queue_at(c, q, i, &at); i++)
+    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && queue_at(q, i, &at); i++)
         if (wbi_shown(c, at)) {
             rc = place_of(c, at, limit);
             if (rc == WB_OK)
                 rc = owner_of(c, at, limit);
         }
-    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && queue_at(c, q, i, &at); i++)
+    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && queue_at(q, i, &at); i++)
         if (wbi_shown(c, at))
             rc = wbi_choose_frames(c, at, share(c, 88, 80));
     return rc;
@@ -497,7 +517,7 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
     uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(q, i, &at); i++) {
         uint64_t before = c->spent;
 
         if (c->picks[at].score <= 0)
@@ -510,13 +530,13 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
 
 static wb_rc failures(struct chooser *c)
 {
-    struct queue q;
+    struct queue q NOT_CLEARED;
     wb_rc rc = score_failures(c);
 
-    if (rc == WB_OK)
-        rc = queue_by_score(c, &q);
-    if (rc == WB_OK)
-        rc = failure_lines(c, &q);
+    if (rc != WB_OK)
+        return rc;
+    queue_by_score(c, &q);
+    rc = failure_lines(c, &q);
     if (rc == WB_OK)
         rc = failure_places(c, &q);
     if (rc == WB_OK)
@@ -612,7 +632,7 @@ static void count_openings(const struct chooser *c, uint16_t *opened)
 
 static wb_rc rare_lines(struct chooser *c)
 {
-    struct queue q;
+    struct queue q NOT_CLEARED;
     uint8_t *begun = wbi_arena_array(c->arena, OPENINGS, sizeof *begun);
     uint16_t *opened = wbi_arena_array(c->arena, OPENINGS, sizeof *opened);
     uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
@@ -620,7 +640,7 @@ static wb_rc rare_lines(struct chooser *c)
     size_t misses = 0;
     uint32_t at;
     bool taken;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
     if (begun == NULL || opened == NULL)
         return WB_ENOMEM;
@@ -628,8 +648,8 @@ static wb_rc rare_lines(struct chooser *c)
         count_openings(c, opened);
     for (size_t i = 0; i < c->n; i++)
         c->picks[i].score = rare_score(c, i, mostly_alike, opened);
-    rc = queue_by_score(c, &q);
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, &q, i, &at); i++) {
+    queue_by_score(c, &q);
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(&q, i, &at); i++) {
         if (wbi_shown(c, at) || one_of_many(&c->picks[at], begun))
             continue;
         rc = wbi_offer(c, at, at, limit, &taken);
