@@ -40,6 +40,7 @@ struct line_facts {
 };
 
 #define QUERY_WORDS 32
+#define QUERY_SLOTS 64
 #define WORD_SLOTS 512
 #define WORD_BITS 4096u
 #define PAIRS 6
@@ -53,8 +54,8 @@ struct word_slot {
 };
 struct words {
     uint64_t maybe[WORD_BITS / 64]; /* a bit for each word: most others find it unset */
-    struct word_slot slot[WORD_SLOTS];
-    uint64_t pair[PAIRS][2]; /* two words that together say more */
+    const struct word_slot *known;  /* WORD_SLOTS, the same for all */
+    struct word_slot query[QUERY_SLOTS];
     size_t n_query;
 };
 

@@ -180,7 +180,7 @@ static uint32_t query_bit(const struct word_slot *slot)
 /* Most likely a word of the vocabulary or of the command. */
 static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
 {
-    const struct word_slot *slot = &k->words->slot[slot_of(k->words, hash)];
+    const struct word_slot *slot = slot_of(k->words, hash);
     uint8_t weight = slot->weight, kind = slot->kind;
 
     if (slot->hash == 0) {
@@ -190,7 +190,7 @@ static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
     }
     k->query |= query_bit(slot);
     if (k->before != 0 && weight < 60) {
-        uint8_t both = wbi_words_pair(k->words, k->before, slot->hash);
+        uint8_t both = wbi_words_pair(k->before, slot->hash);
 
         if (both != 0) {
             weight = both;
@@ -256,7 +256,7 @@ static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
         k->code = true;
         k->before = 0;
         if (may_be_known(k->words, hash))
-            k->query |= query_bit(&k->words->slot[slot_of(k->words, hash)]);
+            k->query |= query_bit(slot_of(k->words, hash));
         return to;
     }
     r->state |= OPEN;
@@ -488,7 +488,7 @@ WIDER static INLINE void read_words(struct look *k, const struct line_bits *b, s
 
         if (may_be_known(k->words, hash)) {
             if (glued >> s & 1) {
-                k->query |= query_bit(&k->words->slot[slot_of(k->words, hash)]);
+                k->query |= query_bit(slot_of(k->words, hash));
             } else {
                 k->before = _bzhi_u64(b->digit, s) >> last != 0 ? 0 : before;
                 known_word(k, hash, base + s, base + e + 1);
