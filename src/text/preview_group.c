@@ -222,9 +222,11 @@ wb_rc wbi_choose_groups(struct chooser *c)
     n = find_groups(c, done, g);
     if (n == 0)
         return WB_OK;
-    d = wbi_arena_zalloc(c->arena, sizeof *d);
+    d = wbi_arena_alloc(c->arena, sizeof *d);
     if (d == NULL)
         return WB_ENOMEM;
+    d->n = 0;
+    memset(d->slot, 0, sizeof d->slot); /* the rest is written before it is read */
     rc = skip_shown(c, d);
     for (size_t i = 0; i < n && rc == WB_OK; i++) {
         d->n = 0;

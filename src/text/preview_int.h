@@ -215,10 +215,8 @@ static inline uint64_t wbi_preview_usable(uint64_t budget)
 
 /* preview_index.c: look at the lines that nobody looked at yet. Records say nothing before. */
 WB_MUST_CHECK wb_rc wbi_index_look(struct wbi_preview_index *index);
-/* The remembered lines in order, kept and recent joined. */
-WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
-                                      struct wbi_arena *arena, const struct record ***ret,
-                                      size_t *ret_n);
+/* The remembered lines in order, kept and recent joined, into c->picks. */
+WB_MUST_CHECK wb_rc wbi_index_picks(struct chooser *c);
 /* preview_clip.c: what a line costs, read only where that is not known; its text. */
 WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
