@@ -44,6 +44,7 @@ struct line_facts {
 #define WORD_SLOTS 512
 #define WORD_BITS 4096u
 #define PAIRS 6
+#define BEGIN 4u /* letters by which most words are told apart from those */
 
 /* Words that mean something, and the words of the command. */
 struct word_slot {
@@ -54,6 +55,7 @@ struct word_slot {
 };
 struct words {
     uint64_t maybe[WORD_BITS / 64]; /* a bit for each word: most others find it unset */
+    uint8_t begins[BEGIN][64];      /* see preview_words_int.h */
     const struct word_slot *known;  /* WORD_SLOTS, the same for all */
     struct word_slot query[QUERY_SLOTS];
     size_t n_query;

@@ -473,34 +473,56 @@ static uint64_t read_line_plain(struct look *k)
 #if defined(__x86_64__)
 #include "text/preview_wide_int.h"
 
-/* The words of a window that begins at base, in order. */
-WIDER static INLINE void read_words(struct look *k, const struct line_bits *b, size_t base)
+/* The words of a window that begins at `base`. */
+struct window_words {
+    size_t base;
+    uint64_t starts;
+    uint64_t glued;  /* starts of those that are */
+    uint64_t before; /* what came before all of them, as in struct look */
+};
+
+/* The hash of the word before what stands at s, as in struct look. */
+WIDER static INLINE uint64_t word_before(const struct look *k, const struct line_bits *b,
+                                         const struct window_words *w, unsigned s)
+{
+    uint64_t starts = _bzhi_u64(w->starts, s), digits = _bzhi_u64(b->digit, s);
+    unsigned at;
+
+    if (starts == 0)
+        return digits == 0 ? w->before : 0;
+    at = 63 - (unsigned)__builtin_clzll(starts);
+    if (w->glued >> at & 1 || digits >> at != 0)
+        return 0;
+    return hash_letters(k->p + w->base + at, (size_t)__builtin_ctzll(~(b->letter >> at)),
+                        k->readable);
+}
+
+/* Of all words of the window at i, those that may be known are looked at. */
+WIDER static INLINE void read_words(struct look *k, const struct line_bits *b, size_t i, size_t end)
 {
     uint64_t starts = b->letter & ~(b->letter << 1), lasts = b->letter & ~(b->letter >> 1);
-    uint64_t glued = glued_words(b, starts, lasts), thrown = lasts & (b->e << 4 | b->e << 8);
-    uint64_t before = k->before;
-    unsigned last = 0; /* where the word before began */
+    struct window_words w = {i, starts, glued_words(b, starts, lasts), k->before};
+    uint64_t thrown = starts_of(lasts & (b->e << 4 | b->e << 8), lasts, starts) & ~w.glued;
+    uint64_t left = thrown | may_be_words(k->words, b, k->p + i, k->n - i, starts);
 
-    k->code |= glued != 0;
-    for (; starts != 0; starts &= starts - 1, lasts &= lasts - 1) {
-        unsigned s = (unsigned)__builtin_ctzll(starts), e = (unsigned)__builtin_ctzll(lasts);
-        uint64_t hash = hash_letters(k->p + base + s, e + 1 - s, k->readable);
+    k->code |= w.glued != 0;
+    for (; left != 0; left &= left - 1) {
+        unsigned s = (unsigned)__builtin_ctzll(left);
+        size_t n = (size_t)__builtin_ctzll(~(b->letter >> s)), from = i + s;
+        uint64_t hash = hash_letters(k->p + from, n, k->readable);
 
-        if (may_be_known(k->words, hash)) {
-            if (glued >> s & 1) {
-                k->query |= query_bit(slot_of(k->words, hash));
-            } else {
-                k->before = _bzhi_u64(b->digit, s) >> last != 0 ? 0 : before;
-                known_word(k, hash, base + s, base + e + 1);
-            }
-        } else if (thrown >> e & 1 & ~(glued >> s)) {
-            if (names_exception(k->p + base + s, e + 1 - s))
-                weigh_exception(k, base + s, base + e + 1);
+        if (!may_be_known(k->words, hash)) {
+            if (thrown >> s & 1 && names_exception(k->p + from, n))
+                weigh_exception(k, from, from + n);
+        } else if (w.glued >> s & 1) {
+            k->query |= query_bit(slot_of(k->words, hash));
+        } else {
+            k->before = word_before(k, b, &w, s);
+            known_word(k, hash, from, from + n);
         }
-        before = glued >> s & 1 ? 0 : hash;
-        last = s;
     }
-    k->before = b->digit >> last != 0 ? 0 : before;
+    if (i + end < k->n)
+        k->before = word_before(k, b, &w, (unsigned)end);
 }
 
 /* The numbers outside of quotes that may stand free. */
@@ -529,7 +551,7 @@ WIDER static INLINE size_t read_window(struct look *k, struct reader *r, size_t 
     shape_write(&r->shape, &b);
     k->place |= (b.number_mark & behind_dots(&b)) != 0;
     k->time |= (b.number_mark & b.digit << 1) != 0;
-    read_words(k, &b, i);
+    read_words(k, &b, i, end);
     read_numbers(k, &b, i);
     return i + end;
 }

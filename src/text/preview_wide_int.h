@@ -103,6 +103,12 @@ WIDER static INLINE void find_quotes(struct line_bits *b, const uint8_t *p, uint
     *quote = open;
 }
 
+/* The starts of the runs whose last bytes are given, of all runs. */
+WIDER static INLINE uint64_t starts_of(uint64_t given, uint64_t lasts, uint64_t starts)
+{
+    return _pdep_u64(_pext_u64(given, lasts), starts);
+}
+
 /* What stands right behind the chunks in which one of those bits is set. */
 static INLINE uint64_t behind(const struct line_bits *b, uint64_t bits)
 {
@@ -114,10 +120,28 @@ static INLINE uint64_t behind_dots(const struct line_bits *b)
     return behind(b, b->dot & b->letter >> 1);
 }
 
+/* Of the starts of words, those of words that may be known; p is where the window begins. */
+WIDER static INLINE uint64_t may_be_words(const struct words *w, const struct line_bits *b,
+                                          const uint8_t *p, size_t n, uint64_t starts)
+{
+    uint64_t there = n < 64 ? (1ull << n) - 1 : UINT64_MAX, few;
+    __m512i common = _mm512_permutexvar_epi8(b->bytes, _mm512_loadu_si512(w->begins[0]));
+
+    for (unsigned i = 1; i < BEGIN; i++) {
+        __m512i v = _mm512_maskz_loadu_epi8(there >> i, p + i);
+
+        common =
+            _mm512_and_si512(common, _mm512_permutexvar_epi8(v, _mm512_loadu_si512(w->begins[i])));
+    }
+    few = ~(b->letter >> 1 & b->letter >> 2 & b->letter >> 3); /* fewer than BEGIN */
+    return starts & ((few & _mm512_movepi8_mask(common)) |
+                     (~few & _mm512_test_epi8_mask(common, _mm512_set1_epi8(SHORT_WORDS - 1))));
+}
+
 /* The starts of words with a digit beside them. */
 WIDER static INLINE uint64_t glued_words(const struct line_bits *b, uint64_t starts, uint64_t lasts)
 {
-    uint64_t before_digits = _pdep_u64(_pext_u64(b->digit >> 1, lasts), starts);
+    uint64_t before_digits = starts_of(b->digit >> 1, lasts, starts);
 
     return (starts & b->digit << 1) | (before_digits & ~b->underscore);
 }
@@ -131,7 +155,7 @@ WIDER static INLINE uint64_t free_numbers(const struct line_bits *b)
     uint64_t joined = (b->colon & b->digit << 1) << 1;
     uint64_t goes_on = b->slash >> 1 | ((b->colon | b->minus) & b->digit >> 1) >> 1;
 
-    goes_on = _pdep_u64(_pext_u64(goes_on, lasts), starts);
+    goes_on = starts_of(goes_on, lasts, starts);
     return starts & ~(named | joined | goes_on | b->inside);
 }
 
@@ -148,7 +172,7 @@ WIDER static INLINE void shape_write(struct shape_text *t, const struct line_bit
     uint64_t starts = b->chunk & ~(b->chunk << 1), lasts = b->chunk & ~(b->chunk >> 1);
     uint64_t varies = b->digit | b->slash | (b->join & ~b->minus & b->letter >> 1) | hex_pairs(b);
     uint64_t last = lasts & behind(b, varies) >> 1;
-    uint64_t first = _pdep_u64(_pext_u64(last, lasts), starts), all = (last << 1) - first;
+    uint64_t first = starts_of(last, lasts, starts), all = (last << 1) - first;
     uint64_t nothing = b->quote & ~(b->letter >> 1); /* the quote behind a name */
     uint64_t kept = ((((b->chunk & ~all & ~nothing) | first | b->mark) & ~b->inside)) | b->closing;
     __m512i v = b->bytes;

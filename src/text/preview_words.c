@@ -254,6 +254,7 @@ static void add_query(struct words *w, struct wbi_str command)
                 w->query[slot_in(w->query, QUERY_SLOTS, hash)] =
                     (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query};
                 set_maybe(w->maybe, hash);
+                set_begins(w->begins, (const uint8_t *)command.p + from, at - from);
             }
         }
     }
@@ -262,18 +263,24 @@ static void add_query(struct words *w, struct wbi_str command)
 /* The vocabulary and the pairs by their hashes; never changed once they are made. */
 static struct word_slot known[WORD_SLOTS];
 static uint64_t known_maybe[WORD_BITS / 64];
+static uint8_t known_begins[BEGIN][64];
 static uint64_t known_pairs[PAIRS][2];
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 static void make_known(void)
 {
     for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
-        uint64_t hash = hash_word(wbi_str_z(vocabulary[i].text));
+        struct wbi_str text = wbi_str_z(vocabulary[i].text);
+        uint64_t hash = hash_word(text);
 
         known[slot_in(known, WORD_SLOTS, hash)] =
             (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0};
         set_maybe(known_maybe, hash);
+        set_begins(known_begins, (const uint8_t *)text.p, text.n);
     }
+    for (size_t i = 2; i < BEGIN; i++)
+        for (size_t c = 0; c < 64; c++)
+            known_begins[i][c] |= SHORT_WORDS;
     for (size_t i = 0; i < PAIRS; i++) {
         known_pairs[i][0] = hash_word(wbi_str_z(pairs[i].first));
         known_pairs[i][1] = hash_word(wbi_str_z(pairs[i].second));
@@ -285,6 +292,7 @@ void wbi_words_init(struct words *w, struct wbi_str command)
     (void)pthread_once(&made, make_known);
     *w = (struct words){.known = known};
     memcpy(w->maybe, known_maybe, sizeof w->maybe);
+    memcpy(w->begins, known_begins, sizeof w->begins);
     add_query(w, command);
 }
 

@@ -95,6 +95,21 @@ static inline void set_maybe(uint64_t *maybe, uint64_t hash)
     maybe[hash >> 52 & (WORD_BITS / 64 - 1)] |= 1ull << (hash >> 58);
 }
 
+/* Words in groups by their first letter, the short ones by themselves: begins[i][c & 63] has a
+ * bit for each group in which c, of either case, is letter i of some word. A word may be known
+ * when its first letters have a bit in common; of a short one only two are looked at. */
+#define SHORT_WORDS 0x80u
+
+static inline void set_begins(uint8_t begins[BEGIN][64], const uint8_t *p, size_t n)
+{
+    uint8_t group = n < BEGIN ? SHORT_WORDS : (uint8_t)(1u << (p[0] & 31) % 7);
+
+    for (size_t i = 0; i < (n < BEGIN ? 2 : BEGIN); i++) {
+        begins[i][p[i] & 63] |= group;
+        begins[i][(p[i] ^ 0x20) & 63] |= group;
+    }
+}
+
 /* How much two words together say, 0 when no more than each. */
 uint8_t wbi_words_pair(uint64_t first, uint64_t second);
 
