@@ -44,6 +44,7 @@ static const char *const parts[] = {
     "\xf0\x9f\x98",
     "\xff",
     "\xe4\xb8\xad",
+    "\xe2\xe2\x80\x98",
 };
 
 static uint64_t next(uint64_t *seed)

@@ -189,7 +189,7 @@ WIDE static inline size_t last_end(const struct bits *b)
 WIDE static inline size_t countable(struct bits *b, size_t n)
 {
     size_t end = n > WINDOW ? last_end(b) : n;
-    uint64_t below = (1ull << end) - 1;
+    uint64_t below = (1ull << end) - 1, behind;
 
     cut(b, below);
     if (n <= WINDOW) { /* the end of the text is as good as a newline */
@@ -197,7 +197,9 @@ WIDE static inline size_t countable(struct bits *b, size_t n)
         b->punct &= below;
         b->newline |= below + 1;
     }
-    if (b->high != (b->quotes | b->quotes << 1 | b->quotes << 2) || (b->quotes << 1 & b->box) != 0)
+    behind = b->quotes << 1 | b->quotes << 2;
+    if (b->high != (b->quotes | behind) || (b->quotes & behind) != 0 ||
+        (b->quotes << 1 & b->box) != 0)
         return 0;
     return end;
 }
