@@ -59,6 +59,7 @@ struct words {
     const struct word_slot *known;  /* WORD_SLOTS, the same for all */
     struct word_slot query[QUERY_SLOTS];
     size_t n_query;
+    size_t lanes; /* of the vectors that lines are read with, 0 for none */
 };
 
 void wbi_words_init(struct words *w, struct wbi_str command);

@@ -5,7 +5,6 @@
  * a file name or an identifier weighs little. */
 #include "text/preview_bits_int.h"
 #include "text/preview_look_int.h"
-#include "text/tokens_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
 #define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
@@ -345,7 +344,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
 
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
 {
-    look(w, text, n, wbi_tokens_lanes(), ret);
+    look(w, text, n, w->lanes, ret);
 }
 
 void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, size_t lanes,

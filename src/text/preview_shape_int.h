@@ -7,7 +7,7 @@
 #ifndef WBI_TEXT_PREVIEW_SHAPE_INT_H
 #define WBI_TEXT_PREVIEW_SHAPE_INT_H
 
-#include "text/preview_words_int.h"
+#include "text/preview_bits_int.h"
 
 #define SHAPE_BLOCK 256u /* hashed as soon as there are so many */
 #define CHUNK_MAX 256u   /* bytes of one chunk that are written down */
@@ -23,13 +23,13 @@ struct shape_text {
     uint64_t hash;  /* of what came before */
 };
 
-static inline struct shape_text shape_begin(uint8_t *bytes)
+static INLINE struct shape_text shape_begin(uint8_t *bytes)
 {
     return (struct shape_text){bytes, 0, bytes != NULL ? 0 : HASH_START, HASH_START};
 }
 
 /* What is written now stays. */
-static inline void shape_settle(struct shape_text *t)
+static INLINE void shape_settle(struct shape_text *t)
 {
     if (t->n >= SHAPE_BLOCK) {
         for (size_t i = 0; i < SHAPE_BLOCK; i += 8)
@@ -41,7 +41,7 @@ static inline void shape_settle(struct shape_text *t)
 }
 
 /* Outside of chunks. */
-static inline void shape_mark(struct shape_text *t, uint8_t c)
+static INLINE void shape_mark(struct shape_text *t, uint8_t c)
 {
     if (t->bytes == NULL) {
         t->hash = mix(t->hash, c);
@@ -52,7 +52,7 @@ static inline void shape_mark(struct shape_text *t, uint8_t c)
 }
 
 /* Up to eight bytes of a chunk, the first lowest. */
-static inline void shape_add(struct shape_text *t, uint64_t v, size_t n)
+static INLINE void shape_add(struct shape_text *t, uint64_t v, size_t n)
 {
     if (t->bytes == NULL) {
         t->chunk = mix(t->chunk, v);
@@ -66,7 +66,7 @@ static inline void shape_add(struct shape_text *t, uint64_t v, size_t n)
 }
 
 /* The n letters at p with that hash. */
-static inline void shape_word(struct shape_text *t, uint64_t hash, const uint8_t *p, size_t n,
+static INLINE void shape_word(struct shape_text *t, uint64_t hash, const uint8_t *p, size_t n,
                               const uint8_t *readable)
 {
     if (t->bytes == NULL) {
@@ -79,20 +79,20 @@ static inline void shape_word(struct shape_text *t, uint64_t hash, const uint8_t
 }
 
 /* Two words of a chunk are kept apart. */
-static inline void shape_apart(struct shape_text *t)
+static INLINE void shape_apart(struct shape_text *t)
 {
     if (t->bytes != NULL)
         shape_add(t, '\'', 1);
 }
 
-static inline void shape_high(struct shape_text *t, uint64_t v, size_t n)
+static INLINE void shape_high(struct shape_text *t, uint64_t v, size_t n)
 {
     if (t->bytes != NULL)
         shape_add(t, SHAPE_HIGH, 1);
     shape_add(t, v, n);
 }
 
-static inline void shape_end_chunk(struct shape_text *t, bool varies, bool quoted)
+static INLINE void shape_end_chunk(struct shape_text *t, bool varies, bool quoted)
 {
     if (t->bytes == NULL) {
         if (!quoted)
@@ -108,7 +108,7 @@ static inline void shape_end_chunk(struct shape_text *t, bool varies, bool quote
     shape_settle(t);
 }
 
-static inline uint64_t shape_end(const struct shape_text *t)
+static INLINE uint64_t shape_end(const struct shape_text *t)
 {
     uint64_t h = t->hash;
     size_t i = 0;

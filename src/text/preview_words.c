@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "text/preview_words_int.h"
+#include "text/tokens_int.h"
 
 struct word {
     const char *text;
@@ -290,7 +291,7 @@ static void make_known(void)
 void wbi_words_init(struct words *w, struct wbi_str command)
 {
     (void)pthread_once(&made, make_known);
-    *w = (struct words){.known = known};
+    *w = (struct words){.known = known, .lanes = wbi_tokens_lanes()};
     memcpy(w->maybe, known_maybe, sizeof w->maybe);
     memcpy(w->begins, known_begins, sizeof w->begins);
     add_query(w, command);
