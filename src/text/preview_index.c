@@ -176,7 +176,7 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
     if (r->line <= KEEP_START)
         return keep(x, r);
     if (x->recent == NULL) {
-        x->recent = wbi_zalloc_array(RECENT, sizeof *x->recent);
+        x->recent = wbi_alloc(RECENT * sizeof *x->recent);
         if (x->recent == NULL)
             return WB_ENOMEM;
     }
