@@ -323,12 +323,10 @@ static const uint8_t numbers_64[64]
     __attribute__((aligned(64))) = {COUNT_8(0),  COUNT_8(8),  COUNT_8(16), COUNT_8(24),
                                     COUNT_8(32), COUNT_8(40), COUNT_8(48), COUNT_8(56)};
 
-/* The numbers of the bits that are set, the lowest first, as 32 numbers of 16 bits. */
-WIDER static inline __m512i places(uint64_t bits)
+/* The numbers of the first 32 bits that are set, the lowest first. */
+WIDER static inline __m256i places(uint64_t bits)
 {
-    __m512i each = _mm512_load_si512(numbers_64);
-
-    return _mm512_cvtepu8_epi16(_mm512_castsi512_si256(_mm512_maskz_compress_epi8(bits, each)));
+    return _mm512_castsi512_si256(_mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers_64)));
 }
 
 /* What the table says of up to 32 words, all looked up at once, given their lengths less one
@@ -368,11 +366,12 @@ WIDER static inline uint64_t words_64(const struct bits *b, uint64_t joins)
     uint64_t rows[3] = {(~capitals & (alone | digits)) | (capitals & ~blank),
                         ~capitals & (mark | digits), capitals};
     struct words plain = {starts & ~mixed, w.lasts & ~in_mixed};
-    __m512i lengths = _mm512_sub_epi16(places(plain.lasts), places(plain.starts));
+    __m256i lengths = _mm256_sub_epi8(places(plain.lasts), places(plain.starts));
 
-    if (count(starts) > 32 || _mm512_cmpge_epu16_mask(lengths, _mm512_set1_epi16(TABLE)) != 0)
+    if (count(starts) > 32 || _mm256_cmpge_epu8_mask(lengths, _mm256_set1_epi8(TABLE)) != 0)
         return words(b, joins);
-    return table_costs(&plain, lengths, rows) + (count(in_mixed) + count(mixed)) * COST_MIXED +
+    return table_costs(&plain, _mm512_cvtepu8_epi16(lengths), rows) +
+           (count(in_mixed) + count(mixed)) * COST_MIXED +
            (count(marked) + count(marked & w.lasts)) * COST_MARKED +
            count(clusters) * COST_CLUSTER +
            count(clusters & letters_of(&w, alone)) * (COST_CLUSTER_ALONE - COST_CLUSTER) +
