@@ -5,6 +5,7 @@
  * lines unlike all others; then both ends grow towards each other. Only the
  * order depends on scores; what is shown is always verbatim and in place. */
 #include "text/preview_int.h"
+#include "text/preview_queue_int.h"
 
 #include <math.h>
 
@@ -14,7 +15,6 @@
 #define SURE 80u      /* severity that leaves little doubt */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
-#define QUEUE_MAX 256u /* candidates of one step */
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
 #define PLACES_MAX 16u
 #define OWNER_NEAR 64u /* lines above in which a failure's owner is looked for */
@@ -25,19 +25,6 @@
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
-
-/* A pick that may be chosen. */
-struct candidate {
-    float score;
-    uint32_t at;
-};
-
-/* The best of them: a heap of n, behind it those taken so far, the best last. */
-struct queue {
-    struct candidate items[QUEUE_MAX];
-    size_t n;
-    size_t taken;
-};
 
 /* ---- adding lines ---- */
 
@@ -248,79 +235,6 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
     return score + command_score(c, r);
 }
 
-/* True when a comes before b. */
-static bool better(struct candidate a, struct candidate b)
-{
-    return a.score != b.score ? a.score > b.score : a.at < b.at;
-}
-
-/* Heap with the best on top, or the worst; what is below `at` is one already. */
-static void sink(struct queue *q, size_t at, bool worst)
-{
-    struct candidate moved = q->items[at];
-
-    for (size_t child = 2 * at + 1; child < q->n; child = 2 * at + 1) {
-        if (child + 1 < q->n && better(q->items[child + 1], q->items[child]) != worst)
-            child++;
-        if (better(moved, q->items[child]) != worst)
-            break;
-        q->items[at] = q->items[child];
-        at = child;
-    }
-    q->items[at] = moved;
-}
-
-static void make_heap(struct queue *q, bool worst)
-{
-    for (size_t i = q->n / 2; i-- > 0;)
-        sink(q, i, worst);
-}
-
-/* The hidden lines that have a score: when there are many, each takes the place of the worst
- * one so far or is left out. */
-static void queue_by_score(const struct chooser *c, struct queue *q)
-{
-    bool full = false;
-
-    q->n = 0;
-    q->taken = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        struct candidate next = {c->picks[i].score, (uint32_t)i};
-
-        if (!(next.score > 0) || wbi_shown(c, i))
-            continue;
-        if (!full) {
-            q->items[q->n++] = next;
-            full = q->n == QUEUE_MAX;
-            if (full)
-                make_heap(q, /* worst= */ true);
-        } else if (better(next, q->items[0])) {
-            q->items[0] = next;
-            sink(q, 0, /* worst= */ true);
-        }
-    }
-    make_heap(q, /* worst= */ false);
-}
-
-/* The i-th best into *ret: they are put in order only as far as they are asked for,
- * since few can be shown. False when there are no more. */
-static bool queue_at(struct queue *q, size_t i, uint32_t *ret)
-{
-    while (q->taken <= i) {
-        struct candidate best;
-
-        if (q->n == 0)
-            return false;
-        best = q->items[0];
-        q->items[0] = q->items[--q->n];
-        sink(q, 0, /* worst= */ false);
-        q->items[q->n] = best;
-        q->taken++;
-    }
-    *ret = q->items[q->n + q->taken - 1 - i].at;
-    return true;
-}
-
 /* What was seen of the lines of one shape so far. */
 struct seen_shape {
     uint64_t last; /* line */
@@ -422,7 +336,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
 
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(q, i, &at); i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
 
         if (p->wave != 0)
@@ -497,13 +411,13 @@ static wb_rc failure_places(struct chooser *c, struct queue *q)
     uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && queue_at(q, i, &at); i++)
+    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && wbi_queue_at(q, i, &at); i++)
         if (wbi_shown(c, at)) {
             rc = place_of(c, at, limit);
             if (rc == WB_OK)
                 rc = owner_of(c, at, limit);
         }
-    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && queue_at(q, i, &at); i++)
+    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && wbi_queue_at(q, i, &at); i++)
         if (wbi_shown(c, at))
             rc = wbi_choose_frames(c, at, share(c, 88, 80));
     return rc;
@@ -517,7 +431,7 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
     uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(q, i, &at); i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         uint64_t before = c->spent;
 
         if (c->picks[at].score <= 0)
@@ -535,7 +449,7 @@ static wb_rc failures(struct chooser *c)
 
     if (rc != WB_OK)
         return rc;
-    queue_by_score(c, &q);
+    wbi_queue_by_score(c, &q);
     rc = failure_lines(c, &q);
     if (rc == WB_OK)
         rc = failure_places(c, &q);
@@ -648,8 +562,8 @@ static wb_rc rare_lines(struct chooser *c)
         count_openings(c, opened);
     for (size_t i = 0; i < c->n; i++)
         c->picks[i].score = rare_score(c, i, mostly_alike, opened);
-    queue_by_score(c, &q);
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(&q, i, &at); i++) {
+    wbi_queue_by_score(c, &q);
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(&q, i, &at); i++) {
         if (wbi_shown(c, at) || one_of_many(&c->picks[at], begun))
             continue;
         rc = wbi_offer(c, at, at, limit, &taken);
