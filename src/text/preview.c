@@ -46,26 +46,11 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
     return WB_OK;
 }
 
-static wb_rc make_picks(struct chooser *c)
-{
-    const struct record **all;
-    wb_rc rc = wbi_index_records(c->index, c->arena, &all, &c->n);
-
-    if (rc != WB_OK)
-        return rc;
-    c->picks = wbi_arena_array(c->arena, c->n + 1, sizeof *c->picks);
-    if (c->picks == NULL)
-        return WB_ENOMEM;
-    for (size_t i = 0; i < c->n; i++)
-        c->picks[i].rec = all[i];
-    return WB_OK;
-}
-
 static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
 {
     uint64_t units = wbi_preview_usable(c->policy->budget);
     uint64_t notice = 40 * WBI_TOKEN_UNIT + wbi_tokens_units(c->policy->read_call);
-    wb_rc rc = make_picks(c);
+    wb_rc rc = wbi_index_picks(c);
 
     if (rc != WB_OK)
         return rc;

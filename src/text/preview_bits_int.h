@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text/preview_bits_int.h: where the letters and digits of a line are, a bit for each of the
- * next 63 bytes, so that a word's end is found by counting zeros. */
+ * text/preview_bits_int.h: what bytes of a line are; where the letters and digits of a line are, a
+ * bit for each of the next 63 bytes, so that a word's end is found by counting zeros. */
 #ifndef WBI_TEXT_PREVIEW_BITS_INT_H
 #define WBI_TEXT_PREVIEW_BITS_INT_H
 
@@ -9,6 +9,69 @@
 #define INLINE inline __attribute__((always_inline))
 #define WINDOW 63u /* one less than a mask has bits: whatever is asked for ends within it */
 #define LOOKED 64u /* bytes that are looked at */
+
+enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
+
+#define X4(c) c, c, c, c
+#define X8(c) X4(c), X4(c)
+#define X16(c) X8(c), X8(c)
+static const uint8_t class_of[256] = {
+    X8(C_OTHER),
+    C_OTHER,
+    C_SPACE,
+    C_SPACE,
+    X4(C_SPACE),
+    C_OTHER,
+    X16(C_OTHER),
+    /*  ! " # $ % & ' ( ) * + , - . / */
+    C_SPACE,
+    C_OTHER,
+    C_QUOTE,
+    C_OTHER,
+    C_OTHER,
+    C_OTHER,
+    C_OTHER,
+    C_QUOTE,
+    C_OTHER,
+    C_OTHER,
+    C_OTHER,
+    C_JOIN,
+    C_OTHER,
+    C_JOIN,
+    C_JOIN,
+    C_SLASH,
+    X8(C_DIGIT),
+    C_DIGIT,
+    C_DIGIT,
+    X4(C_OTHER),
+    C_OTHER,
+    C_OTHER,
+    C_JOIN,
+    X16(C_LETTER),
+    X8(C_LETTER),
+    C_LETTER,
+    C_LETTER,
+    C_OTHER,
+    C_SLASH,
+    C_OTHER,
+    C_OTHER,
+    C_LETTER,
+    C_QUOTE,
+    X16(C_LETTER),
+    X8(C_LETTER),
+    C_LETTER,
+    C_LETTER,
+    X4(C_OTHER),
+    C_OTHER,
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+    X16(C_HIGH),
+};
 
 struct window {
     size_t base;     /* where in the line it begins */
@@ -46,8 +109,6 @@ static inline void window_plain(struct window *w, const uint8_t *p, const uint8_
 
 /* Address sanitizers may put such frames where wide vectors cannot be stored. */
 #define WIDE __attribute__((target("avx2,bmi,bmi2"), no_sanitize("address")))
-/* Clearing it first takes longer than all the rest. */
-#define NOT_CLEARED __attribute__((uninitialized))
 
 WIDE static inline uint64_t within(__m256i v, __m256i w, int first, int count)
 {
@@ -77,18 +138,9 @@ WIDE static inline void window_wide(struct window *b, const uint8_t *p, const ui
         within(v, w, '_', 1) | within(_mm256_or_si256(v, fold), _mm256_or_si256(w, fold), 'a', 26);
 }
 
-static inline bool have_wide(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-}
 #else
 #define WIDE
 #define window_wide window_plain
-
-static inline bool have_wide(void)
-{
-    return false;
-}
 #endif
 
 #endif

@@ -3,7 +3,7 @@
  * many there are, and what differs between them, each distinct message once.
  * A message is the line without the place it names (what stands before the
  * clause with its strongest word). */
-#include "text/preview_int.h"
+#include "text/preview_bits_int.h"
 
 #include "base/hash.h"
 #include "base/limits.h"
@@ -55,6 +55,21 @@ static bool is_digit(char c)
     return (uint8_t)(c - '0') < 10;
 }
 
+static bool in_name(char c)
+{
+    return is_digit(c) || (unsigned char)((c | 0x20) - 'a') < 26 || c == '_';
+}
+
+/* From i on, behind whole words of eight bytes without a digit. */
+static size_t skip_no_digits(struct wbi_str s, size_t i)
+{
+    const uint8_t *p = (const uint8_t *)s.p, *end = p + s.n;
+
+    while (s.n - i >= 8 && (digits_of(load_8(p + i, end)) & BYTES(0x80)) == 0)
+        i += 8;
+    return i;
+}
+
 /* Numbers that stand alone (counters, sizes, addresses) make no new message. */
 static uint64_t message_hash(struct wbi_str s)
 {
@@ -63,11 +78,13 @@ static uint64_t message_hash(struct wbi_str s)
     bool glued = false;
 
     while (i < s.n) {
-        bool digit = is_digit(s.p[i]);
+        size_t skipped = skip_no_digits(s, i);
 
-        if (!digit || glued) {
-            glued = digit || (unsigned char)((s.p[i] | 0x20) - 'a') < 26 || s.p[i] == '_';
-            i++;
+        if (skipped == i && (!is_digit(s.p[i]) || glued))
+            skipped = i + 1;
+        if (skipped > i) {
+            i = skipped;
+            glued = in_name(s.p[i - 1]);
             continue;
         }
         h = wbi_hash64(s.p + from, i - from, h);
@@ -222,9 +239,11 @@ wb_rc wbi_choose_groups(struct chooser *c)
     n = find_groups(c, done, g);
     if (n == 0)
         return WB_OK;
-    d = wbi_arena_zalloc(c->arena, sizeof *d);
+    d = wbi_arena_alloc(c->arena, sizeof *d);
     if (d == NULL)
         return WB_ENOMEM;
+    d->n = 0;
+    memset(d->slot, 0, sizeof d->slot); /* the rest is written before it is read */
     rc = skip_shown(c, d);
     for (size_t i = 0; i < n && rc == WB_OK; i++) {
         d->n = 0;

@@ -124,9 +124,10 @@ static void make_room(struct wbi_preview_index *x)
     x->full = before - n < before / 8;
 }
 
+/* By much: what is not used of it is never touched, what is left behind was. */
 static wb_rc grow_kept(struct wbi_preview_index *x)
 {
-    size_t cap = x->cap_kept ? x->cap_kept * 2 : 512;
+    size_t cap = x->cap_kept ? x->cap_kept * 4 : 512;
     struct record *grown = wbi_realloc(x->kept, cap * sizeof *grown);
 
     if (grown == NULL)
@@ -175,7 +176,7 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
     if (r->line <= KEEP_START)
         return keep(x, r);
     if (x->recent == NULL) {
-        x->recent = wbi_zalloc_array(RECENT, sizeof *x->recent);
+        x->recent = wbi_alloc(RECENT * sizeof *x->recent);
         if (x->recent == NULL)
             return WB_ENOMEM;
     }
@@ -430,27 +431,31 @@ uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *x)
     return wbi_tokens_of_units(x->units);
 }
 
-wb_rc wbi_index_records(const struct wbi_preview_index *x, struct wbi_arena *arena,
-                        const struct record ***ret, size_t *ret_n)
+static void pick(struct chooser *c, const struct record *r)
 {
-    uint64_t live = x->n_recent < RECENT ? x->n_recent : RECENT;
-    const struct record **all = wbi_arena_array(arena, x->n_kept + (size_t)live + 1, sizeof *all);
-    size_t n = 0, k = 0;
+    c->picks[c->n++].rec = r;
+}
 
-    if (all == NULL)
+wb_rc wbi_index_picks(struct chooser *c)
+{
+    const struct wbi_preview_index *x = c->index;
+    uint64_t live = x->n_recent < RECENT ? x->n_recent : RECENT;
+    size_t k = 0;
+
+    c->n = 0;
+    c->picks = wbi_arena_array(c->arena, x->n_kept + (size_t)live + 1, sizeof *c->picks);
+    if (c->picks == NULL)
         return WB_ENOMEM;
     for (uint64_t i = x->n_recent - live; i < x->n_recent; i++) {
         const struct record *r = &x->recent[i % RECENT];
 
         while (k < x->n_kept && x->kept[k].line < r->line)
-            all[n++] = &x->kept[k++];
+            pick(c, &x->kept[k++]);
         if (k < x->n_kept && x->kept[k].line == r->line)
             k++;
-        all[n++] = r;
+        pick(c, r);
     }
     while (k < x->n_kept)
-        all[n++] = &x->kept[k++];
-    *ret = all;
-    *ret_n = n;
+        pick(c, &x->kept[k++]);
     return WB_OK;
 }

@@ -22,6 +22,8 @@ enum line_flags {
 };
 
 #define NUMBERS_MAX 8u
+/* Clearing it first takes longer than all the rest. */
+#define NOT_CLEARED __attribute__((uninitialized))
 
 /* What one line says about itself; from preview_line.c. */
 struct line_facts {
@@ -38,9 +40,11 @@ struct line_facts {
 };
 
 #define QUERY_WORDS 32
+#define QUERY_SLOTS 64
 #define WORD_SLOTS 512
 #define WORD_BITS 4096u
 #define PAIRS 6
+#define BEGIN 4u /* letters by which most words are told apart from those */
 
 /* Words that mean something, and the words of the command. */
 struct word_slot {
@@ -51,17 +55,20 @@ struct word_slot {
 };
 struct words {
     uint64_t maybe[WORD_BITS / 64]; /* a bit for each word: most others find it unset */
-    struct word_slot slot[WORD_SLOTS];
-    uint64_t pair[PAIRS][2]; /* two words that together say more */
+    uint8_t begins[BEGIN][64];      /* see preview_words_int.h */
+    const struct word_slot *known;  /* WORD_SLOTS, the same for all */
+    struct word_slot query[QUERY_SLOTS];
     size_t n_query;
+    size_t lanes; /* of the vectors that lines are read with, 0 for none */
 };
 
 void wbi_words_init(struct words *w, struct wbi_str command);
 /* The first n bytes of text are the line; more may be read, but is not looked at. */
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret);
-/* The same without wide vectors; for machines that have none, and tests. */
-void wbi_line_look_plain(const struct words *w, struct wbi_str text, size_t n,
-                         struct line_facts *ret);
+/* The same with vectors of 64 or 32 lanes or, for 0, none; for tests. Shapes compare with those
+ * found with as many lanes. */
+void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
+                        struct line_facts *ret);
 
 /* A line the index remembers. */
 struct record {
@@ -211,10 +218,8 @@ static inline uint64_t wbi_preview_usable(uint64_t budget)
 
 /* preview_index.c: look at the lines that nobody looked at yet. Records say nothing before. */
 WB_MUST_CHECK wb_rc wbi_index_look(struct wbi_preview_index *index);
-/* The remembered lines in order, kept and recent joined. */
-WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
-                                      struct wbi_arena *arena, const struct record ***ret,
-                                      size_t *ret_n);
+/* The remembered lines in order, kept and recent joined, into c->picks. */
+WB_MUST_CHECK wb_rc wbi_index_picks(struct chooser *c);
 /* preview_clip.c: what a line costs, read only where that is not known; its text. */
 WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);

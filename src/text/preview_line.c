@@ -4,6 +4,7 @@
  * how much it sounds like a failure. Words are looked up by hash; a word inside
  * a file name or an identifier weighs little. */
 #include "text/preview_bits_int.h"
+#include "text/preview_look_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
 #define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
@@ -11,115 +12,6 @@
 #define MUCH_SURER 15u
 /* Lines alike but for how it went are not of one shape. */
 enum { SHAPE_DENIED = 3, SHAPE_FAILED = 4 };
-enum { C_LETTER, C_DIGIT, C_SPACE, C_SLASH, C_JOIN, C_QUOTE, C_OTHER, C_HIGH };
-
-#define X4(c) c, c, c, c
-#define X8(c) X4(c), X4(c)
-#define X16(c) X8(c), X8(c)
-static const uint8_t class_of[256] = {
-    X8(C_OTHER),
-    C_OTHER,
-    C_SPACE,
-    C_SPACE,
-    X4(C_SPACE),
-    C_OTHER,
-    X16(C_OTHER),
-    /*  ! " # $ % & ' ( ) * + , - . / */
-    C_SPACE,
-    C_OTHER,
-    C_QUOTE,
-    C_OTHER,
-    C_OTHER,
-    C_OTHER,
-    C_OTHER,
-    C_QUOTE,
-    C_OTHER,
-    C_OTHER,
-    C_OTHER,
-    C_JOIN,
-    C_OTHER,
-    C_JOIN,
-    C_JOIN,
-    C_SLASH,
-    X8(C_DIGIT),
-    C_DIGIT,
-    C_DIGIT,
-    X4(C_OTHER),
-    C_OTHER,
-    C_OTHER,
-    C_JOIN,
-    X16(C_LETTER),
-    X8(C_LETTER),
-    C_LETTER,
-    C_LETTER,
-    C_OTHER,
-    C_SLASH,
-    C_OTHER,
-    C_OTHER,
-    C_LETTER,
-    C_QUOTE,
-    X16(C_LETTER),
-    X8(C_LETTER),
-    C_LETTER,
-    C_LETTER,
-    X4(C_OTHER),
-    C_OTHER,
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-    X16(C_HIGH),
-};
-
-/* What is found in a line on the way. */
-struct look {
-    const struct words *words;
-    const uint8_t *p;
-    size_t n;
-    const uint8_t *readable; /* up to here */
-    uint64_t before;         /* hash of the word before */
-    struct line_facts *facts;
-    uint32_t hit;
-    uint32_t query;
-    uint8_t best;
-    uint8_t extra;
-    uint64_t outcome; /* part of the shape: lines alike but for how it went */
-    uint8_t row;      /* of fields between commas: 1 yes, 2 no, 0 not looked at */
-    uint8_t n_numbers;
-    bool passed;
-    bool place; /* a line of a file was named */
-    bool code;  /* letters beside digits */
-    bool quiet; /* the line names a level that nobody reads */
-    bool time;  /* a colon between digits */
-};
-
-/* Of the chunk (what stands between blanks and marks) under way: that there is one, that it
- * has digits, slashes or dots and is no part of the shape, that a dot comes before letters. */
-enum { OPEN = 1, VARIES = 2, DOT = 4 };
-
-/* Where a line is read: apart from the above, so that all of it stays in registers. */
-struct reader {
-    struct window w;
-    uint64_t shape;
-    uint64_t chunk;    /* hash of the chunk under way */
-    size_t number_end; /* where the last number ended */
-    unsigned state;    /* of the chunk */
-    uint8_t quote;     /* closing character, 0 outside */
-    bool wide;
-};
-
-static INLINE void end_chunk(struct reader *r)
-{
-    if (r->state == 0)
-        return;
-    if (r->quote == 0)
-        r->shape = mix(r->shape, r->state & VARIES ? 1 : r->chunk);
-    r->state = 0;
-    r->chunk = HASH_START;
-}
 
 static bool is_digit(uint8_t c)
 {
@@ -222,11 +114,13 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
 }
 
 /* org.acme.store.LimitError: the last part of a name says what was thrown. */
-static void weigh_exception(struct look *k, size_t from, size_t to)
+void wbi_look_exception(struct look *k, size_t from, size_t to)
 {
     bool last = to == k->n || (k->p[to] != '.' && k->p[to] != '(' && k->p[to] != '/');
     size_t start = from;
 
+    if (!names_exception(k->p + from, to - from))
+        return;
     while (last && start > 0 &&
            (class_of[k->p[start - 1]] == C_LETTER || k->p[start - 1] == '.' ||
             class_of[k->p[start - 1]] == C_DIGIT || k->p[start - 1] == '$' ||
@@ -240,20 +134,18 @@ static uint32_t query_bit(const struct word_slot *slot)
     return slot->query != 0 ? 1u << (slot->query - 1) : 0;
 }
 
-/* Most likely a word of the vocabulary or of the command. */
-static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
+void wbi_look_known(struct look *k, uint64_t hash, size_t from, size_t to)
 {
-    const struct word_slot *slot = &k->words->slot[slot_of(k->words, hash)];
+    const struct word_slot *slot = slot_of(k->words, hash);
     uint8_t weight = slot->weight, kind = slot->kind;
 
     if (slot->hash == 0) {
-        if (names_exception(k->p + from, to - from))
-            weigh_exception(k, from, to);
+        wbi_look_exception(k, from, to);
         return;
     }
     k->query |= query_bit(slot);
     if (k->before != 0 && weight < 60) {
-        uint8_t both = wbi_words_pair(k->words, k->before, slot->hash);
+        uint8_t both = wbi_words_pair(k->before, slot->hash);
 
         if (both != 0) {
             weight = both;
@@ -272,266 +164,9 @@ static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
         weigh(k, weight, kind, from, to);
 }
 
-/* What is at i, of the next bytes of the line. */
-static INLINE void look_from(struct reader *r, const struct look *k, size_t i)
+void wbi_look_glued(struct look *k, uint64_t hash)
 {
-    uint64_t below = (1ull << (k->n - i < WINDOW ? k->n - i : WINDOW)) - 1;
-
-    if (r->wide)
-        window_wide(&r->w, k->p + i, k->readable);
-    else
-        window_plain(&r->w, k->p + i, k->readable);
-    r->w.letter &= below;
-    r->w.digit &= below;
-    r->w.base = i;
-}
-
-/* Where the letters or digits at i end. */
-static INLINE size_t end_of(struct reader *r, const struct look *k, size_t i, bool letters)
-{
-    for (;;) {
-        size_t at = i - r->w.base;
-        size_t n = (size_t)__builtin_ctzll(~((letters ? r->w.letter : r->w.digit) >> at));
-
-        i += n;
-        if (at + n < WINDOW || i == k->n)
-            return i;
-        look_from(r, k, i);
-    }
-}
-
-static bool is_hex(uint8_t c)
-{
-    return (uint8_t)((c | 0x20) - 'a') < 6;
-}
-
-/* Letters at i; returns where they end. A word glued to digits is a name. */
-static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
-{
-    size_t to = end_of(r, k, i, /* letters= */ true);
-    uint64_t hash = hash_letters(k->p + i, to - i, k->readable);
-    uint8_t last = k->p[to - 1];
-
-    if (to - i == 2 && is_hex(k->p[i]) && is_hex(last))
-        r->state |= VARIES; /* one byte of a dump, a hash or an address */
-    if (i == r->number_end || (to < k->n && is_digit(k->p[to]) && k->p[i] != '_')) {
-        r->state |= OPEN | VARIES;
-        k->code = true;
-        k->before = 0;
-        if (may_be_known(k->words, hash))
-            k->query |= query_bit(&k->words->slot[slot_of(k->words, hash)]);
-        return to;
-    }
-    r->state |= OPEN;
-    r->chunk = mix(r->chunk, hash);
-    if (may_be_known(k->words, hash))
-        known_word(k, hash, i, to);
-    else if ((last == 'r' || last == 'n') && names_exception(k->p + i, to - i))
-        weigh_exception(k, i, to);
-    k->before = hash;
-    return to;
-}
-
-/* Commas stand between fields, not within numbers: several, none before a blank, and not
- * all of them between digits. */
-static bool is_row(struct look *k)
-{
-    size_t commas = 0, plain = 0;
-    const uint8_t *at = k->p, *end = k->p + k->n;
-
-    if (k->row != 0)
-        return k->row == 1;
-    k->row = 2;
-    while ((at = memchr(at, ',', (size_t)(end - at))) != NULL) {
-        bool before = at > k->p && class_of[at[-1]] == C_DIGIT;
-
-        at++;
-        if (at == end || *at == ' ')
-            return false;
-        commas++;
-        plain += !before || class_of[*at] != C_DIGIT;
-    }
-    if (commas >= 3 && plain > 0)
-        k->row = 1;
-    return k->row == 1;
-}
-
-/* Digits [from, to) are a number by themselves, perhaps with a sign, a unit or a
- * fraction: no part of a name, a time, a date, a version or a path. */
-static bool stands_free(struct look *k, size_t from, size_t to)
-{
-    uint8_t prev = from > 0 ? k->p[from - 1] : ' ', next = to < k->n ? k->p[to] : ' ';
-    size_t unit = to;
-
-    if (class_of[prev] == C_LETTER || class_of[prev] == C_SLASH || prev == '.' || prev == '#')
-        return false;
-    if (prev == '-' && from > 1 && class_of[k->p[from - 2]] != C_SPACE)
-        return false;
-    if ((prev == ':' || (prev == ',' && !is_row(k))) && from > 1 && is_digit(k->p[from - 2]))
-        return false;
-    if ((next == ':' || next == '-' || (next == ',' && !is_row(k))) && to + 1 < k->n &&
-        is_digit(k->p[to + 1]))
-        return false;
-    while (unit < k->n && unit < to + 4 && class_of[k->p[unit]] == C_LETTER)
-        unit++;
-    return class_of[next] != C_SLASH && unit < to + 4 &&
-           (unit == k->n || unit == to || !is_digit(k->p[unit]));
-}
-
-static void keep_number(struct look *k, size_t from, size_t to)
-{
-    uint32_t v = 0;
-
-    for (size_t i = from; i < to; i++)
-        v = v * 10 + (k->p[i] - '0');
-    k->facts->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int32_t)v : (int32_t)v;
-}
-
-static INLINE size_t read_number(struct look *k, struct reader *r, size_t i)
-{
-    size_t to = end_of(r, k, i, /* letters= */ false);
-
-    r->state |= OPEN | VARIES;
-    r->number_end = to;
-    k->before = 0;
-    if (r->quote == 0 && to - i < 10 && k->n_numbers < NUMBERS_MAX && stands_free(k, i, to))
-        keep_number(k, i, to);
-    return to;
-}
-
-static INLINE size_t read_quote(const struct look *k, struct reader *r, size_t i)
-{
-    uint8_t c = k->p[i];
-    bool after_name =
-        i > 0 && (class_of[k->p[i - 1]] == C_LETTER || class_of[k->p[i - 1]] == C_DIGIT);
-
-    if (r->quote != 0 && (c == r->quote || (r->quote == '\'' && c == '`'))) {
-        end_chunk(r);
-        r->quote = 0;
-        r->shape = mix(r->shape, 2);
-    } else if (r->quote == 0 && !(c == '\'' && after_name)) {
-        end_chunk(r);
-        r->quote = c == '`' ? '\'' : c;
-    }
-    return i + 1;
-}
-
-/* ‘…’ and “…” quote as ' and " do. */
-static INLINE size_t read_high(const struct look *k, struct reader *r, size_t i)
-{
-    const uint8_t *p = k->p + i;
-
-    if (i + 2 < k->n && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0x98 && p[2] <= 0x9d) {
-        end_chunk(r);
-        if ((p[2] & 3) == 0) {
-            r->quote = 0xff;
-        } else {
-            r->quote = 0;
-            r->shape = mix(r->shape, 2);
-        }
-        return i + 3;
-    }
-    r->state |= OPEN;
-    for (; i + 8 <= k->n; i += 8) { /* a long run that opens or closes no quotation */
-        uint64_t v = load_8(k->p + i, k->readable), quote = v ^ BYTES(0xe2);
-
-        if ((v & BYTES(0x80)) != BYTES(0x80) || ((quote - BYTES(1)) & ~quote & BYTES(0x80)) != 0)
-            break;
-        r->chunk = mix(r->chunk, v);
-    }
-    if (k->p + i > p)
-        return i;
-    r->chunk = mix(r->chunk, *p);
-    return i + 1;
-}
-
-/* What comes most often behind a word. */
-static INLINE size_t skip_blank(const struct look *k, struct reader *r, size_t i)
-{
-    if (i == k->n || k->p[i] != ' ')
-        return i;
-    end_chunk(r);
-    return i + 1;
-}
-
-static INLINE size_t read_join(const struct look *k, struct reader *r, size_t i)
-{
-    uint8_t c = k->p[i];
-
-    if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
-        r->state |= c == '.' ? VARIES | DOT : VARIES;
-    r->chunk = mix(r->chunk, c);
-    r->state |= OPEN;
-    return i + 1;
-}
-
-static INLINE size_t read_mark(struct look *k, struct reader *r, size_t i)
-{
-    uint8_t c = k->p[i];
-
-    if ((c == ':' || c == '(') && i + 1 < k->n && is_digit(k->p[i + 1])) {
-        k->place |= (r->state & DOT) != 0; /* a.c:12, a.ts(3,4) */
-        k->time |= i == r->number_end;
-    }
-    end_chunk(r);
-    if (r->quote == 0)
-        r->shape = mix(r->shape, c);
-    return i + 1;
-}
-
-static INLINE uint64_t read_line(struct look *k, bool wide)
-{
-    struct reader r = {
-        .shape = HASH_START, .chunk = HASH_START, .number_end = SIZE_MAX, .wide = wide};
-    size_t i = 0;
-
-    if (k->n > 0)
-        look_from(&r, k, 0);
-    while (i < k->n) {
-        if (i - r.w.base >= WINDOW)
-            look_from(&r, k, i);
-        if (r.w.letter >> (i - r.w.base) & 1) {
-            i = skip_blank(k, &r, read_word(k, &r, i));
-            continue;
-        }
-        switch (class_of[k->p[i]]) {
-        case C_DIGIT:
-            i = skip_blank(k, &r, read_number(k, &r, i));
-            break;
-        case C_SPACE:
-            end_chunk(&r);
-            while (++i < k->n && k->p[i] == ' ')
-                ;
-            break;
-        case C_SLASH:
-            r.state |= OPEN | VARIES;
-            i++;
-            break;
-        case C_JOIN:
-            i = read_join(k, &r, i);
-            break;
-        case C_QUOTE:
-            i = read_quote(k, &r, i);
-            break;
-        case C_HIGH:
-            i = read_high(k, &r, i);
-            break;
-        default:
-            i = read_mark(k, &r, i);
-        }
-    }
-    end_chunk(&r);
-    return r.shape;
-}
-
-WIDE static uint64_t read_line_wide(struct look *k)
-{
-    return read_line(k, /* wide= */ true);
-}
-
-static uint64_t read_line_plain(struct look *k)
-{
-    return read_line(k, /* wide= */ false);
+    k->query |= query_bit(slot_of(k->words, hash));
 }
 
 /* Where the word with the time of day (12:34:56) near the start ends, or 0. */
@@ -674,7 +309,7 @@ static uint16_t opening_of(struct wbi_str s, size_t start)
     return (uint16_t)(mix(HASH_START, v & ~(digit - (digit >> 7) + digit)) >> 48);
 }
 
-static void look(const struct words *w, struct wbi_str text, size_t n, bool wide,
+static void look(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
                  struct line_facts *ret)
 {
     struct wbi_str line = wbi_str_head(text, n), trimmed = wbi_str_trim(line);
@@ -686,7 +321,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
     size_t start = 0;
     unsigned severity;
 
-    ret->shape = wide ? read_line_wide(&k) : read_line_plain(&k);
+    ret->shape = wbi_read_line(&k, lanes);
     ret->shape = mix(ret->shape, k.outcome);
     ret->hit = k.hit;
     ret->query = k.query;
@@ -709,11 +344,11 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
 
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret)
 {
-    look(w, text, n, have_wide(), ret);
+    look(w, text, n, w->lanes, ret);
 }
 
-void wbi_line_look_plain(const struct words *w, struct wbi_str text, size_t n,
-                         struct line_facts *ret)
+void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
+                        struct line_facts *ret)
 {
-    look(w, text, n, /* wide= */ false, ret);
+    look(w, text, n, lanes, ret);
 }

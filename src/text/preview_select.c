@@ -5,6 +5,7 @@
  * lines unlike all others; then both ends grow towards each other. Only the
  * order depends on scores; what is shown is always verbatim and in place. */
 #include "text/preview_int.h"
+#include "text/preview_queue_int.h"
 
 #include <math.h>
 
@@ -14,7 +15,6 @@
 #define SURE 80u      /* severity that leaves little doubt */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
-#define QUEUE_MAX 256u /* candidates of one step */
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
 #define PLACES_MAX 16u
 #define OWNER_NEAR 64u /* lines above in which a failure's owner is looked for */
@@ -25,13 +25,6 @@
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
-
-/* Indices of picks: a heap of n, behind it those taken so far, the best last. */
-struct queue {
-    uint32_t *items;
-    size_t n;
-    size_t taken;
-};
 
 /* ---- adding lines ---- */
 
@@ -242,65 +235,6 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
     return score + command_score(c, r);
 }
 
-/* True when pick i comes before pick j. */
-static bool better(const struct chooser *c, uint32_t i, uint32_t j)
-{
-    float x = c->picks[i].score, y = c->picks[j].score;
-
-    return x != y ? x > y : i < j;
-}
-
-/* Heap with the best on top; what is below `at` is one already. */
-static void sink(const struct chooser *c, struct queue *q, size_t at)
-{
-    uint32_t moved = q->items[at];
-
-    for (size_t child = 2 * at + 1; child < q->n; child = 2 * at + 1) {
-        if (child + 1 < q->n && better(c, q->items[child + 1], q->items[child]))
-            child++;
-        if (better(c, moved, q->items[child]))
-            break;
-        q->items[at] = q->items[child];
-        at = child;
-    }
-    q->items[at] = moved;
-}
-
-/* The hidden lines that have a score. */
-static wb_rc queue_by_score(struct chooser *c, struct queue *q)
-{
-    q->n = 0;
-    q->taken = 0;
-    q->items = wbi_arena_alloc(c->arena, c->n * sizeof *q->items);
-    if (q->items == NULL)
-        return WB_ENOMEM;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->picks[i].score > 0 && !wbi_shown(c, i))
-            q->items[q->n++] = (uint32_t)i;
-    for (size_t i = q->n / 2; i-- > 0;)
-        sink(c, q, i);
-    return WB_OK;
-}
-
-/* The i-th best into *ret: they are put in order only as far as they are asked for,
- * since few can be shown. False when there are no more. */
-static bool queue_at(const struct chooser *c, struct queue *q, size_t i, uint32_t *ret)
-{
-    while (q->taken <= i) {
-        uint32_t best;
-
-        if (q->n == 0 || q->taken == QUEUE_MAX)
-            return false;
-        best = q->items[0];
-        q->items[0] = q->items[--q->n];
-        sink(c, q, 0);
-        q->items[q->n] = best;
-        q->taken++;
-    }
-    *ret = q->items[q->n + q->taken - 1 - i];
-    return true;
-}
-
 /* What was seen of the lines of one shape so far. */
 struct seen_shape {
     uint64_t last; /* line */
@@ -402,7 +336,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
     bool taken;
     wb_rc rc = seen ? WB_OK : WB_ENOMEM;
 
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
 
         if (p->wave != 0)
@@ -477,13 +411,13 @@ static wb_rc failure_places(struct chooser *c, struct queue *q)
     uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && queue_at(c, q, i, &at); i++)
+    for (size_t i = 0; rc == WB_OK && i < PLACES_MAX && wbi_queue_at(q, i, &at); i++)
         if (wbi_shown(c, at)) {
             rc = place_of(c, at, limit);
             if (rc == WB_OK)
                 rc = owner_of(c, at, limit);
         }
-    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && queue_at(c, q, i, &at); i++)
+    for (size_t i = 0; rc == WB_OK && i < TRACES_MAX && wbi_queue_at(q, i, &at); i++)
         if (wbi_shown(c, at))
             rc = wbi_choose_frames(c, at, share(c, 88, 80));
     return rc;
@@ -497,7 +431,7 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
     uint32_t at;
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         uint64_t before = c->spent;
 
         if (c->picks[at].score <= 0)
@@ -510,13 +444,13 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
 
 static wb_rc failures(struct chooser *c)
 {
-    struct queue q;
+    struct queue q NOT_CLEARED;
     wb_rc rc = score_failures(c);
 
-    if (rc == WB_OK)
-        rc = queue_by_score(c, &q);
-    if (rc == WB_OK)
-        rc = failure_lines(c, &q);
+    if (rc != WB_OK)
+        return rc;
+    wbi_queue_by_score(c, &q);
+    rc = failure_lines(c, &q);
     if (rc == WB_OK)
         rc = failure_places(c, &q);
     if (rc == WB_OK)
@@ -612,7 +546,7 @@ static void count_openings(const struct chooser *c, uint16_t *opened)
 
 static wb_rc rare_lines(struct chooser *c)
 {
-    struct queue q;
+    struct queue q NOT_CLEARED;
     uint8_t *begun = wbi_arena_array(c->arena, OPENINGS, sizeof *begun);
     uint16_t *opened = wbi_arena_array(c->arena, OPENINGS, sizeof *opened);
     uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
@@ -620,7 +554,7 @@ static wb_rc rare_lines(struct chooser *c)
     size_t misses = 0;
     uint32_t at;
     bool taken;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
     if (begun == NULL || opened == NULL)
         return WB_ENOMEM;
@@ -628,8 +562,8 @@ static wb_rc rare_lines(struct chooser *c)
         count_openings(c, opened);
     for (size_t i = 0; i < c->n; i++)
         c->picks[i].score = rare_score(c, i, mostly_alike, opened);
-    rc = queue_by_score(c, &q);
-    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, &q, i, &at); i++) {
+    wbi_queue_by_score(c, &q);
+    for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(&q, i, &at); i++) {
         if (wbi_shown(c, at) || one_of_many(&c->picks[at], begun))
             continue;
         rc = wbi_offer(c, at, at, limit, &taken);

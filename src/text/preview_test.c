@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "text/hygiene.h"
 #include "text/preview_int.h"
+#include "text/tokens_int.h"
 
 #define GOLDEN WAYBILL_SOURCE "/tests/golden/text/"
 
@@ -531,33 +532,83 @@ static void add_random(struct wbi_buf *b, uint64_t *seed)
     }
 }
 
+#define LOOKS 20000u
+
+/* The shape of a line by one way of reading it and by another. */
+struct two_shapes {
+    uint64_t a;
+    uint64_t b;
+};
+
+static int by_shape(const void *x, const void *y)
+{
+    const struct two_shapes *p = x, *q = y;
+
+    return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
+}
+
+/* Lines are alike by both ways or by neither. */
+static void assert_alike(struct two_shapes *s, size_t n)
+{
+    size_t alike = 0;
+
+    for (int round = 0; round < 2; round++) {
+        qsort(s, n, sizeof *s, by_shape);
+        for (size_t i = 1; i < n; i++) {
+            assert_true(s[i].a != s[i - 1].a || s[i].b == s[i - 1].b);
+            alike += s[i].a == s[i - 1].a;
+        }
+        for (size_t i = 0; i < n; i++)
+            s[i] = (struct two_shapes){s[i].b, s[i].a};
+    }
+    assert_true(alike > n / 4);
+}
+
+/* A copy of the line with nothing readable behind it. */
+static char *random_line(uint64_t *seed, size_t *ret_n)
+{
+    struct wbi_buf line;
+    char *exact;
+
+    wbi_buf_init(&line, 1u << 20);
+    for (uint64_t k = next_chance(seed, next_chance(seed, 2) ? 24 : 5); k > 0; k--)
+        add_random(&line, seed);
+    exact = malloc(line.n + 1);
+    assert_non_null(exact);
+    memcpy(exact, line.n > 0 ? line.p : "", line.n);
+    *ret_n = line.n;
+    wbi_buf_fini(&line);
+    return exact;
+}
+
 static void lines_say_the_same_with_and_without_wide_vectors(void **state)
 {
     struct words *words = calloc(1, sizeof *words);
-    uint64_t seed = 11;
+    struct two_shapes *shapes = calloc(LOOKS, sizeof *shapes);
 
     (void)state;
     assert_non_null(words);
+    assert_non_null(shapes);
     wbi_words_init(words, WBI_LIT("grep abcdefgh error found"));
-    for (unsigned round = 0; round < 20000; round++) {
-        struct line_facts a = {.n_numbers = 0}, b = {.n_numbers = 0};
-        struct wbi_buf line;
-        size_t n;
-        char *exact;
+    for (size_t lanes = 32; lanes <= wbi_tokens_lanes(); lanes *= 2) {
+        uint64_t seed = 11;
 
-        wbi_buf_init(&line, 1u << 20);
-        for (uint64_t k = next_chance(&seed, 24); k > 0; k--)
-            add_random(&line, &seed);
-        n = line.n > 0 ? (size_t)next_chance(&seed, line.n + 1) : 0;
-        exact = malloc(line.n + 1); /* nothing readable behind it */
-        assert_non_null(exact);
-        memcpy(exact, line.n > 0 ? line.p : "", line.n);
-        wbi_line_look(words, wbi_str_make(exact, line.n), n, &a);
-        wbi_line_look_plain(words, wbi_str_make(exact, n), n, &b);
-        assert_memory_equal(&a, &b, sizeof a);
-        free(exact);
-        wbi_buf_fini(&line);
+        for (unsigned round = 0; round < LOOKS; round++) {
+            struct line_facts a = {.n_numbers = 0}, b = {.n_numbers = 0};
+            size_t all, n;
+            char *line = random_line(&seed, &all);
+
+            n = all > 0 ? (size_t)next_chance(&seed, all + 1) : 0;
+            wbi_line_look_with(words, wbi_str_make(line, all), n, lanes, &a);
+            wbi_line_look_with(words, wbi_str_make(line, n), n, 0, &b);
+            shapes[round] = (struct two_shapes){a.shape, b.shape};
+            a.shape = b.shape;
+            assert_memory_equal(&a, &b, sizeof a);
+            free(line);
+        }
+        assert_alike(shapes, LOOKS);
     }
+    free(shapes);
     free(words);
 }
 

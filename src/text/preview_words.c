@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "text/preview_words_int.h"
+#include "text/tokens_int.h"
 
 struct word {
     const char *text;
@@ -250,41 +251,56 @@ static void add_query(struct words *w, struct wbi_str command)
         if (at - from >= 4) {
             uint64_t hash = hash_word(wbi_str_make(command.p + from, at - from));
 
-            if (w->slot[slot_of(w, hash)].hash == 0)
-                add_word(w, (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query});
+            if (slot_of(w, hash)->hash == 0) {
+                w->query[slot_in(w->query, QUERY_SLOTS, hash)] =
+                    (struct word_slot){hash, 0, KIND_NONE, (uint8_t)++w->n_query};
+                set_maybe(w->maybe, hash);
+                set_begins(w->begins, (const uint8_t *)command.p + from, at - from);
+            }
         }
     }
 }
 
-static struct words known; /* the vocabulary; never changed once it is made */
+/* The vocabulary and the pairs by their hashes; never changed once they are made. */
+static struct word_slot known[WORD_SLOTS];
+static uint64_t known_maybe[WORD_BITS / 64];
+static uint8_t known_begins[BEGIN][64];
+static uint64_t known_pairs[PAIRS][2];
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 static void make_known(void)
 {
-    struct words *w = &known;
-
     for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
-        uint64_t hash = hash_word(wbi_str_z(vocabulary[i].text));
+        struct wbi_str text = wbi_str_z(vocabulary[i].text);
+        uint64_t hash = hash_word(text);
 
-        add_word(w, (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0});
+        known[slot_in(known, WORD_SLOTS, hash)] =
+            (struct word_slot){hash, vocabulary[i].weight, vocabulary[i].kind, 0};
+        set_maybe(known_maybe, hash);
+        set_begins(known_begins, (const uint8_t *)text.p, text.n);
     }
+    for (size_t i = 2; i < BEGIN; i++)
+        for (size_t c = 0; c < 64; c++)
+            known_begins[i][c] |= SHORT_WORDS;
     for (size_t i = 0; i < PAIRS; i++) {
-        w->pair[i][0] = hash_word(wbi_str_z(pairs[i].first));
-        w->pair[i][1] = hash_word(wbi_str_z(pairs[i].second));
+        known_pairs[i][0] = hash_word(wbi_str_z(pairs[i].first));
+        known_pairs[i][1] = hash_word(wbi_str_z(pairs[i].second));
     }
 }
 
 void wbi_words_init(struct words *w, struct wbi_str command)
 {
     (void)pthread_once(&made, make_known);
-    *w = known;
+    *w = (struct words){.known = known, .lanes = wbi_tokens_lanes()};
+    memcpy(w->maybe, known_maybe, sizeof w->maybe);
+    memcpy(w->begins, known_begins, sizeof w->begins);
     add_query(w, command);
 }
 
-uint8_t wbi_words_pair(const struct words *w, uint64_t first, uint64_t second)
+uint8_t wbi_words_pair(uint64_t first, uint64_t second)
 {
     for (size_t i = 0; i < PAIRS; i++)
-        if (w->pair[i][1] == second && w->pair[i][0] == first)
+        if (known_pairs[i][1] == second && known_pairs[i][0] == first)
             return pairs[i].weight;
     return 0;
 }

@@ -72,22 +72,45 @@ static inline bool may_be_known(const struct words *w, uint64_t hash)
     return w->maybe[hash >> 52 & (WORD_BITS / 64 - 1)] >> (hash >> 58) & 1;
 }
 
-static inline size_t slot_of(const struct words *w, uint64_t hash)
+/* Where the word is in a table of n slots, or would be. */
+static inline size_t slot_in(const struct word_slot *slots, size_t n, uint64_t hash)
 {
-    size_t i = (size_t)(hash >> 40) & (WORD_SLOTS - 1);
+    size_t i = (size_t)(hash >> 40) & (n - 1);
 
-    while (w->slot[i].hash != 0 && w->slot[i].hash != hash)
-        i = (i + 1) & (WORD_SLOTS - 1);
+    while (slots[i].hash != 0 && slots[i].hash != hash)
+        i = (i + 1) & (n - 1);
     return i;
 }
 
-static inline void add_word(struct words *w, struct word_slot word)
+/* Of the vocabulary, or else of the command; one with the hash 0 when it is of neither. */
+static inline const struct word_slot *slot_of(const struct words *w, uint64_t hash)
 {
-    w->slot[slot_of(w, word.hash)] = word;
-    w->maybe[word.hash >> 52 & (WORD_BITS / 64 - 1)] |= 1ull << (word.hash >> 58);
+    const struct word_slot *slot = &w->known[slot_in(w->known, WORD_SLOTS, hash)];
+
+    return slot->hash != 0 ? slot : &w->query[slot_in(w->query, QUERY_SLOTS, hash)];
+}
+
+static inline void set_maybe(uint64_t *maybe, uint64_t hash)
+{
+    maybe[hash >> 52 & (WORD_BITS / 64 - 1)] |= 1ull << (hash >> 58);
+}
+
+/* Words in groups by their first letter, the short ones by themselves: begins[i][c & 63] has a
+ * bit for each group in which c, of either case, is letter i of some word. A word may be known
+ * when its first letters have a bit in common; of a short one only two are looked at. */
+#define SHORT_WORDS 0x80u
+
+static inline void set_begins(uint8_t begins[BEGIN][64], const uint8_t *p, size_t n)
+{
+    uint8_t group = n < BEGIN ? SHORT_WORDS : (uint8_t)(1u << (p[0] & 31) % 7);
+
+    for (size_t i = 0; i < (n < BEGIN ? 2 : BEGIN); i++) {
+        begins[i][p[i] & 63] |= group;
+        begins[i][(p[i] ^ 0x20) & 63] |= group;
+    }
 }
 
 /* How much two words together say, 0 when no more than each. */
-uint8_t wbi_words_pair(const struct words *w, uint64_t first, uint64_t second);
+uint8_t wbi_words_pair(uint64_t first, uint64_t second);
 
 #endif

@@ -29,8 +29,8 @@ const uint16_t wbi_word_costs[6][TABLE] = {
     {272, 316, 409, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
 };
 const uint8_t wbi_word_more[6] = {40, 60, 60, 70, 120, 120};
-/* A third consonant in a row: an unusual word. */
-const uint8_t wbi_cluster_cost[4] = {64, 105, 64, 115};
+const uint8_t wbi_cluster_cost[4] = {COST_CLUSTER, COST_CLUSTER_ALONE, COST_CLUSTER,
+                                     COST_CLUSTER_DIGITS};
 
 struct scan {
     const uint8_t *p;
@@ -209,7 +209,7 @@ static bool begins_mark_or_blank(const struct scan *s)
     return (next == SPACE || next == PUNCT) && s->before != SPACE && s->before != PUNCT;
 }
 
-static uint64_t units_of(struct wbi_str text, size_t readable, bool wide)
+static uint64_t units_of(struct wbi_str text, size_t readable, size_t lanes)
 {
     struct scan s = {(const uint8_t *)text.p, text.n, 0, NEWLINE};
     bool fresh = true;
@@ -217,7 +217,9 @@ static uint64_t units_of(struct wbi_str text, size_t readable, bool wide)
     size_t n;
 
     while (s.at < s.n) {
-        n = wide && fresh ? wbi_tokens_wide(s.p + s.at, s.n - s.at, readable - s.at, &units) : 0;
+        n = lanes > 0 && fresh
+                ? wbi_tokens_wide(s.p + s.at, s.n - s.at, readable - s.at, lanes, &units)
+                : 0;
         s.at += n;
         s.before = n > 0 ? LOWER : s.before; /* what is neither mark nor blank */
         if (n == 0)
@@ -229,17 +231,17 @@ static uint64_t units_of(struct wbi_str text, size_t readable, bool wide)
 
 uint64_t wbi_tokens_units(struct wbi_str text)
 {
-    return units_of(text, text.n, wbi_tokens_have_wide());
+    return units_of(text, text.n, wbi_tokens_lanes());
 }
 
 uint64_t wbi_tokens_units_of(struct wbi_str all, size_t n)
 {
-    return units_of(wbi_str_head(all, n), all.n, wbi_tokens_have_wide());
+    return units_of(wbi_str_head(all, n), all.n, wbi_tokens_lanes());
 }
 
-uint64_t wbi_tokens_units_plain(struct wbi_str text)
+uint64_t wbi_tokens_units_with(struct wbi_str text, size_t lanes)
 {
-    return units_of(text, text.n, false);
+    return units_of(text, text.n, lanes);
 }
 
 uint64_t wbi_tokens_newline(struct wbi_str line, bool first)

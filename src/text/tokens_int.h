@@ -21,7 +21,11 @@ enum {
     COST_BOX_SAME = 30,
     COST_MARKED = 90, /* a mark, letters and digits without a blank */
     COST_COMMA = 130, /* a comma that joins a word: few tokens begin with one */
-    COST_MIXED = 150  /* each letter of a word that begins with several capitals */
+    /* a third consonant in a row: an unusual word; alone or beside digits even more so */
+    COST_CLUSTER = 64,
+    COST_CLUSTER_ALONE = 105,
+    COST_CLUSTER_DIGITS = 115,
+    COST_MIXED = 150 /* each letter of a word that begins with several capitals */
 };
 #define TABLE 16
 /* Where a word stands: behind a blank, alone, behind one mark that joins it, beside
@@ -40,11 +44,12 @@ static inline uint64_t wbi_word_cost(unsigned row, size_t n)
 /* Count the pieces at the start of p[0..n) that lie within the next 63 bytes, where no
  * mark or blank stands before p. Returns how many bytes those are: up to the end of the
  * text, or to a mark or blank with none before it; 0 when that cannot be told. So many
- * bytes as are readable may be looked at. Only where wbi_tokens_have_wide(). */
-bool wbi_tokens_have_wide(void);
-size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, uint64_t *units);
+ * bytes as are readable may be looked at, with vectors of so many lanes, not 0. */
+size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, size_t lanes, uint64_t *units);
+/* 64, 32 or 0: the widest vectors there are for that. */
+size_t wbi_tokens_lanes(void);
 
-/* As wbi_tokens_units, piece by piece; for machines without the wide way, and tests. */
-uint64_t wbi_tokens_units_plain(struct wbi_str text);
+/* As wbi_tokens_units, with vectors of that width or, for 0, piece by piece; for tests. */
+uint64_t wbi_tokens_units_with(struct wbi_str text, size_t lanes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text/tokens_test.c: both ways of counting agree on every text. */
+ * text/tokens_test.c: all ways of counting agree on every text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,10 +38,13 @@ static const char *const parts[] = {
     ",",
     "strch",
     "K",
+    "aB-aB",
+    "incomprehensibilities",
     "#!",
     "\xf0\x9f\x98",
     "\xff",
     "\xe4\xb8\xad",
+    "\xe2\xe2\x80\x98",
 };
 
 static uint64_t next(uint64_t *seed)
@@ -50,7 +53,16 @@ static uint64_t next(uint64_t *seed)
     return *seed >> 33;
 }
 
-static void both_ways_agree_on_random_text(void **state)
+static void all_ways_agree(struct wbi_str text)
+{
+    uint64_t units = wbi_tokens_units_with(text, 0);
+
+    for (size_t lanes = 32; lanes <= wbi_tokens_lanes(); lanes *= 2)
+        assert_int_equal(wbi_tokens_units_with(text, lanes), units);
+    assert_int_equal(wbi_tokens_units(text), units);
+}
+
+static void all_ways_agree_on_random_text(void **state)
 {
     uint64_t seed = 7;
     char text[700];
@@ -67,12 +79,11 @@ static void both_ways_agree_on_random_text(void **state)
             memcpy(text + n, part, strlen(part));
             n += strlen(part);
         }
-        assert_int_equal(wbi_tokens_units(wbi_str_make(text, n)),
-                         wbi_tokens_units_plain(wbi_str_make(text, n)));
+        all_ways_agree(wbi_str_make(text, n));
     }
 }
 
-static void both_ways_agree_on_random_bytes(void **state)
+static void all_ways_agree_on_random_bytes(void **state)
 {
     uint64_t seed = 11;
     char text[300];
@@ -84,8 +95,7 @@ static void both_ways_agree_on_random_bytes(void **state)
 
         for (size_t i = 0; i < n; i++)
             text[i] = (char)(next(&seed) % top);
-        assert_int_equal(wbi_tokens_units(wbi_str_make(text, n)),
-                         wbi_tokens_units_plain(wbi_str_make(text, n)));
+        all_ways_agree(wbi_str_make(text, n));
     }
 }
 
@@ -125,8 +135,8 @@ static void words_behind_commas_are_not_too_cheap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ways_agree_on_random_text),
-        cmocka_unit_test(both_ways_agree_on_random_bytes),
+        cmocka_unit_test(all_ways_agree_on_random_text),
+        cmocka_unit_test(all_ways_agree_on_random_bytes),
         cmocka_unit_test(lines_add_up_to_the_whole),
         cmocka_unit_test(words_behind_commas_are_not_too_cheap),
     };

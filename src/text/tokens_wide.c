@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/tokens_wide.c: the pieces of text/tokens.c, 63 bytes at a time. A bit for every
  * byte of a kind; where pieces begin, what stands before and behind them is then a matter
- * of shifts, and all but words are counted by counting bits. Text that is not ASCII, but
- * for quotation marks and the like, and runs without an end are left to the other way. */
+ * of shifts, and all but words are counted by counting bits. Text that is
+ * not ASCII, but for quotation marks and the like, and runs without an end are left to the
+ * other way. */
 #include "text/tokens_int.h"
 
 #define WINDOW 63u
@@ -63,7 +64,7 @@ WIDE static inline __m256i vowels(__m256i v)
 }
 
 /* 65 bytes can be read. */
-WIDE static inline void look(const uint8_t *p, struct bits *b)
+WIDE static inline void look_32(const uint8_t *p, struct bits *b)
 {
     __m256i v = load(p), w = load(p + 32);
 
@@ -183,54 +184,239 @@ WIDE static inline size_t last_end(const struct bits *b)
     return marks == 0 ? 0 : 63 - (size_t)__builtin_clzll(marks);
 }
 
-WIDE size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, uint64_t *units)
+/* How much of the window of n bytes can be counted: up to the end, or to a mark or blank;
+ * 0 when that cannot be told. What lies beyond is cut off. */
+WIDE static inline size_t countable(struct bits *b, size_t n)
+{
+    size_t end = n > WINDOW ? last_end(b) : n;
+    uint64_t below = (1ull << end) - 1, behind;
+
+    cut(b, below);
+    if (n <= WINDOW) { /* the end of the text is as good as a newline */
+        b->space &= below;
+        b->punct &= below;
+        b->newline |= below + 1;
+    }
+    behind = b->quotes << 1 | b->quotes << 2;
+    if (b->high != (b->quotes | behind) || (b->quotes & behind) != 0 ||
+        (b->quotes << 1 & b->box) != 0)
+        return 0;
+    return end;
+}
+
+/* One mark right before a word, with nothing that holds it on the other side. */
+WIDE static inline uint64_t joining(const struct bits *b)
+{
+    return b->punct & ~((b->punct | b->space) << 1) & (b->upper | b->lower) >> 1;
+}
+
+WIDE static size_t count_32(const uint8_t *p, size_t n, size_t readable, uint64_t *units)
 {
     uint8_t copy[96] NOT_CLEARED;
     struct bits b NOT_CLEARED;
-    uint64_t below, joins;
-    size_t end = n;
+    uint64_t joins;
+    size_t end;
 
     if (readable <= WINDOW + 1) {
         memset(copy, 0, sizeof copy);
         memcpy(copy, p, n);
         p = copy;
     }
-    look(p, &b);
-    if (n > WINDOW) {
-        end = last_end(&b);
-        if (end == 0)
-            return 0;
-    }
-    below = (1ull << end) - 1;
-    cut(&b, below);
-    if (n <= WINDOW) { /* the end of the text is as good as a newline */
-        b.space &= below;
-        b.punct &= below;
-        b.newline |= below + 1;
-    }
-    if (b.high != (b.quotes | b.quotes << 1 | b.quotes << 2) || (b.quotes << 1 & b.box) != 0)
+    look_32(p, &b);
+    end = countable(&b, n);
+    if (end == 0)
         return 0;
-    joins = b.punct & ~((b.punct | b.space) << 1) & (b.upper | b.lower) >> 1;
-    *units += words(&b, joins) + others(&b, below, joins);
+    joins = joining(&b);
+    *units += words(&b, joins) + others(&b, (1ull << end) - 1, joins);
     return end;
 }
 
-bool wbi_tokens_have_wide(void)
+/* ---- 64 bytes in one vector ---- */
+
+#define WIDER                                                                      \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2," \
+                          "bmi,bmi2,popcnt"),                                      \
+                   no_sanitize("address")))
+
+enum {
+    IS_UPPER = 1,
+    IS_LOWER = 2,
+    IS_DIGIT = 4,
+    IS_SPACE = 8,
+    IS_NEWLINE = 16,
+    IS_CONTROL = 32,
+    IS_PUNCT = 64,
+    IS_CONSONANT = 128
+};
+
+#define X2(c) c, c
+#define X4(c) X2(c), X2(c)
+#define X8(c) X4(c), X4(c)
+#define X3(c) X2(c), c
+#define X5(c) X4(c), c
+/* a to z: v for vowels, c for consonants */
+#define LETTERS(v, c) v, X3(c), v, X3(c), v, X5(c), v, X5(c), v, X3(c), v, c
+static const uint8_t kinds[128] __attribute__((aligned(64))) = {
+    X8(IS_CONTROL), IS_CONTROL,
+    IS_SPACE,       IS_NEWLINE,
+    X5(IS_CONTROL),                 /* 0x00 */
+    X8(IS_CONTROL), X8(IS_CONTROL), /* 0x10 */
+    IS_SPACE,       X8(IS_PUNCT),
+    X5(IS_PUNCT),   X2(IS_PUNCT), /* 0x20 */
+    X8(IS_DIGIT),   X2(IS_DIGIT),
+    X4(IS_PUNCT),   X2(IS_PUNCT), /* 0x30 */
+    IS_PUNCT,       LETTERS(IS_UPPER, IS_UPPER | IS_CONSONANT),
+    X5(IS_PUNCT), /* 0x40 */
+    IS_PUNCT,       LETTERS(IS_LOWER, IS_LOWER | IS_CONSONANT),
+    X4(IS_PUNCT),   IS_CONTROL, /* 0x60 */
+};
+
+/* What stands behind the n bytes of p is of no kind. */
+WIDER static inline void look_64(const uint8_t *p, size_t n, struct bits *b)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    uint64_t there = n < 64 ? (1ull << n) - 1 : UINT64_MAX;
+    __m512i v = _mm512_maskz_loadu_epi8(there, p);
+    __m512i next = _mm512_maskz_loadu_epi8(there >> 1, p + 1);
+    __m512i kind;
+
+    b->high = _mm512_movepi8_mask(v);
+    kind = _mm512_maskz_permutex2var_epi8(there & ~b->high, _mm512_load_si512(kinds), v,
+                                          _mm512_load_si512(kinds + 64));
+    b->upper = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_UPPER));
+    b->lower = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_LOWER));
+    b->digit = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_DIGIT));
+    b->space = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_SPACE));
+    b->newline = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_NEWLINE));
+    b->control = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_CONTROL));
+    b->punct = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_PUNCT));
+    b->consonant = _mm512_movepi8_mask(kind);
+    b->equal = _mm512_cmpeq_epi8_mask(v, next) << 1;
+    b->comma = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(','));
+    b->quotes = 0;
+    b->box = 0;
+    if (b->high != 0) {
+        b->quotes = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xe2));
+        b->box = _mm512_cmpeq_epi8_mask(_mm512_and_si512(v, _mm512_set1_epi8((char)0xfe)),
+                                        _mm512_set1_epi8((char)0x94));
+    }
+}
+
+/* Words by where they begin and by their last letters: as many bits in both, in one order. */
+struct words {
+    uint64_t starts, lasts;
+};
+
+/* The starts of the words whose last letters are given. */
+WIDER static inline uint64_t starts_of(const struct words *w, uint64_t lasts)
+{
+    return _pdep_u64(_pext_u64(lasts, w->lasts), w->starts);
+}
+
+/* All letters of the words whose starts are given. */
+WIDER static inline uint64_t letters_of(const struct words *w, uint64_t starts)
+{
+    return (_pdep_u64(_pext_u64(starts, w->starts), w->lasts) << 1) - starts;
+}
+
+#define COUNT_8(n) n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7
+static const uint8_t numbers_64[64]
+    __attribute__((aligned(64))) = {COUNT_8(0),  COUNT_8(8),  COUNT_8(16), COUNT_8(24),
+                                    COUNT_8(32), COUNT_8(40), COUNT_8(48), COUNT_8(56)};
+
+/* The numbers of the first 32 bits that are set, the lowest first. */
+WIDER static inline __m256i places(uint64_t bits)
+{
+    return _mm512_castsi512_si256(_mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers_64)));
+}
+
+/* What the table says of up to 32 words, all looked up at once, given their lengths less one
+ * and the bits of the numbers of their rows at their starts. */
+WIDER static inline uint64_t table_costs(const struct words *w, __m512i lengths,
+                                         const uint64_t rows[3])
+{
+    __mmask32 there = (__mmask32)_pext_u64(w->starts, w->starts);
+    __mmask32 capitals = (__mmask32)_pext_u64(rows[2], w->starts);
+    __m512i at, cost;
+
+    at = _mm512_mask_add_epi16(lengths, (__mmask32)_pext_u64(rows[0], w->starts), lengths,
+                               _mm512_set1_epi16(TABLE));
+    at = _mm512_mask_add_epi16(at, (__mmask32)_pext_u64(rows[1], w->starts), at,
+                               _mm512_set1_epi16(2 * TABLE));
+    cost = _mm512_permutex2var_epi16(_mm512_loadu_si512(wbi_word_costs[0]), at,
+                                     _mm512_loadu_si512(wbi_word_costs[2]));
+    cost = _mm512_mask_permutexvar_epi16(cost, capitals, at, _mm512_loadu_si512(wbi_word_costs[4]));
+    cost = _mm512_madd_epi16(_mm512_maskz_mov_epi16(there, cost), _mm512_set1_epi16(1));
+    return (uint64_t)_mm512_reduce_add_epi32(cost);
+}
+
+/* As words; words that are unusually long or many are left to that. */
+WIDER static inline uint64_t words_64(const struct bits *b, uint64_t joins)
+{
+    uint64_t letter = b->upper | b->lower;
+    uint64_t starts = (b->upper & ~(b->upper << 1)) | (b->lower & ~(letter << 1));
+    struct words w = {starts, letter & (~letter | starts) >> 1};
+    uint64_t digits = (starts & b->digit << 1) | starts_of(&w, w.lasts & b->digit >> 1);
+    uint64_t blank = starts & b->space << 1 & ~digits, mark = starts & joins << 1;
+    uint64_t alone = starts & ~(digits | blank | mark), marked = digits & mark;
+    uint64_t capitals = starts_of(&w, w.lasts & b->upper);
+    uint64_t mixed = starts & b->upper & b->upper >> 1 & ~capitals;
+    uint64_t in_mixed = letters_of(&w, mixed);
+    uint64_t clusters =
+        b->consonant & b->consonant << 1 & b->consonant << 2 & letter & ~(starts | starts << 1);
+    uint64_t rows[3] = {(~capitals & (alone | digits)) | (capitals & ~blank),
+                        ~capitals & (mark | digits), capitals};
+    struct words plain = {starts & ~mixed, w.lasts & ~in_mixed};
+    __m256i lengths = _mm256_sub_epi8(places(plain.lasts), places(plain.starts));
+
+    if (count(starts) > 32 || _mm256_cmpge_epu8_mask(lengths, _mm256_set1_epi8(TABLE)) != 0)
+        return words(b, joins);
+    return table_costs(&plain, _mm512_cvtepu8_epi16(lengths), rows) +
+           (count(in_mixed) + count(mixed)) * COST_MIXED +
+           (count(marked) + count(marked & w.lasts)) * COST_MARKED +
+           count(clusters) * COST_CLUSTER +
+           count(clusters & letters_of(&w, alone)) * (COST_CLUSTER_ALONE - COST_CLUSTER) +
+           count(clusters & letters_of(&w, digits)) * (COST_CLUSTER_DIGITS - COST_CLUSTER);
+}
+
+WIDER static size_t count_64(const uint8_t *p, size_t n, uint64_t *units)
+{
+    struct bits b NOT_CLEARED;
+    uint64_t joins;
+    size_t end;
+
+    look_64(p, n, &b);
+    end = countable(&b, n);
+    if (end == 0)
+        return 0;
+    joins = joining(&b);
+    *units += words_64(&b, joins) + others(&b, (1ull << end) - 1, joins);
+    return end;
+}
+
+size_t wbi_tokens_lanes(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+        return 0;
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") ? 64 : 32;
+}
+
+size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, size_t lanes, uint64_t *units)
+{
+    return lanes == 64 ? count_64(p, n, units) : count_32(p, n, readable, units);
 }
 #else
-size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, uint64_t *units)
+size_t wbi_tokens_lanes(void)
+{
+    return 0;
+}
+
+size_t wbi_tokens_wide(const uint8_t *p, size_t n, size_t readable, size_t lanes, uint64_t *units)
 {
     (void)p;
     (void)n;
     (void)readable;
+    (void)lanes;
     (void)units;
     return 0;
-}
-
-bool wbi_tokens_have_wide(void)
-{
-    return false;
 }
 #endif
