@@ -7,7 +7,9 @@
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
 #define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
+#define PROGRESS_MAX 12u /* bytes of how far it went, or how long it took */
 #define SURE_WORD 80u
+#define WEAK_WORD 60u /* below, it may as well be the name of a value */
 #define MUCH_SURER 15u
 /* Lines alike but for how it went are not of one shape. */
 enum { SHAPE_DENIED = 3, SHAPE_FAILED = 4 };
@@ -195,7 +197,7 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     uint8_t next = to < k->n ? k->p[to] : ' ';
 
     if (kind == KIND_FAIL || kind == KIND_PAIR) {
-        if (inside_name(k, from, to))
+        if (inside_name(k, from, to) || (weight < WEAK_WORD && next == '='))
             w /= 4;
         else if ((kind == KIND_FAIL && denied_before(k, from)) || denied_after(k, to)) {
             w = 34;
@@ -653,9 +655,25 @@ static uint16_t flags_of(struct wbi_str s, struct wbi_str t, size_t start, uint8
     return flags;
 }
 
-/* "ok 12 - name", "name ... ok", "PASSED": what such a line mentions went well. */
-static bool reports_success(struct wbi_str s, struct wbi_str t, size_t start)
+/* Without a "[ 37%]" or "(0 ms)" at its end. */
+static struct wbi_str before_progress(struct wbi_str t)
 {
+    size_t i = t.n;
+    char open;
+
+    if (t.n == 0 || (t.p[t.n - 1] != ']' && t.p[t.n - 1] != ')'))
+        return t;
+    open = t.p[t.n - 1] == ']' ? '[' : '(';
+    while (i > 0 && t.n - i < PROGRESS_MAX && t.p[i - 1] != open)
+        i--;
+    return i > 0 && t.p[i - 1] == open ? wbi_str_trim(wbi_str_head(t, i - 1)) : t;
+}
+
+/* "ok 12 - name", "name ... ok", "PASSED": what such a line mentions went well. */
+static bool reports_success(struct wbi_str s, struct wbi_str line, size_t start)
+{
+    struct wbi_str t = before_progress(line);
+
     if (starts(s, start, "ok ") || starts(s, start, "[ok]") || starts(s, start, "PASS") ||
         starts(s, start, "\xe2\x9c\x93") || starts(s, start, "\xe2\x9c\x94"))
         return true;

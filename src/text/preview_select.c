@@ -12,6 +12,7 @@
 #include "text/tokens.h"
 
 #define SURE 80u      /* severity that leaves little doubt */
+#define CERTAIN 100u  /* severity of a line that is a complaint and nothing else */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
 #define QUEUE_MAX 256u /* candidates of one step */
@@ -24,6 +25,9 @@
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
+#define LISTED_LESS 0.15f
+#define DEAR_MAX 4.0f      /* of two long lines that are as rare the shorter one is shown */
+#define DEAR_FROM 80u      /* bytes */
 #define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
 
 /* Indices of picks: a heap of n, behind it those taken so far, the best last. */
@@ -183,6 +187,8 @@ static float failure_score(const struct chooser *c, const struct pick *p, uint32
     rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
     if (r->severity >= 60 && rarity < 0.4f && nth < 3)
         rarity = 0.4f;
+    if (r->severity >= CERTAIN && rarity < 0.9f && nth == 0)
+        rarity = 0.9f; /* told often, it may be what caused the others */
     if (p->elsewhere && rarity < 0.7f)
         rarity = 0.7f;
     score *= rarity;
@@ -227,12 +233,14 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
         score += r->severity * 0.5f;
     if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
         score += 6; /* a frame of a trace that no failure stands close to */
+    else if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
+        score += 6;
     if (count <= 2 && (mostly_alike || opened[r->opening & (OPENINGS - 1)] <= 2))
         score += 12;
-    if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
-        score += 6;
     if (score > 0 && count > 1)
         score /= 1.0f + 0.7f * log2f((float)count);
+    if (score > DEAR_MAX && r->bytes > DEAR_FROM)
+        score -= fminf((float)(r->bytes - DEAR_FROM) / 100.0f, DEAR_MAX);
     if (r->flags & LINE_PEAK && !(r->flags & LINE_ODD))
         peak = wbi_columns_peak(c->index, r);
     if (r->flags & LINE_ODD || peak == 2)
@@ -320,13 +328,25 @@ static uint32_t count_before(struct seen_shape *s, uint64_t line)
     return apart ? 0 : n;
 }
 
+/* Complaints that begin alike and weigh about the same are a list: each says less than the
+ * one before. */
+static float less_each_time(uint16_t *listed, const struct pick *p)
+{
+    size_t kind = p->rec->severity / 16u * 2 + p->elsewhere;
+    uint16_t *n = &listed[(p->rec->opening ^ kind * 257u) & (OPENINGS - 1)];
+
+    *n += *n < UINT16_MAX;
+    return 1.0f + LISTED_LESS * (float)(*n - 1);
+}
+
 static wb_rc score_failures(struct chooser *c)
 {
     struct seen_shape *seen = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *seen);
+    uint16_t *listed = wbi_arena_array(c->arena, OPENINGS, sizeof *listed);
     bool any = false;
     wb_rc rc;
 
-    if (seen == NULL)
+    if (seen == NULL || listed == NULL)
         return WB_ENOMEM;
     rc = wbi_mark_elsewhere(c);
     if (rc != WB_OK)
@@ -340,6 +360,8 @@ static wb_rc score_failures(struct chooser *c)
             any = true;
             score = r->severity * 1.3f;
         }
+        if (score > 0 && !(r->flags & LINE_PLACE))
+            score /= less_each_time(listed, &c->picks[i]);
         c->picks[i].score = score;
     }
     return WB_OK;
