@@ -127,7 +127,8 @@ static size_t block_start(const struct chooser *c, size_t i)
            !(c->picks[from - 1].rec->flags & LINE_BLANK))
         from--;
     if (from > 0 && wbi_neighbours(c, from - 1, from) && (from < i || i - from == 0) &&
-        !(c->picks[from - 1].rec->flags & LINE_BLANK) && c->picks[from - 1].rec->bytes < 200)
+        !(c->picks[from - 1].rec->flags & (LINE_BLANK | LINE_PASSED)) &&
+        c->picks[from - 1].rec->bytes < 200)
         from--;
     return from;
 }
@@ -418,7 +419,7 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
 static wb_rc failure_lines(struct chooser *c, struct queue *q)
 {
     uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
-    uint64_t limit = share(c, 60, 60), sure = share(c, 75, 60);
+    uint64_t limit = share(c, 60, 60), sure = share(c, 70, 60);
     size_t misses = 0;
     uint32_t at;
     bool taken;
@@ -473,22 +474,25 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
     return rc;
 }
 
-/* Whose it is: the line that a failure is indented under, when that says nothing of where
- * it happened itself. */
+/* Whose it is: the line that a failure is indented under, or the first of its paragraph,
+ * when it says nothing of where it happened itself. */
 static wb_rc owner_of(struct chooser *c, size_t i, uint64_t limit)
 {
     const struct record *r = c->picks[i].rec;
     bool taken;
 
-    if (r->indent == 0 || r->flags & (LINE_PLACE | LINE_ATTACHED))
+    if (r->flags & (LINE_PLACE | LINE_ATTACHED))
         return WB_OK;
     for (size_t k = i; k > 0 && i - k < OWNER_NEAR && wbi_neighbours(c, k - 1, k); k--) {
         const struct record *above = c->picks[k - 1].rec;
+        bool first = (above->flags & LINE_BLANK) != 0;
 
-        if (above->flags & LINE_BLANK)
+        if (first && (r->indent > 0 || k == i))
             return WB_OK;
-        if (above->indent < r->indent)
-            return wbi_shown(c, k - 1) ? WB_OK : wbi_offer(c, k - 1, k - 1, limit, &taken);
+        if (first || above->indent < r->indent) {
+            k -= !first;
+            return wbi_shown(c, k) ? WB_OK : wbi_offer(c, k, k, limit, &taken);
+        }
     }
     return WB_OK;
 }
