@@ -3,12 +3,16 @@
  * paths and quoted names left out, so that lines of one kind compare equal) and
  * how much it sounds like a failure. Words are looked up by hash; a word inside
  * a file name or an identifier weighs little. */
+#include <strings.h>
+
 #include "text/preview_bits_int.h"
 
 #define PREFIX_MAX 96u /* times are looked for in so many bytes */
 #define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
 #define PROGRESS_MAX 12u /* bytes of how far it went, or how long it took */
 #define COMMENT_INDENT 8u /* less may be the diagnostics of a test within a test */
+#define LEVEL_NEAR 5u /* bytes between "level" and its value */
+#define LEVEL_WEIGHT 104u
 #define SURE_WORD 80u
 #define WEAK_WORD 60u /* below, it may as well be the name of a value */
 #define MUCH_SURER 15u
@@ -136,6 +140,18 @@ static bool names_exception(const uint8_t *p, size_t n)
            (n > 9 && memcmp(p + n - 9, "Exception", 9) == 0);
 }
 
+/* "failed=1", "failed: 3": the number behind a word is its own, not the one before it. */
+static bool has_value(const struct look *k, size_t to)
+{
+    size_t i = to;
+
+    if (i == k->n || (k->p[i] != '=' && k->p[i] != ':'))
+        return false;
+    for (i++; i < k->n && k->p[i] == ' ';)
+        i++;
+    return i < k->n && is_digit(k->p[i]);
+}
+
 /* "0 failed", "no errors": the failure that did not happen. */
 static bool denied_before(const struct look *k, size_t from)
 {
@@ -200,7 +216,8 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     if (kind == KIND_FAIL || kind == KIND_PAIR) {
         if (inside_name(k, from, to) || (weight < WEAK_WORD && next == '='))
             w /= 4;
-        else if ((kind == KIND_FAIL && denied_before(k, from)) || denied_after(k, to)) {
+        else if (denied_after(k, to) ||
+                 (kind == KIND_FAIL && denied_before(k, from) && !has_value(k, to))) {
             w = 34;
             k->outcome = mix(k->outcome, SHAPE_DENIED);
         } else if (next == ':' || next == '!' || next == ']')
@@ -238,6 +255,29 @@ static void weigh_exception(struct look *k, size_t from, size_t to)
     weigh(k, 92, KIND_FAIL, start, to);
 }
 
+/* level=error, "severity": "info": of lines that name how bad they are, it counts. What is
+ * only a warning may tell a failure all the same. */
+static void weigh_level(struct look *k, size_t to)
+{
+    static const struct wbi_str bad[] = {WBI_LIT_INIT("err"), WBI_LIT_INIT("fatal"), WBI_LIT_INIT("crit"), WBI_LIT_INIT("panic")};
+    struct wbi_str value;
+    size_t i = to;
+
+    while (i < k->n && i < to + LEVEL_NEAR && class_of[k->p[i]] != C_LETTER)
+        i++;
+    value = wbi_str_make((const char *)k->p + i, k->n - i);
+    if (i == to || i == to + LEVEL_NEAR || (memchr(k->p + to, '=', i - to) == NULL && memchr(k->p + to, ':', i - to) == NULL))
+        return;
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
+        if (value.n >= bad[b].n && strncasecmp(value.p, bad[b].p, bad[b].n) == 0) {
+            k->outcome = mix(k->outcome, SHAPE_FAILED);
+            weigh(k, LEVEL_WEIGHT, KIND_FAIL, i, i + bad[b].n);
+            return;
+        }
+    if (value.n >= 4 && strncasecmp(value.p, "warn", 4) != 0)
+        k->quiet = true;
+}
+
 static uint32_t query_bit(const struct word_slot *slot)
 {
     return slot->query != 0 ? 1u << (slot->query - 1) : 0;
@@ -267,6 +307,8 @@ static void known_word(struct look *k, uint64_t hash, size_t from, size_t to)
         k->passed = true;
     if (kind == KIND_PLACE && to + 1 < k->n && is_digit(k->p[to + 1]))
         k->place = true;
+    if (kind == KIND_LEVEL)
+        weigh_level(k, to);
     if (kind == KIND_QUIET && k->best == 0 && (k->p[from + 1] & 0x20) == 0)
         k->quiet = true;
     if (kind == KIND_NOTE && k->best == 0 && to < k->n && k->p[to] == ':')
