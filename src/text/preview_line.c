@@ -788,7 +788,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
         severity /= 8;
     }
     if (severity >= FAILURE && ret->indent > 0 && quotes_code(line, trimmed, start, ret->indent))
-        severity /= 2;
+        severity /= 3;
     if (starts(line, start, "E  ")) /* the marked line of an assertion */
         severity = severity > 85 ? severity : 85;
     ret->severity = (uint8_t)(severity > 130 ? 130 : severity);
