@@ -17,6 +17,7 @@
 #define SEEN_SLOTS 1024u
 #define QUEUE_MAX 256u /* candidates of one step */
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
+#define PLACE_ABOVE 4u /* so many above it */
 #define PLACES_MAX 16u
 #define OWNER_NEAR 64u /* lines above in which a failure's owner is looked for */
 #define TRACES_MAX 4u
@@ -115,6 +116,12 @@ static size_t block_end(const struct chooser *c, size_t i)
     return end;
 }
 
+/* A success beside a failure says nothing of it. */
+static bool passed(const struct chooser *c, size_t i)
+{
+    return (c->picks[i].rec->flags & LINE_PASSED) != 0;
+}
+
 /* First line of the block that i belongs to: quoted source and frames above a
  * message that comes last, or the line that says where. */
 static size_t block_start(const struct chooser *c, size_t i)
@@ -127,7 +134,7 @@ static size_t block_start(const struct chooser *c, size_t i)
            !(c->picks[from - 1].rec->flags & LINE_BLANK))
         from--;
     if (from > 0 && wbi_neighbours(c, from - 1, from) && (from < i || i - from == 0) &&
-        !(c->picks[from - 1].rec->flags & (LINE_BLANK | LINE_PASSED)) &&
+        !(c->picks[from - 1].rec->flags & LINE_BLANK) && !passed(c, from - 1) &&
         c->picks[from - 1].rec->bytes < 200)
         from--;
     return from;
@@ -443,34 +450,46 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
     return rc;
 }
 
+/* The nearest line above that names a line of a file; *ret_found tells that there is one. */
+static wb_rc place_above(struct chooser *c, size_t i, uint64_t limit, bool *ret_found)
+{
+    bool taken;
+
+    *ret_found = false;
+    for (size_t k = i; k > 0 && k + PLACE_ABOVE > i && wbi_neighbours(c, k - 1, k); k--)
+        if (c->picks[k - 1].rec->flags & LINE_PLACE) {
+            *ret_found = true;
+            return wbi_shown(c, k - 1) ? WB_OK : wbi_offer(c, k - 1, k - 1, limit, &taken);
+        }
+    return WB_OK;
+}
+
 /* Where it happened: the nearest lines behind a failure that name a line of a
- * file, or else one before it. */
+ * file, or else one before it; what a message comes last of stands before it. */
 static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
 {
+    bool last = i > 0 && wbi_neighbours(c, i - 1, i) &&
+                c->picks[i - 1].rec->indent > c->picks[i].rec->indent;
     size_t found = 0;
-    bool taken;
+    bool taken, above = false;
     wb_rc rc = WB_OK;
 
-    for (size_t k = i; rc == WB_OK && k < c->n && k <= i + PLACE_NEAR && found < 2; k++) {
-        if (k > i && !wbi_neighbours(c, k - 1, k))
+    if (c->picks[i].rec->flags & LINE_PLACE)
+        return WB_OK;
+    if (last)
+        rc = place_above(c, i, limit, &above);
+    for (size_t k = i + 1; rc == WB_OK && !above && k < c->n && k <= i + PLACE_NEAR && found < 2;
+         k++) {
+        if (!wbi_neighbours(c, k - 1, k))
             break;
         if (!(c->picks[k].rec->flags & LINE_PLACE))
             continue;
         found++;
-        if (k == i)
-            return WB_OK;
         if (!wbi_shown(c, k))
             rc = wbi_offer(c, k, k, limit, &taken);
     }
-    for (size_t k = i; rc == WB_OK && found == 0 && k > 0 && k + PLACE_NEAR / 3 > i; k--) {
-        if (!wbi_neighbours(c, k - 1, k))
-            break;
-        if (!(c->picks[k - 1].rec->flags & LINE_PLACE))
-            continue;
-        found++;
-        if (!wbi_shown(c, k - 1))
-            rc = wbi_offer(c, k - 1, k - 1, limit, &taken);
-    }
+    if (rc == WB_OK && found == 0 && !above)
+        rc = place_above(c, i, limit, &above);
     return rc;
 }
 
@@ -563,11 +582,11 @@ static wb_rc widen(struct chooser *c)
     for (size_t i = 1; i + 1 < c->n && rc == WB_OK && c->spent < limit; i++) {
         if (c->picks[i].wave == 0 || c->picks[i].wave > last || c->picks[i].score <= 0)
             continue;
-        if (!wbi_shown(c, i - 1) && wbi_neighbours(c, i - 1, i))
+        if (!wbi_shown(c, i - 1) && wbi_neighbours(c, i - 1, i) && !passed(c, i - 1))
             rc = wbi_offer(c, i - 1, i - 1, limit, &taken);
         for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && wbi_neighbours(c, k - 1, k);
              k++)
-            if (!wbi_shown(c, k))
+            if (!wbi_shown(c, k) && !passed(c, k))
                 rc = wbi_offer(c, k, k, limit, &taken);
     }
     return rc;
