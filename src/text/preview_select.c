@@ -180,6 +180,16 @@ static uint64_t count_of(const struct chooser *c, const struct record *r)
     return c->index->shapes[r->shape].count;
 }
 
+/* What is told often may be what caused the others: its first lines count all the same. */
+static float rarity_least(uint8_t severity, uint32_t nth)
+{
+    if (severity < 60 || nth >= 3)
+        return 0;
+    if (severity < CERTAIN)
+        return 0.4f;
+    return nth == 0 ? 0.9f : 0.7f;
+}
+
 static float failure_score(const struct chooser *c, const struct pick *p, uint32_t nth)
 {
     const struct record *r = p->rec;
@@ -193,10 +203,7 @@ static float failure_score(const struct chooser *c, const struct pick *p, uint32
     if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
         return 0; /* further lines of a large group are told by the group */
     rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
-    if (r->severity >= 60 && rarity < 0.4f && nth < 3)
-        rarity = 0.4f;
-    if (r->severity >= CERTAIN && rarity < 0.9f && nth == 0)
-        rarity = 0.9f; /* told often, it may be what caused the others */
+    rarity = fmaxf(rarity, rarity_least(r->severity, nth));
     if (p->elsewhere && rarity < 0.7f)
         rarity = 0.7f;
     score *= rarity;
