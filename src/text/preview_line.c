@@ -7,11 +7,10 @@
 
 #include "text/preview_bits_int.h"
 
-#define PREFIX_MAX 96u /* times are looked for in so many bytes */
-#define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
+#define PREFIX_MAX 96u   /* times are looked for in so many bytes */
+#define EXIT_NEAR 20u    /* bytes behind "exit" in which its status is looked for */
 #define PROGRESS_MAX 12u /* bytes of how far it went, or how long it took */
-#define COMMENT_INDENT 8u /* less may be the diagnostics of a test within a test */
-#define LEVEL_NEAR 5u /* bytes between "level" and its value */
+#define LEVEL_NEAR 5u    /* bytes between "level" and its value */
 #define LEVEL_WEIGHT 104u
 #define SURE_WORD 80u
 #define WEAK_WORD 60u /* below, it may as well be the name of a value */
@@ -259,14 +258,16 @@ static void weigh_exception(struct look *k, size_t from, size_t to)
  * only a warning may tell a failure all the same. */
 static void weigh_level(struct look *k, size_t to)
 {
-    static const struct wbi_str bad[] = {WBI_LIT_INIT("err"), WBI_LIT_INIT("fatal"), WBI_LIT_INIT("crit"), WBI_LIT_INIT("panic")};
+    static const struct wbi_str bad[] = {WBI_LIT_INIT("err"), WBI_LIT_INIT("fatal"),
+                                         WBI_LIT_INIT("crit"), WBI_LIT_INIT("panic")};
     struct wbi_str value;
     size_t i = to;
 
     while (i < k->n && i < to + LEVEL_NEAR && class_of[k->p[i]] != C_LETTER)
         i++;
     value = wbi_str_make((const char *)k->p + i, k->n - i);
-    if (i == to || i == to + LEVEL_NEAR || (memchr(k->p + to, '=', i - to) == NULL && memchr(k->p + to, ':', i - to) == NULL))
+    if (i == to || i == to + LEVEL_NEAR ||
+        (memchr(k->p + to, '=', i - to) == NULL && memchr(k->p + to, ':', i - to) == NULL))
         return;
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
         if (value.n >= bad[b].n && strncasecmp(value.p, bad[b].p, bad[b].n) == 0) {
@@ -735,30 +736,6 @@ static uint16_t opening_of(struct wbi_str s, size_t start)
     return (uint16_t)(mix(HASH_START, v & ~(digit - (digit >> 7) + digit)) >> 48);
 }
 
-/* What a compiler or a trace quotes of a program: words in it are names, or tell what might
- * go wrong. t is s without blanks at both ends. */
-static bool quotes_code(struct wbi_str s, struct wbi_str t, size_t start, uint8_t indent)
-{
-    static const char *const openings[] = {"return ", "raise ",  "except ", "except:", "throw ",
-                                           "goto ",   "} catch", "catch (", "if ",     "elif ",
-                                           "} else",  "while ",  "assert ", "def "};
-    struct wbi_str rest = wbi_str_from(s, start);
-    size_t i = start;
-
-    while (i < s.n && is_digit((uint8_t)s.p[i]))
-        i++;
-    if (i > start && starts(s, i, " |"))
-        return true;
-    if (t.p[t.n - 1] == ';' || t.p[t.n - 1] == '{' || wbi_str_ends(t, WBI_LIT("*/")))
-        return true;
-    if (indent >= COMMENT_INDENT && (starts(s, start, "# ") || starts(s, start, "// ")))
-        return true;
-    for (i = 0; i < sizeof openings / sizeof *openings; i++)
-        if (wbi_str_starts(rest, wbi_str_z(openings[i])))
-            return true;
-    return false;
-}
-
 static void look(const struct words *w, struct wbi_str text, size_t n, bool wide,
                  struct line_facts *ret)
 {
@@ -787,7 +764,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, bool wide
         ret->flags |= LINE_PASSED;
         severity /= 8;
     }
-    if (severity >= FAILURE && ret->indent > 0 && quotes_code(line, trimmed, start, ret->indent))
+    if (severity >= FAILURE && ret->indent > 0 && wbi_quotes_code(line, start, ret->indent))
         severity /= 3;
     if (starts(line, start, "E  ")) /* the marked line of an assertion */
         severity = severity > 85 ? severity : 85;

@@ -26,10 +26,12 @@
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
+#define NAME_MIN 16u
+#define LATER_MAX 64u
 #define LISTED_LESS 0.15f
-#define DEAR_MAX 4.0f      /* of two long lines that are as rare the shorter one is shown */
-#define DEAR_FROM 80u      /* bytes */
-#define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
+#define DEAR_MAX 4.0f  /* of two long lines that are as rare the shorter one is shown */
+#define DEAR_FROM 80u  /* bytes */
+#define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
 
 /* Indices of picks: a heap of n, behind it those taken so far, the best last. */
 struct queue {
@@ -429,15 +431,68 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
     return c->units * (c->units < LITTLE ? little : plenty) / 100;
 }
 
-/* The telling lines themselves, most telling first. */
+/* The longest name in a line (a path, a test, a dotted name) as a hash, 0 when it has none
+ * that is long enough to be one thing's own. */
+static uint64_t longest_name(struct wbi_str s)
+{
+    size_t from = 0, best = 0, n = NAME_MIN - 1;
+
+    for (size_t i = 0; i <= s.n; i++) {
+        if (i < s.n && s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '(' && s.p[i] != ')')
+            continue;
+        if (i - from > n) {
+            best = from;
+            n = i - from;
+        }
+        from = i + 1;
+    }
+    return n < NAME_MIN ? 0 : wbi_hash64(s.p + best, n, 7) | 1;
+}
+
+/* What the lines chosen so far told. */
+struct told {
+    uint64_t line[SEEN_SLOTS];
+    uint64_t name[SEEN_SLOTS];
+    uint32_t later[LATER_MAX]; /* lines that tell of something told already */
+    size_t n_later;
+};
+
+/* What it complains of was named by another line, and nothing belongs to it. */
+static bool named_before(struct told *t, const struct chooser *c, size_t i)
+{
+    uint64_t name = longest_name(c->picks[i].text);
+    uint64_t *slot = &t->name[name >> 32 & (SEEN_SLOTS - 1)];
+
+    if (name == 0 || c->picks[i].rec->flags & LINE_PLACE)
+        return false;
+    if (*slot == name)
+        return block_end(c, i) == i;
+    *slot = name;
+    return false;
+}
+
+static wb_rc note_names(struct chooser *c, struct told *t)
+{
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < c->n; i++)
+        if (wbi_shown(c, i) && c->picks[i].rec->severity >= FAILURE) {
+            rc = wbi_pick_load(c, &c->picks[i]);
+            (void)named_before(t, c, i);
+        }
+    return rc;
+}
+
+/* The telling lines themselves, most telling first; what names a thing once more comes last:
+ * a test that failed is often named three times. */
 static wb_rc failure_lines(struct chooser *c, struct queue *q)
 {
-    uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
+    struct told *t = wbi_arena_zalloc(c->arena, sizeof *t);
     uint64_t limit = share(c, 60, 60), sure = share(c, 70, 60);
     size_t misses = 0;
     uint32_t at;
     bool taken;
-    wb_rc rc = seen ? WB_OK : WB_ENOMEM;
+    wb_rc rc = t != NULL ? note_names(c, t) : WB_ENOMEM;
 
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && queue_at(c, q, i, &at); i++) {
         struct pick *p = &c->picks[at];
@@ -447,13 +502,19 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
         rc = wbi_pick_load(c, p);
         if (rc != WB_OK)
             return rc;
-        if (seen_before(seen, p)) {
+        if (seen_before(t->line, p)) {
             p->score = 0;
+            continue;
+        }
+        if (t->n_later < LATER_MAX && named_before(t, c, at)) {
+            t->later[t->n_later++] = at;
             continue;
         }
         rc = wbi_offer(c, at, at, p->rec->severity >= SURE ? sure : limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
+    for (size_t i = 0; rc == WB_OK && i < t->n_later; i++)
+        rc = wbi_offer(c, t->later[i], t->later[i], limit, &taken);
     return rc;
 }
 
