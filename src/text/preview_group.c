@@ -13,8 +13,9 @@
 #define MESSAGES_MAX 2048u
 #define SLOTS 4096u
 #define GROUP_SEVERITY 60u
-#define APART 100u /* lines between two of a kind */
-#define RARE 16u   /* at most one in so many belongs where a message does */
+#define REMEMBERED 64u /* of one shape; there may be more */
+#define APART 100u     /* lines between two of a kind */
+#define RARE 16u       /* at most one in so many belongs where a message does */
 
 struct group {
     uint32_t shape;
@@ -100,38 +101,29 @@ static bool tells(const struct record *r)
     return r->flags & LINE_FILE || r->severity >= GROUP_SEVERITY;
 }
 
-/* The remembered lines of one shape, and those of them that tell a failure: need not be all. */
-struct tally {
-    uint32_t lines;
-    uint32_t telling;
-};
-
-static void count_telling(const struct chooser *c, struct tally *tallies)
+/* How many of the remembered lines of each shape tell a failure: need not be all. */
+static void count_telling(const struct chooser *c, uint32_t *telling)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        struct tally *t = &tallies[c->picks[i].rec->shape];
-
-        t->lines++;
-        t->telling += tells(c->picks[i].rec);
-    }
+    for (size_t i = 0; i < c->n; i++)
+        if (tells(c->picks[i].rec))
+            telling[c->picks[i].rec->shape]++;
 }
 
 /* The largest groups of failures and the files of a diff, largest first. */
-static size_t find_groups(const struct chooser *c, struct tally *tallies, struct group *g)
+static size_t find_groups(const struct chooser *c, uint32_t *telling, struct group *g)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
-        struct tally *t = &tallies[r->shape];
-        struct group found = {r->shape, i, t->telling, r->severity};
+        struct group found = {r->shape, i, 0, r->severity};
         size_t at;
 
-        if (t->telling == t->lines)
-            found.count = c->index->shapes[r->shape].count;
-        if (t->lines == 0 || !tells(r) || found.count <= (r->flags & LINE_FILE ? 3 : GROUP_FROM))
+        if (!tells(r) || telling[r->shape] <= (r->flags & LINE_FILE ? 3 : GROUP_FROM))
             continue;
-        t->lines = 0;
+        found.count =
+            telling[r->shape] < REMEMBERED ? telling[r->shape] : c->index->shapes[r->shape].count;
+        telling[r->shape] = 0;
         for (at = n; at > 0 && g[at - 1].count < found.count; at--)
             if (at < GROUPS_MAX)
                 g[at] = g[at - 1];
@@ -230,17 +222,17 @@ static void tell(struct chooser *c, const struct group *g, const struct distinct
 wb_rc wbi_choose_groups(struct chooser *c)
 {
     struct group g[GROUPS_MAX];
-    struct tally *tallies = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *tallies);
+    uint32_t *telling = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *telling);
     struct distinct *d;
     uint64_t limit =
         c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
     size_t n;
     wb_rc rc;
 
-    if (tallies == NULL)
+    if (telling == NULL)
         return WB_ENOMEM;
-    count_telling(c, tallies);
-    n = find_groups(c, tallies, g);
+    count_telling(c, telling);
+    n = find_groups(c, telling, g);
     if (n == 0)
         return WB_OK;
     d = wbi_arena_zalloc(c->arena, sizeof *d);

@@ -27,7 +27,10 @@
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define NAME_MIN 16u
-#define LATER_MAX 64u
+#define NAME_LOOK 256u /* bytes of a line */
+#define NAME_SLOTS 256u
+#define LATER_MAX 32u
+#define LISTS 1024u
 #define LISTED_LESS 0.15f
 #define DEAR_MAX 4.0f  /* of two long lines that are as rare the shorter one is shown */
 #define DEAR_FROM 80u  /* bytes */
@@ -347,19 +350,19 @@ static uint32_t count_before(struct seen_shape *s, uint64_t line)
 
 /* Complaints that begin alike and weigh about the same are a list: each says less than the
  * one before. */
-static float less_each_time(uint16_t *listed, const struct pick *p)
+static float less_each_time(uint8_t *listed, const struct pick *p)
 {
     size_t kind = p->rec->severity / 16u * 2 + p->elsewhere;
-    uint16_t *n = &listed[(p->rec->opening ^ kind * 257u) & (OPENINGS - 1)];
+    uint8_t *n = &listed[(p->rec->opening ^ kind * 257u) & (LISTS - 1)];
 
-    *n += *n < UINT16_MAX;
+    *n += *n < UINT8_MAX;
     return 1.0f + LISTED_LESS * (float)(*n - 1);
 }
 
 static wb_rc score_failures(struct chooser *c)
 {
     struct seen_shape *seen = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *seen);
-    uint16_t *listed = wbi_arena_array(c->arena, OPENINGS, sizeof *listed);
+    uint8_t *listed = wbi_arena_array(c->arena, LISTS, sizeof *listed);
     bool any = false;
     wb_rc rc;
 
@@ -431,28 +434,29 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
     return c->units * (c->units < LITTLE ? little : plenty) / 100;
 }
 
-/* The longest name in a line (a path, a test, a dotted name) as a hash, 0 when it has none
- * that is long enough to be one thing's own. */
-static uint64_t longest_name(struct wbi_str s)
+/* The longest name between blanks in a line (a path, a test, a dotted name) as a hash, 0 when
+ * it has none that is long enough to be one thing's own. */
+static uint64_t longest_name(struct wbi_str line)
 {
-    size_t from = 0, best = 0, n = NAME_MIN - 1;
+    struct wbi_str s = wbi_str_head(line, line.n < NAME_LOOK ? line.n : NAME_LOOK),
+                   best = {NULL, 0};
+    const char *p = s.p, *end = s.p + s.n;
 
-    for (size_t i = 0; i <= s.n; i++) {
-        if (i < s.n && s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '(' && s.p[i] != ')')
-            continue;
-        if (i - from > n) {
-            best = from;
-            n = i - from;
-        }
-        from = i + 1;
+    while (p < end) {
+        const char *blank = memchr(p, ' ', (size_t)(end - p));
+        size_t n = (size_t)((blank != NULL ? blank : end) - p);
+
+        if (n > best.n)
+            best = wbi_str_make(p, n);
+        p += n + 1;
     }
-    return n < NAME_MIN ? 0 : wbi_hash64(s.p + best, n, 7) | 1;
+    return best.n < NAME_MIN ? 0 : wbi_hash64(best.p, best.n, 7) | 1;
 }
 
 /* What the lines chosen so far told. */
 struct told {
     uint64_t line[SEEN_SLOTS];
-    uint64_t name[SEEN_SLOTS];
+    uint64_t name[NAME_SLOTS];
     uint32_t later[LATER_MAX]; /* lines that tell of something told already */
     size_t n_later;
 };
@@ -460,10 +464,11 @@ struct told {
 /* What it complains of was named by another line, and nothing belongs to it. */
 static bool named_before(struct told *t, const struct chooser *c, size_t i)
 {
-    uint64_t name = longest_name(c->picks[i].text);
-    uint64_t *slot = &t->name[name >> 32 & (SEEN_SLOTS - 1)];
+    bool place = (c->picks[i].rec->flags & LINE_PLACE) != 0;
+    uint64_t name = place ? 0 : longest_name(c->picks[i].text);
+    uint64_t *slot = &t->name[name >> 32 & (NAME_SLOTS - 1)];
 
-    if (name == 0 || c->picks[i].rec->flags & LINE_PLACE)
+    if (name == 0)
         return false;
     if (*slot == name)
         return block_end(c, i) == i;
