@@ -36,6 +36,8 @@ bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent)
         return false;
     if (s.p[s.n - 1] == ';' || s.p[s.n - 1] == '{' || is_numbered(s) || is_comment(s, indent))
         return true;
+    if (memchr("acdegirtw}", s.p[0], 10) == NULL) /* what one of them begins with */
+        return false;
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         if (wbi_str_starts(s, statements[i]))
             return true;
