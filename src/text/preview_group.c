@@ -12,8 +12,10 @@
 #define GROUPS_MAX 4u
 #define MESSAGES_MAX 2048u
 #define SLOTS 4096u
-#define APART 100u /* lines between two of a kind */
-#define RARE 16u   /* at most one in so many belongs where a message does */
+#define GROUP_SEVERITY 60u
+#define REMEMBERED 64u /* of one shape; there may be more */
+#define APART 100u     /* lines between two of a kind */
+#define RARE 16u       /* at most one in so many belongs where a message does */
 
 struct group {
     uint32_t shape;
@@ -111,24 +113,34 @@ static bool add_distinct(struct distinct *d, struct wbi_str s)
     return true;
 }
 
-static bool told_as_group(const struct record *r, uint64_t count)
+static bool tells(const struct record *r)
 {
-    return r->flags & LINE_FILE ? count > 3 : r->severity >= 60 && count > GROUP_FROM;
+    return r->flags & LINE_FILE || r->severity >= GROUP_SEVERITY;
+}
+
+/* How many of the remembered lines of each shape tell a failure: need not be all. */
+static void count_telling(const struct chooser *c, uint32_t *telling)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (tells(c->picks[i].rec))
+            telling[c->picks[i].rec->shape]++;
 }
 
 /* The largest groups of failures and the files of a diff, largest first. */
-static size_t find_groups(const struct chooser *c, bool *done, struct group *g)
+static size_t find_groups(const struct chooser *c, uint32_t *telling, struct group *g)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
-        struct group found = {r->shape, i, c->index->shapes[r->shape].count, r->severity};
+        struct group found = {r->shape, i, 0, r->severity};
         size_t at;
 
-        if (done[r->shape] || !told_as_group(r, found.count))
+        if (!tells(r) || telling[r->shape] <= (r->flags & LINE_FILE ? 3 : GROUP_FROM))
             continue;
-        done[r->shape] = true;
+        found.count =
+            telling[r->shape] < REMEMBERED ? telling[r->shape] : c->index->shapes[r->shape].count;
+        telling[r->shape] = 0;
         for (at = n; at > 0 && g[at - 1].count < found.count; at--)
             if (at < GROUPS_MAX)
                 g[at] = g[at - 1];
@@ -164,7 +176,7 @@ static wb_rc collect(struct chooser *c, const struct group *g, struct distinct *
 
     for (size_t i = g->first; i < c->n && rc == WB_OK && d->n < MESSAGES_MAX; i++) {
         p = &c->picks[i];
-        if (p->rec->shape != g->shape)
+        if (p->rec->shape != g->shape || !tells(p->rec))
             continue;
         rc = wbi_pick_load(c, p);
         if (rc == WB_OK && add_distinct(d, message_of(p))) {
@@ -187,7 +199,7 @@ static wb_rc skip_shown(struct chooser *c, struct distinct *d)
     for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
         struct pick *p = &c->picks[i];
 
-        if (p->wave == 0 || (p->rec->severity < 60 && !(p->rec->flags & LINE_FILE)))
+        if (p->wave == 0 || !tells(p->rec))
             continue;
         rc = wbi_pick_load(c, p);
         if (rc == WB_OK)
@@ -227,16 +239,17 @@ static void tell(struct chooser *c, const struct group *g, const struct distinct
 wb_rc wbi_choose_groups(struct chooser *c)
 {
     struct group g[GROUPS_MAX];
-    bool *done = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *done);
+    uint32_t *telling = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *telling);
     struct distinct *d;
     uint64_t limit =
         c->spent + (c->units * 88 / 100 > c->spent ? c->units * 88 / 100 - c->spent : 0);
     size_t n;
     wb_rc rc;
 
-    if (done == NULL)
+    if (telling == NULL)
         return WB_ENOMEM;
-    n = find_groups(c, done, g);
+    count_telling(c, telling);
+    n = find_groups(c, telling, g);
     if (n == 0)
         return WB_OK;
     d = wbi_arena_alloc(c->arena, sizeof *d);

@@ -15,7 +15,7 @@
 #define KEEP_START 2000u           /* lines remembered from the start, whatever they are */
 #define KEEP_AROUND 24u            /* lines remembered before and after a striking one */
 #define KEEP_BESIDE 3u             /* lines that stay beside a telling one when room is made */
-#define WARNING 20u                /* severity of lines whose kinds are counted */
+#define WARNING 20u                /* kinds of lines above this severity are counted */
 #define STRIKING_PER_SHAPE 64u
 
 wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **ret)
@@ -264,7 +264,7 @@ static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct re
     count_query(x, &f);
     x->complaints += f.severity >= FAILURE;
     x->indents[f.indent] += !(f.flags & LINE_BLANK);
-    if (f.severity >= WARNING)
+    if (f.severity > WARNING)
         wbi_kinds_count(&x->kinds, wbi_str_head(text, start), r->offset,
                         (f.flags & LINE_CODE) != 0);
     r->hit = f.hit;

@@ -70,6 +70,9 @@ void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct 
 void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, size_t lanes,
                         struct line_facts *ret);
 
+/* preview_quote.c: what line says from start on is part of a program. */
+bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent);
+
 /* A line the index remembers. */
 struct record {
     uint64_t offset;

@@ -3,12 +3,18 @@
  * paths and quoted names left out, so that lines of one kind compare equal) and
  * how much it sounds like a failure. Words are looked up by hash; a word inside
  * a file name or an identifier weighs little. */
+#include <strings.h>
+
 #include "text/preview_bits_int.h"
 #include "text/preview_look_int.h"
 
-#define PREFIX_MAX 96u /* times are looked for in so many bytes */
-#define EXIT_NEAR 20u  /* bytes behind "exit" in which its status is looked for */
+#define PREFIX_MAX 96u   /* times are looked for in so many bytes */
+#define EXIT_NEAR 20u    /* bytes behind "exit" in which its status is looked for */
+#define PROGRESS_MAX 12u /* bytes of how far it went, or how long it took */
+#define LEVEL_NEAR 5u    /* bytes between "level" and its value */
+#define LEVEL_WEIGHT 104u
 #define SURE_WORD 80u
+#define WEAK_WORD 60u /* below, it may as well be the name of a value */
 #define MUCH_SURER 15u
 /* Lines alike but for how it went are not of one shape. */
 enum { SHAPE_DENIED = 3, SHAPE_FAILED = 4 };
@@ -23,6 +29,18 @@ static bool names_exception(const uint8_t *p, size_t n)
 {
     return (n > 5 && memcmp(p + n - 5, "Error", 5) == 0) ||
            (n > 9 && memcmp(p + n - 9, "Exception", 9) == 0);
+}
+
+/* "failed=1", "failed: 3": the number behind a word is its own, not the one before it. */
+static bool has_value(const struct look *k, size_t to)
+{
+    size_t i = to;
+
+    if (i == k->n || (k->p[i] != '=' && k->p[i] != ':'))
+        return false;
+    for (i++; i < k->n && k->p[i] == ' ';)
+        i++;
+    return i < k->n && is_digit(k->p[i]);
 }
 
 /* "0 failed", "no errors": the failure that did not happen. */
@@ -87,9 +105,10 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     uint8_t next = to < k->n ? k->p[to] : ' ';
 
     if (kind == KIND_FAIL || kind == KIND_PAIR) {
-        if (inside_name(k, from, to))
+        if (inside_name(k, from, to) || (weight < WEAK_WORD && next == '='))
             w /= 4;
-        else if ((kind == KIND_FAIL && denied_before(k, from)) || denied_after(k, to)) {
+        else if (denied_after(k, to) ||
+                 (kind == KIND_FAIL && denied_before(k, from) && !has_value(k, to))) {
             w = 34;
             k->outcome = mix(k->outcome, SHAPE_DENIED);
         } else if (next == ':' || next == '!' || next == ']')
@@ -129,6 +148,31 @@ void wbi_look_exception(struct look *k, size_t from, size_t to)
     weigh(k, 92, KIND_FAIL, start, to);
 }
 
+/* level=error, "severity": "info": of lines that name how bad they are, it counts. What is
+ * only a warning may tell a failure all the same. */
+static void weigh_level(struct look *k, size_t to)
+{
+    static const struct wbi_str bad[] = {WBI_LIT_INIT("err"), WBI_LIT_INIT("fatal"),
+                                         WBI_LIT_INIT("crit"), WBI_LIT_INIT("panic")};
+    struct wbi_str value;
+    size_t i = to;
+
+    while (i < k->n && i < to + LEVEL_NEAR && class_of[k->p[i]] != C_LETTER)
+        i++;
+    value = wbi_str_make((const char *)k->p + i, k->n - i);
+    if (i == to || i == to + LEVEL_NEAR ||
+        (memchr(k->p + to, '=', i - to) == NULL && memchr(k->p + to, ':', i - to) == NULL))
+        return;
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
+        if (value.n >= bad[b].n && strncasecmp(value.p, bad[b].p, bad[b].n) == 0) {
+            k->outcome = mix(k->outcome, SHAPE_FAILED);
+            weigh(k, LEVEL_WEIGHT, KIND_FAIL, i, i + bad[b].n);
+            return;
+        }
+    if (value.n >= 4 && strncasecmp(value.p, "warn", 4) != 0)
+        k->quiet = true;
+}
+
 static uint32_t query_bit(const struct word_slot *slot)
 {
     return slot->query != 0 ? 1u << (slot->query - 1) : 0;
@@ -156,6 +200,8 @@ void wbi_look_known(struct look *k, uint64_t hash, size_t from, size_t to)
         k->passed = true;
     if (kind == KIND_PLACE && to + 1 < k->n && is_digit(k->p[to + 1]))
         k->place = true;
+    if (kind == KIND_LEVEL)
+        weigh_level(k, to);
     if (kind == KIND_QUIET && k->best == 0 && (k->p[from + 1] & 0x20) == 0)
         k->quiet = true;
     if (kind == KIND_NOTE && k->best == 0 && to < k->n && k->p[to] == ':')
@@ -288,9 +334,25 @@ static uint16_t flags_of(struct wbi_str s, struct wbi_str t, size_t start, uint8
     return flags;
 }
 
-/* "ok 12 - name", "name ... ok", "PASSED": what such a line mentions went well. */
-static bool reports_success(struct wbi_str s, struct wbi_str t, size_t start)
+/* Without a "[ 37%]" or "(0 ms)" at its end. */
+static struct wbi_str before_progress(struct wbi_str t)
 {
+    size_t i = t.n;
+    char open;
+
+    if (t.n == 0 || (t.p[t.n - 1] != ']' && t.p[t.n - 1] != ')'))
+        return t;
+    open = t.p[t.n - 1] == ']' ? '[' : '(';
+    while (i > 0 && t.n - i < PROGRESS_MAX && t.p[i - 1] != open)
+        i--;
+    return i > 0 && t.p[i - 1] == open ? wbi_str_trim(wbi_str_head(t, i - 1)) : t;
+}
+
+/* "ok 12 - name", "name ... ok", "PASSED": what such a line mentions went well. */
+static bool reports_success(struct wbi_str s, struct wbi_str line, size_t start)
+{
+    struct wbi_str t = before_progress(line);
+
     if (starts(s, start, "ok ") || starts(s, start, "[ok]") || starts(s, start, "PASS") ||
         starts(s, start, "\xe2\x9c\x93") || starts(s, start, "\xe2\x9c\x94"))
         return true;
@@ -337,6 +399,8 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
         ret->flags |= LINE_PASSED;
         severity /= 8;
     }
+    if (severity >= FAILURE && ret->indent > 0 && wbi_quotes_code(line, start, ret->indent))
+        severity /= 3;
     if (starts(line, start, "E  ")) /* the marked line of an assertion */
         severity = severity > 85 ? severity : 85;
     ret->severity = (uint8_t)(severity > 130 ? 130 : severity);

@@ -13,9 +13,11 @@
 #include "text/tokens.h"
 
 #define SURE 80u      /* severity that leaves little doubt */
+#define CERTAIN 100u  /* severity of a line that is a complaint and nothing else */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
+#define PLACE_ABOVE 4u /* so many above it */
 #define PLACES_MAX 16u
 #define OWNER_NEAR 64u /* lines above in which a failure's owner is looked for */
 #define TRACES_MAX 4u
@@ -24,7 +26,15 @@
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
-#define MISSES_MAX 24u     /* candidates in a row that did not fit: enough */
+#define NAME_MIN 16u
+#define NAME_LOOK 256u /* bytes of a line */
+#define NAME_SLOTS 256u
+#define LATER_MAX 32u
+#define LISTS 1024u
+#define LISTED_LESS 0.15f
+#define DEAR_MAX 4.0f  /* of two long lines that are as rare the shorter one is shown */
+#define DEAR_FROM 80u  /* bytes */
+#define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
 
 /* ---- adding lines ---- */
 
@@ -104,6 +114,12 @@ static size_t block_end(const struct chooser *c, size_t i)
     return end;
 }
 
+/* A success beside a failure says nothing of it. */
+static bool passed(const struct chooser *c, size_t i)
+{
+    return (c->picks[i].rec->flags & LINE_PASSED) != 0;
+}
+
 /* First line of the block that i belongs to: quoted source and frames above a
  * message that comes last, or the line that says where. */
 static size_t block_start(const struct chooser *c, size_t i)
@@ -116,7 +132,8 @@ static size_t block_start(const struct chooser *c, size_t i)
            !(c->picks[from - 1].rec->flags & LINE_BLANK))
         from--;
     if (from > 0 && wbi_neighbours(c, from - 1, from) && (from < i || i - from == 0) &&
-        !(c->picks[from - 1].rec->flags & LINE_BLANK) && c->picks[from - 1].rec->bytes < 200)
+        !(c->picks[from - 1].rec->flags & LINE_BLANK) && !passed(c, from - 1) &&
+        c->picks[from - 1].rec->bytes < 200)
         from--;
     return from;
 }
@@ -161,6 +178,16 @@ static uint64_t count_of(const struct chooser *c, const struct record *r)
     return c->index->shapes[r->shape].count;
 }
 
+/* What is told often may be what caused the others: its first lines count all the same. */
+static float rarity_least(uint8_t severity, uint32_t nth)
+{
+    if (severity < 60 || nth >= 3)
+        return 0;
+    if (severity < CERTAIN)
+        return 0.4f;
+    return nth == 0 ? 0.9f : 0.7f;
+}
+
 static float failure_score(const struct chooser *c, const struct pick *p, uint32_t nth)
 {
     const struct record *r = p->rec;
@@ -174,8 +201,7 @@ static float failure_score(const struct chooser *c, const struct pick *p, uint32
     if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
         return 0; /* further lines of a large group are told by the group */
     rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
-    if (r->severity >= 60 && rarity < 0.4f && nth < 3)
-        rarity = 0.4f;
+    rarity = fmaxf(rarity, rarity_least(r->severity, nth));
     if (p->elsewhere && rarity < 0.7f)
         rarity = 0.7f;
     score *= rarity;
@@ -220,12 +246,14 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
         score += r->severity * 0.5f;
     if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
         score += 6; /* a frame of a trace that no failure stands close to */
+    else if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
+        score += 6;
     if (count <= 2 && (mostly_alike || opened[r->opening & (OPENINGS - 1)] <= 2))
         score += 12;
-    if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
-        score += 6;
     if (score > 0 && count > 1)
         score /= 1.0f + 0.7f * log2f((float)count);
+    if (score > DEAR_MAX && r->bytes > DEAR_FROM)
+        score -= fminf((float)(r->bytes - DEAR_FROM) / 100.0f, DEAR_MAX);
     if (r->flags & LINE_PEAK && !(r->flags & LINE_ODD))
         peak = wbi_columns_peak(c->index, r);
     if (r->flags & LINE_ODD || peak == 2)
@@ -254,13 +282,25 @@ static uint32_t count_before(struct seen_shape *s, uint64_t line)
     return apart ? 0 : n;
 }
 
+/* Complaints that begin alike and weigh about the same are a list: each says less than the
+ * one before. */
+static float less_each_time(uint8_t *listed, const struct pick *p)
+{
+    size_t kind = p->rec->severity / 16u * 2 + p->elsewhere;
+    uint8_t *n = &listed[(p->rec->opening ^ kind * 257u) & (LISTS - 1)];
+
+    *n += *n < UINT8_MAX;
+    return 1.0f + LISTED_LESS * (float)(*n - 1);
+}
+
 static wb_rc score_failures(struct chooser *c)
 {
     struct seen_shape *seen = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *seen);
+    uint8_t *listed = wbi_arena_array(c->arena, LISTS, sizeof *listed);
     bool any = false;
     wb_rc rc;
 
-    if (seen == NULL)
+    if (seen == NULL || listed == NULL)
         return WB_ENOMEM;
     rc = wbi_mark_elsewhere(c);
     if (rc != WB_OK)
@@ -274,6 +314,8 @@ static wb_rc score_failures(struct chooser *c)
             any = true;
             score = r->severity * 1.3f;
         }
+        if (score > 0 && !(r->flags & LINE_PLACE))
+            score /= less_each_time(listed, &c->picks[i]);
         c->picks[i].score = score;
     }
     return WB_OK;
@@ -326,15 +368,70 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
     return c->units * (c->units < LITTLE ? little : plenty) / 100;
 }
 
-/* The telling lines themselves, most telling first. */
+/* The longest name between blanks in a line (a path, a test, a dotted name) as a hash, 0 when
+ * it has none that is long enough to be one thing's own. */
+static uint64_t longest_name(struct wbi_str line)
+{
+    struct wbi_str s = wbi_str_head(line, line.n < NAME_LOOK ? line.n : NAME_LOOK),
+                   best = {NULL, 0};
+    const char *p = s.p, *end = s.p + s.n;
+
+    while (p < end) {
+        const char *blank = memchr(p, ' ', (size_t)(end - p));
+        size_t n = (size_t)((blank != NULL ? blank : end) - p);
+
+        if (n > best.n)
+            best = wbi_str_make(p, n);
+        p += n + 1;
+    }
+    return best.n < NAME_MIN ? 0 : wbi_hash64(best.p, best.n, 7) | 1;
+}
+
+/* What the lines chosen so far told. */
+struct told {
+    uint64_t line[SEEN_SLOTS];
+    uint64_t name[NAME_SLOTS];
+    uint32_t later[LATER_MAX]; /* lines that tell of something told already */
+    size_t n_later;
+};
+
+/* What it complains of was named by another line, and nothing belongs to it. */
+static bool named_before(struct told *t, const struct chooser *c, size_t i)
+{
+    bool place = (c->picks[i].rec->flags & LINE_PLACE) != 0;
+    uint64_t name = place ? 0 : longest_name(c->picks[i].text);
+    uint64_t *slot = &t->name[name >> 32 & (NAME_SLOTS - 1)];
+
+    if (name == 0)
+        return false;
+    if (*slot == name)
+        return block_end(c, i) == i;
+    *slot = name;
+    return false;
+}
+
+static wb_rc note_names(struct chooser *c, struct told *t)
+{
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < c->n; i++)
+        if (wbi_shown(c, i) && c->picks[i].rec->severity >= FAILURE) {
+            rc = wbi_pick_load(c, &c->picks[i]);
+            (void)named_before(t, c, i);
+        }
+    return rc;
+}
+
+/* The telling lines themselves, most telling first; what names a thing once more comes last:
+ * a test that failed is often named three times. */
 static wb_rc failure_lines(struct chooser *c, struct queue *q)
 {
-    uint64_t *seen = wbi_arena_array(c->arena, SEEN_SLOTS, sizeof *seen);
-    uint64_t limit = share(c, 60, 60), sure = share(c, 75, 60);
+    struct told *t = wbi_arena_zalloc(c->arena, sizeof *t);
+    uint64_t limit = share(c, 60, 60), sure = share(c, 70, 60);
     size_t misses = 0;
     uint32_t at;
     bool taken;
-    wb_rc rc = seen ? WB_OK : WB_ENOMEM;
+    wb_rc rc = t != NULL ? note_names(c, t) : WB_ENOMEM;
 
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
@@ -344,63 +441,84 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
         rc = wbi_pick_load(c, p);
         if (rc != WB_OK)
             return rc;
-        if (seen_before(seen, p)) {
+        if (seen_before(t->line, p)) {
             p->score = 0;
+            continue;
+        }
+        if (t->n_later < LATER_MAX && named_before(t, c, at)) {
+            t->later[t->n_later++] = at;
             continue;
         }
         rc = wbi_offer(c, at, at, p->rec->severity >= SURE ? sure : limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
+    for (size_t i = 0; rc == WB_OK && i < t->n_later; i++)
+        rc = wbi_offer(c, t->later[i], t->later[i], limit, &taken);
     return rc;
 }
 
+/* The nearest line above that names a line of a file; *ret_found tells that there is one. */
+static wb_rc place_above(struct chooser *c, size_t i, uint64_t limit, bool *ret_found)
+{
+    bool taken;
+
+    *ret_found = false;
+    for (size_t k = i; k > 0 && k + PLACE_ABOVE > i && wbi_neighbours(c, k - 1, k); k--)
+        if (c->picks[k - 1].rec->flags & LINE_PLACE) {
+            *ret_found = true;
+            return wbi_shown(c, k - 1) ? WB_OK : wbi_offer(c, k - 1, k - 1, limit, &taken);
+        }
+    return WB_OK;
+}
+
 /* Where it happened: the nearest lines behind a failure that name a line of a
- * file, or else one before it. */
+ * file, or else one before it; what a message comes last of stands before it. */
 static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
 {
+    bool last = i > 0 && wbi_neighbours(c, i - 1, i) &&
+                c->picks[i - 1].rec->indent > c->picks[i].rec->indent;
     size_t found = 0;
-    bool taken;
+    bool taken, above = false;
     wb_rc rc = WB_OK;
 
-    for (size_t k = i; rc == WB_OK && k < c->n && k <= i + PLACE_NEAR && found < 2; k++) {
-        if (k > i && !wbi_neighbours(c, k - 1, k))
+    if (c->picks[i].rec->flags & LINE_PLACE)
+        return WB_OK;
+    if (last)
+        rc = place_above(c, i, limit, &above);
+    for (size_t k = i + 1; rc == WB_OK && !above && k < c->n && k <= i + PLACE_NEAR && found < 2;
+         k++) {
+        if (!wbi_neighbours(c, k - 1, k))
             break;
         if (!(c->picks[k].rec->flags & LINE_PLACE))
             continue;
         found++;
-        if (k == i)
-            return WB_OK;
         if (!wbi_shown(c, k))
             rc = wbi_offer(c, k, k, limit, &taken);
     }
-    for (size_t k = i; rc == WB_OK && found == 0 && k > 0 && k + PLACE_NEAR / 3 > i; k--) {
-        if (!wbi_neighbours(c, k - 1, k))
-            break;
-        if (!(c->picks[k - 1].rec->flags & LINE_PLACE))
-            continue;
-        found++;
-        if (!wbi_shown(c, k - 1))
-            rc = wbi_offer(c, k - 1, k - 1, limit, &taken);
-    }
+    if (rc == WB_OK && found == 0 && !above)
+        rc = place_above(c, i, limit, &above);
     return rc;
 }
 
-/* Whose it is: the line that a failure is indented under, when that says nothing of where
- * it happened itself. */
+/* Whose it is: the line that a failure is indented under, or the first of its paragraph,
+ * when it says nothing of where it happened itself. */
 static wb_rc owner_of(struct chooser *c, size_t i, uint64_t limit)
 {
     const struct record *r = c->picks[i].rec;
     bool taken;
 
-    if (r->indent == 0 || r->flags & (LINE_PLACE | LINE_ATTACHED))
+    if (r->flags & (LINE_PLACE | LINE_ATTACHED))
         return WB_OK;
     for (size_t k = i; k > 0 && i - k < OWNER_NEAR && wbi_neighbours(c, k - 1, k); k--) {
         const struct record *above = c->picks[k - 1].rec;
+        bool first = (above->flags & LINE_BLANK) != 0;
 
-        if (above->flags & LINE_BLANK)
+        if (first && (r->indent > 0 || k == i))
             return WB_OK;
-        if (above->indent < r->indent)
-            return wbi_shown(c, k - 1) ? WB_OK : wbi_offer(c, k - 1, k - 1, limit, &taken);
+        if (first || above->indent < r->indent) {
+            k -= !first;
+            return wbi_shown(c, k) ? WB_OK : wbi_offer(c, k, k, limit, &taken);
+        }
     }
     return WB_OK;
 }
@@ -471,11 +589,11 @@ static wb_rc widen(struct chooser *c)
     for (size_t i = 1; i + 1 < c->n && rc == WB_OK && c->spent < limit; i++) {
         if (c->picks[i].wave == 0 || c->picks[i].wave > last || c->picks[i].score <= 0)
             continue;
-        if (!wbi_shown(c, i - 1) && wbi_neighbours(c, i - 1, i))
+        if (!wbi_shown(c, i - 1) && wbi_neighbours(c, i - 1, i) && !passed(c, i - 1))
             rc = wbi_offer(c, i - 1, i - 1, limit, &taken);
         for (size_t k = i + 1; rc == WB_OK && k < c->n && k <= i + 2 && wbi_neighbours(c, k - 1, k);
              k++)
-            if (!wbi_shown(c, k))
+            if (!wbi_shown(c, k) && !passed(c, k))
                 rc = wbi_offer(c, k, k, limit, &taken);
     }
     return rc;

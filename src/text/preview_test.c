@@ -157,6 +157,12 @@ static const struct golden goldens[] = {
     {"batches", 400, {"batch 171: 12 done, 2 failed", "batch 299"}},
     {"modules_json", 600, {"ring", "queue", "audit", "lease"}},
     {"words_diff", 500, {"b/src/part1.c", "b/src/part7.c", "b/src/part13.c"}},
+    {"cause",
+     500,
+     {"NameError: name 'tarif' is not defined", "src/shop/settle.py:88", "30 failed, 210 passed"}},
+    {"levels",
+     500,
+     {"TASK [check : run it]", "upstream quotes-b is not known", "failed=1", "read past its end"}},
     {"sql", 400, {"duplicate key value violates unique constraint", "Key (id)=(77)"}},
 };
 

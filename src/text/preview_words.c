@@ -212,6 +212,8 @@ static const struct word vocabulary[] = {
     {"trace", 0, KIND_QUIET},
     {"verbose", 0, KIND_QUIET},
     {"line", 0, KIND_PLACE},
+    {"level", 0, KIND_LEVEL},
+    {"severity", 0, KIND_LEVEL},
 };
 
 /* Two words that together say more than either. */

@@ -19,7 +19,8 @@ enum kind {
     KIND_PASS,
     KIND_QUIET,
     KIND_NOTE,
-    KIND_PLACE
+    KIND_PLACE,
+    KIND_LEVEL /* what follows says how bad it is */
 };
 
 #define HASH_START 0x9e3779b97f4a7c15u
