@@ -71,6 +71,8 @@ void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, si
                         struct line_facts *ret);
 
 /* preview_quote.c: what line says from start on is part of a program. */
+/* It says which test begins: the words of a name tell nothing of how it went. */
+bool wbi_announces(struct wbi_str line, size_t start);
 bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent);
 
 /* A line the index remembers. */

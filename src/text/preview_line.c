@@ -401,6 +401,8 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
     }
     if (severity >= FAILURE && ret->indent > 0 && wbi_quotes_code(line, start, ret->indent))
         severity /= 3;
+    if (severity >= FAILURE && wbi_announces(line, start))
+        severity /= 8;
     if (starts(line, start, "E  ")) /* the marked line of an assertion */
         severity = severity > 85 ? severity : 85;
     ret->severity = (uint8_t)(severity > 130 ? 130 : severity);

@@ -22,6 +22,18 @@ static bool is_comment(struct wbi_str s, uint8_t indent)
             (wbi_str_starts(s, WBI_LIT("# ")) || wbi_str_starts(s, WBI_LIT("// "))));
 }
 
+bool wbi_announces(struct wbi_str line, size_t start)
+{
+    static const struct wbi_str openings[] = {
+        WBI_LIT_INIT("# Subtest: "), WBI_LIT_INIT("=== RUN "),   WBI_LIT_INIT("=== CONT "),
+        WBI_LIT_INIT("=== PAUSE "),  WBI_LIT_INIT("[ RUN     "), WBI_LIT_INIT("RUNS  ")};
+
+    for (size_t i = 0; i < sizeof openings / sizeof *openings; i++)
+        if (wbi_str_starts(wbi_str_from(line, start), openings[i]))
+            return true;
+    return false;
+}
+
 bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent)
 {
     static const struct wbi_str statements[] = {

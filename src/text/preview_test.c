@@ -163,6 +163,7 @@ static const struct golden goldens[] = {
     {"levels",
      500,
      {"TASK [check : run it]", "upstream quotes-b is not known", "failed=1", "read past its end"}},
+    {"subtests", 400, {"not ok 6 - when", "rows.test.js:90:3", "expected: 'row 42'", "# fail 1"}},
     {"sql", 400, {"duplicate key value violates unique constraint", "Key (id)=(77)"}},
 };
 
