@@ -177,7 +177,7 @@ struct world {
     struct wbi_http *http;
     struct wbi_mcp_request *held[256];
     char said[256][64];
-    size_t held_n, cancelled, answers;
+    size_t held_n, cancelled, answers, dropped;
     bool ended;
 };
 
@@ -185,6 +185,11 @@ static void on_answer(void *arg, const wbi_json *answer, bool is_error)
 {
     struct world *w = arg;
 
+    if (answer == NULL) {
+        assert_true(is_error);
+        w->dropped++;
+        return;
+    }
     assert_false(is_error);
     assert_true(wbi_str_eqz(wbi_json_get_str(answer, "action"), "accept"));
     w->answers++;
@@ -204,8 +209,9 @@ static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
                    WBI_FMT(wbi_json_get_str(arguments, "who")));
     w->held[w->held_n++] = r;
     if (wbi_str_eqz(name, "ask"))
-        assert_int_equal(
-            wbi_mcp_ask(r, "q", WBI_LIT("elicitation/create"), WBI_LIT("{}"), on_answer, w), WB_OK);
+        assert_int_equal(wbi_mcp_ask(r, WBI_LIT("q"), WBI_LIT("elicitation/create"), WBI_LIT("{}"),
+                                     on_answer, w),
+                         WB_OK);
 }
 
 static void on_cancel(void *arg, struct wbi_mcp_request *r)
@@ -503,6 +509,46 @@ static void a_call_that_waits_for_answers_is_cancelled_by_its_own_id(void **stat
     stop(&w);
 }
 
+/* A call that went on without its answer, or failed: what came of it waits for the retry. */
+static void a_parked_call_keeps_its_answer(void **state)
+{
+    char first[64], second[64];
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    ask_as(&p, "1", "");
+    asked(&w, &p, first);
+    ask_as(&p, "\"two\"", "");
+    asked(&w, &p, second);
+    wbi_mcp_reply(w.held[0], WBI_LIT("{\"said\":\"a\"}"));
+    wbi_mcp_fail(w.held[1], -32000, WBI_LIT("no"), WBI_NONE);
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.dropped, 2); /* whoever asked knows that nobody answers */
+    assert_int_equal(wbi_mcp_server_busy(w.server), 0);
+    ask_as(&p, "\"three\"", first);
+    assert_string_equal(heard(&w, &p), "{\"jsonrpc\":\"2.0\",\"id\":\"three\",\"result\":{"
+                                       "\"resultType\":\"complete\",\"said\":\"a\"}}\n");
+    ask_as(&p, "4", second);
+    assert_string_equal(heard(&w, &p), "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32000,"
+                                       "\"message\":\"no\"}}\n");
+    ask_as(&p, "5", first); /* once */
+    assert_non_null(strstr(heard(&w, &p), "\"id\":5,\"error\":{\"code\":-32602"));
+    ask_as(&p, "6", "");
+    asked(&w, &p, first);
+    wbi_mcp_reply(w.held[2], WBI_LIT("{}"));
+    say(&p, CANCEL("6")); /* nobody will come for it */
+    assert_string_equal(heard(&w, &p), "");
+    assert_int_equal(w.cancelled, 0);
+    ask_as(&p, "7", first);
+    assert_non_null(strstr(heard(&w, &p), "\"id\":7,\"error\":{\"code\":-32602"));
+    assert_int_equal(w.answers, 0);
+    close_pipes(&p);
+    stop(&w);
+}
+
 /* Row 70. */
 static void the_connection_ends_after_its_last_answer(void **state)
 {
@@ -691,6 +737,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_call_is_never_answered),
         cmocka_unit_test(a_call_that_was_asked_is_cancelled_by_the_id_of_its_retry),
         cmocka_unit_test(a_call_that_waits_for_answers_is_cancelled_by_its_own_id),
+        cmocka_unit_test(a_parked_call_keeps_its_answer),
         cmocka_unit_test(the_connection_ends_after_its_last_answer),
         cmocka_unit_test(lists_come_in_pages_and_foreign_cursors_are_refused),
         cmocka_unit_test(header_rules_hold_in_each_era),

@@ -148,12 +148,24 @@ void wbi_rpc_one_line(struct wbi_buf *b, size_t from)
     }
 }
 
+#define BEFORE_ID "{\"jsonrpc\":\"2.0\",\"id\":"
+
+void wbi_rpc_put_id(struct wbi_buf *out, struct wbi_str id)
+{
+    wbi_buf_addz(out, BEFORE_ID);
+    wbi_buf_adds(out, id);
+}
+
+struct wbi_str wbi_rpc_after_id(struct wbi_str answer, struct wbi_str id)
+{
+    return answer.p != NULL ? wbi_str_from(answer, strlen(BEFORE_ID) + id.n) : WBI_NONE;
+}
+
 void wbi_rpc_put_result(struct wbi_buf *out, struct wbi_str id, struct wbi_str result)
 {
     size_t from;
 
-    wbi_buf_addz(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    wbi_buf_adds(out, id);
+    wbi_rpc_put_id(out, id);
     wbi_buf_addz(out, ",\"result\":");
     from = out->n;
     wbi_buf_adds(out, result);

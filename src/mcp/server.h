@@ -39,6 +39,9 @@ struct wbi_mcp_ops {
     /* The input schema of a tool, for headers that repeat arguments; NULL when
      * there is none. Good until the next turn of the loop. May be NULL. */
     const wbi_json *(*schema)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
+    /* Whether the request has questions open that its caller must answer. Balanced
+     * before its answer. May be NULL. */
+    void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
 };
 
 /* Zero is a good default for every number. Strings must outlive the server. */
@@ -123,11 +126,13 @@ void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str
 /* Ask the client (sampling/createMessage, elicitation/create, roots/list): as a
  * request of ours up to 2025-11-25, as an `input_required` result later; either
  * way on_answer runs once with the result, or with is_error and an error object,
- * unless r is answered first. key names the question (NULL: a number).
+ * or, where r is answered first, with is_error and NULL. key names the question
+ * (absent: a number); params may be absent.
  * WB_EDENIED when the client cannot be asked this, WB_ELIMIT for too many. */
 typedef void wbi_mcp_answer_fn(void *arg, const wbi_json *answer, bool is_error);
-WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, const char *key, struct wbi_str method,
-                                struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg);
+WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key,
+                                struct wbi_str method, struct wbi_str params,
+                                wbi_mcp_answer_fn *on_answer, void *arg);
 
 /* To everybody who wants to know. */
 void wbi_mcp_list_changed(struct wbi_mcp_server *s, enum wbi_mcp_list what);
