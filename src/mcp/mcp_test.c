@@ -549,6 +549,34 @@ static void a_parked_call_keeps_its_answer(void **state)
     stop(&w);
 }
 
+static void what_is_owed_is_answered_when_the_server_stops(void **state)
+{
+    char first[64];
+    const char *text;
+    struct pipes p;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    ask_as(&p, "1", "");
+    asked(&w, &p, first);
+    say(&p, INIT CALL("2", "a") "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":"
+                                "\"subscriptions/listen\",\"params\":{\"notifications\":{}," MODERN
+                                "}}\n");
+    assert_non_null(strstr(heard(&w, &p), "acknowledged"));
+    wbi_mcp_server_stop(w.server);
+    text = heard(&w, &p);
+    assert_non_null(strstr(text, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"));
+    assert_non_null(strstr(text, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":"
+                                 "\"complete\",\"_meta\":{\"io.modelcontextprotocol/"
+                                 "subscriptionId\":3}}}\n"));
+    assert_int_equal(w.cancelled, 2); /* the parked one, too, for which nobody waits */
+    assert_null(strstr(text, "\"id\":1,"));
+    close_pipes(&p);
+    stop(&w);
+}
+
 /* Row 70. */
 static void the_connection_ends_after_its_last_answer(void **state)
 {
@@ -738,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_asked_is_cancelled_by_the_id_of_its_retry),
         cmocka_unit_test(a_call_that_waits_for_answers_is_cancelled_by_its_own_id),
         cmocka_unit_test(a_parked_call_keeps_its_answer),
+        cmocka_unit_test(what_is_owed_is_answered_when_the_server_stops),
         cmocka_unit_test(the_connection_ends_after_its_last_answer),
         cmocka_unit_test(lists_come_in_pages_and_foreign_cursors_are_refused),
         cmocka_unit_test(header_rules_hold_in_each_era),

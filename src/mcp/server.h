@@ -22,7 +22,8 @@ enum wbi_mcp_list { WBI_MCP_TOOLS = 0, WBI_MCP_RESOURCES, WBI_MCP_TEMPLATES, WBI
 
 /* Each of the first five ends in exactly one wbi_mcp_reply*, wbi_mcp_fail or
  * wbi_mcp_fail_able for its request, from inside or later; also after `cancel`
- * (the answer is then dropped). NULL means the method is not offered. */
+ * (the answer is then dropped, unless it is the server that stops). NULL means the method is not
+ * offered. */
 struct wbi_mcp_ops {
     void (*list)(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what);
     /* arguments: object or NULL. */
@@ -32,16 +33,16 @@ struct wbi_mcp_ops {
     void (*prompt)(void *arg, struct wbi_mcp_request *r, struct wbi_str prompt,
                    const wbi_json *arguments);
     void (*complete)(void *arg, struct wbi_mcp_request *r, const wbi_json *params);
-    /* The caller wants no answer any more. */
+    /* Whether the request has questions open that its caller must answer. Balanced
+     * before its answer. May be NULL. */
+    void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
+    /* The caller wants no answer any more, or the server stops. */
     void (*cancel)(void *arg, struct wbi_mcp_request *r);
     /* Somebody begins or ends to watch a resource; not counted. May be NULL. */
     void (*subscribed)(void *arg, struct wbi_str uri, bool on);
     /* The input schema of a tool, for headers that repeat arguments; NULL when
      * there is none. Good until the next turn of the loop. May be NULL. */
     const wbi_json *(*schema)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
-    /* Whether the request has questions open that its caller must answer. Balanced
-     * before its answer. May be NULL. */
-    void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
 };
 
 /* Zero is a good default for every number. Strings must outlive the server. */
@@ -61,10 +62,10 @@ WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_m
                                        struct wbi_mcp_server **ret, struct wbi_error *err);
 /* Every request must have been answered (after wbi_mcp_server_stop). */
 void wbi_mcp_server_free(struct wbi_mcp_server *s);
-/* Ends listening streams and sessions, cancels what runs. */
-void wbi_mcp_server_stop(struct wbi_mcp_server *s);
-/* Ends listening streams and sessions without requests; what runs goes on. */
+/* Ends listening streams, with a result, and sessions without requests; what runs goes on. */
 void wbi_mcp_server_quiet(struct wbi_mcp_server *s);
+/* The same, and what runs is asked to end (`cancel`); it is still answered. */
+void wbi_mcp_server_stop(struct wbi_mcp_server *s);
 /* Requests handed out and not answered yet. */
 size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s);
 

@@ -71,7 +71,8 @@ struct wbi_mcp_request {
     bool has_progress;
     bool streaming; /* the HTTP answer is a stream by now */
     bool cancelled;
-    bool handed; /* the table owes an answer */
+    bool stopped; /* asked to end; its answer is still given */
+    bool handed;  /* the table owes an answer */
     bool is_list;
     unsigned refs;
     void *user;

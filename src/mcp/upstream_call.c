@@ -327,5 +327,5 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
 
 void wbi_upstream_cancel(struct wbi_upstream_call *call)
 {
-    wbi_upstream_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
+    wbi_upstream_call_fail(call, WB_ECANCELLED, "the call was cancelled");
 }

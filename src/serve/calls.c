@@ -386,7 +386,9 @@ void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r)
     *at = s->next;
     if (*at == NULL)
         talk->waiting_end = at;
-    wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE);
+    wbi_mcp_fail(r, WBI_RPC_INTERNAL,
+                 g->cancelled ? WBI_LIT("the server is going down") : WBI_LIT("cancelled"),
+                 WBI_NONE);
     wbi_free(s);
     drop_talk(g, talk);
 }

@@ -222,8 +222,8 @@ void wbi_gateway_drain(struct wbi_gateway *g)
     }
     g->draining = true;
     wbi_timer_start(g->grace, grace);
+    wbi_mcp_server_quiet(g->server);
     if (g->http != NULL) {
-        wbi_mcp_server_quiet(g->server);
         wbi_http_drain(g->http, grace + WBI_CANCEL_GRACE_MS, on_drained, g);
     } else {
         wbi_gateway_rest(g);
