@@ -21,7 +21,7 @@ enum wbi_rpc_kind { WBI_RPC_REQUEST = 1, WBI_RPC_NOTIFICATION, WBI_RPC_RESULT, W
 struct wbi_rpc {
     enum wbi_rpc_kind kind;
     const wbi_json *id;     /* NULL for notifications */
-    struct wbi_str id_text; /* the id as JSON, in the arena; absent without one */
+    struct wbi_str id_text; /* the id as JSON; absent without one */
     struct wbi_str method;
     const wbi_json *params; /* object, or NULL */
     const wbi_json *result; /* of a RESULT */
