@@ -221,7 +221,7 @@ static int check_framing(const struct wbi_http_request *r, const llhttp_t *parse
         return refuse(505, "only HTTP/1.1 is spoken here", ret_why);
     if (parser->upgrade || wbi_http_header(r, "upgrade").p != NULL)
         return refuse(400, "no other protocol is offered", ret_why);
-    if (te.p != NULL && (!wbi_str_eqz(te, "chunked") || length.p != NULL))
+    if (te.p != NULL && (!wbi_str_ieq(te, WBI_LIT("chunked")) || length.p != NULL))
         return refuse(400, "the only transfer coding accepted is `chunked`, alone", ret_why);
     if (bodiless && (te.p != NULL || (length.p != NULL && !wbi_str_eqz(length, "0"))))
         return refuse(400, "a body is accepted with POST only", ret_why);

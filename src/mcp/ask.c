@@ -4,7 +4,8 @@
  * From 2026-07-28 on the call answers `input_required`, waits parked under an
  * unguessable requestState that only its principal and the same request can
  * take up, and goes on when the client sends the request again with answers.
- * (1) on_answer runs at most once. (2) A parked call ends by a retry, or expires. */
+ * (1) on_answer runs exactly once. (2) A parked call ends by a retry, or expires;
+ * one that ends meanwhile keeps its answer for the retry. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -13,18 +14,48 @@
 
 #define STATE_PREFIX "wb1."
 
+static void tell_waiting(struct wbi_mcp_request *r, bool on)
+{
+    if (r->server->ops.waiting != NULL)
+        r->server->ops.waiting(r->server->arg, r, on);
+}
+
+/* Nobody needs the answer any more to a question that was a request. */
+static void take_back(struct wbi_mcp_request *r, const struct wbi_ask *a)
+{
+    struct wbi_str params = wbi_arena_fmt(r->arena, "{\"requestId\":\"%.*s\"}", WBI_FMT(a->key));
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_rpc_put_call(&b, WBI_NONE, "notifications/cancelled", params);
+    if (params.p != NULL && wbi_buf_rc(&b) == WB_OK)
+        wbi_request_emit(r, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}
+
 void wbi_asks_drop(struct wbi_mcp_request *r)
 {
-    r->asks = NULL; /* they live in r's arena */
+    struct wbi_ask *a = r->asks; /* they live in r's arena */
+
+    if (a == NULL)
+        return;
+    r->asks = NULL;
     r->ask_count = 0;
+    tell_waiting(r, false);
+    for (; a != NULL; a = a->next) {
+        if (r->era == WBI_ERA_LEGACY)
+            take_back(r, a);
+        a->on_answer(a->arg, NULL, true);
+    }
 }
 
 static void put_question(struct wbi_jw *w, const struct wbi_ask *a)
 {
-    wbi_jw_key(w, a->key);
+    wbi_jw_keyn(w, a->key);
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "method", a->method);
-    wbi_jw_kraw(w, "params", a->params);
+    if (a->params.p != NULL)
+        wbi_jw_kraw(w, "params", a->params);
     wbi_jw_obj_end(w);
 }
 
@@ -103,7 +134,7 @@ static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
     char id[80], method[64];
     struct wbi_buf b;
 
-    (void)snprintf(id, sizeof(id), "\"%s\"", a->key);
+    (void)snprintf(id, sizeof(id), "\"%.*s\"", WBI_FMT(a->key));
     (void)snprintf(method, sizeof(method), "%.*s", WBI_FMT(a->method));
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
     wbi_rpc_put_call(&b, wbi_str_z(id), method, a->params);
@@ -112,7 +143,20 @@ static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
     wbi_buf_fini(&b);
 }
 
-wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, const char *key, struct wbi_str method,
+/* A request of ours has an id of our own; an input request the key that was given. */
+static struct wbi_str make_key(struct wbi_mcp_request *r, struct wbi_str key)
+{
+    r->ask_serial++;
+    if (r->era == WBI_ERA_LEGACY)
+        return wbi_arena_fmt(r->arena, "wb-%llx-%llu",
+                             (unsigned long long)(uintptr_t)r->server & 0xffff,
+                             (unsigned long long)++r->server->ask_serial);
+    if (key.p != NULL)
+        return wbi_arena_str(r->arena, key);
+    return wbi_arena_fmt(r->arena, "q%llu", (unsigned long long)r->ask_serial);
+}
+
+wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str method,
                   struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg)
 {
     struct wbi_ask *a, **at = &r->asks;
@@ -126,25 +170,18 @@ wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, const char *key, struct wbi_str met
     if (a == NULL)
         return WB_ENOMEM;
     a->r = r;
+    a->key = make_key(r, key);
     a->method = wbi_arena_str(r->arena, method);
-    a->params = wbi_arena_str(r->arena, params.p != NULL ? params : WBI_LIT("{}"));
+    a->params = params.p != NULL ? wbi_arena_str(r->arena, params) : WBI_NONE;
     a->on_answer = on_answer;
     a->arg = arg;
-    if (a->method.p == NULL || a->params.p == NULL)
+    if (a->key.p == NULL || a->method.p == NULL || (a->params.p == NULL) != (params.p == NULL))
         return WB_ENOMEM;
-    r->ask_serial++;
-    if (r->era == WBI_ERA_LEGACY)
-        (void)snprintf(a->key, sizeof(a->key), "wb-%llx-%llu",
-                       (unsigned long long)(uintptr_t)r->server & 0xffff,
-                       (unsigned long long)++r->server->ask_serial);
-    else if (key != NULL)
-        (void)snprintf(a->key, sizeof(a->key), "%s", key);
-    else
-        (void)snprintf(a->key, sizeof(a->key), "q%llu", (unsigned long long)r->ask_serial);
     while (*at != NULL)
         at = &(*at)->next;
     *at = a;
-    r->ask_count++;
+    if (++r->ask_count == 1)
+        tell_waiting(r, true);
     if (r->era == WBI_ERA_MODERN)
         ask_by_result(r);
     else
@@ -162,7 +199,8 @@ static void answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
     if (*at == NULL)
         return;
     *at = a->next;
-    a->r->ask_count--;
+    if (--a->r->ask_count == 0)
+        tell_waiting(a->r, false);
     a->on_answer(a->arg, value, is_error);
 }
 
@@ -174,7 +212,7 @@ void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
         return;
     for (struct wbi_mcp_request *r = session->requests; r != NULL; r = r->session_next) {
         for (struct wbi_ask *a = r->asks; a != NULL; a = a->next) {
-            if (r->era == WBI_ERA_LEGACY && wbi_str_eqz(id, a->key)) {
+            if (r->era == WBI_ERA_LEGACY && wbi_str_eq(id, a->key)) {
                 r->refs++;
                 answer(a, rpc->result != NULL ? rpc->result : rpc->error, rpc->error != NULL);
                 wbi_request_unref(r);
@@ -254,7 +292,7 @@ static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
 static void deliver(struct wbi_mcp_request *r, const wbi_json *responses)
 {
     for (struct wbi_ask *a = r->asks, *next; a != NULL; a = next) {
-        const wbi_json *value = wbi_json_get(responses, a->key);
+        const wbi_json *value = wbi_json_getn(responses, a->key);
 
         next = a->next;
         if (wbi_json_is(value, WBI_JSON_OBJ))
@@ -281,7 +319,10 @@ bool wbi_asks_resume(struct wbi_mcp_request *r)
         return true;
     }
     parked->refs++;
-    deliver(parked, wbi_json_get(r->rpc.params, "inputResponses"));
+    if (parked->kept_answer != NULL)
+        wbi_request_give_kept(parked); /* it went on without */
+    else
+        deliver(parked, wbi_json_get(r->rpc.params, "inputResponses"));
     wbi_request_unref(parked);
     r->phase = WBI_REQ_DONE; /* its exchange was given away */
     wbi_request_unref(r);

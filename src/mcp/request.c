@@ -109,8 +109,8 @@ void wbi_request_unref(struct wbi_mcp_request *r)
     *r->prev = r->next;
     if (r->next != NULL)
         r->next->prev = r->prev;
-    wbi_asks_drop(r);
     leave_session(r);
+    wbi_free(r->kept_answer);
     if (r->kept != NULL)
         drop_kept(r->kept);
     else
@@ -156,6 +156,8 @@ void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message)
         wbi_request_sse(r->http, r->http_id, message);
 }
 
+static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status);
+
 static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int status)
 {
     struct wbi_http_response answer = {status, "application/json", message, NULL};
@@ -182,9 +184,36 @@ static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int sta
     wbi_http_end(r->http, id);
 }
 
+/* The caller of a parked request comes for its answer with the retry. False: there is
+ * none, or no memory for it. */
+static bool keep_answer(struct wbi_mcp_request *r, struct wbi_str message, int status)
+{
+    r->kept_answer = wbi_strdup(wbi_rpc_after_id(message, r->id));
+    if (r->kept_answer == NULL)
+        return false;
+    r->kept_status = status;
+    r->server->busy--;
+    r->handed = false;
+    r->user = NULL;
+    return true;
+}
+
+void wbi_request_give_kept(struct wbi_mcp_request *r)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
+    wbi_rpc_put_id(&b, r->id);
+    wbi_buf_addz(&b, r->kept_answer);
+    end_with(r, &b, r->kept_status);
+}
+
 void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status)
 {
     if (r->phase == WBI_REQ_DONE)
+        return;
+    wbi_asks_drop(r);
+    if (r->phase == WBI_REQ_PARKED && r->handed && !r->cancelled && keep_answer(r, message, status))
         return;
     if (r->phase == WBI_REQ_PARKED)
         r->server->parked--;
@@ -194,7 +223,6 @@ void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int stat
         r->server->busy--;
     send_last(r, r->cancelled ? WBI_NONE : message, status);
     r->phase = WBI_REQ_DONE;
-    wbi_asks_drop(r);
     wbi_request_unref(r);
 }
 
@@ -293,8 +321,7 @@ void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result)
         return;
     }
     inner = wbi_str_trim(wbi_str_from(inner, 1));
-    wbi_buf_addz(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
-    wbi_buf_adds(&b, r->id);
+    wbi_rpc_put_id(&b, r->id);
     wbi_buf_addz(&b, ",\"result\":{");
     put_modern_members(r, &b);
     if (inner.p[0] != '}')

@@ -18,15 +18,81 @@ static bool id_ok(const wbi_json *id)
     return wbi_json_is(id, WBI_JSON_STR) && wbi_json_str(id).n <= WBI_LIMIT_MCP_ID;
 }
 
-static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_rpc *ret)
+/* Place after the string that begins at `at`; that of the end where it has none. */
+static size_t after_string(struct wbi_str text, size_t at)
+{
+    for (at++; at < text.n; at++) {
+        if (text.p[at] == '\\')
+            at++;
+        else if (text.p[at] == '"')
+            return at + 1;
+    }
+    return text.n;
+}
+
+/* The value of the one member `id` as it stands in the text of an object, which may be one
+ * that is refused; absent where there is none, or not one, or the text is no whole object. */
+static struct wbi_str raw_id(struct wbi_str text)
+{
+    struct wbi_str found = WBI_NONE;
+    size_t depth = 0, value_at = 0, count = 0;
+    bool key = false; /* a string here is a name of the object itself */
+
+    text = wbi_str_trim(text);
+    for (size_t i = 0; i < text.n && text.p[0] == '{'; i++) {
+        char c = text.p[i];
+
+        if (c == '"') {
+            size_t end = after_string(text, i);
+
+            if (key && wbi_str_eqz(wbi_str_make(text.p + i, end - i), "\"id\"")) {
+                value_at = end;
+                count++;
+            }
+            key = false;
+            i = end - 1;
+            continue;
+        }
+        if (depth == 1 && value_at > 0 && (c == ',' || c == '}')) {
+            found = wbi_str_trim(wbi_str_make(text.p + value_at, i - value_at));
+            value_at = 0;
+        }
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return i + 1 == text.n && count == 1 && found.n > 0 && found.p[0] == ':'
+                       ? wbi_str_trim(wbi_str_from(found, 1))
+                       : WBI_NONE;
+        key = depth == 1 && (c == '{' || c == ',');
+    }
+    return WBI_NONE;
+}
+
+static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_str text,
+                     struct wbi_rpc *ret)
 {
     struct wbi_buf b;
+    int64_t n;
 
     wbi_buf_init_arena(&b, arena, 8 * WBI_LIMIT_MCP_ID);
     wbi_json_write(&b, id);
     ret->id = id;
     ret->id_text = wbi_buf_str(&b);
+    if (wbi_json_i64(id, &n) && n == 0 && wbi_str_find(text, WBI_LIT("-0")) < text.n &&
+        wbi_str_eqz(raw_id(text), "-0"))
+        ret->id_text = WBI_LIT("-0"); /* whose sign the number does not keep */
     return wbi_buf_rc(&b);
+}
+
+/* Whoever sent what is refused waits for an answer to it. */
+static void find_id(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret)
+{
+    struct wbi_str raw = raw_id(text);
+    const wbi_json *id = NULL;
+
+    if (raw.p == NULL || wbi_json_read(arena, raw, WBI_JSON_STRICT, &id, NULL) != WB_OK ||
+        !id_ok(id) || read_id(arena, id, text, ret) != WB_OK)
+        memset(ret, 0, sizeof(*ret));
 }
 
 /* The members that JSON-RPC knows; NULL where absent. */
@@ -107,22 +173,25 @@ wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc 
 
     memset(ret, 0, sizeof(*ret));
     *ret_code = WBI_RPC_PARSE;
-    if (rc != WB_OK)
+    if (rc != WB_OK) {
+        find_id(arena, text, ret);
         return rc;
+    }
     if (wbi_json_is(v, WBI_JSON_ARR))
         return invalid(ret_code, err, "batches are not accepted; send one message at a time");
     if (!wbi_json_is(v, WBI_JSON_OBJ))
         return invalid(ret_code, err, "a message must be an object");
     m = members_of(v);
     if (id_ok(m.id)) {
-        rc = read_id(arena, m.id, ret);
+        rc = read_id(arena, m.id, text, ret);
         if (rc != WB_OK)
             return wbi_fail_nomem(err);
     }
     if (!wbi_json_is(m.jsonrpc, WBI_JSON_STR) || !wbi_str_eqz(wbi_json_str(m.jsonrpc), "2.0"))
         return invalid(ret_code, err, "jsonrpc must be \"2.0\"");
     if (m.id != NULL && ret->id == NULL && !(wbi_json_is(m.id, WBI_JSON_NULL) && m.error != NULL))
-        return invalid(ret_code, err, "id must be a string of at most 256 bytes or an integer");
+        return invalid(ret_code, err,
+                       "id must be a string of at most 256 bytes or an integer of 64 bits");
     if (m.method != NULL)
         return read_call(&m, ret, ret_code, err);
     return read_answer(&m, ret, ret_code, err);
@@ -148,12 +217,24 @@ void wbi_rpc_one_line(struct wbi_buf *b, size_t from)
     }
 }
 
+#define BEFORE_ID "{\"jsonrpc\":\"2.0\",\"id\":"
+
+void wbi_rpc_put_id(struct wbi_buf *out, struct wbi_str id)
+{
+    wbi_buf_addz(out, BEFORE_ID);
+    wbi_buf_adds(out, id);
+}
+
+struct wbi_str wbi_rpc_after_id(struct wbi_str answer, struct wbi_str id)
+{
+    return answer.p != NULL ? wbi_str_from(answer, strlen(BEFORE_ID) + id.n) : WBI_NONE;
+}
+
 void wbi_rpc_put_result(struct wbi_buf *out, struct wbi_str id, struct wbi_str result)
 {
     size_t from;
 
-    wbi_buf_addz(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    wbi_buf_adds(out, id);
+    wbi_rpc_put_id(out, id);
     wbi_buf_addz(out, ",\"result\":");
     from = out->n;
     wbi_buf_adds(out, result);

@@ -21,7 +21,7 @@ enum wbi_rpc_kind { WBI_RPC_REQUEST = 1, WBI_RPC_NOTIFICATION, WBI_RPC_RESULT, W
 struct wbi_rpc {
     enum wbi_rpc_kind kind;
     const wbi_json *id;     /* NULL for notifications */
-    struct wbi_str id_text; /* the id as JSON, in the arena; absent without one */
+    struct wbi_str id_text; /* the id as JSON; absent without one */
     struct wbi_str method;
     const wbi_json *params; /* object, or NULL */
     const wbi_json *result; /* of a RESULT */
@@ -34,7 +34,10 @@ WB_MUST_CHECK wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, s
                                  int *ret_code, struct wbi_error *err);
 
 /* Messages on one line, without a line end; json arguments are JSON texts, and
- * absent ones are left out. */
+ * absent ones are left out. An answer begins with its id. */
+void wbi_rpc_put_id(struct wbi_buf *out, struct wbi_str id);
+/* What follows the id in an answer made here; absent for an absent one. */
+struct wbi_str wbi_rpc_after_id(struct wbi_str answer, struct wbi_str id);
 void wbi_rpc_put_result(struct wbi_buf *out, struct wbi_str id, struct wbi_str result);
 void wbi_rpc_put_error(struct wbi_buf *out, struct wbi_str id, int code, struct wbi_str message,
                        struct wbi_str data);

@@ -22,7 +22,8 @@ enum wbi_mcp_list { WBI_MCP_TOOLS = 0, WBI_MCP_RESOURCES, WBI_MCP_TEMPLATES, WBI
 
 /* Each of the first five ends in exactly one wbi_mcp_reply*, wbi_mcp_fail or
  * wbi_mcp_fail_able for its request, from inside or later; also after `cancel`
- * (the answer is then dropped). NULL means the method is not offered. */
+ * (the answer is then dropped, unless it is the server that stops). NULL means the method is not
+ * offered. */
 struct wbi_mcp_ops {
     void (*list)(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what);
     /* arguments: object or NULL. */
@@ -32,7 +33,10 @@ struct wbi_mcp_ops {
     void (*prompt)(void *arg, struct wbi_mcp_request *r, struct wbi_str prompt,
                    const wbi_json *arguments);
     void (*complete)(void *arg, struct wbi_mcp_request *r, const wbi_json *params);
-    /* The caller wants no answer any more. */
+    /* Whether the request has questions open that its caller must answer. Balanced
+     * before its answer. May be NULL. */
+    void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
+    /* The caller wants no answer any more, or the server stops. */
     void (*cancel)(void *arg, struct wbi_mcp_request *r);
     /* Somebody begins or ends to watch a resource; not counted. May be NULL. */
     void (*subscribed)(void *arg, struct wbi_str uri, bool on);
@@ -58,10 +62,10 @@ WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_m
                                        struct wbi_mcp_server **ret, struct wbi_error *err);
 /* Every request must have been answered (after wbi_mcp_server_stop). */
 void wbi_mcp_server_free(struct wbi_mcp_server *s);
-/* Ends listening streams and sessions, cancels what runs. */
-void wbi_mcp_server_stop(struct wbi_mcp_server *s);
-/* Ends listening streams and sessions without requests; what runs goes on. */
+/* Ends listening streams, with a result, and sessions without requests; what runs goes on. */
 void wbi_mcp_server_quiet(struct wbi_mcp_server *s);
+/* The same, and what runs is asked to end (`cancel`); it is still answered. */
+void wbi_mcp_server_stop(struct wbi_mcp_server *s);
 /* Requests handed out and not answered yet. */
 size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s);
 
@@ -123,11 +127,13 @@ void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str
 /* Ask the client (sampling/createMessage, elicitation/create, roots/list): as a
  * request of ours up to 2025-11-25, as an `input_required` result later; either
  * way on_answer runs once with the result, or with is_error and an error object,
- * unless r is answered first. key names the question (NULL: a number).
+ * or, where r is answered first, with is_error and NULL. key names the question
+ * (absent: a number); params may be absent.
  * WB_EDENIED when the client cannot be asked this, WB_ELIMIT for too many. */
 typedef void wbi_mcp_answer_fn(void *arg, const wbi_json *answer, bool is_error);
-WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, const char *key, struct wbi_str method,
-                                struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg);
+WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key,
+                                struct wbi_str method, struct wbi_str params,
+                                wbi_mcp_answer_fn *on_answer, void *arg);
 
 /* To everybody who wants to know. */
 void wbi_mcp_list_changed(struct wbi_mcp_server *s, enum wbi_mcp_list what);

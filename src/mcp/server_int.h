@@ -13,8 +13,8 @@
 struct wbi_ask {
     struct wbi_ask *next;
     struct wbi_mcp_request *r;
-    char key[64];                  /* id of our request, or name of the input request */
-    struct wbi_str method, params; /* in r's arena */
+    struct wbi_str key;            /* id of our request, or name of the input request */
+    struct wbi_str method, params; /* in r's arena, as key; params may be absent */
     wbi_mcp_answer_fn *on_answer;
     void *arg;
 };
@@ -71,7 +71,8 @@ struct wbi_mcp_request {
     bool has_progress;
     bool streaming; /* the HTTP answer is a stream by now */
     bool cancelled;
-    bool handed; /* the table owes an answer */
+    bool stopped; /* asked to end; its answer is still given */
+    bool handed;  /* the table owes an answer */
     bool is_list;
     unsigned refs;
     void *user;
@@ -82,6 +83,8 @@ struct wbi_mcp_request {
     struct wbi_post post;
     char state[WBI_SESSION_ID_SIZE + 8]; /* requestState of a parked one */
     int64_t expires_ns;
+    char *kept_answer; /* of a parked one that is over: what follows the id; for the retry */
+    int kept_status;
     bool wants[4]; /* listening: list_changed by enum wbi_mcp_list */
     const wbi_json *wants_uris;
 };
@@ -128,6 +131,8 @@ void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const ch
 void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message);
 /* The last message of r (absent: none), then r is over. */
 void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status);
+/* The answer of a parked request that ended before its retry, to the retry. */
+void wbi_request_give_kept(struct wbi_mcp_request *r);
 void wbi_request_cancel(struct wbi_mcp_request *r);
 void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message);
 

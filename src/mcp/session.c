@@ -42,42 +42,65 @@ wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_mcp_options *op
     return WB_OK;
 }
 
-void wbi_mcp_server_stop(struct wbi_mcp_server *s)
+/* Our end is no break of the stream: its request has an answer. */
+static void end_listening(struct wbi_mcp_request *r)
 {
-    struct wbi_mcp_request *r = s->requests;
+    struct wbi_str result = wbi_arena_fmt(
+        r->arena, "{\"_meta\":{\"" WBI_META "subscriptionId\":%.*s}}", WBI_FMT(r->id));
 
-    while (r != NULL) {
-        struct wbi_mcp_request *next;
-
-        r->refs++; /* cancelling may free it */
+    if (result.p != NULL)
+        wbi_mcp_reply(r, result);
+    else
         wbi_request_cancel(r);
-        next = r->next;
-        wbi_request_unref(r);
-        r = next;
-    }
+}
+
+/* Asked to end, like a cancelled one, but what comes of it is still answered. */
+static void stop_request(struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_server *s = r->server;
+
+    if (r->stopped || r->cancelled)
+        return;
+    r->stopped = true;
+    if (s->ops.cancel != NULL)
+        s->ops.cancel(s->arg, r);
+}
+
+static void end_idle_sessions(struct wbi_mcp_server *s)
+{
     for (struct wbi_mcp_session *at = s->sessions, *next; at != NULL; at = next) {
         next = at->next;
-        if (at->stdio == NULL)
+        if (at->stdio == NULL && at->requests == NULL)
             wbi_session_end(at);
     }
 }
 
-void wbi_mcp_server_quiet(struct wbi_mcp_server *s)
+void wbi_mcp_server_stop(struct wbi_mcp_server *s)
 {
-    struct wbi_mcp_request *r = s->requests, *next;
-
-    for (; r != NULL; r = next) {
-        r->refs++; /* cancelling may free it */
+    for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
+        r->refs++; /* ending may free it */
         if (r->phase == WBI_REQ_LISTENING)
+            end_listening(r);
+        else if (r->phase == WBI_REQ_RUNNING && r->handed)
+            stop_request(r);
+        else
             wbi_request_cancel(r);
         next = r->next;
         wbi_request_unref(r);
     }
-    for (struct wbi_mcp_session *at = s->sessions, *after; at != NULL; at = after) {
-        after = at->next;
-        if (at->stdio == NULL && at->requests == NULL)
-            wbi_session_end(at);
+    end_idle_sessions(s);
+}
+
+void wbi_mcp_server_quiet(struct wbi_mcp_server *s)
+{
+    for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
+        r->refs++; /* ending may free it */
+        if (r->phase == WBI_REQ_LISTENING)
+            end_listening(r);
+        next = r->next;
+        wbi_request_unref(r);
     }
+    end_idle_sessions(s);
 }
 
 void wbi_mcp_server_free(struct wbi_mcp_server *s)

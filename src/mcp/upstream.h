@@ -70,7 +70,8 @@ struct wbi_upstream_call_ops {
     void (*on_progress)(void *arg, double progress, double total, struct wbi_str message);
     void (*on_log)(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data);
     /* Answer by wbi_upstream_answer, now or later, in any case once (also after
-     * the call has ended); params is JSON text. Not the place to cancel. */
+     * the call has ended); params is JSON text or absent, key absent where the
+     * question has none. Not the place to cancel. */
     void (*on_ask)(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params);
 };

@@ -94,17 +94,6 @@ out:
 
 static void free_call(struct wbi_upstream_call *c)
 {
-    for (struct wbi_upstream_ask *a = c->asks, *next; a != NULL; a = next) {
-        next = a->next;
-        wbi_free(a->key);
-        wbi_free(a->answer);
-        a->key = a->answer = NULL;
-        a->call = NULL; /* whoever was asked may still hold it */
-        if (!a->held) {
-            wbi_free(a->id);
-            wbi_free(a);
-        }
-    }
     wbi_free(c->state);
     wbi_free(c->responses);
     wbi_free(c->param_headers);
@@ -300,6 +289,8 @@ void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer 
     wbi_call_rename(c, 0);
     if (up->link->forget != NULL)
         up->link->forget(up, c);
+    if (c->asks != NULL)
+        wbi_call_leave_asks(c, a->rc == WB_ECANCELLED);
     c->ops.on_done(c->arg, a);
     free_call(c);
 }
@@ -336,5 +327,5 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
 
 void wbi_upstream_cancel(struct wbi_upstream_call *call)
 {
-    wbi_upstream_call_fail(call, WB_ECANCELLED, "cancelled by the caller");
+    wbi_upstream_call_fail(call, WB_ECANCELLED, "the call was cancelled");
 }

@@ -21,10 +21,13 @@ static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *
     return NULL;
 }
 
+/* NULL: there is none, or no memory. */
 static char *json_text(const wbi_json *v)
 {
     struct wbi_buf b;
 
+    if (v == NULL)
+        return NULL;
     wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
     wbi_json_write(&b, v);
     return wbi_buf_take(&b, NULL);
@@ -48,21 +51,31 @@ static void put_own_members(struct wbi_buf *b, const wbi_json *result)
     wbi_jw_obj_end(&w);
 }
 
-static struct wbi_upstream_ask *new_ask(struct wbi_upstream_call *c, struct wbi_str key,
-                                        struct wbi_str id)
+static void free_ask(struct wbi_upstream_ask *a)
+{
+    wbi_free(a->key);
+    wbi_free(a->id);
+    wbi_free(a->method);
+    wbi_free(a->params);
+    wbi_free(a->answer);
+    wbi_free(a);
+}
+
+/* One of key and id is given; both are JSON. */
+static struct wbi_upstream_ask *new_ask(struct wbi_upstream_call *c, char *key, struct wbi_str id)
 {
     struct wbi_upstream_ask *a = wbi_zalloc(sizeof(*a));
 
-    if (a == NULL)
+    if (a == NULL) {
+        wbi_free(key);
         return NULL;
+    }
     a->up = c->up;
     a->call = c;
-    a->key = key.p != NULL ? wbi_strdup(key) : NULL;
+    a->key = key;
     a->id = id.p != NULL ? wbi_strdup(id) : NULL;
-    if ((key.p != NULL && a->key == NULL) || (id.p != NULL && a->id == NULL)) {
-        wbi_free(a->key);
-        wbi_free(a->id);
-        wbi_free(a);
+    if (a->key == NULL && a->id == NULL) {
+        free_ask(a);
         return NULL;
     }
     a->next = c->asks;
@@ -83,12 +96,10 @@ static void next_round(struct wbi_upstream_call *c)
         c->asks = a->next;
         if (b.n > 0)
             wbi_buf_addc(&b, ',');
-        wbi_json_quote(&b, wbi_str_z(a->key));
+        wbi_buf_addz(&b, a->key);
         wbi_buf_addc(&b, ':');
         wbi_buf_addz(&b, a->answer != NULL ? a->answer : "null");
-        wbi_free(a->key);
-        wbi_free(a->answer);
-        wbi_free(a);
+        free_ask(a);
     }
     wbi_free(c->responses);
     c->responses = wbi_buf_take(&b, NULL);
@@ -121,8 +132,7 @@ void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool
     struct wbi_upstream_ask **at;
 
     if (c == NULL) { /* the call is over; this was the last holder */
-        wbi_free(ask->id);
-        wbi_free(ask);
+        free_ask(ask);
         return;
     }
     c->open_asks--;
@@ -137,8 +147,7 @@ void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool
         at = &(*at)->next;
     *at = ask->next;
     answer_request(ask->up, wbi_str_z(ask->id), json, is_error);
-    wbi_free(ask->id);
-    wbi_free(ask);
+    free_ask(ask);
 }
 
 /* The result asks for input: hand every question to the caller. */
@@ -163,7 +172,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
             wbi_upstream_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
             return;
         }
-        asks[n] = new_ask(c, wbi_json_str(k), WBI_NONE);
+        asks[n] = new_ask(c, json_text(k), WBI_NONE);
         if (asks[n++] == NULL) {
             wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
             return;
@@ -176,7 +185,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
 
         asks[n]->held = true;
         c->ops.on_ask(c->arg, asks[n++], wbi_json_str(q), wbi_json_get_str(q_val, "method"),
-                      wbi_str_z(params != NULL ? params : "{}"));
+                      wbi_str_z(params));
         wbi_free(params);
     }
     if (--c->open_asks == 0)
@@ -220,28 +229,86 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
     wbi_call_end(c, &a);
 }
 
-/* Whose question is it? On a shared connection only one conversation may have
- * calls open that could be meant, else it is nobody's. */
+/* Whose question is it, where the connection does not tell? All open calls must be of one
+ * conversation, else it is nobody's. Of those that can be asked it is the one that waits for
+ * fewest answers, and the oldest of these: a server that does one thing at a time is at that. */
 static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_str method)
 {
-    struct wbi_upstream_call *found = NULL;
+    struct wbi_upstream_call *found = NULL, *first = NULL;
 
     for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
-        if (!c->sent || c->own || c->ops.on_ask == NULL || !wbi_mcp_able(&c->abilities, method))
+        if (!c->sent || c->own || c->ops.on_ask == NULL)
             continue;
-        if (found != NULL && strcmp(found->conversation, c->conversation) != 0)
+        if (first == NULL)
+            first = c;
+        if (strcmp(first->conversation, c->conversation) != 0)
             return NULL;
-        if (found == NULL)
+        if (wbi_mcp_able(&c->abilities, method) &&
+            (found == NULL || c->open_asks <= found->open_asks))
             found = c;
     }
     return found;
 }
 
+/* Gives the question to the call's caller; false when it cannot be asked. What may be
+ * another call's is kept, for that one. */
+static bool ask_for(struct wbi_upstream_call *call, struct wbi_str id, struct wbi_str method,
+                    struct wbi_str params, bool certain)
+{
+    struct wbi_upstream_ask *ask;
+
+    if (call == NULL || call->open_asks >= WBI_LIMIT_MCP_ASKS)
+        return false;
+    ask = new_ask(call, NULL, id);
+    if (ask == NULL)
+        return false;
+    if (!certain) { /* for want of memory it is this call's */
+        ask->method = wbi_strdup(method);
+        ask->params = params.p != NULL ? wbi_strdup(params) : NULL;
+    }
+    ask->held = true;
+    call->ops.on_ask(call->arg, ask, WBI_NONE, method, params);
+    return true;
+}
+
+static void refuse_request(struct wbi_upstream *up, struct wbi_str id)
+{
+    up->counts.refused_asks++;
+    answer_request(
+        up, id, WBI_LIT("{\"code\":-32601,\"message\":\"nobody here can be asked this\"}"), true);
+}
+
+/* A question may be on its way to the caller: who holds it frees it. A caller who cancels
+ * will not answer; after any other end the question may be that of a call still open. */
+void wbi_call_leave_asks(struct wbi_upstream_call *c, bool cancelled)
+{
+    struct wbi_upstream *up = c->up;
+    struct wbi_upstream_ask *a = c->asks;
+
+    c->asks = NULL;
+    for (struct wbi_upstream_ask *next; a != NULL; a = next) {
+        bool held = a->held;
+
+        next = a->next;
+        a->call = NULL;
+        if (a->id != NULL && up->state == WBI_UP_READY) {
+            struct wbi_str method = wbi_str_z(a->method);
+
+            if (cancelled || method.p == NULL ||
+                !ask_for(asked_call(up, method), wbi_str_z(a->id), method, wbi_str_z(a->params),
+                         false))
+                refuse_request(up, wbi_str_z(a->id));
+        }
+        if (!held)
+            free_ask(a);
+    }
+}
+
 static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call,
                          const struct wbi_rpc *rpc)
 {
-    struct wbi_upstream_ask *ask = NULL;
-    char *params;
+    bool certain = call != NULL && !call->own; /* it came on the call's own stream */
+    char *params = NULL;
 
     if (wbi_str_eqz(rpc->method, "ping") && up->era == WBI_ERA_LEGACY) {
         answer_request(up, rpc->id_text, WBI_LIT("{}"), false);
@@ -249,22 +316,15 @@ static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call
     }
     if (up->era == WBI_ERA_MODERN || wbi_mcp_ability_for(rpc->method) == NULL)
         call = NULL;
-    else if (call == NULL || call->ops.on_ask == NULL ||
-             !wbi_mcp_able(&call->abilities, rpc->method))
+    else if (!certain)
         call = asked_call(up, rpc->method);
-    if (call != NULL && call->open_asks < WBI_LIMIT_MCP_ASKS)
-        ask = new_ask(call, WBI_NONE, rpc->id_text);
-    if (ask == NULL) {
-        up->counts.refused_asks++;
-        answer_request(up, rpc->id_text,
-                       WBI_LIT("{\"code\":-32601,\"message\":\"nobody here can be asked this\"}"),
-                       true);
-        return;
-    }
-    params = json_text(rpc->params);
-    ask->held = true;
-    call->ops.on_ask(call->arg, ask, WBI_NONE, rpc->method,
-                     wbi_str_z(params != NULL && rpc->params != NULL ? params : "{}"));
+    else if (call->ops.on_ask == NULL || !wbi_mcp_able(&call->abilities, rpc->method))
+        call = NULL;
+    if (call != NULL)
+        params = json_text(rpc->params);
+    if ((params == NULL) != (rpc->params == NULL) ||
+        !ask_for(call, rpc->id_text, rpc->method, wbi_str_z(params), certain))
+        refuse_request(up, rpc->id_text);
     wbi_free(params);
 }
 

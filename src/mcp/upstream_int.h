@@ -17,8 +17,9 @@ struct wbi_upstream_ask {
     struct wbi_upstream_ask *next;
     struct wbi_upstream *up;
     struct wbi_upstream_call *call; /* NULL: the call has ended */
-    char *key;                      /* of an input request; NULL: a request with an id */
+    char *key;                      /* of an input request, JSON; NULL: a request with an id */
     char *id;                       /* JSON */
+    char *method, *params;          /* of a request that may be another call's; else NULL */
     char *answer;                   /* JSON, of an answered input request */
     bool held;                      /* the caller has it and will answer */
 };
@@ -116,5 +117,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *r
 
 /* upstream_in.c: one message came; call: on whose stream, NULL if unknown. */
 void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str text);
+/* The call is over: its questions are another's, or answered with an error. */
+void wbi_call_leave_asks(struct wbi_upstream_call *call, bool cancelled);
 
 #endif

@@ -17,6 +17,13 @@
 
 static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
 
+static void pump_later(void *arg)
+{
+    struct wbi_talk *talk = arg;
+
+    pump(talk->gateway, talk);
+}
+
 /* ---- conversations ---- */
 
 /* What the client says beside the request, an object or NULL. */
@@ -64,7 +71,10 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
         return NULL;
     memcpy(talk->id, id.p, id.n);
     talk->id_n = id.n;
+    talk->gateway = g;
     talk->waiting_end = &talk->waiting;
+    talk->pump.fn = pump_later;
+    talk->pump.arg = talk;
     talk->next = *like;
     *like = talk;
     return talk;
@@ -74,8 +84,9 @@ static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
 {
     struct wbi_talk **at = talks_like(g, wbi_str_make(talk->id, talk->id_n));
 
-    if (talk->running > 0 || talk->waiting != NULL)
+    if (talk->running > 0 || talk->asking > 0 || talk->waiting != NULL)
         return;
+    wbi_loop_undefer(g->rt->loop, &talk->pump);
     while (*at != talk)
         at = &(*at)->next;
     *at = talk->next;
@@ -139,11 +150,36 @@ static void answer(struct wbi_call *call, struct wbi_mcp_request *r)
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
 }
 
+static void enter_gate(struct wbi_served *s)
+{
+    s->talk->running++;
+    s->talk->exclusive += s->exclusive;
+}
+
 static void leave_gate(struct wbi_served *s)
 {
     s->talk->running--;
-    if (s->exclusive)
-        s->talk->exclusive = false;
+    s->talk->exclusive -= s->exclusive;
+}
+
+/* Those behind it start from the loop: a server is in the middle of asking. A call that was
+ * answered goes on at once, beside what has begun; it was under way before. */
+void wbi_serve_waiting(void *arg, struct wbi_mcp_request *r, bool on)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_served *s = wbi_mcp_user(r);
+
+    if (s == NULL || s->kind != WBI_SERVED_CALL || s->asking == on)
+        return;
+    s->asking = on;
+    if (on) {
+        s->talk->asking++;
+        leave_gate(s);
+        wbi_loop_defer(g->rt->loop, &s->talk->pump);
+    } else {
+        s->talk->asking--;
+        enter_gate(s);
+    }
 }
 
 static void on_done(struct wbi_call *call, void *arg)
@@ -250,8 +286,7 @@ static void start(struct wbi_served *s)
         return;
     }
     s->running = s->starting = true;
-    s->talk->running++;
-    s->talk->exclusive |= s->exclusive;
+    enter_gate(s);
     call->mcp = s->r;
     if (call->inv.stream) {
         call->on_frame = on_frame;
@@ -273,7 +308,7 @@ static void start(struct wbi_served *s)
 
 static bool gate_open(const struct wbi_talk *talk, bool exclusive)
 {
-    return exclusive ? talk->running == 0 : !talk->exclusive;
+    return exclusive ? talk->running == 0 : talk->exclusive == 0;
 }
 
 /* Start what may start, in order; then forget a conversation without calls. */
@@ -351,7 +386,9 @@ void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r)
     *at = s->next;
     if (*at == NULL)
         talk->waiting_end = at;
-    wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE);
+    wbi_mcp_fail(r, WBI_RPC_INTERNAL,
+                 g->cancelled ? WBI_LIT("the server is going down") : WBI_LIT("cancelled"),
+                 WBI_NONE);
     wbi_free(s);
     drop_talk(g, talk);
 }

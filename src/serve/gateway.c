@@ -133,6 +133,7 @@ static const struct wbi_mcp_ops server_ops = {.list = wbi_serve_list,
                                               .prompt = wbi_serve_prompt,
                                               .complete = wbi_serve_complete,
                                               .cancel = wbi_serve_cancelled,
+                                              .waiting = wbi_serve_waiting,
                                               .subscribed = wbi_serve_subscribed,
                                               .schema = wbi_serve_schema};
 
@@ -221,8 +222,8 @@ void wbi_gateway_drain(struct wbi_gateway *g)
     }
     g->draining = true;
     wbi_timer_start(g->grace, grace);
+    wbi_mcp_server_quiet(g->server);
     if (g->http != NULL) {
-        wbi_mcp_server_quiet(g->server);
         wbi_http_drain(g->http, grace + WBI_CANCEL_GRACE_MS, on_drained, g);
     } else {
         wbi_gateway_rest(g);

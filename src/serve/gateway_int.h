@@ -8,14 +8,17 @@
 #include "serve/gateway.h"
 #include "serve/metrics.h"
 
-/* A conversation with calls under way: its gate (C9.4). */
+/* A conversation with calls under way: its gate (C9.4). A call that waits for its caller
+ * is outside: what the caller does first may be what the call waits for. */
 struct wbi_talk {
     struct wbi_talk *next;
+    struct wbi_gateway *gateway;
     char id[WBI_LIMIT_ID + 1];
     size_t id_n;
-    size_t running;
-    bool exclusive; /* the one that runs wants to be alone */
+    size_t running, asking; /* inside; outside until their caller answers */
+    size_t exclusive;       /* of those inside: they want to be alone */
     struct wbi_served *waiting, **waiting_end;
+    struct wbi_defer pump;
 };
 
 /* What a request's user pointer points to begins with its kind. */
@@ -32,6 +35,7 @@ struct wbi_served {
     uint64_t reports; /* of progress */
     bool exclusive;
     bool running;
+    bool asking;   /* outside the gate, until its caller answers */
     bool starting; /* inside submit: on_done must not free it */
     bool done;
 };
@@ -53,6 +57,7 @@ struct wbi_gateway {
 void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                     const wbi_json *arguments);
 void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r);
+void wbi_serve_waiting(void *arg, struct wbi_mcp_request *r, bool on);
 /* Every call under way is asked to end. */
 void wbi_serve_cancel_all(struct wbi_gateway *g);
 

@@ -2,8 +2,6 @@
  * serve/relay.c: an upstream's side requests, passed on. */
 #include "serve/relay.h"
 
-#include <stdio.h>
-
 #include "base/limits.h"
 #include "json/write.h"
 #include "text/redact.h"
@@ -28,7 +26,10 @@ static void on_answer(void *arg, const wbi_json *answer, bool is_error)
     struct wbi_buf b;
 
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    wbi_json_write(&b, answer);
+    if (answer != NULL)
+        wbi_json_write(&b, answer);
+    else
+        wbi_buf_addz(&b, "{\"code\":-32603,\"message\":\"the request has ended\"}");
     wbi_upstream_answer(arg, wbi_buf_str(&b), is_error);
     wbi_buf_fini(&b);
 }
@@ -36,11 +37,7 @@ static void on_answer(void *arg, const wbi_json *answer, bool is_error)
 void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params)
 {
-    char name[64];
-
-    (void)snprintf(name, sizeof(name), "%.*s", WBI_FMT(key));
-    if (r == NULL ||
-        wbi_mcp_ask(r, key.p != NULL ? name : NULL, method, params, on_answer, ask) != WB_OK)
+    if (r == NULL || wbi_mcp_ask(r, key, method, params, on_answer, ask) != WB_OK)
         wbi_upstream_answer(ask,
                             WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be "
                                     "asked\"}"),

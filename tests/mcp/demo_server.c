@@ -151,8 +151,11 @@ static void ask_round(struct job *j);
 static void on_answer(void *arg, const wbi_json *answer, bool is_error)
 {
     struct job *j = arg;
-    const char *legacy = j->tool->name;
+    const char *legacy;
 
+    if (answer == NULL)
+        return; /* the request was answered, and the job with it */
+    legacy = j->tool->name;
     if (j->said.n == 0 && wbi_str_eqz(wbi_str_z(legacy), "test_sampling"))
         wbi_buf_addz(&j->said, "LLM response: ");
     else if (j->said.n == 0)
@@ -308,7 +311,8 @@ static void ask_round(struct job *j)
 
         if (q->round != j->step || !wbi_str_eqz(wbi_str_z(q->tool), j->tool->name))
             continue;
-        if (wbi_mcp_ask(j->r, q->key, method, wbi_str_z(q->params), on_answer, j) == WB_OK) {
+        if (wbi_mcp_ask(j->r, wbi_str_z(q->key), method, wbi_str_z(q->params), on_answer, j) ==
+            WB_OK) {
             j->waiting++;
         } else if (!optional) {
             wbi_mcp_fail_able(j->r, wbi_mcp_ability_for(method));

@@ -73,7 +73,10 @@ static void on_answer(void *arg, const wbi_json *answer, bool is_error)
     struct wbi_buf b;
 
     wbi_buf_init(&b, 1u << 24);
-    wbi_json_write(&b, answer);
+    if (answer != NULL)
+        wbi_json_write(&b, answer);
+    else
+        wbi_buf_addz(&b, "{\"code\":-32603,\"message\":\"the request has ended\"}");
     wbi_upstream_answer(q->ask, wbi_buf_str(&b), is_error);
     wbi_buf_fini(&b);
 }
@@ -83,13 +86,10 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
 {
     struct job *j = arg;
     struct question *q = wbi_arena_alloc(wbi_mcp_arena(j->r), sizeof(*q));
-    char name[64];
 
-    (void)snprintf(name, sizeof(name), "%.*s", WBI_FMT(key));
     if (q != NULL)
         q->ask = ask;
-    if (q == NULL ||
-        wbi_mcp_ask(j->r, key.p != NULL ? name : NULL, method, params, on_answer, q) != WB_OK)
+    if (q == NULL || wbi_mcp_ask(j->r, key, method, params, on_answer, q) != WB_OK)
         wbi_upstream_answer(ask, WBI_LIT("{\"code\":-32601,\"message\":\"cannot be asked\"}"),
                             true);
 }

@@ -199,6 +199,46 @@ start() {
 }
 stop() { kill -TERM $pid; wait $pid || bad "SIGTERM: status $?"; pid=; }
 
+# Told to end: who listens gets the result of that, what runs is cancelled by a second signal (or
+# 5 s later), and that is its answer. By HTTP and by stdio.
+alone() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s,%s}}' "$1" "$2" "$3" "$meta"; }
+: >"$work/end-l"
+running() { for _ in $(seq 200); do [ -e "$work/ws/began-$1" ] && return; sleep 0.05; done; bad "never began: $1"; }
+told_to_end() { # FILE with what was answered
+    cp "$1" "$work/out"
+    need "the end of what was listened to" '"id":"l","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}'
+    need "an answer to what ran" '"id":"c","result":.*"errorKind":"cancelled"'
+}
+start --auth none
+for what in "l subscriptions/listen \"notifications\":{\"toolsListChanged\":true}" \
+    "c tools/call \"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"touch began-http; sleep 60\"}"; do
+    read -r id method params <<<"$what"
+    curl -sN -X POST -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H "Mcp-Method: $method" -H "Mcp-Name: ExecCommand" \
+        -d "$(alone "$id" "$method" "$params")" "$url" >"$work/end-$id" &
+    clients="${clients:-} $!"
+    for _ in $(seq 200); do [ "$id" = c ] || grep -q acknowledged "$work/end-$id" && break; sleep 0.05; done
+done
+running http
+kill -TERM $pid
+for _ in $(seq 200); do grep -q '"result"' "$work/end-l" && break; sleep 0.05; done
+stop
+wait $clients
+cat "$work/end-l" "$work/end-c" >"$work/ends"
+told_to_end "$work/ends"
+mkfifo "$work/end-in"
+"$waybill" serve --root "$work/ws" <"$work/end-in" >"$work/ends" 2>"$work/err" &
+pid=$!
+exec 9>"$work/end-in"
+{ alone l subscriptions/listen '"notifications":{"toolsListChanged":true}'; echo
+  alone c tools/call '"name":"ExecCommand","arguments":{"cmd":"touch began-stdio; sleep 60"}'; echo; } >&9
+running stdio
+kill -TERM $pid
+for _ in $(seq 200); do grep -q '"id":"l"' "$work/ends" && break; sleep 0.05; done
+stop
+exec 9>&-
+told_to_end "$work/ends"
+
 # EnterWorkspace moves a conversation: a session, a connection, or one that the client names. A
 # request of 2026-07-28 over HTTP that names none stands alone, and is told so (C7.5, C2.1).
 modern() { # TOOL ARGUMENTS INVOCATION: the answer in $work/out

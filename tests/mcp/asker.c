@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/mcp/asker.c: an MCP server on stdio whose tools ask the client. Its argument is
+ * the era. Each tool is one way to ask: see `call_legacy` and `call_modern`. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char line[1 << 20];
+static long held; /* a call that waits for another one */
+static int questions;
+static long asking[64]; /* by question: the call it belongs to; 0: none waits for it */
+
+static bool has(const char *text)
+{
+    return strstr(line, text) != NULL;
+}
+
+/* What stands behind the name; NULL: it is not there. */
+static const char *after(const char *name)
+{
+    const char *at = strstr(line, name);
+
+    return at != NULL ? at + strlen(name) : NULL;
+}
+
+static void result(long id, const char *json)
+{
+    printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s}\n", id, json);
+}
+
+static void text(long id, const char *say)
+{
+    printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
+           "\"%s\"}]}}\n",
+           id, say);
+}
+
+#define FORM "{\"message\":\"Go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"
+#define ELICIT "{\"method\":\"elicitation/create\",\"params\":" FORM "}"
+#define LONG "a-key-that-is-longer-than-any-buffer-somebody-would-think-of-making-for-one-"
+#define COMPLETE "\"resultType\":\"complete\""
+
+static void ask(long for_call)
+{
+    asking[++questions % 64] = for_call;
+    printf("{\"jsonrpc\":\"2.0\",\"id\":\"q%d\",\"method\":\"elicitation/create\",\"params\":" FORM
+           "}\n",
+           questions);
+}
+
+static void call_legacy(long id)
+{
+    if (has("\"name\":\"ask\"")) { /* answered when the client has */
+        ask(id);
+    } else if (has("\"name\":\"impatient\"")) { /* answered before */
+        ask(0);
+        text(id, "went on");
+    } else if (has("\"name\":\"hold\"")) {
+        held = id;
+    } else if (has("\"name\":\"swap\"")) { /* asks for itself, and ends the older call */
+        ask(id);
+        text(held, "held");
+    } else {
+        text(id, "echo");
+    }
+}
+
+/* An answer came to a question: the call that waited for it has its result. */
+static void answered(void)
+{
+    const char *number = after("\"id\":\"q");
+    long id = number != NULL ? asking[strtoul(number, NULL, 10) % 64] : 0;
+
+    if (id != 0)
+        text(id, has("\"accept\"") ? "accepted" : "refused");
+}
+
+static void call_modern(long id)
+{
+    const char *responses = after("\"inputResponses\":");
+
+    if (responses != NULL && has(LONG "1\":{\"action\":\"accept\"") &&
+        has(LONG "2\":{\"action\":\"decline\""))
+        result(id, "{" COMPLETE ",\"content\":[{\"type\":\"text\",\"text\":\"both\"}]}");
+    else if (responses != NULL)
+        result(id, "{" COMPLETE ",\"content\":[{\"type\":\"text\",\"text\":\"answered\"}]}");
+    else if (has("\"name\":\"long\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"" LONG "1\":" ELICIT
+                   ",\"" LONG "2\":" ELICIT "}}");
+    else if (has("\"name\":\"roots\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
+                   "\"roots/list\"}}}");
+    else
+        result(id, "{" COMPLETE ",\"content\":[]}");
+}
+
+#define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
+
+static void answer(bool modern, long id)
+{
+    static const char list[] = "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL(
+        "impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "]}";
+
+    if (has("\"method\":\"server/discover\"") && modern)
+        result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
+                   "\"tools\":{}}}");
+    else if (has("\"method\":\"initialize\"") && !modern)
+        result(id, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+                   "\"serverInfo\":{\"name\":\"asker\",\"version\":\"1\"}}");
+    else if (has("\"method\":\"tools/list\""))
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{%s%s}\n", id,
+               modern ? COMPLETE "," : "", list);
+    else if (has("\"method\":\"tools/call\""))
+        (modern ? call_modern : call_legacy)(id);
+    else
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n",
+               id);
+}
+
+int main(int argc, char **argv)
+{
+    bool modern = argc > 1 && strcmp(argv[1], "modern") == 0;
+
+    while (fgets(line, sizeof(line), stdin) != NULL) {
+        const char *id = after("\"id\":");
+
+        if (!has("\"method\":"))
+            answered();
+        else if (id != NULL)
+            answer(modern, strtol(id, NULL, 10));
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C10, C9.4: a server's question in the middle of a call. A call that waits for its caller
+# holds nobody up, keeps its result until the caller comes for it, and a question that may be
+# another call's is not lost with the first one; whatever is dropped, the server is told.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+work=$(mktemp -d)
+trap 'exec 3>&-; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+rpc() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
+seen() { # what, pattern, file: waits for a line that has it
+    for _ in $(seq 400); do grep -q -- "$2" "${3:-$work/out}" 2>/dev/null && return; sleep 0.05; done
+    bad "$how: never $1"
+    cut -c1-400 "${3:-$work/out}"
+}
+member() { grep -- "$1" "$work/out" | tail -1 | grep -o "\"$2\":\"[^\"]*\"" | head -1 | cut -d'"' -f4; }
+tools='{"hold":{"parallel":true},"swap":{"parallel":true}}'
+open() { # era of the server
+    : >"$work/seen"
+    printf '{"mcpServers":{"a":{"command":"sh","args":["-c","tee -a %s/seen | %s/mcp_asker %s"],"probeMs":300,"tools":%s}}}\n' \
+        "$work" "$build" "$1" "$tools" >"$HOME/.config/waybill/config.json"
+    rm -f "$work/in"
+    mkfifo "$work/in"
+    "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    pid=$!
+    exec 3>"$work/in"
+}
+close() {
+    exec 3>&-
+    wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
+}
+call() { rpc "$1" tools/call "\"name\":\"a__$2\",\"arguments\":{}${3:+,$3}"; }
+
+how="older client"
+open legacy
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}'
+rpc 1 tools/list ''
+seen "a list" '"id":1,"result"'
+call 2 ask
+seen "the question" '"id":"wb-[^"]*","method":"elicitation/create"'
+first=$(member elicitation/create id)
+call 3 echo
+seen "a call beside a question" '"id":3,"result":.*"text":"echo"'
+printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$first" >&3
+seen "the answer" '"id":2,"result":.*"text":"accepted"'
+# The question of the younger call, which is taken for the older one's, moves when that ends.
+call 4 hold
+seen "it at the server" '"name":"hold"' "$work/seen"
+call 5 swap
+seen "the older one's end" '"id":4,"result":.*"text":"held"'
+seen "its question taken back" '"notifications/cancelled","params":{"requestId":"wb-'
+for _ in $(seq 400); do [ "$(grep -c elicitation/create "$work/out")" = 3 ] && break; sleep 0.05; done
+second=$(member elicitation/create id)
+grep -q "\"cancelled\".*\"$second\"" "$work/out" && bad "$how: no question is open"
+printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$second" >&3
+seen "the younger one's end" '"id":5,"result":.*"text":"accepted"'
+# A call that ends by itself: its question is over on both sides.
+call 6 impatient
+seen "its result" '"id":6,"result":.*"text":"went on"'
+seen "an error for the server" '"id":"q3","error"' "$work/seen"
+# Several left open at the end.
+call 7 ask
+call 8 ask
+for _ in $(seq 400); do [ "$(grep -c elicitation/create "$work/out")" = 6 ] && break; sleep 0.05; done
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n' >&3
+seen "an error for the one cancelled" '"id":"q4","error"' "$work/seen"
+printf '{"jsonrpc":"2.0","id":"%s","error":{"code":-1,"message":"no"}}\n' "$(member elicitation/create id)" >&3
+seen "the refusal" '"id":8,"result":.*"text":"refused"'
+close
+
+how="client of 2026-07-28"
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}}'
+open legacy
+call 1 impatient "$meta"
+seen "its question" '"id":1,"result":{"resultType":"input_required"'
+seen "an error for the server" '"id":"q1","error"' "$work/seen"
+call 2 impatient "\"requestState\":\"$(member '"id":1' requestState)\",\"inputResponses\":{\"q1\":{\"action\":\"accept\"}},$meta"
+seen "the result that was kept" '"id":2,"result":{"resultType":"complete".*"text":"went on"'
+call 3 ask "$meta"
+seen "the question" '"id":3,"result":{"resultType":"input_required"'
+call 4 echo "$meta"
+seen "a call beside a parked one" '"id":4,"result":.*"text":"echo"'
+rpc 5 tools/call "\"name\":\"ListFiles\",\"arguments\":{},$meta"
+seen "a built-in beside it" '"id":5,"result":{"resultType":"complete"'
+call 6 ask "\"requestState\":\"$(member '"id":3' requestState)\",\"inputResponses\":{\"q1\":{\"action\":\"accept\",\"content\":{}}},$meta"
+seen "its end" '"id":6,"result":.*"text":"accepted"'
+call 7 impatient "$meta"
+seen "one that stays" '"id":7,"result":{"resultType":"input_required"'
+close
+
+how="both of 2026-07-28"
+open modern
+call 1 long "$meta"
+seen "two questions with long names" '"id":1,"result":{"resultType":"input_required","inputRequests":{"a-key[^"]*-1":{.*"a-key[^"]*-2":{'
+key=$(grep -o '"a-key[^"]*-1"' "$work/out" | head -1 | cut -d'"' -f2)
+call 2 long "\"requestState\":\"$(member '"id":1' requestState)\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{}},\"${key%1}2\":{\"action\":\"decline\"}},$meta"
+seen "each with its answer" '"id":2,"result":.*"text":"both"'
+call 3 roots "$meta"
+seen "a question without params" '"id":3,.*"inputRequests":{"r":{"method":"roots/list"}}'
+call 4 roots "\"requestState\":\"$(member '"id":3' requestState)\",\"inputResponses\":{\"r\":{\"roots\":[]}},$meta"
+seen "its answer" '"id":4,"result":.*"text":"answered"'
+close
+[ $failed = 0 ] && echo "questions find their calls, and calls their answers"
+exit $failed
