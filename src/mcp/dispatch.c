@@ -59,6 +59,10 @@ void *wbi_mcp_user(const struct wbi_mcp_request *r)
 {
     return r->user;
 }
+void wbi_mcp_set_ttl(struct wbi_mcp_request *r, int64_t ttl_ms)
+{
+    r->ttl_ms = ttl_ms;
+}
 void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user)
 {
     r->user = user;
@@ -295,8 +299,6 @@ static void do_subscribe(struct wbi_mcp_request *r)
     }
     if (!on)
         wbi_session_unwatch(r->session, uri);
-    if (r->server->ops.subscribed != NULL)
-        r->server->ops.subscribed(r->server->arg, uri, on);
     wbi_mcp_reply(r, WBI_LIT("{}"));
 }
 
@@ -353,12 +355,8 @@ static void do_listen(struct wbi_mcp_request *r)
     r->phase = WBI_REQ_LISTENING;
     r->server->listening++;
     wbi_mcp_tick_on(r->server);
+    wbi_mcp_tell_watch(r->server, uris, true);
     acknowledge(r);
-    if (r->server->ops.subscribed == NULL)
-        return;
-    WBI_JSON_EACH (uris, e) {
-        r->server->ops.subscribed(r->server->arg, wbi_json_str(e), true);
-    }
 }
 
 enum { LEGACY = 1, MODERN = 2, BOTH = 3 };

@@ -118,6 +118,10 @@ WB_MUST_CHECK wb_rc wbi_upstream_list(struct wbi_upstream *up, enum wbi_mcp_list
                                                       const struct wbi_upstream_answer *a),
                                       void *arg, struct wbi_error *err);
 
+/* on_updated for this resource, or no more: each beginning has one end. Opens the server,
+ * and again after it died; what it may have told meanwhile is told as updated. */
+void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on);
+
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up);
 enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up); /* once READY */
 struct wbi_upstream_counts {

@@ -327,7 +327,9 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
                          "\"params\":{\"requestId\":%" PRIu64 "}}",
                          c->id);
 
-        if (c->sent && !c->own && up->state == WBI_UP_READY && n > 0 &&
+        bool told = !c->own || strcmp(c->method, "subscriptions/listen") == 0;
+
+        if (c->sent && told && up->state == WBI_UP_READY && n > 0 &&
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
             up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
     }

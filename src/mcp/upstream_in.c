@@ -307,6 +307,8 @@ static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,
         take_progress(up, rpc->params);
     else if (wbi_str_eqz(m, "notifications/message"))
         take_log(up, call, rpc->params);
+    else if (wbi_str_eqz(m, "notifications/subscriptions/acknowledged"))
+        wbi_up_listened(up);
     else if (wbi_str_eqz(m, "notifications/resources/updated")) {
         if (up->ops.on_updated != NULL)
             up->ops.on_updated(up->arg, wbi_json_get_str(rpc->params, "uri"));
