@@ -72,3 +72,14 @@ void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r,
     wbi_mcp_progress(r, progress, total, message);
     wbi_buf_fini(&b);
 }
+
+struct wbi_str wbi_relay_why(const struct wbi_runtime *rt, const char *why, struct wbi_buf *scratch)
+{
+    struct wbi_str text = wbi_str_z(why != NULL ? why : "the server did not answer");
+
+    if (!wbi_secrets_found(rt->secrets, text))
+        return text;
+    return wbi_secrets_replace(rt->secrets, text, scratch, NULL) == WB_OK
+               ? wbi_buf_str(scratch)
+               : WBI_LIT("the reason cannot be shown"); /* rather nothing than a secret */
+}

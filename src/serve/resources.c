@@ -7,6 +7,7 @@
 #include "artifact/store.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "call/guards.h"
 #include "call/runtime.h"
 #include "json/write.h"
 #include "serve/pass.h"
@@ -16,6 +17,24 @@
 #define SCHEME WBI_LIT("waybill://artifact/")
 #define LISTED 250u
 #define READ_BYTES (1u * WBI_MIB)
+
+bool wbi_serve_is_artifact(struct wbi_str uri)
+{
+    return wbi_str_starts(uri, SCHEME);
+}
+
+/* Whoever may not call ReadArtifact reads no artifacts this way either (C3.4). */
+static bool may_read(struct wbi_gateway *g, struct wbi_mcp_request *r)
+{
+    struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
+    struct wbi_catalog *catalog;
+    const struct wbi_tool *tool;
+
+    return wbi_runtime_catalog(g->rt, &catalog, NULL) == WB_OK &&
+           wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, WBI_LIT("ReadArtifact"), WBI_NONE,
+                               &tool, NULL) == WB_OK &&
+           wbi_guards_lists(g->rt, wbi_mcp_principal(r), tool);
+}
 
 static void write_artifact(struct wbi_jw *w, const struct wbi_artifact *a)
 {
@@ -33,12 +52,14 @@ static void write_artifact(struct wbi_jw *w, const struct wbi_artifact *a)
     wbi_buf_fini(&uri);
 }
 
-void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w)
+void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_jw *w)
 {
     struct wbi_artifact *list;
     struct wbi_arena *arena;
     size_t n = 0, shown = 0;
 
+    if (!may_read(g, r))
+        return;
     if (g->rt->artifacts == NULL &&
         (!wbi_runtime_ledger_exists(g->rt) || wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK))
         return;
@@ -112,12 +133,12 @@ void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri)
     struct wbi_artifact a;
     struct wbi_buf text;
 
-    if (!wbi_str_starts(uri, SCHEME)) {
+    if (!wbi_serve_is_artifact(uri)) {
         wbi_pass_read(g, r, uri);
         return;
     }
     wbi_buf_init_arena(&text, wbi_mcp_arena(r), 16 * READ_BYTES);
-    if (wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK ||
+    if (!may_read(g, r) || wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK ||
         wbi_artifact_find(g->rt->artifacts, wbi_str_from(uri, SCHEME.n), &a, NULL) != WB_OK ||
         read_text(g, &a, &text) != WB_OK)
         wbi_mcp_fail_resource(r, uri);
