@@ -16,6 +16,7 @@ struct part {
     struct wbi_gathering *all;
     struct wbi_server *server;
     enum part_state state;
+    bool late; /* it had its time */
 };
 
 struct wbi_gathering {
@@ -85,15 +86,10 @@ static void reply(struct wbi_gathering *all)
 /* The client has its answer now, whoever is still asked. */
 static void finish(struct wbi_gathering *all)
 {
-    struct wbi_gateway *g = all->gateway;
-
     reply(all);
     all->r = NULL;
     wbi_timer_stop(all->timer);
-    for (size_t i = 0; i < all->count; i++)
-        if (all->parts[i].state == ASKED)
-            wbi_server_shelf(all->parts[i].server, all->what)->late++;
-    wbi_gateway_rest(g);
+    wbi_gateway_rest(all->gateway);
 }
 
 static void on_listed(void *arg, const struct wbi_upstream_answer *a)
@@ -108,13 +104,11 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
         part->state = TOLD;
         changed = wbi_shelf_put(shelf, all->what, wbi_server_prefix(part->server), a->text);
     }
-    if (all->r == NULL) {
-        shelf->late--;
-        if (changed) /* whoever was shown the list did not see this one's */
-            wbi_server_changed(part->server, all->what);
-    } else if (all->open == 1) {
+    shelf->late -= part->late;
+    if (part->late && changed) /* whoever was shown the list did not see this one's */
+        wbi_server_changed(part->server, all->what);
+    if (all->r != NULL && all->open == 1)
         finish(all);
-    }
     let_go(all);
 }
 
@@ -134,7 +128,15 @@ static void ask_server(struct part *part)
 
 static void on_time(void *arg)
 {
-    finish(arg);
+    struct wbi_gathering *all = arg;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct part *part = &all->parts[i];
+
+        part->late = part->state == ASKED;
+        wbi_server_shelf(part->server, all->what)->late += part->late;
+    }
+    finish(all);
 }
 
 void wbi_gather(struct wbi_gateway *g, struct wbi_mcp_request *r, enum wbi_mcp_list what,

@@ -19,7 +19,7 @@ struct wbi_shelf {
     const struct wbi_shelf_item **by_key;
     size_t count;
     bool told;     /* it has listed */
-    unsigned late; /* lists it was asked for and that nobody waits for any more */
+    unsigned late; /* lists that it owes for longer than anybody waits */
 };
 
 /* A JSON array of a server in place of what is there; items without the members they
