@@ -55,6 +55,10 @@ const char *wbi_mcp_log_level(const struct wbi_mcp_request *r)
 {
     return wbi_mcp_level_name(r->level);
 }
+bool wbi_mcp_log_asked(const struct wbi_mcp_request *r)
+{
+    return r->log_asked;
+}
 void *wbi_mcp_user(const struct wbi_mcp_request *r)
 {
     return r->user;
@@ -188,6 +192,7 @@ static void do_level(struct wbi_mcp_request *r)
         return;
     }
     r->session->level = level;
+    r->session->log_asked = true;
     wbi_mcp_reply(r, WBI_LIT("{}"));
 }
 

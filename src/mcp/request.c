@@ -75,6 +75,7 @@ struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp
     if (session != NULL) {
         r->abilities = session->abilities;
         r->level = session->level;
+        r->log_asked = session->log_asked;
         r->principal = wbi_arena_str(arena, wbi_str_z(session->principal));
         r->session_next = session->requests;
         session->requests = r;

@@ -99,6 +99,7 @@ bool wbi_mcp_cancelled(const struct wbi_mcp_request *r);
 bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r);
 /* Least level of log messages the client wants, NULL: none. */
 const char *wbi_mcp_log_level(const struct wbi_mcp_request *r);
+bool wbi_mcp_log_asked(const struct wbi_mcp_request *r); /* the client itself has named it */
 void *wbi_mcp_user(const struct wbi_mcp_request *r);
 void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user);
 

@@ -30,7 +30,8 @@ struct wbi_mcp_session {
     bool open;                   /* initialize was answered */
     char version[16];
     struct wbi_mcp_abilities abilities;
-    int level; /* least level of log messages */
+    int level;      /* least level of log messages */
+    bool log_asked; /* the client has named it */
     uint64_t streams[WBI_LIMIT_MCP_STREAMS];
     char *uris[WBI_LIMIT_MCP_SUBSCRIPTIONS];
     size_t uri_count;
@@ -69,7 +70,7 @@ struct wbi_mcp_request {
     const wbi_json *progress_token;
     double progress;
     int64_t progress_ns;
-    bool has_progress;
+    bool has_progress, log_asked;
     bool streaming; /* the HTTP answer is a stream by now */
     bool cancelled;
     bool handed; /* the table owes an answer */

@@ -221,6 +221,7 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
     struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
+    const wbi_json *abilities = wbi_json_get(a->result, "capabilities");
 
     if (up->state != WBI_UP_STARTING)
         return;
@@ -232,8 +233,8 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     }
     (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
     up->era = WBI_ERA_LEGACY;
-    up->watchable = wbi_json_true(wbi_json_get(
-        wbi_json_get(wbi_json_get(a->result, "capabilities"), "resources"), "subscribe"));
+    up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
+    up->loggable = wbi_json_get(abilities, "logging") != NULL;
     if (up->link->send(up, NULL,
                        WBI_LIT("{\"jsonrpc\":\"2.0\","
                                "\"method\":\"notifications/initialized\"}")) != WB_OK) {

@@ -88,6 +88,7 @@ struct wbi_upstream_request {
     int64_t timeout_ms;     /* 0: the server's */
     bool progress;          /* ask for progress */
     const char *log_level;  /* least level of log messages; NULL: none wanted */
+    bool log_asked;         /* it is the caller's wish: older servers are told, too */
     const wbi_json *schema; /* input schema of the tool, for Mcp-Param headers */
 };
 

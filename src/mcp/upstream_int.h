@@ -32,8 +32,8 @@ struct wbi_upstream_call {
     struct wbi_upstream_call *next_by_id, **prev_by_id;
     char *method, *params, *meta, *conversation;
     struct wbi_mcp_abilities abilities;
-    bool progress, sent, own; /* own: the client's, not a caller's */
-    char log_level[12];       /* "": none wanted */
+    bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
+    char log_level[12];                  /* "": none wanted */
     unsigned rounds;
     char *state;         /* requestState to echo, JSON */
     char *responses;     /* members of inputResponses */
@@ -87,6 +87,8 @@ struct wbi_upstream {
     char **watched; /* URIs */
     size_t watched_count, watched_cap;
     bool watchable;                   /* it says that resources can be subscribed to */
+    bool loggable;                    /* and that it has levels of messages */
+    int told_level;                   /* the least one it was told */
     bool wake;                        /* open it for what is watched */
     bool missed;                      /* it could not be heard for a time */
     struct wbi_upstream_call *listen; /* subscriptions/listen */
@@ -124,6 +126,8 @@ void wbi_up_renew(struct wbi_upstream *up);
 void wbi_up_listen(struct wbi_upstream *up);
 /* The server has begun to tell news. */
 void wbi_up_listened(struct wbi_upstream *up);
+/* A server of an older revision has one level for all: the least that anybody wants. */
+void wbi_up_tell_level(struct wbi_upstream *up, const char *level);
 /* Opens a connection that is closed, when it may be, if something is watched. */
 void wbi_up_wake(struct wbi_upstream *up);
 void wbi_up_forget_watched(struct wbi_upstream *up);

@@ -4,6 +4,9 @@
  * (1) What is watched belongs to the client, not to a connection: it is asked for again
  * on every new one. (2) After a time without ears everything may have changed, and is
  * told as changed. */
+#include <limits.h>
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "json/write.h"
@@ -119,9 +122,22 @@ void wbi_up_renew(struct wbi_upstream *up)
         wbi_up_listen(up);
         return;
     }
+    up->told_level = INT_MAX;
     for (size_t i = 0; i < up->watched_count && up->watchable; i++)
         subscribe(up, wbi_str_z(up->watched[i]), true);
     wbi_up_listened(up);
+}
+
+void wbi_up_tell_level(struct wbi_upstream *up, const char *level)
+{
+    int n = wbi_mcp_level(wbi_str_z(level));
+    char params[64];
+
+    if (n < 0 || n >= up->told_level || !up->loggable || up->era != WBI_ERA_LEGACY)
+        return;
+    up->told_level = n;
+    (void)snprintf(params, sizeof(params), "{\"level\":\"%s\"}", wbi_mcp_level_name(n));
+    (void)wbi_up_start_own(up, "logging/setLevel", wbi_str_z(params), up->spec.start_ms, on_told);
 }
 
 static bool add_watched(struct wbi_upstream *up, struct wbi_str uri)

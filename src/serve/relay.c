@@ -18,6 +18,7 @@ void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
     q->meta = wbi_mcp_meta(r);
     q->abilities = wbi_mcp_abilities(r);
     q->log_level = wbi_mcp_log_level(r);
+    q->log_asked = wbi_mcp_log_asked(r);
     q->strict = modern;
     q->conversation = modern ? wbi_mcp_principal(r) : wbi_mcp_conversation(r);
     q->progress = wbi_mcp_wants_progress(r);

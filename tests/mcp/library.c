@@ -9,7 +9,8 @@
  *   slow=MS         before it answers the first prompts/list
  *   mute=METHOD     is never answered
  *   record=FILE     every line that it reads
- * Tools: touch tells of the resource "uri", whoever watches it; die ends it. */
+ * Tools: touch tells of the resource "uri", whoever watches it, and says so in a log
+ * message; hold waits for the next touch; die ends it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static char line[1 << 20];
 static const char *name = "library", *uris = "", *template = "", *mute = "", *slow;
 static bool modern;
 static int prompts = 1;
+static long held = -1;
 static FILE *record;
 static char listens[4096]; /* " ID" of each open stream with what it wants, modern */
 
@@ -109,10 +111,21 @@ static void touch(const char *uri)
 
 static void call(long id)
 {
+    static const char done[] = "\"content\":[{\"type\":\"text\",\"text\":\"done\"}]";
+
     if (strcmp(member("name"), "die") == 0)
         exit(3);
+    if (strcmp(member("name"), "hold") == 0) {
+        held = id;
+        return;
+    }
     touch(member("uri"));
-    say_result(id, "\"content\":[{\"type\":\"text\",\"text\":\"touched\"}]");
+    printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+           "\"level\":\"debug\",\"data\":\"touched\"}}\n");
+    say_result(id, done);
+    if (held >= 0)
+        say_result(held, done);
+    held = -1;
 }
 
 static void listen_to(long id)
@@ -154,11 +167,12 @@ static void answer(long id, const char *method)
     } else if (!modern && strcmp(method, "initialize") == 0) {
         say_result(id, "\"protocolVersion\":\"2025-11-25\",\"serverInfo\":{\"name\":\"library\","
                        "\"version\":\"1\"},\"capabilities\":{\"tools\":{},\"prompts\":{},"
-                       "\"completions\":{},\"resources\":{\"subscribe\":true}}");
+                       "\"completions\":{},\"logging\":{},\"resources\":{\"subscribe\":true}}");
     } else if (!modern && strstr(method, "subscribe") != NULL) {
         say_result(id, "\"_meta\":{}");
     } else if (strcmp(method, "tools/list") == 0) {
         say_result(id, "\"tools\":[{\"name\":\"touch\",\"inputSchema\":{\"type\":\"object\"}},"
+                       "{\"name\":\"hold\",\"inputSchema\":{\"type\":\"object\"}},"
                        "{\"name\":\"die\",\"inputSchema\":{\"type\":\"object\"}}]");
     } else if (strcmp(method, "tools/call") == 0) {
         call(id);

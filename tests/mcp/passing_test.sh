@@ -125,6 +125,21 @@ answer second
 need "a name of the second" '"text":"p002 of d"'
 hush
 
+# Log messages: a server of an older revision is told the level, and which of the calls of
+# one conversation it speaks of need not be known.
+config "{\"mcpServers\":{\"w\":$(library "record=$work/record" | sed 's/}$/,"tools":{"hold":{"parallel":true},"touch":{"parallel":true}}}/')}}"
+talk
+rpc list tools/list ''
+answer list
+rpc level logging/setLevel '"level":"debug"'
+rpc hold tools/call '"name":"w__hold","arguments":{}'
+rpc touch tools/call '"name":"w__touch","arguments":{"uri":"x"}'
+answer touch
+answer hold
+grep -q '"method":"logging/setLevel","params":{"level":"debug"}' "$work/record" || bad "the server is not told the level"
+[ "$(grep -c '"method":"notifications/message".*"touched"' "$work/out")" = 1 ] || bad "its message does not arrive once"
+hush
+
 # A server that hangs: others' answers come, lists in 15 s, and then at once.
 config "{\"mcpServers\":{\"h\":$(library name=h mute=prompts/),\"r\":$(library name=r mute=resources/ uris=r://1),\"b\":$(library name=b uris=b://1)}}"
 talk
