@@ -188,6 +188,7 @@ void wbi_gateway_free(struct wbi_gateway *g)
     if (g->ups != NULL)
         wbi_upstreams_watch(g->ups, NULL, NULL, NULL);
     wbi_timer_free(g->grace);
+    wbi_timer_free(g->news);
     if (g->server != NULL) {
         wbi_serve_cancel_all(g);
         wbi_mcp_server_stop(g->server);

@@ -51,6 +51,9 @@ struct wbi_gateway {
     struct wbi_talk *talks[64];      /* by a hash of the id */
     struct wbi_watched *watched[64]; /* by a hash of the URI */
     struct wbi_timer *grace;
+    struct wbi_timer *news; /* of artifacts; NULL: there was none yet */
+    int64_t news_ns;        /* when clients were told last; 0: never */
+    bool news_due;
     struct wbi_gateway_options o;
     bool draining, cancelled, input_ended, ended;
 };
@@ -74,6 +77,8 @@ const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wb
  * who may not call ReadArtifact. */
 void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_jw *w);
 bool wbi_serve_is_artifact(struct wbi_str uri);
+/* A call has left artifacts: clients are told soon. */
+void wbi_serve_new_artifacts(struct wbi_gateway *g);
 void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri);
 
 /* gateway.c: a call was answered; ends a drain that waited for it. */

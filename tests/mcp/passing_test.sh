@@ -270,5 +270,21 @@ for allow in '"ReadArtifact","ListFiles"' '"ListFiles"'; do
     fi
     hush
 done
+
+# An image is an image, and that there are new ones is told.
+config "{\"mcpServers\":{\"demo\":{\"command\":\"$build/mcp_demo_server\"}}}"
+talk
+rpc image tools/call '"name":"demo__test_image_content","arguments":{}'
+answer image
+artifact=$(ls "$work/ws/.waybill/artifacts" | grep image | head -1)
+rpc list resources/list ''
+answer list
+need "an image is listed as one" "waybill://artifact/$artifact\",\"name\":\"[^\"]*\",\"mimeType\":\"image/png\""
+rpc read resources/read "\"uri\":\"waybill://artifact/$artifact\""
+answer read
+need "and read as one" '"mimeType":"image/png","blob":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="'
+for _ in $(seq 100); do grep -q 'resources/list_changed' "$work/out" && break; sleep 0.05; done
+grep -q 'resources/list_changed' "$work/out" || bad "new artifacts are not told"
+hush
 [ $failed = 0 ] && echo "resources and prompts are passed on, each to its own"
 exit $failed
