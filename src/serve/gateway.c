@@ -106,10 +106,11 @@ static void on_changed(void *arg, enum wbi_mcp_list what)
     wbi_mcp_list_changed(((struct wbi_gateway *)arg)->server, what);
 }
 
-/* Other bindings: other tools for the clients. */
+/* Other bindings: other tools for the clients, and artifacts or none. */
 static void on_reload(void *arg)
 {
     on_changed(arg, WBI_MCP_TOOLS);
+    on_changed(arg, WBI_MCP_RESOURCES);
 }
 
 static void on_updated(void *arg, struct wbi_str uri)

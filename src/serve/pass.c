@@ -177,14 +177,21 @@ static void answer(const struct attempt *t, const struct wbi_upstream_answer *a)
     }
 }
 
+/* Some servers answer with nothing where they have nothing: that finds nothing. */
+static bool has_something(const struct wbi_upstream_answer *a)
+{
+    return a->rc == WB_OK && a->error == NULL &&
+           (wbi_json_count(wbi_json_get(a->result, "contents")) > 0 ||
+            wbi_json_count(wbi_json_get(wbi_json_get(a->result, "completion"), "values")) > 0);
+}
+
 static void on_done(void *arg, const struct wbi_upstream_answer *a)
 {
     struct attempt *t = arg;
     struct pass *p = t->pass;
-    bool good = a->rc == WB_OK && a->error == NULL;
 
     t->call = NULL;
-    if (p->r != NULL && (good || p->open == 1)) {
+    if (p->r != NULL && (p->open == 1 || has_something(a))) {
         answer(t, a);
         finish(p);
     }
@@ -216,7 +223,8 @@ static void send_to(struct pass *p, struct wbi_server *s)
 {
     static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
     static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
-    struct wbi_upstream_request q = {.method = p->method, .params = wbi_str_z(p->params)};
+    struct wbi_upstream_request q = {
+        .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
     struct wbi_upstream *up = wbi_server_link(s, NULL);
     struct attempt *t = &p->attempts[p->open - 1];
     bool owner = p->count == 1;
