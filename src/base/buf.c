@@ -156,3 +156,19 @@ char *wbi_buf_take(struct wbi_buf *b, size_t *ret_n)
     *b = (struct wbi_buf){.max = b->max};
     return p;
 }
+
+void wbi_buf_add64(struct wbi_buf *b, struct wbi_str bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < bytes.n; i += 3) {
+        size_t left = bytes.n - i;
+        uint32_t v = (uint32_t)(uint8_t)bytes.p[i] << 16 |
+                     (left > 1 ? (uint32_t)(uint8_t)bytes.p[i + 1] << 8 : 0) |
+                     (left > 2 ? (uint32_t)(uint8_t)bytes.p[i + 2] : 0);
+        char four[4] = {digits[v >> 18 & 63], digits[v >> 12 & 63],
+                        left > 1 ? digits[v >> 6 & 63] : '=', left > 2 ? digits[v & 63] : '='};
+
+        wbi_buf_add(b, four, sizeof(four));
+    }
+}

@@ -67,6 +67,7 @@ static inline void wbi_buf_adds(struct wbi_buf *b, struct wbi_str s)
 }
 void wbi_buf_addu(struct wbi_buf *b, uint64_t v);
 void wbi_buf_addi(struct wbi_buf *b, int64_t v);
+void wbi_buf_add64(struct wbi_buf *b, struct wbi_str bytes); /* as base64 */
 __attribute__((format(printf, 2, 3))) void wbi_buf_addf(struct wbi_buf *b, const char *fmt, ...);
 
 /* WB_OK, WB_ENOMEM or WB_ELIMIT. */

@@ -232,6 +232,7 @@
 #define WBI_UPSTREAM_START_MS 30000
 #define WBI_UPSTREAM_PROBE_MS 5000
 #define WBI_UPSTREAM_CALL_MS 300000
+#define WBI_UPSTREAM_LISTS_MS 15000 /* for the lists of all servers together */
 #define WBI_UPSTREAM_BACKOFF_MS 250
 #define WBI_UPSTREAM_BYE_MS 500        /* for telling servers that their sessions end */
 #define WBI_UPSTREAM_RETRY_MS 1000     /* before a broken stream is taken up */

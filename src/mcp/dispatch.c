@@ -55,9 +55,17 @@ const char *wbi_mcp_log_level(const struct wbi_mcp_request *r)
 {
     return wbi_mcp_level_name(r->level);
 }
+bool wbi_mcp_log_asked(const struct wbi_mcp_request *r)
+{
+    return r->log_asked;
+}
 void *wbi_mcp_user(const struct wbi_mcp_request *r)
 {
     return r->user;
+}
+void wbi_mcp_set_ttl(struct wbi_mcp_request *r, int64_t ttl_ms)
+{
+    r->ttl_ms = ttl_ms;
 }
 void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user)
 {
@@ -184,6 +192,7 @@ static void do_level(struct wbi_mcp_request *r)
         return;
     }
     r->session->level = level;
+    r->session->log_asked = true;
     wbi_mcp_reply(r, WBI_LIT("{}"));
 }
 
@@ -295,8 +304,6 @@ static void do_subscribe(struct wbi_mcp_request *r)
     }
     if (!on)
         wbi_session_unwatch(r->session, uri);
-    if (r->server->ops.subscribed != NULL)
-        r->server->ops.subscribed(r->server->arg, uri, on);
     wbi_mcp_reply(r, WBI_LIT("{}"));
 }
 
@@ -353,12 +360,8 @@ static void do_listen(struct wbi_mcp_request *r)
     r->phase = WBI_REQ_LISTENING;
     r->server->listening++;
     wbi_mcp_tick_on(r->server);
+    wbi_mcp_tell_watch(r->server, uris, true);
     acknowledge(r);
-    if (r->server->ops.subscribed == NULL)
-        return;
-    WBI_JSON_EACH (uris, e) {
-        r->server->ops.subscribed(r->server->arg, wbi_json_str(e), true);
-    }
 }
 
 enum { LEGACY = 1, MODERN = 2, BOTH = 3 };

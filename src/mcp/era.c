@@ -150,7 +150,6 @@ bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value)
 
 void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     bool plain = value.n > 0 && value.p[0] > ' ' && value.p[value.n - 1] > ' ' &&
                  !wbi_str_starts(value, WBI_LIT("=?"));
 
@@ -161,16 +160,7 @@ void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value)
         return;
     }
     wbi_buf_addz(out, "=?base64?");
-    for (size_t i = 0; i < value.n; i += 3) {
-        size_t left = value.n - i;
-        uint32_t v = (uint32_t)(uint8_t)value.p[i] << 16 |
-                     (left > 1 ? (uint32_t)(uint8_t)value.p[i + 1] << 8 : 0) |
-                     (left > 2 ? (uint32_t)(uint8_t)value.p[i + 2] : 0);
-        wbi_buf_addc(out, digits[v >> 18 & 63]);
-        wbi_buf_addc(out, digits[v >> 12 & 63]);
-        wbi_buf_addc(out, left > 1 ? digits[v >> 6 & 63] : '=');
-        wbi_buf_addc(out, left > 2 ? digits[v & 63] : '=');
-    }
+    wbi_buf_add64(out, value);
     wbi_buf_addz(out, "?=");
 }
 

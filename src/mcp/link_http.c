@@ -177,7 +177,7 @@ static size_t make_headers(struct wbi_upstream *up, const struct wbi_exchange *x
         add_line(lines, &n, up->spec.headers[i]);
     if (modern)
         add_line(lines, &n, WBI_LIT("MCP-Protocol-Version: " WBI_MCP_MODERN));
-    else if (up->version[0] != '\0' && (call == NULL || !call->own))
+    else if (up->version[0] != '\0') /* known once it is open */
         add_line(lines, &n, wbi_arena_fmt(arena, "MCP-Protocol-Version: %s", up->version));
     if (!modern && up->session != NULL)
         add_line(lines, &n, wbi_arena_fmt(arena, "Mcp-Session-Id: %s", up->session));

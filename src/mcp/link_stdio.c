@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "mcp/upstream_int.h"
 
 /* Keep the newest half and what comes. */
@@ -38,19 +39,21 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         wbi_up_message(up, NULL, line);
 }
 
-/* The last thing it said on stderr, in plain characters. */
+/* The last thing it said on stderr, in plain characters. A long line ends with a whole
+ * word: half a secret would not be known for one. */
 static void put_last_line(const struct wbi_upstream *up, char *out, size_t size)
 {
     struct wbi_str said = wbi_str_trim(wbi_buf_str(&up->complaints));
-    size_t from = said.n, n = 0;
+    size_t from = said.n, n;
 
     while (from > 0 && said.p[from - 1] != '\n')
         from--;
-    for (; from + n < said.n && n + 1 < size; n++) {
-        char c = said.p[from + n];
-
-        out[n] = c >= ' ' && c <= '~' ? c : '?';
-    }
+    said = wbi_str_from(said, from);
+    n = WBI_MIN(said.n, size - 1);
+    while (n < said.n && n > 0 && said.p[n] != ' ')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        out[i] = said.p[i] >= ' ' && said.p[i] <= '~' ? said.p[i] : '?';
     out[n] = '\0';
 }
 

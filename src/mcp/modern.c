@@ -126,5 +126,6 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
         return false;
     wbi_mcp_abilities_of(caps, &r->abilities);
     r->level = wbi_mcp_level(wbi_json_get_str(r->meta, WBI_META "logLevel"));
+    r->log_asked = r->level >= 0;
     return true;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "json/write.h"
 #include "mcp/server_int.h"
 
@@ -68,11 +69,13 @@ struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp
         !wbi_json_is(r->progress_token, WBI_JSON_INT))
         r->progress_token = NULL;
     r->level = -1;
+    r->ttl_ms = INT64_MAX;
     r->refs = 1;
     name_conversation(r);
     if (session != NULL) {
         r->abilities = session->abilities;
         r->level = session->level;
+        r->log_asked = session->log_asked;
         r->principal = wbi_arena_str(arena, wbi_str_z(session->principal));
         r->session_next = session->requests;
         session->requests = r;
@@ -217,8 +220,10 @@ void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int stat
         return;
     if (r->phase == WBI_REQ_PARKED)
         r->server->parked--;
-    if (r->phase == WBI_REQ_LISTENING)
+    if (r->phase == WBI_REQ_LISTENING) {
         r->server->listening--;
+        wbi_mcp_tell_watch(r->server, r->wants_uris, false);
+    }
     if (r->handed)
         r->server->busy--;
     send_last(r, r->cancelled ? WBI_NONE : message, status);
@@ -304,7 +309,7 @@ static void put_modern_members(struct wbi_mcp_request *r, struct wbi_buf *b)
     if (!r->is_list)
         return;
     wbi_buf_addz(b, ",\"ttlMs\":");
-    wbi_buf_addi(b, r->server->o.ttl_ms);
+    wbi_buf_addi(b, WBI_MIN(r->ttl_ms, r->server->o.ttl_ms));
     wbi_buf_addf(b, ",\"cacheScope\":\"%s\"", r->server->o.shared_lists ? "public" : "private");
 }
 
@@ -333,19 +338,41 @@ void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result)
     end_with(r, &b, 200);
 }
 
-/* A cursor is "p" and the place in decimal; anything else is refused. */
-static bool cursor_place(struct wbi_mcp_request *r, size_t count, size_t *ret)
+/* Where a page begins: a part of the list and a place in it. */
+struct place {
+    size_t part, at;
+};
+
+/* A cursor is "p", the place in decimal and, but for the first part, "." and the part. */
+static struct wbi_str put_cursor(struct wbi_mcp_request *r, struct place next)
+{
+    return next.part == 0 ? wbi_arena_fmt(r->arena, "p%zu", next.at)
+                          : wbi_arena_fmt(r->arena, "p%zu.%zu", next.at, next.part);
+}
+
+/* False for what put_cursor does not make. That a part has become shorter is no fault of
+ * the client: its page begins with the next one. */
+static bool take_cursor(struct wbi_mcp_request *r, const wbi_json *const *parts, size_t n,
+                        struct place *ret)
 {
     const wbi_json *cursor = wbi_json_get(r->rpc.params, "cursor");
-    struct wbi_str s = wbi_json_str(cursor);
-    uint64_t at = 0;
+    struct wbi_str s = wbi_json_str(cursor), at;
+    uint64_t place = 0, part = 0;
+    size_t dot;
 
-    *ret = 0;
+    *ret = (struct place){0, 0};
     if (cursor == NULL)
         return true;
-    if (s.n < 2 || s.p[0] != 'p' || !wbi_parse_u64(wbi_str_from(s, 1), &at) || at > count)
+    if (s.n < 2 || s.p[0] != 'p')
         return false;
-    *ret = (size_t)at;
+    s = wbi_str_from(s, 1);
+    dot = wbi_str_index(s, '.');
+    at = wbi_str_head(s, dot);
+    if (!wbi_parse_u64(at, &place) ||
+        (dot < s.n && !wbi_parse_u64(wbi_str_from(s, dot + 1), &part)) || part >= n ||
+        place > (n > 1 ? WBI_LIMIT_UPSTREAM_ITEMS : wbi_json_count(parts[0])))
+        return false;
+    *ret = (struct place){(size_t)part, (size_t)place};
     return true;
 }
 
@@ -360,19 +387,43 @@ static const char *list_member(const struct wbi_mcp_request *r)
     return wbi_str_eqz(m, "resources/list") ? "resources" : "resourceTemplates";
 }
 
-void wbi_mcp_reply_list(struct wbi_mcp_request *r, struct wbi_str items)
+/* The items of one page; *next becomes where the next one begins. False: there is none. */
+static bool write_page(struct wbi_jw *w, const wbi_json *const *parts, size_t n, size_t page,
+                       struct place *next)
 {
-    const wbi_json *all = NULL;
-    size_t from, i = 0, page = r->server->o.page;
+    for (; next->part < n; next->part++, next->at = 0) {
+        size_t i = 0;
+
+        WBI_JSON_EACH (parts[next->part], e) {
+            if (i++ < next->at)
+                continue;
+            if (page == 0)
+                return true;
+            wbi_jw_val(w, e);
+            next->at++;
+            page--;
+        }
+    }
+    return false;
+}
+
+void wbi_mcp_reply_parts(struct wbi_mcp_request *r, const struct wbi_str *parts, size_t n)
+{
+    const wbi_json **all = wbi_arena_array(r->arena, n, sizeof(*all));
+    struct place place;
     struct wbi_buf b;
     struct wbi_jw w;
+    bool more;
 
-    if (wbi_json_read(r->arena, items, WBI_JSON_STRICT, &all, NULL) != WB_OK ||
-        !wbi_json_is(all, WBI_JSON_ARR)) {
-        wbi_request_fault(r, WBI_RPC_INTERNAL, 200, "the list could not be made", WBI_NONE);
-        return;
+    for (size_t i = 0; i < n; i++) {
+        if (all == NULL ||
+            wbi_json_read(r->arena, parts[i], WBI_JSON_STRICT, &all[i], NULL) != WB_OK ||
+            !wbi_json_is(all[i], WBI_JSON_ARR)) {
+            wbi_request_fault(r, WBI_RPC_INTERNAL, 200, "the list could not be made", WBI_NONE);
+            return;
+        }
     }
-    if (!cursor_place(r, wbi_json_count(all), &from)) {
+    if (!take_cursor(r, all, n, &place)) {
         wbi_request_fault(r, WBI_RPC_PARAMS, 200, "the cursor is none of ours", WBI_NONE);
         return;
     }
@@ -381,19 +432,20 @@ void wbi_mcp_reply_list(struct wbi_mcp_request *r, struct wbi_str items)
     wbi_jw_obj(&w);
     wbi_jw_key(&w, list_member(r));
     wbi_jw_arr(&w);
-    WBI_JSON_EACH (all, e) {
-        if (i >= from && i < from + page)
-            wbi_jw_val(&w, e);
-        i++;
-    }
+    more = write_page(&w, all, n, r->server->o.page, &place);
     wbi_jw_arr_end(&w);
-    if (i > from + page)
-        wbi_jw_kstr(&w, "nextCursor", wbi_arena_fmt(r->arena, "p%zu", from + page));
+    if (more)
+        wbi_jw_kstr(&w, "nextCursor", put_cursor(r, place));
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&b) == WB_OK)
         wbi_mcp_reply(r, wbi_buf_str(&b));
     else
         wbi_request_fault(r, WBI_RPC_INTERNAL, 200, "the list is too large", WBI_NONE);
+}
+
+void wbi_mcp_reply_list(struct wbi_mcp_request *r, struct wbi_str items)
+{
+    wbi_mcp_reply_parts(r, &items, 1);
 }
 
 void wbi_request_cancel(struct wbi_mcp_request *r)

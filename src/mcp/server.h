@@ -38,7 +38,7 @@ struct wbi_mcp_ops {
     void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
     /* The caller wants no answer any more, or the server stops. */
     void (*cancel)(void *arg, struct wbi_mcp_request *r);
-    /* Somebody begins or ends to watch a resource; not counted. May be NULL. */
+    /* Somebody begins or ends to watch a resource: each beginning has one end. May be NULL. */
     void (*subscribed)(void *arg, struct wbi_str uri, bool on);
     /* The input schema of a tool, for headers that repeat arguments; NULL when
      * there is none. Good until the next turn of the loop. May be NULL. */
@@ -103,6 +103,7 @@ bool wbi_mcp_cancelled(const struct wbi_mcp_request *r);
 bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r);
 /* Least level of log messages the client wants, NULL: none. */
 const char *wbi_mcp_log_level(const struct wbi_mcp_request *r);
+bool wbi_mcp_log_asked(const struct wbi_mcp_request *r); /* the client itself has named it */
 void *wbi_mcp_user(const struct wbi_mcp_request *r);
 void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user);
 
@@ -110,6 +111,12 @@ void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user);
 void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result);
 /* All items of the list as a JSON array, in a stable order; pages are cut here. */
 void wbi_mcp_reply_list(struct wbi_mcp_request *r, struct wbi_str items);
+/* The same of several arrays, at least one, always in the same order: what changes in one
+ * moves nothing in the others from page to page. */
+void wbi_mcp_reply_parts(struct wbi_mcp_request *r, const struct wbi_str *parts, size_t n);
+/* Before the answer to a list or read: it may be kept that long, or as long as options say
+ * if that is less. */
+void wbi_mcp_set_ttl(struct wbi_mcp_request *r, int64_t ttl_ms);
 void wbi_mcp_fail(struct wbi_mcp_request *r, int code, struct wbi_str message,
                   struct wbi_str data_or_none);
 /* The resource does not exist: the code depends on the revision. */

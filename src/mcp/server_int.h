@@ -30,7 +30,8 @@ struct wbi_mcp_session {
     bool open;                   /* initialize was answered */
     char version[16];
     struct wbi_mcp_abilities abilities;
-    int level; /* least level of log messages */
+    int level;      /* least level of log messages */
+    bool log_asked; /* the client has named it */
     uint64_t streams[WBI_LIMIT_MCP_STREAMS];
     char *uris[WBI_LIMIT_MCP_SUBSCRIPTIONS];
     size_t uri_count;
@@ -61,14 +62,15 @@ struct wbi_mcp_request {
     enum wbi_mcp_era era;
     enum wbi_mcp_phase phase;
     struct wbi_mcp_abilities abilities;
-    int level; /* -1: no log messages */
+    int level;      /* -1: no log messages */
+    int64_t ttl_ms; /* most of the caching hint */
     struct wbi_str principal;
     char conversation[WBI_SESSION_ID_SIZE];
     bool alone; /* in it */
     const wbi_json *progress_token;
     double progress;
     int64_t progress_ns;
-    bool has_progress;
+    bool has_progress, log_asked;
     bool streaming; /* the HTTP answer is a stream by now */
     bool cancelled;
     bool stopped; /* asked to end; its answer is still given */
@@ -117,6 +119,8 @@ bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str u
 /* False: too many. */
 bool wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri);
 void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri);
+/* Tells the table of every text in a JSON array of URIs. */
+void wbi_mcp_tell_watch(struct wbi_mcp_server *s, const wbi_json *uris, bool on);
 void wbi_mcp_tick_on(struct wbi_mcp_server *s);
 void wbi_mcp_on_tick(void *arg);
 

@@ -208,8 +208,8 @@ void wbi_session_end(struct wbi_mcp_session *session)
         if (session->streams[i] != 0)
             wbi_http_end(s->http, session->streams[i]);
     }
-    for (size_t i = 0; i < session->uri_count; i++)
-        wbi_free(session->uris[i]);
+    while (session->uri_count > 0)
+        wbi_session_unwatch(session, wbi_str_z(session->uris[0]));
     wbi_free(session->principal);
     wbi_free(session);
 }
@@ -228,6 +228,18 @@ void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message)
             return;
         }
     }
+}
+
+static void tell_watch(struct wbi_mcp_server *s, struct wbi_str uri, bool on)
+{
+    if (s->ops.subscribed != NULL && uri.p != NULL)
+        s->ops.subscribed(s->arg, uri, on);
+}
+
+void wbi_mcp_tell_watch(struct wbi_mcp_server *s, const wbi_json *uris, bool on)
+{
+    WBI_JSON_EACH (uris, e)
+        tell_watch(s, wbi_json_str(e), on);
 }
 
 bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri)
@@ -249,15 +261,19 @@ bool wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri)
     if (session->uris[session->uri_count] == NULL)
         return false;
     session->uri_count++;
+    tell_watch(session->server, uri, true);
     return true;
 }
 
 void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri)
 {
     for (size_t i = 0; i < session->uri_count; i++) {
-        if (wbi_str_eqz(uri, session->uris[i])) {
-            wbi_free(session->uris[i]);
+        char *gone = session->uris[i];
+
+        if (wbi_str_eqz(uri, gone)) {
             session->uris[i] = session->uris[--session->uri_count];
+            tell_watch(session->server, wbi_str_z(gone), false);
+            wbi_free(gone);
             return;
         }
     }

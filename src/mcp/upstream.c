@@ -106,6 +106,7 @@ void wbi_upstream_free(struct wbi_upstream *up)
     wbi_buf_fini(&up->complaints);
     wbi_buf_fini(&up->scratch);
     wbi_free(up->session);
+    wbi_up_forget_watched(up);
     wbi_arena_free(up->arena);
     wbi_free(up);
 }
@@ -163,6 +164,7 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
     if (up->state == WBI_UP_WAITING || up->state == WBI_UP_IDLE)
         return;
     up->counts.deaths++;
+    up->missed |= up->state == WBI_UP_READY;
     if (why != up->why)
         (void)snprintf(up->why, sizeof(up->why), "%s", why);
     why = up->why; /* the caller's may go with a call */
@@ -180,6 +182,7 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
     up->wait_until_ns = wbi_now_ns(&up->clock) + backoff_ms(up) * WBI_NS_PER_MS;
     wbi_up_set_state(up, WBI_UP_WAITING);
     end_calls(up, why, true);
+    wbi_up_wake(up);
 }
 
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
@@ -191,6 +194,7 @@ void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call
     call->sent = false; /* 404 says that it was not executed */
     if (up->state == WBI_UP_STARTING)
         return; /* another call has found it out before */
+    up->missed = true;
     wbi_free(up->session);
     up->session = NULL;
     wbi_up_set_state(up, WBI_UP_IDLE);
@@ -203,6 +207,7 @@ void wbi_up_ready(struct wbi_upstream *up)
     wbi_up_set_state(up, WBI_UP_READY);
     if (up->link->ready != NULL)
         up->link->ready(up);
+    wbi_up_renew(up);
     for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
         next = c->next;
         if (!c->sent && !c->own)
@@ -216,6 +221,7 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
     struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
+    const wbi_json *abilities = wbi_json_get(a->result, "capabilities");
 
     if (up->state != WBI_UP_STARTING)
         return;
@@ -227,6 +233,8 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     }
     (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
     up->era = WBI_ERA_LEGACY;
+    up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
+    up->loggable = wbi_json_get(abilities, "logging") != NULL;
     if (up->link->send(up, NULL,
                        WBI_LIT("{\"jsonrpc\":\"2.0\","
                                "\"method\":\"notifications/initialized\"}")) != WB_OK) {
@@ -236,21 +244,29 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     wbi_up_ready(up);
 }
 
-static void start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
-                      int64_t timeout_ms,
-                      void (*on_done)(void *, const struct wbi_upstream_answer *))
+struct wbi_upstream_call *
+wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
+                 int64_t timeout_ms, void (*on_done)(void *, const struct wbi_upstream_answer *))
 {
     struct wbi_upstream_request request = {
         .method = method, .params = params, .timeout_ms = timeout_ms};
     struct wbi_upstream_call_ops ops = {.on_done = on_done};
     struct wbi_upstream_call *call;
 
-    if (wbi_call_new(up, &request, &ops, up, &call) != WB_OK) {
-        wbi_up_died(up, "out of memory");
-        return;
-    }
+    if (wbi_call_new(up, &request, &ops, up, &call) != WB_OK)
+        return NULL;
     call->own = true;
     wbi_call_send(call);
+    return call;
+}
+
+/* A request without which there is no connection. */
+static void start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
+                      int64_t timeout_ms,
+                      void (*on_done)(void *, const struct wbi_upstream_answer *))
+{
+    if (wbi_up_start_own(up, method, params, timeout_ms, on_done) == NULL)
+        wbi_up_died(up, "out of memory");
 }
 
 static void initialize(struct wbi_upstream *up)
@@ -262,22 +278,6 @@ static void initialize(struct wbi_upstream *up)
                       "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}},"
                       "\"clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION "\"}}"),
               up->spec.start_ms, on_initialized);
-}
-
-static void on_listened(void *arg, const struct wbi_upstream_answer *a)
-{
-    (void)arg;
-    (void)a; /* without it changes are seen when lists expire */
-}
-
-static void listen_for_news(struct wbi_upstream *up)
-{
-    if (up->ops.on_changed == NULL)
-        return;
-    start_own(up, "subscriptions/listen",
-              WBI_LIT("{\"notifications\":{\"toolsListChanged\":true,"
-                      "\"promptsListChanged\":true,\"resourcesListChanged\":true}}"),
-              INT64_C(1000) * 3600 * 24 * 365, on_listened);
 }
 
 static bool offers_modern(const wbi_json *result)
@@ -316,7 +316,6 @@ static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
     if (a->rc == WB_OK && a->error == NULL && offers_modern(a->result)) {
         up->probing = false;
         (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
-        listen_for_news(up);
         wbi_up_ready(up);
     } else if (up->spec.era == WBI_UP_MODERN) {
         wbi_up_died(up, "the server does not speak " WBI_MCP_MODERN);
@@ -332,6 +331,7 @@ static void open_link(struct wbi_upstream *up)
                   (up->era_known && up->era == WBI_ERA_LEGACY);
 
     up->counts.starts++;
+    up->wake = false;
     up->probed_again = false;
     up->start_deadline_ns = wbi_now_ns(&up->clock) + up->spec.start_ms * WBI_NS_PER_MS;
     wbi_up_set_state(up, WBI_UP_STARTING);
@@ -367,7 +367,7 @@ static void on_timer(void *arg)
     up->armed_ns = 0;
     if (up->state == WBI_UP_WAITING && now >= up->wait_until_ns)
         wbi_up_set_state(up, WBI_UP_IDLE); /* since the call came the wait has ended */
-    if (up->state == WBI_UP_IDLE && up->calls != NULL)
+    if (up->state == WBI_UP_IDLE && (up->calls != NULL || up->wake))
         open_link(up);
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
         wbi_up_died(up, "the server did not get ready in time");
@@ -383,6 +383,12 @@ static void on_timer(void *arg)
         c = up->calls; /* the callback may have changed the list */
         next = INT64_MAX;
     }
+    if (up->state == WBI_UP_READY && up->listen_at_ns != 0 && now >= up->listen_at_ns)
+        wbi_up_listen(up);
+    if (up->state == WBI_UP_READY && up->listen_at_ns != 0 && up->listen_at_ns < next)
+        next = up->listen_at_ns;
+    if (up->state == WBI_UP_WAITING && up->wake && up->wait_until_ns < next)
+        next = up->wait_until_ns;
     if (up->state == WBI_UP_STARTING && up->start_deadline_ns < next)
         next = up->start_deadline_ns;
     if (next != INT64_MAX)

@@ -89,6 +89,7 @@ struct wbi_upstream_request {
     int64_t timeout_ms;     /* 0: the server's */
     bool progress;          /* ask for progress */
     const char *log_level;  /* least level of log messages; NULL: none wanted */
+    bool log_asked;         /* it is the caller's wish: older servers are told, too */
     const wbi_json *schema; /* input schema of the tool, for Mcp-Param headers */
 };
 
@@ -118,6 +119,10 @@ WB_MUST_CHECK wb_rc wbi_upstream_list(struct wbi_upstream *up, enum wbi_mcp_list
                                       void (*on_done)(void *arg,
                                                       const struct wbi_upstream_answer *a),
                                       void *arg, struct wbi_error *err);
+
+/* on_updated for this resource, or no more: each beginning has one end. Opens the server,
+ * and again after it died; what it may have told meanwhile is told as updated. */
+void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on);
 
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up);
 enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up); /* once READY */

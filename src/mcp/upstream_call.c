@@ -151,6 +151,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
     if (q->log_level != NULL)
         (void)put_text(&(char *){c->log_level},
                        wbi_str_head(wbi_str_z(q->log_level), sizeof(c->log_level) - 1));
+    c->log_asked = q->log_asked;
     c->deadline_ns = wbi_now_ns(&up->clock) + ms * WBI_NS_PER_MS;
     if (up->spec.url.p != NULL && q->params.p != NULL && copy_headers(c, q) != WB_OK) {
         free_call(c);
@@ -253,6 +254,8 @@ void wbi_call_send(struct wbi_upstream_call *c)
     size_t from;
     wb_rc rc;
 
+    if (c->log_asked)
+        wbi_up_tell_level(up, c->log_level);
     wbi_call_rename(c, ++up->serial);
     wbi_buf_clear(b);
     wbi_buf_addz(b, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -318,7 +321,9 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
                          "\"params\":{\"requestId\":%" PRIu64 "}}",
                          c->id);
 
-        if (c->sent && !c->own && up->state == WBI_UP_READY && n > 0 &&
+        bool told = !c->own || strcmp(c->method, "subscriptions/listen") == 0;
+
+        if (c->sent && told && up->state == WBI_UP_READY && n > 0 &&
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
             up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
     }

@@ -339,20 +339,28 @@ static void take_progress(struct wbi_upstream *up, const wbi_json *params)
                            wbi_json_get_str(params, "message"));
 }
 
-static void take_log(struct wbi_upstream *up, struct wbi_upstream_call *call,
+/* Whose message is it? On a shared connection the newest call's, if all that are open
+ * belong to one conversation; else it could be anybody's. */
+static struct wbi_upstream_call *logged_call(const struct wbi_upstream *up)
+{
+    struct wbi_upstream_call *found = NULL;
+
+    for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
+        if (c->own || !c->sent)
+            continue;
+        if (found != NULL && strcmp(found->conversation, c->conversation) != 0)
+            return NULL;
+        if (found == NULL)
+            found = c;
+    }
+    return found;
+}
+
+static void take_log(struct wbi_upstream *up, const struct wbi_upstream_call *call,
                      const wbi_json *params)
 {
-    struct wbi_upstream_call *c = call, *only = NULL;
-    size_t open = 0;
+    const struct wbi_upstream_call *c = call != NULL ? call : logged_call(up);
 
-    for (struct wbi_upstream_call *at = up->calls; at != NULL; at = at->next) {
-        if (!at->own && at->sent) {
-            open++;
-            only = at;
-        }
-    }
-    if (c == NULL && open == 1) /* else it could be anybody's */
-        c = only;
     if (c != NULL && c->ops.on_log != NULL)
         c->ops.on_log(c->arg, wbi_json_get_str(params, "level"), wbi_json_get_str(params, "logger"),
                       wbi_json_get(params, "data"));
@@ -367,6 +375,8 @@ static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,
         take_progress(up, rpc->params);
     else if (wbi_str_eqz(m, "notifications/message"))
         take_log(up, call, rpc->params);
+    else if (wbi_str_eqz(m, "notifications/subscriptions/acknowledged"))
+        wbi_up_listened(up);
     else if (wbi_str_eqz(m, "notifications/resources/updated")) {
         if (up->ops.on_updated != NULL)
             up->ops.on_updated(up->arg, wbi_json_get_str(rpc->params, "uri"));

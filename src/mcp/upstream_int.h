@@ -33,8 +33,8 @@ struct wbi_upstream_call {
     struct wbi_upstream_call *next_by_id, **prev_by_id;
     char *method, *params, *meta, *conversation;
     struct wbi_mcp_abilities abilities;
-    bool progress, sent, own; /* own: the client's, not a caller's */
-    char log_level[12];       /* "": none wanted */
+    bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
+    char log_level[12];                  /* "": none wanted */
     unsigned rounds;
     char *state;         /* requestState to echo, JSON */
     char *responses;     /* members of inputResponses */
@@ -84,6 +84,17 @@ struct wbi_upstream {
     unsigned failures;
     char why[256]; /* of the last failure */
     struct wbi_upstream_counts counts;
+    /* news */
+    char **watched; /* URIs */
+    size_t watched_count, watched_cap;
+    bool watchable;                   /* it says that resources can be subscribed to */
+    bool loggable;                    /* and that it has levels of messages */
+    int told_level;                   /* the least one it was told */
+    bool wake;                        /* open it for what is watched */
+    bool missed;                      /* it could not be heard for a time */
+    struct wbi_upstream_call *listen; /* subscriptions/listen */
+    int64_t listen_since_ns, listen_at_ns;
+    unsigned listen_breaks;
     /* stdio */
     struct wbi_process *process;
     struct wbi_lines lines;
@@ -104,6 +115,23 @@ void wbi_up_died(struct wbi_upstream *up, const char *why);
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call);
 void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns);
 void wbi_up_ready(struct wbi_upstream *up);
+/* A request of the client's own, sent at once; NULL: out of memory. */
+struct wbi_upstream_call *
+wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
+                 int64_t timeout_ms, void (*on_done)(void *, const struct wbi_upstream_answer *));
+
+/* upstream_watch.c */
+/* A new connection: what is watched is asked for again. */
+void wbi_up_renew(struct wbi_upstream *up);
+/* Opens the stream for news in place of the one that is open. */
+void wbi_up_listen(struct wbi_upstream *up);
+/* The server has begun to tell news. */
+void wbi_up_listened(struct wbi_upstream *up);
+/* A server of an older revision has one level for all: the least that anybody wants. */
+void wbi_up_tell_level(struct wbi_upstream *up, const char *level);
+/* Opens a connection that is closed, when it may be, if something is watched. */
+void wbi_up_wake(struct wbi_upstream *up);
+void wbi_up_forget_watched(struct wbi_upstream *up);
 
 /* upstream_call.c */
 void wbi_call_send(struct wbi_upstream_call *call);

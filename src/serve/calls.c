@@ -190,6 +190,8 @@ static void on_done(struct wbi_call *call, void *arg)
 
     wbi_metrics_call(g->metrics, call);
     answer(call, s->r);
+    if (call->facts.artifacts.n > 2) /* "[]" */
+        wbi_serve_new_artifacts(g);
     leave_gate(s);
     s->done = true;
     if (s->starting)

@@ -106,10 +106,11 @@ static void on_changed(void *arg, enum wbi_mcp_list what)
     wbi_mcp_list_changed(((struct wbi_gateway *)arg)->server, what);
 }
 
-/* Other bindings: other tools for the clients. */
+/* Other bindings: other tools for the clients, and artifacts or none. */
 static void on_reload(void *arg)
 {
     on_changed(arg, WBI_MCP_TOOLS);
+    on_changed(arg, WBI_MCP_RESOURCES);
 }
 
 static void on_updated(void *arg, struct wbi_str uri)
@@ -189,6 +190,7 @@ void wbi_gateway_free(struct wbi_gateway *g)
     if (g->ups != NULL)
         wbi_upstreams_watch(g->ups, NULL, NULL, NULL);
     wbi_timer_free(g->grace);
+    wbi_timer_free(g->news);
     if (g->server != NULL) {
         wbi_serve_cancel_all(g);
         wbi_mcp_server_stop(g->server);
@@ -198,6 +200,7 @@ void wbi_gateway_free(struct wbi_gateway *g)
     wbi_http_free(g->http);
     wbi_mcp_stdio_free(g->stdio);
     wbi_mcp_server_free(g->server);
+    wbi_watch_forget(g);
     wbi_metrics_free(g->metrics);
     wbi_free(g);
 }

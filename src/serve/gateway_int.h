@@ -22,7 +22,12 @@ struct wbi_talk {
 };
 
 /* What a request's user pointer points to begins with its kind. */
-enum wbi_served_kind { WBI_SERVED_CALL = 1, WBI_SERVED_PASS };
+enum wbi_served_kind {
+    WBI_SERVED_CALL = 1,
+    WBI_SERVED_PASS,
+    WBI_SERVED_LIST,
+    WBI_SERVED_TOOLS /* tools/list */
+};
 
 /* One tools/call. */
 struct wbi_served {
@@ -47,8 +52,12 @@ struct wbi_gateway {
     struct wbi_http *http;
     struct wbi_mcp_stdio *stdio;
     struct wbi_metrics *metrics;
-    struct wbi_talk *talks[64]; /* by a hash of the id */
+    struct wbi_talk *talks[64];      /* by a hash of the id */
+    struct wbi_watched *watched[64]; /* by a hash of the URI */
     struct wbi_timer *grace;
+    struct wbi_timer *news; /* of artifacts; NULL: there was none yet */
+    int64_t news_ns;        /* when clients were told last; 0: never */
+    bool news_due;
     struct wbi_gateway_options o;
     bool draining, cancelled, input_ended, ended;
 };
@@ -63,11 +72,18 @@ void wbi_serve_cancel_all(struct wbi_gateway *g);
 
 /* lists.c */
 void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what);
+/* A tools/list that nobody waits for any more. */
+struct wbi_listing;
+void wbi_serve_tools_cancel(struct wbi_listing *l);
 const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
 
 /* resources.c */
-/* Artifacts as items of a list, newest first; w is inside the array. */
-void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w);
+/* Artifacts as items of a list, newest first; w is inside the array. None for a principal
+ * who may not call ReadArtifact. */
+void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_jw *w);
+bool wbi_serve_is_artifact(struct wbi_str uri);
+/* A call has left artifacts: clients are told soon. */
+void wbi_serve_new_artifacts(struct wbi_gateway *g);
 void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri);
 
 /* gateway.c: a call was answered; ends a drain that waited for it. */

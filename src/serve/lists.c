@@ -73,14 +73,15 @@ static void write_tools(struct wbi_gateway *g, struct wbi_str principal, struct 
     wbi_jw_arr_end(w);
 }
 
-struct listing {
+struct wbi_listing {
+    enum wbi_served_kind kind;
     struct wbi_gateway *gateway;
-    struct wbi_mcp_request *r;
+    struct wbi_mcp_request *r; /* NULL: cancelled, and the gateway may be gone */
 };
 
 static void list_tools(void *arg)
 {
-    struct listing l = *(struct listing *)arg;
+    struct wbi_listing l = *(struct wbi_listing *)arg;
     struct wbi_catalog *catalog;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
@@ -98,17 +99,33 @@ static void list_tools(void *arg)
     wbi_gateway_rest(l.gateway);
 }
 
+static void on_ready(void *arg)
+{
+    if (((struct wbi_listing *)arg)->r != NULL)
+        list_tools(arg);
+    else
+        wbi_free(arg);
+}
+
 static void serve_tools(struct wbi_gateway *g, struct wbi_mcp_request *r)
 {
-    struct listing *l = wbi_alloc(sizeof(*l));
+    struct wbi_listing *l = wbi_alloc(sizeof(*l));
 
     if (l == NULL) {
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
         return;
     }
-    *l = (struct listing){g, r};
-    if (g->ups == NULL || wbi_upstreams_ready(g->ups, list_tools, l) != WB_OK)
+    *l = (struct wbi_listing){WBI_SERVED_TOOLS, g, r};
+    wbi_mcp_set_user(r, l);
+    if (g->ups == NULL || wbi_upstreams_ready(g->ups, on_ready, l) != WB_OK)
         list_tools(l);
+}
+
+void wbi_serve_tools_cancel(struct wbi_listing *l)
+{
+    wbi_mcp_fail(l->r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE); /* dropped */
+    l->r = NULL;
+    wbi_gateway_rest(l->gateway);
 }
 
 void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what)
@@ -123,8 +140,8 @@ void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what
     }
     wbi_buf_init_arena(&own, wbi_mcp_arena(r), WBI_LIMIT_MCP_OUT);
     if (what == WBI_MCP_RESOURCES)
-        wbi_serve_artifacts(g, &w);
-    wbi_pass_list(g, r, what, wbi_buf_str(&own));
+        wbi_serve_artifacts(g, r, &w);
+    wbi_gather(g, r, what, wbi_buf_str(&own));
 }
 
 const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name)

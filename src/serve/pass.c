@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve/pass.c: one request of a client as a request to the upstream it is for.
- * A resource whose owner is not known is asked for one server after the other.
- * Answers pass as they came, but for secrets in them (C8.8). */
+ * (1) Where the owner of a resource is not known, all servers are asked at once and
+ * the first that has it counts: one that hangs holds nobody up. (2) Answers pass as
+ * they came, but for secrets in them (C8.8). */
 #include "serve/pass.h"
 
 #include "base/alloc.h"
@@ -9,26 +10,48 @@
 #include "call/redact.h"
 #include "json/write.h"
 #include "serve/relay.h"
+#include "serve/shelf.h"
 #include "serve/upstreams.h"
+
+struct pass;
+
+/* One server that is asked. */
+struct attempt {
+    struct pass *pass;
+    struct wbi_server *server;
+    struct wbi_upstream_call *call; /* NULL: it is over */
+};
 
 struct pass {
     enum wbi_served_kind kind;
     struct wbi_gateway *gateway;
-    struct wbi_mcp_request *r;
-    struct wbi_server *server; /* that is asked */
-    struct wbi_upstream_call *call;
+    struct wbi_mcp_request *r; /* NULL: answered */
     const char *method;
+    struct wbi_str uri; /* of a resource that is looked for, in r's arena */
     char *params;
-    size_t next; /* server to ask when this one does not know */
-    bool try_others;
+    size_t open; /* attempts that are not over, and one for who holds it */
+    size_t count;
+    struct attempt attempts[];
 };
 
-static void try_next(struct pass *p);
-
-static void end(struct pass *p)
+static void let_go(struct pass *p)
 {
+    if (--p->open > 0)
+        return;
     wbi_free(p->params);
     wbi_free(p);
+}
+
+/* r has been answered: nobody needs the others. */
+static void finish(struct pass *p)
+{
+    p->r = NULL;
+    wbi_gateway_rest(p->gateway);
+    p->open++;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->attempts[i].call != NULL)
+            wbi_upstream_cancel(p->attempts[i].call);
+    let_go(p);
 }
 
 static void fail_rpc(struct wbi_mcp_request *r, const wbi_json *error)
@@ -84,25 +107,35 @@ static wb_rc tell_redactions(const struct wbi_redact_list *list, struct wbi_str 
 }
 
 /* Rules of policy know it by a name that no tool can have: mcp::SERVER::resources/read. */
-static wb_rc redact(const struct pass *p, struct wbi_str *text, struct wbi_redact_list *list)
+static wb_rc redact(const struct attempt *t, struct wbi_str *text, struct wbi_redact_list *list)
 {
+    const struct pass *p = t->pass;
     struct wbi_str name =
-        wbi_arena_fmt(list->arena, "mcp::%.*s::%s", WBI_FMT(wbi_server_name(p->server)), p->method);
+        wbi_arena_fmt(list->arena, "mcp::%.*s::%s", WBI_FMT(wbi_server_name(t->server)), p->method);
 
     if (name.p == NULL)
         return WB_ENOMEM;
     return wbi_redact_passing(p->gateway->rt, name, wbi_mcp_principal(p->r), text, list);
 }
 
-static void reply(const struct pass *p, const struct wbi_upstream_answer *a)
+/* How long its server lets others keep a result; one that does not say so gives no time. */
+static int64_t ttl_of(const wbi_json *result)
 {
+    int64_t ms = 0;
+
+    return wbi_json_i64(wbi_json_get(result, "ttlMs"), &ms) && ms > 0 ? ms : 0;
+}
+
+static void reply(const struct attempt *t, const struct wbi_upstream_answer *a)
+{
+    const struct pass *p = t->pass;
     struct wbi_redact_list list = {0};
     struct wbi_str text = a->text;
     const wbi_json *error = a->error;
     wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &list.arena);
 
     if (rc == WB_OK)
-        rc = redact(p, &text, &list);
+        rc = redact(t, &text, &list);
     if (rc == WB_OK && list.n > 0)
         rc = error != NULL ? wbi_json_read(list.arena, text, WBI_JSON_STRICT, &error, NULL)
                            : tell_redactions(&list, &text);
@@ -110,41 +143,71 @@ static void reply(const struct pass *p, const struct wbi_upstream_answer *a)
         wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, WBI_LIT("the answer could not be redacted"), WBI_NONE);
     else if (error != NULL)
         fail_rpc(p->r, error);
-    else
+    else {
+        wbi_mcp_set_ttl(p->r, ttl_of(a->result));
         wbi_mcp_reply(p->r, text);
+    }
     wbi_arena_free(list.arena);
+}
+
+/* Nobody has what was looked for. */
+static void fail_unfound(const struct pass *p)
+{
+    if (p->uri.p != NULL)
+        wbi_mcp_fail_resource(p->r, p->uri);
+    else
+        wbi_mcp_fail(p->r, WBI_RPC_PARAMS, WBI_LIT("there is nothing to complete"), WBI_NONE);
+}
+
+static void answer(const struct attempt *t, const struct wbi_upstream_answer *a)
+{
+    const struct pass *p = t->pass;
+    struct wbi_buf why;
+
+    if (a->rc == WB_OK && (a->error == NULL || p->count == 1)) {
+        reply(t, a);
+    } else if (p->count > 1) {
+        fail_unfound(p);
+    } else if (a->rc == WB_EDENIED && a->lacks != NULL) {
+        wbi_mcp_fail_able(p->r, a->lacks);
+    } else {
+        wbi_buf_init(&why, WBI_LIMIT_MCP_MESSAGE);
+        wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, wbi_relay_why(p->gateway->rt, a->why, &why), WBI_NONE);
+        wbi_buf_fini(&why);
+    }
+}
+
+/* Some servers answer with nothing where they have nothing: that finds nothing. */
+static bool has_something(const struct wbi_upstream_answer *a)
+{
+    return a->rc == WB_OK && a->error == NULL &&
+           (wbi_json_count(wbi_json_get(a->result, "contents")) > 0 ||
+            wbi_json_count(wbi_json_get(wbi_json_get(a->result, "completion"), "values")) > 0);
 }
 
 static void on_done(void *arg, const struct wbi_upstream_answer *a)
 {
-    struct pass *p = arg;
+    struct attempt *t = arg;
+    struct pass *p = t->pass;
 
-    p->call = NULL;
-    if (p->try_others && a->rc != WB_ECANCELLED && (a->rc != WB_OK || a->error != NULL) &&
-        p->next < wbi_upstreams_count(p->gateway->ups)) {
-        try_next(p);
-        return;
+    t->call = NULL;
+    if (p->r != NULL && (p->open == 1 || has_something(a))) {
+        answer(t, a);
+        finish(p);
     }
-    if (a->rc == WB_OK)
-        reply(p, a);
-    else if (a->rc == WB_EDENIED && a->lacks != NULL)
-        wbi_mcp_fail_able(p->r, a->lacks);
-    else
-        wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, wbi_str_z(a->why), WBI_NONE);
-    wbi_gateway_rest(p->gateway);
-    end(p);
+    let_go(p);
 }
 
 static void on_progress(void *arg, double progress, double total, struct wbi_str message)
 {
-    const struct pass *p = arg;
+    const struct pass *p = ((struct attempt *)arg)->pass;
 
     wbi_relay_progress(p->gateway->rt, p->r, progress, total, message);
 }
 
 static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
 {
-    const struct pass *p = arg;
+    const struct pass *p = ((struct attempt *)arg)->pass;
 
     wbi_relay_log(p->gateway->rt, p->r, level, logger, data);
 }
@@ -152,39 +215,35 @@ static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params)
 {
-    wbi_relay_ask(((struct pass *)arg)->r, ask, key, method, params);
+    wbi_relay_ask(((struct attempt *)arg)->pass->r, ask, key, method, params);
 }
 
-static bool send_to(struct pass *p, struct wbi_server *s)
+/* Only the owner may ask the client something, report and take its time. */
+static void send_to(struct pass *p, struct wbi_server *s)
 {
     static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
-    struct wbi_upstream_request q = {.method = p->method, .params = wbi_str_z(p->params)};
+    static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
+    struct wbi_upstream_request q = {
+        .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
     struct wbi_upstream *up = wbi_server_link(s, NULL);
+    struct attempt *t = &p->attempts[p->open - 1];
+    bool owner = p->count == 1;
 
-    wbi_relay_client(&q, p->r);
-    p->server = s;
-    return up != NULL && wbi_upstream_start(up, &q, &ops, p, &p->call, NULL) == WB_OK;
+    if (owner)
+        wbi_relay_client(&q, p->r);
+    else
+        q.timeout_ms = WBI_UPSTREAM_LISTS_MS;
+    *t = (struct attempt){.pass = p, .server = s};
+    if (up != NULL && wbi_upstream_start(up, &q, owner ? &ops : &quiet, t, &t->call, NULL) == WB_OK)
+        p->open++;
 }
 
-static void fail_unreached(struct pass *p)
-{
-    wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, WBI_LIT("no server could be asked"), WBI_NONE);
-    end(p);
-}
-
-static void try_next(struct pass *p)
-{
-    while (p->next < wbi_upstreams_count(p->gateway->ups))
-        if (send_to(p, wbi_upstreams_at(p->gateway->ups, p->next++)))
-            return;
-    fail_unreached(p);
-}
-
-/* s NULL: whoever answers first, in order. params is copied. */
+/* s NULL: whoever has it, uri (absent: something to complete). params is copied. */
 static void pass_on(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_server *s,
-                    const char *method, struct wbi_str params)
+                    const char *method, struct wbi_str params, struct wbi_str uri)
 {
-    struct pass *p = wbi_zalloc(sizeof(*p));
+    size_t n = s != NULL ? 1 : wbi_upstreams_count(g->ups);
+    struct pass *p = wbi_zalloc(sizeof(*p) + n * sizeof(p->attempts[0]));
 
     if (p != NULL)
         p->params = wbi_strdup(params);
@@ -197,12 +256,17 @@ static void pass_on(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi
     p->gateway = g;
     p->r = r;
     p->method = method;
-    p->try_others = s == NULL;
+    p->uri = uri;
+    p->count = n;
+    p->open = 1;
     wbi_mcp_set_user(r, p);
-    if (s == NULL)
-        try_next(p);
-    else if (!send_to(p, s))
-        fail_unreached(p);
+    for (size_t i = 0; i < n; i++)
+        send_to(p, s != NULL ? s : wbi_upstreams_at(g->ups, i));
+    if (p->open == 1) {
+        wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("no server could be asked"), WBI_NONE);
+        p->r = NULL;
+    }
+    let_go(p);
 }
 
 /* The params as they came, _meta aside; name in place of a member of that name. */
@@ -224,26 +288,32 @@ static void write_params(struct wbi_buf *out, const wbi_json *params, const char
     wbi_jw_obj_end(&w);
 }
 
-/* The server that a shown name belongs to, and its own name there. */
+/* The server that a shown name belongs to, and its own name there: one that lists it,
+ * else the longest prefix counts. */
 static struct wbi_server *owner_of(struct wbi_gateway *g, struct wbi_str shown,
                                    struct wbi_str *ret_name)
 {
-    struct wbi_server *bare = NULL;
+    struct wbi_server *found = NULL;
+    size_t best = 0;
 
+    *ret_name = shown;
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
         struct wbi_str prefix = wbi_server_prefix(s);
+        size_t rank = prefix.n + 1;
 
-        if (prefix.n > 0 && shown.n > prefix.n + 2 && wbi_str_starts(shown, prefix) &&
-            memcmp(shown.p + prefix.n, "__", 2) == 0) {
-            *ret_name = wbi_str_from(shown, prefix.n + 2);
-            return s;
-        }
-        if (prefix.n == 0 && bare == NULL)
-            bare = s;
+        if (prefix.n > 0 && (shown.n <= prefix.n + 2 || !wbi_str_starts(shown, prefix) ||
+                             memcmp(shown.p + prefix.n, "__", 2) != 0))
+            continue;
+        if (wbi_shelf_has(wbi_server_shelf(s, WBI_MCP_PROMPTS), shown))
+            rank += WBI_LIMIT_MCP_MESSAGE;
+        if (rank <= best)
+            continue;
+        best = rank;
+        found = s;
+        *ret_name = prefix.n > 0 ? wbi_str_from(shown, prefix.n + 2) : shown;
     }
-    *ret_name = shown;
-    return bare;
+    return found;
 }
 
 void wbi_serve_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str prompt,
@@ -261,20 +331,26 @@ void wbi_serve_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str promp
     }
     wbi_buf_init_arena(&params, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     write_params(&params, wbi_mcp_params(r), "name", name);
-    pass_on(g, r, s, "prompts/get", wbi_buf_str(&params));
+    pass_on(g, r, s, "prompts/get", wbi_buf_str(&params), WBI_NONE);
 }
 
-/* The server whose newest lists name the URI; NULL: not known. */
-static struct wbi_server *owner_of_uri(struct wbi_gateway *g, struct wbi_str uri)
+struct wbi_server *wbi_pass_owner(const struct wbi_gateway *g, struct wbi_str uri)
 {
+    struct wbi_server *found = NULL;
+    size_t best = 0;
+
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
-        struct wbi_str listed = wbi_server_listed(s, WBI_MCP_RESOURCES);
+        size_t rank = wbi_shelf_fits(wbi_server_shelf(s, WBI_MCP_TEMPLATES), uri);
 
-        if (listed.p != NULL && wbi_str_find(listed, uri) < listed.n)
+        if (wbi_shelf_has(wbi_server_shelf(s, WBI_MCP_RESOURCES), uri))
             return s;
+        if (rank > best) {
+            best = rank;
+            found = s;
+        }
     }
-    return NULL;
+    return found;
 }
 
 void wbi_pass_read(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_str uri)
@@ -287,31 +363,51 @@ void wbi_pass_read(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_
     }
     wbi_buf_init_arena(&params, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     write_params(&params, wbi_mcp_params(r), NULL, WBI_NONE);
-    pass_on(g, r, owner_of_uri(g, uri), "resources/read", wbi_buf_str(&params));
+    pass_on(g, r, wbi_pass_owner(g, uri), "resources/read", wbi_buf_str(&params), uri);
+}
+
+/* Where a reference belongs to; false: nowhere. *ret NULL: not known. */
+static bool owner_of_ref(struct wbi_gateway *g, const wbi_json *ref, struct wbi_server **ret,
+                         struct wbi_str *ret_name)
+{
+    struct wbi_str type = wbi_json_get_str(ref, "type"), uri = wbi_json_get_str(ref, "uri");
+
+    *ret = NULL;
+    *ret_name = wbi_json_get_str(ref, "name");
+    if (wbi_str_eqz(type, "ref/prompt")) {
+        *ret = ret_name->p != NULL ? owner_of(g, *ret_name, ret_name) : NULL;
+        return *ret != NULL;
+    }
+    if (!wbi_str_eqz(type, "ref/resource") || uri.p == NULL)
+        return false;
+    for (size_t i = 0; i < wbi_upstreams_count(g->ups) && *ret == NULL; i++)
+        if (wbi_shelf_has(wbi_server_shelf(wbi_upstreams_at(g->ups, i), WBI_MCP_TEMPLATES), uri))
+            *ret = wbi_upstreams_at(g->ups, i);
+    if (*ret == NULL)
+        *ret = wbi_pass_owner(g, uri);
+    return wbi_upstreams_count(g->ups) > 0;
 }
 
 void wbi_serve_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *params)
 {
     struct wbi_gateway *g = arg;
     const wbi_json *ref = wbi_json_get(params, "ref");
-    struct wbi_str shown = wbi_json_get_str(ref, "name"), name = shown;
-    struct wbi_server *s = NULL;
+    struct wbi_server *s;
+    struct wbi_str name;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
 
-    if (wbi_upstreams_count(g->ups) == 0) {
+    if (!owner_of_ref(g, ref, &s, &name)) {
         wbi_mcp_fail(r, WBI_RPC_PARAMS, WBI_LIT("there is nothing to complete"), WBI_NONE);
         return;
     }
-    if (shown.p != NULL)
-        s = owner_of(g, shown, &name);
     wbi_buf_init_arena(&out, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (params, k) {
         if (wbi_str_eqz(wbi_json_str(k), "_meta"))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
-        if (shown.p != NULL && k_val == ref) {
+        if (k_val == ref) {
             write_params(&out, ref, "name", name);
             w.comma = true;
         } else {
@@ -319,148 +415,7 @@ void wbi_serve_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *pa
         }
     }
     wbi_jw_obj_end(&w);
-    pass_on(g, r, s, "completion/complete", wbi_buf_str(&out));
-}
-
-/* ---- lists ---- */
-
-struct gathering {
-    struct wbi_gateway *gateway;
-    struct wbi_mcp_request *r;
-    enum wbi_mcp_list what;
-    struct wbi_buf items;
-    size_t left;
-};
-
-struct part {
-    struct gathering *all;
-    struct wbi_server *server;
-};
-
-static void finish(struct gathering *all)
-{
-    if (--all->left > 0)
-        return;
-    wbi_buf_addc(&all->items, ']');
-    if (wbi_buf_rc(&all->items) == WB_OK)
-        wbi_mcp_reply_list(all->r, wbi_buf_str(&all->items));
-    else
-        wbi_mcp_fail(all->r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
-    wbi_gateway_rest(all->gateway);
-    wbi_buf_fini(&all->items);
-    wbi_free(all);
-}
-
-/* Prompts get the server's prefix in front, as tools do. */
-static void add_item(struct gathering *all, const struct wbi_server *s, const wbi_json *item)
-{
-    struct wbi_buf name;
-    struct wbi_jw w = wbi_jw_to(&all->items);
-
-    if (all->items.n > 1)
-        wbi_buf_addc(&all->items, ',');
-    if (all->what != WBI_MCP_PROMPTS || wbi_server_prefix(s).n == 0) {
-        wbi_jw_val(&w, item);
-        return;
-    }
-    wbi_buf_init(&name, WBI_LIMIT_MCP_MESSAGE);
-    wbi_buf_adds(&name, wbi_server_prefix(s));
-    wbi_buf_addz(&name, "__");
-    wbi_buf_adds(&name, wbi_json_get_str(item, "name"));
-    wbi_jw_obj(&w);
-    WBI_JSON_EACH_MEMBER (item, k) {
-        wbi_jw_keyn(&w, wbi_json_str(k));
-        if (wbi_str_eqz(wbi_json_str(k), "name"))
-            wbi_jw_str(&w, wbi_buf_str(&name));
-        else
-            wbi_jw_val(&w, k_val);
-    }
-    wbi_jw_obj_end(&w);
-    wbi_buf_fini(&name);
-}
-
-static void on_listed(void *arg, const struct wbi_upstream_answer *a)
-{
-    struct part *part = arg;
-    struct gathering *all = part->all;
-    struct wbi_server *s = part->server;
-    struct wbi_arena *arena;
-    const wbi_json *items;
-
-    wbi_free(part);
-    if (a->rc == WB_OK && a->error == NULL &&
-        wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) == WB_OK) {
-        wbi_server_remember(s, all->what, a->text);
-        if (wbi_json_read(arena, a->text, WBI_JSON_STRICT, &items, NULL) == WB_OK)
-            WBI_JSON_EACH (items, item)
-                add_item(all, s, item);
-        wbi_arena_free(arena);
-    }
-    finish(all);
-}
-
-static void ask_server(struct gathering *all, struct wbi_server *s)
-{
-    struct wbi_upstream *up = wbi_server_link(s, NULL);
-    struct part *part = up != NULL ? wbi_alloc(sizeof(*part)) : NULL;
-
-    if (part == NULL)
-        return;
-    *part = (struct part){all, s};
-    all->left++;
-    if (wbi_upstream_list(up, all->what, on_listed, part, NULL) != WB_OK) {
-        all->left--;
-        wbi_free(part);
-    }
-}
-
-void wbi_pass_list(struct wbi_gateway *g, struct wbi_mcp_request *r, enum wbi_mcp_list what,
-                   struct wbi_str own)
-{
-    struct gathering *all = wbi_zalloc(sizeof(*all));
-
-    if (all == NULL) {
-        wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
-        return;
-    }
-    *all = (struct gathering){.gateway = g, .r = r, .what = what, .left = 1};
-    wbi_buf_init(&all->items, WBI_LIMIT_MCP_OUT);
-    wbi_buf_addc(&all->items, '[');
-    wbi_buf_adds(&all->items, own);
-    for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++)
-        ask_server(all, wbi_upstreams_at(g->ups, i));
-    finish(all);
-}
-
-/* ---- watching resources ---- */
-
-static void on_subscribed(void *arg, const struct wbi_upstream_answer *a)
-{
-    (void)arg;
-    (void)a; /* a server that cannot tell will not */
-}
-
-void wbi_serve_subscribed(void *arg, struct wbi_str uri, bool on)
-{
-    static const struct wbi_upstream_call_ops ops = {.on_done = on_subscribed};
-    struct wbi_gateway *g = arg;
-    struct wbi_server *s = owner_of_uri(g, uri);
-    struct wbi_upstream *up = s != NULL ? wbi_server_link(s, NULL) : NULL;
-    struct wbi_upstream_request q = {.method =
-                                         on ? "resources/subscribe" : "resources/unsubscribe"};
-    struct wbi_upstream_call *call;
-    struct wbi_buf params;
-    struct wbi_jw w = wbi_jw_to(&params);
-
-    if (up == NULL)
-        return;
-    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
-    wbi_jw_obj(&w);
-    wbi_jw_kstr(&w, "uri", uri);
-    wbi_jw_obj_end(&w);
-    q.params = wbi_buf_str(&params);
-    (void)!wbi_upstream_start(up, &q, &ops, NULL, &call, NULL); /* then nothing is heard */
-    wbi_buf_fini(&params);
+    pass_on(g, r, s, "completion/complete", wbi_buf_str(&out), WBI_NONE);
 }
 
 void wbi_serve_cancelled(void *arg, struct wbi_mcp_request *r)
@@ -470,8 +425,14 @@ void wbi_serve_cancelled(void *arg, struct wbi_mcp_request *r)
 
     if (kind == NULL)
         return;
-    if (*kind == WBI_SERVED_CALL)
+    if (*kind == WBI_SERVED_CALL) {
         wbi_serve_cancel(arg, r);
-    else if (p->call != NULL)
-        wbi_upstream_cancel(p->call);
+    } else if (*kind == WBI_SERVED_LIST) {
+        wbi_gather_cancel(wbi_mcp_user(r));
+    } else if (*kind == WBI_SERVED_TOOLS) {
+        wbi_serve_tools_cancel(wbi_mcp_user(r));
+    } else {
+        wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE); /* dropped */
+        finish(p);
+    }
 }

@@ -16,6 +16,7 @@ void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
     q->meta = wbi_mcp_meta(r);
     q->abilities = wbi_mcp_abilities(r);
     q->log_level = wbi_mcp_log_level(r);
+    q->log_asked = wbi_mcp_log_asked(r);
     q->strict = modern;
     q->conversation = modern ? wbi_mcp_principal(r) : wbi_mcp_conversation(r);
     q->progress = wbi_mcp_wants_progress(r);
@@ -68,4 +69,15 @@ void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r,
                                                                                : WBI_NONE;
     wbi_mcp_progress(r, progress, total, message);
     wbi_buf_fini(&b);
+}
+
+struct wbi_str wbi_relay_why(const struct wbi_runtime *rt, const char *why, struct wbi_buf *scratch)
+{
+    struct wbi_str text = wbi_str_z(why != NULL ? why : "the server did not answer");
+
+    if (!wbi_secrets_found(rt->secrets, text))
+        return text;
+    return wbi_secrets_replace(rt->secrets, text, scratch, NULL) == WB_OK
+               ? wbi_buf_str(scratch)
+               : WBI_LIT("the reason cannot be shown"); /* rather nothing than a secret */
 }

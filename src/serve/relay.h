@@ -17,5 +17,9 @@ void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, stru
                    struct wbi_str logger, const wbi_json *data);
 void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r, double progress,
                         double total, struct wbi_str message);
+/* Why a server did not answer, which may hold its own words, without secrets; scratch is
+ * an empty buffer for it. */
+struct wbi_str wbi_relay_why(const struct wbi_runtime *rt, const char *why,
+                             struct wbi_buf *scratch);
 
 #endif

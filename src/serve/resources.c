@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve/resources.c: artifacts as MCP resources (C10): waybill://artifact/NAME.
- * A read gives the cleaned, redacted text, cut at a page; ranges are the
- * ReadArtifact tool's. */
+ * (1) A read gives the cleaned, redacted text, cut at a page; ranges are the
+ * ReadArtifact tool's. (2) Images and other parts of results that are no text are given
+ * as they are. (3) That there are new ones is told, but not of each. */
 #include <unistd.h>
 
 #include "artifact/store.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "call/guards.h"
 #include "call/runtime.h"
 #include "json/write.h"
 #include "serve/pass.h"
@@ -14,11 +17,103 @@
 #include "text/secrets.h"
 
 #define SCHEME WBI_LIT("waybill://artifact/")
-#define LISTED 250u
+#define LISTED 1000u
 #define READ_BYTES (1u * WBI_MIB)
+#define BLOB_BYTES (16u * WBI_MIB)
+#define NEWS_SOON_MS 1000
+#define NEWS_GAP_MS 30000 /* clients may ask all servers for their lists each time */
 
-static void write_artifact(struct wbi_jw *w, const struct wbi_artifact *a)
+/* What the bytes begin with, and at which place. */
+static const struct {
+    struct wbi_str magic;
+    size_t at;
+    const char *type;
+} types[] = {
+    {WBI_LIT_INIT("\x89PNG"), 0, "image/png"},   {WBI_LIT_INIT("\xff\xd8\xff"), 0, "image/jpeg"},
+    {WBI_LIT_INIT("GIF8"), 0, "image/gif"},      {WBI_LIT_INIT("WEBP"), 8, "image/webp"},
+    {WBI_LIT_INIT("WAVE"), 8, "audio/wav"},      {WBI_LIT_INIT("OggS"), 0, "audio/ogg"},
+    {WBI_LIT_INIT("fLaC"), 0, "audio/flac"},     {WBI_LIT_INIT("ID3"), 0, "audio/mpeg"},
+    {WBI_LIT_INIT("\xff\xfb"), 0, "audio/mpeg"}, {WBI_LIT_INIT("%PDF-"), 0, "application/pdf"},
+};
+
+/* Of what is kept of a result's part; NULL: it is text. */
+static const char *type_of(struct wbi_str head)
 {
+    for (size_t i = 0; i < WBI_COUNT(types); i++)
+        if (wbi_str_starts(wbi_str_from(head, types[i].at), types[i].magic))
+            return types[i].type;
+    return memchr(head.p, '\0', head.n) != NULL ? "application/octet-stream" : NULL;
+}
+
+/* Whether the artifact is a part of a result that may be no text; outputs of commands are
+ * text, whatever they hold. */
+static bool is_part(const struct wbi_artifact *a)
+{
+    static const char *const roles[] = {"image", "audio", "resource", "file", "other"};
+    struct wbi_str role = wbi_str_z(a->role);
+
+    for (size_t i = 0; i < WBI_COUNT(roles); i++)
+        if (wbi_str_starts(role, wbi_str_z(roles[i])) && role.n > strlen(roles[i]) &&
+            role.p[strlen(roles[i])] >= '0' && role.p[strlen(roles[i])] <= '9')
+            return true;
+    return false;
+}
+
+/* The first bytes, at most as many as the buffer takes. */
+static wb_rc read_bytes(struct wbi_gateway *g, const struct wbi_artifact *a, size_t max,
+                        struct wbi_buf *out)
+{
+    ssize_t n = 1;
+    int fd;
+    wb_rc rc = wbi_artifact_open(g->rt->artifacts, a, &fd, NULL);
+
+    while (rc == WB_OK && n > 0 && out->n < max) {
+        size_t want = WBI_MIN(max - out->n, (size_t)65536);
+        char *room = wbi_buf_room(out, want);
+
+        n = room != NULL ? read(fd, room, want) : -1;
+        out->n += n > 0 ? (size_t)n : 0;
+    }
+    if (rc == WB_OK)
+        (void)close(fd);
+    return rc == WB_OK && n < 0 ? WB_EIO : rc;
+}
+
+static const char *media_type(struct wbi_gateway *g, const struct wbi_artifact *a)
+{
+    const char *type = NULL;
+    struct wbi_buf head;
+
+    if (!is_part(a))
+        return NULL;
+    wbi_buf_init(&head, 4096);
+    if (read_bytes(g, a, 512, &head) == WB_OK && head.n > 0)
+        type = type_of(wbi_buf_str(&head));
+    wbi_buf_fini(&head);
+    return type;
+}
+
+bool wbi_serve_is_artifact(struct wbi_str uri)
+{
+    return wbi_str_starts(uri, SCHEME);
+}
+
+/* Whoever may not call ReadArtifact reads no artifacts this way either (C3.4). */
+static bool may_read(struct wbi_gateway *g, struct wbi_mcp_request *r)
+{
+    struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
+    struct wbi_catalog *catalog;
+    const struct wbi_tool *tool;
+
+    return wbi_runtime_catalog(g->rt, &catalog, NULL) == WB_OK &&
+           wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, WBI_LIT("ReadArtifact"), WBI_NONE,
+                               &tool, NULL) == WB_OK &&
+           wbi_guards_lists(g->rt, wbi_mcp_principal(r), tool);
+}
+
+static void write_artifact(struct wbi_gateway *g, struct wbi_jw *w, const struct wbi_artifact *a)
+{
+    const char *type = media_type(g, a);
     struct wbi_buf uri;
 
     wbi_buf_init(&uri, WBI_LIMIT_MCP_URI);
@@ -27,18 +122,20 @@ static void write_artifact(struct wbi_jw *w, const struct wbi_artifact *a)
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "uri", wbi_buf_str(&uri));
     wbi_jw_kstrz(w, "name", a->name);
-    wbi_jw_kstrz(w, "mimeType", "text/plain");
+    wbi_jw_kstrz(w, "mimeType", type != NULL ? type : "text/plain");
     wbi_jw_kint(w, "size", (int64_t)a->bytes);
     wbi_jw_obj_end(w);
     wbi_buf_fini(&uri);
 }
 
-void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w)
+void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_jw *w)
 {
     struct wbi_artifact *list;
     struct wbi_arena *arena;
     size_t n = 0, shown = 0;
 
+    if (!may_read(g, r))
+        return;
     if (g->rt->artifacts == NULL &&
         (!wbi_runtime_ledger_exists(g->rt) || wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK))
         return;
@@ -48,7 +145,7 @@ void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w)
         for (size_t i = 0; i < n && shown < LISTED; i++) {
             if (list[i].expired)
                 continue;
-            write_artifact(w, &list[i]);
+            write_artifact(g, w, &list[i]);
             shown++;
         }
     wbi_arena_free(arena);
@@ -58,22 +155,13 @@ void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_jw *w)
 static wb_rc read_text(struct wbi_gateway *g, const struct wbi_artifact *a, struct wbi_buf *out)
 {
     struct wbi_buf raw, clean;
-    ssize_t n = 1;
-    int fd;
-    wb_rc rc = wbi_artifact_open(g->rt->artifacts, a, &fd, NULL);
+    wb_rc rc;
 
-    if (rc != WB_OK)
-        return rc;
-    wbi_buf_init(&raw, READ_BYTES);
+    wbi_buf_init(&raw, 2 * READ_BYTES);
     wbi_buf_init(&clean, 8 * READ_BYTES);
-    while (n > 0 && raw.n < READ_BYTES) {
-        char *room = wbi_buf_room(&raw, 4096);
-
-        n = room != NULL ? read(fd, room, 4096) : -1;
-        raw.n += n > 0 ? (size_t)n : 0;
-    }
-    (void)close(fd);
-    rc = wbi_hygiene_clean(wbi_buf_str(&raw), &clean, NULL);
+    rc = read_bytes(g, a, READ_BYTES, &raw);
+    if (rc == WB_OK)
+        rc = wbi_hygiene_clean(wbi_buf_str(&raw), &clean, NULL);
     if (rc == WB_OK)
         rc = wbi_secrets_replace(g->rt->secrets, wbi_buf_str(&clean), out, NULL);
     if (rc == WB_OK && raw.n >= READ_BYTES && a->bytes > raw.n)
@@ -84,7 +172,27 @@ static wb_rc read_text(struct wbi_gateway *g, const struct wbi_artifact *a, stru
     return rc == WB_OK ? wbi_buf_rc(out) : rc;
 }
 
-static void reply_text(struct wbi_mcp_request *r, struct wbi_str uri, struct wbi_str text)
+/* Whole, or not at all; with a secret in it, which cannot be taken out, neither. */
+static wb_rc read_blob(struct wbi_gateway *g, const struct wbi_artifact *a, struct wbi_buf *out)
+{
+    struct wbi_buf raw;
+    wb_rc rc = a->bytes > BLOB_BYTES ? WB_ELIMIT : WB_OK;
+
+    wbi_buf_init(&raw, 2 * BLOB_BYTES);
+    if (rc == WB_OK)
+        rc = read_bytes(g, a, BLOB_BYTES, &raw);
+    if (rc == WB_OK && wbi_secrets_found(g->rt->secrets, wbi_buf_str(&raw)))
+        rc = WB_EDENIED;
+    if (rc == WB_OK) {
+        wbi_buf_add64(out, wbi_buf_str(&raw));
+        rc = wbi_buf_rc(out);
+    }
+    wbi_buf_fini(&raw);
+    return rc;
+}
+
+static void reply(struct wbi_mcp_request *r, struct wbi_str uri, const char *type,
+                  struct wbi_str content)
 {
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
@@ -95,8 +203,8 @@ static void reply_text(struct wbi_mcp_request *r, struct wbi_str uri, struct wbi
     wbi_jw_arr(&w);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "uri", uri);
-    wbi_jw_kstrz(&w, "mimeType", "text/plain");
-    wbi_jw_kstr(&w, "text", text);
+    wbi_jw_kstrz(&w, "mimeType", type != NULL ? type : "text/plain");
+    wbi_jw_kstr(&w, type != NULL ? "blob" : "text", content);
     wbi_jw_obj_end(&w);
     wbi_jw_arr_end(&w);
     wbi_jw_obj_end(&w);
@@ -110,17 +218,50 @@ void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri)
 {
     struct wbi_gateway *g = arg;
     struct wbi_artifact a;
-    struct wbi_buf text;
+    struct wbi_buf content;
+    const char *type;
+    wb_rc rc;
 
-    if (!wbi_str_starts(uri, SCHEME)) {
+    if (!wbi_serve_is_artifact(uri)) {
         wbi_pass_read(g, r, uri);
         return;
     }
-    wbi_buf_init_arena(&text, wbi_mcp_arena(r), 16 * READ_BYTES);
-    if (wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK ||
-        wbi_artifact_find(g->rt->artifacts, wbi_str_from(uri, SCHEME.n), &a, NULL) != WB_OK ||
-        read_text(g, &a, &text) != WB_OK)
+    if (!may_read(g, r) || wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK ||
+        wbi_artifact_find(g->rt->artifacts, wbi_str_from(uri, SCHEME.n), &a, NULL) != WB_OK) {
         wbi_mcp_fail_resource(r, uri);
+        return;
+    }
+    wbi_buf_init_arena(&content, wbi_mcp_arena(r), 2 * BLOB_BYTES);
+    type = media_type(g, &a);
+    rc = type != NULL ? read_blob(g, &a, &content) : read_text(g, &a, &content);
+    if (rc == WB_OK)
+        reply(r, uri, type, wbi_buf_str(&content));
+    else if (rc == WB_ELIMIT || rc == WB_EDENIED)
+        wbi_mcp_fail(r, WBI_RPC_INTERNAL,
+                     rc == WB_ELIMIT ? WBI_LIT("the artifact is too large for one message")
+                                     : WBI_LIT("the artifact holds a secret"),
+                     WBI_NONE);
     else
-        reply_text(r, uri, wbi_buf_str(&text));
+        wbi_mcp_fail_resource(r, uri);
+}
+
+static void on_news(void *arg)
+{
+    struct wbi_gateway *g = arg;
+
+    g->news_due = false;
+    g->news_ns = wbi_now_ns(&g->rt->clock);
+    wbi_mcp_list_changed(g->server, WBI_MCP_RESOURCES);
+}
+
+void wbi_serve_new_artifacts(struct wbi_gateway *g)
+{
+    int64_t since = (wbi_now_ns(&g->rt->clock) - g->news_ns) / WBI_NS_PER_MS;
+    bool lately = g->news_ns != 0 && since < NEWS_GAP_MS;
+
+    if (g->news_due ||
+        (g->news == NULL && wbi_timer_new(g->rt->loop, on_news, g, &g->news) != WB_OK))
+        return;
+    g->news_due = true;
+    wbi_timer_start(g->news, WBI_MAX(lately ? NEWS_GAP_MS - since : 0, (int64_t)NEWS_SOON_MS));
 }

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "catalog/names.h"
 #include "mcp/curl.h"
+#include "serve/relay.h"
 #include "serve/upstreams_int.h"
 
 /* Most time anybody waits for lists of tools. */
@@ -112,9 +113,14 @@ static void list_tools(struct wbi_server *s);
 
 static void failed(struct wbi_server *s, const char *why)
 {
+    struct wbi_buf clean;
+    struct wbi_str said;
+
     s->state = WBI_SERVER_FAILED;
-    (void)snprintf(s->why, sizeof(s->why), "%.300s",
-                   why != NULL ? why : "it cannot list its tools");
+    wbi_buf_init(&clean, WBI_LIMIT_MCP_MESSAGE);
+    said = wbi_relay_why(s->set->rt, why != NULL ? why : "it cannot list its tools", &clean);
+    (void)snprintf(s->why, sizeof(s->why), "%.*s", WBI_FMT(wbi_str_head(said, 300)));
+    wbi_buf_fini(&clean);
 }
 
 /* The list as it is in the catalog; false when it is the one of last time. */
@@ -421,7 +427,7 @@ void wbi_upstreams_free(struct wbi_upstreams *ups)
         return;
     for (size_t i = 0; i < ups->count; i++)
         for (size_t k = 0; k < 4; k++)
-            wbi_free(ups->servers[i].lists[k]);
+            wbi_shelf_empty(&ups->servers[i].shelves[k]);
     wbi_free(ups->servers);
     wbi_arena_free(ups->arena);
     wbi_config_unref(ups->config);
@@ -464,13 +470,12 @@ struct wbi_str wbi_server_prefix(const struct wbi_server *s)
     return s->prefix;
 }
 
-struct wbi_str wbi_server_listed(const struct wbi_server *s, enum wbi_mcp_list what)
+struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what)
 {
-    return wbi_str_z(s->lists[what]);
+    return &s->shelves[what];
 }
 
-void wbi_server_remember(struct wbi_server *s, enum wbi_mcp_list what, struct wbi_str items)
+void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what)
 {
-    wbi_free(s->lists[what]);
-    s->lists[what] = wbi_strdup(items);
+    on_changed(s, what);
 }

@@ -10,6 +10,7 @@
 
 struct wbi_upstreams;
 struct wbi_server;
+struct wbi_shelf;
 
 /* Reads mcpServers; *ret is NULL when there are none. WB_EINPUT with the file and
  * line of a server that is declared wrongly. The runtime must outlive it, but for
@@ -41,9 +42,10 @@ const char *wbi_server_failure(const struct wbi_server *s);
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 /* The connection, made at the first use; NULL when it cannot be had. */
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
-/* The newest list of that kind as it came; absent: none yet. Kept by remember. */
-struct wbi_str wbi_server_listed(const struct wbi_server *s, enum wbi_mcp_list what);
-void wbi_server_remember(struct wbi_server *s, enum wbi_mcp_list what, struct wbi_str items);
+/* What it listed last of a kind that is not tools; to be filled by who asked for it. */
+struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what);
+/* Tells who watches that this list is another one. */
+void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what);
 
 /* How tools of a server run: ops_arg is the struct wbi_server. */
 extern const struct wbi_tool_ops wbi_upstream_tool_ops;

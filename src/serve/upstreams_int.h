@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "config/config.h"
 #include "mcp/pins.h"
+#include "serve/shelf.h"
 #include "serve/upstreams.h"
 
 enum wbi_server_state {
@@ -29,8 +30,8 @@ struct wbi_server {
     bool trusted, again;
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
     bool has_listed;
-    char *lists[4]; /* newest, as they came */
-    char why[320];  /* it FAILED */
+    struct wbi_shelf shelves[4]; /* but for tools */
+    char why[320];               /* it FAILED */
 };
 
 /* server_spec.c: the members of one server; err names what is wrong. */

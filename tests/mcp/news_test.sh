@@ -42,6 +42,22 @@ for how in "legacy \"command\":\"$build/mcp_demo_server\"" "modern \"command\":\
     exec 3>&-
     wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
 done
+# A listening stream that breaks off is opened again: the server goes and comes back.
+how="a stream of 2026-07-28 that broke off"
+timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+pid=$!
+exec 3>"$work/in"
+rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+rpc list tools/list ''
+wait_for '"id":"list"'
+kill $server
+wait $server 2>/dev/null
+address=${url#http://}
+"$build/mcp_demo_server" --http "${address%/mcp}" 2>"$work/log" 3>&- &
+server=$!
+wait_for 'notifications/prompts/list_changed' # what was not heard may have changed
+exec 3>&-
+wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
 # A session that was opened is ended, also when nothing else is left to do.
 how=goodbye
 echo '{}' >"$HOME/.config/waybill/config.json"
