@@ -159,6 +159,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
     if (q->abilities != NULL)
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
+    c->vetted = q->vetted;
     if (q->log_level != NULL)
         (void)put_text(&(char *){c->log_level},
                        wbi_str_head(wbi_str_z(q->log_level), sizeof(c->log_level) - 1));
