@@ -2,6 +2,7 @@
  * serve/pass.c: one request of a client as a request to the upstream it is for.
  * A resource whose owner is not known is asked for one server after the other.
  * Answers pass as they came, but for secrets in them (C8.8). */
+#include "serve/definition.h"
 #include "serve/pass.h"
 
 #include "base/alloc.h"
@@ -228,22 +229,23 @@ static void write_params(struct wbi_buf *out, const wbi_json *params, const char
 static struct wbi_server *owner_of(struct wbi_gateway *g, struct wbi_str shown,
                                    struct wbi_str *ret_name)
 {
-    struct wbi_server *bare = NULL;
+    struct wbi_server *found = NULL, *bare = NULL;
+    size_t longest = 0;
 
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
         struct wbi_str prefix = wbi_server_prefix(s);
 
-        if (prefix.n > 0 && shown.n > prefix.n + 2 && wbi_str_starts(shown, prefix) &&
+        if (prefix.n > longest && shown.n > prefix.n + 2 && wbi_str_starts(shown, prefix) &&
             memcmp(shown.p + prefix.n, "__", 2) == 0) {
-            *ret_name = wbi_str_from(shown, prefix.n + 2);
-            return s;
+            longest = prefix.n;
+            found = s;
         }
         if (prefix.n == 0 && bare == NULL)
             bare = s;
     }
-    *ret_name = shown;
-    return bare;
+    *ret_name = found != NULL ? wbi_str_from(shown, longest + 2) : shown;
+    return found != NULL ? found : bare;
 }
 
 void wbi_serve_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str prompt,
@@ -357,6 +359,8 @@ static void add_item(struct gathering *all, const struct wbi_server *s, const wb
     struct wbi_buf name;
     struct wbi_jw w = wbi_jw_to(&all->items);
 
+    if (!wbi_item_allowed(all->what, item))
+        return; /* clients would refuse the whole list for it */
     if (all->items.n > 1)
         wbi_buf_addc(&all->items, ',');
     if (all->what != WBI_MCP_PROMPTS || wbi_server_prefix(s).n == 0) {
