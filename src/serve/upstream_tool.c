@@ -16,6 +16,7 @@
 struct running {
     struct wbi_exec *x;
     struct wbi_upstream_call *call;
+    struct wbi_str barred; /* absent, or why the server's tool must not be called any more */
 };
 
 /* URL elicitation: like a lacking capability, only the client can do what this
@@ -168,7 +169,9 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
     struct wbi_exec *x = r->x;
 
     r->call = NULL;
-    if (a->rc == WB_ECANCELLED || (a->rc == WB_EAGAIN && x->cancel != WBI_CANCEL_NONE))
+    if (r->barred.p != NULL)
+        wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
+    else if (a->rc == WB_ECANCELLED || (a->rc == WB_EAGAIN && x->cancel != WBI_CANCEL_NONE))
         wbi_exec_stopped(x, WBI_NONE);
     else if (a->rc != WB_OK)
         fail_unanswered(x, a);
@@ -227,6 +230,27 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
     wbi_relay_ask(((struct running *)arg)->x->call->mcp, ask, key, method, params);
 }
 
+/* The server was opened anew and has told its tools: this one may be gone or changed. */
+static bool on_vetted(void *arg)
+{
+    struct running *r = arg;
+    struct wbi_exec *x = r->x;
+    const struct wbi_tool *now = NULL;
+    struct wbi_catalog *catalog;
+
+    if (wbi_runtime_catalog(x->runtime, &catalog, NULL) == WB_OK &&
+        wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, x->tool->qualified, WBI_NONE, &now,
+                            NULL) == WB_OK &&
+        now->blocked.p == NULL)
+        return true;
+    r->barred = now != NULL ? wbi_arena_str(x->arena, now->blocked)
+                            : wbi_arena_fmt(x->arena, "%.*s no longer offers %.*s",
+                                            WBI_FMT(x->tool->origin), WBI_FMT(x->tool->model_name));
+    if (r->barred.p == NULL)
+        r->barred = WBI_LIT("out of memory");
+    return false;
+}
+
 /* The name the server itself gave the tool: what follows "mcp::server::". */
 static struct wbi_str own_name(const struct wbi_tool *tool)
 {
@@ -235,8 +259,10 @@ static struct wbi_str own_name(const struct wbi_tool *tool)
 
 static void start(struct wbi_exec *x)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
-    struct wbi_upstream_request q = {.method = "tools/call",
+    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
+                                                     on_vetted};
+    struct wbi_upstream_request q = {.vetted = true,
+                                     .method = "tools/call",
                                      .conversation = x->call->inv.conversation_id,
                                      .timeout_ms = x->tool->timeout_ms,
                                      .schema = x->tool->input_schema};
@@ -252,6 +278,7 @@ static void start(struct wbi_exec *x)
                       WBI_FMT(x->tool->origin), r == NULL ? "out of memory" : err.text);
         return;
     }
+    wbi_server_need(x->tool->ops_arg);
     q.progress = x->call->on_frame != NULL;
     wbi_relay_client(&q, x->call->mcp);
     if (wbi_call_trace(x->call, &trace)) {

@@ -12,7 +12,8 @@ struct wbi_upstreams;
 struct wbi_server;
 
 /* Reads mcpServers; *ret is NULL when there are none. WB_EINPUT with the file and
- * line of a server that is declared wrongly. The runtime must outlive it, but for
+ * line of a server that is declared wrongly; one that cannot be had here (a variable
+ * is not set) costs its own tools. The runtime must outlive it, but for
  * wbi_upstreams_free. */
 WB_MUST_CHECK wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret,
                                       struct wbi_error *err);
@@ -26,6 +27,11 @@ void wbi_upstreams_watch(struct wbi_upstreams *ups,
                          void (*on_changed)(void *arg, enum wbi_mcp_list what),
                          void (*on_updated)(void *arg, struct wbi_str uri), void *arg);
 
+/* Who hears what a person should know: servers that cannot be had, at once, and tools
+ * that were left out; NULL ends it. */
+void wbi_upstreams_notices(struct wbi_upstreams *ups,
+                           void (*on_notice)(void *arg, const char *text), void *arg);
+
 /* Brings the tools of all servers into the catalog, all at once; on_done runs once,
  * maybe from inside, when every server has answered, failed, or had its time. */
 WB_MUST_CHECK wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg),
@@ -37,10 +43,14 @@ struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i);
 struct wbi_str wbi_server_name(const struct wbi_server *s);
 /* Why it has not told its tools, though it was asked; NULL: it has. */
 const char *wbi_server_failure(const struct wbi_server *s);
+/* How many of its tools cannot be offered; the first of them, and why. */
+const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count);
 /* Stands before "__" and the names of its tools and prompts; empty: own names. */
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 /* The connection, made at the first use; NULL when it cannot be had. */
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
+/* Asks for its tools where that is due: a call is about to use one. */
+void wbi_server_need(struct wbi_server *s);
 /* The newest list of that kind as it came; absent: none yet. Kept by remember. */
 struct wbi_str wbi_server_listed(const struct wbi_server *s, enum wbi_mcp_list what);
 void wbi_server_remember(struct wbi_server *s, enum wbi_mcp_list what, struct wbi_str items);
