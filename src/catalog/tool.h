@@ -114,6 +114,7 @@ struct wbi_tool {
     bool parallel;
     bool needs_key; /* a native call must bring an idempotency key (C8.6) */
     bool builtin;
+    bool mcp_headers;          /* the schema of its input may have x-mcp-header */
     bool hidden;               /* callable, not listed (local_shell, shell) */
     struct wbi_str deprecated; /* absent, or why and what instead */
     struct wbi_str prefix;     /* of an MCP tool, instead of its server's name; empty: none */

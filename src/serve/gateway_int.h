@@ -58,7 +58,8 @@ void wbi_serve_cancel_all(struct wbi_gateway *g);
 
 /* lists.c */
 void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what);
-const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
+const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                                 bool *ret_unknown);
 
 /* resources.c */
 /* Artifacts as items of a list, newest first; w is inside the array. */

@@ -119,7 +119,8 @@ void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what
     wbi_pass_list(g, r, what, wbi_buf_str(&own));
 }
 
-const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name)
+const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
+                                 bool *ret_unknown)
 {
     struct wbi_gateway *g = arg;
     struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
@@ -127,7 +128,10 @@ const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wb
     const struct wbi_tool *tool;
 
     if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK ||
-        wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) != WB_OK)
+        wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) !=
+            WB_OK) {
+        *ret_unknown = g->rt->find_more != NULL;
         return NULL;
-    return tool->input_schema;
+    }
+    return tool->mcp_headers ? tool->input_schema : NULL;
 }

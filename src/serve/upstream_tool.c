@@ -257,6 +257,22 @@ static struct wbi_str own_name(const struct wbi_tool *tool)
     return wbi_str_from(tool->qualified, tool->origin.n + 2);
 }
 
+/* Headers of a call that came before the tool was known. */
+static bool refuse_headers(struct wbi_exec *x)
+{
+    static const struct wbi_str error = WBI_LIT_INIT(
+        "{\"code\":-32020,\"message\":\"Mcp-Param headers must repeat their arguments\"}");
+    struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_INPUT,
+                              .message = WBI_LIT("Mcp-Param headers must repeat their arguments")};
+    struct wbi_complete complete = {.rpc_error = error};
+
+    if (!x->tool->mcp_headers || x->call->mcp == NULL ||
+        wbi_mcp_params_agree(x->call->mcp, x->tool->input_schema))
+        return false;
+    fail_with(x, &fault, &complete);
+    return true;
+}
+
 static void start(struct wbi_exec *x)
 {
     static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
@@ -265,7 +281,7 @@ static void start(struct wbi_exec *x)
                                      .method = "tools/call",
                                      .conversation = x->call->inv.conversation_id,
                                      .timeout_ms = x->tool->timeout_ms,
-                                     .schema = x->tool->input_schema};
+                                     .schema = x->tool->mcp_headers ? x->tool->input_schema : NULL};
     struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_upstream *up = wbi_server_link(x->tool->ops_arg, &err);
@@ -273,6 +289,8 @@ static void start(struct wbi_exec *x)
     struct wbi_buf params;
     struct wbi_jw w = wbi_jw_to(&params);
 
+    if (refuse_headers(x))
+        return;
     if (up == NULL || r == NULL) {
         wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s cannot be reached: %s",
                       WBI_FMT(x->tool->origin), r == NULL ? "out of memory" : err.text);
