@@ -110,8 +110,10 @@ static bool pass_rpc_error(const struct wbi_call *call, struct wbi_mcp_request *
         !wbi_json_i64(wbi_json_get(error, "code"), &code))
         return false;
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
-    wbi_json_write(&data, wbi_json_get(error, "data"));
-    wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"), wbi_buf_str(&data));
+    if (wbi_json_get(error, "data") != NULL)
+        wbi_json_write(&data, wbi_json_get(error, "data"));
+    wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"),
+                 data.n > 0 ? wbi_buf_str(&data) : WBI_NONE);
     wbi_buf_fini(&data);
     return true;
 }

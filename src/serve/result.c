@@ -10,6 +10,9 @@
 #include "text/tokens.h"
 #include "wire/wire.h"
 
+/* Largest _meta that goes with a receipt. */
+#define META_BYTES (64u * WBI_KIB)
+
 static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
                            bool *ret)
 {
@@ -114,6 +117,19 @@ static wb_rc set_output(const struct wbi_exec *x, const wbi_json *structured, st
     return wbi_buf_rc(&out);
 }
 
+/* What the server says to the client's machinery goes on beside a receipt, too. */
+static struct wbi_str meta_of(const struct wbi_exec *x, const wbi_json *result)
+{
+    const wbi_json *meta = wbi_json_get_as(result, "_meta", WBI_JSON_OBJ);
+    struct wbi_buf text;
+
+    if (meta == NULL || !wbi_strings_clean(meta))
+        return WBI_NONE;
+    wbi_buf_init_arena(&text, x->arena, META_BYTES);
+    wbi_json_write(&text, meta);
+    return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+}
+
 static bool fits(const struct wbi_exec *x, struct wbi_str text)
 {
     uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
@@ -153,6 +169,8 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     ret->loose = structured != NULL && !wbi_json_is(structured, WBI_JSON_OBJ);
     ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, ret_text->text) &&
                           (structured == NULL || fits(x, ret->output));
+    if (!secrets)
+        ret->meta = meta_of(x, result);
     return WB_OK;
 }
 

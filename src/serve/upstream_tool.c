@@ -97,6 +97,8 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
         fault.kind = WBI_KIND_TOOL_EXECUTION_FAILED;
     if (a->rc == WB_EINPUT)
         fault.kind = WBI_KIND_INVALID_TOOL_OUTPUT;
+    if (fault.kind == WBI_KIND_UPSTREAM_UNAVAILABLE || fault.kind == WBI_KIND_RATE_LIMITED)
+        fault.retryable = WBI_RETRYABLE_YES; /* nothing was done */
     fault.message = wbi_arena_fmt(x->arena, "%.*s: %s", WBI_FMT(x->tool->model_name),
                                   a->why != NULL ? a->why : "the server did not answer");
     if (a->retry_after_ms > 0)
@@ -257,6 +259,13 @@ static struct wbi_str own_name(const struct wbi_tool *tool)
     return wbi_str_from(tool->qualified, tool->origin.n + 2);
 }
 
+static void fail_unsent(struct wbi_exec *x, const char *why)
+{
+    struct wbi_upstream_answer a = {.rc = WB_EIO, .why = why};
+
+    fail_unanswered(x, &a);
+}
+
 /* Headers of a call that came before the tool was known. */
 static bool refuse_headers(struct wbi_exec *x)
 {
@@ -292,8 +301,7 @@ static void start(struct wbi_exec *x)
     if (refuse_headers(x))
         return;
     if (up == NULL || r == NULL) {
-        wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s cannot be reached: %s",
-                      WBI_FMT(x->tool->origin), r == NULL ? "out of memory" : err.text);
+        fail_unsent(x, r == NULL ? "out of memory" : err.text);
         return;
     }
     wbi_server_need(x->tool->ops_arg);
@@ -314,8 +322,7 @@ static void start(struct wbi_exec *x)
     if (wbi_buf_rc(&params) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_upstream_start(up, &q, &ops, r, &r->call, &err) != WB_OK)
-        wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s: %s", WBI_FMT(x->tool->model_name),
-                      err.text[0] != '\0' ? err.text : "the server is busy");
+        fail_unsent(x, err.text[0] != '\0' ? err.text : "the server is busy");
 }
 
 static void cancel(struct wbi_exec *x)

@@ -163,6 +163,22 @@ n=$(asked tools/list)
 [ "$n" -ge 2 ] && [ "$n" -le 12 ] || bad "asked $n times in 2 s"
 rm "$work/s/restless"
 
+# What is not passed on untouched keeps links and what the server says to the client's machinery;
+# input that was repaired is told of.
+tools "$good,{\"name\":\"n\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}}}}"
+config "{\"mcpServers\":{\"s\":{$shifty,\"tools\":{\"x\":{\"budgetTokens\":300}}}}}"
+printf '{"content":[{"type":"text","text":"%s"},{"type":"resource_link","uri":"fx://l","name":"l"}],"_meta":{"own":{"a":1},"waybill/call":7}}' \
+    "$(yes 'one line of many' | head -2000 | tr '\n' ' ')" > "$work/s/result"
+serve
+call s__x; has "a link beside the receipt" '{"type":"resource_link","uri":"fx://l","name":"l"}'
+has "the server's own members" '"_meta":{"own":{"a":1},"waybill/call":{"id":"call_'
+rm "$work/s/result"
+call s__n '{"a":5}'; has "untouched" '"result":{"content":[{"type":"text","text":"ran"}]}'
+call s__n '{"a":"5"}'; has "what was made of the input" 'input_coercion: /a'
+call s__die
+call s__x; has "a server that is down" 'upstream_unavailable (retryable)'
+stop
+
 # Names of tools that are not known yet: the longest name of a server, and one called mcp.
 config "{\"mcpServers\":{\"a\":{$shifty},\"a__b\":{$shifty},\"mcp\":{$shifty}}}"
 for name in a__b__x mcp__x mcp__a__x mcp__mcp__x; do
@@ -178,6 +194,30 @@ call v__x; has "its own tools say why" 'NO_SUCH_VARIABLE'
 stop
 grep -q 'server v: .*NO_SUCH_VARIABLE' err || bad "it is not told: $(cat err)"
 "$waybill" doctor > out 2>&1; need "doctor tells the variable" 'NO_SUCH_VARIABLE'; need "and sse" 'sse'
+
+# Over HTTP: headers of a tool that is not known yet; codes and labels of the metrics.
+if command -v curl > /dev/null; then
+    tools "{\"name\":\"h\",\"inputSchema\":{\"type\":\"object\",\"required\":[\"o\"],\"properties\":{\"o\":{\"type\":\"object\",\"properties\":{\"z\":{\"type\":\"integer\",\"x-mcp-header\":\"Zed\"}}}}}}"
+    config "{\"mcpServers\":{\"s\":{$shifty}}}"
+    "$waybill" serve --http 127.0.0.1:0 --auth none 2> err &
+    pid=$!
+    for _ in $(seq 400); do url=$(sed -n 's/^listening on //p' err); [ -n "$url" ] && break; sleep 0.05; done
+    post() { # header, arguments
+        curl -s -m 20 -X POST "$url" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+            -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: s__h' -H "$1" -w '\n%{http_code}\n' \
+            -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"s__h\",\"arguments\":$2,$modern}}" > out
+    }
+    post 'Mcp-Param-Zed: 6' '{"o":{"z":5}}'; need "a wrong header, cold" '"code":-32020'; need "its status" '^400'
+    grep -q 'tools/call h' "$work/s/log" && bad "it was called"
+    post 'Mcp-Param-Zed: 6' '{"o":{"z":5}}'; need "a wrong header, warm" '"code":-32020'
+    post 'Mcp-Param-Zed: 5.0' '{"o":{"z":5}}'; need "the same number" '"text":"ran"'
+    post 'X-A: b' '{}'; need "no argument" 'invalid_tool_input'
+    curl -s -m 20 "${url%/mcp}/metrics" > out
+    need "the call's own code" 'tool_errors_total{tool="mcp::s::h",origin="mcp::s",code="RequiredMissing"} 1'
+    need "calls under way by tool" 'concurrency_in_use{tool="mcp::s::h",origin="mcp::s"} 0'
+    kill $pid; wait $pid || bad "serve over HTTP ended with $?: $(cat err)"
+    pid=
+fi
 
 [ $failed = 0 ] && echo "definitions hold"
 exit $failed
