@@ -232,7 +232,8 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
     wbi_relay_ask(((struct running *)arg)->x->call->mcp, ask, key, method, params);
 }
 
-/* The server was opened anew and has told its tools: this one may be gone or changed. */
+/* Since the call found its tool the server has told its tools again: this one may be
+ * gone or changed. */
 static bool on_vetted(void *arg)
 {
     struct running *r = arg;
@@ -321,6 +322,8 @@ static void start(struct wbi_exec *x)
     x->state = r;
     if (wbi_buf_rc(&params) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    else if (x->call->catalog != x->runtime->catalog && !on_vetted(r))
+        wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
     else if (wbi_upstream_start(up, &q, &ops, r, &r->call, &err) != WB_OK)
         fail_unsent(x, err.text[0] != '\0' ? err.text : "the server is busy");
 }

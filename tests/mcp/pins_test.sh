@@ -81,6 +81,25 @@ ask tools/list ''; has "approved, it is listed" '"name":"s__x","description":"go
 call s__x; has "and can be called" '"text":"ran"'
 stop
 
+# What changes while a call of it waits for a person is not called.
+rm -r "$HOME/.local/state/waybill/pins"
+config "{\"mcpServers\":{\"s\":{$shifty}},\"bindings\":[{\"principal\":\"local\",\"allow\":[\"*\"],\"approval\":{\"mcp::s::x\":\"ask\"}}]}"
+: > "$work/s/log"
+serve
+ask tools/list ''
+printf '{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"s__x","arguments":{},%s}}\n' "${modern%\}},\"waybill/invocation\":{\"conversationId\":\"other\"}}" >&8
+for _ in $(seq 400); do approval=$("$waybill" approve list --json | grep -o 'approval_[0-9a-f]*') && break; sleep 0.05; done
+tools "$(tool x EVIL),$(tool die d),$(tool reload r)"
+call s__reload; sleep 0.3
+"$waybill" approve -q yes "$approval" || bad "approve yes"
+for _ in $(seq 400); do got=$(grep '"id":"w"' out) && break; sleep 0.05; done
+has "changed while it waited" 'has changed since it was accepted'
+[ "$(asked 'tools/call x')" = 0 ] || bad "it was called: $(cat "$work/s/log")"
+stop
+tools "$good"
+config "{\"mcpServers\":{\"s\":{$shifty}}}"
+"$waybill" tools list > /dev/null 2>&1
+
 # All pins of a list in one file; those of older versions are taken over.
 [ "$(find "$HOME/.local/state/waybill/pins" -name '*.json' | wc -l)" = 1 ] || bad "a file for each tool"
 rm -r "$HOME/.local/state/waybill/pins"
