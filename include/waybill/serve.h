@@ -19,6 +19,9 @@ typedef struct wb_serve_options {
     int stop;                 /* becomes readable: drain; once more: cancel. -1: none */
     void (*on_ready)(const char *url, void *arg); /* HTTP only; may be NULL */
     void *arg;
+    /* One line that a person should know of: a server that cannot be had, tools that
+     * are left out and why; may be NULL. */
+    void (*on_notice)(const char *text, void *arg);
 } wb_serve_options;
 
 /* Serve until the input ends or stop asks; drives the runtime's loop on this
@@ -40,7 +43,8 @@ WB_API WB_MUST_CHECK wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t 
  * lines; empty when nothing waits. */
 WB_API WB_MUST_CHECK wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret,
                                         size_t *ret_size, wb_error **reterr);
-/* hash: of what was looked at, or NULL for whatever waits. WB_ENOTFOUND, WB_EAGAIN. */
+/* name: "server/tool", or "server" for everything of it that waits. hash: of what was
+ * looked at, or NULL for whatever waits. WB_ENOTFOUND, WB_EAGAIN. */
 WB_API WB_MUST_CHECK wb_rc wb_pins_approve(wb_runtime *runtime, const char *name, const char *hash,
                                            wb_error **reterr);
 /* Forget what waits: the accepted definition stays the only one. */

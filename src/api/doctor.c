@@ -140,6 +140,23 @@ static void check_ledger(struct wbi_jw *w, const wb_options *options)
     wb_error_free(error);
 }
 
+static void report_server(struct wbi_jw *w, const struct wbi_server *s)
+{
+    const char *why = wbi_server_failure(s);
+    size_t left_out;
+    const char *which = wbi_server_left_out(s, &left_out);
+    char name[128], text[900];
+
+    (void)snprintf(name, sizeof(name), "server %.*s", WBI_FMT(wbi_server_name(s)));
+    (void)snprintf(text, sizeof(text), "it has told its tools; left out: %zu: %s", left_out, which);
+    if (why != NULL)
+        report(w, name, WARNING, why, "run its command by hand, or correct it in mcpServers");
+    else if (left_out > 0)
+        report(w, name, WARNING, text, "whoever makes the server can correct its definitions");
+    else
+        report(w, name, FINE, "it has told its tools", NULL);
+}
+
 /* Each server is started and asked for its tools; a wrong configuration was told of. */
 static void check_servers(struct wbi_jw *w, const wb_options *options)
 {
@@ -148,15 +165,8 @@ static void check_servers(struct wbi_jw *w, const wb_options *options)
     if (wb_runtime_new(options, &runtime, NULL) != WB_OK)
         return;
     wbi_api_fetch_upstreams(runtime);
-    for (size_t i = 0; i < wbi_upstreams_count(runtime->ups); i++) {
-        const struct wbi_server *s = wbi_upstreams_at(runtime->ups, i);
-        const char *why = wbi_server_failure(s);
-        char name[128];
-
-        (void)snprintf(name, sizeof(name), "server %.*s", WBI_FMT(wbi_server_name(s)));
-        report(w, name, why != NULL ? WARNING : FINE, why != NULL ? why : "it has told its tools",
-               why != NULL ? "run its command by hand, or correct it in mcpServers" : NULL);
-    }
+    for (size_t i = 0; i < wbi_upstreams_count(runtime->ups); i++)
+        report_server(w, wbi_upstreams_at(runtime->ups, i));
     wb_runtime_free(runtime);
 }
 

@@ -8,30 +8,47 @@
 struct pins {
     struct wbi_arena *arena;
     struct wbi_pin_files files;
+    struct wbi_pin_sheet *sheet; /* of the server that was named, else NULL */
     struct wbi_pin_store store;
     struct wbi_str server, tool;
 };
 
-/* name may be NULL: all. */
-static wb_rc open_pins(wb_runtime *runtime, const char *name, struct pins *p, struct wbi_error *err)
+/* name: "SERVER/TOOL", where whole also "SERVER"; NULL: all servers. */
+static wb_rc open_pins(wb_runtime *runtime, const char *name, bool whole, bool to_write,
+                       struct pins *p, struct wbi_error *err)
 {
     struct wbi_str key = wbi_str_z(name);
     size_t slash = wbi_str_index(key, '/');
+    bool good = name == NULL || (slash > 0 && (slash + 1 < key.n || (whole && slash == key.n)));
     wb_rc rc;
 
     if (runtime == NULL)
         return wbi_fail(err, WB_EMISUSE, "there is no runtime");
-    if (name != NULL && (slash == 0 || slash + 1 >= key.n))
+    if (!good)
         return wbi_fail(err, WB_EINPUT, "name a pin as SERVER/TOOL; got \"%.80s\"", name);
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &p->arena) != WB_OK)
         return wbi_fail_nomem(err);
-    rc = wbi_pin_files_open(p->arena, runtime->rt->places.user_state, &p->files, err);
-    p->store = wbi_pin_files_store(&p->files);
+    p->sheet = NULL;
     p->server = wbi_str_head(key, slash);
     p->tool = wbi_str_from(key, slash + 1);
+    rc = wbi_pin_files_open(p->arena, runtime->rt->places.user_state, &p->files, err);
+    if (rc == WB_OK && name != NULL)
+        rc = wbi_pin_sheet_open(&p->files, p->arena, p->server, to_write, &p->sheet, err);
     if (rc != WB_OK)
         wbi_arena_free(p->arena);
+    else if (p->sheet != NULL)
+        p->store = wbi_pin_sheet_store(p->sheet);
     return rc;
+}
+
+/* What was decided counts when it is written. */
+static wb_rc close_pins(struct pins *p, wb_rc rc, struct wbi_error *err)
+{
+    wb_rc closed =
+        p->sheet != NULL ? wbi_pin_sheet_close(p->sheet, NULL, rc == WB_OK ? err : NULL) : WB_OK;
+
+    wbi_arena_free(p->arena);
+    return rc == WB_OK ? closed : rc;
 }
 
 static void write_pin(void *arg, struct wbi_str key, const wbi_json *value)
@@ -60,7 +77,7 @@ wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error *
     struct pins p;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    wb_rc rc = open_pins(runtime, NULL, &p, &err);
+    wb_rc rc = open_pins(runtime, NULL, false, false, &p, &err);
 
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
@@ -68,7 +85,7 @@ wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error *
     wbi_jw_arr(&w);
     rc = wbi_pin_files_each(&p.files, write_pin, &w, &err);
     wbi_jw_arr_end(&w);
-    wbi_arena_free(p.arena);
+    rc = close_pins(&p, rc, &err);
     if (rc == WB_OK)
         return wbi_api_give(&out, ret, ret_size, reterr);
     wbi_buf_fini(&out);
@@ -81,30 +98,70 @@ wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret, size_t *re
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
     struct pins p;
-    wb_rc rc = open_pins(runtime, name, &p, &err);
+    wb_rc rc = open_pins(runtime, name != NULL ? name : "", false, false, &p, &err);
 
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     rc = wbi_pin_diff(&p.store, p.server, p.tool, p.arena, &out, &err);
-    wbi_arena_free(p.arena);
+    rc = close_pins(&p, rc, &err);
     if (rc == WB_OK)
         return wbi_api_give(&out, ret, ret_size, reterr);
     wbi_buf_fini(&out);
     return wbi_api_fail(reterr, &err);
 }
 
+/* Every pin of one server that waits. */
+struct approving {
+    struct pins *p;
+    int64_t wall_ms;
+    size_t n;
+    wb_rc rc;
+    struct wbi_error *err;
+};
+
+static void approve_one(void *arg, struct wbi_str key, const wbi_json *value)
+{
+    struct approving *all = arg;
+    struct pins *p = all->p;
+    struct wbi_str tool = wbi_str_from(key, p->server.n + 1);
+
+    if (all->rc != WB_OK || wbi_json_get(value, "pending") == NULL ||
+        !wbi_str_eq(wbi_str_head(key, wbi_str_index(key, '/')), p->server))
+        return;
+    all->rc =
+        wbi_pin_approve(&p->store, p->server, tool, WBI_NONE, all->wall_ms, p->arena, all->err);
+    all->n++;
+}
+
+static wb_rc approve(struct pins *p, struct wbi_str hash, int64_t wall_ms, struct wbi_error *err)
+{
+    struct approving all = {.p = p, .wall_ms = wall_ms, .err = err};
+    wb_rc rc;
+
+    if (p->tool.n > 0)
+        return wbi_pin_approve(&p->store, p->server, p->tool, hash, wall_ms, p->arena, err);
+    if (hash.p != NULL)
+        return wbi_fail(err, WB_EINPUT, "a hash is of one tool: name it as SERVER/TOOL");
+    rc = wbi_pin_files_each(&p->files, approve_one, &all, err);
+    if (rc == WB_OK)
+        rc = all.rc;
+    if (rc == WB_OK && all.n == 0)
+        return wbi_fail(err, WB_ENOTFOUND, "nothing waits for approval at %.*s",
+                        WBI_FMT(p->server));
+    return rc;
+}
+
 wb_rc wb_pins_approve(wb_runtime *runtime, const char *name, const char *hash, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct pins p;
-    wb_rc rc = open_pins(runtime, name != NULL ? name : "", &p, &err);
+    wb_rc rc = open_pins(runtime, name != NULL ? name : "", true, true, &p, &err);
 
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
-    rc = wbi_pin_approve(&p.store, p.server, p.tool, wbi_str_z(hash),
-                         wbi_wall_ms(&runtime->rt->clock), p.arena, &err);
-    wbi_arena_free(p.arena);
+    rc = approve(&p, wbi_str_z(hash), wbi_wall_ms(&runtime->rt->clock), &err);
+    rc = close_pins(&p, rc, &err);
     return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
 }
 
@@ -124,7 +181,7 @@ static wb_rc reject(struct pins *p, struct wbi_str key, struct wbi_error *err)
     if (rc != WB_OK)
         return rc;
     if (wbi_json_get(record, "accepted") == NULL)
-        return wbi_pin_files_drop(&p->files, key, err);
+        return wbi_pin_sheet_drop(p->sheet, key, err);
     wbi_buf_init_arena(&out, p->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kval(&w, "accepted", wbi_json_get(record, "accepted"));
@@ -138,11 +195,11 @@ wb_rc wb_pins_reject(wb_runtime *runtime, const char *name, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct pins p;
-    wb_rc rc = open_pins(runtime, name != NULL ? name : "", &p, &err);
+    wb_rc rc = open_pins(runtime, name != NULL ? name : "", false, true, &p, &err);
 
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
     rc = reject(&p, wbi_str_z(name), &err);
-    wbi_arena_free(p.arena);
+    rc = close_pins(&p, rc, &err);
     return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
 }

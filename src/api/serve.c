@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "api/api_int.h"
+#include "config/config.h"
 #include "serve/gateway.h"
 #include "serve/token.h"
 #include "serve/upstreams.h"
@@ -76,12 +77,34 @@ static void tell_ready(const wb_serve_options *o, const struct wbi_gateway *g)
     o->on_ready(url, o->arg);
 }
 
+static void on_notice(void *arg, const char *text)
+{
+    const wb_serve_options *o = arg;
+
+    o->on_notice(text, o->arg);
+}
+
+static void tell_notices(wb_runtime *runtime, wb_serve_options *o)
+{
+    const struct wbi_config *config = runtime->rt->config;
+
+    if (o->on_notice == NULL)
+        return;
+    if (config != NULL && wbi_config_trust_state(config) != WBI_CONFIG_TRUSTED)
+        o->on_notice("the workspace's files are not trusted: its tools and servers are left out "
+                     "(`waybill config trust`)",
+                     o->arg);
+    if (runtime->ups != NULL)
+        wbi_upstreams_notices(runtime->ups, on_notice, o);
+}
+
 wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str hosts[HOSTS_MAX];
     struct wbi_gateway_options go;
     struct serving s = {.stop_fd = -1};
+    wb_serve_options own;
     wb_rc rc;
 
     if (runtime == NULL || options == NULL || runtime->threaded)
@@ -96,9 +119,13 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
             rc = wbi_watch_set(s.stop, WBI_WATCH_READ);
     }
     if (rc == WB_OK) {
+        own = *options;
+        tell_notices(runtime, &own);
         tell_ready(options, s.gateway);
         wbi_loop_run(runtime->rt->loop, &s.done);
     }
+    if (runtime->ups != NULL)
+        wbi_upstreams_notices(runtime->ups, NULL, NULL);
     wbi_watch_free(s.stop);
     wbi_gateway_free(s.gateway);
     return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);

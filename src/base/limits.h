@@ -214,6 +214,7 @@
 #define WBI_LIMIT_MCP_LISTENERS 256u     /* subscriptions/listen of all */
 #define WBI_LIMIT_MCP_SUBSCRIPTIONS 256u /* resources of one session or stream */
 #define WBI_LIMIT_MCP_ASKS 16u           /* open questions of one request */
+#define WBI_LIMIT_MCP_HEADER_DEPTH 16u   /* of arguments that headers repeat */
 #define WBI_LIMIT_MCP_PARKED 256u        /* calls waiting for a client's answers */
 #define WBI_LIMIT_MCP_PAGE 250u          /* items of a list, a count */
 #define WBI_LIMIT_MCP_URI (8u * WBI_KIB)

@@ -117,13 +117,13 @@ void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str byte
 }
 
 /* C8.1: a write that timed out may have happened; only a keyed idempotent one
- * may be tried again. */
+ * may be tried again, or one whose tool knows that nothing was done. */
 static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 {
     bool keyed =
         call->tool->effect == WBI_EFFECT_IDEMPOTENT_WRITE && call->inv.idempotency_key.p != NULL;
 
-    if (call->tool->effect != WBI_EFFECT_PURE && !keyed)
+    if (call->tool->effect != WBI_EFFECT_PURE && !keyed && fault->retryable != WBI_RETRYABLE_YES)
         fault->retryable = WBI_RETRYABLE_NO;
 }
 

@@ -9,6 +9,9 @@
 #include "family/generic/generic.h"
 #include "wire/wire.h"
 
+/* Links that go beside a receipt; the text names all. */
+#define LINKS_MAX 32u
+
 static wb_rc error_json(struct wbi_call *call, struct wbi_str *ret)
 {
     struct wbi_buf text;
@@ -18,6 +21,22 @@ static wb_rc error_json(struct wbi_call *call, struct wbi_str *ret)
     wbi_view_error(&call->outcome.fault, &w);
     *ret = wbi_buf_str(&text);
     return wbi_buf_rc(&text);
+}
+
+/* The upstream's own members; ours of the same name win. */
+static void write_own_meta(struct wbi_call *call, struct wbi_jw *w)
+{
+    const wbi_json *own = NULL;
+
+    if (call->complete == NULL || call->complete->meta.p == NULL ||
+        wbi_json_read(call->arena, call->complete->meta, WBI_JSON_STRICT, &own, NULL) != WB_OK)
+        return;
+    WBI_JSON_EACH_MEMBER (own, k) {
+        if (wbi_str_eqz(wbi_json_str(k), "waybill/call"))
+            continue;
+        wbi_jw_keyn(w, wbi_json_str(k));
+        wbi_jw_val(w, k_val);
+    }
 }
 
 /* `_meta["waybill/call"]`: what a client may want to know besides the text (I4). */
@@ -30,6 +49,7 @@ static wb_rc mcp_meta(struct wbi_call *call, const struct wbi_wire_call *wire, s
 
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
+    write_own_meta(call, &w);
     wbi_jw_key(&w, "waybill/call");
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "id", call->name);
@@ -132,6 +152,7 @@ static wb_rc build_mcp(struct wbi_call *call, const struct wbi_wire_call *wire,
     const struct wbi_complete *full = call->complete;
 
     if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
+        call->facts.coercion.p == NULL && /* only the receipt says what was made of the input */
         full->ok == !answer->is_error &&
         (full->ok || call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED))
         answer->mcp_result = full->raw;
@@ -144,26 +165,31 @@ static wb_rc build_mcp(struct wbi_call *call, const struct wbi_wire_call *wire,
     return mcp_meta(call, wire, &answer->meta);
 }
 
-/* The receipt says what the texts say; images and the like go beside it. */
-static wb_rc media_parts(struct wbi_call *call, struct wbi_wire_answer *answer)
+/* The receipt says what the texts say; images and the like go beside it, and for MCP
+ * links, which its clients can follow. */
+static wb_rc media_parts(struct wbi_call *call, bool links, struct wbi_wire_answer *answer)
 {
     const struct wbi_complete *full = call->complete;
     struct wbi_wire_part *parts;
-    size_t media = 0, n = 0;
+    size_t n = 0, left = links ? LINKS_MAX : 0;
 
-    for (size_t i = 0; i < full->part_count; i++)
-        media += wbi_generic_is_media(&full->parts[i]);
-    if (media == 0)
+    if (full->part_count == 0)
         return WB_OK;
-    parts = wbi_arena_array(call->arena, media + 1, sizeof(*parts));
+    parts = wbi_arena_array(call->arena, full->part_count + 1, sizeof(*parts));
     if (parts == NULL)
         return WB_ENOMEM;
     parts[n++] = (struct wbi_wire_part){.type = WBI_PART_TEXT, .text = call->outcome.receipt};
-    for (size_t i = 0; i < full->part_count; i++)
-        if (wbi_generic_is_media(&full->parts[i]))
+    for (size_t i = 0; i < full->part_count; i++) {
+        bool link = full->parts[i].type == WBI_PART_LINK && left > 0;
+
+        left -= link;
+        if (link || wbi_generic_is_media(&full->parts[i]))
             parts[n++] = full->parts[i];
-    answer->parts = parts;
-    answer->parts_n = n;
+    }
+    if (n > 1) {
+        answer->parts = parts;
+        answer->parts_n = n;
+    }
     return WB_OK;
 }
 
@@ -179,7 +205,7 @@ static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
         answer->error_kind = call->outcome.fault.kind;
         rc = error_json(call, &answer->error);
     } else if (call->complete != NULL) {
-        rc = media_parts(call, answer);
+        rc = media_parts(call, wire->provider == WBI_PROVIDER_MCP, answer);
     }
     if (rc == WB_OK && wire->kind == WBI_WIRE_SHELL)
         rc = shell_outcomes(call, answer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/stage_resolve.c: RESOLVE, name and range to one version (C3.2). A name the
- * catalog does not know is asked for once where tools come from on demand. */
+ * catalog does not know, or has blocked, is asked for once where tools come from on
+ * demand. */
 #include "call/guards.h"
 #include "call/stages_int.h"
 #include "catalog/catalog.h"
@@ -94,7 +95,8 @@ enum wbi_step wbi_stage_resolve(struct wbi_call *call)
     struct wbi_error err = WBI_ERROR_INIT;
     wb_rc rc = call->asked_for_more ? look_again(call, &err) : look_up(call, &err);
 
-    if (rc == WB_ENOTFOUND && err.kind == WBI_KIND_UNKNOWN_TOOL && ask_for_more(call))
+    if ((rc == WB_OK ? call->tool->blocked.p != NULL : err.kind == WBI_KIND_UNKNOWN_TOOL) &&
+        ask_for_more(call))
         return WBI_STEP_PARKED;
     if (rc != WB_OK)
         return unresolved(call, &err);

@@ -121,6 +121,7 @@ static wb_rc hash_descriptor(struct wbi_arena *arena, struct wbi_tool *t, struct
         wbi_json_write(&text, t->descriptor);
         rc = wbi_buf_rc(&text);
     }
+    t->mcp_headers = wbi_str_find(wbi_buf_str(&text), WBI_LIT("\"x-mcp-header\":")) < text.n;
     if (rc == WB_OK)
         rc = wbi_sha256(text.p, text.n, t->content_hash);
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "cannot hash the descriptor");

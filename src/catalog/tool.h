@@ -49,6 +49,8 @@ struct wbi_complete {
     struct wbi_str artifacts; /* JSON array of facts, for the record */
     struct wbi_str audit;     /* JSON object, for the record */
     struct wbi_str raw;       /* an MCP result that may be passed on as it is, or absent */
+    struct wbi_str meta;      /* of an MCP result that is not, an object; or absent */
+    bool loose;               /* an MCP result whose structuredContent is no object */
     struct wbi_str rpc_error; /* a JSON-RPC error that its MCP client must see, or absent */
     const char *lacks;        /* an ability its MCP client would have needed, or NULL */
     const void *fault;        /* struct wbi_fault of an error */
@@ -113,6 +115,7 @@ struct wbi_tool {
     bool parallel;
     bool needs_key; /* a native call must bring an idempotency key (C8.6) */
     bool builtin;
+    bool mcp_headers;          /* the schema of its input may have x-mcp-header */
     bool hidden;               /* callable, not listed (local_shell, shell) */
     struct wbi_str deprecated; /* absent, or why and what instead */
     struct wbi_str prefix;     /* of an MCP tool, instead of its server's name; empty: none */

@@ -75,10 +75,12 @@ static const struct option_spec options[] = {{"--hash", "HEX", false}, {NULL, NU
 const struct command command_pins = {
     "pins",
     "Look at changed tools of MCP servers, accept or refuse them.",
-    "[list | show SERVER/TOOL | approve SERVER/TOOL [--hash HEX] | reject SERVER/TOOL]",
+    "[list | show SERVER/TOOL | approve SERVER[/TOOL] [--hash HEX] | reject SERVER/TOOL]",
     "The definition of every tool of an MCP server is remembered when it is first seen. One\n"
     "that differs later cannot be called until it was approved; `show` prints the difference\n"
-    "member by member, as JSON. With --hash only exactly what was looked at is approved.\n"
+    "member by member, as JSON. With --hash only exactly what was looked at is approved; a\n"
+    "server's name alone approves everything of it that waits. A gateway that runs takes notice\n"
+    "when the tool is called, or its tools are listed, the next time.\n"
     "\nexamples:\n"
     "  waybill pins list\n"
     "  waybill pins show github/search && waybill pins approve github/search\n",

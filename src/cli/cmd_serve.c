@@ -16,6 +16,12 @@ static void on_ready(const char *url, void *arg)
     fprintf(stderr, "listening on %s\n", url);
 }
 
+static void on_notice(const char *text, void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "%s\n", text);
+}
+
 /* -1 without one; -2: a message was printed. */
 static int open_access_log(const struct args *a)
 {
@@ -64,7 +70,8 @@ static int run(const struct args *a)
                           .in = STDIN_FILENO,
                           .out = STDOUT_FILENO,
                           .hosts = hosts,
-                          .on_ready = on_ready};
+                          .on_ready = on_ready,
+                          .on_notice = a->quiet ? NULL : on_notice};
     wb_runtime *runtime;
     int code, hangup;
 
@@ -104,7 +111,8 @@ const struct command command_serve = {
     "loopback only; Host and Origin are checked always (`--allow-host NAME` adds a name).\n"
     "`--access-log FILE` (`-`: stderr) writes one JSON line a request. SIGTERM answers what\n"
     "is owed and ends; a second one cancels. SIGHUP reads policies and bindings again; files\n"
-    "that are wrong change nothing.\n"
+    "that are wrong change nothing. Tools of MCP servers that cannot be offered are told on\n"
+    "stderr, with the reason.\n"
     "\nexamples:\n"
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",

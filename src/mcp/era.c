@@ -2,8 +2,14 @@
  * mcp/era.c: versions, capabilities, levels, and values in headers. */
 #include "mcp/era.h"
 
+#include <stdlib.h>
+
 #include "base/checked.h"
+#include "base/limits.h"
 #include "json/write.h"
+
+/* Whole numbers up to here are exact as doubles. */
+#define MAX_EXACT INT64_C(9007199254740991)
 
 static const char *const legacy[] = {"2025-11-25", "2025-06-18", "2025-03-26"};
 
@@ -131,9 +137,30 @@ static bool header_is_text(struct wbi_str header, struct wbi_str plain)
     return wbi_str_eq(header, plain);
 }
 
+/* "5", "5.0" and "5e0" are one number. */
+static bool header_is_number(struct wbi_str header, int64_t value)
+{
+    char text[64], *end;
+    int64_t whole;
+    double real;
+
+    if (wbi_parse_i64(header, &whole))
+        return whole == value;
+    if (header.n == 0 || header.n >= sizeof(text) || value > MAX_EXACT || value < -MAX_EXACT ||
+        (header.p[0] != '-' && (header.p[0] < '0' || header.p[0] > '9')))
+        return false;
+    for (size_t i = 0; i < header.n; i++)
+        if (header.p[i] == '\0' || strchr("0123456789+-.eE", header.p[i]) == NULL)
+            return false;
+    memcpy(text, header.p, header.n);
+    text[header.n] = '\0';
+    real = strtod(text, &end);
+    return *end == '\0' && real == (double)value;
+}
+
 bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value)
 {
-    int64_t a, b;
+    int64_t n;
 
     switch (wbi_json_type(value)) {
     case WBI_JSON_STR:
@@ -142,7 +169,7 @@ bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value)
         return wbi_str_eqz(header, wbi_json_true(value) ? "true" : "false");
     case WBI_JSON_INT:
     case WBI_JSON_REAL:
-        return wbi_json_i64(value, &a) && wbi_parse_i64(header, &b) && a == b;
+        return wbi_json_i64(value, &n) && header_is_number(header, n);
     default:
         return false;
     }
@@ -177,32 +204,103 @@ static bool is_header_name(struct wbi_str s)
     return s.n > 0;
 }
 
-static bool named_before(const wbi_json *properties, const wbi_json *end, struct wbi_str name)
+struct wbi_mcp_header_walk wbi_mcp_header_walk(const wbi_json *schema, const wbi_json *arguments)
 {
-    WBI_JSON_EACH_MEMBER (properties, k) {
-        if (k == end)
-            return false;
-        if (wbi_str_ieq(wbi_json_get_str(k_val, "x-mcp-header"), name))
-            return true;
+    struct wbi_mcp_header_walk w = {.depth = 0};
+    const wbi_json *properties = wbi_json_get_as(schema, "properties", WBI_JSON_OBJ);
+
+    if (wbi_json_count(properties) == 0)
+        return w;
+    w.at[0].key = wbi_json_first(properties);
+    w.at[0].left = wbi_json_count(properties);
+    w.at[0].values = arguments;
+    w.depth = 1;
+    return w;
+}
+
+bool wbi_mcp_header_next(struct wbi_mcp_header_walk *w, const wbi_json **ret_property,
+                         const wbi_json **ret_name, const wbi_json **ret_value)
+{
+    while (w->depth > 0) {
+        size_t top = w->depth - 1;
+        const wbi_json *key = w->at[top].key, *property = key + 1, *inner, *value;
+
+        if (w->at[top].left == 0) {
+            w->depth--;
+            continue;
+        }
+        w->at[top].left--;
+        w->at[top].key = wbi_json_skip(property);
+        value = wbi_json_getn(w->at[top].values, wbi_json_str(key));
+        inner = wbi_json_get_as(property, "properties", WBI_JSON_OBJ);
+        if (wbi_json_count(inner) > 0 && w->depth < WBI_LIMIT_MCP_HEADER_DEPTH) {
+            w->at[w->depth].key = wbi_json_first(inner);
+            w->at[w->depth].left = wbi_json_count(inner);
+            w->at[w->depth++].values = value;
+        }
+        *ret_name = wbi_json_get(property, "x-mcp-header");
+        if (*ret_name == NULL)
+            continue;
+        *ret_property = property;
+        *ret_value = wbi_json_is(value, WBI_JSON_NULL) ? NULL : value;
+        return true;
     }
+    return false;
+}
+
+/* How often a schema has a name for a header, wherever that is. In compact JSON a quote
+ * inside a text has a backslash, so that no text looks like the member. */
+static wb_rc count_names(const wbi_json *schema, size_t *ret)
+{
+    static const struct wbi_str member = WBI_LIT_INIT("\"x-mcp-header\":\"");
+    struct wbi_str rest;
+    struct wbi_buf text;
+    wb_rc rc;
+
+    *ret = 0;
+    wbi_buf_init(&text, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, schema);
+    rc = wbi_buf_rc(&text);
+    rest = wbi_buf_str(&text);
+    for (;;) {
+        size_t at = wbi_str_find(rest, member);
+
+        if (at >= rest.n)
+            break;
+        ++*ret;
+        rest = wbi_str_from(rest, at + member.n);
+    }
+    wbi_buf_fini(&text);
+    return rc;
+}
+
+static bool named_before(const wbi_json *schema, const wbi_json *end, struct wbi_str name)
+{
+    struct wbi_mcp_header_walk w = wbi_mcp_header_walk(schema, NULL);
+    const wbi_json *property, *other, *value;
+
+    while (wbi_mcp_header_next(&w, &property, &other, &value) && property != end)
+        if (wbi_str_ieq(wbi_json_str(other), name))
+            return true;
     return false;
 }
 
 bool wbi_mcp_headers_usable(const wbi_json *input_schema)
 {
-    const wbi_json *properties = wbi_json_get(input_schema, "properties");
+    struct wbi_mcp_header_walk w = wbi_mcp_header_walk(input_schema, NULL);
+    const wbi_json *property, *name, *value;
+    size_t reached = 0, all;
 
-    WBI_JSON_EACH_MEMBER (properties, k) {
-        const wbi_json *name = wbi_json_get(k_val, "x-mcp-header");
-        struct wbi_str type = wbi_json_get_str(k_val, "type");
+    while (wbi_mcp_header_next(&w, &property, &name, &value)) {
+        struct wbi_str type = wbi_json_get_str(property, "type");
 
-        if (name == NULL)
-            continue;
         if (!wbi_str_eqz(type, "string") && !wbi_str_eqz(type, "integer") &&
             !wbi_str_eqz(type, "boolean"))
             return false;
-        if (!is_header_name(wbi_json_str(name)) || named_before(properties, k, wbi_json_str(name)))
+        if (!is_header_name(wbi_json_str(name)) ||
+            named_before(input_schema, property, wbi_json_str(name)))
             return false;
+        reached++;
     }
-    return true;
+    return input_schema == NULL || (count_names(input_schema, &all) == WB_OK && all == reached);
 }

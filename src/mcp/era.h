@@ -5,6 +5,7 @@
 #ifndef WBI_MCP_ERA_H
 #define WBI_MCP_ERA_H
 
+#include "base/limits.h"
 #include "json/json.h"
 
 #define WBI_MCP_MODERN "2026-07-28"
@@ -38,8 +39,24 @@ const char *wbi_mcp_level_name(int level);
 bool wbi_mcp_header_equals(struct wbi_str header, const wbi_json *value);
 /* Write a value so that a header can carry it. */
 void wbi_mcp_header_put(struct wbi_buf *out, struct wbi_str value);
+/* Arguments that headers repeat: those whose schema has x-mcp-header, at any depth
+ * beneath `properties` alone. */
+struct wbi_mcp_header_walk {
+    struct {
+        const wbi_json *key; /* of a property to come */
+        size_t left;
+        const wbi_json *values;
+    } at[WBI_LIMIT_MCP_HEADER_DEPTH];
+    size_t depth;
+};
+/* schema and arguments may be NULL. */
+struct wbi_mcp_header_walk wbi_mcp_header_walk(const wbi_json *schema, const wbi_json *arguments);
+/* The next one: its property, the annotation, and the argument (NULL: absent or null). */
+bool wbi_mcp_header_next(struct wbi_mcp_header_walk *w, const wbi_json **ret_property,
+                         const wbi_json **ret_name, const wbi_json **ret_value);
 /* Whether the x-mcp-header of an input schema can be obeyed: on texts, integers and
- * booleans only, names that are header names, no name twice. NULL is fine. */
+ * booleans only, names that are header names, no name twice, none elsewhere than where
+ * the walk comes. NULL is fine. */
 bool wbi_mcp_headers_usable(const wbi_json *input_schema);
 
 #endif

@@ -106,6 +106,11 @@ static void headers_repeat_values_exactly(void **state)
                               "\"\""));
     assert_true(header_equals("042", "42"));
     assert_false(header_equals("42x", "42"));
+    assert_true(header_equals("42.0", "42"));
+    assert_true(header_equals("4.2e1", "42"));
+    assert_false(header_equals("42.5", "42"));
+    assert_false(header_equals("+42.0", "42"));
+    assert_false(header_equals("nan", "42"));
     assert_true(header_equals("true", "true"));
     assert_false(header_equals("1", "true"));
     assert_false(header_equals("null", "null"));
@@ -577,6 +582,49 @@ static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
 }
 
 /* One exchange by HTTP; the status, with the body in out. */
+/* Annotations count beneath `properties`, at any depth, and nowhere else. */
+static void headers_are_declared_where_they_can_be_sent(void **state)
+{
+    static const struct {
+        const char *schema;
+        bool good;
+    } rows[] = {
+        {"{}", true},
+        {"{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\"}}}", true},
+        {"{\"properties\":{\"o\":{\"properties\":{\"z\":{\"type\":\"string\",\"x-mcp-header\":"
+         "\"Z\"}}}}}",
+         true},
+        {"{\"properties\":{\"o\":{\"properties\":{\"z\":{\"type\":\"array\",\"x-mcp-header\":\"Z\"}"
+         "}}}}",
+         false},
+        {"{\"properties\":{\"z\":{\"type\":\"string\",\"x-mcp-header\":\"z\"},\"o\":{"
+         "\"properties\":{"
+         "\"z\":{\"type\":\"string\",\"x-mcp-header\":\"Z\"}}}}}",
+         false},
+        {"{\"properties\":{\"l\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-mcp-"
+         "header\":"
+         "\"L\"}}}}",
+         false},
+        {"{\"anyOf\":[{\"properties\":{\"l\":{\"type\":\"string\",\"x-mcp-header\":\"L\"}}}]}",
+         false},
+        {"{\"properties\":{\"a\":{\"description\":\"\\\"x-mcp-header\\\":\\\"A\\\"\"}}}", true},
+        {"{\"properties\":{\"x-mcp-header\":{\"type\":\"string\"}}}", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        struct wbi_arena *arena;
+        const wbi_json *v;
+
+        assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
+        assert_int_equal(wbi_json_read(arena, wbi_str_z(rows[i].schema), WBI_JSON_STRICT, &v, NULL),
+                         WB_OK);
+        if (wbi_mcp_headers_usable(v) != rows[i].good)
+            fail_msg("%s", rows[i].schema);
+        wbi_arena_free(arena);
+    }
+}
+
 static int post(struct world *w, const char *method, const char *headers, const char *body,
                 char *out, size_t cap)
 {
@@ -708,6 +756,7 @@ int main(void)
         cmocka_unit_test(lines_are_found_however_they_are_cut),
         cmocka_unit_test(events_are_found_however_they_are_cut),
         cmocka_unit_test(headers_repeat_values_exactly),
+        cmocka_unit_test(headers_are_declared_where_they_can_be_sent),
         cmocka_unit_test(equal_ids_of_many_clients_never_cross),
         cmocka_unit_test(an_id_in_use_is_refused),
         cmocka_unit_test(a_cancelled_call_is_never_answered),

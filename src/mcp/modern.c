@@ -49,42 +49,71 @@ static const wbi_json *named_value(const struct wbi_mcp_request *r)
 }
 
 /* Value of Mcp-Param-NAME. */
-static struct wbi_str param_header(const struct wbi_http_request *http, struct wbi_str name)
+static struct wbi_str param_header(const struct wbi_http_header *headers, size_t n,
+                                   struct wbi_str name)
 {
-    for (size_t i = 0; i < http->header_count; i++) {
-        struct wbi_str h = http->headers[i].name;
+    for (size_t i = 0; i < n; i++) {
+        struct wbi_str h = headers[i].name;
 
         if (wbi_str_starts(h, WBI_LIT("mcp-param-")) && wbi_str_ieq(wbi_str_from(h, 10), name))
-            return http->headers[i].value;
+            return headers[i].value;
     }
     return WBI_NONE;
 }
 
 /* Arguments whose schema has x-mcp-header are repeated in Mcp-Param-NAME. */
+static bool repeats(const struct wbi_mcp_request *r, const struct wbi_http_header *headers,
+                    size_t n, const wbi_json *schema)
+{
+    struct wbi_mcp_header_walk w =
+        wbi_mcp_header_walk(schema, wbi_json_get(r->rpc.params, "arguments"));
+    const wbi_json *property, *name, *value;
+
+    while (wbi_mcp_header_next(&w, &property, &name, &value)) {
+        struct wbi_str header = param_header(headers, n, wbi_json_str(name));
+
+        if (value == NULL ? header.p != NULL
+                          : header.p == NULL || !wbi_mcp_header_equals(header, value))
+            return false;
+    }
+    return true;
+}
+
+/* The tool is not known yet: its headers are looked at when it is. */
+static bool keep_params(struct wbi_mcp_request *r, const struct wbi_http_request *http)
+{
+    struct wbi_http_header *kept = wbi_arena_array(r->arena, http->header_count + 1, sizeof(*kept));
+
+    for (size_t i = 0; kept != NULL && i < http->header_count; i++) {
+        struct wbi_http_header h = http->headers[i];
+
+        if (!wbi_str_starts(h.name, WBI_LIT("mcp-param-")))
+            continue;
+        h.name = wbi_arena_str(r->arena, h.name);
+        h.value = wbi_arena_str(r->arena, h.value);
+        if (h.name.p == NULL || h.value.p == NULL)
+            return false;
+        kept[r->param_count++] = h;
+    }
+    r->params = kept;
+    return kept != NULL;
+}
+
+bool wbi_mcp_params_agree(const struct wbi_mcp_request *r, const wbi_json *schema)
+{
+    return r->params == NULL || repeats(r, r->params, r->param_count, schema);
+}
+
 static bool params_agree(struct wbi_mcp_request *r, const struct wbi_http_request *http)
 {
     struct wbi_mcp_server *s = r->server;
-    const wbi_json *schema, *arguments = wbi_json_get(r->rpc.params, "arguments");
+    const wbi_json *schema;
+    bool unknown = false;
 
     if (s->ops.schema == NULL || !wbi_str_eqz(r->rpc.method, "tools/call"))
         return true;
-    schema = s->ops.schema(s->arg, r, wbi_json_get_str(r->rpc.params, "name"));
-    WBI_JSON_EACH_MEMBER (wbi_json_get(schema, "properties"), k) {
-        struct wbi_str name = wbi_json_get_str(k_val, "x-mcp-header");
-        const wbi_json *value = wbi_json_getn(arguments, wbi_json_str(k));
-        struct wbi_str header;
-
-        if (name.p == NULL)
-            continue;
-        header = param_header(http, name);
-        if (value == NULL || wbi_json_is(value, WBI_JSON_NULL)) {
-            if (header.p != NULL)
-                return false;
-        } else if (header.p == NULL || !wbi_mcp_header_equals(header, value)) {
-            return false;
-        }
-    }
-    return true;
+    schema = s->ops.schema(s->arg, r, wbi_json_get_str(r->rpc.params, "name"), &unknown);
+    return unknown ? keep_params(r, http) : repeats(r, http->headers, http->header_count, schema);
 }
 
 static bool headers_agree(struct wbi_mcp_request *r, const struct wbi_http_request *http,

@@ -264,7 +264,7 @@ void wbi_mcp_fail(struct wbi_mcp_request *r, int code, struct wbi_str message,
 
     wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
     wbi_rpc_put_error(&b, r->id, code, message, data_or_none);
-    end_with(r, &b, code == WBI_RPC_CAPABILITY ? 400 : 200);
+    end_with(r, &b, code == WBI_RPC_CAPABILITY || code == WBI_RPC_HEADER ? 400 : 200);
 }
 
 void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri)

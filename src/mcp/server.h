@@ -40,9 +40,11 @@ struct wbi_mcp_ops {
     void (*cancel)(void *arg, struct wbi_mcp_request *r);
     /* Somebody begins or ends to watch a resource: each beginning has one end. May be NULL. */
     void (*subscribed)(void *arg, struct wbi_str uri, bool on);
-    /* The input schema of a tool, for headers that repeat arguments; NULL when
-     * there is none. Good until the next turn of the loop. May be NULL. */
-    const wbi_json *(*schema)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
+    /* The input schema of a tool, for headers that repeat arguments; NULL when no header
+     * does. *ret_unknown: the tool may be found later, then wbi_mcp_params_agree is asked.
+     * Good until the next turn of the loop. May be NULL. */
+    const wbi_json *(*schema)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                              bool *ret_unknown);
 };
 
 /* Zero is a good default for every number. Strings must outlive the server. */
@@ -106,6 +108,10 @@ const char *wbi_mcp_log_level(const struct wbi_mcp_request *r);
 bool wbi_mcp_log_asked(const struct wbi_mcp_request *r); /* the client itself has named it */
 void *wbi_mcp_user(const struct wbi_mcp_request *r);
 void wbi_mcp_set_user(struct wbi_mcp_request *r, void *user);
+
+/* Whether headers repeat the arguments of a tool that was not known when r came; else
+ * the answer is WBI_RPC_HEADER. True for every other request. */
+bool wbi_mcp_params_agree(const struct wbi_mcp_request *r, const wbi_json *schema);
 
 /* Answers. json texts are copied. After one of them r is gone. */
 void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result);

@@ -89,6 +89,8 @@ struct wbi_mcp_request {
     int kept_status;
     bool wants[4]; /* listening: list_changed by enum wbi_mcp_list */
     const wbi_json *wants_uris;
+    const struct wbi_http_header *params; /* Mcp-Param of a tool yet unknown; NULL: none kept */
+    size_t param_count;
 };
 
 struct wbi_mcp_server {

@@ -201,16 +201,27 @@ void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call
     open_link(up);
 }
 
+/* Whether a request must not go out before the server was looked at. */
+static bool waits(const struct wbi_upstream_call *c)
+{
+    return c->vetted && c->up->held;
+}
+
 void wbi_up_ready(struct wbi_upstream *up)
 {
     up->era_known = true;
     wbi_up_set_state(up, WBI_UP_READY);
     if (up->link->ready != NULL)
         up->link->ready(up);
+    up->held = up->ops.on_ready != NULL;
+    if (up->held)
+        up->ops.on_ready(up->arg);
+    if (up->state != WBI_UP_READY)
+        return;
     wbi_up_renew(up);
     for (struct wbi_upstream_call *c = up->calls, *next; c != NULL; c = next) {
         next = c->next;
-        if (!c->sent && !c->own)
+        if (!c->sent && !c->own && !waits(c))
             wbi_call_send(c);
         if (up->state != WBI_UP_READY)
             return;
@@ -407,14 +418,40 @@ wb_rc wbi_upstream_start(struct wbi_upstream *up, const struct wbi_upstream_requ
         return wbi_fail_nomem(err);
     if (up->state == WBI_UP_WAITING && wbi_now_ns(&up->clock) >= up->wait_until_ns)
         wbi_up_set_state(up, WBI_UP_IDLE);
-    if (up->state == WBI_UP_READY)
+    if (up->state == WBI_UP_READY && !waits(call))
         wbi_call_send(call);
-    else if (up->state != WBI_UP_STARTING)
+    else if (up->state != WBI_UP_STARTING && up->state != WBI_UP_READY)
         wbi_up_arm(up, wbi_now_ns(&up->clock)); /* opened or refused from the loop */
     wbi_up_arm(up, call->deadline_ns);
     if (ret != NULL)
         *ret = call;
     return WB_OK;
+}
+
+static struct wbi_upstream_call *first_waiting(struct wbi_upstream *up)
+{
+    struct wbi_upstream_call *c = up->calls;
+
+    while (c != NULL && (!c->vetted || c->sent || c->deadline_ns == 0))
+        c = c->next;
+    return c;
+}
+
+void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not)
+{
+    struct wbi_upstream_call *c;
+
+    if (!up->held || up->state != WBI_UP_READY)
+        return; /* a connection that was lost has ended what waited for it */
+    up->held = why_not != NULL;
+    while (up->state == WBI_UP_READY && (c = first_waiting(up)) != NULL) {
+        if (why_not != NULL)
+            wbi_upstream_call_fail(c, WB_EIO, why_not);
+        else if (c->ops.on_vetted == NULL || c->ops.on_vetted(c->arg))
+            wbi_call_send(c);
+        else
+            wbi_upstream_call_fail(c, WB_EDENIED, "the server is another than before");
+    }
 }
 
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up)

@@ -46,6 +46,9 @@ struct wbi_upstream_ops {
     void (*on_changed)(void *arg, enum wbi_mcp_list what);
     void (*on_updated)(void *arg, struct wbi_str uri);
     void (*on_state)(void *arg, enum wbi_upstream_state state);
+    /* It was opened (again) and may be another than before: `vetted` requests wait
+     * until wbi_upstream_vetted. NULL: nobody looks, nothing waits. */
+    void (*on_ready)(void *arg);
 };
 
 struct wbi_upstream_answer {
@@ -74,6 +77,9 @@ struct wbi_upstream_call_ops {
      * question has none. Not the place to cancel. */
     void (*on_ask)(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params);
+    /* The server was vetted while the request waited; false ends it, unsent, with
+     * WB_EDENIED. */
+    bool (*on_vetted)(void *arg);
 };
 
 struct wbi_upstream_request {
@@ -91,6 +97,7 @@ struct wbi_upstream_request {
     const char *log_level;  /* least level of log messages; NULL: none wanted */
     bool log_asked;         /* it is the caller's wish: older servers are told, too */
     const wbi_json *schema; /* input schema of the tool, for Mcp-Param headers */
+    bool vetted;            /* not before somebody has looked at the server (on_ready) */
 };
 
 /* runner for programs, curl for URLs (may be NULL for the other kind). */
@@ -109,6 +116,9 @@ WB_MUST_CHECK wb_rc wbi_upstream_start(struct wbi_upstream *up,
                                        struct wbi_upstream_call **ret, struct wbi_error *err);
 /* Tells the server; on_done runs with WB_ECANCELLED, from inside. */
 void wbi_upstream_cancel(struct wbi_upstream_call *call);
+/* Who was told on_ready has looked: what waited for it is sent, or with a reason fails
+ * with WB_EIO; then the next `vetted` request waits again. */
+void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not);
 /* The answer to a question: a result, or an error object. Frees the question;
  * after the call has ended it does nothing else. */
 void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool is_error);

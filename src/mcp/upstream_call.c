@@ -52,7 +52,8 @@ static struct wbi_str inside(struct wbi_str object)
 static wb_rc copy_headers(struct wbi_upstream_call *c, const struct wbi_upstream_request *q)
 {
     struct wbi_arena *arena = NULL;
-    const wbi_json *params = NULL, *arguments;
+    const wbi_json *params = NULL, *arguments, *property, *header, *v;
+    struct wbi_mcp_header_walk walk;
     struct wbi_str name;
     struct wbi_buf b;
     wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
@@ -69,13 +70,11 @@ static wb_rc copy_headers(struct wbi_upstream_call *c, const struct wbi_upstream
         wbi_mcp_header_put(&b, name);
         wbi_buf_addz(&b, "\n");
     }
-    WBI_JSON_EACH_MEMBER (wbi_json_get(q->schema, "properties"), k) {
-        struct wbi_str header = wbi_json_get_str(k_val, "x-mcp-header");
-        const wbi_json *v = wbi_json_getn(arguments, wbi_json_str(k));
-
-        if (header.p == NULL || v == NULL || wbi_json_is(v, WBI_JSON_NULL))
+    walk = wbi_mcp_header_walk(q->schema, arguments);
+    while (wbi_mcp_header_next(&walk, &property, &header, &v)) {
+        if (v == NULL || !wbi_json_is(header, WBI_JSON_STR))
             continue;
-        wbi_buf_addf(&b, "Mcp-Param-%.*s: ", WBI_FMT(header));
+        wbi_buf_addf(&b, "Mcp-Param-%.*s: ", WBI_FMT(wbi_json_str(header)));
         if (wbi_json_is(v, WBI_JSON_STR))
             wbi_mcp_header_put(&b, wbi_json_str(v));
         else
@@ -148,6 +147,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
     if (q->abilities != NULL)
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
+    c->vetted = q->vetted;
     if (q->log_level != NULL)
         (void)put_text(&(char *){c->log_level},
                        wbi_str_head(wbi_str_z(q->log_level), sizeof(c->log_level) - 1));

@@ -34,6 +34,7 @@ struct wbi_upstream_call {
     char *method, *params, *meta, *conversation;
     struct wbi_mcp_abilities abilities;
     bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
+    bool vetted;                         /* waits while the connection is held */
     char log_level[12];                  /* "": none wanted */
     unsigned rounds;
     char *state;         /* requestState to echo, JSON */
@@ -73,6 +74,7 @@ struct wbi_upstream {
     enum wbi_upstream_state state;
     enum wbi_mcp_era era;
     bool era_known, skip_probe, probing, probed_again;
+    bool held; /* nobody has looked at this connection yet */
     uint64_t serial;
     struct wbi_upstream_call *calls;                       /* newest first */
     struct wbi_upstream_call *by_id[WBI_UPSTREAM_BUCKETS]; /* those with an id, by its rest */

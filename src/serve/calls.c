@@ -13,6 +13,7 @@
 #include "call/views.h"
 #include "json/write.h"
 #include "serve/gateway_int.h"
+#include "serve/result.h"
 #include "wire/wire.h"
 
 static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
@@ -120,10 +121,35 @@ static bool pass_rpc_error(const struct wbi_call *call, struct wbi_mcp_request *
         !wbi_json_i64(wbi_json_get(error, "code"), &code))
         return false;
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
-    wbi_json_write(&data, wbi_json_get(error, "data"));
-    wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"), wbi_buf_str(&data));
+    if (wbi_json_get(error, "data") != NULL)
+        wbi_json_write(&data, wbi_json_get(error, "data"));
+    wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"),
+                 data.n > 0 ? wbi_buf_str(&data) : WBI_NONE);
     wbi_buf_fini(&data);
     return true;
+}
+
+/* Up to 2025-11-25 structuredContent is an object. */
+static bool is_loose(const struct wbi_call *call)
+{
+    struct wbi_str output = call->outcome.output;
+
+    return call->tool != NULL && !call->tool->builtin &&
+           ((call->complete != NULL && call->complete->loose) ||
+            (call->tool->output_schema != NULL && output.n > 0 && output.p[0] != '{'));
+}
+
+static wb_rc write_result(struct wbi_call *call, const struct wbi_mcp_request *r,
+                          struct wbi_buf *out)
+{
+    struct wbi_buf all;
+    wb_rc rc;
+
+    if (wbi_mcp_era(r) != WBI_ERA_LEGACY || !is_loose(call))
+        return wbi_view_mcp(call, out);
+    wbi_buf_init_arena(&all, call->arena, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_view_mcp(call, &all);
+    return rc == WB_OK ? wbi_result_for_legacy(call->arena, wbi_buf_str(&all), out) : rc;
 }
 
 static void answer(struct wbi_call *call, struct wbi_mcp_request *r)
@@ -144,7 +170,7 @@ static void answer(struct wbi_call *call, struct wbi_mcp_request *r)
     if (failed && pass_rpc_error(call, r))
         return;
     wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
-    if (wbi_view_mcp(call, &out) == WB_OK)
+    if (write_result(call, r, &out) == WB_OK)
         wbi_mcp_reply(r, wbi_buf_str(&out));
     else
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);

@@ -102,3 +102,192 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const wbi_json *tool, const 
         return wbi_fail(err, rc, "a definition could not be cleaned");
     return wbi_json_read(arena, wbi_buf_str(&out), WBI_JSON_STRICT, ret, err);
 }
+
+/* ---- what the protocol allows ---- */
+
+static bool all_strings(const wbi_json *list)
+{
+    WBI_JSON_EACH (list, e) {
+        if (!wbi_json_is(e, WBI_JSON_STR))
+            return false;
+    }
+    return wbi_json_is(list, WBI_JSON_ARR);
+}
+
+static bool is_bool(const wbi_json *v)
+{
+    return wbi_json_is(v, WBI_JSON_BOOL);
+}
+
+static bool good_annotations(const wbi_json *v)
+{
+    WBI_JSON_EACH_MEMBER (v, k) {
+        struct wbi_str name = wbi_json_str(k);
+
+        if (wbi_str_eqz(name, "title") ? !wbi_json_is(k_val, WBI_JSON_STR)
+                                       : wbi_str_ends(name, WBI_LIT("Hint")) && !is_bool(k_val))
+            return false;
+    }
+    return wbi_json_is(v, WBI_JSON_OBJ);
+}
+
+static bool good_icon(const wbi_json *v)
+{
+    struct wbi_str theme = wbi_json_get_str(v, "theme");
+
+    return wbi_json_get_str(v, "src").p != NULL &&
+           (wbi_json_get(v, "mimeType") == NULL || wbi_json_get_str(v, "mimeType").p != NULL) &&
+           (wbi_json_get(v, "sizes") == NULL || all_strings(wbi_json_get(v, "sizes"))) &&
+           (wbi_json_get(v, "theme") == NULL || wbi_str_eqz(theme, "light") ||
+            wbi_str_eqz(theme, "dark"));
+}
+
+static bool good_icons(const wbi_json *v)
+{
+    WBI_JSON_EACH (v, e) {
+        if (!good_icon(e))
+            return false;
+    }
+    return wbi_json_is(v, WBI_JSON_ARR);
+}
+
+static bool good_execution(const wbi_json *v)
+{
+    const wbi_json *task = wbi_json_get(v, "taskSupport");
+    struct wbi_str said = wbi_json_str(task);
+
+    return wbi_json_is(v, WBI_JSON_OBJ) &&
+           (task == NULL || wbi_str_eqz(said, "required") || wbi_str_eqz(said, "optional") ||
+            wbi_str_eqz(said, "forbidden"));
+}
+
+/* Whether a member has the form that the protocol gives it; unknown ones may have any. */
+static bool good_member(struct wbi_str name, const wbi_json *v)
+{
+    if (wbi_str_eqz(name, "title") || wbi_str_eqz(name, "description"))
+        return wbi_json_is(v, WBI_JSON_STR);
+    if (wbi_str_eqz(name, "outputSchema") || wbi_str_eqz(name, "_meta"))
+        return wbi_json_is(v, WBI_JSON_OBJ);
+    if (wbi_str_eqz(name, "annotations"))
+        return good_annotations(v);
+    if (wbi_str_eqz(name, "icons"))
+        return good_icons(v);
+    return !wbi_str_eqz(name, "execution") || good_execution(v);
+}
+
+bool wbi_definition_is_object(const wbi_json *schema)
+{
+    return wbi_str_eqz(wbi_json_get_str(schema, "type"), "object");
+}
+
+wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const wbi_json **ret,
+                          struct wbi_error *err)
+{
+    const wbi_json *input = wbi_json_get(tool, "inputSchema");
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+    bool good = true;
+
+    if (!wbi_definition_is_object(input))
+        return wbi_fail(err, WB_EINPUT, "its inputSchema is not one of \"type\": \"object\"");
+    WBI_JSON_EACH_MEMBER (tool, k)
+        good &= good_member(wbi_json_str(k), k_val);
+    *ret = tool;
+    if (good)
+        return WB_OK;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER (tool, m) {
+        if (!good_member(wbi_json_str(m), m_val))
+            continue;
+        wbi_jw_keyn(&w, wbi_json_str(m));
+        wbi_jw_val(&w, m_val);
+    }
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_fail_nomem(err);
+    return wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, err);
+}
+
+static bool good_arguments(const wbi_json *list)
+{
+    WBI_JSON_EACH (list, e) {
+        const wbi_json *required = wbi_json_get(e, "required");
+
+        if (wbi_json_get_str(e, "name").p == NULL || (required != NULL && !is_bool(required)))
+            return false;
+    }
+    return wbi_json_is(list, WBI_JSON_ARR);
+}
+
+static bool good_item_member(struct wbi_str name, const wbi_json *v)
+{
+    if (wbi_str_eqz(name, "mimeType"))
+        return wbi_json_is(v, WBI_JSON_STR);
+    if (wbi_str_eqz(name, "size"))
+        return wbi_json_is(v, WBI_JSON_INT) || wbi_json_is(v, WBI_JSON_REAL);
+    if (wbi_str_eqz(name, "annotations"))
+        return wbi_json_is(v, WBI_JSON_OBJ);
+    if (wbi_str_eqz(name, "arguments"))
+        return good_arguments(v);
+    return good_member(name, v);
+}
+
+bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item)
+{
+    WBI_JSON_EACH_MEMBER (item, k) {
+        if (!good_item_member(wbi_json_str(k), k_val))
+            return false;
+    }
+    return wbi_json_get_str(item, "name").p != NULL &&
+           (what != WBI_MCP_RESOURCES || wbi_json_get_str(item, "uri").p != NULL) &&
+           (what != WBI_MCP_TEMPLATES || wbi_json_get_str(item, "uriTemplate").p != NULL);
+}
+
+/* ---- for clients of one era ---- */
+
+/* true is {}, false is {"not":{}}: the same in words of the older revisions. */
+static void write_properties(struct wbi_jw *w, const wbi_json *properties)
+{
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER (properties, k) {
+        wbi_jw_keyn(w, wbi_json_str(k));
+        if (is_bool(k_val))
+            wbi_jw_raw(w, wbi_json_true(k_val) ? WBI_LIT("{}") : WBI_LIT("{\"not\":{}}"));
+        else
+            wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
+static void write_schema(struct wbi_jw *w, const wbi_json *schema)
+{
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER (schema, k) {
+        wbi_jw_keyn(w, wbi_json_str(k));
+        if (wbi_str_eqz(wbi_json_str(k), "properties"))
+            write_properties(w, k_val);
+        else
+            wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
+void wbi_definition_write(struct wbi_jw *w, struct wbi_str name, const wbi_json *tool, bool legacy)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "name", name);
+    WBI_JSON_EACH_MEMBER (tool, k) {
+        struct wbi_str member = wbi_json_str(k);
+        bool output = wbi_str_eqz(member, "outputSchema");
+
+        if (wbi_str_eqz(member, "name") || (legacy && output && !wbi_definition_is_object(k_val)))
+            continue;
+        wbi_jw_keyn(w, member);
+        if (legacy && (output || wbi_str_eqz(member, "inputSchema")))
+            write_schema(w, k_val);
+        else
+            wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}

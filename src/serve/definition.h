@@ -3,7 +3,9 @@
 #ifndef WBI_SERVE_DEFINITION_H
 #define WBI_SERVE_DEFINITION_H
 
-#include "json/json.h"
+#include "base/error.h"
+#include "json/write.h"
+#include "mcp/server.h"
 
 /* True when hygiene would change no string of the value, names included. */
 bool wbi_strings_clean(const wbi_json *v);
@@ -17,5 +19,22 @@ bool wbi_definition_hides(const wbi_json *tool);
  * and values stay, for calls depend on them. In arena. */
 WB_MUST_CHECK wb_rc wbi_definition_clean(struct wbi_arena *arena, const wbi_json *tool,
                                          const wbi_json **ret, struct wbi_error *err);
+
+/* The definition of a tool as every revision of the protocol allows it: members of a
+ * wrong form that it need not have are left out. WB_EINPUT when what remains is no
+ * definition; err says why. In arena, or the tool itself. */
+WB_MUST_CHECK wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool,
+                                        const wbi_json **ret, struct wbi_error *err);
+
+/* Whether the protocol allows an item of a list of prompts, resources or templates. */
+bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item);
+
+/* Whether a schema is plainly one of an object. */
+bool wbi_definition_is_object(const wbi_json *schema);
+
+/* A definition under another name. Up to 2025-11-25 (legacy) an outputSchema is one of
+ * an object, and every property has an object for a schema: what says more is left out
+ * or said in that way. */
+void wbi_definition_write(struct wbi_jw *w, struct wbi_str name, const wbi_json *tool, bool legacy);
 
 #endif

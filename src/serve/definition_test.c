@@ -56,10 +56,63 @@ static void hidden_text_is_found_and_made_visible(void **state)
     }
 }
 
+#define OBJ "\"inputSchema\":{\"type\":\"object\"}"
+static const struct {
+    const char *tool, *rest; /* rest: members that are left; NULL: no definition */
+} forms[] = {
+    {"{\"name\":\"a\"," OBJ "}", OBJ},
+    {"{\"name\":\"a\"}", NULL},
+    {"{\"name\":\"a\",\"inputSchema\":true}", NULL},
+    {"{\"name\":\"a\",\"inputSchema\":{}}", NULL},
+    {"{\"name\":\"a\",\"inputSchema\":{\"type\":[\"object\"]}}", NULL},
+    {"7", NULL},
+    {"{\"name\":\"a\"," OBJ ",\"title\":null,\"description\":5}", OBJ},
+    {"{\"name\":\"a\"," OBJ ",\"annotations\":{\"readOnlyHint\":\"yes\"}}", OBJ},
+    {"{\"name\":\"a\"," OBJ ",\"annotations\":{\"title\":\"t\",\"readOnlyHint\":true,\"x\":7}}",
+     OBJ ",\"annotations\":{\"title\":\"t\",\"readOnlyHint\":true,\"x\":7}"},
+    {"{\"name\":\"a\"," OBJ ",\"icons\":[{\"src\":\"u\",\"theme\":\"dark\"}]}",
+     OBJ ",\"icons\":[{\"src\":\"u\",\"theme\":\"dark\"}]"},
+    {"{\"name\":\"a\"," OBJ ",\"icons\":[{\"src\":\"u\",\"theme\":\"pink\"}]}", OBJ},
+    {"{\"name\":\"a\"," OBJ ",\"icons\":[{}]}", OBJ},
+    {"{\"name\":\"a\"," OBJ ",\"execution\":{\"taskSupport\":\"maybe\"}}", OBJ},
+    {"{\"name\":\"a\"," OBJ ",\"execution\":{\"taskSupport\":\"optional\"}}",
+     OBJ ",\"execution\":{\"taskSupport\":\"optional\"}"},
+    {"{\"name\":\"a\"," OBJ ",\"_meta\":1,\"outputSchema\":true,\"vendor\":1}",
+     OBJ ",\"vendor\":1"},
+};
+
+static void what_the_protocol_does_not_allow_is_left_out(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(forms); i++) {
+        struct wbi_arena *arena = NULL;
+        const wbi_json *tool, *taken;
+        struct wbi_buf got, want;
+        struct wbi_jw w = wbi_jw_to(&got);
+        wb_rc rc;
+
+        assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
+        assert_int_equal(
+            wbi_json_read(arena, wbi_str_z(forms[i].tool), WBI_JSON_STRICT, &tool, NULL), WB_OK);
+        rc = wbi_definition_take(arena, tool, &taken, NULL);
+        if ((rc == WB_OK) != (forms[i].rest != NULL))
+            fail_msg("%s: %d", forms[i].tool, rc);
+        wbi_buf_init_arena(&got, arena, WBI_LIMIT_SMALL_ARENA);
+        wbi_buf_init_arena(&want, arena, WBI_LIMIT_SMALL_ARENA);
+        if (rc == WB_OK) {
+            wbi_definition_write(&w, WBI_LIT("s__a"), taken, false);
+            wbi_buf_addf(&want, "{\"name\":\"s__a\",%s}", forms[i].rest);
+            assert_true(wbi_str_eq(wbi_buf_str(&got), wbi_buf_str(&want)));
+        }
+        wbi_arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hidden_text_is_found_and_made_visible),
+        cmocka_unit_test(what_the_protocol_does_not_allow_is_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,8 +37,7 @@ static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r
     struct wbi_buf out;
 
     wbi_buf_init(&out, WBI_LIMIT_MCP_MESSAGE);
-    wbi_metrics_write(g->metrics, wbi_calls_count(g->rt->calls), wbi_events_missed(g->rt->guards),
-                      &out);
+    wbi_metrics_write(g->metrics, g->rt->calls, wbi_events_missed(g->rt->guards), &out);
     answer.body = wbi_buf_str(&out);
     wbi_http_respond(g->http, r->id, &answer);
     wbi_buf_fini(&out);

@@ -75,7 +75,8 @@ void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what
 /* A tools/list that nobody waits for any more. */
 struct wbi_listing;
 void wbi_serve_tools_cancel(struct wbi_listing *l);
-const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str tool);
+const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                                 bool *ret_unknown);
 
 /* resources.c */
 /* Artifacts as items of a list, newest first; w is inside the array. None for a principal

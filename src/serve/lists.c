@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "call/guards.h"
 #include "json/write.h"
+#include "serve/definition.h"
 #include "serve/pass.h"
 #include "serve/upstreams.h"
 
@@ -26,7 +27,7 @@ static void write_hints(struct wbi_jw *w, const struct wbi_tool *t)
 
 /* Built-ins announce no outputSchema: clients would show the model the structured
  * value instead of the receipt (I4). */
-static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
+static void write_tool(struct wbi_jw *w, const struct wbi_tool *t, bool legacy)
 {
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "name", t->model_name);
@@ -35,40 +36,31 @@ static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
     if (t->description.p != NULL)
         wbi_jw_kstr(w, "description", t->description);
     wbi_jw_kval(w, "inputSchema", t->input_schema);
-    if (t->output_schema != NULL && !t->builtin)
+    if (t->output_schema != NULL && !t->builtin &&
+        (!legacy || wbi_definition_is_object(t->output_schema)))
         wbi_jw_kval(w, "outputSchema", t->output_schema);
     write_hints(w, t);
     wbi_jw_obj_end(w);
 }
 
-/* A definition of a server, as it came but for the name. */
-static void write_definition(struct wbi_jw *w, const struct wbi_tool *t, const wbi_json *definition)
+/* Definitions of servers are told as they came but for the name, as far as the client's
+ * revision knows them. */
+static void write_tools(struct wbi_gateway *g, const struct wbi_mcp_request *r,
+                        struct wbi_catalog *c, struct wbi_jw *w)
 {
-    wbi_jw_obj(w);
-    wbi_jw_kstr(w, "name", t->model_name);
-    WBI_JSON_EACH_MEMBER (definition, k) {
-        if (wbi_str_eqz(wbi_json_str(k), "name"))
-            continue;
-        wbi_jw_keyn(w, wbi_json_str(k));
-        wbi_jw_val(w, k_val);
-    }
-    wbi_jw_obj_end(w);
-}
+    bool legacy = wbi_mcp_era(r) == WBI_ERA_LEGACY;
 
-static void write_tools(struct wbi_gateway *g, struct wbi_str principal, struct wbi_catalog *c,
-                        struct wbi_jw *w)
-{
     wbi_jw_arr(w);
     for (size_t i = 0; i < wbi_catalog_count(c); i++) {
         const struct wbi_tool *t = wbi_catalog_at(c, i);
         const wbi_json *definition = wbi_json_get(t->descriptor, "definition");
 
-        if (!wbi_guards_tells(g->rt, principal, c, t))
+        if (!wbi_guards_tells(g->rt, wbi_mcp_principal(r), c, t))
             continue;
         if (definition != NULL)
-            write_definition(w, t, definition);
+            wbi_definition_write(w, t->model_name, definition, legacy);
         else
-            write_tool(w, t);
+            write_tool(w, t, legacy);
     }
     wbi_jw_arr_end(w);
 }
@@ -90,7 +82,7 @@ static void list_tools(void *arg)
     wbi_free(arg);
     wbi_buf_init(&out, WBI_LIMIT_MCP_OUT);
     if (rc == WB_OK)
-        write_tools(l.gateway, wbi_mcp_principal(l.r), catalog, &w);
+        write_tools(l.gateway, l.r, catalog, &w);
     if (rc == WB_OK && wbi_buf_rc(&out) == WB_OK)
         wbi_mcp_reply_list(l.r, wbi_buf_str(&out));
     else
@@ -144,7 +136,8 @@ void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what
     wbi_gather(g, r, what, wbi_buf_str(&own));
 }
 
-const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name)
+const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
+                                 bool *ret_unknown)
 {
     struct wbi_gateway *g = arg;
     struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
@@ -152,7 +145,10 @@ const wbi_json *wbi_serve_schema(void *arg, struct wbi_mcp_request *r, struct wb
     const struct wbi_tool *tool;
 
     if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK ||
-        wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) != WB_OK)
+        wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) !=
+            WB_OK) {
+        *ret_unknown = g->rt->find_more != NULL;
         return NULL;
-    return tool->input_schema;
+    }
+    return tool->mcp_headers ? tool->input_schema : NULL;
 }

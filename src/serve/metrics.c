@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/guards.h"
+#include "call/run.h"
 
 #define SLOTS 8192u
 #define BUCKETS 12
@@ -17,10 +18,19 @@
 static const int64_t bucket_us[BUCKETS - 1] = {100,    250,     1000,    5000,     25000,    100000,
                                                500000, 1000000, 5000000, 30000000, 300000000};
 
+/* Errors of one code. */
+struct errors {
+    struct errors *next;
+    uint64_t n;
+    char code[];
+};
+
 struct row {
     char *tool, *origin;
     uint64_t calls, retries, buckets[BUCKETS], sum_us;
-    uint32_t errors[CODES]; /* by kind */
+    struct errors *errors;
+    size_t error_codes;
+    size_t in_use; /* while they are written */
     const char *circuit;
     bool limited;
 };
@@ -29,8 +39,6 @@ struct wbi_metrics {
     struct row *slots[SLOTS];
     size_t count;
 };
-
-_Static_assert(WBI_KIND_COUNT <= CODES, "a counter for every kind");
 
 wb_rc wbi_metrics_new(struct wbi_metrics **ret)
 {
@@ -42,6 +50,12 @@ static void free_row(struct row *row)
 {
     if (row == NULL)
         return;
+    while (row->errors != NULL) {
+        struct errors *e = row->errors;
+
+        row->errors = e->next;
+        wbi_free(e);
+    }
     wbi_free(row->tool);
     wbi_free(row->origin);
     wbi_free(row);
@@ -77,11 +91,47 @@ static struct row *row_of(struct wbi_metrics *m, struct wbi_str tool, struct wbi
     return row;
 }
 
-void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call)
+static struct errors *errors_of(struct row *row, struct wbi_str code)
+{
+    struct errors *e = row->errors;
+
+    while (e != NULL && !wbi_str_eqz(code, e->code))
+        e = e->next;
+    return e;
+}
+
+/* Tools have codes of their own: the last place is for those that do not fit. */
+static void count_error(struct row *row, struct wbi_str code)
+{
+    struct errors *e = errors_of(row, code);
+
+    if (e == NULL && row->error_codes + 1 >= CODES) {
+        code = WBI_LIT("other");
+        e = errors_of(row, code);
+    }
+    if (e == NULL) {
+        e = wbi_zalloc(sizeof(*e) + code.n + 1);
+        if (e == NULL)
+            return;
+        memcpy(e->code, code.p, code.n);
+        e->next = row->errors;
+        row->errors = e;
+        row->error_codes++;
+    }
+    e->n++;
+}
+
+static struct row *row_of_call(struct wbi_metrics *m, const struct wbi_call *call)
 {
     bool known = call->tool != NULL;
-    struct row *row = row_of(m, known ? call->tool->qualified : WBI_LIT("unknown"),
-                             known ? call->tool->origin : WBI_LIT("unknown"));
+
+    return row_of(m, known ? call->tool->qualified : WBI_LIT("unknown"),
+                  known ? call->tool->origin : WBI_LIT("unknown"));
+}
+
+void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call)
+{
+    struct row *row = row_of_call(m, call);
     int64_t us = (call->ended_ns - call->started_ns) / 1000;
     size_t b = 0;
 
@@ -99,7 +149,7 @@ void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call)
         row->circuit = call->admission->circuit_state;
     if (call->outcome.state != WBI_OUTCOME_ERROR)
         return;
-    row->errors[call->outcome.fault.kind]++;
+    count_error(row, wbi_fault_code(&call->outcome.fault));
     row->limited = call->outcome.fault.kind == WBI_KIND_RATE_LIMITED;
 }
 
@@ -152,12 +202,11 @@ static void write_latency(struct wbi_buf *out, const struct row *row)
 
 static void write_errors(struct wbi_buf *out, const struct row *row)
 {
-    for (int k = 0; k < WBI_KIND_COUNT; k++) {
-        if (row->errors[k] == 0)
-            continue;
+    for (const struct errors *e = row->errors; e != NULL; e = e->next) {
         add_name(out, "tool_errors_total", row);
-        wbi_buf_addf(out, ",code=\"%s\"} %u\n", wbi_kind_row((enum wbi_kind)k)->code,
-                     row->errors[k]);
+        wbi_buf_addz(out, ",code=\"");
+        add_label(out, e->code);
+        wbi_buf_addf(out, "\"} %llu\n", (unsigned long long)e->n);
     }
 }
 
@@ -200,9 +249,28 @@ static void write_circuit(struct wbi_buf *out, const struct row *row)
     wbi_buf_addf(out, "} %d\n", circuit_number(row->circuit));
 }
 
-void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, uint64_t lost,
+static void write_in_use(struct wbi_buf *out, const struct row *row)
+{
+    add_name(out, "concurrency_in_use", row);
+    wbi_buf_addf(out, "} %zu\n", row->in_use);
+}
+
+static void count_running(void *arg, struct wbi_call *call)
+{
+    struct row *row = row_of_call(arg, call);
+
+    if (row != NULL)
+        row->in_use++;
+}
+
+void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost,
                        struct wbi_buf *out)
 {
+    for (size_t i = 0; i < SLOTS; i++)
+        if (m->slots[i] != NULL)
+            m->slots[i]->in_use = 0;
+    wbi_calls_each(calls, count_running, m);
+
     head(out, "tool_invocations_total", "counter", "Calls, by tool and origin.");
     each(m, out, write_calls);
     head(out, "tool_errors_total", "counter", "Calls that ended in an error, by code.");
@@ -216,7 +284,7 @@ void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, uint64_t lost
     head(out, "tool_latency_seconds", "histogram", "From the call to its outcome.");
     each(m, out, write_latency);
     head(out, "concurrency_in_use", "gauge", "Calls under way.");
-    wbi_buf_addf(out, "concurrency_in_use %zu\n", in_use);
+    each(m, out, write_in_use);
     head(out, "events_lost_total", "counter", "Events that no reader took.");
     wbi_buf_addf(out, "events_lost_total %llu\n", (unsigned long long)lost);
 }

@@ -14,8 +14,8 @@ WB_MUST_CHECK wb_rc wbi_metrics_new(struct wbi_metrics **ret);
 void wbi_metrics_free(struct wbi_metrics *m); /* NULL is fine */
 /* A finished call. What cannot be kept is left out. */
 void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call);
-/* in_use: calls under way; lost: events that no reader took. */
-void wbi_metrics_write(const struct wbi_metrics *m, size_t in_use, uint64_t lost,
+/* calls: those under way; lost: events that no reader took. */
+void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost,
                        struct wbi_buf *out);
 
 #endif

@@ -1,20 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve/pin_files.c: DIR/<SHA-256 of the key>.json holds {"key": …, "pin": …}. */
+ * serve/pin_files.c: DIR/<SHA-256 of the server's name>.json holds {"server": …, "pins":
+ * {tool: pin}}. Files of older versions hold one pin each, <SHA-256 of "server/tool">.json
+ * with {"key": …, "pin": …}; the first close that writes takes over what was read of them. */
 #include "serve/pin_files.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "json/write.h"
 #include "serve/token.h"
 
-#define PIN_BYTES (8u * WBI_MIB)
+#define BUCKETS 4096u
+
+struct pin {
+    struct pin *next, *next_alike; /* in the order of the file; in its bucket */
+    struct wbi_str tool;
+    const wbi_json *kept; /* as it was read; NULL: not yet there */
+    struct wbi_str text;  /* put since; absent: none */
+    bool old;             /* read from a file of its own */
+    bool dropped;
+};
+
+struct wbi_pin_sheet {
+    const struct wbi_pin_files *files;
+    struct wbi_arena *arena;
+    struct wbi_str server;
+    struct wbi_pin_stamp stamp;
+    struct pin *pins, **end, *buckets[BUCKETS];
+    size_t puts;
+    bool to_write, dirty;
+    int lock; /* -1: none could be had; then writing fails, too */
+};
 
 wb_rc wbi_pin_files_open(struct wbi_arena *arena, struct wbi_str user_state,
                          struct wbi_pin_files *ret, struct wbi_error *err)
@@ -44,21 +70,23 @@ static wb_rc path_of(const struct wbi_pin_files *f, struct wbi_str key, const ch
     return WB_OK;
 }
 
+/* ---- reading ---- */
+
 static wb_rc read_whole(int fd, struct wbi_arena *arena, struct wbi_str *ret, struct wbi_error *err)
 {
     struct wbi_buf b;
 
-    wbi_buf_init_arena(&b, arena, PIN_BYTES);
+    wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
     for (;;) {
         char *room = wbi_buf_room(&b, 4096);
         ssize_t n = room != NULL ? read(fd, room, 4096) : -1;
 
         if (room == NULL)
-            return wbi_fail(err, wbi_buf_rc(&b), "a pin is too large");
+            return wbi_fail(err, wbi_buf_rc(&b), "pins are too large");
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return wbi_fail_errno(err, errno, "cannot read a pin");
+            return wbi_fail_errno(err, errno, "cannot read pins");
         if (n == 0)
             break;
         b.n += (size_t)n;
@@ -67,110 +95,382 @@ static wb_rc read_whole(int fd, struct wbi_arena *arena, struct wbi_str *ret, st
     return WB_OK;
 }
 
-static wb_rc read_pin(const char *path, struct wbi_arena *arena, const wbi_json **ret,
-                      struct wbi_error *err)
+static struct wbi_pin_stamp stamp_of(const struct stat *st)
+{
+    return (struct wbi_pin_stamp){
+        st->st_ino, (int64_t)st->st_mtim.tv_sec * WBI_NS_PER_S + st->st_mtim.tv_nsec, st->st_size};
+}
+
+/* WB_ENOTFOUND, without a text, when there is no such file. stamp may be NULL. */
+static wb_rc read_file(const char *path, struct wbi_arena *arena, const wbi_json **ret,
+                       struct wbi_pin_stamp *stamp, struct wbi_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct wbi_str text;
+    struct stat st;
     wb_rc rc;
 
     if (fd < 0 && errno == ENOENT)
         return WB_ENOTFOUND;
     if (fd < 0)
-        return wbi_fail_errno(err, errno, "cannot open a pin");
+        return wbi_fail_errno(err, errno, "cannot open pins");
+    if (stamp != NULL && fstat(fd, &st) == 0)
+        *stamp = stamp_of(&st);
     rc = read_whole(fd, arena, &text, err);
     close(fd);
     return rc == WB_OK ? wbi_json_read(arena, text, WBI_JSON_STRICT, ret, err) : rc;
 }
 
-static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct wbi_str *ret,
-                 struct wbi_error *err)
+struct wbi_pin_stamp wbi_pin_files_stamp(const struct wbi_pin_files *f, struct wbi_str server)
+{
+    char path[WBI_LIMIT_PATH + 1];
+    struct stat st;
+
+    if (path_of(f, server, ".json", path, NULL) != WB_OK || lstat(path, &st) != 0)
+        return (struct wbi_pin_stamp){0};
+    return stamp_of(&st);
+}
+
+/* ---- one server's pins ---- */
+
+static struct pin **bucket_of(struct wbi_pin_sheet *s, struct wbi_str tool)
+{
+    return &s->buckets[wbi_hash64(tool.p, tool.n, 0) % BUCKETS];
+}
+
+static struct pin *find(struct wbi_pin_sheet *s, struct wbi_str tool)
+{
+    struct pin *p = *bucket_of(s, tool);
+
+    while (p != NULL && !wbi_str_eq(p->tool, tool))
+        p = p->next_alike;
+    return p;
+}
+
+static struct pin *add(struct wbi_pin_sheet *s, struct wbi_str tool, const wbi_json *kept)
+{
+    struct pin *p = wbi_arena_zalloc(s->arena, sizeof(*p));
+    struct pin **like = bucket_of(s, tool);
+
+    if (p == NULL)
+        return NULL;
+    p->tool = wbi_arena_str(s->arena, tool);
+    if (p->tool.p == NULL)
+        return NULL;
+    p->kept = kept;
+    p->next_alike = *like;
+    *like = p;
+    *s->end = p;
+    s->end = &p->next;
+    return p;
+}
+
+/* "server/tool" without the server. */
+static struct wbi_str tool_of(const struct wbi_pin_sheet *s, struct wbi_str key)
+{
+    return wbi_str_from(key, s->server.n + 1);
+}
+
+/* The pin, also where it still has a file of its own; *ret NULL: there is none. */
+static wb_rc look_up(struct wbi_pin_sheet *s, struct wbi_str key, struct pin **ret,
+                     struct wbi_error *err)
 {
     char path[WBI_LIMIT_PATH + 1];
     const wbi_json *v;
-    struct wbi_buf b;
-    wb_rc rc = path_of(arg, key, ".json", path, err);
+    wb_rc rc;
 
+    *ret = find(s, tool_of(s, key));
+    if (*ret != NULL)
+        return WB_OK;
+    rc = path_of(s->files, key, ".json", path, err);
     if (rc == WB_OK)
-        rc = read_pin(path, arena, &v, err);
+        rc = read_file(path, s->arena, &v, NULL, err);
+    if (rc != WB_OK)
+        return rc == WB_ENOTFOUND ? WB_OK : rc;
+    *ret = add(s, tool_of(s, key), wbi_json_get(v, "pin"));
+    if (*ret == NULL)
+        return wbi_fail_nomem(err);
+    (*ret)->old = s->dirty = true;
+    return WB_OK;
+}
+
+static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct wbi_str *ret,
+                 struct wbi_error *err)
+{
+    struct wbi_buf b;
+    struct pin *p;
+    wb_rc rc = look_up(arg, key, &p, err);
+
     if (rc != WB_OK)
         return rc;
-    wbi_buf_init_arena(&b, arena, PIN_BYTES);
-    wbi_json_write(&b, wbi_json_get(v, "pin"));
+    if (p == NULL || p->dropped)
+        return WB_ENOTFOUND;
+    *ret = p->text;
+    if (p->text.p != NULL)
+        return WB_OK;
+    wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&b, p->kept);
     *ret = wbi_buf_str(&b);
     return wbi_buf_rc(&b) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
-static wb_rc replace(const struct wbi_pin_files *f, struct wbi_str key, struct wbi_str text,
-                     struct wbi_error *err)
+static wb_rc put(void *arg, struct wbi_str key, struct wbi_str value, struct wbi_error *err)
+{
+    struct wbi_pin_sheet *s = arg;
+    struct pin *p;
+    wb_rc rc = look_up(s, key, &p, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (s->files->dir.p == NULL)
+        return wbi_fail(err, WB_ESTATE, "there is no folder for pins: HOME is not set");
+    if (p == NULL)
+        p = add(s, tool_of(s, key), NULL);
+    if (p == NULL)
+        return wbi_fail_nomem(err);
+    p->text = wbi_arena_str(s->arena, value);
+    p->dropped = false;
+    s->dirty = true;
+    s->puts++;
+    return p->text.p != NULL ? WB_OK : wbi_fail_nomem(err);
+}
+
+struct wbi_pin_store wbi_pin_sheet_store(struct wbi_pin_sheet *sheet)
+{
+    return (struct wbi_pin_store){get, put, sheet};
+}
+
+size_t wbi_pin_sheet_puts(const struct wbi_pin_sheet *sheet)
+{
+    return sheet->puts;
+}
+
+wb_rc wbi_pin_sheet_drop(struct wbi_pin_sheet *s, struct wbi_str key, struct wbi_error *err)
+{
+    struct pin *p;
+    wb_rc rc = look_up(s, key, &p, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (p == NULL || p->dropped)
+        return wbi_fail(err, WB_ENOTFOUND, "there is no pin \"%.*s\"", WBI_FMT(key));
+    p->dropped = s->dirty = true;
+    return WB_OK;
+}
+
+static wb_rc load(struct wbi_pin_sheet *s, struct wbi_error *err)
+{
+    char path[WBI_LIMIT_PATH + 1];
+    const wbi_json *v = NULL;
+    wb_rc rc = path_of(s->files, s->server, ".json", path, err);
+
+    if (rc == WB_OK)
+        rc = read_file(path, s->arena, &v, &s->stamp, err);
+    if (rc != WB_OK && rc != WB_ENOTFOUND)
+        return rc;
+    WBI_JSON_EACH_MEMBER (wbi_json_get(v, "pins"), k) {
+        if (add(s, wbi_json_str(k), k_val) == NULL)
+            return wbi_fail_nomem(err);
+    }
+    return WB_OK;
+}
+
+/* Waits for whoever writes; that takes the time of one check at most. */
+static int take_lock(const struct wbi_pin_files *f)
+{
+    char path[WBI_LIMIT_PATH + 1];
+    int fd;
+
+    if (f->dir.p == NULL ||
+        (size_t)snprintf(path, sizeof(path), "%.*s/.lock", WBI_FMT(f->dir)) >= sizeof(path))
+        return -1;
+    wbi_make_parents(path);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0) {
+        if (errno == EINTR)
+            continue;
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void free_sheet(struct wbi_pin_sheet *s)
+{
+    if (s->lock >= 0)
+        close(s->lock); /* and so unlocked */
+    wbi_free(s);
+}
+
+wb_rc wbi_pin_sheet_open(const struct wbi_pin_files *files, struct wbi_arena *arena,
+                         struct wbi_str server, bool to_write, struct wbi_pin_sheet **ret,
+                         struct wbi_error *err)
+{
+    struct wbi_pin_sheet *s = wbi_zalloc(sizeof(*s));
+    wb_rc rc = WB_OK;
+
+    if (s == NULL)
+        return wbi_fail_nomem(err);
+    s->files = files;
+    s->arena = arena;
+    s->server = server;
+    s->end = &s->pins;
+    s->to_write = to_write;
+    s->lock = to_write ? take_lock(files) : -1;
+    if (files->dir.p != NULL)
+        rc = load(s, err);
+    if (rc != WB_OK) {
+        free_sheet(s);
+        return rc;
+    }
+    *ret = s;
+    return WB_OK;
+}
+
+/* ---- writing ---- */
+
+static wb_rc write_pins(const struct wbi_pin_sheet *s, struct wbi_buf *out, struct wbi_error *err)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "server", s->server);
+    wbi_jw_key(&w, "pins");
+    wbi_jw_obj(&w);
+    for (const struct pin *p = s->pins; p != NULL; p = p->next) {
+        if (p->dropped)
+            continue;
+        wbi_jw_keyn(&w, p->tool);
+        if (p->text.p != NULL)
+            wbi_jw_raw(&w, p->text);
+        else
+            wbi_jw_val(&w, p->kept);
+    }
+    wbi_jw_obj_end(&w);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out) == WB_OK ? WB_OK : wbi_fail(err, wbi_buf_rc(out), "pins are too large");
+}
+
+static wb_rc replace(struct wbi_pin_sheet *s, struct wbi_str text, struct wbi_error *err)
 {
     char path[WBI_LIMIT_PATH + 1], temp[WBI_LIMIT_PATH + 1], tail[32];
-    wb_rc rc = path_of(f, key, ".json", path, err);
+    wb_rc rc = path_of(s->files, s->server, ".json", path, err);
+    struct stat st;
     bool ok;
     int fd;
 
     (void)snprintf(tail, sizeof(tail), ".%ld.tmp", (long)getpid());
     if (rc == WB_OK)
-        rc = path_of(f, key, tail, temp, err);
+        rc = path_of(s->files, s->server, tail, temp, err);
     if (rc != WB_OK)
         return rc;
+    wbi_make_parents(path);
     fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return wbi_fail_errno(err, errno, "cannot write a pin");
-    ok = wbi_write_all(fd, text.p, text.n) == 0 && fsync(fd) == 0;
+        return wbi_fail_errno(err, errno, "cannot write pins");
+    ok = wbi_write_all(fd, text.p, text.n) == 0 && fsync(fd) == 0 && fstat(fd, &st) == 0;
     close(fd);
-    if (ok && rename(temp, path) == 0)
+    if (ok && rename(temp, path) == 0) {
+        s->stamp = stamp_of(&st);
         return WB_OK;
-    rc = wbi_fail_errno(err, errno, "cannot write a pin");
+    }
+    rc = wbi_fail_errno(err, errno, "cannot write pins");
     (void)unlink(temp); /* best effort */
     return rc;
 }
 
-static wb_rc put(void *arg, struct wbi_str key, struct wbi_str value, struct wbi_error *err)
+/* They are in the server's file now. */
+static void remove_old(const struct wbi_pin_sheet *s)
 {
-    const struct wbi_pin_files *f = arg;
-    char parent[WBI_LIMIT_PATH + 1];
-    struct wbi_buf b;
-    struct wbi_jw w = wbi_jw_to(&b);
-    wb_rc rc;
+    for (const struct pin *p = s->pins; p != NULL; p = p->next) {
+        struct wbi_str key = WBI_NONE;
+        char path[WBI_LIMIT_PATH + 1];
 
-    if (f->dir.p == NULL)
-        return wbi_fail(err, WB_ESTATE, "there is no folder for pins: HOME is not set");
-    if ((size_t)snprintf(parent, sizeof(parent), "%.*s/", WBI_FMT(f->dir)) >= sizeof(parent))
-        return wbi_fail(err, WB_ELIMIT, "the path of the user's state folder is too long");
-    wbi_make_parents(parent);
-    wbi_buf_init(&b, PIN_BYTES);
-    wbi_jw_obj(&w);
-    wbi_jw_kstr(&w, "key", key);
-    wbi_jw_kraw(&w, "pin", value);
-    wbi_jw_obj_end(&w);
-    rc = wbi_buf_rc(&b) == WB_OK ? replace(f, key, wbi_buf_str(&b), err)
-                                 : wbi_fail(err, wbi_buf_rc(&b), "a pin is too large");
-    wbi_buf_fini(&b);
+        if (p->old)
+            key = wbi_arena_fmt(s->arena, "%.*s/%.*s", WBI_FMT(s->server), WBI_FMT(p->tool));
+        if (key.p != NULL && path_of(s->files, key, ".json", path, NULL) == WB_OK)
+            (void)unlink(path); /* what stays says the same */
+    }
+}
+
+wb_rc wbi_pin_sheet_close(struct wbi_pin_sheet *s, struct wbi_pin_stamp *ret, struct wbi_error *err)
+{
+    struct wbi_buf out;
+    wb_rc rc = WB_OK;
+
+    if (s->dirty && s->to_write) {
+        wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+        rc = write_pins(s, &out, err);
+        if (rc == WB_OK)
+            rc = replace(s, wbi_buf_str(&out), err);
+        if (rc == WB_OK)
+            remove_old(s);
+        wbi_buf_fini(&out);
+    }
+    if (ret != NULL)
+        *ret = s->stamp;
+    free_sheet(s);
     return rc;
 }
 
-struct wbi_pin_store wbi_pin_files_store(struct wbi_pin_files *files)
+/* ---- all of them ---- */
+
+struct found {
+    struct wbi_str key;
+    const wbi_json *value;
+};
+
+struct finds {
+    struct wbi_arena *arena;
+    struct found *list;
+    size_t n, room;
+};
+
+static wb_rc note(struct finds *all, struct wbi_str key, const wbi_json *value)
 {
-    return (struct wbi_pin_store){get, put, files};
+    if (key.p == NULL)
+        return WB_ENOMEM;
+    if (all->n == all->room) {
+        size_t room = all->room > 0 ? 2 * all->room : 64;
+        struct found *more = wbi_arena_array(all->arena, room, sizeof(*more));
+
+        if (more == NULL)
+            return WB_ENOMEM;
+        if (all->n > 0)
+            memcpy(more, all->list, all->n * sizeof(*more));
+        all->list = more;
+        all->room = room;
+    }
+    all->list[all->n++] = (struct found){key, value};
+    return WB_OK;
 }
 
-static wb_rc one(const struct wbi_pin_files *f, const char *name,
-                 void (*fn)(void *, struct wbi_str, const wbi_json *), void *arg)
+/* One file, of either form. What cannot be read is left out. */
+static wb_rc one(const struct wbi_pin_files *f, const char *name, struct finds *all)
 {
     char path[WBI_LIMIT_PATH + 1];
-    struct wbi_arena *arena;
     const wbi_json *v;
+    wb_rc rc = WB_OK;
 
     if (!wbi_str_ends(wbi_str_z(name), WBI_LIT(".json")) ||
-        (size_t)snprintf(path, sizeof(path), "%.*s/%s", WBI_FMT(f->dir), name) >= sizeof(path))
+        (size_t)snprintf(path, sizeof(path), "%.*s/%s", WBI_FMT(f->dir), name) >= sizeof(path) ||
+        read_file(path, all->arena, &v, NULL, NULL) != WB_OK)
         return WB_OK;
-    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
-        return WB_ENOMEM;
-    if (read_pin(path, arena, &v, NULL) == WB_OK && wbi_json_get_str(v, "key").p != NULL)
-        fn(arg, wbi_json_get_str(v, "key"), wbi_json_get(v, "pin"));
-    wbi_arena_free(arena);
-    return WB_OK;
+    if (wbi_json_get_str(v, "key").p != NULL)
+        return note(all, wbi_json_get_str(v, "key"), wbi_json_get(v, "pin"));
+    WBI_JSON_EACH_MEMBER (wbi_json_get(v, "pins"), k) {
+        if (rc == WB_OK)
+            rc = note(all,
+                      wbi_arena_fmt(all->arena, "%.*s/%.*s", WBI_FMT(wbi_json_get_str(v, "server")),
+                                    WBI_FMT(wbi_json_str(k))),
+                      k_val);
+    }
+    return rc;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return wbi_str_cmp(((const struct found *)a)->key, ((const struct found *)b)->key);
 }
 
 wb_rc wbi_pin_files_each(const struct wbi_pin_files *f,
@@ -178,27 +478,20 @@ wb_rc wbi_pin_files_each(const struct wbi_pin_files *f,
                          void *arg, struct wbi_error *err)
 {
     DIR *d = f->dir.p != NULL ? opendir(f->dir.p) : NULL;
+    struct finds all = {0};
     struct dirent *e;
-    wb_rc rc = WB_OK;
+    wb_rc rc;
 
     if (d == NULL)
         return WB_OK; /* nothing was ever pinned */
+    rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &all.arena);
     while (rc == WB_OK && (e = readdir(d)) != NULL)
-        rc = one(f, e->d_name, fn, arg);
+        rc = one(f, e->d_name, &all);
     closedir(d);
+    if (rc == WB_OK && all.n > 1)
+        qsort(all.list, all.n, sizeof(*all.list), by_key);
+    for (size_t i = 0; rc == WB_OK && i < all.n; i++)
+        fn(arg, all.list[i].key, all.list[i].value);
+    wbi_arena_free(all.arena);
     return rc == WB_OK ? WB_OK : wbi_fail_nomem(err);
-}
-
-wb_rc wbi_pin_files_drop(const struct wbi_pin_files *f, struct wbi_str key, struct wbi_error *err)
-{
-    char path[WBI_LIMIT_PATH + 1];
-    wb_rc rc = path_of(f, key, ".json", path, err);
-
-    if (rc != WB_OK)
-        return rc;
-    if (unlink(path) == 0)
-        return WB_OK;
-    if (errno == ENOENT)
-        return wbi_fail(err, WB_ENOTFOUND, "there is no pin \"%.*s\"", WBI_FMT(key));
-    return wbi_fail_errno(err, errno, "cannot remove a pin");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve/pin_files.h: pins in the user's state folder, one file each, 0600, outside
- * any workspace (I1). A file is replaced as a whole. */
+ * serve/pin_files.h: pins in the user's state folder, one file for each server, 0600,
+ * outside any workspace (I1). A file is replaced as a whole. Who opens a server's pins
+ * to write them has them alone until they are closed. */
 #ifndef WBI_SERVE_PIN_FILES_H
 #define WBI_SERVE_PIN_FILES_H
 
@@ -10,18 +11,40 @@ struct wbi_pin_files {
     struct wbi_str dir; /* ".../pins"; absent: nothing can be kept */
 };
 
+/* Tells one content of a server's file from another; all zero: there is none. */
+struct wbi_pin_stamp {
+    uint64_t inode;
+    int64_t mtime_ns, size;
+};
+
+/* The pins of one server. */
+struct wbi_pin_sheet;
+
 /* user_state: the user's state folder, or absent. Everything lives in arena. */
 WB_MUST_CHECK wb_rc wbi_pin_files_open(struct wbi_arena *arena, struct wbi_str user_state,
                                        struct wbi_pin_files *ret, struct wbi_error *err);
-/* arg is files, which must outlive it. */
-struct wbi_pin_store wbi_pin_files_store(struct wbi_pin_files *files);
-/* Each pin: its key ("server/tool") and value (JSON). Slices are good during fn. */
+/* Each pin, in the order of keys ("server/tool"), with its value (JSON). Slices are good
+ * during fn. */
 WB_MUST_CHECK wb_rc wbi_pin_files_each(const struct wbi_pin_files *files,
                                        void (*fn)(void *arg, struct wbi_str key,
                                                   const wbi_json *value),
                                        void *arg, struct wbi_error *err);
+/* What is there now. */
+struct wbi_pin_stamp wbi_pin_files_stamp(const struct wbi_pin_files *files, struct wbi_str server);
+
+/* arena and files must outlive it. On success wbi_pin_sheet_close must follow. */
+WB_MUST_CHECK wb_rc wbi_pin_sheet_open(const struct wbi_pin_files *files, struct wbi_arena *arena,
+                                       struct wbi_str server, bool to_write,
+                                       struct wbi_pin_sheet **ret, struct wbi_error *err);
+/* Keys begin with the server. What is put is kept by close, all of it or nothing. */
+struct wbi_pin_store wbi_pin_sheet_store(struct wbi_pin_sheet *sheet);
+/* Puts so far. */
+size_t wbi_pin_sheet_puts(const struct wbi_pin_sheet *sheet);
 /* Forget a pin: the next sight is a first one. WB_ENOTFOUND when there is none. */
-WB_MUST_CHECK wb_rc wbi_pin_files_drop(const struct wbi_pin_files *files, struct wbi_str key,
+WB_MUST_CHECK wb_rc wbi_pin_sheet_drop(struct wbi_pin_sheet *sheet, struct wbi_str key,
                                        struct wbi_error *err);
+/* Writes what was put, in one go; ret (or NULL) tells what the file is then. */
+WB_MUST_CHECK wb_rc wbi_pin_sheet_close(struct wbi_pin_sheet *sheet, struct wbi_pin_stamp *ret,
+                                        struct wbi_error *err);
 
 #endif

@@ -10,6 +10,9 @@
 #include "text/tokens.h"
 #include "wire/wire.h"
 
+/* Largest _meta that goes with a receipt. */
+#define META_BYTES (64u * WBI_KIB)
+
 static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
                            bool *ret)
 {
@@ -114,6 +117,19 @@ static wb_rc set_output(const struct wbi_exec *x, const wbi_json *structured, st
     return wbi_buf_rc(&out);
 }
 
+/* What the server says to the client's machinery goes on beside a receipt, too. */
+static struct wbi_str meta_of(const struct wbi_exec *x, const wbi_json *result)
+{
+    const wbi_json *meta = wbi_json_get_as(result, "_meta", WBI_JSON_OBJ);
+    struct wbi_buf text;
+
+    if (meta == NULL || !wbi_strings_clean(meta))
+        return WBI_NONE;
+    wbi_buf_init_arena(&text, x->arena, META_BYTES);
+    wbi_json_write(&text, meta);
+    return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+}
+
 static bool fits(const struct wbi_exec *x, struct wbi_str text)
 {
     uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
@@ -150,7 +166,56 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     keep_parts(parts, n, texts, secrets, ret);
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
+    ret->loose = structured != NULL && !wbi_json_is(structured, WBI_JSON_OBJ);
     ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, ret_text->text) &&
                           (structured == NULL || fits(x, ret->output));
+    if (!secrets)
+        ret->meta = meta_of(x, result);
     return WB_OK;
+}
+
+static bool has_content(const wbi_json *result)
+{
+    return wbi_json_count(wbi_json_get_as(result, "content", WBI_JSON_ARR)) > 0;
+}
+
+/* [one text: the value as JSON] */
+static void write_as_text(struct wbi_jw *w, struct wbi_arena *arena, const wbi_json *value)
+{
+    struct wbi_buf text;
+
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, value);
+    wbi_jw_key(w, "content");
+    wbi_jw_arr(w);
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "type", "text");
+    wbi_jw_kstr(w, "text", wbi_buf_str(&text));
+    wbi_jw_obj_end(w);
+    wbi_jw_arr_end(w);
+}
+
+wb_rc wbi_result_for_legacy(struct wbi_arena *arena, struct wbi_str result, struct wbi_buf *out)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+    const wbi_json *v;
+    bool full;
+    wb_rc rc = wbi_json_read(arena, result, WBI_JSON_STRICT, &v, NULL);
+
+    if (rc != WB_OK)
+        return rc;
+    full = has_content(v);
+    wbi_jw_obj(&w);
+    if (!full)
+        write_as_text(&w, arena, wbi_json_get(v, "structuredContent"));
+    WBI_JSON_EACH_MEMBER (v, k) {
+        struct wbi_str name = wbi_json_str(k);
+
+        if (wbi_str_eqz(name, "structuredContent") || (!full && wbi_str_eqz(name, "content")))
+            continue;
+        wbi_jw_keyn(&w, name);
+        wbi_jw_val(&w, k_val);
+    }
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(out);
 }

@@ -18,4 +18,9 @@ WB_MUST_CHECK wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_jso
                                          struct wbi_str source, struct wbi_complete *ret,
                                          struct wbi_tool_text *ret_text);
 
+/* A result whose structuredContent is no object, for revisions that know no such one:
+ * without it; content that would then say nothing says it as text. */
+WB_MUST_CHECK wb_rc wbi_result_for_legacy(struct wbi_arena *arena, struct wbi_str result,
+                                          struct wbi_buf *out);
+
 #endif

@@ -39,7 +39,7 @@ static wb_rc expand(struct wbi_arena *arena, struct wbi_str text, struct wbi_str
         name = wbi_arena_strz(arena, wbi_str_make(text.p + 2, end - 2));
         value = name != NULL ? getenv(name) : NULL;
         if (value == NULL)
-            return wbi_fail(err, WB_EINPUT, "the environment has no %.*s",
+            return wbi_fail(err, WB_ESTATE, "the environment has no %.*s",
                             WBI_FMT(wbi_str_make(text.p + 2, end - 2)));
         wbi_buf_addz(&out, value);
         text = wbi_str_from(text, end + 1);
@@ -157,7 +157,8 @@ static wb_rc read_flags(struct wbi_server *s, struct wbi_error *err)
     struct wbi_str era = wbi_json_get_str(s->value, "era");
 
     if (wbi_str_eqz(wbi_json_get_str(s->value, "type"), "sse"))
-        return wrong(err, "type", "\"stdio\" or \"http\"; the older \"sse\" is not spoken");
+        return wbi_fail(err, WB_ESTATE,
+                        "type must be \"stdio\" or \"http\"; the older \"sse\" is not spoken");
     if (wbi_json_get_str(s->value, "prefix").p != NULL)
         s->prefix = wbi_json_get_str(s->value, "prefix");
     s->trusted = wbi_json_true(wbi_json_get(s->value, "trusted"));

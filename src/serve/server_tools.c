@@ -2,7 +2,11 @@
  * serve/server_tools.c: a server's tool definitions as tools of the catalog.
  * Effects come from the configuration; what a server says about its own tools
  * counts only when it is trusted (C3.7). A tool that cannot be declared is left
- * out; one whose definition changed is there, but blocked. */
+ * out; one whose definition changed is there, but blocked. All pins of a list are
+ * looked up and written together, before any of its tools can be called. */
+#include <stdio.h>
+
+#include "base/checked.h"
 #include "base/limits.h"
 #include "family/generic/generic.h"
 #include "json/write.h"
@@ -58,10 +62,10 @@ static void write_descriptor(struct wbi_jw *w, const struct wbi_server *s, const
     wbi_buf_adds(w->out, name);
     wbi_buf_addc(w->out, '"');
     w->comma = true;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < WBI_COUNT(passed); i++)
         if (wbi_json_get(tool, passed[i]) != NULL)
             wbi_jw_kval(w, passed[i], wbi_json_get(tool, passed[i]));
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < WBI_COUNT(set); i++)
         if (setting(s, name, set[i]) != NULL)
             wbi_jw_kval(w, set[i], setting(s, name, set[i]));
     if (setting(s, name, "timeoutMs") == NULL)
@@ -85,83 +89,200 @@ static bool plain_name(struct wbi_str name)
     return name.n > 0;
 }
 
-/* Absent when the definition may be used, else why not. One that shows a person
- * something else than a model reads is not accepted unseen (plain false). */
-static struct wbi_str check_pin(struct wbi_runtime *rt, const struct wbi_server *s,
-                                const wbi_json *tool, bool plain, struct wbi_arena *arena)
+/* One definition of a list on its way into the catalog. */
+struct candidate {
+    const wbi_json *tool;   /* as it came: what is pinned */
+    const wbi_json *shown;  /* as the protocol allows it */
+    struct wbi_str blocked; /* absent when it may be used, else why not */
+    bool plain;             /* it shows a person what a model reads */
+    bool fresh;             /* its pin is new: good once it was kept */
+};
+
+struct candidates {
+    struct wbi_runtime *rt;
+    struct wbi_server *s;
+    struct wbi_arena *arena;
+    struct candidate *list;
+    size_t n;
+};
+
+static void leave_out(struct wbi_server *s, struct wbi_str name, const char *why)
+{
+    size_t at = strlen(s->left_out);
+
+    s->left_out_count++;
+    if (name.n == 0)
+        name = WBI_LIT("one without a name");
+    if (at + 1 < sizeof(s->left_out))
+        (void)snprintf(s->left_out + at, sizeof(s->left_out) - at, "%s%.*s (%.160s)",
+                       at > 0 ? "; " : "", WBI_FMT(wbi_str_head(name, 64)), why);
+}
+
+static wb_rc read_candidate(struct wbi_arena *arena, const wbi_json *tool, struct candidate *c,
+                            struct wbi_error *err)
+{
+    wb_rc rc;
+
+    *c = (struct candidate){.tool = tool, .plain = !wbi_definition_hides(tool)};
+    if (!plain_name(wbi_json_get_str(tool, "name")))
+        return wbi_fail(err, WB_EINPUT, "its name is no plain one");
+    rc = wbi_definition_take(arena, tool, &c->shown, err);
+    if (rc == WB_OK && !wbi_mcp_headers_usable(wbi_json_get(tool, "inputSchema")))
+        return wbi_fail(err, WB_EINPUT, "its x-mcp-header cannot be sent");
+    return rc == WB_OK && !c->plain ? wbi_definition_clean(arena, c->shown, &c->shown, err) : rc;
+}
+
+/* False when it cannot be offered, which is noted, or is not wanted. */
+static bool take(const struct candidates *all, const wbi_json *tool, struct candidate *c)
 {
     struct wbi_str name = wbi_json_get_str(tool, "name");
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_pin_files files;
-    struct wbi_pin_store store = wbi_pin_files_store(&files);
-    enum wbi_pin_state state = WBI_PIN_NEW;
-    enum wbi_pin_policy policy = plain ? s->pin_policy : WBI_PIN_APPROVAL;
-    wb_rc rc = wbi_pin_files_open(arena, rt->places.user_state, &files, &err);
 
-    if (rc == WB_OK)
-        rc = wbi_pin_check(&store, policy, s->name, tool, wbi_wall_ms(&rt->clock), arena, &state,
-                           &err);
-    if (rc != WB_OK)
-        return wbi_arena_fmt(arena, "the definition of %.*s of server %.*s cannot be checked: %s",
-                             WBI_FMT(name), WBI_FMT(s->name), err.text);
-    if (state == WBI_PIN_ACCEPTED)
-        return WBI_NONE;
-    return wbi_arena_fmt(arena,
-                         "the definition of %.*s of server %.*s %s; a person can look at it with "
-                         "`waybill pins show %.*s/%.*s` and accept it with `waybill pins approve`",
-                         WBI_FMT(name), WBI_FMT(s->name),
-                         state == WBI_PIN_CHANGED ? "has changed since it was accepted"
-                         : plain                  ? "was not approved yet"
-                                                  : "holds hidden characters",
-                         WBI_FMT(s->name), WBI_FMT(name));
+    if (wbi_json_true(setting(all->s, name, "disabled")))
+        return false;
+    if (read_candidate(all->arena, tool, c, &err) == WB_OK)
+        return true;
+    leave_out(all->s, name, err.text);
+    return false;
 }
 
-static wb_rc declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_json *tool,
-                     struct wbi_arena *arena, struct wbi_error *err)
+static struct wbi_str unchecked(const struct candidates *all, const struct candidate *c,
+                                const char *why)
 {
+    return wbi_arena_fmt(all->arena, "the definition of %.*s of server %.*s cannot be checked: %s",
+                         WBI_FMT(wbi_json_get_str(c->tool, "name")), WBI_FMT(all->s->name), why);
+}
+
+/* One that shows a person something else than a model reads is not accepted unseen. */
+static void check_pin(const struct candidates *all, struct wbi_pin_sheet *sheet,
+                      struct candidate *c)
+{
+    const struct wbi_server *s = all->s;
+    struct wbi_str name = wbi_json_get_str(c->tool, "name");
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_pin_store store = wbi_pin_sheet_store(sheet);
+    enum wbi_pin_state state = WBI_PIN_NEW;
+    enum wbi_pin_policy policy = c->plain ? s->pin_policy : WBI_PIN_APPROVAL;
+    size_t puts = wbi_pin_sheet_puts(sheet);
+
+    if (wbi_pin_check(&store, policy, s->name, c->tool, wbi_wall_ms(&all->rt->clock), all->arena,
+                      &state, &err) != WB_OK)
+        c->blocked = unchecked(all, c, err.text);
+    else if (state != WBI_PIN_ACCEPTED)
+        c->blocked =
+            wbi_arena_fmt(all->arena,
+                          "the definition of %.*s of server %.*s %s; a person can look at it with "
+                          "`waybill pins show %.*s/%.*s` and accept it with `waybill pins approve`",
+                          WBI_FMT(name), WBI_FMT(s->name),
+                          state == WBI_PIN_CHANGED ? "has changed since it was accepted"
+                          : c->plain               ? "was not approved yet"
+                                                   : "holds hidden characters",
+                          WBI_FMT(s->name), WBI_FMT(name));
+    c->fresh = wbi_pin_sheet_puts(sheet) > puts;
+}
+
+/* Pins that cannot be kept hold nothing: what they are of stays blocked. */
+static void check_pins(const struct candidates *all)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_pin_sheet *sheet = NULL;
+    struct wbi_pin_files files;
+    wb_rc rc = wbi_pin_files_open(all->arena, all->rt->places.user_state, &files, &err);
+
+    if (rc == WB_OK)
+        rc = wbi_pin_sheet_open(&files, all->arena, all->s->name, /* to_write= */ true, &sheet,
+                                &err);
+    for (size_t i = 0; rc == WB_OK && i < all->n; i++)
+        check_pin(all, sheet, &all->list[i]);
+    if (rc == WB_OK)
+        rc = wbi_pin_sheet_close(sheet, &all->s->pins, &err);
+    for (size_t i = 0; rc != WB_OK && i < all->n; i++)
+        if (sheet == NULL || all->list[i].fresh)
+            all->list[i].blocked = unchecked(all, &all->list[i], err.text);
+}
+
+bool wbi_server_pins_changed(const struct wbi_server *s, const struct wbi_runtime *rt)
+{
+    struct wbi_pin_stamp now;
+    struct wbi_pin_files files;
+    struct wbi_arena *arena;
+
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return false;
+    if (wbi_pin_files_open(arena, rt->places.user_state, &files, NULL) != WB_OK)
+        files.dir = WBI_NONE;
+    now = wbi_pin_files_stamp(&files, s->name);
+    wbi_arena_free(arena);
+    return now.inode != s->pins.inode || now.mtime_ns != s->pins.mtime_ns ||
+           now.size != s->pins.size;
+}
+
+static wb_rc declare(const struct candidates *all, const struct candidate *c, struct wbi_error *err)
+{
+    struct wbi_server *s = all->s;
     struct wbi_tool_binding binding = {.family = &wbi_generic_family,
                                        .ops = &wbi_upstream_tool_ops,
                                        .ops_arg = s,
                                        .origin = s->origin,
-                                       .prefix = s->prefix};
+                                       .prefix = s->prefix,
+                                       .blocked = c->blocked,
+                                       .hidden = c->blocked.p != NULL};
     const wbi_json *descriptor;
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
-    bool plain;
     wb_rc rc;
 
-    if (!plain_name(wbi_json_get_str(tool, "name")) ||
-        !wbi_mcp_headers_usable(wbi_json_get(tool, "inputSchema")) ||
-        wbi_json_true(setting(s, wbi_json_get_str(tool, "name"), "disabled")))
-        return WB_EINPUT;
-    plain = !wbi_definition_hides(tool);
-    binding.blocked = check_pin(rt, s, tool, plain, arena);
-    binding.hidden = binding.blocked.p != NULL;
-    if (!plain && wbi_definition_clean(arena, tool, &tool, err) != WB_OK)
-        return WB_ENOMEM;
-    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
-    write_descriptor(&w, s, tool);
+    wbi_buf_init_arena(&text, all->arena, WBI_LIMIT_JSON_TEXT);
+    write_descriptor(&w, s, c->shown);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
-    rc = wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &descriptor, err);
-    return rc == WB_OK ? wbi_runtime_add_tool(rt, descriptor, &binding, err) : rc;
+    rc = wbi_json_read(all->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &descriptor, err);
+    return rc == WB_OK ? wbi_runtime_add_tool(all->rt, descriptor, &binding, err) : rc;
+}
+
+/* What is wrong with one tool costs that tool; only want of memory costs more. */
+static wb_rc declare_all(const struct candidates *all, struct wbi_error *err)
+{
+    all->s->has_blocked = false;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct candidate *c = &all->list[i];
+        struct wbi_error own = WBI_ERROR_INIT;
+        wb_rc rc = declare(all, c, &own);
+
+        if (rc == WB_ENOMEM)
+            return wbi_fail_nomem(err);
+        if (rc != WB_OK)
+            leave_out(all->s, wbi_json_get_str(c->tool, "name"), own.text);
+        else
+            all->s->has_blocked |= c->blocked.p != NULL;
+    }
+    return WB_OK;
 }
 
 wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_json *tools,
                          struct wbi_error *err)
 {
+    struct candidates all = {.rt = rt, .s = s};
     struct wbi_catalog *now;
-    struct wbi_arena *arena;
     wb_rc rc = wbi_runtime_drop_tools(rt, s->origin, err);
 
     if (rc != WB_OK)
         return rc;
-    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &all.arena) != WB_OK)
         return wbi_fail_nomem(err);
+    s->left_out[0] = '\0';
+    s->left_out_count = 0;
+    all.list = wbi_arena_array(all.arena, wbi_json_count(tools) + 1, sizeof(*all.list));
+    if (all.list == NULL)
+        rc = wbi_fail_nomem(err);
     WBI_JSON_EACH (tools, tool) {
-        if (rc == WB_OK && declare(rt, s, tool, arena, err) == WB_ENOMEM)
-            rc = WB_ENOMEM; /* others are left out: a tool's own fault */
+        if (rc == WB_OK && take(&all, tool, &all.list[all.n]))
+            all.n++;
     }
-    wbi_arena_free(arena);
+    if (rc == WB_OK) {
+        check_pins(&all);
+        rc = declare_all(&all, err);
+    }
+    wbi_arena_free(all.arena);
     return rc == WB_OK ? wbi_runtime_catalog(rt, &now, err) : rc;
 }

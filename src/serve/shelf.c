@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "serve/definition.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -50,7 +51,7 @@ static bool add(struct wbi_shelf *s, enum wbi_mcp_list what, struct wbi_str pref
     struct wbi_str key = wbi_json_get_str(item, member);
     struct wbi_shelf_item *to = &s->items[s->count];
 
-    if (key.n == 0 || wbi_json_get_str(item, "name").p == NULL)
+    if (key.n == 0 || !wbi_item_allowed(what, item))
         return true; /* one bad item must not cost a client the others */
     if (what == WBI_MCP_PROMPTS && prefix.n > 0)
         to->key = wbi_arena_fmt(s->arena, "%.*s__%.*s", WBI_FMT(prefix), WBI_FMT(key));
@@ -72,7 +73,7 @@ static bool fill(struct wbi_shelf *s, enum wbi_mcp_list what, struct wbi_str pre
     if (s->items == NULL || s->by_key == NULL)
         return false;
     WBI_JSON_EACH (items, item) {
-        if (wbi_json_is(item, WBI_JSON_OBJ) && !add(s, what, prefix, item))
+        if (!add(s, what, prefix, item))
             return false;
     }
     if (s->count > 1)

@@ -16,6 +16,7 @@
 struct running {
     struct wbi_exec *x;
     struct wbi_upstream_call *call;
+    struct wbi_str barred; /* absent, or why the server's tool must not be called any more */
 };
 
 /* URL elicitation: like a lacking capability, only the client can do what this
@@ -96,6 +97,8 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
         fault.kind = WBI_KIND_TOOL_EXECUTION_FAILED;
     if (a->rc == WB_EINPUT)
         fault.kind = WBI_KIND_INVALID_TOOL_OUTPUT;
+    if (fault.kind == WBI_KIND_UPSTREAM_UNAVAILABLE || fault.kind == WBI_KIND_RATE_LIMITED)
+        fault.retryable = WBI_RETRYABLE_YES; /* nothing was done */
     fault.message = wbi_arena_fmt(x->arena, "%.*s: %s", WBI_FMT(x->tool->model_name),
                                   a->why != NULL ? a->why : "the server did not answer");
     if (a->retry_after_ms > 0)
@@ -168,7 +171,9 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
     struct wbi_exec *x = r->x;
 
     r->call = NULL;
-    if (a->rc == WB_ECANCELLED || (a->rc == WB_EAGAIN && x->cancel != WBI_CANCEL_NONE))
+    if (r->barred.p != NULL)
+        wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
+    else if (a->rc == WB_ECANCELLED || (a->rc == WB_EAGAIN && x->cancel != WBI_CANCEL_NONE))
         wbi_exec_stopped(x, WBI_NONE);
     else if (a->rc != WB_OK)
         fail_unanswered(x, a);
@@ -227,19 +232,66 @@ static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
     wbi_relay_ask(((struct running *)arg)->x->call->mcp, ask, key, method, params);
 }
 
+/* Since the call found its tool the server has told its tools again: this one may be
+ * gone or changed. */
+static bool on_vetted(void *arg)
+{
+    struct running *r = arg;
+    struct wbi_exec *x = r->x;
+    const struct wbi_tool *now = NULL;
+    struct wbi_catalog *catalog;
+
+    if (wbi_runtime_catalog(x->runtime, &catalog, NULL) == WB_OK &&
+        wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, x->tool->qualified, WBI_NONE, &now,
+                            NULL) == WB_OK &&
+        now->blocked.p == NULL)
+        return true;
+    r->barred = now != NULL ? wbi_arena_str(x->arena, now->blocked)
+                            : wbi_arena_fmt(x->arena, "%.*s no longer offers %.*s",
+                                            WBI_FMT(x->tool->origin), WBI_FMT(x->tool->model_name));
+    if (r->barred.p == NULL)
+        r->barred = WBI_LIT("out of memory");
+    return false;
+}
+
 /* The name the server itself gave the tool: what follows "mcp::server::". */
 static struct wbi_str own_name(const struct wbi_tool *tool)
 {
     return wbi_str_from(tool->qualified, tool->origin.n + 2);
 }
 
+static void fail_unsent(struct wbi_exec *x, const char *why)
+{
+    struct wbi_upstream_answer a = {.rc = WB_EIO, .why = why};
+
+    fail_unanswered(x, &a);
+}
+
+/* Headers of a call that came before the tool was known. */
+static bool refuse_headers(struct wbi_exec *x)
+{
+    static const struct wbi_str error = WBI_LIT_INIT(
+        "{\"code\":-32020,\"message\":\"Mcp-Param headers must repeat their arguments\"}");
+    struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_INPUT,
+                              .message = WBI_LIT("Mcp-Param headers must repeat their arguments")};
+    struct wbi_complete complete = {.rpc_error = error};
+
+    if (!x->tool->mcp_headers || x->call->mcp == NULL ||
+        wbi_mcp_params_agree(x->call->mcp, x->tool->input_schema))
+        return false;
+    fail_with(x, &fault, &complete);
+    return true;
+}
+
 static void start(struct wbi_exec *x)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
-    struct wbi_upstream_request q = {.method = "tools/call",
+    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
+                                                     on_vetted};
+    struct wbi_upstream_request q = {.vetted = true,
+                                     .method = "tools/call",
                                      .conversation = x->call->inv.conversation_id,
                                      .timeout_ms = x->tool->timeout_ms,
-                                     .schema = x->tool->input_schema};
+                                     .schema = x->tool->mcp_headers ? x->tool->input_schema : NULL};
     struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_upstream *up = wbi_server_link(x->tool->ops_arg, &err);
@@ -247,11 +299,13 @@ static void start(struct wbi_exec *x)
     struct wbi_buf params;
     struct wbi_jw w = wbi_jw_to(&params);
 
+    if (refuse_headers(x))
+        return;
     if (up == NULL || r == NULL) {
-        wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s cannot be reached: %s",
-                      WBI_FMT(x->tool->origin), r == NULL ? "out of memory" : err.text);
+        fail_unsent(x, r == NULL ? "out of memory" : err.text);
         return;
     }
+    wbi_server_need(x->tool->ops_arg);
     q.progress = x->call->on_frame != NULL;
     wbi_relay_client(&q, x->call->mcp);
     if (wbi_call_trace(x->call, &trace)) {
@@ -268,9 +322,10 @@ static void start(struct wbi_exec *x)
     x->state = r;
     if (wbi_buf_rc(&params) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+    else if (x->call->catalog != x->runtime->catalog && !on_vetted(r))
+        wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
     else if (wbi_upstream_start(up, &q, &ops, r, &r->call, &err) != WB_OK)
-        wbi_exec_fail(x, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s: %s", WBI_FMT(x->tool->model_name),
-                      err.text[0] != '\0' ? err.text : "the server is busy");
+        fail_unsent(x, err.text[0] != '\0' ? err.text : "the server is busy");
 }
 
 static void cancel(struct wbi_exec *x)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "catalog/names.h"
 #include "mcp/curl.h"
@@ -16,14 +17,28 @@
 
 /* Most time anybody waits for lists of tools. */
 #define WAIT_MS 15000
+/* Clients hear of one kind of list once in this time, however often it changes. */
+#define NEWS_GAP_MS 250
+/* A server that says again and again that its tools changed is asked less and less. */
+#define LIST_GAP_MS 100
+#define LIST_GAP_MAX_MS 5000
+/* A list older than this is asked for again, behind the one who looks at it: not every
+ * server says that its tools changed. */
+#define LIST_AGE_MS 60000
 
 struct waiter {
     struct waiter *next;
-    struct wbi_server *only;    /* NULL: all */
+    char *tool;                 /* only servers that it may belong to; NULL: all */
     void (*on_done)(void *arg); /* NULL: a parked call, ref */
     void *arg;
     struct wbi_call_ref ref;
     int64_t until_ns;
+};
+
+/* What clients are told of one kind of list. */
+struct news {
+    bool due;
+    int64_t next_ns;
 };
 
 struct wbi_upstreams {
@@ -35,20 +50,82 @@ struct wbi_upstreams {
     struct wbi_curl *curl; /* made for the first URL */
     struct waiter *waiters;
     struct wbi_timer *timer;
+    int64_t armed_ns; /* 0: not armed */
+    struct news news[4];
     void (*on_changed)(void *arg, enum wbi_mcp_list what);
     void (*on_updated)(void *arg, struct wbi_str uri);
     void *watch_arg;
+    void (*on_notice)(void *arg, const char *text);
+    void *notice_arg;
     bool stopped;
 };
+
+/* ---- names ---- */
+
+/* Bytes of "first__" or "first::" at the start of a longer name, else 0. */
+static size_t begins_with(struct wbi_str name, struct wbi_str first)
+{
+    bool is = first.n > 0 && name.n > first.n + 2 && wbi_str_starts(name, first) &&
+              (memcmp(name.p + first.n, "__", 2) == 0 || memcmp(name.p + first.n, "::", 2) == 0);
+
+    return is ? first.n + 2 : 0;
+}
+
+/* Bytes of a name that stand for the server: "server__tool", "mcp__server__tool",
+ * "mcp::server::tool", also by its prefix; 0: it is not named. */
+static size_t names(const struct wbi_server *s, struct wbi_str name)
+{
+    struct wbi_str rest = wbi_str_from(name, 5);
+    size_t best = WBI_MAX(begins_with(name, s->name), begins_with(name, s->prefix)), behind;
+
+    if (!wbi_str_starts(name, WBI_LIT("mcp__")) && !wbi_str_starts(name, WBI_LIT("mcp::")))
+        return best;
+    behind = WBI_MAX(begins_with(rest, s->name), begins_with(rest, s->prefix));
+    return behind > 0 ? behind + 5 : best;
+}
+
+/* The server that most of the name stands for, and what follows; NULL: none. */
+static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str name,
+                                       struct wbi_str *ret_tool)
+{
+    struct wbi_server *found = NULL;
+    size_t most = 0;
+
+    for (size_t i = 0; i < ups->count; i++) {
+        size_t n = names(&ups->servers[i], name);
+
+        if (n <= most)
+            continue;
+        most = n;
+        found = &ups->servers[i];
+        *ret_tool = wbi_str_from(name, n);
+    }
+    return found;
+}
+
+/* The servers that may have a tool: those it names ("a__b__x" names a and a__b), else
+ * those without a prefix. */
+static bool may_have(const struct wbi_upstreams *ups, const struct wbi_server *s,
+                     struct wbi_str tool)
+{
+    struct wbi_str own;
+
+    if (named_server(ups, tool, &own) == NULL)
+        return s->prefix.n == 0;
+    return names(s, tool) > 0;
+}
 
 /* ---- waiting ---- */
 
 static bool is_settled(const struct wbi_upstreams *ups, const struct waiter *w)
 {
-    for (size_t i = 0; i < ups->count; i++)
-        if ((w->only == NULL || w->only == &ups->servers[i]) &&
-            ups->servers[i].state == WBI_SERVER_LISTING)
+    for (size_t i = 0; i < ups->count; i++) {
+        const struct wbi_server *s = &ups->servers[i];
+
+        if (s->state == WBI_SERVER_LISTING && !s->refreshing &&
+            (w->tool == NULL || may_have(ups, s, wbi_str_z(w->tool))))
             return false;
+    }
     return true;
 }
 
@@ -56,6 +133,7 @@ static void wake(struct wbi_upstreams *ups, struct waiter *w)
 {
     struct waiter gone = *w;
 
+    wbi_free(w->tool);
     wbi_free(w);
     if (gone.on_done != NULL)
         gone.on_done(gone.arg);
@@ -83,28 +161,49 @@ static void wake_settled(struct wbi_upstreams *ups)
     }
 }
 
-static void on_time(void *arg)
+/* Something is to be done then. */
+static void arm(struct wbi_upstreams *ups, int64_t at_ns)
 {
-    struct wbi_upstreams *ups = arg;
+    int64_t left = at_ns - wbi_now_ns(&ups->rt->clock);
 
-    wake_settled(ups);
-    if (ups->waiters != NULL)
-        wbi_timer_start(ups->timer, WAIT_MS);
+    if (ups->stopped || (ups->armed_ns != 0 && ups->armed_ns <= at_ns))
+        return;
+    ups->armed_ns = at_ns;
+    wbi_timer_start(ups->timer, left > 0 ? left / WBI_NS_PER_MS + 1 : 0);
 }
 
+/* *tool is taken over, also on failure. */
 static wb_rc wait_for(struct wbi_upstreams *ups, const struct waiter *like)
 {
     struct waiter *w = wbi_alloc(sizeof(*w));
 
-    if (w == NULL)
+    if (w == NULL) {
+        wbi_free(like->tool);
         return WB_ENOMEM;
+    }
     *w = *like;
     w->until_ns = wbi_now_ns(&ups->rt->clock) + WAIT_MS * WBI_NS_PER_MS;
-    if (ups->waiters == NULL)
-        wbi_timer_start(ups->timer, WAIT_MS + 1);
     w->next = ups->waiters;
     ups->waiters = w;
+    arm(ups, w->until_ns);
     return WB_OK;
+}
+
+/* ---- news for clients ---- */
+
+static void tell(struct wbi_upstreams *ups, enum wbi_mcp_list what)
+{
+    struct news *n = &ups->news[what];
+    int64_t now = wbi_now_ns(&ups->rt->clock);
+
+    n->due = now < n->next_ns;
+    if (n->due) {
+        arm(ups, n->next_ns);
+        return;
+    }
+    n->next_ns = now + NEWS_GAP_MS * WBI_NS_PER_MS;
+    if (ups->on_changed != NULL)
+        ups->on_changed(ups->watch_arg, what);
 }
 
 /* ---- listing ---- */
@@ -132,7 +231,7 @@ static bool take_list(struct wbi_server *s, struct wbi_str text)
     const wbi_json *tools;
     wb_rc rc;
 
-    if (wbi_sha256(text.p, text.n, sum) == WB_OK && s->has_listed &&
+    if (wbi_sha256(text.p, text.n, sum) == WB_OK && s->has_listed && !s->recheck &&
         memcmp(sum, s->listed, sizeof(sum)) == 0)
         return false;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
@@ -147,100 +246,156 @@ static bool take_list(struct wbi_server *s, struct wbi_str text)
     }
     memcpy(s->listed, sum, sizeof(sum));
     s->has_listed = true;
+    s->recheck = false;
     return true;
+}
+
+/* Lists that come one upon the other are spread out. */
+static void plan_next(struct wbi_server *s)
+{
+    s->gap_ms = s->hurried ? WBI_MIN(2 * s->gap_ms, (int64_t)LIST_GAP_MAX_MS) : LIST_GAP_MS;
+    s->hurried = false;
+    s->listed_ns = wbi_now_ns(&s->set->rt->clock);
+    s->next_list_ns = s->listed_ns + s->gap_ms * WBI_NS_PER_MS;
+    if (s->again)
+        arm(s->set, s->next_list_ns);
+}
+
+/* What changed while it was listed is asked for at once, the first time. */
+static bool list_again(struct wbi_server *s, bool ok)
+{
+    bool other = s->opens != s->list_opens; /* it was opened anew in between */
+
+    if (s->set->stopped || !(ok && (other || (s->again && !s->hurried))))
+        return false;
+    s->hurried |= !other;
+    list_tools(s);
+    return true;
+}
+
+/* Once, until other ones are left out. */
+static void tell_left_out(struct wbi_server *s)
+{
+    struct wbi_upstreams *ups = s->set;
+    char text[sizeof(s->left_out) + 200];
+
+    if (strcmp(s->left_out, s->told) == 0 || ups->on_notice == NULL)
+        return;
+    memcpy(s->told, s->left_out, sizeof(s->told));
+    if (s->left_out_count == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "server %.*s: tools left out: %zu: %s", WBI_FMT(s->name),
+                   s->left_out_count, s->left_out);
+    ups->on_notice(ups->notice_arg, text);
 }
 
 static void on_listed(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_server *s = arg;
     struct wbi_upstreams *ups = s->set;
-    bool first = !s->has_listed, changed = false;
+    bool first = !s->has_listed, changed = false, ok = a->rc == WB_OK && a->error == NULL;
 
     s->state = WBI_SERVER_LISTED;
-    if (a->rc == WB_OK && a->error == NULL)
+    if (list_again(s, ok))
+        return;
+    s->refreshing = false;
+    if (ok)
         changed = take_list(s, a->text);
     else
         failed(s, a->why);
-    if (s->again && !ups->stopped) { /* it changed while it was listed */
-        s->again = false;
-        list_tools(s);
-        return;
-    }
-    if (changed && !first && ups->on_changed != NULL)
-        ups->on_changed(ups->watch_arg, WBI_MCP_TOOLS);
+    tell_left_out(s);
+    plan_next(s);
+    if (s->up != NULL && !ups->stopped)
+        wbi_upstream_vetted(s->up, s->state == WBI_SERVER_LISTED ? NULL : s->why);
+    if (changed && !first)
+        tell(ups, WBI_MCP_TOOLS);
     wake_settled(ups);
 }
 
+/* list_opens: which connection the list must be of to count. */
 static void list_tools(struct wbi_server *s)
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_upstream *up = wbi_server_link(s, &err);
 
     s->state = WBI_SERVER_LISTING;
-    if (up == NULL || wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, &err) != WB_OK)
-        failed(s, err.text);
+    s->again = false;
+    if (up != NULL)
+        s->list_opens = s->opens + (wbi_upstream_state(up) == WBI_UP_READY ? 0 : 1);
+    if (up != NULL && wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, &err) == WB_OK)
+        return;
+    failed(s, err.text);
+    if (up != NULL)
+        wbi_upstream_vetted(up, s->why);
 }
 
 static void need(struct wbi_server *s)
 {
-    if (s->state == WBI_SERVER_UNLISTED || s->state == WBI_SERVER_FAILED)
+    if (!s->absent && (s->state == WBI_SERVER_UNLISTED || s->state == WBI_SERVER_FAILED))
         list_tools(s);
+}
+
+void wbi_server_need(struct wbi_server *s)
+{
+    if (!s->set->stopped)
+        need(s);
+}
+
+/* Somebody may have decided about tools that wait for approval. */
+static void look_at_pins(struct wbi_server *s)
+{
+    if (s->state != WBI_SERVER_LISTED || !s->has_blocked || !wbi_server_pins_changed(s, s->set->rt))
+        return;
+    s->recheck = true;
+    s->state = WBI_SERVER_UNLISTED;
+}
+
+static void refresh(struct wbi_server *s)
+{
+    int64_t age = wbi_now_ns(&s->set->rt->clock) - s->listed_ns;
+
+    if (s->state != WBI_SERVER_LISTED || age < LIST_AGE_MS * WBI_NS_PER_MS)
+        return;
+    s->refreshing = true;
+    list_tools(s);
 }
 
 wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg), void *arg)
 {
     struct waiter w = {.on_done = on_done, .arg = arg};
 
-    for (size_t i = 0; i < ups->count; i++)
+    for (size_t i = 0; i < ups->count; i++) {
+        look_at_pins(&ups->servers[i]);
         need(&ups->servers[i]);
+        refresh(&ups->servers[i]);
+    }
     if (!is_settled(ups, &w))
         return wait_for(ups, &w);
     on_done(arg);
     return WB_OK;
 }
 
-/* "server__tool", "mcp__server__tool", "mcp::server::tool"; also by its prefix. */
-static bool begins_with(struct wbi_str name, struct wbi_str first)
-{
-    return first.n > 0 && name.n > first.n + 2 && wbi_str_starts(name, first) &&
-           (memcmp(name.p + first.n, "__", 2) == 0 || memcmp(name.p + first.n, "::", 2) == 0);
-}
-
-/* The server that a name says it belongs to, and what follows; NULL: none. */
-static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str name,
-                                       struct wbi_str *ret_tool)
-{
-    if (wbi_str_starts(name, WBI_LIT("mcp__")) || wbi_str_starts(name, WBI_LIT("mcp::")))
-        name = wbi_str_from(name, 5);
-    for (size_t i = 0; i < ups->count; i++) {
-        struct wbi_server *s = &ups->servers[i];
-        bool by_name = begins_with(name, s->name);
-
-        if (!by_name && !begins_with(name, s->prefix))
-            continue;
-        *ret_tool = wbi_str_from(name, (by_name ? s->name.n : s->prefix.n) + 2);
-        return s;
-    }
-    return NULL;
-}
-
-/* The servers that may have the tool: the one it names, else those without a
- * prefix. */
+/* For a tool that the catalog does not have, or that is blocked. */
 static bool find_more(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
 {
     struct wbi_upstreams *ups = arg;
-    struct waiter w = {.ref = ref, .only = named_server(ups, tool, &tool)};
+    struct waiter w = {.ref = ref};
     bool any = false;
 
     for (size_t i = 0; i < ups->count; i++) {
         struct wbi_server *s = &ups->servers[i];
 
-        if (w.only != NULL ? w.only != s : s->prefix.n > 0)
+        if (!may_have(ups, s, tool))
             continue;
+        look_at_pins(s);
         need(s);
+        s->refreshing = false; /* somebody waits now */
         any |= s->state == WBI_SERVER_LISTING;
     }
-    return any && !ups->stopped && wait_for(ups, &w) == WB_OK;
+    if (!any || ups->stopped)
+        return false;
+    w.tool = wbi_strdup(tool);
+    return w.tool != NULL && wait_for(ups, &w) == WB_OK;
 }
 
 /* A server that did list its tools, or has none to be asked for, misses nothing. */
@@ -266,17 +421,63 @@ static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
 static void on_changed(void *arg, enum wbi_mcp_list what)
 {
     struct wbi_server *s = arg;
-    struct wbi_upstreams *ups = s->set;
 
     if (what != WBI_MCP_TOOLS) {
-        if (ups->on_changed != NULL)
-            ups->on_changed(ups->watch_arg, what);
-        return;
-    }
-    if (s->state == WBI_SERVER_LISTING)
+        tell(s->set, what);
+    } else if (s->state == WBI_SERVER_LISTING) {
         s->again = true;
-    else if (s->state == WBI_SERVER_LISTED)
+    } else if (s->state == WBI_SERVER_LISTED) {
+        s->again = wbi_now_ns(&s->set->rt->clock) < s->next_list_ns;
+        if (s->again)
+            arm(s->set, s->next_list_ns);
+        else
+            list_tools(s);
+    }
+}
+
+/* A connection: the server behind it may be another than the one whose tools were
+ * checked. Nothing is called before they are checked again. */
+static void on_ready(void *arg)
+{
+    struct wbi_server *s = arg;
+
+    s->opens++;
+    if (s->has_listed && s->state != WBI_SERVER_LISTING)
         list_tools(s);
+}
+
+static void on_state(void *arg, enum wbi_upstream_state state)
+{
+    struct wbi_server *s = arg;
+
+    if (state == WBI_UP_WAITING && s->state == WBI_SERVER_LISTED)
+        s->state = WBI_SERVER_UNLISTED; /* what it says next may differ */
+}
+
+static void on_time(void *arg)
+{
+    struct wbi_upstreams *ups = arg;
+    int64_t now = wbi_now_ns(&ups->rt->clock);
+
+    ups->armed_ns = 0;
+    for (size_t i = 0; i < ups->count; i++) {
+        struct wbi_server *s = &ups->servers[i];
+
+        if (!s->again || s->state != WBI_SERVER_LISTED)
+            continue;
+        if (now < s->next_list_ns) {
+            arm(ups, s->next_list_ns);
+            continue;
+        }
+        s->hurried = true;
+        list_tools(s);
+    }
+    for (size_t i = 0; i < WBI_COUNT(ups->news); i++)
+        if (ups->news[i].due)
+            tell(ups, (enum wbi_mcp_list)i);
+    wake_settled(ups);
+    for (const struct waiter *w = ups->waiters; w != NULL; w = w->next)
+        arm(ups, w->until_ns);
 }
 
 static void on_updated(void *arg, struct wbi_str uri)
@@ -289,12 +490,16 @@ static void on_updated(void *arg, struct wbi_str uri)
 
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err)
 {
-    static const struct wbi_upstream_ops ops = {on_changed, on_updated, NULL};
+    static const struct wbi_upstream_ops ops = {on_changed, on_updated, on_state, on_ready};
     struct wbi_upstreams *ups = s->set;
     wb_rc rc = WB_OK;
 
     if (s->up != NULL || ups->stopped)
         return s->up;
+    if (s->absent) {
+        (void)wbi_fail(err, WB_ESTATE, "%s", s->why);
+        return NULL;
+    }
     if (s->spec.url.p != NULL && ups->curl == NULL)
         rc = wbi_curl_new(ups->rt->loop, &ups->curl, err);
     if (rc == WB_OK)
@@ -334,6 +539,11 @@ static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_serve
              : wbi_fail(&inner, WB_EINPUT, "a server's name has letters, digits, _ and - only");
     if (rc == WB_OK)
         rc = check_prefix(ups, s, &inner);
+    if (rc == WB_ESTATE) { /* its own loss */
+        s->absent = true;
+        failed(s, inner.text);
+        rc = WB_OK;
+    }
     if (rc == WB_OK) {
         ups->count++;
         return WB_OK;
@@ -443,6 +653,22 @@ void wbi_upstreams_watch(struct wbi_upstreams *ups,
     ups->watch_arg = arg;
 }
 
+void wbi_upstreams_notices(struct wbi_upstreams *ups,
+                           void (*on_notice)(void *arg, const char *text), void *arg)
+{
+    char text[512];
+
+    ups->on_notice = on_notice;
+    ups->notice_arg = arg;
+    for (size_t i = 0; on_notice != NULL && i < ups->count; i++) {
+        if (!ups->servers[i].absent)
+            continue;
+        (void)snprintf(text, sizeof(text), "server %.*s: %s", WBI_FMT(ups->servers[i].name),
+                       ups->servers[i].why);
+        on_notice(arg, text);
+    }
+}
+
 size_t wbi_upstreams_count(const struct wbi_upstreams *ups)
 {
     return ups != NULL ? ups->count : 0;
@@ -463,6 +689,12 @@ const char *wbi_server_failure(const struct wbi_server *s)
     if (s->state == WBI_SERVER_LISTED)
         return NULL;
     return s->state == WBI_SERVER_FAILED ? s->why : "it does not answer in time";
+}
+
+const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count)
+{
+    *ret_count = s->left_out_count;
+    return s->left_out;
 }
 
 struct wbi_str wbi_server_prefix(const struct wbi_server *s)

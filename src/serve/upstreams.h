@@ -13,7 +13,8 @@ struct wbi_server;
 struct wbi_shelf;
 
 /* Reads mcpServers; *ret is NULL when there are none. WB_EINPUT with the file and
- * line of a server that is declared wrongly. The runtime must outlive it, but for
+ * line of a server that is declared wrongly; one that cannot be had here (a variable
+ * is not set) costs its own tools. The runtime must outlive it, but for
  * wbi_upstreams_free. */
 WB_MUST_CHECK wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret,
                                       struct wbi_error *err);
@@ -27,6 +28,11 @@ void wbi_upstreams_watch(struct wbi_upstreams *ups,
                          void (*on_changed)(void *arg, enum wbi_mcp_list what),
                          void (*on_updated)(void *arg, struct wbi_str uri), void *arg);
 
+/* Who hears what a person should know: servers that cannot be had, at once, and tools
+ * that were left out; NULL ends it. */
+void wbi_upstreams_notices(struct wbi_upstreams *ups,
+                           void (*on_notice)(void *arg, const char *text), void *arg);
+
 /* Brings the tools of all servers into the catalog, all at once; on_done runs once,
  * maybe from inside, when every server has answered, failed, or had its time. */
 WB_MUST_CHECK wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg),
@@ -38,6 +44,8 @@ struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i);
 struct wbi_str wbi_server_name(const struct wbi_server *s);
 /* Why it has not told its tools, though it was asked; NULL: it has. */
 const char *wbi_server_failure(const struct wbi_server *s);
+/* How many of its tools cannot be offered; the first of them, and why. */
+const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count);
 /* Stands before "__" and the names of its tools and prompts; empty: own names. */
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 /* The connection, made at the first use; NULL when it cannot be had. */
@@ -46,6 +54,8 @@ struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err
 struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what);
 /* Tells who watches that this list is another one. */
 void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what);
+/* Asks for its tools where that is due: a call is about to use one. */
+void wbi_server_need(struct wbi_server *s);
 
 /* How tools of a server run: ops_arg is the struct wbi_server. */
 extern const struct wbi_tool_ops wbi_upstream_tool_ops;

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "config/config.h"
-#include "mcp/pins.h"
+#include "serve/pin_files.h"
 #include "serve/shelf.h"
 #include "serve/upstreams.h"
 
@@ -27,19 +27,33 @@ struct wbi_server {
     enum wbi_server_state state;
     enum wbi_pin_policy pin_policy;
     struct wbi_str prefix; /* of the names shown; empty: none */
-    bool trusted, again;
+    bool trusted;
+    bool absent;     /* it cannot be had at all; why says it */
+    bool again;      /* its tools changed since it was asked */
+    bool hurried;    /* it was asked again at once, or as soon as it may be */
+    bool refreshing; /* nobody waits for what is listed now */
+    bool recheck;    /* pins changed: also the same list is looked at */
+    int64_t gap_ms, listed_ns, next_list_ns;
+    uint64_t opens, list_opens;      /* connections so far; which one was asked */
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
-    bool has_listed;
+    bool has_listed, has_blocked;
+    struct wbi_pin_stamp pins; /* that the list was checked against */
+    size_t left_out_count;     /* tools of the list that the catalog does not have */
+    char left_out[700];        /* the first of them, and why */
+    char told[700];            /* what was told about them last */
     struct wbi_shelf shelves[4]; /* but for tools */
-    char why[320];               /* it FAILED */
+    char why[320];             /* it FAILED */
 };
 
-/* server_spec.c: the members of one server; err names what is wrong. */
+/* server_spec.c: the members of one server; err names what is wrong. WB_ESTATE: it is
+ * declared well, but cannot be had here and now. */
 WB_MUST_CHECK wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root,
                                     struct wbi_server *s, struct wbi_error *err);
 
 /* server_tools.c: the server's tools in place of those the catalog has of it. */
 WB_MUST_CHECK wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s,
                                        const wbi_json *tools, struct wbi_error *err);
+/* Whether pins are others than those the server's tools were checked against. */
+bool wbi_server_pins_changed(const struct wbi_server *s, const struct wbi_runtime *rt);
 
 #endif

@@ -113,9 +113,9 @@ need "says which" 'server b: its prefix "a" is that of server a'
 cp "$work/config" "$HOME/.config/waybill/config.json"
 
 # Pins: a changed definition cannot be called before it is approved.
-pin=$(grep -l '"demo/echo"' "$HOME"/.local/state/waybill/pins/*.json | head -1)
+pin=$(grep -l '"server":"demo"' "$HOME"/.local/state/waybill/pins/*.json | head -1)
 [ -n "$pin" ] || bad "nothing was pinned"
-sed -i 's/"hash":"[0-9a-f]\{8\}/"hash":"00000000/' "$pin"
+sed -i 's/\("echo":{"accepted":{"hash":"\)[0-9a-f]\{8\}/\100000000/' "$pin"
 { rpc 0 initialize "$open"; rpc 1 tools/list ''; rpc 2 tools/call '"name":"echo","arguments":{"message":"z"}'; } | serve
 need "a changed tool is refused" '"id":2,"result":.*forbidden.*pins'
 none "and not listed" '{"name":"echo"'
