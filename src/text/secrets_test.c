@@ -57,8 +57,9 @@ static int open_set(void **state)
         {WBI_LIT_INIT("correct horse battery"), WBI_LIT_INIT("DB_PASSWORD")},
         {WBI_LIT_INIT("p@ss/w\"rd-19xyz"), WBI_LIT_INIT("QUOTED")},
         {WBI_LIT_INIT("x"), WBI_LIT_INIT("ONE")},
+        {WBI_LIT_INIT("a&b/c d<\xc3\xa9\xf0\x9f\x98\x80>(+'\"z"), WBI_LIT_INIT("ODD")},
     };
-    struct wbi_secrets_options o = {WBI_LIT("key of the test"), known, 3};
+    struct wbi_secrets_options o = {WBI_LIT("key of the test"), known, 4};
     size_t ignored = 0;
 
     (void)state;
@@ -147,6 +148,22 @@ static void every_form_is_replaced_wherever_it_stands(void **state)
         {"https://host/p?x=", "&y=1"},
         {"KEY=", "\n"},
         {"\x1b[1m", "\x1b[0m"},
+        {"{\"log\":\"line\\n", "\\t\"}"},
+        {"{\"log\":\"line\\r\\n", "\\r\\n\"}"},
+        {"\"line\\t", "\\u0020more\""},
+        {"\"line\\u0020", "\\u000a\""},
+        {"\"\\u001b[31m", "\\u001b[0m\""},
+        {"'\\x1b[1;31m", "\\x1b[0m'"},
+        {"\\033[0;1m", "\\033[0m"},
+        {"\\e[K", "\\e[m"},
+        {"\\u001b(B", ""},
+        {"\\u009b32m", "\\u009b0m"},
+        {"%1B%5B0m", "%1B%5B0m"},
+        {"a%20", "%20b"},
+        {"https://host/p?x%3D", "%26y%3D1"},
+        {"%22", "%22"},
+        {"line%0A", "%0Aline"},
+        {"x=3D", " =\n"},
     };
     struct wbi_buf secret, text, clean, out;
 
@@ -311,6 +328,33 @@ static void known_values_are_found_encoded(void **state)
     wbi_buf_fini(&out);
 }
 
+/* row 104: as the libraries of other languages write them */
+static void known_values_are_found_as_others_escape_them(void **state)
+{
+    static const char *const forms_of_it[] = {
+        "{\"v\":\"a\\u0026b/c d\\u003c\xc3\xa9\xf0\x9f\x98\x80\\u003e(+'\\\"z\"}", /* Go */
+        "{\"v\":\"a&b\\/c d<\\u00e9\\ud83d\\ude00>(+'\\\"z\"}",                    /* PHP */
+        "{\"v\":\"a&b\\/c d<\xc3\xa9\xf0\x9f\x98\x80>(+'\\\"z\"}",                 /* PHP */
+        "{\"v\":\"a&b/c d<\\u00e9\\ud83d\\ude00>(+'\\\"z\"}",                      /* Python */
+        "{\"v\":\"a\\u0026b/c d\\u003c\xc3\xa9\xf0\x9f\x98\x80\\u003e(+\\u0027\\\"z\"}", /* Gson */
+        "{\"v\":\"a\\u0026b/c d\\u003C\\u00E9\\uD83D\\uDE00\\u003E(\\u002B\\u0027\\u0022z\"}",
+        "q=a%26b%2fc+d%3c%c3%a9%f0%9f%98%80%3e%28%2b%27%22z&r=1",
+        "q=a%26b%2Fc%20d%3C%C3%A9%F0%9F%98%80%3E(%2B'%22z",
+        "/a%26b/c%20d%3C%C3%A9%F0%9F%98%80%3E%28%2B%27%22z",
+    };
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init(&out, 8192);
+    for (size_t i = 0; i < sizeof forms_of_it / sizeof *forms_of_it; i++) {
+        replace(wbi_str_z(forms_of_it[i]), &out);
+        if (report.total != 1)
+            fail_msg("not found: %s", forms_of_it[i]);
+        assert_string_equal(report.row[0].label, "ODD");
+    }
+    wbi_buf_fini(&out);
+}
+
 /* text in two pieces, cut at every place, as in one */
 static void cut_everywhere(struct wbi_str text, size_t total)
 {
@@ -463,6 +507,8 @@ static void harmless_text_is_left_alone(void **state)
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
         "sort key: created_at_2024_desc\n",
         "authentication: OAuth2ClientCredentials\n",
+        "\"head\\nmonkey=a8Kd03LmQz7RtYw2Xc5V\"\n",
+        "\\nTASK0f3a9c7e1b5d28460f3a9c7e1b5d2846\n",
     };
     struct wbi_buf out;
 
@@ -496,6 +542,11 @@ static void values_beside_telling_names_are_replaced(void **state)
         "postgres://\xc3\xbcser:s3cretPw@db:5432/x and some more text behind it\n",
         "Passwort: a8Kd03LmQz7RtYw2Xc5V\n",
         "AWS_SECRET-KEY = a8Kd03LmQz7RtYw2Xc5V\n",
+        "\"head\\nkey: a8Kd03LmQz7RtYw2Xc5V\\n\"\n",
+        "\"\\u001b[31mauth=a8Kd03LmQz7RtYw2Xc5V\"\n",
+        "%20key=a8Kd03LmQz7RtYw2Xc5V\n",
+        "\"head\\nBearer a8Kd03LmQz7RtYw2Xc5V\"\n",
+        "\"head\\u0020123456789:Aa8Kd03LmQz7RtYw2Xc5Vb9Ne4Uh6Jg1Pf0\"\n",
     };
     struct wbi_buf out;
 
@@ -782,6 +833,7 @@ int main(void)
         cmocka_unit_test(marks_do_not_hide_a_secret_from_the_question),
         cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
         cmocka_unit_test(known_values_are_found_encoded),
+        cmocka_unit_test(known_values_are_found_as_others_escape_them),
         cmocka_unit_test(encoded_known_values_are_found_across_reads),
         cmocka_unit_test(what_looks_like_a_replacement_hides_nothing),
         cmocka_unit_test(the_values_of_a_kubernetes_secret_are_replaced_in_text),
