@@ -69,6 +69,9 @@ uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *index);
 /* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS a guess by bytes. */
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
 
+/* True when the text is JSON whose strings the preview spells otherwise than it does. */
+bool wbi_preview_respells(struct wbi_str text);
+
 /* Choose and render. Everything in ret is in arena. End the index first.
  * WB_ENOMEM, or what read returns. */
 WB_MUST_CHECK wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
