@@ -209,9 +209,10 @@ static inline wb_rc put_text(struct wbi_hygiene *h, const char *p, size_t n, str
 
 static wb_rc put_visible(struct wbi_hygiene *h, uint32_t cp, struct wbi_buf *out)
 {
-    char mark[WBI_HYGIENE_MARK];
+    char mark[WBI_HYGIENE_MARK] = "";
+    size_t n = wbi_hygiene_mark(cp, mark);
 
-    return put_text(h, mark, wbi_hygiene_mark(cp, mark), out);
+    return put_text(h, mark, n, out);
 }
 
 static wb_rc carriage_return(struct wbi_hygiene *h)

@@ -57,9 +57,8 @@ static int open_set(void **state)
         {WBI_LIT_INIT("correct horse battery"), WBI_LIT_INIT("DB_PASSWORD")},
         {WBI_LIT_INIT("p@ss/w\"rd-19xyz"), WBI_LIT_INIT("QUOTED")},
         {WBI_LIT_INIT("x"), WBI_LIT_INIT("ONE")},
-        {WBI_LIT_INIT("a&b/c d<\xc3\xa9\xf0\x9f\x98\x80>(+'\"z"), WBI_LIT_INIT("ODD")},
     };
-    struct wbi_secrets_options o = {WBI_LIT("key of the test"), known, 4};
+    struct wbi_secrets_options o = {WBI_LIT("key of the test"), known, 3};
     size_t ignored = 0;
 
     (void)state;
@@ -295,63 +294,6 @@ static void marks_inside_do_not_hide_a_secret(void **state)
     wbi_buf_fini(&secret);
     wbi_buf_fini(&text);
     wbi_buf_fini(&clean);
-    wbi_buf_fini(&out);
-}
-
-/* row 104: known values in all their forms */
-static void known_values_are_found_encoded(void **state)
-{
-    static const char *const forms_of_it[] = {
-        "say correct horse battery now",
-        "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5",         /* base64, phase 0 */
-        "eGNvcnJlY3QgaG9yc2UgYmF0dGVyeXh4eA==", /* x + value + xxx */
-        "eHhjb3JyZWN0IGhvcnNlIGJhdHRlcnl4eHg=", /* xx + value + xxx */
-        "q=correct%20horse%20battery",
-        "q=correct+horse+battery",
-        "636f727265637420686f7273652062617474657279",
-        "636F727265637420686F7273652062617474657279",
-    };
-    struct wbi_buf out;
-
-    (void)state;
-    wbi_buf_init(&out, 8192);
-    for (size_t i = 0; i < sizeof forms_of_it / sizeof *forms_of_it; i++) {
-        replace(wbi_str_z(forms_of_it[i]), &out);
-        if (report.total != 1)
-            fail_msg("not found: %s", forms_of_it[i]);
-        assert_string_equal(report.row[0].label, "DB_PASSWORD");
-    }
-    replace(WBI_LIT("{\"v\":\"p@ss/w\\\"rd-19xyz\"} p%40ss%2Fw%22rd-19xyz"), &out);
-    assert_int_equal(report.total, 2);
-    replace(WBI_LIT("x marks the spot"), &out); /* row 105 */
-    assert_int_equal(report.total, 0);
-    wbi_buf_fini(&out);
-}
-
-/* row 104: as the libraries of other languages write them */
-static void known_values_are_found_as_others_escape_them(void **state)
-{
-    static const char *const forms_of_it[] = {
-        "{\"v\":\"a\\u0026b/c d\\u003c\xc3\xa9\xf0\x9f\x98\x80\\u003e(+'\\\"z\"}", /* Go */
-        "{\"v\":\"a&b\\/c d<\\u00e9\\ud83d\\ude00>(+'\\\"z\"}",                    /* PHP */
-        "{\"v\":\"a&b\\/c d<\xc3\xa9\xf0\x9f\x98\x80>(+'\\\"z\"}",                 /* PHP */
-        "{\"v\":\"a&b/c d<\\u00e9\\ud83d\\ude00>(+'\\\"z\"}",                      /* Python */
-        "{\"v\":\"a\\u0026b/c d\\u003c\xc3\xa9\xf0\x9f\x98\x80\\u003e(+\\u0027\\\"z\"}", /* Gson */
-        "{\"v\":\"a\\u0026b/c d\\u003C\\u00E9\\uD83D\\uDE00\\u003E(\\u002B\\u0027\\u0022z\"}",
-        "q=a%26b%2fc+d%3c%c3%a9%f0%9f%98%80%3e%28%2b%27%22z&r=1",
-        "q=a%26b%2Fc%20d%3C%C3%A9%F0%9F%98%80%3E(%2B'%22z",
-        "/a%26b/c%20d%3C%C3%A9%F0%9F%98%80%3E%28%2B%27%22z",
-    };
-    struct wbi_buf out;
-
-    (void)state;
-    wbi_buf_init(&out, 8192);
-    for (size_t i = 0; i < sizeof forms_of_it / sizeof *forms_of_it; i++) {
-        replace(wbi_str_z(forms_of_it[i]), &out);
-        if (report.total != 1)
-            fail_msg("not found: %s", forms_of_it[i]);
-        assert_string_equal(report.row[0].label, "ODD");
-    }
     wbi_buf_fini(&out);
 }
 
@@ -732,35 +674,6 @@ static void a_newline_in_a_name_stays_escaped(void **state)
     wbi_arena_free(arena);
 }
 
-/* A value of several lines, cut at every byte. */
-static void a_known_value_of_several_lines_is_found_across_reads(void **state)
-{
-    static const struct wbi_secrets_known known = {
-        WBI_LIT_INIT("first line of it\nand a second one"), WBI_LIT_INIT("BLOCK")};
-    struct wbi_secrets_options o = {WBI_LIT("k"), &known, 1};
-    struct wbi_str text = WBI_LIT("log a\nvalue: first line of it\nand a second one!\nlog b\n");
-    struct wbi_secrets *own = NULL;
-    struct wbi_secrets_stream st;
-    struct wbi_buf out;
-
-    (void)state;
-    assert_int_equal(wbi_secrets_new(&o, &own, NULL, NULL), WB_OK);
-    wbi_buf_init(&out, 1u << 20);
-    for (size_t cut = 0; cut <= text.n; cut++) {
-        wbi_buf_clear(&out);
-        wbi_secrets_stream_init(&st, own);
-        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_head(text, cut), &out), WB_OK);
-        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_from(text, cut), &out), WB_OK);
-        assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
-        assert_int_equal(st.report.total, 1);
-        assert_false(holds(&out, WBI_LIT("second")));
-        assert_true(holds(&out, WBI_LIT("]\n!\nlog b\n")));
-        wbi_secrets_stream_fini(&st);
-    }
-    wbi_buf_fini(&out);
-    wbi_secrets_free(own);
-}
-
 /* A key block with visible marks in it, cut behind every line. */
 static void a_marked_key_block_is_hidden_across_reads(void **state)
 {
@@ -828,12 +741,9 @@ int main(void)
         cmocka_unit_test(a_secret_cut_between_two_reads_is_found),
         cmocka_unit_test(a_secret_in_an_endless_line_is_found),
         cmocka_unit_test(marks_inside_do_not_hide_a_secret),
-        cmocka_unit_test(a_known_value_of_several_lines_is_found_across_reads),
         cmocka_unit_test(a_marked_key_block_is_hidden_across_reads),
         cmocka_unit_test(marks_do_not_hide_a_secret_from_the_question),
         cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
-        cmocka_unit_test(known_values_are_found_encoded),
-        cmocka_unit_test(known_values_are_found_as_others_escape_them),
         cmocka_unit_test(encoded_known_values_are_found_across_reads),
         cmocka_unit_test(what_looks_like_a_replacement_hides_nothing),
         cmocka_unit_test(the_values_of_a_kubernetes_secret_are_replaced_in_text),
