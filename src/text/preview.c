@@ -36,6 +36,8 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
                       : wbi_tokens(ret->text);
     if (ret->tokens * WBI_TOKEN_UNIT > wbi_preview_usable(c->policy->budget) + WBI_TOKEN_UNIT)
         return WB_EINPUT; /* the guess by bytes was a little too low */
+    if (ret->text.p == NULL)
+        ret->text = WBI_LIT("");
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     *s = (struct wbi_segment){WBI_SEGMENT_LINES, 1, c->index->lines};
