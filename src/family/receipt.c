@@ -11,6 +11,7 @@
 #include "family/compact.h"
 #include "family/generic/generic.h"
 #include "json/pointer.h"
+#include "text/hygiene.h"
 #include "text/tokens.h"
 
 size_t wbi_receipt_lines(struct wbi_str text)
@@ -58,15 +59,7 @@ void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str valu
 {
     wbi_buf_addz(out, name);
     wbi_buf_addz(out, ": ");
-    for (size_t i = 0; i < value.n; i++) {
-        uint8_t c = (uint8_t)value.p[i];
-        if (c == '\n')
-            wbi_buf_addz(out, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            wbi_buf_addf(out, "<U+%04X>", c);
-        else
-            wbi_buf_addc(out, (char)c);
-    }
+    wbi_hygiene_one_line(value, out);
     wbi_buf_addc(out, '\n');
 }
 

@@ -648,3 +648,27 @@ bool wbi_hygiene_is_clean(struct wbi_str bytes)
     }
     return true;
 }
+
+void wbi_hygiene_one_line(struct wbi_str text, struct wbi_buf *out)
+{
+    char mark[WBI_HYGIENE_MARK];
+    uint32_t before = 0, cp;
+    size_t at = 0, from, skip;
+
+    while (at < text.n) {
+        from = at;
+        if (wbi_utf8_step((const uint8_t *)text.p + at, text.n - at, &skip) == 0) {
+            wbi_buf_addz(out, "\xef\xbf\xbd");
+            at += skip;
+            continue;
+        }
+        cp = wbi_utf8_next(text, &at);
+        if (cp == '\n')
+            wbi_buf_addz(out, "\\n");
+        else if (cp < ' ' || wbi_hygiene_hidden(cp, before))
+            wbi_buf_add(out, mark, wbi_hygiene_mark(cp, mark));
+        else
+            wbi_buf_add(out, text.p + from, at - from);
+        before = cp;
+    }
+}

@@ -73,6 +73,10 @@ bool wbi_hygiene_hidden(uint32_t cp, uint32_t before);
 #define WBI_HYGIENE_MARK 16
 size_t wbi_hygiene_mark(uint32_t cp, char out[WBI_HYGIENE_MARK]);
 
+/* Text that must stay on one line and obeys nothing (a name, a command): newlines as \n, other
+ * controls and hidden characters as marks, ill-formed bytes as U+FFFD. */
+void wbi_hygiene_one_line(struct wbi_str text, struct wbi_buf *out);
+
 /* JSON text that is clean, so that what it says is clean too: escapes of hidden characters
  * (\u202e) become marks. *ret is json itself when there are none, else in arena. */
 WB_MUST_CHECK wb_rc wbi_hygiene_json(struct wbi_arena *arena, struct wbi_str json,

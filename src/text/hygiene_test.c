@@ -146,6 +146,21 @@ static void broken_utf8_is_repaired_by_rule(void **state)
     assert_int_equal(counts.repaired, 2);
 }
 
+static void names_stay_on_one_line(void **state)
+{
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init(&out, 1000);
+    wbi_hygiene_one_line(
+        WBI_LIT("no\nsuch\t\x1b[31m \xe2\x80\xae\xc2\x9b\x7f \xe2\x9a\xa0\xef\xb8\x8f \xff\xc3"),
+        &out);
+    assert_true(wbi_str_eqz(wbi_buf_str(&out),
+                            "no\\nsuch<U+0009><U+001B>[31m <U+202E><U+009B><U+007F> "
+                            "\xe2\x9a\xa0\xef\xb8\x8f \xef\xbf\xbd\xef\xbf\xbd"));
+    wbi_buf_fini(&out);
+}
+
 /* What JSON text says is clean too (C6.5, row 109); what is hidden is never lost. */
 static void escapes_of_hidden_characters_become_marks(void **state)
 {
@@ -217,6 +232,7 @@ int main(void)
         cmocka_unit_test(invisible_characters_are_shown_and_counted),
         cmocka_unit_test(other_controls_are_shown),
         cmocka_unit_test(broken_utf8_is_repaired_by_rule),
+        cmocka_unit_test(names_stay_on_one_line),
         cmocka_unit_test(escapes_of_hidden_characters_become_marks),
         cmocka_unit_test(a_huge_line_stays_in_bounds),
     };
