@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* Read and check all configuration files, the tools they declare included.
- * *ret is a JSON object: root, state, files, trust, tools, servers, ignored. */
+ * *ret is a JSON object: root, state, files, trust, tools, servers, ignored,
+ * unmasked (variables whose secret is too short or long to be redacted). */
 WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size,
                                            wb_error **reterr);
 /* The workspace's root alone, as an absolute path; no file is read. */

@@ -74,6 +74,11 @@ static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
     wbi_jw_kstrz(&w, "trust", wbi_config_trust_name(wbi_config_trust_state(rt->config)));
     write_tools(&w, rt->config);
     write_ignored(&w, rt->config);
+    wbi_jw_key(&w, "unmasked");
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < rt->unmasked_n; i++)
+        wbi_jw_str(&w, rt->unmasked[i]);
+    wbi_jw_arr_end(&w);
     wbi_jw_obj_end(&w);
 }
 

@@ -95,6 +95,25 @@ static void check_config(struct wbi_jw *w, const wb_options *options)
     wb_runtime_free(runtime);
 }
 
+/* Of secrets that are named but cannot be redacted. */
+static void check_secrets(struct wbi_jw *w, const wb_options *options)
+{
+    struct wbi_buf text;
+    wb_runtime *runtime;
+
+    if (wb_runtime_new(options, &runtime, NULL) != WB_OK)
+        return; /* told already */
+    wbi_buf_init(&text, WBI_LIMIT_CALL_ARENA);
+    for (size_t i = 0; i < runtime->rt->unmasked_n; i++)
+        wbi_buf_addf(&text, "%s%.*s", i == 0 ? "" : ", ", WBI_FMT(runtime->rt->unmasked[i]));
+    wbi_buf_addf(&text, ": a value under %u or over %u bytes is not redacted",
+                 WBI_LIMIT_SECRET_KNOWN_MIN, WBI_LIMIT_SECRET_KNOWN_MAX);
+    if (runtime->rt->unmasked_n > 0 && wbi_buf_rc(&text) == WB_OK)
+        report(w, "secrets", WARNING, text.p, "use a longer secret");
+    wbi_buf_fini(&text);
+    wb_runtime_free(runtime);
+}
+
 /* doctor makes no state directory where there is none. */
 static bool has_state(const wb_options *options)
 {
@@ -180,6 +199,7 @@ wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_erro
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     wbi_jw_arr(&w);
     check_config(&w, options);
+    check_secrets(&w, options);
     check_ledger(&w, options);
     check_crypto(&w);
     check_openat2(&w);

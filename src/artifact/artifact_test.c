@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "artifact/cleaner.h"
 #include "artifact/read.h"
 #include "artifact/spool.h"
 #include "base/checked.h"
@@ -563,7 +564,10 @@ static void ranges_are_as_documented(void **state) /* I3 */
 static void json_paths_lead_to_values(void **state)
 {
     struct bench *b = *state;
-    struct wbi_artifact a = keep_text(b, "j1", "{\"a\":[{\"b c\":[1,2]},7],\"~/\":true}");
+    struct wbi_artifact a = keep_text(b, "j1",
+                                      "{\"a\":[{\"b c\":[1,2]},7],\"~/\":true,"
+                                      "\"n\":[1.10,-0.0,1e400],\"h\":\"\\u202e\"}");
+    struct wbi_cleaner cleaner = wbi_cleaner_text(NULL);
     struct wbi_read_query q = {.kind = WBI_READ_JSON, .json_path = WBI_LIT("$.a[0]['b c']")};
     struct wbi_read_page page;
     static const char *const bad[] = {"a", "$a", "$.", "$.a[", "$.a[x]", "$.a['b", "/a/~2"};
@@ -573,6 +577,12 @@ static void json_paths_lead_to_values(void **state)
     expect_read(b, &a, q, "2\n");
     q.json_path = WBI_LIT("/~0~1");
     expect_read(b, &a, q, "true\n");
+    q.json_path = WBI_LIT("$.n");
+    expect_read(b, &a, q, "[\n  1.10,\n  -0.0,\n  1e400\n]\n");
+    q.json_path = WBI_LIT("$.h");
+    expect_read(b, &a, q, "\"\xe2\x80\xae\"\n");
+    q.cleaner = &cleaner;
+    expect_read(b, &a, q, "\"<U+202E>\"\n");
     q.json_path = WBI_LIT("$.a[9]");
     assert_int_equal(wbi_artifact_read(b->store, &a, &q, b->arena, &page, NULL), WB_ENOTFOUND);
     for (size_t i = 0; i < WBI_COUNT(bad); i++) {

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "json/write.h"
+#include "text/hygiene.h"
 
 #define CHUNK (256u * WBI_KIB)
 #define CLEANED_MAX (16u * WBI_MIB) /* what one chunk may become */
@@ -310,6 +311,48 @@ static wb_rc read_tail(int fd, const struct wbi_read_query *q, const struct wbi_
     return read_lines(fd, &lines, from, check, out, ret, err);
 }
 
+/* Text in memory through the cleaner. */
+static wb_rc clean(const struct wbi_cleaner *cleaner, struct wbi_str text, struct wbi_buf *out)
+{
+    void *state = NULL;
+    wb_rc rc = cleaner->begin(cleaner->arg, &state);
+
+    if (rc == WB_OK)
+        rc = cleaner->feed(state, text, out);
+    if (rc == WB_OK)
+        rc = cleaner->finish(state, out);
+    if (state != NULL)
+        cleaner->end(state);
+    return rc != WB_OK ? rc : wbi_buf_rc(out);
+}
+
+/* The value in clean JSON text, pretty. What its escapes stand for is cleaned too. */
+static wb_rc pretty_value(struct wbi_arena *arena, struct wbi_str json,
+                          const struct wbi_read_query *q, struct wbi_buf *ret,
+                          struct wbi_error *err)
+{
+    const wbi_json *root = NULL, *v = NULL;
+    struct wbi_buf plain;
+    wb_rc rc;
+
+    if (q->cleaner != NULL && wbi_hygiene_json(arena, json, &json) != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_json_read(arena, json, WBI_JSON_AS_WRITTEN, &root, err);
+    if (rc == WB_OK)
+        rc = wbi_json_path(root, q->json_path, &v, err);
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init_arena(&plain, arena, WBI_LIMIT_JSON_TEXT * 4u);
+    wbi_json_pretty(&plain, v);
+    wbi_buf_addc(&plain, '\n');
+    rc = wbi_buf_rc(&plain);
+    if (q->cleaner == NULL)
+        *ret = plain;
+    else if (rc == WB_OK)
+        rc = clean(q->cleaner, wbi_buf_str(&plain), ret);
+    return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "the value is too large to be shown");
+}
+
 static wb_rc read_json(int fd, const struct wbi_read_query *q, const struct wbi_page *from,
                        uint64_t check, struct wbi_arena *arena, struct wbi_buf *out,
                        struct wbi_read_page *ret, struct wbi_error *err)
@@ -317,7 +360,6 @@ static wb_rc read_json(int fd, const struct wbi_read_query *q, const struct wbi_
     struct wbi_buf text, pretty;
     struct whole_sink all = {{whole_take, nothing_at_end}, &text};
     struct wbi_line_sink s;
-    const wbi_json *root = NULL, *v = NULL;
     wb_rc rc;
 
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
@@ -326,15 +368,9 @@ static wb_rc read_json(int fd, const struct wbi_read_query *q, const struct wbi_
     if (rc == WB_OK && wbi_buf_rc(&text) != WB_OK)
         rc = wbi_fail(err, wbi_buf_rc(&text), "the artifact is too large to be read as JSON");
     if (rc == WB_OK)
-        rc = wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &root, err);
-    if (rc == WB_OK)
-        rc = wbi_json_path(root, q->json_path, &v, err);
+        rc = pretty_value(arena, wbi_buf_str(&text), q, &pretty, err);
     if (rc != WB_OK)
         return rc;
-    wbi_json_pretty(&pretty, v);
-    wbi_buf_addc(&pretty, '\n');
-    if (wbi_buf_rc(&pretty) != WB_OK)
-        return wbi_fail(err, wbi_buf_rc(&pretty), "the value is too large to be shown");
     wbi_line_sink_init(&s, out, from != NULL ? from->line : 1, WBI_RANGE_END,
                        from != NULL ? from->offset : 0, q);
     if (s.sink.take(&s.sink, wbi_buf_str(&pretty)))

@@ -201,8 +201,9 @@ bool wbi_shown_changed(const struct wbi_shown *s)
     const struct wbi_hygiene_counts *c = &s->hygiene.counts;
 
     return c->repaired + c->sequences + c->redraws + c->invisible + c->controls +
-               wbi_shown_secrets(s) >
-           0;
+                   wbi_shown_secrets(s) >
+               0 ||
+           (s->spilled == 0 && wbi_preview_respells(wbi_buf_str(&s->text)));
 }
 
 /* Bytes of the cleaned text: first the file, then memory. */

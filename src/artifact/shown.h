@@ -28,7 +28,9 @@ WB_MUST_CHECK wb_rc wbi_shown_end(struct wbi_shown *s);
 /* After the end. */
 uint64_t wbi_shown_tokens(const struct wbi_shown *s); /* of the whole cleaned text */
 uint64_t wbi_shown_lines(const struct wbi_shown *s);
-bool wbi_shown_changed(const struct wbi_shown *s); /* cleaning or redaction did something */
+/* What is shown differs in more than white space from what was printed: cleaning or redaction
+ * did something, or JSON is spelled otherwise. */
+bool wbi_shown_changed(const struct wbi_shown *s);
 const struct wbi_hygiene_counts *wbi_shown_counts(const struct wbi_shown *s);
 uint64_t wbi_shown_secrets(const struct wbi_shown *s); /* replaced */
 WB_MUST_CHECK wb_rc wbi_shown_preview(struct wbi_shown *s, struct wbi_arena *arena,

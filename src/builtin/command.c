@@ -76,6 +76,16 @@ static void finish(struct exec_state *s)
     wbi_exec_done(x, &complete);
 }
 
+/* The name of a program may hold anything. */
+static struct wbi_str one_line(struct wbi_arena *arena, struct wbi_str text)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_hygiene_one_line(text, &out);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
 static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err)
 {
     struct wbi_fault fault = {.kind = err->kind ? err->kind : WBI_KIND_COMMAND_SPAWN_FAILED};
@@ -83,7 +93,7 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     struct wbi_buf details;
     struct wbi_jw w = wbi_jw_to(&details);
 
-    fault.message = wbi_arena_str(x->arena, wbi_str_z(err->text));
+    fault.message = one_line(x->arena, wbi_str_z(err->text));
     if (fault.kind == WBI_KIND_FORBIDDEN)
         fault.hint = WBI_LIT("leave this variable out of env");
     if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && workdir.p == NULL)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "config/config.h"
 #include "text/secrets.h"
 
@@ -37,6 +38,23 @@ static wb_rc add_known(struct wbi_arena *arena, const wbi_json *names,
     return WB_OK;
 }
 
+/* Values that are not looked for: in every output there would be such words. */
+static wb_rc note_unmasked(struct wbi_runtime *rt, const struct wbi_secrets_known *known, size_t n)
+{
+    struct wbi_str *names = wbi_arena_array(rt->arena, n + 1, sizeof(*names));
+    size_t count = 0;
+
+    if (names == NULL)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (known[i].value.n < WBI_LIMIT_SECRET_KNOWN_MIN ||
+            known[i].value.n > WBI_LIMIT_SECRET_KNOWN_MAX)
+            names[count++] = known[i].label;
+    rt->unmasked = names;
+    rt->unmasked_n = count;
+    return WB_OK;
+}
+
 wb_rc wbi_known_load(struct wbi_runtime *rt, struct wbi_error *err)
 {
     const wbi_json *names = wbi_config_setting(rt->config, "/secrets/env");
@@ -56,6 +74,8 @@ wb_rc wbi_known_load(struct wbi_runtime *rt, struct wbi_error *err)
     for (size_t i = 0; rc == WB_OK && i < tools_n; i++)
         rc = add_known(rt->arena, wbi_json_get(tools[i].descriptor, "credentials"), known,
                        &o.n_known);
+    if (rc == WB_OK)
+        rc = note_unmasked(rt, known, o.n_known);
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
     o.known = known;

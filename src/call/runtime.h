@@ -54,6 +54,8 @@ struct wbi_runtime {
     struct wbi_calls *calls;
     struct wbi_journey journey;
     struct wbi_secrets *secrets;
+    const struct wbi_str *unmasked; /* variables with a secret too short or long to be redacted */
+    size_t unmasked_n;
     struct wbi_arena *arena;           /* lives as long as the runtime */
     struct wbi_root *exec_root;        /* opened at the first use */
     struct wbi_workspaces *workspaces; /* conversations that are elsewhere */

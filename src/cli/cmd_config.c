@@ -23,6 +23,20 @@ static int tell_ignored(const struct args *a, const char *json, size_t size)
     return code;
 }
 
+static int tell_unmasked(const struct args *a, const char *json, size_t size)
+{
+    wb_error *error = NULL;
+    size_t n;
+    char *list;
+
+    if (wb_json_pointer(json, size, "/unmasked", &list, &n, &error) != WB_OK)
+        return fail(a, NULL, error);
+    if (strcmp(list, "[]") != 0)
+        warn(a, "too short (under 8 bytes) or too long to be redacted: the values of %s", list);
+    wb_free(list);
+    return EXIT_OK;
+}
+
 static int report(const struct args *a, bool show)
 {
     wb_options *o = runtime_options(a);
@@ -45,6 +59,8 @@ static int report(const struct args *a, bool show)
     } else {
         note(a, "the configuration is fine");
         code = tell_ignored(a, json, n);
+        if (code == EXIT_OK)
+            code = tell_unmasked(a, json, n);
     }
     wb_free(json);
     return code;

@@ -11,6 +11,7 @@
 #include "family/compact.h"
 #include "family/generic/generic.h"
 #include "json/pointer.h"
+#include "text/hygiene.h"
 #include "text/tokens.h"
 
 size_t wbi_receipt_lines(struct wbi_str text)
@@ -24,34 +25,41 @@ size_t wbi_receipt_lines(struct wbi_str text)
     return lines;
 }
 
+static void section_head(struct wbi_buf *out, const char *name, size_t lines)
+{
+    wbi_buf_addz(out, name);
+    wbi_buf_addz(out, ": (");
+    wbi_buf_addu(out, lines);
+    wbi_buf_addz(out, lines == 1 ? " line)\n" : " lines)\n");
+}
+
 void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str text)
 {
     size_t lines = wbi_receipt_lines(text);
 
     if (lines == 0)
         return;
-    wbi_buf_addz(out, name);
-    wbi_buf_addz(out, ": (");
-    wbi_buf_addu(out, lines);
-    wbi_buf_addz(out, lines == 1 ? " line)\n" : " lines)\n");
+    section_head(out, name, lines);
     wbi_buf_adds(out, text);
     if (text.p[text.n - 1] != '\n')
         wbi_buf_addc(out, '\n');
+}
+
+void wbi_receipt_preview(struct wbi_buf *out, const char *name, struct wbi_str text)
+{
+    if (text.p == NULL)
+        return;
+    section_head(out, name,
+                 wbi_receipt_lines(text) + (text.n == 0 || wbi_str_ends(text, WBI_LIT("\n"))));
+    wbi_buf_adds(out, text);
+    wbi_buf_addc(out, '\n');
 }
 
 void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str value)
 {
     wbi_buf_addz(out, name);
     wbi_buf_addz(out, ": ");
-    for (size_t i = 0; i < value.n; i++) {
-        uint8_t c = (uint8_t)value.p[i];
-        if (c == '\n')
-            wbi_buf_addz(out, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            wbi_buf_addf(out, "<U+%04X>", c);
-        else
-            wbi_buf_addc(out, (char)c);
-    }
+    wbi_hygiene_one_line(value, out);
     wbi_buf_addc(out, '\n');
 }
 
@@ -144,7 +152,7 @@ void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, cons
 void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char *prefix,
                         const char *section)
 {
-    wbi_receipt_section(out, section, wbi_json_str(member(result, prefix, "preview")));
+    wbi_receipt_preview(out, section, wbi_json_str(member(result, prefix, "preview")));
 }
 
 void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_allowance *budget)

@@ -10,7 +10,10 @@
 /* A section: "NAME: (N lines)" and the lines of text, each as it is, so that no
  * payload can forge a section. Nothing for an empty text. */
 void wbi_receipt_section(struct wbi_buf *out, const char *name, struct wbi_str text);
-/* "name: value" on one line, control characters made visible. */
+/* The same for the text of a preview, which has no line end behind its last line: that may be
+ * an empty one. Nothing for an absent text. */
+void wbi_receipt_preview(struct wbi_buf *out, const char *name, struct wbi_str text);
+/* "name: value" on one line, control and hidden characters made visible. */
 void wbi_receipt_line(struct wbi_buf *out, const char *name, struct wbi_str value);
 /* Lines of text, the last one counted whether or not it ends in a line end. */
 size_t wbi_receipt_lines(struct wbi_str text);

@@ -23,7 +23,7 @@ enum wbi_json_type {
     WBI_JSON_BOOL,
     WBI_JSON_INT,  /* fits int64_t or uint64_t */
     WBI_JSON_REAL, /* double, finite */
-    WBI_JSON_BIG,  /* integer beyond 64 bits, as its digits */
+    WBI_JSON_BIG,  /* integer beyond 64 bits, as its digits (but see WBI_JSON_AS_WRITTEN) */
     WBI_JSON_STR,
     WBI_JSON_ARR, /* containers come last */
     WBI_JSON_OBJ
@@ -31,7 +31,10 @@ enum wbi_json_type {
 
 enum wbi_json_flags {
     WBI_JSON_STRICT = 0,
-    WBI_JSON_CONFIG = 1 /* comments and trailing commas, for files of people */
+    WBI_JSON_CONFIG = 1, /* comments and trailing commas, for files of people */
+    /* For showing: every number is a WBI_JSON_BIG, the bytes it was written with. None is
+     * too large. */
+    WBI_JSON_AS_WRITTEN = 2
 };
 
 /* Parse text (copied) into arena. err gets line, column and offset of what is

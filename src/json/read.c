@@ -32,6 +32,7 @@ struct reading {
     struct wbi_arena *arena;
     struct wbi_str text;
     const char *copy;
+    bool as_written;
     struct wbi_error *err;
 };
 
@@ -150,6 +151,8 @@ static wb_rc check_big(const struct reading *r, const wbi_json *v)
 {
     struct wbi_str s = wbi_json_str(v);
 
+    if (r->as_written)
+        return WB_OK;
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] != '-' && (s.p[i] < '0' || s.p[i] > '9'))
             return bad_at(r, place_of(r, v), WB_EINPUT,
@@ -205,8 +208,9 @@ wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_
 wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_flags flags,
                            const wbi_json **ret, const char **ret_copy, struct wbi_error *err)
 {
-    struct reading r = {.arena = arena, .text = text, .err = err};
-    yyjson_read_flag f = YYJSON_READ_BIGNUM_AS_RAW;
+    bool as_written = (flags & WBI_JSON_AS_WRITTEN) != 0;
+    struct reading r = {.arena = arena, .text = text, .as_written = as_written, .err = err};
+    yyjson_read_flag f = as_written ? YYJSON_READ_NUMBER_AS_RAW : YYJSON_READ_BIGNUM_AS_RAW;
     yyjson_alc alc = {arena_malloc, arena_realloc, arena_free, arena};
     yyjson_read_err yerr;
     yyjson_doc *doc;

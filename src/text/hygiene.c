@@ -75,6 +75,23 @@ static bool plain_selector(uint32_t cp, uint32_t before)
            !wbi_hygiene_invisible(before);
 }
 
+bool wbi_hygiene_hidden(uint32_t cp, uint32_t before)
+{
+    return in_range(cp, 0x7f, 0x9f) || (wbi_hygiene_invisible(cp) && !plain_selector(cp, before));
+}
+
+size_t wbi_hygiene_mark(uint32_t cp, char out[WBI_HYGIENE_MARK])
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t n = 3;
+
+    memcpy(out, "<U+", n);
+    for (int shift = cp > 0xfffff ? 20 : cp > 0xffff ? 16 : 12; shift >= 0; shift -= 4)
+        out[n++] = hex[(cp >> shift) & 15];
+    out[n++] = '>';
+    return n;
+}
+
 void wbi_hygiene_init(struct wbi_hygiene *h)
 {
     *h = (struct wbi_hygiene){.state = GROUND};
@@ -192,13 +209,9 @@ static inline wb_rc put_text(struct wbi_hygiene *h, const char *p, size_t n, str
 
 static wb_rc put_visible(struct wbi_hygiene *h, uint32_t cp, struct wbi_buf *out)
 {
-    static const char hex[] = "0123456789ABCDEF";
-    char mark[16] = "<U+";
-    size_t n = 3;
+    char mark[WBI_HYGIENE_MARK] = "";
+    size_t n = wbi_hygiene_mark(cp, mark);
 
-    for (int shift = cp > 0xfffff ? 20 : cp > 0xffff ? 16 : 12; shift >= 0; shift -= 4)
-        mark[n++] = hex[(cp >> shift) & 15];
-    mark[n++] = '>';
     return put_text(h, mark, n, out);
 }
 
@@ -485,6 +498,12 @@ static size_t whole_lines(struct wbi_hygiene *h, const uint8_t *p, size_t n, str
     return run;
 }
 
+/* c comes after a carriage return. */
+static bool draws_over(uint8_t c)
+{
+    return c != '\n' && c != '\r';
+}
+
 /* One step in GROUND: bytes used, 0 when more are needed. */
 static size_t ground(struct wbi_hygiene *h, const uint8_t *p, size_t n, bool last,
                      struct wbi_buf *out, wb_rc *rc)
@@ -501,8 +520,9 @@ static size_t ground(struct wbi_hygiene *h, const uint8_t *p, size_t n, bool las
     }
     if (cls != PLAIN) {
         /* a redraw is a return that text follows, not the one of "\r\n" */
-        if (cls == RETURN && !h->binary && n > 1 && p[1] != '\n' && p[1] != '\r')
-            h->counts.redraws++;
+        h->returned = cls == RETURN && !h->binary && n == 1;
+        if (cls == RETURN && !h->binary && n > 1)
+            h->counts.redraws += draws_over(p[1]);
         *rc = control(h, *p, cls, out);
         return 1;
     }
@@ -520,6 +540,9 @@ static wb_rc run(struct wbi_hygiene *h, const uint8_t *p, size_t n, bool last, s
     size_t at = 0, used;
     wb_rc rc = WB_OK;
 
+    if (h->returned && n > 0)
+        h->counts.redraws += draws_over(p[0]);
+    h->returned = false;
     while (at < n && rc == WB_OK) {
         if (h->state != GROUND && in_sequence(h, p[at], &rc)) {
             at++;
@@ -580,6 +603,7 @@ wb_rc wbi_hygiene_finish(struct wbi_hygiene *h, struct wbi_buf *out)
     h->state = GROUND;
     h->last = 0;
     h->binary = false;
+    h->returned = false;
     if (rc == WB_OK)
         put_line(h, out);
     return rc != WB_OK ? rc : wbi_buf_rc(out);
@@ -623,4 +647,28 @@ bool wbi_hygiene_is_clean(struct wbi_str bytes)
         before = cp;
     }
     return true;
+}
+
+void wbi_hygiene_one_line(struct wbi_str text, struct wbi_buf *out)
+{
+    char mark[WBI_HYGIENE_MARK];
+    uint32_t before = 0, cp;
+    size_t at = 0, from, skip;
+
+    while (at < text.n) {
+        from = at;
+        if (wbi_utf8_step((const uint8_t *)text.p + at, text.n - at, &skip) == 0) {
+            wbi_buf_addz(out, "\xef\xbf\xbd");
+            at += skip;
+            continue;
+        }
+        cp = wbi_utf8_next(text, &at);
+        if (cp == '\n')
+            wbi_buf_addz(out, "\\n");
+        else if (cp < ' ' || wbi_hygiene_hidden(cp, before))
+            wbi_buf_add(out, mark, wbi_hygiene_mark(cp, mark));
+        else
+            wbi_buf_add(out, text.p + from, at - from);
+        before = cp;
+    }
 }

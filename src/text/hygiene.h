@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/slice.h"
 
 struct wbi_hygiene_counts {
@@ -37,7 +39,8 @@ struct wbi_hygiene {
     bool have_param;
     bool private_param; /* a second number or a prefix: only the final byte counts */
     bool celled;
-    bool binary; /* the line holds controls no terminal drawing uses */
+    bool binary;   /* the line holds controls no terminal drawing uses */
+    bool returned; /* the last byte of the last feed was a carriage return */
     uint8_t state;
     uint8_t pending_n; /* bytes of an unfinished UTF-8 sequence */
     uint8_t pending[4];
@@ -63,5 +66,22 @@ bool wbi_hygiene_is_clean(struct wbi_str bytes);
 /* True for the characters that are made visible: default-ignorable, zero
  * width, bidirectional, tags, line and paragraph separators. */
 bool wbi_hygiene_invisible(uint32_t cp);
+/* True when cp is made visible after `before` (0: nothing), and for controls but those
+ * below the blank. */
+bool wbi_hygiene_hidden(uint32_t cp, uint32_t before);
+/* The mark it is made visible by; returns its length. */
+#define WBI_HYGIENE_MARK 16
+size_t wbi_hygiene_mark(uint32_t cp, char out[WBI_HYGIENE_MARK]);
+
+/* Text that must stay on one line and obeys nothing (a name, a command): newlines as \n, other
+ * controls and hidden characters as marks, ill-formed bytes as U+FFFD. */
+void wbi_hygiene_one_line(struct wbi_str text, struct wbi_buf *out);
+
+/* JSON text that is clean, so that what it says is clean too: escapes of hidden characters
+ * (\u202e) become marks. *ret is json itself when there are none, else in arena. */
+WB_MUST_CHECK wb_rc wbi_hygiene_json(struct wbi_arena *arena, struct wbi_str json,
+                                     struct wbi_str *ret);
+/* True when JSON text, read and written again, has strings spelled otherwise. */
+bool wbi_hygiene_json_respelled(struct wbi_str json);
 
 #endif

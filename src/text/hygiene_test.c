@@ -36,6 +36,7 @@ static void expect(struct wbi_str in, const char *want)
     assert_int_equal(wbi_hygiene_finish(&h, &again), WB_OK);
     assert_int_equal(again.n, out.n);
     assert_memory_equal(again.p ? again.p : "", out.p, out.n);
+    assert_memory_equal(&h.counts, &counts, sizeof counts);
     wbi_hygiene_fini(&h);
     wbi_buf_fini(&out);
     wbi_buf_fini(&again);
@@ -57,6 +58,7 @@ static void redraws_end_in_their_final_text(void **state)
 {
     (void)state;
     EXPECT("10%\r50%\r100%\n", "100%\n");
+    assert_int_equal(counts.redraws, 2);
     EXPECT("one\r\ntwo\r\n", "one\ntwo\n");
     EXPECT("abc\rX\n", "Xbc\n");
     EXPECT("abcdef\rX\x1b[K\n", "X\n");
@@ -144,6 +146,60 @@ static void broken_utf8_is_repaired_by_rule(void **state)
     assert_int_equal(counts.repaired, 2);
 }
 
+static void names_stay_on_one_line(void **state)
+{
+    struct wbi_buf out;
+
+    (void)state;
+    wbi_buf_init(&out, 1000);
+    wbi_hygiene_one_line(
+        WBI_LIT("no\nsuch\t\x1b[31m \xe2\x80\xae\xc2\x9b\x7f \xe2\x9a\xa0\xef\xb8\x8f \xff\xc3"),
+        &out);
+    assert_true(wbi_str_eqz(wbi_buf_str(&out),
+                            "no\\nsuch<U+0009><U+001B>[31m <U+202E><U+009B><U+007F> "
+                            "\xe2\x9a\xa0\xef\xb8\x8f \xef\xbf\xbd\xef\xbf\xbd"));
+    wbi_buf_fini(&out);
+}
+
+/* What JSON text says is clean too (C6.5, row 109); what is hidden is never lost. */
+static void escapes_of_hidden_characters_become_marks(void **state)
+{
+    static const struct {
+        const char *json;
+        const char *want; /* NULL: stays as it is */
+        bool respelled;   /* when read and written again */
+    } cases[] = {
+        {"{\"a\":[1.10,true,\"b\\n\\t\\\"\\\\\"]}", NULL, false},
+        {"[\"\\u202e\\u200B\\u009b31m\\u007f\"]", "[\"<U+202E><U+200B><U+009B>31m<U+007F>\"]",
+         true},
+        {"[\"\\udb40\\udc41\\ufeff\"]", "[\"<U+E0041><U+FEFF>\"]", true},
+        {"[\"\\\\u202e\\\\\\u202e\"]", "[\"\\\\u202e\\\\<U+202E>\"]", true},
+        {"[\"\\u26a0\\ufe0f \xe2\x9a\xa0\\ufe0f a\\ufe0f\"]",
+         "[\"\\u26a0\\ufe0f \xe2\x9a\xa0\\ufe0f a<U+FE0F>\"]", true},
+        {"[\"\\u001b[31m\\u0000\"]", NULL, false},
+        {"[\"\\u001B\"]", NULL, true},
+        {"[\"\\u000a\"]", NULL, true},
+        {"[\"a\\/b\"]", NULL, true},
+        {"[\"gh\\u0070\"]", NULL, true},
+        {"[\"\\u20\"]", NULL, false},
+        {"\\", NULL, false},
+    };
+    struct wbi_arena *arena;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(1u << 20, &arena), WB_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wbi_str json = wbi_str_z(cases[i].json), got;
+        const char *want = cases[i].want ? cases[i].want : cases[i].json;
+
+        assert_int_equal(wbi_hygiene_json(arena, json, &got), WB_OK);
+        if (!wbi_str_eqz(got, want))
+            fail_msg("%s became %.*s", cases[i].json, WBI_FMT(got));
+        assert_int_equal(wbi_hygiene_json_respelled(json), cases[i].respelled);
+    }
+    wbi_arena_free(arena);
+}
+
 static void a_huge_line_stays_in_bounds(void **state)
 {
     struct wbi_hygiene h;
@@ -176,6 +232,8 @@ int main(void)
         cmocka_unit_test(invisible_characters_are_shown_and_counted),
         cmocka_unit_test(other_controls_are_shown),
         cmocka_unit_test(broken_utf8_is_repaired_by_rule),
+        cmocka_unit_test(names_stay_on_one_line),
+        cmocka_unit_test(escapes_of_hidden_characters_become_marks),
         cmocka_unit_test(a_huge_line_stays_in_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "text/hygiene.h"
 #include "text/preview_int.h"
 #include "text/tokens.h"
 
@@ -35,6 +36,8 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
                       : wbi_tokens(ret->text);
     if (ret->tokens * WBI_TOKEN_UNIT > wbi_preview_usable(c->policy->budget) + WBI_TOKEN_UNIT)
         return WB_EINPUT; /* the guess by bytes was a little too low */
+    if (ret->text.p == NULL)
+        ret->text = WBI_LIT("");
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
     *s = (struct wbi_segment){WBI_SEGMENT_LINES, 1, c->index->lines};
@@ -86,6 +89,12 @@ static bool starts_like_json(struct chooser *c)
     return s.n == 0 || s.p[0] == '{' || s.p[0] == '[';
 }
 
+static bool in_brackets(struct wbi_str s)
+{
+    return s.n > 1 &&
+           ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
+}
+
 static bool looks_like_json(struct chooser *c, struct wbi_str *ret)
 {
     struct wbi_str s;
@@ -94,8 +103,12 @@ static bool looks_like_json(struct chooser *c, struct wbi_str *ret)
         !starts_like_json(c) || read_all(c, &s) != WB_OK)
         return false;
     *ret = wbi_str_trim(s);
-    return ret->n > 1 && ((ret->p[0] == '{' && ret->p[ret->n - 1] == '}') ||
-                          (ret->p[0] == '[' && ret->p[ret->n - 1] == ']'));
+    return in_brackets(*ret);
+}
+
+bool wbi_preview_respells(struct wbi_str text)
+{
+    return in_brackets(wbi_str_trim(text)) && wbi_hygiene_json_respelled(text);
 }
 
 wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
@@ -104,14 +117,19 @@ wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
 {
     struct chooser c = {.index = index, .policy = policy, .arena = arena};
     struct wbi_preview v = {.lines_total = index->lines, .bytes_total = index->bytes};
+    bool whole = index->units * 9 / 10 <= wbi_preview_usable(policy->budget), is_json;
     struct wbi_str json;
     wb_rc rc = WB_EINPUT;
 
     c.source = (struct source){read, arg, arena};
-    if (looks_like_json(&c, &json))
-        rc = wbi_preview_json(arena, json, index->lines, policy, &v);
-    if (rc == WB_EINPUT && index->units * 9 / 10 <= wbi_preview_usable(policy->budget))
-        rc = show_whole(&c, &v);
+    is_json = looks_like_json(&c, &json);
+    if (is_json)
+        rc = wbi_preview_json(arena, json, index->lines, whole, policy, &v);
+    if (rc == WB_EINPUT && whole) {
+        rc = show_whole(&c, &v); /* JSON that fits only without more white space, too */
+        if (rc == WB_EINPUT && is_json)
+            rc = wbi_preview_json(arena, json, index->lines, false, policy, &v);
+    }
     if (rc == WB_EINPUT) {
         rc = wbi_index_look(index);
         if (rc == WB_OK)

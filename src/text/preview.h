@@ -40,7 +40,7 @@ struct wbi_segment {
 };
 
 struct wbi_preview {
-    struct wbi_str text; /* without a newline at its end */
+    struct wbi_str text; /* never absent; no newline behind its last line, which may be empty */
     uint64_t text_lines; /* receipt lines of text */
     uint64_t tokens;     /* estimate of text */
     bool truncated;      /* something was left out */
@@ -68,6 +68,9 @@ uint64_t wbi_preview_index_lines(const struct wbi_preview_index *index);
 uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *index);
 /* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS a guess by bytes. */
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
+
+/* True when the text is JSON whose strings the preview spells otherwise than it does. */
+bool wbi_preview_respells(struct wbi_str text);
 
 /* Choose and render. Everything in ret is in arena. End the index first.
  * WB_ENOMEM, or what read returns. */

@@ -264,9 +264,10 @@ WB_MUST_CHECK wb_rc wbi_choose_outline(struct chooser *c);
 WB_MUST_CHECK wb_rc wbi_tell_outline(struct chooser *c);
 /* preview_render.c */
 WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
-/* preview_json.c: WB_EINPUT when text is no JSON worth it. */
+/* preview_json.c: WB_EINPUT when text is no JSON worth it; with `whole` also when not all of
+ * it can be shown. */
 WB_MUST_CHECK wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t lines,
-                                     const struct wbi_preview_policy *policy,
+                                     bool whole, const struct wbi_preview_policy *policy,
                                      struct wbi_preview *ret);
 /* The read call with its range put in; nothing when the policy has none. */
 void wbi_preview_read_hint(struct wbi_buf *out, const struct wbi_preview_policy *policy,

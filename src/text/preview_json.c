@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "json/json.h"
 #include "json/write.h"
+#include "text/hygiene.h"
 #include "text/tokens.h"
 
 #define DEPTH 64u /* deeper parts are shown as their size */
@@ -93,7 +94,8 @@ static const wbi_json *unfold(struct shower *s, struct wbi_str text)
     struct wbi_str t = wbi_str_trim(text);
 
     if (t.n < 40 || s->n_unfolded == UNFOLDED_MAX || (t.p[0] != '{' && t.p[0] != '[') ||
-        wbi_json_read(s->arena, t, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        wbi_hygiene_json(s->arena, t, &t) != WB_OK ||
+        wbi_json_read(s->arena, t, WBI_JSON_AS_WRITTEN, &v, NULL) != WB_OK)
         return NULL;
     return v;
 }
@@ -183,10 +185,10 @@ static void enter(struct shower *s, const wbi_json *v, bool important)
 /* What an element is called: itself, or the first of its members that is a short text. */
 static struct wbi_str name_of(const wbi_json *v)
 {
-    struct wbi_str s = wbi_json_str(v);
+    struct wbi_str s = wbi_text_of(v);
 
     if (wbi_json_is(v, WBI_JSON_OBJ) && wbi_json_count(v) > 0)
-        s = wbi_json_str(v + 2);
+        s = wbi_text_of(v + 2);
     for (size_t i = 0; i < s.n && i < NAME_BYTES; i++)
         if ((uint8_t)s.p[i] < ' ')
             return wbi_str_make(NULL, 0);
@@ -427,7 +429,7 @@ static wb_rc fit(struct shower *s, const wbi_json *root, uint64_t units)
     return WB_EINPUT;
 }
 
-wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t lines,
+wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t lines, bool whole,
                        const struct wbi_preview_policy *policy, struct wbi_preview *ret)
 {
     struct shower *s = wbi_arena_zalloc(arena, sizeof *s);
@@ -437,7 +439,9 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
 
     if (s == NULL)
         return WB_ENOMEM;
-    rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &root, NULL);
+    rc = wbi_hygiene_json(arena, text, &text);
+    if (rc == WB_OK)
+        rc = wbi_json_read(arena, text, WBI_JSON_AS_WRITTEN, &root, NULL);
     if (rc != WB_OK)
         return rc == WB_ENOMEM ? rc : WB_EINPUT;
     s->arena = arena;
@@ -447,6 +451,8 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
         if (wbi_tokens_units(wbi_buf_str(&s->out)) <= units)
             return finish(s, lines, policy, ret);
     }
+    if (whole)
+        return WB_EINPUT;
     rc = wbi_notes_take(arena, root, policy->command, &s->notes);
     if (rc != WB_OK)
         return rc;

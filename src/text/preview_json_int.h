@@ -21,6 +21,12 @@ void wbi_json_walk_start(struct json_walk *w, const wbi_json *v);
 const wbi_json *wbi_json_walk_next(struct json_walk *w, const wbi_json **ret_key,
                                    size_t *ret_depth);
 
+/* A value that is shown by its own: numbers are as they were written, and no text. */
+static inline struct wbi_str wbi_text_of(const wbi_json *v)
+{
+    return wbi_json_is(v, WBI_JSON_STR) ? wbi_json_str(v) : WBI_NONE;
+}
+
 struct notes;
 
 /* In arena; root stays. */

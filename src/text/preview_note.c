@@ -90,8 +90,8 @@ static struct tally *tally_slot(struct tally *table, uint64_t hash)
 /* Equal for values of one kind: small scalars by value, text by shape. 0 for others. */
 static uint64_t value_hash(const wbi_json *v, const struct line_facts *f)
 {
-    struct wbi_str s = wbi_json_str(v);
-    int64_t n;
+    struct wbi_str s = wbi_text_of(v), number = wbi_json_str(v);
+    uint64_t n;
 
     if (s.p != NULL && s.n <= KIND_BYTES)
         return wbi_hash64(s.p, s.n, 7) | 1;
@@ -99,8 +99,8 @@ static uint64_t value_hash(const wbi_json *v, const struct line_facts *f)
         return f->shape | 1;
     if (wbi_json_is(v, WBI_JSON_BOOL))
         return wbi_json_true(v) ? 3 : 5;
-    if (wbi_json_i64(v, &n) && n >= 0 && n < 1000)
-        return (uint64_t)n * 2 + 101;
+    if (number.n <= 3 && wbi_parse_u64(number, &n))
+        return n * 2 + 101;
     return 0;
 }
 
@@ -118,7 +118,7 @@ static uint64_t member_hash(uint64_t key, uint64_t value)
 
 static void look(const struct notes *x, const wbi_json *v, struct line_facts *ret)
 {
-    struct wbi_str s = wbi_json_str(v);
+    struct wbi_str s = wbi_text_of(v);
 
     *ret = (struct line_facts){0};
     if (s.p != NULL && s.n > 0 && s.n <= LOOK_BYTES)
@@ -153,8 +153,8 @@ static void count_values(struct notes *x, const wbi_json *root)
             k->hash = kh;
             k->first = key;
         }
-        k->bytes += wbi_json_str(v).n;
-        k->untold |= wbi_json_str(v).n > KIND_BYTES;
+        k->bytes += wbi_text_of(v).n;
+        k->untold |= wbi_text_of(v).n > KIND_BYTES;
     }
 }
 
@@ -162,7 +162,7 @@ static void count_values(struct notes *x, const wbi_json *root)
 
 static bool truthy(const wbi_json *v)
 {
-    struct wbi_str s = wbi_json_str(v);
+    struct wbi_str s = wbi_text_of(v);
 
     if (s.p != NULL)
         return s.n > 0;
@@ -175,7 +175,7 @@ static unsigned severity(const struct notes *x, const wbi_json *key, const wbi_j
                          const struct line_facts *text)
 {
     struct line_facts f;
-    struct wbi_str s = wbi_json_str(v);
+    struct wbi_str s = wbi_text_of(v);
     unsigned most = s.p != NULL && text->severity >= (s.n <= 24 ? 80 : 55) ? text->severity : 0;
 
     if (key == NULL || !truthy(v))
@@ -191,7 +191,7 @@ bool wbi_notes_failure(const struct notes *x, const wbi_json *key, const wbi_jso
     struct line_facts f;
 
     look(x, v, &f);
-    return severity(x, key, v, &f) >= (wbi_json_str(v).n <= 24 ? 80 : 88);
+    return severity(x, key, v, &f) >= (wbi_text_of(v).n <= 24 ? 80 : 88);
 }
 
 /* How much a value speaks for its element: a failure, or one of few kinds and rare. */

@@ -402,6 +402,72 @@ static void text_inside_json_is_unfolded_once(void **state)
     assert_true(has(v, "(same as above)"));
 }
 
+/* I3: what a program printed is what is shown, but for white space. */
+static void numbers_in_json_stay_as_they_were_written(void **state)
+{
+    struct wbi_preview v = preview(
+        WBI_LIT("{\"x\":3.141592653589793238462643,\"v\":1.10,\"y\":1.0,\"z\":1e5,\"w\":-0.0}"),
+        400);
+    struct wbi_buf many;
+
+    (void)state;
+    assert_string_equal(v.text.p,
+                        "{\n  \"x\": 3.141592653589793238462643,\n  \"v\": 1.10,\n  \"y\": 1.0,\n"
+                        "  \"z\": 1e5,\n  \"w\": -0.0\n}");
+    wbi_buf_init(&many, 1u << 20);
+    wbi_buf_addz(&many, "[1.10");
+    for (int i = 0; i < 500; i++)
+        wbi_buf_addz(&many, ",\n{\"long member\":[2.50,\"text\",-0.0]}");
+    wbi_buf_addz(&many, ",1E400]");
+    v = preview(wbi_buf_str(&many), 400);
+    assert_true(v.truncated && has(v, "1.10") && has(v, "[2.50,\"text\",-0.0]") && has(v, "1E400"));
+    wbi_buf_fini(&many);
+}
+
+/* Row 109: also behind an escape, and in JSON inside of text. */
+static void hidden_characters_of_json_are_made_visible(void **state)
+{
+    static const char json[] =
+        "{\"x\":\"\\u202e\\u200b\\u009b31m\",\"t\":"
+        "\"{\\\"inner\\\":\\\"some text \\\\u202e and more of it\\\"}\",\"n\":[0";
+    struct wbi_preview v;
+    struct wbi_buf text;
+
+    (void)state;
+    wbi_buf_init(&text, 1u << 20);
+    wbi_buf_addz(&text, json);
+    wbi_buf_addz(&text, "]}");
+    v = preview(wbi_buf_str(&text), 400);
+    assert_true(has(v, "\"<U+202E><U+200B><U+009B>31m\""));
+    text.n -= 2;
+    for (int i = 0; i < 100; i++)
+        wbi_buf_addf(&text, ",%d", 1000001 + i);
+    wbi_buf_addz(&text, "]}");
+    v = preview(wbi_buf_str(&text), 250);
+    assert_true(has(v, "\"<U+202E><U+200B><U+009B>31m\""));
+    assert_true(has(v, "\"some text <U+202E> and more of it\""));
+    wbi_buf_fini(&text);
+}
+
+/* JSON that fits only without more white space is not cut. */
+static void compact_json_that_fits_is_shown_whole(void **state)
+{
+    struct wbi_preview v;
+    struct wbi_buf text;
+
+    (void)state;
+    wbi_buf_init(&text, 1u << 20);
+    wbi_buf_addz(&text, "[{\"a\":0}");
+    for (int i = 1; i < 250; i++)
+        wbi_buf_addf(&text, ",{\"a\":%d}", i);
+    wbi_buf_addz(&text, "]\n");
+    v = preview(wbi_buf_str(&text), 2000);
+    assert_false(v.truncated);
+    assert_int_equal(v.text.n, text.n - 1);
+    assert_memory_equal(v.text.p, text.p, v.text.n);
+    wbi_buf_fini(&text);
+}
+
 /* Every output of the corpus: within budget, all lines accounted for. */
 static void the_corpus_stays_within_its_budgets(void **state)
 {
@@ -669,6 +735,9 @@ int main(void)
         cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
         cmocka_unit_test(streams_share_a_budget_by_need),
         cmocka_unit_test(text_inside_json_is_unfolded_once),
+        cmocka_unit_test(numbers_in_json_stay_as_they_were_written),
+        cmocka_unit_test(hidden_characters_of_json_are_made_visible),
+        cmocka_unit_test(compact_json_that_fits_is_shown_whole),
         cmocka_unit_test(the_corpus_stays_within_its_budgets),
         cmocka_unit_test(token_estimates_add_up),
         cmocka_unit_test(lines_say_the_same_with_and_without_wide_vectors),

@@ -347,7 +347,8 @@ struct pass {
 static bool glued(struct wbi_str text, const struct secret *m)
 {
     return m->to < text.n && (uint8_t)text.p[m->to] > ' ' && text.p[m->to] != '"' &&
-           text.p[m->to] != '\'' && text.p[m->to] != '@';
+           text.p[m->to] != '\'' &&
+           (text.p[m->to] != '@' || strcmp(m->label, "url-credentials") != 0);
 }
 
 /* A match that touches the end of an unfinished text is left for later. */

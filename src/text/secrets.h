@@ -31,7 +31,8 @@ struct wbi_secrets;
 
 /* Known values under WBI_LIMIT_SECRET_KNOWN_MIN bytes are not masked;
  * *ret_ignored (may be NULL) says how many. Others are also found in base64 (all
- * three phases), percent, hexadecimal and JSON-escaped form. */
+ * three phases), percent, hexadecimal and JSON-escaped form, as common libraries write
+ * them. */
 WB_MUST_CHECK wb_rc wbi_secrets_new(const struct wbi_secrets_options *options,
                                     struct wbi_secrets **ret, size_t *ret_ignored,
                                     struct wbi_error *err);

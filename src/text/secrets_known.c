@@ -6,7 +6,9 @@
 #include "text/secrets_int.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "json/write.h"
 
 #define BLOCK_SLOTS 65536u
@@ -22,6 +24,7 @@ struct known {
     struct needle *needles;
     size_t n;
     size_t cap;
+    size_t forms; /* those of the value that is added begin here */
     size_t shortest;
     size_t longest;
     size_t longest_block; /* of those with a line break inside */
@@ -35,7 +38,7 @@ static wb_rc add(struct known *k, struct wbi_str text, struct wbi_str label)
 
     if (text.n < WBI_LIMIT_SECRET_KNOWN_MIN)
         return WB_OK;
-    for (size_t i = 0; i < k->n; i++)
+    for (size_t i = k->forms; i < k->n; i++)
         if (wbi_str_eq(wbi_str_make(k->needles[i].text, k->needles[i].n), text))
             return WB_OK;
     if (k->n == k->cap) {
@@ -102,8 +105,21 @@ static wb_rc add_hex(struct known *k, struct wbi_str v, const char *digits, stru
     return rc;
 }
 
-static wb_rc add_percent(struct known *k, struct wbi_str v, const char *digits, bool plus,
-                         struct wbi_str label)
+static const char lower[] = "0123456789abcdef";
+static const char upper[] = "0123456789ABCDEF";
+
+/* How programs write a value as part of a URL: what they leave as it is besides letters,
+ * digits, '_', '-' and '.'. */
+static const char *const url_keeps[] = {
+    "~",       /* RFC 3986 */
+    "~/",      /* paths */
+    "~!'()*",  /* encodeURIComponent */
+    "~!'()*/", /* encodeURI */
+    "*",       /* forms */
+};
+
+static wb_rc add_percent(struct known *k, struct wbi_str v, const char *keeps, const char *digits,
+                         bool plus, struct wbi_str label)
 {
     struct wbi_buf b;
     wb_rc rc;
@@ -112,7 +128,7 @@ static wb_rc add_percent(struct known *k, struct wbi_str v, const char *digits, 
     for (size_t i = 0; i < v.n; i++) {
         uint8_t c = (uint8_t)v.p[i];
 
-        if (wbi_in_alphabet(c, A_WORD) || c == '.' || c == '~') {
+        if (wbi_in_alphabet(c, A_WORD) || c == '.' || (c != 0 && strchr(keeps, c) != NULL)) {
             wbi_buf_addc(&b, (char)c);
         } else if (c == ' ' && plus) {
             wbi_buf_addc(&b, '+');
@@ -129,42 +145,125 @@ static wb_rc add_percent(struct known *k, struct wbi_str v, const char *digits, 
     return rc;
 }
 
-static wb_rc add_json(struct known *k, struct wbi_str v, struct wbi_str label)
+static wb_rc add_percents(struct known *k, struct wbi_str v, struct wbi_str label)
 {
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < WBI_COUNT(url_keeps) * 4 && rc == WB_OK; i++)
+        rc = add_percent(k, v, url_keeps[i / 4], i & 1 ? lower : upper, i & 2, label);
+    return rc;
+}
+
+/* How programs write a value as a JSON string: what they escape besides what they must. */
+static const struct json_style {
+    const char *escapes;
+    const char *digits;
+    bool ascii; /* nothing else is left as it is */
+} json_styles[] = {
+    {"", lower, false},        {"", lower, true},     /* Python */
+    {"/", lower, true},                               /* PHP */
+    {"/", lower, false},       {"<>&", lower, false}, /* Go */
+    {"<>&='", lower, false},                          /* Gson */
+    {"<>&'+`\"", upper, true},                        /* .NET */
+};
+
+static void add_unit(struct wbi_buf *b, uint32_t unit, const char *digits)
+{
+    wbi_buf_addz(b, "\\u");
+    for (unsigned shift = 16; shift > 0; shift -= 4)
+        wbi_buf_addc(b, digits[(unit >> (shift - 4)) & 15]);
+}
+
+static void add_escaped(struct wbi_buf *b, uint32_t cp, const struct json_style *style)
+{
+    if (cp == '/') {
+        wbi_buf_addz(b, "\\/");
+    } else if (cp < 0x10000) {
+        add_unit(b, cp, style->digits);
+    } else {
+        add_unit(b, 0xd7c0 + (cp >> 10), style->digits);
+        add_unit(b, 0xdc00 + (cp & 0x3ff), style->digits);
+    }
+}
+
+/* quoted: v as a JSON string with nothing escaped but what must be. */
+static wb_rc add_json(struct known *k, struct wbi_str quoted, const struct json_style *style,
+                      struct wbi_str label)
+{
+    struct wbi_buf b;
+    size_t at = 0, from;
+    wb_rc rc;
+
+    wbi_buf_init(&b, quoted.n * 6 + 8);
+    while (at < quoted.n) {
+        bool pair = quoted.p[at] == '\\' && at + 1 < quoted.n;
+        uint32_t cp;
+
+        from = at;
+        at += pair;
+        cp = wbi_utf8_next(quoted, &at);
+        if ((cp < 128 && (!pair || cp == '"') && strchr(style->escapes, (int)cp) != NULL) ||
+            (cp >= 128 && style->ascii))
+            add_escaped(&b, cp, style);
+        else
+            wbi_buf_add(&b, quoted.p + from, at - from);
+    }
+    rc = wbi_buf_rc(&b);
+    if (rc == WB_OK)
+        rc = add(k, wbi_buf_str(&b), label);
+    wbi_buf_fini(&b);
+    return rc;
+}
+
+static wb_rc add_jsons(struct known *k, struct wbi_str v, struct wbi_str label)
+{
+    struct wbi_str quoted;
     struct wbi_buf b;
     wb_rc rc;
 
     wbi_buf_init(&b, v.n * 6 + 8);
     wbi_json_quote(&b, v);
     rc = wbi_buf_rc(&b);
-    if (rc == WB_OK && b.n > 2)
-        rc = add(k, wbi_str_make(b.p + 1, b.n - 2), label);
+    quoted = rc == WB_OK ? wbi_str_make(b.p + 1, b.n - 2) : wbi_str_make("", 0);
+    if (!wbi_utf8_valid(quoted))
+        rc = add(k, quoted, label);
+    else
+        for (size_t i = 0; i < WBI_COUNT(json_styles) && rc == WB_OK; i++)
+            rc = add_json(k, quoted, &json_styles[i], label);
     wbi_buf_fini(&b);
     return rc;
+}
+
+/* Nobody writes these otherwise. */
+static bool nothing_to_escape(struct wbi_str v)
+{
+    for (size_t i = 0; i < v.n; i++)
+        if (!wbi_in_alphabet((uint8_t)v.p[i], A_WORD) && v.p[i] != '.')
+            return false;
+    return true;
 }
 
 static wb_rc add_forms(struct known *k, struct wbi_str v, struct wbi_str label)
 {
     static const char std[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     static const char url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    wb_rc rc = add(k, v, label);
+    wb_rc rc;
 
+    k->forms = k->n;
+    rc = add(k, v, label);
     for (unsigned phase = 0; phase < 3 && rc == WB_OK; phase++) {
         rc = add_base64(k, v, phase, std, label);
         if (rc == WB_OK)
             rc = add_base64(k, v, phase, url, label);
     }
     if (rc == WB_OK)
-        rc = add_hex(k, v, "0123456789abcdef", label);
+        rc = add_hex(k, v, lower, label);
     if (rc == WB_OK)
-        rc = add_hex(k, v, "0123456789ABCDEF", label);
-    if (rc == WB_OK)
-        rc = add_percent(k, v, "0123456789ABCDEF", false, label);
-    if (rc == WB_OK)
-        rc = add_percent(k, v, "0123456789abcdef", false, label);
-    if (rc == WB_OK)
-        rc = add_percent(k, v, "0123456789ABCDEF", true, label);
-    return rc == WB_OK ? add_json(k, v, label) : rc;
+        rc = add_hex(k, v, upper, label);
+    if (rc != WB_OK || nothing_to_escape(v))
+        return rc;
+    rc = add_percents(k, v, label);
+    return rc == WB_OK ? add_jsons(k, v, label) : rc;
 }
 
 static size_t block(const char *p)

@@ -123,15 +123,80 @@ static bool found(struct secret *ret, size_t from, size_t to, const char *label)
     return true;
 }
 
+/* ---- what stands before a literal ---- */
+
+static bool all_hex(const char *p, size_t n)
+{
+    return run(wbi_str_make(p, n), 0, A_HEX) == n;
+}
+
+/* One escaped character ends before `at`: \n, \x1b, \033, \u001b, \U0000001b, %20, =3D. */
+static bool ends_code(const struct judged *j, size_t at)
+{
+    size_t back = at - j->floor;
+    const char *p = j->text.p + at;
+
+    if (back >= 2 && p[-2] == '\\' && memchr("nrtbfvae0", p[-1], 9) != NULL)
+        return true;
+    if (back >= 3 && (p[-3] == '%' || p[-3] == '=') && all_hex(p - 2, 2))
+        return true;
+    if (back >= 4 && p[-4] == '\\' && (p[-3] == 'x' ? all_hex(p - 2, 2) : all_hex(p - 3, 3)))
+        return true;
+    if (back >= 6 && p[-6] == '\\' && p[-5] == 'u' && all_hex(p - 4, 4))
+        return true;
+    return back >= 10 && p[-10] == '\\' && p[-9] == 'U' && all_hex(p - 8, 8);
+}
+
+/* The last letter of an escaped terminal sequence stands before `at`: \x1b[1;31m,
+ * \u009b0m, %1B%5B0m, \e(B. */
+static bool ends_sequence(const struct judged *j, size_t at)
+{
+    struct wbi_str t = j->text;
+    size_t i = at - 1;
+
+    while (i > j->floor && at - i < 24 && (is_digit((uint8_t)t.p[i - 1]) || t.p[i - 1] == ';'))
+        i--;
+    if (i == j->floor || is_digit((uint8_t)t.p[at - 1]))
+        return false;
+    if (t.p[i - 1] == '[')
+        return true;
+    if (t.p[i - 1] == '(')
+        return ends_code(j, i - 1);
+    return (t.p[i - 1] | 0x20) == 'b' && ends_code(j, i) &&
+           (t.p[i - 2] == '9' || t.p[i - 2] == '5');
+}
+
+/* What stands before `at` is the end of an escape and no letter of a word. */
+static bool ends_escape(const struct judged *j, size_t at)
+{
+    return ends_code(j, at) || ends_sequence(j, at);
+}
+
+/* What begins at `at` goes on a word. */
+static bool word_before(const struct judged *j, size_t at)
+{
+    return at > j->floor && is_alnum((uint8_t)j->text.p[at - 1]) && !ends_escape(j, at);
+}
+
+/* Where a word that reaches `at` begins, when letters of an escape before it were taken
+ * for its own: they stand at `from`. */
+static size_t behind_escape(const struct judged *j, size_t from, size_t at)
+{
+    size_t begins = from;
+
+    for (size_t i = from + 1; i <= at && i <= from + 9; i++)
+        if (ends_escape(j, i))
+            begins = i;
+    return begins;
+}
+
 bool wbi_match_prefix(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
     size_t n = strlen(r->literal), body = run(t, at + n, r->alphabet);
     uint8_t next = at + n + body < t.n ? (uint8_t)t.p[at + n + body] : ' ';
 
-    if (at > j->floor && is_alnum((uint8_t)t.p[at - 1]))
-        return false;
-    if (body < r->min || body > r->max)
+    if (body < r->min || body > r->max || word_before(j, at))
         return false;
     /* a fixed length that goes on in other letters is something else */
     if (r->min == r->max && (is_alnum(next) || next == '_'))
@@ -160,8 +225,9 @@ bool wbi_match_inner(const struct judged *j, size_t at, const struct rule *r, st
         while (from > j->floor && at - from < 17 && is_digit((uint8_t)t.p[from - 1]))
             from--;
         n = run(t, to, A_WORD);
-        return at - from >= 5 && at - from <= 16 && n == 34 &&
-               !(from > j->floor && is_alnum((uint8_t)t.p[from - 1])) &&
+        if (n == 34 && word_before(j, from))
+            from = behind_escape(j, from, at);
+        return n == 34 && at - from >= 5 && at - from <= 16 && !word_before(j, from) &&
                found(ret, from, to + n, r->label);
     }
     if (r->literal[0] == 'Q') {
@@ -169,15 +235,19 @@ bool wbi_match_inner(const struct judged *j, size_t at, const struct rule *r, st
         return at >= j->floor + 4 && is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
                wbi_in_alphabet((uint8_t)t.p[at - 2], A_TOKEN) &&
                wbi_in_alphabet((uint8_t)t.p[at - 3], A_TOKEN) &&
-               wbi_in_alphabet((uint8_t)t.p[at - 4], A_TOKEN) &&
-               !(at > j->floor + 4 && is_alnum((uint8_t)t.p[at - 5])) &&
+               wbi_in_alphabet((uint8_t)t.p[at - 4], A_TOKEN) && !word_before(j, at - 4) &&
                found(ret, at - 4, to + n, r->label);
     }
     while (from > j->floor && at - from < 160 && wbi_in_alphabet((uint8_t)t.p[from - 1], A_WORD))
         from--;
     n = run(t, to, A_WORD);
-    if (r->literal[0] == '.')
+    if (r->literal[0] == '.') {
+        if (at - from > 14)
+            from = behind_escape(j, from, at);
         return at - from == 14 && n >= 60 && n <= 70 && found(ret, from, to + n, r->label);
+    }
+    if (t.p[from] != 's')
+        from = behind_escape(j, from, at);
     return n >= 10 && wbi_str_starts(wbi_str_make(t.p + from, at - from), WBI_LIT("sk-")) &&
            found(ret, from, to + n, r->label);
 }
@@ -193,7 +263,7 @@ bool wbi_match_near(const struct judged *j, size_t at, const struct rule *r, str
         uint8_t c = (uint8_t)t.p[i];
 
         assigned |= c == '=' || c == ':';
-        if (!assigned || !is_alnum(c) || is_alnum((uint8_t)t.p[i - 1]))
+        if (!assigned || !is_alnum(c) || word_before(j, i))
             continue;
         n = run(t, i, discord ? A_LOWHEX : A_WORD);
         if (n == (discord ? 64u : 40u) && wbi_entropy(wbi_str_make(t.p + i, n)) > 300)
@@ -220,7 +290,7 @@ bool wbi_match_jwt(const struct judged *j, size_t at, const struct rule *r, stru
     struct wbi_str t = j->text;
     size_t a = run(t, at, A_WORD), b, c, i = at + a;
 
-    if (at > j->floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && t.p[at - 1] != '=')
+    if (at > j->floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && !ends_escape(j, at))
         return false;
     if (a < 14 || i + 3 >= t.n || t.p[i] != '.' || t.p[i + 1] != 'e' || t.p[i + 2] != 'y')
         return false;
@@ -395,7 +465,7 @@ static size_t value_end(struct wbi_str t, size_t i)
 bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t from = at, to = at + strlen(r->literal), start, end;
+    size_t named, from = at, to = at + strlen(r->literal), start, end;
     struct wbi_str name, value;
     enum strength strength;
     char quote = 0;
@@ -407,13 +477,16 @@ bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, 
     start = value_start(t, to, &quote);
     if (start == 0)
         return false;
-    name = wbi_str_make(t.p + from, to - from);
+    named = from;
+    name = wbi_str_make(t.p + named, to - named);
     from = wbi_skip_masks(j->set, t, start);
     end = value_end(t, from);
     value = wbi_str_make(t.p + from, end - from);
     if (value.n < 10 || value.n > 150) /* most are: before the name is compared */
         return false;
     strength = name_strength(name);
+    if (strength == NOT_A_NAME)
+        strength = name_strength(wbi_str_from(name, behind_escape(j, named, at) - named));
     if (strength == NOT_A_NAME || placeholder(value) || wordy(value))
         return false;
     if (end < t.n && (t.p[end] == '(' || t.p[end] == '[' || t.p[end] == '{'))
@@ -480,7 +553,7 @@ bool wbi_match_bearer(const struct judged *j, size_t at, const struct rule *r, s
     struct wbi_str t = j->text;
     size_t i = at + strlen(r->literal);
 
-    if ((at > j->floor && is_alnum((uint8_t)t.p[at - 1])) || i >= t.n || t.p[i] != ' ')
+    if (i >= t.n || t.p[i] != ' ' || word_before(j, at))
         return false;
     return credential(j, i + 1, 16, r->label, ret) &&
            !wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));

@@ -251,15 +251,39 @@ uint64_t wbi_tokens_newline(struct wbi_str line, bool first)
     return class_of[(uint8_t)line.p[line.n - 1]] == PUNCT ? COST_NEWLINE_PUNCT : COST_PIECE;
 }
 
+#define LONG_PIECE 48u /* bytes; what is longer is no word and may be cut within */
+
+/* How much of the long piece at s->at fits. No more than a sixteenth of a token a byte is
+ * tried: runs of one mark are the cheapest that cost by length. */
+static size_t within_piece(const struct scan *s, size_t n, uint64_t units)
+{
+    size_t fits = 0, most = n < units / 16 ? n : (size_t)(units / 16);
+
+    while (fits < most) {
+        struct scan head = *s;
+        size_t middle = fits + (most - fits + 1) / 2;
+
+        head.n = s->at + middle;
+        if (piece(&head) <= units)
+            fits = middle;
+        else
+            most = middle - 1;
+    }
+    return fits;
+}
+
 size_t wbi_tokens_prefix(struct wbi_str text, uint64_t units)
 {
-    struct scan s = {(const uint8_t *)text.p, text.n, 0, NEWLINE};
+    struct scan s = {(const uint8_t *)text.p, text.n, 0, NEWLINE}, before;
     uint64_t spent = 0, cost;
     size_t from = 0;
 
     while (s.at < s.n) {
+        before = s;
         from = s.at;
         cost = piece(&s);
+        if (spent + cost > units && s.at - from > LONG_PIECE)
+            from += within_piece(&before, s.at - from, units - spent);
         if (spent + cost > units)
             break;
         spent += cost;

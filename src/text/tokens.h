@@ -35,7 +35,8 @@ static inline uint64_t wbi_tokens(struct wbi_str text)
 {
     return wbi_tokens_of_units(wbi_tokens_units(text));
 }
-/* Longest prefix of whole UTF-8 characters that costs at most units. */
+/* Longest prefix of whole UTF-8 characters that costs at most units; it ends between words,
+ * but for runs too long to be one. */
 size_t wbi_tokens_prefix(struct wbi_str text, uint64_t units);
 
 #endif

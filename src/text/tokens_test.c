@@ -132,6 +132,29 @@ static void words_behind_commas_are_not_too_cheap(void **state)
     assert_in_range(wbi_tokens(WBI_LIT("776,eu,48.13,EUR,settled\n")), 13, 15);
 }
 
+/* Row 43: a run that is one piece is cut within, at a character. */
+static void long_runs_are_cut_within(void **state)
+{
+    static const char *const runs[] = {"x", "X", "7", "=", "\xc3\xa9", "ab", "-="};
+    char text[20000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        size_t n = strlen(runs[i]);
+        uint64_t units = 200 * WBI_TOKEN_UNIT;
+
+        for (size_t at = 0; at + n <= sizeof text; at += n)
+            memcpy(text + at, runs[i], n);
+        for (; units > 2 * WBI_TOKEN_UNIT; units -= WBI_TOKEN_UNIT / 2) {
+            size_t fits = wbi_tokens_prefix(wbi_str_make(text, sizeof text), units);
+
+            assert_true(fits < sizeof text && (n < 2 || runs[i][1] > 0 || fits % n == 0));
+            assert_in_range(wbi_tokens_units(wbi_str_make(text, fits)), units - 300, units);
+        }
+    }
+    assert_int_equal(wbi_tokens_prefix(WBI_LIT("one internationalization"), 300), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +162,7 @@ int main(void)
         cmocka_unit_test(all_ways_agree_on_random_bytes),
         cmocka_unit_test(lines_add_up_to_the_whole),
         cmocka_unit_test(words_behind_commas_are_not_too_cheap),
+        cmocka_unit_test(long_runs_are_cut_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

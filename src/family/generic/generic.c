@@ -215,7 +215,7 @@ void wbi_generic_render_cut(const wbi_json *result, struct wbi_buf *out)
         wbi_json_i64(wbi_json_get(result, "output_bytes"), &bytes))
         wbi_buf_addf(out, "Output truncated: %lld lines, %lld bytes in all\n", (long long)lines,
                      (long long)bytes);
-    wbi_receipt_section(out, "output", wbi_json_get_str(result, "output_preview"));
+    wbi_receipt_preview(out, "output", wbi_json_get_str(result, "output_preview"));
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
