@@ -220,7 +220,7 @@ static inline bool wbi_shown(const struct chooser *c, size_t i)
  * the exact count. */
 static inline uint64_t wbi_preview_usable(uint64_t budget)
 {
-    return budget * WBI_TOKEN_UNIT * 94 / 100;
+    return budget * WBI_TOKEN_UNIT * 96 / 100;
 }
 
 /* preview_index.c: look at the lines that nobody looked at yet. Records say nothing before. */
