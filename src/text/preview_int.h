@@ -232,6 +232,8 @@ WB_MUST_CHECK wb_rc wbi_index_records(const struct wbi_preview_index *index,
 /* preview_clip.c: what a line costs, read only where that is not known; its text. */
 WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
+/* Lines that are shown in parts get so many units more, shared between them. */
+WB_MUST_CHECK wb_rc wbi_grow_clipped(struct chooser *c, uint64_t left);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 /* Spend what c->spent leaves of c->units on rare lines and both ends. */

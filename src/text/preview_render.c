@@ -276,6 +276,7 @@ static wb_rc render_once(struct writer *w)
     wb_rc rc;
 
     wbi_buf_clear(&c->out);
+    w->v->truncated = false;
     count_ends(c, w->v);
     w->segments = wbi_arena_array(c->arena, 3 * w->v->lines_shown + 2, sizeof *w->segments);
     if (w->segments == NULL)

@@ -446,6 +446,36 @@ static void a_huge_line_is_cut_around_what_matters(void **state)
     assert_int_equal(v.segments[0].kind, WBI_SEGMENT_CLIPPED);
 }
 
+/* Where nothing else is worth showing, both ends of a line grow. */
+static void long_lines_use_what_is_left(void **state)
+{
+    struct wbi_preview v;
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init_arena(&b, arena, 1u << 20);
+    for (unsigned i = 0; i < 30000; i++)
+        wbi_buf_addz(&b, i < 15000 ? "word " : "last ");
+    for (uint64_t budget = 300; budget < 20000; budget = budget * 3 / 2) {
+        v = preview(wbi_buf_str(&b), budget);
+        assert_in_range(v.tokens, budget * 8 / 10, budget);
+        assert_true(v.text.n > budget * 3);
+        assert_true(has(v, "word word [\xe2\x80\xa6 ") || has(v, "word [\xe2\x80\xa6 ") ||
+                    has(v, "word  [\xe2\x80\xa6 "));
+        assert_true(has(v, "last last"));
+        check_segments(wbi_buf_str(&b), &v);
+    }
+    wbi_buf_clear(&b);
+    for (unsigned i = 0; i < 12000; i++)
+        wbi_buf_addf(&b, i == 7000 ? "the disk is full, error 28; " : "%u,", i);
+    wbi_buf_addz(&b, "\nshort\n");
+    v = preview(wbi_buf_str(&b), 3000);
+    assert_true(has(v, "0,1,2,3,"));
+    assert_true(has(v, "the disk is full, error 28; "));
+    assert_true(has(v, "11998,11999,\nshort"));
+    assert_in_range(v.tokens, 2400, 3000);
+}
+
 static void streams_share_a_budget_by_need(void **state)
 {
     uint64_t a, b;
@@ -702,6 +732,7 @@ int main(void)
         cmocka_unit_test(a_late_failure_after_a_flood_of_unlike_lines_is_kept),
         cmocka_unit_test(a_number_unlike_all_others_is_shown),
         cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
+        cmocka_unit_test(long_lines_use_what_is_left),
         cmocka_unit_test(streams_share_a_budget_by_need),
         cmocka_unit_test(text_inside_json_is_unfolded_once),
         cmocka_unit_test(the_corpus_stays_within_its_budgets),
