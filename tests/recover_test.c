@@ -290,6 +290,7 @@ static void test_what_is_left_out_of_own_outputs_is_read_back(void **state)
     (void)snprintf(path, sizeof(path), "%s/output", t.tree.root);
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
         write_file(path, fills[i]);
+        check(&t, path, 200, &tally);
         check(&t, path, 300, &tally);
         check(&t, path, 1000, &tally);
     }
