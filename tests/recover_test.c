@@ -253,6 +253,14 @@ static void fill_noise(FILE *f)
     }
 }
 
+static void fill_runs(FILE *f)
+{
+    for (int i = 0; i < 3000; i++)
+        fprintf(f, i % 500 == 99 ? "step %d\n" : i < 1500 ? "waiting for the lock\n" : "\n", i);
+    for (int i = 0; i < 3000; i++)
+        fprintf(f, "11:%02d:%02d still waiting\n", i / 60, i % 60);
+}
+
 static void fill_terminal(FILE *f)
 {
     for (int i = 0; i < 800; i++)
@@ -271,8 +279,8 @@ static void fill_json(FILE *f)
 /* S0 "Prefer Head And Tail For Logs", "Do Not Duplicate Large Payloads" */
 static void test_what_is_left_out_of_own_outputs_is_read_back(void **state)
 {
-    static void (*const fills[])(FILE * f) = {fill_log, fill_long_lines, fill_noise, fill_terminal,
-                                              fill_json};
+    static void (*const fills[])(FILE * f) = {fill_log,  fill_long_lines, fill_noise,
+                                              fill_runs, fill_terminal,   fill_json};
     struct tools t;
     struct tally tally = {0, 0, 0};
     char path[200];
@@ -282,6 +290,7 @@ static void test_what_is_left_out_of_own_outputs_is_read_back(void **state)
     (void)snprintf(path, sizeof(path), "%s/output", t.tree.root);
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
         write_file(path, fills[i]);
+        check(&t, path, 200, &tally);
         check(&t, path, 300, &tally);
         check(&t, path, 1000, &tally);
     }

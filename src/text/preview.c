@@ -9,7 +9,8 @@
 #include "text/preview_int.h"
 #include "text/tokens.h"
 
-#define JSON_LOOK 64u /* bytes that tell whether a text may be JSON */
+#define JSON_LOOK 64u                      /* bytes that tell whether a text may be JSON */
+#define SPARE_UNITS (60u * WBI_TOKEN_UNIT) /* less is not worth growing lines for */
 
 static wb_rc read_all(struct chooser *c, struct wbi_str *ret)
 {
@@ -72,6 +73,11 @@ static wb_rc choose_lines(struct chooser *c, struct wbi_preview *ret)
     if (c->spent + 40 * WBI_TOKEN_UNIT > units)
         return WB_OK;
     rc = wbi_choose_more(c);
+    if (rc == WB_OK)
+        rc = wbi_render(c, ret);
+    if (rc != WB_OK || c->rendered + SPARE_UNITS > units)
+        return rc;
+    rc = wbi_grow_clipped(c, units - c->rendered - SPARE_UNITS / 2);
     return rc != WB_OK ? rc : wbi_render(c, ret);
 }
 

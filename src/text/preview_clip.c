@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/preview_clip.c: the text of a chosen line. A line that costs more than
  * its share is cut to its start, what surrounds its strongest word, and its
- * end, with the number of bytes left out between. Never cuts a character. */
+ * end, with the number of bytes left out between. Where all that is worth showing is
+ * shown and budget is left, these parts grow. Never cuts a character. */
 #include "text/preview_int.h"
 
 #include "text/tokens.h"
 
 #define READ_WHOLE 16384u
 #define PART 3072u
+#define PART_MOST (512u * 1024u)
+#define GROW_LEAST (16u * WBI_TOKEN_UNIT)
 
 struct parts {
     struct wbi_str part[3];
@@ -204,4 +207,101 @@ wb_rc wbi_pick_price(struct chooser *c, struct pick *p)
     p->units = r->units;
     p->priced = true;
     return WB_OK;
+}
+
+/* ---- growing ---- */
+
+/* The longest end of s, but for a little, that costs no more than units. */
+static struct wbi_str longest_end(struct wbi_str s, uint64_t units, uint64_t *at)
+{
+    size_t n = (size_t)(units / WBI_TOKEN_UNIT) * 2 + 1, best = 0;
+
+    for (int round = 0; round < 5 && n > best; round++) {
+        uint64_t cost;
+
+        n = n < s.n ? n : s.n;
+        cost = wbi_tokens_units(wbi_str_from(s, s.n - n)) + 1;
+        if (cost <= units)
+            best = n;
+        n = (size_t)(n * units / cost) * 31 / 32;
+    }
+    *at += s.n - best;
+    return skip_cut_start(wbi_str_from(s, s.n - best), at);
+}
+
+static wb_rc grow_parts(struct chooser *c, const struct record *r, uint64_t units, struct parts *ps)
+{
+    uint64_t span = units / WBI_TOKEN_UNIT * 8 + PART, at; /* no end of the line needs more bytes */
+    struct wbi_str s;
+    size_t head;
+    wb_rc rc;
+
+    span = span < PART_MOST ? span : PART_MOST;
+    span = span < r->bytes ? span : r->bytes;
+    rc = fetch(c, r, 0, (size_t)span, &s);
+    if (rc != WB_OK)
+        return rc;
+    head = wbi_tokens_prefix(s, r->hit > 0 ? units * 3 / 10 : units / 2);
+    if (r->hit > 0 && r->hit < head)
+        head = wbi_tokens_prefix(s, units * 7 / 10);
+    add_part(ps, wbi_str_head(s, head), 0);
+    if (r->hit > 0 && r->hit >= head) {
+        at = r->hit > span / 2 ? r->hit - span / 2 : 0;
+        head = (size_t)(r->hit - at);
+        rc = fetch(c, r, at, (size_t)(span < r->bytes - at ? span : r->bytes - at), &s);
+        if (rc != WB_OK)
+            return rc;
+        s = window(s, head, units * 4 / 10, &at);
+        add_part(ps, s, at);
+    }
+    at = r->bytes - span;
+    rc = fetch(c, r, at, (size_t)span, &s);
+    if (rc != WB_OK)
+        return rc;
+    s = longest_end(s, r->hit > 0 ? units * 3 / 10 : units / 2, &at);
+    add_part(ps, s, at);
+    return WB_OK;
+}
+
+/* Parts of p that cost so much more, or as they are. */
+static wb_rc grow(struct chooser *c, struct pick *p, uint64_t more)
+{
+    struct parts ps = {.n = 0};
+    struct wbi_str before = p->text;
+    uint64_t units, most = p->units + more;
+    wb_rc rc = grow_parts(c, p->rec, most - 14 * WBI_TOKEN_UNIT, &ps);
+
+    if (rc == WB_OK)
+        rc = join(c, p->rec, &ps, &p->text);
+    if (rc != WB_OK)
+        return rc;
+    units = wbi_tokens_units(p->text);
+    if (units > most || units < p->units) {
+        p->text = before;
+        return WB_OK;
+    }
+    p->units = (uint32_t)units;
+    p->clipped = ps.n != 1 || ps.part[0].n != p->rec->bytes;
+    return WB_OK;
+}
+
+wb_rc wbi_grow_clipped(struct chooser *c, uint64_t left)
+{
+    size_t n = 0;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < c->n; i++)
+        n += wbi_shown(c, i) && c->picks[i].clipped;
+    for (size_t i = 0; i < c->n && n > 0 && rc == WB_OK; i++) {
+        struct pick *p = &c->picks[i];
+        uint64_t before = p->units;
+
+        if (!wbi_shown(c, i) || !p->clipped)
+            continue;
+        if (left / n >= GROW_LEAST)
+            rc = grow(c, p, left / n);
+        left -= p->units - before;
+        n--;
+    }
+    return rc;
 }

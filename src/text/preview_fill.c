@@ -139,6 +139,14 @@ wb_rc wbi_fill(struct chooser *c)
     return rc == WB_OK ? fill(&f) : rc;
 }
 
+/* Nothing is forgotten between a and b. */
+static bool all_there(const struct chooser *c, size_t a, size_t b)
+{
+    while (a < b && wbi_neighbours(c, a, a + 1))
+        a++;
+    return a == b;
+}
+
 /* A short gap that costs little more than its notice is shown instead. */
 wb_rc wbi_close_small_gaps(struct chooser *c)
 {
@@ -150,8 +158,7 @@ wb_rc wbi_close_small_gaps(struct chooser *c)
     for (size_t i = 1; i < c->n && rc == WB_OK; i++) {
         if (!wbi_shown(c, i))
             continue;
-        if (i > from + 1 && i - from <= 4 &&
-            c->picks[i].rec->line - c->picks[from].rec->line == i - from) {
+        if (i > from + 1 && i - from <= 4 && all_there(c, from, i)) {
             limit = c->spent + 2 * GAP_UNITS;
             rc = wbi_offer(c, from + 1, i - 1, limit < c->units ? limit : c->units, &taken);
         }

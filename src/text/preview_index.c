@@ -3,8 +3,8 @@
  * once; shapes are counted; the start, the last RECENT lines and striking
  * lines with their surroundings are remembered as records of fixed size. A
  * shape seen often stops being striking, so a flood of equal complaints does
- * not fill the memory. A text that is still small waits: most of these are
- * shown whole, and then nobody asks what their lines say. */
+ * not fill the memory, and lines that repeat the one before are counted with it. A text that is
+ * still small waits: most of these are shown whole, and then nobody asks what their lines say. */
 #include "text/preview_int.h"
 
 #include "base/alloc.h"
@@ -27,6 +27,7 @@ wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **r
     wbi_words_init(&x->words, command);
     wbi_buf_init(&x->carry, WBI_LIMIT_TEXT_LINE);
     wbi_buf_init(&x->waiting, WAIT_BYTES);
+    wbi_buf_init(&x->held, WBI_LIMIT_TEXT_LINE);
     *ret = x;
     return WB_OK;
 }
@@ -37,6 +38,7 @@ void wbi_preview_index_free(struct wbi_preview_index *x)
         return;
     wbi_buf_fini(&x->carry);
     wbi_buf_fini(&x->waiting);
+    wbi_buf_fini(&x->held);
     wbi_free(x->kept);
     wbi_free(x->recent);
     wbi_free(x->shapes);
@@ -281,15 +283,91 @@ static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct re
     return rc;
 }
 
+/* ---- lines that say the same ---- */
+
+static bool is_digit(char c)
+{
+    return (uint8_t)(c - '0') < 10;
+}
+
+/* Both begin with a time, and it alone differs, in its digits. */
+static bool differs_in_time(struct wbi_str a, struct wbi_str b, size_t start)
+{
+    if (start < 4 || start >= a.n || memcmp(a.p + start, b.p + start, a.n - start) != 0 ||
+        (memchr(a.p, ':', start) == NULL && a.p[0] != '['))
+        return false;
+    for (size_t i = 0; i < start; i++)
+        if (a.p[i] != b.p[i] && (!is_digit(a.p[i]) || !is_digit(b.p[i])))
+            return false;
+    return true;
+}
+
+enum again { NEWS, SAME, SAME_BUT_TIME };
+
+/* Whether r, which text begins with, says what the line before said; r is that line now. */
+static enum again says_again(struct wbi_preview_index *x, struct wbi_str text,
+                             const struct record *r)
+{
+    struct wbi_str before = x->last;
+    uint8_t start = x->last_start;
+
+    x->last = r->bytes < WBI_LIMIT_TEXT_LINE ? wbi_str_head(text, r->bytes) : WBI_NONE;
+    x->last_start = r->start;
+    if (before.p == NULL || x->last.p == NULL || before.n != r->bytes)
+        return NEWS;
+    if (memcmp(before.p, text.p, before.n) == 0)
+        return SAME;
+    return start == r->start && !(r->flags & LINE_ODD) && differs_in_time(before, x->last, start)
+               ? SAME_BUT_TIME
+               : NEWS;
+}
+
+/* r, which is remembered, if it ends right before that line. */
+static void count_again(struct record *r, uint64_t line, enum again again)
+{
+    if (r->line + r->again + 1 != line || r->again == UINT32_MAX)
+        return;
+    r->again++;
+    r->flags |= again == SAME_BUT_TIME ? LINE_TIMES : 0;
+}
+
+/* Lines that say the same are counted with the first of them, wherever that is remembered. */
+static void remember_again(struct wbi_preview_index *x, uint64_t line, enum again again)
+{
+    if (x->n_kept > 0)
+        count_again(&x->kept[x->n_kept - 1], line, again);
+    if (x->n_recent > 0)
+        count_again(&x->recent[(x->n_recent - 1) % RECENT], line, again);
+}
+
+/* The text that the last line is part of goes away. */
+static wb_rc hold_last(struct wbi_preview_index *x)
+{
+    if (x->last.p == NULL || x->last.p == x->held.p)
+        return WB_OK;
+    wbi_buf_clear(&x->held);
+    wbi_buf_adds(&x->held, x->last);
+    wbi_buf_addc(&x->held, '\n'); /* an empty line is there too */
+    x->last = wbi_str_make(x->held.p, x->last.n);
+    return wbi_buf_rc(&x->held);
+}
+
 static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str text, uint64_t bytes,
                       uint64_t offset)
 {
     struct record r;
+    enum again again;
     wb_rc rc;
 
     next_record(x, text, bytes, offset, &r);
     rc = look_at(x, text, &r);
-    return rc == WB_OK ? remember(x, &r) : rc;
+    if (rc != WB_OK)
+        return rc;
+    again = says_again(x, text, &r);
+    if (again == NEWS)
+        return remember(x, &r);
+    remember_again(x, r.line, again);
+    return WB_OK;
 }
 
 /* The unfinished end of a piece. */
@@ -320,6 +398,8 @@ static wb_rc feed_looking(struct wbi_preview_index *x, struct wbi_str text)
             if (rc == WB_OK)
                 rc = add_line(x, wbi_buf_str(&x->carry), long_bytes,
                               x->bytes + (uint64_t)(nl - text.p) - long_bytes);
+            if (rc == WB_OK)
+                rc = hold_last(x);
             wbi_buf_clear(&x->carry);
             x->carry_more = 0;
         } else {
@@ -329,7 +409,7 @@ static wb_rc feed_looking(struct wbi_preview_index *x, struct wbi_str text)
         p = nl + 1;
     }
     x->bytes += text.n;
-    return rc;
+    return rc == WB_OK ? hold_last(x) : rc;
 }
 
 /* A line of the waiting text; all of these are kept. */
@@ -346,7 +426,9 @@ static wb_rc add_waiting(struct wbi_preview_index *x, size_t bytes)
 
 wb_rc wbi_index_look(struct wbi_preview_index *x)
 {
-    struct wbi_str text = wbi_buf_str(&x->waiting);
+    struct wbi_str text = wbi_buf_str(&x->waiting), line;
+    size_t n = x->n_kept;
+    enum again again;
     wb_rc rc = WB_OK;
 
     if (x->looking)
@@ -356,8 +438,16 @@ wb_rc wbi_index_look(struct wbi_preview_index *x)
     if (x->shapes == NULL)
         return WB_ENOMEM;
     x->looking = true;
-    for (size_t i = 0; i < x->n_kept && rc == WB_OK; i++)
-        rc = look_at(x, wbi_str_from(text, (size_t)x->kept[i].offset), &x->kept[i]);
+    x->n_kept = 0;
+    for (size_t i = 0; i < n && rc == WB_OK; i++) {
+        line = wbi_str_from(text, (size_t)x->kept[i].offset);
+        rc = look_at(x, line, &x->kept[i]);
+        again = says_again(x, line, &x->kept[i]);
+        if (again == NEWS)
+            x->kept[x->n_kept++] = x->kept[i];
+        else
+            remember_again(x, x->kept[i].line, again);
+    }
     return rc;
 }
 

@@ -18,7 +18,8 @@ enum line_flags {
     LINE_PLACE = 256,  /* names a line of a file */
     LINE_ODD = 512,    /* a number in it is unlike those of all lines of its shape */
     LINE_PEAK = 2048,  /* a number in it was the largest or smallest so far */
-    LINE_CODE = 1024   /* letters with digits right behind them, perhaps a code */
+    LINE_CODE = 1024,  /* letters with digits right behind them, perhaps a code */
+    LINE_TIMES = 4096  /* the lines that repeat it differ in the time they begin with */
 };
 
 #define NUMBERS_MAX 8u
@@ -84,6 +85,7 @@ struct record {
     uint32_t hit;
     uint32_t query;
     uint32_t units; /* what it costs in tokens, 0 while not counted */
+    uint32_t again; /* so many lines right behind it say the same; each has as many bytes */
     uint8_t severity;
     uint8_t indent;
     uint8_t start;
@@ -151,6 +153,9 @@ struct wbi_preview_index {
     uint64_t complaints;   /* lines that tell a failure */
     uint64_t indents[256]; /* lines by indentation, but blank ones */
     bool in_diff;          /* the line before belongs to a diff */
+    struct wbi_str last;   /* the line before, as long as the piece it came with or held */
+    uint8_t last_start;    /* of what it says */
+    struct wbi_buf held;   /* a copy of it, until the next piece comes */
 };
 
 #define RECENT (2048u)
@@ -175,10 +180,20 @@ struct pick {
     bool elsewhere; /* complains of something that belongs elsewhere than the rest */
 };
 
-/* What showing it costs, with its newline. */
+#define GAP_UNITS (14u * 256u)
+
+/* The lines that say the same cost more than the notice that stands for them (C6.4). */
+static inline bool wbi_pick_folds(const struct pick *p)
+{
+    return p->rec->again * (p->units + WBI_TOKEN_UNIT * 7ull / 10) > GAP_UNITS;
+}
+
+/* What showing it costs, with its newline and the lines that say the same. */
 static inline uint64_t wbi_pick_cost(const struct pick *p)
 {
-    return p->units + WBI_TOKEN_UNIT * 7 / 10;
+    uint64_t line = p->units + WBI_TOKEN_UNIT * 7 / 10;
+
+    return wbi_pick_folds(p) ? line + GAP_UNITS : line * (1 + p->rec->again);
 }
 
 struct chooser {
@@ -200,7 +215,7 @@ struct chooser {
 
 static inline bool wbi_neighbours(const struct chooser *c, size_t a, size_t b)
 {
-    return c->picks[b].rec->line == c->picks[a].rec->line + 1;
+    return c->picks[b].rec->line == c->picks[a].rec->line + c->picks[a].rec->again + 1;
 }
 
 static inline bool wbi_shown(const struct chooser *c, size_t i)
@@ -210,7 +225,6 @@ static inline bool wbi_shown(const struct chooser *c, size_t i)
 
 /* From so many lines of one shape on they are told as a group. */
 #define GROUP_FROM 20u
-#define GAP_UNITS (14u * 256u)
 #define OPENINGS 4096u /* slots for what lines begin with */
 #define FAILURE 42u    /* severity from which a line counts as telling a failure */
 
@@ -218,7 +232,7 @@ static inline bool wbi_shown(const struct chooser *c, size_t i)
  * the exact count. */
 static inline uint64_t wbi_preview_usable(uint64_t budget)
 {
-    return budget * WBI_TOKEN_UNIT * 94 / 100;
+    return budget * WBI_TOKEN_UNIT * 96 / 100;
 }
 
 /* preview_index.c: look at the lines that nobody looked at yet. Records say nothing before. */
@@ -228,6 +242,8 @@ WB_MUST_CHECK wb_rc wbi_index_picks(struct chooser *c);
 /* preview_clip.c: what a line costs, read only where that is not known; its text. */
 WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
+/* Lines that are shown in parts get so many units more, shared between them. */
+WB_MUST_CHECK wb_rc wbi_grow_clipped(struct chooser *c, uint64_t left);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 /* Spend what c->spent leaves of c->units on rare lines and both ends. */

@@ -173,7 +173,7 @@ static void find_frames(const struct chooser *c, size_t i, struct frames *f)
 
         if (!wbi_neighbours(c, k - 1, k))
             break;
-        blank = r->flags & LINE_BLANK ? blank + 1 : 0;
+        blank = r->flags & LINE_BLANK ? blank + 1 + r->again : 0;
         if (r->flags & LINE_PLACE && r->indent > 0 && !c->picks[k].frame)
             f->at[f->n++] = k;
     }

@@ -24,15 +24,20 @@ void wbi_preview_read_hint(struct wbi_buf *out, const struct wbi_preview_policy 
     }
 }
 
-/* True when every line of the gap looks like the one shown before it. */
-static bool all_alike(const struct chooser *c, size_t before, size_t after)
+/* What the lines of a gap have in common with the one shown before it; NULL for nothing. */
+static const char *in_common(const struct chooser *c, size_t before, size_t after)
 {
-    if (after >= c->n || c->picks[after].rec->line - c->picks[before].rec->line != after - before)
-        return false;
-    for (size_t i = before + 1; i < after; i++)
-        if (c->picks[i].rec->shape != c->picks[before].rec->shape)
-            return false;
-    return true;
+    for (size_t i = before + 1; i <= after; i++)
+        if (!wbi_neighbours(c, i - 1, i) ||
+            (i < after && c->picks[i].rec->shape != c->picks[before].rec->shape))
+            return NULL;
+    return "alike";
+}
+
+/* Lines shown of it and those that say the same. */
+static uint64_t lines_of(const struct pick *p)
+{
+    return wbi_pick_folds(p) ? 1 : 1 + (uint64_t)p->rec->again;
 }
 
 static const char *plural(uint64_t n)
@@ -69,7 +74,7 @@ static void lines_left_out(struct wbi_buf *out, uint64_t first, uint64_t last)
 }
 
 static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struct wbi_preview *v,
-                       uint64_t first, uint64_t last, bool alike, bool opening)
+                       uint64_t first, uint64_t last, const char *common, bool opening)
 {
     uint64_t n = last - first + 1;
 
@@ -78,6 +83,8 @@ static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struc
         what_is_shown(out, v);
         wbi_buf_addf(out, " of %llu; ", (unsigned long long)v->lines_total);
         lines_left_out(out, first, last);
+        if (common != NULL)
+            wbi_buf_addf(out, ", %llu %s", (unsigned long long)n, common);
         wbi_preview_read_hint(out, c->policy, first, last);
         wbi_buf_addz(out, "]\n");
         return;
@@ -85,26 +92,26 @@ static void gap_notice(struct wbi_buf *out, const struct chooser *c, const struc
     if (n == 1)
         wbi_buf_addf(out, "[\xe2\x80\xa6 line %llu left out]\n", (unsigned long long)first);
     else
-        wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s left out]\n",
+        wbi_buf_addf(out, "[\xe2\x80\xa6 lines %llu-%llu: %llu%s%s left out]\n",
                      (unsigned long long)first, (unsigned long long)last, (unsigned long long)n,
-                     alike ? " alike" : "");
+                     common != NULL ? " " : "", common != NULL ? common : "");
 }
 
 static void count_ends(const struct chooser *c, struct wbi_preview *v)
 {
-    size_t i;
+    const struct pick *p = c->picks, *end = c->picks + c->n;
 
     v->lines_shown = 0;
     v->first_lines = 0;
     v->last_lines = 0;
-    for (i = 0; i < c->n; i++)
-        v->lines_shown += c->picks[i].wave != 0;
-    for (i = 0; i < c->n && c->picks[i].wave != 0 && c->picks[i].rec->line == i + 1; i++)
-        v->first_lines++;
-    for (i = c->n; i > 0 && c->picks[i - 1].wave != 0 &&
-                   c->picks[i - 1].rec->line == v->lines_total - (c->n - i);
-         i--)
-        v->last_lines++;
+    for (const struct pick *i = p; i < end; i++)
+        v->lines_shown += i->wave != 0 ? lines_of(i) : 0;
+    for (; p < end && p->wave != 0 && p->rec->line == v->first_lines + 1; p++)
+        v->first_lines += lines_of(p);
+    for (p = end; p > c->picks && p[-1].wave != 0 && !wbi_pick_folds(&p[-1]) &&
+                  p[-1].rec->line + p[-1].rec->again == v->lines_total - v->last_lines;
+         p--)
+        v->last_lines += lines_of(&p[-1]);
     if (v->first_lines == v->lines_total)
         v->last_lines = 0;
 }
@@ -162,25 +169,45 @@ static void count_from(struct writer *w, size_t from)
     w->lines += newlines(s);
 }
 
-static void gap(struct writer *w, uint64_t first, uint64_t last, bool alike)
+static void gap(struct writer *w, uint64_t first, uint64_t last, const char *common)
 {
     size_t from = w->c->out.n;
 
     segment(w, WBI_SEGMENT_GAP, first, last);
-    gap_notice(&w->c->out, w->c, w->v, first, last, alike, !w->told);
+    gap_notice(&w->c->out, w->c, w->v, first, last, common, !w->told);
     count_from(w, from);
     w->told = true;
 }
 
-static wb_rc write_line(struct chooser *c, const struct pick *p)
+/* The nth of the lines that p stands for. */
+static wb_rc write_line(struct writer *w, const struct pick *p, uint64_t nth)
 {
+    const struct record *r = p->rec;
+    struct chooser *c = w->c;
+    size_t from = c->out.n;
     wb_rc rc = WB_OK;
 
-    if (p->text.p != NULL)
+    if (p->text.p != NULL && nth == 0)
         wbi_buf_adds(&c->out, p->text);
     else
-        rc = c->source.read(c->source.arg, p->rec->offset, p->rec->bytes, &c->out);
+        rc = c->source.read(c->source.arg, r->offset + nth * (r->bytes + 1ull), r->bytes, &c->out);
     wbi_buf_addc(&c->out, '\n');
+    if (wbi_buf_rc(&c->out) == WB_OK)
+        count_line(w, from, p->units);
+    segment(w, p->clipped ? WBI_SEGMENT_CLIPPED : WBI_SEGMENT_LINES, r->line + nth, r->line + nth);
+    return rc;
+}
+
+static wb_rc write_pick(struct writer *w, const struct pick *p)
+{
+    const struct record *r = p->rec;
+    wb_rc rc = WB_OK;
+
+    for (uint64_t i = 0; i < lines_of(p) && rc == WB_OK; i++)
+        rc = write_line(w, p, i);
+    if (rc == WB_OK && wbi_pick_folds(p))
+        gap(w, r->line + 1, r->line + r->again, r->flags & LINE_TIMES ? "alike" : "identical");
+    w->v->truncated |= p->clipped;
     return rc;
 }
 
@@ -188,7 +215,7 @@ static wb_rc write_all(struct writer *w)
 {
     struct chooser *c = w->c;
     uint64_t next = 1;
-    size_t before = 0, from;
+    size_t before = 0;
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; i < c->n && rc == WB_OK; i++) {
@@ -197,19 +224,13 @@ static wb_rc write_all(struct writer *w)
         if (p->wave == 0)
             continue;
         if (p->rec->line > next)
-            gap(w, next, p->rec->line - 1, next > 1 && all_alike(c, before, i));
-        from = c->out.n;
-        rc = write_line(c, p);
-        if (wbi_buf_rc(&c->out) == WB_OK)
-            count_line(w, from, p->units);
-        segment(w, p->clipped ? WBI_SEGMENT_CLIPPED : WBI_SEGMENT_LINES, p->rec->line,
-                p->rec->line);
-        w->v->truncated |= p->clipped;
-        next = p->rec->line + 1;
+            gap(w, next, p->rec->line - 1, w->told ? in_common(c, before, i) : NULL);
+        rc = write_pick(w, p);
+        next = p->rec->line + p->rec->again + 1;
         before = i;
     }
     if (next <= w->v->lines_total)
-        gap(w, next, w->v->lines_total, false);
+        gap(w, next, w->v->lines_total, NULL);
     w->v->truncated |= w->told;
     return rc;
 }
@@ -255,8 +276,9 @@ static wb_rc render_once(struct writer *w)
     wb_rc rc;
 
     wbi_buf_clear(&c->out);
+    w->v->truncated = false;
     count_ends(c, w->v);
-    w->segments = wbi_arena_array(c->arena, 2 * w->v->lines_shown + 2, sizeof *w->segments);
+    w->segments = wbi_arena_array(c->arena, 3 * w->v->lines_shown + 2, sizeof *w->segments);
     if (w->segments == NULL)
         return WB_ENOMEM;
     rc = write_all(w);

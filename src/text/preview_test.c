@@ -289,6 +289,96 @@ static void pieces_of_any_size_give_the_same_preview(void **state)
     }
 }
 
+/* Lines that say the same, in runs of 1 to 400, some with times before them. */
+static struct wbi_str text_of_runs(void)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init_arena(&b, arena, 8u << 20);
+    for (unsigned i = 0; i < 60; i++)
+        for (unsigned k = 0; k < 1 + i * i % 401; k++)
+            if (i % 3 == 0)
+                wbi_buf_addf(&b, "10:%02u:%02u worker %u waits\n", k / 60, k % 60, i);
+            else
+                wbi_buf_addf(&b, "%s%u\n", i % 3 == 1 ? "part " : "", i / 7);
+    return wbi_buf_str(&b);
+}
+
+/* The same preview, however the text comes, and whether its lines had to wait or not. */
+static void runs_are_the_same_in_pieces_of_any_size(void **state)
+{
+    static const size_t steps[] = {3, 50, 1000, 65536, 1u << 20};
+    struct wbi_str text = text_of_runs();
+    struct wbi_preview_policy policy = {.budget = 700};
+
+    (void)state;
+    for (size_t n = 2000; n < text.n; n = n * 3 + 7) {
+        struct wbi_str head = wbi_str_head(text, n);
+        struct wbi_preview want = preview(head, 700), v;
+
+        check_segments(head, &want);
+        policy.read_call = WBI_LIT("ReadArtifact {\"path\":\"out\",\"lines\":\"A-B\"}");
+        for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+            struct wbi_preview_index *x = NULL;
+            struct file f = {head, 0, 0};
+
+            assert_int_equal(wbi_preview_index_new(WBI_NONE, &x), WB_OK);
+            for (size_t at = 0; at < n; at += steps[k])
+                assert_int_equal(
+                    wbi_preview_index_feed(x, wbi_str_head(wbi_str_from(head, at), steps[k])),
+                    WB_OK);
+            assert_int_equal(wbi_preview_index_end(x), WB_OK);
+            assert_int_equal(wbi_preview_make(arena, x, &policy, read_file, &f, &v, NULL), WB_OK);
+            assert_true(wbi_str_eq(want.text, v.text));
+            wbi_preview_index_free(x);
+        }
+    }
+}
+
+/* C6.4: one line with a count, however many there are. */
+static void lines_that_say_the_same_fold_into_one(void **state)
+{
+    struct wbi_preview v;
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init_arena(&b, arena, 8u << 20);
+    for (unsigned i = 0; i < 100000; i++)
+        wbi_buf_addz(&b, "y\n");
+    v = preview(wbi_buf_str(&b), 8000);
+    assert_true(wbi_str_eqz(v.text, "y\n[output truncated: showing first 1 line of 100000; lines "
+                                    "2-100000 left out, 99999 identical: ReadArtifact "
+                                    "{\"path\":\"out\",\"lines\":\"2-100000\"}]"));
+    assert_int_equal(v.lines_shown, 1);
+    wbi_buf_clear(&b);
+    wbi_buf_addz(&b, "begin\n\n\n\nsame\nsame\nsame\n");
+    for (unsigned i = 0; i < 900; i++)
+        wbi_buf_addf(&b, i == 377 ? "10:%02u:%02u slow disk\n" : "10:%02u:%02u heartbeat ok\n",
+                     i / 60, i % 60);
+    wbi_buf_addz(&b, "end");
+    v = preview(wbi_buf_str(&b), 500);
+    check_segments(wbi_buf_str(&b), &v);
+    assert_true(has(v, "begin\n\n\n\nsame\nsame\nsame\n10:00:00 heartbeat ok\n[output truncated"));
+    assert_true(has(v, "lines 9-384 left out, 376 alike: "));
+    assert_true(has(v, "\n10:06:17 slow disk\n10:06:18 heartbeat ok\n"
+                       "[\xe2\x80\xa6 lines 387-907: 521 alike left out]\nend"));
+}
+
+/* Numbers that are no time are what such lines tell. */
+static void lines_with_other_numbers_do_not_fold(void **state)
+{
+    struct wbi_preview v;
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init_arena(&b, arena, 1u << 20);
+    for (unsigned i = 0; i < 900; i++)
+        wbi_buf_addf(&b, "%u bytes\n", 1000 + i * 7);
+    v = preview(wbi_buf_str(&b), 500);
+    assert_true(has(v, "1000 bytes\n1007 bytes\n1014 bytes\n"));
+    assert_true(v.lines_shown > 50);
+}
+
 /* 10⁶ lines: counts are true, the failure in the middle is there, memory is flat */
 static void a_million_lines_keep_their_one_failure(void **state)
 {
@@ -362,6 +452,36 @@ static void a_huge_line_is_cut_around_what_matters(void **state)
     assert_true(v.truncated);
     assert_true(v.tokens <= 300);
     assert_int_equal(v.segments[0].kind, WBI_SEGMENT_CLIPPED);
+}
+
+/* Where nothing else is worth showing, both ends of a line grow. */
+static void long_lines_use_what_is_left(void **state)
+{
+    struct wbi_preview v;
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init_arena(&b, arena, 1u << 20);
+    for (unsigned i = 0; i < 30000; i++)
+        wbi_buf_addz(&b, i < 15000 ? "word " : "last ");
+    for (uint64_t budget = 300; budget < 20000; budget = budget * 3 / 2) {
+        v = preview(wbi_buf_str(&b), budget);
+        assert_in_range(v.tokens, budget * 8 / 10, budget);
+        assert_true(v.text.n > budget * 3);
+        assert_true(has(v, "word word [\xe2\x80\xa6 ") || has(v, "word [\xe2\x80\xa6 ") ||
+                    has(v, "word  [\xe2\x80\xa6 "));
+        assert_true(has(v, "last last"));
+        check_segments(wbi_buf_str(&b), &v);
+    }
+    wbi_buf_clear(&b);
+    for (unsigned i = 0; i < 12000; i++)
+        wbi_buf_addf(&b, i == 7000 ? "the disk is full, error 28; " : "%u,", i);
+    wbi_buf_addz(&b, "\nshort\n");
+    v = preview(wbi_buf_str(&b), 3000);
+    assert_true(has(v, "0,1,2,3,"));
+    assert_true(has(v, "the disk is full, error 28; "));
+    assert_true(has(v, "11998,11999,\nshort"));
+    assert_in_range(v.tokens, 2400, 3000);
 }
 
 static void streams_share_a_budget_by_need(void **state)
@@ -729,10 +849,14 @@ int main(void)
         cmocka_unit_test(the_notice_never_counts_nothing),
         cmocka_unit_test(small_text_is_whole_and_has_no_notice),
         cmocka_unit_test(pieces_of_any_size_give_the_same_preview),
+        cmocka_unit_test(runs_are_the_same_in_pieces_of_any_size),
+        cmocka_unit_test(lines_that_say_the_same_fold_into_one),
+        cmocka_unit_test(lines_with_other_numbers_do_not_fold),
         cmocka_unit_test(a_million_lines_keep_their_one_failure),
         cmocka_unit_test(a_late_failure_after_a_flood_of_unlike_lines_is_kept),
         cmocka_unit_test(a_number_unlike_all_others_is_shown),
         cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
+        cmocka_unit_test(long_lines_use_what_is_left),
         cmocka_unit_test(streams_share_a_budget_by_need),
         cmocka_unit_test(text_inside_json_is_unfolded_once),
         cmocka_unit_test(numbers_in_json_stay_as_they_were_written),

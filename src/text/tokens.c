@@ -25,10 +25,10 @@ const uint16_t wbi_word_costs[6][TABLE] = {
     {264, 293, 290, 298, 316, 348, 374, 396, 409, 514, 514, 567, 593, 686, 738, 791},
     {269, 422, 348, 388, 414, 506, 501, 554, 580, 593, 699, 725, 751, 778, 804, 857},
     {277, 295, 374, 401, 475, 546, 599, 638, 704, 738, 791, 844, 910, 976, 1042, 1107},
-    {264, 266, 287, 298, 374, 409, 488, 725, 804, 962, 1042, 1160, 1292, 1398, 1529, 1635},
-    {272, 316, 409, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
+    {264, 285, 310, 325, 405, 450, 540, 740, 810, 962, 1042, 1160, 1292, 1398, 1529, 1635},
+    {272, 360, 450, 422, 554, 686, 712, 844, 923, 1002, 1107, 1213, 1318, 1424, 1556, 1688},
 };
-const uint8_t wbi_word_more[6] = {40, 60, 60, 70, 120, 120};
+const uint8_t wbi_word_more[6] = {40, 60, 60, 70, 100, 100};
 const uint8_t wbi_cluster_cost[4] = {COST_CLUSTER, COST_CLUSTER_ALONE, COST_CLUSTER,
                                      COST_CLUSTER_DIGITS};
 
@@ -53,12 +53,36 @@ struct letters {
     size_t upper;
     size_t lower;
     size_t clusters;
-    size_t wide; /* of two bytes, among the lower ones */
+    size_t capital_clusters; /* among them */
+    size_t wide;             /* of two bytes, among the lower ones */
+    uint64_t wide_units;
 };
 
 static bool wide_letter(const struct scan *s, size_t at)
 {
     return at + 1 < s->n && s->p[at] >= 0xc3 && s->p[at] < 0xe0;
+}
+
+static uint32_t char_2(const uint8_t *p)
+{
+    return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+}
+
+static uint32_t char_3(const uint8_t *p)
+{
+    return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+}
+
+/* A letter of two bytes; common ones are often part of a token. */
+static uint64_t wide_letter_cost(const uint8_t *p)
+{
+    unsigned tokens = wbi_char_tokens(char_2(p));
+
+    if (tokens > 1)
+        return tokens * COST_PIECE;
+    if (p[0] < 0xc6)
+        return p[0] == 0xc3 ? COST_LETTER_2 : COST_LATIN_2;
+    return p[0] == 0xd0 && p[1] < 0xb0 ? COST_CAPITAL_2 : COST_SCRIPT_2;
 }
 
 #define CONSONANT(c) (0x5df7ddcu >> ((c)&31) & 1) /* all letters but a e i o u y */
@@ -75,6 +99,7 @@ static inline struct letters letters(struct scan *s)
         l.clusters += (run & 7) == 7;
     }
     l.upper = at - s->at;
+    l.capital_clusters = l.clusters;
     for (;;) {
         for (; at < end && (uint8_t)(p[at] - 'a') < 26; at++) {
             run = run << 1 | CONSONANT(p[at]);
@@ -83,6 +108,7 @@ static inline struct letters letters(struct scan *s)
         if (!wide_letter(s, at))
             break;
         l.wide++;
+        l.wide_units += wide_letter_cost(p + at);
         at += 2;
         run = 0;
     }
@@ -94,6 +120,7 @@ static inline struct letters letters(struct scan *s)
 static uint64_t word(struct scan *s, enum place place)
 {
     bool digit_before = s->before == DIGIT && place == ALONE;
+    bool tab = place == BEHIND_BLANK && s->p[s->at - 1] == '\t';
     struct letters l = letters(s);
     size_t n = l.upper + l.lower;
     uint64_t cost, marked = 0;
@@ -112,7 +139,9 @@ static uint64_t word(struct scan *s, enum place place)
         cost = COST_MIXED * (n + 1);
     else
         cost = wbi_word_cost(place, n);
-    return cost + marked + l.clusters * wbi_cluster_cost[place] + l.wide * COST_LETTER_2;
+    cost += l.capital_clusters * COST_CLUSTER_CAPITALS;
+    cost += (l.upper == 1 && l.lower > 0 ? COST_CAPITAL : 0) + (tab ? COST_TAB : 0);
+    return cost + marked + l.clusters * wbi_cluster_cost[place] + l.wide_units;
 }
 
 /* One mark right before a word, with nothing that holds it on the other side. */
@@ -125,33 +154,58 @@ static bool joins_word(const struct scan *s)
 
 static uint64_t punctuation(struct scan *s)
 {
-    uint64_t cost = COST_PIECE, next = COST_PUNCT_SECOND;
+    uint64_t cost = COST_PIECE;
+    size_t from = s->at, n;
 
     for (s->at++; s->at < s->n && class_of[s->p[s->at]] == PUNCT; s->at++) {
-        cost += s->p[s->at] == s->p[s->at - 1] ? COST_PUNCT_SAME : next;
-        next = COST_PUNCT_NEXT;
+        n = s->at - from;
+        if (s->p[s->at] == s->p[s->at - 1])
+            cost += COST_PUNCT_SAME;
+        else
+            cost += n == 1 ? COST_PUNCT_SECOND : n < 4 ? COST_PUNCT_NEXT : COST_PUNCT_LATER;
     }
     s->before = PUNCT;
     return cost;
+}
+
+/* Emoji that are in use are two tokens, few others of these are as cheap. */
+static uint64_t high_4(const uint8_t *c)
+{
+    if (c[1] == 0x9f)
+        return ((c[2] >= 0x8c && c[2] < 0x95) || (c[2] >= 0x98 && c[2] < 0x9b) || c[2] == 0xa4
+                    ? 2
+                    : 3) *
+               COST_HIGH_2;
+    return (c[1] == 0x9d ? 3 : 4) * COST_PIECE;
+}
+
+static uint64_t high_3(const struct scan *s, const uint8_t *c)
+{
+    unsigned tokens = wbi_char_tokens(char_3(c));
+    bool box = c[0] == 0xe2 && (c[1] == 0x94 || c[1] == 0x95);
+
+    if (box && s->at >= 3 && memcmp(c - 3, c, 3) == 0)
+        return COST_BOX_SAME;
+    if (tokens > 1) /* no token that begins with a blank goes on with it */
+        return (tokens + (s->before == SPACE)) * COST_PIECE;
+    if (box)
+        return COST_BOX;
+    return c[0] >= 0xe3 && c[0] <= 0xed ? (c[0] == 0xe3 ? COST_KANA : COST_IDEOGRAM) : COST_HIGH_3;
 }
 
 static uint64_t high(struct scan *s)
 {
     const uint8_t *c = s->p + s->at;
     size_t n = *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : 2;
-    bool box, same;
+    uint64_t cost = COST_HIGH_2;
 
-    if (n > s->n - s->at)
+    if (n > s->n - s->at) /* cut off */
         n = s->n - s->at;
-    box = n == 3 && c[0] == 0xe2 && (c[1] == 0x94 || c[1] == 0x95);
-    same = box && s->at >= 3 && memcmp(c - 3, c, 3) == 0;
+    else if (n > 2)
+        cost = n == 4 ? high_4(c) : high_3(s, c);
     s->at += n;
     s->before = HIGH;
-    if (box)
-        return same ? COST_BOX_SAME : COST_BOX;
-    if (n == 3)
-        return c[0] >= 0xe3 && c[0] <= 0xed ? COST_IDEOGRAM : COST_HIGH_3;
-    return n == 4 ? COST_HIGH_4 : COST_HIGH_2;
+    return cost;
 }
 
 /* The last blank belongs to a word or a mark behind it, all to a line break, none to
@@ -189,7 +243,7 @@ static uint64_t piece(struct scan *s)
         if (!joins_word(s))
             return punctuation(s);
         s->at++;
-        return word(s, BEHIND_MARK) + (s->p[mark] == ',' ? COST_COMMA : 0);
+        return word(s, BEHIND_MARK) + (s->p[mark] == ',' || s->p[mark] == '@' ? COST_COMMA : 0);
     case CONTROL:
         s->at++;
         s->before = CONTROL;

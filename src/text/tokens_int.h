@@ -8,29 +8,39 @@
 enum {
     COST_PIECE = 264, /* one token, and a little */
     COST_NEWLINE_PUNCT = 8,
-    COST_PUNCT_SECOND = 16,
-    COST_PUNCT_NEXT = 105,
+    COST_PUNCT_SECOND = 30,
+    COST_PUNCT_NEXT = 130,
+    COST_PUNCT_LATER = 200, /* from the fifth mark on */
     COST_PUNCT_SAME = 20,
     COST_CONTROL = 300,
-    COST_LETTER_2 = 95, /* a letter of two bytes within a word */
+    COST_LETTER_2 = 170,  /* a letter of two bytes within a word */
+    COST_LATIN_2 = 390,   /* one of Central European and the like */
+    COST_SCRIPT_2 = 140,  /* one of other scripts */
+    COST_CAPITAL_2 = 200, /* Cyrillic */
     COST_HIGH_2 = 282,
     COST_HIGH_3 = 262,
+    COST_KANA = 255,
     COST_IDEOGRAM = 215,
-    COST_HIGH_4 = 564,
     COST_BOX = 290,
     COST_BOX_SAME = 30,
-    COST_MARKED = 90, /* a mark, letters and digits without a blank */
-    COST_COMMA = 130, /* a comma that joins a word: few tokens begin with one */
+    COST_MARKED = 110, /* a mark, letters and digits without a blank */
+    COST_COMMA = 130,  /* a comma or @ that joins a word: few tokens begin with one */
     /* a third consonant in a row: an unusual word; alone or beside digits even more so */
-    COST_CLUSTER = 64,
-    COST_CLUSTER_ALONE = 105,
-    COST_CLUSTER_DIGITS = 115,
-    COST_MIXED = 150 /* each letter of a word that begins with several capitals */
+    COST_CLUSTER = 80,
+    COST_CLUSTER_ALONE = 115,
+    COST_CLUSTER_DIGITS = 125,
+    COST_CLUSTER_CAPITALS = 140, /* more for a third consonant in a row, all capitals */
+    COST_TAB = 250,              /* a word behind a tab: few begin with one of these, either */
+    COST_CAPITAL = 30,           /* a word that begins with one capital */
+    COST_MIXED = 165             /* each letter of a word that begins with several capitals */
 };
 #define TABLE 16
 /* Where a word stands: behind a blank, alone, behind one mark that joins it, beside
  * digits; then words of capitals only. */
 enum place { BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS, UPPER_BEHIND_BLANK, UPPER_ELSE };
+/* Tokens that the character c below U+10000, but no ASCII, is by itself: 1 to 3. */
+unsigned wbi_char_tokens(uint32_t c);
+
 extern const uint16_t wbi_word_costs[6][TABLE];
 extern const uint8_t wbi_word_more[6]; /* each letter beyond those */
 extern const uint8_t wbi_cluster_cost[4];

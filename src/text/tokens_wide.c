@@ -13,8 +13,8 @@ struct bits {
     uint64_t consonant;
     uint64_t equal;  /* to the byte before */
     uint64_t quotes; /* first bytes of U+2000 to U+2FFF */
-    uint64_t box;    /* second bytes of box drawing */
-    uint64_t comma;
+    uint64_t comma;  /* or @ */
+    uint64_t tab;
 };
 
 #if defined(__x86_64__)
@@ -71,7 +71,8 @@ WIDE static inline void look_32(const uint8_t *p, struct bits *b)
     b->upper = bits_of(within(v, 'A', 26), within(w, 'A', 26));
     b->lower = bits_of(within(v, 'a', 26), within(w, 'a', 26));
     b->digit = bits_of(within(v, '0', 10), within(w, '0', 10));
-    b->space = bits_of(is(v, ' '), is(w, ' ')) | bits_of(is(v, '\t'), is(w, '\t'));
+    b->tab = bits_of(is(v, '\t'), is(w, '\t'));
+    b->space = bits_of(is(v, ' '), is(w, ' ')) | b->tab;
     b->newline = bits_of(is(v, '\n'), is(w, '\n'));
     b->control = bits_of(within(v, 0, 32), within(w, 0, 32)) | bits_of(is(v, 127), is(w, 127));
     b->control &= ~(b->newline | b->space);
@@ -79,13 +80,8 @@ WIDE static inline void look_32(const uint8_t *p, struct bits *b)
     b->punct = ~(b->upper | b->lower | b->digit | b->space | b->newline | b->control | b->high);
     b->consonant = ~bits_of(vowels(v), vowels(w)) & (b->upper | b->lower);
     b->equal = bits_of(_mm256_cmpeq_epi8(v, load(p + 1)), _mm256_cmpeq_epi8(w, load(p + 33))) << 1;
-    b->quotes = 0;
-    b->box = 0;
-    if (b->high != 0) {
-        b->quotes = bits_of(is(v, 0xe2), is(w, 0xe2));
-        b->box = bits_of(within(v, 0x94, 2), within(w, 0x94, 2));
-    }
-    b->comma = bits_of(is(v, ','), is(w, ','));
+    b->quotes = b->high != 0 ? bits_of(is(v, 0xe2), is(w, 0xe2)) : 0;
+    b->comma = bits_of(is(v, ','), is(w, ',')) | bits_of(is(v, '@'), is(w, '@'));
 }
 
 WIDE static inline uint64_t count(uint64_t bits)
@@ -149,6 +145,7 @@ WIDE static inline uint64_t others(const struct bits *b, uint64_t below, uint64_
 {
     uint64_t punct = b->punct & below, first = b->punct & ~(b->punct << 1);
     uint64_t more = punct & b->punct << 1, second = more & first << 1 & ~b->equal;
+    uint64_t later = more & b->punct << 2 & b->punct << 3 & b->punct << 4 & ~b->equal;
     uint64_t blank_end = b->space & ~(b->space >> 1) & below;
     uint64_t wide = blank_end & b->space << 1 & ~(b->newline >> 1);
     uint64_t newline = b->newline & ~(b->newline << 1) & below, hard = newline & b->punct << 1;
@@ -157,7 +154,13 @@ WIDE static inline uint64_t others(const struct bits *b, uint64_t below, uint64_
 
     return pieces * COST_PIECE + count(hard) * COST_NEWLINE_PUNCT +
            count(more & b->equal) * COST_PUNCT_SAME + count(second) * COST_PUNCT_SECOND +
-           count(more & ~b->equal & ~second) * COST_PUNCT_NEXT + count(b->control) * COST_CONTROL +
+           count(more & ~b->equal & ~second) * COST_PUNCT_NEXT +
+           count(later) * (COST_PUNCT_LATER - COST_PUNCT_NEXT) + count(b->control) * COST_CONTROL +
+           count(b->consonant & b->consonant << 1 & b->consonant << 2 & b->upper & b->upper << 1 &
+                 b->upper << 2) *
+               COST_CLUSTER_CAPITALS +
+           count((b->upper | b->lower) & b->tab << 1) * COST_TAB +
+           count(b->upper & ~(b->upper << 1) & b->lower >> 1) * COST_CAPITAL +
            count(b->quotes) * COST_HIGH_3 + count(joins & b->comma) * COST_COMMA;
 }
 
@@ -184,9 +187,22 @@ WIDE static inline size_t last_end(const struct bits *b)
     return marks == 0 ? 0 : 63 - (size_t)__builtin_clzll(marks);
 }
 
+/* Dashes, quotation marks, bullets and dots only: one token each. */
+static inline bool all_common(const uint8_t *p, uint64_t quotes)
+{
+    for (; quotes != 0; quotes &= quotes - 1) {
+        const uint8_t *c = p + __builtin_ctzll(quotes);
+
+        if (c[1] != 0x80 || c[2] < 0x93 || c[2] > 0xa6 ||
+            wbi_char_tokens(0x2000 + (c[2] & 0x3fu)) > 1)
+            return false;
+    }
+    return true;
+}
+
 /* How much of the window of n bytes can be counted: up to the end, or to a mark or blank;
  * 0 when that cannot be told. What lies beyond is cut off. */
-WIDE static inline size_t countable(struct bits *b, size_t n)
+WIDE static inline size_t countable(const uint8_t *p, size_t n, struct bits *b)
 {
     size_t end = n > WINDOW ? last_end(b) : n;
     uint64_t below = (1ull << end) - 1, behind;
@@ -198,8 +214,7 @@ WIDE static inline size_t countable(struct bits *b, size_t n)
         b->newline |= below + 1;
     }
     behind = b->quotes << 1 | b->quotes << 2;
-    if (b->high != (b->quotes | behind) || (b->quotes & behind) != 0 ||
-        (b->quotes << 1 & b->box) != 0)
+    if (b->high != (b->quotes | behind) || (b->quotes & behind) != 0 || !all_common(p, b->quotes))
         return 0;
     return end;
 }
@@ -223,7 +238,7 @@ WIDE static size_t count_32(const uint8_t *p, size_t n, size_t readable, uint64_
         p = copy;
     }
     look_32(p, &b);
-    end = countable(&b, n);
+    end = countable(p, n, &b);
     if (end == 0)
         return 0;
     joins = joining(&b);
@@ -291,14 +306,10 @@ WIDER static inline void look_64(const uint8_t *p, size_t n, struct bits *b)
     b->punct = _mm512_test_epi8_mask(kind, _mm512_set1_epi8(IS_PUNCT));
     b->consonant = _mm512_movepi8_mask(kind);
     b->equal = _mm512_cmpeq_epi8_mask(v, next) << 1;
-    b->comma = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(','));
-    b->quotes = 0;
-    b->box = 0;
-    if (b->high != 0) {
-        b->quotes = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xe2));
-        b->box = _mm512_cmpeq_epi8_mask(_mm512_and_si512(v, _mm512_set1_epi8((char)0xfe)),
-                                        _mm512_set1_epi8((char)0x94));
-    }
+    b->comma = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(',')) |
+               _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('@'));
+    b->tab = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\t'));
+    b->quotes = b->high != 0 ? _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8((char)0xe2)) : 0;
 }
 
 /* Words by where they begin and by their last letters: as many bits in both, in one order. */
@@ -385,7 +396,7 @@ WIDER static size_t count_64(const uint8_t *p, size_t n, uint64_t *units)
     size_t end;
 
     look_64(p, n, &b);
-    end = countable(&b, n);
+    end = countable(p, n, &b);
     if (end == 0)
         return 0;
     joins = joining(&b);

@@ -87,16 +87,28 @@ void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
     }
 }
 
-/* How to read what was left out. Where there is little, the path stands in the header only. */
+static struct wbi_str read_lines_of(struct wbi_str path, struct wbi_arena *arena)
+{
+    return wbi_arena_fmt(arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
+                         WBI_FMT(path));
+}
+
+/* How to read what was left out. Where there is little, by the artifact's name, which is as
+ * good as its path; where that is too much as well, the path in the header has to do. */
 static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
                                 struct wbi_arena *arena)
 {
-    struct wbi_str call = wbi_arena_fmt(arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
-                                        WBI_FMT(s->artifact));
+    struct wbi_str call = read_lines_of(s->artifact, arena), name = s->artifact;
 
-    if (budget < 2 * (NOTICE_TOKENS + wbi_tokens(call)))
-        return WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
-    return call;
+    if (call.p == NULL || budget >= 2 * (NOTICE_TOKENS + wbi_tokens(call)))
+        return call;
+    for (size_t i = 0; i < s->artifact.n; i++)
+        if (s->artifact.p[i] == '/')
+            name = wbi_str_from(s->artifact, i + 1);
+    call = read_lines_of(name, arena);
+    if (call.p == NULL || budget >= NOTICE_TOKENS + wbi_tokens(call))
+        return call;
+    return WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
 }
 
 wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd, uint64_t budget,
