@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/checked.h"
 #include "support/census.h"
+#include "text/tokens.h"
 
 static wb_result *exec_line(struct tools *t, const char *cmd, const char *more)
 {
@@ -152,32 +154,69 @@ static void test_however_a_command_ends_the_call_succeeds_and_says_how(void **st
     tools_end(&t);
 }
 
-/* C5.6: a deadline is an error that keeps what was printed. */
-static void test_a_deadline_is_an_error_with_what_was_printed(void **state)
+/* A call with a deadline one to two seconds from now. */
+static wb_result *ask_in_time(struct tools *t, const char *tool, const char *input)
 {
     struct timespec now;
-    struct tools t;
     char deadline[64];
     wb_request *request;
     wb_result *r;
     struct tm utc;
     time_t at;
 
-    (void)state;
-    tools_start(&t, NULL);
     clock_gettime(CLOCK_REALTIME, &now);
-    at = now.tv_sec + 2; /* one to two seconds from now */
+    at = now.tv_sec + 2;
     gmtime_r(&at, &utc);
     (void)strftime(deadline, sizeof(deadline), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    request = wb_request_new("ExecCommand");
-    assert_int_equal(
-        wb_request_set(request, WB_FIELD_INPUT, "{\"cmd\":\"echo so far; sleep 100\"}"), WB_OK);
+    request = wb_request_new(tool);
+    assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, input), WB_OK);
     assert_int_equal(wb_request_set(request, WB_FIELD_DEADLINE, deadline), WB_OK);
-    assert_int_equal(wb_call_run(t.runtime, request, &r), WB_OK);
+    assert_int_equal(wb_call_run(t->runtime, request, &r), WB_OK);
     wb_request_free(request);
+    return r;
+}
+
+/* C5.6: a deadline is an error that keeps what was printed. */
+static void test_a_deadline_is_an_error_with_what_was_printed(void **state)
+{
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = ask_in_time(&t, "ExecCommand", "{\"cmd\":\"echo so far; sleep 100\"}");
     assert_member(r, "/error/kind", "timed_out");
     assert_member(r, "/error/details/partial/stdout_preview", "so far");
     assert_says(r, "stdout: (1 line)\nso far");
+    wb_result_free(r);
+    tools_end(&t);
+}
+
+/* The same of a batch: what had ended before is told, not only what ran. */
+static void test_a_stopped_batch_tells_what_had_ended(void **state)
+{
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = ask_in_time(&t, "ExecCommandBatch",
+                    "{\"commands\":[\"echo one; exit 4\",[\"no-such-program\"],"
+                    "\"echo two; sleep 100\",\"echo never\"]}");
+    assert_member(r, "/error/kind", "timed_out");
+    assert_member(r, "/error/details/partial/commands_completed", "2");
+    assert_member(r, "/error/details/partial/items/0/exit_status", "4");
+    assert_member(r, "/error/details/partial/items/2/status", "stopped");
+    assert_says(r, "\nCommand 1: echo one; exit 4\nProcess exited with code 4\n"
+                   "stdout: (1 line)\none\n"
+                   "Command 2: no-such-program\n"
+                   "Not started: program not found: no-such-program\n"
+                   "Command 3: echo two; sleep 100\nStopped with the call\n"
+                   "stdout: (1 line)\ntwo\n"
+                   "Not started: 1 of 4 commands");
+    wb_result_free(r);
+    r = ask_in_time(&t, "ExecCommandBatch", "{\"commands\":[\"echo one\",\"sleep 100\"]}");
+    assert_says(r, "stdout: (1 line)\none\nCommand 2: sleep 100\nStopped with the call");
     wb_result_free(r);
     tools_end(&t);
 }
@@ -287,6 +326,54 @@ static void test_a_batch_has_one_budget_and_keeps_partial_output(void **state)
                   "{\"commands\":[\"false\",\"echo never\"],\"stop_on_error\":true}");
     assert_member(r, "/result/items/1/status", "skipped");
     assert_says(r, "Skipped after an earlier failure");
+    wb_result_free(r);
+    tools_end(&t);
+}
+
+/* A batch of `count` times the same line. */
+static wb_result *ask_batch(struct tools *t, const char *line, int count, int tokens)
+{
+    char input[4096] = "{\"commands\":[";
+    size_t n = strlen(input);
+
+    for (int i = 0; i < count; i++)
+        n += (size_t)snprintf(input + n, sizeof(input) - n, "%s\"%s\"", i > 0 ? "," : "", line);
+    (void)snprintf(input + n, sizeof(input) - n, "],\"max_output_tokens\":%d}", tokens);
+    return tools_ask(t, "ExecCommandBatch", input);
+}
+
+/* C6.1, I3: however many commands and however small the budget, the receipt keeps to it, and
+ * what it does not show is kept. */
+static void test_a_batch_keeps_to_its_budget_and_loses_nothing(void **state)
+{
+    static const char *const lines[] = {"seq 5000", "echo hello world", "seq 300; seq 90 >&2",
+                                        "for i in $(seq 3000); do printf 'x y '; done"};
+    static const int budgets[] = {200, 300, 1000, 2500};
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (size_t i = 0; i < WBI_COUNT(lines); i++)
+        for (size_t k = 0; k < WBI_COUNT(budgets); k++) {
+            char *last, *kept;
+            r = ask_batch(&t, lines[i], 12, budgets[k]);
+            last = member_of(r, "/result/items/11/stdout_truncated");
+            assert_in_range(wbi_tokens(wbi_str_z(receipt_of(r))), 1, budgets[k]);
+            kept = member_of(r, "/result/items/11/artifacts");
+            assert_true(strcmp(last, "false") == 0 || strstr(kept, "_12-stdout.log") != NULL);
+            if (strstr(receipt_of(r), "left out)") != NULL)
+                assert_says(r, "_N-stdout.log\"}, N the number of the command");
+            wb_free(last);
+            wb_free(kept);
+            wb_result_free(r);
+        }
+    r = ask_batch(&t, "echo hello world", 12, 200);
+    assert_says(r, "12 of 12 commands completed\n12 more commands: 1-12 exit 0\nOutput left out: "
+                   "ReadArtifact {");
+    wb_result_free(r);
+    r = ask_batch(&t, "seq 5000; exit 3", 12, 1000);
+    assert_says(r, "Command 12 (exit 3; 5000 lines of stdout left out): seq 5000; exit 3");
     wb_result_free(r);
     tools_end(&t);
 }
@@ -689,11 +776,13 @@ int main(void)
         cmocka_unit_test(test_a_directory_outside_the_root_is_refused_as_the_seed_says),
         cmocka_unit_test(test_however_a_command_ends_the_call_succeeds_and_says_how),
         cmocka_unit_test(test_a_deadline_is_an_error_with_what_was_printed),
+        cmocka_unit_test(test_a_stopped_batch_tells_what_had_ended),
         cmocka_unit_test(test_output_cannot_forge_a_section),
         cmocka_unit_test(test_json_is_pretty_and_not_escaped),
         cmocka_unit_test(test_a_small_budget_counts_as_the_least),
         cmocka_unit_test(test_rendering_again_gives_the_same_bytes),
         cmocka_unit_test(test_a_batch_has_one_budget_and_keeps_partial_output),
+        cmocka_unit_test(test_a_batch_keeps_to_its_budget_and_loses_nothing),
         cmocka_unit_test(test_a_task_is_read_waited_for_and_written_to),
         cmocka_unit_test(test_news_of_ended_tasks_come_once_over_a_restart),
         cmocka_unit_test(test_tasks_end_with_their_runtime_and_stay_readable),

@@ -30,6 +30,7 @@ struct wbi_running_command {
     struct wbi_artifact kept[WBI_SPOOL_STREAMS];
     bool live;     /* copy output to the caller's partial frames */
     bool keep_all; /* both streams become artifacts, whatever fits */
+    bool together; /* both do, or neither */
     void (*on_end)(struct wbi_running_command *r);
     void *arg;
 };

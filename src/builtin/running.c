@@ -76,12 +76,15 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
 
 /* Streams whose complete text is worth keeping: what will not be shown whole, or
  * not as it was printed. */
-static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
+static unsigned streams_to_keep(const struct wbi_running_command *r)
 {
-    bool whole[2];
+    const struct wbi_command_output *o = r->out;
+    bool whole[2], all = r->keep_all;
     unsigned mask = 0;
 
     wbi_command_shows_whole(o, whole);
+    if (r->together && !(whole[0] && whole[1]))
+        all = true;
     for (int i = 0; i < 2; i++)
         if (o->stream[i].bytes > 0 && (all || !whole[i]))
             mask |= 1u << i;
@@ -173,7 +176,7 @@ static void keep(struct wbi_running_command *r, struct wbi_spool *spool)
 {
     struct wbi_artifact got[WBI_SPOOL_STREAMS];
     struct wbi_error err = WBI_ERROR_INIT;
-    unsigned mask = streams_to_keep(r->out, r->keep_all);
+    unsigned mask = streams_to_keep(r);
     wb_rc rc;
 
     if (mask == 0) {

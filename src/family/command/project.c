@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "text/tokens.h"
 
-#define HEADER_TOKENS 24
+#define HEADER_TOKENS WBI_COMMAND_HEADER_TOKENS
 #define PROMOTED_TOKENS 40 /* the lines about the task */
 #define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
 #define SECTION_TOKENS 8
@@ -22,6 +22,18 @@ static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
     if (s->artifact.p != NULL)
         return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
     return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : SECTION_TOKENS;
+}
+
+uint64_t wbi_command_frame(const struct wbi_command_stream *s)
+{
+    return s->bytes > 0 ? stream_cost(s, false) : 0;
+}
+
+uint64_t wbi_command_need(const struct wbi_command_stream *s)
+{
+    uint64_t tokens = s->shown != NULL && s->bytes > 0 ? wbi_shown_tokens(s->shown) : 0;
+
+    return tokens > 0 ? tokens + tokens / 8 + 12 : 0; /* estimates: a little slack */
 }
 
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
@@ -51,8 +63,7 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
     for (int i = 0; i < 2; i++) {
         if (o->stream[i].shown == NULL || o->stream[i].bytes == 0)
             continue;
-        need[i] = wbi_shown_tokens(o->stream[i].shown);
-        need[i] += need[i] / 8 + 12; /* estimates: a little slack */
+        need[i] = wbi_command_need(&o->stream[i]);
         cost[i] = stream_cost(&o->stream[i], artifacts);
     }
     big = need[1] > need[0];
@@ -76,7 +87,7 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
 
 void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
 {
-    uint64_t share[2] = {0, 0};
+    uint64_t share[2] = {0, 0}, cost = HEADER_TOKENS;
 
     share_budget(o, /* artifacts= */ true, share);
     for (int i = 0; i < 2; i++) {
@@ -84,7 +95,10 @@ void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
         uint64_t tokens = s->shown != NULL ? wbi_shown_tokens(s->shown) : 0;
         ret[i] = s->shown == NULL || (tokens + tokens / 8 <= share[i] && s->dropped == 0 &&
                                       !wbi_shown_changed(s->shown));
+        cost += ret[i] ? wbi_command_need(s) + wbi_command_frame(s) : 0;
     }
+    if (cost > o->budget_tokens) /* only in a batch: little as it is, it may not be shown */
+        ret[0] = ret[1] = false;
 }
 
 /* How to read what was left out. Where there is little, the path stands in the header only. */
@@ -169,11 +183,12 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
                                 struct wbi_arena *arena, struct wbi_jw *w, struct wbi_error *err)
 {
     struct wbi_preview preview[2];
-    uint64_t budget[2];
+    uint64_t budget[2] = {0, 0};
     char key[40];
     int streams = o->combined ? 1 : 2;
 
-    share_budget(o, /* artifacts= */ false, budget);
+    if (o->telling == WBI_TELL_ALL)
+        share_budget(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
         wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, budget[i], arena, &preview[i], err);
         if (rc != WB_OK)
@@ -266,6 +281,8 @@ struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wb
         return wbi_arena_fmt(arena, "command already running as %.*s", WBI_FMT(o->task_id));
     case WBI_DISPOSITION_FAILED:
         return wbi_arena_fmt(arena, "command could not be started: %s", o->error);
+    case WBI_DISPOSITION_STOPPED:
+        return WBI_LIT("command stopped with the call");
     case WBI_DISPOSITION_SKIPPED:
         return WBI_LIT("command skipped after an earlier failure");
     case WBI_DISPOSITION_LOST:
@@ -293,6 +310,8 @@ const char *wbi_disposition_name(enum wbi_disposition d)
     case WBI_DISPOSITION_FAILED:
     case WBI_DISPOSITION_LOST:
         return "failed";
+    case WBI_DISPOSITION_STOPPED:
+        return "stopped";
     case WBI_DISPOSITION_SKIPPED:
         break;
     }
