@@ -614,6 +614,32 @@ static void test_36_37_limits_of_the_configuration_are_named(void **state)
     tools_end(&t);
 }
 
+/* C5.2: what is past the output limit is counted, and the artifact says that it is missing. The
+ * reason on stderr is kept though stdout has spent it all. */
+static void test_the_output_limit_counts_what_it_drops(void **state)
+{
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, "{\"settings\":{\"limits\":{\"outputBytes\":100000}}}");
+    r = exec_line(&t, "head -c 150000 /dev/zero | tr '\\\\0' '\\\\n'; echo the reason >&2", "");
+    assert_member(r, "/result/limit", "output");
+    assert_member(r, "/result/stdout_bytes", "150000");
+    assert_member(r, "/result/stdout_lines", "150000");
+    assert_member(r, "/result/stdout_dropped_bytes", "50000");
+    assert_member(r, "/result/stdout_dropped_reason", "output_limit");
+    assert_member(r, "/result/stdout_truncated", "true");
+    assert_member(r, "/result/stderr_preview", "the reason");
+    assert_member(r, "/result/stderr_bytes", "11");
+    assert_says(r, "stdout: 50000 bytes could not be kept (output_limit)\n");
+    wb_result_free(r);
+    r = tools_ask(&t, "ListArtifacts", "{}");
+    assert_says(r, "stdout, 100000 lines, 100000 bytes, incomplete");
+    wb_result_free(r);
+    tools_end(&t);
+}
+
 /* 38: TERM, INT, HUP ignored; 39: stopped at the timeout. */
 static void test_38_39_what_ignores_or_is_stopped_is_killed(void **state)
 {
@@ -789,6 +815,7 @@ int main(void)
         cmocka_unit_test(test_lists_go_on_with_their_token),
         cmocka_unit_test(test_old_output_goes_by_itself),
         cmocka_unit_test(test_36_37_limits_of_the_configuration_are_named),
+        cmocka_unit_test(test_the_output_limit_counts_what_it_drops),
         cmocka_unit_test(test_38_39_what_ignores_or_is_stopped_is_killed),
         cmocka_unit_test(test_40_a_daemon_holding_the_pipe_holds_nothing),
         cmocka_unit_test(test_41_44_closed_streams_and_empty_input),

@@ -42,7 +42,7 @@ struct wbi_artifact {
     bool expired;    /* it was pruned; the file is gone */
     char reason[32]; /* why it is not complete: "stream_quota", "call_quota",
                         "store_quota", "low_disk_space", "no_space", "io_error",
-                        "interrupted"; "" if it is */
+                        "output_limit", "interrupted"; "" if it is */
     int64_t created_ms;
 };
 

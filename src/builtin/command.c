@@ -115,6 +115,8 @@ static void on_end(struct wbi_running_command *r)
     else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
         wbi_exec_stopped(r->exec,
                          wbi_running_partial(r)); /* an error, with what it printed (C5.6) */
+    else if (r->end.status_lost)
+        wbi_running_fail_unknown(r, "command");
     else if (wbi_running_lost(r))
         wbi_running_fail_lost(r, "command");
     else
@@ -287,7 +289,7 @@ static void on_item_end(struct wbi_running_command *r)
     if (r->end.rc != WB_OK) { /* the system refused it */
         o->disposition = WBI_DISPOSITION_FAILED;
         o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));
-    } else if (wbi_running_lost(r)) {
+    } else if (r->end.status_lost || wbi_running_lost(r)) {
         o->disposition = WBI_DISPOSITION_LOST;
     }
     if (r->exec->cancel != WBI_CANCEL_NONE) {

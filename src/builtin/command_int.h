@@ -50,6 +50,9 @@ bool wbi_running_lost(const struct wbi_running_command *r);
 /* Answer the call of such a one: an error with what was saved (C5.3). who: "command". */
 void wbi_running_fail_lost(const struct wbi_running_command *r, const char *who);
 
+/* The same of one whose end nobody saw (end.status_lost). */
+void wbi_running_fail_unknown(const struct wbi_running_command *r, const char *who);
+
 /* How the caller wrote it, for receipts and comparing. */
 struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd);
 /* What would run a command line; absent for an argument array. */

@@ -154,6 +154,21 @@ void wbi_running_fail_lost(const struct wbi_running_command *r, const char *who)
     wbi_exec_fail_fault(r->exec, &fault);
 }
 
+void wbi_running_fail_unknown(const struct wbi_running_command *r, const char *who)
+{
+    struct wbi_arena *arena = r->exec->arena;
+    struct wbi_fault fault = {.kind = WBI_KIND_OUTCOME_UNKNOWN};
+    struct wbi_str partial = wbi_running_partial(r);
+
+    fault.message = wbi_arena_fmt(arena,
+                                  "the process that watched the %s was killed, and the %s with it: "
+                                  "how it ended is not known",
+                                  who, who);
+    if (partial.p != NULL)
+        fault.details = wbi_arena_fmt(arena, "{\"partial\":%.*s}", WBI_FMT(partial));
+    wbi_exec_fail_fault(r->exec, &fault);
+}
+
 static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL_STREAMS],
                     const struct wbi_error *err)
 {
@@ -200,6 +215,7 @@ static void on_end(void *arg, const struct wbi_process_end *end, struct wbi_spoo
     o->disposition = WBI_DISPOSITION_COMPLETED;
     o->exit_status = end->exit_status;
     o->signal = end->signal;
+    o->status_lost = end->status_lost;
     o->timed_out = end->timed_out;
     o->limit = end->limit == WBI_HIT_TIME ? NULL : wbi_limit_name(end->limit);
     take_counts(r, spool);

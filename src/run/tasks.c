@@ -184,6 +184,13 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         c->ops.on_output(c->arg, stream, bytes);
 }
 
+static void on_dropped(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    struct wbi_command *c = arg;
+
+    wbi_spool_drop(c->spool, (int)stream, bytes, "output_limit");
+}
+
 static void on_end(void *arg, const struct wbi_process_end *end)
 {
     struct wbi_command *c = arg;
@@ -237,7 +244,7 @@ wb_rc wbi_command_start(struct wbi_tasks *t, const struct wbi_command_spec *spec
                         const struct wbi_command_ops *ops, void *arg, struct wbi_command **ret,
                         struct wbi_error *err)
 {
-    static const struct wbi_process_ops process_ops = {on_output, on_end};
+    static const struct wbi_process_ops process_ops = {on_output, on_end, on_dropped};
     bool tty = spec->process.stdin_kind == WBI_STDIN_TTY;
     struct wbi_command *c = wbi_zalloc(sizeof(*c));
     wb_rc rc;

@@ -39,7 +39,7 @@ static wb_rc write_item(const struct wbi_command_output *o, struct wbi_arena *ar
     if (o->telling != WBI_TELL_ALL)
         wbi_jw_kstrz(w, "told", o->telling == WBI_TELL_LINE ? "line" : "count");
     if (o->disposition == WBI_DISPOSITION_LOST)
-        wbi_jw_kstrz(w, "error", WBI_BATCH_LOST);
+        wbi_jw_kstrz(w, "error", o->status_lost ? WBI_BATCH_UNKNOWN : WBI_BATCH_LOST);
     if (o->disposition == WBI_DISPOSITION_COMPLETED || o->disposition == WBI_DISPOSITION_LOST)
         rc = wbi_command_write_completed(o, arena, w, err);
     else if (o->disposition == WBI_DISPOSITION_STOPPED)
@@ -161,7 +161,11 @@ void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out)
     bool ran = wbi_json_get(item, "exit_status") != NULL;
 
     if (error.p != NULL)
-        wbi_receipt_line(out, ran ? "Not kept" : "Not started", error);
+        wbi_receipt_line(out,
+                         wbi_str_starts(error, WBI_LIT("outcome_unknown")) ? "Not known"
+                         : ran                                             ? "Not kept"
+                                                                           : "Not started",
+                         error);
     if (ran) {
         wbi_command_render_completed(item, out);
     } else if (wbi_str_eqz(wbi_json_get_str(item, "status"), "stopped")) {
@@ -185,7 +189,8 @@ static void outcome_words(const wbi_json *item, char into[32])
     else if (wbi_json_i64(wbi_json_get(item, "signal"), &number))
         (void)snprintf(into, 32, "signal %lld", (long long)number);
     else if (wbi_str_eqz(status, "failed"))
-        (void)snprintf(into, 32, "not started");
+        (void)snprintf(into, 32, "%s",
+                       wbi_json_get(item, "exit_status") ? "unknown" : "not started");
     else
         (void)snprintf(into, 32, "%.*s", (int)WBI_MIN(status.n, (size_t)31), status.p);
 }

@@ -58,7 +58,8 @@ static struct want want_of(const struct wbi_command_output *o, struct wbi_arena 
     if (o->error != NULL)
         w.head += wbi_tokens(wbi_str_z(o->error)) + 2;
     if (o->disposition == WBI_DISPOSITION_LOST)
-        w.head += wbi_tokens(WBI_LIT(WBI_BATCH_LOST)) + 2;
+        w.head +=
+            wbi_tokens(o->status_lost ? WBI_LIT(WBI_BATCH_UNKNOWN) : WBI_LIT(WBI_BATCH_LOST)) + 2;
     w.whole = w.least = w.head + WBI_COMMAND_HEADER_TOKENS;
     for (int i = 0; i < 2; i++) {
         w.whole += wbi_command_need(&o->stream[i]) + wbi_command_frame(&o->stream[i]);

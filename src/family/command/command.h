@@ -13,7 +13,8 @@ enum wbi_disposition {
     WBI_DISPOSITION_PROMOTED,
     WBI_DISPOSITION_ALREADY_RUNNING,
     WBI_DISPOSITION_FAILED,  /* in a batch: it could not be started */
-    WBI_DISPOSITION_LOST,    /* in a batch: it ended, but not all it printed could be written */
+    WBI_DISPOSITION_LOST,    /* in a batch: it ended, but how is not known (status_lost), or not all
+                              * it printed could be written */
     WBI_DISPOSITION_SKIPPED, /* in a batch: an earlier one failed */
     WBI_DISPOSITION_STOPPED  /* in a batch: it ran when the call was stopped */
 };
@@ -39,7 +40,8 @@ struct wbi_command_output {
     enum wbi_disposition disposition;
     struct wbi_str cmd; /* as it was asked for */
     int exit_status;
-    int signal; /* 0: it exited */
+    int signal;       /* 0: it exited */
+    bool status_lost; /* nobody knows how it ended */
     bool timed_out;
     int64_t timeout_ms;
     const char *limit; /* name of the limit that ended it, NULL */

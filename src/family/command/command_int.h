@@ -36,6 +36,9 @@ struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wb
 #define WBI_BATCH_LOST                                                                         \
     "output_persistence_failed: its output could not all be written to the disk of the state " \
     "directory; what was saved is kept"
+#define WBI_BATCH_UNKNOWN                                                                       \
+    "outcome_unknown: the process that watched it was killed, and it with it; see what it did " \
+    "before running it again"
 const char *wbi_disposition_name(enum wbi_disposition d);
 
 WB_MUST_CHECK wb_rc wbi_command_project(void *arg, const struct wbi_complete *full,

@@ -225,7 +225,9 @@ wb_rc wbi_command_write_partial(const struct wbi_command_output *o, struct wbi_a
 
 void wbi_command_write_end(struct wbi_jw *w, const struct wbi_command_output *o)
 {
-    if (o->signal != 0) {
+    if (o->status_lost) {
+        wbi_jw_knull(w, "exit_status");
+    } else if (o->signal != 0) {
         wbi_jw_knull(w, "exit_status");
         wbi_jw_kint(w, "signal", o->signal);
     } else {
