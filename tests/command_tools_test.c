@@ -449,6 +449,59 @@ static void test_a_task_is_read_waited_for_and_written_to(void **state)
     tools_end(&t);
 }
 
+/* What one call cannot give is told: a stream alone, more waiting, more input, what is not there.
+ */
+static void test_a_task_tells_what_it_cannot_give(void **state)
+{
+    struct tools t;
+    wb_result *r;
+    char *id, *text;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = exec_line(&t, "echo out; echo err >&2; wc -c",
+                  ",\"yield_time_ms\":300,\"accepts_input\":true");
+    id = task_of(r);
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"stream\":\"stderr\"");
+    assert_member(r, "/result/stderr_preview", "err");
+    assert_member(r, "/result/stdout_preview", "null");
+    assert_member(r, "/result/stdout_bytes", "4");
+    assert_says(r, "\nstdout is left out here\n");
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"stream\":\"combined\"");
+    assert_member(r, "/result/stderr_preview", "err");
+    assert_member(r, "/result/stdout_preview", "out");
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"stream\":\"combined\",\"lines\":\"1\"");
+    assert_member(r, "/error/kind", "invalid_tool_input");
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"offset\":100");
+    assert_member(r, "/result/end_byte", "4");
+    assert_says(r, "\nNothing there: it has 4 bytes");
+    wb_result_free(r);
+    assert_true(asprintf(&text, "{\"task_id\":\"%s\",\"wait_ms\":3600000}", id) > 0);
+    r = ask_in_time(&t, "TaskOutput", text);
+    assert_member(r, "/result/retrieval_status", "timeout");
+    assert_says(r, " ms, the most one call may; call again to wait on\n");
+    wb_result_free(r);
+    free(text);
+    assert_true(asprintf(&text, "{\"task_id\":\"%s\",\"input\":\"%01500000d\"}", id, 7) > 0);
+    r = tools_ask(&t, "TaskInput", text);
+    assert_member(r, "/error/kind", "invalid_tool_input");
+    assert_says(r, "the input has 1500000 bytes, at most 1048576 may wait to be read; nothing was "
+                   "written: send it in smaller pieces");
+    wb_result_free(r);
+    free(text);
+    r = with_id(&t, "TaskInput", id, ",\"input\":\"ab\",\"end_of_input\":true");
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":10000");
+    assert_member(r, "/result/stdout_preview", "out\n2");
+    wb_result_free(r);
+    wb_free(id);
+    tools_end(&t);
+}
+
 /* Delivered once, none lost, also over a restart. */
 static void test_news_of_ended_tasks_come_once_over_a_restart(void **state)
 {
@@ -620,6 +673,7 @@ static void test_the_output_limit_counts_what_it_drops(void **state)
 {
     struct tools t;
     wb_result *r;
+    char *id;
 
     (void)state;
     tools_start(&t, "{\"settings\":{\"limits\":{\"outputBytes\":100000}}}");
@@ -637,6 +691,15 @@ static void test_the_output_limit_counts_what_it_drops(void **state)
     r = tools_ask(&t, "ListArtifacts", "{}");
     assert_says(r, "stdout, 100000 lines, 100000 bytes, incomplete");
     wb_result_free(r);
+    r = exec_line(&t, "head -c 150000 /dev/zero | tr '\\\\0' '\\\\n'", ",\"yield_time_ms\":0");
+    id = task_of(r);
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":20000"); /* the same of a task */
+    assert_member(r, "/result/stdout_bytes", "150000");
+    assert_member(r, "/result/stdout_lines", "150000");
+    assert_member(r, "/result/stdout_dropped_reason", "output_limit");
+    wb_result_free(r);
+    wb_free(id);
     tools_end(&t);
 }
 
@@ -810,6 +873,7 @@ int main(void)
         cmocka_unit_test(test_a_batch_has_one_budget_and_keeps_partial_output),
         cmocka_unit_test(test_a_batch_keeps_to_its_budget_and_loses_nothing),
         cmocka_unit_test(test_a_task_is_read_waited_for_and_written_to),
+        cmocka_unit_test(test_a_task_tells_what_it_cannot_give),
         cmocka_unit_test(test_news_of_ended_tasks_come_once_over_a_restart),
         cmocka_unit_test(test_tasks_end_with_their_runtime_and_stay_readable),
         cmocka_unit_test(test_lists_go_on_with_their_token),

@@ -352,6 +352,8 @@ static bool on_keeper_message(struct wbi_process *p, const struct wbi_keeper_msg
     case WBI_KEEPER_STARTED:
         p->pid = p->end.pid = m->a;
         p->keeper_pid = m->b;
+        if (p->ops.on_started != NULL)
+            p->ops.on_started(p->arg);
         return false;
     case WBI_KEEPER_FAILED:
         p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b, p->program);

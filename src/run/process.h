@@ -115,6 +115,8 @@ struct wbi_process_ops {
     void (*on_end)(void *arg, const struct wbi_process_end *end);
     /* Bytes past the output limit, to be counted; NULL if not wanted. */
     void (*on_dropped)(void *arg, enum wbi_stream stream, struct wbi_str bytes);
+    /* The keeper has told the process id; output may come before. NULL if not wanted. */
+    void (*on_started)(void *arg);
 };
 
 /* On failure nothing is called back. WB_ENOTFOUND: program (kind

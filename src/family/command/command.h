@@ -48,6 +48,7 @@ struct wbi_command_output {
     const char *error; /* FAILED: why */
     bool combined;     /* a terminal: stdout holds both */
     struct wbi_command_stream stream[2];
+    bool unasked[2]; /* counted, not shown */
     struct wbi_str task_id;
     struct wbi_str task_status;
     uint32_t budget_tokens;      /* for the whole receipt */

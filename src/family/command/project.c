@@ -63,8 +63,10 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
     for (int i = 0; i < 2; i++) {
         if (o->stream[i].shown == NULL || o->stream[i].bytes == 0)
             continue;
-        need[i] = wbi_command_need(&o->stream[i]);
         cost[i] = stream_cost(&o->stream[i], artifacts);
+        if (o->unasked[i])
+            continue;
+        need[i] = wbi_command_need(&o->stream[i]);
     }
     big = need[1] > need[0];
     small = !big;
@@ -93,8 +95,8 @@ void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
     for (int i = 0; i < 2; i++) {
         const struct wbi_command_stream *s = &o->stream[i];
         uint64_t tokens = s->shown != NULL ? wbi_shown_tokens(s->shown) : 0;
-        ret[i] = s->shown == NULL || (tokens + tokens / 8 <= share[i] && s->dropped == 0 &&
-                                      !wbi_shown_changed(s->shown));
+        ret[i] = s->shown == NULL || (!o->unasked[i] && tokens + tokens / 8 <= share[i] &&
+                                      s->dropped == 0 && !wbi_shown_changed(s->shown));
         cost += ret[i] ? wbi_command_need(s) + wbi_command_frame(s) : 0;
     }
     if (cost > o->budget_tokens) /* only in a batch: little as it is, it may not be shown */
@@ -190,7 +192,8 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
     if (o->telling == WBI_TELL_ALL)
         share_budget(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
-        wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, budget[i], arena, &preview[i], err);
+        wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, o->unasked[i] ? 0 : budget[i], arena,
+                                       &preview[i], err);
         if (rc != WB_OK)
             return rc;
         (void)snprintf(key, sizeof(key), "%s_preview", names[i]);
