@@ -155,11 +155,62 @@ wb_rc wbi_batch_write_partial(const struct wbi_command_batch *batch, struct wbi_
 
 /* ---- the receipt ---- */
 
+#define OUTCOME_WORDS 32
+#define LEFT_WORDS 96
+
+/* "exit 0", "signal 9", "not started", …: in few words how it ended. */
+static void outcome_words(const wbi_json *item, char into[OUTCOME_WORDS])
+{
+    struct wbi_str status = wbi_json_get_str(item, "status");
+    int64_t number = 0;
+
+    if (wbi_json_true(wbi_json_get(item, "timed_out")))
+        (void)snprintf(into, OUTCOME_WORDS, "timed out");
+    else if (wbi_json_i64(wbi_json_get(item, "exit_status"), &number))
+        (void)snprintf(into, OUTCOME_WORDS, "exit %lld", (long long)number);
+    else if (wbi_json_i64(wbi_json_get(item, "signal"), &number))
+        (void)snprintf(into, OUTCOME_WORDS, "signal %lld", (long long)number);
+    else if (wbi_str_eqz(status, "failed"))
+        (void)snprintf(into, OUTCOME_WORDS, "%s",
+                       wbi_json_get(item, "exit_status") ? "unknown" : "not started");
+    else
+        (void)snprintf(into, OUTCOME_WORDS, "%.*s",
+                       (int)WBI_MIN(status.n, (size_t)OUTCOME_WORDS - 1), status.p);
+}
+
+static int64_t lines_of(const wbi_json *item, const char *name)
+{
+    int64_t n = 0;
+
+    return wbi_json_i64(wbi_json_get(item, name), &n) ? n : 0;
+}
+
+/* "; 5000 lines of stdout left out", or nothing. */
+static void left_words(const wbi_json *item, char into[LEFT_WORDS])
+{
+    long long lines[2] = {lines_of(item, "stdout_lines"), lines_of(item, "stderr_lines")};
+
+    into[0] = '\0';
+    if (lines[0] > 0 && lines[1] > 0)
+        (void)snprintf(into, LEFT_WORDS, "; %lld lines of stdout, %lld of stderr left out",
+                       lines[0], lines[1]);
+    else if (lines[0] + lines[1] > 0)
+        (void)snprintf(into, LEFT_WORDS, "; %lld line%s of %s left out", lines[0] + lines[1],
+                       lines[0] + lines[1] == 1 ? "" : "s", lines[0] > 0 ? "stdout" : "stderr");
+}
+
 void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out)
 {
     struct wbi_str error = wbi_json_get_str(item, "error");
+    char how[OUTCOME_WORDS], left[LEFT_WORDS];
     bool ran = wbi_json_get(item, "exit_status") != NULL;
 
+    if (wbi_json_get(item, "told") != NULL) { /* alone, as one of a shell_call */
+        outcome_words(item, how);
+        left_words(item, left);
+        wbi_buf_addf(out, "%s%s\n", how, left);
+        return;
+    }
     if (error.p != NULL)
         wbi_receipt_line(out,
                          wbi_str_starts(error, WBI_LIT("outcome_unknown")) ? "Not known"
@@ -176,45 +227,13 @@ void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out)
     }
 }
 
-/* "exit 0", "signal 9", "not started", …: in few words how it ended. */
-static void outcome_words(const wbi_json *item, char into[32])
-{
-    struct wbi_str status = wbi_json_get_str(item, "status");
-    int64_t number = 0;
-
-    if (wbi_json_true(wbi_json_get(item, "timed_out")))
-        (void)snprintf(into, 32, "timed out");
-    else if (wbi_json_i64(wbi_json_get(item, "exit_status"), &number))
-        (void)snprintf(into, 32, "exit %lld", (long long)number);
-    else if (wbi_json_i64(wbi_json_get(item, "signal"), &number))
-        (void)snprintf(into, 32, "signal %lld", (long long)number);
-    else if (wbi_str_eqz(status, "failed"))
-        (void)snprintf(into, 32, "%s",
-                       wbi_json_get(item, "exit_status") ? "unknown" : "not started");
-    else
-        (void)snprintf(into, 32, "%.*s", (int)WBI_MIN(status.n, (size_t)31), status.p);
-}
-
-static int64_t lines_of(const wbi_json *item, const char *name)
-{
-    int64_t n = 0;
-
-    return wbi_json_i64(wbi_json_get(item, name), &n) ? n : 0;
-}
-
 /* A command that has one line: how it ended, what is not shown, what it was. */
 static void line_item(const wbi_json *item, size_t number, struct wbi_buf *out)
 {
-    long long lines[2] = {lines_of(item, "stdout_lines"), lines_of(item, "stderr_lines")};
-    char how[32], left[96] = "", name[192];
+    char how[OUTCOME_WORDS], left[LEFT_WORDS], name[32 + OUTCOME_WORDS + LEFT_WORDS];
 
     outcome_words(item, how);
-    if (lines[0] > 0 && lines[1] > 0)
-        (void)snprintf(left, sizeof(left), "; %lld lines of stdout, %lld of stderr left out",
-                       lines[0], lines[1]);
-    else if (lines[0] + lines[1] > 0)
-        (void)snprintf(left, sizeof(left), "; %lld line%s of %s left out", lines[0] + lines[1],
-                       lines[0] + lines[1] == 1 ? "" : "s", lines[0] > 0 ? "stdout" : "stderr");
+    left_words(item, left);
     (void)snprintf(name, sizeof(name), "Command %zu (%s%s)", number, how, left);
     wbi_receipt_line(out, name, wbi_json_get_str(item, "command"));
 }
@@ -237,7 +256,7 @@ static void add_run(struct wbi_buf *list, size_t first, size_t last, const char 
 static void counted_items(const wbi_json *items, struct wbi_buf *out)
 {
     size_t number = 0, first = 0, last = 0, total = 0;
-    char how[32], run[32] = "";
+    char how[OUTCOME_WORDS], run[OUTCOME_WORDS] = "";
     struct wbi_buf list;
 
     wbi_buf_init(&list, WBI_LIMIT_RECEIPT);
@@ -266,7 +285,7 @@ static void counted_items(const wbi_json *items, struct wbi_buf *out)
 
 /* Where the output of those is that have no lines of their own. Files of a batch are named
  * after the number of the command. */
-static void kept_items(const wbi_json *items, struct wbi_buf *out)
+void wbi_batch_render_kept(const wbi_json *items, struct wbi_buf *out)
 {
     size_t number = 0;
 
@@ -314,7 +333,7 @@ void wbi_batch_render_items(const wbi_json *items, struct wbi_buf *out)
             render_item(item, number, out);
     }
     counted_items(items, out);
-    kept_items(items, out);
+    wbi_batch_render_kept(items, out);
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,

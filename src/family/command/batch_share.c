@@ -3,7 +3,7 @@
  * (1) Every command is told, in one line at least or by its number; that is reserved first.
  * (2) What was not kept is shown whole: wbi_batch_sure made sure that it fits.
  * (3) The rest goes to the others: small ones whole, large ones cut to equal shares. Where a
- *     share would hold little but notices, the last that went well stay a line. */
+ *     share would hold little but notices, the largest that went well stay a line. */
 #include "family/command/command_int.h"
 
 #include "base/checked.h"
@@ -46,6 +46,13 @@ static bool went_well(const struct wbi_command_output *o)
             o->exit_status == 0 && o->stream[0].dropped + o->stream[1].dropped == 0);
 }
 
+/* Shown whole it needs no artifact. */
+static bool as_printed(const struct wbi_command_stream *s)
+{
+    return s->dropped == 0 && s->drop_reason == NULL &&
+           (s->shown == NULL || s->bytes == 0 || !wbi_shown_changed(s->shown));
+}
+
 static struct want want_of(const struct wbi_command_output *o, struct wbi_arena *arena)
 {
     struct want w = {.line = LINE_TOKENS};
@@ -62,8 +69,11 @@ static struct want want_of(const struct wbi_command_output *o, struct wbi_arena 
             wbi_tokens(o->status_lost ? WBI_LIT(WBI_BATCH_UNKNOWN) : WBI_LIT(WBI_BATCH_LOST)) + 2;
     w.whole = w.least = w.head + WBI_COMMAND_HEADER_TOKENS;
     for (int i = 0; i < 2; i++) {
-        w.whole += wbi_command_need(&o->stream[i]) + wbi_command_frame(&o->stream[i]);
-        w.least += wbi_command_frame(&o->stream[i]);
+        struct wbi_command_stream s = o->stream[i];
+        s.needless = false;
+        w.least += wbi_command_frame(&s);
+        s.needless = as_printed(&s);
+        w.whole += wbi_command_need(&s) + wbi_command_frame(&s);
     }
     w.least = WBI_MIN(w.least + PREVIEW_LEAST, w.whole);
     return w;
@@ -111,18 +121,25 @@ static uint64_t reserved(const struct sharing *s, size_t i)
     return s->rest == WBI_TELL_LINE ? WBI_MIN(s->wants[i].line, s->wants[i].whole) : NUMBER_TOKENS;
 }
 
-static void settle(struct sharing *s, size_t i, uint64_t tokens)
+static void grant(struct sharing *s, size_t i, uint64_t tokens)
 {
     struct wbi_command_output *o = &s->batch->items[i];
     uint64_t had = reserved(s, i);
 
-    s->wants[i].settled = true;
-    s->open--;
-    if (tokens == 0)
-        return;
     o->telling = WBI_TELL_ALL;
+    for (int k = 0; k < 2; k++)
+        o->stream[k].needless = tokens >= s->wants[i].whole && as_printed(&o->stream[k]);
     o->budget_tokens = (uint32_t)less(tokens, s->wants[i].head);
     s->left = tokens > had ? less(s->left, tokens - had) : s->left + had - tokens;
+}
+
+/* Tokens 0: it stays a line or a number. */
+static void settle(struct sharing *s, size_t i, uint64_t tokens)
+{
+    s->wants[i].settled = true;
+    s->open--;
+    if (tokens > 0)
+        grant(s, i, tokens);
 }
 
 /* The open one that needs least. */
@@ -137,17 +154,19 @@ static size_t smallest(const struct sharing *s)
     return found;
 }
 
-/* The open one that tells least by its place and its end. */
+/* The open one to be told in a line: it went well, if any did; then the one that needs most, the
+ * last of several. */
 static size_t dullest(const struct sharing *s)
 {
+    const struct wbi_command_output *items = s->batch->items;
     size_t found = s->batch->count;
 
-    for (size_t i = s->batch->count; i-- > 0;) {
+    for (size_t i = 0; i < s->batch->count; i++) {
         if (s->wants[i].settled)
             continue;
-        if (went_well(&s->batch->items[i]))
-            return i;
-        if (found == s->batch->count)
+        if (found == s->batch->count || went_well(&items[i]) > went_well(&items[found]) ||
+            (went_well(&items[i]) == went_well(&items[found]) &&
+             s->wants[i].whole >= s->wants[found].whole))
             found = i;
     }
     return found;
@@ -176,6 +195,21 @@ static void share_rest(struct sharing *s)
     }
 }
 
+/* What shares left over may do for small ones that were passed by. */
+static void share_remains(struct sharing *s)
+{
+    for (size_t n = 0; n < s->batch->count; n++) {
+        size_t found = s->batch->count;
+        for (size_t i = 0; i < s->batch->count; i++)
+            if (s->batch->items[i].telling != WBI_TELL_ALL &&
+                (found == s->batch->count || s->wants[i].whole < s->wants[found].whole))
+                found = i;
+        if (found == s->batch->count || s->wants[found].whole > s->left + reserved(s, found))
+            return;
+        grant(s, found, s->wants[found].whole);
+    }
+}
+
 wb_rc wbi_batch_share(struct wbi_command_batch *b, uint64_t tokens, struct wbi_arena *arena)
 {
     struct sharing s = {.batch = b, .rest = WBI_TELL_LINE, .open = b->count};
@@ -194,11 +228,13 @@ wb_rc wbi_batch_share(struct wbi_command_batch *b, uint64_t tokens, struct wbi_a
     for (size_t i = 0; i < b->count; i++) {
         b->items[i].telling = s.rest;
         b->items[i].budget_tokens = 0;
+        b->items[i].stream[0].needless = b->items[i].stream[1].needless = false;
         s.left = less(s.left, reserved(&s, i));
     }
     for (size_t i = 0; i < b->count; i++)
         if (only_here(&b->items[i]))
             settle(&s, i, s.wants[i].whole);
     share_rest(&s);
+    share_remains(&s);
     return WB_OK;
 }

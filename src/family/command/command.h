@@ -34,6 +34,7 @@ struct wbi_command_stream {
     uint64_t lines;
     uint64_t dropped;        /* of these, not kept */
     const char *drop_reason; /* NULL when none were */
+    bool needless;           /* the artifact: all is shown here, so it is not told of (I3) */
 };
 
 struct wbi_command_output {
@@ -90,6 +91,8 @@ WB_MUST_CHECK wb_rc wbi_command_preview(const struct wbi_command_stream *s, stru
 void wbi_command_shows_whole(const struct wbi_command_output *out, bool ret[2]);
 /* The receipt of one item of a batch alone, as a shell_call answers it (I4). */
 void wbi_command_render_item(const wbi_json *item, struct wbi_buf *out);
+/* How to read what the items of a batch left out; nothing when all is told in full. */
+void wbi_batch_render_kept(const wbi_json *items, struct wbi_buf *out);
 /* The items of a batch, whole or stopped, as they stand in its receipt. */
 void wbi_batch_render_items(const wbi_json *items, struct wbi_buf *out);
 /* What all receipts of commands and tasks say first of what was left out. */

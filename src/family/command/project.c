@@ -19,7 +19,7 @@
 
 static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
 {
-    if (s->artifact.p != NULL)
+    if (s->artifact.p != NULL && !s->needless)
         return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
     return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : SECTION_TOKENS;
 }
@@ -152,7 +152,7 @@ static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_co
 }
 
 static void write_artifacts(struct wbi_jw *w, const struct wbi_command_output *o,
-                            const char *const names[2])
+                            const char *const names[2], const bool cut[2])
 {
     char key[40];
     int at[2] = {-1, -1}, n = 0;
@@ -160,7 +160,7 @@ static void write_artifacts(struct wbi_jw *w, const struct wbi_command_output *o
     wbi_jw_key(w, "artifacts");
     wbi_jw_arr(w);
     for (int i = 0; i < 2; i++) {
-        if (o->stream[i].artifact.p == NULL)
+        if (o->stream[i].artifact.p == NULL || (o->stream[i].needless && !cut[i]))
             continue;
         at[i] = n++;
         wbi_jw_obj(w);
@@ -185,6 +185,7 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
                                 struct wbi_arena *arena, struct wbi_jw *w, struct wbi_error *err)
 {
     struct wbi_preview preview[2];
+    bool cut[2] = {false, false};
     uint64_t budget[2] = {0, 0};
     char key[40];
     int streams = o->combined ? 1 : 2;
@@ -201,14 +202,14 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
     }
     for (int i = 0; i < streams; i++) {
         (void)snprintf(key, sizeof(key), "%s_truncated", names[i]);
-        wbi_jw_kbool(w, key, is_cut(&preview[i], &o->stream[i]));
+        cut[i] = is_cut(&preview[i], &o->stream[i]);
+        wbi_jw_kbool(w, key, cut[i]);
     }
     if (!o->combined)
-        wbi_jw_kbool(w, "truncated",
-                     is_cut(&preview[0], &o->stream[0]) || is_cut(&preview[1], &o->stream[1]));
+        wbi_jw_kbool(w, "truncated", cut[0] || cut[1]);
     for (int i = 0; i < streams; i++)
         write_counts(w, names[i], &o->stream[i]);
-    write_artifacts(w, o, names);
+    write_artifacts(w, o, names, cut);
     return WB_OK;
 }
 
