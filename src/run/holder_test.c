@@ -270,8 +270,8 @@ static void a_stopped_keeper_holds_up_no_timeout(void **state)
     assert_int_equal(census_after_death(0, mark), 0);
     run(b,
         "(setsid sleep 60 &) ; read -r a b c holder rest </proc/$PPID/stat;"
-        "kill -STOP $holder; sleep 0.2; kill -STOP $PPID; exec sleep 60",
-        300);
+        "trap '' TERM; kill -STOP $holder; sleep 0.1; kill -STOP $PPID; exec sleep 60",
+        1000);
     assert_true(b->end.timed_out);
     assert_int_equal(b->end.signal, SIGKILL);
     assert_int_equal(census_after_death(0, mark), 0);

@@ -30,7 +30,7 @@
 
 /* A keeper that was told to end everything takes five seconds at most; one that does not
  * answer is killed, and has ended then. */
-#define KEEPER_MS 8000
+#define KEEPER_MS 10000
 #define KEEPER_END_MS 1000
 
 static void finish(struct wbi_process *p);
