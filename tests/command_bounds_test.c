@@ -141,7 +141,8 @@ static void test_the_output_limit_counts_what_it_drops(void **state)
 
     (void)state;
     tools_start(&t, "{\"settings\":{\"limits\":{\"outputBytes\":100000}}}");
-    r = exec_line(&t, "head -c 150000 /dev/zero | tr '\\\\0' '\\\\n'; echo the reason >&2", "");
+    r = exec_line(
+        &t, "trap '' TERM; head -c 150000 /dev/zero | tr '\\\\0' '\\\\n'; echo the reason >&2", "");
     assert_member(r, "/result/limit", "output");
     assert_member(r, "/result/stdout_bytes", "150000");
     assert_member(r, "/result/stdout_lines", "150000");
@@ -155,7 +156,8 @@ static void test_the_output_limit_counts_what_it_drops(void **state)
     r = tools_ask(&t, "ListArtifacts", "{}");
     assert_says(r, "stdout, 100000 lines, 100000 bytes, incomplete");
     wb_result_free(r);
-    r = exec_line(&t, "head -c 150000 /dev/zero | tr '\\\\0' '\\\\n'", ",\"yield_time_ms\":0");
+    r = exec_line(&t, "trap '' TERM; head -c 150000 /dev/zero | tr '\\\\0' '\\\\n'",
+                  ",\"yield_time_ms\":0");
     id = task_of(r);
     wb_result_free(r);
     r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":20000"); /* the same of a task */

@@ -233,11 +233,11 @@ uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
         if (left == 0)
             return 0;
     }
-    if (s->used >= s->policy.store_bytes) {
+    if (s->used >= s->policy.store_bytes || s->policy.store_bytes - s->used < left) {
         *ret_reason = "store_quota";
-        return 0;
+        left = s->policy.store_bytes - WBI_MIN(s->used, s->policy.store_bytes);
     }
-    return WBI_MIN(left, s->policy.store_bytes - s->used);
+    return left;
 }
 
 /* A file without a fact: somebody writes it, or died doing so. */
