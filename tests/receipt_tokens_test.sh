@@ -29,6 +29,17 @@ for path in "$top"/work/.waybill/artifacts/*stdout.log; do
 done
 list=$(printf '"seq 1 %s",' 2000 3000 4000 5000 6000)
 run call ExecCommandBatch --input "{\"commands\":[${list%,}],\"max_output_tokens\":1500}" > "$top/receipts/1500.batch"
+# many commands, also more than the budget holds heads for
+for count in 4 12; do
+    for line in 'seq 5000' 'echo hello world' 'seq 3000; seq 300 >&2; exit 7' 'nonesuch --option' \
+        'for i in $(seq 3000); do printf "x y "; done'; do
+        list=$(yes "$(printf '%s' "$line" | sed 's/"/\\"/g; s/.*/"&"/')" | head -$count | paste -sd,)
+        for budget in 200 300 1000 2500; do
+            run call ExecCommandBatch --input "{\"commands\":[$list],\"max_output_tokens\":$budget}" \
+                > "$top/receipts/$budget.$count.${line%% *}"
+        done
+    done
+done
 
 NODE_PATH=$modules node -e '
 const { countTokens } = require("gpt-tokenizer/cjs/encoding/o200k_base");

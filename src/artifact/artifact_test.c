@@ -110,8 +110,9 @@ static void the_path_is_readable_from_the_first_byte_to_the_end(void **state) /*
 {
     struct bench *b = *state;
     struct wbi_spool *s = spool(b, "call_1");
-    struct wbi_artifact got[2], found;
+    struct wbi_artifact got[2], found, *all;
     char name[WBI_ARTIFACT_NAME];
+    size_t count;
 
     wbi_spool_add(s, 0, WBI_LIT("one\ntw"));
     snprintf(name, sizeof(name), "%s", wbi_spool_name(s, 0));
@@ -121,6 +122,11 @@ static void the_path_is_readable_from_the_first_byte_to_the_end(void **state) /*
         wbi_artifact_find(b->store, wbi_artifact_path(b->store, b->arena, name), &found, NULL),
         WB_OK);
     assert_true(found.writing);
+    assert_int_equal(wbi_artifact_list(b->store, b->arena, &all, &count, NULL), WB_OK);
+    assert_int_equal(count, 1);
+    assert_true(all[0].writing && !all[0].uncounted);
+    assert_int_equal(all[0].lines, 2);
+    assert_int_equal(all[0].bytes, 6);
     wbi_spool_add(s, 0, WBI_LIT("o"));
     assert_int_equal(wbi_spool_counts(s, 0).lines, 2);
     assert_int_equal(wbi_spool_finish(s, 3, got, NULL), WB_OK);
@@ -443,6 +449,9 @@ static void pruning_respects_references_and_age(void **state) /* C5.4 */
     assert_int_equal(wbi_artifact_prune(b->store, is_call_old2, NULL, &stats, NULL), WB_OK);
     assert_int_equal(stats.removed, 1);
     assert_string_equal(slurp(b, "old2-stdout.log"), "second");
+    assert_int_equal(wbi_artifact_stat(b->store, &stats, NULL), WB_OK);
+    assert_int_equal(stats.count, 1);
+    assert_int_equal(stats.expired, 2);
 }
 
 static void count_bad(void *arg, const struct wbi_artifact *a, const char *what)

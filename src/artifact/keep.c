@@ -52,28 +52,49 @@ static bool is_there(const struct wbi_artifact_store *s, const struct wbi_artifa
     return faccessat(s->dir, a->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+struct expired {
+    struct wbi_artifact_store *store;
+    struct wbi_arena *scratch;
+    uint64_t count;
+};
+
+/* Their files are gone, so only the facts tell of them. */
+static bool count_expired(void *arg, struct wbi_str key)
+{
+    struct expired *e = arg;
+    struct wbi_artifact a;
+
+    if (wbi_str_ends(key, WBI_LIT(".log")) &&
+        wbi_artifact_get_fact(e->store, key, e->scratch, &a, NULL) == WB_OK)
+        e->count += a.expired || !is_there(e->store, &a);
+    wbi_arena_reset(e->scratch);
+    return true;
+}
+
 wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats *ret,
                         struct wbi_error *err)
 {
     struct wbi_artifact_stats stats = {0};
-    struct wbi_arena *arena;
+    struct expired gone = {.store = s};
     struct wbi_artifact *all;
     size_t count;
-    wb_rc rc = with_list(s, &arena, &all, &count, err);
+    wb_rc rc = with_list(s, &gone.scratch, &all, &count, err);
 
     if (rc != WB_OK)
         return rc;
     for (size_t i = 0; i < count; i++) {
-        if (all[i].expired || !is_there(s, &all[i])) {
-            stats.expired++;
+        if (all[i].expired || !is_there(s, &all[i]))
             continue;
-        }
         stats.count++;
         stats.writing += all[i].writing;
         stats.incomplete += !all[i].complete && !all[i].writing;
     }
-    wbi_arena_free(arena);
-    rc = wbi_store_bytes(s, &stats.bytes, err);
+    wbi_arena_reset(gone.scratch);
+    rc = s->facts.list(s->facts.arg, count_expired, &gone, err);
+    wbi_arena_free(gone.scratch);
+    stats.expired = gone.count;
+    if (rc == WB_OK)
+        rc = wbi_store_bytes(s, &stats.bytes, err);
     if (rc == WB_OK)
         *ret = stats;
     return rc;

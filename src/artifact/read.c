@@ -257,6 +257,8 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
 
     if (rc != WB_OK)
         return rc;
+    if (first >= s.at && s.end > first) /* past the end, which was seen */
+        first = ret->total_lines = s.at;
     ret->first_line = first;
     ret->last_line = first + out->n;
     if (s.full)

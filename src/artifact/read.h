@@ -51,7 +51,8 @@ struct wbi_read_query {
 struct wbi_read_page {
     struct wbi_str text;             /* in the arena */
     uint64_t first_line, last_line;  /* shown; 0 where none; for BYTES byte offsets */
-    uint64_t total_lines;            /* cleaned; 0 unless the end was seen */
+    uint64_t total_lines;            /* cleaned; 0 unless the end was seen; for BYTES the
+                                      * bytes, of a range past them */
     uint64_t matches;                /* on this page */
     bool cut_line;                   /* the last line shown goes on in the next page */
     char next_token[WBI_PAGE_TOKEN]; /* "" at the end */

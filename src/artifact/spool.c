@@ -278,6 +278,15 @@ void wbi_spool_add(struct wbi_spool *s, int stream, struct wbi_str bytes)
     s->order.run += kept;
 }
 
+void wbi_spool_drop(struct wbi_spool *s, int stream, struct wbi_str bytes, const char *reason)
+{
+    struct stream *t = &s->streams[stream];
+
+    if (t->counts.reason == NULL)
+        t->counts.reason = reason;
+    wbi_spool_add(s, stream, bytes);
+}
+
 struct wbi_spool_counts wbi_spool_counts(const struct wbi_spool *s, int stream)
 {
     struct wbi_spool_counts c = s->streams[stream].counts;

@@ -25,6 +25,8 @@ WB_MUST_CHECK wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_
                                    const char *const roles[WBI_SPOOL_STREAMS],
                                    struct wbi_spool **ret, struct wbi_error *err);
 void wbi_spool_add(struct wbi_spool *s, int stream, struct wbi_str bytes);
+/* Bytes that somebody else decided not to keep: counted, with the reason (a constant). */
+void wbi_spool_drop(struct wbi_spool *s, int stream, struct wbi_str bytes, const char *reason);
 struct wbi_spool_counts wbi_spool_counts(const struct wbi_spool *s, int stream);
 
 /* Name of the stream's file, made now if nothing was printed yet; NULL when it

@@ -233,11 +233,11 @@ uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
         if (left == 0)
             return 0;
     }
-    if (s->used >= s->policy.store_bytes) {
+    if (s->used >= s->policy.store_bytes || s->policy.store_bytes - s->used < left) {
         *ret_reason = "store_quota";
-        return 0;
+        left = s->policy.store_bytes - WBI_MIN(s->used, s->policy.store_bytes);
     }
-    return WBI_MIN(left, s->policy.store_bytes - s->used);
+    return left;
 }
 
 /* A file without a fact: somebody writes it, or died doing so. */
@@ -275,6 +275,32 @@ static void parse_name(struct wbi_artifact *a)
     memcpy(a->call_id, s.p, call);
 }
 
+#define COUNT_BYTES (UINT64_C(16) << 20) /* larger unfinished files are listed without lines */
+#define COUNT_CHUNK 65536u
+
+static void count_lines(const struct wbi_artifact_store *s, struct wbi_artifact *a)
+{
+    int fd = openat(s->dir, a->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    char *buffer = wbi_alloc(COUNT_CHUNK), last = '\n';
+    uint64_t lines = 0, at = 0;
+    ssize_t n = -1;
+
+    while (fd >= 0 && buffer != NULL && at <= COUNT_BYTES &&
+           (n = pread(fd, buffer, COUNT_CHUNK, (off_t)at)) > 0) {
+        lines += wbi_count_newlines(buffer, (size_t)n);
+        last = buffer[n - 1];
+        at += (uint64_t)n;
+    }
+    a->uncounted = n != 0;
+    if (n == 0) {
+        a->lines = lines + (last != '\n');
+        a->bytes = at; /* it may have grown: both of one moment */
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    wbi_free(buffer);
+}
+
 static void describe_unfinished(const struct wbi_artifact_store *s, const char *name,
                                 const struct stat *st, struct wbi_artifact *a)
 {
@@ -305,6 +331,7 @@ static bool list_file(void *arg, const char *name, const struct stat *st)
     wbi_arena_reset(l->scratch);
     if (l->rc == WB_ENOTFOUND) {
         describe_unfinished(l->store, name, st, &a);
+        count_lines(l->store, &a);
         l->rc = WB_OK;
     }
     if (l->rc != WB_OK)

@@ -40,9 +40,10 @@ struct wbi_artifact {
     bool writing;                 /* a live process still writes it */
     bool complete;
     bool expired;    /* it was pruned; the file is gone */
+    bool uncounted;  /* unfinished and large: lines is not known */
     char reason[32]; /* why it is not complete: "stream_quota", "call_quota",
                         "store_quota", "low_disk_space", "no_space", "io_error",
-                        "interrupted"; "" if it is */
+                        "output_limit", "interrupted"; "" if it is */
     int64_t created_ms;
 };
 

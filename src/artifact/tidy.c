@@ -15,6 +15,7 @@
 
 #define NOTE ".tidied"
 #define NOTE_MS (INT64_C(3600) * 1000)    /* how long a note is good */
+#define NOTE_ROOM (UINT64_C(8) << 30)     /* with less, what others wrote since is counted */
 #define FRESH_MS (INT64_C(600) * 1000)    /* its call may not have told of it yet */
 #define FINISH_BYTES (UINT64_C(64) << 20) /* larger ones wait for their first reader */
 
@@ -151,7 +152,8 @@ wb_rc wbi_store_bytes(const struct wbi_artifact_store *s, uint64_t *ret, struct 
 
 bool wbi_store_count(struct wbi_artifact_store *s)
 {
-    if (read_note(s, &s->used) && s->used < s->policy.store_bytes / 2)
+    if (read_note(s, &s->used) && s->used < s->policy.store_bytes / 2 &&
+        s->policy.store_bytes - s->used > NOTE_ROOM)
         return true; /* far from full: what others wrote since does not matter */
     return wbi_store_bytes(s, &s->used, NULL) == WB_OK;
 }

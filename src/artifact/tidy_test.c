@@ -174,6 +174,7 @@ static void equal_contents_count_once_and_exactly(void **state)
 static void a_young_note_saves_the_count(void **state)
 {
     struct wbi_artifact_policy p = {.store_bytes = 20};
+    const char *why = NULL;
 
     (void)state;
     keep("a", "0123", 0);
@@ -183,6 +184,10 @@ static void a_young_note_saves_the_count(void **state)
     assert_true(wbi_store_count(store));
     assert_int_equal(store->used, 4); /* as noted: far from full */
     open_store(&p);
+    assert_true(wbi_store_count(store));
+    assert_int_equal(store->used, 9); /* a small cap: what others wrote since may fill it */
+    assert_int_equal(wbi_store_room(store, &why), 11);
+    assert_string_equal(why, "store_quota");
     keep("c", "9abc", 0);
     (void)tidy(9, true); /* 13 of 20: near enough to look */
     keep("d", "def", 0);

@@ -94,6 +94,7 @@
 #define WBI_RUN_PIPE_BYTES (256u * WBI_KIB)
 #define WBI_RUN_GRACE_MS 1000
 #define WBI_RUN_LINGER_MS 300
+#define WBI_RUN_LAST_WORDS 4096u /* of a stream when the other has spent the output limit */
 /* Text: cleaning, redaction, previews */
 #define WBI_LIMIT_TEXT_LINE (64u * WBI_KIB) /* redraws reach back this far in one line */
 #define WBI_LIMIT_TEXT_COLUMNS 1000u        /* cursor moves to the right beyond the text */

@@ -92,6 +92,8 @@ static void on_end(struct wbi_running_command *r)
         fail_start(r->exec, s->out.agent, &r->end.error); /* the system refused it */
     else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
         wbi_exec_stopped(r->exec, wbi_running_partial(r));
+    else if (r->end.status_lost)
+        wbi_running_fail_unknown(r, "agent");
     else if (wbi_running_lost(r))
         wbi_running_fail_lost(r, "agent");
     else

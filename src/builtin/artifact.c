@@ -167,6 +167,7 @@ static wb_rc gather(struct wbi_runtime *rt, struct wbi_arena *arena, const wbi_j
                                      .reason = a->reason,
                                      .bytes = a->bytes,
                                      .lines = a->lines,
+                                     .uncounted = a->uncounted,
                                      .created_ms = a->created_ms,
                                      .complete = a->complete,
                                      .writing = a->writing,

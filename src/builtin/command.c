@@ -125,6 +125,8 @@ static void on_end(struct wbi_running_command *r)
     else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
         wbi_exec_stopped(r->exec,
                          wbi_running_partial(r)); /* an error, with what it printed (C5.6) */
+    else if (r->end.status_lost)
+        wbi_running_fail_unknown(r, "command");
     else if (wbi_running_lost(r))
         wbi_running_fail_lost(r, "command");
     else
@@ -249,22 +251,20 @@ struct batch_state {
 
 static void run_next(struct batch_state *s);
 
-/* Cancelled or late: what the command that was running had printed (C5.6). */
-static void batch_stopped(struct batch_state *s, size_t running)
+/* Cancelled or late: what was done until then (C5.6). */
+static void batch_stopped(struct batch_state *s)
 {
     struct wbi_exec *x = s->exec;
-    struct wbi_command_output *o = &s->batch.items[running];
+    struct wbi_command_output *last = &s->batch.items[s->at - 1];
     struct wbi_buf partial;
     struct wbi_jw w = wbi_jw_to(&partial);
     wb_rc rc;
 
+    if (s->running.end.cancelled)
+        last->disposition = WBI_DISPOSITION_STOPPED;
+    s->batch.count = s->at;
     wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
-    o->budget_tokens = s->batch.budget.tokens;
-    wbi_jw_obj(&w);
-    wbi_jw_kint(&w, "commands_completed", (int64_t)running);
-    wbi_jw_kint(&w, "commands", (int64_t)s->batch.count);
-    rc = wbi_command_write_partial(o, x->arena, &w, NULL);
-    wbi_jw_obj_end(&w);
+    rc = wbi_batch_write_partial(&s->batch, x->arena, &w, NULL);
     wbi_exec_stopped(x, rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial)
                                                                      : WBI_NONE);
 }
@@ -296,15 +296,15 @@ static void on_item_end(struct wbi_running_command *r)
     memcpy(&s->kept[s->at * WBI_SPOOL_STREAMS], r->kept, sizeof(r->kept));
     s->at++;
     s->next = wbi_json_skip(s->next);
-    if (r->exec->cancel != WBI_CANCEL_NONE) {
-        batch_stopped(s, s->at - 1);
-        return;
-    }
     if (r->end.rc != WB_OK) { /* the system refused it */
         o->disposition = WBI_DISPOSITION_FAILED;
         o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));
-    } else if (wbi_running_lost(r)) {
+    } else if (r->end.status_lost || wbi_running_lost(r)) {
         o->disposition = WBI_DISPOSITION_LOST;
+    }
+    if (r->exec->cancel != WBI_CANCEL_NONE) {
+        batch_stopped(s);
+        return;
     }
     if (s->stop_on_error && (o->disposition != WBI_DISPOSITION_COMPLETED || o->timed_out ||
                              o->signal != 0 || o->exit_status != 0))
@@ -326,10 +326,9 @@ static void run_next(struct batch_state *s)
             .timeout_ms = s->timeout_ms};
 
         o->cmd = wbi_command_text(x->arena, s->next);
-        s->running =
-            (struct wbi_running_command){.exec = x, .out = o, .on_end = on_item_end, .arg = s};
-        /* each may need the whole budget until all are known */
-        o->budget_tokens = s->batch.budget.tokens;
+        s->running = (struct wbi_running_command){
+            .exec = x, .out = o, .together = true, .on_end = on_item_end, .arg = s};
+        o->budget_tokens = wbi_batch_sure(&s->batch, s->at, x->arena);
         if (wbi_running_start(&s->running, &ask, &err) == WB_OK)
             return;
         o->disposition = WBI_DISPOSITION_FAILED;
@@ -339,8 +338,6 @@ static void run_next(struct batch_state *s)
         if (s->stop_on_error)
             skip_rest(s);
     }
-    for (size_t i = 0; i < s->batch.count; i++)
-        s->batch.items[i].budget_tokens = 0; /* shared by the projector */
     batch_done(s);
 }
 
@@ -366,7 +363,7 @@ static void batch_start(struct wbi_exec *x)
     }
     x->state = s;
     s->exec = x;
-    s->batch.count = n;
+    s->batch.count = s->batch.planned = n;
     s->batch.budget = wbi_exec_budget(x);
     s->next = wbi_json_first(commands);
     s->timeout_ms = ITEM_TIMEOUT_MS;

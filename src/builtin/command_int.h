@@ -30,6 +30,7 @@ struct wbi_running_command {
     struct wbi_artifact kept[WBI_SPOOL_STREAMS];
     bool live;     /* copy output to the caller's partial frames */
     bool keep_all; /* both streams become artifacts, whatever fits */
+    bool together; /* both do, or neither */
     void (*on_end)(struct wbi_running_command *r);
     void *arg;
 };
@@ -48,6 +49,9 @@ struct wbi_str wbi_running_partial(const struct wbi_running_command *r);
 bool wbi_running_lost(const struct wbi_running_command *r);
 /* Answer the call of such a one: an error with what was saved (C5.3). who: "command". */
 void wbi_running_fail_lost(const struct wbi_running_command *r, const char *who);
+
+/* The same of one whose end nobody saw (end.status_lost). */
+void wbi_running_fail_unknown(const struct wbi_running_command *r, const char *who);
 
 /* How the caller wrote it, for receipts and comparing. */
 struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd);

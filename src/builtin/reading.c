@@ -372,6 +372,8 @@ static wb_rc give_stream(struct streams_job *job, int i)
     s->bytes = job->bytes[i] + job->from[i].dropped;
     s->lines = wbi_shown_lines(s->shown);
     s->dropped = job->from[i].dropped;
+    if (s->dropped > 0 && job->from[i].lines > s->lines) /* printed, as bytes are */
+        s->lines = job->from[i].lines;
     s->drop_reason = s->dropped > 0 ? wbi_arena_strz(arena, wbi_str_z(job->from[i].reason)) : NULL;
     if (s->bytes > 0)
         s->artifact = wbi_artifact_path(job->store, arena, job->from[i].name);

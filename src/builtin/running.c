@@ -76,12 +76,15 @@ static void take_counts(struct wbi_running_command *r, const struct wbi_spool *s
 
 /* Streams whose complete text is worth keeping: what will not be shown whole, or
  * not as it was printed. */
-static unsigned streams_to_keep(const struct wbi_command_output *o, bool all)
+static unsigned streams_to_keep(const struct wbi_running_command *r)
 {
-    bool whole[2];
+    const struct wbi_command_output *o = r->out;
+    bool whole[2], all = r->keep_all;
     unsigned mask = 0;
 
     wbi_command_shows_whole(o, whole);
+    if (r->together && !(whole[0] && whole[1]))
+        all = true;
     for (int i = 0; i < 2; i++)
         if (o->stream[i].bytes > 0 && (all || !whole[i]))
             mask |= 1u << i;
@@ -151,6 +154,21 @@ void wbi_running_fail_lost(const struct wbi_running_command *r, const char *who)
     wbi_exec_fail_fault(r->exec, &fault);
 }
 
+void wbi_running_fail_unknown(const struct wbi_running_command *r, const char *who)
+{
+    struct wbi_arena *arena = r->exec->arena;
+    struct wbi_fault fault = {.kind = WBI_KIND_OUTCOME_UNKNOWN};
+    struct wbi_str partial = wbi_running_partial(r);
+
+    fault.message = wbi_arena_fmt(arena,
+                                  "the process that watched the %s was killed, and the %s with it: "
+                                  "how it ended is not known",
+                                  who, who);
+    if (partial.p != NULL)
+        fault.details = wbi_arena_fmt(arena, "{\"partial\":%.*s}", WBI_FMT(partial));
+    wbi_exec_fail_fault(r->exec, &fault);
+}
+
 static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL_STREAMS],
                     const struct wbi_error *err)
 {
@@ -173,7 +191,7 @@ static void keep(struct wbi_running_command *r, struct wbi_spool *spool)
 {
     struct wbi_artifact got[WBI_SPOOL_STREAMS];
     struct wbi_error err = WBI_ERROR_INIT;
-    unsigned mask = streams_to_keep(r->out, r->keep_all);
+    unsigned mask = streams_to_keep(r);
     wb_rc rc;
 
     if (mask == 0) {
@@ -197,6 +215,7 @@ static void on_end(void *arg, const struct wbi_process_end *end, struct wbi_spoo
     o->disposition = WBI_DISPOSITION_COMPLETED;
     o->exit_status = end->exit_status;
     o->signal = end->signal;
+    o->status_lost = end->status_lost;
     o->timed_out = end->timed_out;
     o->limit = end->limit == WBI_HIT_TIME ? NULL : wbi_limit_name(end->limit);
     take_counts(r, spool);

@@ -34,6 +34,11 @@ static wb_rc pick_stream(const struct wbi_exec *x, const struct wbi_task_info *i
     struct wbi_str wish = wbi_json_get_str(x->input, "stream");
     int i = info->output[0].bytes == 0 && info->output[1].bytes > 0;
 
+    if (wbi_str_eqz(wish, "combined") && !info->tty)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the task %s has no terminal, so its streams are apart: stdout or "
+                             "stderr",
+                             info->id);
     if (wish.p != NULL)
         i = wbi_str_eqz(wish, "stderr");
     *ret = info->output[i];
@@ -61,6 +66,7 @@ static wb_rc read_output(struct output_state *s, const struct wbi_task_info *inf
                          struct wbi_error *err)
 {
     struct wbi_exec *x = s->exec;
+    struct wbi_str wish = wbi_json_get_str(x->input, "stream");
     struct wbi_command_output *o = &s->typed.output;
     wb_rc rc;
 
@@ -76,6 +82,10 @@ static wb_rc read_output(struct output_state *s, const struct wbi_task_info *inf
     o->disposition = WBI_DISPOSITION_COMPLETED;
     o->cmd = info->cmd;
     o->combined = info->tty;
+    if (!info->tty) { /* combined: both */
+        o->unasked[0] = wbi_str_eqz(wish, "stderr");
+        o->unasked[1] = wbi_str_eqz(wish, "stdout");
+    }
     o->budget = wbi_exec_budget(x);
     o->budget_tokens = o->budget.tokens;
     return wbi_streams_start(x, info->output, o, output_done, s, err);
@@ -95,6 +105,8 @@ static void on_ready(void *arg, enum wbi_retrieval r)
             r = WBI_RETRIEVAL_SUCCESS;
         s->typed.task = wbi_task_view_of(x, &info);
         s->typed.retrieval = wbi_retrieval_name(r);
+        if (r != WBI_RETRIEVAL_TIMEOUT)
+            s->typed.waited_ms = 0;
         rc = read_output(s, &info, &err);
     }
     if (rc != WB_OK)
@@ -129,8 +141,12 @@ static void output_start(struct wbi_exec *x)
     s->watch = (struct wbi_task_watch){.exec = x, .on_ready = on_ready, .arg = s};
     s->waiting = true;
     rc = wbi_task_fetch(x, asked_id(x), &info, &err);
-    if (rc == WB_OK)
-        rc = wbi_task_watch_start(&s->watch, &info, wait_of(x, 0), &err);
+    if (rc == WB_OK) {
+        int64_t asked = 0, wait = wait_of(x, 0);
+        if (wbi_json_i64(wbi_json_get(x->input, "wait_ms"), &asked) && asked > wait)
+            s->typed.waited_ms = wait;
+        rc = wbi_task_watch_start(&s->watch, &info, wait, &err);
+    }
     if (rc != WB_OK)
         wbi_exec_fail_error(x, WBI_KIND_TOOL_EXECUTION_FAILED, &err);
 }

@@ -226,6 +226,7 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
                                       .runner = rt->runner,
                                       .clock = rt->clock,
                                       .ids = rt->ids,
+                                      .secrets = rt->secrets,
                                       .owner_alive = owner_alive,
                                       .arg = rt};
     uint64_t interrupted;

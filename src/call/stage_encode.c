@@ -96,6 +96,8 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
         int64_t signal;
         wbi_buf_init_arena(&receipt, call->arena, WBI_LIMIT_RECEIPT);
         wbi_command_render_item(item, &receipt);
+        if (n + 1 == wbi_json_count(items))
+            wbi_batch_render_kept(items, &receipt);
         if (wbi_buf_rc(&receipt) != WB_OK)
             return wbi_buf_rc(&receipt);
         list[n].receipt = wbi_str_head(wbi_buf_str(&receipt), receipt.n > 0 ? receipt.n - 1 : 0);

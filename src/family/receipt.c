@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "family/command/command.h"
 #include "family/compact.h"
 #include "family/generic/generic.h"
 #include "json/pointer.h"
@@ -177,6 +178,20 @@ void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result)
                      (long long)used);
 }
 
+/* What the commands of a batch had done when it was stopped. */
+static void partial_batch(struct wbi_buf *out, const wbi_json *partial)
+{
+    const wbi_json *items = wbi_json_get_as(partial, "items", WBI_JSON_ARR);
+    int64_t planned = 0, begun = (int64_t)wbi_json_count(items);
+
+    if (items == NULL || !wbi_json_i64(wbi_json_get(partial, "commands"), &planned))
+        return;
+    wbi_batch_render_items(items, out);
+    if (planned > begun)
+        wbi_buf_addf(out, "Not started: %lld of %lld commands\n", (long long)(planned - begun),
+                     (long long)planned);
+}
+
 /* What a cancelled or late call had produced: its streams as in a success. */
 static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wbi_json *partial)
 {
@@ -197,6 +212,7 @@ static void partial_lines(struct wbi_buf *out, struct wbi_arena *arena, const wb
                 wbi_receipt_stream(out, partial, prefix, prefix);
         }
     }
+    partial_batch(out, partial);
 }
 
 /* C6.6: a phrase that stands word for word in the message is not shown again. Single

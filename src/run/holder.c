@@ -93,6 +93,7 @@ void wbi_holder_free(struct wbi_holder *h)
     if (h == NULL)
         return;
     wbi_fd_drop(&h->control);
+    (void)kill(h->pid, SIGCONT); /* a command may have stopped it */
     while (waitpid(h->pid, NULL, __WALL) < 0 && errno == EINTR)
         ;
     wbi_buf_fini(&h->strings);

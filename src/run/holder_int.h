@@ -37,7 +37,7 @@ struct wbi_request {
 };
 
 enum wbi_keeper_type {
-    WBI_KEEPER_STARTED = 1, /* a: pid */
+    WBI_KEEPER_STARTED = 1, /* a: pid, b: the keeper's own */
     WBI_KEEPER_FAILED,      /* a: stage, b: errno; the last message */
     WBI_KEEPER_EXITED,      /* a: exit status or -1, b: signal, c: nothing else is left */
     WBI_KEEPER_LIMIT,       /* a: enum wbi_limit_hit; a sweep follows */

@@ -160,18 +160,23 @@ static void forget(struct wbi_holder_area *area, pid_t pid)
             area->keepers[i] = area->keepers[--area->keeper_count];
 }
 
-/* Keepers that ended; if one was killed, its command is ours now and must go. */
+/* Keepers that ended; if one was killed, its command is ours now and must go. One that was
+ * stopped, by its own command most likely, is woken: who else should end that? */
 static void reap_keepers(struct wbi_holder_area *area, int children)
 {
     struct signalfd_siginfo s;
+    int status;
     pid_t pid;
 
     while (read(children, &s, sizeof(s)) == (ssize_t)sizeof(s))
         ;
     for (;;) {
         uint32_t count;
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-            forget(area, pid);
+        while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+            if (WIFSTOPPED(status))
+                (void)kill(pid, SIGCONT);
+            else
+                forget(area, pid);
         count = wbi_scan_children(area);
         if (count <= area->keeper_count)
             return;
@@ -265,6 +270,13 @@ static void fork_spare(struct wbi_holder_area *area, const int taken[2], int chi
     }
 }
 
+_Noreturn static void leave(struct wbi_holder_area *area)
+{
+    for (uint32_t i = 0; i < area->keeper_count; i++)
+        (void)kill(area->keepers[i], SIGCONT); /* nobody wakes them from now on */
+    _exit(0);
+}
+
 static void become_holder(struct wbi_holder_area *area)
 {
     wbi_signals_by_default(); /* blocked, all of them, since the clone */
@@ -306,7 +318,7 @@ int wbi_holder_main(void *arg)
         if (count < 0)
             continue;
         if ((fds[0].revents & ~POLLIN) != 0)
-            _exit(0); /* keepers see the end of their own sockets */
+            leave(area); /* keepers see the end of their own sockets */
         if (count == 0 || fds[0].revents != 0)
             quiet = false;
         if (fds[2].revents != 0 && read(taken[0], &byte, 1) == 1) {

@@ -257,6 +257,28 @@ static void a_killed_keeper_takes_its_command_with_it(void **state)
     assert_string_equal(b->out, "next\n");
 }
 
+/* The holder wakes a keeper that its command has stopped; with the holder stopped, too, the
+ * runtime kills the keeper some time after it should have answered. */
+static void a_stopped_keeper_holds_up_no_timeout(void **state)
+{
+    struct bench *b = *state;
+
+    run(b, "(setsid sleep 60 &) ; kill -STOP $PPID; exec sleep 60", 300);
+    assert_true(b->end.timed_out);
+    assert_int_equal(b->end.signal, SIGTERM);
+    assert_true(b->end.duration_ns < 8 * WBI_NS_PER_S);
+    assert_int_equal(census_after_death(0, mark), 0);
+    run(b,
+        "(setsid sleep 60 &) ; read -r a b c holder rest </proc/$PPID/stat;"
+        "trap '' TERM; kill -STOP $holder; sleep 0.1; kill -STOP $PPID; exec sleep 60",
+        1000);
+    assert_true(b->end.timed_out);
+    assert_int_equal(b->end.signal, SIGKILL);
+    assert_int_equal(census_after_death(0, mark), 0);
+    run(b, "echo next", 0);
+    assert_string_equal(b->out, "next\n");
+}
+
 /* A shell line that leaves a tree behind: double forks, sessions, deaf and
  * stopped processes, some holding the pipes. */
 static void random_tree(struct wbi_buf *line, int depth)
@@ -389,6 +411,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(long_arguments_reach_the_command),
         cmocka_unit_test(a_killed_holder_is_replaced),
         cmocka_unit_test(a_killed_keeper_takes_its_command_with_it),
+        cmocka_unit_test(a_stopped_keeper_holds_up_no_timeout),
         cmocka_unit_test(random_trees_leave_nobody),
         cmocka_unit_test(killing_the_runtime_leaves_nobody),
         cmocka_unit_test(the_holder_does_not_keep_the_parents_memory),

@@ -74,9 +74,16 @@ static wb_rc take(struct wbi_process *p, struct wbi_str bytes, struct wbi_str en
         write_pending(p);
     if (p->in < 0 || p->in_closing || p->phase != WBI_RUNNING)
         return wbi_fail(err, WB_ENOTFOUND, "the process takes no input, or no more");
+    if (n > p->pending.max)
+        return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the input has %zu bytes, at most %zu may wait to be read; nothing "
+                             "was written: send it in smaller pieces",
+                             n, p->pending.max);
     if (n > p->pending.max - p->pending.n)
-        return wbi_fail(err, WB_ELIMIT, "%zu bytes wait to be read, at most %zu may",
-                        p->pending.n + n, p->pending.max);
+        return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_TOOL_EXECUTION_FAILED,
+                             "%zu bytes wait to be read already, at most %zu may; nothing was "
+                             "written: send it again when the process has read",
+                             p->pending.n, p->pending.max);
     if (p->in_watch == NULL) {
         wb_rc rc = wbi_watch_new(p->runner->loop, p->in, on_input_ready, p, &p->in_watch, err);
         if (rc != WB_OK)

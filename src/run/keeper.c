@@ -288,6 +288,6 @@ _Noreturn void wbi_keeper_main(struct wbi_holder_area *area, int children, char 
         (void)close(fds[i]); /* else their other ends never end */
     if (l.workdir_fd >= 0)
         (void)close(l.workdir_fd);
-    tell(&k, WBI_KEEPER_STARTED, k.leader, 0, 0);
+    tell(&k, WBI_KEEPER_STARTED, k.leader, getpid(), 0);
     keep(&k);
 }

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "loop/loop.h"
 #include "run/holder.h"
@@ -27,7 +28,13 @@
 #define READS_PER_TURN 8 /* then others get their turn */
 #define PLAN_ARENA (WBI_LIMIT_ARGUMENT_BYTES * 4)
 
+/* A keeper that was told to end everything takes five seconds at most; one that does not
+ * answer is killed, and has ended then. */
+#define KEEPER_MS 10000
+#define KEEPER_END_MS 1000
+
 static void finish(struct wbi_process *p);
+static void on_keeper_gone(struct wbi_process *p);
 
 wb_rc wbi_runner_new(struct wbi_loop *loop, struct wbi_clock clock, struct wbi_runner **ret,
                      struct wbi_error *err)
@@ -95,10 +102,15 @@ static void signal_group(struct wbi_process *p, int number)
 /* Everything of it dies now; with a keeper also what left the group. */
 static void kill_all(struct wbi_process *p)
 {
-    if (p->keeper >= 0)
-        tell_keeper(p, WBI_KEEPER_SWEEP, 0);
-    else
+    if (p->keeper < 0) {
         signal_group(p, SIGKILL);
+        return;
+    }
+    tell_keeper(p, WBI_KEEPER_SWEEP, 0);
+    if (p->keeper_gone || p->sweep_asked)
+        return;
+    p->sweep_asked = true;
+    wbi_timer_start(p->grace, KEEPER_MS);
 }
 
 static void begin_stop(struct wbi_process *p)
@@ -111,9 +123,30 @@ static void begin_stop(struct wbi_process *p)
     wbi_timer_start(p->grace, p->grace_ms);
 }
 
+/* The command may have stopped its keeper, and the holder that would wake it. The leader is
+ * nobody else's while the keeper has not said that it ended. */
+static void kill_keeper(struct wbi_process *p)
+{
+    p->keeper_killed = true;
+    if (p->runner->holder != NULL)
+        (void)kill(wbi_holder_pid(p->runner->holder), SIGCONT); /* it has to end the rest */
+    if (p->phase == WBI_RUNNING && p->pid > 0)
+        (void)kill(-p->pid, SIGKILL);
+    if (p->keeper_pid > 0)
+        (void)kill(p->keeper_pid, SIGKILL);
+    wbi_timer_start(p->grace, KEEPER_END_MS);
+}
+
 static void on_grace_over(void *arg)
 {
-    kill_all(arg);
+    struct wbi_process *p = arg;
+
+    if (!p->sweep_asked)
+        kill_all(p);
+    else if (!p->keeper_killed)
+        kill_keeper(p);
+    else
+        on_keeper_gone(p); /* not even that helped; the end of its socket is the last word */
 }
 
 static void close_output(struct wbi_output *o)
@@ -135,17 +168,21 @@ static void deliver(struct wbi_process *p, enum wbi_stream stream, size_t n)
 {
     size_t keep = n;
 
-    p->end.bytes[stream] += n;
     if (p->output_limited && keep > p->output_left) {
-        keep = (size_t)p->output_left;
+        uint64_t had = p->end.bytes[stream] - p->end.dropped[stream];
+        uint64_t words = p->words > had ? p->words - had : 0;
+        keep = (size_t)WBI_MIN((uint64_t)n, WBI_MAX(p->output_left, words));
         p->end.dropped[stream] += n - keep;
         if (p->end.limit == WBI_HIT_NONE)
             p->end.limit = WBI_HIT_OUTPUT;
     }
-    p->output_left -= p->output_limited ? keep : 0;
+    p->end.bytes[stream] += n;
+    p->output_left -= p->output_limited ? WBI_MIN((uint64_t)keep, p->output_left) : 0;
     if (keep > 0)
         p->ops.on_output(p->arg, stream, wbi_str_make(p->runner->buffer, keep));
-    if (keep < n)
+    if (keep < n && p->ops.on_dropped != NULL)
+        p->ops.on_dropped(p->arg, stream, wbi_str_make(p->runner->buffer + keep, n - keep));
+    if (p->end.limit == WBI_HIT_OUTPUT)
         begin_stop(p);
 }
 
@@ -296,11 +333,10 @@ static void on_keeper_gone(struct wbi_process *p)
     p->keeper_gone = true;
     wbi_watch_free(p->exit_watch);
     p->exit_watch = NULL;
-    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK && p->pid == 0)
-        p->end.rc = wbi_fail_kind(&p->end.error, WB_EIO, WBI_KIND_COMMAND_SPAWN_FAILED,
-                                  "the process that holds commands ended before the start");
+    if (p->phase == WBI_RUNNING && p->end.rc == WB_OK && p->keeper_killed)
+        p->end.signal = SIGKILL; /* by us, and the leader with it */
     else if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
-        p->end.status_lost = true; /* the keeper was killed */
+        p->end.status_lost = true; /* somebody killed the keeper, maybe before it told of a start */
     if (p->phase == WBI_RUNNING && p->end.rc == WB_OK)
         leader_ended(p);
     else if (p->phase == WBI_LINGERING)
@@ -315,6 +351,9 @@ static bool on_keeper_message(struct wbi_process *p, const struct wbi_keeper_msg
     switch (m->type) {
     case WBI_KEEPER_STARTED:
         p->pid = p->end.pid = m->a;
+        p->keeper_pid = m->b;
+        if (p->ops.on_started != NULL)
+            p->ops.on_started(p->arg);
         return false;
     case WBI_KEEPER_FAILED:
         p->end.rc = wbi_launch_error(&p->end.error, (enum wbi_launch_stage)m->a, m->b, p->program);
@@ -377,6 +416,7 @@ static void fill(struct wbi_process *p, const struct wbi_process_spec *spec)
     p->linger_ms = spec->linger_ms > 0 ? spec->linger_ms : WBI_RUN_LINGER_MS;
     p->output_limited = spec->output_bytes > 0;
     p->output_left = spec->output_bytes;
+    p->words = WBI_MIN(spec->output_bytes / 16, (uint64_t)WBI_RUN_LAST_WORDS);
     p->in_tty = spec->stdin_kind == WBI_STDIN_TTY;
     p->end.exit_status = -1;
     p->end.containment = WBI_CONTAIN_GROUP;

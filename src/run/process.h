@@ -81,7 +81,8 @@ struct wbi_process_spec {
     int stdin_fd;
     uint16_t tty_rows, tty_columns; /* 0: 24 and 80 */
     struct wbi_rlimits limits;
-    uint64_t output_bytes; /* of both streams together; 0: no limit */
+    uint64_t output_bytes; /* of both streams together, but for the first words of the second
+                            * (WBI_RUN_LAST_WORDS); 0: no limit */
     int64_t timeout_ms;    /* 0: none; then TERM, grace, KILL */
     int64_t grace_ms;      /* between TERM and KILL; 0: WBI_RUN_GRACE_MS */
     int64_t linger_ms;     /* for others that hold the pipes; 0: WBI_RUN_LINGER_MS */
@@ -112,6 +113,10 @@ struct wbi_process_ops {
     /* Bytes are good during the call only. May stop the process. */
     void (*on_output)(void *arg, enum wbi_stream stream, struct wbi_str bytes);
     void (*on_end)(void *arg, const struct wbi_process_end *end);
+    /* Bytes past the output limit, to be counted; NULL if not wanted. */
+    void (*on_dropped)(void *arg, enum wbi_stream stream, struct wbi_str bytes);
+    /* The keeper has told the process id; output may come before. NULL if not wanted. */
+    void (*on_started)(void *arg);
 };
 
 /* On failure nothing is called back. WB_ENOTFOUND: program (kind

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "json/write.h"
 #include "run/tasks_int.h"
+#include "text/secrets.h"
 
 #define LIST_MAX 100000u
 
@@ -38,11 +39,30 @@ static void write_output(struct wbi_jw *w, const struct wbi_artifact *a)
     wbi_jw_obj_end(w);
 }
 
+/* Facts are read by people and other processes: no secret gets there (C8.8). */
+static void write_text(struct wbi_jw *w, const struct wbi_tasks *t, const char *name,
+                       struct wbi_str text, wb_rc *rc)
+{
+    struct wbi_buf clean;
+
+    if (text.p == NULL || t->config.secrets == NULL || *rc != WB_OK) {
+        wbi_jw_kstr(w, name, text);
+        return;
+    }
+    wbi_buf_init(&clean, WBI_LIMIT_FACT);
+    *rc = wbi_secrets_replace(t->config.secrets, text, &clean, NULL);
+    if (*rc == WB_OK)
+        *rc = wbi_buf_rc(&clean);
+    if (*rc == WB_OK)
+        wbi_jw_kstr(w, name, wbi_buf_str(&clean));
+    wbi_buf_fini(&clean);
+}
+
 wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, struct wbi_error *err)
 {
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
     wbi_buf_init(&text, WBI_LIMIT_FACT);
     wbi_jw_obj(&w);
@@ -50,8 +70,8 @@ wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, stru
     wbi_jw_kstrz(&w, "owner", info->owner);
     wbi_jw_kstrz(&w, "state", wbi_task_state_name(info->state));
     wbi_jw_kstr(&w, "call_id", info->call_id);
-    wbi_jw_kstr(&w, "cmd", info->cmd);
-    wbi_jw_kstr(&w, "workdir", info->workdir);
+    write_text(&w, t, "cmd", info->cmd, &rc);
+    write_text(&w, t, "workdir", info->workdir, &rc);
     wbi_jw_kstr(&w, "shell", info->shell);
     wbi_jw_kbool(&w, "tty", info->tty);
     wbi_jw_kbool(&w, "accepts_input", info->accepts_input);
@@ -60,7 +80,7 @@ wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, stru
     wbi_jw_kbool(&w, "timed_out", info->timed_out);
     wbi_jw_kint(&w, "limit", info->limit);
     wbi_jw_kint(&w, "containment", info->containment);
-    wbi_jw_kstr(&w, "error", info->error);
+    write_text(&w, t, "error", info->error, &rc);
     wbi_jw_kint(&w, "started_ms", info->started_ms);
     wbi_jw_kint(&w, "ended_ms", info->ended_ms);
     wbi_jw_kbool(&w, "delivered", info->delivered);
@@ -70,7 +90,8 @@ wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, stru
         write_output(&w, &info->output[i]);
     wbi_jw_arr_end(&w);
     wbi_jw_obj_end(&w);
-    rc = wbi_buf_rc(&text);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&text);
     if (rc != WB_OK)
         rc = wbi_fail(err, rc, "the task's record is too large");
     else

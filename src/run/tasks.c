@@ -150,6 +150,9 @@ static void conclude(struct wbi_command *c, wb_rc rc, const struct wbi_artifact 
 
     c->spool = NULL;
     memcpy(i->output, got, sizeof(i->output));
+    for (int s = 0; s < WBI_SPOOL_STREAMS; s++)
+        if (got[s].dropped > 0) /* the file has less */
+            i->output[s].lines = c->lines[s];
     i->state = final_state(c);
     i->exit_status = c->end.exit_status;
     i->signal = c->end.signal;
@@ -184,6 +187,25 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         c->ops.on_output(c->arg, stream, bytes);
 }
 
+static void on_dropped(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    struct wbi_command *c = arg;
+
+    wbi_spool_drop(c->spool, (int)stream, bytes, "output_limit");
+}
+
+/* One that was promoted at once stands as queued where other processes look. */
+static void on_started(void *arg)
+{
+    struct wbi_command *c = arg;
+
+    if (!c->promoted || c->info.state != WBI_TASK_QUEUED)
+        return;
+    wbi_task_refresh(c);
+    if (wbi_task_store(c->tasks, &c->info, NULL) != WB_OK)
+        return; /* its end is stored again */
+}
+
 static void on_end(void *arg, const struct wbi_process_end *end)
 {
     struct wbi_command *c = arg;
@@ -202,6 +224,8 @@ static void on_end(void *arg, const struct wbi_process_end *end)
         ops.on_end(owner, end, spool);
         return;
     }
+    for (int s = 0; s < WBI_SPOOL_STREAMS; s++)
+        c->lines[s] = wbi_spool_counts(c->spool, s).lines;
     if (wbi_spool_finish_later(c->spool, c->tasks->config.loop, 3, on_output_kept, c) == WB_OK)
         return;
     rc = wbi_spool_finish(c->spool, 3, got, &err);
@@ -237,7 +261,7 @@ wb_rc wbi_command_start(struct wbi_tasks *t, const struct wbi_command_spec *spec
                         const struct wbi_command_ops *ops, void *arg, struct wbi_command **ret,
                         struct wbi_error *err)
 {
-    static const struct wbi_process_ops process_ops = {on_output, on_end};
+    static const struct wbi_process_ops process_ops = {on_output, on_end, on_dropped, on_started};
     bool tty = spec->process.stdin_kind == WBI_STDIN_TTY;
     struct wbi_command *c = wbi_zalloc(sizeof(*c));
     wb_rc rc;

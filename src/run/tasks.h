@@ -13,6 +13,7 @@
 
 struct wbi_tasks;
 struct wbi_command;
+struct wbi_secrets;
 
 enum wbi_task_state {
     WBI_TASK_QUEUED = 0, /* asked for, not yet running */
@@ -54,7 +55,8 @@ struct wbi_tasks_config {
     struct wbi_facts facts; /* of tasks; the key is the task id */
     struct wbi_clock clock;
     struct wbi_ids ids;
-    char owner[64]; /* names this runtime in the facts */
+    const struct wbi_secrets *secrets; /* replaced in the facts; NULL: none is known */
+    char owner[64];                    /* names this runtime in the facts */
     /* Is the runtime of that name alive? NULL: only this one is. */
     bool (*owner_alive)(void *arg, const char *owner);
     /* May be NULL: a task has ended and its fact is durable. */

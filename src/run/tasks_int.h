@@ -26,6 +26,7 @@ struct wbi_command {
     struct wbi_task_info info;
     struct wbi_str place;
     struct wbi_process_end end;
+    uint64_t lines[WBI_SPOOL_STREAMS]; /* printed, once it has ended */
     struct wbi_task_wait *waits;
 };
 

@@ -16,7 +16,9 @@
 #include "artifact/read.h"
 #include "loop/loop.h"
 #include "run/tasks.h"
+#include "run/tasks_int.h"
 #include "support/census.h"
+#include "text/secrets.h"
 
 struct bench {
     char dir[64], facts_dir[80], store_dir[80];
@@ -268,6 +270,60 @@ static void stopping_asks_then_forces_and_never_regresses(void **state)
     assert_int_equal(wbi_tasks_stop(b->tasks, WBI_LIT("../x"), &err), WB_ENOTFOUND);
 }
 
+static struct wbi_str fact_of(struct bench *b, struct wbi_str id)
+{
+    struct wbi_facts facts = wbi_fact_dir_facts(b->facts);
+    struct wbi_str text;
+
+    assert_int_equal(facts.get(facts.arg, id, b->arena, &text, NULL), WB_OK);
+    return text;
+}
+
+static bool holds(struct wbi_str text, const char *part)
+{
+    return wbi_str_find(text, wbi_str_z(part)) < text.n;
+}
+
+/* C8.8: also of a command that became a task. */
+static void no_secret_gets_into_a_fact(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_secrets_known known = {.value = WBI_LIT("hunter2-hunter2")};
+    struct wbi_secrets_options options = {.key = WBI_LIT("k"), .known = &known, .n_known = 1};
+    struct wbi_secrets *secrets;
+    struct wbi_str id, fact;
+
+    assert_int_equal(wbi_secrets_new(&options, &secrets, NULL, NULL), WB_OK);
+    b->tasks->config.secrets = secrets;
+    id = promote(b, start(b, "read x; : ghp_abcdefghijklmnopqrstuvwxyz0123456789 hunter2-hunter2",
+                          WBI_STDIN_PIPE));
+    fact = fact_of(b, id);
+    assert_false(holds(fact, "ghp_"));
+    assert_false(holds(fact, "hunter2"));
+    assert_true(holds(fact, "read x; : [redacted:github-token:"));
+    assert_true(wbi_str_ends(info_of(b, id).cmd, WBI_LIT("hunter2-hunter2"))); /* duplicates */
+    assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
+    wbi_loop_run(b->loop, &b->done);
+    assert_false(holds(fact_of(b, id), "hunter2"));
+    b->tasks->config.secrets = NULL;
+    wbi_secrets_free(secrets);
+}
+
+/* One that is promoted before it runs is told as running once it does. */
+static void a_start_is_stored(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_str id = promote(b, start(b, "read x; sleep 0.05", WBI_STDIN_PIPE));
+    struct wbi_command *c = wbi_task_live(b->tasks, id);
+
+    assert_true(holds(fact_of(b, id), "\"state\":\"queued\""));
+    while (wbi_process_pid(c->process) == 0)
+        (void)wbi_loop_turn(b->loop, true);
+    assert_true(holds(fact_of(b, id), "\"state\":\"running\""));
+    assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
+    wbi_loop_run(b->loop, &b->done);
+}
+
 static void only_promoted_running_tasks_are_duplicates(void **state) /* I5 */
 {
     struct bench *b = *state;
@@ -427,6 +483,8 @@ int main(void)
         TEST(waiting_has_three_answers),
         TEST(stopping_asks_then_forces_and_never_regresses),
         TEST(only_promoted_running_tasks_are_duplicates),
+        TEST(no_secret_gets_into_a_fact),
+        TEST(a_start_is_stored),
         TEST(results_are_told_once_and_none_is_lost),
         TEST(a_terminal_is_one_stream),
         TEST(a_killed_runtime_leaves_interrupted_tasks_with_their_output),

@@ -23,7 +23,7 @@ struct wbi_page_view {
     struct wbi_str query;   /* JSON object: the range as it was asked for */
     struct wbi_str content;
     uint64_t first, last; /* lines from 1 (bytes: offsets, last excluded); 0: nothing */
-    uint64_t total;       /* lines in all, 0: not known */
+    uint64_t total;       /* lines in all, 0: not known; of a range past the end, bytes */
     uint64_t matches;
     bool cut_line;             /* its last line goes on in the next page */
     bool writing;              /* more may come */
@@ -48,6 +48,7 @@ struct wbi_artifact_row {
     uint64_t bytes, lines;
     int64_t created_ms;
     bool complete, writing, expired;
+    bool uncounted; /* lines is not known */
 };
 /* The row as a JSON object. */
 void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *row);

@@ -17,7 +17,8 @@ void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
     wbi_jw_kstr(w, "call_id", r->call_id);
     wbi_jw_kstrz(w, "created_at", created);
     wbi_jw_kint(w, "bytes", (int64_t)r->bytes);
-    wbi_jw_kint(w, "lines", (int64_t)r->lines);
+    if (!r->uncounted)
+        wbi_jw_kint(w, "lines", (int64_t)r->lines);
     if (r->sha256[0] != '\0')
         wbi_jw_kstrz(w, "sha256", r->sha256);
     wbi_jw_kstrz(w, "state",
@@ -77,11 +78,11 @@ static void render_row(struct wbi_buf *out, const wbi_json *item)
     int64_t bytes = 0, lines = 0;
 
     (void)wbi_json_i64(wbi_json_get(item, "bytes"), &bytes); /* absent: 0 */
-    (void)wbi_json_i64(wbi_json_get(item, "lines"), &lines);
-    wbi_buf_addf(out, "%.*s %.*s %.*s, %lld lines, %lld bytes",
-                 WBI_FMT(wbi_json_get_str(item, "created_at")),
-                 WBI_FMT(wbi_json_get_str(item, "tool")), WBI_FMT(wbi_json_get_str(item, "role")),
-                 (long long)lines, (long long)bytes);
+    wbi_buf_addf(out, "%.*s %.*s %.*s", WBI_FMT(wbi_json_get_str(item, "created_at")),
+                 WBI_FMT(wbi_json_get_str(item, "tool")), WBI_FMT(wbi_json_get_str(item, "role")));
+    if (wbi_json_i64(wbi_json_get(item, "lines"), &lines))
+        wbi_buf_addf(out, ", %lld lines", (long long)lines);
+    wbi_buf_addf(out, ", %lld bytes", (long long)bytes);
     if (!wbi_str_eqz(state, "complete"))
         wbi_buf_addf(out, ", %.*s", WBI_FMT(state));
     wbi_buf_addf(out, ": %.*s\n", WBI_FMT(wbi_json_get_str(item, "path")));

@@ -49,6 +49,10 @@ static struct wbi_str range_text(const struct wbi_page_view *p, struct wbi_arena
 {
     unsigned long long first = p->first, last = p->last, total = p->total;
 
+    if (p->kind == WBI_PAGE_BYTES && total > 0)
+        return wbi_arena_fmt(arena, "no such bytes; there are %llu", total);
+    if (p->kind == WBI_PAGE_BYTES && last == 0)
+        return WBI_LIT("no such bytes");
     if (p->kind == WBI_PAGE_BYTES)
         return wbi_arena_fmt(arena, "bytes %llu-%llu", first, last);
     if (p->first == 0 && p->kind == WBI_PAGE_GREP)

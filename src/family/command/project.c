@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "text/tokens.h"
 
-#define HEADER_TOKENS 24
+#define HEADER_TOKENS WBI_COMMAND_HEADER_TOKENS
 #define PROMOTED_TOKENS 40 /* the lines about the task */
 #define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
 #define SECTION_TOKENS 8
@@ -19,9 +19,21 @@
 
 static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
 {
-    if (s->artifact.p != NULL)
+    if (s->artifact.p != NULL && !s->needless)
         return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
     return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : SECTION_TOKENS;
+}
+
+uint64_t wbi_command_frame(const struct wbi_command_stream *s)
+{
+    return s->bytes > 0 ? stream_cost(s, false) : 0;
+}
+
+uint64_t wbi_command_need(const struct wbi_command_stream *s)
+{
+    uint64_t tokens = s->shown != NULL && s->bytes > 0 ? wbi_shown_tokens(s->shown) : 0;
+
+    return tokens > 0 ? tokens + tokens / 8 + 12 : 0; /* estimates: a little slack */
 }
 
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
@@ -51,9 +63,10 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
     for (int i = 0; i < 2; i++) {
         if (o->stream[i].shown == NULL || o->stream[i].bytes == 0)
             continue;
-        need[i] = wbi_shown_tokens(o->stream[i].shown);
-        need[i] += need[i] / 8 + 12; /* estimates: a little slack */
         cost[i] = stream_cost(&o->stream[i], artifacts);
+        if (o->unasked[i])
+            continue;
+        need[i] = wbi_command_need(&o->stream[i]);
     }
     big = need[1] > need[0];
     small = !big;
@@ -76,15 +89,18 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
 
 void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
 {
-    uint64_t share[2] = {0, 0};
+    uint64_t share[2] = {0, 0}, cost = HEADER_TOKENS;
 
     share_budget(o, /* artifacts= */ true, share);
     for (int i = 0; i < 2; i++) {
         const struct wbi_command_stream *s = &o->stream[i];
         uint64_t tokens = s->shown != NULL ? wbi_shown_tokens(s->shown) : 0;
-        ret[i] = s->shown == NULL || (tokens + tokens / 8 <= share[i] && s->dropped == 0 &&
-                                      !wbi_shown_changed(s->shown));
+        ret[i] = s->shown == NULL || (!o->unasked[i] && tokens + tokens / 8 <= share[i] &&
+                                      s->dropped == 0 && !wbi_shown_changed(s->shown));
+        cost += ret[i] ? wbi_command_need(s) + wbi_command_frame(s) : 0;
     }
+    if (cost > o->budget_tokens) /* only in a batch: little as it is, it may not be shown */
+        ret[0] = ret[1] = false;
 }
 
 static struct wbi_str read_lines_of(struct wbi_str path, struct wbi_arena *arena)
@@ -148,7 +164,7 @@ static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_co
 }
 
 static void write_artifacts(struct wbi_jw *w, const struct wbi_command_output *o,
-                            const char *const names[2])
+                            const char *const names[2], const bool cut[2])
 {
     char key[40];
     int at[2] = {-1, -1}, n = 0;
@@ -156,7 +172,7 @@ static void write_artifacts(struct wbi_jw *w, const struct wbi_command_output *o
     wbi_jw_key(w, "artifacts");
     wbi_jw_arr(w);
     for (int i = 0; i < 2; i++) {
-        if (o->stream[i].artifact.p == NULL)
+        if (o->stream[i].artifact.p == NULL || (o->stream[i].needless && !cut[i]))
             continue;
         at[i] = n++;
         wbi_jw_obj(w);
@@ -181,13 +197,16 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
                                 struct wbi_arena *arena, struct wbi_jw *w, struct wbi_error *err)
 {
     struct wbi_preview preview[2];
-    uint64_t budget[2];
+    bool cut[2] = {false, false};
+    uint64_t budget[2] = {0, 0};
     char key[40];
     int streams = o->combined ? 1 : 2;
 
-    share_budget(o, /* artifacts= */ false, budget);
+    if (o->telling == WBI_TELL_ALL)
+        share_budget(o, /* artifacts= */ false, budget);
     for (int i = 0; i < streams; i++) {
-        wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, budget[i], arena, &preview[i], err);
+        wb_rc rc = wbi_command_preview(&o->stream[i], o->cmd, o->unasked[i] ? 0 : budget[i], arena,
+                                       &preview[i], err);
         if (rc != WB_OK)
             return rc;
         (void)snprintf(key, sizeof(key), "%s_preview", names[i]);
@@ -195,14 +214,14 @@ wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *
     }
     for (int i = 0; i < streams; i++) {
         (void)snprintf(key, sizeof(key), "%s_truncated", names[i]);
-        wbi_jw_kbool(w, key, is_cut(&preview[i], &o->stream[i]));
+        cut[i] = is_cut(&preview[i], &o->stream[i]);
+        wbi_jw_kbool(w, key, cut[i]);
     }
     if (!o->combined)
-        wbi_jw_kbool(w, "truncated",
-                     is_cut(&preview[0], &o->stream[0]) || is_cut(&preview[1], &o->stream[1]));
+        wbi_jw_kbool(w, "truncated", cut[0] || cut[1]);
     for (int i = 0; i < streams; i++)
         write_counts(w, names[i], &o->stream[i]);
-    write_artifacts(w, o, names);
+    write_artifacts(w, o, names, cut);
     return WB_OK;
 }
 
@@ -222,7 +241,9 @@ wb_rc wbi_command_write_partial(const struct wbi_command_output *o, struct wbi_a
 
 void wbi_command_write_end(struct wbi_jw *w, const struct wbi_command_output *o)
 {
-    if (o->signal != 0) {
+    if (o->status_lost) {
+        wbi_jw_knull(w, "exit_status");
+    } else if (o->signal != 0) {
         wbi_jw_knull(w, "exit_status");
         wbi_jw_kint(w, "signal", o->signal);
     } else {
@@ -278,6 +299,8 @@ struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wb
         return wbi_arena_fmt(arena, "command already running as %.*s", WBI_FMT(o->task_id));
     case WBI_DISPOSITION_FAILED:
         return wbi_arena_fmt(arena, "command could not be started: %s", o->error);
+    case WBI_DISPOSITION_STOPPED:
+        return WBI_LIT("command stopped with the call");
     case WBI_DISPOSITION_SKIPPED:
         return WBI_LIT("command skipped after an earlier failure");
     case WBI_DISPOSITION_LOST:
@@ -305,6 +328,8 @@ const char *wbi_disposition_name(enum wbi_disposition d)
     case WBI_DISPOSITION_FAILED:
     case WBI_DISPOSITION_LOST:
         return "failed";
+    case WBI_DISPOSITION_STOPPED:
+        return "stopped";
     case WBI_DISPOSITION_SKIPPED:
         break;
     }

@@ -27,6 +27,8 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     (void)arg;
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "retrieval_status", t->retrieval);
+    if (t->waited_ms > 0)
+        wbi_jw_kint(&w, "waited_ms", t->waited_ms);
     wbi_jw_key(&w, "task");
     wbi_jw_obj(&w);
     wbi_task_write_state(&w, &t->task);
@@ -56,16 +58,35 @@ static const char *first_line(struct wbi_str retrieval)
     return "Task output is not ready; the task still runs\n";
 }
 
+/* A range that holds nothing says how much there is. */
+static void empty_page(struct wbi_buf *out, const wbi_json *result)
+{
+    bool bytes = wbi_str_eqz(wbi_json_get_str(result, "view"), "bytes");
+    int64_t total = 0;
+
+    if (wbi_json_get_str(result, "content").n > 0)
+        return;
+    (void)wbi_json_i64(wbi_json_get(result, bytes ? "end_byte" : "total_lines"), &total);
+    wbi_buf_addf(out, "Nothing there: it has %lld %s\n", (long long)total,
+                 bytes ? "bytes" : "lines");
+}
+
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
                     struct wbi_buf *out, struct wbi_error *err)
 {
+    int64_t waited;
+
     (void)arg;
     (void)arena;
     (void)err;
     wbi_buf_addz(out, first_line(wbi_json_get_str(c->result, "retrieval_status")));
+    if (wbi_json_i64(wbi_json_get(c->result, "waited_ms"), &waited))
+        wbi_buf_addf(out, "Waited %lld ms, the most one call may; call again to wait on\n",
+                     (long long)waited);
     wbi_task_render_state(out, wbi_json_get(c->result, "task"));
     if (wbi_json_get(c->result, "content") != NULL) {
         wbi_page_render_header(out, c->tool_name, c->result);
+        empty_page(out, c->result);
         wbi_page_render_content(out, c->result);
     } else {
         wbi_receipt_budget(out, c->result);

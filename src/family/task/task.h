@@ -24,6 +24,7 @@ struct wbi_task_view {
 struct wbi_task_output {
     struct wbi_task_view task;
     const char *retrieval;            /* "success", "timeout", "not_ready" */
+    int64_t waited_ms;                /* less than was asked for, as a call may take; 0: all */
     const struct wbi_page_view *page; /* a range was asked for; else: */
     struct wbi_command_output output; /* its streams; budget for the whole receipt */
 };
