@@ -37,12 +37,12 @@ struct wbi_server {
     uint64_t opens, list_opens;      /* connections so far; which one was asked */
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
     bool has_listed, has_blocked;
-    struct wbi_pin_stamp pins; /* that the list was checked against */
-    size_t left_out_count;     /* tools of the list that the catalog does not have */
-    char left_out[700];        /* the first of them, and why */
-    char told[700];            /* what was told about them last */
+    struct wbi_pin_stamp pins;   /* that the list was checked against */
+    size_t left_out_count;       /* tools of the list that the catalog does not have */
+    char left_out[700];          /* the first of them, and why */
+    char told[700];              /* what was told about them last */
     struct wbi_shelf shelves[4]; /* but for tools */
-    char why[320];             /* it FAILED */
+    char why[320];               /* it FAILED */
 };
 
 /* server_spec.c: the members of one server; err names what is wrong. WB_ESTATE: it is
