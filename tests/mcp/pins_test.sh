@@ -49,6 +49,13 @@ stop() {
     pid=
 }
 asked() { grep -c "^$1" "$work/s/log"; }
+# The server says that its tools changed; it was asked for them since.
+reloads() {
+    local before=$(asked tools/list)
+    call s__reload
+    for _ in $(seq 400); do [ "$(asked tools/list)" -gt "$before" ] && break; sleep 0.05; done
+    sleep 0.3
+}
 shifty="\"command\":\"$build/mcp_shifty\",\"args\":[\"$work/s\"]"
 
 # A server that dies comes back as another: nothing is called before its tools were checked.
@@ -74,7 +81,7 @@ grep -q 'notifications/tools/list_changed' out || bad "the client does not hear 
 "$waybill" pins approve -q s/x || bad "approve"
 call s__x; has "approved, it can be called" '"text":"ran"'
 tools "$good"
-call s__reload; sleep 0.3
+reloads
 call s__x; has "back to the first one: changed once more" 'has changed since'
 "$waybill" pins approve -q s/x || bad "approve again"
 ask tools/list ''; has "approved, it is listed" '"name":"s__x","description":"good"'
@@ -90,7 +97,7 @@ ask tools/list ''
 printf '{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"s__x","arguments":{},%s}}\n' "${modern%\}},\"waybill/invocation\":{\"conversationId\":\"other\"}}" >&8
 for _ in $(seq 400); do approval=$("$waybill" approve list --json | grep -o 'approval_[0-9a-f]*') && break; sleep 0.05; done
 tools "$(tool x EVIL),$(tool die d),$(tool reload r)"
-call s__reload; sleep 0.3
+reloads
 "$waybill" approve -q yes "$approval" || bad "approve yes"
 for _ in $(seq 400); do got=$(grep '"id":"w"' out) && break; sleep 0.05; done
 has "changed while it waited" 'has changed since it was accepted'
