@@ -1,58 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/command_bounds_test.c: what commands, batches and tasks tell when they meet a bound: a
  * budget, a deadline, the output limit, what one call may take. Cites C5, C6, C7.1, C7.2. */
-#include "support/tools.h"
-
-#include <time.h>
+#include "support/commands.h"
 
 #include "base/checked.h"
 #include "text/tokens.h"
-
-static wb_result *exec_line(struct tools *t, const char *cmd, const char *more)
-{
-    char input[4096];
-
-    (void)snprintf(input, sizeof(input), "{\"cmd\":\"%s\"%s}", cmd, more);
-    return tools_ask(t, "ExecCommand", input);
-}
-
-static wb_result *with_id(struct tools *t, const char *tool, const char *id, const char *more)
-{
-    char input[1024];
-
-    (void)snprintf(input, sizeof(input), "{\"task_id\":\"%s\"%s}", id, more);
-    return tools_ask(t, tool, input);
-}
-
-static char *task_of(wb_result *r)
-{
-    char *id = member_of(r, "/result/task_handle/task_id");
-
-    assert_memory_equal(id, "task_", 5);
-    return id;
-}
-
-/* A call with a deadline one to two seconds from now. */
-static wb_result *ask_in_time(struct tools *t, const char *tool, const char *input)
-{
-    struct timespec now;
-    char deadline[64];
-    wb_request *request;
-    wb_result *r;
-    struct tm utc;
-    time_t at;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    at = now.tv_sec + 2;
-    gmtime_r(&at, &utc);
-    (void)strftime(deadline, sizeof(deadline), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    request = wb_request_new(tool);
-    assert_int_equal(wb_request_set(request, WB_FIELD_INPUT, input), WB_OK);
-    assert_int_equal(wb_request_set(request, WB_FIELD_DEADLINE, deadline), WB_OK);
-    assert_int_equal(wb_call_run(t->runtime, request, &r), WB_OK);
-    wb_request_free(request);
-    return r;
-}
 
 /* C5.6: of a batch that is stopped, what had ended before is told, not only what ran. */
 static void test_a_stopped_batch_tells_what_had_ended(void **state)

@@ -2,37 +2,13 @@
  * tests/command_tools_test.c: commands, tasks and their receipts, called as an
  * agent calls them. Cites C5, C6, C7.1, C7.2 and seed 000; the attacks on
  * processes (36 to 45) are named by their number. */
-#include "support/tools.h"
+#include "support/commands.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "support/census.h"
-
-static wb_result *exec_line(struct tools *t, const char *cmd, const char *more)
-{
-    char input[4096];
-
-    (void)snprintf(input, sizeof(input), "{\"cmd\":\"%s\"%s}", cmd, more);
-    return tools_ask(t, "ExecCommand", input);
-}
-
-static wb_result *with_id(struct tools *t, const char *tool, const char *id, const char *more)
-{
-    char input[1024];
-
-    (void)snprintf(input, sizeof(input), "{\"task_id\":\"%s\"%s}", id, more);
-    return tools_ask(t, tool, input);
-}
-
-static char *task_of(wb_result *r)
-{
-    char *id = member_of(r, "/result/task_handle/task_id");
-
-    assert_memory_equal(id, "task_", 5);
-    return id;
-}
 
 /* ---- results and receipts of seed 000 ---- */
 
@@ -155,26 +131,12 @@ static void test_however_a_command_ends_the_call_succeeds_and_says_how(void **st
 /* C5.6: a deadline is an error that keeps what was printed. */
 static void test_a_deadline_is_an_error_with_what_was_printed(void **state)
 {
-    struct timespec now;
     struct tools t;
-    char deadline[64];
-    wb_request *request;
     wb_result *r;
-    struct tm utc;
-    time_t at;
 
     (void)state;
     tools_start(&t, NULL);
-    clock_gettime(CLOCK_REALTIME, &now);
-    at = now.tv_sec + 2; /* one to two seconds from now */
-    gmtime_r(&at, &utc);
-    (void)strftime(deadline, sizeof(deadline), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    request = wb_request_new("ExecCommand");
-    assert_int_equal(
-        wb_request_set(request, WB_FIELD_INPUT, "{\"cmd\":\"echo so far; sleep 100\"}"), WB_OK);
-    assert_int_equal(wb_request_set(request, WB_FIELD_DEADLINE, deadline), WB_OK);
-    assert_int_equal(wb_call_run(t.runtime, request, &r), WB_OK);
-    wb_request_free(request);
+    r = ask_in_time(&t, "ExecCommand", "{\"cmd\":\"echo so far; sleep 100\"}");
     assert_member(r, "/error/kind", "timed_out");
     assert_member(r, "/error/details/partial/stdout_preview", "so far");
     assert_says(r, "stdout: (1 line)\nso far");

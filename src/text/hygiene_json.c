@@ -8,7 +8,7 @@
 /* One escape of a JSON text, its backslash at `at`. */
 struct escape {
     size_t n;    /* bytes of it; a pair of surrogates is one */
-    uint32_t cp; /* 0 but for \uXXXX */
+    uint32_t cp; /* of an escape by number, else 0 */
 };
 
 static bool unit_at(struct wbi_str t, size_t at, uint32_t *ret)

@@ -46,6 +46,21 @@ static bool holds(const struct wbi_buf *b, struct wbi_str s)
     return wbi_str_find(wbi_buf_str(b), s) < b->n;
 }
 
+/* Each of the n texts holds the value of that name, once. */
+static void each_is_found(const char *const *texts, size_t n, const char *label)
+{
+    struct wbi_buf out;
+
+    wbi_buf_init(&out, 8192);
+    for (size_t i = 0; i < n; i++) {
+        replace(wbi_str_z(texts[i]), &out);
+        if (report.total != 1)
+            fail_msg("not found: %s", texts[i]);
+        assert_string_equal(report.row[0].label, label);
+    }
+    wbi_buf_fini(&out);
+}
+
 /* row 104: known values in all their forms */
 static void known_values_are_found_encoded(void **state)
 {
@@ -63,12 +78,7 @@ static void known_values_are_found_encoded(void **state)
 
     (void)state;
     wbi_buf_init(&out, 8192);
-    for (size_t i = 0; i < sizeof forms_of_it / sizeof *forms_of_it; i++) {
-        replace(wbi_str_z(forms_of_it[i]), &out);
-        if (report.total != 1)
-            fail_msg("not found: %s", forms_of_it[i]);
-        assert_string_equal(report.row[0].label, "DB_PASSWORD");
-    }
+    each_is_found(forms_of_it, sizeof forms_of_it / sizeof *forms_of_it, "DB_PASSWORD");
     replace(WBI_LIT("{\"v\":\"p@ss/w\\\"rd-19xyz\"} p%40ss%2Fw%22rd-19xyz"), &out);
     assert_int_equal(report.total, 2);
     replace(WBI_LIT("x marks the spot"), &out); /* row 105 */
@@ -90,17 +100,9 @@ static void known_values_are_found_as_others_escape_them(void **state)
         "q=a%26b%2Fc%20d%3C%C3%A9%F0%9F%98%80%3E(%2B'%22z",
         "/a%26b/c%20d%3C%C3%A9%F0%9F%98%80%3E%28%2B%27%22z",
     };
-    struct wbi_buf out;
 
     (void)state;
-    wbi_buf_init(&out, 8192);
-    for (size_t i = 0; i < sizeof forms_of_it / sizeof *forms_of_it; i++) {
-        replace(wbi_str_z(forms_of_it[i]), &out);
-        if (report.total != 1)
-            fail_msg("not found: %s", forms_of_it[i]);
-        assert_string_equal(report.row[0].label, "ODD");
-    }
-    wbi_buf_fini(&out);
+    each_is_found(forms_of_it, sizeof forms_of_it / sizeof *forms_of_it, "ODD");
 }
 
 /* A value of several lines, cut at every byte. */
