@@ -360,7 +360,7 @@ static void leak(wb_tool_call *call, void *arg)
 {
     static const char partial[] = "{\"users\":[{\"mail\":\"m1@x.y\",\"id\":1}]}";
     static const char out[] = "{\"users\":[{\"id\":2},{\"mail\":\"m2@x.y\",\"id\":3}],"
-                              "\"a.b\":{\"pin\":90817}}";
+                              "\"a.b\":{\"pin\":9081726354}}";
 
     wb_tool_partial(call, partial, sizeof(partial) - 1);
     if (*(const int *)arg)
@@ -406,7 +406,7 @@ static void paths_are_redacted_on_every_surface(void **state)
         for (size_t i = 0; i < 5; i++) { /* the first runs, the others are replays */
             text = view(r, views[i]);
             assert_null(strstr(text, "@x.y"));
-            assert_null(strstr(text, "90817"));
+            assert_null(strstr(text, "9081726354"));
             if (i > 0)
                 continue;
             if (fails)
