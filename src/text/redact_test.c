@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text/redact_test.c: the look at a text without parsing it never overrules the
- * walk (C8.8): what it calls clean, the walk leaves as it is. */
+ * text/redact_test.c: paths, names and forms of secrets in JSON. The look at a text
+ * without parsing it never overrules the walk (C8.8): what it calls clean, the walk
+ * leaves as it is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,12 +213,122 @@ static void secret_names_are_known_in_any_spelling(void **state)
             fail_msg("is no secret: %s", other[i]);
 }
 
+static struct wbi_str redacted(const char *json, const struct wbi_str *paths, size_t n, bool names,
+                               struct wbi_redact_list *list)
+{
+    struct wbi_redact_rules *rules = NULL;
+    struct wbi_buf out;
+    const wbi_json *v = NULL;
+
+    wbi_arena_reset(arena);
+    list->arena = arena;
+    assert_int_equal(wbi_json_read(arena, wbi_str_z(json), WBI_JSON_STRICT, &v, NULL), WB_OK);
+    assert_int_equal(wbi_redact_rules_new(paths, n, names, &rules, NULL), WB_OK);
+    wbi_buf_init_arena(&out, arena, 1u << 20);
+    assert_int_equal(wbi_redact_json(sets[1], rules, v, &out, list), WB_OK);
+    wbi_redact_rules_free(rules);
+    return wbi_buf_str(&out);
+}
+
+/* Q1, Q3, Q4, Q5 */
+static void paths_with_wildcards_are_replaced_and_listed(void **state)
+{
+    static const struct wbi_str paths[] = {
+        WBI_LIT_INIT("headers.authorization"), WBI_LIT_INIT("*.token"),
+        WBI_LIT_INIT("items[*].key"),          WBI_LIT_INIT("list[1]"),
+        WBI_LIT_INIT("a[\"b.c\"].d"),          WBI_LIT_INIT("nothing.here"),
+        WBI_LIT_INIT("number.below"),          WBI_LIT_INIT("whole"),
+        WBI_LIT_INIT("whole.inner"),
+    };
+    static const char *const want[] = {
+        "headers.authorization", "user.token", "items[0].key", "items[1].key", "list[1]",
+        "a[\"b.c\"].d",          "whole"};
+    struct wbi_redact_list list;
+    struct wbi_str out;
+
+    (void)state;
+    out = redacted(
+        "{\"headers\":{\"authorization\":\"abc\",\"x\":1},\"user\":{\"token\":null},"
+        "\"items\":[{\"key\":1},{\"key\":{\"deep\":true}},{\"other\":2}],\"list\":[1,2,3],"
+        "\"a\":{\"b.c\":{\"d\":false}},\"number\":5,\"whole\":{\"inner\":1},\"token\":\"top\"}",
+        paths, sizeof paths / sizeof *paths, false, &list);
+    assert_int_equal(list.n, 7);
+    for (size_t i = 0; i < list.n; i++)
+        assert_true(wbi_str_eqz(list.path[i], want[i]));
+    assert_true(wbi_str_find(out, WBI_LIT("\"x\":1}")) < out.n);
+    assert_true(wbi_str_find(out, WBI_LIT("\"list\":[1,\"[redacted:value:")) < out.n);
+    assert_true(wbi_str_find(out, WBI_LIT("\"number\":5,")) < out.n);
+    assert_true(wbi_str_find(out, WBI_LIT("\"token\":\"top\"")) <
+                out.n); /* *.token is one level down */
+    assert_true(wbi_str_find(out, WBI_LIT("deep")) == out.n);
+}
+
+/* Q1, Q5: default names at any depth, whatever their spelling */
+static void secret_names_and_values_are_listed(void **state)
+{
+    struct wbi_redact_list list;
+    struct wbi_str out;
+
+    (void)state;
+    out = redacted("[{\"a\":{\"API-Key\":7}},{\"text\":\"plainvalue77\"}]", NULL, 0, true, &list);
+    assert_int_equal(list.n, 2);
+    assert_true(wbi_str_eqz(list.path[0], "[0].a.API-Key"));
+    assert_true(wbi_str_eqz(list.path[1], "[1].text"));
+    assert_true(wbi_str_find(out, WBI_LIT("\"text\":\"[redacted:PLAIN:")) < out.n);
+}
+
+static void unreadable_paths_are_refused(void **state)
+{
+    static const char *const bad[] = {"",     ".a",    "a.",    "a..b", "a[",
+                                      "a[x]", "a[\"b", "a[*]b", "a.[0]"};
+    struct wbi_redact_rules *rules = NULL;
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct wbi_str path = wbi_str_z(bad[i]);
+
+        assert_int_equal(wbi_redact_rules_new(&path, 1, false, &rules, &err), WB_EINPUT);
+        assert_non_null(strstr(err.text, "redaction path"));
+    }
+}
+
+/* row 110: a name with a newline cannot forge a line once it is JSON */
+static void a_newline_in_a_name_stays_escaped(void **state)
+{
+    struct wbi_redact_list list;
+    struct wbi_str out;
+
+    (void)state;
+    out = redacted("{\"tool\":\"x\\nlevel=error forged\"}", NULL, 0, true, &list);
+    assert_true(memchr(out.p, '\n', out.n) == NULL);
+}
+
+/* Everything that a Secret of Kubernetes holds, whatever its name. */
+static void all_data_of_a_kubernetes_secret_is_masked(void **state)
+{
+    struct wbi_redact_list list;
+    struct wbi_str out = redacted("{\"data\":{\"tls.crt\":\"TUlJQw==\"},\"kind\":\"Secret\","
+                                  "\"stringData\":{\"note\":\"plain\"}}",
+                                  NULL, 0, true, &list);
+
+    (void)state;
+    assert_true(wbi_str_find(out, WBI_LIT("TUlJQw")) == out.n);
+    assert_true(wbi_str_find(out, WBI_LIT("plain")) == out.n);
+    assert_true(wbi_str_find(out, WBI_LIT("\"Secret\"")) < out.n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secret_names_are_known_in_any_spelling),
         cmocka_unit_test(what_is_called_clean_has_nothing_to_replace),
         cmocka_unit_test(an_ordinary_call_is_clean),
+        cmocka_unit_test(paths_with_wildcards_are_replaced_and_listed),
+        cmocka_unit_test(secret_names_and_values_are_listed),
+        cmocka_unit_test(unreadable_paths_are_refused),
+        cmocka_unit_test(a_newline_in_a_name_stays_escaped),
+        cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

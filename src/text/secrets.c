@@ -62,6 +62,7 @@ struct finder {
     struct sealed sealed; /* the object under way whose values are all secret */
     struct secret value;  /* the next one of them */
     bool has_value;
+    bool disturbed; /* literals passed over may be judged otherwise beside the replacements */
 };
 
 /* The literal and a byte that may follow it. */
@@ -153,6 +154,7 @@ static void finder_start(struct finder *f, const struct wbi_secrets *set, struct
     f->mark = NOWHERE;
     f->wait = NOWHERE;
     f->has_value = false;
+    f->disturbed = false;
     wbi_scan_start(&f->scan, &set->filter, text);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }
@@ -160,6 +162,36 @@ static void finder_start(struct finder *f, const struct wbi_secrets *set, struct
 static bool comes_first(const struct secret *a, const struct secret *b)
 {
     return a->from < b->from || (a->from == b->from && a->to >= b->to);
+}
+
+/* Does a literal stand in [from, to)? Of rules with this matcher, or NULL for any. */
+static bool literal_between(const struct wbi_secrets *s, struct wbi_str t, size_t from, size_t to,
+                            matcher match)
+{
+    const struct prefilter *p = &s->filter;
+    struct scan scan;
+
+    wbi_scan_start(&scan, p, wbi_str_head(t, to)); /* it looks far ahead */
+    for (size_t at = wbi_scan_next(&scan, from); at < to; at = wbi_scan_next(&scan, at + 1)) {
+        uint64_t here = first_bytes(t, at);
+        unsigned key = wbi_rule_key(here);
+
+        for (size_t i = p->start[key]; i < p->start[key + 1]; i++)
+            if ((match == NULL || wbi_secret_rules[p->order[i]].match == match) &&
+                rule_here(p, i, t, at, here))
+                return true;
+    }
+    return false;
+}
+
+/* The match of the literal at `at` changes what others are judged by: those between the
+ * literal and a value far behind it, and a name before it whose value reached into it. */
+static bool disturbs(const struct finder *f, size_t at, size_t floor, const struct secret *m)
+{
+    size_t run = wbi_value_before(f->text, at, floor);
+
+    return (m->from > at && literal_between(f->set, f->text, at + 1, m->from, NULL)) ||
+           (run < at && literal_between(f->set, f->text, run, at, wbi_match_generic));
 }
 
 /* What is known ahead: a known value or one of a sealed object; NULL for none. */
@@ -192,8 +224,11 @@ static bool finder_next(struct finder *f, size_t from, struct secret *ret)
                 next = ahead(f, from);
             continue;
         }
-        if (next != NULL && comes_first(next, &m))
+        if (next != NULL && comes_first(next, &m)) {
+            f->disturbed |= m.to > next->to;
             break;
+        }
+        f->disturbed |= disturbs(f, at, from, &m);
         *ret = m;
         return true;
     }
@@ -340,10 +375,11 @@ struct pass {
     bool open;      /* it ended inside a key block */
     bool waits;     /* what is left needs more text to be judged */
     bool marked;    /* nothing was done: there are visible marks before the limit */
-    bool glued;     /* a replacement is followed by more that may belong to a value */
+    bool again;     /* what was written is to be judged once more */
 };
 
-/* Behind the password of a URL its host is expected. */
+/* A replacement is followed by more that may belong to a value. Behind the password of a
+ * URL its host is expected. */
 static bool glued(struct wbi_str text, const struct secret *m)
 {
     return m->to < text.n && (uint8_t)text.p[m->to] > ' ' && text.p[m->to] != '"' &&
@@ -370,8 +406,9 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
         rc = replace_one(s, text, &m, out, report);
         at = m.to;
         p->open |= m.open && m.to == text.n;
-        p->glued |= glued(text, &m);
+        p->again |= glued(text, &m);
     }
+    p->again |= f.disturbed;
     p->waits = f.wait < p->limit;
     if (p->waits)
         p->limit = f.wait;
@@ -403,8 +440,9 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
         from = m.to > m.from ? stood(&bare, m.to - 1) + 1 : stood(&bare, m.to);
         at = m.to;
         p->open = m.open && m.to == bare.text.n;
-        p->glued |= glued(wbi_buf_str(&bare.text), &m);
+        p->again |= glued(wbi_buf_str(&bare.text), &m);
     }
+    p->again |= f.disturbed;
     wbi_buf_add(out, text.p + from, text.n - from);
     bare_fini(&bare);
     return rc != WB_OK ? rc : wbi_buf_rc(out);
@@ -433,26 +471,27 @@ static wb_rc replace_once(const struct wbi_secrets *s, struct wbi_str text, stru
 
 #define ROUNDS 4u
 
-/* What stands right behind a replacement is judged once more: with the replacement
- * it may read as the rest of a value. */
+/* What stands right behind a replacement is judged once more, for with the replacement it
+ * may read as the rest of a value; so are literals that a match passed over. */
 static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
                      struct wbi_buf *out, struct wbi_secrets_report *report)
 {
-    struct pass again = {.glued = false};
     size_t n = out->n;
     wb_rc rc = replace_once(s, text, p, out, report);
+    bool again = p->again;
 
-    again.glued = p->glued;
-    for (unsigned round = 1; rc == WB_OK && again.glued && round < ROUNDS; round++) {
+    for (unsigned round = 1; rc == WB_OK && again && round < ROUNDS; round++) {
         struct wbi_buf once;
+        struct pass next;
 
         wbi_buf_init(&once, out->n - n + 1);
         wbi_buf_add(&once, out->p + n, out->n - n);
         rc = wbi_buf_rc(&once);
         out->n = n;
-        again = (struct pass){.limit = once.n, .line_ends = true, .final = true};
+        next = (struct pass){.limit = once.n, .line_ends = true, .final = true};
         if (rc == WB_OK)
-            rc = replace_once(s, wbi_buf_str(&once), &again, out, report);
+            rc = replace_once(s, wbi_buf_str(&once), &next, out, report);
+        again = next.again;
         wbi_buf_fini(&once);
     }
     return rc;
@@ -480,22 +519,9 @@ static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_m
 
 bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
 {
-    const struct prefilter *p = &s->filter;
     struct secret ignored;
-    struct scan scan;
 
-    if (wbi_known_next(s->known, text, 0, &ignored))
-        return true;
-    wbi_scan_start(&scan, p, text);
-    for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
-        uint64_t here = first_bytes(text, at);
-        unsigned key = wbi_rule_key(here);
-
-        for (size_t i = p->start[key]; i < p->start[key + 1]; i++)
-            if (rule_here(p, i, text, at, here))
-                return true;
-    }
-    return false;
+    return wbi_known_next(s->known, text, 0, &ignored) || literal_between(s, text, 0, text.n, NULL);
 }
 
 bool wbi_secrets_knows_values(const struct wbi_secrets *s)

@@ -77,6 +77,8 @@ bool wbi_match_curl(const struct judged *, size_t, const struct rule *, struct s
 bool wbi_match_inner(const struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_near(const struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_webhook(const struct judged *, size_t, const struct rule *, struct secret *);
+/* Where the characters that a value may have and that end at `at` begin, at floor at most. */
+size_t wbi_value_before(struct wbi_str t, size_t at, size_t floor);
 /* Never called: such literals change how the text around them is judged. */
 bool wbi_match_context(const struct judged *, size_t, const struct rule *, struct secret *);
 /* Length of a visible mark <U+XXXX> at i, or 0. */

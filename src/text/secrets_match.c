@@ -355,12 +355,31 @@ static bool identifier(struct wbi_str v)
     return v.n == 36 && dashes == 4;
 }
 
+static unsigned kind(uint8_t c)
+{
+    return is_lower(c) ? 1 : is_upper(c) ? 2 : is_digit(c) ? 3 : 0;
+}
+
+/* Small letters, capitals and digits change as often as in random text. */
+static bool scrambled(struct wbi_str v)
+{
+    size_t changes = 0;
+
+    for (size_t i = 1; i < v.n; i++) {
+        unsigned before = kind((uint8_t)v.p[i - 1]), now = kind((uint8_t)v.p[i]);
+
+        changes += before != 0 && now != 0 && before != now;
+    }
+    return v.n >= 20 && changes >= v.n / 3;
+}
+
 /* Words joined by dots, slashes or underscores are code and paths. */
 static bool wordy(struct wbi_str v)
 {
     size_t digits = 0, letters = 0, parts = 1, changes = 0;
 
-    if (v.p[0] == '/' || v.p[0] == '.' || wbi_str_find(v, WBI_LIT("://")) < v.n)
+    if (((v.p[0] == '/' || v.p[0] == '.') && !scrambled(v)) ||
+        wbi_str_find(v, WBI_LIT("://")) < v.n)
         return true;
     for (size_t i = 0; i < v.n; i++) {
         uint8_t c = (uint8_t)v.p[i];
@@ -452,14 +471,24 @@ static bool value_char(uint8_t c)
     return c < 128 && (chars[c >> 6] >> (c & 63) & 1);
 }
 
-/* Where the value at i ends; nothing that is longer than 150 counts. */
-static size_t value_end(struct wbi_str t, size_t i)
-{
-    size_t end = i;
+#define VALUE_MAX 150u       /* what a value is judged by; longer ones need a strong name */
+#define LONG_VALUE_MAX 4000u /* session tokens of clouds have a thousand and more */
 
-    while (end < t.n && end - i <= 150 && value_char((uint8_t)t.p[end]))
+/* Where the value at i that was read up to end ends, or the first byte beyond most. */
+static size_t value_end(struct wbi_str t, size_t i, size_t end, size_t most)
+{
+    while (end < t.n && end - i <= most && value_char((uint8_t)t.p[end]))
         end++;
     return end;
+}
+
+size_t wbi_value_before(struct wbi_str t, size_t at, size_t floor)
+{
+    size_t i = at;
+
+    while (i > floor && at - i <= LONG_VALUE_MAX && value_char((uint8_t)t.p[i - 1]))
+        i--;
+    return i;
 }
 
 bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
@@ -480,16 +509,21 @@ bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, 
     named = from;
     name = wbi_str_make(t.p + named, to - named);
     from = wbi_skip_masks(j->set, t, start);
-    end = value_end(t, from);
+    end = value_end(t, from, from, VALUE_MAX);
     value = wbi_str_make(t.p + from, end - from);
-    if (value.n < 10 || value.n > 150) /* most are: before the name is compared */
+    if (value.n < 10) /* most are: before the name is compared */
         return false;
     strength = name_strength(name);
     if (strength == NOT_A_NAME)
         strength = name_strength(wbi_str_from(name, behind_escape(j, named, at) - named));
     if (strength == NOT_A_NAME || placeholder(value) || wordy(value))
         return false;
-    if (end < t.n && (t.p[end] == '(' || t.p[end] == '[' || t.p[end] == '{'))
+    if (value.n > VALUE_MAX)
+        end = value_end(t, from, end, LONG_VALUE_MAX);
+    if (end - from > (strength == STRONG ? LONG_VALUE_MAX : VALUE_MAX))
+        return false;
+    if (end < t.n && (t.p[end] == '(' || t.p[end] == '{' ||
+                      (t.p[end] == '[' && wbi_mask_at(j->set, t, end) == 0)))
         return false;
     if (strength == WEAK && (identifier(value) || wbi_entropy(value) < 380))
         return false;
@@ -507,9 +541,11 @@ bool wbi_match_url(const struct judged *j, size_t at, const struct rule *r, stru
     if (at == j->floor || !is_alnum((uint8_t)t.p[at - 1]))
         return false;
     while (i < end && wbi_in_alphabet((uint8_t)t.p[i], A_AUTHORITY)) {
+        size_t mask = colon == 0 && t.p[i] == '[' ? wbi_mask_at(j->set, t, i) : 0;
+
         if (t.p[i] == ':' && colon == 0)
             colon = i;
-        i++;
+        i += mask > 0 ? mask : 1; /* of the user, or a part of it */
     }
     if (i < end && t.p[i] == '@')
         last = i;
@@ -594,7 +630,8 @@ bool wbi_match_curl(const struct judged *j, size_t at, const struct rule *r, str
     while (i < n && (rest.p[i] == '"' || rest.p[i] == '\'' || rest.p[i] == ' ' || rest.p[i] == '='))
         i++;
     colon = i;
-    while (colon < n && rest.p[colon] != ':' && rest.p[colon] > ' ')
+    while ((colon = wbi_skip_masks(j->set, rest, colon)) < n && rest.p[colon] != ':' &&
+           rest.p[colon] > ' ')
         colon++;
     if (colon >= n || rest.p[colon] != ':')
         return false;

@@ -324,6 +324,24 @@ static void cut_everywhere(struct wbi_str text, size_t total)
     wbi_buf_fini(&whole);
 }
 
+/* A secret between a name and the value that belongs to it, both replaced. */
+static void a_secret_before_a_far_value_is_found(void **state)
+{
+    static const char *const texts[] = {
+        "postgres://token=a8Kd03LmQz7RtYw2:hunter-22@db/x\n",
+        "curl -u token=a8Kd03LmQz7RtYw2:hunter-22 https://host/\n",
+        "curl -u correct%20horse%20battery:hunter-22 https://host/\n",
+        "postgres://correct%20horse%20battery:hunter-22@db/x\n",
+        "postgres://of-correct%20horse%20battery:hunter-22@db/x\n",
+        "discord correct horse battery = "
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        cut_everywhere(wbi_str_z(texts[i]), 2);
+}
+
 /* rows 102 and 104 at once */
 static void encoded_known_values_are_found_across_reads(void **state)
 {
@@ -502,6 +520,32 @@ static void values_beside_telling_names_are_replaced(void **state)
     wbi_buf_fini(&out);
 }
 
+/* Session tokens have a thousand characters, some begin with a slash as a path does. */
+static void long_values_are_replaced_whole(void **state)
+{
+    static const size_t lengths[] = {100, 150, 151, 400, 1200, 4000};
+    static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char *const names[] = {"AWS_SESSION_TOKEN=", "\"access_token\": \"",
+                                        "password: /"};
+    struct wbi_buf text;
+
+    (void)state;
+    wbi_buf_init(&text, 8192);
+    for (size_t i = 0; i < 3 * sizeof lengths / sizeof *lengths; i++) {
+        uint32_t random = 12345;
+
+        wbi_buf_clear(&text);
+        wbi_buf_addz(&text, names[i % 3]);
+        for (size_t n = i % 3 == 2; n < lengths[i / 3]; n++) {
+            random = random * 1664525u + 1013904223u;
+            wbi_buf_addc(&text, base64[random >> 26]);
+        }
+        wbi_buf_addz(&text, "\"\n");
+        cut_everywhere(wbi_buf_str(&text), 1);
+    }
+    wbi_buf_fini(&text);
+}
+
 /* row 107 */
 static void key_blocks_go_to_their_end_or_a_cap(void **state)
 {
@@ -565,115 +609,6 @@ static void the_same_secret_has_the_same_hash(void **state)
     wbi_buf_fini(&b);
 }
 
-/* ---- JSON ---- */
-
-static struct wbi_arena *arena;
-
-static struct wbi_str redacted(const char *json, const struct wbi_str *paths, size_t n,
-                               bool by_name, struct wbi_redact_list *list)
-{
-    struct wbi_redact_rules *rules = NULL;
-    struct wbi_buf out;
-    const wbi_json *v = NULL;
-
-    list->arena = arena;
-    assert_int_equal(wbi_json_read(arena, wbi_str_z(json), WBI_JSON_STRICT, &v, NULL), WB_OK);
-    assert_int_equal(wbi_redact_rules_new(paths, n, by_name, &rules, NULL), WB_OK);
-    wbi_buf_init_arena(&out, arena, 1u << 20);
-    assert_int_equal(wbi_redact_json(set, rules, v, &out, list), WB_OK);
-    wbi_redact_rules_free(rules);
-    return wbi_buf_str(&out);
-}
-
-/* Q1, Q3, Q4, Q5 */
-static void paths_with_wildcards_are_replaced_and_listed(void **state)
-{
-    static const struct wbi_str paths[] = {
-        WBI_LIT_INIT("headers.authorization"), WBI_LIT_INIT("*.token"),
-        WBI_LIT_INIT("items[*].key"),          WBI_LIT_INIT("list[1]"),
-        WBI_LIT_INIT("a[\"b.c\"].d"),          WBI_LIT_INIT("nothing.here"),
-        WBI_LIT_INIT("number.below"),          WBI_LIT_INIT("whole"),
-        WBI_LIT_INIT("whole.inner"),
-    };
-    static const char *const want[] = {
-        "headers.authorization", "user.token", "items[0].key", "items[1].key", "list[1]",
-        "a[\"b.c\"].d",          "whole"};
-    struct wbi_redact_list list;
-    struct wbi_str out;
-
-    (void)state;
-    assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
-    out = redacted(
-        "{\"headers\":{\"authorization\":\"abc\",\"x\":1},\"user\":{\"token\":null},"
-        "\"items\":[{\"key\":1},{\"key\":{\"deep\":true}},{\"other\":2}],\"list\":[1,2,3],"
-        "\"a\":{\"b.c\":{\"d\":false}},\"number\":5,\"whole\":{\"inner\":1},\"token\":\"top\"}",
-        paths, sizeof paths / sizeof *paths, false, &list);
-    assert_int_equal(list.n, 7);
-    for (size_t i = 0; i < list.n; i++)
-        assert_true(wbi_str_eqz(list.path[i], want[i]));
-    assert_true(wbi_str_find(out, WBI_LIT("\"x\":1}")) < out.n);
-    assert_true(wbi_str_find(out, WBI_LIT("\"list\":[1,\"[redacted:value:")) < out.n);
-    assert_true(wbi_str_find(out, WBI_LIT("\"number\":5,")) < out.n);
-    assert_true(wbi_str_find(out, WBI_LIT("\"token\":\"top\"")) <
-                out.n); /* *.token is one level down */
-    assert_true(wbi_str_find(out, WBI_LIT("deep")) == out.n);
-    wbi_arena_free(arena);
-}
-
-/* Q1, Q5: default names at any depth, whatever their spelling */
-static void secret_names_are_known_in_any_spelling(void **state)
-{
-    static const char *const names[] = {"token",        "Authorization", "PASSWORD", "secret",
-                                        "apikey",       "api_key",       "API-Key",  "apiKey",
-                                        "access_token", "client-secret"};
-    static const char *const others[] = {"tokens_used", "author", "key", "name", "secretary", ""};
-    struct wbi_redact_list list;
-    struct wbi_str out;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_true(wbi_secrets_name(wbi_str_z(names[i])));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(wbi_secrets_name(wbi_str_z(others[i])));
-    assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
-    out = redacted("[{\"a\":{\"API-Key\":7}},{\"text\":\"correct horse battery\"}]", NULL, 0, true,
-                   &list);
-    assert_int_equal(list.n, 2);
-    assert_true(wbi_str_eqz(list.path[0], "[0].a.API-Key"));
-    assert_true(wbi_str_eqz(list.path[1], "[1].text"));
-    assert_true(wbi_str_find(out, WBI_LIT("\"text\":\"[redacted:DB_PASSWORD:")) < out.n);
-    wbi_arena_free(arena);
-}
-
-static void unreadable_paths_are_refused(void **state)
-{
-    static const char *const bad[] = {"",     ".a",    "a.",    "a..b", "a[",
-                                      "a[x]", "a[\"b", "a[*]b", "a.[0]"};
-    struct wbi_redact_rules *rules = NULL;
-    struct wbi_error err = WBI_ERROR_INIT;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct wbi_str path = wbi_str_z(bad[i]);
-
-        assert_int_equal(wbi_redact_rules_new(&path, 1, false, &rules, &err), WB_EINPUT);
-        assert_non_null(strstr(err.text, "redaction path"));
-    }
-}
-
-/* row 110: a name with a newline cannot forge a line once it is JSON */
-static void a_newline_in_a_name_stays_escaped(void **state)
-{
-    struct wbi_redact_list list;
-    struct wbi_str out;
-
-    (void)state;
-    assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
-    out = redacted("{\"tool\":\"x\\nlevel=error forged\"}", NULL, 0, true, &list);
-    assert_true(memchr(out.p, '\n', out.n) == NULL);
-    wbi_arena_free(arena);
-}
-
 /* A key block with visible marks in it, cut behind every line. */
 static void a_marked_key_block_is_hidden_across_reads(void **state)
 {
@@ -709,31 +644,6 @@ static void marks_do_not_hide_a_secret_from_the_question(void **state)
     assert_false(wbi_secrets_found(set, WBI_LIT("nothing <U+200B>here")));
 }
 
-static void all_data_of_a_kubernetes_secret_is_masked(void **state)
-{
-    struct wbi_arena *own = NULL;
-    struct wbi_redact_rules *rules = NULL;
-    struct wbi_buf out;
-    const wbi_json *v = NULL;
-
-    (void)state;
-    assert_int_equal(wbi_arena_new(1u << 20, &own), WB_OK);
-    assert_int_equal(wbi_redact_rules_new(NULL, 0, true, &rules, NULL), WB_OK);
-    assert_int_equal(wbi_json_read(own,
-                                   WBI_LIT("{\"data\":{\"tls.crt\":\"TUlJQw==\"},\"kind\":"
-                                           "\"Secret\",\"stringData\":{\"note\":\"plain\"}}"),
-                                   WBI_JSON_STRICT, &v, NULL),
-                     WB_OK);
-    wbi_buf_init(&out, 1u << 20);
-    assert_int_equal(wbi_redact_json(set, rules, v, &out, NULL), WB_OK);
-    assert_false(holds(&out, WBI_LIT("TUlJQw")));
-    assert_false(holds(&out, WBI_LIT("plain")));
-    assert_true(holds(&out, WBI_LIT("\"Secret\"")));
-    wbi_buf_fini(&out);
-    wbi_redact_rules_free(rules);
-    wbi_arena_free(own);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -743,18 +653,15 @@ int main(void)
         cmocka_unit_test(marks_inside_do_not_hide_a_secret),
         cmocka_unit_test(a_marked_key_block_is_hidden_across_reads),
         cmocka_unit_test(marks_do_not_hide_a_secret_from_the_question),
-        cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
         cmocka_unit_test(encoded_known_values_are_found_across_reads),
+        cmocka_unit_test(a_secret_before_a_far_value_is_found),
         cmocka_unit_test(what_looks_like_a_replacement_hides_nothing),
         cmocka_unit_test(the_values_of_a_kubernetes_secret_are_replaced_in_text),
         cmocka_unit_test(harmless_text_is_left_alone),
         cmocka_unit_test(values_beside_telling_names_are_replaced),
+        cmocka_unit_test(long_values_are_replaced_whole),
         cmocka_unit_test(key_blocks_go_to_their_end_or_a_cap),
         cmocka_unit_test(the_same_secret_has_the_same_hash),
-        cmocka_unit_test(paths_with_wildcards_are_replaced_and_listed),
-        cmocka_unit_test(secret_names_are_known_in_any_spelling),
-        cmocka_unit_test(unreadable_paths_are_refused),
-        cmocka_unit_test(a_newline_in_a_name_stays_escaped),
     };
     return cmocka_run_group_tests(tests, open_set, close_set);
 }
