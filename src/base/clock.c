@@ -88,14 +88,10 @@ static void put_digits(char *out, int width, int64_t v)
     }
 }
 
-void wbi_time_format(int64_t wall_ms, char out[WBI_RFC3339_SIZE])
+static void format_whole(int64_t wall_ms, char out[WBI_RFC3339_SIZE])
 {
-    int64_t days, ms, y, m, d;
+    int64_t days = wall_ms / MS_PER_DAY, ms = wall_ms % MS_PER_DAY, y, m, d;
 
-    wall_ms = WBI_MAX(wall_ms, YEAR_0000);
-    wall_ms = WBI_MIN(wall_ms, YEAR_9999_END);
-    days = wall_ms / MS_PER_DAY;
-    ms = wall_ms % MS_PER_DAY;
     if (ms < 0) {
         ms += MS_PER_DAY;
         days--;
@@ -109,6 +105,22 @@ void wbi_time_format(int64_t wall_ms, char out[WBI_RFC3339_SIZE])
     put_digits(out + 14, 2, ms / 60000 % 60);
     put_digits(out + 17, 2, ms / 1000 % 60);
     put_digits(out + 20, 3, ms % 1000);
+}
+
+/* Most times lie in the second of the one before: only their end is new. */
+void wbi_time_format(int64_t wall_ms, char out[WBI_RFC3339_SIZE])
+{
+    static _Thread_local char last[WBI_RFC3339_SIZE];
+    static _Thread_local int64_t second_ms = INT64_MIN;
+
+    wall_ms = WBI_MAX(wall_ms, YEAR_0000);
+    wall_ms = WBI_MIN(wall_ms, YEAR_9999_END);
+    if (second_ms == INT64_MIN || wall_ms < second_ms || wall_ms - second_ms >= 1000) {
+        format_whole(wall_ms, last);
+        second_ms = wall_ms - (last[20] - '0') * 100 - (last[21] - '0') * 10 - (last[22] - '0');
+    }
+    put_digits(last + 20, 3, wall_ms - second_ms);
+    memcpy(out, last, WBI_RFC3339_SIZE);
 }
 
 static bool digits(struct wbi_str s, size_t at, size_t n, int64_t *ret)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error_table.h"
+#include "base/local.h"
 #include "waybill/rc.h"
 
 struct wbi_error {
@@ -25,6 +26,14 @@ struct wbi_error {
     {                  \
         .rc = WB_OK    \
     }
+
+/* The same for a local of a function that runs in every call and mostly does not fail: all
+ * these bytes are not written for nothing. The last of the declarations. */
+#define WBI_ERROR_HERE(name)                      \
+    struct wbi_error name WBI_LARGE_LOCAL;        \
+    name.rc = WB_OK, name.kind = WBI_KIND_NONE;   \
+    name.line = name.column = 0, name.offset = 0; \
+    name.at[0] = name.text[0] = '\0'
 
 /* Fill err (which may be NULL) and return rc, so that a failing function can
  * end with `return wbi_fail(err, WB_EINPUT, "…")`. Cuts at UTF-8 boundaries. */

@@ -131,9 +131,9 @@ static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 enum wbi_step wbi_check_output(struct wbi_call *call)
 {
     struct wbi_complete *full = call->complete;
-    struct wbi_error err = WBI_ERROR_INIT;
     const wbi_json *output;
     wb_rc rc;
+    WBI_ERROR_HERE(err);
 
     if (call->tool->output_compiled == NULL || full->output.p == NULL)
         return WBI_STEP_NEXT;

@@ -16,19 +16,26 @@ static struct wbi_str or_else(struct wbi_str s, const char *json)
 
 static void write_timings(struct wbi_jw *w, const struct wbi_call *call)
 {
+    struct wbi_buf *out = w->out;
     char started[WBI_RFC3339_SIZE];
+    const char *before = "\"";
 
     wbi_time_format(call->started_wall_ms, started);
-    wbi_jw_obj(w);
-    wbi_jw_kstrz(w, "startedAt", started);
-    wbi_jw_kint(w, "durationMs", wbi_call_duration_ms(call));
-    wbi_jw_key(w, "stagesUs");
-    wbi_jw_obj(w);
-    for (int s = 0; s < WBI_STAGE_RECORD; s++)
-        if (call->stage_ns[s] >= 1000) /* what took less is not told */
-            wbi_jw_kint(w, wbi_stage_name((enum wbi_stage)s), call->stage_ns[s] / 1000);
-    wbi_jw_obj_end(w);
-    wbi_jw_obj_end(w);
+    wbi_jw_raw(w, WBI_LIT("{\"startedAt\":\""));
+    wbi_buf_add(out, started, WBI_RFC3339_SIZE - 1);
+    wbi_buf_add(out, "\",\"durationMs\":", 15);
+    wbi_buf_addi(out, wbi_call_duration_ms(call));
+    wbi_buf_add(out, ",\"stagesUs\":{", 13);
+    for (int s = 0; s < WBI_STAGE_RECORD; s++) {
+        if (call->stage_ns[s] < 1000) /* what took so little is not told */
+            continue;
+        wbi_buf_addz(out, before);
+        wbi_buf_addz(out, wbi_stage_name((enum wbi_stage)s));
+        wbi_buf_add(out, "\":", 2);
+        wbi_buf_addi(out, call->stage_ns[s] / 1000);
+        before = ",\"";
+    }
+    wbi_buf_add(out, "}}", 2);
 }
 
 /* Who asked, what ran, and what the executor noted. */
@@ -79,48 +86,65 @@ static void write_events(struct wbi_jw *w, const struct wbi_call *call)
     wbi_jw_arr_end(w);
 }
 
-/* One writer after another into buffers of the arena. */
-static struct wbi_str text_of(struct wbi_call *call,
-                              void (*write)(struct wbi_jw *, const struct wbi_call *), wb_rc *rc)
+wb_rc wbi_record_trust(struct wbi_call *call, struct wbi_str *ret)
 {
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
-    write(&w, call);
-    if (*rc == WB_OK)
-        *rc = wbi_buf_rc(&text);
-    return wbi_buf_str(&text);
+    write_trust(&w, call);
+    *ret = wbi_buf_str(&text);
+    return wbi_buf_rc(&text);
 }
 
-wb_rc wbi_record_trust(struct wbi_call *call, struct wbi_str *ret)
+static struct wbi_str part(const struct wbi_buf *all, size_t from, size_t to)
 {
-    wb_rc rc = WB_OK;
+    return wbi_str_make(all->p + from, to - from);
+}
 
-    *ret = text_of(call, write_trust, &rc);
-    return rc;
+/* The texts that the call does not have yet, one behind the other: a buffer each would cost
+ * as much as what is written. */
+static wb_rc write_texts(struct wbi_call *call, struct wbi_record_texts *t)
+{
+    struct wbi_buf all;
+    struct wbi_jw w = wbi_jw_to(&all);
+    size_t result, events, timings;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&all, call->arena, WBI_LIMIT_CALL_ARENA);
+    call->facts.cache_untold = call->admission == NULL || !call->admission->values.cache_log;
+    rc = wbi_view_result(call, &all);
+    call->facts.cache_untold = false;
+    result = all.n;
+    write_events(&w, call);
+    events = all.n;
+    w.comma = false;
+    write_timings(&w, call);
+    timings = all.n;
+    w.comma = false;
+    write_trust(&w, call);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&all);
+    if (rc != WB_OK)
+        return rc;
+    t->result = part(&all, 0, result);
+    t->events = part(&all, result, events);
+    t->timings = part(&all, events, timings);
+    t->trust = part(&all, timings, all.n);
+    return WB_OK;
 }
 
 static wb_rc make(struct wbi_call *call, struct wbi_record_texts *t)
 {
-    struct wbi_buf result;
     wb_rc rc = wbi_redacted_invocation(call, &t->invocation);
 
-    if (rc != WB_OK)
-        return rc;
-    wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_CALL_ARENA);
-    call->facts.cache_untold = call->admission == NULL || !call->admission->values.cache_log;
-    rc = wbi_view_result(call, &result);
-    call->facts.cache_untold = false;
+    if (rc == WB_OK)
+        rc = write_texts(call, t);
     t->id = wbi_str_z(call->name);
     t->canonical = call->canonical;
-    t->result = wbi_buf_str(&result);
     t->receipt = call->outcome.receipt;
     t->artifacts = or_else(call->facts.artifacts, "[]");
     t->policy = wbi_call_snapshot(call);
-    t->events = text_of(call, write_events, &rc);
-    t->timings = text_of(call, write_timings, &rc);
-    t->trust = text_of(call, write_trust, &rc);
     if (rc == WB_OK && t->canonical.p == NULL) { /* RENDER had no memory for it */
         struct wbi_buf canonical;
         wbi_buf_init_arena(&canonical, call->arena, WBI_LIMIT_CALL_ARENA);

@@ -98,7 +98,7 @@ void wbi_journey_settle(struct wbi_call *call)
 {
     struct wbi_admission *a = call->ticket;
     struct wbi_guard_outcome outcome = {.class = class_of(call)};
-    int64_t now = wbi_now_ns(&call->clock);
+    int64_t now = call->stage_started_ns; /* taken when PROJECT ended */
 
     wbi_say_invoked(call); /* refused calls are told of, too */
     wbi_say_end(call);

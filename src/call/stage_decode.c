@@ -37,10 +37,11 @@ enum wbi_step wbi_stage_decode(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
     bool bad_item = wire != NULL && wire->problem_kind != WBI_KIND_NONE;
-    struct wbi_error err = WBI_ERROR_INIT;
-    wb_rc rc = wbi_invocation_check(&call->inv, call->arena, &call->runtime->ids,
-                                    call->runtime->secrets, &err);
+    wb_rc rc;
+    WBI_ERROR_HERE(err);
 
+    rc = wbi_invocation_check(&call->inv, call->arena, &call->runtime->ids, call->runtime->secrets,
+                              &err);
     if (rc != WB_OK && bad_item) /* the codec knows better what is wrong */
         return wbi_refuse_item(call);
     if (rc != WB_OK)

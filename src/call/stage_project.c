@@ -53,7 +53,7 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
 
 enum wbi_step wbi_stage_project(struct wbi_call *call)
 {
-    struct wbi_error err = WBI_ERROR_INIT;
+    WBI_ERROR_HERE(err);
 
     if (call->outcome.state == WBI_OUTCOME_NONE && /* else an error, or a replay */
         wbi_project_outcome(call, &err) != WB_OK)
@@ -94,9 +94,9 @@ static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_e
 
 enum wbi_step wbi_stage_render(struct wbi_call *call)
 {
-    struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf receipt;
     wb_rc rc;
+    WBI_ERROR_HERE(err);
 
     wbi_buf_init_arena(&receipt, call->arena, WBI_LIMIT_RECEIPT);
     rc = render(call, &receipt, &err);

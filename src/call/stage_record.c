@@ -73,9 +73,9 @@ static enum wbi_step append_and_wait(struct wbi_call *call, const struct wbi_row
 enum wbi_step wbi_stage_intent(struct wbi_call *call)
 {
     struct waiting *w = call->step_state;
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_row row;
+    WBI_LARGE_LOCAL struct wbi_row row;
     wb_rc rc;
+    WBI_ERROR_HERE(err);
 
     if (w != NULL && w->done) {
         call->step_state = NULL;
@@ -147,9 +147,9 @@ enum wbi_step wbi_stage_record(struct wbi_call *call)
 {
     const struct wbi_record_texts *texts;
     struct waiting *w = call->step_state;
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_row row;
+    WBI_LARGE_LOCAL struct wbi_row row;
     wb_rc rc;
+    WBI_ERROR_HERE(err);
 
     if (w != NULL && w->done) {
         call->step_state = NULL;

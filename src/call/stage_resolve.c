@@ -92,9 +92,10 @@ static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *e
 enum wbi_step wbi_stage_resolve(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
-    struct wbi_error err = WBI_ERROR_INIT;
-    wb_rc rc = call->asked_for_more ? look_again(call, &err) : look_up(call, &err);
+    wb_rc rc;
+    WBI_ERROR_HERE(err);
 
+    rc = call->asked_for_more ? look_again(call, &err) : look_up(call, &err);
     if ((rc == WB_OK ? call->tool->blocked.p != NULL : err.kind == WBI_KIND_UNKNOWN_TOOL) &&
         ask_for_more(call))
         return WBI_STEP_PARKED;

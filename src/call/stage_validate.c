@@ -140,7 +140,7 @@ enum wbi_step wbi_stage_validate(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
     struct wbi_schema_repair repair = {.repaired = false};
-    struct wbi_error err = WBI_ERROR_INIT;
+    WBI_ERROR_HERE(err);
 
     if (wire != NULL && wire->is_text && !takes_text(call->tool))
         return refuse_text(call);

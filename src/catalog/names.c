@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/local.h"
 #include "base/utf8.h"
 
 #define HASH_DIGITS 8u
@@ -423,7 +424,7 @@ static const struct wbi_name *look_up(const struct wbi_names *t, struct wbi_str 
 const struct wbi_name *wbi_names_find(const struct wbi_names *names, struct wbi_str name_space,
                                       struct wbi_str name)
 {
-    char joined[2 * WBI_LIMIT_TOOL_NAME + 2];
+    WBI_LARGE_LOCAL char joined[2 * WBI_LIMIT_TOOL_NAME + 2];
     struct wbi_str space = name_space;
 
     if (name.n == 0 || name.n > WBI_LIMIT_TOOL_NAME || space.n > WBI_LIMIT_TOOL_NAME)

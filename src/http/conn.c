@@ -95,8 +95,16 @@ static int on_value(llhttp_t *p, const char *at, size_t n)
 static int on_value_end(llhttp_t *p)
 {
     struct wbi_conn *c = p->data;
+    struct wbi_field *f;
+    struct wbi_str value;
 
     c->field_open = false;
+    if (c->in_body || c->field_count == 0)
+        return 0;
+    f = &c->fields[c->field_count - 1];
+    value = wbi_str_trim(wbi_str_make(c->head.p + f->value, f->value_n));
+    f->value = (uint32_t)(value.p - c->head.p);
+    f->value_n = (uint32_t)value.n;
     return 0;
 }
 
@@ -116,7 +124,7 @@ void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
     for (size_t i = 0; i < c->field_count; i++) {
         const struct wbi_field *f = &c->fields[i];
         headers[i].name = wbi_str_make(c->head.p + f->name, f->name_n);
-        headers[i].value = wbi_str_trim(wbi_str_make(c->head.p + f->value, f->value_n));
+        headers[i].value = wbi_str_make(c->head.p + f->value, f->value_n);
     }
     *ret = (struct wbi_http_request){
         .id = c->request,

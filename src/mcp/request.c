@@ -48,11 +48,11 @@ static void name_conversation(struct wbi_mcp_request *r)
         wbi_id_make(&r->server->o.ids, "req_", r->conversation);
 }
 
-/* Takes the arena over, also on failure. */
+/* Takes the arena over, also on failure; it lies in it. */
 struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
                                         struct wbi_arena *arena, const struct wbi_rpc *rpc)
 {
-    struct wbi_mcp_request *r = wbi_zalloc(sizeof(*r));
+    struct wbi_mcp_request *r = wbi_arena_zalloc(arena, sizeof(*r));
 
     if (r == NULL) {
         wbi_arena_free(arena);
@@ -118,7 +118,6 @@ void wbi_request_unref(struct wbi_mcp_request *r)
         drop_kept(r->kept);
     else
         wbi_arena_free(r->arena);
-    wbi_free(r);
 }
 
 void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message)

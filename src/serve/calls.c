@@ -16,6 +16,8 @@
 #include "serve/result.h"
 #include "wire/wire.h"
 
+#define SPARE_TALKS 64u
+
 static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
 
 static void pump_later(void *arg)
@@ -67,8 +69,10 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
     for (talk = *like; talk != NULL; talk = talk->next)
         if (wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
             return talk;
-    talk = wbi_zalloc(sizeof(*talk));
-    if (talk == NULL)
+    talk = g->spare_talk;
+    if (talk != NULL)
+        g->spare_talk = talk->next, g->spare_talks--;
+    else if ((talk = wbi_zalloc(sizeof(*talk))) == NULL)
         return NULL;
     memcpy(talk->id, id.p, id.n);
     talk->id_n = id.n;
@@ -91,7 +95,23 @@ static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
     while (*at != talk)
         at = &(*at)->next;
     *at = talk->next;
-    wbi_free(talk);
+    if (g->spare_talks == SPARE_TALKS) {
+        wbi_free(talk);
+        return;
+    }
+    talk->next = g->spare_talk; /* all counts are 0: as good as new */
+    g->spare_talk = talk;
+    g->spare_talks++;
+}
+
+void wbi_talks_free(struct wbi_gateway *g)
+{
+    while (g->spare_talk != NULL) {
+        struct wbi_talk *next = g->spare_talk->next;
+
+        wbi_free(g->spare_talk);
+        g->spare_talk = next;
+    }
 }
 
 /* ---- answers ---- */

@@ -52,7 +52,9 @@ struct wbi_gateway {
     struct wbi_http *http;
     struct wbi_mcp_stdio *stdio;
     struct wbi_metrics *metrics;
-    struct wbi_talk *talks[64];      /* by a hash of the id */
+    struct wbi_talk *talks[64];  /* by a hash of the id */
+    struct wbi_talk *spare_talk; /* over, and kept for the next ones */
+    size_t spare_talks;
     struct wbi_watched *watched[64]; /* by a hash of the URI */
     struct wbi_timer *grace;
     struct wbi_timer *news; /* of artifacts; NULL: there was none yet */
@@ -67,6 +69,7 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                     const wbi_json *arguments);
 void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r);
 void wbi_serve_waiting(void *arg, struct wbi_mcp_request *r, bool on);
+void wbi_talks_free(struct wbi_gateway *g);
 /* Every call under way is asked to end. */
 void wbi_serve_cancel_all(struct wbi_gateway *g);
 

@@ -293,14 +293,15 @@ static void start(struct wbi_exec *x)
                                      .timeout_ms = x->tool->timeout_ms,
                                      .schema = x->tool->mcp_headers ? x->tool->input_schema : NULL};
     struct running *r = wbi_arena_zalloc(x->arena, sizeof(*r));
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_upstream *up = wbi_server_link(x->tool->ops_arg, &err);
     struct wbi_trace_texts trace;
+    struct wbi_upstream *up;
     struct wbi_buf params;
     struct wbi_jw w = wbi_jw_to(&params);
+    WBI_ERROR_HERE(err);
 
     if (refuse_headers(x))
         return;
+    up = wbi_server_link(x->tool->ops_arg, &err);
     if (up == NULL || r == NULL) {
         fail_unsent(x, r == NULL ? "out of memory" : err.text);
         return;

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "base/local.h"
 #include "text/secrets_int.h"
 
 wb_rc wbi_secrets_new(const struct wbi_secrets_options *o, struct wbi_secrets **ret,
@@ -169,7 +170,7 @@ static bool literal_between(const struct wbi_secrets *s, struct wbi_str t, size_
                             matcher match)
 {
     const struct prefilter *p = &s->filter;
-    struct scan scan;
+    WBI_LARGE_LOCAL struct scan scan;
 
     wbi_scan_start(&scan, p, wbi_str_head(t, to)); /* it looks far ahead */
     for (size_t at = wbi_scan_next(&scan, from); at < to; at = wbi_scan_next(&scan, at + 1)) {
@@ -391,7 +392,7 @@ static bool glued(struct wbi_str text, const struct secret *m)
 static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
                            struct wbi_buf *out, struct wbi_secrets_report *report)
 {
-    struct finder f;
+    WBI_LARGE_LOCAL struct finder f;
     struct secret m;
     size_t at = 0;
     wb_rc rc = WB_OK;
@@ -426,7 +427,7 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
                             struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     struct bare bare;
-    struct finder f;
+    WBI_LARGE_LOCAL struct finder f;
     struct secret m;
     wb_rc rc = without_marks(text, &bare);
     size_t from = 0, at = 0;
@@ -507,7 +508,7 @@ wb_rc wbi_secrets_replace(const struct wbi_secrets *s, struct wbi_str text, stru
 
 static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_marks)
 {
-    struct finder f;
+    WBI_LARGE_LOCAL struct finder f;
     struct secret m;
     bool any;
 
