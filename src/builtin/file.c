@@ -2,8 +2,6 @@
  * builtin/file.c: ReadFile, ListFiles, SearchFiles and WriteFile (C7.3). */
 #include "builtin/file_int.h"
 
-#include <unistd.h>
-
 #include "base/arena.h"
 #include "base/limits.h"
 #include "builtin/command_int.h"
@@ -90,21 +88,13 @@ static wb_rc run_read(struct wbi_job *j)
     return wbi_job_tell_path(j, rc);
 }
 
-static void close_file(void *file)
-{
-    close(((struct wbi_open_file *)file)->fd);
-}
-
 static bool is_at_hand(struct wbi_job *j)
 {
-    struct wbi_open_file *file = wbi_arena_alloc(j->arena, sizeof(*file));
+    struct wbi_file_at_hand *file = wbi_arena_alloc(j->arena, sizeof(*file));
 
-    if (file == NULL || !wbi_path_open_at_hand(j->root, path_of(j), &file->fd, &file->st))
+    if (file == NULL ||
+        !wbi_path_read_at_hand(j->root, path_of(j), j->arena, &file->bytes, &file->st))
         return false;
-    if (wbi_arena_defer(j->arena, close_file, file) != WB_OK) {
-        close_file(file);
-        return false;
-    }
     j->state = file;
     return true;
 }

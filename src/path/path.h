@@ -83,8 +83,8 @@ WB_MUST_CHECK wb_rc wbi_path_read_all(struct wbi_root *root, struct wbi_str path
 /* The same for the loop thread: only a small file of a local file system, its path and
  * bytes in memory, so that opening and reading it does not wait. False for all else,
  * errors too. */
-bool wbi_path_open_at_hand(struct wbi_root *root, struct wbi_str path, int *ret_fd,
-                           struct stat *ret_st);
+bool wbi_path_read_at_hand(struct wbi_root *root, struct wbi_str path, struct wbi_arena *arena,
+                           struct wbi_str *ret, struct stat *ret_st);
 /* As read(2) and pread(2) without EINTR; -1 and errno on failure. */
 ssize_t wbi_path_read(int fd, void *p, size_t n);
 ssize_t wbi_path_pread(int fd, void *p, size_t n, off_t at);

@@ -151,14 +151,18 @@ wb_rc wbi_path_real(struct wbi_root *root, struct wbi_str path, struct wbi_arena
 
 #define AT_HAND_BYTES ((size_t)32 * 1024)
 
-/* All bytes of a small file are in memory. */
-static bool is_cached(int fd, const struct stat *st)
+/* All bytes of a small file, which are in memory; one more shows that it has not grown. */
+static bool read_cached(int fd, const struct stat *st, struct wbi_arena *arena, struct wbi_str *ret)
 {
-    WBI_LARGE_LOCAL char bytes[AT_HAND_BYTES];
-    struct iovec into = {bytes, sizeof(bytes)};
+    struct iovec into = {NULL, (size_t)st->st_size + 1};
 
-    return S_ISREG(st->st_mode) && (size_t)st->st_size < sizeof(bytes) &&
-           preadv2(fd, &into, 1, 0, RWF_NOWAIT) == st->st_size;
+    if (!S_ISREG(st->st_mode) || (size_t)st->st_size >= AT_HAND_BYTES)
+        return false;
+    into.iov_base = wbi_arena_alloc(arena, into.iov_len);
+    if (into.iov_base == NULL || preadv2(fd, &into, 1, 0, RWF_NOWAIT) != st->st_size)
+        return false;
+    *ret = wbi_str_make(into.iov_base, (size_t)st->st_size);
+    return true;
 }
 
 static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags, struct stat *ret_st)
@@ -175,10 +179,11 @@ static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags, 
     return -1;
 }
 
-bool wbi_path_open_at_hand(struct wbi_root *root, struct wbi_str path, int *ret_fd,
-                           struct stat *ret_st)
+bool wbi_path_read_at_hand(struct wbi_root *root, struct wbi_str path, struct wbi_arena *arena,
+                           struct wbi_str *ret, struct stat *ret_st)
 {
     WBI_LARGE_LOCAL char rel[WBI_PATH_BUF];
+    bool all;
     int fd;
 
     if (!root->local || (root->flags & WBI_ROOT_WALK) != 0 ||
@@ -193,11 +198,9 @@ bool wbi_path_open_at_hand(struct wbi_root *root, struct wbi_str path, int *ret_
     fd = open_cached(root, rel, O_RDONLY | O_NONBLOCK | O_NOCTTY, ret_st);
     if (fd < 0)
         return false;
-    *ret_fd = fd;
-    if (is_cached(fd, ret_st))
-        return true;
+    all = read_cached(fd, ret_st, arena, ret);
     close(fd);
-    return false;
+    return all;
 }
 
 ssize_t wbi_path_read(int fd, void *p, size_t n)

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "base/word.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -649,6 +650,22 @@ bool wbi_hygiene_is_clean(struct wbi_str bytes)
     return true;
 }
 
+/* Bytes from `at` on that are printable ASCII: no tab either. */
+static size_t printable_run(struct wbi_str t, size_t at)
+{
+    size_t i = at;
+    uint64_t v;
+
+    for (; t.n - i >= sizeof(v); i += sizeof(v)) {
+        memcpy(&v, t.p + i, sizeof(v));
+        if ((wbi_word_below(v, ' ') | wbi_word_has(v, 0x7f) | (v & WBI_EACH_BYTE(0x80))) != 0)
+            break;
+    }
+    while (i < t.n && t.p[i] >= ' ' && t.p[i] < 0x7f)
+        i++;
+    return i - at;
+}
+
 void wbi_hygiene_one_line(struct wbi_str text, struct wbi_buf *out)
 {
     char mark[WBI_HYGIENE_MARK];
@@ -657,6 +674,12 @@ void wbi_hygiene_one_line(struct wbi_str text, struct wbi_buf *out)
 
     while (at < text.n) {
         from = at;
+        at += printable_run(text, at);
+        if (at > from) {
+            wbi_buf_add(out, text.p + from, at - from);
+            before = (uint8_t)text.p[at - 1];
+            continue;
+        }
         if (wbi_utf8_step((const uint8_t *)text.p + at, text.n - at, &skip) == 0) {
             wbi_buf_addz(out, "\xef\xbf\xbd");
             at += skip;

@@ -19,11 +19,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum fault_call {
     FAULT_WRITE,  /* write, pwrite */
-    FAULT_READ,   /* read, pread */
+    FAULT_READ,   /* read, pread, preadv2 */
     FAULT_SYNC,   /* fsync, fdatasync */
     FAULT_OPEN,   /* open, openat */
     FAULT_RENAME, /* rename, renameat, renameat2 */
@@ -176,6 +177,17 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void *p, size_t n)
     }
 FAULTS_PREAD(pread, off_t)
 FAULTS_PREAD(pread64, off64_t)
+
+/* No short one: who reads without waiting takes that for bytes that are not in memory. */
+#define FAULTS_PREADV2(name, type)                                                            \
+    __attribute__((visibility("default"))) ssize_t name(int fd, const struct iovec *v, int n, \
+                                                        type at, int flags)                   \
+    {                                                                                         \
+        FAULTS_REAL(name)                                                                     \
+        return faults_due(FAULT_READ, fd, NULL) ? -1 : real(fd, v, n, at, flags);             \
+    }
+FAULTS_PREADV2(preadv2, off_t)
+FAULTS_PREADV2(preadv64v2, off64_t)
 
 #define FAULTS_ON_FD(name, call)                            \
     __attribute__((visibility("default"))) int name(int fd) \

@@ -22,18 +22,19 @@ struct wbi_root;
 
 /* ---- ReadFile ---- */
 
-struct wbi_open_file {
-    int fd;
+/* One that was read already. */
+struct wbi_file_at_hand {
+    struct wbi_str bytes;
     struct stat st;
 };
 
 struct wbi_read_request {
     struct wbi_str path;
-    const struct wbi_open_file *file; /* it, open already and the caller's; NULL: by its path */
-    uint64_t first_line;              /* 1-based; 0: 1 */
-    uint64_t max_lines;               /* 0: WBI_LIMIT_READ_LINES */
-    size_t max_bytes;                 /* of line text; 0: WBI_LIMIT_READ_BYTES */
-    size_t max_line;                  /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE */
+    const struct wbi_file_at_hand *file; /* NULL: by its path */
+    uint64_t first_line;                 /* 1-based; 0: 1 */
+    uint64_t max_lines;                  /* 0: WBI_LIMIT_READ_LINES */
+    size_t max_bytes;                    /* of line text; 0: WBI_LIMIT_READ_BYTES */
+    size_t max_line;                     /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE */
     struct wbi_str token;
 };
 

@@ -65,7 +65,7 @@ const char *wbi_file_describe(struct wbi_str head)
 struct reader {
     const struct wbi_read_request *req;
     struct wbi_arena *arena;
-    int fd;
+    int fd; /* of a file that is not at hand */
     struct stat st;
     uint64_t line; /* number of the line at `at` */
     uint64_t at;   /* byte offset of the block read next */
@@ -165,20 +165,34 @@ static wb_rc take_block(struct reader *r, struct wbi_str block, uint64_t offset)
     return rc ? rc : wbi_buf_rc(&r->current);
 }
 
+/* Up to n bytes from `at` on: of a file at hand where they are, else into room. */
+static ssize_t read_at(const struct reader *r, char *room, size_t n, uint64_t at, const char **ret)
+{
+    const struct wbi_file_at_hand *file = r->req->file;
+
+    if (file == NULL) {
+        *ret = room;
+        return wbi_path_pread(r->fd, room, n, (off_t)at);
+    }
+    *ret = file->bytes.p + WBI_MIN(at, file->bytes.n);
+    return (ssize_t)(at < file->bytes.n ? WBI_MIN(file->bytes.n - at, n) : 0);
+}
+
 static wb_rc read_blocks(struct reader *r, struct wbi_error *err)
 {
     /* A small file fits whole, with room to see that it has ended. */
     size_t size = (uint64_t)r->st.st_size < BLOCK - HEAD ? (size_t)r->st.st_size + HEAD : BLOCK;
-    char *block = wbi_arena_alloc(r->arena, size);
+    char *room = r->req->file == NULL ? wbi_arena_alloc(r->arena, size) : NULL;
+    const char *block;
     bool scan = r->at == 0 && (uint64_t)r->st.st_size <= WBI_LIMIT_READ_SCAN;
     uint64_t most = WBI_LIMIT_READ_SCAN;
     wb_rc rc = WB_OK;
 
-    if (block == NULL)
+    if (room == NULL && r->req->file == NULL)
         return wbi_fail_nomem(err);
     /* A file without a newline is bounded by `most` bytes of looking. */
     for (uint64_t seen = 0; rc == WB_OK && (!r->page_full || scan) && seen < most;) {
-        ssize_t got = wbi_path_pread(r->fd, block, size, (off_t)r->at);
+        ssize_t got = read_at(r, room, size, r->at, &block);
 
         if (got < 0)
             return wbi_fail_errno(err, errno, "reading the file");
@@ -202,8 +216,9 @@ static wb_rc read_blocks(struct reader *r, struct wbi_error *err)
 
 static wb_rc check_text(struct reader *r, struct wbi_error *err, size_t *ret_bom)
 {
-    WBI_LARGE_LOCAL char head[HEAD], shown[WBI_PATH_SHOWN];
-    ssize_t n = wbi_path_pread(r->fd, head, sizeof(head), 0);
+    WBI_LARGE_LOCAL char room[HEAD], shown[WBI_PATH_SHOWN];
+    const char *head;
+    ssize_t n = read_at(r, room, sizeof(room), 0, &head);
     struct wbi_str s = wbi_str_make(head, n > 0 ? (size_t)n : 0);
     const char *what = wbi_file_describe(s);
 
@@ -282,12 +297,10 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
     size_t bom = 0;
     wb_rc rc = WB_OK;
 
-    if (req->file != NULL) {
-        r.fd = req->file->fd;
+    if (req->file != NULL)
         r.st = req->file->st;
-    } else {
+    else
         rc = wbi_path_open_read(root, req->path, err, &r.fd, &r.st);
-    }
     if (rc)
         return rc;
     r.first = req->first_line ? req->first_line : 1;

@@ -155,5 +155,7 @@ void wbi_file_more_at_cut(struct wbi_buf *out, const wbi_json *result, const cha
 
 void wbi_file_count(struct wbi_buf *out, int64_t n, const char *one, const char *many)
 {
-    wbi_buf_addf(out, "%lld %s", (long long)n, n == 1 ? one : many);
+    wbi_buf_addi(out, n);
+    wbi_buf_addc(out, ' ');
+    wbi_buf_addz(out, n == 1 ? one : many);
 }

@@ -89,7 +89,7 @@ static wb_rc read_project(void *arg, const struct wbi_complete *full,
     struct wbi_jw w = wbi_jw_to(ret_result);
     struct wbi_str name = wbi_file_name(p->arena, o->r.path);
     struct wbi_str token = o->r.next_token;
-    struct wbi_buf text;
+    struct wbi_buf text, summary;
     size_t shown = 0;
 
     (void)arg;
@@ -108,9 +108,12 @@ static wb_rc read_project(void *arg, const struct wbi_complete *full,
     if (wbi_file_put_token(&w, p->arena, token) != WB_OK)
         return wbi_fail_nomem(err);
     wbi_jw_obj_end(&w);
-    *ret_summary = wbi_arena_fmt(p->arena, "read %zu line%s of %.*s", shown, shown == 1 ? "" : "s",
-                                 WBI_FMT(name));
-    return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
+    wbi_buf_init_arena(&summary, p->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_addz(&summary, "read ");
+    wbi_file_count(&summary, (int64_t)shown, "line of ", "lines of ");
+    wbi_buf_adds(&summary, name);
+    *ret_summary = wbi_buf_str(&summary);
+    return wbi_buf_rc(&summary) == WB_OK ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 
 static void read_notes(const wbi_json *r, struct wbi_buf *out)
@@ -143,13 +146,18 @@ static wb_rc read_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
     (void)arena;
     (void)err;
     (void)wbi_json_i64(wbi_json_get(r, "total_lines"), &total); /* absent: not counted */
-    wbi_buf_addf(out, "Read %.*s: ", WBI_FMT(wbi_json_get_str(r, "path")));
-    if (n == 0)
-        wbi_buf_addz(out, "no lines");
-    else
-        wbi_buf_addf(out, "lines %lld-%lld", (long long)first, (long long)(first + n - 1));
-    if (total >= 0)
-        wbi_buf_addf(out, " of %lld", (long long)total);
+    wbi_buf_addz(out, "Read ");
+    wbi_buf_adds(out, wbi_json_get_str(r, "path"));
+    wbi_buf_addz(out, n == 0 ? ": no lines" : ": lines ");
+    if (n > 0) {
+        wbi_buf_addi(out, first);
+        wbi_buf_addc(out, '-');
+        wbi_buf_addi(out, first + n - 1);
+    }
+    if (total >= 0) {
+        wbi_buf_addz(out, " of ");
+        wbi_buf_addi(out, total);
+    }
     wbi_buf_addz(out, " (file of ");
     wbi_file_count(out, wbi_result_int(r, "size_bytes"), "byte", "bytes");
     wbi_buf_addz(out, ")\n");
