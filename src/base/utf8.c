@@ -106,6 +106,19 @@ size_t wbi_utf8_cut(struct wbi_str s, size_t n)
     return n;
 }
 
+size_t wbi_utf8_cut_words(struct wbi_str s, size_t n)
+{
+    size_t cut = wbi_utf8_cut(s, n), i = cut;
+
+    if (cut == s.n || (uint8_t)s.p[cut] <= ' ')
+        return cut;
+    while (i > 0 && (uint8_t)s.p[i - 1] > ' ')
+        i--;
+    while (i > 0 && (uint8_t)s.p[i - 1] <= ' ')
+        i--;
+    return i >= cut / 2 ? i : cut;
+}
+
 size_t wbi_utf8_cut_chars(struct wbi_str s, size_t n)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -17,6 +17,9 @@ size_t wbi_utf8_valid_prefix(struct wbi_str s);
 size_t wbi_utf8_count(struct wbi_str s);
 /* Bytes of the longest prefix with at most n bytes that ends at a boundary. */
 size_t wbi_utf8_cut(struct wbi_str s, size_t n);
+/* The same, behind a whole word if that keeps half of it: half a secret nobody would know
+ * for one. */
+size_t wbi_utf8_cut_words(struct wbi_str s, size_t n);
 /* Bytes of the prefix with at most n code points. */
 size_t wbi_utf8_cut_chars(struct wbi_str s, size_t n);
 /* One code point of well-formed text at s.p[*at]; moves *at on. */

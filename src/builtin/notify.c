@@ -32,7 +32,7 @@ static void fail_end(struct wbi_exec *x, const struct wbi_captured *c)
 {
     struct wbi_str said = wbi_str_trim(c->err);
 
-    said.n = wbi_utf8_cut(said, said.n < STDERR_SHOWN ? said.n : STDERR_SHOWN);
+    said.n = wbi_utf8_cut_words(said, STDERR_SHOWN);
     if (c->end.signal != 0)
         wbi_exec_fail(x, WBI_KIND_TOOL_EXECUTION_FAILED,
                       "the notify command was ended by signal %d", c->end.signal);

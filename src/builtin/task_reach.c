@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "call/control.h"
 #include "store/store.h"
 
@@ -57,22 +58,25 @@ wb_rc wbi_task_fetch(struct wbi_exec *x, struct wbi_str id, struct wbi_task_info
     return rc == WB_OK ? fetch(x, id, x->arena, ret, err) : rc;
 }
 
+#define COMMAND_SHOWN 1000u
+
 struct wbi_task_view wbi_task_view_of(const struct wbi_exec *x, const struct wbi_task_info *info)
 {
-    struct wbi_task_view v = {.status = wbi_task_state_name(info->state),
-                              .over = wbi_task_over(info->state),
-                              .command = wbi_str_head(info->cmd, 1000),
-                              .workdir = info->workdir,
-                              .error = info->error,
-                              .exit_status = info->exit_status,
-                              .signal = info->signal,
-                              .timed_out = info->timed_out,
-                              .tty = info->tty,
-                              .accepts_input = info->accepts_input,
-                              .containment = wbi_containment_name(info->containment),
-                              .started_ms = info->started_ms,
-                              .ended_ms = info->ended_ms,
-                              .now_ms = wbi_wall_ms(&x->runtime->clock)};
+    struct wbi_task_view v = {
+        .status = wbi_task_state_name(info->state),
+        .over = wbi_task_over(info->state),
+        .command = wbi_str_head(info->cmd, wbi_utf8_cut_words(info->cmd, COMMAND_SHOWN)),
+        .workdir = info->workdir,
+        .error = info->error,
+        .exit_status = info->exit_status,
+        .signal = info->signal,
+        .timed_out = info->timed_out,
+        .tty = info->tty,
+        .accepts_input = info->accepts_input,
+        .containment = wbi_containment_name(info->containment),
+        .started_ms = info->started_ms,
+        .ended_ms = info->ended_ms,
+        .now_ms = wbi_wall_ms(&x->runtime->clock)};
 
     if (info->limit != WBI_HIT_NONE && info->limit != WBI_HIT_TIME)
         v.limit = wbi_limit_name(info->limit);

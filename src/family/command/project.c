@@ -287,7 +287,7 @@ static wb_rc write_promoted(const struct wbi_command_output *o, struct wbi_arena
 
 struct wbi_str wbi_command_shown(struct wbi_str cmd)
 {
-    return wbi_str_head(cmd, wbi_utf8_cut(cmd, COMMAND_SHOWN));
+    return wbi_str_head(cmd, wbi_utf8_cut_words(cmd, COMMAND_SHOWN));
 }
 
 struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena)
