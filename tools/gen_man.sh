@@ -78,6 +78,10 @@ Configuration or state is unusable.
 .TP
 .B 70
 An internal error.
+.PP
+Who reads no more of the output
+.RB ( "waybill artifact read" " \&... | " head )
+ends Waybill by SIGPIPE, as it does git.
 .SH ENVIRONMENT
 .TP
 .BR WAYBILL_ROOT ", " WAYBILL_STATE

@@ -4,6 +4,7 @@
 #ifndef WBI_CLI_CLI_H
 #define WBI_CLI_CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 
 /* Exit codes (I2). */
 enum { EXIT_OK = 0, EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_STATE = 3, EXIT_INTERNAL = 70 };
+/* As a shell sees a process that SIGPIPE ended: nobody reads the output any more. */
+enum { EXIT_NO_READER = 128 + SIGPIPE };
 /* Of `waybill exec` alone; otherwise it exits as its command does. */
 enum { EXIT_PROMOTED = 75, EXIT_TIMED_OUT = 124, EXIT_OWN_FAILURE = 125 };
 
@@ -36,7 +39,7 @@ struct args {
     size_t option_count;
     char **words; /* what is no option */
     size_t word_count;
-    char **rest; /* after "--", NULL without one */
+    char **rest; /* after "--" where the command takes_rest, NULL without one */
     size_t rest_count;
     /* options that every command has */
     const char *root, *config, *state, *principal, *events;
@@ -50,6 +53,7 @@ struct command {
     const char *details;               /* paragraphs and examples of --help */
     const struct option_spec *options; /* ends with a NULL name */
     int (*run)(const struct args *a);
+    bool takes_rest; /* what stands behind "--" is kept apart, in args.rest */
 };
 
 extern const struct command *const commands[];
@@ -98,7 +102,10 @@ bool put_line(const char *text, size_t size);
 void put_quoted(FILE *out, const char *text, size_t n);
 /* What is buffered goes out; false when something was lost, then or before. */
 bool flush_output(void);
-/* Flush stdout; EXIT_OK, or EXIT_INTERNAL when something was lost. */
+/* Whether nobody reads the output any more. */
+bool reader_gone(void);
+/* Flush stdout; code, or where that is EXIT_OK and something was lost EXIT_INTERNAL,
+ * EXIT_NO_READER when nobody wanted it. */
 int finish_output(int code);
 /* Escape sequences for a terminal, "" when stdout is none or NO_COLOR is set. */
 const char *style(const char *name);

@@ -162,7 +162,7 @@ static void show_frame(const char *frame, size_t size, void *arg)
 {
     (void)arg;
     (void)put_line(frame, size); /* finish_output tells */
-    (void)fflush(stdout);        /* whoever asked for frames wants them now */
+    (void)flush_output();        /* whoever asked for frames wants them now */
 }
 
 /* A call under way on the runtime's thread. */

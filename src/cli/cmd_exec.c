@@ -270,8 +270,8 @@ static int show_result(struct front *f, const struct frame *r)
     ok = text != NULL && receive_all(f->fd, text, r->size);
     if (!ok)
         (void)usage_error(f->a, "the receipt did not arrive; `waybill ledger list` shows the call");
-    else
-        ok = put_line(text, r->size) && flush_output(); /* finish_output tells */
+    else /* finish_output tells */
+        ok = (put_line(text, r->size) && flush_output()) || reader_gone();
     free(text);
     if (!ok)
         return EXIT_OWN_FAILURE;
@@ -505,4 +505,5 @@ const struct command command_exec = {
     "  waybill exec --yield-ms 2000 -- npm run dev      # then: waybill tasks list\n",
     options,
     run,
+    true,
 };

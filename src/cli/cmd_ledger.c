@@ -99,12 +99,12 @@ static int follow(const struct args *a, wb_ledger *ledger, wb_ledger_filter *fil
     wb_error *error = NULL;
 
     filter->limit = 0;
-    while (fflush(stdout) == 0) {
+    while (flush_output() && !reader_gone()) {
         (void)nanosleep(&pause, NULL);
         if (wb_ledger_rows(ledger, filter, &after, print_line, NULL, &error) != WB_OK)
             return fail(a, NULL, error);
     }
-    return EXIT_OK;
+    return reader_gone() ? EXIT_NO_READER : EXIT_OK; /* else finish_output tells */
 }
 
 static int tail(const struct args *a, wb_ledger *ledger)

@@ -216,7 +216,7 @@ static int run_line(const struct args *a, const char *line, size_t size, int *ju
         return fail(a, NULL, error);
     (void)put_line(out, n); /* finish_output tells */
     wb_free(out);
-    return fflush(stdout) == 0 ? EXIT_OK : EXIT_INTERNAL;
+    return flush_output() ? EXIT_OK : reader_gone() ? EXIT_NO_READER : EXIT_INTERNAL;
 }
 
 /* Every line is answered; 2 when one of them got no verdict. */

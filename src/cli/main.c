@@ -55,13 +55,22 @@ static void hold_standard_descriptors(void)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest */
 }
 
+static int no_such(const char *name)
+{
+    fprintf(stderr, "waybill: there is no %s \"%s\"; `waybill --help` lists them\n",
+            name[0] == '-' ? "option" : "command", name);
+    return EXIT_USAGE;
+}
+
 /* `waybill help [COMMAND]` */
 static int help(int argc, char **argv)
 {
     const struct command *command = argc > 0 ? find_command(argv[0]) : NULL;
 
-    if (command == NULL)
+    if (argc == 0)
         return print_overview(stdout);
+    if (command == NULL)
+        return no_such(argv[0]);
     args_help(command);
     return EXIT_OK;
 }
@@ -72,15 +81,24 @@ static int run_command(const char *name, int argc, char **argv)
     struct args a;
     int code;
 
-    if (command == NULL) {
-        fprintf(stderr, "waybill: there is no %s \"%s\"; `waybill --help` lists them\n",
-                name[0] == '-' ? "option" : "command", name);
-        return EXIT_USAGE;
-    }
+    if (command == NULL)
+        return no_such(name);
     if (args_parse(command, argc, argv, &a, &code))
         return command->run(&a);
     if (code == EXIT_USAGE && strcmp(command->name, "exec") == 0)
         code = EXIT_OWN_FAILURE; /* 2 may be the command's own status (I2) */
+    return code;
+}
+
+/* What is left of the output, then the exit code. Who reads no more of it (`| head`) ends
+ * us by SIGPIPE, as with git; a command's own 141 stays what it is (I2). */
+static int finish(const char *name, int code)
+{
+    code = finish_output(code);
+    if (code == EXIT_NO_READER && strcmp(name, "exec") != 0) {
+        (void)signal(SIGPIPE, SIG_DFL);
+        (void)raise(SIGPIPE);
+    }
     return code;
 }
 
@@ -97,13 +115,13 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "--version") == 0) {
         printf("waybill %s\n", wb_version());
-        return finish_output(EXIT_OK);
+        return finish(word, EXIT_OK);
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return finish_output(print_overview(stdout));
+        return finish(word, print_overview(stdout));
     if (strcmp(word, "help") == 0)
-        return finish_output(help(argc - at - 1, argv + at + 1));
+        return finish(word, help(argc - at - 1, argv + at + 1));
     /* options before the command join those after it */
     memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
-    return finish_output(run_command(word, argc - 2, argv + 2));
+    return finish(word, run_command(word, argc - 2, argv + 2));
 }

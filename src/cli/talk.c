@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/talk.c: messages, output and input of the commands. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,15 +129,22 @@ bool flush_output(void)
     return wrote(fflush(stdout) == 0) && !ferror(stdout);
 }
 
+bool reader_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    return write_errno == EPIPE || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0);
+}
+
 int finish_output(int code)
 {
-    if (!flush_output()) {
-        if (write_errno != EPIPE)
-            fprintf(stderr, "waybill: cannot write the output: %s\n",
-                    strerror(write_errno ? write_errno : EIO));
-        return code == EXIT_OK ? EXIT_INTERNAL : code;
-    }
-    return code;
+    if (flush_output())
+        return code;
+    if (reader_gone())
+        return code == EXIT_OK ? EXIT_NO_READER : code;
+    fprintf(stderr, "waybill: cannot write the output: %s\n",
+            strerror(write_errno ? write_errno : EIO));
+    return code == EXIT_OK ? EXIT_INTERNAL : code;
 }
 
 const char *style(const char *name)
