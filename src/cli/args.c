@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/args.c: one parser for all commands: --name VALUE, --name=VALUE, words in
- * between, everything after "--" untouched. */
+ * between, after "--" nothing but words. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,16 +121,22 @@ static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_
 bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
                 int *ret_exit)
 {
+    bool only_words = false;
+
     memset(ret, 0, sizeof(*ret));
     ret->command = command;
     ret->words = argv; /* words are moved to the front of argv */
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--") == 0) {
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            if (!command->takes_rest) {
+                only_words = true;
+                continue;
+            }
             ret->rest = argv + i + 1;
             ret->rest_count = (size_t)(argc - i - 1);
             return true;
         }
-        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+        if (!only_words && argv[i][0] == '-' && argv[i][1] != '\0') {
             if (!take_option(ret, argc, argv, &i, ret_exit))
                 return false;
             continue;

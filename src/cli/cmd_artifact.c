@@ -145,6 +145,9 @@ static int run(const struct args *a)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].verb, verb) != 0)
             continue;
+        if (a->word_count > 1 && verbs[i].run != read_one)
+            return usage_error(a, "%s takes no further word; \"%s\" is too much", verb,
+                               a->words[1]);
         runtime = open_runtime(a, &code);
         if (runtime == NULL)
             return code;

@@ -16,6 +16,10 @@ static int run(const struct args *a)
 
     if (o == NULL)
         return EXIT_INTERNAL;
+    if (a->word_count > 0) {
+        wb_options_free(o);
+        return usage_error(a, "takes no words; \"%s\" is too much", a->words[0]);
+    }
     rc = wb_doctor(o, &json, &n, &error);
     wb_options_free(o);
     if (rc != WB_OK)

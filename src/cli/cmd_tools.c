@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_tools.c: `waybill tools`: what there is. Adding and checking: see
  * cli/tools_files.c. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -43,6 +44,67 @@ static int export(const struct args *a, wb_runtime *runtime)
     return code;
 }
 
+/* Whether a definition of any format is that of a tool. */
+static bool defines(const char *json, size_t n, const char *model)
+{
+    static const char *const places[] = {"/name", "/function/name", "/custom/name"};
+    bool same = false;
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !same; i++) {
+        char *name;
+
+        if (wb_json_pointer(json, n, places[i], &name, NULL, NULL) != WB_OK)
+            continue;
+        same = strcmp(name, model) == 0;
+        wb_free(name);
+    }
+    return same;
+}
+
+/* The definition of one tool among those beneath list; free with wb_free. */
+static char *find_definition(const char *all, size_t size, const char *list, const char *model)
+{
+    char place[64], *json;
+    size_t n;
+
+    for (unsigned i = 0;; i++) {
+        (void)snprintf(place, sizeof(place), "%s/%u", list, i);
+        if (wb_json_pointer(all, size, place, &json, &n, NULL) != WB_OK)
+            return NULL;
+        if (defines(json, n, model))
+            return json;
+        wb_free(json);
+    }
+}
+
+/* One tool as a definition for a provider; listed: its versions. */
+static int show_definition(const struct args *a, wb_runtime *runtime, const char *listed, size_t n)
+{
+    bool gemini = strcmp(args_get(a, "--format"), "gemini") == 0;
+    char *all = NULL, *model = NULL, *one = NULL, *text = NULL;
+    wb_error *error = NULL;
+    size_t size;
+    int code = EXIT_INTERNAL, length;
+
+    if (wb_tools_export(runtime, a->principal, args_get(a, "--format"), &all, &size, &error) !=
+        WB_OK)
+        return fail(a, NULL, error);
+    if (wb_json_pointer(listed, n, "/0/modelName", &model, NULL, NULL) == WB_OK)
+        one = find_definition(all, size, gemini ? "/0/functionDeclarations" : "", model);
+    length = one == NULL ? -1
+             : gemini    ? asprintf(&text, "[{\"functionDeclarations\":[%s]}]", one)
+                         : asprintf(&text, "[%s]", one);
+    if (length >= 0)
+        code = print_pretty(a, text, (size_t)length);
+    else
+        (void)usage_error(a, "out of memory");
+    free(length >= 0 ? text : NULL);
+    wb_free(one);
+    wb_free(model);
+    wb_free(all);
+    return code;
+}
+
 static int show(const struct args *a, wb_runtime *runtime, const char *name)
 {
     wb_error *error = NULL;
@@ -55,6 +117,8 @@ static int show(const struct args *a, wb_runtime *runtime, const char *name)
     if (strcmp(json, "[]") == 0) {
         (void)usage_error(a, "there is no tool \"%s\"; `waybill tools list` shows them", name);
         code = EXIT_NEGATIVE;
+    } else if (args_has(a, "--format")) {
+        code = show_definition(a, runtime, json, n);
     } else {
         code = print_pretty(a, json, n);
     }
@@ -86,6 +150,8 @@ static int run(const struct args *a)
         return EXIT_USAGE;
     if (strcmp(verb, "add") == 0)
         return tools_add(a);
+    if (a->rest != NULL)
+        return usage_error(a, "only add takes a command after --");
     if (strcmp(verb, "check") == 0)
         return tools_check(a);
     if (strcmp(verb, "list") != 0 && strcmp(verb, "show") != 0)
@@ -131,7 +197,7 @@ const struct command command_tools = {
     "tools",
     "List, show, export, add and check tools.",
     "[list | show NAME | add NAME | check [FILE…]]",
-    "`list --format` prints the tools as definitions ready to be sent to a provider.\n"
+    "With --format, `list` and `show` print definitions ready to be sent to a provider.\n"
     "`add` writes tools.d/NAME.json from the options (or from words after `--`, which\n"
     "are the command); `config trust` then lets it count. `check` checks descriptors,\n"
     "by default all of tools.d: errors with their line (exit 1), then what providers\n"
@@ -142,4 +208,5 @@ const struct command command_tools = {
     "  waybill tools check tools.d/greet.json && waybill config trust\n",
     options,
     run,
+    true,
 };
