@@ -297,6 +297,10 @@ static void check_cut(struct fixture *f, struct image *im, struct worker *w, str
     snprintf(cut.user, sizeof(cut.user), "%.120s/user-of-copy", f->base);
     remove_tree(cut.user);
     assert_int_equal(fixture_shell("cp -r %s %s", f->user, cut.user), 0);
+    /* after a power cut it is where it was */
+    assert_int_equal(fixture_shell("printf %%s %s > %s/instances/$(cat %s/instance)", cut.dir,
+                                   cut.user, cut.dir),
+                     0);
     fixture_open(&cut);
     for (size_t i = 0; i < all->n; i++)
         check_promise(&cut, &all->list[i]);

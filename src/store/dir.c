@@ -239,7 +239,7 @@ static wb_rc make_instance(struct wbi_dir *dir, const struct wbi_ids *ids, struc
     wbi_id_make(ids, "state_", id);
     (void)snprintf(text, sizeof(text), "%s\n", id);
     (void)snprintf(temp, sizeof(temp), ".instance.%s", id);
-    rc = write_file(dir->user_fd, id, "state directory of Waybill\n", true, err);
+    rc = write_file(dir->user_fd, id, dir->path, true, err);
     if (rc == WB_OK)
         rc = write_file(dir->fd, temp, text, true, err);
     if (rc != WB_OK)
@@ -264,9 +264,67 @@ static bool valid_id(const char *id)
     return strspn(id + 6, "0123456789abcdef") == 20;
 }
 
+static bool same_directory(int one, int other)
+{
+    struct stat a, b;
+
+    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Whether the directory of this id is at place, and is not this one. */
+static bool is_elsewhere(const struct wbi_dir *dir, const char *place)
+{
+    char id[WBI_ID_SIZE];
+    int fd = open_at(AT_FDCWD, place, O_RDONLY | O_DIRECTORY, 0);
+    bool elsewhere = fd >= 0 && !same_directory(fd, dir->fd) &&
+                     read_file(fd, "instance", id, sizeof(id), NULL) == WB_OK &&
+                     strcmp(id, dir->id) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return elsewhere;
+}
+
+/* A small file of the user's folder, replaced whole by a rename. */
+static wb_rc replace_file(const struct wbi_dir *dir, const char *name, const char *text)
+{
+    char temp[WBI_ID_SIZE + 32];
+    wb_rc rc;
+
+    (void)snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
+    (void)unlinkat(dir->user_fd, temp, 0); /* of a dead process with our number */
+    rc = write_file(dir->user_fd, temp, text, false, NULL);
+    if (rc == WB_OK && renameat(dir->user_fd, temp, dir->user_fd, name) != 0) {
+        (void)unlinkat(dir->user_fd, temp, 0);
+        rc = WB_EIO;
+    }
+    return rc;
+}
+
+/* The user's record of an id says where its directory is. One that is somewhere else
+ * was moved, or is a copy: two directories with one id would each go on where the
+ * witness has seen the other, and the first of them be refused from then on. */
+static wb_rc check_place(struct wbi_dir *dir, struct wbi_error *err)
+{
+    char place[WBI_LIMIT_PATH + 1], why[300];
+    wb_rc rc = read_file(dir->user_fd, dir->id, place, sizeof(place), err);
+
+    if (rc == WB_ENOTFOUND)
+        return refuse(err, "its instance id",
+                      "is not known to this user, so it was made elsewhere");
+    if (rc != WB_OK || strcmp(place, dir->path) == 0)
+        return rc;
+    if (is_elsewhere(dir, place)) {
+        (void)snprintf(why, sizeof(why), "is a copy of %.200s, which is still there", place);
+        return refuse(err, "it", why);
+    }
+    (void)replace_file(dir, dir->id, dir->path); /* else the next time */
+    return WB_OK;
+}
+
 static wb_rc check_instance(struct wbi_dir *dir, const struct wbi_ids *ids, struct wbi_error *err)
 {
-    bool known = false;
     wb_rc rc = read_file(dir->fd, "instance", dir->id, sizeof(dir->id), err);
 
     if (rc == WB_ENOTFOUND) {
@@ -278,10 +336,7 @@ static wb_rc check_instance(struct wbi_dir *dir, const struct wbi_ids *ids, stru
         return rc;
     if (!valid_id(dir->id))
         return refuse(err, "its file `instance`", "holds no instance id");
-    rc = wbi_dir_check_file(dir->user_fd, dir->id, &known, err);
-    if (rc == WB_OK && !known)
-        rc = refuse(err, "its instance id", "is not known to this user, so it was made elsewhere");
-    return rc;
+    return check_place(dir, err);
 }
 
 static wb_rc find_path(struct wbi_dir *dir, struct wbi_error *err)
@@ -298,14 +353,6 @@ static wb_rc find_path(struct wbi_dir *dir, struct wbi_error *err)
                              WBI_LIMIT_PATH - 16);
     dir->path[n] = '\0';
     return WB_OK;
-}
-
-static bool same_directory(int one, int other)
-{
-    struct stat a, b;
-
-    return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
 }
 
 /* The user's folder and, in it, the ids of state directories that were made here. */
@@ -394,18 +441,10 @@ wb_rc wbi_dir_witness_read(const struct wbi_dir *dir, struct wbi_witness *ret)
 
 wb_rc wbi_dir_witness_write(const struct wbi_dir *dir, const struct wbi_witness *w)
 {
-    char name[WBI_ID_SIZE + 8], temp[WBI_ID_SIZE + 32], hex[WBI_SHA256_HEX], text[128];
-    wb_rc rc;
+    char name[WBI_ID_SIZE + 8], hex[WBI_SHA256_HEX], text[128];
 
     wbi_hex(w->hash, sizeof(w->hash), hex);
     (void)snprintf(text, sizeof(text), "%lld %s\n", (long long)w->seq, hex);
     (void)snprintf(name, sizeof(name), "%s.head", dir->id);
-    (void)snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
-    (void)unlinkat(dir->user_fd, temp, 0); /* of a dead process with our number */
-    rc = write_file(dir->user_fd, temp, text, false, NULL);
-    if (rc == WB_OK && renameat(dir->user_fd, temp, dir->user_fd, name) != 0) {
-        (void)unlinkat(dir->user_fd, temp, 0);
-        rc = WB_EIO;
-    }
-    return rc;
+    return replace_file(dir, name, text);
 }

@@ -89,6 +89,41 @@ static void directory_of_another_user_folder_is_refused(void **state)
     fixture_fini(&f);
 }
 
+/* cp -r of a workspace: the copy is refused, and does not make the first one refused;
+ * mv takes everything along. */
+static void a_copy_is_refused_and_a_move_is_not(void **state)
+{
+    char first[sizeof(((struct fixture *)0)->dir)], command[900];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    fixture_call(&f, 1);
+    fixture_close(&f);
+    snprintf(first, sizeof(first), "%s", f.dir);
+    snprintf(command, sizeof(command), "cp -r %s %s/copy", first, f.base);
+    assert_int_equal(system(command), 0);
+    snprintf(f.dir, sizeof(f.dir), "%s/copy", f.base);
+    assert_refused(&f, "is a copy of");
+    snprintf(f.dir, sizeof(f.dir), "%s", first);
+    fixture_open(&f);
+    fixture_call(&f, 2);
+    fixture_close(&f);
+
+    for (int i = 0; i < 2; i++) { /* away, and back */
+        char from[sizeof(f.dir)];
+
+        snprintf(from, sizeof(from), "%s", f.dir);
+        snprintf(f.dir, sizeof(f.dir), "%s/%s", f.base, i == 0 ? "moved" : "state");
+        assert_int_equal(rename(from, f.dir), 0);
+        fixture_open(&f);
+        fixture_call(&f, 3 + i);
+        fixture_close(&f);
+    }
+    fixture_fini(&f);
+}
+
 static void directory_with_files_but_no_id_is_refused(void **state)
 {
     struct fixture f;
@@ -566,6 +601,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_private_whatever_the_umask),
         cmocka_unit_test(directory_of_another_user_folder_is_refused),
+        cmocka_unit_test(a_copy_is_refused_and_a_move_is_not),
         cmocka_unit_test(directory_with_files_but_no_id_is_refused),
         cmocka_unit_test(the_users_folder_may_be_the_state_directory),
         cmocka_unit_test(links_are_refused),
