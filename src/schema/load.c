@@ -102,19 +102,26 @@ static wb_rc read_vocabulary(struct wbi_compiler *c, const wbi_json *asked_by,
     return WB_OK;
 }
 
-/* A dialect of its own: its meta-schema says which draft and vocabularies. */
-static wb_rc custom_dialect(struct wbi_compiler *c, const wbi_json *schema, struct wbi_dialect *ret)
+/* The meta-schema of a dialect of one's own that was given, and the draft it stands on. */
+static const wbi_json *given_meta(struct wbi_compiler *c, struct wbi_str uri, unsigned *ret_draft)
 {
-    struct wbi_str uri = wbi_json_text(schema);
-    const wbi_json *meta = NULL, *vocabulary;
-    unsigned draft, bits = VOCAB_DEFAULT;
-    wb_rc rc;
+    const wbi_json *meta = NULL;
 
     if (wbi_str_ends(uri, WBI_LIT("#")))
         uri.n--;
     if (c->opt->remote != NULL)
         meta = c->opt->remote(c->opt->arg, uri);
-    draft = meta != NULL ? draft_of(wbi_json_get_str(meta, "$schema")) : 0;
+    *ret_draft = meta != NULL ? draft_of(wbi_json_get_str(meta, "$schema")) : 0;
+    return meta;
+}
+
+/* A dialect of its own: its meta-schema says which draft and vocabularies. */
+static wb_rc custom_dialect(struct wbi_compiler *c, const wbi_json *schema, struct wbi_dialect *ret)
+{
+    unsigned draft, bits = VOCAB_DEFAULT;
+    const wbi_json *meta = given_meta(c, wbi_json_text(schema), &draft), *vocabulary;
+    wb_rc rc;
+
     if (draft == 0)
         return wbi_compile_fail(c, schema, WB_EUNSUPPORTED,
                                 "dialect \"%.*s\" is not supported; use JSON Schema 2020-12 or "
@@ -146,6 +153,19 @@ static wb_rc declared_dialect(struct wbi_compiler *c, const wbi_json *object,
         return custom_dialect(c, schema, ret);
     *ret = dialect_make(draft, VOCAB_DEFAULT);
     return WB_OK;
+}
+
+/* A draft that was asked for stands above "$schema", but for a dialect of one's own that
+ * stands on that draft: there is no other way to ask for both. */
+static wb_rc forced_dialect(struct wbi_compiler *c, const wbi_json *object, struct wbi_dialect *ret)
+{
+    const wbi_json *schema = wbi_json_get_as(object, "$schema", WBI_JSON_STR);
+    unsigned draft = 0;
+
+    if (schema == NULL || draft_of(wbi_json_text(schema)) != 0 ||
+        given_meta(c, wbi_json_text(schema), &draft) == NULL || draft != ret->draft)
+        return WB_OK;
+    return custom_dialect(c, schema, ret);
 }
 
 static size_t place_slot(const struct wbi_compiler *c, struct wbi_str name, uint32_t resource)
@@ -272,8 +292,8 @@ wb_rc wbi_load_document(struct wbi_compiler *c, const wbi_json *value, struct wb
     if (rc != WB_OK)
         return rc;
     root = c->documents[document].root;
-    if (forced == WBI_SCHEMA_AUTO)
-        rc = declared_dialect(c, root, &dialect);
+    rc = forced == WBI_SCHEMA_AUTO ? declared_dialect(c, root, &dialect)
+                                   : forced_dialect(c, root, &dialect);
     if (rc == WB_OK)
         rc = add_resource(c, base, root, document, &dialect, ret_resource);
     return rc;

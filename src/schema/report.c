@@ -21,9 +21,16 @@ const char *wbi_schema_code_name(enum wbi_schema_code code)
     return names[code < WBI_COUNT(names) ? code : 0];
 }
 
-static enum wbi_schema_code code_of(enum wbi_keyword keyword)
+/* A choice among types is a type: {"anyOf": [{"type": "string"}, {"type": "array"}]}. */
+static bool has_wrong_type(const struct report *r, const struct wbi_raw_error *e)
 {
-    switch (keyword) {
+    return e->node != NULL && e->instance != NULL &&
+           (wbi_node_types(r->schema, e->node) & wbi_type_bits(e->instance)) == 0;
+}
+
+static enum wbi_schema_code code_of(const struct report *r, const struct wbi_raw_error *e)
+{
+    switch (e->keyword) {
     case KW_REQUIRED:
     case KW_DEPENDENT_REQUIRED:
         return WBI_SCHEMA_REQUIRED_MISSING;
@@ -35,6 +42,9 @@ static enum wbi_schema_code code_of(enum wbi_keyword keyword)
     case KW_ENUM:
     case KW_CONST:
         return WBI_SCHEMA_INVALID_ENUM_VALUE;
+    case KW_ANY_OF:
+    case KW_ONE_OF:
+        return has_wrong_type(r, e) ? WBI_SCHEMA_INVALID_TYPE : WBI_SCHEMA_INVALID;
     default:
         return WBI_SCHEMA_INVALID;
     }
@@ -285,7 +295,7 @@ static wb_rc put_into_words(const struct report *r, const struct wbi_raw_error *
 
     wbi_buf_init_arena(&path, r->arena, WBI_MIB);
     (void)wbi_json_place(r->instance, e->instance, &path, &key);
-    *out = (struct wbi_schema_error){.code = code_of(e->keyword),
+    *out = (struct wbi_schema_error){.code = code_of(r, e),
                                      .path = done(&path),
                                      .keyword = keyword_name(e->keyword),
                                      .schema_path = schema_place(r, e),

@@ -16,7 +16,8 @@ enum wbi_schema_draft {
 };
 
 struct wbi_schema_options {
-    enum wbi_schema_draft draft; /* other than AUTO overrules the root's "$schema" */
+    enum wbi_schema_draft draft; /* other than AUTO overrules the root's "$schema",
+                                    unless that is a dialect on this draft that was given */
     bool format_assert;          /* "format" checks; otherwise it only describes */
     /* The document behind an absolute URI without fragment, NULL when there is
      * none; needed until wbi_schema_compile returns. NULL: no documents. */
