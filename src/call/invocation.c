@@ -82,17 +82,21 @@ static wb_rc read_member(struct wbi_invocation *inv, struct wbi_str name, const 
                          WBI_FMT(wbi_str_head(name, 80)));
 }
 
+/* The first wrong member is told; the others are read on, for a refusal is answered with
+ * the caller's ids too (C2.2). */
 wb_rc wbi_invocation_read(const wbi_json *obj, struct wbi_invocation *inv, struct wbi_error *err)
 {
+    wb_rc first = WB_OK;
+
     if (!wbi_json_is(obj, WBI_JSON_OBJ))
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "an invocation must be an object; got %s", wbi_json_type_name(obj));
     WBI_JSON_EACH_MEMBER (obj, key) {
-        wb_rc rc = read_member(inv, wbi_json_str(key), key_val, err);
-        if (rc != WB_OK)
-            return rc;
+        wb_rc rc = read_member(inv, wbi_json_str(key), key_val, first == WB_OK ? err : NULL);
+        if (first == WB_OK)
+            first = rc;
     }
-    return WB_OK;
+    return first;
 }
 
 static bool blank(struct wbi_str s)
