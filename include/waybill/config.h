@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Read and check all configuration files, the tools they declare included.
+/* Read and check all configuration files, the tools they declare included, whether they
+ * are trusted or not.
  * *ret is a JSON object: root, state, files, trust, tools, servers, ignored,
  * unmasked (variables whose secret is too short or long to be redacted). */
 WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size,
@@ -18,7 +19,7 @@ WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret
 /* The workspace's root alone, as an absolute path; no file is read. */
 WB_API WB_MUST_CHECK wb_rc wb_config_root(const wb_options *options, char **ret, size_t *ret_size,
                                           wb_error **reterr);
-/* Record the workspace's files as they are now as trusted. */
+/* Record the workspace's files as they are now as trusted, if nothing is wrong with them. */
 WB_API WB_MUST_CHECK wb_rc wb_config_trust(const wb_options *options, wb_error **reterr);
 /* What this machine offers: a JSON array of {check, status: ok|warning|broken,
  * text, next?}. */

@@ -82,6 +82,22 @@ static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
     wbi_jw_obj_end(&w);
 }
 
+/* Whether all files are right, also those that do not count yet: who has looked at them
+ * and trusts them must not find out then. Nothing of them is run. */
+static wb_rc check_as_trusted(const wb_options *options, wb_error **reterr)
+{
+    struct wbi_runtime_options o = wbi_api_options(options);
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_runtime *rt = NULL;
+    wb_rc rc;
+
+    o.as_trusted = true;
+    o.events = WBI_NONE;
+    rc = wbi_runtime_new(&o, &rt, &err);
+    wbi_runtime_free(rt);
+    return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
+}
+
 wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size, wb_error **reterr)
 {
     wb_runtime *runtime;
@@ -90,7 +106,9 @@ wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size, w
 
     if (ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_config_check: ret is NULL");
-    rc = wb_runtime_new(options, &runtime, reterr);
+    rc = check_as_trusted(options, reterr);
+    if (rc == WB_OK)
+        rc = wb_runtime_new(options, &runtime, reterr);
     if (rc != WB_OK)
         return rc;
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
@@ -135,8 +153,11 @@ wb_rc wb_config_trust(const wb_options *options, wb_error **reterr)
     struct wbi_config *config = NULL;
     struct wbi_places places;
     struct wbi_arena *arena;
-    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+    wb_rc rc = check_as_trusted(options, reterr);
 
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
     if (rc != WB_OK)
         return wbi_api_fail_text(reterr, rc, "out of memory");
     rc = wbi_places_find(arena, &wish, &env, &places, &err);

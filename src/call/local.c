@@ -28,6 +28,7 @@ static wb_rc find_places(struct wbi_runtime *rt, const struct wbi_runtime_option
     struct wbi_env env = wbi_env_process();
     wb_rc rc = wbi_places_find(rt->arena, &wish, &env, &rt->places, err);
 
+    rt->places.as_trusted = o->as_trusted;
     if (rc == WB_OK)
         rc = wbi_config_load(&rt->places, &rt->config, err);
     if (rc == WB_OK)
@@ -39,8 +40,7 @@ static wb_rc find_places(struct wbi_runtime *rt, const struct wbi_runtime_option
     return WB_OK;
 }
 
-/* A tool that is wrong is refused with its file and line, not left out. */
-static wb_rc add_tools(struct wbi_runtime *rt, struct wbi_error *err)
+wb_rc wbi_runtime_declare(struct wbi_runtime *rt, struct wbi_error *err)
 {
     const struct wbi_config_tool *tools;
     size_t n = wbi_config_tools(rt->config, &tools);
@@ -74,8 +74,6 @@ wb_rc wbi_runtime_load(struct wbi_runtime *rt, const struct wbi_runtime_options 
     rt->inherit_stdin = o->inherit_stdin;
     if (rc == WB_OK)
         rc = wbi_known_load(rt, err);
-    if (rc == WB_OK)
-        rc = add_tools(rt, err);
     return rc;
 }
 

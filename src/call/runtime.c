@@ -189,6 +189,8 @@ static wb_rc set_up(struct wbi_runtime *rt, const struct wbi_runtime_options *o,
         rc = wbi_runtime_load(rt, o, err);
     if (rc == WB_OK && !o->bare && o->load_builtins != NULL)
         rc = o->load_builtins(rt, err);
+    if (rc == WB_OK && !o->bare)
+        rc = wbi_runtime_declare(rt, err);
     if (rc == WB_OK)
         rc = wbi_guards_new(rt, o->events, &rt->guards, err);
     if (rc == WB_OK)

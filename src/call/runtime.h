@@ -37,6 +37,7 @@ struct wbi_runtime_options {
     void *uv_loop;               /* the caller's, or NULL for an own one */
     bool bare;                   /* no files: no configuration, no state, no built-ins */
     bool no_ledger;
+    bool as_trusted;    /* the workspace's files count, trusted or not: to check them */
     bool inherit_env;   /* commands get the caller's environment */
     bool direct;        /* commands are run for the person who started the process */
     bool inherit_stdin; /* commands read the process's standard input */

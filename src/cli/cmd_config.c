@@ -113,8 +113,8 @@ const struct command command_config = {
     "`check` reads the user's config.json and the workspace's waybill.json and\n"
     "tools.d/*.json; an error names file, line and column (exit 3). Until `trust`\n"
     "records their hash, a workspace's files may only tighten policy; `check` lists\n"
-    "what is left out. `schema` prints\n"
-    "the JSON Schema of these files for editors.\n"
+    "what is left out. What is wrong cannot be trusted. `schema` prints the JSON Schema\n"
+    "of these files for editors.\n"
     "\nexamples:\n"
     "  waybill config check && waybill config trust\n"
     "  waybill config schema > waybill.schema.json\n",

@@ -219,14 +219,14 @@ static wb_rc make_lists(struct wbi_config *c)
     return c->tools && c->servers && c->bindings && c->ignored ? WB_OK : WB_ENOMEM;
 }
 
-static wb_rc find_trust(struct wbi_config *c, struct wbi_error *err)
+static wb_rc find_trust(struct wbi_config *c, bool as_trusted, struct wbi_error *err)
 {
     char hex[WBI_SHA256_HEX];
     struct wbi_str recorded;
     wb_rc rc;
 
     c->trust = WBI_CONFIG_TRUSTED;
-    if (c->files_n == 0 || !c->files[c->files_n - 1].workspace)
+    if (as_trusted || c->files_n == 0 || !c->files[c->files_n - 1].workspace)
         return WB_OK;
     rc = wbi_trust_lookup(c->arena, c->user_state, c->root, &recorded, err);
     if (rc != WB_OK)
@@ -250,7 +250,7 @@ static wb_rc fill(struct wbi_config *c, const struct wbi_places *places, struct 
         return wbi_fail_nomem(err);
     rc = wbi_config_read_files(c, places, err);
     if (rc == WB_OK)
-        rc = find_trust(c, err);
+        rc = find_trust(c, places->as_trusted, err);
     if (rc == WB_OK && make_lists(c) != WB_OK)
         rc = wbi_fail_nomem(err);
     for (size_t i = 0; i < c->files_n && rc == WB_OK; i++)

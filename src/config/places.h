@@ -30,6 +30,7 @@ struct wbi_places {
     struct wbi_str user_state;  /* nor the XDG variable is set */
     struct wbi_str config_file; /* the user's settings; absent without a folder */
     bool config_given;          /* by the caller: then it must exist */
+    bool as_trusted;            /* judge the workspace's files as if they were trusted */
 };
 
 /* root: wish, WAYBILL_ROOT, the nearest ancestor of the working directory with
