@@ -556,7 +556,7 @@ static void hostile_state_directories_are_refused_with_a_next_step(void **state)
         expect(&w, 3, ws_run(&w, "ledger verify"), cases[i].what);
         assert_true(has(w.err, "move") || has(w.err, "--state") || has(w.err, "restore"));
         /* a call with an effect is refused with the reason, a Pure one is answered */
-        expect(&w, 3, ws_run(&w, "call echo"), "state_unavailable");
+        expect(&w, 3, ws_run(&w, "call echo"), "state_unavailable (not retryable)");
         assert_false(has(w.out, "Not recorded")); /* the error says that, once */
         expect(&w, 0, ws_run(&w, "call pure"), "Not recorded");
         ws_fini(&w);

@@ -125,6 +125,8 @@ static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 
     if (call->tool->effect != WBI_EFFECT_PURE && !keyed && fault->retryable != WBI_RETRYABLE_YES)
         fault->retryable = WBI_RETRYABLE_NO;
+    if (fault->kind == WBI_KIND_STATE_UNAVAILABLE && call->runtime->state_refused)
+        fault->retryable = WBI_RETRYABLE_NO;
 }
 
 /* The complete output against outputSchema, before projection (C4.2). */

@@ -118,6 +118,7 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
         rc = wbi_store_open(&so, &rt->store, err);
     if (rc == WB_OK)
         rc = wbi_ledger_open(rt->store, &lo, &rt->ledger, NULL, err);
+    rt->state_refused = rc == WB_ESTATE;
     if (rc == WB_OK)
         wbi_runtime_control_open(rt);
     if (rc == WB_OK && wbi_checkpoint_begin(rt->ledger, NULL) != WB_OK)

@@ -192,6 +192,8 @@ enum wbi_step wbi_call_fail_error(struct wbi_call *call, enum wbi_kind kind,
 
     if (err->rc == WB_ENOMEM && err->kind == WBI_KIND_NONE)
         fault.kind = WBI_KIND_INTERNAL_ERROR;
+    if (fault.kind == WBI_KIND_STATE_UNAVAILABLE && err->rc == WB_ESTATE)
+        fault.retryable = WBI_RETRYABLE_NO; /* refused until somebody has done something */
     fault.message = wbi_arena_str(call->arena, wbi_str_z(err->text));
     if (fault.message.p != NULL)
         fault.message.n = wbi_utf8_cut(fault.message, fault.message.n);

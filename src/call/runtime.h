@@ -77,6 +77,7 @@ struct wbi_runtime {
     bool witnessing;      /* a signed head is on its way to the witness */
     int64_t witnessed_ns; /* when one last set out; 0: never */
     bool no_ledger;
+    bool state_refused; /* the state directory, until somebody has done something */
     bool inherit_env, direct, inherit_stdin;
     bool passing; /* the conversation of calls that name none was made up here */
     struct wbi_str root, state, principal, conversation;

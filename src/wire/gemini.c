@@ -20,9 +20,18 @@ static const wbi_json *call_of(const wbi_json *part)
     return either(part, "functionCall", "function_call", WBI_JSON_OBJ);
 }
 
+/* The oldest form of Chat has a function_call, too; its input would be lost here. */
+static bool is_old_chat(const wbi_json *f)
+{
+    return wbi_json_get(f, "args") == NULL && wbi_json_get(f, "arguments") != NULL;
+}
+
 static bool knows(const wbi_json *v)
 {
-    return call_of(v) != NULL || wbi_json_get_as(v, "candidates", WBI_JSON_ARR) != NULL ||
+    const wbi_json *f = call_of(v);
+
+    return (f != NULL && !is_old_chat(f)) ||
+           wbi_json_get_as(v, "candidates", WBI_JSON_ARR) != NULL ||
            wbi_json_get_as(v, "parts", WBI_JSON_ARR) != NULL;
 }
 
@@ -51,6 +60,9 @@ static wb_rc decode_part(struct wbi_decoding *d, const wbi_json *part)
     if (rc != WB_OK)
         return rc;
     call->answerable = call->name.p != NULL;
+    if (is_old_chat(f))
+        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
+                                    "a functionCall has its input under args; got arguments");
     if (args != NULL && !wbi_json_is(args, WBI_JSON_OBJ) && !wbi_json_is(args, WBI_JSON_NULL))
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
                                     "args must be an object; got %s", wbi_json_type_name(args));
