@@ -118,7 +118,7 @@ static const struct {
     {"not-json", WB_EAGAIN}, {"batch", WB_EAGAIN},         {"duplicate-names", WB_EAGAIN},
     {"both", WB_EAGAIN},     {"string-result", WB_EINPUT}, {"unknown-type", WB_EINPUT},
     {"flood", WB_OK},        {"stderr-flood", WB_OK},      {"huge-line", WB_OK},
-    {"asks", WB_OK},         {"close-stdout", WB_EAGAIN},  {"mute", WB_EIO},
+    {"asks", WB_OK},         {"close-stdout", WB_EIO},     {"mute", WB_EIO},
     {"old-version", WB_EIO},
 };
 

@@ -160,6 +160,7 @@
 #define WBI_LIMIT_CACHE (32u * WBI_MIB)
 #define WBI_LIMIT_CACHE_ENTRY (4u * WBI_MIB)
 #define WBI_LIMIT_STORED_OUTCOME (8u * WBI_MIB)
+#define WBI_LIMIT_STORED_RAW (1u * WBI_MIB) /* of it: the result of an MCP tool as it came */
 #define WBI_LIMIT_APPROVALS 1024u
 #define WBI_LIMIT_APPROVAL_TEXT (4u * WBI_KIB)
 #define WBI_LIMIT_POLICY_RULES 1024u /* globs of one layer, bindings, patterns of one list */
@@ -233,6 +234,7 @@
 #define WBI_LIMIT_UPSTREAM_STDERR (8u * WBI_KIB) /* newest bytes kept */
 #define WBI_UPSTREAM_START_MS 30000
 #define WBI_UPSTREAM_PROBE_MS 5000
+#define WBI_UPSTREAM_SILENT_MS 500 /* for a process that has closed its output to end */
 #define WBI_UPSTREAM_CALL_MS 300000
 #define WBI_UPSTREAM_LISTS_MS 15000 /* for the lists of all servers together */
 #define WBI_UPSTREAM_BACKOFF_MS 250

@@ -39,6 +39,17 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         wbi_up_message(up, NULL, line);
 }
 
+/* Nothing can be answered any more. The process may be about to end: that says more. */
+static void on_closed(void *arg, enum wbi_stream stream)
+{
+    struct wbi_upstream *up = arg;
+
+    if (stream != WBI_STDOUT)
+        return;
+    up->silent_ns = wbi_now_ns(&up->clock) + WBI_UPSTREAM_SILENT_MS * WBI_NS_PER_MS;
+    wbi_up_arm(up, up->silent_ns);
+}
+
 /* The last thing it said on stderr, in plain characters. A long line ends with a whole
  * word: half a secret would not be known for one. */
 static void put_last_line(const struct wbi_upstream *up, char *out, size_t size)
@@ -86,7 +97,8 @@ static void ignore_end(void *arg, const struct wbi_process_end *end)
 
 static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
 {
-    static const struct wbi_process_ops ops = {on_output, on_end};
+    static const struct wbi_process_ops ops = {
+        .on_output = on_output, .on_end = on_end, .on_closed = on_closed};
     struct wbi_process_spec spec = {
         .argv = up->spec.argv,
         .argc = up->spec.argc,
@@ -100,6 +112,7 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
 
     wbi_lines_fini(&up->lines);
     wbi_lines_init(&up->lines, up->spec.message);
+    up->silent_ns = 0;
     return wbi_process_start(up->runner, &spec, &ops, up, &up->process, err);
 }
 
@@ -113,10 +126,11 @@ static wb_rc send_line(struct wbi_upstream *up, struct wbi_upstream_call *call,
 /* End of its input first, then TERM, then KILL; nobody waits for it. */
 static void close_link(struct wbi_upstream *up)
 {
-    static const struct wbi_process_ops ignore = {ignore_output, ignore_end};
+    static const struct wbi_process_ops ignore = {.on_output = ignore_output, .on_end = ignore_end};
     struct wbi_process *p = up->process;
 
     up->process = NULL;
+    up->silent_ns = 0;
     if (p == NULL)
         return;
     wbi_process_handover(p, &ignore, NULL);

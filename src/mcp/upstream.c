@@ -187,11 +187,11 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
 
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
 {
+    call->sent = false; /* 404 says that it was not executed */
     if (call->resends++ > 0 || (up->state != WBI_UP_READY && up->state != WBI_UP_STARTING)) {
         wbi_upstream_call_fail(call, WB_EIO, "the server lost its session twice");
         return;
     }
-    call->sent = false; /* 404 says that it was not executed */
     if (up->state == WBI_UP_STARTING)
         return; /* another call has found it out before */
     up->missed = true;
@@ -237,6 +237,8 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     if (up->state != WBI_UP_STARTING)
         return;
     if (a->rc != WB_OK || a->error != NULL || !wbi_era_legacy_version(version)) {
+        if (a->rc == WB_OK || a->status != 0) /* it may be a newer server by now */
+            up->era_known = up->skip_probe = false;
         wbi_up_died(up, a->rc != WB_OK ? a->why
                                        : "the server refused to initialize, or speaks no "
                                          "revision known here");
@@ -382,6 +384,8 @@ static void on_timer(void *arg)
         open_link(up);
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
         wbi_up_died(up, "the server did not get ready in time");
+    if (up->silent_ns != 0 && now >= up->silent_ns)
+        wbi_up_died(up, "the server has closed its output, though its process goes on");
     if (up->state == WBI_UP_WAITING) /* what came since is refused from here */
         refuse_calls(up);
     for (c = up->calls; c != NULL;) {
@@ -402,6 +406,8 @@ static void on_timer(void *arg)
         next = up->wait_until_ns;
     if (up->state == WBI_UP_STARTING && up->start_deadline_ns < next)
         next = up->start_deadline_ns;
+    if (up->silent_ns != 0 && up->silent_ns < next)
+        next = up->silent_ns;
     if (next != INT64_MAX)
         wbi_up_arm(up, next);
 }

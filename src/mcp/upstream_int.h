@@ -99,6 +99,7 @@ struct wbi_upstream {
     unsigned listen_breaks;
     /* stdio */
     struct wbi_process *process;
+    int64_t silent_ns; /* it has closed its stdout: when that is its end; 0: it has not */
     struct wbi_lines lines;
     struct wbi_buf complaints; /* newest of stderr */
     /* HTTP */

@@ -203,6 +203,8 @@ static void read_output(struct wbi_output *o, int times)
                 stop_watching(o);
             else
                 close_output(o);
+            if (p->phase == WBI_RUNNING && p->ops.on_closed != NULL)
+                p->ops.on_closed(p->arg, stream);
             return;
         }
         deliver(p, stream, (size_t)n);

@@ -117,6 +117,8 @@ struct wbi_process_ops {
     void (*on_dropped)(void *arg, enum wbi_stream stream, struct wbi_str bytes);
     /* The keeper has told the process id; output may come before. NULL if not wanted. */
     void (*on_started)(void *arg);
+    /* The stream has ended before the process, whose end may be near. NULL if not wanted. */
+    void (*on_closed)(void *arg, enum wbi_stream stream);
 };
 
 /* On failure nothing is called back. WB_ENOTFOUND: program (kind
