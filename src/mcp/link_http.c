@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "mcp/curl.h"
 #include "mcp/sse.h"
 #include "mcp/upstream_int.h"
@@ -61,29 +62,64 @@ static void forget(struct wbi_upstream *up, struct wbi_upstream_call *call)
     drop(x);
 }
 
-/* The exchange is over: what does that mean for the call it carried? */
-static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call, long status,
-                   int64_t retry_after_ms, const char *failure)
+/* What a refusal says: servers answer what they cannot read with an error without an id. */
+static void put_said(struct wbi_str body, char *out, size_t size)
 {
-    char why[160];
+    struct wbi_arena *arena = NULL;
+    const wbi_json *v;
+    struct wbi_str said = WBI_NONE;
+
+    out[0] = '\0';
+    if (body.n == 0 || wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return;
+    if (wbi_json_read(arena, body, WBI_JSON_STRICT, &v, NULL) == WB_OK) {
+        said = wbi_json_get_str(wbi_json_get(v, "error"), "message");
+        if (said.p == NULL)
+            said = wbi_json_get_str(v, "error_description");
+    }
+    said = wbi_str_trim(said);
+    said.n = wbi_utf8_cut(said, WBI_MIN(said.n, size - 1));
+    for (size_t i = 0; i < said.n; i++)
+        out[i] = (unsigned char)said.p[i] < ' ' ? ' ' : said.p[i];
+    out[said.n] = '\0';
+    wbi_arena_free(arena);
+}
+
+/* What to do about a status that is no passing trouble. */
+static const char *advice(long status)
+{
+    if (status >= 300 && status < 400)
+        return ": a redirect, which is not followed; put the address it leads to into its url";
+    if (status == 401)
+        return ": it wants a credential; put one into its headers";
+    return status == 404 ? ": there is nothing at its url" : " and no result";
+}
+
+/* The exchange is over: what does that mean for the call it carried? */
+static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                   const struct wbi_transfer_view *v)
+{
+    char why[256], said[120] = "";
 
     if (call == NULL)
         return;
-    if (failure != NULL)
-        (void)snprintf(why, sizeof(why), "the server cannot be reached: %s", failure);
-    else if (status == 404 && up->session != NULL && !call->own) {
+    if (v->status >= 400)
+        put_said(v->bytes, said, sizeof(said));
+    if (v->failure != NULL)
+        (void)snprintf(why, sizeof(why), "the server cannot be reached: %s", v->failure);
+    else if (v->status == 404 && up->session != NULL && !call->own) {
         wbi_up_lost_session(up, call);
         return;
     } else
-        (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld and no result",
-                       status);
-    call->status = failure == NULL ? status : 0;
-    call->retry_after_ms = retry_after_ms;
+        (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld%s%s", v->status,
+                       said[0] != '\0' ? ": " : advice(v->status), said);
+    call->status = v->failure == NULL ? v->status : 0;
+    call->retry_after_ms = v->retry_after_ms;
     wbi_upstream_call_fail(call, WB_EIO, why);
 }
 
 /* Ends the exchange, and with it the call that still waits for it. */
-static void end(struct wbi_exchange *x, long status, int64_t retry_after_ms, const char *failure)
+static void end(struct wbi_exchange *x, const struct wbi_transfer_view *v)
 {
     struct wbi_upstream *up = x->up;
     struct wbi_upstream_call *call = x->call;
@@ -91,15 +127,16 @@ static void end(struct wbi_exchange *x, long status, int64_t retry_after_ms, con
     if (call != NULL && call->id != x->call_id)
         call = NULL; /* it has gone on to another round */
     drop(x);
-    settle(up, call, status, retry_after_ms, failure);
+    settle(up, call, v);
 }
 
 static void on_again(void *arg)
 {
     struct wbi_exchange *x = arg;
+    struct wbi_transfer_view failed = {.done = true, .failure = "out of memory"};
 
     if (transfer(x, "GET", WBI_NONE) != WB_OK)
-        end(x, 0, 0, "out of memory");
+        end(x, &failed);
 }
 
 /* A stream that broke off can be taken up where it was, if it said where that is;
@@ -148,7 +185,7 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     if (x->closed || (x->call == NULL && !x->news))
         drop(x);
     else if (v->done && !((stream || v->failure != NULL) && come_again(x, v->status)))
-        end(x, v->status, v->retry_after_ms, v->failure);
+        end(x, v);
 }
 
 static void add_line(struct wbi_str *lines, size_t *n, struct wbi_str line)

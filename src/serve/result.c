@@ -3,6 +3,7 @@
  * that is the structuredContent once more) are shown once. */
 #include "serve/result.h"
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "call/runtime.h"
 #include "serve/definition.h"
@@ -31,6 +32,16 @@ static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, str
     return rc;
 }
 
+/* Bytes that a text in base64 stands for. */
+static size_t decoded(struct wbi_str data)
+{
+    size_t n = data.n / 4 * 3, padding = 0;
+
+    while (padding < 2 && padding < data.n && data.p[data.n - 1 - padding] == '=')
+        padding++;
+    return n - WBI_MIN(padding, n);
+}
+
 /* A block as text; what has none is described in one line. */
 static void add_text(struct wbi_buf *out, const struct wbi_wire_part *p)
 {
@@ -53,7 +64,7 @@ static void add_text(struct wbi_buf *out, const struct wbi_wire_part *p)
     case WBI_PART_AUDIO:
     case WBI_PART_FILE:
         wbi_buf_addf(out, "[%s %.*s, %zu bytes]", p->type == WBI_PART_IMAGE ? "image" : "data",
-                     WBI_FMT(p->mime), p->data.n / 4 * 3);
+                     WBI_FMT(p->mime), decoded(p->data));
         break;
     case WBI_PART_OTHER:
         wbi_buf_addf(out, "[%.*s]", WBI_FMT(p->name));

@@ -69,15 +69,21 @@ static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
 /* A status that says the call was turned away, and so did nothing. */
 static enum wbi_kind refusal_of(const struct wbi_upstream_answer *a)
 {
-    switch (a->rc == WB_EIO ? a->status : 0) {
+    long status = a->rc == WB_EIO ? a->status : 0;
+
+    switch (status) {
     case 401:
         return WBI_KIND_UNAUTHORIZED;
     case 403:
         return WBI_KIND_FORBIDDEN;
+    case 404:
+        return WBI_KIND_UPSTREAM_UNAVAILABLE;
+    case 408: /* it may have begun */
+        return WBI_KIND_NONE;
     case 429:
         return WBI_KIND_RATE_LIMITED;
     default:
-        return WBI_KIND_NONE;
+        return status >= 300 && status < 500 ? WBI_KIND_TOOL_EXECUTION_FAILED : WBI_KIND_NONE;
     }
 }
 

@@ -73,6 +73,12 @@ static void answer_call(long id)
         answer("500 Oops", "text/html", "<h1>Oops</h1>");
     else if (is("error-401"))
         answer("401 Who", "text/plain", "");
+    else if (is("error-400"))
+        answer("400 Bad Request", "application/json",
+               "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
+               "\"message\":\"the moon is wrong\"}}");
+    else if (is("redirect"))
+        answer("307 Elsewhere\r\nLocation: http://127.0.0.1:1/", "text/plain", "");
     else if (is("error-403"))
         answer("403 No", "text/plain", "");
     else if (is("error-429"))
