@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "catalog/names.h"
 #include "mcp/curl.h"
 #include "serve/relay.h"
@@ -22,6 +23,10 @@
 /* A server that says again and again that its tools changed is asked less and less. */
 #define LIST_GAP_MS 100
 #define LIST_GAP_MAX_MS 5000
+/* A first list that failed is asked for again behind those who saw none of it, after this
+ * time, doubling: most clients list once. */
+#define RETRY_MS 2000
+#define RETRY_MAX_MS 60000
 /* A list older than this is asked for again, behind the one who looks at it: not every
  * server says that its tools changed. */
 #define LIST_AGE_MS 60000
@@ -62,28 +67,6 @@ struct wbi_upstreams {
 
 /* ---- names ---- */
 
-/* Bytes of "first__" or "first::" at the start of a longer name, else 0. */
-static size_t begins_with(struct wbi_str name, struct wbi_str first)
-{
-    bool is = first.n > 0 && name.n > first.n + 2 && wbi_str_starts(name, first) &&
-              (memcmp(name.p + first.n, "__", 2) == 0 || memcmp(name.p + first.n, "::", 2) == 0);
-
-    return is ? first.n + 2 : 0;
-}
-
-/* Bytes of a name that stand for the server: "server__tool", "mcp__server__tool",
- * "mcp::server::tool", also by its prefix; 0: it is not named. */
-static size_t names(const struct wbi_server *s, struct wbi_str name)
-{
-    struct wbi_str rest = wbi_str_from(name, 5);
-    size_t best = WBI_MAX(begins_with(name, s->name), begins_with(name, s->prefix)), behind;
-
-    if (!wbi_str_starts(name, WBI_LIT("mcp__")) && !wbi_str_starts(name, WBI_LIT("mcp::")))
-        return best;
-    behind = WBI_MAX(begins_with(rest, s->name), begins_with(rest, s->prefix));
-    return behind > 0 ? behind + 5 : best;
-}
-
 /* The server that most of the name stands for, and what follows; NULL: none. */
 static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str name,
                                        struct wbi_str *ret_tool)
@@ -92,7 +75,7 @@ static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct w
     size_t most = 0;
 
     for (size_t i = 0; i < ups->count; i++) {
-        size_t n = names(&ups->servers[i], name);
+        size_t n = wbi_server_names(&ups->servers[i], name);
 
         if (n <= most)
             continue;
@@ -112,7 +95,7 @@ static bool may_have(const struct wbi_upstreams *ups, const struct wbi_server *s
 
     if (named_server(ups, tool, &own) == NULL)
         return s->prefix.n == 0;
-    return names(s, tool) > 0;
+    return wbi_server_names(s, tool) > 0;
 }
 
 /* ---- waiting ---- */
@@ -129,9 +112,47 @@ static bool is_settled(const struct wbi_upstreams *ups, const struct waiter *w)
     return true;
 }
 
+/* Something is to be done then. */
+static void arm(struct wbi_upstreams *ups, int64_t at_ns)
+{
+    int64_t left = at_ns - wbi_now_ns(&ups->rt->clock);
+
+    if (ups->stopped || (ups->armed_ns != 0 && ups->armed_ns <= at_ns))
+        return;
+    ups->armed_ns = at_ns;
+    wbi_timer_start(ups->timer, left > 0 ? left / WBI_NS_PER_MS + 1 : 0);
+}
+
+/* Nobody may ask for the tools of a server again, so that it is tried without being asked. */
+static void plan_retry(struct wbi_server *s)
+{
+    if (s->state != WBI_SERVER_FAILED || s->absent || !s->missed || s->set->on_changed == NULL) {
+        s->retry_ms = s->retry_ns = 0;
+        return;
+    }
+    s->retry_ms = s->retry_ms == 0 ? RETRY_MS : WBI_MIN(2 * s->retry_ms, (int64_t)RETRY_MAX_MS);
+    s->retry_ns = wbi_now_ns(&s->set->rt->clock) + s->retry_ms * WBI_NS_PER_MS;
+    arm(s->set, s->retry_ns);
+}
+
+/* Clients get a list now: what is not in it yet is told when it comes. */
+static void note_missed(struct wbi_upstreams *ups)
+{
+    for (size_t i = 0; i < ups->count; i++) {
+        struct wbi_server *s = &ups->servers[i];
+
+        s->missed |= !s->has_listed;
+        if (s->state == WBI_SERVER_FAILED && s->retry_ns == 0)
+            plan_retry(s);
+    }
+}
+
 static void wake(struct wbi_upstreams *ups, struct waiter *w)
 {
     struct waiter gone = *w;
+
+    if (w->on_done != NULL)
+        note_missed(ups);
 
     wbi_free(w->tool);
     wbi_free(w);
@@ -159,17 +180,6 @@ static void wake_settled(struct wbi_upstreams *ups)
         wake(ups, w);
         at = &ups->waiters;
     }
-}
-
-/* Something is to be done then. */
-static void arm(struct wbi_upstreams *ups, int64_t at_ns)
-{
-    int64_t left = at_ns - wbi_now_ns(&ups->rt->clock);
-
-    if (ups->stopped || (ups->armed_ns != 0 && ups->armed_ns <= at_ns))
-        return;
-    ups->armed_ns = at_ns;
-    wbi_timer_start(ups->timer, left > 0 ? left / WBI_NS_PER_MS + 1 : 0);
 }
 
 /* *tool is taken over, also on failure. */
@@ -273,6 +283,22 @@ static bool list_again(struct wbi_server *s, bool ok)
     return true;
 }
 
+/* Once, until it is for another reason. Those of a server that has listed are still there. */
+static void tell_failure(struct wbi_server *s)
+{
+    struct wbi_upstreams *ups = s->set;
+    char text[sizeof(s->why) + 200];
+
+    if (s->state != WBI_SERVER_FAILED || s->has_listed || ups->on_notice == NULL || ups->stopped ||
+        strcmp(s->why, s->told_why) == 0 ||
+        (s->told_why[0] != '\0' && wbi_str_starts(wbi_str_z(s->why), WBI_LIT("it is not tried"))))
+        return;
+    memcpy(s->told_why, s->why, sizeof(s->told_why));
+    (void)snprintf(text, sizeof(text), "server %.*s: its tools are not there: %s", WBI_FMT(s->name),
+                   s->why);
+    ups->on_notice(ups->notice_arg, text);
+}
+
 /* Once, until other ones are left out. */
 static void tell_left_out(struct wbi_server *s)
 {
@@ -289,27 +315,50 @@ static void tell_left_out(struct wbi_server *s)
     ups->on_notice(ups->notice_arg, text);
 }
 
+/* A server without tools need not know how to list them. */
+static bool has_none(const struct wbi_upstream_answer *a)
+{
+    int64_t code;
+
+    return a->rc == WB_OK && wbi_json_i64(wbi_json_get(a->error, "code"), &code) &&
+           code == WBI_RPC_NO_METHOD;
+}
+
+static void refused(struct wbi_server *s, const struct wbi_upstream_answer *a)
+{
+    struct wbi_str message = wbi_json_get_str(a->error, "message");
+    char why[200];
+
+    message.n = wbi_utf8_cut(message, WBI_MIN(message.n, (size_t)150));
+    (void)snprintf(why, sizeof(why), "it refused to list them: %.*s", WBI_FMT(message));
+    failed(s, a->error != NULL ? why : a->why);
+}
+
 static void on_listed(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_server *s = arg;
     struct wbi_upstreams *ups = s->set;
-    bool first = !s->has_listed, changed = false, ok = a->rc == WB_OK && a->error == NULL;
+    bool first = !s->has_listed, changed = false;
+    bool none = has_none(a), ok = a->rc == WB_OK && (a->error == NULL || none);
 
     s->state = WBI_SERVER_LISTED;
     if (list_again(s, ok))
         return;
     s->refreshing = false;
     if (ok)
-        changed = take_list(s, a->text);
+        changed = take_list(s, none ? WBI_LIT("[]") : a->text);
     else
-        failed(s, a->why);
+        refused(s, a);
     tell_left_out(s);
+    tell_failure(s);
     plan_next(s);
     if (s->up != NULL && !ups->stopped)
         wbi_upstream_vetted(s->up, s->state == WBI_SERVER_LISTED ? NULL : s->why);
-    if (changed && !first)
+    if (changed && (!first || s->missed))
         tell(ups, WBI_MCP_TOOLS);
+    s->missed &= !changed;
     wake_settled(ups);
+    plan_retry(s);
 }
 
 /* list_opens: which connection the list must be of to count. */
@@ -325,6 +374,7 @@ static void list_tools(struct wbi_server *s)
     if (up != NULL && wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, &err) == WB_OK)
         return;
     failed(s, err.text);
+    tell_failure(s);
     if (up != NULL)
         wbi_upstream_vetted(up, s->why);
 }
@@ -371,6 +421,7 @@ wb_rc wbi_upstreams_ready(struct wbi_upstreams *ups, void (*on_done)(void *arg),
     }
     if (!is_settled(ups, &w))
         return wait_for(ups, &w);
+    note_missed(ups);
     on_done(arg);
     return WB_OK;
 }
@@ -454,6 +505,21 @@ static void on_state(void *arg, enum wbi_upstream_state state)
         s->state = WBI_SERVER_UNLISTED; /* what it says next may differ */
 }
 
+static void retry(struct wbi_server *s, int64_t now)
+{
+    if (s->retry_ns == 0)
+        return;
+    if (now < s->retry_ns) {
+        arm(s->set, s->retry_ns);
+        return;
+    }
+    s->retry_ns = 0;
+    if (s->state != WBI_SERVER_FAILED)
+        return;
+    s->refreshing = true; /* nobody waits for it */
+    list_tools(s);
+}
+
 static void on_time(void *arg)
 {
     struct wbi_upstreams *ups = arg;
@@ -463,6 +529,7 @@ static void on_time(void *arg)
     for (size_t i = 0; i < ups->count; i++) {
         struct wbi_server *s = &ups->servers[i];
 
+        retry(s, now);
         if (!s->again || s->state != WBI_SERVER_LISTED)
             continue;
         if (now < s->next_list_ns) {

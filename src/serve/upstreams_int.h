@@ -33,6 +33,7 @@ struct wbi_server {
     bool hurried;    /* it was asked again at once, or as soon as it may be */
     bool refreshing; /* nobody waits for what is listed now */
     bool recheck;    /* pins changed: also the same list is looked at */
+    bool missed;     /* clients were given a list before its first one was there */
     int64_t gap_ms, listed_ns, next_list_ns;
     uint64_t opens, list_opens;      /* connections so far; which one was asked */
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
@@ -43,12 +44,18 @@ struct wbi_server {
     char told[700];              /* what was told about them last */
     struct wbi_shelf shelves[4]; /* but for tools */
     char why[320];               /* it FAILED */
+    char told_why[320];          /* what was told of that last */
+    int64_t retry_ms, retry_ns;  /* a first list that failed is asked for again then; 0: not */
 };
 
 /* server_spec.c: the members of one server; err names what is wrong. WB_ESTATE: it is
  * declared well, but cannot be had here and now. */
 WB_MUST_CHECK wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root,
                                     struct wbi_server *s, struct wbi_error *err);
+
+/* server_name.c: bytes of a name that stand for the server: "server__tool", "mcp__server__tool",
+ * "mcp::server::tool", also by its prefix; 0: it is not named. */
+size_t wbi_server_names(const struct wbi_server *s, struct wbi_str name);
 
 /* server_tools.c: the server's tools in place of those the catalog has of it. */
 WB_MUST_CHECK wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s,
