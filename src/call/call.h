@@ -41,6 +41,8 @@ struct wbi_call_facts {
     struct wbi_str trust;           /* JSON object */
     struct wbi_str audit;           /* JSON object: containment, counts, coercions */
     struct wbi_str item;            /* the provider's output item */
+    struct wbi_str kept_raw;        /* of a stored outcome: the MCP result as it came, or absent */
+    bool kept_loose;                /* its structuredContent is no object */
     struct wbi_str *redactions;     /* paths that were replaced */
     size_t redaction_count;
     struct wbi_str coercion;    /* "input_coercion" note for the receipt, or absent */

@@ -122,6 +122,19 @@ static bool is_whole(const struct wbi_call *call)
     return true;
 }
 
+struct wbi_str wbi_call_untouched(const struct wbi_call *call)
+{
+    const struct wbi_complete *full = call->complete;
+    bool ok = call->outcome.state == WBI_OUTCOME_SUCCESS;
+
+    if (full == NULL)
+        return call->inv.max_tokens == 0 ? call->facts.kept_raw : WBI_NONE;
+    return is_whole(call) && full->ok == ok &&
+                   (ok || call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED)
+               ? full->raw
+               : WBI_NONE;
+}
+
 /* What was valid when it came may not be so without its secrets. */
 static bool still_valid(struct wbi_call *call)
 {
@@ -151,13 +164,9 @@ static wb_rc withhold(struct wbi_call *call, struct wbi_wire_answer *answer)
 static wb_rc build_mcp(struct wbi_call *call, const struct wbi_wire_call *wire,
                        struct wbi_wire_answer *answer)
 {
-    const struct wbi_complete *full = call->complete;
-
-    if (full != NULL && full->raw.p != NULL && !call->unrecorded && is_whole(call) &&
-        call->facts.coercion.p == NULL && /* only the receipt says what was made of the input */
-        full->ok == !answer->is_error &&
-        (full->ok || call->outcome.fault.kind == WBI_KIND_TOOL_EXECUTION_FAILED))
-        answer->mcp_result = full->raw;
+    /* Only the receipt says what was made of the input, and that nothing was recorded. */
+    if (!call->unrecorded && call->facts.coercion.p == NULL)
+        answer->mcp_result = wbi_call_untouched(call);
     if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin) {
         if (answer->mcp_result.p != NULL || still_valid(call))
             answer->structured = call->outcome.output;

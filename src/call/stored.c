@@ -6,6 +6,18 @@
 #include "call/views.h"
 #include "family/canonical.h"
 
+/* What passes as it came does so again; large images are left to their artifacts. */
+static void put_raw(struct wbi_jw *w, const struct wbi_call *call)
+{
+    struct wbi_str raw = wbi_call_untouched(call);
+
+    if (raw.p == NULL || raw.n > WBI_LIMIT_STORED_RAW)
+        return;
+    wbi_jw_kraw(w, "raw", raw);
+    if (call->complete != NULL && call->complete->loose)
+        wbi_jw_kbool(w, "loose", true);
+}
+
 struct wbi_str wbi_stored_write(struct wbi_call *call)
 {
     struct wbi_buf out;
@@ -16,6 +28,7 @@ struct wbi_str wbi_stored_write(struct wbi_call *call)
     wbi_jw_obj(&w);
     if (call->outcome.output.p != NULL)
         wbi_jw_kraw(&w, "output", call->outcome.output);
+    put_raw(&w, call);
     if (call->outcome.state == WBI_OUTCOME_ERROR)
         wbi_jw_kstr(&w, "code", wbi_fault_code(&call->outcome.fault));
     wbi_jw_key(&w, "canonical");
@@ -62,6 +75,8 @@ wb_rc wbi_stored_restore(struct wbi_call *call, struct wbi_str bytes)
         rc = wbi_canonical_read(wbi_json_get(root, "canonical"), &c, NULL);
     if (rc != WB_OK)
         return rc;
+    call->facts.kept_raw = text_of(call, wbi_json_get(root, "raw"));
+    call->facts.kept_loose = wbi_json_true(wbi_json_get(root, "loose"));
     if (!c.success)
         return restore_error(call, root, c.error);
     result = text_of(call, c.result);

@@ -6,7 +6,7 @@
 
 #include "call/call.h"
 
-/* {"canonical": …, "output": …} in the call's arena; absent when out of memory. */
+/* {"canonical": …, "output": …, "raw": …} in the call's arena; absent when out of memory. */
 struct wbi_str wbi_stored_write(struct wbi_call *call);
 /* Give the call that outcome. */
 WB_MUST_CHECK wb_rc wbi_stored_restore(struct wbi_call *call, struct wbi_str bytes);

@@ -26,6 +26,8 @@ WB_MUST_CHECK wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf 
 WB_MUST_CHECK wb_rc wbi_view_envelope(struct wbi_call *call, struct wbi_buf *out);
 /* C10, I4: the result of an MCP tools/call. */
 WB_MUST_CHECK wb_rc wbi_view_mcp(struct wbi_call *call, struct wbi_buf *out);
+/* The result of an MCP tool that is passed on as it came, or absent. */
+struct wbi_str wbi_call_untouched(const struct wbi_call *call);
 /* C4.6: see record.h. */
 WB_MUST_CHECK wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out);
 

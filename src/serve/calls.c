@@ -155,7 +155,7 @@ static bool is_loose(const struct wbi_call *call)
     struct wbi_str output = call->outcome.output;
 
     return call->tool != NULL && !call->tool->builtin &&
-           ((call->complete != NULL && call->complete->loose) ||
+           ((call->complete != NULL && call->complete->loose) || call->facts.kept_loose ||
             (call->tool->output_schema != NULL && output.n > 0 && output.p[0] != '{'));
 }
 

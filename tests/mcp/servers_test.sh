@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C10: servers behind a gateway that is used for long. What cannot be had is told on stderr;
+# what comes later than the client's list is told when it comes; a server that became another
+# one is found out about; what was answered once is answered again in the same form (I4).
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+work=$(mktemp -d)
+pid=
+trap 'exec 3>&-; [ -z "$pid" ] || kill $pid 2>/dev/null; rm -rf "$work"' EXIT
+mkdir -p "$work/home/.config/waybill" "$work/ws"
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+config() { printf '%s\n' "$1" >"$HOME/.config/waybill/config.json"; }
+rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
+until_seen() { for _ in $(seq 600); do grep -q -- "$1" "$work/$2" && return; sleep 0.05; done; bad "$2: no $1"; cut -c1-400 "$work/$2"; }
+ask() { rpc "$@"; until_seen "\"id\":\"$1\"" out; got=$(grep "\"id\":\"$1\"" "$work/out"); }
+call() { ask "$1" tools/call "\"name\":\"$2\",\"arguments\":{}"; }
+has() { case $got in *"$2"*) ;; *) bad "$1: $(cut -c1-500 <<<"$got")" ;; esac }
+lacks() { case $got in *"$2"*) bad "$1: $(cut -c1-500 <<<"$got")" ;; esac }
+mkfifo "$work/in"
+serve() {
+    timeout 90 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    pid=$!
+    exec 3>"$work/in"
+    ask open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+}
+stop() {
+    exec 3>&-
+    wait $pid || bad "serve ended with $?: $(cat "$work/err")"
+    pid=
+}
+
+# Servers that are not there are told of, once, with the reason; one without tools is none of them.
+cat >"$work/toolless" <<'SERVER'
+#!/bin/sh
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"n","version":"1"}}}\n' "$id" ;;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id" ;;
+    esac
+done
+SERVER
+chmod +x "$work/toolless"
+config "{\"mcpServers\":{\"missing\":{\"command\":\"no-such-program\"},\"late\":{\"command\":\"$work/late\"},
+  \"toolless\":{\"command\":\"$work/toolless\"},\"fine\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"fine\"]}}}"
+serve
+ask list tools/list ''
+has "the healthy one" '"fine__t"'
+lacks "the late one" '"late__t"'
+until_seen '^server missing: its tools are not there: program not found: no-such-program$' err
+until_seen '^server late: its tools are not there' err
+grep -q toolless "$work/err" && bad "a server without tools is told as lost: $(cat "$work/err")"
+grep -q list_changed "$work/out" && bad "news of nothing"
+# Most clients list once: what comes later is told to them, without being asked for.
+printf '#!/bin/sh\nexec "%s/mcp_chaos" fine\n' "$build" >"$work/late.new"
+chmod +x "$work/late.new"
+mv "$work/late.new" "$work/late"
+until_seen 'notifications/tools/list_changed' out
+ask again tools/list ''
+has "it is there now" '"late__t"'
+[ "$(grep -c '^server missing' "$work/err")" = 1 ] || bad "told more than once: $(cat "$work/err")"
+stop
+
+# A server that spoke an older revision and comes back with 2026-07-28 alone.
+cat >"$work/newer" <<SERVER
+#!/bin/sh
+[ -e "$work/began" ] || { : >"$work/began"; exec "$build/mcp_chaos" die; }
+SERVER
+cat >>"$work/newer" <<'SERVER'
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%[,\}]*}
+    case $line in
+    *server/discover*) r='"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"' ;;
+    *tools/list*) r='"tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"' ;;
+    *tools/call*) r='"content":[{"type":"text","text":"newer"}]' ;;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id"; continue ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",%s}}\n' "$id" "$r"
+done
+SERVER
+chmod +x "$work/newer"
+config "{\"mcpServers\":{\"s\":{\"command\":\"$work/newer\",\"effects\":{\"*\":\"Pure\"}}}}"
+serve
+call first s__t
+has "the older one dies" '"errorKind":"upstream_unavailable"'
+for i in $(seq 40); do
+    call "n$i" s__t
+    [[ $got == *'"text":"newer"'* ]] && break
+    sleep 0.1
+done
+has "the newer one is found" '"text":"newer"'
+stop
+
+# An answer from the cache, or of a key that was used, has the form of the first.
+config "{\"mcpServers\":{\"d\":{\"command\":\"$build/mcp_demo_server\",\"effects\":{\"*\":\"Pure\",\"test_simple_text\":\"IdempotentWrite\"}}},
+  \"policies\":{\"tools\":{\"mcp::d::*\":{\"cache\":{\"ttlMs\":600000}}}}}"
+serve
+for tool in test_image_content test_multiple_content_types; do
+    call "$tool-1" d__$tool
+    once=${got#*\"result\":}
+    has "the first answer" '"type":"image"'
+    call "$tool-2" d__$tool
+    [ "${got#*\"result\":}" = "$once" ] || bad "$tool from the cache: $(cut -c1-400 <<<"$got")"
+done
+key='"name":"d__test_simple_text","arguments":{},"_meta":{"waybill/invocation":{"idempotencyKey":"k"}}'
+ask key-1 tools/call "$key"
+once=${got#*\"result\":}
+has "the first answer of a key" '"text":"This is a simple text'
+stop
+serve
+ask key-2 tools/call "$key"
+[ "${got#*\"result\":}" = "$once" ] || bad "a replay by another process: $(cut -c1-400 <<<"$got")"
+stop
+[ $failed = 0 ] && echo "servers come, go and change; what is told of them is told once"
+exit $failed
