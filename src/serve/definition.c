@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "json/write.h"
 #include "text/hygiene.h"
+#include "text/secrets.h"
 
 /* Without recursion: a parsed text is one run of values. */
 bool wbi_strings_clean(const wbi_json *v)
@@ -42,6 +43,16 @@ bool wbi_definition_hides(const wbi_json *tool)
     return false;
 }
 
+bool wbi_definition_tells(const struct wbi_secrets *secrets, const wbi_json *v)
+{
+    const wbi_json *end = wbi_json_skip(v);
+
+    for (; v < end; v++)
+        if (wbi_json_is(v, WBI_JSON_STR) && wbi_secrets_found(secrets, wbi_json_str(v)))
+            return true;
+    return false;
+}
+
 /* The length of the string literal that text begins with. */
 static size_t literal(struct wbi_str text)
 {
@@ -57,22 +68,38 @@ static bool is_prose(struct wbi_str name)
     return wbi_str_eqz(name, "\"description\"") || wbi_str_eqz(name, "\"title\"");
 }
 
-static wb_rc add_cleaned(struct wbi_arena *arena, struct wbi_str quoted, struct wbi_buf *out)
+/* Values that only tell what may be given. */
+static bool is_sample(struct wbi_str name)
+{
+    return wbi_str_eqz(name, "\"default\"") || wbi_str_eqz(name, "\"examples\"");
+}
+
+static wb_rc add_cleaned(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                         struct wbi_str quoted, bool prose, struct wbi_buf *out)
 {
     const wbi_json *v;
-    struct wbi_buf clean;
+    struct wbi_buf clean, safe;
+    struct wbi_str text;
     wb_rc rc = wbi_json_read(arena, quoted, WBI_JSON_STRICT, &v, NULL);
 
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init_arena(&clean, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&safe, arena, WBI_LIMIT_JSON_TEXT);
+    text = wbi_json_str(v);
+    if (prose) {
+        rc = wbi_hygiene_clean(text, &clean, NULL);
+        text = wbi_buf_str(&clean);
+    }
     if (rc == WB_OK)
-        rc = wbi_hygiene_clean(wbi_json_str(v), &clean, NULL);
+        rc = wbi_secrets_replace(secrets, text, &safe, NULL);
     if (rc == WB_OK)
-        wbi_json_quote(out, wbi_buf_str(&clean));
+        wbi_json_quote(out, wbi_buf_str(&safe));
     return rc;
 }
 
-wb_rc wbi_definition_clean(struct wbi_arena *arena, const wbi_json *tool, const wbi_json **ret,
-                           struct wbi_error *err)
+wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                           const wbi_json *v, const wbi_json **ret, struct wbi_error *err)
 {
     struct wbi_str rest, name = WBI_NONE;
     struct wbi_buf text, out;
@@ -80,7 +107,7 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const wbi_json *tool, const 
 
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
-    wbi_json_write(&text, tool);
+    wbi_json_write(&text, v);
     rc = wbi_buf_rc(&text);
     rest = wbi_buf_str(&text);
     while (rc == WB_OK && rest.n > 0) {
@@ -90,8 +117,8 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const wbi_json *tool, const 
         rest = wbi_str_from(rest, n);
         if (n > 1 && rest.n > 0 && rest.p[0] == ':')
             name = piece;
-        else if (n > 1 && is_prose(name)) {
-            rc = add_cleaned(arena, piece, &out);
+        else if (n > 1 && (is_prose(name) || is_sample(name))) {
+            rc = add_cleaned(arena, secrets, piece, is_prose(name), &out);
             continue;
         }
         wbi_buf_adds(&out, piece);

@@ -7,6 +7,8 @@
 #include "json/write.h"
 #include "mcp/server.h"
 
+struct wbi_secrets;
+
 /* True when hygiene would change no string of the value, names included. */
 bool wbi_strings_clean(const wbi_json *v);
 
@@ -15,10 +17,15 @@ bool wbi_strings_clean(const wbi_json *v);
  * fine. Out of memory counts as hiding. */
 bool wbi_definition_hides(const wbi_json *tool);
 
-/* A copy whose titles and descriptions, at any depth, are cleaned; names, patterns
- * and values stay, for calls depend on them. In arena. */
-WB_MUST_CHECK wb_rc wbi_definition_clean(struct wbi_arena *arena, const wbi_json *tool,
-                                         const wbi_json **ret, struct wbi_error *err);
+/* Whether any string of it holds a secret. */
+bool wbi_definition_tells(const struct wbi_secrets *secrets, const wbi_json *v);
+
+/* A copy whose titles and descriptions, at any depth, are cleaned and lose their secrets,
+ * as defaults and examples do; names, patterns and other values stay, for calls depend on
+ * them. Of a tool, or a list of items. In arena. */
+WB_MUST_CHECK wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                                         const wbi_json *v, const wbi_json **ret,
+                                         struct wbi_error *err);
 
 /* The definition of a tool as every revision of the protocol allows it: members of a
  * wrong form that it need not have are left out. WB_EINPUT when what remains is no

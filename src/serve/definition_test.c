@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "json/write.h"
 #include "serve/definition.h"
+#include "text/secrets.h"
 
 static const struct {
     const char *name, *tool, *clean; /* clean NULL: hides nothing, stays as it is */
@@ -33,8 +34,19 @@ static const struct {
      "{\"description\":{\"title\":\"<U+200B>\\\"\\\\\"}}"},
 };
 
+static struct wbi_secrets *new_secrets(void)
+{
+    struct wbi_secrets_options options = {.key = WBI_LIT("k")};
+    struct wbi_secrets *secrets = NULL;
+
+    assert_int_equal(wbi_secrets_new(&options, &secrets, NULL, NULL), WB_OK);
+    return secrets;
+}
+
 static void hidden_text_is_found_and_made_visible(void **state)
 {
+    struct wbi_secrets *secrets = new_secrets();
+
     (void)state;
     for (size_t i = 0; i < WBI_COUNT(rows); i++) {
         struct wbi_arena *arena = NULL;
@@ -46,7 +58,7 @@ static void hidden_text_is_found_and_made_visible(void **state)
             wbi_json_read(arena, wbi_str_z(rows[i].tool), WBI_JSON_STRICT, &tool, NULL), WB_OK);
         if (wbi_definition_hides(tool) != (rows[i].clean != NULL))
             fail_msg("%s: hides %d", rows[i].name, wbi_definition_hides(tool));
-        assert_int_equal(wbi_definition_clean(arena, tool, &clean, NULL), WB_OK);
+        assert_int_equal(wbi_definition_clean(arena, secrets, tool, &clean, NULL), WB_OK);
         wbi_buf_init_arena(&text, arena, WBI_LIMIT_SMALL_ARENA);
         wbi_json_write(&text, clean);
         wbi_buf_addc(&text, '\0');
@@ -54,6 +66,40 @@ static void hidden_text_is_found_and_made_visible(void **state)
             assert_string_equal(text.p, rows[i].clean);
         wbi_arena_free(arena);
     }
+    wbi_secrets_free(secrets);
+}
+
+/* In two pieces, so that no scanner takes this file for a leak. */
+#define SECRET \
+    "ghp_"     \
+    "16C7e42F292c6912E7710c838347Ae178B4a"
+static void secrets_of_texts_are_replaced_where_no_call_depends_on_them(void **state) /* C8.8 */
+{
+    static const char tool[] =
+        "{\"name\":\"a\",\"description\":\"use " SECRET "\",\"inputSchema\":{\"properties\":{"
+        "\"k\":{\"title\":\"" SECRET "\",\"default\":\"" SECRET "\",\"examples\":[\"" SECRET
+        "\"],\"const\":\"" SECRET "\"}}}}";
+    struct wbi_secrets *secrets = new_secrets();
+    struct wbi_arena *arena = NULL;
+    const wbi_json *v, *clean, *k;
+    struct wbi_buf text;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena), WB_OK);
+    assert_int_equal(wbi_json_read(arena, wbi_str_z(tool), WBI_JSON_STRICT, &v, NULL), WB_OK);
+    assert_true(wbi_definition_tells(secrets, v));
+    assert_false(wbi_definition_tells(secrets, wbi_json_get(v, "name")));
+    assert_int_equal(wbi_definition_clean(arena, secrets, v, &clean, NULL), WB_OK);
+    k = wbi_json_get(wbi_json_get(wbi_json_get(clean, "inputSchema"), "properties"), "k");
+    assert_true(wbi_str_starts(wbi_json_get_str(clean, "description"), WBI_LIT("use [redacted:")));
+    assert_true(wbi_str_eqz(wbi_json_get_str(k, "const"), SECRET)); /* validation needs it */
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_SMALL_ARENA);
+    wbi_json_write(&text, clean);
+    wbi_buf_addc(&text, '\0');
+    assert_non_null(strstr(text.p, SECRET));
+    assert_null(strstr(strstr(text.p, SECRET) + 1, SECRET)); /* that one alone */
+    wbi_arena_free(arena);
+    wbi_secrets_free(secrets);
 }
 
 #define OBJ "\"inputSchema\":{\"type\":\"object\"}"
@@ -112,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hidden_text_is_found_and_made_visible),
+        cmocka_unit_test(secrets_of_texts_are_replaced_where_no_call_depends_on_them),
         cmocka_unit_test(what_the_protocol_does_not_allow_is_left_out),
     };
 

@@ -6,6 +6,7 @@
  * name alike is the first one's, as it is when it is asked for. */
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "serve/definition.h"
 #include "serve/pass.h"
 #include "serve/shelf.h"
 #include "serve/upstreams.h"
@@ -92,6 +93,31 @@ static void finish(struct wbi_gathering *all)
     wbi_gateway_rest(all->gateway);
 }
 
+/* What a server tells of its items, as a model may read it. */
+static bool put(struct part *part, struct wbi_str text)
+{
+    enum wbi_mcp_list what = part->all->what;
+    const struct wbi_secrets *secrets = wbi_server_secrets(part->server);
+    struct wbi_arena *arena = NULL;
+    const wbi_json *items;
+    struct wbi_buf out;
+    bool changed = false;
+
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return false;
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_json_read(arena, text, WBI_JSON_STRICT, &items, NULL) == WB_OK &&
+        (wbi_definition_hides(items) || wbi_definition_tells(secrets, items))) {
+        if (wbi_definition_clean(arena, secrets, items, &items, NULL) == WB_OK)
+            wbi_json_write(&out, items);
+        text = wbi_buf_str(&out); /* empty, and so none, where that failed */
+    }
+    changed = wbi_shelf_put(wbi_server_shelf(part->server, what), what,
+                            wbi_server_prefix(part->server), text);
+    wbi_arena_free(arena);
+    return changed;
+}
+
 static void on_listed(void *arg, const struct wbi_upstream_answer *a)
 {
     struct part *part = arg;
@@ -102,7 +128,7 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
     part->state = FAILED;
     if (a->rc == WB_OK && a->error == NULL) {
         part->state = TOLD;
-        changed = wbi_shelf_put(shelf, all->what, wbi_server_prefix(part->server), a->text);
+        changed = put(part, a->text);
     }
     shelf->late -= part->late;
     if (part->late && changed) /* whoever was shown the list did not see this one's */

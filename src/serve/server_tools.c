@@ -118,18 +118,21 @@ static void leave_out(struct wbi_server *s, struct wbi_str name, const char *why
                        at > 0 ? "; " : "", WBI_FMT(wbi_str_head(name, 64)), why);
 }
 
-static wb_rc read_candidate(struct wbi_arena *arena, const wbi_json *tool, struct candidate *c,
+static wb_rc read_candidate(const struct candidates *all, const wbi_json *tool, struct candidate *c,
                             struct wbi_error *err)
 {
+    const struct wbi_secrets *secrets = all->rt->secrets;
     wb_rc rc;
 
     *c = (struct candidate){.tool = tool, .plain = !wbi_definition_hides(tool)};
     if (!plain_name(wbi_json_get_str(tool, "name")))
         return wbi_fail(err, WB_EINPUT, "its name is no plain one");
-    rc = wbi_definition_take(arena, tool, &c->shown, err);
+    rc = wbi_definition_take(all->arena, tool, &c->shown, err);
     if (rc == WB_OK && !wbi_mcp_headers_usable(wbi_json_get(tool, "inputSchema")))
         return wbi_fail(err, WB_EINPUT, "its x-mcp-header cannot be sent");
-    return rc == WB_OK && !c->plain ? wbi_definition_clean(arena, c->shown, &c->shown, err) : rc;
+    if (rc == WB_OK && (!c->plain || wbi_definition_tells(secrets, c->shown)))
+        rc = wbi_definition_clean(all->arena, secrets, c->shown, &c->shown, err);
+    return rc;
 }
 
 /* False when it cannot be offered, which is noted, or is not wanted. */
@@ -140,7 +143,7 @@ static bool take(const struct candidates *all, const wbi_json *tool, struct cand
 
     if (wbi_json_true(setting(all->s, name, "disabled")))
         return false;
-    if (read_candidate(all->arena, tool, c, &err) == WB_OK)
+    if (read_candidate(all, tool, c, &err) == WB_OK)
         return true;
     leave_out(all->s, name, err.text);
     return false;

@@ -764,6 +764,11 @@ const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count)
     return s->left_out;
 }
 
+const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s)
+{
+    return s->set->rt->secrets;
+}
+
 struct wbi_str wbi_server_prefix(const struct wbi_server *s)
 {
     return s->prefix;

