@@ -79,6 +79,9 @@ static int run(const struct args *a)
         return usage_error(a, "takes no words");
     if (auth != NULL && strcmp(auth, "token") != 0 && strcmp(auth, "none") != 0)
         return usage_error(a, "--auth must be token or none; got \"%s\"", auth);
+    if (args_get(a, "--token-file") != NULL &&
+        (o.http == NULL || (auth && strcmp(auth, "none") == 0)))
+        return usage_error(a, "--token-file is for --http, and not beside --auth none");
     for (size_t i = 0; i < HOSTS_MAX && args_nth(a, "--allow-host", i) != NULL; i++)
         hosts[i] = args_nth(a, "--allow-host", i);
     o.access_log = open_access_log(a);

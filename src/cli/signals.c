@@ -48,7 +48,7 @@ static void say_reloaded(const wb_error *error, void *arg)
     const struct args *a = arg;
 
     if (error == NULL)
-        note(a, "policies and bindings were read again");
+        note(a, "policies and bindings were read again; tools and servers are those of the start");
     else
         warn(a, "the old policies stay in force: %s:%u:%u: %s", wb_error_at(error),
              wb_error_line(error), wb_error_column(error), wb_error_text(error));

@@ -244,9 +244,9 @@ static int check_caller(const struct wbi_http *http, const struct wbi_http_reque
     if (host.p == NULL)
         return refuse(400, "exactly one Host is required", ret_why);
     if (!wbi_http_host_ok(http, host))
-        return refuse(403, "this Host is not served here", ret_why);
+        return refuse(403, "this Host is not served here; --allow-host adds a name", ret_why);
     if (origin.p != NULL && !wbi_http_origin_ok(http, origin))
-        return refuse(403, "this Origin is not allowed", ret_why);
+        return refuse(403, "this Origin is not allowed; --allow-host adds its name", ret_why);
     if (http->o.token.p == NULL)
         return 0;
     if (http->o.health.p != NULL && wbi_str_eq(r->path, http->o.health))

@@ -167,6 +167,7 @@ static wb_rc parse_address(struct wbi_str s, struct sockaddr_storage *ret, sockl
     uint64_t port;
     char host[64];
     struct wbi_str name;
+    bool bracketed;
 
     while (colon > 0 && s.p[colon - 1] != ':')
         colon--;
@@ -174,7 +175,8 @@ static wb_rc parse_address(struct wbi_str s, struct sockaddr_storage *ret, sockl
     if (colon == 0 || name.n == 0 || name.n >= sizeof(host) ||
         !wbi_parse_u64(wbi_str_from(s, colon), &port) || port > 65535)
         return wbi_fail(err, WB_EINPUT, "\"%.*s\" is no ADDRESS:PORT to listen on", WBI_FMT(s));
-    if (name.p[0] == '[' && name.p[name.n - 1] == ']')
+    bracketed = name.p[0] == '[' && name.p[name.n - 1] == ']';
+    if (bracketed)
         name = wbi_str_make(name.p + 1, name.n - 2);
     if (wbi_str_eqz(name, "localhost"))
         name = WBI_LIT("127.0.0.1");
@@ -188,6 +190,9 @@ static wb_rc parse_address(struct wbi_str s, struct sockaddr_storage *ret, sockl
         return WB_OK;
     }
     if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
+        if (!bracketed) /* which of its colons begins the port is anybody's guess */
+            return wbi_fail(err, WB_EINPUT, "an IPv6 address stands in brackets: [%s]:%llu", host,
+                            (unsigned long long)port);
         v6->sin6_family = AF_INET6;
         v6->sin6_port = htons((uint16_t)port);
         *ret_n = sizeof(*v6);
@@ -222,7 +227,9 @@ static wb_rc open_socket(struct wbi_http *http, struct wbi_str address, struct w
     if (is_loopback(&at)) /* where nothing is lost, measuring and pacing only cost */
         (void)setsockopt(http->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
     if (bind(http->fd, (struct sockaddr *)(void *)&at, n) != 0 || listen(http->fd, 1024) != 0)
-        return wbi_fail_errno(err, errno, "cannot listen");
+        return wbi_fail(
+            err, WB_EIO, "cannot listen on %.*s: %s%s", WBI_FMT(address), strerror(errno),
+            errno == EADDRINUSE ? "; another gateway may run there, or give another port" : "");
     n = sizeof(at);
     if (getsockname(http->fd, (struct sockaddr *)(void *)&at, &n) != 0)
         return wbi_fail_errno(err, errno, "cannot read the port");

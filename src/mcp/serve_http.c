@@ -143,7 +143,8 @@ static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
     wb_rc rc;
 
     if (!wbi_http_is_type(r, "application/json")) {
-        plain(http, r->id, 415, NULL);
+        refuse(http, r->id, 415, WBI_NONE, WBI_RPC_INVALID,
+               WBI_LIT("Content-Type must be application/json"));
         return;
     }
     if (!accepts_both(r)) {

@@ -39,6 +39,12 @@ wb_rc wbi_token_read(const char *path, struct wbi_buf *out, struct wbi_error *er
     token = wbi_str_trim(wbi_str_make(text, (size_t)n));
     if (token.n < 16 || token.n > WBI_TOKEN_MAX)
         return wbi_fail(err, WB_EINPUT, "a token has 16 to %d characters", WBI_TOKEN_MAX);
+    for (size_t i = 0; i < token.n; i++)
+        if (token.p[i] <= ' ' || token.p[i] > '~') /* no header could carry it */
+            return wbi_fail(err, WB_EINPUT,
+                            "a token is one word of plain characters; there is something else in "
+                            "%.200s",
+                            path);
     wbi_buf_adds(out, token);
     return wbi_buf_rc(out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
@@ -54,26 +60,29 @@ void wbi_make_parents(char *path)
     }
 }
 
-/* O_EXCL: of two that begin at once one makes it, the other reads it. */
+/* It gets its name once it is whole: of two that begin at once one makes it, the other
+ * reads it. */
 static wb_rc make_token(const struct wbi_ids *ids, const char *path, struct wbi_error *err)
 {
     uint8_t bytes[TOKEN_BYTES];
-    char hex[2 * TOKEN_BYTES + 2];
-    bool ok;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    char hex[2 * TOKEN_BYTES + 2], draft[WBI_LIMIT_PATH + 32];
+    wb_rc rc = WB_OK;
+    int fd;
 
+    (void)snprintf(draft, sizeof(draft), "%s.%ld", path, (long)getpid());
+    fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return errno == EEXIST ? WB_EEXISTS
-                               : wbi_fail_errno(err, errno, "cannot make a token file");
+        return wbi_fail_errno(err, errno, "cannot make a token file");
     ids->fill(ids->arg, bytes, sizeof(bytes));
     wbi_hex(bytes, sizeof(bytes), hex);
     hex[sizeof(hex) - 2] = '\n';
-    ok = write(fd, hex, sizeof(hex) - 1) == (ssize_t)sizeof(hex) - 1 && fsync(fd) == 0;
+    if (write(fd, hex, sizeof(hex) - 1) != (ssize_t)sizeof(hex) - 1 || fsync(fd) != 0)
+        rc = wbi_fail_errno(err, errno, "cannot write the token file");
     close(fd);
-    if (ok)
-        return WB_OK;
-    (void)unlink(path); /* best effort */
-    return wbi_fail_errno(err, errno, "cannot write the token file");
+    if (rc == WB_OK && link(draft, path) != 0)
+        rc = errno == EEXIST ? WB_EEXISTS : wbi_fail_errno(err, errno, "cannot make a token file");
+    (void)unlink(draft); /* best effort */
+    return rc;
 }
 
 wb_rc wbi_token_own(struct wbi_str dir, struct wbi_buf *out, int *created, struct wbi_error *err)

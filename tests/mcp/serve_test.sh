@@ -285,8 +285,21 @@ grep -q 'of-my-own' "$work/err" && bad "a token of a file is printed"
 expect "a token of a file" "$(post -H 'Authorization: Bearer a-token-of-my-own-choice')" 200
 expect "not the other one" "$(post -H "Authorization: Bearer $token")" 401
 stop
+# What could never be sent, or would not be asked for, is told at the start.
+fails() { # what, status, words, options …
+    local what=$1 status=$2 words=$3; shift 3
+    timeout 20 "$waybill" serve --root "$work/ws" "$@" </dev/null 2>"$work/out"
+    expect "$what" $? "$status"
+    need "$what: the reason" "$words"
+}
+printf 'the-first-of-two\nthe-second-of-two\n' >"$work/token"
+fails "a token of two lines" 3 'one word of plain characters' --http 127.0.0.1:0 --token-file "$work/token"
+fails "a token that is not asked for" 2 'not beside --auth none' --http 127.0.0.1:0 --auth none --token-file "$work/token"
+fails "a token for stdio" 2 'is for --http' --token-file "$work/token"
+fails "IPv6 without brackets" 2 'in brackets: \[::1\]:0' --http ::1:0
 # Without a token, on loopback: Host and Origin are checked all the same.
 start --auth none
+fails "a port in use" 3 "cannot listen on ${base#http://}: Address already in use" --http "${base#http://}" --auth none
 expect "no token needed" "$(post)" 200
 expect "foreign host" "$(post -H 'Host: evil.example')" 403
 expect "foreign origin" "$(post -H 'Origin: http://evil.example')" 403
