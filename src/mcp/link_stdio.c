@@ -35,6 +35,7 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         complain(up, bytes);
         return;
     }
+    up->heard++;
     while (up->process == process && wbi_lines_next(&up->lines, &bytes, &line))
         wbi_up_message(up, NULL, line);
 }

@@ -371,6 +371,37 @@ static void refuse_calls(struct wbi_upstream *up)
         wbi_upstream_call_fail(up->calls, WB_EIO, why);
 }
 
+static bool calls_open(const struct wbi_upstream *up)
+{
+    const struct wbi_upstream_call *c = up->calls;
+
+    while (c != NULL && (c->own || !c->sent))
+        c = c->next;
+    return c != NULL;
+}
+
+/* While others wait for it, it may be at work for them: their end asks again. */
+static void on_doubt(void *arg, const struct wbi_upstream_answer *a)
+{
+    struct wbi_upstream *up = arg;
+
+    up->doubting = false;
+    if (a->rc == WB_EAGAIN && up->state == WBI_UP_READY && up->heard == up->doubted &&
+        !calls_open(up))
+        wbi_up_died(up, "the server's process has stopped answering");
+}
+
+void wbi_up_doubt(struct wbi_upstream *up)
+{
+    if (up->process == NULL || up->state != WBI_UP_READY || up->doubting)
+        return;
+    up->doubting = true; /* also while it is sent */
+    up->doubted = up->heard;
+    if (wbi_up_start_own(up, up->era == WBI_ERA_MODERN ? "server/discover" : "ping", WBI_NONE,
+                         up->spec.probe_ms * WBI_UPSTREAM_DOUBTS, on_doubt) == NULL)
+        up->doubting = false;
+}
+
 static void on_timer(void *arg)
 {
     struct wbi_upstream *up = arg;

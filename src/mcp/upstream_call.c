@@ -326,6 +326,8 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
         if (c->sent && told && up->state == WBI_UP_READY && n > 0 &&
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
             up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
+        if (c->sent && !c->own)
+            wbi_up_doubt(up);
     }
     wbi_call_end(c, &a);
 }

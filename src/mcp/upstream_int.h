@@ -99,6 +99,9 @@ struct wbi_upstream {
     unsigned listen_breaks;
     /* stdio */
     struct wbi_process *process;
+    uint64_t heard;    /* how often it said something */
+    uint64_t doubted;  /* that, when it was last asked whether it is there */
+    bool doubting;     /* it was asked, and has not answered */
     int64_t silent_ns; /* it has closed its stdout: when that is its end; 0: it has not */
     struct wbi_lines lines;
     struct wbi_buf complaints; /* newest of stderr */
@@ -116,6 +119,9 @@ void wbi_up_set_state(struct wbi_upstream *up, enum wbi_upstream_state state);
 void wbi_up_died(struct wbi_upstream *up, const char *why);
 /* The server no longer knows our session: open a new one, send again. */
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call);
+/* A call was given up on. A program that hangs would hang for ever: it is asked whether it
+ * is there, and anything that it says will do. */
+void wbi_up_doubt(struct wbi_upstream *up);
 void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns);
 void wbi_up_ready(struct wbi_upstream *up);
 /* A request of the client's own, sent at once; NULL: out of memory. */

@@ -96,6 +96,38 @@ done
 has "the newer one is found" '"text":"newer"'
 stop
 
+# A program that hangs is not waited for in every later call: it is started again.
+cat >"$work/stuck" <<SERVER
+#!/bin/sh
+stuck=$work/stopped
+SERVER
+cat >>"$work/stuck" <<'SERVER'
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) r='"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}' ;;
+    *tools/list*) r='"tools":[{"name":"t","inputSchema":{"type":"object"}}]' ;;
+    *tools/call*) [ -e "$stuck" ] || { : >"$stuck"; kill -STOP $$; }
+        r='"content":[{"type":"text","text":"back"}]' ;;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}\n' "$id"; continue ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":{%s}}\n' "$id" "$r"
+done
+SERVER
+chmod +x "$work/stuck"
+config "{\"mcpServers\":{\"s\":{\"command\":\"$work/stuck\",\"probeMs\":100,\"effects\":{\"*\":\"Pure\"},\"tools\":{\"t\":{\"timeoutMs\":300}}}}}"
+serve
+call hung s__t
+has "it runs out of time" '"errorKind":"timed_out"'
+for i in $(seq 40); do
+    call "h$i" s__t
+    [[ $got == *'"text":"back"'* ]] && break
+    sleep 0.7 # nothing is open meanwhile
+done
+has "it is back" '"text":"back"'
+stop
+
 # An answer from the cache, or of a key that was used, has the form of the first.
 config "{\"mcpServers\":{\"d\":{\"command\":\"$build/mcp_demo_server\",\"effects\":{\"*\":\"Pure\",\"test_simple_text\":\"IdempotentWrite\"}}},
   \"policies\":{\"tools\":{\"mcp::d::*\":{\"cache\":{\"ttlMs\":600000}}}}}"
