@@ -93,6 +93,9 @@ static int run(const struct args *a)
     if (runtime == NULL)
         return code;
     reload_on_hangup(a, runtime, hangup);
+    if (o.http == NULL && isatty(STDIN_FILENO))
+        note(a, "waiting for MCP messages on standard input; clients start this by themselves "
+                "(`waybill connect`), and --http ADDR:PORT serves by HTTP");
     code = serve(a, runtime, &o);
     close_runtime(a, runtime);
     return code;

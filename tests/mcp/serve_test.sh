@@ -305,5 +305,11 @@ expect "foreign host" "$(post -H 'Host: evil.example')" 403
 expect "foreign origin" "$(post -H 'Origin: http://evil.example')" 403
 stop
 
+# Somebody who starts it at a terminal is told what it waits for; a client reads nothing of that.
+"$waybill" exec --root "$work/ws" --tty --timeout-ms 1000 -- "$waybill" serve --root "$work/ws" >"$work/out" 2>&1
+need "at a terminal" 'waiting for MCP messages on standard input'
+serve </dev/null
+grep -q "waiting for MCP" "$work/err" && bad "a client is told"
+
 [ $failed = 0 ] && echo "serve: all promises hold"
 exit $failed
