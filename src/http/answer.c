@@ -93,12 +93,13 @@ int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
     int64_t now_ns = wbi_now_ns(&http->o.clock);
     struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
     struct wbi_http_access a;
+    const char *method = llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser));
 
     if (http->ops.on_access == NULL)
         return now_ns;
     a = (struct wbi_http_access){
         .peer = wbi_str_z(c->peer),
-        .method = wbi_str_z(llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser))),
+        .method = wbi_str_z(url.n > 0 ? method : "-"), /* before a target nothing was read */
         .path = wbi_str_head(url, wbi_str_index(url, '?')), /* queries may hold secrets */
         .status = c->status,
         .bytes_in = c->bytes_in,

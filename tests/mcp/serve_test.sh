@@ -177,6 +177,8 @@ expect "metrics want the token" "$(status "$base/metrics")" 401
 curl -s -H "Authorization: Bearer $token" "$base/metrics" >"$work/out"
 need "metrics" '^# TYPE tool_invocations_total counter'
 expect "other paths" "$(status -H "Authorization: Bearer $token" "$base/x")" 404
+(exec 4<>"/dev/tcp/127.0.0.1/${base##*:}"; printf 'no request\r\n\r\n' >&4; cat <&4 >/dev/null)
+grep -q '"method":"-","path":"","status":400' "$work/access" || bad "what was no request has a method: $(tail -2 "$work/access")"
 grep -q '"status":401' "$work/access" || bad "the access log tells of refusals"
 grep -q "$token" "$work/access" && bad "the access log holds the token"
 kill -TERM $pid
