@@ -14,6 +14,7 @@ struct connecting {
     struct wbi_arena *arena;
     struct wbi_str program, current;
     struct wbi_buf path, text;
+    const char *member; /* of a JSON file: where it keeps its servers */
 };
 
 static void add_server(const struct connecting *c, struct wbi_jw *w)
@@ -95,7 +96,7 @@ static wb_rc connect_codex(struct connecting *c, struct wbi_error *err)
 /* mcpServers of the file, with ours at the end; absent members are made. */
 static void write_servers(const struct connecting *c, const wbi_json *servers, struct wbi_jw *w)
 {
-    wbi_jw_key(w, "mcpServers");
+    wbi_jw_key(w, c->member);
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER (servers, k) {
         wbi_jw_keyn(w, wbi_json_str(k));
@@ -108,7 +109,7 @@ static void write_servers(const struct connecting *c, const wbi_json *servers, s
 
 static wb_rc write_json(struct connecting *c, const wbi_json *root, struct wbi_error *err)
 {
-    const wbi_json *servers = wbi_json_get(root, "mcpServers"), *v;
+    const wbi_json *servers = wbi_json_get(root, c->member), *v;
     struct wbi_buf flat;
     struct wbi_jw w = wbi_jw_to(&flat);
     bool written = false;
@@ -155,6 +156,13 @@ static wb_rc connect_claude(struct connecting *c, struct wbi_error *err)
     return rc == WB_OK ? write_json(c, root, err) : rc;
 }
 
+static const char *member_of(struct wbi_str client)
+{
+    if (wbi_str_eqz(client, "vscode"))
+        return "servers";
+    return wbi_str_eqz(client, "zed") ? "context_servers" : "mcpServers";
+}
+
 wb_rc wb_connect(wb_runtime *runtime, const char *client, const char *program, const char *current,
                  char **ret_path, char **ret_text, wb_error **reterr)
 {
@@ -168,6 +176,7 @@ wb_rc wb_connect(wb_runtime *runtime, const char *client, const char *program, c
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &c.arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     c.rt = runtime->rt;
+    c.member = member_of(wbi_str_z(client));
     c.current = current != NULL ? wbi_str_z(current) : WBI_LIT("");
     wbi_buf_init(&c.path, WBI_LIMIT_PATH);
     wbi_buf_init(&c.text, WBI_LIMIT_CONFIG_FILE);

@@ -169,7 +169,8 @@ static void report_server(struct wbi_jw *w, const struct wbi_server *s)
     (void)snprintf(name, sizeof(name), "server %.*s", WBI_FMT(wbi_server_name(s)));
     (void)snprintf(text, sizeof(text), "it has told its tools; left out: %zu: %s", left_out, which);
     if (why != NULL)
-        report(w, name, WARNING, why, "run its command, or ask its url, by hand, or correct it in mcpServers");
+        report(w, name, WARNING, why,
+               "run its command, or ask its url, by hand, or correct it in mcpServers");
     else if (left_out > 0)
         report(w, name, WARNING, text, "whoever makes the server can correct its definitions");
     else

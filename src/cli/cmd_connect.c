@@ -160,9 +160,10 @@ const struct command command_connect = {
     "codex|claude|NAME [--yes]",
     "Shows what the client's configuration would become and writes it after a yes. Codex:\n"
     "~/.codex/config.toml. Claude Code: .mcp.json of the workspace. Any other name gets the\n"
-    "usual mcpServers snippet to paste. A file that is changed is kept beside it as\n"
-    "FILE.waybill-old. The client starts `waybill serve --root DIR`; --config, --state and\n"
-    "--as can be added to its args by hand.\n"
+    "snippet to paste: that of VS Code (`vscode`), of Zed (`zed`), or the mcpServers that\n"
+    "most have. A file that is changed is kept beside it as FILE.waybill-old. The client\n"
+    "starts `waybill serve --root DIR`; --config, --state and --as can be added to its args\n"
+    "by hand.\n"
     "\nexamples:\n"
     "  waybill connect codex\n"
     "  waybill connect cursor\n",

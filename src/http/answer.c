@@ -99,7 +99,7 @@ int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
         return now_ns;
     a = (struct wbi_http_access){
         .peer = wbi_str_z(c->peer),
-        .method = wbi_str_z(url.n > 0 ? method : "-"), /* before a target nothing was read */
+        .method = wbi_str_z(url.n > 0 ? method : "-"),      /* before a target nothing was read */
         .path = wbi_str_head(url, wbi_str_index(url, '?')), /* queries may hold secrets */
         .status = c->status,
         .bytes_in = c->bytes_in,

@@ -76,6 +76,10 @@ CODEX_HOME=$work/elsewhere connect codex --yes || bad "CODEX_HOME"
 # Others get a snippet.
 connect cursor || bad "a snippet"
 grep -q '"mcpServers"' "$work/out" || bad "no snippet"
+connect vscode || bad "a snippet for VS Code"
+grep -q '"servers"' "$work/out" && ! grep -q mcpServers "$work/out" || bad "VS Code keeps its servers elsewhere: $(cat "$work/out")"
+connect zed || bad "a snippet for Zed"
+grep -q '"context_servers"' "$work/out" || bad "Zed keeps its servers elsewhere: $(cat "$work/out")"
 connect && bad "no name"
 [ $failed = 0 ] && echo "connect: files are kept as they were"
 exit $failed
