@@ -63,11 +63,12 @@ struct finder {
     struct sealed sealed; /* the object under way whose values are all secret */
     struct secret value;  /* the next one of them */
     bool has_value;
-    bool disturbed; /* literals passed over may be judged otherwise beside the replacements */
+    size_t literal; /* of the secret found last; its value may stand behind */
 };
 
 /* The literal and a byte that may follow it. */
-static bool literal_here(const struct rule *r, size_t n, struct wbi_str t, size_t at)
+static inline __attribute__((always_inline)) bool literal_here(const struct rule *r, size_t n,
+                                                               struct wbi_str t, size_t at)
 {
     if (n > t.n - at || (n < t.n - at && !wbi_in_alphabet((uint8_t)t.p[at + n], r->alphabet)))
         return false;
@@ -121,7 +122,7 @@ static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, siz
 static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
     const struct prefilter *p = &f->set->filter;
-    struct judged j = {f->set, f->text, floor};
+    struct judged j = {f->set, f->text, floor, false};
     uint64_t here = first_bytes(f->text, at);
     unsigned key = wbi_rule_key(here);
     struct secret m = {0};
@@ -143,6 +144,8 @@ static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *r
             *ret = m;
         any = true;
     }
+    if (!any && j.undecided && !f->final)
+        f->wait = wbi_line_start(f->text, at);
     return any;
 }
 
@@ -155,7 +158,7 @@ static void finder_start(struct finder *f, const struct wbi_secrets *set, struct
     f->mark = NOWHERE;
     f->wait = NOWHERE;
     f->has_value = false;
-    f->disturbed = false;
+    f->literal = 0;
     wbi_scan_start(&f->scan, &set->filter, text);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }
@@ -163,36 +166,6 @@ static void finder_start(struct finder *f, const struct wbi_secrets *set, struct
 static bool comes_first(const struct secret *a, const struct secret *b)
 {
     return a->from < b->from || (a->from == b->from && a->to >= b->to);
-}
-
-/* Does a literal stand in [from, to)? Of rules with this matcher, or NULL for any. */
-static bool literal_between(const struct wbi_secrets *s, struct wbi_str t, size_t from, size_t to,
-                            matcher match)
-{
-    const struct prefilter *p = &s->filter;
-    WBI_LARGE_LOCAL struct scan scan;
-
-    wbi_scan_start(&scan, p, wbi_str_head(t, to)); /* it looks far ahead */
-    for (size_t at = wbi_scan_next(&scan, from); at < to; at = wbi_scan_next(&scan, at + 1)) {
-        uint64_t here = first_bytes(t, at);
-        unsigned key = wbi_rule_key(here);
-
-        for (size_t i = p->start[key]; i < p->start[key + 1]; i++)
-            if ((match == NULL || wbi_secret_rules[p->order[i]].match == match) &&
-                rule_here(p, i, t, at, here))
-                return true;
-    }
-    return false;
-}
-
-/* The match of the literal at `at` changes what others are judged by: those between the
- * literal and a value far behind it, and a name before it whose value reached into it. */
-static bool disturbs(const struct finder *f, size_t at, size_t floor, const struct secret *m)
-{
-    size_t run = wbi_value_before(f->text, at, floor);
-
-    return (m->from > at && literal_between(f->set, f->text, at + 1, m->from, NULL)) ||
-           (run < at && literal_between(f->set, f->text, run, at, wbi_match_generic));
 }
 
 /* What is known ahead: a known value or one of a sealed object; NULL for none. */
@@ -225,17 +198,16 @@ static bool finder_next(struct finder *f, size_t from, struct secret *ret)
                 next = ahead(f, from);
             continue;
         }
-        if (next != NULL && comes_first(next, &m)) {
-            f->disturbed |= m.to > next->to;
+        if (next != NULL && comes_first(next, &m))
             break;
-        }
-        f->disturbed |= disturbs(f, at, from, &m);
         *ret = m;
+        f->literal = at;
         return true;
     }
     if (next == NULL)
         return false;
     *ret = *next;
+    f->literal = ret->from;
     /* candidates passed over lie before its end or are looked at again */
     wbi_scan_start(&f->scan, &f->set->filter, f->text);
     f->scan.at = ret->to;
@@ -377,39 +349,98 @@ struct pass {
     bool waits;     /* what is left needs more text to be judged */
     bool marked;    /* nothing was done: there are visible marks before the limit */
     bool again;     /* what was written is to be judged once more */
+    size_t lines;   /* where the lines written last begin that were changed, or NOWHERE */
+    size_t changed; /* behind the last replacement in them */
 };
 
-/* A replacement is followed by more that may belong to a value. Behind the password of a
- * URL its host is expected. */
-static bool glued(struct wbi_str text, const struct secret *m)
+/* A secret is left in lines that were changed. */
+static bool any_left(const struct wbi_secrets *s, struct wbi_str text);
+
+/* A replacement changes what others in its line are judged by: it ends values that went on,
+ * and makes what follows the rest of one. So lines with replacements are judged again, with
+ * the line before, which may name the value of the next. */
+static void look_again(const struct wbi_secrets *s, struct pass *p, const struct wbi_buf *out,
+                       bool end)
 {
-    return m->to < text.n && (uint8_t)text.p[m->to] > ' ' && text.p[m->to] != '"' &&
-           text.p[m->to] != '\'' &&
-           (text.p[m->to] != '@' || strcmp(m->label, "url-credentials") != 0);
+    const char *nl;
+    size_t to = out->n;
+
+    if (p->lines == NOWHERE || p->again)
+        return;
+    nl = memchr(out->p + p->changed, '\n', out->n - p->changed);
+    if (nl == NULL && !end)
+        return;
+    if (nl != NULL)
+        to = (size_t)(nl - out->p) + 1;
+    p->again = any_left(s, wbi_str_make(out->p + p->lines, to - p->lines));
+    p->lines = NOWHERE;
 }
 
-/* A match that touches the end of an unfinished text is left for later. */
+static void note_change(struct pass *p, const struct wbi_buf *out, size_t written, size_t from)
+{
+    if (p->lines == NOWHERE) {
+        struct wbi_str text = wbi_str_make(out->p + written, from - written);
+
+        p->lines = wbi_line_start(text, text.n);
+        p->lines = written + wbi_line_start(text, p->lines > 0 ? p->lines - 1 : 0);
+    }
+    p->changed = out->n;
+}
+
+/* The finder does not look for marks inside of what it found. */
+static void note_mark(struct finder *f, const struct secret *m)
+{
+    size_t from = f->literal < m->from ? f->literal : m->from;
+    struct wbi_str found = wbi_str_make(f->text.p + from, m->to - from);
+    size_t i = 0;
+
+    while (f->mark == NOWHERE &&
+           (i += wbi_str_find(wbi_str_from(found, i), WBI_LIT("<U+"))) < found.n) {
+        if (wbi_mark_at(f->text, from + i) > 0)
+            f->mark = from + i;
+        i++;
+    }
+}
+
+/* A match that reaches into what is not settled yet is left for later, its line with it,
+ * so that it is judged with what stands before it. */
+static void hold_back(struct pass *p, struct wbi_str text, size_t at, size_t literal)
+{
+    size_t line = wbi_line_start(text, literal);
+
+    p->limit = line >= at && text.n - line <= WBI_LIMIT_SECRET_HOLD ? line
+               : literal > at                                       ? literal
+                                                                    : at;
+}
+
 static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
                            struct wbi_buf *out, struct wbi_secrets_report *report)
 {
     WBI_LARGE_LOCAL struct finder f;
     struct secret m;
-    size_t at = 0;
+    size_t at = 0, written = out->n;
     wb_rc rc = WB_OK;
 
     finder_start(&f, s, text, p->final);
-    while (rc == WB_OK && finder_next(&f, at, &m) && m.from < p->limit && f.mark >= p->limit) {
-        if (!p->line_ends && m.to == text.n && !m.open) {
-            p->limit = m.from;
+    p->lines = NOWHERE;
+    while (rc == WB_OK && finder_next(&f, at, &m) && f.literal < p->limit) {
+        size_t from;
+
+        note_mark(&f, &m);
+        if (f.mark < p->limit)
+            break;
+        if (!p->line_ends && !m.open && (m.to == text.n || m.to > p->limit)) {
+            hold_back(p, text, at, f.literal < m.from ? f.literal : m.from);
             break;
         }
         wbi_buf_add(out, text.p + at, m.from - at);
+        look_again(s, p, out, false);
+        from = out->n;
         rc = replace_one(s, text, &m, out, report);
+        note_change(p, out, written, from);
         at = m.to;
         p->open |= m.open && m.to == text.n;
-        p->again |= glued(text, &m);
     }
-    p->again |= f.disturbed;
     p->waits = f.wait < p->limit;
     if (p->waits)
         p->limit = f.wait;
@@ -417,9 +448,13 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
         wbi_buf_add(out, text.p + at, p->limit - at);
         at = p->limit;
     }
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(out);
+    if (rc == WB_OK)
+        look_again(s, p, out, true);
     p->used = at;
     p->marked = f.mark < p->limit;
-    return rc != WB_OK ? rc : wbi_buf_rc(out);
+    return rc;
 }
 
 /* Secrets that only show without the marks: their place in the marked text. */
@@ -430,23 +465,29 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
     WBI_LARGE_LOCAL struct finder f;
     struct secret m;
     wb_rc rc = without_marks(text, &bare);
-    size_t from = 0, at = 0;
+    size_t from = 0, at = 0, written = out->n, stands;
 
     if (rc != WB_OK)
         return rc;
     finder_start(&f, s, wbi_buf_str(&bare.text), true);
+    p->lines = NOWHERE;
     while (rc == WB_OK && finder_next(&f, at, &m)) {
         wbi_buf_add(out, text.p + from, stood(&bare, m.from) - from);
+        look_again(s, p, out, false);
+        stands = out->n;
         rc = replace_one(s, wbi_buf_str(&bare.text), &m, out, report);
+        note_change(p, out, written, stands);
         from = m.to > m.from ? stood(&bare, m.to - 1) + 1 : stood(&bare, m.to);
         at = m.to;
         p->open = m.open && m.to == bare.text.n;
-        p->again |= glued(wbi_buf_str(&bare.text), &m);
     }
-    p->again |= f.disturbed;
     wbi_buf_add(out, text.p + from, text.n - from);
     bare_fini(&bare);
-    return rc != WB_OK ? rc : wbi_buf_rc(out);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(out);
+    if (rc == WB_OK)
+        look_again(s, p, out, true);
+    return rc;
 }
 
 /* Whichever of the two it takes. What was written before the first mark was seen is
@@ -470,10 +511,8 @@ static wb_rc replace_once(const struct wbi_secrets *s, struct wbi_str text, stru
     return replace_marked(s, wbi_str_head(text, limit), p, out, report);
 }
 
-#define ROUNDS 4u
+#define ROUNDS 16u /* each replaces more; texts that are not made for it need two */
 
-/* What stands right behind a replacement is judged once more, for with the replacement it
- * may read as the rest of a value; so are literals that a match passed over. */
 static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
                      struct wbi_buf *out, struct wbi_secrets_report *report)
 {
@@ -493,6 +532,7 @@ static wb_rc replace(const struct wbi_secrets *s, struct wbi_str text, struct pa
         if (rc == WB_OK)
             rc = replace_once(s, wbi_buf_str(&once), &next, out, report);
         again = next.again;
+        p->open |= next.open;
         wbi_buf_fini(&once);
     }
     return rc;
@@ -518,11 +558,38 @@ static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_m
     return any;
 }
 
+static bool any_left(const struct wbi_secrets *s, struct wbi_str text)
+{
+    struct bare bare;
+    bool found, marks;
+
+    if (wbi_str_find(text, WBI_LIT("<U+")) == text.n)
+        return any_in(s, text, &marks);
+    if (without_marks(text, &bare) != WB_OK)
+        return true;
+    found = any_in(s, wbi_buf_str(&bare.text), &marks);
+    bare_fini(&bare);
+    return found;
+}
+
 bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
 {
+    const struct prefilter *p = &s->filter;
     struct secret ignored;
+    WBI_LARGE_LOCAL struct scan scan;
 
-    return wbi_known_next(s->known, text, 0, &ignored) || literal_between(s, text, 0, text.n, NULL);
+    if (wbi_known_next(s->known, text, 0, &ignored))
+        return true;
+    wbi_scan_start(&scan, p, text);
+    for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
+        uint64_t here = first_bytes(text, at);
+        unsigned key = wbi_rule_key(here);
+
+        for (size_t i = p->start[key]; i < p->start[key + 1]; i++)
+            if (rule_here(p, i, text, at, here))
+                return true;
+    }
+    return false;
 }
 
 bool wbi_secrets_knows_values(const struct wbi_secrets *s)
@@ -577,6 +644,14 @@ static size_t settled(const struct wbi_secrets_stream *st, struct wbi_str text)
     return limit;
 }
 
+/* What is judged together ends with a line, if there is one. */
+static struct wbi_str whole_lines(struct wbi_str text)
+{
+    const char *nl = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
+
+    return nl != NULL ? wbi_str_head(text, (size_t)(nl - text.p) + 1) : text;
+}
+
 /* Inside a key block: drop what belongs to it. Whole lines only, unless last. */
 static size_t inside_pem(struct wbi_secrets_stream *st, struct wbi_str text, bool last,
                          struct wbi_buf *out)
@@ -613,6 +688,8 @@ static wb_rc stream_step(struct wbi_secrets_stream *st, struct wbi_str text, boo
         }
         text = wbi_str_from(text, used);
     }
+    if (!last)
+        text = whole_lines(text);
     p.limit = last ? text.n : settled(st, text);
     /* no secret but a block goes beyond a line */
     p.line_ends = last || (p.limit > 0 && text.p[p.limit - 1] == '\n' &&

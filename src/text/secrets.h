@@ -61,8 +61,9 @@ bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text);
 bool wbi_secrets_knows_values(const struct wbi_secrets *s);
 
 /* The same over pieces: a secret cut anywhere between two pieces is found. An
- * unfinished line is held back, up to WBI_LIMIT_SECRET_HOLD, and so is what may be a
- * Kubernetes Secret, up to WBI_LIMIT_SECRET_SEALED. */
+ * unfinished line is held back, up to WBI_LIMIT_SECRET_HOLD, and so is a line that names
+ * the value of the next one, and what may be a Kubernetes Secret, up to
+ * WBI_LIMIT_SECRET_SEALED. */
 struct wbi_secrets_stream {
     const struct wbi_secrets *set;
     struct wbi_buf hold;

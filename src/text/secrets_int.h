@@ -35,12 +35,12 @@ struct judged {
     const struct wbi_secrets *set;
     struct wbi_str text;
     size_t floor;
+    bool undecided; /* said by a matcher: the next line tells */
 };
 
 struct rule;
 /* Judge the text around a literal found at `at`. */
-typedef bool (*matcher)(const struct judged *j, size_t at, const struct rule *r,
-                        struct secret *ret);
+typedef bool (*matcher)(struct judged *j, size_t at, const struct rule *r, struct secret *ret);
 
 /* literal, then min to max characters of an alphabet; a matcher of its own may ask
  * for more, but the first byte after the literal is always of the alphabet. */
@@ -48,6 +48,7 @@ struct rule {
     const char *label;
     const char *literal;
     matcher match; /* NULL: the plain prefix rule */
+    uint8_t n;     /* length of the literal */
     uint8_t alphabet;
     uint16_t min;
     uint16_t max;
@@ -65,22 +66,87 @@ static inline bool wbi_in_alphabet(uint8_t c, uint8_t alphabet)
 /* Bits per character, times 100. */
 unsigned wbi_entropy(struct wbi_str s);
 
+static inline bool wbi_is_lower(uint8_t c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static inline bool wbi_is_upper(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static inline bool wbi_is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool wbi_is_alnum(uint8_t c)
+{
+    return wbi_in_alphabet(c, A_ALNUM);
+}
+/* Bytes of the alphabet from `at` on. */
+static inline size_t wbi_run(struct wbi_str t, size_t at, uint8_t alphabet)
+{
+    size_t i = at;
+
+    while (i < t.n && wbi_in_alphabet((uint8_t)t.p[i], alphabet))
+        i++;
+    return i - at;
+}
+static inline bool wbi_found(struct secret *ret, size_t from, size_t to, const char *label)
+{
+    *ret = (struct secret){from, to, label, false};
+    return true;
+}
+static inline size_t wbi_skip_blanks(struct wbi_str t, size_t i, size_t most)
+{
+    size_t from = i;
+
+    while (i < t.n && i - from < most && (t.p[i] == ' ' || t.p[i] == '\t'))
+        i++;
+    return i;
+}
+/* Start of the line that holds `at`. */
+static inline size_t wbi_line_start(struct wbi_str t, size_t at)
+{
+    const char *nl = at > 0 ? memrchr(t.p, '\n', at) : NULL;
+
+    return nl != NULL ? (size_t)(nl - t.p) + 1 : 0;
+}
+
 /* secrets_match.c */
-bool wbi_match_prefix(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_generic(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_url(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_header(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_bearer(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_jwt(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_pem(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_curl(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_inner(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_near(const struct judged *, size_t, const struct rule *, struct secret *);
-bool wbi_match_webhook(const struct judged *, size_t, const struct rule *, struct secret *);
-/* Where the characters that a value may have and that end at `at` begin, at floor at most. */
-size_t wbi_value_before(struct wbi_str t, size_t at, size_t floor);
+/* What begins at `at` goes on a word; the end of an escape (\n, %20) is none of it. */
+bool wbi_word_before(const struct judged *j, size_t at);
+/* Where a word that reaches `at` begins, when letters of an escape before it were taken
+ * for its own: they stand at `from`. */
+size_t wbi_behind_escape(const struct judged *j, size_t from, size_t at);
+bool wbi_match_prefix(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_generic(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_url(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_header(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_bearer(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_jwt(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_pem(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_curl(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_inner(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_near(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_sk(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_aws(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_around(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_crypt(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_cookie(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_signature(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_pgpass(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_option(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_packed(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_putty(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_webhook(struct judged *, size_t, const struct rule *, struct secret *);
+/* secrets_value.c: after a name, quotes, blanks and what assigns; where the value starts, or 0. */
+size_t wbi_value_start(struct wbi_str t, size_t i);
+/* <password>, $PASSWORD, %s, ***, or a word such as password: in the place of one. */
+bool wbi_stand_in(struct wbi_str v);
+/* Words joined by dots, slashes, underscores or capitals: code and paths. */
+bool wbi_wordy(struct wbi_str v);
 /* Never called: such literals change how the text around them is judged. */
-bool wbi_match_context(const struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_context(struct judged *, size_t, const struct rule *, struct secret *);
 /* Length of a visible mark <U+XXXX> at i, or 0. */
 size_t wbi_mark_at(struct wbi_str t, size_t i);
 /* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
@@ -91,7 +157,8 @@ size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended
 #define SETS 2 /* of eight buckets */
 #define BUCKETS (8 * SETS)
 #define DEEP 4
-#define LITERALS_MAX 128
+#define LITERALS_MAX 255
+#define RULE_KEYS 1024
 struct prefilter {
     size_t lanes;                   /* bytes judged at once; 0 without vector shuffles */
     uint8_t exact[SETS][DEEP][128]; /* bucket bits by byte 0, 1, 2, 3 */
@@ -104,15 +171,15 @@ struct prefilter {
     uint64_t mask[LITERALS_MAX];
     uint64_t soft[LITERALS_MAX]; /* bits set before comparing, where case does not count */
     uint8_t length[LITERALS_MAX];
-    uint8_t order[LITERALS_MAX]; /* rules sorted by wbi_rule_key */
-    uint8_t start[257];          /* where those of a key begin in it */
+    uint8_t order[LITERALS_MAX];  /* rules sorted by wbi_rule_key */
+    uint8_t start[RULE_KEYS + 1]; /* where those of a key begin in it */
 };
 /* Rules whose literals begin with these two bytes, and few others, have this key. */
 static inline unsigned wbi_rule_key(uint64_t first_bytes)
 {
     unsigned pair = (unsigned)(first_bytes | 0x2020) & 0xffff;
 
-    return (pair * 5 ^ pair >> 8) & 0xff;
+    return (pair * 37 ^ pair >> 8) & (RULE_KEYS - 1);
 }
 #define FOUND_MAX 64 /* candidates collected ahead */
 struct scan {

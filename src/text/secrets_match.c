@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_match.c: anchored matchers, one per form of secret. Each looks at
- * a bounded piece of one line (key blocks: of many) and never backtracks. Values
- * that were replaced already, placeholders and code are left alone. */
+ * a bounded piece of one line and never backtracks. Values that were replaced already,
+ * placeholders and code are left alone. Key blocks: secrets_block.c; values beside a
+ * name: secrets_value.c. */
 #include "text/secrets_int.h"
 
-#include "base/limits.h"
-
+#define COOKIE_MAX 4096u
 #define CURL_LINE 2048u /* an option this far behind its command is still its */
-
-static bool is_lower(uint8_t c)
-{
-    return c >= 'a' && c <= 'z';
-}
-static bool is_upper(uint8_t c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-static bool is_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9';
-}
-static bool is_alnum(uint8_t c)
-{
-    return is_lower(c) || is_upper(c) || is_digit(c);
-}
 
 #define IN(a) (1u << (a))
 #define ALNUM (IN(A_WORD) | IN(A_ALNUM) | IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY))
@@ -59,7 +42,7 @@ const uint16_t wbi_alphabets[256] = {
     ['+'] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_AUTHORITY),
     ['/'] = IN(A_BASE64) | IN(A_TOKEN),
     ['='] = IN(A_BASE64) | IN(A_TOKEN) | IN(A_NAME_ENDS) | IN(A_AUTHORITY),
-    [','] = IN(A_BASE64),
+    [','] = IN(A_BASE64) | IN(A_NAME_ENDS),
     ['.'] = IN(A_TOKEN) | IN(A_AUTHORITY),
     ['~'] = IN(A_TOKEN) | IN(A_AUTHORITY),
     ['"'] = IN(A_NAME_ENDS) | IN(A_MEMBER),
@@ -69,8 +52,12 @@ const uint16_t wbi_alphabets[256] = {
     [']'] = IN(A_NAME_ENDS) | IN(A_AUTHORITY),
     [' '] = IN(A_NAME_ENDS),
     ['\t'] = IN(A_NAME_ENDS),
+    ['\n'] = IN(A_NAME_ENDS),
+    ['>'] = IN(A_NAME_ENDS),
+    ['<'] = IN(A_NAME_ENDS),
     ['!'] = IN(A_AUTHORITY),
-    ['$' ... '&'] = IN(A_AUTHORITY),
+    ['$'] = IN(A_AUTHORITY),
+    ['%' ... '&'] = IN(A_AUTHORITY) | IN(A_NAME_ENDS),
     ['('] = IN(A_AUTHORITY),
     ['*'] = IN(A_AUTHORITY),
     [';'] = IN(A_AUTHORITY),
@@ -80,15 +67,6 @@ const uint16_t wbi_alphabets[256] = {
     ['{' ... '}'] = IN(A_AUTHORITY),
     [0x7f ... 0xff] = IN(A_AUTHORITY),
 };
-
-static size_t run(struct wbi_str t, size_t at, uint8_t alphabet)
-{
-    size_t i = at;
-
-    while (i < t.n && wbi_in_alphabet((uint8_t)t.p[i], alphabet))
-        i++;
-    return i - at;
-}
 
 /* log2 of small counts, times 1000, by table and halving. */
 static unsigned log2_1000(unsigned n)
@@ -117,17 +95,11 @@ unsigned wbi_entropy(struct wbi_str s)
     return (log2_1000(n) - sum / n) / 10;
 }
 
-static bool found(struct secret *ret, size_t from, size_t to, const char *label)
-{
-    *ret = (struct secret){from, to, label, false};
-    return true;
-}
-
 /* ---- what stands before a literal ---- */
 
 static bool all_hex(const char *p, size_t n)
 {
-    return run(wbi_str_make(p, n), 0, A_HEX) == n;
+    return wbi_run(wbi_str_make(p, n), 0, A_HEX) == n;
 }
 
 /* One escaped character ends before `at`: \n, \x1b, \033, \u001b, \U0000001b, %20, =3D. */
@@ -154,9 +126,9 @@ static bool ends_sequence(const struct judged *j, size_t at)
     struct wbi_str t = j->text;
     size_t i = at - 1;
 
-    while (i > j->floor && at - i < 24 && (is_digit((uint8_t)t.p[i - 1]) || t.p[i - 1] == ';'))
+    while (i > j->floor && at - i < 24 && (wbi_is_digit((uint8_t)t.p[i - 1]) || t.p[i - 1] == ';'))
         i--;
-    if (i == j->floor || is_digit((uint8_t)t.p[at - 1]))
+    if (i == j->floor || wbi_is_digit((uint8_t)t.p[at - 1]))
         return false;
     if (t.p[i - 1] == '[')
         return true;
@@ -173,14 +145,14 @@ static bool ends_escape(const struct judged *j, size_t at)
 }
 
 /* What begins at `at` goes on a word. */
-static bool word_before(const struct judged *j, size_t at)
+bool wbi_word_before(const struct judged *j, size_t at)
 {
-    return at > j->floor && is_alnum((uint8_t)j->text.p[at - 1]) && !ends_escape(j, at);
+    return at > j->floor && wbi_is_alnum((uint8_t)j->text.p[at - 1]) && !ends_escape(j, at);
 }
 
 /* Where a word that reaches `at` begins, when letters of an escape before it were taken
  * for its own: they stand at `from`. */
-static size_t behind_escape(const struct judged *j, size_t from, size_t at)
+size_t wbi_behind_escape(const struct judged *j, size_t from, size_t at)
 {
     size_t begins = from;
 
@@ -190,23 +162,36 @@ static size_t behind_escape(const struct judged *j, size_t from, size_t at)
     return begins;
 }
 
-bool wbi_match_prefix(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+bool wbi_match_prefix(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t n = strlen(r->literal), body = run(t, at + n, r->alphabet);
+    size_t n = r->n, body = wbi_run(t, at + n, r->alphabet);
     uint8_t next = at + n + body < t.n ? (uint8_t)t.p[at + n + body] : ' ';
 
-    if (body < r->min || body > r->max || word_before(j, at))
+    if (body < r->min || body > r->max || wbi_word_before(j, at))
         return false;
     /* a fixed length that goes on in other letters is something else */
-    if (r->min == r->max && (is_alnum(next) || next == '_'))
+    if (r->min == r->max && (wbi_is_alnum(next) || next == '_'))
         return false;
     if (wbi_entropy(wbi_str_make(t.p + at + n, body)) < 200)
         return false;
-    return found(ret, at, at + n + body, r->label);
+    return wbi_found(ret, at, at + n + body, r->label);
 }
 
-bool wbi_match_context(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* sk-… of many services; those of OpenAI are told by what is inside. */
+bool wbi_match_sk(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str body;
+
+    if (!wbi_match_prefix(j, at, r, ret))
+        return false;
+    body = wbi_str_make(j->text.p + at, ret->to - at);
+    if (wbi_str_find(body, WBI_LIT("T3BlbkFJ")) < body.n)
+        ret->label = "openai-key";
+    return true;
+}
+
+bool wbi_match_context(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     (void)j;
     (void)at;
@@ -215,363 +200,260 @@ bool wbi_match_context(const struct judged *j, size_t at, const struct rule *r, 
     return false;
 }
 
+/* https://api.telegram.org/bot123456:A… */
+static bool ends_with_bot(const struct judged *j, size_t at)
+{
+    return at >= j->floor + 4 && memcmp(j->text.p + at - 4, "/bot", 4) == 0;
+}
+
 /* The literal stands inside: sk-…T3BlbkFJ…, 123456:A…, xxx1Q~…, ….atlasv1.… */
-bool wbi_match_inner(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+bool wbi_match_inner(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t from = at, to = at + strlen(r->literal), n;
+    size_t from = at, to = at + r->n, n;
 
     if (r->literal[0] == ':') {
-        while (from > j->floor && at - from < 17 && is_digit((uint8_t)t.p[from - 1]))
+        while (from > j->floor && at - from < 17 && wbi_is_digit((uint8_t)t.p[from - 1]))
             from--;
-        n = run(t, to, A_WORD);
-        if (n == 34 && word_before(j, from))
-            from = behind_escape(j, from, at);
-        return n == 34 && at - from >= 5 && at - from <= 16 && !word_before(j, from) &&
-               found(ret, from, to + n, r->label);
+        n = wbi_run(t, to, A_WORD);
+        if (n == 34 && wbi_word_before(j, from))
+            from = wbi_behind_escape(j, from, at);
+        return n == 34 && at - from >= 5 && at - from <= 16 &&
+               (!wbi_word_before(j, from) || ends_with_bot(j, from)) &&
+               wbi_found(ret, from, to + n, r->label);
     }
     if (r->literal[0] == 'Q') {
-        n = run(t, to, A_TOKEN);
-        return at >= j->floor + 4 && is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
+        n = wbi_run(t, to, A_TOKEN);
+        return at >= j->floor + 4 && wbi_is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
                wbi_in_alphabet((uint8_t)t.p[at - 2], A_TOKEN) &&
                wbi_in_alphabet((uint8_t)t.p[at - 3], A_TOKEN) &&
-               wbi_in_alphabet((uint8_t)t.p[at - 4], A_TOKEN) && !word_before(j, at - 4) &&
-               found(ret, at - 4, to + n, r->label);
+               wbi_in_alphabet((uint8_t)t.p[at - 4], A_TOKEN) && !wbi_word_before(j, at - 4) &&
+               wbi_found(ret, at - 4, to + n, r->label);
     }
     while (from > j->floor && at - from < 160 && wbi_in_alphabet((uint8_t)t.p[from - 1], A_WORD))
         from--;
-    n = run(t, to, A_WORD);
+    n = wbi_run(t, to, A_WORD);
     if (r->literal[0] == '.') {
         if (at - from > 14)
-            from = behind_escape(j, from, at);
-        return at - from == 14 && n >= 60 && n <= 70 && found(ret, from, to + n, r->label);
+            from = wbi_behind_escape(j, from, at);
+        return at - from == 14 && n >= 60 && n <= 70 && wbi_found(ret, from, to + n, r->label);
     }
     if (t.p[from] != 's')
-        from = behind_escape(j, from, at);
+        from = wbi_behind_escape(j, from, at);
     return n >= 10 && wbi_str_starts(wbi_str_make(t.p + from, at - from), WBI_LIT("sk-")) &&
-           found(ret, from, to + n, r->label);
+           wbi_found(ret, from, to + n, r->label);
 }
 
 /* A value near a name: discord … = 64 hex, cloudflare … = 40. */
-bool wbi_match_near(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+bool wbi_match_near(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
     bool discord = r->label[0] == 'd', assigned = false;
-    size_t i = at + strlen(r->literal), end = i + 48 < t.n ? i + 48 : t.n, n;
+    size_t i = at + r->n, end = i + 48 < t.n ? i + 48 : t.n, n;
 
     for (; i < end && t.p[i] != '\n'; i++) {
         uint8_t c = (uint8_t)t.p[i];
 
         assigned |= c == '=' || c == ':';
-        if (!assigned || !is_alnum(c) || word_before(j, i))
+        if (!assigned || !wbi_is_alnum(c) || wbi_word_before(j, i))
             continue;
-        n = run(t, i, discord ? A_LOWHEX : A_WORD);
+        n = wbi_run(t, i, discord ? A_LOWHEX : A_WORD);
         if (n == (discord ? 64u : 40u) && wbi_entropy(wbi_str_make(t.p + i, n)) > 300)
-            return found(ret, i, i + n, r->label);
+            return wbi_found(ret, i, i + n, r->label);
     }
     return false;
 }
 
-bool wbi_match_webhook(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* The path behind the literal is the secret; of Slack's it says what it is. */
+bool wbi_match_webhook(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t from = at + strlen(r->literal), n = run(t, from, A_TOKEN);
+    size_t from = at + r->n, n = wbi_run(t, from, A_TOKEN);
     struct wbi_str path = wbi_str_make(t.p + from, n);
 
+    if (strcmp(r->label, "slack-webhook") != 0)
+        return n >= r->min && wbi_found(ret, from, from + n, r->label);
     return n >= 43 &&
            (wbi_str_starts(path, WBI_LIT("services/")) ||
             wbi_str_starts(path, WBI_LIT("workflows/")) ||
             wbi_str_starts(path, WBI_LIT("triggers/"))) &&
-           found(ret, from, from + n, r->label);
+           wbi_found(ret, from, from + n, r->label);
 }
 
-bool wbi_match_jwt(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* The literal stands between min characters and at least max more: checked words inside
+ * the keys of clouds, a dot inside a token. */
+bool wbi_match_around(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t a = run(t, at, A_WORD), b, c, i = at + a;
+    size_t from = at, to = at + r->n, n = wbi_run(t, to, r->alphabet);
+
+    while (from > j->floor && at - from < r->min &&
+           wbi_in_alphabet((uint8_t)t.p[from - 1], r->alphabet))
+        from--;
+    return at - from == r->min && n >= r->max && n <= r->max + 4u && !wbi_word_before(j, from) &&
+           wbi_entropy(wbi_str_make(t.p + from, at - from)) >= 300 &&
+           wbi_found(ret, from, to + n, r->label);
+}
+
+/* $6$salt$hash and its like. */
+bool wbi_match_crypt(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t i = at + r->n, from = at + (r->literal[0] == ':'), last = from;
+
+    for (; i < t.n && i - at < 300 &&
+           (wbi_in_alphabet((uint8_t)t.p[i], A_TOKEN) || t.p[i] == '$' || t.p[i] == ',');
+         i++)
+        if (t.p[i] == '$')
+            last = i;
+    return last > from && i - last > 22 && i - last < 120 &&
+           wbi_entropy(wbi_str_make(t.p + last, i - last)) >= 350 &&
+           wbi_found(ret, from, i, r->label);
+}
+
+/* A time, or a word of at most as many letters: what the columns of a table have beside keys. */
+static bool short_field(struct wbi_str v)
+{
+    for (size_t i = 0; i < v.n; i++)
+        if (!wbi_is_digit((uint8_t)v.p[i]) && strchr("TZ:+-.\"", v.p[i]) == NULL)
+            return false;
+    return v.n < 40;
+}
+
+/* The id of a key and what stands beside it in a table: the key, a session token. */
+bool wbi_match_aws(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t i, n;
+
+    if (!wbi_match_prefix(j, at, r, ret))
+        return false;
+    for (i = ret->to; i < t.n && i - at < 3000 && strchr("\t ,|\"", t.p[i]) != NULL; i += n) {
+        size_t from = i;
+
+        while (i < t.n && i - from < 4 && strchr("\t ,|\"", t.p[i]) != NULL)
+            i++;
+        n = 0;
+        while (i + n < t.n && (wbi_in_alphabet((uint8_t)t.p[i + n], A_TOKEN) || t.p[i + n] == ':'))
+            n++;
+        if ((n == 40 || n >= 100) && wbi_entropy(wbi_str_make(t.p + i, n)) >= 400)
+            ret->to = i + n;
+        else if (n == 0 || !short_field(wbi_str_make(t.p + i, n)))
+            break;
+    }
+    return true;
+}
+
+/* Four more parts behind the first: an encrypted one. */
+static bool encrypted(struct wbi_str t, size_t i, size_t *ret_end)
+{
+    for (unsigned parts = 0; parts < 4; parts++) {
+        size_t n;
+
+        if (i >= t.n || t.p[i] != '.')
+            return false;
+        n = wbi_run(t, i + 1, A_WORD);
+        if (n < 12 && parts > 0)
+            return false;
+        i += 1 + n;
+    }
+    *ret_end = i;
+    return true;
+}
+
+bool wbi_match_jwt(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t a = wbi_run(t, at, A_WORD), b, c, i = at + a;
 
     if (at > j->floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && !ends_escape(j, at))
         return false;
-    if (a < 14 || i + 3 >= t.n || t.p[i] != '.' || t.p[i + 1] != 'e' || t.p[i + 2] != 'y')
+    if (a < 14 || i + 3 >= t.n || t.p[i] != '.')
         return false;
-    b = run(t, i + 1, A_WORD);
+    if (t.p[i + 1] != 'e' || t.p[i + 2] != 'y')
+        return encrypted(t, i, &i) && wbi_found(ret, at, i, r->label);
+    b = wbi_run(t, i + 1, A_WORD);
     i += 1 + b;
     if (b < 12 || i >= t.n || t.p[i] != '.')
         return false;
-    c = run(t, i + 1, A_WORD);
-    return found(ret, at, i + 1 + c, r->label);
+    c = wbi_run(t, i + 1, A_WORD);
+    return wbi_found(ret, at, i + 1 + c, r->label);
 }
 
-/* ---- names and values ---- */
+/* ---- addresses, headers, options ---- */
 
-/* What nobody would use, or what is no value at all. */
-static bool placeholder(struct wbi_str v)
+/* A token in the place of a user: https://TOKEN@host. */
+static bool token_user(struct wbi_str v)
 {
-    static const char *const words[] = {
-        "example", "changeme",  "placeholder", "redacted", "xxxx",       "your",    "dummy",
-        "sample",  "undefined", "null",        "function", "****",       "insert",  "replace",
-        "todo",    "localhost", "node_mod",    "password", "secret",     "default", "test-",
-        "fake",    "mock",      "none",        "process.", "env.",       "require", "import",
-        "return",  "string",    "config",      "....",     "1234567890", "abcdef",
-    };
-    char low[160];
-    size_t n = v.n < sizeof low ? v.n : sizeof low;
-
-    if (v.n == 0 || v.p[0] == '[' || v.p[0] == '<' || v.p[0] == '$' || v.p[0] == '{' ||
-        v.p[0] == '%' || v.p[0] == '*')
-        return true;
-    for (size_t i = 0; i < n; i++)
-        low[i] = (char)(is_upper((uint8_t)v.p[i]) ? v.p[i] | 0x20 : v.p[i]);
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        if (wbi_str_find(wbi_str_make(low, n), wbi_str_z(words[w])) < n)
-            return true;
-    return false;
+    return v.n >= 20 && wbi_run(v, 0, A_WORD) == v.n && !wbi_wordy(v) && wbi_entropy(v) >= 350;
 }
 
-/* <password>, [password], {{ password }}, $PASSWORD, %s, ***: in the place of one. */
-static bool stand_in(struct wbi_str v)
-{
-    char first = v.p[0], last = v.p[v.n - 1];
-
-    return first == '$' || first == '%' || first == '*' || (first == '<' && last == '>') ||
-           (first == '{' && last == '}') ||
-           (first == '[' && last == ']' && wbi_str_index(v, ']') == v.n - 1);
-}
-
-/* git hashes, UUIDs, digests: identifiers that look random by design. */
-static bool identifier(struct wbi_str v)
-{
-    size_t hex = run(v, 0, A_HEX), dashes = 0;
-
-    if (hex == v.n)
-        return v.n == 32 || v.n == 40 || v.n == 64 || v.n < 20;
-    for (size_t i = 0; i < v.n; i++) {
-        if (v.p[i] == '-')
-            dashes++;
-        else if (!wbi_in_alphabet((uint8_t)v.p[i], A_HEX))
-            return wbi_str_starts(v, WBI_LIT("sha256")) || wbi_str_starts(v, WBI_LIT("sha512")) ||
-                   wbi_str_starts(v, WBI_LIT("sha1"));
-    }
-    return v.n == 36 && dashes == 4;
-}
-
-static unsigned kind(uint8_t c)
-{
-    return is_lower(c) ? 1 : is_upper(c) ? 2 : is_digit(c) ? 3 : 0;
-}
-
-/* Small letters, capitals and digits change as often as in random text. */
-static bool scrambled(struct wbi_str v)
-{
-    size_t changes = 0;
-
-    for (size_t i = 1; i < v.n; i++) {
-        unsigned before = kind((uint8_t)v.p[i - 1]), now = kind((uint8_t)v.p[i]);
-
-        changes += before != 0 && now != 0 && before != now;
-    }
-    return v.n >= 20 && changes >= v.n / 3;
-}
-
-/* Words joined by dots, slashes or underscores are code and paths. */
-static bool wordy(struct wbi_str v)
-{
-    size_t digits = 0, letters = 0, parts = 1, changes = 0;
-
-    if (((v.p[0] == '/' || v.p[0] == '.') && !scrambled(v)) ||
-        wbi_str_find(v, WBI_LIT("://")) < v.n)
-        return true;
-    for (size_t i = 0; i < v.n; i++) {
-        uint8_t c = (uint8_t)v.p[i];
-
-        digits += is_digit(c);
-        letters += is_lower(c) || is_upper(c);
-        parts += c == '.' || c == '/' || c == '_' || c == '-' || c == ':';
-        changes += i > 0 && is_digit(c) != is_digit((uint8_t)v.p[i - 1]);
-    }
-    if (digits == 0 || letters == 0)
-        return true;
-    return parts >= 3 && changes <= 2 && v.n / parts <= 12;
-}
-
-/* Strong names are secrets whatever the value looks like. */
-enum strength { NOT_A_NAME, WEAK, STRONG };
-
-static bool ends_with_fold(struct wbi_str s, struct wbi_str end)
-{
-    return s.n >= end.n && wbi_str_ieq(wbi_str_from(s, s.n - end.n), end);
-}
-
-/* A name that ends in one of these, or is one of those. */
-static enum strength name_strength(struct wbi_str name)
-{
-#define W(z) WBI_LIT_INIT(z)
-    static const struct wbi_str strong[] = {
-        W("token"),       W("secret"),         W("password"),    W("passwd"),
-        W("passwort"),    W("apikey"),         W("api_key"),     W("api-key"),
-        W("access_key"),  W("accesskey"),      W("access-key"),  W("secret_key"),
-        W("secretkey"),   W("secret-key"),     W("private_key"), W("privatekey"),
-        W("auth_key"),    W("authkey"),        W("signing_key"), W("master_key"),
-        W("account_key"), W("encryption_key"), W("accountkey"),  W("credential"),
-        W("credentials"), W("passphrase"),     W("pwd")};
-    static const struct wbi_str weak[] = {W("auth"), W("key"), W("tokens"), W("keys"),
-                                          W("secrets")};
-#undef W
-
-    for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
-        if (ends_with_fold(name, strong[i]))
-            return STRONG;
-    for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
-        if (wbi_str_ieq(name, weak[i]))
-            return WEAK;
-    return NOT_A_NAME;
-}
-
-static bool name_char(uint8_t c)
-{
-    return is_alnum(c) || c == '_' || c == '-';
-}
-
-static size_t skip_blanks(struct wbi_str t, size_t i, size_t most)
-{
-    size_t from = i;
-
-    while (i < t.n && i - from < most && (t.p[i] == ' ' || t.p[i] == '\t'))
-        i++;
-    return i;
-}
-
-/* After a name: quotes, blanks and one of = : := => ; where the value starts,
- * or 0. *ret_quote is the quote that opens it. */
-static size_t value_start(struct wbi_str t, size_t i, char *ret_quote)
-{
-    while (i < t.n && (t.p[i] == '"' || t.p[i] == '\'' || t.p[i] == ']' || t.p[i] == '\\'))
-        i++;
-    i = skip_blanks(t, i, 24);
-    if (i >= t.n || (t.p[i] != '=' && t.p[i] != ':'))
-        return 0;
-    i++;
-    if (i < t.n && (t.p[i] == '=' || t.p[i] == '>'))
-        i++;
-    i = skip_blanks(t, i, 24);
-    *ret_quote = 0;
-    while (i < t.n && (t.p[i] == '\\' || t.p[i] == '"' || t.p[i] == '\'' || t.p[i] == '`')) {
-        if (t.p[i] != '\\')
-            *ret_quote = t.p[i];
-        i++;
-    }
-    return i;
-}
-
-/* A letter, a digit or one of _./+=~@!#$%^&*:-? */
-static bool value_char(uint8_t c)
-{
-    static const uint64_t chars[2] = {0xa7ffec7a00000000u, 0x47fffffec7ffffffu};
-
-    return c < 128 && (chars[c >> 6] >> (c & 63) & 1);
-}
-
-#define VALUE_MAX 150u       /* what a value is judged by; longer ones need a strong name */
-#define LONG_VALUE_MAX 4000u /* session tokens of clouds have a thousand and more */
-
-/* Where the value at i that was read up to end ends, or the first byte beyond most. */
-static size_t value_end(struct wbi_str t, size_t i, size_t end, size_t most)
-{
-    while (end < t.n && end - i <= most && value_char((uint8_t)t.p[end]))
-        end++;
-    return end;
-}
-
-size_t wbi_value_before(struct wbi_str t, size_t at, size_t floor)
-{
-    size_t i = at;
-
-    while (i > floor && at - i <= LONG_VALUE_MAX && value_char((uint8_t)t.p[i - 1]))
-        i--;
-    return i;
-}
-
-bool wbi_match_generic(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
-{
-    struct wbi_str t = j->text;
-    size_t named, from = at, to = at + strlen(r->literal), start, end;
-    struct wbi_str name, value;
-    enum strength strength;
-    char quote = 0;
-
-    while (from > j->floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
-        from--;
-    while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
-        to++;
-    start = value_start(t, to, &quote);
-    if (start == 0)
-        return false;
-    named = from;
-    name = wbi_str_make(t.p + named, to - named);
-    from = wbi_skip_masks(j->set, t, start);
-    end = value_end(t, from, from, VALUE_MAX);
-    value = wbi_str_make(t.p + from, end - from);
-    if (value.n < 10) /* most are: before the name is compared */
-        return false;
-    strength = name_strength(name);
-    if (strength == NOT_A_NAME)
-        strength = name_strength(wbi_str_from(name, behind_escape(j, named, at) - named));
-    if (strength == NOT_A_NAME || placeholder(value) || wordy(value))
-        return false;
-    if (value.n > VALUE_MAX)
-        end = value_end(t, from, end, LONG_VALUE_MAX);
-    if (end - from > (strength == STRONG ? LONG_VALUE_MAX : VALUE_MAX))
-        return false;
-    if (end < t.n && (t.p[end] == '(' || t.p[end] == '{' ||
-                      (t.p[end] == '[' && wbi_mask_at(j->set, t, end) == 0)))
-        return false;
-    if (strength == WEAK && (identifier(value) || wbi_entropy(value) < 380))
-        return false;
-    /* hexadecimal has at most four bits a character, so its floor is lower */
-    if (wbi_entropy(value) < (run(value, 0, A_HEX) == value.n ? 300u : 350u))
-        return false;
-    return found(ret, from, end, strength == STRONG ? "secret-value" : "key-value");
-}
-
-bool wbi_match_url(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+bool wbi_match_url(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
     size_t i = at + 3, colon = 0, last = 0, end = at + 512 < t.n ? at + 512 : t.n;
 
-    if (at == j->floor || !is_alnum((uint8_t)t.p[at - 1]))
+    if (at == j->floor || !wbi_is_alnum((uint8_t)t.p[at - 1]))
         return false;
-    while (i < end && wbi_in_alphabet((uint8_t)t.p[i], A_AUTHORITY)) {
-        size_t mask = colon == 0 && t.p[i] == '[' ? wbi_mask_at(j->set, t, i) : 0;
+    for (;;) {
+        while (i < end && wbi_in_alphabet((uint8_t)t.p[i], A_AUTHORITY)) {
+            size_t mask = colon == 0 && t.p[i] == '[' ? wbi_mask_at(j->set, t, i) : 0;
 
-        if (t.p[i] == ':' && colon == 0)
-            colon = i;
-        i += mask > 0 ? mask : 1; /* of the user, or a part of it */
+            if (t.p[i] == ':' && colon == 0 && last == 0)
+                colon = i;
+            i += mask > 0 ? mask : 1; /* of the user, or a part of it */
+        }
+        if (i >= end || t.p[i] != '@')
+            break;
+        last = i++; /* one in a password is not its end */
     }
-    if (i < end && t.p[i] == '@')
-        last = i;
+    if (last > 0 && colon == 0)
+        return token_user(wbi_str_make(t.p + at + 3, last - at - 3)) &&
+               wbi_found(ret, at + 3, last, r->label);
     if (colon == 0 || last <= colon + 3)
         return false;
-    if (stand_in(wbi_str_make(t.p + colon + 1, last - colon - 1)) || t.p[colon + 1] == '.')
+    if (wbi_stand_in(wbi_str_make(t.p + colon + 1, last - colon - 1)) || t.p[colon + 1] == '.')
         return false;
-    return found(ret, colon + 1, last, r->label);
+    return wbi_found(ret, colon + 1, last, r->label);
 }
 
 /* One value after a scheme word. */
 static bool credential(const struct judged *j, size_t at, size_t min, const char *label,
                        struct secret *ret)
 {
-    size_t i = wbi_skip_masks(j->set, j->text, at), n = run(j->text, i, A_TOKEN);
+    size_t i = wbi_skip_masks(j->set, j->text, at), n = wbi_run(j->text, i, A_TOKEN);
 
-    return n >= min && found(ret, i, i + n, label);
+    return n >= min && wbi_found(ret, i, i + n, label);
 }
 
-bool wbi_match_header(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* The part of Authorization: Digest … or AWS4-HMAC-SHA256 … that proves. */
+static bool proof(const struct judged *j, size_t at, const char *label, struct secret *ret)
+{
+    static const char *const names[] = {"response=", "Signature="};
+    struct wbi_str t = j->text, line = wbi_str_from(t, at);
+
+    line = wbi_str_head(line, wbi_str_index(line, '\n'));
+    for (size_t k = 0; k < 2; k++) {
+        size_t i = wbi_str_find(line, wbi_str_z(names[k])), n;
+
+        if (i == line.n)
+            continue;
+        i += at + strlen(names[k]);
+        while (i < t.n && (t.p[i] == '"' || t.p[i] == '\\'))
+            i++;
+        n = wbi_run(t, i, A_HEX);
+        if (n >= 16)
+            return wbi_found(ret, i, i + n, label);
+    }
+    return false;
+}
+
+bool wbi_match_header(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    static const char *const schemes[] = {"basic",  "bearer",    "token",
-                                          "digest", "negotiate", "apikey"};
-    char quote;
-    size_t i = value_start(t, at + strlen(r->literal), &quote), n;
+    static const char *const schemes[] = {"digest", "aws4-hmac-sha256", "basic", "bearer",
+                                          "token",  "negotiate",        "apikey"};
+    size_t i = wbi_value_start(t, at + r->n), n;
 
     if (i == 0)
         return false;
@@ -579,20 +461,61 @@ bool wbi_match_header(const struct judged *j, size_t at, const struct rule *r, s
         n = strlen(schemes[k]);
         if (i + n + 1 < t.n && t.p[i + n] == ' ' &&
             wbi_str_ieq(wbi_str_make(t.p + i, n), wbi_str_make(schemes[k], n)))
-            return credential(j, skip_blanks(t, i + n, 4), 6, r->label, ret);
+            return k < 2 ? proof(j, i, r->label, ret)
+                         : credential(j, wbi_skip_blanks(t, i + n, 4), 6, r->label, ret);
     }
-    return credential(j, i, 16, r->label, ret);
+    return credential(j, i, 16, r->label, ret) && (ret->to == t.n || t.p[ret->to] != '(') &&
+           !wbi_wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));
 }
 
-bool wbi_match_bearer(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* Cookie: name=value; … hides them all, Set-Cookie: name=value; Path=… the value. */
+bool wbi_match_cookie(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t i = at + strlen(r->literal);
+    bool set = at >= j->floor + 4 && (t.p[at - 4] | 0x20) == 's' && t.p[at - 1] == '-';
+    size_t i = wbi_value_start(t, at + r->n), from, n;
 
-    if (i >= t.n || t.p[i] != ' ' || word_before(j, at))
+    if (i == 0 || (!set && wbi_word_before(j, at)))
+        return false;
+    n = 0;
+    while (i + n < t.n && (wbi_in_alphabet((uint8_t)t.p[i + n], A_WORD) || t.p[i + n] == '.'))
+        n++;
+    if (n == 0 || i + n >= t.n || t.p[i + n] != '=')
+        return false;
+    from = wbi_skip_masks(j->set, t, i + n + 1);
+    for (i = from; i < t.n && i - from < COOKIE_MAX && (uint8_t)t.p[i] >= ' ' &&
+                   strchr("\"'\\[", t.p[i]) == NULL;
+         i++)
+        if (set && t.p[i] == ';')
+            break;
+    return i >= from + 8 && wbi_found(ret, from, i, r->label);
+}
+
+/* sig=… of an address: base64, also as URLs write it; X-Amz-Signature=…: hexadecimal. */
+bool wbi_match_signature(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t from = at + r->n, i = from;
+
+    if (wbi_word_before(j, at))
+        return false;
+    while (i < t.n && i - from <= 128 &&
+           (wbi_in_alphabet((uint8_t)t.p[i], A_BASE64) || t.p[i] == '%'))
+        i++;
+    return i - from >= r->min && i - from <= 128 &&
+           wbi_entropy(wbi_str_make(t.p + from, i - from)) >= 330 &&
+           wbi_found(ret, from, i, r->label);
+}
+
+bool wbi_match_bearer(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t i = at + r->n;
+
+    if (i >= t.n || t.p[i] != ' ' || wbi_word_before(j, at))
         return false;
     return credential(j, i + 1, 16, r->label, ret) &&
-           !wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));
+           !wbi_wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));
 }
 
 /* word stands before `at` in the same line, at or after floor. */
@@ -612,18 +535,18 @@ static bool option_starts(struct wbi_str t, size_t at, size_t floor)
 {
     size_t i = at;
 
-    while (i > floor && at - i < 8 && (is_lower((uint8_t)t.p[i - 1]) || t.p[i - 1] == '-'))
+    while (i > floor && at - i < 8 && (wbi_is_lower((uint8_t)t.p[i - 1]) || t.p[i - 1] == '-'))
         i--;
     return t.p[at] == ' ' || (t.p[i] == '-' && t.p[i + 1] == '-');
 }
 
-/* curl … -u user:password, also --user and --proxy-user. */
-bool wbi_match_curl(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* curl … -u user:password, also -uuser:…, -su, --user and --proxy-user. */
+bool wbi_match_curl(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
     size_t n = wbi_str_index(wbi_str_from(t, at), '\n');
     struct wbi_str rest = wbi_str_make(t.p + at, n);
-    size_t i = strlen(r->literal), colon;
+    size_t i = r->n, colon;
 
     if (!same_line_has(t, at, j->floor, WBI_LIT("curl ")) || !option_starts(t, at, j->floor))
         return false;
@@ -637,108 +560,65 @@ bool wbi_match_curl(const struct judged *j, size_t at, const struct rule *r, str
         return false;
     for (i = colon + 1; i < n && rest.p[i] > ' ' && rest.p[i] != '"' && rest.p[i] != '\'';)
         i++;
-    if (i < colon + 4 || stand_in(wbi_str_make(rest.p + colon + 1, i - colon - 1)))
+    if (i < colon + 4 || wbi_stand_in(wbi_str_make(rest.p + colon + 1, i - colon - 1)))
         return false;
-    return found(ret, at + colon + 1, at + i, r->label);
+    return wbi_found(ret, at + colon + 1, at + i, r->label);
 }
 
-/* ---- key blocks ---- */
+/* Commands whose passwords stand behind an option without a telling name. */
+static const struct {
+    const char *command;
+    const char *option;
+    bool joined; /* nothing stands between the two */
+} commands[] = {
+    {"sshpass ", " -p", false},
+    {"mysql", " -p", true},
+    {"docker login ", " -p ", false},
+    {"redis-cli ", " -a ", false},
+};
 
-/* Base64 with visible marks in it. */
-static bool marked_base64(struct wbi_str line)
+bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
-    size_t i = 0, letters = 0, marks = 0;
+    struct wbi_str t = j->text, line = wbi_str_from(t, at);
+    size_t k = 0, i, end;
 
-    while (i < line.n) {
-        size_t mark = wbi_mark_at(line, i), n = mark > 0 ? mark : run(line, i, A_BASE64);
-
-        if (n == 0)
-            return false;
-        marks += mark > 0;
-        letters += mark > 0 ? 0 : n;
-        i += n;
-    }
-    return marks > 0 && (letters >= 16 || letters == 0);
-}
-
-/* A line that may stand inside a key block: base64, a header, nothing. */
-static bool pem_line(struct wbi_str line)
-{
-    size_t i = 0, n;
-
-    while (line.n > 0 && strchr(" \t\"',+|>#\r-*", line.p[0]) != NULL)
-        line = wbi_str_from(line, 1);
-    while (line.n > 0 && strchr(" \t\"',\r\\", line.p[line.n - 1]) != NULL)
-        line.n--;
-    if (line.n == 0 || marked_base64(line))
-        return true;
-    n = run(line, 0, A_BASE64);
-    if (n == line.n)
-        return n >= 16 || line.p[n - 1] == '=' || (n >= 2 && wbi_entropy(line) > 0);
-    while (i < line.n && (is_alnum((uint8_t)line.p[i]) || line.p[i] == '-'))
+    line = wbi_str_head(wbi_str_head(line, wbi_str_index(line, '\n')), 512);
+    while (k < sizeof commands / sizeof *commands && strcmp(commands[k].command, r->literal) != 0)
+        k++;
+    if (k == sizeof commands / sizeof *commands)
+        return false;
+    i = wbi_str_find(line, wbi_str_z(commands[k].option));
+    if (i == line.n || wbi_word_before(j, at))
+        return false;
+    i += strlen(commands[k].option);
+    if (!commands[k].joined)
+        i = wbi_skip_blanks(line, i, 4);
+    while (i < line.n && (line.p[i] == '\'' || line.p[i] == '"' || line.p[i] == '\\'))
         i++;
-    return i > 0 && i < line.n && line.p[i] == ':' && i < 24;
+    i = wbi_skip_masks(j->set, line, i);
+    for (end = i;
+         end < line.n && (uint8_t)line.p[end] > ' ' && strchr("\"'`\\,[", line.p[end]) == NULL;)
+        end++;
+    return end >= i + 4 && !wbi_stand_in(wbi_str_make(line.p + i, end - i)) &&
+           wbi_found(ret, at + i, at + end, r->label);
 }
 
-/* Lines end at a newline or at the two characters \n of quoted text. */
-static size_t pem_line_end(struct wbi_str t, size_t at, size_t end, size_t *ret_next)
-{
-    for (size_t i = at; i < end; i++) {
-        if (t.p[i] == '\n') {
-            *ret_next = i + 1;
-            return i;
-        }
-        if (t.p[i] == '\\' && i + 1 < end && (t.p[i + 1] == 'n' || t.p[i + 1] == 'r')) {
-            *ret_next = i + 2;
-            return i;
-        }
-    }
-    *ret_next = end;
-    return end;
-}
-
-size_t wbi_pem_body(struct wbi_str t, size_t at, size_t most, bool *ret_ended)
-{
-    size_t end = most < t.n - at ? at + most : t.n, i = at, next, stop, mark;
-    struct wbi_str line;
-
-    *ret_ended = false;
-    while (i < end) {
-        stop = pem_line_end(t, i, end, &next);
-        line = wbi_str_make(t.p + i, stop - i);
-        mark = wbi_str_find(line, WBI_LIT("-----END"));
-        if (mark < line.n) {
-            struct wbi_str rest = wbi_str_from(line, mark + 8);
-            size_t close = wbi_str_find(rest, WBI_LIT("-----"));
-
-            *ret_ended = true;
-            return i + mark + 8 + (close < rest.n ? close + 5 : rest.n) - at;
-        }
-        if (!pem_line(line)) {
-            *ret_ended = true;
-            return i - at;
-        }
-        i = next;
-    }
-    if (most <= t.n - at)
-        *ret_ended = true;
-    return i - at;
-}
-
-bool wbi_match_pem(const struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+/* host:5432:database:user:password, a line of .pgpass. */
+bool wbi_match_pgpass(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    struct wbi_str rest = wbi_str_head(wbi_str_from(t, at + 10), 80);
-    size_t key = wbi_str_find(rest, WBI_LIT("PRIVATE KEY")), close, from;
-    bool ended;
+    size_t i = at + r->n, end, start = wbi_line_start(t, at);
 
-    if (key == rest.n || memchr(rest.p, '\n', key) != NULL)
-        return false;
-    close = wbi_str_find(wbi_str_from(rest, key), WBI_LIT("-----"));
-    if (close == rest.n - key)
-        return false;
-    from = at + 10 + key + close + 5;
-    found(ret, at, from + wbi_pem_body(t, from, WBI_LIMIT_SECRET_PEM, &ended), r->label);
-    ret->open = !ended;
-    return true;
+    for (size_t k = start; k < at; k++)
+        if (!wbi_in_alphabet((uint8_t)t.p[k], A_WORD) && t.p[k] != '.' && t.p[k] != '*')
+            return false;
+    for (unsigned fields = 0; fields < 2; fields++) {
+        while (i < t.n && (wbi_in_alphabet((uint8_t)t.p[i], A_WORD) || t.p[i] == '*'))
+            i++;
+        if (i >= t.n || t.p[i++] != ':')
+            return false;
+    }
+    for (end = i; end < t.n && (uint8_t)t.p[end] > ' ' && t.p[end] != '[';)
+        end++;
+    return end >= i + 4 && (end == t.n || t.p[end] == '\n') && wbi_found(ret, i, end, r->label);
 }

@@ -11,38 +11,20 @@
 #include <immintrin.h>
 #endif
 
-const uint16_t wbi_secret_often[128] = {
-    12,  1,  1,  1,  1,  1,   1,  1,  1,  1,  44, 1,  1,  1,  1,  1,  /* controls */
-    1,   1,  1,  1,  1,  1,   1,  1,  1,  1,  1,  5,  1,  1,  1,  1,  /* controls */
-    370, 2,  19, 1,  1,  1,   4,  5,  18, 18, 7,  6,  18, 38, 27, 22, /* blank to slash */
-    25,  19, 18, 12, 10, 8,   9,  5,  5,  7,  22, 13, 2,  14, 8,  1,  /* digits */
-    1,   5,  4,  6,  4,  8,   3,  1,  2,  8,  1,  2,  7,  5,  8,  6,  /* @ to O */
-    3,   1,  4,  7,  8,  4,   1,  5,  1,  1,  1,  9,  7,  5,  1,  41, /* P to _ */
-    1,   62, 29, 52, 37, 102, 25, 17, 18, 75, 6,  11, 42, 30, 68, 68, /* ` to o */
-    25,  2,  76, 79, 97, 36,  13, 17, 8,  10, 3,  6,  2,  6,  1,  1,  /* p to delete */
-};
-
 static uint8_t fold(uint8_t c)
 {
     return c | 0x20;
 }
 
-static bool has_char(const struct chars *s, unsigned c)
-{
-    return (s->bits[c >> 6] >> (c & 63)) & 1;
-}
-
 static void add_char(struct chars *s, unsigned c)
 {
-    if (!has_char(s, c))
-        s->weight += wbi_secret_often[c];
     s->bits[c >> 6] |= 1ull << (c & 63);
 }
 
 struct chars wbi_chars_of(const struct rule *r, size_t i)
 {
-    size_t n = strlen(r->literal);
-    struct chars v = {{0, 0}, 0};
+    size_t n = r->n;
+    struct chars v = {{0, 0}};
 
     if (i < n) {
         uint8_t c = (uint8_t)r->literal[i];
@@ -56,31 +38,6 @@ struct chars wbi_chars_of(const struct rule *r, size_t i)
         if ((i > n && r->alphabet >= A_ANY) || wbi_in_alphabet((uint8_t)c, r->alphabet))
             add_char(&v, c);
     return v;
-}
-
-struct bucket {
-    struct chars at[DEEP];
-    float through; /* what it lets through, of a million places */
-};
-
-static unsigned joint_weight(const struct chars *a, const struct chars *b)
-{
-    unsigned sum = a->weight;
-
-    for (unsigned half = 0; half < 2; half++)
-        for (uint64_t more = b->bits[half] & ~a->bits[half]; more != 0; more &= more - 1)
-            sum += wbi_secret_often[half * 64 + (unsigned)__builtin_ctzll(more)];
-    return sum;
-}
-
-/* How many of a million places a bucket lets through when it also takes these. */
-static float let_through(const struct bucket *b, const struct chars *more)
-{
-    float all = 1e6f;
-
-    for (size_t i = 0; i < DEEP; i++)
-        all *= (float)joint_weight(&b->at[i], &more[i]) / 2000.0f;
-    return all;
 }
 
 static void put(struct prefilter *f, unsigned bucket, const struct chars *at)
@@ -141,7 +98,7 @@ static void add_first_bytes(struct prefilter *f, const struct rule *r)
 static void add_rule(struct prefilter *f, size_t at, size_t rule)
 {
     const struct rule *r = &wbi_secret_rules[rule];
-    size_t n = strlen(r->literal);
+    size_t n = r->n;
 
     f->order[at] = (uint8_t)rule;
     f->length[at] = (uint8_t)n;
@@ -154,46 +111,18 @@ static void add_rule(struct prefilter *f, size_t at, size_t rule)
 /* Rules by the first bytes of their literal, so that a candidate meets few. */
 static void sort_rules(struct prefilter *f)
 {
-    uint8_t keys[LITERALS_MAX];
+    uint16_t keys[LITERALS_MAX];
     size_t n = 0;
 
     for (size_t r = 0; r < wbi_secret_rules_n; r++)
-        keys[r] = (uint8_t)wbi_rule_key(first_bytes(wbi_secret_rules[r].literal));
-    for (unsigned key = 0; key < 256; key++) {
+        keys[r] = (uint16_t)wbi_rule_key(first_bytes(wbi_secret_rules[r].literal));
+    for (unsigned key = 0; key < RULE_KEYS; key++) {
         f->start[key] = (uint8_t)n;
         for (size_t r = 0; r < wbi_secret_rules_n; r++)
             if (keys[r] == key)
                 add_rule(f, n++, r);
     }
-    f->start[256] = (uint8_t)n;
-}
-
-/* Into the bucket that lets the least more through by it. */
-static void place(struct prefilter *f, struct bucket *buckets, size_t rule)
-{
-    struct chars at[DEEP];
-    unsigned best = 0;
-    float least = 1e9f;
-
-    for (size_t i = 0; i < DEEP; i++)
-        at[i] = wbi_chars_of(&wbi_secret_rules[rule], i);
-    for (unsigned b = 0; b < BUCKETS; b++) {
-        float more = let_through(&buckets[b], at) - buckets[b].through;
-
-        if (more < least) {
-            least = more;
-            best = b;
-        }
-    }
-    for (size_t i = 0; i < DEEP; i++) {
-        struct chars *have = &buckets[best].at[i];
-
-        have->weight = joint_weight(have, &at[i]);
-        have->bits[0] |= at[i].bits[0];
-        have->bits[1] |= at[i].bits[1];
-    }
-    buckets[best].through += least;
-    put(f, best, at);
+    f->start[RULE_KEYS] = (uint8_t)n;
 }
 
 static size_t lanes_here(void)
@@ -205,19 +134,15 @@ static size_t lanes_here(void)
 #endif
 }
 
-/* Short literals first: they let most through and belong together. */
 void wbi_prefilter_init(struct prefilter *f)
 {
-    struct bucket buckets[BUCKETS] = {0};
+    struct chars at[DEEP];
 
     memset(f, 0, sizeof *f);
-    for (size_t length = 2; length <= DEEP; length++) {
-        for (size_t r = 0; r < wbi_secret_rules_n; r++) {
-            size_t n = strlen(wbi_secret_rules[r].literal);
-
-            if ((n < DEEP ? n : DEEP) == length)
-                place(f, buckets, r);
-        }
+    for (size_t r = 0; r < wbi_secret_rules_n; r++) {
+        for (size_t i = 0; i < DEEP; i++)
+            at[i] = wbi_chars_of(&wbi_secret_rules[r], i);
+        put(f, wbi_bucket_of(wbi_exact_buckets, r), at);
     }
     sort_rules(f);
     f->lanes = lanes_here();

@@ -21,13 +21,6 @@ static size_t line_end(struct wbi_str t, size_t at)
     return at + wbi_str_index(wbi_str_from(t, at), '\n');
 }
 
-static size_t line_start(struct wbi_str t, size_t at)
-{
-    const char *nl = at > 0 ? memrchr(t.p, '\n', at) : NULL;
-
-    return nl != NULL ? (size_t)(nl - t.p) + 1 : 0;
-}
-
 /* Column of the first character of a line that is neither a blank nor the dash of
  * a list; SIZE_MAX for an empty one. *ret_item when there was such a dash. */
 static size_t column(struct wbi_str t, size_t from, size_t end, bool *ret_item)
@@ -197,7 +190,7 @@ static void read_json(struct sealed *s, struct wbi_str t, size_t from)
 
 bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at)
 {
-    size_t from = line_start(t, at);
+    size_t from = wbi_line_start(t, at);
     bool item;
 
     *s = (struct sealed){.from = from};
@@ -239,7 +232,7 @@ static struct span next_yaml(struct wbi_str t, struct span block, size_t from)
     size_t col = line < block.to ? column(t, line, line_end(t, line), &item) : 0;
 
     if (line < from)
-        line = line_start(t, from);
+        line = wbi_line_start(t, from);
     for (; line < block.to; line = end + 1) {
         end = line_end(t, line);
         v = yaml_value(t, line, end, col);

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets_forms_test.c: secrets as programs print them, in whole and in pieces, and what
+ * only looks like one (attack rows 101 to 107). Values are put in at run time, so that no
+ * scanner takes this file for a leak. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/checked.h"
+#include "text/hygiene.h"
+#include "text/secrets.h"
+#include "text/secrets_scan_int.h"
+
+static struct wbi_secrets *sets[2]; /* the second knows a value of two lines */
+
+/* {a40}: forty letters and digits, {h}: hexadecimal, {b}: base64, {w}: with _ and -, {u}: A-Z
+ * and 2-7; {p}: a password, {i}: a UUID. */
+static const char *const leaks[] = {
+    /* prefixes */
+    "found gsk_{a52} in output\n",
+    "found xai-{a80} in output\n",
+    "found ya29.{w180} in output\n",
+    "found 1//0{w60} in output\n",
+    "found GOCSPX-{w28} in output\n",
+    "found r8_{a37} in output\n",
+    "found figd_{w40} in output\n",
+    "found tskey-auth-{a16}-{a32} in output\n",
+    "found nfp_{a36} in output\n",
+    "found CCIPAT_{a22}_{h40} in output\n",
+    "found bkua_{h40} in output\n",
+    "found ATBB{a36} in output\n",
+    "found ATCTT3xFfG{w160} in output\n",
+    "found sbp_{h40} in output\n",
+    "found sb_secret_{w31} in output\n",
+    "found glagent-{w50} in output\n",
+    "found gloas-{h64} in output\n",
+    "found sk-{h32} in output\n",
+    "found sk-{a48} in output\n",
+    "found sk-or-v1-{h64} in output\n",
+    "found sk-lf-{i} in output\n",
+    "found lsv2_pt_{h32}_{h10} in output\n",
+    "found nvapi-{w64} in output\n",
+    "found pcsk_{a6}_{a63} in output\n",
+    "found tvly-dev-{a32} in output\n",
+    "found hf_{a34} in output\n",
+    "found whsec_{b32} in output\n",
+    "found xoxc-{a12}-{h64} in output\n",
+    "found xoxd-{a100} in output\n",
+    "found secret_{a43} in output\n",
+    "found lin_oauth_{h64} in output\n",
+    "found squ_{h40} in output\n",
+    "found glc_{b100} in output\n",
+    "found AVNS_{w19} in output\n",
+    "found npg_{a12} in output\n",
+    "found LTAI{a20} in output\n",
+    "found AKID{a32} in output\n",
+    "found sha256~{w43} in output\n",
+    "found dp.st.dev.{a43} in output\n",
+    "found CFPAT-{w43} in output\n",
+    "found HRKU-{i} in output\n",
+    "found hvs.{a24} in output\n",
+    "found ABSK{b110} in output\n",
+    "found snyk_uat.{h8}.{w120} in output\n",
+    "found pypi-AgENdGVzdC5weXBpLm9yZw{w80} in output\n",
+    "found {b76}+ASt{b5}w== in output\n",
+    "found {a76}AZDO{a4} in output\n",
+    "found {a52}JQQJ99{a1}B{a16}A{a7} in output\n",
+    "found eyJhbGciOiJSU0EtT0FFUCJ9.{w342}.{w16}.{w60}.{w22} in output\n",
+    /* environments and files of configuration */
+    "HOME=/root\nDB_PASS={a24}\nTERM=xterm\n",
+    "LDAP_BIND_PW={a24}\n",
+    "DB_PASSWORD={p}\n",
+    "DB_PASSWORD=correcthorsebattery\n",
+    "DB_PASSWORD=aB3,x9q;Zt7|kk\n",
+    "export SMTP_PASSWORD=\"{p}\"\n",
+    "APP_KEY=base64:{b43}=\n",
+    "secret_key_base: {h128}\n",
+    "HMAC_KEY={a24}\n",
+    "  password: {p}\n",
+    "  \"password\": \"{p}\",\n",
+    "\"password\":\"Zx(81)kQ{0}pVn\"\n",
+    "    client-key-data: {b2400}\n",
+    "javax.net.ssl.keyStorePassword = {p}\n",
+    "api_key = \"HchgolPdfVgsqUYyIzwE\"\n",
+    "define( 'DB_PASSWORD', '{p}' );\n",
+    "'password' => '{p}',\n",
+    "connect(user='x', password='{p}')\n",
+    "PresharedKey = {b43}=\n",
+    "machine api.github.com login bob password {p}\n",
+    "machine api.github.com\n  login bob\n  password {p}\n",
+    "localhost:5432:mydb:me:{p}\n",
+    "_auth={b24}\n",
+    "<server><username>bob</username><password>{p}</password></server>\n",
+    "<add key=\"ApiKey\" value=\"{a20}\" />\n",
+    "<string name=\"api_key\">{a20}</string>\n",
+    "<key>ApiSecret</key>\n<string>{a20}</string>\n",
+    "<input type=\"hidden\" name=\"csrf_token\" value=\"{a32}\">\n",
+    "        - name: DB_PASSWORD\n          value: {p}\n        - name: PORT\n",
+    "[{\"name\":\"DB_PASSWORD\",\"value\":\"{a20}\"},{\"name\":\"A\",\"value\":\"b\"}]\n",
+    "{\n  \"name\": \"DB_PASSWORD\",\n  \"value\": \"{a20}\"\n}\n",
+    "| api_key | {a32} |\n",
+    "Your API key is: {a32}\n",
+    "bob:$apr1$Tz8qWm1k${a22}\n",
+    "bob:$2y$10${a53}\n",
+    "root:$6$Tz8qWm1kab${a86}:19000:0:99999:7:::\n",
+    "root:$y$j9T$T1q9zab3k1/d${a43}:19000:0:99999:7:::\n",
+    /* other spellings */
+    "data=%7B%22api_key%22%3A%22{a32}%22%7D\n",
+    "redirect=%2Fx%3Faccess_token%3D{a32}%26a%3D1\n",
+    "&quot;api_key&quot;: &quot;{a32}&quot;\n",
+    "\\u0022api_key\\u0022:\\u0022{a32}\\u0022\n",
+    /* addresses and headers */
+    "jdbc:mysql://db:3306/x?user=root&password={p}&ssl=true\n",
+    "Server=db;Database=x;User Id=sa;Password={p};\n",
+    "https://{a23}@github.com/o/r.git\n",
+    "postgres://app:p@{a8}@db/x\n",
+    "https://x.blob.core.windows.net/c?sv=2020&sp=r&sig={a40}%2Fnj%3D\n",
+    "https://b.s3.amazonaws.com/x?X-Amz-Date=2026&X-Amz-Signature={h64}\n",
+    "https://api.telegram.org/bot844799816:A{w34}/getMe\n",
+    "https://discord.com/api/webhooks/123456789012345678/{a68}\n",
+    "> Cookie: sessionid={h32}; theme=dark\n",
+    "< Set-Cookie: session={a40}; Path=/; HttpOnly\n",
+    "Authorization: Digest username=\"bob\", nonce=\"x\", response=\"{h32}\"\n",
+    "Ocp-Apim-Subscription-Key: {h32}\n",
+    /* commands */
+    "ACCESSKEY\tAKIA{u16}\t2026-01-01T00:00:00+00:00\t{b40}\tActive\n",
+    "AKIA{u16},{b40}\n",
+    "mysql -uroot -p{p} db\n",
+    "sshpass -p '{p}' ssh bob@h\n",
+    "docker login -u bob -p {p}\n",
+    "redis-cli -a {p} ping\n",
+    "cmd --user bob --password {p} x\n",
+    "cmd --token {a20} x\n",
+    "curl -ubob:{p} https://x\n",
+    "curl -su bob:{p} https://x\n",
+    /* key blocks */
+    "     1\t-----BEGIN RSA PRIVATE KEY-----\n     2\t{b64}\n     3\t{b64}\n     4\t-----END RSA "
+    "PRIVATE KEY-----\n",
+    "id_rsa:1:-----BEGIN RSA PRIVATE KEY-----\nid_rsa:2:{b64}\nid_rsa:3:{b64}\n",
+    "web_1  | -----BEGIN RSA PRIVATE KEY-----\nweb_1  | {b64}\nweb_1  | -----END RSA PRIVATE "
+    "KEY-----\n",
+    "k=-----BEGIN%20RSA%20PRIVATE%20KEY-----%0A{b64}%0A{b64}%0A-----END%20RSA%20PRIVATE%20KEY-----"
+    "\n",
+    "\"-----BEGIN PRIVATE KEY-----\\u000a{b64}\\u000a-----END PRIVATE KEY-----\"\n",
+    "tls.key: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ{b200}\n",
+    "b3BlbnNzaC1rZXktdjEAAAAA{b100}\n",
+    "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\n{b64}\nPrivate-MAC: "
+    "{h64}\n",
+    "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: x\n{b64}\n---- END SSH2 ENCRYPTED "
+    "PRIVATE "
+    "KEY ----\n",
+    "key={a20}-----BEGIN PRIVATE KEY-----\n{b64}\n-----END PRIVATE KEY-----\n",
+};
+
+static uint32_t state_of_chance;
+
+static uint32_t chance(uint32_t n)
+{
+    state_of_chance = state_of_chance * 1664525u + 1013904223u;
+    return (state_of_chance >> 8) % n;
+}
+
+static void add_value(struct wbi_buf *b, char kind, size_t n)
+{
+    static const char chars[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/_-";
+    static const char base32[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+    if (kind == 'p')
+        wbi_buf_addz(b, "hunter2xq");
+    for (size_t i = 0; kind == 'i' && i < 36; i++)
+        wbi_buf_addc(b, i == 8 || i == 13 || i == 18 || i == 23 ? '-' : chars[chance(16)]);
+    for (size_t i = 0; i < n; i++)
+        wbi_buf_addc(b, kind == 'h'                      ? chars[chance(16)]
+                        : kind == 'u'                    ? base32[chance(32)]
+                        : kind == 'b'                    ? chars[chance(64)]
+                        : kind == 'w' && chance(16) == 0 ? chars[64 + chance(2)]
+                                                         : chars[chance(62)]);
+}
+
+struct piece {
+    size_t at;
+    size_t n;
+};
+
+/* The text, and where its values stand. */
+static size_t expand(const char *form, struct wbi_buf *text, struct piece *pieces)
+{
+    size_t count = 0;
+
+    state_of_chance = 3;
+    wbi_buf_clear(text);
+    for (const char *p = form; *p != '\0'; p++) {
+        if (*p != '{' || strchr("ahbwupi", p[1]) == NULL || p[1] == '\0') {
+            wbi_buf_addc(text, *p);
+            continue;
+        }
+        pieces[count].at = text->n;
+        add_value(text, p[1], strtoul(p + 2, NULL, 10));
+        pieces[count].n = text->n - pieces[count].at;
+        count++;
+        p = strchr(p, '}');
+    }
+    return count;
+}
+
+static void no_piece_left(const char *form, const struct wbi_buf *text, const struct piece *pieces,
+                          size_t count, const struct wbi_buf *out)
+{
+    for (size_t k = 0; k < count; k++) {
+        struct wbi_str v = wbi_str_make(text->p + pieces[k].at, pieces[k].n);
+
+        if (v.n >= 8 && wbi_str_find(wbi_buf_str(out), wbi_str_head(v, 24)) < out->n)
+            fail_msg("%s -> %.*s", form, WBI_FMT(wbi_buf_str(out)));
+    }
+}
+
+static void in_pieces(const struct wbi_secrets *set, struct wbi_str text, size_t step,
+                      struct wbi_buf *out)
+{
+    struct wbi_secrets_stream st;
+
+    wbi_buf_clear(out);
+    wbi_secrets_stream_init(&st, set);
+    for (size_t at = 0; at < text.n; at += step)
+        assert_int_equal(
+            wbi_secrets_stream_feed(&st, wbi_str_head(wbi_str_from(text, at), step), out), WB_OK);
+    assert_int_equal(wbi_secrets_stream_finish(&st, out), WB_OK);
+    wbi_secrets_stream_fini(&st);
+}
+
+static void secrets_are_replaced_as_programs_print_them(void **state)
+{
+    struct wbi_buf text, out, again;
+    struct piece pieces[8];
+
+    (void)state;
+    wbi_buf_init(&text, 1u << 16);
+    wbi_buf_init(&out, 1u << 16);
+    wbi_buf_init(&again, 1u << 16);
+    for (size_t i = 0; i < 2 * WBI_COUNT(leaks); i++) {
+        const struct wbi_secrets *set = sets[i % 2];
+        struct wbi_secrets_report report = {0};
+        size_t count = expand(leaks[i / 2], &text, pieces);
+
+        wbi_buf_clear(&out);
+        assert_int_equal(wbi_secrets_replace(set, wbi_buf_str(&text), &out, &report), WB_OK);
+        if (report.total == 0)
+            fail_msg("nothing found: %.*s", WBI_FMT(wbi_buf_str(&out)));
+        no_piece_left(leaks[i / 2], &text, pieces, count, &out);
+        wbi_buf_clear(&again);
+        assert_int_equal(wbi_secrets_replace(set, wbi_buf_str(&out), &again, NULL), WB_OK);
+        assert_true(wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&again)));
+        for (size_t step = 1; step < 80; step += 1 + step / 8) {
+            in_pieces(set, wbi_buf_str(&text), step, &again);
+            if (!wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&again)))
+                fail_msg("by %zu bytes: %.*s", step, WBI_FMT(wbi_buf_str(&again)));
+        }
+    }
+    wbi_buf_fini(&text);
+    wbi_buf_fini(&out);
+    wbi_buf_fini(&again);
+}
+
+static void words_code_and_identifiers_are_left_alone(void **state)
+{
+    static const char *const harmless[] = {
+        " PASS  __tests__/m11.test.js\n",
+        "PASS test_login2\n",
+        "pass: 12, fail: 3\n",
+        "token = parser.next_token()\n",
+        "progressToken: ProgressTokenSchema$1\n",
+        "credential: ClientX509Credential | undefined;\n",
+        "exports.startAuthorization = startAuthorization;\n",
+        "authorization = self.build_authorization(request)\n",
+        "kind: SyntaxKind.DotToken | SyntaxKind.SemicolonToken\n",
+        "readonly STENCIL_PASS_DEPTH_PASS: 0x0B96;\n",
+        "d.username=\"\",d.password=\"\"+e.get1(\"authorization\")\n",
+        "L('Cannot pass \"'+x.name2+'\" as a '+this.name)\n",
+        "https://user:pass@example.com/\n",
+        "redis://default:PASSWORD@host/0\n",
+        "PWD=/home/user/dir1\nOLDPWD=/tmp/x2\n",
+        "kpasswd 464/tcp\n",
+        "\"integrity\": \"sha512-{b86}==\",\n",
+        "\"resolved\": \"https://r.io/tokens/-/tokens-2.3.4.tgz\",\n",
+        "password: sha256\n",
+        "password = os.environ['X1']\n",
+        "password=$1\n",
+        "password: {{ vault_password2 }}\n",
+        "--password PASSWORD --token TOKEN\n",
+        "cookie: a small piece of data1\n",
+        "mkdir -p build/dev2 && mysql --version\n",
+        "certificate-authority: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t{b100}\n",
+        "-----BEGIN PUBLIC KEY-----\n{b64}\n-----END PUBLIC KEY-----\n",
+        "/* a task-0123456789 or disk-abc */\n",
+        "FSDiscriminatorPass P = FSDiscriminatorPass::Base0\n",
+    };
+    struct wbi_buf text, out;
+    struct piece ignored[8];
+
+    (void)state;
+    wbi_buf_init(&text, 1u << 14);
+    wbi_buf_init(&out, 1u << 14);
+    for (size_t i = 0; i < WBI_COUNT(harmless); i++) {
+        expand(harmless[i], &text, ignored);
+        wbi_buf_clear(&out);
+        assert_int_equal(wbi_secrets_replace(sets[0], wbi_buf_str(&text), &out, NULL), WB_OK);
+        if (!wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&text)))
+            fail_msg("%s -> %.*s", harmless[i], WBI_FMT(wbi_buf_str(&out)));
+    }
+    wbi_buf_fini(&text);
+    wbi_buf_fini(&out);
+}
+
+/* Found by fuzzing: a replacement that ends what was judged as longer before. */
+static void what_a_replacement_uncovers_is_replaced_with_it(void **state)
+{
+    static const char *const texts[] = {
+        "key =-d01Lm@Oz7ffffffen=a1tokktokei:9yc2Q~aG9yc2swodRBY--------env.---BADANy -\n",
+        "BY3Q~aG2yc3swinsodRBm/llgitJllllhocorrect+horse\n",
+        "-----BEGIN PRIVATE KEY-to/:k token=NvcnJlY3QgaG9yc@x@@Auth=a81234ur-TE EY------\nx\n",
+        "Auth=-----BEGIN PRIVATE@Auth=a81-34567890RRRS_RRAuth=-----BEGIN PRIVATE KEY---\nMIIE\n",
+    };
+    struct wbi_buf out, again;
+
+    (void)state;
+    wbi_buf_init(&out, 1u << 14);
+    wbi_buf_init(&again, 1u << 14);
+    for (size_t i = 0; i < WBI_COUNT(texts); i++) {
+        wbi_buf_clear(&out);
+        wbi_buf_clear(&again);
+        assert_int_equal(wbi_secrets_replace(sets[1], wbi_str_z(texts[i]), &out, NULL), WB_OK);
+        assert_int_equal(wbi_secrets_replace(sets[1], wbi_buf_str(&out), &again, NULL), WB_OK);
+        if (!wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&again)))
+            fail_msg("%.*s -> %.*s", WBI_FMT(wbi_buf_str(&out)), WBI_FMT(wbi_buf_str(&again)));
+    }
+    wbi_buf_fini(&out);
+    wbi_buf_fini(&again);
+}
+
+/* Any sorting into buckets is right, but only one made for these rules is fast. */
+static void the_buckets_are_those_of_these_rules(void **state)
+{
+    (void)state;
+    assert_true(wbi_secret_rules_n <= LITERALS_MAX);
+    if (wbi_buckets_n != wbi_secret_rules_n)
+        fail_msg("%zu rules, %zu in src/text/secrets_buckets.c: run bench_buckets",
+                 wbi_secret_rules_n, wbi_buckets_n);
+}
+
+static int set_up(void **state)
+{
+    static const struct wbi_secrets_known known[] = {
+        {WBI_LIT_INIT("correct horse"), WBI_LIT_INIT("K")},
+        {WBI_LIT_INIT("two lines\nof one"), WBI_LIT_INIT("L")},
+    };
+    struct wbi_secrets_options o = {.key = WBI_LIT("k")};
+
+    (void)state;
+    if (wbi_secrets_new(&o, &sets[0], NULL, NULL) != WB_OK)
+        return 1;
+    o.known = known;
+    o.n_known = 2;
+    return wbi_secrets_new(&o, &sets[1], NULL, NULL) == WB_OK ? 0 : 1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wbi_secrets_free(sets[0]);
+    wbi_secrets_free(sets[1]);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secrets_are_replaced_as_programs_print_them),
+        cmocka_unit_test(words_code_and_identifiers_are_left_alone),
+        cmocka_unit_test(what_a_replacement_uncovers_is_replaced_with_it),
+        cmocka_unit_test(the_buckets_are_those_of_these_rules),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

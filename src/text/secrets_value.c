@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/secrets_value.c: a value beside a telling name, as configuration, environments, code,
+ * command lines, tables, XML and JSON write the two. A name says how much a value must look
+ * like a secret: behind that of a password almost anything is one, behind a mere "key" only
+ * what is random. Placeholders, paths and code are left alone. */
+#include "text/secrets_int.h"
+
+#define VALUE_MAX 150u       /* what a value is judged by; longer ones need a strong name */
+#define LONG_VALUE_MAX 4000u /* session tokens of clouds have a thousand and more */
+#define QUOTED_MAX 256u
+#define PASSWORD_MIN 6u
+#define VALUE_MIN 10u
+
+/* ---- what a value looks like ---- */
+
+static bool has_word(struct wbi_str v, const char *const *words, size_t n)
+{
+    char low[160];
+    size_t m = v.n < sizeof low ? v.n : sizeof low;
+
+    for (size_t i = 0; i < m; i++)
+        low[i] = (char)(wbi_is_upper((uint8_t)v.p[i]) ? v.p[i] | 0x20 : v.p[i]);
+    for (size_t w = 0; w < n; w++)
+        if (wbi_str_find(wbi_str_make(low, m), wbi_str_z(words[w])) < m)
+            return true;
+    return false;
+}
+
+/* What nobody would use, or what is no value at all. */
+static bool placeholder(struct wbi_str v)
+{
+    static const char *const words[] = {
+        "example", "changeme",  "placeholder", "redacted", "xxxx",   "your",   "dummy",
+        "sample",  "undefined", "null",        "function", "****",   "insert", "replace",
+        "todo",    "localhost", "node_mod",    "default",  "test-",  "fake",   "mock",
+        "none",    "process.",  "env.",        "require",  "import", "return", "string",
+        "config",  "....",      "1234567890",  "abcdef",
+    };
+
+    if (v.n == 0 || memchr("[<${%*", v.p[0], 6) != NULL)
+        return true;
+    return has_word(v, words, sizeof words / sizeof *words);
+}
+
+static bool names_itself(struct wbi_str v)
+{
+    static const char *const words[] = {"password", "secret"};
+
+    return has_word(v, words, 2);
+}
+
+bool wbi_stand_in(struct wbi_str v)
+{
+    static const char *const words[] = {"pass", "password", "passwd", "pwd", "secret", "passwort"};
+    char first = v.p[0], last = v.p[v.n - 1];
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (wbi_str_ieq(v, wbi_str_z(words[i])))
+            return true;
+    return first == '$' || first == '%' || first == '*' || (first == '<' && last == '>') ||
+           (first == '{' && last == '}') ||
+           (first == '[' && last == ']' && wbi_str_index(v, ']') == v.n - 1);
+}
+
+/* git hashes, UUIDs, digests: identifiers that look random by design. */
+static bool identifier(struct wbi_str v)
+{
+    size_t hex = wbi_run(v, 0, A_HEX), dashes = 0;
+
+    if (hex == v.n)
+        return v.n == 32 || v.n == 40 || v.n == 64 || v.n < 20;
+    for (size_t i = 0; i < v.n; i++) {
+        if (v.p[i] == '-')
+            dashes++;
+        else if (!wbi_in_alphabet((uint8_t)v.p[i], A_HEX))
+            return wbi_str_starts(v, WBI_LIT("sha256")) || wbi_str_starts(v, WBI_LIT("sha512")) ||
+                   wbi_str_starts(v, WBI_LIT("sha1"));
+    }
+    return v.n == 36 && dashes == 4;
+}
+
+static unsigned kind(uint8_t c)
+{
+    return wbi_is_lower(c) ? 1 : wbi_is_upper(c) ? 2 : wbi_is_digit(c) ? 3 : 0;
+}
+
+/* Small letters, capitals and digits change as often as in random text. */
+static bool scrambled(struct wbi_str v)
+{
+    size_t changes = 0;
+
+    for (size_t i = 1; i < v.n; i++) {
+        unsigned before = kind((uint8_t)v.p[i - 1]), now = kind((uint8_t)v.p[i]);
+
+        changes += before != 0 && now != 0 && before != now;
+    }
+    return v.n >= 16 && changes >= v.n / 3;
+}
+
+static bool pathlike(struct wbi_str v)
+{
+    return wbi_str_starts(v, WBI_LIT("0x")) ||
+           ((v.p[0] == '/' || v.p[0] == '.' || v.p[0] == '~') && !(v.n >= 20 && scrambled(v))) ||
+           wbi_str_find(v, WBI_LIT("://")) < v.n;
+}
+
+/* A name of code: mostly small letters in runs, as words have them, in more than one part. */
+static bool code_name(struct wbi_str v)
+{
+    size_t in_words = 0, low = 0, parts = 1;
+
+    for (size_t i = 0; i <= v.n; i++) {
+        uint8_t c = i < v.n ? (uint8_t)v.p[i] : 0;
+
+        if (wbi_is_lower(c)) {
+            low++;
+            continue;
+        }
+        if (low >= 3)
+            in_words += low + (i > low && wbi_is_upper((uint8_t)v.p[i - low - 1]));
+        low = 0;
+        parts += c == '.' || c == '_' || c == '-' || wbi_is_upper(c);
+        if (c != 0 && !wbi_is_alnum(c) && memchr("._-$", c, 4) == NULL)
+            return false;
+    }
+    return parts >= 2 && in_words * 10 >= v.n * 7;
+}
+
+bool wbi_wordy(struct wbi_str v)
+{
+    size_t digits = 0, letters = 0, parts = 1, changes = 0;
+
+    if (pathlike(v) || code_name(v))
+        return true;
+    for (size_t i = 0; i < v.n; i++) {
+        uint8_t c = (uint8_t)v.p[i];
+
+        digits += wbi_is_digit(c);
+        letters += wbi_is_lower(c) || wbi_is_upper(c);
+        parts += c == '.' || c == '/' || c == '_' || c == '-' || c == ':';
+        changes += i > 0 && wbi_is_digit(c) != wbi_is_digit((uint8_t)v.p[i - 1]);
+    }
+    if (letters == 0 || (digits == 0 && !scrambled(v)))
+        return true;
+    return parts >= 3 && changes <= 2 && v.n / parts <= 12;
+}
+
+/* ---- names ---- */
+
+enum strength {
+    NOT_A_NAME,
+    FAINT, /* of some key: only what is random */
+    WEAK,
+    STRONG,  /* a secret whatever it looks like */
+    PASSWORD /* also short, also a word with a digit */
+};
+
+static bool ends_with_fold(struct wbi_str s, struct wbi_str end)
+{
+    return s.n >= end.n && (s.p[s.n - 1] | 0x20) == end.p[end.n - 1] && /* most differ there */
+           wbi_str_ieq(wbi_str_from(s, s.n - end.n), end);
+}
+
+#define W(z) WBI_LIT_INIT(z)
+
+static bool ends_with_any(struct wbi_str name, const struct wbi_str *ends, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ends_with_fold(name, ends[i]))
+            return true;
+    return false;
+}
+
+/* The word stands alone or behind _, - or a small letter before its capital. */
+static bool last_word(struct wbi_str name, struct wbi_str word)
+{
+    size_t at = name.n - word.n;
+
+    if (!ends_with_fold(name, word))
+        return false;
+    return at == 0 || name.p[at - 1] == '_' || name.p[at - 1] == '-' ||
+           (wbi_is_upper((uint8_t)name.p[at]) && wbi_is_lower((uint8_t)name.p[at - 1]));
+}
+
+/* A name that ends in one of these, or is one of those. */
+static enum strength name_strength(struct wbi_str name)
+{
+    static const struct wbi_str passwords[] = {W("password"), W("passwd"), W("passwort"),
+                                               W("passphrase"), W("pwd")};
+    static const struct wbi_str strong[] = {
+        W("token"),           W("secret"),      W("apikey"),           W("api_key"),
+        W("api-key"),         W("access_key"),  W("accesskey"),        W("access-key"),
+        W("secret_key"),      W("secretkey"),   W("secret-key"),       W("private_key"),
+        W("privatekey"),      W("auth_key"),    W("authkey"),          W("signing_key"),
+        W("master_key"),      W("account_key"), W("encryption_key"),   W("accountkey"),
+        W("credential"),      W("credentials"), W("presharedkey"),     W("preshared_key"),
+        W("secret_key_base"), W("key-data"),    W("subscription-key"), W("hmac_key"),
+        W("app_key"),         W("private-key"), W("encryptionkey"),    W("signingkey")};
+    static const struct wbi_str weak[] = {W("auth"), W("key"), W("tokens"), W("keys"),
+                                          W("secrets")};
+
+    while (name.n > 0 && (name.p[0] == '_' || name.p[0] == '-'))
+        name = wbi_str_from(name, 1);
+    if (ends_with_any(name, passwords, sizeof passwords / sizeof *passwords) ||
+        last_word(name, WBI_LIT("pass")) || last_word(name, WBI_LIT("pw")) ||
+        last_word(name, WBI_LIT("psk")))
+        return PASSWORD;
+    if (ends_with_any(name, strong, sizeof strong / sizeof *strong))
+        return STRONG;
+    for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
+        if (wbi_str_ieq(name, weak[i]))
+            return WEAK;
+    return last_word(name, WBI_LIT("key")) && wbi_str_find(name, WBI_LIT("ub")) == name.n
+               ? FAINT
+               : NOT_A_NAME;
+}
+
+#undef W
+
+static bool name_char(uint8_t c)
+{
+    return wbi_is_alnum(c) || c == '_' || c == '-';
+}
+
+/* ---- between a name and its value ---- */
+
+struct place {
+    size_t at;  /* where the value starts; 0: there is none */
+    char quote; /* that opens it, 0 for none; of an escaped one its first byte */
+    bool tight; /* nothing but them: name=value, --name value, a line of a file */
+};
+
+/* A quote, also as HTML, URLs and JSON write it, or a backslash. */
+static size_t quote_at(struct wbi_str t, size_t i, char *ret_quote)
+{
+    static const char *const spelt[] = {"&quot;", "&#34;", "&#39;", "%22", "%27", "\\u0022"};
+    struct wbi_str rest = wbi_str_from(t, i);
+
+    if (rest.n == 0)
+        return 0;
+    if (rest.p[0] == '"' || rest.p[0] == '\'' || rest.p[0] == '`') {
+        *ret_quote = rest.p[0];
+        return 1;
+    }
+    if (rest.p[0] != '&' && rest.p[0] != '%' && rest.p[0] != '\\')
+        return 0;
+    for (size_t k = 0; k < sizeof spelt / sizeof *spelt; k++)
+        if (wbi_str_starts(rest, wbi_str_z(spelt[k]))) {
+            *ret_quote = rest.p[0];
+            return strlen(spelt[k]);
+        }
+    return rest.p[0] == '\\';
+}
+
+static size_t skip_quotes(struct wbi_str t, size_t i, char *ret_quote)
+{
+    size_t n;
+
+    while ((n = quote_at(t, i, ret_quote)) > 0)
+        i += n;
+    return i;
+}
+
+/* One quote, and backslashes before it: two are an empty text. */
+static size_t open_quote(struct wbi_str t, size_t i, char *ret_quote)
+{
+    char quote = 0;
+    size_t n;
+
+    while ((n = quote_at(t, i, &quote)) > 0) {
+        i += n;
+        if (quote != 0) {
+            *ret_quote = quote;
+            break;
+        }
+    }
+    return i;
+}
+
+/* = : := => %3D %3A; where it ends, or i. */
+static size_t assignment(struct wbi_str t, size_t i)
+{
+    if (i >= t.n)
+        return i;
+    if (t.p[i] == '%' && i + 3 <= t.n && t.p[i + 1] == '3' &&
+        ((t.p[i + 2] | 0x20) == 'd' || (t.p[i + 2] | 0x20) == 'a'))
+        return i + 3;
+    if (t.p[i] != '=' && t.p[i] != ':')
+        return i;
+    i++;
+    return i + (i < t.n && (t.p[i] == '=' || t.p[i] == '>'));
+}
+
+size_t wbi_value_start(struct wbi_str t, size_t i)
+{
+    size_t assigned;
+    char quote;
+
+    while (i < t.n && (t.p[i] == '"' || t.p[i] == '\'' || t.p[i] == ']' || t.p[i] == '\\'))
+        i++;
+    i = wbi_skip_blanks(t, i, 24);
+    assigned = assignment(t, i);
+    return assigned == i ? 0 : open_quote(t, wbi_skip_blanks(t, assigned, 24), &quote);
+}
+
+/* The name is itself the value of a member called name or key: {"name": "X", "value": …},
+ * <add key="X" value=…>. */
+static bool is_named(const struct judged *j, size_t from)
+{
+    struct wbi_str t = j->text, before;
+    size_t i = from;
+
+    while (i > j->floor && strchr("\"' \\>", t.p[i - 1]) != NULL)
+        i--;
+    if (i > j->floor && (t.p[i - 1] == ':' || t.p[i - 1] == '='))
+        i--;
+    else if (i == from || t.p[i] != '>')
+        return false;
+    while (i > j->floor && strchr("\"' \\", t.p[i - 1]) != NULL)
+        i--;
+    before = wbi_str_make(t.p + j->floor, i - j->floor);
+    return ends_with_fold(before, WBI_LIT("name")) || ends_with_fold(before, WBI_LIT("key"));
+}
+
+/* The member "value" behind such a one, in the same line or the next. */
+static size_t hop(struct judged *j, size_t from, size_t i)
+{
+    static const char *const members[] = {"value", "content", "/key"};
+    struct wbi_str t = j->text;
+    size_t lines = 0;
+
+    if (!is_named(j, from))
+        return 0;
+    while (i < t.n && strchr("\"' \t,<\\", t.p[i]) != NULL)
+        i++;
+    for (; i < t.n && lines <= 1 && strchr("\"' \t,\n\\", t.p[i]) != NULL; i++)
+        lines += t.p[i] == '\n';
+    j->undecided = i >= t.n && lines <= 1;
+    for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
+        size_t n = strlen(members[k]);
+
+        if (!wbi_str_starts(wbi_str_from(t, i), wbi_str_make(members[k], n)))
+            continue;
+        if (k < 2)
+            return wbi_value_start(t, i + n);
+        for (i += n; i < t.n && lines <= 1 && strchr(" \t>\n", t.p[i]) != NULL; i++)
+            lines += t.p[i] == '\n';
+        j->undecided = i >= t.n && lines <= 1;
+        return wbi_str_starts(wbi_str_from(t, i), WBI_LIT("<string>")) ? i + 8 : 0;
+    }
+    return 0;
+}
+
+/* Nothing stands before the name in its line but blanks (and what it is a part of, as in
+ * server.ssl.password), and nothing behind the value. */
+static bool alone_in_line(const struct judged *j, size_t from, size_t value)
+{
+    struct wbi_str t = j->text;
+    size_t i = from, end = value;
+
+    while (i > j->floor && (t.p[i - 1] == '.' || wbi_is_alnum((uint8_t)t.p[i - 1])))
+        i--;
+    while (i > j->floor && (t.p[i - 1] == ' ' || t.p[i - 1] == '\t'))
+        i--;
+    while (end < t.n && (uint8_t)t.p[end] > ' ')
+        end++;
+    return (i == j->floor || t.p[i - 1] == '\n') && (end == t.n || t.p[end] == '\n');
+}
+
+/* machine HOST login USER password VALUE, of .netrc. */
+static bool behind_login(const struct judged *j, size_t from)
+{
+    size_t start = wbi_line_start(j->text, from);
+    struct wbi_str before;
+
+    if (start < j->floor)
+        start = j->floor;
+    before = wbi_str_make(j->text.p + start, from - start);
+    return wbi_str_find(before, WBI_LIT("login ")) < before.n;
+}
+
+/* The line begins as a row of a table does. */
+static bool in_table(const struct judged *j, size_t from)
+{
+    size_t i = wbi_skip_blanks(j->text, wbi_line_start(j->text, from), 24);
+
+    return j->text.p[i] == '|';
+}
+
+/* Only blanks stand between the two. "PASS name" is the result of a test. */
+static size_t behind_blanks(const struct judged *j, size_t from, size_t to, size_t i,
+                            enum strength strength, bool *ret_tight)
+{
+    struct wbi_str t = j->text, rest = wbi_str_from(t, i);
+    bool password = wbi_str_ieq(wbi_str_make(t.p + from, to - from), WBI_LIT("password"));
+
+    *ret_tight = false;
+    if (wbi_str_starts(rest, WBI_LIT("is ")))
+        return i + 3;
+    if (wbi_str_starts(rest, WBI_LIT("is: ")))
+        return i + 4;
+    if (rest.n > 2 && rest.p[0] == '|' && rest.p[1] == ' ' && in_table(j, from))
+        return i + 2;
+    if (strength == PASSWORD && password && rest.n > 0 && (rest.p[0] == '\'' || rest.p[0] == '"'))
+        return i;
+    *ret_tight = strength >= STRONG && (t.p[from] == '-' || behind_login(j, from) ||
+                                        (password && alone_in_line(j, from, i)));
+    return *ret_tight ? i : 0;
+}
+
+/* define('NAME', 'value'), where the comma stands at i. */
+static size_t next_argument(const struct judged *j, size_t from, size_t i)
+{
+    struct wbi_str t = j->text;
+    size_t before = from > j->floor ? from - 1 : from;
+
+    while (before > j->floor && t.p[before - 1] == ' ')
+        before--;
+    if (before == j->floor || t.p[before - 1] != '(')
+        return 0;
+    i = wbi_skip_blanks(t, i + 1, 24);
+    return i < t.n && (t.p[i] == '\'' || t.p[i] == '"') ? i : 0;
+}
+
+/* The value of the name [from, to). */
+static struct place find_value(struct judged *j, size_t from, size_t to, enum strength strength)
+{
+    struct wbi_str t = j->text;
+    struct place p = {.tight = true};
+    char closed = 0;
+    size_t i = skip_quotes(t, to, &closed), blank;
+
+    if (i < t.n && t.p[i] == ']')
+        i = skip_quotes(t, i + 1, &closed);
+    blank = wbi_skip_blanks(t, i, 24);
+    p.at = assignment(t, blank);
+    if (strength == PASSWORD && wbi_str_starts(wbi_str_from(t, blank), WBI_LIT("::")))
+        return (struct place){0}; /* SomePass::name */
+    if (p.at > blank) {
+        p.tight = blank == i || alone_in_line(j, from, wbi_skip_blanks(t, p.at, 24));
+    } else if ((p.at = hop(j, from, i)) > 0) {
+        p.quote = t.p[p.at - 1] == '"' || t.p[p.at - 1] == '\'' ? t.p[p.at - 1] : 0;
+    } else if (i < t.n && t.p[i] == '>' && from > j->floor &&
+               (t.p[from - 1] == '<' || t.p[from - 1] == '"')) {
+        return (struct place){i + 1, '<', true};
+    } else if (blank < t.n && t.p[blank] == ',' && closed != 0) {
+        p.at = next_argument(j, from, blank);
+    } else if (blank > i) {
+        p.at = behind_blanks(j, from, to, blank, strength, &p.tight);
+    }
+    if (p.at > 0)
+        p.at = open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote);
+    return p;
+}
+
+/* ---- where a value ends ---- */
+
+/* A letter, a digit or one of _./+=~@!#$%^&*:-? */
+static bool value_char(uint8_t c)
+{
+    static const uint64_t chars[2] = {0xa7ffec7a00000000u, 0x47fffffec7ffffffu};
+
+    return c < 128 && (chars[c >> 6] >> (c & 63) & 1);
+}
+
+/* A key block, or the next field of a form, begins within what value characters are. */
+static bool other_begins(struct wbi_str t, size_t i, char quote)
+{
+    size_t n;
+
+    if (t.p[i] == '-')
+        return wbi_str_starts(wbi_str_from(t, i), WBI_LIT("-----BEGIN"));
+    if (t.p[i] == '&') {
+        n = wbi_run(t, i + 1, A_WORD);
+        return quote == '&' || (n > 0 && i + 1 + n < t.n && t.p[i + 1 + n] == '=');
+    }
+    if (t.p[i] != '%' || i + 2 >= t.n)
+        return false;
+    return memcmp(t.p + i, "%22", 3) == 0 || memcmp(t.p + i, "%26", 3) == 0 ||
+           memcmp(t.p + i, "%0A", 3) == 0;
+}
+
+/* Where the value at i that was read up to end ends, or the first byte beyond most. */
+static size_t value_end(struct wbi_str t, size_t i, size_t end, size_t most, char quote)
+{
+    while (end < t.n && end - i <= most && value_char((uint8_t)t.p[end])) {
+        if ((t.p[end] == '-' || t.p[end] == '&' || t.p[end] == '%') && other_begins(t, end, quote))
+            break;
+        end++;
+    }
+    return end;
+}
+
+/* Behind the name of a password or secret a quoted value goes to its quote. Text with blanks
+ * is more often a sentence. */
+static size_t quoted_end(const struct judged *j, size_t i, size_t end, char quote)
+{
+    struct wbi_str t = j->text;
+    size_t stop = end;
+
+    if ((quote != '"' && quote != '\'') || end >= t.n || t.p[end] == quote ||
+        (i > 1 && t.p[i - 2] == '\\'))
+        return end;
+    while (stop < t.n && stop - i < QUOTED_MAX && (uint8_t)t.p[stop] > ' ' && t.p[stop] != quote) {
+        if (t.p[stop] == '[' && wbi_mask_at(j->set, t, stop) > 0)
+            return end;
+        stop += t.p[stop] == '\\' ? 2 : 1;
+    }
+    return stop < t.n && t.p[stop] == quote ? stop : end;
+}
+
+/* A variable as env prints it: NAME=value, nothing in between. */
+static bool is_variable(struct wbi_str t, size_t from, size_t to)
+{
+    if (to >= t.n || t.p[to] != '=')
+        return false;
+    for (size_t i = from; i < to; i++)
+        if (wbi_is_lower((uint8_t)t.p[i]) || t.p[i] == '-')
+            return false;
+    return true;
+}
+
+/* A variable alone in its line has the rest of the line. */
+static size_t line_value_end(const struct judged *j, size_t from, size_t i, size_t end)
+{
+    struct wbi_str t = j->text;
+    size_t start = wbi_line_start(t, from), stop = end;
+
+    if (start != from || start < j->floor || end >= t.n || memchr(",;|", t.p[end], 3) == NULL)
+        return end;
+    while (stop < t.n && stop - i < VALUE_MAX && (uint8_t)t.p[stop] > ' ' && t.p[stop] != '[')
+        stop++;
+    return stop == t.n || t.p[stop] == '\n' ? stop : end;
+}
+
+/* ---- judging ---- */
+
+struct traits {
+    bool digit;
+    bool letter;
+    bool symbol;
+};
+
+static struct traits traits_of(struct wbi_str v)
+{
+    struct traits x = {false, false, false};
+
+    for (size_t i = 0; i < v.n; i++) {
+        uint8_t c = (uint8_t)v.p[i];
+
+        x.digit |= wbi_is_digit(c);
+        x.letter |= wbi_is_lower(c) || wbi_is_upper(c);
+        x.symbol |= strchr("!@#^&*?+(){},;|<>$", c) != NULL;
+    }
+    return x;
+}
+
+/* Names of algorithms and the like have digits, too. */
+static bool technical(struct wbi_str v)
+{
+    static const char *const words[] = {"sha1",  "sha2",   "sha5",   "md5",    "oauth2", "utf8",
+                                        "utf-8", "base64", "pbkdf2", "argon2", "scrypt", "bcrypt"};
+
+    return has_word(v, words, sizeof words / sizeof *words);
+}
+
+static bool is_password(struct wbi_str v, const struct place *p, bool variable)
+{
+    struct traits x = traits_of(v);
+
+    if (v.n < PASSWORD_MIN || !(x.letter || x.symbol) || pathlike(v))
+        return false;
+    if (!(variable || (x.letter && (x.digit || x.symbol))) || technical(v))
+        return false;
+    if (names_itself(v) && !(x.digit && (x.symbol || variable)))
+        return false;
+    if (variable)
+        return true;
+    if (p->quote == 0 && (code_name(v) || !p->tight))
+        return false;
+    return x.digit || (p->quote != 0 && p->quote != '<');
+}
+
+/* As old rules of scanners have it: long enough, and random enough. */
+static bool is_random(struct wbi_str v, enum strength strength)
+{
+    unsigned entropy;
+
+    if (v.n < VALUE_MIN || wbi_wordy(v) || names_itself(v))
+        return false;
+    entropy = wbi_entropy(v);
+    if (strength <= WEAK && (identifier(v) || entropy < 380))
+        return false;
+    if (strength == FAINT && (v.n < 20 || !scrambled(v)))
+        return false;
+    /* hexadecimal has at most four bits a character, so its floor is lower */
+    return entropy >= (wbi_run(v, 0, A_HEX) == v.n ? 300u : 350u);
+}
+
+static enum strength strength_of(const struct judged *j, size_t from, size_t to, size_t at)
+{
+    struct wbi_str name = wbi_str_make(j->text.p + from, to - from);
+    enum strength s = name_strength(name);
+
+    return s != NOT_A_NAME
+               ? s
+               : name_strength(wbi_str_from(name, wbi_behind_escape(j, from, at) - from));
+}
+
+/* Code goes on with a call, a block or an index. */
+static bool code_follows(const struct judged *j, size_t end, char quote)
+{
+    struct wbi_str t = j->text;
+
+    if (end >= t.n || quote == '"' || quote == '\'')
+        return false;
+    return t.p[end] == '(' || t.p[end] == '{' ||
+           (t.p[end] == '[' && wbi_mask_at(j->set, t, end) == 0);
+}
+
+static bool judge(struct judged *j, size_t from, size_t to, enum strength strength,
+                  const struct place *p, struct secret *ret)
+{
+    struct wbi_str t = j->text, v;
+    bool variable = is_variable(t, from, to);
+    size_t start = wbi_skip_masks(j->set, t, p->at);
+    size_t end = value_end(t, start, start, VALUE_MAX, p->quote);
+
+    if (strength >= STRONG) {
+        end = quoted_end(j, start, end, p->quote);
+        if (variable && p->quote == 0)
+            end = line_value_end(j, from, start, end);
+    }
+    v = wbi_str_make(t.p + start, end - start);
+    if (v.n < PASSWORD_MIN || code_follows(j, end, p->quote))
+        return false;
+    if (p->quote == '<' && (end >= t.n || t.p[end] != '<'))
+        return false;
+    if ((!(strength == PASSWORD && is_password(v, p, variable)) && !is_random(v, strength)) ||
+        placeholder(v))
+        return false;
+    if (v.n > VALUE_MAX)
+        end = value_end(t, start, end, LONG_VALUE_MAX, p->quote);
+    if (end - start > (strength >= STRONG ? LONG_VALUE_MAX : VALUE_MAX))
+        return false;
+    return wbi_found(ret, start, end, strength >= STRONG ? "secret-value" : "key-value");
+}
+
+/* Said without comparing names: nothing assigns, or what follows is too short or a number. */
+static bool no_value(struct wbi_str t, size_t i)
+{
+    bool letter = false;
+    size_t from;
+
+    if (i >= t.n || !wbi_in_alphabet((uint8_t)t.p[i], A_NAME_ENDS))
+        return true;
+    if (t.p[i] != '=' && t.p[i] != ':')
+        return false;
+    from = i + 1 + (i + 1 < t.n && t.p[i + 1] == ' ');
+    for (i = from; i < t.n && i - from < VALUE_MIN && value_char((uint8_t)t.p[i]); i++)
+        letter |= !wbi_is_digit((uint8_t)t.p[i]);
+    return i > from && (i == t.n || t.p[i] == ' ' || t.p[i] == '\n') &&
+           (i - from < PASSWORD_MIN || !letter);
+}
+
+bool wbi_match_generic(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
+{
+    struct wbi_str t = j->text;
+    size_t from = at, to = at + r->n;
+    enum strength strength;
+    struct place p;
+
+    while (to < t.n && to - at < 40 && name_char((uint8_t)t.p[to]))
+        to++;
+    if (no_value(t, to))
+        return false;
+    while (from > j->floor && at - from < 40 && name_char((uint8_t)t.p[from - 1]))
+        from--;
+    strength = strength_of(j, from, to, at);
+    if (strength == NOT_A_NAME)
+        return false;
+    p = find_value(j, from, to, strength);
+    return p.at > 0 && p.at < t.n && judge(j, from, to, strength, &p, ret);
+}
