@@ -187,7 +187,7 @@ bool wbi_match_pem(struct judged *j, size_t at, const struct rule *r, struct sec
 /* Headers and lines of base64 to the end of the file. */
 bool wbi_match_putty(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
-    return at == wbi_line_start(j->text, at) && block_from(j, at, at, r, ret);
+    return (at == 0 || j->text.p[at - 1] == '\n') && block_from(j, at, at, r, ret);
 }
 
 /* Base64 of a whole block, as kubeconfig and CI variables have it. Certificates and public

@@ -111,6 +111,14 @@ static inline size_t wbi_line_start(struct wbi_str t, size_t at)
 
     return nl != NULL ? (size_t)(nl - t.p) + 1 : 0;
 }
+/* The same where the line begins near enough, else `at`: lines may be endless. */
+static inline size_t wbi_near_line_start(struct wbi_str t, size_t at)
+{
+    size_t back = at < 512 ? at : 512,
+           start = wbi_line_start(wbi_str_make(t.p + at - back, back), back);
+
+    return start > 0 || back == at ? at - back + start : at;
+}
 
 /* secrets_match.c */
 /* What begins at `at` goes on a word; the end of an escape (\n, %20) is none of it. */

@@ -432,6 +432,7 @@ static bool proof(const struct judged *j, size_t at, const char *label, struct s
     static const char *const names[] = {"response=", "Signature="};
     struct wbi_str t = j->text, line = wbi_str_from(t, at);
 
+    line = wbi_str_head(line, CURL_LINE);
     line = wbi_str_head(line, wbi_str_index(line, '\n'));
     for (size_t k = 0; k < 2; k++) {
         size_t i = wbi_str_find(line, wbi_str_z(names[k])), n;
@@ -544,12 +545,12 @@ static bool option_starts(struct wbi_str t, size_t at, size_t floor)
 bool wbi_match_curl(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t n = wbi_str_index(wbi_str_from(t, at), '\n');
-    struct wbi_str rest = wbi_str_make(t.p + at, n);
-    size_t i = r->n, colon;
+    struct wbi_str rest = wbi_str_head(wbi_str_from(t, at), CURL_LINE);
+    size_t n = wbi_str_index(rest, '\n'), i = r->n, colon;
 
     if (!same_line_has(t, at, j->floor, WBI_LIT("curl ")) || !option_starts(t, at, j->floor))
         return false;
+    rest.n = n;
     while (i < n && (rest.p[i] == '"' || rest.p[i] == '\'' || rest.p[i] == ' ' || rest.p[i] == '='))
         i++;
     colon = i;
@@ -582,7 +583,8 @@ bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct 
     struct wbi_str t = j->text, line = wbi_str_from(t, at);
     size_t k = 0, i, end;
 
-    line = wbi_str_head(wbi_str_head(line, wbi_str_index(line, '\n')), 512);
+    line = wbi_str_head(line, 512);
+    line = wbi_str_head(line, wbi_str_index(line, '\n'));
     while (k < sizeof commands / sizeof *commands && strcmp(commands[k].command, r->literal) != 0)
         k++;
     if (k == sizeof commands / sizeof *commands)
@@ -607,8 +609,10 @@ bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct 
 bool wbi_match_pgpass(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t i = at + r->n, end, start = wbi_line_start(t, at);
+    size_t i = at + r->n, end, start = wbi_near_line_start(t, at);
 
+    if (start == at)
+        return false;
     for (size_t k = start; k < at; k++)
         if (!wbi_in_alphabet((uint8_t)t.p[k], A_WORD) && t.p[k] != '.' && t.p[k] != '*')
             return false;

@@ -370,7 +370,7 @@ static bool alone_in_line(const struct judged *j, size_t from, size_t value)
 /* machine HOST login USER password VALUE, of .netrc. */
 static bool behind_login(const struct judged *j, size_t from)
 {
-    size_t start = wbi_line_start(j->text, from);
+    size_t start = wbi_near_line_start(j->text, from);
     struct wbi_str before;
 
     if (start < j->floor)
@@ -382,7 +382,7 @@ static bool behind_login(const struct judged *j, size_t from)
 /* The line begins as a row of a table does. */
 static bool in_table(const struct judged *j, size_t from)
 {
-    size_t i = wbi_skip_blanks(j->text, wbi_line_start(j->text, from), 24);
+    size_t i = wbi_skip_blanks(j->text, wbi_near_line_start(j->text, from), 24);
 
     return j->text.p[i] == '|';
 }
@@ -524,9 +524,10 @@ static bool is_variable(struct wbi_str t, size_t from, size_t to)
 static size_t line_value_end(const struct judged *j, size_t from, size_t i, size_t end)
 {
     struct wbi_str t = j->text;
-    size_t start = wbi_line_start(t, from), stop = end;
+    size_t start = wbi_near_line_start(t, from), stop = end;
 
-    if (start != from || start < j->floor || end >= t.n || memchr(",;|", t.p[end], 3) == NULL)
+    if (start != from || (start > 0 && t.p[start - 1] != '\n') || start < j->floor || end >= t.n ||
+        memchr(",;|", t.p[end], 3) == NULL)
         return end;
     while (stop < t.n && stop - i < VALUE_MAX && (uint8_t)t.p[stop] > ' ' && t.p[stop] != '[')
         stop++;
