@@ -14,6 +14,8 @@
 #define LEVEL_NEAR 5u    /* bytes between "level" and its value */
 #define LEVEL_WEIGHT 104u
 #define SURE_WORD 80u
+#define WARNS_LESS 20u /* weight that a line loses which names itself a warning */
+#define CONSTANT_WEIGHT 72u
 #define WEAK_WORD 60u /* below, it may as well be the name of a value */
 #define MUCH_SURER 15u
 /* Lines alike but for how it went are not of one shape. */
@@ -132,12 +134,36 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     }
 }
 
+/* CREATE_FAILED, ERR_PROTOCOL_ERROR: the last part of a name in capitals says how it went; less
+ * surely than the word by itself, for such names are also those of constants. */
+static void look_constant(struct look *k, size_t from, size_t to)
+{
+    const struct word_slot *slot;
+    size_t last = to;
+
+    if (to - from < 6 || !may_be_thrown(k->p + to, to - from))
+        return;
+    while (last > from && k->p[last - 1] != '_')
+        last--;
+    if (last == from || (k->p[last] & 0x20) != 0)
+        return;
+    slot = slot_of(k->words, hash_letters(k->p + last, to - last, k->readable));
+    if (slot->hash == 0 || slot->kind != KIND_FAIL || slot->weight < SURE_WORD)
+        return;
+    k->outcome = mix(k->outcome, SHAPE_FAILED);
+    weigh(k, CONSTANT_WEIGHT, KIND_FAIL, from, to);
+}
+
 /* org.acme.store.LimitError: the last part of a name says what was thrown. */
 void wbi_look_exception(struct look *k, size_t from, size_t to)
 {
     bool last = to == k->n || (k->p[to] != '.' && k->p[to] != '(' && k->p[to] != '/');
     size_t start = from;
 
+    if ((k->p[to - 1] & 0x20) == 0) {
+        look_constant(k, from, to);
+        return;
+    }
     if (!names_exception(k->p + from, to - from))
         return;
     while (last && start > 0 &&
@@ -171,6 +197,8 @@ static void weigh_level(struct look *k, size_t to)
         }
     if (value.n >= 4 && strncasecmp(value.p, "warn", 4) != 0)
         k->quiet = true;
+    else
+        k->warns = true;
 }
 
 static uint32_t query_bit(const struct word_slot *slot)
@@ -395,6 +423,8 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
     ret->flags |= k.place ? LINE_PLACE : 0;
     ret->flags |= k.code ? LINE_CODE : 0;
     severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
+    if (k.warns && severity > WARNS_LESS)
+        severity -= WARNS_LESS;
     if (k.passed && reports_success(line, trimmed, start)) {
         ret->flags |= LINE_PASSED;
         severity /= 8;

@@ -86,7 +86,7 @@ static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
     shape_word(&r->shape, hash, k->p + i, to - i, k->readable);
     if (may_be_known(k->words, hash))
         wbi_look_known(k, hash, i, to);
-    else if ((last == 'r' || last == 'n') && to - i > 5)
+    else if (to - i > 5 && may_be_thrown(k->p + to, to - i))
         wbi_look_exception(k, i, to);
     k->before = hash;
     return to;
@@ -325,7 +325,8 @@ WIDER static INLINE void read_words(struct look *k, const struct line_bits *b, s
 {
     uint64_t starts = b->letter & ~(b->letter << 1), lasts = b->letter & ~(b->letter >> 1);
     struct window_words w = {i, starts, glued_words(b, starts, lasts), k->before};
-    uint64_t thrown = starts_of(lasts & (b->e << 4 | b->e << 8), lasts, starts) & ~w.glued;
+    uint64_t thrown =
+        starts_of(lasts & (b->e << 1 | b->e << 4 | b->e << 8), lasts, starts) & ~w.glued;
     uint64_t left = thrown | may_be_words(k->words, b, k->p + i, k->n - i, starts);
 
     k->code |= w.glued != 0;

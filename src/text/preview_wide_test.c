@@ -50,7 +50,11 @@ static void add_random(struct wbi_buf *b, uint64_t *seed)
                                          "\xe2\x80\x9d",
                                          "\xc3\xa4",
                                          "12:34:56",
-                                         "DEBUG"};
+                                         "DEBUG",
+                                         " CREATE_FAILED",
+                                         "_ERROR",
+                                         "_EXCEPTION",
+                                         "_FAILURES"};
     uint64_t kind = next_chance(seed, 20), n = next_chance(seed, 90);
 
     if (kind == 0) {
