@@ -64,6 +64,7 @@ struct shower {
     size_t depth;
     size_t stop; /* bytes from which this fold is hopeless */
     bool cut;
+    bool spaced; /* the text has blanks behind its colons */
 };
 
 /* ---- showing ---- */
@@ -120,6 +121,24 @@ static void show_string(struct shower *s, struct wbi_str text, bool important)
     s->cut = true;
 }
 
+/* With a blank behind each colon and comma that is part of no string. */
+static void add_spaced(struct wbi_buf *out, struct wbi_str text)
+{
+    bool quoted = false;
+
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+
+        wbi_buf_addc(out, c);
+        if (quoted && c == '\\' && i + 1 < text.n)
+            wbi_buf_addc(out, text.p[++i]);
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == ':' || c == ','))
+            wbi_buf_addc(out, ' ');
+    }
+}
+
 /* Short containers of scalars go on one line. */
 static bool show_compact(struct shower *s, const wbi_json *v)
 {
@@ -133,7 +152,10 @@ static bool show_compact(struct shower *s, const wbi_json *v)
         return false;
     if (wbi_str_find(wbi_buf_str(&b), WBI_LIT("\\\"")) < b.n) /* may be JSON inside text */
         return false;
-    wbi_buf_adds(&s->out, wbi_buf_str(&b));
+    if (s->spaced)
+        add_spaced(&s->out, wbi_buf_str(&b));
+    else
+        wbi_buf_adds(&s->out, wbi_buf_str(&b));
     return true;
 }
 
@@ -236,7 +258,8 @@ static void show_closed(struct shower *s, const wbi_json *v)
 static bool too_deep(const struct shower *s, const wbi_json *v)
 {
     return s->depth > 0 && s->level[s->depth - 1].wide >= s->fold.depth &&
-           !wbi_notes_within(s->notes, v, s->fold.notes);
+           !wbi_notes_within(s->notes, v, s->fold.notes) &&
+           !wbi_notes_why(s->notes, v, s->fold.notes);
 }
 
 static void show_value(struct shower *s, const wbi_json *v, bool important)
@@ -309,6 +332,7 @@ static bool worth(const struct shower *s, const struct level *l, const wbi_json 
     if (l->count <= l->items || index < l->items - tail || index + tail >= l->count)
         return true;
     return wbi_notes_within(s->notes, v, s->fold.notes) ||
+           wbi_notes_why(s->notes, v, s->fold.notes) ||
            (key != NULL && wbi_notes_failure(s->notes, key, v));
 }
 
@@ -413,20 +437,33 @@ static void add_names(struct shower *s, const wbi_json *root, uint64_t units)
     show_folded(s, root);
 }
 
-/* Nothing fits better than the tightest fold; lines then do the rest. */
+/* The widest fold that fits. */
+static bool fold_to_fit(struct shower *s, const wbi_json *root, uint64_t units)
+{
+    for (size_t i = 0; i < sizeof folds / sizeof *folds && wbi_buf_rc(&s->out) == WB_OK; i++) {
+        s->fold = folds[i];
+        if (fits(s, root, units - units / 12))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing fits better than the tightest fold, without blanks; lines then do the rest. */
 static wb_rc fit(struct shower *s, const wbi_json *root, uint64_t units)
 {
+    bool fitting;
+
     s->stop = (size_t)(units / WBI_TOKEN_UNIT) * 8;
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
-        s->fold = folds[i];
-        if (fits(s, root, units - units / 12)) {
-            add_names(s, root, units);
-            return wbi_buf_rc(&s->out);
-        }
-        if (wbi_buf_rc(&s->out) != WB_OK)
-            return wbi_buf_rc(&s->out);
+    fitting = fold_to_fit(s, root, units);
+    if (!fitting && s->spaced) {
+        s->spaced = false;
+        fitting = fold_to_fit(s, root, units);
     }
-    return WB_EINPUT;
+    if (fitting)
+        add_names(s, root, units);
+    if (wbi_buf_rc(&s->out) != WB_OK)
+        return wbi_buf_rc(&s->out);
+    return fitting ? WB_OK : WB_EINPUT;
 }
 
 wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t lines, bool whole,
@@ -445,6 +482,7 @@ wb_rc wbi_preview_json(struct wbi_arena *arena, struct wbi_str text, uint64_t li
     if (rc != WB_OK)
         return rc == WB_ENOMEM ? rc : WB_EINPUT;
     s->arena = arena;
+    s->spaced = wbi_str_find(text, WBI_LIT("\": ")) < text.n;
     wbi_buf_init_arena(&s->out, arena, WBI_LIMIT_RECEIPT);
     if (text.n / 12 < policy->budget) {
         wbi_json_pretty(&s->out, root);

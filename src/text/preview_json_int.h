@@ -34,6 +34,8 @@ WB_MUST_CHECK wb_rc wbi_notes_take(struct wbi_arena *arena, const wbi_json *root
                                    struct wbi_str command, struct notes **ret);
 /* True when one of the `most` most telling elements is v or inside it. */
 bool wbi_notes_within(const struct notes *x, const wbi_json *v, size_t most);
+/* What tells of one of them is v or inside it. */
+bool wbi_notes_why(const struct notes *x, const wbi_json *v, size_t most);
 /* One of them is v itself. */
 bool wbi_notes_has(const struct notes *x, const wbi_json *v, size_t most);
 bool wbi_notes_failure(const struct notes *x, const wbi_json *key, const wbi_json *v);

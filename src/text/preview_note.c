@@ -14,7 +14,7 @@
 
 #define SLOTS 4096u
 #define KIND_BYTES 48u  /* longer strings are no kinds */
-#define LOOK_BYTES 400u /* longer strings are not looked at */
+#define LOOK_BYTES 400u /* of longer strings only the first line is looked at */
 #define TOLD_KEYS 3u
 #define TOLD_VALUES 12u
 
@@ -36,6 +36,7 @@ struct notes {
     const wbi_json *element[WBI_LIMIT_JSON_DEPTH + 1]; /* innermost open one, by depth */
     struct note {
         const wbi_json *v;
+        const wbi_json *why; /* what in it tells most */
         uint64_t kind;
         float score;
     } note[NOTES_MAX];
@@ -116,12 +117,22 @@ static uint64_t member_hash(uint64_t key, uint64_t value)
     return (key ^ value * 0x9e3779b97f4a7c15u) | 1;
 }
 
+/* What a long text begins with: a message stands before its trace. */
+static struct wbi_str first_line(struct wbi_str s)
+{
+    const char *end = memchr(s.p, '\n', LOOK_BYTES);
+
+    return wbi_str_head(s, end != NULL ? (size_t)(end - s.p) : LOOK_BYTES);
+}
+
 static void look(const struct notes *x, const wbi_json *v, struct line_facts *ret)
 {
     struct wbi_str s = wbi_text_of(v);
 
     *ret = (struct line_facts){0};
-    if (s.p != NULL && s.n > 0 && s.n <= LOOK_BYTES)
+    if (s.n > LOOK_BYTES)
+        s = first_line(s);
+    if (s.p != NULL && s.n > 0)
         wbi_line_look(&x->words, s, s.n, ret);
 }
 
@@ -216,7 +227,8 @@ static float telling(struct notes *x, const wbi_json *key, const wbi_json *v, ui
 }
 
 /* At most three of one kind; an element counts once, by its best. */
-static void note(struct notes *x, const wbi_json *v, uint64_t kind, float score)
+static void note(struct notes *x, const wbi_json *v, const wbi_json *why, uint64_t kind,
+                 float score)
 {
     size_t alike = 0, at;
 
@@ -237,9 +249,7 @@ static void note(struct notes *x, const wbi_json *v, uint64_t kind, float score)
     x->n -= x->n == NOTES_MAX;
     for (at = x->n; at > 0 && x->note[at - 1].score < score; at--)
         x->note[at] = x->note[at - 1];
-    x->note[at].v = v;
-    x->note[at].kind = kind;
-    x->note[at].score = score;
+    x->note[at] = (struct note){v, why, kind, score};
     x->n++;
 }
 
@@ -255,7 +265,7 @@ static void note_all(struct notes *x, const wbi_json *root)
         x->element[depth] = key == NULL || depth == 0 ? v : x->element[depth - 1];
         score = telling(x, key, v, &kind);
         if (score >= 20 && x->element[depth] != root)
-            note(x, x->element[depth], kind, score);
+            note(x, x->element[depth], v, kind, score);
     }
 }
 
@@ -279,6 +289,16 @@ bool wbi_notes_within(const struct notes *x, const wbi_json *from, size_t most)
 
     for (size_t i = 0; i < x->n && i < most; i++)
         if (x->note[i].v >= from && x->note[i].v < to)
+            return true;
+    return false;
+}
+
+bool wbi_notes_why(const struct notes *x, const wbi_json *from, size_t most)
+{
+    const wbi_json *to = wbi_json_skip(from);
+
+    for (size_t i = 0; i < x->n && i < most; i++)
+        if (x->note[i].why >= from && x->note[i].why < to)
             return true;
     return false;
 }
