@@ -160,7 +160,7 @@ static uint64_t cap_of(const struct chooser *c, const struct record *r)
 {
     bool tells = r->severity >= 42;
     uint64_t cap = tells ? c->line_cap : c->line_cap / 2;
-    bool marked = r->severity >= 20 || r->flags & LINE_ODD || c->index->shapes[r->shape].count == 1;
+    bool marked = r->severity >= 20 || r->flags & LINE_ODD || c->index->shapes[r->shape].count <= 2;
     uint64_t least = (tells ? 120 : marked ? 90 : 56) * WBI_TOKEN_UNIT, most = c->units / 3;
 
     if (cap < least)

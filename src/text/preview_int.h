@@ -105,8 +105,8 @@ struct columns;
  * before, LINE_PEAK. */
 WB_MUST_CHECK wb_rc wbi_columns_add(struct wbi_preview_index *x, struct shape *s, uint64_t line,
                                     const struct line_facts *f, uint16_t *ret_flags);
-/* 1 when it holds the largest or the smallest number of its column in the end, 2 when that
- * is far from all others. */
+/* 1 when it holds the largest or the smallest number of its column in the end, 2 when the few
+ * others are all one number, 3 when it is far from all others. */
 unsigned wbi_columns_peak(const struct wbi_preview_index *x, const struct record *r);
 
 /* Names of kinds of complaints, see preview_kind.c. */
@@ -207,6 +207,7 @@ struct chooser {
     uint64_t spent;
     uint64_t line_cap; /* units one line may cost */
     uint32_t wave;
+    uint64_t *seen;          /* lines that were offered as rare, by what they say */
     struct outline *outline; /* NULL without one */
     struct wbi_buf groups;   /* what the groups of alike lines say, rendered */
     struct wbi_buf out;      /* what was rendered last */
@@ -278,6 +279,9 @@ WB_MUST_CHECK wb_rc wbi_choose_frames(struct chooser *c, size_t i, uint64_t limi
  * kept for them; then told as far as they are not shown. */
 WB_MUST_CHECK wb_rc wbi_choose_outline(struct chooser *c);
 WB_MUST_CHECK wb_rc wbi_tell_outline(struct chooser *c);
+/* preview_row.c: which lines, by pick, are made of other marks and fields than nearly all of a
+ * table; NULL when there is none. For small texts only. */
+WB_MUST_CHECK wb_rc wbi_rows_rare(struct chooser *c, bool **ret);
 /* preview_render.c */
 WB_MUST_CHECK wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret);
 /* preview_json.c: WB_EINPUT when text is no JSON worth it; with `whole` also when not all of

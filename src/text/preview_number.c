@@ -7,9 +7,10 @@
 
 #include "base/alloc.h"
 
-#define SHAPES_MAX 128u /* shapes whose numbers are watched */
-#define WATCH_FROM 8u   /* lines of a shape until then */
+#define SHAPES_MAX 256u /* shapes whose numbers are watched */
+#define WATCH_FROM 3u   /* lines of a shape until then */
 #define REST_FROM 12u   /* numbers of which the farthest may stand out in the end */
+#define SAME_FROM 5u    /* numbers that are all the same but one */
 #define JUDGE_FROM 48u  /* numbers seen until one can be odd */
 #define ODD_MAX 3u      /* lines of one column that are called odd */
 #define FAR 64.0        /* eight standard deviations, squared */
@@ -54,6 +55,12 @@ static bool varies(const struct column *c)
     return c->falls * 8 > c->n && c->rises * 8 > c->n;
 }
 
+/* Went up more than once and never down: the seconds of a clock, a counter. */
+static bool counts(const struct column *c)
+{
+    return c->falls == 0 && c->rises > 1;
+}
+
 static bool new_value(struct column *c, int32_t v)
 {
     for (uint8_t i = 0; i < c->n_values && i < 2; i++)
@@ -77,13 +84,14 @@ static bool meet(struct extreme *e, int32_t v, uint64_t line, bool beyond)
 /* The largest or smallest so far. */
 static bool peak(struct column *c, int32_t v, uint64_t line)
 {
+    bool first = c->n > 1 && c->low.value == c->high.value;
     bool low = meet(&c->low, v, line, c->n == 0 || v < c->low.value);
     bool high = meet(&c->high, v, line, c->n == 0 || v > c->high.value);
 
     c->rises += c->n > 0 && v > c->last;
     c->falls += c->n > 0 && v < c->last;
     c->last = v;
-    return (low || high) && varies(c);
+    return (low || high) && (first || varies(c));
 }
 
 static bool add(struct column *c, int32_t v)
@@ -91,7 +99,7 @@ static bool add(struct column *c, int32_t v)
     bool few = c->n_values <= 2, odd;
     double before = (double)v - c->mean;
 
-    odd = few && new_value(c, v) && c->n >= JUDGE_FROM;
+    odd = few && new_value(c, v) && c->n >= JUDGE_FROM && !counts(c);
     odd |= !few && c->n >= JUDGE_FROM && far_off(c, v);
     c->n++;
     c->mean += before / c->n;
@@ -117,6 +125,13 @@ static bool far_from_rest(const struct column *c, int32_t v)
     return far_off(&rest, v);
 }
 
+/* All others are one number. */
+static bool only_other(const struct column *c)
+{
+    return c->n >= SAME_FROM && c->n_values == 2 && (c->low.n == 1 || c->high.n == 1) &&
+           c->low.n + c->high.n == c->n;
+}
+
 unsigned wbi_columns_peak(const struct wbi_preview_index *x, const struct record *r)
 {
     const struct shape *s = &x->shapes[r->shape];
@@ -130,8 +145,10 @@ unsigned wbi_columns_peak(const struct wbi_preview_index *x, const struct record
         if (!high && !stands_out(&c->low, r->line))
             continue;
         if (c->n >= REST_FROM && far_from_rest(c, high ? c->high.value : c->low.value))
-            return 2;
-        if (c->n >= JUDGE_FROM && varies(c))
+            return 3;
+        if (only_other(c) && (high ? c->high.n : c->low.n) == 1)
+            best = 2;
+        else if (c->n >= JUDGE_FROM && varies(c) && best == 0)
             best = 1;
     }
     return best;

@@ -16,6 +16,7 @@
 #define CERTAIN 100u  /* severity of a line that is a complaint and nothing else */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
+#define RARE_SLOTS 256u
 #define PLACE_NEAR 12u /* lines in which the place of a failure is looked for */
 #define PLACE_ABOVE 4u /* so many above it */
 #define PLACES_MAX 16u
@@ -24,12 +25,14 @@
 #define APART 100u   /* lines between two of a shape */
 #define APART_MAX 2u /* of one shape that count as news */
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
+#define MANY_LINES 200u
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define NAME_MIN 16u
 #define NAME_LOOK 256u /* bytes of a line */
 #define NAME_SLOTS 256u
 #define LATER_MAX 32u
+#define AGAIN_FROM 2u /* lines of one shape of which some may be equal */
 #define LISTS 1024u
 #define LISTED_LESS 0.15f
 #define DEAR_MAX 4.0f  /* of two long lines that are as rare the shorter one is shown */
@@ -229,9 +232,23 @@ static float command_score(const struct chooser *c, const struct record *r)
     return score < 40 ? score : 40;
 }
 
+/* What makes a line of a text unlike the others: their shapes, or where most of these are
+ * different what they begin with, or the marks of their row. */
+struct unlike {
+    bool mostly_alike;
+    bool two_are_few; /* lines of one shape, as well as one */
+    uint16_t *opened; /* lines by opening */
+    bool *row;        /* by pick, NULL when no row stands out */
+};
+
+static bool is_unlike(const struct unlike *u, size_t i, const struct record *r)
+{
+    return u->mostly_alike || u->opened[r->opening & (OPENINGS - 1)] <= 2 ||
+           (u->row != NULL && u->row[i]);
+}
+
 /* Headings, summaries, the command's own words, lines unlike all others. */
-static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
-                        const uint16_t *opened)
+static float rare_score(const struct chooser *c, size_t i, const struct unlike *u)
 {
     const struct record *r = c->picks[i].rec;
     uint64_t count = count_of(c, r);
@@ -246,18 +263,20 @@ static float rare_score(const struct chooser *c, size_t i, bool mostly_alike,
         score += r->severity * 0.5f;
     if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
         score += 6; /* a frame of a trace that no failure stands close to */
-    else if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && mostly_alike)
+    else if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && u->mostly_alike)
         score += 6;
-    if (count <= 2 && (mostly_alike || opened[r->opening & (OPENINGS - 1)] <= 2))
+    if (count <= 2 && is_unlike(u, i, r))
         score += 12;
-    if (score > 0 && count > 1)
+    if (score > 0 && count > 1 && !(count == 2 && u->two_are_few))
         score /= 1.0f + 0.7f * log2f((float)count);
     if (score > DEAR_MAX && r->bytes > DEAR_FROM)
         score -= fminf((float)(r->bytes - DEAR_FROM) / 100.0f, DEAR_MAX);
     if (r->flags & LINE_PEAK && !(r->flags & LINE_ODD))
         peak = wbi_columns_peak(c->index, r);
-    if (r->flags & LINE_ODD || peak == 2)
+    if (r->flags & LINE_ODD || peak == 3)
         score += 26;
+    else if (peak == 2)
+        score += 16;
     else if (peak == 1)
         score += 9;
     return score + command_score(c, r);
@@ -324,13 +343,13 @@ static wb_rc score_failures(struct chooser *c)
 /* ---- the steps ---- */
 
 /* A line equal to one already chosen tells nothing new. */
-static bool seen_before(uint64_t *seen, const struct pick *p)
+static bool seen_before(uint64_t *seen, size_t slots, const struct pick *p)
 {
     struct wbi_str t = wbi_str_trim(wbi_str_from(p->text, p->rec->start));
     uint64_t h = wbi_hash64(t.p, t.n, 0) | 1;
-    size_t i = (size_t)(h >> 32) & (SEEN_SLOTS - 1);
+    size_t i = (size_t)(h >> 32) & (slots - 1);
 
-    for (size_t step = 0; step < 8; step++, i = (i + 1) & (SEEN_SLOTS - 1)) {
+    for (size_t step = 0; step < 8; step++, i = (i + 1) & (slots - 1)) {
         if (seen[i] == h)
             return true;
         if (seen[i] == 0) {
@@ -441,7 +460,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
         rc = wbi_pick_load(c, p);
         if (rc != WB_OK)
             return rc;
-        if (seen_before(t->line, p)) {
+        if (seen_before(t->line, SEEN_SLOTS, p)) {
             p->score = 0;
             continue;
         }
@@ -662,29 +681,74 @@ static void count_openings(const struct chooser *c, uint16_t *opened)
         memset(opened, 0xff, OPENINGS * sizeof *opened);
 }
 
+static wb_rc find_unlike(struct chooser *c, struct unlike *u)
+{
+    *u = (struct unlike){.mostly_alike = c->index->n_shapes * 2 < c->index->lines};
+    u->two_are_few = u->mostly_alike && c->index->lines >= MANY_LINES;
+    u->opened = wbi_arena_array(c->arena, OPENINGS, sizeof *u->opened);
+    if (u->opened == NULL)
+        return WB_ENOMEM;
+    if (u->mostly_alike)
+        return WB_OK;
+    count_openings(c, u->opened);
+    return wbi_rows_rare(c, &u->row);
+}
+
+/* An equal line may be shown already. Headings come again on purpose: what stands under them
+ * is another thing each time. */
+static bool may_be_shown(const struct chooser *c, const struct record *r)
+{
+    return count_of(c, r) >= AGAIN_FROM && !(r->flags & LINE_HEADING);
+}
+
+/* The lines that are shown and might come again, so that they do not; once for a text. */
+static wb_rc note_shown(struct chooser *c)
+{
+    wb_rc rc = WB_OK;
+
+    if (c->seen != NULL)
+        return WB_OK;
+    c->seen = wbi_arena_array(c->arena, RARE_SLOTS, sizeof *c->seen);
+    if (c->seen == NULL)
+        return WB_ENOMEM;
+    for (size_t i = 0; rc == WB_OK && i < c->n; i++)
+        if (wbi_shown(c, i) && may_be_shown(c, c->picks[i].rec)) {
+            rc = wbi_pick_load(c, &c->picks[i]);
+            (void)seen_before(c->seen, RARE_SLOTS, &c->picks[i]);
+        }
+    return rc;
+}
+
 static wb_rc rare_lines(struct chooser *c)
 {
     struct queue q NOT_CLEARED;
+    struct unlike u;
     uint8_t *begun = wbi_arena_array(c->arena, OPENINGS, sizeof *begun);
-    uint16_t *opened = wbi_arena_array(c->arena, OPENINGS, sizeof *opened);
     uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
-    bool mostly_alike = c->index->n_shapes * 2 < c->index->lines;
     size_t misses = 0;
     uint32_t at;
     bool taken;
-    wb_rc rc = WB_OK;
+    wb_rc rc = begun != NULL ? find_unlike(c, &u) : WB_ENOMEM;
 
-    if (begun == NULL || opened == NULL)
-        return WB_ENOMEM;
-    if (!mostly_alike)
-        count_openings(c, opened);
+    if (rc == WB_OK)
+        rc = note_shown(c);
+    if (rc != WB_OK)
+        return rc;
     for (size_t i = 0; i < c->n; i++)
-        c->picks[i].score = rare_score(c, i, mostly_alike, opened);
+        c->picks[i].score = rare_score(c, i, &u);
     wbi_queue_by_score(c, &q);
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(&q, i, &at); i++) {
-        if (wbi_shown(c, at) || one_of_many(&c->picks[at], begun))
+        struct pick *p = &c->picks[at];
+
+        if (p->wave != 0 || one_of_many(p, begun))
             continue;
-        rc = wbi_offer(c, at, at, limit, &taken);
+        if (may_be_shown(c, p->rec)) {
+            rc = wbi_pick_load(c, p);
+            if (rc == WB_OK && seen_before(c->seen, RARE_SLOTS, p))
+                continue;
+        }
+        if (rc == WB_OK)
+            rc = wbi_offer(c, at, at, limit, &taken);
         misses = taken ? 0 : misses + 1;
     }
     return rc;

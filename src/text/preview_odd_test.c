@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text/preview_odd_test.c: what is unlike the rest is shown (C6.1): rows of tables, one of few
+ * numbers, words in capitals, what in a JSON element tells of a failure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "text/preview_int.h"
+
+#define BUDGET 300u
+
+static const char *const names[] = {"amber",  "beacon", "cursor", "dock",   "ember", "filter",
+                                    "gate",   "harbor", "inlet",  "jetty",  "kiln",  "ledger",
+                                    "mosaic", "north",  "orchid", "parcel", "quay"};
+#define NAMES (sizeof names / sizeof *names)
+
+static struct wbi_arena *arena;
+static struct wbi_buf text;
+
+static int start(void **state)
+{
+    (void)state;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return 1;
+    wbi_buf_init_arena(&text, arena, 1u << 20);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    wbi_arena_free(arena);
+    return 0;
+}
+
+/* Two words that are another pair for each i under 289. */
+static const char *first(size_t i)
+{
+    return names[i % NAMES];
+}
+
+static const char *second(size_t i)
+{
+    return names[(i / NAMES + i) % NAMES];
+}
+
+static struct wbi_str show(uint64_t budget)
+{
+    struct wbi_preview_policy policy = {.budget = budget};
+    struct wbi_preview v;
+
+    assert_int_equal(wbi_buf_rc(&text), WB_OK);
+    assert_int_equal(wbi_preview_text(arena, wbi_buf_str(&text), &policy, &v, NULL), WB_OK);
+    assert_true(v.truncated);
+    assert_true(v.tokens <= budget);
+    return v.text;
+}
+
+static size_t times(struct wbi_str s, const char *z)
+{
+    size_t n = 0, at;
+
+    while ((at = wbi_str_find(s, wbi_str_z(z))) < s.n) {
+        n++;
+        s = wbi_str_from(s, at + 1);
+    }
+    return n;
+}
+
+static void assert_has(struct wbi_str s, const char *z)
+{
+    if (times(s, z) == 0)
+        fail_msg("%s is not in:\n%.*s", z, (int)s.n, s.p);
+}
+
+static void a_row_with_another_mark_is_shown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 160; i++)
+        wbi_buf_addf(&text, "  %s %s    %s_%s%s\n", first(i), second(i), second(i), first(i),
+                     i == 77 ? "    +- [~%]" : "");
+    assert_has(show(BUDGET), "+- [~%]");
+}
+
+static void a_row_with_another_word_in_its_column_is_shown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 160; i++)
+        wbi_buf_addf(&text, "%s-%s   eu   %s\n", first(i), second(i), i == 81 ? "torn" : "whole");
+    assert_has(show(BUDGET), "torn");
+}
+
+/* Prose has no columns: nothing is told to be rare in it, and all of it is read as before. */
+static void lines_of_prose_are_no_rows(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    for (size_t i = 0; i < 160; i++)
+        wbi_buf_addf(&text, "The %s of the %s%s goes to %s.\n", first(i), second(i),
+                     i == 77 ? " (and its lid)" : "", second(i + 3));
+    s = show(BUDGET);
+    assert_int_equal(times(s, "(and its lid)"), 0);
+}
+
+static void one_number_among_few_that_are_the_same_is_shown(void **state)
+{
+    (void)state;
+    for (size_t disk = 0; disk < 9; disk++)
+        for (size_t i = 0; i < NAMES; i++)
+            wbi_buf_addf(&text, "%s_sectors  always  %d\n", names[i],
+                         disk == 5 && i == 8 ? 184 : 0);
+    assert_has(show(BUDGET), "inlet_sectors  always  184");
+}
+
+/* The seconds of a clock come anew again and again. */
+static void a_clock_is_not_odd(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    for (size_t i = 0; i < 480; i++)
+        wbi_buf_addf(&text, "after %zu.%zu s packet %zu taken\n", i / 120, i % 10, i * 7919 % 997);
+    s = show(BUDGET);
+    assert_int_equal(times(s, "after 2.0 s packet 278 taken"), 0);
+}
+
+/* Two of hundreds are as few as one: they come before the largest of many numbers, whole. */
+static void two_lines_unlike_hundreds_are_shown_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 400; i++) {
+        wbi_buf_addf(&text, "gate %zu to gate %zu: ack of %zu, window %zu, stamp %zu, echo %zu\n",
+                     i % 3, i % 5, i * 7919 % 9973, i * 31 % 977, i * 6007 % 99991,
+                     i * 4001 % 99989);
+        if (i == 190 || i == 196)
+            wbi_buf_addf(&text,
+                         "gate %zu to gate %zu: sent once more, ack of %zu, window %zu, stamp %zu, "
+                         "echo %zu, bytes %zu, from %zu to %zu, hops %zu, lane %zu, rate %zu\n",
+                         i, i, i, i, i, i, i, i, i, i, i, i);
+    }
+    assert_has(show(340), "sent once more, ack of 190, window 190, stamp 190, echo 190, bytes 190");
+}
+
+static void equal_lines_are_not_offered_twice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        wbi_buf_addz(&text, "SUMMARY of the total result\n");
+        for (size_t k = 0; k < 24; k++)
+            wbi_buf_addf(&text, "%s %s is stowed\n", first(i * 24 + k), second(i * 24 + k));
+    }
+    assert_true(times(show(BUDGET), "SUMMARY of the total result") <= 2);
+}
+
+static unsigned severity_of(const char *line)
+{
+    struct words *words = wbi_arena_zalloc(arena, sizeof *words);
+    struct wbi_str s = wbi_str_z(line);
+    struct line_facts f = {.n_numbers = 0};
+
+    assert_non_null(words);
+    wbi_words_init(words, WBI_LIT("x"));
+    wbi_line_look(words, s, s.n, &f);
+    return f.severity;
+}
+
+static void names_in_capitals_tell_by_their_last_part(void **state)
+{
+    (void)state;
+    assert_true(severity_of("LedgerDb  CREATE_FAILED  no such zone") >= 72);
+    assert_true(severity_of("state is CREATE_FAILED") >= FAILURE);
+    assert_true(severity_of("state is PROTOCOL_ERROR") >= FAILURE);
+    assert_true(severity_of("state is CREATE_COMPLETE") < FAILURE);
+    assert_true(severity_of("state is FAILED_INIT") < FAILURE);
+    assert_true(severity_of("state is on_failed") < FAILURE);
+    assert_true(severity_of("the job was cancelled") >= FAILURE);
+    assert_true(severity_of("the keeper died") >= FAILURE);
+}
+
+static void what_names_itself_a_warning_tells_less(void **state)
+{
+    (void)state;
+    assert_true(severity_of("level=error msg=\"request failed\"") >
+                severity_of("level=warning msg=\"request failed\"") + 25);
+    assert_true(severity_of("level=warning msg=\"request failed\"") >= FAILURE);
+    assert_true(severity_of("level=warning msg=\"request failed\"") >
+                severity_of("level=info msg=\"request failed\""));
+}
+
+/* What tells of a failure stands deep in an element; it is shown with the blanks of the text. */
+static void what_in_json_tells_of_a_failure_stays_open(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    wbi_buf_addz(&text, "{\"stats\": {\"tests\": 90, \"failures\": 1}, \"tests\": [\n");
+    for (size_t i = 0; i < 90; i++) {
+        wbi_buf_addf(&text,
+                     "%s{\"title\": \"%s %s\", \"file\": \"spec/%s.js\", \"speed\": \"fast\", "
+                     "\"took\": %zu, \"tags\": [\"a\", \"b\"], \"err\": {",
+                     i > 0 ? ",\n" : "", first(i), second(i), first(i), i);
+        if (i == 47)
+            wbi_buf_addz(&text, "\"kind\": \"x\", \"code\": 1, \"op\": \"same\", \"shown\": true, "
+                                "\"message\": \"TypeError: cannot read legs of undefined\", "
+                                "\"at\": \"spec/route.js:88\", \"depth\": 4");
+        wbi_buf_addz(&text, "}}");
+    }
+    wbi_buf_addz(&text, "\n]}\n");
+    s = show(500);
+    assert_has(s, "TypeError: cannot read legs of undefined");
+    assert_has(s, "\"failures\": 1");
+}
+
+/* Of a long text, its first line says what it is about. */
+static void a_long_string_in_json_tells_by_its_first_line(void **state)
+{
+    (void)state;
+    wbi_buf_addc(&text, '[');
+    for (size_t i = 0; i < 90; i++) {
+        wbi_buf_addf(&text, "%s{\"name\":\"%s %s\",\"took\":%zu,\"log\":\"%s\\n", i > 0 ? "," : "",
+                     first(i), second(i), i, i == 52 ? "panic: lease 9 was lost" : "settled");
+        for (size_t k = 0; k < 30; k++)
+            wbi_buf_addf(&text, "  step %zu of %s was taken\\n", k, second(i + k));
+        wbi_buf_addz(&text, "\"}");
+    }
+    wbi_buf_addc(&text, ']');
+    assert_has(show(500), "panic: lease 9 was lost");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(a_row_with_another_mark_is_shown),
+        TEST(a_row_with_another_word_in_its_column_is_shown),
+        TEST(lines_of_prose_are_no_rows),
+        TEST(one_number_among_few_that_are_the_same_is_shown),
+        TEST(a_clock_is_not_odd),
+        TEST(two_lines_unlike_hundreds_are_shown_whole),
+        TEST(equal_lines_are_not_offered_twice),
+        TEST(names_in_capitals_tell_by_their_last_part),
+        TEST(what_names_itself_a_warning_tells_less),
+        TEST(what_in_json_tells_of_a_failure_stays_open),
+        TEST(a_long_string_in_json_tells_by_its_first_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
