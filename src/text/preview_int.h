@@ -44,7 +44,7 @@ struct line_facts {
 #define QUERY_SLOTS 64
 #define WORD_SLOTS 512
 #define WORD_BITS 4096u
-#define PAIRS 6
+#define PAIRS 12
 #define BEGIN 4u /* letters by which most words are told apart from those */
 
 /* Words that mean something, and the words of the command. */

@@ -134,6 +134,13 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
     }
 }
 
+/* The word of n letters that ends here may end as ERROR and FAILED do: what the widest vectors
+ * look for, by the E in it. */
+static bool ends_as_failed(const uint8_t *end, size_t n)
+{
+    return n > 5 && (end[-2] == 'E' || end[-5] == 'E' || (n > 8 && end[-9] == 'E'));
+}
+
 /* CREATE_FAILED, ERR_PROTOCOL_ERROR: the last part of a name in capitals says how it went; less
  * surely than the word by itself, for such names are also those of constants. */
 static void look_constant(struct look *k, size_t from, size_t to)
@@ -141,7 +148,7 @@ static void look_constant(struct look *k, size_t from, size_t to)
     const struct word_slot *slot;
     size_t last = to;
 
-    if (to - from < 6 || !may_be_thrown(k->p + to, to - from))
+    if (!ends_as_failed(k->p + to, to - from))
         return;
     while (last > from && k->p[last - 1] != '_')
         last--;

@@ -28,15 +28,6 @@ struct look {
     bool time;  /* a colon between digits */
 };
 
-/* The word of n letters, six and more, that ends here may name an exception, or end in capitals
- * as ERROR and FAILED do: what the widest vectors look for by the E in it. */
-static inline bool may_be_thrown(const uint8_t *end, size_t n)
-{
-    if ((end[-1] & 0x20) != 0)
-        return end[-1] == 'r' || end[-1] == 'n';
-    return end[-2] == 'E' || end[-5] == 'E' || (n > 8 && end[-9] == 'E');
-}
-
 /* preview_read.c: reads the line with vectors of 64 or 32 lanes or, for 0, none; its shape but
  * for the outcome. */
 uint64_t wbi_read_line(struct look *k, size_t lanes);

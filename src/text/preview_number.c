@@ -26,6 +26,7 @@ struct column {
     int32_t last;
     uint32_t falls; /* times it was less than before */
     uint32_t rises;
+    uint32_t negative; /* times it was */
     struct extreme low;
     struct extreme high;
     double mean;
@@ -88,10 +89,11 @@ static bool peak(struct column *c, int32_t v, uint64_t line)
     bool low = meet(&c->low, v, line, c->n == 0 || v < c->low.value);
     bool high = meet(&c->high, v, line, c->n == 0 || v > c->high.value);
 
+    c->negative += v < 0;
     c->rises += c->n > 0 && v > c->last;
     c->falls += c->n > 0 && v < c->last;
     c->last = v;
-    return (low || high) && (first || varies(c));
+    return (low || high) && (first || varies(c) || (v < 0 && c->negative == 1));
 }
 
 static bool add(struct column *c, int32_t v)
@@ -144,7 +146,8 @@ unsigned wbi_columns_peak(const struct wbi_preview_index *x, const struct record
 
         if (!high && !stands_out(&c->low, r->line))
             continue;
-        if (c->n >= REST_FROM && far_from_rest(c, high ? c->high.value : c->low.value))
+        if (c->n >= REST_FROM &&
+            (far_from_rest(c, high ? c->high.value : c->low.value) || (!high && c->negative == 1)))
             return 3;
         if (only_other(c) && (high ? c->high.n : c->low.n) == 1)
             best = 2;

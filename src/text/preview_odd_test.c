@@ -116,6 +116,16 @@ static void one_number_among_few_that_are_the_same_is_shown(void **state)
     assert_has(show(BUDGET), "inlet_sectors  always  184");
 }
 
+/* However the others rise and fall. */
+static void the_only_negative_number_is_shown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 300; i++)
+        wbi_buf_addf(&text, "part-%03zu  %zu  %d\n", i, i % 7,
+                     i == 151 ? -5 : (int)(i * 3 % 90) + 1);
+    assert_has(show(BUDGET), "part-151  4  -5");
+}
+
 /* The seconds of a clock come anew again and again. */
 static void a_clock_is_not_odd(void **state)
 {
@@ -181,6 +191,15 @@ static void names_in_capitals_tell_by_their_last_part(void **state)
     assert_true(severity_of("the keeper died") >= FAILURE);
 }
 
+static void what_is_not_so_tells_a_failure(void **state)
+{
+    (void)state;
+    assert_true(severity_of("chown: operation not permitted") >= 80);
+    assert_true(severity_of("module rates was not resolved") >= FAILURE);
+    assert_true(severity_of("the column does not exist") >= FAILURE);
+    assert_true(severity_of("module rates was resolved") < FAILURE);
+}
+
 static void what_names_itself_a_warning_tells_less(void **state)
 {
     (void)state;
@@ -239,10 +258,12 @@ int main(void)
         TEST(a_row_with_another_word_in_its_column_is_shown),
         TEST(lines_of_prose_are_no_rows),
         TEST(one_number_among_few_that_are_the_same_is_shown),
+        TEST(the_only_negative_number_is_shown),
         TEST(a_clock_is_not_odd),
         TEST(two_lines_unlike_hundreds_are_shown_whole),
         TEST(equal_lines_are_not_offered_twice),
         TEST(names_in_capitals_tell_by_their_last_part),
+        TEST(what_is_not_so_tells_a_failure),
         TEST(what_names_itself_a_warning_tells_less),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_string_in_json_tells_by_its_first_line),

@@ -86,7 +86,7 @@ static INLINE size_t read_word(struct look *k, struct reader *r, size_t i)
     shape_word(&r->shape, hash, k->p + i, to - i, k->readable);
     if (may_be_known(k->words, hash))
         wbi_look_known(k, hash, i, to);
-    else if (to - i > 5 && may_be_thrown(k->p + to, to - i))
+    else if ((last == 'r' || last == 'n' || last < 'a') && to - i > 5)
         wbi_look_exception(k, i, to);
     k->before = hash;
     return to;

@@ -252,6 +252,12 @@ static const struct word vocabulary[] = {
     {"such", 0, KIND_NONE},
     {"found", 0, KIND_NONE},
     {"defined", 0, KIND_NONE},
+    {"permitted", 0, KIND_NONE},
+    {"allowed", 0, KIND_NONE},
+    {"exist", 0, KIND_NONE},
+    {"resolved", 0, KIND_NONE},
+    {"valid", 0, KIND_NONE},
+    {"satisfied", 0, KIND_NONE},
     {"debug", 0, KIND_QUIET},
     {"trace", 0, KIND_QUIET},
     {"verbose", 0, KIND_QUIET},
@@ -267,8 +273,10 @@ struct pair {
     uint8_t weight;
 };
 static const struct pair pairs[PAIRS] = {
-    {"not", "ok", 95},    {"not", "found", 78}, {"no", "such", 82},
-    {"could", "not", 88}, {"can", "not", 85},   {"not", "defined", 70},
+    {"not", "ok", 95},        {"not", "found", 78},   {"no", "such", 82},
+    {"could", "not", 88},     {"can", "not", 85},     {"not", "defined", 70},
+    {"not", "permitted", 82}, {"not", "allowed", 75}, {"not", "exist", 62},
+    {"not", "resolved", 70},  {"not", "valid", 70},   {"not", "satisfied", 75},
 };
 
 static uint64_t hash_word(struct wbi_str s)
