@@ -41,7 +41,7 @@ static struct wbi_str load(const char *folder, const char *name, const char *end
     size_t n;
     FILE *f;
 
-    snprintf(path, sizeof path, "%s%s%s", folder, name, end);
+    assert_true((size_t)snprintf(path, sizeof path, "%s%s%s", folder, name, end) < sizeof path);
     f = fopen(path, "rb");
     if (f == NULL)
         return WBI_NONE;
