@@ -110,7 +110,8 @@ static struct wbi_str read_lines_of(struct wbi_str path, struct wbi_arena *arena
 }
 
 /* How to read what was left out. Where there is little, by the artifact's name, which is as
- * good as its path; where that is too much as well, the path in the header has to do. */
+ * good as its path; where that is too much as well, the path in the header has to do, and at
+ * last the word. */
 static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
                                 struct wbi_arena *arena)
 {
@@ -124,7 +125,8 @@ static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t bud
     call = read_lines_of(name, arena);
     if (call.p == NULL || budget >= NOTICE_TOKENS + wbi_tokens(call))
         return call;
-    return WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
+    call = WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
+    return budget >= NOTICE_TOKENS + wbi_tokens(call) ? call : WBI_LIT("ReadArtifact");
 }
 
 wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd, uint64_t budget,
