@@ -18,8 +18,6 @@ export CODEX_HOME=$work/home/.codex
 printf '{"mcpServers":{"demo":{"command":"%s/mcp_demo_server","trusted":true,"effects":{"*":"Pure"}}}}\n' "$build" \
     >"$HOME/.config/waybill/config.json"
 mkdir -p "$CODEX_HOME"
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
 
 # settings MODEL-PORT: everything but the MCP server, which connect adds.
 settings() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests that run programs from npm against the gateway.
+# Sourced by tests of the gateway with programs from npm, over HTTP, or by stdio.
 
 skip() { echo "skipped: $(basename "$0" _test.sh) ($1)"; exit 77; }
 
@@ -49,4 +49,24 @@ stop_gateway() {
     gateway=
     [ -z "${upstream:-}" ] || kill "$upstream" 2>/dev/null
     upstream=
+}
+
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+config() { printf '%s\n' "$1" >"$HOME/.config/waybill/config.json"; }
+# rpc ID METHOD MEMBERS: a request to the gateway of talk
+rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
+# talk: a gateway by stdio, from descriptor 3 to $work/out; hush: its end.
+talk() {
+    [ -p "$work/in" ] || mkfifo "$work/in"
+    timeout 100 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    pid=$!
+    gateway=$pid
+    exec 3>"$work/in"
+    rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+}
+hush() {
+    exec 3>&-
+    wait $pid || bad "serve ended with $?: $(cat "$work/err")"
+    gateway=
 }

@@ -8,29 +8,13 @@ build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/gateway.sh"
 fresh_home
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-config() { printf '%s\n' "$1" >"$HOME/.config/waybill/config.json"; }
 # library ARGUMENTS…: a server of the configuration
 library() {
     local args
     args=$(printf ',"%s"' "$@")
     printf '{"command":"%s","args":[%s]}' "$build/mcp_library" "${args#,}"
 }
-rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
-# talk: a gateway by stdio, from descriptor 3 to $work/out; hush: its end.
-mkfifo "$work/in"
-talk() {
-    timeout 100 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
-    pid=$!
-    exec 3>"$work/in"
-    rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
-}
-hush() {
-    exec 3>&-
-    wait $pid || bad "serve ended with $?: $(cat "$work/err")"
-}
 # answer ID [SECONDS]: its line, into $line
 answer() {
     for _ in $(seq $((${2:-10} * 20))); do

@@ -5,32 +5,18 @@
 # one is found out about; what was answered once is answered again in the same form (I4).
 set -u
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-work=$(mktemp -d)
-pid=
-trap 'exec 3>&-; [ -z "$pid" ] || kill $pid 2>/dev/null; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-config() { printf '%s\n' "$1" >"$HOME/.config/waybill/config.json"; }
-rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 until_seen() { for _ in $(seq 600); do grep -q -- "$1" "$work/$2" && return; sleep 0.05; done; bad "$2: no $1"; cut -c1-400 "$work/$2"; }
 ask() { rpc "$@"; until_seen "\"id\":\"$1\"" out; got=$(grep "\"id\":\"$1\"" "$work/out"); }
 call() { ask "$1" tools/call "\"name\":\"$2\",\"arguments\":{}"; }
 has() { case $got in *"$2"*) ;; *) bad "$1: $(cut -c1-500 <<<"$got")" ;; esac }
 lacks() { case $got in *"$2"*) bad "$1: $(cut -c1-500 <<<"$got")" ;; esac }
-mkfifo "$work/in"
+# serve: one that has answered
 serve() {
-    timeout 90 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
-    pid=$!
-    exec 3>"$work/in"
-    ask open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
-}
-stop() {
-    exec 3>&-
-    wait $pid || bad "serve ended with $?: $(cat "$work/err")"
-    pid=
+    talk
+    until_seen '"id":"open"' out
 }
 
 # Servers that are not there are told of, once, with the reason; one without tools is none of them.
@@ -63,7 +49,7 @@ until_seen 'notifications/tools/list_changed' out
 ask again tools/list ''
 has "it is there now" '"late__t"'
 [ "$(grep -c '^server missing' "$work/err")" = 1 ] || bad "told more than once: $(cat "$work/err")"
-stop
+hush
 
 # A server that spoke an older revision and comes back with 2026-07-28 alone.
 cat >"$work/newer" <<SERVER
@@ -94,7 +80,7 @@ for i in $(seq 40); do
     sleep 0.1
 done
 has "the newer one is found" '"text":"newer"'
-stop
+hush
 
 # A program that hangs is not waited for in every later call: it is started again.
 cat >"$work/stuck" <<SERVER
@@ -126,7 +112,7 @@ for i in $(seq 40); do
     sleep 0.7 # nothing is open meanwhile
 done
 has "it is back" '"text":"back"'
-stop
+hush
 
 # An answer from the cache, or of a key that was used, has the form of the first.
 config "{\"mcpServers\":{\"d\":{\"command\":\"$build/mcp_demo_server\",\"effects\":{\"*\":\"Pure\",\"test_simple_text\":\"IdempotentWrite\"}}},
@@ -143,10 +129,10 @@ key='"name":"d__test_simple_text","arguments":{},"_meta":{"waybill/invocation":{
 ask key-1 tools/call "$key"
 once=${got#*\"result\":}
 has "the first answer of a key" '"text":"This is a simple text'
-stop
+hush
 serve
 ask key-2 tools/call "$key"
 [ "${got#*\"result\":}" = "$once" ] || bad "a replay by another process: $(cut -c1-400 <<<"$got")"
-stop
+hush
 [ $failed = 0 ] && echo "servers come, go and change; what is told of them is told once"
 exit $failed
