@@ -187,6 +187,9 @@
 
 /* Cleaned output kept in memory before it goes to a file */
 #define WBI_LIMIT_SHOWN_MEMORY (1u * WBI_MIB)
+/* Event loop */
+#define WBI_LOOP_EAGER_NS 20000 /* it looks for the next event before it sleeps */
+
 /* HTTP server */
 #define WBI_LIMIT_HTTP_HEAD (32u * WBI_KIB)
 #define WBI_LIMIT_HTTP_TARGET (4u * WBI_KIB)

@@ -3,7 +3,9 @@
  * (1) Handles live in heap objects that are freed only in their close callback.
  * (2) Posts are a lock-free stack that one async handle drains in order.
  * (3) Deferred work runs after polling (check) and, for what timers deferred,
- *     before it (prepare). */
+ *     before it (prepare).
+ * (4) Our own loop looks once more before it sleeps (eager.h); the caller's does
+ *     what the caller made it for. */
 #include "loop/loop.h"
 
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "loop/alarm.h"
+#include "loop/eager.h"
 
 struct wbi_loop {
     uv_loop_t *uv;
@@ -30,6 +33,7 @@ struct wbi_loop {
     atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
     struct wbi_arena_pool *arenas;
     struct wbi_alarms *alarms;
+    struct wbi_eager eager;
     size_t holds;
     bool stop;
 };
@@ -42,6 +46,7 @@ struct wbi_timer {
 
 struct wbi_watch {
     uv_poll_t uv;
+    struct wbi_loop *loop;
     int events; /* what the owner wants to hear of */
     void (*on_ready)(void *, int);
     void *arg;
@@ -58,6 +63,8 @@ static void drain_posts(uv_async_t *handle)
 {
     struct wbi_loop *loop = handle->data;
     struct wbi_post *newest = atomic_exchange(&loop->posted, NULL), *oldest = NULL;
+
+    wbi_eager_event(&loop->eager);
 
     while (newest != NULL) { /* reverse into the order posted */
         struct wbi_post *next = newest->next;
@@ -87,7 +94,11 @@ static void run_deferred(struct wbi_loop *loop)
 
 static void on_prepare(uv_prepare_t *handle)
 {
-    run_deferred(handle->data);
+    struct wbi_loop *loop = handle->data;
+
+    run_deferred(loop);
+    if (loop->owned && uv_backend_timeout(loop->uv) != 0)
+        wbi_eager_turn(&loop->eager);
 }
 
 static void on_check(uv_check_t *handle)
@@ -171,6 +182,7 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
         return uv_failed(err, status, "cannot start the event loop");
     }
     start_hooks(loop);
+    wbi_eager_init(&loop->eager, uv_backend_fd(loop->uv));
     if (wbi_alarms_new(loop, &loop->alarms) != WB_OK) {
         wbi_loop_free(loop);
         return wbi_fail_nomem(err);
@@ -329,6 +341,7 @@ static void ready(uv_poll_t *handle, int status, int events)
     struct wbi_watch *w = handle->data;
     int ret = 0;
 
+    wbi_eager_event(&w->loop->eager);
     if (status < 0) /* let the owner's read or write find the error */
         ret = WBI_WATCH_READ | WBI_WATCH_WRITE;
     if (events & (UV_READABLE | UV_DISCONNECT))
@@ -367,6 +380,7 @@ wb_rc wbi_watch_new(struct wbi_loop *loop, int fd, void (*on_ready)(void *, int)
         return uv_failed(err, status, "cannot watch a descriptor");
     }
     w->uv.data = w;
+    w->loop = loop;
     w->on_ready = on_ready;
     w->arg = arg;
     *ret = w;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/local.h"
 #include "mcp/line.h"
 #include "mcp/server_int.h"
 
@@ -136,7 +137,7 @@ static void take_bytes(struct wbi_mcp_stdio *c, struct wbi_str bytes)
 /* Returns false at the end of input. */
 static bool read_some(struct wbi_mcp_stdio *c)
 {
-    char piece[READ_PIECE];
+    WBI_LARGE_LOCAL char piece[READ_PIECE];
     ssize_t n = read(c->in_fd, piece, sizeof(piece));
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))

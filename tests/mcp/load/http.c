@@ -186,7 +186,7 @@ static int parse(struct client *c)
 
 int http_take(struct client *c)
 {
-    char piece[65536];
+    static char piece[65536];
     ssize_t n = recv(c->fd, piece, sizeof(piece), 0);
 
     if (n <= 0)

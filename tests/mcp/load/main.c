@@ -280,7 +280,7 @@ static void flush_child(struct child *c)
 static void read_child(struct child *c)
 {
     struct pollfd ready = {.fd = c->from, .events = POLLIN};
-    char piece[65536];
+    static char piece[65536];
     ssize_t n;
 
     if (poll(&ready, 1, (int)(STUCK_NS / 1000000)) <= 0)
