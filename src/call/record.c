@@ -8,6 +8,7 @@
 #include "call/views.h"
 #include "family/envelope.h"
 #include "family/generic/generic.h"
+#include "ledger/lean.h"
 
 static struct wbi_str or_else(struct wbi_str s, const char *json)
 {
@@ -66,19 +67,20 @@ static void write_events(struct wbi_jw *w, const struct wbi_call *call)
     const struct wbi_buf *kept = &call->event_briefs;
     struct wbi_buf *out = w->out;
     struct wbi_event_brief brief;
-    char time[WBI_RFC3339_SIZE] = "";
-    int64_t told = 0; /* what time says: most events of a call share their millisecond */
+    char time[WBI_RFC3339_SIZE];
+    int64_t told = call->started_wall_ms; /* most events of a call share their millisecond */
 
     wbi_jw_arr(w);
     /* where memory ran out, some would be missing: none is told then */
     for (size_t at = 0; wbi_buf_rc(kept) == WB_OK && at < kept->n; at += sizeof(brief)) {
         memcpy(&brief, kept->p + at, sizeof(brief));
-        if (time[0] == '\0' || brief.wall_ms != told)
-            wbi_time_format(told = brief.wall_ms, time);
         wbi_buf_addz(out, at == 0 ? "{\"type\":\"" : ",{\"type\":\"");
         wbi_buf_addz(out, wbi_event_type_name(brief.type));
-        wbi_buf_add(out, "\",\"time\":\"", 10);
-        wbi_buf_add(out, time, WBI_RFC3339_SIZE - 1);
+        if (brief.wall_ms != told) {
+            wbi_time_format(told = brief.wall_ms, time);
+            wbi_buf_add(out, "\",\"time\":\"", 10);
+            wbi_buf_add(out, time, WBI_RFC3339_SIZE - 1);
+        }
         wbi_buf_add(out, "\",\"sequence\":", 13);
         wbi_buf_addu(out, brief.sequence);
         wbi_buf_addc(out, '}');
@@ -113,7 +115,7 @@ static wb_rc write_texts(struct wbi_call *call, struct wbi_record_texts *t)
 
     wbi_buf_init_arena(&all, call->arena, WBI_LIMIT_CALL_ARENA);
     call->facts.cache_untold = call->admission == NULL || !call->admission->values.cache_log;
-    rc = wbi_view_result(call, &all);
+    rc = wbi_view_lean_result(call, &all);
     call->facts.cache_untold = false;
     result = all.n;
     write_events(&w, call);
@@ -186,15 +188,35 @@ void wbi_record_write(struct wbi_jw *w, const struct wbi_record_texts *t)
     wbi_jw_obj_end(w);
 }
 
+/* As the ledger gives them back. */
+static wb_rc fill(struct wbi_arena *arena, struct wbi_record_texts *t)
+{
+    struct wbi_row row = {.canonical = t->canonical,
+                          .result = t->result,
+                          .policy = t->policy,
+                          .timings = t->timings,
+                          .events = t->events};
+    wb_rc rc = wbi_lean_fill(arena, &row);
+
+    t->result = row.result;
+    t->events = row.events;
+    return rc;
+}
+
 wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out)
 {
-    const struct wbi_record_texts *t;
+    const struct wbi_record_texts *lean;
+    struct wbi_record_texts whole;
     struct wbi_jw w = wbi_jw_to(out);
-    wb_rc rc = wbi_record_make(call, &t);
+    wb_rc rc = wbi_record_make(call, &lean);
 
     if (rc != WB_OK)
         return rc;
-    wbi_record_write(&w, t);
+    whole = *lean;
+    rc = fill(call->arena, &whole);
+    if (rc != WB_OK)
+        return rc;
+    wbi_record_write(&w, &whole);
     return wbi_buf_rc(out);
 }
 

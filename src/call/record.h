@@ -21,7 +21,8 @@ struct wbi_record_texts {
     struct wbi_str trust; /* principal, tool, version, tags, schemaRef, audit */
 };
 
-/* The call's texts, redacted, in its arena; made once. */
+/* The call's texts as the ledger keeps them (ledger/lean.h), redacted, in its arena;
+ * made once. */
 WB_MUST_CHECK wb_rc wbi_record_make(struct wbi_call *call, const struct wbi_record_texts **ret);
 /* Who asks and what is to run, in the call's arena: what an intent holds besides
  * its invocation. */

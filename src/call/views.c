@@ -4,6 +4,7 @@
 
 #include "call/call.h"
 #include "catalog/names.h"
+#include "ledger/lean.h"
 
 /* ---- canonical (C4.1) ---- */
 
@@ -126,7 +127,13 @@ struct wbi_str wbi_call_snapshot(const struct wbi_call *call)
     return call->facts.policy_snapshot.p ? call->facts.policy_snapshot : wbi_str_z(empty_snapshot);
 }
 
-wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
+static struct wbi_str output_of(const struct wbi_outcome *o)
+{
+    return o->output.p ? o->output : o->result;
+}
+
+static wb_rc write_result(const struct wbi_call *call, bool output, bool policy,
+                          struct wbi_buf *out)
 {
     const struct wbi_outcome *o = &call->outcome;
     struct wbi_str origin = wbi_call_origin(call);
@@ -134,15 +141,16 @@ wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
 
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "status", result_status(o));
-    if (o->state == WBI_OUTCOME_SUCCESS)
-        wbi_jw_kraw(&w, "output", o->output.p ? o->output : o->result);
-    else
+    if (o->state != WBI_OUTCOME_SUCCESS)
         write_result_error(&w, &o->fault, origin);
+    else if (output)
+        wbi_jw_kraw(&w, "output", output_of(o));
     wbi_jw_kint(&w, "durationMs", wbi_call_duration_ms(call));
     wbi_jw_kint(&w, "attempts", call->facts.attempts ? call->facts.attempts : 1);
     if (call->tool != NULL)
         wbi_jw_kstr(&w, "resolvedVersion", call->tool->version);
-    wbi_jw_kraw(&w, "policySnapshot", wbi_call_snapshot(call));
+    if (policy)
+        wbi_jw_kraw(&w, "policySnapshot", wbi_call_snapshot(call));
     wbi_jw_kstr(&w, "correlationId", call->inv.correlation_id);
     wbi_jw_kstr(&w, "origin", origin);
     if (call->facts.replayed)
@@ -151,4 +159,17 @@ wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
         wbi_jw_kbool(&w, "cached", true);
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(out);
+}
+
+wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
+{
+    return write_result(call, true, true, out);
+}
+
+wb_rc wbi_view_lean_result(const struct wbi_call *call, struct wbi_buf *out)
+{
+    bool same = call->outcome.state == WBI_OUTCOME_SUCCESS &&
+                wbi_str_eq(output_of(&call->outcome), wbi_lean_result(call->canonical));
+
+    return write_result(call, !same, false, out);
 }

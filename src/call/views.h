@@ -22,6 +22,8 @@ struct wbi_str wbi_call_snapshot(const struct wbi_call *call);
 
 /* C4.2. */
 WB_MUST_CHECK wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out);
+/* The same as the ledger keeps it (ledger/lean.h). */
+WB_MUST_CHECK wb_rc wbi_view_lean_result(const struct wbi_call *call, struct wbi_buf *out);
 /* C4.3: {"result": …} or {"error": …} with __envelope. */
 WB_MUST_CHECK wb_rc wbi_view_envelope(struct wbi_call *call, struct wbi_buf *out);
 /* C10, I4: the result of an MCP tools/call. */

@@ -77,7 +77,8 @@ WB_MUST_CHECK wb_rc wbi_ledger_append_wait(struct wbi_ledger *ledger, const stru
 /* Waits until everything appended before is on the disk or has failed. */
 WB_MUST_CHECK wb_rc wbi_ledger_flush(struct wbi_ledger *ledger, struct wbi_error *err);
 
-/* Reading. each() gets rows that live until it returns; false ends early. */
+/* Reading. each() gets rows that live until it returns, with texts as they were made
+ * (lean.h); false ends early. */
 typedef bool wbi_ledger_each_fn(void *arg, const struct wbi_row *row);
 /* query->max: most rows altogether, 0: all. No read transaction outlives a chunk. */
 WB_MUST_CHECK wb_rc wbi_ledger_list(struct wbi_ledger *ledger, const struct wbi_row_query *query,

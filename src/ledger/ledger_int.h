@@ -25,6 +25,11 @@ struct wbi_ledger {
 WB_MUST_CHECK wb_rc wbi_ledger_put_row(struct wbi_ledger *ledger, struct wbi_tx *tx,
                                        struct wbi_row *row, bool never_opened,
                                        struct wbi_error *err);
+/* wbi_ledger_list with the bytes that were hashed (lean.h). */
+WB_MUST_CHECK wb_rc wbi_ledger_list_stored(struct wbi_ledger *ledger,
+                                           const struct wbi_row_query *query,
+                                           wbi_ledger_each_fn *each, void *arg,
+                                           struct wbi_error *err);
 void wbi_ledger_free_spare(struct wbi_ledger *ledger);
 /* The newest rows belong together and to the tail. */
 WB_MUST_CHECK wb_rc wbi_ledger_check_tail(struct wbi_ledger *ledger, struct wbi_error *err);

@@ -2,10 +2,11 @@
  * ledger/read.c: lists, single calls, and a row as JSON. */
 #include "base/checked.h"
 #include "base/limits.h"
+#include "ledger/lean.h"
 #include "ledger/ledger_int.h"
 
-wb_rc wbi_ledger_list(struct wbi_ledger *l, const struct wbi_row_query *query,
-                      wbi_ledger_each_fn *each, void *arg, struct wbi_error *err)
+static wb_rc list(struct wbi_ledger *l, const struct wbi_row_query *query, bool whole,
+                  wbi_ledger_each_fn *each, void *arg, struct wbi_error *err)
 {
     struct wbi_row_query q = *query;
     size_t left = query->max != 0 ? query->max : SIZE_MAX, n = 1;
@@ -20,6 +21,10 @@ wb_rc wbi_ledger_list(struct wbi_ledger *l, const struct wbi_row_query *query,
         q.max = WBI_MIN(left, (size_t)WBI_LIMIT_READ_CHUNK_ROWS);
         rc = wbi_store_rows(l->store, arena, &q, &rows, &n, err);
         for (size_t i = 0; rc == WB_OK && go_on && i < n; i++) {
+            if (whole && wbi_lean_fill(arena, &rows[i]) != WB_OK) {
+                rc = wbi_fail_nomem(err);
+                break;
+            }
             go_on = each(arg, &rows[i]);
             q.after_seq = rows[i].seq;
         }
@@ -31,6 +36,18 @@ wb_rc wbi_ledger_list(struct wbi_ledger *l, const struct wbi_row_query *query,
     }
     wbi_arena_free(arena);
     return rc;
+}
+
+wb_rc wbi_ledger_list(struct wbi_ledger *l, const struct wbi_row_query *query,
+                      wbi_ledger_each_fn *each, void *arg, struct wbi_error *err)
+{
+    return list(l, query, true, each, arg, err);
+}
+
+wb_rc wbi_ledger_list_stored(struct wbi_ledger *l, const struct wbi_row_query *query,
+                             wbi_ledger_each_fn *each, void *arg, struct wbi_error *err)
+{
+    return list(l, query, false, each, arg, err);
 }
 
 static void take(struct wbi_record *record, const struct wbi_row *row)
@@ -90,6 +107,8 @@ wb_rc wbi_ledger_get(struct wbi_ledger *l, struct wbi_arena *arena, struct wbi_s
         q.after_seq = rows[n - 1].seq;
         rc = wbi_store_rows(l->store, arena, &q, &rows, &n, err);
     }
+    if (rc == WB_OK && wbi_lean_fill(arena, &record.outcome) != WB_OK)
+        rc = wbi_fail_nomem(err);
     if (rc == WB_OK)
         *ret = record;
     return rc;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/limits.h"
+#include "ledger/lean.h"
 #include "ledger/ledger_int.h"
 #include "text/tokens.h"
 
@@ -185,13 +186,15 @@ static int64_t artifact_bytes(struct stats *s, struct wbi_str artifacts)
 }
 
 /* Of the Result's output, without reading it: the text is ours (call/views.c), and
- * `durationMs` comes right behind the output. */
-static int64_t output_bytes(struct wbi_str result)
+ * `durationMs` comes right behind the output, or where it would be. */
+static int64_t output_bytes(struct wbi_str canonical, struct wbi_str result)
 {
     static const char head[] = "{\"status\":\"Ok\",\"output\":", behind[] = ",\"durationMs\":";
     const size_t head_n = sizeof(head) - 1, behind_n = sizeof(behind) - 1;
 
-    if (!wbi_str_starts(result, WBI_LIT("{\"status\":\"Ok\",\"output\":")))
+    if (wbi_str_starts(result, WBI_LIT("{\"status\":\"Ok\",\"durationMs\":")))
+        return (int64_t)wbi_lean_result(canonical).n;
+    if (!wbi_str_starts(result, wbi_str_make(head, head_n)))
         return 0; /* an error keeps nothing away */
     for (size_t at = result.n - behind_n; at > head_n; at--) {
         const char *comma = memrchr(result.p + head_n, ',', at + 1 - head_n);
@@ -228,7 +231,7 @@ static void add_large(struct stats *s, const struct wbi_glance *g, int64_t bytes
 static void add_row(void *arg, const struct wbi_glance *g)
 {
     struct stats *s = arg;
-    int64_t full = WBI_MAX(output_bytes(g->result), artifact_bytes(s, g->artifacts));
+    int64_t full = WBI_MAX(output_bytes(g->canonical, g->result), artifact_bytes(s, g->artifacts));
     uint64_t shown = wbi_tokens(g->receipt);
     uint64_t kept = full > (int64_t)g->receipt.n ? (uint64_t)(full - (int64_t)g->receipt.n) / 4 : 0;
     bool failed = wbi_str_eqz(g->status, "error");

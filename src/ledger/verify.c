@@ -116,7 +116,7 @@ wb_rc wbi_ledger_verify(struct wbi_ledger *l, const struct wbi_witness *witnesse
         rc = wbi_store_anchor(l->store, &v.prev, err);
     anchor = v.prev;
     if (rc == WB_OK)
-        rc = wbi_ledger_list(l, &all, check_row, &v, err);
+        rc = wbi_ledger_list_stored(l, &all, check_row, &v, err);
     if (rc == WB_OK)
         rc = v.rc;
     if (rc == WB_OK)

@@ -43,7 +43,7 @@ static const char *const statements[WBI_SQL_COUNT] = {
                             "AND seq > ?1 AND " FILTER "ORDER BY seq LIMIT ?11",
     [WBI_SQL_SCAN] =
         "SELECT seq, time_ms, duration_us, call_id, tool, status, error_kind, "
-        "result, receipt, artifacts "
+        "canonical, result, receipt, artifacts "
         "FROM ledger WHERE seq > ?1 AND kind = 'outcome' AND " FILTER "ORDER BY seq LIMIT ?11",
 #undef FILTER
     [WBI_SQL_ANCHOR_PUT] = "UPDATE meta SET value = CASE name WHEN 'anchor_seq' THEN ?1 ELSE ?2 "

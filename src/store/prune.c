@@ -151,9 +151,10 @@ static void glance(sqlite3_stmt *st, struct wbi_glance *g)
                              .tool = slice(st, 4),
                              .status = slice(st, 5),
                              .error_kind = slice(st, 6),
-                             .result = slice(st, 7),
-                             .receipt = slice(st, 8),
-                             .artifacts = slice(st, 9)};
+                             .canonical = slice(st, 7),
+                             .result = slice(st, 8),
+                             .receipt = slice(st, 9),
+                             .artifacts = slice(st, 10)};
 }
 
 wb_rc wbi_store_scan(struct wbi_store *s, const struct wbi_row_query *query,

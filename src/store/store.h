@@ -126,7 +126,7 @@ WB_MUST_CHECK wb_rc wbi_store_row_hash(struct wbi_store *store, int64_t seq,
 /* What statistics need of an outcome; slices live until the callback returns. */
 struct wbi_glance {
     int64_t seq, time_ms, duration_us;
-    struct wbi_str call_id, tool, status, error_kind, result, receipt, artifacts;
+    struct wbi_str call_id, tool, status, error_kind, canonical, result, receipt, artifacts;
 };
 /* Every outcome that fits, oldest first; max is ignored. No copy is made; no read
  * transaction is longer than WBI_LIMIT_SCAN_ROWS rows. */

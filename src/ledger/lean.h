@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ledger/lean.h: what one text of a row says is not stored again in another.
+ * Left out of an outcome, and put back by whoever reads it:
+ *   result   output, where it is the canonical result; policySnapshot, which is
+ *            the column policy
+ *   events   the time of one that came in the same millisecond as the one before it
+ *            (the first: as the call's start)
+ * The bytes are those that were left out, so a text read is the text once made. */
+#ifndef WBI_LEDGER_LEAN_H
+#define WBI_LEDGER_LEAN_H
+
+#include "base/arena.h"
+#include "store/row.h"
+
+/* The result as it stands in a canonical text; absent in an error's, or in one that
+ * is not ours. */
+struct wbi_str wbi_lean_result(struct wbi_str canonical);
+
+/* result and events as they were; texts that lack nothing stay. Memory of arena. */
+WB_MUST_CHECK wb_rc wbi_lean_fill(struct wbi_arena *arena, struct wbi_row *row);
+
+#endif
