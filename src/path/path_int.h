@@ -17,6 +17,7 @@ struct wbi_root {
     bool local;             /* a file system that opens files without asking anybody */
     dev_t dev;
     ino_t ino;
+    _Atomic uint64_t regular[64]; /* hashes of paths that were regular files when looked at */
     size_t path_n;
     char path[];
 };

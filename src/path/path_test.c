@@ -549,6 +549,14 @@ static void only_small_regular_files_are_at_hand(void **state)
     assert_false(at_hand("out"));
     assert_false(at_hand("../outside/secret"));
     assert_false(at_hand(tree_at(&fx.tree, "outside/secret")));
+    /* a path that was a regular file and is not any more */
+    assert_int_equal(unlink(tree_at(&fx.tree, "work/dir/x")), 0);
+    assert_int_equal(mkfifo(tree_at(&fx.tree, "work/dir/x"), 0644), 0);
+    assert_false(at_hand("dir/x"));
+    assert_false(at_hand("dir/x"));
+    assert_int_equal(unlink(tree_at(&fx.tree, "work/dir/x")), 0);
+    assert_int_equal(symlink("../../outside/secret", tree_at(&fx.tree, "work/dir/x")), 0);
+    assert_false(at_hand("dir/x"));
     if (!can && !(wbi_root_flags(fx.root) & WBI_ROOT_WALK))
         print_message("skipped: this kernel or file system cannot tell what is in memory\n");
 }

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/hash.h"
 
 static const char *type_name(mode_t mode)
 {
@@ -179,27 +180,49 @@ static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags, 
     return -1;
 }
 
+/* Opening a device or a pipe may already do something, so a path is looked at first. Once
+ * it was a regular file it need not be looked at again: that it becomes something else
+ * between the look and the opening could not be excluded anyway. */
+static bool is_regular(struct wbi_root *root, const char *rel, _Atomic uint64_t *known,
+                       uint64_t hash)
+{
+    struct stat st;
+    int fd;
+
+    if (atomic_load_explicit(known, memory_order_relaxed) == hash)
+        return true;
+    fd = open_cached(root, rel, O_PATH, &st);
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (!S_ISREG(st.st_mode))
+        return false;
+    atomic_store_explicit(known, hash, memory_order_relaxed);
+    return true;
+}
+
 bool wbi_path_read_at_hand(struct wbi_root *root, struct wbi_str path, struct wbi_arena *arena,
                            struct wbi_str *ret, struct stat *ret_st)
 {
     WBI_LARGE_LOCAL char rel[WBI_PATH_BUF];
+    _Atomic uint64_t *known;
+    uint64_t hash;
     bool all;
     int fd;
 
     if (!root->local || (root->flags & WBI_ROOT_WALK) != 0 ||
         wbi_path_relative(root, path, NULL, rel) != WB_OK)
         return false;
-    fd = open_cached(root, rel, O_PATH, ret_st);
-    if (fd < 0)
+    hash = wbi_hash64(rel, strlen(rel), root->ino) | 1; /* 0 is no path's */
+    known = &root->regular[(hash >> 8) % WBI_COUNT(root->regular)];
+    if (!is_regular(root, rel, known, hash))
         return false;
-    close(fd);
-    if (!S_ISREG(ret_st->st_mode))
-        return false; /* opening a device may already do something */
     fd = open_cached(root, rel, O_RDONLY | O_NONBLOCK | O_NOCTTY, ret_st);
-    if (fd < 0)
-        return false;
-    all = read_cached(fd, ret_st, arena, ret);
-    close(fd);
+    all = fd >= 0 && read_cached(fd, ret_st, arena, ret);
+    if (fd >= 0)
+        close(fd);
+    if (!all)
+        atomic_store_explicit(known, 0, memory_order_relaxed);
     return all;
 }
 

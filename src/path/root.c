@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 
 /* The kernel's name of a descriptor; 0 where it gives none. */
 static size_t fd_path(int fd, char out[WBI_PATH_BUF])
@@ -74,6 +75,8 @@ static wb_rc root_from_fd(int fd, const char *given, unsigned flags, struct wbi_
     root->flags = flags;
     root->dev = st.st_dev;
     root->ino = st.st_ino;
+    for (size_t i = 0; i < WBI_COUNT(root->regular); i++)
+        atomic_init(&root->regular[i], 0);
     root->path_n = n;
     memcpy(root->path, path, n + 1);
     *ret = root;
