@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,11 +100,17 @@ static wb_rc write_marker(struct wbi_store *s, struct wbi_tx *tx, struct wbi_err
     return wbi_tx_change(tx, &marker, err);
 }
 
+/* Rows that nobody waits for let others run now and then: a whole batch would keep a core,
+ * and who last ran on it, for milliseconds. */
 static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *err)
 {
+    unsigned lazy = 0;
+
     for (struct wbi_op *op = ops; op != NULL && !tx->broken; op = op->next) {
         struct wbi_error *told = op->err != NULL ? op->err : err;
 
+        if (op->lazy && ++lazy % WBI_STORE_YIELD == 0)
+            (void)sched_yield();
         op->rc = op->apply(op, tx, told);
         if (tx->broken && told != err)
             *err = *told;
