@@ -194,6 +194,29 @@ static inline bool eight_are_plain(uint64_t v, uint64_t refused)
             (v & refused)) == 0;
 }
 
+typedef uint8_t sixteen __attribute__((vector_size(16)));
+
+/* The same of sixteen; refused is one byte of the mask above. */
+static inline bool sixteen_are_plain(sixteen v, uint8_t refused)
+{
+    sixteen bad = (sixteen)(v < 0x20) | (sixteen)(v == '"') | (sixteen)(v == '\\') | (v & refused);
+    uint64_t half[2];
+
+    memcpy(half, &bad, sizeof(half));
+    return (half[0] | half[1]) == 0;
+}
+
+static inline bool copy_sixteen(char *o, const char *p, uint8_t refused)
+{
+    sixteen v;
+
+    memcpy(&v, p, sizeof(v));
+    if (!sixteen_are_plain(v, refused))
+        return false;
+    memcpy(o, &v, sizeof(v));
+    return true;
+}
+
 /* Four to seven bytes as two words that overlap. */
 static inline bool copy_few_plain(char *o, const char *p, size_t n, uint64_t refused)
 {
@@ -209,12 +232,16 @@ static inline bool copy_few_plain(char *o, const char *p, size_t n, uint64_t ref
 }
 
 /* Copies plain bytes and stops at the first that is not. Most strings are short
- * and plain, so the end is copied as a word, too. */
+ * and plain, so the end is copied as a whole, too. */
 static inline size_t copy_plain(char *o, const char *p, size_t n, uint64_t refused)
 {
     size_t i = 0;
     uint64_t v;
 
+    while (n - i >= 16 && copy_sixteen(o + i, p + i, (uint8_t)refused))
+        i += 16;
+    if (n >= 16 && n - i < 16 && copy_sixteen(o + n - 16, p + n - 16, (uint8_t)refused))
+        return n;
     for (; n - i >= 8; i += 8) {
         memcpy(&v, p + i, 8);
         if (!eight_are_plain(v, refused))

@@ -544,17 +544,16 @@ static bool plain_escapes(struct wbi_str json)
  * escaped quote in it, which no secret name has, only what follows that. */
 static struct wbi_str string_before(struct wbi_str json, size_t i)
 {
-    size_t end;
+    const char *quote;
 
     while (i > 0 && (json.p[i - 1] == ' ' || json.p[i - 1] == '\n' || json.p[i - 1] == '\r' ||
                      json.p[i - 1] == '\t'))
         i--;
     if (i < 2 || json.p[--i] != '"')
         return WBI_NONE;
-    end = i;
-    while (i > 0 && json.p[i - 1] != '"')
-        i--;
-    return wbi_str_make(json.p + i, end - i);
+    quote = memrchr(json.p, '"', i);
+    return quote != NULL ? wbi_str_make(quote + 1, (size_t)(json.p + i - quote) - 1)
+                         : wbi_str_make(json.p, i);
 }
 
 /* Every name is followed by a colon; a colon inside a string does no harm. */
