@@ -40,12 +40,15 @@ static void write_timings(struct wbi_jw *w, const struct wbi_call *call)
 }
 
 /* Who asked, what ran, and what the executor noted. */
-static void write_trust(struct wbi_jw *w, const struct wbi_call *call)
+static void write_trust(struct wbi_jw *w, const struct wbi_call *call, bool lean)
 {
     wbi_jw_obj(w);
-    wbi_jw_kstr(w, "principal", call->inv.principal);
+    if (!lean)
+        wbi_jw_kstr(w, "principal", call->inv.principal);
     if (call->tool != NULL) {
-        wbi_jw_kstr(w, "tool", call->tool->qualified);
+        if (!lean ||
+            !wbi_lean_says(wbi_lean_tool(call->redacted_invocation), call->tool->qualified))
+            wbi_jw_kstr(w, "tool", call->tool->qualified);
         wbi_jw_kstr(w, "version", call->tool->version);
         if (call->tool->tags != NULL)
             wbi_jw_kval(w, "tags", call->tool->tags);
@@ -94,7 +97,7 @@ wb_rc wbi_record_trust(struct wbi_call *call, struct wbi_str *ret)
     struct wbi_jw w = wbi_jw_to(&text);
 
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
-    write_trust(&w, call);
+    write_trust(&w, call, false);
     *ret = wbi_buf_str(&text);
     return wbi_buf_rc(&text);
 }
@@ -124,7 +127,7 @@ static wb_rc write_texts(struct wbi_call *call, struct wbi_record_texts *t)
     write_timings(&w, call);
     timings = all.n;
     w.comma = false;
-    write_trust(&w, call);
+    write_trust(&w, call, true);
     if (rc == WB_OK)
         rc = wbi_buf_rc(&all);
     if (rc != WB_OK)
@@ -189,16 +192,20 @@ void wbi_record_write(struct wbi_jw *w, const struct wbi_record_texts *t)
 }
 
 /* As the ledger gives them back. */
-static wb_rc fill(struct wbi_arena *arena, struct wbi_record_texts *t)
+static wb_rc fill(struct wbi_arena *arena, struct wbi_str principal, struct wbi_record_texts *t)
 {
-    struct wbi_row row = {.canonical = t->canonical,
+    struct wbi_row row = {.principal = principal,
+                          .invocation = t->invocation,
+                          .canonical = t->canonical,
                           .result = t->result,
                           .policy = t->policy,
                           .timings = t->timings,
+                          .trust = t->trust,
                           .events = t->events};
     wb_rc rc = wbi_lean_fill(arena, &row);
 
     t->result = row.result;
+    t->trust = row.trust;
     t->events = row.events;
     return rc;
 }
@@ -213,7 +220,7 @@ wb_rc wbi_view_record(struct wbi_call *call, struct wbi_buf *out)
     if (rc != WB_OK)
         return rc;
     whole = *lean;
-    rc = fill(call->arena, &whole);
+    rc = fill(call->arena, call->inv.principal, &whole);
     if (rc != WB_OK)
         return rc;
     wbi_record_write(&w, &whole);

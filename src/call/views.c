@@ -132,8 +132,9 @@ static struct wbi_str output_of(const struct wbi_outcome *o)
     return o->output.p ? o->output : o->result;
 }
 
-static wb_rc write_result(const struct wbi_call *call, bool output, bool policy,
-                          struct wbi_buf *out)
+enum result_parts { WITH_OUTPUT = 1u << 0, WITH_POLICY = 1u << 1, WITH_CORRELATION = 1u << 2 };
+
+static wb_rc write_result(const struct wbi_call *call, unsigned parts, struct wbi_buf *out)
 {
     const struct wbi_outcome *o = &call->outcome;
     struct wbi_str origin = wbi_call_origin(call);
@@ -143,15 +144,16 @@ static wb_rc write_result(const struct wbi_call *call, bool output, bool policy,
     wbi_jw_kstrz(&w, "status", result_status(o));
     if (o->state != WBI_OUTCOME_SUCCESS)
         write_result_error(&w, &o->fault, origin);
-    else if (output)
+    else if (parts & WITH_OUTPUT)
         wbi_jw_kraw(&w, "output", output_of(o));
     wbi_jw_kint(&w, "durationMs", wbi_call_duration_ms(call));
     wbi_jw_kint(&w, "attempts", call->facts.attempts ? call->facts.attempts : 1);
     if (call->tool != NULL)
         wbi_jw_kstr(&w, "resolvedVersion", call->tool->version);
-    if (policy)
+    if (parts & WITH_POLICY)
         wbi_jw_kraw(&w, "policySnapshot", wbi_call_snapshot(call));
-    wbi_jw_kstr(&w, "correlationId", call->inv.correlation_id);
+    if (parts & WITH_CORRELATION)
+        wbi_jw_kstr(&w, "correlationId", call->inv.correlation_id);
     wbi_jw_kstr(&w, "origin", origin);
     if (call->facts.replayed)
         wbi_jw_kbool(&w, "replayed", true);
@@ -163,13 +165,18 @@ static wb_rc write_result(const struct wbi_call *call, bool output, bool policy,
 
 wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
 {
-    return write_result(call, true, true, out);
+    return write_result(call, WITH_OUTPUT | WITH_POLICY | WITH_CORRELATION, out);
 }
 
 wb_rc wbi_view_lean_result(const struct wbi_call *call, struct wbi_buf *out)
 {
-    bool same = call->outcome.state == WBI_OUTCOME_SUCCESS &&
-                wbi_str_eq(output_of(&call->outcome), wbi_lean_result(call->canonical));
+    struct wbi_str correlation = wbi_lean_correlation(call->redacted_invocation);
+    unsigned parts = 0;
 
-    return write_result(call, !same, false, out);
+    if (call->outcome.state == WBI_OUTCOME_SUCCESS &&
+        !wbi_str_eq(output_of(&call->outcome), wbi_lean_result(call->canonical)))
+        parts |= WITH_OUTPUT;
+    if (!wbi_lean_says(correlation, call->inv.correlation_id))
+        parts |= WITH_CORRELATION;
+    return write_result(call, parts, out);
 }

@@ -6,15 +6,55 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "json/write.h"
 
 #define NOWHERE SIZE_MAX
 
 static size_t find_last(struct wbi_str s, struct wbi_str needle)
 {
-    for (size_t at = s.n >= needle.n ? s.n - needle.n + 1 : 0; at-- > 0;)
-        if (s.p[at] == needle.p[0] && memcmp(s.p + at, needle.p, needle.n) == 0)
-            return at;
+    size_t room = s.n >= needle.n ? s.n - needle.n + 1 : 0;
+
+    while (room > 0) {
+        const char *p = memrchr(s.p, needle.p[0], room);
+
+        if (p == NULL)
+            break;
+        room = (size_t)(p - s.p);
+        if (memcmp(p, needle.p, needle.n) == 0)
+            return room;
+    }
     return NOWHERE;
+}
+
+/* A string with its quotes, or null; absent where neither is. */
+static struct wbi_str value_at(struct wbi_str s, size_t from)
+{
+    if (wbi_str_starts(wbi_str_from(s, from), WBI_LIT("null")))
+        return wbi_str_make(s.p + from, 4);
+    if (from >= s.n || s.p[from] != '"')
+        return WBI_NONE;
+    for (size_t i = from + 1; i < s.n; i++) {
+        if (s.p[i] == '\\')
+            i++;
+        else if (s.p[i] == '"')
+            return wbi_str_make(s.p + from, i + 1 - from);
+    }
+    return WBI_NONE;
+}
+
+struct wbi_str wbi_lean_tool(struct wbi_str invocation)
+{
+    const struct wbi_str name = WBI_LIT("{\"toolName\":");
+
+    return wbi_str_starts(invocation, name) ? value_at(invocation, name.n) : WBI_NONE;
+}
+
+struct wbi_str wbi_lean_correlation(struct wbi_str invocation)
+{
+    const struct wbi_str name = WBI_LIT(",\"correlationId\":");
+    size_t at = find_last(invocation, name);
+
+    return at != NOWHERE ? value_at(invocation, at + name.n) : WBI_NONE;
 }
 
 struct wbi_str wbi_lean_result(struct wbi_str canonical)
@@ -27,29 +67,39 @@ struct wbi_str wbi_lean_result(struct wbi_str canonical)
     return wbi_str_make(canonical.p + at, canonical.n - behind.n - at);
 }
 
-/* Where the policy snapshot belongs, which always is in front of these two. */
-static size_t place_of_policy(struct wbi_str result)
+/* Where the policy snapshot belongs, which always is in front of these two; *ret_bare
+ * without the first of them. */
+static size_t place_of_policy(struct wbi_str result, bool *ret_bare)
 {
+    const struct wbi_str name = WBI_LIT(",\"correlationId\":");
     size_t origin = find_last(result, WBI_LIT(",\"origin\":\"")), at;
 
-    if (origin == NOWHERE)
+    *ret_bare = false;
+    if (origin == NOWHERE || origin == 0)
         return NOWHERE;
-    at = find_last(wbi_str_head(result, origin), WBI_LIT(",\"correlationId\":\""));
-    if (at == NOWHERE || at == 0 || result.p[at - 1] == '}') /* the end of a snapshot */
-        return NOWHERE;
-    return at;
+    result.n = origin;
+    at = find_last(result, name);
+    if (at == NOWHERE || at == 0 || at + name.n + value_at(result, at + name.n).n != origin) {
+        *ret_bare = true;
+        return origin;
+    }
+    return result.p[at - 1] != '}' ? at : NOWHERE; /* the end of a snapshot */
 }
 
 static wb_rc fill_result(struct wbi_arena *arena, struct wbi_row *row)
 {
     const struct wbi_str text = row->result, head = WBI_LIT("{\"status\":\"Ok\",");
+    const struct wbi_str correlation = wbi_lean_correlation(row->invocation);
     struct wbi_str output = WBI_NONE;
-    size_t place = row->policy.p != NULL ? place_of_policy(text) : NOWHERE, from = 0;
+    bool bare = false;
+    size_t place = row->policy.p != NULL ? place_of_policy(text, &bare) : NOWHERE, from = 0;
     struct wbi_buf out;
 
     if (wbi_str_starts(text, head) &&
         !wbi_str_starts(wbi_str_from(text, head.n), WBI_LIT("\"output\":")))
         output = wbi_lean_result(row->canonical);
+    if (bare && correlation.p == NULL)
+        place = NOWHERE;
     if (output.p == NULL && place == NOWHERE)
         return WB_OK;
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
@@ -64,10 +114,34 @@ static wb_rc fill_result(struct wbi_arena *arena, struct wbi_row *row)
         wbi_buf_add(&out, text.p + from, place - from);
         wbi_buf_addz(&out, ",\"policySnapshot\":");
         wbi_buf_adds(&out, row->policy);
+        if (bare) {
+            wbi_buf_addz(&out, ",\"correlationId\":");
+            wbi_buf_adds(&out, correlation);
+        }
         from = place;
     }
     wbi_buf_adds(&out, wbi_str_from(text, from));
     row->result = wbi_buf_str(&out);
+    return wbi_buf_rc(&out);
+}
+
+static wb_rc fill_trust(struct wbi_arena *arena, struct wbi_row *row)
+{
+    struct wbi_str rest = wbi_str_from(row->trust, 1), tool = wbi_lean_tool(row->invocation);
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    if (!wbi_str_starts(row->trust, WBI_LIT("{\"")) ||
+        wbi_str_starts(rest, WBI_LIT("\"principal\":")))
+        return WB_OK;
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "principal", row->principal);
+    if (wbi_str_starts(rest, WBI_LIT("\"version\":")) && tool.p != NULL)
+        wbi_jw_kraw(&w, "tool", tool);
+    wbi_buf_addc(&out, ',');
+    wbi_buf_adds(&out, rest);
+    row->trust = wbi_buf_str(&out);
     return wbi_buf_rc(&out);
 }
 
@@ -111,5 +185,7 @@ wb_rc wbi_lean_fill(struct wbi_arena *arena, struct wbi_row *row)
 {
     wb_rc rc = fill_result(arena, row);
 
+    if (rc == WB_OK)
+        rc = fill_trust(arena, row);
     return rc == WB_OK ? fill_events(arena, row) : rc;
 }
