@@ -141,9 +141,10 @@ ms=$(HOME=$work/many $pin "$load" --starts 21 --call ReadFile '{"path":"small.tx
 
 # ---- npm ----
 # Proxies hold a child a session: one session for all, so that 64 clients do not start 64 children.
+# Everybody gets the same time, not the same number of calls.
 peer() { # NAME PORT PID
     for n in 1 8 64; do
-        cell "$1" $n "$load" --calls 4000 --warm 400 --clients $n --shared --seconds 8 --http "$2" --pid "$3"
+        cell "$1" $n "$load" --calls 400000 --warm 400 --clients $n --shared --seconds 3 --http "$2" --pid "$3"
         row "$1" $n
     done
 }
