@@ -5,13 +5,10 @@
 # another call's is not lost with the first one; whatever is dropped, the server is told.
 set -u
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-work=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 trap 'exec 3>&-; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
 rpc() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
 seen() { # what, pattern, file: waits for a line that has it
     for _ in $(seq 400); do grep -q -- "$2" "${3:-$work/out}" 2>/dev/null && return; sleep 0.05; done

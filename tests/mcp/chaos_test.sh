@@ -5,14 +5,11 @@
 # and calls of the healthy server in between notice nothing.
 set -u
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-work=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 http=
 trap 'exec 3>&-; [ -z "$http" ] || kill $http 2>/dev/null; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
 
 # mode, what its call must come to
 modes='
@@ -102,7 +99,6 @@ mkfifo "$work/in"
 timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
 pid=$!
 exec 3>"$work/in"
-rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
 # What nobody waits for is not timed: a number of looks, far beyond what is needed.
 wait_for() { for _ in $(seq 400); do grep -q "\"id\":\"$1\"" "$work/out" && return; sleep 0.1; done; bad "no answer to $1"; }
 

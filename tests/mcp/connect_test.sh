@@ -4,13 +4,11 @@
 # holds stays: comments, order, rights, links; the old file is kept.
 set -u
 waybill=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)/waybill
-work=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/home" "$work/ws"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE CODEX_HOME
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
+unset CODEX_HOME
 connect() { "$waybill" connect "$@" --root "$work/ws" >"$work/out" 2>"$work/err" </dev/null; }
 said() { grep -q -- "$1" "$work/err" || bad "does not say $1: $(cat "$work/err")"; }
 

@@ -7,15 +7,12 @@ set -u
 build=${WAYBILL_BUILD:-build/dev}
 build=$(cd "$build" && pwd)
 waybill=$build/waybill
-work=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 trap 'exec 8>&-; [ -n "${pid:-}" ] && kill $pid 2>/dev/null; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE TRACEPARENT TRACESTATE
+unset TRACEPARENT TRACESTATE
 cd "$work/ws" || exit 1
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-config() { printf '%s\n' "$1" > "$HOME/.config/waybill/config.json"; }
 rpc() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3"; }
 need() { grep -q -- "$2" "$3" || { bad "$1"; cut -c1-600 "$3"; }; }
 until_seen() { # what, pattern, file

@@ -4,15 +4,11 @@
 # lists and watched resources, from upstreams by stdio and HTTP, of either era.
 set -u
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
-work=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 pid= server=
 trap 'exec 3>&-; [ -z "$server" ] || kill $server 2>/dev/null; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
 wait_for() { for _ in $(seq 200); do grep -q -- "$1" "$work/out" && return; sleep 0.05; done; bad "$how: no $1"; cut -c1-300 "$work/out"; }
 
 "$build/mcp_demo_server" --http 127.0.0.1:0 2>"$work/log" &

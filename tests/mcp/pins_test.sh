@@ -7,15 +7,13 @@ set -u
 build=${WAYBILL_BUILD:-build/dev}
 build=$(cd "$build" && pwd)
 waybill=$build/waybill
-work=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
 trap 'exec 8>&-; [ -n "${pid:-}" ] && kill $pid 2>/dev/null; rm -rf "$work"' EXIT
-mkdir -p "$work/home/.config/waybill" "$work/ws" "$work/s"
-export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME WAYBILL_ROOT WAYBILL_STATE TRACEPARENT TRACESTATE
+mkdir "$work/s"
+unset TRACEPARENT TRACESTATE
 cd "$work/ws" || exit 1
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-config() { printf '%s\n' "$1" > "$HOME/.config/waybill/config.json"; }
 tools() { printf '[%s]' "$1" > "$work/s/tools"; }
 # tool NAME DESCRIPTION [MORE]
 tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object"}%s}' "$1" "$2" "${3:-}"; }
