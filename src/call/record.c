@@ -46,8 +46,7 @@ static void write_trust(struct wbi_jw *w, const struct wbi_call *call, bool lean
     if (!lean)
         wbi_jw_kstr(w, "principal", call->inv.principal);
     if (call->tool != NULL) {
-        if (!lean ||
-            !wbi_lean_says(wbi_lean_tool(call->redacted_invocation), call->tool->qualified))
+        if (!lean || !wbi_lean_has_tool(call->redacted_invocation, call->tool->qualified))
             wbi_jw_kstr(w, "tool", call->tool->qualified);
         wbi_jw_kstr(w, "version", call->tool->version);
         if (call->tool->tags != NULL)

@@ -170,13 +170,12 @@ wb_rc wbi_view_result(const struct wbi_call *call, struct wbi_buf *out)
 
 wb_rc wbi_view_lean_result(const struct wbi_call *call, struct wbi_buf *out)
 {
-    struct wbi_str correlation = wbi_lean_correlation(call->redacted_invocation);
     unsigned parts = 0;
 
     if (call->outcome.state == WBI_OUTCOME_SUCCESS &&
-        !wbi_str_eq(output_of(&call->outcome), wbi_lean_result(call->canonical)))
+        !wbi_lean_has_output(call->canonical, output_of(&call->outcome)))
         parts |= WITH_OUTPUT;
-    if (!wbi_lean_says(correlation, call->inv.correlation_id))
+    if (!wbi_lean_has_correlation(call->redacted_invocation, call->inv.correlation_id))
         parts |= WITH_CORRELATION;
     return write_result(call, parts, out);
 }

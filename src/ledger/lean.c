@@ -42,44 +42,65 @@ static struct wbi_str value_at(struct wbi_str s, size_t from)
     return WBI_NONE;
 }
 
-struct wbi_str wbi_lean_tool(struct wbi_str invocation)
+/* Does text go on at `at` with s, in quotes and not escaped? */
+static bool says(struct wbi_str text, size_t at, struct wbi_str s)
 {
-    const struct wbi_str name = WBI_LIT("{\"toolName\":");
-
-    return wbi_str_starts(invocation, name) ? value_at(invocation, name.n) : WBI_NONE;
+    return s.n > 0 && at + s.n + 2 <= text.n && text.p[at] == '"' &&
+           memcmp(text.p + at + 1, s.p, s.n) == 0 && text.p[at + 1 + s.n] == '"' &&
+           memchr(s.p, '\\', s.n) == NULL && memchr(s.p, '"', s.n) == NULL;
 }
 
-struct wbi_str wbi_lean_correlation(struct wbi_str invocation)
-{
-    const struct wbi_str name = WBI_LIT(",\"correlationId\":");
-    size_t at = find_last(invocation, name);
+#define TOOL WBI_LIT("{\"toolName\":")
+#define CORRELATION WBI_LIT(",\"correlationId\":")
+#define RESULT WBI_LIT(",\"result\":")
+#define RESULT_END WBI_LIT(",\"error\":null}")
 
-    return at != NOWHERE ? value_at(invocation, at + name.n) : WBI_NONE;
+bool wbi_lean_has_tool(struct wbi_str invocation, struct wbi_str tool)
+{
+    return wbi_str_starts(invocation, TOOL) && says(invocation, TOOL.n, tool);
+}
+
+bool wbi_lean_has_correlation(struct wbi_str invocation, struct wbi_str id)
+{
+    size_t at = find_last(invocation, CORRELATION);
+
+    return at != NOWHERE && says(invocation, at + CORRELATION.n, id);
+}
+
+/* No value ends in the middle of another one and where that ends, so this is the whole. */
+bool wbi_lean_has_output(struct wbi_str canonical, struct wbi_str output)
+{
+    if (output.n == 0 || !wbi_str_ends(canonical, RESULT_END))
+        return false;
+    canonical.n -= RESULT_END.n;
+    if (!wbi_str_ends(canonical, output))
+        return false;
+    canonical.n -= output.n;
+    return wbi_str_ends(canonical, RESULT);
 }
 
 struct wbi_str wbi_lean_result(struct wbi_str canonical)
 {
-    const struct wbi_str name = WBI_LIT(",\"result\":"), behind = WBI_LIT(",\"error\":null}");
-    size_t at = wbi_str_find(canonical, name) + name.n;
+    size_t at = wbi_str_find(canonical, RESULT) + RESULT.n;
 
-    if (at + behind.n >= canonical.n || !wbi_str_ends(canonical, behind))
+    if (at + RESULT_END.n >= canonical.n || !wbi_str_ends(canonical, RESULT_END))
         return WBI_NONE;
-    return wbi_str_make(canonical.p + at, canonical.n - behind.n - at);
+    return wbi_str_make(canonical.p + at, canonical.n - RESULT_END.n - at);
 }
 
 /* Where the policy snapshot belongs, which always is in front of these two; *ret_bare
  * without the first of them. */
 static size_t place_of_policy(struct wbi_str result, bool *ret_bare)
 {
-    const struct wbi_str name = WBI_LIT(",\"correlationId\":");
     size_t origin = find_last(result, WBI_LIT(",\"origin\":\"")), at;
 
     *ret_bare = false;
     if (origin == NOWHERE || origin == 0)
         return NOWHERE;
     result.n = origin;
-    at = find_last(result, name);
-    if (at == NOWHERE || at == 0 || at + name.n + value_at(result, at + name.n).n != origin) {
+    at = find_last(result, CORRELATION);
+    if (at == NOWHERE || at == 0 ||
+        at + CORRELATION.n + value_at(result, at + CORRELATION.n).n != origin) {
         *ret_bare = true;
         return origin;
     }
@@ -89,7 +110,9 @@ static size_t place_of_policy(struct wbi_str result, bool *ret_bare)
 static wb_rc fill_result(struct wbi_arena *arena, struct wbi_row *row)
 {
     const struct wbi_str text = row->result, head = WBI_LIT("{\"status\":\"Ok\",");
-    const struct wbi_str correlation = wbi_lean_correlation(row->invocation);
+    const size_t id = find_last(row->invocation, CORRELATION);
+    const struct wbi_str correlation =
+        id != NOWHERE ? value_at(row->invocation, id + CORRELATION.n) : WBI_NONE;
     struct wbi_str output = WBI_NONE;
     bool bare = false;
     size_t place = row->policy.p != NULL ? place_of_policy(text, &bare) : NOWHERE, from = 0;
@@ -115,7 +138,7 @@ static wb_rc fill_result(struct wbi_arena *arena, struct wbi_row *row)
         wbi_buf_addz(&out, ",\"policySnapshot\":");
         wbi_buf_adds(&out, row->policy);
         if (bare) {
-            wbi_buf_addz(&out, ",\"correlationId\":");
+            wbi_buf_adds(&out, CORRELATION);
             wbi_buf_adds(&out, correlation);
         }
         from = place;
@@ -127,13 +150,15 @@ static wb_rc fill_result(struct wbi_arena *arena, struct wbi_row *row)
 
 static wb_rc fill_trust(struct wbi_arena *arena, struct wbi_row *row)
 {
-    struct wbi_str rest = wbi_str_from(row->trust, 1), tool = wbi_lean_tool(row->invocation);
+    struct wbi_str rest = wbi_str_from(row->trust, 1), tool = WBI_NONE;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
 
     if (!wbi_str_starts(row->trust, WBI_LIT("{\"")) ||
         wbi_str_starts(rest, WBI_LIT("\"principal\":")))
         return WB_OK;
+    if (wbi_str_starts(row->invocation, TOOL))
+        tool = value_at(row->invocation, TOOL.n);
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "principal", row->principal);

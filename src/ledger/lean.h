@@ -13,20 +13,15 @@
 #include "base/arena.h"
 #include "store/row.h"
 
+/* What may be left out: the other text has it in the same bytes, nothing escaped or
+ * redacted, where wbi_lean_fill finds it. */
+bool wbi_lean_has_output(struct wbi_str canonical, struct wbi_str output);
+bool wbi_lean_has_tool(struct wbi_str invocation, struct wbi_str tool);
+bool wbi_lean_has_correlation(struct wbi_str invocation, struct wbi_str id);
+
 /* The result as it stands in a canonical text; absent in an error's, or in one that
  * is not ours. */
 struct wbi_str wbi_lean_result(struct wbi_str canonical);
-
-/* A string of an invocation with its quotes, as wbi_lean_fill finds it; absent in a text
- * that is not ours. */
-struct wbi_str wbi_lean_tool(struct wbi_str invocation);
-struct wbi_str wbi_lean_correlation(struct wbi_str invocation);
-/* Whether that is s, nothing escaped or redacted: then s may be left out. */
-static inline bool wbi_lean_says(struct wbi_str quoted, struct wbi_str s)
-{
-    return s.n > 0 && quoted.n == s.n + 2 && memcmp(quoted.p + 1, s.p, s.n) == 0;
-}
-
 /* result, trust and events as they were; texts that lack nothing stay. Memory of arena. */
 WB_MUST_CHECK wb_rc wbi_lean_fill(struct wbi_arena *arena, struct wbi_row *row);
 

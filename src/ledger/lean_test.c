@@ -162,21 +162,36 @@ static void without_the_other_column_nothing_is_put_in(void **state)
 
 static void only_what_stands_there_unchanged_may_be_left_out(void **state)
 {
-    const struct wbi_str invocation = WBI_LIT(INVOCATION);
+    const struct wbi_str plain =
+                             WBI_LIT("{\"toolName\":\"t\",\"input\":{},\"correlationId\":\"c\"}"),
+                         escaped = WBI_LIT(INVOCATION),
+                         twice = WBI_LIT("{\"toolName\":\"t\",\"correlationId\":\"c\",\"metadata\":"
+                                         "{\"x\":1,\"correlationId\":\"b\"}}");
 
     (void)state;
-    assert_true(wbi_str_eqz(wbi_lean_tool(invocation), "\"mcp::echo::a\\\"b\""));
-    assert_true(wbi_str_eqz(wbi_lean_correlation(invocation), "\"c,\\\"1\""));
-    assert_false(wbi_lean_says(wbi_lean_correlation(invocation), WBI_LIT("c,\"1"))); /* escaped */
-    assert_true(wbi_lean_says(WBI_LIT("\"abc\""), WBI_LIT("abc")));
-    assert_false(wbi_lean_says(WBI_LIT("\"abd\""), WBI_LIT("abc")));
-    assert_false(wbi_lean_says(WBI_NONE, WBI_LIT("abc")));
-    assert_false(wbi_lean_says(WBI_LIT("\"\""), WBI_LIT("")));
-    /* of two the reader finds the last, whatever it belongs to */
-    assert_true(wbi_str_eqz(
-        wbi_lean_correlation(WBI_LIT("{\"toolName\":\"t\",\"correlationId\":\"a\",\"metadata\":{"
-                                     "\"x\":1,\"correlationId\":\"b\"}}")),
-        "\"b\""));
+    assert_true(wbi_lean_has_tool(plain, WBI_LIT("t")));
+    assert_true(wbi_lean_has_correlation(plain, WBI_LIT("c")));
+    assert_false(wbi_lean_has_tool(plain, WBI_LIT("tt")));
+    assert_false(wbi_lean_has_tool(plain, WBI_LIT("")));
+    assert_false(wbi_lean_has_correlation(plain, WBI_LIT("cc")));
+    assert_false(wbi_lean_has_correlation(plain, WBI_LIT("")));
+    assert_false(wbi_lean_has_correlation(WBI_NONE, WBI_LIT("c")));
+    assert_false(wbi_lean_has_correlation(escaped, WBI_LIT("c,\"1")));
+    assert_false(wbi_lean_has_correlation(escaped, WBI_LIT("c,\\")));
+    assert_false(wbi_lean_has_correlation(escaped, WBI_LIT("c,\\\"1")));
+    assert_false(wbi_lean_has_correlation(escaped, WBI_LIT("c,\\\"1\",\"callId\":\"7")));
+    assert_false(wbi_lean_has_tool(escaped, WBI_LIT("mcp::echo::a\"b")));
+    /* the reader finds the last of two, whatever it belongs to */
+    assert_false(wbi_lean_has_correlation(twice, WBI_LIT("c")));
+    assert_true(wbi_lean_has_correlation(twice, WBI_LIT("b")));
+
+    assert_true(
+        wbi_lean_has_output(WBI_LIT(CANONICAL("{\"result\":5}")), WBI_LIT("{\"result\":5}")));
+    assert_false(wbi_lean_has_output(WBI_LIT(CANONICAL("{\"result\":5}")), WBI_LIT("5")));
+    assert_false(wbi_lean_has_output(WBI_LIT(CANONICAL("15")), WBI_LIT("5")));
+    assert_false(wbi_lean_has_output(WBI_LIT(CANONICAL("5")), WBI_LIT("15")));
+    assert_false(wbi_lean_has_output(WBI_NONE, WBI_LIT("5")));
+    assert_false(wbi_lean_has_output(WBI_LIT(CANONICAL("")), WBI_LIT("")));
 }
 
 int main(void)
