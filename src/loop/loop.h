@@ -70,6 +70,10 @@ void wbi_timer_stop(struct wbi_timer *t);
 void wbi_timer_background(struct wbi_timer *t);
 void wbi_timer_free(struct wbi_timer *t); /* NULL is fine */
 
+/* How it waited so far (loop/eager.h). */
+struct wbi_eager;
+const struct wbi_eager *wbi_loop_eager(const struct wbi_loop *loop);
+
 /* For loop/alarm.h: many deadlines on one timer. They end with the loop. */
 struct wbi_alarms *wbi_loop_alarms(struct wbi_loop *loop);
 

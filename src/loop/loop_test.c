@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <uv.h>
 
+#include "loop/eager.h"
 #include "loop/loop.h"
 
 struct reader {
@@ -108,6 +111,65 @@ static void posts_of_another_thread_arrive_in_order(void **state)
     assert_int_equal(last, 100);
 }
 
+static void on_tick(void *arg)
+{
+    (void)arg;
+}
+
+static void on_count(void *arg, int events)
+{
+    uint64_t n;
+
+    assert_int_equal(events, WBI_WATCH_READ);
+    assert_int_equal(read(*(int *)arg, &n, sizeof(n)), sizeof(n));
+}
+
+/* One event, then a turn in which there is none. */
+static void event_and_turn(struct wbi_loop *loop, int fd, bool wait)
+{
+    struct wbi_timer *timer;
+    uint64_t one = 1;
+
+    assert_int_equal(wbi_timer_new(loop, on_tick, NULL, &timer), WB_OK);
+    assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+    (void)wbi_loop_turn(loop, true);
+    wbi_timer_start(timer, 1);
+    (void)wbi_loop_turn(loop, wait);
+    wbi_timer_free(timer);
+    (void)wbi_loop_turn(loop, false);
+}
+
+/* How often a loop looks for another event after one. */
+static uint64_t looks_after_an_event(void *uv_loop_or_null, bool wait)
+{
+    struct wbi_loop *loop;
+    struct wbi_watch *watch;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    uint64_t looks;
+
+    assert_int_equal(wbi_loop_new(uv_loop_or_null, &loop, NULL), WB_OK);
+    assert_int_equal(wbi_watch_new(loop, fd, on_count, &fd, &watch, NULL), WB_OK);
+    assert_int_equal(wbi_watch_set(watch, WBI_WATCH_READ), WB_OK);
+    event_and_turn(loop, fd, wait);
+    looks = wbi_loop_eager(loop)->looks;
+    wbi_watch_free(watch);
+    wbi_loop_free(loop);
+    close(fd);
+    return looks;
+}
+
+static void only_a_loop_of_our_own_that_would_sleep_looks_again(void **state)
+{
+    uv_loop_t theirs;
+
+    assert_int_equal(looks_after_an_event(NULL, true), wbi_loop_eager(*state)->may ? 1 : 0);
+    assert_int_equal(looks_after_an_event(NULL, false), 0);
+    assert_int_equal(uv_loop_init(&theirs), 0);
+    assert_int_equal(looks_after_an_event(&theirs, true), 0);
+    (void)uv_run(&theirs, UV_RUN_NOWAIT);
+    assert_int_equal(uv_loop_close(&theirs), 0);
+}
+
 static int set_up(void **state)
 {
     return wbi_loop_new(NULL, (struct wbi_loop **)state, NULL) == WB_OK ? 0 : -1;
@@ -124,6 +186,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_last_words_of_a_peer_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(posts_of_another_thread_arrive_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_a_loop_of_our_own_that_would_sleep_looks_again, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
