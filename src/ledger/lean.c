@@ -9,6 +9,7 @@
 #include "json/write.h"
 
 #define NOWHERE SIZE_MAX
+#define NAMES 64 /* bytes, of what is put back into a result */
 
 static size_t find_last(struct wbi_str s, struct wbi_str needle)
 {
@@ -126,6 +127,8 @@ static wb_rc fill_result(struct wbi_arena *arena, struct wbi_row *row)
     if (output.p == NULL && place == NOWHERE)
         return WB_OK;
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
+    /* at once: an output may be large, and growing would leave copies of it behind */
+    (void)wbi_buf_room(&out, text.n + output.n + row->policy.n + correlation.n + NAMES);
     if (output.p != NULL) {
         wbi_buf_adds(&out, head);
         wbi_buf_addz(&out, "\"output\":");
