@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/args.c: one parser for all commands: --name VALUE, --name=VALUE, words in
  * between, after "--" nothing but words. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +176,8 @@ bool args_number(const struct args *a, const char *name, long long low, long lon
         return true;
     errno = 0;
     v = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || v < low || v > high) {
+    if (errno != 0 || !(isdigit((unsigned char)text[0]) || text[0] == '-') || end == text ||
+        *end != '\0' || v < low || v > high) {
         (void)usage_error(a, "%s must be a whole number from %lld to %lld; got \"%s\"", name, low,
                           high, text);
         return false;
