@@ -10,9 +10,10 @@ static int bad(const struct args *a, wb_error *error)
     return EXIT_USAGE;
 }
 
+/* Those that fit are moved to the front and printed when none was bad. */
 static int match(const struct args *a)
 {
-    int any = 0;
+    size_t end = 2;
 
     for (size_t i = 2; i < a->word_count; i++) {
         wb_error *error = NULL;
@@ -20,10 +21,11 @@ static int match(const struct args *a)
         if (wb_semver_match(a->words[1], a->words[i], &fits, &error) != WB_OK)
             return bad(a, error);
         if (fits)
-            (void)put_line(a->words[i], strlen(a->words[i])); /* finish_output tells */
-        any |= fits;
+            a->words[end++] = a->words[i];
     }
-    return any ? EXIT_OK : EXIT_NEGATIVE;
+    for (size_t i = 2; i < end; i++)
+        (void)put_line(a->words[i], strlen(a->words[i])); /* finish_output tells */
+    return end > 2 ? EXIT_OK : EXIT_NEGATIVE;
 }
 
 static int pick(const struct args *a)
@@ -74,7 +76,7 @@ const struct command command_semver = {
     "Match versions against ranges with npm's meaning.",
     "match RANGE V… | pick RANGE V… | compare A B",
     "`match` prints the versions that fit (exit 1 if none does), `pick` the highest,\n"
-    "`compare` -1, 0 or 1. Bad syntax exits 2.\n"
+    "`compare` -1, 0 or 1. Bad syntax of any of them exits 2, and nothing is printed.\n"
     "\nexamples:\n"
     "  waybill semver pick '^1.2' 1.2.3 1.9.0 2.0.0    # 1.9.0\n"
     "  waybill semver match '>=1 <3' 0.9.0 2.5.1       # 2.5.1\n",
