@@ -359,8 +359,6 @@ static int run(const struct args *a)
     wb_view view;
     int code = EXIT_USAGE;
 
-    if (a->word_count != 1)
-        return usage_error(a, "name one tool; `waybill tools list` shows them");
     if (!view_by_name(a, &view))
         return EXIT_USAGE;
     request = wb_request_new(a->words[0]);
@@ -393,6 +391,11 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"NAME", "`waybill tools list` shows them"},
+    {NULL, NULL},
+};
+
 const struct command command_call = {
     "call",
     "Call a tool and print what came of it.",
@@ -410,5 +413,6 @@ const struct command command_call = {
     "  waybill call weather --input @request.json --view result\n"
     "  waybill call weather --deadline +2000 --meta run=17\n",
     options,
+    forms,
     run,
 };

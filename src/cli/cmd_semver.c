@@ -58,18 +58,21 @@ static int compare(const struct args *a)
 
 static int run(const struct args *a)
 {
-    const char *verb = a->word_count > 0 ? a->words[0] : "";
-
-    if (strcmp(verb, "match") == 0 && a->word_count >= 3)
+    if (strcmp(a->words[0], "match") == 0)
         return match(a);
-    if (strcmp(verb, "pick") == 0 && a->word_count >= 3)
+    if (strcmp(a->words[0], "pick") == 0)
         return pick(a);
-    if (strcmp(verb, "compare") == 0 && a->word_count == 3)
-        return compare(a);
-    return usage_error(a, "say match RANGE V…, pick RANGE V… or compare A B");
+    return compare(a);
 }
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
+
+static const struct form forms[] = {
+    {"match RANGE V…", NULL},
+    {"pick RANGE V…", NULL},
+    {"compare A B", NULL},
+    {NULL, NULL},
+};
 
 const struct command command_semver = {
     "semver",
@@ -81,5 +84,6 @@ const struct command command_semver = {
     "  waybill semver pick '^1.2' 1.2.3 1.9.0 2.0.0    # 1.9.0\n"
     "  waybill semver match '>=1 <3' 0.9.0 2.5.1       # 2.5.1\n",
     options,
+    forms,
     run,
 };

@@ -75,8 +75,6 @@ static int run(const struct args *a)
     wb_runtime *runtime;
     int code, hangup;
 
-    if (a->word_count > 0)
-        return usage_error(a, "takes no words");
     if (auth != NULL && strcmp(auth, "token") != 0 && strcmp(auth, "none") != 0)
         return usage_error(a, "--auth must be token or none; got \"%s\"", auth);
     if (args_get(a, "--token-file") != NULL &&
@@ -106,6 +104,11 @@ static const struct option_spec options[] = {
     {"--allow-host", "NAME", true}, {"--access-log", "FILE", false}, {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_serve = {
     "serve",
     "Serve the tools as an MCP server, on stdio or HTTP.",
@@ -123,5 +126,6 @@ const struct command command_serve = {
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",
     options,
+    forms,
     run,
 };
