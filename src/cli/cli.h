@@ -149,6 +149,8 @@ void let_go(bool input);
 int signal_descriptor(int one, int other);
 /* Nothing is blocked any more. */
 void signals_as_usual(void);
+/* What came of reading policies and bindings again; error NULL: they hold. */
+void say_reloaded(const struct args *a, const wb_error *error);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */
 void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 
