@@ -109,7 +109,7 @@ static void lists_filter_and_exit_codes_are_as_documented(void **state)
     expect(&w, 2, ws_run(&w, "ledger list --since yesterday"), "15m");
     expect(&w, 2, ws_run(&w, "ledger list --limit none"), "whole number");
     expect(&w, 2, ws_run(&w, "ledger lost"), "verify");
-    expect(&w, 2, ws_run(&w, "ledger show"), "name one call");
+    expect(&w, 2, ws_run(&w, "ledger show"), "ID is missing");
     expect(&w, 2, ws_run(&w, "ledger show once --view item"), "receipt");
     expect(&w, 1, ws_run(&w, "ledger show call_00000000000000000000"), "no call has the id");
     expect(&w, 2, ws_run(&w, "ledger show twice"), "several calls");

@@ -34,7 +34,8 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_
 /* ---- calls that wait for a yes ---- */
 
 /* Pending approvals of this runtime: [{id, tool, principal, invocation, ageMs,
- * expiresInMs}]. Any thread while the loop runs. */
+ * expiresInMs}]. invocation is an object, of a long one {bytes, preview}. Any thread
+ * while the loop runs. */
 WB_API WB_MUST_CHECK wb_rc wb_approvals_list(wb_runtime *runtime, char **ret, size_t *ret_size,
                                              wb_error **reterr);
 /* Answer one; who (may be NULL) is written down. WB_ENOTFOUND: it does not wait

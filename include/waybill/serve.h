@@ -34,6 +34,11 @@ WB_API WB_MUST_CHECK wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options 
 WB_API WB_MUST_CHECK wb_rc wb_serve_token(wb_runtime *runtime, const char *file, char **ret,
                                           int *ret_created, wb_error **reterr);
 
+/* Another token for requests that come from now on to a runtime that wb_serve serves
+ * by HTTP with a token; what is under way goes on. Loop thread. */
+WB_API WB_MUST_CHECK wb_rc wb_serve_set_token(wb_runtime *runtime, const char *token,
+                                              wb_error **reterr);
+
 /* ---- pins: definitions of tools of MCP servers, by hash ---- */
 
 /* JSON array of {server, tool, state, hash, pendingHash?, since}. */

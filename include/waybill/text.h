@@ -32,6 +32,11 @@ WB_API WB_MUST_CHECK wb_rc wb_json_table(const char *text, size_t size, const ch
                                          size_t column_count, size_t width, char **ret,
                                          size_t *ret_size, wb_error **reterr);
 
+/* ---- times ---- */
+
+/* WB_EINPUT: text is no RFC 3339 time. */
+WB_API WB_MUST_CHECK wb_rc wb_time_check(const char *text);
+
 /* ---- SemVer, npm's semantics ---- */
 
 /* *ret_match is 1 when version fits range. WB_EINPUT for bad syntax of either. */

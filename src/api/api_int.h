@@ -36,7 +36,8 @@ struct wbi_upstreams;
 
 struct wb_runtime {
     struct wbi_runtime *rt;
-    struct wbi_upstreams *ups; /* NULL: none configured */
+    struct wbi_upstreams *ups;   /* NULL: none configured */
+    struct wbi_gateway *gateway; /* while wb_serve runs */
     struct wbi_api_family *families;
     struct wbi_api_tool *tools;
     pthread_t thread;

@@ -122,7 +122,9 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
         own = *options;
         tell_notices(runtime, &own);
         tell_ready(options, s.gateway);
+        runtime->gateway = s.gateway;
         wbi_loop_run(runtime->rt->loop, &s.done);
+        runtime->gateway = NULL;
     }
     if (runtime->ups != NULL)
         wbi_upstreams_notices(runtime->ups, NULL, NULL);
@@ -155,4 +157,17 @@ wb_rc wb_serve_token(wb_runtime *runtime, const char *file, char **ret, int *ret
     if (ret_created != NULL)
         *ret_created = created;
     return wbi_api_give(&out, ret, NULL, reterr);
+}
+
+wb_rc wb_serve_set_token(wb_runtime *runtime, const char *token, wb_error **reterr)
+{
+    wb_rc rc;
+
+    if (runtime == NULL || token == NULL || runtime->gateway == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve_set_token: nothing is served");
+    rc = wbi_gateway_set_token(runtime->gateway, wbi_str_z(token));
+    if (rc == WB_OK)
+        return WB_OK;
+    return wbi_api_fail_text(
+        reterr, rc, rc == WB_ENOMEM ? "out of memory" : "the gateway began without a token");
 }

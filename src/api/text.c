@@ -108,6 +108,17 @@ wb_rc wb_json_pointer(const char *text, size_t size, const char *pointer, char *
     return transform(text, size, follow, (void *)(uintptr_t)pointer, ret, ret_size, reterr);
 }
 
+/* ---- times ---- */
+
+wb_rc wb_time_check(const char *text)
+{
+    int64_t ms;
+
+    if (text == NULL)
+        return WB_EMISUSE;
+    return wbi_time_parse(wbi_str_z(text), &ms) ? WB_OK : WB_EINPUT;
+}
+
 /* ---- SemVer ---- */
 
 wb_rc wb_semver_match(const char *range, const char *version, int *ret_match, wb_error **reterr)

@@ -6,6 +6,20 @@
 #include "call/control.h"
 #include "call/guards.h"
 
+/* An object also where only a part of it is kept. */
+static void write_invocation(struct wbi_jw *w, const struct wbi_approval *a)
+{
+    if (a->text.n == a->text_size) {
+        wbi_jw_kraw(w, "invocation", a->text);
+        return;
+    }
+    wbi_jw_key(w, "invocation");
+    wbi_jw_obj(w);
+    wbi_jw_kint(w, "bytes", (int64_t)a->text_size);
+    wbi_jw_kstr(w, "preview", a->text);
+    wbi_jw_obj_end(w);
+}
+
 void wbi_approvals_write(struct wbi_runtime *rt, struct wbi_jw *w)
 {
     struct wbi_approvals *pending = rt->guards->approvals;
@@ -19,7 +33,7 @@ void wbi_approvals_write(struct wbi_runtime *rt, struct wbi_jw *w)
         wbi_jw_kstrz(w, "id", a->id);
         wbi_jw_kstr(w, "tool", a->tool);
         wbi_jw_kstr(w, "principal", a->principal);
-        wbi_jw_kstr(w, "invocation", a->text);
+        write_invocation(w, a);
         wbi_jw_kint(w, "ageMs", (now - a->created_ns) / WBI_NS_PER_MS);
         wbi_jw_kint(w, "expiresInMs", wbi_ms_up(a->deadline_ns - now));
         wbi_jw_obj_end(w);

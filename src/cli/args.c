@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/args.c: one parser for all commands: --name VALUE, --name=VALUE, words in
  * between, after "--" nothing but words. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,17 +119,14 @@ static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_
     return true;
 }
 
-bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
-                int *ret_exit)
+/* Words are moved to the front of argv. */
+static bool split(struct args *ret, int argc, char **argv, int *ret_exit)
 {
     bool only_words = false;
 
-    memset(ret, 0, sizeof(*ret));
-    ret->command = command;
-    ret->words = argv; /* words are moved to the front of argv */
     for (int i = 0; i < argc; i++) {
         if (!only_words && strcmp(argv[i], "--") == 0) {
-            if (!command->takes_rest) {
+            if (!ret->command->takes_rest) {
                 only_words = true;
                 continue;
             }
@@ -144,6 +142,18 @@ bool args_parse(const struct command *command, int argc, char **argv, struct arg
         ret->words[ret->word_count++] = argv[i];
     }
     return true;
+}
+
+bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
+                int *ret_exit)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->command = command;
+    ret->words = argv;
+    if (!split(ret, argc, argv, ret_exit))
+        return false;
+    *ret_exit = EXIT_USAGE;
+    return command->forms == NULL || forms_check(ret);
 }
 
 const char *args_nth(const struct args *a, const char *name, size_t i)
@@ -175,7 +185,8 @@ bool args_number(const struct args *a, const char *name, long long low, long lon
         return true;
     errno = 0;
     v = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || v < low || v > high) {
+    if (errno != 0 || !(isdigit((unsigned char)text[0]) || text[0] == '-') || end == text ||
+        *end != '\0' || v < low || v > high) {
         (void)usage_error(a, "%s must be a whole number from %lld to %lld; got \"%s\"", name, low,
                           high, text);
         return false;

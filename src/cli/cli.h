@@ -46,12 +46,22 @@ struct args {
     bool quiet, verbose, json;
 };
 
+/* How the words of a command may look: a verb in small letters and what follows it,
+ * in brackets what may be left out, "…" where there may be more of the last one:
+ * "check SCHEMA INSTANCE", "lint [FILE…]", "NAME". "" is none at all; beside verbs
+ * it stands last. */
+struct form {
+    const char *words;
+    const char *hint; /* told to who got it wrong, may be NULL */
+};
+
 struct command {
     const char *name;
     const char *summary;
     const char *usage;                 /* "NAME [--input JSON|@FILE|-]" */
     const char *details;               /* paragraphs and examples of --help */
     const struct option_spec *options; /* ends with a NULL name */
+    const struct form *forms;          /* ends with NULL words; NULL: run looks at the words */
     int (*run)(const struct args *a);
     bool takes_rest; /* what stands behind "--" is kept apart, in args.rest */
 };
@@ -68,6 +78,8 @@ extern const struct command *const commands[];
 /* False: a message was printed, exit with *ret_exit. */
 bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
                 int *ret_exit);
+/* Whether the words have one of the command's forms; false: a message was printed. */
+bool forms_check(const struct args *a);
 void args_help(const struct command *command);
 /* Where the command stands: past the options that every command has, which may
  * come before it as with git. argc when there is none. */
@@ -137,6 +149,8 @@ void let_go(bool input);
 int signal_descriptor(int one, int other);
 /* Nothing is blocked any more. */
 void signals_as_usual(void);
+/* What came of reading policies and bindings again; error NULL: they hold. */
+void say_reloaded(const struct args *a, const wb_error *error);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */
 void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 

@@ -29,7 +29,9 @@ static int list(const struct args *a, wb_runtime *runtime)
 
 static wb_rc print_piece(const char *bytes, size_t size, void *arg)
 {
-    (void)arg;
+    bool *printed = arg;
+
+    *printed |= size > 0;
     return put(bytes, size) ? WB_OK : WB_EIO;
 }
 
@@ -70,14 +72,17 @@ static int read_one(const struct args *a, wb_runtime *runtime)
 {
     wb_artifact_query q = {.raw = args_has(a, "--raw")};
     wb_error *error = NULL;
+    bool printed = false;
 
-    if (a->word_count != 2)
-        return usage_error(a, "name one artifact: its path, its SHA-256 or a task");
     q.ref = a->words[1];
     if (!read_range(a, &q))
         return EXIT_USAGE;
-    if (wb_artifact_read(runtime, &q, print_piece, NULL, &error) == WB_OK)
-        return EXIT_OK;
+    if (wb_artifact_read(runtime, &q, print_piece, &printed, &error) == WB_OK) {
+        if (printed || q.range != WB_RANGE_GREP)
+            return EXIT_OK;
+        note(a, "no line matches \"%s\"", q.value); /* as grep does it */
+        return EXIT_NEGATIVE;
+    }
     if (ferror(stdout)) {
         wb_error_free(error);
         return EXIT_OK; /* finish_output tells */
@@ -145,9 +150,6 @@ static int run(const struct args *a)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].verb, verb) != 0)
             continue;
-        if (a->word_count > 1 && verbs[i].run != read_one)
-            return usage_error(a, "%s takes no further word; \"%s\" is too much", verb,
-                               a->words[1]);
         runtime = open_runtime(a, &code);
         if (runtime == NULL)
             return code;
@@ -155,7 +157,7 @@ static int run(const struct args *a)
         wb_runtime_free(runtime);
         return code;
     }
-    return usage_error(a, "say list, read, stats, prune or verify; got \"%s\"", verb);
+    return EXIT_INTERNAL; /* every form has its row */
 }
 
 static const struct option_spec options[] = {
@@ -166,6 +168,13 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"list", NULL},   {"read REF", "REF is its path, its SHA-256 or a task"},
+    {"stats", NULL},  {"prune", NULL},
+    {"verify", NULL}, {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_artifact = {
     "artifact",
     "Complete outputs that are kept: list, read, count, prune, verify.",
@@ -174,11 +183,13 @@ const struct command command_artifact = {
     "REF is the path as a receipt gives it, at least eight hex digits of its SHA-256, or the id "
     "of\n"
     "a task. Lines count from 1, both ends included; bytes from 0, the end excluded. Text is\n"
-    "cleaned and redacted as in receipts; --raw gives the bytes as they were printed.\n"
+    "cleaned and redacted as in receipts; --raw gives the bytes as they were printed. --grep\n"
+    "exits 1 when no line matches.\n"
     "\nexamples:\n"
     "  waybill artifact read 3f2a90c1 --lines 120-180\n"
     "  waybill artifact read task_1f… --tail 50\n"
     "  waybill artifact read 3f2a90c1 --raw > output.bin\n",
     options,
+    forms,
     run,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_call.c: `waybill call`. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -41,31 +43,45 @@ bool view_by_name(const struct args *a, wb_view *ret)
     return false;
 }
 
-/* "+1500" is that many milliseconds from now, anything else stays as it is. */
-static bool set_deadline(const struct args *a, wb_request *request)
+/* "+1500" is that many milliseconds from now. */
+static bool relative_deadline(const char *text, char *out, size_t size)
 {
-    const char *text = args_get(a, "--deadline");
-    char absolute[64];
     struct timespec now;
     struct tm utc;
     long long ms;
     char *end;
     size_t n;
 
-    if (text == NULL || text[0] != '+')
-        return wb_request_set(request, WB_FIELD_DEADLINE, text) == WB_OK;
     ms = strtoll(text + 1, &end, 10);
-    if (end == text + 1 || *end != '\0' || ms < 0 || ms > 86400000LL * 366) {
-        (void)usage_error(a, "--deadline must be an RFC 3339 time or +MILLISECONDS");
+    if (!isdigit((unsigned char)text[1]) || *end != '\0' || ms > 86400000LL * 366)
         return false;
-    }
     clock_gettime(CLOCK_REALTIME, &now);
     ms += (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     now.tv_sec = (time_t)(ms / 1000);
     gmtime_r(&now.tv_sec, &utc);
-    n = strftime(absolute, sizeof(absolute), "%Y-%m-%dT%H:%M:%S", &utc);
-    (void)snprintf(absolute + n, sizeof(absolute) - n, ".%03lldZ", ms % 1000);
-    return wb_request_set(request, WB_FIELD_DEADLINE, absolute) == WB_OK;
+    n = strftime(out, size, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(out + n, size - n, ".%03lldZ", ms % 1000);
+    return true;
+}
+
+static bool set_deadline(const struct args *a, wb_request *request)
+{
+    const char *text = args_get(a, "--deadline");
+    char absolute[64];
+    bool good;
+
+    if (text == NULL)
+        return true;
+    good = text[0] == '+' ? relative_deadline(text, absolute, sizeof(absolute))
+                          : wb_time_check(text) == WB_OK;
+    if (!good) {
+        (void)usage_error(a,
+                          "--deadline must be an RFC 3339 time such as 2026-11-15T06:18:00Z, or "
+                          "+MILLISECONDS of at most a year; got \"%s\"",
+                          text);
+        return false;
+    }
+    return wb_request_set(request, WB_FIELD_DEADLINE, text[0] == '+' ? absolute : text) == WB_OK;
 }
 
 /* KEY=VALUE options as one JSON object. NULL text when none was given. */
@@ -136,7 +152,11 @@ static bool fill(const struct args *a, wb_request *request)
         {"--traceparent", WB_FIELD_TRACEPARENT},
         {"--heartbeat-ms", WB_FIELD_HEARTBEAT_MS},
     };
+    long long number;
 
+    if (!args_number(a, "--max-tokens", 0, 1000000000, &number) ||
+        !args_number(a, "--heartbeat-ms", 0, INT_MAX, &number))
+        return false;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         if (wb_request_set(request, plain[i].field, args_get(a, plain[i].option)) != WB_OK)
             return false;
@@ -339,8 +359,6 @@ static int run(const struct args *a)
     wb_view view;
     int code = EXIT_USAGE;
 
-    if (a->word_count != 1)
-        return usage_error(a, "name one tool; `waybill tools list` shows them");
     if (!view_by_name(a, &view))
         return EXIT_USAGE;
     request = wb_request_new(a->words[0]);
@@ -373,6 +391,11 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"NAME", "`waybill tools list` shows them"},
+    {NULL, NULL},
+};
+
 const struct command command_call = {
     "call",
     "Call a tool and print what came of it.",
@@ -384,11 +407,12 @@ const struct command command_call = {
     "the tool runs; the last of them is \"completed\" or \"error\". A command that\n"
     "became a task goes on when this is over: `waybill tasks` reaches it. SIGINT or SIGTERM\n"
     "cancels the call, a second one ends it. Exit 0: the call succeeded; 1: it ended in an\n"
-    "error.\n"
+    "error; 2: there was none, an option is wrong.\n"
     "\nexamples:\n"
     "  waybill call weather --input '{\"city\": \"Bern\"}'\n"
     "  waybill call weather --input @request.json --view result\n"
     "  waybill call weather --deadline +2000 --meta run=17\n",
     options,
+    forms,
     run,
 };

@@ -49,8 +49,6 @@ static int run(const struct args *a)
         return usage_error(a, "--provider and --budget are needed");
     if (!args_number(a, "--budget", 1, 1000000000, &budget))
         return EXIT_USAGE;
-    if (a->word_count > 1)
-        return usage_error(a, "give one FILE, or nothing for standard input");
     text = read_file(a, a->word_count ? a->words[0] : "-", &size);
     if (text == NULL)
         return EXIT_USAGE;
@@ -63,6 +61,11 @@ static int run(const struct args *a)
 
 static const struct option_spec options[] = {
     {"--provider", "NAME", false}, {"--budget", "TOKENS", false}, {NULL, NULL, false}};
+
+static const struct form forms[] = {
+    {"[FILE]", "without one standard input is read"},
+    {NULL, NULL},
+};
 
 const struct command command_compact = {
     "compact",
@@ -79,5 +82,6 @@ const struct command command_compact = {
     "\nexample:\n"
     "  waybill compact --provider anthropic --budget 60000 < request.json > smaller.json\n",
     options,
+    forms,
     run,
 };

@@ -86,9 +86,8 @@ static int trust(const struct args *a)
 
 static int run(const struct args *a)
 {
-    const char *verb = a->word_count == 1 ? a->words[0] : "";
+    const char *verb = a->words[0], *schema;
     size_t n;
-    const char *schema;
 
     if (strcmp(verb, "check") == 0)
         return report(a, /* show= */ false);
@@ -96,15 +95,16 @@ static int run(const struct args *a)
         return report(a, /* show= */ true);
     if (strcmp(verb, "trust") == 0)
         return trust(a);
-    if (strcmp(verb, "schema") == 0) {
-        schema = wb_config_schema(&n);
-        (void)put(schema, n); /* finish_output tells */
-        return EXIT_OK;
-    }
-    return usage_error(a, "say check, show, schema or trust");
+    schema = wb_config_schema(&n);
+    (void)put(schema, n); /* finish_output tells */
+    return EXIT_OK;
 }
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
+
+static const struct form forms[] = {
+    {"check", NULL}, {"show", NULL}, {"schema", NULL}, {"trust", NULL}, {NULL, NULL},
+};
 
 const struct command command_config = {
     "config",
@@ -119,5 +119,6 @@ const struct command command_config = {
     "  waybill config check && waybill config trust\n"
     "  waybill config schema > waybill.schema.json\n",
     options,
+    forms,
     run,
 };

@@ -142,8 +142,6 @@ static int run(const struct args *a)
     wb_runtime *runtime;
     int code;
 
-    if (a->word_count != 1)
-        return usage_error(a, "name one client: codex, claude, or another for a snippet");
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
@@ -153,6 +151,11 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {{"--yes", NULL, false}, {NULL, NULL, false}};
+
+static const struct form forms[] = {
+    {"CLIENT", "CLIENT is codex, claude, or another for a snippet"},
+    {NULL, NULL},
+};
 
 const struct command command_connect = {
     "connect",
@@ -168,5 +171,6 @@ const struct command command_connect = {
     "  waybill connect codex\n"
     "  waybill connect cursor\n",
     options,
+    forms,
     run,
 };

@@ -16,8 +16,6 @@ static int run(const struct args *a)
     wb_runtime *runtime;
     int code, stop, hangup;
 
-    if (a->word_count > 0)
-        return usage_error(a, "takes no words; items come on standard input, one a line");
     if (!args_number(a, "--parallel", 1, 1024, &parallel))
         return EXIT_USAGE;
     o.parallel = (unsigned)parallel;
@@ -42,6 +40,11 @@ static const struct option_spec options[] = {
     {"--frames", NULL, false},     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"", "items come on standard input, one a line"},
+    {NULL, NULL},
+};
+
 const struct command command_dispatch = {
     "dispatch",
     "Answer provider items, one JSON line in, one line out per call.",
@@ -56,6 +59,7 @@ const struct command command_dispatch = {
     "  echo '{\"type\": \"tool_use\", \"id\": \"t1\", \"name\": \"greet\", \"input\": {}}' \\\n"
     "    | waybill dispatch\n",
     options,
+    forms,
     run,
 };
 
@@ -69,8 +73,6 @@ static int run_repair(const struct args *a)
 
     if (provider == NULL)
         return usage_error(a, "--provider is needed: responses, chat, anthropic or gemini");
-    if (a->word_count > 1)
-        return usage_error(a, "give one FILE, or nothing for standard input");
     text = read_file(a, a->word_count ? a->words[0] : "-", &size);
     if (text == NULL)
         return EXIT_USAGE;
@@ -88,6 +90,11 @@ static int run_repair(const struct args *a)
 static const struct option_spec repair_options[] = {{"--provider", "NAME", false},
                                                     {NULL, NULL, false}};
 
+static const struct form repair_forms[] = {
+    {"[FILE]", "without one standard input is read"},
+    {NULL, NULL},
+};
+
 const struct command command_repair = {
     "repair",
     "Make a conversation legal for its provider: every call has one output.",
@@ -98,5 +105,6 @@ const struct command command_repair = {
     "\nexample:\n"
     "  waybill repair --provider anthropic < request.json > repaired.json\n",
     repair_options,
+    repair_forms,
     run_repair,
 };

@@ -16,10 +16,6 @@ static int run(const struct args *a)
 
     if (o == NULL)
         return EXIT_INTERNAL;
-    if (a->word_count > 0) {
-        wb_options_free(o);
-        return usage_error(a, "takes no words; \"%s\" is too much", a->words[0]);
-    }
     rc = wb_doctor(o, &json, &n, &error);
     wb_options_free(o);
     if (rc != WB_OK)
@@ -33,6 +29,11 @@ static int run(const struct args *a)
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
 
+static const struct form forms[] = {
+    {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_doctor = {
     "doctor",
     "Say what this machine offers and what stands in the way.",
@@ -40,5 +41,6 @@ const struct command command_doctor = {
     "MCP servers of the configuration are started and asked for their tools. Exit 3 when\n"
     "something is broken.\n\nexample:\n  waybill doctor\n",
     options,
+    forms,
     run,
 };

@@ -94,8 +94,8 @@ static int run(const struct args *a)
     char *root;
     int code;
 
-    if (a->word_count != 1 || !find_verb(a->words[0], &op))
-        return usage_error(a, "say create, attach, ensure, get, payload or wrap");
+    if (!find_verb(a->words[0], &op))
+        return EXIT_INTERNAL; /* every form has its row */
     if (op == WB_ENVELOPE_CREATE)
         return apply(a, op, NULL, 0);
     root = read_file(a, "-", &size);
@@ -126,6 +126,16 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"create", NULL},
+    {"attach", "the root comes on standard input"},
+    {"ensure", "the root comes on standard input"},
+    {"get", "the root comes on standard input"},
+    {"payload", "the root comes on standard input"},
+    {"wrap", "the root comes on standard input"},
+    {NULL, NULL},
+};
+
 const struct command command_envelope = {
     "envelope",
     "Work with the metadata a result carries under \"__envelope\".",
@@ -138,5 +148,6 @@ const struct command command_envelope = {
     "  echo '{\"result\": \"hello\"}' | waybill envelope attach --tool text_generate --model m-1\n"
     "  echo '[1, 2]' | waybill envelope wrap --tool list_generate --payload-key list\n",
     options,
+    forms,
     run,
 };

@@ -504,6 +504,7 @@ const struct command command_exec = {
     "  waybill exec --max-tokens 2000 --timeout-ms 60000 -- sh -c 'npm test 2>&1'\n"
     "  waybill exec --yield-ms 2000 -- npm run dev      # then: waybill tasks list\n",
     options,
+    NULL,
     run,
     true,
 };

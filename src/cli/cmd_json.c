@@ -36,13 +36,11 @@ static int print(const struct args *a, transform_fn *fn, const char *text, size_
 
 static int run(const struct args *a)
 {
-    const char *verb = a->word_count > 0 ? a->words[0] : "";
+    const char *verb = a->words[0];
     size_t size;
     char *text;
     int code;
 
-    if (a->word_count < 1 || a->word_count > 2)
-        return usage_error(a, "say what to do: canonical, check or pretty");
     text = read_file(a, a->word_count == 2 ? a->words[1] : "-", &size);
     if (text == NULL)
         return EXIT_USAGE;
@@ -50,15 +48,20 @@ static int run(const struct args *a)
         code = print(a, wb_json_canonical, text, size, /* line_end= */ false);
     else if (strcmp(verb, "pretty") == 0)
         code = print(a, wb_json_pretty, text, size, /* line_end= */ true);
-    else if (strcmp(verb, "check") == 0)
-        code = check(a, text, size);
     else
-        code = usage_error(a, "there is no \"%s\"; say canonical, check or pretty", verb);
+        code = check(a, text, size);
     free(text);
     return code;
 }
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
+
+static const struct form forms[] = {
+    {"canonical [FILE]", NULL},
+    {"check [FILE]", NULL},
+    {"pretty [FILE]", NULL},
+    {NULL, NULL},
+};
 
 const struct command command_json = {
     "json",
@@ -72,5 +75,6 @@ const struct command command_json = {
     "  echo '{\"b\": 1.0, \"a\": [2e2]}' | waybill json canonical    # {\"a\":[200],\"b\":1}\n"
     "  waybill json check settings.json && echo fine\n",
     options,
+    forms,
     run,
 };

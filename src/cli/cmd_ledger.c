@@ -61,8 +61,6 @@ static int show(const struct args *a, wb_ledger *ledger)
     size_t n;
     char *text;
 
-    if (a->word_count != 2)
-        return usage_error(a, "name one call: waybill ledger show ID");
     if (!view_by_name(a, &view))
         return EXIT_USAGE;
     if (!args_has(a, "--view") && a->json)
@@ -289,17 +287,16 @@ static const struct verb {
     const char *name;
     int (*run)(const struct args *a, wb_ledger *ledger);
     wb_ledger_mode mode;
-    size_t words; /* at most */
 } verbs[] = {
-    {"list", list, WB_LEDGER_READ, 1},
-    {"show", show, WB_LEDGER_READ, 2},
-    {"tail", tail, WB_LEDGER_READ, 1},
-    {"export", export, WB_LEDGER_READ, 1},
-    {"verify", verify, WB_LEDGER_EXAMINE, 1},
-    {"stats", stats, WB_LEDGER_READ, 1},
-    {"prune", prune, WB_LEDGER_READ, 1},
-    {"replay", replay, WB_LEDGER_READ, 1},
-    {"checkpoint", checkpoint, WB_LEDGER_READ, 1},
+    {"list", list, WB_LEDGER_READ},
+    {"show", show, WB_LEDGER_READ},
+    {"tail", tail, WB_LEDGER_READ},
+    {"export", export, WB_LEDGER_READ},
+    {"verify", verify, WB_LEDGER_EXAMINE},
+    {"stats", stats, WB_LEDGER_READ},
+    {"prune", prune, WB_LEDGER_READ},
+    {"replay", replay, WB_LEDGER_READ},
+    {"checkpoint", checkpoint, WB_LEDGER_READ},
 };
 
 static const struct verb *find_verb(const char *name)
@@ -338,13 +335,7 @@ static int run(const struct args *a)
     int code;
 
     if (verb == NULL)
-        return usage_error(a,
-                           "there is no \"%s\"; say list, show ID, tail, export, verify, stats, "
-                           "prune, checkpoint or replay",
-                           name);
-    if (a->word_count > verb->words)
-        return usage_error(a, "%s takes no further word; \"%s\" is too much", name,
-                           a->words[verb->words]);
+        return EXIT_INTERNAL; /* every form has its row */
     ledger = open_ledger(a, verb->mode, &code);
     if (ledger == NULL)
         return code;
@@ -373,6 +364,15 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"list", NULL},   {"show ID", "`waybill ledger list` shows them"},
+    {"tail", NULL},   {"export", NULL},
+    {"verify", NULL}, {"stats", NULL},
+    {"prune", NULL},  {"checkpoint", NULL},
+    {"replay", NULL}, {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_ledger = {
     "ledger",
     "What was written down of calls: list, show, check, prune.",
@@ -394,6 +394,7 @@ const struct command command_ledger = {
     "  waybill ledger show call_0a1b… --view canonical\n"
     "  waybill ledger export --tool ExecCommand > calls.jsonl\n",
     options,
+    forms,
     run,
 };
 
@@ -453,11 +454,6 @@ static int run_calls(const struct args *a)
     wb_ledger *ledger;
     int code;
 
-    if (!cancels && !lists && strcmp(verb, "runtimes") != 0)
-        return usage_error(a, "there is no \"%s\"; say list, cancel ID or runtimes", verb);
-    if (a->word_count > (cancels ? 2u : 1u) || (cancels && a->word_count != 2))
-        return usage_error(a, cancels ? "name one call: waybill calls cancel ID"
-                                      : "takes no further words");
     ledger = open_ledger(a, WB_LEDGER_READ, &code);
     if (ledger == NULL)
         return code;
@@ -470,6 +466,12 @@ static int run_calls(const struct args *a)
 
 static const struct option_spec no_options[] = {{NULL, NULL, false}};
 
+static const struct form calls_forms[] = {
+    {"list", NULL},     {"cancel ID", "`waybill calls list` shows them"},
+    {"runtimes", NULL}, {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_calls = {
     "calls",
     "Calls in flight in any process of the workspace; cancel one.",
@@ -480,5 +482,6 @@ const struct command command_calls = {
     "  waybill calls list\n"
     "  waybill calls cancel call_0a1b…\n",
     no_options,
+    calls_forms,
     run_calls,
 };

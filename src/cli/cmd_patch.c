@@ -31,9 +31,6 @@ static int run(const struct args *a)
     int ok = 0, code;
     wb_rc rc;
 
-    if (a->word_count != 1 ||
-        (strcmp(a->words[0], "apply") != 0 && strcmp(a->words[0], "check") != 0))
-        return usage_error(a, "give apply or check, and the patch on standard input");
     if (strcmp(a->words[0], "check") == 0)
         flags |= WB_PATCH_CHECK;
     text = read_file(a, "-", &size);
@@ -53,6 +50,12 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"apply", "the patch comes on standard input"},
+    {"check", "the patch comes on standard input"},
+    {NULL, NULL},
+};
+
 const struct command command_patch = {
     "patch",
     "Apply a patch to the files beneath the working directory.",
@@ -65,5 +68,6 @@ const struct command command_patch = {
     "\nexample:\n"
     "  git diff | (cd ../copy && waybill patch apply)\n",
     options,
+    forms,
     run,
 };

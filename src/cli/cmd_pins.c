@@ -49,14 +49,10 @@ static int run(const struct args *a)
 {
     const char *verb = a->word_count > 0 ? a->words[0] : "list";
     bool lists = strcmp(verb, "list") == 0, shows = strcmp(verb, "show") == 0;
-    bool approves = strcmp(verb, "approve") == 0, rejects = strcmp(verb, "reject") == 0;
+    bool approves = strcmp(verb, "approve") == 0;
     wb_runtime *runtime;
     int code;
 
-    if (!lists && !shows && !approves && !rejects)
-        return usage_error(a, "there is no \"%s\"; say list, show, approve or reject", verb);
-    if (a->word_count != (lists ? (a->word_count > 0 ? 1u : 0u) : 2u))
-        return usage_error(a, "%s", lists ? "list takes no words" : "name one: SERVER/TOOL");
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
@@ -72,6 +68,15 @@ static int run(const struct args *a)
 
 static const struct option_spec options[] = {{"--hash", "HEX", false}, {NULL, NULL, false}};
 
+static const struct form forms[] = {
+    {"list", NULL},
+    {"show SERVER/TOOL", "`waybill pins list` shows them"},
+    {"approve SERVER[/TOOL]", "`waybill pins list` shows them"},
+    {"reject SERVER/TOOL", "`waybill pins list` shows them"},
+    {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_pins = {
     "pins",
     "Look at changed tools of MCP servers, accept or refuse them.",
@@ -85,5 +90,6 @@ const struct command command_pins = {
     "  waybill pins list\n"
     "  waybill pins show github/search && waybill pins approve github/search\n",
     options,
+    forms,
     run,
 };

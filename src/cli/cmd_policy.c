@@ -13,8 +13,6 @@ static int run_policy(const struct args *a)
     char *json;
     int code;
 
-    if (a->word_count != 2 || strcmp(a->words[0], "explain") != 0)
-        return usage_error(a, "say explain and the name of one tool");
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
@@ -66,9 +64,6 @@ static int run_approve(const struct args *a)
     wb_options *o;
     int code;
 
-    if (!(strcmp(verb, "list") == 0 && a->word_count <= 1) &&
-        !((strcmp(verb, "yes") == 0 || strcmp(verb, "no") == 0) && a->word_count == 2))
-        return usage_error(a, "say list, yes ID or no ID");
     o = runtime_options(a);
     if (o == NULL)
         return EXIT_INTERNAL;
@@ -82,6 +77,11 @@ static int run_approve(const struct args *a)
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
 
+static const struct form policy_forms[] = {
+    {"explain TOOL", "`waybill tools list` shows them"},
+    {NULL, NULL},
+};
+
 const struct command command_policy = {
     "policy",
     "Show which limits hold for a tool, and where each comes from.",
@@ -92,7 +92,16 @@ const struct command command_policy = {
     "\nexample:\n"
     "  waybill policy explain mcp::github::issues.create --as ci-main\n",
     options,
+    policy_forms,
     run_policy,
+};
+
+static const struct form approve_forms[] = {
+    {"list", NULL},
+    {"yes ID", "`waybill approve list` shows them"},
+    {"no ID", "`waybill approve list` shows them"},
+    {"", NULL},
+    {NULL, NULL},
 };
 
 const struct command command_approve = {
@@ -106,5 +115,6 @@ const struct command command_approve = {
     "  waybill approve list\n"
     "  waybill approve yes ask_2f61c0\n",
     options,
+    approve_forms,
     run_approve,
 };

@@ -11,8 +11,6 @@ static int run(const struct args *a)
     char *text, *receipt;
     wb_rc rc;
 
-    if (a->word_count > 1)
-        return usage_error(a, "give one FILE, or nothing for standard input");
     text = read_file(a, a->word_count ? a->words[0] : "-", &size);
     if (text == NULL)
         return EXIT_USAGE;
@@ -27,6 +25,11 @@ static int run(const struct args *a)
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
 
+static const struct form forms[] = {
+    {"[FILE]", "without one standard input is read"},
+    {NULL, NULL},
+};
+
 const struct command command_render = {
     "render",
     "Print the receipt of a canonical result.",
@@ -36,5 +39,6 @@ const struct command command_render = {
     "\nexample:\n"
     "  waybill call NAME --view canonical | waybill render\n",
     options,
+    forms,
     run,
 };

@@ -183,8 +183,6 @@ static int check(const struct args *a)
     size_t size;
     int code;
 
-    if (a->word_count != 3)
-        return usage_error(a, "name two files: waybill schema check SCHEMA INSTANCE");
     if (strcmp(a->words[1], "-") == 0 && strcmp(a->words[2], "-") == 0)
         return usage_error(a, "only one of SCHEMA and INSTANCE can be standard input");
     text = read_file(a, a->words[1], &size);
@@ -227,8 +225,6 @@ static int run_lines(const struct args *a)
     ssize_t n;
     int code = EXIT_OK, bad = 0;
 
-    if (a->word_count != 1)
-        return usage_error(a, "schema run reads JSON Lines from standard input");
     while (code == EXIT_OK && (n = getline(&line, &cap, stdin)) > 0) {
         int judged = 1;
 
@@ -286,7 +282,7 @@ static int lint(const struct args *a)
 
 static int run(const struct args *a)
 {
-    const char *verb = a->word_count > 0 ? a->words[0] : "";
+    const char *verb = a->words[0];
     const char *draft = args_get(a, "--draft");
 
     if (draft != NULL && strcmp(draft, "2020-12") != 0 && strcmp(draft, "7") != 0)
@@ -297,9 +293,7 @@ static int run(const struct args *a)
         return check(a);
     if (strcmp(verb, "run") == 0)
         return run_lines(a);
-    if (strcmp(verb, "lint") == 0)
-        return lint(a);
-    return usage_error(a, "say check SCHEMA INSTANCE, run or lint [FILE…]");
+    return lint(a);
 }
 
 static const struct option_spec options[] = {
@@ -308,6 +302,13 @@ static const struct option_spec options[] = {
     {"--remote", "URI=FILE|DIR", true},
     {"--provider", "responses|chat|anthropic|gemini|mcp", false},
     {NULL, NULL, false},
+};
+
+static const struct form forms[] = {
+    {"check SCHEMA INSTANCE", NULL},
+    {"run", "JSON Lines come on standard input"},
+    {"lint [FILE…]", NULL},
+    {NULL, NULL},
 };
 
 const struct command command_schema = {
@@ -326,5 +327,6 @@ const struct command command_schema = {
     "  waybill schema check s.json i.json --remote https://example.com/schemas/=./schemas\n"
     "  waybill schema lint tools.d/greet.json --provider gemini,anthropic\n",
     options,
+    forms,
     run,
 };

@@ -10,9 +10,10 @@ static int bad(const struct args *a, wb_error *error)
     return EXIT_USAGE;
 }
 
+/* Those that fit are moved to the front and printed when none was bad. */
 static int match(const struct args *a)
 {
-    int any = 0;
+    size_t end = 2;
 
     for (size_t i = 2; i < a->word_count; i++) {
         wb_error *error = NULL;
@@ -20,10 +21,11 @@ static int match(const struct args *a)
         if (wb_semver_match(a->words[1], a->words[i], &fits, &error) != WB_OK)
             return bad(a, error);
         if (fits)
-            (void)put_line(a->words[i], strlen(a->words[i])); /* finish_output tells */
-        any |= fits;
+            a->words[end++] = a->words[i];
     }
-    return any ? EXIT_OK : EXIT_NEGATIVE;
+    for (size_t i = 2; i < end; i++)
+        (void)put_line(a->words[i], strlen(a->words[i])); /* finish_output tells */
+    return end > 2 ? EXIT_OK : EXIT_NEGATIVE;
 }
 
 static int pick(const struct args *a)
@@ -56,28 +58,32 @@ static int compare(const struct args *a)
 
 static int run(const struct args *a)
 {
-    const char *verb = a->word_count > 0 ? a->words[0] : "";
-
-    if (strcmp(verb, "match") == 0 && a->word_count >= 3)
+    if (strcmp(a->words[0], "match") == 0)
         return match(a);
-    if (strcmp(verb, "pick") == 0 && a->word_count >= 3)
+    if (strcmp(a->words[0], "pick") == 0)
         return pick(a);
-    if (strcmp(verb, "compare") == 0 && a->word_count == 3)
-        return compare(a);
-    return usage_error(a, "say match RANGE V…, pick RANGE V… or compare A B");
+    return compare(a);
 }
 
 static const struct option_spec options[] = {{NULL, NULL, false}};
+
+static const struct form forms[] = {
+    {"match RANGE V…", NULL},
+    {"pick RANGE V…", NULL},
+    {"compare A B", NULL},
+    {NULL, NULL},
+};
 
 const struct command command_semver = {
     "semver",
     "Match versions against ranges with npm's meaning.",
     "match RANGE V… | pick RANGE V… | compare A B",
     "`match` prints the versions that fit (exit 1 if none does), `pick` the highest,\n"
-    "`compare` -1, 0 or 1. Bad syntax exits 2.\n"
+    "`compare` -1, 0 or 1. Bad syntax of any of them exits 2, and nothing is printed.\n"
     "\nexamples:\n"
     "  waybill semver pick '^1.2' 1.2.3 1.9.0 2.0.0    # 1.9.0\n"
     "  waybill semver match '>=1 <3' 0.9.0 2.5.1       # 2.5.1\n",
     options,
+    forms,
     run,
 };

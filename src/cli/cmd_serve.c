@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -39,26 +40,68 @@ static int open_access_log(const struct args *a)
     return -2;
 }
 
-static int serve(const struct args *a, wb_runtime *runtime, wb_serve_options *o)
+/* What is served, and what SIGHUP reads again. */
+struct serving {
+    const struct args *a;
+    wb_runtime *runtime;
+    char *token; /* of the start; NULL: none is asked for */
+};
+
+static wb_rc read_token(const struct serving *s, char **ret, wb_error **reterr)
 {
-    const char *auth = args_get(a, "--auth");
+    int created = 0;
+    wb_rc rc = wb_serve_token(s->runtime, args_get(s->a, "--token-file"), ret, &created, reterr);
+
+    if (rc == WB_OK && created)
+        fprintf(stderr, "token (shown once, kept in the user's state folder): %s\n", *ret);
+    return rc;
+}
+
+static void renew_token(const struct serving *s)
+{
+    const char *file = args_get(s->a, "--token-file");
     wb_error *error = NULL;
     char *token = NULL;
-    int created = 0, code = EXIT_OK;
+    struct stat st;
 
-    if (o->http != NULL && (auth == NULL || strcmp(auth, "token") == 0)) {
-        if (wb_serve_token(runtime, args_get(a, "--token-file"), &token, &created, &error) !=
-            WB_OK) {
-            (void)fail(a, NULL, error);
-            return EXIT_STATE;
-        }
-        if (created)
-            fprintf(stderr, "token (shown once, kept in the user's state folder): %s\n", token);
-        o->token = token;
-    }
-    if (wb_serve(runtime, o, &error) != WB_OK)
-        code = fail(a, NULL, error);
+    if (file != NULL && stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+        return; /* a pipe, say: it gave its token once, and reading it again could wait forever */
+    if (read_token(s, &token, &error) == WB_OK &&
+        wb_serve_set_token(s->runtime, token, &error) == WB_OK)
+        note(s->a, "the token was read again; no other is accepted");
+    else
+        warn(s->a, "the old token stays in force: %s", wb_error_text(error));
+    wb_error_free(error);
     wb_free(token);
+}
+
+static void on_hangup(const wb_error *error, void *arg)
+{
+    const struct serving *s = arg;
+
+    say_reloaded(s->a, error);
+    if (s->token != NULL)
+        renew_token(s);
+}
+
+static int serve(struct serving *s, wb_serve_options *o, int hangup)
+{
+    const char *auth = args_get(s->a, "--auth");
+    wb_error *error = NULL;
+    int code = EXIT_OK;
+
+    if (o->http != NULL && (auth == NULL || strcmp(auth, "token") == 0) &&
+        read_token(s, &s->token, &error) != WB_OK) {
+        (void)fail(s->a, NULL, error);
+        return EXIT_STATE;
+    }
+    o->token = s->token;
+    if (hangup >= 0 && wb_runtime_reload_on(s->runtime, hangup, on_hangup, s, &error) != WB_OK) {
+        (void)fail(s->a, "SIGHUP", error);
+        error = NULL;
+    }
+    if (wb_serve(s->runtime, o, &error) != WB_OK)
+        code = fail(s->a, NULL, error);
     return code;
 }
 
@@ -72,11 +115,9 @@ static int run(const struct args *a)
                           .hosts = hosts,
                           .on_ready = on_ready,
                           .on_notice = a->quiet ? NULL : on_notice};
-    wb_runtime *runtime;
+    struct serving s = {.a = a};
     int code, hangup;
 
-    if (a->word_count > 0)
-        return usage_error(a, "takes no words");
     if (auth != NULL && strcmp(auth, "token") != 0 && strcmp(auth, "none") != 0)
         return usage_error(a, "--auth must be token or none; got \"%s\"", auth);
     if (args_get(a, "--token-file") != NULL &&
@@ -89,21 +130,26 @@ static int run(const struct args *a)
         return EXIT_USAGE;
     o.stop = signal_descriptor(SIGTERM, SIGINT);
     hangup = signal_descriptor(SIGHUP, SIGHUP);
-    runtime = open_runtime(a, &code);
-    if (runtime == NULL)
+    s.runtime = open_runtime(a, &code);
+    if (s.runtime == NULL)
         return code;
-    reload_on_hangup(a, runtime, hangup);
     if (o.http == NULL && isatty(STDIN_FILENO))
         note(a, "waiting for MCP messages on standard input; clients start this by themselves "
                 "(`waybill connect`), and --http ADDR:PORT serves by HTTP");
-    code = serve(a, runtime, &o);
-    close_runtime(a, runtime);
+    code = serve(&s, &o, hangup);
+    close_runtime(a, s.runtime);
+    wb_free(s.token);
     return code;
 }
 
 static const struct option_spec options[] = {
     {"--http", "ADDR:PORT", false}, {"--auth", "token|none", false}, {"--token-file", "F", false},
     {"--allow-host", "NAME", true}, {"--access-log", "FILE", false}, {NULL, NULL, false},
+};
+
+static const struct form forms[] = {
+    {"", NULL},
+    {NULL, NULL},
 };
 
 const struct command command_serve = {
@@ -116,12 +162,13 @@ const struct command command_serve = {
     "printed once at the first start, or the one of --token-file. `--auth none` is for\n"
     "loopback only; Host and Origin are checked always (`--allow-host NAME` adds a name).\n"
     "`--access-log FILE` (`-`: stderr) writes one JSON line a request. SIGTERM answers what\n"
-    "is owed and ends; a second one cancels. SIGHUP reads policies and bindings again; files\n"
-    "that are wrong change nothing. Tools of MCP servers that cannot be offered are told on\n"
-    "stderr, with the reason.\n"
+    "is owed and ends; a second one cancels. SIGHUP reads policies, bindings and the token\n"
+    "again; files that are wrong change nothing. Tools of MCP servers that cannot be offered\n"
+    "are told on stderr, with the reason.\n"
     "\nexamples:\n"
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",
     options,
+    forms,
     run,
 };

@@ -133,8 +133,6 @@ static int list(const struct args *a)
     wb_result *result;
     int code;
 
-    if (a->word_count > 1)
-        return usage_error(a, "list takes no words");
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
@@ -152,12 +150,8 @@ static int list(const struct args *a)
     return code;
 }
 
-static bool open_for_task(const struct args *a, size_t words, struct object *o)
+static bool open_for_task(const struct args *a, struct object *o)
 {
-    if (a->word_count != words && !(words == 3 && a->word_count == 2)) {
-        (void)usage_error(a, "name one task; `waybill tasks list` shows them");
-        return false;
-    }
     if (!object_open(o))
         return false;
     object_string(o, "task_id", a->words[1], strlen(a->words[1]));
@@ -193,7 +187,7 @@ static int with_options(const struct args *a, const char *tool)
     bool ok;
     char *input;
 
-    if (!open_for_task(a, 2, &o))
+    if (!open_for_task(a, &o))
         return EXIT_USAGE;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char *value = args_get(a, texts[i].option);
@@ -213,7 +207,7 @@ static int input(const struct args *a)
     size_t n = 0;
     char *text = NULL;
 
-    if (!open_for_task(a, 3, &o))
+    if (!open_for_task(a, &o))
         return EXIT_USAGE;
     if (a->word_count == 3) {
         text = read_value(a, a->words[2], &n);
@@ -241,9 +235,7 @@ static int run(const struct args *a)
         return with_options(a, "TaskOutput");
     if (strcmp(verb, "stop") == 0)
         return with_options(a, "TaskStop");
-    if (strcmp(verb, "input") == 0)
-        return input(a);
-    return usage_error(a, "say list, output, input or stop; got \"%s\"", verb);
+    return input(a);
 }
 
 static const struct option_spec options[] = {
@@ -251,6 +243,15 @@ static const struct option_spec options[] = {
     {"--offset", "N", false},      {"--tail", "N", false},       {"--stream", "NAME", false},
     {"--page-token", "T", false},  {"--max-tokens", "N", false}, {"--end", NULL, false},
     {"--view", "VIEW", false},     {NULL, NULL, false},
+};
+
+static const struct form forms[] = {
+    {"list", NULL},
+    {"output ID", "`waybill tasks list` shows them"},
+    {"input ID [TEXT|@FILE|-]", "`waybill tasks list` shows them"},
+    {"stop ID", "`waybill tasks list` shows them"},
+    {"", NULL},
+    {NULL, NULL},
 };
 
 const struct command command_tasks = {
@@ -267,5 +268,6 @@ const struct command command_tasks = {
     "  waybill tasks output task_1f… --tail 20\n"
     "  waybill tasks stop task_1f…\n",
     options,
+    forms,
     run,
 };

@@ -154,12 +154,6 @@ static int run(const struct args *a)
         return usage_error(a, "only add takes a command after --");
     if (strcmp(verb, "check") == 0)
         return tools_check(a);
-    if (strcmp(verb, "list") != 0 && strcmp(verb, "show") != 0)
-        return usage_error(a, "there is no \"%s\"; say list, show NAME, add NAME or check", verb);
-    if (strcmp(verb, "list") == 0 && a->word_count > 1)
-        return usage_error(a, "list takes no words; say show NAME for one tool");
-    if (strcmp(verb, "show") == 0 && a->word_count != 2)
-        return usage_error(a, "name one tool: waybill tools show NAME");
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
@@ -193,6 +187,15 @@ static const struct option_spec options[] = {
     {NULL, NULL, false},
 };
 
+static const struct form forms[] = {
+    {"list", "`waybill tools show NAME` shows one"},
+    {"show NAME", "`waybill tools list` shows them"},
+    {"add NAME", "its program stands behind --"},
+    {"check [FILE…]", NULL},
+    {"", NULL},
+    {NULL, NULL},
+};
+
 const struct command command_tools = {
     "tools",
     "List, show, export, add and check tools.",
@@ -207,6 +210,7 @@ const struct command command_tools = {
     "  waybill tools add greet --description 'Say hello.' --effect Pure -- ./greet.sh\n"
     "  waybill tools check tools.d/greet.json && waybill config trust\n",
     options,
+    forms,
     run,
     true,
 };

@@ -71,6 +71,10 @@ static int help(int argc, char **argv)
         return print_overview(stdout);
     if (command == NULL)
         return no_such(argv[0]);
+    if (argc > 1) {
+        fprintf(stderr, "waybill help: \"%s\" is too much; say waybill help COMMAND\n", argv[1]);
+        return EXIT_USAGE;
+    }
     args_help(command);
     return EXIT_OK;
 }

@@ -43,10 +43,8 @@ void signals_as_usual(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void say_reloaded(const wb_error *error, void *arg)
+void say_reloaded(const struct args *a, const wb_error *error)
 {
-    const struct args *a = arg;
-
     if (error == NULL)
         note(a, "policies and bindings were read again; tools and servers are those of the start");
     else
@@ -54,11 +52,16 @@ static void say_reloaded(const wb_error *error, void *arg)
              wb_error_line(error), wb_error_column(error), wb_error_text(error));
 }
 
+static void on_reload(const wb_error *error, void *arg)
+{
+    say_reloaded(arg, error);
+}
+
 void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd)
 {
     wb_error *error = NULL;
 
     if (fd >= 0 &&
-        wb_runtime_reload_on(runtime, fd, say_reloaded, (void *)(uintptr_t)a, &error) != WB_OK)
+        wb_runtime_reload_on(runtime, fd, on_reload, (void *)(uintptr_t)a, &error) != WB_OK)
         (void)fail(a, "SIGHUP", error);
 }

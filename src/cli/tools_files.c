@@ -404,8 +404,6 @@ int tools_add(const struct args *a)
     size_t size;
     int code;
 
-    if (a->word_count != 2)
-        return usage_error(a, "name the tool: waybill tools add NAME … -- PROGRAM ARG…");
     if (a->rest_count == 0 && !args_has(a, "--command"))
         return usage_error(a, "say what it runs: --command PROGRAM, or -- PROGRAM ARG…");
     root = find_root(a, &code);

@@ -74,6 +74,7 @@ wb_rc wbi_approvals_create(struct wbi_approvals *a, const struct wbi_approval *l
     e->approval.tool = keep(&at, like->tool);
     e->approval.principal = keep(&at, like->principal);
     e->approval.text = keep(&at, text);
+    e->approval.text_size = like->text.n;
     wbi_id_make(&a->ids, "approval_", e->approval.id);
     memcpy(ret_id, e->approval.id, WBI_ID_SIZE);
     e->on_end = on_end;

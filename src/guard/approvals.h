@@ -15,7 +15,9 @@ enum wbi_approval_end { WBI_APPROVAL_GRANTED = 1, WBI_APPROVAL_REFUSED, WBI_APPR
 
 struct wbi_approval {
     char id[WBI_ID_SIZE];
-    struct wbi_str tool, principal, text; /* text: what is to be approved, redacted */
+    struct wbi_str tool, principal;
+    struct wbi_str text; /* what is to be approved, redacted; kept up to a limit */
+    size_t text_size;    /* of all of it */
     int64_t created_ns, deadline_ns;
 };
 

@@ -181,8 +181,16 @@ wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id, const struct wbi_http_
     if (c == NULL || c->state != WBI_CONN_PENDING)
         return WB_ENOTFOUND;
     wbi_conn_head(c, head, true);
+    c->filler = head->filler;
     c->state = WBI_CONN_STREAMING;
     return settle(c);
+}
+
+void wbi_conn_chunk(struct wbi_conn *c, struct wbi_str bytes)
+{
+    wbi_buf_addf(&c->out, "%zx\r\n", bytes.n);
+    wbi_buf_adds(&c->out, bytes);
+    wbi_buf_addz(&c->out, "\r\n");
 }
 
 wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes)
@@ -199,9 +207,7 @@ wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes)
             wbi_conn_go(c);
         return WB_ELIMIT;
     }
-    wbi_buf_addf(&c->out, "%zx\r\n", bytes.n);
-    wbi_buf_adds(&c->out, bytes);
-    wbi_buf_addz(&c->out, "\r\n");
+    wbi_conn_chunk(c, bytes);
     c->bytes_out += bytes.n;
     return settle(c);
 }

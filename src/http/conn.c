@@ -4,7 +4,9 @@
  *     in `in`, up to a cap, then reading pauses.
  * (2) A connection is freed at the end of its own event only; whoever breaks it
  *     in between sets `broken`.
- * (3) The end of the client's stream while an answer is owed counts as leaving. */
+ * (3) The end of the client's stream may mean that it has said all or that it has
+ *     left. What it asked for whole is answered; whether it still listens is found
+ *     out by sending something that says nothing, which one who left resets. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -14,6 +16,7 @@
 #include "http/http_int.h"
 
 #define READ_PIECE ((size_t)16 * 1024)
+#define INTERIM "HTTP/1.1 100 Continue\r\n\r\n" /* any number may precede an answer */
 
 static int refuse(struct wbi_conn *c, int status, const char *why)
 {
@@ -156,7 +159,7 @@ static int on_headers(llhttp_t *p)
     if (status != 0)
         return refuse(c, status, why);
     if (wbi_http_header(&r, "expect").p != NULL)
-        wbi_buf_addz(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+        wbi_buf_addz(&c->out, INTERIM);
     return 0;
 }
 
@@ -374,8 +377,8 @@ void wbi_conn_go(struct wbi_conn *c)
         if (!may_parse(c))
             break;
     }
-    if (c->eof && (c->state == WBI_CONN_READING || c->request != 0) && c->out.n == 0)
-        c->broken = true;
+    if (c->eof && c->state == WBI_CONN_READING && c->out.n == 0)
+        c->broken = true; /* everything is answered, what is left is half a request */
     if (c->http->draining && wbi_conn_idle(c))
         c->broken = true; /* its answer was still on its way when the draining began */
     say_goodbye(c);
@@ -434,11 +437,39 @@ static void on_ready(void *arg, int events)
     wbi_conn_go(c);
 }
 
+/* Of a client that has said all and is owed an answer. It is asked in the second
+ * tick, so that quick answers come without that. */
+static bool has_left(struct wbi_conn *c)
+{
+    int error = 0;
+    socklen_t n = sizeof(error);
+
+    c->ticks_since_eof++;
+    if (c->ticks_since_eof > 2)
+        return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n) != 0 || error != 0;
+    if (c->ticks_since_eof < 2)
+        return false;
+    if (c->state == WBI_CONN_PENDING)
+        wbi_buf_addz(&c->out, INTERIM);
+    else if (c->filler != NULL)
+        wbi_conn_chunk(c, wbi_str_z(c->filler));
+    else
+        return true;
+    wbi_conn_push(c);
+    return c->broken || wbi_buf_rc(&c->out) != WB_OK;
+}
+
 void wbi_conn_tick(struct wbi_conn *c, int64_t now_ns)
 {
     bool waiting = c->request != 0 && c->out.n == 0; /* the handler takes its time */
 
-    if (now_ns < c->deadline_ns || waiting || c->away)
+    if (c->away)
+        return;
+    if (waiting && c->eof && has_left(c)) {
+        wbi_conn_drop(c);
+        return;
+    }
+    if (now_ns < c->deadline_ns || waiting)
         return;
     if (c->state == WBI_CONN_READING && c->begun && c->out.n == 0) {
         wbi_conn_refuse(c, 408, "the request took too long to arrive");

@@ -89,6 +89,9 @@ void wbi_http_free(struct wbi_http *http);
 /* No new connections; each open one ends after the answer it waits for. on_done
  * runs once, when none is left or the grace time has passed. */
 void wbi_http_drain(struct wbi_http *http, int64_t grace_ms, void (*on_done)(void *arg), void *arg);
+/* Another token for all requests whose headers come from now on; those before it and
+ * their streams go on. WB_EMISUSE where none was asked for from the start. */
+WB_MUST_CHECK wb_rc wbi_http_set_token(struct wbi_http *http, struct wbi_str token);
 uint16_t wbi_http_port(const struct wbi_http *http);
 size_t wbi_http_connections(const struct wbi_http *http);
 
@@ -96,7 +99,8 @@ struct wbi_http_response {
     int status;
     const char *type; /* NULL: no content type */
     struct wbi_str body;
-    const char *extra; /* whole header lines, each with CRLF; may be NULL */
+    const char *extra;  /* whole header lines, each with CRLF; may be NULL */
+    const char *filler; /* for streams, static: what means nothing in this one (a comment) */
 };
 
 /* All return WB_ENOTFOUND when the id is not (or no longer) good, and WB_ELIMIT
@@ -104,7 +108,9 @@ struct wbi_http_response {
  * on_gone tells the same for what was not yet answered. */
 wb_rc wbi_http_respond(struct wbi_http *http, uint64_t id,
                        const struct wbi_http_response *response);
-/* Head of an answer whose body comes by wbi_http_send, ended by wbi_http_end. */
+/* Head of an answer whose body comes by wbi_http_send, ended by wbi_http_end. The
+ * filler is sent to a client that has shut its side, to find out whether it is there;
+ * without one it counts as gone. */
 wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id, const struct wbi_http_response *head);
 /* A client that lets more than stream_bytes pile up is dropped. */
 wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes);

@@ -32,7 +32,7 @@ struct wbi_conn {
     enum wbi_conn_state state;
     bool inside;  /* its events are being handled; reaped afterwards */
     bool broken;  /* to be reaped */
-    bool eof;     /* the client has said all */
+    bool eof;     /* the client has said all, or left */
     bool begun;   /* bytes of a request have come */
     bool in_body; /* its headers are complete */
     bool keep_alive;
@@ -53,7 +53,9 @@ struct wbi_conn {
     const char *why;
     uint64_t request; /* id while PENDING or STREAMING, else 0 */
     void *user;
-    char extra[128]; /* header lines for the answer */
+    const char *filler;       /* of the stream, may be NULL */
+    unsigned ticks_since_eof; /* while an answer is owed */
+    char extra[128];          /* header lines for the answer */
     int64_t deadline_ns;
     int64_t begun_ns;
     uint64_t bytes_in, bytes_out;
@@ -140,6 +142,8 @@ void wbi_conn_answered(struct wbi_conn *c);
 /* Returns the time it was. */
 int64_t wbi_conn_log(struct wbi_conn *c, const char *refused);
 void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked);
+/* Not empty: that would end the body. */
+void wbi_conn_chunk(struct wbi_conn *c, struct wbi_str bytes);
 
 /* listen.c */
 void wbi_http_tick_on(struct wbi_http *http);

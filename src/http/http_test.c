@@ -356,11 +356,98 @@ static void a_client_that_leaves_is_reported_once(void **state)
         (void)wbi_loop_turn(w.loop, false);
     close(fd);
     for (int i = 0; i < 50 && w.gone == 0; i++)
-        (void)wbi_loop_turn(w.loop, false);
+        (void)wbi_loop_turn(w.loop, true); /* ticks */
     assert_int_equal(w.gone, 1);
     assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_ENOTFOUND);
     assert_int_equal(wbi_http_connections(w.http), 0);
     stop(&w);
+}
+
+static int dial_and_shut(struct world *w, const char *requests)
+{
+    int fd = dial(w);
+
+    put(fd, requests, strlen(requests));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    for (int i = 0; i < 50 && w->held_n == 0; i++)
+        (void)wbi_loop_turn(w->loop, false);
+    assert_int_equal(w->held_n, 1);
+    return fd;
+}
+
+static void a_client_that_has_said_all_gets_every_answer(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct wbi_http_response first = {.status = 200, .body = WBI_LIT_INIT("first")};
+    struct world w;
+    char out[4096];
+    int fd;
+
+    (void)state;
+    start(&w, &o);
+    fd = dial_and_shut(&w, LATER NEXT "GET /half HTTP/1.1\r\n");
+    (void)wbi_loop_turn(w.loop, false);
+    assert_int_equal(wbi_http_respond(w.http, w.held[0], &first), WB_OK);
+    (void)hear(&w, fd, out, sizeof(out), NULL);
+    assert_int_equal(strncmp(out, "HTTP/1.1 200", 12), 0); /* a quick answer comes alone */
+    assert_non_null(strstr(out, "first"));
+    assert_true(strstr(out, "first") < strstr(out, "/next"));
+    assert_int_equal(w.seen, 2); /* half a request is none */
+    assert_int_equal(w.gone, 0);
+    assert_int_equal(wbi_http_connections(w.http), 0);
+    close(fd);
+    stop(&w);
+}
+
+static void a_client_that_has_said_all_may_wait_long(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct wbi_http_response answer = {.status = 200, .body = WBI_LIT_INIT("late")};
+    struct wbi_http_response stream = {.status = 200, .filler = ": \n\n"};
+    struct world w;
+    char out[4096];
+    int fd;
+
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        start(&w, &o);
+        fd = dial_and_shut(&w, LATER);
+        if (streams)
+            assert_int_equal(wbi_http_stream(w.http, w.held[0], &stream), WB_OK);
+        (void)hear(&w, fd, out, sizeof(out), streams ? ": \n\n" : "100 Continue\r\n\r\n");
+        for (int i = 0; i < 2; i++)
+            wbi_conn_tick(w.http->conns[0], 0);
+        assert_int_equal(w.gone, 0);
+        assert_int_equal(streams ? wbi_http_end(w.http, w.held[0])
+                                 : wbi_http_respond(w.http, w.held[0], &answer),
+                         WB_OK);
+        (void)hear(&w, fd, out, sizeof(out), NULL);
+        assert_non_null(strstr(out, streams ? "0\r\n\r\n" : "late"));
+        assert_int_equal(wbi_http_connections(w.http), 0);
+        close(fd);
+        stop(&w);
+    }
+}
+
+static void a_client_that_leaves_its_stream_is_reported(void **state)
+{
+    struct wbi_http_options o = {0};
+    struct wbi_http_response with = {.status = 200, .filler = ": \n\n"}, without = {.status = 200};
+    struct world w;
+    int fd;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start(&w, &o);
+        fd = dial_and_shut(&w, LATER);
+        assert_int_equal(wbi_http_stream(w.http, w.held[0], i == 0 ? &with : &without), WB_OK);
+        close(fd);
+        for (int k = 0; k < 50 && w.gone == 0; k++)
+            (void)wbi_loop_turn(w.loop, true); /* ticks */
+        assert_int_equal(w.gone, 1);
+        assert_int_equal(wbi_http_connections(w.http), 0);
+        stop(&w);
+    }
 }
 
 /* Row 91: slow headers, slow body, a client that never reads. */
@@ -567,6 +654,9 @@ int main(void)
         cmocka_unit_test(pipelined_requests_are_answered_in_order),
         cmocka_unit_test(a_stream_is_sent_in_chunks_and_ended),
         cmocka_unit_test(a_client_that_leaves_is_reported_once),
+        cmocka_unit_test(a_client_that_has_said_all_gets_every_answer),
+        cmocka_unit_test(a_client_that_has_said_all_may_wait_long),
+        cmocka_unit_test(a_client_that_leaves_its_stream_is_reported),
         cmocka_unit_test(slow_clients_are_timed_out),
         cmocka_unit_test(a_client_that_never_reads_its_stream_is_dropped),
         cmocka_unit_test(the_token_guards_everything_but_health),

@@ -262,6 +262,21 @@ static void set_defaults(struct wbi_http_options *o)
         o->clock = wbi_clock_system();
 }
 
+wb_rc wbi_http_set_token(struct wbi_http *http, struct wbi_str token)
+{
+    char *copy;
+
+    if (http->o.token.p == NULL || token.p == NULL)
+        return WB_EMISUSE;
+    copy = wbi_strdup(token);
+    if (copy == NULL)
+        return WB_ENOMEM;
+    wbi_free(http->token);
+    http->token = copy;
+    http->o.token = wbi_str_make(copy, token.n);
+    return WB_OK;
+}
+
 static wb_rc copy_options(struct wbi_http *http, const struct wbi_http_options *options)
 {
     http->o = *options;
@@ -277,12 +292,8 @@ static wb_rc copy_options(struct wbi_http *http, const struct wbi_http_options *
         http->host_count++;
     }
     http->o.hosts = NULL;
-    if (options->token.p != NULL) {
-        http->token = wbi_strdup(options->token);
-        if (http->token == NULL)
-            return WB_ENOMEM;
-        http->o.token = wbi_str_make(http->token, options->token.n);
-    }
+    if (options->token.p != NULL && wbi_http_set_token(http, options->token) != WB_OK)
+        return WB_ENOMEM;
     if (options->health.p != NULL) {
         http->health = wbi_strdup(options->health);
         if (http->health == NULL)

@@ -135,8 +135,10 @@ void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message)
 
 static void begin_stream(struct wbi_mcp_request *r)
 {
-    static const struct wbi_http_response head = {
-        .status = 200, .type = "text/event-stream", .extra = "X-Accel-Buffering: no\r\n"};
+    static const struct wbi_http_response head = {.status = 200,
+                                                  .type = "text/event-stream",
+                                                  .extra = "X-Accel-Buffering: no\r\n",
+                                                  .filler = WBI_SSE_COMMENT};
 
     if (r->streaming || r->http_id == 0)
         return;

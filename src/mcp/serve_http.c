@@ -168,8 +168,10 @@ static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
 
 static void do_get(struct post *p, struct wbi_mcp_session *session)
 {
-    static const struct wbi_http_response head = {
-        .status = 200, .type = "text/event-stream", .extra = "X-Accel-Buffering: no\r\n"};
+    static const struct wbi_http_response head = {.status = 200,
+                                                  .type = "text/event-stream",
+                                                  .extra = "X-Accel-Buffering: no\r\n",
+                                                  .filler = WBI_SSE_COMMENT};
 
     if (!wbi_http_accepts(p->r, "text/event-stream", true)) {
         plain(p->http, p->r->id, 406, NULL);

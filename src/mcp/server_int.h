@@ -140,6 +140,7 @@ void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int stat
 /* The answer of a parked request that ended before its retry, to the retry. */
 void wbi_request_give_kept(struct wbi_mcp_request *r);
 void wbi_request_cancel(struct wbi_mcp_request *r);
+#define WBI_SSE_COMMENT ": keep-alive\n\n" /* every client passes over it */
 void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message);
 
 /* dispatch.c */

@@ -290,7 +290,7 @@ void wbi_mcp_tick_on(struct wbi_mcp_server *s)
 /* Comments keep quiet streams open through proxies. */
 static void keep_streams_alive(struct wbi_mcp_server *s, int64_t now)
 {
-    static const struct wbi_str comment = WBI_LIT_INIT(": keep-alive\n\n");
+    static const struct wbi_str comment = WBI_LIT_INIT(WBI_SSE_COMMENT);
 
     if (now < s->keep_alive_ns)
         return;

@@ -210,6 +210,11 @@ uint16_t wbi_gateway_port(const struct wbi_gateway *g)
     return g->http != NULL ? wbi_http_port(g->http) : 0;
 }
 
+wb_rc wbi_gateway_set_token(struct wbi_gateway *g, struct wbi_str token)
+{
+    return g->http != NULL ? wbi_http_set_token(g->http, token) : WB_EMISUSE;
+}
+
 static void on_drained(void *arg)
 {
     end(arg);

@@ -33,6 +33,9 @@ WB_MUST_CHECK wb_rc wbi_gateway_new(struct wbi_runtime *rt, struct wbi_upstreams
 void wbi_gateway_free(struct wbi_gateway *g);
 /* 0 without HTTP. */
 uint16_t wbi_gateway_port(const struct wbi_gateway *g);
+/* Another bearer token for what is asked by HTTP from now on. WB_EMISUSE where there
+ * was none. */
+WB_MUST_CHECK wb_rc wbi_gateway_set_token(struct wbi_gateway *g, struct wbi_str token);
 /* Take nothing new, answer what is owed, cancel what outlasts the grace time;
  * a second time cancels at once. */
 void wbi_gateway_drain(struct wbi_gateway *g);

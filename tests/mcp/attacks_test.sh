@@ -146,7 +146,35 @@ for token in '' x "${token_was}0" "${token_was%?}" "${token_was^^}" 'eyJhbGciOiJ
 done
 status=$(curl -s -o "$work/out" -w '%{http_code}' "$url?access_token=$token_was")
 want "a token in the address" 401
+# A new token holds after SIGHUP, and the old one no longer; a file that is wrong changes nothing.
+hang_up() { # TOKEN, what is said of it
+    printf '%s\n' "$1" >"$HOME/.local/state/waybill/http-token"
+    kill -HUP $pid
+    for _ in $(seq 200); do grep -q "$2" "$work/err" && return; sleep 0.05; done
+    bad "SIGHUP: no word of \"$2\": $(cat "$work/err")"
+}
+hang_up another-token-of-the-user 'the token was read again'
 token=$token_was
+post "$work/body"
+want "the token of before SIGHUP" 401
+hang_up short 'the old token stays in force: a token has 16 to'
+token=another-token-of-the-user
+post "$work/body"
+want "the token of after SIGHUP" 400 Mcp-Session-Id
+# A pipe gives its token once; reading it again would wait forever.
+mkfifo -m 600 "$work/pipe"
+echo a-token-out-of-a-pipe >"$work/pipe" &
+"$build/waybill" serve --root "$work/ws" --http 127.0.0.1:0 --token-file "$work/pipe" 2>"$work/piped.err" &
+piped=$!
+for word in 'listening on' 'policies and bindings were read again'; do
+    for _ in $(seq 200); do grep -q "$word" "$work/piped.err" && break; sleep 0.05; done
+    kill -HUP $piped
+done
+status=$(curl -s -m 20 -o "$work/out" -w '%{http_code}' -H 'Authorization: Bearer a-token-out-of-a-pipe' \
+    "$(sed -n 's|^listening on \(.*\)/mcp|\1|p' "$work/piped.err")/metrics")
+want "a token out of a pipe after SIGHUP" 200
+kill $piped
+wait $piped
 
 row=87 # sessions of others
 body '{"jsonrpc":"2.0","id":1,"method":"ping"}'
