@@ -21,10 +21,13 @@ struct wbi_str wbi_lean_result(struct wbi_str canonical);
  * that is not ours. */
 struct wbi_str wbi_lean_tool(struct wbi_str invocation);
 struct wbi_str wbi_lean_correlation(struct wbi_str invocation);
-/* Whether that is s, nothing escaped or redacted: then s may be left out. */
+/* Whether that is s, nothing escaped or redacted: then s may be left out. What is found
+ * may belong to something else, so neither a null nor a sequence that stands for another
+ * character is taken for s. */
 static inline bool wbi_lean_says(struct wbi_str quoted, struct wbi_str s)
 {
-    return s.n > 0 && quoted.n == s.n + 2 && memcmp(quoted.p + 1, s.p, s.n) == 0;
+    return s.n > 0 && quoted.n == s.n + 2 && quoted.p[0] == '"' &&
+           memcmp(quoted.p + 1, s.p, s.n) == 0 && memchr(s.p, '\\', s.n) == NULL;
 }
 
 /* result, trust and events as they were; texts that lack nothing stay. Memory of arena. */

@@ -172,6 +172,9 @@ static void only_what_stands_there_unchanged_may_be_left_out(void **state)
     assert_false(wbi_lean_says(WBI_LIT("\"abd\""), WBI_LIT("abc")));
     assert_false(wbi_lean_says(WBI_NONE, WBI_LIT("abc")));
     assert_false(wbi_lean_says(WBI_LIT("\"\""), WBI_LIT("")));
+    /* what is found in somebody's metadata only looks like the id */
+    assert_false(wbi_lean_says(WBI_LIT("null"), WBI_LIT("ul")));
+    assert_false(wbi_lean_says(WBI_LIT("\"\\n\""), WBI_LIT("\\n")));
     /* of two the reader finds the last, whatever it belongs to */
     assert_true(wbi_str_eqz(
         wbi_lean_correlation(WBI_LIT("{\"toolName\":\"t\",\"correlationId\":\"a\",\"metadata\":{"
