@@ -5,7 +5,7 @@
  * (3) Deferred work runs after polling (check) and, for what timers deferred,
  *     before it (prepare).
  * (4) Our own loop looks once more before it sleeps (eager.h); the caller's does
- *     what the caller made it for. */
+ *     what the caller made it for, and a turn that is not to wait does not. */
 #include "loop/loop.h"
 
 #include <fcntl.h>
@@ -36,6 +36,7 @@ struct wbi_loop {
     struct wbi_eager eager;
     size_t holds;
     bool stop;
+    bool waits; /* the turn may sleep */
 };
 
 struct wbi_timer {
@@ -97,7 +98,7 @@ static void on_prepare(uv_prepare_t *handle)
     struct wbi_loop *loop = handle->data;
 
     run_deferred(loop);
-    if (loop->owned && uv_backend_timeout(loop->uv) != 0)
+    if (loop->owned && loop->waits && uv_backend_timeout(loop->uv) != 0)
         wbi_eager_turn(&loop->eager);
 }
 
@@ -221,6 +222,11 @@ struct wbi_alarms *wbi_loop_alarms(struct wbi_loop *loop)
     return loop->alarms;
 }
 
+const struct wbi_eager *wbi_loop_eager(const struct wbi_loop *loop)
+{
+    return &loop->eager;
+}
+
 wb_rc wbi_loop_arena(struct wbi_loop *loop, enum wbi_arena_use use, size_t cap,
                      struct wbi_arena **ret)
 {
@@ -254,6 +260,7 @@ void wbi_loop_run(struct wbi_loop *loop, const bool *done)
 {
     take_over(loop);
     loop->stop = false;
+    loop->waits = true;
     wbi_loop_hold(loop); /* posts from other threads keep it alive */
     while (!loop->stop && (done == NULL || !*done))
         (void)uv_run(loop->uv, UV_RUN_ONCE);
@@ -263,6 +270,7 @@ void wbi_loop_run(struct wbi_loop *loop, const bool *done)
 bool wbi_loop_turn(struct wbi_loop *loop, bool wait)
 {
     take_over(loop);
+    loop->waits = wait;
     return uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+struct wbi_eager;
 struct wbi_loop;
 
 /* own loop, or around the caller's uv_loop_t (never closed by us). */
@@ -72,6 +73,8 @@ void wbi_timer_free(struct wbi_timer *t); /* NULL is fine */
 
 /* For loop/alarm.h: many deadlines on one timer. They end with the loop. */
 struct wbi_alarms *wbi_loop_alarms(struct wbi_loop *loop);
+/* How often it looked for an event before it slept (loop/eager.h). */
+const struct wbi_eager *wbi_loop_eager(const struct wbi_loop *loop);
 
 /* Readiness of a descriptor that stays the caller's. */
 enum wbi_watch_events { WBI_WATCH_READ = 1, WBI_WATCH_WRITE = 2 };

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <uv.h>
 
+#include "loop/eager.h"
 #include "loop/loop.h"
 
 struct reader {
@@ -108,6 +110,43 @@ static void posts_of_another_thread_arrive_in_order(void **state)
     assert_int_equal(last, 100);
 }
 
+static void count(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* Two turns with an event each; how often the loop looked for one in between. */
+static uint64_t looks_of_two_turns(struct wbi_loop *loop, bool wait)
+{
+    uint64_t before = wbi_loop_eager(loop)->looks;
+    int posted = 0;
+
+    wbi_loop_hold(loop);
+    for (int i = 0; i < 2; i++) {
+        struct wbi_post post = {.fn = count, .arg = &posted};
+
+        wbi_loop_post(loop, &post);
+        (void)wbi_loop_turn(loop, wait);
+        assert_int_equal(posted, i + 1);
+    }
+    wbi_loop_unhold(loop);
+    return wbi_loop_eager(loop)->looks - before;
+}
+
+static void only_a_loop_of_our_own_that_waits_looks_before_it_sleeps(void **state)
+{
+    struct wbi_loop *around;
+    uv_loop_t theirs;
+
+    assert_int_equal(looks_of_two_turns(*state, true), wbi_loop_eager(*state)->may ? 1 : 0);
+    assert_int_equal(looks_of_two_turns(*state, false), 0);
+    assert_int_equal(uv_loop_init(&theirs), 0);
+    assert_int_equal(wbi_loop_new(&theirs, &around, NULL), WB_OK);
+    assert_int_equal(looks_of_two_turns(around, true), 0);
+    wbi_loop_free(around);
+    assert_int_equal(uv_loop_close(&theirs), 0);
+}
+
 static int set_up(void **state)
 {
     return wbi_loop_new(NULL, (struct wbi_loop **)state, NULL) == WB_OK ? 0 : -1;
@@ -124,6 +163,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_last_words_of_a_peer_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(posts_of_another_thread_arrive_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_a_loop_of_our_own_that_waits_looks_before_it_sleeps,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
