@@ -2,8 +2,8 @@
  * tests/tools_test.c: the built-in tools as data (tests/tools/NAME.json): a
  * workspace, calls in order, and the receipt of each (C6.7 "golden-tested").
  * Every result is checked against the schema of its tool (family/NAME/results.json),
- * rendered again to the same bytes, and a tool that is never called fails the
- * test. WAYBILL_UPDATE=1 rewrites the receipts.
+ * rendered again to the same bytes, shown by the ledger as the caller saw it, and a tool
+ * that is never called fails the test. WAYBILL_UPDATE=1 rewrites the receipts.
  *   files   {path: text}; links {path: target}; config: waybill.json
  *   steps   [{call, input, maxTokens?, kind?, receipt: [lines]}]; "$next" in an
  *           input is the nextToken of the step before, "$id" the id of the last
@@ -211,7 +211,68 @@ static void disarm(const wbi_json *fault)
                  WBI_FMT(wbi_json_get_str(fault, "path")));
 }
 
-static struct toolcall run_step(struct toolbox *b, const wbi_json *step, const struct last *last)
+/* ---- the ledger gives back what the caller saw (C12.3) ---- */
+
+static const wb_view kept_views[] = {WB_VIEW_CANONICAL, WB_VIEW_RESULT, WB_VIEW_ENVELOPE,
+                                     WB_VIEW_RECORD};
+#define KEPT_VIEWS (sizeof(kept_views) / sizeof(kept_views[0]))
+
+struct seen {
+    struct seen *before;
+    const char *id;
+    struct wbi_str texts[KEPT_VIEWS];
+};
+
+static struct seen *see(struct toolbox *b, wb_result *result, struct seen *before)
+{
+    struct seen *seen = wbi_arena_zalloc(b->arena, sizeof(*seen));
+    const wbi_json *record;
+
+    assert_non_null(seen);
+    seen->before = before;
+    for (size_t i = 0; i < KEPT_VIEWS; i++) {
+        size_t n;
+        const char *text = wb_result_view(result, kept_views[i], &n);
+
+        assert_non_null(text);
+        seen->texts[i] = wbi_arena_str(b->arena, wbi_str_make(text, n));
+    }
+    assert_int_equal(
+        wbi_json_read(b->arena, seen->texts[KEPT_VIEWS - 1], WBI_JSON_STRICT, &record, NULL),
+        WB_OK);
+    seen->id = wbi_arena_strz(b->arena, wbi_json_get_str(record, "id"));
+    return seen;
+}
+
+/* Ends the runtime: until then rows may still be on their way. */
+static void check_ledger(struct toolbox *b, const char *name, const struct seen *newest)
+{
+    wb_options *o = toolbox_options(b);
+    wb_ledger *ledger = NULL;
+    char *text;
+    size_t n;
+
+    toolbox_close(b);
+    if (wb_ledger_open(o, WB_LEDGER_READ, &ledger, NULL) != WB_OK) { /* that is what it is about */
+        assert_true(wbi_str_find(newest->texts[0], WBI_LIT("state_unavailable")) <
+                    newest->texts[0].n);
+        newest = NULL;
+    }
+    for (const struct seen *s = newest; s != NULL; s = s->before) {
+        for (size_t i = 0; i < KEPT_VIEWS; i++) {
+            if (wb_ledger_show(ledger, s->id, kept_views[i], &text, &n, NULL) != WB_OK)
+                fail_msg("%s: %s is not there: %.*s", name, s->id, WBI_FMT(s->texts[3]));
+            if (!wbi_str_eq(wbi_str_make(text, n), s->texts[i]))
+                fail_msg("%s: %s\nsaw   %.*s\nshown %s", name, s->id, WBI_FMT(s->texts[i]), text);
+            wb_free(text);
+        }
+    }
+    wb_ledger_free(ledger);
+    wb_options_free(o);
+}
+
+static struct toolcall run_step(struct toolbox *b, const wbi_json *step, const struct last *last,
+                                struct seen **seen)
 {
     char *tool = wbi_arena_strz(b->arena, wbi_json_get_str(step, "call"));
     char *budget = wbi_arena_strz(b->arena, wbi_json_get_str(step, "maxTokens"));
@@ -227,6 +288,7 @@ static struct toolcall run_step(struct toolbox *b, const wbi_json *step, const s
     disarm(wbi_json_get(step, "fault"));
     wb_request_free(request);
     c = toolbox_take(b, result);
+    *seen = see(b, result, *seen);
     wb_result_free(result);
     check_render(&c);
     check_rungs(&c);
@@ -330,8 +392,9 @@ static void remember(struct last *last, const wbi_json *result)
     last->path = path.p ? path : last->path;
 }
 
-static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
+static const struct seen *run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
 {
+    struct seen *seen = NULL;
     struct last last = {WBI_LIT(""), WBI_LIT(""), WBI_LIT(""), WBI_LIT("")};
 
     wbi_jw_obj(w);
@@ -350,7 +413,7 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
                 toolbox_close(b);
                 toolbox_open(b);
             }
-            c = run_step(b, step, &last);
+            c = run_step(b, step, &last, &seen);
             id = wbi_json_get_str(wbi_json_get(c.result, "work_item"), "id");
 
             put_step(w, b, step, &c);
@@ -361,12 +424,14 @@ static void run_steps(struct toolbox *b, const wbi_json *data, struct wbi_jw *w)
         wbi_jw_arr_end(w);
     }
     wbi_jw_obj_end(w);
+    return seen;
 }
 
 static void run_file(const char *path, const char *name)
 {
     struct wbi_buf text, got, want;
     struct wbi_jw w = wbi_jw_to(&got);
+    const struct seen *seen;
     const wbi_json *data, *v;
     struct toolbox b;
 
@@ -379,7 +444,7 @@ static void run_file(const char *path, const char *name)
     toolbox_open(&b);
     wbi_buf_init_arena(&got, b.arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init_arena(&want, b.arena, WBI_LIMIT_JSON_TEXT);
-    run_steps(&b, data, &w);
+    seen = run_steps(&b, data, &w);
     wbi_json_write(&want, data);
     if (getenv("WAYBILL_UPDATE") != NULL) {
         assert_int_equal(wbi_json_read(b.arena, wbi_buf_str(&got), WBI_JSON_STRICT, &v, NULL),
@@ -390,6 +455,7 @@ static void run_file(const char *path, const char *name)
                  WBI_FMT(wbi_buf_str(&got)));
     }
     check_after(&b, name, data);
+    check_ledger(&b, name, seen);
     toolbox_end(&b);
     wbi_buf_fini(&text);
 }

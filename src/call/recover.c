@@ -46,6 +46,7 @@ static wb_rc rebuild(const struct wbi_row *intent, struct wbi_arena *arena, stru
         rc = wbi_outcome_fail(&call->outcome, arena, &fault);
     if (rc != WB_OK)
         return rc;
+    call->arena = arena;
     call->inv.tool_name = wbi_json_get_str(invocation, "toolName");
     call->inv.correlation_id = wbi_json_get_str(invocation, "correlationId");
     tool->qualified = wbi_json_get_str(trust, "tool");

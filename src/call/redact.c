@@ -263,10 +263,10 @@ static wb_rc redacted_input(struct wbi_call *call, struct wbi_str *ret)
 wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
 {
     struct wbi_invocation inv = call->inv;
-    struct wbi_str input;
+    struct wbi_str input, text;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    wb_rc rc = WB_OK;
+    wb_rc rc;
 
     if (call->redacted_invocation.p == NULL) {
         rc = redacted_input(call, &input);
@@ -278,9 +278,12 @@ wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
         wbi_invocation_write(&w, &inv, input);
         if (wbi_buf_rc(&out) != WB_OK)
             return wbi_buf_rc(&out);
-        call->redacted_invocation = wbi_buf_str(&out);
-        rc = redact_json(call, "invocation", &call->redacted_invocation);
+        text = wbi_buf_str(&out);
+        rc = redact_json(call, "invocation", &text);
+        if (rc != WB_OK) /* who asks again must not find it as it was */
+            return rc;
+        call->redacted_invocation = text;
     }
     *ret = call->redacted_invocation;
-    return rc;
+    return WB_OK;
 }

@@ -227,6 +227,7 @@ static void await(struct asked *q, wb_runtime *runtime, wb_call_id id, int signa
     struct pollfd on[2] = {{.fd = q->done, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     struct signalfd_siginfo info;
     bool cancelled = false;
+    eventfd_t ended;
 
     while ((on[0].revents & POLLIN) == 0) {
         if (poll(on, 2, -1) <= 0 || read(signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
@@ -236,6 +237,7 @@ static void await(struct asked *q, wb_runtime *runtime, wb_call_id id, int signa
         cancelled = true;
         wb_call_cancel(runtime, id);
     }
+    (void)eventfd_read(q->done, &ended); /* from here on what on_done wrote is ours to read */
 }
 
 /* Run and print. */

@@ -184,6 +184,11 @@ static void only_what_stands_there_unchanged_may_be_left_out(void **state)
     /* the reader finds the last of two, whatever it belongs to */
     assert_false(wbi_lean_has_correlation(twice, WBI_LIT("c")));
     assert_true(wbi_lean_has_correlation(twice, WBI_LIT("b")));
+    /* and that may only look like the id */
+    assert_false(
+        wbi_lean_has_correlation(WBI_LIT("{\"x\":1,\"correlationId\":null}"), WBI_LIT("ul")));
+    assert_false(
+        wbi_lean_has_correlation(WBI_LIT("{\"x\":1,\"correlationId\":\"\\n\"}"), WBI_LIT("\\n")));
 
     assert_true(
         wbi_lean_has_output(WBI_LIT(CANONICAL("{\"result\":5}")), WBI_LIT("{\"result\":5}")));

@@ -5,7 +5,7 @@
  * (3) Deferred work runs after polling (check) and, for what timers deferred,
  *     before it (prepare).
  * (4) Our own loop looks once more before it sleeps (eager.h); the caller's does
- *     what the caller made it for. */
+ *     what the caller made it for, and a turn that is not to wait does not. */
 #include "loop/loop.h"
 
 #include <fcntl.h>

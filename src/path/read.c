@@ -180,16 +180,18 @@ static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags, 
     return -1;
 }
 
-/* Opening a device or a pipe may already do something, so a path is looked at first. Once
- * it was a regular file it need not be looked at again: that it becomes something else
- * between the look and the opening could not be excluded anyway. */
+/* Opening a device or a pipe may already do something (the writer of a pipe goes on, and
+ * what it writes is lost), so a path is looked at first. Where it was a regular file
+ * beneath the root before, one call tells that it still is one. */
 static bool is_regular(struct wbi_root *root, const char *rel, _Atomic uint64_t *known,
                        uint64_t hash)
 {
     struct stat st;
     int fd;
 
-    if (atomic_load_explicit(known, memory_order_relaxed) == hash)
+    if (atomic_load_explicit(known, memory_order_relaxed) == hash &&
+        fstatat(root->fd, rel, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+        S_ISREG(st.st_mode))
         return true;
     fd = open_cached(root, rel, O_PATH, &st);
     if (fd < 0)
