@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/checked.h"
 #include "state_fixture.h"
 #include "store/store_int.h"
 
@@ -485,7 +486,8 @@ static wb_rc stop_here(struct wbi_db *db, void *arg, struct wbi_error *err)
 static void migration_leaves_the_old_version_or_the_new(void **state)
 {
     struct wbi_step steps[] = {
-        {"CREATE TABLE unused (a)", NULL}, /* version 1 is the real one */
+        {"CREATE TABLE unused (a)", NULL}, /* versions 1 and 2 are the real ones */
+        {"CREATE TABLE unused (a)", NULL},
         {"CREATE TABLE tasks2 (a); INSERT INTO tasks2 VALUES (1); ALTER TABLE kv ADD COLUMN note",
          stop_here},
         {"DROP TABLE tasks2; CREATE TABLE tasks3 (a)", NULL}};
@@ -505,7 +507,7 @@ static void migration_leaves_the_old_version_or_the_new(void **state)
     if (child == 0) {
         struct wbi_error err = WBI_ERROR_INIT;
         if (wbi_db_open(wbi_store_dir(f.store), true, &db, &err) == WB_OK &&
-            wbi_db_migrate(&db, steps, 3, &f, &err) == WB_OK)
+            wbi_db_migrate(&db, steps, WBI_COUNT(steps), &f, &err) == WB_OK)
             _exit(1);
         _exit(2);
     }
@@ -519,9 +521,9 @@ static void migration_leaves_the_old_version_or_the_new(void **state)
                                    &tables, NULL),
                      WB_OK);
     assert_int_equal(tables, 0);
-    assert_int_equal(wbi_db_migrate(&db, steps, 3, NULL, NULL), WB_OK);
+    assert_int_equal(wbi_db_migrate(&db, steps, WBI_COUNT(steps), NULL, NULL), WB_OK);
     assert_int_equal(wbi_db_number(&db, "PRAGMA user_version", &version, NULL), WB_OK);
-    assert_int_equal(version, 3);
+    assert_int_equal(version, WBI_COUNT(steps));
     assert_int_equal(wbi_db_number(&db, "SELECT count(*) FROM sqlite_schema WHERE name = 'tasks3'",
                                    &tables, NULL),
                      WB_OK);
@@ -529,6 +531,31 @@ static void migration_leaves_the_old_version_or_the_new(void **state)
     wbi_db_close(&db);
     fixture_close(&f);
     assert_refused(&f, "newer Waybill"); /* the downgrade */
+    fixture_fini(&f);
+}
+
+/* Its rows say everything twice and stay as they are; what comes now may be lean. */
+static void a_file_of_version_1_becomes_one_of_version_2(void **state)
+{
+    struct fixture f;
+    struct wbi_db db;
+    int64_t version;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    fixture_call(&f, 1);
+    assert_int_equal(wbi_db_open(wbi_store_dir(f.store), true, &db, NULL), WB_OK);
+    assert_int_equal(wbi_db_exec(&db, "PRAGMA user_version=1", NULL), WB_OK);
+    wbi_db_close(&db);
+    fixture_close(&f);
+    fixture_open(&f);
+    fixture_call(&f, 2);
+    assert_int_equal(wbi_db_open(wbi_store_dir(f.store), true, &db, NULL), WB_OK);
+    assert_int_equal(wbi_db_number(&db, "PRAGMA user_version", &version, NULL), WB_OK);
+    assert_int_equal(version, 2);
+    wbi_db_close(&db);
+    fixture_close(&f);
     fixture_fini(&f);
 }
 
@@ -615,6 +642,7 @@ int main(void)
         cmocka_unit_test(owners_live_as_long_as_their_process),
         cmocka_unit_test(never_uses_the_standard_descriptors),
         cmocka_unit_test(migration_leaves_the_old_version_or_the_new),
+        cmocka_unit_test(a_file_of_version_1_becomes_one_of_version_2),
         cmocka_unit_test(many_processes_may_make_one_directory),
         cmocka_unit_test(commit_lock_is_fair_and_excludes),
     };

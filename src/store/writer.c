@@ -100,16 +100,24 @@ static wb_rc write_marker(struct wbi_store *s, struct wbi_tx *tx, struct wbi_err
     return wbi_tx_change(tx, &marker, err);
 }
 
-/* Rows that nobody waits for let others run now and then: a whole batch would keep a core,
- * and who last ran on it, for milliseconds. */
+static bool nobody_waits(const struct wbi_op *ops)
+{
+    while (ops != NULL && ops->lazy)
+        ops = ops->next;
+    return ops == NULL;
+}
+
+/* A batch that nobody waits for lets others run now and then: it would keep a core, and who
+ * last ran on it, for milliseconds. */
 static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *err)
 {
-    unsigned lazy = 0;
+    bool polite = nobody_waits(ops);
+    unsigned n = 0;
 
     for (struct wbi_op *op = ops; op != NULL && !tx->broken; op = op->next) {
         struct wbi_error *told = op->err != NULL ? op->err : err;
 
-        if (op->lazy && ++lazy % WBI_STORE_YIELD == 0)
+        if (polite && ++n % WBI_STORE_YIELD == 0)
             (void)sched_yield();
         op->rc = op->apply(op, tx, told);
         if (tx->broken && told != err)

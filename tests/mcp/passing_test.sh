@@ -169,14 +169,14 @@ session() {
 }
 stream() { curl -s -N -H "Authorization: Bearer $token" -H 'Accept: text/event-stream' -H "Mcp-Session-Id: $1" "$url" >"$2" 2>/dev/null & }
 wait_record() { # COUNT PATTERN
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         [ "$(grep -c -- "$2" "$work/record" 2>/dev/null)" -ge "$1" ] && return
         sleep 0.05
     done
     bad "$era: the server was not told $1 times: $2"
 }
 wait_news() { # FILE COUNT URI
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         [ "$(grep -c "resources/updated.*\"$3\"" "$1")" -ge "$2" ] && return
         sleep 0.05
     done
@@ -267,7 +267,7 @@ need "an image is listed as one" "waybill://artifact/$artifact\",\"name\":\"[^\"
 rpc read resources/read "\"uri\":\"waybill://artifact/$artifact\""
 answer read
 need "and read as one" '"mimeType":"image/png","blob":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="'
-for _ in $(seq 100); do grep -q 'resources/list_changed' "$work/out" && break; sleep 0.05; done
+for _ in $(seq 600); do grep -q 'resources/list_changed' "$work/out" && break; sleep 0.05; done
 grep -q 'resources/list_changed' "$work/out" || bad "new artifacts are not told"
 hush
 [ $failed = 0 ] && echo "resources and prompts are passed on, each to its own"

@@ -10,7 +10,7 @@ build=$(cd "$build" && pwd)
 calls=20000 seconds=15 slack=2048
 [ -n "${WAYBILL_SOAK:-}" ] && calls=1000000 seconds=600
 # A sanitizer slows all down and keeps what was freed for a while.
-if grep -q __asan_init "$build/waybill"; then
+if grep -q -e __asan_init -e __tsan_init "$build/waybill"; then
     slack=65536
     [ -n "${WAYBILL_SOAK:-}" ] || calls=4000 seconds=10
 fi
