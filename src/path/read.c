@@ -152,12 +152,13 @@ wb_rc wbi_path_real(struct wbi_root *root, struct wbi_str path, struct wbi_arena
 
 #define AT_HAND_BYTES ((size_t)32 * 1024)
 
-/* All bytes of a small file, which are in memory; one more shows that it has not grown. */
+/* All bytes of a small file, which are in memory; one more shows that it has not grown, and
+ * what takes no position is no file. */
 static bool read_cached(int fd, const struct stat *st, struct wbi_arena *arena, struct wbi_str *ret)
 {
     struct iovec into = {NULL, (size_t)st->st_size + 1};
 
-    if (!S_ISREG(st->st_mode) || (size_t)st->st_size >= AT_HAND_BYTES)
+    if ((size_t)st->st_size >= AT_HAND_BYTES)
         return false;
     into.iov_base = wbi_arena_alloc(arena, into.iov_len);
     if (into.iov_base == NULL || preadv2(fd, &into, 1, 0, RWF_NOWAIT) != st->st_size)
@@ -166,41 +167,36 @@ static bool read_cached(int fd, const struct stat *st, struct wbi_arena *arena, 
     return true;
 }
 
-static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags, struct stat *ret_st)
+static int open_cached(struct wbi_root *root, const char *rel, unsigned oflags)
 {
     struct open_how how = {.flags = oflags | O_CLOEXEC,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV |
                                       RESOLVE_CACHED};
-    int fd = (int)syscall(SYS_openat2, root->fd, rel, &how, sizeof(how));
 
-    if (fd >= 0 && fstat(fd, ret_st) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return (int)syscall(SYS_openat2, root->fd, rel, &how, sizeof(how));
 }
 
 /* Opening a device or a pipe may already do something (the writer of a pipe goes on, and
  * what it writes is lost), so a path is looked at first. Where it was a regular file
  * beneath the root before, one call tells that it still is one. */
 static bool is_regular(struct wbi_root *root, const char *rel, _Atomic uint64_t *known,
-                       uint64_t hash)
+                       uint64_t hash, struct stat *ret_st)
 {
-    struct stat st;
+    bool regular;
     int fd;
 
     if (atomic_load_explicit(known, memory_order_relaxed) == hash &&
-        fstatat(root->fd, rel, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
-        S_ISREG(st.st_mode))
+        fstatat(root->fd, rel, ret_st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+        S_ISREG(ret_st->st_mode))
         return true;
-    fd = open_cached(root, rel, O_PATH, &st);
+    fd = open_cached(root, rel, O_PATH);
     if (fd < 0)
         return false;
+    regular = fstat(fd, ret_st) == 0 && S_ISREG(ret_st->st_mode);
     close(fd);
-    if (!S_ISREG(st.st_mode))
-        return false;
-    atomic_store_explicit(known, hash, memory_order_relaxed);
-    return true;
+    if (regular)
+        atomic_store_explicit(known, hash, memory_order_relaxed);
+    return regular;
 }
 
 bool wbi_path_read_at_hand(struct wbi_root *root, struct wbi_str path, struct wbi_arena *arena,
@@ -217,9 +213,9 @@ bool wbi_path_read_at_hand(struct wbi_root *root, struct wbi_str path, struct wb
         return false;
     hash = wbi_hash64(rel, strlen(rel), root->ino) | 1; /* 0 is no path's */
     known = &root->regular[(hash >> 8) % WBI_COUNT(root->regular)];
-    if (!is_regular(root, rel, known, hash))
+    if (!is_regular(root, rel, known, hash, ret_st))
         return false;
-    fd = open_cached(root, rel, O_RDONLY | O_NONBLOCK | O_NOCTTY, ret_st);
+    fd = open_cached(root, rel, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     all = fd >= 0 && read_cached(fd, ret_st, arena, ret);
     if (fd >= 0)
         close(fd);
