@@ -129,6 +129,7 @@ static const char *const leaks[] = {
     "ACCESSKEY\tAKIA{u16}\t2026-01-01T00:00:00+00:00\t{b40}\tActive\n",
     "AKIA{u16},{b40}\n",
     "mysql -uroot -p{p} db\n",
+    "mysql -uroot -p{a600} db\n",
     "sshpass -p '{p}' ssh bob@h\n",
     "docker login -u bob -p {p}\n",
     "redis-cli -a {p} ping\n",
@@ -136,6 +137,10 @@ static const char *const leaks[] = {
     "cmd --token {a20} x\n",
     "curl -ubob:{p} https://x\n",
     "curl -su bob:{p} https://x\n",
+    /* a line that ends one pair and begins another */
+    "- name: API_TOKEN\n  value: \"{a23}- name: API_TOKEN\n          value: \"{a33}\"\nend\n",
+    /* objects */
+    "apiVersion: v1\nkind: Secret\ndata:\n  a: {b32}\n  b: {b32}\n  c: {b32}\n---\nend\n",
     /* key blocks */
     "     1\t-----BEGIN RSA PRIVATE KEY-----\n     2\t{b64}\n     3\t{b64}\n     4\t-----END RSA "
     "PRIVATE KEY-----\n",

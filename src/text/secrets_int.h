@@ -35,6 +35,7 @@ struct judged {
     const struct wbi_secrets *set;
     struct wbi_str text;
     size_t floor;
+    size_t limit;   /* what begins behind it is judged again, without what stands before it */
     bool undecided; /* said by a matcher: the next line tells */
 };
 

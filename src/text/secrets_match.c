@@ -597,12 +597,14 @@ bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct 
         i = wbi_skip_blanks(line, i, 4);
     while (i < line.n && (line.p[i] == '\'' || line.p[i] == '"' || line.p[i] == '\\'))
         i++;
-    i = wbi_skip_masks(j->set, line, i);
-    for (end = i;
-         end < line.n && (uint8_t)line.p[end] > ' ' && strchr("\"'`\\,[", line.p[end]) == NULL;)
+    i = at + wbi_skip_masks(j->set, line, i);
+    for (end = i; end < t.n && end - i < CURL_LINE && (uint8_t)t.p[end] > ' ' &&
+                  strchr("\"'`\\,[", t.p[end]) == NULL;)
         end++;
-    return end >= i + 4 && !wbi_stand_in(wbi_str_make(line.p + i, end - i)) &&
-           wbi_found(ret, at + i, at + end, r->label);
+    while (end < t.n && ((uint8_t)t.p[end] & 0xc0) == 0x80) /* not inside a character */
+        end++;
+    return end >= i + 4 && !wbi_stand_in(wbi_str_make(t.p + i, end - i)) &&
+           wbi_found(ret, i, end, r->label);
 }
 
 /* host:5432:database:user:password, a line of .pgpass. */
