@@ -571,16 +571,39 @@ static const struct {
     const char *command;
     const char *option;
     bool joined; /* nothing stands between the two */
+    bool common; /* other commands have it, too: it must stand before the next one */
 } commands[] = {
-    {"sshpass ", " -p", false},
-    {"mysql", " -p", true},
-    {"docker login ", " -p ", false},
-    {"redis-cli ", " -a ", false},
+    {"sshpass ", " -p", false, false},       {"mysql", " -p", true, false},
+    {"docker login ", " -p ", false, false}, {"redis-cli ", " -a ", false, false},
+    {"zip ", " -P ", false, true},           {"ldapsearch ", " -w", false, true},
+    {"ldapadd ", " -w", false, true},        {"ldapmodify ", " -w", false, true},
+    {"ldapdelete ", " -w", false, true},     {"ldapwhoami ", " -w", false, true},
+    {"ldappasswd ", " -w", false, true},
 };
+
+/* Up to what ends a command. */
+static struct wbi_str one_command(struct wbi_str line)
+{
+    size_t i = 0;
+
+    while (i < line.n && strchr(";|&", line.p[i]) == NULL)
+        i++;
+    return wbi_str_head(line, i);
+}
+
+/* No part of another word; of zip, the end of unzip and not of a file's name. */
+static bool is_command(const struct judged *j, size_t at)
+{
+    const char *p = j->text.p + at;
+
+    if (p[0] == 'z' && at >= j->floor + 2 && p[-2] == 'u' && p[-1] == 'n')
+        at -= 2;
+    return !wbi_word_before(j, at) && !(p[0] == 'z' && at > j->floor && p[-1] == '.');
+}
 
 bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
-    struct wbi_str t = j->text, line = wbi_str_from(t, at);
+    struct wbi_str t = j->text, line = wbi_str_from(t, at), searched;
     size_t k = 0, i, end;
 
     line = wbi_str_head(line, 512);
@@ -589,8 +612,9 @@ bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct 
         k++;
     if (k == sizeof commands / sizeof *commands)
         return false;
-    i = wbi_str_find(line, wbi_str_z(commands[k].option));
-    if (i == line.n || wbi_word_before(j, at))
+    searched = commands[k].common ? one_command(line) : line;
+    i = wbi_str_find(searched, wbi_str_z(commands[k].option));
+    if (i == searched.n || !is_command(j, at))
         return false;
     i += strlen(commands[k].option);
     if (!commands[k].joined)

@@ -100,6 +100,9 @@ static bool pathlike(struct wbi_str v)
            wbi_str_find(v, WBI_LIT("://")) < v.n;
 }
 
+/* a, e, i, o, u, y */
+#define VOWELS (1u | 1u << 4 | 1u << 8 | 1u << 14 | 1u << 20 | 1u << 24)
+
 /* A name of code: mostly small letters in runs, as words have them, in more than one part. */
 static bool code_name(struct wbi_str v)
 {
@@ -110,7 +113,7 @@ static bool code_name(struct wbi_str v)
         uint8_t c = i < v.n ? (uint8_t)v.p[i] : 0;
 
         if (wbi_is_lower(c)) {
-            vowel |= memchr("aeiouy", c, 6) != NULL;
+            vowel |= VOWELS >> (c - 'a') & 1;
             low++;
             continue;
         }
@@ -178,24 +181,26 @@ static bool stands_apart(struct wbi_str v, struct wbi_str word)
 }
 
 /* What nobody would use, or what is no value at all. One random value in a thousand holds a
- * short word by chance, so in such a value it has to stand apart. */
+ * brief word by chance, so in such a value it has to stand apart. */
 static bool placeholder(struct wbi_str v)
 {
     static const char *const words[] = {
+        "xxxx",    "your",     "dummy",       "null",     "todo",    "test-",     "fake",
+        "mock",    "none",     "env.",        "abcdef", /* the brief ones */
         "example", "changeme", "placeholder", "redacted", "sample",  "undefined", "function",
         "****",    "insert",   "replace",     "node_mod", "default", "localhost", "process.",
         "require", "import",   "return",      "string",   "config",  "....",      "1234567890",
     };
-    static const char *const brief[] = {"xxxx", "your", "dummy", "null", "todo",  "test-",
-                                        "fake", "mock", "none",  "env.", "abcdef"};
+    const size_t brief = 11, all = sizeof words / sizeof *words;
 
-    if (v.n == 0 || memchr("[<${%*", v.p[0], 6) != NULL ||
-        has_word(v, words, sizeof words / sizeof *words))
+    if (v.n == 0 || memchr("[<${%*", v.p[0], 6) != NULL)
         return true;
-    if (!random_looking(v))
-        return has_word(v, brief, sizeof brief / sizeof *brief);
-    for (size_t i = 0; i < sizeof brief / sizeof *brief; i++)
-        if (stands_apart(v, wbi_str_z(brief[i])))
+    if (!has_word(v, words, all))
+        return false;
+    if (!random_looking(v) || has_word(v, words + brief, all - brief))
+        return true;
+    for (size_t i = 0; i < brief; i++)
+        if (stands_apart(v, wbi_str_z(words[i])))
             return true;
     return false;
 }
@@ -611,6 +616,12 @@ static struct traits traits_of(struct wbi_str v)
     return x;
 }
 
+bool wbi_sample_password(struct wbi_str v)
+{
+    return v.n == 0 || wbi_stand_in(v) || placeholder(v) ||
+           (names_itself(v) && !traits_of(v).digit);
+}
+
 /* Names of algorithms and the like have digits, too. */
 static bool technical(struct wbi_str v)
 {
@@ -639,11 +650,13 @@ static bool is_password(struct wbi_str v, const struct place *p, bool variable)
 
 /* Hexadecimal has at most four bits a character, and what is random in other ways may repeat
  * a few. */
-static unsigned least_entropy(struct wbi_str v)
+static bool varied(struct wbi_str v, unsigned entropy)
 {
     bool hex = wbi_run(v, 0, A_HEX) == v.n;
 
-    return (hex && v.n >= 20) || random_looking(v) ? 260 : hex ? 300 : 350;
+    if (entropy >= (hex ? 300u : 350u))
+        return true;
+    return entropy >= 260 && ((hex && v.n >= 20) || random_looking(v));
 }
 
 /* As old rules of scanners have it: long enough, and random enough. */
@@ -658,7 +671,7 @@ static bool is_random(struct wbi_str v, enum strength strength)
         return false;
     if (strength == FAINT && (v.n < 20 || !scrambled(v)))
         return false;
-    return entropy >= least_entropy(v);
+    return varied(v, entropy);
 }
 
 static enum strength strength_of(const struct judged *j, size_t from, size_t to, size_t at)
