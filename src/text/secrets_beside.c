@@ -19,9 +19,8 @@ static bool find_fold(struct wbi_str s, struct wbi_str word)
 /* A statement about users begins before `at` in its line. */
 static bool in_statement(const struct judged *j, size_t at)
 {
-    static const char *const verbs[] = {"create user", "alter user",   "create role",
-                                        "alter role",  "create login", "alter login",
-                                        "grant ",      "set password"};
+    static const char *const verbs[] = {"create user", "alter user",   "create role", "alter role",
+                                        "grant ",      "create login", "alter login"};
     size_t start = wbi_near_line_start(j->text, at);
     struct wbi_str before = wbi_str_make(j->text.p + start, at - start);
 
@@ -134,22 +133,31 @@ bool wbi_match_oauth(struct judged *j, size_t at, const struct rule *r, struct s
 
 /* ---- JSON Web Keys ---- */
 
-#define JWK_REACH 8192u /* a key of 16,384 bits in one member is not further */
+#define JWK_REACH 4096u /* a member of a key of 8,192 bits has 1,366 characters */
+
+/* Behind the last brace of s. */
+static size_t behind_braces(struct wbi_str s)
+{
+    const char *open = s.n > 0 ? memrchr(s.p, '{', s.n) : NULL;
+    size_t from = open != NULL ? (size_t)(open - s.p) + 1 : 0;
+    const char *close = s.n > from ? memrchr(s.p + from, '}', s.n - from) : NULL;
+
+    return close != NULL ? (size_t)(close - s.p) + 1 : from;
+}
 
 /* "kty" stands in the same object as what stands at `at`: no brace is between them. *ret_open
  * when the text ends inside the object. */
 static bool in_jwk(struct wbi_str t, size_t at, bool *ret_open)
 {
-    size_t from = at < JWK_REACH ? 0 : at - JWK_REACH, start = at;
-    size_t to = t.n - at < JWK_REACH ? t.n : at + JWK_REACH, end = at;
-    struct wbi_str object;
+    size_t from = at < JWK_REACH ? 0 : at - JWK_REACH;
+    struct wbi_str rest = wbi_str_head(wbi_str_from(t, at), JWK_REACH), object;
+    bool all = at + rest.n == t.n;
+    size_t end = wbi_str_index(rest, '{');
 
-    while (start > from && t.p[start - 1] != '{' && t.p[start - 1] != '}')
-        start--;
-    while (end < to && t.p[end] != '{' && t.p[end] != '}')
-        end++;
-    *ret_open = end == t.n;
-    object = wbi_str_make(t.p + start, end - start);
+    end = wbi_str_index(wbi_str_head(rest, end), '}');
+    *ret_open = all && end == rest.n;
+    from += behind_braces(wbi_str_make(t.p + from, at - from));
+    object = wbi_str_make(t.p + from, at + end - from);
     return wbi_str_find(object, WBI_LIT("\"kty\":")) < object.n;
 }
 
