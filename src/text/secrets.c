@@ -54,9 +54,10 @@ void wbi_secrets_free(struct wbi_secrets *s)
 struct finder {
     const struct wbi_secrets *set;
     struct wbi_str text;
-    bool final;  /* no more text will come */
-    size_t mark; /* first visible mark, or NOWHERE */
-    size_t wait; /* from here on more text is needed, or NOWHERE */
+    size_t limit; /* what begins behind it is judged again, without what stands before it */
+    bool final;   /* no more text will come */
+    size_t mark;  /* first visible mark, or NOWHERE */
+    size_t wait;  /* from here on more text is needed, or NOWHERE */
     struct scan scan;
     struct secret known; /* the next known value, found ahead */
     bool has_known;
@@ -102,9 +103,10 @@ static void take_context(struct finder *f, const struct rule *rule, size_t at, s
             f->mark = at;
         return;
     }
-    if (f->has_value || !wbi_sealed_open(&f->sealed, f->text, at))
+    if (f->has_value || at >= f->limit ||
+        !wbi_sealed_open(&f->sealed, wbi_str_head(f->text, f->limit), at))
         return;
-    if (f->sealed.unfinished && !f->final && f->text.n - f->sealed.from < WBI_LIMIT_SECRET_SEALED)
+    if (f->sealed.unfinished && !f->final && f->limit - f->sealed.from < WBI_LIMIT_SECRET_SEALED)
         f->wait = f->sealed.from;
     else
         f->has_value = wbi_sealed_next(&f->sealed, f->set, f->text, from, &f->value);
@@ -122,7 +124,7 @@ static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, siz
 static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
     const struct prefilter *p = &f->set->filter;
-    struct judged j = {f->set, f->text, floor, false};
+    struct judged j = {f->set, f->text, floor, f->limit, false};
     uint64_t here = first_bytes(f->text, at);
     unsigned key = wbi_rule_key(here);
     struct secret m = {0};
@@ -150,10 +152,11 @@ static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *r
 }
 
 static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
-                         bool final)
+                         size_t limit, bool final)
 {
     f->set = set;
     f->text = text;
+    f->limit = limit;
     f->final = final;
     f->mark = NOWHERE;
     f->wait = NOWHERE;
@@ -406,11 +409,9 @@ static void note_mark(struct finder *f, const struct secret *m)
  * so that it is judged with what stands before it. */
 static void hold_back(struct pass *p, struct wbi_str text, size_t at, size_t literal)
 {
-    size_t line = wbi_line_start(text, literal);
+    size_t line = wbi_line_start(text, literal), from = line > at ? line : at;
 
-    p->limit = line >= at && text.n - line <= WBI_LIMIT_SECRET_HOLD ? line
-               : literal > at                                       ? literal
-                                                                    : at;
+    p->limit = text.n - from <= WBI_LIMIT_SECRET_HOLD || literal <= at ? from : literal;
 }
 
 static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
@@ -421,7 +422,7 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
     size_t at = 0, written = out->n;
     wb_rc rc = WB_OK;
 
-    finder_start(&f, s, text, p->final);
+    finder_start(&f, s, text, p->limit, p->final);
     p->lines = NOWHERE;
     while (rc == WB_OK && finder_next(&f, at, &m) && f.literal < p->limit) {
         size_t from;
@@ -469,7 +470,7 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
 
     if (rc != WB_OK)
         return rc;
-    finder_start(&f, s, wbi_buf_str(&bare.text), true);
+    finder_start(&f, s, wbi_buf_str(&bare.text), bare.text.n, true);
     p->lines = NOWHERE;
     while (rc == WB_OK && finder_next(&f, at, &m)) {
         wbi_buf_add(out, text.p + from, stood(&bare, m.from) - from);
@@ -552,7 +553,7 @@ static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_m
     struct secret m;
     bool any;
 
-    finder_start(&f, s, text, true);
+    finder_start(&f, s, text, text.n, true);
     any = finder_next(&f, 0, &m);
     *ret_marks = f.mark != NOWHERE;
     return any;

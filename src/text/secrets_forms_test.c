@@ -129,6 +129,7 @@ static const char *const leaks[] = {
     "ACCESSKEY\tAKIA{u16}\t2026-01-01T00:00:00+00:00\t{b40}\tActive\n",
     "AKIA{u16},{b40}\n",
     "mysql -uroot -p{p} db\n",
+    "mysql -uroot -p{a600} db\n",
     "sshpass -p '{p}' ssh bob@h\n",
     "docker login -u bob -p {p}\n",
     "redis-cli -a {p} ping\n",
@@ -136,6 +137,39 @@ static const char *const leaks[] = {
     "cmd --token {a20} x\n",
     "curl -ubob:{p} https://x\n",
     "curl -su bob:{p} https://x\n",
+    "zip -r -P {p} out.zip dir\n",
+    "$ zip -P '{p};x' out.zip dir && ls\n",
+    "unzip -P {p} out.zip\n",
+    "ldapsearch -x -D cn=admin,dc=x -w {p} -b dc=x\n",
+    "ldapadd -w{p} -f a.ldif\n",
+    "ldapmodify -w '{p}' -f a.ldif | cat\n",
+    "ldapdelete -D cn=x -w {p} cn=y\n",
+    "ldapwhoami -H ldap://h -w {p}\n",
+    "ldappasswd -w {p} cn=y\n",
+    /* statements */
+    "CREATE USER 'bob'@'%' IDENTIFIED BY '{p}';\n",
+    "CREATE USER 'bob'@'%'\n  IDENTIFIED WITH mysql_native_password BY '{p}[1]';\n",
+    "alter user bob identified by \"correcthorse\";\n",
+    "ALTER ROLE bob WITH ENCRYPTED PASSWORD 'correcthorse';\n",
+    "CREATE USER bob PASSWORD E'correct\\'horse';\n",
+    "CREATE LOGIN bob WITH PASSWORD = N'{p}', DEFAULT_DATABASE = x;\n",
+    /* OAuth */
+    "GET /cb?code={a22}&state=xyz HTTP/1.1\n",
+    "Location: https://c.io/cb?state=xyz&code=4/0{w60}\n",
+    "grant_type=authorization_code&code={h20}&redirect_uri=https%3A%2F%2Fc%2Fcb\n",
+    "grant_type=authorization_code&code_verifier={w43}\n",
+    /* JSON Web Keys, the type before and after what is secret */
+    "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"1\",\"d\":\"{w43}\"}\n",
+    "[{\"d\":\"{w43}\",\"kty\":\"EC\"},{\"kty\":\"oct\",\"k\":\"{w22}\"}]\n",
+    "{\n  \"kty\": \"RSA\",\n  \"n\": \"x\",\n  \"d\": \"{w342}\",\n  \"p\": \"{w171}\",\n"
+    "  \"q\": \"{w171}\",\n  \"dp\": \"{w171}\",\n  \"dq\": \"{w171}\",\n  \"qi\": "
+    "\"{w171}\"\n}\nend\n",
+    "{\n  \"alg\": \"x\",\n  \"d\": \"{w342}\",\n  \"dp\": \"{w171}\",\n  \"kty\": \"RSA\",\n"
+    "  \"q\": \"{w171}\"\n}\nend\n",
+    /* a line that ends one pair and begins another */
+    "- name: API_TOKEN\n  value: \"{a23}- name: API_TOKEN\n          value: \"{a33}\"\nend\n",
+    /* objects */
+    "apiVersion: v1\nkind: Secret\ndata:\n  a: {b32}\n  b: {b32}\n  c: {b32}\n---\nend\n",
     /* key blocks */
     "     1\t-----BEGIN RSA PRIVATE KEY-----\n     2\t{b64}\n     3\t{b64}\n     4\t-----END RSA "
     "PRIVATE KEY-----\n",
@@ -293,6 +327,18 @@ static void words_code_and_identifiers_are_left_alone(void **state)
         "--password PASSWORD --token TOKEN\n",
         "cookie: a small piece of data1\n",
         "mkdir -p build/dev2 && mysql --version\n",
+        "apt install zip && wget -P /var/tmp/files2 https://x.io/a\n",
+        "wget https://x.io/a.zip -P /var/tmp/files2\n",
+        "zip -P PASSWORD out.zip dir; ldapsearch -D cn=x -w secret\n",
+        "the entry identified by 'item-42x' was not found\n",
+        "CREATE USER bob IDENTIFIED BY 'your_password';\n",
+        "ALTER USER bob WITH PASSWORD 'new_password';\n",
+        "the user's password 'correcthorse' is too weak\n",
+        "https://x.io/errors?code={a22}&lang=en\n",
+        "https://x.io/cb?code=access_denied_by_user&state=xyz\n",
+        "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"{w43}\",\"y\":\"{w43}\"}\n",
+        "{\"d\":\"{w43}\",\"k\":\"{w43}\",\"p\":{\"kty\":\"EC\"}}\n",
+        "{\"q\":\"{w43}\"} {\"kty\":\"EC\"}\n",
         "certificate-authority: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t{b100}\n",
         "-----BEGIN PUBLIC KEY-----\n{b64}\n-----END PUBLIC KEY-----\n",
         "/* a task-0123456789 or disk-abc */\n",

@@ -35,6 +35,7 @@ struct judged {
     const struct wbi_secrets *set;
     struct wbi_str text;
     size_t floor;
+    size_t limit;   /* what begins behind it is judged again, without what stands before it */
     bool undecided; /* said by a matcher: the next line tells */
 };
 
@@ -147,10 +148,16 @@ bool wbi_match_option(struct judged *, size_t, const struct rule *, struct secre
 bool wbi_match_packed(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_putty(struct judged *, size_t, const struct rule *, struct secret *);
 bool wbi_match_webhook(struct judged *, size_t, const struct rule *, struct secret *);
+/* secrets_beside.c */
+bool wbi_match_sql(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_oauth(struct judged *, size_t, const struct rule *, struct secret *);
+bool wbi_match_jwk(struct judged *, size_t, const struct rule *, struct secret *);
 /* secrets_value.c: after a name, quotes, blanks and what assigns; where the value starts, or 0. */
 size_t wbi_value_start(struct wbi_str t, size_t i);
 /* <password>, $PASSWORD, %s, ***, or a word such as password: in the place of one. */
 bool wbi_stand_in(struct wbi_str v);
+/* The same, and what examples have: your_password, changeme. */
+bool wbi_sample_password(struct wbi_str v);
 /* Words joined by dots, slashes, underscores or capitals: code and paths. */
 bool wbi_wordy(struct wbi_str v);
 /* Never called: such literals change how the text around them is judged. */

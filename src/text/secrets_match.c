@@ -571,16 +571,39 @@ static const struct {
     const char *command;
     const char *option;
     bool joined; /* nothing stands between the two */
+    bool common; /* other commands have it, too: it must stand before the next one */
 } commands[] = {
-    {"sshpass ", " -p", false},
-    {"mysql", " -p", true},
-    {"docker login ", " -p ", false},
-    {"redis-cli ", " -a ", false},
+    {"sshpass ", " -p", false, false},       {"mysql", " -p", true, false},
+    {"docker login ", " -p ", false, false}, {"redis-cli ", " -a ", false, false},
+    {"zip ", " -P ", false, true},           {"ldapsearch ", " -w", false, true},
+    {"ldapadd ", " -w", false, true},        {"ldapmodify ", " -w", false, true},
+    {"ldapdelete ", " -w", false, true},     {"ldapwhoami ", " -w", false, true},
+    {"ldappasswd ", " -w", false, true},
 };
+
+/* Up to what ends a command. */
+static struct wbi_str one_command(struct wbi_str line)
+{
+    size_t i = 0;
+
+    while (i < line.n && strchr(";|&", line.p[i]) == NULL)
+        i++;
+    return wbi_str_head(line, i);
+}
+
+/* No part of another word; of zip, the end of unzip and not of a file's name. */
+static bool is_command(const struct judged *j, size_t at)
+{
+    const char *p = j->text.p + at;
+
+    if (p[0] == 'z' && at >= j->floor + 2 && p[-2] == 'u' && p[-1] == 'n')
+        at -= 2;
+    return !wbi_word_before(j, at) && !(p[0] == 'z' && at > j->floor && p[-1] == '.');
+}
 
 bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
-    struct wbi_str t = j->text, line = wbi_str_from(t, at);
+    struct wbi_str t = j->text, line = wbi_str_from(t, at), searched;
     size_t k = 0, i, end;
 
     line = wbi_str_head(line, 512);
@@ -589,20 +612,23 @@ bool wbi_match_option(struct judged *j, size_t at, const struct rule *r, struct 
         k++;
     if (k == sizeof commands / sizeof *commands)
         return false;
-    i = wbi_str_find(line, wbi_str_z(commands[k].option));
-    if (i == line.n || wbi_word_before(j, at))
+    searched = commands[k].common ? one_command(line) : line;
+    i = wbi_str_find(searched, wbi_str_z(commands[k].option));
+    if (i == searched.n || !is_command(j, at))
         return false;
     i += strlen(commands[k].option);
     if (!commands[k].joined)
         i = wbi_skip_blanks(line, i, 4);
     while (i < line.n && (line.p[i] == '\'' || line.p[i] == '"' || line.p[i] == '\\'))
         i++;
-    i = wbi_skip_masks(j->set, line, i);
-    for (end = i;
-         end < line.n && (uint8_t)line.p[end] > ' ' && strchr("\"'`\\,[", line.p[end]) == NULL;)
+    i = at + wbi_skip_masks(j->set, line, i);
+    for (end = i; end < t.n && end - i < CURL_LINE && (uint8_t)t.p[end] > ' ' &&
+                  strchr("\"'`\\,[", t.p[end]) == NULL;)
         end++;
-    return end >= i + 4 && !wbi_stand_in(wbi_str_make(line.p + i, end - i)) &&
-           wbi_found(ret, at + i, at + end, r->label);
+    while (end < t.n && ((uint8_t)t.p[end] & 0xc0) == 0x80) /* not inside a character */
+        end++;
+    return end >= i + 4 && !wbi_stand_in(wbi_str_make(t.p + i, end - i)) &&
+           wbi_found(ret, i, end, r->label);
 }
 
 /* host:5432:database:user:password, a line of .pgpass. */

@@ -26,22 +26,6 @@ static bool has_word(struct wbi_str v, const char *const *words, size_t n)
     return false;
 }
 
-/* What nobody would use, or what is no value at all. */
-static bool placeholder(struct wbi_str v)
-{
-    static const char *const words[] = {
-        "example", "changeme",  "placeholder", "redacted", "xxxx",   "your",   "dummy",
-        "sample",  "undefined", "null",        "function", "****",   "insert", "replace",
-        "todo",    "localhost", "node_mod",    "default",  "test-",  "fake",   "mock",
-        "none",    "process.",  "env.",        "require",  "import", "return", "string",
-        "config",  "....",      "1234567890",  "abcdef",
-    };
-
-    if (v.n == 0 || memchr("[<${%*", v.p[0], 6) != NULL)
-        return true;
-    return has_word(v, words, sizeof words / sizeof *words);
-}
-
 static bool names_itself(struct wbi_str v)
 {
     static const char *const words[] = {"password", "secret"};
@@ -84,8 +68,8 @@ static unsigned kind(uint8_t c)
     return wbi_is_lower(c) ? 1 : wbi_is_upper(c) ? 2 : wbi_is_digit(c) ? 3 : 0;
 }
 
-/* Small letters, capitals and digits change as often as in random text. */
-static bool scrambled(struct wbi_str v)
+/* How often small letters, capitals and digits change. */
+static size_t kind_changes(struct wbi_str v)
 {
     size_t changes = 0;
 
@@ -94,36 +78,72 @@ static bool scrambled(struct wbi_str v)
 
         changes += before != 0 && now != 0 && before != now;
     }
-    return v.n >= 16 && changes >= v.n / 3;
+    return changes;
+}
+
+/* As often as in random text. */
+static bool scrambled(struct wbi_str v)
+{
+    return v.n >= 16 && kind_changes(v) >= v.n / 3;
+}
+
+/* 0x and digits, perhaps UL behind them. */
+static bool hex_number(struct wbi_str v)
+{
+    return wbi_str_starts(v, WBI_LIT("0x")) && 2 + wbi_run(v, 2, A_HEX) + 3 >= v.n;
 }
 
 static bool pathlike(struct wbi_str v)
 {
-    return wbi_str_starts(v, WBI_LIT("0x")) ||
+    return hex_number(v) ||
            ((v.p[0] == '/' || v.p[0] == '.' || v.p[0] == '~') && !(v.n >= 20 && scrambled(v))) ||
            wbi_str_find(v, WBI_LIT("://")) < v.n;
 }
+
+/* a, e, i, o, u, y */
+#define VOWELS (1u | 1u << 4 | 1u << 8 | 1u << 14 | 1u << 20 | 1u << 24)
 
 /* A name of code: mostly small letters in runs, as words have them, in more than one part. */
 static bool code_name(struct wbi_str v)
 {
     size_t in_words = 0, low = 0, parts = 1;
+    bool vowel = false;
 
     for (size_t i = 0; i <= v.n; i++) {
         uint8_t c = i < v.n ? (uint8_t)v.p[i] : 0;
 
         if (wbi_is_lower(c)) {
+            vowel |= VOWELS >> (c - 'a') & 1;
             low++;
             continue;
         }
-        if (low >= 3)
+        if (low >= 3 && vowel)
             in_words += low + (i > low && wbi_is_upper((uint8_t)v.p[i - low - 1]));
         low = 0;
+        vowel = false;
         parts += c == '.' || c == '_' || c == '-' || wbi_is_upper(c);
         if (c != 0 && !wbi_is_alnum(c) && memchr("._-$", c, 4) == NULL)
             return false;
     }
     return parts >= 2 && in_words * 10 >= v.n * 7;
+}
+
+/* Capitals that begin a part: Your-Api-Key. */
+static size_t part_capitals(struct wbi_str v)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i + 1 < v.n; i++)
+        n += wbi_is_upper((uint8_t)v.p[i]) && wbi_is_lower((uint8_t)v.p[i + 1]) &&
+             (i == 0 || !wbi_is_alnum((uint8_t)v.p[i - 1]));
+    return n;
+}
+
+/* Not only capitals of words change: digits are strewn among letters, or small ones and capitals
+ * are mixed. */
+static bool random_looking(struct wbi_str v)
+{
+    return v.n >= 16 && kind_changes(v) - part_capitals(v) >= v.n / 5 && !code_name(v);
 }
 
 bool wbi_wordy(struct wbi_str v)
@@ -142,7 +162,47 @@ bool wbi_wordy(struct wbi_str v)
     }
     if (letters == 0 || (digits == 0 && !scrambled(v)))
         return true;
-    return parts >= 3 && changes <= 2 && v.n / parts <= 12;
+    return parts >= 3 && changes <= 2 && v.n / parts <= 12 && !random_looking(v);
+}
+
+/* The word is a part of v or the beginning of one: fake-…, dummyToken…, …_none. */
+static bool stands_apart(struct wbi_str v, struct wbi_str word)
+{
+    for (size_t i = 0; i + word.n <= v.n; i++) {
+        struct wbi_str here = wbi_str_make(v.p + i, word.n);
+        size_t end = i + word.n;
+
+        if (wbi_str_ieq(here, word) && kind_changes(here) == part_capitals(here) &&
+            (i == 0 || kind((uint8_t)v.p[i - 1]) == 0) &&
+            (end == v.n || kind((uint8_t)v.p[end]) != kind((uint8_t)v.p[end - 1])))
+            return true;
+    }
+    return false;
+}
+
+/* What nobody would use, or what is no value at all. One random value in a thousand holds a
+ * brief word by chance, so in such a value it has to stand apart. */
+static bool placeholder(struct wbi_str v)
+{
+    static const char *const words[] = {
+        "xxxx",    "your",     "dummy",       "null",     "todo",    "test-",     "fake",
+        "mock",    "none",     "env.",        "abcdef", /* the brief ones */
+        "example", "changeme", "placeholder", "redacted", "sample",  "undefined", "function",
+        "****",    "insert",   "replace",     "node_mod", "default", "localhost", "process.",
+        "require", "import",   "return",      "string",   "config",  "....",      "1234567890",
+    };
+    const size_t brief = 11, all = sizeof words / sizeof *words;
+
+    if (v.n == 0 || memchr("[<${%*", v.p[0], 6) != NULL)
+        return true;
+    if (!has_word(v, words, all))
+        return false;
+    if (!random_looking(v) || has_word(v, words + brief, all - brief))
+        return true;
+    for (size_t i = 0; i < brief; i++)
+        if (stands_apart(v, wbi_str_z(words[i])))
+            return true;
+    return false;
 }
 
 /* ---- names ---- */
@@ -556,6 +616,12 @@ static struct traits traits_of(struct wbi_str v)
     return x;
 }
 
+bool wbi_sample_password(struct wbi_str v)
+{
+    return v.n == 0 || wbi_stand_in(v) || placeholder(v) ||
+           (names_itself(v) && !traits_of(v).digit);
+}
+
 /* Names of algorithms and the like have digits, too. */
 static bool technical(struct wbi_str v)
 {
@@ -582,6 +648,17 @@ static bool is_password(struct wbi_str v, const struct place *p, bool variable)
     return x.digit || (p->quote != 0 && p->quote != '<');
 }
 
+/* Hexadecimal has at most four bits a character, and what is random in other ways may repeat
+ * a few. */
+static bool varied(struct wbi_str v, unsigned entropy)
+{
+    bool hex = wbi_run(v, 0, A_HEX) == v.n;
+
+    if (entropy >= (hex ? 300u : 350u))
+        return true;
+    return entropy >= 260 && ((hex && v.n >= 20) || random_looking(v));
+}
+
 /* As old rules of scanners have it: long enough, and random enough. */
 static bool is_random(struct wbi_str v, enum strength strength)
 {
@@ -594,8 +671,7 @@ static bool is_random(struct wbi_str v, enum strength strength)
         return false;
     if (strength == FAINT && (v.n < 20 || !scrambled(v)))
         return false;
-    /* hexadecimal has at most four bits a character, so its floor is lower */
-    return entropy >= (wbi_run(v, 0, A_HEX) == v.n ? 300u : 350u);
+    return varied(v, entropy);
 }
 
 static enum strength strength_of(const struct judged *j, size_t from, size_t to, size_t at)
