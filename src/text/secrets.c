@@ -350,6 +350,7 @@ struct pass {
     size_t used;    /* how far it came */
     bool open;      /* it ended inside a key block */
     bool waits;     /* what is left needs more text to be judged */
+    bool taken;     /* so does what was written behind the limit: it is to be taken back */
     bool marked;    /* nothing was done: there are visible marks before the limit */
     bool again;     /* what was written is to be judged once more */
     size_t lines;   /* where the lines written last begin that were changed, or NOWHERE */
@@ -409,9 +410,13 @@ static void note_mark(struct finder *f, const struct secret *m)
  * so that it is judged with what stands before it. */
 static void hold_back(struct pass *p, struct wbi_str text, size_t at, size_t literal)
 {
-    size_t line = wbi_line_start(text, literal), from = line > at ? line : at;
+    size_t line = wbi_line_start(text, literal);
 
-    p->limit = text.n - from <= WBI_LIMIT_SECRET_HOLD || literal <= at ? from : literal;
+    p->limit = literal > at ? literal : at;
+    if (text.n - line <= WBI_LIMIT_SECRET_HOLD) {
+        p->limit = line;
+        p->taken = line < at;
+    }
 }
 
 static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
@@ -443,8 +448,10 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
         p->open |= m.open && m.to == text.n;
     }
     p->waits = f.wait < p->limit;
-    if (p->waits)
+    if (p->waits) {
         p->limit = f.wait;
+        p->taken = f.wait < at;
+    }
     if (rc == WB_OK && at < p->limit) {
         wbi_buf_add(out, text.p + at, p->limit - at);
         at = p->limit;
@@ -492,24 +499,35 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
 }
 
 /* Whichever of the two it takes. What was written before the first mark was seen is
- * taken back. */
+ * taken back, and so is the beginning of a line whose end has to wait: they are judged
+ * together. */
 static wb_rc replace_once(const struct wbi_secrets *s, struct wbi_str text, struct pass *p,
                           struct wbi_buf *out, struct wbi_secrets_report *report)
 {
-    struct wbi_secrets_report before;
-    size_t limit = p->limit, n = out->n;
+    WBI_LARGE_LOCAL struct wbi_secrets_report before;
+    const struct pass first = *p;
+    size_t n = out->n;
+    bool waits = false;
     wb_rc rc;
 
     if (report != NULL)
         before = *report;
-    rc = replace_plain(s, text, p, out, report);
-    if (rc != WB_OK || !p->marked)
-        return rc;
-    out->n = n;
-    if (report != NULL)
-        *report = before;
-    *p = (struct pass){.limit = limit, .used = limit};
-    return replace_marked(s, wbi_str_head(text, limit), p, out, report);
+    while ((rc = replace_plain(s, text, p, out, report)) == WB_OK && (p->marked || p->taken)) {
+        size_t limit = p->limit;
+
+        out->n = n;
+        if (report != NULL)
+            *report = before;
+        if (p->marked) {
+            *p = (struct pass){.limit = first.limit, .used = first.limit};
+            return replace_marked(s, wbi_str_head(text, first.limit), p, out, report);
+        }
+        waits |= p->waits;
+        *p = first;
+        p->limit = limit; /* less than before */
+    }
+    p->waits |= waits;
+    return rc;
 }
 
 #define ROUNDS 16u /* each replaces more; texts that are not made for it need two */
