@@ -17,6 +17,7 @@
 #include "tree.h"
 
 #define RACER_ROUNDS 300000ul /* of each way in, whole (chance.h) */
+#define RACER_PATIENCE 200u   /* times as many, where the swapping thread gets no turn */
 
 struct racer {
     struct tree tree;

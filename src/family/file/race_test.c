@@ -110,21 +110,23 @@ static void no_escape(const char *what, enum verdict (*once)(struct round *r))
 {
     struct racer race;
     struct round r = {.no = 0};
-    unsigned long rounds = soak(RACER_ROUNDS), seen[3] = {0};
+    unsigned long rounds = soak(RACER_ROUNDS), seen[3] = {0}, i;
 
     chance_start();
     assert_true(racer_start(&race));
     assert_true(tree_puts(&race.tree, "work/g", "moves\n"));
     assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &r.arena), WB_OK);
     assert_int_equal(wbi_root_open(race.tree.root, WBI_ROOT_NO_SYNC, &r.err, &r.root), WB_OK);
-    for (unsigned long i = 0; i < rounds; i++) {
+    for (i = 0;
+         i < rounds || ((seen[INSIDE] == 0 || seen[REFUSED] == 0) && i < RACER_PATIENCE * rounds);
+         i++) {
         r.no = (unsigned)chance(240); /* divided by 3, 4, 5, 8 and 16 */
         seen[once(&r)]++;
         wbi_arena_reset(r.arena);
     }
     racer_stop(&race);
-    print_message("%s, %lu rounds: %lu inside, %lu refused, %lu escaped\n", what, rounds,
-                  seen[INSIDE], seen[REFUSED], seen[ESCAPED]);
+    print_message("%s, %lu rounds: %lu inside, %lu refused, %lu escaped\n", what, i, seen[INSIDE],
+                  seen[REFUSED], seen[ESCAPED]);
     assert_int_equal(seen[ESCAPED], 0);
     assert_true(seen[INSIDE] > 0 && seen[REFUSED] > 0);
     assert_true(racer_outside_is_whole(&race));
