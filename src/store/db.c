@@ -39,8 +39,11 @@ static const char *const statements[WBI_SQL_COUNT] = {
                           "ORDER BY seq DESC LIMIT ?11",
     [WBI_SQL_BY_CALL] = "SELECT " WBI_ROW_COLUMNS " FROM ledger WHERE call_id = ?2 AND seq > ?1 "
                         "AND " FILTER "ORDER BY seq LIMIT ?11",
-    [WBI_SQL_BY_PROVIDER] = "SELECT " WBI_ROW_COLUMNS " FROM ledger WHERE provider_call_id = ?3 "
-                            "AND seq > ?1 AND " FILTER "ORDER BY seq LIMIT ?11",
+    [WBI_SQL_BY_PROVIDER] =
+        "SELECT " WBI_ROW_COLUMNS " FROM ledger WHERE provider_call_id = ?3 "
+        "AND " WBI_NAMED_ID " AND seq > ?1 AND " FILTER "ORDER BY seq LIMIT ?11",
+    [WBI_SQL_BY_COUNTER] = "SELECT " WBI_ROW_COLUMNS " FROM ledger WHERE provider_call_id = ?3 "
+                           "AND seq > ?1 AND " FILTER "ORDER BY seq LIMIT ?11",
     [WBI_SQL_SCAN] =
         "SELECT seq, time_ms, duration_us, call_id, tool, status, error_kind, "
         "canonical, result, receipt, artifacts "

@@ -116,12 +116,19 @@ wb_rc wbi_store_list(struct wbi_store *s, struct wbi_arena *arena, struct wbi_st
     return rc;
 }
 
+static bool only_counts(struct wbi_str id)
+{
+    while (id.n > 0 && id.p[id.n - 1] >= '0' && id.p[id.n - 1] <= '9')
+        id.n--;
+    return id.n == 0;
+}
+
 static enum wbi_statement choose(const struct wbi_row_query *q)
 {
     if (q->call_id.p != NULL)
         return WBI_SQL_BY_CALL;
     if (q->provider_call_id.p != NULL)
-        return WBI_SQL_BY_PROVIDER;
+        return only_counts(q->provider_call_id) ? WBI_SQL_BY_COUNTER : WBI_SQL_BY_PROVIDER;
     return q->newest_first ? WBI_SQL_ROWS_DOWN : WBI_SQL_ROWS_UP;
 }
 

@@ -50,6 +50,7 @@ CREATE TABLE ledger (
     events TEXT
 );
 CREATE UNIQUE INDEX ledger_call ON ledger (call_id, kind);
+-- version 2 makes it anew, without ids that only count (migrate.c)
 CREATE INDEX ledger_provider ON ledger (provider_call_id) WHERE provider_call_id IS NOT NULL;
 CREATE TABLE open_calls (call_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, owner TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE kv (

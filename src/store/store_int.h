@@ -33,6 +33,7 @@ enum wbi_statement {
     WBI_SQL_ROWS_DOWN,
     WBI_SQL_BY_CALL,
     WBI_SQL_BY_PROVIDER,
+    WBI_SQL_BY_COUNTER,
     WBI_SQL_ANCHOR_PUT,
     WBI_SQL_PRUNE,
     WBI_SQL_FIRST_SINCE,
@@ -99,6 +100,9 @@ WB_MUST_CHECK wb_rc wbi_tx_finish(struct wbi_tx *tx, struct wbi_error *err);
     "seq, time_ms, duration_us, hash, call_id, kind, tool, status, error_kind, conversation, " \
     "provider_call_id, principal, effect, owner, invocation, canonical, result, receipt, "     \
     "artifacts, timings, policy, trust, events"
+/* Caller's ids that are more than a number: the others only count, over and over, so that
+ * keeping them in the index would cost more than looking for one. */
+#define WBI_NAMED_ID "provider_call_id GLOB '*[^0-9]*'"
 WB_MUST_CHECK wb_rc wbi_row_read(sqlite3_stmt *st, struct wbi_arena *arena, struct wbi_row *ret);
 WB_MUST_CHECK wb_rc wbi_db_tail(struct wbi_db *db, int64_t *ret_seq,
                                 uint8_t ret_hash[WBI_SHA256_SIZE], struct wbi_error *err);

@@ -534,6 +534,49 @@ static void migration_leaves_the_old_version_or_the_new(void **state)
     fixture_fini(&f);
 }
 
+static size_t rows_of_caller(struct fixture *f, const char *id)
+{
+    struct wbi_row_query q = {.provider_call_id = wbi_str_z(id), .max = 8};
+    struct wbi_row *rows;
+    size_t n;
+
+    assert_int_equal(wbi_store_rows(f->store, f->arena, &q, &rows, &n, NULL), WB_OK);
+    return n;
+}
+
+static void ids_of_callers_are_found_whether_they_name_or_count(void **state)
+{
+    static const char *const ids[] = {"toolu_7", "7", "12", "", "7\xc3\xa9", "-1"};
+    struct fixture f;
+    struct wbi_db db;
+    int64_t indexed;
+    char id[40];
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    for (size_t i = 0; i < WBI_COUNT(ids); i++) {
+        struct wbi_row row = fixture_row(id, WBI_KIND_OUTCOME, i + 1);
+
+        row.provider_call_id = wbi_str_z(ids[i]);
+        assert_int_equal(wbi_ledger_append_wait(f.ledger, &row, NULL, NULL), WB_OK);
+    }
+    for (size_t i = 0; i < WBI_COUNT(ids); i++)
+        assert_int_equal(rows_of_caller(&f, ids[i]), 1);
+    assert_int_equal(rows_of_caller(&f, "toolu_8"), 0);
+    assert_int_equal(rows_of_caller(&f, "8"), 0);
+    assert_int_equal(wbi_db_open(wbi_store_dir(f.store), true, &db, NULL), WB_OK);
+    assert_int_equal(wbi_db_number(&db,
+                                   "SELECT count(*) FROM ledger INDEXED BY ledger_provider "
+                                   "WHERE provider_call_id = 'toolu_7' AND " WBI_NAMED_ID,
+                                   &indexed, NULL),
+                     WB_OK);
+    assert_int_equal(indexed, 1);
+    wbi_db_close(&db);
+    fixture_close(&f);
+    fixture_fini(&f);
+}
+
 /* Its rows say everything twice and stay as they are; what comes now may be lean. */
 static void a_file_of_version_1_becomes_one_of_version_2(void **state)
 {
@@ -642,6 +685,7 @@ int main(void)
         cmocka_unit_test(owners_live_as_long_as_their_process),
         cmocka_unit_test(never_uses_the_standard_descriptors),
         cmocka_unit_test(migration_leaves_the_old_version_or_the_new),
+        cmocka_unit_test(ids_of_callers_are_found_whether_they_name_or_count),
         cmocka_unit_test(a_file_of_version_1_becomes_one_of_version_2),
         cmocka_unit_test(many_processes_may_make_one_directory),
         cmocka_unit_test(commit_lock_is_fair_and_excludes),
