@@ -26,10 +26,17 @@ void wbi_buf_fini(struct wbi_buf *b)
     *b = (struct wbi_buf){.max = b->max, .arena = b->arena};
 }
 
+/* The NUL has its place behind the last byte. */
+static void set_end(struct wbi_buf *b)
+{
+    b->end = b->cap <= b->max ? b->cap : b->max + 1;
+}
+
 void wbi_buf_clear(struct wbi_buf *b)
 {
     b->n = 0;
     b->rc = WB_OK;
+    set_end(b);
 }
 
 /* Most texts of a call fit, and are not moved a second time. */
@@ -42,6 +49,13 @@ static char *resize(struct wbi_buf *b, size_t cap)
     return wbi_realloc(b->p, cap);
 }
 
+static bool fail(struct wbi_buf *b, wb_rc rc)
+{
+    b->rc = rc;
+    b->end = b->n; /* nothing more is taken without a look at rc */
+    return false;
+}
+
 /* Room for n more bytes and a NUL. */
 static bool reserve(struct wbi_buf *b, size_t n)
 {
@@ -50,22 +64,19 @@ static bool reserve(struct wbi_buf *b, size_t n)
 
     if (b->rc != WB_OK)
         return false;
-    if (!wbi_add(b->n, n, &need) || need > b->max || !wbi_add(need, (size_t)1, &need)) {
-        b->rc = WB_ELIMIT;
-        return false;
-    }
+    if (!wbi_add(b->n, n, &need) || need > b->max || !wbi_add(need, (size_t)1, &need))
+        return fail(b, WB_ELIMIT);
     if (need <= b->cap)
         return true;
     cap = b->cap ? b->cap : FIRST_SIZE;
     while (cap < need)
         cap = cap > SIZE_MAX / 2 ? need : cap * 2;
     p = resize(b, cap);
-    if (p == NULL) {
-        b->rc = WB_ENOMEM;
-        return false;
-    }
+    if (p == NULL)
+        return fail(b, WB_ENOMEM);
     b->p = p;
     b->cap = cap;
+    set_end(b);
     return true;
 }
 
@@ -74,13 +85,32 @@ char *wbi_buf_grow(struct wbi_buf *b, size_t n)
     return reserve(b, n) ? b->p + b->n : NULL;
 }
 
+/* 1233 / 4096 is nearly log10(2): right or one too few. */
 static size_t digits_of(uint64_t v)
 {
-    size_t n = 1;
+    static const uint64_t tens[] = {0,
+                                    10,
+                                    100,
+                                    1000,
+                                    10000,
+                                    100000,
+                                    1000000,
+                                    10000000,
+                                    100000000,
+                                    1000000000,
+                                    10000000000,
+                                    100000000000,
+                                    1000000000000,
+                                    10000000000000,
+                                    100000000000000,
+                                    1000000000000000,
+                                    10000000000000000,
+                                    100000000000000000,
+                                    1000000000000000000,
+                                    10000000000000000000u};
+    size_t low = (size_t)(64 - __builtin_clzll(v | 1)) * 1233 >> 12;
 
-    for (; v >= 100; v /= 100)
-        n += 2;
-    return n + (v >= 10);
+    return low + (v >= tens[low]);
 }
 
 void wbi_buf_addu(struct wbi_buf *b, uint64_t v)
@@ -129,8 +159,8 @@ void wbi_buf_addf(struct wbi_buf *b, const char *fmt, ...)
     n = vsnprintf(room, b->cap - b->n, fmt, ap); /* most fit and need no second look */
     va_end(ap);
     if (n < 0) {
-        b->rc = WB_EINTERNAL;
-    } else if ((size_t)n < b->cap - b->n && (size_t)n <= b->max - b->n) {
+        (void)fail(b, WB_EINTERNAL);
+    } else if ((size_t)n < b->end - b->n) {
         b->n += (size_t)n;
     } else if (reserve(b, (size_t)n)) {
         (void)vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again); /* measured above */

@@ -17,6 +17,8 @@ struct wbi_arena;
 struct wbi_buf {
     char *p;
     size_t n;
+    size_t
+        end; /* of what may be filled without a look at the rest: cap, max + 1, n after a failure */
     size_t cap;
     size_t max;
     struct wbi_arena *arena; /* NULL: heap */
@@ -36,7 +38,7 @@ char *wbi_buf_grow(struct wbi_buf *b, size_t n);
 /* Room for n more bytes at the returned place, NULL on failure; then set b->n. */
 static inline char *wbi_buf_room(struct wbi_buf *b, size_t n)
 {
-    if (b->rc == WB_OK && n < b->cap - b->n && n <= b->max - b->n)
+    if (n < b->end - b->n)
         return b->p + b->n;
     return wbi_buf_grow(b, n);
 }

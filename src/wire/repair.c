@@ -46,7 +46,7 @@ static bool needs_id(const struct wbi_repair *r, size_t entry)
 /* Made of the entry's place, so that repairing again gives the same. */
 static struct wbi_str made_id(size_t entry, char out[40])
 {
-    struct wbi_buf b = {.p = out, .cap = 40, .max = 39};
+    struct wbi_buf b = {.p = out, .end = 40, .cap = 40, .max = 39};
 
     wbi_buf_addz(&b, "call_repaired_");
     wbi_buf_addu(&b, entry);
