@@ -52,36 +52,6 @@ void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name)
     w->comma = false;
 }
 
-/* Names are short: most are two words that overlap. */
-static inline void copy_name(char *o, const char *name, size_t n)
-{
-    uint64_t head, tail;
-
-    if (n < 8 || n > 16) {
-        memcpy(o, name, n);
-        return;
-    }
-    memcpy(&head, name, 8);
-    memcpy(&tail, name + n - 8, 8);
-    memcpy(o, &head, 8);
-    memcpy(o + n - 8, &tail, 8);
-}
-
-void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n)
-{
-    char *p = wbi_buf_room(w->out, n + 3 + w->comma);
-
-    if (p == NULL)
-        return;
-    if (w->comma)
-        *p++ = ',';
-    *p++ = '"';
-    copy_name(p, name, n);
-    memcpy(p + n, "\":", 3);
-    w->out->n += n + 3 + w->comma;
-    w->comma = false;
-}
-
 void wbi_jw_str(struct wbi_jw *w, struct wbi_str s)
 {
     before_value(w);
@@ -195,15 +165,20 @@ static inline bool eight_are_plain(uint64_t v, uint64_t refused)
 }
 
 typedef uint8_t sixteen __attribute__((vector_size(16)));
+typedef char signed_sixteen __attribute__((vector_size(16)));
 
 /* The same of sixteen; refused is one byte of the mask above. */
 static inline bool sixteen_are_plain(sixteen v, uint8_t refused)
 {
     sixteen bad = (sixteen)(v < 0x20) | (sixteen)(v == '"') | (sixteen)(v == '\\') | (v & refused);
+#ifdef __SSE2__
+    return __builtin_ia32_pmovmskb128((signed_sixteen)bad) == 0; /* bad bytes have their top bit */
+#else
     uint64_t half[2];
 
     memcpy(half, &bad, sizeof(half));
     return (half[0] | half[1]) == 0;
+#endif
 }
 
 static inline bool copy_sixteen(char *o, const char *p, uint8_t refused)
@@ -217,7 +192,21 @@ static inline bool copy_sixteen(char *o, const char *p, uint8_t refused)
     return true;
 }
 
-/* Four to seven bytes as two words that overlap. */
+/* Eight to fifteen bytes as two words that overlap. */
+static inline bool copy_some_plain(char *o, const char *p, size_t n, uint8_t refused)
+{
+    sixteen v;
+
+    memcpy(&v, p, 8);
+    memcpy((char *)&v + 8, p + n - 8, 8);
+    if (!sixteen_are_plain(v, refused))
+        return false;
+    memcpy(o, &v, 8);
+    memcpy(o + n - 8, (char *)&v + 8, 8);
+    return true;
+}
+
+/* Four to seven likewise. */
 static inline bool copy_few_plain(char *o, const char *p, size_t n, uint64_t refused)
 {
     uint32_t head, tail;
@@ -240,22 +229,15 @@ static inline size_t copy_plain(char *o, const char *p, size_t n, uint64_t refus
 
     while (n - i >= 16 && copy_sixteen(o + i, p + i, (uint8_t)refused))
         i += 16;
-    if (n >= 16 && n - i < 16 && copy_sixteen(o + n - 16, p + n - 16, (uint8_t)refused))
+    if (n >= 16  ? n - i < 16 && copy_sixteen(o + n - 16, p + n - 16, (uint8_t)refused)
+        : n >= 8 ? copy_some_plain(o, p, n, (uint8_t)refused)
+                 : n >= 4 && copy_few_plain(o, p, n, refused))
         return n;
     for (; n - i >= 8; i += 8) {
         memcpy(&v, p + i, 8);
         if (!eight_are_plain(v, refused))
             break;
         memcpy(o + i, &v, 8);
-    }
-    if (n - i < 8 && n >= 8) {
-        memcpy(&v, p + n - 8, 8);
-        if (eight_are_plain(v, refused)) {
-            memcpy(o + n - 8, &v, 8);
-            return n;
-        }
-    } else if (n >= 4 && n < 8 && copy_few_plain(o, p, n, refused)) {
-        return n;
     }
     for (; i < n && !needs_escape[(uint8_t)p[i]] && ((uint8_t)p[i] & refused) == 0; i++)
         o[i] = p[i];
@@ -312,11 +294,9 @@ static void quote_well_formed(struct wbi_buf *out, struct wbi_str s)
     wbi_buf_addc(out, '"');
 }
 
-void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
+/* Kept apart: with it, quoting what is plain would save registers for what it never needs. */
+static __attribute__((noinline)) void quote_rest(struct wbi_buf *out, struct wbi_str s)
 {
-    s = quote_plain(out, s, ASCII_ONLY);
-    if (s.p == NULL)
-        return;
     while (s.n > 0) {
         size_t good = wbi_utf8_valid_prefix(s), skip = 0;
 
@@ -329,6 +309,13 @@ void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
         s = wbi_str_from(s, skip);
     }
     wbi_buf_addc(out, '"');
+}
+
+void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
+{
+    s = quote_plain(out, s, ASCII_ONLY);
+    if (s.p != NULL)
+        quote_rest(out, s);
 }
 
 static void add_integer(struct wbi_buf *out, const wbi_json *v)

@@ -21,11 +21,25 @@ void wbi_jw_obj(struct wbi_jw *w);     /* { */
 void wbi_jw_obj_end(struct wbi_jw *w); /* } */
 void wbi_jw_arr(struct wbi_jw *w);
 void wbi_jw_arr_end(struct wbi_jw *w);
-/* A name that the program itself has: n bytes of ASCII, nothing to escape. */
-void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n);
+/* A name that the program itself has: n bytes of ASCII, nothing to escape. Most are
+ * literals, of which the compiler makes a few stores. */
+static inline void wbi_jw_name(struct wbi_jw *w, const char *name, size_t n)
+{
+    char *p = wbi_buf_room(w->out, n + 3 + w->comma);
+
+    if (p == NULL)
+        return;
+    w->out->n += n + 3 + w->comma;
+    *p = ',';
+    p += w->comma;
+    *p++ = '"';
+    memcpy(p, name, n);
+    memcpy(p + n, "\":", 3);
+    w->comma = false;
+}
 static inline void wbi_jw_key(struct wbi_jw *w, const char *name)
 {
-    wbi_jw_name(w, name, strlen(name)); /* a constant where name is a literal */
+    wbi_jw_name(w, name, strlen(name));
 }
 /* Any other name. */
 void wbi_jw_keyn(struct wbi_jw *w, struct wbi_str name);
