@@ -20,6 +20,12 @@ static inline uint64_t wbi_word_has(uint64_t v, uint8_t c)
     return wbi_word_below(v ^ WBI_EACH_BYTE(c), 1);
 }
 
+/* Is a byte of v a control character of ASCII? */
+static inline uint64_t wbi_word_control(uint64_t v)
+{
+    return wbi_word_below(v, 0x20) | wbi_word_has(v, 0x7f);
+}
+
 /* v with its ASCII capitals made small. */
 static inline uint64_t wbi_word_lower(uint64_t v)
 {

@@ -89,7 +89,7 @@ struct wbi_call {
     bool parked;
     bool resumed; /* resumed while its stage was still running */
     bool driving;
-    bool waited; /* its stage has been parked */
+    bool took_time; /* its stage has been parked, or found that it has much to do */
     bool settled;
     bool overruled; /* cancelled and the grace time is over: late work is dropped */
     uint32_t holds;

@@ -3,6 +3,7 @@
 #include "call/invocation.h"
 
 #include "base/limits.h"
+#include "base/word.h"
 #include "text/secrets.h"
 
 static wb_rc wrong_type(struct wbi_error *err, struct wbi_str name, const char *want,
@@ -104,17 +105,34 @@ static bool blank(struct wbi_str s)
     return wbi_str_trim(s).n == 0;
 }
 
+/* Where the first control character stands, or s.n. */
+static size_t find_control(struct wbi_str s)
+{
+    size_t i = 0;
+    uint64_t v;
+
+    for (; s.n - i >= sizeof(v); i += sizeof(v)) {
+        memcpy(&v, s.p + i, sizeof(v));
+        if (wbi_word_control(v) != 0)
+            break;
+    }
+    while (i < s.n && (uint8_t)s.p[i] >= 0x20 && s.p[i] != 0x7f)
+        i++;
+    return i;
+}
+
 /* Ids go into logs and headers: short, and no control characters (C2.2). */
 static wb_rc check_id(const char *name, struct wbi_str s, size_t most, struct wbi_error *err)
 {
+    size_t at;
+
     if (s.n > most)
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "%s has %zu bytes; at most %zu are accepted", name, s.n, most);
-    for (size_t i = 0; i < s.n; i++)
-        if ((uint8_t)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
-                                 "%s has a control character at byte %zu; none is accepted", name,
-                                 i);
+    at = find_control(s);
+    if (at < s.n)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                             "%s has a control character at byte %zu; none is accepted", name, at);
     return WB_OK;
 }
 

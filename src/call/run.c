@@ -210,7 +210,7 @@ static void note_time(struct wbi_call *call)
     call->stage_started_ns = now;
     if (call->stage < WBI_STAGE_PROJECT)
         call->ended_ns = now;
-    call->waited = false;
+    call->took_time = false;
 }
 
 static void finish(struct wbi_call *call)
@@ -304,10 +304,10 @@ static void drive(struct wbi_call *call)
 
         if (step == WBI_STEP_PARKED) {
             call->driving = false;
-            call->waited = true;
+            call->took_time = true;
             return;
         }
-        if (call->waited || step != WBI_STEP_NEXT || call->journey->stages[call->stage].timed)
+        if (call->took_time || step != WBI_STEP_NEXT || call->journey->stages[call->stage].timed)
             note_time(call);
         call->step_state = NULL; /* a stage's own: it ends with it */
         call->stage = next_stage(call, step);

@@ -24,8 +24,8 @@ struct wbi_stage_ops {
     /* Only for a parked call. May come more than once and frees nothing; the
      * parked work still has to resume the call exactly once. May be NULL. */
     void (*cancel)(struct wbi_call *call);
-    /* Its time may depend on what it is given, so it is taken. What the others need is too
-     * little to look at the clock for, unless they wait or refuse. */
+    /* Its time depends on what it is given, so it is taken. What the others need is too
+     * little to look at the clock for, unless they wait, refuse or say took_time. */
     bool timed;
 };
 

@@ -170,6 +170,7 @@ static wb_rc hash_input(struct wbi_call *call, struct wbi_admission *a)
     if (a->request.idempotency_key.p == NULL &&
         (a->values.cache_ttl_ns <= 0 || call->tool->effect != WBI_EFFECT_PURE))
         return WB_OK;
+    call->took_time = true;
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_CALL_ARENA);
     rc = wbi_json_canonical(call->inv.input, &text, NULL);
     if (rc == WB_EINPUT) { /* huge integers: as they are written */

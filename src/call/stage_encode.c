@@ -248,6 +248,7 @@ enum wbi_step wbi_stage_encode(struct wbi_call *call)
 
     if (wire == NULL)
         return WBI_STEP_NEXT;
+    call->took_time = true;
     wbi_buf_init_arena(&item, call->arena, WBI_LIMIT_CALL_ARENA);
     rc = build(call, wire, &answer);
     if (rc == WB_OK)

@@ -55,7 +55,7 @@ static bool may_be_secret(struct wbi_str name)
     return a >= 26 || z >= 26 || ((ends[a] >> z) & 1);
 }
 
-bool wbi_secrets_name(struct wbi_str name)
+static bool is_secret_name(struct wbi_str name)
 {
     static const struct wbi_str names[] = {
         /* shorter ones first */
@@ -93,8 +93,6 @@ bool wbi_secrets_name(struct wbi_str name)
     char plain[32] = "";
     size_t n = 0;
 
-    if (name.n < 3 || !may_be_secret(name))
-        return false;
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
 
@@ -108,6 +106,11 @@ bool wbi_secrets_name(struct wbi_str name)
         if (names[i].n == n && names[i].p[0] == plain[0] && memcmp(names[i].p, plain, n) == 0)
             return true;
     return false;
+}
+
+bool wbi_secrets_name(struct wbi_str name)
+{
+    return name.n >= 3 && may_be_secret(name) && is_secret_name(name);
 }
 
 /* ---- reading paths ---- */

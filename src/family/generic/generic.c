@@ -74,6 +74,13 @@ static void put_artifacts(struct wbi_jw *w, struct wbi_str path, const struct wb
         wbi_jw_kint(w, "output_artifact", 0);
 }
 
+/* Beside a receipt's header; a token has a byte at least, so most need not be counted. */
+static bool fits(const struct wbi_projection *p, struct wbi_str text)
+{
+    return text.n + HEADER_TOKENS <= p->budget_tokens ||
+           wbi_tokens(text) + HEADER_TOKENS <= p->budget_tokens;
+}
+
 static uint64_t tokens_for(const struct wbi_projection *p, size_t media_n)
 {
     uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
@@ -152,7 +159,7 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
 
     if (text.p == NULL)
         return wbi_fail_nomem(err);
-    if (wbi_tokens(text) + HEADER_TOKENS <= p->budget_tokens) {
+    if (fits(p, text)) {
         if (json.p != NULL)
             wbi_jw_raw(w, json);
         else
