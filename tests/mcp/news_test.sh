@@ -11,12 +11,23 @@ pid= server=
 trap 'exec 3>&-; [ -z "$server" ] || kill $server 2>/dev/null; rm -rf "$work"' EXIT
 wait_for() { for _ in $(seq 200); do grep -q -- "$1" "$work/out" && return; sleep 0.05; done; bad "$how: no $1"; cut -c1-300 "$work/out"; }
 
-"$build/mcp_demo_server" --http 127.0.0.1:0 2>"$work/log" &
-server=$!
-for _ in $(seq 200); do
-    url=$(sed -n 's/^listening on //p' "$work/log")
+# The server comes back at the same port: one that no connection of another program is
+# given in between, so from below those the kernel hands out.
+start_server() { # PORT
+    "$build/mcp_demo_server" --http "127.0.0.1:$1" 2>"$work/log" 3>&- &
+    server=$!
+    for _ in $(seq 200); do
+        url=$(sed -n 's/^listening on //p' "$work/log")
+        [ -n "$url" ] && return
+        kill -0 $server 2>/dev/null || return # taken
+        sleep 0.05
+    done
+}
+url=
+for _ in $(seq 20); do
+    port=$((10000 + RANDOM % 20000))
+    start_server $port
     [ -n "$url" ] && break
-    sleep 0.05
 done
 mkfifo "$work/in"
 for how in "legacy \"command\":\"$build/mcp_demo_server\"" "modern \"command\":\"$build/mcp_demo_server\"" \
@@ -48,9 +59,8 @@ rpc list tools/list ''
 wait_for '"id":"list"'
 kill $server
 wait $server 2>/dev/null
-address=${url#http://}
-"$build/mcp_demo_server" --http "${address%/mcp}" 2>"$work/log" 3>&- &
-server=$!
+start_server $port
+[ -n "$url" ] || bad "$how: the server did not come back: $(cat "$work/log")"
 wait_for 'notifications/prompts/list_changed' # what was not heard may have changed
 exec 3>&-
 wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
