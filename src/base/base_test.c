@@ -103,6 +103,44 @@ static void arena_grows_in_place_or_copies(void **state)
     wbi_arena_free(a);
 }
 
+/* Pieces of all sizes around a limit and around what a buffer asks for first. */
+static void buf_takes_what_fits_and_no_more(void **state)
+{
+    static const size_t limits[] = {0, 1, 5, 255, 256, 257, 1000};
+    static const size_t pieces[] = {0, 1, 2, 4, 16, 255, 256, 300};
+    struct wbi_arena *arena;
+    char text[300];
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    assert_int_equal(wbi_arena_new(1u << 20, &arena), WB_OK);
+    for (size_t i = 0; i < 2 * WBI_COUNT(limits) * WBI_COUNT(pieces); i++) {
+        size_t max = limits[i / 2 % WBI_COUNT(limits)];
+        size_t piece = pieces[i / 2 / WBI_COUNT(limits)], want = 0;
+        struct wbi_buf b;
+
+        if (i % 2 == 0)
+            wbi_buf_init(&b, max);
+        else
+            wbi_buf_init_arena(&b, arena, max);
+        for (int k = 0; k < 300; k++) {
+            wbi_buf_add(&b, text, piece);
+            want += want + piece <= max && wbi_buf_rc(&b) == WB_OK ? piece : 0;
+            assert_int_equal(b.n, want);
+            assert_true(b.p == NULL || b.p[b.n] == '\0');
+        }
+        assert_int_equal(wbi_buf_rc(&b), piece * 300 > max ? WB_ELIMIT : WB_OK);
+        wbi_buf_addc(&b, 'y');
+        assert_int_equal(b.n, want + (want < max && piece * 300 <= max));
+        wbi_buf_clear(&b);
+        wbi_buf_add(&b, text, WBI_MIN(max, sizeof(text)));
+        assert_int_equal(b.n, WBI_MIN(max, sizeof(text)));
+        assert_int_equal(wbi_buf_rc(&b), WB_OK);
+        wbi_buf_fini(&b);
+    }
+    wbi_arena_free(arena);
+}
+
 static void buf_failure_sticks(void **state)
 {
     struct wbi_buf b;
@@ -347,6 +385,7 @@ int main(void)
         cmocka_unit_test(arena_keeps_its_cap),
         cmocka_unit_test(arenas_of_a_pool_serve_again),
         cmocka_unit_test(arena_grows_in_place_or_copies),
+        cmocka_unit_test(buf_takes_what_fits_and_no_more),
         cmocka_unit_test(buf_failure_sticks),
         cmocka_unit_test(times_round_trip),
         cmocka_unit_test(sha256_knows_its_vectors),

@@ -80,8 +80,23 @@ static bool reserve(struct wbi_buf *b, size_t n)
     return true;
 }
 
+/* The first memory of most texts of a call. */
+static char *start(struct wbi_buf *b)
+{
+    b->p = wbi_arena_alloc(b->arena, FIRST_SIZE);
+    if (b->p == NULL) {
+        (void)fail(b, WB_ENOMEM);
+        return NULL;
+    }
+    b->cap = FIRST_SIZE;
+    set_end(b);
+    return b->p;
+}
+
 char *wbi_buf_grow(struct wbi_buf *b, size_t n)
 {
+    if (b->p == NULL && b->arena != NULL && n < FIRST_SIZE && n <= b->max && b->rc == WB_OK)
+        return start(b);
     return reserve(b, n) ? b->p + b->n : NULL;
 }
 
