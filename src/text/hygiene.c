@@ -470,6 +470,13 @@ static size_t plain_run(const uint8_t *p, size_t n, bool newlines)
             return i + (size_t)__builtin_ctz((unsigned)mask);
     }
 #endif
+    for (; i + 8 <= n; i += 8) {
+        uint64_t v;
+
+        memcpy(&v, p + i, 8);
+        if ((wbi_word_control(v) | (v & WBI_EACH_BYTE(0x80))) != 0)
+            break; /* or a tab or a line end: a byte at a time tells */
+    }
     while (i < n && (class_of(p[i]) == PLAIN || (newlines && p[i] == '\n')))
         i++;
     return i;

@@ -33,10 +33,29 @@ static inline char fold(char c)
     return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
-/* Which letters the names below end with, by their first: most other names differ. */
+#define BIT(c) (1u << ((c) - 'a'))
+
+/* Whether the names below may end with these two bytes: most others do not. */
+static inline bool may_end_secret(char before, char last)
+{
+    static const uint32_t befores[26] = {
+        ['d' - 'a'] = BIT('r') | BIT('w'), /* password, pwd */
+        ['e' - 'a'] = BIT('i') | BIT('s'), /* cookie, passphrase */
+        ['g' - 'a'] = BIT('n'),            /* connectionstring */
+        ['l' - 'a'] = BIT('a'),            /* credential */
+        ['n' - 'a'] = BIT('e') | BIT('o'), /* token, authorization */
+        ['s' - 'a'] = BIT('l'),            /* credentials */
+        ['t' - 'a'] = BIT('e'),            /* secret */
+        ['y' - 'a'] = BIT('e'),            /* key */
+    };
+    unsigned y = (unsigned)fold(before) - 'a', z = (unsigned)fold(last) - 'a';
+
+    return y >= 26 || z >= 26 || ((befores[z] >> y) & 1);
+}
+
+/* Which letters they end with, by their first. */
 static bool may_be_secret(struct wbi_str name)
 {
-#define BIT(c) (1u << ((c) - 'a'))
     static const uint32_t ends[26] = {
         ['a' - 'a'] = BIT('n') | BIT('y'),
         ['b' - 'a'] = BIT('n'),
@@ -543,8 +562,9 @@ static bool plain_escapes(struct wbi_str json)
     return true;
 }
 
-/* The string before i, white space aside; absent when there is none. Of one with an
- * escaped quote in it, which no secret name has, only what follows that. */
+/* The string before i, white space aside; absent when there is none, or none that could be
+ * a secret's name. Of one with an escaped quote in it, which no such name has, only what
+ * follows that. */
 static struct wbi_str string_before(struct wbi_str json, size_t i)
 {
     const char *quote;
@@ -552,7 +572,7 @@ static struct wbi_str string_before(struct wbi_str json, size_t i)
     while (i > 0 && (json.p[i - 1] == ' ' || json.p[i - 1] == '\n' || json.p[i - 1] == '\r' ||
                      json.p[i - 1] == '\t'))
         i--;
-    if (i < 2 || json.p[--i] != '"')
+    if (i < 3 || json.p[--i] != '"' || !may_end_secret(json.p[i - 2], json.p[i - 1]))
         return WBI_NONE;
     quote = memrchr(json.p, '"', i);
     return quote != NULL ? wbi_str_make(quote + 1, (size_t)(json.p + i - quote) - 1)

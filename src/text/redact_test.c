@@ -205,9 +205,15 @@ static void secret_names_are_known_in_any_spelling(void **state)
                                         "__",       "author",  "pass",    "passworda"};
 
     (void)state;
-    for (size_t i = 0; i < WBI_COUNT(secret); i++)
+    for (size_t i = 0; i < WBI_COUNT(secret); i++) {
+        char text[64];
+
         if (!wbi_secrets_name(wbi_str_z(secret[i])))
             fail_msg("not known: %s", secret[i]);
+        (void)snprintf(text, sizeof(text), "{\"%s\"%s:\"x\"}", secret[i], i % 2 ? " " : "");
+        if (wbi_redact_is_clean(sets[0], by_name, wbi_str_z(text)))
+            fail_msg("called clean: %s", text);
+    }
     for (size_t i = 0; i < WBI_COUNT(other); i++)
         if (wbi_secrets_name(wbi_str_z(other[i])))
             fail_msg("is no secret: %s", other[i]);
