@@ -69,7 +69,8 @@ struct wbi_call {
     struct wbi_str origin;         /* of the tool that has no fitting version; else absent */
     struct wbi_complete *complete; /* what EXECUTE produced, NULL before */
     struct wbi_outcome outcome;
-    struct wbi_str canonical; /* text of the canonical result, after RENDER */
+    const wbi_json *result_value; /* of outcome.result, where somebody has read it; or NULL */
+    struct wbi_str canonical;     /* text of the canonical result, after RENDER */
     struct wbi_call_facts facts;
     void *record; /* struct wbi_record_texts, once made */
     struct wbi_event_call event;

@@ -193,7 +193,8 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
 {
     struct wbi_outcome *o = &call->outcome;
     bool same = wbi_str_eq(o->output, o->result); /* what fits is shown as it is */
-    wb_rc rc = find_rules(call);                  /* by the name as it came */
+    const char *before = o->result.p;
+    wb_rc rc = find_rules(call); /* by the name as it came */
 
     if (rc == WB_OK && call->tool == NULL) /* the name of no tool may be anything */
         rc = redact_text(call, "tool_name", &call->inv.tool_name);
@@ -201,6 +202,8 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
         rc = redact_text(call, "summary_text", &o->summary);
     if (rc == WB_OK && o->state == WBI_OUTCOME_SUCCESS) {
         rc = redact_json(call, "output", &o->result);
+        if (o->result.p != before)
+            call->result_value = NULL;
         if (same)
             o->output = o->result;
         else if (rc == WB_OK)

@@ -28,11 +28,12 @@ uint32_t wbi_call_budget(const struct wbi_call *call)
 
 wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
 {
-    struct wbi_projection p = {.arena = call->arena};
+    struct wbi_projection p = {.arena = call->arena, .ret_value = &call->result_value};
     struct wbi_str summary = WBI_NONE;
     struct wbi_buf result;
     wb_rc rc;
 
+    call->result_value = NULL;
     p.budget_tokens = wbi_call_budget(call);
     p.sink = wbi_runtime_sink(call);
     p.tool_name = call->tool->model_name;
@@ -68,8 +69,13 @@ static wb_rc read_back(struct wbi_call *call, struct wbi_str name, struct wbi_st
 {
     if (call->outcome.state != WBI_OUTCOME_SUCCESS)
         return wbi_canonical_parse(call->arena, text, ret, err);
-    *ret = (struct wbi_canonical){
-        .text = text, .tool_name = name, .success = true, .summary = call->outcome.summary};
+    *ret = (struct wbi_canonical){.text = text,
+                                  .tool_name = name,
+                                  .success = true,
+                                  .summary = call->outcome.summary,
+                                  .result = call->result_value};
+    if (ret->result != NULL)
+        return WB_OK;
     return wbi_json_read(call->arena, call->outcome.result, WBI_JSON_STRICT, &ret->result, err);
 }
 

@@ -69,6 +69,7 @@ struct wbi_projection {
     uint32_t budget_tokens;
     const struct wbi_sink *sink; /* NULL: nothing can be kept; previews say so */
     struct wbi_str tool_name;
+    const wbi_json **ret_value; /* the result as read, where the projector has it; or left alone */
 };
 
 struct wbi_canonical;

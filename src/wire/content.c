@@ -125,18 +125,34 @@ static void read_resource(const wbi_json *resource, struct wbi_wire_part *part)
     part->data = wbi_json_get_str(resource, "blob");
 }
 
+static struct wbi_str *member_of(struct wbi_wire_part *part, struct wbi_str *type,
+                                 struct wbi_str name)
+{
+    if (wbi_str_eqz(name, "type"))
+        return type;
+    if (wbi_str_eqz(name, "text"))
+        return &part->text;
+    if (wbi_str_eqz(name, "data"))
+        return &part->data;
+    if (wbi_str_eqz(name, "mimeType"))
+        return &part->mime;
+    if (wbi_str_eqz(name, "name"))
+        return &part->name;
+    return wbi_str_eqz(name, "uri") ? &part->uri : NULL;
+}
+
 bool wbi_wire_part_read(const wbi_json *block, struct wbi_wire_part *ret)
 {
-    struct wbi_str type = wbi_json_get_str(block, "type");
     struct wbi_wire_part part = {.type = WBI_PART_OTHER, .raw = block};
+    struct wbi_str type = WBI_NONE, *member;
 
+    WBI_JSON_EACH_MEMBER (block, k) {
+        member = member_of(&part, &type, wbi_json_str(k));
+        if (member != NULL && wbi_json_is(k_val, WBI_JSON_STR))
+            *member = wbi_json_str(k_val);
+    }
     if (type.p == NULL)
         return false;
-    part.mime = wbi_json_get_str(block, "mimeType");
-    part.name = wbi_json_get_str(block, "name");
-    part.uri = wbi_json_get_str(block, "uri");
-    part.text = wbi_json_get_str(block, "text");
-    part.data = wbi_json_get_str(block, "data");
     if (wbi_str_eqz(type, "text")) {
         part.type = WBI_PART_TEXT;
     } else if (wbi_str_eqz(type, "image")) {

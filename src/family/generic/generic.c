@@ -160,10 +160,13 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
     if (text.p == NULL)
         return wbi_fail_nomem(err);
     if (fits(p, text)) {
-        if (json.p != NULL)
+        if (json.p != NULL) {
             wbi_jw_raw(w, json);
-        else
+            if (p->ret_value != NULL)
+                *p->ret_value = v;
+        } else {
             wbi_jw_val(w, v);
+        }
         return WB_OK;
     }
     wbi_jw_obj(w);
