@@ -6,9 +6,8 @@
 /* True when every ~ is followed by 0 or 1. */
 static bool escapes_fine(struct wbi_str pointer)
 {
-    for (size_t i = 0; i < pointer.n; i++)
-        if (pointer.p[i] == '~' &&
-            (i + 1 == pointer.n || (pointer.p[i + 1] != '0' && pointer.p[i + 1] != '1')))
+    for (size_t i = 0; (i += wbi_str_index(wbi_str_from(pointer, i), '~')) < pointer.n; i++)
+        if (i + 1 == pointer.n || (pointer.p[i + 1] != '0' && pointer.p[i + 1] != '1'))
             return false;
     return true;
 }
@@ -30,6 +29,8 @@ static bool token_is(struct wbi_str token, struct wbi_str name)
 
 static const wbi_json *member(const wbi_json *o, struct wbi_str token)
 {
+    if (wbi_str_index(token, '~') == token.n)
+        return wbi_json_getn(o, token);
     WBI_JSON_EACH_MEMBER (o, k) {
         if (token_is(token, wbi_json_str(k)))
             return k_val;

@@ -582,9 +582,14 @@ static struct wbi_str string_before(struct wbi_str json, size_t i)
 /* Every name is followed by a colon; a colon inside a string does no harm. */
 static bool has_secret_name(struct wbi_str json)
 {
-    for (size_t i = 0; (i += wbi_str_index(wbi_str_from(json, i), ':')) < json.n; i++)
-        if (wbi_secrets_name(string_before(json, i)))
+    const char *end = json.p + json.n, *at = json.p;
+    struct wbi_str name;
+
+    for (; at < end && (at = memchr(at, ':', (size_t)(end - at))) != NULL; at++) {
+        name = string_before(json, (size_t)(at - json.p));
+        if (name.n > 0 && wbi_secrets_name(name))
             return true;
+    }
     return false;
 }
 

@@ -59,6 +59,13 @@ struct wbi_str wbi_file_name(struct wbi_arena *arena, struct wbi_str path)
     return wbi_arena_str(arena, wbi_str_z(wbi_path_show(path, shown)));
 }
 
+uint64_t wbi_file_room_bytes(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token)
+{
+    uint64_t fixed = WBI_FILE_HEADER_TOKENS + 2 * path.n + 2 * token.n;
+
+    return budget_tokens > fixed ? budget_tokens - fixed : 0;
+}
+
 uint64_t wbi_file_room(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token)
 {
     uint64_t fixed = WBI_FILE_HEADER_TOKENS + 2 * wbi_tokens(path) + 2 * wbi_tokens(token);

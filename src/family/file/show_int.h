@@ -13,6 +13,8 @@
 
 /* What the payload may cost, in units of text/tokens.h. */
 uint64_t wbi_file_room(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token);
+/* How many bytes cost no more whatever they are: a token has a byte at least. */
+uint64_t wbi_file_room_bytes(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token);
 /* Text of a file fit to be shown (C6.5), controls that move a cursor written
  * visibly; raw itself when it is clean. Absent: out of memory. */
 struct wbi_str wbi_file_clean(struct wbi_arena *arena, struct wbi_str raw);

@@ -22,7 +22,7 @@ static wb_rc add_line(struct wbi_buf *text, const struct wbi_read_output *o, siz
 
     if (shown.p == NULL)
         return WB_ENOMEM;
-    if (wbi_tokens_units(shown) > room) {
+    if (room != UINT64_MAX && wbi_tokens_units(shown) > room) {
         shown.n = wbi_tokens_prefix(shown, room);
         cut = true;
     }
@@ -35,11 +35,30 @@ static wb_rc add_line(struct wbi_buf *text, const struct wbi_read_output *o, siz
     return wbi_buf_rc(text);
 }
 
-static wb_rc fill_page(const struct wbi_read_output *o, struct wbi_arena *arena,
-                       struct wbi_buf *text, size_t *ret_lines)
+/* What a token of the next page looks like. */
+#define SOME_TOKEN WBI_LIT("1.1.1.17000000000000000000")
+
+/* All lines, where they have so few bytes that no tokens need be counted. */
+static wb_rc fill_small(const struct wbi_read_output *o, struct wbi_arena *arena,
+                        struct wbi_buf *text, bool *ret_fits)
 {
-    uint64_t room =
-        wbi_file_room(o->budget_tokens, o->r.path, WBI_LIT("1.1.1.17000000000000000000"));
+    uint64_t most = wbi_file_room_bytes(o->budget_tokens, o->r.path, SOME_TOKEN);
+    wb_rc rc = WB_OK;
+
+    *ret_fits = true;
+    for (size_t i = 0; i < o->r.n_lines && rc == WB_OK && *ret_fits; i++) {
+        *ret_fits = o->r.lines[i].text.n <= most - text->n;
+        if (*ret_fits)
+            rc = add_line(text, o, i, arena, UINT64_MAX);
+        *ret_fits &= text->n <= most;
+    }
+    return rc;
+}
+
+static wb_rc fill_counted(const struct wbi_read_output *o, struct wbi_arena *arena,
+                          struct wbi_buf *text, size_t *ret_lines)
+{
+    uint64_t room = wbi_file_room(o->budget_tokens, o->r.path, SOME_TOKEN);
     uint64_t used = 0;
 
     for (size_t i = 0; i < o->r.n_lines; i++) {
@@ -57,6 +76,19 @@ static wb_rc fill_page(const struct wbi_read_output *o, struct wbi_arena *arena,
     }
     *ret_lines = o->r.n_lines;
     return WB_OK;
+}
+
+static wb_rc fill_page(const struct wbi_read_output *o, struct wbi_arena *arena,
+                       struct wbi_buf *text, size_t *ret_lines)
+{
+    bool fits;
+    wb_rc rc = fill_small(o, arena, text, &fits);
+
+    *ret_lines = o->r.n_lines;
+    if (rc != WB_OK || fits)
+        return rc;
+    wbi_buf_clear(text);
+    return fill_counted(o, arena, text, ret_lines);
 }
 
 static void put_facts(struct wbi_jw *w, const struct wbi_read_output *o, size_t shown)
