@@ -2,6 +2,7 @@
  * text/secrets_beside.c: values that only what stands beside them tells: passwords in SQL
  * statements, codes in the addresses and forms of OAuth, the private members of a JSON Web
  * Key. */
+#include "base/checked.h"
 #include "text/secrets_int.h"
 
 /* ---- SQL ---- */
@@ -135,29 +136,46 @@ bool wbi_match_oauth(struct judged *j, size_t at, const struct rule *r, struct s
 
 #define JWK_REACH 4096u /* a member of a key of 8,192 bits has 1,366 characters */
 
-/* Behind the last brace of s. */
-static size_t behind_braces(struct wbi_str s)
+/* Does an object begin or end at i? A brace inside of a value, which may be another secret,
+ * says nothing of where the member stands. */
+static bool bounds_object(struct wbi_str t, size_t i)
 {
-    const char *open = s.n > 0 ? memrchr(s.p, '{', s.n) : NULL;
-    size_t from = open != NULL ? (size_t)(open - s.p) + 1 : 0;
-    const char *close = s.n > from ? memrchr(s.p + from, '}', s.n - from) : NULL;
+    size_t next = i + 1;
 
-    return close != NULL ? (size_t)(close - s.p) + 1 : from;
+    if (t.p[i] == '}')
+        return next == t.n || strchr(" \t\r\n,]});", t.p[next]) != NULL;
+    if (t.p[i] != '{')
+        return false;
+    while (next < t.n && (t.p[next] == ' ' || t.p[next] == '\t'))
+        next++;
+    return next == t.n || strchr("\"}\r\n", t.p[next]) != NULL;
 }
 
-/* "kty" stands in the same object as what stands at `at`: no brace is between them. *ret_open
- * when the text ends inside the object. */
+/* Behind the last bound in [from, at). */
+static size_t object_from(struct wbi_str t, size_t from, size_t at)
+{
+    while (at > from && !bounds_object(t, at - 1))
+        at--;
+    return at;
+}
+
+/* The first bound in [at, end), or end. */
+static size_t object_to(struct wbi_str t, size_t at, size_t end)
+{
+    while (at < end && !bounds_object(t, at))
+        at++;
+    return at;
+}
+
+/* "kty" stands in the same object as what stands at `at`. *ret_open when the text ends
+ * inside the object. */
 static bool in_jwk(struct wbi_str t, size_t at, bool *ret_open)
 {
-    size_t from = at < JWK_REACH ? 0 : at - JWK_REACH;
-    struct wbi_str rest = wbi_str_head(wbi_str_from(t, at), JWK_REACH), object;
-    bool all = at + rest.n == t.n;
-    size_t end = wbi_str_index(rest, '{');
+    size_t from = object_from(t, at < JWK_REACH ? 0 : at - JWK_REACH, at);
+    size_t reach = at + WBI_MIN(t.n - at, (size_t)JWK_REACH), to = object_to(t, at, reach);
+    struct wbi_str object = wbi_str_make(t.p + from, to - from);
 
-    end = wbi_str_index(wbi_str_head(rest, end), '}');
-    *ret_open = all && end == rest.n;
-    from += behind_braces(wbi_str_make(t.p + from, at - from));
-    object = wbi_str_make(t.p + from, at + end - from);
+    *ret_open = reach == t.n && to == t.n;
     return wbi_str_find(object, WBI_LIT("\"kty\":")) < object.n;
 }
 

@@ -161,6 +161,7 @@ static const char *const leaks[] = {
     /* JSON Web Keys, the type before and after what is secret */
     "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"1\",\"d\":\"{w43}\"}\n",
     "[{\"d\":\"{w43}\",\"kty\":\"EC\"},{\"kty\":\"oct\",\"k\":\"{w22}\"}]\n",
+    "{\"kty\":\"oct\",\"note\":\"x{y}z\",\"k\":\"{w22}\"}\n", /* braces of a value */
     "{\n  \"kty\": \"RSA\",\n  \"n\": \"x\",\n  \"d\": \"{w342}\",\n  \"p\": \"{w171}\",\n"
     "  \"q\": \"{w171}\",\n  \"dp\": \"{w171}\",\n  \"dq\": \"{w171}\",\n  \"qi\": "
     "\"{w171}\"\n}\nend\n",
