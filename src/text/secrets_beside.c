@@ -179,8 +179,18 @@ static bool in_jwk(struct wbi_str t, size_t at, bool *ret_open)
     return wbi_str_find(object, WBI_LIT("\"kty\":")) < object.n;
 }
 
-/* A private member. The type may stand on either side of it, in other lines: both wait for the
- * end of the object. */
+/* Up to the quote that ends the string, or to the end of the line. */
+static size_t string_run(struct wbi_str t, size_t from)
+{
+    size_t i = from;
+
+    while (i < t.n && i - from < JWK_REACH && t.p[i] != '"' && t.p[i] != '\n')
+        i++;
+    return i - from;
+}
+
+/* A private member: whatever it holds, for a known value may stand in it. The type may stand on
+ * either side of it, in other lines: both wait for the end of the object. */
 bool wbi_match_jwk(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
@@ -192,7 +202,7 @@ bool wbi_match_jwk(struct judged *j, size_t at, const struct rule *r, struct sec
     if (!type && (i >= t.n || t.p[i++] != '"'))
         return false;
     i = wbi_skip_masks(j->set, t, i);
-    n = wbi_run(t, i, A_WORD);
+    n = string_run(t, i);
     if (!type && (n < 20 || i + n >= t.n || t.p[i + n] != '"'))
         return false;
     jwk = in_jwk(wbi_str_head(t, j->limit), at, &open);
