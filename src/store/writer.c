@@ -75,6 +75,7 @@ wb_rc wbi_writer_open_db(struct wbi_store *s, struct wbi_error *err)
         wbi_db_close(&s->db);
         return rc;
     }
+    wbi_db_gather_log(&s->db);
     s->db_dev = st.st_dev;
     s->db_ino = st.st_ino;
     s->db_open = true;
