@@ -6,6 +6,7 @@
  * threads: what one thread allocates and another frees is an allocator's slow case. */
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "ledger/lean.h"
 #include "ledger/ledger_int.h"
 
 enum { BLOCK_SIZE = 2048, SPARE_MAX = 256 };
@@ -17,6 +18,7 @@ struct append_op {
     struct wbi_change *changes;
     size_t change_count;
     bool never_opened;
+    bool copied; /* the row's texts are ours */
     wbi_ledger_done_fn *done;
     void *arg;
 };
@@ -52,6 +54,8 @@ static wb_rc apply_append(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error
 
     for (size_t i = 0; rc == WB_OK && i < a->change_count; i++)
         rc = wbi_tx_check(tx, &a->changes[i], err);
+    if (a->copied && wbi_str_eqz(a->row.kind, WBI_KIND_OUTCOME))
+        wbi_lean_cut(&a->row); /* here, where nobody waits for it */
     if (rc == WB_OK)
         rc = wbi_ledger_put_row(a->ledger, tx, &a->row, a->never_opened, err);
     for (size_t i = 0; rc == WB_OK && i < a->change_count; i++)
@@ -191,6 +195,7 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     a->row = row;
     a->change_count = append->change_count;
     a->never_opened = append->never_opened;
+    a->copied = true;
     a->done = append->done;
     a->arg = append->arg;
     copy_in(a, append);
