@@ -319,11 +319,72 @@ static void cut_timings(struct wbi_row *row)
         row->timings = begin_at(text, STARTED.n + sizeof(time), DURATION);
 }
 
+/* ---- the events of a call that went well ---- */
+
+/* What stands in front of their numbers, and behind the last. */
+enum { USUAL = 3 };
+static const struct wbi_str usual[USUAL + 1] = {
+    WBI_LIT_INIT("[{\"type\":\"ToolInvoked\",\"sequence\":"),
+    WBI_LIT_INIT("},{\"type\":\"PolicyApplied\",\"sequence\":"),
+    WBI_LIT_INIT("},{\"type\":\"ToolSucceeded\",\"sequence\":"),
+    WBI_LIT_INIT("}]"),
+};
+static const struct wbi_str few[USUAL + 1] = {WBI_LIT_INIT("["), WBI_LIT_INIT(","),
+                                              WBI_LIT_INIT(","), WBI_LIT_INIT("]")};
+
+/* The numbers of a text that has just these pieces around them. */
+static bool numbers_between(const struct wbi_str pieces[USUAL + 1], struct wbi_str text,
+                            struct wbi_str ret[USUAL])
+{
+    for (size_t i = 0; i < USUAL; i++) {
+        size_t n = 0;
+
+        if (!wbi_str_starts(text, pieces[i]))
+            return false;
+        text = wbi_str_from(text, pieces[i].n);
+        while (n < text.n && text.p[n] >= '0' && text.p[n] <= '9')
+            n++;
+        if (n == 0)
+            return false;
+        ret[i] = wbi_str_head(text, n);
+        text = wbi_str_from(text, n);
+    }
+    return wbi_str_eq(text, pieces[USUAL]);
+}
+
+static void cut_events(struct wbi_row *row)
+{
+    struct wbi_str numbers[USUAL];
+    char *at = own(row->events);
+
+    if (!numbers_between(usual, row->events, numbers))
+        return;
+    for (size_t i = 0; i < USUAL; i++) {
+        *at++ = few[i].p[0];
+        memmove(at, numbers[i].p, numbers[i].n);
+        at += numbers[i].n;
+    }
+    *at++ = few[USUAL].p[0];
+    row->events.n = (size_t)(at - row->events.p);
+}
+
+static wb_rc fill_usual(struct wbi_arena *arena, struct wbi_row *row)
+{
+    struct wbi_str n[USUAL];
+
+    if (!numbers_between(few, row->events, n))
+        return WB_OK;
+    row->events = wbi_arena_fmt(arena, "%s%.*s%s%.*s%s%.*s%s", usual[0].p, WBI_FMT(n[0]),
+                                usual[1].p, WBI_FMT(n[1]), usual[2].p, WBI_FMT(n[2]), usual[3].p);
+    return row->events.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
 void wbi_lean_cut(struct wbi_row *row)
 {
     cut_invocation(row);
     cut_canonical(row);
     cut_timings(row);
+    cut_events(row);
 }
 
 /* first, s without its brace. */
@@ -374,5 +435,7 @@ wb_rc wbi_lean_fill(struct wbi_arena *arena, struct wbi_row *row)
         rc = fill_result(arena, row);
     if (rc == WB_OK)
         rc = fill_trust(arena, row);
+    if (rc == WB_OK)
+        rc = fill_usual(arena, row);
     return rc == WB_OK ? fill_events(arena, row) : rc;
 }

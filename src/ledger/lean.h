@@ -9,7 +9,8 @@
  *            the column policy; correlationId, where the invocation has it
  *   trust    principal, which is the column; tool, where the invocation has it
  *   events   the time of one that came in the same millisecond as the one before it
- *            (the first: as the call's start)
+ *            (the first: as the call's start); of the usual three (ToolInvoked,
+ *            PolicyApplied, ToolSucceeded) without times, all but their numbers
  * The bytes are those that were left out, so a text read is the text once made. */
 #ifndef WBI_LEDGER_LEAN_H
 #define WBI_LEDGER_LEAN_H

@@ -265,6 +265,65 @@ static struct wbi_str writable(struct wbi_arena *arena, const char *z)
     return z != NULL ? wbi_arena_str(arena, wbi_str_z(z)) : WBI_NONE;
 }
 
+#define USUAL(a, b, c)                                                                           \
+    "[{\"type\":\"ToolInvoked\",\"sequence\":" a "},{\"type\":\"PolicyApplied\",\"sequence\":" b \
+    "},{\"type\":\"ToolSucceeded\",\"sequence\":" c "}]"
+
+/* Whole but for times, which are put in anyway. */
+static const struct {
+    const char *whole, *stored;
+} events[] = {
+    {USUAL("1", "20", "300"), "[1,20,300]"},
+    {USUAL("18446744073709551615", "0", "7"), "[18446744073709551615,0,7]"},
+    {USUAL("1", "2", "3") "]", NULL},
+    {USUAL("1", "", "3"), NULL},
+    {USUAL("-1", "2", "3"), NULL},
+    {USUAL("1", "2", "3,\"time\":\"" START "\""), NULL},
+    {"[{\"type\":\"ToolInvoked\",\"sequence\":1},{\"type\":\"ToolFailed\",\"sequence\":2}]", NULL},
+    {"[{\"type\":\"ToolInvoked\",\"sequence\":1", NULL},
+    {"[]", NULL},
+    {"", NULL},
+    {NULL, NULL},
+};
+
+static void usual_events_are_their_numbers(void **state)
+{
+    struct wbi_arena *arena;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    for (size_t i = 0; i < WBI_COUNT(events); i++) {
+        struct wbi_row row = {.events = writable(arena, events[i].whole)};
+
+        wbi_lean_cut(&row);
+        wbi_lean_cut(&row);
+        check(row.events, events[i].whole, events[i].stored);
+        assert_int_equal(wbi_lean_fill(arena, &row), WB_OK); /* without timings, no times */
+        check(row.events, events[i].whole, NULL);
+    }
+    wbi_arena_free(arena);
+}
+
+static void the_times_of_usual_events_come_back_too(void **state)
+{
+    struct wbi_arena *arena;
+    struct wbi_row row = {.timings = WBI_LIT("{\"durationMs\":1}"), .events = WBI_LIT("[1,2,3]")};
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    assert_true(wbi_time_parse(WBI_LIT(START), &row.time_ms));
+    assert_int_equal(wbi_lean_fill(arena, &row), WB_OK);
+    check(row.events,
+          "[{\"type\":\"ToolInvoked\",\"time\":\"" START "\",\"sequence\":1},"
+          "{\"type\":\"PolicyApplied\",\"time\":\"" START "\",\"sequence\":2},"
+          "{\"type\":\"ToolSucceeded\",\"time\":\"" START "\",\"sequence\":3}]",
+          NULL);
+    row.events = WBI_LIT("[1,2]");
+    assert_int_equal(wbi_lean_fill(arena, &row), WB_OK);
+    check(row.events, "[1,2]", NULL);
+    wbi_arena_free(arena);
+}
+
 static void what_columns_say_is_left_out(void **state)
 {
     struct wbi_arena *arena;
@@ -328,6 +387,8 @@ int main(void)
         cmocka_unit_test(without_the_other_column_nothing_is_put_in),
         cmocka_unit_test(only_what_stands_there_unchanged_may_be_left_out),
         cmocka_unit_test(what_columns_say_is_left_out),
+        cmocka_unit_test(usual_events_are_their_numbers),
+        cmocka_unit_test(the_times_of_usual_events_come_back_too),
         cmocka_unit_test(without_the_column_nothing_is_left_out_or_put_in),
     };
 

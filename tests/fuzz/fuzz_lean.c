@@ -170,6 +170,7 @@ static struct wbi_str writable(struct wbi_arena *arena, struct wbi_str s)
 static void columns_come_back(struct wbi_call *call, int64_t time_ms)
 {
     const struct wbi_record_texts *t;
+    struct wbi_buf events;
     struct wbi_row row = {.time_ms = time_ms,
                           .tool = wbi_call_tool_name(call),
                           .status = call->outcome.state == WBI_OUTCOME_SUCCESS ? WBI_LIT("success")
@@ -182,12 +183,16 @@ static void columns_come_back(struct wbi_call *call, int64_t time_ms)
     row.invocation = writable(call->arena, t->invocation);
     row.canonical = writable(call->arena, t->canonical);
     row.timings = writable(call->arena, t->timings);
+    row.events = writable(call->arena, t->events);
+    wbi_buf_init_arena(&events, call->arena, WBI_LIMIT_CALL_ARENA);
+    write_events(call, &events);
     wbi_lean_cut(&row);
     for (int again = 0; again < 2; again++) {
         require(wbi_lean_fill(call->arena, &row) == WB_OK);
         require(wbi_str_eq(row.invocation, t->invocation));
         require(wbi_str_eq(row.canonical, t->canonical));
         require(wbi_str_eq(row.timings, t->timings));
+        require(wbi_str_eq(row.events, wbi_buf_str(&events)));
     }
 }
 
@@ -249,6 +254,7 @@ static void fill_what_is_not_ours(struct wbi_arena *arena, const struct wbi_str 
     row.invocation = writable(arena, lines[METADATA]);
     row.canonical = writable(arena, lines[RESULT]);
     row.timings = writable(arena, lines[TIMES]);
+    row.events = writable(arena, lines[OUTPUT]);
     wbi_lean_cut(&row);
     require(wbi_lean_fill(arena, &row) == WB_OK);
 }
