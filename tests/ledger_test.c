@@ -125,6 +125,95 @@ static void a_row_without_call_or_of_endless_length_is_refused(void **state)
     fixture_fini(&f);
 }
 
+/* Rows of any length, whatever is gathered on the way to the hash. */
+static void chain_bytes_are_the_same_for_long_texts(void **state)
+{
+    static char text[6000], bytes[22 + 32 + 24 + 19 * 9 + 2 * sizeof(text)];
+    struct wbi_row row = {.call_id = WBI_LIT("c")};
+    uint8_t prev[WBI_SHA256_SIZE] = {7}, hash[WBI_SHA256_SIZE], expected[WBI_SHA256_SIZE];
+    struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
+    struct wbi_sha256 *sha;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)('a' + i % 23);
+    assert_int_equal(wbi_sha256_new(&sha), WB_OK);
+    wbi_row_texts(&row, texts);
+    for (size_t length = 0; length < sizeof(text); length += length < 1800 ? 100 : 1) {
+        size_t n = 22 + 32;
+        row.kind = wbi_str_make(text, length % 60);
+        row.invocation = wbi_str_make(text, length);
+        row.events = wbi_str_make(text, sizeof(text) - length);
+        memcpy(bytes, "waybill.ledger.row.v1", 22);
+        memcpy(bytes + 22, prev, sizeof(prev));
+        memset(bytes + n, 0, 24);
+        n += 24;
+        for (size_t i = 0; i < WBI_ROW_TEXT_COUNT; i++) {
+            bytes[n++] = texts[i]->p != NULL ? 'T' : 'N';
+            if (texts[i]->p == NULL)
+                continue;
+            memset(bytes + n, 0, 6);
+            bytes[n + 6] = (char)(texts[i]->n >> 8);
+            bytes[n + 7] = (char)texts[i]->n;
+            n += 8;
+            memcpy(bytes + n, texts[i]->p, texts[i]->n);
+            n += texts[i]->n;
+        }
+        assert_int_equal(wbi_chain_hash(sha, prev, &row, hash), WB_OK);
+        assert_int_equal(wbi_sha256(bytes, n, expected), WB_OK);
+        assert_memory_equal(hash, expected, sizeof(hash));
+    }
+    wbi_sha256_free(sha);
+}
+
+static bool same_texts(void *arg, const struct wbi_row *row)
+{
+    struct wbi_row *kept = arg;
+
+    assert_true(wbi_str_eq(row->invocation, kept->invocation));
+    assert_true(wbi_str_eq(row->canonical, kept->canonical));
+    assert_true(wbi_str_eq(row->timings, kept->timings));
+    kept->seq++;
+    return true;
+}
+
+/* docs/ledger.md: what columns say is not stored again, and comes back as it was */
+static void what_columns_say_is_stored_once(void **state)
+{
+    struct wbi_row_query all = {.max = 10};
+    char id[40];
+    struct wbi_row row = fixture_row(id, WBI_KIND_OUTCOME, 1), *rows;
+    struct wbi_ledger_append append = {.row = &row, .never_opened = true};
+    struct fixture f;
+    size_t n;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    row.time_ms = 1700000000000;
+    row.invocation = wbi_arena_fmt(f.arena,
+                                   "{\"toolName\":\"t\",\"correlationId\":\"c\",\"callId\":\"%s\","
+                                   "\"conversationId\":\"conv_1\",\"principal\":\"local\"}",
+                                   id + 5);
+    row.canonical = WBI_LIT("{\"tool_name\":\"ExecCommand\",\"status\":\"success\","
+                            "\"summary_text\":\"\",\"result\":1,\"error\":null}");
+    row.timings = WBI_LIT("{\"startedAt\":\"2023-11-14T22:13:20.000Z\",\"durationMs\":1}");
+    assert_int_equal(wbi_ledger_append(f.ledger, &append, NULL), WB_OK);
+    assert_int_equal(wbi_ledger_flush(f.ledger, NULL), WB_OK);
+    assert_int_equal(wbi_store_rows(f.store, f.arena, &all, &rows, &n, NULL), WB_OK);
+    assert_int_equal(n, 1);
+    assert_true(wbi_str_eqz(rows[0].invocation,
+                            "{\"toolName\":\"t\",\"correlationId\":\"c\",\"principal\":3}"));
+    assert_true(
+        wbi_str_eqz(rows[0].canonical, "{\"summary_text\":\"\",\"result\":1,\"error\":null}"));
+    assert_true(wbi_str_eqz(rows[0].timings, "{\"durationMs\":1}"));
+    row.seq = 0;
+    assert_int_equal(wbi_ledger_list(f.ledger, &all, same_texts, &row, NULL), WB_OK);
+    assert_int_equal(row.seq, 1);
+    assert_true(fixture_verify(&f).good);
+    fixture_fini(&f);
+}
+
 /* C12.3: "replays a call's surfaces byte for byte" */
 static void get_returns_what_was_appended(void **state)
 {
@@ -670,6 +759,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_numbered_and_chained),
         cmocka_unit_test(chain_bytes_are_as_documented),
+        cmocka_unit_test(chain_bytes_are_the_same_for_long_texts),
+        cmocka_unit_test(what_columns_say_is_stored_once),
         cmocka_unit_test(a_call_has_one_intent_and_one_outcome),
         cmocka_unit_test(a_row_without_call_or_of_endless_length_is_refused),
         cmocka_unit_test(get_returns_what_was_appended),

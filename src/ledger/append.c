@@ -6,6 +6,7 @@
  * threads: what one thread allocates and another frees is an allocator's slow case. */
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "ledger/lean.h"
 #include "ledger/ledger_int.h"
 
 enum { BLOCK_SIZE = 2048, SPARE_MAX = 256 };
@@ -17,6 +18,7 @@ struct append_op {
     struct wbi_change *changes;
     size_t change_count;
     bool never_opened;
+    bool copied; /* the row's texts are ours */
     wbi_ledger_done_fn *done;
     void *arg;
 };
@@ -52,6 +54,8 @@ static wb_rc apply_append(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error
 
     for (size_t i = 0; rc == WB_OK && i < a->change_count; i++)
         rc = wbi_tx_check(tx, &a->changes[i], err);
+    if (a->copied && wbi_str_eqz(a->row.kind, WBI_KIND_OUTCOME))
+        wbi_lean_cut(&a->row); /* here, where nobody waits for it */
     if (rc == WB_OK)
         rc = wbi_ledger_put_row(a->ledger, tx, &a->row, a->never_opened, err);
     for (size_t i = 0; rc == WB_OK && i < a->change_count; i++)
@@ -127,22 +131,23 @@ static void end_append(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
     wbi_free(a);
 }
 
-static wb_rc measure(const struct wbi_ledger_append *in, struct wbi_row *row, size_t *ret,
-                     struct wbi_error *err)
+static wb_rc measure(const struct wbi_ledger_append *in, size_t *ret, struct wbi_error *err)
 {
-    struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
+    const struct wbi_row *row = in->row;
+    bool too_long = false;
     size_t total = 0;
     wb_rc rc;
 
     if (row->call_id.n == 0 || row->kind.n == 0)
         return wbi_fail(err, WB_EMISUSE, "ledger: a row needs a call id and a kind");
-    wbi_row_texts(row, texts);
-    for (size_t i = 0; i < WBI_ROW_TEXT_COUNT; i++) {
-        if (texts[i]->n > WBI_LIMIT_ROW_TEXT || total > WBI_LIMIT_ROW_TEXT)
-            return wbi_fail(err, WB_ELIMIT, "ledger: a row may have %u MiB of text",
-                            WBI_LIMIT_ROW_TEXT / WBI_MIB);
-        total += texts[i]->n;
-    }
+#define X(name)                                                                 \
+    too_long |= row->name.n > WBI_LIMIT_ROW_TEXT || total > WBI_LIMIT_ROW_TEXT; \
+    total += row->name.n;
+    WBI_ROW_TEXTS(X)
+#undef X
+    if (too_long)
+        return wbi_fail(err, WB_ELIMIT, "ledger: a row may have %u MiB of text",
+                        WBI_LIMIT_ROW_TEXT / WBI_MIB);
     rc = wbi_changes_size(in->changes, in->change_count, ret, err);
     if (rc == WB_OK)
         *ret += total;
@@ -153,7 +158,6 @@ static wb_rc measure(const struct wbi_ledger_append *in, struct wbi_row *row, si
  * will read. */
 static void copy_in(struct append_op *a, const struct wbi_ledger_append *in)
 {
-    struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
     char *at = (char *)(a + 1);
 
     a->op.err = NULL;
@@ -163,18 +167,18 @@ static void copy_in(struct append_op *a, const struct wbi_ledger_append *in)
     }
     a->changes = (struct wbi_change *)(void *)at;
     at = wbi_changes_copy(at, in->changes, in->change_count);
-    wbi_row_texts(&a->row, texts);
-    for (size_t i = 0; i < WBI_ROW_TEXT_COUNT; i++)
-        *texts[i] = wbi_text_move(&at, *texts[i]);
+    a->row = *in->row;
+#define X(name) a->row.name = wbi_text_move(&at, in->row->name);
+    WBI_ROW_TEXTS(X)
+#undef X
 }
 
 wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_append *append,
                         struct wbi_error *err)
 {
-    struct wbi_row row = *append->row;
     struct append_op *a;
     size_t total;
-    wb_rc rc = measure(append, &row, &total, err);
+    wb_rc rc = measure(append, &total, err);
 
     if (rc != WB_OK)
         return rc;
@@ -188,9 +192,9 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     a->op.direct = a->op.lazy = append->done == NULL; /* nothing to post for nobody */
     a->op.rc = WB_OK;
     a->ledger = ledger;
-    a->row = row;
     a->change_count = append->change_count;
     a->never_opened = append->never_opened;
+    a->copied = true;
     a->done = append->done;
     a->arg = append->arg;
     copy_in(a, append);
@@ -213,7 +217,7 @@ wb_rc wbi_ledger_append_wait(struct wbi_ledger *ledger, const struct wbi_row *ro
 {
     struct append_op a = {.op = {.apply = apply_append}, .ledger = ledger, .row = *row};
     struct wbi_ledger_append in = {.row = row};
-    wb_rc rc = measure(&in, &a.row, &a.op.size, err);
+    wb_rc rc = measure(&in, &a.op.size, err);
 
     if (rc != WB_OK)
         return rc;

@@ -3,21 +3,24 @@
  * hash(n) = SHA-256(label, hash(n-1), seq, time_ms, duration_us, texts in order).
  * Numbers are eight bytes, highest first; a text is 'T', its length as such a
  * number and its bytes; an absent one is 'N'. So no two rows have the same bytes. */
+#include <endian.h>
+
+#include "base/local.h"
 #include "ledger/ledger.h"
 
 static const char label[] = "waybill.ledger.row.v1"; /* hashed with its NUL */
 
 static size_t put_number(uint8_t *out, uint64_t v)
 {
-    for (unsigned i = 0; i < 8; i++)
-        out[i] = (uint8_t)(v >> (56 - 8 * i));
-    return 8;
+    v = htobe64(v);
+    memcpy(out, &v, sizeof(v));
+    return sizeof(v);
 }
 
-/* Small pieces are gathered: a call each would cost more than the hash. */
+/* Small pieces are gathered, most rows whole: a call each would cost more than the hash. */
 struct gather {
     struct wbi_sha256 *sha;
-    uint8_t bytes[512];
+    uint8_t bytes[2048];
     size_t n;
     wb_rc rc;
 };
@@ -50,7 +53,7 @@ static void add_text(struct gather *g, struct wbi_str s)
 wb_rc wbi_chain_hash(struct wbi_sha256 *sha, const uint8_t prev[WBI_SHA256_SIZE],
                      struct wbi_row *row, uint8_t ret[WBI_SHA256_SIZE])
 {
-    struct gather g; /* its bytes need no zeros */
+    WBI_LARGE_LOCAL struct gather g;
     struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
 
     g.sha = sha;

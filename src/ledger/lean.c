@@ -5,6 +5,8 @@
 #include "ledger/lean.h"
 
 #include "base/buf.h"
+#include "base/checked.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "json/write.h"
 
@@ -209,11 +211,231 @@ static wb_rc fill_events(struct wbi_arena *arena, struct wbi_row *row)
     return wbi_buf_rc(&out);
 }
 
+/* ---- what columns say ---- */
+
+/* The last columns that an invocation tells, in its order; behind them come only strings. In
+ * place of those left out stands the number of them, as what was the last one's value. */
+enum { TOLD = 3 };
+#define LAST WBI_LIT(",\"principal\":")
+
+static void told_columns(const struct wbi_row *row, struct wbi_str names[TOLD],
+                         struct wbi_str values[TOLD])
+{
+    names[0] = WBI_LIT(",\"callId\":");
+    values[0] = row->provider_call_id;
+    names[1] = WBI_LIT(",\"conversationId\":");
+    values[1] = row->conversation;
+    names[2] = LAST;
+    values[2] = row->principal;
+}
+
+static char *own(struct wbi_str s)
+{
+    return (char *)(uintptr_t)s.p;
+}
+
+static void cut_invocation(struct wbi_row *row)
+{
+    struct wbi_str names[TOLD], values[TOLD], text = row->invocation;
+    size_t at = find_last(text, LAST), end = at + LAST.n + row->principal.n + 2, from = at;
+    unsigned n = 1;
+
+    if (at == NOWHERE || !says(text, at + LAST.n, row->principal))
+        return;
+    told_columns(row, names, values);
+    for (; n < TOLD; n++, from = at) { /* those directly in front of it */
+        struct wbi_str name = names[TOLD - 1 - n], value = values[TOLD - 1 - n];
+
+        at = from - WBI_MIN(from, name.n + value.n + 2);
+        if (!wbi_str_starts(wbi_str_from(text, at), name) || !says(text, at + name.n, value))
+            break;
+    }
+    memcpy(own(text) + from, LAST.p, LAST.n);
+    from += LAST.n;
+    own(text)[from++] = (char)('0' + n);
+    memmove(own(text) + from, text.p + end, text.n - end);
+    row->invocation.n -= end - from;
+}
+
+static wb_rc fill_invocation(struct wbi_arena *arena, struct wbi_row *row)
+{
+    struct wbi_str names[TOLD], values[TOLD], text = row->invocation;
+    size_t at = find_last(text, LAST), digit = at + LAST.n;
+    struct wbi_buf out;
+
+    if (at == NOWHERE || digit >= text.n || text.p[digit] < '1' || text.p[digit] > '0' + TOLD ||
+        row->principal.p == NULL)
+        return WB_OK;
+    told_columns(row, names, values);
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
+    (void)wbi_buf_room(&out, text.n + values[0].n + values[1].n + values[2].n + NAMES);
+    wbi_buf_add(&out, text.p, at);
+    for (size_t i = TOLD - (size_t)(text.p[digit] - '0'); i < TOLD; i++) {
+        wbi_buf_adds(&out, names[i]);
+        wbi_buf_addc(&out, '"');
+        wbi_buf_adds(&out, values[i]);
+        wbi_buf_addc(&out, '"');
+    }
+    wbi_buf_adds(&out, wbi_str_from(text, digit + 1));
+    row->invocation = wbi_buf_str(&out);
+    return wbi_buf_rc(&out);
+}
+
+#define TOOL_NAME WBI_LIT("{\"tool_name\":")
+#define STATUS WBI_LIT(",\"status\":")
+#define SUMMARY WBI_LIT("{\"summary_text\":")
+#define STARTED WBI_LIT("{\"startedAt\":\"")
+#define DURATION WBI_LIT("{\"durationMs\":")
+
+/* Without what stands in front of the comma at `at`, if next follows it. */
+static struct wbi_str begin_at(struct wbi_str s, size_t at, struct wbi_str next)
+{
+    struct wbi_str rest = wbi_str_from(s, at);
+
+    if (rest.n == 0 || rest.p[0] != ',' ||
+        !wbi_str_starts(wbi_str_from(rest, 1), wbi_str_from(next, 1)))
+        return s;
+    own(rest)[0] = '{';
+    return rest;
+}
+
+static void cut_canonical(struct wbi_row *row)
+{
+    struct wbi_str text = row->canonical;
+    size_t status = TOOL_NAME.n + row->tool.n + 2, value = status + STATUS.n;
+
+    if (wbi_str_starts(text, TOOL_NAME) && says(text, TOOL_NAME.n, row->tool) &&
+        wbi_str_starts(wbi_str_from(text, status), STATUS) && says(text, value, row->status))
+        row->canonical = begin_at(text, value + row->status.n + 2, SUMMARY);
+}
+
+static void cut_timings(struct wbi_row *row)
+{
+    struct wbi_str text = row->timings;
+    char time[WBI_RFC3339_SIZE];
+
+    wbi_time_format(row->time_ms, time);
+    if (wbi_str_starts(text, STARTED) && says(text, STARTED.n - 1, wbi_str_z(time)))
+        row->timings = begin_at(text, STARTED.n + sizeof(time), DURATION);
+}
+
+/* ---- the events of a call that went well ---- */
+
+/* What stands in front of their numbers, and behind the last. */
+enum { USUAL = 3 };
+static const struct wbi_str usual[USUAL + 1] = {
+    WBI_LIT_INIT("[{\"type\":\"ToolInvoked\",\"sequence\":"),
+    WBI_LIT_INIT("},{\"type\":\"PolicyApplied\",\"sequence\":"),
+    WBI_LIT_INIT("},{\"type\":\"ToolSucceeded\",\"sequence\":"),
+    WBI_LIT_INIT("}]"),
+};
+static const struct wbi_str few[USUAL + 1] = {WBI_LIT_INIT("["), WBI_LIT_INIT(","),
+                                              WBI_LIT_INIT(","), WBI_LIT_INIT("]")};
+
+/* The numbers of a text that has just these pieces around them. */
+static bool numbers_between(const struct wbi_str pieces[USUAL + 1], struct wbi_str text,
+                            struct wbi_str ret[USUAL])
+{
+    for (size_t i = 0; i < USUAL; i++) {
+        size_t n = 0;
+
+        if (!wbi_str_starts(text, pieces[i]))
+            return false;
+        text = wbi_str_from(text, pieces[i].n);
+        while (n < text.n && text.p[n] >= '0' && text.p[n] <= '9')
+            n++;
+        if (n == 0)
+            return false;
+        ret[i] = wbi_str_head(text, n);
+        text = wbi_str_from(text, n);
+    }
+    return wbi_str_eq(text, pieces[USUAL]);
+}
+
+static void cut_events(struct wbi_row *row)
+{
+    struct wbi_str numbers[USUAL];
+    char *at = own(row->events);
+
+    if (!numbers_between(usual, row->events, numbers))
+        return;
+    for (size_t i = 0; i < USUAL; i++) {
+        *at++ = few[i].p[0];
+        memmove(at, numbers[i].p, numbers[i].n);
+        at += numbers[i].n;
+    }
+    *at++ = few[USUAL].p[0];
+    row->events.n = (size_t)(at - row->events.p);
+}
+
+static wb_rc fill_usual(struct wbi_arena *arena, struct wbi_row *row)
+{
+    struct wbi_str n[USUAL];
+
+    if (!numbers_between(few, row->events, n))
+        return WB_OK;
+    row->events = wbi_arena_fmt(arena, "%s%.*s%s%.*s%s%.*s%s", usual[0].p, WBI_FMT(n[0]),
+                                usual[1].p, WBI_FMT(n[1]), usual[2].p, WBI_FMT(n[2]), usual[3].p);
+    return row->events.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
+void wbi_lean_cut(struct wbi_row *row)
+{
+    cut_invocation(row);
+    cut_canonical(row);
+    cut_timings(row);
+    cut_events(row);
+}
+
+/* first, s without its brace. */
+static wb_rc put_first(struct wbi_arena *arena, struct wbi_str first, struct wbi_str *s)
+{
+    char *p = wbi_arena_alloc(arena, first.n + s->n);
+
+    if (p == NULL)
+        return WB_ENOMEM;
+    memcpy(p, first.p, first.n);
+    memcpy(p + first.n, s->p + 1, s->n - 1);
+    *s = wbi_str_make(p, first.n + s->n - 1);
+    return WB_OK;
+}
+
+static wb_rc fill_canonical(struct wbi_arena *arena, struct wbi_row *row)
+{
+    struct wbi_str first;
+
+    if (!wbi_str_starts(row->canonical, SUMMARY) || row->tool.p == NULL || row->status.p == NULL)
+        return WB_OK;
+    first = wbi_arena_fmt(arena, "{\"tool_name\":\"%.*s\",\"status\":\"%.*s\",", WBI_FMT(row->tool),
+                          WBI_FMT(row->status));
+    return first.p != NULL ? put_first(arena, first, &row->canonical) : WB_ENOMEM;
+}
+
+static wb_rc fill_timings(struct wbi_arena *arena, struct wbi_row *row)
+{
+    struct wbi_str first;
+    char time[WBI_RFC3339_SIZE];
+
+    if (!wbi_str_starts(row->timings, DURATION))
+        return WB_OK;
+    wbi_time_format(row->time_ms, time);
+    first = wbi_arena_fmt(arena, "{\"startedAt\":\"%s\",", time);
+    return first.p != NULL ? put_first(arena, first, &row->timings) : WB_ENOMEM;
+}
+
 wb_rc wbi_lean_fill(struct wbi_arena *arena, struct wbi_row *row)
 {
-    wb_rc rc = fill_result(arena, row);
+    wb_rc rc = fill_invocation(arena, row);
 
     if (rc == WB_OK)
+        rc = fill_canonical(arena, row);
+    if (rc == WB_OK)
+        rc = fill_timings(arena, row); /* in front of the events, which go by it */
+    if (rc == WB_OK)
+        rc = fill_result(arena, row);
+    if (rc == WB_OK)
         rc = fill_trust(arena, row);
+    if (rc == WB_OK)
+        rc = fill_usual(arena, row);
     return rc == WB_OK ? fill_events(arena, row) : rc;
 }

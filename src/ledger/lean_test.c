@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "ledger/lean.h"
 
@@ -199,12 +200,196 @@ static void only_what_stands_there_unchanged_may_be_left_out(void **state)
     assert_false(wbi_lean_has_output(WBI_LIT(CANONICAL("")), WBI_LIT("")));
 }
 
+/* Of a call "7" in the conversation "v" by "me", of the tool "t", which succeeded at START;
+ * stored: NULL where nothing is left out. */
+static const struct {
+    const char *whole, *stored;
+} invocations[] = {
+    {"{\"toolName\":\"t\",\"correlationId\":\"c\",\"callId\":\"7\",\"conversationId\":\"v\","
+     "\"principal\":\"me\",\"provider\":\"mcp\"}",
+     "{\"toolName\":\"t\",\"correlationId\":\"c\",\"principal\":3,\"provider\":\"mcp\"}"},
+    {"{\"x\":1,\"conversationId\":\"v\",\"principal\":\"me\"}", "{\"x\":1,\"principal\":2}"},
+    {"{\"x\":1,\"principal\":\"me\"}", "{\"x\":1,\"principal\":1}"},
+    {",\"principal\":\"me\"", ",\"principal\":1"},
+    /* only what stands there unchanged, and side by side */
+    {"{\"x\":1,\"callId\":\"7\",\"conversationId\":\"w\",\"principal\":\"me\"}",
+     "{\"x\":1,\"callId\":\"7\",\"conversationId\":\"w\",\"principal\":1}"},
+    {"{\"x\":1,\"callId\":\"8\",\"conversationId\":\"v\",\"principal\":\"me\"}",
+     "{\"x\":1,\"callId\":\"8\",\"principal\":2}"},
+    {"{\"x\":1,\"callId\":\"7\",\"principal\":\"me\"}",
+     "{\"x\":1,\"callId\":\"7\",\"principal\":1}"},
+    {"{\"x\":1,\"conversationId\":\"v\",\"turnId\":\"2\",\"principal\":\"me\"}",
+     "{\"x\":1,\"conversationId\":\"v\",\"turnId\":\"2\",\"principal\":1}"},
+    {"{\"x\":1,\"callId\":\"7\",\"conversationId\":\"v\",\"principal\":\"you\"}", NULL},
+    {"{\"x\":1,\"principal\":\"\\u006de\"}", NULL},
+    {"{\"principal\":\"me\"}", NULL},
+    /* the last of two, whatever the first belongs to */
+    {"{\"input\":{\"x\":1,\"principal\":3},\"principal\":\"me\"}",
+     "{\"input\":{\"x\":1,\"principal\":3},\"principal\":1}"},
+    {"{\"input\":{\"x\":1,\"principal\":3},\"principal\":\"[redacted]\"}", NULL},
+    {"{}", NULL},
+    {"", NULL},
+    {NULL, NULL},
+};
+
+static const struct {
+    const char *whole, *stored;
+} canonicals[] = {
+    {"{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"\"}",
+     "{\"summary_text\":\"\"}"},
+    {"{\"tool_name\":\"u\",\"status\":\"success\",\"summary_text\":\"\"}", NULL},
+    {"{\"tool_name\":\"t\",\"status\":\"error\",\"summary_text\":\"\"}", NULL},
+    {"{\"tool_name\":\"t\",\"status\":\"success\",\"result\":\"\"}", NULL},
+    {"{\"tool_name\":\"t\",\"status\":\"success\"}", NULL},
+    {"{\"tool_name\":\"t\",\"status\":\"success\"", NULL},
+    {"{\"tool_name\":\"t\"", NULL},
+    {"", NULL},
+    {NULL, NULL},
+};
+
+static const struct {
+    const char *whole, *stored;
+} timings[] = {
+    {"{\"startedAt\":\"" START "\",\"durationMs\":1}", "{\"durationMs\":1}"},
+    {"{\"startedAt\":\"" START "\",\"closedAt\":1}", NULL},
+    {"{\"startedAt\":\"2026-11-16T01:27:19.063Z\",\"durationMs\":1}", NULL},
+    {"{\"startedAt\":\"" START "\"}", NULL},
+    {"{\"startedAt\":\"" START, NULL},
+    {"{\"startedAt\":\"", NULL},
+    {"", NULL},
+    {NULL, NULL},
+};
+
+static struct wbi_str writable(struct wbi_arena *arena, const char *z)
+{
+    return z != NULL ? wbi_arena_str(arena, wbi_str_z(z)) : WBI_NONE;
+}
+
+#define USUAL(a, b, c)                                                                           \
+    "[{\"type\":\"ToolInvoked\",\"sequence\":" a "},{\"type\":\"PolicyApplied\",\"sequence\":" b \
+    "},{\"type\":\"ToolSucceeded\",\"sequence\":" c "}]"
+
+/* Whole but for times, which are put in anyway. */
+static const struct {
+    const char *whole, *stored;
+} events[] = {
+    {USUAL("1", "20", "300"), "[1,20,300]"},
+    {USUAL("18446744073709551615", "0", "7"), "[18446744073709551615,0,7]"},
+    {USUAL("1", "2", "3") "]", NULL},
+    {USUAL("1", "", "3"), NULL},
+    {USUAL("-1", "2", "3"), NULL},
+    {USUAL("1", "2", "3,\"time\":\"" START "\""), NULL},
+    {"[{\"type\":\"ToolInvoked\",\"sequence\":1},{\"type\":\"ToolFailed\",\"sequence\":2}]", NULL},
+    {"[{\"type\":\"ToolInvoked\",\"sequence\":1", NULL},
+    {"[]", NULL},
+    {"", NULL},
+    {NULL, NULL},
+};
+
+static void usual_events_are_their_numbers(void **state)
+{
+    struct wbi_arena *arena;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    for (size_t i = 0; i < WBI_COUNT(events); i++) {
+        struct wbi_row row = {.events = writable(arena, events[i].whole)};
+
+        wbi_lean_cut(&row);
+        wbi_lean_cut(&row);
+        check(row.events, events[i].whole, events[i].stored);
+        assert_int_equal(wbi_lean_fill(arena, &row), WB_OK); /* without timings, no times */
+        check(row.events, events[i].whole, NULL);
+    }
+    wbi_arena_free(arena);
+}
+
+static void the_times_of_usual_events_come_back_too(void **state)
+{
+    struct wbi_arena *arena;
+    struct wbi_row row = {.timings = WBI_LIT("{\"durationMs\":1}"), .events = WBI_LIT("[1,2,3]")};
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    assert_true(wbi_time_parse(WBI_LIT(START), &row.time_ms));
+    assert_int_equal(wbi_lean_fill(arena, &row), WB_OK);
+    check(row.events,
+          "[{\"type\":\"ToolInvoked\",\"time\":\"" START "\",\"sequence\":1},"
+          "{\"type\":\"PolicyApplied\",\"time\":\"" START "\",\"sequence\":2},"
+          "{\"type\":\"ToolSucceeded\",\"time\":\"" START "\",\"sequence\":3}]",
+          NULL);
+    row.events = WBI_LIT("[1,2]");
+    assert_int_equal(wbi_lean_fill(arena, &row), WB_OK);
+    check(row.events, "[1,2]", NULL);
+    wbi_arena_free(arena);
+}
+
+static void what_columns_say_is_left_out(void **state)
+{
+    struct wbi_arena *arena;
+    struct wbi_row row = {.provider_call_id = WBI_LIT("7"),
+                          .conversation = WBI_LIT("v"),
+                          .principal = WBI_LIT("me"),
+                          .tool = WBI_LIT("t"),
+                          .status = WBI_LIT("success")};
+
+    (void)state;
+    assert_true(wbi_time_parse(WBI_LIT(START), &row.time_ms));
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    for (size_t i = 0; i < WBI_COUNT(invocations); i++) {
+        const char *whole[3] = {invocations[i].whole,
+                                i < WBI_COUNT(canonicals) ? canonicals[i].whole : NULL,
+                                i < WBI_COUNT(timings) ? timings[i].whole : NULL};
+
+        row.invocation = writable(arena, whole[0]);
+        row.canonical = writable(arena, whole[1]);
+        row.timings = writable(arena, whole[2]);
+        for (int again = 0; again < 2; again++) { /* a commit that failed is made once more */
+            wbi_lean_cut(&row);
+            check(row.invocation, whole[0], invocations[i].stored);
+            check(row.canonical, whole[1], whole[1] != NULL ? canonicals[i].stored : NULL);
+            check(row.timings, whole[2], whole[2] != NULL ? timings[i].stored : NULL);
+        }
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(wbi_lean_fill(arena, &row), WB_OK);
+            check(row.invocation, whole[0], NULL);
+            check(row.canonical, whole[1], NULL);
+            check(row.timings, whole[2], NULL);
+        }
+    }
+    wbi_arena_free(arena);
+}
+
+static void without_the_column_nothing_is_left_out_or_put_in(void **state)
+{
+    struct wbi_arena *arena;
+    struct wbi_row row = {.time_ms = 0};
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    row.invocation = writable(arena, invocations[0].whole);
+    row.canonical = writable(arena, canonicals[0].whole);
+    wbi_lean_cut(&row);
+    check(row.invocation, invocations[0].whole, NULL);
+    check(row.canonical, canonicals[0].whole, NULL);
+    row.invocation = writable(arena, invocations[0].stored);
+    row.canonical = writable(arena, canonicals[0].stored);
+    assert_int_equal(wbi_lean_fill(arena, &row), WB_OK);
+    check(row.invocation, invocations[0].stored, NULL);
+    check(row.canonical, canonicals[0].stored, NULL);
+    wbi_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_left_out_comes_back),
         cmocka_unit_test(without_the_other_column_nothing_is_put_in),
         cmocka_unit_test(only_what_stands_there_unchanged_may_be_left_out),
+        cmocka_unit_test(what_columns_say_is_left_out),
+        cmocka_unit_test(usual_events_are_their_numbers),
+        cmocka_unit_test(the_times_of_usual_events_come_back_too),
+        cmocka_unit_test(without_the_column_nothing_is_left_out_or_put_in),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

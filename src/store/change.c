@@ -47,16 +47,6 @@ wb_rc wbi_changes_size(const struct wbi_change *changes, size_t n, size_t *ret,
     return WB_OK;
 }
 
-struct wbi_str wbi_text_move(char **at, struct wbi_str s)
-{
-    struct wbi_str copy = {s.p != NULL ? *at : NULL, s.n};
-
-    if (s.n > 0)
-        memcpy(*at, s.p, s.n);
-    *at += s.n;
-    return copy;
-}
-
 char *wbi_changes_copy(char *to, const struct wbi_change *changes, size_t n)
 {
     struct wbi_change *copy = (struct wbi_change *)(void *)to;

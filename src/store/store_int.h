@@ -65,6 +65,10 @@ WB_MUST_CHECK wb_rc wbi_db_number(struct wbi_db *db, const char *sql, int64_t *r
 void wbi_db_bind(sqlite3_stmt *st, int column, struct wbi_str s);
 struct wbi_str wbi_db_text(sqlite3_stmt *st, int column, struct wbi_arena *arena, bool *ok);
 
+/* From now on what is written to the log reaches the kernel in few writes (log.c); without the
+ * memory for it, or a log, in many. Once the log is open. */
+void wbi_db_gather_log(struct wbi_db *db);
+
 /* Versions. steps[i] leads from version i to i + 1. */
 struct wbi_step {
     const char *sql;

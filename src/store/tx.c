@@ -119,8 +119,7 @@ wb_rc wbi_tx_insert(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *er
     } else {
         rc = broken(tx, wbi_db_fail(tx->db, code, "cannot append a row", err));
     }
-    (void)sqlite3_reset(st);
-    (void)sqlite3_clear_bindings(st); /* the texts will not live on */
+    (void)sqlite3_reset(st); /* what is bound may go: it is bound anew before the next step */
     if (rc == WB_OK) {
         tx->seq = row->seq;
         memcpy(tx->hash, row->hash, WBI_SHA256_SIZE);

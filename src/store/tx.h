@@ -58,7 +58,15 @@ WB_MUST_CHECK wb_rc wbi_changes_size(const struct wbi_change *changes, size_t n,
 /* Returns the first byte behind the copy. `to` is aligned for a struct. */
 char *wbi_changes_copy(char *to, const struct wbi_change *changes, size_t n);
 /* Copies one text to *at and moves *at on. */
-struct wbi_str wbi_text_move(char **at, struct wbi_str s);
+static inline struct wbi_str wbi_text_move(char **at, struct wbi_str s)
+{
+    struct wbi_str copy = {s.p != NULL ? *at : NULL, s.n};
+
+    if (s.n > 0)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return copy;
+}
 
 /* The state directory's id and the owner that this process writes as. */
 struct wbi_str wbi_tx_state_id(const struct wbi_tx *tx);

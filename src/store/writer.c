@@ -24,6 +24,8 @@
 
 #define MARKER_TABLE WBI_LIT("~batch")
 
+enum { CACHE_LINE = 64, EXPECTED = 2048 /* bytes, of a usual row with its texts */ };
+
 enum outcome { COMMITTED, FAILED, UNKNOWN };
 
 struct proof {
@@ -75,6 +77,7 @@ wb_rc wbi_writer_open_db(struct wbi_store *s, struct wbi_error *err)
         wbi_db_close(&s->db);
         return rc;
     }
+    wbi_db_gather_log(&s->db);
     s->db_dev = st.st_dev;
     s->db_ino = st.st_ino;
     s->db_open = true;
@@ -107,6 +110,15 @@ static bool nobody_waits(const struct wbi_op *ops)
     return ops == NULL;
 }
 
+/* Another core has written it: it comes over while the one before it is worked on. */
+static void expect(const struct wbi_op *op)
+{
+    const size_t n = WBI_MIN(op->size, (size_t)EXPECTED);
+
+    for (size_t i = 0; i < n; i += CACHE_LINE)
+        __builtin_prefetch((const char *)op + i);
+}
+
 /* A batch that nobody waits for lets others run now and then: it would keep a core, and who
  * last ran on it, for milliseconds. */
 static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *err)
@@ -117,6 +129,8 @@ static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *e
     for (struct wbi_op *op = ops; op != NULL && !tx->broken; op = op->next) {
         struct wbi_error *told = op->err != NULL ? op->err : err;
 
+        if (op->next != NULL)
+            expect(op->next);
         if (polite && ++n % WBI_STORE_YIELD == 0)
             (void)sched_yield();
         op->rc = op->apply(op, tx, told);

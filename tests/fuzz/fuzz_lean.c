@@ -157,6 +157,45 @@ static void comes_back(struct wbi_call *call)
     }
 }
 
+/* In memory of its own, as the ledger's writer has it. */
+static struct wbi_str writable(struct wbi_arena *arena, struct wbi_str s)
+{
+    struct wbi_str copy = s.p != NULL ? wbi_arena_str(arena, s) : s;
+
+    require(copy.p != NULL || s.p == NULL);
+    return copy;
+}
+
+/* What columns say is left out by the writer, of texts that are whole. */
+static void columns_come_back(struct wbi_call *call, int64_t time_ms)
+{
+    const struct wbi_record_texts *t;
+    struct wbi_buf events;
+    struct wbi_row row = {.time_ms = time_ms,
+                          .tool = wbi_call_tool_name(call),
+                          .status = call->outcome.state == WBI_OUTCOME_SUCCESS ? WBI_LIT("success")
+                                                                               : WBI_LIT("error"),
+                          .conversation = call->inv.conversation_id,
+                          .provider_call_id = call->inv.call_id,
+                          .principal = call->inv.principal};
+
+    require(wbi_record_make(call, &t) == WB_OK);
+    row.invocation = writable(call->arena, t->invocation);
+    row.canonical = writable(call->arena, t->canonical);
+    row.timings = writable(call->arena, t->timings);
+    row.events = writable(call->arena, t->events);
+    wbi_buf_init_arena(&events, call->arena, WBI_LIMIT_CALL_ARENA);
+    write_events(call, &events);
+    wbi_lean_cut(&row);
+    for (int again = 0; again < 2; again++) {
+        require(wbi_lean_fill(call->arena, &row) == WB_OK);
+        require(wbi_str_eq(row.invocation, t->invocation));
+        require(wbi_str_eq(row.canonical, t->canonical));
+        require(wbi_str_eq(row.timings, t->timings));
+        require(wbi_str_eq(row.events, wbi_buf_str(&events)));
+    }
+}
+
 static struct wbi_str or_none(struct wbi_str s)
 {
     return s.n > 0 ? s : WBI_NONE;
@@ -179,6 +218,7 @@ static void record(struct wbi_arena *arena, unsigned kind, const struct wbi_str 
     call->inv.tool_name = lines[TOOL];
     call->inv.correlation_id = or_none(lines[ID]);
     call->inv.call_id = or_none(lines[ID]);
+    call->inv.conversation_id = or_none(lines[VERSION]);
     call->inv.principal = or_none(lines[PRINCIPAL]);
     (void)as_json(arena, lines[METADATA], &metadata);
     call->inv.metadata = metadata;
@@ -192,11 +232,16 @@ static void record(struct wbi_arena *arena, unsigned kind, const struct wbi_str 
     write_invocation(call, kind);
     happen(call, lines[TIMES]);
     comes_back(call);
+    columns_come_back(call, call->started_wall_ms + (int64_t)(lines[ID].n % 2));
 }
 
 static void fill_what_is_not_ours(struct wbi_arena *arena, const struct wbi_str *lines)
 {
     struct wbi_row row = {.principal = lines[PRINCIPAL],
+                          .conversation = lines[ID],
+                          .provider_call_id = lines[VERSION],
+                          .tool = lines[TOOL],
+                          .status = lines[ORIGIN],
                           .invocation = lines[METADATA],
                           .canonical = lines[RESULT],
                           .result = lines[OUTPUT],
@@ -205,6 +250,12 @@ static void fill_what_is_not_ours(struct wbi_arena *arena, const struct wbi_str 
                           .trust = lines[SUMMARY],
                           .events = lines[TIMES]};
 
+    require(wbi_lean_fill(arena, &row) == WB_OK);
+    row.invocation = writable(arena, lines[METADATA]);
+    row.canonical = writable(arena, lines[RESULT]);
+    row.timings = writable(arena, lines[TIMES]);
+    row.events = writable(arena, lines[OUTPUT]);
+    wbi_lean_cut(&row);
     require(wbi_lean_fill(arena, &row) == WB_OK);
 }
 
