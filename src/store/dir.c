@@ -205,6 +205,13 @@ static bool expected_in_new(const char *name)
            strncmp(name, ".instance.", 10) == 0;
 }
 
+/* Another process may make it meanwhile. Its id is the first thing there, but not the first
+ * to be listed, if it is listed at all. */
+static bool was_made(int fd)
+{
+    return faccessat(fd, "instance", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Without an id only an empty directory may become a state directory. */
 static wb_rc check_new(int fd, struct wbi_error *err)
 {
@@ -220,10 +227,11 @@ static wb_rc check_new(int fd, struct wbi_error *err)
         return rc;
     }
     while (rc == WB_OK && (e = readdir(d)) != NULL) {
-        if (strcmp(e->d_name, "instance") == 0)
-            break; /* another process made it meanwhile */
-        if (!expected_in_new(e->d_name))
-            rc = refuse(err, "it", "holds files but no instance id, so it was not made here");
+        if (expected_in_new(e->d_name))
+            continue;
+        if (was_made(fd))
+            break;
+        rc = refuse(err, "it", "holds files but no instance id, so it was not made here");
     }
     closedir(d);
     return rc;
