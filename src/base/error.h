@@ -27,13 +27,21 @@ struct wbi_error {
         .rc = WB_OK    \
     }
 
-/* The same for a local of a function that runs in every call and mostly does not fail: all
- * these bytes are not written for nothing. The last of the declarations. */
-#define WBI_ERROR_HERE(name)                      \
-    struct wbi_error name WBI_LARGE_LOCAL;        \
-    name.rc = WB_OK, name.kind = WBI_KIND_NONE;   \
-    name.line = name.column = 0, name.offset = 0; \
-    name.at[0] = name.text[0] = '\0'
+/* The same where every call passes and mostly does not fail: all the bytes of its texts are
+ * not written for nothing. */
+static inline void wbi_error_clear(struct wbi_error *err)
+{
+    err->rc = WB_OK;
+    err->kind = WBI_KIND_NONE;
+    err->line = err->column = 0;
+    err->offset = 0;
+    err->at[0] = err->text[0] = '\0';
+}
+
+/* A local one that is cleared so. The last of the declarations. */
+#define WBI_ERROR_HERE(name)               \
+    struct wbi_error name WBI_LARGE_LOCAL; \
+    wbi_error_clear(&name)
 
 /* Fill err (which may be NULL) and return rc, so that a failing function can
  * end with `return wbi_fail(err, WB_EINPUT, "…")`. Cuts at UTF-8 boundaries. */

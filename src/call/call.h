@@ -103,8 +103,6 @@ struct wbi_call {
     int64_t limit_ns;       /* monotonic moment at which the call times out; INT64_MAX none */
     struct wbi_alarm alarm; /* of its limit, then of the grace time */
 
-    struct wbi_error rejected; /* set before the start: why it must not run */
-
     /* of the runtime */
     uint64_t ticket_number;
     void (*on_done)(struct wbi_call *call, void *arg);
@@ -120,6 +118,9 @@ struct wbi_call {
     void *on_output_arg;
     bool asked_for_more;         /* its tool was looked for outside the catalog */
     struct wbi_mcp_request *mcp; /* whom it answers, until it has; NULL: came another way */
+
+    /* The last member: a new call is zero up to here. */
+    struct wbi_error rejected; /* set before the start: why it must not run */
 };
 
 /* The wall clock at a moment of the call: dated from its start, so that a clock that is set

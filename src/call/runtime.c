@@ -21,11 +21,13 @@ wb_rc wbi_runtime_call_new(struct wbi_runtime *rt, struct wbi_call **ret)
 
     if (wbi_loop_arena(rt->loop, WBI_ARENA_CALL, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return WB_ENOMEM;
-    call = wbi_arena_zalloc(arena, sizeof(*call));
+    call = wbi_arena_alloc(arena, sizeof(*call));
     if (call == NULL) {
         wbi_arena_free(arena);
         return WB_ENOMEM;
     }
+    memset(call, 0, offsetof(struct wbi_call, rejected));
+    wbi_error_clear(&call->rejected);
     call->arena = arena;
     wbi_buf_init_arena(&call->event_briefs, arena, WBI_LIMIT_JSON_TEXT);
     call->runtime = rt;
