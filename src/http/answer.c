@@ -41,22 +41,26 @@ static const char *reason_of(int status)
     return "Status";
 }
 
-static const char *date_now(struct wbi_http *http)
+/* The wall clock is asked once a second: it says when the next one begins. */
+static const char *date_now(struct wbi_http *http, int64_t now_ns)
 {
-    int64_t now_s = wbi_wall_ms(&http->o.clock) / 1000;
-    time_t t = (time_t)now_s;
+    int64_t wall_ms;
     struct tm tm;
+    time_t t;
 
-    if (now_s != http->date_s || http->date[0] == '\0') {
-        if (gmtime_r(&t, &tm) == NULL ||
-            strftime(http->date, sizeof(http->date), "%a, %d %b %Y %H:%M:%S GMT", &tm) == 0)
-            http->date[0] = '\0';
-        http->date_s = now_s;
-    }
+    if (now_ns < http->date_until_ns)
+        return http->date;
+    wall_ms = wbi_wall_ms(&http->o.clock);
+    t = (time_t)(wall_ms / 1000);
+    if (gmtime_r(&t, &tm) == NULL ||
+        strftime(http->date, sizeof(http->date), "%a, %d %b %Y %H:%M:%S GMT", &tm) == 0)
+        http->date[0] = '\0';
+    http->date_until_ns = now_ns + (1000 - wall_ms % 1000) * WBI_NS_PER_MS;
     return http->date;
 }
 
-void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked)
+void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked,
+                   int64_t now_ns)
 {
     struct wbi_buf *out = &c->out;
 
@@ -66,7 +70,7 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
     wbi_buf_addc(out, ' ');
     wbi_buf_addz(out, reason_of(r->status));
     wbi_buf_addz(out, "\r\nDate: ");
-    wbi_buf_addz(out, date_now(c->http));
+    wbi_buf_addz(out, date_now(c->http, now_ns));
     if (r->type != NULL) {
         wbi_buf_addz(out, "\r\nContent-Type: ");
         wbi_buf_addz(out, r->type);
@@ -87,16 +91,17 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
     wbi_buf_addz(out, "\r\n");
 }
 
-int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
+void wbi_conn_log(struct wbi_conn *c, const char *refused, int64_t now_ns)
 {
     struct wbi_http *http = c->http;
-    int64_t now_ns = wbi_now_ns(&http->o.clock);
-    struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
     struct wbi_http_access a;
-    const char *method = llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser));
+    struct wbi_str url;
+    const char *method;
 
     if (http->ops.on_access == NULL)
-        return now_ns;
+        return;
+    url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
+    method = llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser));
     a = (struct wbi_http_access){
         .peer = wbi_str_z(c->peer),
         .method = wbi_str_z(url.n > 0 ? method : "-"),      /* before a target nothing was read */
@@ -109,10 +114,9 @@ int64_t wbi_conn_log(struct wbi_conn *c, const char *refused)
         .refused = refused,
     };
     http->ops.on_access(http->arg, &a);
-    return now_ns;
 }
 
-void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why)
+void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why, int64_t now_ns)
 {
     char text[256];
     int n = snprintf(text, sizeof(text), "%s\n", why);
@@ -123,18 +127,17 @@ void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why)
     if (status == 401)
         r.extra = "WWW-Authenticate: Bearer realm=\"waybill\"\r\n";
     c->keep_alive = false;
-    wbi_conn_head(c, &r, false);
+    wbi_conn_head(c, &r, false, now_ns);
     wbi_buf_adds(&c->out, r.body);
     c->bytes_out += c->out.n - before;
-    (void)wbi_conn_log(c, why);
+    wbi_conn_log(c, why, now_ns);
     c->state = WBI_CONN_CLOSING;
 }
 
 /* The request is answered: on to the next one, or goodbye. */
-void wbi_conn_answered(struct wbi_conn *c)
+void wbi_conn_answered(struct wbi_conn *c, int64_t now_ns)
 {
-    int64_t now_ns = wbi_conn_log(c, NULL);
-
+    wbi_conn_log(c, NULL, now_ns);
     c->request = 0;
     c->user = NULL;
     c->begun = c->in_body = false;
@@ -159,18 +162,20 @@ static wb_rc settle(struct wbi_conn *c)
 wb_rc wbi_http_respond(struct wbi_http *http, uint64_t id, const struct wbi_http_response *response)
 {
     struct wbi_conn *c = wbi_conn_find(http, id);
+    int64_t now_ns;
     size_t before;
 
     if (c == NULL || c->state != WBI_CONN_PENDING)
         return WB_ENOTFOUND;
     if (http->draining)
         c->keep_alive = false;
+    now_ns = wbi_now_ns(&http->o.clock);
     before = c->out.n;
-    wbi_conn_head(c, response, false);
+    wbi_conn_head(c, response, false, now_ns);
     if (llhttp_get_method(&c->parser) != HTTP_HEAD)
         wbi_buf_adds(&c->out, response->body);
     c->bytes_out += c->out.n - before;
-    wbi_conn_answered(c);
+    wbi_conn_answered(c, now_ns);
     return settle(c);
 }
 
@@ -180,7 +185,7 @@ wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id, const struct wbi_http_
 
     if (c == NULL || c->state != WBI_CONN_PENDING)
         return WB_ENOTFOUND;
-    wbi_conn_head(c, head, true);
+    wbi_conn_head(c, head, true, wbi_now_ns(&http->o.clock));
     c->filler = head->filler;
     c->state = WBI_CONN_STREAMING;
     return settle(c);
@@ -221,7 +226,7 @@ wb_rc wbi_http_end(struct wbi_http *http, uint64_t id)
     wbi_buf_addz(&c->out, "0\r\n\r\n");
     if (http->draining)
         c->keep_alive = false;
-    wbi_conn_answered(c);
+    wbi_conn_answered(c, wbi_now_ns(&http->o.clock));
     return settle(c);
 }
 

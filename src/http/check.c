@@ -47,7 +47,7 @@ bool wbi_http_accepts(const struct wbi_http_request *r, const char *type, bool w
     for (size_t i = 0; i < r->header_count; i++) {
         struct wbi_str rest = r->headers[i].value;
 
-        if (!wbi_str_eqz(r->headers[i].name, "accept"))
+        if (r->headers[i].field != WBI_HTTP_ACCEPT)
             continue;
         while (rest.n > 0) {
             if (media_matches(next_element(&rest), wbi_str_z(type), wildcards))
@@ -59,9 +59,10 @@ bool wbi_http_accepts(const struct wbi_http_request *r, const char *type, bool w
 
 bool wbi_http_is_type(const struct wbi_http_request *r, const char *type)
 {
-    struct wbi_str v = wbi_http_header(r, "content-type");
+    struct wbi_str v = r->first[WBI_HTTP_CONTENT_TYPE];
 
-    return wbi_str_ieq(wbi_str_trim(wbi_str_head(v, wbi_str_index(v, ';'))), wbi_str_z(type));
+    return wbi_str_eqz(v, type) ||
+           wbi_str_ieq(wbi_str_trim(wbi_str_head(v, wbi_str_index(v, ';'))), wbi_str_z(type));
 }
 
 bool wbi_http_same_secret(struct wbi_str presented, struct wbi_str secret)
@@ -107,13 +108,15 @@ bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host)
 
     if (!split_host(host, &name))
         return false;
+    if (wbi_str_eqz(name, "127.0.0.1") || wbi_str_eqz(name, "[::1]") ||
+        wbi_str_ieq(name, WBI_LIT("localhost")))
+        return true;
     for (size_t i = 0; i < name.n; i++) {
         unsigned char c = (unsigned char)name.p[i];
         if (c <= ' ' || c >= 0x7f || c == '@' || c == '/' || c == '\\' || c == ',')
             return false;
     }
-    if (http->o.any_host || wbi_str_ieq(name, WBI_LIT("localhost")) ||
-        wbi_str_eqz(name, "127.0.0.1") || wbi_str_eqz(name, "[::1]"))
+    if (http->o.any_host)
         return true;
     for (size_t i = 0; i < http->host_count; i++) {
         if (wbi_str_ieq(name, wbi_str_z(http->hosts[i])))
@@ -139,32 +142,68 @@ bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin)
     return wbi_http_host_ok(http, rest);
 }
 
-/* Fields of which two would leave it open which one counts. */
-static bool must_be_unique(struct wbi_str name)
+enum wbi_http_field wbi_http_field_of(struct wbi_str name)
 {
-    static const struct wbi_str names[] = {
-        WBI_LIT_INIT("host"),          WBI_LIT_INIT("content-length"),
-        WBI_LIT_INIT("content-type"),  WBI_LIT_INIT("transfer-encoding"),
-        WBI_LIT_INIT("origin"),        WBI_LIT_INIT("content-encoding"),
-        WBI_LIT_INIT("authorization"), WBI_LIT_INIT("expect"),
-        WBI_LIT_INIT("upgrade"),       WBI_LIT_INIT("last-event-id")};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (wbi_str_eq(name, names[i]))
-            return true;
+    switch (name.n) {
+    case 4:
+        return wbi_str_eqz(name, "host") ? WBI_HTTP_HOST : WBI_HTTP_OTHER;
+    case 6:
+        if (wbi_str_eqz(name, "accept"))
+            return WBI_HTTP_ACCEPT;
+        if (wbi_str_eqz(name, "origin"))
+            return WBI_HTTP_ORIGIN;
+        return wbi_str_eqz(name, "expect") ? WBI_HTTP_EXPECT : WBI_HTTP_OTHER;
+    case 7:
+        return wbi_str_eqz(name, "upgrade") ? WBI_HTTP_UPGRADE : WBI_HTTP_OTHER;
+    case 12:
+        return wbi_str_eqz(name, "content-type") ? WBI_HTTP_CONTENT_TYPE : WBI_HTTP_OTHER;
+    case 13:
+        if (wbi_str_eqz(name, "authorization"))
+            return WBI_HTTP_AUTHORIZATION;
+        return wbi_str_eqz(name, "last-event-id") ? WBI_HTTP_LAST_EVENT_ID : WBI_HTTP_OTHER;
+    case 14:
+        if (wbi_str_eqz(name, "content-length"))
+            return WBI_HTTP_CONTENT_LENGTH;
+        return wbi_str_eqz(name, "mcp-session-id") ? WBI_HTTP_MCP_SESSION_ID : WBI_HTTP_OTHER;
+    case 16:
+        return wbi_str_eqz(name, "content-encoding") ? WBI_HTTP_CONTENT_ENCODING : WBI_HTTP_OTHER;
+    case 17:
+        return wbi_str_eqz(name, "transfer-encoding") ? WBI_HTTP_TRANSFER_ENCODING : WBI_HTTP_OTHER;
+    case 20:
+        return wbi_str_eqz(name, "mcp-protocol-version") ? WBI_HTTP_MCP_PROTOCOL_VERSION
+                                                         : WBI_HTTP_OTHER;
+    default:
+        return WBI_HTTP_OTHER;
     }
-    return wbi_str_starts(name, WBI_LIT("mcp-"));
 }
 
+/* Another one of this name stands before it. */
+static bool came_before(const struct wbi_http_request *r, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (wbi_str_eq(r->headers[i].name, r->headers[j].name))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a field of which two would leave it open which one counts comes twice: all that
+ * are known but Accept, and whatever MCP says in headers. */
 static bool repeats(const struct wbi_http_request *r)
 {
+    uint32_t seen = 0;
+
     for (size_t i = 0; i < r->header_count; i++) {
-        if (!must_be_unique(r->headers[i].name))
+        enum wbi_http_field field = r->headers[i].field;
+
+        if (field == WBI_HTTP_OTHER && wbi_str_starts(r->headers[i].name, WBI_LIT("mcp-")) &&
+            came_before(r, i))
+            return true;
+        if (field == WBI_HTTP_OTHER || field == WBI_HTTP_ACCEPT)
             continue;
-        for (size_t j = 0; j < i; j++) {
-            if (wbi_str_eq(r->headers[i].name, r->headers[j].name))
-                return true;
-        }
+        if (seen & UINT32_C(1) << field)
+            return true;
+        seen |= UINT32_C(1) << field;
     }
     return false;
 }
@@ -184,6 +223,8 @@ static bool has_control(struct wbi_str v)
 
     while (v.n - k >= 8 && eight_are_plain(v.p + k))
         k += 8;
+    if (k > 0 && v.n - k < 8 && eight_are_plain(v.p + v.n - 8))
+        return false; /* what is left lies in the last eight */
     for (; k < v.n; k++) {
         unsigned char c = (unsigned char)v.p[k];
 
@@ -211,15 +252,15 @@ static int refuse(int status, const char *why, const char **ret_why)
 static int check_framing(const struct wbi_http_request *r, const llhttp_t *parser,
                          const char **ret_why)
 {
-    struct wbi_str te = wbi_http_header(r, "transfer-encoding");
-    struct wbi_str coding = wbi_http_header(r, "content-encoding");
-    struct wbi_str expect = wbi_http_header(r, "expect");
-    struct wbi_str length = wbi_http_header(r, "content-length");
+    struct wbi_str te = r->first[WBI_HTTP_TRANSFER_ENCODING];
+    struct wbi_str coding = r->first[WBI_HTTP_CONTENT_ENCODING];
+    struct wbi_str expect = r->first[WBI_HTTP_EXPECT];
+    struct wbi_str length = r->first[WBI_HTTP_CONTENT_LENGTH];
     bool bodiless = !wbi_str_eqz(r->method, "POST");
 
     if (parser->http_major != 1 || parser->http_minor != 1)
         return refuse(505, "only HTTP/1.1 is spoken here", ret_why);
-    if (parser->upgrade || wbi_http_header(r, "upgrade").p != NULL)
+    if (parser->upgrade || r->first[WBI_HTTP_UPGRADE].p != NULL)
         return refuse(400, "no other protocol is offered", ret_why);
     if (te.p != NULL && (!wbi_str_ieq(te, WBI_LIT("chunked")) || length.p != NULL))
         return refuse(400, "the only transfer coding accepted is `chunked`, alone", ret_why);
@@ -237,9 +278,9 @@ static int check_framing(const struct wbi_http_request *r, const llhttp_t *parse
 static int check_caller(const struct wbi_http *http, const struct wbi_http_request *r,
                         const char **ret_why)
 {
-    struct wbi_str origin = wbi_http_header(r, "origin");
-    struct wbi_str host = wbi_http_header(r, "host");
-    struct wbi_str auth = wbi_http_header(r, "authorization");
+    struct wbi_str origin = r->first[WBI_HTTP_ORIGIN];
+    struct wbi_str host = r->first[WBI_HTTP_HOST];
+    struct wbi_str auth = r->first[WBI_HTTP_AUTHORIZATION];
 
     if (host.p == NULL)
         return refuse(400, "exactly one Host is required", ret_why);

@@ -39,16 +39,19 @@ static int on_begin(llhttp_t *p)
     return 0;
 }
 
+static int refuse_head(struct wbi_conn *c)
+{
+    if (wbi_buf_rc(&c->head) == WB_ENOMEM)
+        return refuse(c, 503, "out of memory");
+    return refuse(c, c->field_count > 0 ? 431 : 414, "the head is too large");
+}
+
 /* A span of the head; *len of the member it belongs to grows with it. */
 static int add_head(struct wbi_conn *c, const char *at, size_t n, uint32_t *len)
 {
     wbi_buf_add(&c->head, at, n);
-    if (wbi_buf_rc(&c->head) == WB_ENOMEM)
-        return refuse(c, 503, "out of memory");
-    if (wbi_buf_rc(&c->head) != WB_OK)
-        return refuse(c, c->field_count > 0 ? 431 : 414, "the head is too large");
     *len += (uint32_t)n;
-    return 0;
+    return wbi_buf_rc(&c->head) == WB_OK ? 0 : refuse_head(c);
 }
 
 static int on_url(llhttp_t *p, const char *at, size_t n)
@@ -108,6 +111,7 @@ static int on_value_end(llhttp_t *p)
     value = wbi_str_trim(wbi_str_make(c->head.p + f->value, f->value_n));
     f->value = (uint32_t)(value.p - c->head.p);
     f->value_n = (uint32_t)value.n;
+    f->field = wbi_http_field_of(wbi_str_make(c->head.p + f->name, f->name_n));
     return 0;
 }
 
@@ -124,11 +128,6 @@ void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
     struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
     size_t mark = wbi_str_index(url, '?');
 
-    for (size_t i = 0; i < c->field_count; i++) {
-        const struct wbi_field *f = &c->fields[i];
-        headers[i].name = wbi_str_make(c->head.p + f->name, f->name_n);
-        headers[i].value = wbi_str_make(c->head.p + f->value, f->value_n);
-    }
     *ret = (struct wbi_http_request){
         .id = c->request,
         .method = wbi_str_z(llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser))),
@@ -139,6 +138,15 @@ void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
         .headers = headers,
         .header_count = c->field_count,
     };
+    for (size_t i = 0; i < c->field_count; i++) {
+        const struct wbi_field *f = &c->fields[i];
+
+        headers[i].name = wbi_str_make(c->head.p + f->name, f->name_n);
+        headers[i].value = wbi_str_make(c->head.p + f->value, f->value_n);
+        headers[i].field = f->field;
+        if (f->field != WBI_HTTP_OTHER && ret->first[f->field].p == NULL)
+            ret->first[f->field] = headers[i].value;
+    }
 }
 
 static int on_headers(llhttp_t *p)
@@ -158,7 +166,7 @@ static int on_headers(llhttp_t *p)
         status = 413, why = "the body is too large";
     if (status != 0)
         return refuse(c, status, why);
-    if (wbi_http_header(&r, "expect").p != NULL)
+    if (r.first[WBI_HTTP_EXPECT].p != NULL)
         wbi_buf_addz(&c->out, INTERIM);
     return 0;
 }
@@ -221,7 +229,7 @@ void wbi_conn_drop(struct wbi_conn *c)
     http->conns[c->slot] = NULL;
     http->conn_count--;
     if (id != 0)
-        (void)wbi_conn_log(c, "the client left");
+        wbi_conn_log(c, "the client left", wbi_now_ns(&http->o.clock));
     wbi_watch_free(c->watch);
     close(c->fd);
     wbi_buf_fini(&c->in);
@@ -235,7 +243,7 @@ void wbi_conn_drop(struct wbi_conn *c)
 }
 
 /* A whole request has come: health checks are answered here. */
-static void hand_over(struct wbi_conn *c)
+static void hand_over(struct wbi_conn *c, int64_t now_ns)
 {
     struct wbi_http *http = c->http;
     WBI_LARGE_LOCAL struct wbi_http_header headers[WBI_LIMIT_HTTP_FIELDS];
@@ -245,6 +253,7 @@ static void hand_over(struct wbi_conn *c)
     c->request = ++http->serial << 16 | c->slot;
     c->state = WBI_CONN_PENDING;
     wbi_conn_request_of(c, headers, &r);
+    r.now_ns = now_ns;
     if (http->o.health.p == NULL || !wbi_str_eq(r.path, http->o.health)) {
         http->ops.on_request(http->arg, &r);
         return;
@@ -265,14 +274,15 @@ static void parse(struct wbi_conn *c)
 {
     while (may_parse(c)) {
         const char *from = c->in.p + c->in_at;
+        int64_t now_ns = wbi_now_ns(&c->http->o.clock);
         bool in_body = c->in_body;
         llhttp_errno_t rc;
         size_t used;
 
         if (!c->begun) {
             c->begun = true;
-            c->begun_ns = wbi_now_ns(&c->http->o.clock);
-            c->deadline_ns = c->begun_ns + c->http->o.header_ms * WBI_NS_PER_MS;
+            c->begun_ns = now_ns;
+            c->deadline_ns = now_ns + c->http->o.header_ms * WBI_NS_PER_MS;
         }
         rc = llhttp_execute(&c->parser, from, c->in.n - c->in_at);
         used =
@@ -280,14 +290,14 @@ static void parse(struct wbi_conn *c)
         c->in_at += used;
         c->bytes_in += used;
         if (rc == HPE_OK && c->in_body && !in_body)
-            c->deadline_ns = wbi_now_ns(&c->http->o.clock) + c->http->o.body_ms * WBI_NS_PER_MS;
+            c->deadline_ns = now_ns + c->http->o.body_ms * WBI_NS_PER_MS;
         if (rc == HPE_PAUSED) {
             llhttp_resume(&c->parser);
-            hand_over(c);
+            hand_over(c, now_ns);
         } else if (rc != HPE_OK) {
             wbi_conn_refuse(c, c->refuse != 0 ? c->refuse : 400,
-                            c->refuse != 0 ? c->why : "this is not strict HTTP/1.1");
-            c->deadline_ns = wbi_now_ns(&c->http->o.clock) + c->http->o.write_ms * WBI_NS_PER_MS;
+                            c->refuse != 0 ? c->why : "this is not strict HTTP/1.1", now_ns);
+            c->deadline_ns = now_ns + c->http->o.write_ms * WBI_NS_PER_MS;
         }
     }
     if (c->in_at == c->in.n) {
@@ -472,7 +482,7 @@ void wbi_conn_tick(struct wbi_conn *c, int64_t now_ns)
     if (now_ns < c->deadline_ns || waiting)
         return;
     if (c->state == WBI_CONN_READING && c->begun && c->out.n == 0) {
-        wbi_conn_refuse(c, 408, "the request took too long to arrive");
+        wbi_conn_refuse(c, 408, "the request took too long to arrive", now_ns);
         c->deadline_ns = now_ns + c->http->o.write_ms * WBI_NS_PER_MS;
         wbi_conn_go(c);
         return;

@@ -18,9 +18,29 @@
 struct wbi_loop;
 struct wbi_http;
 
+/* Fields that are asked for often, so that each is looked for once. */
+enum wbi_http_field {
+    WBI_HTTP_OTHER = 0,
+    WBI_HTTP_ACCEPT,
+    WBI_HTTP_AUTHORIZATION,
+    WBI_HTTP_CONTENT_ENCODING,
+    WBI_HTTP_CONTENT_LENGTH,
+    WBI_HTTP_CONTENT_TYPE,
+    WBI_HTTP_EXPECT,
+    WBI_HTTP_HOST,
+    WBI_HTTP_LAST_EVENT_ID,
+    WBI_HTTP_MCP_PROTOCOL_VERSION,
+    WBI_HTTP_MCP_SESSION_ID,
+    WBI_HTTP_ORIGIN,
+    WBI_HTTP_TRANSFER_ENCODING,
+    WBI_HTTP_UPGRADE,
+    WBI_HTTP_FIELD_COUNT
+};
+
 struct wbi_http_header {
     struct wbi_str name; /* lower case */
     struct wbi_str value;
+    enum wbi_http_field field;
 };
 
 /* Good during on_request only. */
@@ -31,12 +51,14 @@ struct wbi_http_request {
     struct wbi_str query; /* absent when there is none */
     struct wbi_str body;
     struct wbi_str peer; /* "127.0.0.1:5000" */
+    int64_t now_ns;      /* by the server's clock */
     const struct wbi_http_header *headers;
     size_t header_count;
+    struct wbi_str first[WBI_HTTP_FIELD_COUNT]; /* the first value of each, or absent */
 };
 
-/* The first value of that (lower case) name, or the absent slice. Names that
- * must be unique were refused when repeated. */
+/* The first value of that (lower case) name, or the absent slice; for names that have no
+ * place in `first`. Those that must be unique were refused when repeated. */
 struct wbi_str wbi_http_header(const struct wbi_http_request *r, const char *name);
 /* Whether the Accept fields list this media type (or a range that holds it,
  * with wildcards). */

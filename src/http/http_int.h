@@ -21,6 +21,7 @@ enum wbi_conn_state {
 
 struct wbi_field {
     uint32_t name, name_n, value, value_n; /* places in conn->head */
+    enum wbi_http_field field;
 };
 
 struct wbi_conn {
@@ -90,13 +91,15 @@ struct wbi_http {
     size_t waiting_count;
     struct wbi_sender *sender; /* NULL until there is much to send */
     bool alone;                /* no thread could be had */
-    int64_t date_s;
+    int64_t date_until_ns;     /* the second it tells is over then */
     char date[40];
 };
 
 /* check.c: verdicts on one request. 0 or the status to refuse it with. */
 int wbi_http_check(const struct wbi_http *http, const struct wbi_http_request *r,
                    const llhttp_t *parser, const char **ret_why);
+/* Of a name in lower case. */
+enum wbi_http_field wbi_http_field_of(struct wbi_str name);
 /* "name", "name:port", "[v6]:port" whose name is loopback or listed. */
 bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host);
 bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin);
@@ -137,11 +140,11 @@ void wbi_sender_give(struct wbi_sender *s, struct wbi_conn *first, struct wbi_co
 struct wbi_conn *wbi_sender_free(struct wbi_sender *s);
 
 /* answer.c */
-void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why);
-void wbi_conn_answered(struct wbi_conn *c);
-/* Returns the time it was. */
-int64_t wbi_conn_log(struct wbi_conn *c, const char *refused);
-void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked);
+void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why, int64_t now_ns);
+void wbi_conn_answered(struct wbi_conn *c, int64_t now_ns);
+void wbi_conn_log(struct wbi_conn *c, const char *refused, int64_t now_ns);
+void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked,
+                   int64_t now_ns);
 /* Not empty: that would end the body. */
 void wbi_conn_chunk(struct wbi_conn *c, struct wbi_str bytes);
 

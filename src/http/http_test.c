@@ -235,6 +235,11 @@ static const struct row rows[] = {
         "POST / HTTP/1.1\r\n" H "Expect: magic\r\nContent-Length: 1\r\n\r\na"),
     ROW("two versions", 400,
         "GET / HTTP/1.1\r\n" H "MCP-Protocol-Version: 1\r\nmcp-protocol-version: 1\r\n\r\n"),
+    ROW("two names", 400, "GET / HTTP/1.1\r\n" H "Mcp-Name: 1\r\nX: y\r\nmcp-name: 1\r\n\r\n"),
+    ROW("two of no meaning", 200, "GET / HTTP/1.1\r\n" H C "X-Name: 1\r\nx-name: 1\r\n\r\n"),
+    ROW("two accepts", 200, "GET / HTTP/1.1\r\n" H C "Accept: a/b\r\nAccept: a/b\r\n\r\n"),
+    ROW("control byte at the end", 400, "GET / HTTP/1.1\r\n" H "X: abcdefghi\x7f\r\n\r\n"),
+    ROW("tab at the end", 200, "GET / HTTP/1.1\r\n" H C "X: abcdefgh\ti\r\n\r\n"),
     ROW("two tokens", 400, "GET / HTTP/1.1\r\n" H "Authorization: a\r\nAuthorization: b\r\n\r\n"),
     ROW("TLS hello", 400, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
 };
@@ -259,6 +264,61 @@ static void ambiguous_requests_are_refused_and_the_connection_ends(void **state)
             fail_msg("%s: connection not closed", rows[i].name);
         assert_int_equal(wbi_http_connections(w.http), 0);
     }
+    stop(&w);
+}
+
+static void fields_are_known_by_their_whole_name(void **state)
+{
+    static const char *const names[WBI_HTTP_FIELD_COUNT] = {
+        [WBI_HTTP_ACCEPT] = "accept",
+        [WBI_HTTP_AUTHORIZATION] = "authorization",
+        [WBI_HTTP_CONTENT_ENCODING] = "content-encoding",
+        [WBI_HTTP_CONTENT_LENGTH] = "content-length",
+        [WBI_HTTP_CONTENT_TYPE] = "content-type",
+        [WBI_HTTP_EXPECT] = "expect",
+        [WBI_HTTP_HOST] = "host",
+        [WBI_HTTP_LAST_EVENT_ID] = "last-event-id",
+        [WBI_HTTP_MCP_PROTOCOL_VERSION] = "mcp-protocol-version",
+        [WBI_HTTP_MCP_SESSION_ID] = "mcp-session-id",
+        [WBI_HTTP_ORIGIN] = "origin",
+        [WBI_HTTP_TRANSFER_ENCODING] = "transfer-encoding",
+        [WBI_HTTP_UPGRADE] = "upgrade",
+    };
+
+    (void)state;
+    for (int i = 1; i < WBI_HTTP_FIELD_COUNT; i++) {
+        char other[32];
+        size_t n = strlen(names[i]);
+
+        (void)snprintf(other, sizeof(other), "%s-", names[i]);
+        assert_int_equal(wbi_http_field_of(wbi_str_make(other, n)), i);
+        assert_int_equal(wbi_http_field_of(wbi_str_make(other, n - 1)), WBI_HTTP_OTHER);
+        assert_int_equal(wbi_http_field_of(wbi_str_make(other, n + 1)), WBI_HTTP_OTHER);
+        other[n - 1] = 'z';
+        assert_int_equal(wbi_http_field_of(wbi_str_make(other, n)), WBI_HTTP_OTHER);
+    }
+    assert_int_equal(wbi_http_field_of(WBI_LIT("")), WBI_HTTP_OTHER);
+}
+
+static void the_date_moves_on_with_the_second(void **state)
+{
+    struct wbi_clock_manual clock = {.mono_ns = 5, .wall_ms = 59999};
+    struct wbi_http_options o = {.clock = wbi_clock_by_hand(&clock)};
+    struct wbi_str ask = WBI_LIT("GET / HTTP/1.1\r\n" H C "\r\n");
+    struct world w;
+    char out[1024];
+
+    (void)state;
+    start(&w, &o);
+    assert_int_equal(exchange(&w, ask, out, sizeof(out)), 200);
+    assert_non_null(strstr(out, "\r\nDate: Thu, 01 Jan 1970 00:00:59 GMT\r\n"));
+    clock.mono_ns += WBI_NS_PER_MS - 1;
+    assert_int_equal(exchange(&w, ask, out, sizeof(out)), 200);
+    assert_non_null(strstr(out, "\r\nDate: Thu, 01 Jan 1970 00:00:59 GMT\r\n"));
+    clock.mono_ns++;
+    clock.wall_ms++;
+    assert_int_equal(exchange(&w, ask, out, sizeof(out)), 200);
+    assert_non_null(strstr(out, "\r\nDate: Thu, 01 Jan 1970 00:01:00 GMT\r\n"));
     stop(&w);
 }
 
@@ -650,6 +710,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ambiguous_requests_are_refused_and_the_connection_ends),
+        cmocka_unit_test(fields_are_known_by_their_whole_name),
+        cmocka_unit_test(the_date_moves_on_with_the_second),
         cmocka_unit_test(one_byte_at_a_time_gives_the_same_verdicts),
         cmocka_unit_test(pipelined_requests_are_answered_in_order),
         cmocka_unit_test(a_stream_is_sent_in_chunks_and_ended),

@@ -72,7 +72,8 @@ void wbi_mcp_server_stop(struct wbi_mcp_server *s);
 size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s);
 
 /* A request for the endpoint came by HTTP; principal names who sent it. The
- * HTTP server's on_gone for the same ids goes to wbi_mcp_http_gone. */
+ * HTTP server's on_gone for the same ids goes to wbi_mcp_http_gone; it goes by the
+ * same clock. */
 void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct wbi_http_request *r,
                   struct wbi_str principal);
 void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user);

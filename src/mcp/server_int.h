@@ -113,8 +113,9 @@ struct wbi_mcp_server {
 /* session.c */
 struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str principal,
                                         struct wbi_mcp_stdio *stdio);
+/* Notes that it is used now. */
 struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_str id,
-                                         struct wbi_str principal);
+                                         struct wbi_str principal, int64_t now_ns);
 void wbi_session_end(struct wbi_mcp_session *session);
 void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message);
 bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri);

@@ -171,12 +171,12 @@ struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str
 
 /* NULL for an unknown id and for another's alike. */
 struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_str id,
-                                         struct wbi_str principal)
+                                         struct wbi_str principal, int64_t now_ns)
 {
     for (struct wbi_mcp_session *at = *bucket_of(s, id); at != NULL; at = at->next_by_id) {
         if (id.n == at->id_n && memcmp(id.p, at->id, id.n) == 0 && at->stdio == NULL &&
             wbi_str_eqz(principal, at->principal)) {
-            at->used_ns = wbi_now_ns(&s->o.clock);
+            at->used_ns = now_ns;
             return at;
         }
     }
