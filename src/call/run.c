@@ -364,22 +364,12 @@ static void on_due(void *arg)
         wbi_call_grace_over(call);
 }
 
-static void arm(struct wbi_call *call, int64_t after_ms)
-{
-    call->alarm.on_due = on_due;
-    call->alarm.arg = call;
-    wbi_alarm_start(wbi_loop_alarms(call->calls->loop), &call->alarm, after_ms);
-}
-
 void wbi_call_limit(struct wbi_call *call, int64_t limit_ns)
 {
-    int64_t left;
-
     if (limit_ns >= call->limit_ns)
         return;
     call->limit_ns = limit_ns;
-    left = limit_ns - wbi_now_ns(&call->clock);
-    arm(call, left <= 0 ? 0 : (left + WBI_NS_PER_MS - 1) / WBI_NS_PER_MS);
+    wbi_alarm_at(wbi_loop_alarms(call->calls->loop), &call->alarm, &call->clock, limit_ns);
 }
 
 void wbi_call_relimit(struct wbi_call *call, int64_t limit_ns)
@@ -400,7 +390,7 @@ void wbi_call_cancel(struct wbi_calls *calls, uint64_t id, enum wbi_cancel_reaso
         return; /* gone, or its outcome is decided: that one is kept */
     if (call->cancel == WBI_CANCEL_NONE) {
         call->cancel = reason;
-        arm(call, WBI_CANCEL_GRACE_MS);
+        wbi_alarm_start(wbi_loop_alarms(calls->loop), &call->alarm, WBI_CANCEL_GRACE_MS);
     }
     if (call->parked && call->journey->stages[call->stage].cancel != NULL)
         call->journey->stages[call->stage].cancel(call);
@@ -417,6 +407,8 @@ wb_rc wbi_call_start(struct wbi_calls *calls, struct wbi_call *call,
     call->holds = 1;
     call->stage = WBI_STAGE_DECODE;
     call->limit_ns = INT64_MAX;
+    call->alarm.on_due = on_due;
+    call->alarm.arg = call;
     call->started_ns = wbi_now_ns(&call->clock);
     if (call->started_wall_ms == 0)
         call->started_wall_ms = wbi_wall_ms(&call->clock);

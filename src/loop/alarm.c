@@ -6,6 +6,7 @@
 #include "loop/alarm.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/clock.h"
 #include "loop/loop.h"
 
@@ -32,13 +33,14 @@ static int64_t due_after(int64_t now_ns, int64_t after_ms)
     return now_ns + after_ms * WBI_NS_PER_MS;
 }
 
-static void arm(struct wbi_alarms *s, int64_t now_ns)
+static void arm(struct wbi_alarms *s)
 {
-    int64_t due_ns = s->ring.next->due_ns;
+    int64_t due_ns = s->ring.next->due_ns, now_ns;
 
     if (s->armed_ns != 0 && s->armed_ns <= due_ns)
         return;
     s->armed_ns = due_ns;
+    now_ns = wbi_now_ns(&s->clock);
     wbi_timer_start(s->timer, due_ns > now_ns ? (due_ns - now_ns - 1) / WBI_NS_PER_MS + 1 : 0);
 }
 
@@ -55,7 +57,7 @@ static void on_timer(void *arg)
         a->on_due(a->arg); /* may free it, stop others and set new ones */
     }
     if (s->ring.next != &s->ring)
-        arm(s, now_ns);
+        arm(s);
 }
 
 wb_rc wbi_alarms_new(struct wbi_loop *loop, struct wbi_alarms **ret)
@@ -82,14 +84,13 @@ void wbi_alarms_free(struct wbi_alarms *s)
     wbi_free(s);
 }
 
-void wbi_alarm_start(struct wbi_alarms *s, struct wbi_alarm *alarm, int64_t after_ms)
+static void set(struct wbi_alarms *s, struct wbi_alarm *alarm, int64_t due_ns)
 {
-    int64_t now_ns = wbi_now_ns(&s->clock);
     struct wbi_alarm *before;
 
     if (alarm->next != NULL)
         unlink_alarm(alarm);
-    alarm->due_ns = due_after(now_ns, after_ms);
+    alarm->due_ns = WBI_MAX(due_ns, INT64_C(1)); /* 0 would say that the timer does not run */
     before = s->ring.prev;
     while (before != &s->ring && before->due_ns > alarm->due_ns)
         before = before->prev;
@@ -97,7 +98,25 @@ void wbi_alarm_start(struct wbi_alarms *s, struct wbi_alarm *alarm, int64_t afte
     alarm->next = before->next;
     before->next->prev = alarm;
     before->next = alarm;
-    arm(s, now_ns);
+    arm(s);
+}
+
+void wbi_alarm_start(struct wbi_alarms *s, struct wbi_alarm *alarm, int64_t after_ms)
+{
+    set(s, alarm, due_after(wbi_now_ns(&s->clock), after_ms));
+}
+
+void wbi_alarm_at(struct wbi_alarms *s, struct wbi_alarm *alarm, const struct wbi_clock *clock,
+                  int64_t at_ns)
+{
+    int64_t left_ns;
+
+    if (clock->mono_ns == s->clock.mono_ns) {
+        set(s, alarm, at_ns);
+        return;
+    }
+    left_ns = at_ns - wbi_now_ns(clock);
+    wbi_alarm_start(s, alarm, left_ns <= 0 ? 0 : (left_ns - 1) / WBI_NS_PER_MS + 1);
 }
 
 void wbi_alarm_stop(struct wbi_alarms *s, struct wbi_alarm *alarm)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "waybill/rc.h"
 
 struct wbi_loop;
@@ -28,6 +29,10 @@ void wbi_alarms_free(struct wbi_alarms *alarms);
 
 /* Set, or set anew: on_due(arg) runs once, after_ms from now. */
 void wbi_alarm_start(struct wbi_alarms *alarms, struct wbi_alarm *alarm, int64_t after_ms);
+/* The same, when this clock shows at_ns or more. Of the system's clock no time is asked
+ * where another alarm is due before. */
+void wbi_alarm_at(struct wbi_alarms *alarms, struct wbi_alarm *alarm, const struct wbi_clock *clock,
+                  int64_t at_ns);
 /* A stopped alarm never rings; one that is not set is left alone. */
 void wbi_alarm_stop(struct wbi_alarms *alarms, struct wbi_alarm *alarm);
 

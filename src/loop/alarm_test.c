@@ -125,6 +125,25 @@ static void setting_anew_moves_it(void **state)
     assert_string_equal(w->heard, "012555555");
 }
 
+static void a_clock_of_its_own_tells_how_long_is_left(void **state)
+{
+    struct wbi_clock_manual hand = {.mono_ns = 60 * WBI_NS_PER_S};
+    struct wbi_clock system = wbi_clock_system(), still = wbi_clock_by_hand(&hand);
+    int64_t now_ns = wbi_now_ns(&system);
+    struct world *w = *state;
+
+    wbi_alarm_at(w->alarms, &w->bell[0].alarm, &system, now_ns + 20 * WBI_NS_PER_MS);
+    wbi_alarm_at(w->alarms, &w->bell[1].alarm, &still, hand.mono_ns + 10 * WBI_NS_PER_MS);
+    wbi_alarm_at(w->alarms, &w->bell[2].alarm, &system, now_ns + 1);
+    wbi_alarm_at(w->alarms, &w->bell[4].alarm, &system, INT64_MAX);
+    wbi_alarm_at(w->alarms, &w->bell[4].alarm, &system, 0); /* long over: the first to ring */
+    wbi_alarm_at(w->alarms, &w->bell[6].alarm, &still, INT64_MAX);
+    wbi_alarm_at(w->alarms, &w->bell[6].alarm, &still, hand.mono_ns - 1);
+    listen(w);
+    assert_string_equal(w->heard, "42610");
+    assert_true(wbi_now_ns(&system) >= now_ns + 20 * WBI_NS_PER_MS);
+}
+
 static void what_is_set_at_the_end_never_rings(void **state)
 {
     struct world *w = *state;
@@ -139,9 +158,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(they_ring_in_the_order_they_are_due), TEST(a_stopped_one_is_silent),
-        TEST(one_due_together_may_stop_the_next),  TEST(setting_anew_moves_it),
-        TEST(what_is_set_at_the_end_never_rings),
+        TEST(they_ring_in_the_order_they_are_due),       TEST(a_stopped_one_is_silent),
+        TEST(one_due_together_may_stop_the_next),        TEST(setting_anew_moves_it),
+        TEST(a_clock_of_its_own_tells_how_long_is_left), TEST(what_is_set_at_the_end_never_rings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
