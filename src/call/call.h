@@ -65,6 +65,7 @@ struct wbi_call {
 
     struct wbi_invocation inv;
     struct wbi_catalog *catalog;   /* the snapshot the call started with, counted */
+    const struct wbi_tool *found;  /* what RESOLVE would find, if its maker knows; else NULL */
     const struct wbi_tool *tool;   /* NULL before RESOLVE */
     struct wbi_str origin;         /* of the tool that has no fitting version; else absent */
     struct wbi_complete *complete; /* what EXECUTE produced, NULL before */

@@ -9,8 +9,13 @@
 
 static wb_rc look_up(struct wbi_call *call, struct wbi_error *err)
 {
-    struct wbi_viewer viewer = wbi_guards_viewer(call->runtime, call->inv.principal);
+    struct wbi_viewer viewer;
 
+    if (call->found != NULL) {
+        call->tool = call->found;
+        return WB_OK;
+    }
+    viewer = wbi_guards_viewer(call->runtime, call->inv.principal);
     return wbi_catalog_resolve(call->catalog, call->arena, &viewer, call->inv.name_space,
                                call->inv.tool_name, call->inv.version_range, &call->tool, err);
 }
@@ -46,6 +51,7 @@ static wb_rc look_again(struct wbi_call *call, struct wbi_error *err)
         return rc;
     wbi_catalog_unref(call->catalog);
     call->catalog = wbi_catalog_ref(now);
+    call->found = NULL; /* it was in the one before */
     return look_up(call, err);
 }
 

@@ -77,6 +77,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
     memcpy(talk->id, id.p, id.n);
     talk->id_n = id.n;
     talk->gateway = g;
+    talk->like = like;
     talk->waiting_end = &talk->waiting;
     talk->pump.fn = pump_later;
     talk->pump.arg = talk;
@@ -87,7 +88,7 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 
 static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
 {
-    struct wbi_talk **at = talks_like(g, wbi_str_make(talk->id, talk->id_n));
+    struct wbi_talk **at = talk->like;
 
     if (talk->running > 0 || talk->asking > 0 || talk->waiting != NULL)
         return;
@@ -276,15 +277,14 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
 
 static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
 {
-    const wbi_json *params = wbi_mcp_params(s->r), *meta = wbi_mcp_meta(s->r);
-    const wbi_json *arguments = wbi_json_get_as(params, "arguments", WBI_JSON_OBJ);
+    const wbi_json *meta = wbi_mcp_meta(s->r);
     const wbi_json *more = invocation_of(s->r);
     bool named;
     struct wbi_str conversation = conversation_of(s->r, &named);
     struct wbi_invocation *inv = &call->inv;
     wb_rc rc = wbi_mcp_keep(s->r, call->arena);
 
-    inv->tool_name = wbi_json_get_str(params, "name");
+    inv->tool_name = s->name;
     inv->call_id = call_id_of(call, s->r, named);
     inv->conversation_id = wbi_arena_str(call->arena, conversation);
     inv->principal = wbi_mcp_principal(s->r);
@@ -297,8 +297,8 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     inv->canonical = wbi_wire_mcp_asks_canonical(meta);
     if (inv->conversation_id.p == NULL || inv->call_id.p == NULL)
         return WB_ENOMEM;
-    inv->input = arguments;
-    if (rc == WB_OK && arguments == NULL)
+    inv->input = s->arguments;
+    if (rc == WB_OK && inv->input == NULL)
         rc = wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL);
     if (rc == WB_OK && more != NULL) {
         const wbi_json *input = inv->input;
@@ -306,6 +306,8 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
         if (wbi_invocation_read(more, inv, &call->rejected) == WB_ENOMEM)
             rc = WB_ENOMEM; /* what is wrong with it, `rejected` tells */
         inv->input = input;
+    } else {
+        call->found = s->found; /* nothing says that another version is meant */
     }
     return rc;
 }
@@ -373,18 +375,23 @@ static void pump(struct wbi_gateway *g, struct wbi_talk *talk)
     drop_talk(g, talk);
 }
 
-/* What cannot be found fails at once, unless it has yet to be asked for. */
-static bool is_exclusive(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_str name)
+/* What cannot be found fails at once, unless it has yet to be asked for. A tool that was
+ * found is looked for again by a call that has to wait: the catalog may be another then. */
+static void find_tool(struct wbi_served *s)
 {
-    struct wbi_viewer viewer = wbi_guards_viewer(g->rt, wbi_mcp_principal(r));
+    struct wbi_runtime *rt = s->gateway->rt;
+    struct wbi_viewer viewer = wbi_guards_viewer(rt, wbi_mcp_principal(s->r));
     struct wbi_catalog *catalog;
-    const struct wbi_tool *tool;
 
-    if (wbi_runtime_catalog(g->rt, &catalog, NULL) != WB_OK)
-        return true;
-    if (wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &tool, NULL) != WB_OK)
-        return g->rt->find_more != NULL;
-    return !tool->parallel;
+    if (wbi_runtime_catalog(rt, &catalog, NULL) != WB_OK)
+        s->exclusive = true;
+    else if (wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, s->name, WBI_NONE, &s->found,
+                                 NULL) != WB_OK)
+        s->exclusive = rt->find_more != NULL;
+    else
+        s->exclusive = !s->found->parallel;
+    if (s->talk->waiting != NULL || !gate_open(s->talk, s->exclusive))
+        s->found = NULL;
 }
 
 void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
@@ -395,7 +402,6 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
     bool named;
     struct wbi_talk *talk = s != NULL ? find_talk(g, conversation_of(r, &named)) : NULL;
 
-    (void)arguments; /* taken from the params when the call starts */
     if (talk == NULL) {
         wbi_free(s);
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
@@ -405,7 +411,9 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
     s->gateway = g;
     s->talk = talk;
     s->r = r;
-    s->exclusive = is_exclusive(g, r, tool);
+    s->name = tool;
+    s->arguments = arguments;
+    find_tool(s);
     wbi_mcp_set_user(r, s);
     *talk->waiting_end = s;
     talk->waiting_end = &s->next;

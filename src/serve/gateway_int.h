@@ -15,6 +15,7 @@ struct wbi_talk {
     struct wbi_gateway *gateway;
     char id[WBI_LIMIT_ID + 1];
     size_t id_n;
+    struct wbi_talk **like; /* the list it is in */
     size_t running, asking; /* inside; outside until their caller answers */
     size_t exclusive;       /* of those inside: they want to be alone */
     struct wbi_served *waiting, **waiting_end;
@@ -36,6 +37,9 @@ struct wbi_served {
     struct wbi_gateway *gateway;
     struct wbi_talk *talk;
     struct wbi_mcp_request *r;
+    struct wbi_str name;          /* of the tool; it and its arguments live with r */
+    const wbi_json *arguments;    /* NULL: none */
+    const struct wbi_tool *found; /* of that name, if the call starts at once; else NULL */
     uint64_t call_id;
     uint64_t reports; /* of progress */
     bool exclusive;
