@@ -263,6 +263,20 @@ static void sha256_knows_its_vectors(void **state)
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+static void every_byte_has_its_two_digits(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 256; i++) {
+        uint8_t byte = (uint8_t)i;
+        char hex[4] = "???", want[3];
+
+        (void)snprintf(want, sizeof(want), "%02x", i);
+        wbi_hex(&byte, 1, hex);
+        assert_string_equal(hex, want);
+        assert_int_equal(hex[3], '\0');
+    }
+}
+
 static void two_hashes_in_one_pass_are_the_same_two(void **state)
 {
     char bytes[48];
@@ -389,6 +403,7 @@ int main(void)
         cmocka_unit_test(buf_failure_sticks),
         cmocka_unit_test(times_round_trip),
         cmocka_unit_test(sha256_knows_its_vectors),
+        cmocka_unit_test(every_byte_has_its_two_digits),
         cmocka_unit_test(two_hashes_in_one_pass_are_the_same_two),
         cmocka_unit_test(ids_have_their_shape),
         cmocka_unit_test(ordered_ids_sort_by_time_and_never_repeat),

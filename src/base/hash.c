@@ -4,14 +4,17 @@
 
 #include "base/checked.h"
 
+/* Both digits of the sixteen bytes that begin with h. */
+#define ROW(h) \
+    h "0" h "1" h "2" h "3" h "4" h "5" h "6" h "7" h "8" h "9" h "a" h "b" h "c" h "d" h "e" h "f"
+
 void wbi_hex(const uint8_t *p, size_t n, char *out)
 {
-    static const char digits[] = "0123456789abcdef";
+    static const char pairs[] = ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6")
+        ROW("7") ROW("8") ROW("9") ROW("a") ROW("b") ROW("c") ROW("d") ROW("e") ROW("f");
 
-    for (size_t i = 0; i < n; i++) {
-        out[2 * i] = digits[p[i] >> 4];
-        out[2 * i + 1] = digits[p[i] & 15];
-    }
+    for (size_t i = 0; i < n; i++)
+        memcpy(out + 2 * i, pairs + 2 * (size_t)p[i], 2);
     out[2 * n] = '\0';
 }
 
