@@ -424,10 +424,38 @@ static void a_full_buffer_is_an_error(void **state)
     assert_int_equal(wbi_wire_encode(&call, &answer, &out, NULL), WB_ELIMIT);
 }
 
+static void a_block_is_what_its_members_say(void **state)
+{
+    struct wbi_wire_part part;
+
+    (void)state;
+    assert_false(wbi_wire_part_read(parse("[\"type\",\"text\"]"), &part));
+    assert_false(wbi_wire_part_read(parse("{\"text\":\"a\"}"), &part));
+    assert_false(wbi_wire_part_read(parse("{\"type\":123456789012345678901234567890}"), &part));
+    assert_true(wbi_wire_part_read(parse("{\"date\":\"x\",\"text\":\"\",\"data\":1,\"urn\":\"x\","
+                                         "\"mimetype\":\"x\",\"type\":\"text\"}"),
+                                   &part));
+    assert_int_equal(part.type, WBI_PART_TEXT);
+    assert_true(part.text.p != NULL && part.text.n == 0);
+    assert_true(part.data.p == NULL && part.uri.p == NULL && part.mime.p == NULL);
+    assert_true(wbi_wire_part_read(parse("{\"uri\":\"u\",\"name\":\"n\",\"mimeType\":\"m\","
+                                         "\"data\":\"d\",\"type\":\"resource_link\"}"),
+                                   &part));
+    assert_int_equal(part.type, WBI_PART_LINK);
+    assert_str(part.uri, "u");
+    assert_str(part.name, "n");
+    assert_str(part.mime, "m");
+    assert_str(part.data, "d");
+    assert_true(wbi_wire_part_read(parse("{\"type\":\"new\",\"name\":\"n\"}"), &part));
+    assert_int_equal(part.type, WBI_PART_OTHER);
+    assert_str(part.name, "new"); /* what it is, for want of a better word */
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        T(a_block_is_what_its_members_say),
         T(all_providers_mean_the_same_call_and_carry_the_same_text),
         T(a_function_name_that_parses_as_an_mcp_tool_becomes_an_mcp_call),
         T(every_item_gives_call_id_tool_name_and_payload),
