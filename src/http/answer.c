@@ -7,38 +7,41 @@
 
 #include "http/http_int.h"
 
-static const char *reason_of(int status)
+static void put_status(struct wbi_buf *out, int status)
 {
     static const struct {
         int status;
-        const char *reason;
-    } rows[] = {{200, "OK"},
-                {202, "Accepted"},
-                {204, "No Content"},
-                {400, "Bad Request"},
-                {401, "Unauthorized"},
-                {403, "Forbidden"},
-                {404, "Not Found"},
-                {405, "Method Not Allowed"},
-                {406, "Not Acceptable"},
-                {408, "Request Timeout"},
-                {409, "Conflict"},
-                {411, "Length Required"},
-                {413, "Content Too Large"},
-                {414, "URI Too Long"},
-                {415, "Unsupported Media Type"},
-                {417, "Expectation Failed"},
-                {429, "Too Many Requests"},
-                {431, "Request Header Fields Too Large"},
-                {500, "Internal Server Error"},
-                {503, "Service Unavailable"},
-                {505, "HTTP Version Not Supported"}};
+        struct wbi_str line;
+    } rows[] = {{200, WBI_LIT_INIT("200 OK")},
+                {202, WBI_LIT_INIT("202 Accepted")},
+                {204, WBI_LIT_INIT("204 No Content")},
+                {400, WBI_LIT_INIT("400 Bad Request")},
+                {401, WBI_LIT_INIT("401 Unauthorized")},
+                {403, WBI_LIT_INIT("403 Forbidden")},
+                {404, WBI_LIT_INIT("404 Not Found")},
+                {405, WBI_LIT_INIT("405 Method Not Allowed")},
+                {406, WBI_LIT_INIT("406 Not Acceptable")},
+                {408, WBI_LIT_INIT("408 Request Timeout")},
+                {409, WBI_LIT_INIT("409 Conflict")},
+                {411, WBI_LIT_INIT("411 Length Required")},
+                {413, WBI_LIT_INIT("413 Content Too Large")},
+                {414, WBI_LIT_INIT("414 URI Too Long")},
+                {415, WBI_LIT_INIT("415 Unsupported Media Type")},
+                {417, WBI_LIT_INIT("417 Expectation Failed")},
+                {429, WBI_LIT_INIT("429 Too Many Requests")},
+                {431, WBI_LIT_INIT("431 Request Header Fields Too Large")},
+                {500, WBI_LIT_INIT("500 Internal Server Error")},
+                {503, WBI_LIT_INIT("503 Service Unavailable")},
+                {505, WBI_LIT_INIT("505 HTTP Version Not Supported")}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].status == status)
-            return rows[i].reason;
+        if (rows[i].status == status) {
+            wbi_buf_adds(out, rows[i].line);
+            return;
+        }
     }
-    return "Status";
+    wbi_buf_addi(out, status);
+    wbi_buf_addz(out, " Status");
 }
 
 /* The wall clock is asked once a second: it says when the next one begins. */
@@ -66,9 +69,7 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
 
     c->status = r->status;
     wbi_buf_addz(out, "HTTP/1.1 ");
-    wbi_buf_addi(out, r->status);
-    wbi_buf_addc(out, ' ');
-    wbi_buf_addz(out, reason_of(r->status));
+    put_status(out, r->status);
     wbi_buf_addz(out, "\r\nDate: ");
     wbi_buf_addz(out, date_now(c->http, now_ns));
     if (r->type != NULL) {
@@ -86,23 +87,19 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
         wbi_buf_addz(out, "Connection: close\r\n");
     if (r->extra != NULL)
         wbi_buf_addz(out, r->extra);
-    wbi_buf_addz(out, c->extra);
-    c->extra[0] = '\0';
+    if (c->extra[0] != '\0') {
+        wbi_buf_addz(out, c->extra);
+        c->extra[0] = '\0';
+    }
     wbi_buf_addz(out, "\r\n");
 }
 
-void wbi_conn_log(struct wbi_conn *c, const char *refused, int64_t now_ns)
+static void tell_access(const struct wbi_conn *c, const char *refused, int64_t now_ns)
 {
     struct wbi_http *http = c->http;
-    struct wbi_http_access a;
-    struct wbi_str url;
-    const char *method;
-
-    if (http->ops.on_access == NULL)
-        return;
-    url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
-    method = llhttp_method_name((llhttp_method_t)llhttp_get_method(&c->parser));
-    a = (struct wbi_http_access){
+    struct wbi_str url = wbi_str_head(wbi_buf_str(&c->head), c->url_n);
+    const char *method = llhttp_method_name((llhttp_method_t)c->parser.method);
+    struct wbi_http_access a = {
         .peer = wbi_str_z(c->peer),
         .method = wbi_str_z(url.n > 0 ? method : "-"),      /* before a target nothing was read */
         .path = wbi_str_head(url, wbi_str_index(url, '?')), /* queries may hold secrets */
@@ -113,7 +110,14 @@ void wbi_conn_log(struct wbi_conn *c, const char *refused, int64_t now_ns)
         .wall_ms = wbi_wall_ms(&http->o.clock),
         .refused = refused,
     };
+
     http->ops.on_access(http->arg, &a);
+}
+
+void wbi_conn_log(const struct wbi_conn *c, const char *refused, int64_t now_ns)
+{
+    if (c->http->ops.on_access != NULL)
+        tell_access(c, refused, now_ns);
 }
 
 void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why, int64_t now_ns)

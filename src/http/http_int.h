@@ -142,7 +142,7 @@ struct wbi_conn *wbi_sender_free(struct wbi_sender *s);
 /* answer.c */
 void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why, int64_t now_ns);
 void wbi_conn_answered(struct wbi_conn *c, int64_t now_ns);
-void wbi_conn_log(struct wbi_conn *c, const char *refused, int64_t now_ns);
+void wbi_conn_log(const struct wbi_conn *c, const char *refused, int64_t now_ns);
 void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool chunked,
                    int64_t now_ns);
 /* Not empty: that would end the body. */
