@@ -75,12 +75,15 @@ static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_str
     int64_t n;
 
     wbi_buf_init_arena(&b, arena, 8 * WBI_LIMIT_MCP_ID);
-    wbi_json_write(&b, id);
+    if (!wbi_json_i64(id, &n))
+        wbi_json_write(&b, id);
+    else if (n == 0 && wbi_str_find(text, WBI_LIT("-0")) < text.n &&
+             wbi_str_eqz(raw_id(text), "-0"))
+        wbi_buf_addz(&b, "-0"); /* whose sign the number does not keep */
+    else
+        wbi_buf_addi(&b, n);
     ret->id = id;
     ret->id_text = wbi_buf_str(&b);
-    if (wbi_json_i64(id, &n) && n == 0 && wbi_str_find(text, WBI_LIT("-0")) < text.n &&
-        wbi_str_eqz(raw_id(text), "-0"))
-        ret->id_text = WBI_LIT("-0"); /* whose sign the number does not keep */
     return wbi_buf_rc(&b);
 }
 
