@@ -105,6 +105,7 @@ void wbi_upstream_free(struct wbi_upstream *up)
     wbi_lines_fini(&up->lines);
     wbi_buf_fini(&up->complaints);
     wbi_buf_fini(&up->scratch);
+    wbi_spares_free(&up->spare_calls);
     wbi_free(up->session);
     wbi_up_forget_watched(up);
     wbi_arena_free(up->arena);

@@ -9,6 +9,9 @@
 #include "json/write.h"
 #include "mcp/upstream_int.h"
 
+/* Of a call and its texts; for larger ones a block of their own is made. */
+#define CALL_SIZE ((size_t)1024)
+
 static void put_member(struct wbi_buf *b, const char *name, struct wbi_str value)
 {
     wbi_buf_addz(b, b->n > 0 ? ",\"" : "\"");
@@ -96,7 +99,10 @@ static void free_call(struct wbi_upstream_call *c)
     wbi_free(c->state);
     wbi_free(c->responses);
     wbi_free(c->param_headers);
-    wbi_free(c);
+    if (c->large)
+        wbi_free(c);
+    else
+        wbi_spares_give(&c->up->spare_calls, c);
 }
 
 static char *put_text(char **at, struct wbi_str s)
@@ -111,19 +117,26 @@ static char *put_text(char **at, struct wbi_str s)
 }
 
 /* The call and the texts it sends, in one block. */
-static struct wbi_upstream_call *make_call(struct wbi_buf *meta,
+static struct wbi_upstream_call *make_call(struct wbi_upstream *up,
                                            const struct wbi_upstream_request *q)
 {
     struct wbi_str method = wbi_str_z(q->method), params = inside(q->params);
-    struct wbi_upstream_call *c = NULL;
+    struct wbi_buf *meta = &up->scratch;
+    struct wbi_upstream_call *c;
+    size_t size;
     char *at;
 
     wbi_buf_clear(meta);
     write_meta(meta, q);
-    if (wbi_buf_rc(meta) == WB_OK)
-        c = wbi_zalloc(sizeof(*c) + method.n + params.n + meta->n + q->conversation.n + 4);
+    if (wbi_buf_rc(meta) != WB_OK)
+        return NULL;
+    size = sizeof(*c) + method.n + params.n + meta->n + q->conversation.n + 4;
+    c = size > CALL_SIZE ? wbi_alloc(size) : wbi_spares_take(&up->spare_calls, CALL_SIZE);
     if (c == NULL)
         return NULL;
+    memset(c, 0, sizeof(*c));
+    c->up = up;
+    c->large = size > CALL_SIZE;
     at = (char *)(c + 1);
     c->method = put_text(&at, method);
     c->params = put_text(&at, params);
@@ -136,12 +149,11 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
                    const struct wbi_upstream_call_ops *ops, void *arg,
                    struct wbi_upstream_call **ret)
 {
-    struct wbi_upstream_call *c = make_call(&up->scratch, q);
+    struct wbi_upstream_call *c = make_call(up, q);
     int64_t ms = q->timeout_ms > 0 ? q->timeout_ms : up->spec.call_ms;
 
     if (c == NULL)
         return WB_ENOMEM;
-    c->up = up;
     c->ops = *ops;
     c->arg = arg;
     if (q->abilities != NULL)

@@ -4,6 +4,7 @@
 #define WBI_MCP_UPSTREAM_INT_H
 
 #include "base/limits.h"
+#include "base/spares.h"
 #include "loop/loop.h"
 #include "mcp/line.h"
 #include "mcp/upstream.h"
@@ -35,6 +36,7 @@ struct wbi_upstream_call {
     struct wbi_mcp_abilities abilities;
     bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
     bool vetted;                         /* waits while the connection is held */
+    bool large;                          /* its texts are: a block of its own */
     char log_level[12];                  /* "": none wanted */
     unsigned rounds;
     char *state;         /* requestState to echo, JSON */
@@ -79,6 +81,7 @@ struct wbi_upstream {
     struct wbi_upstream_call *calls;                       /* newest first */
     struct wbi_upstream_call *by_id[WBI_UPSTREAM_BUCKETS]; /* those with an id, by its rest */
     size_t call_count;
+    struct wbi_spares spare_calls;
     struct wbi_buf scratch; /* for the message being made */
     struct wbi_timer *timer;
     int64_t armed_ns; /* 0: not armed */

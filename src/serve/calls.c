@@ -4,7 +4,6 @@
  * (C9.4). (2) The call keeps what was read of its request: a tool that is given up
  * on may outlive it. (3) Exactly one answer: the runtime's on_done, or a cancel while
  * waiting. */
-#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -15,8 +14,6 @@
 #include "serve/gateway_int.h"
 #include "serve/result.h"
 #include "wire/wire.h"
-
-#define SPARE_TALKS 64u
 
 static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
 
@@ -69,11 +66,10 @@ static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
     for (talk = *like; talk != NULL; talk = talk->next)
         if (wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
             return talk;
-    talk = g->spare_talk;
-    if (talk != NULL)
-        g->spare_talk = talk->next, g->spare_talks--;
-    else if ((talk = wbi_zalloc(sizeof(*talk))) == NULL)
+    talk = wbi_spares_take(&g->spare_talks, sizeof(*talk));
+    if (talk == NULL)
         return NULL;
+    memset(talk, 0, offsetof(struct wbi_talk, id));
     memcpy(talk->id, id.p, id.n);
     talk->id_n = id.n;
     talk->gateway = g;
@@ -96,23 +92,12 @@ static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
     while (*at != talk)
         at = &(*at)->next;
     *at = talk->next;
-    if (g->spare_talks == SPARE_TALKS) {
-        wbi_free(talk);
-        return;
-    }
-    talk->next = g->spare_talk; /* all counts are 0: as good as new */
-    g->spare_talk = talk;
-    g->spare_talks++;
+    wbi_spares_give(&g->spare_talks, talk);
 }
 
-void wbi_talks_free(struct wbi_gateway *g)
+static void drop_served(struct wbi_served *s)
 {
-    while (g->spare_talk != NULL) {
-        struct wbi_talk *next = g->spare_talk->next;
-
-        wbi_free(g->spare_talk);
-        g->spare_talk = next;
-    }
+    wbi_spares_give(&s->gateway->spare_served, s);
 }
 
 /* ---- answers ---- */
@@ -243,7 +228,7 @@ static void on_done(struct wbi_call *call, void *arg)
     s->done = true;
     if (s->starting)
         return; /* start() goes on with it */
-    wbi_free(s);
+    drop_served(s);
     pump(g, talk);
     wbi_gateway_rest(g);
 }
@@ -332,7 +317,7 @@ static void start(struct wbi_served *s)
         if (call != NULL)
             wbi_runtime_call_drop(call);
         fail_start(s, rc);
-        wbi_free(s);
+        drop_served(s);
         return;
     }
     s->running = s->starting = true;
@@ -347,11 +332,11 @@ static void start(struct wbi_served *s)
     if (rc != WB_OK) {
         leave_gate(s);
         fail_start(s, rc);
-        wbi_free(s);
+        drop_served(s);
         return;
     }
     if (s->done)
-        wbi_free(s);
+        drop_served(s);
     else
         s->call_id = call->id; /* still there: it did not finish at once */
 }
@@ -398,21 +383,21 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                     const wbi_json *arguments)
 {
     struct wbi_gateway *g = arg;
-    struct wbi_served *s = wbi_zalloc(sizeof(*s));
+    struct wbi_served *s = wbi_spares_take(&g->spare_served, sizeof(*s));
     bool named;
     struct wbi_talk *talk = s != NULL ? find_talk(g, conversation_of(r, &named)) : NULL;
 
     if (talk == NULL) {
-        wbi_free(s);
+        wbi_spares_give(&g->spare_served, s);
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
         return;
     }
-    s->kind = WBI_SERVED_CALL;
-    s->gateway = g;
-    s->talk = talk;
-    s->r = r;
-    s->name = tool;
-    s->arguments = arguments;
+    *s = (struct wbi_served){.kind = WBI_SERVED_CALL,
+                             .gateway = g,
+                             .talk = talk,
+                             .r = r,
+                             .name = tool,
+                             .arguments = arguments};
     find_tool(s);
     wbi_mcp_set_user(r, s);
     *talk->waiting_end = s;
@@ -445,7 +430,7 @@ void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r)
     wbi_mcp_fail(r, WBI_RPC_INTERNAL,
                  g->cancelled ? WBI_LIT("the server is going down") : WBI_LIT("cancelled"),
                  WBI_NONE);
-    wbi_free(s);
+    drop_served(s);
     drop_talk(g, talk);
 }
 

@@ -200,7 +200,8 @@ void wbi_gateway_free(struct wbi_gateway *g)
     wbi_mcp_stdio_free(g->stdio);
     wbi_mcp_server_free(g->server);
     wbi_watch_forget(g);
-    wbi_talks_free(g);
+    wbi_spares_free(&g->spare_talks);
+    wbi_spares_free(&g->spare_served);
     wbi_metrics_free(g->metrics);
     wbi_free(g);
 }

@@ -3,6 +3,7 @@
 #ifndef WBI_SERVE_GATEWAY_INT_H
 #define WBI_SERVE_GATEWAY_INT_H
 
+#include "base/spares.h"
 #include "http/http.h"
 #include "mcp/server.h"
 #include "serve/gateway.h"
@@ -13,13 +14,13 @@
 struct wbi_talk {
     struct wbi_talk *next;
     struct wbi_gateway *gateway;
-    char id[WBI_LIMIT_ID + 1];
-    size_t id_n;
     struct wbi_talk **like; /* the list it is in */
     size_t running, asking; /* inside; outside until their caller answers */
     size_t exclusive;       /* of those inside: they want to be alone */
     struct wbi_served *waiting, **waiting_end;
     struct wbi_defer pump;
+    size_t id_n;
+    char id[WBI_LIMIT_ID + 1]; /* the last member: a new one is zero up to here */
 };
 
 /* What a request's user pointer points to begins with its kind. */
@@ -56,9 +57,8 @@ struct wbi_gateway {
     struct wbi_http *http;
     struct wbi_mcp_stdio *stdio;
     struct wbi_metrics *metrics;
-    struct wbi_talk *talks[64];  /* by a hash of the id */
-    struct wbi_talk *spare_talk; /* over, and kept for the next ones */
-    size_t spare_talks;
+    struct wbi_talk *talks[64]; /* by a hash of the id */
+    struct wbi_spares spare_talks, spare_served;
     struct wbi_watched *watched[64]; /* by a hash of the URI */
     struct wbi_timer *grace;
     struct wbi_timer *news; /* of artifacts; NULL: there was none yet */
@@ -73,7 +73,6 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                     const wbi_json *arguments);
 void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r);
 void wbi_serve_waiting(void *arg, struct wbi_mcp_request *r, bool on);
-void wbi_talks_free(struct wbi_gateway *g);
 /* Every call under way is asked to end. */
 void wbi_serve_cancel_all(struct wbi_gateway *g);
 
