@@ -160,6 +160,17 @@ void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message)
         wbi_request_sse(r->http, r->http_id, message);
 }
 
+/* For an answer that ends in end_with. Another one that is made meanwhile finds no spare. */
+static struct wbi_buf begin_answer(struct wbi_mcp_server *s)
+{
+    struct wbi_buf b = s->spare;
+
+    wbi_buf_init(&s->spare, 0);
+    b.max = WBI_LIMIT_MCP_OUT;
+    wbi_buf_clear(&b);
+    return b;
+}
+
 static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status);
 
 static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int status)
@@ -204,9 +215,8 @@ static bool keep_answer(struct wbi_mcp_request *r, struct wbi_str message, int s
 
 void wbi_request_give_kept(struct wbi_mcp_request *r)
 {
-    struct wbi_buf b;
+    struct wbi_buf b = begin_answer(r->server);
 
-    wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
     wbi_rpc_put_id(&b, r->id);
     wbi_buf_addz(&b, r->kept_answer);
     end_with(r, &b, r->kept_status);
@@ -234,6 +244,7 @@ void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int stat
 
 static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status)
 {
+    struct wbi_mcp_server *s = r->server;
     struct wbi_buf small;
 
     if (wbi_buf_rc(b) == WB_OK) {
@@ -245,7 +256,10 @@ static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status)
         wbi_request_end(r, wbi_buf_rc(&small) == WB_OK ? wbi_buf_str(&small) : WBI_NONE, 200);
         wbi_buf_fini(&small);
     }
-    wbi_buf_fini(b);
+    if (s->spare.p == NULL && b->cap <= WBI_LIMIT_HTTP_KEPT)
+        s->spare = *b;
+    else
+        wbi_buf_fini(b);
 }
 
 void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const char *message,
@@ -317,10 +331,9 @@ static void put_modern_members(struct wbi_mcp_request *r, struct wbi_buf *b)
 void wbi_mcp_reply(struct wbi_mcp_request *r, struct wbi_str result)
 {
     struct wbi_str inner = wbi_str_trim(result);
-    struct wbi_buf b;
+    struct wbi_buf b = begin_answer(r->server);
     size_t from;
 
-    wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
     if (r->era != WBI_ERA_MODERN || inner.n < 2 || inner.p[0] != '{' || has_result_type(r, inner)) {
         wbi_rpc_put_result(&b, r->id, inner);
         end_with(r, &b, 200);

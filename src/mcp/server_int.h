@@ -103,6 +103,7 @@ struct wbi_mcp_server {
     struct wbi_mcp_session *sessions_by_id[64];
     size_t session_count;
     struct wbi_mcp_request *requests;
+    struct wbi_buf spare; /* of the answer before, for the next one */
     size_t busy, parked, listening;
     uint64_t ask_serial;
     struct wbi_timer *timer;

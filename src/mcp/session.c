@@ -110,6 +110,7 @@ void wbi_mcp_server_free(struct wbi_mcp_server *s)
     while (s->sessions != NULL)
         wbi_session_end(s->sessions);
     wbi_timer_free(s->timer);
+    wbi_buf_fini(&s->spare);
     wbi_free(s);
 }
 
