@@ -134,36 +134,36 @@ static bool accepts_both(const struct wbi_http_request *r)
            wbi_http_accepts(r, "text/event-stream", true);
 }
 
-static void do_post(struct wbi_mcp_server *s, struct wbi_http *http,
-                    const struct wbi_http_request *r, struct wbi_str principal)
+static void do_post(struct post *p)
 {
-    struct post p = {s, http, r, principal, NULL, {0}};
-    struct wbi_error err = WBI_ERROR_INIT;
+    const struct wbi_http_request *r = p->r;
     int code = 0;
     wb_rc rc;
+    WBI_ERROR_HERE(err);
 
     if (!wbi_http_is_type(r, "application/json")) {
-        refuse(http, r->id, 415, WBI_NONE, WBI_RPC_INVALID,
+        refuse(p->http, r->id, 415, WBI_NONE, WBI_RPC_INVALID,
                WBI_LIT("Content-Type must be application/json"));
         return;
     }
     if (!accepts_both(r)) {
-        refuse(http, r->id, 406, WBI_NONE, WBI_RPC_INVALID,
+        refuse(p->http, r->id, 406, WBI_NONE, WBI_RPC_INVALID,
                WBI_LIT("Accept must list application/json and text/event-stream"));
         return;
     }
-    if (wbi_loop_arena(s->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &p.arena) != WB_OK) {
-        plain(http, r->id, 503, NULL);
+    if (wbi_loop_arena(p->s->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &p->arena) != WB_OK) {
+        plain(p->http, r->id, 503, NULL);
         return;
     }
-    rc = wbi_rpc_read(p.arena, r->body, &p.rpc, &code, &err);
+    rc = wbi_rpc_read(p->arena, r->body, &p->rpc, &code, &err);
     if (rc != WB_OK)
-        refuse(http, r->id, rc == WB_ENOMEM ? 503 : 400, p.rpc.id_text, code, wbi_str_z(err.text));
-    else if (wbi_mcp_means_modern(&p.rpc, r->first[WBI_HTTP_MCP_PROTOCOL_VERSION]))
-        post_modern(&p);
+        refuse(p->http, r->id, rc == WB_ENOMEM ? 503 : 400, p->rpc.id_text, code,
+               wbi_str_z(err.text));
+    else if (wbi_mcp_means_modern(&p->rpc, r->first[WBI_HTTP_MCP_PROTOCOL_VERSION]))
+        post_modern(p);
     else
-        post_legacy(&p);
-    wbi_arena_free(p.arena);
+        post_legacy(p);
+    wbi_arena_free(p->arena);
 }
 
 static void do_get(struct post *p, struct wbi_mcp_session *session)
@@ -197,7 +197,7 @@ void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct 
 
     s->http = http;
     if (wbi_str_eqz(r->method, "POST")) {
-        do_post(s, http, r, p.principal);
+        do_post(&p);
         return;
     }
     if ((!get && !del) || r->first[WBI_HTTP_MCP_SESSION_ID].p == NULL ||

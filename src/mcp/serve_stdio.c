@@ -96,11 +96,11 @@ static void answer_error(struct wbi_mcp_stdio *c, struct wbi_str id, int code, c
 
 static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
 {
-    struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_arena *arena = NULL;
     struct wbi_mcp_request *r;
     struct wbi_rpc rpc;
     int code = 0;
+    WBI_ERROR_HERE(err);
 
     if (wbi_loop_arena(c->server->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
         answer_error(c, WBI_NONE, WBI_RPC_INTERNAL, "out of memory");
