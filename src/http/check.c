@@ -59,7 +59,7 @@ bool wbi_http_accepts(const struct wbi_http_request *r, const char *type, bool w
 
 bool wbi_http_is_type(const struct wbi_http_request *r, const char *type)
 {
-    struct wbi_str v = r->first[WBI_HTTP_CONTENT_TYPE];
+    struct wbi_str v = wbi_http_first(r, WBI_HTTP_CONTENT_TYPE);
 
     return wbi_str_eqz(v, type) ||
            wbi_str_ieq(wbi_str_trim(wbi_str_head(v, wbi_str_index(v, ';'))), wbi_str_z(type));
@@ -252,15 +252,15 @@ static int refuse(int status, const char *why, const char **ret_why)
 static int check_framing(const struct wbi_http_request *r, const llhttp_t *parser,
                          const char **ret_why)
 {
-    struct wbi_str te = r->first[WBI_HTTP_TRANSFER_ENCODING];
-    struct wbi_str coding = r->first[WBI_HTTP_CONTENT_ENCODING];
-    struct wbi_str expect = r->first[WBI_HTTP_EXPECT];
-    struct wbi_str length = r->first[WBI_HTTP_CONTENT_LENGTH];
+    struct wbi_str te = wbi_http_first(r, WBI_HTTP_TRANSFER_ENCODING);
+    struct wbi_str coding = wbi_http_first(r, WBI_HTTP_CONTENT_ENCODING);
+    struct wbi_str expect = wbi_http_first(r, WBI_HTTP_EXPECT);
+    struct wbi_str length = wbi_http_first(r, WBI_HTTP_CONTENT_LENGTH);
     bool bodiless = !wbi_str_eqz(r->method, "POST");
 
     if (parser->http_major != 1 || parser->http_minor != 1)
         return refuse(505, "only HTTP/1.1 is spoken here", ret_why);
-    if (parser->upgrade || r->first[WBI_HTTP_UPGRADE].p != NULL)
+    if (parser->upgrade || wbi_http_first(r, WBI_HTTP_UPGRADE).p != NULL)
         return refuse(400, "no other protocol is offered", ret_why);
     if (te.p != NULL && (!wbi_str_ieq(te, WBI_LIT("chunked")) || length.p != NULL))
         return refuse(400, "the only transfer coding accepted is `chunked`, alone", ret_why);
@@ -278,9 +278,9 @@ static int check_framing(const struct wbi_http_request *r, const llhttp_t *parse
 static int check_caller(const struct wbi_http *http, const struct wbi_http_request *r,
                         const char **ret_why)
 {
-    struct wbi_str origin = r->first[WBI_HTTP_ORIGIN];
-    struct wbi_str host = r->first[WBI_HTTP_HOST];
-    struct wbi_str auth = r->first[WBI_HTTP_AUTHORIZATION];
+    struct wbi_str origin = wbi_http_first(r, WBI_HTTP_ORIGIN);
+    struct wbi_str host = wbi_http_first(r, WBI_HTTP_HOST);
+    struct wbi_str auth = wbi_http_first(r, WBI_HTTP_AUTHORIZATION);
 
     if (host.p == NULL)
         return refuse(400, "exactly one Host is required", ret_why);

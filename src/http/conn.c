@@ -32,6 +32,7 @@ static int on_begin(llhttp_t *p)
     wbi_buf_clear(&c->head);
     wbi_buf_clear(&c->body);
     c->field_count = 0;
+    memset(c->places, 0, sizeof(c->places));
     c->url_n = 0;
     c->field_open = c->in_body = false;
     c->bytes_in = c->bytes_out = 0;
@@ -112,6 +113,8 @@ static int on_value_end(llhttp_t *p)
     f->value = (uint32_t)(value.p - c->head.p);
     f->value_n = (uint32_t)value.n;
     f->field = wbi_http_field_of(wbi_str_make(c->head.p + f->name, f->name_n));
+    if (c->places[f->field] == 0)
+        c->places[f->field] = (uint8_t)c->field_count;
     return 0;
 }
 
@@ -137,6 +140,7 @@ void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
         .peer = wbi_str_z(c->peer),
         .headers = headers,
         .header_count = c->field_count,
+        .places = c->places,
     };
     for (size_t i = 0; i < c->field_count; i++) {
         const struct wbi_field *f = &c->fields[i];
@@ -144,8 +148,6 @@ void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
         headers[i].name = wbi_str_make(c->head.p + f->name, f->name_n);
         headers[i].value = wbi_str_make(c->head.p + f->value, f->value_n);
         headers[i].field = f->field;
-        if (f->field != WBI_HTTP_OTHER && ret->first[f->field].p == NULL)
-            ret->first[f->field] = headers[i].value;
     }
 }
 
@@ -166,7 +168,7 @@ static int on_headers(llhttp_t *p)
         status = 413, why = "the body is too large";
     if (status != 0)
         return refuse(c, status, why);
-    if (r.first[WBI_HTTP_EXPECT].p != NULL)
+    if (wbi_http_first(&r, WBI_HTTP_EXPECT).p != NULL)
         wbi_buf_addz(&c->out, INTERIM);
     return 0;
 }

@@ -54,11 +54,18 @@ struct wbi_http_request {
     int64_t now_ns;      /* by the server's clock */
     const struct wbi_http_header *headers;
     size_t header_count;
-    struct wbi_str first[WBI_HTTP_FIELD_COUNT]; /* the first value of each, or absent */
+    const uint8_t *places; /* by enum wbi_http_field: 1 is the first of headers, 0 none */
 };
 
-/* The first value of that (lower case) name, or the absent slice; for names that have no
- * place in `first`. Those that must be unique were refused when repeated. */
+/* The first value of that field, or the absent slice. Fields that must be unique were
+ * refused when repeated. */
+static inline struct wbi_str wbi_http_first(const struct wbi_http_request *r,
+                                            enum wbi_http_field field)
+{
+    return r->places[field] > 0 ? r->headers[r->places[field] - 1].value : WBI_NONE;
+}
+
+/* The same by a (lower case) name; for those that are no enum wbi_http_field. */
 struct wbi_str wbi_http_header(const struct wbi_http_request *r, const char *name);
 /* Whether the Accept fields list this media type (or a range that holds it,
  * with wildcards). */

@@ -48,6 +48,7 @@ struct wbi_conn {
     struct wbi_conn *next_out;
     struct wbi_field fields[WBI_LIMIT_HTTP_FIELDS];
     size_t field_count;
+    uint8_t places[WBI_HTTP_FIELD_COUNT]; /* as in wbi_http_request; that of OTHER is any */
     uint32_t url_n;
     bool field_open; /* a name without its value yet */
     int refuse;      /* status of a request refused while it is read */

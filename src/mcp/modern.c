@@ -119,7 +119,7 @@ static bool params_agree(struct wbi_mcp_request *r, const struct wbi_http_reques
 static bool headers_agree(struct wbi_mcp_request *r, const struct wbi_http_request *http,
                           const wbi_json *version)
 {
-    struct wbi_str h = http->first[WBI_HTTP_MCP_PROTOCOL_VERSION];
+    struct wbi_str h = wbi_http_first(http, WBI_HTTP_MCP_PROTOCOL_VERSION);
     const wbi_json *name = named_value(r);
 
     if (h.p == NULL || !wbi_str_eq(h, wbi_json_str(version)))
@@ -139,7 +139,8 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
 {
     const wbi_json *version = wbi_json_get(r->meta, WBI_META "protocolVersion");
     const wbi_json *caps = wbi_json_get(r->meta, WBI_META "clientCapabilities");
-    struct wbi_str header = http != NULL ? http->first[WBI_HTTP_MCP_PROTOCOL_VERSION] : WBI_NONE;
+    struct wbi_str header =
+        http != NULL ? wbi_http_first(http, WBI_HTTP_MCP_PROTOCOL_VERSION) : WBI_NONE;
 
     r->era = WBI_ERA_MODERN;
     if (version == NULL && header.p != NULL && !wbi_era_modern_version(header))

@@ -83,8 +83,8 @@ static void post_initialize(struct post *p)
 
 static struct wbi_mcp_session *session_of(struct post *p)
 {
-    struct wbi_str id = p->r->first[WBI_HTTP_MCP_SESSION_ID];
-    struct wbi_str version = p->r->first[WBI_HTTP_MCP_PROTOCOL_VERSION];
+    struct wbi_str id = wbi_http_first(p->r, WBI_HTTP_MCP_SESSION_ID);
+    struct wbi_str version = wbi_http_first(p->r, WBI_HTTP_MCP_PROTOCOL_VERSION);
     struct wbi_mcp_session *session;
 
     if (id.p == NULL) {
@@ -111,7 +111,7 @@ static void post_legacy(struct post *p)
     struct wbi_mcp_session *session;
 
     if (p->rpc.kind == WBI_RPC_REQUEST && wbi_str_eqz(p->rpc.method, "initialize") &&
-        p->r->first[WBI_HTTP_MCP_SESSION_ID].p == NULL) {
+        wbi_http_first(p->r, WBI_HTTP_MCP_SESSION_ID).p == NULL) {
         post_initialize(p);
         return;
     }
@@ -128,7 +128,7 @@ static void post_legacy(struct post *p)
 
 static bool accepts_both(const struct wbi_http_request *r)
 {
-    if (wbi_str_eqz(r->first[WBI_HTTP_ACCEPT], "application/json, text/event-stream"))
+    if (wbi_str_eqz(wbi_http_first(r, WBI_HTTP_ACCEPT), "application/json, text/event-stream"))
         return true; /* what nearly every client sends */
     return wbi_http_accepts(r, "application/json", true) &&
            wbi_http_accepts(r, "text/event-stream", true);
@@ -159,7 +159,7 @@ static void do_post(struct post *p)
     if (rc != WB_OK)
         refuse(p->http, r->id, rc == WB_ENOMEM ? 503 : 400, p->rpc.id_text, code,
                wbi_str_z(err.text));
-    else if (wbi_mcp_means_modern(&p->rpc, r->first[WBI_HTTP_MCP_PROTOCOL_VERSION]))
+    else if (wbi_mcp_means_modern(&p->rpc, wbi_http_first(r, WBI_HTTP_MCP_PROTOCOL_VERSION)))
         post_modern(p);
     else
         post_legacy(p);
@@ -190,7 +190,7 @@ static void do_get(struct post *p, struct wbi_mcp_session *session)
 void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct wbi_http_request *r,
                   struct wbi_str principal)
 {
-    struct wbi_str version = r->first[WBI_HTTP_MCP_PROTOCOL_VERSION];
+    struct wbi_str version = wbi_http_first(r, WBI_HTTP_MCP_PROTOCOL_VERSION);
     bool get = wbi_str_eqz(r->method, "GET"), del = wbi_str_eqz(r->method, "DELETE");
     struct post p = {s, http, r, principal.p != NULL ? principal : WBI_LIT(""), NULL, {0}};
     struct wbi_mcp_session *session;
@@ -200,7 +200,7 @@ void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct 
         do_post(&p);
         return;
     }
-    if ((!get && !del) || r->first[WBI_HTTP_MCP_SESSION_ID].p == NULL ||
+    if ((!get && !del) || wbi_http_first(r, WBI_HTTP_MCP_SESSION_ID).p == NULL ||
         (version.p != NULL && !wbi_era_legacy_version(version))) {
         plain(http, r->id, 405, "Allow: POST\r\n");
         return;
