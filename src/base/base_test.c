@@ -291,6 +291,25 @@ static void spare_blocks_are_used_again_up_to_a_number(void **state)
     wbi_spares_free(&s);
 }
 
+static void white_space_is_cut_at_both_ends(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 256; c++) {
+        char bytes[] = {(char)c, (char)c, 'a', (char)c, 'b', (char)c};
+        bool space = c == ' ' || (c >= '\t' && c <= '\r');
+        struct wbi_str both = wbi_str_trim(wbi_str_make(bytes, 6));
+        struct wbi_str behind = wbi_str_trim(wbi_str_make(bytes + 2, 4));
+        struct wbi_str before = wbi_str_trim(wbi_str_make(bytes, 5));
+
+        assert_int_equal(both.n, space ? 3 : 6);
+        assert_ptr_equal(both.p, space ? bytes + 2 : bytes);
+        assert_int_equal(behind.n, space ? 3 : 4);
+        assert_int_equal(before.n, space ? 3 : 5);
+        assert_int_equal(wbi_str_trim(wbi_str_make(bytes, 1)).n, space ? 0 : 1);
+    }
+    assert_null(wbi_str_trim(WBI_NONE).p);
+}
+
 static void every_byte_has_its_two_digits(void **state)
 {
     (void)state;
@@ -432,6 +451,7 @@ int main(void)
         cmocka_unit_test(times_round_trip),
         cmocka_unit_test(sha256_knows_its_vectors),
         cmocka_unit_test(spare_blocks_are_used_again_up_to_a_number),
+        cmocka_unit_test(white_space_is_cut_at_both_ends),
         cmocka_unit_test(every_byte_has_its_two_digits),
         cmocka_unit_test(two_hashes_in_one_pass_are_the_same_two),
         cmocka_unit_test(ids_have_their_shape),

@@ -29,7 +29,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
-struct wbi_str wbi_str_trim(struct wbi_str s)
+struct wbi_str wbi_str_trim_ends(struct wbi_str s)
 {
     while (s.n > 0 && is_space(s.p[0])) {
         s.p++;

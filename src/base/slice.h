@@ -74,8 +74,15 @@ static inline struct wbi_str wbi_str_head(struct wbi_str s, size_t n)
 size_t wbi_str_index(struct wbi_str s, char c);
 /* Offset of needle, or s.n when it does not occur. */
 size_t wbi_str_find(struct wbi_str s, struct wbi_str needle);
-/* Without ASCII white space at both ends. */
-struct wbi_str wbi_str_trim(struct wbi_str s);
+/* wbi_str_trim for what begins or ends with a control character or a space. */
+struct wbi_str wbi_str_trim_ends(struct wbi_str s);
+/* Without ASCII white space at both ends; most have none. */
+static inline struct wbi_str wbi_str_trim(struct wbi_str s)
+{
+    if (s.n == 0 || ((uint8_t)s.p[0] > ' ' && (uint8_t)s.p[s.n - 1] > ' '))
+        return s;
+    return wbi_str_trim_ends(s);
+}
 /* Byte order like memcmp, shorter first. */
 int wbi_str_cmp(struct wbi_str a, struct wbi_str b);
 /* ASCII case-insensitive equality. */
