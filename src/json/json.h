@@ -105,6 +105,8 @@ static inline size_t wbi_json_count(const wbi_json *v)
 const wbi_json *wbi_json_getn(const wbi_json *v, struct wbi_str name);
 static inline const wbi_json *wbi_json_get(const wbi_json *v, const char *name)
 {
+    if (v == NULL) /* often: what the protocol leaves to the other side */
+        return NULL;
     return wbi_json_getn(v, wbi_str_make(name, strlen(name))); /* a literal's is a constant */
 }
 /* wbi_json_get, but NULL unless the member has that type. */
