@@ -111,12 +111,12 @@
 #define WBI_LIMIT_PREVIEW_TOKENS 2048u            /* beyond, tokens are guessed by bytes */
 #define WBI_LIMIT_PREVIEW_JSON (8u * WBI_MIB)     /* larger JSON is shown as lines */
 /* State directory, ledger, control socket */
-#define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)     /* all texts of one row together */
-#define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB) /* waiting for the writer */
-#define WBI_LIMIT_STORE_BATCH 512u             /* operations in one commit */
-#define WBI_LIMIT_STORE_BEHIND (2u * WBI_MIB)  /* rows nobody waits for; beyond, one waits */
-#define WBI_STORE_LINGER_MS 5                  /* such rows gather for a commit */
-#define WBI_STORE_YIELD 128u                   /* such rows, then others may run */
+#define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)       /* all texts of one row together */
+#define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB)   /* waiting for the writer */
+#define WBI_LIMIT_STORE_BATCH 512u               /* operations in one commit */
+#define WBI_LIMIT_STORE_BEHIND (1280u * WBI_KIB) /* rows nobody waits for; beyond, one waits */
+#define WBI_STORE_LINGER_MS 5                    /* such rows gather for a commit */
+#define WBI_STORE_YIELD 128u                     /* such rows, then others may run */
 #define WBI_LIMIT_STORE_KEY 512u
 #define WBI_LIMIT_STORE_VALUE (16u * WBI_MIB)
 #define WBI_LIMIT_STORE_LOCK_MS 10000  /* wait for another process's commit */
