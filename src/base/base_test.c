@@ -270,20 +270,20 @@ static void spare_blocks_are_used_again_up_to_a_number(void **state)
     char *blocks[WBI_SPARES_MOST + 2];
 
     (void)state;
-    wbi_spares_give(&s, NULL);
+    wbi_spares_give(&s, NULL, WBI_SPARES_MOST);
     assert_int_equal(s.n, 0);
     for (size_t i = 0; i < WBI_COUNT(blocks); i++) {
         blocks[i] = wbi_spares_take(&s, 1); /* less than a spare needs for itself */
         assert_non_null(blocks[i]);
     }
     for (size_t i = 0; i < WBI_COUNT(blocks); i++)
-        wbi_spares_give(&s, blocks[i]);
+        wbi_spares_give(&s, blocks[i], WBI_SPARES_MOST);
     assert_true(s.n <= WBI_SPARES_MOST);
     if (s.n > 0) { /* none are kept where a sanitizer looks for what is used after its end */
         assert_int_equal(s.n, WBI_SPARES_MOST);
         assert_ptr_equal(wbi_spares_take(&s, 1), blocks[WBI_SPARES_MOST - 1]);
         assert_int_equal(s.n, WBI_SPARES_MOST - 1);
-        wbi_spares_give(&s, blocks[WBI_SPARES_MOST - 1]);
+        wbi_spares_give(&s, blocks[WBI_SPARES_MOST - 1], WBI_SPARES_MOST);
     }
     wbi_spares_free(&s);
     assert_int_equal(s.n, 0);

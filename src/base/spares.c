@@ -6,9 +6,9 @@
 #include "base/checked.h"
 
 #if defined(__SANITIZE_ADDRESS__) /* who uses a block after its end is to be found out */
-#define KEEPS 0u
+#define KEEPS false
 #else
-#define KEEPS WBI_SPARES_MOST
+#define KEEPS true
 #endif
 
 void *wbi_spares_take(struct wbi_spares *s, size_t size)
@@ -22,11 +22,11 @@ void *wbi_spares_take(struct wbi_spares *s, size_t size)
     return block;
 }
 
-void wbi_spares_give(struct wbi_spares *s, void *block)
+void wbi_spares_give(struct wbi_spares *s, void *block, unsigned most)
 {
     struct wbi_spare *spare = block;
 
-    if (block == NULL || s->n == KEEPS) {
+    if (block == NULL || !KEEPS || s->n >= most) {
         wbi_free(block);
         return;
     }

@@ -63,54 +63,27 @@ static wb_rc apply_append(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error
     return rc;
 }
 
-/* The first bytes of a spare block. */
-struct wbi_spare {
-    struct wbi_spare *next;
-};
-
 static void *take_block(struct wbi_ledger *ledger, size_t size)
 {
-    struct wbi_spare *spare;
+    void *block;
 
     if (size > BLOCK_SIZE)
         return wbi_alloc(size);
     pthread_mutex_lock(&ledger->spare_mutex);
-    spare = ledger->spare;
-    if (spare != NULL) {
-        ledger->spare = spare->next;
-        ledger->spare_n--;
-    }
+    block = wbi_spares_take(&ledger->spares, BLOCK_SIZE);
     pthread_mutex_unlock(&ledger->spare_mutex);
-    return spare != NULL ? (void *)spare : wbi_alloc(BLOCK_SIZE);
+    return block;
 }
 
 static void give_block(struct wbi_ledger *ledger, void *block, size_t size)
 {
-    struct wbi_spare *spare = block;
-    bool kept = false;
-
-    if (size <= BLOCK_SIZE) {
-        pthread_mutex_lock(&ledger->spare_mutex);
-        kept = ledger->spare_n < SPARE_MAX;
-        if (kept) {
-            spare->next = ledger->spare;
-            ledger->spare = spare;
-            ledger->spare_n++;
-        }
-        pthread_mutex_unlock(&ledger->spare_mutex);
-    }
-    if (!kept)
+    if (size > BLOCK_SIZE) {
         wbi_free(block);
-}
-
-void wbi_ledger_free_spare(struct wbi_ledger *ledger)
-{
-    while (ledger->spare != NULL) {
-        struct wbi_spare *next = ledger->spare->next;
-
-        wbi_free(ledger->spare);
-        ledger->spare = next;
+        return;
     }
+    pthread_mutex_lock(&ledger->spare_mutex);
+    wbi_spares_give(&ledger->spares, block, SPARE_MAX);
+    pthread_mutex_unlock(&ledger->spare_mutex);
 }
 
 static void end_append(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)

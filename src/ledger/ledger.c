@@ -46,7 +46,7 @@ void wbi_ledger_free(struct wbi_ledger *l)
         return;
     if (atomic_load(&l->appended) && wbi_ledger_flush(l, NULL) != WB_OK)
         atomic_store(&l->appended, false); /* failed: then nothing is on its way either */
-    wbi_ledger_free_spare(l);
+    wbi_spares_free(&l->spares);
     (void)pthread_mutex_destroy(&l->spare_mutex);
     wbi_sha256_free(l->sha);
     wbi_free(l);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/spares.h"
 #include "ledger/ledger.h"
 
 struct wbi_ledger {
@@ -17,8 +18,7 @@ struct wbi_ledger {
     atomic_bool appended;   /* rows may be on their way */
 
     pthread_mutex_t spare_mutex; /* guards what follows */
-    struct wbi_spare *spare;     /* blocks for rows, at most SPARE_MAX */
-    size_t spare_n;
+    struct wbi_spares spares;    /* blocks for rows */
 };
 
 /* On the writer thread: number, chain and insert one row, open or close its call. */
@@ -30,7 +30,6 @@ WB_MUST_CHECK wb_rc wbi_ledger_list_stored(struct wbi_ledger *ledger,
                                            const struct wbi_row_query *query,
                                            wbi_ledger_each_fn *each, void *arg,
                                            struct wbi_error *err);
-void wbi_ledger_free_spare(struct wbi_ledger *ledger);
 /* The newest rows belong together and to the tail. */
 WB_MUST_CHECK wb_rc wbi_ledger_check_tail(struct wbi_ledger *ledger, struct wbi_error *err);
 /* Close the open calls of dead owners. */

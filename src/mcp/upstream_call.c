@@ -102,7 +102,7 @@ static void free_call(struct wbi_upstream_call *c)
     if (c->large)
         wbi_free(c);
     else
-        wbi_spares_give(&c->up->spare_calls, c);
+        wbi_spares_give(&c->up->spare_calls, c, WBI_SPARES_MOST);
 }
 
 static char *put_text(char **at, struct wbi_str s)

@@ -92,12 +92,12 @@ static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
     while (*at != talk)
         at = &(*at)->next;
     *at = talk->next;
-    wbi_spares_give(&g->spare_talks, talk);
+    wbi_spares_give(&g->spare_talks, talk, WBI_SPARES_MOST);
 }
 
 static void drop_served(struct wbi_served *s)
 {
-    wbi_spares_give(&s->gateway->spare_served, s);
+    wbi_spares_give(&s->gateway->spare_served, s, WBI_SPARES_MOST);
 }
 
 /* ---- answers ---- */
@@ -388,7 +388,7 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
     struct wbi_talk *talk = s != NULL ? find_talk(g, conversation_of(r, &named)) : NULL;
 
     if (talk == NULL) {
-        wbi_spares_give(&g->spare_served, s);
+        wbi_spares_give(&g->spare_served, s, WBI_SPARES_MOST);
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
         return;
     }
