@@ -200,11 +200,14 @@ static void only_what_stands_there_unchanged_may_be_left_out(void **state)
     assert_false(wbi_lean_has_output(WBI_LIT(CANONICAL("")), WBI_LIT("")));
 }
 
+/* A text as it is made, and as it is stored; NULL: the same. */
+struct pair {
+    const char *whole, *stored;
+};
+
 /* Of a call "7" in the conversation "v" by "me", of the tool "t", which succeeded at START;
  * stored: NULL where nothing is left out. */
-static const struct {
-    const char *whole, *stored;
-} invocations[] = {
+static const struct pair invocations[] = {
     {"{\"toolName\":\"t\",\"correlationId\":\"c\",\"callId\":\"7\",\"conversationId\":\"v\","
      "\"principal\":\"me\",\"provider\":\"mcp\"}",
      "{\"toolName\":\"t\",\"correlationId\":\"c\",\"principal\":3,\"provider\":\"mcp\"}"},
@@ -232,9 +235,7 @@ static const struct {
     {NULL, NULL},
 };
 
-static const struct {
-    const char *whole, *stored;
-} canonicals[] = {
+static const struct pair canonicals[] = {
     {"{\"tool_name\":\"t\",\"status\":\"success\",\"summary_text\":\"\"}",
      "{\"summary_text\":\"\"}"},
     {"{\"tool_name\":\"u\",\"status\":\"success\",\"summary_text\":\"\"}", NULL},
@@ -247,9 +248,7 @@ static const struct {
     {NULL, NULL},
 };
 
-static const struct {
-    const char *whole, *stored;
-} timings[] = {
+static const struct pair timings[] = {
     {"{\"startedAt\":\"" START "\",\"durationMs\":1}", "{\"durationMs\":1}"},
     {"{\"startedAt\":\"" START "\",\"closedAt\":1}", NULL},
     {"{\"startedAt\":\"2026-11-16T01:27:19.063Z\",\"durationMs\":1}", NULL},
@@ -270,9 +269,7 @@ static struct wbi_str writable(struct wbi_arena *arena, const char *z)
     "},{\"type\":\"ToolSucceeded\",\"sequence\":" c "}]"
 
 /* Whole but for times, which are put in anyway. */
-static const struct {
-    const char *whole, *stored;
-} events[] = {
+static const struct pair events[] = {
     {USUAL("1", "20", "300"), "[1,20,300]"},
     {USUAL("18446744073709551615", "0", "7"), "[18446744073709551615,0,7]"},
     {USUAL("1", "2", "3") "]", NULL},
