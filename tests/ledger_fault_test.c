@@ -219,6 +219,80 @@ static void a_full_disk_refuses_appends_and_recovers(void **state)
     fixture_fini(&f);
 }
 
+static void append_lazily(struct fixture *f, unsigned long call)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    char id[40];
+    struct wbi_row row = fixture_row(id, WBI_KIND_OUTCOME, call);
+    struct wbi_ledger_append a = {.row = &row, .never_opened = true};
+
+    assert_int_equal(wbi_ledger_append(f->ledger, &a, &err), WB_OK);
+}
+
+/* More rows than a commit takes; who waits behind them is told, not kept waiting. */
+static void rows_that_nobody_waits_for_outlast_a_full_disk(void **state)
+{
+    const unsigned long first = 2, end = first + WBI_LIMIT_STORE_BATCH + 100;
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_store_health health;
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    fixture_call(&f, 1);
+    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    for (unsigned long i = first; i < end; i++)
+        append_lazily(&f, i);
+    for (int i = 0; i < 2; i++) {
+        err = (struct wbi_error)WBI_ERROR_INIT;
+        assert_int_not_equal(wbi_ledger_flush(f.ledger, &err), WB_OK);
+        assert_int_equal(err.kind, WBI_KIND_LOW_DISK_SPACE);
+    }
+    assert_int_not_equal(fixture_append(&f, WBI_KIND_INTENT, end, &err), WB_OK);
+    wbi_store_health(f.store, &health);
+    assert_false(health.writable);
+    assert_int_equal(health.waiting, end - first);
+    assert_int_equal(health.lost, 0);
+    assert_false(has_row(&f, first, true));
+    faults_disarm();
+    assert_int_equal(wbi_ledger_flush(f.ledger, &err), WB_OK);
+    wbi_store_health(f.store, &health);
+    assert_true(health.writable);
+    assert_int_equal(health.waiting, 0);
+    assert_int_equal(health.lost, 0);
+    for (unsigned long i = first; i < end; i++)
+        assert_true(has_row(&f, i, true));
+    assert_false(has_row(&f, end, false));
+    assert_true(fixture_verify(&f).good);
+    fixture_fini(&f);
+}
+
+/* Nobody comes to ask: the writer tries again by itself. */
+static void a_kept_row_is_written_once_there_is_space(void **state)
+{
+    struct wbi_store_health health;
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    fixture_call(&f, 1);
+    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    append_lazily(&f, 2);
+    do
+        wbi_store_health(f.store, &health);
+    while (health.writable);
+    assert_int_equal(health.kind, WBI_KIND_LOW_DISK_SPACE);
+    faults_disarm();
+    do
+        wbi_store_health(f.store, &health);
+    while (!health.writable);
+    assert_true(has_row(&f, 2, true));
+    assert_int_equal(health.lost, 0);
+    fixture_fini(&f);
+}
+
 static void a_really_full_and_a_read_only_disk(void **state)
 {
     struct wbi_error err = WBI_ERROR_INIT;
@@ -359,6 +433,8 @@ int main(void)
         cmocka_unit_test(a_failed_sync_is_settled_by_reopening),
         cmocka_unit_test(a_disk_that_never_syncs_is_said_to_be_unknown),
         cmocka_unit_test(a_full_disk_refuses_appends_and_recovers),
+        cmocka_unit_test(rows_that_nobody_waits_for_outlast_a_full_disk),
+        cmocka_unit_test(a_kept_row_is_written_once_there_is_space),
         cmocka_unit_test(a_really_full_and_a_read_only_disk),
         cmocka_unit_test(no_thread_is_an_error),
         cmocka_unit_test(every_allocation_may_fail),

@@ -62,6 +62,11 @@ WB_API void wb_runtime_free(wb_runtime *runtime);
  * second at most) with a slow one. Loop thread, or any thread while the loop runs. */
 WB_API uint64_t wb_runtime_events_lost(wb_runtime *runtime);
 
+/* Waits until the rows of the calls answered so far are on the disk: a call without effects
+ * is recorded behind its reply. The error says how many are not, and why; the runtime goes
+ * on trying until it is freed. Loop thread, or any thread while the loop runs. */
+WB_API WB_MUST_CHECK wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr);
+
 /* Three ways to drive the loop; use one.
  * (1) Own thread: start it; callbacks come on that thread. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr);

@@ -187,6 +187,39 @@ uint64_t wb_runtime_events_lost(wb_runtime *runtime)
     return l.n;
 }
 
+struct flush {
+    struct wbi_runtime *rt;
+    struct wbi_error err;
+};
+
+static void flush_here(void *arg)
+{
+    struct flush *f = arg;
+    struct wbi_error why = WBI_ERROR_INIT;
+    unsigned long long missing;
+    struct wbi_store_health h;
+
+    if (f->rt->recorded == 0)
+        return;
+    if (wbi_ledger_flush(f->rt->ledger, &why) == WB_OK)
+        (void)wbi_fail_kind(&why, WB_EIO, WBI_KIND_STATE_UNAVAILABLE, "writing failed before");
+    wbi_store_health(f->rt->store, &h);
+    missing = h.waiting + h.lost;
+    if (missing > 0)
+        (void)wbi_fail_kind(&f->err, why.rc, why.kind, "%llu call%s not in the ledger: %s", missing,
+                            missing == 1 ? " is" : "s are", why.text);
+}
+
+wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr)
+{
+    struct flush f = {.rt = runtime ? runtime->rt : NULL, .err = WBI_ERROR_INIT};
+
+    if (runtime == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_flush: NULL");
+    on_loop(runtime, flush_here, &f);
+    return f.err.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &f.err);
+}
+
 static void on_readable(void *arg, int events)
 {
     wb_runtime *runtime = arg;

@@ -44,6 +44,8 @@ static void write_health(struct wbi_jw *w, struct wbi_store *store)
     wbi_jw_kint(w, "commits", (int64_t)h.commits);
     wbi_jw_kint(w, "operations", (int64_t)h.operations);
     wbi_jw_kint(w, "reopened", (int64_t)h.reopened);
+    wbi_jw_kint(w, "waiting", (int64_t)h.waiting);
+    wbi_jw_kint(w, "rowsLost", (int64_t)h.lost);
     wbi_jw_kint(w, "walPages", h.wal_pages);
     wbi_jw_kbool(w, "walAlarm", h.wal_alarm);
     wbi_jw_obj_end(w);

@@ -274,9 +274,13 @@ wb_runtime *open_runtime(const struct args *a, int *ret_exit)
 void close_runtime(const struct args *a, wb_runtime *runtime)
 {
     unsigned long long lost = wb_runtime_events_lost(runtime);
+    wb_error *error = NULL;
 
     if (lost > 0)
         note(a, "%llu event%s lost: the reader of --events is gone or too slow", lost,
              lost == 1 ? " was" : "s were");
+    if (wb_runtime_flush(runtime, &error) != WB_OK)
+        note(a, "%s", wb_error_text(error));
+    wb_error_free(error);
     wb_runtime_free(runtime);
 }

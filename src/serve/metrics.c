@@ -263,8 +263,18 @@ static void count_running(void *arg, struct wbi_call *call)
         row->in_use++;
 }
 
+static void write_ledger(struct wbi_buf *out, const struct wbi_store_health *h)
+{
+    head(out, "ledger_writable", "gauge", "0 when the newest commit failed.");
+    wbi_buf_addf(out, "ledger_writable %d\n", h->writable ? 1 : 0);
+    head(out, "ledger_rows_waiting", "gauge", "Rows on their way to the disk.");
+    wbi_buf_addf(out, "ledger_rows_waiting %llu\n", (unsigned long long)h->waiting);
+    head(out, "ledger_rows_lost_total", "counter", "Rows that could not be written.");
+    wbi_buf_addf(out, "ledger_rows_lost_total %llu\n", (unsigned long long)h->lost);
+}
+
 void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost,
-                       struct wbi_buf *out)
+                       const struct wbi_store_health *ledger, struct wbi_buf *out)
 {
     for (size_t i = 0; i < SLOTS; i++)
         if (m->slots[i] != NULL)
@@ -287,4 +297,5 @@ void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t 
     each(m, out, write_in_use);
     head(out, "events_lost_total", "counter", "Events that no reader took.");
     wbi_buf_addf(out, "events_lost_total %llu\n", (unsigned long long)lost);
+    write_ledger(out, ledger);
 }

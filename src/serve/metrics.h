@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "call/call.h"
+#include "store/store.h"
 
 struct wbi_metrics;
 
@@ -16,6 +17,6 @@ void wbi_metrics_free(struct wbi_metrics *m); /* NULL is fine */
 void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call);
 /* calls: those under way; lost: events that no reader took. */
 void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost,
-                       struct wbi_buf *out);
+                       const struct wbi_store_health *ledger, struct wbi_buf *out);
 
 #endif

@@ -228,7 +228,6 @@ wb_rc wbi_store_submit(struct wbi_store *s, struct wbi_op *op, struct wbi_error 
     bool full, wake;
     wb_rc rc = WB_OK;
 
-    op->next = NULL;
     op->store = s;
     pthread_mutex_lock(&s->mutex);
     if (!s->started)
@@ -238,16 +237,8 @@ wb_rc wbi_store_submit(struct wbi_store *s, struct wbi_op *op, struct wbi_error 
         return rc;
     }
     full = op->size > 0 && s->queued > WBI_LIMIT_STORE_QUEUE;
-    if (!full) {
-        s->queued += op->size;
-        s->queued_ops++;
-        s->urgent += !op->lazy;
-        if (s->last != NULL)
-            s->last->next = op;
-        else
-            s->first = op;
-        s->last = op;
-    }
+    if (!full)
+        wbi_writer_enqueue(s, op);
     wake = s->sleeping && (!s->lingering || wbi_writer_due(s));
     if (wake)
         s->sleeping = false; /* one signal is enough */
@@ -344,6 +335,7 @@ void wbi_store_health(struct wbi_store *s, struct wbi_store_health *ret)
 {
     pthread_mutex_lock(&s->mutex);
     *ret = s->health;
+    ret->waiting = s->queued_ops;
     pthread_mutex_unlock(&s->mutex);
 }
 

@@ -146,6 +146,8 @@ struct wbi_store_health {
     char reason[320];   /* why not */
     enum wbi_kind kind; /* low_disk_space or state_unavailable */
     uint64_t commits, operations, reopened;
+    uint64_t waiting;  /* operations queued */
+    uint64_t lost;     /* rows that nobody waited for and that are not known to be on the disk */
     int64_t wal_pages; /* as of the last commit */
     bool wal_alarm;    /* some reader keeps the log from being folded in */
 };

@@ -154,6 +154,8 @@ void wbi_read_bind(sqlite3_stmt *st, const struct wbi_row_query *q, size_t max);
 
 WB_MUST_CHECK wb_rc wbi_writer_open_db(struct wbi_store *store, struct wbi_error *err);
 void wbi_writer_close_db(struct wbi_store *store);
+/* With the mutex. */
+void wbi_writer_enqueue(struct wbi_store *store, struct wbi_op *op);
 /* With the mutex: what is queued should be committed now. */
 bool wbi_writer_due(const struct wbi_store *store);
 /* The thread's main function. */

@@ -10,7 +10,9 @@
  *     opened anew and the proof (the batch's last row, or its marker) looked up.
  *     If it is there, a checkpoint writes it to fresh pages, because pages that
  *     a sync has failed on cannot be trusted. If it is absent the batch is applied
- *     once more, which also overwrites what the failed commit left in the log. */
+ *     once more, which also overwrites what the failed commit left in the log.
+ * (3) Of a batch that failed, who waits is told; rows that nobody waits for stay
+ *     queued, in their order, and are tried again: a full disk loses no row. */
 #include "store/store_int.h"
 
 #include <errno.h>
@@ -276,7 +278,7 @@ static enum outcome commit(struct wbi_store *s, struct wbi_op *ops, struct wbi_e
     return outcome;
 }
 
-static void note_health(struct wbi_store *s, enum outcome outcome, size_t n,
+static void note_health(struct wbi_store *s, enum outcome outcome, size_t n, size_t lost,
                         const struct wbi_error *err)
 {
     struct wbi_store_health *h = &s->health;
@@ -285,6 +287,7 @@ static void note_health(struct wbi_store *s, enum outcome outcome, size_t n,
     h->writable = outcome == COMMITTED;
     h->kind = WBI_KIND_NONE;
     h->reason[0] = '\0';
+    h->lost += lost;
     if (outcome == COMMITTED) {
         h->commits++;
         h->operations += n;
@@ -315,25 +318,71 @@ static void complete(struct wbi_store *s, struct wbi_op *op)
     s->wake(s->wake_arg, &op->post);
 }
 
+void wbi_writer_enqueue(struct wbi_store *s, struct wbi_op *op)
+{
+    op->next = NULL;
+    s->queued += op->size;
+    s->queued_ops++;
+    s->urgent += !op->lazy;
+    if (s->last != NULL)
+        s->last->next = op;
+    else
+        s->first = op;
+    s->last = op;
+}
+
+/* After a failure: rows that nobody waits for are queued again, before what came meanwhile.
+ * Returns who must be told, also of those: they would fail alike, and behind a long queue
+ * of rows they would wait for ever. At the end nothing is tried again. */
+static struct wbi_op *keep_rows(struct wbi_store *s, struct wbi_op *failed)
+{
+    struct wbi_op *told = NULL, **told_end = &told, **end = &failed, *next;
+
+    pthread_mutex_lock(&s->mutex);
+    if (s->stopping) {
+        pthread_mutex_unlock(&s->mutex);
+        return failed;
+    }
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = s->first;
+    s->first = s->last = NULL;
+    s->queued = s->queued_ops = s->urgent = 0;
+    for (struct wbi_op *op = failed; op != NULL; op = next) {
+        next = op->next;
+        if (op->lazy) {
+            wbi_writer_enqueue(s, op);
+        } else {
+            op->next = NULL;
+            *told_end = op;
+            told_end = &op->next;
+        }
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return told;
+}
+
 static void run_batch(struct wbi_store *s, struct wbi_op *ops)
 {
     struct wbi_error err = WBI_ERROR_INIT;
     enum outcome outcome = commit(s, ops, &err);
-    size_t n = 0;
+    size_t n = 0, lost = 0;
 
     if (outcome != COMMITTED && err.kind == WBI_KIND_NONE)
         err.kind = WBI_KIND_STATE_UNAVAILABLE;
+    if (outcome == FAILED)
+        ops = keep_rows(s, ops);
     for (struct wbi_op *op = ops; op != NULL; op = op->next, n++) {
-        if (outcome == COMMITTED)
-            continue; /* each keeps its own result */
-        op->rc = err.rc != WB_OK ? err.rc : WB_EIO;
-        if (op->err == NULL)
+        if (outcome != COMMITTED) /* else each keeps its own result */
+            op->rc = err.rc != WB_OK ? err.rc : WB_EIO;
+        lost += op->lazy && op->rc != WB_OK;
+        if (outcome == COMMITTED || op->err == NULL)
             continue;
         *op->err = err;
         if (outcome == UNKNOWN)
             op->err->kind = WBI_KIND_OUTCOME_UNKNOWN;
     }
-    note_health(s, outcome, n, &err);
+    note_health(s, outcome, n, lost, &err);
     while (ops != NULL) {
         struct wbi_op *op = ops;
         ops = op->next; /* done() may free it */
@@ -374,8 +423,9 @@ static void checkpoint(struct wbi_store *s, int allowed, int mode)
 
 bool wbi_writer_due(const struct wbi_store *s)
 {
-    return s->urgent > 0 || s->stopping || s->queued_ops >= WBI_LIMIT_STORE_BATCH ||
-           s->queued > WBI_LIMIT_STORE_BEHIND / 2;
+    return s->urgent > 0 || s->stopping ||
+           (s->health.writable &&
+            (s->queued_ops >= WBI_LIMIT_STORE_BATCH || s->queued > WBI_LIMIT_STORE_BEHIND / 2));
 }
 
 /* With the mutex: sleep until there is something, then until it is due. */
@@ -388,7 +438,8 @@ static void await_work(struct wbi_store *s)
         pthread_cond_wait(&s->work, &s->mutex);
     }
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += WBI_STORE_LINGER_MS * WBI_NS_PER_MS;
+    until.tv_nsec +=
+        (s->health.writable ? WBI_STORE_LINGER_MS : WBI_STORE_RETRY_MS) * WBI_NS_PER_MS;
     until.tv_sec += until.tv_nsec / WBI_NS_PER_S;
     until.tv_nsec %= WBI_NS_PER_S;
     s->lingering = true;
