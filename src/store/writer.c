@@ -122,7 +122,19 @@ static void expect(const struct wbi_op *op)
 }
 
 /* A batch that nobody waits for lets others run now and then: it would keep a core, and who
- * last ran on it, for milliseconds. */
+ * last ran on it, for milliseconds. Seldom while rows pile up, for it may cost a whole slice. */
+static bool lets_others_run(struct wbi_store *s, unsigned n)
+{
+    bool few;
+
+    if (n % WBI_STORE_YIELD != 0 || n % WBI_STORE_YIELD_SELDOM == 0)
+        return n % WBI_STORE_YIELD == 0;
+    pthread_mutex_lock(&s->mutex);
+    few = s->queued <= WBI_LIMIT_STORE_BEHIND / 8;
+    pthread_mutex_unlock(&s->mutex);
+    return few;
+}
+
 static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *err)
 {
     bool polite = nobody_waits(ops);
@@ -133,7 +145,7 @@ static void apply_all(struct wbi_op *ops, struct wbi_tx *tx, struct wbi_error *e
 
         if (op->next != NULL)
             expect(op->next);
-        if (polite && ++n % WBI_STORE_YIELD == 0)
+        if (polite && lets_others_run(tx->store, ++n))
             (void)sched_yield();
         op->rc = op->apply(op, tx, told);
         if (tx->broken && told != err)
