@@ -50,8 +50,8 @@ void args_help(const struct command *c)
     if (c->options != NULL && c->options->name != NULL) {
         printf("\noptions:\n");
         for (const struct option_spec *o = c->options; o->name != NULL; o++)
-            printf("  %s%s%s%s\n", o->name, o->value ? " " : "", o->value ? o->value : "",
-                   o->many ? " …" : "");
+            printf("  %s%s%s%s%s%s%s\n", o->name, o->value ? " " : "", o->value ? o->value : "",
+                   o->many ? " …" : "", o->of ? "   (" : "", o->of ? o->of : "", o->of ? ")" : "");
     }
     printf("\nevery command: " COMMON_OPTIONS);
     if (c->details != NULL)

@@ -23,6 +23,7 @@ struct option_spec {
     const char *name;  /* "--input" */
     const char *value; /* name of its value in the help, NULL for a flag */
     bool many;         /* may be given more than once */
+    const char *of;    /* verbs it goes with, a blank between them; NULL: all */
 };
 
 struct option_value {

@@ -161,10 +161,14 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--lines", "A-B", false}, {"--bytes", "A-B", false},
-    {"--tail", "N", false},    {"--grep", "RE", false},
-    {"-C", "N", false},        {"--json-path", "PATH", false},
-    {"--raw", NULL, false},    {"--older-than-days", "N", false},
+    {"--lines", "A-B", false, "read"},
+    {"--bytes", "A-B", false, "read"},
+    {"--tail", "N", false, "read"},
+    {"--grep", "RE", false, "read"},
+    {"-C", "N", false, "read"},
+    {"--json-path", "PATH", false, "read"},
+    {"--raw", NULL, false, "read"},
+    {"--older-than-days", "N", false, "prune"},
     {NULL, NULL, false},
 };
 

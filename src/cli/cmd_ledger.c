@@ -344,23 +344,25 @@ static int run(const struct args *a)
     return code;
 }
 
+#define FILTERED "list tail export stats replay"
+
 static const struct option_spec options[] = {
-    {"--tool", "NAME", false},
-    {"--status", "success|error|open", false},
-    {"--error-kind", "KIND", false},
-    {"--conversation", "ID", false},
-    {"--since", "TIME", false},
-    {"--until", "TIME", false},
-    {"--limit", "N", false},
-    {"--view", "VIEW", false},
-    {"-f", NULL, false},
-    {"--witness", "FILE", false},
-    {"--older-than", "TIME", false},
-    {"--keep", "ROWS", false},
-    {"--dry-run", NULL, false},
-    {"--rotate", NULL, false},
-    {"--restart", NULL, false},
-    {"--budget", "TOKENS", false},
+    {"--tool", "NAME", false, FILTERED},
+    {"--status", "success|error|open", false, FILTERED},
+    {"--error-kind", "KIND", false, FILTERED},
+    {"--conversation", "ID", false, FILTERED},
+    {"--since", "TIME", false, FILTERED},
+    {"--until", "TIME", false, FILTERED},
+    {"--limit", "N", false, FILTERED},
+    {"--view", "VIEW", false, "show"},
+    {"-f", NULL, false, "tail"},
+    {"--witness", "FILE", false, "verify"},
+    {"--older-than", "TIME", false, "prune"},
+    {"--keep", "ROWS", false, "prune"},
+    {"--dry-run", NULL, false, "prune"},
+    {"--rotate", NULL, false, "checkpoint"},
+    {"--restart", NULL, false, "checkpoint"},
+    {"--budget", "TOKENS", false, "replay"},
     {NULL, NULL, false},
 };
 

@@ -66,7 +66,8 @@ static int run(const struct args *a)
     return code;
 }
 
-static const struct option_spec options[] = {{"--hash", "HEX", false}, {NULL, NULL, false}};
+static const struct option_spec options[] = {{"--hash", "HEX", false, "approve"},
+                                             {NULL, NULL, false}};
 
 static const struct form forms[] = {
     {"list", NULL},

@@ -297,10 +297,10 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--draft", "2020-12|7", false},
-    {"--format", NULL, false},
-    {"--remote", "URI=FILE|DIR", true},
-    {"--provider", "responses|chat|anthropic|gemini|mcp", false},
+    {"--draft", "2020-12|7", false, "check run"},
+    {"--format", NULL, false, "check run"},
+    {"--remote", "URI=FILE|DIR", true, "check run"},
+    {"--provider", "responses|chat|anthropic|gemini|mcp", false, "lint"},
     {NULL, NULL, false},
 };
 

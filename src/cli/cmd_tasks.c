@@ -239,10 +239,17 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--status", "STATUS", false}, {"--wait-ms", "N", false},    {"--lines", "A-B", false},
-    {"--offset", "N", false},      {"--tail", "N", false},       {"--stream", "NAME", false},
-    {"--page-token", "T", false},  {"--max-tokens", "N", false}, {"--end", NULL, false},
-    {"--view", "VIEW", false},     {NULL, NULL, false},
+    {"--status", "STATUS", false, "list"},
+    {"--wait-ms", "N", false, "output stop"},
+    {"--lines", "A-B", false, "output"},
+    {"--offset", "N", false, "output"},
+    {"--tail", "N", false, "output"},
+    {"--stream", "NAME", false, "output"},
+    {"--page-token", "T", false, "output"},
+    {"--max-tokens", "N", false, "output"},
+    {"--end", NULL, false, "input"},
+    {"--view", "VIEW", false, "output input stop"},
+    {NULL, NULL, false},
 };
 
 static const struct form forms[] = {

@@ -81,6 +81,38 @@ static void say_form(const struct args *a, const struct form *f, const char *wor
                       f->hint ? f->hint : "");
 }
 
+static bool goes_with(const struct option_spec *o, const char *verb, size_t n)
+{
+    const char *at = o->of;
+
+    while (at != NULL && *at != '\0') {
+        size_t length = strcspn(at, " ");
+
+        if (length == n && strncmp(at, verb, n) == 0)
+            return true;
+        at += length + (at[length] == ' ');
+    }
+    return o->of == NULL;
+}
+
+/* Without words the first form is meant. */
+static bool options_fit(const struct args *a)
+{
+    const char *verb = a->word_count > 0 ? a->words[0] : a->command->forms[0].words;
+    size_t n = strcspn(verb, " ");
+
+    for (size_t i = 0; i < a->option_count; i++) {
+        const struct option_spec *o = a->options[i].spec;
+
+        if (goes_with(o, verb, n))
+            continue;
+        (void)usage_error(a, "%s does not go with %.*s; it goes with: %s", o->name, (int)n, verb,
+                          o->of);
+        return false;
+    }
+    return true;
+}
+
 bool forms_check(const struct args *a)
 {
     const struct form *f = find_form(a);
@@ -98,7 +130,7 @@ bool forms_check(const struct args *a)
         return false;
     }
     if (f != NULL)
-        return true;
+        return options_fit(a);
     name_forms(a, text, sizeof(text));
     if (a->word_count == 0)
         (void)usage_error(a, "say what to do: %s", text);
