@@ -15,6 +15,7 @@
 #define ALIGN ((size_t)16)
 #define FIRST_CHUNK ((size_t)32 * 1024)
 #define MESSAGE_CHUNK ((size_t)3 * 1024)
+#define SMALL_CHUNK ((size_t)2 * 1024)
 #define LARGEST_CHUNK ((size_t)1024 * 1024)
 
 struct chunk {
@@ -35,7 +36,7 @@ struct wbi_arena {
     struct cleanup *cleanups;
     size_t cap;
     size_t used;
-    size_t next_size;
+    size_t next_size, second_size;
     struct wbi_arena_pool *home; /* NULL: none */
     enum wbi_arena_use use;
 };
@@ -69,7 +70,7 @@ static struct chunk *chunk_new(size_t payload)
     return c;
 }
 
-static wb_rc make(size_t cap, size_t first, struct wbi_arena **ret)
+static wb_rc make(size_t cap, size_t first, size_t second, struct wbi_arena **ret)
 {
     struct wbi_arena *a = wbi_zalloc(sizeof(*a));
 
@@ -82,14 +83,19 @@ static wb_rc make(size_t cap, size_t first, struct wbi_arena **ret)
     }
     a->newest = a->first;
     a->cap = cap;
-    a->next_size = FIRST_CHUNK * 2;
+    a->next_size = a->second_size = second;
     *ret = a;
     return WB_OK;
 }
 
 wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
 {
-    return make(cap, FIRST_CHUNK, ret);
+    return make(cap, FIRST_CHUNK, FIRST_CHUNK * 2, ret);
+}
+
+wb_rc wbi_arena_new_small(size_t cap, struct wbi_arena **ret)
+{
+    return make(cap, SMALL_CHUNK, SMALL_CHUNK, ret);
 }
 
 static void run_cleanups(struct wbi_arena *a)
@@ -116,7 +122,7 @@ void wbi_arena_reset(struct wbi_arena *a)
     free_later_chunks(a);
     a->first->used = 0;
     a->used = 0;
-    a->next_size = FIRST_CHUNK * 2;
+    a->next_size = a->second_size;
 }
 
 static void destroy(struct wbi_arena *a)
@@ -176,7 +182,8 @@ wb_rc wbi_arena_pool_take(struct wbi_arena_pool *pool, enum wbi_arena_use use, s
     if (pool->shelf[use].n > 0)
         *ret = pool->shelf[use].idle[--pool->shelf[use].n];
     else
-        rc = make(cap, use == WBI_ARENA_MESSAGE ? MESSAGE_CHUNK : FIRST_CHUNK, ret);
+        rc =
+            make(cap, use == WBI_ARENA_MESSAGE ? MESSAGE_CHUNK : FIRST_CHUNK, FIRST_CHUNK * 2, ret);
     if (rc != WB_OK)
         return rc;
     (*ret)->cap = cap;

@@ -14,6 +14,8 @@ struct wbi_arena;
 
 /* cap: most bytes it may hand out before allocations fail. */
 WB_MUST_CHECK wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret);
+/* For little, but kept for long and thousands of times. */
+WB_MUST_CHECK wb_rc wbi_arena_new_small(size_t cap, struct wbi_arena **ret);
 /* NULL is fine. */
 void wbi_arena_free(struct wbi_arena *arena);
 /* Runs the clean-ups, keeps the first chunk for reuse. */

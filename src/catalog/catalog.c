@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * catalog/catalog.c: building a snapshot and finding tools in it.
- * (1) A snapshot never changes; it lives in one arena and dies with its last
- * reference. (2) Tools are sorted by model name, versions of one tool stand
- * together, highest first. (3) Model names depend on the set of tools alone,
- * not on the order they were added in. */
+ * (1) A snapshot never changes and dies with its last reference; what a tool was
+ * read into is counted too, and goes from snapshot to snapshot as it is. (2) Tools are sorted by
+ * model name, versions of one tool stand together, highest first. (3) Model names depend on the set
+ * of tools alone, not on the order they were added in. */
 #include "catalog/catalog.h"
 
 #include <stdatomic.h>
@@ -27,10 +27,18 @@ struct wbi_catalog {
 };
 
 struct wbi_catalog_builder {
-    struct wbi_arena *arena;
+    struct wbi_arena *arena, *scratch;
     struct wbi_tool *tools;
     size_t count;
     size_t cap;
+    uint32_t *slots; /* by the hash of qualified names: an index of tools, plus one */
+    size_t slot_count;
+};
+
+/* What the members of a tool point into. */
+struct wbi_tool_body {
+    atomic_size_t refs;
+    struct wbi_arena *arena;
 };
 
 #define CATALOG_BYTES ((size_t)512 * WBI_MIB)
@@ -41,8 +49,9 @@ wb_rc wbi_catalog_builder_new(struct wbi_catalog_builder **ret)
 
     if (b == NULL)
         return WB_ENOMEM;
-    if (wbi_arena_new(CATALOG_BYTES, &b->arena) != WB_OK) {
-        wbi_free(b);
+    if (wbi_arena_new(CATALOG_BYTES, &b->arena) != WB_OK ||
+        wbi_arena_new(CATALOG_BYTES, &b->scratch) != WB_OK) {
+        wbi_catalog_builder_free(b);
         return WB_ENOMEM;
     }
     *ret = b;
@@ -53,9 +62,37 @@ void wbi_catalog_builder_free(struct wbi_catalog_builder *b)
 {
     if (b == NULL)
         return;
+    wbi_arena_free(b->scratch);
     wbi_arena_free(b->arena);
     wbi_free(b);
 }
+
+/* ---- what a tool was read into ---- */
+
+static struct wbi_tool_body *body_new(void)
+{
+    struct wbi_tool_body *body = wbi_zalloc(sizeof(*body));
+
+    if (body == NULL)
+        return NULL;
+    atomic_init(&body->refs, 1);
+    if (wbi_arena_new_small(CATALOG_BYTES, &body->arena) == WB_OK)
+        return body;
+    wbi_free(body);
+    return NULL;
+}
+
+static void body_unref(void *arg)
+{
+    struct wbi_tool_body *body = arg;
+
+    if (atomic_fetch_sub(&body->refs, 1) != 1)
+        return;
+    wbi_arena_free(body->arena);
+    wbi_free(body);
+}
+
+/* ---- adding ---- */
 
 static struct wbi_tool *new_tool(struct wbi_catalog_builder *b)
 {
@@ -109,12 +146,12 @@ static wb_rc compile_schemas(struct wbi_arena *arena, struct wbi_tool *t, struct
 }
 
 /* The hash of the canonical descriptor: pins and cache keys (C8.7). */
-static wb_rc hash_descriptor(struct wbi_arena *arena, struct wbi_tool *t, struct wbi_error *err)
+static wb_rc hash_descriptor(struct wbi_arena *scratch, struct wbi_tool *t, struct wbi_error *err)
 {
     struct wbi_buf text;
     wb_rc rc;
 
-    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&text, scratch, WBI_LIMIT_JSON_TEXT);
     rc = wbi_json_canonical(t->descriptor, &text, err);
     if (rc == WB_EINPUT) { /* huge numbers have no canonical form: hash them as written */
         wbi_buf_clear(&text);
@@ -127,12 +164,12 @@ static wb_rc hash_descriptor(struct wbi_arena *arena, struct wbi_tool *t, struct
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "cannot hash the descriptor");
 }
 
-static wb_rc copy_json(struct wbi_arena *arena, const wbi_json *v, const wbi_json **ret,
-                       struct wbi_error *err)
+static wb_rc copy_json(struct wbi_arena *arena, struct wbi_arena *scratch, const wbi_json *v,
+                       const wbi_json **ret, struct wbi_error *err)
 {
     struct wbi_buf text;
 
-    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&text, scratch, WBI_LIMIT_JSON_TEXT);
     wbi_json_write(&text, v);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
@@ -169,14 +206,96 @@ static wb_rc bind(struct wbi_arena *arena, struct wbi_tool *t,
     return WB_OK;
 }
 
+/* The first slot to look into for a name; those that follow hold the others of its hash. */
+static size_t slot_of(const struct wbi_catalog_builder *b, struct wbi_str qualified)
+{
+    return wbi_hash64(qualified.p, qualified.n, 0) & (b->slot_count - 1);
+}
+
+/* The next tool of that name from *slot on, b->count when there is none left. */
+static size_t next_named(const struct wbi_catalog_builder *b, struct wbi_str qualified,
+                         size_t *slot)
+{
+    while (b->slot_count > 0 && b->slots[*slot] != 0) {
+        size_t i = b->slots[*slot] - 1;
+
+        *slot = (*slot + 1) & (b->slot_count - 1);
+        if (wbi_str_eq(b->tools[i].qualified, qualified))
+            return i;
+    }
+    return b->count;
+}
+
+static void enter(struct wbi_catalog_builder *b, size_t i)
+{
+    size_t slot = slot_of(b, b->tools[i].qualified);
+
+    while (b->slots[slot] != 0)
+        slot = (slot + 1) & (b->slot_count - 1);
+    b->slots[slot] = (uint32_t)i + 1;
+}
+
+/* At most half of the slots are taken. */
+static bool room_for_one(struct wbi_catalog_builder *b)
+{
+    size_t n = b->slot_count ? b->slot_count * 2 : 64;
+    uint32_t *slots;
+
+    if ((b->count + 1) * 2 <= b->slot_count)
+        return true;
+    slots = wbi_arena_array(b->arena, n, sizeof(*slots));
+    if (slots == NULL)
+        return false;
+    b->slots = slots;
+    b->slot_count = n;
+    for (size_t i = 0; i < b->count; i++)
+        enter(b, i);
+    return true;
+}
+
 static wb_rc refuse_twin(const struct wbi_catalog_builder *b, const struct wbi_tool *t,
                          struct wbi_error *err)
 {
-    for (size_t i = 0; i < b->count; i++)
-        if (wbi_str_eq(b->tools[i].qualified, t->qualified) &&
-            wbi_str_eq(b->tools[i].version, t->version))
+    size_t slot = slot_of(b, t->qualified), i;
+
+    while ((i = next_named(b, t->qualified, &slot)) < b->count)
+        if (wbi_str_eq(b->tools[i].version, t->version))
             return wbi_fail(err, WB_EEXISTS, "tool %.*s has a version %.*s already",
                             WBI_FMT(t->qualified), WBI_FMT(t->version));
+    return WB_OK;
+}
+
+static wb_rc read_tool(struct wbi_catalog_builder *b, struct wbi_arena *arena,
+                       const wbi_json *descriptor, const struct wbi_tool_binding *binding,
+                       struct wbi_tool *t, struct wbi_error *err)
+{
+    const wbi_json *copy;
+    wb_rc rc = copy_json(arena, b->scratch, descriptor, &copy, err);
+
+    if (rc == WB_OK)
+        rc = wbi_descriptor_read(copy, t, err);
+    if (rc == WB_OK)
+        rc = bind(arena, t, binding, err);
+    if (rc == WB_OK)
+        rc = refuse_twin(b, t, err);
+    if (rc == WB_OK)
+        rc = compile_schemas(arena, t, err);
+    if (rc == WB_OK)
+        rc = hash_descriptor(b->scratch, t, err);
+    wbi_arena_reset(b->scratch);
+    return rc;
+}
+
+/* The body goes with the catalog, and at once when that cannot be. */
+static wb_rc keep(struct wbi_catalog_builder *b, struct wbi_tool *t, struct wbi_tool_body *body,
+                  struct wbi_error *err)
+{
+    if (wbi_arena_defer(b->arena, body_unref, body) != WB_OK) {
+        body_unref(body);
+        return wbi_fail_nomem(err);
+    }
+    t->body = body;
+    enter(b, b->count++);
     return WB_OK;
 }
 
@@ -184,41 +303,33 @@ wb_rc wbi_catalog_add(struct wbi_catalog_builder *b, const wbi_json *descriptor,
                       const struct wbi_tool_binding *binding, struct wbi_error *err)
 {
     struct wbi_tool *t = new_tool(b);
-    const wbi_json *copy;
+    struct wbi_tool_body *body;
     wb_rc rc;
 
-    if (t == NULL)
+    if (t == NULL || !room_for_one(b) || (body = body_new()) == NULL)
         return wbi_fail_nomem(err);
-    rc = copy_json(b->arena, descriptor, &copy, err);
+    rc = read_tool(b, body->arena, descriptor, binding, t, err);
     if (rc == WB_OK)
-        rc = wbi_descriptor_read(copy, t, err);
-    if (rc == WB_OK)
-        rc = bind(b->arena, t, binding, err);
-    if (rc == WB_OK)
-        rc = refuse_twin(b, t, err);
-    if (rc == WB_OK)
-        rc = compile_schemas(b->arena, t, err);
-    if (rc == WB_OK)
-        rc = hash_descriptor(b->arena, t, err);
-    if (rc == WB_OK)
-        b->count++;
+        return keep(b, t, body, err);
+    body_unref(body);
     return rc;
 }
 
-static wb_rc add_again(struct wbi_catalog_builder *b, const struct wbi_tool *t,
+static wb_rc add_again(struct wbi_catalog_builder *b, const struct wbi_tool *from,
                        struct wbi_error *err)
 {
-    struct wbi_tool_binding binding = {.family = t->family,
-                                       .ops = t->ops,
-                                       .ops_arg = t->ops_arg,
-                                       .builtin = t->builtin,
-                                       .hidden = t->hidden,
-                                       .origin = t->origin,
-                                       .timeout_ms = t->timeout_ms,
-                                       .prefix = t->prefix,
-                                       .blocked = t->blocked};
+    struct wbi_tool *t = new_tool(b);
+    wb_rc rc;
 
-    return wbi_catalog_add(b, t->descriptor, &binding, err);
+    if (t == NULL || !room_for_one(b))
+        return wbi_fail_nomem(err);
+    *t = *from;
+    t->model_name = WBI_NONE; /* it depends on who else is there */
+    rc = refuse_twin(b, t, err);
+    if (rc != WB_OK)
+        return rc;
+    atomic_fetch_add(&from->body->refs, 1);
+    return keep(b, t, from->body, err);
 }
 
 wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b, const struct wbi_catalog *from,
@@ -267,10 +378,9 @@ static size_t unique_names(const struct wbi_catalog_builder *b, struct wbi_name_
     size_t n = 0;
 
     for (size_t i = 0; i < b->count; i++) {
-        size_t j = 0;
-        while (j < n && !wbi_str_eq(in[j].qualified, b->tools[i].qualified))
-            j++;
-        if (j == n)
+        size_t slot = slot_of(b, b->tools[i].qualified);
+
+        if (next_named(b, b->tools[i].qualified, &slot) == i)
             in[n++] = (struct wbi_name_in){b->tools[i].qualified, b->tools[i].builtin,
                                            b->tools[i].prefix};
     }
@@ -316,6 +426,7 @@ wb_rc wbi_catalog_build(struct wbi_catalog_builder *b, struct wbi_catalog **ret,
     c->tools = b->tools;
     c->count = b->count;
     c->names = names;
+    wbi_arena_free(b->scratch);
     wbi_free(b);
     *ret = c;
     return WB_OK;

@@ -25,6 +25,7 @@ enum wbi_grammar_syntax { WBI_GRAMMAR_LARK = 0, WBI_GRAMMAR_REGEX };
 
 struct wbi_exec;
 struct wbi_schema;
+struct wbi_tool_body;
 
 /* How a tool runs; see call/exec.h for the contract of wbi_exec. */
 struct wbi_tool_ops {
@@ -124,6 +125,7 @@ struct wbi_tool {
     const struct wbi_family *family;
     const struct wbi_tool_ops *ops;
     void *ops_arg;
+    struct wbi_tool_body *body; /* counted: what the texts and trees above are part of */
 };
 
 #endif

@@ -195,8 +195,8 @@ wb_rc wbi_schema_compile(const wbi_json *schema, const struct wbi_schema_options
     if (c.schema == NULL)
         return wbi_fail_nomem(err);
     atomic_init(&c.schema->refs, 1);
-    if (wbi_arena_new(WBI_LIMIT_SCHEMA_ARENA, &c.schema->arena) != WB_OK ||
-        wbi_arena_new(WBI_LIMIT_SCHEMA_ARENA, &c.scratch) != WB_OK) {
+    if (wbi_arena_new_small(WBI_LIMIT_SCHEMA_ARENA, &c.schema->arena) != WB_OK ||
+        wbi_arena_new_small(WBI_LIMIT_SCHEMA_ARENA, &c.scratch) != WB_OK) {
         (void)wbi_fail_nomem(err);
         goto out;
     }

@@ -102,6 +102,7 @@ struct candidates {
     struct wbi_runtime *rt;
     struct wbi_server *s;
     struct wbi_arena *arena;
+    struct wbi_arena *scratch; /* of one tool */
     struct candidate *list;
     size_t n;
 };
@@ -168,7 +169,8 @@ static void check_pin(const struct candidates *all, struct wbi_pin_sheet *sheet,
     enum wbi_pin_policy policy = c->plain ? s->pin_policy : WBI_PIN_APPROVAL;
     size_t puts = wbi_pin_sheet_puts(sheet);
 
-    if (wbi_pin_check(&store, policy, s->name, c->tool, wbi_wall_ms(&all->rt->clock), all->arena,
+    wbi_arena_reset(all->scratch);
+    if (wbi_pin_check(&store, policy, s->name, c->tool, wbi_wall_ms(&all->rt->clock), all->scratch,
                       &state, &err) != WB_OK)
         c->blocked = unchecked(all, c, err.text);
     else if (state != WBI_PIN_ACCEPTED)
@@ -235,11 +237,12 @@ static wb_rc declare(const struct candidates *all, const struct candidate *c, st
     struct wbi_jw w = wbi_jw_to(&text);
     wb_rc rc;
 
-    wbi_buf_init_arena(&text, all->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_arena_reset(all->scratch);
+    wbi_buf_init_arena(&text, all->scratch, WBI_LIMIT_JSON_TEXT);
     write_descriptor(&w, s, c->shown);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
-    rc = wbi_json_read(all->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &descriptor, err);
+    rc = wbi_json_read(all->scratch, wbi_buf_str(&text), WBI_JSON_STRICT, &descriptor, err);
     return rc == WB_OK ? wbi_runtime_add_tool(all->rt, descriptor, &binding, err) : rc;
 }
 
@@ -271,8 +274,11 @@ wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi
 
     if (rc != WB_OK)
         return rc;
-    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &all.arena) != WB_OK)
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &all.arena) != WB_OK ||
+        wbi_arena_new(WBI_LIMIT_CALL_ARENA, &all.scratch) != WB_OK) {
+        wbi_arena_free(all.arena);
         return wbi_fail_nomem(err);
+    }
     s->left_out[0] = '\0';
     s->left_out_count = 0;
     all.list = wbi_arena_array(all.arena, wbi_json_count(tools) + 1, sizeof(*all.list));
@@ -286,6 +292,7 @@ wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi
         check_pins(&all);
         rc = declare_all(&all, err);
     }
+    wbi_arena_free(all.scratch);
     wbi_arena_free(all.arena);
     return rc == WB_OK ? wbi_runtime_catalog(rt, &now, err) : rc;
 }

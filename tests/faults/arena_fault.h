@@ -36,6 +36,11 @@ wb_rc wbi_arena_new(size_t cap, struct wbi_arena **ret)
     return WB_OK;
 }
 
+wb_rc wbi_arena_new_small(size_t cap, struct wbi_arena **ret)
+{
+    return wbi_arena_new(cap, ret);
+}
+
 void wbi_arena_reset(struct wbi_arena *a)
 {
     for (struct arena_piece *p = a->pieces; p != NULL; p = p->next)
