@@ -268,6 +268,29 @@ static void rows_that_nobody_waits_for_outlast_a_full_disk(void **state)
     fixture_fini(&f);
 }
 
+/* The end tries once more and leaves nothing behind but what was written. */
+static void rows_that_wait_for_space_end_with_the_ledger(void **state)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    fixture_call(&f, 1);
+    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    append_lazily(&f, 2);
+    assert_int_not_equal(wbi_ledger_flush(f.ledger, &err), WB_OK);
+    fixture_close(&f);
+    faults_disarm();
+    fixture_open(&f);
+    assert_true(has_row(&f, 1, true));
+    assert_false(has_row(&f, 2, true));
+    assert_int_equal(fixture_append(&f, WBI_KIND_OUTCOME, 3, &err), WB_OK);
+    assert_true(fixture_verify(&f).good);
+    fixture_fini(&f);
+}
+
 /* Nobody comes to ask: the writer tries again by itself. */
 static void a_kept_row_is_written_once_there_is_space(void **state)
 {
@@ -434,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_disk_that_never_syncs_is_said_to_be_unknown),
         cmocka_unit_test(a_full_disk_refuses_appends_and_recovers),
         cmocka_unit_test(rows_that_nobody_waits_for_outlast_a_full_disk),
+        cmocka_unit_test(rows_that_wait_for_space_end_with_the_ledger),
         cmocka_unit_test(a_kept_row_is_written_once_there_is_space),
         cmocka_unit_test(a_really_full_and_a_read_only_disk),
         cmocka_unit_test(no_thread_is_an_error),

@@ -44,8 +44,8 @@ void wbi_ledger_free(struct wbi_ledger *l)
 {
     if (l == NULL)
         return;
-    if (atomic_load(&l->appended) && wbi_ledger_flush(l, NULL) != WB_OK)
-        atomic_store(&l->appended, false); /* failed: then nothing is on its way either */
+    if (atomic_load(&l->appended))
+        wbi_store_stop(l->store); /* rows on their way point to this */
     wbi_spares_free(&l->spares);
     (void)pthread_mutex_destroy(&l->spare_mutex);
     wbi_sha256_free(l->sha);

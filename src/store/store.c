@@ -153,17 +153,23 @@ wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store *
     return WB_OK;
 }
 
+void wbi_store_stop(struct wbi_store *s)
+{
+    if (!s->started)
+        return;
+    pthread_mutex_lock(&s->mutex);
+    s->stopping = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->mutex);
+    pthread_join(s->thread, NULL);
+    s->started = s->stopping = false;
+}
+
 void wbi_store_close(struct wbi_store *s)
 {
     if (s == NULL)
         return;
-    if (s->started) {
-        pthread_mutex_lock(&s->mutex);
-        s->stopping = true;
-        pthread_cond_signal(&s->work);
-        pthread_mutex_unlock(&s->mutex);
-        pthread_join(s->thread, NULL);
-    }
+    wbi_store_stop(s);
     wbi_writer_leave(s);
     wbi_writer_close_db(s);
     if (s->reader_open)

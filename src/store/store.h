@@ -32,8 +32,11 @@ struct wbi_store_options {
  * written gives a store that reads and refuses to write. */
 WB_MUST_CHECK wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store **ret,
                                    struct wbi_error *err);
-/* Commits what is queued, then ends the writer; nodes given to wake() must still
- * be run by their loop. NULL is fine. Not from done(). */
+/* Commits what is queued, once more what could not be, then ends the writer: nothing is on
+ * its way any more. The next submit begins anew. Not from done(). */
+void wbi_store_stop(struct wbi_store *store);
+/* The same and all the rest; nodes given to wake() must still be run by their loop. NULL is
+ * fine. */
 void wbi_store_close(struct wbi_store *store);
 
 /* One unit of work. apply() runs on the writer thread inside a transaction that
