@@ -206,7 +206,10 @@ echo "stdio round trip, all cores: $two x the raw relay (target 1.15)"
 echo "HTTP at 64 connections: $(value "HTTP: waybill" 64 7) us CPU of the loop's thread, $(value "HTTP: waybill" 64 6) us of the process (targets 10 and 20; the floor responder $(value "HTTP: floor responder" 64 6))"
 echo "built-in tool over HTTP at 64 connections: $(ratio "$(value "HTTP: floor responder" 64 5)" "$(value "HTTP: waybill, built-in ReadFile" 64 5)") x slower than the floor responder, $(ratio "$(value "HTTP: waybill, built-in ReadFile" 64 7)" "$(value "HTTP: floor responder" 64 7)") x its CPU (target 2.5)"
 echo "resident at 64 connections: $(value "HTTP: waybill" 64 9) MB (target 16)"
+most() { for n in 1 8 64; do value "$1" $n 5; done | sort -n | tail -1; }
 for who in mcp-proxy supergateway; do
+    [ -s "$work/cells/C upstream: npm $who@64" ] &&
+        echo "most calls/s of each, beside npm $who: $(ratio "$(most "C upstream: waybill")" "$(most "C upstream: npm $who")") x (target 20)"
     for n in 1 8 64; do
         [ -s "$work/cells/C upstream: npm $who@$n" ] &&
             echo "calls/s beside npm $who, $n at once: $(ratio "$(value "C upstream: waybill" $n 5)" "$(value "C upstream: npm $who" $n 5)") x (target 20)"
