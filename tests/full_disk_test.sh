@@ -7,18 +7,18 @@ build=$PWD
 skip() { echo "skipped: full disk ($*)"; exit 77; }
 [ -x "$build/waybill" ] || skip "no waybill in $build"
 command -v curl > /dev/null || skip "no curl"
-top=$(mktemp -d /tmp/waybill-full-XXXXXX)
-mkdir -p "$top/home" "$top/work/.waybill"
-[ "$(id -u)" = 0 ] && mount -t tmpfs -o size=2m,mode=0700 none "$top/work/.waybill" 2> /dev/null || {
+top=$(mktemp -d)
+mkdir -p "$top/home" "$top/room/.waybill"
+[ "$(id -u)" = 0 ] && mount -t tmpfs -o size=2m,mode=0700 none "$top/room/.waybill" 2> /dev/null || {
     rm -rf "$top"
     skip "no tmpfs may be mounted here"
 }
 pid=
-trap '[ -n "$pid" ] && kill $pid && wait $pid; umount "$top/work/.waybill"; rm -rf "$top"' EXIT
-cd "$top/work" || exit 1
-state=$top/work/.waybill
+trap '[ -n "$pid" ] && kill $pid && wait $pid; umount "$top/room/.waybill"; rm -rf "$top"' EXIT
+cd "$top/room" || exit 1
+state=$top/room/.waybill
 echo 'a small file' > small.txt
-run() { env HOME="$top/home" WAYBILL_ROOT="$top/work" "$build/waybill" "$@"; }
+run() { env HOME="$top/home" WAYBILL_ROOT="$top/room" "$build/waybill" "$@"; }
 failed=0
 bad() { echo "failed: $*"; failed=1; }
 until_true() { # WHAT COMMAND…
@@ -43,7 +43,7 @@ grep -q 'a small file' "$top/out" || bad "not answered: $(cat "$top/out")"
 grep -q '1 call is not in the ledger: ledger: .*no space left' "$top/err" || bad "nothing is said: $(cat "$top/err")"
 
 # A server keeps the rows, shows it, and writes them.
-HOME=$top/home WAYBILL_ROOT=$top/work "$build/waybill" serve --http 127.0.0.1:0 --auth none > /dev/null 2> "$top/log" &
+HOME=$top/home WAYBILL_ROOT=$top/room "$build/waybill" serve --http 127.0.0.1:0 --auth none > /dev/null 2> "$top/log" &
 pid=$!
 url() { sed -n 's/^listening on \(http:[^ ]*\).*/\1/p' "$top/log"; }
 listens() { [ -n "$(url)" ]; }

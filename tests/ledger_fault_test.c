@@ -188,6 +188,15 @@ static void a_disk_that_never_syncs_is_said_to_be_unknown(void **state)
     fixture_fini(&f);
 }
 
+/* One call is recorded, then nothing more can be written. */
+static void fill_the_disk(struct fixture *f)
+{
+    fixture_init(f);
+    fixture_open(f);
+    fixture_call(f, 1);
+    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f->base);
+}
+
 /* row 114, L3: "refuse new effects, keep serving reads and status, recover when freed" */
 static void a_full_disk_refuses_appends_and_recovers(void **state)
 {
@@ -196,10 +205,7 @@ static void a_full_disk_refuses_appends_and_recovers(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f);
-    fixture_open(&f);
-    fixture_call(&f, 1);
-    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    fill_the_disk(&f);
     for (unsigned long i = 2; i < 5; i++) {
         err = (struct wbi_error)WBI_ERROR_INIT;
         assert_int_not_equal(fixture_append(&f, WBI_KIND_INTENT, i, &err), WB_OK);
@@ -238,10 +244,7 @@ static void rows_that_nobody_waits_for_outlast_a_full_disk(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f);
-    fixture_open(&f);
-    fixture_call(&f, 1);
-    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    fill_the_disk(&f);
     for (unsigned long i = first; i < end; i++)
         append_lazily(&f, i);
     for (int i = 0; i < 2; i++) {
@@ -275,10 +278,7 @@ static void rows_that_wait_for_space_end_with_the_ledger(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f);
-    fixture_open(&f);
-    fixture_call(&f, 1);
-    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    fill_the_disk(&f);
     append_lazily(&f, 2);
     assert_int_not_equal(wbi_ledger_flush(f.ledger, &err), WB_OK);
     fixture_close(&f);
@@ -298,10 +298,7 @@ static void a_kept_row_is_written_once_there_is_space(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f);
-    fixture_open(&f);
-    fixture_call(&f, 1);
-    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    fill_the_disk(&f);
     append_lazily(&f, 2);
     do
         wbi_store_health(f.store, &health);

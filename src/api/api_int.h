@@ -84,6 +84,8 @@ struct wb_sink {
 
 /* End the runtime's thread, if it has one; the caller's thread has the loop then. */
 void wbi_api_join(struct wb_runtime *runtime);
+/* fn(arg) on the loop thread, from any; returns when it is done. */
+void wbi_api_on_loop(struct wb_runtime *runtime, void (*fn)(void *), void *arg);
 
 struct wbi_runtime_options wbi_api_options(const wb_options *options);
 

@@ -11,48 +11,6 @@
 #include "control/control.h"
 #include "store/store.h"
 
-/* ---- asking the loop from any thread ---- */
-
-struct errand {
-    struct wbi_post post;
-    pthread_mutex_t lock;
-    pthread_cond_t over;
-    bool done;
-    void (*fn)(void *arg);
-    void *arg;
-};
-
-static void run_errand(void *arg)
-{
-    struct errand *e = arg;
-
-    e->fn(e->arg);
-    (void)pthread_mutex_lock(&e->lock); /* cannot fail: ours, and not held by us */
-    e->done = true;
-    (void)pthread_cond_signal(&e->over);
-    (void)pthread_mutex_unlock(&e->lock);
-}
-
-/* fn(arg) on the loop thread; returns when it is done. */
-static void on_loop(wb_runtime *runtime, void (*fn)(void *), void *arg)
-{
-    struct errand e = {
-        .lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER, .fn = fn, .arg = arg};
-
-    if (wbi_loop_here(runtime->rt->loop)) {
-        fn(arg);
-        return;
-    }
-    e.post = (struct wbi_post){NULL, run_errand, &e};
-    wbi_loop_post(runtime->rt->loop, &e.post);
-    (void)pthread_mutex_lock(&e.lock);
-    while (!e.done)
-        (void)pthread_cond_wait(&e.over, &e.lock);
-    (void)pthread_mutex_unlock(&e.lock);
-    (void)pthread_cond_destroy(&e.over);
-    (void)pthread_mutex_destroy(&e.lock);
-}
-
 /* ---- explaining ---- */
 
 static const char *access_name(enum wbi_auth_verdict verdict)
@@ -161,63 +119,8 @@ wb_rc wb_runtime_reload(wb_runtime *runtime, wb_error **reterr)
 
     if (runtime == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_reload: NULL");
-    on_loop(runtime, reload_here, &r);
+    wbi_api_on_loop(runtime, reload_here, &r);
     return r.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &r.err);
-}
-
-struct lost {
-    struct wbi_guards *guards;
-    uint64_t n;
-};
-
-static void count_lost(void *arg)
-{
-    struct lost *l = arg;
-
-    wbi_events_flush(l->guards);
-    l->n = wbi_events_missed(l->guards);
-}
-
-uint64_t wb_runtime_events_lost(wb_runtime *runtime)
-{
-    struct lost l = {.guards = runtime ? runtime->rt->guards : NULL};
-
-    if (runtime != NULL)
-        on_loop(runtime, count_lost, &l);
-    return l.n;
-}
-
-struct flush {
-    struct wbi_runtime *rt;
-    struct wbi_error err;
-};
-
-static void flush_here(void *arg)
-{
-    struct flush *f = arg;
-    struct wbi_error why = WBI_ERROR_INIT;
-    unsigned long long missing;
-    struct wbi_store_health h;
-
-    if (f->rt->recorded == 0)
-        return;
-    if (wbi_ledger_flush(f->rt->ledger, &why) == WB_OK)
-        (void)wbi_fail_kind(&why, WB_EIO, WBI_KIND_STATE_UNAVAILABLE, "writing failed before");
-    wbi_store_health(f->rt->store, &h);
-    missing = h.waiting + h.lost;
-    if (missing > 0)
-        (void)wbi_fail_kind(&f->err, why.rc, why.kind, "%llu call%s not in the ledger: %s", missing,
-                            missing == 1 ? " is" : "s are", why.text);
-}
-
-wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr)
-{
-    struct flush f = {.rt = runtime ? runtime->rt : NULL, .err = WBI_ERROR_INIT};
-
-    if (runtime == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_flush: NULL");
-    on_loop(runtime, flush_here, &f);
-    return f.err.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &f.err);
 }
 
 static void on_readable(void *arg, int events)
@@ -288,7 +191,7 @@ wb_rc wb_approvals_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_er
     if (runtime == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approvals_list: NULL");
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
-    on_loop(runtime, list_here, &a);
+    wbi_api_on_loop(runtime, list_here, &a);
     return wbi_api_give(&out, ret, ret_size, reterr);
 }
 
@@ -318,7 +221,7 @@ wb_rc wb_approval_resolve(wb_runtime *runtime, const char *id, int granted, cons
 
     if (runtime == NULL || id == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approval_resolve: NULL");
-    on_loop(runtime, resolve_here, &a);
+    wbi_api_on_loop(runtime, resolve_here, &a);
     return answer_of(a.rc, reterr);
 }
 

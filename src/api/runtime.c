@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * api/runtime.c: options, and the loop that a runtime runs on. */
+ * api/runtime.c: options, the loop that a runtime runs on, and what it owes at its end. */
 #include "api/api_int.h"
 #include "base/alloc.h"
 #include "builtin/builtin.h"
+#include "call/guards.h"
+#include "ledger/ledger.h"
 #include "serve/upstreams.h"
+#include "store/store.h"
 
 wb_options *wb_options_new(void)
 {
@@ -179,4 +182,61 @@ void wb_runtime_run(wb_runtime *runtime)
         return;
     while (wbi_calls_count(runtime->rt->calls) > 0)
         (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
+}
+
+struct lost {
+    struct wbi_guards *guards;
+    uint64_t n;
+};
+
+static void count_lost(void *arg)
+{
+    struct lost *l = arg;
+
+    wbi_events_flush(l->guards);
+    l->n = wbi_events_missed(l->guards);
+}
+
+uint64_t wb_runtime_events_lost(wb_runtime *runtime)
+{
+    struct lost l = {.guards = runtime ? runtime->rt->guards : NULL};
+
+    if (runtime != NULL)
+        wbi_api_on_loop(runtime, count_lost, &l);
+    return l.n;
+}
+
+struct flush {
+    struct wbi_runtime *rt;
+    struct wbi_error err;
+};
+
+static void flush_here(void *arg)
+{
+    struct flush *f = arg;
+    struct wbi_error why = WBI_ERROR_INIT;
+    struct wbi_store_health h;
+    unsigned long long missing;
+    wb_rc rc;
+
+    if (f->rt->recorded == 0)
+        return;
+    rc = wbi_ledger_flush(f->rt->ledger, &why);
+    wbi_store_health(f->rt->store, &h);
+    missing = h.waiting + h.lost;
+    if (missing > 0)
+        (void)wbi_fail_kind(
+            &f->err, rc != WB_OK ? rc : WB_EIO, rc != WB_OK ? why.kind : WBI_KIND_STATE_UNAVAILABLE,
+            "%llu call%s not in the ledger: %s", missing, missing == 1 ? " is" : "s are",
+            rc != WB_OK ? why.text : "writing failed before");
+}
+
+wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr)
+{
+    struct flush f = {.rt = runtime ? runtime->rt : NULL, .err = WBI_ERROR_INIT};
+
+    if (runtime == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_flush: NULL");
+    wbi_api_on_loop(runtime, flush_here, &f);
+    return f.err.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &f.err);
 }
