@@ -117,6 +117,7 @@
 #define WBI_LIMIT_STORE_BEHIND (1280u * WBI_KIB) /* rows nobody waits for; beyond, one waits */
 #define WBI_STORE_LINGER_MS 5                    /* such rows gather for a commit */
 #define WBI_STORE_RETRY_MS 1000                  /* after a failed commit, unless somebody waits */
+#define WBI_STORE_LOCK_MADE_S 60                 /* a lock not held by then was left behind */
 #define WBI_STORE_YIELD 32u                      /* such rows, then others may run */
 #define WBI_STORE_YIELD_SELDOM 128u              /* the same while rows pile up */
 #define WBI_LIMIT_STORE_KEY 512u

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -94,16 +96,12 @@ wb_rc wbi_owner_open(const struct wbi_dir *dir, const struct wbi_ids *ids, struc
 {
     struct wbi_owner o = {.fd = -1, .run_fd = dir->run_fd};
     char boot[37];
-    bool made;
 
     boot_id(boot);
     wbi_id_make(ids, "own_", o.instance);
     (void)snprintf(o.text, sizeof(o.text), "%s:%s:%ld:%llu", o.instance, boot, (long)getpid(),
                    (unsigned long long)start_time());
-    made = make_lock(&o);
-    for (int tries = 0; !made && errno == ENOENT && tries < 3; tries++)
-        made = make_lock(&o); /* swept by another start before it was locked */
-    if (!made) {
+    if (!make_lock(&o)) {
         bool full = errno == ENOSPC || errno == EDQUOT;
         wb_rc rc = wbi_fail_errno(err, errno, "state directory: cannot make a lock in run/");
         if (err != NULL)
@@ -179,6 +177,15 @@ static struct wbi_str owner_of(const char *name)
     return WBI_NONE;
 }
 
+/* Whoever makes a lock has it a moment later; a busy machine may make that long. */
+static bool is_fresh(int run_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(run_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           time(NULL) - st.st_mtime < WBI_STORE_LOCK_MADE_S;
+}
+
 static bool is_dead(int run_fd, const char *name)
 {
     struct wbi_str owner = owner_of(name);
@@ -188,7 +195,8 @@ static bool is_dead(int run_fd, const char *name)
     /* A lock that is being made, or was left by one that died making it; sockets are
      * made by owners who have theirs. */
     if (name[0] == '.' && !wbi_str_ends(wbi_str_z(name), WBI_LIT(".sock")))
-        return lock_held(run_fd, name) == 0 && !wbi_owner_alive(run_fd, owner);
+        return !is_fresh(run_fd, name) && lock_held(run_fd, name) == 0 &&
+               !wbi_owner_alive(run_fd, owner);
     return !wbi_owner_alive(run_fd, owner);
 }
 

@@ -634,6 +634,28 @@ static void many_processes_may_make_one_directory(void **state)
     fixture_fini(&f);
 }
 
+/* A lock that is being made is not taken for one that was left behind. */
+static void only_old_locks_without_an_owner_are_swept(void **state)
+{
+    static const char *const fresh = ".own_00000000000000000001.new";
+    static const char *const old = ".own_00000000000000000002.new";
+    const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    struct fixture f;
+    int run;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    run = wbi_store_dir(f.store)->run_fd;
+    close(openat(run, fresh, O_WRONLY | O_CREAT, 0600));
+    close(openat(run, old, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(utimensat(run, old, long_ago, 0), 0);
+    wbi_owner_sweep(run);
+    assert_int_equal(faccessat(run, fresh, F_OK, 0), 0);
+    assert_int_not_equal(faccessat(run, old, F_OK, 0), 0);
+    fixture_fini(&f);
+}
+
 /* A stopped process that holds the commit lock stops nobody for ever. */
 static void commit_lock_is_fair_and_excludes(void **state)
 {
@@ -688,6 +710,7 @@ int main(void)
         cmocka_unit_test(ids_of_callers_are_found_whether_they_name_or_count),
         cmocka_unit_test(a_file_of_version_1_becomes_one_of_version_2),
         cmocka_unit_test(many_processes_may_make_one_directory),
+        cmocka_unit_test(only_old_locks_without_an_owner_are_swept),
         cmocka_unit_test(commit_lock_is_fair_and_excludes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
