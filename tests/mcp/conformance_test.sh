@@ -5,19 +5,17 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=${WAYBILL_BUILD:-build/dev}
-place=$build/conformance
 . "$here/gateway.sh"
 npm_node
 npm_need conformance
 suite=$modules/@modelcontextprotocol/conformance/dist/index.js
-mkdir -p "$place"
-
+# Of its own: two of these may run at once, one of them behind the gateway.
+place=$(mktemp -d)
 pid=
+trap '[ -z "$pid" ] || kill $pid 2>/dev/null; rm -rf "$place"' EXIT
 if [ -z "${MCP_URL:-}" ]; then
-    : >"$place/server.log" # an old line must not pass for the new one's
     "$build/mcp_demo_server" --http 127.0.0.1:0 2>"$place/server.log" &
     pid=$!
-    trap 'kill $pid 2>/dev/null' EXIT
     for _ in $(seq 100); do
         MCP_URL=$(sed -n 's/^listening on //p' "$place/server.log")
         [ -n "$MCP_URL" ] && break
@@ -30,14 +28,18 @@ failed=0
 check() { # revision, scored scenarios
     local log=$place/$1.log
     timeout 120 "$node" "$suite" server --url "$MCP_URL" --requirements "$1" -o "$place/$1" >"$log" 2>&1
+    local ended=$?
     # Scenarios that do not count are listed again, indented, after the totals.
-    local unscored scored_bad
-    unscored=$(sed -n '/^Not scored/,$s/^  ✗ \([^ ]*\).*/\1/p' "$log")
-    scored_bad=$(sed -n 's/^✗ \([^:]*\):.*/\1/p' "$log" | grep -vxF -- "${unscored:-none}")
+    local unscored good bad
+    unscored=$(sed -nE '/^Not scored/,$s/^  (✓|✗) ([^ ]*).*/\2/p' "$log")
+    good=$(sed -n 's/^✓ \([^:]*\):.*/\1/p' "$log" | grep -cvxF -- "${unscored:-none}")
+    bad=$(sed -n 's/^✗ \([^:]*\):.*/\1/p' "$log" | grep -vxF -- "${unscored:-none}")
     if ! grep -q '^Total:' "$log"; then
-        echo "$1: the suite did not finish"; tail -5 "$log"; failed=1
-    elif [ -n "$scored_bad" ]; then
-        echo "$1: failing:"; echo "$scored_bad"; failed=1
+        echo "$1: the suite did not finish, it ended with $ended"; tail -5 "$log"; failed=1
+    elif [ -n "$bad" ]; then
+        echo "$1: failing:"; echo "$bad"; failed=1
+    elif [ "$good" != "$2" ]; then
+        echo "$1: $good scenarios were scored, not $2"; failed=1
     else
         echo "$1: every one of the $2 scored scenarios passes"
     fi
