@@ -198,6 +198,7 @@
 #define WBI_LIMIT_HTTP_HEAD (32u * WBI_KIB)
 #define WBI_LIMIT_HTTP_TARGET (4u * WBI_KIB)
 #define WBI_LIMIT_HTTP_FIELDS 64u
+#define WBI_LIMIT_HTTP_AGAIN 1024u /* a head that is compared with the next one */
 #define WBI_LIMIT_HTTP_BODY (16u * WBI_MIB)
 #define WBI_LIMIT_HTTP_CONNECTIONS 1024u
 #define WBI_LIMIT_HTTP_STREAM (1u * WBI_MIB) /* unread part of a stream */

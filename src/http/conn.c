@@ -29,14 +29,13 @@ static int on_begin(llhttp_t *p)
 {
     struct wbi_conn *c = p->data;
 
+    wbi_again_forget(&c->again);
     wbi_buf_clear(&c->head);
     wbi_buf_clear(&c->body);
     c->field_count = 0;
     memset(c->places, 0, sizeof(c->places));
     c->url_n = 0;
     c->field_open = c->in_body = false;
-    c->bytes_in = c->bytes_out = 0;
-    c->status = 0;
     return 0;
 }
 
@@ -94,8 +93,10 @@ static int on_value(llhttp_t *p, const char *at, size_t n)
     if (c->in_body || c->field_count == 0)
         return refuse(c, 400, "trailer fields are not accepted");
     f = &c->fields[c->field_count - 1];
-    if (f->value_n == 0)
+    if (f->value_n == 0) {
         f->value = (uint32_t)c->head.n;
+        c->value_in = (size_t)(at - c->in.p);
+    }
     return add_head(c, at, n, &f->value_n);
 }
 
@@ -115,6 +116,8 @@ static int on_value_end(llhttp_t *p)
     f->field = wbi_http_field_of(wbi_str_make(c->head.p + f->name, f->name_n));
     if (c->places[f->field] == 0)
         c->places[f->field] = (uint8_t)c->field_count;
+    if (f->field == WBI_HTTP_CONTENT_LENGTH)
+        c->again.digits_in = c->value_in;
     return 0;
 }
 
@@ -236,6 +239,7 @@ void wbi_conn_drop(struct wbi_conn *c)
     close(c->fd);
     wbi_buf_fini(&c->in);
     wbi_buf_fini(&c->head);
+    wbi_buf_fini(&c->again.raw);
     wbi_buf_fini(&c->body);
     wbi_buf_fini(&c->out);
     wbi_free(c);
@@ -277,14 +281,20 @@ static void parse(struct wbi_conn *c)
     while (may_parse(c)) {
         const char *from = c->in.p + c->in_at;
         int64_t now_ns = wbi_now_ns(&c->http->o.clock);
-        bool in_body = c->in_body;
+        bool in_body = c->in_body, first = !c->begun;
         llhttp_errno_t rc;
         size_t used;
 
-        if (!c->begun) {
+        if (first) {
             c->begun = true;
+            c->bytes_in = c->bytes_out = 0;
+            c->status = 0;
             c->begun_ns = now_ns;
             c->deadline_ns = now_ns + c->http->o.header_ms * WBI_NS_PER_MS;
+        }
+        if (first && wbi_again_take(c)) {
+            hand_over(c, now_ns);
+            continue;
         }
         rc = llhttp_execute(&c->parser, from, c->in.n - c->in_at);
         used =
@@ -295,6 +305,8 @@ static void parse(struct wbi_conn *c)
             c->deadline_ns = now_ns + c->http->o.body_ms * WBI_NS_PER_MS;
         if (rc == HPE_PAUSED) {
             llhttp_resume(&c->parser);
+            if (first)
+                wbi_again_keep(c, from, used);
             hand_over(c, now_ns);
         } else if (rc != HPE_OK) {
             wbi_conn_refuse(c, c->refuse != 0 ? c->refuse : 400,
@@ -523,6 +535,7 @@ struct wbi_conn *wbi_conn_new(struct wbi_http *http, int fd, const char *peer)
     c->parser.data = c;
     wbi_buf_init(&c->in, WBI_LIMIT_HTTP_AHEAD + 2 * READ_PIECE);
     wbi_buf_init(&c->head, http->o.header_bytes);
+    wbi_buf_init(&c->again.raw, WBI_LIMIT_HTTP_AGAIN);
     wbi_buf_init(&c->body, http->o.body_bytes);
     wbi_buf_init(&c->out, WBI_LIMIT_HTTP_ANSWER);
     c->deadline_ns = wbi_now_ns(&http->o.clock) + http->o.header_ms * WBI_NS_PER_MS;

@@ -24,6 +24,15 @@ struct wbi_field {
     enum wbi_http_field field;
 };
 
+/* The head of the last request, as it came (again.c). */
+struct wbi_again {
+    struct wbi_buf raw;     /* empty: none is remembered */
+    struct wbi_field value; /* its length, in conn->head */
+    size_t digits;          /* where that stands in raw */
+    size_t digits_in;       /* and in conn->in, while it is read */
+    unsigned rules;         /* by which it was judged */
+};
+
 struct wbi_conn {
     struct wbi_http *http;
     uint32_t slot;
@@ -41,6 +50,7 @@ struct wbi_conn {
     struct wbi_buf in;
     size_t in_at; /* parsed of `in` */
     struct wbi_buf head, body, out;
+    struct wbi_again again;
     size_t sent;   /* of `out` */
     bool away;     /* `out` waits for the end of the turn or is with the sender: hands off */
     bool full;     /* the socket took no more; it says when it does */
@@ -50,6 +60,7 @@ struct wbi_conn {
     size_t field_count;
     uint8_t places[WBI_HTTP_FIELD_COUNT]; /* as in wbi_http_request; that of OTHER is any */
     uint32_t url_n;
+    size_t value_in; /* the last value's place in `in` */
     bool field_open; /* a name without its value yet */
     int refuse;      /* status of a request refused while it is read */
     const char *why;
@@ -71,6 +82,7 @@ struct wbi_http {
     void *arg;
     struct wbi_http_options o; /* slices point into the members below */
     char *token, *health;
+    unsigned rules; /* counts changes of what is accepted */
     char **hosts;
     size_t host_count;
     int fd;
@@ -123,6 +135,13 @@ void wbi_conn_request_of(struct wbi_conn *c, struct wbi_http_header *headers,
 void wbi_conn_push(struct wbi_conn *c);
 /* n bytes of `out` are with the system, or it said -errno. */
 void wbi_conn_pushed(struct wbi_conn *c, ssize_t n);
+
+/* again.c: a head that comes again */
+/* After a request that the parser took from one piece, `used` bytes from `from` on. */
+void wbi_again_keep(struct wbi_conn *c, const char *from, size_t used);
+/* Whether the next request in `in` has the head of the last one; then it is as if parsed. */
+bool wbi_again_take(struct wbi_conn *c);
+void wbi_again_forget(struct wbi_again *a);
 
 /* flush.c: answers of a turn go out together */
 void wbi_flush_init(struct wbi_http *http);

@@ -273,6 +273,7 @@ wb_rc wbi_http_set_token(struct wbi_http *http, struct wbi_str token)
         return WB_ENOMEM;
     wbi_free(http->token);
     http->token = copy;
+    http->rules++;
     http->o.token = wbi_str_make(copy, token.n);
     return WB_OK;
 }
