@@ -128,13 +128,11 @@ static bool base64_is(struct wbi_str text, struct wbi_str plain)
 static bool header_is_text(struct wbi_str header, struct wbi_str plain)
 {
     static const struct wbi_str open = WBI_LIT_INIT("=?base64?"), end = WBI_LIT_INIT("?=");
+    struct wbi_str rest = wbi_str_from(header, open.n);
 
-    if (wbi_str_starts(header, open)) {
-        header = wbi_str_from(header, open.n);
-        return wbi_str_ends(header, end) &&
-               base64_is(wbi_str_head(header, header.n - end.n), plain);
-    }
-    return wbi_str_eq(header, plain);
+    if (!wbi_str_starts(header, open) || !wbi_str_ends(rest, end))
+        return wbi_str_eq(header, plain); /* half a wrapper wraps nothing */
+    return base64_is(wbi_str_head(rest, rest.n - end.n), plain);
 }
 
 /* "5", "5.0" and "5e0" are one number. */

@@ -99,6 +99,9 @@ static void headers_repeat_values_exactly(void **state)
     assert_false(header_equals("Echo", "\"echo\""));
     assert_true(header_equals("=?base64?aMOk?=", "\"h\\u00e4\""));
     assert_false(header_equals("=?base64?aMOk", "\"h\\u00e4\""));
+    assert_true(header_equals("=?base64?aMOk", "\"=?base64?aMOk\""));
+    assert_true(header_equals("=?base64?=", "\"=?base64?=\""));
+    assert_true(header_equals("aMOk?=", "\"aMOk?=\""));
     assert_false(header_equals("=?base64?aMO*?=", "\"h\\u00e4\""));
     assert_false(header_equals("=?base64?aMOk=?=", "\"h\\u00e4\""));
     assert_true(header_equals("=?base64?"

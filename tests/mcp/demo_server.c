@@ -388,6 +388,10 @@ static const struct tool tools[] = {
     {IR "multiple_inputs", NULL, NULL, go_ask},
     {IR "multi_round", NULL, NULL, go_ask},
     {IR "capabilities", NULL, NULL, go_ask},
+    {"test_header_param",
+     "{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\","
+     "\"x-mcp-header\":\"Region\"}}}",
+     TEXT("ok"), NULL},
     {"json_schema_2020_12_tool", SCHEMA_2020, TEXT("ok"), NULL},
 };
 static const struct tool asking_prompt = {IR "prompt", NULL, NULL, go_ask};
@@ -407,21 +411,43 @@ static void start_job(struct wbi_mcp_request *r, const struct tool *tool, const 
     tool->go(j, arguments);
 }
 
+static const struct tool *find_tool(struct wbi_str name)
+{
+    for (size_t i = 0; i < WBI_COUNT(tools); i++) {
+        if (wbi_str_eqz(name, tools[i].name))
+            return &tools[i];
+    }
+    return NULL;
+}
+
+static const wbi_json *on_schema(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
+                                 bool *ret_unknown)
+{
+    const struct tool *tool = find_tool(name);
+    const wbi_json *schema = NULL;
+
+    (void)arg;
+    *ret_unknown = false;
+    if (tool == NULL || tool->schema == NULL ||
+        wbi_json_read(wbi_mcp_arena(r), wbi_str_z(tool->schema), 0, &schema, NULL) != WB_OK)
+        return NULL;
+    return schema;
+}
+
 static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
                     const wbi_json *arguments)
 {
+    const struct tool *tool = find_tool(name);
+
     (void)arg;
-    for (size_t i = 0; i < WBI_COUNT(tools); i++) {
-        if (!wbi_str_eqz(name, tools[i].name))
-            continue;
-        if (tools[i].result != NULL)
-            wbi_mcp_reply(r, wbi_str_z(tools[i].result));
-        else
-            start_job(r, &tools[i], arguments);
-        return;
-    }
-    wbi_mcp_fail(r, WBI_RPC_PARAMS,
-                 wbi_arena_fmt(wbi_mcp_arena(r), "Unknown tool: %.*s", WBI_FMT(name)), WBI_NONE);
+    if (tool != NULL && tool->result != NULL)
+        wbi_mcp_reply(r, wbi_str_z(tool->result));
+    else if (tool != NULL)
+        start_job(r, tool, arguments);
+    else
+        wbi_mcp_fail(r, WBI_RPC_PARAMS,
+                     wbi_arena_fmt(wbi_mcp_arena(r), "Unknown tool: %.*s", WBI_FMT(name)),
+                     WBI_NONE);
 }
 
 static void on_cancel(void *arg, struct wbi_mcp_request *r)
@@ -562,7 +588,8 @@ int main(int argc, char **argv)
                                            .read = on_read,
                                            .prompt = on_prompt,
                                            .complete = on_complete,
-                                           .cancel = on_cancel};
+                                           .cancel = on_cancel,
+                                           .schema = on_schema};
     struct wbi_mcp_options options = {
         .name = "waybill-demo", .version = "1.0.0", .shared_lists = true};
     const char *address = argc == 3 && strcmp(argv[1], "--http") == 0 ? argv[2] : NULL;
