@@ -376,7 +376,7 @@ static bool calls_open(const struct wbi_upstream *up)
 {
     const struct wbi_upstream_call *c = up->calls;
 
-    while (c != NULL && (c->own || !c->sent))
+    while (c != NULL && !wbi_call_under_way(c))
         c = c->next;
     return c != NULL;
 }

@@ -335,10 +335,10 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
 
         bool told = !c->own || strcmp(c->method, "subscriptions/listen") == 0;
 
-        if (c->sent && told && up->state == WBI_UP_READY && n > 0 &&
+        if (c->sent && c->id != 0 && told && up->state == WBI_UP_READY && n > 0 &&
             !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
             up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
-        if (c->sent && !c->own)
+        if (wbi_call_under_way(c))
             wbi_up_doubt(up);
     }
     wbi_call_end(c, &a);

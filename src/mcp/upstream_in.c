@@ -237,7 +237,7 @@ static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_
     struct wbi_upstream_call *found = NULL, *first = NULL;
 
     for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
-        if (!c->sent || c->own || c->ops.on_ask == NULL)
+        if (!wbi_call_under_way(c) || c->ops.on_ask == NULL)
             continue;
         if (first == NULL)
             first = c;
@@ -346,7 +346,7 @@ static struct wbi_upstream_call *logged_call(const struct wbi_upstream *up)
     struct wbi_upstream_call *found = NULL;
 
     for (struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
-        if (c->own || !c->sent)
+        if (!wbi_call_under_way(c))
             continue;
         if (found != NULL && strcmp(found->conversation, c->conversation) != 0)
             return NULL;

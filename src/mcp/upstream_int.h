@@ -51,6 +51,12 @@ struct wbi_upstream_call {
     unsigned resends;
 };
 
+/* The server may be at it: sent for a caller, and not waiting for that one's answers. */
+static inline bool wbi_call_under_way(const struct wbi_upstream_call *c)
+{
+    return c->sent && c->id != 0 && !c->own;
+}
+
 struct wbi_upstream_link {
     wb_rc (*open)(struct wbi_upstream *up, struct wbi_error *err);
     /* call NULL: an answer or a notification. */

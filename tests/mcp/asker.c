@@ -91,8 +91,11 @@ static void call_modern(long id)
     else if (has("\"name\":\"roots\""))
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
                    "\"roots/list\"}}}");
-    else
+    else {
+        puts("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
+             "\"warning\",\"data\":\"at it\"}}");
         result(id, "{" COMPLETE ",\"content\":[]}");
+    }
 }
 
 #define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"

@@ -101,6 +101,14 @@ call 3 roots "$meta"
 seen "a question without params" '"id":3,.*"inputRequests":{"r":{"method":"roots/list"}}'
 call 4 roots "\"requestState\":\"$(member '"id":3' requestState)\",\"inputResponses\":{\"r\":{\"roots\":[]}},$meta"
 seen "its answer" '"id":4,"result":.*"text":"answered"'
+# A server is not at a call that waits for its caller: what it logs meanwhile is another one's.
+call 5 roots "$meta"
+seen "one that waits" '"id":5,.*"inputRequests"'
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+call 6 echo
+seen "the other one's end" '"id":6,"result":'
+grep -q '"method":"notifications/message".*"at it"' "$work/out" || bad "$how: a message was not passed on"
 close
+grep -q '"requestId":0' "$work/seen" && bad "$how: the server is told of the end of a call it does not know"
 [ $failed = 0 ] && echo "questions find their calls, and calls their answers"
 exit $failed

@@ -29,8 +29,10 @@ check() { # revision, scenarios
         fi
     done
 }
+check 2025-06-18 initialize tools_call
 check 2025-11-25 initialize tools_call elicitation-sep1034-client-defaults sse-retry json-schema-2020-12-preservation
 check 2026-07-28 tools_call request-metadata sep-2322-client-request-state http-standard-headers \
-    http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref
+    http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref \
+    json-schema-2020-12-preservation
 [ $failed = 0 ] && echo "all $passed client scenarios about tools pass"
 exit $failed

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The official MCP conformance suite, both requirement sets, against a server of
-# ours. MCP_URL names a running endpoint; without it the demo server is started.
+# The official MCP conformance suite, both requirement sets and the scenarios of the
+# older revision, against a server of ours. MCP_URL names a running endpoint; without it
+# the demo server is started.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=${WAYBILL_BUILD:-build/dev}
@@ -48,4 +49,13 @@ check() { # revision, scored scenarios
 }
 check 2025-11-25 30
 check 2026-07-28 37
+# The suite has no requirement set for 2025-06-18: everything that applies to it.
+log=$place/2025-06-18.log
+timeout 120 "$node" "$suite" server --url "$MCP_URL" --spec-version 2025-06-18 --suite all \
+    -o "$place/2025-06-18" >"$log" 2>&1
+if [ "$(grep -c '^✓' "$log")" -lt 26 ] || grep '^✗' "$log" || ! grep -q '^Total:.* 0 failed' "$log"; then
+    echo "2025-06-18: not everything passes"; tail -5 "$log"; failed=1
+else
+    echo "2025-06-18: every one of the $(grep -c '^✓' "$log") scenarios passes"
+fi
 exit $failed
