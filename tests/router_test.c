@@ -280,6 +280,44 @@ static void a_broken_stream_is_fatal_after_every_accepted_call(void **state)
     world_end(&w);
 }
 
+#define CALL(id) \
+    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"beside\",\"arguments\":\""
+#define LARGEST ((size_t)64 * 1024 * 1024)
+
+/* `filling` over and over between the two ends, as large as a line may be. */
+static void send_large(struct world *w, const char *head, const char *filling, const char *tail)
+{
+    size_t head_n = strlen(head), tail_n = strlen(tail), step = strlen(filling);
+    char *line = malloc(LARGEST), *at;
+
+    assert_non_null(line);
+    memcpy(line, head, head_n);
+    for (at = line + head_n; (size_t)(line + LARGEST - at) >= step + tail_n; at += step)
+        memcpy(at, filling, step);
+    memcpy(at, tail, tail_n);
+    assert_int_equal(wb_router_line(w->router, line, (size_t)(at - line) + tail_n, NULL), WB_OK);
+    free(line);
+}
+
+/* A long text is no reason to lose a call; what takes more memory than a call may have is
+ * refused, by its id. */
+static void the_largest_lines_are_answered(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_begin(&w);
+    send_large(&w, CALL("c1") "{\\\"n\\\":\\\"", "7 texts ", "\\\"}\"}");
+    assert_int_equal(w.started, 1);
+    end_one(&w, 0, 1);
+    assert_int_equal(w.answered, 1);
+    assert_non_null(strstr(w.last, "\"c1\""));
+    send_large(&w, CALL("c2") "[", "1,", "1]\"}");
+    assert_int_equal(w.answered, 2);
+    assert_non_null(strstr(w.last, "\"id\":\"c2\",\"error\":{\"kind\":\"internal_error\""));
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(one_receipt_for_every_provider),
+        cmocka_unit_test(the_largest_lines_are_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
  * again, if name and input are the same (C9.4). */
 #include "call/router.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -62,6 +64,7 @@ struct wbi_router {
     struct router_conversation *conversations;
     struct entry *first, *last; /* not yet written */
     struct wbi_buf group;       /* items of the turn being written */
+    struct wbi_buf scratch;     /* what a fingerprint is taken of */
     size_t group_items;
     size_t pending;
     size_t running;
@@ -83,6 +86,7 @@ wb_rc wbi_router_new(struct wbi_runtime *rt, const struct wbi_router_options *o,
     r->options = *o;
     r->sink = *sink;
     wbi_buf_init(&r->group, WBI_LIMIT_CALL_ARENA);
+    wbi_buf_init(&r->scratch, WBI_LIMIT_CALL_ARENA);
     *ret = r;
     return WB_OK;
 }
@@ -118,6 +122,7 @@ void wbi_router_free(struct wbi_router *r)
         wbi_free(c);
     }
     wbi_buf_fini(&r->group);
+    wbi_buf_fini(&r->scratch);
     wbi_free(r);
 }
 
@@ -435,23 +440,27 @@ static wb_rc refuse_line(struct wbi_router *r, const wbi_json *tree, const struc
 }
 
 /* Name and input decide whether a repeated id is the same call. */
-static wb_rc fingerprint(struct entry *e, struct wbi_arena *arena)
+static wb_rc fingerprint(struct entry *e)
 {
-    struct wbi_buf text;
+    struct wbi_buf *text = &e->router->scratch;
     struct wbi_error err;
+    wb_rc rc;
 
-    wbi_buf_init_arena(&text, arena, WBI_LIMIT_CALL_ARENA);
-    wbi_buf_adds(&text, e->wire->name_space);
-    wbi_buf_addc(&text, '\0');
-    wbi_buf_adds(&text, e->wire->name);
-    wbi_buf_addc(&text, '\0');
+    wbi_buf_clear(text);
+    wbi_buf_adds(text, e->wire->name_space);
+    wbi_buf_addc(text, '\0');
+    wbi_buf_adds(text, e->wire->name);
+    wbi_buf_addc(text, '\0');
     if (e->wire->input == NULL)
-        wbi_buf_adds(&text, e->wire->text);
-    else if (wbi_json_canonical(e->wire->input, &text, &err) != WB_OK)
-        wbi_json_write(&text, e->wire->input); /* huge numbers: as written */
-    if (wbi_buf_rc(&text) != WB_OK)
-        return wbi_buf_rc(&text);
-    return wbi_sha256(text.p, text.n, e->fingerprint);
+        wbi_buf_adds(text, e->wire->text);
+    else if (wbi_json_canonical(e->wire->input, text, &err) != WB_OK)
+        wbi_json_write(text, e->wire->input); /* huge numbers: as written */
+    rc = wbi_buf_rc(text);
+    if (rc == WB_OK)
+        rc = wbi_sha256(text->p, text->n, e->fingerprint);
+    if (rc != WB_OK || text->cap > WBI_LIMIT_HTTP_KEPT)
+        wbi_buf_fini(text);
+    return rc;
 }
 
 static size_t slot_of(const struct router_conversation *c, struct wbi_str id)
@@ -564,7 +573,7 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     e->wire = w;
     e->last_of_turn = last;
     e->conversation = conversation(r, conversation_of(r, w));
-    rc = e->conversation ? fingerprint(e, line->arena) : WB_ENOMEM;
+    rc = e->conversation ? fingerprint(e) : WB_ENOMEM;
     if (rc == WB_OK && w->id.n > 0) {
         earlier = recall(e->conversation, w->id);
         rc = earlier ? WB_OK : remember(e);
@@ -624,11 +633,14 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
     }
     line->refs = 1;
     rc = read_line(r, line, text, &tree, &why);
-    if (rc == WB_EINPUT || rc == WB_ELIMIT)
+    for (size_t i = 0; rc == WB_OK && i < line->turn.n; i++)
+        rc = add_call(r, line, &line->turn.calls[i], i + 1 == line->turn.n);
+    if (rc == WB_ENOMEM) {
+        why.kind = WBI_KIND_INTERNAL_ERROR;
+        (void)snprintf(why.text, sizeof(why.text), "no memory for this line of %zu bytes", text.n);
+    }
+    if (rc == WB_EINPUT || rc == WB_ELIMIT || rc == WB_ENOMEM)
         rc = refuse_line(r, tree, &why);
-    else
-        for (size_t i = 0; rc == WB_OK && i < line->turn.n; i++)
-            rc = add_call(r, line, &line->turn.calls[i], i + 1 == line->turn.n);
     release_line(line);
     pump(r);
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "line %zu could not be taken", r->line_number);
