@@ -235,9 +235,9 @@ static void tell(struct wbi_transfer *t)
     if (t->session[0] != '\0')
         v.session = wbi_str_z(t->session);
     (void)c->f.easy_getinfo(t->easy, INFO_RESPONSE_CODE, &v.status);
+    v.too_large = t->done && wbi_buf_rc(&in) == WB_ELIMIT;
     if (t->done && (t->result != 0 || wbi_buf_rc(&in) != WB_OK))
-        v.failure =
-            wbi_buf_rc(&in) != WB_OK ? "the answer is too large" : c->f.easy_strerror(t->result);
+        v.failure = v.too_large ? "the answer is too large" : c->f.easy_strerror(t->result);
     if (!t->event_stream && !t->done)
         return; /* whole answers are told whole */
     t->told = t->done;

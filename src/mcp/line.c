@@ -19,25 +19,57 @@ static struct wbi_str without_cr(struct wbi_str s)
     return s.n > 0 && s.p[s.n - 1] == '\r' ? wbi_str_head(s, s.n - 1) : s;
 }
 
+static void give_up(struct wbi_lines *l, struct wbi_str piece)
+{
+    if (!l->skipping) {
+        l->skipping = true;
+        l->too_long++;
+        l->about = (struct wbi_overlong){0};
+        wbi_overlong_feed(&l->about, wbi_buf_str(&l->held));
+        wbi_buf_fini(&l->held);
+    }
+    wbi_overlong_feed(&l->about, piece);
+}
+
 /* Keep a piece; past the cap (or out of memory) the whole line is given up. */
 static void hold(struct wbi_lines *l, struct wbi_str piece)
 {
-    if (l->skipping)
+    size_t n = l->held.n;
+
+    if (l->skipping || piece.n > l->max - n) {
+        give_up(l, piece);
         return;
-    if (piece.n > l->max - l->held.n)
-        l->skipping = true;
-    else
-        wbi_buf_adds(&l->held, piece);
-    if (wbi_buf_rc(&l->held) != WB_OK)
-        l->skipping = true;
-    if (l->skipping)
-        l->too_long++;
+    }
+    wbi_buf_adds(&l->held, piece);
+    if (wbi_buf_rc(&l->held) != WB_OK) {
+        l->held.n = n;
+        give_up(l, piece);
+    }
+}
+
+/* The line that is held is over; false when there is nothing in it. */
+static bool end_line(struct wbi_lines *l, struct wbi_str *ret)
+{
+    l->lost = l->skipping;
+    l->skipping = false;
+    *ret = WBI_NONE;
+    if (l->lost)
+        return true;
+    *ret = without_cr(wbi_buf_str(&l->held));
+    if (wbi_str_trim(*ret).n == 0) {
+        wbi_buf_clear(&l->held);
+        return false;
+    }
+    l->given = true;
+    return true;
 }
 
 bool wbi_lines_next(struct wbi_lines *l, struct wbi_str *bytes, struct wbi_str *ret)
 {
-    if (l->held.n > 0 && l->held.p[l->held.n - 1] == '\n')
-        wbi_buf_clear(&l->held); /* the line given out last */
+    l->lost = false;
+    if (l->given)
+        wbi_buf_clear(&l->held);
+    l->given = false;
     while (bytes->n > 0) {
         size_t end = wbi_str_index(*bytes, '\n');
         struct wbi_str piece = wbi_str_head(*bytes, end);
@@ -53,26 +85,8 @@ bool wbi_lines_next(struct wbi_lines *l, struct wbi_str *bytes, struct wbi_str *
         hold(l, piece);
         if (!whole)
             return false;
-        if (l->skipping) {
-            l->skipping = false;
-            wbi_buf_clear(&l->held);
-            continue;
-        }
-        *ret = without_cr(wbi_buf_str(&l->held));
-        if (wbi_str_trim(*ret).n == 0) {
-            wbi_buf_clear(&l->held);
-            continue;
-        }
-        l->held.max = l->max + 1;
-        wbi_buf_addc(&l->held, '\n'); /* marks it as given out */
-        l->held.max = l->max;
-        if (wbi_buf_rc(&l->held) != WB_OK) {
-            l->too_long++;
-            wbi_buf_clear(&l->held);
-            continue;
-        }
-        ret->p = l->held.p; /* it may have moved */
-        return true;
+        if (end_line(l, ret))
+            return true;
     }
     return false;
 }

@@ -179,6 +179,8 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
         if (data.n > 0) /* else it only tells its id */
             wbi_up_message(up, x->call, data);
     }
+    if ((x->sse.too_long > 0 || v->too_large) && x->call != NULL)
+        wbi_up_too_large(x->call);
     if (!stream && v->done && v->failure == NULL && v->status != 404 && bytes.n > 0)
         wbi_up_message(up, x->call, bytes);
     x->inside = false;

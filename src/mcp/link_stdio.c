@@ -36,8 +36,12 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         return;
     }
     up->heard++;
-    while (up->process == process && wbi_lines_next(&up->lines, &bytes, &line))
-        wbi_up_message(up, NULL, line);
+    while (up->process == process && wbi_lines_next(&up->lines, &bytes, &line)) {
+        if (up->lines.lost)
+            wbi_up_lost(up, &up->lines.about);
+        else
+            wbi_up_message(up, NULL, line);
+    }
 }
 
 /* Nothing can be answered any more. The process may be about to end: that says more. */

@@ -4,6 +4,7 @@
  * loop go out together, in one write. (3) A peer that does not read is cut
  * off when too much has piled up. */
 #include <errno.h>
+#include <stdio.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -123,15 +124,26 @@ static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
         wbi_mcp_dispatch(r);
 }
 
+/* A message over the cap: who asked is told. */
+static void refuse_lost(struct wbi_mcp_stdio *c)
+{
+    const struct wbi_overlong *about = &c->lines.about;
+    char why[64];
+
+    (void)snprintf(why, sizeof(why), "the message is longer than %zu bytes", c->lines.max);
+    answer_error(c, about->has_method ? wbi_overlong_id(about) : WBI_NONE, WBI_RPC_INVALID, why);
+}
+
 static void take_bytes(struct wbi_mcp_stdio *c, struct wbi_str bytes)
 {
-    uint64_t too_long = c->lines.too_long;
     struct wbi_str line;
 
-    while (!c->broken && wbi_lines_next(&c->lines, &bytes, &line))
-        take_line(c, line);
-    if (c->lines.too_long != too_long)
-        answer_error(c, WBI_NONE, WBI_RPC_INVALID, "the message is too long");
+    while (!c->broken && wbi_lines_next(&c->lines, &bytes, &line)) {
+        if (c->lines.lost)
+            refuse_lost(c);
+        else
+            take_line(c, line);
+    }
 }
 
 /* Returns false at the end of input. */

@@ -7,18 +7,21 @@
 #include "json/write.h"
 #include "mcp/upstream_int.h"
 
-static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *id)
+static struct wbi_upstream_call *by_number(struct wbi_upstream *up, uint64_t n)
 {
-    uint64_t n;
-
-    if (!wbi_json_is(id, WBI_JSON_INT) || !wbi_json_u64(id, &n))
-        return NULL;
     for (struct wbi_upstream_call *c = up->by_id[n % WBI_UPSTREAM_BUCKETS]; c != NULL;
          c = c->next_by_id) {
         if (c->id == n && c->sent)
             return c;
     }
     return NULL;
+}
+
+static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *id)
+{
+    uint64_t n;
+
+    return wbi_json_is(id, WBI_JSON_INT) && wbi_json_u64(id, &n) ? by_number(up, n) : NULL;
 }
 
 /* NULL: there is none, or no memory. */
@@ -192,6 +195,14 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
         next_round(c);
 }
 
+void wbi_up_too_large(struct wbi_upstream_call *call)
+{
+    char why[80];
+
+    (void)snprintf(why, sizeof(why), "the answer is larger than %zu bytes", call->up->spec.message);
+    wbi_upstream_call_fail(call, WB_EINPUT, why); /* it was answered, with what cannot be used */
+}
+
 static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
                         struct wbi_arena **arena)
 {
@@ -222,7 +233,7 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
     else
         wbi_json_write(&text, rpc->error);
     if (wbi_buf_rc(&text) != WB_OK) {
-        wbi_upstream_call_fail(c, WB_ELIMIT, "the answer is too large");
+        wbi_up_too_large(c);
         return;
     }
     a.text = wbi_buf_str(&text);
@@ -388,6 +399,22 @@ static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,
         else if (wbi_str_eqz(m, "notifications/resources/list_changed"))
             up->ops.on_changed(up->arg, WBI_MCP_RESOURCES);
     }
+}
+
+void wbi_up_lost(struct wbi_upstream *up, const struct wbi_overlong *about)
+{
+    struct wbi_str id = wbi_overlong_id(about);
+    struct wbi_upstream_call *c;
+    uint64_t n;
+
+    if (id.p != NULL && about->has_method) {
+        answer_request(up, id, WBI_LIT("{\"code\":-32600,\"message\":\"the message is too long\"}"),
+                       /* is_error= */ true);
+        return;
+    }
+    c = wbi_parse_u64(id, &n) ? by_number(up, n) : NULL;
+    if (c != NULL)
+        wbi_up_too_large(c);
 }
 
 void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str text)

@@ -163,6 +163,9 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *r
 
 /* upstream_in.c: one message came; call: on whose stream, NULL if unknown. */
 void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str text);
+/* A message over the cap: whoever waits for it is told. */
+void wbi_up_lost(struct wbi_upstream *up, const struct wbi_overlong *about);
+void wbi_up_too_large(struct wbi_upstream_call *call);
 /* The call is over: its questions are another's, or answered with an error. */
 void wbi_call_leave_asks(struct wbi_upstream_call *call, bool cancelled);
 

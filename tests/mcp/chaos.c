@@ -71,7 +71,12 @@ static bool odd_answer(long id)
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{},\"error\":{}}\n", id);
     else if (is("string-result"))
         result(id, "\"fine\"");
-    else if (is("unknown-type"))
+    else if (is("too-large")) {
+        printf("{\"jsonrpc\":\"2.0\",\"result\":{\"id\":1,\"content\":[{\"type\":\"text\",\"text\":"
+               "\"");
+        repeat(stdout, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", (65u << 20) / 32);
+        printf("\"}]},\"id\":%ld}\n", id);
+    } else if (is("unknown-type"))
         result(id, "{\"resultType\":\"maybe\",\"content\":[]}");
     else if (is("bad-params"))
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32602,\"message\":\"n?\"}}\n",

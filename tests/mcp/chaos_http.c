@@ -62,6 +62,16 @@ static void stream(const char *events)
     put(events);
 }
 
+/* More than the gateway takes of one answer, without a line end. */
+static void put_too_much(void)
+{
+    static char mib[(1u << 20) + 1];
+
+    memset(mib, 'x', sizeof(mib) - 1);
+    for (int i = 0; i < 65; i++)
+        put(mib);
+}
+
 static void answer_call(long id)
 {
     static const char fine[] = "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}";
@@ -110,7 +120,15 @@ static void answer_call(long id)
         stream("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n");
     else if (is("stream-breaks"))
         stream("data: {\"jsonrpc\":\"2.0\",");
-    else
+    else if (is("stream-too-large")) {
+        stream("data: ");
+        put_too_much();
+        put("\n\n");
+    } else if (is("too-large")) {
+        put("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n");
+        put_too_much();
+        exit(0);
+    } else
         answer_result(id, fine);
     if (is("half") || is("no-http") || strncmp(mode, "stream", 6) == 0)
         exit(0);

@@ -42,6 +42,15 @@ for era in legacy modern; do
     none "$era: built-ins announce no outputSchema" '"outputSchema"'
 done
 
+# A message over the cap: whoever asked is told, wherever the id stands.
+{ rpc 0 initialize "$open"
+  printf '{"method":"tools/call","params":{"name":"nosuch","arguments":{"id":5,"x":"'
+  head -c 17000000 /dev/zero | tr '\0' x
+  printf '"}},"jsonrpc":"2.0","id":"long"}\n'
+  rpc 2 ping ''; } | serve
+need "the long message is refused by its id" '"id":"long","error":{"code":-32600,"message":"the message is longer than 16777216 bytes"'
+need "and the next one is answered" '"id":2,"result":{}'
+
 # Upstream tools: by call, dispatch, tools list and serve; names with and without prefix.
 config "{\"mcpServers\":{\"demo\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"\",\"tools\":{\"echo\":{\"effect\":\"Pure\"}}},\"two\":{\"command\":\"$build/mcp_demo_server\"},\"three\":{\"command\":\"$build/mcp_demo_server\",\"prefix\":\"x\"},\"gone\":{\"command\":\"/nonexistent/server\"}}}"
 "$waybill" call two__echo --root "$work/ws" --input '{"message":"x"}' >"$work/out" 2>&1 || bad "call of an upstream tool"
