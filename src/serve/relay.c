@@ -50,7 +50,7 @@ void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, stru
 {
     struct wbi_buf b;
 
-    if (r == NULL)
+    if (r == NULL || data == NULL) /* without data it is no message */
         return;
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
     if (wbi_redact_json(rt->secrets, rt->redact_rules, data, &b, NULL) == WB_OK)

@@ -92,6 +92,7 @@ static void call_modern(long id)
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
                    "\"roots/list\"}}}");
     else {
+        puts("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
         puts("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
              "\"warning\",\"data\":\"at it\"}}");
         result(id, "{" COMPLETE ",\"content\":[]}");
