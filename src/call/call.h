@@ -71,6 +71,7 @@ struct wbi_call {
     struct wbi_complete *complete; /* what EXECUTE produced, NULL before */
     struct wbi_outcome outcome;
     const wbi_json *result_value; /* of outcome.result, where somebody has read it; or NULL */
+    bool output_clean;            /* the tool's output holds nothing to redact, or no more */
     struct wbi_str canonical;     /* text of the canonical result, after RENDER */
     struct wbi_call_facts facts;
     void *record; /* struct wbi_record_texts, once made */

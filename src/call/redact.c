@@ -2,10 +2,12 @@
  * call/redact.c: members by name and path, texts by form and known value. */
 #include "call/redact.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/guards.h"
 #include "text/redact.h"
+#include "wire/wire.h"
 
 /* ---- rules ---- */
 
@@ -189,6 +191,133 @@ static wb_rc redact_text(struct wbi_call *call, const char *where, struct wbi_st
     return note_paths(call, where, &list);
 }
 
+/* Many tools give their JSON as text: its members have names, too. */
+static wb_rc redact_json_text(struct wbi_call *call, struct wbi_str *text)
+{
+    struct wbi_str trimmed = wbi_str_trim(*text);
+    const wbi_json *v;
+
+    if (trimmed.n == 0 || (trimmed.p[0] != '{' && trimmed.p[0] != '[') ||
+        wbi_redact_is_clean(call->runtime->secrets, call->rules, trimmed) ||
+        wbi_json_read(call->arena, trimmed, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        return WB_OK;
+    return redact_json_in(call, call->arena, "output", text);
+}
+
+/* Output that is one text. */
+static wb_rc redact_quoted(struct wbi_call *call, struct wbi_str *output)
+{
+    const wbi_json *v = NULL;
+    struct wbi_str text;
+    struct wbi_buf out;
+    const char *before;
+    wb_rc rc;
+
+    if (wbi_redact_is_clean(call->runtime->secrets, call->rules, *output))
+        return WB_OK;
+    rc = wbi_json_read(call->arena, *output, WBI_JSON_STRICT, &v, NULL);
+    if (rc != WB_OK)
+        return rc;
+    text = wbi_json_str(v);
+    before = text.p;
+    rc = redact_json_text(call, &text);
+    if (rc != WB_OK || text.p == before)
+        return rc;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_quote(&out, text);
+    *output = wbi_buf_str(&out);
+    return wbi_buf_rc(&out);
+}
+
+/* The texts of one part; media are bytes, whose reader decides. */
+static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
+{
+    struct wbi_str *texts[] = {&part->text, &part->uri, &part->name};
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < WBI_COUNT(texts); i++) {
+        const char *before = texts[i]->p;
+
+        if (texts[i] == &part->text)
+            rc = redact_json_text(call, texts[i]);
+        if (rc == WB_OK)
+            rc = redact_text(call, "output", texts[i]);
+        if (texts[i]->p != before)
+            part->raw = NULL; /* as it came it still has it */
+    }
+    return rc;
+}
+
+static wb_rc redact_parts(struct wbi_call *call, struct wbi_complete *full)
+{
+    struct wbi_wire_part *parts = wbi_arena_array(call->arena, full->part_count, sizeof(*parts));
+    wb_rc rc = parts != NULL ? WB_OK : WB_ENOMEM;
+
+    for (size_t i = 0; rc == WB_OK && i < full->part_count; i++) {
+        parts[i] = full->parts[i];
+        rc = redact_part(call, &parts[i]);
+    }
+    full->parts = rc == WB_OK ? parts : full->parts;
+    return rc;
+}
+
+wb_rc wbi_redact_complete(struct wbi_call *call)
+{
+    struct wbi_complete *full = call->complete;
+    wb_rc rc = WB_OK;
+
+    if (full->typed != NULL || full->output.p == NULL || full->bounded)
+        return WB_OK;
+    rc = find_rules(call);
+    if (rc == WB_OK && full->flat)
+        rc = redact_quoted(call, &full->output);
+    if (rc == WB_OK)
+        rc = redact_json(call, "output", &full->output);
+    if (rc == WB_OK && full->part_count > 0)
+        rc = redact_parts(call, full);
+    call->output_clean = rc == WB_OK;
+    return rc;
+}
+
+/* Whether a text of these blocks is JSON that would be redacted. */
+static wb_rc texts_would(struct wbi_call *call, const wbi_json *content, bool *ret)
+{
+    wb_rc rc = WB_OK;
+
+    WBI_JSON_EACH (content, block) {
+        struct wbi_wire_part part;
+        const char *before;
+
+        if (rc != WB_OK || *ret || !wbi_wire_part_read(block, &part))
+            continue;
+        before = part.text.p;
+        rc = redact_json_text(call, &part.text);
+        *ret = part.text.p != before;
+    }
+    return rc;
+}
+
+wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result, struct wbi_str source,
+                       const wbi_json *output, bool *ret)
+{
+    struct wbi_redact_list list = {.arena = call->arena};
+    struct wbi_buf out;
+    wb_rc rc = find_rules(call);
+
+    *ret = false;
+    if (rc != WB_OK ||
+        (source.p != NULL && wbi_redact_is_clean(call->runtime->secrets, call->rules, source)))
+        return rc;
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_redact_json(call->runtime->secrets, call->rules, result, &out, &list);
+    wbi_buf_clear(&out);
+    if (rc == WB_OK && list.n == 0 && output != NULL)
+        rc = wbi_redact_json(call->runtime->secrets, call->rules, output, &out, &list);
+    wbi_buf_fini(&out);
+    *ret = list.n > 0;
+    return rc == WB_OK && !*ret ? texts_would(call, wbi_json_get(result, "content"), ret) : rc;
+}
+
 wb_rc wbi_redact_outcome(struct wbi_call *call)
 {
     struct wbi_outcome *o = &call->outcome;
@@ -201,7 +330,8 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
     if (rc == WB_OK)
         rc = redact_text(call, "summary_text", &o->summary);
     if (rc == WB_OK && o->state == WBI_OUTCOME_SUCCESS) {
-        rc = redact_json(call, "output", &o->result);
+        if (!same || !call->output_clean)
+            rc = redact_json(call, "output", &o->result);
         if (o->result.p != before)
             call->result_value = NULL;
         if (same)

@@ -8,6 +8,14 @@
 #include "call/call.h"
 #include "text/redact.h"
 
+/* What a tool gave, before anything is made or kept of it: output and parts are replaced by
+ * redacted ones. Paths of policy count from the root of the output. */
+WB_MUST_CHECK wb_rc wbi_redact_complete(struct wbi_call *call);
+/* Whether something of a whole result would be: by its names, forms and paths, and by paths
+ * from the root of the output in it (NULL: none). source is the text it was read from, if
+ * there is one. */
+WB_MUST_CHECK wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result,
+                                     struct wbi_str source, const wbi_json *output, bool *ret);
 /* Replace the outcome's result, output, message, details and summary by
  * redacted ones where they hold secrets; the paths go to facts.redactions. */
 WB_MUST_CHECK wb_rc wbi_redact_outcome(struct wbi_call *call);

@@ -38,6 +38,8 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
     p.sink = wbi_runtime_sink(call);
     p.tool_name = call->tool->model_name;
     wbi_buf_init_arena(&result, call->arena, WBI_LIMIT_JSON_TEXT);
+    if (wbi_redact_complete(call) != WB_OK)
+        return wbi_fail(err, WB_EIO, "the output could not be redacted");
     if (call->tool->family == &wbi_generic_family &&
         wbi_generic_take_parts(call->arena, call->complete) != WB_OK)
         return wbi_fail_nomem(err);

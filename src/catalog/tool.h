@@ -44,6 +44,7 @@ struct wbi_complete {
     struct wbi_str summary; /* absent: the projector's */
     const void *typed;      /* for the family's projector; or */
     struct wbi_str output;  /* JSON text of the tool's own output */
+    bool flat;              /* output is only the text of the parts once more */
     bool bounded;           /* output is a result already: it was too large for a value */
     const struct wbi_wire_part *parts; /* content besides it: text, images, … */
     size_t part_count;

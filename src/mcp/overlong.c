@@ -17,6 +17,7 @@ static void end_key(struct wbi_overlong *o)
 
     o->in_key = false;
     o->has_method = o->has_method || wbi_str_eqz(key, "method");
+    o->has_answer = o->has_answer || wbi_str_eqz(key, "result") || wbi_str_eqz(key, "error");
 }
 
 static void keep(struct wbi_overlong *o, char c)

@@ -417,16 +417,37 @@ void wbi_up_lost(struct wbi_upstream *up, const struct wbi_overlong *about)
         wbi_up_too_large(c);
 }
 
+/* A line that is no message is passed over, but whoever waits for the answer it was meant to
+ * be is told. */
+static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const char *why)
+{
+    struct wbi_overlong about = {0};
+    struct wbi_upstream_call *c;
+    char reason[256];
+    uint64_t n;
+
+    up->counts.banners++;
+    wbi_overlong_feed(&about, text);
+    if (about.has_method || !about.has_answer || !wbi_parse_u64(wbi_overlong_id(&about), &n))
+        return;
+    c = by_number(up, n);
+    if (c == NULL)
+        return;
+    (void)snprintf(reason, sizeof(reason), "the answer cannot be read: %s", why);
+    wbi_upstream_call_fail(c, WB_EINPUT, reason);
+}
+
 void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str text)
 {
     struct wbi_arena *arena = NULL;
     struct wbi_rpc rpc;
     int code;
+    WBI_ERROR_HERE(err);
 
     if (wbi_loop_arena(up->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return; /* the call it belonged to will time out */
-    if (wbi_rpc_read(arena, text, &rpc, &code, NULL) != WB_OK)
-        up->counts.banners++;
+    if (wbi_rpc_read(arena, text, &rpc, &code, &err) != WB_OK)
+        take_unreadable(up, text, err.text);
     else if (rpc.kind == WBI_RPC_RESULT || rpc.kind == WBI_RPC_ERROR)
         take_answer(up, &rpc, &arena);
     else if (rpc.kind == WBI_RPC_REQUEST)

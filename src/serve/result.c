@@ -5,32 +5,14 @@
 
 #include "base/checked.h"
 #include "base/limits.h"
+#include "call/redact.h"
 #include "call/runtime.h"
 #include "serve/definition.h"
-#include "text/redact.h"
 #include "text/tokens.h"
 #include "wire/wire.h"
 
 /* Largest _meta that goes with a receipt. */
 #define META_BYTES (64u * WBI_KIB)
-
-static wb_rc holds_secrets(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
-                           bool *ret)
-{
-    struct wbi_redact_list list = {.arena = x->arena};
-    struct wbi_buf out;
-    wb_rc rc;
-
-    *ret = false;
-    if (source.p != NULL &&
-        wbi_redact_is_clean(x->runtime->secrets, x->runtime->redact_rules, source))
-        return WB_OK;
-    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_redact_json(x->runtime->secrets, x->runtime->redact_rules, result, &out, &list);
-    wbi_buf_fini(&out);
-    *ret = list.n > 0;
-    return rc;
-}
 
 /* Bytes that a text in base64 stands for. */
 static size_t decoded(struct wbi_str data)
@@ -91,18 +73,29 @@ static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
     return wbi_buf_rc(text);
 }
 
-/* What is more than text is a part of the result, and so is text that says other
- * things than the structured value beside it. */
+/* What is more than text is a part of the result, and so is text beside it, and text that says
+ * other things than the structured value. Where there are secrets no block goes on as it came. */
 static void keep_parts(struct wbi_wire_part *parts, size_t n, bool texts, bool secrets,
                        struct wbi_complete *ret)
 {
     for (size_t i = 0; i < n; i++) {
-        bool media = parts[i].type == WBI_PART_IMAGE || parts[i].type == WBI_PART_AUDIO;
-
-        if (media || (parts[i].type == WBI_PART_TEXT ? texts : !secrets))
-            parts[ret->part_count++] = parts[i];
+        if (parts[i].type == WBI_PART_TEXT && !texts)
+            continue;
+        parts[ret->part_count] = parts[i];
+        if (secrets)
+            parts[ret->part_count].raw = NULL;
+        ret->part_count++;
     }
     ret->parts = ret->part_count > 0 ? parts : NULL;
+}
+
+static bool has_others(const struct wbi_wire_part *parts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (parts[i].type != WBI_PART_TEXT)
+            return true;
+    }
+    return false;
 }
 
 /* Whether the text says what the structured value says. */
@@ -166,14 +159,16 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
         (content == NULL && structured == NULL))
         return WB_EINPUT;
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_CALL_ARENA);
-    rc = holds_secrets(x, result, source, &secrets);
+    rc = wbi_redact_would(x->call, result, source, structured, &secrets);
     if (rc == WB_OK && content != NULL)
         rc = read_content(x, content, &parts, &n, &text);
     if (rc == WB_OK)
         rc = set_output(x, structured, wbi_buf_str(&text), ret);
     if (rc != WB_OK)
         return rc;
-    texts = structured != NULL && text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured);
+    texts = structured != NULL ? text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured)
+                               : has_others(parts, n);
+    ret->flat = structured == NULL;
     keep_parts(parts, n, texts, secrets, ret);
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;

@@ -149,6 +149,29 @@ wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, 
     return WB_OK;
 }
 
+static bool was_cut(const wbi_json *result)
+{
+    return wbi_json_get_as(result, "output_preview", WBI_JSON_STR) != NULL &&
+           wbi_json_is(wbi_json_get(result, "truncated"), WBI_JSON_BOOL);
+}
+
+/* A value that would be taken for a result of several parts or a cut one is told as the
+ * structured part of one: nothing a tool says can pass for what was made of it here. */
+static bool looks_made_here(const wbi_json *v)
+{
+    return was_cut(v) || wbi_generic_has_parts(v);
+}
+
+static void put_as_part(struct wbi_jw *w, const wbi_json *v)
+{
+    wbi_jw_obj(w);
+    wbi_jw_key(w, "content");
+    wbi_jw_arr(w);
+    wbi_jw_arr_end(w);
+    wbi_jw_kval(w, "structured", v);
+    wbi_jw_obj_end(w);
+}
+
 /* One JSON value: as it is when it fits. */
 static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct wbi_str json,
                        struct wbi_jw *w, struct wbi_error *err)
@@ -160,7 +183,9 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
     if (text.p == NULL)
         return wbi_fail_nomem(err);
     if (fits(p, text)) {
-        if (json.p != NULL) {
+        if (looks_made_here(v)) {
+            put_as_part(w, v);
+        } else if (json.p != NULL) {
             wbi_jw_raw(w, json);
             if (p->ret_value != NULL)
                 *p->ret_value = v;
@@ -204,12 +229,6 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
         rc = put_value(p, v, full->output, &w, err);
     }
     return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
-}
-
-static bool was_cut(const wbi_json *result)
-{
-    return wbi_json_get_as(result, "output_preview", WBI_JSON_STR) != NULL &&
-           wbi_json_is(wbi_json_get(result, "truncated"), WBI_JSON_BOOL);
 }
 
 void wbi_generic_render_cut(const wbi_json *result, struct wbi_buf *out)

@@ -13,6 +13,7 @@
 
 #define HEADER_TOKENS 60u
 #define MEDIA_TOKENS 90u /* the line of one in the header */
+#define LINES_MAX 32u    /* of such lines; the rest is counted */
 
 /* ---- reading ---- */
 
@@ -162,7 +163,7 @@ static wb_rc keep_media(const struct wbi_complete *full, const struct wbi_projec
 struct shown {
     const wbi_json *structured; /* NULL: none, or the text says the same */
     bool text_is_twin;          /* the text says what structured does */
-    size_t texts;
+    size_t texts, others;
     uint64_t tokens;
     struct wbi_buf all; /* everything that is text, as one */
 };
@@ -200,7 +201,8 @@ static wb_rc look(const struct wbi_complete *full, const wbi_json *structured,
     for (size_t i = 0; i < full->part_count; i++) {
         const struct wbi_wire_part *part = &full->parts[i];
 
-        s->tokens += has_text(part) ? 20 : MEDIA_TOKENS;
+        s->others += !has_text(part);
+        s->tokens += has_text(part) ? 20 : s->others <= LINES_MAX ? MEDIA_TOKENS : 0;
         s->texts += has_text(part);
         if (structured != NULL && has_text(part) && same_value(p->arena, part->text, structured))
             s->text_is_twin = true;
@@ -302,7 +304,8 @@ wb_rc wbi_generic_put_parts(const struct wbi_complete *full, const wbi_json *out
                             const struct wbi_projection *p, struct wbi_jw *w,
                             const wbi_json **ret_value, struct wbi_error *err)
 {
-    const wbi_json *structured = is_content_root(output)
+    const wbi_json *structured = full->flat ? NULL
+                                 : is_content_root(output)
                                      ? wbi_json_get(output, "structuredContent")
                                      : output; /* an upstream's, beside its parts */
     struct media *media = wbi_arena_array(p->arena, full->part_count, sizeof(*media));
@@ -414,11 +417,14 @@ wb_rc wbi_generic_render_parts(const wbi_json *result, struct wbi_arena *arena, 
 {
     const wbi_json *structured = wbi_json_get(result, "structured");
     struct wbi_str text;
+    size_t lines = 0;
 
     WBI_JSON_EACH (wbi_json_get(result, "content"), part) {
-        if (!wbi_str_eqz(wbi_json_get_str(part, "type"), "text"))
+        if (!wbi_str_eqz(wbi_json_get_str(part, "type"), "text") && lines++ < LINES_MAX)
             part_line(result, part, out);
     }
+    if (lines > LINES_MAX)
+        wbi_buf_addf(out, "Parts not shown: %zu\n", lines - LINES_MAX);
     if (wbi_json_get(result, "output_preview") != NULL) {
         wbi_generic_render_cut(result, out);
         return wbi_buf_rc(out);

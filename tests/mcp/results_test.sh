@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C6, C7, C8.8, C10: what becomes of the results of an MCP server's tools: what is to be
+# redacted is so before anything is made or kept of it, nothing passes for what was made
+# here, no text stands twice, and an answer that cannot be read ends its call at once.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/canned"
+more= # of the configuration
+tool='{"name":"t","inputSchema":{"type":"object"}}'
+input='{}'
+# try RESULT: calls the tool that gives it; `got` is what the caller sees, `row` the ledger's outcome.
+try() {
+    printf '%s' "$tool" >"$work/canned/tools"
+    rm -f "$work/canned/t" "$work/canned/t.line"
+    printf '%s' "$1" >"$work/canned/${2:-t}"
+    rm -rf "$HOME/.local" "$work/ws/.waybill"
+    config "{\"mcpServers\":{\"s\":{\"command\":\"$build/mcp_canned\",\"args\":[\"$work/canned\"],\"prefix\":\"\",\"era\":\"legacy\",\"timeoutMs\":20000}}$more}"
+    got=$(timeout 30 "$build/waybill" call --root "$work/ws" t --input "$input" 2>&1)
+    row=$("$build/waybill" ledger export --root "$work/ws" 2>&1)
+    kept=$(cat "$work"/ws/.waybill/artifacts/* 2>/dev/null | tr -d "\0")
+}
+shows() { [[ $got == *"$2"* ]] || bad "$1: not '$2' in: $(cut -c1-400 <<<"$got")"; }
+hides() { [[ $row == *outcome* ]] || bad "$1: no row";  [[ $got$row$kept != *"$2"* ]] || bad "$1: '$2' is shown or kept"; }
+
+more=',"policies":{"tools":{"mcp::s::t":{"redact":["user.mail"]}}}'
+mail='"structuredContent":{"user":{"mail":"PRIVATE","n":1}}'
+for content in '' '{"type":"text","text":"hello"}' '{"type":"text","text":"a"},{"type":"text","text":"b"}' \
+    '{"type":"image","data":"AAAA","mimeType":"image/png"}' \
+    '{"type":"text","text":"{\"user\":{\"mail\":\"PRIVATE\",\"n\":1}}"}'; do
+    try "{\"content\":[$content],$mail}"
+    shows "a path beside [$content]" '[redacted:'
+    hides "a path beside [$content]" PRIVATE
+done
+try '{"content":[{"type":"text","text":"{\"user\":{\"mail\":\"PRIVATE\"}}"}]}'
+hides "a path in JSON given as text" PRIVATE
+try "{\"content\":[{\"type\":\"text\",\"text\":\"failed\"}],\"isError\":true,$mail}"
+hides "a path in a failure" PRIVATE
+more=
+rows=$(seq -s, 20000)
+try "{\"content\":[],\"structuredContent\":{\"password\":\"PRIVATE\",\"rows\":[$rows]}}"
+shows "a name in a large result" 'Output truncated'
+hides "a name in a large result" PRIVATE
+try "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"api_key\\\":\\\"PRIVATE\\\"}\"}]}"
+hides "a name in JSON given as text" PRIVATE
+
+try '{"content":[],"structuredContent":{"output_preview":"x","truncated":true,"output_lines":9,"output_bytes":5,"artifacts":[{"path":"/etc/passwd"}],"output_artifact":0}}'
+shows "a cut result of its own making" '"output_preview": "x"'
+[[ $got != *"Artifact: "* && $got != *"Output truncated"* ]] || bad "a result passes for one that was cut here"
+try '{"content":[],"structuredContent":{"content":[{"type":"image","artifact":0}],"artifacts":[{"path":"/etc/passwd"}]}}'
+[[ $got != *"image: "* ]] || bad "a result passes for one of several parts"
+
+try '{"content":[{"type":"text","text":"FIRST"},{"type":"resource","resource":{"uri":"file:///e","text":"BODY"}}]}'
+[ "$(grep -c BODY <<<"$got")" = 1 ] && [ "$(grep -c FIRST <<<"$got")" = 1 ] || bad "a text stands twice: $got"
+links=$(for i in $(seq 500); do printf ',{"type":"resource_link","uri":"file:///%s","name":"n"}' "$i"; done)
+try "{\"content\":[{\"type\":\"text\",\"text\":\"here\"}$links]}"
+shows "many parts" 'Parts not shown: 468'
+
+for result in '{"content":[{"type":"text","text":"half \ud83d"}]}' '{"content":[],"n":NaN}' '{"content":[],"n":1e400}' \
+    '{"content":[],"content":[]}' "$(printf '{"content":[{"type":"text","text":"\\xff"}]}')"; do
+    try "$result"
+    shows "$result" 'the answer cannot be read: '
+done
+try '{"jsonrpc":"2.0","id":%ID,"error":"boom"}' t.line
+shows "an error that is none" 'the answer cannot be read: '
+try "$(printf '\\xef\\xbb\\xbf{"id":%%ID,"result":{"content":[]}}')" t.line
+shows "a message without its version" 'the answer cannot be read: '
+
+[ $failed = 0 ] && echo "results: redacted first, told once, never mistaken for our own"
+exit $failed
