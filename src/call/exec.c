@@ -140,7 +140,7 @@ enum wbi_step wbi_check_output(struct wbi_call *call)
     if (call->tool->output_compiled == NULL || full->output.p == NULL)
         return WBI_STEP_NEXT;
     rc = wbi_json_read(call->arena, full->output, WBI_JSON_STRICT, &output, &err);
-    if (rc == WB_OK && !wbi_output_valid(call->tool, call->arena, output, &err))
+    if (rc == WB_OK && !wbi_output_valid(call, output, &err))
         rc = WB_EINPUT;
     if (rc == WB_OK)
         return WBI_STEP_NEXT;

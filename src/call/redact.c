@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/guards.h"
+#include "text/hygiene.h"
 #include "text/redact.h"
 #include "wire/wire.h"
 
@@ -279,6 +280,22 @@ wb_rc wbi_redact_complete(struct wbi_call *call)
     return rc;
 }
 
+wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v, const wbi_json **ret)
+{
+    struct wbi_redact_list list = {.arena = call->arena};
+    struct wbi_buf out;
+    wb_rc rc = find_rules(call);
+
+    *ret = v;
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_redact_json(call->runtime->secrets, call->rules, v, &out, &list);
+    if (rc != WB_OK || list.n == 0)
+        return rc;
+    return wbi_json_read(call->arena, wbi_buf_str(&out), WBI_JSON_STRICT, ret, NULL);
+}
+
 /* Whether a text of these blocks is JSON that would be redacted. */
 static wb_rc texts_would(struct wbi_call *call, const wbi_json *content, bool *ret)
 {
@@ -318,6 +335,31 @@ wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result, struct wbi
     return rc == WB_OK && !*ret ? texts_would(call, wbi_json_get(result, "content"), ret) : rc;
 }
 
+static wb_rc clean_text(struct wbi_call *call, struct wbi_str *text)
+{
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (text->n == 0 || wbi_hygiene_is_clean(*text))
+        return WB_OK;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_hygiene_clean(*text, &out, NULL);
+    *text = rc == WB_OK ? wbi_buf_str(&out) : *text;
+    return rc;
+}
+
+/* What a tool or its server says of a failure is theirs (C6.5). */
+static wb_rc clean_fault(struct wbi_call *call, struct wbi_fault *fault)
+{
+    wb_rc rc = clean_text(call, &fault->message);
+
+    for (size_t i = 0; rc == WB_OK && i < fault->cause_count; i++)
+        rc = clean_text(call, &fault->causes[i].message);
+    if (rc == WB_OK && fault->details.p != NULL)
+        rc = wbi_hygiene_json(call->arena, fault->details, &fault->details);
+    return rc;
+}
+
 wb_rc wbi_redact_outcome(struct wbi_call *call)
 {
     struct wbi_outcome *o = &call->outcome;
@@ -339,7 +381,9 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
         else if (rc == WB_OK)
             rc = redact_json(call, "output", &o->output);
     } else if (rc == WB_OK) {
-        rc = redact_text(call, "error.message", &o->fault.message);
+        rc = clean_fault(call, &o->fault);
+        if (rc == WB_OK)
+            rc = redact_text(call, "error.message", &o->fault.message);
         if (rc == WB_OK)
             rc = redact_json_in(call, call->arena, "error.details", &o->fault.details);
         for (size_t i = 0; rc == WB_OK && i < o->fault.cause_count; i++)

@@ -16,6 +16,9 @@ WB_MUST_CHECK wb_rc wbi_redact_complete(struct wbi_call *call);
  * there is one. */
 WB_MUST_CHECK wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result,
                                      struct wbi_str source, const wbi_json *output, bool *ret);
+/* The value without what is to be redacted in it; v itself where that is nothing. */
+WB_MUST_CHECK wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v,
+                                     const wbi_json **ret);
 /* Replace the outcome's result, output, message, details and summary by
  * redacted ones where they hold secrets; the paths go to facts.redactions. */
 WB_MUST_CHECK wb_rc wbi_redact_outcome(struct wbi_call *call);

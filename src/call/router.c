@@ -444,7 +444,7 @@ static wb_rc fingerprint(struct entry *e)
 {
     struct wbi_buf *text = &e->router->scratch;
     struct wbi_error err;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
     wbi_buf_clear(text);
     wbi_buf_adds(text, e->wire->name_space);
@@ -453,9 +453,10 @@ static wb_rc fingerprint(struct entry *e)
     wbi_buf_addc(text, '\0');
     if (e->wire->input == NULL)
         wbi_buf_adds(text, e->wire->text);
-    else if (wbi_json_canonical(e->wire->input, text, &err) != WB_OK)
-        wbi_json_write(text, e->wire->input); /* huge numbers: as written */
-    rc = wbi_buf_rc(text);
+    else
+        rc = wbi_json_canonical_any(e->wire->input, text, &err);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(text);
     if (rc == WB_OK)
         rc = wbi_sha256(text->p, text->n, e->fingerprint);
     if (rc != WB_OK || text->cap > WBI_LIMIT_HTTP_KEPT)

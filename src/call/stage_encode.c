@@ -142,7 +142,7 @@ static bool still_valid(struct wbi_call *call)
 
     return is_whole(call) || (wbi_json_read(call->arena, call->outcome.output, WBI_JSON_STRICT,
                                             &output, NULL) == WB_OK &&
-                              wbi_output_valid(call->tool, call->arena, output, NULL));
+                              wbi_output_valid(call, output, NULL));
 }
 
 /* A client must refuse structured output that breaks the tool's promise, and a

@@ -4,7 +4,9 @@
  * reading is possible, and the receipt says so. */
 #include "base/limits.h"
 #include "family/envelope.h"
+#include "call/redact.h"
 #include "call/stages_int.h"
+#include "json/pointer.h"
 #include "schema/schema.h"
 #include "wire/wire.h"
 
@@ -25,6 +27,38 @@ static struct wbi_str parse_error(struct wbi_call *call, const struct wbi_schema
     if (e->missing.p == NULL)
         return e->message;
     return wbi_arena_fmt(call->arena, "missing field `%.*s`", WBI_FMT(e->missing));
+}
+
+/* A message does not show what is redacted everywhere else. */
+static void hide_found(struct wbi_call *call, const wbi_json *v, const wbi_json *redacted,
+                       struct wbi_schema_error *e)
+{
+    const wbi_json *is, *shown;
+    size_t kept = e->message.n - e->found.n;
+
+    if (e->found.n == 0 || !wbi_str_ends(e->message, e->found))
+        return;
+    if (wbi_json_pointer(v, e->path, &is, NULL) == WB_OK &&
+        wbi_json_pointer(redacted, e->path, &shown, NULL) == WB_OK && wbi_json_equal(is, shown))
+        return;
+    e->found = WBI_LIT("a value that is redacted");
+    e->message = wbi_arena_fmt(call->arena, "%.*s%.*s", (int)kept, e->message.p, WBI_FMT(e->found));
+}
+
+/* The reasons why v does not fit. */
+static wb_rc check(struct wbi_call *call, const struct wbi_schema *schema, const wbi_json *v,
+                   struct wbi_schema_report *ret, struct wbi_error *err)
+{
+    const wbi_json *redacted = v;
+    wb_rc rc = wbi_schema_check(schema, v, call->arena, ret, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (wbi_redact_value(call, v, &redacted) != WB_OK)
+        return wbi_fail(err, WB_EIO, "the value could not be redacted");
+    for (size_t i = 0; redacted != v && i < ret->n_errors; i++)
+        hide_found(call, v, redacted, &ret->errors[i]);
+    return WB_OK;
 }
 
 /* details: what was expected of the first error, and up to five in all. */
@@ -62,8 +96,7 @@ static enum wbi_step refuse(struct wbi_call *call)
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_schema_report report;
     struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_INPUT};
-    wb_rc rc =
-        wbi_schema_check(call->tool->input_compiled, call->inv.input, call->arena, &report, &err);
+    wb_rc rc = check(call, call->tool->input_compiled, call->inv.input, &report, &err);
 
     if (rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_INVALID_TOOL_INPUT, &err);
@@ -181,20 +214,20 @@ static const wbi_json *without_envelope(struct wbi_arena *arena, const wbi_json 
     return bare;
 }
 
-bool wbi_output_valid(const struct wbi_tool *tool, struct wbi_arena *arena, const wbi_json *output,
-                      struct wbi_error *err)
+bool wbi_output_valid(struct wbi_call *call, const wbi_json *output, struct wbi_error *err)
 {
+    const struct wbi_schema *schema = call->tool->output_compiled;
     struct wbi_schema_report report;
     struct wbi_error inner = WBI_ERROR_INIT;
     const wbi_json *bare;
 
-    if (wbi_schema_valid(tool->output_compiled, output))
+    if (wbi_schema_valid(schema, output))
         return true;
     /* A root with an envelope of its own is exempt from additionalProperties. */
-    bare = without_envelope(arena, output);
-    if (bare != output && wbi_schema_valid(tool->output_compiled, bare))
+    bare = without_envelope(call->arena, output);
+    if (bare != output && wbi_schema_valid(schema, bare))
         return true;
-    if (wbi_schema_check(tool->output_compiled, bare, arena, &report, &inner) != WB_OK)
+    if (check(call, schema, bare, &report, &inner) != WB_OK)
         (void)wbi_fail(err, WB_EINPUT, "%s", inner.text);
     else
         (void)wbi_fail(err, WB_EINPUT, "%.*s",

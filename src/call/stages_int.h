@@ -35,7 +35,6 @@ enum wbi_step wbi_stage_encode(struct wbi_call *call);
 enum wbi_step wbi_check_output(struct wbi_call *call);
 /* Whether output fits the tool's output schema; err says why not. A root that
  * carries a valid __envelope is checked without it (C4.3). */
-bool wbi_output_valid(const struct wbi_tool *tool, struct wbi_arena *arena, const wbi_json *output,
-                      struct wbi_error *err);
+bool wbi_output_valid(struct wbi_call *call, const wbi_json *output, struct wbi_error *err);
 
 #endif

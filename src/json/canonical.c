@@ -35,6 +35,7 @@ struct canon {
     size_t keys_n;
     size_t keys_cap;
     size_t depth;
+    bool any_integer; /* large ones are written as they are */
     const wbi_json *few[KEYS_INLINE];
     struct frame frames[WBI_LIMIT_JSON_DEPTH];
 };
@@ -184,9 +185,9 @@ static wb_rc add_scalar(struct canon *c, const wbi_json *v)
 {
     int64_t i = 0;
 
-    if (wbi_json_is(v, WBI_JSON_BIG) ||
-        (wbi_json_is(v, WBI_JSON_INT) &&
-         (!wbi_json_i64(v, &i) || i > SAFE_INTEGER || i < -SAFE_INTEGER))) {
+    if (!c->any_integer && (wbi_json_is(v, WBI_JSON_BIG) ||
+                            (wbi_json_is(v, WBI_JSON_INT) &&
+                             (!wbi_json_i64(v, &i) || i > SAFE_INTEGER || i < -SAFE_INTEGER)))) {
         (void)wbi_fail(c->err, WB_EINPUT,
                        "an integer beyond +-9007199254740991 has no canonical form; "
                        "write it as a string");
@@ -245,7 +246,8 @@ static const wbi_json *next_value(struct canon *c)
     return v;
 }
 
-wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out, struct wbi_error *err)
+static wb_rc write_all(const wbi_json *v, bool any_integer, struct wbi_buf *out,
+                       struct wbi_error *err)
 {
     WBI_LARGE_LOCAL struct canon c;
     wb_rc rc = WB_OK;
@@ -258,6 +260,7 @@ wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out, struct wbi_erro
     c.keys_cap = KEYS_INLINE;
     c.keys_n = 0;
     c.depth = 0;
+    c.any_integer = any_integer;
     for (; v != NULL && rc == WB_OK; v = rc == WB_OK ? next_value(&c) : NULL)
         rc = add_value(&c, v);
     if (c.keys != c.few)
@@ -265,4 +268,14 @@ wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out, struct wbi_erro
     if (rc == WB_OK && wbi_buf_rc(out) != WB_OK)
         rc = wbi_fail(err, wbi_buf_rc(out), "the canonical form does not fit its buffer");
     return rc;
+}
+
+wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out, struct wbi_error *err)
+{
+    return write_all(v, /* any_integer= */ false, out, err);
+}
+
+wb_rc wbi_json_canonical_any(const wbi_json *v, struct wbi_buf *out, struct wbi_error *err)
+{
+    return write_all(v, /* any_integer= */ true, out, err);
 }

@@ -11,5 +11,8 @@
  * out or for want of working memory. out holds a part of the text on failure. */
 WB_MUST_CHECK wb_rc wbi_json_canonical(const wbi_json *v, struct wbi_buf *out,
                                        struct wbi_error *err);
+/* The same with such integers as they were written: for what only we compare. */
+WB_MUST_CHECK wb_rc wbi_json_canonical_any(const wbi_json *v, struct wbi_buf *out,
+                                           struct wbi_error *err);
 
 #endif

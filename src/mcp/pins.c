@@ -24,7 +24,7 @@ wb_rc wbi_pin_hash(const wbi_json *tool, struct wbi_arena *arena, char ret[WBI_S
     if (wbi_json_get_str(tool, "name").n == 0)
         return wbi_fail(err, WB_EINPUT, "a tool definition needs a name");
     wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_json_canonical(tool, &b, err);
+    rc = wbi_json_canonical_any(tool, &b, err);
     if (rc != WB_OK)
         return rc;
     rc = wbi_sha256(b.p, b.n, digest);

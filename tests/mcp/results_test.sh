@@ -60,6 +60,34 @@ links=$(for i in $(seq 500); do printf ',{"type":"resource_link","uri":"file:///
 try "{\"content\":[{\"type\":\"text\",\"text\":\"here\"}$links]}"
 shows "many parts" 'Parts not shown: 468'
 
+# What does not fit is not quoted where it is redacted everywhere else.
+tool='{"name":"t","inputSchema":{"type":"object","properties":{"password":{"type":"integer"},"n":{"type":"integer"}}},"outputSchema":{"type":"object","properties":{"token":{"type":"integer"}}}}'
+input='{"password":"PRIVATE"}'
+try '{"content":[]}'
+shows "an input that does not fit" '"/password" must be an integer; got a value that is redacted'
+hides "an input that does not fit" PRIVATE
+input='{"n":"seven"}'
+try '{"content":[]}'
+shows "another input that does not fit" 'got a string ("seven")'
+input='{}'
+try '{"content":[],"structuredContent":{"token":"PRIVATE"}}'
+shows "an output that does not fit" '"/token" must be an integer; got a value that is redacted'
+hides "an output that does not fit" PRIVATE
+tool='{"name":"t","inputSchema":{"type":"object"}}'
+
+# A definition may have numbers beyond what doubles hold.
+tool='{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":18446744073709551615}}}}'
+try '{"content":[{"type":"text","text":"ran"}]}'
+shows "a large number in a definition" 'ran'
+tool='{"name":"t","inputSchema":{"type":"object"}}'
+
+# C6.5: a failure is shown as clean as a success.
+try '{"content":[{"type":"text","text":"bad \u001b[2J\u202eok"}],"isError":true}'
+shows "a failure" 'bad '
+[[ $got != *$'\e'* && $got != *$'\u202e'* ]] || bad "a failure clears the screen"
+try '{"jsonrpc":"2.0","id":%ID,"error":{"code":-1,"message":"bad \u001b[2J\u202eok","data":{"x":"\u202e"}}}' t.line
+[[ $got != *$'\e'* && $got != *$'\u202e'* ]] || bad "an error of the protocol clears the screen"
+
 for result in '{"content":[{"type":"text","text":"half \ud83d"}]}' '{"content":[],"n":NaN}' '{"content":[],"n":1e400}' \
     '{"content":[],"content":[]}' "$(printf '{"content":[{"type":"text","text":"\\xff"}]}')"; do
     try "$result"
