@@ -41,17 +41,39 @@ static struct wbi_str squeeze(struct wbi_str line, char *out, size_t size)
     return wbi_str_make(out, n);
 }
 
+/* Whether a text of several lines is open behind the line. */
+static bool in_long_text(struct wbi_str line, bool before)
+{
+    for (size_t i = 0; i + 3 <= line.n; i++) {
+        if (memcmp(line.p + i, "\"\"\"", 3) == 0 || memcmp(line.p + i, "'''", 3) == 0) {
+            before = !before;
+            i += 2;
+        }
+    }
+    return before;
+}
+
 /* What the file says of us: WB_EEXISTS, or WB_EINPUT when a table of ours at its end
  * would contradict it. Comments do not count. */
 static wb_rc check_toml(struct wbi_str text, struct wbi_error *err)
 {
+    bool in_text = false, in_servers = false;
     char room[128];
 
     while (text.n > 0) {
         size_t end = wbi_str_index(text, '\n');
-        struct wbi_str line = squeeze(wbi_str_head(text, end), room, sizeof(room));
+        struct wbi_str raw = wbi_str_head(text, end), line = squeeze(raw, room, sizeof(room));
+        bool said = in_text;
 
         text = wbi_str_from(text, end + 1);
+        in_text = in_long_text(raw, in_text);
+        if (said)
+            continue;
+        if (line.n > 0 && line.p[0] == '[')
+            in_servers = wbi_str_starts(line, WBI_LIT("[mcp_servers]"));
+        if (in_servers && (wbi_str_starts(line, WBI_LIT("waybill=")) ||
+                           wbi_str_starts(line, WBI_LIT("waybill."))))
+            return wbi_fail(err, WB_EEXISTS, "Codex knows Waybill already");
         if (wbi_str_starts(line, WBI_LIT("[mcp_servers.waybill]")) ||
             wbi_str_starts(line, WBI_LIT("[mcp_servers.waybill.")) ||
             wbi_str_starts(line, WBI_LIT("mcp_servers.waybill")))

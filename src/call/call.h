@@ -37,6 +37,7 @@ enum wbi_cancel_reason {
 struct wbi_call_facts {
     struct wbi_str policy_snapshot; /* absent: the empty snapshot */
     struct wbi_str artifacts;       /* JSON array of facts for the record */
+    struct wbi_buf noted;           /* holds them while more are noted */
     struct wbi_str events;          /* JSON array */
     struct wbi_str trust;           /* JSON object */
     struct wbi_str audit;           /* JSON object: containment, counts, coercions */

@@ -262,21 +262,22 @@ wb_rc wbi_runtime_note_artifact(struct wbi_call *call, struct wbi_str path,
                                 const struct wbi_artifact *a, struct wbi_error *err)
 {
     struct wbi_str before = call->facts.artifacts;
-    struct wbi_buf out;
-    struct wbi_jw w = wbi_jw_to(&out);
+    struct wbi_buf *out = &call->facts.noted;
+    struct wbi_jw w = wbi_jw_to(out);
 
-    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
-    if (before.n > 2) { /* an array that holds something, without its end */
-        wbi_buf_adds(&out, wbi_str_head(before, before.n - 1));
-        wbi_buf_addc(&out, ',');
-    } else {
-        wbi_buf_addc(&out, '[');
+    if (out->p == NULL || out->p != before.p) {
+        wbi_buf_init_arena(out, call->arena, WBI_LIMIT_JSON_TEXT);
+        wbi_buf_adds(out, before.n > 2 ? before : WBI_NONE);
     }
+    if (out->n > 0) /* an array that holds something: its end moves on */
+        out->p[out->n - 1] = ',';
+    else
+        wbi_buf_addc(out, '[');
     wbi_artifact_record(&w, path, a);
-    wbi_buf_addc(&out, ']');
-    if (wbi_buf_rc(&out) != WB_OK)
+    wbi_buf_addc(out, ']');
+    if (wbi_buf_rc(out) != WB_OK)
         return wbi_fail_nomem(err);
-    call->facts.artifacts = wbi_buf_str(&out);
+    call->facts.artifacts = wbi_buf_str(out);
     return WB_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "json/canonical.h"
 #include "json/pointer.h"
 #include "json/write.h"
+#include "text/hygiene.h"
 
 const char *wbi_pin_state_name(enum wbi_pin_state state)
 {
@@ -203,6 +204,7 @@ wb_rc wbi_pin_diff(const struct wbi_pin_store *store, struct wbi_str server, str
 {
     struct pair *stack = wbi_arena_array(arena, WBI_LIMIT_JSON_DEPTH, sizeof(*stack));
     const wbi_json *record, *pending;
+    struct wbi_buf text;
     size_t n = 0;
     wb_rc rc = read_record(store, key_of(arena, server, tool), arena, &record, err);
 
@@ -216,10 +218,15 @@ wb_rc wbi_pin_diff(const struct wbi_pin_store *store, struct wbi_str server, str
                         WBI_FMT(server), WBI_FMT(tool));
     stack[n++] =
         (struct pair){wbi_json_get(wbi_json_get(record, "accepted"), "tool"), pending, WBI_LIT("")};
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     while (n > 0) {
         struct pair at = stack[--n];
 
-        diff_pair(arena, stack, &n, at, out);
+        diff_pair(arena, stack, &n, at, &text);
     }
-    return wbi_buf_rc(out);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_buf_rc(&text);
+    /* Who decides must see what a person would not. */
+    rc = wbi_hygiene_clean(wbi_buf_str(&text), out, NULL);
+    return rc == WB_OK ? wbi_buf_rc(out) : rc;
 }

@@ -36,13 +36,19 @@ static const struct {
     {WBI_LIT_INIT("\xff\xfb"), 0, "audio/mpeg"}, {WBI_LIT_INIT("%PDF-"), 0, "application/pdf"},
 };
 
+/* UTF-8 without a NUL; the last character may be cut. */
+static bool is_text(struct wbi_str head)
+{
+    return memchr(head.p, '\0', head.n) == NULL && wbi_utf8_valid_prefix(head) + 3 >= head.n;
+}
+
 /* Of what is kept of a result's part; NULL: it is text. */
 static const char *type_of(struct wbi_str head)
 {
     for (size_t i = 0; i < WBI_COUNT(types); i++)
         if (wbi_str_starts(wbi_str_from(head, types[i].at), types[i].magic))
             return types[i].type;
-    return memchr(head.p, '\0', head.n) != NULL ? "application/octet-stream" : NULL;
+    return is_text(head) ? NULL : "application/octet-stream";
 }
 
 /* Whether the artifact is a part of a result that may be no text; outputs of commands are

@@ -134,13 +134,29 @@ static struct wbi_str meta_of(const struct wbi_exec *x, const wbi_json *result)
     return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
 }
 
-static bool fits(const struct wbi_exec *x, struct wbi_str text)
+static uint32_t budget_of(const struct wbi_exec *x)
 {
     uint32_t budget = x->tool->budget_tokens, wish = x->call->inv.max_tokens;
 
-    if (wish > 0 && wish < budget)
-        budget = wish;
+    return wish > 0 && wish < budget ? wish : budget;
+}
+
+static bool fits(const struct wbi_exec *x, struct wbi_str text)
+{
+    uint32_t budget = budget_of(x);
+
     return text.n <= budget || wbi_tokens(text) <= budget; /* a token has a byte or more */
+}
+
+/* Names, links and unknown members take room, too; the data of images does not count. */
+static bool rest_fits(const struct wbi_exec *x, struct wbi_str source,
+                      const struct wbi_wire_part *parts, size_t n, size_t said)
+{
+    size_t rest = source.n;
+
+    for (size_t i = 0; i < n; i++)
+        rest -= WBI_MIN(rest, parts[i].data.n);
+    return rest <= 2 * said + 4 * (size_t)budget_of(x);
 }
 
 wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
@@ -166,15 +182,18 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
         rc = set_output(x, structured, wbi_buf_str(&text), ret);
     if (rc != WB_OK)
         return rc;
+    ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, wbi_buf_str(&text)) &&
+                          (structured == NULL || fits(x, ret->output)) &&
+                          rest_fits(x, source, parts, n, text.n + ret->output.n);
     texts = structured != NULL ? text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured)
                                : has_others(parts, n);
     ret->flat = structured == NULL;
     keep_parts(parts, n, texts, secrets, ret);
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
+    ret_text->twin = structured != NULL && text.n > 0 && !texts;
+    ret_text->secrets = secrets;
     ret->loose = structured != NULL && !wbi_json_is(structured, WBI_JSON_OBJ);
-    ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, ret_text->text) &&
-                          (structured == NULL || fits(x, ret->output));
     if (!secrets)
         ret->meta = meta_of(x, result);
     return WB_OK;

@@ -8,6 +8,8 @@
 struct wbi_tool_text {
     struct wbi_str text; /* all text of the content */
     bool structured;     /* there was structuredContent */
+    bool twin;           /* which says what the text says */
+    bool secrets;        /* something of it must not be shown */
     bool untouched;      /* it may be passed on as it came, if it fits its budget */
 };
 

@@ -113,9 +113,13 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
     fail_with(x, &fault, &complete);
 }
 
+/* Largest structuredContent told beside the text of a failure. */
+#define STRUCTURED_FAILURE (8u * WBI_KIB)
+
 /* The tool's own failure: its text is the message, or what a long one tells is shown
- * as the output of a command that failed. */
-static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct wbi_str text)
+ * as the output of a command that failed. structured: what it says beside that, or absent. */
+static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct wbi_str text,
+                      struct wbi_str structured)
 {
     struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
     struct wbi_partial_stream said = {"output", text, text.n, false};
@@ -123,17 +127,21 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
     struct wbi_jw w = wbi_jw_to(&details);
 
     fault.message = wbi_str_trim(text);
-    if (fault.message.n == 0)
-        fault.message = WBI_LIT("the tool failed without saying why");
+    wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
     if (fault.message.n > SHORT_FAILURE) {
         fault.message = wbi_arena_fmt(x->arena, "%.*s failed", WBI_FMT(x->tool->model_name));
-        wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
-        wbi_jw_obj(&w);
         wbi_jw_key(&w, "partial");
         wbi_partial_write(x, &w, &said, 1);
-        wbi_jw_obj_end(&w);
-        fault.details = wbi_buf_rc(&details) == WB_OK ? wbi_buf_str(&details) : WBI_NONE;
     }
+    if (structured.n > 0 && structured.n <= STRUCTURED_FAILURE)
+        wbi_jw_kraw(&w, "structured", structured);
+    wbi_jw_obj_end(&w);
+    if (fault.message.n == 0)
+        fault.message = structured.n > 0 ? WBI_LIT("the tool failed")
+                                         : WBI_LIT("the tool failed without saying why");
+    if (details.n > 2 && wbi_buf_rc(&details) == WB_OK)
+        fault.details = wbi_buf_str(&details);
     fail_with(x, &fault, complete);
 }
 
@@ -162,7 +170,8 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     if (rc != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_json_true(wbi_json_get(a->result, "isError")))
-        fail_tool(x, &complete, got.text);
+        fail_tool(x, &complete, got.text,
+                  got.structured && !got.twin && !got.secrets ? complete.output : WBI_NONE);
     else if (x->tool->output_compiled != NULL && !got.structured)
         wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT,
                       "%.*s ran, but gave no structuredContent, which its outputSchema promises",

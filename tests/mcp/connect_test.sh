@@ -60,11 +60,15 @@ head -c "$(stat -c %s "$work/was")" "$work/dots/codex.toml" | cmp -s - "$work/wa
 connect codex --yes || bad "codex twice"
 said 'already'
 [ "$(grep -c '^\[mcp_servers.waybill\]' "$toml")" = 1 ] || bad "twice in the file"
-for known in '[mcp_servers."waybill"]' '[ mcp_servers . waybill ]' '[mcp_servers.waybill.env]'; do
+for known in '[mcp_servers."waybill"]' '[ mcp_servers . waybill ]' '[mcp_servers.waybill.env]' \
+    $'[mcp_servers]\nother.command = "o"\nwaybill = {command="x"}'; do
     echo "$known" >"$work/dots/codex.toml"
     connect codex --yes || bad "$known"
     said 'already'
 done
+printf 'notes = """\n[mcp_servers.waybill]\n"""\n' >"$work/dots/codex.toml"
+connect codex --yes || bad "our name in a text"
+[ "$(grep -c '^\[mcp_servers.waybill\]' "$toml")" = 2 ] || bad "a text passes for a table"
 echo 'mcp_servers = { other = { command = "o" } }' >"$work/dots/codex.toml"
 connect codex --yes && bad "a table that would contradict the file"
 said 'by hand'

@@ -75,6 +75,12 @@ shows "an output that does not fit" '"/token" must be an integer; got a value th
 hides "an output that does not fit" PRIVATE
 tool='{"name":"t","inputSchema":{"type":"object"}}'
 
+# A failure says what its structuredContent says.
+try '{"content":[],"isError":true,"structuredContent":{"code":"E42"}}'
+shows "a failure without text" 'E42'
+try '{"content":[{"type":"text","text":"no"}],"isError":true,"structuredContent":{"code":"E42"}}'
+shows "a failure with text" 'E42'
+
 # A definition may have numbers beyond what doubles hold.
 tool='{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":18446744073709551615}}}}'
 try '{"content":[{"type":"text","text":"ran"}]}'
