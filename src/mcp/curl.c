@@ -16,15 +16,17 @@
 enum {
     OPT_WRITEDATA = 10001,
     OPT_URL = 10002,
+    OPT_READDATA = 10009,
     OPT_HTTPHEADER = 10023,
     OPT_HEADERDATA = 10029,
     OPT_CUSTOMREQUEST = 10036,
-    OPT_COPYPOSTFIELDS = 10165,
     OPT_NOPROXY = 10177,
     OPT_PRIVATE = 10103,
     OPT_WRITEFUNCTION = 20011,
+    OPT_READFUNCTION = 20012,
     OPT_HEADERFUNCTION = 20079,
-    OPT_POSTFIELDSIZE = 60,
+    OPT_POSTFIELDSIZE_LARGE = 30120,
+    OPT_POST = 47,
     OPT_HTTP_VERSION = 84,
     OPT_NOSIGNAL = 99,
     OPT_CONNECTTIMEOUT_MS = 156,
@@ -44,6 +46,7 @@ enum {
     MESSAGE_DONE = 1,
     HTTP_1_1 = 2,
     HTTP_AND_HTTPS = 3,
+    RESULT_SEND_FAIL_REWIND = 65,
     GLOBAL_DEFAULT = 3
 };
 
@@ -89,6 +92,8 @@ struct wbi_transfer {
     void (*on_event)(void *, struct wbi_transfer *, const struct wbi_transfer_view *);
     void *arg;
     struct wbi_buf in;
+    char *body;
+    struct wbi_str unsent; /* of the body */
     char session[128];
     int64_t retry_after_ms;
     bool event_stream, done, told, dead;
@@ -222,7 +227,17 @@ static void destroy(struct wbi_transfer *t)
     c->f.easy_cleanup(t->easy);
     c->f.slist_free_all(t->headers);
     wbi_buf_fini(&t->in);
+    wbi_free(t->body);
     wbi_free(t);
+}
+
+static const char *failure(const struct wbi_transfer *t, bool too_large)
+{
+    if (too_large)
+        return "the answer is too large";
+    if (t->result == RESULT_SEND_FAIL_REWIND)
+        return "the connection was closed before an answer came";
+    return t->curl->f.easy_strerror(t->result);
 }
 
 static void tell(struct wbi_transfer *t)
@@ -237,7 +252,7 @@ static void tell(struct wbi_transfer *t)
     (void)c->f.easy_getinfo(t->easy, INFO_RESPONSE_CODE, &v.status);
     v.too_large = t->done && wbi_buf_rc(&in) == WB_ELIMIT;
     if (t->done && (t->result != 0 || wbi_buf_rc(&in) != WB_OK))
-        v.failure = v.too_large ? "the answer is too large" : c->f.easy_strerror(t->result);
+        v.failure = failure(t, v.too_large);
     if (!t->event_stream && !t->done)
         return; /* whole answers are told whole */
     t->told = t->done;
@@ -299,6 +314,19 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
         return 0; /* aborts it */
     wbi_buf_add(&t->in, p, size * n);
     return wbi_buf_rc(&t->in) == WB_OK ? size * n : 0;
+}
+
+/* The body is read once. libcurl sends a request again when a connection that was kept
+ * closes before an answer, though the server may have acted on it: it cannot, because
+ * there is no way to have the body from its start again. */
+static size_t on_read(char *p, size_t size, size_t n, void *arg)
+{
+    struct wbi_transfer *t = arg;
+    struct wbi_str part = wbi_str_head(t->unsent, size * n);
+
+    memcpy(p, part.p, part.n);
+    t->unsent = wbi_str_from(t->unsent, part.n);
+    return part.n;
 }
 
 #define RETRY_AFTER_MAX_S (24 * 3600)
@@ -383,11 +411,22 @@ static void set_options(struct wbi_transfer *t, const struct wbi_transfer_spec *
     (void)f->easy_setopt(t->easy, OPT_WRITEDATA, t);
     (void)f->easy_setopt(t->easy, OPT_HEADERFUNCTION, on_header);
     (void)f->easy_setopt(t->easy, OPT_HEADERDATA, t);
-    if (spec->body.p != NULL) {
-        (void)f->easy_setopt(t->easy, OPT_POSTFIELDSIZE, (long)spec->body.n);
-        (void)f->easy_setopt(t->easy, OPT_COPYPOSTFIELDS, spec->body.p);
+    if (t->body != NULL) {
+        (void)f->easy_setopt(t->easy, OPT_POST, 1L);
+        (void)f->easy_setopt(t->easy, OPT_POSTFIELDSIZE_LARGE, (int64_t)t->unsent.n);
+        (void)f->easy_setopt(t->easy, OPT_READFUNCTION, on_read);
+        (void)f->easy_setopt(t->easy, OPT_READDATA, t);
     }
     (void)f->easy_setopt(t->easy, OPT_CUSTOMREQUEST, spec->method);
+}
+
+static wb_rc copy_body(struct wbi_transfer *t, struct wbi_str body)
+{
+    if (body.p == NULL)
+        return WB_OK;
+    t->body = wbi_strdup(body);
+    t->unsent = wbi_str_make(t->body, body.n);
+    return t->body != NULL ? WB_OK : WB_ENOMEM;
 }
 
 static wb_rc add_headers(struct wbi_transfer *t, const struct wbi_transfer_spec *spec)
@@ -418,7 +457,7 @@ wb_rc wbi_transfer_start(struct wbi_curl *curl, const struct wbi_transfer_spec *
     t->arg = arg;
     wbi_buf_init(&t->in, spec->max);
     t->easy = curl->f.easy_init();
-    if (t->easy == NULL || add_headers(t, spec) != WB_OK) {
+    if (t->easy == NULL || add_headers(t, spec) != WB_OK || copy_body(t, spec->body) != WB_OK) {
         if (t->easy != NULL)
             curl->f.easy_cleanup(t->easy);
         curl->f.slist_free_all(t->headers);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/mcp/fickle.c: an MCP server on HTTP whose connections, streams and statuses are
+ * trouble, in the way the path of its URL names: http://127.0.0.1:PORT/MODE. One process
+ * a connection. Prints "port N", then a line for each request it gets:
+ * MODE METHOD what-is-asked Last-Event-ID. */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static char request[1 << 20];
+static char mode[64];
+static int client;
+
+static bool is(const char *name)
+{
+    return strcmp(mode, name) == 0;
+}
+
+static void put(const char *text)
+{
+    size_t n = strlen(text);
+
+    while (n > 0) {
+        ssize_t wrote = send(client, text, n, MSG_NOSIGNAL);
+
+        if (wrote <= 0)
+            exit(0);
+        text += wrote;
+        n -= (size_t)wrote;
+    }
+}
+
+/* lines: further header lines, each with its end. */
+static void answer(const char *status, const char *lines, const char *body)
+{
+    char head[8192];
+
+    (void)snprintf(head, sizeof(head),
+                   "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                   "%s\r\n",
+                   status, strlen(body), lines);
+    put(head);
+    put(body);
+}
+
+static void answer_result(long id, const char *lines, const char *result)
+{
+    char body[1024];
+
+    (void)snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s}", id,
+                   result);
+    answer("200 OK", lines, body);
+}
+
+static void answer_call(long id)
+{
+    if (is("closes"))
+        exit(0); /* it has acted by now */
+    answer_result(id, "", "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}");
+}
+
+static void answer_post(const char *body)
+{
+    const char *at = strstr(body, "\"id\":");
+    long id = at != NULL ? strtol(at + 5, NULL, 10) : -1;
+
+    if (id < 0)
+        answer("202 Accepted", "", "");
+    else if (strstr(body, "\"initialize\"") != NULL)
+        answer_result(id, "Mcp-Session-Id: s1\r\n",
+                      "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+                      "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
+    else if (strstr(body, "\"tools/list\"") != NULL)
+        answer_result(id, "",
+                      "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}");
+    else if (strstr(body, "\"tools/call\"") != NULL)
+        answer_call(id);
+    else
+        answer("400 Bad Request", "", "");
+}
+
+/* The value of a header, cut to size; "": none. */
+static void header(const char *name, char *value, size_t size)
+{
+    const char *at = strcasestr(request, name);
+
+    value[0] = '\0';
+    if (at != NULL && at < strstr(request, "\r\n\r\n"))
+        (void)snprintf(value, size, "%.*s", (int)strcspn(at + strlen(name), "\r"),
+                       at + strlen(name));
+}
+
+static void serve_one(const char *body)
+{
+    char method[16] = "", asked[64] = "-", last[64], line[256];
+    const char *at = strstr(body, "\"method\":\"");
+    int n;
+
+    (void)sscanf(request, "%15s /%60[^ ]", method, mode);
+    if (at != NULL)
+        (void)sscanf(at + 10, "%60[^\"]", asked);
+    header("\r\nLast-Event-ID: ", last, sizeof(last));
+    n = snprintf(line, sizeof(line), "%s %s %s %s\n", mode, method, asked, last);
+    if (write(STDOUT_FILENO, line, (size_t)n) != n)
+        exit(1);
+    if (strcmp(method, "GET") == 0)
+        answer("405 Method Not Allowed", "", "");
+    else if (strcmp(method, "DELETE") == 0)
+        answer("200 OK", "", "");
+    else
+        answer_post(body);
+}
+
+/* Whole requests, one after the other. */
+static void serve(void)
+{
+    size_t have = 0;
+
+    for (;;) {
+        char *end, *length;
+        size_t whole;
+        ssize_t n = recv(client, request + have, sizeof(request) - 1 - have, 0);
+
+        if (n <= 0)
+            return;
+        have += (size_t)n;
+        request[have] = '\0';
+        end = strstr(request, "\r\n\r\n");
+        if (end == NULL)
+            continue;
+        length = strcasestr(request, "\r\nContent-Length:");
+        whole = (size_t)(end - request) + 4;
+        whole += length != NULL && length < end ? strtoul(length + 17, NULL, 10) : 0;
+        if (have < whole)
+            continue;
+        serve_one(end + 4);
+        have = 0; /* no client of ours sends ahead */
+    }
+}
+
+int main(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(a);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)signal(SIGCHLD, SIG_IGN);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) != 0 || listen(fd, 64) != 0 ||
+        getsockname(fd, (struct sockaddr *)&a, &n) != 0)
+        return 1;
+    printf("port %d\n", ntohs(a.sin_port));
+    fflush(stdout);
+    alarm(120); /* whatever happens to the test */
+    for (;;) {
+        client = accept(fd, NULL, NULL);
+        if (client < 0)
+            return 1;
+        if (fork() == 0) {
+            close(fd);
+            alarm(60);
+            serve();
+            return 0;
+        }
+        close(client);
+    }
+}

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C10: servers on HTTP whose connections, streams and statuses are trouble: a call is sent
+# once, and what it came to is what the server meant.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
+"$build/mcp_fickle" >"$work/seen" &
+upstream=$!
+port=$(wait_line "$work/seen" 's/^port //p') || { echo "FAILED: no server"; exit 1; }
+
+# mode, what its call must come to
+modes='
+fine             "text":"fine"
+closes           "errorKind":"outcome_unknown"
+'
+{
+    printf '{"mcpServers":{'
+    while read -r mode _; do
+        [ -z "$mode" ] || printf '"%s":{"url":"http://127.0.0.1:%s/%s","era":"legacy","timeoutMs":20000},' "$mode" "$port" "$mode"
+    done <<<"$modes"
+    # The same of a tool that only reads.
+    printf '"reads":{"url":"http://127.0.0.1:%s/closes","era":"legacy","effects":{"*":"Pure"}}}}\n' "$port"
+} >"$HOME/.config/waybill/config.json"
+call() { # SERVER [ARGUMENTS]
+    rpc "$1" tools/call "\"name\":\"$1__t\",\"arguments\":{${2:-}}"
+}
+answer_to() { wait_line "$work/out" "/\"id\":\"$1\"/p" || bad "no answer to $1"; }
+seen() { grep -c "^$1" "$work/seen"; }
+
+talk
+rpc list tools/list ''
+answer_to list >/dev/null
+while read -r mode _; do [ -z "$mode" ] || call "$mode"; done <<<"$modes"
+count=0
+while read -r mode want; do
+    [ -n "$mode" ] || continue
+    count=$((count + 1))
+    answer=$(answer_to "$mode")
+    grep -q -- "$want" <<<"$answer" || bad "$mode: not $want: ${answer:0:400}"
+    n=$(seen "$mode POST tools/call")
+    [ "$n" = 1 ] || bad "$mode: sent $n times"
+done <<<"$modes"
+call reads
+answer=$(answer_to reads)
+grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "reads: ${answer:0:400}"
+n=$(seen "closes POST tools/call")
+[ "$n" = 2 ] || bad "reads: sent $((n - 1)) times"
+hush
+[ $failed = 0 ] && echo "HTTP upstreams: $count kinds of trouble, one clear outcome each"
+exit $failed
