@@ -219,6 +219,7 @@
 #define WBI_LIMIT_MCP_OUT (64u * WBI_MIB) /* unread on one stdio connection */
 #define WBI_LIMIT_MCP_ID 256u
 #define WBI_LIMIT_MCP_SESSIONS 256u
+#define WBI_LIMIT_MCP_SESSION_ID 4096u   /* that a server gives: some are signed tokens */
 #define WBI_LIMIT_MCP_IN_FLIGHT 1024u    /* requests of one session */
 #define WBI_LIMIT_MCP_STREAMS 4u         /* GET streams of one session */
 #define WBI_LIMIT_MCP_LISTENERS 256u     /* subscriptions/listen of all */

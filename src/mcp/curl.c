@@ -94,7 +94,7 @@ struct wbi_transfer {
     struct wbi_buf in;
     char *body;
     struct wbi_str unsent; /* of the body */
-    char session[128];
+    char *session;
     int64_t retry_after_ms;
     bool event_stream, done, told, dead;
     int result;
@@ -228,6 +228,7 @@ static void destroy(struct wbi_transfer *t)
     c->f.slist_free_all(t->headers);
     wbi_buf_fini(&t->in);
     wbi_free(t->body);
+    wbi_free(t->session);
     wbi_free(t);
 }
 
@@ -247,8 +248,7 @@ static void tell(struct wbi_transfer *t)
         .event_stream = t->event_stream, .retry_after_ms = t->retry_after_ms, .done = t->done};
     struct wbi_buf in = t->in;
 
-    if (t->session[0] != '\0')
-        v.session = wbi_str_z(t->session);
+    v.session = wbi_str_z(t->session);
     (void)c->f.easy_getinfo(t->easy, INFO_RESPONSE_CODE, &v.status);
     v.too_large = t->done && wbi_buf_rc(&in) == WB_ELIMIT;
     if (t->done && (t->result != 0 || wbi_buf_rc(&in) != WB_OK))
@@ -343,9 +343,12 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     if (wbi_str_ieq(name, WBI_LIT("content-type"))) {
         value = wbi_str_trim(wbi_str_head(value, wbi_str_index(value, ';')));
         t->event_stream = wbi_str_ieq(value, WBI_LIT("text/event-stream"));
-    } else if (wbi_str_ieq(name, WBI_LIT("mcp-session-id")) && value.n < sizeof(t->session)) {
-        memcpy(t->session, value.p, value.n);
-        t->session[value.n] = '\0';
+    } else if (wbi_str_ieq(name, WBI_LIT("mcp-session-id")) && value.n > 0 &&
+               value.n <= WBI_LIMIT_MCP_SESSION_ID) {
+        wbi_free(t->session);
+        t->session = wbi_strdup(value);
+        if (t->session == NULL)
+            return 0; /* aborts it: without its session the server is of no use */
     } else if (wbi_str_ieq(name, WBI_LIT("retry-after")) && wbi_parse_u64(value, &seconds)) {
         t->retry_after_ms = (int64_t)WBI_MIN(seconds, (uint64_t)RETRY_AFTER_MAX_S) * 1000;
     }

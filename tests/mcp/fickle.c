@@ -57,11 +57,49 @@ static void answer_result(long id, const char *lines, const char *result)
     answer("200 OK", lines, body);
 }
 
+/* The value of a header, cut to size; "": none. */
+static void header(const char *name, char *value, size_t size)
+{
+    const char *at = strcasestr(request, name);
+
+    value[0] = '\0';
+    if (at != NULL && at < strstr(request, "\r\n\r\n"))
+        (void)snprintf(value, size, "%.*s", (int)strcspn(at + strlen(name), "\r"),
+                       at + strlen(name));
+}
+
+/* Some servers give a signed token for the session's id. */
+static const char *session(void)
+{
+    static char token[4097];
+
+    memset(token, 'x', sizeof(token) - 1);
+    return is("long-session") ? token : "s1";
+}
+
+static bool in_session(void)
+{
+    char value[8192];
+
+    header("\r\nMcp-Session-Id: ", value, sizeof(value));
+    return strcmp(value, session()) == 0;
+}
+
 static void answer_call(long id)
 {
     if (is("closes"))
         exit(0); /* it has acted by now */
     answer_result(id, "", "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}");
+}
+
+static void open_session(long id)
+{
+    char lines[4400];
+
+    (void)snprintf(lines, sizeof(lines), "Mcp-Session-Id: %s\r\n", session());
+    answer_result(id, lines,
+                  "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
+                  "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
 }
 
 static void answer_post(const char *body)
@@ -72,9 +110,9 @@ static void answer_post(const char *body)
     if (id < 0)
         answer("202 Accepted", "", "");
     else if (strstr(body, "\"initialize\"") != NULL)
-        answer_result(id, "Mcp-Session-Id: s1\r\n",
-                      "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
-                      "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
+        open_session(id);
+    else if (!in_session())
+        answer("400 Bad Request", "", "");
     else if (strstr(body, "\"tools/list\"") != NULL)
         answer_result(id, "",
                       "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}");
@@ -82,17 +120,6 @@ static void answer_post(const char *body)
         answer_call(id);
     else
         answer("400 Bad Request", "", "");
-}
-
-/* The value of a header, cut to size; "": none. */
-static void header(const char *name, char *value, size_t size)
-{
-    const char *at = strcasestr(request, name);
-
-    value[0] = '\0';
-    if (at != NULL && at < strstr(request, "\r\n\r\n"))
-        (void)snprintf(value, size, "%.*s", (int)strcspn(at + strlen(name), "\r"),
-                       at + strlen(name));
 }
 
 static void serve_one(const char *body)

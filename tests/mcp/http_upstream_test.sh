@@ -15,6 +15,7 @@ port=$(wait_line "$work/seen" 's/^port //p') || { echo "FAILED: no server"; exit
 modes='
 fine             "text":"fine"
 closes           "errorKind":"outcome_unknown"
+long-session     "text":"fine"
 '
 {
     printf '{"mcpServers":{'
