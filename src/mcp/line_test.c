@@ -115,12 +115,48 @@ static void events_are_found_however_they_are_cut(void **state)
     }
 }
 
+/* HTML, "Interpreting an event stream": what no empty line has ended is discarded, and its
+ * id with it; an event without data has one all the same; one byte order mark is skipped. */
+static void half_an_event_is_nothing(void **state)
+{
+    static const struct {
+        const char *stream, *seen, *last_id; /* so far, of all streams */
+    } rows[] = {
+        {"\xef\xbb\xbfid: 1\ndata: one\n\n", "one|", "1"},
+        {"id: 2\ndata: ha", "one|", "1"},
+        {"data: two\n\n", "one|two|", "1"},
+        {"id: 3\ndata: three\n", "one|two|", "1"},
+        {"id: 4\n\ndata: x\r", "one|two|", "4"},
+        {"\ndata: four\n\nid: 5", "one|two|four|", "4"},
+        {"\xef\xbb\xbf\ndata: five\n\n", "one|two|four|five|", "4"},
+        {"id\ndata: six\n\n", "one|two|four|five|six|", ""},
+    };
+    char seen[64] = "";
+    struct wbi_sse s;
+
+    (void)state;
+    wbi_sse_init(&s, 16);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        struct wbi_str bytes = wbi_str_z(rows[i].stream), data;
+
+        wbi_sse_restart(&s);
+        while (wbi_sse_next(&s, &bytes, &data)) {
+            size_t n = strlen(seen);
+            (void)snprintf(seen + n, sizeof(seen) - n, "%.*s|", WBI_FMT(data));
+        }
+        assert_string_equal(seen, rows[i].seen);
+        assert_string_equal(s.last_id, rows[i].last_id);
+    }
+    wbi_sse_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_found_however_they_are_cut),
         cmocka_unit_test(what_was_too_long_is_still_known_by_its_id),
         cmocka_unit_test(events_are_found_however_they_are_cut),
+        cmocka_unit_test(half_an_event_is_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,7 @@ static bool come_again(struct wbi_exchange *x, long status)
     for (unsigned i = 1; i < x->breaks && ms < WBI_UPSTREAM_BACKOFF_MAX_MS; i++)
         ms *= 2;
     x->breaks++;
+    wbi_sse_restart(&x->sse);
     wbi_transfer_free(x->transfer);
     x->transfer = NULL;
     if (x->again == NULL && wbi_timer_new(up->loop, on_again, x, &x->again) != WB_OK)

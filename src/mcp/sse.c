@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mcp/sse.c: lines end in LF, CR or CRLF; an empty line ends an event. */
+ * mcp/sse.c: lines end in LF, CR or CRLF; an empty line ends an event; a stream may begin
+ * with a byte order mark. */
 #include "mcp/sse.h"
 
 void wbi_sse_init(struct wbi_sse *s, size_t max)
@@ -17,6 +18,14 @@ void wbi_sse_fini(struct wbi_sse *s)
     wbi_buf_fini(&s->data);
 }
 
+void wbi_sse_restart(struct wbi_sse *s)
+{
+    wbi_buf_clear(&s->line);
+    wbi_buf_clear(&s->data);
+    s->begun = s->after_cr = s->has_data = s->overflow = false;
+    memcpy(s->id, s->last_id, sizeof(s->id));
+}
+
 /* It is sent back in a header: nothing but visible characters. */
 static void take_id(struct wbi_sse *s, struct wbi_str value)
 {
@@ -25,8 +34,8 @@ static void take_id(struct wbi_sse *s, struct wbi_str value)
             return;
     if (value.n > WBI_SSE_ID)
         return;
-    memcpy(s->last_id, value.p, value.n);
-    s->last_id[value.n] = '\0';
+    memcpy(s->id, value.p, value.n);
+    s->id[value.n] = '\0';
 }
 
 static void take_retry(struct wbi_sse *s, struct wbi_str value)
@@ -42,9 +51,8 @@ static void take_retry(struct wbi_sse *s, struct wbi_str value)
         s->retry_ms = ms;
 }
 
-static void take_field(struct wbi_sse *s)
+static void take_field(struct wbi_sse *s, struct wbi_str line)
 {
-    struct wbi_str line = wbi_buf_str(&s->line);
     size_t colon = wbi_str_index(line, ':');
     struct wbi_str name = wbi_str_head(line, colon), value = wbi_str_from(line, colon + 1);
 
@@ -66,16 +74,20 @@ static void take_field(struct wbi_sse *s)
 /* The line is complete; true when it ended an event that has data. */
 static bool end_line(struct wbi_sse *s)
 {
-    bool empty = s->line.n == 0 && wbi_buf_rc(&s->line) == WB_OK, whole;
+    struct wbi_str line = wbi_buf_str(&s->line);
+    bool cut = wbi_buf_rc(&s->line) != WB_OK, whole;
 
-    if (!empty) {
-        if (wbi_buf_rc(&s->line) != WB_OK)
-            s->overflow = true;
-        else
-            take_field(s);
-        wbi_buf_clear(&s->line);
+    if (!s->begun && wbi_str_starts(line, WBI_LIT("\xef\xbb\xbf")))
+        line = wbi_str_from(line, 3);
+    s->begun = true;
+    if (cut)
+        s->overflow = true;
+    else if (line.n > 0)
+        take_field(s, line);
+    wbi_buf_clear(&s->line);
+    if (cut || line.n > 0)
         return false;
-    }
+    memcpy(s->last_id, s->id, sizeof(s->last_id));
     whole = s->has_data && !s->overflow;
     s->too_long += s->overflow;
     s->has_data = s->overflow = false;

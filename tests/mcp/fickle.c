@@ -9,12 +9,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static char request[1 << 20];
 static char mode[64];
 static int client;
+static const char fine[] = "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}";
+/* What the processes of all connections know of a mode. */
+struct shared {
+    char mode[64];
+    long call; /* the id of the call it had last */
+};
+static struct shared *all, *shared;
+
+#define MODES 64
+
+static void find_shared(void)
+{
+    shared = all;
+    while (shared->mode[0] != '\0' && strcmp(shared->mode, mode) != 0)
+        shared++;
+    memcpy(shared->mode, mode, sizeof(mode));
+}
 
 static bool is(const char *name)
 {
@@ -85,11 +103,38 @@ static bool in_session(void)
     return strcmp(value, session()) == 0;
 }
 
+/* A stream without a length, which ends with the connection. */
+static void stream(const char *events)
+{
+    put("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    put(events);
+}
+
+/* The event that answers the call, and the end of its stream. */
+static void put_answer(void)
+{
+    char event[256];
+
+    (void)snprintf(event, sizeof(event), "data: {\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s}\n\n",
+                   shared->call, fine);
+    put(event);
+    exit(0);
+}
+
 static void answer_call(long id)
 {
+    shared->call = id;
+    if (is("half-event")) {
+        stream("id: 1\nretry: 100\ndata: \n\nid: 2\ndata: {\"jsonrpc\":");
+        exit(0);
+    }
+    if (is("marked")) {
+        stream("\xef\xbb\xbf");
+        put_answer();
+    }
     if (is("closes"))
         exit(0); /* it has acted by now */
-    answer_result(id, "", "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}");
+    answer_result(id, "", fine);
 }
 
 static void open_session(long id)
@@ -122,6 +167,17 @@ static void answer_post(const char *body)
         answer("400 Bad Request", "", "");
 }
 
+/* The rest of a stream that broke off. */
+static void answer_get(const char *last)
+{
+    if (strcmp(last, "1") != 0) {
+        answer("405 Method Not Allowed", "", "");
+        return;
+    }
+    stream("");
+    put_answer();
+}
+
 static void serve_one(const char *body)
 {
     char method[16] = "", asked[64] = "-", last[64], line[256];
@@ -129,6 +185,7 @@ static void serve_one(const char *body)
     int n;
 
     (void)sscanf(request, "%15s /%60[^ ]", method, mode);
+    find_shared();
     if (at != NULL)
         (void)sscanf(at + 10, "%60[^\"]", asked);
     header("\r\nLast-Event-ID: ", last, sizeof(last));
@@ -136,7 +193,7 @@ static void serve_one(const char *body)
     if (write(STDOUT_FILENO, line, (size_t)n) != n)
         exit(1);
     if (strcmp(method, "GET") == 0)
-        answer("405 Method Not Allowed", "", "");
+        answer_get(last);
     else if (strcmp(method, "DELETE") == 0)
         answer("200 OK", "", "");
     else
@@ -176,9 +233,11 @@ int main(void)
     socklen_t n = sizeof(a);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+    all =
+        mmap(NULL, MODES * sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     (void)signal(SIGCHLD, SIG_IGN);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) != 0 || listen(fd, 64) != 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &n) != 0)
+    if (all == MAP_FAILED || fd < 0 || bind(fd, (struct sockaddr *)&a, n) != 0 ||
+        listen(fd, 64) != 0 || getsockname(fd, (struct sockaddr *)&a, &n) != 0)
         return 1;
     printf("port %d\n", ntohs(a.sin_port));
     fflush(stdout);

@@ -16,6 +16,8 @@ modes='
 fine             "text":"fine"
 closes           "errorKind":"outcome_unknown"
 long-session     "text":"fine"
+half-event       "text":"fine"
+marked           "text":"fine"
 '
 {
     printf '{"mcpServers":{'
