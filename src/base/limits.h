@@ -249,6 +249,8 @@
 #define WBI_UPSTREAM_LISTS_MS 15000 /* for the lists of all servers together */
 #define WBI_UPSTREAM_BACKOFF_MS 250
 #define WBI_UPSTREAM_BYE_MS 500        /* for telling servers that their sessions end */
+#define WBI_UPSTREAM_NOTE_MS 10000     /* for the end of a request that nobody waits for */
+#define WBI_LIMIT_UPSTREAM_NOTES 128u  /* such requests open at once at one server */
 #define WBI_UPSTREAM_RETRY_MS 1000     /* before a broken stream is taken up */
 #define WBI_LIMIT_UPSTREAM_BREAKS 100u /* of a stream that brings nothing */
 #define WBI_UPSTREAM_BACKOFF_MAX_MS 30000

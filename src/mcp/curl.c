@@ -29,6 +29,7 @@ enum {
     OPT_POST = 47,
     OPT_HTTP_VERSION = 84,
     OPT_NOSIGNAL = 99,
+    OPT_TIMEOUT_MS = 155,
     OPT_CONNECTTIMEOUT_MS = 156,
     OPT_PROTOCOLS = 181,
     MOPT_SOCKETFUNCTION = 20001,
@@ -408,6 +409,7 @@ static void set_options(struct wbi_transfer *t, const struct wbi_transfer_spec *
     (void)f->easy_setopt(t->easy, OPT_PROTOCOLS, (long)HTTP_AND_HTTPS);
     (void)f->easy_setopt(t->easy, OPT_HTTP_VERSION, (long)HTTP_1_1);
     (void)f->easy_setopt(t->easy, OPT_CONNECTTIMEOUT_MS, 10000L);
+    (void)f->easy_setopt(t->easy, OPT_TIMEOUT_MS, spec->most_ms);
     (void)f->easy_setopt(t->easy, OPT_NOPROXY, "localhost,127.0.0.1,::1");
     (void)f->easy_setopt(t->easy, OPT_HTTPHEADER, t->headers);
     (void)f->easy_setopt(t->easy, OPT_WRITEFUNCTION, on_bytes);

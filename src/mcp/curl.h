@@ -39,6 +39,7 @@ struct wbi_transfer_spec {
     size_t header_count;
     struct wbi_str body; /* copied */
     size_t max;          /* most bytes of the body held at a time */
+    long most_ms;        /* it fails when it takes longer; 0: it may take any time */
 };
 
 /* on_event runs on the loop thread, never from inside this. Redirects are not

@@ -162,6 +162,12 @@ static bool come_again(struct wbi_exchange *x, long status)
     return true;
 }
 
+/* For an answer or a notification; calls have deadlines, and news may come at any time. */
+static bool nobody_waits(const struct wbi_exchange *x)
+{
+    return x->call == NULL && !x->news;
+}
+
 static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfer_view *v)
 {
     struct wbi_exchange *x = arg;
@@ -185,10 +191,27 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     if (!stream && v->done && v->failure == NULL && v->status != 404 && bytes.n > 0)
         wbi_up_message(up, x->call, bytes);
     x->inside = false;
-    if (x->closed || (x->call == NULL && !x->news))
+    if (x->closed || nobody_waits(x))
         drop(x);
     else if (v->done && !((stream || v->failure != NULL) && come_again(x, v->status)))
         end(x, v);
+}
+
+/* A server that hangs must not hold a descriptor for each thing that it was told: the
+ * oldest of too many is given up. */
+static void make_room(struct wbi_upstream *up)
+{
+    struct wbi_exchange *oldest = NULL;
+    size_t n = 0;
+
+    for (struct wbi_exchange *x = up->exchanges; x != NULL; x = x->next) {
+        if (!nobody_waits(x) || x->inside)
+            continue;
+        oldest = x;
+        n++;
+    }
+    if (n >= WBI_LIMIT_UPSTREAM_NOTES)
+        drop(oldest);
 }
 
 static void add_line(struct wbi_str *lines, size_t *n, struct wbi_str line)
@@ -244,6 +267,7 @@ static wb_rc transfer(struct wbi_exchange *x, const char *method, struct wbi_str
                                      .method = method,
                                      .body = message,
                                      .max = up->spec.message,
+                                     .most_ms = nobody_waits(x) ? WBI_UPSTREAM_NOTE_MS : 0,
                                      .headers = lines};
     wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
 
@@ -270,6 +294,8 @@ static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *c
     x->initialize = call != NULL && strcmp(call->method, "initialize") == 0;
     x->news = message.p == NULL;
     wbi_sse_init(&x->sse, up->spec.message);
+    if (nobody_waits(x))
+        make_room(up);
     rc = transfer(x, x->news ? "GET" : "POST", message);
     if (rc != WB_OK) {
         wbi_free(x);
@@ -280,10 +306,10 @@ static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *c
     if (x->next != NULL)
         x->next->prev = &x->next;
     *x->prev = x;
-    if (call != NULL && call->exchange != NULL)
-        call->exchange->call = NULL; /* the call goes on here */
-    if (call != NULL)
+    if (call != NULL) { /* it goes on here */
+        forget(up, call);
         call->exchange = x;
+    }
     return WB_OK;
 }
 
@@ -324,8 +350,11 @@ static void end_session(struct wbi_upstream *up)
 {
     struct wbi_arena *arena = NULL;
     struct wbi_str lines[MAX_HEADERS];
-    struct wbi_transfer_spec spec = {
-        .url = up->spec.url.p, .method = "DELETE", .max = up->spec.message, .headers = lines};
+    struct wbi_transfer_spec spec = {.url = up->spec.url.p,
+                                     .method = "DELETE",
+                                     .max = up->spec.message,
+                                     .most_ms = WBI_UPSTREAM_NOTE_MS,
+                                     .headers = lines};
     struct wbi_transfer *t;
 
     if (up->session == NULL || wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)

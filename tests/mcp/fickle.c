@@ -39,6 +39,16 @@ static bool is(const char *name)
     return strcmp(mode, name) == 0;
 }
 
+/* One line of the log. */
+static void tell(const char *method, const char *asked, const char *last)
+{
+    char line[256];
+    int n = snprintf(line, sizeof(line), "%s %s %s %s\n", mode, method, asked, last);
+
+    if (write(STDOUT_FILENO, line, (size_t)n) != n)
+        exit(1);
+}
+
 static void put(const char *text)
 {
     size_t n = strlen(text);
@@ -147,12 +157,23 @@ static void open_session(long id)
                   "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
 }
 
-static void answer_post(const char *body)
+/* No answer: the client has to give it up, which is told. */
+static void hang(const char *asked)
+{
+    while (recv(client, request, sizeof(request), 0) > 0)
+        ;
+    tell("gone", asked, "");
+    exit(0);
+}
+
+static void answer_post(const char *asked, const char *body)
 {
     const char *at = strstr(body, "\"id\":");
     long id = at != NULL ? strtol(at + 5, NULL, 10) : -1;
 
-    if (id < 0)
+    if (is("hangs") && (strcmp(asked, "tools/call") == 0 || strstr(asked, "/cancelled") != NULL))
+        hang(asked);
+    else if (id < 0)
         answer("202 Accepted", "", "");
     else if (strstr(body, "\"initialize\"") != NULL)
         open_session(id);
@@ -180,24 +201,21 @@ static void answer_get(const char *last)
 
 static void serve_one(const char *body)
 {
-    char method[16] = "", asked[64] = "-", last[64], line[256];
+    char method[16] = "", asked[64] = "-", last[64];
     const char *at = strstr(body, "\"method\":\"");
-    int n;
 
     (void)sscanf(request, "%15s /%60[^ ]", method, mode);
     find_shared();
     if (at != NULL)
         (void)sscanf(at + 10, "%60[^\"]", asked);
     header("\r\nLast-Event-ID: ", last, sizeof(last));
-    n = snprintf(line, sizeof(line), "%s %s %s %s\n", mode, method, asked, last);
-    if (write(STDOUT_FILENO, line, (size_t)n) != n)
-        exit(1);
+    tell(method, asked, last);
     if (strcmp(method, "GET") == 0)
         answer_get(last);
     else if (strcmp(method, "DELETE") == 0)
         answer("200 OK", "", "");
     else
-        answer_post(body);
+        answer_post(asked, body);
 }
 
 /* Whole requests, one after the other. */

@@ -18,11 +18,15 @@ closes           "errorKind":"outcome_unknown"
 long-session     "text":"fine"
 half-event       "text":"fine"
 marked           "text":"fine"
+hangs            "errorKind":"timed_out"
 '
 {
     printf '{"mcpServers":{'
     while read -r mode _; do
-        [ -z "$mode" ] || printf '"%s":{"url":"http://127.0.0.1:%s/%s","era":"legacy","timeoutMs":20000},' "$mode" "$port" "$mode"
+        [ -n "$mode" ] || continue
+        time=20000
+        [ "$mode" != hangs ] || time=500
+        printf '"%s":{"url":"http://127.0.0.1:%s/%s","era":"legacy","timeoutMs":%s},' "$mode" "$port" "$mode" $time
     done <<<"$modes"
     # The same of a tool that only reads.
     printf '"reads":{"url":"http://127.0.0.1:%s/closes","era":"legacy","effects":{"*":"Pure"}}}}\n' "$port"
@@ -51,6 +55,8 @@ answer=$(answer_to reads)
 grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "reads: ${answer:0:400}"
 n=$(seen "closes POST tools/call")
 [ "$n" = 2 ] || bad "reads: sent $((n - 1)) times"
+# What nobody waits for has an end too, at a server that never answers.
+wait_line "$work/seen" '/^hangs gone notifications\/cancelled/p' >/dev/null || bad "a notification is open for ever"
 hush
 [ $failed = 0 ] && echo "HTTP upstreams: $count kinds of trouble, one clear outcome each"
 exit $failed
