@@ -37,6 +37,7 @@ enum {
     MOPT_TIMERFUNCTION = 20004,
     MOPT_TIMERDATA = 10005,
     INFO_RESPONSE_CODE = 0x200002,
+    INFO_REQUEST_SIZE = 0x20000c,
     INFO_PRIVATE = 0x100015,
     POLL_IN = 1,
     POLL_OUT = 2,
@@ -248,9 +249,12 @@ static void tell(struct wbi_transfer *t)
     struct wbi_transfer_view v = {
         .event_stream = t->event_stream, .retry_after_ms = t->retry_after_ms, .done = t->done};
     struct wbi_buf in = t->in;
+    long sent = -1;
 
     v.session = wbi_str_z(t->session);
     (void)c->f.easy_getinfo(t->easy, INFO_RESPONSE_CODE, &v.status);
+    (void)c->f.easy_getinfo(t->easy, INFO_REQUEST_SIZE, &sent);
+    v.unsent = t->done && t->result != 0 && sent == 0;
     v.too_large = t->done && wbi_buf_rc(&in) == WB_ELIMIT;
     if (t->done && (t->result != 0 || wbi_buf_rc(&in) != WB_OK))
         v.failure = failure(t, v.too_large);

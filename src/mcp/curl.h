@@ -28,6 +28,7 @@ struct wbi_transfer_view {
     int64_t retry_after_ms; /* Retry-After in seconds, 0: none */
     struct wbi_str bytes;   /* of the body, since the last event */
     bool done;
+    bool unsent;         /* with failure: no byte of the request has left */
     bool too_large;      /* with failure: more came than is taken */
     const char *failure; /* with done: why there is no (whole) answer, else NULL */
 };

@@ -95,9 +95,10 @@ static const char *advice(long status)
     return status == 404 ? ": there is nothing at its url" : " and no result";
 }
 
-/* The exchange is over: what does that mean for the call it carried? */
+/* The exchange is over: what does that mean for the call it carried? asked: with it the
+ * call was sent; else it was to bring the rest of a stream. */
 static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
-                   const struct wbi_transfer_view *v)
+                   const struct wbi_transfer_view *v, bool asked)
 {
     char why[256], said[120] = "";
 
@@ -113,6 +114,8 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
     } else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld%s%s", v->status,
                        said[0] != '\0' ? ": " : advice(v->status), said);
+    if (v->unsent && asked && call->rounds == 0)
+        call->sent = false; /* and so it has done nothing */
     call->status = v->failure == NULL ? v->status : 0;
     call->retry_after_ms = v->retry_after_ms;
     wbi_upstream_call_fail(call, WB_EIO, why);
@@ -123,11 +126,12 @@ static void end(struct wbi_exchange *x, const struct wbi_transfer_view *v)
 {
     struct wbi_upstream *up = x->up;
     struct wbi_upstream_call *call = x->call;
+    bool asked = x->again == NULL;
 
     if (call != NULL && call->id != x->call_id)
         call = NULL; /* it has gone on to another round */
     drop(x);
-    settle(up, call, v);
+    settle(up, call, v, asked);
 }
 
 static void on_again(void *arg)

@@ -70,10 +70,12 @@ static void answer(const char *status, const char *lines, const char *body)
 
     (void)snprintf(head, sizeof(head),
                    "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-                   "%s\r\n",
-                   status, strlen(body), lines);
+                   "%s%s\r\n",
+                   status, strlen(body), lines, is("once") ? "Connection: close\r\n" : "");
     put(head);
     put(body);
+    if (is("once"))
+        exit(0);
 }
 
 static void answer_result(long id, const char *lines, const char *result)

@@ -10,6 +10,10 @@ fresh_home
 "$build/mcp_fickle" >"$work/seen" &
 upstream=$!
 port=$(wait_line "$work/seen" 's/^port //p') || { echo "FAILED: no server"; exit 1; }
+# Another, which goes while nobody is connected.
+"$build/mcp_fickle" >"$work/other" &
+other=$!
+port2=$(wait_line "$work/other" 's/^port //p') || { echo "FAILED: no other server"; exit 1; }
 
 # mode, what its call must come to
 modes='
@@ -28,6 +32,7 @@ hangs            "errorKind":"timed_out"
         [ "$mode" != hangs ] || time=500
         printf '"%s":{"url":"http://127.0.0.1:%s/%s","era":"legacy","timeoutMs":%s},' "$mode" "$port" "$mode" $time
     done <<<"$modes"
+    printf '"once":{"url":"http://127.0.0.1:%s/once","era":"legacy"},' "$port2"
     # The same of a tool that only reads.
     printf '"reads":{"url":"http://127.0.0.1:%s/closes","era":"legacy","effects":{"*":"Pure"}}}}\n' "$port"
 } >"$HOME/.config/waybill/config.json"
@@ -55,6 +60,12 @@ answer=$(answer_to reads)
 grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "reads: ${answer:0:400}"
 n=$(seen "closes POST tools/call")
 [ "$n" = 2 ] || bad "reads: sent $((n - 1)) times"
+# A server that is gone: nothing was sent, so nothing was done.
+kill $other
+wait $other 2>/dev/null
+call once
+answer=$(answer_to once)
+grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "once: ${answer:0:400}"
 # What nobody waits for has an end too, at a server that never answers.
 wait_line "$work/seen" '/^hangs gone notifications\/cancelled/p' >/dev/null || bad "a notification is open for ever"
 hush
