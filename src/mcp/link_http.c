@@ -95,6 +95,12 @@ static const char *advice(long status)
     return status == 404 ? ": there is nothing at its url" : " and no result";
 }
 
+/* A status that says more than any body: the call was turned away. */
+static bool turns_away(long status)
+{
+    return status == 401 || status == 403 || status == 429 || status == 503;
+}
+
 /* The exchange is over: what does that mean for the call it carried? asked: with it the
  * call was sent; else it was to bring the rest of a stream. */
 static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
@@ -114,7 +120,10 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
     } else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld%s%s", v->status,
                        said[0] != '\0' ? ": " : advice(v->status), said);
-    if (v->unsent && asked && call->rounds == 0)
+    /* A 503 that gives a reason or a time is the server's own; another may come from a
+     * proxy whose connection broke when the server was at it. */
+    if (asked && call->rounds == 0 &&
+        (v->unsent || (v->status == 503 && (said[0] != '\0' || v->retry_after_ms > 0))))
         call->sent = false; /* and so it has done nothing */
     call->status = v->failure == NULL ? v->status : 0;
     call->retry_after_ms = v->retry_after_ms;
@@ -192,7 +201,8 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     }
     if ((x->sse.too_long > 0 || v->too_large) && x->call != NULL)
         wbi_up_too_large(x->call);
-    if (!stream && v->done && v->failure == NULL && v->status != 404 && bytes.n > 0)
+    if (!stream && v->done && v->failure == NULL && v->status != 404 && !turns_away(v->status) &&
+        bytes.n > 0)
         wbi_up_message(up, x->call, bytes);
     x->inside = false;
     if (x->closed || nobody_waits(x))

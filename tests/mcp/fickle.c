@@ -133,6 +133,18 @@ static void put_answer(void)
     exit(0);
 }
 
+/* A status with an error of the protocol as its body, which has the request's id. */
+static void answer_refusal(long id, const char *status, const char *lines)
+{
+    char body[256];
+
+    (void)snprintf(body, sizeof(body),
+                   "{\"jsonrpc\":\"2.0\",\"id\":%ld,"
+                   "\"error\":{\"code\":-32000,\"message\":\"go away\"}}",
+                   id);
+    answer(status, lines, body);
+}
+
 static void answer_call(long id)
 {
     shared->call = id;
@@ -146,7 +158,18 @@ static void answer_call(long id)
     }
     if (is("closes"))
         exit(0); /* it has acted by now */
-    answer_result(id, "", fine);
+    if (is("refused-401"))
+        answer_refusal(id, "401 Who", "");
+    else if (is("refused-403"))
+        answer_refusal(id, "403 No", "");
+    else if (is("refused-429"))
+        answer_refusal(id, "429 Later", "Retry-After: 7\r\n");
+    else if (is("refused-503"))
+        answer_refusal(id, "503 Later", "Retry-After: 7\r\n");
+    else if (is("proxy-503"))
+        answer("503 Upstream Reset", "", "upstream reset");
+    else
+        answer_result(id, "", fine);
 }
 
 static void open_session(long id)

@@ -22,6 +22,11 @@ closes           "errorKind":"outcome_unknown"
 long-session     "text":"fine"
 half-event       "text":"fine"
 marked           "text":"fine"
+refused-401      go away.*"errorKind":"unauthorized"
+refused-403      go away.*"errorKind":"forbidden"
+refused-429      go away.*retryAfterMs: 7000.*"errorKind":"rate_limited"
+refused-503      go away.*retryAfterMs: 7000.*"errorKind":"upstream_unavailable"
+proxy-503        "errorKind":"outcome_unknown"
 hangs            "errorKind":"timed_out"
 '
 {
