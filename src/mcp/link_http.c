@@ -152,14 +152,25 @@ static void on_again(void *arg)
         end(x, &failed);
 }
 
+/* A stream that has ended, or whose rest cannot be had just now. */
+static bool broken(const struct wbi_exchange *x, const struct wbi_transfer_view *v)
+{
+    bool busy = v->status == 429 || (v->status >= 502 && v->status <= 504);
+
+    if (busy)
+        return x->news || x->again != NULL; /* not of a call that has yet to be taken */
+    return (v->status == 200 && v->event_stream) ||
+           (v->failure != NULL && (v->status == 200 || v->status == 0));
+}
+
 /* A stream that broke off can be taken up where it was, if it said where that is;
  * the one for news is opened again in any case. Older revisions only. */
-static bool come_again(struct wbi_exchange *x, long status)
+static bool come_again(struct wbi_exchange *x, const struct wbi_transfer_view *v)
 {
     struct wbi_upstream *up = x->up;
     int64_t ms = x->sse.retry_ms >= 0 ? x->sse.retry_ms : WBI_UPSTREAM_RETRY_MS;
 
-    if (up->era != WBI_ERA_LEGACY || up->state != WBI_UP_READY || (status != 200 && status != 0) ||
+    if (up->era != WBI_ERA_LEGACY || up->state != WBI_UP_READY || !broken(x, v) ||
         x->breaks >= WBI_LIMIT_UPSTREAM_BREAKS ||
         (!x->news && (x->call == NULL || x->call->id != x->call_id || x->sse.last_id[0] == '\0')))
         return false;
@@ -171,7 +182,8 @@ static bool come_again(struct wbi_exchange *x, long status)
     x->transfer = NULL;
     if (x->again == NULL && wbi_timer_new(up->loop, on_again, x, &x->again) != WB_OK)
         return false;
-    wbi_timer_start(x->again, WBI_MAX(WBI_MIN(ms, WBI_UPSTREAM_BACKOFF_MAX_MS), 100));
+    ms = WBI_MAX(WBI_MIN(ms, WBI_UPSTREAM_BACKOFF_MAX_MS), 100);
+    wbi_timer_start(x->again, WBI_MAX(ms, v->retry_after_ms));
     return true;
 }
 
@@ -207,7 +219,7 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     x->inside = false;
     if (x->closed || nobody_waits(x))
         drop(x);
-    else if (v->done && !((stream || v->failure != NULL) && come_again(x, v->status)))
+    else if (v->done && !come_again(x, v))
         end(x, v);
 }
 

@@ -21,6 +21,7 @@ static const char fine[] = "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]
 struct shared {
     char mode[64];
     long call; /* the id of the call it had last */
+    int gets;  /* streams asked for */
 };
 static struct shared *all, *shared;
 
@@ -152,6 +153,10 @@ static void answer_call(long id)
         stream("id: 1\nretry: 100\ndata: \n\nid: 2\ndata: {\"jsonrpc\":");
         exit(0);
     }
+    if (is("busy-rest")) {
+        stream("id: 1\nretry: 100\ndata: \n\n");
+        exit(0);
+    }
     if (is("marked")) {
         stream("\xef\xbb\xbf");
         put_answer();
@@ -182,7 +187,7 @@ static void open_session(long id)
                   "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
 }
 
-/* No answer: the client has to give it up, which is told. */
+/* Nothing comes: when the client gives it up, that is told. */
 static void hang(const char *asked)
 {
     while (recv(client, request, sizeof(request), 0) > 0)
@@ -213,15 +218,24 @@ static void answer_post(const char *asked, const char *body)
         answer("400 Bad Request", "", "");
 }
 
-/* The rest of a stream that broke off. */
+/* The rest of a stream that broke off, or news. */
 static void answer_get(const char *last)
 {
-    if (strcmp(last, "1") != 0) {
+    bool rest = strcmp(last, "1") == 0;
+
+    if ((rest || is("busy-news")) && shared->gets++ == 0 && !is("half-event")) {
+        answer("503 Later", "Retry-After: 1\r\n", "");
+        return;
+    }
+    if (!rest && !is("busy-news")) {
         answer("405 Method Not Allowed", "", "");
         return;
     }
     stream("");
-    put_answer();
+    if (rest)
+        put_answer();
+    tell("listens", "-", last);
+    hang("news");
 }
 
 static void serve_one(const char *body)

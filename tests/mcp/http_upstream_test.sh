@@ -22,6 +22,8 @@ closes           "errorKind":"outcome_unknown"
 long-session     "text":"fine"
 half-event       "text":"fine"
 marked           "text":"fine"
+busy-rest        "text":"fine"
+busy-news        "text":"fine"
 refused-401      go away.*"errorKind":"unauthorized"
 refused-403      go away.*"errorKind":"forbidden"
 refused-429      go away.*retryAfterMs: 7000.*"errorKind":"rate_limited"
@@ -65,6 +67,8 @@ answer=$(answer_to reads)
 grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "reads: ${answer:0:400}"
 n=$(seen "closes POST tools/call")
 [ "$n" = 2 ] || bad "reads: sent $((n - 1)) times"
+# Who was too busy for the stream of news is asked again.
+wait_line "$work/seen" '/^busy-news listens/p' >/dev/null || bad "no news of a server that was busy"
 # A server that is gone: nothing was sent, so nothing was done.
 kill $other
 wait $other 2>/dev/null
