@@ -27,6 +27,7 @@ struct wbi_exchange {
     struct wbi_sse sse;
     unsigned breaks; /* since it last brought something */
     bool initialize;
+    bool in_session;     /* sent as part of one */
     bool news;           /* the stream of what belongs to no call */
     bool inside, closed; /* in its event; to be dropped when that is over */
 };
@@ -101,32 +102,52 @@ static bool turns_away(long status)
     return status == 401 || status == 403 || status == 429 || status == 503;
 }
 
-/* The exchange is over: what does that mean for the call it carried? asked: with it the
- * call was sent; else it was to bring the rest of a stream. */
+/* Outside of a session 404 is the status of methods that are not there. */
+static bool lost_session(const struct wbi_exchange *x, const struct wbi_transfer_view *v)
+{
+    return x->in_session && v->failure == NULL && v->status == 404;
+}
+
+/* What the end of an exchange means for the call that was sent with it. */
 static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
-                   const struct wbi_transfer_view *v, bool asked)
+                   const struct wbi_transfer_view *v, bool lost)
 {
     char why[256], said[120] = "";
 
-    if (call == NULL)
+    if (lost && !call->own) {
+        wbi_up_lost_session(up, call);
         return;
+    }
     if (v->status >= 400)
         put_said(v->bytes, said, sizeof(said));
     if (v->failure != NULL)
         (void)snprintf(why, sizeof(why), "the server cannot be reached: %s", v->failure);
-    else if (v->status == 404 && up->session != NULL && !call->own) {
-        wbi_up_lost_session(up, call);
-        return;
-    } else
+    else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld%s%s", v->status,
                        said[0] != '\0' ? ": " : advice(v->status), said);
     /* A 503 that gives a reason or a time is the server's own; another may come from a
      * proxy whose connection broke when the server was at it. */
-    if (asked && call->rounds == 0 &&
+    if (call->rounds == 0 &&
         (v->unsent || (v->status == 503 && (said[0] != '\0' || v->retry_after_ms > 0))))
         call->sent = false; /* and so it has done nothing */
     call->status = v->failure == NULL ? v->status : 0;
     call->retry_after_ms = v->retry_after_ms;
+    wbi_upstream_call_fail(call, WB_EIO, why);
+}
+
+/* The rest of the call's stream cannot be had. It was taken, whatever the status says: that
+ * is about the request for the rest. */
+static void leave(struct wbi_upstream_call *call, const struct wbi_transfer_view *v)
+{
+    char why[256];
+
+    if (v->failure != NULL)
+        (void)snprintf(why, sizeof(why), "the rest of the answer cannot be had: %s", v->failure);
+    else
+        (void)snprintf(why, sizeof(why),
+                       "the rest of the answer cannot be had: the server answered with HTTP "
+                       "status %ld",
+                       v->status);
     wbi_upstream_call_fail(call, WB_EIO, why);
 }
 
@@ -135,12 +156,15 @@ static void end(struct wbi_exchange *x, const struct wbi_transfer_view *v)
 {
     struct wbi_upstream *up = x->up;
     struct wbi_upstream_call *call = x->call;
-    bool asked = x->again == NULL;
+    bool asked = x->again == NULL, lost = lost_session(x, v);
 
     if (call != NULL && call->id != x->call_id)
         call = NULL; /* it has gone on to another round */
     drop(x);
-    settle(up, call, v, asked);
+    if (call != NULL && asked)
+        settle(up, call, v, lost);
+    else if (call != NULL)
+        leave(call, v);
 }
 
 static void on_again(void *arg)
@@ -213,7 +237,7 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     }
     if ((x->sse.too_long > 0 || v->too_large) && x->call != NULL)
         wbi_up_too_large(x->call);
-    if (!stream && v->done && v->failure == NULL && v->status != 404 && !turns_away(v->status) &&
+    if (!stream && v->done && v->failure == NULL && !lost_session(x, v) && !turns_away(v->status) &&
         bytes.n > 0)
         wbi_up_message(up, x->call, bytes);
     x->inside = false;
@@ -319,6 +343,7 @@ static wb_rc start_exchange(struct wbi_upstream *up, struct wbi_upstream_call *c
     x->call_id = call != NULL ? call->id : 0;
     x->initialize = call != NULL && strcmp(call->method, "initialize") == 0;
     x->news = message.p == NULL;
+    x->in_session = up->era == WBI_ERA_LEGACY && up->session != NULL;
     wbi_sse_init(&x->sse, up->spec.message);
     if (nobody_waits(x))
         make_room(up);

@@ -105,7 +105,7 @@ static const char *session(void)
     static char token[4097];
 
     memset(token, 'x', sizeof(token) - 1);
-    return is("long-session") ? token : "s1";
+    return is("long-session") ? token : is("no-method") ? "" : "s1";
 }
 
 static bool in_session(void)
@@ -153,7 +153,7 @@ static void answer_call(long id)
         stream("id: 1\nretry: 100\ndata: \n\nid: 2\ndata: {\"jsonrpc\":");
         exit(0);
     }
-    if (is("busy-rest")) {
+    if (is("busy-rest") || is("lost-rest")) {
         stream("id: 1\nretry: 100\ndata: \n\n");
         exit(0);
     }
@@ -171,6 +171,8 @@ static void answer_call(long id)
         answer_refusal(id, "429 Later", "Retry-After: 7\r\n");
     else if (is("refused-503"))
         answer_refusal(id, "503 Later", "Retry-After: 7\r\n");
+    else if (is("no-method"))
+        answer_refusal(id, "404 Not Found", "");
     else if (is("proxy-503"))
         answer("503 Upstream Reset", "", "upstream reset");
     else
@@ -182,7 +184,7 @@ static void open_session(long id)
     char lines[4400];
 
     (void)snprintf(lines, sizeof(lines), "Mcp-Session-Id: %s\r\n", session());
-    answer_result(id, lines,
+    answer_result(id, is("no-method") ? "" : lines,
                   "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
                   "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
 }
@@ -223,6 +225,10 @@ static void answer_get(const char *last)
 {
     bool rest = strcmp(last, "1") == 0;
 
+    if (rest && is("lost-rest")) {
+        answer("404 Not Found", "", "");
+        return;
+    }
     if ((rest || is("busy-news")) && shared->gets++ == 0 && !is("half-event")) {
         answer("503 Later", "Retry-After: 1\r\n", "");
         return;
