@@ -14,7 +14,7 @@
 #include "mcp/sse.h"
 #include "mcp/upstream_int.h"
 
-#define MAX_HEADERS 80
+#define OWN_HEADERS 7 /* at most, beside those of the configuration and the arguments */
 
 /* One exchange. */
 struct wbi_exchange {
@@ -264,67 +264,85 @@ static void make_room(struct wbi_upstream *up)
         drop(oldest);
 }
 
-static void add_line(struct wbi_str *lines, size_t *n, struct wbi_str line)
+struct lines {
+    struct wbi_str *at;
+    size_t n, room;
+    bool failed; /* one could not be made: a request without it would be another */
+};
+
+static void add_line(struct lines *l, struct wbi_str line)
 {
-    if (*n < MAX_HEADERS && line.p != NULL)
-        lines[(*n)++] = line;
+    if (line.p == NULL || l->n == l->room)
+        l->failed = true;
+    else
+        l->at[l->n++] = line;
 }
 
-/* Header lines of the message (NULL: of the end of the session); text that must be
- * made goes into arena. */
-static size_t make_headers(struct wbi_upstream *up, const struct wbi_exchange *x, bool post,
-                           struct wbi_arena *arena, struct wbi_str *lines)
+static size_t count_lines(struct wbi_str text)
 {
-    const struct wbi_upstream_call *call = x != NULL ? x->call : NULL;
-    bool modern = up->era == WBI_ERA_MODERN;
-    struct wbi_str rest = wbi_str_z(call != NULL ? call->param_headers : NULL);
     size_t n = 0;
 
+    for (; text.n > 0; n++)
+        text = wbi_str_from(text, wbi_str_index(text, '\n') + 1);
+    return n;
+}
+
+/* Header lines of the message (x NULL: of the end of the session), in arena. */
+static wb_rc make_headers(struct wbi_upstream *up, const struct wbi_exchange *x,
+                          struct wbi_arena *arena, struct wbi_transfer_spec *spec)
+{
+    const struct wbi_upstream_call *call = x != NULL ? x->call : NULL;
+    bool modern = up->era == WBI_ERA_MODERN, post = spec->body.p != NULL;
+    struct wbi_str rest = wbi_str_z(call != NULL && modern ? call->param_headers : NULL);
+    struct lines l = {.room = OWN_HEADERS + up->spec.header_count + count_lines(rest)};
+
+    l.at = wbi_arena_array(arena, l.room, sizeof(*l.at));
+    if (l.at == NULL)
+        return WB_ENOMEM;
     if (post)
-        add_line(lines, &n, WBI_LIT("Content-Type: application/json"));
-    add_line(lines, &n,
-             post ? WBI_LIT("Accept: application/json, text/event-stream")
-                  : WBI_LIT("Accept: text/event-stream"));
-    add_line(lines, &n, WBI_LIT("Expect:"));
+        add_line(&l, WBI_LIT("Content-Type: application/json"));
+    add_line(&l, post ? WBI_LIT("Accept: application/json, text/event-stream")
+                      : WBI_LIT("Accept: text/event-stream"));
+    add_line(&l, WBI_LIT("Expect:"));
     for (size_t i = 0; i < up->spec.header_count; i++)
-        add_line(lines, &n, up->spec.headers[i]);
+        add_line(&l, up->spec.headers[i]);
     if (modern)
-        add_line(lines, &n, WBI_LIT("MCP-Protocol-Version: " WBI_MCP_MODERN));
+        add_line(&l, WBI_LIT("MCP-Protocol-Version: " WBI_MCP_MODERN));
     else if (up->version[0] != '\0') /* known once it is open */
-        add_line(lines, &n, wbi_arena_fmt(arena, "MCP-Protocol-Version: %s", up->version));
+        add_line(&l, wbi_arena_fmt(arena, "MCP-Protocol-Version: %s", up->version));
     if (!modern && up->session != NULL)
-        add_line(lines, &n, wbi_arena_fmt(arena, "Mcp-Session-Id: %s", up->session));
+        add_line(&l, wbi_arena_fmt(arena, "Mcp-Session-Id: %s", up->session));
     if (x != NULL && x->sse.last_id[0] != '\0')
-        add_line(lines, &n, wbi_arena_fmt(arena, "Last-Event-ID: %s", x->sse.last_id));
-    if (!modern || call == NULL)
-        return n;
-    add_line(lines, &n, wbi_arena_fmt(arena, "Mcp-Method: %s", call->method));
+        add_line(&l, wbi_arena_fmt(arena, "Last-Event-ID: %s", x->sse.last_id));
+    if (modern && call != NULL)
+        add_line(&l, wbi_arena_fmt(arena, "Mcp-Method: %s", call->method));
     while (rest.n > 0) {
         size_t end_of_line = wbi_str_index(rest, '\n');
 
-        add_line(lines, &n, wbi_str_head(rest, end_of_line));
+        add_line(&l, wbi_str_head(rest, end_of_line));
         rest = wbi_str_from(rest, end_of_line + 1);
     }
-    return n;
+    spec->headers = l.at;
+    spec->header_count = l.n;
+    return l.failed ? WB_ENOMEM : WB_OK;
 }
 
 static wb_rc transfer(struct wbi_exchange *x, const char *method, struct wbi_str message)
 {
     struct wbi_upstream *up = x->up;
     struct wbi_arena *arena = NULL;
-    struct wbi_str lines[MAX_HEADERS];
     struct wbi_transfer_spec spec = {.url = up->spec.url.p,
                                      .method = method,
                                      .body = message,
                                      .max = up->spec.message,
-                                     .most_ms = nobody_waits(x) ? WBI_UPSTREAM_NOTE_MS : 0,
-                                     .headers = lines};
+                                     .most_ms = nobody_waits(x) ? WBI_UPSTREAM_NOTE_MS : 0};
     wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
 
     if (rc != WB_OK)
         return rc;
-    spec.header_count = make_headers(up, x, message.p != NULL, arena, lines);
-    rc = wbi_transfer_start(up->curl, &spec, on_event, x, &x->transfer);
+    rc = make_headers(up, x, arena, &spec);
+    if (rc == WB_OK)
+        rc = wbi_transfer_start(up->curl, &spec, on_event, x, &x->transfer);
     wbi_arena_free(arena);
     return rc;
 }
@@ -400,18 +418,16 @@ static void on_bye(void *arg, struct wbi_transfer *t, const struct wbi_transfer_
 static void end_session(struct wbi_upstream *up)
 {
     struct wbi_arena *arena = NULL;
-    struct wbi_str lines[MAX_HEADERS];
     struct wbi_transfer_spec spec = {.url = up->spec.url.p,
                                      .method = "DELETE",
                                      .max = up->spec.message,
-                                     .most_ms = WBI_UPSTREAM_NOTE_MS,
-                                     .headers = lines};
+                                     .most_ms = WBI_UPSTREAM_NOTE_MS};
     struct wbi_transfer *t;
 
     if (up->session == NULL || wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return;
-    spec.header_count = make_headers(up, NULL, false, arena, lines);
-    if (wbi_transfer_start(up->curl, &spec, on_bye, NULL, &t) != WB_OK)
+    if (make_headers(up, NULL, arena, &spec) != WB_OK ||
+        wbi_transfer_start(up->curl, &spec, on_bye, NULL, &t) != WB_OK)
         t = NULL; /* it will end by idleness */
     wbi_arena_free(arena);
     wbi_free(up->session);

@@ -51,7 +51,8 @@ static struct wbi_str inside(struct wbi_str object)
     return object.n < 2 ? WBI_LIT("") : wbi_str_trim(wbi_str_make(object.p + 1, object.n - 2));
 }
 
-/* Name and argument headers of a call, for 2026-07-28 over HTTP. */
+/* Name and argument headers of a call, for 2026-07-28 over HTTP. Whether they are needed is
+ * known when it is sent: until then nothing is said about those that are too long. */
 static wb_rc copy_headers(struct wbi_upstream_call *c, const struct wbi_upstream_request *q)
 {
     struct wbi_arena *arena = NULL;
@@ -59,12 +60,13 @@ static wb_rc copy_headers(struct wbi_upstream_call *c, const struct wbi_upstream
     struct wbi_mcp_header_walk walk;
     struct wbi_str name;
     struct wbi_buf b;
-    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
 
     if (rc != WB_OK)
         return rc;
     wbi_buf_init(&b, WBI_LIMIT_HTTP_HEAD);
-    if (wbi_json_read(arena, q->params, WBI_JSON_STRICT, &params, NULL) != WB_OK)
+    rc = wbi_json_read(arena, q->params, WBI_JSON_STRICT, &params, NULL);
+    if (rc != WB_OK)
         goto out;
     name = wbi_json_get_str(params, strcmp(q->method, "resources/read") == 0 ? "uri" : "name");
     arguments = wbi_json_get(params, "arguments");
@@ -84,7 +86,10 @@ static wb_rc copy_headers(struct wbi_upstream_call *c, const struct wbi_upstream
             wbi_json_write(&b, v);
         wbi_buf_addz(&b, "\n");
     }
-    if (b.n > 0) {
+    if (wbi_buf_rc(&b) == WB_ELIMIT) {
+        c->param_headers = wbi_strdup(WBI_LIT(""));
+        rc = c->param_headers == NULL ? WB_ENOMEM : WB_OK;
+    } else if (b.n > 0) {
         c->param_headers = wbi_buf_take(&b, NULL);
         rc = c->param_headers == NULL ? WB_ENOMEM : WB_OK;
     }
@@ -92,6 +97,11 @@ out:
     wbi_buf_fini(&b);
     wbi_arena_free(arena);
     return rc;
+}
+
+static bool headers_fit(const struct wbi_upstream_call *c)
+{
+    return c->up->era != WBI_ERA_MODERN || c->param_headers == NULL || c->param_headers[0] != '\0';
 }
 
 static void free_call(struct wbi_upstream_call *c)
@@ -279,7 +289,7 @@ void wbi_call_send(struct wbi_upstream_call *c)
     put_params(b, c);
     wbi_rpc_one_line(b, from);
     wbi_buf_addc(b, '}');
-    rc = wbi_buf_rc(b);
+    rc = headers_fit(c) ? wbi_buf_rc(b) : WB_ELIMIT;
     if (rc == WB_OK)
         rc = up->link->send(up, c, wbi_buf_str(b));
     if (b->cap > WBI_LIMIT_HTTP_KEPT)
@@ -320,7 +330,11 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
                                     .status = c->status,
                                     .retry_after_ms = c->retry_after_ms};
 
-    if (rc == WB_EAGAIN && c->deadline_ns == 0)
+    if (rc == WB_EAGAIN && c->deadline_ns == 0 && !headers_fit(c))
+        a = (struct wbi_upstream_answer){.rc = WB_EDENIED,
+                                         .why = "the call does not fit: the headers that repeat "
+                                                "its arguments would be longer than 32 KiB"};
+    else if (rc == WB_EAGAIN && c->deadline_ns == 0)
         a = (struct wbi_upstream_answer){.rc = WB_ELIMIT,
                                          .why = "the call does not fit: more than "
                                                 "32 MiB would wait for the server to read"};

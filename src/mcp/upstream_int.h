@@ -41,7 +41,7 @@ struct wbi_upstream_call {
     unsigned rounds;
     char *state;         /* requestState to echo, JSON */
     char *responses;     /* members of inputResponses */
-    char *param_headers; /* whole header lines, NULL: none */
+    char *param_headers; /* whole header lines, "": too long to be sent, NULL: none */
     struct wbi_upstream_ask *asks;
     size_t open_asks;
     int64_t deadline_ns;

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static char request[1 << 20];
+static char request[1 << 23];
 static char mode[64];
 static int client;
 static const char fine[] = "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}";
@@ -198,6 +198,28 @@ static void hang(const char *asked)
     exit(0);
 }
 
+/* A server of 2026-07-28 that looks at the headers of calls. */
+static void answer_modern(long id, const char *asked)
+{
+    char name[64];
+
+    header("\r\nMcp-Name: ", name, sizeof(name));
+    if (strcmp(asked, "server/discover") == 0)
+        answer_result(id, "",
+                      "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],"
+                      "\"capabilities\":{\"tools\":{}},"
+                      "\"serverInfo\":{\"name\":\"fickle\",\"version\":\"1\"}}");
+    else if (strcmp(asked, "tools/list") == 0)
+        answer_result(id, "",
+                      "{\"resultType\":\"complete\",\"tools\":[{\"name\":\"t\",\"inputSchema\":{"
+                      "\"type\":\"object\",\"properties\":{\"h\":{\"type\":\"string\","
+                      "\"x-mcp-header\":\"H\"}}}}]}");
+    else if (strcmp(asked, "tools/call") == 0 && strcmp(name, "t") == 0)
+        answer_result(id, "", fine);
+    else
+        answer_refusal(id, "400 Bad Request", "");
+}
+
 static void answer_post(const char *asked, const char *body)
 {
     const char *at = strstr(body, "\"id\":");
@@ -205,6 +227,8 @@ static void answer_post(const char *asked, const char *body)
 
     if (is("hangs") && (strcmp(asked, "tools/call") == 0 || strstr(asked, "/cancelled") != NULL))
         hang(asked);
+    else if (is("modern"))
+        answer_modern(id, asked);
     else if (id < 0)
         answer("202 Accepted", "", "");
     else if (strstr(body, "\"initialize\"") != NULL)

@@ -42,6 +42,7 @@ hangs            "errorKind":"timed_out"
         printf '"%s":{"url":"http://127.0.0.1:%s/%s","era":"legacy","timeoutMs":%s},' "$mode" "$port" "$mode" $time
     done <<<"$modes"
     printf '"once":{"url":"http://127.0.0.1:%s/once","era":"legacy"},' "$port2"
+    printf '"modern":{"url":"http://127.0.0.1:%s/modern","era":"modern"},' "$port"
     # The same of a tool that only reads.
     printf '"reads":{"url":"http://127.0.0.1:%s/closes","era":"legacy","effects":{"*":"Pure"}}}}\n' "$port"
 } >"$HOME/.config/waybill/config.json"
@@ -69,6 +70,18 @@ answer=$(answer_to reads)
 grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "reads: ${answer:0:400}"
 n=$(seen "closes POST tools/call")
 [ "$n" = 2 ] || bad "reads: sent $((n - 1)) times"
+# No header is left out, however large the arguments are: they are all there, or the call is
+# not sent, and says why.
+zeros=$(head -c 1000000 /dev/zero | sed 's/\x00/0,/g')0
+call modern "\"x\":[$zeros]"
+answer=$(answer_to modern)
+grep -q '"text":"fine"' <<<"$answer" || bad "large arguments: ${answer:0:400}"
+long=$(head -c 40000 /dev/zero | tr '\0' z)
+rpc long tools/call "\"name\":\"modern__t\",\"arguments\":{\"h\":\"$long\"}"
+answer=$(answer_to long)
+grep -q 'longer than 32 KiB.*"errorKind":"tool_execution_failed"' <<<"$answer" || bad "a long header: ${answer:0:400}"
+n=$(seen "modern POST tools/call")
+[ "$n" = 1 ] || bad "a call without its headers was sent"
 # Who was too busy for the stream of news is asked again.
 wait_line "$work/seen" '/^busy-news listens/p' >/dev/null || bad "no news of a server that was busy"
 # A server that is gone: nothing was sent, so nothing was done.
