@@ -7,9 +7,12 @@
 #include "mcp/curl.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "loop/loop.h"
 
@@ -78,6 +81,7 @@ struct functions {
     const char *(*easy_strerror)(int code);
     void *(*slist_append)(void *list, const char *line);
     void (*slist_free_all)(void *list);
+    time_t (*getdate)(const char *text, const time_t *unused);
 };
 
 struct socket {
@@ -135,7 +139,8 @@ static bool load(struct wbi_curl *c)
                 {"curl_easy_getinfo", &c->f.easy_getinfo},
                 {"curl_easy_strerror", &c->f.easy_strerror},
                 {"curl_slist_append", &c->f.slist_append},
-                {"curl_slist_free_all", &c->f.slist_free_all}};
+                {"curl_slist_free_all", &c->f.slist_free_all},
+                {"curl_getdate", &c->f.getdate}};
 
     for (size_t i = 0; c->library == NULL && i < sizeof(files) / sizeof(files[0]); i++)
         c->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
@@ -336,6 +341,22 @@ static size_t on_read(char *p, size_t size, size_t n, void *arg)
 
 #define RETRY_AFTER_MAX_S (24 * 3600)
 
+/* Seconds, or the date when they are over; 0: neither, or in the past. */
+static int64_t retry_after_ms(const struct functions *f, struct wbi_str value)
+{
+    struct wbi_clock clock = wbi_clock_system();
+    uint64_t seconds;
+    char date[64];
+    int64_t ms;
+
+    if (wbi_parse_u64(value, &seconds))
+        return (int64_t)WBI_MIN(seconds, (uint64_t)RETRY_AFTER_MAX_S) * 1000;
+    (void)snprintf(date, sizeof(date), "%.*s", WBI_FMT(value));
+    ms = (int64_t)f->getdate(date, NULL); /* -1: it is none */
+    ms = WBI_MIN(ms, INT64_MAX / 1000) * 1000 - wbi_wall_ms(&clock);
+    return WBI_MAX(WBI_MIN(ms, (int64_t)RETRY_AFTER_MAX_S * 1000), 0);
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     struct wbi_transfer *t = arg;
@@ -343,7 +364,6 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     size_t colon = wbi_str_index(line, ':');
     struct wbi_str name = wbi_str_head(line, colon);
     struct wbi_str value = wbi_str_trim(wbi_str_from(line, colon + 1));
-    uint64_t seconds;
 
     if (wbi_str_ieq(name, WBI_LIT("content-type"))) {
         value = wbi_str_trim(wbi_str_head(value, wbi_str_index(value, ';')));
@@ -354,8 +374,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
         t->session = wbi_strdup(value);
         if (t->session == NULL)
             return 0; /* aborts it: without its session the server is of no use */
-    } else if (wbi_str_ieq(name, WBI_LIT("retry-after")) && wbi_parse_u64(value, &seconds)) {
-        t->retry_after_ms = (int64_t)WBI_MIN(seconds, (uint64_t)RETRY_AFTER_MAX_S) * 1000;
+    } else if (wbi_str_ieq(name, WBI_LIT("retry-after"))) {
+        t->retry_after_ms = retry_after_ms(&t->curl->f, value);
     }
     return size * n;
 }

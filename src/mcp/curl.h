@@ -25,7 +25,7 @@ struct wbi_transfer_view {
     long status;            /* 0 until the head has come */
     bool event_stream;      /* Content-Type: text/event-stream */
     struct wbi_str session; /* Mcp-Session-Id of the answer, or absent */
-    int64_t retry_after_ms; /* Retry-After in seconds, 0: none */
+    int64_t retry_after_ms; /* Retry-After, at most a day; 0: none */
     struct wbi_str bytes;   /* of the body, since the last event */
     bool done;
     bool unsent;         /* with failure: no byte of the request has left */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static char request[1 << 23];
@@ -146,6 +147,17 @@ static void answer_refusal(long id, const char *status, const char *lines)
     answer(status, lines, body);
 }
 
+/* The time as a date: an hour from now, or one that is over. */
+static void answer_date(time_t when)
+{
+    char line[64];
+    struct tm tm;
+
+    (void)strftime(line, sizeof(line), "Retry-After: %a, %d %b %Y %H:%M:%S GMT\r\n",
+                   gmtime_r(&when, &tm));
+    answer("429 Later", line, "");
+}
+
 static void answer_call(long id)
 {
     shared->call = id;
@@ -169,6 +181,12 @@ static void answer_call(long id)
         answer_refusal(id, "403 No", "");
     else if (is("refused-429"))
         answer_refusal(id, "429 Later", "Retry-After: 7\r\n");
+    else if (is("date"))
+        answer_date(time(NULL) + 3600);
+    else if (is("past-date"))
+        answer_date(time(NULL) - 3600);
+    else if (is("no-date"))
+        answer("429 Later", "Retry-After: soon\r\n", "");
     else if (is("refused-503"))
         answer_refusal(id, "503 Later", "Retry-After: 7\r\n");
     else if (is("no-method"))
