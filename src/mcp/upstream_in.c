@@ -433,7 +433,7 @@ static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const 
     c = by_number(up, n);
     if (c == NULL)
         return;
-    (void)snprintf(reason, sizeof(reason), "the answer cannot be read: %s", why);
+    (void)snprintf(reason, sizeof(reason), "the answer cannot be read: %.200s", why);
     wbi_upstream_call_fail(c, WB_EINPUT, reason);
 }
 
