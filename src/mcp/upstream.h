@@ -88,8 +88,7 @@ struct wbi_upstream_request {
     const wbi_json *meta;  /* of the caller; its own protocol members are left out */
     struct wbi_str trace_parent, trace_state;  /* of the call, where meta has none; absent: none */
     const struct wbi_mcp_abilities *abilities; /* what the caller can be asked; NULL: nothing */
-    struct wbi_str conversation;               /* questions never cross from one to another: for
-                                                * 2026-07-28, which has none, name the principal */
+    struct wbi_str conversation;               /* questions never cross from one to another */
     bool strict;            /* a question the caller cannot be asked ends the call (WB_EDENIED),
                              * else the server is told and goes on */
     int64_t timeout_ms;     /* 0: the server's */

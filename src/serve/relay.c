@@ -8,17 +8,15 @@
 
 void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
 {
-    bool modern;
-
     if (r == NULL)
         return;
-    modern = wbi_mcp_era(r) == WBI_ERA_MODERN;
     q->meta = wbi_mcp_meta(r);
     q->abilities = wbi_mcp_abilities(r);
     q->log_level = wbi_mcp_log_level(r);
     q->log_asked = wbi_mcp_log_asked(r);
-    q->strict = modern;
-    q->conversation = modern ? wbi_mcp_principal(r) : wbi_mcp_conversation(r);
+    q->strict = wbi_mcp_era(r) == WBI_ERA_MODERN;
+    if (q->conversation.p == NULL) /* a call may be of one that its client named */
+        q->conversation = wbi_mcp_conversation(r);
     q->progress = wbi_mcp_wants_progress(r);
 }
 

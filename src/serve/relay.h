@@ -7,7 +7,8 @@
 #include "call/runtime.h"
 #include "mcp/upstream.h"
 
-/* Fill what an upstream may ask of or tell this client; r NULL: nobody. */
+/* Fill what an upstream may ask of or tell this client; r NULL: nobody. A conversation that
+ * q names already stays. */
 void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r);
 /* A question for the client; refused when it cannot be asked (r may be NULL). */
 void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, struct wbi_str key,

@@ -8,7 +8,7 @@ build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/gateway.sh"
 fresh_home
-trap 'exec 3>&-; rm -rf "$work"' EXIT
+trap 'exec 3>&-; stop_gateway; rm -rf "$work"' EXIT
 rpc() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
 seen() { # what, pattern, file: waits for a line that has it
     for _ in $(seq 400); do grep -q -- "$2" "${3:-$work/out}" 2>/dev/null && return; sleep 0.05; done
@@ -17,10 +17,13 @@ seen() { # what, pattern, file: waits for a line that has it
 }
 member() { grep -- "$1" "$work/out" | tail -1 | grep -o "\"$2\":\"[^\"]*\"" | head -1 | cut -d'"' -f4; }
 tools='{"hold":{"parallel":true},"swap":{"parallel":true}}'
-open() { # era of the server
+configure() { # era of the server
     : >"$work/seen"
     printf '{"mcpServers":{"a":{"command":"sh","args":["-c","tee -a %s/seen | %s/mcp_asker %s"],"probeMs":300,"tools":%s}}}\n' \
         "$work" "$build" "$1" "$tools" >"$HOME/.config/waybill/config.json"
+}
+open() { # era of the server
+    configure "$1"
     rm -f "$work/in"
     mkfifo "$work/in"
     "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
@@ -110,5 +113,31 @@ seen "the other one's end" '"id":6,"result":'
 grep -q '"method":"notifications/message".*"at it"' "$work/out" || bad "$how: a message was not passed on"
 close
 grep -q '"requestId":0' "$work/seen" && bad "$how: the server is told of the end of a call it does not know"
+
+# Over HTTP each request of 2026-07-28 is a conversation of its own: on a shared connection a
+# question that may be either's is nobody's, unless both name the same one.
+how="two clients of 2026-07-28 over HTTP"
+configure legacy
+start_gateway
+post() { # tool, more members of _meta, more members of params
+    curl -sS -m 20 "$url" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H "Mcp-Name: a__$1" \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a__$1\",\"arguments\":{},${meta%\}}${2:+,$2}}${3:+,$3}}}" 2>/dev/null
+}
+beside_held() { # more members of _meta for both: what a question becomes while another client waits
+    : >"$work/seen"
+    : >"$work/first"
+    post hold "$1" >"$work/first" &
+    held=$!
+    seen "the first one's call at the server" '"name":"hold"' "$work/seen"
+    post swap "$1" >"$work/second"
+    wait $held
+}
+beside_held ''
+grep -q '"text":"held"' "$work/first" || bad "$how: the first one got $(cat "$work/first")"
+grep -q '"text":"refused"' "$work/second" || bad "$how: the second one got $(cat "$work/second")"
+beside_held '"waybill/invocation":{"conversationId":"ours"}'
+cat "$work/first" "$work/second" | grep -q '"input_required"' || bad "$how: none is asked in a conversation that both name"
+stop_gateway
 [ $failed = 0 ] && echo "questions find their calls, and calls their answers"
 exit $failed
