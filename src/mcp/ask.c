@@ -4,8 +4,8 @@
  * From 2026-07-28 on the call answers `input_required`, waits parked under an
  * unguessable requestState that only its principal and the same request can
  * take up, and goes on when the client sends the request again with answers.
- * (1) on_answer runs exactly once. (2) A parked call ends by a retry, or expires;
- * one that ends meanwhile keeps its answer for the retry. */
+ * (1) on_answer runs exactly once. (2) A parked call ends by a retry, expires, or gives way
+ * to newer ones; one that ends meanwhile keeps its answer for the retry. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -59,6 +59,30 @@ static void put_question(struct wbi_jw *w, const struct wbi_ask *a)
     wbi_jw_obj_end(w);
 }
 
+/* Kept answers go before calls that still wait, older ones before newer ones. */
+static bool gives_way_before(const struct wbi_mcp_request *a, const struct wbi_mcp_request *b)
+{
+    if ((a->kept_answer != NULL) != (b->kept_answer != NULL))
+        return a->kept_answer != NULL;
+    return a->expires_ns < b->expires_ns;
+}
+
+/* Clients that never come back must not keep others from being asked. */
+static void make_room(struct wbi_mcp_server *s)
+{
+    struct wbi_mcp_request *gone = NULL;
+
+    if (s->parked < WBI_LIMIT_MCP_PARKED)
+        return;
+    for (struct wbi_mcp_request *at = s->requests; at != NULL; at = at->next) {
+        if (at->phase == WBI_REQ_PARKED && !at->cancelled &&
+            (gone == NULL || gives_way_before(at, gone)))
+            gone = at;
+    }
+    if (gone != NULL)
+        wbi_request_cancel(gone);
+}
+
 /* Answers the present exchange with all open questions and parks r. */
 static void park(struct wbi_mcp_request *r)
 {
@@ -108,12 +132,19 @@ static void park(struct wbi_mcp_request *r)
     wbi_buf_fini(&b);
 }
 
+static bool has_to_park(const struct wbi_mcp_request *r)
+{
+    return r->phase == WBI_REQ_RUNNING && r->asks != NULL && !r->cancelled;
+}
+
 static void on_post(void *arg)
 {
     struct wbi_mcp_request *r = arg;
 
     r->asking = false;
-    if (r->phase == WBI_REQ_RUNNING && r->asks != NULL && !r->cancelled)
+    if (has_to_park(r))
+        make_room(r->server);
+    if (has_to_park(r)) /* still: the end of another call may have been its own */
         park(r);
     wbi_request_unref(r);
 }
@@ -163,8 +194,7 @@ wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str 
 
     if (!wbi_mcp_able(&r->abilities, method) || r->cancelled || r->phase == WBI_REQ_DONE)
         return WB_EDENIED;
-    if (r->ask_count >= WBI_LIMIT_MCP_ASKS ||
-        (r->era == WBI_ERA_MODERN && r->server->parked >= WBI_LIMIT_MCP_PARKED))
+    if (r->ask_count >= WBI_LIMIT_MCP_ASKS)
         return WB_ELIMIT;
     a = wbi_arena_zalloc(r->arena, sizeof(*a));
     if (a == NULL)
@@ -225,7 +255,7 @@ void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
 static struct wbi_mcp_request *find_parked(struct wbi_mcp_request *r, struct wbi_str state)
 {
     for (struct wbi_mcp_request *at = r->server->requests; at != NULL; at = at->next) {
-        if (at->phase == WBI_REQ_PARKED && wbi_str_eqz(state, at->state) &&
+        if (at->phase == WBI_REQ_PARKED && !at->cancelled && wbi_str_eqz(state, at->state) &&
             wbi_str_eq(at->rpc.method, r->rpc.method) && wbi_str_eq(at->principal, r->principal))
             return at;
     }

@@ -114,6 +114,18 @@ grep -q '"method":"notifications/message".*"at it"' "$work/out" || bad "$how: a 
 close
 grep -q '"requestId":0' "$work/seen" && bad "$how: the server is told of the end of a call it does not know"
 
+how="clients that never come back"
+open modern
+for i in $(seq 257); do call $i roots "$meta"; done
+seen "the last question" '"id":257,"result":{"resultType":"input_required"'
+call 300 roots "\"requestState\":\"$(member '"id":1,' requestState)\",\"inputResponses\":{\"r\":{\"roots\":[]}},$meta"
+seen "the first one given up" '"id":300,"error":{"code":-32602'
+for i in 2 257; do
+    call 30$i roots "\"requestState\":\"$(member "\"id\":$i," requestState)\",\"inputResponses\":{\"r\":{\"roots\":[]}},$meta"
+    seen "number $i taken up" "\"id\":30$i,\"result\":.*\"text\":\"answered\""
+done
+close
+
 # Over HTTP each request of 2026-07-28 is a conversation of its own: on a shared connection a
 # question that may be either's is nobody's, unless both name the same one.
 how="two clients of 2026-07-28 over HTTP"
