@@ -187,12 +187,29 @@ static struct wbi_str make_key(struct wbi_mcp_request *r, struct wbi_str key)
     return wbi_arena_fmt(r->arena, "q%llu", (unsigned long long)r->ask_serial);
 }
 
+/* Whether the client can be asked this; params is JSON text or absent. */
+static bool askable(struct wbi_mcp_request *r, struct wbi_str method, struct wbi_str params)
+{
+    struct wbi_arena *arena = NULL;
+    const wbi_json *v = NULL;
+    bool able;
+
+    if (params.p == NULL)
+        return wbi_mcp_able_with(&r->abilities, method, NULL);
+    if (wbi_loop_arena(r->server->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return false;
+    able = wbi_json_read(arena, params, WBI_JSON_STRICT, &v, NULL) == WB_OK &&
+           wbi_mcp_able_with(&r->abilities, method, v);
+    wbi_arena_free(arena);
+    return able;
+}
+
 wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str method,
                   struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg)
 {
     struct wbi_ask *a, **at = &r->asks;
 
-    if (!wbi_mcp_able(&r->abilities, method) || r->cancelled || r->phase == WBI_REQ_DONE)
+    if (r->cancelled || r->phase == WBI_REQ_DONE || !askable(r, method, params))
         return WB_EDENIED;
     if (r->ask_count >= WBI_LIMIT_MCP_ASKS)
         return WB_ELIMIT;

@@ -138,7 +138,7 @@ static void do_initialize(struct wbi_mcp_request *r)
     }
     (void)snprintf(session->version, sizeof(session->version), "%.*s",
                    WBI_FMT(wbi_era_legacy_version(asked) ? asked : WBI_LIT(WBI_MCP_LEGACY)));
-    wbi_mcp_abilities_of(caps, &session->abilities);
+    wbi_mcp_abilities_of(caps, strcmp(session->version, WBI_MCP_LEGACY) == 0, &session->abilities);
     session->open = true;
     wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_MESSAGE);
     w = wbi_jw_to(&b);

@@ -38,14 +38,18 @@ void wbi_era_put_versions(struct wbi_buf *out)
     wbi_buf_addc(out, ']');
 }
 
-void wbi_mcp_abilities_of(const wbi_json *capabilities, struct wbi_mcp_abilities *ret)
+void wbi_mcp_abilities_of(const wbi_json *capabilities, bool parted, struct wbi_mcp_abilities *ret)
 {
     const wbi_json *elicitation = wbi_json_get_as(capabilities, "elicitation", WBI_JSON_OBJ);
+    const wbi_json *sampling = wbi_json_get_as(capabilities, "sampling", WBI_JSON_OBJ);
+    bool url = parted && wbi_json_get_as(elicitation, "url", WBI_JSON_OBJ) != NULL;
 
-    ret->sampling = wbi_json_get_as(capabilities, "sampling", WBI_JSON_OBJ) != NULL;
+    ret->sampling = sampling != NULL;
+    ret->sampling_tools = parted && wbi_json_get_as(sampling, "tools", WBI_JSON_OBJ) != NULL;
     ret->roots = wbi_json_get_as(capabilities, "roots", WBI_JSON_OBJ) != NULL;
-    ret->elicitation = elicitation != NULL;
-    ret->elicitation_url = wbi_json_get(elicitation, "url") != NULL;
+    ret->elicitation_url = url;
+    ret->elicitation_form =
+        elicitation != NULL && (!url || wbi_json_get_as(elicitation, "form", WBI_JSON_OBJ) != NULL);
 }
 
 const char *wbi_mcp_ability_for(struct wbi_str method)
@@ -65,7 +69,26 @@ bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method)
 
     if (need == NULL)
         return false;
-    return need[0] == 's' ? a->sampling : need[0] == 'e' ? a->elicitation : a->roots;
+    if (need[0] == 'e')
+        return a->elicitation_form || a->elicitation_url;
+    return need[0] == 's' ? a->sampling : a->roots;
+}
+
+bool wbi_mcp_able_with(const struct wbi_mcp_abilities *a, struct wbi_str method,
+                       const wbi_json *params)
+{
+    const wbi_json *mode = wbi_json_get(params, "mode");
+
+    if (!wbi_mcp_able(a, method))
+        return false;
+    if (wbi_str_eqz(method, "sampling/createMessage"))
+        return a->sampling_tools || (wbi_json_get(params, "tools") == NULL &&
+                                     wbi_json_get(params, "toolChoice") == NULL);
+    if (!wbi_str_eqz(method, "elicitation/create"))
+        return true;
+    if (mode == NULL || wbi_str_eqz(wbi_json_str(mode), "form"))
+        return a->elicitation_form;
+    return wbi_str_eqz(wbi_json_str(mode), "url") && a->elicitation_url;
 }
 
 static const char *const levels[] = {"debug", "info",     "notice", "warning",

@@ -22,12 +22,17 @@ void wbi_era_put_versions(struct wbi_buf *out);
 
 /* What a client says it can be asked. */
 struct wbi_mcp_abilities {
-    bool sampling, elicitation, elicitation_url, roots;
+    bool sampling, sampling_tools, elicitation_form, elicitation_url, roots;
 };
-void wbi_mcp_abilities_of(const wbi_json *capabilities, struct wbi_mcp_abilities *ret);
+/* parted: the revision has modes of elicitation and tools in sampling (2025-11-25 and later);
+ * before, elicitation is by form alone. */
+void wbi_mcp_abilities_of(const wbi_json *capabilities, bool parted, struct wbi_mcp_abilities *ret);
 /* "sampling/createMessage" → "sampling"; NULL for what no client can be asked. */
 const char *wbi_mcp_ability_for(struct wbi_str method);
 bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method);
+/* The same for one question: its mode, or its tools, may be more than the client can. */
+bool wbi_mcp_able_with(const struct wbi_mcp_abilities *a, struct wbi_str method,
+                       const wbi_json *params);
 
 /* 0 (debug) to 7 (emergency); -1 for no level. */
 int wbi_mcp_level(struct wbi_str name);

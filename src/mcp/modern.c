@@ -154,7 +154,7 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
         return refuse_version(r, wbi_json_str(version));
     if (http != NULL && !headers_agree(r, http, version))
         return false;
-    wbi_mcp_abilities_of(caps, &r->abilities);
+    wbi_mcp_abilities_of(caps, /* parted= */ true, &r->abilities);
     r->level = wbi_mcp_level(wbi_json_get_str(r->meta, WBI_META "logLevel"));
     r->log_asked = r->level >= 0;
     return true;

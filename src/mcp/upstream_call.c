@@ -194,12 +194,13 @@ static void put_abilities(struct wbi_buf *b, const struct wbi_mcp_abilities *a)
     struct wbi_jw w = wbi_jw_to(b);
 
     wbi_jw_obj(&w);
-    if (a->elicitation)
+    if (a->elicitation_form || a->elicitation_url)
         wbi_jw_kraw(&w, "elicitation",
-                    a->elicitation_url ? WBI_LIT("{\"form\":{},\"url\":{}}")
-                                       : WBI_LIT("{\"form\":{}}"));
+                    !a->elicitation_url   ? WBI_LIT("{\"form\":{}}")
+                    : a->elicitation_form ? WBI_LIT("{\"form\":{},\"url\":{}}")
+                                          : WBI_LIT("{\"url\":{}}"));
     if (a->sampling)
-        wbi_jw_kraw(&w, "sampling", WBI_LIT("{}"));
+        wbi_jw_kraw(&w, "sampling", a->sampling_tools ? WBI_LIT("{\"tools\":{}}") : WBI_LIT("{}"));
     if (a->roots)
         wbi_jw_kraw(&w, "roots", WBI_LIT("{}"));
     wbi_jw_obj_end(&w);

@@ -171,7 +171,8 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     c->sent = true;
     wbi_call_rename(c, 0); /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {
-        if (!wbi_mcp_able(&c->abilities, wbi_json_get_str(k_val, "method"))) {
+        if (!wbi_mcp_able_with(&c->abilities, wbi_json_get_str(k_val, "method"),
+                               wbi_json_get(k_val, "params"))) {
             wbi_upstream_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
             return;
         }

@@ -37,29 +37,37 @@ static void text(long id, const char *say)
 }
 
 #define FORM "{\"message\":\"Go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"
-#define ELICIT "{\"method\":\"elicitation/create\",\"params\":" FORM "}"
+#define ELICIT "\"method\":\"elicitation/create\",\"params\":" FORM
+#define VISIT                                                                                  \
+    "\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go there\"," \
+    "\"url\":\"https://localhost/\",\"elicitationId\":\"e\"}"
+#define SAMPLE               \
+    "\"method\":\"sampling/" \
+    "createMessage\",\"params\":{\"messages\":[],\"maxTokens\":1,\"tools\":[]}"
 #define LONG "a-key-that-is-longer-than-any-buffer-somebody-would-think-of-making-for-one-"
 #define COMPLETE "\"resultType\":\"complete\""
 
-static void ask(long for_call)
+static void ask(long for_call, const char *question)
 {
     asking[++questions % 64] = for_call;
-    printf("{\"jsonrpc\":\"2.0\",\"id\":\"q%d\",\"method\":\"elicitation/create\",\"params\":" FORM
-           "}\n",
-           questions);
+    printf("{\"jsonrpc\":\"2.0\",\"id\":\"q%d\",%s}\n", questions, question);
 }
 
 static void call_legacy(long id)
 {
     if (has("\"name\":\"ask\"")) { /* answered when the client has */
-        ask(id);
+        ask(id, ELICIT);
+    } else if (has("\"name\":\"visit\"")) {
+        ask(id, VISIT);
+    } else if (has("\"name\":\"sample\"")) {
+        ask(id, SAMPLE);
     } else if (has("\"name\":\"impatient\"")) { /* answered before */
-        ask(0);
+        ask(0, ELICIT);
         text(id, "went on");
     } else if (has("\"name\":\"hold\"")) {
         held = id;
     } else if (has("\"name\":\"swap\"")) { /* asks for itself, and ends the older call */
-        ask(id);
+        ask(id, ELICIT);
         text(held, "held");
     } else {
         text(id, "echo");
@@ -86,8 +94,14 @@ static void call_modern(long id)
     else if (responses != NULL)
         result(id, "{" COMPLETE ",\"content\":[{\"type\":\"text\",\"text\":\"answered\"}]}");
     else if (has("\"name\":\"long\""))
-        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"" LONG "1\":" ELICIT
-                   ",\"" LONG "2\":" ELICIT "}}");
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"" LONG "1\":{" ELICIT
+                   "},\"" LONG "2\":{" ELICIT "}}}");
+    else if (has("\"name\":\"visit\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"v\":{" VISIT "}}}");
+    else if (has("\"name\":\"sample\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"s\":{" SAMPLE "}}}");
+    else if (has("\"name\":\"ask\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"f\":{" ELICIT "}}}");
     else if (has("\"name\":\"roots\""))
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
                    "\"roots/list\"}}}");
@@ -103,8 +117,9 @@ static void call_modern(long id)
 
 static void answer(bool modern, long id)
 {
-    static const char list[] = "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL(
-        "impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "]}";
+    static const char list[] =
+        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL(
+            "swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"

@@ -126,6 +126,36 @@ for i in 2 257; do
 done
 close
 
+# Parts of an ability: forms, URLs, tools in sampling. What a client lacks it is not asked.
+asks_of() { # abilities of the client, those that the server is told, tools it is asked by, and those it is not
+    local n=10 tool era
+    for era in legacy modern; do
+        how="abilities $1, $era server"
+        open $era
+        for tool in $3 $4; do
+            call $((++n)) "$tool" "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":$1}"
+            case " $3 " in
+            *" $tool "*) seen "asked by $tool" "\"id\":$n,\"result\":{\"resultType\":\"input_required\"" ;;
+            *) seen "an end of $tool" "\"id\":$n,\"result\":.*\"text\":\"[^\"]*\\(refused\\|the caller cannot answer\\)" ;;
+            esac
+        done
+        [ $era = legacy ] || grep -qF "Capabilities\":$2" "$work/seen" || bad "$how: the server is told otherwise: $(cat "$work/seen")"
+        close
+    done
+}
+asks_of '{"elicitation":{}}' '{"elicitation":{"form":{}}}' ask 'visit sample'
+asks_of '{"elicitation":{"url":{}},"sampling":{}}' '{"elicitation":{"url":{}},"sampling":{}}' visit 'ask sample'
+asks_of '{"elicitation":{"url":{},"form":{}},"sampling":{"tools":{}}}' '{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}}}' 'ask visit sample' ''
+how="client of 2025-06-18"
+open legacy
+rpc 0 initialize '"protocolVersion":"2025-06-18","capabilities":{"elicitation":{"url":{}}}'
+call 1 visit
+seen "a refusal" '"id":1,"result":.*"text":"refused"'
+call 2 ask
+seen "a form" '"method":"elicitation/create".*"requestedSchema"'
+printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$(member elicitation/create id)" >&3
+close
+
 # Over HTTP each request of 2026-07-28 is a conversation of its own: on a shared connection a
 # question that may be either's is nobody's, unless both name the same one.
 how="two clients of 2026-07-28 over HTTP"
