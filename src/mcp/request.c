@@ -100,6 +100,7 @@ static void leave_session(struct wbi_mcp_request *r)
         at = &(*at)->session_next;
     *at = r->session_next;
     session->request_count--;
+    session->used_ns = wbi_now_ns(&r->server->o.clock); /* until now, however long that was */
     r->session = NULL;
     if (session->stdio != NULL)
         wbi_stdio_idle(session->stdio);

@@ -228,8 +228,10 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
     }
     for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
         for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
-            if (at->streams[i] == id)
+            if (at->streams[i] == id) {
                 at->streams[i] = 0;
+                at->used_ns = wbi_now_ns(&s->o.clock);
+            }
         }
     }
 }

@@ -119,14 +119,28 @@ size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s)
     return s->busy;
 }
 
-/* The session unused for longest, of those that do nothing now. */
+static bool listens(const struct wbi_mcp_session *session)
+{
+    for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
+        if (session->streams[i] != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Who listens is there; who does not may have left long ago. */
+static bool idler(const struct wbi_mcp_session *a, const struct wbi_mcp_session *b)
+{
+    return listens(a) != listens(b) ? listens(b) : a->used_ns < b->used_ns;
+}
+
+/* The session unused for longest, of those that have no request. */
 static struct wbi_mcp_session *idlest(struct wbi_mcp_server *s)
 {
     struct wbi_mcp_session *found = NULL;
 
     for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
-        if (at->stdio == NULL && at->requests == NULL &&
-            (found == NULL || at->used_ns < found->used_ns))
+        if (at->stdio == NULL && at->requests == NULL && (found == NULL || idler(at, found)))
             found = at;
     }
     return found;
@@ -319,7 +333,7 @@ void wbi_mcp_on_tick(void *arg)
     s->ticking = false;
     for (struct wbi_mcp_session *at = s->sessions, *next; at != NULL; at = next) {
         next = at->next;
-        if (at->stdio == NULL && at->requests == NULL && at->streams[0] == 0 &&
+        if (at->stdio == NULL && at->requests == NULL && !listens(at) &&
             now - at->used_ns > WBI_MCP_SESSION_IDLE_MS * WBI_NS_PER_MS)
             wbi_session_end(at);
     }

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mcp/session_test.c: sessions over HTTP, by a clock that the test moves: when they are idle,
+ * which one makes room. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "mcp/server_int.h"
+#include "support/dial.h"
+
+struct world {
+    struct wbi_loop *loop;
+    struct wbi_clock_manual clock;
+    struct wbi_mcp_server *server;
+    struct wbi_http *http;
+    struct wbi_mcp_request *held;
+};
+
+static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
+                    const wbi_json *arguments)
+{
+    (void)name;
+    (void)arguments;
+    ((struct world *)arg)->held = r;
+}
+
+static void on_request(void *arg, const struct wbi_http_request *r)
+{
+    struct world *w = arg;
+
+    wbi_mcp_http(w->server, w->http, r, WBI_LIT("me"));
+}
+
+static void on_gone(void *arg, uint64_t id, void *user)
+{
+    wbi_mcp_http_gone(((struct world *)arg)->server, id, user);
+}
+
+static void start(struct world *w, size_t sessions)
+{
+    static const struct wbi_mcp_ops ops = {.call = on_call};
+    static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
+    struct wbi_mcp_options o = {.sessions = sessions, .clock = wbi_clock_by_hand(&w->clock)};
+    struct wbi_http_options h = {.address = WBI_LIT_INIT("127.0.0.1:0"), .clock = o.clock};
+
+    memset(w, 0, sizeof(*w));
+    w->clock.mono_ns = 1;
+    assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
+    assert_int_equal(wbi_mcp_server_new(w->loop, &o, &ops, w, &w->server, NULL), WB_OK);
+    assert_int_equal(wbi_http_listen(w->loop, &h, &http_ops, w, &w->http, NULL), WB_OK);
+}
+
+static void stop(struct world *w)
+{
+    wbi_http_free(w->http);
+    wbi_mcp_server_stop(w->server);
+    assert_int_equal(wbi_mcp_server_busy(w->server), 0);
+    wbi_mcp_server_free(w->server);
+    wbi_loop_free(w->loop);
+}
+
+static void turn(struct world *w)
+{
+    for (int i = 0; i < 50; i++) {
+        (void)wbi_loop_turn(w->loop, false);
+        (void)poll(NULL, 0, 1);
+    }
+}
+
+/* Sends a request with the session's header (empty: none); the connection. */
+static int request(struct world *w, const char *method, const char *session, const char *body)
+{
+    int fd = dial_port(wbi_http_port(w->http));
+    char text[2048];
+
+    assert_true(fd >= 0);
+    (void)snprintf(text, sizeof(text),
+                   "%s /mcp HTTP/1.1\r\nHost: localhost\r\n%s"
+                   "Accept: application/json, text/event-stream\r\n",
+                   method, session);
+    if (body[0] != '\0')
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                       "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(body));
+    (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "\r\n%s", body);
+    assert_true(write(fd, text, strlen(text)) > 0);
+    turn(w);
+    return fd;
+}
+
+/* What has come; empty: nothing. */
+static const char *came(int fd)
+{
+    static char text[8192];
+    ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static int status_of(struct world *w, const char *method, const char *session, const char *body)
+{
+    int fd = request(w, method, session, body);
+    const char *text = came(fd);
+    int status = strlen(text) > 12 ? atoi(text + 9) : 0;
+
+    close(fd);
+    turn(w);
+    return status;
+}
+
+#define SESSION_SIZE 80
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define CALL "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}"
+
+static void open_session(struct world *w, char session[SESSION_SIZE])
+{
+    int fd = request(w, "POST", "",
+                     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"
+                     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}}");
+    const char *at = strstr(came(fd), "Mcp-Session-Id: ");
+
+    assert_non_null(at);
+    (void)snprintf(session, SESSION_SIZE, "%.*s\r\n", (int)strcspn(at, "\r"), at);
+    close(fd);
+    turn(w);
+}
+
+/* That much later the server looks around. */
+static void pass(struct world *w, int minutes)
+{
+    w->clock.mono_ns += minutes * INT64_C(60000) * WBI_NS_PER_MS;
+    wbi_mcp_on_tick(w->server);
+    turn(w);
+}
+
+static void a_session_is_idle_from_its_last_answer_on(void **state)
+{
+    char at_work[SESSION_SIZE], idle[SESSION_SIZE];
+    struct world w;
+    int fd;
+
+    (void)state;
+    start(&w, 0);
+    open_session(&w, at_work);
+    open_session(&w, idle);
+    fd = request(&w, "POST", at_work, CALL);
+    pass(&w, 31);
+    assert_int_equal(status_of(&w, "POST", idle, PING), 404);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    turn(&w);
+    assert_non_null(strstr(came(fd), "\"id\":2,\"result\":{}"));
+    close(fd);
+    pass(&w, 29);
+    assert_int_equal(status_of(&w, "POST", at_work, PING), 200);
+    pass(&w, 31);
+    assert_int_equal(status_of(&w, "POST", at_work, PING), 404);
+    stop(&w);
+}
+
+static void a_session_that_listens_is_not_idle(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int first, second;
+
+    (void)state;
+    start(&w, 0);
+    open_session(&w, session);
+    first = request(&w, "GET", session, "");
+    second = request(&w, "GET", session, "");
+    close(first);
+    pass(&w, 31);
+    assert_int_equal(status_of(&w, "POST", session, PING), 200);
+    pass(&w, 31);
+    close(second);
+    turn(&w);
+    pass(&w, 29);
+    assert_int_equal(status_of(&w, "POST", session, PING), 200);
+    stop(&w);
+}
+
+static void who_does_not_listen_makes_room_first(void **state)
+{
+    char listener[SESSION_SIZE], other[SESSION_SIZE], more[SESSION_SIZE];
+    struct world w;
+    int fd;
+
+    (void)state;
+    start(&w, 2);
+    open_session(&w, listener);
+    fd = request(&w, "GET", listener, "");
+    pass(&w, 1);
+    open_session(&w, other);
+    open_session(&w, more);
+    assert_int_equal(status_of(&w, "POST", other, PING), 404);
+    assert_int_equal(status_of(&w, "POST", listener, PING), 200);
+    assert_int_equal(status_of(&w, "POST", more, PING), 200);
+    close(fd);
+    stop(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_is_idle_from_its_last_answer_on),
+        cmocka_unit_test(a_session_that_listens_is_not_idle),
+        cmocka_unit_test(who_does_not_listen_makes_room_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
