@@ -276,11 +276,15 @@ void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const ch
 void wbi_mcp_fail(struct wbi_mcp_request *r, int code, struct wbi_str message,
                   struct wbi_str data_or_none)
 {
+    bool modern = r->era == WBI_ERA_MODERN;
+    bool refused = code == WBI_RPC_CAPABILITY || code == WBI_RPC_HEADER;
     struct wbi_buf b;
 
+    if (modern && code == WBI_RPC_URL_ELICITATION) /* which it must not be sent any more */
+        code = WBI_RPC_INTERNAL;
     wbi_buf_init(&b, WBI_LIMIT_MCP_OUT);
     wbi_rpc_put_error(&b, r->id, code, message, data_or_none);
-    end_with(r, &b, code == WBI_RPC_CAPABILITY || code == WBI_RPC_HEADER ? 400 : 200);
+    end_with(r, &b, modern && refused ? 400 : 200);
 }
 
 void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri)

@@ -26,9 +26,13 @@ struct world {
 static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
                     const wbi_json *arguments)
 {
-    (void)name;
     (void)arguments;
-    ((struct world *)arg)->held = r;
+    if (wbi_str_eqz(name, "lacks"))
+        wbi_mcp_fail(r, WBI_RPC_CAPABILITY, WBI_LIT("no"), WBI_NONE);
+    else if (wbi_str_eqz(name, "link"))
+        wbi_mcp_fail(r, WBI_RPC_URL_ELICITATION, WBI_LIT("no"), WBI_NONE);
+    else
+        ((struct world *)arg)->held = r;
 }
 
 static void on_request(void *arg, const struct wbi_http_request *r)
@@ -74,7 +78,7 @@ static void turn(struct world *w)
     }
 }
 
-/* Sends a request with the session's header (empty: none); the connection. */
+/* Sends a request with the session's and other headers (empty: none); the connection. */
 static int request(struct world *w, const char *method, const char *session, const char *body)
 {
     int fd = dial_port(wbi_http_port(w->http));
@@ -206,12 +210,59 @@ static void who_does_not_listen_makes_room_first(void **state)
     stop(&w);
 }
 
+#define MODERN                                                                    \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io." \
+    "modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN_HEADERS(method) "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
+
+/* The text of the answer, good until the next one. */
+static const char *answer_to(struct world *w, const char *headers, const char *body)
+{
+    int fd = request(w, "POST", headers, body);
+    const char *text = came(fd);
+
+    close(fd);
+    turn(w);
+    return text;
+}
+
+static void errors_are_those_of_the_revision(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    const char *text;
+
+    (void)state;
+    start(&w, 0);
+    open_session(&w, session);
+    text = answer_to(
+        &w, session,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"lacks\"}}");
+    assert_non_null(strstr(text, "HTTP/1.1 200"));
+    assert_non_null(strstr(text, "\"code\":-32021"));
+    text = answer_to(
+        &w, session,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"link\"}}");
+    assert_non_null(strstr(text, "\"code\":-32042"));
+    text = answer_to(&w, MODERN_HEADERS("tools/call") "Mcp-Name: lacks\r\n",
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                     "\"lacks\"," MODERN "}}");
+    assert_non_null(strstr(text, "HTTP/1.1 400"));
+    assert_non_null(strstr(text, "\"code\":-32021"));
+    text = answer_to(&w, MODERN_HEADERS("tools/call") "Mcp-Name: link\r\n",
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                     "\"link\"," MODERN "}}");
+    assert_non_null(strstr(text, "\"code\":-32603"));
+    stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_is_idle_from_its_last_answer_on),
         cmocka_unit_test(a_session_that_listens_is_not_idle),
         cmocka_unit_test(who_does_not_listen_makes_room_first),
+        cmocka_unit_test(errors_are_those_of_the_revision),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,8 +124,9 @@ static bool pass_rpc_error(const struct wbi_call *call, struct wbi_mcp_request *
     if (call->complete == NULL || call->complete->rpc_error.p == NULL ||
         wbi_json_read(call->arena, call->complete->rpc_error, WBI_JSON_STRICT, &error, NULL) !=
             WB_OK ||
-        !wbi_json_i64(wbi_json_get(error, "code"), &code))
-        return false;
+        !wbi_json_i64(wbi_json_get(error, "code"), &code) ||
+        (code == WBI_RPC_URL_ELICITATION && wbi_mcp_era(r) == WBI_ERA_MODERN))
+        return false; /* then the call failed as any other */
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
     if (wbi_json_get(error, "data") != NULL)
         wbi_json_write(&data, wbi_json_get(error, "data"));

@@ -119,7 +119,7 @@ static void answer(bool modern, long id)
 {
     static const char list[] =
         "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL(
-            "swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "]}";
+            "swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL("link") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
@@ -130,6 +130,10 @@ static void answer(bool modern, long id)
     else if (has("\"method\":\"tools/list\""))
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{%s%s}\n", id,
                modern ? COMPLETE "," : "", list);
+    else if (has("\"method\":\"tools/call\"") && has("\"name\":\"link\""))
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32042,\"message\":\"go "
+               "there\",\"data\":{\"elicitations\":[]}}}\n",
+               id);
     else if (has("\"method\":\"tools/call\""))
         (modern ? call_modern : call_legacy)(id);
     else

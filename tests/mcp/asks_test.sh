@@ -156,6 +156,15 @@ seen "a form" '"method":"elicitation/create".*"requestedSchema"'
 printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$(member elicitation/create id)" >&3
 close
 
+how="an error for the client's own machinery"
+open legacy
+call 1 link "$meta"
+seen "a result" '"id":1,"result":{"resultType":"complete".*refused a__link: go there.*"isError":true'
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+call 2 link
+seen "the error itself" '"id":2,"error":{"code":-32042,"message":"go there"'
+close
+
 # Over HTTP each request of 2026-07-28 is a conversation of its own: on a shared connection a
 # question that may be either's is nobody's, unless both name the same one.
 how="two clients of 2026-07-28 over HTTP"
