@@ -94,7 +94,7 @@ static void put_ability(struct wbi_jw *w, const char *name, bool list_changed, b
     wbi_jw_obj_end(w);
 }
 
-static void put_capabilities(struct wbi_jw *w, const struct wbi_mcp_server *s, bool modern)
+static void put_capabilities(struct wbi_jw *w, const struct wbi_mcp_server *s)
 {
     wbi_jw_key(w, "capabilities");
     wbi_jw_obj(w);
@@ -106,8 +106,7 @@ static void put_capabilities(struct wbi_jw *w, const struct wbi_mcp_server *s, b
         put_ability(w, "prompts", true, false);
     if (s->ops.complete != NULL)
         put_ability(w, "completions", false, false);
-    if (!modern)
-        put_ability(w, "logging", false, false);
+    put_ability(w, "logging", false, false);
     wbi_jw_obj_end(w);
 }
 
@@ -144,7 +143,7 @@ static void do_initialize(struct wbi_mcp_request *r)
     w = wbi_jw_to(&b);
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "protocolVersion", session->version);
-    put_capabilities(&w, r->server, false);
+    put_capabilities(&w, r->server);
     put_info(&w, r->server, "serverInfo");
     if (r->server->o.instructions != NULL)
         wbi_jw_kstrz(&w, "instructions", r->server->o.instructions);
@@ -163,7 +162,7 @@ static void do_discover(struct wbi_mcp_request *r)
     w = wbi_jw_to(&b);
     wbi_jw_obj(&w);
     wbi_jw_kraw(&w, "supportedVersions", wbi_buf_str(&versions));
-    put_capabilities(&w, r->server, true);
+    put_capabilities(&w, r->server);
     if (r->server->o.instructions != NULL)
         wbi_jw_kstrz(&w, "instructions", r->server->o.instructions);
     wbi_jw_key(&w, "_meta");

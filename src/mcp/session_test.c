@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mcp/session_test.c: sessions over HTTP, by a clock that the test moves: when they are idle,
- * which one makes room. */
-#include <errno.h>
+ * mcp/session_test.c: the server over HTTP, by a clock that the test moves: when sessions are
+ * idle, which one makes room, what each revision is told. */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,11 +122,13 @@ static int status_of(struct world *w, const char *method, const char *session, c
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
 #define CALL "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}"
 
+#define INITIALIZE(members)                                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":" \
+    "{\"protocolVersion\":\"2025-11-25\"," members "}}"
+
 static void open_session(struct world *w, char session[SESSION_SIZE])
 {
-    int fd = request(w, "POST", "",
-                     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"
-                     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}}");
+    int fd = request(w, "POST", "", INITIALIZE("\"capabilities\":{}"));
     const char *at = strstr(came(fd), "Mcp-Session-Id: ");
 
     assert_non_null(at);
@@ -256,6 +257,20 @@ static void errors_are_those_of_the_revision(void **state)
     stop(&w);
 }
 
+static void log_messages_are_announced_in_each_era(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 0);
+    assert_non_null(strstr(answer_to(&w, MODERN_HEADERS("server/discover"),
+                                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/"
+                                     "discover\",\"params\":{" MODERN "}}"),
+                           "\"logging\":{}"));
+    assert_non_null(strstr(answer_to(&w, "", INITIALIZE("\"capabilities\":{}")), "\"logging\":{}"));
+    stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_session_that_listens_is_not_idle),
         cmocka_unit_test(who_does_not_listen_makes_room_first),
         cmocka_unit_test(errors_are_those_of_the_revision),
+        cmocka_unit_test(log_messages_are_announced_in_each_era),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
