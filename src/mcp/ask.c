@@ -33,20 +33,24 @@ static void take_back(struct wbi_mcp_request *r, const struct wbi_ask *a)
     wbi_buf_fini(&b);
 }
 
+void wbi_asks_take_back(struct wbi_mcp_request *r)
+{
+    for (const struct wbi_ask *a = r->asks; a != NULL && r->era == WBI_ERA_LEGACY; a = a->next)
+        take_back(r, a);
+}
+
 void wbi_asks_drop(struct wbi_mcp_request *r)
 {
     struct wbi_ask *a = r->asks; /* they live in r's arena */
 
     if (a == NULL)
         return;
+    wbi_asks_take_back(r);
     r->asks = NULL;
     r->ask_count = 0;
     tell_waiting(r, false);
-    for (; a != NULL; a = a->next) {
-        if (r->era == WBI_ERA_LEGACY)
-            take_back(r, a);
+    for (; a != NULL; a = a->next)
         a->on_answer(a->arg, NULL, true);
-    }
 }
 
 static void put_question(struct wbi_jw *w, const struct wbi_ask *a)

@@ -473,6 +473,7 @@ void wbi_request_cancel(struct wbi_mcp_request *r)
 
     if (r->phase == WBI_REQ_DONE || r->cancelled)
         return;
+    wbi_asks_take_back(r); /* afterwards nothing is sent for it */
     r->cancelled = true;
     if (!r->handed) { /* listening: nobody else owes anything */
         wbi_request_end(r, WBI_NONE, 200);

@@ -158,6 +158,8 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
 
 /* ask.c */
 void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc);
+/* Tells the client that no answer is needed any more, where a question is a request. */
+void wbi_asks_take_back(struct wbi_mcp_request *r);
 void wbi_asks_drop(struct wbi_mcp_request *r);
 /* Whether r continues a parked one: then r itself is over. */
 bool wbi_asks_resume(struct wbi_mcp_request *r);

@@ -69,6 +69,9 @@ call 8 ask
 for _ in $(seq 400); do [ "$(grep -c elicitation/create "$work/out")" = 6 ] && break; sleep 0.05; done
 printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n' >&3
 seen "an error for the one cancelled" '"id":"q4","error"' "$work/seen"
+fifth=$(grep elicitation/create "$work/out" | sed -n '5s/.*"id":"\(wb-[^"]*\)".*/\1/p')
+seen "its question taken back" "\"notifications/cancelled\",\"params\":{\"requestId\":\"$fifth\"}"
+[ "$(grep -c "{\"requestId\":\"$fifth\"}" "$work/out")" = 1 ] || bad "$how: a question is taken back twice"
 printf '{"jsonrpc":"2.0","id":"%s","error":{"code":-1,"message":"no"}}\n' "$(member elicitation/create id)" >&3
 seen "the refusal" '"id":8,"result":.*"text":"refused"'
 close
