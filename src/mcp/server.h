@@ -64,7 +64,8 @@ WB_MUST_CHECK wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_m
                                        struct wbi_mcp_server **ret, struct wbi_error *err);
 /* Every request must have been answered (after wbi_mcp_server_stop). */
 void wbi_mcp_server_free(struct wbi_mcp_server *s);
-/* Ends listening streams, with a result, and sessions without requests; what runs goes on. */
+/* Ends listening streams, with a result, and sessions when they have no requests; what runs
+ * goes on. */
 void wbi_mcp_server_quiet(struct wbi_mcp_server *s);
 /* The same, and what runs is asked to end (`cancel`); it is still answered. */
 void wbi_mcp_server_stop(struct wbi_mcp_server *s);

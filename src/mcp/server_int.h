@@ -107,7 +107,7 @@ struct wbi_mcp_server {
     size_t busy, parked, listening;
     uint64_t ask_serial;
     struct wbi_timer *timer;
-    bool ticking;
+    bool ticking, ending; /* ending: sessions end as soon as they have no request */
     int64_t keep_alive_ns;
 };
 

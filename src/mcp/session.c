@@ -11,6 +11,7 @@
 #include "mcp/server_int.h"
 
 #define TICK_MS 1000
+#define END_TICK_MS 50 /* while everything ends */
 
 wb_rc wbi_mcp_server_new(struct wbi_loop *loop, const struct wbi_mcp_options *options,
                          const struct wbi_mcp_ops *ops, void *arg, struct wbi_mcp_server **ret,
@@ -75,6 +76,17 @@ static void end_idle_sessions(struct wbi_mcp_server *s)
     }
 }
 
+/* Those that have no request now; the others on a tick, when they have none any more. */
+static void end_sessions(struct wbi_mcp_server *s)
+{
+    s->ending = true;
+    end_idle_sessions(s);
+    if (s->sessions != NULL) {
+        s->ticking = true;
+        wbi_timer_start(s->timer, END_TICK_MS);
+    }
+}
+
 void wbi_mcp_server_stop(struct wbi_mcp_server *s)
 {
     for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
@@ -88,7 +100,7 @@ void wbi_mcp_server_stop(struct wbi_mcp_server *s)
         next = r->next;
         wbi_request_unref(r);
     }
-    end_idle_sessions(s);
+    end_sessions(s);
 }
 
 void wbi_mcp_server_quiet(struct wbi_mcp_server *s)
@@ -100,7 +112,7 @@ void wbi_mcp_server_quiet(struct wbi_mcp_server *s)
         next = r->next;
         wbi_request_unref(r);
     }
-    end_idle_sessions(s);
+    end_sessions(s);
 }
 
 void wbi_mcp_server_free(struct wbi_mcp_server *s)
@@ -299,7 +311,7 @@ void wbi_mcp_tick_on(struct wbi_mcp_server *s)
     if (s->ticking)
         return;
     s->ticking = true;
-    wbi_timer_start(s->timer, TICK_MS);
+    wbi_timer_start(s->timer, s->ending ? END_TICK_MS : TICK_MS);
 }
 
 /* Comments keep quiet streams open through proxies. */
@@ -331,6 +343,8 @@ void wbi_mcp_on_tick(void *arg)
     int64_t now = wbi_now_ns(&s->o.clock);
 
     s->ticking = false;
+    if (s->ending)
+        end_idle_sessions(s);
     for (struct wbi_mcp_session *at = s->sessions, *next; at != NULL; at = next) {
         next = at->next;
         if (at->stdio == NULL && at->requests == NULL && !listens(at) &&

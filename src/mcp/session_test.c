@@ -211,6 +211,34 @@ static void who_does_not_listen_makes_room_first(void **state)
     stop(&w);
 }
 
+#define LAST_CHUNK "0\r\n\r\n"
+
+/* A stream for news must not hold up the end of a server that has nothing else to do. */
+static void a_session_ends_with_its_last_request_when_the_server_does(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int news, call;
+
+    (void)state;
+    start(&w, 0);
+    open_session(&w, session);
+    news = request(&w, "GET", session, "");
+    call = request(&w, "POST", session, CALL);
+    assert_non_null(strstr(came(news), "text/event-stream"));
+    wbi_mcp_server_quiet(w.server);
+    turn(&w);
+    assert_null(strstr(came(news), LAST_CHUNK));
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    turn(&w);
+    turn(&w);
+    assert_non_null(strstr(came(call), "\"id\":2,\"result\":{}"));
+    assert_non_null(strstr(came(news), LAST_CHUNK));
+    close(call);
+    close(news);
+    stop(&w);
+}
+
 #define MODERN                                                                    \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io." \
     "modelcontextprotocol/clientCapabilities\":{}}"
@@ -277,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_session_is_idle_from_its_last_answer_on),
         cmocka_unit_test(a_session_that_listens_is_not_idle),
         cmocka_unit_test(who_does_not_listen_makes_room_first),
+        cmocka_unit_test(a_session_ends_with_its_last_request_when_the_server_does),
         cmocka_unit_test(errors_are_those_of_the_revision),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
     };
