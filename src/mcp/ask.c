@@ -355,14 +355,20 @@ static void deliver(struct wbi_mcp_request *r, const wbi_json *responses)
         ask_by_result(r); /* some are still open, or new ones came */
 }
 
+/* Whoever sends a state means a call that has begun: one that nobody knows is refused, for
+ * the tool must not run a second time. */
 bool wbi_asks_resume(struct wbi_mcp_request *r)
 {
-    struct wbi_str state = wbi_json_get_str(r->rpc.params, "requestState");
+    const wbi_json *state = wbi_json_get(r->rpc.params, "requestState");
     struct wbi_mcp_request *parked;
 
-    if (!wbi_str_starts(state, WBI_LIT(STATE_PREFIX)))
-        return false; /* none, or the business of whoever made it */
-    parked = find_parked(r, state);
+    if (state == NULL)
+        return false;
+    if (!wbi_json_is(state, WBI_JSON_STR)) {
+        wbi_request_fault(r, WBI_RPC_PARAMS, 400, "params.requestState must be a string", WBI_NONE);
+        return true;
+    }
+    parked = find_parked(r, wbi_json_str(state));
     if (parked == NULL || !same_subject(parked, r) || !adopt(parked, r)) {
         wbi_request_fault(r, WBI_RPC_PARAMS, 400,
                           "requestState is unknown, expired, altered, or of another request",

@@ -451,6 +451,32 @@ static void a_parked_call_keeps_its_answer(void **state)
     stop(&w);
 }
 
+/* A state means a call that has begun; nothing runs for one that nobody knows. */
+static void a_foreign_state_runs_nothing(void **state)
+{
+    static const char *const states[] = {"5", "null", "{}", "\"\"", "\"zzz\"", "\"wb1.0\""};
+    struct pipes p;
+    struct world w;
+    char line[1024];
+
+    (void)state;
+    start(&w);
+    open_pipes(&w, &p);
+    for (size_t i = 0; i < WBI_COUNT(states); i++) {
+        (void)snprintf(
+            line, sizeof(line),
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+            "\"ask\",\"requestState\":%s," MODERN "}}\n",
+            states[i]);
+        say(&p, line);
+        assert_non_null(
+            strstr(heard(&w, &p), "\"id\":1,\"error\":{\"code\":-32602,\"message\":\""));
+    }
+    assert_int_equal(w.held_n, 0);
+    close_pipes(&p);
+    stop(&w);
+}
+
 static void what_is_owed_is_answered_when_the_server_stops(void **state)
 {
     char first[64];
@@ -709,6 +735,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_asked_is_cancelled_by_the_id_of_its_retry),
         cmocka_unit_test(a_call_that_waits_for_answers_is_cancelled_by_its_own_id),
         cmocka_unit_test(a_parked_call_keeps_its_answer),
+        cmocka_unit_test(a_foreign_state_runs_nothing),
         cmocka_unit_test(what_is_owed_is_answered_when_the_server_stops),
         cmocka_unit_test(the_connection_ends_after_its_last_answer),
         cmocka_unit_test(lists_come_in_pages_and_foreign_cursors_are_refused),

@@ -161,7 +161,7 @@ void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
 /* Tells the client that no answer is needed any more, where a question is a request. */
 void wbi_asks_take_back(struct wbi_mcp_request *r);
 void wbi_asks_drop(struct wbi_mcp_request *r);
-/* Whether r continues a parked one: then r itself is over. */
+/* Whether r continues a parked one, or wants to and cannot: then r itself is over. */
 bool wbi_asks_resume(struct wbi_mcp_request *r);
 
 /* serve_stdio.c */
