@@ -118,6 +118,17 @@ static void reply_buf(struct wbi_mcp_request *r, struct wbi_buf *b)
         wbi_request_fault(r, WBI_RPC_INTERNAL, 200, "out of memory", WBI_NONE);
 }
 
+/* The id of the new session goes out with the answer. */
+static void name_session(const struct wbi_mcp_request *r)
+{
+    char extra[WBI_SESSION_ID_SIZE + 24];
+
+    if (r->http == NULL)
+        return;
+    (void)snprintf(extra, sizeof(extra), "Mcp-Session-Id: %s\r\n", r->session->id);
+    wbi_http_set_extra(r->http, r->http_id, extra);
+}
+
 static void do_initialize(struct wbi_mcp_request *r)
 {
     struct wbi_mcp_session *session = r->session;
@@ -139,6 +150,7 @@ static void do_initialize(struct wbi_mcp_request *r)
                    WBI_FMT(wbi_era_legacy_version(asked) ? asked : WBI_LIT(WBI_MCP_LEGACY)));
     wbi_mcp_abilities_of(caps, strcmp(session->version, WBI_MCP_LEGACY) == 0, &session->abilities);
     session->open = true;
+    name_session(r);
     wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_MESSAGE);
     w = wbi_jw_to(&b);
     wbi_jw_obj(&w);

@@ -63,19 +63,16 @@ static void post_modern(struct post *p)
         plain(p->http, p->r->id, 202, NULL);
 }
 
-/* `initialize` opens a session, whose id goes out with the answer. */
+/* `initialize` opens a session. */
 static void post_initialize(struct post *p)
 {
     struct wbi_mcp_session *session = wbi_session_new(p->s, p->principal, NULL);
-    char extra[96];
 
     if (session == NULL) {
         refuse(p->http, p->r->id, 503, p->rpc.id_text, WBI_RPC_INTERNAL,
                WBI_LIT("too many sessions; end one or try again later"));
         return;
     }
-    (void)snprintf(extra, sizeof(extra), "Mcp-Session-Id: %s\r\n", session->id);
-    wbi_http_set_extra(p->http, p->r->id, extra);
     start(p, session, false);
     if (!session->open)
         wbi_session_end(session); /* it was refused */
