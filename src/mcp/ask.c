@@ -326,7 +326,8 @@ static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
         return false;
     parked->id = id;
     parked->rpc.id = value;         /* what a wish to cancel will name */
-    parked->progress_token = token; /* the client no longer knows the first one */
+    parked->progress_token = token; /* the client no longer knows the first one, */
+    parked->has_progress = false;   /* nor what was reported under it */
     parked->http = retry->http;
     parked->http_id = retry->http_id;
     parked->streaming = false;

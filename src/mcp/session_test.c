@@ -22,6 +22,25 @@ struct world {
     struct wbi_mcp_request *held;
 };
 
+static void on_answer(void *arg, const wbi_json *answer, bool is_error)
+{
+    struct wbi_mcp_request *r = ((struct world *)arg)->held;
+
+    if (answer == NULL || is_error)
+        return;
+    wbi_mcp_progress(r, 10, 100, WBI_NONE);
+    wbi_mcp_reply(r, WBI_LIT("{}"));
+}
+
+/* Far in its work it asks, and begins anew with the answer. */
+static void ask(struct world *w, struct wbi_mcp_request *r)
+{
+    w->held = r;
+    wbi_mcp_progress(r, 50, 100, WBI_NONE);
+    assert_int_equal(wbi_mcp_ask(r, WBI_LIT("q"), WBI_LIT("roots/list"), WBI_NONE, on_answer, w),
+                     WB_OK);
+}
+
 static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
                     const wbi_json *arguments)
 {
@@ -30,6 +49,8 @@ static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
         wbi_mcp_fail(r, WBI_RPC_CAPABILITY, WBI_LIT("no"), WBI_NONE);
     else if (wbi_str_eqz(name, "link"))
         wbi_mcp_fail(r, WBI_RPC_URL_ELICITATION, WBI_LIT("no"), WBI_NONE);
+    else if (wbi_str_eqz(name, "ask"))
+        ask(arg, r);
     else
         ((struct world *)arg)->held = r;
 }
@@ -299,6 +320,54 @@ static void log_messages_are_announced_in_each_era(void **state)
     stop(&w);
 }
 
+static void ask_with(struct world *w, const char *token, const char *members, char out[8192])
+{
+    char body[1024];
+
+    (void)snprintf(body, sizeof(body),
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                   "\"ask\",%s\"_meta\":{\"progressToken\":\"%s\",\"io.modelcontextprotocol/"
+                   "protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
+                   "clientCapabilities\":{\"roots\":{}}}}}",
+                   members, token);
+    (void)snprintf(out, 8192, "%s",
+                   answer_to(w, MODERN_HEADERS("tools/call") "Mcp-Name: ask\r\n", body));
+}
+
+/* The client knows each round by its own token, and progress rises under each. */
+static void progress_begins_anew_with_each_round(void **state)
+{
+    char out[8192], members[256];
+    const char *at;
+    struct world w;
+
+    (void)state;
+    start(&w, 0);
+    ask_with(&w, "one", "", out);
+    assert_non_null(strstr(out, "\"progressToken\":\"one\",\"progress\":50"));
+    at = strstr(out, "\"requestState\":\"");
+    assert_non_null(at);
+    (void)snprintf(members, sizeof(members), "%.*s,\"inputResponses\":{\"q\":{\"roots\":[]}},",
+                   (int)(strcspn(at, "}")), at);
+    ask_with(&w, "two", members, out);
+    assert_non_null(strstr(out, "\"progressToken\":\"two\",\"progress\":10"));
+    assert_non_null(strstr(out, "\"resultType\":\"complete\""));
+    stop(&w);
+}
+
+static void a_refused_initialize_names_no_session(void **state)
+{
+    struct world w;
+    const char *text;
+
+    (void)state;
+    start(&w, 0);
+    text = answer_to(&w, "", INITIALIZE("\"capabilities\":5"));
+    assert_non_null(strstr(text, "HTTP/1.1 400"));
+    assert_null(strstr(text, "Mcp-Session-Id"));
+    stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +376,8 @@ int main(void)
         cmocka_unit_test(who_does_not_listen_makes_room_first),
         cmocka_unit_test(a_session_ends_with_its_last_request_when_the_server_does),
         cmocka_unit_test(errors_are_those_of_the_revision),
+        cmocka_unit_test(progress_begins_anew_with_each_round),
+        cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
     };
 
