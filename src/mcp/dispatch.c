@@ -299,13 +299,26 @@ static void do_complete(struct wbi_mcp_request *r)
     r->server->ops.complete(r->server->arg, r, r->rpc.params);
 }
 
+/* What is wrong with a URI; NULL: nothing. */
+static const char *uri_fault(const wbi_json *uri)
+{
+    if (!wbi_json_is(uri, WBI_JSON_STR))
+        return "must be a string";
+    return wbi_json_str(uri).n > WBI_LIMIT_MCP_URI ? "is longer than 8 KiB" : NULL;
+}
+
 static void do_subscribe(struct wbi_mcp_request *r)
 {
-    struct wbi_str uri = wbi_json_get_str(r->rpc.params, "uri");
+    const wbi_json *value = wbi_json_get(r->rpc.params, "uri");
+    const char *fault = uri_fault(value);
+    struct wbi_str uri = wbi_json_str(value);
     bool on = wbi_str_eqz(r->rpc.method, "resources/subscribe");
+    char why[64];
 
-    if (uri.p == NULL || r->session == NULL) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.uri must be a string", WBI_NONE);
+    if (fault != NULL || r->session == NULL) {
+        (void)snprintf(why, sizeof(why), "params.uri %s",
+                       fault != NULL ? fault : "needs a session");
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200, why, WBI_NONE);
         return;
     }
     if (on && !wbi_session_watch(r->session, uri)) {
@@ -350,16 +363,49 @@ static void acknowledge(struct wbi_mcp_request *r)
         wbi_request_emit(r, wbi_buf_str(&b));
 }
 
+#define URIS "params.notifications.resourceSubscriptions"
+
+static bool refuse_uris(struct wbi_mcp_request *r, const char *why)
+{
+    wbi_request_fault(r, WBI_RPC_PARAMS, 400, why, WBI_NONE);
+    return false;
+}
+
+/* False when r has been refused. uris may be NULL. */
+static bool check_uris(struct wbi_mcp_request *r, const wbi_json *uris)
+{
+    size_t i = 0;
+    char why[96];
+
+    if (uris != NULL && !wbi_json_is(uris, WBI_JSON_ARR))
+        return refuse_uris(r, URIS " must be an array of strings");
+    if (wbi_json_count(uris) > WBI_LIMIT_MCP_SUBSCRIPTIONS) {
+        (void)snprintf(why, sizeof(why), URIS " has more than %u URIs",
+                       WBI_LIMIT_MCP_SUBSCRIPTIONS);
+        return refuse_uris(r, why);
+    }
+    WBI_JSON_EACH (uris, e) {
+        if (uri_fault(e) != NULL) {
+            (void)snprintf(why, sizeof(why), URIS "[%zu] %s", i, uri_fault(e));
+            return refuse_uris(r, why);
+        }
+        i++;
+    }
+    return true;
+}
+
 static void do_listen(struct wbi_mcp_request *r)
 {
     const wbi_json *wanted = wbi_json_get_as(r->rpc.params, "notifications", WBI_JSON_OBJ);
-    const wbi_json *uris = wbi_json_get_as(wanted, "resourceSubscriptions", WBI_JSON_ARR);
+    const wbi_json *uris = wbi_json_get(wanted, "resourceSubscriptions");
 
-    if (wanted == NULL || wbi_json_count(uris) > WBI_LIMIT_MCP_SUBSCRIPTIONS) {
+    if (wanted == NULL) {
         wbi_request_fault(r, WBI_RPC_PARAMS, 400, "params.notifications must say what to listen to",
                           WBI_NONE);
         return;
     }
+    if (!check_uris(r, uris))
+        return;
     if (r->server->listening >= WBI_LIMIT_MCP_LISTENERS) {
         wbi_request_fault(r, WBI_RPC_INTERNAL, 503, "too many listening streams", WBI_NONE);
         return;

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/checked.h"
 #include "mcp/server_int.h"
 #include "support/dial.h"
 
@@ -102,7 +103,7 @@ static void turn(struct world *w)
 static int request(struct world *w, const char *method, const char *session, const char *body)
 {
     int fd = dial_port(wbi_http_port(w->http));
-    char text[2048];
+    static char text[16384];
 
     assert_true(fd >= 0);
     (void)snprintf(text, sizeof(text),
@@ -368,6 +369,49 @@ static void a_refused_initialize_names_no_session(void **state)
     stop(&w);
 }
 
+#define LISTEN(uris)                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{" \
+    "\"notifications\":{\"resourceSubscriptions\":" uris "}," MODERN "}}"
+
+static void what_to_listen_to_is_checked(void **state)
+{
+    static char uri[8300], body[9000], list[1200], many[2000];
+    char session[SESSION_SIZE];
+    struct world w;
+    const struct {
+        const char *body, *why;
+    } rows[] = {
+        {LISTEN("\"a:b\""), "resourceSubscriptions must be an array of strings"},
+        {LISTEN("{}"), "resourceSubscriptions must be an array of strings"},
+        {LISTEN("[\"a:b\",5]"), "resourceSubscriptions[1] must be a string"},
+        {body, "resourceSubscriptions[0] is longer than 8 KiB"},
+        {many, "resourceSubscriptions has more than 256 URIs"},
+        {LISTEN("[\"a:b\"]"), "notifications/subscriptions/acknowledged"},
+    };
+
+    (void)state;
+    memset(uri, 'u', 8193);
+    (void)snprintf(body, sizeof(body), LISTEN("[\"%s\"]"), uri);
+    for (size_t i = 0; i < 257; i++)
+        (void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s\"a\"",
+                       i > 0 ? "," : "");
+    (void)snprintf(many, sizeof(many), LISTEN("[%s]"), list);
+    start(&w, 0);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        const char *text = answer_to(&w, MODERN_HEADERS("subscriptions/listen"), rows[i].body);
+
+        if (strstr(text, rows[i].why) == NULL)
+            fail_msg("row %zu: %s", i, text);
+    }
+    open_session(&w, session);
+    (void)snprintf(body, sizeof(body),
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
+                   "\"uri\":\"%s\"}}",
+                   uri);
+    assert_non_null(strstr(answer_to(&w, session, body), "\"params.uri is longer than 8 KiB\""));
+    stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +422,7 @@ int main(void)
         cmocka_unit_test(errors_are_those_of_the_revision),
         cmocka_unit_test(progress_begins_anew_with_each_round),
         cmocka_unit_test(a_refused_initialize_names_no_session),
+        cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
     };
 
