@@ -179,6 +179,22 @@ static void on_writable(void *arg, int events)
     flush(arg);
 }
 
+/* Nobody can answer any more: a call that asked goes on without. One at a time, since the
+ * list may change. */
+static void drop_questions(struct wbi_mcp_stdio *c)
+{
+    struct wbi_mcp_request *r = c->session->requests;
+
+    while (r != NULL && (r->asks == NULL || r->era != WBI_ERA_LEGACY))
+        r = r->session_next;
+    if (r == NULL)
+        return;
+    r->refs++;
+    wbi_asks_drop(r);
+    wbi_request_unref(r);
+    wbi_timer_start(c->timer, SOON_MS);
+}
+
 static void on_timer(void *arg)
 {
     struct wbi_mcp_stdio *c = arg;
@@ -187,6 +203,7 @@ static void on_timer(void *arg)
     if (c->ended)
         return;
     if (c->eof || c->broken) { /* listening streams have nobody to tell any more */
+        drop_questions(c);
         for (struct wbi_mcp_request *r = c->session->requests, *next; r != NULL; r = next) {
             next = r->session_next;
             if (r->phase == WBI_REQ_LISTENING || r->phase == WBI_REQ_PARKED || c->broken) {

@@ -156,7 +156,8 @@ call 1 visit
 seen "a refusal" '"id":1,"result":.*"text":"refused"'
 call 2 ask
 seen "a form" '"method":"elicitation/create".*"requestedSchema"'
-printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$(member elicitation/create id)" >&3
+exec 3>&- # nobody can answer any more
+seen "the end without an answer" '"id":2,"result":.*"text":"refused"'
 close
 
 how="an error for the client's own machinery"
