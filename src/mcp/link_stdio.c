@@ -25,6 +25,16 @@ static void complain(struct wbi_upstream *up, struct wbi_str bytes)
     wbi_buf_adds(b, bytes);
 }
 
+static void on_ears(void *arg);
+
+static void watch_ears(struct wbi_upstream *up)
+{
+    if (up->watching_ears)
+        return;
+    up->watching_ears = true;
+    wbi_timer_start(up->ears, WBI_UPSTREAM_SILENT_MS);
+}
+
 static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     struct wbi_upstream *up = arg;
@@ -45,14 +55,39 @@ static void on_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 }
 
 /* Nothing can be answered any more. The process may be about to end: that says more. */
-static void on_closed(void *arg, enum wbi_stream stream)
+static void part(struct wbi_upstream *up)
 {
-    struct wbi_upstream *up = arg;
-
-    if (stream != WBI_STDOUT)
+    if (up->silent_ns != 0)
         return;
     up->silent_ns = wbi_now_ns(&up->clock) + WBI_UPSTREAM_SILENT_MS * WBI_NS_PER_MS;
     wbi_up_arm(up, up->silent_ns);
+}
+
+static void on_closed(void *arg, enum wbi_stream stream)
+{
+    if (stream == WBI_STDOUT)
+        part(arg);
+}
+
+static void turn_deaf(struct wbi_upstream *up)
+{
+    up->deaf = true;
+    part(up);
+}
+
+/* What is written fails after the call that wrote it: to write nothing tells whether it has.
+ * That may also happen when a full pipe loses its reader, so it is asked while calls wait. */
+static void on_ears(void *arg)
+{
+    struct wbi_upstream *up = arg;
+
+    up->watching_ears = false;
+    if (up->process == NULL || up->deaf)
+        return;
+    if (wbi_process_input(up->process, WBI_LIT(""), NULL) == WB_ENOTFOUND)
+        turn_deaf(up);
+    else if (wbi_up_at_work(up))
+        watch_ears(up);
 }
 
 /* The last thing it said on stderr, in plain characters. A long line ends with a whole
@@ -118,14 +153,23 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
     wbi_lines_fini(&up->lines);
     wbi_lines_init(&up->lines, up->spec.message);
     up->silent_ns = 0;
+    up->deaf = false;
+    if (up->ears == NULL && wbi_timer_new(up->loop, on_ears, up, &up->ears) != WB_OK)
+        return wbi_fail_nomem(err);
     return wbi_process_start(up->runner, &spec, &ops, up, &up->process, err);
 }
 
 static wb_rc send_line(struct wbi_upstream *up, struct wbi_upstream_call *call,
                        struct wbi_str message)
 {
+    wb_rc rc = up->process != NULL ? wbi_process_line(up->process, message, NULL) : WB_EIO;
+
     (void)call;
-    return up->process != NULL ? wbi_process_line(up->process, message, NULL) : WB_EIO;
+    if (rc == WB_OK)
+        watch_ears(up);
+    else if (rc == WB_ENOTFOUND)
+        turn_deaf(up);
+    return rc;
 }
 
 /* End of its input first, then TERM, then KILL; nobody waits for it. */
@@ -136,6 +180,10 @@ static void close_link(struct wbi_upstream *up)
 
     up->process = NULL;
     up->silent_ns = 0;
+    up->deaf = false;
+    wbi_timer_free(up->ears);
+    up->ears = NULL;
+    up->watching_ears = false;
     if (p == NULL)
         return;
     wbi_process_handover(p, &ignore, NULL);

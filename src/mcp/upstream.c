@@ -372,7 +372,7 @@ static void refuse_calls(struct wbi_upstream *up)
         wbi_upstream_call_fail(up->calls, WB_EIO, why);
 }
 
-static bool calls_open(const struct wbi_upstream *up)
+bool wbi_up_at_work(const struct wbi_upstream *up)
 {
     const struct wbi_upstream_call *c = up->calls;
 
@@ -388,7 +388,7 @@ static void on_doubt(void *arg, const struct wbi_upstream_answer *a)
 
     up->doubting = false;
     if (a->rc == WB_EAGAIN && up->state == WBI_UP_READY && up->heard == up->doubted &&
-        !calls_open(up))
+        !wbi_up_at_work(up))
         wbi_up_died(up, "the server's process has stopped answering");
 }
 
@@ -417,7 +417,8 @@ static void on_timer(void *arg)
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
         wbi_up_died(up, "the server did not get ready in time");
     if (up->silent_ns != 0 && now >= up->silent_ns)
-        wbi_up_died(up, "the server has closed its output, though its process goes on");
+        wbi_up_died(up, up->deaf ? "the server has closed its input, though its process goes on"
+                                 : "the server has closed its output, though its process goes on");
     if (up->state == WBI_UP_WAITING) /* what came since is refused from here */
         refuse_calls(up);
     for (c = up->calls; c != NULL;) {
@@ -482,7 +483,7 @@ void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not)
     if (!up->held || up->state != WBI_UP_READY)
         return; /* a connection that was lost has ended what waited for it */
     up->held = why_not != NULL;
-    while (up->state == WBI_UP_READY && (c = first_waiting(up)) != NULL) {
+    while (up->state == WBI_UP_READY && !up->deaf && (c = first_waiting(up)) != NULL) {
         if (why_not != NULL)
             wbi_upstream_call_fail(c, WB_EIO, why_not);
         else if (c->ops.on_vetted == NULL || c->ops.on_vetted(c->arg))

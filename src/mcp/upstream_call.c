@@ -300,6 +300,8 @@ void wbi_call_send(struct wbi_upstream_call *c)
         wbi_up_arm(up, c->deadline_ns);
         return;
     }
+    if (rc == WB_ENOTFOUND)
+        return;         /* it ends with the connection */
     c->deadline_ns = 0; /* ended from the loop: callers do not expect it here */
     wbi_up_arm(up, wbi_now_ns(&up->clock));
 }

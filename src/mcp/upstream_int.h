@@ -59,7 +59,8 @@ static inline bool wbi_call_under_way(const struct wbi_upstream_call *c)
 
 struct wbi_upstream_link {
     wb_rc (*open)(struct wbi_upstream *up, struct wbi_error *err);
-    /* call NULL: an answer or a notification. */
+    /* call NULL: an answer or a notification. WB_ENOTFOUND: not sent, the connection is about
+     * to be ended. */
     wb_rc (*send)(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str message);
     /* Nothing more is expected for this call. */
     void (*forget)(struct wbi_upstream *up, struct wbi_upstream_call *call);
@@ -111,7 +112,10 @@ struct wbi_upstream {
     uint64_t heard;    /* how often it said something */
     uint64_t doubted;  /* that, when it was last asked whether it is there */
     bool doubting;     /* it was asked, and has not answered */
-    int64_t silent_ns; /* it has closed its stdout: when that is its end; 0: it has not */
+    int64_t silent_ns; /* it has closed its stdout or stdin: when that is its end; 0: neither */
+    bool deaf;         /* it was the stdin: what is sent waits for that end */
+    struct wbi_timer *ears; /* looks for that while calls are open */
+    bool watching_ears;
     struct wbi_lines lines;
     struct wbi_buf complaints; /* newest of stderr */
     /* HTTP */
@@ -131,6 +135,8 @@ void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call
 /* A call was given up on. A program that hangs would hang for ever: it is asked whether it
  * is there, and anything that it says will do. */
 void wbi_up_doubt(struct wbi_upstream *up);
+/* Whether any caller waits for it. */
+bool wbi_up_at_work(const struct wbi_upstream *up);
 void wbi_up_arm(struct wbi_upstream *up, int64_t at_ns);
 void wbi_up_ready(struct wbi_upstream *up);
 /* A request of the client's own, sent at once; NULL: out of memory. */
