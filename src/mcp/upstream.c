@@ -229,13 +229,20 @@ void wbi_up_ready(struct wbi_upstream *up)
     }
 }
 
+static void end_own(struct wbi_upstream_call *call)
+{
+    if (call != NULL)
+        wbi_upstream_cancel(call);
+}
+
 static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
     struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
     const wbi_json *abilities = wbi_json_get(a->result, "capabilities");
 
-    if (up->state != WBI_UP_STARTING)
+    up->opening = NULL;
+    if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
         return;
     if (a->rc != WB_OK || a->error != NULL || !wbi_era_legacy_version(version)) {
         if (a->rc == WB_OK || a->status != 0) /* it may be a newer server by now */
@@ -245,6 +252,7 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
                                          "revision known here");
         return;
     }
+    end_own(up->probe);
     (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
     up->era = WBI_ERA_LEGACY;
     up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
@@ -275,23 +283,28 @@ wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str par
 }
 
 /* A request without which there is no connection. */
-static void start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
-                      int64_t timeout_ms,
-                      void (*on_done)(void *, const struct wbi_upstream_answer *))
+static struct wbi_upstream_call *
+start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
+          void (*on_done)(void *, const struct wbi_upstream_answer *))
 {
-    if (wbi_up_start_own(up, method, params, timeout_ms, on_done) == NULL)
+    struct wbi_upstream_call *call =
+        wbi_up_start_own(up, method, params, up->spec.start_ms, on_done);
+
+    if (call == NULL)
         wbi_up_died(up, "out of memory");
+    return call;
 }
 
 static void initialize(struct wbi_upstream *up)
 {
     up->probing = false;
     up->era = WBI_ERA_LEGACY;
-    start_own(up, "initialize",
-              WBI_LIT("{\"protocolVersion\":\"" WBI_MCP_LEGACY "\",\"capabilities\":{"
-                      "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}},"
-                      "\"clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION "\"}}"),
-              up->spec.start_ms, on_initialized);
+    up->opening = start_own(
+        up, "initialize",
+        WBI_LIT("{\"protocolVersion\":\"" WBI_MCP_LEGACY "\",\"capabilities\":{"
+                "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}},"
+                "\"clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION "\"}}"),
+        on_initialized);
 }
 
 static bool offers_modern(const wbi_json *result)
@@ -317,20 +330,30 @@ static bool wants_again(struct wbi_upstream *up, const struct wbi_upstream_answe
     return false;
 }
 
+static void on_discovered(void *arg, const struct wbi_upstream_answer *a);
+
+static void discover(struct wbi_upstream *up)
+{
+    up->probe = start_own(up, "server/discover", WBI_NONE, on_discovered);
+}
+
 static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
 
-    if (up->state != WBI_UP_STARTING)
+    up->probe = NULL;
+    if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
         return;
-    if (a->rc == WB_OK && a->error != NULL && wants_again(up, a)) {
-        start_own(up, "server/discover", WBI_NONE, up->spec.probe_ms, on_discovered);
-        return;
-    }
     if (a->rc == WB_OK && a->error == NULL && offers_modern(a->result)) {
+        end_own(up->opening); /* it was only slow to start */
         up->probing = false;
+        up->era = WBI_ERA_MODERN;
         (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
         wbi_up_ready(up);
+    } else if (!up->probing) {
+        return; /* late, and of no use: it is asked in the older way already */
+    } else if (a->rc == WB_OK && a->error != NULL && wants_again(up, a)) {
+        discover(up);
     } else if (up->spec.era == WBI_UP_MODERN) {
         wbi_up_died(up, "the server does not speak " WBI_MCP_MODERN);
     } else {
@@ -360,7 +383,15 @@ static void open_link(struct wbi_upstream *up)
         return;
     }
     up->era = WBI_ERA_MODERN;
-    start_own(up, "server/discover", WBI_NONE, up->spec.probe_ms, on_discovered);
+    up->probe_until_ns = wbi_now_ns(&up->clock) + up->spec.probe_ms * WBI_NS_PER_MS;
+    wbi_up_arm(up, up->probe_until_ns);
+    discover(up);
+}
+
+/* For a time only; what it brings later is taken, too, while the start is under way. */
+static bool waits_for_probe(const struct wbi_upstream *up)
+{
+    return up->state == WBI_UP_STARTING && up->probing && up->spec.era == WBI_UP_AUTO;
 }
 
 static void refuse_calls(struct wbi_upstream *up)
@@ -416,6 +447,8 @@ static void on_timer(void *arg)
         open_link(up);
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
         wbi_up_died(up, "the server did not get ready in time");
+    if (waits_for_probe(up) && now >= up->probe_until_ns)
+        initialize(up);
     if (up->silent_ns != 0 && now >= up->silent_ns)
         wbi_up_died(up, up->deaf ? "the server has closed its input, though its process goes on"
                                  : "the server has closed its output, though its process goes on");
@@ -439,6 +472,8 @@ static void on_timer(void *arg)
         next = up->wait_until_ns;
     if (up->state == WBI_UP_STARTING && up->start_deadline_ns < next)
         next = up->start_deadline_ns;
+    if (waits_for_probe(up) && up->probe_until_ns < next)
+        next = up->probe_until_ns;
     if (up->silent_ns != 0 && up->silent_ns < next)
         next = up->silent_ns;
     if (next != INT64_MAX)

@@ -83,7 +83,9 @@ struct wbi_upstream {
     enum wbi_upstream_state state;
     enum wbi_mcp_era era;
     bool era_known, skip_probe, probing, probed_again;
-    bool held; /* nobody has looked at this connection yet */
+    struct wbi_upstream_call *probe, *opening; /* server/discover, initialize; NULL: none open */
+    int64_t probe_until_ns;                    /* then the older way is tried beside it */
+    bool held;                                 /* nobody has looked at this connection yet */
     uint64_t serial;
     struct wbi_upstream_call *calls;                       /* newest first */
     struct wbi_upstream_call *by_id[WBI_UPSTREAM_BUCKETS]; /* those with an id, by its rest */

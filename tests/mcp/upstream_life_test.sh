@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C10: how a server is opened, known and left by the gateway, where it is slow, changes or
+# refuses. The servers are a few lines of Python; what they are asked goes to $work/log.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+command -v python3 >/dev/null || skip "no python3"
+fresh_home
+trap 'exec 3>&-; stop_gateway; rm -rf "$work"' EXIT
+seen() { # what, pattern, file: waits for a line that has it
+    for _ in $(seq 400); do grep -q -- "$2" "${3:-$work/out}" 2>/dev/null && return; sleep 0.05; done
+    bad "$how: never $1"
+    cut -c1-400 "${3:-$work/out}"
+}
+cat >"$work/server.py" <<'END'
+import json, os, signal, sys, time
+mode, log = sys.argv[1], sys.argv[2] + "/log"
+TOOLS = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+MODERN = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+LEGACY = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+          "serverInfo": {"name": "x", "version": "1"}}
+def note(text):
+    with open(log, "a") as f: f.write(text + "\n")
+def put(message):
+    sys.stdout.write(json.dumps(dict(message, jsonrpc="2.0")) + "\n")
+    sys.stdout.flush()
+def text(say): return {"content": [{"type": "text", "text": say}]}
+def no(code, say): return {"error": {"code": code, "message": say}}
+def modern(m):
+    if m["method"] == "server/discover": r = MODERN
+    elif m["method"] == "tools/list": r = TOOLS
+    elif m["method"] == "tools/call": r = text("modern")
+    else: return no(-32601, "no")
+    return {"result": dict({"resultType": "complete"}, **r)}
+def legacy(m):
+    if m["method"] == "initialize": return {"result": LEGACY}
+    if m["method"] == "tools/list": return {"result": TOOLS}
+    if m["method"] == "tools/call": return {"result": text("legacy")}
+    return no(-32601, "no")
+def answer(m): return (modern if mode in ("slow",) else legacy)(m)
+def main():
+    if mode == "slow": time.sleep(1)
+    for line in sys.stdin:
+        m = json.loads(line)
+        note(m.get("method", "answer"))
+        if "method" in m and "id" in m: put(dict(answer(m), id=m["id"]))
+main()
+END
+# start MODE MEMBERS: a gateway with this server, and its list
+start() {
+    how=$1
+    : >"$work/log"
+    config "{\"mcpServers\":{\"a\":{\"command\":\"python3\",\"args\":[\"$work/server.py\",\"$1\",\"$work\"]${2:+,$2}}}}"
+    talk
+    rpc list tools/list ''
+    seen "a list" '"id":"list"'
+}
+call() { rpc "$1" tools/call '"name":"a__t","arguments":{}'; seen "the end of $1" "\"id\":\"$1\""; }
+got() { grep "\"id\":\"$1\"" "$work/out" | grep -q -- "$2" || bad "$how: $1 is no $2: $(grep "\"id\":\"$1\"" "$work/out" | cut -c1-400)"; }
+
+# It answers the probe when the older way has been tried already.
+start slow '"probeMs":200'
+got list '"a__t"'
+call one
+got one '"text":"modern"'
+hush
+grep -q initialize "$work/log" || bad "$how: it was not slow"
+
+[ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
+exit $failed
