@@ -243,8 +243,9 @@
 #define WBI_LIMIT_UPSTREAM_STDERR (8u * WBI_KIB) /* newest bytes kept */
 #define WBI_UPSTREAM_START_MS 30000
 #define WBI_UPSTREAM_PROBE_MS 5000
-#define WBI_UPSTREAM_DOUBTS 6      /* times the probe's: for one that may hang to say something */
-#define WBI_UPSTREAM_SILENT_MS 500 /* for a process that has closed its output to end */
+#define WBI_UPSTREAM_DOUBTS 6        /* times the probe's: for one that may hang to say something */
+#define WBI_UPSTREAM_SILENT_MS 500   /* for a process that has closed its output to end */
+#define WBI_UPSTREAM_PARTING_MS 1500 /* for a process whose input has ended to end */
 #define WBI_UPSTREAM_CALL_MS 300000
 #define WBI_UPSTREAM_LISTS_MS 15000 /* for the lists of all servers together */
 #define WBI_UPSTREAM_BACKOFF_MS 250

@@ -122,6 +122,12 @@ static void on_end(void *arg, const struct wbi_process_end *end)
     wbi_up_died(up, why);
 }
 
+/* A process that nobody knows any more. */
+struct parting {
+    struct wbi_process *process;
+    struct wbi_timer *timer;
+};
+
 static void ignore_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     (void)arg;
@@ -129,10 +135,22 @@ static void ignore_output(void *arg, enum wbi_stream stream, struct wbi_str byte
     (void)bytes;
 }
 
-static void ignore_end(void *arg, const struct wbi_process_end *end)
+static void on_parted(void *arg, const struct wbi_process_end *end)
 {
-    (void)arg;
+    struct parting *p = arg;
+
     (void)end;
+    if (p == NULL)
+        return;
+    wbi_timer_free(p->timer);
+    wbi_free(p);
+}
+
+static void on_late(void *arg)
+{
+    struct parting *p = arg;
+
+    wbi_process_stop(p->process);
 }
 
 static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
@@ -172,11 +190,29 @@ static wb_rc send_line(struct wbi_upstream *up, struct wbi_upstream_call *call,
     return rc;
 }
 
-/* End of its input first, then TERM, then KILL; nobody waits for it. */
+/* NULL: no memory to wait with. */
+static struct parting *new_parting(struct wbi_upstream *up, struct wbi_process *process)
+{
+    struct parting *p = wbi_zalloc(sizeof(*p));
+
+    if (p == NULL)
+        return NULL;
+    p->process = process;
+    if (wbi_timer_new(up->loop, on_late, p, &p->timer) != WB_OK) {
+        wbi_free(p);
+        return NULL;
+    }
+    wbi_timer_start(p->timer, WBI_UPSTREAM_PARTING_MS);
+    return p;
+}
+
+/* End of its input first, then TERM, then KILL. One that serves well is given time to end by
+ * itself; one that failed is in the way of the next. */
 static void close_link(struct wbi_upstream *up)
 {
-    static const struct wbi_process_ops ignore = {.on_output = ignore_output, .on_end = ignore_end};
-    struct wbi_process *p = up->process;
+    static const struct wbi_process_ops ops = {.on_output = ignore_output, .on_end = on_parted};
+    struct wbi_process *process = up->process;
+    struct parting *p;
 
     up->process = NULL;
     up->silent_ns = 0;
@@ -184,11 +220,13 @@ static void close_link(struct wbi_upstream *up)
     wbi_timer_free(up->ears);
     up->ears = NULL;
     up->watching_ears = false;
-    if (p == NULL)
+    if (process == NULL)
         return;
-    wbi_process_handover(p, &ignore, NULL);
-    wbi_process_close_input(p);
-    wbi_process_stop(p);
+    p = up->ending ? new_parting(up, process) : NULL;
+    wbi_process_handover(process, &ops, p);
+    wbi_process_close_input(process);
+    if (p == NULL)
+        wbi_process_stop(process);
 }
 
 const struct wbi_upstream_link wbi_link_stdio = {open_link, send_line, NULL, close_link, NULL};

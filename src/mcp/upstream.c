@@ -98,6 +98,7 @@ void wbi_upstream_free(struct wbi_upstream *up)
         return;
     up->state = WBI_UP_WAITING; /* nothing starts again */
     up->wait_until_ns = INT64_MAX;
+    up->ending = up->silent_ns == 0;
     while (up->calls != NULL)
         wbi_upstream_call_fail(up->calls, WB_ECANCELLED, "the server is shut down");
     up->link->close(up);

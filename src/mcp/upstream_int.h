@@ -85,6 +85,7 @@ struct wbi_upstream {
     bool era_known, skip_probe, probing, probed_again;
     struct wbi_upstream_call *probe, *opening; /* server/discover, initialize; NULL: none open */
     int64_t probe_until_ns;                    /* then the older way is tried beside it */
+    bool ending;                               /* it is wanted no more */
     bool held;                                 /* nobody has looked at this connection yet */
     uint64_t serial;
     struct wbi_upstream_call *calls;                       /* newest first */

@@ -42,10 +42,15 @@ def legacy(m):
 def answer(m): return (modern if mode in ("slow",) else legacy)(m)
 def main():
     if mode == "slow": time.sleep(1)
+    signal.signal(signal.SIGTERM, lambda *_: (note("TERM"), os._exit(0)))
     for line in sys.stdin:
         m = json.loads(line)
         note(m.get("method", "answer"))
         if "method" in m and "id" in m: put(dict(answer(m), id=m["id"]))
+    note("EOF")
+    if mode == "tidy": time.sleep(0.3)
+    if mode == "stays": time.sleep(60)
+    note("end")
 main()
 END
 # start MODE MEMBERS: a gateway with this server, and its list
@@ -67,6 +72,14 @@ call one
 got one '"text":"modern"'
 hush
 grep -q initialize "$work/log" || bad "$how: it was not slow"
+
+# It is left by the end of its input, and may end by itself; else by TERM.
+start tidy '"era":"legacy"'
+hush
+[ "$(tail -n 2 "$work/log" | tr '\n' ' ')" = "EOF end " ] || bad "$how: $(cat "$work/log")"
+start stays '"era":"legacy"'
+hush
+[ "$(tail -n 2 "$work/log" | tr '\n' ' ')" = "EOF TERM " ] || bad "$how: $(cat "$work/log")"
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
 exit $failed
