@@ -170,6 +170,7 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
 
     wbi_lines_fini(&up->lines);
     wbi_lines_init(&up->lines, up->spec.message);
+    wbi_buf_clear(&up->complaints); /* those of the one before */
     up->silent_ns = 0;
     up->deaf = false;
     if (up->ears == NULL && wbi_timer_new(up->loop, on_ears, up, &up->ears) != WB_OK)

@@ -41,11 +41,16 @@ def legacy(m):
     return no(-32601, "no")
 def answer(m): return (modern if mode in ("slow",) else legacy)(m)
 def main():
+    if mode == "stale" and not os.path.exists(log + ".told"):
+        open(log + ".told", "w").close()
+        sys.stderr.write("of the first\n")
+        sys.stderr.flush()
     if mode == "slow": time.sleep(1)
     signal.signal(signal.SIGTERM, lambda *_: (note("TERM"), os._exit(0)))
     for line in sys.stdin:
         m = json.loads(line)
         note(m.get("method", "answer"))
+        if mode == "stale" and m.get("method") == "tools/call": os._exit(3)
         if "method" in m and "id" in m: put(dict(answer(m), id=m["id"]))
     note("EOF")
     if mode == "tidy": time.sleep(0.3)
@@ -80,6 +85,16 @@ hush
 start stays '"era":"legacy"'
 hush
 [ "$(tail -n 2 "$work/log" | tr '\n' ' ')" = "EOF TERM " ] || bad "$how: $(cat "$work/log")"
+
+# What the first process said is no reason of the second one's death.
+start stale '"era":"legacy"'
+call one
+got one 'of the first'
+sleep 1
+call two
+got two 'has ended (status 3)'
+grep '"id":"two"' "$work/out" | grep -q 'of the first' && bad "$how: an old complaint"
+hush
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
 exit $failed
