@@ -236,6 +236,34 @@ static void end_own(struct wbi_upstream_call *call)
         wbi_upstream_cancel(call);
 }
 
+static void on_noted(void *arg, const struct wbi_upstream_answer *a)
+{
+    struct wbi_upstream *up = arg;
+
+    up->opening = NULL;
+    if (up->state == WBI_UP_STARTING && a->rc != WB_ECANCELLED)
+        wbi_up_ready(up);
+}
+
+/* Over HTTP it may come after a request that is sent behind it: its end is waited for,
+ * whatever that is, and for a time. */
+static void tell_initialized(struct wbi_upstream *up)
+{
+    static const struct wbi_str note =
+        WBI_LIT_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+
+    if (up->spec.url.p != NULL) {
+        up->opening = wbi_up_start_own(up, "notifications/initialized", WBI_NONE, up->spec.probe_ms,
+                                       on_noted);
+        if (up->opening == NULL)
+            wbi_up_died(up, "out of memory");
+    } else if (up->link->send(up, NULL, note) != WB_OK) {
+        wbi_up_died(up, "the server does not read");
+    } else {
+        wbi_up_ready(up);
+    }
+}
+
 static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
@@ -258,13 +286,7 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     up->era = WBI_ERA_LEGACY;
     up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
     up->loggable = wbi_json_get(abilities, "logging") != NULL;
-    if (up->link->send(up, NULL,
-                       WBI_LIT("{\"jsonrpc\":\"2.0\","
-                               "\"method\":\"notifications/initialized\"}")) != WB_OK) {
-        wbi_up_died(up, "the server does not read");
-        return;
-    }
-    wbi_up_ready(up);
+    tell_initialized(up);
 }
 
 struct wbi_upstream_call *

@@ -12,6 +12,9 @@
 /* Of a call and its texts; for larger ones a block of their own is made. */
 #define CALL_SIZE ((size_t)1024)
 
+/* What these tell has no answer: they have no id, and end with their exchange. */
+#define NOTES "notifications/"
+
 static void put_member(struct wbi_buf *b, const char *name, struct wbi_str value)
 {
     wbi_buf_addz(b, b->n > 0 ? ",\"" : "\"");
@@ -170,6 +173,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
     c->vetted = q->vetted;
+    c->note = strncmp(q->method, NOTES, sizeof(NOTES) - 1) == 0;
     if (q->log_level != NULL)
         (void)put_text(&(char *){c->log_level},
                        wbi_str_head(wbi_str_z(q->log_level), sizeof(c->log_level) - 1));
@@ -281,9 +285,13 @@ void wbi_call_send(struct wbi_upstream_call *c)
         wbi_up_tell_level(up, c->log_level);
     wbi_call_rename(c, ++up->serial);
     wbi_buf_clear(b);
-    wbi_buf_addz(b, "{\"jsonrpc\":\"2.0\",\"id\":");
-    wbi_buf_addu(b, c->id);
-    wbi_buf_addz(b, ",\"method\":\""); /* one of the protocol's words: nothing to escape */
+    wbi_buf_addz(b, "{\"jsonrpc\":\"2.0\",");
+    if (!c->note) {
+        wbi_buf_addz(b, "\"id\":");
+        wbi_buf_addu(b, c->id);
+        wbi_buf_addc(b, ',');
+    }
+    wbi_buf_addz(b, "\"method\":\""); /* one of the protocol's words: nothing to escape */
     wbi_buf_addz(b, c->method);
     wbi_buf_addz(b, "\",\"params\":");
     from = b->n;

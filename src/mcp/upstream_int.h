@@ -37,6 +37,7 @@ struct wbi_upstream_call {
     bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
     bool vetted;                         /* waits while the connection is held */
     bool large;                          /* its texts are: a block of its own */
+    bool note;                           /* a notification, whose end over HTTP is waited for */
     char log_level[12];                  /* "": none wanted */
     unsigned rounds;
     char *state;         /* requestState to echo, JSON */

@@ -15,7 +15,7 @@ seen() { # what, pattern, file: waits for a line that has it
     cut -c1-400 "${3:-$work/out}"
 }
 cat >"$work/server.py" <<'END'
-import json, os, signal, sys, time
+import http.server, json, os, signal, sys, time
 mode, log = sys.argv[1], sys.argv[2] + "/log"
 TOOLS = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
 MODERN = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
@@ -56,13 +56,50 @@ def main():
     if mode == "tidy": time.sleep(0.3)
     if mode == "stays": time.sleep(60)
     note("end")
-main()
+ready = False
+class Http(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_): pass
+    def reply(self, status, message=None):
+        body = json.dumps(dict(message, jsonrpc="2.0")).encode() if message else b""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_GET(self): self.reply(405)
+    def do_POST(self):
+        global ready
+        m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        note(m["method"])
+        if "id" not in m:
+            time.sleep(0.3)
+            ready = True
+            self.reply(202)
+        elif m["method"] == "initialize": self.reply(200, dict(legacy(m), id=m["id"]))
+        elif not ready: self.reply(400, dict(no(-32600, "too early"), id=m["id"]))
+        else: self.reply(200, dict(legacy(m), id=m["id"]))
+def serve():
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Http)
+    with open(sys.argv[2] + "/port.new", "w") as f: f.write(str(web.server_port))
+    os.rename(sys.argv[2] + "/port.new", sys.argv[2] + "/port")
+    web.serve_forever()
+serve() if mode.startswith("http-") else main()
 END
-# start MODE MEMBERS: a gateway with this server, and its list
+# start MODE MEMBERS: a gateway with this server, by HTTP where the mode says so, and its list
 start() {
+    local at="\"command\":\"python3\",\"args\":[\"$work/server.py\",\"$1\",\"$work\"]"
     how=$1
     : >"$work/log"
-    config "{\"mcpServers\":{\"a\":{\"command\":\"python3\",\"args\":[\"$work/server.py\",\"$1\",\"$work\"]${2:+,$2}}}}"
+    if [[ $1 = http-* ]]; then
+        rm -f "$work/port"
+        [ -z "${upstream:-}" ] || kill $upstream
+        python3 "$work/server.py" "$1" "$work" 3>&- &
+        upstream=$!
+        for _ in $(seq 400); do [ -s "$work/port" ] && break; sleep 0.05; done
+        at="\"url\":\"http://127.0.0.1:$(cat "$work/port")/mcp\""
+    fi
+    config "{\"mcpServers\":{\"a\":{$at${2:+,$2}}}}"
     talk
     rpc list tools/list ''
     seen "a list" '"id":"list"'
@@ -94,6 +131,11 @@ sleep 1
 call two
 got two 'has ended (status 3)'
 grep '"id":"two"' "$work/out" | grep -q 'of the first' && bad "$how: an old complaint"
+hush
+
+# Nothing is asked before it has taken the notification that it is open.
+start http-early
+got list '"a__t"'
 hush
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
