@@ -122,6 +122,8 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
         put_said(v->bytes, said, sizeof(said));
     if (v->failure != NULL)
         (void)snprintf(why, sizeof(why), "the server cannot be reached: %s", v->failure);
+    else if (v->status == 400 && wbi_up_refused(up, call, v->bytes))
+        return;
     else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld%s%s", v->status,
                        said[0] != '\0' ? ": " : advice(v->status), said);
@@ -237,6 +239,8 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     }
     if ((x->sse.too_long > 0 || v->too_large) && x->call != NULL)
         wbi_up_too_large(x->call);
+    if (v->done && x->call != NULL && v->status >= 400)
+        x->call->status = v->status;
     if (!stream && v->done && v->failure == NULL && !lost_session(x, v) && !turns_away(v->status) &&
         bytes.n > 0)
         wbi_up_message(up, x->call, bytes);

@@ -203,6 +203,76 @@ void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call
     open_link(up);
 }
 
+static void end_own(struct wbi_upstream_call *call)
+{
+    if (call != NULL)
+        wbi_upstream_cancel(call);
+}
+
+static bool names_modern(const wbi_json *error)
+{
+    WBI_JSON_EACH (wbi_json_get(wbi_json_get(error, "data"), "supported"), e) {
+        if (wbi_era_modern_version(wbi_json_str(e)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a refusal (status 400) says that the server is of another era by now. One of
+ * 2026-07-28 names its version; an older one misses a session, or a version that it knows,
+ * and says so in many ways, but with none of the codes that the newer ones have for it. */
+static bool of_other_era(const struct wbi_upstream *up, const wbi_json *error)
+{
+    int64_t code = 0;
+
+    if (up->era == WBI_ERA_LEGACY || names_modern(error))
+        return up->era == WBI_ERA_LEGACY && names_modern(error);
+    (void)wbi_json_i64(wbi_json_get(error, "code"), &code);
+    return code != WBI_RPC_HEADER && code != WBI_RPC_CAPABILITY && code != WBI_RPC_NO_METHOD &&
+           code != WBI_RPC_PARAMS && code != WBI_RPC_INTERNAL;
+}
+
+bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call, const wbi_json *error)
+{
+    struct wbi_upstream_call *listen = up->listen;
+
+    if (call->status != 400 || call->own || call->resends > 0 || up->spec.era != WBI_UP_AUTO ||
+        (up->state != WBI_UP_STARTING && (up->state != WBI_UP_READY || !of_other_era(up, error))))
+        return false;
+    call->resends++;
+    call->sent = false; /* it was refused unread */
+    call->status = 0;
+    wbi_call_rename(call, 0); /* its exchange ends without it */
+    if (up->state == WBI_UP_STARTING)
+        return true; /* another call has found it out before */
+    up->missed = true;
+    up->era_known = up->skip_probe = false;
+    wbi_free(up->session);
+    up->session = NULL;
+    up->listen = NULL;
+    up->listen_at_ns = 0;
+    end_own(listen);
+    wbi_up_set_state(up, WBI_UP_IDLE);
+    open_link(up);
+    return true;
+}
+
+bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str body)
+{
+    struct wbi_arena *arena = NULL;
+    const wbi_json *v = NULL;
+    bool lost;
+
+    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+        return false;
+    if (wbi_json_read(arena, body, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        v = NULL;
+    call->status = 400;
+    lost = wbi_up_lost_era(up, call, wbi_json_get(v, "error"));
+    wbi_arena_free(arena);
+    return lost;
+}
+
 /* Whether a request must not go out before the server was looked at. */
 static bool waits(const struct wbi_upstream_call *c)
 {
@@ -228,12 +298,6 @@ void wbi_up_ready(struct wbi_upstream *up)
         if (up->state != WBI_UP_READY)
             return;
     }
-}
-
-static void end_own(struct wbi_upstream_call *call)
-{
-    if (call != NULL)
-        wbi_upstream_cancel(call);
 }
 
 static void on_noted(void *arg, const struct wbi_upstream_answer *a)
@@ -342,15 +406,10 @@ static bool offers_modern(const wbi_json *result)
 /* A server that refuses our version and names it among those it takes means: again. */
 static bool wants_again(struct wbi_upstream *up, const struct wbi_upstream_answer *a)
 {
-    const wbi_json *supported = wbi_json_get(wbi_json_get(a->error, "data"), "supported");
     bool first = !up->probed_again;
 
     up->probed_again = true;
-    WBI_JSON_EACH (supported, e) {
-        if (wbi_era_modern_version(wbi_json_str(e)))
-            return first;
-    }
-    return false;
+    return first && names_modern(a->error);
 }
 
 static void on_discovered(void *arg, const struct wbi_upstream_answer *a);

@@ -217,6 +217,8 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
         return;
     }
     up->failures = 0;
+    if (rpc->error != NULL && wbi_up_lost_era(up, c, rpc->error))
+        return;
     if (type.p != NULL && wbi_str_eqz(type, "input_required")) {
         ask_caller(c, rpc->result);
         return;

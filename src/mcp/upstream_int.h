@@ -136,6 +136,12 @@ void wbi_up_set_state(struct wbi_upstream *up, enum wbi_upstream_state state);
 void wbi_up_died(struct wbi_upstream *up, const char *why);
 /* The server no longer knows our session: open a new one, send again. */
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call);
+/* The call was refused with status 400: true where that says that the server is of another
+ * era than before. Then it is opened anew, and the call sent again. error may be NULL. */
+bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                     const wbi_json *error);
+/* The same for a body that is no answer to the call. */
+bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str body);
 /* A call was given up on. A program that hangs would hang for ever: it is asked whether it
  * is there, and anything that it says will do. */
 void wbi_up_doubt(struct wbi_upstream *up);

@@ -76,8 +76,19 @@ class Http(http.server.BaseHTTPRequestHandler):
             time.sleep(0.3)
             ready = True
             self.reply(202)
+        elif mode == "http-shifty":
+            self.shift(m, open(sys.argv[2] + "/era").read().strip())
         elif m["method"] == "initialize": self.reply(200, dict(legacy(m), id=m["id"]))
         elif not ready: self.reply(400, dict(no(-32600, "too early"), id=m["id"]))
+        else: self.reply(200, dict(legacy(m), id=m["id"]))
+    def shift(self, m, era):
+        known = self.headers.get("MCP-Protocol-Version")
+        if era == "modern" and known != "2026-07-28":
+            e = no(-32022, "unsupported version")
+            e["error"]["data"] = {"supported": ["2026-07-28"], "requested": known}
+            self.reply(400, dict(e, id=m["id"]))
+        elif era == "modern": self.reply(200, dict(modern(m), id=m["id"]))
+        elif known == "2026-07-28": self.reply(400, dict(no(-32000, "no session"), id=None))
         else: self.reply(200, dict(legacy(m), id=m["id"]))
 def serve():
     web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Http)
@@ -136,6 +147,19 @@ hush
 # Nothing is asked before it has taken the notification that it is open.
 start http-early
 got list '"a__t"'
+hush
+
+# It is of another era by now, twice; each call is executed, where it was refused first.
+echo modern >"$work/era"
+start http-shifty
+call one
+got one '"text":"modern"'
+echo legacy >"$work/era"
+call two
+got two '"text":"legacy"'
+echo modern >"$work/era"
+call three
+got three '"text":"modern"'
 hush
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
