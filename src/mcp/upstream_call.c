@@ -244,7 +244,7 @@ static void put_params(struct wbi_buf *b, const struct wbi_upstream_call *c)
         wbi_buf_addc(b, '}');
     }
     if (c->state != NULL) {
-        wbi_buf_addz(b, ",\"requestState\":");
+        wbi_buf_addz(b, b->p[b->n - 1] != '{' ? ",\"requestState\":" : "\"requestState\":");
         wbi_buf_addz(b, c->state);
     }
     if (meta) {

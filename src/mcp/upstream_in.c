@@ -159,15 +159,22 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     const wbi_json *requests = wbi_json_get_as(result, "inputRequests", WBI_JSON_OBJ);
     const wbi_json *state = wbi_json_get_as(result, "requestState", WBI_JSON_STR);
     struct wbi_upstream_ask *asks[WBI_LIMIT_MCP_ASKS];
+    bool none = wbi_json_count(requests) == 0;
     size_t n = 0;
 
-    if (++c->rounds > WBI_LIMIT_UPSTREAM_ROUNDS || wbi_json_count(requests) == 0 ||
-        wbi_json_count(requests) > WBI_LIMIT_MCP_ASKS || c->ops.on_ask == NULL) {
+    if (++c->rounds > WBI_LIMIT_UPSTREAM_ROUNDS || (none && state == NULL) ||
+        wbi_json_count(requests) > WBI_LIMIT_MCP_ASKS || (!none && c->ops.on_ask == NULL)) {
         wbi_upstream_call_fail(c, WB_ELIMIT, "the server asks for input that cannot be given");
         return;
     }
     wbi_free(c->state);
     c->state = state != NULL ? json_text(state) : NULL;
+    if (none) { /* it only wants to see its state again */
+        wbi_free(c->responses);
+        c->responses = NULL;
+        wbi_call_send(c);
+        return;
+    }
     c->sent = true;
     wbi_call_rename(c, 0); /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {

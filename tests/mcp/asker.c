@@ -105,6 +105,14 @@ static void call_modern(long id)
     else if (has("\"name\":\"roots\""))
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
                    "\"roots/list\"}}}");
+    else if (has("\"name\":\"state\"") && has("\"requestState\":\"three\""))
+        result(id, "{" COMPLETE ",\"content\":[{\"type\":\"text\",\"text\":\"resumed\"}]}");
+    else if (has("\"name\":\"state\""))
+        result(id, has("\"requestState\"")
+                       ? "{\"resultType\":\"input_required\",\"requestState\":\"three\"}"
+                       : "{\"resultType\":\"input_required\",\"requestState\":\"two\"}");
+    else if (has("\"name\":\"forever\""))
+        result(id, "{\"resultType\":\"input_required\",\"requestState\":\"again\"}");
     else {
         puts("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
         puts("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
@@ -119,7 +127,7 @@ static void answer(bool modern, long id)
 {
     static const char list[] =
         "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL(
-            "swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL("link") "]}";
+            "swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"

@@ -114,6 +114,12 @@ rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
 call 6 echo
 seen "the other one's end" '"id":6,"result":'
 grep -q '"method":"notifications/message".*"at it"' "$work/out" || bad "$how: a message was not passed on"
+# It asks nothing, but wants to see its state again: at once, and not for ever.
+call 7 state "$meta"
+seen "the state again" '"id":7,"result":.*"text":"resumed"'
+call 8 forever "$meta"
+seen "an end of it" '"id":8,"result":.*input that cannot be given'
+[ "$(grep -c '"name":"forever"' "$work/seen")" = 9 ] || bad "$how: other than eight rounds"
 close
 grep -q '"requestId":0' "$work/seen" && bad "$how: the server is told of the end of a call it does not know"
 
