@@ -341,7 +341,10 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
                                     .status = c->status,
                                     .retry_after_ms = c->retry_after_ms};
 
-    if (rc == WB_EAGAIN && c->deadline_ns == 0 && !headers_fit(c))
+    if (rc == WB_EAGAIN && c->refused) {
+        a.rc = WB_EDENIED;
+        a.why = "the caller refused what the server asked, and it cannot go on without";
+    } else if (rc == WB_EAGAIN && c->deadline_ns == 0 && !headers_fit(c))
         a = (struct wbi_upstream_answer){.rc = WB_EDENIED,
                                          .why = "the call does not fit: the headers that repeat "
                                                 "its arguments would be longer than 32 KiB"};

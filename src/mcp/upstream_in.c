@@ -92,6 +92,8 @@ static void next_round(struct wbi_upstream_call *c)
 {
     struct wbi_buf b;
 
+    if (c->refused)
+        return; /* it is about to end */
     wbi_buf_init(&b, WBI_LIMIT_JSON_TEXT);
     while (c->asks != NULL) {
         struct wbi_upstream_ask *a = c->asks;
@@ -110,6 +112,15 @@ static void next_round(struct wbi_upstream_call *c)
         wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
     else
         wbi_call_send(c);
+}
+
+/* A caller who does not want to be asked can say so in the answer to an elicitation alone;
+ * without the others the call cannot go on. */
+static void refuse_round(struct wbi_upstream_call *c)
+{
+    c->refused = true;
+    c->deadline_ns = 0; /* ended from the loop: callers do not expect it here */
+    wbi_up_arm(c->up, wbi_now_ns(&c->up->clock));
 }
 
 static void answer_request(struct wbi_upstream *up, struct wbi_str id, struct wbi_str json,
@@ -140,6 +151,8 @@ void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool
     }
     c->open_asks--;
     ask->held = false;
+    if (ask->key != NULL && is_error && !ask->elicits)
+        refuse_round(c);
     if (ask->key != NULL) {
         ask->answer = wbi_strdup(is_error ? WBI_LIT("{\"action\":\"cancel\"}") : json);
         if (c->open_asks == 0)
@@ -188,6 +201,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
             wbi_upstream_call_fail(c, WB_ENOMEM, "out of memory");
             return;
         }
+        asks[n - 1]->elicits = wbi_str_eqz(wbi_json_get_str(k_val, "method"), "elicitation/create");
     }
     n = 0;
     c->open_asks++; /* held, so that answers from inside do not end the round early */

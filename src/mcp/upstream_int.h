@@ -23,6 +23,7 @@ struct wbi_upstream_ask {
     char *method, *params;          /* of a request that may be another call's; else NULL */
     char *answer;                   /* JSON, of an answered input request */
     bool held;                      /* the caller has it and will answer */
+    bool elicits;                   /* it can be answered by "cancel" */
 };
 
 struct wbi_upstream_call {
@@ -37,6 +38,7 @@ struct wbi_upstream_call {
     bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
     bool vetted;                         /* waits while the connection is held */
     bool large;                          /* its texts are: a block of its own */
+    bool refused;                        /* the caller has refused a question it depends on */
     bool note;                           /* a notification, whose end over HTTP is waited for */
     char log_level[12];                  /* "": none wanted */
     unsigned rounds;

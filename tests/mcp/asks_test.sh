@@ -123,6 +123,24 @@ seen "an end of it" '"id":8,"result":.*input that cannot be given'
 close
 grep -q '"requestId":0' "$work/seen" && bad "$how: the server is told of the end of a call it does not know"
 
+# A refusal is an answer to an elicitation, and to nothing else.
+how="a refusal to a server of 2026-07-28"
+open modern
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"roots":{}}'
+call 1 roots
+seen "the question" '"method":"roots/list"'
+printf '{"jsonrpc":"2.0","id":"%s","error":{"code":-1,"message":"no"}}\n' "$(member roots/list id)" >&3
+seen "the end of the call" '"id":1,"result":.*the caller refused what the server asked'
+grep -q 'inputResponses' "$work/seen" && bad "$how: it was given an answer"
+call 2 long
+seen "the other questions" '"method":"elicitation/create"'
+for _ in $(seq 400); do [ "$(grep -c elicitation/create "$work/out")" = 2 ] && break; sleep 0.05; done
+for id in $(grep elicitation/create "$work/out" | grep -o '"id":"[^"]*"' | cut -d'"' -f4); do
+    printf '{"jsonrpc":"2.0","id":"%s","error":{"code":-1,"message":"no"}}\n' "$id" >&3
+done
+seen "an answer" '"id":2,"result":.*"text":"answered"'
+grep -q '{"action":"cancel"}.*{"action":"cancel"}' "$work/seen" || bad "$how: no cancel"
+close
 how="clients that never come back"
 open modern
 for i in $(seq 257); do call $i roots "$meta"; done
