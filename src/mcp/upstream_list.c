@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mcp/upstream_list.c: a whole list, page by page, with an end: pages, items and
  * cursors are capped, and a cursor seen before ends it. */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "json/write.h"
@@ -57,9 +59,16 @@ static void on_page(void *arg, const struct wbi_upstream_answer *a)
     const wbi_json *page = wbi_json_get_as(a->result, rows[l->what].member, WBI_JSON_ARR);
     const wbi_json *next = wbi_json_get_as(a->result, "nextCursor", WBI_JSON_STR);
     struct wbi_upstream_answer all = {.rc = WB_OK};
+    char why[80];
 
-    if (a->rc != WB_OK || a->error != NULL || page == NULL) {
+    if (a->rc != WB_OK || a->error != NULL) {
         finish(l, a);
+        return;
+    }
+    if (page == NULL) { /* which is not the same as an empty one */
+        (void)snprintf(why, sizeof(why), "the server's list has no array \"%s\"",
+                       rows[l->what].member);
+        give_up(l, WB_EINPUT, why);
         return;
     }
     l->count += wbi_json_count(page);

@@ -39,7 +39,16 @@ def legacy(m):
     if m["method"] == "tools/list": return {"result": TOOLS}
     if m["method"] == "tools/call": return {"result": text("legacy")}
     return no(-32601, "no")
-def answer(m): return (modern if mode in ("slow",) else legacy)(m)
+lists = 0
+def formless(m):
+    global lists
+    lists += m["method"] == "tools/list"
+    if m["method"] == "tools/call": put({"method": "notifications/tools/list_changed"})
+    if m["method"] == "tools/list" and (lists > 1 or mode == "listless"): return {"result": {"tools": None}}
+    return legacy(m)
+def answer(m):
+    if mode in ("formless", "listless"): return formless(m)
+    return (modern if mode in ("slow",) else legacy)(m)
 def main():
     if mode == "stale" and not os.path.exists(log + ".told"):
         open(log + ".told", "w").close()
@@ -160,6 +169,19 @@ got two '"text":"legacy"'
 echo modern >"$work/era"
 call three
 got three '"text":"modern"'
+hush
+
+# A list of wrong form is none, not an empty one.
+start formless '"era":"legacy"'
+call one
+for _ in $(seq 400); do [ "$(grep -c tools/list "$work/log")" -ge 2 ] && break; sleep 0.05; done
+sleep 0.2
+rpc again tools/list ''
+seen "the list again" '"id":"again"'
+got again '"a__t"'
+hush
+start listless '"era":"legacy"'
+seen "the reason" 'has no array "tools"' "$work/err"
 hush
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
