@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
+#include "base/utf8.h"
 #include "json/write.h"
 #include "mcp/upstream_int.h"
 
@@ -328,11 +330,30 @@ static void tell_initialized(struct wbi_upstream *up)
     }
 }
 
+/* What an answer to initialize that opens nothing says, in its own words. */
+static void put_refusal(const struct wbi_upstream_answer *a, char *out, size_t size)
+{
+    struct wbi_str said = a->error != NULL ? wbi_json_get_str(a->error, "message")
+                                           : wbi_json_get_str(a->result, "protocolVersion");
+
+    said = wbi_str_trim(said);
+    said.n = wbi_utf8_cut(said, WBI_MIN(said.n, (size_t)150));
+    (void)snprintf(out, size,
+                   a->error != NULL ? "the server refused to initialize: %.*s"
+                                    : "the server speaks no revision known here, but \"%.*s\"",
+                   WBI_FMT(said));
+    for (char *at = out; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
+    }
+}
+
 static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
     struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
     const wbi_json *abilities = wbi_json_get(a->result, "capabilities");
+    char why[sizeof(up->why)];
 
     up->opening = NULL;
     if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
@@ -340,9 +361,8 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     if (a->rc != WB_OK || a->error != NULL || !wbi_era_legacy_version(version)) {
         if (a->rc == WB_OK || a->status != 0) /* it may be a newer server by now */
             up->era_known = up->skip_probe = false;
-        wbi_up_died(up, a->rc != WB_OK ? a->why
-                                       : "the server refused to initialize, or speaks no "
-                                         "revision known here");
+        put_refusal(a, why, sizeof(why));
+        wbi_up_died(up, a->rc != WB_OK ? a->why : why);
         return;
     }
     end_own(up->probe);

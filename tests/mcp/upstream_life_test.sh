@@ -47,6 +47,7 @@ def formless(m):
     if m["method"] == "tools/list" and (lists > 1 or mode == "listless"): return {"result": {"tools": None}}
     return legacy(m)
 def answer(m):
+    if mode == "keyless": return no(-32603, "set FOO_KEY\nfirst")
     if mode in ("formless", "listless"): return formless(m)
     return (modern if mode in ("slow",) else legacy)(m)
 def main():
@@ -182,6 +183,11 @@ got again '"a__t"'
 hush
 start listless '"era":"legacy"'
 seen "the reason" 'has no array "tools"' "$work/err"
+hush
+
+# Why it does not open, in its own words.
+start keyless
+seen "its reason" 'refused to initialize: set FOO_KEY first' "$work/err"
 hush
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
