@@ -363,15 +363,22 @@ static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call
     wbi_free(params);
 }
 
+static bool is_number(const wbi_json *v)
+{
+    return wbi_json_is(v, WBI_JSON_INT) || wbi_json_is(v, WBI_JSON_REAL);
+}
+
 static void take_progress(struct wbi_upstream *up, const wbi_json *params)
 {
     struct wbi_upstream_call *c = by_id(up, wbi_json_get(params, "progressToken"));
+    const wbi_json *progress = wbi_json_get(params, "progress");
     const wbi_json *total = wbi_json_get(params, "total");
 
-    if (c != NULL && c->progress && c->ops.on_progress != NULL)
-        c->ops.on_progress(c->arg, wbi_json_num(wbi_json_get(params, "progress")),
-                           total != NULL ? wbi_json_num(total) : -1,
-                           wbi_json_get_str(params, "message"));
+    if (c == NULL || !c->progress || c->ops.on_progress == NULL || !is_number(progress) ||
+        (total != NULL && !is_number(total) && !wbi_json_is(total, WBI_JSON_NULL)))
+        return; /* of wrong form it says nothing */
+    c->ops.on_progress(c->arg, wbi_json_num(progress), is_number(total) ? wbi_json_num(total) : -1,
+                       wbi_json_get_str(params, "message"));
 }
 
 /* Whose message is it? On a shared connection the newest call's, if all that are open

@@ -46,8 +46,14 @@ def formless(m):
     if m["method"] == "tools/call": put({"method": "notifications/tools/list_changed"})
     if m["method"] == "tools/list" and (lists > 1 or mode == "listless"): return {"result": {"tools": None}}
     return legacy(m)
+def steps(token):
+    for more in ({"progress": "x"}, {"progress": None}, {}, {"progress": 1, "total": "x"},
+                 {"progress": 7, "total": None}, {"progress": 8, "total": 9}):
+        put({"method": "notifications/progress", "params": dict(more, progressToken=token)})
+        time.sleep(0.05)
 def answer(m):
     if mode == "keyless": return no(-32603, "set FOO_KEY\nfirst")
+    if mode == "steps" and m["method"] == "tools/call": steps(m["params"]["_meta"]["progressToken"])
     if mode in ("formless", "listless"): return formless(m)
     return (modern if mode in ("slow",) else legacy)(m)
 def main():
@@ -189,6 +195,14 @@ hush
 start keyless
 seen "its reason" 'refused to initialize: set FOO_KEY first' "$work/err"
 hush
+
+# Progress of wrong form is none.
+start steps '"era":"legacy"'
+rpc one tools/call '"name":"a__t","arguments":{},"_meta":{"progressToken":"p"}'
+seen "its end" '"id":"one"'
+hush
+told=$(grep -o '"progress":.*' "$work/out" | tr -d '\n')
+[ "$told" = '"progress":7}}"progress":8,"total":9}}' ] || bad "$how: $told"
 
 [ $failed = 0 ] && echo "upstream life: opened, known and left as they are"
 exit $failed
