@@ -126,8 +126,8 @@ static void call_modern(long id)
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL(
-            "swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "]}";
+        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL(
+            "long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
