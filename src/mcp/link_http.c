@@ -239,8 +239,8 @@ static void on_event(void *arg, struct wbi_transfer *t, const struct wbi_transfe
     }
     if ((x->sse.too_long > 0 || v->too_large) && x->call != NULL)
         wbi_up_too_large(x->call);
-    if (v->done && x->call != NULL && v->status >= 400)
-        x->call->status = v->status;
+    if (v->done && x->call != NULL && x->again == NULL && v->status >= 400)
+        x->call->status = v->status; /* of the call itself, not of the rest of its stream */
     if (!stream && v->done && v->failure == NULL && !lost_session(x, v) && !turns_away(v->status) &&
         bytes.n > 0)
         wbi_up_message(up, x->call, bytes);
