@@ -112,6 +112,11 @@ static wb_rc read_env(struct wbi_arena *arena, struct wbi_server *s, struct wbi_
     return WB_OK;
 }
 
+static bool has_line_end(struct wbi_str text)
+{
+    return wbi_str_index(text, '\n') < text.n || wbi_str_index(text, '\r') < text.n;
+}
+
 static wb_rc read_headers(struct wbi_arena *arena, struct wbi_server *s, struct wbi_error *err)
 {
     const wbi_json *headers = wbi_json_get(s->value, "headers");
@@ -131,8 +136,12 @@ static wb_rc read_headers(struct wbi_arena *arena, struct wbi_server *s, struct 
         rc = expand(arena, wbi_json_str(k_val), &value, err);
         if (rc != WB_OK)
             return rc;
-        if (wbi_str_index(value, '\n') < value.n || wbi_str_index(value, '\r') < value.n)
+        if (has_line_end(wbi_json_str(k_val)) || has_line_end(wbi_json_str(k)))
             return wrong(err, "headers", "without line ends");
+        value = wbi_str_trim(value); /* what a file gave to the environment often ends a line */
+        if (has_line_end(value))
+            return wbi_fail(err, WB_ESTATE, "the environment gives the header %.*s several lines",
+                            WBI_FMT(wbi_json_str(k)));
         list[s->spec.header_count] =
             wbi_arena_fmt(arena, "%.*s: %.*s", WBI_FMT(wbi_json_str(k)), WBI_FMT(value));
         if (list[s->spec.header_count++].p == NULL)

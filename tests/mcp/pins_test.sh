@@ -211,9 +211,12 @@ done
 
 # A server that cannot be had costs itself, not the gateway.
 config "{\"mcpServers\":{\"s\":{$shifty},\"v\":{\"command\":\"true\",\"env\":{\"T\":\"\${NO_SUCH_VARIABLE}\"}},
+ \"h\":{\"url\":\"http://127.0.0.1:1/\",\"headers\":{\"X-Key\":\"\${TWO_LINES}\"}},
  \"e\":{\"type\":\"sse\",\"url\":\"http://127.0.0.1:1/sse\"}}}"
+export TWO_LINES=$'a\nb'
 serve
 call s__x; has "the others serve" '"text":"ran"'
+call h__x; has "what is no header is told" 'X-Key'
 call v__x; has "its own tools say why" 'NO_SUCH_VARIABLE'
 stop
 grep -q 'server v: .*NO_SUCH_VARIABLE' err || bad "it is not told: $(cat err)"
