@@ -29,6 +29,7 @@
 
 /* Memory */
 #define WBI_LIMIT_CALL_ARENA (768u * WBI_MIB)
+#define WBI_LIMIT_MESSAGE_ARENA (256u * WBI_MIB) /* one message of MCP, as it is read */
 #define WBI_LIMIT_SMALL_ARENA (16u * WBI_MIB)
 #define WBI_LIMIT_RECEIPT (4u * WBI_MIB)
 

@@ -103,7 +103,8 @@ static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
     int code = 0;
     WBI_ERROR_HERE(err);
 
-    if (wbi_loop_arena(c->server->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK) {
+    if (wbi_loop_arena(c->server->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_MESSAGE_ARENA, &arena) !=
+        WB_OK) {
         answer_error(c, WBI_NONE, WBI_RPC_INTERNAL, "out of memory");
         return;
     }

@@ -475,7 +475,7 @@ void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, str
     int code;
     WBI_ERROR_HERE(err);
 
-    if (wbi_loop_arena(up->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+    if (wbi_loop_arena(up->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
         return; /* the call it belonged to will time out */
     if (wbi_rpc_read(arena, text, &rpc, &code, &err) != WB_OK)
         take_unreadable(up, text, err.text);
