@@ -3,10 +3,15 @@
  * an id is only believed when it reads as one. */
 #include "mcp/overlong.h"
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* The value of `id` is over: it counts if it is all there. */
 static void end_id(struct wbi_overlong *o)
 {
-    while (o->id_n > 0 && o->id[o->id_n - 1] == ' ')
+    while (o->in_id && o->id_n > 0 && is_blank(o->id[o->id_n - 1]))
         o->id_n--;
     o->in_id = false;
 }
@@ -65,7 +70,9 @@ static void between(struct wbi_overlong *o, char c)
     case ']':
         if (o->depth == 1)
             end_id(o);
+        o->loose = o->loose || (o->depth == 1 && c == ']');
         o->depth -= o->depth > 0;
+        o->ended = o->ended || o->depth == 0;
         break;
     case ',':
         if (o->depth == 1) {
@@ -74,8 +81,10 @@ static void between(struct wbi_overlong *o, char c)
         }
         break;
     case ':':
-        if (o->depth == 1 && o->id_n == 0 && wbi_str_eqz(wbi_str_make(o->key, o->key_n), "id"))
-            o->in_id = true;
+        if (o->depth == 1 && wbi_str_eqz(wbi_str_make(o->key, o->key_n), "id")) {
+            o->in_id = o->ids == 0;
+            o->ids++;
+        }
         break;
     case '"':
         begin_text(o, c);
@@ -88,8 +97,11 @@ static void between(struct wbi_overlong *o, char c)
 
 void wbi_overlong_feed(struct wbi_overlong *o, struct wbi_str bytes)
 {
-    for (size_t i = 0; i < bytes.n; i++)
+    for (size_t i = 0; i < bytes.n; i++) {
+        o->loose =
+            o->loose || (o->depth == 0 && !is_blank(bytes.p[i]) && (o->ended || bytes.p[i] != '{'));
         (o->in_text ? in_text : between)(o, bytes.p[i]);
+    }
 }
 
 static bool is_integer(struct wbi_str s)
@@ -121,4 +133,12 @@ struct wbi_str wbi_overlong_id(const struct wbi_overlong *o)
     if (!o->is_object || o->in_id || o->id_n == sizeof(o->id))
         return WBI_NONE;
     return is_integer(id) || is_plain_text(id) ? id : WBI_NONE;
+}
+
+struct wbi_str wbi_overlong_raw(const struct wbi_overlong *o)
+{
+    if (!o->is_object || !o->ended || o->depth > 0 || o->in_text || o->loose || o->ids != 1 ||
+        o->id_n == sizeof(o->id))
+        return WBI_NONE;
+    return wbi_str_make(o->id, o->id_n);
 }

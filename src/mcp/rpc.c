@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "mcp/overlong.h"
 
 static wb_rc invalid(int *ret_code, struct wbi_error *err, const char *what)
 {
@@ -18,54 +19,13 @@ static bool id_ok(const wbi_json *id)
     return wbi_json_is(id, WBI_JSON_STR) && wbi_json_str(id).n <= WBI_LIMIT_MCP_ID;
 }
 
-/* Place after the string that begins at `at`; that of the end where it has none. */
-static size_t after_string(struct wbi_str text, size_t at)
+/* Whether the id stands there as "-0", whose sign the number does not keep. */
+static bool is_minus_zero(struct wbi_str text)
 {
-    for (at++; at < text.n; at++) {
-        if (text.p[at] == '\\')
-            at++;
-        else if (text.p[at] == '"')
-            return at + 1;
-    }
-    return text.n;
-}
+    struct wbi_overlong about = {0};
 
-/* The value of the one member `id` as it stands in the text of an object, which may be one
- * that is refused; absent where there is none, or not one, or the text is no whole object. */
-static struct wbi_str raw_id(struct wbi_str text)
-{
-    struct wbi_str found = WBI_NONE;
-    size_t depth = 0, value_at = 0, count = 0;
-    bool key = false; /* a string here is a name of the object itself */
-
-    text = wbi_str_trim(text);
-    for (size_t i = 0; i < text.n && text.p[0] == '{'; i++) {
-        char c = text.p[i];
-
-        if (c == '"') {
-            size_t end = after_string(text, i);
-
-            if (key && wbi_str_eqz(wbi_str_make(text.p + i, end - i), "\"id\"")) {
-                value_at = end;
-                count++;
-            }
-            key = false;
-            i = end - 1;
-            continue;
-        }
-        if (depth == 1 && value_at > 0 && (c == ',' || c == '}')) {
-            found = wbi_str_trim(wbi_str_make(text.p + value_at, i - value_at));
-            value_at = 0;
-        }
-        if (c == '{' || c == '[')
-            depth++;
-        else if ((c == '}' || c == ']') && --depth == 0)
-            return i + 1 == text.n && count == 1 && found.n > 0 && found.p[0] == ':'
-                       ? wbi_str_trim(wbi_str_from(found, 1))
-                       : WBI_NONE;
-        key = depth == 1 && (c == '{' || c == ',');
-    }
-    return WBI_NONE;
+    wbi_overlong_feed(&about, text);
+    return wbi_str_eqz(wbi_overlong_raw(&about), "-0");
 }
 
 static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_str text,
@@ -77,9 +37,8 @@ static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_str
     wbi_buf_init_arena(&b, arena, 8 * WBI_LIMIT_MCP_ID);
     if (!wbi_json_i64(id, &n))
         wbi_json_write(&b, id);
-    else if (n == 0 && wbi_str_find(text, WBI_LIT("-0")) < text.n &&
-             wbi_str_eqz(raw_id(text), "-0"))
-        wbi_buf_addz(&b, "-0"); /* whose sign the number does not keep */
+    else if (n == 0 && wbi_str_find(text, WBI_LIT("-0")) < text.n && is_minus_zero(text))
+        wbi_buf_addz(&b, "-0");
     else
         wbi_buf_addi(&b, n);
     ret->id = id;
@@ -90,9 +49,12 @@ static wb_rc read_id(struct wbi_arena *arena, const wbi_json *id, struct wbi_str
 /* Whoever sent what is refused waits for an answer to it. */
 static void find_id(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret)
 {
-    struct wbi_str raw = raw_id(text);
+    struct wbi_overlong about = {0};
     const wbi_json *id = NULL;
+    struct wbi_str raw;
 
+    wbi_overlong_feed(&about, text);
+    raw = wbi_overlong_raw(&about);
     if (raw.p == NULL || wbi_json_read(arena, raw, WBI_JSON_STRICT, &id, NULL) != WB_OK ||
         !id_ok(id) || read_id(arena, id, text, ret) != WB_OK)
         memset(ret, 0, sizeof(*ret));
