@@ -2,8 +2,6 @@
  * tests/mcp/chaos_http.c: an MCP server on HTTP (2025-11-25) that opens and lists its
  * tool properly and misbehaves in calls, in the way the path of its URL names:
  * http://127.0.0.1:PORT/MODE. One process a connection; prints "port N". */
-#include <arpa/inet.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static char request[1 << 16];
+#include "support/raw_http.h"
+
 static char mode[64];
-static int client;
 
 static bool is(const char *name)
 {
     return strcmp(mode, name) == 0;
-}
-
-static void put(const char *text)
-{
-    size_t n = strlen(text);
-
-    while (n > 0) {
-        ssize_t wrote = send(client, text, n, MSG_NOSIGNAL);
-
-        if (wrote <= 0)
-            exit(0);
-        text += wrote;
-        n -= (size_t)wrote;
-    }
 }
 
 static void answer(const char *status, const char *type, const char *body)
@@ -42,8 +26,8 @@ static void answer(const char *status, const char *type, const char *body)
                    "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                    "Mcp-Session-Id: s1\r\n\r\n",
                    status, type, strlen(body));
-    put(head);
-    put(body);
+    raw_put(head);
+    raw_put(body);
 }
 
 static void answer_result(long id, const char *result)
@@ -58,8 +42,8 @@ static void answer_result(long id, const char *result)
 /* A stream without a length, which ends with the connection. */
 static void stream(const char *events)
 {
-    put("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
-    put(events);
+    raw_put("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    raw_put(events);
 }
 
 /* More than the gateway takes of one answer, without a line end. */
@@ -69,7 +53,7 @@ static void put_too_much(void)
 
     memset(mib, 'x', sizeof(mib) - 1);
     for (int i = 0; i < 65; i++)
-        put(mib);
+        raw_put(mib);
 }
 
 static void answer_call(long id)
@@ -104,10 +88,10 @@ static void answer_call(long id)
     else if (is("lost-session"))
         answer("404 Not Found", "text/plain", "no such session");
     else if (is("half"))
-        put("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
-            "500\r\n\r\n{\"js");
+        raw_put("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+                "500\r\n\r\n{\"js");
     else if (is("no-http"))
-        put("SSH-2.0-OpenSSH_9.2\r\n");
+        raw_put("SSH-2.0-OpenSSH_9.2\r\n");
     else if (is("hang"))
         pause();
     else if (is("stream"))
@@ -115,7 +99,7 @@ static void answer_call(long id)
     else if (is("stream-noise")) {
         stream(": hello\n\nevent: x\n\ndata: no JSON\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":4711,"
                "\"result\":{}}\n\nid: \x01\nretry: 99999999999999\n");
-        put(event);
+        raw_put(event);
     } else if (is("stream-ends"))
         stream("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n");
     else if (is("stream-breaks"))
@@ -123,9 +107,9 @@ static void answer_call(long id)
     else if (is("stream-too-large")) {
         stream("data: ");
         put_too_much();
-        put("\n\n");
+        raw_put("\n\n");
     } else if (is("too-large")) {
-        put("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n");
+        raw_put("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n");
         put_too_much();
         exit(0);
     } else
@@ -139,9 +123,10 @@ static void serve_one(const char *body)
     const char *at = strstr(body, "\"id\":");
     long id = at != NULL ? strtol(at + 5, NULL, 10) : -1;
 
-    if (strncmp(request, "GET ", 4) == 0)
+    (void)sscanf(raw_request, "%*s /%60[^ ]", mode);
+    if (strncmp(raw_request, "GET ", 4) == 0)
         answer("405 Method Not Allowed", "text/plain", "");
-    else if (strncmp(request, "DELETE ", 7) == 0)
+    else if (strncmp(raw_request, "DELETE ", 7) == 0)
         answer("200 OK", "text/plain", "");
     else if (id < 0)
         answer("202 Accepted", "text/plain", "");
@@ -156,57 +141,7 @@ static void serve_one(const char *body)
         answer("400 Bad Request", "text/plain", "what?");
 }
 
-/* Whole requests, one after the other; clients here send small ones. */
-static void serve(void)
-{
-    size_t have = 0;
-
-    for (;;) {
-        char *end, *length;
-        size_t head, whole;
-        ssize_t n = recv(client, request + have, sizeof(request) - 1 - have, 0);
-
-        if (n <= 0)
-            return;
-        have += (size_t)n;
-        request[have] = '\0';
-        end = strstr(request, "\r\n\r\n");
-        if (end == NULL)
-            continue;
-        head = (size_t)(end - request) + 4;
-        length = strcasestr(request, "\r\nContent-Length:");
-        whole = head + (length != NULL && length < end ? strtoul(length + 17, NULL, 10) : 0);
-        if (have < whole)
-            continue;
-        (void)sscanf(request, "%*s /%60[^ ]", mode);
-        serve_one(request + head);
-        have = 0; /* no client of ours sends ahead */
-    }
-}
-
 int main(void)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(a);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    (void)signal(SIGCHLD, SIG_IGN);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) != 0 || listen(fd, 64) != 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &n) != 0)
-        return 1;
-    printf("port %d\n", ntohs(a.sin_port));
-    fflush(stdout);
-    alarm(120); /* whatever happens to the test */
-    for (;;) {
-        client = accept(fd, NULL, NULL);
-        if (client < 0)
-            return 1;
-        if (fork() == 0) {
-            close(fd);
-            alarm(30);
-            serve();
-            return 0;
-        }
-        close(client);
-    }
+    return raw_serve(serve_one);
 }

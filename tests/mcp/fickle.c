@@ -3,8 +3,6 @@
  * trouble, in the way the path of its URL names: http://127.0.0.1:PORT/MODE. One process
  * a connection. Prints "port N", then a line for each request it gets:
  * MODE METHOD what-is-asked Last-Event-ID. */
-#include <arpa/inet.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static char request[1 << 23];
+#include "support/raw_http.h"
+
 static char mode[64];
-static int client;
 static const char fine[] = "{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}";
 /* What the processes of all connections know of a mode. */
 struct shared {
@@ -51,20 +49,6 @@ static void tell(const char *method, const char *asked, const char *last)
         exit(1);
 }
 
-static void put(const char *text)
-{
-    size_t n = strlen(text);
-
-    while (n > 0) {
-        ssize_t wrote = send(client, text, n, MSG_NOSIGNAL);
-
-        if (wrote <= 0)
-            exit(0);
-        text += wrote;
-        n -= (size_t)wrote;
-    }
-}
-
 /* lines: further header lines, each with its end. */
 static void answer(const char *status, const char *lines, const char *body)
 {
@@ -74,8 +58,8 @@ static void answer(const char *status, const char *lines, const char *body)
                    "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
                    "%s%s\r\n",
                    status, strlen(body), lines, is("once") ? "Connection: close\r\n" : "");
-    put(head);
-    put(body);
+    raw_put(head);
+    raw_put(body);
     if (is("once"))
         exit(0);
 }
@@ -92,10 +76,10 @@ static void answer_result(long id, const char *lines, const char *result)
 /* The value of a header, cut to size; "": none. */
 static void header(const char *name, char *value, size_t size)
 {
-    const char *at = strcasestr(request, name);
+    const char *at = strcasestr(raw_request, name);
 
     value[0] = '\0';
-    if (at != NULL && at < strstr(request, "\r\n\r\n"))
+    if (at != NULL && at < strstr(raw_request, "\r\n\r\n"))
         (void)snprintf(value, size, "%.*s", (int)strcspn(at + strlen(name), "\r"),
                        at + strlen(name));
 }
@@ -120,8 +104,8 @@ static bool in_session(void)
 /* A stream without a length, which ends with the connection. */
 static void stream(const char *events)
 {
-    put("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
-    put(events);
+    raw_put("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    raw_put(events);
 }
 
 /* The event that answers the call, and the end of its stream. */
@@ -131,7 +115,7 @@ static void put_answer(void)
 
     (void)snprintf(event, sizeof(event), "data: {\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s}\n\n",
                    shared->call, fine);
-    put(event);
+    raw_put(event);
     exit(0);
 }
 
@@ -210,7 +194,7 @@ static void open_session(long id)
 /* Nothing comes: when the client gives it up, that is told. */
 static void hang(const char *asked)
 {
-    while (recv(client, request, sizeof(request), 0) > 0)
+    while (recv(raw_client, raw_request, sizeof(raw_request), 0) > 0)
         ;
     tell("gone", asked, "");
     exit(0);
@@ -291,7 +275,7 @@ static void serve_one(const char *body)
     char method[16] = "", asked[64] = "-", last[64];
     const char *at = strstr(body, "\"method\":\"");
 
-    (void)sscanf(request, "%15s /%60[^ ]", method, mode);
+    (void)sscanf(raw_request, "%15s /%60[^ ]", method, mode);
     find_shared();
     if (at != NULL)
         (void)sscanf(at + 10, "%60[^\"]", asked);
@@ -305,58 +289,9 @@ static void serve_one(const char *body)
         answer_post(asked, body);
 }
 
-/* Whole requests, one after the other. */
-static void serve(void)
-{
-    size_t have = 0;
-
-    for (;;) {
-        char *end, *length;
-        size_t whole;
-        ssize_t n = recv(client, request + have, sizeof(request) - 1 - have, 0);
-
-        if (n <= 0)
-            return;
-        have += (size_t)n;
-        request[have] = '\0';
-        end = strstr(request, "\r\n\r\n");
-        if (end == NULL)
-            continue;
-        length = strcasestr(request, "\r\nContent-Length:");
-        whole = (size_t)(end - request) + 4;
-        whole += length != NULL && length < end ? strtoul(length + 17, NULL, 10) : 0;
-        if (have < whole)
-            continue;
-        serve_one(end + 4);
-        have = 0; /* no client of ours sends ahead */
-    }
-}
-
 int main(void)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof(a);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
     all =
         mmap(NULL, MODES * sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    (void)signal(SIGCHLD, SIG_IGN);
-    if (all == MAP_FAILED || fd < 0 || bind(fd, (struct sockaddr *)&a, n) != 0 ||
-        listen(fd, 64) != 0 || getsockname(fd, (struct sockaddr *)&a, &n) != 0)
-        return 1;
-    printf("port %d\n", ntohs(a.sin_port));
-    fflush(stdout);
-    alarm(120); /* whatever happens to the test */
-    for (;;) {
-        client = accept(fd, NULL, NULL);
-        if (client < 0)
-            return 1;
-        if (fork() == 0) {
-            close(fd);
-            alarm(60);
-            serve();
-            return 0;
-        }
-        close(client);
-    }
+    return all != MAP_FAILED ? raw_serve(serve_one) : 1;
 }
