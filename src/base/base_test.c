@@ -6,15 +6,18 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <inttypes.h>
+#include <stdalign.h>
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/belt.h"
 #include "base/buf.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/id.h"
+#include "base/limits.h"
 #include "base/sign.h"
 #include "base/spares.h"
 #include "base/utf8.h"
@@ -291,6 +294,57 @@ static void spare_blocks_are_used_again_up_to_a_number(void **state)
     wbi_spares_free(&s);
 }
 
+/* More than a slab holds, of sizes from nothing to larger than a slab, each filled to its end. */
+static void a_belt_holds_blocks_of_any_size(void **state)
+{
+    static const size_t sizes[] = {0, 1, 15, 16, 17, 1350, 16 * WBI_KIB, 100 * WBI_KIB};
+    unsigned char *blocks[256];
+    struct wbi_belt belt;
+
+    (void)state;
+    wbi_belt_init(&belt);
+    assert_null(wbi_belt_take(&belt, SIZE_MAX));
+    for (unsigned round = 0; round < 3; round++) {
+        for (size_t i = 0; i < WBI_COUNT(blocks); i++) {
+            size_t n = sizes[i % WBI_COUNT(sizes)];
+
+            blocks[i] = wbi_belt_take(&belt, n);
+            assert_non_null(blocks[i]);
+            assert_int_equal((uintptr_t)blocks[i] % alignof(max_align_t), 0);
+            memset(blocks[i], (int)i, n);
+        }
+        for (size_t k = 0; k < WBI_COUNT(blocks); k++) { /* not quite in their order */
+            size_t i = k ^ 1, n = sizes[i % WBI_COUNT(sizes)];
+
+            for (size_t at = 0; at < n; at++)
+                assert_int_equal(blocks[i][at], i);
+            wbi_belt_give(&belt, blocks[i]);
+        }
+    }
+    wbi_belt_end(&belt);
+}
+
+static void a_belt_uses_its_memory_again(void **state)
+{
+    void *one, *two, *again;
+    struct wbi_belt belt;
+
+    (void)state;
+    wbi_belt_init(&belt);
+    one = wbi_belt_take(&belt, 100);
+    two = wbi_belt_take(&belt, 100);
+    assert_non_null(one);
+    assert_non_null(two);
+    wbi_belt_give(&belt, two);
+    wbi_belt_give(&belt, one);
+    again = wbi_belt_take(&belt, 100);
+    assert_non_null(again);
+    if (belt.filling != NULL) /* not where a sanitizer looks for what is used after its end */
+        assert_ptr_equal(again, one);
+    wbi_belt_give(&belt, again);
+    wbi_belt_end(&belt);
+}
+
 static void white_space_is_cut_at_both_ends(void **state)
 {
     (void)state;
@@ -451,6 +505,8 @@ int main(void)
         cmocka_unit_test(times_round_trip),
         cmocka_unit_test(sha256_knows_its_vectors),
         cmocka_unit_test(spare_blocks_are_used_again_up_to_a_number),
+        cmocka_unit_test(a_belt_holds_blocks_of_any_size),
+        cmocka_unit_test(a_belt_uses_its_memory_again),
         cmocka_unit_test(white_space_is_cut_at_both_ends),
         cmocka_unit_test(every_byte_has_its_two_digits),
         cmocka_unit_test(two_hashes_in_one_pass_are_the_same_two),

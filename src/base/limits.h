@@ -114,7 +114,7 @@
 /* State directory, ledger, control socket */
 #define WBI_LIMIT_ROW_TEXT (64u * WBI_MIB)       /* all texts of one row together */
 #define WBI_LIMIT_STORE_QUEUE (256u * WBI_MIB)   /* waiting for the writer */
-#define WBI_LIMIT_STORE_BATCH 512u               /* operations in one commit */
+#define WBI_LIMIT_STORE_BATCH 256u               /* operations in one commit */
 #define WBI_LIMIT_STORE_BEHIND (1280u * WBI_KIB) /* rows nobody waits for; beyond, one waits */
 #define WBI_STORE_LINGER_MS 5                    /* such rows gather for a commit */
 #define WBI_STORE_RETRY_MS 1000                  /* after a failed commit, unless somebody waits */

@@ -2,14 +2,11 @@
  * ledger/append.c: rows on their way to the writer.
  * The calling thread copies the row into one block and goes on; numbering,
  * hashing and inserting happen on the writer thread, inside the transaction
- * that also read the tail. Blocks of the usual size go back and forth between the
- * threads: what one thread allocates and another frees is an allocator's slow case. */
+ * that also read the tail. */
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "ledger/lean.h"
 #include "ledger/ledger_int.h"
-
-enum { BLOCK_SIZE = 2048, SPARE_MAX = 256 };
 
 struct append_op {
     struct wbi_op op; /* first: the writer hands it back */
@@ -63,29 +60,6 @@ static wb_rc apply_append(struct wbi_op *op, struct wbi_tx *tx, struct wbi_error
     return rc;
 }
 
-static void *take_block(struct wbi_ledger *ledger, size_t size)
-{
-    void *block;
-
-    if (size > BLOCK_SIZE)
-        return wbi_alloc(size);
-    pthread_mutex_lock(&ledger->spare_mutex);
-    block = wbi_spares_take(&ledger->spares, BLOCK_SIZE);
-    pthread_mutex_unlock(&ledger->spare_mutex);
-    return block;
-}
-
-static void give_block(struct wbi_ledger *ledger, void *block, size_t size)
-{
-    if (size > BLOCK_SIZE) {
-        wbi_free(block);
-        return;
-    }
-    pthread_mutex_lock(&ledger->spare_mutex);
-    wbi_spares_give(&ledger->spares, block, SPARE_MAX);
-    pthread_mutex_unlock(&ledger->spare_mutex);
-}
-
 static void end_append(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
 {
     struct append_op *a = (struct append_op *)op;
@@ -97,7 +71,7 @@ static void end_append(struct wbi_op *op, wb_rc rc, const struct wbi_error *err)
                                  .change_count = a->change_count};
 
     if (a->done == NULL) { /* on the writer thread: the ledger is still there */
-        give_block(a->ledger, a, a->op.size);
+        wbi_belt_give(&a->ledger->rows, a);
         return;
     }
     a->done(a->arg, &ack);
@@ -156,7 +130,7 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
     if (rc != WB_OK)
         return rc;
     total += sizeof(*a) + (append->done != NULL ? sizeof(struct wbi_error) : 0);
-    a = take_block(ledger, total);
+    a = append->done == NULL ? wbi_belt_take(&ledger->rows, total) : wbi_alloc(total);
     if (a == NULL)
         return wbi_fail_nomem(err);
     a->op.apply = apply_append;
@@ -175,8 +149,10 @@ wb_rc wbi_ledger_append(struct wbi_ledger *ledger, const struct wbi_ledger_appen
         a->row.time_ms = wbi_wall_ms(&ledger->clock);
     atomic_store_explicit(&ledger->appended, true, memory_order_relaxed);
     rc = wbi_store_submit(ledger->store, &a->op, err);
-    if (rc != WB_OK)
-        give_block(ledger, a, total);
+    if (rc != WB_OK && append->done == NULL)
+        wbi_belt_give(&ledger->rows, a);
+    else if (rc != WB_OK)
+        wbi_free(a);
     return rc;
 }
 

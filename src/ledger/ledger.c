@@ -18,7 +18,7 @@ wb_rc wbi_ledger_open(struct wbi_store *store, const struct wbi_ledger_options *
 
     if (l == NULL)
         return wbi_fail_nomem(err);
-    (void)pthread_mutex_init(&l->spare_mutex, NULL);
+    wbi_belt_init(&l->rows);
     l->store = store;
     l->clock = options->clock;
     l->close_call = options->close_call;
@@ -46,8 +46,7 @@ void wbi_ledger_free(struct wbi_ledger *l)
         return;
     if (atomic_load(&l->appended))
         wbi_store_stop(l->store); /* rows on their way point to this */
-    wbi_spares_free(&l->spares);
-    (void)pthread_mutex_destroy(&l->spare_mutex);
+    wbi_belt_end(&l->rows);
     wbi_sha256_free(l->sha);
     wbi_free(l);
 }

@@ -3,10 +3,9 @@
 #ifndef WBI_LEDGER_LEDGER_INT_H
 #define WBI_LEDGER_LEDGER_INT_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/spares.h"
+#include "base/belt.h"
 #include "ledger/ledger.h"
 
 struct wbi_ledger {
@@ -16,9 +15,7 @@ struct wbi_ledger {
     void *close_arg;
     struct wbi_sha256 *sha; /* the writer thread's */
     atomic_bool appended;   /* rows may be on their way */
-
-    pthread_mutex_t spare_mutex; /* guards what follows */
-    struct wbi_spares spares;    /* blocks for rows */
+    struct wbi_belt rows;   /* those that nobody waits for */
 };
 
 /* On the writer thread: number, chain and insert one row, open or close its call. */
