@@ -5,6 +5,8 @@
 # bytes, a responder that only answers, and the npm proxies (skipped by name where npm
 # cannot bring them). Cells are interleaved over ROUNDS (5), and of each the round with the
 # most calls/s is shown: what else runs on the host can only take away, from anybody.
+# HTTP clients are one thread that serves all connections, and ("threads") one thread each,
+# as programs of their own would be.
 # WAYBILL_BENCH_NPM=0 leaves the npm part out.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -120,16 +122,21 @@ http_cell() { # NAME AT_ONCE COMMAND… -- OPTION…
     stop "$pid"
 }
 gateway=("${waybill[@]}" --http 127.0.0.1:0 --auth none)
+read_file=(--call ReadFile '{"path":"small.txt"}' 'Twelve lines')
 for _ in $(seq "$rounds"); do
     for n in 1 8 64; do
         http_cell "floor responder" $n "$build/mcp_floor" --http 0 --
         http_cell waybill $n "${gateway[@]}" --
-        http_cell "waybill, built-in ReadFile" $n "${gateway[@]}" -- \
-            --call ReadFile '{"path":"small.txt"}' 'Twelve lines'
+        http_cell "waybill, built-in ReadFile" $n "${gateway[@]}" -- "${read_file[@]}"
+        http_cell "floor responder, threads" $n "$build/mcp_floor" --http 0 -- --threads
+        http_cell "waybill, threads" $n "${gateway[@]}" -- --threads
+        http_cell "waybill, built-in ReadFile, threads" $n "${gateway[@]}" -- "${read_file[@]}" --threads
     done
 done
 for n in 1 8 64; do
-    for who in "floor responder" waybill "waybill, built-in ReadFile"; do row "HTTP: $who" $n; done
+    for how in "" ", threads"; do
+        for who in "floor responder" waybill "waybill, built-in ReadFile"; do row "HTTP: $who$how" $n; done
+    done
 done
 
 # ---- start ----
@@ -138,23 +145,28 @@ for i in $(seq 100); do
     printf '{"name":"tool_%d","description":"Number %d of a hundred.","command":["/bin/true"],"inputSchema":{"type":"object","properties":{"path":{"type":"string"},"count":{"type":"integer","minimum":0}},"required":["path"]}}\n' "$i" "$i" \
         > "$work/many/.config/waybill/tools.d/tool_$i.json"
 done
-ms=$(HOME=$work/many $pin "$load" --starts 21 --call ReadFile '{"path":"small.txt"}' 'Twelve lines' -- "${waybill[@]}" 2>&1)
+ms=$(HOME=$work/many $pin "$load" --starts 21 "${read_file[@]}" -- "${waybill[@]}" 2>&1)
 
 # ---- npm ----
 # Proxies hold a child a session: one session for all, so that 64 clients do not start 64 children.
 # Everybody gets the same time, not the same number of calls, and waits while others have theirs.
 peers() { # "NAME|PORT|PID"…
-    local peer name port pid
+    local peer name port pid how
     for _ in $(seq "$rounds"); do
         for n in 1 8 64; do
             for peer in "$@"; do
                 IFS='|' read -r name port pid <<< "$peer"
-                cell "$name" $n "$load" --calls 400000 --warm 400 --clients $n --shared --seconds 2 --http "$port" --pid "$pid"
+                for how in "" ", threads"; do
+                    cell "$name$how" $n "$load" --calls 400000 --warm 400 --clients $n --shared --seconds 2 \
+                        --http "$port" --pid "$pid" ${how:+--threads}
+                done
             done
         done
     done
     for peer in "$@"; do
-        for n in 1 8 64; do row "${peer%%|*}" $n; done
+        for how in "" ", threads"; do
+            for n in 1 8 64; do row "${peer%%|*}$how" $n; done
+        done
         stop "${peer##*|}"
     done
 }
@@ -204,15 +216,22 @@ two=$(ratio "$(value "stdio, all cores: waybill" 1 3)" "$(value "stdio, all core
 echo "stdio round trip, one core: $one x the raw relay (target 2)"
 echo "stdio round trip, all cores: $two x the raw relay (target 1.15)"
 echo "HTTP at 64 connections: $(value "HTTP: waybill" 64 7) us CPU of the loop's thread, $(value "HTTP: waybill" 64 6) us of the process (targets 10 and 20; the floor responder $(value "HTTP: floor responder" 64 6))"
-echo "built-in tool over HTTP at 64 connections: $(ratio "$(value "HTTP: floor responder" 64 5)" "$(value "HTTP: waybill, built-in ReadFile" 64 5)") x slower than the floor responder, $(ratio "$(value "HTTP: waybill, built-in ReadFile" 64 7)" "$(value "HTTP: floor responder" 64 7)") x its CPU (target 2.5)"
-echo "resident at 64 connections: $(value "HTTP: waybill" 64 9) MB (target 16)"
-most() { for n in 1 8 64; do value "$1" $n 5; done | sort -n | tail -1; }
-for who in mcp-proxy supergateway; do
-    [ -s "$work/cells/C upstream: npm $who@64" ] &&
-        echo "most calls/s of each, beside npm $who: $(ratio "$(most "C upstream: waybill")" "$(most "C upstream: npm $who")") x (target 20)"
+for how in "" ", threads"; do
     for n in 1 8 64; do
-        [ -s "$work/cells/C upstream: npm $who@$n" ] &&
-            echo "calls/s beside npm $who, $n at once: $(ratio "$(value "C upstream: waybill" $n 5)" "$(value "C upstream: npm $who" $n 5)") x (target 20)"
+        floor="HTTP: floor responder$how" built="HTTP: waybill, built-in ReadFile$how"
+        echo "built-in tool over HTTP$how, $n at once: $(ratio "$(value "$floor" $n 5)" "$(value "$built" $n 5)") x fewer calls/s than the floor responder, $(ratio "$(value "$built" $n 7)" "$(value "$floor" $n 7)") x its CPU (target 2.5)"
+    done
+done
+largest() { cat "$work"/cells/*waybill* 2>/dev/null | sort -n -k9 | tail -1 | cut -d' ' -f9; }
+echo "resident, the most of any cell, those of half a minute of load too: $(largest) MB (target 16)"
+most() { for n in 1 8 64; do value "$1" $n 5; done | sort -n | tail -1; }
+for how in "" ", threads"; do
+    for who in mcp-proxy supergateway; do
+        [ -s "$work/cells/C upstream: npm $who$how@64" ] || continue
+        echo "most calls/s of each$how, beside npm $who: $(ratio "$(most "C upstream: waybill$how")" "$(most "C upstream: npm $who$how")") x (target 20)"
+        for n in 1 8 64; do
+            echo "calls/s$how, $n at once, beside npm $who: $(ratio "$(value "C upstream: waybill$how" $n 5)" "$(value "C upstream: npm $who$how" $n 5)") x (target 20)"
+        done
     done
 done
 echo "start to the first call's answer, 100 tools configured: $ms ms (target 10)"

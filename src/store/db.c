@@ -129,10 +129,10 @@ static wb_rc configure(struct wbi_db *db, bool for_writing, struct wbi_error *er
     return wbi_db_exec(db,
                        for_writing ? "PRAGMA mmap_size=0; PRAGMA wal_autocheckpoint=0; "
                                      "PRAGMA synchronous=FULL; PRAGMA cell_size_check=1; "
-                                     "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-768"
+                                     "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512"
                                    : "PRAGMA mmap_size=0; PRAGMA wal_autocheckpoint=0; "
                                      "PRAGMA query_only=1; PRAGMA temp_store=MEMORY; "
-                                     "PRAGMA cache_size=-768",
+                                     "PRAGMA cache_size=-512",
                        err);
 }
 

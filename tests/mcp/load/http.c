@@ -77,7 +77,7 @@ static void send_text(struct client *c, const struct text *t)
 
 void http_post(const struct options *o, struct client *c, const char *tool, const struct text *body)
 {
-    static struct text all;
+    static _Thread_local struct text all;
 
     all.n = 0;
     put_head(o, c, tool, body->n, &all);
@@ -186,7 +186,7 @@ static int parse(struct client *c)
 
 int http_take(struct client *c)
 {
-    static char piece[65536];
+    static _Thread_local char piece[65536];
     ssize_t n = recv(c->fd, piece, sizeof(piece), 0);
 
     if (n <= 0)

@@ -10,6 +10,8 @@
 
 #define CLIENTS_MAX 256
 #define KINDS_MAX 16
+#define SAMPLES 10
+#define STUCK_NS (INT64_C(30) * 1000000000)
 
 /* One kind of call; %s in either text stands for what is unique about a call. */
 struct kind {
@@ -26,7 +28,7 @@ struct options {
     long calls, warm, starts;
     double seconds;
     unsigned faults; /* of 1000 calls */
-    bool modern, shared;
+    bool modern, shared, threads;
     long flat_kb; /* by how much its memory may grow, 0: nobody looks */
     long pid;     /* the server's, 0: unknown */
 };
@@ -51,6 +53,23 @@ struct client {
     int status;
 };
 
+/* usage.c */
+struct usage {
+    double self_us, loop_us, kids_us; /* CPU: of all threads, of the first, of descendants */
+    long rss_kb, peak_kb, descriptors, children;
+};
+void usage_of(long pid, struct usage *ret);
+
+struct run {
+    const struct options *o;
+    struct client *clients;
+    uint32_t *took; /* ns, of measured calls */
+    long issued, done, measured, refused, unexpected, crossed;
+    int64_t began_ns, end_ns;
+    struct usage before, after, samples[SAMPLES];
+    int sampled;
+};
+
 /* main.c */
 int64_t now_ns(void);
 _Noreturn void die(const char *what, const char *detail);
@@ -58,6 +77,8 @@ unsigned chance(unsigned below);
 void text_add(struct text *t, const char *bytes, size_t n);
 void text_addz(struct text *t, const char *s);
 void text_drop(struct text *t, size_t n);
+bool more(const struct run *r);
+void next_call(struct run *r, struct client *c);
 
 /* message.c: JSON-RPC, as far as a load generator needs it. */
 extern const char message_initialize[], message_initialized[];
@@ -66,6 +87,10 @@ enum verdict { RIGHT, REFUSED, CROSSED };
 /* Of the answer that c got: is it the one to its call? */
 enum verdict judge(const struct client *c, const char *json, size_t n);
 long message_id(const char *json, size_t n); /* -1: it has none */
+
+/* main.c: one call less under way; how long it took, and what of its answer. */
+void note_answer(struct run *r, const struct client *c, int64_t took, enum verdict v,
+                 const char *json, size_t n);
 
 /* http.c */
 void http_connect(const struct options *o, struct client *c);
@@ -78,11 +103,7 @@ int http_take(struct client *c);
 /* Does what a client should not do, instead of a call; c->waiting: an answer is owed. */
 void http_fault(const struct options *o, struct client *c);
 
-/* usage.c */
-struct usage {
-    double self_us, loop_us, kids_us; /* CPU: of all threads, of the first, of descendants */
-    long rss_kb, peak_kb, descriptors, children;
-};
-void usage_of(long pid, struct usage *ret);
+/* threads.c */
+void run_threads(struct run *r);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tests/mcp/load/main.c: a load generator for tools/call. One thread; every client
- * has one call under way; every answer is checked against its own call.
+ * tests/mcp/load/main.c: a load generator for tools/call. One thread for all clients
+ * (or one each, --threads); every client has one call under way; every answer is
+ * checked against its own call.
  *   mcp_load [OPTION…] --http PORT       connections to a server on loopback
  *   mcp_load [OPTION…] -- COMMAND ARG…   one child on stdio
  *   mcp_load --starts N -- COMMAND ARG…  how long a child takes to its first answer
@@ -21,8 +22,6 @@
 
 #include "load.h"
 
-#define SAMPLES 10
-#define STUCK_NS (INT64_C(30) * 1000000000)
 #define FLAT_DESCRIPTORS 8
 #define FLAT_CHILDREN 2
 #define KEPT_MAX 4000000
@@ -36,20 +35,11 @@ static const char usage_text[] =
     "  --call NAME ARGUMENTS EXPECTED   a kind of call, drawn at random; %s is unique\n"
     "  --modern         2026-07-28 instead of 2025-11-25\n"
     "  --shared         one session for all connections\n"
+    "  --threads        a thread for each client of --http, instead of one for all\n"
     "  --token TOKEN, --path /mcp\n"
     "  --faults N       of 1000 calls are something a client should not send\n"
     "  --pid PID        the server behind --http\n"
     "  --flat KB        its memory may grow by that much, descriptors and children not\n";
-
-struct run {
-    const struct options *o;
-    struct client *clients;
-    uint32_t *took; /* ns, of measured calls */
-    long issued, done, measured, refused, unexpected, crossed;
-    int64_t began_ns, end_ns;
-    struct usage before, after, samples[SAMPLES];
-    int sampled;
-};
 
 static unsigned seed;
 
@@ -99,13 +89,13 @@ void text_drop(struct text *t, size_t n)
 
 /* ---- one call ---- */
 
-static bool more(const struct run *r)
+bool more(const struct run *r)
 {
     return r->issued < r->o->calls + r->o->warm && now_ns() < r->end_ns;
 }
 
 /* Over stdio one session has all ids, so they differ; over HTTP they collide. */
-static void next_call(struct run *r, struct client *c)
+void next_call(struct run *r, struct client *c)
 {
     const struct options *o = r->o;
 
@@ -135,11 +125,9 @@ static void sample(struct run *r)
         usage_of(o->pid, &r->samples[r->sampled++]);
 }
 
-static void finish_call(struct run *r, struct client *c, const char *json, size_t n)
+void note_answer(struct run *r, const struct client *c, int64_t took, enum verdict v,
+                 const char *json, size_t n)
 {
-    int64_t took = now_ns() - c->sent_ns;
-    enum verdict v = judge(c, json, n);
-
     r->done++;
     r->refused += v == REFUSED;
     if (v == CROSSED && r->crossed++ == 0)
@@ -151,6 +139,13 @@ static void finish_call(struct run *r, struct client *c, const char *json, size_
         r->took[r->measured++] = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
     if ((r->done & 63) == 0)
         sample(r);
+}
+
+static void finish_call(struct run *r, struct client *c, const char *json, size_t n)
+{
+    int64_t took = now_ns() - c->sent_ns;
+
+    note_answer(r, c, took, judge(c, json, n), json, n);
 }
 
 /* ---- HTTP ---- */
@@ -213,19 +208,24 @@ static bool any_waiting(const struct run *r)
     return false;
 }
 
-static void run_http(struct run *r)
+static void open_all(struct run *r)
 {
-    struct epoll_event events[CLIENTS_MAX];
-    int epoll = epoll_create1(0), n;
-
     for (int i = 0; i < r->o->clients; i++) {
         struct client *c = &r->clients[i];
 
         if (i > 0 && r->o->shared)
             memcpy(c->session, r->clients[0].session, sizeof(c->session));
         http_open(r->o, c);
-        watch(epoll, c);
     }
+}
+
+static void run_http(struct run *r)
+{
+    struct epoll_event events[CLIENTS_MAX];
+    int epoll = epoll_create1(0), n;
+
+    for (int i = 0; i < r->o->clients; i++)
+        watch(epoll, &r->clients[i]);
     for (int i = 0; i < r->o->clients; i++)
         send_next(r, &r->clients[i], epoll);
     while (any_waiting(r)) {
@@ -441,9 +441,10 @@ static int usage_error(const char *word)
 
 static bool flag(struct options *o, const char *name)
 {
-    bool *to = strcmp(name, "--modern") == 0   ? &o->modern
-               : strcmp(name, "--shared") == 0 ? &o->shared
-                                               : NULL;
+    bool *to = strcmp(name, "--modern") == 0    ? &o->modern
+               : strcmp(name, "--shared") == 0  ? &o->shared
+               : strcmp(name, "--threads") == 0 ? &o->threads
+                                                : NULL;
 
     if (to != NULL)
         *to = true;
@@ -501,6 +502,8 @@ static int read_options(int argc, char **argv, struct options *o)
         (o->port == 0) == (o->command == NULL) || o->starts < 0 || o->starts > o->calls ||
         (o->starts > 0 && o->command == NULL))
         return usage_error("a number is out of range, or not one of --http and COMMAND is given");
+    if (o->threads && (o->command != NULL || o->faults > 0))
+        return usage_error("--threads goes with --http, and not with --faults");
     return 0;
 }
 
@@ -541,9 +544,13 @@ int main(int argc, char **argv)
         start_child(&child, o.command);
         o.pid = child.pid;
     }
+    if (o.command == NULL)
+        open_all(&r);
     r.end_ns = now_ns() + (int64_t)(o.seconds * 1e9);
     if (o.command != NULL)
         run_stdio(&r, &child);
+    else if (o.threads)
+        run_threads(&r);
     else
         run_http(&r);
     ended_ns = now_ns();
