@@ -48,13 +48,13 @@ cell() {
         echo "$name, $clients at once: $(head -1 "$work/err")"
 }
 heading() {
-    printf '%-36s %4s %9s %9s %9s %9s %9s %7s\n' "$1" "" p50 p99 calls/s "CPU/call" "of loop" RSS
+    printf '%-42s %4s %9s %9s %9s %9s %9s %7s\n' "$1" "" p50 p99 calls/s "CPU/call" "of loop" RSS
 }
 # The best of a cell's rounds: calls refused p50 p99 rate cpu loop kids rss.
 best() { sort -rn -k5 "$work/cells/$1@$2" 2>/dev/null | head -1; }
 value() { best "$1" "$2" | cut -d' ' -f"$3"; }
 row() { # NAME AT_ONCE
-    best "$1" "$2" | awk -v name="$1" -v n="$2" '{printf "%-36s %4d %6.1f us %6.0f us %9d %6.1f us %6.1f us %4.1f MB%s\n", name, n, $3, $4, $5, $6, $7, $9, ($2 > 0 ? "  " $2 " refused" : "")}'
+    best "$1" "$2" | awk -v name="$1" -v n="$2" '{printf "%-42s %4d %6.1f us %6.0f us %9d %6.1f us %6.1f us %4.1f MB%s\n", name, n, $3, $4, $5, $6, $7, $9, ($2 > 0 ? "  " $2 " refused" : "")}'
 }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN {if (a > 0 && b > 0) printf "%.2f", a / b; else print "-"}'; }
 

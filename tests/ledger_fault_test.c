@@ -271,6 +271,56 @@ static void rows_that_nobody_waits_for_outlast_a_full_disk(void **state)
     fixture_fini(&f);
 }
 
+/* More than a commit takes, so that some commits have no other. */
+static void rows_that_nobody_waits_for_are_written_together(void **state)
+{
+    const unsigned long count = 2 * WBI_LIMIT_STORE_BATCH + 100;
+    struct wbi_store_health health;
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    for (unsigned long i = 1; i <= count; i++)
+        append_lazily(&f, i);
+    assert_int_equal(wbi_ledger_flush(f.ledger, NULL), WB_OK);
+    wbi_store_health(f.store, &health);
+    assert_int_equal(health.lost, 0);
+    for (unsigned long i = 1; i <= count; i++)
+        assert_true(has_row(&f, i, true));
+    assert_int_equal(fixture_verify(&f).rows, count);
+    assert_true(fixture_verify(&f).good);
+    fixture_fini(&f);
+}
+
+/* One that is there already, and one that comes twice: the others do not suffer for it. */
+static void a_row_that_is_there_already_costs_no_other(void **state)
+{
+    const unsigned long count = 2 * WBI_LIMIT_STORE_BATCH + 100, there = 5, twice = 200;
+    struct wbi_store_health health;
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_open(&f);
+    assert_int_equal(fixture_append(&f, WBI_KIND_OUTCOME, there, NULL), WB_OK);
+    for (unsigned long i = 1; i <= count; i++) {
+        append_lazily(&f, i);
+        if (i == twice)
+            append_lazily(&f, i);
+    }
+    assert_int_equal(wbi_ledger_flush(f.ledger, NULL), WB_OK);
+    wbi_store_health(f.store, &health);
+    assert_true(health.writable);
+    assert_int_equal(health.waiting, 0);
+    assert_int_equal(health.lost, 2);
+    for (unsigned long i = 1; i <= count; i++)
+        assert_true(has_row(&f, i, true));
+    assert_int_equal(fixture_verify(&f).rows, count);
+    assert_true(fixture_verify(&f).good);
+    fixture_fini(&f);
+}
+
 /* The end tries once more and leaves nothing behind but what was written. */
 static void rows_that_wait_for_space_end_with_the_ledger(void **state)
 {
@@ -454,6 +504,8 @@ int main(void)
         cmocka_unit_test(a_disk_that_never_syncs_is_said_to_be_unknown),
         cmocka_unit_test(a_full_disk_refuses_appends_and_recovers),
         cmocka_unit_test(rows_that_nobody_waits_for_outlast_a_full_disk),
+        cmocka_unit_test(rows_that_nobody_waits_for_are_written_together),
+        cmocka_unit_test(a_row_that_is_there_already_costs_no_other),
         cmocka_unit_test(rows_that_wait_for_space_end_with_the_ledger),
         cmocka_unit_test(a_kept_row_is_written_once_there_is_space),
         cmocka_unit_test(a_really_full_and_a_read_only_disk),

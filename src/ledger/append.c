@@ -36,7 +36,7 @@ wb_rc wbi_ledger_put_row(struct wbi_ledger *ledger, struct wbi_tx *tx, struct wb
     rc = wbi_chain_hash(ledger->sha, prev, row, row->hash);
     if (rc != WB_OK)
         return wbi_fail(err, rc, "ledger: cannot hash a row");
-    rc = wbi_tx_insert(tx, row, err);
+    rc = intent ? wbi_tx_insert(tx, row, err) : wbi_tx_insert_later(tx, row, err);
     if (rc == WB_OK && intent)
         rc = wbi_tx_open_call(tx, row, err);
     else if (rc == WB_OK && !never_opened && wbi_str_eqz(row->kind, WBI_KIND_OUTCOME))

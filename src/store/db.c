@@ -15,6 +15,8 @@ static const char *const statements[WBI_SQL_COUNT] = {
                        "(SELECT value FROM meta WHERE name = 'anchor_hash')",
     [WBI_SQL_INSERT] = "INSERT INTO ledger (" WBI_ROW_COLUMNS ") VALUES "
                        "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [WBI_SQL_INSERT_GATHERED] = "INSERT OR ROLLBACK INTO ledger (" WBI_ROW_COLUMNS ") "
+                                "SELECT * FROM gathered",
     [WBI_SQL_ROW_HASH] = "SELECT hash FROM ledger WHERE seq = ?",
     [WBI_SQL_OPEN] = "INSERT INTO open_calls (call_id, seq, owner) VALUES (?, ?, ?)",
     [WBI_SQL_CLOSE] = "DELETE FROM open_calls WHERE call_id = ?",

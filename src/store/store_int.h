@@ -18,6 +18,7 @@ enum wbi_statement {
     WBI_SQL_TAIL,
     WBI_SQL_ANCHOR,
     WBI_SQL_INSERT,
+    WBI_SQL_INSERT_GATHERED,
     WBI_SQL_ROW_HASH,
     WBI_SQL_OPEN,
     WBI_SQL_CLOSE,
@@ -85,10 +86,22 @@ WB_MUST_CHECK wb_rc wbi_db_prepare(const struct wbi_dir *dir, struct wbi_db *db,
 /* The chain's hash in front of row 1. */
 WB_MUST_CHECK wb_rc wbi_genesis(struct wbi_str state_id, uint8_t ret[WBI_SHA256_SIZE]);
 
+/* Rows of a transaction that are inserted together (gathered.c). */
+#define WBI_GATHERED_MOST 128u
+struct wbi_gathered {
+    struct wbi_row *rows[WBI_GATHERED_MOST];
+    size_t n;
+};
+/* For the connection's life they are its table of that name. */
+WB_MUST_CHECK wb_rc wbi_gathered_open(struct wbi_db *db, struct wbi_gathered *rows,
+                                      struct wbi_error *err);
+
 struct wbi_tx {
     struct wbi_db *db;
     struct wbi_store *store;
-    bool broken; /* nothing more may be done but roll back */
+    struct wbi_gathered *gathered; /* NULL: each row is inserted at once */
+    bool broken;                   /* nothing more may be done but roll back */
+    bool clashed;                  /* because one of those gathered is there already */
     bool tail_known;
     int64_t seq; /* of the tail */
     uint8_t hash[WBI_SHA256_SIZE];
@@ -97,7 +110,7 @@ struct wbi_tx {
     bool generation_known;
     int64_t generation;
 };
-/* Before COMMIT: writes the last generation. */
+/* Before COMMIT: inserts what is gathered, writes the last generation. */
 WB_MUST_CHECK wb_rc wbi_tx_finish(struct wbi_tx *tx, struct wbi_error *err);
 /* The columns of a SELECT of WBI_ROW_COLUMNS into row; texts into arena. */
 #define WBI_ROW_COLUMNS                                                                        \
@@ -121,6 +134,7 @@ struct wbi_store {
 
     /* of whoever holds the writer's role */
     struct wbi_db db;
+    struct wbi_gathered gathered;
     dev_t db_dev;
     ino_t db_ino;
     bool db_open;

@@ -94,7 +94,26 @@ void wbi_row_texts(struct wbi_row *row, struct wbi_str *ret[WBI_ROW_TEXT_COUNT])
 #undef X
 }
 
-wb_rc wbi_tx_insert(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *err)
+static wb_rc insert_gathered(struct wbi_tx *tx, struct wbi_error *err)
+{
+    sqlite3_stmt *st;
+    int code;
+
+    if (tx->gathered == NULL || tx->gathered->n == 0)
+        return WB_OK;
+    st = statement(tx, WBI_SQL_INSERT_GATHERED, err);
+    if (st == NULL)
+        return err != NULL ? err->rc : WB_EIO;
+    code = sqlite3_step(st);
+    (void)sqlite3_reset(st); /* repeats the error */
+    tx->gathered->n = 0;
+    if (code == SQLITE_DONE)
+        return WB_OK;
+    tx->clashed = (code & 0xff) == SQLITE_CONSTRAINT;
+    return broken(tx, wbi_db_fail(tx->db, code, "cannot append rows", err));
+}
+
+static wb_rc insert_one(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *err)
 {
     struct wbi_str *texts[WBI_ROW_TEXT_COUNT];
     sqlite3_stmt *st = statement(tx, WBI_SQL_INSERT, err);
@@ -120,12 +139,32 @@ wb_rc wbi_tx_insert(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *er
         rc = broken(tx, wbi_db_fail(tx->db, code, "cannot append a row", err));
     }
     (void)sqlite3_reset(st); /* what is bound may go: it is bound anew before the next step */
-    if (rc == WB_OK) {
-        tx->seq = row->seq;
-        memcpy(tx->hash, row->hash, WBI_SHA256_SIZE);
-        tx->tail_known = tx->inserted = true;
-    }
     return rc;
+}
+
+static void move_tail(struct wbi_tx *tx, const struct wbi_row *row)
+{
+    tx->seq = row->seq;
+    memcpy(tx->hash, row->hash, WBI_SHA256_SIZE);
+    tx->tail_known = tx->inserted = true;
+}
+
+wb_rc wbi_tx_insert(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *err)
+{
+    wb_rc rc = insert_one(tx, row, err);
+
+    if (rc == WB_OK)
+        move_tail(tx, row);
+    return rc;
+}
+
+wb_rc wbi_tx_insert_later(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *err)
+{
+    if (tx->gathered == NULL)
+        return wbi_tx_insert(tx, row, err);
+    tx->gathered->rows[tx->gathered->n++] = row;
+    move_tail(tx, row);
+    return tx->gathered->n == WBI_GATHERED_MOST ? insert_gathered(tx, err) : WB_OK;
 }
 
 wb_rc wbi_tx_open_call(struct wbi_tx *tx, const struct wbi_row *row, struct wbi_error *err)
@@ -337,9 +376,10 @@ wb_rc wbi_tx_change(struct wbi_tx *tx, struct wbi_change *change, struct wbi_err
 wb_rc wbi_tx_finish(struct wbi_tx *tx, struct wbi_error *err)
 {
     sqlite3_stmt *st;
+    wb_rc rc = insert_gathered(tx, err);
 
-    if (!tx->generation_known)
-        return WB_OK;
+    if (rc != WB_OK || !tx->generation_known)
+        return rc;
     st = statement(tx, WBI_SQL_GENERATION_PUT, err);
     if (st == NULL)
         return err != NULL ? err->rc : WB_EIO;

@@ -17,6 +17,11 @@ WB_MUST_CHECK wb_rc wbi_tx_tail(struct wbi_tx *tx, int64_t *ret_seq,
                                 uint8_t ret_hash[WBI_SHA256_SIZE], struct wbi_error *err);
 /* row->seq must be the tail's plus one. WB_EEXISTS: the call has such a row. */
 WB_MUST_CHECK wb_rc wbi_tx_insert(struct wbi_tx *tx, struct wbi_row *row, struct wbi_error *err);
+/* The same, but where nobody waits for the transaction the row, which has to stay where it
+ * is, is inserted with others before the commit; if the call has such a row then, all is
+ * done again, and this is wbi_tx_insert. */
+WB_MUST_CHECK wb_rc wbi_tx_insert_later(struct wbi_tx *tx, struct wbi_row *row,
+                                        struct wbi_error *err);
 /* Remember / forget that a call has an intent and no outcome. */
 WB_MUST_CHECK wb_rc wbi_tx_open_call(struct wbi_tx *tx, const struct wbi_row *row,
                                      struct wbi_error *err);

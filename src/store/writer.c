@@ -28,7 +28,7 @@
 
 enum { CACHE_LINE = 64, EXPECTED = 2048 /* bytes, of a usual row with its texts */ };
 
-enum outcome { COMMITTED, FAILED, UNKNOWN };
+enum outcome { COMMITTED, FAILED, UNKNOWN, CLASHED /* failed: with its rows one by one then */ };
 
 struct proof {
     bool row; /* a ledger row proves it; else the marker does */
@@ -80,6 +80,11 @@ wb_rc wbi_writer_open_db(struct wbi_store *s, struct wbi_error *err)
         return rc;
     }
     wbi_db_gather_log(&s->db);
+    rc = wbi_gathered_open(&s->db, &s->gathered, err);
+    if (rc != WB_OK) {
+        wbi_db_close(&s->db);
+        return rc;
+    }
     s->db_dev = st.st_dev;
     s->db_ino = st.st_ino;
     s->db_open = true;
@@ -184,12 +189,15 @@ static enum outcome give_up(struct wbi_store *s)
     return FAILED;
 }
 
-/* Under the commit lock. */
-static enum outcome try_batch(struct wbi_store *s, struct wbi_op *ops, struct proof *proof,
-                              struct wbi_error *err)
+/* Under the commit lock. Rows that nobody waits for are inserted together. */
+static enum outcome try_batch(struct wbi_store *s, struct wbi_op *ops, bool gather,
+                              struct proof *proof, struct wbi_error *err)
 {
     struct wbi_tx tx = {.db = &s->db, .store = s};
 
+    s->gathered.n = 0;
+    if (gather && nobody_waits(ops))
+        tx.gathered = &s->gathered;
     if (!s->db_open && reopen(s, err) != WB_OK)
         return FAILED;
     if (check_same_file(s, err) != WB_OK || wbi_db_run(&s->db, WBI_SQL_BEGIN, err) != WB_OK)
@@ -199,8 +207,10 @@ static enum outcome try_batch(struct wbi_store *s, struct wbi_op *ops, struct pr
         tx.broken = true;
     if (!tx.broken && wbi_tx_finish(&tx, err) != WB_OK)
         tx.broken = true;
-    if (tx.broken)
-        return give_up(s);
+    if (tx.broken) {
+        (void)give_up(s);
+        return tx.clashed ? CLASHED : FAILED;
+    }
     *proof = (struct proof){.row = tx.inserted, .any = tx.inserted || tx.changed, .seq = tx.seq};
     memcpy(proof->hash, tx.hash, sizeof(proof->hash));
     if (wbi_db_run(&s->db, WBI_SQL_COMMIT, err) != WB_OK) {
@@ -279,12 +289,14 @@ static enum outcome commit(struct wbi_store *s, struct wbi_op *ops, struct wbi_e
 
     if (wbi_commit_lock(&s->lock, err) != WB_OK)
         return FAILED;
-    outcome = try_batch(s, ops, &proof, err);
+    outcome = try_batch(s, ops, true, &proof, err);
+    if (outcome == CLASHED)
+        outcome = try_batch(s, ops, false, &proof, err);
     for (int again = 0; outcome == UNKNOWN; again++) {
         outcome = settle(s, &proof, err);
         if (outcome != FAILED || again > 0)
             break;
-        outcome = try_batch(s, ops, &proof, err); /* known to be absent: not a blind retry */
+        outcome = try_batch(s, ops, false, &proof, err); /* known to be absent: not a blind retry */
     }
     wbi_commit_unlock(&s->lock);
     return outcome;
