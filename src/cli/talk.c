@@ -279,7 +279,7 @@ void close_runtime(const struct args *a, wb_runtime *runtime)
     if (lost > 0)
         note(a, "%llu event%s lost: the reader of --events is gone or too slow", lost,
              lost == 1 ? " was" : "s were");
-    if (wb_runtime_flush(runtime, &error) != WB_OK)
+    if (runtime != NULL && wb_runtime_flush(runtime, &error) != WB_OK)
         note(a, "%s", wb_error_text(error));
     wb_error_free(error);
     wb_runtime_free(runtime);

@@ -416,7 +416,21 @@ static wb_rc scan_string(struct walker *w, struct wbi_str text, bool *ret_change
     return wbi_secrets_replace(w->secrets, text, &w->scratch, NULL);
 }
 
-static wb_rc write_scalar(struct walker *w, const wbi_json *v)
+/* As a line of text the two would be a secret: "DB_PASSWORD": "…". */
+static bool found_as_member(struct walker *w, struct wbi_str key, const wbi_json *v)
+{
+    if (key.n == 0 || w->secrets == NULL || w->rules == NULL || !w->rules->by_name ||
+        !wbi_secrets_telling(key))
+        return false;
+    wbi_buf_clear(&w->scratch);
+    wbi_json_quote(&w->scratch, key);
+    wbi_buf_addz(&w->scratch, ": ");
+    wbi_json_write(&w->scratch, v);
+    return wbi_secrets_found(w->secrets, wbi_buf_str(&w->scratch));
+}
+
+/* key: of the member that v is, if it is one. */
+static wb_rc write_scalar(struct walker *w, struct wbi_str key, const wbi_json *v)
 {
     bool changed = false;
     wb_rc rc = WB_OK;
@@ -425,6 +439,8 @@ static wb_rc write_scalar(struct walker *w, const wbi_json *v)
         rc = scan_string(w, wbi_json_str(v), &changed);
     if (rc != WB_OK)
         return rc;
+    if (!changed && wbi_json_is(v, WBI_JSON_STR) && found_as_member(w, key, v))
+        return write_masked(w, v);
     if (!changed) {
         wbi_jw_val(&w->out, v);
         return WB_OK;
@@ -502,7 +518,7 @@ static wb_rc step(struct walker *w)
         open_level(w, v, &below, l->object && holds_secrets(w, l->v, key));
         return WB_OK;
     }
-    return write_scalar(w, v);
+    return write_scalar(w, key, v);
 }
 
 /* A tree is at most as deep as it has values: small ones need few levels. */
@@ -534,7 +550,7 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
     else if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
         open_level(&w, v, &all, false);
     else
-        rc = write_scalar(&w, v);
+        rc = write_scalar(&w, WBI_NONE, v);
     while (rc == WB_OK && w.depth > 0)
         rc = step(&w);
     if (rc == WB_OK)

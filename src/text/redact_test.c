@@ -236,6 +236,43 @@ static struct wbi_str redacted(const char *json, const struct wbi_str *paths, si
     return wbi_buf_str(&out);
 }
 
+/* What is a secret as "NAME": "value" in a text is one as a member; where a list goes on and
+ * what only names something is none. */
+static void members_are_judged_by_name_and_value(void **state)
+{
+    static const char *const secret[] = {"{\"DB_PASSWORD\":\"hunter22x9\"}",
+                                         "{\"env\":{\"db_password\":\"hunter22x9\"}}",
+                                         "{\"a\":[{\"apiToken\":\"f3A9kQ72LmX0pRtZ81vYb6\"}]}",
+                                         "{\"GITHUB_TOKEN\":\"f3A9kQ72LmX0pRtZ81vYb6\"}",
+                                         "{\"OPENAI_API_KEY\":\"f3A9kQ72LmX0pRtZ81vYb6\"}",
+                                         "{\"AWS_SECRET_ACCESS_KEY\":\"f3A9kQ72LmX0pRtZ81vYb6\"}"};
+    static const char *const other[] = {"{\"nextPageToken\":\"f3A9kQ72LmX0pRtZ81vYb6\"}",
+                                        "{\"NEXT_TOKEN\":\"f3A9kQ72LmX0pRtZ81vYb6\"}",
+                                        "{\"continuation_token\":\"f3A9kQ72LmX0pRtZ81vYb6\"}",
+                                        "{\"max_tokens\":4096}",
+                                        "{\"DB_PASSWORD\":\"${DB_PASSWORD}\"}",
+                                        "{\"API_TOKEN\":7}",
+                                        "{\"id\":\"f3A9kQ72LmX0pRtZ81vYb6\"}"};
+    struct wbi_redact_list list;
+    struct wbi_str out;
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(secret); i++) {
+        list = (struct wbi_redact_list){0};
+        out = redacted(secret[i], NULL, 0, true, &list);
+        if (list.n != 1 || wbi_str_find(out, WBI_LIT("[redacted:value:")) == out.n)
+            fail_msg("%s stays %.*s", secret[i], WBI_FMT(out));
+        if (wbi_redact_is_clean(sets[0], by_name, wbi_str_z(secret[i])))
+            fail_msg("called clean: %s", secret[i]);
+    }
+    for (size_t i = 0; i < WBI_COUNT(other); i++) {
+        list = (struct wbi_redact_list){0};
+        out = redacted(other[i], NULL, 0, true, &list);
+        if (list.n != 0 || !wbi_str_eqz(out, other[i]))
+            fail_msg("%s became %.*s", other[i], WBI_FMT(out));
+    }
+}
+
 /* Q1, Q3, Q4, Q5 */
 static void paths_with_wildcards_are_replaced_and_listed(void **state)
 {
@@ -330,6 +367,7 @@ int main(void)
         cmocka_unit_test(secret_names_are_known_in_any_spelling),
         cmocka_unit_test(what_is_called_clean_has_nothing_to_replace),
         cmocka_unit_test(an_ordinary_call_is_clean),
+        cmocka_unit_test(members_are_judged_by_name_and_value),
         cmocka_unit_test(paths_with_wildcards_are_replaced_and_listed),
         cmocka_unit_test(secret_names_and_values_are_listed),
         cmocka_unit_test(unreadable_paths_are_refused),

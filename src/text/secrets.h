@@ -86,5 +86,8 @@ bool wbi_secrets_is_mask(const struct wbi_secrets *s, struct wbi_str text);
  * authorization, password, secret, apikey and their like; upper and lower case,
  * '_' and '-' make no difference. */
 bool wbi_secrets_name(struct wbi_str name);
+/* True for names whose values are looked at: those that end in such a word (DB_PASSWORD,
+ * apiToken), but where a list goes on (nextPageToken). */
+bool wbi_secrets_telling(struct wbi_str name);
 
 #endif

@@ -242,6 +242,24 @@ static bool last_word(struct wbi_str name, struct wbi_str word)
            (wbi_is_upper((uint8_t)name.p[at]) && wbi_is_lower((uint8_t)name.p[at - 1]));
 }
 
+/* nextPageToken and its like: where a list goes on is no secret, and whoever asks for the
+ * rest has to say it. */
+static bool is_place_in_list(struct wbi_str name)
+{
+    static const struct wbi_str words[] = {W("page"), W("next"),   W("continuation"),
+                                           W("sync"), W("cursor"), W("progress")};
+
+    if (!ends_with_fold(name, WBI_LIT("token")))
+        return false;
+    name.n -= strlen("token");
+    if (name.n > 0 && (name.p[name.n - 1] == '_' || name.p[name.n - 1] == '-'))
+        name.n--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (last_word(name, words[i]))
+            return true;
+    return false;
+}
+
 /* A name that ends in one of these, or is one of those. */
 static enum strength name_strength(struct wbi_str name)
 {
@@ -266,7 +284,7 @@ static enum strength name_strength(struct wbi_str name)
         last_word(name, WBI_LIT("psk")))
         return PASSWORD;
     if (ends_with_any(name, strong, sizeof strong / sizeof *strong))
-        return STRONG;
+        return is_place_in_list(name) ? NOT_A_NAME : STRONG;
     for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
         if (wbi_str_ieq(name, weak[i]))
             return WEAK;
@@ -276,6 +294,11 @@ static enum strength name_strength(struct wbi_str name)
 }
 
 #undef W
+
+bool wbi_secrets_telling(struct wbi_str name)
+{
+    return name_strength(name) >= STRONG;
+}
 
 static bool name_char(uint8_t c)
 {
