@@ -118,6 +118,8 @@ void wbi_http_free(struct wbi_http *http);
 /* No new connections; each open one ends after the answer it waits for. on_done
  * runs once, when none is left or the grace time has passed. */
 void wbi_http_drain(struct wbi_http *http, int64_t grace_ms, void (*on_done)(void *arg), void *arg);
+/* While draining: who has not sent a whole request yet is not waited for any more. */
+void wbi_http_drain_now(struct wbi_http *http);
 /* Another token for all requests whose headers come from now on; those before it and
  * their streams go on. WB_EMISUSE where none was asked for from the start. */
 WB_MUST_CHECK wb_rc wbi_http_set_token(struct wbi_http *http, struct wbi_str token);

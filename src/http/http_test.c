@@ -706,6 +706,41 @@ static void draining_waits_for_owed_answers(void **state)
     stop(&w);
 }
 
+static void draining_ends_without_those_who_send_no_whole_request(void **state)
+{
+    static const char half[] = "GET / HTTP/1.1\r\nHo";
+    struct wbi_http_options o = {0};
+    struct wbi_http_response late = {.status = 200, .body = WBI_LIT_INIT("late")};
+    struct world w;
+    char out[2048];
+    int busy, slow;
+
+    (void)state;
+    start(&w, &o);
+    busy = dial(&w);
+    slow = dial(&w);
+    put(busy, LATER, sizeof(LATER) - 1);
+    put(slow, half, sizeof(half) - 1);
+    for (int i = 0; i < 50 && (w.held_n == 0 || wbi_http_connections(w.http) < 2); i++)
+        (void)wbi_loop_turn(w.loop, false);
+    for (int i = 0; i < 5; i++) /* what slow has sent is read */
+        (void)wbi_loop_turn(w.loop, false);
+    wbi_http_drain(w.http, 10000, note_drained, &w);
+    assert_int_equal(wbi_http_connections(w.http), 2); /* the rest may be on its way */
+    wbi_http_drain_now(w.http);
+    assert_int_equal(wbi_http_connections(w.http), 1);
+    assert_false(w.drained);
+    assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_OK);
+    (void)hear(&w, busy, out, sizeof(out), NULL);
+    assert_non_null(strstr(out, "late"));
+    close(busy);
+    close(slow);
+    for (int i = 0; i < 100 && !w.drained; i++)
+        (void)wbi_loop_turn(w.loop, true);
+    assert_true(w.drained);
+    stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -727,6 +762,7 @@ int main(void)
         cmocka_unit_test(too_many_connections_are_refused_not_queued),
         cmocka_unit_test(without_descriptors_callers_are_refused_and_nothing_spins),
         cmocka_unit_test(draining_waits_for_owed_answers),
+        cmocka_unit_test(draining_ends_without_those_who_send_no_whole_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,17 @@ void wbi_http_drain(struct wbi_http *http, int64_t grace_ms, void (*on_done)(voi
     wbi_http_conn_ended(http);
 }
 
+void wbi_http_drain_now(struct wbi_http *http)
+{
+    for (size_t i = 0; http->draining && i < http->o.connections; i++) {
+        struct wbi_conn *c = http->conns[i];
+
+        if (c != NULL && !c->away && c->state == WBI_CONN_READING && c->out.n == 0)
+            wbi_conn_drop(c);
+    }
+    wbi_http_conn_ended(http);
+}
+
 /* "host:port" to a socket address: numbers and "localhost" only, no look-ups. */
 static wb_rc parse_address(struct wbi_str s, struct sockaddr_storage *ret, socklen_t *ret_n,
                            struct wbi_error *err)

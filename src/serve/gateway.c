@@ -127,6 +127,8 @@ static void cancel_rest(void *arg)
     g->cancelled = true;
     wbi_serve_cancel_all(g);
     wbi_mcp_server_stop(g->server);
+    if (g->http != NULL)
+        wbi_http_drain_now(g->http);
     wbi_gateway_rest(g);
 }
 
