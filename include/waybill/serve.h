@@ -41,7 +41,8 @@ WB_API WB_MUST_CHECK wb_rc wb_serve_set_token(wb_runtime *runtime, const char *t
 
 /* ---- pins: definitions of tools of MCP servers, by hash ---- */
 
-/* JSON array of {server, tool, state, hash, pendingHash?, since}. */
+/* JSON array of {server, tool, state, hash, pendingHash?, since}; state: "accepted", "new",
+ * "changed", "refused". */
 WB_API WB_MUST_CHECK wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size,
                                         wb_error **reterr);
 /* name: "server/tool". The difference between what is accepted and what waits, as
@@ -52,7 +53,8 @@ WB_API WB_MUST_CHECK wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, c
  * looked at, or NULL for whatever waits. WB_ENOTFOUND, WB_EAGAIN. */
 WB_API WB_MUST_CHECK wb_rc wb_pins_approve(wb_runtime *runtime, const char *name, const char *hash,
                                            wb_error **reterr);
-/* Forget what waits: the accepted definition stays the only one. */
+/* Refuse what waits: it stays blocked, also when everything of its server is approved. A
+ * definition that differs from it waits anew; approving it by its own name takes it back. */
 WB_API WB_MUST_CHECK wb_rc wb_pins_reject(wb_runtime *runtime, const char *name, wb_error **reterr);
 
 /* ---- clients ---- */

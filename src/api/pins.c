@@ -51,6 +51,12 @@ static wb_rc close_pins(struct pins *p, wb_rc rc, struct wbi_error *err)
     return rc == WB_OK ? closed : rc;
 }
 
+/* It waits on, but no longer for an approval of the whole server. */
+static bool is_refused(const wbi_json *pending)
+{
+    return wbi_json_true(wbi_json_get(pending, "refused"));
+}
+
 static void write_pin(void *arg, struct wbi_str key, const wbi_json *value)
 {
     struct wbi_jw *w = arg;
@@ -62,9 +68,10 @@ static void write_pin(void *arg, struct wbi_str key, const wbi_json *value)
     wbi_jw_kstr(w, "server", wbi_str_head(key, slash));
     wbi_jw_kstr(w, "tool", wbi_str_from(key, slash + 1));
     wbi_jw_kstrz(w, "state",
-                 wbi_pin_state_name(pending == NULL    ? WBI_PIN_ACCEPTED
-                                    : accepted == NULL ? WBI_PIN_NEW
-                                                       : WBI_PIN_CHANGED));
+                 is_refused(pending) ? "refused"
+                 : pending == NULL   ? wbi_pin_state_name(WBI_PIN_ACCEPTED)
+                 : accepted == NULL  ? wbi_pin_state_name(WBI_PIN_NEW)
+                                     : wbi_pin_state_name(WBI_PIN_CHANGED));
     wbi_jw_kval(w, "hash", wbi_json_get(accepted, "hash"));
     wbi_jw_kval(w, "pendingHash", wbi_json_get(pending, "hash"));
     wbi_jw_kval(w, "since", wbi_json_get(pending != NULL ? pending : accepted, "at"));
@@ -111,7 +118,7 @@ wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret, size_t *re
     return wbi_api_fail(reterr, &err);
 }
 
-/* Every pin of one server that waits. */
+/* Every pin of one server that waits and was not refused. */
 struct approving {
     struct pins *p;
     int64_t wall_ms;
@@ -127,6 +134,7 @@ static void approve_one(void *arg, struct wbi_str key, const wbi_json *value)
     struct wbi_str tool = wbi_str_from(key, p->server.n + 1);
 
     if (all->rc != WB_OK || wbi_json_get(value, "pending") == NULL ||
+        is_refused(wbi_json_get(value, "pending")) ||
         !wbi_str_eq(wbi_str_head(key, wbi_str_index(key, '/')), p->server))
         return;
     all->rc =
@@ -165,26 +173,35 @@ wb_rc wb_pins_approve(wb_runtime *runtime, const char *name, const char *hash, w
     return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
 }
 
-/* The record without what waits; nothing left: no record. */
+/* The record says so as long as the definition stays: what was forgotten would wait again
+ * when the server is listed next, and be approved with everything else. */
 static wb_rc reject(struct pins *p, struct wbi_str key, struct wbi_error *err)
 {
     struct wbi_str text;
-    const wbi_json *record;
+    const wbi_json *record = NULL, *accepted, *pending;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
     wb_rc rc = p->store.get(p->store.arg, key, p->arena, &text, err);
 
     if (rc == WB_OK)
         rc = wbi_json_read(p->arena, text, WBI_JSON_STRICT, &record, err);
-    if (rc == WB_ENOTFOUND || (rc == WB_OK && wbi_json_get(record, "pending") == NULL))
+    accepted = wbi_json_get(record, "accepted");
+    pending = wbi_json_get(record, "pending");
+    if (rc == WB_ENOTFOUND || (rc == WB_OK && pending == NULL))
         return wbi_fail(err, WB_ENOTFOUND, "nothing waits for approval at %.*s", WBI_FMT(key));
     if (rc != WB_OK)
         return rc;
-    if (wbi_json_get(record, "accepted") == NULL)
-        return wbi_pin_sheet_drop(p->sheet, key, err);
     wbi_buf_init_arena(&out, p->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    wbi_jw_kval(&w, "accepted", wbi_json_get(record, "accepted"));
+    if (accepted != NULL)
+        wbi_jw_kval(&w, "accepted", accepted);
+    wbi_jw_key(&w, "pending");
+    wbi_jw_obj(&w);
+    wbi_jw_kval(&w, "hash", wbi_json_get(pending, "hash"));
+    wbi_jw_kval(&w, "at", wbi_json_get(pending, "at"));
+    wbi_jw_kbool(&w, "refused", true);
+    wbi_jw_kval(&w, "tool", wbi_json_get(pending, "tool"));
+    wbi_jw_obj_end(&w);
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&out) != WB_OK)
         return wbi_fail_nomem(err);

@@ -28,7 +28,6 @@ struct pin {
     const wbi_json *kept; /* as it was read; NULL: not yet there */
     struct wbi_str text;  /* put since; absent: none */
     bool old;             /* read from a file of its own */
-    bool dropped;
 };
 
 struct wbi_pin_sheet {
@@ -203,7 +202,7 @@ static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct 
 
     if (rc != WB_OK)
         return rc;
-    if (p == NULL || p->dropped)
+    if (p == NULL)
         return WB_ENOTFOUND;
     *ret = p->text;
     if (p->text.p != NULL)
@@ -229,7 +228,6 @@ static wb_rc put(void *arg, struct wbi_str key, struct wbi_str value, struct wbi
     if (p == NULL)
         return wbi_fail_nomem(err);
     p->text = wbi_arena_str(s->arena, value);
-    p->dropped = false;
     s->dirty = true;
     s->puts++;
     return p->text.p != NULL ? WB_OK : wbi_fail_nomem(err);
@@ -243,19 +241,6 @@ struct wbi_pin_store wbi_pin_sheet_store(struct wbi_pin_sheet *sheet)
 size_t wbi_pin_sheet_puts(const struct wbi_pin_sheet *sheet)
 {
     return sheet->puts;
-}
-
-wb_rc wbi_pin_sheet_drop(struct wbi_pin_sheet *s, struct wbi_str key, struct wbi_error *err)
-{
-    struct pin *p;
-    wb_rc rc = look_up(s, key, &p, err);
-
-    if (rc != WB_OK)
-        return rc;
-    if (p == NULL || p->dropped)
-        return wbi_fail(err, WB_ENOTFOUND, "there is no pin \"%.*s\"", WBI_FMT(key));
-    p->dropped = s->dirty = true;
-    return WB_OK;
 }
 
 static wb_rc load(struct wbi_pin_sheet *s, struct wbi_error *err)
@@ -338,8 +323,6 @@ static wb_rc write_pins(const struct wbi_pin_sheet *s, struct wbi_buf *out, stru
     wbi_jw_key(&w, "pins");
     wbi_jw_obj(&w);
     for (const struct pin *p = s->pins; p != NULL; p = p->next) {
-        if (p->dropped)
-            continue;
         wbi_jw_keyn(&w, p->tool);
         if (p->text.p != NULL)
             wbi_jw_raw(&w, p->text);

@@ -40,9 +40,6 @@ WB_MUST_CHECK wb_rc wbi_pin_sheet_open(const struct wbi_pin_files *files, struct
 struct wbi_pin_store wbi_pin_sheet_store(struct wbi_pin_sheet *sheet);
 /* Puts so far. */
 size_t wbi_pin_sheet_puts(const struct wbi_pin_sheet *sheet);
-/* Forget a pin: the next sight is a first one. WB_ENOTFOUND when there is none. */
-WB_MUST_CHECK wb_rc wbi_pin_sheet_drop(struct wbi_pin_sheet *sheet, struct wbi_str key,
-                                       struct wbi_error *err);
 /* Writes what was put, in one go; ret (or NULL) tells what the file is then. */
 WB_MUST_CHECK wb_rc wbi_pin_sheet_close(struct wbi_pin_sheet *sheet, struct wbi_pin_stamp *ret,
                                         struct wbi_error *err);

@@ -123,10 +123,22 @@ config "{\"mcpServers\":{\"s\":{$shifty,\"pins\":\"approval\"},\"a\":{$shifty,\"
 [ "$(awk 'NR > 1 {print $1 "/" $2}' out)" = "$(awk 'NR > 1 {print $1 "/" $2}' out | LC_ALL=C sort)" ] || bad "no order: $(cat out)"
 serve
 call a__x; has "nothing unseen" 'was not approved yet'
+# What was refused stays so, listed again or approved with its server, until it differs or is named.
+"$waybill" pins reject -q a/die || bad "reject"
+"$waybill" tools list > /dev/null 2>&1
+"$waybill" pins list > list; grep -q '^a *die *refused' list || bad "refused, then forgotten: $(cat list)"
 "$waybill" pins approve -q a --hash 00 2>/dev/null && bad "a hash for a whole server"
 "$waybill" pins approve -q a || bad "approve a server"
 "$waybill" pins approve -q a 2>/dev/null && bad "approved what does not wait"
 call a__x; has "approved as a whole" '"text":"ran"'
+call a__die; has "but for what was refused" 'was not approved yet'
+tools "$(tool x EVIL),$(tool die other),$(tool reload r)"
+"$waybill" tools list > /dev/null 2>&1
+"$waybill" pins list > list; grep -q '^a *die *new' list || bad "another definition does not wait: $(cat list)"
+"$waybill" pins reject -q a/die || bad "reject the other"
+"$waybill" pins approve -q a/die || bad "approve what was refused, by its name"
+"$waybill" pins list > list; grep -q '^a *die *accepted' list || bad "not accepted: $(cat list)"
+tools "$good"
 call s__x; has "but no other" 'has changed since'
 stop
 rm -r "$HOME/.local/state/waybill/pins"
