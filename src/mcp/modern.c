@@ -135,6 +135,19 @@ static bool headers_agree(struct wbi_mcp_request *r, const struct wbi_http_reque
     return true;
 }
 
+/* Without one the request wants no messages. */
+static bool take_level(struct wbi_mcp_request *r)
+{
+    const wbi_json *level = wbi_json_get(r->meta, WBI_META "logLevel");
+
+    r->level = wbi_mcp_level(wbi_json_str(level));
+    r->log_asked = r->level >= 0;
+    return level == NULL || r->log_asked ||
+           refuse(r, WBI_RPC_PARAMS,
+                  WBI_META "logLevel must be one of debug, info, notice, warning, error, critical, "
+                           "alert, emergency");
+}
+
 bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request *http)
 {
     const wbi_json *version = wbi_json_get(r->meta, WBI_META "protocolVersion");
@@ -155,7 +168,5 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
     if (http != NULL && !headers_agree(r, http, version))
         return false;
     wbi_mcp_abilities_of(caps, /* parted= */ true, &r->abilities);
-    r->level = wbi_mcp_level(wbi_json_get_str(r->meta, WBI_META "logLevel"));
-    r->log_asked = r->level >= 0;
-    return true;
+    return take_level(r);
 }

@@ -172,6 +172,8 @@ has "wrong members are left out" '{"name":"s__odd","description":"o","inputSchem
 has "a schema of an array is left out" '{"name":"s__arr","description":"a","inputSchema":{"type":"object"}}'
 has "a schema of anything, too" '{"name":"s__free","description":"f","inputSchema":{"type":"object"}}'
 has "schemas that are no objects" '"properties":{"a":{},"b":{"not":{}}}'
+ask tools/list "${modern%?},\"io.modelcontextprotocol/logLevel\":\"loud\"}"
+has "a level that is none" '"code":-32602'
 ask tools/list "$modern"
 has "2026-07-28 hears of arrays" '"outputSchema":{"type":"array"}'
 has "and of true" '"properties":{"a":true,"b":false}'

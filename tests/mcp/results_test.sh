@@ -56,6 +56,12 @@ try '{"content":[],"structuredContent":{"content":[{"type":"image","artifact":0}
 
 try '{"content":[{"type":"text","text":"FIRST"},{"type":"resource","resource":{"uri":"file:///e","text":"BODY"}}]}'
 [ "$(grep -c BODY <<<"$got")" = 1 ] && [ "$(grep -c FIRST <<<"$got")" = 1 ] || bad "a text stands twice: $got"
+try '{"content":[{"type":"text","text":"plain"},{"type":"weird","payload":"WHOLE"}]}'
+shows "a block of an unknown type" 'other: weird'
+[[ $kept == *'{"type":"weird","payload":"WHOLE"}'* ]] || bad "what it held is lost: $kept"
+try '{"content":[],"structuredContent":{"env":{"DB_PASSWORD":"PRIVATE22x9"},"nextPageToken":"f3A9kQ72LmX0pRtZ81vYb6"}}'
+hides "a name that ends in a telling word" PRIVATE22x9
+shows "where a list goes on" f3A9kQ72LmX0pRtZ81vYb6
 links=$(for i in $(seq 500); do printf ',{"type":"resource_link","uri":"file:///%s","name":"n"}' "$i"; done)
 try "{\"content\":[{\"type\":\"text\",\"text\":\"here\"}$links]}"
 shows "many parts" 'Parts not shown: 468'

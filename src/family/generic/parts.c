@@ -140,6 +140,20 @@ struct media {
     struct wbi_str path;  /* absent: not kept */
 };
 
+/* What is kept of a part: the bytes of media, a block of an unknown type as it came. */
+static struct wbi_str bytes_of(struct wbi_arena *arena, const struct wbi_wire_part *part)
+{
+    struct wbi_buf text;
+
+    if (wbi_generic_is_media(part))
+        return decode(arena, part->data);
+    if (part->type != WBI_PART_OTHER || part->raw == NULL)
+        return WBI_NONE;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, part->raw);
+    return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
+}
+
 static wb_rc keep_media(const struct wbi_complete *full, const struct wbi_projection *p,
                         struct media *media, struct wbi_error *err)
 {
@@ -147,9 +161,7 @@ static wb_rc keep_media(const struct wbi_complete *full, const struct wbi_projec
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; rc == WB_OK && i < full->part_count; i++) {
-        if (!wbi_generic_is_media(&full->parts[i]))
-            continue;
-        media[i].bytes = decode(p->arena, full->parts[i].data);
+        media[i].bytes = bytes_of(p->arena, &full->parts[i]);
         if (media[i].bytes.p == NULL || p->sink == NULL)
             continue;
         (void)snprintf(role, sizeof(role), "%s%zu", type_name(&full->parts[i]), i + 1);
