@@ -66,7 +66,10 @@ static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
     *ret_n = 0;
     *ret_parts = parts;
     WBI_JSON_EACH (content, block) {
-        if (!wbi_wire_part_read(block, &parts[*ret_n]))
+        struct wbi_wire_part *part = &parts[*ret_n];
+
+        if (!wbi_wire_part_read(block, part) ||
+            (part->type == WBI_PART_TEXT && part->text.p == NULL))
             return WB_EINPUT;
         add_text(text, &parts[(*ret_n)++]);
     }
@@ -164,6 +167,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
 {
     const wbi_json *content = wbi_json_get(result, "content");
     const wbi_json *structured = wbi_json_get(result, "structuredContent");
+    const wbi_json *failed = wbi_json_get(result, "isError");
     struct wbi_wire_part *parts = NULL;
     bool secrets = false, texts;
     struct wbi_buf text;
@@ -172,7 +176,8 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
 
     if (!wbi_json_is(result, WBI_JSON_OBJ) ||
         (content != NULL && !wbi_json_is(content, WBI_JSON_ARR)) ||
-        (content == NULL && structured == NULL))
+        (content == NULL && structured == NULL) ||
+        (failed != NULL && !wbi_json_is(failed, WBI_JSON_BOOL)))
         return WB_EINPUT;
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_CALL_ARENA);
     rc = wbi_redact_would(x->call, result, source, structured, &secrets);
@@ -182,7 +187,9 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
         rc = set_output(x, structured, wbi_buf_str(&text), ret);
     if (rc != WB_OK)
         return rc;
-    ret_text->untouched = !secrets && wbi_strings_clean(result) && fits(x, wbi_buf_str(&text)) &&
+    /* Clients may rely on content being there. */
+    ret_text->untouched = content != NULL && !secrets && wbi_strings_clean(result) &&
+                          fits(x, wbi_buf_str(&text)) &&
                           (structured == NULL || fits(x, ret->output)) &&
                           rest_fits(x, source, parts, n, text.n + ret->output.n);
     texts = structured != NULL ? text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured)

@@ -56,6 +56,15 @@ try '{"content":[],"structuredContent":{"content":[{"type":"image","artifact":0}
 
 try '{"content":[{"type":"text","text":"FIRST"},{"type":"resource","resource":{"uri":"file:///e","text":"BODY"}}]}'
 [ "$(grep -c BODY <<<"$got")" = 1 ] && [ "$(grep -c FIRST <<<"$got")" = 1 ] || bad "a text stands twice: $got"
+for wrong in '{"content":[{"type":"text"}]}' '{"content":[{"type":"text","text":"x"}],"isError":"yes"}'; do
+    try "$wrong"
+    shows "$wrong" invalid_tool_output
+done
+try '{"structuredContent":{"n":5}}'
+got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
+    timeout 30 "$build/waybill" serve --root "$work/ws" 2>&1 | grep '"id":1,')
+shows "a result without content has some" '"content":[{"type":"text"'
 try '{"content":[{"type":"text","text":"plain"},{"type":"weird","payload":"WHOLE"}]}'
 shows "a block of an unknown type" 'other: weird'
 [[ $kept == *'{"type":"weird","payload":"WHOLE"}'* ]] || bad "what it held is lost: $kept"
