@@ -76,9 +76,29 @@ wb_rc wb_live_health(wb_ledger *l, char **ret, size_t *ret_size, wb_error **rete
 }
 
 struct cancel {
-    bool done;
+    struct wbi_str id;
+    bool done, own;
+    size_t calls; /* that have the id from their caller, in all processes */
     struct wbi_error err;
 };
+
+static bool count_calls(void *arg, const char *instance, wb_rc rc, const wbi_json *result,
+                        const struct wbi_error *err)
+{
+    struct cancel *c = arg;
+
+    (void)instance;
+    (void)err;
+    if (rc != WB_OK)
+        return true;
+    WBI_JSON_EACH (result, call) {
+        if (wbi_str_eq(wbi_json_get_str(call, "id"), c->id))
+            c->own = true;
+        if (wbi_str_eq(wbi_json_get_str(call, "callId"), c->id))
+            c->calls++;
+    }
+    return true;
+}
 
 static bool take_cancel(void *arg, const char *instance, wb_rc rc, const wbi_json *result,
                         const struct wbi_error *err)
@@ -89,15 +109,29 @@ static bool take_cancel(void *arg, const char *instance, wb_rc rc, const wbi_jso
     (void)result;
     if (rc == WB_OK)
         c->done = true;
-    else if (rc == WB_EINPUT) /* ambiguous there: worth saying */
-        c->err = *err;
+    else if (err->kind == WBI_KIND_MALFORMED_CALL) /* ambiguous there: worth saying */
+        (void)wbi_fail(&c->err, WB_EINPUT, "%s", err->text);
     return !c->done;
+}
+
+/* A caller's id may be that of calls in several processes: none of them is the one meant. */
+static wb_rc check_single(wb_ledger *l, struct cancel *c, struct wbi_error *err)
+{
+    wb_rc rc = wbi_control_call(wbi_store_dir(l->store)->run_fd, NULL, "calls.list", WBI_NONE,
+                                ANSWER_MS, count_calls, c, err);
+
+    if (rc == WB_OK && !c->own && c->calls > 1)
+        return wbi_fail(err, WB_EINPUT,
+                        "%zu calls in flight have the id %.*s; name one by its own, call_… "
+                        "(`waybill calls list`)",
+                        c->calls, WBI_FMT(wbi_str_head(c->id, 80)));
+    return rc;
 }
 
 wb_rc wb_live_cancel(wb_ledger *l, const char *id, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    struct cancel c = {.err = WBI_ERROR_INIT};
+    struct cancel c = {.id = wbi_str_z(id), .err = WBI_ERROR_INIT};
     struct wbi_buf params;
     struct wbi_jw w = wbi_jw_to(&params);
     wb_rc rc;
@@ -109,6 +143,8 @@ wb_rc wb_live_cancel(wb_ledger *l, const char *id, wb_error **reterr)
     wbi_jw_kstrz(&w, "id", id);
     wbi_jw_obj_end(&w);
     rc = wbi_buf_rc(&params);
+    if (rc == WB_OK)
+        rc = check_single(l, &c, &err);
     if (rc == WB_OK)
         rc = wbi_control_call(wbi_store_dir(l->store)->run_fd, NULL, "calls.cancel",
                               wbi_buf_str(&params), ANSWER_MS, take_cancel, &c, &err);

@@ -147,8 +147,9 @@ static void on_cancel(void *arg, struct wbi_control_request *request, const wbi_
             (void)wbi_fail(&err, WB_ENOTFOUND, "no call in flight has the id %.*s",
                            WBI_FMT(wbi_str_head(s.id, 80)));
         else
-            (void)wbi_fail(&err, WB_EINPUT, "several calls have the id %.*s; use call_…",
-                           WBI_FMT(wbi_str_head(s.id, 80)));
+            (void)wbi_fail_kind(&err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                                "%zu calls in flight have the id %.*s; name one by its own, call_…",
+                                s.providers, WBI_FMT(wbi_str_head(s.id, 80)));
         wbi_control_refuse(request, &err);
         return;
     }

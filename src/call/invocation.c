@@ -121,6 +121,15 @@ static size_t find_control(struct wbi_str s)
     return i;
 }
 
+void wbi_invocation_rpc_id(struct wbi_invocation *inv, const wbi_json *id, struct wbi_str text)
+{
+    struct wbi_str value = wbi_json_is(id, WBI_JSON_STR) ? wbi_json_str(id) : WBI_NONE;
+
+    inv->call_id = inv->key_id = text;
+    if (value.n > 0 && find_control(value) == value.n) /* others cannot be told or typed */
+        inv->call_id = value;
+}
+
 /* Ids go into logs and headers: short, and no control characters (C2.2). */
 static wb_rc check_id(const char *name, struct wbi_str s, size_t most, struct wbi_error *err)
 {

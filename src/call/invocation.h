@@ -25,6 +25,7 @@ struct wbi_invocation {
     /* the runtime's own */
     struct wbi_str name_space; /* Responses items may give one beside the name */
     struct wbi_str call_id;    /* the provider's id, or the one given */
+    struct wbi_str key_id;     /* the form of it that keys are made of, where it is another */
     struct wbi_str conversation_id;
     struct wbi_str turn_id;
     struct wbi_str principal;
@@ -45,6 +46,9 @@ struct wbi_invocation {
  * holds are kept. Unknown members are refused by name. */
 WB_MUST_CHECK wb_rc wbi_invocation_read(const wbi_json *obj, struct wbi_invocation *inv,
                                         struct wbi_error *err);
+/* The id of a JSON-RPC request, with its JSON text, as the call's: people name a string by
+ * its value. To keys "7" and 7 are two ids all the same. */
+void wbi_invocation_rpc_id(struct wbi_invocation *inv, const wbi_json *id, struct wbi_str text);
 /* C2.1–C2.3: lengths, control characters, secrets in headers, size of metadata,
  * deadline. Gives a correlation id where none or a blank one was sent. */
 WB_MUST_CHECK wb_rc wbi_invocation_check(struct wbi_invocation *inv, struct wbi_arena *arena,

@@ -265,7 +265,10 @@ static wb_rc fill(struct wbi_call *call, struct entry *e)
     call->wire = e->wire;
     inv->tool_name = w->name;
     inv->name_space = w->name_space;
-    inv->call_id = w->id;
+    if (w->kind == WBI_WIRE_MCP_CALL)
+        wbi_invocation_rpc_id(inv, w->id_value, w->id);
+    else
+        inv->call_id = w->id;
     inv->native = w->kind == WBI_WIRE_NATIVE;
     inv->truncated = w->truncated;
     inv->model = w->model;

@@ -190,6 +190,8 @@ static struct wbi_str key_of(struct wbi_call *call)
 {
     struct wbi_str id = call->inv.call_id.n > 0 ? call->inv.call_id : wbi_str_z(call->name);
 
+    if (call->inv.key_id.n > 0)
+        id = call->inv.key_id;
     if (wbi_str_trim(call->inv.idempotency_key).n > 0 || call->inv.native || !call->tool->needs_key)
         return call->inv.idempotency_key;
     call->inv.idempotency_key =

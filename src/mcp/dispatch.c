@@ -31,6 +31,10 @@ struct wbi_str wbi_mcp_id(const struct wbi_mcp_request *r)
 {
     return r->id;
 }
+const wbi_json *wbi_mcp_id_value(const struct wbi_mcp_request *r)
+{
+    return r->rpc.id;
+}
 struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r)
 {
     return wbi_str_z(r->conversation);

@@ -98,6 +98,7 @@ enum wbi_mcp_era wbi_mcp_era(const struct wbi_mcp_request *r);
 const struct wbi_mcp_abilities *wbi_mcp_abilities(const struct wbi_mcp_request *r);
 /* The JSON-RPC id as JSON text: unique in its conversation only. */
 struct wbi_str wbi_mcp_id(const struct wbi_mcp_request *r);
+const wbi_json *wbi_mcp_id_value(const struct wbi_mcp_request *r);
 /* Names the session or connection: one conversation (C2.1). For a request of
  * 2026-07-28 over HTTP, which has none, a name of its own. */
 struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r);

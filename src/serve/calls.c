@@ -43,13 +43,16 @@ static struct wbi_str conversation_of(const struct wbi_mcp_request *r, bool *ret
 
 /* Ids of requests count within their session; a request without one that names its
  * conversation is told from the others there by a name of its own. */
-static struct wbi_str call_id_of(const struct wbi_call *call, const struct wbi_mcp_request *r,
-                                 bool named)
+static void name_call(struct wbi_call *call, const struct wbi_mcp_request *r, bool named)
 {
+    struct wbi_invocation *inv = &call->inv;
+
+    wbi_invocation_rpc_id(inv, wbi_mcp_id_value(r), wbi_mcp_id(r));
     if (!named || !wbi_mcp_alone(r))
-        return wbi_mcp_id(r);
-    return wbi_arena_fmt(call->arena, "%.*s/%.*s", WBI_FMT(wbi_mcp_conversation(r)),
-                         WBI_FMT(wbi_mcp_id(r)));
+        return;
+    inv->call_id = wbi_arena_fmt(call->arena, "%.*s/%.*s", WBI_FMT(wbi_mcp_conversation(r)),
+                                 WBI_FMT(inv->call_id));
+    inv->key_id = WBI_NONE;
 }
 
 static struct wbi_talk **talks_like(struct wbi_gateway *g, struct wbi_str id)
@@ -271,7 +274,7 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     wb_rc rc = wbi_mcp_keep(s->r, call->arena);
 
     inv->tool_name = s->name;
-    inv->call_id = call_id_of(call, s->r, named);
+    name_call(call, s->r, named);
     inv->conversation_id = wbi_arena_str(call->arena, conversation);
     inv->principal = wbi_mcp_principal(s->r);
     inv->traceparent = wbi_json_get_str(meta, "traceparent");

@@ -316,6 +316,66 @@ expect "foreign host" "$(post -H 'Host: evil.example')" 403
 expect "foreign origin" "$(post -H 'Origin: http://evil.example')" 403
 stop
 
+# Requests are told by their ids from outside: a string by its value, an integer by its digits; the
+# answer has the id as it came. An id that two calls have names none of them, in whichever processes.
+mkfifo "$work/ids-in" "$work/more-in"
+calls() { "$waybill" calls "$@" --root "$work/ws" >"$work/out" 2>&1; }
+running() { # how many, what: waits until so many calls run
+    for _ in $(seq 400); do
+        calls list --json && [ "$(grep -o '"stage":"execute"' "$work/out" | wc -l)" = "$1" ] && return
+        sleep 0.05
+    done
+    bad "never: $2"; cat "$work/out"
+}
+long='"name":"ExecCommand","arguments":{"cmd":"sleep 60"}'
+timeout 60 "$waybill" serve --root "$work/ws" <"$work/ids-in" >"$work/ids" 2>&1 &
+pid=$!
+timeout 60 "$waybill" serve --root "$work/ws" <"$work/more-in" >"$work/more" 2>&1 &
+other=$!
+exec 8>"$work/ids-in" 9>"$work/more-in"
+rpc 0 initialize "$open" | tee /dev/fd/9 >&8
+rpc '"req-7"' tools/call "$long" >&8
+rpc '"\u0001"' tools/call "$long" >&8
+running 2 "calls with strings for ids"
+need "a string is its value" '"callId":"req-7"'
+need "one that cannot be typed stays as it came" '"callId":"\\"\\\\u0001\\""'
+calls cancel req-7 || bad "cancel by the id: $(cat "$work/out")"
+running 1 "the end of req-7"
+rpc 1 tools/call "$long" >&8
+rpc '"1"' tools/call "$long" >&8
+running 3 "1 and \"1\""
+calls cancel 1 && bad "an id of two calls names one"
+need "how many have it" '2 calls in flight have the id 1; name one by its own, call_'
+rpc 12 tools/call "$long" >&8
+rpc 12 tools/call "$long" >&9
+running 5 "12 in two processes"
+calls cancel 12 && bad "an id of calls in two processes names one"
+need "how many have it, in all" '2 calls in flight have the id 12;'
+calls list --json
+for id in $(grep -o '"id":"call_[0-9a-f]*"' "$work/out" | cut -d'"' -f4); do calls cancel "$id" || bad "cancel $id"; done
+running 0 "the end of all"
+exec 8>&- 9>&-
+wait $pid || bad "serve ended with $?"
+wait $other || bad "the other serve ended with $?"
+pid=
+cp "$work/ids" "$work/out"
+need "the answer has the id as it came" '"id":"req-7","result":'
+need "and so has that of the digits" '"id":"1","result":'
+"$waybill" ledger show req-7 --root "$work/ws" >"$work/out" 2>&1 || bad "the ledger knows req-7: $(cat "$work/out")"
+need "as cancelled" 'cancelled'
+printf '%s\n' '{"jsonrpc":"2.0","id":"item-3","method":"tools/call","params":{"name":"ExecCommand","arguments":{"cmd":"true"}}}' |
+    "$waybill" dispatch --root "$work/ws" >"$work/out"
+need "dispatch answers to it, too" '"id":"item-3","result":'
+"$waybill" ledger show item-3 --root "$work/ws" >"$work/out" 2>&1 || bad "the ledger knows item-3: $(cat "$work/out")"
+# 1 and "1" are two requests: neither gets the other's result by the key that is made of the id.
+config "{\"tools\":[{\"name\":\"count\",\"effect\":\"ExternalSideEffects\",\"idempotencyKey\":\"required\",\"command\":[\"sh\",\"-c\",\"echo ran >>$work/ran\"]}]}"
+{ rpc 0 initialize "$open"
+  for id in 1 '"1"'; do rpc "$id" tools/call '"name":"count","arguments":{}'; done; } | serve
+need "1 is answered" '"id":1,"result":'
+need "and \"1\"" '"id":"1","result":'
+expect "both have run" "$(wc -l <"$work/ran")" 2
+config '{}'
+
 # Somebody who starts it at a terminal is told what it waits for; a client reads nothing of that.
 "$waybill" exec --root "$work/ws" --tty --timeout-ms 1000 -- "$waybill" serve --root "$work/ws" >"$work/out" 2>&1
 need "at a terminal" 'waiting for MCP messages on standard input'
