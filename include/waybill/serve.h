@@ -25,7 +25,9 @@ typedef struct wb_serve_options {
 } wb_serve_options;
 
 /* Serve until the input ends or stop asks; drives the runtime's loop on this
- * thread. WB_EINPUT: an address that is none, or no token beyond loopback. */
+ * thread. WB_EINPUT: an address that is none, or no token beyond loopback. WB_EIO, at
+ * the end: in could not be read, or answers not be written to out; that whoever
+ * reads them has gone is no failure. */
 WB_API WB_MUST_CHECK wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options,
                                     wb_error **reterr);
 

@@ -11,6 +11,7 @@
 
 struct serving {
     struct wbi_gateway *gateway;
+    struct wbi_error lost;
     struct wbi_watch *stop;
     int stop_fd;
     bool done;
@@ -48,6 +49,7 @@ static wb_rc read_serve_options(const wb_serve_options *o, struct serving *s, st
                                         .in_fd = o->in,
                                         .out_fd = o->out,
                                         .access_fd = o->access_log,
+                                        .lost = &s->lost,
                                         .on_end = on_end,
                                         .arg = s};
     if (o->http != NULL && o->token == NULL && !is_loopback(ret->http))
@@ -103,7 +105,7 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str hosts[HOSTS_MAX];
     struct wbi_gateway_options go;
-    struct serving s = {.stop_fd = -1};
+    struct serving s = {.lost = WBI_ERROR_INIT, .stop_fd = -1};
     wb_serve_options own;
     wb_rc rc;
 
@@ -130,6 +132,8 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
         wbi_upstreams_notices(runtime->ups, NULL, NULL);
     wbi_watch_free(s.stop);
     wbi_gateway_free(s.gateway);
+    if (rc == WB_OK && s.lost.rc != WB_OK)
+        return wbi_api_fail(reterr, &s.lost);
     return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
 }
 

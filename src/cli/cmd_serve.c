@@ -89,6 +89,7 @@ static int serve(struct serving *s, wb_serve_options *o, int hangup)
     const char *auth = args_get(s->a, "--auth");
     wb_error *error = NULL;
     int code = EXIT_OK;
+    wb_rc rc;
 
     if (o->http != NULL && (auth == NULL || strcmp(auth, "token") == 0) &&
         read_token(s, &s->token, &error) != WB_OK) {
@@ -100,9 +101,10 @@ static int serve(struct serving *s, wb_serve_options *o, int hangup)
         (void)fail(s->a, "SIGHUP", error);
         error = NULL;
     }
-    if (wb_serve(s->runtime, o, &error) != WB_OK)
+    rc = wb_serve(s->runtime, o, &error);
+    if (rc != WB_OK)
         code = fail(s->a, NULL, error);
-    return code;
+    return o->http == NULL && rc == WB_EIO ? EXIT_NEGATIVE : code; /* as `waybill dispatch` */
 }
 
 static int run(const struct args *a)
@@ -164,7 +166,8 @@ const struct command command_serve = {
     "`--access-log FILE` (`-`: stderr) writes one JSON line a request. SIGTERM answers what\n"
     "is owed and ends; a second one cancels. SIGHUP reads policies, bindings and the token\n"
     "again; files that are wrong change nothing. Tools of MCP servers that cannot be offered\n"
-    "are told on stderr, with the reason.\n"
+    "are told on stderr, with the reason. Exit 1 when messages on standard input or output\n"
+    "were lost; a client that goes is no error.\n"
     "\nexamples:\n"
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",

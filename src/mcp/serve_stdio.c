@@ -27,10 +27,24 @@ struct wbi_mcp_stdio {
     size_t sent;
     struct wbi_defer flush; /* answers of one turn leave in one write */
     bool eof, broken, ended;
+    struct wbi_error *lost;  /* NULL: nobody asks why messages were lost */
     struct wbi_timer *timer; /* reads files; runs on_end outside of callbacks */
     void (*on_end)(void *arg);
     void *arg;
 };
+
+/* Messages are lost. That the client has gone is its own affair. */
+static void tell_lost(struct wbi_mcp_stdio *c, const char *what, int error)
+{
+    if (c->lost != NULL && c->lost->rc == WB_OK && error != EPIPE && error != ECONNRESET)
+        (void)wbi_fail(c->lost, WB_EIO, "%s: %s", what, strerror(error));
+}
+
+static void break_off(struct wbi_mcp_stdio *c, int error)
+{
+    c->broken = true;
+    tell_lost(c, "the answers cannot be written", error);
+}
 
 static void flush(struct wbi_mcp_stdio *c)
 {
@@ -42,7 +56,7 @@ static void flush(struct wbi_mcp_stdio *c)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (n < 0) {
-            c->broken = true;
+            break_off(c, errno);
             break;
         }
         c->sent += (size_t)n;
@@ -56,7 +70,7 @@ static void flush(struct wbi_mcp_stdio *c)
     if (c->out != NULL && c->out_watched != (c->pending.n > 0)) {
         c->out_watched = c->pending.n > 0;
         if (wbi_watch_set(c->out, c->out_watched ? WBI_WATCH_WRITE : 0) != WB_OK)
-            c->broken = true;
+            break_off(c, ENOMEM);
     }
     wbi_stdio_idle(c);
 }
@@ -68,7 +82,7 @@ void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message)
     wbi_buf_adds(&c->pending, message);
     wbi_buf_addc(&c->pending, '\n');
     if (wbi_buf_rc(&c->pending) != WB_OK)
-        c->broken = true;
+        break_off(c, wbi_buf_rc(&c->pending) == WB_ENOMEM ? ENOMEM : ENOBUFS);
     wbi_loop_defer(c->server->loop, &c->flush);
 }
 
@@ -155,10 +169,13 @@ static bool read_some(struct wbi_mcp_stdio *c)
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
         return true;
+    if (n < 0)
+        tell_lost(c, "the input cannot be read", errno);
     if (n > 0)
         take_bytes(c, wbi_str_make(piece, (size_t)n));
-    else
-        c->eof = true;
+    else if (n == 0)
+        take_bytes(c, WBI_LIT("\n")); /* the end is that of the last line, too */
+    c->eof = n <= 0;
     wbi_loop_defer(c->server->loop, &c->flush);
     return n > 0;
 }
@@ -285,6 +302,11 @@ wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd, struct 
     }
     *ret = c;
     return WB_OK;
+}
+
+void wbi_mcp_stdio_watch(struct wbi_mcp_stdio *c, struct wbi_error *lost)
+{
+    c->lost = lost;
 }
 
 void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c)

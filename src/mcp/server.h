@@ -85,6 +85,9 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user);
 WB_MUST_CHECK wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd,
                                       struct wbi_str principal, void (*on_end)(void *arg),
                                       void *arg, struct wbi_mcp_stdio **ret, struct wbi_error *err);
+/* *lost gets the first reason for which messages could not be read or written, up to
+ * and with wbi_mcp_stdio_free; a client that has gone is none. */
+void wbi_mcp_stdio_watch(struct wbi_mcp_stdio *c, struct wbi_error *lost);
 void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c);
 
 /* What was read of r (params, meta, id) lives as long as `with` does, too. */

@@ -178,6 +178,8 @@ wb_rc wbi_gateway_new(struct wbi_runtime *rt, struct wbi_upstreams *ups,
         wbi_gateway_free(g);
         return rc;
     }
+    if (g->stdio != NULL)
+        wbi_mcp_stdio_watch(g->stdio, options->lost);
     if (ups != NULL)
         wbi_upstreams_watch(ups, on_changed, on_updated, g);
     rt->guards->on_reload = on_reload;

@@ -19,6 +19,9 @@ struct wbi_gateway_options {
     int in_fd, out_fd; /* stay the caller's */
     int access_fd;     /* access log as JSON Lines; -1: none */
     int64_t grace_ms;  /* of a drain; 0: 5,000 */
+    /* Gets the reason why messages on in_fd or out_fd were lost, until the gateway is
+     * freed; NULL: nobody asks. */
+    struct wbi_error *lost;
     /* Runs once: the input has ended or the drain is done, and every call has
      * been answered. */
     void (*on_end)(void *arg);
