@@ -86,7 +86,7 @@ struct wbi_upstream_request {
     const char *method;
     struct wbi_str params; /* JSON object without _meta; absent: {} */
     const wbi_json *meta;  /* of the caller; its own protocol members are left out */
-    struct wbi_str trace_parent, trace_state;  /* of the call, where meta has none; absent: none */
+    struct wbi_str trace_parent, trace_state;  /* of the call, where meta has no valid one */
     const struct wbi_mcp_abilities *abilities; /* what the caller can be asked; NULL: nothing */
     struct wbi_str conversation;               /* questions never cross from one to another */
     bool strict;            /* a question the caller cannot be asked ends the call (WB_EDENIED),

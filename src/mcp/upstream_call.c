@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "event/trace.h"
 #include "json/write.h"
 #include "mcp/upstream_int.h"
 
@@ -23,17 +24,26 @@ static void put_member(struct wbi_buf *b, const char *name, struct wbi_str value
     wbi_json_quote(b, value);
 }
 
-/* Members of the caller's _meta that pass on: all but the protocol's own. Where it has
- * no trace context the call's own is added, and a tracestate belongs to no trace. */
+static bool good_state(struct wbi_str s)
+{
+    return s.n > 0 && s.n <= WBI_LIMIT_TRACESTATE && wbi_trace_state_valid(s);
+}
+
+/* Members of the caller's _meta that pass on: all but the protocol's own. Where it has no
+ * trace context that is valid the call's own is sent, as in the events, and a tracestate
+ * belongs to no trace. */
 static void write_meta(struct wbi_buf *b, const struct wbi_upstream_request *q)
 {
-    bool trace = q->trace_parent.n > 0 && wbi_json_get(q->meta, "traceparent") == NULL;
+    struct wbi_trace ignored;
+    bool theirs = wbi_trace_parse(wbi_json_get_str(q->meta, "traceparent"), &ignored);
+    bool state = theirs && good_state(wbi_json_get_str(q->meta, "tracestate"));
 
     WBI_JSON_EACH_MEMBER (q->meta, k) {
         struct wbi_str name = wbi_json_str(k);
 
         if (wbi_str_eqz(name, "progressToken") || wbi_str_starts(name, WBI_LIT(WBI_META)) ||
-            (trace && wbi_str_eqz(name, "tracestate")))
+            (!theirs && wbi_str_eqz(name, "traceparent")) ||
+            (!state && wbi_str_eqz(name, "tracestate")))
             continue;
         if (b->n > 0)
             wbi_buf_addc(b, ',');
@@ -41,10 +51,11 @@ static void write_meta(struct wbi_buf *b, const struct wbi_upstream_request *q)
         wbi_buf_addc(b, ':');
         wbi_json_write(b, k_val);
     }
-    if (trace)
+    if (!theirs && q->trace_parent.n > 0) {
         put_member(b, "traceparent", q->trace_parent);
-    if (trace && q->trace_state.n > 0)
-        put_member(b, "tracestate", q->trace_state);
+        if (q->trace_state.n > 0)
+            put_member(b, "tracestate", q->trace_state);
+    }
 }
 
 /* The inside of an object, without its braces. */

@@ -64,6 +64,20 @@ rpc 1 tools/call "\"name\":\"demo__echo\",\"arguments\":{\"message\":\"x\"},\"_m
 until_seen "the first answer" '"id":1,"result"' out
 need "the client's trace" "\"traceparent\":\"$parent\"" "$work/seen"
 need "the client's own members" '"vendor":7' "$work/seen"
+# What is not valid begins a new trace, upstream as in the events; a state has no trace but its own.
+traced() { # what, id, members of _meta, members that must reach the server
+    : > "$work/seen"
+    rpc "$2" tools/call "\"name\":\"demo__echo\",\"arguments\":{\"message\":\"x\"},\"_meta\":{$3\"vendor\":7}" >&8
+    until_seen "the answer: $1" "\"id\":$2,\"result\"" out
+    need "$1" "\"_meta\":{$4,\"io.model" "$work/seen"
+}
+new='"vendor":7,"traceparent":"00-[0-9a-f]\{32\}-[0-9a-f]\{16\}-03"'
+traced "a bad traceparent" 11 '"traceparent":"00-zz","tracestate":"a=1",' "$new"
+grep -q '00-zz\|a=1' "$work/seen" && bad "a bad traceparent went upstream"
+traced "one that is no string" 12 '"traceparent":7,"tracestate":"a=1",' "$new"
+traced "a state alone" 13 '"tracestate":"a=1",' "$new"
+traced "both of the client" 14 "\"traceparent\":\"$parent\",\"tracestate\":\"a=1\"," "\"traceparent\":\"$parent\",\"tracestate\":\"a=1\",\"vendor\":7"
+traced "a bad state" 15 "\"traceparent\":\"$parent\",\"tracestate\":\"=\"," "\"traceparent\":\"$parent\",\"vendor\":7"
 for answer in yes no; do
     rpc "\"$answer\"" tools/call '"name":"demo__test_simple_text","arguments":{}' >&8
     for _ in $(seq 400); do
