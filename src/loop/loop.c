@@ -352,7 +352,7 @@ static void ready(uv_poll_t *handle, int status, int events)
     wbi_eager_event(&w->loop->eager);
     if (status < 0) /* let the owner's read or write find the error */
         ret = WBI_WATCH_READ | WBI_WATCH_WRITE;
-    if (events & (UV_READABLE | UV_DISCONNECT))
+    if (events & (UV_READABLE | UV_DISCONNECT | UV_PRIORITIZED))
         ret |= WBI_WATCH_READ;
     if (events & UV_WRITABLE)
         ret |= WBI_WATCH_WRITE;
@@ -371,6 +371,8 @@ static int start_poll(struct wbi_watch *w)
         uv_events |= UV_READABLE | UV_DISCONNECT;
     if (w->events & WBI_WATCH_WRITE)
         uv_events |= UV_WRITABLE;
+    if (w->events & WBI_WATCH_GONE) /* an end or an error is told with any; this is the rarest */
+        uv_events |= UV_PRIORITIZED;
     return uv_poll_start(&w->uv, uv_events, ready);
 }
 

@@ -78,7 +78,8 @@ const struct wbi_eager *wbi_loop_eager(const struct wbi_loop *loop);
 struct wbi_alarms *wbi_loop_alarms(struct wbi_loop *loop);
 
 /* Readiness of a descriptor that stays the caller's. */
-enum wbi_watch_events { WBI_WATCH_READ = 1, WBI_WATCH_WRITE = 2 };
+/* GONE: neither what comes nor room, only that the other side is closed whole; told as READ. */
+enum wbi_watch_events { WBI_WATCH_READ = 1, WBI_WATCH_WRITE = 2, WBI_WATCH_GONE = 4 };
 struct wbi_watch;
 WB_MUST_CHECK wb_rc wbi_watch_new(struct wbi_loop *loop, int fd,
                                   void (*on_ready)(void *arg, int events), void *arg,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -21,12 +22,13 @@ struct wbi_mcp_stdio {
     struct wbi_mcp_session *session;
     int in_fd, out_fd, in_flags, out_flags;
     struct wbi_watch *in, *out; /* NULL: a file, which is always ready */
-    bool out_watched;
+    int out_events;             /* that out is watched for */
     struct wbi_lines lines;
     struct wbi_buf pending;
     size_t sent;
     struct wbi_defer flush; /* answers of one turn leave in one write */
     bool eof, broken, ended;
+    bool false_alarm;        /* out was told to be closed, and is not */
     struct wbi_error *lost;  /* NULL: nobody asks why messages were lost */
     struct wbi_timer *timer; /* reads files; runs on_end outside of callbacks */
     void (*on_end)(void *arg);
@@ -44,6 +46,29 @@ static void break_off(struct wbi_mcp_stdio *c, int error)
 {
     c->broken = true;
     tell_lost(c, "the answers cannot be written", error);
+}
+
+/* Of a client that says nothing any more it is told whether it still listens: if not, what it
+ * asked for ends now, not when there is an answer. */
+static void watch_out(struct wbi_mcp_stdio *c)
+{
+    bool silent = c->eof && !c->false_alarm;
+    int events = (c->pending.n > 0 ? WBI_WATCH_WRITE : 0) | (silent ? WBI_WATCH_GONE : 0);
+
+    if (c->broken)
+        events = 0;
+    if (c->out == NULL || c->out_events == events)
+        return;
+    c->out_events = events;
+    if (wbi_watch_set(c->out, events) != WB_OK)
+        break_off(c, ENOMEM);
+}
+
+static bool listener_gone(const struct wbi_mcp_stdio *c)
+{
+    struct pollfd p = {.fd = c->out_fd};
+
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 static void flush(struct wbi_mcp_stdio *c)
@@ -67,11 +92,7 @@ static void flush(struct wbi_mcp_stdio *c)
         wbi_buf_clear(&c->pending);
         c->sent = 0;
     }
-    if (c->out != NULL && c->out_watched != (c->pending.n > 0)) {
-        c->out_watched = c->pending.n > 0;
-        if (wbi_watch_set(c->out, c->out_watched ? WBI_WATCH_WRITE : 0) != WB_OK)
-            break_off(c, ENOMEM);
-    }
+    watch_out(c);
     wbi_stdio_idle(c);
 }
 
@@ -191,10 +212,15 @@ static void on_readable(void *arg, int events)
     }
 }
 
-static void on_writable(void *arg, int events)
+static void on_out_ready(void *arg, int events)
 {
-    (void)events;
-    flush(arg);
+    struct wbi_mcp_stdio *c = arg;
+
+    if (c->eof && !c->broken && listener_gone(c))
+        break_off(c, EPIPE);
+    else if (c->eof && (events & WBI_WATCH_READ))
+        c->false_alarm = true; /* it would be told again and again */
+    flush(c);
 }
 
 /* Nobody can answer any more: a call that asked goes on without. One at a time, since the
@@ -268,7 +294,7 @@ static wb_rc watch_descriptors(struct wbi_mcp_stdio *c)
         rc = WB_OK;
     }
     if (rc == WB_OK && c->out_fd != c->in_fd &&
-        wbi_watch_new(loop, c->out_fd, on_writable, c, &c->out, NULL) == WB_ENOMEM)
+        wbi_watch_new(loop, c->out_fd, on_out_ready, c, &c->out, NULL) == WB_ENOMEM)
         rc = WB_ENOMEM;
     return rc;
 }

@@ -250,6 +250,22 @@ stop
 exec 9>&-
 told_to_end "$work/ends"
 
+# A client that has gone, both ways, is not worked for; one that only says nothing more is.
+rm -f "$work/ws/began-gone" "$work/gone-in" "$work/gone-out"
+mkfifo "$work/gone-in" "$work/gone-out"
+"$waybill" serve --root "$work/ws" <"$work/gone-in" >"$work/gone-out" 2>"$work/err" &
+pid=$!
+exec 9>"$work/gone-in"
+cat "$work/gone-out" >/dev/null &
+reader=$!
+{ alone g tools/call '"name":"ExecCommand","arguments":{"cmd":"touch began-gone; sleep 60"}'; echo; } >&9
+for _ in $(seq 400); do [ -e "$work/ws/began-gone" ] && break; sleep 0.05; done
+exec 9>&-
+kill $reader
+for _ in $(seq 400); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+kill -0 $pid 2>/dev/null && bad "works on for a client that has gone"
+wait $pid
+
 # EnterWorkspace moves a conversation: a session, a connection, or one that the client names. A
 # request of 2026-07-28 over HTTP that names none stands alone, and is told so (C7.5, C2.1).
 modern() { # TOOL ARGUMENTS INVOCATION: the answer in $work/out
