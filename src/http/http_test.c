@@ -580,6 +580,9 @@ static void the_token_guards_everything_but_health(void **state)
     assert_int_equal(GET("/healthz", "Origin: http://evil.example\r\n"), 403);
     assert_int_equal(GET("/healthz/x", ""), 401);
 #undef GET
+    assert_int_equal(
+        exchange(&w, WBI_LIT("DELETE /healthz HTTP/1.1\r\n" H C "\r\n"), out, sizeof(out)), 405);
+    assert_non_null(strstr(out, "\r\nAllow: GET, HEAD\r\n"));
     stop(&w);
 }
 

@@ -692,10 +692,38 @@ static void header_rules_hold_in_each_era(void **state)
             fail_msg("row %zu: expected %d and %s, got:\n%s", i, rows[i].status, rows[i].holds,
                      out);
     }
-    assert_int_equal(post(&w, "GET", V "Mcp-Session-Id: x\r\n", "", out, sizeof(out)), 405);
-    assert_int_equal(post(&w, "DELETE", V, "", out, sizeof(out)), 405);
     assert_int_equal(post(&w, "GET", "Mcp-Session-Id: x\r\n", "", out, sizeof(out)), 404);
     stop(&w);
+}
+
+/* A 405 lists what would be served: beside POST what sessions have, to those who may have one. */
+static void a_refused_method_is_told_what_there_is(void **state)
+{
+#define OLD "MCP-Protocol-Version: 2025-11-25\r\n"
+    static const struct {
+        const char *method, *headers, *allow;
+    } rows[] = {
+        {"GET", V "Mcp-Session-Id: x\r\n", "\r\nAllow: POST\r\n"},
+        {"DELETE", V, "\r\nAllow: POST\r\n"},
+        {"PUT", V, "\r\nAllow: POST\r\n"},
+        {"GET", "", "\r\nAllow: POST\r\n"},
+        {"DELETE", OLD, "\r\nAllow: POST\r\n"},
+        {"PUT", "", "\r\nAllow: POST, GET, DELETE\r\n"},
+        {"PATCH", OLD "Mcp-Session-Id: x\r\n", "\r\nAllow: POST, GET, DELETE\r\n"},
+    };
+    struct world w;
+    char out[8192];
+
+    (void)state;
+    start(&w);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        int status = post(&w, rows[i].method, rows[i].headers, "", out, sizeof(out));
+
+        if (status != 405 || strstr(out, rows[i].allow) == NULL)
+            fail_msg("row %zu: expected 405 and %s, got:\n%s", i, rows[i].allow, out);
+    }
+    stop(&w);
+#undef OLD
 }
 
 static void a_session_opens_serves_and_ends(void **state)
@@ -740,6 +768,7 @@ int main(void)
         cmocka_unit_test(the_connection_ends_after_its_last_answer),
         cmocka_unit_test(lists_come_in_pages_and_foreign_cursors_are_refused),
         cmocka_unit_test(header_rules_hold_in_each_era),
+        cmocka_unit_test(a_refused_method_is_told_what_there_is),
         cmocka_unit_test(a_session_opens_serves_and_ends),
     };
 

@@ -184,12 +184,20 @@ static void do_get(struct post *p, struct wbi_mcp_session *session)
     plain(p->http, p->r->id, 409, NULL);
 }
 
+/* 2026-07-28 has nothing but POST; GET and DELETE are for sessions. */
+static void refuse_method(struct post *p, bool of_sessions, bool older)
+{
+    plain(p->http, p->r->id, 405,
+          older && !of_sessions ? "Allow: POST, GET, DELETE\r\n" : "Allow: POST\r\n");
+}
+
 void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct wbi_http_request *r,
                   struct wbi_str principal)
 {
     struct wbi_str version = wbi_http_first(r, WBI_HTTP_MCP_PROTOCOL_VERSION);
     bool get = wbi_str_eqz(r->method, "GET"), del = wbi_str_eqz(r->method, "DELETE");
     struct post p = {s, http, r, principal.p != NULL ? principal : WBI_LIT(""), NULL, {0}};
+    bool older = version.p == NULL || wbi_era_legacy_version(version);
     struct wbi_mcp_session *session;
 
     s->http = http;
@@ -197,9 +205,8 @@ void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct 
         do_post(&p);
         return;
     }
-    if ((!get && !del) || wbi_http_first(r, WBI_HTTP_MCP_SESSION_ID).p == NULL ||
-        (version.p != NULL && !wbi_era_legacy_version(version))) {
-        plain(http, r->id, 405, "Allow: POST\r\n");
+    if ((!get && !del) || !older || wbi_http_first(r, WBI_HTTP_MCP_SESSION_ID).p == NULL) {
+        refuse_method(&p, get || del, older);
         return;
     }
     session = session_of(&p);

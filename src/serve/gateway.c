@@ -37,6 +37,11 @@ static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r
     struct wbi_store_health ledger = {.writable = true};
     struct wbi_buf out;
 
+    if (!wbi_str_eqz(r->method, "GET") && !wbi_str_eqz(r->method, "HEAD")) {
+        answer = (struct wbi_http_response){.status = 405, .extra = "Allow: GET, HEAD\r\n"};
+        wbi_http_respond(g->http, r->id, &answer);
+        return;
+    }
     if (g->rt->store != NULL)
         wbi_store_health(g->rt->store, &ledger);
     wbi_buf_init(&out, WBI_LIMIT_MCP_MESSAGE);
@@ -54,7 +59,7 @@ static void on_request(void *arg, const struct wbi_http_request *r)
 
     if (wbi_str_eqz(r->path, "/mcp"))
         wbi_mcp_http(g->server, g->http, r, g->rt->principal);
-    else if (wbi_str_eqz(r->path, "/metrics") && wbi_str_eqz(r->method, "GET"))
+    else if (wbi_str_eqz(r->path, "/metrics"))
         give_metrics(g, r);
     else
         wbi_http_respond(g->http, r->id, &none);

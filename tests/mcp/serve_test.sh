@@ -185,6 +185,15 @@ expect "health" "$(status "$base/healthz")" 200
 expect "metrics want the token" "$(status "$base/metrics")" 401
 curl -s -H "Authorization: Bearer $token" "$base/metrics" >"$work/out"
 need "metrics" '^# TYPE tool_invocations_total counter'
+curl -sI -H "Authorization: Bearer $token" "$base/metrics" >"$work/out"
+need "their head" '^HTTP/1.1 200'
+need "with the length" '^Content-Length: [1-9]'
+none "and no body" '^# TYPE'
+for path in metrics healthz; do
+    curl -si -d x -H "Authorization: Bearer $token" "$base/$path" >"$work/out"
+    need "$path is not posted to" '^HTTP/1.1 405'
+    need "$path: what it has" '^Allow: GET, HEAD'
+done
 expect "other paths" "$(status -H "Authorization: Bearer $token" "$base/x")" 404
 (exec 4<>"/dev/tcp/127.0.0.1/${base##*:}"; printf 'no request\r\n\r\n' >&4; cat <&4 >/dev/null)
 grep -q '"method":"-","path":"","status":400' "$work/access" || bad "what was no request has a method: $(tail -2 "$work/access")"
