@@ -479,7 +479,8 @@ const struct command command_calls = {
     "Calls in flight in any process of the workspace; cancel one.",
     "[list | cancel ID | runtimes]",
     "ID is call_… or a provider's id. A cancelled call ends with its own outcome, in its\n"
-    "own process; exit 1 when no call in flight has the id.\n"
+    "own process; exit 1 when no call in flight has the id, 2 when several have it from\n"
+    "their callers: then it takes the call_… id.\n"
     "\nexamples:\n"
     "  waybill calls list\n"
     "  waybill calls cancel call_0a1b…\n",
