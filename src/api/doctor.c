@@ -8,12 +8,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "api/api_int.h"
+#include "api/ledger_int.h"
 #include "base/limits.h"
 #include "base/sign.h"
 #include "config/config.h"
 #include "path/path.h"
 #include "serve/upstreams.h"
+#include "store/store.h"
+
+/* More than a log that serves again may have room for. */
+enum { TRIAL_SIZE = 64 * 1024 };
 
 enum verdict { FINE, WARNING, BROKEN };
 
@@ -114,8 +118,9 @@ static void check_secrets(struct wbi_jw *w, const wb_options *options)
     wb_runtime_free(runtime);
 }
 
-/* doctor makes no state directory where there is none. */
-static bool has_state(const wb_options *options)
+/* doctor makes no state directory where there is none. *ret_why: what keeps others from
+ * making it, an errno. */
+static bool has_state(const wb_options *options, int *ret_why)
 {
     struct wbi_runtime_options o = wbi_api_options(options);
     struct wbi_places_wish wish = {.root = o.root, .state = o.state, .config = o.config_file};
@@ -126,6 +131,7 @@ static bool has_state(const wb_options *options)
     struct stat st;
     bool found;
 
+    *ret_why = 0;
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return false;
     found = wbi_places_find(arena, &wish, &env, &places, NULL) == WB_OK &&
@@ -133,23 +139,74 @@ static bool has_state(const wb_options *options)
     if (found) {
         found = wbi_path_lstat(all, places.state, &st);
         wbi_root_unref(all);
+        if (!found)
+            *ret_why = wbi_places_why_not(places.state);
     }
     wbi_arena_free(arena);
     return found;
+}
+
+/* A commit of something that is not there afterwards: only writing tells whether a file
+ * system lets itself be written, and has room. */
+static wb_rc try_writing(wb_ledger *l, struct wbi_error *err)
+{
+    static const char nothing[TRIAL_SIZE];
+    const struct wbi_str table = WBI_LIT("~doctor"), key = WBI_LIT("trial");
+    wb_rc rc = wbi_store_put(l->store, table, key, wbi_str_make(nothing, sizeof(nothing)),
+                             WBI_ANY_GENERATION, NULL, err);
+
+    if (rc == WB_OK)
+        rc = wbi_store_delete(l->store, table, key, WBI_ANY_GENERATION, err);
+    return rc == WB_ENOTFOUND ? WB_OK : rc; /* another doctor's took it along */
+}
+
+static const char *next_of_writing(enum wbi_kind kind)
+{
+    return kind == WBI_KIND_LOW_DISK_SPACE
+               ? "make room on the file system of the state directory (`waybill artifact prune`, "
+                 "`waybill ledger prune`), or name another with --state"
+               : "let the state directory be written, or name another with --state; until then "
+                 "calls with effects are refused and others not recorded";
+}
+
+static void check_writing(struct wbi_jw *w, wb_ledger *ledger)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (try_writing(ledger, &err) == WB_OK)
+        report(w, "ledger", FINE,
+               "the state directory can be written and the newest rows of its ledger are sound",
+               NULL);
+    else
+        report(w, "ledger", BROKEN, err.text, next_of_writing(err.kind));
+}
+
+static void check_no_ledger(struct wbi_jw *w, int why)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (why == 0) {
+        report(w, "ledger", FINE, "no state directory yet; the first call makes one", NULL);
+        return;
+    }
+    (void)wbi_fail_errno(&err, why, "no state directory yet, and none can be made");
+    report(w, "ledger", BROKEN, err.text, next_of_writing(WBI_KIND_STATE_UNAVAILABLE));
 }
 
 static void check_ledger(struct wbi_jw *w, const wb_options *options)
 {
     wb_ledger *ledger = NULL;
     wb_error *error = NULL;
+    int why;
 
-    if (!has_state(options)) {
-        report(w, "ledger", FINE, "no state directory yet; the first call makes one", NULL);
+    if (!has_state(options, &why)) {
+        check_no_ledger(w, why);
         return;
     }
     if (wb_ledger_open(options, WB_LEDGER_READ, &ledger, &error) == WB_OK)
-        report(w, "ledger", FINE, "the state directory and the newest rows of its ledger are sound",
-               NULL);
+        check_writing(w, ledger);
+    else if (error != NULL && error->e.kind == WBI_KIND_LOW_DISK_SPACE)
+        report(w, "ledger", BROKEN, wb_error_text(error), next_of_writing(error->e.kind));
     else
         report(w, "ledger", BROKEN, wb_error_text(error),
                "if this workspace was copied here (another user, machine or home), move its state "

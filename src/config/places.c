@@ -241,3 +241,22 @@ wb_rc wbi_places_find(struct wbi_arena *arena, const struct wbi_places_wish *wis
         *ret = p;
     return rc;
 }
+
+int wbi_places_why_not(struct wbi_str path)
+{
+    char at[WBI_LIMIT_PATH + 1];
+    size_t n = path.n;
+
+    if (n >= sizeof(at))
+        return ENAMETOOLONG;
+    memcpy(at, path.p, n);
+    at[n] = '\0';
+    while (n > 1 && access(at, F_OK) != 0 && errno == ENOENT) {
+        while (n > 1 && at[n - 1] != '/')
+            n--;
+        while (n > 1 && at[n - 1] == '/')
+            n--;
+        at[n] = '\0';
+    }
+    return access(at, W_OK | X_OK) == 0 ? 0 : errno;
+}

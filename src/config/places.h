@@ -41,4 +41,8 @@ WB_MUST_CHECK wb_rc wbi_places_find(struct wbi_arena *arena, const struct wbi_pl
                                     const struct wbi_env *env, struct wbi_places *ret,
                                     struct wbi_error *err);
 
+/* What keeps a directory that is not there from being made, by the nearest one above it
+ * that is: an errno, or 0. */
+int wbi_places_why_not(struct wbi_str path);
+
 #endif
