@@ -217,18 +217,20 @@ static void flush_here(void *arg)
     struct wbi_error why = WBI_ERROR_INIT;
     struct wbi_store_health h;
     unsigned long long missing;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
-    if (f->rt->recorded == 0)
-        return;
-    rc = wbi_ledger_flush(f->rt->ledger, &why);
-    wbi_store_health(f->rt->store, &h);
+    if (f->rt->recorded > 0)
+        rc = wbi_ledger_flush(f->rt->ledger, &why);
+    wbi_runtime_ledger_health(f->rt, &h);
     missing = h.waiting + h.lost;
-    if (missing > 0)
-        (void)wbi_fail_kind(
-            &f->err, rc != WB_OK ? rc : WB_EIO, rc != WB_OK ? why.kind : WBI_KIND_STATE_UNAVAILABLE,
-            "%llu call%s not in the ledger: %s", missing, missing == 1 ? " is" : "s are",
-            rc != WB_OK ? why.text : "writing failed before");
+    if (missing == 0)
+        return;
+    if (rc == WB_OK && f->rt->unrecorded > 0)
+        why = f->rt->why_unrecorded;
+    else if (rc == WB_OK)
+        (void)wbi_fail_kind(&why, WB_EIO, WBI_KIND_STATE_UNAVAILABLE, "writing failed before");
+    (void)wbi_fail_kind(&f->err, why.rc, why.kind, "%llu call%s not in the ledger: %.400s", missing,
+                        missing == 1 ? " is" : "s are", why.text);
 }
 
 wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr)

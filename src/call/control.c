@@ -30,11 +30,11 @@ static void answer(struct wbi_control_request *request, struct wbi_buf *out)
     wbi_buf_fini(out);
 }
 
-static void write_health(struct wbi_jw *w, struct wbi_store *store)
+static void write_health(struct wbi_jw *w, struct wbi_runtime *rt)
 {
     struct wbi_store_health h;
 
-    wbi_store_health(store, &h);
+    wbi_runtime_ledger_health(rt, &h);
     wbi_jw_obj(w);
     wbi_jw_kbool(w, "writable", h.writable);
     if (!h.writable) {
@@ -70,7 +70,7 @@ static void on_health(void *arg, struct wbi_control_request *request, const wbi_
     wbi_jw_kint(&w, "tools", (int64_t)rt->running);
     wbi_jw_kint(&w, "eventsLost", (int64_t)wbi_events_missed(rt->guards));
     wbi_jw_key(&w, "ledger");
-    write_health(&w, rt->store);
+    write_health(&w, rt);
     wbi_jw_obj_end(&w);
     answer(request, &out);
 }

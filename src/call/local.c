@@ -156,6 +156,20 @@ void wbi_runtime_recorded(struct wbi_runtime *rt)
     rt->witnessing = wbi_loop_work(rt->loop, write_witness, on_witnessed, rt) == WB_OK;
 }
 
+void wbi_runtime_unrecorded(struct wbi_runtime *rt, const struct wbi_error *why)
+{
+    rt->unrecorded++;
+    rt->why_unrecorded = *why;
+}
+
+void wbi_runtime_ledger_health(struct wbi_runtime *rt, struct wbi_store_health *ret)
+{
+    *ret = (struct wbi_store_health){.writable = rt->unrecorded == 0};
+    if (rt->store != NULL)
+        wbi_store_health(rt->store, ret);
+    ret->lost += rt->unrecorded;
+}
+
 static bool owner_alive(void *arg, const char *owner)
 {
     const struct wbi_runtime *rt = arg;

@@ -73,9 +73,11 @@ struct wbi_runtime {
     struct wbi_control *control;                /* NULL until the state directory is open */
     struct wbi_runtime_method *control_methods; /* of rooms above */
     int64_t opened_ms;
-    uint64_t recorded;    /* outcomes handed to the ledger */
-    bool witnessing;      /* a signed head is on its way to the witness */
-    int64_t witnessed_ns; /* when one last set out; 0: never */
+    uint64_t recorded;               /* outcomes handed to the ledger */
+    uint64_t unrecorded;             /* outcomes that it did not take */
+    struct wbi_error why_unrecorded; /* the newest of them */
+    bool witnessing;                 /* a signed head is on its way to the witness */
+    int64_t witnessed_ns;            /* when one last set out; 0: never */
     bool no_ledger;
     bool state_refused; /* the state directory, until somebody has done something */
     bool inherit_env, direct, inherit_stdin;
@@ -136,6 +138,11 @@ WB_MUST_CHECK wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_e
 
 /* An outcome is in the ledger: now and then that is signed (ledger/checkpoint.h). */
 void wbi_runtime_recorded(struct wbi_runtime *rt);
+/* One is not, and why. */
+void wbi_runtime_unrecorded(struct wbi_runtime *rt, const struct wbi_error *why);
+struct wbi_store_health;
+/* Of the store, if it is open; `lost` also counts what never got there. */
+void wbi_runtime_ledger_health(struct wbi_runtime *rt, struct wbi_store_health *ret);
 
 /* The workspace; calls work beneath what wbi_workspace_root gives. Not counted. */
 WB_MUST_CHECK wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret,

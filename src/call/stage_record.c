@@ -106,6 +106,7 @@ static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
     struct wbi_str receipt = call->outcome.receipt;
 
     call->unrecorded = true;
+    wbi_runtime_unrecorded(call->runtime, err);
     if (wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n)
         return; /* that is what the outcome says */
     receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s", WBI_FMT(receipt), err->text);

@@ -34,7 +34,7 @@ static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r
 {
     struct wbi_http_response answer = {.status = 200,
                                        .type = "text/plain; version=0.0.4; charset=utf-8"};
-    struct wbi_store_health ledger = {.writable = true};
+    struct wbi_store_health ledger;
     struct wbi_buf out;
 
     if (!wbi_str_eqz(r->method, "GET") && !wbi_str_eqz(r->method, "HEAD")) {
@@ -42,8 +42,7 @@ static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r
         wbi_http_respond(g->http, r->id, &answer);
         return;
     }
-    if (g->rt->store != NULL)
-        wbi_store_health(g->rt->store, &ledger);
+    wbi_runtime_ledger_health(g->rt, &ledger);
     wbi_buf_init(&out, WBI_LIMIT_MCP_MESSAGE);
     wbi_metrics_write(g->metrics, g->rt->calls, wbi_events_missed(g->rt->guards), &ledger, &out);
     answer.body = wbi_buf_str(&out);

@@ -5,10 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "store/store_int.h"
+
+static const char read_only_text[] =
+    "the state directory is on a read-only file system; name another with --state";
 
 /* An empty ledger.db of ours, so that SQLite need not choose its mode. */
 static wb_rc make_file(struct wbi_store *s, struct wbi_error *err)
@@ -147,8 +151,10 @@ wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store *
         return rc;
     }
     s->health.writable = !s->dir.read_only;
-    if (s->dir.read_only)
+    if (s->dir.read_only) {
         s->health.kind = WBI_KIND_STATE_UNAVAILABLE;
+        (void)snprintf(s->health.reason, sizeof(s->health.reason), "%s", read_only_text);
+    }
     *ret = s;
     return WB_OK;
 }
@@ -200,9 +206,7 @@ static int start_thread(struct wbi_store *s)
 static wb_rc become_owner(struct wbi_store *s, struct wbi_error *err)
 {
     if (s->dir.read_only)
-        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
-                             "the state directory is on a read-only file system; name another with "
-                             "--state");
+        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE, "%s", read_only_text);
     return s->owner.fd < 0 ? wbi_owner_open(&s->dir, &s->ids, &s->owner, err) : WB_OK;
 }
 
