@@ -64,11 +64,17 @@ WB_API WB_MUST_CHECK wb_rc wb_pins_reject(wb_runtime *runtime, const char *name,
 /* What to write so that a client starts `program serve`. client: "codex",
  * "claude", or another name, which gets a snippet and no path. *ret_path is the
  * file, or NULL; *ret_text its whole new text, or the snippet. current: the
- * file's text now, or NULL. WB_EEXISTS: the client knows Waybill already.
- * Free both with wb_free. */
+ * file's text now, or NULL. WB_EEXISTS: the client knows Waybill already, by this
+ * program and for this root; where it knows another (wb_connect_known), the text has
+ * this one in its place and is otherwise the same. WB_EINPUT: only a hand can change
+ * it. Free both with wb_free. */
 WB_API WB_MUST_CHECK wb_rc wb_connect(wb_runtime *runtime, const char *client, const char *program,
                                       const char *current, char **ret_path, char **ret_text,
                                       wb_error **reterr);
+/* How a client with this text starts Waybill now: program and arguments in one line, for
+ * people. WB_ENOTFOUND: not at all. */
+WB_API WB_MUST_CHECK wb_rc wb_connect_known(wb_runtime *runtime, const char *client,
+                                            const char *current, char **ret, wb_error **reterr);
 
 #ifdef __cplusplus
 }

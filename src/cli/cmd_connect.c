@@ -85,9 +85,10 @@ static int write_file(const struct args *a, const char *given, const char *text)
     return EXIT_OK;
 }
 
-/* Twice: the first time tells which file, the second what it becomes. */
+/* Twice: the first time tells which file, the second what it becomes. *known: how the
+ * client starts Waybill now, if it does. */
 static wb_rc plan(const struct args *a, wb_runtime *runtime, const char *program, char **path,
-                  char **text, wb_error **error)
+                  char **text, char **known, wb_error **error)
 {
     wb_rc rc = wb_connect(runtime, a->words[0], program, NULL, path, text, error);
     char *current = rc == WB_OK ? current_text(a, *path) : NULL;
@@ -97,6 +98,8 @@ static wb_rc plan(const struct args *a, wb_runtime *runtime, const char *program
     wb_free(*path);
     wb_free(*text);
     rc = wb_connect(runtime, a->words[0], program, current, path, text, error);
+    if (rc == WB_OK && wb_connect_known(runtime, a->words[0], current, known, NULL) != WB_OK)
+        *known = NULL; /* nothing to tell */
     free(current);
     return rc;
 }
@@ -105,14 +108,14 @@ static int connect_client(const struct args *a, wb_runtime *runtime)
 {
     char program[4096] = "waybill";
     ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    char *path = NULL, *text = NULL;
+    char *path = NULL, *text = NULL, *known = NULL;
     wb_error *error = NULL;
     int code = EXIT_OK;
     wb_rc rc;
 
     if (n > 0)
         program[n] = '\0';
-    rc = plan(a, runtime, program, &path, &text, &error);
+    rc = plan(a, runtime, program, &path, &text, &known, &error);
     if (rc == WB_EEXISTS) {
         note(a, "%s: %s", wb_error_at(error), wb_error_text(error));
         wb_error_free(error);
@@ -120,6 +123,8 @@ static int connect_client(const struct args *a, wb_runtime *runtime)
     }
     if (rc != WB_OK)
         return fail(a, NULL, error);
+    if (known != NULL)
+        note(a, "the client knows another Waybill already: %s", known);
     if (path != NULL)
         fprintf(stderr, "%s would become:\n", path);
     else
@@ -134,6 +139,7 @@ static int connect_client(const struct args *a, wb_runtime *runtime)
                                   : "there is no terminal to ask at, so give --yes");
     wb_free(path);
     wb_free(text);
+    wb_free(known);
     return code;
 }
 
@@ -164,7 +170,8 @@ const struct command command_connect = {
     "Shows what the client's configuration would become and writes it after a yes. Codex:\n"
     "~/.codex/config.toml. Claude Code: .mcp.json of the workspace. Any other name gets the\n"
     "snippet to paste: that of VS Code (`vscode`), of Zed (`zed`), or the mcpServers that\n"
-    "most have. A file that is changed is kept beside it as FILE.waybill-old. The client\n"
+    "most have. A file that is changed is kept beside it as FILE.waybill-old. Where another\n"
+    "program or workspace stands, that is said, and replaced after a yes. The client\n"
     "starts `waybill serve --root DIR`; --config, --state and --as can be added to its args\n"
     "by hand.\n"
     "\nexamples:\n"

@@ -37,6 +37,25 @@ before=$(cat "$json")
 connect claude --yes || bad "a second time"
 said 'already'
 [ "$(cat "$json")" = "$before" ] || bad "a second time changed it"
+# Another program or workspace: said; replaced after a yes, and nothing beside it.
+other=$'{ "a":1,\n  "mcpServers" : {\n    "waybill": {\n      "command": "/old/waybill",\n      "args": ["serve", "--root", "/els}where"],\n      "env": {"K": "v"}\n    }  , "z":{}},"e":"\\u00e9" }'
+printf '%s' "$other" >"$json"
+connect claude || bad "another workspace, unasked"
+said '/old/waybill serve --root /els}where'
+said 'nothing was written'
+[ "$(cat "$json")" = "$other" ] || bad "replaced without a yes"
+connect claude --yes || bad "another workspace"
+want=$'{ "a":1,\n  "mcpServers" : {\n    "waybill": {\n      "command": "PROGRAM",\n      "args": [\n        "serve",\n        "--root",\n        "ROOT"\n      ],\n      "env": {\n        "K": "v"\n      }\n    }  , "z":{}},"e":"\\u00e9" }'
+want=${want/PROGRAM/$(realpath "$waybill")}
+[ "$(cat "$json")" = "${want/ROOT/$(realpath "$work/ws")}" ] || bad "not just the entry was replaced: $(cat "$json")"
+connect claude --yes || bad "claude, now it is ours"
+said 'knows Waybill already'
+printf '{"mcpServers":{"waybill":{"type":"http","url":"http://x/","headers":{"a":"b"},"k":1},"z":2}}' >"$json"
+connect claude --yes || bad "a url"
+grep -q '^{"mcpServers":{"waybill":{"command":"[^"]*","args":\["serve","--root","[^"]*"\],"k":1},"z":2}}$' "$json" || bad "a url is replaced: $(cat "$json")"
+printf '{"mcpServers":{"waybill":{"type":"stdio","command":"stdio"}}}' >"$json"
+connect claude --yes || bad "a type"
+grep -q '"command":"/[^"]*","args":\[[^]]*\],"type":"stdio"}}}$' "$json" || bad "a type is kept: $(cat "$json")"
 echo '{broken' >"$json"
 connect claude --yes && bad "a broken file was taken"
 [ "$(cat "$json")" = '{broken' ] || bad "a broken file was written"
@@ -60,12 +79,40 @@ head -c "$(stat -c %s "$work/was")" "$work/dots/codex.toml" | cmp -s - "$work/wa
 connect codex --yes || bad "codex twice"
 said 'already'
 [ "$(grep -c '^\[mcp_servers.waybill\]' "$toml")" = 1 ] || bad "twice in the file"
-for known in '[mcp_servers."waybill"]' '[ mcp_servers . waybill ]' '[mcp_servers.waybill.env]' \
-    $'[mcp_servers]\nother.command = "o"\nwaybill = {command="x"}'; do
-    echo "$known" >"$work/dots/codex.toml"
-    connect codex --yes || bad "$known"
-    said 'already'
+ours=$(grep -A2 '^\[mcp_servers.waybill\]' "$toml")
+command=$(grep '^command = "/' <<<"$ours") args=$(grep '^args' <<<"$ours")
+for name in '[mcp_servers."waybill"]' '[ mcp_servers . waybill ] # ours'; do
+    printf 'a = 1\n%s\n# command = "no"\n%s # p\nenv = { command = "x" }\n%s' "$name" "${args/]/, \"--as\", \"me\"]}" "$command" >"$work/dots/codex.toml"
+    connect codex --yes || bad "$name"
+    said 'Codex knows Waybill already'
+    # Another workspace, on several lines, and another program as it may be quoted too.
+    printf 'a = 1\r\n%s\nstartup = """\ncommand = "t"\n"""\nargs = [ # of [old\n  "serve", "--root",\n  "/else\\"where",\n] # p\nk.command = 2\ncommand = '"'/old/waybill'"'\t# c\n\n[mcp_servers.waybill.env]\ncommand = "e"' "$name" >"$work/was"
+    cp "$work/was" "$work/dots/codex.toml"
+    connect codex || bad "$name, unasked"
+    said '/old/waybill serve --root /else"where'
+    said 'nothing was written'
+    cmp -s "$work/was" "$work/dots/codex.toml" || bad "$name: replaced without a yes"
+    connect codex --yes || bad "$name, another"
+    printf 'a = 1\r\n%s\nstartup = """\ncommand = "t"\n"""\n%s # p\nk.command = 2\n%s\t# c\n\n[mcp_servers.waybill.env]\ncommand = "e"' "$name" "$args" "$command" >"$work/want"
+    cmp "$work/want" "$work/dots/codex.toml" || bad "$name: not just the entry was replaced: $(cat "$work/dots/codex.toml")"
+    connect codex --yes || bad "$name, now it is ours"
+    said 'Codex knows Waybill already'
 done
+printf '[mcp_servers.waybill]' >"$work/dots/codex.toml"
+connect codex --yes || bad "a table without anything"
+[ "$(cat "$toml")" = "$ours" ] || bad "a table without anything: $(cat "$toml")"
+echo '[mcp_servers.waybill.env]' >"$work/dots/codex.toml"
+connect codex --yes || bad "only a table below ours"
+grep -q '^command = "/' "$toml" || bad "only a table below ours: $(cat "$toml")"
+for by_hand in $'[mcp_servers]\nother.command = "o"\nwaybill = {command="x"}' $'mcp_servers.waybill.command = "x"' $'[mcp_servers.waybill]\nurl = "http://x/"'; do
+    echo "$by_hand" >"$work/dots/codex.toml"
+    connect codex --yes && bad "$by_hand"
+    said 'by hand'
+    [ "$(cat "$toml")" = "$by_hand" ] || bad "changed: $by_hand"
+done
+printf '[mcp_servers]\nwaybill = {%s, %s}\n' "$command" "$args" >"$work/dots/codex.toml"
+connect codex --yes || bad "as one value"
+said 'already'
 printf 'notes = """\n[mcp_servers.waybill]\n"""\n' >"$work/dots/codex.toml"
 connect codex --yes || bad "our name in a text"
 [ "$(grep -c '^\[mcp_servers.waybill\]' "$toml")" = 2 ] || bad "a text passes for a table"
