@@ -365,6 +365,8 @@ static void stats_and_replay_tell_what_was_shown(void **state)
     expect(&w, 0, ws_run(&w, "ledger stats --json"), "\"calls\":4,\"errors\":1");
     assert_false(has(w.out, "\"kept_away\":0},\"histogram\"")); /* most of `large` was */
     expect(&w, 0, ws_run(&w, "ledger stats --json --tool echo"), "\"calls\":2,\"errors\":0");
+    expect(&w, 0, ws_run(&w, "ledger stats --json --tool none"),
+           "\"histogram\":{\"from_ms\":0,\"doublings\":[]}");
     expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --tool large"),
            "\"how\":\"exact\"");
     expect(&w, 0, ws_run(&w, "ledger replay --budget 20000 --json --tool large"), "\"same\"");

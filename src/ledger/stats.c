@@ -286,7 +286,7 @@ static void write_histogram(struct wbi_jw *w, const struct histogram *h)
 
     for (unsigned b = 0; b < BUCKETS; b++)
         octaves[b / FINE] += h->buckets[b];
-    while (first + 1 < end && octaves[first] == 0)
+    while (h->count > 0 && octaves[first] == 0)
         first++;
     while (end > first + 1 && octaves[end - 1] == 0)
         end--;

@@ -15,6 +15,15 @@
 
 #define TOKEN_BYTES 32
 
+static wb_rc fail_with(struct wbi_error *err, const char *what, const char *path)
+{
+    int why = errno;
+    char text[256];
+
+    (void)snprintf(text, sizeof(text), "%s the token file %.200s", what, path);
+    return wbi_fail_errno(err, why, text);
+}
+
 wb_rc wbi_token_read(const char *path, struct wbi_buf *out, struct wbi_error *err)
 {
     char text[WBI_TOKEN_MAX + 1];
@@ -26,11 +35,12 @@ wb_rc wbi_token_read(const char *path, struct wbi_buf *out, struct wbi_error *er
     if (fd < 0 && errno == ENOENT)
         return wbi_fail(err, WB_ENOTFOUND, "there is no token file %.200s", path);
     if (fd < 0)
-        return wbi_fail_errno(err, errno, "cannot open the token file");
+        return fail_with(err, "cannot open", path);
     n = read(fd, text, sizeof(text));
     if (n < 0 || fstat(fd, &st) != 0) {
+        wb_rc rc = fail_with(err, "cannot read", path);
         close(fd);
-        return wbi_fail_errno(err, errno, "cannot read the token file");
+        return rc;
     }
     close(fd);
     if ((st.st_mode & 077) != 0)
@@ -38,7 +48,8 @@ wb_rc wbi_token_read(const char *path, struct wbi_buf *out, struct wbi_error *er
                         path);
     token = wbi_str_trim(wbi_str_make(text, (size_t)n));
     if (token.n < 16 || token.n > WBI_TOKEN_MAX)
-        return wbi_fail(err, WB_EINPUT, "a token has 16 to %d characters", WBI_TOKEN_MAX);
+        return wbi_fail(err, WB_EINPUT, "a token has 16 to %d characters, not as in %.200s",
+                        WBI_TOKEN_MAX, path);
     for (size_t i = 0; i < token.n; i++)
         if (token.p[i] <= ' ' || token.p[i] > '~') /* no header could carry it */
             return wbi_fail(err, WB_EINPUT,

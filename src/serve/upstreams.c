@@ -588,9 +588,21 @@ static wb_rc check_prefix(const struct wbi_upstreams *ups, const struct wbi_serv
     return WB_OK;
 }
 
+static wb_rc check_name(struct wbi_str name, struct wbi_error *err)
+{
+    if (wbi_name_is_model_name(name))
+        return WB_OK;
+    if (name.n > WBI_LIMIT_MODEL_NAME)
+        return wbi_fail(err, WB_EINPUT, "a server's name has at most %u characters; this has %zu",
+                        WBI_LIMIT_MODEL_NAME, name.n);
+    return wbi_fail(err, WB_EINPUT,
+                    "a server's name has letters, digits, _ and - only, a letter or _ first");
+}
+
 static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_server *c,
                         struct wbi_error *err)
 {
+    const struct wbi_config_part place = {.file = c->file, .line = c->line};
     struct wbi_server *s = &ups->servers[ups->count];
     struct wbi_error inner = WBI_ERROR_INIT;
     wb_rc rc;
@@ -601,9 +613,9 @@ static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_serve
     s->origin = wbi_arena_fmt(ups->arena, "mcp::%.*s", WBI_FMT(c->name));
     if (s->origin.p == NULL)
         return wbi_fail_nomem(err);
-    rc = wbi_name_is_model_name(c->name)
-             ? wbi_server_read(ups->arena, ups->rt->root, s, &inner)
-             : wbi_fail(&inner, WB_EINPUT, "a server's name has letters, digits, _ and - only");
+    rc = check_name(c->name, &inner);
+    if (rc == WB_OK)
+        rc = wbi_server_read(ups->arena, ups->rt->root, s, &inner);
     if (rc == WB_OK)
         rc = check_prefix(ups, s, &inner);
     if (rc == WB_ESTATE) { /* its own loss */
@@ -615,12 +627,9 @@ static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_serve
         ups->count++;
         return WB_OK;
     }
-    (void)wbi_fail(err, rc, "server %.*s: %s", WBI_FMT(c->name), inner.text);
-    wbi_error_at(err, c->file);
-    if (err != NULL) {
-        err->line = c->line;
-        err->column = 1;
-    }
+    (void)wbi_fail(err, rc, "server %.*s: %s",
+                   WBI_FMT(wbi_str_head(c->name, WBI_LIMIT_MODEL_NAME + 1)), inner.text);
+    wbi_config_locate(ups->config, &place, c->value - 1, err); /* its name stands before it */
     return rc;
 }
 

@@ -157,7 +157,7 @@ hang_up another-token-of-the-user 'the token was read again'
 token=$token_was
 post "$work/body"
 want "the token of before SIGHUP" 401
-hang_up short 'the old token stays in force: a token has 16 to'
+hang_up short 'the old token stays in force: a token has 16 to .*/http-token'
 token=another-token-of-the-user
 post "$work/body"
 want "the token of after SIGHUP" 400 Mcp-Session-Id

@@ -119,6 +119,12 @@ cp "$HOME/.config/waybill/config.json" "$work/config"
 config '{"mcpServers":{"a":{"command":"x"},"b":{"command":"y","prefix":"a"}}}'
 "$waybill" tools list --root "$work/ws" >"$work/out" 2>&1 && bad "one prefix for two servers"
 need "says which" 'server b: its prefix "a" is that of server a'
+need "says where" 'config.json: 1:36: '
+long=$(printf 'n%.0s' {1..65})
+config "{\"mcpServers\":{
+  \"$long\":{\"command\":\"x\"}}}"
+"$waybill" tools list --root "$work/ws" >"$work/out" 2>&1 && bad "a name that is too long"
+need "says the limit, and where" 'config.json: 2:3: .*at most 64 characters; this has 65'
 cp "$work/config" "$HOME/.config/waybill/config.json"
 
 # Pins: a changed definition cannot be called before it is approved.
