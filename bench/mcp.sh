@@ -145,6 +145,7 @@ for i in $(seq 100); do
     printf '{"name":"tool_%d","description":"Number %d of a hundred.","command":["/bin/true"],"inputSchema":{"type":"object","properties":{"path":{"type":"string"},"count":{"type":"integer","minimum":0}},"required":["path"]}}\n' "$i" "$i" \
         > "$work/many/.config/waybill/tools.d/tool_$i.json"
 done
+fresh # of the home that starts them: another's state would be refused, and not opened
 ms=$(HOME=$work/many $pin "$load" --starts 21 "${read_file[@]}" -- "${waybill[@]}" 2>&1)
 
 # ---- npm ----
