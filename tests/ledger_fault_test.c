@@ -271,11 +271,27 @@ static void rows_that_nobody_waits_for_outlast_a_full_disk(void **state)
     fixture_fini(&f);
 }
 
+/* Rows of calls 1 to count, each once, and so many that came to nothing. */
+static void end_with_all(struct fixture *f, unsigned long count, size_t lost)
+{
+    struct wbi_store_health health;
+
+    assert_int_equal(wbi_ledger_flush(f->ledger, NULL), WB_OK);
+    wbi_store_health(f->store, &health);
+    assert_true(health.writable);
+    assert_int_equal(health.waiting, 0);
+    assert_int_equal(health.lost, lost);
+    for (unsigned long i = 1; i <= count; i++)
+        assert_true(has_row(f, i, true));
+    assert_int_equal(fixture_verify(f).rows, count);
+    assert_true(fixture_verify(f).good);
+    fixture_fini(f);
+}
+
 /* More than a commit takes, so that some commits have no other. */
 static void rows_that_nobody_waits_for_are_written_together(void **state)
 {
     const unsigned long count = 2 * WBI_LIMIT_STORE_BATCH + 100;
-    struct wbi_store_health health;
     struct fixture f;
 
     (void)state;
@@ -283,21 +299,13 @@ static void rows_that_nobody_waits_for_are_written_together(void **state)
     fixture_open(&f);
     for (unsigned long i = 1; i <= count; i++)
         append_lazily(&f, i);
-    assert_int_equal(wbi_ledger_flush(f.ledger, NULL), WB_OK);
-    wbi_store_health(f.store, &health);
-    assert_int_equal(health.lost, 0);
-    for (unsigned long i = 1; i <= count; i++)
-        assert_true(has_row(&f, i, true));
-    assert_int_equal(fixture_verify(&f).rows, count);
-    assert_true(fixture_verify(&f).good);
-    fixture_fini(&f);
+    end_with_all(&f, count, 0);
 }
 
 /* One that is there already, and one that comes twice: the others do not suffer for it. */
 static void a_row_that_is_there_already_costs_no_other(void **state)
 {
     const unsigned long count = 2 * WBI_LIMIT_STORE_BATCH + 100, there = 5, twice = 200;
-    struct wbi_store_health health;
     struct fixture f;
 
     (void)state;
@@ -309,16 +317,7 @@ static void a_row_that_is_there_already_costs_no_other(void **state)
         if (i == twice)
             append_lazily(&f, i);
     }
-    assert_int_equal(wbi_ledger_flush(f.ledger, NULL), WB_OK);
-    wbi_store_health(f.store, &health);
-    assert_true(health.writable);
-    assert_int_equal(health.waiting, 0);
-    assert_int_equal(health.lost, 2);
-    for (unsigned long i = 1; i <= count; i++)
-        assert_true(has_row(&f, i, true));
-    assert_int_equal(fixture_verify(&f).rows, count);
-    assert_true(fixture_verify(&f).good);
-    fixture_fini(&f);
+    end_with_all(&f, count, 2);
 }
 
 /* The end tries once more and leaves nothing behind but what was written. */

@@ -679,69 +679,67 @@ static void note_drained(void *arg)
     ((struct world *)arg)->drained = true;
 }
 
+/* Two connections; the first waits for an answer. */
+static void begin_two(struct world *w, struct wbi_http_options *o, int *ret_busy, int *ret_other)
+{
+    start(w, o);
+    *ret_busy = dial(w);
+    *ret_other = dial(w);
+    put(*ret_busy, LATER, sizeof(LATER) - 1);
+    for (int i = 0; i < 50 && (w->held_n == 0 || wbi_http_connections(w->http) < 2); i++)
+        (void)wbi_loop_turn(w->loop, false);
+}
+
+/* Its answer comes, whole, and then the draining is done. */
+static void end_drain(struct world *w, int busy, int other, char *out, size_t size)
+{
+    struct wbi_http_response late = {.status = 200, .body = WBI_LIT_INIT("late")};
+
+    assert_false(w->drained);
+    assert_int_equal(wbi_http_respond(w->http, w->held[0], &late), WB_OK);
+    (void)hear(w, busy, out, size, NULL);
+    assert_non_null(strstr(out, "Connection: close"));
+    assert_non_null(strstr(out, "late"));
+    close(busy);
+    close(other);
+    for (int i = 0; i < 100 && !w->drained; i++)
+        (void)wbi_loop_turn(w->loop, true);
+    assert_true(w->drained);
+    stop(w);
+}
+
 static void draining_waits_for_owed_answers(void **state)
 {
     struct wbi_http_options o = {0};
-    struct wbi_http_response late = {.status = 200, .body = WBI_LIT_INIT("late")};
     struct world w;
     char out[2048];
     int busy, idle;
 
     (void)state;
-    start(&w, &o);
-    busy = dial(&w);
-    idle = dial(&w);
-    put(busy, LATER, sizeof(LATER) - 1);
-    for (int i = 0; i < 50 && (w.held_n == 0 || wbi_http_connections(w.http) < 2); i++)
-        (void)wbi_loop_turn(w.loop, false);
+    begin_two(&w, &o, &busy, &idle);
     wbi_http_drain(w.http, 10000, note_drained, &w);
     assert_int_equal(wbi_http_connections(w.http), 1);
-    assert_false(w.drained);
-    assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_OK);
-    (void)hear(&w, busy, out, sizeof(out), NULL);
-    assert_non_null(strstr(out, "Connection: close"));
-    assert_non_null(strstr(out, "late"));
-    close(busy);
-    close(idle);
-    for (int i = 0; i < 100 && !w.drained; i++)
-        (void)wbi_loop_turn(w.loop, true);
-    assert_true(w.drained);
-    stop(&w);
+    end_drain(&w, busy, idle, out, sizeof(out));
 }
 
 static void draining_ends_without_those_who_send_no_whole_request(void **state)
 {
     static const char half[] = "GET / HTTP/1.1\r\nHo";
     struct wbi_http_options o = {0};
-    struct wbi_http_response late = {.status = 200, .body = WBI_LIT_INIT("late")};
     struct world w;
     char out[2048];
     int busy, slow;
 
     (void)state;
-    start(&w, &o);
-    busy = dial(&w);
-    slow = dial(&w);
-    put(busy, LATER, sizeof(LATER) - 1);
+    begin_two(&w, &o, &busy, &slow);
     put(slow, half, sizeof(half) - 1);
-    for (int i = 0; i < 50 && (w.held_n == 0 || wbi_http_connections(w.http) < 2); i++)
-        (void)wbi_loop_turn(w.loop, false);
     for (int i = 0; i < 5; i++) /* what slow has sent is read */
         (void)wbi_loop_turn(w.loop, false);
     wbi_http_drain(w.http, 10000, note_drained, &w);
     assert_int_equal(wbi_http_connections(w.http), 2); /* the rest may be on its way */
     wbi_http_drain_now(w.http);
     assert_int_equal(wbi_http_connections(w.http), 1);
-    assert_false(w.drained);
-    assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_OK);
-    (void)hear(&w, busy, out, sizeof(out), NULL);
-    assert_non_null(strstr(out, "late"));
-    close(busy);
-    close(slow);
-    for (int i = 0; i < 100 && !w.drained; i++)
-        (void)wbi_loop_turn(w.loop, true);
-    assert_true(w.drained);
-    stop(&w);
+    end_drain(&w, busy, slow, out, sizeof(out));
 }
 
 int main(void)

@@ -4,9 +4,9 @@
  * loop go out together, in one write. (3) A peer that does not read is cut
  * off when too much has piled up. */
 #include <errno.h>
-#include <stdio.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
