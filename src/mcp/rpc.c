@@ -129,18 +129,29 @@ static wb_rc read_answer(const struct members *m, struct wbi_rpc *ret, int *ret_
     return WB_OK;
 }
 
+/* The text goes back to a peer that sees nothing else of err. */
+static wb_rc not_json(const struct wbi_error *why, struct wbi_error *err)
+{
+    if (why->line == 0)
+        return wbi_fail(err, why->rc, "%s", why->text);
+    return wbi_fail(err, why->rc, "the message is not JSON: %s at line %u, column %u", why->text,
+                    why->line, why->column);
+}
+
 wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret, int *ret_code,
                    struct wbi_error *err)
 {
     const wbi_json *v = NULL;
     struct members m;
-    wb_rc rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);
+    wb_rc rc;
+    WBI_ERROR_HERE(why);
 
+    rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, &why);
     memset(ret, 0, sizeof(*ret));
     *ret_code = WBI_RPC_PARSE;
     if (rc != WB_OK) {
         find_id(arena, text, ret);
-        return rc;
+        return not_json(&why, err);
     }
     if (wbi_json_is(v, WBI_JSON_ARR))
         return invalid(ret_code, err, "batches are not accepted; send one message at a time");

@@ -61,6 +61,23 @@ static void messages_are_taken_strictly(void **state)
     }
 }
 
+static void what_is_no_json_is_told_with_its_place(void **state)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_arena *arena = NULL;
+    struct wbi_rpc rpc;
+    int code = 0;
+
+    (void)state;
+    assert_int_equal(wbi_arena_new(1u << 20, &arena), WB_OK);
+    assert_int_equal(wbi_rpc_read(arena, wbi_str_z("{\"jsonrpc\":\n\"2.0\",}"), &rpc, &code, &err),
+                     WB_EINPUT);
+    assert_int_equal(code, WBI_RPC_PARSE);
+    assert_string_equal(
+        err.text, "the message is not JSON: trailing comma is not allowed at line 2, column 6");
+    wbi_arena_free(arena);
+}
+
 /* Row 65: ids come back as they were; also with what is refused, if it is whole. */
 static void ids_are_given_back(void **state)
 {
@@ -112,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_taken_strictly),
+        cmocka_unit_test(what_is_no_json_is_told_with_its_place),
         cmocka_unit_test(ids_are_given_back),
     };
 
