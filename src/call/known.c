@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/known.c: secrets known by their value: what `settings.secrets.env` and the
- * `credentials` of tools name. */
+ * `credentials` of tools name, and what servers are given under a telling name, which
+ * they may repeat in an error. */
 #include "call/known.h"
 
 #include <stdlib.h>
@@ -23,20 +24,139 @@ const char *wbi_credential(struct wbi_str name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static wb_rc add_known(struct wbi_arena *arena, const wbi_json *names,
-                       struct wbi_secrets_known *known, size_t *n)
-{
-    WBI_JSON_EACH (names, name) {
-        const char *value = wbi_credential(wbi_json_str(name));
-        struct wbi_str copy = wbi_arena_str(arena, wbi_json_str(name));
+/* Values and names of what is known, which grow as they are found. */
+struct found {
+    struct wbi_runtime *rt;
+    struct wbi_secrets_known *known;
+    size_t n, room;
+};
 
-        if (copy.p == NULL)
+static bool has(const struct found *f, struct wbi_str value, struct wbi_str name)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (wbi_str_eq(f->known[i].value, value) && wbi_str_eq(f->known[i].label, name))
+            return true;
+    return false;
+}
+
+static wb_rc add(struct found *f, struct wbi_str value, struct wbi_str name)
+{
+    if (value.n == 0 || has(f, value, name))
+        return WB_OK;
+    if (f->n == f->room) {
+        size_t room = f->room == 0 ? 8 : 2 * f->room;
+        struct wbi_secrets_known *more = wbi_arena_array(f->rt->arena, room, sizeof(*more));
+
+        if (more == NULL)
             return WB_ENOMEM;
-        if (value != NULL)
-            known[(*n)++] = (struct wbi_secrets_known){wbi_str_z(value), copy};
+        if (f->n > 0)
+            memcpy(more, f->known, f->n * sizeof(*more));
+        f->known = more;
+        f->room = room;
     }
+    name = wbi_arena_str(f->rt->arena, name);
+    if (name.p == NULL)
+        return WB_ENOMEM;
+    f->known[f->n++] = (struct wbi_secrets_known){value, name};
     return WB_OK;
 }
+
+static wb_rc add_variable(struct found *f, struct wbi_str name)
+{
+    const char *value = wbi_credential(name);
+
+    return value != NULL ? add(f, wbi_str_z(value), name) : WB_OK;
+}
+
+static wb_rc add_variables(struct found *f, const wbi_json *names)
+{
+    wb_rc rc = WB_OK;
+
+    WBI_JSON_EACH (names, name)
+        if (rc == WB_OK)
+            rc = add_variable(f, wbi_json_str(name));
+    return rc;
+}
+
+/* ---- what servers are given ---- */
+
+static bool tells(struct wbi_str name)
+{
+    return wbi_secrets_name(name) || wbi_secrets_telling(name);
+}
+
+/* Each ${NAME} of text; all of them where the member tells, or else those that tell. */
+static wb_rc add_taken(struct found *f, struct wbi_str text, bool all)
+{
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK) {
+        size_t end;
+        struct wbi_str name;
+
+        text = wbi_str_from(text, wbi_str_find(text, WBI_LIT("${")));
+        end = wbi_str_index(text, '}');
+        if (end == text.n)
+            break;
+        name = wbi_str_make(text.p + 2, end - 2);
+        if (all || tells(name))
+            rc = add_variable(f, name);
+        text = wbi_str_from(text, end);
+    }
+    return rc;
+}
+
+/* A value that stands in the file is one if it looks like one: others are words that any
+ * output may have. "Bearer" and its like are none of it. */
+static wb_rc add_written(struct found *f, struct wbi_str name, struct wbi_str text)
+{
+    struct wbi_str value = text;
+    struct wbi_buf line;
+    wb_rc rc = WB_OK;
+
+    while (wbi_str_index(value, ' ') < value.n)
+        value = wbi_str_from(value, wbi_str_index(value, ' ') + 1);
+    wbi_buf_init(&line, WBI_LIMIT_SECRET_KNOWN_MAX);
+    wbi_buf_addf(&line, "api_token=%.*s", WBI_FMT(value));
+    if (wbi_buf_rc(&line) == WB_OK && wbi_secrets_found(f->rt->secrets, wbi_buf_str(&line)))
+        rc = add(f, value, name);
+    wbi_buf_fini(&line);
+    return rc;
+}
+
+static wb_rc add_given(struct found *f, const wbi_json *members)
+{
+    wb_rc rc = WB_OK;
+
+    WBI_JSON_EACH_MEMBER (members, k) {
+        struct wbi_str name = wbi_json_str(k), text = wbi_json_str(k_val);
+        bool taken = wbi_str_find(text, WBI_LIT("${")) < text.n;
+
+        if (rc == WB_OK && taken)
+            rc = add_taken(f, text, tells(name));
+        else if (rc == WB_OK && tells(name))
+            rc = add_written(f, name, text);
+    }
+    return rc;
+}
+
+static wb_rc add_servers(struct found *f)
+{
+    const struct wbi_config_server *servers;
+    size_t n = wbi_config_servers(f->rt->config, &servers);
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < n; i++) {
+        rc = add_given(f, wbi_json_get(servers[i].value, "env"));
+        if (rc == WB_OK)
+            rc = add_given(f, wbi_json_get(servers[i].value, "headers"));
+        if (rc == WB_OK)
+            rc = add_taken(f, wbi_json_get_str(servers[i].value, "url"), false);
+    }
+    return rc;
+}
+
+/* ---- all of it ---- */
 
 /* Values that are not looked for: in every output there would be such words. */
 static wb_rc note_unmasked(struct wbi_runtime *rt, const struct wbi_secrets_known *known, size_t n)
@@ -55,31 +175,31 @@ static wb_rc note_unmasked(struct wbi_runtime *rt, const struct wbi_secrets_know
     return WB_OK;
 }
 
+static wb_rc find_all(struct found *f)
+{
+    const struct wbi_config_tool *tools;
+    size_t n = wbi_config_tools(f->rt->config, &tools);
+    wb_rc rc = add_variables(f, wbi_config_setting(f->rt->config, "/secrets/env"));
+
+    for (size_t i = 0; rc == WB_OK && i < n; i++)
+        rc = add_variables(f, wbi_json_get(tools[i].descriptor, "credentials"));
+    if (rc == WB_OK)
+        rc = add_servers(f);
+    return rc == WB_OK ? note_unmasked(f->rt, f->known, f->n) : rc;
+}
+
 wb_rc wbi_known_load(struct wbi_runtime *rt, struct wbi_error *err)
 {
-    const wbi_json *names = wbi_config_setting(rt->config, "/secrets/env");
-    struct wbi_secrets_options o = {.key = rt->conversation};
-    const struct wbi_config_tool *tools;
-    size_t tools_n = wbi_config_tools(rt->config, &tools), most = wbi_json_count(names);
-    struct wbi_secrets_known *known;
+    struct found f = {.rt = rt};
     struct wbi_secrets *fresh;
-    wb_rc rc;
+    wb_rc rc = find_all(&f);
 
-    for (size_t i = 0; i < tools_n; i++)
-        most += wbi_json_count(wbi_json_get(tools[i].descriptor, "credentials"));
-    if (most == 0)
-        return WB_OK;
-    known = wbi_arena_array(rt->arena, most, sizeof(*known));
-    rc = known ? add_known(rt->arena, names, known, &o.n_known) : WB_ENOMEM;
-    for (size_t i = 0; rc == WB_OK && i < tools_n; i++)
-        rc = add_known(rt->arena, wbi_json_get(tools[i].descriptor, "credentials"), known,
-                       &o.n_known);
-    if (rc == WB_OK)
-        rc = note_unmasked(rt, known, o.n_known);
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
-    o.known = known;
-    rc = wbi_secrets_new(&o, &fresh, NULL, err);
+    if (f.n == 0)
+        return WB_OK;
+    rc = wbi_secrets_new(&(struct wbi_secrets_options){rt->conversation, f.known, f.n}, &fresh,
+                         NULL, err);
     if (rc != WB_OK)
         return rc;
     wbi_secrets_free(rt->secrets);
