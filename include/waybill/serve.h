@@ -43,8 +43,9 @@ WB_API WB_MUST_CHECK wb_rc wb_serve_set_token(wb_runtime *runtime, const char *t
 
 /* ---- pins: definitions of tools of MCP servers, by hash ---- */
 
-/* JSON array of {server, tool, state, hash, pendingHash?, since}; state: "accepted", "new",
- * "changed", "refused". */
+/* Of the servers that the user configures, and of those of the runtime's workspace. JSON array
+ * of {server, tool, state, hash, pendingHash?, since, workspace?}; state: "accepted", "new",
+ * "changed", "refused"; workspace: which configures the server. */
 WB_API WB_MUST_CHECK wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size,
                                         wb_error **reterr);
 /* name: "server/tool". The difference between what is accepted and what waits, as

@@ -2,6 +2,7 @@
  * api/pins.c: looking at pins and deciding about them. */
 #include "api/api_int.h"
 #include "base/limits.h"
+#include "config/config.h"
 #include "json/write.h"
 #include "serve/pin_files.h"
 
@@ -31,7 +32,7 @@ static wb_rc open_pins(wb_runtime *runtime, const char *name, bool whole, bool t
     p->sheet = NULL;
     p->server = wbi_str_head(key, slash);
     p->tool = wbi_str_from(key, slash + 1);
-    rc = wbi_pin_files_open(p->arena, runtime->rt->places.user_state, &p->files, err);
+    rc = wbi_pin_files_open(p->arena, runtime->rt, &p->files, err);
     if (rc == WB_OK && name != NULL)
         rc = wbi_pin_sheet_open(&p->files, p->arena, p->server, to_write, &p->sheet, err);
     if (rc != WB_OK)
@@ -41,12 +42,36 @@ static wb_rc open_pins(wb_runtime *runtime, const char *name, bool whole, bool t
     return rc;
 }
 
+static bool is_configured(const struct wbi_runtime *rt, struct wbi_str server)
+{
+    const struct wbi_config_server *servers;
+    size_t n = rt->config != NULL ? wbi_config_servers(rt->config, &servers) : 0;
+
+    while (n > 0 && !wbi_str_eq(servers[n - 1].name, server))
+        n--;
+    return n > 0;
+}
+
+/* Whoever asks for a workspace's server may be in another folder. */
+static void say_where(const struct pins *p, struct wbi_error *err)
+{
+    struct wbi_error why = *err;
+
+    if (!is_configured(p->files.rt, p->server))
+        (void)wbi_fail(err, why.rc,
+                       "%s, and no server %.*s is configured here; name the workspace "
+                       "of one with --root",
+                       why.text, WBI_FMT(p->server));
+}
+
 /* What was decided counts when it is written. */
 static wb_rc close_pins(struct pins *p, wb_rc rc, struct wbi_error *err)
 {
     wb_rc closed =
         p->sheet != NULL ? wbi_pin_sheet_close(p->sheet, NULL, rc == WB_OK ? err : NULL) : WB_OK;
 
+    if (rc == WB_ENOTFOUND)
+        say_where(p, err);
     wbi_arena_free(p->arena);
     return rc == WB_OK ? closed : rc;
 }
@@ -57,16 +82,15 @@ static bool is_refused(const wbi_json *pending)
     return wbi_json_true(wbi_json_get(pending, "refused"));
 }
 
-static void write_pin(void *arg, struct wbi_str key, const wbi_json *value)
+static void write_pin(void *arg, const struct wbi_pin *pin)
 {
     struct wbi_jw *w = arg;
-    const wbi_json *accepted = wbi_json_get(value, "accepted");
-    const wbi_json *pending = wbi_json_get(value, "pending");
-    size_t slash = wbi_str_index(key, '/');
+    const wbi_json *accepted = wbi_json_get(pin->value, "accepted");
+    const wbi_json *pending = wbi_json_get(pin->value, "pending");
 
     wbi_jw_obj(w);
-    wbi_jw_kstr(w, "server", wbi_str_head(key, slash));
-    wbi_jw_kstr(w, "tool", wbi_str_from(key, slash + 1));
+    wbi_jw_kstr(w, "server", pin->server);
+    wbi_jw_kstr(w, "tool", pin->tool);
     wbi_jw_kstrz(w, "state",
                  is_refused(pending) ? "refused"
                  : pending == NULL   ? wbi_pin_state_name(WBI_PIN_ACCEPTED)
@@ -75,6 +99,8 @@ static void write_pin(void *arg, struct wbi_str key, const wbi_json *value)
     wbi_jw_kval(w, "hash", wbi_json_get(accepted, "hash"));
     wbi_jw_kval(w, "pendingHash", wbi_json_get(pending, "hash"));
     wbi_jw_kval(w, "since", wbi_json_get(pending != NULL ? pending : accepted, "at"));
+    if (pin->workspace.p != NULL)
+        wbi_jw_kstr(w, "workspace", pin->workspace);
     wbi_jw_obj_end(w);
 }
 
@@ -127,18 +153,18 @@ struct approving {
     struct wbi_error *err;
 };
 
-static void approve_one(void *arg, struct wbi_str key, const wbi_json *value)
+static void approve_one(void *arg, const struct wbi_pin *pin)
 {
     struct approving *all = arg;
     struct pins *p = all->p;
-    struct wbi_str tool = wbi_str_from(key, p->server.n + 1);
+    const wbi_json *pending = wbi_json_get(pin->value, "pending");
 
-    if (all->rc != WB_OK || wbi_json_get(value, "pending") == NULL ||
-        is_refused(wbi_json_get(value, "pending")) ||
-        !wbi_str_eq(wbi_str_head(key, wbi_str_index(key, '/')), p->server))
+    if (all->rc != WB_OK || pending == NULL || is_refused(pending) ||
+        !wbi_str_eq(pin->server, p->server) ||
+        !wbi_str_eq(pin->workspace, wbi_pin_files_workspace(&p->files, p->server)))
         return;
-    all->rc =
-        wbi_pin_approve(&p->store, p->server, tool, WBI_NONE, all->wall_ms, p->arena, all->err);
+    all->rc = wbi_pin_approve(&p->store, p->server, pin->tool, WBI_NONE, all->wall_ms, p->arena,
+                              all->err);
     all->n++;
 }
 

@@ -4,7 +4,8 @@
 
 #include "cli/cli.h"
 
-static const char *const columns[] = {"server=SERVER", "tool=TOOL", "state=STATE", "since=SINCE"};
+static const char *const columns[] = {"server=SERVER", "tool=TOOL", "state=STATE", "since=SINCE",
+                                      "workspace=WORKSPACE"};
 
 static int list(const struct args *a, wb_runtime *runtime)
 {
@@ -86,7 +87,8 @@ const struct command command_pins = {
     "that differs later cannot be called until it was approved; `show` prints the difference\n"
     "member by member, as JSON. With --hash only exactly what was looked at is approved; a\n"
     "server's name alone approves everything of it that waits. A gateway that runs takes notice\n"
-    "when the tool is called, or its tools are listed, the next time.\n"
+    "when the tool is called, or its tools are listed, the next time. Servers that a workspace\n"
+    "configures have pins of their own there: --root names another one.\n"
     "\nexamples:\n"
     "  waybill pins list\n"
     "  waybill pins show github/search && waybill pins approve github/search\n",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve/pin_files.c: DIR/<SHA-256 of the server's name>.json holds {"server": …, "pins":
- * {tool: pin}}. Files of older versions hold one pin each, <SHA-256 of "server/tool">.json
- * with {"key": …, "pin": …}; the first close that writes takes over what was read of them. */
+ * serve/pin_files.c: DIR/<SHA-256 of the server's name, or of "WORKSPACE\nNAME">.json holds
+ * {"server": …, "workspace": …, "pins": {tool: pin}}. */
 #include "serve/pin_files.h"
 
 #include <dirent.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "config/config.h"
 #include "json/write.h"
 #include "serve/token.h"
 
@@ -27,13 +27,12 @@ struct pin {
     struct wbi_str tool;
     const wbi_json *kept; /* as it was read; NULL: not yet there */
     struct wbi_str text;  /* put since; absent: none */
-    bool old;             /* read from a file of its own */
 };
 
 struct wbi_pin_sheet {
     const struct wbi_pin_files *files;
     struct wbi_arena *arena;
-    struct wbi_str server;
+    struct wbi_str server, workspace;
     struct wbi_pin_stamp stamp;
     struct pin *pins, **end, *buckets[BUCKETS];
     size_t puts;
@@ -41,28 +40,58 @@ struct wbi_pin_sheet {
     int lock; /* -1: none could be had; then writing fails, too */
 };
 
-wb_rc wbi_pin_files_open(struct wbi_arena *arena, struct wbi_str user_state,
+wb_rc wbi_pin_files_open(struct wbi_arena *arena, const struct wbi_runtime *rt,
                          struct wbi_pin_files *ret, struct wbi_error *err)
 {
-    ret->dir = WBI_NONE;
-    if (user_state.p == NULL)
+    *ret = (struct wbi_pin_files){.rt = rt};
+    if (rt->places.user_state.p == NULL)
         return WB_OK;
-    ret->dir = wbi_arena_fmt(arena, "%.*s/pins", WBI_FMT(user_state));
+    ret->dir = wbi_arena_fmt(arena, "%.*s/pins", WBI_FMT(rt->places.user_state));
     return ret->dir.p != NULL ? WB_OK : wbi_fail_nomem(err);
 }
 
-static wb_rc path_of(const struct wbi_pin_files *f, struct wbi_str key, const char *tail,
-                     char path[WBI_LIMIT_PATH + 1], struct wbi_error *err)
+struct wbi_str wbi_pin_files_workspace(const struct wbi_pin_files *f, struct wbi_str server)
+{
+    const struct wbi_config_server *servers;
+    size_t n = f->rt->config != NULL ? wbi_config_servers(f->rt->config, &servers) : 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (wbi_str_eq(servers[i].name, server) && servers[i].workspace)
+            return f->rt->places.root;
+    return WBI_NONE;
+}
+
+static wb_rc hash_name(struct wbi_str server, struct wbi_str workspace, char hex[WBI_SHA256_HEX])
 {
     uint8_t sum[WBI_SHA256_SIZE];
+    struct wbi_buf key;
+    wb_rc rc;
+
+    wbi_buf_init(&key, WBI_LIMIT_JSON_TEXT);
+    if (workspace.p != NULL) {
+        wbi_buf_adds(&key, workspace);
+        wbi_buf_addc(&key, '\n'); /* no name of a server has one */
+    }
+    wbi_buf_adds(&key, server);
+    rc = wbi_buf_rc(&key);
+    if (rc == WB_OK)
+        rc = wbi_sha256(key.p, key.n, sum);
+    if (rc == WB_OK)
+        wbi_hex(sum, sizeof(sum), hex);
+    wbi_buf_fini(&key);
+    return rc;
+}
+
+static wb_rc path_of(const struct wbi_pin_files *f, struct wbi_str server, struct wbi_str workspace,
+                     const char *tail, char path[WBI_LIMIT_PATH + 1], struct wbi_error *err)
+{
     char hex[WBI_SHA256_HEX];
-    wb_rc rc = wbi_sha256(key.p, key.n, sum);
+    wb_rc rc = hash_name(server, workspace, hex);
 
     if (f->dir.p == NULL)
         return wbi_fail(err, WB_ESTATE, "there is no folder for pins: HOME is not set");
     if (rc != WB_OK)
         return wbi_fail(err, rc, "cannot hash the name of a pin");
-    wbi_hex(sum, sizeof(sum), hex);
     if ((size_t)snprintf(path, WBI_LIMIT_PATH + 1, "%.*s/%s%s", WBI_FMT(f->dir), hex, tail) >
         WBI_LIMIT_PATH)
         return wbi_fail(err, WB_ELIMIT, "the path of the user's state folder is too long");
@@ -125,7 +154,8 @@ struct wbi_pin_stamp wbi_pin_files_stamp(const struct wbi_pin_files *f, struct w
     char path[WBI_LIMIT_PATH + 1];
     struct stat st;
 
-    if (path_of(f, server, ".json", path, NULL) != WB_OK || lstat(path, &st) != 0)
+    if (path_of(f, server, wbi_pin_files_workspace(f, server), ".json", path, NULL) != WB_OK ||
+        lstat(path, &st) != 0)
         return (struct wbi_pin_stamp){0};
     return stamp_of(&st);
 }
@@ -170,38 +200,12 @@ static struct wbi_str tool_of(const struct wbi_pin_sheet *s, struct wbi_str key)
     return wbi_str_from(key, s->server.n + 1);
 }
 
-/* The pin, also where it still has a file of its own; *ret NULL: there is none. */
-static wb_rc look_up(struct wbi_pin_sheet *s, struct wbi_str key, struct pin **ret,
-                     struct wbi_error *err)
-{
-    char path[WBI_LIMIT_PATH + 1];
-    const wbi_json *v;
-    wb_rc rc;
-
-    *ret = find(s, tool_of(s, key));
-    if (*ret != NULL)
-        return WB_OK;
-    rc = path_of(s->files, key, ".json", path, err);
-    if (rc == WB_OK)
-        rc = read_file(path, s->arena, &v, NULL, err);
-    if (rc != WB_OK)
-        return rc == WB_ENOTFOUND ? WB_OK : rc;
-    *ret = add(s, tool_of(s, key), wbi_json_get(v, "pin"));
-    if (*ret == NULL)
-        return wbi_fail_nomem(err);
-    (*ret)->old = s->dirty = true;
-    return WB_OK;
-}
-
 static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct wbi_str *ret,
                  struct wbi_error *err)
 {
     struct wbi_buf b;
-    struct pin *p;
-    wb_rc rc = look_up(arg, key, &p, err);
+    const struct pin *p = find(arg, tool_of(arg, key));
 
-    if (rc != WB_OK)
-        return rc;
     if (p == NULL)
         return WB_ENOTFOUND;
     *ret = p->text;
@@ -216,11 +220,8 @@ static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct 
 static wb_rc put(void *arg, struct wbi_str key, struct wbi_str value, struct wbi_error *err)
 {
     struct wbi_pin_sheet *s = arg;
-    struct pin *p;
-    wb_rc rc = look_up(s, key, &p, err);
+    struct pin *p = find(s, tool_of(s, key));
 
-    if (rc != WB_OK)
-        return rc;
     if (s->files->dir.p == NULL)
         return wbi_fail(err, WB_ESTATE, "there is no folder for pins: HOME is not set");
     if (p == NULL)
@@ -247,7 +248,7 @@ static wb_rc load(struct wbi_pin_sheet *s, struct wbi_error *err)
 {
     char path[WBI_LIMIT_PATH + 1];
     const wbi_json *v = NULL;
-    wb_rc rc = path_of(s->files, s->server, ".json", path, err);
+    wb_rc rc = path_of(s->files, s->server, s->workspace, ".json", path, err);
 
     if (rc == WB_OK)
         rc = read_file(path, s->arena, &v, &s->stamp, err);
@@ -299,6 +300,7 @@ wb_rc wbi_pin_sheet_open(const struct wbi_pin_files *files, struct wbi_arena *ar
     s->files = files;
     s->arena = arena;
     s->server = server;
+    s->workspace = wbi_pin_files_workspace(files, server);
     s->end = &s->pins;
     s->to_write = to_write;
     s->lock = to_write ? take_lock(files) : -1;
@@ -320,6 +322,8 @@ static wb_rc write_pins(const struct wbi_pin_sheet *s, struct wbi_buf *out, stru
 
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "server", s->server);
+    if (s->workspace.p != NULL)
+        wbi_jw_kstr(&w, "workspace", s->workspace);
     wbi_jw_key(&w, "pins");
     wbi_jw_obj(&w);
     for (const struct pin *p = s->pins; p != NULL; p = p->next) {
@@ -337,14 +341,14 @@ static wb_rc write_pins(const struct wbi_pin_sheet *s, struct wbi_buf *out, stru
 static wb_rc replace(struct wbi_pin_sheet *s, struct wbi_str text, struct wbi_error *err)
 {
     char path[WBI_LIMIT_PATH + 1], temp[WBI_LIMIT_PATH + 1], tail[32];
-    wb_rc rc = path_of(s->files, s->server, ".json", path, err);
+    wb_rc rc = path_of(s->files, s->server, s->workspace, ".json", path, err);
     struct stat st;
     bool ok;
     int fd;
 
     (void)snprintf(tail, sizeof(tail), ".%ld.tmp", (long)getpid());
     if (rc == WB_OK)
-        rc = path_of(s->files, s->server, tail, temp, err);
+        rc = path_of(s->files, s->server, s->workspace, tail, temp, err);
     if (rc != WB_OK)
         return rc;
     wbi_make_parents(path);
@@ -362,20 +366,6 @@ static wb_rc replace(struct wbi_pin_sheet *s, struct wbi_str text, struct wbi_er
     return rc;
 }
 
-/* They are in the server's file now. */
-static void remove_old(const struct wbi_pin_sheet *s)
-{
-    for (const struct pin *p = s->pins; p != NULL; p = p->next) {
-        struct wbi_str key = WBI_NONE;
-        char path[WBI_LIMIT_PATH + 1];
-
-        if (p->old)
-            key = wbi_arena_fmt(s->arena, "%.*s/%.*s", WBI_FMT(s->server), WBI_FMT(p->tool));
-        if (key.p != NULL && path_of(s->files, key, ".json", path, NULL) == WB_OK)
-            (void)unlink(path); /* what stays says the same */
-    }
-}
-
 wb_rc wbi_pin_sheet_close(struct wbi_pin_sheet *s, struct wbi_pin_stamp *ret, struct wbi_error *err)
 {
     struct wbi_buf out;
@@ -386,8 +376,6 @@ wb_rc wbi_pin_sheet_close(struct wbi_pin_sheet *s, struct wbi_pin_stamp *ret, st
         rc = write_pins(s, &out, err);
         if (rc == WB_OK)
             rc = replace(s, wbi_buf_str(&out), err);
-        if (rc == WB_OK)
-            remove_old(s);
         wbi_buf_fini(&out);
     }
     if (ret != NULL)
@@ -398,24 +386,17 @@ wb_rc wbi_pin_sheet_close(struct wbi_pin_sheet *s, struct wbi_pin_stamp *ret, st
 
 /* ---- all of them ---- */
 
-struct found {
-    struct wbi_str key;
-    const wbi_json *value;
-};
-
 struct finds {
     struct wbi_arena *arena;
-    struct found *list;
+    struct wbi_pin *list;
     size_t n, room;
 };
 
-static wb_rc note(struct finds *all, struct wbi_str key, const wbi_json *value)
+static wb_rc note(struct finds *all, const struct wbi_pin *pin)
 {
-    if (key.p == NULL)
-        return WB_ENOMEM;
     if (all->n == all->room) {
         size_t room = all->room > 0 ? 2 * all->room : 64;
-        struct found *more = wbi_arena_array(all->arena, room, sizeof(*more));
+        struct wbi_pin *more = wbi_arena_array(all->arena, room, sizeof(*more));
 
         if (more == NULL)
             return WB_ENOMEM;
@@ -424,14 +405,15 @@ static wb_rc note(struct finds *all, struct wbi_str key, const wbi_json *value)
         all->list = more;
         all->room = room;
     }
-    all->list[all->n++] = (struct found){key, value};
+    all->list[all->n++] = *pin;
     return WB_OK;
 }
 
-/* One file, of either form. What cannot be read is left out. */
+/* One file. What cannot be read, or is another workspace's, is left out. */
 static wb_rc one(const struct wbi_pin_files *f, const char *name, struct finds *all)
 {
     char path[WBI_LIMIT_PATH + 1];
+    struct wbi_pin pin;
     const wbi_json *v;
     wb_rc rc = WB_OK;
 
@@ -439,26 +421,33 @@ static wb_rc one(const struct wbi_pin_files *f, const char *name, struct finds *
         (size_t)snprintf(path, sizeof(path), "%.*s/%s", WBI_FMT(f->dir), name) >= sizeof(path) ||
         read_file(path, all->arena, &v, NULL, NULL) != WB_OK)
         return WB_OK;
-    if (wbi_json_get_str(v, "key").p != NULL)
-        return note(all, wbi_json_get_str(v, "key"), wbi_json_get(v, "pin"));
+    pin.server = wbi_json_get_str(v, "server");
+    pin.workspace = wbi_json_get_str(v, "workspace");
+    if (pin.workspace.p != NULL && !wbi_str_eq(pin.workspace, f->rt->places.root))
+        return WB_OK;
     WBI_JSON_EACH_MEMBER (wbi_json_get(v, "pins"), k) {
+        pin.tool = wbi_json_str(k);
+        pin.value = k_val;
         if (rc == WB_OK)
-            rc = note(all,
-                      wbi_arena_fmt(all->arena, "%.*s/%.*s", WBI_FMT(wbi_json_get_str(v, "server")),
-                                    WBI_FMT(wbi_json_str(k))),
-                      k_val);
+            rc = note(all, &pin);
     }
     return rc;
 }
 
-static int by_key(const void *a, const void *b)
+/* The user's before a workspace's. */
+static int by_name(const void *a, const void *b)
 {
-    return wbi_str_cmp(((const struct found *)a)->key, ((const struct found *)b)->key);
+    const struct wbi_pin *p = a, *q = b;
+    int order = wbi_str_cmp(p->server, q->server);
+
+    if (order == 0)
+        order = wbi_str_cmp(p->workspace, q->workspace);
+    return order != 0 ? order : wbi_str_cmp(p->tool, q->tool);
 }
 
 wb_rc wbi_pin_files_each(const struct wbi_pin_files *f,
-                         void (*fn)(void *arg, struct wbi_str key, const wbi_json *value),
-                         void *arg, struct wbi_error *err)
+                         void (*fn)(void *arg, const struct wbi_pin *pin), void *arg,
+                         struct wbi_error *err)
 {
     DIR *d = f->dir.p != NULL ? opendir(f->dir.p) : NULL;
     struct finds all = {0};
@@ -472,9 +461,9 @@ wb_rc wbi_pin_files_each(const struct wbi_pin_files *f,
         rc = one(f, e->d_name, &all);
     closedir(d);
     if (rc == WB_OK && all.n > 1)
-        qsort(all.list, all.n, sizeof(*all.list), by_key);
+        qsort(all.list, all.n, sizeof(*all.list), by_name);
     for (size_t i = 0; rc == WB_OK && i < all.n; i++)
-        fn(arg, all.list[i].key, all.list[i].value);
+        fn(arg, &all.list[i]);
     wbi_arena_free(all.arena);
     return rc == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }

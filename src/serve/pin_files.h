@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve/pin_files.h: pins in the user's state folder, one file for each server, 0600,
- * outside any workspace (I1). A file is replaced as a whole. Who opens a server's pins
- * to write them has them alone until they are closed. */
+ * outside any workspace (I1). Servers of one name that two workspaces configure are two.
+ * A file is replaced as a whole. Who opens a server's pins to write them has them alone
+ * until they are closed. */
 #ifndef WBI_SERVE_PIN_FILES_H
 #define WBI_SERVE_PIN_FILES_H
 
+#include "call/runtime.h"
 #include "mcp/pins.h"
 
 struct wbi_pin_files {
     struct wbi_str dir; /* ".../pins"; absent: nothing can be kept */
+    const struct wbi_runtime *rt;
 };
 
 /* Tells one content of a server's file from another; all zero: there is none. */
@@ -20,15 +23,22 @@ struct wbi_pin_stamp {
 /* The pins of one server. */
 struct wbi_pin_sheet;
 
-/* user_state: the user's state folder, or absent. Everything lives in arena. */
-WB_MUST_CHECK wb_rc wbi_pin_files_open(struct wbi_arena *arena, struct wbi_str user_state,
+/* Everything lives in arena; rt must outlive it. */
+WB_MUST_CHECK wb_rc wbi_pin_files_open(struct wbi_arena *arena, const struct wbi_runtime *rt,
                                        struct wbi_pin_files *ret, struct wbi_error *err);
-/* Each pin, in the order of keys ("server/tool"), with its value (JSON). Slices are good
- * during fn. */
+/* The workspace that configures the server; absent: the user does, or nobody. */
+struct wbi_str wbi_pin_files_workspace(const struct wbi_pin_files *files, struct wbi_str server);
+
+/* One pin of the user's servers or of this workspace's. */
+struct wbi_pin {
+    struct wbi_str server, tool;
+    struct wbi_str workspace; /* absent: the server is the user's */
+    const wbi_json *value;
+};
+/* Each of them, in the order of servers and tools. Slices are good during fn. */
 WB_MUST_CHECK wb_rc wbi_pin_files_each(const struct wbi_pin_files *files,
-                                       void (*fn)(void *arg, struct wbi_str key,
-                                                  const wbi_json *value),
-                                       void *arg, struct wbi_error *err);
+                                       void (*fn)(void *arg, const struct wbi_pin *pin), void *arg,
+                                       struct wbi_error *err);
 /* What is there now. */
 struct wbi_pin_stamp wbi_pin_files_stamp(const struct wbi_pin_files *files, struct wbi_str server);
 

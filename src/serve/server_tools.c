@@ -157,12 +157,29 @@ static struct wbi_str unchecked(const struct candidates *all, const struct candi
                          WBI_FMT(wbi_json_get_str(c->tool, "name")), WBI_FMT(all->s->name), why);
 }
 
+/* With the next step; pins of a workspace's server are looked for in that workspace. */
+static struct wbi_str say_blocked(const struct candidates *all, const struct candidate *c,
+                                  enum wbi_pin_state state, struct wbi_str workspace)
+{
+    struct wbi_str server = all->s->name, tool = wbi_json_get_str(c->tool, "name");
+
+    return wbi_arena_fmt(all->arena,
+                         "the definition of %.*s of server %.*s %s; a person can look at it with "
+                         "`waybill pins show %.*s/%.*s%s%.*s` and accept it with "
+                         "`waybill pins approve`",
+                         WBI_FMT(tool), WBI_FMT(server),
+                         state == WBI_PIN_CHANGED ? "has changed since it was accepted"
+                         : c->plain               ? "was not approved yet"
+                                                  : "holds hidden characters",
+                         WBI_FMT(server), WBI_FMT(tool), workspace.n > 0 ? " --root " : "",
+                         WBI_FMT(workspace));
+}
+
 /* One that shows a person something else than a model reads is not accepted unseen. */
-static void check_pin(const struct candidates *all, struct wbi_pin_sheet *sheet,
-                      struct candidate *c)
+static void check_pin(const struct candidates *all, const struct wbi_pin_files *files,
+                      struct wbi_pin_sheet *sheet, struct candidate *c)
 {
     const struct wbi_server *s = all->s;
-    struct wbi_str name = wbi_json_get_str(c->tool, "name");
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_pin_store store = wbi_pin_sheet_store(sheet);
     enum wbi_pin_state state = WBI_PIN_NEW;
@@ -174,15 +191,7 @@ static void check_pin(const struct candidates *all, struct wbi_pin_sheet *sheet,
                       &state, &err) != WB_OK)
         c->blocked = unchecked(all, c, err.text);
     else if (state != WBI_PIN_ACCEPTED)
-        c->blocked =
-            wbi_arena_fmt(all->arena,
-                          "the definition of %.*s of server %.*s %s; a person can look at it with "
-                          "`waybill pins show %.*s/%.*s` and accept it with `waybill pins approve`",
-                          WBI_FMT(name), WBI_FMT(s->name),
-                          state == WBI_PIN_CHANGED ? "has changed since it was accepted"
-                          : c->plain               ? "was not approved yet"
-                                                   : "holds hidden characters",
-                          WBI_FMT(s->name), WBI_FMT(name));
+        c->blocked = say_blocked(all, c, state, wbi_pin_files_workspace(files, s->name));
     c->fresh = wbi_pin_sheet_puts(sheet) > puts;
 }
 
@@ -192,13 +201,13 @@ static void check_pins(const struct candidates *all)
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_pin_sheet *sheet = NULL;
     struct wbi_pin_files files;
-    wb_rc rc = wbi_pin_files_open(all->arena, all->rt->places.user_state, &files, &err);
+    wb_rc rc = wbi_pin_files_open(all->arena, all->rt, &files, &err);
 
     if (rc == WB_OK)
         rc = wbi_pin_sheet_open(&files, all->arena, all->s->name, /* to_write= */ true, &sheet,
                                 &err);
     for (size_t i = 0; rc == WB_OK && i < all->n; i++)
-        check_pin(all, sheet, &all->list[i]);
+        check_pin(all, &files, sheet, &all->list[i]);
     if (rc == WB_OK)
         rc = wbi_pin_sheet_close(sheet, &all->s->pins, &err);
     for (size_t i = 0; rc != WB_OK && i < all->n; i++)
@@ -214,7 +223,7 @@ bool wbi_server_pins_changed(const struct wbi_server *s, const struct wbi_runtim
 
     if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
         return false;
-    if (wbi_pin_files_open(arena, rt->places.user_state, &files, NULL) != WB_OK)
+    if (wbi_pin_files_open(arena, rt, &files, NULL) != WB_OK)
         files.dir = WBI_NONE;
     now = wbi_pin_files_stamp(&files, s->name);
     wbi_arena_free(arena);

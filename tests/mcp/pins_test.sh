@@ -105,16 +105,30 @@ tools "$good"
 config "{\"mcpServers\":{\"s\":{$shifty}}}"
 "$waybill" tools list > /dev/null 2>&1
 
-# All pins of a list in one file; those of older versions are taken over.
+# All pins of a list in one file.
 [ "$(find "$HOME/.local/state/waybill/pins" -name '*.json' | wc -l)" = 1 ] || bad "a file for each tool"
 rm -r "$HOME/.local/state/waybill/pins"
-mkdir -p "$HOME/.local/state/waybill/pins"
-old=$HOME/.local/state/waybill/pins/$(printf s/x | sha256sum | cut -c1-64).json
-printf '{"key":"s/x","pin":{"accepted":{"hash":"00","at":"2026-01-01T00:00:00Z","tool":{"name":"x"}}}}' > "$old"
-"$waybill" pins list > out; need "a pin of an older version" 's *x *accepted'
-"$waybill" call s__x > out 2>&1; need "it holds" 'has changed since it was accepted'
-[ -e "$old" ] && bad "it stays in a file of its own"
-"$waybill" pins list > out; need "and is kept" 's *x *changed'
+
+# Servers of one name in two workspaces are two.
+config '{}'
+for w in one two; do
+    mkdir -p "$work/$w/s"
+    printf '[%s]' "$(tool x "$w")" > "$work/$w/s/tools"
+    printf '{"mcpServers":{"s":{"command":"%s","args":["%s"]}}}' "$build/mcp_shifty" "$work/$w/s" > "$work/$w/waybill.json"
+    "$waybill" config trust -q --root "$work/$w" || bad "trust in $w"
+    "$waybill" call s__x --root "$work/$w" > out 2>&1; need "a first use in $w" '^ran'
+done
+printf '[%s]' "$(tool x EVIL)" > "$work/one/s/tools"
+"$waybill" call s__x --root "$work/one" > out 2>&1
+need "what changed in one" "has changed since it was accepted.*pins show s/x --root $work/one\`"
+"$waybill" call s__x --root "$work/two" > out 2>&1; need "is as it was in two" '^ran'
+"$waybill" pins list --root "$work/one" > out; need "a pin of a workspace" "s *x *changed .*$work/one"
+never "one of another" "$work/two"
+"$waybill" pins list > out; never "seen from elsewhere" "$work/one"
+"$waybill" pins approve s/x > out 2>&1 && bad "approved from elsewhere"
+need "where to look" 'no server s is configured here; name the workspace of one with --root'
+"$waybill" pins approve -q s --root "$work/one" || bad "approve in one"
+"$waybill" call s__x --root "$work/one" > out 2>&1; need "approved" '^ran'
 
 # Whole servers are approved at once; the list is in order.
 config "{\"mcpServers\":{\"s\":{$shifty,\"pins\":\"approval\"},\"a\":{$shifty,\"pins\":\"approval\"}}}"
@@ -139,7 +153,7 @@ tools "$(tool x EVIL),$(tool die other),$(tool reload r)"
 "$waybill" pins approve -q a/die || bad "approve what was refused, by its name"
 "$waybill" pins list > list; grep -q '^a *die *accepted' list || bad "not accepted: $(cat list)"
 tools "$good"
-call s__x; has "but no other" 'has changed since'
+call s__x; has "but no other" 'was not approved yet'
 stop
 rm -r "$HOME/.local/state/waybill/pins"
 
