@@ -81,6 +81,9 @@ int wbi_keeper_prepare(struct wbi_holder_area *area);
 _Noreturn void wbi_keeper_main(struct wbi_holder_area *area, int children, char *strings,
                                const int *fds);
 
+/* Where n bytes and their end fill all the room, the last number may be half of one, and so
+ * somebody else's: it is dropped. The next scan finds it. */
+void wbi_scan_whole(char *text, size_t n, size_t room);
 /* Children of this process into area->scanned[0 .. result). */
 uint32_t wbi_scan_children(struct wbi_holder_area *area);
 /* All descendants of this process, marked `ours`; returns how many, and the

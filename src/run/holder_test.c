@@ -25,6 +25,7 @@
 #include "run/capture.h"
 #include "run/process_int.h"
 #include "run/holder.h"
+#include "run/holder_int.h"
 #include "support/census.h"
 
 struct bench {
@@ -401,9 +402,34 @@ static void the_holder_does_not_keep_the_parents_memory(void **state)
     free(big);
 }
 
+/* A list of more children than fit ends in the middle of a number. */
+static void half_a_number_is_nobodys(void **state)
+{
+    static const struct {
+        const char *read, *kept;
+        size_t room;
+    } rows[] = {
+        {"101 102 103 ", "101 102 103 ", 32},
+        {"101 102 103", "101 102 103", 32},
+        {"101 102 10", "101 102 ", 11},
+        {"101 102 ", "101 102 ", 9},
+        {"1012", "", 5},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%s", rows[i].read);
+        wbi_scan_whole(text, strlen(text), rows[i].room);
+        assert_string_equal(text, rows[i].kept);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_a_number_is_nobodys),
         cmocka_unit_test(a_daemon_with_the_pipe_dies_and_delays_nothing),
         cmocka_unit_test(a_quiet_daemon_dies_too),
         cmocka_unit_test(a_runaway_tree_is_stopped_and_named),

@@ -130,6 +130,15 @@ static uint32_t children_by_stat(struct wbi_holder_area *area)
     return kept;
 }
 
+void wbi_scan_whole(char *text, size_t n, size_t room)
+{
+    if (n + 1 < room)
+        return;
+    while (n > 0 && text[n - 1] != ' ')
+        n--;
+    text[n] = '\0';
+}
+
 uint32_t wbi_scan_children(struct wbi_holder_area *area)
 {
     static const char tail[] = "/children";
@@ -137,11 +146,14 @@ uint32_t wbi_scan_children(struct wbi_holder_area *area)
     size_t n = strlen(path);
     const char *p = area->io;
     uint32_t count = 0;
+    ssize_t have;
 
     n += put_number(path + n, (unsigned long)getpid());
     memcpy(path + n, tail, sizeof(tail));
-    if (read_whole(path, area->io, sizeof(area->io)) < 0)
+    have = read_whole(path, area->io, sizeof(area->io));
+    if (have < 0)
         return children_by_stat(area); /* a kernel without these files */
+    wbi_scan_whole(area->io, (size_t)have, sizeof(area->io));
     while (count < WBI_SCAN_MAX) {
         uint64_t pid;
         p = number(p, &pid);
