@@ -619,6 +619,49 @@ static void test_a_family_that_writes_no_json_ends_in_an_error(void **state)
     wb_runtime_free(runtime);
 }
 
+static wb_rc plain_project(const char *output, size_t size, unsigned budget, wb_sink *sink,
+                           wb_text *result, wb_text *summary, void *arg)
+{
+    (void)output;
+    (void)size;
+    (void)budget;
+    (void)sink;
+    (void)arg;
+    wb_text_add(result, "{}", 2);
+    wb_text_add(summary, "done", 4);
+    return WB_OK;
+}
+
+static wb_rc failing_render(const char *canonical, size_t size, wb_text *receipt, void *arg)
+{
+    (void)canonical;
+    (void)size;
+    (void)receipt;
+    (void)arg;
+    return WB_EINTERNAL;
+}
+
+/* What the model gets says something, whatever fails. */
+static void test_a_render_that_fails_leaves_no_empty_receipt(void **state)
+{
+    wb_runtime *runtime = bare_runtime(NULL);
+    wb_result *result;
+    const char *text;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(wb_family_register(runtime, "f", plain_project, failing_render, NULL, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(runtime, plain, "f", echo, NULL, NULL, NULL), WB_OK);
+    result = call(runtime, "{}");
+    assert_string_equal(wb_result_kind(result), "internal_error");
+    text = wb_result_view(result, WB_VIEW_RECEIPT, &n);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "the receipt could not be made"));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_a_large_output_goes_through_the_sink),
         cmocka_unit_test(test_rendering_refuses_what_is_no_canonical_result),
         cmocka_unit_test(test_a_family_that_writes_no_json_ends_in_an_error),
+        cmocka_unit_test(test_a_render_that_fails_leaves_no_empty_receipt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

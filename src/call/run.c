@@ -245,9 +245,13 @@ static void settle(struct wbi_call *call)
  * Static text needs no memory, so the second try cannot fail the same way. */
 static void refuse_late(struct wbi_call *call)
 {
-    if (call->outcome.state != WBI_OUTCOME_ERROR)
-        (void)wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "stage %s failed",
-                            wbi_stage_name(call->stage));
+    struct wbi_str receipt = call->outcome.receipt; /* of a render that failed */
+
+    if (call->outcome.state == WBI_OUTCOME_ERROR)
+        return;
+    (void)wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "stage %s failed",
+                        wbi_stage_name(call->stage));
+    call->outcome.receipt = receipt;
 }
 
 static bool is_cancelled(const struct wbi_call *call)

@@ -217,6 +217,8 @@ static uint32_t count_units(struct wbi_preview_index *x, struct wbi_str text, si
         x->units_bytes += start + 1;
         x->units_counted = x->units;
         bytes -= start;
+    } else {
+        bytes++; /* the newline: lines may be nothing else */
     }
     if (bytes > 0)
         x->units += bytes * x->units_counted / x->units_bytes;

@@ -125,6 +125,7 @@ struct writer {
     uint64_t lines;   /* of out */
     uint64_t units;   /* of out */
     uint64_t newline; /* the share of the last newline */
+    uint64_t run;     /* newlines that out ends with */
 };
 
 static void segment(struct writer *w, enum wbi_segment_kind kind, uint64_t first, uint64_t last)
@@ -143,7 +144,8 @@ static void count_line(struct writer *w, size_t from, uint64_t units)
 {
     struct wbi_str line = wbi_str_make(w->c->out.p + from, w->c->out.n - from - 1);
 
-    w->newline = wbi_tokens_newline(line, from == 0);
+    w->run = line.n > 0 ? 1 : w->run + 1;
+    w->newline = wbi_tokens_newline(line, w->run);
     w->units += units + w->newline;
     w->lines++;
 }
@@ -165,7 +167,8 @@ static void count_from(struct writer *w, size_t from)
     if (s.n == 0)
         return;
     w->units += wbi_tokens_units(s);
-    w->newline = wbi_tokens_newline(wbi_str_head(s, s.n - 1), from == 0);
+    w->run = 1; /* notices are no blank lines */
+    w->newline = wbi_tokens_newline(wbi_str_head(s, s.n - 1), w->run);
     w->lines += newlines(s);
 }
 

@@ -208,17 +208,26 @@ static uint64_t high(struct scan *s)
     return cost;
 }
 
+/* No token is a run of more blanks or line breaks than this. */
+#define RUN_MAX 64u
+
+/* What of a run goes beyond its first token. */
+static uint64_t beyond(size_t run)
+{
+    return (run - 1) / RUN_MAX * COST_PIECE;
+}
+
 /* The last blank belongs to a word or a mark behind it, all to a line break, none to
  * digits. */
 static uint64_t spaces(struct scan *s)
 {
-    bool many = run_of(s, SPACE) > 1;
+    size_t n = run_of(s, SPACE);
     uint8_t next = s->at < s->n ? class_of[s->p[s->at]] : NEWLINE;
 
     s->before = SPACE;
     if (next == NEWLINE)
-        return 0;
-    return (many ? COST_PIECE : 0) + (next == DIGIT ? COST_PIECE : 0);
+        return beyond(n);
+    return beyond(n) + (n > 1 ? COST_PIECE : 0) + (next == DIGIT ? COST_PIECE : 0);
 }
 
 static uint64_t piece(struct scan *s)
@@ -236,9 +245,8 @@ static uint64_t piece(struct scan *s)
     case SPACE:
         return spaces(s);
     case NEWLINE:
-        run_of(s, NEWLINE);
         s->before = NEWLINE;
-        return before == PUNCT ? COST_NEWLINE_PUNCT : COST_PIECE;
+        return beyond(run_of(s, NEWLINE)) + (before == PUNCT ? COST_NEWLINE_PUNCT : COST_PIECE);
     case PUNCT:
         if (!joins_word(s))
             return punctuation(s);
@@ -298,20 +306,22 @@ uint64_t wbi_tokens_units_with(struct wbi_str text, size_t lanes)
     return units_of(text, text.n, lanes);
 }
 
-uint64_t wbi_tokens_newline(struct wbi_str line, bool first)
+uint64_t wbi_tokens_newline(struct wbi_str line, uint64_t run)
 {
+    if (run > 1)
+        return (run - 1) % RUN_MAX == 0 ? COST_PIECE : 0;
     if (line.n == 0)
-        return first ? COST_PIECE : 0;
+        return COST_PIECE;
     return class_of[(uint8_t)line.p[line.n - 1]] == PUNCT ? COST_NEWLINE_PUNCT : COST_PIECE;
 }
 
 #define LONG_PIECE 48u /* bytes; what is longer is no word and may be cut within */
 
-/* How much of the long piece at s->at fits. No more than a sixteenth of a token a byte is
- * tried: runs of one mark are the cheapest that cost by length. */
+/* How much of the long piece at s->at fits. No less than a 64th of a token a byte is
+ * tried: runs of blanks are the cheapest that cost by length. */
 static size_t within_piece(const struct scan *s, size_t n, uint64_t units)
 {
-    size_t fits = 0, most = n < units / 16 ? n : (size_t)(units / 16);
+    size_t fits = 0, most = n < units / 4 ? n : (size_t)(units / 4);
 
     while (fits < most) {
         struct scan head = *s;

@@ -23,8 +23,8 @@ uint64_t wbi_tokens_units(struct wbi_str text);
  * looked at, but does not count. */
 uint64_t wbi_tokens_units_of(struct wbi_str all, size_t n);
 /* What the newline behind a line adds to its units, so that the sum over lines is
- * exactly the estimate of the whole; nothing behind an empty one that follows another. */
-uint64_t wbi_tokens_newline(struct wbi_str line, bool first);
+ * exactly the estimate of the whole. run: newlines in a row, with this one. */
+uint64_t wbi_tokens_newline(struct wbi_str line, uint64_t run);
 
 static inline uint64_t wbi_tokens_of_units(uint64_t units)
 {

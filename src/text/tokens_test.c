@@ -111,14 +111,15 @@ static void all_ways_agree_on_random_bytes(void **state)
 /* Units of the lines and of their newlines, added up. */
 static uint64_t by_lines(struct wbi_str text)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, run = 0;
 
     for (size_t at = 0; at < text.n;) {
         size_t n = wbi_str_index(wbi_str_from(text, at), '\n');
         struct wbi_str line = wbi_str_head(wbi_str_from(text, at), n);
 
         sum += wbi_tokens_units(line);
-        sum += at + n < text.n ? wbi_tokens_newline(line, at == 0) : 0;
+        run = n > 0 ? 1 : run + 1;
+        sum += at + n < text.n ? wbi_tokens_newline(line, run) : 0;
         at += n + 1;
     }
     return sum;
@@ -129,9 +130,32 @@ static void lines_add_up_to_the_whole(void **state)
     static const char *const texts[] = {
         "\n", "\n\n", "a\n\nb\n", "a\n \n\nb", "end.\n\n\nx", "{\n}\n", "  \n  x  \n-\n\n\n",
     };
+    char blank[1000];
+
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(by_lines(wbi_str_z(texts[i])), wbi_tokens_units(wbi_str_z(texts[i])));
+    memset(blank, '\n', sizeof blank);
+    for (size_t n = 0; n < sizeof blank; n++)
+        assert_int_equal(by_lines(wbi_str_make(blank, n)),
+                         wbi_tokens_units(wbi_str_make(blank, n)));
+}
+
+/* A budget bounds what is nothing but blanks, too. */
+static void blanks_are_not_for_nothing(void **state)
+{
+    static const char *const runs[] = {" ", "\t", "\n", " \n", "\n \n"};
+    char text[1u << 16];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        for (size_t at = 0; at < sizeof text; at++)
+            text[at] = runs[i][at % strlen(runs[i])];
+        assert_true(wbi_tokens(wbi_str_make(text, sizeof text)) >= sizeof text / 64);
+        all_ways_agree(wbi_str_make(text, sizeof text));
+        for (size_t n = 0; n < 300; n++)
+            all_ways_agree(wbi_str_make(text, n));
+    }
 }
 
 /* Exactly 13 tokens: few begin with a comma. */
@@ -144,7 +168,7 @@ static void words_behind_commas_are_not_too_cheap(void **state)
 /* Row 43: a run that is one piece is cut within, at a character. */
 static void long_runs_are_cut_within(void **state)
 {
-    static const char *const runs[] = {"x", "X", "7", "=", "\xc3\xa9", "ab", "-="};
+    static const char *const runs[] = {"x", "X", "7", "=", "\xc3\xa9", "ab", "-=", " ", "\n"};
     char text[20000];
 
     (void)state;
@@ -213,6 +237,7 @@ int main(void)
         cmocka_unit_test(all_ways_agree_on_random_text),
         cmocka_unit_test(all_ways_agree_on_random_bytes),
         cmocka_unit_test(lines_add_up_to_the_whole),
+        cmocka_unit_test(blanks_are_not_for_nothing),
         cmocka_unit_test(words_behind_commas_are_not_too_cheap),
         cmocka_unit_test(long_runs_are_cut_within),
         cmocka_unit_test(what_is_rare_is_not_too_cheap),
