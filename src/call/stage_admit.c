@@ -233,6 +233,8 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
     if (effective->source[WBI_POLICY_TIMEOUT].pattern.p == NULL &&
         effective->source[WBI_POLICY_TIMEOUT].file.p == NULL && has_own_timeout(call))
         a->values.timeout_ms = call->tool->timeout_ms; /* of this version */
+    if (call->tool->builtin)
+        a->values.cache_ttl_ns = 0; /* all of them read outside state (C7.8) */
     rc = own_values(call, &a->values);
     if (rc != WB_OK)
         return rc;
