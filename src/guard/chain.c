@@ -413,6 +413,18 @@ static void make_slot_ask(struct wbi_guard_ticket *t)
         t->slots.key[1] = wbi_key_of(t->chain->seed, 's', r->origin, WBI_NONE, WBI_NONE);
 }
 
+static void refuse_crowd(struct wbi_guard_answer *ret, int64_t limit, struct wbi_str scope)
+{
+    if (limit == 0)
+        wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
+                         "no call of %.*s may run: its concurrency limit is 0", WBI_FMT(scope));
+    else
+        wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
+                         "%" PRId64 " calls of %.*s run already and its queue is full", limit,
+                         WBI_FMT(scope));
+    ret->refusal.throttling_scope = scope;
+}
+
 static bool check_slots(struct wbi_guard_ticket *t, bool in_turn, struct wbi_guard_answer *ret)
 {
     const struct wbi_guard_request *r = &t->request;
@@ -433,10 +445,7 @@ static bool check_slots(struct wbi_guard_ticket *t, bool in_turn, struct wbi_gua
     }
     if (rc != WB_EAGAIN)
         return broken(ret, rc, "the concurrency limit");
-    wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
-                     "%" PRId64 " calls of %.*s run already and its queue is full",
-                     t->slots.limit[scope], WBI_FMT(scope == 0 ? r->tool : r->origin));
-    ret->refusal.throttling_scope = scope == 0 ? r->tool : r->origin;
+    refuse_crowd(ret, t->slots.limit[scope], scope == 0 ? r->tool : r->origin);
     return false;
 }
 

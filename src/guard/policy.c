@@ -216,6 +216,16 @@ static bool is_tighter(const struct wbi_policy_values *fresh, const struct wbi_p
     return false;
 }
 
+/* A file that may only tighten and does so with its limits may leave the queue as it is, or
+ * say something longer: the shorter one holds. */
+static void keep_queue(struct wbi_policy_values *now, const struct wbi_policy_values *old)
+{
+    if (!no_looser(now->queue_max, old->queue_max))
+        now->queue_max = old->queue_max;
+    if (!no_looser(now->queue_timeout_ms, old->queue_timeout_ms))
+        now->queue_timeout_ms = old->queue_timeout_ms;
+}
+
 /* The paths of a further rule, each with where it came from. */
 static wb_rc merge_redact(struct wbi_arena *arena, struct wbi_policy_effective *e,
                           const struct wbi_policy_values *from,
@@ -241,7 +251,7 @@ static wb_rc apply_item(struct wbi_policy *p, struct wbi_policy_effective *e,
                         const struct wbi_policy_rule *rule, const char *layer,
                         enum wbi_policy_item item)
 {
-    struct wbi_policy_values nothing = wbi_policy_builtin();
+    struct wbi_policy_values nothing = wbi_policy_builtin(), old = e->values;
     bool away = (rule->taken_away & 1u << item) != 0;
     const struct wbi_policy_values *from = away ? &nothing : &rule->values;
     struct wbi_policy_source source = {layer, rule->file, rule->pattern};
@@ -256,6 +266,8 @@ static wb_rc apply_item(struct wbi_policy *p, struct wbi_policy_effective *e,
         e->values.redact_n = 0;
     }
     copy_item(&e->values, from, item);
+    if (rule->tighten_only)
+        keep_queue(&e->values, &old);
     e->source[item] = source;
     return WB_OK;
 }

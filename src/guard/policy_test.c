@@ -119,17 +119,21 @@ static void an_untrusted_file_only_tightens(void **state)
 
     add(w,
         "{\"environment\":{\"timeoutMs\":10000,\"rate\":{\"count\":5,\"periodMs\":1000},"
-        "\"concurrency\":{\"limit\":4},\"retry\":{\"maxAttempts\":2}}}",
+        "\"concurrency\":{\"limit\":4,\"queue\":10,\"queueTimeoutMs\":50},"
+        "\"retry\":{\"maxAttempts\":2}}}",
         WBI_POLICY_TRUSTED);
     add(w,
-        "{\"environment\":{\"timeoutMs\":20000,\"rate\":null,\"concurrency\":{\"limit\":2},"
-        "\"retry\":{\"maxAttempts\":9},\"cache\":{\"ttlMs\":5},\"redact\":[\"x\"],"
+        "{\"environment\":{\"timeoutMs\":20000,\"rate\":null,"
+        "\"concurrency\":{\"limit\":2,\"queue\":1000},\"retry\":{\"maxAttempts\":9},\"cache\":{"
+        "\"ttlMs\":5},\"redact\":[\"x\"],"
         "\"circuit\":{}}}",
         WBI_POLICY_TIGHTEN_ONLY);
     e = effective(w, "t", "p");
     assert_int_equal(e->values.timeout_ms, 10000);
     assert_int_equal(e->values.rate.capacity, 5);
     assert_int_equal(e->values.concurrency, 2);
+    assert_int_equal(e->values.queue_max, 10);
+    assert_int_equal(e->values.queue_timeout_ms, 50);
     assert_int_equal(e->values.retry.max_attempts, 2);
     assert_int_equal(e->values.cache_ttl_ns, 0);
     assert_int_equal(e->values.redact_n, 1);
