@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/flood_test.c: cleaning, redaction and the index of a preview, one behind the other
  * as output passes them: a line without an end and binary noise, memory flat and counts
- * true. 1 GiB each with WAYBILL_SOAK, a twentieth otherwise. */
+ * true, 1 GiB each with WAYBILL_SOAK, a twentieth otherwise; what looks like secrets and is
+ * none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "base/limits.h"
 #include "text/hygiene.h"
 #include "text/preview.h"
-#include "text/secrets.h"
+#include "text/secrets_int.h"
 
 #define PIECE (64u * WBI_KIB)
 #define MOST_KB (32 * 1024L)
@@ -139,11 +140,38 @@ static void binary_noise(void **state)
     check_memory();
 }
 
+/* What every secret begins with, and nothing else: each is looked at without reading on to
+ * the end of the line for it, which would take minutes. */
+static void nothing_but_beginnings(void **state)
+{
+    static const char *const between[] = {"", "-", "="};
+    enum { BETWEEN = sizeof between / sizeof *between };
+    static char piece[PIECE];
+
+    (void)state;
+    for (size_t i = 0; i < wbi_secret_rules_n * BETWEEN; i++) {
+        struct wbi_str literal = wbi_str_z(wbi_secret_rules[i / BETWEEN].literal);
+        const char *gap = between[i % BETWEEN];
+        struct pipeline p;
+        size_t n = 0;
+
+        while (n + literal.n + 1 <= PIECE) {
+            memcpy(piece + n, literal.p, literal.n);
+            memcpy(piece + n + literal.n, gap, strlen(gap));
+            n += literal.n + strlen(gap);
+        }
+        start(&p);
+        feed(&p, wbi_str_make(piece, n));
+        assert_true(finish(&p) >= 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_without_an_end),
         cmocka_unit_test(binary_noise),
+        cmocka_unit_test(nothing_but_beginnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

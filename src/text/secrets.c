@@ -65,6 +65,7 @@ struct finder {
     struct secret value;  /* the next one of them */
     bool has_value;
     size_t literal; /* of the secret found last; its value may stand behind */
+    struct runs runs;
 };
 
 /* The literal and a byte that may follow it. */
@@ -124,7 +125,7 @@ static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, siz
 static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *ret)
 {
     const struct prefilter *p = &f->set->filter;
-    struct judged j = {f->set, f->text, floor, f->limit, false};
+    struct judged j = {f->set, f->text, floor, f->limit, false, &f->runs};
     uint64_t here = first_bytes(f->text, at);
     unsigned key = wbi_rule_key(here);
     struct secret m = {0};
@@ -162,6 +163,7 @@ static void finder_start(struct finder *f, const struct wbi_secrets *set, struct
     f->wait = NOWHERE;
     f->has_value = false;
     f->literal = 0;
+    f->runs.there = 0;
     wbi_scan_start(&f->scan, &set->filter, text);
     f->has_known = wbi_known_next(set->known, text, 0, &f->known);
 }

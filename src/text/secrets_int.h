@@ -30,6 +30,15 @@ enum alphabet {
     A_MEMBER     /* what may follow the name of a member */
 };
 
+/* The last run of each alphabet that was looked at: a text of nothing but literals would be
+ * read to its end for each of them. */
+struct runs {
+    uint32_t there; /* a bit for each alphabet that has one */
+    struct {
+        size_t from, to;
+    } of[A_ANY];
+};
+
 /* What matchers look at; nothing before floor counts. */
 struct judged {
     const struct wbi_secrets *set;
@@ -37,6 +46,7 @@ struct judged {
     size_t floor;
     size_t limit;   /* what begins behind it is judged again, without what stands before it */
     bool undecided; /* said by a matcher: the next line tells */
+    struct runs *runs;
 };
 
 struct rule;
@@ -91,6 +101,19 @@ static inline size_t wbi_run(struct wbi_str t, size_t at, uint8_t alphabet)
     while (i < t.n && wbi_in_alphabet((uint8_t)t.p[i], alphabet))
         i++;
     return i - at;
+}
+/* The same in the text that is judged. */
+static inline size_t wbi_judged_run(const struct judged *j, size_t at, enum alphabet alphabet)
+{
+    struct runs *r = j->runs;
+    bool there = (r->there >> alphabet & 1) != 0;
+
+    if (!there || at < r->of[alphabet].from || at > r->of[alphabet].to) {
+        r->there |= 1u << alphabet;
+        r->of[alphabet].from = at;
+        r->of[alphabet].to = at + wbi_run(j->text, at, (uint8_t)alphabet);
+    }
+    return r->of[alphabet].to - at;
 }
 static inline bool wbi_found(struct secret *ret, size_t from, size_t to, const char *label)
 {

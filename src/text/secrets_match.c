@@ -162,10 +162,13 @@ size_t wbi_behind_escape(const struct judged *j, size_t from, size_t at)
     return begins;
 }
 
+/* By which something long is judged: a text of literals is not read once for each. */
+#define JUDGED_BYTES 512u
+
 bool wbi_match_prefix(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t n = r->n, body = wbi_run(t, at + n, r->alphabet);
+    size_t n = r->n, body = wbi_judged_run(j, at + n, r->alphabet);
     uint8_t next = at + n + body < t.n ? (uint8_t)t.p[at + n + body] : ' ';
 
     if (body < r->min || body > r->max || wbi_word_before(j, at))
@@ -173,7 +176,7 @@ bool wbi_match_prefix(struct judged *j, size_t at, const struct rule *r, struct 
     /* a fixed length that goes on in other letters is something else */
     if (r->min == r->max && (wbi_is_alnum(next) || next == '_'))
         return false;
-    if (wbi_entropy(wbi_str_make(t.p + at + n, body)) < 200)
+    if (wbi_entropy(wbi_str_head(wbi_str_make(t.p + at + n, body), JUDGED_BYTES)) < 200)
         return false;
     return wbi_found(ret, at, at + n + body, r->label);
 }
@@ -215,7 +218,7 @@ bool wbi_match_inner(struct judged *j, size_t at, const struct rule *r, struct s
     if (r->literal[0] == ':') {
         while (from > j->floor && at - from < 17 && wbi_is_digit((uint8_t)t.p[from - 1]))
             from--;
-        n = wbi_run(t, to, A_WORD);
+        n = wbi_judged_run(j, to, A_WORD);
         if (n == 34 && wbi_word_before(j, from))
             from = wbi_behind_escape(j, from, at);
         return n == 34 && at - from >= 5 && at - from <= 16 &&
@@ -223,7 +226,7 @@ bool wbi_match_inner(struct judged *j, size_t at, const struct rule *r, struct s
                wbi_found(ret, from, to + n, r->label);
     }
     if (r->literal[0] == 'Q') {
-        n = wbi_run(t, to, A_TOKEN);
+        n = wbi_judged_run(j, to, A_TOKEN);
         return at >= j->floor + 4 && wbi_is_digit((uint8_t)t.p[at - 1]) && n >= 31 && n <= 34 &&
                wbi_in_alphabet((uint8_t)t.p[at - 2], A_TOKEN) &&
                wbi_in_alphabet((uint8_t)t.p[at - 3], A_TOKEN) &&
@@ -232,7 +235,7 @@ bool wbi_match_inner(struct judged *j, size_t at, const struct rule *r, struct s
     }
     while (from > j->floor && at - from < 160 && wbi_in_alphabet((uint8_t)t.p[from - 1], A_WORD))
         from--;
-    n = wbi_run(t, to, A_WORD);
+    n = wbi_judged_run(j, to, A_WORD);
     if (r->literal[0] == '.') {
         if (at - from > 14)
             from = wbi_behind_escape(j, from, at);
@@ -257,7 +260,7 @@ bool wbi_match_near(struct judged *j, size_t at, const struct rule *r, struct se
         assigned |= c == '=' || c == ':';
         if (!assigned || !wbi_is_alnum(c) || wbi_word_before(j, i))
             continue;
-        n = wbi_run(t, i, discord ? A_LOWHEX : A_WORD);
+        n = wbi_judged_run(j, i, discord ? A_LOWHEX : A_WORD);
         if (n == (discord ? 64u : 40u) && wbi_entropy(wbi_str_make(t.p + i, n)) > 300)
             return wbi_found(ret, i, i + n, r->label);
     }
@@ -268,7 +271,7 @@ bool wbi_match_near(struct judged *j, size_t at, const struct rule *r, struct se
 bool wbi_match_webhook(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t from = at + r->n, n = wbi_run(t, from, A_TOKEN);
+    size_t from = at + r->n, n = wbi_judged_run(j, from, A_TOKEN);
     struct wbi_str path = wbi_str_make(t.p + from, n);
 
     if (strcmp(r->label, "slack-webhook") != 0)
@@ -285,7 +288,7 @@ bool wbi_match_webhook(struct judged *j, size_t at, const struct rule *r, struct
 bool wbi_match_around(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t from = at, to = at + r->n, n = wbi_run(t, to, r->alphabet);
+    size_t from = at, to = at + r->n, n = wbi_judged_run(j, to, r->alphabet);
 
     while (from > j->floor && at - from < r->min &&
            wbi_in_alphabet((uint8_t)t.p[from - 1], r->alphabet))
@@ -345,14 +348,16 @@ bool wbi_match_aws(struct judged *j, size_t at, const struct rule *r, struct sec
 }
 
 /* Four more parts behind the first: an encrypted one. */
-static bool encrypted(struct wbi_str t, size_t i, size_t *ret_end)
+static bool encrypted(const struct judged *j, size_t i, size_t *ret_end)
 {
+    struct wbi_str t = j->text;
+
     for (unsigned parts = 0; parts < 4; parts++) {
         size_t n;
 
         if (i >= t.n || t.p[i] != '.')
             return false;
-        n = wbi_run(t, i + 1, A_WORD);
+        n = wbi_judged_run(j, i + 1, A_WORD);
         if (n < 12 && parts > 0)
             return false;
         i += 1 + n;
@@ -364,19 +369,19 @@ static bool encrypted(struct wbi_str t, size_t i, size_t *ret_end)
 bool wbi_match_jwt(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t a = wbi_run(t, at, A_WORD), b, c, i = at + a;
+    size_t a = wbi_judged_run(j, at, A_WORD), b, c, i = at + a;
 
     if (at > j->floor && wbi_in_alphabet((uint8_t)t.p[at - 1], A_WORD) && !ends_escape(j, at))
         return false;
     if (a < 14 || i + 3 >= t.n || t.p[i] != '.')
         return false;
     if (t.p[i + 1] != 'e' || t.p[i + 2] != 'y')
-        return encrypted(t, i, &i) && wbi_found(ret, at, i, r->label);
-    b = wbi_run(t, i + 1, A_WORD);
+        return encrypted(j, i, &i) && wbi_found(ret, at, i, r->label);
+    b = wbi_judged_run(j, i + 1, A_WORD);
     i += 1 + b;
     if (b < 12 || i >= t.n || t.p[i] != '.')
         return false;
-    c = wbi_run(t, i + 1, A_WORD);
+    c = wbi_judged_run(j, i + 1, A_WORD);
     return wbi_found(ret, at, i + 1 + c, r->label);
 }
 
@@ -421,7 +426,7 @@ bool wbi_match_url(struct judged *j, size_t at, const struct rule *r, struct sec
 static bool credential(const struct judged *j, size_t at, size_t min, const char *label,
                        struct secret *ret)
 {
-    size_t i = wbi_skip_masks(j->set, j->text, at), n = wbi_run(j->text, i, A_TOKEN);
+    size_t i = wbi_skip_masks(j->set, j->text, at), n = wbi_judged_run(j, i, A_TOKEN);
 
     return n >= min && wbi_found(ret, i, i + n, label);
 }
@@ -442,11 +447,17 @@ static bool proof(const struct judged *j, size_t at, const char *label, struct s
         i += at + strlen(names[k]);
         while (i < t.n && (t.p[i] == '"' || t.p[i] == '\\'))
             i++;
-        n = wbi_run(t, i, A_HEX);
+        n = wbi_judged_run(j, i, A_HEX);
         if (n >= 16)
             return wbi_found(ret, i, i + n, label);
     }
     return false;
+}
+
+static bool wordy_start(struct wbi_str t, const struct secret *found)
+{
+    return wbi_wordy(
+        wbi_str_head(wbi_str_make(t.p + found->from, found->to - found->from), JUDGED_BYTES));
 }
 
 bool wbi_match_header(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
@@ -466,7 +477,7 @@ bool wbi_match_header(struct judged *j, size_t at, const struct rule *r, struct 
                          : credential(j, wbi_skip_blanks(t, i + n, 4), 6, r->label, ret);
     }
     return credential(j, i, 16, r->label, ret) && (ret->to == t.n || t.p[ret->to] != '(') &&
-           !wbi_wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));
+           !wordy_start(t, ret);
 }
 
 /* Cookie: name=value; … hides them all, Set-Cookie: name=value; Path=… the value. */
@@ -515,8 +526,7 @@ bool wbi_match_bearer(struct judged *j, size_t at, const struct rule *r, struct 
 
     if (i >= t.n || t.p[i] != ' ' || wbi_word_before(j, at))
         return false;
-    return credential(j, i + 1, 16, r->label, ret) &&
-           !wbi_wordy(wbi_str_make(t.p + ret->from, ret->to - ret->from));
+    return credential(j, i + 1, 16, r->label, ret) && !wordy_start(t, ret);
 }
 
 /* word stands before `at` in the same line, at or after floor. */
