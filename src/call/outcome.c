@@ -60,8 +60,6 @@ wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena, struct
     return WB_OK;
 }
 
-/* Of the tokens of an error's receipt: the message. The details have the rest. */
-#define MESSAGE_TOKENS 450u
 #define LONG_WORD_BYTES 300u
 
 /* The message within its share; what was left out is said. */
@@ -69,9 +67,9 @@ static struct wbi_str bound_message(struct wbi_arena *arena, struct wbi_str s)
 {
     size_t keep;
 
-    if (s.n < MESSAGE_TOKENS || wbi_tokens(s) <= MESSAGE_TOKENS)
+    if (s.n < WBI_MESSAGE_TOKENS || wbi_tokens(s) <= WBI_MESSAGE_TOKENS)
         return s; /* a token has a byte at least */
-    keep = wbi_tokens_prefix(s, (uint64_t)(MESSAGE_TOKENS - 20) * WBI_TOKEN_UNIT);
+    keep = wbi_tokens_prefix(s, (uint64_t)(WBI_MESSAGE_TOKENS - 20) * WBI_TOKEN_UNIT);
     if (keep == 0) /* one long word */
         keep = wbi_utf8_cut(s, LONG_WORD_BYTES);
     return wbi_arena_fmt(arena, "%.*s [… %zu of %zu bytes left out]", (int)keep, s.p, s.n - keep,

@@ -30,6 +30,9 @@ struct wbi_fault {
     size_t causes_dropped;
 };
 
+/* Of the tokens of an error's receipt: the message. The details have the rest. */
+#define WBI_MESSAGE_TOKENS 450u
+
 enum wbi_outcome_state { WBI_OUTCOME_NONE = 0, WBI_OUTCOME_SUCCESS, WBI_OUTCOME_ERROR };
 
 struct wbi_outcome {

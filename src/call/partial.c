@@ -27,7 +27,7 @@ struct wbi_str wbi_partial_clean(struct wbi_exec *x, struct wbi_str text)
     return wbi_buf_str(&out);
 }
 
-/* Only what the preview does not show whole is worth a file; absent: it could not be kept. */
+/* Absent: it could not be kept. */
 static struct wbi_str keep(struct wbi_exec *x, const struct wbi_partial_stream *s)
 {
     const struct wbi_sink *sink = wbi_runtime_sink(x->call);
@@ -39,21 +39,32 @@ static struct wbi_str keep(struct wbi_exec *x, const struct wbi_partial_stream *
     return path;
 }
 
+static bool preview(struct wbi_exec *x, const struct wbi_partial_stream *s,
+                    const struct wbi_preview_policy *policy, struct shown *ret)
+{
+    if (s->whole != NULL)
+        return wbi_shown_preview(s->whole, x->arena, policy, &ret->preview, NULL) == WB_OK;
+    return wbi_preview_text(x->arena, ret->clean, policy, &ret->preview, NULL) == WB_OK;
+}
+
+/* What the preview leaves out is kept, and the preview says how to read it. */
 static bool show(struct wbi_exec *x, const struct wbi_partial_stream *s, uint64_t tokens,
                  struct shown *ret)
 {
     struct wbi_preview_policy policy = {.budget = tokens};
 
-    if (s->path.p != NULL)
-        ret->path = s->path;
-    else if (wbi_tokens(ret->clean) > tokens || s->truncated)
-        ret->path = keep(x, s);
-    if (ret->path.p != NULL)
-        policy.read_call = wbi_arena_fmt(
-            x->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(ret->path));
-    if (s->whole != NULL)
-        return wbi_shown_preview(s->whole, x->arena, &policy, &ret->preview, NULL) == WB_OK;
-    return wbi_preview_text(x->arena, ret->clean, &policy, &ret->preview, NULL) == WB_OK;
+    ret->path = s->path;
+    if (ret->path.p == NULL) {
+        if (!preview(x, s, &policy, ret))
+            return false;
+        if (ret->preview.truncated || s->truncated)
+            ret->path = keep(x, s);
+        if (ret->path.p == NULL)
+            return true;
+    }
+    policy.read_call = wbi_arena_fmt(x->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
+                                     WBI_FMT(ret->path));
+    return preview(x, s, &policy, ret);
 }
 
 static void put(struct wbi_jw *w, const char *name, const char *member, int64_t number)
@@ -102,17 +113,27 @@ static void write_artifacts(struct wbi_jw *w, const struct wbi_partial_stream *s
             put(w, s[i].name, "artifact", at++);
 }
 
+/* Tokens are estimates: given its bare need, what fits would be cut. */
+static uint64_t with_slack(uint64_t tokens)
+{
+    return tokens > 0 ? tokens + tokens / 8 + 12 : 0;
+}
+
 void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_partial_stream *s,
                        size_t n)
 {
     struct shown shown[WBI_PARTIAL_STREAMS] = {0};
     uint64_t tokens[WBI_PARTIAL_STREAMS], need[WBI_PARTIAL_STREAMS] = {0};
+    bool big;
 
     for (size_t i = 0; i < n; i++) {
         shown[i].clean = wbi_partial_clean(x, s[i].raw);
-        need[i] = s[i].whole != NULL ? wbi_shown_tokens(s[i].whole) : wbi_tokens(shown[i].clean);
+        need[i] = with_slack(s[i].whole != NULL ? wbi_shown_tokens(s[i].whole)
+                                                : wbi_tokens(shown[i].clean));
     }
+    big = need[1] > need[0];
     wbi_preview_split(PREVIEW_TOKENS, need[0], need[1], &tokens[0], &tokens[1]);
+    tokens[big] = PREVIEW_TOKENS - tokens[!big]; /* JSON is worth room for white space */
     wbi_jw_obj(w);
     for (size_t i = 0; i < n; i++)
         if (shown[i].clean.n > 0 && show(x, &s[i], tokens[i], &shown[i]))

@@ -12,6 +12,7 @@
 #include "serve/upstreams.h"
 #include "text/hygiene.h"
 #include "text/redact.h"
+#include "text/tokens.h"
 
 struct running {
     struct wbi_exec *x;
@@ -113,28 +114,38 @@ static void fail_unanswered(struct wbi_exec *x, const struct wbi_upstream_answer
     fail_with(x, &fault, &complete);
 }
 
-/* Largest structuredContent told beside the text of a failure. */
-#define STRUCTURED_FAILURE (8u * WBI_KIB)
+static bool is_short(struct wbi_str text)
+{
+    return text.n <= SHORT_FAILURE && wbi_tokens(text) <= WBI_MESSAGE_TOKENS;
+}
 
-/* The tool's own failure: its text is the message, or what a long one tells is shown
- * as the output of a command that failed. structured: what it says beside that, or absent. */
+/* The tool's own failure: its text is the message, what it says beside that a detail; where
+ * they are long, they are shown as the output of a command that failed. structured: absent
+ * where the text says the same. */
 static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct wbi_str text,
                       struct wbi_str structured)
 {
     struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
-    struct wbi_partial_stream said = {"output", text, text.n, false};
+    struct wbi_partial_stream said[WBI_PARTIAL_STREAMS];
     struct wbi_buf details;
     struct wbi_jw w = wbi_jw_to(&details);
+    size_t n = 0;
 
     fault.message = wbi_str_trim(text);
+    if (!is_short(fault.message)) {
+        fault.message = wbi_arena_fmt(x->arena, "%.*s failed", WBI_FMT(x->tool->model_name));
+        said[n++] = (struct wbi_partial_stream){.name = "output", .raw = text, .bytes = text.n};
+    }
+    if (!is_short(structured))
+        said[n++] = (struct wbi_partial_stream){
+            .name = "structured", .raw = structured, .bytes = structured.n};
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    if (fault.message.n > SHORT_FAILURE) {
-        fault.message = wbi_arena_fmt(x->arena, "%.*s failed", WBI_FMT(x->tool->model_name));
+    if (n > 0) {
         wbi_jw_key(&w, "partial");
-        wbi_partial_write(x, &w, &said, 1);
+        wbi_partial_write(x, &w, said, n);
     }
-    if (structured.n > 0 && structured.n <= STRUCTURED_FAILURE)
+    if (structured.n > 0 && is_short(structured))
         wbi_jw_kraw(&w, "structured", structured);
     wbi_jw_obj_end(&w);
     if (fault.message.n == 0)

@@ -96,6 +96,13 @@ shows "a failure without text" 'E42'
 try '{"content":[{"type":"text","text":"no"}],"isError":true,"structuredContent":{"code":"E42"}}'
 shows "a failure with text" 'E42'
 
+# What is left out of a failure can be read.
+try "{\"content\":[{\"type\":\"text\",\"text\":\"$(printf '{[(:;.%.0s' $(seq 150))THE END\"}],\"isError\":true}"
+shows "a short failure that is rich in signs" 'THE END'
+try "{\"content\":[{\"type\":\"text\",\"text\":\"no\"}],\"isError\":true,\"structuredContent\":{\"rows\":[$rows],\"code\":\"E42\"}}"
+shows "a failure with a large structuredContent" 'ReadArtifact'
+[[ $kept == *E42* ]] || bad "a large structuredContent of a failure is lost"
+
 # A definition may have numbers beyond what doubles hold.
 tool='{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":18446744073709551615}}}}'
 try '{"content":[{"type":"text","text":"ran"}]}'
