@@ -70,12 +70,14 @@ static wb_rc fail(struct patching *g, const struct wbi_error *why)
     struct wbi_fault fault = {.kind = why->kind ? why->kind : WBI_KIND_TOOL_EXECUTION_FAILED,
                               .message = wbi_str_z(why->text),
                               .details = wbi_patch_fault_details(g->arena, &g->fault)};
+    wb_rc rc;
 
     if (fault.kind == WBI_KIND_EXECUTION_ROOT_VIOLATION)
         fault.hint = WBI_LIT("use paths beneath the working directory");
     if (fault.kind == WBI_KIND_FORBIDDEN)
         fault.hint = WBI_LIT("this name is protected; --allow-guarded writes it");
-    return wbi_outcome_fail(&g->outcome, g->arena, &fault);
+    rc = wbi_outcome_fail(&g->outcome, g->arena, &fault);
+    return rc == WB_OK ? wbi_outcome_bound(&g->outcome, g->arena) : rc;
 }
 
 static wb_rc run(struct patching *g, unsigned flags, struct wbi_buf *out, struct wbi_error *err)

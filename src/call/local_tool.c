@@ -34,14 +34,15 @@ struct running {
 #define TAIL_BYTES 2000
 #define LINE_BYTES 200
 
-/* The last part of a stream, cleaned, for people and models. */
-static struct wbi_str tail(struct wbi_exec *x, struct wbi_str text)
+/* The last part of a stream, for people and models; cut when it holds no secrets any more. */
+static struct wbi_str tail(struct wbi_exec *x, const char *name, struct wbi_str text)
 {
+    text = wbi_partial_clean(x, name, text);
     if (text.n > TAIL_BYTES)
         text = wbi_str_from(text, text.n - TAIL_BYTES);
     while (text.n > 0 && ((unsigned char)text.p[0] & 0xc0) == 0x80)
         text = wbi_str_from(text, 1); /* not in the middle of a character */
-    return wbi_str_trim(wbi_partial_clean(x, text));
+    return wbi_str_trim(text);
 }
 
 static bool is_one_line(struct wbi_str text)
@@ -75,9 +76,9 @@ static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured
     else
         wbi_jw_kint(&w, "exit_status", c->end.exit_status);
     if (small && c->err.n > 0)
-        wbi_jw_kstr(&w, "stderr", tail(x, c->err));
+        wbi_jw_kstr(&w, "stderr", tail(x, "stderr", c->err));
     if (small && c->out.n > 0)
-        wbi_jw_kstr(&w, "stdout", tail(x, c->out));
+        wbi_jw_kstr(&w, "stdout", tail(x, "stdout", c->out));
     if (!small) {
         wbi_jw_key(&w, "partial");
         write_partial(x, &w, c);
@@ -132,7 +133,7 @@ static struct wbi_str write_audit(struct wbi_exec *x, const struct wbi_captured 
     wbi_jw_kstrz(&w, "containment", wbi_containment_name(c->end.containment));
     if (c->err_bytes > 0) {
         wbi_jw_kint(&w, "stderr_bytes", (int64_t)c->err_bytes);
-        wbi_jw_kstr(&w, "stderr", tail(x, c->err));
+        wbi_jw_kstr(&w, "stderr", tail(x, "stderr", c->err));
     }
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;

@@ -76,31 +76,40 @@ static struct wbi_str bound_message(struct wbi_arena *arena, struct wbi_str s)
                          s.n);
 }
 
+static wb_rc summarize(struct wbi_outcome *o, struct wbi_arena *arena)
+{
+    o->summary = wbi_one_line(arena, o->fault.message, WBI_LIMIT_SUMMARY_CHARS);
+    return o->summary.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
 wb_rc wbi_outcome_fail(struct wbi_outcome *o, struct wbi_arena *arena,
                        const struct wbi_fault *fault)
 {
-    struct wbi_fault f = *fault;
-    wb_rc rc;
-
-    if (o->state != WBI_OUTCOME_NONE || f.kind <= WBI_KIND_NONE || f.kind >= WBI_KIND_COUNT)
+    if (o->state != WBI_OUTCOME_NONE || fault->kind <= WBI_KIND_NONE ||
+        fault->kind >= WBI_KIND_COUNT)
         return WB_EMISUSE;
-    if (f.message.n == 0)
-        f.message = wbi_str_z(wbi_kind_row(f.kind)->code);
-    f.message = bound_message(arena, f.message);
-    if (f.message.p == NULL)
+    o->fault = *fault;
+    if (fault->message.n == 0)
+        o->fault.message = wbi_str_z(wbi_kind_row(fault->kind)->code);
+    if (summarize(o, arena) != WB_OK)
         return WB_ENOMEM;
-    if (f.details.p != NULL) {
-        uint64_t used = WBI_ERROR_FRAME_TOKENS + wbi_tokens(f.message);
-        rc = wbi_details_bound(arena, f.details, WBI_ERROR_TOKENS - used, &f.details);
-        if (rc != WB_OK)
-            return rc;
-    }
-    o->summary = wbi_one_line(arena, f.message, WBI_LIMIT_SUMMARY_CHARS);
-    if (o->summary.p == NULL)
-        return WB_ENOMEM;
-    o->fault = f;
     o->state = WBI_OUTCOME_ERROR;
     return WB_OK;
+}
+
+wb_rc wbi_outcome_bound(struct wbi_outcome *o, struct wbi_arena *arena)
+{
+    struct wbi_fault *f = &o->fault;
+    wb_rc rc = WB_OK;
+
+    f->message = bound_message(arena, f->message);
+    if (f->message.p == NULL)
+        return WB_ENOMEM;
+    if (f->details.p != NULL)
+        rc = wbi_details_bound(arena, f->details,
+                               WBI_ERROR_TOKENS - WBI_ERROR_FRAME_TOKENS - wbi_tokens(f->message),
+                               &f->details);
+    return rc == WB_OK ? summarize(o, arena) : rc;
 }
 
 void wbi_fault_cause(struct wbi_fault *f, enum wbi_kind kind, struct wbi_str code,
@@ -215,6 +224,8 @@ static wb_rc write_member(struct wbi_jw *w, struct wbi_arena *arena, const wbi_j
     }
     wbi_buf_init_arena(&omitted, arena, WBI_LIMIT_JSON_TEXT);
     rc = write_omitted(&to, text);
+    if (rc == WB_OK)
+        rc = wbi_buf_rc(&omitted);
     if (rc != WB_OK)
         return rc;
     if (wbi_tokens(wbi_buf_str(&omitted)) > room->tokens && room->previews == 0) {

@@ -21,7 +21,7 @@ enum wbi_retryable { WBI_RETRYABLE_DEFAULT = 0, WBI_RETRYABLE_NO, WBI_RETRYABLE_
 struct wbi_fault {
     enum wbi_kind kind;
     struct wbi_str code;    /* S1; absent: the code of the kind */
-    struct wbi_str message; /* one sentence; a long one is cut to its share of the receipt */
+    struct wbi_str message; /* one sentence */
     struct wbi_str details; /* JSON object text, or absent */
     struct wbi_str hint;    /* absent: the hint of the kind */
     enum wbi_retryable retryable;
@@ -49,11 +49,13 @@ struct wbi_outcome {
 WB_MUST_CHECK wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena,
                                         struct wbi_str summary, struct wbi_str result,
                                         struct wbi_str output);
-/* Takes fault as it is but bounds message and details (C4.7: protected members
- * stay whole, other details over 1,000 characters become size, digest and
- * preview) and sets the summary. */
+/* Takes fault as it is and sets the summary. */
 WB_MUST_CHECK wb_rc wbi_outcome_fail(struct wbi_outcome *o, struct wbi_arena *arena,
                                      const struct wbi_fault *fault);
+/* Bounds message and details of an error (C4.7: protected members stay whole, other details
+ * over 1,000 characters become size, digest and preview) and its summary. Secrets are out
+ * by now: half of one would not be known as such. */
+WB_MUST_CHECK wb_rc wbi_outcome_bound(struct wbi_outcome *o, struct wbi_arena *arena);
 /* Adds a cause, newest first; the sixth and later are only counted. */
 void wbi_fault_cause(struct wbi_fault *fault, enum wbi_kind kind, struct wbi_str code,
                      struct wbi_str message);

@@ -5,8 +5,8 @@
 #include "artifact/shown.h"
 #include "base/limits.h"
 #include "call/exec.h"
+#include "call/redact.h"
 #include "call/runtime.h"
-#include "text/hygiene.h"
 #include "text/preview.h"
 #include "text/tokens.h"
 
@@ -17,14 +17,9 @@ struct shown {
     struct wbi_preview preview;
 };
 
-struct wbi_str wbi_partial_clean(struct wbi_exec *x, struct wbi_str text)
+struct wbi_str wbi_partial_clean(struct wbi_exec *x, const char *where, struct wbi_str text)
 {
-    struct wbi_buf out;
-
-    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_CALL_ARENA);
-    if (wbi_hygiene_clean(text, &out, NULL) != WB_OK)
-        return WBI_NONE;
-    return wbi_buf_str(&out);
+    return wbi_redact_said(x->call, where, &text) == WB_OK ? text : WBI_NONE;
 }
 
 /* Absent: it could not be kept. */
@@ -127,7 +122,7 @@ void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_pa
     bool big;
 
     for (size_t i = 0; i < n; i++) {
-        shown[i].clean = wbi_partial_clean(x, s[i].raw);
+        shown[i].clean = wbi_partial_clean(x, s[i].name, s[i].raw);
         need[i] = with_slack(s[i].whole != NULL ? wbi_shown_tokens(s[i].whole)
                                                 : wbi_tokens(shown[i].clean));
     }

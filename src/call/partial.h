@@ -21,8 +21,9 @@ struct wbi_partial_stream {
     struct wbi_shown *whole;
 };
 
-/* text without terminal controls and invisible characters, in the call's arena. */
-struct wbi_str wbi_partial_clean(struct wbi_exec *x, struct wbi_str text);
+/* text without terminal controls, invisible characters and secrets; absent without memory.
+ * where: what it is called among the redactions. */
+struct wbi_str wbi_partial_clean(struct wbi_exec *x, const char *where, struct wbi_str text);
 /* The object `partial` of an error's details: NAME_preview, NAME_truncated, NAME_bytes and
  * NAME_lines of streams that are not empty, artifacts and NAME_artifact. n: at most
  * WBI_PARTIAL_STREAMS. */

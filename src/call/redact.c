@@ -175,7 +175,7 @@ static wb_rc redact_json(struct wbi_call *call, const char *where, struct wbi_st
     return redact_json_in(call, call->arena, where, text);
 }
 
-static wb_rc redact_text(struct wbi_call *call, const char *where, struct wbi_str *text)
+wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *text)
 {
     static const struct wbi_str whole = {"", 0};
     struct wbi_redact_list list = {call->arena, &whole, 1};
@@ -242,7 +242,7 @@ static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
         if (texts[i] == &part->text)
             rc = redact_json_text(call, texts[i]);
         if (rc == WB_OK)
-            rc = redact_text(call, "output", texts[i]);
+            rc = wbi_redact_text(call, "output", texts[i]);
         if (texts[i]->p != before)
             part->raw = NULL; /* as it came it still has it */
     }
@@ -348,48 +348,58 @@ static wb_rc clean_text(struct wbi_call *call, struct wbi_str *text)
     return rc;
 }
 
-/* What a tool or its server says of a failure is theirs (C6.5). */
-static wb_rc clean_fault(struct wbi_call *call, struct wbi_fault *fault)
+wb_rc wbi_redact_said(struct wbi_call *call, const char *where, struct wbi_str *text)
 {
-    wb_rc rc = clean_text(call, &fault->message);
+    wb_rc rc = clean_text(call, text);
 
-    for (size_t i = 0; rc == WB_OK && i < fault->cause_count; i++)
-        rc = clean_text(call, &fault->causes[i].message);
+    return rc == WB_OK ? wbi_redact_text(call, where, text) : rc;
+}
+
+/* What a tool or its server says of a failure is theirs (C6.5). Nothing was cut yet. */
+static wb_rc redact_fault(struct wbi_call *call, struct wbi_fault *fault)
+{
+    wb_rc rc = wbi_redact_said(call, "error.message", &fault->message);
+
     if (rc == WB_OK && fault->details.p != NULL)
         rc = wbi_hygiene_json(call->arena, fault->details, &fault->details);
+    if (rc == WB_OK)
+        rc = redact_json_in(call, call->arena, "error.details", &fault->details);
+    for (size_t i = 0; rc == WB_OK && i < fault->cause_count; i++)
+        rc = wbi_redact_said(call, "error.causedBy", &fault->causes[i].message);
+    return rc;
+}
+
+static wb_rc redact_success(struct wbi_call *call, struct wbi_outcome *o)
+{
+    bool same = wbi_str_eq(o->output, o->result); /* what fits is shown as it is */
+    const char *before = o->result.p;
+    wb_rc rc = wbi_redact_text(call, "summary_text", &o->summary);
+
+    if (rc == WB_OK && (!same || !call->output_clean))
+        rc = redact_json(call, "output", &o->result);
+    if (o->result.p != before)
+        call->result_value = NULL;
+    if (same)
+        o->output = o->result;
+    else if (rc == WB_OK)
+        rc = redact_json(call, "output", &o->output);
     return rc;
 }
 
 wb_rc wbi_redact_outcome(struct wbi_call *call)
 {
     struct wbi_outcome *o = &call->outcome;
-    bool same = wbi_str_eq(o->output, o->result); /* what fits is shown as it is */
-    const char *before = o->result.p;
     wb_rc rc = find_rules(call); /* by the name as it came */
 
     if (rc == WB_OK && call->tool == NULL) /* the name of no tool may be anything */
-        rc = redact_text(call, "tool_name", &call->inv.tool_name);
+        rc = wbi_redact_text(call, "tool_name", &call->inv.tool_name);
     if (rc == WB_OK)
-        rc = redact_text(call, "summary_text", &o->summary);
-    if (rc == WB_OK && o->state == WBI_OUTCOME_SUCCESS) {
-        if (!same || !call->output_clean)
-            rc = redact_json(call, "output", &o->result);
-        if (o->result.p != before)
-            call->result_value = NULL;
-        if (same)
-            o->output = o->result;
-        else if (rc == WB_OK)
-            rc = redact_json(call, "output", &o->output);
-    } else if (rc == WB_OK) {
-        rc = clean_fault(call, &o->fault);
-        if (rc == WB_OK)
-            rc = redact_text(call, "error.message", &o->fault.message);
-        if (rc == WB_OK)
-            rc = redact_json_in(call, call->arena, "error.details", &o->fault.details);
-        for (size_t i = 0; rc == WB_OK && i < o->fault.cause_count; i++)
-            rc = redact_text(call, "error.causedBy", &o->fault.causes[i].message);
-    }
-    return rc;
+        rc = redact_json(call, "audit", &call->facts.audit);
+    if (rc == WB_OK && o->state == WBI_OUTCOME_SUCCESS)
+        return redact_success(call, o);
+    if (rc == WB_OK)
+        rc = redact_fault(call, &o->fault);
+    return rc == WB_OK ? wbi_outcome_bound(o, call->arena) : rc;
 }
 
 wb_rc wbi_redact_passing(struct wbi_runtime *rt, struct wbi_str name, struct wbi_str principal,

@@ -19,8 +19,13 @@ WB_MUST_CHECK wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *resu
 /* The value without what is to be redacted in it; v itself where that is nothing. */
 WB_MUST_CHECK wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v,
                                      const wbi_json **ret);
+/* Replace the secrets in a text, the place goes to facts.redactions; of one that a tool or
+ * server said also what C6.5 removes. Before anything is cut: half a secret is not known. */
+WB_MUST_CHECK wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *text);
+WB_MUST_CHECK wb_rc wbi_redact_said(struct wbi_call *call, const char *where, struct wbi_str *text);
 /* Replace the outcome's result, output, message, details and summary by
- * redacted ones where they hold secrets; the paths go to facts.redactions. */
+ * redacted ones where they hold secrets, and bound what an error says then; the paths go to
+ * facts.redactions. */
 WB_MUST_CHECK wb_rc wbi_redact_outcome(struct wbi_call *call);
 /* Data of a frame, a JSON object: replaced by a redacted text in scratch where
  * that differs; WB_EINPUT when it is none. */

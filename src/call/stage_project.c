@@ -47,11 +47,14 @@ wb_rc wbi_project_outcome(struct wbi_call *call, struct wbi_error *err)
                                      err);
     if (rc == WB_OK)
         rc = wbi_buf_rc(&result);
+    if (call->complete->summary.p != NULL)
+        summary = call->complete->summary;
+    if (rc == WB_OK && summary.n > WBI_LIMIT_SUMMARY_CHARS) /* it will be cut */
+        rc = wbi_redact_text(call, "summary_text", &summary);
     if (rc != WB_OK)
         return rc;
-    return wbi_outcome_succeed(&call->outcome, call->arena,
-                               call->complete->summary.p ? call->complete->summary : summary,
-                               wbi_buf_str(&result), call->complete->output);
+    return wbi_outcome_succeed(&call->outcome, call->arena, summary, wbi_buf_str(&result),
+                               call->complete->output);
 }
 
 enum wbi_step wbi_stage_project(struct wbi_call *call)

@@ -96,7 +96,10 @@ shows "a failure without text" 'E42'
 try '{"content":[{"type":"text","text":"no"}],"isError":true,"structuredContent":{"code":"E42"}}'
 shows "a failure with text" 'E42'
 
-# What is left out of a failure can be read.
+# However a failure is cut, what is left shows no half of a secret, and what is left out can be read.
+token=ghp_0123456789abcdefghijABCDEFGHIJ456789
+try "{\"content\":[{\"type\":\"text\",\"text\":\"$(printf 'x%.0s' $(seq 175)) $token\"}],\"isError\":true}"
+hides "a secret where a summary is cut" ghp_0123
 try "{\"content\":[{\"type\":\"text\",\"text\":\"$(printf '{[(:;.%.0s' $(seq 150))THE END\"}],\"isError\":true}"
 shows "a short failure that is rich in signs" 'THE END'
 try "{\"content\":[{\"type\":\"text\",\"text\":\"no\"}],\"isError\":true,\"structuredContent\":{\"rows\":[$rows],\"code\":\"E42\"}}"
