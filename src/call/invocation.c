@@ -173,7 +173,7 @@ static wb_rc check_ids(const struct wbi_invocation *inv, struct wbi_error *err)
     return WB_OK;
 }
 
-/* C2.3: headers carry no secrets. The value is never repeated. */
+/* C2.3: headers carry no secrets. Neither value nor name is repeated where it is one. */
 static wb_rc check_headers(const wbi_json *headers, const struct wbi_secrets *secrets,
                            struct wbi_error *err)
 {
@@ -186,6 +186,9 @@ static wb_rc check_headers(const wbi_json *headers, const struct wbi_secrets *se
 
         if (!wbi_json_is(key_val, WBI_JSON_STR))
             return wrong_type(err, WBI_LIT("headers"), "an object of strings", key_val);
+        if (wbi_secrets_found(secrets, name))
+            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                                 "the name of a header looks like a secret; headers carry none");
         if (wbi_secrets_name(name) || wbi_secrets_found(secrets, wbi_json_str(key_val)))
             return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                                  "header \"%.*s\" looks like a secret; headers carry none, put "

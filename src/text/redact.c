@@ -449,14 +449,19 @@ static wb_rc write_scalar(struct walker *w, struct wbi_str key, const wbi_json *
     return list_path(w);
 }
 
-static wb_rc write_key(struct walker *w, struct wbi_str key)
+/* The name as it may be told, written and part of the path from now on. */
+static wb_rc write_key(struct walker *w, const struct level *l, struct wbi_str key)
 {
     bool changed;
     wb_rc rc = scan_string(w, key, &changed);
 
-    if (rc == WB_OK)
-        wbi_jw_keyn(&w->out, changed ? wbi_buf_str(&w->scratch) : key);
-    return rc;
+    if (rc != WB_OK)
+        return rc;
+    if (changed)
+        key = wbi_buf_str(&w->scratch);
+    push_path(w, l, key);
+    wbi_jw_keyn(&w->out, key);
+    return changed ? list_path(w) : WB_OK;
 }
 
 /* The data of a Kubernetes Secret. */
@@ -504,9 +509,10 @@ static wb_rc step(struct walker *w)
         key = wbi_json_str(l->next++);
     v = l->next;
     l->next = wbi_json_skip(v);
-    push_path(w, l, key);
     if (l->object)
-        rc = write_key(w, key);
+        rc = write_key(w, l, key);
+    else
+        push_path(w, l, key);
     ends = follow(w, l, key, &below);
     l->index++;
     if (rc != WB_OK)

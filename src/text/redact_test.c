@@ -320,6 +320,22 @@ static void secret_names_and_values_are_listed(void **state)
     assert_true(wbi_str_find(out, WBI_LIT("\"text\":\"[redacted:PLAIN:")) < out.n);
 }
 
+/* A secret may stand in a name alone; neither the text nor the list tells it. */
+static void secrets_in_names_are_replaced_and_listed(void **state)
+{
+    struct wbi_redact_list list;
+    struct wbi_str out = redacted(
+        "{\"a\":{\"ghp_abcdefghijklmnopqrstuvwxyz0123456789\":{\"user\":\"plainvalue77\"}}}", NULL,
+        0, true, &list);
+
+    (void)state;
+    assert_int_equal(list.n, 2);
+    assert_true(wbi_str_find(out, WBI_LIT("{\"a\":{\"[redacted:github-token:")) == 0);
+    assert_true(wbi_str_starts(list.path[0], WBI_LIT("a[\"[redacted:github-token:")));
+    assert_true(wbi_str_starts(list.path[1], list.path[0]));
+    assert_true(wbi_str_ends(list.path[1], WBI_LIT("].user")));
+}
+
 static void unreadable_paths_are_refused(void **state)
 {
     static const char *const bad[] = {"",     ".a",    "a.",    "a..b", "a[",
@@ -370,6 +386,7 @@ int main(void)
         cmocka_unit_test(members_are_judged_by_name_and_value),
         cmocka_unit_test(paths_with_wildcards_are_replaced_and_listed),
         cmocka_unit_test(secret_names_and_values_are_listed),
+        cmocka_unit_test(secrets_in_names_are_replaced_and_listed),
         cmocka_unit_test(unreadable_paths_are_refused),
         cmocka_unit_test(a_newline_in_a_name_stays_escaped),
         cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
