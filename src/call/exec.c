@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "call/attempts.h"
 #include "call/frames.h"
+#include "call/partial.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
 #include "schema/schema.h"
@@ -144,9 +145,11 @@ enum wbi_step wbi_check_output(struct wbi_call *call)
         rc = WB_EINPUT;
     if (rc == WB_OK)
         return WBI_STEP_NEXT;
-    return wbi_call_fail(call, WBI_KIND_INVALID_TOOL_OUTPUT,
-                         "%.*s ran, but its output does not match its schema: %s",
-                         WBI_FMT(call->tool->model_name), err.text);
+    (void)wbi_call_fail(call, WBI_KIND_INVALID_TOOL_OUTPUT,
+                        "%.*s ran, but its output does not match its schema: %s",
+                        WBI_FMT(call->tool->model_name), err.text);
+    call->outcome.fault.details = wbi_partial_of_output(call, /* not_kept= */ false);
+    return WBI_STEP_REFUSED;
 }
 
 /* C8.1: a result after its deadline is dropped for the caller. */

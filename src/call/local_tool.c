@@ -37,7 +37,7 @@ struct running {
 /* The last part of a stream, for people and models; cut when it holds no secrets any more. */
 static struct wbi_str tail(struct wbi_exec *x, const char *name, struct wbi_str text)
 {
-    text = wbi_partial_clean(x, name, text);
+    text = wbi_partial_clean(x->call, name, text);
     if (text.n > TAIL_BYTES)
         text = wbi_str_from(text, text.n - TAIL_BYTES);
     while (text.n > 0 && ((unsigned char)text.p[0] & 0xc0) == 0x80)
@@ -58,7 +58,7 @@ static void write_partial(struct wbi_exec *x, struct wbi_jw *w, const struct wbi
         {"stdout", c->out, c->out_bytes, c->out_truncated, r->path[0], r->shown[0]},
         {"stderr", c->err, c->err_bytes, c->err_truncated, r->path[1], r->shown[1]}};
 
-    wbi_partial_write(x, w, s, 2);
+    wbi_partial_write(x->call, w, s, 2);
 }
 
 /* {"partial": {…}} with what was printed before it ended badly; single lines of a

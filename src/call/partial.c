@@ -4,9 +4,9 @@
 
 #include "artifact/shown.h"
 #include "base/limits.h"
-#include "call/exec.h"
 #include "call/redact.h"
 #include "call/runtime.h"
+#include "family/generic/generic.h"
 #include "text/preview.h"
 #include "text/tokens.h"
 
@@ -17,15 +17,15 @@ struct shown {
     struct wbi_preview preview;
 };
 
-struct wbi_str wbi_partial_clean(struct wbi_exec *x, const char *where, struct wbi_str text)
+struct wbi_str wbi_partial_clean(struct wbi_call *call, const char *where, struct wbi_str text)
 {
-    return wbi_redact_said(x->call, where, &text) == WB_OK ? text : WBI_NONE;
+    return wbi_redact_said(call, where, &text) == WB_OK ? text : WBI_NONE;
 }
 
 /* Absent: it could not be kept. */
-static struct wbi_str keep(struct wbi_exec *x, const struct wbi_partial_stream *s)
+static struct wbi_str keep(struct wbi_call *call, const struct wbi_partial_stream *s)
 {
-    const struct wbi_sink *sink = wbi_runtime_sink(x->call);
+    const struct wbi_sink *sink = wbi_runtime_sink(call);
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str path;
 
@@ -34,32 +34,32 @@ static struct wbi_str keep(struct wbi_exec *x, const struct wbi_partial_stream *
     return path;
 }
 
-static bool preview(struct wbi_exec *x, const struct wbi_partial_stream *s,
+static bool preview(struct wbi_call *call, const struct wbi_partial_stream *s,
                     const struct wbi_preview_policy *policy, struct shown *ret)
 {
     if (s->whole != NULL)
-        return wbi_shown_preview(s->whole, x->arena, policy, &ret->preview, NULL) == WB_OK;
-    return wbi_preview_text(x->arena, ret->clean, policy, &ret->preview, NULL) == WB_OK;
+        return wbi_shown_preview(s->whole, call->arena, policy, &ret->preview, NULL) == WB_OK;
+    return wbi_preview_text(call->arena, ret->clean, policy, &ret->preview, NULL) == WB_OK;
 }
 
 /* What the preview leaves out is kept, and the preview says how to read it. */
-static bool show(struct wbi_exec *x, const struct wbi_partial_stream *s, uint64_t tokens,
+static bool show(struct wbi_call *call, const struct wbi_partial_stream *s, uint64_t tokens,
                  struct shown *ret)
 {
     struct wbi_preview_policy policy = {.budget = tokens};
 
     ret->path = s->path;
     if (ret->path.p == NULL) {
-        if (!preview(x, s, &policy, ret))
+        if (!preview(call, s, &policy, ret))
             return false;
-        if (ret->preview.truncated || s->truncated)
-            ret->path = keep(x, s);
+        if ((ret->preview.truncated || s->truncated) && !s->not_kept)
+            ret->path = keep(call, s);
         if (ret->path.p == NULL)
             return true;
     }
-    policy.read_call = wbi_arena_fmt(x->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}",
-                                     WBI_FMT(ret->path));
-    return preview(x, s, &policy, ret);
+    policy.read_call = wbi_arena_fmt(
+        call->arena, "ReadArtifact {\"path\":\"%.*s\",\"lines\":\"A-B\"}", WBI_FMT(ret->path));
+    return preview(call, s, &policy, ret);
 }
 
 static void put(struct wbi_jw *w, const char *name, const char *member, int64_t number)
@@ -114,7 +114,7 @@ static uint64_t with_slack(uint64_t tokens)
     return tokens > 0 ? tokens + tokens / 8 + 12 : 0;
 }
 
-void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_partial_stream *s,
+void wbi_partial_write(struct wbi_call *call, struct wbi_jw *w, const struct wbi_partial_stream *s,
                        size_t n)
 {
     struct shown shown[WBI_PARTIAL_STREAMS] = {0};
@@ -122,7 +122,7 @@ void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_pa
     bool big;
 
     for (size_t i = 0; i < n; i++) {
-        shown[i].clean = wbi_partial_clean(x, s[i].name, s[i].raw);
+        shown[i].clean = wbi_partial_clean(call, s[i].name, s[i].raw);
         need[i] = with_slack(s[i].whole != NULL ? wbi_shown_tokens(s[i].whole)
                                                 : wbi_tokens(shown[i].clean));
     }
@@ -131,8 +131,75 @@ void wbi_partial_write(struct wbi_exec *x, struct wbi_jw *w, const struct wbi_pa
     tokens[big] = PREVIEW_TOKENS - tokens[!big]; /* JSON is worth room for white space */
     wbi_jw_obj(w);
     for (size_t i = 0; i < n; i++)
-        if (shown[i].clean.n > 0 && show(x, &s[i], tokens[i], &shown[i]))
+        if (shown[i].clean.n > 0 && show(call, &s[i], tokens[i], &shown[i]))
             write_stream(w, &s[i], &shown[i]);
     write_artifacts(w, s, shown, n);
     wbi_jw_obj_end(w);
+}
+
+static struct wbi_partial_stream stream_of(const char *name, struct wbi_str text, bool not_kept)
+{
+    return (struct wbi_partial_stream){
+        .name = name, .raw = text, .bytes = text.n, .not_kept = not_kept};
+}
+
+static struct wbi_str texts_of(struct wbi_arena *arena, const struct wbi_complete *full)
+{
+    struct wbi_buf all;
+
+    wbi_buf_init_arena(&all, arena, WBI_LIMIT_CALL_ARENA);
+    for (size_t i = 0; i < full->part_count; i++) {
+        struct wbi_str text = full->parts[i].text;
+
+        wbi_buf_adds(&all, text);
+        if (text.n > 0 && text.p[text.n - 1] != '\n')
+            wbi_buf_addc(&all, '\n');
+    }
+    return wbi_buf_rc(&all) == WB_OK ? wbi_buf_str(&all) : WBI_NONE;
+}
+
+/* As it is shown; absent where it could not be redacted. */
+static struct wbi_str output_of(struct wbi_call *call)
+{
+    const struct wbi_complete *full = call->complete;
+    const wbi_json *v;
+
+    if (wbi_json_read(call->arena, full->output, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        return full->output; /* no JSON: text, then */
+    if (wbi_redact_complete(call) != WB_OK ||
+        wbi_json_read(call->arena, full->output, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        return WBI_NONE;
+    return wbi_generic_display(call->arena, v);
+}
+
+struct wbi_str wbi_partial_of_output(struct wbi_call *call, bool not_kept)
+{
+    struct wbi_partial_stream said[WBI_PARTIAL_STREAMS];
+    struct wbi_complete *full = call->complete;
+    struct wbi_str output;
+    size_t n = 0;
+
+    if (full == NULL || full->output.p == NULL || full->bounded)
+        return WBI_NONE;
+    output = output_of(call);
+    if (output.p == NULL)
+        return WBI_NONE;
+    said[n++] = stream_of("output", output, not_kept);
+    if (!full->flat)
+        said[n++] = stream_of("text", texts_of(call->arena, full), not_kept);
+    return wbi_partial_details(call, said, n);
+}
+
+struct wbi_str wbi_partial_details(struct wbi_call *call, const struct wbi_partial_stream *s,
+                                   size_t n)
+{
+    struct wbi_buf details;
+    struct wbi_jw w = wbi_jw_to(&details);
+
+    wbi_buf_init_arena(&details, call->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_key(&w, "partial");
+    wbi_partial_write(call, &w, s, n);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(&details) == WB_OK ? wbi_buf_str(&details) : WBI_NONE;
 }

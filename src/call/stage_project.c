@@ -3,6 +3,7 @@
  * and writes its own receipt; errors have one receipt for all families. */
 #include "base/limits.h"
 #include "call/guards.h"
+#include "call/partial.h"
 #include "call/redact.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
@@ -62,8 +63,11 @@ enum wbi_step wbi_stage_project(struct wbi_call *call)
     WBI_ERROR_HERE(err);
 
     if (call->outcome.state == WBI_OUTCOME_NONE && /* else an error, or a replay */
-        wbi_project_outcome(call, &err) != WB_OK)
-        return wbi_call_fail_error(call, WBI_KIND_INTERNAL_ERROR, &err);
+        wbi_project_outcome(call, &err) != WB_OK) {
+        (void)wbi_call_fail_error(call, WBI_KIND_INTERNAL_ERROR, &err);
+        call->outcome.fault.details = /* it ran */
+            wbi_partial_of_output(call, err.kind == WBI_KIND_OUTPUT_PERSISTENCE_FAILED);
+    }
     return redact(call);
 }
 

@@ -143,7 +143,7 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
     wbi_jw_obj(&w);
     if (n > 0) {
         wbi_jw_key(&w, "partial");
-        wbi_partial_write(x, &w, said, n);
+        wbi_partial_write(x->call, &w, said, n);
     }
     if (structured.n > 0 && is_short(structured))
         wbi_jw_kraw(&w, "structured", structured);
@@ -154,6 +154,19 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
     if (details.n > 2 && wbi_buf_rc(&details) == WB_OK)
         fault.details = wbi_buf_str(&details);
     fail_with(x, &fault, complete);
+}
+
+static void fail_untyped(struct wbi_exec *x, struct wbi_str text)
+{
+    struct wbi_partial_stream said = {.name = "output", .raw = text, .bytes = text.n};
+    struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_OUTPUT};
+
+    fault.message = wbi_arena_fmt(
+        x->arena, "%.*s ran, but gave no structuredContent, which its outputSchema promises",
+        WBI_FMT(x->tool->model_name));
+    if (text.n > 0)
+        fault.details = wbi_partial_details(x->call, &said, 1);
+    wbi_exec_fail_fault(x, &fault);
 }
 
 static void free_arena(void *arg)
@@ -184,9 +197,7 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
         fail_tool(x, &complete, got.text,
                   got.structured && !got.twin && !got.secrets ? complete.output : WBI_NONE);
     else if (x->tool->output_compiled != NULL && !got.structured)
-        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT,
-                      "%.*s ran, but gave no structuredContent, which its outputSchema promises",
-                      WBI_FMT(x->tool->model_name));
+        fail_untyped(x, got.text);
     else
         wbi_exec_done(x, &complete);
 }

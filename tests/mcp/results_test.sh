@@ -88,6 +88,16 @@ input='{}'
 try '{"content":[],"structuredContent":{"token":"PRIVATE"}}'
 shows "an output that does not fit" '"/token" must be an integer; got a value that is redacted'
 hides "an output that does not fit" PRIVATE
+try '{"content":[{"type":"text","text":"PAID"}],"structuredContent":{"token":"PRIVATE","receipt_no":"R-4711"}}'
+shows "what an output that does not fit says" R-4711
+shows "what is said beside it" PAID
+hides "what is redacted in it" PRIVATE
+try '{"content":[{"type":"text","text":"PAID R-4711"}]}'
+shows "what is said without structuredContent" 'PAID R-4711'
+try "{\"content\":[],\"structuredContent\":{\"token\":\"PRIVATE\",\"rows\":[$rows],\"receipt_no\":\"R-4711\"}}"
+shows "a large output that does not fit" 'ReadArtifact'
+[[ $kept == *R-4711* ]] || bad "a large output that does not fit is lost"
+hides "what is redacted in it" PRIVATE
 tool='{"name":"t","inputSchema":{"type":"object"}}'
 
 # A failure says what its structuredContent says.

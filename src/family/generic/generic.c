@@ -18,7 +18,6 @@
 /* Tokens for the artifact line and the notice in the header. */
 #define CUT_HEADER_TOKENS 160
 
-/* What a person would look at: strings as they are, other values pretty. */
 struct wbi_str wbi_generic_display(struct wbi_arena *arena, const wbi_json *v)
 {
     struct wbi_buf text;

@@ -20,6 +20,9 @@ struct wbi_shown;
 WB_MUST_CHECK wb_rc wbi_generic_put_shown(const struct wbi_projection *p, struct wbi_shown *text,
                                           uint64_t bytes, struct wbi_str path, struct wbi_jw *w,
                                           struct wbi_error *err);
+/* What a person would look at: strings as they are, other values pretty; absent without
+ * memory. */
+struct wbi_str wbi_generic_display(struct wbi_arena *arena, const wbi_json *v);
 /* Whether a part is no text: it goes to providers beside the receipt. */
 bool wbi_generic_is_media(const struct wbi_wire_part *part);
 /* What a generic result holds when that is one image or one other file;

@@ -5,8 +5,6 @@
 
 #include "family/generic/generic.h"
 
-/* Strings as they are, other values pretty; absent: out of memory. */
-struct wbi_str wbi_generic_display(struct wbi_arena *arena, const wbi_json *v);
 /* Fit to be shown (C6.5). Absent: out of memory. */
 struct wbi_str wbi_generic_clean(struct wbi_arena *arena, struct wbi_str raw);
 /* Shown by a preview, kept whole as an artifact; members of an open object.
