@@ -393,6 +393,44 @@ static void end_grace(void *arg, struct wbi_call *call)
     *(struct wbi_call **)arg = call;
 }
 
+/* Asks with the key k, and ends the grace time of what does not listen. */
+static void ask_a_deaf_one(struct asked *a)
+{
+    struct wbi_call *call = NULL;
+
+    ask(&g, a, "t", KEY, "k", 0);
+    do {
+        (void)wb_runtime_turn(g.runtime, 1);
+        wbi_calls_each(g.runtime->rt->calls, end_grace, &call);
+    } while (call->cancel == WBI_CANCEL_NONE);
+    wbi_call_grace_over(call); /* instead of waiting for it */
+    wait_for(a);
+    assert_string_equal(a->kind, "timed_out");
+}
+
+/* C8.1: a write that timed out may have happened, also while it still runs. */
+static void matrix_24_a_write_that_outlives_its_time_is_not_offered_again(void **state)
+{
+    struct asked a;
+    struct scripted *t;
+    wb_tool_call *held;
+
+    (void)state;
+    setup(FOR_ALL("\"concurrency\":{\"limit\":1,\"queue\":0}" SOON));
+    t = guarded_tool(&g, "t", "NonIdempotentWrite", NULL, "deaf", NULL);
+    ask_a_deaf_one(&a);
+    assert_string_equal(at(&a, "/status"), "\"Error\"");
+    held = t->held[0];
+    t->held[0] = NULL;
+    wb_tool_fail(held, "upstream_unavailable", "half of it is done", NULL);
+    settle_down(&g);
+    answer(&g, &a, "t", KEY, "k", 0); /* known, not run again */
+    assert_string_equal(at(&a, "/replayed"), "true");
+    assert_string_equal(a.kind, "upstream_unavailable");
+    assert_string_equal(at(&a, "/status"), "\"Error\"");
+    assert_int_equal(t->runs, 1);
+}
+
 static void matrix_18_a_late_result_frees_its_slot_once_and_closes_its_key(void **state)
 {
     struct wbi_call *call = NULL;
@@ -402,14 +440,8 @@ static void matrix_18_a_late_result_frees_its_slot_once_and_closes_its_key(void 
     (void)state;
     setup(FOR_ALL("\"concurrency\":{\"limit\":1,\"queue\":0}" SOON));
     t = guarded_tool(&g, "t", "IdempotentWrite", NULL, "deaf", NULL);
-    ask(&g, &a, "t", KEY, "k", 0);
-    do {
-        (void)wb_runtime_turn(g.runtime, 1);
-        wbi_calls_each(g.runtime->rt->calls, end_grace, &call);
-    } while (call->cancel == WBI_CANCEL_NONE);
-    wbi_call_grace_over(call); /* instead of waiting for it */
-    wait_for(&a);
-    assert_string_equal(a.kind, "timed_out");
+    ask_a_deaf_one(&a);
+    assert_string_equal(at(&a, "/status"), "\"Retryable\"");
     answer(&g, &b, "t", KEY, "k", 0);
     assert_string_equal(b.kind, "call_in_flight"); /* it still runs somewhere */
     scripted_finish(t, 0);
@@ -707,6 +739,7 @@ int main(void)
         ROW(matrix_22_the_last_of_a_budget_is_spent_once),
         ROW(matrix_23_a_pure_tool_is_not_retried),
         ROW(matrix_24_a_write_that_timed_out_is_an_error),
+        ROW(matrix_24_a_write_that_outlives_its_time_is_not_offered_again),
         ROW(matrix_25_all_attempts_fail),
         ROW(matrix_25_an_attempt_that_times_out_is_tried_again_with_a_full_limit),
         ROW(matrix_25_no_retry_past_the_deadline_and_none_after_a_cancel),

@@ -139,8 +139,11 @@ wbi_call_fail(struct wbi_call *call, enum wbi_kind kind, const char *fmt, ...);
 /* The same from an error of a lower room; kind is used where err has none. */
 enum wbi_step wbi_call_fail_error(struct wbi_call *call, enum wbi_kind kind,
                                   const struct wbi_error *err);
-/* The same with everything given. */
+/* The same with everything given; narrowed by wbi_call_narrow_retry. */
 enum wbi_step wbi_call_fail_fault(struct wbi_call *call, const struct wbi_fault *fault);
+/* C8.1: once an attempt has begun, a write may have happened, whatever went wrong then: only
+ * a keyed idempotent one may be tried again, or one whose tool knows that nothing was done. */
+void wbi_call_narrow_retry(const struct wbi_call *call, struct wbi_fault *fault);
 
 /* Keep the call's memory while something still points into it. */
 void wbi_call_hold(struct wbi_call *call);

@@ -117,13 +117,14 @@ void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str byte
     wbi_buf_fini(&data);
 }
 
-/* C8.1: a write that timed out may have happened; only a keyed idempotent one
- * may be tried again, or one whose tool knows that nothing was done. */
-static void narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
+void wbi_call_narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 {
-    bool keyed =
-        call->tool->effect == WBI_EFFECT_IDEMPOTENT_WRITE && call->inv.idempotency_key.p != NULL;
+    bool keyed;
 
+    if (call->facts.attempts == 0)
+        return;
+    keyed =
+        call->tool->effect == WBI_EFFECT_IDEMPOTENT_WRITE && call->inv.idempotency_key.p != NULL;
     if (call->tool->effect != WBI_EFFECT_PURE && !keyed && fault->retryable != WBI_RETRYABLE_YES)
         fault->retryable = WBI_RETRYABLE_NO;
     if (fault->kind == WBI_KIND_STATE_UNAVAILABLE && call->runtime->state_refused)
@@ -159,7 +160,6 @@ static enum wbi_step fail_late(struct wbi_call *call)
                               .message =
                                   WBI_LIT("the tool finished after the deadline of its call")};
 
-    narrow_retry(call, &fault);
     return wbi_call_fail_fault(call, &fault);
 }
 
@@ -180,7 +180,7 @@ static enum wbi_step take_result(struct wbi_call *call)
     fault = *(const struct wbi_fault *)full->fault;
     if (fault.kind == WBI_KIND_CANCELLED && call->cancel == WBI_CANCEL_DEADLINE)
         fault.kind = WBI_KIND_TIMED_OUT; /* the tool knows only that it was asked to end */
-    narrow_retry(call, &fault);
+    wbi_call_narrow_retry(call, &fault);
     if (wbi_attempt_again(call, &fault))
         return WBI_STEP_PARKED;
     wbi_attempt_causes(call, &fault);

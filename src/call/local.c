@@ -302,25 +302,30 @@ static wb_rc keep(void *arg, const char *role, struct wbi_str bytes, struct wbi_
     const char *const roles[WBI_SPOOL_STREAMS] = {role, NULL};
     struct wbi_artifact got[WBI_SPOOL_STREAMS];
     struct wbi_spool *spool;
-    wb_rc rc = wbi_runtime_open_artifacts(call->runtime, err);
+    WBI_ERROR_HERE(why);
+    wb_rc rc = wbi_runtime_open_artifacts(call->runtime, &why);
 
     if (rc == WB_OK)
-        rc = wbi_spool_open(call->runtime->artifacts, wbi_str_z(call->name), roles, &spool, err);
-    if (rc != WB_OK)
-        return rc;
+        rc = wbi_spool_open(call->runtime->artifacts, wbi_str_z(call->name), roles, &spool, &why);
+    if (rc != WB_OK) /* the tool ran: this is no refusal, whatever the reason is called */
+        return wbi_fail_kind(err, rc, WBI_KIND_OUTPUT_PERSISTENCE_FAILED,
+                             "the output could not be kept: %s", why.text);
     wbi_spool_add(spool, 0, bytes);
     rc = wbi_spool_finish(spool, 1, got, err);
     if (rc != WB_OK)
         return rc;
-    if (strcmp(got[0].reason, "io_error") == 0 || strcmp(got[0].reason, "no_space") == 0)
-        return wbi_fail_kind(err, WB_EIO, WBI_KIND_OUTPUT_PERSISTENCE_FAILED,
-                             "only %llu of %zu bytes of the output could be kept: %s",
-                             (unsigned long long)got[0].bytes, bytes.n,
-                             got[0].reason[0] == 'n' ? "the disk is full" : "writing failed");
-    *ret_path = wbi_artifact_path(call->runtime->artifacts, call->arena, got[0].name);
-    if (ret_path->p == NULL)
-        return wbi_fail_nomem(err);
-    return wbi_runtime_note_artifact(call, *ret_path, &got[0], err);
+    if (got[0].name[0] != '\0') { /* what was saved of it, too */
+        *ret_path = wbi_artifact_path(call->runtime->artifacts, call->arena, got[0].name);
+        rc = ret_path->p != NULL ? wbi_runtime_note_artifact(call, *ret_path, &got[0], err)
+                                 : wbi_fail_nomem(err);
+    }
+    if (rc == WB_OK &&
+        (strcmp(got[0].reason, "io_error") == 0 || strcmp(got[0].reason, "no_space") == 0))
+        rc = wbi_fail_kind(err, WB_EIO, WBI_KIND_OUTPUT_PERSISTENCE_FAILED,
+                           "only %llu of %zu bytes of the output could be kept: %s",
+                           (unsigned long long)got[0].bytes, bytes.n,
+                           got[0].reason[0] == 'n' ? "the disk is full" : "writing failed");
+    return rc;
 }
 
 const struct wbi_sink *wbi_runtime_sink(struct wbi_call *call)

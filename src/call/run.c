@@ -158,17 +158,20 @@ struct wbi_call_ref wbi_call_park(struct wbi_call *call)
 
 enum wbi_step wbi_call_fail_fault(struct wbi_call *call, const struct wbi_fault *fault)
 {
+    struct wbi_fault narrowed = *fault;
     struct wbi_fault plain = {.kind = WBI_KIND_INTERNAL_ERROR,
                               .message = WBI_LIT("the error itself could not be kept whole")};
 
+    wbi_call_narrow_retry(call, &narrowed);
     if (call->outcome.state != WBI_OUTCOME_NONE)
         call->outcome = (struct wbi_outcome){.state = WBI_OUTCOME_NONE};
-    if (wbi_outcome_fail(&call->outcome, call->arena, fault) == WB_OK)
+    if (wbi_outcome_fail(&call->outcome, call->arena, &narrowed) == WB_OK)
         return WBI_STEP_REFUSED;
     /* Out of memory: an error made of static text only. */
     plain.kind = fault->kind > WBI_KIND_NONE && fault->kind < WBI_KIND_COUNT
                      ? fault->kind
                      : WBI_KIND_INTERNAL_ERROR;
+    plain.retryable = narrowed.retryable;
     call->outcome =
         (struct wbi_outcome){.state = WBI_OUTCOME_ERROR, .summary = plain.message, .fault = plain};
     return WBI_STEP_REFUSED;

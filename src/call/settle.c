@@ -134,14 +134,16 @@ static struct wbi_str store_late(const struct wbi_call *call, struct wbi_complet
 {
     struct wbi_call shadow = *call; /* the call itself has its outcome */
     struct wbi_error err = WBI_ERROR_INIT;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
     shadow.outcome = (struct wbi_outcome){.state = WBI_OUTCOME_NONE};
     shadow.complete = complete;
     *ret_class = WBI_GUARD_OK;
-    if (wbi_check_output(&shadow) != WBI_STEP_NEXT) {
+    if (!complete->ok) {
+        (void)wbi_call_fail_fault(&shadow, complete->fault);
+        *ret_class = wbi_guard_class_of(complete->fault);
+    } else if (wbi_check_output(&shadow) != WBI_STEP_NEXT) {
         *ret_class = WBI_GUARD_CONTRACT;
-        rc = WB_OK;
     } else {
         rc = wbi_project_outcome(&shadow, &err);
     }
@@ -154,19 +156,15 @@ void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete
 {
     struct wbi_admission *a = call->ticket;
     struct wbi_complete copy = *complete;
-    struct wbi_guard_outcome outcome = {.class = WBI_GUARD_FAILED};
-    const struct wbi_fault *fault = complete->fault;
+    struct wbi_guard_outcome outcome = {.class = WBI_GUARD_OK};
 
-    if (a == NULL || a->request.input_hash == NULL)
+    if (a == NULL || a->request.input_hash == NULL || (!complete->ok && complete->fault == NULL))
         return;
-    if (complete->ok) {
-        outcome.stored = store_late(call, &copy, &outcome.class);
-        if (outcome.stored.p == NULL)
-            return; /* stays in flight, and is unknown in time */
-    } else if (fault != NULL) {
-        outcome.class = wbi_guard_class_of(fault);
-        outcome.retryable = true; /* the caller was told so or knows better */
-    }
+    outcome.stored = store_late(call, &copy, &outcome.class);
+    if (outcome.stored.p == NULL)
+        return; /* stays in flight, and is unknown in time */
+    /* What the caller was told counts: a retry that was offered must not replay a failure. */
+    outcome.retryable = wbi_fault_retryable(&call->outcome.fault);
     if (wbi_guard_late(call->runtime->guards->chain, &a->request, &outcome,
                        wbi_now_ns(&call->clock)) != WB_OK)
         call->facts.key_lost = true;
