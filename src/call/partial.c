@@ -13,23 +13,37 @@
 #define PREVIEW_TOKENS 800u /* of the 1,000 of an error (C6.1); its header has the rest */
 
 struct shown {
-    struct wbi_str clean, path;
+    struct wbi_str raw, clean, path;
     struct wbi_preview preview;
 };
 
+/* raw without what a policy names in it, which is all that is kept of it; returned as it may
+ * be shown. Both are absent where that could not be found out. */
+static struct wbi_str redact(struct wbi_call *call, const char *where, struct wbi_str *raw)
+{
+    struct wbi_str shown;
+
+    if (wbi_redact_json_text(call, where, raw) != WB_OK)
+        *raw = WBI_NONE;
+    shown = *raw;
+    if (wbi_redact_said(call, where, &shown) != WB_OK)
+        *raw = shown = WBI_NONE;
+    return shown;
+}
+
 struct wbi_str wbi_partial_clean(struct wbi_call *call, const char *where, struct wbi_str text)
 {
-    return wbi_redact_said(call, where, &text) == WB_OK ? text : WBI_NONE;
+    return redact(call, where, &text);
 }
 
 /* Absent: it could not be kept. */
-static struct wbi_str keep(struct wbi_call *call, const struct wbi_partial_stream *s)
+static struct wbi_str keep(struct wbi_call *call, const char *role, struct wbi_str bytes)
 {
     const struct wbi_sink *sink = wbi_runtime_sink(call);
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str path;
 
-    if (sink == NULL || sink->put(sink->arg, s->name, s->raw, &path, &err) != WB_OK)
+    if (sink == NULL || sink->put(sink->arg, role, bytes, &path, &err) != WB_OK)
         return WBI_NONE;
     return path;
 }
@@ -53,7 +67,7 @@ static bool show(struct wbi_call *call, const struct wbi_partial_stream *s, uint
         if (!preview(call, s, &policy, ret))
             return false;
         if ((ret->preview.truncated || s->truncated) && !s->not_kept)
-            ret->path = keep(call, s);
+            ret->path = keep(call, s->name, ret->raw);
         if (ret->path.p == NULL)
             return true;
     }
@@ -122,7 +136,9 @@ void wbi_partial_write(struct wbi_call *call, struct wbi_jw *w, const struct wbi
     bool big;
 
     for (size_t i = 0; i < n; i++) {
-        shown[i].clean = wbi_partial_clean(call, s[i].name, s[i].raw);
+        shown[i].raw = s[i].raw;
+        if (s[i].whole == NULL) /* else that is clean */
+            shown[i].clean = redact(call, s[i].name, &shown[i].raw);
         need[i] = with_slack(s[i].whole != NULL ? wbi_shown_tokens(s[i].whole)
                                                 : wbi_tokens(shown[i].clean));
     }
@@ -131,7 +147,7 @@ void wbi_partial_write(struct wbi_call *call, struct wbi_jw *w, const struct wbi
     tokens[big] = PREVIEW_TOKENS - tokens[!big]; /* JSON is worth room for white space */
     wbi_jw_obj(w);
     for (size_t i = 0; i < n; i++)
-        if (shown[i].clean.n > 0 && show(call, &s[i], tokens[i], &shown[i]))
+        if (need[i] > 0 && show(call, &s[i], tokens[i], &shown[i]))
             write_stream(w, &s[i], &shown[i]);
     write_artifacts(w, s, shown, n);
     wbi_jw_obj_end(w);

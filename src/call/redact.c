@@ -192,17 +192,19 @@ wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *
     return note_paths(call, where, &list);
 }
 
-/* Many tools give their JSON as text: its members have names, too. */
-static wb_rc redact_json_text(struct wbi_call *call, struct wbi_str *text)
+wb_rc wbi_redact_json_text(struct wbi_call *call, const char *where, struct wbi_str *text)
 {
     struct wbi_str trimmed = wbi_str_trim(*text);
     const wbi_json *v;
+    wb_rc rc = find_rules(call);
 
+    if (rc != WB_OK)
+        return rc;
     if (trimmed.n == 0 || (trimmed.p[0] != '{' && trimmed.p[0] != '[') ||
         wbi_redact_is_clean(call->runtime->secrets, call->rules, trimmed) ||
         wbi_json_read(call->arena, trimmed, WBI_JSON_STRICT, &v, NULL) != WB_OK)
         return WB_OK;
-    return redact_json_in(call, call->arena, "output", text);
+    return redact_json_in(call, call->arena, where, text);
 }
 
 /* Output that is one text. */
@@ -221,7 +223,7 @@ static wb_rc redact_quoted(struct wbi_call *call, struct wbi_str *output)
         return rc;
     text = wbi_json_str(v);
     before = text.p;
-    rc = redact_json_text(call, &text);
+    rc = wbi_redact_json_text(call, "output", &text);
     if (rc != WB_OK || text.p == before)
         return rc;
     wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
@@ -240,7 +242,7 @@ static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
         const char *before = texts[i]->p;
 
         if (texts[i] == &part->text)
-            rc = redact_json_text(call, texts[i]);
+            rc = wbi_redact_json_text(call, "output", texts[i]);
         if (rc == WB_OK)
             rc = wbi_redact_text(call, "output", texts[i]);
         if (texts[i]->p != before)
@@ -308,7 +310,7 @@ static wb_rc texts_would(struct wbi_call *call, const wbi_json *content, bool *r
         if (rc != WB_OK || *ret || !wbi_wire_part_read(block, &part))
             continue;
         before = part.text.p;
-        rc = redact_json_text(call, &part.text);
+        rc = wbi_redact_json_text(call, "output", &part.text);
         *ret = part.text.p != before;
     }
     return rc;

@@ -23,6 +23,10 @@ WB_MUST_CHECK wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v,
  * server said also what C6.5 removes. Before anything is cut: half a secret is not known. */
 WB_MUST_CHECK wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *text);
 WB_MUST_CHECK wb_rc wbi_redact_said(struct wbi_call *call, const char *where, struct wbi_str *text);
+/* Many tools give their JSON as text: where it is, its members are redacted by name and path,
+ * as in output that is no text. Counted from the root of that JSON. */
+WB_MUST_CHECK wb_rc wbi_redact_json_text(struct wbi_call *call, const char *where,
+                                         struct wbi_str *text);
 /* Replace the outcome's result, output, message, details and summary by
  * redacted ones where they hold secrets, and bound what an error says then; the paths go to
  * facts.redactions. */

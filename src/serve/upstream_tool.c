@@ -11,7 +11,7 @@
 #include "serve/result.h"
 #include "serve/upstreams.h"
 #include "text/hygiene.h"
-#include "text/redact.h"
+#include "call/redact.h"
 #include "text/tokens.h"
 
 struct running {
@@ -131,6 +131,10 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
     struct wbi_jw w = wbi_jw_to(&details);
     size_t n = 0;
 
+    if (wbi_redact_json_text(x->call, "error.message", &text) != WB_OK)
+        text = WBI_NONE;
+    if (wbi_redact_json_text(x->call, "error.details.structured", &structured) != WB_OK)
+        structured = WBI_NONE;
     fault.message = wbi_str_trim(text);
     if (!is_short(fault.message)) {
         fault.message = wbi_arena_fmt(x->arena, "%.*s failed", WBI_FMT(x->tool->model_name));
@@ -194,8 +198,7 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     if (rc != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_json_true(wbi_json_get(a->result, "isError")))
-        fail_tool(x, &complete, got.text,
-                  got.structured && !got.twin && !got.secrets ? complete.output : WBI_NONE);
+        fail_tool(x, &complete, got.text, got.structured && !got.twin ? complete.output : WBI_NONE);
     else if (x->tool->output_compiled != NULL && !got.structured)
         fail_untyped(x, got.text);
     else

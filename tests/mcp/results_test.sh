@@ -40,6 +40,13 @@ try '{"content":[{"type":"text","text":"{\"user\":{\"mail\":\"PRIVATE\"}}"}]}'
 hides "a path in JSON given as text" PRIVATE
 try "{\"content\":[{\"type\":\"text\",\"text\":\"failed\"}],\"isError\":true,$mail}"
 hides "a path in a failure" PRIVATE
+shows "what else a failure says" '"n":1'
+try "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"user\\\":{\\\"mail\\\":\\\"PRIVATE\\\",\\\"n\\\":7}}\"}],\"isError\":true}"
+hides "a path in a failure that is JSON" PRIVATE
+shows "what else it says" '"n":7'
+try "{\"content\":[],\"isError\":true,\"structuredContent\":{\"user\":{\"mail\":\"PRIVATE\"},\"rows\":[$(seq -s, 20000)]}}"
+hides "a path in a large failure" PRIVATE
+[[ $kept == *19999* ]] || bad "a large failure is lost"
 more=
 rows=$(seq -s, 20000)
 try "{\"content\":[],\"structuredContent\":{\"password\":\"PRIVATE\",\"rows\":[$rows]}}"
