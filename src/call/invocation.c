@@ -145,32 +145,77 @@ static wb_rc check_id(const char *name, struct wbi_str s, size_t most, struct wb
     return WB_OK;
 }
 
-static wb_rc check_ids(const struct wbi_invocation *inv, struct wbi_error *err)
-{
-    const struct {
-        const char *name;
-        struct wbi_str s;
-        size_t most;
-    } ids[] = {
-        {"toolName", inv->tool_name, WBI_LIMIT_TOOL_NAME},
-        {"versionRange", inv->version_range, WBI_LIMIT_SEMVER_TEXT},
-        {"correlationId", inv->correlation_id, WBI_LIMIT_ID},
-        {"causationId", inv->causation_id, WBI_LIMIT_ID},
-        {"idempotencyKey", inv->idempotency_key, WBI_LIMIT_IDEMPOTENCY_KEY},
-        {"callId", inv->call_id, WBI_LIMIT_ID},
-        {"conversationId", inv->conversation_id, WBI_LIMIT_ID},
-        {"turnId", inv->turn_id, WBI_LIMIT_ID},
-        {"principal", inv->principal, WBI_LIMIT_ID},
-        {"provider", inv->provider, WBI_LIMIT_ID},
-        {"model", inv->model, WBI_LIMIT_ID},
-    };
+struct id {
+    const char *name;
+    struct wbi_str *s;
+    size_t most;
+};
 
-    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-        wb_rc rc = check_id(ids[i].name, ids[i].s, ids[i].most, err);
-        if (rc != WB_OK)
-            return rc;
+/* One look at all of them: hardly a call has one that is. */
+static bool may_hold_secrets(const struct id *ids, size_t n, const struct wbi_secrets *secrets)
+{
+    char all[8 * (WBI_LIMIT_ID + 1)];
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i].s->n == 0)
+            continue;
+        memcpy(all + at, ids[i].s->p, ids[i].s->n);
+        at += ids[i].s->n;
+        all[at++] = '\n';
     }
-    return WB_OK;
+    return wbi_secrets_found(secrets, wbi_str_make(all, at));
+}
+
+/* Ids are told and written down everywhere as they are, so none may be a secret. One that is
+ * becomes what stands for it: it is not carried on into results, events and rows. */
+static wb_rc refuse_secrets(const struct id *ids, size_t n, struct wbi_arena *arena,
+                            const struct wbi_secrets *secrets, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        struct wbi_buf mask;
+
+        if (!wbi_secrets_found(secrets, *ids[i].s))
+            continue;
+        wbi_buf_init_arena(&mask, arena, WBI_LIMIT_ID);
+        *ids[i].s = wbi_secrets_mask(secrets, "value", *ids[i].s, &mask) == WB_OK
+                        ? wbi_buf_str(&mask)
+                        : WBI_LIT("[redacted]");
+        rc = wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                           "%s looks like a secret; ids carry none", ids[i].name);
+    }
+    return rc;
+}
+
+static wb_rc check_ids(struct wbi_invocation *inv, struct wbi_arena *arena,
+                       const struct wbi_secrets *secrets, struct wbi_error *err)
+{
+    /* the first three are kept redacted, or as hashes */
+    const struct id ids[] = {
+        {"toolName", &inv->tool_name, WBI_LIMIT_TOOL_NAME},
+        {"versionRange", &inv->version_range, WBI_LIMIT_SEMVER_TEXT},
+        {"idempotencyKey", &inv->idempotency_key, WBI_LIMIT_IDEMPOTENCY_KEY},
+        {"correlationId", &inv->correlation_id, WBI_LIMIT_ID},
+        {"causationId", &inv->causation_id, WBI_LIMIT_ID},
+        {"callId", &inv->call_id, WBI_LIMIT_ID},
+        {"conversationId", &inv->conversation_id, WBI_LIMIT_ID},
+        {"turnId", &inv->turn_id, WBI_LIMIT_ID},
+        {"principal", &inv->principal, WBI_LIMIT_ID},
+        {"provider", &inv->provider, WBI_LIMIT_ID},
+        {"model", &inv->model, WBI_LIMIT_ID},
+    };
+    const size_t n = sizeof(ids) / sizeof(ids[0]), told = 3;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < n && rc == WB_OK; i++)
+        rc = check_id(ids[i].name, *ids[i].s, ids[i].most, err);
+    if (rc != WB_OK)
+        (void)refuse_secrets(ids + told, n - told, arena, secrets, NULL); /* it is told already */
+    else if (may_hold_secrets(ids + told, n - told, secrets))
+        rc = refuse_secrets(ids + told, n - told, arena, secrets, err);
+    return rc;
 }
 
 /* C2.3: headers carry no secrets. Neither value nor name is repeated where it is one. */
@@ -234,7 +279,7 @@ wb_rc wbi_invocation_check(struct wbi_invocation *inv, struct wbi_arena *arena,
                            const struct wbi_ids *ids, const struct wbi_secrets *secrets,
                            struct wbi_error *err)
 {
-    wb_rc rc = check_ids(inv, err);
+    wb_rc rc = check_ids(inv, arena, secrets, err);
 
     if (rc == WB_OK && blank(inv->tool_name))
         rc = wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,

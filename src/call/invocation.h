@@ -49,7 +49,7 @@ WB_MUST_CHECK wb_rc wbi_invocation_read(const wbi_json *obj, struct wbi_invocati
 /* The id of a JSON-RPC request, with its JSON text, as the call's: people name a string by
  * its value. To keys "7" and 7 are two ids all the same. */
 void wbi_invocation_rpc_id(struct wbi_invocation *inv, const wbi_json *id, struct wbi_str text);
-/* C2.1–C2.3: lengths, control characters, secrets in headers, size of metadata,
+/* C2.1–C2.3: lengths, control characters, secrets in ids and headers, size of metadata,
  * deadline. Gives a correlation id where none or a blank one was sent. */
 WB_MUST_CHECK wb_rc wbi_invocation_check(struct wbi_invocation *inv, struct wbi_arena *arena,
                                          const struct wbi_ids *ids,
