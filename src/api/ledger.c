@@ -24,6 +24,7 @@ static wb_rc open_all(wb_ledger *l, const wb_options *options, wb_ledger_mode mo
     l->clock = lo.clock = o.clock ? *o.clock : wbi_clock_system();
     rc = wbi_places_find(l->arena, &wish, &env, &l->places, err);
     so.dir = l->places.state.p;
+    lo.close_arg = &l->places.state;
     so.user_dir = l->places.user_state.p;
     if (rc == WB_OK)
         rc = wbi_store_open(&so, &l->store, err);

@@ -109,7 +109,8 @@ wb_rc wbi_runtime_open_ledger(struct wbi_runtime *rt, struct wbi_error *err)
                                    .ids = rt->ids,
                                    .wake = wake,
                                    .wake_arg = rt->loop};
-    struct wbi_ledger_options lo = {.clock = rt->clock, .close_call = wbi_recover_call};
+    struct wbi_ledger_options lo = {
+        .clock = rt->clock, .close_call = wbi_recover_call, .close_arg = &rt->places.state};
     wb_rc rc = WB_OK;
 
     if (rt->ledger != NULL)

@@ -3,6 +3,9 @@
  * need it. Runs on the writer thread, so nothing of a runtime is touched. */
 #include "call/recover.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "base/limits.h"
 #include "call/call.h"
 #include "call/views.h"
@@ -32,11 +35,97 @@ static struct wbi_str origin_of(struct wbi_str qualified)
     return wbi_str_head(qualified, at);
 }
 
-static wb_rc rebuild(const struct wbi_row *intent, struct wbi_arena *arena, struct wbi_call **ret)
+/* ---- what it had printed ---- */
+
+struct found {
+    const char *role;
+    struct wbi_str path;
+    int64_t bytes;
+    bool sealed; /* finished by its writer, who may have left something out all the same */
+};
+
+#define ROLES 4
+
+/* Files are named after their call and role from the first byte on. */
+static size_t find_artifacts(const struct wbi_str *state, struct wbi_str call_id,
+                             struct wbi_arena *arena, struct found found[ROLES])
+{
+    static const char *const roles[ROLES] = {"stdout", "stderr", "combined", "output"};
+    struct stat st;
+    size_t n = 0;
+
+    for (size_t i = 0; state != NULL && call_id.n > 0 && i < ROLES; i++) {
+        struct wbi_str path = wbi_arena_fmt(arena, "%.*s/artifacts/%.*s-%s.log", WBI_FMT(*state),
+                                            WBI_FMT(call_id), roles[i]);
+
+        if (path.p == NULL || stat(path.p, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+            continue;
+        found[n++] =
+            (struct found){roles[i], path, (int64_t)st.st_size, (st.st_mode & S_IWUSR) == 0};
+    }
+    return n;
+}
+
+/* The details of the error: where to read on. */
+static struct wbi_str write_details(struct wbi_arena *arena, const struct found *found, size_t n)
+{
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+    char key[40];
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    wbi_jw_key(&w, "partial");
+    wbi_jw_obj(&w);
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(key, sizeof(key), "%s_preview", found[i].role);
+        wbi_jw_kraw(&w, key, WBI_LIT("null"));
+        (void)snprintf(key, sizeof(key), "%s_artifact", found[i].role);
+        wbi_jw_kint(&w, key, (int64_t)i);
+    }
+    wbi_jw_key(&w, "artifacts");
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(&w);
+        wbi_jw_kstr(&w, "path", found[i].path);
+        wbi_jw_obj_end(&w);
+    }
+    wbi_jw_arr_end(&w);
+    wbi_jw_obj_end(&w);
+    wbi_jw_obj_end(&w);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+/* For the record (C4.6), as far as it can be told without reading them. */
+static struct wbi_str write_facts(struct wbi_arena *arena, const struct found *found, size_t n)
+{
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(&w);
+        wbi_jw_kstr(&w, "path", found[i].path);
+        wbi_jw_kstrz(&w, "role", found[i].role);
+        wbi_jw_kint(&w, "bytes", found[i].bytes);
+        if (!found[i].sealed) {
+            wbi_jw_kbool(&w, "complete", false);
+            wbi_jw_kstrz(&w, "reason", "interrupted");
+        }
+        wbi_jw_obj_end(&w);
+    }
+    wbi_jw_arr_end(&w);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+static wb_rc rebuild(const struct wbi_row *intent, struct wbi_str details, struct wbi_arena *arena,
+                     struct wbi_call **ret)
 {
     struct wbi_call *call = wbi_arena_zalloc(arena, sizeof(*call));
     struct wbi_tool *tool = wbi_arena_zalloc(arena, sizeof(*tool));
-    struct wbi_fault fault = {.kind = WBI_KIND_OUTCOME_UNKNOWN, .message = WBI_LIT(MESSAGE)};
+    struct wbi_fault fault = {
+        .kind = WBI_KIND_OUTCOME_UNKNOWN, .message = WBI_LIT(MESSAGE), .details = details};
     const wbi_json *invocation, *trust;
     wb_rc rc = call && tool ? read_object(arena, intent->invocation, &invocation) : WB_ENOMEM;
 
@@ -73,10 +162,11 @@ wb_rc wbi_recover_call(void *arg, const struct wbi_row *intent, struct wbi_arena
 {
     struct wbi_buf canonical, receipt, result;
     char started[WBI_RFC3339_SIZE], closed[WBI_RFC3339_SIZE];
+    struct found found[ROLES];
+    size_t n = find_artifacts(arg, intent->call_id, arena, found);
     struct wbi_call *call;
-    wb_rc rc = rebuild(intent, arena, &call);
+    wb_rc rc = rebuild(intent, n > 0 ? write_details(arena, found, n) : WBI_NONE, arena, &call);
 
-    (void)arg;
     wbi_buf_init_arena(&canonical, arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init_arena(&receipt, arena, WBI_LIMIT_RECEIPT);
     wbi_buf_init_arena(&result, arena, WBI_LIMIT_JSON_TEXT);
@@ -93,10 +183,11 @@ wb_rc wbi_recover_call(void *arg, const struct wbi_row *intent, struct wbi_arena
     out->canonical = wbi_buf_str(&canonical);
     out->receipt = wbi_buf_str(&receipt);
     out->result = wbi_buf_str(&result);
-    out->artifacts = WBI_LIT("[]");
+    out->artifacts = write_facts(arena, found, n);
     out->events = WBI_LIT("[]");
     out->policy = wbi_arena_str(arena, wbi_call_snapshot(call));
     out->timings =
         wbi_arena_fmt(arena, "{\"startedAt\":\"%s\",\"closedAt\":\"%s\"}", started, closed);
-    return out->policy.p != NULL && out->timings.p != NULL ? WB_OK : WB_ENOMEM;
+    return out->artifacts.p != NULL && out->policy.p != NULL && out->timings.p != NULL ? WB_OK
+                                                                                       : WB_ENOMEM;
 }

@@ -7,7 +7,8 @@
 
 #include "ledger/ledger.h"
 
-/* For wbi_ledger_options.close_call; arg is not used. Any thread. */
+/* For wbi_ledger_options.close_call; arg: a struct wbi_str, the path of the state
+ * directory, where what the call had printed is found and named; or NULL. Any thread. */
 wb_rc wbi_recover_call(void *arg, const struct wbi_row *intent, struct wbi_arena *arena,
                        struct wbi_row *out);
 

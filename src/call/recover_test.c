@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call/recover_test.c: an intent that somebody has damaged is closed like any other. */
+ * call/recover_test.c: an intent that somebody has damaged is closed like any other, and
+ * what its call had printed is named. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #include "base/checked.h"
@@ -40,9 +44,55 @@ static void every_intent_gets_an_outcome(void **state)
     }
 }
 
+static void make_file(const char *dir, const char *name, const char *text)
+{
+    char path[256];
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "%s/artifacts/%s", dir, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* C4.6, C5.4: what a call had printed when its process died is kept: its outcome names it. */
+static void what_was_printed_is_named(void **state)
+{
+    struct wbi_row intent = {.tool = WBI_LIT("t"), .call_id = WBI_LIT("call_7")};
+    struct wbi_row out = {.time_ms = 1};
+    char dir[] = "/tmp/waybill-recover-XXXXXX", path[64];
+    struct wbi_arena *arena;
+    struct wbi_str place;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/artifacts", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    make_file(dir, "call_7-stdout.log", "1\n2\n");
+    make_file(dir, "call_7-stderr.log", "");
+    make_file(dir, "call_8-stdout.log", "of another");
+    place = wbi_str_z(dir);
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    assert_int_equal(wbi_recover_call(&place, &intent, arena, &out), WB_OK);
+    assert_true(wbi_str_eq(out.artifacts,
+                           wbi_arena_fmt(arena,
+                                         "[{\"path\":\"%s/call_7-stdout.log\",\"role\":\"stdout\","
+                                         "\"bytes\":4,\"complete\":false,"
+                                         "\"reason\":\"interrupted\"}]",
+                                         path)));
+    assert_true(wbi_str_find(out.canonical, WBI_LIT("\"stdout_artifact\":0")) < out.canonical.n);
+    assert_true(wbi_str_find(out.receipt, wbi_arena_fmt(arena, "stdout artifact: %s/call_7-",
+                                                        path)) < out.receipt.n);
+    wbi_arena_free(arena);
+    (void)snprintf(path, sizeof(path), "rm -r %s", dir);
+    assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_intent_gets_an_outcome)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_intent_gets_an_outcome),
+                                       cmocka_unit_test(what_was_printed_is_named)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
