@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,39 +72,6 @@ void wbi_fact_dir_tidy(struct wbi_fact_dir *d, int64_t now_ms)
     wbi_remove_leftovers(d->fd, now_ms);
 }
 
-static wb_rc put(void *arg, struct wbi_str key, struct wbi_str json, struct wbi_error *err)
-{
-    struct wbi_fact_dir *d = arg;
-    char name[WBI_FACT_KEY_MAX + 1];
-    struct wbi_buf temp;
-    int fd = -1, failed = 0;
-    wb_rc rc = key_name(key, name, err);
-
-    if (rc != WB_OK)
-        return rc;
-    wbi_buf_init(&temp, 128);
-    wbi_buf_addf(&temp, ".new-%d-%llu", (int)getpid(), (unsigned long long)d->next++);
-    if (wbi_buf_rc(&temp) != WB_OK)
-        return wbi_fail_nomem(err);
-    fd = openat(d->fd, temp.p, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        failed = errno;
-    if (failed == 0)
-        failed = wbi_write_all(fd, json.p, json.n);
-    if (failed == 0 && fsync(fd) != 0)
-        failed = errno;
-    if (fd >= 0)
-        (void)close(fd);
-    if (failed == 0 && renameat(d->fd, temp.p, d->fd, name) != 0)
-        failed = errno;
-    if (failed == 0 && fsync(d->fd) != 0)
-        failed = errno;
-    else if (failed != 0)
-        (void)unlinkat(d->fd, temp.p, 0);
-    wbi_buf_fini(&temp);
-    return failed == 0 ? WB_OK : wbi_fail_errno(err, failed, "cannot store a fact");
-}
-
 static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct wbi_str *ret,
                  struct wbi_error *err)
 {
@@ -139,6 +107,72 @@ static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct 
         return wbi_fail_errno(err, errno, "cannot read a fact");
     *ret = wbi_str_make(text, have);
     return WB_OK;
+}
+
+static wb_rc replace(struct wbi_fact_dir *d, const char *name, struct wbi_str json,
+                     struct wbi_error *err)
+{
+    struct wbi_buf temp;
+    int fd = -1, failed = 0;
+
+    wbi_buf_init(&temp, 128);
+    wbi_buf_addf(&temp, ".new-%d-%llu", (int)getpid(), (unsigned long long)d->next++);
+    if (wbi_buf_rc(&temp) != WB_OK)
+        return wbi_fail_nomem(err);
+    fd = openat(d->fd, temp.p, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        failed = errno;
+    if (failed == 0)
+        failed = wbi_write_all(fd, json.p, json.n);
+    if (failed == 0 && fsync(fd) != 0)
+        failed = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    if (failed == 0 && renameat(d->fd, temp.p, d->fd, name) != 0)
+        failed = errno;
+    if (failed == 0 && fsync(d->fd) != 0)
+        failed = errno;
+    else if (failed != 0)
+        (void)unlinkat(d->fd, temp.p, 0);
+    wbi_buf_fini(&temp);
+    return failed == 0 ? WB_OK : wbi_fail_errno(err, failed, "cannot store a fact");
+}
+
+static wb_rc has_still(struct wbi_fact_dir *d, struct wbi_str key, struct wbi_str had,
+                       struct wbi_error *err)
+{
+    struct wbi_arena *arena;
+    struct wbi_str now = WBI_NONE;
+    bool same;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = get(d, key, arena, &now, err);
+    same = rc == WB_ENOTFOUND ? had.p == NULL : had.p != NULL && wbi_str_eq(now, had);
+    wbi_arena_free(arena);
+    if (rc != WB_OK && rc != WB_ENOTFOUND)
+        return rc;
+    return same ? WB_OK : wbi_fail(err, WB_EAGAIN, "the fact was changed meanwhile");
+}
+
+static wb_rc put(void *arg, struct wbi_str key, const struct wbi_str *had, struct wbi_str json,
+                 struct wbi_error *err)
+{
+    struct wbi_fact_dir *d = arg;
+    char name[WBI_FACT_KEY_MAX + 1];
+    wb_rc rc = key_name(key, name, err);
+
+    if (rc != WB_OK)
+        return rc;
+    if (flock(d->fd, LOCK_EX) != 0)
+        return wbi_fail_errno(err, errno, "cannot lock the facts");
+    if (had != NULL)
+        rc = has_still(d, key, *had, err);
+    if (rc == WB_OK)
+        rc = replace(d, name, json, err);
+    (void)flock(d->fd, LOCK_UN);
+    return rc;
 }
 
 static wb_rc list(void *arg, bool (*each)(void *, struct wbi_str), void *each_arg,

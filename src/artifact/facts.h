@@ -14,8 +14,11 @@
 
 struct wbi_facts {
     void *arg;
-    /* Durable when it returns; replaces what the key had. */
-    wb_rc (*put)(void *arg, struct wbi_str key, struct wbi_str json, struct wbi_error *err);
+    /* Durable when it returns; replaces what the key had. With `had` (NULL: whatever it is)
+     * only that text, the absent one for a key that has none: WB_EAGAIN when somebody else
+     * was quicker. */
+    wb_rc (*put)(void *arg, struct wbi_str key, const struct wbi_str *had, struct wbi_str json,
+                 struct wbi_error *err);
     /* WB_ENOTFOUND when there is none; the text lives in arena. */
     wb_rc (*get)(void *arg, struct wbi_str key, struct wbi_arena *arena, struct wbi_str *ret,
                  struct wbi_error *err);

@@ -132,7 +132,7 @@ wb_rc wbi_artifact_put_fact(struct wbi_artifact_store *s, const struct wbi_artif
     wbi_jw_obj_end(&w);
     rc = wbi_buf_rc(&text);
     if (rc == WB_OK)
-        rc = s->facts.put(s->facts.arg, wbi_str_z(a->name), wbi_buf_str(&text), err);
+        rc = s->facts.put(s->facts.arg, wbi_str_z(a->name), NULL, wbi_buf_str(&text), err);
     else
         (void)wbi_fail_nomem(err);
     wbi_buf_fini(&text);

@@ -12,14 +12,43 @@ static wb_rc check_key(struct wbi_str key, struct wbi_error *err)
     return wbi_fail(err, WB_EINPUT, "bad key for a fact: %.*s", WBI_FMT(wbi_str_head(key, 80)));
 }
 
-static wb_rc put(void *arg, struct wbi_str key, struct wbi_str json, struct wbi_error *err)
+static wb_rc changed_meanwhile(struct wbi_error *err)
+{
+    return wbi_fail(err, WB_EAGAIN, "the fact was changed meanwhile");
+}
+
+/* The generation under which the key has that text. */
+static wb_rc generation_of(const struct wbi_kept *k, struct wbi_str key, struct wbi_str had,
+                           int64_t *ret, struct wbi_error *err)
+{
+    struct wbi_arena *arena;
+    struct wbi_entry entry;
+    bool same;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+
+    if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    rc = wbi_store_get(k->store, arena, k->table, key, &entry, err);
+    same = rc == WB_OK ? had.p != NULL && wbi_str_eq(entry.value, had) : had.p == NULL;
+    *ret = rc == WB_OK ? entry.generation : WBI_MUST_BE_NEW;
+    wbi_arena_free(arena);
+    if (rc != WB_OK && rc != WB_ENOTFOUND)
+        return rc;
+    return same ? WB_OK : changed_meanwhile(err);
+}
+
+static wb_rc put(void *arg, struct wbi_str key, const struct wbi_str *had, struct wbi_str json,
+                 struct wbi_error *err)
 {
     const struct wbi_kept *k = arg;
+    int64_t generation = WBI_ANY_GENERATION;
     wb_rc rc = check_key(key, err);
 
+    if (rc == WB_OK && had != NULL)
+        rc = generation_of(k, key, *had, &generation, err);
     if (rc == WB_OK)
-        rc = wbi_store_put(k->store, k->table, key, json, WBI_ANY_GENERATION, NULL, err);
-    return rc;
+        rc = wbi_store_put(k->store, k->table, key, json, generation, NULL, err);
+    return rc == WB_EEXISTS || rc == WB_ENOTFOUND ? changed_meanwhile(err) : rc;
 }
 
 static wb_rc get(void *arg, struct wbi_str key, struct wbi_arena *arena, struct wbi_str *ret,

@@ -58,7 +58,8 @@ static void write_text(struct wbi_jw *w, const struct wbi_tasks *t, const char *
     wbi_buf_fini(&clean);
 }
 
-wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, struct wbi_error *err)
+wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info,
+                     const struct wbi_str *had, struct wbi_error *err)
 {
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
@@ -95,7 +96,8 @@ wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info, stru
     if (rc != WB_OK)
         rc = wbi_fail(err, rc, "the task's record is too large");
     else
-        rc = t->config.facts.put(t->config.facts.arg, wbi_str_z(info->id), wbi_buf_str(&text), err);
+        rc = t->config.facts.put(t->config.facts.arg, wbi_str_z(info->id), had, wbi_buf_str(&text),
+                                 err);
     wbi_buf_fini(&text);
     return rc;
 }
@@ -128,15 +130,15 @@ static void read_output(const wbi_json *v, struct wbi_str call_id, struct wbi_ar
     a->complete = wbi_json_true(wbi_json_get(v, "complete"));
 }
 
-wb_rc wbi_task_load(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
-                    struct wbi_task_info *ret, struct wbi_error *err)
+/* *ret_text is what it was read from, for whoever changes it. */
+static wb_rc load(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
+                  struct wbi_task_info *ret, struct wbi_str *ret_text, struct wbi_error *err)
 {
     const wbi_json *v = NULL, *output;
-    struct wbi_str text;
-    wb_rc rc = t->config.facts.get(t->config.facts.arg, id, arena, &text, err);
+    wb_rc rc = t->config.facts.get(t->config.facts.arg, id, arena, ret_text, err);
 
     if (rc == WB_OK)
-        rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &v, err);
+        rc = wbi_json_read(arena, *ret_text, WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK)
         return rc;
     memset(ret, 0, sizeof(*ret));
@@ -162,6 +164,14 @@ wb_rc wbi_task_load(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *ar
     for (size_t i = 0; i < WBI_SPOOL_STREAMS && i < wbi_json_count(output); i++)
         read_output(wbi_json_at(output, i), ret->call_id, &ret->output[i]);
     return WB_OK;
+}
+
+wb_rc wbi_task_load(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
+                    struct wbi_task_info *ret, struct wbi_error *err)
+{
+    struct wbi_str text;
+
+    return load(t, id, arena, ret, &text, err);
 }
 
 /* Every stored task, into a growing array. */
@@ -231,17 +241,27 @@ static bool owner_is_dead(const struct wbi_tasks *t, const char *owner)
     return t->config.owner_alive == NULL || !t->config.owner_alive(t->config.arg, owner);
 }
 
-static wb_rc interrupt(struct wbi_tasks *t, struct wbi_task_info *info, struct wbi_error *err)
+/* The owner is dead, so what it stored last is there: a task that ended is left alone. */
+static wb_rc interrupt(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
+                       uint64_t *count, struct wbi_error *err)
 {
-    info->state = WBI_TASK_INTERRUPTED;
-    info->ended_ms = wbi_wall_ms(&t->config.clock);
+    struct wbi_task_info info;
+    struct wbi_str had;
+    wb_rc rc = load(t, id, arena, &info, &had, err);
+
+    if (rc != WB_OK || wbi_task_over(info.state))
+        return rc == WB_ENOTFOUND ? WB_OK : rc;
+    info.state = WBI_TASK_INTERRUPTED;
+    info.ended_ms = wbi_wall_ms(&t->config.clock);
     for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
-        struct wbi_artifact *a = &info->output[i], found;
+        struct wbi_artifact *a = &info.output[i], found;
         if (a->name[0] != '\0' &&
             wbi_artifact_find(t->config.store, wbi_str_z(a->name), &found, NULL) == WB_OK)
             *a = found;
     }
-    return wbi_task_store(t, info, err);
+    rc = wbi_task_store(t, &info, &had, err);
+    *count += rc == WB_OK;
+    return rc == WB_EAGAIN ? WB_OK : rc; /* another process did it */
 }
 
 wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_error *err)
@@ -255,17 +275,36 @@ wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_err
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
     rc = wbi_tasks_list(t, arena, &all, &count, err);
-    for (size_t i = 0; i < count && rc == WB_OK; i++) {
-        if (wbi_task_over(all[i].state) || wbi_task_live(t, wbi_str_z(all[i].id)) != NULL ||
-            !owner_is_dead(t, all[i].owner))
-            continue;
-        rc = interrupt(t, &all[i], err);
-        done++;
-    }
+    for (size_t i = 0; i < count && rc == WB_OK; i++)
+        if (!wbi_task_over(all[i].state) && wbi_task_live(t, wbi_str_z(all[i].id)) == NULL &&
+            owner_is_dead(t, all[i].owner))
+            rc = interrupt(t, wbi_str_z(all[i].id), arena, &done, err);
     wbi_arena_free(arena);
     if (rc == WB_OK)
         *ret_count = done;
     return rc;
+}
+
+/* WB_EAGAIN: another process was quicker, and tells of it. */
+static wb_rc mark_delivered(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
+                            struct wbi_error *err)
+{
+    struct wbi_command *live = wbi_task_live(t, id);
+    struct wbi_task_info info;
+    struct wbi_str had;
+    wb_rc rc;
+
+    if (live != NULL) { /* its end could not be stored when it came */
+        live->info.delivered = true;
+        rc = wbi_task_store(t, &live->info, NULL, err);
+        live->info.delivered = rc == WB_OK;
+        return rc;
+    }
+    rc = load(t, id, arena, &info, &had, err);
+    if (rc != WB_OK || info.delivered)
+        return rc == WB_OK || rc == WB_ENOTFOUND ? WB_EAGAIN : rc;
+    info.delivered = true;
+    return wbi_task_store(t, &info, &had, err);
 }
 
 wb_rc wbi_tasks_take_finished(struct wbi_tasks *t, char ret_id[WBI_ID_SIZE], struct wbi_error *err)
@@ -282,10 +321,12 @@ wb_rc wbi_tasks_take_finished(struct wbi_tasks *t, char ret_id[WBI_ID_SIZE], str
     for (size_t i = count; i-- > 0 && rc == WB_OK && !found;) {
         if (!wbi_task_over(all[i].state) || all[i].delivered)
             continue;
-        all[i].delivered = found = true;
-        rc = wbi_task_store(t, &all[i], err);
-        if (rc == WB_OK)
+        rc = mark_delivered(t, wbi_str_z(all[i].id), arena, err);
+        found = rc == WB_OK;
+        if (found)
             memcpy(ret_id, all[i].id, WBI_ID_SIZE);
+        if (rc == WB_EAGAIN)
+            rc = WB_OK;
     }
     wbi_arena_free(arena);
     if (rc == WB_OK && !found)

@@ -162,7 +162,7 @@ static void conclude(struct wbi_command *c, wb_rc rc, const struct wbi_artifact 
     i->ended_ms = wbi_wall_ms(&t->config.clock);
     if (why != NULL)
         i->error = wbi_arena_str(c->arena, wbi_str_z(why));
-    rc = wbi_task_store(t, i, NULL);
+    rc = wbi_task_store(t, i, NULL, NULL);
     t->busy--;
     if (t->config.on_finished != NULL)
         t->config.on_finished(t->config.arg, i);
@@ -202,7 +202,7 @@ static void on_started(void *arg)
     if (!c->promoted || c->info.state != WBI_TASK_QUEUED)
         return;
     wbi_task_refresh(c);
-    if (wbi_task_store(c->tasks, &c->info, NULL) != WB_OK)
+    if (wbi_task_store(c->tasks, &c->info, NULL, NULL) != WB_OK)
         return; /* its end is stored again */
 }
 
@@ -311,7 +311,7 @@ wb_rc wbi_command_promote(struct wbi_command *c, const char **ret_id, struct wbi
         if (wbi_spool_name(c->spool, s) != NULL)
             wbi_spool_describe(c->spool, s, &c->info.output[s]);
     wbi_task_refresh(c);
-    rc = wbi_task_store(c->tasks, &c->info, err);
+    rc = wbi_task_store(c->tasks, &c->info, NULL, err);
     if (rc != WB_OK)
         return rc;
     c->promoted = true;
@@ -424,7 +424,7 @@ wb_rc wbi_tasks_stop(struct wbi_tasks *t, struct wbi_str id, struct wbi_error *e
         wbi_process_stop(c->process);
     c->stop_asked = true;
     wbi_task_refresh(c);
-    return wbi_task_store(t, &c->info, err);
+    return wbi_task_store(t, &c->info, NULL, err);
 }
 
 wb_rc wbi_tasks_wait(struct wbi_tasks *t, struct wbi_str id, int64_t wait_ms,

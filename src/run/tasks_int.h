@@ -36,8 +36,9 @@ struct wbi_tasks {
     size_t busy;
 };
 
+/* had: the text of the fact that is replaced, as for wbi_facts; NULL for the task's owner. */
 WB_MUST_CHECK wb_rc wbi_task_store(struct wbi_tasks *t, const struct wbi_task_info *info,
-                                   struct wbi_error *err);
+                                   const struct wbi_str *had, struct wbi_error *err);
 /* WB_ENOTFOUND without a kind when there is no such fact. */
 WB_MUST_CHECK wb_rc wbi_task_load(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
                                   struct wbi_task_info *ret, struct wbi_error *err);

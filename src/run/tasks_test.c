@@ -418,6 +418,57 @@ static void a_killed_runtime_leaves_interrupted_tasks_with_their_output(void **s
     assert_int_equal(recovered, 0);
 }
 
+static struct wbi_task_info stored_task(struct bench *b, const char *owner,
+                                        enum wbi_task_state state)
+{
+    struct wbi_task_info info = {.id = "task_1", .state = state, .started_ms = 1};
+
+    snprintf(info.owner, sizeof(info.owner), "%s", owner);
+    assert_int_equal(wbi_task_store(b->tasks, &info, NULL, NULL), WB_OK);
+    return info;
+}
+
+/* The owner stores how its task ended, and is gone when somebody asks whether it lives. */
+static bool ends_meanwhile(void *arg, const char *owner)
+{
+    (void)stored_task(arg, owner, WBI_TASK_COMPLETED);
+    return false;
+}
+
+static void a_task_that_ends_while_its_owner_leaves_stays_ended(void **state) /* C7.2 */
+{
+    struct bench *b = *state;
+    uint64_t recovered = 9;
+
+    (void)stored_task(b, "other", WBI_TASK_RUNNING);
+    b->tasks->config.owner_alive = ends_meanwhile;
+    assert_int_equal(wbi_tasks_recover(b->tasks, &recovered, NULL), WB_OK);
+    assert_int_equal(recovered, 0);
+    assert_int_equal(info_of(b, WBI_LIT("task_1")).state, WBI_TASK_COMPLETED);
+}
+
+/* Another process tells of the task just before this one notes that it does. */
+static wb_rc put_second(void *arg, struct wbi_str key, const struct wbi_str *had,
+                        struct wbi_str json, struct wbi_error *err)
+{
+    struct wbi_facts facts = wbi_fact_dir_facts(arg);
+    struct wbi_str other = WBI_LIT("{\"id\":\"task_1\",\"state\":\"failed\",\"delivered\":true}");
+
+    assert_int_equal(facts.put(facts.arg, key, NULL, other, err), WB_OK);
+    return facts.put(facts.arg, key, had, json, err);
+}
+
+static void two_processes_tell_of_a_task_once(void **state) /* C7.2 */
+{
+    struct bench *b = *state;
+    char id[WBI_ID_SIZE];
+
+    (void)stored_task(b, "other", WBI_TASK_FAILED);
+    b->tasks->config.facts.put = put_second;
+    assert_int_equal(wbi_tasks_take_finished(b->tasks, id, NULL), WB_ENOTFOUND);
+    assert_true(info_of(b, WBI_LIT("task_1")).delivered);
+}
+
 static long resident_kib(void)
 {
     char text[256];
@@ -488,6 +539,8 @@ int main(void)
         TEST(results_are_told_once_and_none_is_lost),
         TEST(a_terminal_is_one_stream),
         TEST(a_killed_runtime_leaves_interrupted_tasks_with_their_output),
+        TEST(a_task_that_ends_while_its_owner_leaves_stays_ended),
+        TEST(two_processes_tell_of_a_task_once),
         TEST(a_flood_on_both_streams_is_kept_whole_in_flat_memory),
         TEST(a_refused_start_leaves_nothing),
     };
