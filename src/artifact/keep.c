@@ -36,10 +36,10 @@ wb_rc wbi_artifact_recover(struct wbi_artifact_store *s, uint64_t *ret_count, st
     for (size_t i = 0; i < count && rc == WB_OK; i++) {
         if (all[i].writing || all[i].sha256[0] != '\0')
             continue;
-        rc = wbi_artifact_seal(s, &all[i], err);
-        if (rc == WB_OK)
-            rc = wbi_artifact_put_fact(s, &all[i], err);
-        done++;
+        rc = wbi_artifact_find(s, wbi_str_z(all[i].name), &all[i], err);
+        done += rc == WB_OK && !all[i].writing;
+        if (rc == WB_ENOTFOUND)
+            rc = WB_OK; /* gone meanwhile */
     }
     wbi_arena_free(arena);
     if (rc == WB_OK)

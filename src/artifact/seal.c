@@ -62,29 +62,41 @@ wb_rc wbi_artifact_measure(const struct wbi_artifact_store *s, struct wbi_artifa
     return rc;
 }
 
-/* by-hash/<sha256> names the same file; an equal one that is there already takes
- * the place of ours. */
+/* by-hash/<sha256> names the same file, or an equal one that is there already. */
 static int link_by_hash(const struct wbi_artifact_store *s, const struct wbi_artifact *a)
+{
+    if (linkat(s->dir, a->name, s->by_hash, a->sha256, 0) == 0)
+        return fsync(s->by_hash) == 0 ? 0 : errno;
+    return errno == EEXIST ? 0 : errno;
+}
+
+/* An equal file that was there before takes the place of ours. Nobody holds its lock: without
+ * the fact it would look as if its writer had died. */
+static void share_equal(const struct wbi_artifact_store *s, const struct wbi_artifact *a)
 {
     char temp[WBI_ARTIFACT_NAME + 8] = ".eq-";
     struct stat mine, theirs;
 
-    if (linkat(s->dir, a->name, s->by_hash, a->sha256, 0) == 0)
-        return fsync(s->by_hash) == 0 ? 0 : errno;
-    if (errno != EEXIST)
-        return errno;
     if (fstatat(s->by_hash, a->sha256, &theirs, AT_SYMLINK_NOFOLLOW) != 0 ||
-        fstatat(s->dir, a->name, &mine, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno;
-    if (mine.st_ino == theirs.st_ino || mine.st_size != theirs.st_size)
-        return 0; /* the size differs only if somebody damaged it: keep ours */
+        fstatat(s->dir, a->name, &mine, AT_SYMLINK_NOFOLLOW) != 0 || mine.st_ino == theirs.st_ino ||
+        mine.st_size != theirs.st_size)
+        return; /* the size differs only if somebody damaged it: keep ours */
     memcpy(temp + 4, a->name, strlen(a->name) + 1);
     (void)unlinkat(s->dir, temp, 0);
     if (linkat(s->by_hash, a->sha256, s->dir, temp, 0) != 0)
-        return 0; /* two copies are no harm */
+        return; /* two copies are no harm */
     if (renameat(s->dir, temp, s->dir, a->name) != 0)
         (void)unlinkat(s->dir, temp, 0);
-    return 0;
+}
+
+wb_rc wbi_artifact_finish(struct wbi_artifact_store *s, const struct wbi_artifact *a,
+                          struct wbi_error *err)
+{
+    wb_rc rc = wbi_artifact_put_fact(s, a, err);
+
+    if (rc == WB_OK)
+        share_equal(s, a);
+    return rc;
 }
 
 wb_rc wbi_artifact_seal(const struct wbi_artifact_store *s, struct wbi_artifact *a,

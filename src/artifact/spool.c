@@ -398,7 +398,7 @@ static void record_streams(struct finishing *f)
             continue;
         a->writing = false;
         if (f->rc == WB_OK)
-            f->rc = wbi_artifact_put_fact(f->spool->store, a, &f->err);
+            f->rc = wbi_artifact_finish(f->spool->store, a, &f->err);
         if (f->rc != WB_OK) {
             a->complete = false;
             memcpy(a->reason, "io_error", sizeof("io_error"));

@@ -240,17 +240,6 @@ uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
     return left;
 }
 
-/* A file without a fact: somebody writes it, or died doing so. */
-static bool is_locked(const struct wbi_artifact_store *s, const char *name)
-{
-    int fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-
-    if (fd >= 0)
-        (void)close(fd);
-    return locked;
-}
-
 void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16])
 {
     const char *dash = strrchr(artifact, '-');
@@ -301,17 +290,47 @@ static void count_lines(const struct wbi_artifact_store *s, struct wbi_artifact 
     wbi_free(buffer);
 }
 
-static void describe_unfinished(const struct wbi_artifact_store *s, const char *name,
-                                const struct stat *st, struct wbi_artifact *a)
+static void describe_unfinished(const char *name, const struct stat *st, bool writing,
+                                struct wbi_artifact *a)
 {
     memset(a, 0, sizeof(*a));
     memcpy(a->name, name, strlen(name) + 1);
     parse_name(a);
     a->bytes = (uint64_t)st->st_size;
     a->created_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
-    a->writing = is_locked(s, name);
-    if (!a->writing)
+    a->writing = writing;
+    if (!writing)
         memcpy(a->reason, "interrupted", sizeof("interrupted"));
+}
+
+/* A file that had no fact: somebody writes it, or died doing so. A writer lets go of the lock
+ * only when the fact is stored, so whoever gets it looks for the fact once more. *ret_fd is
+ * the lock if the writer is dead, else -1. WB_ENOTFOUND: it is gone. */
+static wb_rc look_at_unfinished(struct wbi_artifact_store *s, const char *name,
+                                struct wbi_arena *scratch, struct wbi_artifact *ret, int *ret_fd,
+                                struct wbi_error *err)
+{
+    struct stat st, named;
+    int fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    wb_rc rc = WB_ENOTFOUND;
+
+    *ret_fd = -1;
+    if (fd < 0)
+        return errno == ENOENT || errno == ELOOP
+                   ? rc
+                   : wbi_fail_errno(err, errno, "cannot open the artifact");
+    if (!locked)
+        rc = wbi_artifact_get_fact(s, wbi_str_z(name), scratch, ret, err);
+    if (rc == WB_ENOTFOUND && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        fstatat(s->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino) {
+        describe_unfinished(name, &st, locked, ret);
+        *ret_fd = locked ? -1 : fd;
+        rc = WB_OK;
+    }
+    if (*ret_fd < 0)
+        (void)close(fd);
+    return rc;
 }
 
 struct listing {
@@ -326,16 +345,23 @@ static bool list_file(void *arg, const char *name, const struct stat *st)
 {
     struct listing *l = arg;
     struct wbi_artifact a;
+    int fd = -1;
 
+    (void)st;
     l->rc = wbi_artifact_get_fact(l->store, wbi_str_z(name), l->scratch, &a, l->err);
+    if (l->rc == WB_ENOTFOUND)
+        l->rc = look_at_unfinished(l->store, name, l->scratch, &a, &fd, l->err);
+    if (fd >= 0)
+        (void)close(fd);
     wbi_arena_reset(l->scratch);
-    if (l->rc == WB_ENOTFOUND) {
-        describe_unfinished(l->store, name, st, &a);
-        count_lines(l->store, &a);
+    if (l->rc == WB_ENOTFOUND) { /* gone since the directory was read */
         l->rc = WB_OK;
+        return true;
     }
     if (l->rc != WB_OK)
         return false;
+    if (a.sha256[0] == '\0')
+        count_lines(l->store, &a);
     wbi_buf_add(&l->items, &a, sizeof(a));
     l->rc = wbi_buf_rc(&l->items);
     return l->rc == WB_OK;
@@ -413,21 +439,23 @@ static wb_rc find_name(struct wbi_artifact_store *s, struct wbi_str name, struct
                        struct wbi_artifact *ret, struct wbi_error *err)
 {
     char file[WBI_ARTIFACT_NAME];
-    struct stat st;
+    int fd;
     wb_rc rc = wbi_artifact_get_fact(s, name, scratch, ret, err);
 
     if (rc != WB_ENOTFOUND)
         return rc;
     memcpy(file, name.p, name.n);
     file[name.n] = '\0';
-    if (!is_artifact_name(file) || fstatat(s->dir, file, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(st.st_mode))
+    if (!is_artifact_name(file))
         return WB_ENOTFOUND;
-    describe_unfinished(s, file, &st, ret);
-    if (ret->writing)
-        return WB_OK;
+    rc = look_at_unfinished(s, file, scratch, ret, &fd, err);
+    if (fd < 0)
+        return rc;
     rc = wbi_artifact_seal(s, ret, err);
-    return rc == WB_OK ? wbi_artifact_put_fact(s, ret, err) : rc;
+    if (rc == WB_OK)
+        rc = wbi_artifact_finish(s, ret, err);
+    (void)close(fd);
+    return ret->sha256[0] != '\0' ? WB_OK : rc; /* what cannot be kept for good is read as it is */
 }
 
 wb_rc wbi_artifact_find(struct wbi_artifact_store *s, struct wbi_str ref, struct wbi_artifact *ret,

@@ -118,7 +118,7 @@ WB_MUST_CHECK wb_rc wbi_artifact_verify(struct wbi_artifact_store *s,
                                         struct wbi_error *err);
 
 /* Any thread: hash, sync, protect and link the file of a; fills sha256, bytes and
- * lines. The caller then puts the fact on the store's own thread. */
+ * lines. The caller then stores the fact on the store's own thread. */
 WB_MUST_CHECK wb_rc wbi_artifact_seal(const struct wbi_artifact_store *s, struct wbi_artifact *a,
                                       struct wbi_error *err);
 

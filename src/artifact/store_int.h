@@ -45,6 +45,10 @@ WB_MUST_CHECK wb_rc wbi_store_each_file(const struct wbi_artifact_store *s,
 WB_MUST_CHECK wb_rc wbi_artifact_expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
                                         struct wbi_artifact_stats *stats, struct wbi_error *err);
 uint64_t wbi_count_newlines(const void *p, size_t n);
+/* A sealed file becomes an artifact: its fact is stored, then equal contents become one file.
+ * While the fact is stored the caller holds the file's lock, under its name. */
+WB_MUST_CHECK wb_rc wbi_artifact_finish(struct wbi_artifact_store *s, const struct wbi_artifact *a,
+                                        struct wbi_error *err);
 WB_MUST_CHECK wb_rc wbi_artifact_put_fact(struct wbi_artifact_store *s,
                                           const struct wbi_artifact *a, struct wbi_error *err);
 
