@@ -287,6 +287,32 @@ static void a_rotated_key_needs_the_old_keys_signature(void **state)
     ws_fini(&w);
 }
 
+/* The key is the user's: all ledgers go on with the new one, and none with the old. */
+static void a_key_is_rotated_for_all_workspaces(void **state)
+{
+    struct workspace w;
+    char other[200];
+
+    (void)state;
+    ws_init(&w);
+    snprintf(other, sizeof(other), "--state %s/other", w.base);
+    calls(&w, 1);
+    expect(&w, 0, ws_run(&w, "call echo %s", other), NULL);
+    shell("cp -p %s/ledger.key %s/old.key", w.user, w.base);
+    expect(&w, 0, ws_run(&w, "ledger checkpoint --rotate"), NULL);
+    expect(&w, 0, ws_run(&w, "ledger verify %s", other), "good");
+    expect(&w, 0, ws_run(&w, "call echo %s", other), NULL);
+    expect(&w, 0, ws_run(&w, "ledger checkpoint --rotate %s", other), NULL);
+    expect(&w, 0, ws_run(&w, "ledger verify --json %s", other), "\"keys\":3");
+    expect(&w, 0, ws_run(&w, "ledger verify"), "good");
+    shell("cd %s && mv ledger.key new.key && mv %s/old.key ledger.key", w.user, w.base);
+    expect(&w, 0, ws_run(&w, "ledger checkpoint %s", other), NULL);
+    shell("cd %s && mv new.key ledger.key", w.user);
+    expect(&w, 1, ws_run(&w, "ledger verify %s", other), "not signed by the user's key");
+    expect(&w, 0, ws_run(&w, "ledger verify"), "good");
+    ws_fini(&w);
+}
+
 /* A line of the witness that was edited is not believed. */
 static void an_edited_checkpoint_is_not_believed(void **state)
 {
@@ -654,6 +680,7 @@ int main(void)
         cmocka_unit_test(a_rewritten_chain_shows_against_the_checkpoint),
         cmocka_unit_test(a_missing_witness_is_said_and_not_made_anew_in_silence),
         cmocka_unit_test(a_rotated_key_needs_the_old_keys_signature),
+        cmocka_unit_test(a_key_is_rotated_for_all_workspaces),
         cmocka_unit_test(an_edited_checkpoint_is_not_believed),
         cmocka_unit_test(prune_keeps_the_rest_verifiable),
         cmocka_unit_test(a_moved_anchor_without_a_statement_is_found),

@@ -3,7 +3,10 @@
  * (1) A line is appended with one write and synced; a torn last line (a kill in
  *     between) is dropped by the next writer.
  * (2) Writers take turns by a lock on the file, and read the tail of the ledger
- *     under it: sequence numbers of heads never go back. */
+ *     under it: sequence numbers of heads never go back.
+ * (3) Whoever needs the key shares a lock on the folder of all witnesses, so that
+ *     no line of the old key comes behind the one that leads to the next. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,19 +19,41 @@
 
 static void file_name(const struct wbi_dir *dir, char out[WBI_ID_SIZE + 16])
 {
-    (void)snprintf(out, WBI_ID_SIZE + 16, "%s.checkpoints", dir->id);
+    (void)snprintf(out, WBI_ID_SIZE + 16, "%s" WBI_WITNESS_ENDING, dir->id);
+}
+
+static int lock(int fd, int how)
+{
+    int status;
+
+    do
+        status = flock(fd, how);
+    while (status != 0 && errno == EINTR);
+    return status;
+}
+
+wb_rc wbi_keys_lock(const struct wbi_dir *dir, bool to_rotate, int *ret, struct wbi_error *err)
+{
+    int fd = openat(dir->user_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || lock(fd, to_rotate ? LOCK_EX : LOCK_SH) != 0) {
+        wb_rc rc = wbi_fail_errno(err, errno, "cannot lock the user's witnesses");
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    *ret = fd;
+    return WB_OK;
 }
 
 /* Opened and locked; WB_ENOTFOUND when absent and not to be made. */
-static wb_rc open_file(const struct wbi_dir *dir, bool make, int *ret, struct wbi_error *err)
+static wb_rc open_file(const struct wbi_dir *dir, const char *name, bool make, int *ret,
+                       struct wbi_error *err)
 {
-    char name[WBI_ID_SIZE + 16];
     bool exists;
-    int fd, status;
-    wb_rc rc;
+    int fd;
+    wb_rc rc = wbi_dir_check_file(dir->user_fd, name, &exists, err);
 
-    file_name(dir, name);
-    rc = wbi_dir_check_file(dir->user_fd, name, &exists, err);
     if (rc != WB_OK)
         return rc;
     if (!exists && !make)
@@ -40,10 +65,7 @@ static wb_rc open_file(const struct wbi_dir *dir, bool make, int *ret, struct wb
                 O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (make ? O_CREAT : 0), 0600);
     if (fd < 0)
         return wbi_fail_errno(err, errno, "cannot open the witness of the ledger");
-    do
-        status = flock(fd, LOCK_EX);
-    while (status != 0 && errno == EINTR);
-    if (status != 0) {
+    if (lock(fd, LOCK_EX) != 0) {
         rc = wbi_fail_errno(err, errno, "cannot lock the witness of the ledger");
         close(fd);
         return rc;
@@ -76,7 +98,7 @@ static wb_rc last_line(int fd, char *text, size_t size, struct wbi_str *ret, str
     return WB_OK;
 }
 
-static wb_rc sign_line(const struct wbi_dir *dir, const struct wbi_key *key, struct wbi_line *l,
+static wb_rc sign_line(const char *state_id, const struct wbi_key *key, struct wbi_line *l,
                        struct wbi_error *err)
 {
     struct wbi_buf bytes;
@@ -84,7 +106,7 @@ static wb_rc sign_line(const struct wbi_dir *dir, const struct wbi_key *key, str
 
     memcpy(l->key, key->public_key, sizeof(l->key));
     wbi_buf_init(&bytes, 4096);
-    wbi_line_bytes(l, dir->id, &bytes);
+    wbi_line_bytes(l, state_id, &bytes);
     rc = wbi_buf_rc(&bytes);
     if (rc == WB_OK)
         rc = wbi_sign(key->secret, bytes.p, bytes.n, l->signature);
@@ -92,16 +114,16 @@ static wb_rc sign_line(const struct wbi_dir *dir, const struct wbi_key *key, str
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "the checkpoint could not be signed");
 }
 
-static wb_rc append_line(const struct wbi_dir *dir, int fd, const struct wbi_key *key,
+static wb_rc append_line(const char *state_id, int fd, const struct wbi_key *key,
                          struct wbi_line *l, struct wbi_error *err)
 {
     struct wbi_buf text;
-    wb_rc rc = sign_line(dir, key, l, err);
+    wb_rc rc = sign_line(state_id, key, l, err);
 
     if (rc != WB_OK)
         return rc;
     wbi_buf_init(&text, 4096);
-    wbi_line_write(l, dir->id, &text);
+    wbi_line_write(l, state_id, &text);
     if (wbi_buf_rc(&text) != WB_OK)
         rc = wbi_fail_nomem(err);
     else if (write(fd, text.p, text.n) != (ssize_t)text.n || fsync(fd) != 0)
@@ -144,7 +166,7 @@ static wb_rc write_locked(struct wbi_ledger *l, int fd, const struct wish *wish,
     wbi_time_format(wbi_wall_ms(&l->clock), line.time);
     rc = wbi_key_load(dir, &ids, wish->make, &key, err);
     if (rc == WB_OK)
-        rc = append_line(dir, fd, &key, &line, err);
+        rc = append_line(dir->id, fd, &key, &line, err);
     if (rc == WB_OK && ret != NULL)
         *ret = line.at;
     return rc;
@@ -153,13 +175,20 @@ static wb_rc write_locked(struct wbi_ledger *l, int fd, const struct wish *wish,
 static wb_rc write_statement(struct wbi_ledger *l, const struct wish *wish, struct wbi_witness *ret,
                              struct wbi_error *err)
 {
-    int fd;
-    wb_rc rc = open_file(wbi_store_dir(l->store), wish->make, &fd, err);
+    const struct wbi_dir *dir = wbi_store_dir(l->store);
+    char name[WBI_ID_SIZE + 16];
+    int keys, fd;
+    wb_rc rc = wbi_keys_lock(dir, false, &keys, err);
 
     if (rc != WB_OK)
         return rc;
-    rc = write_locked(l, fd, wish, ret, err);
-    close(fd); /* and its lock */
+    file_name(dir, name);
+    rc = open_file(dir, name, wish->make, &fd, err);
+    if (rc == WB_OK) {
+        rc = write_locked(l, fd, wish, ret, err);
+        close(fd); /* and its lock */
+    }
+    close(keys);
     return rc;
 }
 
@@ -208,39 +237,84 @@ wb_rc wbi_checkpoint_anchor(struct wbi_ledger *l, const struct wbi_witness *w,
 
 /* ---- keys and new beginnings ---- */
 
-static wb_rc rotate_locked(struct wbi_ledger *l, int fd, struct wbi_error *err)
-{
-    const struct wbi_dir *dir = wbi_store_dir(l->store);
-    struct wbi_ids ids = wbi_ids_system();
-    struct wbi_line line = {.kind = WBI_LINE_KEY};
+struct rotation {
+    const struct wbi_dir *dir;
     struct wbi_key old, fresh;
-    struct wbi_str text;
-    char tail[2048];
-    wb_rc rc = wbi_key_load(dir, &ids, false, &old, err);
+    char time[WBI_RFC3339_SIZE];
+};
 
-    if (rc == WB_OK)
-        rc = wbi_key_make(&ids, &fresh, err);
-    if (rc == WB_OK)
-        rc = last_line(fd, tail, sizeof(tail), &text, err);
-    if (rc == WB_OK)
-        rc = wbi_store_tail(l->store, &line.at, err);
+/* One witness goes on with the new key. It states once more what its newest line does: a
+ * witness without a good one is left alone, it can prove nothing anyway. */
+static wb_rc hand_over(const struct rotation *r, const char *name, struct wbi_error *err)
+{
+    struct wbi_str state = wbi_str_head(wbi_str_z(name), strlen(name) - strlen(WBI_WITNESS_ENDING));
+    struct wbi_line line, last;
+    struct wbi_arena *arena;
+    struct wbi_str text;
+    char tail[2048], id[WBI_ID_SIZE] = "";
+    int fd;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
+
     if (rc != WB_OK)
+        return wbi_fail_nomem(err);
+    memcpy(id, state.p, state.n);
+    rc = open_file(r->dir, name, false, &fd, err);
+    if (rc == WB_OK) {
+        rc = last_line(fd, tail, sizeof(tail), &text, err);
+        if (rc == WB_OK && wbi_line_read(arena, text, id, &last)) {
+            line = (struct wbi_line){.kind = WBI_LINE_KEY, .at = last.at};
+            memcpy(line.time, r->time, sizeof(line.time));
+            memcpy(line.next, r->fresh.public_key, sizeof(line.next));
+            rc = append_line(id, fd, &r->old, &line, err);
+        }
+        close(fd);
+    }
+    wbi_arena_free(arena);
+    return rc;
+}
+
+/* The key is one for all of the user's ledgers, so each witness has to lead to the new one.
+ * Should this end in between, the old key stays in force, and lines that name another prove
+ * what they state like any other. */
+static wb_rc rotate_all(const struct rotation *r, int keys, struct wbi_error *err)
+{
+    int fd = dup(keys);
+    DIR *all = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    struct stat st;
+    wb_rc rc = WB_OK;
+
+    if (all == NULL) {
+        rc = wbi_fail_errno(err, errno, "cannot list the user's witnesses");
+        if (fd >= 0)
+            close(fd);
         return rc;
-    memcpy(line.next, fresh.public_key, sizeof(line.next));
-    wbi_time_format(wbi_wall_ms(&l->clock), line.time);
-    rc = append_line(dir, fd, &old, &line, err);
-    return rc == WB_OK ? wbi_key_replace(dir, &fresh, err) : rc;
+    }
+    while (rc == WB_OK && (e = readdir(all)) != NULL)
+        if (wbi_str_ends(wbi_str_z(e->d_name), WBI_LIT(WBI_WITNESS_ENDING)) &&
+            strlen(e->d_name) < WBI_ID_SIZE + strlen(WBI_WITNESS_ENDING) &&
+            fstatat(keys, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            rc = hand_over(r, e->d_name, err);
+    (void)closedir(all);
+    return rc == WB_OK ? wbi_key_replace(r->dir, &r->fresh, err) : rc;
 }
 
 wb_rc wbi_checkpoint_rotate(struct wbi_ledger *l, struct wbi_error *err)
 {
-    int fd;
-    wb_rc rc = open_file(wbi_store_dir(l->store), false, &fd, err);
+    struct rotation r = {.dir = wbi_store_dir(l->store)};
+    struct wbi_ids ids = wbi_ids_system();
+    int keys;
+    wb_rc rc = wbi_keys_lock(r.dir, true, &keys, err);
 
     if (rc != WB_OK)
         return rc;
-    rc = rotate_locked(l, fd, err);
-    close(fd);
+    wbi_time_format(wbi_wall_ms(&l->clock), r.time);
+    rc = wbi_key_load(r.dir, &ids, false, &r.old, err);
+    if (rc == WB_OK)
+        rc = wbi_key_make(&ids, &r.fresh, err);
+    if (rc == WB_OK)
+        rc = rotate_all(&r, keys, err);
+    close(keys);
     return rc;
 }
 

@@ -26,7 +26,8 @@ WB_MUST_CHECK wb_rc wbi_checkpoint_due(struct wbi_ledger *ledger, int64_t rows,
 /* State that rows up to w may go. */
 WB_MUST_CHECK wb_rc wbi_checkpoint_anchor(struct wbi_ledger *ledger, const struct wbi_witness *w,
                                           struct wbi_error *err);
-/* A new key, signed by the old one; with no old one to sign, WB_ENOTFOUND. */
+/* A new key for all of the user's ledgers: in each witness the old one signs a line that
+ * names it. With no old one to sign, WB_ENOTFOUND. */
 WB_MUST_CHECK wb_rc wbi_checkpoint_rotate(struct wbi_ledger *ledger, struct wbi_error *err);
 /* Put the file aside (if any) and begin a new one with the newest row and the
  * present anchor: from now on that is what counts. */

@@ -6,6 +6,9 @@
 #include "ledger/checkpoint.h"
 #include "ledger/ledger_int.h"
 
+/* The user's folder has a file <state id>.checkpoints for each ledger. */
+#define WBI_WITNESS_ENDING ".checkpoints"
+
 struct wbi_key {
     uint8_t secret[WBI_SIGN_KEY_SIZE], public_key[WBI_SIGN_KEY_SIZE];
 };
@@ -15,6 +18,10 @@ WB_MUST_CHECK wb_rc wbi_key_load(const struct wbi_dir *dir, const struct wbi_ids
 /* Another key in the old one's place. */
 WB_MUST_CHECK wb_rc wbi_key_replace(const struct wbi_dir *dir, const struct wbi_key *key,
                                     struct wbi_error *err);
+/* As long as *ret is open the key stays; to_rotate: nobody else has such a lock. Taken before
+ * that of a witness. */
+WB_MUST_CHECK wb_rc wbi_keys_lock(const struct wbi_dir *dir, bool to_rotate, int *ret,
+                                  struct wbi_error *err);
 WB_MUST_CHECK wb_rc wbi_key_make(const struct wbi_ids *ids, struct wbi_key *ret,
                                  struct wbi_error *err);
 

@@ -23,7 +23,7 @@ static wb_rc slurp(const struct wbi_dir *dir, const char *path, struct wbi_buf *
     ssize_t n = 1;
     int fd;
 
-    (void)snprintf(name, sizeof(name), "%s.checkpoints", dir->id);
+    (void)snprintf(name, sizeof(name), "%s" WBI_WITNESS_ENDING, dir->id);
     fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
                       : openat(dir->user_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -144,8 +144,11 @@ wb_rc wbi_checkpoints_read(struct wbi_ledger *l, struct wbi_arena *arena, const 
     struct wbi_error mine = WBI_ERROR_INIT;
     struct wbi_key key;
     struct wbi_buf text;
-    wb_rc rc;
+    int keys;
+    wb_rc rc = wbi_keys_lock(dir, false, &keys, err);
 
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init(&text, FILE_MAX + 65536);
     rc = slurp(dir, path, &text, err);
     c.exists = rc == WB_OK;
@@ -157,6 +160,7 @@ wb_rc wbi_checkpoints_read(struct wbi_ledger *l, struct wbi_arena *arena, const 
     } else if (rc == WB_OK && c.exists) {
         distrust(&c, "its signatures cannot be checked: %s", mine.text);
     }
+    close(keys); /* file and key are of one moment */
     if (rc == WB_OK && c.exists)
         rc = read_lines(arena, wbi_buf_str(&text), &t, &c, err);
     wbi_buf_fini(&text);
