@@ -19,7 +19,9 @@ static wb_rc give(struct wbi_buf *out, wb_rc rc, const struct wbi_error *err, ch
 struct verdict {
     struct wbi_verify_report rows;
     struct wbi_checkpoints own, other; /* the user's witness, and the one named */
-    struct wbi_witness anchor;
+    /* From before the witness was read: its first line comes before the first row, and a
+     * statement before the rows it lets go. */
+    struct wbi_witness tail, anchor;
     const char *what;
     bool good;
 };
@@ -31,7 +33,7 @@ static void decide(struct verdict *v, bool other)
     v->good = false;
     if (!v->rows.good)
         v->what = v->rows.what;
-    else if (!v->own.exists && v->rows.head.seq > 0)
+    else if (!v->own.exists && v->tail.seq > 0)
         v->what = "the witness in the user's state folder is missing; if you removed it, `waybill "
                   "ledger checkpoint --restart` begins a new one";
     else if (!v->own.good)
@@ -49,8 +51,12 @@ static wb_rc examine(wb_ledger *l, struct wbi_arena *arena, const char *witness,
 {
     struct wbi_witness *heads;
     size_t n;
-    wb_rc rc = wbi_checkpoints_read(l->ledger, arena, NULL, &v->own, err);
+    wb_rc rc = wbi_store_tail(l->store, &v->tail, err);
 
+    if (rc == WB_OK)
+        rc = wbi_store_anchor(l->store, &v->anchor, err);
+    if (rc == WB_OK)
+        rc = wbi_checkpoints_read(l->ledger, arena, NULL, &v->own, err);
     if (rc == WB_OK && witness != NULL)
         rc = wbi_checkpoints_read(l->ledger, arena, witness, &v->other, err);
     if (rc != WB_OK)
@@ -64,8 +70,6 @@ static wb_rc examine(wb_ledger *l, struct wbi_arena *arena, const char *witness,
     if (v->other.heads_n > 0)
         memcpy(heads + v->own.heads_n, v->other.heads, v->other.heads_n * sizeof(*heads));
     rc = wbi_ledger_verify(l->ledger, heads, n, &v->rows, err);
-    if (rc == WB_OK)
-        rc = wbi_store_anchor(l->store, &v->anchor, err);
     if (rc == WB_OK)
         decide(v, witness != NULL);
     return rc;
