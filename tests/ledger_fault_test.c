@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sys/wait.h>
+
 #include "faults/faults.h"
 #include "state_fixture.h"
 
@@ -222,6 +224,36 @@ static void a_full_disk_refuses_appends_and_recovers(void **state)
     wbi_store_health(f.store, &health);
     assert_true(health.writable);
     assert_true(fixture_verify(&f).good);
+    fixture_fini(&f);
+}
+
+/* A call of a dead process is open, and cannot be closed now. */
+static void a_full_disk_lets_an_open_call_be_read(void **state)
+{
+    struct wbi_ledger_options lo = {.close_call = NULL};
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct fixture f;
+    int status;
+    pid_t dead;
+
+    (void)state;
+    fixture_init(&f);
+    dead = fork();
+    if (dead == 0)
+        _exit(fixture_try(&f, NULL) != WB_OK || fixture_append(&f, WBI_KIND_INTENT, 1, NULL));
+    assert_int_equal(waitpid(dead, &status, 0), dead);
+    assert_int_equal(status, 0);
+    lo.clock = wbi_clock_by_hand(&f.clock);
+    assert_int_equal(fixture_try_store(&f, NULL), WB_OK);
+    faults_arm(FAULT_WRITE, 1, ENOSPC, true, f.base);
+    if (wbi_ledger_open(f.store, &lo, &f.ledger, &f.closed, &err) != WB_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(f.closed, 0);
+    assert_true(has_row(&f, 1, false));
+    fixture_close(&f);
+    faults_disarm();
+    fixture_open(&f);
+    assert_int_equal(f.closed, 1);
     fixture_fini(&f);
 }
 
@@ -502,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_failed_sync_is_settled_by_reopening),
         cmocka_unit_test(a_disk_that_never_syncs_is_said_to_be_unknown),
         cmocka_unit_test(a_full_disk_refuses_appends_and_recovers),
+        cmocka_unit_test(a_full_disk_lets_an_open_call_be_read),
         cmocka_unit_test(rows_that_nobody_waits_for_outlast_a_full_disk),
         cmocka_unit_test(rows_that_nobody_waits_for_are_written_together),
         cmocka_unit_test(a_row_that_is_there_already_costs_no_other),

@@ -99,7 +99,7 @@ struct recover_op {
     struct wbi_op op; /* first: the writer hands it back */
     struct wbi_ledger *ledger;
     struct wbi_arena *arena;
-    size_t closed;
+    size_t found, closed;
 };
 
 /* What can be said about any call: nobody knows. */
@@ -147,6 +147,7 @@ static wb_rc apply_recover(struct wbi_op *op, struct wbi_tx *tx, struct wbi_erro
     size_t n;
     wb_rc rc = wbi_tx_orphans(tx, r->arena, CLOSE_AT_ONCE, &intents, &n, err);
 
+    r->found = rc == WB_OK ? n : 0;
     r->closed = 0; /* may run twice */
     for (size_t i = 0; rc == WB_OK && i < n; i++) {
         struct wbi_row out;
@@ -177,8 +178,10 @@ wb_rc wbi_ledger_recover(struct wbi_ledger *l, size_t *ret_closed, struct wbi_er
     while (rc == WB_OK && due) {
         r.op = (struct wbi_op){.apply = apply_recover};
         rc = wbi_store_run(l->store, &r.op, &mine);
-        *ret_closed += r.closed;
-        due = rc == WB_OK && r.closed == CLOSE_AT_ONCE;
+        if (rc == WB_OK) {
+            *ret_closed += r.closed;
+            due = r.found == CLOSE_AT_ONCE;
+        }
         wbi_arena_reset(r.arena);
     }
     wbi_arena_free(r.arena);
