@@ -313,6 +313,41 @@ static void a_key_is_rotated_for_all_workspaces(void **state)
     ws_fini(&w);
 }
 
+/* Another ledger would not know what was done: the effect would happen twice. */
+static void a_state_directory_that_turns_read_only_is_still_the_one(void **state)
+{
+    struct workspace w;
+    char command[200], *paid;
+
+    (void)state;
+    ws_init(&w);
+    snprintf(command, sizeof(command), "[\"sh\",\"-c\",\"echo x >> %s/paid; echo {}\"]", w.base);
+    ws_tool(&w, "pay", "IdempotentWrite", command);
+    expect(&w, 0, ws_run(&w, "config trust"), NULL);
+    expect(&w, 0, ws_run(&w, "call pay --idempotency-key k1 --call-id first"), "pay completed");
+    expect(&w, 0, ws_run(&w, "exec -- seq 20000"), NULL);
+    if (geteuid() != 0 || mount(w.root, w.root, NULL, MS_BIND, NULL) != 0 ||
+        mount(NULL, w.root, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0) {
+        print_message("skipped: a read-only workspace (nothing may be mounted here)\n");
+        ws_fini(&w);
+        return;
+    }
+    expect(&w, 0, ws_run(&w, "call pay --idempotency-key k1"), "pay completed");
+    expect(&w, 3, ws_run(&w, "call pay --idempotency-key k2"), "could not be checked;");
+    expect(&w, 3, ws_run(&w, "call echo"), "read-only file system");
+    expect(&w, 0, ws_run(&w, "ledger show first"), "pay completed");
+    expect(&w, 0, ws_run(&w, "artifact list"), "-stdout.log");
+    expect(&w, 0, ws_run(&w, "tasks list"), NULL);
+    expect(&w, 3, ws_run(&w, "doctor"), "read-only file system");
+    expect(&w, 3, ws_run(&w, "ledger prune --keep 1"), "read-only file system");
+    assert_int_equal(umount2(w.root, MNT_DETACH), 0);
+    snprintf(command, sizeof(command), "%s/paid", w.base);
+    paid = ws_slurp(command, NULL);
+    assert_string_equal(paid, "x\n");
+    free(paid);
+    ws_fini(&w);
+}
+
 /* A line of the witness that was edited is not believed. */
 static void an_edited_checkpoint_is_not_believed(void **state)
 {
@@ -681,6 +716,7 @@ int main(void)
         cmocka_unit_test(a_missing_witness_is_said_and_not_made_anew_in_silence),
         cmocka_unit_test(a_rotated_key_needs_the_old_keys_signature),
         cmocka_unit_test(a_key_is_rotated_for_all_workspaces),
+        cmocka_unit_test(a_state_directory_that_turns_read_only_is_still_the_one),
         cmocka_unit_test(an_edited_checkpoint_is_not_believed),
         cmocka_unit_test(prune_keeps_the_rest_verifiable),
         cmocka_unit_test(a_moved_anchor_without_a_statement_is_found),

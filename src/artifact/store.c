@@ -21,8 +21,9 @@ wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_error *err)
 {
     int fd;
 
-    if (mkdirat(at, name, 0700) == 0 ? fchmodat(at, name, 0700, 0) != 0 /* an odd umask */
-                                     : errno != EEXIST)
+    if (mkdirat(at, name, 0700) == 0
+            ? fchmodat(at, name, 0700, 0) != 0 /* an odd umask */
+            : errno != EEXIST && errno != EROFS /* what is there can be read */)
         return wbi_fail_errno(err, errno, "cannot make a state directory");
     fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)

@@ -234,6 +234,12 @@ wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret, struct wbi
     return rc;
 }
 
+/* Tasks name their owner; where nothing can be written there will be none. */
+static wb_rc own_store(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    return wbi_store_dir(rt->store)->read_only ? WB_OK : wbi_store_own(rt->store, err);
+}
+
 wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
 {
     struct wbi_tasks_config config = {.loop = rt->loop,
@@ -253,7 +259,7 @@ wb_rc wbi_runtime_open_artifacts(struct wbi_runtime *rt, struct wbi_error *err)
                              "this runtime keeps no state");
     rc = wbi_runtime_open_ledger(rt, err); /* checks and makes the directory */
     if (rc == WB_OK)
-        rc = wbi_store_own(rt->store, err); /* tasks name their owner */
+        rc = own_store(rt, err);
     if (rc == WB_OK)
         rc = open_artifact_store(rt, err);
     if (rc == WB_OK)

@@ -4,12 +4,14 @@
 #include "config/places.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/id.h"
 #include "base/limits.h"
 
 struct search {
@@ -190,8 +192,37 @@ static bool can_be_written(struct wbi_str state, struct wbi_str root)
     return access(root.p, W_OK | X_OK) == 0;
 }
 
+/* Whether the user's folder remembers the directory by the id in it. Then what was done is
+ * written down there, and another ledger would know nothing of it: an effect could happen
+ * twice. It is read where it cannot be written. */
+static wb_rc is_remembered(const struct search *s, const struct wbi_places *p, bool *ret)
+{
+    char name[sizeof("instances/") + WBI_ID_SIZE] = "instances/";
+    size_t at = strlen(name);
+    struct wbi_str path;
+    ssize_t n;
+    int fd;
+    wb_rc rc = join(s, p->state, "instance", &path);
+
+    *ret = false;
+    if (rc != WB_OK || p->user_state.p == NULL)
+        return rc;
+    fd = open(path.p, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    n = fd >= 0 ? read(fd, name + at, sizeof(name) - at - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    if (n <= 0)
+        return WB_OK;
+    name[at + (size_t)n] = '\0';
+    name[at + strcspn(name + at, "\n/")] = '\0';
+    rc = join(s, p->user_state, name, &path);
+    *ret = rc == WB_OK && name[at] != '\0' && access(path.p, F_OK) == 0;
+    return rc;
+}
+
 static wb_rc find_state(const struct search *s, struct wbi_str wish, struct wbi_places *p)
 {
+    bool remembered = false;
     wb_rc rc;
 
     if (wish.p == NULL)
@@ -200,6 +231,9 @@ static wb_rc find_state(const struct search *s, struct wbi_str wish, struct wbi_
         return absolute(s, wish, &p->state);
     rc = join(s, p->root, ".waybill", &p->state);
     if (rc != WB_OK || can_be_written(p->state, p->root))
+        return rc;
+    rc = is_remembered(s, p, &remembered);
+    if (rc != WB_OK || remembered)
         return rc;
     if (p->user_state.p == NULL)
         return wbi_fail(s->err, WB_ESTATE,

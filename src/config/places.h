@@ -35,7 +35,8 @@ struct wbi_places {
 
 /* root: wish, WAYBILL_ROOT, the nearest ancestor of the working directory with
  * waybill.json, .waybill or .git, the working directory. state: wish,
- * WAYBILL_STATE, ROOT/.waybill if that can be written, the user's state folder.
+ * WAYBILL_STATE, ROOT/.waybill if that can be written or is one this user has used,
+ * the user's state folder.
  * WB_ESTATE when a place cannot be used, WB_ELIMIT for paths that are too long. */
 WB_MUST_CHECK wb_rc wbi_places_find(struct wbi_arena *arena, const struct wbi_places_wish *wish,
                                     const struct wbi_env *env, struct wbi_places *ret,

@@ -149,7 +149,8 @@ static bool broken(struct wbi_guard_answer *ret, wb_rc rc, const char *what)
     bool memory = rc == WB_ENOMEM || rc == WB_ELIMIT;
 
     wbi_chain_refuse(ret, memory ? WBI_KIND_INTERNAL_ERROR : WBI_KIND_STATE_UNAVAILABLE,
-                     "%s could not be checked (%s); nothing was executed", what, wb_rc_name(rc));
+                     "%s could not be checked%s; nothing was executed", what,
+                     memory ? ", there is no memory for it" : "");
     return false;
 }
 

@@ -245,6 +245,7 @@ static bool owner_is_dead(const struct wbi_tasks *t, const char *owner)
 static wb_rc interrupt(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
                        uint64_t *count, struct wbi_error *err)
 {
+    struct wbi_error mine = WBI_ERROR_INIT;
     struct wbi_task_info info;
     struct wbi_str had;
     wb_rc rc = load(t, id, arena, &info, &had, err);
@@ -259,9 +260,14 @@ static wb_rc interrupt(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena 
             wbi_artifact_find(t->config.store, wbi_str_z(a->name), &found, NULL) == WB_OK)
             *a = found;
     }
-    rc = wbi_task_store(t, &info, &had, err);
+    rc = wbi_task_store(t, &info, &had, &mine);
     *count += rc == WB_OK;
-    return rc == WB_EAGAIN ? WB_OK : rc; /* another process did it */
+    if (rc == WB_EAGAIN || mine.kind == WBI_KIND_LOW_DISK_SPACE ||
+        mine.kind == WBI_KIND_STATE_UNAVAILABLE)
+        return WB_OK; /* another process did it, or will: reads go on */
+    if (rc != WB_OK && err != NULL)
+        *err = mine;
+    return rc;
 }
 
 wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_error *err)
