@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/ledger_int.h"
+#include "artifact/store.h"
 #include "base/limits.h"
 #include "base/sign.h"
 #include "config/config.h"
@@ -163,8 +164,8 @@ static wb_rc try_writing(wb_ledger *l, struct wbi_error *err)
 static const char *next_of_writing(enum wbi_kind kind)
 {
     return kind == WBI_KIND_LOW_DISK_SPACE
-               ? "make room on the file system of the state directory (`waybill artifact prune`, "
-                 "`waybill ledger prune`), or name another with --state"
+               ? "make room on the file system of the state directory (`waybill artifact prune "
+                 "--older-than-days N` lets older outputs go), or name another with --state"
                : "let the state directory be written, or name another with --state; until then "
                  "calls with effects are refused and others not recorded";
 }
@@ -234,13 +235,24 @@ static void report_server(struct wbi_jw *w, const struct wbi_server *s)
         report(w, name, FINE, "it has told its tools", NULL);
 }
 
+/* What would refuse the next command. A ledger that cannot be opened was told of. */
+static void check_artifacts(struct wbi_jw *w, struct wbi_runtime *rt)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (wbi_runtime_ledger_exists(rt) && wbi_runtime_open_artifacts(rt, NULL) == WB_OK &&
+        wbi_artifact_room(rt->artifacts, &err) != WB_OK)
+        report(w, "artifacts", BROKEN, err.text, "make room; until then no command is started");
+}
+
 /* Each server is started and asked for its tools; a wrong configuration was told of. */
-static void check_servers(struct wbi_jw *w, const wb_options *options)
+static void check_runtime(struct wbi_jw *w, const wb_options *options)
 {
     wb_runtime *runtime = NULL;
 
     if (wb_runtime_new(options, &runtime, NULL) != WB_OK)
         return;
+    check_artifacts(w, runtime->rt);
     wbi_api_fetch_upstreams(runtime);
     for (size_t i = 0; i < wbi_upstreams_count(runtime->ups); i++)
         report_server(w, wbi_upstreams_at(runtime->ups, i));
@@ -262,7 +274,7 @@ wb_rc wb_doctor(const wb_options *options, char **ret, size_t *ret_size, wb_erro
     check_crypto(&w);
     check_openat2(&w);
     check_pidfd(&w);
-    check_servers(&w, options);
+    check_runtime(&w, options);
     wbi_jw_arr_end(&w);
     return wbi_api_give(&out, ret, ret_size, reterr);
 }

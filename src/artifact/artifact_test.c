@@ -260,11 +260,17 @@ static void a_full_store_and_a_full_disk_refuse_to_begin(void **state)
     struct wbi_artifact_policy small = {.store_bytes = 5}, full = {.free_bytes = UINT64_MAX / 2};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_spool *s = NULL;
+    char path[300];
 
     (void)keep_text(b, "call_6", "123456");
     open_store(b, &small);
     assert_int_equal(wbi_spool_open(b->store, WBI_LIT("x"), both, &s, &err), WB_ESTATE);
     assert_int_equal(err.kind, WBI_KIND_LOW_DISK_SPACE);
+    assert_non_null(strstr(err.text, "artifactStoreBytes"));
+    snprintf(path, sizeof(path), "%s/call_6-stdout.log", b->dir);
+    assert_int_equal(unlink(path), 0); /* another process pruned */
+    assert_int_equal(wbi_spool_open(b->store, WBI_LIT("x"), both, &s, &err), WB_OK);
+    wbi_spool_discard(s);
     open_store(b, &full);
     assert_int_equal(wbi_spool_open(b->store, WBI_LIT("x"), both, &s, &err), WB_ESTATE);
     assert_int_equal(err.kind, WBI_KIND_LOW_DISK_SPACE);
@@ -452,6 +458,8 @@ static void pruning_respects_references_and_age(void **state) /* C5.4 */
     assert_int_equal(wbi_artifact_stat(b->store, &stats, NULL), WB_OK);
     assert_int_equal(stats.count, 1);
     assert_int_equal(stats.expired, 2);
+    assert_int_equal(wbi_artifact_prune(b->store, NULL, NULL, &stats, NULL), WB_OK);
+    assert_int_equal(stats.removed, 1); /* at its cap there is no room */
 }
 
 static void count_bad(void *arg, const struct wbi_artifact *a, const char *what)

@@ -100,19 +100,14 @@ wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats 
     return rc;
 }
 
-wb_rc wbi_artifact_expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
+static wb_rc remove_files(struct wbi_artifact_store *s, const struct wbi_artifact *a,
                           struct wbi_artifact_stats *stats, struct wbi_error *err)
 {
     char order[WBI_ARTIFACT_NAME + 16];
     struct stat st;
-    wb_rc rc;
 
     if (fstatat(s->dir, a->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return WB_OK;
-    a->expired = true;
-    rc = wbi_artifact_put_fact(s, a, err);
-    if (rc != WB_OK)
-        return rc;
     if (unlinkat(s->dir, a->name, 0) != 0 && errno != ENOENT)
         return wbi_fail_errno(err, errno, "cannot remove an artifact");
     wbi_order_name(a->name, order);
@@ -127,6 +122,18 @@ wb_rc wbi_artifact_expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
     return WB_OK;
 }
 
+wb_rc wbi_artifact_expire(struct wbi_artifact_store *s, struct wbi_artifact *a,
+                          struct wbi_artifact_stats *stats, struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    if (!is_there(s, a))
+        return WB_OK;
+    a->expired = true;
+    rc = wbi_artifact_put_fact(s, a, err);
+    return rc == WB_OK ? remove_files(s, a, stats, err) : rc;
+}
+
 void wbi_artifact_set_age(struct wbi_artifact_store *s, int64_t age_ms)
 {
     s->policy.age_ms = age_ms;
@@ -135,6 +142,26 @@ void wbi_artifact_set_age(struct wbi_artifact_store *s, int64_t age_ms)
 int64_t wbi_artifact_age(const struct wbi_artifact_store *s)
 {
     return s->policy.age_ms;
+}
+
+/* On a full disk not even a fact can be stored before there is room: then files go first.
+ * *ret_full: the fact has to be stored yet. */
+static wb_rc expire_to_make_room(struct wbi_artifact_store *s, struct wbi_artifact *a,
+                                 struct wbi_artifact_stats *stats, bool *ret_full,
+                                 struct wbi_error *err)
+{
+    struct wbi_error mine = WBI_ERROR_INIT;
+    wb_rc rc = wbi_artifact_expire(s, a, stats, &mine);
+
+    if (rc == WB_OK)
+        return rc;
+    if (mine.kind == WBI_KIND_LOW_DISK_SPACE) {
+        *ret_full = true;
+        return remove_files(s, a, stats, err);
+    }
+    if (err != NULL)
+        *err = mine;
+    return rc;
 }
 
 wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
@@ -147,6 +174,7 @@ wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
     struct wbi_artifact *all;
     size_t count;
     uint64_t bytes = 0;
+    bool full = false;
     wb_rc rc = with_list(s, &arena, &all, &count, err);
 
     if (rc != WB_OK)
@@ -154,12 +182,15 @@ wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
     rc = wbi_store_bytes(s, &bytes, err);
     for (size_t i = count; i-- > 0 && rc == WB_OK;) { /* oldest first */
         bool old = now - all[i].created_ms > s->policy.age_ms;
-        bool over = bytes - WBI_MIN(bytes, stats.removed_bytes) > s->policy.store_bytes;
+        bool over = bytes - WBI_MIN(bytes, stats.removed_bytes) >= s->policy.store_bytes;
         if (all[i].writing || (!old && !over))
             continue;
         if (referenced == NULL || !referenced(arg, &all[i]))
-            rc = wbi_artifact_expire(s, &all[i], &stats, err);
+            rc = expire_to_make_room(s, &all[i], &stats, &full, err);
     }
+    for (size_t i = 0; full && i < count && rc == WB_OK; i++)
+        if (all[i].expired)
+            rc = wbi_artifact_put_fact(s, &all[i], err);
     wbi_arena_free(arena);
     if (rc == WB_OK)
         *ret = stats;

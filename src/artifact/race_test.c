@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * artifact/race_test.c: a writer that finishes while another process looks (C5.3). The moment
- * between two steps of one is a call of the facts, in which the other acts. */
+ * between two steps of one is a call of the facts, in which the other acts. And facts that
+ * find no room on the disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@ struct bench {
     void (*after_miss)(struct bench *b);
     void (*before_put)(struct bench *b);
     struct wbi_artifact seen;
+    const char *ballast; /* no fact can be stored while that artifact is there */
 };
 
 static void tell(struct bench *b, void (**who)(struct bench *))
@@ -52,7 +54,13 @@ static wb_rc put(void *arg, struct wbi_str key, const struct wbi_str *had, struc
 {
     struct bench *b = arg;
 
+    char path[96];
+    struct stat st;
+
     tell(b, &b->before_put);
+    snprintf(path, sizeof(path), "%s/%s", b->dir, b->ballast != NULL ? b->ballast : "none");
+    if (stat(path, &st) == 0)
+        return wbi_fail_kind(err, WB_EIO, WBI_KIND_LOW_DISK_SPACE, "no space left");
     return b->facts.put(b->facts.arg, key, had, json, err);
 }
 
@@ -185,6 +193,28 @@ static void an_equal_file_comes_in_after_the_fact(void **state)
     assert_true(one.st_ino == other.st_ino);
 }
 
+static void pruning_makes_room_on_a_full_disk(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_artifact_stats stats;
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    begin(b, "a", "some\n");
+    finish(b);
+    begin(b, "b", "more\n");
+    finish(b);
+    b->ballast = "b-stdout.log";
+    wbi_artifact_set_age(b->reader, -1000);
+    assert_int_equal(wbi_artifact_prune(b->reader, NULL, NULL, &stats, NULL), WB_OK);
+    assert_int_equal(stats.removed, 2);
+    assert_int_equal(wbi_artifact_find(b->reader, WBI_LIT("a-stdout.log"), &b->seen, &err),
+                     WB_ENOTFOUND);
+    assert_int_equal(err.kind, WBI_KIND_ARTIFACT_EXPIRED);
+    assert_int_equal(wbi_artifact_verify(b->reader, NULL, NULL, &stats, NULL), WB_OK);
+    assert_int_equal(stats.bad, 0);
+    assert_int_equal(stats.expired, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -193,6 +223,7 @@ int main(void)
         TEST(a_writer_that_ends_meanwhile_is_not_taken_for_dead),
         TEST(output_that_is_dropped_meanwhile_is_not_found),
         TEST(an_equal_file_comes_in_after_the_fact),
+        TEST(pruning_makes_room_on_a_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

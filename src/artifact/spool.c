@@ -64,29 +64,15 @@ static void make_base(struct wbi_spool *s, struct wbi_str id)
     s->base_n = strlen(s->base);
 }
 
-static wb_rc no_room(const struct wbi_artifact_store *store, const char *reason,
-                     struct wbi_error *err)
-{
-    uint64_t has, floor;
-
-    if (strcmp(reason, "low_disk_space") != 0 || !wbi_store_disk(store, &has, &floor))
-        return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
-                             "no room for output: the artifact store is full");
-    return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
-                         "no room for output: the disk of the state directory is nearly full, %llu "
-                         "KiB must stay free",
-                         (unsigned long long)(floor / 1024));
-}
-
 wb_rc wbi_spool_open(struct wbi_artifact_store *store, struct wbi_str call_id,
                      const char *const roles[WBI_SPOOL_STREAMS], struct wbi_spool **ret,
                      struct wbi_error *err)
 {
-    const char *reason = NULL;
     struct wbi_spool *s;
+    wb_rc rc = wbi_artifact_room(store, err);
 
-    if (wbi_store_room(store, &reason) == 0)
-        return no_room(store, reason, err);
+    if (rc != WB_OK)
+        return rc;
     s = wbi_zalloc(sizeof(*s));
     if (s == NULL)
         return wbi_fail_nomem(err);

@@ -241,6 +241,31 @@ uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
     return left;
 }
 
+wb_rc wbi_artifact_room(struct wbi_artifact_store *s, struct wbi_error *err)
+{
+    const char *reason = NULL;
+    uint64_t has = 0, floor = 0, room = wbi_store_room(s, &reason);
+
+    if (room == 0 && strcmp(reason, "store_quota") == 0) {
+        s->counted = false; /* others may have pruned it */
+        room = wbi_store_room(s, &reason);
+    }
+    if (room > 0)
+        return WB_OK;
+    if (strcmp(reason, "store_quota") == 0)
+        return wbi_fail_kind(
+            err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
+            "no room for output: artifacts take all of the %llu bytes they may "
+            "(settings.limits.artifactStoreBytes); allow more, or let older ones go: `waybill "
+            "artifact prune --older-than-days N`",
+            (unsigned long long)s->policy.store_bytes);
+    (void)wbi_store_disk(s, &has, &floor); /* was read a moment ago */
+    return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
+                         "no room for output: the disk of the state directory is nearly full, %llu "
+                         "KiB must stay free",
+                         (unsigned long long)(floor / 1024));
+}
+
 void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16])
 {
     const char *dash = strrchr(artifact, '-');

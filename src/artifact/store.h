@@ -73,6 +73,9 @@ WB_MUST_CHECK wb_rc wbi_artifact_open(const struct wbi_artifact_store *s,
                                       const struct wbi_artifact *a, int *ret_fd,
                                       struct wbi_error *err);
 
+/* Whether output can be kept: low_disk_space, with why and what makes room. */
+WB_MUST_CHECK wb_rc wbi_artifact_room(struct wbi_artifact_store *s, struct wbi_error *err);
+
 /* Newest first; ones being written too. The array lives in arena. */
 WB_MUST_CHECK wb_rc wbi_artifact_list(struct wbi_artifact_store *s, struct wbi_arena *arena,
                                       struct wbi_artifact **ret, size_t *ret_count,
@@ -92,8 +95,8 @@ struct wbi_artifact_stats {
 };
 WB_MUST_CHECK wb_rc wbi_artifact_stat(struct wbi_artifact_store *s, struct wbi_artifact_stats *ret,
                                       struct wbi_error *err);
-/* Remove what is older than the policy's age, then the oldest until the store fits
- * its cap; never what is being written or what `referenced` (may be NULL) names. */
+/* Remove what is older than the policy's age, then the oldest until there is room below
+ * the store's cap; never what is being written or what `referenced` (may be NULL) names. */
 WB_MUST_CHECK wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
                                        bool (*referenced)(void *arg, const struct wbi_artifact *a),
                                        void *arg, struct wbi_artifact_stats *ret,

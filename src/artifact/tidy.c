@@ -220,7 +220,7 @@ wb_rc wbi_artifact_tidy(struct wbi_artifact_store *s,
     rc = look(s, arena, &e, &count, &bytes, err);
     for (i = 0; rc == WB_OK && i < count && t.stats.removed + t.stats.finished < most; i++) {
         int64_t least_ms = s->policy.age_ms;
-        if (bytes - WBI_MIN(bytes, t.stats.removed_bytes) > s->policy.store_bytes)
+        if (bytes - WBI_MIN(bytes, t.stats.removed_bytes) >= s->policy.store_bytes)
             least_ms = WBI_MIN(least_ms, FRESH_MS);
         if (e[i].open)
             rc = finish(&t, &e[i]);

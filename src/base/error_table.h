@@ -81,7 +81,7 @@
     X(WORK_ITEM_NOT_FOUND, "unknown_work_item", EXECUTION, "WorkItemNotFound", false, -32603, 404, 1, \
       "list the work items to see their ids") \
     X(LOW_DISK_SPACE, "low_disk_space", SYSTEM, "LowDiskSpace", true, -32603, 507, 1, \
-      "free disk space, then call again") \
+      "make room, then call again") \
     X(OUTPUT_PERSISTENCE_FAILED, "output_persistence_failed", SYSTEM, "PersistenceFailed", false, -32603, 500, 1, \
       "the command ran but its output could not be kept whole") \
     X(OUTCOME_UNKNOWN, "outcome_unknown", SYSTEM, "OutcomeUnknown", false, -32603, 500, 1, \
