@@ -348,6 +348,48 @@ static void a_state_directory_that_turns_read_only_is_still_the_one(void **state
     ws_fini(&w);
 }
 
+/* The effect happened while the disk filled up: its outcome is known, and stays so. */
+static void an_outcome_that_finds_no_room_is_written_later(void **state)
+{
+    struct workspace w;
+    char command[300], at[80];
+
+    (void)state;
+    ws_init(&w);
+    snprintf(at, sizeof(at), "%s/at", w.base);
+    assert_int_equal(mkdir(at, 0700), 0);
+    if (mount("waybill-test", at, "tmpfs", 0, "size=2m,mode=700") != 0) {
+        print_message("skipped: full disk (no tmpfs can be mounted here)\n");
+        ws_fini(&w);
+        return;
+    }
+    snprintf(command, sizeof(command),
+             "[\"sh\",\"-c\",\"echo x >> %s/paid; cat /dev/zero > %s/fill 2>/dev/null; echo {}\"]",
+             w.base, at);
+    ws_tool(&w, "pay", "IdempotentWrite", command);
+    snprintf(command, sizeof(command), "[\"sh\",\"-c\",\"rm %s/fill; echo {}\"]", at);
+    ws_tool(&w, "free", "Pure", command);
+    expect(&w, 0, ws_run(&w, "config trust"), NULL);
+    snprintf(command, sizeof(command), "%s/lines", w.base);
+    ws_write(command,
+             "{\"toolName\":\"pay\",\"input\":{},\"idempotencyKey\":\"k\",\"callId\":\"p1\"}\n"
+             "{\"toolName\":\"pay\",\"input\":{},\"idempotencyKey\":\"k\",\"callId\":\"p2\"}\n"
+             "{\"toolName\":\"free\",\"input\":{},\"callId\":\"f\"}\n"
+             "{\"toolName\":\"pay\",\"input\":{},\"idempotencyKey\":\"k\",\"callId\":\"p3\"}\n");
+    expect(&w, 0, ws_run(&w, "dispatch --parallel 1 --state %s/s < %s/lines", at, w.base),
+           "\"status\":\"Ok\"");
+    assert_false(has(w.out, "InFlight") || has(w.out, "SystemError"));
+    expect(&w, 0, ws_run(&w, "ledger show p1 --state %s/s", at), "pay completed");
+    expect(&w, 0, ws_run(&w, "call pay --idempotency-key k --state %s/s", at), "pay completed");
+    expect(&w, 0, ws_run(&w, "ledger verify --state %s/s", at), "good");
+    snprintf(command, sizeof(command), "%s/paid", w.base);
+    free(w.out);
+    w.out = ws_slurp(command, NULL);
+    assert_string_equal(w.out, "x\n");
+    assert_int_equal(umount(at), 0);
+    ws_fini(&w);
+}
+
 /* A line of the witness that was edited is not believed. */
 static void an_edited_checkpoint_is_not_believed(void **state)
 {
@@ -717,6 +759,7 @@ int main(void)
         cmocka_unit_test(a_rotated_key_needs_the_old_keys_signature),
         cmocka_unit_test(a_key_is_rotated_for_all_workspaces),
         cmocka_unit_test(a_state_directory_that_turns_read_only_is_still_the_one),
+        cmocka_unit_test(an_outcome_that_finds_no_room_is_written_later),
         cmocka_unit_test(an_edited_checkpoint_is_not_believed),
         cmocka_unit_test(prune_keeps_the_rest_verifiable),
         cmocka_unit_test(a_moved_anchor_without_a_statement_is_found),

@@ -6,22 +6,37 @@
  *
  * Times stand twice: on the wall clock, and on the monotonic one, which all
  * processes of a boot share. The latter counts within one boot, so that a wall
- * clock that steps between two processes neither forgets a key nor loses a claim. */
+ * clock that steps between two processes neither forgets a key nor loses a claim.
+ *
+ * How a call ended is known here even if the disk does not take it: such entries stay in
+ * memory, are what this process goes by, and are tried again with the next key and at the
+ * end. */
 #include "call/keys.h"
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "store/lock.h"
 #include "store/store.h"
 
-struct keys {
+struct unsettled {
+    struct unsettled *next;
+    char key[WBI_SHA256_HEX];
+    struct wbi_str value; /* absent: the key is as new */
+    char text[];
+};
+
+struct wbi_keys {
     struct wbi_idem_store store;
     struct wbi_runtime *rt;
     struct wbi_arena *arena; /* holds the outcome last looked up */
+    struct unsettled *unsettled;
+    size_t unsettled_bytes;
 };
 
 #define TABLE WBI_LIT("keys")
+#define UNSETTLED_BYTES (4u * WBI_MIB) /* beyond it a key is unknown once its process ended */
 
 static wb_rc entry_key(const struct wbi_idem_id *id, char hex[WBI_SHA256_HEX])
 {
@@ -54,13 +69,13 @@ static int64_t on_other_clock(int64_t at, int64_t here, int64_t there)
     return ret;
 }
 
-static int64_t mono_ms(const struct keys *k)
+static int64_t mono_ms(const struct wbi_keys *k)
 {
     return wbi_now_ns(&k->rt->clock) / WBI_NS_PER_MS;
 }
 
 /* Times of a process of this boot, as this process dates them. */
-static void read_times(const struct keys *k, const wbi_json *v, int64_t now_ms,
+static void read_times(const struct wbi_keys *k, const wbi_json *v, int64_t now_ms,
                        struct wbi_idem_record *ret)
 {
     struct wbi_str boot = wbi_owner_boot(wbi_str_z(wbi_store_owner(k->rt->store)));
@@ -89,7 +104,7 @@ static wb_rc read_record(const wbi_json *v, struct wbi_idem_record *ret)
     return WB_OK;
 }
 
-static wb_rc open_store(struct keys *k)
+static wb_rc open_store(struct wbi_keys *k)
 {
     wb_rc rc = wbi_runtime_open_ledger(k->rt, NULL);
 
@@ -99,7 +114,7 @@ static wb_rc open_store(struct keys *k)
 }
 
 /* To tell what was done no claim is needed, so also where nothing can be written. */
-static wb_rc open_to_read(struct keys *k)
+static wb_rc open_to_read(struct wbi_keys *k)
 {
     wb_rc rc = wbi_runtime_open_ledger(k->rt, NULL);
 
@@ -108,7 +123,85 @@ static wb_rc open_to_read(struct keys *k)
     return rc;
 }
 
-static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, int64_t now_ms,
+static void forget(struct wbi_keys *k, struct unsettled **at)
+{
+    struct unsettled *u = *at;
+
+    *at = u->next;
+    k->unsettled_bytes -= u->value.n;
+    wbi_free(u);
+}
+
+static struct unsettled **find_unsettled(struct wbi_keys *k, const char *key)
+{
+    struct unsettled **at = &k->unsettled;
+
+    while (*at != NULL && strcmp((*at)->key, key) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+/* What the disk did not take, if it does now; ends at the first that it does not. */
+static void settle_again(struct wbi_keys *k)
+{
+    struct unsettled *u;
+    wb_rc rc = WB_OK;
+
+    while ((u = k->unsettled) != NULL && rc == WB_OK) {
+        rc = u->value.p != NULL ? wbi_store_put(k->rt->store, TABLE, wbi_str_z(u->key), u->value,
+                                                WBI_ANY_GENERATION, NULL, NULL)
+                                : wbi_store_delete(k->rt->store, TABLE, wbi_str_z(u->key),
+                                                   WBI_ANY_GENERATION, NULL);
+        if (rc == WB_ENOTFOUND)
+            rc = WB_OK;
+        if (rc == WB_OK)
+            forget(k, &k->unsettled);
+    }
+}
+
+void wbi_keys_settle(struct wbi_keys *k)
+{
+    if (k != NULL && k->rt->store != NULL)
+        settle_again(k);
+}
+
+/* rc is what the store said. */
+static wb_rc remember(struct wbi_keys *k, wb_rc rc, const char *key, struct wbi_str value)
+{
+    struct unsettled *u, **known = find_unsettled(k, key);
+
+    if (*known != NULL)
+        forget(k, known);
+    if (value.n > UNSETTLED_BYTES - WBI_MIN(k->unsettled_bytes, UNSETTLED_BYTES))
+        return rc;
+    u = wbi_zalloc(sizeof(*u) + value.n);
+    if (u == NULL)
+        return rc;
+    memcpy(u->key, key, sizeof(u->key));
+    if (value.n > 0)
+        memcpy(u->text, value.p, value.n);
+    if (value.p != NULL)
+        u->value = wbi_str_make(u->text, value.n);
+    u->next = k->unsettled;
+    k->unsettled = u;
+    k->unsettled_bytes += value.n;
+    return rc;
+}
+
+/* The entry as this process knows it. */
+static wb_rc get_entry(struct wbi_keys *k, const char *key, struct wbi_entry *ret)
+{
+    const struct unsettled *u;
+
+    settle_again(k);
+    u = *find_unsettled(k, key);
+    if (u == NULL)
+        return wbi_store_get(k->rt->store, k->arena, TABLE, wbi_str_z(key), ret, NULL);
+    *ret = (struct wbi_entry){.value = u->value, .generation = WBI_ANY_GENERATION};
+    return u->value.p != NULL ? WB_OK : WB_ENOTFOUND;
+}
+
+static wb_rc look_up(struct wbi_keys *k, const struct wbi_idem_id *id, int64_t now_ms,
                      struct wbi_idem_record *ret, int64_t *ret_generation)
 {
     struct wbi_entry entry;
@@ -121,7 +214,7 @@ static wb_rc look_up(struct keys *k, const struct wbi_idem_id *id, int64_t now_m
     if (rc != WB_OK)
         return rc;
     wbi_arena_reset(k->arena);
-    rc = wbi_store_get(k->rt->store, k->arena, TABLE, wbi_str_z(key), &entry, NULL);
+    rc = get_entry(k, key, &entry);
     if (rc == WB_OK)
         rc = wbi_json_read(k->arena, entry.value, WBI_JSON_STRICT, &v, NULL);
     if (rc == WB_OK)
@@ -144,8 +237,8 @@ static wb_rc get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
     return look_up(arg, id, now_ms, ret, &generation);
 }
 
-static void write_record(const struct keys *k, const struct wbi_idem_record *record, int64_t now_ms,
-                         struct wbi_buf *value)
+static void write_record(const struct wbi_keys *k, const struct wbi_idem_record *record,
+                         int64_t now_ms, struct wbi_buf *value)
 {
     struct wbi_jw w = wbi_jw_to(value);
     char hex[2 * WBI_SHA256_SIZE + 1];
@@ -167,7 +260,7 @@ static void write_record(const struct keys *k, const struct wbi_idem_record *rec
 static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
                  bool only_if_absent, int64_t now_ms)
 {
-    struct keys *k = arg;
+    struct wbi_keys *k = arg;
     struct wbi_idem_record old;
     char key[WBI_SHA256_HEX];
     struct wbi_buf value;
@@ -189,13 +282,15 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
     if (rc == WB_OK)
         rc = wbi_store_put(k->rt->store, TABLE, wbi_str_z(key), wbi_buf_str(&value), expected, NULL,
                            NULL);
+    if (rc != WB_OK && !only_if_absent)
+        rc = remember(k, rc, key, wbi_buf_str(&value));
     wbi_buf_fini(&value);
     return rc;
 }
 
 static wb_rc drop(void *arg, const struct wbi_idem_id *id)
 {
-    struct keys *k = arg;
+    struct wbi_keys *k = arg;
     char key[WBI_SHA256_HEX];
     wb_rc rc = open_store(k);
 
@@ -203,24 +298,30 @@ static wb_rc drop(void *arg, const struct wbi_idem_id *id)
         rc = entry_key(id, key);
     if (rc == WB_OK)
         rc = wbi_store_delete(k->rt->store, TABLE, wbi_str_z(key), WBI_ANY_GENERATION, NULL);
-    return rc == WB_ENOTFOUND ? WB_OK : rc;
+    if (rc == WB_OK || rc == WB_ENOTFOUND)
+        return WB_OK;
+    return k->rt->store != NULL ? remember(k, rc, key, WBI_NONE) : rc;
 }
 
-static void free_arena(void *arena)
+static void free_keys(void *arg)
 {
-    wbi_arena_free(arena);
+    struct wbi_keys *k = arg;
+    while (k->unsettled != NULL)
+        forget(k, &k->unsettled);
+    wbi_arena_free(k->arena);
 }
 
 const struct wbi_idem_store *wbi_keys_store(struct wbi_runtime *rt)
 {
-    struct keys *k = wbi_arena_zalloc(rt->arena, sizeof(*k));
+    struct wbi_keys *k = wbi_arena_zalloc(rt->arena, sizeof(*k));
 
     if (k == NULL || wbi_arena_new(WBI_LIMIT_CALL_ARENA, &k->arena) != WB_OK)
         return NULL;
-    if (wbi_arena_defer(rt->arena, free_arena, k->arena) != WB_OK) {
+    if (wbi_arena_defer(rt->arena, free_keys, k) != WB_OK) {
         wbi_arena_free(k->arena);
         return NULL;
     }
+    rt->keys = k;
     k->rt = rt;
     k->store = (struct wbi_idem_store){get, put, drop, k};
     return &k->store;

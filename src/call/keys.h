@@ -8,5 +8,7 @@
 
 /* In the runtime's arena; opens the store at its first use. NULL: no memory. */
 const struct wbi_idem_store *wbi_keys_store(struct wbi_runtime *rt);
+/* Before the store is closed: what it did not take once more. NULL is fine. */
+void wbi_keys_settle(struct wbi_keys *keys);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/sign.h"
 #include "call/control.h"
 #include "call/kept.h"
+#include "call/keys.h"
 #include "call/known.h"
 #include "call/local_tool.h"
 #include "call/recover.h"
@@ -352,6 +353,7 @@ static void close_ledger(struct wbi_runtime *rt)
 {
     while (rt->witnessing)
         (void)wbi_loop_turn(rt->loop, /* wait= */ true);
+    wbi_keys_settle(rt->keys);
     if (rt->recorded > 0 && wbi_ledger_flush(rt->ledger, NULL) == WB_OK &&
         wbi_checkpoint_due(rt->ledger, CHECKPOINT_ROWS, NULL) != WB_OK)
         rt->recorded = 0; /* the next process tries again */

@@ -65,6 +65,7 @@ struct wbi_runtime {
     struct wbi_runner *runner;
     struct wbi_redact_rules *redact_rules;
     struct wbi_guards *guards;
+    struct wbi_keys *keys;   /* idempotency keys in the store; NULL without a ledger */
     struct wbi_store *store; /* opened at the first use */
     struct wbi_ledger *ledger;
     struct wbi_artifact_store *artifacts; /* opened at the first use */

@@ -101,17 +101,22 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 /* ---- before the reply ---- */
 
 /* The outcome stands, but it could not be written down: the reader must know, once. */
-static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
+static void say_unrecorded(struct wbi_call *call, const char *how, const struct wbi_error *err)
 {
     struct wbi_str receipt = call->outcome.receipt;
 
     call->unrecorded = true;
-    wbi_runtime_unrecorded(call->runtime, err);
     if (wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n)
         return; /* that is what the outcome says */
-    receipt = wbi_arena_fmt(call->arena, "%.*s\nNot recorded: %s", WBI_FMT(receipt), err->text);
+    receipt = wbi_arena_fmt(call->arena, "%.*s\n%s: %s", WBI_FMT(receipt), how, err->text);
     if (receipt.p != NULL)
         call->outcome.receipt = receipt;
+}
+
+static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
+{
+    wbi_runtime_unrecorded(call->runtime, err);
+    say_unrecorded(call, "Not recorded", err);
 }
 
 static void outcome_row(struct wbi_call *call, const struct wbi_record_texts *t,
@@ -144,6 +149,26 @@ static wb_rc append_behind(struct wbi_call *call, const struct wbi_row *row, str
     return wbi_ledger_append(call->runtime->ledger, &append, err);
 }
 
+/* The disk did not take the row. The outcome is known all the same: it waits for room like a
+ * row nobody waits for, so that nothing else is said of the call. */
+static void record_later(struct wbi_call *call, const struct wbi_error *why)
+{
+    const struct wbi_record_texts *texts;
+    WBI_LARGE_LOCAL struct wbi_row row;
+    bool absent = why->kind == WBI_KIND_LOW_DISK_SPACE || why->kind == WBI_KIND_STATE_UNAVAILABLE;
+
+    if (absent && !wbi_ledger_behind(call->runtime->ledger) &&
+        wbi_record_make(call, &texts) == WB_OK) {
+        outcome_row(call, texts, &row);
+        if (append_behind(call, &row, NULL) == WB_OK) {
+            wbi_runtime_recorded(call->runtime);
+            say_unrecorded(call, "Not recorded yet", why);
+            return;
+        }
+    }
+    mark_unrecorded(call, why);
+}
+
 enum wbi_step wbi_stage_record(struct wbi_call *call)
 {
     const struct wbi_record_texts *texts;
@@ -155,7 +180,7 @@ enum wbi_step wbi_stage_record(struct wbi_call *call)
     if (w != NULL && w->done) {
         call->step_state = NULL;
         if (w->err.rc != WB_OK)
-            mark_unrecorded(call, &w->err);
+            record_later(call, &w->err);
         else
             wbi_runtime_recorded(call->runtime);
         return WBI_STEP_NEXT;
