@@ -97,6 +97,10 @@ static void lists_filter_and_exit_codes_are_as_documented(void **state)
     expect(&w, 0, ws_run(&w, "ledger list"), "TOOL");
     expect(&w, 0, ws_run(&w, "ledger list --json --tool pure"), "\"tool\":\"pure\"");
     assert_false(has(w.out, "echo"));
+    expect(&w, 0, ws_run(&w, "ledger list --json --tool local::pure"), "\"tool\":\"pure\"");
+    expect(&w, 0, ws_run(&w, "ledger list --json --tool mcp__pure__pure"), "[]");
+    expect(&w, 2, ws_run(&w, "ledger list --error-kind weird"), "no error kind \"weird\"");
+    expect(&w, 2, ws_run(&w, "ledger prune --older-than weird"), "older-than must be a time");
     expect(&w, 0, ws_run(&w, "ledger list --json --status error"), "tool_execution_failed");
     assert_false(has(w.out, "success"));
     expect(&w, 0, ws_run(&w, "ledger list --json --error-kind tool_execution_failed"), "broken");
@@ -473,6 +477,7 @@ static void stats_and_replay_tell_what_was_shown(void **state)
     expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --tool large"),
            "\"how\":\"exact\"");
     expect(&w, 0, ws_run(&w, "ledger replay --budget 20000 --json --tool large"), "\"same\"");
+    assert_true(w.out[0] == '[' && strchr(w.out, '\n') == w.out + w.out_n - 1); /* I2 */
     expect(&w, 0, ws_run(&w, "ledger replay --budget 400"), "ALLOWED");
     expect(&w, 2, ws_run(&w, "ledger replay"), "--budget");
     ws_fini(&w);

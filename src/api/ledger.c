@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "call/record.h"
 #include "call/recover.h"
+#include "catalog/names.h"
 
 static wb_rc open_all(wb_ledger *l, const wb_options *options, wb_ledger_mode mode,
                       struct wbi_error *err)
@@ -64,9 +65,8 @@ void wb_ledger_free(wb_ledger *l)
 
 /* ---- filters ---- */
 
-/* RFC 3339, or a number and s, m, h or d: so long before now. */
-static wb_rc parse_time(const wb_ledger *l, const char *name, const char *text, int64_t *ret,
-                        struct wbi_error *err)
+wb_rc wbi_filter_time(const wb_ledger *l, const char *name, const char *text, int64_t *ret,
+                      struct wbi_error *err)
 {
     static const struct {
         char unit;
@@ -90,7 +90,37 @@ static wb_rc parse_time(const wb_ledger *l, const char *name, const char *text, 
                     name, text);
 }
 
-wb_rc wbi_filter_query(const wb_ledger *l, const wb_ledger_filter *f, struct wbi_row_query *ret,
+/* Rows have the model name; callers may say any (C2.5). What is no qualified name is looked
+ * for as it is. */
+static wb_rc tool_in_rows(wb_ledger *l, struct wbi_str name, struct wbi_str *ret,
+                          struct wbi_error *err)
+{
+    struct wbi_name_parts parts = wbi_name_parts(name);
+    struct wbi_name_in in = {.qualified = name};
+    struct wbi_names *names;
+    struct wbi_buf mcp;
+    wb_rc rc;
+
+    *ret = name;
+    if (parts.origin == WBI_NAME_UNKNOWN)
+        return WB_OK;
+    wbi_buf_init(&mcp, WBI_LIMIT_SMALL_ARENA);
+    if (parts.origin == WBI_NAME_MCP) {
+        wbi_buf_addf(&mcp, "mcp::%.*s::%.*s", WBI_FMT(parts.server), WBI_FMT(parts.tool));
+        in.qualified = wbi_buf_str(&mcp);
+    }
+    rc = wbi_buf_rc(&mcp) == WB_OK ? wbi_names_new(&in, 1, &names, err) : wbi_fail_nomem(err);
+    wbi_buf_fini(&mcp);
+    if (rc != WB_OK)
+        return rc;
+    *ret = wbi_names_at(names, 0)->model;
+    memcpy(l->tool, ret->p, ret->n);
+    *ret = wbi_str_make(l->tool, ret->n);
+    wbi_names_free(names);
+    return WB_OK;
+}
+
+wb_rc wbi_filter_query(wb_ledger *l, const wb_ledger_filter *f, struct wbi_row_query *ret,
                        struct wbi_error *err)
 {
     struct wbi_row_query q = {.max = 0};
@@ -100,13 +130,17 @@ wb_rc wbi_filter_query(const wb_ledger *l, const wb_ledger_filter *f, struct wbi
         *ret = q;
         return WB_OK;
     }
-    q.tool = wbi_str_z(f->tool);
     q.status = wbi_str_z(f->status);
     q.error_kind = wbi_str_z(f->error_kind);
     q.conversation = wbi_str_z(f->conversation);
-    rc = parse_time(l, "since", f->since, &q.since_ms, err);
+    if (f->error_kind != NULL && wbi_kind_by_name(q.error_kind) == WBI_KIND_NONE)
+        return wbi_fail(err, WB_EINPUT, "there is no error kind \"%.60s\"; see docs/errors.md",
+                        f->error_kind);
+    rc = tool_in_rows(l, wbi_str_z(f->tool), &q.tool, err);
     if (rc == WB_OK)
-        rc = parse_time(l, "until", f->until, &q.until_ms, err);
+        rc = wbi_filter_time(l, "since", f->since, &q.since_ms, err);
+    if (rc == WB_OK)
+        rc = wbi_filter_time(l, "until", f->until, &q.until_ms, err);
     if (rc == WB_OK)
         *ret = q;
     return rc;

@@ -13,10 +13,16 @@ struct wb_ledger {
     struct wbi_clock clock;
     struct wbi_store *store;
     struct wbi_ledger *ledger;
+    char tool[WBI_LIMIT_MODEL_NAME + 1]; /* that the last filter means, as rows name it */
 };
 
-/* The rows a filter means; slices are the filter's. max is not set. */
-WB_MUST_CHECK wb_rc wbi_filter_query(const wb_ledger *ledger, const wb_ledger_filter *filter,
+/* RFC 3339, or a number and s, m, h or d: so long before now; text NULL leaves *ret. name is
+ * what the caller calls it. */
+WB_MUST_CHECK wb_rc wbi_filter_time(const wb_ledger *ledger, const char *name, const char *text,
+                                    int64_t *ret, struct wbi_error *err);
+/* The rows a filter means; slices are the filter's, or live until the next one. max is not
+ * set. */
+WB_MUST_CHECK wb_rc wbi_filter_query(wb_ledger *ledger, const wb_ledger_filter *filter,
                                      struct wbi_row_query *ret, struct wbi_error *err);
 
 #endif

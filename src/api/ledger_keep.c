@@ -242,7 +242,6 @@ wb_rc wb_ledger_prune(wb_ledger *l, const wb_ledger_retention *retention, char *
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_prune_wish wish = {.before_ms = INT64_MAX};
     struct wbi_prune_report report = {.removed = 0};
-    struct wbi_row_query q;
     struct wbi_arena *arena;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
@@ -257,9 +256,7 @@ wb_rc wb_ledger_prune(wb_ledger *l, const wb_ledger_retention *retention, char *
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     wish.keep = retention->keep > INT64_MAX ? INT64_MAX : (int64_t)retention->keep;
     wish.dry = retention->dry_run != 0;
-    rc = wbi_filter_query(l, &(wb_ledger_filter){.until = retention->older_than}, &q, &err);
-    if (rc == WB_OK && retention->older_than != NULL)
-        wish.before_ms = q.until_ms;
+    rc = wbi_filter_time(l, "older-than", retention->older_than, &wish.before_ms, &err);
     if (rc == WB_OK)
         rc = running_calls(l, arena, &wish, &err);
     if (rc == WB_OK)

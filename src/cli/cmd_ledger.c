@@ -240,11 +240,6 @@ static int replay_with(const struct args *a, wb_ledger *ledger, wb_runtime *runt
     struct gathered g = {.text = NULL};
     int code;
 
-    if (a->json) {
-        if (wb_ledger_replay(ledger, runtime, filter, budget, print_line, NULL, &error) != WB_OK)
-            return fail(a, NULL, error);
-        return EXIT_OK;
-    }
     g.out = open_memstream(&g.text, &g.size);
     if (g.out == NULL)
         return EXIT_INTERNAL;
