@@ -643,7 +643,9 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
         why.kind = WBI_KIND_INTERNAL_ERROR;
         (void)snprintf(why.text, sizeof(why.text), "no memory for this line of %zu bytes", text.n);
     }
-    if (rc == WB_EINPUT || rc == WB_ELIMIT || rc == WB_ENOMEM)
+    if (rc == WB_EAGAIN)
+        tree = NULL; /* the id stays for the answer to the whole call */
+    if (rc == WB_EAGAIN || rc == WB_EINPUT || rc == WB_ELIMIT || rc == WB_ENOMEM)
         rc = refuse_line(r, tree, &why);
     release_line(line);
     pump(r);

@@ -347,6 +347,14 @@ static wb_rc unwrap(const wbi_json *line, const wbi_json **ret_body,
     return WB_OK;
 }
 
+/* Not to be answered: the same call comes again when it is whole (C3.6). */
+static wb_rc unfinished(struct wbi_error *err)
+{
+    return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_MALFORMED_CALL,
+                         "the call is still being written and was not run; send it when it is "
+                         "whole (response.output_item.done, or a part without willContinue)");
+}
+
 wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider, const wbi_json *line,
                       struct wbi_wire_turn *ret, struct wbi_error *err)
 {
@@ -365,8 +373,12 @@ wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider, const
     rc = decode_body(&d, wbi_codec_of(provider), body);
     if (rc != WB_OK)
         return rc;
+    if (wbi_str_eqz(wbi_json_get_str(line, "type"), "response.output_item.added")) {
+        d.unfinished += turn.n; /* whatever their status says */
+        turn.n = 0;
+    }
     if (turn.n == 0)
-        return no_call(err, provider, body);
+        return d.unfinished > 0 ? unfinished(err) : no_call(err, provider, body);
     if (turn.n > 1 && wbi_json_get_str(invocation, "idempotencyKey").n > 0)
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "idempotencyKey names one call; this item holds %zu", turn.n);

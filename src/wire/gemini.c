@@ -46,13 +46,26 @@ static wb_rc decode_id(struct wbi_decoding *d, struct wbi_wire_call *call, const
     return wbi_decoding_id(d, call, f, "id", NULL);
 }
 
+/* A piece of a call whose arguments are streamed. */
+static bool is_unfinished(const wbi_json *f)
+{
+    return wbi_json_true(either(f, "willContinue", "will_continue", WBI_JSON_BOOL)) ||
+           (either(f, "partialArgs", "partial_args", WBI_JSON_ARR) != NULL &&
+            wbi_json_get(f, "args") == NULL);
+}
+
 static wb_rc decode_part(struct wbi_decoding *d, const wbi_json *part)
 {
     const wbi_json *f = call_of(part);
     const wbi_json *args = wbi_json_get(f, "args");
     struct wbi_wire_call *call;
-    wb_rc rc = wbi_decoding_add(d, WBI_WIRE_GEMINI_CALL, part, &call);
+    wb_rc rc;
 
+    if (is_unfinished(f)) {
+        d->unfinished++;
+        return WB_OK;
+    }
+    rc = wbi_decoding_add(d, WBI_WIRE_GEMINI_CALL, part, &call);
     if (rc == WB_OK)
         rc = wbi_decoding_name(d, call, f, "name");
     if (rc == WB_OK)

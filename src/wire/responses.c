@@ -145,13 +145,30 @@ static wb_rc decode_payload(struct wbi_decoding *d, struct wbi_wire_call *call, 
     }
 }
 
-static wb_rc decode_item(struct wbi_decoding *d, const wbi_json *v, enum wbi_wire_kind kind)
+/* Streams show items before their arguments are there. An item that does not say goes by its
+ * response, and in a completed response all are whole. */
+static bool is_unfinished(const wbi_json *item, struct wbi_str response_status)
+{
+    struct wbi_str status = wbi_json_get_str(item, "status");
+
+    if (status.n == 0 || wbi_str_eqz(response_status, "completed"))
+        status = response_status;
+    return wbi_str_eqz(status, "in_progress") || wbi_str_eqz(status, "queued");
+}
+
+static wb_rc decode_item(struct wbi_decoding *d, const wbi_json *v, enum wbi_wire_kind kind,
+                         struct wbi_str response_status)
 {
     struct wbi_wire_call *call;
     /* Old local shell items have only an id; it is what their output is keyed by then. */
     const char *second = kind == WBI_WIRE_LOCAL_SHELL ? "id" : NULL;
-    wb_rc rc = wbi_decoding_add(d, kind, v, &call);
+    wb_rc rc;
 
+    if (is_unfinished(v, response_status)) {
+        d->unfinished++;
+        return WB_OK;
+    }
+    rc = wbi_decoding_add(d, kind, v, &call);
     if (rc == WB_OK)
         rc = wbi_decoding_id(d, call, v, "call_id", second);
     if (rc == WB_OK)
@@ -174,16 +191,19 @@ static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
     enum wbi_wire_kind kind = kind_of(v);
     const wbi_json *last = NULL;
 
+    struct wbi_str status;
+
     if (kind != 0)
-        return decode_item(d, v, kind);
+        return decode_item(d, v, kind, WBI_NONE);
     v = response_of(v);
+    status = wbi_json_get_str(v, "status");
     d->turn->id = wbi_json_get_str(v, "id");
     d->turn->model = wbi_json_get_str(v, "model");
     WBI_JSON_EACH (wbi_json_get(v, "output"), item) {
         kind = kind_of(item);
         last = item;
         if (kind != 0) {
-            wb_rc rc = decode_item(d, item, kind);
+            wb_rc rc = decode_item(d, item, kind, status);
             if (rc != WB_OK)
                 return rc;
         }

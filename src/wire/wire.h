@@ -82,8 +82,10 @@ struct wbi_wire_turn {
 
 /* line: an item, a whole response or message, an array of items, or
  * {"item": …, "invocation": {S1 members}}. The line's tree must outlive ret.
+ * Calls of a stream that are still being written are left out.
  * WB_EINPUT when there is no call in it (err says what would be accepted),
- * WB_ELIMIT for more than WBI_LIMIT_TURN_CALLS, WB_ENOMEM. */
+ * WB_EAGAIN when none of them is whole yet, WB_ELIMIT for more than
+ * WBI_LIMIT_TURN_CALLS, WB_ENOMEM. */
 WB_MUST_CHECK wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider,
                                     const wbi_json *line, struct wbi_wire_turn *ret,
                                     struct wbi_error *err);

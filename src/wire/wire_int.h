@@ -11,7 +11,8 @@
 struct wbi_decoding {
     struct wbi_arena *arena;
     struct wbi_wire_turn *turn;
-    size_t room; /* of turn->calls */
+    size_t room;       /* of turn->calls */
+    size_t unfinished; /* calls that the model still writes; not in the turn */
     struct wbi_error *err;
 };
 

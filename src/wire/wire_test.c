@@ -220,6 +220,42 @@ static void what_is_no_call_is_an_error_that_says_what_would_be(void **state)
     assert_str(wbi_json_str(wbi_wire_find_id(parse(lines[10]))), "c1");
 }
 
+#define ITEM(type, status) \
+    "{\"type\":\"" type "\",\"call_id\":\"c1\",\"name\":\"t\",\"status\":\"" status "\"}"
+
+#define RESPONSE(status, items) "{\"status\":\"" status "\",\"output\":[" items "]}"
+
+/* C3.6: a stream shows calls before their arguments are there; such a one must not run. */
+static void a_call_that_is_still_being_written_is_none_yet(void **state)
+{
+    static const char *const lines[] = {
+        ITEM("function_call", "in_progress"),
+        ITEM("custom_tool_call", "in_progress"),
+        ITEM("shell_call", "in_progress"),
+        ITEM("local_shell_call", "in_progress"),
+        ITEM("apply_patch_call", "in_progress"),
+        "{\"type\":\"response.output_item.added\",\"item\":" ITEM("function_call", "completed") "}",
+        "{\"type\":\"response.in_progress\",\"response\":{\"status\":\"in_progress\",\"output\":["
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"t\",\"arguments\":\"\"}]}}",
+        "{\"functionCall\":{\"name\":\"t\",\"id\":\"p1\",\"willContinue\":true}}",
+        "{\"functionCall\":{\"name\":\"t\",\"partial_args\":[]}}",
+    };
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_wire_turn turn;
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(lines); i++) {
+        assert_int_equal(wbi_wire_decode(arena, WBI_PROVIDER_AUTO, parse(lines[i]), &turn, &err),
+                         WB_EAGAIN);
+        assert_non_null(strstr(err.text, "still being written"));
+    }
+    assert_str(decode_one(RESPONSE("in_progress", ITEM("function_call", "in_progress") "," ITEM(
+                                                      "custom_tool_call", "completed")))
+                   .id,
+               "c1"); /* the one that is whole */
+    assert_str(decode_one(RESPONSE("completed", ITEM("function_call", "in_progress"))).id, "c1");
+}
+
 /* --- damage --- */
 
 static uint64_t seed;
@@ -463,6 +499,7 @@ int main(void)
         T(lines_that_belong_to_no_provider),
         T(providers_have_names),
         T(what_is_no_call_is_an_error_that_says_what_would_be),
+        T(a_call_that_is_still_being_written_is_none_yet),
         T(damaged_items_end_in_one_output_or_one_clear_error),
         T(little_memory_is_an_error_not_a_crash),
         T(a_full_buffer_is_an_error),
