@@ -9,7 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <pty.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "waybill/waybill.h"
@@ -280,6 +284,94 @@ static void a_broken_stream_is_fatal_after_every_accepted_call(void **state)
     world_end(&w);
 }
 
+#define LINES 3000
+#define ANSWER ((size_t)20000)
+/* What may be under way: unwritten answers, a pipe full of them, the calls of one read. */
+#define UNDER_WAY (((size_t)4 << 20) / ANSWER + 4 + 65536 / 64)
+
+/* A reader that begins late: when more was started than may wait for it, or it does not seem
+ * to come to that. */
+struct late_reader {
+    int from;
+    sem_t too_many;
+    atomic_size_t started, lines;
+    size_t most; /* started and not yet read */
+};
+
+static void run_long(wb_tool_call *call, void *arg)
+{
+    static char text[ANSWER];
+    struct late_reader *r = arg;
+    size_t started = atomic_fetch_add(&r->started, 1) + 1, read = atomic_load(&r->lines);
+
+    for (size_t i = 0; i < sizeof(text); i++) /* all of it is shown */
+        text[i] = "some words on every line\n"[i % 25];
+    if (started - read > r->most)
+        r->most = started - read;
+    if (started == UNDER_WAY + 1)
+        sem_post(&r->too_many);
+    wb_tool_finish_text(call, text, sizeof(text));
+}
+
+static void *read_late(void *arg)
+{
+    struct late_reader *r = arg;
+    static char buf[65536];
+    struct timespec until;
+    ssize_t n;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    (void)sem_timedwait(&r->too_many, &until);
+    while ((n = read(r->from, buf, sizeof(buf))) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            atomic_fetch_add(&r->lines, buf[i] == '\n');
+    return NULL;
+}
+
+static FILE *many_lines(void)
+{
+    FILE *f = tmpfile();
+
+    assert_non_null(f);
+    for (int i = 0; i < LINES; i++)
+        fprintf(f,
+                "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"long\","
+                "\"arguments\":\"{}\"}\n",
+                i);
+    assert_int_equal(fflush(f), 0);
+    rewind(f);
+    return f;
+}
+
+/* C1.1: whoever reads late holds up the calls, and loses no answer. */
+static void a_slow_reader_gets_every_answer(void **state)
+{
+    struct late_reader r = {.from = -1};
+    FILE *in = many_lines();
+    pthread_t reader;
+    struct world w;
+    int out[2];
+
+    (void)state;
+    world_begin(&w);
+    assert_int_equal(sem_init(&r.too_many, 0, 0), 0);
+    assert_int_equal(
+        wb_tool_register(w.runtime, "{\"name\":\"long\"}", NULL, run_long, NULL, &r, NULL), WB_OK);
+    assert_int_equal(pipe(out), 0);
+    r.from = out[0];
+    assert_int_equal(pthread_create(&reader, NULL, read_late, &r), 0);
+    assert_int_equal(wb_dispatch(w.runtime, NULL, fileno(in), out[1], -1, NULL), WB_OK);
+    close(out[1]);
+    pthread_join(reader, NULL);
+    assert_int_equal(atomic_load(&r.lines), LINES);
+    assert_true(r.most <= UNDER_WAY);
+    close(out[0]);
+    fclose(in);
+    sem_destroy(&r.too_many);
+    world_end(&w);
+}
+
 #define CALL(id) \
     "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"beside\",\"arguments\":\""
 #define LARGEST ((size_t)64 * 1024 * 1024)
@@ -323,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_come_once_and_in_order),
         cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
+        cmocka_unit_test(a_slow_reader_gets_every_answer),
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(one_receipt_for_every_provider),
         cmocka_unit_test(the_largest_lines_are_answered),

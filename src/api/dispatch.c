@@ -99,8 +99,10 @@ void wb_router_free(wb_router *router)
 /* ---- a whole stream ---- */
 
 #define READ_BYTES ((size_t)64 * 1024)
-/* Reading pauses while this many calls wait for their answer. */
+/* Reading pauses while this many calls wait for their answer, or this many bytes of
+ * answers for their reader. */
 #define PENDING_MAX 4096
+#define UNWRITTEN_MAX ((size_t)4 * WBI_MIB)
 
 struct stream {
     struct wbi_router *router;
@@ -125,16 +127,44 @@ static void check_done(struct stream *s)
     s->done = s->at_end && wbi_router_pending(s->router) == 0 && s->output.n == 0;
 }
 
+static bool must_wait(const struct stream *s)
+{
+    return wbi_router_pending(s->router) > PENDING_MAX || s->output.n - s->written > UNWRITTEN_MAX;
+}
+
+static void check_reading(struct stream *s)
+{
+    bool pause = must_wait(s);
+
+    if (s->in_watch != NULL && pause != s->paused &&
+        wbi_watch_set(s->in_watch, pause ? 0 : WBI_WATCH_READ) == WB_OK)
+        s->paused = pause;
+}
+
+/* A reader that is always behind never empties the buffer: what it has goes. */
+static void drop_written(struct stream *s)
+{
+    size_t left = s->output.n - s->written;
+
+    if (s->written < left)
+        return;
+    memmove(s->output.p, s->output.p + s->written, left);
+    s->output.n = left;
+    s->written = 0;
+}
+
 /* As much as the reader takes; the rest when it can take more. */
-static void write_out(struct stream *s)
+static void write_some(struct stream *s)
 {
     while (s->output.n > s->written && !s->reader_gone) {
         ssize_t n = write(s->out, s->output.p + s->written, s->output.n - s->written);
         if (n >= 0) {
             s->written += (size_t)n;
         } else if (errno == EAGAIN && s->out_watch != NULL) {
-            if (wbi_watch_set(s->out_watch, WBI_WATCH_WRITE) == WB_OK)
+            if (wbi_watch_set(s->out_watch, WBI_WATCH_WRITE) == WB_OK) {
+                drop_written(s);
                 return;
+            }
             s->reader_gone = true;
         } else if (errno == EAGAIN) {
             struct pollfd p = {s->out, POLLOUT, 0};
@@ -150,6 +180,12 @@ static void write_out(struct stream *s)
         s->reader_gone = true;
     wbi_buf_clear(&s->output);
     s->written = 0;
+}
+
+static void write_out(struct stream *s)
+{
+    write_some(s);
+    check_reading(s);
     check_done(s);
 }
 
@@ -268,17 +304,14 @@ static void on_readable(void *arg, int events)
     (void)events;
     if (!s->at_end)
         (void)read_some(s);
-    if (s->in_watch != NULL && wbi_router_pending(s->router) > PENDING_MAX) {
-        s->paused = wbi_watch_set(s->in_watch, 0) == WB_OK;
-    }
+    check_reading(s);
 }
 
 static void on_idle(void *arg)
 {
     struct stream *s = arg;
 
-    if (s->paused && s->in_watch != NULL && wbi_watch_set(s->in_watch, WBI_WATCH_READ) == WB_OK)
-        s->paused = false;
+    check_reading(s);
     check_done(s);
 }
 
@@ -313,9 +346,10 @@ static wb_rc watch(struct stream *s, int stop)
 
 static void drive(struct stream *s)
 {
-    while (s->in_watch == NULL && !s->at_end) { /* a file: read it all */
-        if (read_some(s))
-            (void)wbi_loop_turn(s->loop, /* wait= */ wbi_router_pending(s->router) > PENDING_MAX);
+    while (s->in_watch == NULL && !s->at_end) { /* a file: always ready */
+        bool wait = must_wait(s);
+        if (wait || read_some(s))
+            (void)wbi_loop_turn(s->loop, wait);
     }
     check_done(s);
     if (!s->done)
