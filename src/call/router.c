@@ -21,6 +21,7 @@ struct line {
     struct wbi_arena *arena;
     struct wbi_wire_turn turn;
     size_t refs;
+    bool refused; /* none of its calls may run, or is remembered */
 };
 
 enum state { WAITING, RUNNING, ANSWERED };
@@ -291,6 +292,8 @@ static wb_rc fill(struct wbi_call *call, struct entry *e)
         if (rc != WB_OK)
             return rc;
     }
+    if (e->line->refused) /* ids are all that may be taken from it */
+        inv->input = inv->headers = inv->metadata = NULL;
     if (inv->input == NULL)
         rc = wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL);
     return rc == WB_EINPUT ? WB_OK : rc; /* rejected has it */
@@ -577,8 +580,9 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     e->wire = w;
     e->last_of_turn = last;
     e->conversation = conversation(r, conversation_of(r, w));
-    rc = e->conversation ? fingerprint(e) : WB_ENOMEM;
-    if (rc == WB_OK && w->id.n > 0) {
+    rc = e->conversation ? WB_OK : WB_ENOMEM;
+    if (rc == WB_OK && w->id.n > 0 && !line->refused) {
+        rc = fingerprint(e);
         earlier = recall(e->conversation, w->id);
         rc = earlier ? WB_OK : remember(e);
     }
@@ -595,11 +599,35 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     return WB_OK;
 }
 
-static wb_rc not_json(struct wbi_error *err)
+/* A line whose calls can be made out although it must be refused (C2.4): each of them is
+ * answered (C1.1). What is wrong with the line is in *err. */
+static wb_rc refuse_calls(struct wbi_router *r, struct line *line, struct wbi_str text,
+                          const wbi_json **ret_tree, struct wbi_error *err)
 {
     struct wbi_error why = *err;
+    struct wbi_str problem;
+    wb_rc rc = wbi_json_read(line->arena, text, WBI_JSON_TO_REFUSE, ret_tree, NULL);
 
-    return wbi_fail(err, why.rc, "the line is not JSON: %s at column %u", why.text, why.column);
+    if (rc == WB_ENOMEM)
+        return wbi_fail_nomem(err);
+    (void)wbi_fail(err, why.rc, "the line %s: %s at column %u",
+                   rc == WB_OK ? "cannot be taken" : "is not JSON", why.text, why.column);
+    if (rc != WB_OK ||
+        wbi_wire_decode(line->arena, r->options.provider, *ret_tree, &line->turn, NULL) != WB_OK)
+        return err->rc;
+    problem = wbi_arena_str(line->arena, wbi_str_z(err->text));
+    if (problem.p == NULL)
+        return wbi_fail_nomem(err);
+    for (size_t i = 0; i < line->turn.n; i++) {
+        struct wbi_wire_call *w = &line->turn.calls[i];
+        w->problem_kind = WBI_KIND_MALFORMED_CALL;
+        w->problem = problem;
+        w->parse_error = WBI_NONE;
+        w->truncated = false;
+        w->item = NULL; /* nothing but ids is echoed */
+    }
+    line->refused = true;
+    return WB_OK;
 }
 
 static wb_rc read_line(struct wbi_router *r, struct line *line, struct wbi_str text,
@@ -611,11 +639,8 @@ static wb_rc read_line(struct wbi_router *r, struct line *line, struct wbi_str t
     if (kept.p == NULL)
         return WB_ENOMEM;
     rc = wbi_json_read(line->arena, kept, WBI_JSON_STRICT, ret_tree, err);
-    if (rc != WB_OK) {
-        if (err->line > 0)
-            return not_json(err);
-        return rc;
-    }
+    if (rc != WB_OK)
+        return rc == WB_EINPUT && err->line > 0 ? refuse_calls(r, line, kept, ret_tree, err) : rc;
     return wbi_wire_decode(line->arena, r->options.provider, *ret_tree, &line->turn, err);
 }
 

@@ -34,7 +34,11 @@ enum wbi_json_flags {
     WBI_JSON_CONFIG = 1, /* comments and trailing commas, for files of people */
     /* For showing: every number is a WBI_JSON_BIG, the bytes it was written with. None is
      * too large. */
-    WBI_JSON_AS_WRITTEN = 2
+    WBI_JSON_AS_WRITTEN = 2,
+    /* For finding out who sent a text that is refused: of members with one name the first
+     * counts, U+FFFD and "?" stand where a lone surrogate and bad UTF-8 were, and numbers
+     * that are too large are BIG. Nothing may be done with such a tree but to refuse it. */
+    WBI_JSON_TO_REFUSE = 4
 };
 
 /* Parse text (copied) into arena. err gets line, column and offset of what is

@@ -4,8 +4,10 @@
  * integer and overflow. The tree is laid out in document order, so the pass
  * needs no recursion, and nothing else sees a tree it has not passed. */
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "json/json.h"
 #include "json/json_int.h"
 
@@ -32,7 +34,7 @@ struct reading {
     struct wbi_arena *arena;
     struct wbi_str text;
     const char *copy;
-    bool as_written;
+    enum wbi_json_flags flags;
     struct wbi_error *err;
 };
 
@@ -151,7 +153,7 @@ static wb_rc check_big(const struct reading *r, const wbi_json *v)
 {
     struct wbi_str s = wbi_json_str(v);
 
-    if (r->as_written)
+    if (r->flags & (WBI_JSON_AS_WRITTEN | WBI_JSON_TO_REFUSE))
         return WB_OK;
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] != '-' && (s.p[i] < '0' || s.p[i] > '9'))
@@ -181,7 +183,7 @@ static wb_rc check_tree(const struct reading *r, const wbi_json *v)
             size_t count = wbi_json_count(v);
             if (depth == WBI_LIMIT_JSON_DEPTH)
                 return too_deep(r);
-            if (type == WBI_JSON_OBJ && count > 1)
+            if (type == WBI_JSON_OBJ && count > 1 && !(r->flags & WBI_JSON_TO_REFUSE))
                 rc = check_names(r, v);
             left[depth++] = type == WBI_JSON_OBJ ? count * 2 : count;
         } else if (type == WBI_JSON_BIG) {
@@ -197,6 +199,62 @@ static wb_rc check_tree(const struct reading *r, const wbi_json *v)
     }
 }
 
+/* The code unit of \uXXXX at p, or 0. */
+static unsigned escaped_unit(struct wbi_str s)
+{
+    unsigned unit = 0;
+
+    if (s.n < 6 || s.p[0] != '\\' || s.p[1] != 'u')
+        return 0;
+    for (size_t i = 2; i < 6; i++) {
+        char c = s.p[i], lower = (char)(c | 0x20);
+        if (c >= '0' && c <= '9')
+            unit = unit << 4 | (unsigned)(c - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            unit = unit << 4 | (unsigned)(lower - 'a' + 10);
+        else
+            return 0;
+    }
+    return unit;
+}
+
+/* Length of the escape at rest; a surrogate without its other half is overwritten. */
+static size_t mend_escape(char *p, struct wbi_str rest)
+{
+    unsigned unit = escaped_unit(rest);
+
+    if (unit >> 11 != 0xd800 >> 11)
+        return WBI_MIN((size_t)2, rest.n);
+    if (unit >> 10 == 0xd800 >> 10 && escaped_unit(wbi_str_from(rest, 6)) >> 10 == 0xdc00 >> 10)
+        return 12;
+    memcpy(p + 2, "fffd", 4);
+    return 6;
+}
+
+/* The text with what no string may hold overwritten, each thing by as many bytes. */
+static struct wbi_str mended(struct wbi_arena *arena, struct wbi_str text)
+{
+    char *p = wbi_arena_alloc(arena, text.n);
+    size_t step;
+
+    if (p == NULL)
+        return WBI_NONE;
+    memcpy(p, text.p, text.n);
+    for (size_t i = 0; i < text.n; i += step) {
+        size_t bad = 0;
+        if (p[i] == '\\') {
+            step = mend_escape(p + i, wbi_str_make(p + i, text.n - i));
+            continue;
+        }
+        step = wbi_utf8_step((const uint8_t *)p + i, text.n - i, &bad);
+        if (step == 0) {
+            memset(p + i, '?', bad);
+            step = bad;
+        }
+    }
+    return wbi_str_make(p, text.n);
+}
+
 wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_flags flags,
                     const wbi_json **ret, struct wbi_error *err)
 {
@@ -208,9 +266,9 @@ wb_rc wbi_json_read(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_
 wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str text, enum wbi_json_flags flags,
                            const wbi_json **ret, const char **ret_copy, struct wbi_error *err)
 {
-    bool as_written = (flags & WBI_JSON_AS_WRITTEN) != 0;
-    struct reading r = {.arena = arena, .text = text, .as_written = as_written, .err = err};
-    yyjson_read_flag f = as_written ? YYJSON_READ_NUMBER_AS_RAW : YYJSON_READ_BIGNUM_AS_RAW;
+    struct reading r = {.arena = arena, .text = text, .flags = flags, .err = err};
+    yyjson_read_flag f =
+        flags & WBI_JSON_AS_WRITTEN ? YYJSON_READ_NUMBER_AS_RAW : YYJSON_READ_BIGNUM_AS_RAW;
     yyjson_alc alc = {arena_malloc, arena_realloc, arena_free, arena};
     yyjson_read_err yerr;
     yyjson_doc *doc;
@@ -221,6 +279,10 @@ wb_rc wbi_json_read_placed(struct wbi_arena *arena, struct wbi_str text, enum wb
     if (text.n > WBI_LIMIT_JSON_TEXT)
         return wbi_fail(err, WB_ELIMIT, "JSON text of %zu bytes is over the limit of %u", text.n,
                         WBI_LIMIT_JSON_TEXT);
+    if (flags & WBI_JSON_TO_REFUSE)
+        text = mended(arena, text);
+    if (text.p == NULL && r.text.n > 0)
+        return wbi_fail_nomem(err);
     if (text.n == 0)
         return bad_at(&r, 0, WB_EINPUT, "the text is empty; one JSON value is needed");
     doc = yyjson_read_opts((char *)(uintptr_t)text.p, text.n, f, &alc, &yerr);

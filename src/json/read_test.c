@@ -365,6 +365,36 @@ static void absent_values_are_harmless(void **state)
     assert_string_equal(wbi_json_type_name(good("1e30")), "number");
 }
 
+/* What is refused can still be asked for its ids; what is no JSON cannot. */
+static void refused_texts_can_be_looked_into(void **state)
+{
+    static const char *const texts[] = {
+        "{\"id\":\"x\",\"a\":1,\"a\":2}",
+        "{\"id\":\"x\",\"id\":\"y\"}",
+        "{\"id\":\"x\",\"a\":\"\\ud83d\"}",
+        "{\"id\":\"x\",\"a\":\"\\\\\\uDE00\\ud83d\\u0041\"}",
+        "{\"id\":\"x\",\"a\":\"\xff \xe2\x82 \xed\xa0\x80\"}",
+        "{\"id\":\"x\",\"a\":-1e999}",
+    };
+    const wbi_json *v = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(read_as(texts[i], WBI_JSON_STRICT, &v, NULL), WB_EINPUT);
+        assert_int_equal(read_as(texts[i], WBI_JSON_TO_REFUSE, &v, NULL), WB_OK);
+        assert_true(wbi_str_eqz(wbi_json_get_str(v, "id"), "x"));
+    }
+    assert_int_equal(
+        read_as("[\"\\\\ud83d \\ud83d\\ude00 \\ud83d\\ud83d\\ude00 \xc3(\"]", WBI_JSON_TO_REFUSE,
+                &v, NULL),
+        WB_OK);
+    assert_true(wbi_str_eqz(wbi_json_str(wbi_json_at(v, 0)),
+                            "\\ud83d \xf0\x9f\x98\x80 \xef\xbf\xbd\xf0\x9f\x98\x80 ?("));
+    assert_int_equal(read_as("{\"a\":\"\\ud8", WBI_JSON_TO_REFUSE, &v, NULL), WB_EINPUT);
+    assert_int_equal(read_as("\\", WBI_JSON_TO_REFUSE, &v, NULL), WB_EINPUT);
+    assert_int_equal(read_as("", WBI_JSON_TO_REFUSE, &v, NULL), WB_EINPUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +408,7 @@ int main(void)
         cmocka_unit_test(numbers_keep_their_value),
         cmocka_unit_test(equality_is_by_value),
         cmocka_unit_test(equality_of_large_objects_is_not_quadratic),
+        cmocka_unit_test(refused_texts_can_be_looked_into),
         cmocka_unit_test(absent_values_are_harmless),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
