@@ -632,6 +632,26 @@ static void budgets_last_from_process_to_process(void **state)
 
 /* ---- state directories that cannot be used ---- */
 
+/* Providers' items say it as receipts do. */
+static void dispatch_says_not_recorded(struct workspace *w)
+{
+    static const char *const lines[] = {
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"pure\",\"arguments\":\"{}\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"pure\"}}",
+    };
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char path[200];
+        FILE *f;
+        snprintf(path, sizeof(path), "%s/line", w->base);
+        f = fopen(path, "w");
+        assert_non_null(f);
+        fprintf(f, "%s\n", lines[i]);
+        fclose(f);
+        expect(w, 0, ws_run(w, "dispatch < %s", path), "\\nNot recorded: ");
+    }
+}
+
 /* issue: "Hostile state directories … are refused with a next step"; I2: exit 3 */
 static void hostile_state_directories_are_refused_with_a_next_step(void **state)
 {
@@ -669,6 +689,7 @@ static void hostile_state_directories_are_refused_with_a_next_step(void **state)
         expect(&w, 3, ws_run(&w, "call echo"), "state_unavailable (not retryable)");
         assert_false(has(w.out, "Not recorded")); /* the error says that, once */
         expect(&w, 0, ws_run(&w, "call pure"), "Not recorded");
+        dispatch_says_not_recorded(&w);
         ws_fini(&w);
     }
 }

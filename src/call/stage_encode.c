@@ -77,6 +77,14 @@ static wb_rc result_json(struct wbi_call *call, struct wbi_str *ret)
     return rc;
 }
 
+/* What concerns the whole call stands with its last command. */
+static void render_end(const struct wbi_call *call, const wbi_json *items, struct wbi_buf *receipt)
+{
+    wbi_batch_render_kept(items, receipt);
+    if (call->unrecorded.p != NULL)
+        wbi_buf_addf(receipt, "%.*s\n", WBI_FMT(call->unrecorded));
+}
+
 /* Each command of a shell_call: its receipt and how it ended (I4). */
 static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answer)
 {
@@ -97,7 +105,7 @@ static wb_rc shell_outcomes(struct wbi_call *call, struct wbi_wire_answer *answe
         wbi_buf_init_arena(&receipt, call->arena, WBI_LIMIT_RECEIPT);
         wbi_command_render_item(item, &receipt);
         if (n + 1 == wbi_json_count(items))
-            wbi_batch_render_kept(items, &receipt);
+            render_end(call, items, &receipt);
         if (wbi_buf_rc(&receipt) != WB_OK)
             return wbi_buf_rc(&receipt);
         list[n].receipt = wbi_str_head(wbi_buf_str(&receipt), receipt.n > 0 ? receipt.n - 1 : 0);
@@ -165,7 +173,7 @@ static wb_rc build_mcp(struct wbi_call *call, const struct wbi_wire_call *wire,
                        struct wbi_wire_answer *answer)
 {
     /* Only the receipt says what was made of the input, and that nothing was recorded. */
-    if (!call->unrecorded && call->facts.coercion.p == NULL)
+    if (call->unrecorded.p == NULL && call->facts.coercion.p == NULL)
         answer->mcp_result = wbi_call_untouched(call);
     if (!answer->is_error && call->tool->output_schema != NULL && !call->tool->builtin) {
         if (answer->mcp_result.p != NULL || still_valid(call))

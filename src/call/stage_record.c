@@ -100,17 +100,22 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 
 /* ---- before the reply ---- */
 
-/* The outcome stands, but it could not be written down: the reader must know, once. */
+/* The outcome stands, but it could not be written down: the reader must know, once, and by
+ * the item too, which is made already. */
 static void say_unrecorded(struct wbi_call *call, const char *how, const struct wbi_error *err)
 {
     struct wbi_str receipt = call->outcome.receipt;
 
-    call->unrecorded = true;
+    call->unrecorded = wbi_arena_fmt(call->arena, "%s: %s", how, err->text);
+    if (call->unrecorded.p == NULL)
+        call->unrecorded = WBI_LIT("Not recorded: out of memory");
     if (wbi_str_find(receipt, wbi_str_z(err->text)) < receipt.n)
         return; /* that is what the outcome says */
-    receipt = wbi_arena_fmt(call->arena, "%.*s\n%s: %s", WBI_FMT(receipt), how, err->text);
-    if (receipt.p != NULL)
-        call->outcome.receipt = receipt;
+    receipt = wbi_arena_fmt(call->arena, "%.*s\n%.*s", WBI_FMT(receipt), WBI_FMT(call->unrecorded));
+    if (receipt.p == NULL)
+        return;
+    call->outcome.receipt = receipt;
+    (void)wbi_stage_encode(call); /* without memory the first item stays */
 }
 
 static void mark_unrecorded(struct wbi_call *call, const struct wbi_error *err)
