@@ -41,6 +41,7 @@ struct entry {
     bool exclusive;
     bool last_of_turn;
     bool remembered;
+    bool error_line; /* its output is one */
     uint64_t running_id;
     const char *output; /* owned, or the text that needs no memory */
     char *owned;
@@ -164,12 +165,17 @@ static struct router_conversation *conversation(struct wbi_router *r, struct wbi
 
 /* ---- writing ---- */
 
+/* An error line is no item of the provider, who would refuse the message for it. */
 static void add_to_group(struct wbi_router *r, const struct entry *e)
 {
-    if (r->group_items++ > 0)
-        wbi_buf_addc(&r->group, ',');
-    wbi_buf_add(&r->group, e->output, e->output_n);
-    if (!e->last_of_turn)
+    if (e->error_line) {
+        r->sink.line(r->sink.arg, wbi_str_make(e->output, e->output_n));
+    } else {
+        if (r->group_items++ > 0)
+            wbi_buf_addc(&r->group, ',');
+        wbi_buf_add(&r->group, e->output, e->output_n);
+    }
+    if (!e->last_of_turn || r->group_items == 0)
         return;
     r->sink.line(r->sink.arg, wbi_wire_group(e->wire->provider, &r->group));
     wbi_buf_clear(&r->group);
@@ -210,7 +216,14 @@ static void answer(struct entry *e, struct wbi_str output)
     e->owned = output.n > 0 ? wbi_strdup(output) : NULL;
     e->output = e->owned ? e->owned : no_memory;
     e->output_n = e->owned ? output.n : sizeof(no_memory) - 1;
+    e->error_line |= e->owned == NULL;
     e->state = ANSWERED;
+}
+
+static void answer_like(struct entry *e, const struct entry *earlier)
+{
+    answer(e, wbi_str_make(earlier->output, earlier->output_n));
+    e->error_line |= earlier->error_line;
 }
 
 /* Repeats of an entry get its bytes. */
@@ -218,7 +231,7 @@ static void answer_repeats(struct wbi_router *r, const struct entry *of)
 {
     for (struct entry *e = r->first; e != NULL; e = e->next)
         if (e->same_as == of && e->state != ANSWERED)
-            answer(e, wbi_str_make(of->output, of->output_n));
+            answer_like(e, of);
 }
 
 /* ---- running ---- */
@@ -357,6 +370,7 @@ static void fail_entry(struct entry *e, wb_rc rc)
     wbi_wire_error_json(&error, WBI_KIND_INTERNAL_ERROR, wbi_str_z(text.text));
     wbi_wire_error_line(&line, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
                         wbi_buf_str(&error));
+    e->error_line = true;
     answer(e, wbi_buf_rc(&line) == WB_OK ? wbi_buf_str(&line) : WBI_NONE);
     wbi_buf_fini(&error);
     wbi_buf_fini(&line);
@@ -521,7 +535,7 @@ static void join_earlier(struct entry *e, struct entry *earlier)
     }
     e->same_as = earlier;
     if (earlier->state == ANSWERED)
-        answer(e, wbi_str_make(earlier->output, earlier->output_n));
+        answer_like(e, earlier);
 }
 
 static wb_rc remember(struct entry *e)
@@ -578,6 +592,7 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     w->line = r->line_number;
     e->router = r;
     e->wire = w;
+    e->error_line = !w->answerable;
     e->last_of_turn = last;
     e->conversation = conversation(r, conversation_of(r, w));
     rc = e->conversation ? WB_OK : WB_ENOMEM;
