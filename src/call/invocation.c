@@ -64,16 +64,17 @@ static wb_rc read_member(struct wbi_invocation *inv, struct wbi_str name, const 
         return WB_OK;
     }
     if (wbi_str_eqz(name, "input")) {
-        inv->input = v;
+        if (inv->input == NULL && !null)
+            inv->input = v;
         return WB_OK;
     }
     if (wbi_str_eqz(name, "headers") || wbi_str_eqz(name, "metadata")) {
         if (!null && !wbi_json_is(v, WBI_JSON_OBJ))
             return wrong_type(err, name, "an object", v);
-        if (name.p[0] == 'h')
-            inv->headers = null ? NULL : v;
-        else
-            inv->metadata = null ? NULL : v;
+        if (!null && name.p[0] == 'h')
+            inv->headers = v;
+        else if (!null)
+            inv->metadata = v;
         return WB_OK;
     }
     return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,

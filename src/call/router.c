@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/frames.h"
@@ -267,6 +268,25 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
     wbi_buf_fini(&line);
 }
 
+/* S1 members of the item and beside it; all are read, the first that is wrong is told. */
+static wb_rc read_members(struct wbi_call *call, const struct wbi_wire_call *w)
+{
+    struct wbi_invocation *inv = &call->inv;
+    const wbi_json *places[] = {w->invocation, w->beside};
+    wb_rc first = WB_OK;
+
+    for (size_t i = 0; i < WBI_COUNT(places); i++) {
+        wb_rc rc = WB_OK;
+        if (places[i] != NULL)
+            rc = wbi_invocation_read(places[i], inv, first == WB_OK ? &call->rejected : NULL);
+        if (first == WB_OK)
+            first = rc;
+    }
+    if (inv->provider.p == NULL)
+        inv->provider = wbi_str_z(wbi_provider_name(w->provider));
+    return first;
+}
+
 /* The provider's item as an invocation; what is wrong with it is told by the
  * call's own outcome. */
 static wb_rc fill(struct wbi_call *call, struct entry *e)
@@ -274,7 +294,7 @@ static wb_rc fill(struct wbi_call *call, struct entry *e)
     const struct wbi_wire_call *w = e->wire;
     struct wbi_invocation *inv = &call->inv;
     struct wbi_buf text;
-    wb_rc rc = WB_OK;
+    wb_rc rc;
 
     call->wire = e->wire;
     inv->tool_name = w->name;
@@ -289,10 +309,8 @@ static wb_rc fill(struct wbi_call *call, struct entry *e)
     inv->turn_id = w->turn_id;
     inv->traceparent = w->traceparent;
     inv->tracestate = w->tracestate;
-    inv->provider = wbi_str_z(wbi_provider_name(w->provider));
     inv->input = w->input;
-    if (w->invocation != NULL)
-        rc = wbi_invocation_read(w->invocation, inv, &call->rejected);
+    rc = read_members(call, w);
     if (w->is_text && rc == WB_OK) { /* text reaches a tool as {"input": …} */
         struct wbi_jw jw = wbi_jw_to(&text);
         wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
@@ -558,26 +576,32 @@ static wb_rc remember(struct entry *e)
     return WB_OK;
 }
 
+static struct wbi_str given(const struct wbi_wire_call *w, const char *name)
+{
+    struct wbi_str own = wbi_json_get_str(w->invocation, name);
+
+    return own.n > 0 ? own : wbi_json_get_str(w->beside, name);
+}
+
 /* Whether it may run beside others; what cannot be found fails at once anyway. */
 static bool is_exclusive(struct wbi_router *r, struct wbi_arena *arena,
                          const struct wbi_wire_call *w)
 {
-    struct wbi_viewer viewer =
-        wbi_guards_viewer(r->rt, wbi_json_get_str(w->invocation, "principal"));
+    struct wbi_viewer viewer = wbi_guards_viewer(r->rt, given(w, "principal"));
     const struct wbi_tool *tool;
     struct wbi_catalog *catalog;
 
     if (wbi_runtime_catalog(r->rt, &catalog, NULL) != WB_OK)
         return true;
     if (wbi_catalog_resolve(catalog, arena, &viewer, w->name_space, w->name,
-                            wbi_json_get_str(w->invocation, "versionRange"), &tool, NULL) == WB_OK)
+                            given(w, "versionRange"), &tool, NULL) == WB_OK)
         return !tool->parallel;
     return r->rt->find_more != NULL; /* it may turn out to be there */
 }
 
 static struct wbi_str conversation_of(const struct wbi_router *r, const struct wbi_wire_call *w)
 {
-    struct wbi_str id = wbi_json_get_str(w->invocation, "conversationId");
+    struct wbi_str id = given(w, "conversationId");
 
     return id.n > 0 ? id : r->rt->conversation;
 }

@@ -290,11 +290,8 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     if (rc == WB_OK && inv->input == NULL)
         rc = wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL);
     if (rc == WB_OK && more != NULL) {
-        const wbi_json *input = inv->input;
-
         if (wbi_invocation_read(more, inv, &call->rejected) == WB_ENOMEM)
             rc = WB_ENOMEM; /* what is wrong with it, `rejected` tells */
-        inv->input = input;
     } else {
         call->found = s->found; /* nothing says that another version is meant */
     }

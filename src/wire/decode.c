@@ -310,16 +310,75 @@ static wb_rc decode_body(struct wbi_decoding *d, const struct wbi_codec *codec,
     return WB_OK;
 }
 
-static void finish_calls(struct wbi_wire_turn *turn, const wbi_json *invocation)
+/* Whether the value given beside an item is another than its own. Which tool is called under
+ * which id and with what is for the item alone to say. */
+static bool contradicts(const struct wbi_wire_call *call, struct wbi_str name, const wbi_json *v)
 {
-    for (size_t i = 0; i < turn->n; i++) {
+    const wbi_json *own = wbi_json_getn(call->invocation, name);
+    struct wbi_str said = WBI_NONE;
+
+    if (wbi_json_is(v, WBI_JSON_NULL))
+        return false;
+    if (wbi_str_eqz(name, "input"))
+        return call->input == NULL || !wbi_json_equal(call->input, v);
+    if (wbi_str_eqz(name, "toolName"))
+        return !wbi_str_eq(call->name, wbi_json_str(v));
+    if (wbi_str_eqz(name, "callId")) /* of MCP the string, not its JSON text */
+        return !wbi_str_eq(wbi_json_is(call->id_value, WBI_JSON_STR) ? wbi_json_str(call->id_value)
+                                                                     : call->id,
+                           wbi_json_str(v));
+    if (wbi_str_eqz(name, "turnId"))
+        said = call->turn_id;
+    else if (wbi_str_eqz(name, "model"))
+        said = call->model;
+    if (said.p != NULL)
+        return !wbi_str_eq(said, wbi_json_str(v));
+    return own != NULL && !wbi_json_is(own, WBI_JSON_NULL) && !wbi_json_equal(own, v);
+}
+
+/* The wrapper adds what its calls do not say; it changes nothing of what they do. */
+static wb_rc check_beside(struct wbi_decoding *d, struct wbi_wire_call *call,
+                          const wbi_json *invocation)
+{
+    wb_rc rc = WB_OK;
+
+    if (!wbi_json_is(invocation, WBI_JSON_OBJ))
+        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
+                                    "invocation must be an object; got %s",
+                                    wbi_json_type_name(invocation));
+    if (d->turn->n > 1 && wbi_json_get_str(invocation, "idempotencyKey").n > 0)
+        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
+                                    "invocation.idempotencyKey names one call; the item holds %zu",
+                                    d->turn->n);
+    WBI_JSON_EACH_MEMBER (invocation, k) {
+        struct wbi_str name = wbi_json_str(k);
+        if (rc == WB_OK && contradicts(call, name, k_val))
+            rc = wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
+                                      "invocation.%.*s is not what the item says itself; leave it "
+                                      "out",
+                                      WBI_FMT(wbi_str_head(name, 80)));
+    }
+    return rc;
+}
+
+/* invocation: what stands beside the item, or NULL. */
+static wb_rc finish_calls(struct wbi_decoding *d, const wbi_json *invocation)
+{
+    struct wbi_wire_turn *turn = d->turn;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; i < turn->n && rc == WB_OK; i++) {
         struct wbi_wire_call *call = &turn->calls[i];
         call->provider = turn->provider;
         call->turn_id = turn->id;
         call->model = turn->model;
-        if (call->invocation == NULL)
-            call->invocation = invocation;
+        if (invocation == NULL)
+            continue;
+        rc = check_beside(d, call, invocation);
+        if (wbi_json_is(invocation, WBI_JSON_OBJ))
+            call->beside = invocation;
     }
+    return rc;
 }
 
 /* {"item", "invocation"} apart; an invocation alone is a native call. */
@@ -334,16 +393,16 @@ static wb_rc unwrap(const wbi_json *line, const wbi_json **ret_body,
     *ret_invocation = NULL;
     if (invocation == NULL)
         return WB_OK;
+    if (item != NULL) {
+        *ret_invocation = wbi_json_is(invocation, WBI_JSON_NULL) ? NULL : invocation;
+        return WB_OK;
+    }
     if (!wbi_json_is(invocation, WBI_JSON_OBJ))
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "invocation must be an object; got %s",
                              wbi_json_type_name(invocation));
-    if (item == NULL) {
-        *ret_body = invocation;
-        *provider = WBI_PROVIDER_NATIVE;
-    } else {
-        *ret_invocation = invocation;
-    }
+    *ret_body = invocation;
+    *provider = WBI_PROVIDER_NATIVE;
     return WB_OK;
 }
 
@@ -379,12 +438,9 @@ wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider, const
     }
     if (turn.n == 0)
         return d.unfinished > 0 ? unfinished(err) : no_call(err, provider, body);
-    if (turn.n > 1 && wbi_json_get_str(invocation, "idempotencyKey").n > 0)
-        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
-                             "idempotencyKey names one call; this item holds %zu", turn.n);
-    finish_calls(&turn, invocation);
+    rc = finish_calls(&d, invocation);
     *ret = turn;
-    return WB_OK;
+    return rc;
 }
 
 const wbi_json *wbi_wire_find_id(const wbi_json *line)

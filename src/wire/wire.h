@@ -65,7 +65,8 @@ struct wbi_wire_call {
     size_t index;               /* place in the turn, from 0 */
     size_t line;                /* of the input, for error lines; set by the caller, 0: none */
     const wbi_json *item;       /* the item itself */
-    const wbi_json *invocation; /* S1 members given beside or as the item; may be NULL */
+    const wbi_json *invocation; /* native: the item itself, S1 members; else NULL */
+    const wbi_json *beside;     /* S1 members given beside the item; may be NULL */
     const wbi_json *meta;       /* MCP params._meta object, or NULL */
     const wbi_json *progress_token;
     struct wbi_str traceparent; /* from MCP _meta */
