@@ -50,6 +50,7 @@ wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret, stru
     wb_rc rc;
 
     if (rt->additions != NULL) {
+        wbi_catalog_servers(rt->additions, &rt->servers);
         rc = wbi_catalog_build(rt->additions, &fresh, err);
         if (rc != WB_OK)
             return rc;

@@ -96,6 +96,7 @@ struct wbi_runtime {
     bool (*why_missing)(void *arg, struct wbi_str tool, struct wbi_arena *arena,
                         struct wbi_str *ret_qualified, struct wbi_str *ret_why);
     void *find_more_arg;
+    struct wbi_name_servers servers; /* whose tools those are */
 
     size_t running; /* tools at work, also for calls that are over */
     bool stopping;
@@ -122,7 +123,7 @@ WB_MUST_CHECK wb_rc wbi_runtime_submit(struct wbi_call *call,
 WB_MUST_CHECK wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
                                          const struct wbi_tool_binding *binding,
                                          struct wbi_error *err);
-/* Forget all tools of an origin; what is added next takes their place. */
+/* Forget all tools of an origin (absent: none); what is added next takes their place. */
 WB_MUST_CHECK wb_rc wbi_runtime_drop_tools(struct wbi_runtime *rt, struct wbi_str origin,
                                            struct wbi_error *err);
 /* The current snapshot, with everything added so far; not counted. */

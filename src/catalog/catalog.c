@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "catalog/descriptor.h"
-#include "catalog/names.h"
 #include "catalog/semver.h"
 #include "json/canonical.h"
 #include "schema/schema.h"
@@ -33,6 +32,7 @@ struct wbi_catalog_builder {
     size_t cap;
     uint32_t *slots; /* by the hash of qualified names: an index of tools, plus one */
     size_t slot_count;
+    struct wbi_name_servers servers;
 };
 
 /* What the members of a tool point into. */
@@ -395,7 +395,7 @@ static wb_rc settle_names(struct wbi_catalog_builder *b, struct wbi_names **ret,
 
     if (in == NULL)
         return wbi_fail_nomem(err);
-    rc = wbi_names_new(in, unique_names(b, in), ret, err);
+    rc = wbi_names_new(in, unique_names(b, in), &b->servers, ret, err);
     if (rc != WB_OK)
         return rc;
     for (size_t i = 0; i < b->count; i++) {
@@ -403,6 +403,11 @@ static wb_rc settle_names(struct wbi_catalog_builder *b, struct wbi_names **ret,
         b->tools[i].model_name = name->model;
     }
     return WB_OK;
+}
+
+void wbi_catalog_servers(struct wbi_catalog_builder *b, const struct wbi_name_servers *servers)
+{
+    b->servers = *servers;
 }
 
 wb_rc wbi_catalog_build(struct wbi_catalog_builder *b, struct wbi_catalog **ret,
@@ -489,18 +494,34 @@ static enum wbi_sight sight(const struct wbi_viewer *viewer, const struct wbi_to
     return viewer ? viewer->sees(viewer, t) : WBI_SIGHT_CLEAR;
 }
 
+static bool is_local_named(const struct wbi_tool *t, struct wbi_str name)
+{
+    return wbi_str_starts(t->qualified, WBI_LIT("local::")) &&
+           wbi_str_eq(wbi_str_from(t->qualified, 7), name);
+}
+
+/* What may have been meant is told: another case, or a local tool that has another name
+ * because this one is kept for a server. */
 static wb_rc no_such_tool(const struct wbi_catalog *c, const struct wbi_viewer *viewer,
                           struct wbi_str name, struct wbi_error *err)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (!c->tools[i].hidden && wbi_str_ieq(c->tools[i].model_name, name) &&
-            sight(viewer, &c->tools[i]) != WBI_SIGHT_HIDDEN)
-            return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
-                                 "there is no tool \"%.*s\"; names are case-sensitive, there is "
-                                 "\"%.*s\"",
-                                 WBI_FMT(wbi_str_head(name, 128)), WBI_FMT(c->tools[i].model_name));
+    struct wbi_str shown = wbi_str_head(name, 128);
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct wbi_tool *t = &c->tools[i];
+        bool other_case = wbi_str_ieq(t->model_name, name);
+
+        if (t->hidden || !(other_case || is_local_named(t, name)) ||
+            sight(viewer, t) == WBI_SIGHT_HIDDEN)
+            continue;
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
+                             "there is no tool \"%.*s\"; %s \"%.*s\"", WBI_FMT(shown),
+                             other_case ? "names are case-sensitive, there is"
+                                        : "that would be a server's, the local tool is",
+                             WBI_FMT(t->model_name));
+    }
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
-                         WBI_FMT(wbi_str_head(name, 128)));
+                         WBI_FMT(shown));
 }
 
 /* Versions of one tool as somebody sees them, highest first. */

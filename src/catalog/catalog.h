@@ -5,6 +5,7 @@
 #ifndef WBI_CATALOG_CATALOG_H
 #define WBI_CATALOG_CATALOG_H
 
+#include "catalog/names.h"
 #include "catalog/tool.h"
 
 struct wbi_catalog;
@@ -39,6 +40,9 @@ WB_MUST_CHECK wb_rc wbi_catalog_add_all(struct wbi_catalog_builder *b,
 WB_MUST_CHECK wb_rc wbi_catalog_add_others(struct wbi_catalog_builder *b,
                                            const struct wbi_catalog *from, struct wbi_str origin,
                                            struct wbi_error *err);
+/* The servers whose tools are or will be in it; what servers points to lives until the
+ * catalog is built. */
+void wbi_catalog_servers(struct wbi_catalog_builder *b, const struct wbi_name_servers *servers);
 /* Names are settled, the builder is used up. */
 WB_MUST_CHECK wb_rc wbi_catalog_build(struct wbi_catalog_builder *b, struct wbi_catalog **ret,
                                       struct wbi_error *err);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * catalog/names.c: every tool first claims the name it would like. Claims that
  * meet are settled by rank, never by order of arrival: a built-in, then an MCP
- * tool that needed no cleaning (a name that reads as an MCP tool is one), then
- * such a local tool keep the name if they are alone on their rank; all others
- * carry a hash of their qualified name. */
+ * tool that needed no cleaning, then such a local tool keep the name if they are
+ * alone on their rank; all others carry a hash of their qualified name. A server
+ * may tell its tools late, and a name must not mean another tool then: what reads
+ * as a server's tool is no other tool's name from the start, and tools of a server
+ * without a prefix get what local tools leave. */
 #include "catalog/names.h"
 
 #include <stdlib.h>
@@ -28,7 +30,8 @@ struct slot {
 struct entry {
     struct wbi_name name;
     struct wbi_str wish; /* sanitised, of any length */
-    int rank;            /* 0 built-in, 1 MCP as it is, 2 local as it is, 3 cleaned */
+    int rank;            /* 0 built-in, 1 MCP as it is, 2 local as it is, 3 cleaned,
+                          * 4 MCP without a prefix as it is, 5 cleaned */
     bool keeps;          /* the wish is the model name */
 };
 
@@ -38,6 +41,7 @@ struct wbi_names {
     size_t n;
     struct slot *slots;
     size_t mask;
+    struct wbi_name_servers servers; /* borrowed while names are given */
 };
 
 static bool is_letter(char c)
@@ -127,6 +131,12 @@ static void add_clean(struct wbi_buf *out, struct wbi_str s, bool *exact)
     }
 }
 
+static bool is_bare(const struct entry *e)
+{
+    return e->name.parts.origin == WBI_NAME_MCP && e->name.prefix.p != NULL &&
+           e->name.prefix.n == 0;
+}
+
 static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_error *err)
 {
     const struct wbi_name_parts *parts = &e->name.parts;
@@ -152,7 +162,7 @@ static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_erro
     if (e->name.builtin)
         e->rank = 0;
     else
-        e->rank = !exact ? 3 : joined ? 1 : 2;
+        e->rank = (!exact ? 3 : joined ? 1 : 2) + (is_bare(e) ? 2 : 0);
     return WB_OK;
 }
 
@@ -215,7 +225,8 @@ static void put(struct wbi_names *t, struct wbi_str key, size_t entry)
         *s = (struct slot){key, entry};
 }
 
-/* A second-rate spelling: never instead of a model name, and of two tools' none. */
+/* A second-rate spelling: never instead of a model name or a local tool's, and of two
+ * tools' none. */
 static void put_alias(struct wbi_names *t, struct wbi_str key, size_t entry)
 {
     struct slot *s = slot_of(t, key);
@@ -223,10 +234,12 @@ static void put_alias(struct wbi_names *t, struct wbi_str key, size_t entry)
     if (s->entry == VACANT)
         *s = (struct slot){key, entry};
     else if (s->entry != entry &&
-             (s->entry == AMBIGUOUS || !wbi_str_eq(t->entries[s->entry].name.model, key)))
+             (s->entry == AMBIGUOUS || (t->entries[s->entry].name.parts.origin == WBI_NAME_MCP &&
+                                        !wbi_str_eq(t->entries[s->entry].name.model, key))))
         s->entry = AMBIGUOUS;
 }
 
+/* Those with the server in them. */
 static wb_rc put_mcp_aliases(struct wbi_names *t, size_t i, struct wbi_error *err)
 {
     const struct entry *e = &t->entries[i];
@@ -238,13 +251,32 @@ static wb_rc put_mcp_aliases(struct wbi_names *t, size_t i, struct wbi_error *er
     if (raw.p == NULL || clean.p == NULL)
         return wbi_fail_nomem(err);
     put_alias(t, raw, i);
-    put_alias(t, e->name.prefix.p != NULL && e->name.prefix.n == 0 ? parts->tool : clean, i);
     put_alias(t, wbi_str_from(raw, 5), i);
-    put_alias(t, e->wish, i);
+    if (!is_bare(e)) {
+        put_alias(t, clean, i);
+        put_alias(t, e->wish, i);
+    }
     return WB_OK;
 }
 
 /* --- who keeps its wish --- */
+
+static bool begins_with(struct wbi_str name, struct wbi_str first)
+{
+    return first.n > 0 && name.n > first.n + 2 && wbi_str_starts(name, first) &&
+           memcmp(name.p + first.n, "__", 2) == 0;
+}
+
+/* True for "server__tool" and "mcp__server__tool". */
+static bool reads_as_a_servers(const struct wbi_names *t, struct wbi_str name)
+{
+    struct wbi_str rest = wbi_str_starts(name, WBI_LIT("mcp__")) ? wbi_str_from(name, 5) : WBI_NONE;
+
+    for (size_t i = 0; i < t->servers.n; i++)
+        if (begins_with(name, t->servers.list[i]) || begins_with(rest, t->servers.list[i]))
+            return true;
+    return false;
+}
 
 static int by_qualified(const void *a, const void *b)
 {
@@ -264,7 +296,7 @@ static int by_wish(const void *a, const void *b)
 static void settle_group(struct entry **group, size_t n)
 {
     bool alone = n == 1 || group[0]->rank < group[1]->rank;
-    bool worthy = n == 1 || group[0]->rank < 3;
+    bool worthy = n == 1 || group[0]->rank < 3 || group[1]->rank > 3;
 
     group[0]->keeps = alone && worthy && group[0]->wish.n <= WBI_LIMIT_MODEL_NAME;
 }
@@ -317,30 +349,64 @@ static wb_rc give_hashed_name(struct wbi_names *t, size_t i, struct wbi_error *e
                     WBI_FMT(t->entries[i].name.qualified));
 }
 
-/* Names that stay, MCP spellings, then what has to give way to both. A local
- * wish that reads as an MCP tool gives way too. */
-static wb_rc give_names(struct wbi_names *t, struct wbi_error *err)
+static void keep_wish(struct wbi_names *t, size_t i)
+{
+    struct entry *e = &t->entries[i];
+
+    if (!e->keeps || slot_of(t, e->wish)->entry != VACANT)
+        return;
+    e->name.model = e->wish;
+    put(t, e->wish, i);
+}
+
+/* Built-ins and what has its server in front. */
+static wb_rc give_first_names(struct wbi_names *t, struct wbi_error *err)
 {
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; i < t->n; i++) {
-        struct entry *e = &t->entries[i];
+        const struct entry *e = &t->entries[i];
+
         put(t, e->name.qualified, i);
-        if (e->keeps && (e->rank == 0 || e->name.parts.origin == WBI_NAME_MCP)) {
-            e->name.model = e->wish;
-            put(t, e->wish, i);
-        }
+        if (e->rank == 0 || (e->name.parts.origin == WBI_NAME_MCP && !is_bare(e)))
+            keep_wish(t, i);
     }
     for (size_t i = 0; i < t->n && rc == WB_OK; i++)
         if (t->entries[i].name.parts.origin == WBI_NAME_MCP)
             rc = put_mcp_aliases(t, i, err);
+    return rc;
+}
+
+/* Local tools, or those of servers without a prefix: what is left. */
+static void give_own_names(struct wbi_names *t, enum wbi_name_origin origin)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->entries[i].name.parts.origin == origin && !reads_as_a_servers(t, t->entries[i].wish))
+            keep_wish(t, i);
     for (size_t i = 0; i < t->n; i++) {
-        struct entry *e = &t->entries[i];
-        if (e->keeps && e->name.model.p == NULL && slot_of(t, e->wish)->entry == VACANT) {
-            e->name.model = e->wish;
-            put(t, e->wish, i);
+        const struct entry *e = &t->entries[i];
+
+        if (e->name.parts.origin != origin || (origin == WBI_NAME_MCP && !is_bare(e)))
+            continue;
+        if (reads_as_a_servers(t, e->wish))
+            continue;
+        if (origin == WBI_NAME_LOCAL) {
+            put(t, e->name.parts.tool, i);
+        } else {
+            put_alias(t, e->name.parts.tool, i);
+            put_alias(t, e->wish, i);
         }
     }
+}
+
+static wb_rc give_names(struct wbi_names *t, struct wbi_error *err)
+{
+    wb_rc rc = give_first_names(t, err);
+
+    if (rc != WB_OK)
+        return rc;
+    give_own_names(t, WBI_NAME_LOCAL);
+    give_own_names(t, WBI_NAME_MCP);
     for (size_t i = 0; i < t->n && rc == WB_OK; i++)
         if (t->entries[i].name.model.p == NULL)
             rc = give_hashed_name(t, i, err);
@@ -372,8 +438,8 @@ static wb_rc fill(struct wbi_names *t, const struct wbi_name_in *in, size_t n,
     return rc == WB_OK ? give_names(t, err) : rc;
 }
 
-wb_rc wbi_names_new(const struct wbi_name_in *in, size_t n, struct wbi_names **ret,
-                    struct wbi_error *err)
+wb_rc wbi_names_new(const struct wbi_name_in *in, size_t n, const struct wbi_name_servers *servers,
+                    struct wbi_names **ret, struct wbi_error *err)
 {
     struct wbi_arena *arena;
     struct wbi_names *t;
@@ -390,6 +456,8 @@ wb_rc wbi_names_new(const struct wbi_name_in *in, size_t n, struct wbi_names **r
         return wbi_fail_nomem(err);
     }
     t->arena = arena;
+    if (servers != NULL)
+        t->servers = *servers;
     rc = fill(t, in, n, err);
     if (rc == WB_OK)
         *ret = t;

@@ -42,11 +42,21 @@ struct wbi_name {
     struct wbi_str prefix;
 };
 
+/* What names of MCP tools begin with, up to their "__": names and prefixes of the servers
+ * there are, also of those that have not told their tools. */
+struct wbi_name_servers {
+    const struct wbi_str *list;
+    size_t n;
+};
+
 struct wbi_names;
 
-/* Copies what it needs. WB_EINPUT for a name that breaks the rules, WB_EEXISTS
- * for the same qualified name twice, WB_ELIMIT, WB_ENOMEM. Any thread. */
-WB_MUST_CHECK wb_rc wbi_names_new(const struct wbi_name_in *in, size_t n, struct wbi_names **ret,
+/* A tool that is no server's never has a name that reads as one of servers' (NULL: there
+ * are none), whether that server has such a tool or not. Copies what it needs. WB_EINPUT for a name
+ * that breaks the rules, WB_EEXISTS for the same qualified name twice, WB_ELIMIT, WB_ENOMEM. Any
+ * thread. */
+WB_MUST_CHECK wb_rc wbi_names_new(const struct wbi_name_in *in, size_t n,
+                                  const struct wbi_name_servers *servers, struct wbi_names **ret,
                                   struct wbi_error *err);
 /* NULL is fine. */
 void wbi_names_free(struct wbi_names *names);
@@ -55,9 +65,9 @@ size_t wbi_names_count(const struct wbi_names *names);
 /* In the order of qualified names. */
 const struct wbi_name *wbi_names_at(const struct wbi_names *names, size_t i);
 /* Any accepted spelling: qualified, model name, `mcp__server__tool`,
- * `server__tool`. A name that can be read as an MCP tool is one; a spelling
- * that fits two tools fits none. name_space may be absent, `functions`, a
- * server, or `mcp__<server>`. NULL when nothing fits. */
+ * `server__tool`, a local tool's own name. A name that can be read as an MCP tool is one; a
+ * spelling that fits two tools fits none. name_space may be absent, `functions`, a server, or
+ * `mcp__<server>`. NULL when nothing fits. */
 const struct wbi_name *wbi_names_find(const struct wbi_names *names, struct wbi_str name_space,
                                       struct wbi_str name);
 

@@ -28,7 +28,7 @@ static struct wbi_names *names_of(const struct wbi_name_in *in, size_t n)
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_names *names = NULL;
 
-    if (wbi_names_new(in, n, &names, &err) != WB_OK)
+    if (wbi_names_new(in, n, NULL, &names, &err) != WB_OK)
         fail_msg("%s", err.text);
     return names;
 }
@@ -117,6 +117,42 @@ static void the_mcp_reading_of_a_name_wins(void **state)
         assert_ptr_equal(wbi_names_find(names, WBI_NONE, local->model), local);
     }
     wbi_names_free(names);
+}
+
+/* A name means one tool, whether a server has told its tools yet or not. */
+static void names_of_local_tools_do_not_hang_on_what_servers_have_told(void **state)
+{
+    static const struct wbi_str list[] = {WBI_LIT_INIT("srv"), WBI_LIT_INIT("web")};
+    static const struct wbi_name_servers servers = {list, WBI_COUNT(list)};
+    static const char *const reserved[] = {"srv__echo", "mcp__srv__echo", "web__go",
+                                           "mcp__web__go"};
+    static const char *const own[] = {"echo", "fs.write", "srv__", "srv_echo", "other__echo"};
+    struct wbi_name_in in[12] = {MCP("bare", "echo"), MCP("bare", "fs.write"), MCP("srv", "echo")};
+    char qualified[9][40];
+    struct wbi_names *names;
+
+    (void)state;
+    in[0].prefix = in[1].prefix = WBI_LIT("");
+    for (size_t i = 0; i < 9; i++) {
+        (void)snprintf(qualified[i], sizeof(qualified[i]), "local::%s",
+                       i < 4 ? reserved[i] : own[i - 4]);
+        in[i + 3] = (struct wbi_name_in){.qualified = wbi_str_z(qualified[i])};
+    }
+    for (size_t told = 0; told < 2; told++) {
+        size_t without = told ? 0 : 3;
+
+        assert_int_equal(wbi_names_new(in + without, 12 - without, &servers, &names, NULL), WB_OK);
+        for (size_t i = 0; i < WBI_COUNT(reserved); i++) {
+            const struct wbi_name *found = find(names, reserved[i]);
+            const struct wbi_name *local = find(names, qualified[i]);
+
+            assert_true(found == NULL || found->parts.origin == WBI_NAME_MCP);
+            assert_int_equal(local->model.n, strlen(reserved[i]) + 9);
+        }
+        for (size_t i = 0; i < WBI_COUNT(own); i++)
+            assert_ptr_equal(find(names, own[i]), find(names, qualified[i + 4]));
+        wbi_names_free(names);
+    }
 }
 
 static void colliding_and_long_names_get_a_hash(void **state)
@@ -218,12 +254,12 @@ static void bad_names_are_refused_with_the_accepted_form(void **state)
     (void)state;
     for (size_t i = 0; i < WBI_COUNT(bad); i++) {
         struct wbi_name_in in = {.qualified = wbi_str_z(bad[i])};
-        assert_int_equal(wbi_names_new(&in, 1, &names, &err), WB_EINPUT);
+        assert_int_equal(wbi_names_new(&in, 1, NULL, &names, &err), WB_EINPUT);
         assert_true(err.text[0] != '\0');
     }
-    assert_int_equal(wbi_names_new(twice, 2, &names, &err), WB_EEXISTS);
-    assert_int_equal(wbi_names_new(builtin, 1, &names, &err), WB_EINPUT);
-    assert_int_equal(wbi_names_new(NULL, 0, &names, &err), WB_OK);
+    assert_int_equal(wbi_names_new(twice, 2, NULL, &names, &err), WB_EEXISTS);
+    assert_int_equal(wbi_names_new(builtin, 1, NULL, &names, &err), WB_EINPUT);
+    assert_int_equal(wbi_names_new(NULL, 0, NULL, &names, &err), WB_OK);
     assert_null(find(names, "x"));
     wbi_names_free(names);
 }
@@ -247,6 +283,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_tool_has_its_model_name),
         cmocka_unit_test(decoding_accepts_every_spelling_of_an_mcp_tool),
         cmocka_unit_test(the_mcp_reading_of_a_name_wins),
+        cmocka_unit_test(names_of_local_tools_do_not_hang_on_what_servers_have_told),
         cmocka_unit_test(colliding_and_long_names_get_a_hash),
         cmocka_unit_test(a_prefix_stands_for_the_server),
         cmocka_unit_test(a_name_taken_by_a_hash_gets_a_longer_one),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve/server_name.c: how much of a tool's name stands for its server. */
+ * serve/server_name.c: how much of a tool's name stands for its server; the names that
+ * are kept for servers. */
 #include "base/checked.h"
 #include "serve/upstreams_int.h"
 
@@ -21,4 +22,25 @@ size_t wbi_server_names(const struct wbi_server *s, struct wbi_str name)
         return best;
     behind = WBI_MAX(begins_with(rest, s->name), begins_with(rest, s->prefix));
     return behind > 0 ? behind + 5 : best;
+}
+
+wb_rc wbi_upstreams_claim_names(const struct wbi_upstreams *ups, struct wbi_runtime *rt,
+                                struct wbi_error *err)
+{
+    size_t n = wbi_upstreams_count(ups);
+    struct wbi_str *list = wbi_arena_array(rt->arena, 2 * n, sizeof(*list));
+
+    if (list == NULL)
+        return wbi_fail_nomem(err);
+    rt->servers = (struct wbi_name_servers){list, 2 * n};
+    for (size_t i = 0; i < n; i++) {
+        const struct wbi_server *s = wbi_upstreams_at(ups, i);
+
+        *list++ = wbi_arena_str(rt->arena, s->name);
+        *list++ = wbi_arena_str(rt->arena, s->prefix);
+        if (list[-2].p == NULL || list[-1].p == NULL)
+            return wbi_fail_nomem(err);
+    }
+    /* Those that are there already are named anew. */
+    return rt->additions == NULL ? wbi_runtime_drop_tools(rt, WBI_NONE, err) : WB_OK;
 }

@@ -656,6 +656,8 @@ wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, stru
         rc = wbi_fail_nomem(err);
     for (size_t i = 0; rc == WB_OK && i < n; i++)
         rc = add_server(ups, &servers[i], err);
+    if (rc == WB_OK)
+        rc = wbi_upstreams_claim_names(ups, rt, err);
     if (rc != WB_OK) {
         wbi_upstreams_stop(ups);
         wbi_upstreams_free(ups);

@@ -56,6 +56,9 @@ WB_MUST_CHECK wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root
 /* server_name.c: bytes of a name that stand for the server: "server__tool", "mcp__server__tool",
  * "mcp::server::tool", also by its prefix; 0: it is not named. */
 size_t wbi_server_names(const struct wbi_server *s, struct wbi_str name);
+/* No other tool has a name that could be one of their tools' (C2.5), told or not. */
+WB_MUST_CHECK wb_rc wbi_upstreams_claim_names(const struct wbi_upstreams *ups,
+                                              struct wbi_runtime *rt, struct wbi_error *err);
 
 /* server_tools.c: the server's tools in place of those the catalog has of it. */
 WB_MUST_CHECK wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s,

@@ -106,7 +106,7 @@ static void a_function_name_that_parses_as_an_mcp_tool_becomes_an_mcp_call(void 
     struct wbi_names *names;
 
     (void)state;
-    assert_int_equal(wbi_names_new(tools, 2, &names, NULL), WB_OK);
+    assert_int_equal(wbi_names_new(tools, 2, NULL, &names, NULL), WB_OK);
     name = wbi_names_find(names, mcp.name_space, mcp.name);
     assert_non_null(name);
     assert_int_equal(name->parts.origin, WBI_NAME_MCP);

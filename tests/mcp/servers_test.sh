@@ -134,5 +134,30 @@ serve
 ask key-2 tools/call "$key"
 [ "${got#*\"result\":}" = "$once" ] || bad "a replay by another process: $(cut -c1-400 <<<"$got")"
 hush
+
+# C2.5: a name means one tool, whether a server has told its tools yet, later or never.
+local_tool() { printf '{"name":"%s","command":["echo","the local %s"],"effect":"Pure"}' "$1" "$1"; }
+config "{\"mcpServers\":{\"fine\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"fine\"]},
+  \"bare\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"fine\"],\"prefix\":\"\"},
+  \"dead\":{\"command\":\"no-such-program\"}},
+  \"tools\":[$(local_tool fine__t),$(local_tool mcp__fine__t),$(local_tool fine__other),$(local_tool t),$(local_tool dead__t)]}"
+runs() { got=$("$build/waybill" call --root "$work/ws" "$1" 2>&1); has "$1" "$2"; }
+for name in fine__t mcp__fine__t mcp::fine::t; do
+    runs "$name" 'fine__t completed'
+    lacks "$name" 'the local'
+done
+runs local::fine__t 'the local fine__t'
+runs fine__other 'there is no tool "fine__other"; that would be a server'"'"'s, the local tool is "fine__other_'
+runs t 'the local t'
+runs dead__t 'the server "dead" of dead__t has not told its tools: program not found'
+serve
+call before t
+has "before the servers have told" 'the local t'
+ask list tools/list ''
+call after t
+has "after" 'the local t'
+call bare mcp__bare__t
+lacks "the tool of the server without a prefix" 'the local'
+hush
 [ $failed = 0 ] && echo "servers come, go and change; what is told of them is told once"
 exit $failed
