@@ -62,6 +62,13 @@ WB_API void wb_runtime_free(wb_runtime *runtime);
  * second at most) with a slow one. Loop thread, or any thread while the loop runs. */
 WB_API uint64_t wb_runtime_events_lost(wb_runtime *runtime);
 
+/* Tells, a line each, what is missing though nothing failed: at once, that files of the
+ * workspace do not count because they are not trusted as they are; while tools are listed
+ * or exported, servers whose tools are not there and tools that were left out, with the
+ * reason. NULL: nobody is told any longer. On the loop thread. */
+WB_API void wb_runtime_on_notice(wb_runtime *runtime,
+                                 void (*on_notice)(const char *text, void *arg), void *arg);
+
 /* Waits until the rows of the calls answered so far are on the disk: a call without effects
  * is recorded behind its reply. The error says how many are not, and why; the runtime goes
  * on trying until it is freed. Loop thread, or any thread while the loop runs. */

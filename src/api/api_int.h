@@ -48,8 +48,17 @@ struct wb_runtime {
     int reload_fd;
     wb_reload_cb on_reload;
     void *reload_arg;
+    void (*on_notice)(const char *text, void *arg);
+    void *notice_arg;
     _Atomic uint64_t numbers; /* of calls, as callers know them */
 };
+
+/* notice.c: why files of the workspace do not count, for people; NULL: they do, or there is
+ * nothing in them. */
+const char *wbi_api_trust_notice(const wb_runtime *runtime);
+/* For on_notice of the runtime, if there is somebody. */
+__attribute__((format(printf, 2, 3))) void wbi_api_notice(wb_runtime *runtime, const char *fmt,
+                                                          ...);
 
 /* tools_list.c: servers start when somebody wants to see their tools; waits for them
  * unless the loop runs on a thread of its own. */

@@ -88,14 +88,12 @@ static void on_notice(void *arg, const char *text)
 
 static void tell_notices(wb_runtime *runtime, wb_serve_options *o)
 {
-    const struct wbi_config *config = runtime->rt->config;
+    const char *distrust = wbi_api_trust_notice(runtime);
 
     if (o->on_notice == NULL)
         return;
-    if (config != NULL && wbi_config_trust_state(config) != WBI_CONFIG_TRUSTED)
-        o->on_notice("the workspace's files are not trusted: its tools and servers are left out "
-                     "(`waybill config trust`)",
-                     o->arg);
+    if (distrust != NULL)
+        o->on_notice(distrust, o->arg);
     if (runtime->ups != NULL)
         wbi_upstreams_notices(runtime->ups, on_notice, o);
 }

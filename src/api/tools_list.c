@@ -56,15 +56,24 @@ static void set_true(void *arg)
     *(bool *)arg = true;
 }
 
+static void on_notice(void *arg, const char *text)
+{
+    wbi_api_notice(arg, "%s", text);
+}
+
 void wbi_api_fetch_upstreams(wb_runtime *runtime)
 {
     bool done = false;
 
-    if (runtime->ups == NULL || runtime->threaded ||
-        wbi_upstreams_ready(runtime->ups, set_true, &done) != WB_OK)
+    if (runtime->ups == NULL || runtime->threaded)
         return;
-    while (!done)
-        (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
+    if (runtime->on_notice != NULL)
+        wbi_upstreams_notices(runtime->ups, on_notice, runtime);
+    if (wbi_upstreams_ready(runtime->ups, set_true, &done) == WB_OK)
+        while (!done)
+            (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
+    if (runtime->on_notice != NULL)
+        wbi_upstreams_notices(runtime->ups, NULL, NULL);
 }
 
 wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name, char **ret,

@@ -5,6 +5,7 @@
 #include "call/guards.h"
 #include "call/stages_int.h"
 #include "catalog/catalog.h"
+#include "config/config.h"
 #include "wire/wire.h"
 
 static wb_rc look_up(struct wbi_call *call, struct wbi_error *err)
@@ -78,6 +79,47 @@ static struct wbi_str unreachable(struct wbi_call *call)
     return answer.verdict == WBI_AUTH_HIDDEN ? WBI_NONE : why;
 }
 
+/* Whether a name is that of a server or of one of its tools, or of a local tool. */
+static bool is_of(struct wbi_str name, struct wbi_str declared)
+{
+    if (wbi_str_starts(name, WBI_LIT("mcp::")) || wbi_str_starts(name, WBI_LIT("mcp__")))
+        name = wbi_str_from(name, 5);
+    else if (wbi_str_starts(name, WBI_LIT("local::")))
+        name = wbi_str_from(name, 7);
+    if (!wbi_str_starts(name, declared))
+        return false;
+    name = wbi_str_from(name, declared.n);
+    return name.n == 0 || wbi_str_starts(name, WBI_LIT("__")) ||
+           wbi_str_starts(name, WBI_LIT("::"));
+}
+
+/* Absent, or the file that declares the tool or its server, but does not count. */
+static struct wbi_str untrusted_file(struct wbi_call *call)
+{
+    const struct wbi_config *config = call->runtime->config;
+    const struct wbi_config_ignored *list;
+    size_t n;
+
+    if (config == NULL || wbi_config_trust_state(config) == WBI_CONFIG_TRUSTED)
+        return WBI_NONE;
+    n = wbi_config_ignored(config, &list);
+    for (size_t i = 0; i < n; i++)
+        if (is_of(full_name(call), list[i].what))
+            return list[i].file;
+    return WBI_NONE;
+}
+
+static enum wbi_step refuse_untrusted(struct wbi_call *call, struct wbi_str file)
+{
+    bool changed = wbi_config_trust_state(call->runtime->config) == WBI_CONFIG_CHANGED;
+
+    return wbi_call_fail(call, WBI_KIND_UNKNOWN_TOOL,
+                         "there is no tool \"%.*s\": %.*s declares it, but the workspace's files "
+                         "%s; a person lets them count with `waybill config trust`",
+                         WBI_FMT(wbi_str_head(call->inv.tool_name, 128)), WBI_FMT(file),
+                         changed ? "have changed since they were trusted" : "are not trusted");
+}
+
 static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *err)
 {
     struct wbi_viewer viewer = wbi_guards_viewer(call->runtime, call->inv.principal);
@@ -92,7 +134,10 @@ static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *e
     } else if (why = unreachable(call), why.p != NULL) {
         return wbi_call_fail(call, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s", WBI_FMT(why));
     }
-    return wbi_call_fail_error(call, WBI_KIND_UNKNOWN_TOOL, err);
+    why = untrusted_file(call);
+    return why.p != NULL && err->kind == WBI_KIND_UNKNOWN_TOOL
+               ? refuse_untrusted(call, why)
+               : wbi_call_fail_error(call, WBI_KIND_UNKNOWN_TOOL, err);
 }
 
 enum wbi_step wbi_stage_resolve(struct wbi_call *call)

@@ -157,6 +157,8 @@ void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 
 /* A runtime by the options every command has. NULL: a message was printed. */
 wb_runtime *open_runtime(const struct args *a, int *ret_exit);
+/* On stderr from now on: what is missing though nothing failed. */
+void tell_notices(const struct args *a, wb_runtime *runtime);
 /* Free it; says so when events were lost. NULL is fine. */
 void close_runtime(const struct args *a, wb_runtime *runtime);
 wb_options *runtime_options(const struct args *a);

@@ -272,6 +272,7 @@ static int call(const struct args *a, wb_request *request, wb_view view)
 
     if (runtime == NULL)
         return q.code;
+    tell_notices(a, runtime);
     answer(&q, runtime, request, signals);
     close_runtime(a, runtime);
     return q.code;

@@ -24,6 +24,7 @@ static int run(const struct args *a)
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
+    tell_notices(a, runtime);
     reload_on_hangup(a, runtime, hangup);
     code = EXIT_OK;
     if (wb_dispatch(runtime, &o, STDIN_FILENO, STDOUT_FILENO, stop, &error) != WB_OK) {

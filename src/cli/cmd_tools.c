@@ -96,6 +96,8 @@ static int show_definition(const struct args *a, wb_runtime *runtime, const char
                          : asprintf(&text, "[%s]", one);
     if (length >= 0)
         code = print_pretty(a, text, (size_t)length);
+    else if (one == NULL && model != NULL)
+        code = EXIT_NEGATIVE; /* it was left out, which was told */
     else
         (void)usage_error(a, "out of memory");
     free(length >= 0 ? text : NULL);
@@ -157,6 +159,7 @@ static int run(const struct args *a)
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
+    tell_notices(a, runtime);
     if (strcmp(verb, "show") == 0)
         code = show(a, runtime, a->words[1]);
     else

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -269,6 +270,16 @@ wb_runtime *open_runtime(const struct args *a, int *ret_exit)
     if (rc == WB_EINPUT) /* what is wrong stands in a file, not on the command line */
         *ret_exit = EXIT_STATE;
     return NULL;
+}
+
+static void on_notice(const char *text, void *arg)
+{
+    note(arg, "%s", text);
+}
+
+void tell_notices(const struct args *a, wb_runtime *runtime)
+{
+    wb_runtime_on_notice(runtime, on_notice, (void *)(uintptr_t)a); /* which is only read */
 }
 
 void close_runtime(const struct args *a, wb_runtime *runtime)
