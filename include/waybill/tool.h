@@ -120,7 +120,9 @@ WB_API WB_MUST_CHECK wb_rc wb_tools_list(wb_runtime *runtime, const char *princi
                                          wb_error **reterr);
 /* The same tools as definitions for a provider (responses, chat, anthropic,
  * gemini, mcp), ready to be sent as `tools`: one a name, the version a call
- * without a range gets, in the order of names. The caller frees *ret. */
+ * without a range gets, in the order of names. What a provider would refuse at the
+ * top of a schema is written otherwise; a tool it would refuse all the same is left out
+ * (wb_runtime_on_notice). The caller frees *ret. */
 WB_API WB_MUST_CHECK wb_rc wb_tools_export(wb_runtime *runtime, const char *principal,
                                            const char *provider, char **ret, size_t *ret_size,
                                            wb_error **reterr);

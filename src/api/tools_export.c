@@ -3,7 +3,9 @@
 #include "api/api_int.h"
 #include "base/limits.h"
 #include "call/guards.h"
+#include "schema/schema.h"
 #include "wire/definitions.h"
+#include "wire/flat.h"
 
 static struct wbi_definition define(const struct wbi_tool *t)
 {
@@ -23,26 +25,84 @@ static struct wbi_definition define(const struct wbi_tool *t)
                                    .open_world = t->effect == WBI_EFFECT_EXTERNAL};
 }
 
+/* Those that refuse every request with a definition they do not take. */
+static unsigned strict_ones(enum wbi_provider provider)
+{
+    switch (provider) {
+    case WBI_PROVIDER_RESPONSES:
+        return WBI_LINT_RESPONSES;
+    case WBI_PROVIDER_CHAT:
+        return WBI_LINT_CHAT;
+    case WBI_PROVIDER_ANTHROPIC:
+        return WBI_LINT_ANTHROPIC;
+    default:
+        return 0;
+    }
+}
+
+/* What lacks a type or properties at its top gets them when it is written. */
+static bool is_refused(const struct wbi_schema_finding *f, const wbi_json *schema)
+{
+    bool added = f->path.n == 0 && wbi_json_getn(schema, f->keyword) == NULL;
+
+    return f->refused && !added;
+}
+
+/* With a schema the provider takes; *ret_taken false when it takes none, which is told. */
+static wb_rc fit(wb_runtime *runtime, enum wbi_provider provider, struct wbi_arena *arena,
+                 struct wbi_definition *d, bool *ret_taken, struct wbi_error *err)
+{
+    unsigned strict = strict_ones(provider);
+    struct wbi_schema_findings found;
+    wb_rc rc;
+
+    *ret_taken = true;
+    if (strict == 0 || (d->text && provider != WBI_PROVIDER_ANTHROPIC))
+        return WB_OK;
+    rc = wbi_schema_flat(arena, d->input_schema, &d->input_schema, err);
+    if (rc == WB_OK && wbi_schema_lint(d->input_schema, strict, arena, &found) != WB_OK)
+        rc = wbi_fail_nomem(err);
+    for (size_t i = 0; rc == WB_OK && *ret_taken && i < found.n; i++) {
+        const struct wbi_schema_finding *f = &found.list[i];
+
+        if (!is_refused(f, d->input_schema))
+            continue;
+        *ret_taken = false;
+        wbi_api_notice(runtime,
+                       "tool %.*s is left out, its definition would be refused: %.*s: %.*s",
+                       WBI_FMT(d->name), WBI_FMT(f->path.n > 0 ? f->path : WBI_LIT("its input")),
+                       WBI_FMT(f->text));
+    }
+    return rc;
+}
+
 static wb_rc export(struct wb_runtime *runtime, struct wbi_str principal,
                     enum wbi_provider provider, struct wbi_buf *out, struct wbi_error *err)
 {
     struct wbi_catalog *catalog;
     struct wbi_definition *list;
     struct wbi_arena *arena;
+    bool taken = true;
     size_t n = 0;
     wb_rc rc = wbi_runtime_catalog(runtime->rt, &catalog, err);
 
     if (rc != WB_OK)
         return rc;
-    if (wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena) != WB_OK)
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_fail_nomem(err);
     list = wbi_arena_array(arena, wbi_catalog_count(catalog) + 1, sizeof(*list));
-    for (size_t i = 0; list != NULL && i < wbi_catalog_count(catalog); i++) {
+    if (list == NULL)
+        rc = wbi_fail_nomem(err);
+    for (size_t i = 0; rc == WB_OK && i < wbi_catalog_count(catalog); i++) {
         const struct wbi_tool *t = wbi_catalog_at(catalog, i);
-        if (wbi_guards_tells(runtime->rt, principal, catalog, t))
-            list[n++] = define(t);
+        if (!wbi_guards_tells(runtime->rt, principal, catalog, t))
+            continue;
+        list[n] = define(t);
+        rc = fit(runtime, provider, arena, &list[n], &taken, err);
+        n += taken;
     }
-    rc = list ? wbi_definitions_write(provider, list, n, out, err) : wbi_fail_nomem(err);
+    if (rc == WB_OK)
+        rc = wbi_definitions_write(provider, list, n, out, err);
     wbi_arena_free(arena);
     return rc;
 }
