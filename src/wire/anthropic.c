@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wire/anthropic.c: Anthropic Messages. tool_use blocks come in, tool_result
  * blocks with a real is_error flag go out. */
+#include "base/limits.h"
 #include "wire/wire_int.h"
+
+/* A request with a longer image, in base64, is refused there. */
+#define IMAGE_MAX (5u * WBI_MIB)
 
 static bool is_block(const wbi_json *v)
 {
@@ -72,20 +76,18 @@ static void encode_source(struct wbi_jw *w, const char *type, const struct wbi_w
 
 static void encode_part(struct wbi_jw *w, const struct wbi_wire_part *part)
 {
-    static const char *const images[] = {"image/jpeg", "image/png", "image/gif", "image/webp",
-                                         NULL};
     static const char *const documents[] = {"application/pdf", NULL};
     enum wbi_wire_part_type as = wbi_part_as(part);
-    bool data = wbi_part_data(part).p != NULL;
+    struct wbi_str text, data = wbi_part_data(part);
     char note[WBI_NOTE_SIZE];
-    struct wbi_str text;
 
     if (as == WBI_PART_TEXT && wbi_part_text(part, note).n == 0)
         return; /* empty text blocks are refused there */
     wbi_jw_obj(w);
-    if (as == WBI_PART_IMAGE && data && wbi_mime_in(part->mime, images)) {
+    if (as == WBI_PART_IMAGE && data.p != NULL && data.n <= IMAGE_MAX &&
+        wbi_mime_is_image(part->mime)) {
         encode_source(w, "image", part);
-    } else if (as == WBI_PART_FILE && data && wbi_mime_in(part->mime, documents)) {
+    } else if (as == WBI_PART_FILE && data.p != NULL && wbi_mime_in(part->mime, documents)) {
         encode_source(w, "document", part);
     } else {
         text = as == WBI_PART_TEXT ? wbi_part_text(part, note) : wbi_part_note(part, note);

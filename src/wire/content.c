@@ -34,6 +34,14 @@ bool wbi_mime_in(struct wbi_str mime, const char *const *list)
     return false;
 }
 
+bool wbi_mime_is_image(struct wbi_str mime)
+{
+    static const char *const images[] = {"image/jpeg", "image/png", "image/gif", "image/webp",
+                                         NULL};
+
+    return wbi_mime_in(mime, images);
+}
+
 static bool is_base64(struct wbi_str s)
 {
     for (size_t i = 0; i < s.n; i++) {

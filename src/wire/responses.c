@@ -2,8 +2,11 @@
  * wire/responses.c: OpenAI Responses items. Outputs carry no success flag but
  * in shell_call_output (outcome) and apply_patch_call_output (status), so the
  * receipt's first line has to say it. */
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "wire/wire_int.h"
 
 struct item_type {
@@ -221,10 +224,54 @@ static void encode_image(struct wbi_jw *w, const struct wbi_wire_part *part)
     wbi_jw_kstrz(w, "detail", "auto");
 }
 
+struct file_type {
+    const char *mime;
+    const char *extension;
+};
+
+/* Files that are taken there, and only under a name that says what they are. */
+static const struct file_type file_types[] = {
+    {"application/pdf", ".pdf"},
+    {"text/plain", ".txt"},
+    {"text/markdown", ".md"},
+    {"text/html", ".html"},
+    {"text/csv", ".csv"},
+    {"text/xml", ".xml"},
+    {"application/xml", ".xml"},
+    {"application/json", ".json"},
+    {"application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"},
+    {"application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx"},
+    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx"},
+};
+
+/* NULL: it is not taken. */
+static const char *extension_of(struct wbi_str mime)
+{
+    for (size_t i = 0; i < WBI_COUNT(file_types); i++)
+        if (wbi_str_ieq(mime, wbi_str_z(file_types[i].mime)))
+            return file_types[i].extension;
+    return NULL;
+}
+
+static void encode_file_name(struct wbi_jw *w, const struct wbi_wire_part *part)
+{
+    struct wbi_str extension = wbi_str_z(extension_of(part->mime));
+    struct wbi_str name = part->name.n > 0 ? part->name : WBI_LIT("output");
+    char full[300];
+
+    if (name.n > extension.n && wbi_str_ieq(wbi_str_from(name, name.n - extension.n), extension)) {
+        wbi_jw_kstr(w, "filename", name);
+        return;
+    }
+    (void)snprintf(full, sizeof(full), "%.*s%s",
+                   WBI_FMT(wbi_str_head(name, wbi_utf8_cut(name, 200))), extension.p);
+    wbi_jw_kstrz(w, "filename", full);
+}
+
 static void encode_file(struct wbi_jw *w, const struct wbi_wire_part *part)
 {
     wbi_jw_kstrz(w, "type", "input_file");
-    wbi_jw_kstr(w, "filename", part->name.n > 0 ? part->name : WBI_LIT("output"));
+    encode_file_name(w, part);
     wbi_jw_key(w, "file_data");
     wbi_jw_data_url(w, part->mime, wbi_part_data(part));
 }
@@ -236,9 +283,9 @@ static void encode_part(struct wbi_jw *w, const struct wbi_wire_part *part)
     bool data = wbi_part_data(part).p != NULL;
 
     wbi_jw_obj(w);
-    if (as == WBI_PART_IMAGE && data) {
+    if (as == WBI_PART_IMAGE && data && wbi_mime_is_image(part->mime)) {
         encode_image(w, part);
-    } else if (as == WBI_PART_FILE && data) {
+    } else if (as == WBI_PART_FILE && data && extension_of(part->mime) != NULL) {
         encode_file(w, part);
     } else {
         wbi_jw_kstrz(w, "type", "input_text");

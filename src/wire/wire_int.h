@@ -76,6 +76,8 @@ struct wbi_str wbi_part_data(const struct wbi_wire_part *part);
 /* The part's own type, resources with image data counting as images, with
  * other data as files, with text as text. */
 enum wbi_wire_part_type wbi_part_as(const struct wbi_wire_part *part);
+/* True for JPEG, PNG, GIF and WebP: the images that OpenAI and Anthropic take. */
+bool wbi_mime_is_image(struct wbi_str mime);
 /* True when mime is one of a NULL-terminated list. */
 bool wbi_mime_in(struct wbi_str mime, const char *const *list);
 /* "data:MIME;base64,DATA" as a JSON string. */

@@ -460,6 +460,27 @@ static void a_full_buffer_is_an_error(void **state)
     assert_int_equal(wbi_wire_encode(&call, &answer, &out, NULL), WB_ELIMIT);
 }
 
+/* A request with a longer one is refused there. */
+static void anthropic_takes_images_up_to_five_mebibytes(void **state)
+{
+    struct wbi_wire_call call = decode_one(same_call[2]);
+    size_t most = 5u * WBI_MIB;
+    char *data = wbi_arena_alloc(arena, most + 4);
+
+    (void)state;
+    memset(data, 'A', most + 4);
+    for (size_t over = 0; over <= 4; over += 4) {
+        struct wbi_wire_part part = {.type = WBI_PART_IMAGE,
+                                     .mime = WBI_LIT("image/png"),
+                                     .data = wbi_str_make(data, most + over)};
+        struct wbi_str item =
+            encode_one(&call, (struct wbi_wire_answer){.parts = &part, .parts_n = 1});
+
+        assert_true((wbi_str_find(item, WBI_LIT("\"type\":\"image\"")) < item.n) == (over == 0));
+        assert_true((item.n < 400) == (over > 0));
+    }
+}
+
 static void a_block_is_what_its_members_say(void **state)
 {
     struct wbi_wire_part part;
@@ -492,6 +513,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(a_block_is_what_its_members_say),
+        T(anthropic_takes_images_up_to_five_mebibytes),
         T(all_providers_mean_the_same_call_and_carry_the_same_text),
         T(a_function_name_that_parses_as_an_mcp_tool_becomes_an_mcp_call),
         T(every_item_gives_call_id_tool_name_and_payload),
