@@ -72,11 +72,114 @@ static bool about_itself(const struct wbi_raw_errors *list, size_t from, size_t 
     return true;
 }
 
-void wbi_raw_choose(struct wbi_raw_errors *list, const struct wbi_node *node,
-                    const struct wbi_op *op, const wbi_json *instance, const size_t *starts,
-                    struct wbi_work *work)
+const struct wbi_node *wbi_member_node(const struct wbi_schema *schema, const struct wbi_node *node,
+                                       struct wbi_str name)
 {
-    struct wbi_raw_error whole = {node, instance, NULL, (enum wbi_keyword)op->keyword, 0};
+    const struct wbi_name *known =
+        node->object != NULL ? wbi_names_find(&node->object->names, name.p, name.n) : NULL;
+
+    return known != NULL && (known->flags & NAME_DECLARED) != 0 ? &schema->nodes[known->value]
+                                                                : NULL;
+}
+
+/* What all branches failed in a choice. */
+struct choice {
+    struct wbi_raw_errors *list;
+    const struct wbi_schema *schema;
+    const struct wbi_op *op;
+    const wbi_json *instance;
+    const size_t *starts;
+    unsigned best; /* weight of the closest */
+};
+
+static bool is_constant(enum wbi_keyword keyword)
+{
+    return keyword == KW_CONST || keyword == KW_ENUM;
+}
+
+/* A member that says which branch is meant, wrong or missing. */
+static bool tells_apart(const struct choice *c, const struct wbi_raw_error *e)
+{
+    const struct wbi_node *member;
+
+    if (is_constant(e->keyword))
+        return e->instance != c->instance;
+    if (e->keyword != KW_REQUIRED || e->instance != c->instance)
+        return false;
+    member = wbi_member_node(c->schema, e->node, wbi_json_text(e->extra));
+    return member != NULL && (member->constant != NULL || member->enums != NULL);
+}
+
+/* The error of a branch about the same member; NULL: there is none. */
+static const struct wbi_raw_error *same_member(const struct choice *c, size_t branch,
+                                               const struct wbi_raw_error *e)
+{
+    for (size_t i = c->starts[branch]; i < c->starts[branch + 1]; i++) {
+        const struct wbi_raw_error *other = &c->list->list[i];
+
+        if (other->instance != e->instance || !tells_apart(c, other) ||
+            is_constant(other->keyword) != is_constant(e->keyword))
+            continue;
+        if (is_constant(e->keyword) ||
+            wbi_str_eq(wbi_json_text(other->extra), wbi_json_text(e->extra)))
+            return other;
+    }
+    return NULL;
+}
+
+/* The only error of a branch, if a member is missing; else NULL. */
+static const struct wbi_raw_error *only_missing(const struct choice *c, size_t branch)
+{
+    const struct wbi_raw_error *e = &c->list->list[c->starts[branch]];
+
+    return c->starts[branch + 1] == c->starts[branch] + 1 && e->keyword == KW_REQUIRED &&
+                   e->instance == c->instance
+               ? e
+               : NULL;
+}
+
+/* One error for all branches that may be meant: e, with what the others say about the same
+ * member, or about the one they miss. False when some say nothing of the kind. */
+static bool told_as_one(const struct choice *c, size_t chosen, const struct wbi_raw_error *e,
+                        struct wbi_work *work)
+{
+    bool apart = tells_apart(c, e);
+    struct wbi_raw_error one = *e, *also;
+    uint32_t n = 0;
+
+    if (!apart && only_missing(c, chosen) == NULL)
+        return false;
+    also = wbi_arena_array(c->list->arena, c->op->n, sizeof(*also));
+    if (also == NULL) {
+        work->rc = WB_ENOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < c->op->n; i++) {
+        unsigned w = branch_weight(c->list, c->starts[i], c->starts[i + 1], c->instance);
+        const struct wbi_raw_error *other;
+
+        if (i == chosen || w >= AGAINST_TYPE || w >= c->best + AGAINST_CONSTANT ||
+            (!apart && w > c->best))
+            continue;
+        other = apart ? same_member(c, i, e) : only_missing(c, i);
+        if (other == NULL)
+            return false;
+        also[n] = *other;
+        also[n++].n_also = 0;
+    }
+    one.also = n > 0 ? also : e->also;
+    one.n_also = n > 0 ? n : e->n_also;
+    c->list->n = c->starts[0];
+    wbi_raw_add(c->list, &one, work);
+    return true;
+}
+
+void wbi_raw_choose(struct wbi_raw_errors *list, const struct wbi_schema *schema,
+                    const struct wbi_node *node, const struct wbi_op *op, const wbi_json *instance,
+                    const size_t *starts, struct wbi_work *work)
+{
+    struct wbi_raw_error whole = {node, instance, NULL, (enum wbi_keyword)op->keyword};
+    struct choice all = {list, schema, op, instance, starts, 0};
     unsigned best = 0, ties = 0;
     size_t chosen = 0, n;
 
@@ -97,6 +200,10 @@ void wbi_raw_choose(struct wbi_raw_errors *list, const struct wbi_node *node,
         wbi_raw_add(list, &whole, work);
         return;
     }
+    all.best = best;
+    for (size_t i = starts[chosen]; i < starts[chosen + 1] && op->n > 1; i++)
+        if (told_as_one(&all, chosen, &list->list[i], work))
+            return;
     memmove(list->list + starts[0], list->list + starts[chosen], n * sizeof(*list->list));
     list->n = starts[0] + n;
 }

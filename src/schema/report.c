@@ -127,16 +127,6 @@ static struct wbi_str schema_place(const struct report *r, const struct wbi_raw_
     return done(&b);
 }
 
-static const struct wbi_node *member_node(const struct report *r, const struct wbi_node *n,
-                                          struct wbi_str name)
-{
-    const struct wbi_name *known =
-        n->object != NULL ? wbi_names_find(&n->object->names, name.p, name.n) : NULL;
-
-    return known != NULL && (known->flags & NAME_DECLARED) != 0 ? &r->schema->nodes[known->value]
-                                                                : NULL;
-}
-
 static void add_expected_count(struct wbi_buf *b, const struct report *r,
                                const struct wbi_raw_error *e)
 {
@@ -151,53 +141,116 @@ static void add_expected_count(struct wbi_buf *b, const struct report *r,
     wbi_describe_node(b, r->schema, &r->schema->nodes[a->contains]);
 }
 
-static struct wbi_str expected(const struct report *r, const struct wbi_raw_error *e)
+static bool is_missing(const struct wbi_raw_error *e)
 {
-    const struct wbi_node *member;
-    struct wbi_buf b;
+    return e->keyword == KW_REQUIRED || e->keyword == KW_DEPENDENT_REQUIRED;
+}
 
-    wbi_buf_init_arena(&b, r->arena, 64 * WBI_KIB);
+/* known: the member was named already. */
+static void add_missing(struct wbi_buf *b, const struct report *r, const struct wbi_raw_error *e,
+                        bool known)
+{
+    const struct wbi_node *member = wbi_member_node(r->schema, e->node, wbi_json_text(e->extra));
+
+    if (!known) {
+        wbi_buf_addz(b, "the member ");
+        wbi_describe_scalar(b, e->extra, 64);
+        wbi_buf_addz(b, member != NULL ? ", " : "");
+    }
+    if (member != NULL)
+        wbi_describe_node(b, r->schema, member);
+}
+
+static void add_expected(struct wbi_buf *b, const struct report *r, const struct wbi_raw_error *e)
+{
     switch (e->keyword) {
     case KW_REQUIRED:
     case KW_DEPENDENT_REQUIRED:
-        wbi_buf_addz(&b, "the member ");
-        wbi_describe_scalar(&b, e->extra, 64);
-        member = member_node(r, e->node, wbi_json_text(e->extra));
-        if (member != NULL) {
-            wbi_buf_addz(&b, ", ");
-            wbi_describe_node(&b, r->schema, member);
-        }
+        add_missing(b, r, e, false);
         break;
     case KW_FALSE:
     case KW_ADDITIONAL_PROPERTIES:
     case KW_UNEVALUATED_PROPERTIES:
-        wbi_buf_addz(&b, "no such member");
+        wbi_buf_addz(b, "no such member");
         break;
     case KW_UNEVALUATED_ITEMS:
     case KW_ADDITIONAL_ITEMS:
     case KW_ITEMS:
-        wbi_buf_addz(&b, "no further items");
+        wbi_buf_addz(b, "no further items");
         break;
     case KW_UNIQUE_ITEMS:
-        wbi_buf_addz(&b, "items that differ");
+        wbi_buf_addz(b, "items that differ");
         break;
     case KW_NOT:
-        wbi_buf_addz(&b, "a value that the schema under \"not\" refuses");
+        wbi_buf_addz(b, "a value that the schema under \"not\" refuses");
         break;
     case KW_ONE_OF:
         if (e->count > 1)
-            wbi_buf_addf(&b, "exactly one of the alternatives to fit, not %u", e->count);
+            wbi_buf_addf(b, "exactly one of the alternatives to fit, not %u", e->count);
         else
-            wbi_describe_node(&b, r->schema, e->node);
+            wbi_describe_node(b, r->schema, e->node);
         break;
     case KW_CONTAINS:
     case KW_MIN_CONTAINS:
     case KW_MAX_CONTAINS:
-        add_expected_count(&b, r, e);
+        add_expected_count(b, r, e);
         break;
     default:
-        wbi_describe_node(&b, r->schema, e->node);
+        wbi_describe_node(b, r->schema, e->node);
     }
+}
+
+/* Branches are told of up to here. */
+#define ALTERNATIVES 16
+
+typedef void add_fn(struct wbi_buf *b, const struct report *r, const struct wbi_raw_error *e,
+                    bool known);
+
+/* What the branches of a choice say about one member, each thing once. */
+static void add_alternatives(struct wbi_buf *b, const struct report *r,
+                             const struct wbi_raw_error *e, const char *separator, add_fn *add)
+{
+    struct wbi_str said[ALTERNATIVES];
+    size_t n = 0, same;
+
+    for (uint32_t i = 0; i <= e->n_also; i++) {
+        const struct wbi_raw_error *one = i == 0 ? e : &e->also[i - 1];
+        bool known = i > 0 && is_missing(one) &&
+                     wbi_str_eq(wbi_json_text(one->extra), wbi_json_text(e->extra));
+        struct wbi_buf text;
+
+        if (n == ALTERNATIVES) {
+            wbi_buf_addf(b, "%sothers", separator);
+            return;
+        }
+        wbi_buf_init_arena(&text, r->arena, 64 * WBI_KIB);
+        add(&text, r, one, known);
+        said[n] = wbi_buf_str(&text);
+        for (same = 0; same < n && !wbi_str_eq(said[same], said[n]); same++)
+            ;
+        if (same < n)
+            continue;
+        if (n++ > 0)
+            wbi_buf_addz(b, is_missing(one) && !known ? ", or " : separator);
+        wbi_buf_adds(b, wbi_buf_str(&text));
+    }
+}
+
+static void add_one_expected(struct wbi_buf *b, const struct report *r,
+                             const struct wbi_raw_error *e, bool known)
+{
+    if (known)
+        add_missing(b, r, e, true);
+    else
+        add_expected(b, r, e);
+}
+
+static struct wbi_str expected(const struct report *r, const struct wbi_raw_error *e)
+{
+    struct wbi_buf b;
+
+    wbi_buf_init_arena(&b, r->arena, 64 * WBI_KIB);
+    add_alternatives(&b, r, e, " or ", add_one_expected);
     return done(&b);
 }
 
@@ -206,7 +259,7 @@ static struct wbi_str found(const struct report *r, const struct wbi_raw_error *
     struct wbi_buf b;
 
     wbi_buf_init_arena(&b, r->arena, 4 * WBI_KIB);
-    if (e->keyword == KW_REQUIRED || e->keyword == KW_DEPENDENT_REQUIRED)
+    if (is_missing(e))
         wbi_buf_addz(&b, "nothing");
     else
         wbi_describe_value(&b, e->instance);
@@ -215,24 +268,27 @@ static struct wbi_str found(const struct report *r, const struct wbi_raw_error *
     return done(&b);
 }
 
+static void add_accepted(struct wbi_buf *b, const struct report *r, const struct wbi_raw_error *e,
+                         bool known)
+{
+    (void)r;
+    (void)known;
+    if (e->keyword == KW_CONST)
+        wbi_describe_scalar(b, e->node->constant, 64);
+    else if (e->keyword == KW_ENUM)
+        wbi_describe_list(b, wbi_json_get(e->node->src, "enum"));
+    else if (e->keyword == KW_ADDITIONAL_PROPERTIES || e->keyword == KW_UNEVALUATED_PROPERTIES)
+        wbi_describe_list(b, wbi_json_get(e->node->src, "properties"));
+}
+
 /* Names or values that can be listed; absent otherwise. */
 static struct wbi_str accepted(const struct report *r, const struct wbi_raw_error *e)
 {
-    const wbi_json *list = NULL;
     struct wbi_buf b;
 
-    if (e->keyword == KW_ENUM)
-        list = wbi_json_get(e->node->src, "enum");
-    else if (e->keyword == KW_ADDITIONAL_PROPERTIES || e->keyword == KW_UNEVALUATED_PROPERTIES)
-        list = wbi_json_get(e->node->src, "properties");
     wbi_buf_init_arena(&b, r->arena, 64 * WBI_KIB);
-    if (e->keyword == KW_CONST)
-        wbi_describe_scalar(&b, e->node->constant, 64);
-    else if (wbi_json_count(list) > 0)
-        wbi_describe_list(&b, list);
-    else
-        return WBI_NONE;
-    return done(&b);
+    add_alternatives(&b, r, e, ", ", add_accepted);
+    return b.n > 0 ? done(&b) : WBI_NONE;
 }
 
 static void add_subject(struct wbi_buf *b, const struct wbi_schema_error *out,
@@ -287,6 +343,15 @@ static void add_verdict(struct wbi_buf *b, const struct wbi_schema_error *out,
     }
 }
 
+/* Not any of several. */
+static bool misses_one(const struct wbi_raw_error *e)
+{
+    for (uint32_t i = 0; i < e->n_also; i++)
+        if (!wbi_str_eq(wbi_json_text(e->also[i].extra), wbi_json_text(e->extra)))
+            return false;
+    return true;
+}
+
 static wb_rc put_into_words(const struct report *r, const struct wbi_raw_error *e,
                             struct wbi_schema_error *out)
 {
@@ -302,7 +367,7 @@ static wb_rc put_into_words(const struct report *r, const struct wbi_raw_error *
                                      .expected = expected(r, e),
                                      .found = found(r, e),
                                      .accepted = accepted(r, e)};
-    if (e->keyword == KW_REQUIRED || e->keyword == KW_DEPENDENT_REQUIRED)
+    if (is_missing(e) && misses_one(e))
         out->missing = wbi_arena_str(r->arena, wbi_json_text(e->extra));
     wbi_buf_init_arena(&message, r->arena, 128 * WBI_KIB);
     add_subject(&message, out, e, key);

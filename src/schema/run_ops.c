@@ -63,7 +63,7 @@ static enum answer end_choice(struct run *r, struct frame *f, const struct wbi_o
     if (f->matches > 0)
         complain(r, f->node, KW_ONE_OF, f->instance, NULL, f->matches);
     else
-        wbi_raw_choose(r->errors, f->node, op, f->instance, f->starts, r->work);
+        wbi_raw_choose(r->errors, r->schema, f->node, op, f->instance, f->starts, r->work);
     return FAIL;
 }
 

@@ -250,6 +250,8 @@ struct wbi_raw_error {
     const wbi_json *extra; /* REQUIRED, dependencies: the missing name; names: the key */
     enum wbi_keyword keyword;
     uint32_t count; /* ONE_OF, CONTAINS: how many matched */
+    uint32_t n_also;
+    const struct wbi_raw_error *also; /* what other branches say instead; have none themselves */
 };
 
 struct wbi_raw_errors {
@@ -267,10 +269,13 @@ struct wbi_work wbi_schema_work(const wbi_json *instance);
 /* errors.c: the raw list. */
 void wbi_raw_add(struct wbi_raw_errors *list, const struct wbi_raw_error *e, struct wbi_work *work);
 /* All branches of node's op failed; their errors begin at starts[i]. Keeps the
- * closest branch's, or one error for the whole choice. */
-void wbi_raw_choose(struct wbi_raw_errors *list, const struct wbi_node *node,
-                    const struct wbi_op *op, const wbi_json *instance, const size_t *starts,
-                    struct wbi_work *work);
+ * closest branch's, or one error for all where none is closer. */
+void wbi_raw_choose(struct wbi_raw_errors *list, const struct wbi_schema *schema,
+                    const struct wbi_node *node, const struct wbi_op *op, const wbi_json *instance,
+                    const size_t *starts, struct wbi_work *work);
+/* What a declared member has to be; NULL: nothing is said of it. */
+const struct wbi_node *wbi_member_node(const struct wbi_schema *schema, const struct wbi_node *node,
+                                       struct wbi_str name);
 /* Types a node allows, seen through references and choices. */
 uint8_t wbi_node_types(const struct wbi_schema *schema, const struct wbi_node *node);
 

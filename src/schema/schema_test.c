@@ -225,6 +225,40 @@ static void the_closest_branch_of_a_choice_is_told(void **state)
     assert_string_equal(z(r.errors[0].path), "/r");
 }
 
+/* C3.3 "what would be accepted": by every branch that may be meant. */
+static void a_choice_without_a_closest_branch_names_all(void **state)
+{
+    static const char kinds[] =
+        "{\"oneOf\":[{\"properties\":{\"kind\":{\"const\":\"a\"}},\"required\":[\"kind\",\"x\"]},"
+        "{\"$ref\":\"#/$defs/b\"},"
+        "{\"properties\":{\"kind\":{\"enum\":[\"c\",\"d\"]}},\"required\":[\"kind\"]}],"
+        "\"$defs\":{\"b\":{\"properties\":{\"kind\":{\"const\":\"b\"}},\"required\":[\"kind\"]}}}";
+    static const char members[] = "{\"anyOf\":[{\"properties\":{\"a\":{\"type\":\"string\"}},"
+                                  "\"required\":[\"a\"]},{\"required\":[\"b\"]}]}";
+    struct wbi_schema_report r = check(kinds, "{\"kind\":\"z\"}");
+
+    (void)state;
+    assert_int_equal(r.n_errors, 1);
+    assert_string_equal(z(r.errors[0].message),
+                        "\"/kind\" must be \"b\" or \"a\" or one of \"c\", \"d\"; got a string "
+                        "(\"z\")");
+    assert_string_equal(z(r.errors[0].accepted), "\"b\", \"a\", \"c\", \"d\"");
+    r = check(kinds, "{}");
+    assert_int_equal(r.n_errors, 1);
+    assert_string_equal(z(r.errors[0].missing), "kind");
+    assert_string_equal(z(r.errors[0].message),
+                        "the value must have the member \"kind\", \"b\" or \"a\" or one of \"c\", "
+                        "\"d\"; it is missing");
+    r = check(members, "{}");
+    assert_null(r.errors[0].missing.p);
+    assert_string_equal(
+        z(r.errors[0].message),
+        "the value must have the member \"a\", a string, or the member \"b\"; it is "
+        "missing");
+    r = check(members, "{\"a\":1}");
+    assert_string_equal(z(r.errors[0].path), "/a");
+}
+
 static void found_text_is_short_and_shows_no_whole_secret(void **state)
 {
     struct wbi_schema_report r = check("{\"properties\":{\"n\":{\"type\":\"integer\"}}}",
@@ -426,6 +460,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(messages_fit_their_keywords, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_closest_branch_of_a_choice_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_choice_without_a_closest_branch_names_all, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(found_text_is_short_and_shows_no_whole_secret, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_number_of_errors_is_bounded, set_up, tear_down),
