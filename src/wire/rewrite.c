@@ -43,10 +43,41 @@ const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_
     return NULL;
 }
 
+/* ---- shell_call_output: an entry for each command ---- */
+
+/* Instead of what a command printed, where the text of all stands in another entry. */
+#define ELSEWHERE "[compacted: see the entry with the mark]"
+
+static bool is_shell(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    return e->kind == WBI_WIRE_SHELL && wbi_json_is(value_of(h, e), WBI_JSON_ARR);
+}
+
+static bool command_failed(const wbi_json *entry)
+{
+    const wbi_json *outcome = wbi_json_get(entry, "outcome");
+    int64_t code;
+
+    return wbi_str_eqz(wbi_json_get_str(outcome, "type"), "timeout") ||
+           (wbi_json_i64(wbi_json_get(outcome, "exit_code"), &code) && code != 0);
+}
+
+/* The first command that failed; NULL: none did. */
+static const wbi_json *failed_command(const wbi_json *entries)
+{
+    WBI_JSON_EACH (entries, entry) {
+        if (command_failed(entry))
+            return entry;
+    }
+    return NULL;
+}
+
 bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e)
 {
     struct wbi_str text = wbi_json_str(value_of(h, e));
 
+    if (is_shell(h, e))
+        return failed_command(value_of(h, e)) != NULL;
     if (h->provider == WBI_PROVIDER_ANTHROPIC)
         return wbi_json_true(wbi_json_get(e->value, "is_error"));
     if (h->provider == WBI_PROVIDER_GEMINI)
@@ -58,11 +89,36 @@ bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_en
 
 static void add_part(struct wbi_buf *out, struct wbi_str text)
 {
-    if (text.p == NULL)
+    if (text.n == 0)
         return;
-    if (out->n > 0)
+    if (out->n > 0 && out->p[out->n - 1] != '\n')
         wbi_buf_addc(out, '\n');
     wbi_buf_adds(out, text);
+}
+
+/* What a failed command said of it comes first, so that the start of the text tells it. */
+static void add_command(struct wbi_buf *out, const wbi_json *entry)
+{
+    struct wbi_str printed = wbi_json_get_str(entry, "stdout");
+
+    if (command_failed(entry))
+        add_part(out, wbi_json_get_str(entry, "stderr"));
+    if (!wbi_str_eqz(printed, ELSEWHERE))
+        add_part(out, printed);
+    if (!command_failed(entry))
+        add_part(out, wbi_json_get_str(entry, "stderr"));
+}
+
+static void add_commands(struct wbi_buf *out, const wbi_json *entries)
+{
+    const wbi_json *first = failed_command(entries);
+
+    if (first != NULL)
+        add_command(out, first);
+    WBI_JSON_EACH (entries, entry) {
+        if (entry != first)
+            add_command(out, entry);
+    }
 }
 
 struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_history *h,
@@ -74,12 +130,12 @@ struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_histor
     if (wbi_json_is(v, WBI_JSON_STR))
         return wbi_json_str(v);
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
-    if (wbi_json_is(v, WBI_JSON_ARR)) {
-        WBI_JSON_EACH (v, part) {
+    if (is_shell(h, e)) {
+        add_commands(&out, v);
+    } else if (wbi_json_is(v, WBI_JSON_ARR)) {
+        WBI_JSON_EACH (v, part)
             add_part(&out, wbi_json_is(part, WBI_JSON_STR) ? wbi_json_str(part)
                                                            : wbi_json_get_str(part, "text"));
-            add_part(&out, wbi_json_get_str(part, "stdout")); /* shell_call_output */
-        }
     } else if (wbi_json_is(v, WBI_JSON_OBJ)) {
         wbi_json_write(&out, v);
     }
@@ -88,23 +144,29 @@ struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_histor
 
 /* ---- writing ---- */
 
-/* A shell_call_output keeps its outcomes; the text stands in the first entry. */
-static void write_shell_output(struct wbi_jw *w, const wbi_json *old, struct wbi_str text)
+/* Outcomes stay; the text stands with the command that failed, else with the first. */
+static void write_shell_output(struct wbi_jw *w, const wbi_json *entries, struct wbi_str text)
 {
-    bool first = true;
+    const wbi_json *place = failed_command(entries);
 
+    if (place == NULL)
+        place = wbi_json_at(entries, 0);
     wbi_jw_arr(w);
-    WBI_JSON_EACH (old, entry) {
+    WBI_JSON_EACH (entries, entry) {
+        bool printed =
+            wbi_json_get_str(entry, "stdout").n + wbi_json_get_str(entry, "stderr").n > 0;
+
         wbi_jw_obj(w);
         WBI_JSON_EACH_MEMBER (entry, key) {
             wbi_jw_keyn(w, wbi_json_str(key));
             if (wbi_str_eqz(wbi_json_str(key), "stdout"))
-                wbi_jw_str(w, first ? text : WBI_LIT(""));
+                wbi_jw_str(w, entry == place ? text : printed ? WBI_LIT(ELSEWHERE) : WBI_LIT(""));
+            else if (wbi_str_eqz(wbi_json_str(key), "stderr"))
+                wbi_jw_strz(w, "");
             else
                 wbi_jw_val(w, key_val);
         }
         wbi_jw_obj_end(w);
-        first = false;
     }
     wbi_jw_arr_end(w);
 }
