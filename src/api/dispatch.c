@@ -8,6 +8,7 @@
 
 #include "api/api_int.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "call/router.h"
 #include "wire/repair.h"
@@ -157,23 +158,23 @@ static void drop_written(struct stream *s)
 static void write_some(struct stream *s)
 {
     while (s->output.n > s->written && !s->reader_gone) {
-        ssize_t n = write(s->out, s->output.p + s->written, s->output.n - s->written);
+        ssize_t n = wbi_write_quiet(s->out, s->output.p + s->written, s->output.n - s->written);
         if (n >= 0) {
             s->written += (size_t)n;
-        } else if (errno == EAGAIN && s->out_watch != NULL) {
+        } else if (n == -EAGAIN && s->out_watch != NULL) {
             if (wbi_watch_set(s->out_watch, WBI_WATCH_WRITE) == WB_OK) {
                 drop_written(s);
                 return;
             }
             s->reader_gone = true;
-        } else if (errno == EAGAIN) {
+        } else if (n == -EAGAIN) {
             struct pollfd p = {s->out, POLLOUT, 0};
             (void)poll(&p, 1, 1000); /* then try again */
-        } else if (errno != EINTR) {
+        } else {
             s->reader_gone = true; /* calls go on and are recorded */
-            if (errno != EPIPE && s->err.rc == WB_OK)
+            if (n != -EPIPE && s->err.rc == WB_OK)
                 (void)wbi_fail(&s->err, WB_EIO, "the answers cannot be written: %s",
-                               strerror(errno));
+                               strerror((int)-n));
         }
     }
     if (s->out_watch != NULL && wbi_watch_set(s->out_watch, 0) != WB_OK)

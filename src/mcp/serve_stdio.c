@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/local.h"
 #include "mcp/line.h"
 #include "mcp/server_int.h"
@@ -75,13 +76,11 @@ static void flush(struct wbi_mcp_stdio *c)
 {
     wbi_loop_undefer(c->server->loop, &c->flush);
     while (!c->broken && c->sent < c->pending.n) {
-        ssize_t n = write(c->out_fd, c->pending.p + c->sent, c->pending.n - c->sent);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        ssize_t n = wbi_write_quiet(c->out_fd, c->pending.p + c->sent, c->pending.n - c->sent);
+        if (n == -EAGAIN)
             break;
         if (n < 0) {
-            break_off(c, errno);
+            break_off(c, (int)-n);
             break;
         }
         c->sent += (size_t)n;

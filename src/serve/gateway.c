@@ -2,9 +2,8 @@
  * serve/gateway.c: making, draining and ending the gateway. */
 #include "serve/gateway.h"
 
-#include <unistd.h>
-
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "call/guards.h"
 #include "serve/gateway_int.h"
@@ -79,7 +78,7 @@ static void on_access(void *arg, const struct wbi_http_access *a)
     wbi_buf_init(&line, WBI_LIMIT_EVENT_LINE);
     wbi_http_access_json(a, &line);
     wbi_buf_addc(&line, '\n');
-    if (wbi_buf_rc(&line) == WB_OK && write(g->o.access_fd, line.p, line.n) < 0)
+    if (wbi_buf_rc(&line) == WB_OK && wbi_write_quiet(g->o.access_fd, line.p, line.n) < 0)
         g->o.access_fd = -1; /* nobody reads it any more */
     wbi_buf_fini(&line);
 }

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/embed_test.c: the library in a host with ways of its own: signals as they come,
+ * threads, forks, descriptors that are closed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "waybill/waybill.h"
+
+static void count_run(wb_tool_call *call, void *arg)
+{
+    ++*(int *)arg;
+    wb_tool_finish_text(call, "done", 4);
+}
+
+/* A bare runtime whose tool "count" counts its calls. */
+static wb_runtime *counting_runtime(int *runs)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"count\",\"effect\":\"Pure\"}", NULL,
+                                      count_run, NULL, runs, NULL),
+                     WB_OK);
+    return runtime;
+}
+
+/* ---- readers that go away ---- */
+
+/* The end that is read from a pipe with this text and no more. */
+static int input_of(const char *text)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+    close(ends[1]);
+    return ends[0];
+}
+
+/* The end that is written of a pipe that nobody reads. */
+static int output_to_nobody(void)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    return ends[1];
+}
+
+/* dispatch.h: a reader of out that goes away does not stop the calls, whatever the host
+ * does with SIGPIPE; its default would end this test. */
+static void dispatch_goes_on_without_a_reader(void **state)
+{
+    static const char lines[] = "{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"count\","
+                                "\"input\":{}}\n{\"type\":\"tool_use\",\"id\":\"b\","
+                                "\"name\":\"count\",\"input\":{}}\n";
+    int runs = 0, in = input_of(lines), out = output_to_nobody();
+    wb_runtime *runtime = counting_runtime(&runs);
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_DFL);
+    assert_int_equal(wb_dispatch(runtime, NULL, in, out, -1, NULL), WB_OK);
+    assert_int_equal(runs, 2);
+    wb_runtime_free(runtime);
+    close(in);
+    close(out);
+}
+
+/* serve.h: that whoever reads the answers has gone is no failure. */
+static void serving_ends_without_a_reader(void **state)
+{
+    static const char lines[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
+        "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}}\n"
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}\n";
+    int runs = 0, in = input_of(lines), out = output_to_nobody();
+    wb_serve_options o = {.in = in, .out = out, .stop = -1, .access_log = -1};
+    wb_runtime *runtime = counting_runtime(&runs);
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_DFL);
+    assert_int_equal(wb_serve(runtime, &o, NULL), WB_OK);
+    wb_runtime_free(runtime);
+    close(in);
+    close(out);
+}
+
+struct visitor {
+    pthread_t thread;
+    int stop;
+    unsigned port;
+};
+
+/* One request, then the end of the server. */
+static void *visit(void *arg)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    struct visitor *v = arg;
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)v->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    char answer[400];
+
+    if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 &&
+        send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0)
+        (void)recv(fd, answer, sizeof(answer), 0);
+    close(fd);
+    (void)write(v->stop, "", 1);
+    return NULL;
+}
+
+static void on_ready(const char *url, void *arg)
+{
+    struct visitor *v = arg;
+
+    assert_int_equal(sscanf(url, "http://127.0.0.1:%u/", &v->port), 1);
+    assert_int_equal(pthread_create(&v->thread, NULL, visit, v), 0);
+}
+
+static void serving_goes_on_without_a_reader_of_its_access_log(void **state)
+{
+    int runs = 0, stop[2], log = output_to_nobody();
+    struct visitor v;
+    wb_serve_options o = {
+        .http = "127.0.0.1:0", .access_log = log, .on_ready = on_ready, .arg = &v};
+    wb_runtime *runtime = counting_runtime(&runs);
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_DFL);
+    assert_int_equal(pipe(stop), 0);
+    o.stop = stop[0];
+    v.stop = stop[1];
+    assert_int_equal(wb_serve(runtime, &o, NULL), WB_OK);
+    pthread_join(v.thread, NULL);
+    wb_runtime_free(runtime);
+    close(log);
+    close(stop[0]);
+    close(stop[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dispatch_goes_on_without_a_reader),
+        cmocka_unit_test(serving_ends_without_a_reader),
+        cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
