@@ -9,6 +9,7 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,12 +154,101 @@ static void serving_goes_on_without_a_reader_of_its_access_log(void **state)
     close(stop[1]);
 }
 
+/* ---- a runtime with a thread of its own ---- */
+
+#define WORKERS 3
+#define ROUNDS 300
+
+static void echo(wb_tool_call *call, void *arg)
+{
+    size_t n;
+    const char *input = wb_tool_call_input(call, &n);
+
+    (void)arg;
+    wb_tool_finish_json(call, input, n);
+}
+
+static wb_runtime *started_runtime(void)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_tool_register(runtime,
+                                      "{\"name\":\"echo\",\"effect\":\"Pure\",\"parallel\":true}",
+                                      NULL, echo, NULL, NULL, NULL),
+                     WB_OK);
+    assert_int_equal(wb_runtime_start(runtime, NULL), WB_OK);
+    return runtime;
+}
+
+struct worker {
+    pthread_t thread;
+    wb_runtime *runtime;
+    sem_t done;
+    wb_result *result;
+    int wrong;
+};
+
+static void keep_result(wb_result *result, void *arg)
+{
+    struct worker *w = arg;
+
+    w->result = wb_result_ref(result);
+    sem_post(&w->done);
+}
+
+static void *keep_and_free(void *arg)
+{
+    struct worker *w = arg;
+    wb_request *request = wb_request_new("echo");
+
+    for (int i = 0; i < ROUNDS; i++) {
+        char input[40];
+        const char *seen;
+
+        (void)snprintf(input, sizeof(input), "{\"i\":%d}", i);
+        w->wrong += wb_request_set(request, WB_FIELD_INPUT, input) != WB_OK ||
+                    wb_call_submit(w->runtime, request, keep_result, w, NULL) != WB_OK;
+        sem_wait(&w->done);
+        seen = wb_result_view(w->result, WB_VIEW_RECORD, NULL);
+        w->wrong += seen == NULL || strstr(seen, input) == NULL;
+        wb_result_free(wb_result_ref(w->result));
+        wb_result_free(w->result);
+    }
+    wb_request_free(request);
+    return NULL;
+}
+
+/* call.h: a result may be kept, looked at and freed on any thread. */
+static void kept_results_are_freed_on_any_thread(void **state)
+{
+    wb_runtime *runtime = started_runtime();
+    struct worker workers[WORKERS];
+
+    (void)state;
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){.runtime = runtime};
+        assert_int_equal(sem_init(&workers[i].done, 0, 0), 0);
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, keep_and_free, &workers[i]), 0);
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        assert_int_equal(workers[i].wrong, 0);
+        sem_destroy(&workers[i].done);
+    }
+    wb_runtime_free(runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dispatch_goes_on_without_a_reader),
         cmocka_unit_test(serving_ends_without_a_reader),
         cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),
+        cmocka_unit_test(kept_results_are_freed_on_any_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,9 +68,9 @@ typedef enum wb_view {
 } wb_view;
 
 /* A surface as text, NUL-terminated, owned by the result; *ret_size may be NULL.
- * NULL when out of memory or (ITEM) when there is none. One thread at a time. */
+ * NULL when out of memory or (ITEM) when there is none. Any thread, one at a time. */
 WB_API const char *wb_result_view(wb_result *result, wb_view view, size_t *ret_size);
-/* 1 for a success, 0 for an error. */
+/* 1 for a success, 0 for an error. This one and the three below: any thread. */
 WB_API int wb_result_ok(const wb_result *result);
 /* Kind of the error, "" for a success. Static storage. */
 WB_API const char *wb_result_kind(const wb_result *result);
@@ -78,7 +78,8 @@ WB_API const char *wb_result_kind(const wb_result *result);
 WB_API int wb_result_exit_code(const wb_result *result);
 /* The runtime's own id of the call, "call_…". */
 WB_API const char *wb_result_call(const wb_result *result);
-/* Keep a result after its callback; each ref needs one free. Loop thread. */
+/* Keep a result after its callback; each ref needs one free, before the runtime is freed.
+ * Any thread, both: the last free of another thread is handed over to the loop. */
 WB_API wb_result *wb_result_ref(wb_result *result);
 WB_API void wb_result_free(wb_result *result); /* NULL is fine */
 

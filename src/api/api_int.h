@@ -77,8 +77,9 @@ struct wb_request {
 
 /* A result is the finished call itself; views are made when asked for. */
 struct wb_result {
-    struct wbi_call *call;
-    uint32_t refs;
+    struct wbi_call *call; /* held once, by all refs together */
+    _Atomic uint32_t refs;
+    struct wbi_post last; /* frees it on the loop thread */
     struct wbi_str views[8];
 };
 

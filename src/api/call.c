@@ -208,19 +208,30 @@ const char *wb_result_call(const wb_result *result)
 
 wb_result *wb_result_ref(wb_result *result)
 {
-    if (result != NULL) {
-        result->refs++;
-        wbi_call_hold(result->call);
-    }
+    if (result != NULL)
+        atomic_fetch_add(&result->refs, 1);
     return result;
 }
 
+static void release(void *arg)
+{
+    wbi_call_release(((wb_result *)arg)->call); /* the result lives in the call's arena */
+}
+
+/* A call and its arena belong to the loop thread. */
 void wb_result_free(wb_result *result)
 {
-    if (result == NULL)
+    struct wbi_loop *loop;
+
+    if (result == NULL || atomic_fetch_sub(&result->refs, 1) > 1)
         return;
-    result->refs--;
-    wbi_call_release(result->call); /* the result lives in the call's arena */
+    loop = result->call->runtime->loop;
+    if (wbi_loop_here(loop)) {
+        release(result);
+        return;
+    }
+    result->last = (struct wbi_post){NULL, release, result};
+    wbi_loop_post(loop, &result->last);
 }
 
 /* ---- submitting ---- */
@@ -242,7 +253,10 @@ static void hand_out(struct wbi_call *call, void *arg)
     struct submission *s = arg;
 
     s->result.call = call;
+    atomic_store(&s->result.refs, 1);
+    wbi_call_hold(call);
     s->on_done(&s->result, s->arg);
+    wb_result_free(&s->result);
 }
 
 static void hand_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
