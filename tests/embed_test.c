@@ -242,6 +242,47 @@ static void kept_results_are_freed_on_any_thread(void **state)
     wb_runtime_free(runtime);
 }
 
+static void *list_often(void *arg)
+{
+    struct worker *w = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        char *list = NULL, *definitions = NULL;
+        int parallel = 0;
+
+        w->wrong += wb_tools_list(w->runtime, NULL, NULL, &list, NULL, NULL) != WB_OK ||
+                    strstr(list, "\"echo\"") == NULL;
+        w->wrong += wb_tools_export(w->runtime, NULL, "chat", &definitions, NULL, NULL) != WB_OK ||
+                    strstr(definitions, "\"echo\"") == NULL;
+        w->wrong +=
+            wb_tool_parallel(w->runtime, NULL, "echo", &parallel, NULL) != WB_OK || parallel != 1;
+        wb_free(list);
+        wb_free(definitions);
+    }
+    return NULL;
+}
+
+/* tool.h: after wb_runtime_start tools are listed from any thread; the first look and the
+ * first call both want the catalog made. */
+static void tools_are_listed_from_any_thread(void **state)
+{
+    wb_runtime *runtime = started_runtime();
+    struct worker caller = {.runtime = runtime}, listers[2] = {caller, caller};
+
+    (void)state;
+    assert_int_equal(sem_init(&caller.done, 0, 0), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&listers[i].thread, NULL, list_often, &listers[i]), 0);
+    (void)keep_and_free(&caller);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(listers[i].thread, NULL);
+        assert_int_equal(listers[i].wrong, 0);
+    }
+    assert_int_equal(caller.wrong, 0);
+    sem_destroy(&caller.done);
+    wb_runtime_free(runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +290,7 @@ int main(void)
         cmocka_unit_test(serving_ends_without_a_reader),
         cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),
         cmocka_unit_test(kept_results_are_freed_on_any_thread),
+        cmocka_unit_test(tools_are_listed_from_any_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,8 @@ typedef enum wb_field {
 /* A native invocation of a tool by model or qualified name. NULL when out of
  * memory. Any thread; one thread at a time per object. */
 WB_API wb_request *wb_request_new(const char *tool_name);
-/* value is copied; NULL takes a field back. Nothing is judged here: a bad value
+/* This one and the three below: as wb_request_new.
+ * value is copied; NULL takes a field back. Nothing is judged here: a bad value
  * gives the call an error outcome. WB_EMISUSE, WB_ENOMEM. */
 WB_API wb_rc wb_request_set(wb_request *request, wb_field field, const char *value);
 /* One frame of a call (C8.9), JSON text without a line end; on the loop thread,

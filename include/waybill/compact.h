@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * waybill/compact.h: results and conversations made smaller (C11). Any thread;
+ * waybill/compact.h: results and conversations made smaller (C11). Any thread, with
+ * a runtime after wb_runtime_start; with one that another thread drives only there.
  * `*ret` is freed by the caller with wb_free. */
 #ifndef WAYBILL_COMPACT_H
 #define WAYBILL_COMPACT_H

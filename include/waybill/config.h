@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * waybill/config.h: the configuration of a workspace, for people and editors.
- * `*ret` is freed by the caller with wb_free. options as for wb_runtime_new. */
+ * Any thread; all but wb_config_schema block. `*ret` is freed by the caller with
+ * wb_free. options as for wb_runtime_new. */
 #ifndef WAYBILL_CONFIG_H
 #define WAYBILL_CONFIG_H
 

@@ -23,7 +23,7 @@ typedef struct wb_router wb_router;
 /* One output line without its line end; on the loop thread, in call order. */
 typedef void (*wb_line_cb)(const char *line, size_t size, void *arg);
 
-/* options may be NULL. WB_EINPUT: unknown provider. */
+/* options may be NULL. Loop thread (or before it runs). WB_EINPUT: unknown provider. */
 WB_API WB_MUST_CHECK wb_rc wb_router_new(wb_runtime *runtime, const wb_dispatch_options *options,
                                          wb_line_cb on_line, void *arg, wb_router **ret,
                                          wb_error **reterr);

@@ -28,10 +28,10 @@ WB_API unsigned wb_error_line(const wb_error *error);
 WB_API unsigned wb_error_column(const wb_error *error);
 WB_API void wb_error_free(wb_error *error);
 
-/* Free what a function of the library gave out as `char **ret`. NULL is fine. */
+/* Free what a function of the library gave out as `char **ret`. NULL is fine. Any thread. */
 WB_API void wb_free(void *p);
 
-/* The error table (C4.7): row by index, NULL past the end. Static storage. */
+/* The error table (C4.7): row by index, NULL past the end. Static storage. Any thread. */
 typedef struct wb_error_row {
     const char *kind;
     const char *category;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * waybill/ledger.h: what was written down of calls, and the runtimes that are at
  * work in a state directory. `*ret` is NUL-terminated JSON unless said otherwise
- * and freed by the caller with wb_free. One thread at a time per object. */
+ * and freed by the caller with wb_free. Any thread, one at a time per object; all
+ * block. */
 #ifndef WAYBILL_LEDGER_H
 #define WAYBILL_LEDGER_H
 
@@ -90,7 +91,8 @@ WB_API WB_MUST_CHECK wb_rc wb_ledger_prune(wb_ledger *ledger, const wb_ledger_re
  * with the tools and bindings of runtime (whose configuration may be another): one
  * on_line per call, oldest first: {id, tool, how, allowed, tokens, tokens_then,
  * receipt}. how: "exact" the complete output was projected again, "same" it fits as
- * it is, "recorded" the complete output was not kept, so this is what was shown. */
+ * it is, "recorded" the complete output was not kept, so this is what was shown. On the
+ * loop thread of runtime, or while no loop runs. */
 WB_API WB_MUST_CHECK wb_rc wb_ledger_replay(wb_ledger *ledger, wb_runtime *runtime,
                                             const wb_ledger_filter *filter, unsigned budget,
                                             wb_line_cb on_line, void *arg, wb_error **reterr);

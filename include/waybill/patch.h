@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * waybill/patch.h: patches without a runtime: the Codex patch text and unified
- * diffs, applied beneath a directory to all files or to none. */
+ * diffs, applied beneath a directory to all files or to none. Any thread; blocks. */
 #ifndef WAYBILL_PATCH_H
 #define WAYBILL_PATCH_H
 

@@ -43,7 +43,8 @@ WB_API WB_MUST_CHECK wb_rc wb_approvals_list(wb_runtime *runtime, char **ret, si
 WB_API WB_MUST_CHECK wb_rc wb_approval_resolve(wb_runtime *runtime, const char *id, int granted,
                                                const char *who, wb_error **reterr);
 
-/* The same for all live runtimes of a state directory, in whatever process. */
+/* The same for all live runtimes of a state directory, in whatever process. Any thread;
+ * both block. */
 WB_API WB_MUST_CHECK wb_rc wb_approvals_list_all(const wb_options *options, char **ret,
                                                  size_t *ret_size, wb_error **reterr);
 WB_API WB_MUST_CHECK wb_rc wb_approval_resolve_any(const wb_options *options, const char *id,

@@ -34,7 +34,8 @@ typedef enum wb_option {
 
 /* NULL when out of memory. Any thread; one thread at a time per object. */
 WB_API wb_options *wb_options_new(void);
-/* value is copied; NULL takes an option back. WB_EMISUSE for an unknown option,
+/* The setters and wb_options_free: as wb_options_new.
+ * value is copied; NULL takes an option back. WB_EMISUSE for an unknown option,
  * WB_ENOMEM. */
 WB_API wb_rc wb_options_set(wb_options *options, wb_option option, const char *value);
 /* Run on the caller's loop: a uv_loop_t that outlives the runtime. */
@@ -48,7 +49,7 @@ WB_API wb_rc wb_options_set_ids(wb_options *options,
 /* NULL is fine. */
 WB_API void wb_options_free(wb_options *options);
 
-/* options may be NULL (defaults) and stay the caller's. Errors: WB_ESTATE
+/* options may be NULL (defaults) and stay the caller's. Any thread. Errors: WB_ESTATE
  * (configuration or state unusable), WB_EINPUT (a file is wrong: text, place and
  * what would be accepted), WB_ENOMEM. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret,
@@ -74,7 +75,8 @@ WB_API void wb_runtime_on_notice(wb_runtime *runtime,
  * on trying until it is freed. Loop thread, or any thread while the loop runs. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr);
 
-/* Three ways to drive the loop; use one.
+/* Three ways to drive the loop; use one. "Loop thread" is the one that drives it, also inside
+ * callbacks; before that, the one that made the runtime.
  * (1) Own thread: start it; callbacks come on that thread. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr);
 /* (2) This thread: until no call is under way. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * waybill/serve.h: a runtime as an MCP server (C10), the pins of other servers'
- * tools, and the configuration of clients. */
+ * tools, and the configuration of clients. Any thread unless said otherwise; all block. */
 #ifndef WAYBILL_SERVE_H
 #define WAYBILL_SERVE_H
 

@@ -13,7 +13,7 @@ extern "C" {
 
 /* Stay until no task of this runtime is left: they go on, and other processes
  * reach them through the control socket. Ends the runtime's thread, if it has
- * one; from then on the calling thread drives the loop. */
+ * one; from then on the calling thread drives the loop. Any thread but the loop's own. */
 WB_API void wb_tasks_hold(wb_runtime *runtime);
 
 /* News of an ended task, each once, oldest first, also over a restart: *ret is

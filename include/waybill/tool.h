@@ -31,31 +31,31 @@ WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *des
                                             wb_tool_cancel_cb cancel, void *arg, wb_error **reterr);
 
 /* The validated input as JSON text, NUL-terminated, owned by the call. NULL when
- * out of memory. */
+ * out of memory. This one and the four below: loop thread. */
 WB_API const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size);
 /* A member of the input by JSON Pointer when it is a string, else NULL. */
 WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size);
 WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
 /* W3C trace context to be passed on: traceparent of the call's own span (in the
- * caller's trace where it sent one) and tracestate; "" when there is none. Loop thread. */
+ * caller's trace where it sent one) and tracestate; "" when there is none. */
 WB_API const char *wb_tool_call_traceparent(wb_tool_call *call);
 WB_API const char *wb_tool_call_tracestate(wb_tool_call *call);
 /* Make request a call that this one causes (C2.2): the same correlation id, principal,
  * conversation and trace, and this call's own id ("call_…") as its causation id. Call it
- * while parent runs; submit it as any other. WB_EMISUSE, WB_ENOMEM. */
+ * while parent runs; submit it as any other. Loop thread. WB_EMISUSE, WB_ENOMEM. */
 WB_API WB_MUST_CHECK wb_rc wb_request_set_parent(wb_request *request, wb_tool_call *parent);
 /* Not 0 once the call was asked to end. Loop thread. */
 WB_API int wb_tool_call_cancelled(const wb_tool_call *call);
-/* The caller's own pointer, kept with the call. */
+/* The caller's own pointer, kept with the call. Any thread, one at a time. */
 WB_API void wb_tool_call_set_data(wb_tool_call *call, void *data);
 WB_API void *wb_tool_call_data(const wb_tool_call *call);
 
 /* Finish with the tool's complete output as JSON text (copied). Text that is no
  * JSON ends the call in an error. Any thread; only the first finish counts. */
 WB_API void wb_tool_finish_json(wb_tool_call *call, const char *json, size_t size);
-/* Finish with plain text (copied, need not be UTF-8). */
+/* The same with plain text (copied, need not be UTF-8). */
 WB_API void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t size);
-/* Finish with an error. kind: of the error table, NULL for
+/* The same with an error. kind: of the error table, NULL for
  * "tool_execution_failed"; details: JSON object text or NULL. */
 WB_API void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message,
                          const char *details);
@@ -68,7 +68,8 @@ WB_API void wb_tool_partial(wb_tool_call *call, const char *json, size_t size);
 
 /* ---- a family: how output is bounded and shown (C5.1) ---- */
 
-/* Where a projector keeps what is too large to show. */
+/* Where a projector keeps what is too large to show. This and texts are used inside the
+ * family's function alone, on the loop thread. */
 typedef struct wb_sink wb_sink;
 /* Keep bytes; *ret_path is the absolute path, good until the projection ends.
  * WB_EUNSUPPORTED when nothing can be kept. */
@@ -82,10 +83,10 @@ WB_API void wb_text_add(wb_text *text, const char *bytes, size_t size);
 WB_API void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size);
 
 /* Make the bounded result (JSON text into result) and a one-line summary of the
- * tool's complete output (JSON text). Deterministic; no side effects but sink. */
+ * tool's complete output (JSON text). Deterministic; no side effects but sink. Loop thread. */
 typedef wb_rc (*wb_project_cb)(const char *output, size_t size, unsigned budget_tokens,
                                wb_sink *sink, wb_text *result, wb_text *summary, void *arg);
-/* Write the receipt of a canonical result (C4.1, JSON text). Cuts nothing. */
+/* Write the receipt of a canonical result (C4.1, JSON text). Cuts nothing. Loop thread. */
 typedef wb_rc (*wb_render_cb)(const char *canonical, size_t size, wb_text *receipt, void *arg);
 
 /* Loop thread (or before it runs). WB_EEXISTS, WB_EMISUSE, WB_ENOMEM. */
@@ -93,7 +94,7 @@ WB_API WB_MUST_CHECK wb_rc wb_family_register(wb_runtime *runtime, const char *n
                                               wb_project_cb project, wb_render_cb render, void *arg,
                                               wb_error **reterr);
 
-/* ---- projecting and rendering by hand ---- */
+/* ---- projecting and rendering by hand: any thread ---- */
 
 /* Keeps bytes for wb_project; returns the path in *ret_path (static or owned by
  * the caller until wb_project returns). */
@@ -110,7 +111,9 @@ WB_API WB_MUST_CHECK wb_rc wb_project(const char *tool_name, const char *output,
 WB_API WB_MUST_CHECK wb_rc wb_render(const char *canonical, size_t size, char **ret,
                                      size_t *ret_size, wb_error **reterr);
 
-/* ---- listing ---- */
+/* ---- listing: any thread after wb_runtime_start, else the thread that drives the loop ----
+ * Lists start the MCP servers of the configuration and wait for their tools, but on the
+ * runtime's own thread, where the tools known so far are listed. */
 
 /* All tools the principal (NULL: the runtime's) may call, as a JSON array of
  * descriptors with modelName, qualifiedName, origin, effect, parallel, version.
@@ -137,7 +140,7 @@ WB_API WB_MUST_CHECK wb_rc wb_tool_parallel(wb_runtime *runtime, const char *pri
  * runtime would: schema, members, schemas in it, guards, command. root: what
  * paths are relative to. *ret is a JSON array of {line, column, tool?, severity:
  * error|warning|note, providers?, message}: what is wrong, and what providers
- * would refuse or not enforce. *ret_errors: how many are errors. */
+ * would refuse or not enforce. *ret_errors: how many are errors. Any thread. */
 WB_API WB_MUST_CHECK wb_rc wb_tools_check(const char *text, size_t size, const char *root,
                                           size_t *ret_errors, char **ret, size_t *ret_size,
                                           wb_error **reterr);

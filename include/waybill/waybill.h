@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* "0.1.0". Static storage. */
+/* "0.1.0". Static storage. Any thread. */
 WB_API const char *wb_version(void);
 
 #ifdef __cplusplus

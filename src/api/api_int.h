@@ -60,8 +60,8 @@ const char *wbi_api_trust_notice(const wb_runtime *runtime);
 __attribute__((format(printf, 2, 3))) void wbi_api_notice(wb_runtime *runtime, const char *fmt,
                                                           ...);
 
-/* tools_list.c: servers start when somebody wants to see their tools; waits for them
- * unless the loop runs on a thread of its own. */
+/* tools_list.c: servers start when somebody wants to see their tools; waits for them, but
+ * on the thread that the loop has of its own. */
 void wbi_api_fetch_upstreams(wb_runtime *runtime);
 
 #define WBI_FIELD_COUNT 24
@@ -94,8 +94,15 @@ struct wb_sink {
 
 /* End the runtime's thread, if it has one; the caller's thread has the loop then. */
 void wbi_api_join(struct wb_runtime *runtime);
-/* fn(arg) on the loop thread, from any; returns when it is done. */
+/* fn(arg) on the loop thread, from any while the loop runs; returns when it is done. */
 void wbi_api_on_loop(struct wb_runtime *runtime, void (*fn)(void *), void *arg);
+/* The same where the runtime has a thread of its own; elsewhere here and at once. */
+void wbi_api_with_loop(struct wb_runtime *runtime, void (*fn)(void *), void *arg);
+/* begin(arg, errand) on the loop thread, from any other; returns after wbi_errand_done. */
+struct wbi_errand;
+void wbi_api_wait_for_loop(struct wb_runtime *runtime,
+                           void (*begin)(void *arg, struct wbi_errand *errand), void *arg);
+void wbi_errand_done(void *errand);
 
 struct wbi_runtime_options wbi_api_options(const wb_options *options);
 

@@ -37,18 +37,34 @@ wb_rc wb_compact_result(const char *canonical, size_t size, int rung, char **ret
 
 /* ---- from the ledger ---- */
 
+struct lookup {
+    struct wbi_runtime *rt;
+    struct wbi_arena *arena;
+    struct wbi_str call_id;
+    struct wbi_record record;
+    bool found;
+};
+
+static void look_up(void *arg)
+{
+    struct lookup *l = arg;
+
+    l->found = wbi_ledger_get(l->rt->ledger, l->arena, l->call_id, &l->record, NULL) == WB_OK &&
+               l->record.has_outcome && l->record.outcome.canonical.p != NULL;
+}
+
 static bool known(void *arg, struct wbi_arena *arena, struct wbi_str call_id,
                   struct wbi_compact_known *ret)
 {
-    struct wbi_runtime *rt = arg;
-    struct wbi_record record;
+    wb_runtime *runtime = arg;
+    struct lookup l = {.rt = runtime->rt, .arena = arena, .call_id = call_id};
     enum wbi_effect effect;
 
-    if (wbi_ledger_get(rt->ledger, arena, call_id, &record, NULL) != WB_OK || !record.has_outcome ||
-        record.outcome.canonical.p == NULL)
+    wbi_api_with_loop(runtime, look_up, &l);
+    if (!l.found)
         return false;
-    ret->canonical = record.outcome.canonical;
-    effect = record.outcome.effect.p != NULL ? wbi_effect_by_name(record.outcome.effect) : 0;
+    ret->canonical = l.record.outcome.canonical;
+    effect = l.record.outcome.effect.p != NULL ? wbi_effect_by_name(l.record.outcome.effect) : 0;
     ret->mutates =
         effect == WBI_EFFECT_IDEMPOTENT_WRITE || effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE;
     ret->external = effect == WBI_EFFECT_EXTERNAL;
@@ -67,18 +83,34 @@ static wb_rc render(void *arg, struct wbi_arena *arena, struct wbi_str canonical
     return rc;
 }
 
+struct opening {
+    struct wbi_runtime *rt;
+    bool open;
+};
+
 /* Only a ledger that is already there is read; none is made for this. */
-static bool has_ledger(struct wbi_runtime *rt)
+static void open_ledger(void *arg)
 {
-    return rt != NULL && wbi_runtime_keeps_ledger(rt) && wbi_runtime_ledger_exists(rt) &&
-           wbi_runtime_open_ledger(rt, NULL) == WB_OK;
+    struct opening *o = arg;
+
+    o->open = wbi_runtime_keeps_ledger(o->rt) && wbi_runtime_ledger_exists(o->rt) &&
+              wbi_runtime_open_ledger(o->rt, NULL) == WB_OK;
+}
+
+static bool has_ledger(wb_runtime *runtime)
+{
+    struct opening o = {.rt = runtime ? runtime->rt : NULL};
+
+    if (runtime != NULL)
+        wbi_api_with_loop(runtime, open_ledger, &o);
+    return o.open;
 }
 
 wb_rc wb_compact_history(wb_runtime *runtime, const char *provider, const char *history,
                          size_t size, uint64_t budget, wb_compact_report *report, char **ret,
                          size_t *ret_size, wb_error **reterr)
 {
-    struct wbi_compact_source source = {known, render, runtime ? runtime->rt : NULL};
+    struct wbi_compact_source source = {known, render, runtime};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_compact_report r = {.minimum = 0};
     enum wbi_provider p;
@@ -94,7 +126,7 @@ wb_rc wb_compact_history(wb_runtime *runtime, const char *provider, const char *
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     rc = wbi_compact_history(arena, p, wbi_str_make(history, size), budget,
-                             has_ledger(source.arg) ? &source : NULL, &out, &r, &err);
+                             has_ledger(runtime) ? &source : NULL, &out, &r, &err);
     wbi_arena_free(arena);
     if (report != NULL)
         *report = (wb_compact_report){r.tokens_before, r.tokens_after, r.minimum,

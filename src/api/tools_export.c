@@ -76,79 +76,108 @@ static wb_rc fit(wb_runtime *runtime, enum wbi_provider provider, struct wbi_are
     return rc;
 }
 
-static wb_rc export(struct wb_runtime *runtime, struct wbi_str principal,
-                    enum wbi_provider provider, struct wbi_buf *out, struct wbi_error *err)
+struct export
 {
-    struct wbi_catalog *catalog;
-    struct wbi_definition *list;
-    struct wbi_arena *arena;
+    wb_runtime *runtime;
+    struct wbi_str principal;
+    enum wbi_provider provider;
+    struct wbi_buf out;
+    wb_rc rc;
+    struct wbi_error err;
+};
+
+static wb_rc export_all(struct export *x, struct wbi_catalog *catalog, struct wbi_arena *arena)
+{
+    struct wbi_definition *list =
+        wbi_arena_array(arena, wbi_catalog_count(catalog) + 1, sizeof(*list));
     bool taken = true;
     size_t n = 0;
-    wb_rc rc = wbi_runtime_catalog(runtime->rt, &catalog, err);
+    wb_rc rc = list != NULL ? WB_OK : wbi_fail_nomem(&x->err);
 
-    if (rc != WB_OK)
-        return rc;
-    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
-        return wbi_fail_nomem(err);
-    list = wbi_arena_array(arena, wbi_catalog_count(catalog) + 1, sizeof(*list));
-    if (list == NULL)
-        rc = wbi_fail_nomem(err);
     for (size_t i = 0; rc == WB_OK && i < wbi_catalog_count(catalog); i++) {
         const struct wbi_tool *t = wbi_catalog_at(catalog, i);
-        if (!wbi_guards_tells(runtime->rt, principal, catalog, t))
+
+        if (!wbi_guards_tells(x->runtime->rt, x->principal, catalog, t))
             continue;
         list[n] = define(t);
-        rc = fit(runtime, provider, arena, &list[n], &taken, err);
+        rc = fit(x->runtime, x->provider, arena, &list[n], &taken, &x->err);
         n += taken;
     }
-    if (rc == WB_OK)
-        rc = wbi_definitions_write(provider, list, n, out, err);
+    return rc == WB_OK ? wbi_definitions_write(x->provider, list, n, &x->out, &x->err) : rc;
+}
+
+static void export(void *arg)
+{
+    struct export *x = arg;
+    struct wbi_catalog *catalog;
+    struct wbi_arena *arena;
+
+    x->rc = wbi_runtime_catalog(x->runtime->rt, &catalog, &x->err);
+    if (x->rc == WB_OK && wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        x->rc = wbi_fail_nomem(&x->err);
+    if (x->rc != WB_OK)
+        return;
+    x->rc = export_all(x, catalog, arena);
     wbi_arena_free(arena);
-    return rc;
 }
 
 wb_rc wb_tools_export(wb_runtime *runtime, const char *principal, const char *provider, char **ret,
                       size_t *ret_size, wb_error **reterr)
 {
-    struct wbi_error err = WBI_ERROR_INIT;
-    enum wbi_provider which;
-    struct wbi_buf out;
-    wb_rc rc;
+    struct export x = {.principal = wbi_str_z(principal), .err = WBI_ERROR_INIT};
 
     if (runtime == NULL || provider == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_export: NULL");
-    if (!wbi_provider_parse(wbi_str_z(provider), &which))
-        which = WBI_PROVIDER_AUTO;
+    x.runtime = runtime;
+    if (!wbi_provider_parse(wbi_str_z(provider), &x.provider))
+        x.provider = WBI_PROVIDER_AUTO;
+    wbi_buf_init(&x.out, WBI_LIMIT_CALL_ARENA);
     wbi_api_fetch_upstreams(runtime);
-    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
-    rc = export(runtime, wbi_str_z(principal), which, &out, &err);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    wbi_api_with_loop(runtime, export, &x);
+    if (x.rc == WB_OK)
+        return wbi_api_give(&x.out, ret, ret_size, reterr);
+    wbi_buf_fini(&x.out);
+    return wbi_api_fail(reterr, &x.err);
+}
+
+struct question {
+    struct wbi_runtime *rt;
+    const char *principal, *name;
+    int parallel;
+    wb_rc rc;
+    struct wbi_error err;
+};
+
+static void ask_parallel(void *arg)
+{
+    struct question *q = arg;
+    struct wbi_str principal = wbi_str_z(q->principal);
+    struct wbi_viewer viewer = wbi_guards_viewer(q->rt, principal);
+    struct wbi_catalog *catalog;
+    const struct wbi_tool *tool;
+
+    q->rc = wbi_runtime_catalog(q->rt, &catalog, &q->err);
+    if (q->rc == WB_OK)
+        q->rc = wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, wbi_str_z(q->name), WBI_NONE,
+                                    &tool, &q->err);
+    if (q->rc == WB_OK && !wbi_guards_lists(q->rt, principal, tool))
+        q->rc = wbi_fail_kind(&q->err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
+                              "there is no tool \"%.128s\"", q->name);
+    if (q->rc == WB_OK)
+        q->parallel = tool->parallel;
 }
 
 wb_rc wb_tool_parallel(wb_runtime *runtime, const char *principal, const char *name, int *ret,
                        wb_error **reterr)
 {
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_catalog *catalog;
-    struct wbi_viewer viewer;
-    const struct wbi_tool *tool;
-    wb_rc rc;
+    struct question q = {.principal = principal, .name = name, .err = WBI_ERROR_INIT};
 
     if (runtime == NULL || name == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tool_parallel: NULL");
-    viewer = wbi_guards_viewer(runtime->rt, wbi_str_z(principal));
-    rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
-    if (rc == WB_OK)
-        rc = wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, wbi_str_z(name), WBI_NONE, &tool,
-                                 &err);
-    if (rc == WB_OK && !wbi_guards_lists(runtime->rt, wbi_str_z(principal), tool))
-        rc = wbi_fail_kind(&err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.128s\"",
-                           name);
-    if (rc != WB_OK)
-        return wbi_api_fail(reterr, &err);
-    *ret = tool->parallel;
+    q.rt = runtime->rt;
+    wbi_api_with_loop(runtime, ask_parallel, &q);
+    if (q.rc != WB_OK)
+        return wbi_api_fail(reterr, &q.err);
+    *ret = q.parallel;
     return WB_OK;
 }

@@ -61,12 +61,23 @@ static void on_notice(void *arg, const char *text)
     wbi_api_notice(arg, "%s", text);
 }
 
+static void fetch(void *arg, struct wbi_errand *errand)
+{
+    if (wbi_upstreams_ready(arg, wbi_errand_done, errand) != WB_OK)
+        wbi_errand_done(errand);
+}
+
 void wbi_api_fetch_upstreams(wb_runtime *runtime)
 {
     bool done = false;
 
-    if (runtime->ups == NULL || runtime->threaded)
+    if (runtime->ups == NULL)
         return;
+    if (runtime->threaded) {
+        if (!wbi_loop_here(runtime->rt->loop))
+            wbi_api_wait_for_loop(runtime, fetch, runtime->ups);
+        return;
+    }
     if (runtime->on_notice != NULL)
         wbi_upstreams_notices(runtime->ups, on_notice, runtime);
     if (wbi_upstreams_ready(runtime->ups, set_true, &done) == WB_OK)
@@ -76,27 +87,44 @@ void wbi_api_fetch_upstreams(wb_runtime *runtime)
         wbi_upstreams_notices(runtime->ups, NULL, NULL);
 }
 
+struct listing {
+    struct wbi_runtime *rt;
+    const char *principal, *name;
+    struct wbi_buf out;
+    wb_rc rc;
+    struct wbi_error err;
+};
+
+static void list(void *arg)
+{
+    struct listing *l = arg;
+    struct wbi_jw w = wbi_jw_to(&l->out);
+    struct wbi_catalog *catalog;
+
+    l->rc = wbi_runtime_catalog(l->rt, &catalog, &l->err);
+    if (l->rc != WB_OK)
+        return;
+    wbi_jw_arr(&w);
+    for (size_t i = 0; i < wbi_catalog_count(catalog); i++)
+        if (wanted(wbi_catalog_at(catalog, i), l->name) &&
+            wbi_guards_lists(l->rt, wbi_str_z(l->principal), wbi_catalog_at(catalog, i)))
+            write_tool(&w, wbi_catalog_at(catalog, i));
+    wbi_jw_arr_end(&w);
+}
+
 wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name, char **ret,
                     size_t *ret_size, wb_error **reterr)
 {
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_catalog *catalog;
-    struct wbi_buf out;
-    struct wbi_jw w = wbi_jw_to(&out);
-    wb_rc rc;
+    struct listing l = {.principal = principal, .name = name, .err = WBI_ERROR_INIT};
 
     if (runtime == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_list: NULL");
+    l.rt = runtime->rt;
+    wbi_buf_init(&l.out, WBI_LIMIT_CALL_ARENA);
     wbi_api_fetch_upstreams(runtime);
-    rc = wbi_runtime_catalog(runtime->rt, &catalog, &err);
-    if (rc != WB_OK)
-        return wbi_api_fail(reterr, &err);
-    wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
-    wbi_jw_arr(&w);
-    for (size_t i = 0; i < wbi_catalog_count(catalog); i++)
-        if (wanted(wbi_catalog_at(catalog, i), name) &&
-            wbi_guards_lists(runtime->rt, wbi_str_z(principal), wbi_catalog_at(catalog, i)))
-            write_tool(&w, wbi_catalog_at(catalog, i));
-    wbi_jw_arr_end(&w);
-    return wbi_api_give(&out, ret, ret_size, reterr);
+    wbi_api_with_loop(runtime, list, &l);
+    if (l.rc == WB_OK)
+        return wbi_api_give(&l.out, ret, ret_size, reterr);
+    wbi_buf_fini(&l.out);
+    return wbi_api_fail(reterr, &l.err);
 }
