@@ -51,9 +51,12 @@ WB_API void wb_tool_call_set_data(wb_tool_call *call, void *data);
 WB_API void *wb_tool_call_data(const wb_tool_call *call);
 
 /* Finish with the tool's complete output as JSON text (copied). Text that is no
- * JSON ends the call in an error. Any thread; only the first finish counts. */
+ * JSON, or longer than 64 MiB, ends the call in an error. Any thread; only the first
+ * finish counts. */
 WB_API void wb_tool_finish_json(wb_tool_call *call, const char *json, size_t size);
-/* The same with plain text (copied, need not be UTF-8). */
+/* The same with plain text (copied, need not be UTF-8). Over 8 MiB it is kept whole as an
+ * artifact and its preview is the output, as for commands; where that cannot be (no state
+ * directory, outputSchema, a family of one's own), it may have 64 MiB as a JSON string. */
 WB_API void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t size);
 /* The same with an error. kind: of the error table, NULL for
  * "tool_execution_failed"; details: JSON object text or NULL. */

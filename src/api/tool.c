@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "call/exec.h"
 #include "call/guards.h"
+#include "call/long_text.h"
 #include "family/generic/generic.h"
 #include "guard/budget.h"
 #include "json/pointer.h"
@@ -78,6 +79,8 @@ static void finish_output(struct wbi_exec *x, const struct finish *f)
     const wbi_json *v;
     struct wbi_buf out;
 
+    if (f->kind == FINISH_TEXT && wbi_long_text(x, text))
+        return;
     wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
     if (f->kind == FINISH_TEXT) {
         wbi_json_quote(&out, text);
@@ -87,8 +90,16 @@ static void finish_output(struct wbi_exec *x, const struct finish *f)
         wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "the tool returned no JSON: %s", err.text);
         return;
     }
+    if (wbi_buf_rc(&out) == WB_ENOMEM) {
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
+        return;
+    }
     if (wbi_buf_rc(&out) != WB_OK) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "the tool's output is too large to hold");
+        wbi_exec_fail(
+            x, WBI_KIND_INVALID_TOOL_OUTPUT,
+            "%.*s ran, but its output of %zu bytes is too large: as JSON at most %u bytes "
+            "are read",
+            WBI_FMT(x->tool->model_name), text.n, WBI_LIMIT_JSON_TEXT);
         return;
     }
     complete.output = wbi_buf_str(&out);

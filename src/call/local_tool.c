@@ -12,10 +12,9 @@
 #include "call/exec.h"
 #include "call/guards.h"
 #include "call/known.h"
+#include "call/long_text.h"
 #include "call/partial.h"
 #include "call/runtime.h"
-#include "call/stages_int.h"
-#include "family/generic/generic.h"
 #include "run/capture.h"
 
 struct running {
@@ -167,25 +166,6 @@ static bool is_long_text(const struct wbi_exec *x, const struct running *r)
            r->path[0].p != NULL && r->shown[0] != NULL;
 }
 
-static void succeed_long(struct wbi_exec *x, const struct wbi_captured *c)
-{
-    const struct running *r = x->state;
-    struct wbi_complete complete = {.ok = true, .bounded = true, .audit = write_audit(x, c)};
-    struct wbi_projection p = {.arena = x->arena, .budget_tokens = wbi_call_budget(x->call)};
-    struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_buf out;
-    struct wbi_jw w = wbi_jw_to(&out);
-
-    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
-    if (wbi_generic_put_shown(&p, r->shown[0], c->out_bytes, r->path[0], &w, &err) != WB_OK ||
-        wbi_buf_rc(&out) != WB_OK) {
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "the output could not be shown: %s", err.text);
-        return;
-    }
-    complete.output = wbi_buf_str(&out);
-    wbi_exec_done(x, &complete);
-}
-
 static void fail_too_long(struct wbi_exec *x, const struct wbi_captured *c)
 {
     struct wbi_str message = wbi_arena_fmt(
@@ -198,13 +178,14 @@ static void fail_too_long(struct wbi_exec *x, const struct wbi_captured *c)
 static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
 {
     const struct wbi_local_tool *t = x->tool->ops_arg;
+    const struct running *r = x->state;
     struct wbi_complete complete = {.ok = true};
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
 
     if (c->out_truncated) {
-        if (is_long_text(x, x->state))
-            succeed_long(x, c);
+        if (is_long_text(x, r))
+            wbi_long_done(x, r->shown[0], c->out_bytes, r->path[0], write_audit(x, c));
         else
             fail_too_long(x, c);
         return;
@@ -239,25 +220,6 @@ static void conclude(struct wbi_exec *x, const struct wbi_captured *c)
 
 /* ---- what is too long to be captured is kept whole (C5.2) ---- */
 
-static void free_shown(void *shown)
-{
-    wbi_shown_free(shown);
-}
-
-/* NULL when memory is short: then the beginning alone is previewed. */
-static struct wbi_shown *make_shown(struct wbi_exec *x)
-{
-    struct wbi_shown *shown;
-
-    if (wbi_shown_new(wbi_artifact_dir(x->runtime->artifacts), x->runtime->secrets, WBI_NONE,
-                      &shown) != WB_OK)
-        return NULL;
-    if (wbi_arena_defer(x->arena, free_shown, shown) == WB_OK)
-        return shown;
-    wbi_shown_free(shown);
-    return NULL;
-}
-
 static void on_overflow(void *arg, enum wbi_stream stream, struct wbi_str bytes)
 {
     static const char *const roles[WBI_SPOOL_STREAMS] = {"stdout", "stderr"};
@@ -272,7 +234,7 @@ static void on_overflow(void *arg, enum wbi_stream stream, struct wbi_str bytes)
         return;
     wbi_spool_add(r->spool, (int)stream, bytes);
     if ((r->spooled & 1u << stream) == 0)
-        r->shown[stream] = make_shown(r->exec);
+        r->shown[stream] = wbi_long_shown(r->exec); /* NULL: the beginning alone is shown */
     r->spooled |= 1u << stream;
     if (r->shown[stream] != NULL)
         wbi_shown_feed(r->shown[stream], bytes);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/own_tools_test.c: tools and families of a host in a workspace: output that is too
+ * long to be a value, and what projectors keep. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+
+#include "waybill/waybill.h"
+#include "workspace.h"
+
+#define MIB ((size_t)1024 * 1024)
+
+static struct workspace ws;
+
+static wb_runtime *open_runtime(void)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws.root), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    return runtime;
+}
+
+static wb_result *call(wb_runtime *runtime, const char *tool)
+{
+    wb_request *request = wb_request_new(tool);
+    wb_result *result = NULL;
+
+    assert_int_equal(wb_call_run(runtime, request, &result), WB_OK);
+    wb_request_free(request);
+    return result;
+}
+
+/* ---- long output ---- */
+
+struct output {
+    size_t size;
+    char byte;
+};
+
+static void say_much(wb_tool_call *tool_call, void *arg)
+{
+    const struct output *o = arg;
+    char *text = malloc(o->size);
+
+    assert_non_null(text);
+    memset(text, o->byte, o->size);
+    wb_tool_finish_text(tool_call, text, o->size);
+    free(text);
+}
+
+static wb_result *call_saying(wb_runtime *runtime, const char *descriptor, struct output *o)
+{
+    assert_int_equal(wb_tool_register(runtime, descriptor, NULL, say_much, NULL, o, NULL), WB_OK);
+    return call(runtime, "deploy");
+}
+
+static void check_kept(struct output o)
+{
+    static const char sign[] = "Artifact: ";
+    wb_runtime *runtime = open_runtime();
+    wb_result *result =
+        call_saying(runtime, "{\"name\":\"deploy\",\"effect\":\"ExternalSideEffects\"}", &o);
+    const char *receipt = wb_result_view(result, WB_VIEW_RECEIPT, NULL), *at;
+    char path[300];
+    struct stat st;
+
+    if (!wb_result_ok(result))
+        fail_msg("%s", receipt);
+    at = strstr(receipt, sign);
+    assert_non_null(at);
+    at += sizeof(sign) - 1;
+    (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, "\n"), at);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, o.size);
+    assert_non_null(strstr(wb_result_view(result, WB_VIEW_RECORD, NULL), path));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
+/* C5.2, as for commands: text of any length is a success with a preview, kept whole; bytes
+ * that take six each as JSON are no exception. */
+static void long_text_is_kept_and_shown(void **state)
+{
+    (void)state;
+    check_kept((struct output){.size = 65 * MIB, .byte = 'a'});
+    check_kept((struct output){.size = 10 * MIB, .byte = 1});
+}
+
+/* Where it has to be a value it cannot be one; but the tool has run (C4.7). */
+static void long_text_that_must_be_a_value_is_invalid_output(void **state)
+{
+    struct output o = {.size = 65 * MIB, .byte = 'a'};
+    wb_runtime *runtime = open_runtime();
+    wb_result *result = call_saying(runtime,
+                                    "{\"name\":\"deploy\",\"effect\":\"ExternalSideEffects\","
+                                    "\"outputSchema\":{\"type\":\"string\"}}",
+                                    &o);
+
+    (void)state;
+    assert_string_equal(wb_result_kind(result), "invalid_tool_output");
+    assert_non_null(strstr(wb_result_view(result, WB_VIEW_RECEIPT, NULL), "deploy ran, but"));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    ws_init(&ws);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ws_fini(&ws);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_text_is_kept_and_shown),
+        cmocka_unit_test(long_text_that_must_be_a_value_is_invalid_output),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
