@@ -37,16 +37,23 @@ static void close_all_but(int fd)
         (void)close(i);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KEEP_ALL_MEMORY 1 /* shadow memory looks like any other */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define KEEP_ALL_MEMORY 1
-#endif
-#endif
+/* Sanitizers watch the functions of the C library, also for a library that was built without
+ * them: whether the host has one is known at run time. */
+#pragma weak __asan_init
+#pragma weak __hwasan_init
+#pragma weak __msan_init
+#pragma weak __tsan_init
+void __asan_init(void);
+void __hwasan_init(void);
+void __msan_init(void);
+void __tsan_init(void);
 
-#ifndef KEEP_ALL_MEMORY
+static bool is_sanitized(void)
+{
+    return __asan_init != NULL || __hwasan_init != NULL || __msan_init != NULL ||
+           __tsan_init != NULL;
+}
+
 static uintptr_t hex(const char **p)
 {
     uintptr_t v = 0;
@@ -144,12 +151,6 @@ static void shed_memory(struct wbi_holder_area *area)
     if (fd >= 0)
         (void)close(fd);
 }
-#else
-static void shed_memory(struct wbi_holder_area *area)
-{
-    (void)area;
-}
-#endif
 
 static void forget(struct wbi_holder_area *area, pid_t pid)
 {
@@ -290,7 +291,8 @@ static void become_holder(struct wbi_holder_area *area)
     (void)prctl(PR_SET_NAME, "waybill-holder", 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    shed_memory(area);
+    if (!is_sanitized()) /* shadow memory looks like any other */
+        shed_memory(area);
 }
 
 int wbi_holder_main(void *arg)
