@@ -483,9 +483,15 @@ static void test_misuse_is_told(void **state)
     wb_runtime *runtime = bare_runtime(NULL);
     wb_request *request = wb_request_new(NULL);
     wb_options *options = wb_options_new();
+    wb_envelope no_pairs = {.compat_count = 2}, no_tags = {.tag_count = 2};
     wb_result *result;
+    char *text;
 
     (void)state;
+    assert_int_equal(wb_envelope_apply(WB_ENVELOPE_CREATE, &no_pairs, NULL, 0, &text, NULL, NULL),
+                     WB_EMISUSE);
+    assert_int_equal(wb_envelope_apply(WB_ENVELOPE_CREATE, &no_tags, NULL, 0, &text, NULL, NULL),
+                     WB_EMISUSE);
     assert_int_equal(wb_call_submit(NULL, request, count_done, NULL, NULL), WB_EMISUSE);
     assert_int_equal(wb_call_submit(runtime, NULL, count_done, NULL, NULL), WB_EMISUSE);
     assert_int_equal(wb_call_submit(runtime, request, NULL, NULL, NULL), WB_EMISUSE);

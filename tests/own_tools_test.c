@@ -110,6 +110,90 @@ static void long_text_that_must_be_a_value_is_invalid_output(void **state)
     wb_runtime_free(runtime);
 }
 
+/* ---- what a projector keeps ---- */
+
+static size_t files_in(const char *dir)
+{
+    struct dirent *e;
+    DIR *d = opendir(dir);
+    size_t n = 0;
+
+    while (d != NULL && (e = readdir(d)) != NULL)
+        n += e->d_name[0] != '.';
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+static void say_nothing(wb_tool_call *tool_call, void *arg)
+{
+    (void)arg;
+    wb_tool_finish_json(tool_call, "{}", 2);
+}
+
+/* tool.h: a role is part of a name. What is none is refused before anything is written. */
+static wb_rc keep_by_roles(const char *output, size_t size, unsigned budget, wb_sink *sink,
+                           wb_text *result, wb_text *summary, void *arg)
+{
+    static const char *const bad[] = {"",
+                                      "a/b",
+                                      "../x",
+                                      "a-b",
+                                      "coverage report",
+                                      "\xe6\x97\xa5",
+                                      "Coverage",
+                                      ".",
+                                      "a23456789012345678901234"};
+    char dir[200];
+    const char *path = NULL;
+    size_t before;
+
+    (void)output;
+    (void)size;
+    (void)budget;
+    (void)arg;
+    (void)snprintf(dir, sizeof(dir), "%s/artifacts", ws.state);
+    assert_int_equal(wb_sink_put(sink, "coverage_1", "x", 1, &path), WB_OK);
+    assert_non_null(strstr(path, "-coverage_1.log"));
+    before = files_in(dir);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(wb_sink_put(sink, bad[i], "x", 1, &path), WB_EINPUT);
+    assert_int_equal(files_in(dir), before);
+    assert_int_equal(wb_sink_put(sink, "empty", NULL, 4, &path), WB_EMISUSE);
+    wb_text_add(result, "{}", 2);
+    wb_text_add(result, NULL, 4);
+    wb_text_add(summary, "kept", 4);
+    return WB_OK;
+}
+
+static wb_rc render_nothing(const char *canonical, size_t size, wb_text *receipt, void *arg)
+{
+    (void)canonical;
+    (void)size;
+    (void)arg;
+    wb_text_section(receipt, "nothing", NULL, 4);
+    wb_text_add(receipt, "kept", 4);
+    return WB_OK;
+}
+
+static void roles_are_names(void **state)
+{
+    wb_runtime *runtime = open_runtime();
+    wb_result *result;
+
+    (void)state;
+    assert_int_equal(
+        wb_family_register(runtime, "keeper", keep_by_roles, render_nothing, NULL, NULL), WB_OK);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"keep\",\"effect\":\"Pure\"}", "keeper",
+                                      say_nothing, NULL, NULL, NULL),
+                     WB_OK);
+    result = call(runtime, "keep");
+    if (!wb_result_ok(result))
+        fail_msg("%s", wb_result_view(result, WB_VIEW_RECEIPT, NULL));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -129,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_text_is_kept_and_shown),
         cmocka_unit_test(long_text_that_must_be_a_value_is_invalid_output),
+        cmocka_unit_test(roles_are_names),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

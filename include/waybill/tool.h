@@ -74,8 +74,9 @@ WB_API void wb_tool_partial(wb_tool_call *call, const char *json, size_t size);
 /* Where a projector keeps what is too large to show. This and texts are used inside the
  * family's function alone, on the loop thread. */
 typedef struct wb_sink wb_sink;
-/* Keep bytes; *ret_path is the absolute path, good until the projection ends.
- * WB_EUNSUPPORTED when nothing can be kept. */
+/* Keep bytes; *ret_path is the absolute path, good until the projection ends. role says what
+ * they are and ends the file's name: 1 to 23 of a-z, 0-9 and _, or it is WB_EINPUT.
+ * WB_EUNSUPPORTED when nothing can be kept; WB_EMISUSE. */
 WB_API WB_MUST_CHECK wb_rc wb_sink_put(wb_sink *sink, const char *role, const void *bytes,
                                        size_t size, const char **ret_path);
 

@@ -2,6 +2,7 @@
  * api/family.c: families registered from outside, and projecting and rendering
  * by hand. */
 #include "api/api_int.h"
+#include "artifact/store.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "builtin/builtin.h"
@@ -21,14 +22,24 @@ struct wbi_api_family {
 
 void wb_text_add(wb_text *text, const char *bytes, size_t size)
 {
-    if (text != NULL)
+    if (text != NULL && bytes != NULL)
         wbi_buf_add(text->buf, bytes, size);
 }
 
 void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size)
 {
-    if (text != NULL && name != NULL)
+    if (text != NULL && name != NULL && (bytes != NULL || size == 0))
         wbi_receipt_section(text->buf, name, wbi_str_make(bytes, size));
+}
+
+/* It becomes part of a file's name, in which a dash stands before it. */
+static bool is_role(struct wbi_str role)
+{
+    for (size_t i = 0; i < role.n; i++)
+        if (!(role.p[i] >= 'a' && role.p[i] <= 'z') && !(role.p[i] >= '0' && role.p[i] <= '9') &&
+            role.p[i] != '_')
+            return false;
+    return role.n > 0 && role.n < WBI_ARTIFACT_ROLE;
 }
 
 wb_rc wb_sink_put(wb_sink *sink, const char *role, const void *bytes, size_t size,
@@ -37,8 +48,10 @@ wb_rc wb_sink_put(wb_sink *sink, const char *role, const void *bytes, size_t siz
     struct wbi_str path;
     wb_rc rc;
 
-    if (sink == NULL || role == NULL || ret_path == NULL)
+    if (sink == NULL || role == NULL || ret_path == NULL || (bytes == NULL && size > 0))
         return WB_EMISUSE;
+    if (!is_role(wbi_str_z(role)))
+        return WB_EINPUT;
     if (sink->sink == NULL)
         return WB_EUNSUPPORTED;
     rc = sink->sink->put(sink->sink->arg, role, wbi_str_make(bytes, size), &path, NULL);

@@ -285,7 +285,9 @@ wb_rc wb_envelope_apply(wb_envelope_op op, const wb_envelope *envelope, const ch
     static const wb_envelope defaults;
     struct envelope_job job = {op, envelope ? envelope : &defaults, wbi_clock_system()};
 
-    if (ret == NULL || (root == NULL && op != WB_ENVELOPE_CREATE))
+    if (ret == NULL || (root == NULL && op != WB_ENVELOPE_CREATE) ||
+        (job.given->compat == NULL && job.given->compat_count > 0) ||
+        (job.given->tags == NULL && job.given->tag_count > 0))
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_envelope_apply: NULL");
     return transform(root, size, apply, &job, ret, ret_size, reterr);
 }
