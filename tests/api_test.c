@@ -509,6 +509,64 @@ static void test_misuse_is_told(void **state)
     wb_runtime_free(runtime);
 }
 
+/* call.h: a bad value gives the call an error outcome, a traceparent excepted. */
+static void test_bad_fields_are_told(void **state)
+{
+    static const struct {
+        wb_field field;
+        const char *value, *kind;
+    } rows[] = {
+        {WB_FIELD_HEADERS, "[1]", "malformed_call"},
+        {WB_FIELD_HEADERS, "-4", "malformed_call"},
+        {WB_FIELD_HEADERS, "null", ""},
+        {WB_FIELD_METADATA, "[1]", "malformed_call"},
+        {WB_FIELD_METADATA, "{}", ""},
+        {WB_FIELD_METADATA, "{", "malformed_call"},
+        {WB_FIELD_INPUT, "{", "invalid_tool_input"},
+        {WB_FIELD_MAX_TOKENS, "-4", "malformed_call"},
+        {WB_FIELD_MAX_TOKENS, "abc", "malformed_call"},
+        {WB_FIELD_MAX_TOKENS, "", "malformed_call"},
+        {WB_FIELD_MAX_TOKENS, "4294967296", "malformed_call"},
+        {WB_FIELD_MAX_TOKENS, "0", ""},
+        {WB_FIELD_HEARTBEAT_MS, "soon", "malformed_call"},
+        {WB_FIELD_HEARTBEAT_MS, "0", ""},
+        {WB_FIELD_LENIENT, "yes", "malformed_call"},
+        {WB_FIELD_LENIENT, "0", ""},
+        {WB_FIELD_CORRELATION_ID, "\xff", "malformed_call"},
+        {WB_FIELD_CAUSATION_ID, "\xff", "malformed_call"},
+        {WB_FIELD_CALL_ID, "\xff", "malformed_call"},
+        {WB_FIELD_CONVERSATION_ID, "\xff", "malformed_call"},
+        {WB_FIELD_TURN_ID, "\xff", "malformed_call"},
+        {WB_FIELD_IDEMPOTENCY_KEY, "\xff", "malformed_call"},
+        {WB_FIELD_PRINCIPAL, "\xff", "malformed_call"},
+        {WB_FIELD_PROVIDER, "\xff", "malformed_call"},
+        {WB_FIELD_MODEL, "\xff", "malformed_call"},
+        {WB_FIELD_VERSION_RANGE, "\xff", "malformed_call"},
+        {WB_FIELD_TRACEPARENT, "\xff", ""},
+    };
+    wb_runtime *runtime = bare_runtime(NULL);
+
+    (void)state;
+    add_tool(runtime, plain, echo, NULL, NULL);
+    for (size_t i = 0; i < LEN(rows); i++) {
+        wb_request *request = wb_request_new("probe");
+        wb_result *result;
+        const char *record;
+        size_t n;
+
+        assert_int_equal(wb_request_set(request, rows[i].field, rows[i].value), WB_OK);
+        assert_int_equal(wb_call_run(runtime, request, &result), WB_OK);
+        if (strcmp(wb_result_kind(result), rows[i].kind) != 0)
+            fail_msg("field %d, \"%s\": %s", (int)rows[i].field, rows[i].value,
+                     wb_result_kind(result));
+        record = wb_result_view(result, WB_VIEW_RECORD, &n);
+        assert_int_equal(wb_json_check(record, n, NULL), WB_OK);
+        wb_result_free(result);
+        wb_request_free(request);
+    }
+    wb_runtime_free(runtime);
+}
+
 /* ---- projecting and rendering by hand (C5.1) ---- */
 
 static wb_rc put(const char *role, const void *bytes, size_t size, const char **ret_path, void *arg)
@@ -684,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_the_callers_loop_drives),
         cmocka_unit_test(test_two_runtimes_share_nothing),
         cmocka_unit_test(test_misuse_is_told),
+        cmocka_unit_test(test_bad_fields_are_told),
         cmocka_unit_test(test_a_large_output_goes_through_the_sink),
         cmocka_unit_test(test_rendering_refuses_what_is_no_canonical_result),
         cmocka_unit_test(test_a_family_that_writes_no_json_ends_in_an_error),

@@ -28,9 +28,9 @@ typedef enum wb_field {
     WB_FIELD_PRINCIPAL = 12,
     WB_FIELD_PROVIDER = 13,
     WB_FIELD_MODEL = 14,
-    WB_FIELD_MAX_TOKENS = 15, /* lower the receipt's budget; decimal */
-    WB_FIELD_LENIENT = 16,    /* "1": repair input as for calls of a model (C3.3) */
-    WB_FIELD_TRACEPARENT = 17,
+    WB_FIELD_MAX_TOKENS = 15,  /* lower the receipt's budget; decimal, 0 not */
+    WB_FIELD_LENIENT = 16,     /* "1": repair input as for calls of a model (C3.3); "0" not */
+    WB_FIELD_TRACEPARENT = 17, /* W3C; a wrong one is left out, as that standard says */
     WB_FIELD_HEARTBEAT_MS = 18 /* with frames: how often a heartbeat comes; decimal, 0 never */
 } wb_field;
 
@@ -39,7 +39,8 @@ typedef enum wb_field {
 WB_API wb_request *wb_request_new(const char *tool_name);
 /* This one and the three below: as wb_request_new.
  * value is copied; NULL takes a field back. Nothing is judged here: a bad value
- * gives the call an error outcome. WB_EMISUSE, WB_ENOMEM. */
+ * (also what is not UTF-8) gives the call the error outcome malformed_call, bad JSON as
+ * input invalid_tool_input. WB_EMISUSE, WB_ENOMEM. */
 WB_API wb_rc wb_request_set(wb_request *request, wb_field field, const char *value);
 /* One frame of a call (C8.9), JSON text without a line end; on the loop thread,
  * while the call runs. The last one has the event "completed" or "error" and

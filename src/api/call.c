@@ -2,7 +2,9 @@
  * api/call.c: requests, results and the way between them. */
 #include "api/api_int.h"
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "call/frames.h"
 #include "call/views.h"
 
@@ -71,7 +73,12 @@ static struct wbi_str field(const wb_request *r, wb_field f)
     return wbi_str_z(r->values[f]);
 }
 
-/* Parse a field; a bad one gives the call its error before it starts. */
+/* A bad value gives the call its error before it starts. The first is told; NULL takes none. */
+static struct wbi_error *rejection(struct wbi_call *call)
+{
+    return call->rejected.kind == WBI_KIND_NONE ? &call->rejected : NULL;
+}
+
 static const wbi_json *json_field(struct wbi_call *call, const wb_request *r, wb_field f,
                                   const char *name)
 {
@@ -83,54 +90,103 @@ static const wbi_json *json_field(struct wbi_call *call, const wb_request *r, wb
     if (text.p == NULL)
         return NULL;
     rc = wbi_json_read(call->arena, text, WBI_JSON_STRICT, &v, &err);
-    if (rc != WB_OK && call->rejected.kind == WBI_KIND_NONE) {
-        call->rejected.rc = rc;
-        (void)wbi_fail_kind(
-            &call->rejected, rc,
-            f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_MALFORMED_CALL,
-            "%s is not JSON: %s at line %u, column %u", name, err.text, err.line, err.column);
-    }
-    return rc == WB_OK ? v : NULL;
+    if (rc == WB_OK)
+        return v;
+    (void)wbi_fail_kind(rejection(call), rc,
+                        f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_MALFORMED_CALL,
+                        "%s is not JSON: %s at line %u, column %u", name, err.text, err.line,
+                        err.column);
+    return NULL;
 }
 
-/* A copied slice; running out of memory is noted and reported by fill(). */
-static struct wbi_str copy_field(struct wbi_call *call, const wb_request *r, wb_field f, bool *ok)
+static const wbi_json *object_field(struct wbi_call *call, const wb_request *r, wb_field f,
+                                    const char *name)
 {
-    struct wbi_str s = wbi_arena_str(call->arena, field(r, f));
+    const wbi_json *v = json_field(call, r, f, name);
 
-    *ok = *ok && (s.p != NULL || r->values[f] == NULL);
-    return s;
+    if (v == NULL || wbi_json_is(v, WBI_JSON_OBJ))
+        return v;
+    if (!wbi_json_is(v, WBI_JSON_NULL))
+        (void)wbi_fail_kind(rejection(call), WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                            "%s must be an object; got %s", name, wbi_json_type_name(v));
+    return NULL;
+}
+
+static uint64_t number_field(struct wbi_call *call, const wb_request *r, wb_field f,
+                             const char *name, uint64_t most, uint64_t absent)
+{
+    struct wbi_str text = field(r, f);
+    uint64_t n = absent;
+
+    if (text.p != NULL && (!wbi_parse_u64(text, &n) || n > most)) {
+        (void)wbi_fail_kind(rejection(call), WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                            "%s must be a number from 0 to %llu", name, (unsigned long long)most);
+        return absent;
+    }
+    return n;
+}
+
+/* Members of the invocation that are text as it was given. */
+static const struct {
+    wb_field field;
+    const char *name;
+    size_t offset;
+} texts[] = {
+#define TEXT(field, name, member)                            \
+    {                                                        \
+        field, name, offsetof(struct wbi_invocation, member) \
+    }
+    TEXT(WB_FIELD_VERSION_RANGE, "versionRange", version_range),
+    TEXT(WB_FIELD_CORRELATION_ID, "correlationId", correlation_id),
+    TEXT(WB_FIELD_CAUSATION_ID, "causationId", causation_id),
+    TEXT(WB_FIELD_IDEMPOTENCY_KEY, "idempotencyKey", idempotency_key),
+    TEXT(WB_FIELD_DEADLINE, "deadline", deadline),
+    TEXT(WB_FIELD_CALL_ID, "callId", call_id),
+    TEXT(WB_FIELD_CONVERSATION_ID, "conversationId", conversation_id),
+    TEXT(WB_FIELD_TURN_ID, "turnId", turn_id),
+    TEXT(WB_FIELD_PRINCIPAL, "principal", principal),
+    TEXT(WB_FIELD_PROVIDER, "provider", provider),
+    TEXT(WB_FIELD_MODEL, "model", model),
+    TEXT(WB_FIELD_TRACEPARENT, NULL, traceparent), /* a wrong one is left out, whatever it is */
+#undef TEXT
+};
+
+/* What is no text goes no further than the error about it. False without memory. */
+static bool fill_texts(struct wbi_call *call, const wb_request *r)
+{
+    for (size_t i = 0; i < WBI_COUNT(texts); i++) {
+        struct wbi_str given = field(r, texts[i].field);
+        struct wbi_str *to = (struct wbi_str *)(void *)((char *)&call->inv + texts[i].offset);
+
+        if (given.p == NULL)
+            continue;
+        if (texts[i].name != NULL && !wbi_utf8_valid(given)) {
+            (void)wbi_fail_kind(rejection(call), WB_EINPUT, WBI_KIND_MALFORMED_CALL,
+                                "%s is not UTF-8", texts[i].name);
+            continue;
+        }
+        *to = wbi_arena_str(call->arena, given);
+        if (to->p == NULL)
+            return false;
+    }
+    return true;
 }
 
 static wb_rc fill(struct wbi_call *call, const wb_request *r)
 {
     struct wbi_invocation *inv = &call->inv;
-    uint64_t tokens = 0;
-    bool ok = true;
+    bool ok = fill_texts(call, r);
 
     inv->tool_name = wbi_arena_str(call->arena, wbi_str_z(r->tool_name));
-    inv->version_range = copy_field(call, r, WB_FIELD_VERSION_RANGE, &ok);
-    inv->correlation_id = copy_field(call, r, WB_FIELD_CORRELATION_ID, &ok);
-    inv->causation_id = copy_field(call, r, WB_FIELD_CAUSATION_ID, &ok);
-    inv->idempotency_key = copy_field(call, r, WB_FIELD_IDEMPOTENCY_KEY, &ok);
-    inv->deadline = copy_field(call, r, WB_FIELD_DEADLINE, &ok);
-    inv->call_id = copy_field(call, r, WB_FIELD_CALL_ID, &ok);
-    inv->conversation_id = copy_field(call, r, WB_FIELD_CONVERSATION_ID, &ok);
-    inv->turn_id = copy_field(call, r, WB_FIELD_TURN_ID, &ok);
-    inv->provider = copy_field(call, r, WB_FIELD_PROVIDER, &ok);
-    inv->model = copy_field(call, r, WB_FIELD_MODEL, &ok);
-    inv->traceparent = copy_field(call, r, WB_FIELD_TRACEPARENT, &ok);
-    if (r->values[WB_FIELD_PRINCIPAL] != NULL)
-        inv->principal = copy_field(call, r, WB_FIELD_PRINCIPAL, &ok);
-    inv->headers = json_field(call, r, WB_FIELD_HEADERS, "headers");
-    inv->metadata = json_field(call, r, WB_FIELD_METADATA, "metadata");
+    inv->headers = object_field(call, r, WB_FIELD_HEADERS, "headers");
+    inv->metadata = object_field(call, r, WB_FIELD_METADATA, "metadata");
     inv->input = json_field(call, r, WB_FIELD_INPUT, "input");
     if (r->values[WB_FIELD_INPUT] == NULL &&
         wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL) != WB_OK)
         ok = false;
-    if (wbi_parse_u64(field(r, WB_FIELD_MAX_TOKENS), &tokens) && tokens < UINT32_MAX)
-        inv->max_tokens = (uint32_t)tokens;
-    inv->native = r->values[WB_FIELD_LENIENT] == NULL;
+    inv->max_tokens =
+        (uint32_t)number_field(call, r, WB_FIELD_MAX_TOKENS, "maxTokens", UINT32_MAX, 0);
+    inv->native = number_field(call, r, WB_FIELD_LENIENT, "lenient", 1, 0) == 0;
     call->on_output = r->on_output;
     call->on_output_arg = r->on_output_arg;
     return ok && inv->tool_name.p != NULL ? WB_OK : WB_ENOMEM;
@@ -269,7 +325,8 @@ static void hand_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
 
 static void ask_for_frames(struct wbi_call *call, struct submission *kept, const wb_request *r)
 {
-    uint64_t ms = WBI_FRAMES_HEARTBEAT_MS;
+    uint64_t ms = number_field(call, r, WB_FIELD_HEARTBEAT_MS, "heartbeatMs", INT32_MAX,
+                               WBI_FRAMES_HEARTBEAT_MS);
 
     if (r->on_frame == NULL)
         return;
@@ -277,8 +334,6 @@ static void ask_for_frames(struct wbi_call *call, struct submission *kept, const
     kept->frame_arg = r->frame_arg;
     call->on_frame = hand_frame;
     call->on_frame_arg = kept;
-    if (!wbi_parse_u64(field(r, WB_FIELD_HEARTBEAT_MS), &ms) || ms > INT32_MAX)
-        ms = WBI_FRAMES_HEARTBEAT_MS;
     call->heartbeat_ms = (int64_t)ms;
 }
 
