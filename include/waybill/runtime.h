@@ -18,9 +18,10 @@ typedef struct wb_options wb_options;
 typedef struct wb_runtime wb_runtime;
 
 typedef enum wb_option {
-    WB_OPT_ROOT = 1,          /* workspace root; default: found as INTERFACE I1 says */
+    WB_OPT_ROOT = 1,          /* workspace root; default: found as docs/configuration.md says */
     WB_OPT_STATE = 2,         /* state directory */
-    WB_OPT_CONFIG = 3,        /* a configuration file instead of the workspace's */
+    WB_OPT_CONFIG = 3,        /* a file instead of the user's config.json, trusted as that is;
+                                 the workspace's files count as ever */
     WB_OPT_PRINCIPAL = 4,     /* of calls that name none; default "local" */
     WB_OPT_BARE = 5,          /* "1": no files, no configuration, no built-in tools */
     WB_OPT_LEDGER = 6,        /* "0": keep no ledger */

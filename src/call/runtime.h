@@ -30,7 +30,7 @@ struct wbi_workspaces;
 struct wbi_runtime_options {
     struct wbi_str root; /* absent: found by the rules of I1 */
     struct wbi_str state;
-    struct wbi_str config_file;  /* instead of the workspace's waybill.json */
+    struct wbi_str config_file;  /* instead of the user's config.json */
     struct wbi_str principal;    /* of calls that name none; absent: "local" */
     struct wbi_str events;       /* a file, the number of a descriptor, or absent */
     struct wbi_str conversation; /* of calls that name none; absent: a new one */
