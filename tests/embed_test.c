@@ -11,12 +11,14 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "waybill/waybill.h"
+#include "workspace.h"
 
 static void count_run(wb_tool_call *call, void *arg)
 {
@@ -283,6 +285,100 @@ static void tools_are_listed_from_any_thread(void **state)
     wb_runtime_free(runtime);
 }
 
+/* ---- processes ---- */
+
+/* How a child ended that runs fn(arg): its exit status, or -1 for a signal. */
+static int in_child(int (*fn)(void *), void *arg)
+{
+    pid_t pid = fork();
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(60); /* it must not wait for ever */
+        _exit(fn(arg));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int open_without(void *arg)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime = NULL;
+    wb_error *error = NULL;
+    int told;
+
+    close(*(int *)arg);
+    if (wb_options_set(o, WB_OPT_BARE, "1") != WB_OK)
+        return 2;
+    told = wb_runtime_new(o, &runtime, &error) == WB_EMISUSE &&
+           strstr(wb_error_text(error), "is closed") != NULL;
+    wb_error_free(error);
+    wb_options_free(o);
+    return told ? 0 : 1;
+}
+
+/* runtime.h: our descriptors would take the place of the closed one. */
+static void a_host_without_standard_descriptors_is_told(void **state)
+{
+    (void)state;
+    for (int fd = 0; fd < 3; fd++)
+        assert_int_equal(in_child(open_without, &fd), 0);
+}
+
+static wb_rc run_command(wb_runtime *runtime)
+{
+    wb_request *request = wb_request_new("ExecCommand");
+    wb_result *result = NULL;
+    wb_rc rc = wb_request_set(request, WB_FIELD_INPUT, "{\"cmd\":\"true\"}");
+
+    if (rc == WB_OK)
+        rc = wb_call_run(runtime, request, &result);
+    if (rc == WB_OK && !wb_result_ok(result))
+        rc = WB_EINTERNAL;
+    wb_result_free(result);
+    wb_request_free(request);
+    return rc;
+}
+
+static int use_runtime_of_parent(void *arg)
+{
+    wb_runtime *runtime = arg;
+    char *list = NULL;
+    bool refused = run_command(runtime) == WB_EMISUSE &&
+                   wb_runtime_start(runtime, NULL) == WB_EMISUSE &&
+                   wb_runtime_flush(runtime, NULL) == WB_EMISUSE &&
+                   wb_tools_list(runtime, NULL, NULL, &list, NULL, NULL) == WB_EMISUSE &&
+                   wb_dispatch(runtime, NULL, 0, 1, -1, NULL) == WB_EMISUSE;
+
+    wb_runtime_free(runtime);
+    return refused ? 0 : 1;
+}
+
+/* runtime.h: a forked child has no threads behind the runtime; it is told, or nothing is
+ * done, and its parent goes on. */
+static void a_forked_child_is_refused(void **state)
+{
+    struct workspace ws;
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+
+    (void)state;
+    ws_init(&ws);
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws.root), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(run_command(runtime), WB_OK);
+    assert_int_equal(in_child(use_runtime_of_parent, runtime), 0);
+    assert_int_equal(run_command(runtime), WB_OK);
+    wb_runtime_free(runtime);
+    runtime = started_runtime();
+    assert_int_equal(in_child(use_runtime_of_parent, runtime), 0);
+    wb_runtime_free(runtime);
+    ws_fini(&ws);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +387,8 @@ int main(void)
         cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),
         cmocka_unit_test(kept_results_are_freed_on_any_thread),
         cmocka_unit_test(tools_are_listed_from_any_thread),
+        cmocka_unit_test(a_host_without_standard_descriptors_is_told),
+        cmocka_unit_test(a_forked_child_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,12 +52,16 @@ WB_API void wb_options_free(wb_options *options);
 
 /* options may be NULL (defaults) and stay the caller's. Any thread. Errors: WB_ESTATE
  * (configuration or state unusable), WB_EINPUT (a file is wrong: text, place and
- * what would be accepted), WB_ENOMEM. */
+ * what would be accepted), WB_ENOMEM, WB_EMISUSE where descriptor 0, 1 or 2 is closed.
+ * A runtime is its process's: in a child that this one forks (without exec) the threads behind
+ * it are missing, so nothing but wb_runtime_free may be called there, which then does nothing.
+ * What drives the loop or waits for it is WB_EMISUSE there. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret,
                                           wb_error **reterr);
 /* Cancels what runs, waits for it (also for tools that were given up on and still
  * have to finish), frees everything. Free kept results before. On the loop thread,
- * or after wb_runtime_start from any thread but the loop's own. NULL is fine. */
+ * or after wb_runtime_start from any thread but the loop's own; never inside a callback of
+ * this runtime, whose call is still on the stack. NULL is fine. */
 WB_API void wb_runtime_free(wb_runtime *runtime);
 
 /* How many events no reader of WB_OPT_EVENTS has taken, after a moment's patience (a

@@ -40,6 +40,7 @@ struct wb_runtime {
     struct wbi_gateway *gateway; /* while wb_serve runs */
     struct wbi_api_family *families;
     struct wbi_api_tool *tools;
+    pid_t process; /* that made it */
     pthread_t thread;
     bool threaded;
     bool stop;
@@ -91,6 +92,13 @@ struct wb_sink {
     const struct wbi_sink *sink;
     struct wbi_arena *arena;
 };
+
+/* False for none and for one of the process that this one was forked from: what its threads
+ * would do is never done here. For functions that drive the loop or wait for it. */
+bool wbi_api_ours(const struct wb_runtime *runtime);
+/* The same, told as WB_EMISUSE of that function. */
+WB_MUST_CHECK wb_rc wbi_api_check(const struct wb_runtime *runtime, const char *function,
+                                  wb_error **reterr);
 
 /* End the runtime's thread, if it has one; the caller's thread has the loop then. */
 void wbi_api_join(struct wb_runtime *runtime);

@@ -410,7 +410,7 @@ wb_rc wb_call_submit(wb_runtime *runtime, const wb_request *request, wb_done_cb 
 {
     struct submission s = {.runtime = runtime, .on_done = on_done, .arg = arg};
 
-    if (runtime == NULL || request == NULL || on_done == NULL)
+    if (!wbi_api_ours(runtime) || request == NULL || on_done == NULL)
         return WB_EMISUSE;
     s.number = atomic_fetch_add(&runtime->numbers, 1) + 1;
     if (ret_id != NULL)
@@ -456,7 +456,7 @@ void wb_call_cancel(wb_runtime *runtime, wb_call_id id)
 {
     struct cancellation here = {.runtime = runtime, .number = id.v}, *posted;
 
-    if (runtime == NULL)
+    if (!wbi_api_ours(runtime))
         return;
     if (wbi_loop_here(runtime->rt->loop)) {
         cancel_here(&here);
@@ -490,7 +490,7 @@ wb_rc wb_call_run(wb_runtime *runtime, const wb_request *request, wb_result **re
     struct wait w = {false, NULL};
     wb_rc rc;
 
-    if (runtime == NULL || ret == NULL || runtime->threaded)
+    if (!wbi_api_ours(runtime) || ret == NULL || runtime->threaded)
         return WB_EMISUSE;
     rc = wb_call_submit(runtime, request, keep, &w, NULL);
     if (rc != WB_OK)

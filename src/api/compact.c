@@ -120,6 +120,8 @@ wb_rc wb_compact_history(wb_runtime *runtime, const char *provider, const char *
 
     if (history == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_compact_history: NULL");
+    if (runtime != NULL && wbi_api_check(runtime, "wb_compact_history", reterr) != WB_OK)
+        return WB_EMISUSE;
     if (wbi_api_history_provider(provider, &p, &err) != WB_OK)
         return wbi_api_fail(reterr, &err);
     if (wbi_arena_new((size_t)1024 * WBI_MIB, &arena) != WB_OK)

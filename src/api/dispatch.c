@@ -14,6 +14,7 @@
 #include "wire/repair.h"
 
 struct wb_router {
+    wb_runtime *runtime;
     struct wbi_router *router;
     wb_line_cb on_line;
     void *arg;
@@ -61,6 +62,7 @@ wb_rc wb_router_new(wb_runtime *runtime, const wb_dispatch_options *options, wb_
         wbi_free(r);
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     }
+    r->runtime = runtime;
     r->on_line = on_line;
     r->arg = arg;
     *ret = r;
@@ -73,6 +75,8 @@ wb_rc wb_router_line(wb_router *router, const char *line, size_t size, wb_error 
 
     if (router == NULL || line == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_router_line: NULL");
+    if (wbi_api_check(router->runtime, "wb_router_line", reterr) != WB_OK)
+        return WB_EMISUSE;
     if (wbi_router_line(router->router, wbi_str_make(line, size), &err) != WB_OK)
         return wbi_api_fail(reterr, &err);
     return WB_OK;
@@ -372,7 +376,9 @@ wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int i
     struct wbi_router_options o;
     wb_rc rc;
 
-    if (runtime == NULL || runtime->threaded)
+    if (wbi_api_check(runtime, "wb_dispatch", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_dispatch drives the loop itself");
     rc = read_options(options, &o, &s.err);
     if (rc == WB_OK && wbi_router_new(runtime->rt, &o, &sink, &s.router) != WB_OK)

@@ -85,7 +85,9 @@ wb_rc wb_policy_explain(wb_runtime *runtime, const char *tool, const char *princ
     struct wbi_buf out;
     wb_rc rc;
 
-    if (runtime == NULL || tool == NULL || ret == NULL)
+    if (wbi_api_check(runtime, "wb_policy_explain", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (tool == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_policy_explain: NULL");
     if (strncmp(tool, "local::", 7) != 0)
         wbi_api_fetch_upstreams(runtime); /* it may be a server's */
@@ -117,8 +119,8 @@ wb_rc wb_runtime_reload(wb_runtime *runtime, wb_error **reterr)
 {
     struct reload r = {.runtime = runtime};
 
-    if (runtime == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_reload: NULL");
+    if (wbi_api_check(runtime, "wb_runtime_reload", reterr) != WB_OK)
+        return WB_EMISUSE;
     wbi_api_on_loop(runtime, reload_here, &r);
     return r.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &r.err);
 }
@@ -188,7 +190,9 @@ wb_rc wb_approvals_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_er
     struct wbi_buf out;
     struct asked a = {.runtime = runtime, .out = &out};
 
-    if (runtime == NULL || ret == NULL)
+    if (wbi_api_check(runtime, "wb_approvals_list", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approvals_list: NULL");
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     wbi_api_on_loop(runtime, list_here, &a);
@@ -219,7 +223,9 @@ wb_rc wb_approval_resolve(wb_runtime *runtime, const char *id, int granted, cons
 {
     struct asked a = {.runtime = runtime, .id = id, .who = who, .granted = granted != 0};
 
-    if (runtime == NULL || id == NULL)
+    if (wbi_api_check(runtime, "wb_approval_resolve", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (id == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_approval_resolve: NULL");
     wbi_api_on_loop(runtime, resolve_here, &a);
     return answer_of(a.rc, reterr);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * api/runtime.c: options, the loop that a runtime runs on, and what it owes at its end. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "api/api_int.h"
 #include "base/alloc.h"
 #include "builtin/builtin.h"
@@ -93,6 +96,32 @@ struct wbi_runtime_options wbi_api_options(const wb_options *o)
     return r;
 }
 
+bool wbi_api_ours(const wb_runtime *runtime)
+{
+    return runtime != NULL && runtime->process == getpid();
+}
+
+wb_rc wbi_api_check(const wb_runtime *runtime, const char *function, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (wbi_api_ours(runtime))
+        return WB_OK;
+    (void)wbi_fail(&err, WB_EMISUSE, "%s: %s", function,
+                   runtime ? "the runtime is that of the process this one was forked from"
+                           : "the runtime is NULL");
+    return wbi_api_fail(reterr, &err);
+}
+
+/* libuv ends the process that closes one of these, and output would go into our files. */
+static bool has_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            return false;
+    return true;
+}
+
 wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret, wb_error **reterr)
 {
     struct wbi_runtime_options o = wbi_api_options(options);
@@ -102,9 +131,14 @@ wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret, wb_error **ret
 
     if (ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_new: ret is NULL");
+    if (!has_standard_descriptors())
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "descriptor 0, 1 or 2 is closed, and what is opened next would "
+                                 "take its place: open /dev/null there first");
     runtime = wbi_zalloc(sizeof(*runtime));
     if (runtime == NULL)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
+    runtime->process = getpid();
     rc = wbi_runtime_new(&o, &runtime->rt, &err);
     if (rc == WB_OK)
         rc = wbi_upstreams_new(runtime->rt, &runtime->ups, &err);
@@ -127,7 +161,9 @@ static void *run_loop(void *arg)
 
 wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr)
 {
-    if (runtime == NULL || runtime->threaded)
+    if (wbi_api_check(runtime, "wb_runtime_start", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime's thread runs already");
     runtime->stop = false;
     wbi_loop_hand_over(runtime->rt->loop); /* calls submitted from now on are handed over */
@@ -156,8 +192,8 @@ void wbi_api_join(wb_runtime *runtime)
 
 void wb_runtime_free(wb_runtime *runtime)
 {
-    if (runtime == NULL)
-        return;
+    if (!wbi_api_ours(runtime))
+        return; /* a fork's memory ends with it; the rest is its parent's */
     wbi_api_join(runtime);
     wbi_watch_free(runtime->reload_watch);
     wbi_upstreams_stop(runtime->ups);
@@ -170,7 +206,7 @@ void wb_runtime_free(wb_runtime *runtime)
 
 size_t wb_runtime_turn(wb_runtime *runtime, int wait)
 {
-    if (runtime == NULL || runtime->threaded)
+    if (!wbi_api_ours(runtime) || runtime->threaded)
         return 0;
     (void)wbi_loop_turn(runtime->rt->loop, wait != 0);
     return wbi_calls_count(runtime->rt->calls);
@@ -178,7 +214,7 @@ size_t wb_runtime_turn(wb_runtime *runtime, int wait)
 
 void wb_runtime_run(wb_runtime *runtime)
 {
-    if (runtime == NULL || runtime->threaded)
+    if (!wbi_api_ours(runtime) || runtime->threaded)
         return;
     while (wbi_calls_count(runtime->rt->calls) > 0)
         (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
@@ -201,7 +237,7 @@ uint64_t wb_runtime_events_lost(wb_runtime *runtime)
 {
     struct lost l = {.guards = runtime ? runtime->rt->guards : NULL};
 
-    if (runtime != NULL)
+    if (wbi_api_ours(runtime))
         wbi_api_on_loop(runtime, count_lost, &l);
     return l.n;
 }
@@ -237,8 +273,8 @@ wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **reterr)
 {
     struct flush f = {.rt = runtime ? runtime->rt : NULL, .err = WBI_ERROR_INIT};
 
-    if (runtime == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_runtime_flush: NULL");
+    if (wbi_api_check(runtime, "wb_runtime_flush", reterr) != WB_OK)
+        return WB_EMISUSE;
     wbi_api_on_loop(runtime, flush_here, &f);
     return f.err.rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &f.err);
 }

@@ -7,7 +7,7 @@
 
 void wb_tasks_hold(wb_runtime *runtime)
 {
-    if (runtime == NULL)
+    if (!wbi_api_ours(runtime))
         return;
     wbi_api_join(runtime);
     while (runtime->rt->tasks != NULL && wbi_tasks_busy(runtime->rt->tasks) > 0)

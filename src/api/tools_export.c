@@ -126,7 +126,9 @@ wb_rc wb_tools_export(wb_runtime *runtime, const char *principal, const char *pr
 {
     struct export x = {.principal = wbi_str_z(principal), .err = WBI_ERROR_INIT};
 
-    if (runtime == NULL || provider == NULL || ret == NULL)
+    if (wbi_api_check(runtime, "wb_tools_export", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (provider == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_export: NULL");
     x.runtime = runtime;
     if (!wbi_provider_parse(wbi_str_z(provider), &x.provider))
@@ -172,7 +174,9 @@ wb_rc wb_tool_parallel(wb_runtime *runtime, const char *principal, const char *n
 {
     struct question q = {.principal = principal, .name = name, .err = WBI_ERROR_INIT};
 
-    if (runtime == NULL || name == NULL || ret == NULL)
+    if (wbi_api_check(runtime, "wb_tool_parallel", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (name == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tool_parallel: NULL");
     q.rt = runtime->rt;
     wbi_api_with_loop(runtime, ask_parallel, &q);

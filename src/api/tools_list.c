@@ -117,7 +117,9 @@ wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name
 {
     struct listing l = {.principal = principal, .name = name, .err = WBI_ERROR_INIT};
 
-    if (runtime == NULL || ret == NULL)
+    if (wbi_api_check(runtime, "wb_tools_list", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_tools_list: NULL");
     l.rt = runtime->rt;
     wbi_buf_init(&l.out, WBI_LIMIT_CALL_ARENA);
