@@ -4,6 +4,10 @@ if(TARGET waybill)
 endif()
 install(TARGETS waybill_shared waybill_static
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# What a program that holds the static library is linked with.
+set(WAYBILL_PRIVATE_LIBRARIES uv yyjson sqlite3 pcre2-8 llhttp pthread dl m)
+list(TRANSFORM WAYBILL_PRIVATE_LIBRARIES PREPEND -l OUTPUT_VARIABLE WAYBILL_PRIVATE_FLAGS)
+string(REPLACE ";" " " WAYBILL_PRIVATE_FLAGS "${WAYBILL_PRIVATE_FLAGS}")
 # `make install` names its prefix after the build was configured: nothing installed may hold one.
 file(RELATIVE_PATH WAYBILL_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" WAYBILL_PC_TO_PREFIX ${WAYBILL_PC_TO_PREFIX})

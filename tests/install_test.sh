@@ -1,12 +1,12 @@
 #!/bin/bash
-# What `make install PREFIX=…` leaves is found by pkg-config under that prefix and
+# What `make install PREFIX=…` leaves is found by pkg-config and CMake under that prefix and
 # is enough for a program outside the tree; man pages and completion are there.
 set -eu
 skip() {
     echo "skipped: $*"
     exit 0
 }
-for tool in cmake cc pkg-config; do
+for tool in cmake ninja cc pkg-config readelf; do
     command -v $tool > /dev/null 2>&1 || skip "installing ($tool is not installed)"
 done
 grep -q '^WAYBILL_SANITIZE:STRING=.' CMakeCache.txt && skip "installing (a sanitizer's library needs it in every program)"
@@ -65,6 +65,28 @@ C
 eval "cc -Wall -Werror -o '$work/out' '$work/out.c' $(pkg-config --cflags --libs waybill)" || fail "a program by pkg-config"
 libdir=${pc%/pkgconfig/*}
 [ "$(LD_LIBRARY_PATH="$libdir" "$work/out")" = ok ] || fail "the program outside the tree"
+
+# By the CMake package, which two parts of one project may both look for.
+mkdir "$work/project"
+cat > "$work/project/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(outside C)
+find_package(waybill 0.1 REQUIRED)
+find_package(waybill 0.1 REQUIRED)
+add_executable(shared ../out.c)
+target_link_libraries(shared waybill::waybill)
+add_executable(static ../out.c)
+target_link_libraries(static waybill::static)
+CMAKE
+{ cmake -G Ninja -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+    cmake --build "$work/project/build"; } > "$work/log" 2>&1 || {
+    cat "$work/log"
+    fail "a program by the CMake package"
+}
+for program in shared static; do
+    [ "$("$work/project/build/$program")" = ok ] || fail "the $program program of the CMake package"
+done
+readelf -d "$work/project/build/static" | grep -q libwaybill && fail "waybill::static is the shared library"
 
 grep -rIlF "$PWD" "$prefix" && fail "an installed file names the build folder"
 for page in man1/waybill.1 man3/waybill.3 man5/waybill-config.5; do
