@@ -285,6 +285,33 @@ static void tools_are_listed_from_any_thread(void **state)
     wb_runtime_free(runtime);
 }
 
+/* The servers' tools, too: whoever asks waits for them, while the loop goes on. */
+static void tools_of_servers_are_listed_from_any_thread(void **state)
+{
+    const char *build = getenv("WAYBILL_BUILD");
+    wb_options *o = wb_options_new();
+    struct workspace ws;
+    wb_runtime *runtime;
+    char path[200], text[400], *list = NULL;
+
+    (void)state;
+    ws_init(&ws);
+    snprintf(path, sizeof(path), "%s/config.json", ws.base);
+    snprintf(text, sizeof(text), "{\"mcpServers\":{\"up\":{\"command\":\"%s/mcp_demo_server\"}}}",
+             build ? build : "build/dev");
+    ws_write(path, text);
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws.root), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_CONFIG, path), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_runtime_start(runtime, NULL), WB_OK);
+    assert_int_equal(wb_tools_list(runtime, NULL, NULL, &list, NULL, NULL), WB_OK);
+    assert_non_null(strstr(list, "\"up__echo\""));
+    wb_free(list);
+    wb_runtime_free(runtime);
+    ws_fini(&ws);
+}
+
 /* ---- processes ---- */
 
 /* How a child ended that runs fn(arg): its exit status, or -1 for a signal. */
@@ -387,6 +414,7 @@ int main(void)
         cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),
         cmocka_unit_test(kept_results_are_freed_on_any_thread),
         cmocka_unit_test(tools_are_listed_from_any_thread),
+        cmocka_unit_test(tools_of_servers_are_listed_from_any_thread),
         cmocka_unit_test(a_host_without_standard_descriptors_is_told),
         cmocka_unit_test(a_forked_child_is_refused),
     };
