@@ -122,11 +122,11 @@ static void settle(struct wbi_upstream *up, struct wbi_upstream_call *call,
         put_said(v->bytes, said, sizeof(said));
     if (v->failure != NULL)
         (void)snprintf(why, sizeof(why), "the server cannot be reached: %s", v->failure);
-    else if (v->status == 400 && wbi_up_refused(up, call, v->bytes))
-        return;
     else
         (void)snprintf(why, sizeof(why), "the server answered with HTTP status %ld%s%s", v->status,
                        said[0] != '\0' ? ": " : advice(v->status), said);
+    if (v->failure == NULL && v->status == 400 && wbi_up_refused(up, call, v->bytes, why))
+        return;
     /* A 503 that gives a reason or a time is the server's own; another may come from a
      * proxy whose connection broke when the server was at it. */
     if (call->rounds == 0 &&

@@ -220,33 +220,41 @@ static bool names_modern(const wbi_json *error)
     return false;
 }
 
-/* Whether a refusal (status 400) says that the server is of another era by now. One of
- * 2026-07-28 names its version; an older one misses a session, or a version that it knows,
- * and says so in many ways, but with none of the codes that the newer ones have for it. */
-static bool of_other_era(const struct wbi_upstream *up, const wbi_json *error)
+/* Whether a refusal (status 400) may say that the server is of another era than the call was
+ * sent in. One of 2026-07-28 names its version; an older one misses a session, or a version that
+ * it knows, and says so in many ways, but with none of the codes that the newer ones have for
+ * it. What a tool failed with can look the same: that is found out by asking the server. */
+static bool of_other_era(const struct wbi_upstream_call *call, const wbi_json *error)
 {
     int64_t code = 0;
 
-    if (up->era == WBI_ERA_LEGACY || names_modern(error))
-        return up->era == WBI_ERA_LEGACY && names_modern(error);
+    if (call->sent_era == WBI_ERA_LEGACY || names_modern(error))
+        return call->sent_era == WBI_ERA_LEGACY && names_modern(error);
     (void)wbi_json_i64(wbi_json_get(error, "code"), &code);
     return code != WBI_RPC_HEADER && code != WBI_RPC_CAPABILITY && code != WBI_RPC_NO_METHOD &&
            code != WBI_RPC_PARAMS && code != WBI_RPC_INTERNAL;
 }
 
-bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call, const wbi_json *error)
+/* Whether a request must not go out before the server was looked at. */
+static bool waits(const struct wbi_upstream_call *c)
+{
+    return c->vetted && c->up->held;
+}
+
+/* Sent again on the connection there is, or by that which is being opened. */
+static void send_again(struct wbi_upstream_call *call)
+{
+    call->resends++;
+    call->sent = false;
+    call->status = 0;
+    if (call->up->state == WBI_UP_READY && !waits(call))
+        wbi_call_send(call);
+}
+
+static void look_for_era(struct wbi_upstream *up)
 {
     struct wbi_upstream_call *listen = up->listen;
 
-    if (call->status != 400 || call->own || call->resends > 0 || up->spec.era != WBI_UP_AUTO ||
-        (up->state != WBI_UP_STARTING && (up->state != WBI_UP_READY || !of_other_era(up, error))))
-        return false;
-    call->resends++;
-    call->sent = false; /* it was refused unread */
-    call->status = 0;
-    wbi_call_rename(call, 0); /* its exchange ends without it */
-    if (up->state == WBI_UP_STARTING)
-        return true; /* another call has found it out before */
     up->missed = true;
     up->era_known = up->skip_probe = false;
     wbi_free(up->session);
@@ -256,11 +264,34 @@ bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call, co
     end_own(listen);
     wbi_up_set_state(up, WBI_UP_IDLE);
     open_link(up);
+}
+
+bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call,
+                     const struct wbi_upstream_answer *refusal, const wbi_json *error,
+                     struct wbi_arena **arena)
+{
+    if (call->status != 400 || call->own || call->resends > 0 || call->rounds > 0 ||
+        up->spec.era != WBI_UP_AUTO || !of_other_era(call, error) ||
+        (up->state != WBI_UP_STARTING && up->state != WBI_UP_READY))
+        return false;
+    wbi_call_rename(call, 0); /* its exchange ends without it */
+    if (up->state == WBI_UP_READY && up->era != call->sent_era) {
+        send_again(call); /* another call has found it out before */
+        return true;
+    }
+    call->refusal = *refusal;
+    call->refusal.arena = &call->refusal_arena;
+    call->refusal_arena = *arena;
+    *arena = NULL;
+    if (up->state == WBI_UP_READY)
+        look_for_era(up);
     return true;
 }
 
-bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str body)
+bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str body,
+                    const char *why)
 {
+    struct wbi_upstream_answer refusal = {.rc = WB_EIO, .sent = true, .status = 400};
     struct wbi_arena *arena = NULL;
     const wbi_json *v = NULL;
     bool lost;
@@ -270,15 +301,37 @@ bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, str
     if (wbi_json_read(arena, body, WBI_JSON_STRICT, &v, NULL) != WB_OK)
         v = NULL;
     call->status = 400;
-    lost = wbi_up_lost_era(up, call, wbi_json_get(v, "error"));
+    refusal.why = wbi_arena_strz(arena, wbi_str_z(why));
+    lost = refusal.why != NULL &&
+           wbi_up_lost_era(up, call, &refusal, wbi_json_get(v, "error"), &arena);
     wbi_arena_free(arena);
     return lost;
 }
 
-/* Whether a request must not go out before the server was looked at. */
-static bool waits(const struct wbi_upstream_call *c)
+static struct wbi_upstream_call *first_refused(struct wbi_upstream *up)
 {
-    return c->vetted && c->up->held;
+    struct wbi_upstream_call *c = up->calls;
+
+    while (c != NULL && c->refusal_arena == NULL)
+        c = c->next;
+    return c;
+}
+
+/* The era is known again. Only a server of another one has refused them unread; from one of
+ * the same era it was the answer. */
+static void settle_refused(struct wbi_upstream *up)
+{
+    struct wbi_upstream_call *c;
+
+    while (up->state == WBI_UP_READY && (c = first_refused(up)) != NULL) {
+        if (c->sent_era == up->era) {
+            wbi_call_end(c, &c->refusal);
+            continue;
+        }
+        wbi_arena_free(c->refusal_arena);
+        c->refusal_arena = NULL;
+        send_again(c);
+    }
 }
 
 void wbi_up_ready(struct wbi_upstream *up)
@@ -290,6 +343,7 @@ void wbi_up_ready(struct wbi_upstream *up)
     up->held = up->ops.on_ready != NULL;
     if (up->held)
         up->ops.on_ready(up->arg);
+    settle_refused(up);
     if (up->state != WBI_UP_READY)
         return;
     wbi_up_renew(up);

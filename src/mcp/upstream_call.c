@@ -123,6 +123,7 @@ static void free_call(struct wbi_upstream_call *c)
     wbi_free(c->state);
     wbi_free(c->responses);
     wbi_free(c->param_headers);
+    wbi_arena_free(c->refusal_arena);
     if (c->large)
         wbi_free(c);
     else
@@ -316,6 +317,7 @@ void wbi_call_send(struct wbi_upstream_call *c)
         wbi_buf_fini(b);
     if (rc == WB_OK) {
         c->sent = true;
+        c->sent_era = up->era;
         wbi_up_arm(up, c->deadline_ns);
         return;
     }
@@ -352,6 +354,10 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
                                     .status = c->status,
                                     .retry_after_ms = c->retry_after_ms};
 
+    if (c->refusal_arena != NULL && rc != WB_ECANCELLED) { /* it has its answer */
+        wbi_call_end(c, &c->refusal);
+        return;
+    }
     if (rc == WB_EAGAIN && c->refused) {
         a.rc = WB_EDENIED;
         a.why = "the caller refused what the server asked, and it cannot go on without";

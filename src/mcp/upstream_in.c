@@ -238,8 +238,6 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
         return;
     }
     up->failures = 0;
-    if (rpc->error != NULL && wbi_up_lost_era(up, c, rpc->error))
-        return;
     if (type.p != NULL && wbi_str_eqz(type, "input_required")) {
         ask_caller(c, rpc->result);
         return;
@@ -261,7 +259,8 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
         return;
     }
     a.text = wbi_buf_str(&text);
-    wbi_call_end(c, &a);
+    if (rpc->error == NULL || !wbi_up_lost_era(up, c, &a, rpc->error, arena))
+        wbi_call_end(c, &a);
 }
 
 /* Whose question is it, where the connection does not tell? All open calls must be of one

@@ -52,6 +52,9 @@ struct wbi_upstream_call {
     long status;                   /* of HTTP, where there was no result; 0: none */
     int64_t retry_after_ms;        /* that came with it */
     unsigned resends;
+    enum wbi_mcp_era sent_era;          /* of the connection that it was sent on */
+    struct wbi_upstream_answer refusal; /* while it is found out whether that was another era's */
+    struct wbi_arena *refusal_arena;    /* NULL: none, or it was handed on */
 };
 
 /* The server may be at it: sent for a caller, and not waiting for that one's answers. */
@@ -138,12 +141,16 @@ void wbi_up_set_state(struct wbi_upstream *up, enum wbi_upstream_state state);
 void wbi_up_died(struct wbi_upstream *up, const char *why);
 /* The server no longer knows our session: open a new one, send again. */
 void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call);
-/* The call was refused with status 400: true where that says that the server is of another
- * era than before. Then it is opened anew, and the call sent again. error may be NULL. */
+/* The call was refused with status 400, and ends with `refusal`: true where that may say that
+ * the server is of another era than before. Then it is opened anew: if it is, the call is sent
+ * again, else it ends with what it was refused with. error is its JSON-RPC error, or NULL; the
+ * arena holds all of it and is taken over then. */
 bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call,
-                     const wbi_json *error);
-/* The same for a body that is no answer to the call. */
-bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str body);
+                     const struct wbi_upstream_answer *refusal, const wbi_json *error,
+                     struct wbi_arena **arena);
+/* The same for a body that is no answer to the call, which would fail with `why`. */
+bool wbi_up_refused(struct wbi_upstream *up, struct wbi_upstream_call *call, struct wbi_str body,
+                    const char *why);
 /* A call was given up on. A program that hangs would hang for ever: it is asked whether it
  * is there, and anything that it says will do. */
 void wbi_up_doubt(struct wbi_upstream *up);

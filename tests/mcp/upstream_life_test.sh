@@ -94,6 +94,11 @@ class Http(http.server.BaseHTTPRequestHandler):
             self.reply(202)
         elif mode == "http-shifty":
             self.shift(m, open(sys.argv[2] + "/era").read().strip())
+        elif mode == "http-regrets":
+            # The tool has run, and what came of it looks like a refusal of an older server.
+            if m["method"] != "tools/call": self.reply(200, dict(modern(m), id=m["id"]))
+            elif "bare" in m["params"]["arguments"]: self.reply(400)
+            else: self.reply(400, dict(no(-32000, "paid, but there is no receipt"), id=m["id"]))
         elif m["method"] == "initialize": self.reply(200, dict(legacy(m), id=m["id"]))
         elif not ready: self.reply(400, dict(no(-32600, "too early"), id=m["id"]))
         else: self.reply(200, dict(legacy(m), id=m["id"]))
@@ -177,6 +182,17 @@ echo modern >"$work/era"
 call three
 got three '"text":"modern"'
 hush
+
+# What only looks like that is the answer: nothing is executed twice.
+start http-regrets
+call one
+got one 'paid, but there is no receipt.*"errorKind":"tool_execution_failed"'
+rpc two tools/call '"name":"a__t","arguments":{"bare":1}'
+seen "the end of two" '"id":"two"'
+got two 'HTTP status 400'
+hush
+n=$(grep -c tools/call "$work/log")
+[ "$n" = 2 ] || bad "$how: two calls were executed $n times"
 
 # A list of wrong form is none, not an empty one.
 start formless '"era":"legacy"'
