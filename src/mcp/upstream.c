@@ -189,22 +189,6 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
     wbi_up_wake(up);
 }
 
-void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
-{
-    call->sent = false; /* 404 says that it was not executed */
-    if (call->resends++ > 0 || (up->state != WBI_UP_READY && up->state != WBI_UP_STARTING)) {
-        wbi_upstream_call_fail(call, WB_EIO, "the server lost its session twice");
-        return;
-    }
-    if (up->state == WBI_UP_STARTING)
-        return; /* another call has found it out before */
-    up->missed = true;
-    wbi_free(up->session);
-    up->session = NULL;
-    wbi_up_set_state(up, WBI_UP_IDLE);
-    open_link(up);
-}
-
 static void end_own(struct wbi_upstream_call *call)
 {
     if (call != NULL)
@@ -241,14 +225,39 @@ static bool waits(const struct wbi_upstream_call *c)
     return c->vetted && c->up->held;
 }
 
-/* Sent again on the connection there is, or by that which is being opened. */
-static void send_again(struct wbi_upstream_call *call)
+/* It was not executed. */
+static void take_back(struct wbi_upstream_call *call)
 {
     call->resends++;
     call->sent = false;
     call->status = 0;
+}
+
+/* Sent again on the connection there is, or on that which is being opened. */
+static void send_again(struct wbi_upstream_call *call)
+{
+    take_back(call);
     if (call->up->state == WBI_UP_READY && !waits(call))
         wbi_call_send(call);
+}
+
+void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call)
+{
+    if (call->resends > 0 || (up->state != WBI_UP_READY && up->state != WBI_UP_STARTING)) {
+        call->sent = false; /* 404 says that it was not executed */
+        wbi_upstream_call_fail(call, WB_EIO, "the server lost its session twice");
+        return;
+    }
+    if (call->sent_start != up->counts.starts) {
+        send_again(call); /* another call has found it out before */
+        return;
+    }
+    take_back(call);
+    up->missed = true;
+    wbi_free(up->session);
+    up->session = NULL;
+    wbi_up_set_state(up, WBI_UP_IDLE);
+    open_link(up);
 }
 
 static void look_for_era(struct wbi_upstream *up)

@@ -318,6 +318,7 @@ void wbi_call_send(struct wbi_upstream_call *c)
     if (rc == WB_OK) {
         c->sent = true;
         c->sent_era = up->era;
+        c->sent_start = up->counts.starts;
         wbi_up_arm(up, c->deadline_ns);
         return;
     }

@@ -53,6 +53,7 @@ struct wbi_upstream_call {
     int64_t retry_after_ms;        /* that came with it */
     unsigned resends;
     enum wbi_mcp_era sent_era;          /* of the connection that it was sent on */
+    uint64_t sent_start;                /* and which one that was */
     struct wbi_upstream_answer refusal; /* while it is found out whether that was another era's */
     struct wbi_arena *refusal_arena;    /* NULL: none, or it was handed on */
 };

@@ -72,14 +72,15 @@ def main():
     if mode == "tidy": time.sleep(0.3)
     if mode == "stays": time.sleep(60)
     note("end")
-ready = False
+ready, sessions = False, 0
 class Http(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def log_message(self, *_): pass
-    def reply(self, status, message=None):
+    def reply(self, status, message=None, session=None):
         body = json.dumps(dict(message, jsonrpc="2.0")).encode() if message else b""
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
+        if session: self.send_header("Mcp-Session-Id", session)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -88,7 +89,9 @@ class Http(http.server.BaseHTTPRequestHandler):
         global ready
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         note(m["method"])
-        if "id" not in m:
+        if mode == "http-forgets":
+            self.forget(m)
+        elif "id" not in m:
             time.sleep(0.3)
             ready = True
             self.reply(202)
@@ -111,6 +114,18 @@ class Http(http.server.BaseHTTPRequestHandler):
         elif era == "modern": self.reply(200, dict(modern(m), id=m["id"]))
         elif known == "2026-07-28": self.reply(400, dict(no(-32000, "no session"), id=None))
         else: self.reply(200, dict(legacy(m), id=m["id"]))
+    # The first session is lost, of which each call hears when the file it names is there.
+    def forget(self, m):
+        global sessions
+        mine, path = self.headers.get("Mcp-Session-Id"), m.get("params", {}).get("arguments", {}).get("until")
+        if m["method"] == "initialize":
+            sessions += 1
+            self.reply(200, dict(legacy(m), id=m["id"]), str(sessions))
+        elif mine == "1" and path:
+            while not os.path.exists(path): time.sleep(0.02)
+            self.reply(404)
+        elif "id" not in m: self.reply(202)
+        else: self.reply(200 if mine == str(sessions) else 404, dict(legacy(m), id=m["id"]))
 def serve():
     web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Http)
     with open(sys.argv[2] + "/port.new", "w") as f: f.write(str(web.server_port))
@@ -193,6 +208,19 @@ got two 'HTTP status 400'
 hush
 n=$(grep -c tools/call "$work/log")
 [ "$n" = 2 ] || bad "$how: two calls were executed $n times"
+
+# Calls that hear late that their session is lost go on in the one that was opened meanwhile.
+start http-forgets '"era":"legacy","effects":{"*":"Pure"}'
+for i in 1 2 3; do rpc $i tools/call "\"name\":\"a__t\",\"arguments\":{\"until\":\"$work/until$i\"}"; done
+for _ in $(seq 400); do [ "$(grep -c tools/call "$work/log")" = 3 ] && break; sleep 0.05; done
+for i in 1 2 3; do
+    touch "$work/until$i"
+    seen "the end of $i" "\"id\":\"$i\""
+    got $i '"text":"legacy"'
+done
+hush
+n=$(grep -c '^initialize$' "$work/log")
+[ "$n" = 2 ] || bad "$how: $n sessions, where one was lost"
 
 # A list of wrong form is none, not an empty one.
 start formless '"era":"legacy"'
