@@ -141,11 +141,11 @@ static bool has_to_park(const struct wbi_mcp_request *r)
     return r->phase == WBI_REQ_RUNNING && r->asks != NULL && !r->cancelled;
 }
 
-static void on_post(void *arg)
+static void at_end_of_turn(void *arg)
 {
     struct wbi_mcp_request *r = arg;
 
-    r->asking = false;
+    r->refs++; /* it may end here */
     if (has_to_park(r))
         make_room(r->server);
     if (has_to_park(r)) /* still: the end of another call may have been its own */
@@ -153,15 +153,14 @@ static void on_post(void *arg)
     wbi_request_unref(r);
 }
 
-/* Questions of one turn of the loop go out together. */
+/* Questions of one turn of the loop go out together; if the call ends before, not at all. */
 static void ask_by_result(struct wbi_mcp_request *r)
 {
-    if (r->asking || r->phase != WBI_REQ_RUNNING)
+    if (r->phase != WBI_REQ_RUNNING)
         return;
-    r->asking = true;
-    r->refs++;
-    r->post = (struct wbi_post){NULL, on_post, r};
-    wbi_loop_post(r->server->loop, &r->post);
+    r->ask_together.fn = at_end_of_turn;
+    r->ask_together.arg = r;
+    wbi_loop_defer(r->server->loop, &r->ask_together);
 }
 
 static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)

@@ -114,6 +114,7 @@ void wbi_request_unref(struct wbi_mcp_request *r)
     if (r->next != NULL)
         r->next->prev = r->prev;
     leave_session(r);
+    wbi_loop_undefer(r->server->loop, &r->ask_together);
     wbi_free(r->kept_answer);
     if (r->kept != NULL)
         drop_kept(r->kept);

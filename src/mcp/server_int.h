@@ -81,8 +81,7 @@ struct wbi_mcp_request {
     struct wbi_ask *asks;
     size_t ask_count;
     uint64_t ask_serial;
-    bool asking; /* the post below is on its way */
-    struct wbi_post post;
+    struct wbi_defer ask_together;       /* waits while new questions are yet to go out */
     char state[WBI_SESSION_ID_SIZE + 8]; /* requestState of a parked one */
     int64_t expires_ns;
     char *kept_answer; /* of a parked one that is over: what follows the id; for the retry */

@@ -42,6 +42,16 @@ static void ask(struct world *w, struct wbi_mcp_request *r)
                      WB_OK);
 }
 
+/* It asks, and is over before the question has gone out: nothing is left of it then, not even
+ * for the next turn of the loop, which may be after the end of the server. */
+static void ask_and_end(struct world *w, struct wbi_mcp_request *r)
+{
+    assert_int_equal(wbi_mcp_ask(r, WBI_LIT("q"), WBI_LIT("roots/list"), WBI_NONE, on_answer, w),
+                     WB_OK);
+    wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("over"), WBI_NONE);
+    assert_null(w->server->requests);
+}
+
 static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
                     const wbi_json *arguments)
 {
@@ -52,6 +62,8 @@ static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
         wbi_mcp_fail(r, WBI_RPC_URL_ELICITATION, WBI_LIT("no"), WBI_NONE);
     else if (wbi_str_eqz(name, "ask"))
         ask(arg, r);
+    else if (wbi_str_eqz(name, "brief"))
+        ask_and_end(arg, r);
     else
         ((struct world *)arg)->held = r;
 }
@@ -321,18 +333,20 @@ static void log_messages_are_announced_in_each_era(void **state)
     stop(&w);
 }
 
-static void ask_with(struct world *w, const char *token, const char *members, char out[8192])
+/* Calls the tool with a token for its progress and further members of the params. */
+static void call_tool(struct world *w, const char *tool, const char *token, const char *members,
+                      char out[8192])
 {
-    char body[1024];
+    char body[1024], headers[256];
 
     (void)snprintf(body, sizeof(body),
                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-                   "\"ask\",%s\"_meta\":{\"progressToken\":\"%s\",\"io.modelcontextprotocol/"
+                   "\"%s\",%s\"_meta\":{\"progressToken\":\"%s\",\"io.modelcontextprotocol/"
                    "protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
                    "clientCapabilities\":{\"roots\":{}}}}}",
-                   members, token);
-    (void)snprintf(out, 8192, "%s",
-                   answer_to(w, MODERN_HEADERS("tools/call") "Mcp-Name: ask\r\n", body));
+                   tool, members, token);
+    (void)snprintf(headers, sizeof(headers), MODERN_HEADERS("tools/call") "Mcp-Name: %s\r\n", tool);
+    (void)snprintf(out, 8192, "%s", answer_to(w, headers, body));
 }
 
 /* The client knows each round by its own token, and progress rises under each. */
@@ -344,15 +358,27 @@ static void progress_begins_anew_with_each_round(void **state)
 
     (void)state;
     start(&w, 0);
-    ask_with(&w, "one", "", out);
+    call_tool(&w, "ask", "one", "", out);
     assert_non_null(strstr(out, "\"progressToken\":\"one\",\"progress\":50"));
     at = strstr(out, "\"requestState\":\"");
     assert_non_null(at);
     (void)snprintf(members, sizeof(members), "%.*s,\"inputResponses\":{\"q\":{\"roots\":[]}},",
                    (int)(strcspn(at, "}")), at);
-    ask_with(&w, "two", members, out);
+    call_tool(&w, "ask", "two", members, out);
     assert_non_null(strstr(out, "\"progressToken\":\"two\",\"progress\":10"));
     assert_non_null(strstr(out, "\"resultType\":\"complete\""));
+    stop(&w);
+}
+
+static void a_question_of_a_call_that_is_over_is_not_asked(void **state)
+{
+    char out[8192];
+    struct world w;
+
+    (void)state;
+    start(&w, 0);
+    call_tool(&w, "brief", "one", "", out);
+    assert_non_null(strstr(out, "\"message\":\"over\""));
     stop(&w);
 }
 
@@ -421,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_session_ends_with_its_last_request_when_the_server_does),
         cmocka_unit_test(errors_are_those_of_the_revision),
         cmocka_unit_test(progress_begins_anew_with_each_round),
+        cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
