@@ -41,7 +41,12 @@ struct wbi_arena {
     enum wbi_arena_use use;
 };
 
-#define POOL_KEEPS 64
+#define POOL_KEEPS 64u
+#if defined(__SANITIZE_ADDRESS__) /* who uses an arena after its end is to be found out */
+#define KEEPS false
+#else
+#define KEEPS true
+#endif
 
 struct wbi_arena_pool {
     struct {
@@ -137,7 +142,7 @@ static void bring_home(struct wbi_arena *a)
     struct wbi_arena_pool *pool = a->home;
 
     pool->away--;
-    if (!pool->closed && pool->shelf[a->use].n < POOL_KEEPS)
+    if (KEEPS && !pool->closed && pool->shelf[a->use].n < POOL_KEEPS)
         pool->shelf[a->use].idle[pool->shelf[a->use].n++] = a;
     else
         destroy(a);

@@ -157,9 +157,11 @@ void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message)
             wbi_stdio_write(r->session->stdio, message);
         return;
     }
+    r->refs++; /* a client found gone may end it here */
     begin_stream(r);
     if (r->http_id != 0)
         wbi_request_sse(r->http, r->http_id, message);
+    wbi_request_unref(r);
 }
 
 /* For an answer that ends in end_with. Another one that is made meanwhile finds no spare. */

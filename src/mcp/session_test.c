@@ -68,6 +68,15 @@ static void on_call(void *arg, struct wbi_mcp_request *r, struct wbi_str name,
         ((struct world *)arg)->held = r;
 }
 
+static void on_cancel(void *arg, struct wbi_mcp_request *r)
+{
+    struct world *w = arg;
+
+    if (w->held == r)
+        w->held = NULL;
+    wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE);
+}
+
 static void on_request(void *arg, const struct wbi_http_request *r)
 {
     struct world *w = arg;
@@ -82,7 +91,7 @@ static void on_gone(void *arg, uint64_t id, void *user)
 
 static void start(struct world *w, size_t sessions)
 {
-    static const struct wbi_mcp_ops ops = {.call = on_call};
+    static const struct wbi_mcp_ops ops = {.call = on_call, .cancel = on_cancel};
     static const struct wbi_http_ops http_ops = {on_request, on_gone, NULL};
     struct wbi_mcp_options o = {.sessions = sessions, .clock = wbi_clock_by_hand(&w->clock)};
     struct wbi_http_options h = {.address = WBI_LIT_INIT("127.0.0.1:0"), .clock = o.clock};
@@ -334,8 +343,7 @@ static void log_messages_are_announced_in_each_era(void **state)
 }
 
 /* Calls the tool with a token for its progress and further members of the params. */
-static void call_tool(struct world *w, const char *tool, const char *token, const char *members,
-                      char out[8192])
+static int call_tool(struct world *w, const char *tool, const char *token, const char *members)
 {
     char body[1024], headers[256];
 
@@ -346,25 +354,37 @@ static void call_tool(struct world *w, const char *tool, const char *token, cons
                    "clientCapabilities\":{\"roots\":{}}}}}",
                    tool, members, token);
     (void)snprintf(headers, sizeof(headers), MODERN_HEADERS("tools/call") "Mcp-Name: %s\r\n", tool);
-    (void)snprintf(out, 8192, "%s", answer_to(w, headers, body));
+    return request(w, "POST", headers, body);
+}
+
+/* What it answers, good until the next one. */
+static const char *answer_of(struct world *w, const char *tool, const char *token,
+                             const char *members)
+{
+    int fd = call_tool(w, tool, token, members);
+    const char *text = came(fd);
+
+    close(fd);
+    turn(w);
+    return text;
 }
 
 /* The client knows each round by its own token, and progress rises under each. */
 static void progress_begins_anew_with_each_round(void **state)
 {
-    char out[8192], members[256];
-    const char *at;
+    const char *out, *at;
+    char members[256];
     struct world w;
 
     (void)state;
     start(&w, 0);
-    call_tool(&w, "ask", "one", "", out);
+    out = answer_of(&w, "ask", "one", "");
     assert_non_null(strstr(out, "\"progressToken\":\"one\",\"progress\":50"));
     at = strstr(out, "\"requestState\":\"");
     assert_non_null(at);
     (void)snprintf(members, sizeof(members), "%.*s,\"inputResponses\":{\"q\":{\"roots\":[]}},",
                    (int)(strcspn(at, "}")), at);
-    call_tool(&w, "ask", "two", members, out);
+    out = answer_of(&w, "ask", "two", members);
     assert_non_null(strstr(out, "\"progressToken\":\"two\",\"progress\":10"));
     assert_non_null(strstr(out, "\"resultType\":\"complete\""));
     stop(&w);
@@ -372,13 +392,31 @@ static void progress_begins_anew_with_each_round(void **state)
 
 static void a_question_of_a_call_that_is_over_is_not_asked(void **state)
 {
-    char out[8192];
     struct world w;
 
     (void)state;
     start(&w, 0);
-    call_tool(&w, "brief", "one", "", out);
-    assert_non_null(strstr(out, "\"message\":\"over\""));
+    assert_non_null(strstr(answer_of(&w, "brief", "one", ""), "\"message\":\"over\""));
+    stop(&w);
+}
+
+/* It is found out in the middle of reporting, and is the end of the call. */
+static void a_client_may_be_gone_when_its_stream_begins(void **state)
+{
+    struct linger at_once = {.l_onoff = 1};
+    struct world w;
+    int fd;
+
+    (void)state;
+    start(&w, 0);
+    fd = call_tool(&w, "hold", "one", "");
+    assert_non_null(w.held);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+    close(fd);
+    (void)poll(NULL, 0, 20);
+    wbi_mcp_progress(w.held, 1, -1, WBI_NONE);
+    assert_null(w.held);
+    assert_null(w.server->requests);
     stop(&w);
 }
 
@@ -448,6 +486,7 @@ int main(void)
         cmocka_unit_test(errors_are_those_of_the_revision),
         cmocka_unit_test(progress_begins_anew_with_each_round),
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
+        cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
