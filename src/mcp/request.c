@@ -214,6 +214,8 @@ static bool keep_answer(struct wbi_mcp_request *r, struct wbi_str message, int s
     r->server->busy--;
     r->handed = false;
     r->user = NULL;
+    if (r->session != NULL && r->session->stdio != NULL)
+        wbi_stdio_idle(r->session->stdio); /* it is owed no more */
     return true;
 }
 

@@ -29,6 +29,7 @@ struct wbi_mcp_stdio {
     size_t sent;
     struct wbi_defer flush; /* answers of one turn leave in one write */
     bool eof, broken, ended;
+    bool draining, hurried;  /* ends with the last answer; hurried: whoever has read it */
     bool false_alarm;        /* out was told to be closed, and is not */
     struct wbi_error *lost;  /* NULL: nobody asks why messages were lost */
     struct wbi_timer *timer; /* reads files; runs on_end outside of callbacks */
@@ -114,8 +115,15 @@ static void on_turn_ends(void *arg)
 /* Whether all is done is looked at from the loop, never from inside a call. */
 void wbi_stdio_idle(struct wbi_mcp_stdio *c)
 {
-    if (!c->ended && (c->broken || c->eof))
+    if (!c->ended && (c->broken || c->eof || c->draining))
         wbi_timer_start(c->timer, SOON_MS);
+}
+
+void wbi_mcp_stdio_drain(struct wbi_mcp_stdio *c, bool hurry)
+{
+    c->draining = true;
+    c->hurried = hurry;
+    wbi_stdio_idle(c);
 }
 
 static void answer_error(struct wbi_mcp_stdio *c, struct wbi_str id, int code, const char *why)
@@ -238,10 +246,18 @@ static void drop_questions(struct wbi_mcp_stdio *c)
     wbi_timer_start(c->timer, SOON_MS);
 }
 
+/* Nothing is owed any more, and nothing waits to be read. */
+static bool is_over(const struct wbi_mcp_stdio *c)
+{
+    if (c->draining && wbi_mcp_server_busy(c->server) == 0 && (c->hurried || c->pending.n == 0))
+        return true;
+    return (c->eof || c->broken) && c->session->requests == NULL && c->pending.n == 0;
+}
+
 static void on_timer(void *arg)
 {
     struct wbi_mcp_stdio *c = arg;
-    bool drained = c->eof && c->session->requests == NULL && c->pending.n == 0;
+    bool over = is_over(c);
 
     if (c->ended)
         return;
@@ -263,7 +279,7 @@ static void on_timer(void *arg)
             }
         }
     }
-    if (drained || (c->broken && c->session->requests == NULL)) {
+    if (over) {
         c->ended = true;
         c->on_end(c->arg);
         return;
@@ -339,6 +355,8 @@ void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c)
     if (c == NULL)
         return;
     flush(c); /* what this turn still had to say */
+    if (c->pending.n > 0 && c->lost != NULL && c->lost->rc == WB_OK)
+        (void)wbi_fail(c->lost, WB_EIO, "the client did not read all answers");
     c->broken = c->ended = true;
     if (c->session != NULL)
         wbi_session_end(c->session);

@@ -234,7 +234,6 @@ static void on_done(struct wbi_call *call, void *arg)
         return; /* start() goes on with it */
     drop_served(s);
     pump(g, talk);
-    wbi_gateway_rest(g);
 }
 
 /* ---- progress ---- */

@@ -12,19 +12,15 @@
 
 #define GRACE_MS 5000
 
-static void end(struct wbi_gateway *g)
+static void end(void *arg)
 {
+    struct wbi_gateway *g = arg;
+
     if (g->ended)
         return;
     g->ended = true;
     if (g->o.on_end != NULL)
         g->o.on_end(g->o.arg);
-}
-
-void wbi_gateway_rest(struct wbi_gateway *g)
-{
-    if (g->draining && g->stdio != NULL && wbi_mcp_server_busy(g->server) == 0)
-        end(g);
 }
 
 /* ---- HTTP ---- */
@@ -98,14 +94,6 @@ static wb_rc listen_http(struct wbi_gateway *g, struct wbi_error *err)
 
 /* ---- life ---- */
 
-static void on_stdio_end(void *arg)
-{
-    struct wbi_gateway *g = arg;
-
-    g->input_ended = true;
-    end(g);
-}
-
 static void on_changed(void *arg, enum wbi_mcp_list what)
 {
     wbi_mcp_list_changed(((struct wbi_gateway *)arg)->server, what);
@@ -132,7 +120,8 @@ static void cancel_rest(void *arg)
     wbi_mcp_server_stop(g->server);
     if (g->http != NULL)
         wbi_http_drain_now(g->http);
-    wbi_gateway_rest(g);
+    else
+        wbi_mcp_stdio_drain(g->stdio, /* hurry= */ true);
 }
 
 static const struct wbi_mcp_ops server_ops = {.list = wbi_serve_list,
@@ -175,8 +164,8 @@ wb_rc wbi_gateway_new(struct wbi_runtime *rt, struct wbi_upstreams *ups,
     if (rc == WB_OK && options->http.p != NULL)
         rc = listen_http(g, err);
     else if (rc == WB_OK)
-        rc = wbi_mcp_stdio_new(g->server, options->in_fd, options->out_fd, rt->principal,
-                               on_stdio_end, g, &g->stdio, err);
+        rc = wbi_mcp_stdio_new(g->server, options->in_fd, options->out_fd, rt->principal, end, g,
+                               &g->stdio, err);
     if (rc != WB_OK) {
         wbi_gateway_free(g);
         return rc;
@@ -226,11 +215,6 @@ wb_rc wbi_gateway_set_token(struct wbi_gateway *g, struct wbi_str token)
     return g->http != NULL ? wbi_http_set_token(g->http, token) : WB_EMISUSE;
 }
 
-static void on_drained(void *arg)
-{
-    end(arg);
-}
-
 void wbi_gateway_drain(struct wbi_gateway *g)
 {
     int64_t grace = g->o.grace_ms > 0 ? g->o.grace_ms : GRACE_MS;
@@ -242,9 +226,8 @@ void wbi_gateway_drain(struct wbi_gateway *g)
     g->draining = true;
     wbi_timer_start(g->grace, grace);
     wbi_mcp_server_quiet(g->server);
-    if (g->http != NULL) {
-        wbi_http_drain(g->http, grace + WBI_CANCEL_GRACE_MS, on_drained, g);
-    } else {
-        wbi_gateway_rest(g);
-    }
+    if (g->http != NULL)
+        wbi_http_drain(g->http, grace + WBI_CANCEL_GRACE_MS, end, g);
+    else
+        wbi_mcp_stdio_drain(g->stdio, /* hurry= */ false);
 }

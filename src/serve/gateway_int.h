@@ -65,7 +65,7 @@ struct wbi_gateway {
     int64_t news_ns;        /* when clients were told last; 0: never */
     bool news_due;
     struct wbi_gateway_options o;
-    bool draining, cancelled, input_ended, ended;
+    bool draining, cancelled, ended;
 };
 
 /* calls.c */
@@ -92,8 +92,5 @@ bool wbi_serve_is_artifact(struct wbi_str uri);
 /* A call has left artifacts: clients are told soon. */
 void wbi_serve_new_artifacts(struct wbi_gateway *g);
 void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri);
-
-/* gateway.c: a call was answered; ends a drain that waited for it. */
-void wbi_gateway_rest(struct wbi_gateway *g);
 
 #endif

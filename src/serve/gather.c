@@ -90,7 +90,6 @@ static void finish(struct wbi_gathering *all)
     reply(all);
     all->r = NULL;
     wbi_timer_stop(all->timer);
-    wbi_gateway_rest(all->gateway);
 }
 
 /* What a server tells of its items, as a model may read it. */

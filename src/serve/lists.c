@@ -88,7 +88,6 @@ static void list_tools(void *arg)
     else
         wbi_mcp_fail(l.r, WBI_RPC_INTERNAL, WBI_LIT("the list could not be made"), WBI_NONE);
     wbi_buf_fini(&out);
-    wbi_gateway_rest(l.gateway);
 }
 
 static void on_ready(void *arg)
@@ -117,7 +116,6 @@ void wbi_serve_tools_cancel(struct wbi_listing *l)
 {
     wbi_mcp_fail(l->r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE); /* dropped */
     l->r = NULL;
-    wbi_gateway_rest(l->gateway);
 }
 
 void wbi_serve_list(void *arg, struct wbi_mcp_request *r, enum wbi_mcp_list what)

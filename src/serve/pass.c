@@ -46,7 +46,6 @@ static void let_go(struct pass *p)
 static void finish(struct pass *p)
 {
     p->r = NULL;
-    wbi_gateway_rest(p->gateway);
     p->open++;
     for (size_t i = 0; i < p->count; i++)
         if (p->attempts[i].call != NULL)
