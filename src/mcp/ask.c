@@ -20,6 +20,21 @@ static void tell_waiting(struct wbi_mcp_request *r, bool on)
         r->server->ops.waiting(r->server->arg, r, on);
 }
 
+/* Older revisions over HTTP: a call goes on when its client has left. */
+static bool left(const struct wbi_mcp_request *r)
+{
+    return r->http != NULL && r->http_id == 0;
+}
+
+/* On the call's stream; when that is no more, on one of the session's. */
+static void tell(struct wbi_mcp_request *r, struct wbi_str message)
+{
+    if (!left(r))
+        wbi_request_emit(r, message);
+    else if (r->session != NULL && !r->cancelled)
+        wbi_session_notify(r->session, message);
+}
+
 /* Nobody needs the answer any more to a question that was a request. */
 static void take_back(struct wbi_mcp_request *r, const struct wbi_ask *a)
 {
@@ -29,7 +44,7 @@ static void take_back(struct wbi_mcp_request *r, const struct wbi_ask *a)
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
     wbi_rpc_put_call(&b, WBI_NONE, "notifications/cancelled", params);
     if (params.p != NULL && wbi_buf_rc(&b) == WB_OK)
-        wbi_request_emit(r, wbi_buf_str(&b));
+        tell(r, wbi_buf_str(&b));
     wbi_buf_fini(&b);
 }
 
@@ -163,7 +178,7 @@ static void ask_by_result(struct wbi_mcp_request *r)
     wbi_loop_defer(r->server->loop, &r->ask_together);
 }
 
-static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
+static void ask_by_request(struct wbi_mcp_request *r, const struct wbi_ask *a)
 {
     char id[80], method[64];
     struct wbi_buf b;
@@ -173,8 +188,25 @@ static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
     wbi_rpc_put_call(&b, wbi_str_z(id), method, a->params);
     if (wbi_buf_rc(&b) == WB_OK)
-        wbi_request_emit(r, wbi_buf_str(&b));
+        tell(r, wbi_buf_str(&b));
     wbi_buf_fini(&b);
+}
+
+static bool hears(const struct wbi_mcp_request *r)
+{
+    return !left(r) || (r->session != NULL && wbi_session_listens(r->session));
+}
+
+void wbi_asks_unheard(struct wbi_mcp_request *r)
+{
+    if (r->asks == NULL || r->era != WBI_ERA_LEGACY || !left(r))
+        return;
+    r->refs++;
+    if (!hears(r))
+        wbi_asks_drop(r);
+    for (const struct wbi_ask *a = r->asks; a != NULL; a = a->next)
+        ask_by_request(r, a);
+    wbi_request_unref(r);
 }
 
 /* A request of ours has an id of our own; an input request the key that was given. */
@@ -212,7 +244,8 @@ wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str 
 {
     struct wbi_ask *a, **at = &r->asks;
 
-    if (r->cancelled || r->phase == WBI_REQ_DONE || !askable(r, method, params))
+    if (r->cancelled || r->phase == WBI_REQ_DONE || (r->era == WBI_ERA_LEGACY && !hears(r)) ||
+        !askable(r, method, params))
         return WB_EDENIED;
     if (r->ask_count >= WBI_LIMIT_MCP_ASKS)
         return WB_ELIMIT;

@@ -220,6 +220,17 @@ void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct 
     plain(http, r->id, 204, NULL);
 }
 
+/* Calls whose own clients have left may have asked by the stream that is no more. */
+static void stop_listening(struct wbi_mcp_session *session)
+{
+    for (struct wbi_mcp_request *r = session->requests, *next; r != NULL; r = next) {
+        r->refs++;
+        wbi_asks_unheard(r);
+        next = r->session_next;
+        wbi_request_unref(r);
+    }
+}
+
 void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
 {
     struct wbi_mcp_request *r = user;
@@ -228,6 +239,8 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
         r->http_id = 0;
         if (r->era == WBI_ERA_MODERN) /* leaving is how one cancels there */
             wbi_request_cancel(r);
+        else
+            wbi_asks_unheard(r);
         return;
     }
     for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
@@ -235,6 +248,8 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
             if (at->streams[i] == id) {
                 at->streams[i] = 0;
                 at->used_ns = wbi_now_ns(&s->o.clock);
+                stop_listening(at);
+                return;
             }
         }
     }

@@ -131,7 +131,7 @@ size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s)
     return s->busy;
 }
 
-static bool listens(const struct wbi_mcp_session *session)
+bool wbi_session_listens(const struct wbi_mcp_session *session)
 {
     for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
         if (session->streams[i] != 0)
@@ -143,7 +143,8 @@ static bool listens(const struct wbi_mcp_session *session)
 /* Who listens is there; who does not may have left long ago. */
 static bool idler(const struct wbi_mcp_session *a, const struct wbi_mcp_session *b)
 {
-    return listens(a) != listens(b) ? listens(b) : a->used_ns < b->used_ns;
+    return wbi_session_listens(a) != wbi_session_listens(b) ? wbi_session_listens(b)
+                                                            : a->used_ns < b->used_ns;
 }
 
 /* The session unused for longest, of those that have no request. */
@@ -347,7 +348,7 @@ void wbi_mcp_on_tick(void *arg)
         end_idle_sessions(s);
     for (struct wbi_mcp_session *at = s->sessions, *next; at != NULL; at = next) {
         next = at->next;
-        if (at->stdio == NULL && at->requests == NULL && !listens(at) &&
+        if (at->stdio == NULL && at->requests == NULL && !wbi_session_listens(at) &&
             now - at->used_ns > WBI_MCP_SESSION_IDLE_MS * WBI_NS_PER_MS)
             wbi_session_end(at);
     }

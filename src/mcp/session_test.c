@@ -21,12 +21,14 @@ struct world {
     struct wbi_mcp_server *server;
     struct wbi_http *http;
     struct wbi_mcp_request *held;
+    unsigned dropped; /* questions nobody answers any more */
 };
 
 static void on_answer(void *arg, const wbi_json *answer, bool is_error)
 {
     struct wbi_mcp_request *r = ((struct world *)arg)->held;
 
+    ((struct world *)arg)->dropped += answer == NULL;
     if (answer == NULL || is_error)
         return;
     wbi_mcp_progress(r, 10, 100, WBI_NONE);
@@ -169,15 +171,20 @@ static int status_of(struct world *w, const char *method, const char *session, c
     "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":" \
     "{\"protocolVersion\":\"2025-11-25\"," members "}}"
 
-static void open_session(struct world *w, char session[SESSION_SIZE])
+static void open_session_as(struct world *w, char session[SESSION_SIZE], const char *body)
 {
-    int fd = request(w, "POST", "", INITIALIZE("\"capabilities\":{}"));
+    int fd = request(w, "POST", "", body);
     const char *at = strstr(came(fd), "Mcp-Session-Id: ");
 
     assert_non_null(at);
     (void)snprintf(session, SESSION_SIZE, "%.*s\r\n", (int)strcspn(at, "\r"), at);
     close(fd);
     turn(w);
+}
+
+static void open_session(struct world *w, char session[SESSION_SIZE])
+{
+    open_session_as(w, session, INITIALIZE("\"capabilities\":{}"));
 }
 
 /* That much later the server looks around. */
@@ -400,10 +407,18 @@ static void a_question_of_a_call_that_is_over_is_not_asked(void **state)
     stop(&w);
 }
 
+/* By a reset, which cannot be taken for the end of what it has to say. */
+static void leave(int fd)
+{
+    struct linger at_once = {.l_onoff = 1};
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+    close(fd);
+}
+
 /* It is found out in the middle of reporting, and is the end of the call. */
 static void a_client_may_be_gone_when_its_stream_begins(void **state)
 {
-    struct linger at_once = {.l_onoff = 1};
     struct world w;
     int fd;
 
@@ -411,12 +426,50 @@ static void a_client_may_be_gone_when_its_stream_begins(void **state)
     start(&w, 0);
     fd = call_tool(&w, "hold", "one", "");
     assert_non_null(w.held);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
-    close(fd);
+    leave(fd);
     (void)poll(NULL, 0, 20);
     wbi_mcp_progress(w.held, 1, -1, WBI_NONE);
     assert_null(w.held);
     assert_null(w.server->requests);
+    stop(&w);
+}
+
+static wb_rc ask_roots(struct world *w)
+{
+    return wbi_mcp_ask(w->held, WBI_NONE, WBI_LIT("roots/list"), WBI_NONE, on_answer, w);
+}
+
+#define QUESTION "\"method\":\"roots/list\""
+
+/* Of an older revision the call goes on: its question goes to where the client still reads. */
+static void a_question_finds_a_stream_or_is_refused(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int call, news;
+
+    (void)state;
+    start(&w, 0);
+    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    call = request(&w, "POST", session, CALL);
+    news = request(&w, "GET", session, "");
+    (void)came(news);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    assert_non_null(strstr(came(call), QUESTION));
+    assert_string_equal(came(news), "");
+    leave(call);
+    turn(&w);
+    assert_non_null(strstr(came(news), QUESTION)); /* again: it may not have been read */
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    assert_non_null(strstr(came(news), QUESTION));
+    assert_int_equal(w.dropped, 0);
+    leave(news);
+    turn(&w);
+    assert_int_equal(w.dropped, 2);
+    assert_int_equal(ask_roots(&w), WB_EDENIED);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
     stop(&w);
 }
 
@@ -487,6 +540,7 @@ int main(void)
         cmocka_unit_test(progress_begins_anew_with_each_round),
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
+        cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
         cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
