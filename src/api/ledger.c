@@ -109,7 +109,7 @@ static wb_rc tool_in_rows(wb_ledger *l, struct wbi_str name, struct wbi_str *ret
         wbi_buf_addf(&mcp, "mcp::%.*s::%.*s", WBI_FMT(parts.server), WBI_FMT(parts.tool));
         in.qualified = wbi_buf_str(&mcp);
     }
-    rc = wbi_buf_rc(&mcp) == WB_OK ? wbi_names_new(&in, 1, &names, err) : wbi_fail_nomem(err);
+    rc = wbi_buf_rc(&mcp) == WB_OK ? wbi_names_new(&in, 1, NULL, &names, err) : wbi_fail_nomem(err);
     wbi_buf_fini(&mcp);
     if (rc != WB_OK)
         return rc;

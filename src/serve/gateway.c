@@ -2,10 +2,12 @@
  * serve/gateway.c: making, draining and ending the gateway. */
 #include "serve/gateway.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
-#include "base/fd.h"
 #include "base/limits.h"
 #include "call/guards.h"
+#include "event/out.h"
 #include "serve/gateway_int.h"
 #include "serve/pass.h"
 #include "serve/upstreams.h"
@@ -25,6 +27,11 @@ static void end(void *arg)
 
 /* ---- HTTP ---- */
 
+static uint64_t lost_access(const struct wbi_gateway *g)
+{
+    return g->access_lost + (g->access != NULL ? wbi_event_out_untaken(g->access) : 0);
+}
+
 static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r)
 {
     struct wbi_http_response answer = {.status = 200,
@@ -39,7 +46,8 @@ static void give_metrics(struct wbi_gateway *g, const struct wbi_http_request *r
     }
     wbi_runtime_ledger_health(g->rt, &ledger);
     wbi_buf_init(&out, WBI_LIMIT_MCP_MESSAGE);
-    wbi_metrics_write(g->metrics, g->rt->calls, wbi_events_missed(g->rt->guards), &ledger, &out);
+    wbi_metrics_write(g->metrics, g->rt->calls, wbi_events_missed(g->rt->guards), lost_access(g),
+                      &ledger, &out);
     answer.body = wbi_buf_str(&out);
     wbi_http_respond(g->http, r->id, &answer);
     wbi_buf_fini(&out);
@@ -69,14 +77,22 @@ static void on_access(void *arg, const struct wbi_http_access *a)
     struct wbi_gateway *g = arg;
     struct wbi_buf line;
 
-    if (g->o.access_fd < 0)
-        return;
     wbi_buf_init(&line, WBI_LIMIT_EVENT_LINE);
     wbi_http_access_json(a, &line);
-    wbi_buf_addc(&line, '\n');
-    if (wbi_buf_rc(&line) == WB_OK && wbi_write_quiet(g->o.access_fd, line.p, line.n) < 0)
-        g->o.access_fd = -1; /* nobody reads it any more */
+    if (wbi_buf_rc(&line) != WB_OK || wbi_event_out_put(g->access, wbi_buf_str(&line)) != WB_OK)
+        g->access_lost++;
     wbi_buf_fini(&line);
+}
+
+/* As for events: whoever reads the log slowly or no more must not hold up the gateway. */
+static wb_rc open_access(struct wbi_gateway *g, struct wbi_error *err)
+{
+    char target[16];
+
+    if (g->o.access_fd < 0)
+        return WB_OK;
+    (void)snprintf(target, sizeof(target), "%d", g->o.access_fd);
+    return wbi_event_out_open(g->rt->loop, wbi_str_z(target), &g->access, err);
 }
 
 static wb_rc listen_http(struct wbi_gateway *g, struct wbi_error *err)
@@ -88,8 +104,9 @@ static wb_rc listen_http(struct wbi_gateway *g, struct wbi_error *err)
                                  .host_count = g->o.host_count,
                                  .health = WBI_LIT("/healthz"),
                                  .clock = g->rt->clock};
+    wb_rc rc = open_access(g, err);
 
-    return wbi_http_listen(g->rt->loop, &o, &ops, g, &g->http, err);
+    return rc == WB_OK ? wbi_http_listen(g->rt->loop, &o, &ops, g, &g->http, err) : rc;
 }
 
 /* ---- life ---- */
@@ -202,6 +219,7 @@ void wbi_gateway_free(struct wbi_gateway *g)
     wbi_spares_free(&g->spare_talks);
     wbi_spares_free(&g->spare_served);
     wbi_metrics_free(g->metrics);
+    wbi_event_out_free(g->access);
     wbi_free(g);
 }
 

@@ -57,7 +57,9 @@ struct wbi_gateway {
     struct wbi_http *http;
     struct wbi_mcp_stdio *stdio;
     struct wbi_metrics *metrics;
-    struct wbi_talk *talks[64]; /* by a hash of the id */
+    struct wbi_event_out *access; /* the access log; NULL: none */
+    uint64_t access_lost;         /* lines of it that found no room */
+    struct wbi_talk *talks[64];   /* by a hash of the id */
     struct wbi_spares spare_talks, spare_served;
     struct wbi_watched *watched[64]; /* by a hash of the URI */
     struct wbi_timer *grace;

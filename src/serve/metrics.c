@@ -273,8 +273,9 @@ static void write_ledger(struct wbi_buf *out, const struct wbi_store_health *h)
     wbi_buf_addf(out, "ledger_rows_lost_total %llu\n", (unsigned long long)h->lost);
 }
 
-void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost,
-                       const struct wbi_store_health *ledger, struct wbi_buf *out)
+void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost_events,
+                       uint64_t lost_access, const struct wbi_store_health *ledger,
+                       struct wbi_buf *out)
 {
     for (size_t i = 0; i < SLOTS; i++)
         if (m->slots[i] != NULL)
@@ -296,6 +297,9 @@ void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t 
     head(out, "concurrency_in_use", "gauge", "Calls under way.");
     each(m, out, write_in_use);
     head(out, "events_lost_total", "counter", "Events that no reader took.");
-    wbi_buf_addf(out, "events_lost_total %llu\n", (unsigned long long)lost);
+    wbi_buf_addf(out, "events_lost_total %llu\n", (unsigned long long)lost_events);
+    head(out, "access_records_lost_total", "counter",
+         "Lines of the access log that no reader took.");
+    wbi_buf_addf(out, "access_records_lost_total %llu\n", (unsigned long long)lost_access);
     write_ledger(out, ledger);
 }

@@ -15,8 +15,9 @@ WB_MUST_CHECK wb_rc wbi_metrics_new(struct wbi_metrics **ret);
 void wbi_metrics_free(struct wbi_metrics *m); /* NULL is fine */
 /* A finished call. What cannot be kept is left out. */
 void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call);
-/* calls: those under way; lost: events that no reader took. */
-void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost,
-                       const struct wbi_store_health *ledger, struct wbi_buf *out);
+/* calls: those under way; lost: events, and lines of the access log, that no reader took. */
+void wbi_metrics_write(struct wbi_metrics *m, struct wbi_calls *calls, uint64_t lost_events,
+                       uint64_t lost_access, const struct wbi_store_health *ledger,
+                       struct wbi_buf *out);
 
 #endif

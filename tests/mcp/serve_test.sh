@@ -208,6 +208,24 @@ grep -q "$token" "$work/access" && bad "the access log holds the token"
 kill -TERM $pid
 wait $pid || bad "SIGTERM: status $?"
 pid=
+
+# An access log that nobody reads holds nothing up: what it has no room for is counted.
+mkfifo "$work/unread"
+exec 7<>"$work/unread"
+"$waybill" serve --root "$work/ws" --http 127.0.0.1:0 --auth none --access-log - 2>&7 &
+pid=$!
+while read -r -t 20 line <&7; do [[ $line != listening* ]] || break; done
+base=${line#listening on }
+base=${base%/mcp}
+timeout 20 curl -s -o /dev/null "$base/healthz?[1-2000]" || bad "the access log holds up the gateway"
+curl -s -m 20 "$base/metrics" >"$work/out"
+need "what nobody reads is counted" '^access_records_lost_total [1-9]'
+kill -TERM $pid
+for _ in $(seq 400); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+kill -KILL $pid 2>/dev/null
+wait $pid || bad "SIGTERM with an access log that nobody reads: status $?"
+exec 7>&-
+pid=
 "$waybill" serve --http 0.0.0.0:0 --auth none --root "$work/ws" 2>"$work/out" && bad "no token beyond loopback"
 need "says why" 'loopback'
 
