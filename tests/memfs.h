@@ -52,10 +52,12 @@ static inline void memfs_drop(struct memfs *m, struct wbi_str name)
     m->exec[at] = m->exec[m->n];
 }
 
-static inline wb_rc memfs_locate(void *arg, struct wbi_str path, struct wbi_arena *arena,
-                                 struct wbi_error *err, struct wbi_str *ret)
+static inline wb_rc memfs_locate(void *arg, struct wbi_str path, bool through_link,
+                                 struct wbi_arena *arena, struct wbi_error *err,
+                                 struct wbi_str *ret)
 {
     (void)arg;
+    (void)through_link; /* there are none */
     if (path.n == 0 || path.p[0] == '/' || wbi_str_eqz(path, "..") ||
         wbi_str_starts(path, WBI_LIT("../")) || wbi_str_find(path, WBI_LIT("/../")) < path.n)
         return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_EXECUTION_ROOT_VIOLATION, "outside");

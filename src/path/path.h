@@ -134,7 +134,8 @@ enum wbi_write_flags {
     WBI_WRITE_EXEC = 1u << 2,    /* new files: 0777 instead of 0666, less the umask */
     WBI_WRITE_NO_EXEC = 1u << 3, /* replaced files: take the execute bits away */
     WBI_WRITE_APPEND = 1u << 4,  /* data goes behind what the target holds */
-    WBI_WRITE_GRANT = 1u << 5    /* guarded names may be written */
+    WBI_WRITE_GRANT = 1u << 5,   /* guarded names may be written */
+    WBI_WRITE_NO_LINK = 1u << 6  /* wbi_path_target: the name must not be a link */
 };
 
 WB_MUST_CHECK wb_rc wbi_path_stage(struct wbi_root *root, struct wbi_str path, struct wbi_str data,
@@ -145,7 +146,7 @@ void wbi_path_temp_name(char temp[48]);
 WB_MUST_CHECK wb_rc wbi_path_stage_as(struct wbi_root *root, struct wbi_str path,
                                       struct wbi_str data, unsigned flags, const char *temp,
                                       struct wbi_error *err, struct wbi_staged *ret);
-/* Stages the removal of a regular file. */
+/* Stages the removal of a regular file; a link at the end is not followed and refused. */
 WB_MUST_CHECK wb_rc wbi_path_stage_removal(struct wbi_root *root, struct wbi_str path,
                                            unsigned flags, const char *temp, struct wbi_error *err,
                                            struct wbi_staged *ret);
@@ -196,7 +197,9 @@ WB_MUST_CHECK wb_rc wbi_path_sync_dir(struct wbi_root *root, struct wbi_str path
                                       struct wbi_error *err);
 /* Would a write to path be accepted? Finds the real place: every link resolved,
  * every guarded name checked, in directories that may not exist yet. The real
- * relative path goes into the arena. */
+ * relative path goes into the arena. A link at the end is followed, or with
+ * WBI_WRITE_NO_LINK refused wherever it leads (file_not_text): what is done to
+ * a name is not to be done to the file that another name has. */
 WB_MUST_CHECK wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags,
                                     struct wbi_arena *arena, struct wbi_error *err,
                                     struct wbi_str *ret);

@@ -43,6 +43,9 @@ bool wbi_path_fd_name(const struct wbi_root *root, int fd, char out[WBI_PATH_BUF
 /* err from a negated errno of an operation on path. */
 wb_rc wbi_path_fail(struct wbi_error *err, int neg_errno, struct wbi_str path, const char *doing);
 
+/* err for a link where only a file's own name will do. */
+wb_rc wbi_path_fail_link(struct wbi_error *err, struct wbi_str path);
+
 /* The directory that holds the last component, opened without links. */
 struct wbi_target {
     int dir_fd;

@@ -261,3 +261,13 @@ wb_rc wbi_path_fail(struct wbi_error *err, int neg_errno, struct wbi_str path, c
                              e > 0 && strerrordesc_np(e) ? strerrordesc_np(e) : "unknown error");
     }
 }
+
+wb_rc wbi_path_fail_link(struct wbi_error *err, struct wbi_str path)
+{
+    char shown[WBI_PATH_SHOWN];
+
+    return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FILE_UNREADABLE,
+                         "`%s` is a symbolic link; text is changed through it, but it is not "
+                         "added, deleted or moved: name the file it leads to, or use a command",
+                         wbi_path_show(path, shown));
+}

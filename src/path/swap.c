@@ -16,12 +16,14 @@ wb_rc wbi_path_stage_removal(struct wbi_root *root, struct wbi_str path, unsigne
 {
     struct wbi_staged s = {.removal = true, .synced = !(root->flags & WBI_ROOT_NO_SYNC)};
     struct wbi_target t;
-    wb_rc rc = wbi_target_open(root, path, flags | WBI_TARGET_FOLLOW, err, &t);
+    wb_rc rc = wbi_target_open(root, path, flags, err, &t);
 
     if (rc)
         return rc;
     if (!t.exists || !S_ISREG(t.st.st_mode)) {
         close(t.dir_fd);
+        if (t.exists && S_ISLNK(t.st.st_mode))
+            return wbi_path_fail_link(err, path);
         return wbi_path_fail(err, t.exists ? -EISDIR : -ENOENT, path, "removing");
     }
     s.dir_fd = t.dir_fd;

@@ -316,7 +316,9 @@ wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags
     is_link =
         rest[0] == '\0' && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
     close(fd);
-    if (is_link)
+    if (is_link && (flags & WBI_WRITE_NO_LINK))
+        rc = wbi_path_fail_link(err, path);
+    else if (is_link)
         rc = follow_last(root, rel, path, err, real);
     else if (!append_clean(real, rest) || !append_clean(real, name))
         rc = wbi_path_fail(err, -ENAMETOOLONG, path, "opening");

@@ -136,9 +136,10 @@ struct wbi_patch_op {
 
 struct wbi_patch_fs {
     void *arg;
-    /* The one true name of path for writing; refuses what may not be written. */
-    wb_rc (*locate)(void *arg, struct wbi_str path, struct wbi_arena *arena, struct wbi_error *err,
-                    struct wbi_str *ret_real);
+    /* The one true name of path for writing; refuses what may not be written.
+     * through_link: a link at the end is followed, else refused. */
+    wb_rc (*locate)(void *arg, struct wbi_str path, bool through_link, struct wbi_arena *arena,
+                    struct wbi_error *err, struct wbi_str *ret_real);
     /* Content of a located file; *ret_exists false when there is none. */
     wb_rc (*read)(void *arg, struct wbi_str real, struct wbi_arena *arena, struct wbi_error *err,
                   bool *ret_exists, struct wbi_str *ret_data, bool *ret_exec);

@@ -77,11 +77,12 @@ static struct entry *known(struct plan *p, struct wbi_str real)
 
 /* The entry of a path; *ret_again when the patch named it before. The index is
  * given, since later entries move the array. */
-static wb_rc enter(struct plan *p, struct wbi_str path, size_t *ret_at, bool *ret_again)
+static wb_rc enter(struct plan *p, struct wbi_str path, bool through_link, size_t *ret_at,
+                   bool *ret_again)
 {
     struct wbi_str real;
     struct entry *e;
-    wb_rc rc = p->fs->locate(p->fs->arg, path, p->arena, p->err, &real);
+    wb_rc rc = p->fs->locate(p->fs->arg, path, through_link, p->arena, p->err, &real);
 
     if (rc)
         return rc;
@@ -286,10 +287,14 @@ static wb_rc plan_move(struct plan *p, struct wbi_patch_file *f)
     size_t from, to;
     bool again_from, again_to;
     struct entry *a, *b;
-    wb_rc rc = enter(p, f->from_path, &from, &again_from);
+    wb_rc rc;
 
-    if (rc == WB_OK)
-        rc = enter(p, f->path, &to, &again_to);
+    p->fault->path = f->from_path;
+    rc = enter(p, f->from_path, false, &from, &again_from);
+    if (rc)
+        return rc;
+    p->fault->path = f->path;
+    rc = enter(p, f->path, false, &to, &again_to);
     if (rc)
         return rc;
     a = &p->entries[from];
@@ -325,7 +330,8 @@ static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
     p->fault->line = f->at_line;
     if (f->action == WBI_PATCH_MOVE)
         return plan_move(p, f);
-    rc = enter(p, f->path, &at, &again);
+    /* Text may be changed through a link; a name that comes or goes is the link's own. */
+    rc = enter(p, f->path, f->action == WBI_PATCH_MODIFY, &at, &again);
     if (rc)
         return rc;
     e = &p->entries[at];

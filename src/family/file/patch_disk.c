@@ -13,12 +13,13 @@
 #include "base/hash.h"
 #include "base/id.h"
 
-static wb_rc disk_locate(void *arg, struct wbi_str path, struct wbi_arena *arena,
+static wb_rc disk_locate(void *arg, struct wbi_str path, bool through_link, struct wbi_arena *arena,
                          struct wbi_error *err, struct wbi_str *ret_real)
 {
     struct wbi_patch_disk *d = arg;
+    unsigned flags = d->write_flags | (through_link ? 0 : WBI_WRITE_NO_LINK);
 
-    return wbi_path_target(d->root, path, d->write_flags, arena, err, ret_real);
+    return wbi_path_target(d->root, path, flags, arena, err, ret_real);
 }
 
 static wb_rc disk_read(void *arg, struct wbi_str real, struct wbi_arena *arena,

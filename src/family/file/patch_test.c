@@ -273,6 +273,50 @@ static void a19_links_in_the_tree_are_not_written_through(void **state)
     assert_true(tree_is(&tree, "work/a", "x\n"));
 }
 
+static bool is_link(const char *path)
+{
+    struct stat st;
+
+    return lstat(tree_at(&tree, path), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A name that comes or goes is the link's own, never that of the file behind it. */
+static void c73_links_are_not_added_deleted_or_moved(void **state)
+{
+    static const char *const refused[] = {
+        "*** Begin Patch\n*** Delete File: l\n*** End Patch\n",
+        "*** Begin Patch\n*** Update File: l\n*** Move to: m\n*** End Patch\n",
+        "*** Begin Patch\n*** Update File: l\n*** Move to: m\n@@\n-x\n+y\n*** End Patch\n",
+        "*** Begin Patch\n*** Update File: f\n*** Move to: l\n*** End Patch\n",
+        "*** Begin Patch\n*** Add File: empty_l\n+y\n*** End Patch\n",
+        "*** Begin Patch\n*** Delete File: dangling\n*** End Patch\n",
+        "*** Begin Patch\n*** Delete File: out\n*** End Patch\n",
+        "diff --git a/l b/l\ndeleted file mode 100644\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+        "diff --git a/l b/m\nsimilarity index 100%\nrename from l\nrename to m\n",
+        "--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+    };
+
+    (void)state;
+    assert_true(tree_puts(&tree, "work/f", "x\n"));
+    assert_true(tree_puts(&tree, "work/empty", ""));
+    assert_true(tree_puts(&tree, "outside/secret", "x\n"));
+    assert_int_equal(symlink("f", tree_at(&tree, "work/l")), 0);
+    assert_int_equal(symlink("empty", tree_at(&tree, "work/empty_l")), 0);
+    assert_int_equal(symlink("nothing", tree_at(&tree, "work/dangling")), 0);
+    assert_int_equal(symlink("../outside/secret", tree_at(&tree, "work/out")), 0);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_int_equal(apply(refused[i]), WB_EINPUT);
+        assert_int_equal(err.kind, WBI_KIND_FILE_UNREADABLE);
+        assert_true(is_link("work/l") && is_link("work/empty_l") && is_link("work/dangling") &&
+                    is_link("work/out") && gone("work/m"));
+        assert_true(tree_is(&tree, "work/f", "x\n") && tree_is(&tree, "work/empty", ""));
+    }
+    /* Text is changed through a link, which stays one. */
+    assert_int_equal(apply("*** Begin Patch\n*** Update File: l\n@@\n-x\n+y\n*** End Patch\n"),
+                     WB_OK);
+    assert_true(is_link("work/l") && tree_is(&tree, "work/f", "y\n"));
+}
+
 #define EACH(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -284,6 +328,7 @@ int main(void)
         EACH(a26_a_target_changed_meanwhile_stops_everything),
         EACH(a24_a_file_over_the_cap_is_refused),
         EACH(a19_links_in_the_tree_are_not_written_through),
+        EACH(c73_links_are_not_added_deleted_or_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
