@@ -117,7 +117,7 @@ enum wbi_search_mode {
 };
 
 struct wbi_search_request {
-    struct wbi_str pattern; /* PCRE2, or plain text with literal */
+    struct wbi_str pattern; /* PCRE2, or plain text with literal; sees lines without LF or CR LF */
     bool literal, ignore_case;
     struct wbi_str path; /* a directory or one file; absent: the root */
     struct wbi_str glob;
@@ -137,13 +137,14 @@ struct wbi_search_line {
 };
 
 struct wbi_search_file {
-    struct wbi_str path;
+    struct wbi_str path;           /* relative to base of the result */
     struct wbi_search_line *lines; /* ascending; a gap in the numbers is a break */
     size_t n_lines;
-    uint64_t matches; /* matching lines seen in this file */
+    uint64_t matches; /* matching lines seen in this file; 0: only context of an earlier page */
 };
 
 struct wbi_search_result {
+    struct wbi_str base; /* the directory searched, as given; absent for one file */
     struct wbi_search_file *files;
     size_t n_files;
     uint64_t matches;
@@ -153,8 +154,8 @@ struct wbi_search_result {
     struct wbi_str next_token;
 };
 
-/* The token of the page behind a matching line; line UINT64_MAX: behind the
- * whole file. Absent on failure. */
+/* The token of the page behind a line, a match or context; line UINT64_MAX:
+ * behind the whole file. Absent on failure. */
 struct wbi_str wbi_search_token(struct wbi_arena *arena, struct wbi_str path, uint64_t line);
 
 /* invalid_tool_input for a pattern that does not compile. */

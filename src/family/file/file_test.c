@@ -352,7 +352,7 @@ static void search_finds_lines_groups_and_pages(void **state)
         found((struct wbi_search_request){.pattern = Z("two"), .before = 1, .after = 1}),
         "a.txt-1:2-3:4-5-7:8 b/c.txt-1:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("t[wx]o$")}),
-                        "a.txt:2:4:8 ");
+                        "a.txt:2:4:8 b/c.txt:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("^t\\w+")}),
                         "a.txt:2:3 b/c.txt:2 ");
     assert_string_equal(
@@ -368,6 +368,9 @@ static void search_finds_lines_groups_and_pages(void **state)
         "a.txt=3 b/c.txt=1 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .glob = Z("c.*")}),
                         "b/c.txt:2 ");
+    assert_string_equal(found((struct wbi_search_request){
+                            .pattern = Z("two"), .max_matches = 1, .before = 1, .after = 1}),
+                        "a.txt-1:2-3 a.txt:4-5 a.txt-7:8 b/c.txt-1:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .path = Z("b")}),
                         "c.txt:2 ");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("two"), .path = Z("a.txt")}),
@@ -402,6 +405,17 @@ static void search_keeps_context_across_pages_and_bounds_lines(void **state)
                "e\nSTRASSE\n");
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("stra[\xc3\x9f]e")}),
                         "uni:1 ");
+}
+
+/* CR LF ends a line as LF does; a CR elsewhere is text. */
+static void search_sees_lines_without_their_ends(void **state)
+{
+    (void)state;
+    put("crlf", "int a;\r\n\r\nint b;\r\nx\ry;\nend;\r");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z(";$")}), "crlf:1:3:4 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^$")}), "crlf:2 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("x.y")}), "crlf:4 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("\\r")}), "crlf:4:5 ");
 }
 
 /* ---- write ---- */
@@ -527,6 +541,7 @@ int main(void)
         EACH(a17_links_are_named_and_not_followed),
         EACH(a16_large_and_deep_directories),
         EACH(search_finds_lines_groups_and_pages),
+        EACH(search_sees_lines_without_their_ends),
         EACH(search_keeps_context_across_pages_and_bounds_lines),
         EACH(write_creates_replaces_and_appends),
         EACH(globs_know_stars_classes_and_escapes),

@@ -41,7 +41,7 @@ struct scan {
     bool utf8;
     uint64_t line; /* number of the line that starts at line_at */
     size_t line_at;
-    uint64_t last_shown; /* number of the last line put into file */
+    uint64_t last_shown; /* number of the last line given, here or on an earlier page */
 };
 
 static size_t line_end(struct wbi_str text, size_t at)
@@ -93,8 +93,6 @@ static wb_rc put_line(struct scan *c, uint64_t number, size_t at, size_t from, s
     struct wbi_str line = wbi_str_make(c->text.p + at, line_end(c->text, at) - at);
     struct wbi_search_line *l;
 
-    if (line.n > 0 && line.p[line.n - 1] == '\r')
-        line.n--;
     if (f->n_lines == c->cap) {
         size_t more = c->cap ? c->cap * 2 : 8;
 
@@ -133,7 +131,8 @@ static wb_rc put_before(struct scan *c)
     return rc;
 }
 
-/* Context behind line `number` whose end is at `at`, up to line `stop`. */
+/* Context behind line `number` whose end is at `at`, up to line `stop`, that was
+ * not shown yet. */
 static wb_rc put_after(struct scan *c, uint64_t number, size_t at, uint64_t stop)
 {
     wb_rc rc = WB_OK;
@@ -142,7 +141,8 @@ static wb_rc put_after(struct scan *c, uint64_t number, size_t at, uint64_t stop
         if (at + 1 >= c->text.n || ++number >= stop)
             break;
         at++;
-        rc = put_line(c, number, at, SIZE_MAX, SIZE_MAX);
+        if (number > c->last_shown)
+            rc = put_line(c, number, at, SIZE_MAX, SIZE_MAX);
         at = line_end(c->text, at);
     }
     return rc;
@@ -202,8 +202,18 @@ static wb_rc set_token(struct searcher *s, struct wbi_str path, uint64_t line)
     return s->res->next_token.p ? WB_OK : WB_ENOMEM;
 }
 
+/* One match, at c->line. */
+static wb_rc put_match(struct scan *c, const struct wbi_regex_span *span)
+{
+    wb_rc rc = put_before(c);
+
+    c->s->shown++;
+    return rc ? rc
+              : put_line(c, c->line, c->line_at, span->from - c->line_at, span->to - c->line_at);
+}
+
 /* Goes through one text. Lines up to skip_line have been given on an earlier
- * page. */
+ * page; the context behind a match among them may be still to give. */
 static wb_rc scan_text(struct scan *c, uint64_t skip_line)
 {
     struct searcher *s = c->s;
@@ -212,31 +222,26 @@ static wb_rc scan_text(struct scan *c, uint64_t skip_line)
     uint64_t pending = 0; /* last match, its context behind is not yet given */
     wb_rc rc = WB_OK;
 
+    c->last_shown = skip_line;
     while (rc == WB_OK && next_match(c, &at, &span)) {
         size_t end = line_end(c->text, span.from);
 
         at = end + 1;
-        c->file->matches++;
-        if (s->req->mode == WBI_SEARCH_FILES)
-            return WB_OK;
-        if (s->req->mode == WBI_SEARCH_COUNT)
-            continue;
-        move_to_line(c, line_start(c->text, span.from));
-        if (c->line <= skip_line) { /* told on an earlier page */
-            c->file->matches--;
+        if (s->req->mode != WBI_SEARCH_LINES) {
+            c->file->matches++;
+            if (s->req->mode == WBI_SEARCH_FILES)
+                return WB_OK;
             continue;
         }
+        move_to_line(c, line_start(c->text, span.from));
         if (pending)
             rc = put_after(c, pending, pending_end, c->line);
-        if (rc == WB_OK && s->shown == s->most) {
-            c->file->matches--;
-            return set_token(s, c->file->path, pending ? pending : c->line - 1);
+        if (rc == WB_OK && c->line > skip_line) {
+            if (s->shown == s->most)
+                return set_token(s, c->file->path, c->last_shown);
+            c->file->matches++;
+            rc = put_match(c, &span);
         }
-        if (rc == WB_OK)
-            rc = put_before(c);
-        if (rc == WB_OK)
-            rc = put_line(c, c->line, c->line_at, span.from - c->line_at, span.to - c->line_at);
-        s->shown++;
         pending = c->line;
         pending_end = end;
     }
@@ -261,29 +266,46 @@ static wb_rc add_file(struct searcher *s, const struct wbi_search_file *f)
     return WB_OK;
 }
 
+/* CR LF ends a line as LF does: a pattern sees neither. */
+static void drop_line_crs(struct wbi_buf *text)
+{
+    char *cr = text->n > 0 ? memchr(text->p, '\r', text->n) : NULL;
+    char *end = text->p + text->n, *to = cr;
+
+    if (cr == NULL)
+        return;
+    for (char *p = cr; p < end; p++)
+        if (*p != '\r' || p + 1 == end || p[1] != '\n')
+            *to++ = *p;
+    text->n = (size_t)(to - text->p);
+}
+
 /* The text is in s->text. */
 static wb_rc search_text(struct searcher *s, struct wbi_str path)
 {
     struct wbi_search_file file = {.path = path};
-    struct scan c = {.s = s, .file = &file, .text = wbi_buf_str(&s->text), .line = 1};
+    struct scan c = {.s = s, .file = &file, .line = 1};
+    struct wbi_str raw = wbi_buf_str(&s->text);
     uint64_t skip = wbi_str_eq(path, s->resume_path) ? s->resume_line : 0;
     size_t at;
     wb_rc rc;
 
     s->res->files_searched++;
-    s->res->bytes_searched += c.text.n;
-    if (!wbi_needle_literal(&s->needle, c.text, 0, &at))
+    s->res->bytes_searched += raw.n;
+    if (!wbi_needle_literal(&s->needle, raw, 0, &at))
         return WB_OK;
-    if (memchr(c.text.p, '\0', WBI_MIN(c.text.n, BINARY_HEAD)) != NULL) {
+    if (memchr(raw.p, '\0', WBI_MIN(raw.n, BINARY_HEAD)) != NULL) {
         s->res->binary_skipped++;
         return WB_OK;
     }
+    drop_line_crs(&s->text);
+    c.text = wbi_buf_str(&s->text);
     c.utf8 = s->needle.re_utf8 != NULL && wbi_utf8_valid(c.text);
     file.path = wbi_arena_str(s->arena, path);
     if (file.path.p == NULL)
         return WB_ENOMEM;
     rc = scan_text(&c, skip);
-    if (rc || file.matches == 0 || (s->req->mode == WBI_SEARCH_LINES && file.n_lines == 0))
+    if (rc || (s->req->mode == WBI_SEARCH_LINES ? file.n_lines == 0 : file.matches == 0))
         return rc;
     if (s->req->mode != WBI_SEARCH_LINES && s->shown++ == s->most)
         return set_token(s, s->res->files[s->res->n_files - 1].path, UINT64_MAX);
@@ -435,6 +457,8 @@ wb_rc wbi_file_search(struct wbi_root *root, const struct wbi_search_request *re
     if (rc)
         return rc;
     wbi_buf_init(&s.text, (size_t)WBI_LIMIT_SEARCH_FILE + 1);
+    if (S_ISDIR(st.st_mode))
+        res.base = req->path;
     rc = S_ISDIR(st.st_mode) ? search_tree(&s, root, err) : search_one_file(&s, root, err);
     wbi_buf_fini(&s.text);
     wbi_needle_free(&s.needle);

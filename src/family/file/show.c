@@ -59,6 +59,17 @@ struct wbi_str wbi_file_name(struct wbi_arena *arena, struct wbi_str path)
     return wbi_arena_str(arena, wbi_str_z(wbi_path_show(path, shown)));
 }
 
+struct wbi_str wbi_file_beneath(struct wbi_arena *arena, struct wbi_str dir, struct wbi_str path)
+{
+    bool absolute = dir.n > 0 && dir.p[0] == '/';
+
+    while (dir.n > 0 && dir.p[dir.n - 1] == '/')
+        dir.n--;
+    if ((dir.n == 0 && !absolute) || wbi_str_eqz(dir, "."))
+        return path;
+    return wbi_arena_fmt(arena, "%.*s/%.*s", WBI_FMT(dir), WBI_FMT(path));
+}
+
 uint64_t wbi_file_room_bytes(uint32_t budget_tokens, struct wbi_str path, struct wbi_str token)
 {
     uint64_t fixed = WBI_FILE_HEADER_TOKENS + 2 * path.n + 2 * token.n;

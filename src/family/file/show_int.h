@@ -18,6 +18,9 @@ uint64_t wbi_file_room_bytes(uint32_t budget_tokens, struct wbi_str path, struct
 /* Text of a file fit to be shown (C6.5), controls that move a cursor written
  * visibly; raw itself when it is clean. Absent: out of memory. */
 struct wbi_str wbi_file_clean(struct wbi_arena *arena, struct wbi_str raw);
+/* A path of the listing or search of dir, as the other tools take it. dir: as it was
+ * given, absent for the root. Absent: out of memory. */
+struct wbi_str wbi_file_beneath(struct wbi_arena *arena, struct wbi_str dir, struct wbi_str path);
 /* nextToken of a result, if there is one, encoded. */
 WB_MUST_CHECK wb_rc wbi_file_put_token(struct wbi_jw *w, struct wbi_arena *arena,
                                        struct wbi_str raw);

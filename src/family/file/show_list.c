@@ -37,7 +37,7 @@ static wb_rc put_entries(struct wbi_jw *w, const struct wbi_list_output *o, stru
     wbi_buf_init_arena(&line, arena, WBI_LIMIT_JSON_TEXT);
     for (i = 0; i < o->r.n_entries; i++) {
         const struct wbi_list_entry *e = &o->r.entries[i];
-        struct wbi_str name = wbi_file_name(arena, e->path);
+        struct wbi_str name = wbi_file_name(arena, wbi_file_beneath(arena, o->r.path, e->path));
 
         if (name.p == NULL)
             return WB_ENOMEM;
@@ -139,25 +139,31 @@ const struct wbi_family wbi_list_family = {
 
 static const char *const mode_names[] = {"lines", "files", "count"};
 
-static void add_file_line(struct wbi_buf *out, struct wbi_str path, int64_t matches, bool counted)
+static void add_file_line(struct wbi_buf *out, struct wbi_str path, int64_t matches)
 {
     wbi_buf_adds(out, path);
-    if (counted)
+    if (matches > 0)
         wbi_buf_addf(out, " (%lld)", (long long)matches);
     wbi_buf_addc(out, '\n');
 }
 
-static void add_match_line(struct wbi_buf *out, int64_t number, bool is_match, struct wbi_str text)
+/* before: number of the line shown before it, 0: none. "--" stands between groups
+ * of lines that do not follow each other. */
+static void add_match_line(struct wbi_buf *out, int64_t before, int64_t number, bool is_match,
+                           struct wbi_str text, bool cut)
 {
+    if (before > 0 && number > before + 1 && !is_match)
+        wbi_buf_addz(out, "--\n");
     wbi_buf_addf(out, "%lld%c", (long long)number, is_match ? ':' : '-');
     wbi_buf_adds(out, text);
-    wbi_buf_addc(out, '\n');
+    wbi_buf_addz(out, cut ? "[line cut]\n" : "\n");
 }
 
 struct page {
     struct wbi_arena *arena;
     struct wbi_jw *w;
     struct wbi_buf line; /* one line of the receipt, to be counted */
+    uint32_t budget;
     uint64_t room, used;
     size_t files;
     uint64_t matches;
@@ -165,88 +171,158 @@ struct page {
     bool full;
 };
 
-static bool fits(struct page *g)
+static uint64_t cost(struct page *g)
 {
-    g->used += wbi_tokens_units(wbi_buf_str(&g->line));
+    uint64_t units = wbi_tokens_units(wbi_buf_str(&g->line));
+
     wbi_buf_clear(&g->line);
-    return g->used <= g->room || g->matches == 0;
+    return units;
 }
 
-/* Lines up to and with the last match that fits. */
-static size_t count_lines(struct page *g, const struct wbi_search_file *f, struct wbi_str *texts)
+struct shown_line {
+    struct wbi_str text;
+    bool cut;
+};
+
+/* What of a line costs at most units: of a match the part around it. */
+static struct wbi_str shorten(struct page *g, const struct wbi_search_line *l, uint64_t units)
 {
-    size_t keep = 0;
+    size_t lead = units / WBI_TOKEN_UNIT / 4; /* a token has a byte at least */
+    size_t skip = l->is_match && l->from > lead ? l->from - lead : 0;
+    struct wbi_str text;
 
-    for (size_t i = 0; i < f->n_lines; i++) {
-        add_match_line(&g->line, (int64_t)f->lines[i].number, f->lines[i].is_match, texts[i]);
-        if (!fits(g)) {
-            g->full = true;
-            g->token = keep > 0 ? wbi_search_token(g->arena, f->path, f->lines[keep - 1].number)
-                                : WBI_NONE;
-            return keep;
-        }
-        if (f->lines[i].is_match) {
-            keep = i + 1;
-            g->matches++;
-        }
-    }
-    return f->n_lines;
+    while (skip < l->text.n && ((unsigned char)l->text.p[skip] & 0xC0) == 0x80)
+        skip++;
+    text = wbi_file_clean(g->arena, wbi_str_from(l->text, skip));
+    text.n = wbi_tokens_prefix(text, units);
+    return text;
 }
 
-static void put_lines(struct page *g, const struct wbi_search_file *f, const struct wbi_str *texts,
-                      size_t n)
+#define LEAST_UNITS (16u * WBI_TOKEN_UNIT) /* of the text of a line */
+
+/* One line that must be shown, since nothing else is on the page. */
+static void cut_to_room(struct page *g, const struct wbi_search_line *l, struct shown_line *ret)
+{
+    uint64_t left = g->room > g->used ? g->room - g->used : 0, around;
+
+    add_match_line(&g->line, 0, (int64_t)l->number, l->is_match, WBI_LIT(""), true);
+    around = cost(g);
+    ret->cut = true;
+    ret->text = shorten(g, l, left > around + LEAST_UNITS ? left - around : LEAST_UNITS);
+}
+
+/* Lines up to the last one that fits. */
+static wb_rc fill_lines(struct page *g, const struct wbi_search_file *f, struct shown_line *shown,
+                        size_t *ret_n)
+{
+    size_t i;
+
+    for (i = 0; i < f->n_lines && !g->full; i++) {
+        const struct wbi_search_line *l = &f->lines[i];
+        uint64_t units;
+
+        shown[i] = (struct shown_line){wbi_file_clean(g->arena, l->text), l->cut};
+        if (shown[i].text.p == NULL)
+            return WB_ENOMEM;
+        add_match_line(&g->line, i > 0 ? (int64_t)f->lines[i - 1].number : 0, (int64_t)l->number,
+                       l->is_match, shown[i].text, l->cut);
+        units = cost(g);
+        if (g->used + units > g->room && (g->files > 0 || i > 0)) {
+            g->full = true;
+            break;
+        }
+        if (g->used + units > g->room)
+            cut_to_room(g, l, &shown[i]);
+        g->used += units;
+        g->matches += l->is_match;
+        if (shown[i].text.p == NULL)
+            return WB_ENOMEM;
+    }
+    *ret_n = i;
+    return WB_OK;
+}
+
+static void put_lines(struct page *g, const struct wbi_search_file *f,
+                      const struct shown_line *shown, size_t n)
 {
     wbi_jw_key(g->w, "lines");
     wbi_jw_arr(g->w);
     for (size_t i = 0; i < n; i++) {
         wbi_jw_obj(g->w);
         wbi_jw_kint(g->w, "line", (int64_t)f->lines[i].number);
-        wbi_jw_kstr(g->w, "text", texts[i]);
+        wbi_jw_kstr(g->w, "text", shown[i].text);
         if (f->lines[i].is_match)
             wbi_jw_kbool(g->w, "match", true);
-        if (f->lines[i].cut)
+        if (shown[i].cut)
             wbi_jw_kbool(g->w, "cut", true);
         wbi_jw_obj_end(g->w);
     }
     wbi_jw_arr_end(g->w);
 }
 
+/* Where the next page begins when only n lines of file `at` are shown. */
+static wb_rc cut_page(struct page *g, const struct wbi_search_output *o, size_t at, size_t n)
+{
+    const struct wbi_search_file *f = &o->r.files[at];
+
+    g->token = n > 0 ? wbi_search_token(g->arena, f->path, f->lines[n - 1].number)
+                     : wbi_search_token(g->arena, o->r.files[at - 1].path, UINT64_MAX);
+    return g->token.p ? WB_OK : WB_ENOMEM;
+}
+
+/* What there is for lines when the page may have to end in this file. */
+static wb_rc set_room(struct page *g, const struct wbi_search_output *o,
+                      const struct wbi_search_file *f)
+{
+    struct wbi_str here = wbi_search_token(g->arena, f->path, UINT64_MAX);
+    struct wbi_str token = here.p ? wbi_token_encode(g->arena, here) : here;
+    uint64_t behind = wbi_file_room(g->budget, WBI_NONE, o->r.next_token);
+
+    g->room = wbi_file_room(g->budget, WBI_NONE, token);
+    g->room = behind < g->room ? behind : g->room;
+    return token.p ? WB_OK : WB_ENOMEM;
+}
+
 static wb_rc put_file(struct page *g, const struct wbi_search_output *o, size_t at)
 {
     const struct wbi_search_file *f = &o->r.files[at];
-    struct wbi_str name = wbi_file_name(g->arena, f->path);
-    struct wbi_str *texts = wbi_arena_array(g->arena, f->n_lines, sizeof(*texts));
-    size_t n;
+    struct wbi_str name = wbi_file_name(g->arena, wbi_file_beneath(g->arena, o->r.base, f->path));
+    struct shown_line *shown = wbi_arena_array(g->arena, f->n_lines, sizeof(*shown));
+    int64_t matches = o->mode == WBI_SEARCH_FILES ? 0 : (int64_t)f->matches;
+    size_t n = 0;
 
-    if (name.p == NULL || texts == NULL)
+    if (name.p == NULL || shown == NULL || set_room(g, o, f) != WB_OK)
         return WB_ENOMEM;
-    for (size_t i = 0; i < f->n_lines; i++) {
-        texts[i] = wbi_file_clean(g->arena, f->lines[i].text);
-        if (texts[i].p == NULL)
-            return WB_ENOMEM;
-    }
-    add_file_line(&g->line, name, (int64_t)f->matches, o->mode != WBI_SEARCH_FILES);
-    if (!fits(g)) {
-        g->full = true;
-        n = 0;
-    } else {
-        n = count_lines(g, f, texts);
-    }
-    if (g->full && n == 0) { /* nothing of it: the next page begins with it */
-        g->token = wbi_search_token(g->arena, o->r.files[at > 0 ? at - 1 : 0].path, UINT64_MAX);
-        return g->token.p ? WB_OK : WB_ENOMEM;
-    }
+    add_file_line(&g->line, name, matches);
+    g->used += cost(g);
+    g->full = g->used > g->room && g->files > 0;
+    if (!g->full && fill_lines(g, f, shown, &n) != WB_OK)
+        return WB_ENOMEM;
+    if (g->full && cut_page(g, o, at, n) != WB_OK)
+        return WB_ENOMEM;
+    if (g->full && n == 0) /* the next page begins with it */
+        return WB_OK;
     if (o->mode != WBI_SEARCH_LINES)
         g->matches += f->matches;
     g->files++;
     wbi_jw_obj(g->w);
     wbi_jw_kstr(g->w, "path", name);
     if (o->mode != WBI_SEARCH_FILES)
-        wbi_jw_kint(g->w, "matches", (int64_t)f->matches);
+        wbi_jw_kint(g->w, "matches", matches);
     if (o->mode == WBI_SEARCH_LINES)
-        put_lines(g, f, texts, n);
+        put_lines(g, f, shown, n);
     wbi_jw_obj_end(g->w);
-    return g->full && g->token.p == NULL ? WB_ENOMEM : wbi_buf_rc(&g->line);
+    return wbi_buf_rc(&g->line);
+}
+
+/* Those with matches: of one whose matches an earlier page had, context is left. */
+static size_t files_found(const struct wbi_search_result *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_files; i++)
+        n += r->files[i].matches > 0;
+    return n;
 }
 
 static void put_search_facts(struct wbi_jw *w, const struct wbi_search_output *o,
@@ -259,7 +335,10 @@ static void put_search_facts(struct wbi_jw *w, const struct wbi_search_output *o
         wbi_jw_kint(w, "match_count", (int64_t)g->matches);
         wbi_jw_kint(w, "matches_found", (int64_t)r->matches);
     }
-    wbi_jw_kint(w, "files_found", (int64_t)r->n_files);
+    if (g->full && o->mode == WBI_SEARCH_LINES && g->matches == r->matches &&
+        r->next_token.p == NULL)
+        wbi_jw_kbool(w, "only_context_left", true);
+    wbi_jw_kint(w, "files_found", (int64_t)files_found(r));
     wbi_jw_kint(w, "files_searched", (int64_t)r->files_searched);
     if (r->binary_skipped > 0)
         wbi_jw_kint(w, "binary_files", r->binary_skipped);
@@ -279,11 +358,11 @@ static wb_rc search_project(void *arg, const struct wbi_complete *full,
 {
     const struct wbi_search_output *o = full->typed;
     struct wbi_jw w = wbi_jw_to(ret_result);
-    struct page g = {.arena = p->arena, .w = &w};
+    struct page g = {.arena = p->arena, .w = &w, .budget = o->budget_tokens};
+    size_t found = files_found(&o->r);
     wb_rc rc = WB_OK;
 
     (void)arg;
-    g.room = wbi_file_room(o->budget_tokens, o->pattern, o->r.next_token);
     wbi_buf_init_arena(&g.line, p->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "pattern", wbi_file_name(p->arena, o->pattern));
@@ -298,26 +377,26 @@ static wb_rc search_project(void *arg, const struct wbi_complete *full,
         rc = wbi_file_put_token(&w, p->arena, g.full ? g.token : o->r.next_token);
     wbi_jw_obj_end(&w);
     if (rc == WB_OK)
-        *ret_summary = wbi_arena_fmt(
-            p->arena, "found %llu match%s in %zu file%s", (unsigned long long)o->r.matches,
-            o->r.matches == 1 ? "" : "es", o->r.n_files, o->r.n_files == 1 ? "" : "s");
+        *ret_summary = wbi_arena_fmt(p->arena, "found %llu match%s in %zu file%s",
+                                     (unsigned long long)o->r.matches,
+                                     o->r.matches == 1 ? "" : "es", found, found == 1 ? "" : "s");
     if (rc != WB_OK || ret_summary->p == NULL)
         return wbi_fail_nomem(err);
     return wbi_buf_rc(ret_result);
 }
 
-/* "--" between groups of lines that do not follow each other. */
-static void add_matches(struct wbi_buf *out, const wbi_json *file)
+/* Lines that are cut are counted in *cut. */
+static void add_matches(struct wbi_buf *out, const wbi_json *file, int64_t *cut)
 {
     int64_t before = 0;
 
     WBI_JSON_EACH (wbi_json_get(file, "lines"), l) {
         int64_t number = wbi_result_int(l, "line");
-        bool match = wbi_json_true(wbi_json_get(l, "match"));
+        bool is_cut = wbi_json_true(wbi_json_get(l, "cut"));
 
-        if (before > 0 && number > before + 1 && !match)
-            wbi_buf_addz(out, "--\n");
-        add_match_line(out, number, match, wbi_json_get_str(l, "text"));
+        add_match_line(out, before, number, wbi_json_true(wbi_json_get(l, "match")),
+                       wbi_json_get_str(l, "text"), is_cut);
+        *cut += is_cut;
         before = number;
     }
 }
@@ -327,8 +406,12 @@ static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
     int64_t shown = wbi_result_int(r, names_only ? "file_count" : "match_count");
     int64_t found = wbi_result_int(r, names_only ? "files_found" : "matches_found");
 
+    bool last = wbi_json_true(wbi_json_get(r, "only_context_left"));
+
     if (found == 0)
-        wbi_buf_addz(out, "No matches");
+        wbi_buf_addz(out, wbi_result_int(r, "file_count") > 0
+                              ? "No further matches, context of the last one"
+                              : "No matches");
     else if (names_only)
         wbi_file_count(out, found, "file matches", "files match");
     else {
@@ -336,7 +419,7 @@ static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
         wbi_buf_addz(out, " in ");
         wbi_file_count(out, wbi_result_int(r, "files_found"), "file", "files");
     }
-    if (found > 0 && shown == found && wbi_json_get(r, "nextToken") != NULL)
+    if (found > 0 && shown == found && !last && wbi_json_get(r, "nextToken") != NULL)
         wbi_buf_addz(out, " so far");
     wbi_buf_addz(out, " (searched ");
     wbi_file_count(out, wbi_result_int(r, "files_searched"), "file", "files");
@@ -345,16 +428,8 @@ static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
         wbi_buf_addf(out, "Shown: %lld of them\n", (long long)shown);
 }
 
-static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
-                           struct wbi_buf *out, struct wbi_error *err)
+static void search_notes(const wbi_json *r, int64_t cut, struct wbi_buf *out)
 {
-    const wbi_json *r = c->result;
-    bool names_only = wbi_str_eqz(wbi_json_get_str(r, "mode"), "files");
-    struct wbi_buf lines;
-
-    (void)arg;
-    (void)err;
-    search_head(r, names_only, out);
     passed_over(out, r, "binary_files", "binary file", "binary files");
     passed_over(out, r, "large_files", "file over the size limit", "files over the size limit");
     passed_over(out, r, "unreadable_files", "file that may not be read",
@@ -364,17 +439,38 @@ static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_
     if (wbi_json_true(wbi_json_get(r, "gave_up")))
         wbi_buf_addz(out, "Incomplete: the expression needed too much work on some files; "
                           "make it simpler\n");
-    wbi_file_more(out, r, "there are further matches");
+    if (cut > 0)
+        wbi_buf_addf(out,
+                     "Cut: %lld long line%s; ReadFile with first_line and max_line_bytes %u "
+                     "reads such a line whole\n",
+                     (long long)cut, cut == 1 ? "" : "s", WBI_LIMIT_READ_LINE);
+}
+
+static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
+                           struct wbi_buf *out, struct wbi_error *err)
+{
+    const wbi_json *r = c->result;
+    bool names_only = wbi_str_eqz(wbi_json_get_str(r, "mode"), "files");
+    const char *more = wbi_json_true(wbi_json_get(r, "only_context_left"))
+                           ? "the context of the last match goes on"
+                           : "there are further matches";
+    struct wbi_buf lines;
+    int64_t cut = 0;
+
+    (void)arg;
+    (void)err;
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
     WBI_JSON_EACH (wbi_json_get(r, "files"), f) {
-        add_file_line(&lines, wbi_json_get_str(f, "path"), wbi_result_int(f, "matches"),
-                      !names_only);
-        add_matches(&lines, f);
+        add_file_line(&lines, wbi_json_get_str(f, "path"), wbi_result_int(f, "matches"));
+        add_matches(&lines, f, &cut);
     }
     if (wbi_buf_rc(&lines) != WB_OK)
         return wbi_buf_rc(&lines);
+    search_head(r, names_only, out);
+    search_notes(r, cut, out);
+    wbi_file_more(out, r, more);
     wbi_receipt_section(out, names_only ? "files" : "matches", wbi_buf_str(&lines));
-    wbi_file_more_at_cut(out, r, "there are further matches");
+    wbi_file_more_at_cut(out, r, more);
     return wbi_buf_rc(out);
 }
 
