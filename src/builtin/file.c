@@ -78,9 +78,9 @@ static wb_rc run_read(struct wbi_job *j)
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);
-    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
+    o->budget = wbi_exec_budget(j->exec);
     o->numbered = flag(j, "numbered");
-    req.max_bytes = (size_t)o->budget_tokens * 16; /* more than such a receipt can show */
+    req.max_bytes = (size_t)o->budget.tokens * 16; /* more than such a receipt can show */
     rc = page_token(j, &req.token);
     if (rc == WB_OK)
         rc = wbi_file_read(j->root, &req, j->arena, &j->err, &o->r);
@@ -125,7 +125,7 @@ static wb_rc run_list(struct wbi_job *j)
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);
-    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
+    o->budget = wbi_exec_budget(j->exec);
     rc = page_token(j, &req.token);
     if (rc == WB_OK)
         rc = wbi_file_list(j->root, &req, j->arena, &j->err, &o->r);
@@ -169,7 +169,7 @@ static wb_rc run_search(struct wbi_job *j)
 
     if (o == NULL)
         return wbi_fail_nomem(&j->err);
-    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
+    o->budget = wbi_exec_budget(j->exec);
     o->pattern = req.pattern;
     o->mode = req.mode;
     rc = page_token(j, &req.token);

@@ -4,31 +4,15 @@
  * budget by reading it again with fewer bytes, so that its token is exact. */
 #include "builtin/reading_int.h"
 
-#include <stdio.h>
-
 #include "artifact/cleaner.h"
 #include "base/alloc.h"
 #include "base/limits.h"
-#include "config/config.h"
 #include "text/regex.h"
 #include "text/tokens.h"
 
-/* settings.budgets by the tool's name, else what the tool declares. */
-static uint32_t usual_budget(const struct wbi_exec *x)
-{
-    const struct wbi_config *config = x->runtime->config;
-    char pointer[WBI_LIMIT_MODEL_NAME + 16];
-    int64_t budget = x->tool->budget_tokens;
-
-    (void)snprintf(pointer, sizeof(pointer), "/budgets/%.*s", WBI_FMT(x->tool->model_name));
-    if (config != NULL)
-        budget = wbi_config_number(config, pointer, budget);
-    return budget > (int64_t)WBI_BUDGET_MOST ? WBI_BUDGET_MOST : (uint32_t)budget;
-}
-
 struct wbi_allowance wbi_exec_budget(const struct wbi_exec *x)
 {
-    uint32_t budget = usual_budget(x), wish = x->call->inv.max_tokens;
+    uint32_t budget = wbi_call_usual_budget(x->call), wish = x->call->inv.max_tokens;
     struct wbi_allowance b = {.tokens = 0};
     int64_t asked = 0;
 

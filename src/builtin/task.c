@@ -235,7 +235,7 @@ static void list_start(struct wbi_exec *x)
 
     if (list == NULL)
         return;
-    list->budget_tokens = wbi_exec_budget(x).tokens;
+    list->budget = wbi_exec_budget(x);
     if (wbi_json_i64(wbi_json_get(x->input, "limit"), &limit) && limit > 0)
         list->limit = (size_t)limit;
     rc = gather(x, list, &err);

@@ -227,7 +227,7 @@ static wb_rc run_list(struct wbi_job *j)
         return wbi_fail_nomem(&j->err);
     j->typed = o;
     o->action = WBI_WORK_LISTED;
-    o->budget_tokens = wbi_exec_budget(j->exec).tokens;
+    o->budget = wbi_exec_budget(j->exec);
     rc = take_queue(j, o, wbi_json_get_str(j->exec->input, "status"));
     if (rc == WB_OK)
         rc = skip_to(j, o, wbi_json_get_str(j->exec->input, "pageToken"));

@@ -39,4 +39,8 @@ void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data);
 /* The same for raw output of a stream, as {"stream","text"}, cleaned. */
 void wbi_exec_output(struct wbi_exec *x, const char *stream, struct wbi_str bytes);
 
+/* The budget of the receipt as it is set for the tool (settings.budgets by name for
+ * built-ins), before anybody wishes for another. */
+uint32_t wbi_call_usual_budget(const struct wbi_call *call);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/stage_admit.c: AUTHORIZE and ADMIT (C3.4, C3.5). */
 #include "base/limits.h"
+#include "call/exec.h"
 #include "call/guards.h"
 #include "call/reach.h"
 #include "call/redact.h"
@@ -217,6 +218,16 @@ static bool has_own_timeout(const struct wbi_call *call)
     return call->tool->timeout_ms > 0 && !call->runtime->inherit_env;
 }
 
+/* The budget of a receipt that max_tokens may lower. */
+static int64_t budget_tokens(const struct wbi_call *call)
+{
+    const wbi_json *asked = wbi_json_get(call->inv.input, "max_output_tokens");
+    int64_t tokens;
+
+    return call->tool->builtin && wbi_json_i64(asked, &tokens) ? tokens
+                                                               : wbi_call_usual_budget(call);
+}
+
 static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
 {
     const struct wbi_policy_effective *effective;
@@ -242,6 +253,10 @@ static wb_rc prepare(struct wbi_call *call, struct wbi_admission *a)
         call->inv.deadline_ms == INT64_MAX
             ? WBI_NO_DEADLINE
             : wbi_deadline_from_wall(call->inv.deadline_ms, wbi_wall_ms(&call->clock), now);
+    if (call->inv.max_tokens > 0) {
+        wishes.max_tokens = call->inv.max_tokens;
+        wishes.budget_tokens = budget_tokens(call);
+    }
     wbi_policy_tighten(&a->values, &wishes, now, &a->clamps);
     a->limit = wbi_deadline_limit(now, wishes.deadline_ns, a->values.timeout_ms);
     a->request = (struct wbi_guard_request){

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/stage_project.c: PROJECT and RENDER. The family bounds its own output
  * and writes its own receipt; errors have one receipt for all families. */
+#include <stdio.h>
+
 #include "base/limits.h"
+#include "call/exec.h"
 #include "call/guards.h"
 #include "call/partial.h"
 #include "call/redact.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
 #include "call/views.h"
+#include "config/config.h"
 #include "family/generic/generic.h"
 #include "family/receipt.h"
 
@@ -17,6 +21,19 @@ static enum wbi_step redact(struct wbi_call *call)
     if (wbi_redact_outcome(call) == WB_OK && wbi_guards_snapshot(call) == WB_OK)
         return WBI_STEP_NEXT;
     return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "the outcome could not be redacted");
+}
+
+uint32_t wbi_call_usual_budget(const struct wbi_call *call)
+{
+    const struct wbi_config *config = call->runtime->config;
+    char pointer[WBI_LIMIT_MODEL_NAME + 16];
+    int64_t budget = call->tool->budget_tokens;
+
+    if (!call->tool->builtin || config == NULL)
+        return call->tool->budget_tokens;
+    (void)snprintf(pointer, sizeof(pointer), "/budgets/%.*s", WBI_FMT(call->tool->model_name));
+    budget = wbi_config_number(config, pointer, budget);
+    return budget > (int64_t)WBI_BUDGET_MOST ? WBI_BUDGET_MOST : (uint32_t)budget;
 }
 
 uint32_t wbi_call_budget(const struct wbi_call *call)

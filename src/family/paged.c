@@ -36,7 +36,7 @@ wb_rc wbi_paged_skip(const void *rows, size_t count, wbi_paged_mark *mark, struc
 
 static size_t write_rows(struct wbi_jw *w, const struct wbi_paged *list)
 {
-    uint64_t left = list->budget_tokens > HEADER_TOKENS ? list->budget_tokens - HEADER_TOKENS : 0;
+    uint64_t left = list->budget.tokens > HEADER_TOKENS ? list->budget.tokens - HEADER_TOKENS : 0;
     size_t n = 0, most = list->count;
 
     if (list->limit > 0 && list->limit < most)
@@ -88,6 +88,7 @@ wb_rc wbi_paged_project(const struct wbi_paged *list, struct wbi_arena *arena,
         (void)snprintf(running, sizeof(running), ", %zu running", *list->running);
     }
     rc = write_token(&w, list, n, arena, err);
+    wbi_receipt_write_budget(&w, &list->budget);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_arena_fmt(arena, "%zu %s%s%s, %zu shown", list->total, list->noun,
                                  list->total == 1 ? "" : "s", running, n);
@@ -104,6 +105,7 @@ void wbi_paged_render(struct wbi_buf *out, const struct wbi_canonical *c, const 
 
     wbi_buf_adds(out, c->summary);
     wbi_buf_addc(out, '\n');
+    wbi_receipt_budget(out, c->result);
     if (token.p != NULL)
         wbi_receipt_line(out, "Next page: pageToken", token);
     if (wbi_json_count(items) > 0)

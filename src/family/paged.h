@@ -16,7 +16,7 @@ struct wbi_paged {
     size_t total;          /* of all pages */
     const size_t *running; /* how many of them run; NULL: rows that never do */
     size_t limit;          /* at most so many on this page; 0: what fits */
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
     uint64_t (*cost)(const void *rows, size_t i); /* tokens of a row in the receipt */
     void (*write)(struct wbi_jw *w, const void *rows, size_t i);
     wbi_paged_mark *mark;

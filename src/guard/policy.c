@@ -389,6 +389,8 @@ void wbi_policy_tighten(struct wbi_policy_values *v, const struct wbi_policy_wis
         if (left_ms > v->timeout_ms)
             note_clamp(ret, "deadline", left_ms, v->timeout_ms);
     }
+    if (wishes->max_tokens > wishes->budget_tokens)
+        note_clamp(ret, "maxTokens", wishes->max_tokens, wishes->budget_tokens);
     if (wishes->no_cache)
         v->cache_ttl_ns = 0;
 }

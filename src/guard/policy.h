@@ -102,10 +102,12 @@ struct wbi_policy_wishes {
     int32_t max_attempts;
     int64_t deadline_ns; /* monotonic; WBI_NO_DEADLINE */
     bool no_cache;
+    int64_t max_tokens;    /* of the receipt */
+    int64_t budget_tokens; /* and what it has without a wish */
 };
 
 struct wbi_policy_clamp {
-    const char *what; /* "timeoutMs", "deadline", "retry.maxAttempts" */
+    const char *what; /* "timeoutMs", "deadline", "retry.maxAttempts", "maxTokens" */
     int64_t asked, given;
 };
 struct wbi_policy_clamps {

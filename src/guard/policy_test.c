@@ -218,13 +218,15 @@ static void wishes_tighten_or_are_clamped_and_noted(void **state)
     assert_string_equal(clamps.row[0].what, "retry.maxAttempts");
     assert_int_equal(clamps.row[0].given, 3);
     assert_string_equal(clamps.row[1].what, "deadline");
-    wishes = (struct wbi_policy_wishes){90000, 2, WBI_NO_DEADLINE, false};
+    wishes = (struct wbi_policy_wishes){90000, 2, WBI_NO_DEADLINE, false, 64000, 8000};
     wbi_policy_tighten(&v, &wishes, 0, &clamps);
     assert_int_equal(v.timeout_ms, 5000);
     assert_int_equal(v.retry.max_attempts, 2);
-    assert_int_equal(clamps.n, 1);
+    assert_int_equal(clamps.n, 2);
     assert_string_equal(clamps.row[0].what, "timeoutMs");
     assert_int_equal(clamps.row[0].asked, 90000);
+    assert_string_equal(clamps.row[1].what, "maxTokens");
+    assert_int_equal(clamps.row[1].given, 8000);
 }
 
 /* S1 "policySnapshot — effective policy values (timeout, retry, rate-limit ids,

@@ -57,7 +57,7 @@ struct wbi_artifact_rows {
     size_t count;
     size_t total; /* of all pages */
     size_t limit; /* at most so many on this page; 0: what fits */
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
 };
 wbi_paged_mark wbi_artifact_mark; /* of rows */
 

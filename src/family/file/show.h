@@ -8,23 +8,24 @@
 #include "catalog/tool.h"
 #include "family/file/file.h"
 #include "family/file/patch.h"
+#include "family/receipt.h"
 
 struct wbi_read_output {
     struct wbi_read_result r;
     bool numbered;
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
 };
 
 struct wbi_list_output {
     struct wbi_list_result r;
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
 };
 
 struct wbi_search_output {
     struct wbi_search_result r;
     struct wbi_str pattern;
     enum wbi_search_mode mode;
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
 };
 
 struct wbi_write_output {

@@ -30,7 +30,7 @@ static void add_entry_line(struct wbi_buf *out, struct wbi_str path, struct wbi_
 static wb_rc put_entries(struct wbi_jw *w, const struct wbi_list_output *o, struct wbi_arena *arena,
                          size_t *ret_shown)
 {
-    uint64_t room = wbi_file_room(o->budget_tokens, o->r.path, o->r.next_token), used = 0;
+    uint64_t room = wbi_file_room(o->budget.tokens, o->r.path, o->r.next_token), used = 0;
     struct wbi_buf line;
     size_t i;
 
@@ -86,6 +86,7 @@ static wb_rc list_project(void *arg, const struct wbi_complete *full,
         token = o->r.entries[shown - 1].path;
     if (wbi_file_put_token(&w, p->arena, token) != WB_OK)
         return wbi_fail_nomem(err);
+    wbi_receipt_write_budget(&w, &o->budget);
     wbi_jw_obj_end(&w);
     *ret_summary = wbi_arena_fmt(p->arena, "listed %zu entr%s of %.*s", shown,
                                  shown == 1 ? "y" : "ies", WBI_FMT(name));
@@ -119,6 +120,7 @@ static wb_rc list_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
                 "directories that may not be read");
     passed_over(out, r, "too_deep_directories", "directory below the greatest depth",
                 "directories below the greatest depth");
+    wbi_receipt_budget(out, r);
     wbi_file_more(out, r, "the listing goes on");
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
     WBI_JSON_EACH (wbi_json_get(r, "entries"), e) {
@@ -163,7 +165,7 @@ struct page {
     struct wbi_arena *arena;
     struct wbi_jw *w;
     struct wbi_buf line; /* one line of the receipt, to be counted */
-    uint32_t budget;
+    uint64_t budget;
     uint64_t room, used;
     size_t files;
     uint64_t matches;
@@ -358,7 +360,7 @@ static wb_rc search_project(void *arg, const struct wbi_complete *full,
 {
     const struct wbi_search_output *o = full->typed;
     struct wbi_jw w = wbi_jw_to(ret_result);
-    struct page g = {.arena = p->arena, .w = &w, .budget = o->budget_tokens};
+    struct page g = {.arena = p->arena, .w = &w, .budget = o->budget.tokens};
     size_t found = files_found(&o->r);
     wb_rc rc = WB_OK;
 
@@ -375,6 +377,7 @@ static wb_rc search_project(void *arg, const struct wbi_complete *full,
     put_search_facts(&w, o, &g);
     if (rc == WB_OK)
         rc = wbi_file_put_token(&w, p->arena, g.full ? g.token : o->r.next_token);
+    wbi_receipt_write_budget(&w, &o->budget);
     wbi_jw_obj_end(&w);
     if (rc == WB_OK)
         *ret_summary = wbi_arena_fmt(p->arena, "found %llu match%s in %zu file%s",
@@ -468,6 +471,7 @@ static wb_rc search_render(void *arg, const struct wbi_canonical *c, struct wbi_
         return wbi_buf_rc(&lines);
     search_head(r, names_only, out);
     search_notes(r, cut, out);
+    wbi_receipt_budget(out, r);
     wbi_file_more(out, r, more);
     wbi_receipt_section(out, names_only ? "files" : "matches", wbi_buf_str(&lines));
     wbi_file_more_at_cut(out, r, more);

@@ -42,7 +42,7 @@ static wb_rc add_line(struct wbi_buf *text, const struct wbi_read_output *o, siz
 static wb_rc fill_small(const struct wbi_read_output *o, struct wbi_arena *arena,
                         struct wbi_buf *text, bool *ret_fits)
 {
-    uint64_t most = wbi_file_room_bytes(o->budget_tokens, o->r.path, SOME_TOKEN);
+    uint64_t most = wbi_file_room_bytes(o->budget.tokens, o->r.path, SOME_TOKEN);
     wb_rc rc = WB_OK;
 
     *ret_fits = true;
@@ -58,7 +58,7 @@ static wb_rc fill_small(const struct wbi_read_output *o, struct wbi_arena *arena
 static wb_rc fill_counted(const struct wbi_read_output *o, struct wbi_arena *arena,
                           struct wbi_buf *text, size_t *ret_lines)
 {
-    uint64_t room = wbi_file_room(o->budget_tokens, o->r.path, SOME_TOKEN);
+    uint64_t room = wbi_file_room(o->budget.tokens, o->r.path, SOME_TOKEN);
     uint64_t used = 0;
 
     for (size_t i = 0; i < o->r.n_lines; i++) {
@@ -139,6 +139,7 @@ static wb_rc read_project(void *arg, const struct wbi_complete *full,
     wbi_jw_kstr(&w, "text", wbi_buf_str(&text));
     if (wbi_file_put_token(&w, p->arena, token) != WB_OK)
         return wbi_fail_nomem(err);
+    wbi_receipt_write_budget(&w, &o->budget);
     wbi_jw_obj_end(&w);
     wbi_buf_init_arena(&summary, p->arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_addz(&summary, "read ");
@@ -194,6 +195,7 @@ static wb_rc read_render(void *arg, const struct wbi_canonical *c, struct wbi_ar
     wbi_file_count(out, wbi_result_int(r, "size_bytes"), "byte", "bytes");
     wbi_buf_addz(out, ")\n");
     read_notes(r, out);
+    wbi_receipt_budget(out, r);
     wbi_file_more(out, r, "the file goes on");
     wbi_receipt_section(out, "text", wbi_json_get_str(r, "text"));
     wbi_file_more_at_cut(out, r, "the file goes on");

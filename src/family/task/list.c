@@ -46,7 +46,7 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
                               .total = list->total,
                               .running = &list->running,
                               .limit = list->limit,
-                              .budget_tokens = list->budget_tokens,
+                              .budget = list->budget,
                               .cost = cost_of,
                               .write = write_row,
                               .mark = wbi_task_mark};

@@ -35,7 +35,7 @@ struct wbi_task_rows {
     size_t total; /* of all pages */
     size_t limit; /* at most so many on this page; 0: what fits */
     size_t running;
-    uint32_t budget_tokens;
+    struct wbi_allowance budget;
 };
 wbi_paged_mark wbi_task_mark; /* of rows */
 

@@ -116,7 +116,7 @@ static struct wbi_str one_item_line(struct wbi_arena *arena, struct wbi_str id,
 static size_t fitting(const struct wbi_work_output *o, struct wbi_arena *arena)
 {
     uint64_t room =
-        (o->budget_tokens > 2 * LIST_HEADER_TOKENS ? o->budget_tokens - LIST_HEADER_TOKENS
+        (o->budget.tokens > 2 * LIST_HEADER_TOKENS ? o->budget.tokens - LIST_HEADER_TOKENS
                                                    : LIST_HEADER_TOKENS) *
         (uint64_t)WBI_TOKEN_UNIT;
     uint64_t used = 0;
@@ -147,6 +147,7 @@ static void put_list(struct wbi_jw *w, const struct wbi_work_output *o, struct w
         wbi_jw_kstr(w, "nextToken", o->items[shown - 1].id);
     else if (o->next_token.p != NULL)
         wbi_jw_kstr(w, "nextToken", o->next_token);
+    wbi_receipt_write_budget(w, &o->budget);
 }
 
 static const char *const action_words[] = {"created", "updated", "completed", "listed"};
@@ -220,6 +221,7 @@ static wb_rc render_list(const wbi_json *r, struct wbi_arena *arena, struct wbi_
     wbi_buf_addf(out, "Work items: %lld in all, %lld shown, %lld omitted\n", (long long)total,
                  (long long)shown, (long long)omitted);
     counts_line(wbi_json_get(r, "counts"), out);
+    wbi_receipt_budget(out, r);
     if (token.p != NULL)
         wbi_buf_addf(out, "More: repeat the call with pageToken \"%.*s\"\n", WBI_FMT(token));
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);

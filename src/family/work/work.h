@@ -6,6 +6,7 @@
 #define WBI_FAMILY_WORK_WORK_H
 
 #include "catalog/tool.h"
+#include "family/receipt.h"
 
 enum wbi_work_status {
     WBI_WORK_OPEN = 0,
@@ -41,7 +42,7 @@ struct wbi_work_output {
     size_t total;                     /* LISTED: of all pages */
     size_t in_state[WBI_WORK_STATES]; /* of the whole queue */
     struct wbi_str next_token;        /* LISTED: behind items */
-    uint32_t budget_tokens;           /* LISTED */
+    struct wbi_allowance budget;      /* LISTED */
 };
 
 extern const struct wbi_family wbi_work_family; /* typed: struct wbi_work_output */
