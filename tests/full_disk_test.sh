@@ -55,6 +55,7 @@ doctor 3 'broken .*no space left.*make room'
 url() { sed -n 's/^listening on \(http:[^ ]*\).*/\1/p' "$top/log"; }
 listens() { [ -n "$(url)" ]; }
 serve() {
+    : > "$top/log" # not that of the one before
     HOME=$top/home WAYBILL_ROOT=$top/room "$build/waybill" serve --http 127.0.0.1:0 --auth none > /dev/null 2> "$top/log" &
     pid=$!
     until_true "the server listens" listens
@@ -88,7 +89,6 @@ wait $pid
 pid=
 grep -q 'not in the ledger' "$top/log" && bad "all was written: $(cat "$top/log")"
 mount -o remount,ro "$state" || bad "no remount"
-export WAYBILL_STATE=$state # else the user's folder takes its place
 doctor 3 'broken .*read-only file system.*--state'
 WAYBILL_STATE=$state/none/yet doctor 3 'broken .*none can be made: Read-only'
 serve
