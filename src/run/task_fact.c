@@ -123,7 +123,8 @@ static void read_output(const wbi_json *v, struct wbi_str call_id, struct wbi_ar
     text_member(v, "role", a->role, sizeof(a->role));
     text_member(v, "sha256", a->sha256, sizeof(a->sha256));
     text_member(v, "reason", a->reason, sizeof(a->reason));
-    memcpy(a->call_id, call_id.p, WBI_MIN(call_id.n, sizeof(a->call_id) - 1));
+    if (call_id.n > 0)
+        memcpy(a->call_id, call_id.p, WBI_MIN(call_id.n, sizeof(a->call_id) - 1));
     a->bytes = (uint64_t)int_member(v, "bytes");
     a->lines = (uint64_t)int_member(v, "lines");
     a->dropped = (uint64_t)int_member(v, "dropped");
