@@ -273,10 +273,16 @@ static void a_rotated_key_needs_the_old_keys_signature(void **state)
     (void)state;
     ws_init(&w);
     calls(&w, 1);
+    checkpoints_file(&w, key);
+    shell("cp %s %s/copy", key, w.base);
     expect(&w, 0, ws_run(&w, "ledger checkpoint --rotate"), NULL);
     calls(&w, 1);
     expect(&w, 0, ws_run(&w, "ledger checkpoint --rotate"), NULL);
     expect(&w, 0, ws_run(&w, "ledger verify --json"), "\"keys\":3");
+    expect(&w, 0, ws_run(&w, "ledger verify --witness %s/copy", w.base), "good");
+    shell("mv %s %s/own", key, w.base); /* it alone says that the old key led to the new */
+    expect(&w, 1, ws_run(&w, "ledger verify --witness %s/copy", w.base), "is missing");
+    shell("mv %s/own %s", w.base, key);
     snprintf(key, sizeof(key), "%s/ledger.key", w.user);
     assert_int_equal(stat(key, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);

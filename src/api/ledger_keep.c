@@ -56,9 +56,9 @@ static wb_rc examine(wb_ledger *l, struct wbi_arena *arena, const char *witness,
     if (rc == WB_OK)
         rc = wbi_store_anchor(l->store, &v->anchor, err);
     if (rc == WB_OK)
-        rc = wbi_checkpoints_read(l->ledger, arena, NULL, &v->own, err);
+        rc = wbi_checkpoints_read(l->ledger, arena, NULL, NULL, &v->own, err);
     if (rc == WB_OK && witness != NULL)
-        rc = wbi_checkpoints_read(l->ledger, arena, witness, &v->other, err);
+        rc = wbi_checkpoints_read(l->ledger, arena, witness, &v->own, &v->other, err);
     if (rc != WB_OK)
         return rc;
     n = v->own.heads_n + v->other.heads_n;
@@ -174,7 +174,7 @@ wb_rc wb_ledger_checkpoint(wb_ledger *l, wb_checkpoint_op op, char **ret, size_t
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     rc = state_it(l, op, &head, &err);
     if (rc == WB_OK)
-        rc = wbi_checkpoints_read(l->ledger, arena, NULL, &c, &err);
+        rc = wbi_checkpoints_read(l->ledger, arena, NULL, NULL, &c, &err);
     if (rc == WB_OK) {
         wbi_jw_obj(&w);
         write_head(&w, "head", &head);

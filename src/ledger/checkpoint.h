@@ -41,12 +41,14 @@ struct wbi_checkpoints {
     size_t heads_n;
     struct wbi_witness anchor;                  /* highest one stated; seq 0: none */
     size_t keys;                                /* that signed */
+    uint8_t (*signers)[WBI_SIGN_KEY_SIZE];      /* they, newest first, in arena */
     char last[WBI_RFC3339_SIZE];                /* when the newest was made, "" without one */
     char public_key[2 * WBI_SIGN_KEY_SIZE + 1]; /* of the user, "" without one */
 };
-/* path: another file of checkpoints; NULL: the user's. */
+/* path: another file of checkpoints, which may be older than the newest key; own says which
+ * ones led to it. Both NULL: the user's. */
 WB_MUST_CHECK wb_rc wbi_checkpoints_read(struct wbi_ledger *ledger, struct wbi_arena *arena,
-                                         const char *path, struct wbi_checkpoints *ret,
-                                         struct wbi_error *err);
+                                         const char *path, const struct wbi_checkpoints *own,
+                                         struct wbi_checkpoints *ret, struct wbi_error *err);
 
 #endif

@@ -76,16 +76,40 @@ static bool signed_by(const struct wbi_line *l, const uint8_t *key, const char *
 struct trust {
     const char *state_id;
     uint8_t key[WBI_SIGN_KEY_SIZE];
+    const struct wbi_checkpoints *own; /* NULL: the file itself tells of all keys */
 };
+
+static void trust_instead(struct wbi_checkpoints *c, struct trust *t, const uint8_t *key)
+{
+    memcpy(t->key, key, sizeof(t->key));
+    memcpy(c->signers[c->keys++], key, sizeof(t->key));
+}
+
+/* A copy that was made before a key was rotated: the user's witness has the line that the copy
+ * lacks. */
+static void trust_older(struct wbi_checkpoints *c, struct trust *t, const struct wbi_line *l)
+{
+    bool passed = false;
+
+    if (t->own == NULL || !t->own->exists || !t->own->good)
+        return;
+    for (size_t i = 0; i < t->own->keys; i++) {
+        if (passed && memcmp(t->own->signers[i], l->key, sizeof(l->key)) == 0) {
+            trust_instead(c, t, l->key);
+            return;
+        }
+        passed |= memcmp(t->own->signers[i], t->key, sizeof(t->key)) == 0;
+    }
+}
 
 static void take(struct wbi_checkpoints *c, struct trust *t, const struct wbi_line *l, size_t line)
 {
     if (c->last[0] == '\0')
         memcpy(c->last, l->time, sizeof(c->last));
-    if (l->kind == WBI_LINE_KEY && memcmp(l->next, t->key, sizeof(t->key)) == 0) {
-        memcpy(t->key, l->key, sizeof(t->key));
-        c->keys++;
-    }
+    if (l->kind == WBI_LINE_KEY && memcmp(l->next, t->key, sizeof(t->key)) == 0)
+        trust_instead(c, t, l->key);
+    else if (memcmp(l->key, t->key, sizeof(t->key)) != 0)
+        trust_older(c, t, l);
     if (!signed_by(l, t->key, t->state_id)) {
         distrust(c,
                  "line %zu of the witness is not signed by the user's key, nor by one that was "
@@ -114,8 +138,11 @@ static wb_rc read_lines(struct wbi_arena *arena, struct wbi_str text, struct tru
     struct wbi_arena *scratch;
 
     c->heads = wbi_arena_array(arena, line + 1, sizeof(*c->heads));
-    if (c->heads == NULL || wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &scratch) != WB_OK)
+    c->signers = wbi_arena_array(arena, line + 1, sizeof(*c->signers));
+    if (c->heads == NULL || c->signers == NULL ||
+        wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &scratch) != WB_OK)
         return wbi_fail_nomem(err);
+    memcpy(c->signers[0], t->key, sizeof(t->key));
     while (end > 0 && text.p[end - 1] != '\n')
         end--; /* torn by a kill: never acknowledged */
     for (; line > 0; line--) {
@@ -135,12 +162,13 @@ static wb_rc read_lines(struct wbi_arena *arena, struct wbi_str text, struct tru
 }
 
 wb_rc wbi_checkpoints_read(struct wbi_ledger *l, struct wbi_arena *arena, const char *path,
-                           struct wbi_checkpoints *ret, struct wbi_error *err)
+                           const struct wbi_checkpoints *own, struct wbi_checkpoints *ret,
+                           struct wbi_error *err)
 {
     const struct wbi_dir *dir = wbi_store_dir(l->store);
     struct wbi_checkpoints c = {.good = true, .keys = 1};
     struct wbi_ids ids = wbi_ids_system();
-    struct trust t = {.state_id = dir->id};
+    struct trust t = {.state_id = dir->id, .own = own};
     struct wbi_error mine = WBI_ERROR_INIT;
     struct wbi_key key;
     struct wbi_buf text;
