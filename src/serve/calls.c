@@ -431,7 +431,10 @@ void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r)
                  g->cancelled ? WBI_LIT("the server is going down") : WBI_LIT("cancelled"),
                  WBI_NONE);
     drop_served(s);
-    drop_talk(g, talk);
+    if (talk->waiting != NULL) /* perhaps only for this one */
+        wbi_loop_defer(g->rt->loop, &talk->pump);
+    else
+        drop_talk(g, talk);
 }
 
 static void cancel_one(void *arg, struct wbi_call *call)

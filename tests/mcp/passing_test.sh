@@ -124,6 +124,18 @@ grep -q '"method":"logging/setLevel","params":{"level":"debug"}' "$work/record" 
 [ "$(grep -c '"method":"notifications/message".*"touched"' "$work/out")" = 1 ] || bad "its message does not arrive once"
 hush
 
+# A call that waits to be alone and is cancelled no longer holds up those behind it.
+talk
+rpc list tools/list ''
+answer list
+rpc hold tools/call '"name":"w__hold","arguments":{}'
+rpc die tools/call '"name":"w__die","arguments":{}'
+rpc touch tools/call '"name":"w__touch","arguments":{"uri":"x"}'
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"die"}}\n' >&3
+answer touch
+answer hold
+hush
+
 # A server that hangs: others' answers come, lists in 15 s, and then at once.
 config "{\"mcpServers\":{\"h\":$(library name=h mute=prompts/),\"r\":$(library name=r mute=resources/ uris=r://1),\"b\":$(library name=b uris=b://1)}}"
 talk
