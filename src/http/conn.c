@@ -8,6 +8,7 @@
  *     left. What it asked for whole is answered; whether it still listens is found
  *     out by sending something that says nothing, which one who left resets. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -461,6 +462,15 @@ static void on_ready(void *arg, int events)
     wbi_conn_go(c);
 }
 
+/* Whether the client has said all. While reading pauses that cannot be read, for it stands
+ * behind what was sent ahead. */
+static bool said_all(const struct wbi_conn *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+
+    return c->eof || ((c->mask & WBI_WATCH_READ) == 0 && poll(&p, 1, 0) > 0);
+}
+
 /* Of a client that has said all and is owed an answer. It is asked in the second
  * tick, so that quick answers come without that. */
 static bool has_left(struct wbi_conn *c)
@@ -489,7 +499,7 @@ void wbi_conn_tick(struct wbi_conn *c, int64_t now_ns)
 
     if (c->away)
         return;
-    if (waiting && c->eof && has_left(c)) {
+    if (waiting && said_all(c) && has_left(c)) {
         wbi_conn_drop(c);
         return;
     }

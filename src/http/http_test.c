@@ -401,26 +401,34 @@ static void a_stream_is_sent_in_chunks_and_ended(void **state)
     stop(&w);
 }
 
+/* However much it has sent ahead, which is more than is read. */
 static void a_client_that_leaves_is_reported_once(void **state)
 {
+    static char ahead[8 * 1024];
     struct wbi_http_options o = {0};
     struct wbi_http_response late = {.status = 200};
     struct world w;
     int fd;
 
     (void)state;
-    start(&w, &o);
-    fd = dial(&w);
-    put(fd, LATER, sizeof(LATER) - 1);
-    for (int i = 0; i < 50 && w.held_n == 0; i++)
-        (void)wbi_loop_turn(w.loop, false);
-    close(fd);
-    for (int i = 0; i < 50 && w.gone == 0; i++)
-        (void)wbi_loop_turn(w.loop, true); /* ticks */
-    assert_int_equal(w.gone, 1);
-    assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_ENOTFOUND);
-    assert_int_equal(wbi_http_connections(w.http), 0);
-    stop(&w);
+    for (int pieces = 0; pieces <= 16; pieces += 16) {
+        start(&w, &o);
+        fd = dial(&w);
+        put(fd, LATER, sizeof(LATER) - 1);
+        for (int i = 0; i < 50 && w.held_n == 0; i++)
+            (void)wbi_loop_turn(w.loop, false);
+        for (int i = 0; i < pieces; i++) {
+            put(fd, ahead, sizeof(ahead));
+            (void)wbi_loop_turn(w.loop, false);
+        }
+        close(fd);
+        for (int i = 0; i < 50 && w.gone == 0; i++)
+            (void)wbi_loop_turn(w.loop, true); /* ticks */
+        assert_int_equal(w.gone, 1);
+        assert_int_equal(wbi_http_respond(w.http, w.held[0], &late), WB_ENOTFOUND);
+        assert_int_equal(wbi_http_connections(w.http), 0);
+        stop(&w);
+    }
 }
 
 static int dial_and_shut(struct world *w, const char *requests)
