@@ -25,7 +25,8 @@ struct wbi_exchange {
     struct wbi_transfer *transfer; /* NULL: broken off, until `again` */
     struct wbi_timer *again;
     struct wbi_sse sse;
-    unsigned breaks; /* since it last brought something */
+    unsigned breaks;  /* since it last brought something, or held for long */
+    int64_t since_ns; /* when its transfer began */
     bool initialize;
     bool in_session;     /* sent as part of one */
     bool news;           /* the stream of what belongs to no call */
@@ -196,6 +197,8 @@ static bool come_again(struct wbi_exchange *x, const struct wbi_transfer_view *v
     struct wbi_upstream *up = x->up;
     int64_t ms = x->sse.retry_ms >= 0 ? x->sse.retry_ms : WBI_UPSTREAM_RETRY_MS;
 
+    if (wbi_now_ns(&up->clock) - x->since_ns > WBI_UPSTREAM_BACKOFF_MAX_MS * WBI_NS_PER_MS)
+        x->breaks = 0; /* quiet is no fault */
     if (up->era != WBI_ERA_LEGACY || up->state != WBI_UP_READY || !broken(x, v) ||
         x->breaks >= WBI_LIMIT_UPSTREAM_BREAKS ||
         (!x->news && (x->call == NULL || x->call->id != x->call_id || x->sse.last_id[0] == '\0')))
@@ -344,6 +347,7 @@ static wb_rc transfer(struct wbi_exchange *x, const char *method, struct wbi_str
 
     if (rc != WB_OK)
         return rc;
+    x->since_ns = wbi_now_ns(&up->clock);
     rc = make_headers(up, x, arena, &spec);
     if (rc == WB_OK)
         rc = wbi_transfer_start(up->curl, &spec, on_event, x, &x->transfer);
