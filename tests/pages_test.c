@@ -195,6 +195,64 @@ static void c61_a_long_line_is_cut_around_its_match(void **state)
     }
 }
 
+/* ---- ReadArtifact ---- */
+
+/* Everything of the pages but the text of lines: "12: 13- …". */
+static struct wbi_str grepped(const char *path, unsigned context, unsigned budget)
+{
+    struct wbi_str token = WBI_NONE;
+    struct wbi_buf out;
+    char input[512];
+
+    snprintf(input, sizeof(input), "\"path\":\"%s\",\"grep\":\"NEEDLE\",\"context\":%u", path,
+             context);
+    wbi_buf_init_arena(&out, box.arena, WBI_LIMIT_JSON_TEXT);
+    do {
+        struct toolcall c = page("ReadArtifact", input, budget, token);
+        struct wbi_str rest = wbi_json_get_str(c.result, "content");
+        bool cut = wbi_str_find(rest, WBI_LIT("[line cut]\n")) < rest.n;
+
+        assert_int_equal(cut, wbi_str_find(c.receipt, WBI_LIT("\nCut: ")) < c.receipt.n);
+        for (size_t n; rest.n > 0; rest = wbi_str_from(rest, n + 1)) {
+            struct wbi_str line = wbi_str_head(rest, n = wbi_str_index(rest, '\n'));
+            size_t digits = 0;
+
+            while (digits < line.n && line.p[digits] >= '0' && line.p[digits] <= '9')
+                digits++;
+            wbi_buf_adds(&out, wbi_str_head(line, digits > 0 ? digits + 1 : 0));
+            if (digits > 0 && line.p[digits] == ':')
+                assert_true(wbi_str_find(line, WBI_LIT("NEEDLE")) < line.n);
+        }
+        token = wbi_json_get_str(c.result, "nextToken");
+    } while (token.p != NULL);
+    return wbi_buf_str(&out);
+}
+
+static void c55_pages_of_an_artifact_keep_their_budget(void **state)
+{
+    static const unsigned contexts[] = {0, 1, 50};
+    struct toolcall c;
+    char path[256];
+
+    (void)state;
+    make_searched_files();
+    c = toolbox_call(&box, "ExecCommand",
+                     "{\"cmd\":\"cat sub/short.txt sub/long.txt\",\"max_output_tokens\":200}");
+    assert_true(c.ok);
+    snprintf(
+        path, sizeof(path), "%.*s",
+        WBI_FMT(wbi_json_get_str(wbi_json_at(wbi_json_get(c.result, "artifacts"), 0), "path")));
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < sizeof(budgets) / sizeof(budgets[0]); k++) {
+            struct wbi_str all = grepped(path, contexts[i], MANY);
+            struct wbi_str joined = grepped(path, contexts[i], budgets[k]);
+
+            if (!wbi_str_eq(all, joined))
+                fail_msg("%u at %u\n%.*s\n%.*s", contexts[i], budgets[k], WBI_FMT(joined),
+                         WBI_FMT(all));
+        }
+}
+
 /* A path of an answer is one that the next call takes. */
 static void c73_paths_name_the_file_for_the_next_call(void **state)
 {
@@ -230,6 +288,7 @@ int main(void)
         EACH(c77_pages_of_a_search_joined_are_all_lines),
         EACH(c62_a_search_says_what_is_left),
         EACH(c61_a_long_line_is_cut_around_its_match),
+        EACH(c55_pages_of_an_artifact_keep_their_budget),
         EACH(c73_paths_name_the_file_for_the_next_call),
     };
 

@@ -12,9 +12,13 @@
 
 /* ---- reading ---- */
 
-static enum wbi_regex_verdict match(void *arg, struct wbi_str line)
+static enum wbi_regex_verdict match(void *arg, struct wbi_str line, size_t *ret_from)
 {
-    return wbi_regex_test(arg, line, WBI_REGEX_FULL);
+    struct wbi_regex_span span;
+    enum wbi_regex_verdict verdict = wbi_regex_find(arg, line, 0, &span, 1);
+
+    *ret_from = span.from;
+    return verdict;
 }
 
 struct reading {

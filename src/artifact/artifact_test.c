@@ -549,10 +549,11 @@ static void expect_read(struct bench *b, const struct wbi_artifact *a, struct wb
     assert_string_equal(z, text);
 }
 
-static enum wbi_regex_verdict has_e(void *arg, struct wbi_str line)
+static enum wbi_regex_verdict has_e(void *arg, struct wbi_str line, size_t *ret_from)
 {
     (void)arg;
-    return wbi_str_index(line, 'e') < line.n ? WBI_REGEX_YES : WBI_REGEX_NO;
+    *ret_from = wbi_str_index(line, 'e');
+    return *ret_from < line.n ? WBI_REGEX_YES : WBI_REGEX_NO;
 }
 
 static const struct wbi_line_matcher with_e = {NULL, has_e};
@@ -576,6 +577,26 @@ static void ranges_are_as_documented(void **state) /* I3 */
     expect_read(b, &a,
                 (struct wbi_read_query){.kind = WBI_READ_GREP, .matcher = &with_e, .context = 1},
                 "1:one\n2-two\n3:three\n4-four\n--\n6-six\n7:seven\n");
+}
+
+static void c62_grep_cuts_long_lines_around_the_match_and_says_so(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_read_query q = {.kind = WBI_READ_GREP, .matcher = &with_e, .context = 1};
+    char text[13010];
+    struct wbi_artifact a;
+    struct wbi_read_page page;
+
+    memset(text, 'x', 13000);
+    text[6000] = '\n';
+    text[12000] = 'e';
+    memcpy(text + 13000, "\nend\n", 6);
+    a = keep_text(b, "g1", text);
+    page = read_page(b, &a, &q);
+    assert_int_equal(page.cut_lines, 2); /* one of context, one with a match */
+    assert_true(wbi_str_find(page.text, WBI_LIT("xex")) < page.text.n);
+    assert_memory_equal(page.text.p + 4098, "[line cut]\n2:x", 14);
+    assert_memory_equal(page.text.p + page.text.n - 18, "x[line cut]\n3:end\n", 18);
 }
 
 static void json_paths_lead_to_values(void **state)
@@ -774,6 +795,7 @@ int main(void)
         TEST(verify_finds_damage),
         TEST(hashing_can_go_to_another_thread),
         TEST(ranges_are_as_documented),
+        TEST(c62_grep_cuts_long_lines_around_the_match_and_says_so),
         TEST(json_paths_lead_to_values),
         TEST(pages_join_to_the_whole),
         TEST(a_token_fits_only_its_own_question),

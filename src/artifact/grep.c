@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * artifact/grep.c: matching lines with context, numbered as grep does: "12:hit",
- * "11-around", "--" between groups. A line counts and shows by its first
- * WBI_LIMIT_GREP_LINE bytes; memory is that times the context. */
+ * "11-around", "--" between groups. A line counts by its first WBI_LIMIT_GREP_LINE
+ * bytes and shows SHOWN_LINE of them, around its match; memory is that times the context. */
 #include "artifact/read_int.h"
 #include "base/alloc.h"
 #include "base/limits.h"
@@ -12,6 +12,7 @@
 struct kept_line {
     uint64_t number;
     size_t n;
+    bool cut;
     char text[SHOWN_LINE];
 };
 
@@ -24,26 +25,52 @@ struct grep_sink {
     struct kept_line *before; /* a ring of `context` lines */
     uint32_t context, kept, next_kept;
     uint32_t after; /* lines still to show behind a match */
-    uint64_t last_printed, first_printed, shown, matches, total;
+    uint64_t last_printed, first_printed, shown, matches, cut_lines, total;
     bool any, stopped;
     bool gave_up; /* whether the line at `number` matches cannot be told */
     uint64_t next;
 };
 
-/* False when the page is full: the line at `number` starts the next one. */
-static bool print(struct grep_sink *s, uint64_t number, char mark, struct wbi_str text)
+/* What is shown of a line too long for room: a window around the match at `from`. */
+static struct wbi_str window(struct wbi_str text, size_t from, size_t room)
 {
-    size_t was = s->out->n;
-    struct wbi_str shown = wbi_str_head(text, SHOWN_LINE);
+    size_t skip = from > room / 4 ? WBI_MIN(from - room / 4, text.n - room) : 0;
 
-    if (text.n > SHOWN_LINE)
-        shown.n = wbi_utf8_cut(shown, SHOWN_LINE);
+    while (skip < text.n && ((unsigned char)text.p[skip] & 0xC0) == 0x80)
+        skip++;
+    text = wbi_str_from(text, skip);
+    return wbi_str_head(text, wbi_utf8_cut(text, room));
+}
+
+#define AROUND_LINE 32u /* bytes of its number and of what says that it is cut */
+#define LEAST_LINE 16u  /* bytes of a line that is alone on its page */
+
+/* The first line of a page is shown whatever the page may have, if need be cut to it. */
+static size_t room_for_line(const struct grep_sink *s)
+{
+    size_t page = s->q->max_bytes;
+
+    if (s->out->n > 0 || page >= SHOWN_LINE + AROUND_LINE)
+        return SHOWN_LINE;
+    return page > AROUND_LINE + LEAST_LINE ? page - AROUND_LINE : LEAST_LINE;
+}
+
+/* from: where the match begins. False when the page is full: the line at `number`
+ * starts the next one. */
+static bool print(struct grep_sink *s, uint64_t number, char mark, struct wbi_str text, size_t from,
+                  bool cut)
+{
+    size_t was = s->out->n, room = room_for_line(s);
+
+    cut = cut || text.n > room;
+    if (text.n > room)
+        text = window(text, from, room);
     if (s->context > 0 && s->last_printed != 0 && number > s->last_printed + 1)
         wbi_buf_addz(s->out, "--\n");
     wbi_buf_addu(s->out, number);
     wbi_buf_addc(s->out, mark);
-    wbi_buf_adds(s->out, shown);
-    wbi_buf_addz(s->out, shown.n < text.n ? "…\n" : "\n");
+    wbi_buf_adds(s->out, text);
+    wbi_buf_addz(s->out, cut ? "[line cut]\n" : "\n");
     if (was > 0 &&
         (s->out->n > s->q->max_bytes || (s->q->max_lines != 0 && s->shown >= s->q->max_lines))) {
         s->out->n = was;
@@ -52,6 +79,7 @@ static bool print(struct grep_sink *s, uint64_t number, char mark, struct wbi_st
         return false;
     }
     s->shown++;
+    s->cut_lines += cut;
     s->last_printed = number;
     if (s->first_printed == 0)
         s->first_printed = number;
@@ -63,7 +91,7 @@ static bool print_before(struct grep_sink *s)
     for (; s->kept > 0; s->kept--) {
         uint32_t at = (s->next_kept + s->context - s->kept) % s->context;
         const struct kept_line *k = &s->before[at];
-        if (!print(s, k->number, '-', wbi_str_make(k->text, k->n)))
+        if (!print(s, k->number, '-', wbi_str_make(k->text, k->n), 0, k->cut))
             return false;
     }
     return true;
@@ -78,6 +106,7 @@ static void keep(struct grep_sink *s, struct wbi_str text)
     k = &s->before[s->next_kept];
     k->number = s->number;
     k->n = wbi_utf8_cut(text, SHOWN_LINE);
+    k->cut = k->n < text.n;
     memcpy(k->text, text.p, k->n);
     s->next_kept = (s->next_kept + 1) % s->context;
     s->kept += s->kept < s->context;
@@ -87,21 +116,22 @@ static bool on_line(struct grep_sink *s)
 {
     struct wbi_str text = wbi_buf_str(&s->line);
     enum wbi_regex_verdict verdict = WBI_REGEX_NO;
+    size_t from = 0;
     bool go = true;
 
     if (s->number >= s->from)
-        verdict = s->q->matcher->match(s->q->matcher->arg, text);
+        verdict = s->q->matcher->match(s->q->matcher->arg, text, &from);
     s->gave_up = verdict == WBI_REGEX_LIMIT;
     if (s->gave_up)
         return false;
     if (s->number < s->from) {
         /* the page before had it */
     } else if (verdict == WBI_REGEX_YES) {
-        go = print_before(s) && print(s, s->number, ':', text);
+        go = print_before(s) && print(s, s->number, ':', text, from, false);
         s->matches += go;
         s->after = go ? s->context : s->after;
     } else if (s->after > 0) {
-        go = print(s, s->number, '-', text);
+        go = print(s, s->number, '-', text, 0, false);
         s->after -= go;
     } else {
         keep(s, text);
@@ -176,6 +206,7 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
         ret->first_line = s.first_printed;
         ret->last_line = s.last_printed;
         ret->matches = s.matches;
+        ret->cut_lines = s.cut_lines;
         ret->total_lines = s.stopped ? 0 : s.total;
         if (s.stopped) {
             struct wbi_page next = {.line = s.next, .offset = s.after, .check = check};

@@ -21,10 +21,11 @@ struct wbi_cleaner {
     void (*end)(void *state); /* after finish or a failure */
 };
 
-/* One line without its line feed, at most WBI_LIMIT_GREP_LINE bytes of it. */
+/* One line without its line feed, at most WBI_LIMIT_GREP_LINE bytes of it. With YES
+ * *ret_from is where the match begins. */
 struct wbi_line_matcher {
     void *arg;
-    enum wbi_regex_verdict (*match)(void *arg, struct wbi_str line);
+    enum wbi_regex_verdict (*match)(void *arg, struct wbi_str line, size_t *ret_from);
 };
 
 enum wbi_read_kind {
@@ -53,7 +54,7 @@ struct wbi_read_page {
     uint64_t first_line, last_line;  /* shown; 0 where none; for BYTES byte offsets */
     uint64_t total_lines;            /* cleaned; 0 unless the end was seen; for BYTES the
                                       * bytes, of a range past them */
-    uint64_t matches;                /* on this page */
+    uint64_t matches, cut_lines;     /* on this page, for GREP: cut are long ones */
     bool cut_line;                   /* the last line shown goes on in the next page */
     char next_token[WBI_PAGE_TOKEN]; /* "" at the end */
 };

@@ -84,9 +84,13 @@ static wb_rc one_range(const wbi_json *input, struct wbi_error *err)
                                        "json_path");
 }
 
-static enum wbi_regex_verdict match(void *arg, struct wbi_str line)
+static enum wbi_regex_verdict match(void *arg, struct wbi_str line, size_t *ret_from)
 {
-    return wbi_regex_test(arg, line, WBI_REGEX_FULL);
+    struct wbi_regex_span span;
+    enum wbi_regex_verdict verdict = wbi_regex_find(arg, line, 0, &span, 1);
+
+    *ret_from = span.from;
+    return verdict;
 }
 
 static wb_rc ask_grep(struct wbi_reading_job *job, const wbi_json *input, struct wbi_error *err)
@@ -170,14 +174,16 @@ static void work(void *arg)
 
     q->cleaner = &job->cleaner;
     q->max_bytes = (size_t)(job->units / WBI_TOKEN_UNIT) * BYTES_PER_TOKEN;
-    job->rc = wbi_artifact_read(job->store, a, q, job->arena, &job->page, &job->err);
-    if (job->rc != WB_OK)
-        return;
-    fits = wbi_tokens_prefix(job->page.text, job->units);
-    if (fits >= job->page.text.n)
-        return;
-    q->max_bytes = fits > 0 ? fits : 1;
-    job->rc = wbi_artifact_read(job->store, a, q, job->arena, &job->page, &job->err);
+    for (;;) {
+        job->rc = wbi_artifact_read(job->store, a, q, job->arena, &job->page, &job->err);
+        if (job->rc != WB_OK)
+            return;
+        fits = wbi_tokens_prefix(job->page.text, job->units);
+        /* A cut elsewhere may cost more than the text that was measured. */
+        if (fits >= job->page.text.n || fits >= q->max_bytes)
+            return;
+        q->max_bytes = fits > 0 ? fits : 1;
+    }
 }
 
 /* ---- and back ---- */
@@ -200,6 +206,7 @@ static wb_rc take(struct wbi_reading_job *job)
     v->total = job->page.total_lines;
     v->matches = job->page.matches;
     v->cut_line = job->page.cut_line;
+    v->cut_lines = job->page.cut_lines;
     v->writing = r->artifact.writing;
     v->reason = r->artifact.writing || r->artifact.complete ? NULL : r->artifact.reason;
     if (job->page.next_token[0] != '\0') {

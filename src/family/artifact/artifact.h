@@ -22,13 +22,13 @@ struct wbi_page_view {
     struct wbi_str subject; /* JSON object: what is read, as the next call names it */
     struct wbi_str query;   /* JSON object: the range as it was asked for */
     struct wbi_str content;
-    uint64_t first, last; /* lines from 1 (bytes: offsets, last excluded); 0: nothing */
-    uint64_t total;       /* lines in all, 0: not known; of a range past the end, bytes */
-    uint64_t matches;
-    bool cut_line;             /* its last line goes on in the next page */
-    bool writing;              /* more may come */
-    const char *reason;        /* why the artifact is not complete, NULL */
-    struct wbi_str next_token; /* absent at the end */
+    uint64_t first, last;        /* lines from 1 (bytes: offsets, last excluded); 0: nothing */
+    uint64_t total;              /* lines in all, 0: not known; of a range past the end, bytes */
+    uint64_t matches, cut_lines; /* of GREP */
+    bool cut_line;               /* its last line goes on in the next page */
+    bool writing;                /* more may come */
+    const char *reason;          /* why the artifact is not complete, NULL */
+    struct wbi_str next_token;   /* absent at the end */
     struct wbi_allowance budget;
 };
 

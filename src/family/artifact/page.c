@@ -17,6 +17,8 @@ static void write_place(struct wbi_jw *w, const struct wbi_page_view *p)
     }
     if (p->kind == WBI_PAGE_GREP)
         wbi_jw_kint(w, "matches", (int64_t)p->matches);
+    if (p->cut_lines > 0)
+        wbi_jw_kint(w, "cut_lines", (int64_t)p->cut_lines);
     if (p->first > 0) {
         wbi_jw_kint(w, "first_line", (int64_t)p->first);
         wbi_jw_kint(w, "last_line", (int64_t)p->last);
@@ -102,6 +104,15 @@ static void next_call(struct wbi_buf *out, struct wbi_str tool_name, const wbi_j
     wbi_buf_addc(out, '\n');
 }
 
+static void cut_lines(struct wbi_buf *out, const wbi_json *result)
+{
+    int64_t n = 0;
+
+    if (wbi_json_i64(wbi_json_get(result, "cut_lines"), &n) && n > 0)
+        wbi_buf_addf(out, "Cut: %lld long line%s; lines reads %s whole\n", (long long)n,
+                     n == 1 ? "" : "s", n == 1 ? "it" : "them");
+}
+
 void wbi_page_render_header(struct wbi_buf *out, struct wbi_str tool_name, const wbi_json *result)
 {
     wbi_receipt_line(out, "Artifact", wbi_json_get_str(result, "path"));
@@ -111,6 +122,7 @@ void wbi_page_render_header(struct wbi_buf *out, struct wbi_str tool_name, const
         wbi_receipt_line(out, "Not complete", wbi_json_get_str(result, "incomplete"));
     if (wbi_json_true(wbi_json_get(result, "cut_line")))
         wbi_buf_addz(out, "The last line below is cut and goes on in the next page\n");
+    cut_lines(out, result);
     next_call(out, tool_name, result);
     wbi_receipt_budget(out, result);
 }
