@@ -195,6 +195,84 @@ static void c61_a_long_line_is_cut_around_its_match(void **state)
     }
 }
 
+/* ---- ReadFile ---- */
+
+/* The text of all pages, without what says that a line goes on. */
+static struct wbi_str read_text(const char *input, unsigned budget)
+{
+    static const char mark[] = " bytes in all; the next page goes on in it]\n";
+    struct wbi_str token = WBI_NONE;
+    struct wbi_buf out;
+
+    wbi_buf_init_arena(&out, box.arena, WBI_LIMIT_JSON_TEXT);
+    do {
+        struct toolcall c = page("ReadFile", input, budget, token);
+        struct wbi_str text = wbi_json_get_str(c.result, "text");
+        size_t at = wbi_str_find(text, wbi_str_z(mark));
+        bool goes_on = wbi_json_true(wbi_json_get(c.result, "last_line_goes_on"));
+
+        assert_int_equal(goes_on, at < text.n);
+        if (goes_on) {
+            assert_true(wbi_str_find(c.receipt, WBI_LIT("\nMore: the last line goes on;")) <
+                        c.receipt.n);
+            text.n = at;
+            while (text.p[--text.n] != '[')
+                continue;
+        }
+        wbi_buf_adds(&out, text);
+        token = wbi_json_get_str(c.result, "nextToken");
+        assert_true(!goes_on || token.p != NULL);
+    } while (token.p != NULL);
+    return wbi_buf_str(&out);
+}
+
+static void c77_pages_of_a_file_joined_are_the_file(void **state)
+{
+    struct wbi_buf text;
+
+    (void)state;
+    wbi_buf_init_arena(&text, box.arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_addz(&text, "\xef\xbb\xbf"
+                        "short\n");
+    add_noise(&text, 70000);
+    wbi_buf_addz(&text, "\nbetween\n");
+    for (int i = 0; i < 3000; i++)
+        wbi_buf_addz(&text, "\xc3\xa9\xe2\x82\xac word ");
+    wbi_buf_addz(&text, "\n\n");
+    add_noise(&text, 131072);
+    put("work/f.txt", &text);
+    for (size_t k = 2; k < sizeof(budgets) / sizeof(budgets[0]); k++) {
+        struct wbi_str joined =
+            read_text("\"path\":\"f.txt\",\"max_line_bytes\":65536", budgets[k]);
+
+        /* the last line has no newline; the mark at the start is no text */
+        assert_int_equal(joined.n, text.n - 3 + 1);
+        assert_memory_equal(joined.p, text.p + 3, text.n - 3);
+    }
+}
+
+/* A limit of lines is that of all their pages. */
+static void c77_a_line_is_cut_at_the_same_place_on_any_page(void **state)
+{
+    struct wbi_str all;
+    struct wbi_buf text;
+
+    (void)state;
+    wbi_buf_init_arena(&text, box.arena, WBI_LIMIT_JSON_TEXT);
+    add_noise(&text, 5000);
+    wbi_buf_addz(&text, "\r\n");
+    add_noise(&text, 3000);
+    wbi_buf_addz(&text, "\r\nend\r\n");
+    put("work/f.txt", &text);
+    all = read_text("\"path\":\"f.txt\"", MANY);
+    assert_true(wbi_str_find(all, WBI_LIT("[line cut: 5000 bytes in all]\n")) == 2000);
+    for (size_t k = 0; k < sizeof(budgets) / sizeof(budgets[0]); k++) {
+        struct wbi_str joined = read_text("\"path\":\"f.txt\"", budgets[k]);
+
+        assert_true(wbi_str_eq(joined, all));
+    }
+}
+
 /* ---- ReadArtifact ---- */
 
 /* Everything of the pages but the text of lines: "12: 13- …". */
@@ -288,6 +366,8 @@ int main(void)
         EACH(c77_pages_of_a_search_joined_are_all_lines),
         EACH(c62_a_search_says_what_is_left),
         EACH(c61_a_long_line_is_cut_around_its_match),
+        EACH(c77_pages_of_a_file_joined_are_the_file),
+        EACH(c77_a_line_is_cut_at_the_same_place_on_any_page),
         EACH(c55_pages_of_an_artifact_keep_their_budget),
         EACH(c73_paths_name_the_file_for_the_next_call),
     };

@@ -34,14 +34,17 @@ struct wbi_read_request {
     uint64_t first_line;                 /* 1-based; 0: 1 */
     uint64_t max_lines;                  /* 0: WBI_LIMIT_READ_LINES */
     size_t max_bytes;                    /* of line text; 0: WBI_LIMIT_READ_BYTES */
-    size_t max_line;                     /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE */
+    size_t max_line; /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE, where nothing is cut:
+                      * the page ends within a longer line and the next one goes on there */
     struct wbi_str token;
 };
 
 struct wbi_read_line {
     struct wbi_str text; /* without its line end; cut at a UTF-8 boundary */
-    uint64_t length;     /* bytes it has in the file */
-    uint64_t end;        /* offset behind it and its line end */
+    uint64_t start;      /* offset of text */
+    uint64_t length;     /* bytes the line has from there on */
+    uint64_t end;        /* offset behind it and its line end; of one that goes on, behind text */
+    bool goes_on;        /* the next page goes on in it */
 };
 
 struct wbi_read_result {
@@ -49,6 +52,7 @@ struct wbi_read_result {
     uint64_t size;
     uint64_t mtime_ns;
     uint64_t first_line; /* number of lines[0] */
+    uint64_t within;     /* bytes of it that earlier pages gave */
     struct wbi_read_line *lines;
     size_t n_lines;
     size_t cut_lines; /* lines longer than max_line */
@@ -71,6 +75,9 @@ WB_MUST_CHECK wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_r
 
 /* The token of the page behind the first n lines of r; absent on failure. */
 struct wbi_str wbi_read_token(const struct wbi_read_result *r, size_t n, struct wbi_arena *arena);
+/* The token of the page behind the first n bytes of the text of line i. */
+struct wbi_str wbi_read_token_in(const struct wbi_read_result *r, size_t i, size_t n,
+                                 struct wbi_arena *arena);
 
 /* "PNG image", "ELF executable", …; "binary data" for what is not known, NULL
  * for text. head: the first bytes of a file (8 KiB are plenty). */

@@ -70,6 +70,7 @@ struct reader {
     uint64_t line; /* number of the line at `at` */
     uint64_t at;   /* byte offset of the block read next */
     uint64_t first, max_lines;
+    uint64_t within; /* bytes of the first line that earlier pages gave */
     size_t max_bytes, max_line;
     struct wbi_buf current; /* what is kept of the line being read */
     uint64_t length;        /* bytes of it so far */
@@ -88,6 +89,8 @@ static wb_rc keep_line(struct reader *r, bool ended)
     struct wbi_read_line *l;
     uint64_t length = r->length;
 
+    if (wbi_buf_rc(&r->current) != WB_OK) /* not a line that was cut */
+        return WB_ENOMEM;
     if (ended && r->ends_cr) {
         length--;
         res->crlf = true;
@@ -103,13 +106,15 @@ static wb_rc keep_line(struct reader *r, bool ended)
         res->lines = l;
         r->cap = more;
     }
+    l = &res->lines[res->n_lines++];
+    l->goes_on = length > text.n && r->max_line == WBI_LIMIT_READ_LINE;
     if (length > text.n) {
-        res->cut_lines++;
+        res->cut_lines += !l->goes_on;
         text.n = wbi_utf8_cut(text, text.n);
     }
     r->invalid = r->invalid || !wbi_utf8_valid(text);
-    l = &res->lines[res->n_lines++];
     l->text = wbi_arena_str(r->arena, text);
+    l->start = r->line_start;
     l->length = length;
     r->kept_bytes += text.n;
     return l->text.p != NULL ? WB_OK : WB_ENOMEM;
@@ -122,11 +127,13 @@ static wb_rc end_line(struct reader *r, uint64_t end, bool newline)
 
     if (r->line >= r->first && !r->page_full) {
         rc = keep_line(r, newline);
-        if (rc == WB_OK)
-            r->res->lines[r->res->n_lines - 1].end = end;
-        r->page_full = r->res->n_lines >= r->max_lines || r->kept_bytes >= r->max_bytes;
-        if (r->page_full) {
-            r->next_offset = end;
+        if (rc == WB_OK) {
+            struct wbi_read_line *l = &r->res->lines[r->res->n_lines - 1];
+
+            l->end = l->goes_on ? l->start + l->text.n : end;
+            r->page_full =
+                l->goes_on || r->res->n_lines >= r->max_lines || r->kept_bytes >= r->max_bytes;
+            r->next_offset = l->end;
         }
     }
     r->line++;
@@ -136,14 +143,24 @@ static wb_rc end_line(struct reader *r, uint64_t end, bool newline)
     return rc;
 }
 
+/* Bytes that are kept of the line at hand. What earlier pages gave of it counts. */
+static size_t most_of_line(const struct reader *r)
+{
+    if (r->line != r->first || r->max_line == WBI_LIMIT_READ_LINE || r->within >= r->max_line)
+        return r->max_line;
+    return r->max_line - (size_t)r->within;
+}
+
 static void feed(struct reader *r, struct wbi_str part)
 {
+    size_t most = most_of_line(r);
+
     r->length += part.n;
     if (part.n > 0)
         r->ends_cr = part.p[part.n - 1] == '\r';
-    if (r->line < r->first || r->page_full || r->current.n >= r->max_line)
+    if (r->line < r->first || r->page_full || r->current.n >= most)
         return;
-    wbi_buf_adds(&r->current, wbi_str_head(part, r->max_line - r->current.n));
+    wbi_buf_adds(&r->current, wbi_str_head(part, most - r->current.n));
 }
 
 static wb_rc take_block(struct reader *r, struct wbi_str block, uint64_t offset)
@@ -232,13 +249,13 @@ static wb_rc check_text(struct reader *r, struct wbi_error *err, size_t *ret_bom
     return WB_OK;
 }
 
-/* "LINE.OFFSET.SIZE.MTIME" */
+/* "LINE.OFFSET.SIZE.MTIME", and ".WITHIN" where bytes of the line were given. */
 static wb_rc use_token(struct reader *r, struct wbi_error *err)
 {
     struct wbi_str t = r->req->token;
-    uint64_t v[4];
+    uint64_t v[5] = {0};
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5 && (i < 4 || t.n > 0); i++) {
         size_t n = wbi_str_index(t, '.');
 
         if (!wbi_parse_u64(wbi_str_head(t, n), &v[i]))
@@ -250,16 +267,28 @@ static wb_rc use_token(struct reader *r, struct wbi_error *err)
         return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_FILE_CHANGED,
                              "the file has changed since the page before; read it again from the "
                              "start");
-    if (v[0] == 0 || v[1] > v[2])
+    if (v[0] == 0 || v[1] > v[2] || v[4] > v[1])
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
                              "pageToken is not one that a read has given");
     r->line = r->first = v[0];
     r->at = r->line_start = v[1];
+    r->within = v[4];
     return WB_OK;
+}
+
+struct wbi_str wbi_read_token_in(const struct wbi_read_result *r, size_t i, size_t n,
+                                 struct wbi_arena *arena)
+{
+    return wbi_arena_fmt(arena, "%llu.%llu.%llu.%llu.%llu", (unsigned long long)(r->first_line + i),
+                         (unsigned long long)(r->lines[i].start + n), (unsigned long long)r->size,
+                         (unsigned long long)r->mtime_ns,
+                         (unsigned long long)((i == 0 ? r->within : 0) + n));
 }
 
 struct wbi_str wbi_read_token(const struct wbi_read_result *r, size_t n, struct wbi_arena *arena)
 {
+    if (n > 0 && r->lines[n - 1].goes_on)
+        return wbi_read_token_in(r, n - 1, r->lines[n - 1].text.n, arena);
     return wbi_arena_fmt(arena, "%llu.%llu.%llu.%llu", (unsigned long long)(r->first_line + n),
                          (unsigned long long)(n > 0 ? r->lines[n - 1].end : 0),
                          (unsigned long long)r->size, (unsigned long long)r->mtime_ns);
@@ -272,11 +301,13 @@ static wb_rc finish(struct reader *r, struct wbi_error *err, size_t bom)
     bool rest = r->page_full && r->next_offset < (uint64_t)r->st.st_size;
 
     res->first_line = r->first;
+    res->within = r->within;
     res->total_lines = r->line - 1;
     res->encoding = r->invalid ? "unknown-8bit" : bom ? "utf-8-bom" : "utf-8";
-    if (bom && r->first == 1 && res->n_lines > 0 && res->lines[0].text.n >= 3) {
+    if (bom && r->first == 1 && r->within == 0 && res->n_lines > 0 && res->lines[0].text.n >= 3) {
         res->lines[0].text = wbi_str_from(res->lines[0].text, 3);
         res->lines[0].length -= 3;
+        res->lines[0].start += 3;
     }
     if (res->counted && r->sha != NULL && wbi_sha256_end(r->sha, sum) == WB_OK) {
         wbi_hex(sum, sizeof(sum), res->sha256);

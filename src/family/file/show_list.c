@@ -165,7 +165,7 @@ struct page {
     struct wbi_arena *arena;
     struct wbi_jw *w;
     struct wbi_buf line; /* one line of the receipt, to be counted */
-    uint64_t budget;
+    uint32_t budget;
     uint64_t room, used;
     size_t files;
     uint64_t matches;
