@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/command_bounds_test.c: what commands, batches and tasks tell when they meet a bound: a
  * budget, a deadline, the output limit, what one call may take. Cites C5, C6, C7.1, C7.2. */
+#include "run/process.h"
 #include "support/commands.h"
 
 #include "base/checked.h"
@@ -24,7 +25,8 @@ static void test_a_stopped_batch_tells_what_had_ended(void **state)
     assert_says(r, "\nCommand 1: echo one; exit 4\nProcess exited with code 4\n"
                    "stdout: (1 line)\none\n"
                    "Command 2: no-such-program\n"
-                   "Not started: program not found: no-such-program\n"
+                   "Not started: program not found: no-such-program is not in " WBI_SEARCH_PATH
+                   "; name one elsewhere by its path\n"
                    "Command 3: echo two; sleep 100\nStopped with the call\n"
                    "stdout: (1 line)\ntwo\n"
                    "Not started: 1 of 4 commands");

@@ -2,6 +2,7 @@
  * tests/command_tools_test.c: commands, tasks and their receipts, called as an
  * agent calls them. Cites C5, C6, C7.1, C7.2 and seed 000; the attacks on
  * processes (36 to 45) are named by their number. */
+#include "run/process.h"
 #include "support/commands.h"
 
 #include <signal.h>
@@ -229,16 +230,18 @@ static void test_a_batch_has_one_budget_and_keeps_partial_output(void **state)
     assert_member(r, "/result/items/1/stdout_preview", "two");
     assert_member(r, "/result/items/2/status", "failed");
     assert_member(r, "/result/items/3/exit_status", "3");
-    assert_string_equal(receipt_of(r), "2 of 4 commands completed\n"
-                                       "Command 1: echo one\nProcess exited with code 0\n"
-                                       "stdout: (1 line)\none\n"
-                                       "Command 2: echo two; sleep 100\n"
-                                       "Process timed out after 400 ms and was ended\n"
-                                       "Process ended by signal 15 (SIGTERM)\n"
-                                       "stdout: (1 line)\ntwo\n"
-                                       "Command 3: no-such-program\n"
-                                       "Not started: program not found: no-such-program\n"
-                                       "Command 4: exit 3\nProcess exited with code 3");
+    assert_string_equal(receipt_of(r),
+                        "2 of 4 commands completed\n"
+                        "Command 1: echo one\nProcess exited with code 0\n"
+                        "stdout: (1 line)\none\n"
+                        "Command 2: echo two; sleep 100\n"
+                        "Process timed out after 400 ms and was ended\n"
+                        "Process ended by signal 15 (SIGTERM)\n"
+                        "stdout: (1 line)\ntwo\n"
+                        "Command 3: no-such-program\n"
+                        "Not started: program not found: no-such-program is not in " WBI_SEARCH_PATH
+                        "; name one elsewhere by its path\n"
+                        "Command 4: exit 3\nProcess exited with code 3");
     wb_result_free(r);
     r = tools_ask(&t, "ExecCommandBatch",
                   "{\"commands\":[\"seq 1 9999\",\"seq 1 9999\",\"seq 1 9999\"],"

@@ -20,8 +20,28 @@ static const char *const fixed[] = {"NO_COLOR=1",    "TERM=dumb",      "PAGER=ca
 static bool dangerous(struct wbi_str name)
 {
     return wbi_str_starts(name, WBI_LIT("LD_")) || wbi_str_eqz(name, "BASH_ENV") ||
-           wbi_str_eqz(name, "ENV") || name.n == 0 || wbi_str_index(name, '=') < name.n ||
-           wbi_str_index(name, '\0') < name.n;
+           wbi_str_eqz(name, "ENV");
+}
+
+static wb_rc check_variable(struct wbi_str name, struct wbi_str value, struct wbi_error *err)
+{
+    struct wbi_str shown = wbi_str_head(name, 80);
+
+    if (name.n == 0 || wbi_str_index(name, '=') < name.n || wbi_str_index(name, '\0') < name.n)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "env may not set \"%.*s\": a name has at least one character, and "
+                             "neither \"=\" nor a NUL byte",
+                             WBI_FMT(shown));
+    if (dangerous(name))
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FORBIDDEN,
+                             "env may not set \"%.*s\": it makes other programs run",
+                             WBI_FMT(shown));
+    if (wbi_str_index(value, '\0') < value.n)
+        return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the value of \"%.*s\" in env holds a NUL byte, which no program "
+                             "can get",
+                             WBI_FMT(shown));
+    return WB_OK;
 }
 
 struct list {
@@ -114,15 +134,10 @@ wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add, struct wbi_
         rc = add_trace(x, &l);
     WBI_JSON_EACH_MEMBER (add, key) {
         struct wbi_str name = wbi_json_str(key), value = wbi_json_str(key_val), entry;
-        if (dangerous(name))
-            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FORBIDDEN,
-                                 "env may not set \"%.*s\": it makes other programs run",
-                                 WBI_FMT(wbi_str_head(name, 80)));
-        if (wbi_str_index(value, '\0') < value.n)
-            return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
-                                 "the value of \"%.*s\" in env holds a NUL byte, which no program "
-                                 "can get",
-                                 WBI_FMT(wbi_str_head(name, 80)));
+        wb_rc checked = check_variable(name, value, err);
+
+        if (checked)
+            return checked;
         entry = wbi_arena_fmt(x->arena, "%.*s=%.*s", WBI_FMT(name), WBI_FMT(value));
         if (rc == WB_OK)
             rc = entry.p ? put(&l, entry) : WB_ENOMEM;

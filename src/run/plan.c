@@ -97,9 +97,11 @@ static int may_execute(int dir, const char *path)
     return faccessat(dir, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-static wb_rc search(struct wbi_arena *arena, struct wbi_str path, const char *program,
+/* given: the search path of the caller, absent: ours. */
+static wb_rc search(struct wbi_arena *arena, struct wbi_str given, const char *program,
                     const char **ret, struct wbi_error *err)
 {
+    struct wbi_str path = given.p != NULL ? given : WBI_LIT(WBI_SEARCH_PATH);
     int worst = ENOENT;
 
     while (path.n > 0) {
@@ -121,6 +123,10 @@ static wb_rc search(struct wbi_arena *arena, struct wbi_str path, const char *pr
         if (failed != ENOENT && failed != ENOTDIR)
             worst = failed;
     }
+    if (worst == ENOENT)
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED,
+                             "program not found: %s is not in %s; name one elsewhere by its path",
+                             program, given.p != NULL ? "PATH" : WBI_SEARCH_PATH);
     return wbi_launch_error(err, WBI_STAGE_EXEC, worst, program);
 }
 
@@ -128,12 +134,10 @@ static wb_rc find_program(struct wbi_arena *arena, const struct wbi_process_spec
                           struct wbi_launch *l, struct wbi_error *err)
 {
     const char *program = l->argv[0];
-    struct wbi_str path = spec->search_path;
     int failed;
 
     if (strchr(program, '/') == NULL)
-        return search(arena, path.p != NULL ? path : WBI_LIT(WBI_SEARCH_PATH), program, &l->path,
-                      err);
+        return search(arena, spec->search_path, program, &l->path, err);
     failed = may_execute(l->workdir_fd >= 0 ? l->workdir_fd : AT_FDCWD, program);
     if (failed != 0)
         return wbi_launch_error(err, WBI_STAGE_EXEC, failed, program);
@@ -177,7 +181,9 @@ wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int e
         bool absent = errno_value == ENOENT || errno_value == ENOTDIR;
         return wbi_fail_kind(err, absent ? WB_ENOTFOUND : WB_EDENIED, WBI_KIND_WORKDIR_NOT_FOUND,
                              "the working directory %s",
-                             absent ? "does not exist" : strerror(errno_value));
+                             errno_value == ENOTDIR ? "is not a directory"
+                             : absent               ? "does not exist"
+                                                    : strerror(errno_value));
     }
     if (stage == WBI_STAGE_EXEC && errno_value == ENOENT && access(program, X_OK) == 0)
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED,

@@ -37,7 +37,7 @@ serve
 ask list tools/list ''
 has "the healthy one" '"fine__t"'
 lacks "the late one" '"late__t"'
-until_seen '^server missing: its tools are not there: program not found: no-such-program$' err
+until_seen '^server missing: its tools are not there: program not found: no-such-program is not in PATH; name one elsewhere by its path$' err
 until_seen '^server late: its tools are not there' err
 grep -q toolless "$work/err" && bad "a server without tools is told as lost: $(cat "$work/err")"
 grep -q list_changed "$work/out" && bad "news of nothing"
