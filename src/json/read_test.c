@@ -384,10 +384,9 @@ static void refused_texts_can_be_looked_into(void **state)
         assert_int_equal(read_as(texts[i], WBI_JSON_TO_REFUSE, &v, NULL), WB_OK);
         assert_true(wbi_str_eqz(wbi_json_get_str(v, "id"), "x"));
     }
-    assert_int_equal(
-        read_as("[\"\\\\ud83d \\ud83d\\ude00 \\ud83d\\ud83d\\ude00 \xc3(\"]", WBI_JSON_TO_REFUSE,
-                &v, NULL),
-        WB_OK);
+    assert_int_equal(read_as("[\"\\\\ud83d \\ud83d\\ude00 \\ud83d\\ud83d\\ude00 \xc3(\"]",
+                             WBI_JSON_TO_REFUSE, &v, NULL),
+                     WB_OK);
     assert_true(wbi_str_eqz(wbi_json_str(wbi_json_at(v, 0)),
                             "\\ud83d \xf0\x9f\x98\x80 \xef\xbf\xbd\xf0\x9f\x98\x80 ?("));
     assert_int_equal(read_as("{\"a\":\"\\ud8", WBI_JSON_TO_REFUSE, &v, NULL), WB_EINPUT);

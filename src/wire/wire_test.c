@@ -223,6 +223,10 @@ static void what_is_no_call_is_an_error_that_says_what_would_be(void **state)
 #define ITEM(type, status) \
     "{\"type\":\"" type "\",\"call_id\":\"c1\",\"name\":\"t\",\"status\":\"" status "\"}"
 
+#define WITHOUT_STATUS \
+    "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"t\",\"arguments\":\"\"}"
+#define EVENT(status, items) \
+    "{\"type\":\"response." status "\",\"response\":" RESPONSE(status, items) "}"
 #define RESPONSE(status, items) "{\"status\":\"" status "\",\"output\":[" items "]}"
 
 /* C3.6: a stream shows calls before their arguments are there; such a one must not run. */
@@ -235,8 +239,7 @@ static void a_call_that_is_still_being_written_is_none_yet(void **state)
         ITEM("local_shell_call", "in_progress"),
         ITEM("apply_patch_call", "in_progress"),
         "{\"type\":\"response.output_item.added\",\"item\":" ITEM("function_call", "completed") "}",
-        "{\"type\":\"response.in_progress\",\"response\":{\"status\":\"in_progress\",\"output\":["
-        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"t\",\"arguments\":\"\"}]}}",
+        EVENT("in_progress", WITHOUT_STATUS),
         "{\"functionCall\":{\"name\":\"t\",\"id\":\"p1\",\"willContinue\":true}}",
         "{\"functionCall\":{\"name\":\"t\",\"partial_args\":[]}}",
     };
