@@ -540,6 +540,17 @@ int wbi_artifact_dir(const struct wbi_artifact_store *s)
     return s->dir;
 }
 
+bool wbi_artifact_left(const char *path, uint64_t *ret_bytes, bool *ret_sealed)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return false;
+    *ret_bytes = (uint64_t)st.st_size;
+    *ret_sealed = (st.st_mode & S_IWUSR) == 0;
+    return true;
+}
+
 void wbi_artifact_record(struct wbi_jw *w, struct wbi_str path, const struct wbi_artifact *a)
 {
     wbi_jw_obj(w);

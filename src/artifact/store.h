@@ -63,6 +63,10 @@ int wbi_artifact_dir(const struct wbi_artifact_store *s);
 struct wbi_str wbi_artifact_path(const struct wbi_artifact_store *s, struct wbi_arena *arena,
                                  const char *name);
 
+/* Any thread, without a store: whether there is something at a path of one (NUL-terminated),
+ * how much, and whether its writer finished it. */
+bool wbi_artifact_left(const char *path, uint64_t *ret_bytes, bool *ret_sealed);
+
 /* ref: the path as given, a file name, or at least 8 hex digits of the SHA-256.
  * WB_ENOTFOUND with kind artifact_not_found or artifact_expired; WB_EINPUT when
  * several contents fit. An unfinished file of a dead writer is finished first. */

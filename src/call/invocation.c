@@ -152,20 +152,21 @@ struct id {
     size_t most;
 };
 
-/* One look at all of them: hardly a call has one that is. */
-static bool may_hold_secrets(const struct id *ids, size_t n, const struct wbi_secrets *secrets)
+/* One look at all that may be one: hardly a call has one that is. made_up: an id of ours. */
+static bool may_hold_secrets(const struct id *ids, size_t n, const struct wbi_str *made_up,
+                             const struct wbi_secrets *secrets)
 {
     char all[8 * (WBI_LIMIT_ID + 1)];
     size_t at = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (ids[i].s->n == 0)
+        if (ids[i].s->n < WBI_LIMIT_SECRET_KNOWN_MIN || ids[i].s == made_up)
             continue;
         memcpy(all + at, ids[i].s->p, ids[i].s->n);
         at += ids[i].s->n;
         all[at++] = '\n';
     }
-    return wbi_secrets_found(secrets, wbi_str_make(all, at));
+    return at > 0 && wbi_secrets_found(secrets, wbi_str_make(all, at));
 }
 
 /* Ids are told and written down everywhere as they are, so none may be a secret. One that is
@@ -214,7 +215,8 @@ static wb_rc check_ids(struct wbi_invocation *inv, struct wbi_arena *arena,
         rc = check_id(ids[i].name, *ids[i].s, ids[i].most, err);
     if (rc != WB_OK)
         (void)refuse_secrets(ids + told, n - told, arena, secrets, NULL); /* it is told already */
-    else if (may_hold_secrets(ids + told, n - told, secrets))
+    else if (may_hold_secrets(ids + told, n - told, inv->passing ? &inv->conversation_id : NULL,
+                              secrets))
         rc = refuse_secrets(ids + told, n - told, arena, secrets, err);
     return rc;
 }

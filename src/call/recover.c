@@ -4,8 +4,8 @@
 #include "call/recover.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
+#include "artifact/store.h"
 #include "base/limits.h"
 #include "call/call.h"
 #include "call/views.h"
@@ -40,7 +40,7 @@ static struct wbi_str origin_of(struct wbi_str qualified)
 struct found {
     const char *role;
     struct wbi_str path;
-    int64_t bytes;
+    uint64_t bytes;
     bool sealed; /* finished by its writer, who may have left something out all the same */
 };
 
@@ -51,17 +51,15 @@ static size_t find_artifacts(const struct wbi_str *state, struct wbi_str call_id
                              struct wbi_arena *arena, struct found found[ROLES])
 {
     static const char *const roles[ROLES] = {"stdout", "stderr", "combined", "output"};
-    struct stat st;
+    struct found *f;
     size_t n = 0;
 
     for (size_t i = 0; state != NULL && call_id.n > 0 && i < ROLES; i++) {
-        struct wbi_str path = wbi_arena_fmt(arena, "%.*s/artifacts/%.*s-%s.log", WBI_FMT(*state),
-                                            WBI_FMT(call_id), roles[i]);
-
-        if (path.p == NULL || stat(path.p, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-            continue;
-        found[n++] =
-            (struct found){roles[i], path, (int64_t)st.st_size, (st.st_mode & S_IWUSR) == 0};
+        f = &found[n];
+        f->role = roles[i];
+        f->path = wbi_arena_fmt(arena, "%.*s/artifacts/%.*s-%s.log", WBI_FMT(*state),
+                                WBI_FMT(call_id), roles[i]);
+        n += f->path.p != NULL && wbi_artifact_left(f->path.p, &f->bytes, &f->sealed);
     }
     return n;
 }
@@ -108,7 +106,7 @@ static struct wbi_str write_facts(struct wbi_arena *arena, const struct found *f
         wbi_jw_obj(&w);
         wbi_jw_kstr(&w, "path", found[i].path);
         wbi_jw_kstrz(&w, "role", found[i].role);
-        wbi_jw_kint(&w, "bytes", found[i].bytes);
+        wbi_jw_kint(&w, "bytes", (int64_t)found[i].bytes);
         if (!found[i].sealed) {
             wbi_jw_kbool(&w, "complete", false);
             wbi_jw_kstrz(&w, "reason", "interrupted");
