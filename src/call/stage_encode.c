@@ -81,6 +81,8 @@ static wb_rc result_json(struct wbi_call *call, struct wbi_str *ret)
 static void render_end(const struct wbi_call *call, const wbi_json *items, struct wbi_buf *receipt)
 {
     wbi_batch_render_kept(items, receipt);
+    if (call->facts.coercion.p != NULL)
+        wbi_buf_addf(receipt, "input_coercion: %.*s\n", WBI_FMT(call->facts.coercion));
     if (call->unrecorded.p != NULL)
         wbi_buf_addf(receipt, "%.*s\n", WBI_FMT(call->unrecorded));
 }

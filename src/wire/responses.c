@@ -67,13 +67,13 @@ static bool all_strings(const wbi_json *array)
     return wbi_json_count(array) > 0;
 }
 
-static void copy_as(struct wbi_jw *w, const wbi_json *from, const char *member, const char *name,
-                    enum wbi_json_type type)
+/* As it came, but for null, which says nothing: the tool's schema tells what is wrong with it. */
+static void copy(struct wbi_jw *w, const wbi_json *from, const char *member)
 {
-    const wbi_json *v = wbi_json_get_as(from, member, type);
+    const wbi_json *v = wbi_json_get(from, member);
 
-    if (v != NULL)
-        wbi_jw_kval(w, name, v);
+    if (v != NULL && !wbi_json_is(v, WBI_JSON_NULL))
+        wbi_jw_kval(w, member, v);
 }
 
 /* The registered tool local_shell takes ExecCommand's words; what the item
@@ -83,6 +83,7 @@ static wb_rc decode_local_shell(struct wbi_decoding *d, struct wbi_wire_call *ca
 {
     const wbi_json *action = wbi_json_get_as(v, "action", WBI_JSON_OBJ);
     const wbi_json *command = wbi_json_get_as(action, "command", WBI_JSON_ARR);
+    const wbi_json *workdir = wbi_json_get(action, "working_directory");
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 
@@ -91,12 +92,19 @@ static wb_rc decode_local_shell(struct wbi_decoding *d, struct wbi_wire_call *ca
         return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
                                     "action.command of a local_shell_call must be a non-empty "
                                     "array of strings");
+    if (wbi_json_is(workdir, WBI_JSON_NULL))
+        workdir = NULL;
+    if (workdir != NULL && !wbi_json_is(workdir, WBI_JSON_STR))
+        return wbi_decoding_problem(d, call, WBI_KIND_INVALID_TOOL_INPUT,
+                                    "action.working_directory must be a string; got %s",
+                                    wbi_json_type_name(workdir));
     wbi_buf_init_arena(&text, d->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kval(&w, "cmd", command);
-    copy_as(&w, action, "working_directory", "workdir", WBI_JSON_STR);
-    copy_as(&w, action, "timeout_ms", "timeout_ms", WBI_JSON_INT);
-    copy_as(&w, action, "env", "env", WBI_JSON_OBJ);
+    if (workdir != NULL)
+        wbi_jw_kval(&w, "workdir", workdir);
+    copy(&w, action, "timeout_ms");
+    copy(&w, action, "env");
     wbi_jw_kstrz(&w, "sandbox_permissions", "use_default");
     wbi_jw_knull(&w, "prefix_rule");
     wbi_jw_knull(&w, "justification");
@@ -119,8 +127,8 @@ static wb_rc decode_shell(struct wbi_decoding *d, struct wbi_wire_call *call, co
     wbi_buf_init_arena(&text, d->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     wbi_jw_kval(&w, "commands", commands);
-    copy_as(&w, action, "timeout_ms", "timeout_ms", WBI_JSON_INT);
-    copy_as(&w, action, "max_output_length", "max_output_length", WBI_JSON_INT);
+    copy(&w, action, "timeout_ms");
+    copy(&w, action, "max_output_length");
     wbi_jw_obj_end(&w);
     return wbi_decoding_input(d, call, &text);
 }
