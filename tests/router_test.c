@@ -188,6 +188,33 @@ static void a_repeated_id_runs_once(void **state)
     world_end(&w);
 }
 
+/* Bytes made for one provider are no answer to another (C9.2). */
+static void an_id_in_another_shape_is_refused_in_that_shape(void **state)
+{
+    static const char *const lines[] = {
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"beside\",\"arguments\":\"{}\"}",
+        "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"beside\",\"input\":{}}",
+        "{\"toolName\":\"beside\",\"callId\":\"c1\",\"input\":{}}",
+    };
+    static const char *const heads[] = {"{\"type\":\"function_call_output\",\"call_id\":\"c1\"",
+                                        "{\"type\":\"tool_result\",\"tool_use_id\":\"c1\"",
+                                        "{\"callId\":\"c1\",\"status\":\"Error\""};
+    struct world w;
+
+    (void)state;
+    world_begin(&w);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(wb_router_line(w.router, lines[i], strlen(lines[i]), NULL), WB_OK);
+        if (i == 0)
+            end_one(&w, 0, 1);
+        assert_int_equal(w.answered, i + 1);
+        assert_memory_equal(w.last, heads[i], strlen(heads[i]));
+        assert_int_equal(strstr(w.last, "a call of another shape") != NULL, i > 0);
+    }
+    assert_int_equal(w.started, 1);
+    world_end(&w);
+}
+
 /* One text for all providers (C9.2): the same call sent as each gives the same
  * receipt. */
 static void one_receipt_for_every_provider(void **state)
@@ -417,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
         cmocka_unit_test(a_slow_reader_gets_every_answer),
         cmocka_unit_test(a_repeated_id_runs_once),
+        cmocka_unit_test(an_id_in_another_shape_is_refused_in_that_shape),
         cmocka_unit_test(one_receipt_for_every_provider),
         cmocka_unit_test(the_largest_lines_are_answered),
     };

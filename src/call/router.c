@@ -4,7 +4,7 @@
  * the ones before it. (2) In a conversation an exclusive call runs alone;
  * parallel ones run beside each other; nobody overtakes. (3) A call id that was
  * seen before in its conversation is answered with the same bytes and not run
- * again, if name and input are the same (C9.4). */
+ * again, if name, input and shape are the same (C9.4), and refused else. */
 #include "call/router.h"
 
 #include <stdio.h>
@@ -36,6 +36,8 @@ struct entry {
     struct entry *same_as;      /* a repeat of that one */
     struct entry *memory_next;  /* of the conversation's memory of ids */
     uint8_t fingerprint[WBI_SHA256_SIZE];
+    enum wbi_provider provider; /* with kind the shape of its answer */
+    enum wbi_wire_kind kind;
     struct wbi_str call_id;
     char *owned_id;
     enum state state;
@@ -542,13 +544,23 @@ static wb_rc grow_memory(struct router_conversation *c)
     return WB_OK;
 }
 
+static void refuse(struct entry *e, struct wbi_str why)
+{
+    e->wire->problem_kind = WBI_KIND_MALFORMED_CALL;
+    e->wire->problem = why;
+}
+
 /* The same id again: the same call, or a mistake that must not run. */
 static void join_earlier(struct entry *e, struct entry *earlier)
 {
     if (memcmp(e->fingerprint, earlier->fingerprint, sizeof(e->fingerprint)) != 0) {
-        e->wire->problem_kind = WBI_KIND_MALFORMED_CALL;
-        e->wire->problem = WBI_LIT("this call id was used before with another name or input; "
-                                   "give every call an id of its own");
+        refuse(e, WBI_LIT("this call id was used before with another name or input; "
+                          "give every call an id of its own"));
+        return;
+    }
+    if (e->provider != earlier->provider || e->kind != earlier->kind) {
+        refuse(e, WBI_LIT("this call id was used before by a call of another shape, which has "
+                          "the answer; give every call an id of its own"));
         return;
     }
     e->same_as = earlier;
@@ -616,6 +628,8 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     w->line = r->line_number;
     e->router = r;
     e->wire = w;
+    e->provider = w->provider;
+    e->kind = w->kind;
     e->error_line = !w->answerable;
     e->last_of_turn = last;
     e->conversation = conversation(r, conversation_of(r, w));
