@@ -255,7 +255,7 @@ static void on_done(struct wbi_call *call, void *arg)
     pump(r);
 }
 
-/* {"type": "waybill.frame", …} between the answers. */
+/* {"type": "waybill.frame", …, "id": the provider's} between the answers. */
 static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
 {
     struct entry *e = arg;
@@ -264,7 +264,13 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
     (void)call;
     wbi_buf_init(&line, WBI_LIMIT_CALL_ARENA);
     wbi_buf_addz(&line, "{\"type\":\"waybill.frame\",");
-    wbi_buf_adds(&line, wbi_str_from(frame, 1));
+    wbi_buf_add(&line, frame.p + 1, frame.n - 2); /* without its braces */
+    wbi_buf_addz(&line, ",\"id\":");
+    if (e->wire->id_value != NULL)
+        wbi_json_write(&line, e->wire->id_value);
+    else
+        wbi_buf_addz(&line, "null");
+    wbi_buf_addc(&line, '}');
     if (wbi_buf_rc(&line) == WB_OK)
         e->router->sink.line(e->router->sink.arg, wbi_buf_str(&line));
     wbi_buf_fini(&line);
