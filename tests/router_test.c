@@ -13,6 +13,7 @@
 #include <pty.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -399,6 +400,86 @@ static void a_slow_reader_gets_every_answer(void **state)
     world_end(&w);
 }
 
+#define PARTIALS 20000
+#define PARTIAL ((size_t)1000)
+
+static void run_talking(wb_tool_call *call, void *arg)
+{
+    char text[PARTIAL];
+
+    memset(text, ' ', sizeof(text));
+    memcpy(text, "{\"a\":1", 6);
+    text[sizeof(text) - 1] = '}';
+    for (int i = 0; i < PARTIALS; i++)
+        wb_tool_partial(call, text, sizeof(text));
+    wb_tool_finish_text(call, "done", 4);
+    sem_post(&((struct late_reader *)arg)->too_many);
+}
+
+struct frames_seen {
+    struct late_reader r;
+    size_t bytes, frames, left_out;
+    bool gap;
+    char last[4096];
+};
+
+static void *read_frames_late(void *arg)
+{
+    struct frames_seen *seen = arg;
+    FILE *f = fdopen(seen->r.from, "r");
+    static char line[4096];
+
+    while (sem_wait(&seen->r.too_many) != 0)
+        ;
+    while (fgets(line, sizeof(line), f) != NULL) {
+        const char *sequence = strstr(line, "\"sequence\":"), *left = strstr(line, "\"leftOut\":");
+        seen->bytes += strlen(line);
+        seen->gap |= sequence != NULL && strtoul(sequence + 11, NULL, 10) != seen->frames;
+        seen->frames += sequence != NULL;
+        seen->left_out += left != NULL ? strtoul(left + 10, NULL, 10) : 0;
+        memcpy(seen->last, line, sizeof(line));
+    }
+    fclose(f);
+    return NULL;
+}
+
+/* C8.9: to whoever does not read partials are left out before they have a number, and the
+ * last frame says how many; the answer comes. */
+static void a_slow_reader_is_spared_partials(void **state)
+{
+    static const char line[] =
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"talking\","
+        "\"arguments\":\"{}\"}\n";
+    wb_dispatch_options options = {.frames = 1};
+    struct frames_seen seen = {.bytes = 0};
+    pthread_t reader;
+    struct world w;
+    int in[2], out[2];
+
+    (void)state;
+    world_begin(&w);
+    assert_int_equal(sem_init(&seen.r.too_many, 0, 0), 0);
+    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"talking\"}", NULL, run_talking, NULL,
+                                      &seen.r, NULL),
+                     WB_OK);
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    assert_int_equal(write(in[1], line, sizeof(line) - 1), sizeof(line) - 1);
+    close(in[1]);
+    seen.r.from = out[0];
+    assert_int_equal(pthread_create(&reader, NULL, read_frames_late, &seen), 0);
+    assert_int_equal(wb_dispatch(w.runtime, &options, in[0], out[1], -1, NULL), WB_OK);
+    close(out[1]);
+    pthread_join(reader, NULL);
+    assert_false(seen.gap);
+    assert_int_equal(seen.frames + seen.left_out, PARTIALS + 1);
+    assert_true(seen.bytes < ((size_t)6 << 20));
+    assert_non_null(strstr(seen.last, "\"call_id\":\"c1\""));
+    close(in[0]);
+    sem_destroy(&seen.r.too_many);
+    world_end(&w);
+}
+
 #define CALL(id) \
     "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"beside\",\"arguments\":\""
 #define LARGEST ((size_t)64 * 1024 * 1024)
@@ -443,6 +524,7 @@ int main(void)
         cmocka_unit_test(outputs_come_once_and_in_order),
         cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
         cmocka_unit_test(a_slow_reader_gets_every_answer),
+        cmocka_unit_test(a_slow_reader_is_spared_partials),
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(an_id_in_another_shape_is_refused_in_that_shape),
         cmocka_unit_test(one_receipt_for_every_provider),

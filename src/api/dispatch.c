@@ -105,7 +105,7 @@ void wb_router_free(wb_router *router)
 
 #define READ_BYTES ((size_t)64 * 1024)
 /* Reading pauses while this many calls wait for their answer, or this many bytes of
- * answers for their reader. */
+ * answers for their reader; frames wait for the latter, too. */
 #define PENDING_MAX 4096
 #define UNWRITTEN_MAX ((size_t)4 * WBI_MIB)
 
@@ -132,9 +132,16 @@ static void check_done(struct stream *s)
     s->done = s->at_end && wbi_router_pending(s->router) == 0 && s->output.n == 0;
 }
 
-static bool must_wait(const struct stream *s)
+static bool reader_is_behind(void *arg)
 {
-    return wbi_router_pending(s->router) > PENDING_MAX || s->output.n - s->written > UNWRITTEN_MAX;
+    const struct stream *s = arg;
+
+    return s->output.n - s->written > UNWRITTEN_MAX;
+}
+
+static bool must_wait(struct stream *s)
+{
+    return wbi_router_pending(s->router) > PENDING_MAX || reader_is_behind(s);
 }
 
 static void check_reading(struct stream *s)
@@ -371,7 +378,8 @@ wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int i
                   int stop, wb_error **reterr)
 {
     struct stream s = {.in = in, .out = out};
-    struct wbi_router_sink sink = {take_answer, on_idle, &s};
+    struct wbi_router_sink sink = {
+        .line = take_answer, .idle = on_idle, .behind = reader_is_behind, .arg = &s};
     int in_flags = fcntl(in, F_GETFL), out_flags = fcntl(out, F_GETFL);
     struct wbi_router_options o;
     wb_rc rc;

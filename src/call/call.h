@@ -112,8 +112,9 @@ struct wbi_call {
     void *on_done_arg;
     /* for a caller who asked for frames (frames.h); NULL otherwise */
     void (*on_frame)(struct wbi_call *call, struct wbi_str frame, void *arg);
-    void *on_frame_arg;
-    int64_t heartbeat_ms; /* 0: no heartbeats */
+    bool (*hold_frames)(void *arg); /* whether all but the last must wait now; may be NULL */
+    void *on_frame_arg;             /* of both */
+    int64_t heartbeat_ms;           /* 0: no heartbeats */
     struct wbi_frames *frames;
     const struct wbi_redact_rules *rules; /* of its tool and principal, once asked for */
     /* raw output of a command as it comes; may be NULL */

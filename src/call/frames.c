@@ -13,16 +13,24 @@ struct wbi_frames {
     struct wbi_stream *stream;
     struct wbi_timer *heartbeat;
     struct wbi_arena *scratch; /* for one partial at a time: memory stays flat */
+    bool held;                 /* frames wait for a receiver that is behind */
+    bool ending;               /* no more: what waits goes before the last */
 };
 
 /* All that wait go out; a frame made by the receiver itself is one of them. */
 static void hand_out(void *arg)
 {
     struct wbi_call *call = arg;
-    struct wbi_stream *stream = call->frames->stream;
+    struct wbi_frames *f = call->frames;
+    struct wbi_stream *stream = f->stream;
     struct wbi_str frame;
 
+    f->held = false;
     while ((frame = wbi_stream_peek(stream)).p != NULL) {
+        if (call->hold_frames != NULL && !f->ending && call->hold_frames(call->on_frame_arg)) {
+            f->held = true;
+            return;
+        }
         call->on_frame(call, frame, call->on_frame_arg);
         wbi_stream_drop(stream);
     }
@@ -50,7 +58,11 @@ static bool put(struct wbi_call *call, enum wbi_frame_event event, struct wbi_st
 {
     struct wbi_frames *f = frames_of(call);
 
-    return f != NULL && wbi_stream_put(f->stream, event, data) == WB_OK;
+    if (f == NULL)
+        return false;
+    if (f->held)
+        hand_out(call); /* the receiver may have caught up */
+    return wbi_stream_put(f->stream, event, data) == WB_OK;
 }
 
 static void on_heartbeat(void *arg)
@@ -117,9 +129,13 @@ void wbi_frames_end(struct wbi_call *call)
 {
     enum wbi_frame_event event =
         call->outcome.state == WBI_OUTCOME_SUCCESS ? WBI_FRAME_COMPLETED : WBI_FRAME_ERROR;
+    struct wbi_frames *f;
 
     if (call->on_frame == NULL)
         return;
+    f = frames_of(call);
+    if (f != NULL)
+        f->ending = true;
     if (!put(call, event, terminal_data(call)))
         (void)put(call, event, WBI_NONE); /* without memory even for that the result tells */
     wbi_frames_drop(call);

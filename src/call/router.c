@@ -338,6 +338,14 @@ static wb_rc fill(struct wbi_call *call, struct entry *e)
     return rc == WB_EINPUT ? WB_OK : rc; /* rejected has it */
 }
 
+static bool hold_frames(void *arg)
+{
+    const struct entry *e = arg;
+    const struct wbi_router_sink *sink = &e->router->sink;
+
+    return sink->behind != NULL && sink->behind(sink->arg);
+}
+
 static wb_rc start(struct entry *e)
 {
     struct wbi_call *call;
@@ -357,6 +365,7 @@ static wb_rc start(struct entry *e)
     }
     if (e->router->options.frames) {
         call->on_frame = on_frame;
+        call->hold_frames = hold_frames;
         call->on_frame_arg = e;
         call->heartbeat_ms = WBI_FRAMES_HEARTBEAT_MS;
     }

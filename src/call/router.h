@@ -20,8 +20,10 @@ struct wbi_router_options {
 struct wbi_router_sink {
     /* One line without its line end, in call order; frames come in between. */
     void (*line)(void *arg, struct wbi_str text);
-    /* Everything submitted so far is answered. May come more than once. */
+    /* Everything submitted so far is answered. May come more than once. NULL is fine. */
     void (*idle)(void *arg);
+    /* Whether the reader is behind, so that frames wait or are left out. NULL: never. */
+    bool (*behind)(void *arg);
     void *arg;
 };
 
