@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+
 static void signal_line(const wbi_json *result, struct wbi_buf *out)
 {
     const char *name;
@@ -85,6 +87,17 @@ static void render_running(const wbi_json *result, struct wbi_buf *out)
                       "start another one\n");
 }
 
+/* A result that was made smaller, or elsewhere, may not say it. */
+static bool tells_the_end(const wbi_json *result)
+{
+    static const char *const members[] = {"exit_status", "signal", "timed_out", "limit"};
+
+    for (size_t i = 0; i < WBI_COUNT(members); i++)
+        if (wbi_json_get(result, members[i]) != NULL)
+            return true;
+    return false;
+}
+
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
                     struct wbi_buf *out, struct wbi_error *err)
 {
@@ -97,8 +110,11 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
         render_promoted(c->result, out);
     else if (wbi_str_eqz(disposition, "already_running"))
         render_running(c->result, out);
-    else
+    else {
+        if (!tells_the_end(c->result))
+            wbi_buf_addf(out, "%.*s\n", WBI_FMT(c->summary));
         wbi_command_render_completed(c->result, out);
+    }
     return wbi_buf_rc(out);
 }
 
