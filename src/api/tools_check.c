@@ -3,6 +3,7 @@
  * every tool of it and not only the first that is wrong. */
 #include "api/api_int.h"
 #include "base/limits.h"
+#include "builtin/builtin.h"
 #include "call/local_tool.h"
 #include "catalog/catalog.h"
 #include "config/config.h"
@@ -145,6 +146,8 @@ wb_rc wb_tools_check(const char *text, size_t size, const char *root, size_t *re
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     wbi_jw_arr(&w);
     rc = wbi_catalog_builder_new(&j.builder);
+    if (rc == WB_OK)
+        rc = wbi_builtin_declare(j.builder, NULL); /* their names are taken */
     if (rc == WB_OK)
         rc = check_all(&j);
     wbi_jw_arr_end(&w);

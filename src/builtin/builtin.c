@@ -114,7 +114,7 @@ static const struct wbi_builtin_tool *find(const struct wbi_builtin_family *f, s
     return NULL;
 }
 
-static wb_rc declare(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
+static wb_rc declare(struct wbi_catalog_builder *b, const struct wbi_builtin_family *f,
                      const wbi_json *descriptor, struct wbi_error *err)
 {
     const struct wbi_builtin_tool *tool = find(f, wbi_json_get_str(descriptor, "name"));
@@ -126,11 +126,11 @@ static wb_rc declare(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
     binding.family = tool->family;
     binding.ops = tool->ops;
     binding.hidden = tool->hidden;
-    return wbi_runtime_add_tool(rt, descriptor, &binding, err);
+    return wbi_catalog_add(b, descriptor, &binding, err);
 }
 
-static wb_rc load_family(struct wbi_runtime *rt, const struct wbi_builtin_family *f,
-                         struct wbi_error *err)
+static wb_rc declare_family(struct wbi_catalog_builder *b, const struct wbi_builtin_family *f,
+                            struct wbi_error *err)
 {
     struct wbi_arena *arena;
     const wbi_json *list;
@@ -142,18 +142,28 @@ static wb_rc load_family(struct wbi_runtime *rt, const struct wbi_builtin_family
                        err);
     WBI_JSON_EACH (rc == WB_OK ? list : NULL, descriptor) {
         if (rc == WB_OK)
-            rc = declare(rt, f, descriptor, err);
+            rc = declare(b, f, descriptor, err);
     }
     wbi_arena_free(arena);
     return rc;
 }
 
-wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
+wb_rc wbi_builtin_declare(struct wbi_catalog_builder *b, struct wbi_error *err)
 {
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; rc == WB_OK && i < FAMILIES; i++)
-        rc = load_family(rt, &families[i], err);
+        rc = declare_family(b, &families[i], err);
+    return rc;
+}
+
+wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err)
+{
+    struct wbi_catalog_builder *b;
+    wb_rc rc = wbi_runtime_additions(rt, &b, err);
+
+    if (rc == WB_OK)
+        rc = wbi_builtin_declare(b, err);
     if (rc == WB_OK)
         rc = wbi_task_serve(rt, err);
     if (rc == WB_OK)

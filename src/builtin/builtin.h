@@ -24,7 +24,9 @@ struct wbi_builtin_family {
     const struct wbi_builtin_tool *tools; /* ends with a NULL name */
 };
 
-/* Declare all of them; for wbi_runtime_options.load_builtins. */
+/* Declare all of them. */
+WB_MUST_CHECK wb_rc wbi_builtin_declare(struct wbi_catalog_builder *b, struct wbi_error *err);
+/* The same in a runtime; for wbi_runtime_options.load_builtins. */
 wb_rc wbi_builtin_load(struct wbi_runtime *rt, struct wbi_error *err);
 /* An artifact by path, name, hash, or the id of a task that printed it. */
 WB_MUST_CHECK wb_rc wbi_builtin_find_artifact(struct wbi_runtime *rt, struct wbi_str ref,

@@ -62,27 +62,33 @@ wb_rc wbi_runtime_catalog(struct wbi_runtime *rt, struct wbi_catalog **ret, stru
     return WB_OK;
 }
 
-wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
-                           const struct wbi_tool_binding *binding, struct wbi_error *err)
+wb_rc wbi_runtime_additions(struct wbi_runtime *rt, struct wbi_catalog_builder **ret,
+                            struct wbi_error *err)
 {
     struct wbi_catalog_builder *b = rt->additions;
     wb_rc rc = WB_OK;
 
     if (b == NULL) {
-        rc = wbi_catalog_builder_new(&b);
-        if (rc != WB_OK)
+        if (wbi_catalog_builder_new(&b) != WB_OK)
             return wbi_fail_nomem(err);
         if (rt->catalog != NULL)
             rc = wbi_catalog_add_all(b, rt->catalog, err);
     }
-    if (rc == WB_OK)
-        rc = wbi_catalog_add(b, descriptor, binding, err);
-    if (rc != WB_OK && rt->additions == NULL) {
+    if (rc != WB_OK) {
         wbi_catalog_builder_free(b);
         return rc;
     }
-    rt->additions = b;
-    return rc;
+    *ret = rt->additions = b;
+    return WB_OK;
+}
+
+wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
+                           const struct wbi_tool_binding *binding, struct wbi_error *err)
+{
+    struct wbi_catalog_builder *b;
+    wb_rc rc = wbi_runtime_additions(rt, &b, err);
+
+    return rc == WB_OK ? wbi_catalog_add(b, descriptor, binding, err) : rc;
 }
 
 wb_rc wbi_runtime_drop_tools(struct wbi_runtime *rt, struct wbi_str origin, struct wbi_error *err)

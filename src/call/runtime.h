@@ -119,6 +119,9 @@ WB_MUST_CHECK wb_rc wbi_runtime_submit(struct wbi_call *call,
                                        void (*on_done)(struct wbi_call *call, void *arg),
                                        void *arg);
 
+/* Where tools are added; calls submitted from now on see them. The runtime's. */
+WB_MUST_CHECK wb_rc wbi_runtime_additions(struct wbi_runtime *rt, struct wbi_catalog_builder **ret,
+                                          struct wbi_error *err);
 /* Add a tool; calls submitted from now on see it. */
 WB_MUST_CHECK wb_rc wbi_runtime_add_tool(struct wbi_runtime *rt, const wbi_json *descriptor,
                                          const struct wbi_tool_binding *binding,
