@@ -20,7 +20,7 @@
       "omit the version range or ask for an available version") \
     X(INVALID_TOOL_OUTPUT, "invalid_tool_output", CONTRACT, "OutputInvalid", false, -32603, 502, 1, \
       "the tool ran; check its effect before calling it again") \
-    X(MALFORMED_CALL, "malformed_call", CONTRACT, "MalformedCall", false, -32600, 400, 1, \
+    X(MALFORMED_CALL, "malformed_call", CONTRACT, "MalformedCall", false, -32602, 400, 1, \
       "send one complete call in the provider's own shape") \
     X(TRUNCATED_MUTATION_TOOL_CALL, "truncated_mutation_tool_call", CONTRACT, "TruncatedCall", true, -32600, 400, 1, \
       "nothing was executed; send the call again in smaller pieces") \
