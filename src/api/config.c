@@ -42,6 +42,36 @@ static void write_tools(struct wbi_jw *w, const struct wbi_config *config)
     wbi_jw_arr_end(w);
 }
 
+/* Each with the file it stands in; of policies a later one wins. */
+static void write_parts(struct wbi_jw *w, const char *name, const struct wbi_config_part *parts,
+                        size_t n)
+{
+    wbi_jw_key(w, name);
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstr(w, "file", parts[i].file);
+        wbi_jw_kint(w, "line", parts[i].line);
+        if (parts[i].tighten_only)
+            wbi_jw_kbool(w, "tightensOnly", true);
+        wbi_jw_kval(w, "value", parts[i].value);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+}
+
+static void write_rules(struct wbi_jw *w, const struct wbi_config *config)
+{
+    const struct wbi_config_part *parts;
+    size_t n = wbi_config_policies(config, &parts);
+
+    write_parts(w, "policies", parts, n);
+    n = wbi_config_bindings(config, &parts);
+    write_parts(w, "bindings", parts, n);
+    n = wbi_config_setting_parts(config, &parts);
+    write_parts(w, "settings", parts, n);
+}
+
 static void write_ignored(struct wbi_jw *w, const struct wbi_config *config)
 {
     const struct wbi_config_ignored *list;
@@ -73,6 +103,7 @@ static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
     wbi_jw_arr_end(&w);
     wbi_jw_kstrz(&w, "trust", wbi_config_trust_name(wbi_config_trust_state(rt->config)));
     write_tools(&w, rt->config);
+    write_rules(&w, rt->config);
     write_ignored(&w, rt->config);
     wbi_jw_key(&w, "unmasked");
     wbi_jw_arr(&w);

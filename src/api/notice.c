@@ -15,11 +15,11 @@ const char *wbi_api_trust_notice(const wb_runtime *runtime)
         return NULL;
     switch (wbi_config_trust_state(config)) {
     case WBI_CONFIG_UNTRUSTED:
-        return "the workspace's files are not trusted: its tools and servers are left out "
-               "(`waybill config trust`)";
+        return "the workspace's files are not trusted: tools and servers of them are left out, the "
+               "rest only tightens (`waybill config trust`)";
     case WBI_CONFIG_CHANGED:
-        return "the workspace's files have changed since they were trusted: its tools and "
-               "servers are left out (`waybill config trust`)";
+        return "the workspace's files have changed since they were trusted: tools and servers of "
+               "them are left out, the rest only tightens (`waybill config trust`)";
     default:
         return NULL;
     }

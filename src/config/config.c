@@ -340,6 +340,12 @@ size_t wbi_config_policies(const struct wbi_config *c, const struct wbi_config_p
     return c->policies_n;
 }
 
+size_t wbi_config_setting_parts(const struct wbi_config *c, const struct wbi_config_part **ret)
+{
+    *ret = c->settings;
+    return c->settings_n;
+}
+
 size_t wbi_config_bindings(const struct wbi_config *c, const struct wbi_config_part **ret)
 {
     *ret = c->bindings;

@@ -78,6 +78,10 @@ size_t wbi_config_policies(const struct wbi_config *config, const struct wbi_con
  * only those that deny. */
 size_t wbi_config_bindings(const struct wbi_config *config, const struct wbi_config_part **ret);
 
+/* The `settings` objects, the user's first: a member of an earlier one wins. */
+size_t wbi_config_setting_parts(const struct wbi_config *config,
+                                const struct wbi_config_part **ret);
+
 /* Place err (file, line, column) at a value below part->value, or at the part
  * itself when v is NULL. */
 void wbi_config_locate(const struct wbi_config *config, const struct wbi_config_part *part,
