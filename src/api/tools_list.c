@@ -44,11 +44,20 @@ static void write_tool(struct wbi_jw *w, const struct wbi_tool *t)
     wbi_jw_obj_end(w);
 }
 
-static bool wanted(const struct wbi_tool *t, const char *name)
+/* The model name of the tool that any spelling finds; none of them: the name itself. */
+static struct wbi_str model_name(const struct wbi_catalog *catalog, const char *name)
 {
-    if (name == NULL)
-        return !t->hidden;
-    return wbi_str_eqz(t->model_name, name) || wbi_str_eqz(t->qualified, name);
+    const struct wbi_tool *t;
+
+    if (name == NULL || wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, wbi_str_z(name),
+                                            WBI_NONE, &t, NULL) != WB_OK)
+        return wbi_str_z(name);
+    return t->model_name;
+}
+
+static bool wanted(const struct wbi_tool *t, struct wbi_str name)
+{
+    return name.p == NULL ? !t->hidden : wbi_str_eq(t->model_name, name);
 }
 
 static void set_true(void *arg)
@@ -100,13 +109,15 @@ static void list(void *arg)
     struct listing *l = arg;
     struct wbi_jw w = wbi_jw_to(&l->out);
     struct wbi_catalog *catalog;
+    struct wbi_str model;
 
     l->rc = wbi_runtime_catalog(l->rt, &catalog, &l->err);
     if (l->rc != WB_OK)
         return;
+    model = model_name(catalog, l->name);
     wbi_jw_arr(&w);
     for (size_t i = 0; i < wbi_catalog_count(catalog); i++)
-        if (wanted(wbi_catalog_at(catalog, i), l->name) &&
+        if (wanted(wbi_catalog_at(catalog, i), model) &&
             wbi_guards_lists(l->rt, wbi_str_z(l->principal), wbi_catalog_at(catalog, i)))
             write_tool(&w, wbi_catalog_at(catalog, i));
     wbi_jw_arr_end(&w);
