@@ -193,10 +193,9 @@ static void write_call(struct listing *s, const struct wbi_row *row, bool open)
 }
 
 /* An intent stands for its call only while there is no outcome. */
-static bool is_open(struct listing *s, const struct wbi_row *intent)
+static bool lacks(struct listing *s, const struct wbi_row *row, const char *kind)
 {
-    struct wbi_row_query q = {
-        .call_id = intent->call_id, .kind = WBI_LIT(WBI_KIND_OUTCOME), .max = 1};
+    struct wbi_row_query q = {.call_id = row->call_id, .kind = wbi_str_z(kind), .max = 1};
     struct wbi_row *rows;
     size_t n = 1;
 
@@ -205,11 +204,19 @@ static bool is_open(struct listing *s, const struct wbi_row *intent)
     return s->rc == WB_OK && n == 0;
 }
 
+/* Told by its newest row, so once. */
+static bool is_open(struct listing *s, const struct wbi_row *row)
+{
+    bool asked = wbi_str_eqz(row->kind, WBI_KIND_ASKED);
+
+    return (asked || wbi_str_eqz(row->kind, WBI_KIND_INTENT)) && lacks(s, row, WBI_KIND_OUTCOME) &&
+           (!asked || lacks(s, row, WBI_KIND_INTENT));
+}
+
 static bool list_row(void *arg, const struct wbi_row *row)
 {
     struct listing *s = arg;
-    bool intent = wbi_str_eqz(row->kind, WBI_KIND_INTENT);
-    bool open = intent && is_open(s, row);
+    bool open = is_open(s, row);
 
     if (open || (!s->open_only && wbi_str_eqz(row->kind, WBI_KIND_OUTCOME))) {
         write_call(s, row, open);
@@ -235,10 +242,8 @@ wb_rc wb_ledger_list(wb_ledger *l, const wb_ledger_filter *filter, char **ret, s
     s.w = wbi_jw_to(&out);
     rc = wbi_filter_query(l, filter, &q, &err);
     s.open_only = rc == WB_OK && wbi_str_eqz(q.status, "open");
-    if (s.open_only) {
+    if (s.open_only)
         q.status = WBI_NONE;
-        q.kind = WBI_LIT(WBI_KIND_INTENT);
-    }
     q.newest_first = true;
     wbi_jw_arr(&s.w);
     if (rc == WB_OK)

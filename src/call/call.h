@@ -80,6 +80,7 @@ struct wbi_call {
     struct wbi_buf event_briefs; /* struct wbi_event_brief, one after another */
     struct wbi_str redacted_invocation;
     bool intended;                   /* its intent is in the ledger */
+    bool asked;                      /* the ledger has it as waiting for an approval */
     struct wbi_str unrecorded;       /* that its outcome is not written down, and why; or absent */
     void *wire;                      /* struct wbi_wire_call of the item, or NULL */
     void *exec;                      /* state of the executor while it runs */

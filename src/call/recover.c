@@ -11,8 +11,6 @@
 #include "call/views.h"
 #include "family/receipt.h"
 
-#define MESSAGE "the runtime ended before the outcome of this call was known"
-
 /* A text somebody damaged reads as an empty object: the call is closed anyway. */
 static wb_rc read_object(struct wbi_arena *arena, struct wbi_str text, const wbi_json **ret)
 {
@@ -122,8 +120,9 @@ static wb_rc rebuild(const struct wbi_row *intent, struct wbi_str details, struc
 {
     struct wbi_call *call = wbi_arena_zalloc(arena, sizeof(*call));
     struct wbi_tool *tool = wbi_arena_zalloc(arena, sizeof(*tool));
+    struct wbi_unfinished was = wbi_ledger_unfinished(intent);
     struct wbi_fault fault = {
-        .kind = WBI_KIND_OUTCOME_UNKNOWN, .message = WBI_LIT(MESSAGE), .details = details};
+        .kind = was.kind, .message = wbi_str_z(was.message), .details = details};
     const wbi_json *invocation, *trust;
     wb_rc rc = call && tool ? read_object(arena, intent->invocation, &invocation) : WB_ENOMEM;
 

@@ -68,6 +68,28 @@ static enum wbi_step append_and_wait(struct wbi_call *call, const struct wbi_row
     return WBI_STEP_PARKED;
 }
 
+/* ---- before an approval ---- */
+
+static void on_asked(void *arg, const struct wbi_ledger_ack *ack)
+{
+    (void)arg;
+    (void)ack; /* without it a kill leaves no trace; with an effect there will be an intent */
+}
+
+void wbi_record_asked(struct wbi_call *call)
+{
+    struct wbi_row row;
+    struct wbi_ledger_append append = {.row = &row, .done = on_asked};
+
+    if (!wbi_runtime_keeps_ledger(call->runtime) ||
+        wbi_runtime_open_ledger(call->runtime, NULL) != WB_OK)
+        return;
+    fill_row(call, WBI_KIND_ASKED, &row);
+    call->asked = wbi_redacted_invocation(call, &row.invocation) == WB_OK &&
+                  wbi_record_trust(call, &row.trust) == WB_OK &&
+                  wbi_ledger_append(call->runtime->ledger, &append, NULL) == WB_OK;
+}
+
 /* ---- before the effect ---- */
 
 enum wbi_step wbi_stage_intent(struct wbi_call *call)
@@ -149,7 +171,7 @@ static void outcome_row(struct wbi_call *call, const struct wbi_record_texts *t,
 static wb_rc append_behind(struct wbi_call *call, const struct wbi_row *row, struct wbi_error *err)
 {
     bool pure = call->tool == NULL || call->tool->effect == WBI_EFFECT_PURE;
-    struct wbi_ledger_append append = {.row = row, .never_opened = pure};
+    struct wbi_ledger_append append = {.row = row, .never_opened = pure && !call->asked};
 
     return wbi_ledger_append(call->runtime->ledger, &append, err);
 }

@@ -19,6 +19,8 @@ enum wbi_step wbi_stage_admit(struct wbi_call *call);
 void wbi_cancel_admit(struct wbi_call *call);
 void wbi_journey_settle(struct wbi_call *call);
 void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete);
+/* Writes down that the call waits for an approval; nobody waits for that. */
+void wbi_record_asked(struct wbi_call *call);
 enum wbi_step wbi_stage_intent(struct wbi_call *call);
 enum wbi_step wbi_stage_record(struct wbi_call *call);
 enum wbi_step wbi_stage_execute(struct wbi_call *call);

@@ -24,20 +24,20 @@ wb_rc wbi_ledger_put_row(struct wbi_ledger *ledger, struct wbi_tx *tx, struct wb
                          bool never_opened, struct wbi_error *err)
 {
     uint8_t prev[WBI_SHA256_SIZE];
-    bool intent = wbi_str_eqz(row->kind, WBI_KIND_INTENT);
+    bool opens = wbi_str_eqz(row->kind, WBI_KIND_INTENT) || wbi_str_eqz(row->kind, WBI_KIND_ASKED);
     int64_t seq;
     wb_rc rc = wbi_tx_tail(tx, &seq, prev, err);
 
     if (rc != WB_OK)
         return rc;
     row->seq = seq + 1;
-    if (intent)
+    if (opens)
         row->owner = wbi_tx_owner(tx);
     rc = wbi_chain_hash(ledger->sha, prev, row, row->hash);
     if (rc != WB_OK)
         return wbi_fail(err, rc, "ledger: cannot hash a row");
-    rc = intent ? wbi_tx_insert(tx, row, err) : wbi_tx_insert_later(tx, row, err);
-    if (rc == WB_OK && intent)
+    rc = opens ? wbi_tx_insert(tx, row, err) : wbi_tx_insert_later(tx, row, err);
+    if (rc == WB_OK && opens)
         rc = wbi_tx_open_call(tx, row, err);
     else if (rc == WB_OK && !never_opened && wbi_str_eqz(row->kind, WBI_KIND_OUTCOME))
         rc = wbi_tx_close_call(tx, row->call_id, err);

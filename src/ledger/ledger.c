@@ -102,12 +102,22 @@ struct recover_op {
     size_t found, closed;
 };
 
-/* What can be said about any call: nobody knows. */
-static wb_rc unknown_outcome(struct wbi_ledger *l, const struct wbi_row *intent,
+struct wbi_unfinished wbi_ledger_unfinished(const struct wbi_row *row)
+{
+    if (wbi_str_eqz(row->kind, WBI_KIND_ASKED))
+        return (struct wbi_unfinished){
+            WBI_KIND_APPROVAL_DENIED,
+            "the runtime ended while this call waited for an approval; nothing was executed"};
+    return (struct wbi_unfinished){WBI_KIND_OUTCOME_UNKNOWN,
+                                   "the runtime ended before the outcome of this call was known"};
+}
+
+/* What can be said about any call. */
+static wb_rc minimal_outcome(struct wbi_ledger *l, const struct wbi_row *intent,
                              struct wbi_arena *arena, struct wbi_row *out)
 {
-    static const char message[] = "the runtime ended before the outcome of this call was known";
-    const struct wbi_kind_row *kind = wbi_kind_row(WBI_KIND_OUTCOME_UNKNOWN);
+    struct wbi_unfinished was = wbi_ledger_unfinished(intent);
+    const struct wbi_kind_row *kind = wbi_kind_row(was.kind);
     struct wbi_buf b;
     struct wbi_jw w = wbi_jw_to(&b);
 
@@ -115,12 +125,12 @@ static wb_rc unknown_outcome(struct wbi_ledger *l, const struct wbi_row *intent,
     wbi_jw_obj(&w);
     wbi_jw_kstr(&w, "tool_name", intent->tool);
     wbi_jw_kstrz(&w, "status", "error");
-    wbi_jw_kstrz(&w, "summary_text", message);
+    wbi_jw_kstrz(&w, "summary_text", was.message);
     wbi_jw_knull(&w, "result");
     wbi_jw_key(&w, "error");
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "kind", kind->kind);
-    wbi_jw_kstrz(&w, "message", message);
+    wbi_jw_kstrz(&w, "message", was.message);
     wbi_jw_kstrz(&w, "recovery_hint", kind->hint);
     wbi_jw_kbool(&w, "retryable", false);
     wbi_jw_obj_end(&w);
@@ -135,7 +145,7 @@ static wb_rc unknown_outcome(struct wbi_ledger *l, const struct wbi_row *intent,
     out->duration_us = -1;
     out->canonical = wbi_buf_str(&b);
     out->receipt = wbi_arena_fmt(arena, "Error: %s (not retryable)\n%s\nNext: %s\n", kind->kind,
-                                 message, kind->hint);
+                                 was.message, kind->hint);
     return out->receipt.p != NULL ? WB_OK : WB_ENOMEM;
 }
 
@@ -151,7 +161,7 @@ static wb_rc apply_recover(struct wbi_op *op, struct wbi_tx *tx, struct wbi_erro
     r->closed = 0; /* may run twice */
     for (size_t i = 0; rc == WB_OK && i < n; i++) {
         struct wbi_row out;
-        rc = unknown_outcome(l, &intents[i], r->arena, &out);
+        rc = minimal_outcome(l, &intents[i], r->arena, &out);
         if (rc == WB_OK && l->close_call != NULL)
             rc = l->close_call(l->close_arg, &intents[i], r->arena, &out);
         if (rc != WB_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ledger/ledger.h: the append-only record of calls (C1, C12).
- * A call has at most one intent row, durable before its effect starts, and
- * exactly one outcome row, durable before its reply (Pure calls may be answered
- * first). Rows are chained by hash and never changed. */
+ * A call has at most one intent row, durable before its effect starts, one that says that
+ * an approval was asked for, and exactly one outcome row, durable before its reply (Pure calls may
+ * be answered first). Rows are chained by hash and never changed. */
 #ifndef WBI_LEDGER_LEDGER_H
 #define WBI_LEDGER_LEDGER_H
 
@@ -13,13 +13,21 @@
 
 struct wbi_ledger;
 
+#define WBI_KIND_ASKED "asked" /* it waits for somebody's approval; before any intent */
 #define WBI_KIND_INTENT "intent"
 #define WBI_KIND_OUTCOME "outcome"
 
-/* Makes the outcome of a call whose process died: *out starts with the intent's
- * columns, status error, error_kind outcome_unknown and a minimal canonical
- * result and receipt; the function may replace what it knows better, with
- * memory of arena. Runs on the writer thread. */
+/* What came of a call whose newest row this is when its process died: nothing happened to
+ * one that was only asked for, of others nobody knows. */
+struct wbi_unfinished {
+    enum wbi_kind kind;
+    const char *message;
+};
+struct wbi_unfinished wbi_ledger_unfinished(const struct wbi_row *row);
+
+/* Makes the outcome of such a call: *out starts with the columns of that row ("intent"),
+ * status error, its error_kind and a minimal canonical result and receipt; the function may replace
+ * what it knows better, with memory of arena. Runs on the writer thread. */
 typedef wb_rc wbi_ledger_close_fn(void *arg, const struct wbi_row *intent, struct wbi_arena *arena,
                                   struct wbi_row *out);
 
@@ -66,8 +74,8 @@ struct wbi_ledger_append {
 /* Any thread: rows come faster than the disk takes them; who can wait, should. */
 bool wbi_ledger_behind(struct wbi_ledger *ledger);
 /* Any thread; everything is copied. On failure done() never runs. done() runs on
- * the writer thread, or on the loop if the store has a wake(). An intent (kind
- * "intent") opens its call, an outcome closes it. */
+ * the writer thread, or on the loop if the store has a wake(). Kinds "asked" and
+ * "intent" open their call, an outcome closes it. */
 WB_MUST_CHECK wb_rc wbi_ledger_append(struct wbi_ledger *ledger,
                                       const struct wbi_ledger_append *append,
                                       struct wbi_error *err);

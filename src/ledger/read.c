@@ -52,7 +52,7 @@ wb_rc wbi_ledger_list_stored(struct wbi_ledger *l, const struct wbi_row_query *q
 
 static void take(struct wbi_record *record, const struct wbi_row *row)
 {
-    if (wbi_str_eqz(row->kind, WBI_KIND_INTENT)) {
+    if (wbi_str_eqz(row->kind, WBI_KIND_INTENT) || wbi_str_eqz(row->kind, WBI_KIND_ASKED)) {
         record->has_intent = true;
         record->intent = *row;
     } else if (wbi_str_eqz(row->kind, WBI_KIND_OUTCOME)) {

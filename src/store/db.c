@@ -18,7 +18,7 @@ static const char *const statements[WBI_SQL_COUNT] = {
     [WBI_SQL_INSERT_GATHERED] = "INSERT OR ROLLBACK INTO ledger (" WBI_ROW_COLUMNS ") "
                                 "SELECT * FROM gathered",
     [WBI_SQL_ROW_HASH] = "SELECT hash FROM ledger WHERE seq = ?",
-    [WBI_SQL_OPEN] = "INSERT INTO open_calls (call_id, seq, owner) VALUES (?, ?, ?)",
+    [WBI_SQL_OPEN] = "INSERT OR REPLACE INTO open_calls (call_id, seq, owner) VALUES (?, ?, ?)",
     [WBI_SQL_CLOSE] = "DELETE FROM open_calls WHERE call_id = ?",
     [WBI_SQL_OWNERS] = "SELECT DISTINCT owner FROM open_calls",
     [WBI_SQL_ORPHANS] = "SELECT " WBI_ROW_COLUMNS " FROM ledger WHERE seq IN "

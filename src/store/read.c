@@ -266,7 +266,7 @@ wb_rc wbi_store_check(struct wbi_store *s, struct wbi_error *err)
     rc = check_with(s, "PRAGMA integrity_check(1)", "SQLite finds damage", err);
     if (rc == WB_OK)
         rc = check_with(s,
-                        "SELECT call_id FROM ledger l WHERE kind = 'intent' "
+                        "SELECT call_id FROM ledger l WHERE kind IN ('intent', 'asked') "
                         "AND NOT EXISTS (SELECT 1 FROM ledger o WHERE o.call_id = l.call_id AND "
                         "o.kind = 'outcome') AND NOT EXISTS (SELECT 1 FROM open_calls c WHERE "
                         "c.call_id = l.call_id) LIMIT 1",
@@ -274,8 +274,8 @@ wb_rc wbi_store_check(struct wbi_store *s, struct wbi_error *err)
     if (rc == WB_OK)
         rc = check_with(s,
                         "SELECT call_id FROM open_calls c WHERE NOT EXISTS (SELECT 1 FROM ledger l "
-                        "WHERE l.seq = c.seq AND l.call_id = c.call_id AND l.kind = 'intent') "
-                        "LIMIT 1",
+                        "WHERE l.seq = c.seq AND l.call_id = c.call_id AND l.kind IN "
+                        "('intent', 'asked')) LIMIT 1",
                         "an open call has no intent", err);
     return wbi_read_end(s, st, SQLITE_DONE, rc, err);
 }

@@ -21,7 +21,7 @@
 --   hash             SHA-256 of the chain (docs/ledger.md)
 --   invocation … events   JSON as given (receipt: text), redacted before it came here; those
 --                    of an outcome lack what other columns say (ledger/lean.h)
--- open_calls  calls with an intent and no outcome yet: what a start after a crash looks at.
+-- open_calls  calls without an outcome yet, by the newest row (intent, asked): what a start after a crash looks at.
 -- kv       small durable tables of the other rooms; generation grows over the whole file.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE ledger (

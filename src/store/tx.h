@@ -22,7 +22,7 @@ WB_MUST_CHECK wb_rc wbi_tx_insert(struct wbi_tx *tx, struct wbi_row *row, struct
  * done again, and this is wbi_tx_insert. */
 WB_MUST_CHECK wb_rc wbi_tx_insert_later(struct wbi_tx *tx, struct wbi_row *row,
                                         struct wbi_error *err);
-/* Remember / forget that a call has an intent and no outcome. */
+/* Remember, by its newest row, and forget that a call has no outcome yet. */
 WB_MUST_CHECK wb_rc wbi_tx_open_call(struct wbi_tx *tx, const struct wbi_row *row,
                                      struct wbi_error *err);
 WB_MUST_CHECK wb_rc wbi_tx_close_call(struct wbi_tx *tx, struct wbi_str call_id,
