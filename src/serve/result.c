@@ -76,18 +76,30 @@ static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
     return wbi_buf_rc(text);
 }
 
+/* Where there are secrets no text goes on as it came; another block does, with members that are
+ * not known here, if nothing of it would be redacted. */
+static wb_rc leave_secrets(const struct wbi_exec *x, const wbi_json *result,
+                           struct wbi_wire_part *parts, size_t n)
+{
+    const wbi_json *shown = NULL;
+    wb_rc rc = wbi_redact_value(x->call, result, &shown);
+    size_t i = 0;
+
+    WBI_JSON_EACH (wbi_json_get(shown, "content"), block) {
+        if (i < n && (parts[i].text.p != NULL || !wbi_json_equal(block, parts[i].raw)))
+            parts[i].raw = NULL;
+        i++;
+    }
+    return rc;
+}
+
 /* What is more than text is a part of the result, and so is text beside it, and text that says
- * other things than the structured value. Where there are secrets no block goes on as it came. */
-static void keep_parts(struct wbi_wire_part *parts, size_t n, bool texts, bool secrets,
-                       struct wbi_complete *ret)
+ * other things than the structured value. */
+static void keep_parts(struct wbi_wire_part *parts, size_t n, bool texts, struct wbi_complete *ret)
 {
     for (size_t i = 0; i < n; i++) {
-        if (parts[i].type == WBI_PART_TEXT && !texts)
-            continue;
-        parts[ret->part_count] = parts[i];
-        if (secrets)
-            parts[ret->part_count].raw = NULL;
-        ret->part_count++;
+        if (parts[i].type != WBI_PART_TEXT || texts)
+            parts[ret->part_count++] = parts[i];
     }
     ret->parts = ret->part_count > 0 ? parts : NULL;
 }
@@ -183,6 +195,8 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     rc = wbi_redact_would(x->call, result, source, structured, &secrets);
     if (rc == WB_OK && content != NULL)
         rc = read_content(x, content, &parts, &n, &text);
+    if (rc == WB_OK && secrets)
+        rc = leave_secrets(x, result, parts, n);
     if (rc == WB_OK)
         rc = set_output(x, structured, wbi_buf_str(&text), ret);
     if (rc != WB_OK)
@@ -195,7 +209,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     texts = structured != NULL ? text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured)
                                : has_others(parts, n);
     ret->flat = structured == NULL;
-    keep_parts(parts, n, texts, secrets, ret);
+    keep_parts(parts, n, texts, ret);
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
     ret_text->twin = structured != NULL && text.n > 0 && !texts;

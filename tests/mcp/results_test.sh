@@ -67,10 +67,22 @@ for wrong in '{"content":[{"type":"text"}]}' '{"content":[{"type":"text","text":
     try "$wrong"
     shows "$wrong" invalid_tool_output
 done
+# serves: what a client gets for the same result
+serves() {
+    got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
+        timeout 30 "$build/waybill" serve --root "$work/ws" 2>&1 | grep '"id":1,')
+}
+# A secret takes nothing from blocks that hold none.
+picture='{"type":"image","data":"AAAA","mimeType":"image/png","annotations":{"priority":0.5},"_meta":{"x":1}}'
+link='{"type":"resource_link","uri":"file:///e","name":"e","title":"E","size":5}'
+try "{\"content\":[{\"type\":\"text\",\"text\":\"password: PRIVATE22x9\"},$picture,$link,{\"type\":\"resource_link\",\"uri\":\"file:///f\",\"name\":\"f\",\"password\":\"PRIVATE22x9\"}]}"
+serves
+shows "an image beside a secret" "$picture"
+shows "a link beside a secret" "$link"
+hides "a secret beside an image and in a link" PRIVATE22x9
 try '{"structuredContent":{"n":5}}'
-got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
-    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
-    timeout 30 "$build/waybill" serve --root "$work/ws" 2>&1 | grep '"id":1,')
+serves
 shows "a result without content has some" '"content":[{"type":"text"'
 try '{"content":[{"type":"text","text":"plain"},{"type":"weird","payload":"WHOLE"}]}'
 shows "a block of an unknown type" 'other: weird'
