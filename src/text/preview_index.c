@@ -107,23 +107,63 @@ static bool tells(const struct record *r)
     return r->severity > WARNING || r->flags & (LINE_QUERY | LINE_ODD);
 }
 
-/* The memory is full: lines that tell nothing and have none beside them that does are
- * forgotten, so that what comes later finds room. */
-static void make_room(struct wbi_preview_index *x)
+/* The lines that tell nothing and have none beside them that does are forgotten. */
+static void forget_quiet(struct wbi_preview_index *x)
 {
-    size_t n = KEEP_START, since = KEEP_BESIDE + 1, before = x->n_kept;
+    size_t n = KEEP_START, since = KEEP_BESIDE + 1;
 
-    for (size_t i = KEEP_START; i < before; i++) {
+    for (size_t i = KEEP_START; i < x->n_kept; i++) {
         bool near = false;
 
         since = tells(&x->kept[i]) ? 0 : since + 1;
-        for (size_t k = i + 1; k < before && k <= i + KEEP_BESIDE && since > KEEP_BESIDE; k++)
+        for (size_t k = i + 1; k < x->n_kept && k <= i + KEEP_BESIDE && since > KEEP_BESIDE; k++)
             near |= tells(&x->kept[k]);
         if (near || since <= KEEP_BESIDE)
             x->kept[n++] = x->kept[i];
     }
     x->n_kept = n;
-    x->full = before - n < before / 8;
+}
+
+/* The severity that half of the lines behind the start do not exceed. */
+static uint8_t middle_severity(const struct wbi_preview_index *x)
+{
+    uint32_t by_severity[256] = {0};
+    size_t n = 0;
+    unsigned s = 0;
+
+    for (size_t i = KEEP_START; i < x->n_kept; i++)
+        by_severity[x->kept[i].severity]++;
+    for (; s < 255 && (n += by_severity[s]) * 2 < x->n_kept - KEEP_START; s++)
+        ;
+    return (uint8_t)s;
+}
+
+/* Of the lines up to the bar every second is forgotten. */
+static void forget_half(struct wbi_preview_index *x)
+{
+    size_t n = KEEP_START, lesser = 0;
+
+    for (size_t i = KEEP_START; i < x->n_kept; i++)
+        if (x->kept[i].severity > x->bar || lesser++ % 2 == 0)
+            x->kept[n++] = x->kept[i];
+    x->n_kept = n;
+}
+
+/* The memory is full: what tells nothing is forgotten, so that what comes later finds room.
+ * Where nearly all lines tell, only what is worse than most of them is kept from now on. */
+static void make_room(struct wbi_preview_index *x)
+{
+    size_t before = x->n_kept;
+    uint8_t middle;
+
+    if (!x->full)
+        forget_quiet(x);
+    if (before - x->n_kept >= before / 8)
+        return;
+    middle = middle_severity(x);
+    x->full = true;
+    x->bar = middle > x->bar ? middle : x->bar;
+    forget_half(x);
 }
 
 /* By much: what is not used of it is never touched, what is left behind was. */
@@ -144,8 +184,7 @@ static wb_rc keep(struct wbi_preview_index *x, const struct record *r)
     if (x->n_kept > 0 && x->kept[x->n_kept - 1].line >= r->line)
         return WB_OK;
     if (x->n_kept == x->cap_kept && x->cap_kept >= WBI_LIMIT_PREVIEW_RECORDS) {
-        if (!x->full)
-            make_room(x);
+        make_room(x);
         if (x->n_kept == x->cap_kept)
             return WB_OK;
     }
@@ -173,6 +212,7 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
     bool striking = ((r->severity > 20 || r->flags & (LINE_QUERY | LINE_HEADING) || count <= 2) &&
                      count <= STRIKING_PER_SHAPE) ||
                     r->flags & LINE_ODD || (unknown && r->severity > 40);
+    bool wanted = !x->full || r->severity > x->bar;
     wb_rc rc = WB_OK;
 
     if (r->line <= KEEP_START)
@@ -182,6 +222,7 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
         if (x->recent == NULL)
             return WB_ENOMEM;
     }
+    striking &= wanted;
     if (striking) {
         rc = keep_before(x);
         x->keep_after = r->severity > 40 ? KEEP_AROUND : 2;
@@ -189,7 +230,7 @@ static wb_rc remember(struct wbi_preview_index *x, const struct record *r)
     if (rc == WB_OK && (striking || x->keep_after > 0)) {
         rc = keep(x, r);
         x->keep_after -= !striking;
-    } else if (rc == WB_OK && r->flags & LINE_PEAK) {
+    } else if (rc == WB_OK && wanted && r->flags & LINE_PEAK) {
         rc = keep(x, r);
     }
     x->recent[x->n_recent++ % RECENT] = *r;

@@ -139,7 +139,8 @@ struct wbi_preview_index {
     struct record *kept;
     size_t n_kept;
     size_t cap_kept;
-    bool full;             /* making room does not help any more */
+    bool full;             /* only what is worse than the bar is kept */
+    uint8_t bar;           /* severity */
     struct record *recent; /* ring of the last lines, beyond the kept ones */
     uint64_t n_recent;     /* lines ever put in the ring */
     size_t keep_after;     /* so many lines after a striking one are kept too */

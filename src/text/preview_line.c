@@ -12,9 +12,14 @@
 #define EXIT_NEAR 20u    /* bytes behind "exit" in which its status is looked for */
 #define PROGRESS_MAX 12u /* bytes of how far it went, or how long it took */
 #define LEVEL_NEAR 5u    /* bytes between "level" and its value */
+#define LEVEL_WITHIN 64u /* bytes in which a log names its level */
 #define LEVEL_WEIGHT 104u
+#define GRAVE_WEIGHT 116u /* of a level that is worse than an error */
+#define ERROR_WEIGHT 90u
+#define MARK_WEIGHT 82u
 #define SURE_WORD 80u
 #define WARNS_LESS 20u /* weight that a line loses which names itself a warning */
+#define WARNS_MOST 79u /* below those that name themselves errors */
 #define CONSTANT_WEIGHT 72u
 #define WEAK_WORD 60u /* below, it may as well be the name of a value */
 #define MUCH_SURER 15u
@@ -155,7 +160,8 @@ static void look_constant(struct look *k, size_t from, size_t to)
     if (last == from || (k->p[last] & 0x20) != 0)
         return;
     slot = slot_of(k->words, hash_letters(k->p + last, to - last, k->readable));
-    if (slot->hash == 0 || slot->kind != KIND_FAIL || slot->weight < SURE_WORD)
+    if (slot->hash == 0 || slot->weight < SURE_WORD ||
+        (slot->kind != KIND_FAIL && slot->kind != KIND_GRAVE && slot->kind != KIND_ERROR))
         return;
     k->outcome = mix(k->outcome, SHAPE_FAILED);
     weigh(k, CONSTANT_WEIGHT, KIND_FAIL, from, to);
@@ -185,8 +191,13 @@ void wbi_look_exception(struct look *k, size_t from, size_t to)
  * only a warning may tell a failure all the same. */
 static void weigh_level(struct look *k, size_t to)
 {
-    static const struct wbi_str bad[] = {WBI_LIT_INIT("err"), WBI_LIT_INIT("fatal"),
-                                         WBI_LIT_INIT("crit"), WBI_LIT_INIT("panic")};
+    static const struct {
+        struct wbi_str name;
+        uint8_t weight;
+    } bad[] = {{WBI_LIT_INIT("err"), LEVEL_WEIGHT},    {WBI_LIT_INIT("fatal"), GRAVE_WEIGHT},
+               {WBI_LIT_INIT("crit"), GRAVE_WEIGHT},   {WBI_LIT_INIT("panic"), GRAVE_WEIGHT},
+               {WBI_LIT_INIT("severe"), GRAVE_WEIGHT}, {WBI_LIT_INIT("alert"), GRAVE_WEIGHT},
+               {WBI_LIT_INIT("emerg"), GRAVE_WEIGHT}};
     struct wbi_str value;
     size_t i = to;
 
@@ -196,16 +207,43 @@ static void weigh_level(struct look *k, size_t to)
     if (i == to || i == to + LEVEL_NEAR ||
         (memchr(k->p + to, '=', i - to) == NULL && memchr(k->p + to, ':', i - to) == NULL))
         return;
+    k->level = true;
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
-        if (value.n >= bad[b].n && strncasecmp(value.p, bad[b].p, bad[b].n) == 0) {
+        if (value.n >= bad[b].name.n && strncasecmp(value.p, bad[b].name.p, bad[b].name.n) == 0) {
             k->outcome = mix(k->outcome, SHAPE_FAILED);
-            weigh(k, LEVEL_WEIGHT, KIND_FAIL, i, i + bad[b].n);
+            weigh(k, bad[b].weight, KIND_FAIL, i, i + bad[b].name.n);
             return;
         }
     if (value.n >= 4 && strncasecmp(value.p, "warn", 4) != 0)
         k->quiet = true;
     else
         k->warns = true;
+}
+
+/* CRITICAL, [warn]: the word is the level of a line of a log, which is the first such word near
+ * its start, by itself and in capitals or brackets. What a program calls WARNING: is a message. */
+static bool is_level(struct look *k, size_t from, size_t to)
+{
+    uint8_t prev = from > 0 ? k->p[from - 1] : ' ', next = to < k->n ? k->p[to] : ' ';
+    bool capitals = ((k->p[from] | k->p[from + 1]) & 0x20) == 0;
+
+    if (k->level || from > LEVEL_WITHIN || !(capitals || (prev == '[' && next == ']')) ||
+        strchr(" \t[(|<", prev) == NULL || strchr(" \t])|>:", next) == NULL ||
+        (from == 0 && next == ':' && to + 1 < k->n && k->p[to + 1] == ' '))
+        return false;
+    k->level = memmem(k->p, from, "INFO", 4) == NULL;
+    return k->level;
+}
+
+/* A word that may be a level: what it weighs if it is. */
+static uint8_t level_weight(struct look *k, const struct word_slot *slot, size_t from, size_t to)
+{
+    uint8_t level = slot->kind == KIND_GRAVE ? GRAVE_WEIGHT : ERROR_WEIGHT;
+
+    if (!is_level(k, from, to))
+        return slot->weight;
+    k->warns |= slot->kind == KIND_WARNS;
+    return slot->kind != KIND_WARNS && level > slot->weight ? level : slot->weight;
 }
 
 static uint32_t query_bit(const struct word_slot *slot)
@@ -230,6 +268,10 @@ void wbi_look_known(struct look *k, uint64_t hash, size_t from, size_t to)
             weight = both;
             kind = KIND_PAIR;
         }
+    }
+    if (kind >= KIND_GRAVE) {
+        weight = level_weight(k, slot, from, to);
+        kind = kind == KIND_WARNS ? KIND_WARN : KIND_FAIL;
     }
     if (kind == KIND_PASS)
         k->passed = true;
@@ -383,13 +425,31 @@ static struct wbi_str before_progress(struct wbi_str t)
     return i > 0 && t.p[i - 1] == open ? wbi_str_trim(wbi_str_head(t, i - 1)) : t;
 }
 
+enum mark { MARKED_NOT, MARKED_PASSED, MARKED_FAILED };
+
+/* What is drawn before the name of a test or a step that went well or not: ✓ ✔, ✕ ✖ ✗ ✘ ❌ ×. */
+static enum mark marks(struct wbi_str s, size_t start)
+{
+    uint8_t c = start < s.n ? (uint8_t)s.p[start] : 0;
+
+    if (c == 0xc3)
+        return starts(s, start, "\xc3\x97 ") ? MARKED_FAILED : MARKED_NOT;
+    if (c != 0xe2 || s.n - start < 3)
+        return MARKED_NOT;
+    if ((uint8_t)s.p[start + 1] == 0x9d)
+        return (uint8_t)s.p[start + 2] == 0x8c ? MARKED_FAILED : MARKED_NOT;
+    c = (uint8_t)s.p[start + 2];
+    if ((uint8_t)s.p[start + 1] != 0x9c || c < 0x93 || c > 0x98)
+        return MARKED_NOT;
+    return c < 0x95 ? MARKED_PASSED : MARKED_FAILED;
+}
+
 /* "ok 12 - name", "name ... ok", "PASSED": what such a line mentions went well. */
 static bool reports_success(struct wbi_str s, struct wbi_str line, size_t start)
 {
     struct wbi_str t = before_progress(line);
 
-    if (starts(s, start, "ok ") || starts(s, start, "[ok]") || starts(s, start, "PASS") ||
-        starts(s, start, "\xe2\x9c\x93") || starts(s, start, "\xe2\x9c\x94"))
+    if (starts(s, start, "ok ") || starts(s, start, "[ok]") || starts(s, start, "PASS"))
         return true;
     return wbi_str_ends(t, WBI_LIT(" ok")) || wbi_str_ends(t, WBI_LIT(" OK")) ||
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
@@ -417,6 +477,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
                      .facts = ret};
     size_t start = 0;
     unsigned severity;
+    enum mark mark;
 
     ret->shape = wbi_read_line(&k, lanes);
     ret->shape = mix(ret->shape, k.outcome);
@@ -430,9 +491,14 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
     ret->flags |= k.place ? LINE_PLACE : 0;
     ret->flags |= k.code ? LINE_CODE : 0;
     severity = (unsigned)(k.best + k.extra) / (k.quiet ? 2 : 1);
-    if (k.warns && severity > WARNS_LESS)
+    if (k.warns && severity > WARNS_LESS) {
         severity -= WARNS_LESS;
-    if (k.passed && reports_success(line, trimmed, start)) {
+        severity = severity < WARNS_MOST ? severity : WARNS_MOST;
+    }
+    mark = marks(line, start);
+    if (mark == MARKED_FAILED && severity < MARK_WEIGHT)
+        severity = MARK_WEIGHT;
+    if (mark == MARKED_PASSED || (k.passed && reports_success(line, trimmed, start))) {
         ret->flags |= LINE_PASSED;
         severity /= 8;
     }

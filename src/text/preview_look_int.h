@@ -25,6 +25,7 @@ struct look {
     bool code;  /* letters beside digits */
     bool quiet; /* the line names a level that nobody reads */
     bool warns; /* the line says that it is a warning */
+    bool level; /* the line names its level, as logs do */
     bool time;  /* a colon between digits */
 };
 

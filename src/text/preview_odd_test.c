@@ -25,7 +25,7 @@ static int start(void **state)
     (void)state;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return 1;
-    wbi_buf_init_arena(&text, arena, 1u << 20);
+    wbi_buf_init_arena(&text, arena, 8u << 20);
     return 0;
 }
 
@@ -211,6 +211,84 @@ static void what_names_itself_a_warning_tells_less(void **state)
 }
 
 /* What tells of a failure stands deep in an element; it is shown with the blanks of the text. */
+/* Six hundred warnings that sound like failures, no two alike, and one line among them. */
+static void warn_with(const char *level)
+{
+    wbi_buf_clear(&text);
+    for (size_t i = 0; i < 600; i++) {
+        if (i == 300)
+            wbi_buf_addf(&text, "10:25:00 %s [db] primary lost, data is gone\n", level);
+        wbi_buf_addf(&text,
+                     "10:%02zu:%02zu WARN [%s] link to %s failed: timeout in %zu ms, retrying\n",
+                     i / 60, i % 60, first(i), second(i * 7 + i / 3), i * 7919 % 9999);
+    }
+}
+
+/* C6.4: what a log calls worse than a warning is shown, however much the warnings say. */
+static void what_names_a_worse_level_is_shown(void **state)
+{
+    static const char *const worse[] = {"CRITICAL", "CRIT",  "SEVERE", "ALERT",      "EMERG",
+                                        "FATAL",    "ERROR", "ERR",    "level=alert"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof worse / sizeof *worse; i++) {
+        warn_with(worse[i]);
+        assert_has(show(1000), "primary lost");
+    }
+    warn_with("[crit]");
+    assert_has(show(1000), "primary lost");
+}
+
+/* What a program calls WARNING: may be the failure itself; only a level is taken at its word. */
+static void a_message_with_the_word_warning_is_no_level(void **state)
+{
+    const struct wbi_str said = WBI_LIT("WARNING: data race, 2 accesses failed"),
+                         logged = WBI_LIT("10:25:00 WARNING data race, 2 accesses failed");
+    struct line_facts message, level;
+    struct words words;
+
+    (void)state;
+    wbi_words_init(&words, WBI_LIT(""));
+    wbi_line_look(&words, said, said.n, &message);
+    wbi_line_look(&words, logged, logged.n, &level);
+    assert_true(message.severity > level.severity);
+    assert_true(level.severity >= FAILURE);
+}
+
+/* C6.4: the one step that is marked as failed. */
+static void a_line_with_the_mark_of_a_failure_is_shown(void **state)
+{
+    static const char *const failed[] = {"\xe2\x9c\x95", "\xe2\x9c\x96", "\xe2\x9c\x97",
+                                         "\xe2\x9c\x98", "\xe2\x9d\x8c", "\xc3\x97"};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof failed / sizeof *failed; k++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 1000; i++) {
+            wbi_buf_addf(&text, "  %s ", i == 500 ? failed[k] : "\xe2\x9c\x94");
+            for (size_t n = 0; n < 8; n++)
+                wbi_buf_addc(&text, (char)('a' + (i * 7919 + 13) / (n * n + 1) % 26));
+            wbi_buf_addf(&text, " %s\n", second(i));
+        }
+        assert_has(show(1000), failed[k]);
+    }
+}
+
+/* C6.4: errors fill all that can be remembered long before something worse comes. */
+static void the_worst_finds_room_in_a_flood_of_errors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 90000; i++) {
+        if (i == 60000)
+            wbi_buf_addz(&text, "FATAL primary lost, data is gone\n");
+        wbi_buf_addf(&text, "ERROR %s %s %c%c%c%c\n", first(i), second(i),
+                     (int)('g' + (i >> 12) % 16), (int)('g' + (i >> 8) % 16),
+                     (int)('g' + (i >> 4) % 16), (int)('g' + i % 16));
+    }
+    assert_has(show(1000), "primary lost");
+    assert_has(show(8000), "primary lost");
+}
+
 static void what_in_json_tells_of_a_failure_stays_open(void **state)
 {
     struct wbi_str s;
@@ -265,6 +343,10 @@ int main(void)
         TEST(names_in_capitals_tell_by_their_last_part),
         TEST(what_is_not_so_tells_a_failure),
         TEST(what_names_itself_a_warning_tells_less),
+        TEST(what_names_a_worse_level_is_shown),
+        TEST(a_message_with_the_word_warning_is_no_level),
+        TEST(a_line_with_the_mark_of_a_failure_is_shown),
+        TEST(the_worst_finds_room_in_a_flood_of_errors),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_string_in_json_tells_by_its_first_line),
     };

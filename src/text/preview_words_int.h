@@ -20,7 +20,10 @@ enum kind {
     KIND_QUIET,
     KIND_NOTE,
     KIND_PLACE,
-    KIND_LEVEL /* what follows says how bad it is */
+    KIND_LEVEL, /* what follows says how bad it is */
+    KIND_GRAVE, /* KIND_FAIL, or the level of a log that is worse than an error */
+    KIND_ERROR, /* KIND_FAIL, or that level */
+    KIND_WARNS  /* KIND_WARN, or that level */
 };
 
 #define HASH_START 0x9e3779b97f4a7c15u
