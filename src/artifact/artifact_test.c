@@ -549,11 +549,13 @@ static void expect_read(struct bench *b, const struct wbi_artifact *a, struct wb
     assert_string_equal(z, text);
 }
 
-static enum wbi_regex_verdict has_e(void *arg, struct wbi_str line, size_t *ret_from)
+static enum wbi_regex_verdict has_e(void *arg, struct wbi_str part, size_t from, bool goes_on,
+                                    size_t *ret_at)
 {
     (void)arg;
-    *ret_from = wbi_str_index(line, 'e');
-    return *ret_from < line.n ? WBI_REGEX_YES : WBI_REGEX_NO;
+    (void)goes_on;
+    *ret_at = from + wbi_str_index(wbi_str_from(part, from), 'e');
+    return *ret_at < part.n ? WBI_REGEX_YES : WBI_REGEX_NO;
 }
 
 static const struct wbi_line_matcher with_e = {NULL, has_e};

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * artifact/grep.c: matching lines with context, numbered as grep does: "12:hit",
- * "11-around", "--" between groups. A line counts by its first WBI_LIMIT_GREP_LINE
- * bytes and shows SHOWN_LINE of them, around its match; memory is that times the context. */
+ * "11-around", "--" between groups. A long line is looked at in parts of WBI_LIMIT_GREP_LINE
+ * bytes that overlap, and shown by its start or by what surrounds its first match. */
 #include "artifact/read_int.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
 #define SHOWN_LINE 4096u /* of a line of context, and of a match */
+#define BEFORE_MATCH 1024u
+#define OVERLAP 4096u /* matches up to this length are found wherever they stand */
 
 struct kept_line {
     uint64_t number;
@@ -20,7 +22,13 @@ struct grep_sink {
     struct wbi_sink sink;
     const struct wbi_read_query *q;
     struct wbi_buf *out;
-    struct wbi_buf line; /* the current one so far */
+    struct wbi_buf part; /* of the current line, that was not looked at yet, with an overlap */
+    struct wbi_buf shown_part; /* of the current line: its start, or what is around its match */
+    size_t shown_match;        /* where in that the match begins */
+    bool shown_cut;            /* it is not the whole line */
+    uint64_t skipped;          /* bytes of the current line before the part */
+    bool matched;              /* an earlier part of the current line */
+    bool at_its_end;           /* so late in it that what follows the match came with the next */
     uint64_t number, from;
     struct kept_line *before; /* a ring of `context` lines */
     uint32_t context, kept, next_kept;
@@ -105,41 +113,116 @@ static void keep(struct grep_sink *s, struct wbi_str text)
         return;
     k = &s->before[s->next_kept];
     k->number = s->number;
-    k->n = wbi_utf8_cut(text, SHOWN_LINE);
-    k->cut = k->n < text.n;
-    memcpy(k->text, text.p, k->n);
+    k->n = text.n;
+    k->cut = s->shown_cut;
+    if (k->n > 0)
+        memcpy(k->text, text.p, k->n);
     s->next_kept = (s->next_kept + 1) % s->context;
     s->kept += s->kept < s->context;
 }
 
+/* SHOWN_LINE bytes of the part from `from` on, with the match at `at`. */
+static void show_part(struct grep_sink *s, size_t from, size_t at, bool goes_on)
+{
+    struct wbi_str text = wbi_str_from(wbi_buf_str(&s->part), from);
+    size_t n = text.n > SHOWN_LINE ? wbi_utf8_cut(text, SHOWN_LINE) : text.n;
+
+    wbi_buf_clear(&s->shown_part);
+    wbi_buf_add(&s->shown_part, text.p, n);
+    s->shown_match = at - from;
+    s->shown_cut = s->skipped > 0 || from > 0 || n < text.n || goes_on;
+}
+
+/* Where what is shown of a match at that place begins: at the start of the line if it is near. */
+static size_t shown_from(const struct grep_sink *s, size_t at)
+{
+    struct wbi_str text = wbi_buf_str(&s->part);
+
+    if (at < BEFORE_MATCH || (s->skipped == 0 && at < SHOWN_LINE - BEFORE_MATCH))
+        return 0;
+    return wbi_utf8_cut(text, at - BEFORE_MATCH);
+}
+
+/* Looks for a match in the part, the end of its line if that does not go on. */
+static enum wbi_regex_verdict look(struct grep_sink *s, bool goes_on)
+{
+    struct wbi_str text = wbi_buf_str(&s->part);
+    enum wbi_regex_verdict verdict = WBI_REGEX_NO;
+    size_t from = 0, at = 0;
+
+    if (goes_on)
+        text = wbi_str_head(text, wbi_utf8_cut(text, text.n - 1));
+    if (s->skipped > 0) /* the line does not begin here */
+        (void)wbi_utf8_next(text, &from);
+    if (s->number >= s->from && (!s->matched || s->at_its_end))
+        verdict = s->q->matcher->match(s->q->matcher->arg, text, from, goes_on, &at);
+    if (verdict == WBI_REGEX_YES)
+        show_part(s, shown_from(s, at), at, goes_on);
+    else if (s->skipped == 0 && s->context > 0)
+        show_part(s, 0, 0, goes_on);
+    s->matched |= verdict == WBI_REGEX_YES;
+    s->at_its_end = verdict == WBI_REGEX_YES && goes_on && at > text.n - OVERLAP / 2;
+    return verdict;
+}
+
+/* The part is full and its line goes on: all but its end was looked at. */
+static bool next_part(struct grep_sink *s)
+{
+    struct wbi_str text = wbi_buf_str(&s->part), end;
+    enum wbi_regex_verdict verdict = look(s, /* goes_on= */ true);
+
+    s->gave_up = verdict == WBI_REGEX_LIMIT;
+    end = wbi_str_from(text, wbi_utf8_cut(text, text.n - OVERLAP));
+    memmove(s->part.p, end.p, end.n);
+    s->part.n = end.n;
+    s->skipped += text.n - end.n;
+    return !s->gave_up && wbi_buf_rc(&s->shown_part) == WB_OK;
+}
+
 static bool on_line(struct grep_sink *s)
 {
-    struct wbi_str text = wbi_buf_str(&s->line);
-    enum wbi_regex_verdict verdict = WBI_REGEX_NO;
-    size_t from = 0;
     bool go = true;
 
-    if (s->number >= s->from)
-        verdict = s->q->matcher->match(s->q->matcher->arg, text, &from);
-    s->gave_up = verdict == WBI_REGEX_LIMIT;
-    if (s->gave_up)
+    s->gave_up = look(s, /* goes_on= */ false) == WBI_REGEX_LIMIT;
+    if (s->gave_up || wbi_buf_rc(&s->shown_part) != WB_OK)
         return false;
     if (s->number < s->from) {
         /* the page before had it */
-    } else if (verdict == WBI_REGEX_YES) {
-        go = print_before(s) && print(s, s->number, ':', text, from, false);
+    } else if (s->matched) {
+        go = print_before(s) &&
+             print(s, s->number, ':', wbi_buf_str(&s->shown_part), s->shown_match, s->shown_cut);
         s->matches += go;
         s->after = go ? s->context : s->after;
     } else if (s->after > 0) {
-        go = print(s, s->number, '-', text, 0, false);
+        go = print(s, s->number, '-', wbi_buf_str(&s->shown_part), 0, s->shown_cut);
         s->after -= go;
     } else {
-        keep(s, text);
+        keep(s, wbi_buf_str(&s->shown_part));
     }
     s->number++;
-    wbi_buf_clear(&s->line);
+    wbi_buf_clear(&s->part);
+    s->skipped = 0;
+    s->matched = false;
+    s->at_its_end = false;
     s->any = false;
     return go;
+}
+
+/* More of the current line. */
+static bool add(struct grep_sink *s, struct wbi_str piece)
+{
+    while (piece.n > 0) {
+        size_t n;
+
+        if (s->part.n == s->part.max && !next_part(s))
+            return false;
+        n = WBI_MIN(piece.n, s->part.max - s->part.n);
+        wbi_buf_add(&s->part, piece.p, n);
+        if (wbi_buf_rc(&s->part) != WB_OK)
+            return false;
+        piece = wbi_str_from(piece, n);
+    }
+    return true;
 }
 
 static bool take(struct wbi_sink *sink, struct wbi_str text)
@@ -148,11 +231,9 @@ static bool take(struct wbi_sink *sink, struct wbi_str text)
 
     while (text.n > 0) {
         size_t feed = wbi_str_index(text, '\n');
-        struct wbi_str piece = wbi_str_head(text, feed);
 
         s->any = true;
-        wbi_buf_adds(&s->line, wbi_str_head(piece, s->line.max - s->line.n));
-        if (wbi_buf_rc(&s->line) != WB_OK)
+        if (!add(s, wbi_str_head(text, feed)))
             return false;
         if (feed == text.n)
             return true;
@@ -188,14 +269,15 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
     if (q->matcher == NULL)
         return wbi_fail(err, WB_EMISUSE, "no pattern to look for");
     s.after = WBI_MIN(s.after, s.context);
-    wbi_buf_init(&s.line, WBI_LIMIT_GREP_LINE);
+    wbi_buf_init(&s.part, WBI_LIMIT_GREP_LINE);
+    wbi_buf_init(&s.shown_part, SHOWN_LINE);
     if (s.context > 0) {
         s.before = wbi_zalloc_array(s.context, sizeof(*s.before));
         rc = s.before != NULL ? WB_OK : wbi_fail_nomem(err);
     }
     if (rc == WB_OK)
         rc = stream(fd, q->cleaner, &s.sink, err);
-    if (rc == WB_OK && wbi_buf_rc(&s.line) != WB_OK)
+    if (rc == WB_OK && (wbi_buf_rc(&s.part) != WB_OK || wbi_buf_rc(&s.shown_part) != WB_OK))
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK && s.gave_up) /* never "no match" where nobody knows */
         rc = wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
@@ -214,6 +296,7 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
         }
     }
     wbi_free(s.before);
-    wbi_buf_fini(&s.line);
+    wbi_buf_fini(&s.part);
+    wbi_buf_fini(&s.shown_part);
     return rc;
 }

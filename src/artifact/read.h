@@ -21,11 +21,13 @@ struct wbi_cleaner {
     void (*end)(void *state); /* after finish or a failure */
 };
 
-/* One line without its line feed, at most WBI_LIMIT_GREP_LINE bytes of it. With YES
- * *ret_from is where the match begins. */
+/* Looks for a match in one line without its line feed, or in WBI_LIMIT_GREP_LINE bytes of it:
+ * from > 0 if the line began before the part, goes_on if it does not end with it. *ret_at: where
+ * it begins. */
 struct wbi_line_matcher {
     void *arg;
-    enum wbi_regex_verdict (*match)(void *arg, struct wbi_str line, size_t *ret_from);
+    enum wbi_regex_verdict (*match)(void *arg, struct wbi_str part, size_t from, bool goes_on,
+                                    size_t *ret_at);
 };
 
 enum wbi_read_kind {

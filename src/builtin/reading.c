@@ -84,12 +84,13 @@ static wb_rc one_range(const wbi_json *input, struct wbi_error *err)
                                        "json_path");
 }
 
-static enum wbi_regex_verdict match(void *arg, struct wbi_str line, size_t *ret_from)
+static enum wbi_regex_verdict match(void *arg, struct wbi_str part, size_t from, bool goes_on,
+                                    size_t *ret_at)
 {
     struct wbi_regex_span span;
-    enum wbi_regex_verdict verdict = wbi_regex_find(arg, line, 0, &span, 1);
+    enum wbi_regex_verdict verdict = wbi_regex_find_part(arg, part, from, goes_on, &span);
 
-    *ret_from = span.from;
+    *ret_at = verdict == WBI_REGEX_YES ? span.from : 0;
     return verdict;
 }
 

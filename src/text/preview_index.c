@@ -17,6 +17,9 @@
 #define KEEP_BESIDE 3u             /* lines that stay beside a telling one when room is made */
 #define WARNING 20u                /* kinds of lines above this severity are counted */
 #define STRIKING_PER_SHAPE 64u
+#define PART_OVERLAP 256u /* bytes of a long line that two parts of it share */
+#define SURE_PART 80u     /* what follows is pointed at instead only if that is much surer */
+#define MUCH_SURER 15u
 
 wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **ret)
 {
@@ -26,6 +29,7 @@ wb_rc wbi_preview_index_new(struct wbi_str command, struct wbi_preview_index **r
         return WB_ENOMEM;
     wbi_words_init(&x->words, command);
     wbi_buf_init(&x->carry, WBI_LIMIT_TEXT_LINE);
+    wbi_buf_init(&x->beyond, WBI_LIMIT_TEXT_LINE);
     wbi_buf_init(&x->waiting, WAIT_BYTES);
     wbi_buf_init(&x->held, WBI_LIMIT_TEXT_LINE);
     *ret = x;
@@ -37,6 +41,7 @@ void wbi_preview_index_free(struct wbi_preview_index *x)
     if (x == NULL)
         return;
     wbi_buf_fini(&x->carry);
+    wbi_buf_fini(&x->beyond);
     wbi_buf_fini(&x->waiting);
     wbi_buf_fini(&x->held);
     wbi_free(x->kept);
@@ -295,6 +300,21 @@ static void next_record(struct wbi_preview_index *x, struct wbi_str text, uint64
                            .flags = bytes > start ? LINE_LONG : 0};
 }
 
+/* A later part of a long line tells more than what came before it. */
+static bool tells_more(uint8_t before, uint8_t severity)
+{
+    return severity > before && (before < SURE_PART || severity > before + MUCH_SURER);
+}
+
+static void add_later(const struct later_part *later, struct line_facts *f)
+{
+    if (tells_more(f->severity, later->severity))
+        f->hit = later->hit < UINT32_MAX ? (uint32_t)later->hit : UINT32_MAX;
+    if (later->severity > f->severity)
+        f->severity = later->severity;
+    f->query |= later->query;
+}
+
 /* What the line says; text as above. */
 static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct record *r)
 {
@@ -304,6 +324,8 @@ static wb_rc look_at(struct wbi_preview_index *x, struct wbi_str text, struct re
     wb_rc rc;
 
     wbi_line_look(&x->words, text, start, &f);
+    if (r->flags & LINE_LONG)
+        add_later(&x->later, &f);
     if (x->in_diff || f.flags & LINE_FILE)
         look_past_quotes(x, wbi_str_head(text, start), &f);
     count_query(x, &f);
@@ -413,20 +435,87 @@ static wb_rc add_line(struct wbi_preview_index *x, struct wbi_str text, uint64_t
     return WB_OK;
 }
 
+/* ---- lines that come in pieces ---- */
+
+/* Where a word may begin: behind the first blank, if there is one. */
+static struct wbi_str from_word(struct wbi_str s)
+{
+    size_t blank = wbi_str_index(s, ' ');
+
+    return blank < s.n ? wbi_str_from(s, blank + 1) : s;
+}
+
+/* What lies beyond the carry is looked at; its end stays, for a word may go on. */
+static void look_beyond(struct wbi_preview_index *x)
+{
+    struct wbi_str part = wbi_buf_str(&x->beyond), end;
+    uint64_t at = x->carry.n + x->carry_more - part.n;
+    struct line_facts f;
+
+    wbi_line_look(&x->words, part, part.n, &f);
+    if (tells_more(x->later.severity, f.severity))
+        x->later.hit = at + f.hit;
+    if (f.severity > x->later.severity)
+        x->later.severity = f.severity;
+    x->later.query |= f.query;
+    end = from_word(wbi_str_from(part, part.n > PART_OVERLAP ? part.n - PART_OVERLAP : 0));
+    memmove(x->beyond.p, end.p, end.n);
+    x->beyond.n = end.n;
+}
+
+static wb_rc add_beyond(struct wbi_preview_index *x, const char *p, size_t n)
+{
+    wb_rc rc = WB_OK;
+
+    if (x->beyond.n == 0 && n > 0)
+        wbi_buf_adds(&x->beyond,
+                     from_word(wbi_str_from(wbi_buf_str(&x->carry), x->carry.n - PART_OVERLAP)));
+    while (n > 0 && rc == WB_OK) {
+        size_t room = WBI_LIMIT_TEXT_LINE - x->beyond.n, take = n < room ? n : room;
+
+        wbi_buf_add(&x->beyond, p, take);
+        x->carry_more += take;
+        p += take;
+        n -= take;
+        rc = wbi_buf_rc(&x->beyond);
+        if (rc == WB_OK && take == room)
+            look_beyond(x);
+    }
+    return rc;
+}
+
 /* The unfinished end of a piece. */
 static wb_rc carry(struct wbi_preview_index *x, const char *p, size_t n)
 {
     size_t room = WBI_LIMIT_TEXT_LINE - x->carry.n, take = n < room ? n : room;
+    wb_rc rc;
 
     wbi_buf_add(&x->carry, p, take);
-    x->carry_more += n - take;
-    return wbi_buf_rc(&x->carry);
+    rc = wbi_buf_rc(&x->carry);
+    return rc == WB_OK && take < n ? add_beyond(x, p + take, n - take) : rc;
+}
+
+/* The carried line is finished; `end` is where in the text. */
+static wb_rc add_carried(struct wbi_preview_index *x, uint64_t end)
+{
+    uint64_t bytes = x->carry.n + x->carry_more;
+    wb_rc rc;
+
+    if (x->beyond.n > 0)
+        look_beyond(x);
+    rc = add_line(x, wbi_buf_str(&x->carry), bytes, end - bytes);
+    if (rc == WB_OK)
+        rc = hold_last(x);
+    wbi_buf_clear(&x->carry);
+    wbi_buf_clear(&x->beyond);
+    x->carry_more = 0;
+    x->later = (struct later_part){0};
+    return rc;
 }
 
 static wb_rc feed_looking(struct wbi_preview_index *x, struct wbi_str text)
 {
     const char *p = text.p, *end = text.p + text.n, *nl;
-    uint64_t long_bytes;
     wb_rc rc = WB_OK;
 
     while (p < end && rc == WB_OK) {
@@ -435,16 +524,10 @@ static wb_rc feed_looking(struct wbi_preview_index *x, struct wbi_str text)
             rc = carry(x, p, (size_t)(end - p));
             break;
         }
-        if (x->carry.n > 0) {
+        if (x->carry.n > 0 || nl - p > (ptrdiff_t)WBI_LIMIT_TEXT_LINE) {
             rc = carry(x, p, (size_t)(nl - p));
-            long_bytes = x->carry.n + x->carry_more;
             if (rc == WB_OK)
-                rc = add_line(x, wbi_buf_str(&x->carry), long_bytes,
-                              x->bytes + (uint64_t)(nl - text.p) - long_bytes);
-            if (rc == WB_OK)
-                rc = hold_last(x);
-            wbi_buf_clear(&x->carry);
-            x->carry_more = 0;
+                rc = add_carried(x, x->bytes + (uint64_t)(nl - text.p));
         } else {
             rc = add_line(x, wbi_str_make(p, (size_t)(end - p)), (uint64_t)(nl - p),
                           x->bytes + (uint64_t)(p - text.p));
@@ -536,17 +619,9 @@ wb_rc wbi_preview_index_feed(struct wbi_preview_index *x, struct wbi_str text)
 
 wb_rc wbi_preview_index_end(struct wbi_preview_index *x)
 {
-    uint64_t bytes = x->carry.n + x->carry_more;
-    wb_rc rc = WB_OK;
-
     if (!x->looking && x->waiting_line < x->waiting.n)
         return add_waiting(x, x->waiting.n - x->waiting_line);
-    if (bytes > 0) {
-        rc = add_line(x, wbi_buf_str(&x->carry), bytes, x->bytes - bytes);
-        wbi_buf_clear(&x->carry);
-        x->carry_more = 0;
-    }
-    return rc;
+    return x->carry.n > 0 ? add_carried(x, x->bytes) : WB_OK;
 }
 
 uint64_t wbi_preview_index_lines(const struct wbi_preview_index *x)

@@ -11,7 +11,7 @@ enum line_flags {
     LINE_HEADING = 2,  /* ends in a colon, or opens a file in a diff */
     LINE_ATTACHED = 4, /* a frame, a caret, a quoted source line: belongs to the one above */
     LINE_QUERY = 8,    /* holds a rarer word of the command */
-    LINE_LONG = 16,    /* only its start was looked at as a whole */
+    LINE_LONG = 16,    /* of what follows its start only words were looked for */
     LINE_TRACE = 32,   /* opens a chain of frames whose message comes last */
     LINE_PASSED = 64,  /* reports a success */
     LINE_FILE = 128,   /* names the next file of a diff */
@@ -76,6 +76,13 @@ void wbi_line_look_with(const struct words *w, struct wbi_str text, size_t n, si
 bool wbi_announces(struct wbi_str line, size_t start);
 bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent);
 
+/* What is known of a long line from what follows its start. */
+struct later_part {
+    uint64_t hit;
+    uint32_t query;
+    uint8_t severity;
+};
+
 /* A line the index remembers. */
 struct record {
     uint64_t offset;
@@ -131,9 +138,11 @@ struct wbi_preview_index {
     bool looking;           /* lines are looked at as they come, and nothing waits */
     struct wbi_buf carry;   /* start of the line that the next piece goes on with */
     uint64_t carry_more;    /* bytes of that line beyond the carry */
-    uint64_t bytes;         /* fed */
-    uint64_t lines;         /* finished lines, the last one too once ended */
-    uint64_t units;         /* token units, counted up to a limit */
+    struct wbi_buf beyond;  /* the last of those, which were not looked at yet, and a little more */
+    struct later_part later;
+    uint64_t bytes; /* fed */
+    uint64_t lines; /* finished lines, the last one too once ended */
+    uint64_t units; /* token units, counted up to a limit */
     uint64_t units_counted;
     uint64_t units_bytes; /* what those were counted over */
     struct record *kept;

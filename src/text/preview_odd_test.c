@@ -289,6 +289,24 @@ static void the_worst_finds_room_in_a_flood_of_errors(void **state)
     assert_has(show(8000), "primary lost");
 }
 
+/* C6.4: a long line is cut around its strongest word, wherever that stands. */
+static void a_failure_deep_in_a_long_line_is_shown(void **state)
+{
+    static const size_t deep[] = {WBI_LIMIT_TEXT_LINE - 12, WBI_LIMIT_TEXT_LINE - 3,
+                                  WBI_LIMIT_TEXT_LINE, 2 * WBI_LIMIT_TEXT_LINE - 300, 1000000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
+        wbi_buf_clear(&text);
+        for (size_t n = 0; n < deep[i]; n++)
+            wbi_buf_addc(&text, n % 6 == 5 || n + 1 == deep[i] ? ' ' : 'x');
+        wbi_buf_addz(&text, "FATAL: disk exploded ");
+        for (size_t n = 0; n < 100000; n++)
+            wbi_buf_addc(&text, n % 6 == 5 ? ' ' : 'x');
+        assert_has(show(500), "FATAL: disk exploded");
+    }
+}
+
 static void what_in_json_tells_of_a_failure_stays_open(void **state)
 {
     struct wbi_str s;
@@ -347,6 +365,7 @@ int main(void)
         TEST(a_message_with_the_word_warning_is_no_level),
         TEST(a_line_with_the_mark_of_a_failure_is_shown),
         TEST(the_worst_finds_room_in_a_flood_of_errors),
+        TEST(a_failure_deep_in_a_long_line_is_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_string_in_json_tells_by_its_first_line),
     };

@@ -165,15 +165,16 @@ static void give_back(const struct wbi_regex *re, pcre2_match_data *block)
 }
 
 static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
-                 enum wbi_regex_effort effort, pcre2_match_data *block)
+                 enum wbi_regex_effort effort, uint32_t more, pcre2_match_data *block)
 {
     PCRE2_SPTR p = (PCRE2_SPTR)(subject.p != NULL ? subject.p : "");
     pcre2_match_context *limits = re->limits[effort];
-    int n = pcre2_match(re->code, p, subject.n, from, re->options, block, limits);
+    uint32_t options = re->options | more;
+    int n = pcre2_match(re->code, p, subject.n, from, options, block, limits);
 
     /* The JIT's small stack was not enough: the interpreter keeps its own. */
     if (n == PCRE2_ERROR_JIT_STACKLIMIT)
-        n = pcre2_match(re->code, p, subject.n, from, re->options | PCRE2_NO_JIT, block, limits);
+        n = pcre2_match(re->code, p, subject.n, from, options | PCRE2_NO_JIT, block, limits);
     return n;
 }
 
@@ -192,13 +193,13 @@ enum wbi_regex_verdict wbi_regex_test(const struct wbi_regex *re, struct wbi_str
 
     if (block == NULL)
         return WBI_REGEX_LIMIT;
-    v = verdict(match(re, subject, 0, effort, block));
+    v = verdict(match(re, subject, 0, effort, 0, block));
     give_back(re, block);
     return v;
 }
 
-enum wbi_regex_verdict wbi_regex_find(const struct wbi_regex *re, struct wbi_str subject,
-                                      size_t from, struct wbi_regex_span *spans, size_t n_spans)
+static enum wbi_regex_verdict find(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                                   uint32_t more, struct wbi_regex_span *spans, size_t n_spans)
 {
     pcre2_match_data *block;
     const PCRE2_SIZE *offsets;
@@ -209,7 +210,7 @@ enum wbi_regex_verdict wbi_regex_find(const struct wbi_regex *re, struct wbi_str
     block = borrow(re);
     if (block == NULL)
         return WBI_REGEX_LIMIT;
-    n = match(re, subject, from, WBI_REGEX_FULL, block);
+    n = match(re, subject, from, WBI_REGEX_FULL, more, block);
     offsets = pcre2_get_ovector_pointer(block);
     for (size_t i = 0; i < n_spans; i++) {
         bool known = n > 0 && i < (size_t)n && offsets[2 * i] != PCRE2_UNSET;
@@ -218,4 +219,16 @@ enum wbi_regex_verdict wbi_regex_find(const struct wbi_regex *re, struct wbi_str
     }
     give_back(re, block);
     return verdict(n);
+}
+
+enum wbi_regex_verdict wbi_regex_find(const struct wbi_regex *re, struct wbi_str subject,
+                                      size_t from, struct wbi_regex_span *spans, size_t n_spans)
+{
+    return find(re, subject, from, 0, spans, n_spans);
+}
+
+enum wbi_regex_verdict wbi_regex_find_part(const struct wbi_regex *re, struct wbi_str part,
+                                           size_t from, bool goes_on, struct wbi_regex_span *span)
+{
+    return find(re, part, from, goes_on ? PCRE2_NOTEOL : 0, span, 1);
 }

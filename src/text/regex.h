@@ -54,6 +54,11 @@ struct wbi_regex_span {
 enum wbi_regex_verdict wbi_regex_find(const struct wbi_regex *re, struct wbi_str subject,
                                       size_t from, struct wbi_regex_span *spans, size_t n_spans);
 
+/* The same of a part of a longer text, for the whole match alone: of one that begins with it
+ * unless from > 0, and ends with it unless it goes on. */
+enum wbi_regex_verdict wbi_regex_find_part(const struct wbi_regex *re, struct wbi_str part,
+                                           size_t from, bool goes_on, struct wbi_regex_span *span);
+
 /* Whether pattern is ECMA-262 syntax (with or without an engine for it). */
 bool wbi_regex_ecma_valid(struct wbi_str pattern);
 
