@@ -414,6 +414,8 @@ wb_rc wbi_running_start(struct wbi_running_command *r, const struct wbi_command_
         rc = make_shown(r, err);
     if (rc == WB_OK)
         rc = wbi_command_start(x->runtime->tasks, &spec, &ops, r, &r->command, err);
+    if (rc == WB_OK && ask->tty && !ask->accepts_input) /* nobody can type */
+        wbi_process_close_input(wbi_command_process(r->command));
     return rc;
 }
 

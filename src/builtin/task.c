@@ -263,7 +263,7 @@ static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err
     if (wbi_task_over(info->state))
         return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_TASK_NOT_RUNNING, "the task %s is %s",
                              info->id, wbi_task_state_name(info->state));
-    if (!info->accepts_input && !info->tty)
+    if (!info->accepts_input)
         return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_INVALID_TOOL_INPUT,
                              "the task %s has no input; start its command with accepts_input or "
                              "tty",

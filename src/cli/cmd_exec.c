@@ -88,6 +88,8 @@ static char *make_input(const struct args *a, long long timeout, long long yield
         fprintf(out, ",\"max_output_tokens\":%s", args_get(a, "--max-tokens"));
     if (args_has(a, "--tty"))
         fputs(",\"tty\":true", out);
+    if (args_has(a, "--tty") && yield < 0)
+        fputs(",\"accepts_input\":false", out); /* it becomes no task that one could write to */
     fputc('}', out);
     if (fclose(out) != 0) {
         free(text);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run/input.c: what a running child is told on its standard input. */
 #include <errno.h>
+#include <poll.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
 #include "loop/loop.h"
 #include "run/process_int.h"
+
+#define END_OF_TEXT 4
+#define ENDS_AT_ONCE 16u /* each read of a terminal takes one */
+#define ENDS_MOST 64u    /* a program that draws at each of them is not fed for ever */
 
 static void end_input(struct wbi_process *p)
 {
@@ -46,7 +51,7 @@ static void write_pending(struct wbi_process *p)
         memmove(p->pending.p, p->pending.p + p->taken, p->pending.n);
         p->taken = 0;
     }
-    if (p->pending.n == 0 && p->in_closing) {
+    if (p->pending.n == 0 && p->in_closing && !p->in_tty) {
         end_input(p);
         return;
     }
@@ -113,15 +118,41 @@ wb_rc wbi_process_line(struct wbi_process *p, struct wbi_str line, struct wbi_er
     return take(p, line, WBI_LIT("\n"), err);
 }
 
+bool wbi_process_reads(const struct wbi_process *p)
+{
+    struct pollfd in = {.fd = p->in};
+
+    return p->in >= 0 && !p->in_closing && p->phase == WBI_RUNNING &&
+           (poll(&in, 1, 0) != 1 || (in.revents & (POLLERR | POLLHUP)) == 0);
+}
+
+/* A terminal has no end that lasts: whoever reads it again has to be told again. */
+static bool end_terminal(struct wbi_process *p)
+{
+    char ends[ENDS_AT_ONCE];
+
+    memset(ends, END_OF_TEXT, sizeof(ends));
+    p->ends_told = ENDS_AT_ONCE;
+    return wbi_process_input(p, wbi_str_make(ends, sizeof(ends)), NULL) == WB_OK;
+}
+
 void wbi_process_close_input(struct wbi_process *p)
 {
-    static const char end_of_text = 4;
-
     if (p->in < 0 || p->in_closing)
         return;
-    if (p->in_tty && wbi_process_input(p, wbi_str_make(&end_of_text, 1), NULL) != WB_OK)
+    if (p->in_tty && !end_terminal(p))
         end_input(p); /* full or gone: hang up instead */
     p->in_closing = true;
     if (p->in >= 0)
         write_pending(p);
+}
+
+void wbi_process_end_again(struct wbi_process *p)
+{
+    static const char end = END_OF_TEXT;
+
+    if (!p->in_tty || !p->in_closing || p->in < 0 || p->pending.n > 0 || p->ends_told == ENDS_MOST)
+        return;
+    p->ends_told++;
+    (void)wbi_write_quiet(p->in, &end, 1); /* where it has no room, there are ends enough */
 }

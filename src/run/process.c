@@ -207,6 +207,7 @@ static void read_output(struct wbi_output *o, int times)
                 p->ops.on_closed(p->arg, stream);
             return;
         }
+        wbi_process_end_again(p);
         deliver(p, stream, (size_t)n);
         if ((size_t)n < READ_BYTES && p->phase == WBI_RUNNING)
             return; /* it was empty then; its end would be told */

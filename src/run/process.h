@@ -145,7 +145,9 @@ WB_MUST_CHECK wb_rc wbi_process_input(struct wbi_process *p, struct wbi_str byte
 /* The same with a "\n" behind them. */
 WB_MUST_CHECK wb_rc wbi_process_line(struct wbi_process *p, struct wbi_str line,
                                      struct wbi_error *err);
-/* End of file for the child once all is written (a terminal gets ^D). */
+/* It has an input that is not closed, by us or by the child. */
+bool wbi_process_reads(const struct wbi_process *p);
+/* End of file for the child once all is written; who reads a terminal again finds its end again. */
 void wbi_process_close_input(struct wbi_process *p);
 /* Hold back and resume reading; a paused child blocks when its pipe is full. */
 void wbi_process_pause(struct wbi_process *p, bool paused);

@@ -19,6 +19,9 @@ struct wbi_stdio {
 WB_MUST_CHECK wb_rc wbi_stdio_open(const struct wbi_process_spec *spec, struct wbi_stdio *ret,
                                    struct wbi_error *err);
 void wbi_stdio_close_child(struct wbi_stdio *io);
+/* input.c: it has printed: a terminal whose input is at its end says so again, for whoever may
+ * have asked. */
+void wbi_process_end_again(struct wbi_process *p);
 void wbi_stdio_close(struct wbi_stdio *io);
 /* Move a descriptor out of the way of 0 to 2; -1 stays, failure closes it. */
 int wbi_fd_high(int fd);
@@ -73,6 +76,7 @@ struct wbi_process {
     struct wbi_output out[2];
     int in;
     bool in_closing, in_tty;
+    unsigned ends_told; /* ends of input that a terminal was given */
     struct wbi_watch *in_watch;
     bool in_watched;
     struct wbi_defer in_flush; /* what one turn of the loop says leaves in one write */

@@ -536,6 +536,33 @@ static void a_child_can_be_talked_to(void **state)
     }
 }
 
+static void unheard_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    struct talk *t = arg;
+
+    (void)stream;
+    (void)bytes;
+    if (!wbi_process_reads(t->p)) /* its keeper lets go of the input a little later */
+        wbi_process_kill(t->p);
+}
+
+static void a_child_that_closed_its_input_reads_no_more(void **state)
+{
+    static const struct wbi_process_ops ops = {unheard_output, talk_end};
+    struct talk t = {.b = *state};
+    struct wbi_process_spec s = {.shell_line =
+                                     WBI_LIT("exec 0<&-; while echo; do sleep 0.01; done"),
+                                 .env = environment,
+                                 .env_count = 2,
+                                 .stdin_kind = WBI_STDIN_PIPE};
+
+    t.b->done = false;
+    s.uncontained = !t.b->held;
+    assert_int_equal(wbi_process_start(t.b->runner, &s, &ops, &t, &t.p, NULL), WB_OK);
+    wbi_loop_run(t.b->loop, &t.b->done);
+    assert_int_equal(t.end.signal, SIGKILL);
+}
+
 static void input_nobody_reads_is_bounded_and_raises_no_signal(void **state)
 {
     static const struct wbi_process_ops ops = {talk_output, talk_end};
@@ -657,6 +684,7 @@ int main(void)
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(a_terminal_is_a_terminal_of_its_own),
         cmocka_unit_test(a_child_can_be_talked_to),
+        cmocka_unit_test(a_child_that_closed_its_input_reads_no_more),
         cmocka_unit_test(input_nobody_reads_is_bounded_and_raises_no_signal),
         cmocka_unit_test(running_out_of_descriptors_is_an_error_and_leaks_none),
         cmocka_unit_test(descriptors_0_to_2_may_be_closed_in_the_parent),

@@ -404,6 +404,11 @@ wb_rc wbi_tasks_input(struct wbi_tasks *t, struct wbi_str id, struct wbi_str byt
     struct wbi_command *c = NULL;
     wb_rc rc = running(t, id, &c, err);
 
+    if (rc == WB_OK && bytes.n > 0 && !wbi_process_reads(c->process))
+        return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_TOOL_EXECUTION_FAILED,
+                             "the input of the task %s is closed, nothing was written; start its "
+                             "command again to send it more",
+                             c->info.id);
     if (rc == WB_OK && bytes.n > 0)
         rc = wbi_process_input(c->process, bytes, err);
     if (rc == WB_OK && end_of_input)

@@ -40,7 +40,7 @@ void wbi_task_write_facts(struct wbi_jw *w, const struct wbi_task_view *t)
         write_time(w, "ended_at", t->ended_ms);
     wbi_jw_kint(w, "duration_ms", until > t->started_ms ? until - t->started_ms : 0);
     if (!t->over)
-        wbi_jw_kbool(w, "accepts_input", t->accepts_input || t->tty);
+        wbi_jw_kbool(w, "accepts_input", t->accepts_input);
 }
 
 struct wbi_str wbi_task_summary(const struct wbi_task_view *t, struct wbi_arena *arena)
