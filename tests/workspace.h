@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,19 @@ static inline void ws_fini(struct workspace *w)
     (void)nftw(w->base, ws_remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(w->out);
     free(w->err);
+}
+
+static inline bool ws_has(const char *text, const char *needle)
+{
+    return strstr(text, needle) != NULL;
+}
+
+/* What the last run gave: its exit code, and a text that it wrote (NULL: any). */
+static inline void ws_expect(struct workspace *w, int code, int got, const char *needle)
+{
+    if (code != got || (needle != NULL && !ws_has(w->out, needle) && !ws_has(w->err, needle)))
+        fail_msg("exit %d, expected %d with \"%s\"\nout: %s\nerr: %s", got, code,
+                 needle ? needle : "", w->out, w->err);
 }
 
 #endif

@@ -753,30 +753,6 @@ static void lines_are_counted_at_any_length(void **state)
     }
 }
 
-static void ranges_in_words(void **state)
-{
-    uint64_t a, z;
-    static const char *const bad_lines[] = {
-        "", "-", "0-3", "0", "3-2", "a-b", "1-2-3", "--1", "18446744073709551616", "1 - 2", "+1"};
-    static const char *const bad_bytes[] = {"", "-", "5", "3-2", "x-", "1--2"};
-
-    (void)state;
-    assert_int_equal(wbi_range_lines(WBI_LIT("3-7"), &a, &z, NULL), WB_OK);
-    assert_true(a == 3 && z == 7);
-    assert_int_equal(wbi_range_lines(WBI_LIT("3-"), &a, &z, NULL), WB_OK);
-    assert_true(a == 3 && z == WBI_RANGE_END);
-    assert_int_equal(wbi_range_lines(WBI_LIT("-4"), &a, &z, NULL), WB_OK);
-    assert_true(a == 1 && z == 4);
-    assert_int_equal(wbi_range_lines(WBI_LIT("9"), &a, &z, NULL), WB_OK);
-    assert_true(a == 9 && z == 9);
-    assert_int_equal(wbi_range_bytes(WBI_LIT("0-10"), &a, &z, NULL), WB_OK);
-    assert_true(a == 0 && z == 10);
-    for (size_t i = 0; i < WBI_COUNT(bad_lines); i++)
-        assert_int_equal(wbi_range_lines(wbi_str_z(bad_lines[i]), &a, &z, NULL), WB_EINPUT);
-    for (size_t i = 0; i < WBI_COUNT(bad_bytes); i++)
-        assert_int_equal(wbi_range_bytes(wbi_str_z(bad_bytes[i]), &a, &z, NULL), WB_EINPUT);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -803,7 +779,6 @@ int main(void)
         TEST(a_token_fits_only_its_own_question),
         TEST(reads_see_the_cleaned_text),
         TEST(lines_are_counted_at_any_length),
-        cmocka_unit_test(ranges_in_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,11 +84,9 @@ static int set_up(void **state)
     struct bench *b = calloc(1, sizeof(*b));
     struct wbi_facts told = {b, put, get, list, discard};
 
-    if (b == NULL)
-        return -1;
+    assert_non_null(b);
     strcpy(b->dir, "/tmp/wb-race-XXXXXX");
-    if (mkdtemp(b->dir) == NULL)
-        return -1;
+    assert_non_null(mkdtemp(b->dir));
     snprintf(b->facts_dir, sizeof(b->facts_dir), "%s/.facts", b->dir);
     assert_int_equal(wbi_fact_dir_open(b->facts_dir, &b->files, NULL), WB_OK);
     b->facts = wbi_fact_dir_facts(b->files);

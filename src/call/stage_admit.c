@@ -69,7 +69,7 @@ static enum wbi_step ask(struct wbi_call *call)
     call->step_state = a;
     wbi_call_hold(call);
     wbi_guards_arm(call->runtime);
-    wbi_record_asked(call); /* it may wait for long */
+    wbi_record_asked(call);        /* it may wait for long */
     wbi_reach_open(call->runtime); /* so that another process may answer */
     return WBI_STEP_PARKED;
 }
