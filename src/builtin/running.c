@@ -218,6 +218,8 @@ static void on_end(void *arg, const struct wbi_process_end *end, struct wbi_spoo
     o->status_lost = end->status_lost;
     o->timed_out = end->timed_out;
     o->limit = end->limit == WBI_HIT_TIME ? NULL : wbi_limit_name(end->limit);
+    if (end->exit_status >= 0 && end->limit == WBI_HIT_NONE) /* not where all of it was ended */
+        o->killed = end->swept;
     take_counts(r, spool);
     for (int i = 0; i < 2; i++)
         if (wbi_shown_end(o->stream[i].shown) != WB_OK)

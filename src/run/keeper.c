@@ -66,7 +66,7 @@ static void drain_child_signals(struct keeper *k)
         ;
 }
 
-/* Reap what has ended; the leader only when `leader_too`. Returns how many. */
+/* Reap what has ended; the leader only when `leader_too`. Returns how many others were killed. */
 static int reap(struct keeper *k, bool leader_too)
 {
     int count = 0;
@@ -82,7 +82,7 @@ static int reap(struct keeper *k, bool leader_too)
                 tell_exit(k, &info, false);
             k->reaped = true;
         } else {
-            count++;
+            count += info.si_code == CLD_KILLED && info.si_status == SIGKILL;
         }
         (void)waitpid(info.si_pid, NULL, 0);
     }

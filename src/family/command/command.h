@@ -46,6 +46,7 @@ struct wbi_command_output {
     bool timed_out;
     int64_t timeout_ms;
     const char *limit; /* name of the limit that ended it, NULL */
+    uint32_t killed;   /* processes it left running when it exited, which were killed */
     const char *error; /* FAILED: why */
     bool combined;     /* a terminal: stdout holds both */
     struct wbi_command_stream stream[2];

@@ -12,7 +12,8 @@
 #define PROMOTED_TOKENS 40 /* the lines about the task */
 #define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
 #define SECTION_TOKENS 8
-#define LOST_TOKENS 40 /* the line that not all of it is on the disk */
+#define LOST_TOKENS 40   /* the line that not all of it is on the disk */
+#define KILLED_TOKENS 40 /* the line about processes that were killed */
 #define COMMAND_SHOWN 400u
 
 #define PATH_TOKENS 60 /* of a path that is not known yet */
@@ -58,6 +59,8 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
         fixed += PROMOTED_TOKENS;
     if (o->disposition == WBI_DISPOSITION_LOST)
         fixed += LOST_TOKENS;
+    if (o->killed > 0)
+        fixed += KILLED_TOKENS;
     if (o->budget.raised)
         fixed += HEADER_TOKENS;
     for (int i = 0; i < 2; i++) {
@@ -263,6 +266,8 @@ wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi
                                   struct wbi_jw *w, struct wbi_error *err)
 {
     wbi_command_write_end(w, o);
+    if (o->killed > 0)
+        wbi_jw_kint(w, "killed_processes", o->killed);
     return wbi_command_write_streams(o, names_of(o), arena, w, err);
 }
 

@@ -37,6 +37,18 @@ static void first_line(const wbi_json *result, struct wbi_buf *out)
         signal_line(result, out);
 }
 
+/* A server started with & is gone when its command has ended; nobody would know why. */
+static void killed_line(const wbi_json *result, struct wbi_buf *out)
+{
+    int64_t n = 0;
+
+    if (wbi_json_i64(wbi_json_get(result, "killed_processes"), &n) && n > 0)
+        wbi_buf_addf(out,
+                     "Killed with it: %lld process%s left in the background (what has to go on is "
+                     "run in the foreground with yield_time_ms 0, as a task)\n",
+                     (long long)n, n == 1 ? "" : "es");
+}
+
 struct stream_names {
     const char *prefix;  /* of the members */
     const char *section; /* in the receipt */
@@ -62,6 +74,7 @@ void wbi_command_render_streams(const wbi_json *result, struct wbi_buf *out)
 void wbi_command_render_completed(const wbi_json *result, struct wbi_buf *out)
 {
     first_line(result, out);
+    killed_line(result, out);
     wbi_receipt_budget(out, result);
     wbi_command_render_streams(result, out);
 }
