@@ -6,6 +6,7 @@
 #include "builtin/builtin.h"
 #include "call/local_tool.h"
 #include "catalog/catalog.h"
+#include "catalog/semver.h"
 #include "config/config.h"
 #include "schema/schema.h"
 
@@ -91,6 +92,18 @@ static wb_rc lint(struct check_job *j, const wbi_json *tool, struct wbi_str name
     return rc;
 }
 
+/* Another one works, but no range ever means it. */
+static wb_rc check_version(const wbi_json *version, struct wbi_error *err)
+{
+    struct wbi_semver parsed;
+    struct wbi_str text = wbi_json_str(version);
+
+    if (!wbi_json_is(version, WBI_JSON_STR) || wbi_semver_parse(text, &parsed, NULL) == WB_OK)
+        return WB_OK; /* what is no text is refused with the rest */
+    return wbi_fail(err, WB_EINPUT, "version must be SemVer, as 1.2.0 is; got \"%.*s\"",
+                    WBI_FMT(wbi_str_head(text, 60)));
+}
+
 static wb_rc check_tool(struct check_job *j, const wbi_json *tool)
 {
     struct wbi_error err = WBI_ERROR_INIT, at = WBI_ERROR_INIT;
@@ -98,6 +111,8 @@ static wb_rc check_tool(struct check_job *j, const wbi_json *tool)
     const wbi_json *where = tool;
     wb_rc rc = wbi_config_check_tool(tool, j->arena, &where, &err);
 
+    if (rc == WB_OK)
+        rc = check_version(wbi_json_get(tool, "version"), &err);
     if (rc == WB_OK)
         rc = wbi_local_tool_check(j->arena, j->root, tool, j->builder, &err);
     if (rc == WB_ENOMEM)

@@ -5,7 +5,6 @@
 
 #include "base/limits.h"
 #include "call/local_tool_int.h"
-#include "catalog/semver.h"
 #include "family/generic/generic.h"
 
 /* C7.8: of a configured tool that names none. */
@@ -120,17 +119,6 @@ static wb_rc read_rest(struct wbi_arena *arena, struct wbi_str root, const wbi_j
     return read_output(wbi_json_get(d, "output"), t, err);
 }
 
-static wb_rc check_version(const wbi_json *version, struct wbi_error *err)
-{
-    struct wbi_semver parsed;
-    struct wbi_str text = wbi_json_str(version);
-
-    if (!wbi_json_is(version, WBI_JSON_STR) || wbi_semver_parse(text, &parsed, NULL) == WB_OK)
-        return WB_OK; /* what is no text is refused with the rest */
-    return wbi_fail(err, WB_EINPUT, "version must be SemVer, as 1.2.0 is; got \"%.*s\"",
-                    WBI_FMT(wbi_str_head(text, 60)));
-}
-
 static wb_rc read_tool(struct wbi_arena *arena, struct wbi_str root, const wbi_json *descriptor,
                        struct wbi_local_tool **ret, struct wbi_error *err)
 {
@@ -139,9 +127,7 @@ static wb_rc read_tool(struct wbi_arena *arena, struct wbi_str root, const wbi_j
 
     if (t == NULL)
         return wbi_fail_nomem(err);
-    rc = check_version(wbi_json_get(descriptor, "version"), err);
-    if (rc == WB_OK)
-        rc = read_command(arena, root, wbi_json_get(descriptor, "command"), t, err);
+    rc = read_command(arena, root, wbi_json_get(descriptor, "command"), t, err);
     if (rc == WB_OK)
         rc = read_env(arena, wbi_json_get(descriptor, "env"), t, err);
     if (rc == WB_OK)
