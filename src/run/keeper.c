@@ -23,7 +23,9 @@
 #define POLL_MS 20
 #define POLL_MAX_MS 1000
 #define SWEEP_ROUND_MS 10
-#define SWEEP_ROUNDS 500 /* what cannot be killed in five seconds is reported */
+#define LAST_MOMENT_MS 20   /* for those that are about to end by themselves */
+#define LAST_MOMENT_FEW 16u /* more are no last moments */
+#define SWEEP_ROUNDS 500    /* what cannot be killed in five seconds is reported */
 
 struct keeper {
     struct wbi_holder_area *area;
@@ -95,6 +97,23 @@ static void come_first(void)
     (void)setpriority(PRIO_PROCESS, 0, -20);
 }
 
+/* Programs close their output as the last thing they do: whoever is about to end is no
+ * straggler. */
+static void let_end(struct keeper *k)
+{
+    struct pollfd wake = {.fd = k->children, .events = POLLIN};
+    int64_t until = now_ms() + LAST_MOMENT_MS, left = LAST_MOMENT_MS;
+    uint32_t alive = wbi_scan_children(k->area);
+
+    while (alive > 0 && alive <= LAST_MOMENT_FEW && left > 0) {
+        (void)poll(&wake, 1, (int)left);
+        drain_child_signals(k);
+        (void)reap(k, false);
+        alive = wbi_scan_children(k->area);
+        left = until - now_ms();
+    }
+}
+
 _Noreturn static void sweep_and_go(struct keeper *k)
 {
     struct pollfd wake = {.fd = k->children, .events = POLLIN};
@@ -103,6 +122,8 @@ _Noreturn static void sweep_and_go(struct keeper *k)
 
     come_first();
     (void)reap(k, false); /* what ended by itself does not count */
+    if (k->reaped && !k->runtime_gone)
+        let_end(k);
     for (int round = 0; round < SWEEP_ROUNDS; round++) {
         if (!k->reaped)
             (void)kill(-k->leader, SIGKILL);
