@@ -194,3 +194,21 @@ bool args_number(const struct args *a, const char *name, long long low, long lon
     *ret = v;
     return true;
 }
+
+bool args_choice(const struct args *a, const char *name, const char *choices)
+{
+    const char *text = args_get(a, name), *at = choices;
+    size_t n = text != NULL ? strlen(text) : 0;
+
+    if (text == NULL)
+        return true;
+    while ((at = n > 0 ? strstr(at, text) : NULL) != NULL) {
+        bool starts = at == choices || at[-1] == ' ';
+
+        at += n;
+        if (starts && (*at == '\0' || *at == ','))
+            return true;
+    }
+    (void)usage_error(a, "%s must be one of %s; got \"%s\"", name, choices, text);
+    return false;
+}

@@ -94,6 +94,8 @@ const char *args_nth(const struct args *a, const char *name, size_t i);
  * when the option was not given. */
 bool args_number(const struct args *a, const char *name, long long low, long long high,
                  long long *ret);
+/* One of "a, b, c", or not given; false: a message was printed. */
+bool args_choice(const struct args *a, const char *name, const char *choices);
 
 /* ---- talking ---- */
 

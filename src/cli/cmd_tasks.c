@@ -133,6 +133,10 @@ static int list(const struct args *a)
     wb_result *result;
     int code;
 
+    if (!args_choice(a, "--status",
+                     "all, running, ended, queued, cancelling, completed, failed, cancelled, "
+                     "interrupted"))
+        return EXIT_USAGE;
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
@@ -187,7 +191,7 @@ static int with_options(const struct args *a, const char *tool)
     bool ok;
     char *input;
 
-    if (!open_for_task(a, &o))
+    if (!args_choice(a, "--stream", "stdout, stderr, combined") || !open_for_task(a, &o))
         return EXIT_USAGE;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char *value = args_get(a, texts[i].option);
