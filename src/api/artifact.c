@@ -89,7 +89,7 @@ wb_rc wb_artifact_read(wb_runtime *runtime, const wb_artifact_query *query, wb_p
     if (rc == WB_OK)
         rc = ask(query, &r, &err);
     if (rc == WB_OK) {
-        r.cleaner = wbi_cleaner_text(runtime->rt->secrets, found.writing);
+        r.cleaner = wbi_cleaner_text(runtime->rt->secrets);
         r.q.cleaner = query->raw ? NULL : &r.cleaner;
         rc = wbi_artifact_stream(runtime->rt->artifacts, &found, &r.q, give_piece, &r, &err);
     }

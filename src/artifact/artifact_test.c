@@ -607,7 +607,7 @@ static void json_paths_lead_to_values(void **state)
     struct wbi_artifact a = keep_text(b, "j1",
                                       "{\"a\":[{\"b c\":[1,2]},7],\"~/\":true,"
                                       "\"n\":[1.10,-0.0,1e400],\"h\":\"\\u202e\"}");
-    struct wbi_cleaner cleaner = wbi_cleaner_text(NULL, false);
+    struct wbi_cleaner cleaner = wbi_cleaner_text(NULL);
     struct wbi_read_query q = {.kind = WBI_READ_JSON, .json_path = WBI_LIT("$.a[0]['b c']")};
     struct wbi_read_page page;
     static const char *const bad[] = {"a", "$a", "$.", "$.a[", "$.a[x]", "$.a['b", "/a/~2"};

@@ -29,15 +29,6 @@ static wb_rc begin(void *arg, void **ret_state)
     return WB_OK;
 }
 
-static wb_rc begin_unfinished(void *arg, void **ret_state)
-{
-    wb_rc rc = begin(arg, ret_state);
-
-    if (rc == WB_OK)
-        ((struct cleaning *)*ret_state)->secrets.goes_on = true;
-    return rc;
-}
-
 static wb_rc feed(void *state, struct wbi_str raw, struct wbi_buf *out)
 {
     struct cleaning *c = state;
@@ -79,8 +70,7 @@ static void end(void *state)
     wbi_free(c);
 }
 
-struct wbi_cleaner wbi_cleaner_text(const struct wbi_secrets *secrets, bool goes_on)
+struct wbi_cleaner wbi_cleaner_text(const struct wbi_secrets *secrets)
 {
-    return (struct wbi_cleaner){(void *)(uintptr_t)secrets, goes_on ? begin_unfinished : begin,
-                                feed, finish, end};
+    return (struct wbi_cleaner){(void *)(uintptr_t)secrets, begin, feed, finish, end};
 }

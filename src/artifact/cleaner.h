@@ -8,8 +8,7 @@
 
 struct wbi_secrets;
 
-/* secrets may be NULL (cleaning only) and must outlive the cleaner. goes_on: what is read is
- * still written, so what may be half a secret at its end is held back. Any thread. */
-struct wbi_cleaner wbi_cleaner_text(const struct wbi_secrets *secrets, bool goes_on);
+/* secrets may be NULL (cleaning only) and must outlive the cleaner. Any thread. */
+struct wbi_cleaner wbi_cleaner_text(const struct wbi_secrets *secrets);
 
 #endif

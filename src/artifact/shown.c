@@ -75,11 +75,6 @@ void wbi_shown_tap(struct wbi_shown *s, void (*on_text)(void *, struct wbi_str),
     s->on_text_arg = arg;
 }
 
-void wbi_shown_goes_on(struct wbi_shown *s)
-{
-    s->secrets.goes_on = true;
-}
-
 static void fail(struct wbi_shown *s, wb_rc rc)
 {
     if (s->rc == WB_OK)

@@ -20,8 +20,6 @@ WB_MUST_CHECK wb_rc wbi_shown_new(int dir_fd, const struct wbi_secrets *secrets,
 void wbi_shown_free(struct wbi_shown *s); /* NULL is fine */
 /* Hand each piece of text on as it is taken, cleaned and redacted; whole lines but the last. */
 void wbi_shown_tap(struct wbi_shown *s, void (*on_text)(void *arg, struct wbi_str text), void *arg);
-/* Its end will not be that of the stream: what may be half a secret there is held back. */
-void wbi_shown_goes_on(struct wbi_shown *s);
 /* Failures stick and are told by wbi_shown_end. */
 void wbi_shown_feed(struct wbi_shown *s, struct wbi_str raw);
 /* No more will come. May be called again. */

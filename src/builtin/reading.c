@@ -253,7 +253,7 @@ wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err)
         return wbi_fail_nomem(err);
     job->reading = r;
     job->store = x->runtime->artifacts;
-    job->cleaner = wbi_cleaner_text(x->runtime->secrets, r->artifact.writing);
+    job->cleaner = wbi_cleaner_text(x->runtime->secrets);
     v->path = wbi_artifact_path(x->runtime->artifacts, x->arena, r->artifact.name);
     v->query = question(x->arena, x->input);
     v->budget = wbi_exec_budget(x);
@@ -414,9 +414,6 @@ wb_rc wbi_streams_start(struct wbi_exec *x, const struct wbi_artifact from[WBI_S
         if (from[i].name[0] != '\0')
             rc = wbi_shown_new(wbi_artifact_dir(x->runtime->artifacts), x->runtime->secrets,
                                out->cmd, &job->shown[i]);
-    for (int i = 0; rc == WB_OK && i < WBI_SPOOL_STREAMS; i++)
-        if (job->shown[i] != NULL && from[i].writing)
-            wbi_shown_goes_on(job->shown[i]);
     if (rc == WB_OK)
         rc = wbi_loop_work(x->runtime->loop, work_streams, done_streams, job);
     if (rc == WB_OK)

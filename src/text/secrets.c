@@ -790,10 +790,8 @@ wb_rc wbi_secrets_stream_feed(struct wbi_secrets_stream *st, struct wbi_str text
 wb_rc wbi_secrets_stream_finish(struct wbi_secrets_stream *st, struct wbi_buf *out)
 {
     size_t used;
-    wb_rc rc = st->goes_on ? wbi_secrets_hold_back(st) : WB_OK;
+    wb_rc rc = stream_step(st, wbi_buf_str(&st->hold), true, out, &used);
 
-    if (rc == WB_OK)
-        rc = stream_step(st, wbi_buf_str(&st->hold), true, out, &used);
     wbi_buf_clear(&st->hold);
     st->pem_left = 0;
     return rc;

@@ -69,7 +69,6 @@ struct wbi_secrets_stream {
     struct wbi_buf hold;
     size_t pem_left; /* inside a key block: bytes that still may belong to it */
     bool waiting;    /* held are lines of an object that may be a Kubernetes Secret */
-    bool goes_on;    /* the end is not the text's: what may be half a secret is held back there */
     struct wbi_secrets_report report;
 };
 void wbi_secrets_stream_init(struct wbi_secrets_stream *st, const struct wbi_secrets *s);

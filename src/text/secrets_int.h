@@ -247,8 +247,6 @@ size_t wbi_known_longest(const struct known *k);
 /* Of the values with a line break inside; 0 when there are none. */
 size_t wbi_known_longest_block(const struct known *k);
 bool wbi_known_any(const struct known *k);
-/* Bytes at the end of text that begin a known value, if they are worth hiding. */
-size_t wbi_known_begun(const struct known *k, struct wbi_str text);
 bool wbi_known_label(const struct known *k, struct wbi_str label);
 
 #define WBI_SECRETS_KEY_MAX 64u
@@ -258,9 +256,6 @@ struct wbi_secrets {
     size_t key_n;
     uint8_t key[WBI_SECRETS_KEY_MAX];
 };
-
-/* secrets_begun.c: what is held loses what may be half a secret at its end, and says so. */
-WB_MUST_CHECK wb_rc wbi_secrets_hold_back(struct wbi_secrets_stream *st);
 
 /* secrets_sealed.c: an object that is or may be a Kubernetes Secret. */
 #define SEALED_LABEL "kubernetes-secret"

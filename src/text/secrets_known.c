@@ -389,23 +389,6 @@ bool wbi_known_any(const struct known *k)
     return k->n > 0;
 }
 
-#define BEGUN_MIN (WBI_LIMIT_SECRET_KNOWN_MIN / 2)
-
-size_t wbi_known_begun(const struct known *k, struct wbi_str text)
-{
-    size_t most = 0;
-
-    for (size_t i = 0; i < k->n; i++) {
-        const struct needle *x = &k->needles[i];
-        size_t n = WBI_MIN(x->n - 1, text.n);
-
-        while (n > most && memcmp(text.p + text.n - n, x->text, n) != 0)
-            n--;
-        most = WBI_MAX(most, n);
-    }
-    return most >= BEGUN_MIN ? most : 0;
-}
-
 bool wbi_known_label(const struct known *k, struct wbi_str label)
 {
     for (size_t i = 0; i < k->n; i++)

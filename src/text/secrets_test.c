@@ -195,39 +195,6 @@ static void every_form_is_replaced_wherever_it_stands(void **state)
     wbi_buf_fini(&out);
 }
 
-/* What a live task has printed so far may end within a secret, but also with a question. */
-static void half_a_secret_is_held_back_where_more_may_follow(void **state)
-{
-    static const struct {
-        const char *text, *shown;
-    } cases[] = {
-        {"one\ntoken ghp_0123456789abc", "one\ntoken [held back: this line is not complete]"},
-        {"say correct horse ba", "say [held back: this line is not complete]"},
-        {"token ghp_0123456789abc\n", "token ghp_0123456789abc\n"},
-        {"Password:", "Password:"},
-        {"Continue (yes/no)? ", "Continue (yes/no)? "},
-        {"copied 50 of 120 files", "copied 50 of 120 files"},
-        {"", ""},
-    };
-    struct wbi_buf out;
-
-    (void)state;
-    wbi_buf_init(&out, 8192);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct wbi_secrets_stream st;
-
-        wbi_buf_clear(&out);
-        wbi_secrets_stream_init(&st, set);
-        st.goes_on = true;
-        assert_int_equal(wbi_secrets_stream_feed(&st, wbi_str_z(cases[i].text), &out), WB_OK);
-        assert_int_equal(wbi_secrets_stream_finish(&st, &out), WB_OK);
-        if (!wbi_str_eqz(wbi_buf_str(&out), cases[i].shown))
-            fail_msg("%s became %.*s", cases[i].text, WBI_FMT(wbi_buf_str(&out)));
-        wbi_secrets_stream_fini(&st);
-    }
-    wbi_buf_fini(&out);
-}
-
 /* row 102: cut at every offset */
 static void a_secret_cut_between_two_reads_is_found(void **state)
 {
@@ -682,7 +649,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_is_replaced_wherever_it_stands),
         cmocka_unit_test(a_secret_cut_between_two_reads_is_found),
-        cmocka_unit_test(half_a_secret_is_held_back_where_more_may_follow),
         cmocka_unit_test(a_secret_in_an_endless_line_is_found),
         cmocka_unit_test(marks_inside_do_not_hide_a_secret),
         cmocka_unit_test(a_marked_key_block_is_hidden_across_reads),
