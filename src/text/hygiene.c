@@ -12,14 +12,10 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/word.h"
-#include "text/preview_int.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
-
-#define COMPLAINT 80u   /* severity of a drawn text that is told after it was drawn over */
-#define DRAWN_LOOK 256u /* characters of it that are looked at */
 
 enum state { GROUND, ESCAPE, ESCAPE_MORE, CSI, STRING, STRING_ESCAPE };
 
@@ -101,13 +97,11 @@ void wbi_hygiene_init(struct wbi_hygiene *h)
 {
     *h = (struct wbi_hygiene){.state = GROUND};
     wbi_buf_init(&h->line, WBI_LIMIT_TEXT_LINE + 64);
-    wbi_buf_init(&h->said, 2 * 4 * DRAWN_LOOK);
 }
 
 void wbi_hygiene_fini(struct wbi_hygiene *h)
 {
     wbi_buf_fini(&h->line);
-    wbi_buf_fini(&h->said);
     wbi_free(h->cells);
     h->cells = NULL;
     h->cap_cells = 0;
@@ -115,92 +109,20 @@ void wbi_hygiene_fini(struct wbi_hygiene *h)
 
 /* ---- the line ---- */
 
-static void put_cells(const struct wbi_hygiene *h, size_t n, struct wbi_buf *out)
+static void put_line(struct wbi_hygiene *h, struct wbi_buf *out)
 {
     char utf8[4];
 
-    for (size_t i = 0; i < n; i++)
-        wbi_buf_add(out, utf8, wbi_utf8_put(h->cells[i], utf8));
-}
-
-/* The letters of what was drawn are those of the time before: its numbers and bars went on. */
-static bool same_letters(struct wbi_hygiene *h, size_t n)
-{
-    uint32_t letters = 1, before = h->drawn_letters;
-
-    for (size_t i = 0; i < n; i++)
-        if ((h->cells[i] | 0x20) - 'a' < 26)
-            letters = letters * 31 + h->cells[i];
-    h->drawn_letters = letters;
-    return letters == before;
-}
-
-/* What was drawn and is drawn over now: counted, and kept where it complains most. */
-static wb_rc draw_over(struct wbi_hygiene *h)
-{
-    size_t before = h->said.n, n = h->n_cells < DRAWN_LOOK ? h->n_cells : DRAWN_LOOK;
-    struct line_facts f;
-    struct wbi_str drawn;
-
-    h->back = false;
-    if (h->n_cells == 0)
-        return WB_OK;
-    h->drawn_over += h->drawn_over < UINT32_MAX;
-    if (same_letters(h, n))
-        return WB_OK;
-    put_cells(h, n, &h->said);
-    if (wbi_buf_rc(&h->said) != WB_OK)
-        return WB_ENOMEM;
-    drawn = wbi_str_trim(wbi_str_from(wbi_buf_str(&h->said), before));
-    wbi_line_look(wbi_words_plain(), drawn, drawn.n, &f);
-    h->said.n = before;
-    if (f.severity < COMPLAINT || f.severity <= h->said_severity)
-        return WB_OK;
-    h->said.n = drawn.n;
-    memmove(h->said.p, drawn.p, drawn.n);
-    h->said_severity = f.severity;
-    h->said_shape = f.shape;
-    return WB_OK;
-}
-
-/* How often the line was redrawn, and what it said meanwhile unless it still does; line is what
- * stands there in the end. */
-static void tell_redraws(const struct wbi_hygiene *h, struct wbi_str line, struct wbi_buf *out)
-{
-    struct line_facts f = {.shape = h->said_shape};
-
-    if (h->said.n > 0)
-        wbi_line_look(wbi_words_plain(), line, line.n, &f);
-    wbi_buf_addf(out, "%s[\xe2\x80\xa6 %u redraw%s", line.n > 0 ? " " : "", h->drawn_over,
-                 h->drawn_over == 1 ? "" : "s");
-    if (f.shape != h->said_shape) {
-        wbi_buf_addz(out, "; one said: ");
-        wbi_buf_adds(out, wbi_buf_str(&h->said));
-    }
-    wbi_buf_addc(out, ']');
-}
-
-static void put_line(struct wbi_hygiene *h, struct wbi_buf *out)
-{
-    size_t start = out->n;
-
-    if (!h->celled)
+    if (!h->celled) {
         wbi_buf_add(out, h->line.p, h->line.n);
-    else
-        put_cells(h, h->n_cells, out);
+    } else {
+        for (size_t i = 0; i < h->n_cells; i++)
+            wbi_buf_add(out, utf8, wbi_utf8_put(h->cells[i], utf8));
+    }
     wbi_buf_clear(&h->line);
     h->celled = false;
     h->n_cells = 0;
     h->cursor = 0;
-    h->back = false;
-    if (h->drawn_over == 0)
-        return;
-    if (wbi_buf_rc(out) == WB_OK)
-        tell_redraws(h, wbi_str_trim(wbi_str_from(wbi_buf_str(out), start)), out);
-    h->drawn_over = 0;
-    h->drawn_letters = 0;
-    h->said_severity = 0;
-    wbi_buf_clear(&h->said);
 }
 
 static wb_rc want_cells(struct wbi_hygiene *h, size_t n)
@@ -240,8 +162,6 @@ static wb_rc to_cells(struct wbi_hygiene *h)
 
 static wb_rc put_cell(struct wbi_hygiene *h, uint32_t cp)
 {
-    if (h->back && draw_over(h) != WB_OK)
-        return WB_ENOMEM;
     if (want_cells(h, h->cursor + 1) != WB_OK)
         return WB_ENOMEM;
     while (h->n_cells < h->cursor)
@@ -303,7 +223,6 @@ static wb_rc carriage_return(struct wbi_hygiene *h)
     if (to_cells(h) != WB_OK)
         return WB_ENOMEM;
     h->cursor = 0;
-    h->back = true;
     return WB_OK;
 }
 
@@ -321,8 +240,7 @@ static wb_rc erase_in_line(struct wbi_hygiene *h, uint32_t how)
 {
     if (!h->celled && how == 0)
         return WB_OK;
-    if (to_cells(h) != WB_OK ||
-        ((how == 2 || (how == 0 && h->cursor == 0)) && draw_over(h) != WB_OK))
+    if (to_cells(h) != WB_OK)
         return WB_ENOMEM;
     if (how == 0 && h->cursor < h->n_cells)
         h->n_cells = h->cursor;
@@ -357,7 +275,6 @@ static wb_rc end_csi(struct wbi_hygiene *h, uint8_t final)
         h->cursor = final == 'G' ? n - 1 : h->cursor + n;
         if (h->cursor > WBI_LIMIT_TEXT_COLUMNS && h->cursor > h->n_cells)
             h->cursor = h->n_cells;
-        h->back = h->cursor == 0;
         return WB_OK;
     default:
         return WB_OK;

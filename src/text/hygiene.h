@@ -2,8 +2,7 @@
  * text/hygiene.h: bytes of a program made fit to be shown (C6.5).
  * One streaming pass: UTF-8 repaired (one U+FFFD per maximal ill-formed
  * subpart), carriage returns, backspaces and in-line cursor moves played out to
- * the final text of each line, which is followed by how often it was redrawn and by
- * the worst complaint that was drawn over; escape sequences removed, invisible and
+ * the final text of each line, escape sequences removed, invisible and
  * bidirectional characters and other controls written visibly as <U+200B>.
  * The number of lines never changes, so line numbers of the cleaned text are
  * those of the raw bytes. Clean text passes through unchanged. */
@@ -35,12 +34,6 @@ struct wbi_hygiene {
     size_t n_cells;
     size_t cap_cells;
     size_t cursor;
-    struct wbi_buf said;    /* a complaint of this line that was drawn over */
-    uint64_t said_shape;    /* as a preview has it */
-    uint32_t drawn_over;    /* redraws of this line */
-    uint32_t drawn_letters; /* of what was drawn over last, as a hash */
-    uint8_t said_severity;
-    bool back;      /* at the start of a line that has text, which the next text draws over */
     uint32_t last;  /* last code point written, for variation selectors */
     uint32_t param; /* first number of the control sequence being read */
     bool have_param;

@@ -64,8 +64,6 @@ struct words {
 };
 
 void wbi_words_init(struct words *w, struct wbi_str command);
-/* Those of no command; the same for all. */
-const struct words *wbi_words_plain(void);
 /* The first n bytes of text are the line; more may be read, but is not looked at. */
 void wbi_line_look(const struct words *w, struct wbi_str text, size_t n, struct line_facts *ret);
 /* The same with vectors of 64 or 32 lanes or, for 0, none; for tests. Shapes compare with those

@@ -321,7 +321,6 @@ static struct word_slot known[WORD_SLOTS];
 static uint64_t known_maybe[WORD_BITS / 64];
 static uint8_t known_begins[BEGIN][64];
 static uint64_t known_pairs[PAIRS][2];
-static struct words plain;
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 static void make_known(void)
@@ -342,20 +341,14 @@ static void make_known(void)
         known_pairs[i][0] = hash_word(wbi_str_z(pairs[i].first));
         known_pairs[i][1] = hash_word(wbi_str_z(pairs[i].second));
     }
-    plain = (struct words){.known = known, .lanes = wbi_tokens_lanes()};
-    memcpy(plain.maybe, known_maybe, sizeof plain.maybe);
-    memcpy(plain.begins, known_begins, sizeof plain.begins);
-}
-
-const struct words *wbi_words_plain(void)
-{
-    (void)pthread_once(&made, make_known);
-    return &plain;
 }
 
 void wbi_words_init(struct words *w, struct wbi_str command)
 {
-    *w = *wbi_words_plain();
+    (void)pthread_once(&made, make_known);
+    *w = (struct words){.known = known, .lanes = wbi_tokens_lanes()};
+    memcpy(w->maybe, known_maybe, sizeof w->maybe);
+    memcpy(w->begins, known_begins, sizeof w->begins);
     add_query(w, command);
 }
 
