@@ -23,7 +23,7 @@ static const struct {
     {"bidirectional", "{\"description\":\"a\\u202eb\"}", "{\"description\":\"a<U+202E>b\"}"},
     {"tags", "{\"title\":\"x\\udb40\\udc41\"}", "{\"title\":\"x<U+E0041>\"}"},
     {"drawn over", "{\"description\":\"delete all\\rlist some\"}",
-     "{\"description\":\"list somel [… 1 redraw]\"}"},
+     "{\"description\":\"list somel\"}"},
     {"in a schema", "{\"inputSchema\":{\"properties\":{\"p\":{\"description\":\"a\\u200bb\"}}}}",
      "{\"inputSchema\":{\"properties\":{\"p\":{\"description\":\"a<U+200B>b\"}}}}"},
     {"values stay",
