@@ -279,11 +279,12 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
     wbi_buf_init(&value, WBI_LIMIT_STORE_VALUE);
     write_record(k, record, now_ms, &value);
     rc = wbi_buf_rc(&value);
-    if (rc == WB_OK)
+    if (rc == WB_OK) {
         rc = wbi_store_put(k->rt->store, TABLE, wbi_str_z(key), wbi_buf_str(&value), expected, NULL,
                            NULL);
-    if (rc != WB_OK && !only_if_absent)
-        rc = remember(k, rc, key, wbi_buf_str(&value));
+        if (rc != WB_OK && !only_if_absent)
+            rc = remember(k, rc, key, wbi_buf_str(&value));
+    }
     wbi_buf_fini(&value);
     return rc;
 }
@@ -292,10 +293,11 @@ static wb_rc drop(void *arg, const struct wbi_idem_id *id)
 {
     struct wbi_keys *k = arg;
     char key[WBI_SHA256_HEX];
-    wb_rc rc = open_store(k);
+    wb_rc rc = entry_key(id, key);
 
-    if (rc == WB_OK)
-        rc = entry_key(id, key);
+    if (rc != WB_OK)
+        return rc;
+    rc = open_store(k);
     if (rc == WB_OK)
         rc = wbi_store_delete(k->rt->store, TABLE, wbi_str_z(key), WBI_ANY_GENERATION, NULL);
     if (rc == WB_OK || rc == WB_ENOTFOUND)

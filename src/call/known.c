@@ -85,23 +85,27 @@ static bool tells(struct wbi_str name)
     return wbi_secrets_name(name) || wbi_secrets_telling(name);
 }
 
-/* Each ${NAME} of text; all of them where the member tells, or else those that tell. */
-static wb_rc add_taken(struct found *f, struct wbi_str text, bool all)
+/* Each ${NAME} of text that tells. told: the member does, so what it ends with counts, too,
+ * unless that is only a part of a word, as the folder of a file is. */
+static wb_rc add_taken(struct found *f, struct wbi_str text, bool told)
 {
+    bool apart = true; /* nothing, or a blank, stands before it */
     wb_rc rc = WB_OK;
 
     while (rc == WB_OK) {
-        size_t end;
+        size_t at = wbi_str_find(text, WBI_LIT("${")), end;
         struct wbi_str name;
 
-        text = wbi_str_from(text, wbi_str_find(text, WBI_LIT("${")));
+        apart = at == 0 ? apart : at < text.n && text.p[at - 1] == ' ';
+        text = wbi_str_from(text, at);
         end = wbi_str_index(text, '}');
         if (end == text.n)
             break;
         name = wbi_str_make(text.p + 2, end - 2);
-        if (all || tells(name))
+        if (tells(name) || (told && apart && end + 1 == text.n))
             rc = add_variable(f, name);
-        text = wbi_str_from(text, end);
+        text = wbi_str_from(text, end + 1);
+        apart = false;
     }
     return rc;
 }

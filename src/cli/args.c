@@ -198,11 +198,12 @@ bool args_number(const struct args *a, const char *name, long long low, long lon
 bool args_choice(const struct args *a, const char *name, const char *choices)
 {
     const char *text = args_get(a, name), *at = choices;
-    size_t n = text != NULL ? strlen(text) : 0;
+    size_t n = text != NULL ? strcspn(text, ", ") : 0;
+    bool word = n > 0 && text[n] == '\0'; /* and no two of them */
 
     if (text == NULL)
         return true;
-    while ((at = n > 0 ? strstr(at, text) : NULL) != NULL) {
+    while ((at = word ? strstr(at, text) : NULL) != NULL) {
         bool starts = at == choices || at[-1] == ' ';
 
         at += n;

@@ -232,7 +232,8 @@ static wb_rc find_state(const struct search *s, struct wbi_str wish, struct wbi_
     rc = join(s, p->root, ".waybill", &p->state);
     if (rc != WB_OK || can_be_written(p->state, p->root))
         return rc;
-    rc = is_remembered(s, p, &remembered);
+    if (access(p->state.p, W_OK) != 0 && errno == EROFS) /* others may never write there (I1) */
+        rc = is_remembered(s, p, &remembered);
     if (rc != WB_OK || remembered)
         return rc;
     if (p->user_state.p == NULL)

@@ -156,15 +156,37 @@ static wb_rc decode_payload(struct wbi_decoding *d, struct wbi_wire_call *call, 
     }
 }
 
+static bool goes_on(struct wbi_str status)
+{
+    return wbi_str_eqz(status, "in_progress") || wbi_str_eqz(status, "queued");
+}
+
+static bool has_payload(const wbi_json *item)
+{
+    return wbi_json_get_str(item, "arguments").n > 0 || wbi_json_get_str(item, "input").n > 0 ||
+           wbi_json_count(wbi_json_get(item, "action")) > 0 ||
+           wbi_json_count(wbi_json_get(item, "operation")) > 0;
+}
+
 /* Streams show items before their arguments are there. An item that does not say goes by its
- * response, and in a completed response all are whole. */
+ * response; nothing more comes of one that is over. One that stands alone and has its
+ * arguments is whole, whatever it says: clients send shell_call items so. */
 static bool is_unfinished(const wbi_json *item, struct wbi_str response_status)
 {
     struct wbi_str status = wbi_json_get_str(item, "status");
 
-    if (status.n == 0 || wbi_str_eqz(response_status, "completed"))
-        status = response_status;
-    return wbi_str_eqz(status, "in_progress") || wbi_str_eqz(status, "queued");
+    if (goes_on(response_status))
+        return status.n == 0 || goes_on(status);
+    return response_status.n == 0 && goes_on(status) && !has_payload(item);
+}
+
+/* The model did not write it to its end. */
+static bool was_cut(const wbi_json *item, struct wbi_str response_status)
+{
+    struct wbi_str status = wbi_json_get_str(item, "status");
+
+    return wbi_str_eqz(status, "incomplete") ||
+           (goes_on(status) && response_status.n > 0 && !wbi_str_eqz(response_status, "completed"));
 }
 
 static wb_rc decode_item(struct wbi_decoding *d, const wbi_json *v, enum wbi_wire_kind kind,
@@ -184,7 +206,7 @@ static wb_rc decode_item(struct wbi_decoding *d, const wbi_json *v, enum wbi_wir
         rc = wbi_decoding_id(d, call, v, "call_id", second);
     if (rc == WB_OK)
         rc = decode_payload(d, call, v);
-    if (rc == WB_OK && wbi_str_eqz(wbi_json_get_str(v, "status"), "incomplete"))
+    if (rc == WB_OK && was_cut(v, response_status))
         call->truncated = true;
     return rc;
 }

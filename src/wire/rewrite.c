@@ -34,8 +34,15 @@ static const wbi_json *value_of(const struct wbi_history *h, const struct wbi_hi
     return wbi_json_get(e->value, text_member(h));
 }
 
+static bool is_shell(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    return e->kind == WBI_WIRE_SHELL && wbi_json_is(value_of(h, e), WBI_JSON_ARR);
+}
+
 const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e)
 {
+    if (is_shell(h, e)) /* texts, all of them */
+        return NULL;
     if (!wbi_json_is(value_of(h, e), WBI_JSON_STR))
         return value_of(h, e);
     if (h->provider == WBI_PROVIDER_GEMINI)
@@ -47,11 +54,6 @@ const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_
 
 /* Instead of what a command printed, where the text of all stands in another entry. */
 #define ELSEWHERE "[compacted: see the entry with the mark]"
-
-static bool is_shell(const struct wbi_history *h, const struct wbi_history_entry *e)
-{
-    return e->kind == WBI_WIRE_SHELL && wbi_json_is(value_of(h, e), WBI_JSON_ARR);
-}
 
 static bool command_failed(const wbi_json *entry)
 {
