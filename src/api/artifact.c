@@ -12,16 +12,6 @@
 
 /* ---- reading ---- */
 
-static enum wbi_regex_verdict match(void *arg, struct wbi_str part, size_t from, bool goes_on,
-                                    size_t *ret_at)
-{
-    struct wbi_regex_span span;
-    enum wbi_regex_verdict verdict = wbi_regex_find_part(arg, part, from, goes_on, &span);
-
-    *ret_at = verdict == WBI_REGEX_YES ? span.from : 0;
-    return verdict;
-}
-
 struct reading {
     struct wbi_read_query q;
     struct wbi_regex *regex;
@@ -57,7 +47,7 @@ static wb_rc ask(const wb_artifact_query *query, struct reading *r, struct wbi_e
         q->kind = WBI_READ_GREP;
         q->pattern = value;
         rc = wbi_regex_compile(value, query->raw ? WBI_REGEX_BYTES : 0, &r->regex, err);
-        r->matcher = (struct wbi_line_matcher){r->regex, match};
+        r->matcher = (struct wbi_line_matcher){r->regex, wbi_grep_regex};
         q->matcher = &r->matcher;
         break;
     case WB_RANGE_JSON:

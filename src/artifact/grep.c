@@ -39,6 +39,16 @@ struct grep_sink {
     uint64_t next;
 };
 
+enum wbi_regex_verdict wbi_grep_regex(void *regex, struct wbi_str part, size_t from, bool goes_on,
+                                      size_t *ret_at)
+{
+    struct wbi_regex_span span;
+    enum wbi_regex_verdict verdict = wbi_regex_find_part(regex, part, from, goes_on, &span);
+
+    *ret_at = verdict == WBI_REGEX_YES ? span.from : 0;
+    return verdict;
+}
+
 /* What is shown of a line too long for room: a window around the match at `from`. */
 static struct wbi_str window(struct wbi_str text, size_t from, size_t room)
 {

@@ -11,20 +11,10 @@
 #include "artifact/read.h"
 #include "base/limits.h"
 
-static enum wbi_regex_verdict find(void *arg, struct wbi_str part, size_t from, bool goes_on,
-                                   size_t *ret_at)
-{
-    struct wbi_regex_span span = {0, 0};
-    enum wbi_regex_verdict verdict = wbi_regex_find_part(arg, part, from, goes_on, &span);
-
-    *ret_at = span.from;
-    return verdict;
-}
-
 /* What grep with a line of context finds. */
 static struct wbi_read_page grep(int fd, const char *pattern, struct wbi_arena *arena)
 {
-    struct wbi_line_matcher matcher = {.match = find};
+    struct wbi_line_matcher matcher = {.match = wbi_grep_regex};
     struct wbi_read_query q = {.kind = WBI_READ_GREP, .matcher = &matcher, .context = 1};
     struct wbi_regex *re = NULL;
     struct wbi_read_page page;

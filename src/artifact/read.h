@@ -30,6 +30,10 @@ struct wbi_line_matcher {
                                     size_t *ret_at);
 };
 
+/* A matcher whose arg is a struct wbi_regex. */
+enum wbi_regex_verdict wbi_grep_regex(void *regex, struct wbi_str part, size_t from, bool goes_on,
+                                      size_t *ret_at);
+
 enum wbi_read_kind {
     WBI_READ_LINES = 0, /* first to last, from 1; 0 for last: to the end */
     WBI_READ_BYTES,     /* first to last, from 0, last excluded; 0: to the end */

@@ -84,16 +84,6 @@ static wb_rc one_range(const wbi_json *input, struct wbi_error *err)
                                        "json_path");
 }
 
-static enum wbi_regex_verdict match(void *arg, struct wbi_str part, size_t from, bool goes_on,
-                                    size_t *ret_at)
-{
-    struct wbi_regex_span span;
-    enum wbi_regex_verdict verdict = wbi_regex_find_part(arg, part, from, goes_on, &span);
-
-    *ret_at = verdict == WBI_REGEX_YES ? span.from : 0;
-    return verdict;
-}
-
 static wb_rc ask_grep(struct wbi_reading_job *job, const wbi_json *input, struct wbi_error *err)
 {
     struct wbi_read_query *q = &job->query;
@@ -107,7 +97,7 @@ static wb_rc ask_grep(struct wbi_reading_job *job, const wbi_json *input, struct
                              "grep must be a regular expression: %s", inner.text);
     (void)wbi_json_u64(wbi_json_get(input, "context"), &context); /* absent: 0 */
     q->context = (uint32_t)context;
-    job->matcher = (struct wbi_line_matcher){job->regex, match};
+    job->matcher = (struct wbi_line_matcher){job->regex, wbi_grep_regex};
     q->matcher = &job->matcher;
     return WB_OK;
 }
