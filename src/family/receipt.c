@@ -107,21 +107,26 @@ static const wbi_json *member(const wbi_json *result, const char *prefix, const 
     return wbi_json_get(result, key);
 }
 
-/* "12 lines, 345 bytes"; empty where a result does not count them. */
+/* "12 lines, 345 bytes, 6 redraws folded"; empty where a result does not count them. */
 struct counts {
-    char text[64];
+    char text[128];
     int64_t lines;
 };
 
 static struct counts counts_of(const wbi_json *result, const char *prefix)
 {
     struct counts c = {.text = "", .lines = 0};
-    int64_t bytes = 0;
+    int64_t bytes = 0, redraws = 0;
+    int n;
 
-    if (wbi_json_i64(member(result, prefix, "bytes"), &bytes) &&
-        wbi_json_i64(member(result, prefix, "lines"), &c.lines))
-        (void)snprintf(c.text, sizeof(c.text), "%lld line%s, %lld byte%s", (long long)c.lines,
-                       c.lines == 1 ? "" : "s", (long long)bytes, bytes == 1 ? "" : "s");
+    if (!wbi_json_i64(member(result, prefix, "bytes"), &bytes) ||
+        !wbi_json_i64(member(result, prefix, "lines"), &c.lines))
+        return c;
+    n = snprintf(c.text, sizeof(c.text), "%lld line%s, %lld byte%s", (long long)c.lines,
+                 c.lines == 1 ? "" : "s", (long long)bytes, bytes == 1 ? "" : "s");
+    if (wbi_json_i64(member(result, prefix, "redraws"), &redraws))
+        (void)snprintf(c.text + n, sizeof(c.text) - (size_t)n, ", %lld redraw%s folded",
+                       (long long)redraws, redraws == 1 ? "" : "s");
     return c;
 }
 

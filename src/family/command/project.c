@@ -12,17 +12,25 @@
 #define PROMOTED_TOKENS 40 /* the lines about the task */
 #define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
 #define SECTION_TOKENS 8
+#define REDRAWS_TOKENS 8 /* how often lines were drawn over */
 #define LOST_TOKENS 40   /* the line that not all of it is on the disk */
 #define KILLED_TOKENS 40 /* the line about processes that were killed */
 #define COMMAND_SHOWN 400u
 
 #define PATH_TOKENS 60 /* of a path that is not known yet */
 
+static uint64_t redraws(const struct wbi_command_stream *s)
+{
+    return s->shown != NULL ? wbi_shown_counts(s->shown)->redraws : 0;
+}
+
 static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
 {
+    uint64_t sizes = ARTIFACT_TOKENS + (redraws(s) > 0 ? REDRAWS_TOKENS : 0);
+
     if (s->artifact.p != NULL && !s->needless)
-        return wbi_tokens(s->artifact) + ARTIFACT_TOKENS;
-    return artifact ? PATH_TOKENS + ARTIFACT_TOKENS : SECTION_TOKENS;
+        return wbi_tokens(s->artifact) + sizes;
+    return artifact ? PATH_TOKENS + sizes : SECTION_TOKENS;
 }
 
 uint64_t wbi_command_frame(const struct wbi_command_stream *s)
@@ -160,6 +168,10 @@ static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_co
     wbi_jw_kint(w, key, (int64_t)s->bytes);
     (void)snprintf(key, sizeof(key), "%s_lines", name);
     wbi_jw_kint(w, key, (int64_t)s->lines);
+    if (redraws(s) > 0) {
+        (void)snprintf(key, sizeof(key), "%s_redraws", name);
+        wbi_jw_kint(w, key, (int64_t)redraws(s));
+    }
     if (s->dropped > 0) {
         (void)snprintf(key, sizeof(key), "%s_dropped_bytes", name);
         wbi_jw_kint(w, key, (int64_t)s->dropped);
