@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -423,10 +424,30 @@ bool wbi_curl_busy(const struct wbi_curl *c)
     return c->transfers != NULL;
 }
 
+/* What is on this machine is reached directly, and what the user excepts (which curl itself
+ * would look at only where it is told nothing). */
+static void set_no_proxy(struct wbi_transfer *t)
+{
+    const char *lower = getenv("no_proxy"), *upper = getenv("NO_PROXY");
+    const char *user = lower != NULL ? lower : upper;
+    struct wbi_buf all;
+
+    wbi_buf_init(&all, WBI_LIMIT_MCP_MESSAGE);
+    if (user == NULL || strcmp(user, "*") != 0) /* which means everything when alone */
+        wbi_buf_addz(&all, "localhost,127.0.0.1,::1");
+    if (user != NULL)
+        wbi_buf_addz(&all, all.n > 0 ? "," : ""), wbi_buf_addz(&all, user);
+    wbi_buf_addc(&all, '\0');
+    (void)t->curl->f.easy_setopt(t->easy, OPT_NOPROXY,
+                                 wbi_buf_rc(&all) == WB_OK ? wbi_buf_str(&all).p : "*");
+    wbi_buf_fini(&all);
+}
+
 static void set_options(struct wbi_transfer *t, const struct wbi_transfer_spec *spec)
 {
     const struct functions *f = &t->curl->f;
 
+    set_no_proxy(t);
     (void)f->easy_setopt(t->easy, OPT_URL, spec->url);
     (void)f->easy_setopt(t->easy, OPT_PRIVATE, t);
     (void)f->easy_setopt(t->easy, OPT_NOSIGNAL, 1L);
@@ -434,7 +455,6 @@ static void set_options(struct wbi_transfer *t, const struct wbi_transfer_spec *
     (void)f->easy_setopt(t->easy, OPT_HTTP_VERSION, (long)HTTP_1_1);
     (void)f->easy_setopt(t->easy, OPT_CONNECTTIMEOUT_MS, 10000L);
     (void)f->easy_setopt(t->easy, OPT_TIMEOUT_MS, spec->most_ms);
-    (void)f->easy_setopt(t->easy, OPT_NOPROXY, "localhost,127.0.0.1,::1");
     (void)f->easy_setopt(t->easy, OPT_HTTPHEADER, t->headers);
     (void)f->easy_setopt(t->easy, OPT_WRITEFUNCTION, on_bytes);
     (void)f->easy_setopt(t->easy, OPT_WRITEDATA, t);

@@ -96,5 +96,16 @@ grep -q '"errorKind":"upstream_unavailable"' <<<"$answer" || bad "once: ${answer
 # What nobody waits for has an end too, at a server that never answers.
 wait_line "$work/seen" '/^hangs gone notifications\/cancelled/p' >/dev/null || bad "a notification is open for ever"
 hush
+# Who is excepted from the proxy is reached without it, or not at all.
+config "{\"mcpServers\":{\"inside\":{\"url\":\"http://127.0.0.2:1/fine\",\"era\":\"legacy\"}}}"
+for who in '' 127.0.0.2 '*'; do
+    before=$(wc -l <"$work/seen")
+    http_proxy=http://127.0.0.1:$port NO_PROXY=$who "$build/waybill" call inside__t --root "$work/ws" >"$work/proxied" 2>&1
+    after=$(wc -l <"$work/seen")
+    case $who in
+    '') [ "$after" != "$before" ] || bad "the proxy is not asked: $(cat "$work/proxied")" ;;
+    *) [ "$after" = "$before" ] || bad "the proxy is asked though NO_PROXY is $who" ;;
+    esac
+done
 [ $failed = 0 ] && echo "HTTP upstreams: $count kinds of trouble, one clear outcome each"
 exit $failed
