@@ -207,6 +207,28 @@ static void a_server_that_dies_is_backed_off_from(void **state)
     stop(&w);
 }
 
+/* To open is not yet to work: the wait doubles for a server that dies of each call, too. */
+static void a_server_that_dies_of_its_calls_is_backed_off_from(void **state)
+{
+    struct wbi_upstream *up;
+    struct outcome o;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    up = connect_to(&w, "mcp_chaos", "die");
+    do {
+        call(up, 0, &o);
+        wait_for(&w, &o);
+        assert_int_equal(o.rc, WB_EIO);
+    } while (wbi_upstream_counts(up).deaths < 3); /* most are refused, unsent */
+    call(up, 0, &o);
+    wait_for(&w, &o);
+    assert_true(o.retry_after_ms > 625); /* the most that the second wait can be */
+    wbi_upstream_free(up);
+    stop(&w);
+}
+
 /* Row 76. */
 static void lists_come_to_an_end(void **state)
 {
@@ -291,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_bad_server_harms_only_its_own_calls),
         cmocka_unit_test(noise_is_counted),
         cmocka_unit_test(a_server_that_dies_is_backed_off_from),
+        cmocka_unit_test(a_server_that_dies_of_its_calls_is_backed_off_from),
         cmocka_unit_test(lists_come_to_an_end),
         cmocka_unit_test(a_cancelled_call_ends_at_once_and_once),
         cmocka_unit_test(open_calls_end_with_their_server),

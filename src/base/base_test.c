@@ -448,6 +448,8 @@ static void utf8_is_strict(void **state)
     assert_int_equal(wbi_utf8_cut(WBI_LIT("a\xc3"), 2), 1);
     assert_int_equal(wbi_utf8_cut_words(WBI_LIT("ab  cd ef"), 5), 2);
     assert_int_equal(wbi_utf8_cut_words(WBI_LIT("ab  cdefg"), 8), 8);
+    assert_int_equal(wbi_utf8_cut_whole_words(WBI_LIT("ab  cdefg"), 8), 2);
+    assert_int_equal(wbi_utf8_cut_whole_words(WBI_LIT("abcdefg"), 5), 0);
     assert_int_equal(wbi_utf8_cut_words(WBI_LIT("ab  cd ef"), 6), 6);
     assert_int_equal(wbi_utf8_cut_words(WBI_LIT("ab  cd ef"), 9), 9);
     assert_int_equal(wbi_utf8_cut_words(WBI_LIT("abcd\xc3\xbc"), 5), 4);

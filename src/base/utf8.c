@@ -106,7 +106,7 @@ size_t wbi_utf8_cut(struct wbi_str s, size_t n)
     return n;
 }
 
-size_t wbi_utf8_cut_words(struct wbi_str s, size_t n)
+size_t wbi_utf8_cut_whole_words(struct wbi_str s, size_t n)
 {
     size_t cut = wbi_utf8_cut(s, n), i = cut;
 
@@ -116,7 +116,14 @@ size_t wbi_utf8_cut_words(struct wbi_str s, size_t n)
         i--;
     while (i > 0 && (uint8_t)s.p[i - 1] <= ' ')
         i--;
-    return i >= cut / 2 ? i : cut;
+    return i;
+}
+
+size_t wbi_utf8_cut_words(struct wbi_str s, size_t n)
+{
+    size_t cut = wbi_utf8_cut(s, n), words = wbi_utf8_cut_whole_words(s, n);
+
+    return words >= cut / 2 ? words : cut;
 }
 
 size_t wbi_utf8_cut_chars(struct wbi_str s, size_t n)

@@ -20,6 +20,8 @@ size_t wbi_utf8_cut(struct wbi_str s, size_t n);
 /* The same, behind a whole word if that keeps half of it: half a secret nobody would know
  * for one. */
 size_t wbi_utf8_cut_words(struct wbi_str s, size_t n);
+/* The same, behind a whole word in any case; 0: the first is longer than that. */
+size_t wbi_utf8_cut_whole_words(struct wbi_str s, size_t n);
 /* Bytes of the prefix with at most n code points. */
 size_t wbi_utf8_cut_chars(struct wbi_str s, size_t n);
 /* One code point of well-formed text at s.p[*at]; moves *at on. */

@@ -305,6 +305,21 @@ void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
     }
 }
 
+void wbi_mcp_withdraw(struct wbi_mcp_request *r, const void *arg)
+{
+    struct wbi_ask *a = r->asks;
+
+    while (a != NULL && a->arg != arg)
+        a = a->next;
+    if (a == NULL)
+        return;
+    r->refs++; /* telling a client that has gone may end it */
+    if (r->era == WBI_ERA_LEGACY)
+        take_back(r, a);
+    answer(a, NULL, true);
+    wbi_request_unref(r);
+}
+
 static struct wbi_mcp_request *find_parked(struct wbi_mcp_request *r, struct wbi_str state)
 {
     for (struct wbi_mcp_request *at = r->server->requests; at != NULL; at = at->next) {

@@ -306,9 +306,13 @@ static void do_complete(struct wbi_mcp_request *r)
 /* What is wrong with a URI; NULL: nothing. */
 static const char *uri_fault(const wbi_json *uri)
 {
+    struct wbi_str text = wbi_json_str(uri);
+
     if (!wbi_json_is(uri, WBI_JSON_STR))
         return "must be a string";
-    return wbi_json_str(uri).n > WBI_LIMIT_MCP_URI ? "is longer than 8 KiB" : NULL;
+    if (memchr(text.p, '\0', text.n) != NULL) /* they are kept as C strings */
+        return "holds a NUL, which no URI does";
+    return text.n > WBI_LIMIT_MCP_URI ? "is longer than 8 KiB" : NULL;
 }
 
 static void do_subscribe(struct wbi_mcp_request *r)

@@ -63,6 +63,26 @@ const char *wbi_mcp_ability_for(struct wbi_str method)
     return NULL;
 }
 
+static bool has_tools(const wbi_json *params)
+{
+    return wbi_json_get(params, "tools") != NULL || wbi_json_get(params, "toolChoice") != NULL;
+}
+
+const char *wbi_mcp_required(struct wbi_str method, const wbi_json *params)
+{
+    const char *need = wbi_mcp_ability_for(method);
+
+    if (need == NULL)
+        return NULL;
+    if (need[0] == 'e')
+        return wbi_str_eqz(wbi_json_get_str(params, "mode"), "url")
+                   ? "{\"elicitation\":{\"url\":{}}}"
+                   : "{\"elicitation\":{\"form\":{}}}";
+    if (need[0] == 's')
+        return has_tools(params) ? "{\"sampling\":{\"tools\":{}}}" : "{\"sampling\":{}}";
+    return "{\"roots\":{}}";
+}
+
 bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method)
 {
     const char *need = wbi_mcp_ability_for(method);
@@ -82,8 +102,7 @@ bool wbi_mcp_able_with(const struct wbi_mcp_abilities *a, struct wbi_str method,
     if (!wbi_mcp_able(a, method))
         return false;
     if (wbi_str_eqz(method, "sampling/createMessage"))
-        return a->sampling_tools || (wbi_json_get(params, "tools") == NULL &&
-                                     wbi_json_get(params, "toolChoice") == NULL);
+        return a->sampling_tools || !has_tools(params);
     if (!wbi_str_eqz(method, "elicitation/create"))
         return true;
     if (mode == NULL || wbi_str_eqz(wbi_json_str(mode), "form"))

@@ -29,6 +29,8 @@ struct wbi_mcp_abilities {
 void wbi_mcp_abilities_of(const wbi_json *capabilities, bool parted, struct wbi_mcp_abilities *ret);
 /* "sampling/createMessage" → "sampling"; NULL for what no client can be asked. */
 const char *wbi_mcp_ability_for(struct wbi_str method);
+/* What a client would have to declare to be asked this: a JSON object; NULL as above. */
+const char *wbi_mcp_required(struct wbi_str method, const wbi_json *params);
 bool wbi_mcp_able(const struct wbi_mcp_abilities *a, struct wbi_str method);
 /* The same for one question: its mode, or its tools, may be more than the client can. */
 bool wbi_mcp_able_with(const struct wbi_mcp_abilities *a, struct wbi_str method,

@@ -80,7 +80,7 @@ static void put_said(struct wbi_str body, char *out, size_t size)
             said = wbi_json_get_str(v, "error_description");
     }
     said = wbi_str_trim(said);
-    said.n = wbi_utf8_cut(said, WBI_MIN(said.n, size - 1));
+    said.n = wbi_utf8_cut_whole_words(said, size - 1);
     for (size_t i = 0; i < said.n; i++)
         out[i] = (unsigned char)said.p[i] < ' ' ? ' ' : said.p[i];
     out[said.n] = '\0';

@@ -307,10 +307,9 @@ void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri)
                  wbi_buf_rc(&data) == WB_OK ? wbi_buf_str(&data) : WBI_NONE);
 }
 
-void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *ability)
+void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *required)
 {
-    struct wbi_str data =
-        wbi_arena_fmt(r->arena, "{\"requiredCapabilities\":{\"%s\":{}}}", ability);
+    struct wbi_str data = wbi_arena_fmt(r->arena, "{\"requiredCapabilities\":%s}", required);
 
     wbi_mcp_fail(r, r->era == WBI_ERA_MODERN ? WBI_RPC_CAPABILITY : WBI_RPC_PARAMS,
                  WBI_LIT("the client lacks a capability this needs"), data);

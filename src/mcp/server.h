@@ -136,8 +136,8 @@ void wbi_mcp_fail(struct wbi_mcp_request *r, int code, struct wbi_str message,
                   struct wbi_str data_or_none);
 /* The resource does not exist: the code depends on the revision. */
 void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri);
-/* The client lacks "sampling", "elicitation" or "roots". */
-void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *ability);
+/* The client would have had to declare this: see wbi_mcp_required. */
+void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *required);
 
 /* Before the answer. Progress reaches the client only if it asked, and rises
  * strictly; total < 0 and message.p == NULL are left out. */
@@ -156,6 +156,13 @@ typedef void wbi_mcp_answer_fn(void *arg, const wbi_json *answer, bool is_error)
 WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key,
                                 struct wbi_str method, struct wbi_str params,
                                 wbi_mcp_answer_fn *on_answer, void *arg);
+
+/* The question whose arg this is needs no answer any more; the client is told where it can be.
+ * on_answer runs as for an r that is answered first. Nothing where there is none. */
+void wbi_mcp_withdraw(struct wbi_mcp_request *r, const void *arg);
+
+/* To the client of a conversation before 2026-07-28: what it was asked to do elsewhere is done. */
+void wbi_mcp_elicited(struct wbi_mcp_server *s, struct wbi_str conversation, struct wbi_str id);
 
 /* To everybody who wants to know. */
 void wbi_mcp_list_changed(struct wbi_mcp_server *s, enum wbi_mcp_list what);

@@ -258,6 +258,42 @@ void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message)
     }
 }
 
+/* On a stream of the session's own, or else of one of its requests. */
+static void tell_client(struct wbi_mcp_session *session, struct wbi_str message)
+{
+    struct wbi_mcp_request *r = session->requests;
+
+    if (session->stdio != NULL || wbi_session_listens(session)) {
+        wbi_session_notify(session, message);
+        return;
+    }
+    while (r != NULL && (r->http_id == 0 || r->phase != WBI_REQ_RUNNING || r->cancelled))
+        r = r->session_next;
+    if (r != NULL)
+        wbi_request_emit(r, message);
+}
+
+void wbi_mcp_elicited(struct wbi_mcp_server *s, struct wbi_str conversation, struct wbi_str id)
+{
+    struct wbi_mcp_session *at = *bucket_of(s, conversation);
+    struct wbi_buf params, b;
+
+    while (at != NULL && !wbi_str_eq(wbi_str_make(at->id, at->id_n), conversation))
+        at = at->next_by_id;
+    if (at == NULL)
+        return;
+    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_addz(&params, "{\"elicitationId\":");
+    wbi_json_quote(&params, id);
+    wbi_buf_addc(&params, '}');
+    wbi_rpc_put_call(&b, WBI_NONE, "notifications/elicitation/complete", wbi_buf_str(&params));
+    if (wbi_buf_rc(&params) == WB_OK && wbi_buf_rc(&b) == WB_OK)
+        tell_client(at, wbi_buf_str(&b));
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&b);
+}
+
 static void tell_watch(struct wbi_mcp_server *s, struct wbi_str uri, bool on)
 {
     if (s->ops.subscribed != NULL && uri.p != NULL)

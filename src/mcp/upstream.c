@@ -164,11 +164,13 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
 {
     bool of_probe = up->state == WBI_UP_STARTING && up->probing && !up->skip_probe &&
                     up->spec.era == WBI_UP_AUTO;
+    bool was_ready = up->state == WBI_UP_READY;
+    int64_t now = wbi_now_ns(&up->clock);
 
     if (up->state == WBI_UP_WAITING || up->state == WBI_UP_IDLE)
         return;
     up->counts.deaths++;
-    up->missed |= up->state == WBI_UP_READY;
+    up->missed |= was_ready;
     if (why != up->why)
         (void)snprintf(up->why, sizeof(up->why), "%s", why);
     why = up->why; /* the caller's may go with a call */
@@ -182,8 +184,10 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
         open_link(up);
         return;
     }
+    if (was_ready && now - up->ready_ns > WBI_UPSTREAM_BACKOFF_MAX_MS * WBI_NS_PER_MS)
+        up->failures = 0; /* it held */
     up->failures++;
-    up->wait_until_ns = wbi_now_ns(&up->clock) + backoff_ms(up) * WBI_NS_PER_MS;
+    up->wait_until_ns = now + backoff_ms(up) * WBI_NS_PER_MS;
     wbi_up_set_state(up, WBI_UP_WAITING);
     end_calls(up, why, true);
     wbi_up_wake(up);
@@ -346,6 +350,7 @@ static void settle_refused(struct wbi_upstream *up)
 void wbi_up_ready(struct wbi_upstream *up)
 {
     up->era_known = true;
+    up->ready_ns = wbi_now_ns(&up->clock);
     wbi_up_set_state(up, WBI_UP_READY);
     if (up->link->ready != NULL)
         up->link->ready(up);
@@ -400,7 +405,7 @@ static void put_refusal(const struct wbi_upstream_answer *a, char *out, size_t s
                                            : wbi_json_get_str(a->result, "protocolVersion");
 
     said = wbi_str_trim(said);
-    said.n = wbi_utf8_cut(said, WBI_MIN(said.n, (size_t)150));
+    said.n = wbi_utf8_cut_whole_words(said, 150);
     (void)snprintf(out, size,
                    a->error != NULL ? "the server refused to initialize: %.*s"
                                     : "the server speaks no revision known here, but \"%.*s\"",

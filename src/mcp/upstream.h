@@ -45,6 +45,8 @@ struct wbi_upstream_ops {
     /* The server says that a list changed, or a resource. May be NULL. */
     void (*on_changed)(void *arg, enum wbi_mcp_list what);
     void (*on_updated)(void *arg, struct wbi_str uri);
+    /* What was asked for by this elicitationId has been done elsewhere. */
+    void (*on_elicited)(void *arg, struct wbi_str id);
     void (*on_state)(void *arg, enum wbi_upstream_state state);
     /* It was opened (again) and may be another than before: `vetted` requests wait
      * until wbi_upstream_vetted. NULL: nobody looks, nothing waits. */
@@ -61,7 +63,7 @@ struct wbi_upstream_answer {
     int64_t retry_after_ms;   /* of WB_EIO while waiting, or as the server says; else 0 */
     long status;              /* of HTTP, with WB_EIO; 0: none */
     const char *why;          /* one sentence where rc is not WB_OK */
-    const char *lacks;        /* WB_EDENIED: the ability the caller would have needed */
+    const char *lacks;        /* WB_EDENIED: the abilities it would have needed, as JSON */
     struct wbi_arena **arena; /* holds result, error and text: who sets *arena to NULL has it */
 };
 
@@ -77,6 +79,9 @@ struct wbi_upstream_call_ops {
      * question has none. Not the place to cancel. */
     void (*on_ask)(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params);
+    /* The server needs no answer to this question any more. It is still to be answered, which
+     * only frees it then. */
+    void (*on_withdrawn)(void *arg, struct wbi_upstream_ask *ask);
     /* The server was vetted while the request waited; false ends it, unsent, with
      * WB_EDENIED. */
     bool (*on_vetted)(void *arg);
@@ -89,11 +94,9 @@ struct wbi_upstream_request {
     struct wbi_str trace_parent, trace_state;  /* of the call, where meta has no valid one */
     const struct wbi_mcp_abilities *abilities; /* what the caller can be asked; NULL: nothing */
     struct wbi_str conversation;               /* questions never cross from one to another */
-    bool strict;            /* a question the caller cannot be asked ends the call (WB_EDENIED),
-                             * else the server is told and goes on */
-    int64_t timeout_ms;     /* 0: the server's */
-    bool progress;          /* ask for progress */
-    const char *log_level;  /* least level of log messages; NULL: none wanted */
+    int64_t timeout_ms;                        /* 0: the server's */
+    bool progress;                             /* ask for progress */
+    const char *log_level;                     /* least level of log messages; NULL: none wanted */
     bool log_asked;         /* it is the caller's wish: older servers are told, too */
     const wbi_json *schema; /* input schema of the tool, for Mcp-Param headers */
     bool vetted;            /* not before somebody has looked at the server (on_ready) */

@@ -162,8 +162,21 @@ void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool
     for (at = &c->asks; *at != ask;)
         at = &(*at)->next;
     *at = ask->next;
-    answer_request(ask->up, wbi_str_z(ask->id), json, is_error);
+    if (!ask->withdrawn)
+        answer_request(ask->up, wbi_str_z(ask->id), json, is_error);
     free_ask(ask);
+}
+
+/* The server was told what the caller can be asked, and asks for more. */
+static void fail_unable(struct wbi_upstream_call *c, const wbi_json *question)
+{
+    struct wbi_upstream_answer a = {.rc = WB_EDENIED,
+                                    .sent = true,
+                                    .why = "the server asks what the caller cannot answer",
+                                    .lacks = wbi_mcp_required(wbi_json_get_str(question, "method"),
+                                                              wbi_json_get(question, "params"))};
+
+    wbi_call_end(c, &a);
 }
 
 /* The result asks for input: hand every question to the caller. */
@@ -193,7 +206,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     WBI_JSON_EACH_MEMBER (requests, k) {
         if (!wbi_mcp_able_with(&c->abilities, wbi_json_get_str(k_val, "method"),
                                wbi_json_get(k_val, "params"))) {
-            wbi_upstream_call_fail(c, WB_EDENIED, "the server asks what the caller cannot answer");
+            fail_unable(c, k_val);
             return;
         }
         asks[n] = new_ask(c, json_text(k), WBI_NONE);
@@ -237,7 +250,8 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
         up->counts.unknown_ids++;
         return;
     }
-    up->failures = 0;
+    if (!c->own)
+        up->failures = 0; /* what only opens and tells its lists has done nothing yet */
     if (type.p != NULL && wbi_str_eqz(type, "input_required")) {
         ask_caller(c, rpc->result);
         return;
@@ -407,6 +421,30 @@ static void take_log(struct wbi_upstream *up, const struct wbi_upstream_call *ca
                       wbi_json_get(params, "data"));
 }
 
+static struct wbi_upstream_ask *asked_by(const struct wbi_upstream *up, struct wbi_str id)
+{
+    for (const struct wbi_upstream_call *c = up->calls; c != NULL; c = c->next) {
+        for (struct wbi_upstream_ask *a = c->asks; a != NULL; a = a->next) {
+            if (a->id != NULL && wbi_str_eqz(id, a->id))
+                return a;
+        }
+    }
+    return NULL;
+}
+
+/* The server takes a question of its own back and goes on without. */
+static void take_cancelled(const struct wbi_upstream *up, const wbi_json *params)
+{
+    char *id = json_text(wbi_json_get(params, "requestId"));
+    struct wbi_upstream_ask *a = id != NULL ? asked_by(up, wbi_str_z(id)) : NULL;
+
+    if (a != NULL && a->held && !a->withdrawn && a->call->ops.on_withdrawn != NULL) {
+        a->withdrawn = true;
+        a->call->ops.on_withdrawn(a->call->arg, a);
+    }
+    wbi_free(id);
+}
+
 static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,
                       const struct wbi_rpc *rpc)
 {
@@ -414,7 +452,14 @@ static void take_note(struct wbi_upstream *up, struct wbi_upstream_call *call,
 
     if (wbi_str_eqz(m, "notifications/progress"))
         take_progress(up, rpc->params);
-    else if (wbi_str_eqz(m, "notifications/message"))
+    else if (wbi_str_eqz(m, "notifications/cancelled"))
+        take_cancelled(up, rpc->params);
+    else if (wbi_str_eqz(m, "notifications/elicitation/complete")) {
+        struct wbi_str id = wbi_json_get_str(rpc->params, "elicitationId");
+
+        if (up->ops.on_elicited != NULL && id.p != NULL)
+            up->ops.on_elicited(up->arg, id);
+    } else if (wbi_str_eqz(m, "notifications/message"))
         take_log(up, call, rpc->params);
     else if (wbi_str_eqz(m, "notifications/subscriptions/acknowledged"))
         wbi_up_listened(up);

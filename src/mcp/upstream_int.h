@@ -24,6 +24,7 @@ struct wbi_upstream_ask {
     char *answer;                   /* JSON, of an answered input request */
     bool held;                      /* the caller has it and will answer */
     bool elicits;                   /* it can be answered by "cancel" */
+    bool withdrawn;                 /* the server wants no answer any more */
 };
 
 struct wbi_upstream_call {
@@ -103,8 +104,9 @@ struct wbi_upstream {
     struct wbi_timer *timer;
     int64_t armed_ns; /* 0: not armed */
     int64_t start_deadline_ns, wait_until_ns;
-    unsigned failures;
-    char why[256]; /* of the last failure */
+    unsigned failures; /* one after the other */
+    int64_t ready_ns;  /* since when it is open */
+    char why[256];     /* of the last failure */
     struct wbi_upstream_counts counts;
     /* news */
     char **watched; /* URIs */

@@ -134,7 +134,7 @@ static bool pass_rpc_error(const struct wbi_call *call, struct wbi_mcp_request *
     if (wbi_json_get(error, "data") != NULL)
         wbi_json_write(&data, wbi_json_get(error, "data"));
     wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"),
-                 data.n > 0 ? wbi_buf_str(&data) : WBI_NONE);
+                 data.n > 0 && wbi_buf_rc(&data) == WB_OK ? wbi_buf_str(&data) : WBI_NONE);
     wbi_buf_fini(&data);
     return true;
 }
@@ -173,7 +173,8 @@ static void answer(struct wbi_call *call, struct wbi_mcp_request *r)
         fail_params(call, r);
         return;
     }
-    if (failed && call->complete != NULL && call->complete->lacks != NULL) {
+    if (failed && call->complete != NULL && call->complete->lacks != NULL &&
+        wbi_mcp_era(r) == WBI_ERA_MODERN) {
         wbi_mcp_fail_able(r, call->complete->lacks);
         return;
     }

@@ -128,6 +128,11 @@ static void on_updated(void *arg, struct wbi_str uri)
     wbi_mcp_resource_updated(((struct wbi_gateway *)arg)->server, uri);
 }
 
+static void on_elicited(void *arg, struct wbi_str conversation, struct wbi_str id)
+{
+    wbi_mcp_elicited(((struct wbi_gateway *)arg)->server, conversation, id);
+}
+
 static void cancel_rest(void *arg)
 {
     struct wbi_gateway *g = arg;
@@ -190,7 +195,8 @@ wb_rc wbi_gateway_new(struct wbi_runtime *rt, struct wbi_upstreams *ups,
     if (g->stdio != NULL)
         wbi_mcp_stdio_watch(g->stdio, options->lost);
     if (ups != NULL)
-        wbi_upstreams_watch(ups, on_changed, on_updated, g);
+        wbi_upstreams_watch(ups,
+                            (struct wbi_upstreams_ears){on_changed, on_updated, on_elicited, g});
     rt->guards->on_reload = on_reload;
     rt->guards->on_reload_arg = g;
     *ret = g;
@@ -203,7 +209,7 @@ void wbi_gateway_free(struct wbi_gateway *g)
         return;
     g->rt->guards->on_reload = NULL;
     if (g->ups != NULL)
-        wbi_upstreams_watch(g->ups, NULL, NULL, NULL);
+        wbi_upstreams_watch(g->ups, (struct wbi_upstreams_ears){0});
     wbi_timer_free(g->grace);
     wbi_timer_free(g->news);
     if (g->server != NULL) {

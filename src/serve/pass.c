@@ -167,7 +167,7 @@ static void answer(const struct attempt *t, const struct wbi_upstream_answer *a)
         reply(t, a);
     } else if (p->count > 1) {
         fail_unfound(p);
-    } else if (a->rc == WB_EDENIED && a->lacks != NULL) {
+    } else if (a->lacks != NULL && wbi_mcp_era(p->r) == WBI_ERA_MODERN) {
         wbi_mcp_fail_able(p->r, a->lacks);
     } else {
         wbi_buf_init(&why, WBI_LIMIT_MCP_MESSAGE);
@@ -214,13 +214,21 @@ static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params)
 {
-    wbi_relay_ask(((struct attempt *)arg)->pass->r, ask, key, method, params);
+    const struct attempt *t = arg;
+
+    wbi_relay_ask(t->server, t->pass->r, ask, key, method, params);
+}
+
+static void on_withdrawn(void *arg, struct wbi_upstream_ask *ask)
+{
+    wbi_relay_withdrawn(((struct attempt *)arg)->pass->r, ask);
 }
 
 /* Only the owner may ask the client something, report and take its time. */
 static void send_to(struct pass *p, struct wbi_server *s)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask};
+    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
+                                                     on_withdrawn};
     static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
     struct wbi_upstream_request q = {
         .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
@@ -239,13 +247,18 @@ static void send_to(struct pass *p, struct wbi_server *s)
 
 /* s NULL: whoever has it, uri (absent: something to complete). params is copied. */
 static void pass_on(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_server *s,
-                    const char *method, struct wbi_str params, struct wbi_str uri)
+                    const char *method, const struct wbi_buf *params, struct wbi_str uri)
 {
     size_t n = s != NULL ? 1 : wbi_upstreams_count(g->ups);
-    struct pass *p = wbi_zalloc(sizeof(*p) + n * sizeof(p->attempts[0]));
+    struct pass *p;
 
+    if (wbi_buf_rc(params) == WB_ELIMIT) { /* numbers in our spelling may be longer */
+        wbi_mcp_fail(r, WBI_RPC_PARAMS, WBI_LIT("params are longer than 16 MiB"), WBI_NONE);
+        return;
+    }
+    p = wbi_buf_rc(params) == WB_OK ? wbi_zalloc(sizeof(*p) + n * sizeof(p->attempts[0])) : NULL;
     if (p != NULL)
-        p->params = wbi_strdup(params);
+        p->params = wbi_strdup(wbi_buf_str(params));
     if (p == NULL || p->params == NULL) {
         wbi_free(p);
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
@@ -330,7 +343,7 @@ void wbi_serve_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str promp
     }
     wbi_buf_init_arena(&params, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     write_params(&params, wbi_mcp_params(r), "name", name);
-    pass_on(g, r, s, "prompts/get", wbi_buf_str(&params), WBI_NONE);
+    pass_on(g, r, s, "prompts/get", &params, WBI_NONE);
 }
 
 struct wbi_server *wbi_pass_owner(const struct wbi_gateway *g, struct wbi_str uri)
@@ -362,7 +375,7 @@ void wbi_pass_read(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_
     }
     wbi_buf_init_arena(&params, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     write_params(&params, wbi_mcp_params(r), NULL, WBI_NONE);
-    pass_on(g, r, wbi_pass_owner(g, uri), "resources/read", wbi_buf_str(&params), uri);
+    pass_on(g, r, wbi_pass_owner(g, uri), "resources/read", &params, uri);
 }
 
 /* Where a reference belongs to; false: nowhere. *ret NULL: not known. */
@@ -414,7 +427,7 @@ void wbi_serve_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *pa
         }
     }
     wbi_jw_obj_end(&w);
-    pass_on(g, r, s, "completion/complete", wbi_buf_str(&out), WBI_NONE);
+    pass_on(g, r, s, "completion/complete", &out, WBI_NONE);
 }
 
 void wbi_serve_cancelled(void *arg, struct wbi_mcp_request *r)

@@ -14,7 +14,6 @@ void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
     q->abilities = wbi_mcp_abilities(r);
     q->log_level = wbi_mcp_log_level(r);
     q->log_asked = wbi_mcp_log_asked(r);
-    q->strict = wbi_mcp_era(r) == WBI_ERA_MODERN;
     if (q->conversation.p == NULL) /* a call may be of one that its client named */
         q->conversation = wbi_mcp_conversation(r);
     q->progress = wbi_mcp_wants_progress(r);
@@ -29,13 +28,34 @@ static void on_answer(void *arg, const wbi_json *answer, bool is_error)
         wbi_json_write(&b, answer);
     else
         wbi_buf_addz(&b, "{\"code\":-32603,\"message\":\"the request has ended\"}");
-    wbi_upstream_answer(arg, wbi_buf_str(&b), is_error);
+    if (wbi_buf_rc(&b) == WB_OK) /* in our spelling an answer may be longer than it came */
+        wbi_upstream_answer(arg, wbi_buf_str(&b), is_error);
+    else
+        wbi_upstream_answer(
+            arg, WBI_LIT("{\"code\":-32603,\"message\":\"the answer is too long\"}"), true);
     wbi_buf_fini(&b);
 }
 
-void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, struct wbi_str key,
-                   struct wbi_str method, struct wbi_str params)
+/* Before it is asked: the server may say at once that it is done. */
+static void note_elicitation(struct wbi_server *s, const struct wbi_mcp_request *r,
+                             struct wbi_str params)
 {
+    struct wbi_arena *arena = NULL;
+    const wbi_json *v;
+
+    if (wbi_mcp_era(r) == WBI_ERA_MODERN || params.p == NULL ||
+        wbi_arena_new(WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
+        return;
+    if (wbi_json_read(arena, params, WBI_JSON_STRICT, &v, NULL) == WB_OK)
+        wbi_server_elicits(s, wbi_mcp_conversation(r), v);
+    wbi_arena_free(arena);
+}
+
+void wbi_relay_ask(struct wbi_server *s, struct wbi_mcp_request *r, struct wbi_upstream_ask *ask,
+                   struct wbi_str key, struct wbi_str method, struct wbi_str params)
+{
+    if (r != NULL && wbi_str_eqz(method, "elicitation/create"))
+        note_elicitation(s, r, params);
     if (r == NULL || wbi_mcp_ask(r, key, method, params, on_answer, ask) != WB_OK)
         wbi_upstream_answer(ask,
                             WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be "
@@ -43,17 +63,44 @@ void wbi_relay_ask(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask, stru
                             true);
 }
 
+void wbi_relay_withdrawn(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask)
+{
+    if (r != NULL)
+        wbi_mcp_withdraw(r, ask);
+}
+
+void wbi_relay_elicits(struct wbi_server *s, const struct wbi_mcp_request *r, const wbi_json *error)
+{
+    if (r == NULL || wbi_mcp_era(r) == WBI_ERA_MODERN)
+        return;
+    WBI_JSON_EACH (wbi_json_get(wbi_json_get(error, "data"), "elicitations"), e)
+        wbi_server_elicits(s, wbi_mcp_conversation(r), e);
+}
+
+/* The text without secrets; nothing of it where they cannot be taken out. */
+static struct wbi_str shown(const struct wbi_runtime *rt, struct wbi_str text,
+                            struct wbi_buf *scratch)
+{
+    if (text.n == 0 || !wbi_secrets_found(rt->secrets, text))
+        return text;
+    return wbi_secrets_replace(rt->secrets, text, scratch, NULL) == WB_OK ? wbi_buf_str(scratch)
+                                                                          : WBI_NONE;
+}
+
 void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,
                    struct wbi_str logger, const wbi_json *data)
 {
-    struct wbi_buf b;
+    struct wbi_buf b, name;
 
     if (r == NULL || data == NULL) /* without data it is no message */
         return;
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&name, WBI_LIMIT_MCP_MESSAGE);
+    logger = shown(rt, logger, &name);
     if (wbi_redact_json(rt->secrets, rt->redact_rules, data, &b, NULL) == WB_OK)
         wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
     wbi_buf_fini(&b);
+    wbi_buf_fini(&name);
 }
 
 void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r, double progress,
@@ -62,20 +109,14 @@ void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r,
     struct wbi_buf b;
 
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    if (message.n > 0 && wbi_secrets_found(rt->secrets, message))
-        message = wbi_secrets_replace(rt->secrets, message, &b, NULL) == WB_OK ? wbi_buf_str(&b)
-                                                                               : WBI_NONE;
-    wbi_mcp_progress(r, progress, total, message);
+    wbi_mcp_progress(r, progress, total, shown(rt, message, &b));
     wbi_buf_fini(&b);
 }
 
 struct wbi_str wbi_relay_why(const struct wbi_runtime *rt, const char *why, struct wbi_buf *scratch)
 {
-    struct wbi_str text = wbi_str_z(why != NULL ? why : "the server did not answer");
+    struct wbi_str text =
+        shown(rt, wbi_str_z(why != NULL ? why : "the server did not answer"), scratch);
 
-    if (!wbi_secrets_found(rt->secrets, text))
-        return text;
-    return wbi_secrets_replace(rt->secrets, text, scratch, NULL) == WB_OK
-               ? wbi_buf_str(scratch)
-               : WBI_LIT("the reason cannot be shown"); /* rather nothing than a secret */
+    return text.p != NULL ? text : WBI_LIT("the reason cannot be shown");
 }

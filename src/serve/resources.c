@@ -5,6 +5,7 @@
  * as they are. (3) That there are new ones is told, but not of each. */
 #include <unistd.h>
 
+#include "artifact/cleaner.h"
 #include "artifact/store.h"
 #include "base/checked.h"
 #include "base/limits.h"
@@ -157,25 +158,24 @@ void wbi_serve_artifacts(struct wbi_gateway *g, struct wbi_mcp_request *r, struc
     wbi_arena_free(arena);
 }
 
-/* The first bytes, cleaned and without secrets. */
-static wb_rc read_text(struct wbi_gateway *g, const struct wbi_artifact *a, struct wbi_buf *out)
+/* The first bytes of the text that is cleaned and without secrets: cut only then, for half a
+ * secret is known to nobody. */
+static wb_rc read_text(struct wbi_gateway *g, const struct wbi_artifact *a, struct wbi_arena *arena,
+                       struct wbi_buf *out)
 {
-    struct wbi_buf raw, clean;
-    wb_rc rc;
+    struct wbi_cleaner cleaner = wbi_cleaner_text(g->rt->secrets);
+    struct wbi_read_query q = {
+        .kind = WBI_READ_BYTES, .max_bytes = READ_BYTES, .cleaner = &cleaner};
+    struct wbi_read_page page;
+    wb_rc rc = wbi_artifact_read(g->rt->artifacts, a, &q, arena, &page, NULL);
 
-    wbi_buf_init(&raw, 2 * READ_BYTES);
-    wbi_buf_init(&clean, 8 * READ_BYTES);
-    rc = read_bytes(g, a, READ_BYTES, &raw);
-    if (rc == WB_OK)
-        rc = wbi_hygiene_clean(wbi_buf_str(&raw), &clean, NULL);
-    if (rc == WB_OK)
-        rc = wbi_secrets_replace(g->rt->secrets, wbi_buf_str(&clean), out, NULL);
-    if (rc == WB_OK && raw.n >= READ_BYTES && a->bytes > raw.n)
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_adds(out, page.text);
+    if (page.next_token[0] != '\0')
         wbi_buf_addf(out, "\n[%llu bytes in all; ReadArtifact reads the rest]",
                      (unsigned long long)a->bytes);
-    wbi_buf_fini(&raw);
-    wbi_buf_fini(&clean);
-    return rc == WB_OK ? wbi_buf_rc(out) : rc;
+    return wbi_buf_rc(out);
 }
 
 /* Whole, or not at all; with a secret in it, which cannot be taken out, neither. */
@@ -239,7 +239,7 @@ void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri)
     }
     wbi_buf_init_arena(&content, wbi_mcp_arena(r), 2 * BLOB_BYTES);
     type = media_type(g, &a);
-    rc = type != NULL ? read_blob(g, &a, &content) : read_text(g, &a, &content);
+    rc = type != NULL ? read_blob(g, &a, &content) : read_text(g, &a, wbi_mcp_arena(r), &content);
     if (rc == WB_OK)
         reply(r, uri, type, wbi_buf_str(&content));
     else if (rc == WB_ELIMIT || rc == WB_EDENIED)

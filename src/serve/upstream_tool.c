@@ -20,9 +20,6 @@ struct running {
     struct wbi_str barred; /* absent, or why the server's tool must not be called any more */
 };
 
-/* URL elicitation: like a lacking capability, only the client can do what this
- * error asks for. */
-#define RPC_URL_ELICITATION (-32042)
 /* Bytes of a failure that still read as a message. */
 #define SHORT_FAILURE 1000u
 
@@ -62,7 +59,9 @@ static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
         fault.details = wbi_buf_str(&details);
     if (code == WBI_RPC_PARAMS)
         fault.kind = WBI_KIND_INVALID_TOOL_INPUT;
-    if (code == RPC_URL_ELICITATION || code == WBI_RPC_CAPABILITY)
+    if (code == WBI_RPC_URL_ELICITATION)
+        wbi_relay_elicits(x->tool->ops_arg, x->call->mcp, a->error);
+    if (code == WBI_RPC_URL_ELICITATION || code == WBI_RPC_CAPABILITY) /* for the client alone */
         complete.rpc_error = wbi_arena_str(x->arena, a->text);
     fail_with(x, &fault, &complete);
 }
@@ -269,7 +268,14 @@ static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
                    struct wbi_str method, struct wbi_str params)
 {
-    wbi_relay_ask(((struct running *)arg)->x->call->mcp, ask, key, method, params);
+    struct wbi_exec *x = ((struct running *)arg)->x;
+
+    wbi_relay_ask(x->tool->ops_arg, x->call->mcp, ask, key, method, params);
+}
+
+static void on_withdrawn(void *arg, struct wbi_upstream_ask *ask)
+{
+    wbi_relay_withdrawn(((struct running *)arg)->x->call->mcp, ask);
 }
 
 /* Since the call found its tool the server has told its tools again: this one may be
@@ -325,8 +331,8 @@ static bool refuse_headers(struct wbi_exec *x)
 
 static void start(struct wbi_exec *x)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
-                                                     on_vetted};
+    static const struct wbi_upstream_call_ops ops = {on_done, on_progress,  on_log,
+                                                     on_ask,  on_withdrawn, on_vetted};
     struct wbi_upstream_request q = {.vetted = true,
                                      .method = "tools/call",
                                      .conversation = x->call->inv.conversation_id,

@@ -57,9 +57,7 @@ struct wbi_upstreams {
     struct wbi_timer *timer;
     int64_t armed_ns; /* 0: not armed */
     struct news news[4];
-    void (*on_changed)(void *arg, enum wbi_mcp_list what);
-    void (*on_updated)(void *arg, struct wbi_str uri);
-    void *watch_arg;
+    struct wbi_upstreams_ears ears;
     void (*on_notice)(void *arg, const char *text);
     void *notice_arg;
     bool stopped;
@@ -126,7 +124,8 @@ static void arm(struct wbi_upstreams *ups, int64_t at_ns)
 /* Nobody may ask for the tools of a server again, so that it is tried without being asked. */
 static void plan_retry(struct wbi_server *s)
 {
-    if (s->state != WBI_SERVER_FAILED || s->absent || !s->missed || s->set->on_changed == NULL) {
+    if (s->state != WBI_SERVER_FAILED || s->absent || !s->missed ||
+        s->set->ears.on_changed == NULL) {
         s->retry_ms = s->retry_ns = 0;
         return;
     }
@@ -212,8 +211,8 @@ static void tell(struct wbi_upstreams *ups, enum wbi_mcp_list what)
         return;
     }
     n->next_ns = now + NEWS_GAP_MS * WBI_NS_PER_MS;
-    if (ups->on_changed != NULL)
-        ups->on_changed(ups->watch_arg, what);
+    if (ups->ears.on_changed != NULL)
+        ups->ears.on_changed(ups->ears.arg, what);
 }
 
 /* ---- listing ---- */
@@ -329,7 +328,7 @@ static void refused(struct wbi_server *s, const struct wbi_upstream_answer *a)
     struct wbi_str message = wbi_json_get_str(a->error, "message");
     char why[200];
 
-    message.n = wbi_utf8_cut(message, WBI_MIN(message.n, (size_t)150));
+    message.n = wbi_utf8_cut_whole_words(message, 150);
     (void)snprintf(why, sizeof(why), "it refused to list them: %.*s", WBI_FMT(message));
     failed(s, a->error != NULL ? why : a->why);
 }
@@ -551,13 +550,22 @@ static void on_updated(void *arg, struct wbi_str uri)
 {
     struct wbi_upstreams *ups = ((struct wbi_server *)arg)->set;
 
-    if (ups->on_updated != NULL)
-        ups->on_updated(ups->watch_arg, uri);
+    if (ups->ears.on_updated != NULL)
+        ups->ears.on_updated(ups->ears.arg, uri);
+}
+
+static void on_elicited(void *arg, struct wbi_str id)
+{
+    struct wbi_server *s = arg;
+
+    if (s->set->ears.on_elicited != NULL)
+        wbi_elicited_done(&s->elicited, id, s->set->ears.on_elicited, s->set->ears.arg);
 }
 
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err)
 {
-    static const struct wbi_upstream_ops ops = {on_changed, on_updated, on_state, on_ready};
+    static const struct wbi_upstream_ops ops = {on_changed, on_updated, on_elicited, on_state,
+                                                on_ready};
     struct wbi_upstreams *ups = s->set;
     wb_rc rc = WB_OK;
 
@@ -695,11 +703,11 @@ void wbi_upstreams_stop(struct wbi_upstreams *ups)
     if (ups == NULL || ups->stopped)
         return;
     ups->stopped = true;
-    ups->on_changed = NULL;
-    ups->on_updated = NULL;
+    ups->ears = (struct wbi_upstreams_ears){0};
     for (size_t i = 0; i < ups->count; i++) {
         wbi_upstream_free(ups->servers[i].up);
         ups->servers[i].up = NULL;
+        wbi_elicited_empty(&ups->servers[i].elicited);
     }
     wake_settled(ups);
     wbi_timer_free(ups->timer);
@@ -722,13 +730,9 @@ void wbi_upstreams_free(struct wbi_upstreams *ups)
     wbi_free(ups);
 }
 
-void wbi_upstreams_watch(struct wbi_upstreams *ups,
-                         void (*changed)(void *arg, enum wbi_mcp_list what),
-                         void (*updated)(void *arg, struct wbi_str uri), void *arg)
+void wbi_upstreams_watch(struct wbi_upstreams *ups, struct wbi_upstreams_ears ears)
 {
-    ups->on_changed = changed;
-    ups->on_updated = updated;
-    ups->watch_arg = arg;
+    ups->ears = ears;
 }
 
 void wbi_upstreams_notices(struct wbi_upstreams *ups,

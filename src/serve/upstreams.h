@@ -23,10 +23,14 @@ void wbi_upstreams_stop(struct wbi_upstreams *ups);
 /* After the runtime was freed: calls still name its memory. NULL is fine. */
 void wbi_upstreams_free(struct wbi_upstreams *ups);
 
-/* Who hears of changes; NULL ends it. */
-void wbi_upstreams_watch(struct wbi_upstreams *ups,
-                         void (*on_changed)(void *arg, enum wbi_mcp_list what),
-                         void (*on_updated)(void *arg, struct wbi_str uri), void *arg);
+/* Who hears of what servers tell: all functions, or none. */
+struct wbi_upstreams_ears {
+    void (*on_changed)(void *arg, enum wbi_mcp_list what);
+    void (*on_updated)(void *arg, struct wbi_str uri);
+    void (*on_elicited)(void *arg, struct wbi_str conversation, struct wbi_str id);
+    void *arg;
+};
+void wbi_upstreams_watch(struct wbi_upstreams *ups, struct wbi_upstreams_ears ears);
 
 /* Who hears what a person should know: servers that cannot be had, at once, and tools
  * that were left out; NULL ends it. */
@@ -53,6 +57,8 @@ const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s);
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
 /* What it listed last of a kind that is not tools; to be filled by who asked for it. */
 struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what);
+/* A client of this conversation was asked for something by it; params of the question. */
+void wbi_server_elicits(struct wbi_server *s, struct wbi_str conversation, const wbi_json *params);
 /* Tells who watches that this list is another one. */
 void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what);
 /* Asks for its tools where that is due: a call is about to use one. */

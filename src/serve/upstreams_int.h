@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "config/config.h"
+#include "serve/elicited.h"
 #include "serve/pin_files.h"
 #include "serve/shelf.h"
 #include "serve/upstreams.h"
@@ -43,9 +44,10 @@ struct wbi_server {
     char left_out[700];          /* the first of them, and why */
     char told[700];              /* what was told about them last */
     struct wbi_shelf shelves[4]; /* but for tools */
-    char why[320];               /* it FAILED */
-    char told_why[320];          /* what was told of that last */
-    int64_t retry_ms, retry_ns;  /* a first list that failed is asked for again then; 0: not */
+    struct wbi_elicited elicited;
+    char why[320];              /* it FAILED */
+    char told_why[320];         /* what was told of that last */
+    int64_t retry_ms, retry_ns; /* a first list that failed is asked for again then; 0: not */
 };
 
 /* server_spec.c: the members of one server; err names what is wrong. WB_ESTATE: it is

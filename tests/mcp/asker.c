@@ -41,6 +41,9 @@ static void text(long id, const char *say)
 #define VISIT                                                                                  \
     "\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go there\"," \
     "\"url\":\"https://localhost/\",\"elicitationId\":\"e\"}"
+#define DONE(id)                                                                          \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/elicitation/complete\",\"params\":{" \
+    "\"elicitationId\":\"" id "\"}}"
 #define SAMPLE               \
     "\"method\":\"sampling/" \
     "createMessage\",\"params\":{\"messages\":[],\"maxTokens\":1,\"tools\":[]}"
@@ -64,6 +67,20 @@ static void call_legacy(long id)
     } else if (has("\"name\":\"impatient\"")) { /* answered before */
         ask(0, ELICIT);
         text(id, "went on");
+    } else if (has("\"name\":\"withdraw\"")) { /* needs no answer, and goes on */
+        ask(id, ELICIT);
+        printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+               "\"requestId\":\"q%d\"}}\n",
+               questions);
+        held = id;
+    } else if (has("\"name\":\"release\"")) { /* ends the call that is held */
+        text(held, "held");
+        text(id, "released");
+    } else if (has("\"name\":\"done\"")) { /* what was to be visited has been */
+        puts(DONE("other"));
+        puts(DONE("e"));
+        puts(DONE("link"));
+        text(id, "said");
     } else if (has("\"name\":\"hold\"")) {
         held = id;
     } else if (has("\"name\":\"swap\"")) { /* asks for itself, and ends the older call */
@@ -126,8 +143,8 @@ static void call_modern(long id)
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL(
-            "long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "]}";
+        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL(
+            "visit") "," TOOL("sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
@@ -140,7 +157,8 @@ static void answer(bool modern, long id)
                modern ? COMPLETE "," : "", list);
     else if (has("\"method\":\"tools/call\"") && has("\"name\":\"link\""))
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32042,\"message\":\"go "
-               "there\",\"data\":{\"elicitations\":[]}}}\n",
+               "there\",\"data\":{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"link\","
+               "\"url\":\"https://localhost/\",\"message\":\"Go\"}]}}}\n",
                id);
     else if (has("\"method\":\"tools/call\""))
         (modern ? call_modern : call_legacy)(id);

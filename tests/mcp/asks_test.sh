@@ -155,7 +155,7 @@ close
 
 # Parts of an ability: forms, URLs, tools in sampling. What a client lacks it is not asked.
 asks_of() { # abilities of the client, those that the server is told, tools it is asked by, and those it is not
-    local n=10 tool era
+    local n=10 tool era end
     for era in legacy modern; do
         how="abilities $1, $era server"
         open $era
@@ -163,7 +163,9 @@ asks_of() { # abilities of the client, those that the server is told, tools it i
             call $((++n)) "$tool" "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":$1}"
             case " $3 " in
             *" $tool "*) seen "asked by $tool" "\"id\":$n,\"result\":{\"resultType\":\"input_required\"" ;;
-            *) seen "an end of $tool" "\"id\":$n,\"result\":.*\"text\":\"[^\"]*\\(refused\\|the caller cannot answer\\)" ;;
+            *) # an older server is told, and goes on; a newer one knew it
+                [ $era = modern ] && end='"error":{"code":-32021,.*"requiredCapabilities":{"' || end='"result":.*"text":"refused'
+                seen "an end of $tool" "\"id\":$n,$end" ;;
             esac
         done
         [ $era = legacy ] || grep -qF "Capabilities\":$2" "$work/seen" || bad "$how: the server is told otherwise: $(cat "$work/seen")"
@@ -182,6 +184,52 @@ call 2 ask
 seen "a form" '"method":"elicitation/create".*"requestedSchema"'
 exec 3>&- # nobody can answer any more
 seen "the end without an answer" '"id":2,"result":.*"text":"refused"'
+close
+
+how="a question that is taken back"
+open legacy
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}'
+call 1 withdraw
+seen "the question" '"id":"wb-[^"]*","method":"elicitation/create"'
+seen "its end" "\"notifications/cancelled\",\"params\":{\"requestId\":\"$(member elicitation/create id)\"}"
+printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$(member elicitation/create id)" >&3
+call 2 release # waits: the first one is at work again, and alone
+rpc 3 ping ''
+seen "an answer" '"id":3,"result"'
+grep -q '"name":"release"' "$work/seen" && bad "$how: it still counts as waiting for its caller"
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n' >&3
+seen "the second one's end" '"id":2,"result":.*"text":"released"'
+grep -q '"id":"q1"' "$work/seen" && bad "$how: the server got an answer to it"
+close
+kept=$tools
+tools='{"withdraw":{"parallel":true},"release":{"parallel":true}}'
+open legacy
+rpc 0 tools/list "$meta"
+seen "a list" '"id":0,"result"'
+call 1 withdraw "$meta"
+seen "it at the server" '"name":"withdraw"' "$work/seen"
+call 2 release "$meta"
+seen "its result without a question" '"id":1,"result":{"resultType":"complete".*"text":"held"'
+close
+tools=$kept
+
+how="done elsewhere"
+open legacy
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"url":{}}}'
+call 1 visit
+seen "the question" '"method":"elicitation/create".*"elicitationId":"e"'
+call 2 link
+seen "the error" '"id":2,"error":{"code":-32042'
+call 3 done
+seen "its end" '"id":3,"result":.*"text":"said"'
+for id in e link; do
+    [ "$(grep -c "\"notifications/elicitation/complete\",\"params\":{\"elicitationId\":\"$id\"}" "$work/out")" = 1 ] || bad "$how: the client is not told of $id"
+done
+grep -q '"elicitationId":"other"' "$work/out" && bad "$how: the client hears of what it was not asked"
+call 4 done
+seen "the end of the other" '"id":4,"result":.*"text":"said"'
+[ "$(grep -c elicitation/complete "$work/out")" = 2 ] || bad "$how: told twice"
+exec 3>&-
 close
 
 how="an error for the client's own machinery"

@@ -119,7 +119,8 @@ static void leak_beside(void)
 {
     const char *token = strstr(line, "\"progressToken\":");
 
-    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\","
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "message\",\"params\":{\"level\":\"error\",\"logger\":\"like " SECRET "\","
         "\"data\":{\"said\":\"log " SECRET "\",\"password\":\"hunter2\"}}}");
     if (token == NULL)
         return;

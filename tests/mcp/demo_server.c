@@ -315,7 +315,7 @@ static void ask_round(struct job *j)
             WB_OK) {
             j->waiting++;
         } else if (!optional) {
-            wbi_mcp_fail_able(j->r, wbi_mcp_ability_for(method));
+            wbi_mcp_fail_able(j->r, wbi_mcp_required(method, NULL));
             wbi_buf_fini(&j->said);
             wbi_free(j);
             return;

@@ -55,6 +55,11 @@ need "kept as long as its server says" '"ttlMs":1000,'
 rpc long resources/read "\"uri\":\"a://t/1\",$meta"
 answer long
 need "and not at all where it says nothing" '"ttlMs":0,'
+# Numbers are longer in our spelling: what does not fit any more is refused, not cut.
+numbers=$(head -c 900000 /dev/zero | sed 's/\x00/1e20,/g')1
+rpc many prompts/get "\"name\":\"a__x\",\"arguments\":{\"n\":[$numbers]}"
+answer many
+need "params that grow too long" '"code":-32602,"message":"params are longer than 16 MiB"'
 rpc secret prompts/get '"name":"gone__x"'
 answer secret
 need "why a server is dead" '"code":-32603.*lost \[redacted'

@@ -103,7 +103,6 @@ static void forward(struct wbi_mcp_request *r, const char *method)
                                      .progress = true,
                                      .abilities = wbi_mcp_abilities(r),
                                      .log_level = wbi_mcp_log_level(r),
-                                     .strict = wbi_mcp_era(r) == WBI_ERA_MODERN,
                                      .conversation = wbi_mcp_era(r) == WBI_ERA_MODERN
                                                          ? wbi_mcp_principal(r)
                                                          : wbi_mcp_conversation(r)};
