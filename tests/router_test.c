@@ -216,6 +216,67 @@ static void an_id_in_another_shape_is_refused_in_that_shape(void **state)
     world_end(&w);
 }
 
+static void give_up(wb_tool_call *call, void *arg)
+{
+    struct world *w = arg;
+
+    w->count--;
+    w->exclusive_running--;
+    wb_tool_fail(call, "cancelled", "stopped at once", NULL);
+}
+
+static void take_and_cancel(const char *line, size_t size, void *arg)
+{
+    struct world *w = arg;
+
+    take_line(line, size, w);
+    if (w->answered == 1)
+        wb_router_cancel(w->router);
+}
+
+/* C9.3: every call that was taken is answered in order, though a cancelled one ends while the
+ * others are still being told: an error line, an item without an id and a call that waits for
+ * its turn come after it. Told from outside, or by whoever reads the first answer. */
+static void calls_that_end_when_told_are_answered_in_order(void **state)
+{
+    static const char *const lines[] = {
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"stops\",\"arguments\":\"{}\"}",
+        "not json",
+        "{\"functionCall\":{\"name\":\"stops\",\"args\":{}}}",
+        "{\"type\":\"function_call\",\"call_id\":\"c2\",\"name\":\"stops\",\"arguments\":\"{}\"}",
+    };
+
+    (void)state;
+    for (int reader = 0; reader < 2; reader++) {
+        struct world w;
+
+        world_begin(&w);
+        assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"stops\",\"parallel\":false}",
+                                          NULL, run_exclusive, give_up, &w, NULL),
+                         WB_OK);
+        wb_router_free(w.router);
+        assert_int_equal(wb_router_new(w.runtime, NULL, reader ? take_and_cancel : take_line, &w,
+                                       &w.router, NULL),
+                         WB_OK);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(wb_router_line(w.router, lines[i], strlen(lines[i]), NULL), WB_OK);
+        assert_int_equal(w.answered, 0);
+        if (reader) {
+            w.exclusive_running--;
+            w.count--;
+            wb_tool_finish_text(w.running[0], "done", 4);
+        } else {
+            wb_router_cancel(w.router);
+        }
+        assert_int_equal(wb_router_pending(w.router), 0);
+        assert_int_equal(w.answered, 4);
+        assert_int_equal(w.order[0], 1);
+        assert_int_equal(w.order[3], 2);
+        assert_int_equal(w.count, 0);
+        world_end(&w);
+    }
+}
+
 /* One text for all providers (C9.2): the same call sent as each gives the same
  * receipt. */
 static void one_receipt_for_every_provider(void **state)
@@ -527,6 +588,7 @@ int main(void)
         cmocka_unit_test(a_slow_reader_is_spared_partials),
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(an_id_in_another_shape_is_refused_in_that_shape),
+        cmocka_unit_test(calls_that_end_when_told_are_answered_in_order),
         cmocka_unit_test(one_receipt_for_every_provider),
         cmocka_unit_test(the_largest_lines_are_answered),
     };

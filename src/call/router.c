@@ -436,7 +436,8 @@ static void start_ready(struct wbi_router *r)
     }
 }
 
-/* Calls may finish inside start(): one pump at a time, again until quiet. */
+/* Calls may finish inside start(), and where a reader of lines cancels: one pump at a time,
+ * again until quiet. */
 static void pump(struct wbi_router *r)
 {
     r->pump_again = true;
@@ -446,17 +447,25 @@ static void pump(struct wbi_router *r)
     while (r->pump_again) {
         r->pump_again = false;
         start_ready(r);
+        if (!r->pump_again)
+            flush(r);
     }
-    flush(r);
     r->pumping = false;
 }
 
+/* Many calls end as soon as they are asked to: none is written and freed while the list is
+ * walked. */
 void wbi_router_cancel(struct wbi_router *r)
 {
+    bool pumping = r->pumping;
+
     r->cancelled = true;
+    r->pumping = true;
     for (struct entry *e = r->first; e != NULL; e = e->next)
         if (e->state == RUNNING)
             wbi_call_cancel(r->rt->calls, e->running_id, WBI_CANCEL_ASKED);
+    r->pumping = pumping;
+    pump(r);
 }
 
 /* ---- reading ---- */
