@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,10 +21,14 @@
 #include "run/process_int.h"
 
 #define HOLDER_STACK (256u * 1024u)
+/* A holder that nobody holds up takes the next request long before; one that did not, once more. */
+#define TAKES_MS 1000
+#define TAKES_AGAIN_MS 10
 
 struct wbi_holder {
     pid_t pid;
     int control;
+    bool stuck; /* it did not take a request in time, and none since */
     struct wbi_buf strings;
 };
 
@@ -133,26 +138,37 @@ static int block_of(const struct wbi_buf *strings)
     return fd;
 }
 
-static int send_request(int control, struct wbi_request *rq, const struct wbi_buf *strings,
-                        const int *fds, int count)
+/* 0 or an errno. The loop's thread waits here: as long as a burst of requests may need, but for
+ * a holder that somebody keeps from working not again and again. */
+static int send_in_time(struct wbi_holder *h, const struct msghdr *m)
+{
+    for (int tries = h->stuck ? TAKES_AGAIN_MS : TAKES_MS;; tries--) {
+        int failed;
+
+        (void)kill(h->pid, SIGCONT); /* a command may have stopped it */
+        failed = sendmsg(h->control, m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
+        h->stuck = failed == EAGAIN;
+        if (failed != EINTR && (failed != EAGAIN || tries <= 1))
+            return failed;
+        (void)poll(NULL, 0, 1);
+    }
+}
+
+static int send_request(struct wbi_holder *h, struct wbi_request *rq, const int *fds, int count)
 {
     char space[CMSG_SPACE(WBI_REQUEST_FDS * sizeof(int))] = {0};
-    struct iovec parts[2] = {{rq, sizeof(*rq)}, {strings->p, strings->n}};
+    struct iovec parts[2] = {{rq, sizeof(*rq)}, {h->strings.p, h->strings.n}};
     struct msghdr m = {.msg_iov = parts,
                        .msg_iovlen = rq->flags & WBI_REQUEST_BLOCK ? 1 : 2,
                        .msg_control = space,
                        .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int))};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    ssize_t n;
 
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
     memcpy(CMSG_DATA(c), fds, (size_t)count * sizeof(int));
-    do
-        n = sendmsg(control, &m, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? errno : 0;
+    return send_in_time(h, &m);
 }
 
 static bool is_dead(const struct wbi_holder *h)
@@ -198,7 +214,7 @@ wb_rc wbi_holder_launch(struct wbi_holder *h, const struct wbi_launch *l, int *r
     if (failed == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0)
         failed = errno;
     if (failed == 0)
-        failed = send_request(h->control, &rq, &h->strings, fds, count);
+        failed = send_request(h, &rq, fds, count);
     wbi_fd_drop(&pair[1]);
     wbi_fd_drop(&block);
     if (failed == 0) {

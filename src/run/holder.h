@@ -20,7 +20,9 @@ pid_t wbi_holder_pid(const struct wbi_holder *h);
 
 /* Have the command started. *ret_socket (not blocking, the caller's) then carries
  * struct wbi_keeper_msg both ways; closing it ends the command. WB_EAGAIN: the
- * holder is dead, start another. */
+ * holder is dead, start another. Wakes a holder that was stopped. One that takes no
+ * request all the same is waited for, a second at first, then next to nothing:
+ * command_spawn_failed. */
 WB_MUST_CHECK wb_rc wbi_holder_launch(struct wbi_holder *h, const struct wbi_launch *l,
                                       int *ret_socket, struct wbi_error *err);
 

@@ -280,6 +280,83 @@ static void a_stopped_keeper_holds_up_no_timeout(void **state)
     assert_string_equal(b->out, "next\n");
 }
 
+static void note_one_more(void *arg, const struct wbi_captured *c)
+{
+    int *well = arg;
+
+    *well += c->end.rc == WB_OK && c->end.exit_status == 0;
+}
+
+/* C1.2: more requests than a stopped holder's socket takes. It is woken for each, so that all
+ * of them run, and the loop waits for nobody. */
+static void a_stopped_holder_is_woken_for_the_next_command(void **state)
+{
+    struct wbi_str env[] = {WBI_LIT("PATH=/usr/bin:/bin"), wbi_str_z(mark)};
+    struct wbi_capture_spec s = {
+        .process = {.shell_line = WBI_LIT("exit 0"), .env = env, .env_count = 2}};
+    struct bench *b = *state;
+    int well = 0;
+
+    run(b, "read -r a b c holder rest </proc/$PPID/stat; kill -STOP $holder", 0);
+    (void)alarm(100); /* to hang is to fail */
+    for (int i = 0; i < 400; i++) {
+        struct wbi_capture *c;
+        (void)kill(wbi_holder_pid(b->runner->holder), SIGSTOP);
+        assert_int_equal(wbi_capture_start(b->runner, &s, note_one_more, &well, &c, NULL), WB_OK);
+    }
+    (void)kill(wbi_holder_pid(b->runner->holder), SIGCONT);
+    while (well < 400)
+        (void)wbi_loop_turn(b->loop, true);
+    (void)alarm(0);
+}
+
+static bool launch_briefly(struct bench *b, const struct wbi_launch *l)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    int keeper;
+
+    if (wbi_holder_launch(b->runner->holder, l, &keeper, &err) == WB_OK)
+        return close(keeper) == 0;
+    assert_int_equal(err.kind, WBI_KIND_COMMAND_SPAWN_FAILED);
+    return false;
+}
+
+/* Somebody keeps the holder from working whatever is done: each command is told within reason,
+ * one way or the other. */
+static void a_holder_that_is_stopped_again_and_again_holds_up_no_loop(void **state)
+{
+    static char text[30000];
+    char *argv[] = {text, NULL}, *envp[] = {NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct wbi_launch l = {.path = "/bin/true",
+                           .argv = argv,
+                           .envp = envp,
+                           .stdio = {null, null, null},
+                           .workdir_fd = -1};
+    struct bench *b = *state;
+    pid_t holder, stopper;
+
+    run(b, "echo one", 0);
+    holder = wbi_holder_pid(b->runner->holder);
+    memset(text, 'a', sizeof(text) - 1);
+    stopper = fork();
+    for (bool there = stopper == 0; there;)
+        there = kill(holder, SIGSTOP) == 0 && getppid() != 1;
+    if (stopper == 0)
+        _exit(0);
+    (void)alarm(100);             /* to hang is to fail */
+    for (int i = 0; i < 100; i++) /* a socket takes a handful */
+        (void)launch_briefly(b, &l);
+    assert_int_equal(kill(stopper, SIGKILL), 0);
+    assert_int_equal(waitpid(stopper, NULL, 0), stopper);
+    while (!launch_briefly(b, &l))
+        ;
+    (void)close(null);
+    run(b, "echo next", 0);
+    (void)alarm(0);
+    assert_string_equal(b->out, "next\n");
+}
+
 /* A shell line that leaves a tree behind: double forks, sessions, deaf and
  * stopped processes, some holding the pipes. */
 static void random_tree(struct wbi_buf *line, int depth)
@@ -438,6 +515,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_killed_holder_is_replaced),
         cmocka_unit_test(a_killed_keeper_takes_its_command_with_it),
         cmocka_unit_test(a_stopped_keeper_holds_up_no_timeout),
+        cmocka_unit_test(a_stopped_holder_is_woken_for_the_next_command),
+        cmocka_unit_test(a_holder_that_is_stopped_again_and_again_holds_up_no_loop),
         cmocka_unit_test(random_trees_leave_nobody),
         cmocka_unit_test(killing_the_runtime_leaves_nobody),
         cmocka_unit_test(the_holder_does_not_keep_the_parents_memory),
