@@ -99,6 +99,7 @@ struct wbi_call {
     bool overruled; /* cancelled and the grace time is over: late work is dropped */
     uint32_t holds;
     enum wbi_cancel_reason cancel;
+    bool late; /* its limit has passed: a result is dropped from there on */
     int64_t started_ns;
     int64_t stage_started_ns;
     int64_t stage_ns[WBI_STAGE_COUNT];

@@ -171,7 +171,7 @@ static enum wbi_step take_result(struct wbi_call *call)
     if (full->artifacts.p != NULL) /* else those that were noted on the way */
         call->facts.artifacts = full->artifacts;
     call->facts.audit = full->audit.p ? full->audit : call->facts.audit;
-    if (full->ok && call->cancel == WBI_CANCEL_DEADLINE)
+    if (full->ok && call->late)
         return fail_late(call);
     if (full->ok)
         return wbi_check_output(call);

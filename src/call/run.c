@@ -384,6 +384,7 @@ void wbi_call_relimit(struct wbi_call *call, int64_t limit_ns)
     if (call->cancel != WBI_CANCEL_NONE && call->cancel != WBI_CANCEL_DEADLINE)
         return;
     call->cancel = WBI_CANCEL_NONE;
+    call->late = false;
     call->limit_ns = INT64_MAX;
     wbi_alarm_stop(wbi_loop_alarms(call->calls->loop), &call->alarm);
     wbi_call_limit(call, limit_ns);
@@ -397,7 +398,10 @@ void wbi_call_cancel(struct wbi_calls *calls, uint64_t id, enum wbi_cancel_reaso
         return; /* gone, or its outcome is decided: that one is kept */
     if (call->cancel == WBI_CANCEL_NONE) {
         call->cancel = reason;
+        call->late = reason == WBI_CANCEL_DEADLINE;
         wbi_alarm_start(wbi_loop_alarms(calls->loop), &call->alarm, WBI_CANCEL_GRACE_MS);
+    } else if (call->cancel == WBI_CANCEL_DEADLINE) {
+        call->cancel = reason; /* there may have been another attempt: not any more */
     }
     if (call->parked && call->journey->stages[call->stage].cancel != NULL)
         call->journey->stages[call->stage].cancel(call);

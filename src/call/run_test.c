@@ -252,6 +252,32 @@ static void a_stage_that_never_resumes_is_overruled(void **state)
     fake_fini(&f);
 }
 
+/* A call whose attempt ran out of time may have another; one that is cancelled then, not
+ * (C8.5). */
+static void a_cancel_outranks_a_timeout(void **state)
+{
+    struct fake f;
+    struct wbi_call *call;
+    uint64_t id;
+
+    (void)state;
+    fake_init(&f);
+    f.does[WBI_STAGE_EXECUTE] = PARK_FOREVER;
+    id = go(&f);
+    call = wbi_calls_get(f.calls, id);
+    wbi_call_cancel(f.calls, id, WBI_CANCEL_DEADLINE);
+    wbi_call_cancel(f.calls, id, WBI_CANCEL_ASKED);
+    wbi_call_cancel(f.calls, id, WBI_CANCEL_DEADLINE);
+    assert_int_equal(f.cancelled, 3);
+    wbi_call_relimit(call, INT64_MAX);
+    assert_int_equal(call->cancel, WBI_CANCEL_ASKED);
+    assert_true(call->late);
+    wbi_call_grace_over(call);
+    assert_int_equal(f.finished, 1);
+    assert_int_equal(f.kind, WBI_KIND_CANCELLED);
+    fake_fini(&f);
+}
+
 /* Ids of calls that are over never name a newer call. */
 static void ids_are_not_reused(void **state)
 {
@@ -311,6 +337,7 @@ int main(void)
         cmocka_unit_test(cancel_asks_the_stage_and_waits_for_it),
         cmocka_unit_test(cancel_before_execution_refuses_the_call),
         cmocka_unit_test(a_stage_that_never_resumes_is_overruled),
+        cmocka_unit_test(a_cancel_outranks_a_timeout),
         cmocka_unit_test(ids_are_not_reused),
         cmocka_unit_test(random_journeys_end_exactly_once),
     };

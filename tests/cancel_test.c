@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/cancel_test.c: calls that are cancelled, or run out of time, wherever they wait. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "api/api_int.h"
+#include "support/guarded.h"
+
+static struct guarded g;
+
+static int teardown(void **state)
+{
+    (void)state;
+    guarded_close(&g);
+    return 0;
+}
+
+/* ---- for an attempt that ran out of time ---- */
+
+/* An IdempotentWrite of three attempts, deaf, in the grace time of its first. */
+static struct scripted *ask_one_that_is_late(struct asked *a)
+{
+    struct scripted *t;
+
+    guarded_open(&g,
+                 "{\"environment\":{\"timeoutMs\":5,\"retry\":{\"maxAttempts\":3,\"baseMs\":0,"
+                 "\"jitter\":\"none\"}}}",
+                 NULL, false);
+    t = guarded_tool(&g, "t", "IdempotentWrite", NULL, "deaf", NULL);
+    ask(&g, a, "t", WB_FIELD_IDEMPOTENCY_KEY, "k", 0);
+    assert_int_equal(t->held_n, 1);
+    while (!wb_tool_call_cancelled(t->held[0]))
+        (void)wb_runtime_turn(g.runtime, 1);
+    return t;
+}
+
+/* C8.5: nobody who was cancelled gets another attempt, also when time was up before. */
+static void a_cancel_in_the_grace_of_a_timeout_is_the_end(void **state)
+{
+    struct scripted *t;
+    struct asked a;
+
+    (void)state;
+    t = ask_one_that_is_late(&a);
+    wb_call_cancel(g.runtime, a.id);
+    settle_down(&g);
+    assert_int_equal(a.done, 0);
+    wb_tool_fail(t->held[0], "cancelled", "stopped on request", NULL);
+    t->held[0] = NULL;
+    settle_down(&g);
+    assert_int_equal(a.done, 1);
+    assert_string_equal(a.kind, "cancelled");
+    assert_int_equal(t->runs, 1);
+}
+
+/* C8.1: a result that comes after its time is none, whatever was asked then. */
+static void a_late_result_is_dropped_though_cancelled(void **state)
+{
+    struct scripted *t;
+    struct asked a;
+
+    (void)state;
+    t = ask_one_that_is_late(&a);
+    wb_call_cancel(g.runtime, a.id);
+    settle_down(&g);
+    scripted_finish(t, 0);
+    wait_for(&a);
+    assert_string_equal(a.kind, "timed_out");
+    assert_int_equal(t->runs, 1);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_cancel_in_the_grace_of_a_timeout_is_the_end),
+        TEST(a_late_result_is_dropped_though_cancelled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
