@@ -145,6 +145,25 @@ static void test_a_deadline_is_an_error_with_what_was_printed(void **state)
     tools_end(&t);
 }
 
+/* C5.6: the time to yield is over while the deadline's grace lasts (1 s). */
+static void test_a_command_that_is_being_ended_becomes_no_task(void **state)
+{
+    struct tools t;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = ask_in_time(&t, "ExecCommand",
+                    "{\"cmd\":\"trap '' TERM; echo so far; sleep 100\",\"yield_time_ms\":2000}");
+    assert_member(r, "/error/kind", "timed_out");
+    assert_member(r, "/error/details/partial/stdout_preview", "so far");
+    wb_result_free(r);
+    r = tools_ask(&t, "TaskList", "{}");
+    assert_member(r, "/result/tasks", "[]");
+    wb_result_free(r);
+    tools_end(&t);
+}
+
 /* ---- receipts: C6 ---- */
 
 /* C6.3, C6.6: no output can forge a section; the length says what belongs to it. */
@@ -654,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_a_directory_outside_the_root_is_refused_as_the_seed_says),
         cmocka_unit_test(test_however_a_command_ends_the_call_succeeds_and_says_how),
         cmocka_unit_test(test_a_deadline_is_an_error_with_what_was_printed),
+        cmocka_unit_test(test_a_command_that_is_being_ended_becomes_no_task),
         cmocka_unit_test(test_output_cannot_forge_a_section),
         cmocka_unit_test(test_json_is_pretty_and_not_escaped),
         cmocka_unit_test(test_a_small_budget_counts_as_the_least),

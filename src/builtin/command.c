@@ -230,8 +230,11 @@ static void exec_cancel(struct wbi_exec *x)
 {
     struct exec_state *s = x->state;
 
-    if (s != NULL)
-        wbi_running_stop(&s->running);
+    if (s == NULL)
+        return;
+    if (s->yield != NULL)
+        wbi_timer_stop(s->yield); /* what is being ended becomes no task */
+    wbi_running_stop(&s->running);
 }
 
 const struct wbi_tool_ops wbi_exec_command_ops = {exec_start, exec_cancel};
