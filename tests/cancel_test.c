@@ -18,6 +18,38 @@ static int teardown(void **state)
     return 0;
 }
 
+/* ---- for the tools of a server ---- */
+
+static bool never_told(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
+{
+    (void)arg, (void)tool, (void)ref;
+    return true;
+}
+
+/* C8.1: a server that says nothing holds a call no longer than its deadline, and a cancelled
+ * one not at all. */
+static void nobody_waits_for_a_silent_server_past_a_deadline(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    g.runtime->rt->find_more = never_told;
+    ask(&g, &a, "mcp::silent::t", WB_FIELD_DEADLINE, deadline_in(&g, 5), 0);
+    assert_int_equal(a.done, 0);
+    for (int i = 0; i < 1000 && a.done == 0; i++) /* a second */
+        (void)wb_runtime_turn(g.runtime, 1);
+    assert_int_equal(a.done, 1);
+    assert_string_equal(a.kind, "timed_out");
+    ask(&g, &a, "mcp::silent::t", 0);
+    settle_down(&g);
+    assert_int_equal(a.done, 0);
+    wb_call_cancel(g.runtime, a.id);
+    settle_down(&g);
+    assert_int_equal(a.done, 1);
+    assert_string_equal(a.kind, "cancelled");
+}
+
 /* ---- for an attempt that ran out of time ---- */
 
 /* An IdempotentWrite of three attempts, deaf, in the grace time of its first. */
@@ -77,6 +109,7 @@ static void a_late_result_is_dropped_though_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(nobody_waits_for_a_silent_server_past_a_deadline),
         TEST(a_cancel_in_the_grace_of_a_timeout_is_the_end),
         TEST(a_late_result_is_dropped_though_cancelled),
     };

@@ -10,7 +10,7 @@ void wbi_journey_wire(struct wbi_journey *j)
         .stages =
             {
                 [WBI_STAGE_DECODE] = {wbi_stage_decode, NULL, false},
-                [WBI_STAGE_RESOLVE] = {wbi_stage_resolve, NULL, false},
+                [WBI_STAGE_RESOLVE] = {wbi_stage_resolve, wbi_cancel_resolve, false},
                 [WBI_STAGE_VALIDATE] = {wbi_stage_validate, NULL, true},
                 [WBI_STAGE_AUTHORIZE] = {wbi_stage_authorize, wbi_cancel_authorize, false},
                 [WBI_STAGE_ADMIT] = {wbi_stage_admit, wbi_cancel_admit, false},

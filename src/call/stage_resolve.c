@@ -31,7 +31,8 @@ static struct wbi_str full_name(struct wbi_call *call)
     return wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space), WBI_FMT(name));
 }
 
-/* True when the call is parked until an answer is there. */
+/* True when the call is parked until an answer is there, its deadline passes or it is
+ * cancelled. */
 static bool ask_for_more(struct wbi_call *call)
 {
     struct wbi_runtime *rt = call->runtime;
@@ -39,7 +40,18 @@ static bool ask_for_more(struct wbi_call *call)
     if (rt->find_more == NULL || call->asked_for_more)
         return false;
     call->asked_for_more = true;
-    return rt->find_more(rt->find_more_arg, full_name(call), wbi_call_park(call));
+    if (!rt->find_more(rt->find_more_arg, full_name(call), wbi_call_park(call)))
+        return false;
+    wbi_call_limit(call, wbi_deadline_from_wall(call->inv.deadline_ms, wbi_wall_ms(&call->clock),
+                                                wbi_now_ns(&call->clock)));
+    return true;
+}
+
+void wbi_cancel_resolve(struct wbi_call *call)
+{
+    struct wbi_call_ref ref = {call->id, call->park};
+
+    (void)wbi_call_resume(call->calls, ref); /* parked, so it goes on, and ends as cancelled */
 }
 
 /* The snapshot of now, for a call that waited for tools to arrive. */
@@ -48,6 +60,7 @@ static wb_rc look_again(struct wbi_call *call, struct wbi_error *err)
     struct wbi_catalog *now;
     wb_rc rc = wbi_runtime_catalog(call->runtime, &now, err);
 
+    wbi_call_relimit(call, INT64_MAX); /* where it waits next has its own way with deadlines */
     if (rc != WB_OK)
         return rc;
     wbi_catalog_unref(call->catalog);

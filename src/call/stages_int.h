@@ -10,6 +10,7 @@ enum wbi_step wbi_stage_decode(struct wbi_call *call);
 /* End the call with what its codec found wrong. */
 enum wbi_step wbi_refuse_item(struct wbi_call *call);
 enum wbi_step wbi_stage_resolve(struct wbi_call *call);
+void wbi_cancel_resolve(struct wbi_call *call);
 /* End the call as one of a tool that does not exist. */
 enum wbi_step wbi_refuse_hidden(struct wbi_call *call);
 enum wbi_step wbi_stage_validate(struct wbi_call *call);
