@@ -533,10 +533,11 @@ static void park(struct wbi_guard_ticket *t, int64_t now, enum ticket_state stat
     const struct wbi_guard_request *r = &t->request;
     int64_t limit_ms = r->policy->queue_timeout_ms;
 
-    if (t->wait_until_ns == 0) {
-        t->wait_until_ns = r->deadline_ns;
-        if (state == TICKET_QUEUED && limit_ms != WBI_NO_LIMIT_MS)
-            t->wait_until_ns = WBI_MIN(r->deadline_ns, wbi_time_after(now, wbi_ms_to_ns(limit_ms)));
+    t->wait_until_ns = r->deadline_ns;
+    if (state == TICKET_QUEUED && limit_ms != WBI_NO_LIMIT_MS) {
+        if (t->queue_until_ns == 0)
+            t->queue_until_ns = wbi_time_after(now, wbi_ms_to_ns(limit_ms));
+        t->wait_until_ns = WBI_MIN(r->deadline_ns, t->queue_until_ns);
     }
     t->state = state;
     wbi_chain_list_add(&t->chain->waiting, t);
@@ -546,18 +547,18 @@ void wbi_chain_try(struct wbi_guard_ticket *t, bool in_turn, struct wbi_guard_an
 {
     int64_t now = t->chain->now_ns;
 
-    if (ask_guards(t, now, in_turn, ret)) {
+    if (ask_guards(t, now, in_turn, ret))
         *ret = (struct wbi_guard_answer){.verdict = WBI_GUARD_ADMITTED};
-        t->state = TICKET_HELD;
-        t->wait_until_ns = 0;
+    if (ret->verdict == WBI_GUARD_QUEUED) {
+        park(t, now, TICKET_QUEUED);
         return;
     }
-    if (ret->verdict == WBI_GUARD_QUEUED)
-        park(t, now, TICKET_QUEUED);
-    else if (ret->verdict == WBI_GUARD_WAIT)
+    if (ret->verdict == WBI_GUARD_WAIT) {
         park(t, now, TICKET_WAITING);
-    else
-        t->state = t->key_claimed ? TICKET_HELD : TICKET_DONE;
+        return;
+    }
+    t->queue_until_ns = 0; /* of this attempt */
+    t->state = ret->verdict == WBI_GUARD_ADMITTED || t->key_claimed ? TICKET_HELD : TICKET_DONE;
 }
 
 void wbi_guard_admit(struct wbi_guard_chain *chain, const struct wbi_guard_request *request,

@@ -187,7 +187,8 @@ struct wbi_guard_ticket {
     struct wbi_cache_entry *flight;
     struct wbi_cache_waiter cache;
     struct wbi_retry_state retry;
-    int64_t wait_until_ns;
+    int64_t wait_until_ns;  /* while it is in the waiting list */
+    int64_t queue_until_ns; /* the end of its time for a slot; 0: it has not queued for one */
 };
 
 #endif

@@ -243,14 +243,13 @@ void wbi_chain_pump(struct wbi_guard_chain *chain)
 static void expire(struct wbi_guard_ticket *t)
 {
     const struct wbi_guard_request *r = &t->request;
-    bool queued = t->state == TICKET_QUEUED;
     struct wbi_guard_answer answer;
 
     unpark(t);
     if (!t->key_claimed)
         t->state = TICKET_DONE;
-    t->wait_until_ns = 0;
-    if (queued && t->chain->now_ns < r->deadline_ns) {
+    t->queue_until_ns = 0;
+    if (t->chain->now_ns < r->deadline_ns) {
         wbi_chain_refuse(&answer, WBI_KIND_CONCURRENCY_LIMITED,
                          "no slot of %.*s became free in time", WBI_FMT(r->tool));
         answer.refusal.throttling_scope = r->tool;

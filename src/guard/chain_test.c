@@ -224,6 +224,68 @@ static void identical_pure_calls_run_once(void **state)
     assert_int_equal(wbi_guard_waiting(w->chain), 0);
 }
 
+/* C8.4, C8.7: in its turn a call of the queue finds another with its input under way; the time
+ * for a slot is not the time for that one's answer. */
+static void a_follower_from_the_queue_waits_as_long_as_it_may(void **state)
+{
+    struct world *w = *state;
+    struct wbi_guard_request r = request(w, WBI_GUARD_PURE, NULL);
+    struct wbi_guard_ticket before[2], t[2];
+    uint8_t hash[2][WBI_SHA256_SIZE] = {{7}, {8}};
+    struct seen seen[2] = {0};
+
+    w->policy.cache_ttl_ns = 60 * S;
+    w->policy.concurrency = 2;
+    w->policy.queue_timeout_ms = 2000;
+    r.on_ready = on_ready;
+    for (int i = 0; i < 2; i++) {
+        struct wbi_guard_request other = r;
+        other.input_hash = hash[i];
+        assert_int_equal(admit(w, &other, &before[i]).verdict, WBI_GUARD_ADMITTED);
+    }
+    for (int i = 0; i < 2; i++) {
+        r.arg = &seen[i];
+        assert_int_equal(admit(w, &r, &t[i]).verdict, WBI_GUARD_QUEUED);
+    }
+    settle(w, &before[0], WBI_GUARD_OK, false, "1");
+    settle(w, &before[1], WBI_GUARD_OK, false, "1");
+    assert_int_equal(seen[0].last.verdict, WBI_GUARD_ADMITTED);
+    wbi_guard_tick(w->chain, w->clock.mono_ns += 3 * S);
+    assert_int_equal(seen[1].times, 0);
+    settle(w, &t[0], WBI_GUARD_OK, false, "yes");
+    assert_int_equal(seen[1].last.verdict, WBI_GUARD_CACHED);
+}
+
+/* The other way round: a follower whose leader failed queues, and no longer than others. */
+static void a_follower_that_has_to_queue_does_so_for_the_queue_timeout(void **state)
+{
+    struct world *w = *state;
+    struct wbi_guard_request r = request(w, WBI_GUARD_PURE, NULL), other = r;
+    struct wbi_guard_ticket leader, follower, next;
+    uint8_t hash[WBI_SHA256_SIZE] = {7};
+    struct seen seen[2] = {0};
+
+    w->policy.cache_ttl_ns = 60 * S;
+    w->policy.concurrency = 1;
+    w->policy.queue_timeout_ms = 2000;
+    assert_int_equal(admit(w, &r, &leader).verdict, WBI_GUARD_ADMITTED);
+    r.on_ready = other.on_ready = on_ready;
+    r.arg = &seen[0];
+    assert_int_equal(admit(w, &r, &follower).verdict, WBI_GUARD_WAIT);
+    w->clock.mono_ns += 5 * S; /* not yet in the queue */
+    other.input_hash = hash;
+    other.arg = &seen[1];
+    assert_int_equal(admit(w, &other, &next).verdict, WBI_GUARD_QUEUED);
+    settle(w, &leader, WBI_GUARD_FAILED, false, "no");
+    assert_int_equal(seen[1].last.verdict, WBI_GUARD_ADMITTED);
+    assert_int_equal(wbi_guard_next_wake(w->chain), w->clock.mono_ns + 2 * S);
+    wbi_guard_tick(w->chain, w->clock.mono_ns += 2 * S - 1);
+    assert_int_equal(seen[0].times, 0);
+    wbi_guard_tick(w->chain, w->clock.mono_ns += 1);
+    assert_int_equal(seen[0].last.refusal.kind, WBI_KIND_CONCURRENCY_LIMITED);
+    settle(w, &next, WBI_GUARD_OK, false, "1");
+}
+
 /* C8.6: what becomes of a key when a call is cut short. */
 static void keys_after_failures(void **state)
 {
@@ -345,6 +407,8 @@ int main(void)
         TEST(only_pure_calls_are_cached),
         TEST(a_queued_call_obeys_its_deadline_and_its_queue_timeout),
         TEST(identical_pure_calls_run_once),
+        TEST(a_follower_from_the_queue_waits_as_long_as_it_may),
+        TEST(a_follower_that_has_to_queue_does_so_for_the_queue_timeout),
         TEST(keys_after_failures),
         TEST(one_hundred_identical_keys_start_one_execution),
         TEST(a_refusal_of_the_provider_is_no_sample_and_circuits_stand_alone),
