@@ -104,6 +104,22 @@ static void a_late_result_is_dropped_though_cancelled(void **state)
     assert_int_equal(t->runs, 1);
 }
 
+/* ---- in a tool ---- */
+
+/* C7.5: a call that moved nobody says so. */
+static void a_cancelled_move_is_not_told_as_one(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    ask(&g, &a, "EnterWorkspace", WB_FIELD_INPUT, "{\"path\":\".\"}", 0);
+    assert_int_equal(a.done, 0);
+    wb_call_cancel(g.runtime, a.id);
+    wait_for(&a);
+    assert_string_equal(a.kind, "cancelled");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 
 int main(void)
@@ -112,6 +128,7 @@ int main(void)
         TEST(nobody_waits_for_a_silent_server_past_a_deadline),
         TEST(a_cancel_in_the_grace_of_a_timeout_is_the_end),
         TEST(a_late_result_is_dropped_though_cancelled),
+        TEST(a_cancelled_move_is_not_told_as_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

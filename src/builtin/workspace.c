@@ -61,7 +61,9 @@ static void done_enter(struct wbi_job *j)
         j->rc = wbi_fail_nomem(&j->err);
     if (j->rc == WB_OK)
         j->rc = wbi_workspace_path(call, &active, &j->err);
-    if (j->rc == WB_OK && j->exec->cancel == WBI_CANCEL_NONE) {
+    if (j->rc == WB_OK && j->exec->cancel != WBI_CANCEL_NONE)
+        j->rc = WB_ECANCELLED; /* it stays where it is, and says so */
+    if (j->rc == WB_OK) {
         same = wbi_str_eq(active, ask->path);
         if (wbi_str_eqz(ask->path, ".")) /* it may be there already */
             j->rc = wbi_workspace_leave(call, &left, &j->err);
