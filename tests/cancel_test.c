@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "api/api_int.h"
+#include "ledger/ledger.h"
 #include "support/guarded.h"
 
 static struct guarded g;
@@ -48,6 +49,31 @@ static void nobody_waits_for_a_silent_server_past_a_deadline(void **state)
     settle_down(&g);
     assert_int_equal(a.done, 1);
     assert_string_equal(a.kind, "cancelled");
+}
+
+/* ---- for the intent ---- */
+
+/* C12.1: the outcome of a call whose intent was on its way is on the disk before the reply, or
+ * a crash right behind it would make that call one of unknown outcome. */
+static void an_outcome_is_written_before_the_reply_though_cancelled_in_intent(void **state)
+{
+    struct wbi_record record;
+    struct scripted *t;
+    struct asked a;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, true);
+    t = guarded_tool(&g, "t", "NonIdempotentWrite", NULL, "ok", NULL);
+    ask(&g, &a, "t", 0);
+    wb_call_cancel(g.runtime, a.id);
+    wait_for(&a);
+    assert_string_equal(a.kind, "cancelled");
+    assert_int_equal(
+        wbi_ledger_get(g.runtime->rt->ledger, g.arena, wbi_str_z(g.ended[0].call), &record, NULL),
+        WB_OK);
+    assert_true(record.has_intent);
+    assert_true(record.has_outcome);
+    assert_int_equal(t->runs, 0);
 }
 
 /* ---- for an attempt that ran out of time ---- */
@@ -126,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(nobody_waits_for_a_silent_server_past_a_deadline),
+        TEST(an_outcome_is_written_before_the_reply_though_cancelled_in_intent),
         TEST(a_cancel_in_the_grace_of_a_timeout_is_the_end),
         TEST(a_late_result_is_dropped_though_cancelled),
         TEST(a_cancelled_move_is_not_told_as_one),

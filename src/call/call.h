@@ -79,7 +79,7 @@ struct wbi_call {
     struct wbi_event_call event;
     struct wbi_buf event_briefs; /* struct wbi_event_brief, one after another */
     struct wbi_str redacted_invocation;
-    bool intended;                   /* its intent is in the ledger */
+    bool intended;                   /* its intent is in the ledger, or on its way there */
     bool asked;                      /* the ledger has it as waiting for an approval */
     struct wbi_str unrecorded;       /* that its outcome is not written down, and why; or absent */
     void *wire;                      /* struct wbi_wire_call of the item, or NULL */

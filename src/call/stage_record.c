@@ -96,14 +96,15 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
 {
     struct waiting *w = call->step_state;
     WBI_LARGE_LOCAL struct wbi_row row;
+    enum wbi_step step;
     wb_rc rc;
     WBI_ERROR_HERE(err);
 
     if (w != NULL && w->done) {
         call->step_state = NULL;
-        if (w->err.rc != WB_OK)
+        call->intended = w->err.rc == WB_OK;
+        if (!call->intended)
             return wbi_call_fail_error(call, WBI_KIND_STATE_UNAVAILABLE, &w->err);
-        call->intended = true;
         return WBI_STEP_NEXT;
     }
     if (call->tool->effect == WBI_EFFECT_PURE || !wbi_runtime_keeps_ledger(call->runtime))
@@ -117,7 +118,10 @@ enum wbi_step wbi_stage_intent(struct wbi_call *call)
         rc = wbi_record_trust(call, &row.trust);
     if (rc != WB_OK)
         return wbi_call_fail(call, WBI_KIND_INTERNAL_ERROR, "out of memory");
-    return append_and_wait(call, &row);
+    step = append_and_wait(call, &row);
+    /* from here on: a call that is cancelled while it waits does not come back here */
+    call->intended = step == WBI_STEP_PARKED;
+    return step;
 }
 
 /* ---- before the reply ---- */
