@@ -180,31 +180,56 @@ wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *
     static const struct wbi_str whole = {"", 0};
     struct wbi_redact_list list = {call->arena, &whole, 1};
     struct wbi_buf out;
-    wb_rc rc;
+    bool found = false;
+    wb_rc rc = WB_OK;
 
-    if (text->n == 0 || !wbi_secrets_found(call->runtime->secrets, *text))
-        return WB_OK;
     wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_secrets_replace(call->runtime->secrets, *text, &out, NULL);
-    if (rc != WB_OK)
+    if (text->n > 0)
+        rc = wbi_redact_string(call->runtime->secrets, *text, &out, &found);
+    if (rc != WB_OK || !found)
         return rc;
     *text = wbi_buf_str(&out);
     return note_paths(call, where, &list);
 }
 
+static wb_rc clean_text(struct wbi_call *call, struct wbi_str *text)
+{
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (text->n == 0 || wbi_hygiene_is_clean(*text))
+        return WB_OK;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_hygiene_clean(*text, &out, NULL);
+    *text = rc == WB_OK ? wbi_buf_str(&out) : *text;
+    return rc;
+}
+
+/* Whether it begins as JSON does, which may be coloured. */
+static bool may_be_json(struct wbi_str text)
+{
+    text = wbi_str_trim(text);
+    return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[' || text.p[0] == 0x1b);
+}
+
 wb_rc wbi_redact_json_text(struct wbi_call *call, const char *where, struct wbi_str *text)
 {
-    struct wbi_str trimmed = wbi_str_trim(*text);
+    struct wbi_str json = *text;
+    const char *before;
     const wbi_json *v;
     wb_rc rc = find_rules(call);
 
-    if (rc != WB_OK)
+    if (rc != WB_OK || !may_be_json(json) ||
+        wbi_redact_is_clean(call->runtime->secrets, call->rules, json))
         return rc;
-    if (trimmed.n == 0 || (trimmed.p[0] != '{' && trimmed.p[0] != '[') ||
-        wbi_redact_is_clean(call->runtime->secrets, call->rules, trimmed) ||
-        wbi_json_read(call->arena, trimmed, WBI_JSON_STRICT, &v, NULL) != WB_OK)
-        return WB_OK;
-    return redact_json_in(call, call->arena, where, text);
+    rc = clean_text(call, &json);
+    if (rc != WB_OK || wbi_json_read(call->arena, json, WBI_JSON_STRICT, &v, NULL) != WB_OK)
+        return rc;
+    before = json.p;
+    rc = redact_json_in(call, call->arena, where, &json);
+    if (json.p != before)
+        *text = json;
+    return rc;
 }
 
 /* Output that is one text. */
@@ -335,19 +360,6 @@ wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result, struct wbi
     wbi_buf_fini(&out);
     *ret = list.n > 0;
     return rc == WB_OK && !*ret ? texts_would(call, wbi_json_get(result, "content"), ret) : rc;
-}
-
-static wb_rc clean_text(struct wbi_call *call, struct wbi_str *text)
-{
-    struct wbi_buf out;
-    wb_rc rc;
-
-    if (text->n == 0 || wbi_hygiene_is_clean(*text))
-        return WB_OK;
-    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_hygiene_clean(*text, &out, NULL);
-    *text = rc == WB_OK ? wbi_buf_str(&out) : *text;
-    return rc;
 }
 
 wb_rc wbi_redact_said(struct wbi_call *call, const char *where, struct wbi_str *text)

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "json/write.h"
 #include "text/hygiene.h"
-#include "text/secrets.h"
+#include "text/redact.h"
 
 /* Without recursion: a parsed text is one run of values. */
 bool wbi_strings_clean(const wbi_json *v)
@@ -80,6 +80,7 @@ static wb_rc add_cleaned(struct wbi_arena *arena, const struct wbi_secrets *secr
     const wbi_json *v;
     struct wbi_buf clean, safe;
     struct wbi_str text;
+    bool found = false;
     wb_rc rc = wbi_json_read(arena, quoted, WBI_JSON_STRICT, &v, NULL);
 
     if (rc != WB_OK)
@@ -92,9 +93,9 @@ static wb_rc add_cleaned(struct wbi_arena *arena, const struct wbi_secrets *secr
         text = wbi_buf_str(&clean);
     }
     if (rc == WB_OK)
-        rc = wbi_secrets_replace(secrets, text, &safe, NULL);
+        rc = wbi_redact_string(secrets, text, &safe, &found);
     if (rc == WB_OK)
-        wbi_json_quote(out, wbi_buf_str(&safe));
+        wbi_json_quote(out, found ? wbi_buf_str(&safe) : text);
     return rc;
 }
 

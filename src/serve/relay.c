@@ -81,10 +81,11 @@ void wbi_relay_elicits(struct wbi_server *s, const struct wbi_mcp_request *r, co
 static struct wbi_str shown(const struct wbi_runtime *rt, struct wbi_str text,
                             struct wbi_buf *scratch)
 {
-    if (text.n == 0 || !wbi_secrets_found(rt->secrets, text))
-        return text;
-    return wbi_secrets_replace(rt->secrets, text, scratch, NULL) == WB_OK ? wbi_buf_str(scratch)
-                                                                          : WBI_NONE;
+    bool found = false;
+
+    if (text.n > 0 && wbi_redact_string(rt->secrets, text, scratch, &found) != WB_OK)
+        return WBI_NONE;
+    return found ? wbi_buf_str(scratch) : text;
 }
 
 void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/limits.h"
 #include "json/write.h"
+#include "text/hygiene.h"
 
 #define RULE_WORDS (WBI_LIMIT_REDACT_RULES / 64)
 
@@ -267,6 +268,36 @@ void wbi_redact_rules_free(struct wbi_redact_rules *rules)
     wbi_free(rules);
 }
 
+/* ---- one text ---- */
+
+/* As it stands some may be seen that cleaning removes, so both are looked at. */
+static wb_rc redact_unclean(const struct wbi_secrets *secrets, struct wbi_str text,
+                            struct wbi_buf *out, bool *ret_found)
+{
+    struct wbi_buf clean;
+    wb_rc rc;
+
+    wbi_buf_init(&clean, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_hygiene_clean(text, &clean, NULL);
+    if (rc == WB_OK)
+        *ret_found =
+            wbi_secrets_found(secrets, wbi_buf_str(&clean)) || wbi_secrets_found(secrets, text);
+    if (rc == WB_OK && *ret_found)
+        rc = wbi_secrets_replace(secrets, wbi_buf_str(&clean), out, NULL);
+    wbi_buf_fini(&clean);
+    return rc;
+}
+
+wb_rc wbi_redact_string(const struct wbi_secrets *secrets, struct wbi_str text, struct wbi_buf *out,
+                        bool *ret_found)
+{
+    *ret_found = false;
+    if (!wbi_hygiene_is_clean(text))
+        return redact_unclean(secrets, text, out, ret_found);
+    *ret_found = wbi_secrets_found(secrets, text);
+    return *ret_found ? wbi_secrets_replace(secrets, text, out, NULL) : WB_OK;
+}
+
 /* ---- walking ---- */
 
 struct rule_set {
@@ -409,11 +440,11 @@ static wb_rc write_masked(struct walker *w, const wbi_json *v)
 /* A string scanned for forms; *ret_changed tells whether any was found. */
 static wb_rc scan_string(struct walker *w, struct wbi_str text, bool *ret_changed)
 {
-    *ret_changed = w->secrets != NULL && wbi_secrets_found(w->secrets, text);
-    if (!*ret_changed)
+    *ret_changed = false;
+    if (w->secrets == NULL)
         return WB_OK;
     wbi_buf_clear(&w->scratch);
-    return wbi_secrets_replace(w->secrets, text, &w->scratch, NULL);
+    return wbi_redact_string(w->secrets, text, &w->scratch, ret_changed);
 }
 
 /* As a line of text the two would be a secret: "DB_PASSWORD": "…". */
@@ -571,13 +602,16 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
 
 /* ---- without parsing ---- */
 
-/* Only escapes that hide no letter: \" \\ \n and the like, not \u0074 or \/. */
+/* Only escapes that hide no letter and that cleaning leaves: \" \\ \n \t, and \r before
+ * \n, but not \u0074, \/ or \b. */
 static bool plain_escapes(struct wbi_str json)
 {
     const char *end = json.p + json.n, *p = json.p;
 
     while (p < end && (p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
-        if (p + 1 == end || p[1] == 'u' || p[1] == '/')
+        bool crlf = end - p >= 4 && memcmp(p, "\\r\\n", 4) == 0;
+
+        if (!crlf && (p + 1 == end || (p[1] != '"' && p[1] != '\\' && p[1] != 'n' && p[1] != 't')))
             return false;
         p += 2;
     }
@@ -615,15 +649,16 @@ static bool has_secret_name(struct wbi_str json)
     return false;
 }
 
-/* With nothing escaped but bytes that no literal has, every string stands in the
- * text as it is, so what is not in the text is in no string. Known values may
+/* With nothing escaped but bytes that no literal has, and nothing to be cleaned, every
+ * string stands in the text as it is, so what is not in the text is in no string. Known values may
  * have any byte, and the data of a Secret is told by that word, a literal. */
 bool wbi_redact_is_clean(const struct wbi_secrets *secrets, const struct wbi_redact_rules *rules,
                          struct wbi_str json)
 {
     bool by_name = rules != NULL && rules->by_name;
 
-    if ((rules != NULL && rules->n > 0) || secrets == NULL || !plain_escapes(json))
+    if ((rules != NULL && rules->n > 0) || secrets == NULL || !plain_escapes(json) ||
+        !wbi_hygiene_is_clean(json))
         return false;
     if (wbi_secrets_knows_values(secrets) && wbi_str_index(json, '\\') < json.n)
         return false;

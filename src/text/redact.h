@@ -28,6 +28,12 @@ struct wbi_redact_list {
     size_t n;
 };
 
+/* One text. Where it is not clean (text/hygiene.h) it is cleaned first: a colour, or a
+ * character that cannot be seen, must not hide the secret in which it stands. *ret_found:
+ * secrets were found, and out has got the text, clean and without them. */
+WB_MUST_CHECK wb_rc wbi_redact_string(const struct wbi_secrets *secrets, struct wbi_str text,
+                                      struct wbi_buf *out, bool *ret_found);
+
 /* Write v to out, compact, with secrets replaced by strings. A replaced value
  * hides all below it and is listed once; a path that does not occur is neither
  * made nor listed. secrets or rules may be NULL to leave that part out; list may

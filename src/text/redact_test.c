@@ -118,7 +118,17 @@ static const char *const pieces[] = {"path",
                                      "ABCDEFGHIJ234567",
                                      "auth",
                                      "Bearer ",
-                                     "caf\xc3\xa9"};
+                                     "caf\xc3\xa9",
+                                     "\\u001b[31m",
+                                     "\\r\\n",
+                                     "\\r",
+                                     "x\\b",
+                                     "\\f",
+                                     "\x7f",
+                                     "\xc2\x9b"
+                                     "1m",
+                                     "\xe2\x80\x8b",
+                                     "\xc2\xad"};
 
 static void add_string(struct wbi_buf *b)
 {
@@ -336,6 +346,46 @@ static void secrets_in_names_are_replaced_and_listed(void **state)
     assert_true(wbi_str_ends(list.path[1], WBI_LIT("].user")));
 }
 
+/* C6.5, C8.8: what cleaning takes away, plays out or marks must not hide what is shown then.
+ * A secret that only stands in what is taken away is not kept either. */
+static void what_cannot_be_seen_hides_no_secret(void **state)
+{
+    static const char *const secret[] = {
+        "[\"ghp_0123456789\\u001b[31mabcdefghij\\u001b[0mABCDEFGHIJ456789\"]",
+        "[\"ghp_0123456789\xc2\x9b"
+        "31mabcdefghijABCDEFGHIJ456789\"]",
+        "[\"gh\\u0007p_0123456789abcdefghijABCDEFGHIJ456789\"]",
+        "[\"ghp_012345678X\\b9abcdefghijABCDEFGHIJ456789\"]",
+        "[\"?\\rghp_0123456789abcdefghijABCDEFGHIJ456789\"]",
+        "[\"gh\xe2\x80\x8bp_0123456789abcdefghijABCDEFGHIJ456789\"]",
+        "[\"gh\\fp_0123456789abcdefghijABCDEFGHIJ456789\"]",
+        "[\"gh\x7fp_0123456789abcdefghijABCDEFGHIJ456789\"]",
+        "{\"gh\\u200bp_0123456789abcdefghijABCDEFGHIJ456789\":1}",
+        "[\"\\u001b]0;ghp_0123456789abcdefghijABCDEFGHIJ456789\\u0007title\"]"};
+    static const char *const other[] = {"[\"\\u001b[31mred\\u001b[0m\"]", "[\"a\\rb\\bc\"]",
+                                        "[\"a\xe2\x80\x8b"
+                                        "b\"]"};
+    struct wbi_redact_list list;
+    struct wbi_str out;
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(secret); i++) {
+        list = (struct wbi_redact_list){0};
+        out = redacted(secret[i], NULL, 0, true, &list);
+        if (list.n != 1 || wbi_str_find(out, WBI_LIT("456789")) < out.n)
+            fail_msg("%s stays %.*s", secret[i], WBI_FMT(out));
+        if (wbi_redact_is_clean(sets[0], by_name, wbi_str_z(secret[i])))
+            fail_msg("called clean: %s", secret[i]);
+    }
+    for (size_t i = 0; i < WBI_COUNT(other); i++) {
+        list = (struct wbi_redact_list){0};
+        out = redacted(other[i], NULL, 0, true, &list);
+        if (list.n != 0 || !wbi_str_eqz(out, other[i]))
+            fail_msg("%s became %.*s", other[i], WBI_FMT(out));
+    }
+    assert_true(wbi_redact_is_clean(sets[0], by_name, WBI_LIT("[\"a\\r\\nb\\r\\n\"]")));
+}
+
 static void unreadable_paths_are_refused(void **state)
 {
     static const char *const bad[] = {"",     ".a",    "a.",    "a..b", "a[",
@@ -387,6 +437,7 @@ int main(void)
         cmocka_unit_test(paths_with_wildcards_are_replaced_and_listed),
         cmocka_unit_test(secret_names_and_values_are_listed),
         cmocka_unit_test(secrets_in_names_are_replaced_and_listed),
+        cmocka_unit_test(what_cannot_be_seen_hides_no_secret),
         cmocka_unit_test(unreadable_paths_are_refused),
         cmocka_unit_test(a_newline_in_a_name_stays_escaped),
         cmocka_unit_test(all_data_of_a_kubernetes_secret_is_masked),
