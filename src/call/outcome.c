@@ -48,7 +48,7 @@ wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena, struct
 {
     struct wbi_str line;
 
-    if (o->state != WBI_OUTCOME_NONE || result.p == NULL || result.n == 0)
+    if (o->state != WBI_OUTCOME_NONE || result.n == 0 || wbi_str_eqz(result, "null"))
         return WB_EMISUSE;
     line = wbi_one_line(arena, summary, WBI_LIMIT_SUMMARY_CHARS);
     if (line.p == NULL)

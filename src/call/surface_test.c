@@ -218,6 +218,8 @@ static void test_an_outcome_is_decided_once(void **state)
     wbi_buf_init_arena(&out, arena, WBI_MIB);
     assert_int_equal(wbi_view_canonical(&o, WBI_LIT("t"), &out), WB_EMISUSE); /* undecided */
     assert_int_equal(wbi_outcome_succeed(&o, arena, WBI_LIT("s"), WBI_NONE, WBI_NONE), WB_EMISUSE);
+    assert_int_equal(wbi_outcome_succeed(&o, arena, WBI_LIT("s"), WBI_LIT("null"), WBI_NONE),
+                     WB_EMISUSE);
     assert_int_equal(wbi_outcome_fail(&o, arena, &(struct wbi_fault){.kind = WBI_KIND_NONE}),
                      WB_EMISUSE);
     assert_int_equal(wbi_outcome_succeed(&o, arena, WBI_LIT("s"), WBI_LIT("{}"), WBI_NONE), WB_OK);

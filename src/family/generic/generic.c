@@ -155,10 +155,11 @@ static bool was_cut(const wbi_json *result)
 }
 
 /* A value that would be taken for a result of several parts or a cut one is told as the
- * structured part of one: nothing a tool says can pass for what was made of it here. */
-static bool looks_made_here(const wbi_json *v)
+ * structured part of one: nothing a tool says can pass for what was made of it here. So is
+ * null, which as a result says that there is none. */
+static bool is_no_result(const wbi_json *v)
 {
-    return was_cut(v) || wbi_generic_has_parts(v);
+    return wbi_json_is(v, WBI_JSON_NULL) || was_cut(v) || wbi_generic_has_parts(v);
 }
 
 static void put_as_part(struct wbi_jw *w, const wbi_json *v)
@@ -182,7 +183,7 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
     if (text.p == NULL)
         return wbi_fail_nomem(err);
     if (fits(p, text)) {
-        if (looks_made_here(v)) {
+        if (is_no_result(v)) {
             put_as_part(w, v);
         } else if (json.p != NULL) {
             wbi_jw_raw(w, json);
