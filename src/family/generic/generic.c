@@ -80,6 +80,12 @@ static bool fits(const struct wbi_projection *p, struct wbi_str text)
            wbi_tokens(text) + HEADER_TOKENS <= p->budget_tokens;
 }
 
+/* Cleaning may take most of a text away: it is told as it is. */
+static bool fits_whole(const struct wbi_projection *p, struct wbi_str raw, struct wbi_str clean)
+{
+    return fits(p, clean) && (raw.p == clean.p || fits(p, raw));
+}
+
 static uint64_t tokens_for(const struct wbi_projection *p, size_t media_n)
 {
     uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
@@ -172,6 +178,41 @@ static void put_as_part(struct wbi_jw *w, const wbi_json *v)
     wbi_jw_obj_end(w);
 }
 
+/* The root around a payload is the result as well. */
+static bool root_fits(const struct wbi_projection *p, const wbi_json *root, struct wbi_str json)
+{
+    struct wbi_buf text;
+
+    if (shown_value(root) == root)
+        return true;
+    if (json.p != NULL)
+        return fits(p, json);
+    wbi_buf_init_arena(&text, p->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, root);
+    return wbi_buf_rc(&text) == WB_OK && fits(p, wbi_buf_str(&text));
+}
+
+/* A payload that can be shown, of a root that is too large: that is kept whole. */
+static wb_rc put_large_root(const struct wbi_projection *p, const wbi_json *root,
+                            struct wbi_str payload, struct wbi_jw *w, struct wbi_error *err)
+{
+    struct wbi_str whole = wbi_generic_display(p->arena, root), path = WBI_NONE;
+    struct wbi_preview preview = {.text = payload, .truncated = true};
+    wb_rc rc = WB_OK;
+
+    preview.text.n -= wbi_str_ends(payload, WBI_LIT("\n"));
+    if (whole.p == NULL)
+        return wbi_fail_nomem(err);
+    if (p->sink != NULL)
+        rc = p->sink->put(p->sink->arg, "output", whole, &path, err);
+    if (rc != WB_OK)
+        return rc;
+    preview.lines_total = wbi_receipt_lines(whole);
+    put_preview(w, &preview, whole.n);
+    put_artifacts(w, path, NULL, 0);
+    return WB_OK;
+}
+
 /* One JSON value: as it is when it fits. */
 static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct wbi_str json,
                        struct wbi_jw *w, struct wbi_error *err)
@@ -182,7 +223,7 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
 
     if (text.p == NULL)
         return wbi_fail_nomem(err);
-    if (fits(p, text)) {
+    if (fits_whole(p, raw, text) && root_fits(p, v, json)) {
         if (is_no_result(v)) {
             put_as_part(w, v);
         } else if (json.p != NULL) {
@@ -195,7 +236,9 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
         return WB_OK;
     }
     wbi_jw_obj(w);
-    rc = wbi_generic_put_large(p, raw, text, NULL, 0, w, err);
+    rc = shown_value(v) != v && wbi_tokens(text) <= tokens_for(p, 0)
+             ? put_large_root(p, v, text, w, err)
+             : wbi_generic_put_large(p, raw, text, NULL, 0, w, err);
     wbi_jw_obj_end(w);
     return rc;
 }
