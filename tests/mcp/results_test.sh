@@ -92,7 +92,7 @@ hides "a name that ends in a telling word" PRIVATE22x9
 shows "where a list goes on" f3A9kQ72LmX0pRtZ81vYb6
 links=$(for i in $(seq 500); do printf ',{"type":"resource_link","uri":"file:///%s","name":"n"}' "$i"; done)
 try "{\"content\":[{\"type\":\"text\",\"text\":\"here\"}$links]}"
-shows "many parts" 'Parts not shown: 468'
+shows "many parts" 'resource_link: file:///500, n'
 
 # What does not fit is not quoted where it is redacted everywhere else.
 tool='{"name":"t","inputSchema":{"type":"object","properties":{"password":{"type":"integer"},"n":{"type":"integer"}}},"outputSchema":{"type":"object","properties":{"token":{"type":"integer"}}}}'

@@ -86,11 +86,10 @@ static bool fits_whole(const struct wbi_projection *p, struct wbi_str raw, struc
     return fits(p, clean) && (raw.p == clean.p || fits(p, raw));
 }
 
-static uint64_t tokens_for(const struct wbi_projection *p, size_t media_n)
+uint64_t wbi_generic_room(const struct wbi_projection *p)
 {
-    uint64_t fixed = CUT_HEADER_TOKENS * (1 + media_n);
-
-    return p->budget_tokens > fixed * 2 ? p->budget_tokens - fixed : p->budget_tokens / 2;
+    return p->budget_tokens > CUT_HEADER_TOKENS * 2 ? p->budget_tokens - CUT_HEADER_TOKENS
+                                                    : p->budget_tokens / 2;
 }
 
 /* False without memory. */
@@ -115,7 +114,7 @@ static void put_preview(struct wbi_jw *w, const struct wbi_preview *preview, uin
 wb_rc wbi_generic_put_shown(const struct wbi_projection *p, struct wbi_shown *text, uint64_t bytes,
                             struct wbi_str path, struct wbi_jw *w, struct wbi_error *err)
 {
-    struct wbi_preview_policy policy = {.budget = tokens_for(p, 0)};
+    struct wbi_preview_policy policy = {.budget = wbi_generic_room(p)};
     struct wbi_preview preview;
     wb_rc rc;
 
@@ -131,15 +130,18 @@ wb_rc wbi_generic_put_shown(const struct wbi_projection *p, struct wbi_shown *te
     return WB_OK;
 }
 
-wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, struct wbi_str text,
+wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw, uint64_t tokens,
                             const struct wbi_str *media, size_t media_n, struct wbi_jw *w,
                             struct wbi_error *err)
 {
-    struct wbi_preview_policy policy = {.budget = tokens_for(p, media_n)};
+    struct wbi_preview_policy policy = {.budget = tokens};
+    struct wbi_str text = wbi_generic_clean(p->arena, raw);
     struct wbi_str path = WBI_NONE;
     struct wbi_preview preview;
     wb_rc rc = WB_OK;
 
+    if (text.p == NULL)
+        return wbi_fail_nomem(err);
     if (p->sink != NULL)
         rc = p->sink->put(p->sink->arg, "output", raw, &path, err);
     if (rc != WB_OK)
@@ -236,9 +238,9 @@ static wb_rc put_value(const struct wbi_projection *p, const wbi_json *v, struct
         return WB_OK;
     }
     wbi_jw_obj(w);
-    rc = shown_value(v) != v && wbi_tokens(text) <= tokens_for(p, 0)
+    rc = shown_value(v) != v && wbi_tokens(text) <= wbi_generic_room(p)
              ? put_large_root(p, v, text, w, err)
-             : wbi_generic_put_large(p, raw, text, NULL, 0, w, err);
+             : wbi_generic_put_large(p, raw, wbi_generic_room(p), NULL, 0, w, err);
     wbi_jw_obj_end(w);
     return rc;
 }

@@ -7,10 +7,12 @@
 
 /* Fit to be shown (C6.5). Absent: out of memory. */
 struct wbi_str wbi_generic_clean(struct wbi_arena *arena, struct wbi_str raw);
-/* Shown by a preview, kept whole as an artifact; members of an open object.
- * media: already kept, named in "artifacts" behind it. */
+/* Tokens for what is shown of an output that does not fit. */
+uint64_t wbi_generic_room(const struct wbi_projection *p);
+/* Shown by a preview of so many tokens, kept whole as an artifact; members of an open
+ * object. media: already kept, named in "artifacts" behind it. */
 WB_MUST_CHECK wb_rc wbi_generic_put_large(const struct wbi_projection *p, struct wbi_str raw,
-                                          struct wbi_str text, const struct wbi_str *media,
+                                          uint64_t tokens, const struct wbi_str *media,
                                           size_t media_n, struct wbi_jw *w, struct wbi_error *err);
 void wbi_generic_render_cut(const wbi_json *result, struct wbi_buf *out);
 

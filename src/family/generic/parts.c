@@ -9,11 +9,11 @@
 #include "family/canonical.h"
 #include "family/generic/generic_int.h"
 #include "family/receipt.h"
+#include "text/hygiene.h"
 #include "text/tokens.h"
 
 #define HEADER_TOKENS 60u
-#define MEDIA_TOKENS 90u /* the line of one in the header */
-#define LINES_MAX 32u    /* of such lines; the rest is counted */
+#define SECTION_TOKENS 20u /* the head of a text among several */
 
 /* ---- reading ---- */
 
@@ -135,9 +135,13 @@ static const char *type_name(const struct wbi_wire_part *part)
     return names[part->type];
 }
 
-struct media {
+/* What is found out about a part. */
+struct seen {
     struct wbi_str bytes; /* absent: its data is no base64 */
     struct wbi_str path;  /* absent: not kept */
+    uint64_t tokens;      /* of its line */
+    bool twin;            /* its text says what the structured value does */
+    bool listed;          /* it has a line in the header */
 };
 
 /* What is kept of a part: the bytes of media, a block of an unknown type as it came. */
@@ -155,30 +159,61 @@ static struct wbi_str bytes_of(struct wbi_arena *arena, const struct wbi_wire_pa
 }
 
 static wb_rc keep_media(const struct wbi_complete *full, const struct wbi_projection *p,
-                        struct media *media, struct wbi_error *err)
+                        struct seen *seen, struct wbi_error *err)
 {
     char role[32];
     wb_rc rc = WB_OK;
 
     for (size_t i = 0; rc == WB_OK && i < full->part_count; i++) {
-        media[i].bytes = bytes_of(p->arena, &full->parts[i]);
-        if (media[i].bytes.p == NULL || p->sink == NULL)
+        seen[i].bytes = bytes_of(p->arena, &full->parts[i]);
+        if (seen[i].bytes.p == NULL || p->sink == NULL)
             continue;
         (void)snprintf(role, sizeof(role), "%s%zu", type_name(&full->parts[i]), i + 1);
-        rc = p->sink->put(p->sink->arg, role, media[i].bytes, &media[i].path, err);
+        rc = p->sink->put(p->sink->arg, role, seen[i].bytes, &seen[i].path, err);
     }
     return rc;
 }
 
-/* ---- projecting ---- */
+/* ---- the line of a part ---- */
 
-struct shown {
-    const wbi_json *structured; /* NULL: none, or the text says the same */
-    bool text_is_twin;          /* the text says what structured does */
-    size_t texts, others;
-    uint64_t tokens;
-    struct wbi_buf all; /* everything that is text, as one */
+struct line {
+    struct wbi_str type, uri, name, mime, path;
+    int64_t bytes; /* below 0: not told */
+    bool unreadable;
 };
+
+/* Also what the receipt shows: counted here, written there. */
+static void add_part_line(struct wbi_buf *out, const struct line *l)
+{
+    wbi_hygiene_one_line(l->type, out);
+    wbi_buf_addz(out, ": ");
+    wbi_hygiene_one_line(l->uri, out);
+    wbi_buf_addz(out, l->uri.p && (l->name.p || l->mime.p) ? ", " : "");
+    wbi_hygiene_one_line(l->name, out);
+    wbi_buf_addz(out, l->name.p && l->mime.p ? ", " : "");
+    wbi_hygiene_one_line(l->mime, out);
+    if (l->bytes >= 0)
+        wbi_buf_addf(out, ", %lld bytes", (long long)l->bytes);
+    wbi_buf_addz(out, l->unreadable ? ", its data is no base64" : "");
+    if (l->path.p != NULL) {
+        wbi_buf_addz(out, ", artifact ");
+        wbi_hygiene_one_line(l->path, out);
+    }
+    wbi_buf_addc(out, '\n');
+}
+
+static struct line line_of(const struct wbi_wire_part *part, const struct seen *seen)
+{
+    return (struct line){.type = wbi_str_z(type_name(part)),
+                         .uri = part->uri,
+                         .name = part->name,
+                         .mime = part->mime,
+                         .path = seen->path,
+                         .bytes = seen->bytes.p ? (int64_t)seen->bytes.n : -1,
+                         .unreadable = seen->bytes.p == NULL && wbi_generic_is_media(part)};
+}
+
+/* ---- projecting ---- */
 
 static bool same_value(struct wbi_arena *arena, struct wbi_str text, const wbi_json *structured)
 {
@@ -202,36 +237,85 @@ static void add_lines(struct wbi_buf *out, struct wbi_str text)
         wbi_buf_addc(out, '\n');
 }
 
-static wb_rc look(const struct wbi_complete *full, const wbi_json *structured,
-                  const struct wbi_projection *p, struct shown *s)
+/* Everything that is text, as one; with the lines of parts that are not listed, if told. */
+static wb_rc join(const struct wbi_complete *full, const struct seen *seen,
+                  const wbi_json *structured, bool with_lines, struct wbi_arena *arena,
+                  struct wbi_str *ret)
 {
-    struct wbi_str pretty;
+    struct wbi_buf all;
 
-    wbi_buf_init_arena(&s->all, p->arena, WBI_LIMIT_JSON_TEXT);
-    s->structured = structured;
-    s->tokens = HEADER_TOKENS;
+    wbi_buf_init_arena(&all, arena, WBI_LIMIT_JSON_TEXT);
     for (size_t i = 0; i < full->part_count; i++) {
         const struct wbi_wire_part *part = &full->parts[i];
+        struct line line = line_of(part, &seen[i]);
 
-        s->others += !has_text(part);
-        s->tokens += has_text(part) ? 20 : s->others <= LINES_MAX ? MEDIA_TOKENS : 0;
-        s->texts += has_text(part);
-        if (structured != NULL && has_text(part) && same_value(p->arena, part->text, structured))
-            s->text_is_twin = true;
-        else if (has_text(part))
-            add_lines(&s->all, part->text);
+        if (seen[i].twin)
+            continue;
+        if (with_lines && part->type != WBI_PART_TEXT && !seen[i].listed)
+            add_part_line(&all, &line);
+        if (has_text(part))
+            add_lines(&all, part->text);
     }
     if (structured != NULL) {
-        pretty = wbi_generic_display(p->arena, structured);
+        struct wbi_str pretty = wbi_generic_display(arena, structured);
+
         if (pretty.p == NULL)
             return WB_ENOMEM;
-        wbi_buf_adds(&s->all, pretty);
+        wbi_buf_adds(&all, pretty);
     }
-    s->tokens += wbi_tokens(wbi_buf_str(&s->all));
-    return wbi_buf_rc(&s->all);
+    *ret = wbi_buf_str(&all);
+    return wbi_buf_rc(&all);
 }
 
-static void put_part(struct wbi_jw *w, const struct wbi_wire_part *part, const struct media *m,
+/* What the lines and the heads of texts take, each for itself, and which texts are twins. */
+static wb_rc look(const struct wbi_complete *full, const wbi_json *structured,
+                  struct wbi_arena *arena, struct seen *seen, uint64_t *ret_tokens)
+{
+    struct wbi_buf text;
+    uint64_t tokens = HEADER_TOKENS;
+
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    for (size_t i = 0; i < full->part_count; i++) {
+        const struct wbi_wire_part *part = &full->parts[i];
+        struct line line = line_of(part, &seen[i]);
+
+        seen[i].twin =
+            structured != NULL && has_text(part) && same_value(arena, part->text, structured);
+        if (seen[i].twin)
+            continue;
+        wbi_buf_clear(&text);
+        if (part->type != WBI_PART_TEXT)
+            add_part_line(&text, &line);
+        seen[i].tokens = wbi_tokens(wbi_buf_str(&text));
+        tokens += seen[i].tokens + (has_text(part) ? SECTION_TOKENS : 0);
+    }
+    *ret_tokens = tokens;
+    return wbi_buf_rc(&text);
+}
+
+/* Shown clean, told as they are. */
+static bool texts_fit(const struct wbi_projection *p, uint64_t tokens, struct wbi_str all)
+{
+    struct wbi_str clean = wbi_generic_clean(p->arena, all);
+
+    return clean.p != NULL && tokens + wbi_tokens(all) <= p->budget_tokens &&
+           (clean.p == all.p || tokens + wbi_tokens(clean) <= p->budget_tokens);
+}
+
+/* As many parts as take half the room; returns what they take. */
+static uint64_t list_some(const struct wbi_complete *full, uint64_t room, struct seen *seen)
+{
+    uint64_t used = 0;
+
+    for (size_t i = 0; i < full->part_count; i++) {
+        seen[i].listed = full->parts[i].type != WBI_PART_TEXT && !seen[i].twin &&
+                         used + seen[i].tokens <= room / 2;
+        used += seen[i].listed ? seen[i].tokens : 0;
+    }
+    return used;
+}
+
+static void put_part(struct wbi_jw *w, const struct wbi_wire_part *part, const struct seen *seen,
                      bool with_text, size_t *at)
 {
     wbi_jw_obj(w);
@@ -244,32 +328,25 @@ static void put_part(struct wbi_jw *w, const struct wbi_wire_part *part, const s
         wbi_jw_kstr(w, "mimeType", part->mime);
     if (with_text && has_text(part))
         wbi_jw_kstr(w, "text", part->text);
-    if (m->bytes.p != NULL)
-        wbi_jw_kint(w, "size_bytes", (int64_t)m->bytes.n);
+    if (seen->bytes.p != NULL)
+        wbi_jw_kint(w, "size_bytes", (int64_t)seen->bytes.n);
     else if (wbi_generic_is_media(part))
         wbi_jw_kbool(w, "unreadable", true);
-    if (m->path.p != NULL)
+    if (seen->path.p != NULL)
         wbi_jw_kint(w, "artifact", (int64_t)(*at)++);
     wbi_jw_obj_end(w);
 }
 
-static void put_content(struct wbi_jw *w, const struct wbi_complete *full,
-                        const struct media *media, const struct shown *s, struct wbi_arena *arena,
+static void put_content(struct wbi_jw *w, const struct wbi_complete *full, const struct seen *seen,
                         bool fits)
 {
     size_t at = fits ? 0 : 1; /* the first artifact is the whole text */
 
     wbi_jw_key(w, "content");
     wbi_jw_arr(w);
-    for (size_t i = 0; i < full->part_count; i++) {
-        const struct wbi_wire_part *part = &full->parts[i];
-        bool twin =
-            s->text_is_twin && has_text(part) && same_value(arena, part->text, s->structured);
-
-        if (twin || (!fits && part->type == WBI_PART_TEXT))
-            continue;
-        put_part(w, part, &media[i], fits, &at);
-    }
+    for (size_t i = 0; i < full->part_count; i++)
+        if (!seen[i].twin && (fits || seen[i].listed))
+            put_part(w, &full->parts[i], &seen[i], fits, &at);
     wbi_jw_arr_end(w);
 }
 
@@ -286,15 +363,11 @@ static void put_artifacts(struct wbi_jw *w, const struct wbi_str *paths, size_t 
 }
 
 /* One text, or a text and the same as a value: no parts are worth telling. */
-static bool is_single(const struct wbi_complete *full, const struct shown *s)
+static bool is_single(const struct wbi_complete *full, const wbi_json *structured,
+                      const struct seen *seen)
 {
-    size_t others = 0;
-
-    for (size_t i = 0; i < full->part_count; i++)
-        others += full->parts[i].type != WBI_PART_TEXT;
-    if (others > 0 || s->texts != 1)
-        return false;
-    return s->structured == NULL || s->text_is_twin;
+    return full->part_count == 1 && full->parts[0].type == WBI_PART_TEXT && has_text(full->parts) &&
+           (structured == NULL || seen[0].twin);
 }
 
 static wb_rc single_value(const struct wbi_complete *full, const wbi_json *structured,
@@ -312,6 +385,54 @@ static wb_rc single_value(const struct wbi_complete *full, const wbi_json *struc
     return wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, err);
 }
 
+/* A path for each part that is told and kept; how many. */
+static size_t paths_of(const struct wbi_complete *full, const struct seen *seen, bool fits,
+                       struct wbi_str *paths)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < full->part_count; i++)
+        if (seen[i].path.p != NULL && (fits || seen[i].listed))
+            paths[n++] = seen[i].path;
+    return n;
+}
+
+static wb_rc put_seen(const struct wbi_complete *full, const wbi_json *structured,
+                      const struct wbi_projection *p, struct seen *seen, uint64_t tokens,
+                      struct wbi_jw *w, struct wbi_error *err)
+{
+    struct wbi_str *paths = wbi_arena_array(p->arena, full->part_count, sizeof(*paths));
+    uint64_t room = wbi_generic_room(p);
+    struct wbi_str all;
+    size_t n;
+    bool fits;
+    wb_rc rc;
+
+    if (paths == NULL || join(full, seen, structured, false, p->arena, &all) != WB_OK)
+        return wbi_fail_nomem(err);
+    fits = texts_fit(p, tokens, all);
+    if (!fits) { /* what the header has no room for is told in the text */
+        room -= list_some(full, room, seen);
+        if (join(full, seen, structured, true, p->arena, &all) != WB_OK)
+            return wbi_fail_nomem(err);
+        fits = all.n == 0;
+    }
+    n = paths_of(full, seen, fits, paths);
+    wbi_jw_obj(w);
+    put_content(w, full, seen, fits);
+    if (!fits) {
+        rc = wbi_generic_put_large(p, all, room, paths, n, w, err);
+        wbi_jw_obj_end(w);
+        return rc;
+    }
+    if (structured != NULL)
+        wbi_jw_kval(w, "structured", structured);
+    if (n > 0)
+        put_artifacts(w, paths, n);
+    wbi_jw_obj_end(w);
+    return WB_OK;
+}
+
 wb_rc wbi_generic_put_parts(const struct wbi_complete *full, const wbi_json *output,
                             const struct wbi_projection *p, struct wbi_jw *w,
                             const wbi_json **ret_value, struct wbi_error *err)
@@ -320,38 +441,20 @@ wb_rc wbi_generic_put_parts(const struct wbi_complete *full, const wbi_json *out
                                  : is_content_root(output)
                                      ? wbi_json_get(output, "structuredContent")
                                      : output; /* an upstream's, beside its parts */
-    struct media *media = wbi_arena_array(p->arena, full->part_count, sizeof(*media));
-    struct wbi_str *paths = wbi_arena_array(p->arena, full->part_count, sizeof(*paths));
-    struct shown s = {.structured = NULL};
-    size_t kept = 0;
-    bool fits;
-    wb_rc rc = WB_OK;
+    struct seen *seen = wbi_arena_array(p->arena, full->part_count, sizeof(*seen));
+    uint64_t tokens;
+    wb_rc rc;
 
-    if (media == NULL || paths == NULL || look(full, structured, p, &s) != WB_OK)
+    if (seen == NULL)
         return wbi_fail_nomem(err);
-    if (is_single(full, &s))
-        return single_value(full, structured, p->arena, ret_value, err);
-    rc = keep_media(full, p, media, err);
+    rc = keep_media(full, p, seen, err);
     if (rc != WB_OK)
         return rc;
-    for (size_t i = 0; i < full->part_count; i++)
-        if (media[i].path.p != NULL)
-            paths[kept++] = media[i].path;
-    fits = s.tokens <= p->budget_tokens;
-    wbi_jw_obj(w);
-    put_content(w, full, media, &s, p->arena, fits);
-    if (fits) {
-        if (structured != NULL)
-            wbi_jw_kval(w, "structured", structured);
-        if (kept > 0)
-            put_artifacts(w, paths, kept);
-    } else {
-        struct wbi_str text = wbi_generic_clean(p->arena, wbi_buf_str(&s.all));
-        rc = text.p ? wbi_generic_put_large(p, wbi_buf_str(&s.all), text, paths, kept, w, err)
-                    : wbi_fail_nomem(err);
-    }
-    wbi_jw_obj_end(w);
-    return rc;
+    if (look(full, structured, p->arena, seen, &tokens) != WB_OK)
+        return wbi_fail_nomem(err);
+    if (is_single(full, structured, seen))
+        return single_value(full, structured, p->arena, ret_value, err);
+    return put_seen(full, structured, p, seen, tokens, w, err);
 }
 
 /* ---- the receipt ---- */
@@ -376,30 +479,19 @@ bool wbi_generic_has_parts(const wbi_json *result)
 
 static void part_line(const wbi_json *result, const wbi_json *part, struct wbi_buf *out)
 {
-    struct wbi_str mime = wbi_json_get_str(part, "mimeType"), uri = wbi_json_get_str(part, "uri");
-    struct wbi_str name = wbi_json_get_str(part, "name");
-    struct wbi_buf line;
-    int64_t n = 0;
-    char text[1600];
+    struct line line = {.type = wbi_json_get_str(part, "type"),
+                        .uri = wbi_json_get_str(part, "uri"),
+                        .name = wbi_json_get_str(part, "name"),
+                        .mime = wbi_json_get_str(part, "mimeType"),
+                        .bytes = -1,
+                        .unreadable = wbi_json_true(wbi_json_get(part, "unreadable"))};
+    int64_t n;
 
-    wbi_buf_init(&line, sizeof(text));
-    if (uri.p != NULL)
-        wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(uri, 1000)),
-                     name.p || mime.p ? ", " : "");
-    if (name.p != NULL)
-        wbi_buf_addf(&line, "%.*s%s", WBI_FMT(wbi_str_head(name, 200)), mime.p ? ", " : "");
-    wbi_buf_adds(&line, wbi_str_head(mime, 127));
-    if (wbi_json_i64(wbi_json_get(part, "size_bytes"), &n))
-        wbi_buf_addf(&line, ", %lld bytes", (long long)n);
-    if (wbi_json_true(wbi_json_get(part, "unreadable")))
-        wbi_buf_addz(&line, ", its data is no base64");
+    (void)wbi_json_i64(wbi_json_get(part, "size_bytes"), &line.bytes); /* absent: not told */
     if (wbi_json_i64(wbi_json_get(part, "artifact"), &n) && n >= 0)
-        wbi_buf_addf(&line, ", artifact %.*s",
-                     WBI_FMT(wbi_json_get_str(
-                         wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)n), "path")));
-    (void)snprintf(text, sizeof(text), "%.*s", WBI_FMT(wbi_json_get_str(part, "type")));
-    wbi_receipt_line(out, text, wbi_buf_str(&line));
-    wbi_buf_fini(&line);
+        line.path =
+            wbi_json_get_str(wbi_json_at(wbi_json_get(result, "artifacts"), (size_t)n), "path");
+    add_part_line(out, &line);
 }
 
 static wb_rc text_sections(const wbi_json *result, struct wbi_arena *arena, struct wbi_buf *out)
@@ -429,14 +521,11 @@ wb_rc wbi_generic_render_parts(const wbi_json *result, struct wbi_arena *arena, 
 {
     const wbi_json *structured = wbi_json_get(result, "structured");
     struct wbi_str text;
-    size_t lines = 0;
 
     WBI_JSON_EACH (wbi_json_get(result, "content"), part) {
-        if (!wbi_str_eqz(wbi_json_get_str(part, "type"), "text") && lines++ < LINES_MAX)
+        if (!wbi_str_eqz(wbi_json_get_str(part, "type"), "text"))
             part_line(result, part, out);
     }
-    if (lines > LINES_MAX)
-        wbi_buf_addf(out, "Parts not shown: %zu\n", lines - LINES_MAX);
     if (wbi_json_get(result, "output_preview") != NULL) {
         wbi_generic_render_cut(result, out);
         return wbi_buf_rc(out);
