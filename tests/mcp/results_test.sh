@@ -73,6 +73,17 @@ serves() {
         '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
         timeout 30 "$build/waybill" serve --root "$work/ws" 2>&1 | grep '"id":1,')
 }
+# What cleaning removes hides no secret, in whatever block it is.
+split='ghp_0123456789\u001b[31mabcdefghij\u001b[0mABCDEFGHIJ456789'
+unseen='gh\u200bp_0123456789abcdefghijABCDEFGHIJ456789'
+for result in "\"content\":[{\"type\":\"text\",\"text\":\"$split\"}]" "\"content\":[],\"structuredContent\":{\"a\":\"$unseen\"}" \
+    "\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"resource\",\"resource\":{\"uri\":\"file:///e\",\"text\":\"$split\"}}]"; do
+    try "{$result}"
+    hides "a secret with a colour in $result" HIJ456789
+    serves
+    shows "a client of $result" '[redacted:github-token:'
+    hides "a client of $result" HIJ456789
+done
 # A secret takes nothing from blocks that hold none.
 picture='{"type":"image","data":"AAAA","mimeType":"image/png","annotations":{"priority":0.5},"_meta":{"x":1}}'
 link='{"type":"resource_link","uri":"file:///e","name":"e","title":"E","size":5}'
