@@ -14,7 +14,8 @@ extern "C" {
 /* Read and check all configuration files, the tools they declare included, whether they
  * are trusted or not.
  * *ret is a JSON object: root, state, files, trust, tools, servers, ignored,
- * unmasked (variables whose secret is too short or long to be redacted). */
+ * unmasked (variables whose secret is too short or long to be redacted), unusedBudgets
+ * (names in settings.budgets that no built-in tool has). */
 WB_API WB_MUST_CHECK wb_rc wb_config_check(const wb_options *options, char **ret, size_t *ret_size,
                                            wb_error **reterr);
 /* The workspace's root alone, as an absolute path; no file is read. */

@@ -2,6 +2,7 @@
  * api/config.c: what the files say, for people. */
 #include "api/api_int.h"
 #include "base/limits.h"
+#include "builtin/builtin.h"
 #include "config/config.h"
 
 extern const char wbi_data_config_schema_json[];
@@ -89,6 +90,23 @@ static void write_ignored(struct wbi_jw *w, const struct wbi_config *config)
     wbi_jw_arr_end(w);
 }
 
+/* Budgets of tools that there are not: they have no effect. */
+static void write_unused_budgets(struct wbi_jw *w, const struct wbi_config *config)
+{
+    const struct wbi_config_part *parts;
+    size_t n = wbi_config_setting_parts(config, &parts);
+
+    wbi_jw_key(w, "unusedBudgets");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < n; i++)
+        WBI_JSON_EACH_MEMBER (wbi_json_get(parts[i].value, "budgets"), name) {
+            if (wbi_builtin_family_of(wbi_json_str(name)) == NULL)
+                wbi_jw_str(w, wbi_json_str(name));
+            (void)name_val;
+        }
+    wbi_jw_arr_end(w);
+}
+
 static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
 {
     struct wbi_jw w = wbi_jw_to(out);
@@ -110,6 +128,7 @@ static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
     for (size_t i = 0; i < rt->unmasked_n; i++)
         wbi_jw_str(&w, rt->unmasked[i]);
     wbi_jw_arr_end(&w);
+    write_unused_budgets(&w, rt->config);
     wbi_jw_obj_end(&w);
 }
 

@@ -38,7 +38,7 @@ uint32_t wbi_call_usual_budget(const struct wbi_call *call)
 
 uint32_t wbi_call_budget(const struct wbi_call *call)
 {
-    uint32_t tokens = call->tool->budget_tokens;
+    uint32_t tokens = wbi_call_usual_budget(call);
 
     return call->inv.max_tokens > 0 && call->inv.max_tokens < tokens ? call->inv.max_tokens
                                                                      : tokens;

@@ -23,16 +23,18 @@ static int tell_ignored(const struct args *a, const char *json, size_t size)
     return code;
 }
 
-static int tell_unmasked(const struct args *a, const char *json, size_t size)
+/* A warning with the names that the report lists at `pointer`, if there are some. */
+static int tell_names(const struct args *a, const char *json, size_t size, const char *pointer,
+                      const char *what)
 {
     wb_error *error = NULL;
     size_t n;
     char *list;
 
-    if (wb_json_pointer(json, size, "/unmasked", &list, &n, &error) != WB_OK)
+    if (wb_json_pointer(json, size, pointer, &list, &n, &error) != WB_OK)
         return fail(a, NULL, error);
     if (strcmp(list, "[]") != 0)
-        warn(a, "too short (under 8 bytes) or too long to be redacted: the values of %s", list);
+        warn(a, "%s %s", what, list);
     wb_free(list);
     return EXIT_OK;
 }
@@ -60,7 +62,12 @@ static int report(const struct args *a, bool show)
         note(a, "the configuration is fine");
         code = tell_ignored(a, json, n);
         if (code == EXIT_OK)
-            code = tell_unmasked(a, json, n);
+            code =
+                tell_names(a, json, n, "/unmasked",
+                           "too short (under 8 bytes) or too long to be redacted: the values of");
+        if (code == EXIT_OK)
+            code = tell_names(a, json, n, "/unusedBudgets",
+                              "without effect: settings.budgets has names of no built-in tool:");
     }
     wb_free(json);
     return code;

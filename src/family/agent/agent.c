@@ -3,12 +3,15 @@
 #include "family/agent/agent.h"
 
 #include "base/arena.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "family/canonical.h"
 #include "family/receipt.h"
 
-#define HEADER_TOKENS 240u /* two artifact paths, the outcome, the notice at the cut */
-#define LOG_TOKENS 600u    /* of the log of an agent that failed */
+#define HEADER_TOKENS 240u     /* two artifact paths, the outcome, the notice at the cut */
+#define LOG_HEADER_TOKENS 100u /* what a log that is shown adds to it */
+#define LOG_TOKENS 500u        /* of the log of an agent that failed, at most */
+#define LEAST_TOKENS 100u
 
 static bool failed(const struct wbi_command_output *o)
 {
@@ -53,18 +56,18 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
                                              "log_lines"};
     const struct wbi_agent_output *o = full->typed;
     struct wbi_preview report, log = {.text = WBI_NONE};
-    uint64_t budget = p->budget_tokens;
     struct wbi_jw w = wbi_jw_to(ret_result);
     bool with_log = failed(&o->run) && o->run.stream[1].bytes > 0;
-    uint64_t fixed = HEADER_TOKENS + (with_log ? LOG_TOKENS : 0);
+    uint64_t fixed = HEADER_TOKENS + (with_log ? LOG_HEADER_TOKENS : 0);
+    uint64_t room =
+        p->budget_tokens > fixed + LEAST_TOKENS ? p->budget_tokens - fixed : LEAST_TOKENS;
+    uint64_t log_room = !with_log ? 0 : WBI_MIN(room / 2, LOG_TOKENS);
     wb_rc rc =
-        wbi_command_preview(&o->run.stream[0], o->run.cmd,
-                            budget > fixed + 100 ? budget - fixed : 100, p->arena, &report, err);
+        wbi_command_preview(&o->run.stream[0], o->run.cmd, room - log_room, p->arena, &report, err);
 
     (void)arg;
     if (rc == WB_OK && with_log)
-        rc = wbi_command_preview(&o->run.stream[1], o->run.cmd, LOG_TOKENS - 100, p->arena, &log,
-                                 err);
+        rc = wbi_command_preview(&o->run.stream[1], o->run.cmd, log_room, p->arena, &log, err);
     if (rc != WB_OK)
         return rc;
     wbi_jw_obj(&w);
