@@ -3,25 +3,43 @@
 #include "family/file/show_int.h"
 
 #include "base/arena.h"
+#include "base/utf8.h"
 #include "path/path.h"
 #include "text/hygiene.h"
 
-static bool plain(uint8_t c)
+/* What stands for itself in a token. Of letters those that nobody who copies a text makes
+ * others of: marks that combine, and what Unicode holds equal to another, are not among them. */
+static bool plain(uint32_t c)
 {
-    return c > 0x20 && c < 0x7f && c != '%' && c != '"' && c != '\\';
+    static const uint32_t letters[][2] = {{0x00c0, 0x00d6}, {0x00d8, 0x00f6}, {0x00f8, 0x024f},
+                                          {0x0388, 0x03ff}, {0x0400, 0x0481}, {0x048a, 0x052f},
+                                          {0x3041, 0x3096}, {0x30a1, 0x30fa}, {0x3400, 0x4dbf},
+                                          {0x4e00, 0x9fff}, {0xac00, 0xd7a3}};
+
+    if (c < 0x80)
+        return c > 0x20 && c < 0x7f && c != '%' && c != '"' && c != '\\';
+    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+        if (c >= letters[i][0] && c <= letters[i][1])
+            return true;
+    return false;
 }
 
 struct wbi_str wbi_token_encode(struct wbi_arena *arena, struct wbi_str raw)
 {
     struct wbi_buf out;
+    size_t at = 0, from, skip;
 
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
-    for (size_t i = 0; i < raw.n; i++) {
-        uint8_t c = (uint8_t)raw.p[i];
-        if (plain(c))
-            wbi_buf_addc(&out, (char)c);
-        else
-            wbi_buf_addf(&out, "%%%02X", c);
+    while (at < raw.n) {
+        from = at;
+        if (wbi_utf8_step((const uint8_t *)raw.p + at, raw.n - at, &skip) == 0)
+            at += skip;
+        else if (plain(wbi_utf8_next(raw, &at))) {
+            wbi_buf_add(&out, raw.p + from, at - from);
+            continue;
+        }
+        for (; from < at; from++)
+            wbi_buf_addf(&out, "%%%02X", (uint8_t)raw.p[from]);
     }
     return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
 }

@@ -45,9 +45,9 @@ extern const struct wbi_family wbi_search_family;
 extern const struct wbi_family wbi_write_family;
 extern const struct wbi_family wbi_patch_family;
 
-/* A page token as callers see it: what an engine gave, with every byte that
- * JSON could not carry written as %XX; and back. Absent: out of memory, or (by
- * decode) not such a text. */
+/* A page token as callers see it: what an engine gave, with every byte that JSON could not
+ * carry, or that who copies it might change, written as %XX; and back. Absent: out of
+ * memory, or (by decode) not such a text. */
 struct wbi_str wbi_token_encode(struct wbi_arena *arena, struct wbi_str raw);
 struct wbi_str wbi_token_decode(struct wbi_arena *arena, struct wbi_str text);
 /* A path as results and receipts have it: as it is when it is clean text, else

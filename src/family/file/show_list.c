@@ -27,34 +27,76 @@ static void add_entry_line(struct wbi_buf *out, struct wbi_str path, struct wbi_
     wbi_buf_addc(out, '\n');
 }
 
+/* What there is for lines when the page ends behind this path (absent: with the listing). */
+static wb_rc room_before(const struct wbi_list_output *o, struct wbi_arena *arena,
+                         struct wbi_str end, uint64_t *ret)
+{
+    struct wbi_str token = end.p ? wbi_token_encode(arena, end) : end;
+
+    *ret = wbi_file_room(o->budget.tokens, o->r.path, token);
+    return end.p == NULL || token.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
+/* How many entries fit, at least one: all, or those behind which a token fits as well.
+ * units: what each line costs. */
+static wb_rc entries_fitting(const struct wbi_list_output *o, struct wbi_arena *arena,
+                             const uint64_t *units, size_t *ret)
+{
+    size_t n = o->r.n_entries, i;
+    uint64_t used = 0, room;
+    wb_rc rc = room_before(o, arena, o->r.next_token, &room);
+
+    for (i = 0; i < n; i++)
+        used += units[i];
+    *ret = n;
+    if (rc != WB_OK || used <= room)
+        return rc;
+    used = 0;
+    for (i = 0; i < n && rc == WB_OK; i++) {
+        used += units[i];
+        rc = room_before(o, arena, o->r.entries[i].path, &room);
+        if (used > room && i > 0)
+            break;
+    }
+    *ret = i;
+    return rc;
+}
+
+static void put_entry(struct wbi_jw *w, const struct wbi_list_entry *e, struct wbi_str name)
+{
+    wbi_jw_obj(w);
+    wbi_jw_kstr(w, "path", name);
+    wbi_jw_kstrz(w, "type", type_name(e->type));
+    if (e->type == 'f')
+        wbi_jw_kint(w, "size_bytes", (int64_t)e->size);
+    wbi_jw_obj_end(w);
+}
+
 static wb_rc put_entries(struct wbi_jw *w, const struct wbi_list_output *o, struct wbi_arena *arena,
                          size_t *ret_shown)
 {
-    uint64_t room = wbi_file_room(o->budget.tokens, o->r.path, o->r.next_token), used = 0;
+    struct wbi_str *names = wbi_arena_array(arena, o->r.n_entries, sizeof(*names));
+    uint64_t *units = wbi_arena_array(arena, o->r.n_entries, sizeof(*units));
     struct wbi_buf line;
-    size_t i;
 
+    if (o->r.n_entries > 0 && (names == NULL || units == NULL))
+        return WB_ENOMEM;
     wbi_buf_init_arena(&line, arena, WBI_LIMIT_JSON_TEXT);
-    for (i = 0; i < o->r.n_entries; i++) {
+    for (size_t i = 0; i < o->r.n_entries; i++) {
         const struct wbi_list_entry *e = &o->r.entries[i];
-        struct wbi_str name = wbi_file_name(arena, wbi_file_beneath(arena, o->r.path, e->path));
 
-        if (name.p == NULL)
+        names[i] = wbi_file_name(arena, wbi_file_beneath(arena, o->r.path, e->path));
+        if (names[i].p == NULL)
             return WB_ENOMEM;
         wbi_buf_clear(&line);
-        add_entry_line(&line, name, wbi_str_z(type_name(e->type)), (int64_t)e->size);
-        used += wbi_tokens_units(wbi_buf_str(&line));
-        if (used > room && i > 0)
-            break;
-        wbi_jw_obj(w);
-        wbi_jw_kstr(w, "path", name);
-        wbi_jw_kstrz(w, "type", type_name(e->type));
-        if (e->type == 'f')
-            wbi_jw_kint(w, "size_bytes", (int64_t)e->size);
-        wbi_jw_obj_end(w);
+        add_entry_line(&line, names[i], wbi_str_z(type_name(e->type)), (int64_t)e->size);
+        units[i] = wbi_tokens_units(wbi_buf_str(&line));
     }
-    *ret_shown = i;
-    return wbi_buf_rc(&line);
+    if (wbi_buf_rc(&line) != WB_OK || entries_fitting(o, arena, units, ret_shown) != WB_OK)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < *ret_shown; i++)
+        put_entry(w, &o->r.entries[i], names[i]);
+    return WB_OK;
 }
 
 static wb_rc list_project(void *arg, const struct wbi_complete *full,
