@@ -3,6 +3,8 @@
 #include "family/artifact/artifact.h"
 
 #include "base/clock.h"
+#include "family/receipt.h"
+#include "text/hygiene.h"
 #include "text/tokens.h"
 
 void wbi_artifact_row_write(struct wbi_jw *w, const struct wbi_artifact_row *r)
@@ -78,14 +80,15 @@ static void render_row(struct wbi_buf *out, const wbi_json *item)
     int64_t bytes = 0, lines = 0;
 
     (void)wbi_json_i64(wbi_json_get(item, "bytes"), &bytes); /* absent: 0 */
-    wbi_buf_addf(out, "%.*s %.*s %.*s", WBI_FMT(wbi_json_get_str(item, "created_at")),
-                 WBI_FMT(wbi_json_get_str(item, "tool")), WBI_FMT(wbi_json_get_str(item, "role")));
+    wbi_buf_addf(out, "%.*s %.*s ", WBI_FMT(wbi_json_get_str(item, "created_at")),
+                 WBI_FMT(wbi_json_get_str(item, "tool")));
+    wbi_hygiene_one_line(wbi_json_get_str(item, "role"), out); /* who keeps it names it */
     if (wbi_json_i64(wbi_json_get(item, "lines"), &lines))
         wbi_buf_addf(out, ", %lld lines", (long long)lines);
     wbi_buf_addf(out, ", %lld bytes", (long long)bytes);
     if (!wbi_str_eqz(state, "complete"))
         wbi_buf_addf(out, ", %.*s", WBI_FMT(state));
-    wbi_buf_addf(out, ": %.*s\n", WBI_FMT(wbi_json_get_str(item, "path")));
+    wbi_receipt_line(out, "", wbi_json_get_str(item, "path"));
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,

@@ -101,41 +101,43 @@ static void put_queue(struct wbi_jw *w, const struct wbi_work_output *o)
     wbi_jw_obj_end(w);
 }
 
-static struct wbi_str one_item_line(struct wbi_arena *arena, struct wbi_str id,
-                                    struct wbi_str status, struct wbi_str priority,
-                                    struct wbi_str title)
+/* Also what the receipt shows: counted here, written there. A title stays on its line. */
+static void add_item_line(struct wbi_buf *out, const struct wbi_work_item *item,
+                          struct wbi_str status)
 {
-    bool special = priority.p != NULL && !wbi_str_eqz(priority, "normal");
+    bool special = item->priority.p != NULL && !wbi_str_eqz(item->priority, "normal");
 
-    return wbi_arena_fmt(arena, "%.*s %.*s%s%.*s: %.*s\n", WBI_FMT(id), WBI_FMT(status),
-                         special ? ", " : "", special ? (int)priority.n : 0,
-                         special ? priority.p : "", WBI_FMT(title));
+    wbi_buf_addf(out, "%.*s %.*s%s%.*s: ", WBI_FMT(item->id), WBI_FMT(status), special ? ", " : "",
+                 special ? (int)item->priority.n : 0, special ? item->priority.p : "");
+    wbi_hygiene_one_line(item->title, out);
+    wbi_buf_addc(out, '\n');
 }
 
 /* How many of the items fit the budget of a list, at least one. */
-static size_t fitting(const struct wbi_work_output *o, struct wbi_arena *arena)
+static wb_rc fitting(const struct wbi_work_output *o, struct wbi_arena *arena, size_t *ret)
 {
     uint64_t room =
         (o->budget.tokens > 2 * LIST_HEADER_TOKENS ? o->budget.tokens - LIST_HEADER_TOKENS
                                                    : LIST_HEADER_TOKENS) *
         (uint64_t)WBI_TOKEN_UNIT;
     uint64_t used = 0;
+    struct wbi_buf line;
+    size_t i;
 
-    for (size_t i = 0; i < o->count; i++) {
-        struct wbi_str line = one_item_line(arena, o->items[i].id,
-                                            wbi_str_z(wbi_work_status_name(o->items[i].status)),
-                                            o->items[i].priority, o->items[i].title);
-        used += wbi_tokens_units(line);
+    wbi_buf_init_arena(&line, arena, WBI_LIMIT_RECEIPT);
+    for (i = 0; i < o->count; i++) {
+        wbi_buf_clear(&line);
+        add_item_line(&line, &o->items[i], wbi_str_z(wbi_work_status_name(o->items[i].status)));
+        used += wbi_tokens_units(wbi_buf_str(&line));
         if (used > room && i > 0)
-            return i;
+            break;
     }
-    return o->count;
+    *ret = i;
+    return wbi_buf_rc(&line);
 }
 
-static void put_list(struct wbi_jw *w, const struct wbi_work_output *o, struct wbi_arena *arena)
+static void put_list(struct wbi_jw *w, const struct wbi_work_output *o, size_t shown)
 {
-    size_t shown = fitting(o, arena);
-
     put_sizes(w, o->total, shown);
     put_counts(w, o);
     wbi_jw_key(w, "work_items");
@@ -157,11 +159,14 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
 {
     const struct wbi_work_output *o = full->typed;
     struct wbi_jw w = wbi_jw_to(ret_result);
+    size_t shown = 0;
 
     (void)arg;
     wbi_jw_obj(&w);
     if (o->action == WBI_WORK_LISTED) {
-        put_list(&w, o, p->arena);
+        if (fitting(o, p->arena, &shown) != WB_OK)
+            return wbi_fail_nomem(err);
+        put_list(&w, o, shown);
         *ret_summary =
             wbi_arena_fmt(p->arena, "%zu work item%s", o->total, o->total == 1 ? "" : "s");
     } else {
@@ -213,7 +218,7 @@ static wb_rc render_list(const wbi_json *r, struct wbi_arena *arena, struct wbi_
 {
     int64_t total = 0, shown = 0, omitted = 0;
     struct wbi_str token = wbi_json_get_str(r, "nextToken");
-    struct wbi_buf lines, title;
+    struct wbi_buf lines;
 
     (void)wbi_json_i64(wbi_json_get(r, "total"), &total); /* absent: 0 */
     (void)wbi_json_i64(wbi_json_get(r, "shown"), &shown);
@@ -225,18 +230,10 @@ static wb_rc render_list(const wbi_json *r, struct wbi_arena *arena, struct wbi_
     if (token.p != NULL)
         wbi_buf_addf(out, "More: repeat the call with pageToken \"%.*s\"\n", WBI_FMT(token));
     wbi_buf_init_arena(&lines, arena, WBI_LIMIT_RECEIPT);
-    wbi_buf_init_arena(&title, arena, WBI_LIMIT_RECEIPT);
-    WBI_JSON_EACH (wbi_json_get(r, "work_items"), item) {
-        struct wbi_str line;
+    WBI_JSON_EACH (wbi_json_get(r, "work_items"), v) {
+        struct wbi_work_item item = wbi_work_item_read(v);
 
-        wbi_buf_clear(&title);
-        if (wbi_hygiene_clean(wbi_json_get_str(item, "title"), &title, NULL) != WB_OK)
-            return WB_ENOMEM;
-        line = one_item_line(arena, wbi_json_get_str(item, "id"), wbi_json_get_str(item, "status"),
-                             wbi_json_get_str(item, "priority"), wbi_buf_str(&title));
-        if (line.p == NULL)
-            return WB_ENOMEM;
-        wbi_buf_adds(&lines, line);
+        add_item_line(&lines, &item, wbi_json_get_str(v, "status"));
     }
     if (wbi_buf_rc(&lines) == WB_OK)
         wbi_receipt_section(out, "items", wbi_buf_str(&lines));
