@@ -2,6 +2,8 @@
  * schema/number.c: comparing and dividing JSON numbers by value.
  * Integers stay exact; a double counts as the shortest decimal that reads back
  * as it, so that 0.0075 is a multiple of 0.0001. */
+#include <stdio.h>
+
 #include "json/write.h"
 #include "schema/schema_int.h"
 
@@ -51,26 +53,6 @@ static long double value_of(const wbi_json *v)
     return wbi_json_u64(v, &u) ? (long double)u : 0;
 }
 
-int wbi_number_compare(const wbi_json *a, const wbi_json *b)
-{
-    long double x, y;
-    int64_t i, j;
-
-    if (wbi_json_is(a, WBI_JSON_INT) && wbi_json_is(b, WBI_JSON_INT) && wbi_json_i64(a, &i) &&
-        wbi_json_i64(b, &j))
-        return i < j ? -1 : i > j;
-    if (is_big(a) && is_big(b))
-        return compare_big(a, b);
-    x = value_of(a);
-    y = value_of(b);
-    return x < y ? -1 : x > y;
-}
-
-double wbi_number_double(const wbi_json *v)
-{
-    return (double)value_of(v);
-}
-
 /* |v| = digits * 10^exponent */
 struct decimal {
     uint64_t digits;
@@ -114,6 +96,57 @@ static struct decimal decimal_of(const wbi_json *v)
     return d;
 }
 
+/* The digits of a number beyond 64 bits against a double's, which has 17 at most and only
+ * zeros behind them. */
+static int compare_digits(struct wbi_str big, struct decimal d)
+{
+    char text[32];
+    size_t n = (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)d.digits);
+    size_t length = n + (size_t)d.exponent;
+    int order;
+
+    if (big.n != length)
+        return big.n < length ? -1 : 1;
+    order = memcmp(big.p, text, n);
+    for (; order == 0 && n < big.n; n++)
+        order = big.p[n] != '0';
+    return order;
+}
+
+static int compare_big_real(const wbi_json *big, const wbi_json *real)
+{
+    struct wbi_str x = wbi_json_text(big);
+    bool minus = x.p[0] == '-';
+    double y = minus ? -real->uni.f64 : real->uni.f64;
+    int order = y < 1e18 ? 1 : compare_digits(wbi_str_from(x, minus), decimal_of(real));
+
+    return minus ? -order : order;
+}
+
+int wbi_number_compare(const wbi_json *a, const wbi_json *b)
+{
+    long double x, y;
+    int64_t i, j;
+
+    if (wbi_json_is(a, WBI_JSON_INT) && wbi_json_is(b, WBI_JSON_INT) && wbi_json_i64(a, &i) &&
+        wbi_json_i64(b, &j))
+        return i < j ? -1 : i > j;
+    if (is_big(a) && is_big(b))
+        return compare_big(a, b);
+    if (is_big(a) && wbi_json_is(b, WBI_JSON_REAL))
+        return compare_big_real(a, b);
+    if (wbi_json_is(a, WBI_JSON_REAL) && is_big(b))
+        return -compare_big_real(b, a);
+    x = value_of(a);
+    y = value_of(b);
+    return x < y ? -1 : x > y;
+}
+
+double wbi_number_double(const wbi_json *v)
+{
+    return wbi_json_num(v);
+}
+
 /* digits * 10^exponent mod m */
 static uint64_t power_mod(uint64_t digits, int exponent, uint64_t m)
 {
@@ -149,8 +182,9 @@ static bool big_multiple(struct wbi_str digits, struct decimal of)
 {
     u128 r = 0;
 
-    if (of.exponent > 0)
-        return false; /* reached for doubles of 10^17 and more only */
+    for (; of.exponent > 0; of.exponent--, digits.n--)
+        if (digits.n == 0 || digits.p[digits.n - 1] != '0')
+            return false;
     for (size_t i = digits.p[0] == '-'; i < digits.n; i++)
         r = (r * 10 + (u128)(digits.p[i] - '0')) % of.digits;
     return power_mod((uint64_t)r, -of.exponent, of.digits) == 0;

@@ -272,6 +272,41 @@ static void found_text_is_short_and_shows_no_whole_secret(void **state)
     assert_true(r.errors[0].found.n <= WBI_LIMIT_SCHEMA_FOUND);
 }
 
+/* Integers beyond 64 bits are compared digit by digit, also with bounds written as 1e20. */
+static void integers_beyond_64_bits_are_compared_exactly(void **state)
+{
+    static const struct {
+        const char *schema, *instance;
+        bool valid;
+    } cases[] = {{"{\"maximum\":1e20}", "100000000000000000000", true},
+                 {"{\"maximum\":1e20}", "100000000000000000001", false},
+                 {"{\"exclusiveMaximum\":1e20}", "99999999999999999999", true},
+                 {"{\"exclusiveMaximum\":1e20}", "100000000000000000000", false},
+                 {"{\"minimum\":-1e20}", "-100000000000000000000", true},
+                 {"{\"minimum\":-1e20}", "-100000000000000000001", false},
+                 {"{\"exclusiveMinimum\":-1e20}", "-99999999999999999999", true},
+                 {"{\"maximum\":1e23}", "100000000000000000000000", true},
+                 {"{\"maximum\":1e23}", "100000000000000000000001", false},
+                 {"{\"maximum\":1.5e300}", "100000000000000000000001", true},
+                 {"{\"maximum\":0.5}", "-18446744073709551617", true},
+                 {"{\"minimum\":0.5}", "18446744073709551617", true},
+                 {"{\"maximum\":-0.5}", "18446744073709551617", false},
+                 {"{\"maximum\":100000000000000000001}", "1e20", true},
+                 {"{\"minimum\":100000000000000000001}", "1e20", false},
+                 {"{\"const\":1e23}", "100000000000000000000000", true},
+                 {"{\"const\":1e20}", "100000000000000000001", false},
+                 {"{\"uniqueItems\":true}", "[1e23,100000000000000000000000]", false},
+                 {"{\"uniqueItems\":true}", "[1e20,100000000000000000001]", true},
+                 {"{\"multipleOf\":1e20}", "300000000000000000000", true},
+                 {"{\"multipleOf\":1e20}", "300000000000000000001", false},
+                 {"{\"multipleOf\":1e20}", "-350000000000000000000", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (check(cases[i].schema, cases[i].instance).valid != cases[i].valid)
+            fail_msg("%s of %s", cases[i].instance, cases[i].schema);
+}
+
 static void the_number_of_errors_is_bounded(void **state)
 {
     struct wbi_buf b;
@@ -471,6 +506,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_repaired_where_another_reading_is_possible,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(integers_beyond_64_bits_are_compared_exactly, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(one_stray_wrapper_is_taken_off, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lint_finds_what_providers_refuse, set_up, tear_down),
     };
