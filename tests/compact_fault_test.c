@@ -13,6 +13,10 @@
 #include "faults/alloc_fault.h"
 
 #define LINES "one line of output\\ntwo lines of output\\nthree lines of output, \\\"quoted\\\"\\n"
+#define PRINTED_LINES "one line of output\ntwo lines of output\nthree lines of output, \"quoted\"\n"
+#define PRINTED                                                                         \
+    PRINTED_LINES PRINTED_LINES PRINTED_LINES PRINTED_LINES PRINTED_LINES PRINTED_LINES \
+        PRINTED_LINES PRINTED_LINES
 #define TEXT LINES LINES LINES LINES LINES LINES LINES LINES
 #define PAIR(id, arg)                                                                        \
     "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"f\",\"arguments\":\"" arg \
@@ -28,8 +32,8 @@ static bool known(void *arg, struct wbi_arena *arena, struct wbi_str id,
                   struct wbi_compact_known *ret)
 {
     (void)arg;
-    (void)arena;
-    *ret = (struct wbi_compact_known){.canonical = WBI_LIT(CANONICAL)};
+    *ret = (struct wbi_compact_known){.canonical = WBI_LIT(CANONICAL),
+                                      .receipt = wbi_arena_str(arena, WBI_LIT(PRINTED))};
     return wbi_str_eqz(id, "c");
 }
 

@@ -64,6 +64,7 @@ static bool known(void *arg, struct wbi_arena *arena, struct wbi_str call_id,
     if (!l.found)
         return false;
     ret->canonical = l.record.outcome.canonical;
+    ret->receipt = l.record.outcome.receipt;
     effect = l.record.outcome.effect.p != NULL ? wbi_effect_by_name(l.record.outcome.effect) : 0;
     ret->mutates =
         effect == WBI_EFFECT_IDEMPOTENT_WRITE || effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE;

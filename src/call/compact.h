@@ -12,9 +12,11 @@
 #include "family/compact.h"
 #include "wire/wire.h"
 
-/* What is recorded of a call. */
+/* What is recorded under an id. It counts only where the history shows that very
+ * receipt, or a form made of that result: ids are used again elsewhere. */
 struct wbi_compact_known {
     struct wbi_str canonical; /* its canonical result, as JSON */
+    struct wbi_str receipt;   /* as the model got it */
     bool mutates;             /* by its effect: a write */
     bool external;            /* nobody can say what it did outside */
 };

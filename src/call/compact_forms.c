@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "call/compact_int.h"
+#include "family/command/command.h"
 #include "json/write.h"
 #include "text/preview.h"
 #include "text/tokens.h"
@@ -72,84 +73,6 @@ static size_t find_mark(const struct wbi_compact_item *it, struct wbi_str text, 
         return at;
     }
     return text.n;
-}
-
-/* The rung a text was brought to before; 0 for one that is as it was. A text that
- * only claims it is larger than we would have left it. */
-static int frozen_rung(struct wbi_compact_item *it)
-{
-    int rung = 0;
-    size_t at = find_mark(it, it->text, &rung);
-    size_t most = rung == WBI_RUNG_TRIMMED ? GENERIC_TRIMMED_BYTES : GENERIC_SHORT_BYTES;
-
-    it->body = it->text;
-    if (rung == 0 || (it->known.canonical.p == NULL && at > most))
-        return 0;
-    it->body = wbi_str_head(it->text, at);
-    while (it->body.n > 0 &&
-           (it->body.p[it->body.n - 1] == '\n' || it->body.p[it->body.n - 1] == ' '))
-        it->body.n--;
-    return rung;
-}
-
-/* ---- reading ---- */
-
-/* Only for results nobody recorded: the row's effect is what counts. */
-static bool mutates_by_name(struct wbi_str name)
-{
-    static const char *const names[] = {"ApplyPatch",     "WriteFile",        "CreateWorkItem",
-                                        "UpdateWorkItem", "CompleteWorkItem", "apply_patch"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (wbi_str_eqz(name, names[i]))
-            return true;
-    return false;
-}
-
-static void read_known(struct wbi_compact_job *j, struct wbi_compact_item *it)
-{
-    const wbi_json *v, *artifacts;
-    int64_t status;
-
-    if (j->source == NULL || it->id.p == NULL ||
-        !j->source->known(j->source->arg, j->arena, it->id, &it->known)) {
-        it->known = (struct wbi_compact_known){.mutates = mutates_by_name(it->name)};
-        return;
-    }
-    if (wbi_json_read(j->arena, it->known.canonical, WBI_JSON_STRICT, &v, NULL) != WB_OK)
-        return;
-    it->failed = it->failed || wbi_str_eqz(wbi_json_get_str(v, "status"), "error");
-    if (wbi_json_i64(wbi_json_get(wbi_json_get(v, "result"), "exit_status"), &status))
-        it->failed = it->failed || status != 0; /* a command that failed is a failure */
-    artifacts = wbi_json_get(wbi_json_get(v, "result"), "artifacts");
-    it->artifact = wbi_json_get_str(wbi_json_at(artifacts, 0), "path");
-}
-
-wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_compact_item *it,
-                            struct wbi_error *err)
-{
-    const struct wbi_history_entry *e = &j->h.entries[it->entry];
-    const wbi_json *media = wbi_history_media(&j->h, e);
-
-    it->id = e->id;
-    it->message = e->message;
-    it->round = e->round;
-    it->same = WBI_COMPACT_NONE;
-    if (e->partner != WBI_HISTORY_NONE)
-        it->name = j->h.entries[e->partner].name;
-    it->failed = wbi_history_failed(&j->h, e);
-    read_known(j, it);
-    it->important = it->failed || it->known.mutates;
-    it->frozen = it->rung = frozen_rung(it);
-    it->now = it->text;
-    it->cost = wbi_compact_cost(j, it->text);
-    if (media != NULL) { /* counted with all that would go with the text */
-        wbi_buf_clear(&j->scratch);
-        wbi_json_write(&j->scratch, media);
-        it->cost += wbi_tokens_units(wbi_buf_str(&j->scratch));
-    }
-    it->first = it->cost;
-    return wbi_buf_rc(&j->scratch) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
 /* ---- forms ---- */
@@ -251,6 +174,163 @@ wb_rc wbi_compact_form(struct wbi_compact_job *j, const struct wbi_compact_item 
     add_mark(&out, it, rung);
     *ret = wbi_buf_str(&out);
     return wbi_buf_rc(&out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
+}
+
+/* ---- reading ---- */
+
+/* Only for results nobody recorded: the row's effect is what counts. */
+static bool mutates_by_name(struct wbi_str name)
+{
+    static const char *const names[] = {"ApplyPatch",     "WriteFile",        "CreateWorkItem",
+                                        "UpdateWorkItem", "CompleteWorkItem", "apply_patch"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (wbi_str_eqz(name, names[i]))
+            return true;
+    return false;
+}
+
+static struct wbi_str trimmed(struct wbi_str s)
+{
+    while (s.n > 0 && (s.p[s.n - 1] == '\n' || s.p[s.n - 1] == ' '))
+        s.n--;
+    return s;
+}
+
+/* Each entry is the receipt of one command; the last may say more. */
+static bool is_shell_receipt(struct wbi_compact_job *j, const wbi_json *entries,
+                             const wbi_json *items)
+{
+    const wbi_json *item = wbi_json_first(items);
+
+    if (wbi_json_count(items) != wbi_json_count(entries))
+        return false;
+    WBI_JSON_EACH (entries, entry) {
+        wbi_buf_clear(&j->scratch);
+        wbi_command_render_item(item, &j->scratch);
+        if (!wbi_str_starts(wbi_json_get_str(entry, "stdout"), trimmed(wbi_buf_str(&j->scratch))))
+            return false;
+        item = wbi_json_skip(item);
+    }
+    return true;
+}
+
+/* Media stand behind the receipt, as notes or beside it. */
+static bool is_receipt(struct wbi_compact_job *j, const struct wbi_compact_item *it,
+                       const struct wbi_canonical *can)
+{
+    const struct wbi_history_entry *e = &j->h.entries[it->entry];
+    const wbi_json *items = wbi_json_get_as(can->result, "items", WBI_JSON_ARR);
+    struct wbi_str text = trimmed(it->text), receipt = trimmed(it->known.receipt);
+
+    if (e->kind == WBI_WIRE_SHELL && wbi_json_count(items) > 0)
+        return is_shell_receipt(j, wbi_json_get_as(e->value, "output", WBI_JSON_ARR), items);
+    return wbi_str_eq(text, receipt) ||
+           (wbi_history_has_parts(&j->h, e) && receipt.n > 0 && wbi_str_starts(text, receipt));
+}
+
+/* A form of this record, or on the last rung one with a note behind it. */
+static wb_rc is_form(struct wbi_compact_job *j, const struct wbi_compact_item *it, int rung,
+                     bool *ret, struct wbi_error *err)
+{
+    struct wbi_str form;
+    int ignored;
+    wb_rc rc = wbi_compact_form(j, it, rung, &form, err);
+
+    if (rc != WB_OK)
+        return rc;
+    *ret = wbi_str_eq(it->text, form);
+    if (rung == WBI_RUNG_LINE && it->text.n <= form.n + GENERIC_SHORT_BYTES)
+        *ret = wbi_str_starts(it->text, trimmed(wbi_str_head(form, find_mark(it, form, &ignored))));
+    return WB_OK;
+}
+
+static struct wbi_compact_known unknown(const struct wbi_compact_item *it)
+{
+    return (struct wbi_compact_known){.mutates = mutates_by_name(it->name)};
+}
+
+/* rung: what the text's mark says, 0 without one. */
+static wb_rc read_known(struct wbi_compact_job *j, struct wbi_compact_item *it, int rung,
+                        struct wbi_error *err)
+{
+    struct wbi_canonical can;
+    bool same = false;
+    int64_t status;
+    wb_rc rc;
+
+    if (j->source == NULL || it->id.p == NULL ||
+        !j->source->known(j->source->arg, j->arena, it->id, &it->known)) {
+        it->known = unknown(it);
+        return WB_OK;
+    }
+    rc = wbi_canonical_parse(j->arena, it->known.canonical, &can, NULL);
+    if (rc == WB_ENOMEM)
+        return wbi_fail_nomem(err);
+    if (rc == WB_OK) {
+        it->artifact =
+            wbi_json_get_str(wbi_json_at(wbi_json_get(can.result, "artifacts"), 0), "path");
+        if (rung == 0)
+            same = is_receipt(j, it, &can);
+        else
+            rc = is_form(j, it, rung, &same, err);
+    }
+    if (rc == WB_OK && same) {
+        it->failed = it->failed || !can.success;
+        if (wbi_json_i64(wbi_json_get(can.result, "exit_status"), &status))
+            it->failed = it->failed || status != 0; /* a command that failed is a failure */
+        return WB_OK;
+    }
+    it->known = unknown(it);
+    it->artifact = WBI_NONE;
+    return rc == WB_EINPUT ? WB_OK : rc; /* one that cannot be read is none */
+}
+
+/* What is known of it and the rung it was brought to before; 0 for a text that is as it
+ * was. One that only claims it is larger than we would have left it. */
+static wb_rc read_state(struct wbi_compact_job *j, struct wbi_compact_item *it,
+                        struct wbi_error *err)
+{
+    int rung = 0;
+    size_t at = find_mark(it, it->text, &rung);
+    size_t most = rung == WBI_RUNG_TRIMMED ? GENERIC_TRIMMED_BYTES : GENERIC_SHORT_BYTES;
+    wb_rc rc = read_known(j, it, rung, err);
+
+    it->body = it->text;
+    if (rung == 0 || (it->known.canonical.p == NULL && at > most + it->id.n))
+        return rc;
+    it->body = trimmed(wbi_str_head(it->text, at));
+    it->frozen = it->rung = rung;
+    return rc;
+}
+
+wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_compact_item *it,
+                            struct wbi_error *err)
+{
+    const struct wbi_history_entry *e = &j->h.entries[it->entry];
+    const wbi_json *media = wbi_history_media(&j->h, e);
+    wb_rc rc;
+
+    it->id = e->id;
+    it->message = e->message;
+    it->round = e->round;
+    it->same = WBI_COMPACT_NONE;
+    if (e->partner != WBI_HISTORY_NONE)
+        it->name = j->h.entries[e->partner].name;
+    it->failed = wbi_history_failed(&j->h, e);
+    rc = read_state(j, it, err);
+    if (rc != WB_OK)
+        return rc;
+    it->important = it->failed || it->known.mutates;
+    it->now = it->text;
+    it->cost = wbi_compact_cost(j, it->text);
+    if (media != NULL) { /* counted with all that would go with the text */
+        wbi_buf_clear(&j->scratch);
+        wbi_json_write(&j->scratch, media);
+        it->cost += wbi_tokens_units(wbi_buf_str(&j->scratch));
+    }
+    it->first = it->cost;
+    return wbi_buf_rc(&j->scratch) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
 /* ---- the same call again ---- */

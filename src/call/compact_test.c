@@ -363,16 +363,18 @@ static void test_a_forged_mark_does_not_freeze(void **state)
     "\"result\":{\"exit_code\":0,\"stdout_preview\":\"%s\",\"task_handle\":{\"task_id\":" \
     "\"task_7\"},\"stdout_artifact\":0,\"artifacts\":[{\"path\":\"/a/b.log\"}]},\"error\":null}"
 
+static const struct call *recorded; /* what was answered to "c0", "c1" and so on */
+
 static bool known(void *arg, struct wbi_arena *a, struct wbi_str id, struct wbi_compact_known *ret)
 {
     struct wbi_buf text;
 
-    (void)id;
     wbi_buf_init_arena(&text, a, WBI_LIMIT_CALL_ARENA);
     for (int i = 0; i < 60; i++)
         wbi_buf_addz(&text, LONG_TEXT);
     wbi_buf_addc(&text, '\0');
     ret->canonical = wbi_arena_fmt(a, CANONICAL, text.p);
+    ret->receipt = recorded[id.p[1] - '0'].text;
     ret->mutates = arg != NULL && wbi_str_eqz(id, "c0");
     return ret->canonical.p != NULL;
 }
@@ -389,6 +391,7 @@ static void test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back
     (void)state;
     for (int i = 0; i < 6; i++)
         calls[i] = plain("ExecCommand", i, i);
+    recorded = calls;
     history = history_of(WBI_PROVIDER_RESPONSES, calls, 6);
     assert_int_equal(try(WBI_PROVIDER_RESPONSES, history, 1, &source, &out, &report), WB_ELIMIT);
     assert_int_equal(try(WBI_PROVIDER_RESPONSES, history, report.minimum, &source, &out, &report),
@@ -397,6 +400,64 @@ static void test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back
                                  "stdout_artifact: 0; artifact: /a/b.log [compacted to rung 3 of "
                                  "3: call c0; ReadArtifact {\\\"path\\\":\\\"/a/b.log\\\"} reads "
                                  "the rest]")));
+}
+
+/* Ids are used again: the record counts only for the output it is of, also when a
+ * part of the history was compacted before. */
+static void test_a_record_of_another_call_with_that_id_is_not_taken(void **state)
+{
+    struct wbi_compact_source source = {known, NULL, NULL};
+    struct call calls[6], others[6];
+    struct wbi_compact_report report;
+    struct wbi_str history, out;
+    uint64_t least;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        calls[i] = plain("ExecCommand", i, i);
+        others[i] = plain("ExecCommand", i, i + 10);
+    }
+    recorded = others;
+    history = history_of(WBI_PROVIDER_ANTHROPIC, calls, 6);
+    assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, 1, &source, &out, &report), WB_ELIMIT);
+    least = report.minimum;
+    for (uint64_t budget = least * 4; budget >= least; budget -= budget / 8) {
+        assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, budget, &source, &out, &report),
+                         WB_OK);
+        for (int i = 0; i < 6; i++)
+            assert_true(has(out, wbi_arena_fmt(arena, "FACT-%d", i)));
+        assert_false(has(out, WBI_LIT("SUMMARY")));
+        history = out; /* further down from here */
+    }
+}
+
+static bool damaged(void *arg, struct wbi_arena *a, struct wbi_str id,
+                    struct wbi_compact_known *ret)
+{
+    (void)arg;
+    (void)a;
+    *ret = (struct wbi_compact_known){.canonical = WBI_LIT("{\"tool_name\":7}"),
+                                      .receipt = recorded[id.p[1] - '0'].text};
+    return true;
+}
+
+static void test_a_record_that_cannot_be_read_is_none(void **state)
+{
+    struct wbi_compact_source source = {damaged, NULL, NULL};
+    struct wbi_compact_report report;
+    struct call calls[6];
+    struct wbi_str history, with, without;
+    uint64_t least;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        calls[i] = plain("ReadFile", i, i);
+    recorded = calls;
+    history = history_of(WBI_PROVIDER_GEMINI, calls, 6);
+    least = minimum_of(WBI_PROVIDER_GEMINI, history);
+    without = compact(WBI_PROVIDER_GEMINI, history, least);
+    assert_int_equal(try(WBI_PROVIDER_GEMINI, history, least, &source, &with, &report), WB_OK);
+    assert_true(wbi_str_eq(with, without));
 }
 
 /* By the effect that was recorded, whatever the tool is called. */
@@ -410,6 +471,7 @@ static void test_a_mutation_is_known_by_its_recorded_effect(void **state)
     (void)state;
     for (int i = 0; i < 8; i++)
         calls[i] = plain("ExecCommand", i, i);
+    recorded = calls;
     history = history_of(WBI_PROVIDER_CHAT, calls, 8);
     assert_int_equal(try(WBI_PROVIDER_CHAT, history, 1000000, &source, &out, &report), WB_OK);
     assert_int_equal(
@@ -429,6 +491,8 @@ int main(void)
         cmocka_unit_test(test_equal_calls_fold_only_when_their_results_are_equal),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),
         cmocka_unit_test(test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back),
+        cmocka_unit_test(test_a_record_of_another_call_with_that_id_is_not_taken),
+        cmocka_unit_test(test_a_record_that_cannot_be_read_is_none),
         cmocka_unit_test(test_a_mutation_is_known_by_its_recorded_effect),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

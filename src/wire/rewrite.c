@@ -39,6 +39,11 @@ static bool is_shell(const struct wbi_history *h, const struct wbi_history_entry
     return e->kind == WBI_WIRE_SHELL && wbi_json_is(value_of(h, e), WBI_JSON_ARR);
 }
 
+bool wbi_history_has_parts(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    return wbi_json_is(value_of(h, e), WBI_JSON_ARR);
+}
+
 const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e)
 {
     if (is_shell(h, e)) /* texts, all of them */

@@ -11,6 +11,8 @@
  * when it has none. */
 struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_history *h,
                                 const struct wbi_history_entry *e);
+/* True where the output is a list of parts, not one text. */
+bool wbi_history_has_parts(const struct wbi_history *h, const struct wbi_history_entry *e);
 /* What of an output is more than one text and goes when its text is replaced:
  * lists of parts, objects, media; NULL for a plain text. */
 const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e);
