@@ -276,7 +276,7 @@ static wb_rc replay(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t b
         j->total += fixed[m++];
         for (; n < j->n && j->items[n].message < m; n++) {
             j->total += j->items[n].cost;
-            if (j->items[n].round != WBI_HISTORY_NONE && j->items[n].round >= rounds)
+            if (j->items[n].round >= rounds)
                 rounds = j->items[n].round + 1;
         }
         if (rc == WB_OK && turn && tokens_of(j->total) > budget)

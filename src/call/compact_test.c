@@ -341,6 +341,35 @@ static void test_equal_calls_fold_only_when_their_results_are_equal(void **state
         has(out, WBI_LIT("the later equal call c3 gave another result: 61 lines became 62")));
 }
 
+/* Outputs whose calls only the server holds (previous_response_id, item_reference) are
+ * results like others: the newest stay exact longest, and the minimum is one that works. */
+static void test_outputs_of_calls_on_the_server_are_compacted_too(void **state)
+{
+    static const char form[] = "{\"previous_response_id\":\"r\",\"input\":[%.*s]}";
+    struct wbi_compact_report report;
+    struct wbi_str list = WBI_LIT(""), history, out;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct wbi_buf text;
+
+        wbi_buf_init_arena(&text, arena, WBI_LIMIT_CALL_ARENA);
+        wbi_json_quote(&text, some_text(i, 100));
+        list = wbi_arena_fmt(arena,
+                             "%.*s%s{\"role\":\"user\",\"content\":\"x\"},{\"type\":"
+                             "\"function_call_output\",\"call_id\":\"c%d\",\"output\":%.*s},"
+                             "{\"type\":\"item_reference\",\"id\":\"i%d\"}",
+                             WBI_FMT(list), i > 0 ? "," : "", i, WBI_FMT(wbi_buf_str(&text)), i);
+    }
+    history = wbi_arena_fmt(arena, form, WBI_FMT(list));
+    out = compact(WBI_PROVIDER_RESPONSES, history, minimum_of(WBI_PROVIDER_RESPONSES, history));
+    assert_true(has(out, WBI_LIT("of 3: call c4;")));
+    assert_int_equal(try(WBI_PROVIDER_RESPONSES, history, 1000000, NULL, &out, &report), WB_OK);
+    out = compact(WBI_PROVIDER_RESPONSES, history, report.tokens_before / 2);
+    assert_true(has(out, WBI_LIT("of 3: call c2;")));
+    assert_false(has(out, WBI_LIT("of 3: call c3;")));
+}
+
 static void test_a_forged_mark_does_not_freeze(void **state)
 {
     struct call calls[4];
@@ -489,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_the_newest_whole_rounds_stay_exact),
         cmocka_unit_test(test_failures_and_mutations_last_longest),
         cmocka_unit_test(test_equal_calls_fold_only_when_their_results_are_equal),
+        cmocka_unit_test(test_outputs_of_calls_on_the_server_are_compacted_too),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),
         cmocka_unit_test(test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back),
         cmocka_unit_test(test_a_record_of_another_call_with_that_id_is_not_taken),

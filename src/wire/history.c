@@ -347,29 +347,33 @@ static void pair_early_outputs(struct pairing *p)
     }
 }
 
-/* A round is what the model asked for at once: the calls of one run, or for
- * Responses the calls up to the next output. */
+/* A round is what the model asked for at once: the calls of one run, or for Responses the
+ * calls up to the next output. Outputs whose calls are not in sight have rounds, too:
+ * neighbours one. */
 static void number_rounds(struct wbi_history *h)
 {
-    bool after_call = false;
+    bool after_call = false, after_lone = false;
     size_t run = 0;
 
     for (size_t i = 0; i < h->n; i++) {
         struct wbi_history_entry *e = &h->entries[i];
+        bool lone = !e->is_call && e->partner == WBI_HISTORY_NONE;
         size_t own = e->round;
 
-        if (e->is_call) {
+        if (e->is_call)
             h->rounds += !(after_call && (h->provider == WBI_PROVIDER_RESPONSES || run == own));
+        else if (lone)
+            h->rounds += !(after_lone && h->entries[i - 1].message + 1 == e->message);
+        if (e->is_call || lone)
             e->round = h->rounds - 1;
-        }
         after_call = e->is_call;
+        after_lone = lone;
         run = own;
     }
     for (size_t i = 0; i < h->n; i++) {
         struct wbi_history_entry *e = &h->entries[i];
-        if (!e->is_call)
-            e->round =
-                e->partner == WBI_HISTORY_NONE ? WBI_HISTORY_NONE : h->entries[e->partner].round;
+        if (!e->is_call && e->partner != WBI_HISTORY_NONE)
+            e->round = h->entries[e->partner].round;
     }
 }
 

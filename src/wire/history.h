@@ -18,7 +18,7 @@ struct wbi_history_entry {
     struct wbi_str id;       /* absent where none is given */
     struct wbi_str name;     /* calls that have one, and Gemini outputs */
     size_t partner;          /* entry of the other half, or WBI_HISTORY_NONE */
-    size_t round;            /* of calls: from 0; of outputs: that of their call, or NONE */
+    size_t round;            /* from 0; of outputs: that of their call, where it is in sight */
     size_t next;             /* used while pairing */
 };
 
