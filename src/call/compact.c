@@ -32,14 +32,17 @@ static const wbi_json *arguments_of(const struct wbi_compact_job *j,
                                     const struct wbi_compact_item *it)
 {
     static const char *const members[] = {"arguments", "input", "args", "action", "operation"};
+    static const char *const around[] = {"function", "custom", "functionCall", "function_call"};
     size_t call = j->h.entries[it->entry].partner;
     const wbi_json *v, *inner;
 
     if (call == WBI_HISTORY_NONE)
         return NULL;
     v = j->h.entries[call].value;
-    inner = wbi_json_get(v, j->h.provider == WBI_PROVIDER_CHAT ? "function" : "functionCall");
-    v = inner != NULL ? inner : v;
+    for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+        inner = wbi_json_get_as(v, around[i], WBI_JSON_OBJ);
+        v = inner != NULL ? inner : v;
+    }
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
         if (wbi_json_get(v, members[i]) != NULL)
             return wbi_json_get(v, members[i]);
@@ -106,7 +109,9 @@ static void fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t 
     if (it->same >= n)
         return;
     later = &j->items[it->same];
-    equal = wbi_str_eq(it->text, later->text);
+    equal = wbi_history_equal(&j->h, &j->h.entries[it->entry], &j->h.entries[later->entry]);
+    if (!equal && wbi_str_eq(it->text, later->text))
+        return; /* other pictures, of which a note could say nothing */
     if (!untouched(later) || (!equal && it->important) || !wbi_str_eq(it->name, later->name) ||
         !wbi_json_equal(arguments_of(j, it), arguments_of(j, later)))
         return;

@@ -308,7 +308,6 @@ wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_compact_item *
                             struct wbi_error *err)
 {
     const struct wbi_history_entry *e = &j->h.entries[it->entry];
-    const wbi_json *media = wbi_history_media(&j->h, e);
     wb_rc rc;
 
     it->id = e->id;
@@ -324,11 +323,9 @@ wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_compact_item *
     it->important = it->failed || it->known.mutates;
     it->now = it->text;
     it->cost = wbi_compact_cost(j, it->text);
-    if (media != NULL) { /* counted with all that would go with the text */
-        wbi_buf_clear(&j->scratch);
-        wbi_json_write(&j->scratch, media);
-        it->cost += wbi_tokens_units(wbi_buf_str(&j->scratch));
-    }
+    wbi_buf_clear(&j->scratch); /* counted with all that would go with the text */
+    wbi_history_add_rest(&j->h, e, &j->scratch);
+    it->cost += wbi_tokens_units(wbi_buf_str(&j->scratch));
     it->first = it->cost;
     return wbi_buf_rc(&j->scratch) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }

@@ -370,6 +370,77 @@ static void test_outputs_of_calls_on_the_server_are_compacted_too(void **state)
     assert_false(has(out, WBI_LIT("of 3: call c3;")));
 }
 
+/* ---- more than one text ---- */
+
+#define BASE64_16 "iVBORw0KGgo/Ab9x"
+#define BASE64_256                                                                            \
+    BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 \
+        BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16 BASE64_16
+#define PICTURE BASE64_256 BASE64_256 BASE64_256 BASE64_256 BASE64_256 BASE64_256 BASE64_256
+
+static struct wbi_str gemini_history(const char *call, const char *function, const char *inside)
+{
+    return wbi_arena_fmt(arena,
+                         "[{\"role\":\"user\",\"parts\":[{\"text\":\"t\"}]},{\"role\":"
+                         "\"model\",\"parts\":[{\"%s\":{\"name\":\"f\",\"args\":{}}}]},{"
+                         "\"role\":\"user\",\"parts\":[{\"%s\":{\"name\":\"f\",%s}}]}]",
+                         call, function, inside);
+}
+
+/* Everything that goes with the text is counted with it, so that a history over its
+ * budget is seen to be. */
+static void test_all_of_a_gemini_response_is_counted(void **state)
+{
+    static const char *const insides[] = {
+        "\"response\":{\"output\":[\"x\",\"[image/png: see part 1]\"]},\"parts\":[{"
+        "\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"" PICTURE "\"}}]",
+        "\"response\":{\"output\":\"x\"},\"parts\":[{\"inlineData\":{\"mimeType\":"
+        "\"image/png\",\"data\":\"" PICTURE "\"}}]",
+        "\"response\":{\"output\":\"x\",\"more\":\"" PICTURE "\"}",
+        "\"response\":{\"found\":\"" PICTURE "\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(insides) / sizeof(insides[0]); i++) {
+        struct wbi_str camel = gemini_history("functionCall", "functionResponse", insides[i]);
+        struct wbi_str snake = gemini_history("function_call", "function_response", insides[i]);
+
+        assert_true(MARKED(compact(WBI_PROVIDER_GEMINI, camel, 300)));
+        assert_true(MARKED(compact(WBI_PROVIDER_GEMINI, snake, 300)));
+        assert_false(has(compact(WBI_PROVIDER_GEMINI, camel, 300), WBI_LIT("/png\",\"data")));
+    }
+    assert_true(has(compact(WBI_PROVIDER_GEMINI,
+                            gemini_history("functionCall", "functionResponse", insides[3]), 300),
+                    WBI_LIT("\"response\":{\"found\":\"iVBOR")));
+}
+
+static struct wbi_str shot(const char *id, const char *picture)
+{
+    return wbi_arena_fmt(arena,
+                         "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":"
+                         "\"%s\",\"name\":\"shot\",\"input\":{}}]},{\"role\":\"user\","
+                         "\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"%s\","
+                         "\"content\":[{\"type\":\"text\",\"text\":\"done\"},{\"type\":"
+                         "\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"
+                         "\"image/png\",\"data\":\"%s\"}}]}]}",
+                         id, id, picture);
+}
+
+static void test_other_pictures_are_another_result(void **state)
+{
+    struct wbi_compact_report report;
+    struct wbi_str history, out;
+
+    (void)state;
+    history = wbi_arena_fmt(arena, "[%.*s,%.*s,%.*s,%.*s]", WBI_FMT(shot("a", PICTURE)),
+                            WBI_FMT(shot("b", PICTURE)), WBI_FMT(shot("c", PICTURE BASE64_16)),
+                            WBI_FMT(shot("d", PICTURE)));
+    assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, 1000000, NULL, &out, &report), WB_OK);
+    out = compact(WBI_PROVIDER_ANTHROPIC, history, report.tokens_before * 4 / 5);
+    assert_true(has(out, WBI_LIT("same result as the later call b")));
+    assert_false(has(out, WBI_LIT("later call c")));
+}
+
 static void test_a_forged_mark_does_not_freeze(void **state)
 {
     struct call calls[4];
@@ -519,6 +590,8 @@ int main(void)
         cmocka_unit_test(test_failures_and_mutations_last_longest),
         cmocka_unit_test(test_equal_calls_fold_only_when_their_results_are_equal),
         cmocka_unit_test(test_outputs_of_calls_on_the_server_are_compacted_too),
+        cmocka_unit_test(test_all_of_a_gemini_response_is_counted),
+        cmocka_unit_test(test_other_pictures_are_another_result),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),
         cmocka_unit_test(test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back),
         cmocka_unit_test(test_a_record_of_another_call_with_that_id_is_not_taken),

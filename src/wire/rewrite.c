@@ -11,20 +11,26 @@ static const char *text_member(const struct wbi_history *h)
     return h->provider == WBI_PROVIDER_RESPONSES ? "output" : "content";
 }
 
-static const wbi_json *gemini_response(const wbi_json *part)
+static const wbi_json *gemini_function(const wbi_json *part)
 {
     const wbi_json *f = wbi_json_get(part, "functionResponse");
 
-    return wbi_json_get(f != NULL ? f : wbi_json_get(part, "function_response"), "response");
+    return f != NULL ? f : wbi_json_get(part, "function_response");
 }
 
+static const wbi_json *gemini_response(const wbi_json *part)
+{
+    return wbi_json_get(gemini_function(part), "response");
+}
+
+/* The response's only member, whatever its name; else the response as it is. */
 static const wbi_json *gemini_value(const wbi_json *part)
 {
-    const wbi_json *response = gemini_response(part), *v = wbi_json_get(response, "error");
+    const wbi_json *response = gemini_response(part);
 
-    if (v == NULL)
-        v = wbi_json_get(response, "output");
-    return v ? v : response;
+    if (!wbi_json_is(response, WBI_JSON_OBJ) || wbi_json_count(response) != 1)
+        return response;
+    return wbi_json_first(response) + 1;
 }
 
 static const wbi_json *value_of(const struct wbi_history *h, const struct wbi_history_entry *e)
@@ -44,15 +50,33 @@ bool wbi_history_has_parts(const struct wbi_history *h, const struct wbi_history
     return wbi_json_is(value_of(h, e), WBI_JSON_ARR);
 }
 
-const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e)
+static const wbi_json *media_of(const struct wbi_history *h, const struct wbi_history_entry *e)
 {
-    if (is_shell(h, e)) /* texts, all of them */
+    if (h->provider != WBI_PROVIDER_GEMINI)
         return NULL;
-    if (!wbi_json_is(value_of(h, e), WBI_JSON_STR))
-        return value_of(h, e);
-    if (h->provider == WBI_PROVIDER_GEMINI)
-        return wbi_json_get(wbi_json_get(e->value, "functionResponse"), "parts");
-    return NULL;
+    return wbi_json_get(gemini_function(e->value), "parts");
+}
+
+void wbi_history_add_rest(const struct wbi_history *h, const struct wbi_history_entry *e,
+                          struct wbi_buf *out)
+{
+    const wbi_json *v = value_of(h, e), *media = media_of(h, e);
+
+    if (!is_shell(h, e) && !wbi_json_is(v, WBI_JSON_STR)) /* a shell's are texts, all of them */
+        wbi_json_write(out, v);
+    if (media != NULL)
+        wbi_json_write(out, media);
+}
+
+static bool equal(const wbi_json *a, const wbi_json *b)
+{
+    return a == NULL || b == NULL ? a == b : wbi_json_equal(a, b);
+}
+
+bool wbi_history_equal(const struct wbi_history *h, const struct wbi_history_entry *a,
+                       const struct wbi_history_entry *b)
+{
+    return equal(value_of(h, a), value_of(h, b)) && equal(media_of(h, a), media_of(h, b));
 }
 
 /* ---- shell_call_output: an entry for each command ---- */
@@ -180,8 +204,13 @@ static void write_shell_output(struct wbi_jw *w, const wbi_json *entries, struct
 
 static void write_gemini(struct wbi_jw *w, const wbi_json *part, struct wbi_str text)
 {
-    const char *member = wbi_json_get(gemini_response(part), "error") != NULL ? "error" : "output";
+    const wbi_json *response = gemini_response(part);
+    struct wbi_str member = WBI_LIT("output");
 
+    if (wbi_json_get(response, "error") != NULL)
+        member = WBI_LIT("error");
+    else if (wbi_json_is(response, WBI_JSON_OBJ) && wbi_json_count(response) == 1)
+        member = wbi_json_str(wbi_json_first(response));
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER (part, key) {
         wbi_jw_keyn(w, wbi_json_str(key));
@@ -197,7 +226,8 @@ static void write_gemini(struct wbi_jw *w, const wbi_json *part, struct wbi_str 
             wbi_jw_keyn(w, wbi_json_str(inner));
             if (wbi_str_eqz(wbi_json_str(inner), "response")) {
                 wbi_jw_obj(w);
-                wbi_jw_kstr(w, member, text);
+                wbi_jw_keyn(w, member);
+                wbi_jw_str(w, text);
                 wbi_jw_obj_end(w);
             } else {
                 wbi_jw_val(w, inner_val);

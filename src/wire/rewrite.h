@@ -13,9 +13,13 @@ struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_histor
                                 const struct wbi_history_entry *e);
 /* True where the output is a list of parts, not one text. */
 bool wbi_history_has_parts(const struct wbi_history *h, const struct wbi_history_entry *e);
-/* What of an output is more than one text and goes when its text is replaced:
- * lists of parts, objects, media; NULL for a plain text. */
-const wbi_json *wbi_history_media(const struct wbi_history *h, const struct wbi_history_entry *e);
+/* Adds what of an output is more than one text and goes when its text is replaced, as JSON:
+ * lists of parts, objects, media beside them. */
+void wbi_history_add_rest(const struct wbi_history *h, const struct wbi_history_entry *e,
+                          struct wbi_buf *out);
+/* True when two outputs say and show the same. */
+bool wbi_history_equal(const struct wbi_history *h, const struct wbi_history_entry *a,
+                       const struct wbi_history_entry *b);
 /* True where the output says that its call failed. */
 bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e);
 
