@@ -106,7 +106,7 @@ static void fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t 
     uint64_t cost;
     bool equal;
 
-    if (it->same >= n)
+    if (it->same >= n || it->refused)
         return;
     later = &j->items[it->same];
     equal = wbi_history_equal(&j->h, &j->h.entries[it->entry], &j->h.entries[later->entry]);
@@ -119,7 +119,8 @@ static void fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t 
     if (text.p == NULL)
         return;
     cost = wbi_compact_cost(j, text);
-    if (cost >= it->cost)
+    it->refused = cost >= it->cost;
+    if (it->refused)
         return;
     choose(j, it, text, cost, WBI_RUNG_LINE);
     it->folded = equal;
@@ -267,11 +268,13 @@ static bool by_model(const struct wbi_compact_job *j, const wbi_json *message)
            (wbi_str_ends(type, WBI_LIT("_call")) || wbi_str_eqz(type, "reasoning"));
 }
 
-/* Message by message, a batch wherever one was due. */
+/* Message by message, a batch wherever one was due, until one could not reach the budget:
+ * then none can. */
 static wb_rc replay(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t budget,
                     struct wbi_error *err)
 {
     size_t count = wbi_json_count(j->h.messages), m = 0, n = 0, rounds = 0;
+    bool lost = false;
     wb_rc rc = WB_OK;
 
     j->total = fixed[count];
@@ -284,8 +287,10 @@ static wb_rc replay(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t b
             if (j->items[n].round >= rounds)
                 rounds = j->items[n].round + 1;
         }
-        if (rc == WB_OK && turn && tokens_of(j->total) > budget)
+        if (rc == WB_OK && turn && !lost && tokens_of(j->total) > budget) {
             rc = batch(j, n, rounds, budget, err);
+            lost = tokens_of(j->total) > budget;
+        }
     }
     return rc;
 }

@@ -28,6 +28,7 @@ struct wbi_compact_item {
     bool important; /* a failure or a mutation */
     bool folded;
     bool special; /* now is a fold or a note of what changed */
+    bool refused; /* neither was smaller: not tried again */
 };
 
 struct wbi_compact_job {

@@ -227,6 +227,19 @@ static void test_any_budget_from_the_minimum_on_works(void **state)
     }
 }
 
+/* Short results that nothing makes smaller cost no memory batch after batch. */
+static void test_the_minimum_of_a_long_history_is_found(void **state)
+{
+    static struct call calls[2500];
+    struct wbi_str history;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        calls[i] = (struct call){"f", 1, false, WBI_LIT("ok")};
+    history = history_of(WBI_PROVIDER_CHAT, calls, sizeof(calls) / sizeof(calls[0]));
+    assert_true(minimum_of(WBI_PROVIDER_CHAT, history) > 100000);
+}
+
 /* S0 "Truncation Should Be Stable Across Re-serialization": what was cut stays
  * cut, byte for byte, turn after turn; and the long way comes to the same bytes
  * as the short one. */
@@ -585,6 +598,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_budget_from_the_minimum_on_works),
+        cmocka_unit_test(test_the_minimum_of_a_long_history_is_found),
         cmocka_unit_test(test_a_growing_history_keeps_its_compacted_start),
         cmocka_unit_test(test_the_newest_whole_rounds_stay_exact),
         cmocka_unit_test(test_failures_and_mutations_last_longest),
