@@ -99,32 +99,35 @@ static bool untouched(const struct wbi_compact_item *it)
 
 /* An equal call further on (among the first n) makes the older result needless:
  * folded when the results are equal, else a note of what changed. */
-static void fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t n)
+static wb_rc fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t n,
+                  struct wbi_error *err)
 {
     const struct wbi_compact_item *later;
     struct wbi_str text;
     uint64_t cost;
     bool equal;
+    wb_rc rc;
 
     if (it->same >= n || it->refused)
-        return;
+        return WB_OK;
     later = &j->items[it->same];
     equal = wbi_history_equal(&j->h, &j->h.entries[it->entry], &j->h.entries[later->entry]);
     if (!equal && wbi_str_eq(it->text, later->text))
-        return; /* other pictures, of which a note could say nothing */
+        return WB_OK; /* other pictures, of which a note could say nothing */
     if (!untouched(later) || (!equal && it->important) || !wbi_str_eq(it->name, later->name) ||
         !wbi_json_equal(arguments_of(j, it), arguments_of(j, later)))
-        return;
-    text = wbi_compact_again(j, it, later, equal);
-    if (text.p == NULL)
-        return;
+        return WB_OK;
+    rc = wbi_compact_again(j, it, later, equal, &text, err);
+    if (rc != WB_OK)
+        return rc;
     cost = wbi_compact_cost(j, text);
     it->refused = cost >= it->cost;
     if (it->refused)
-        return;
+        return WB_OK;
     choose(j, it, text, cost, WBI_RUNG_LINE);
     it->folded = equal;
     it->special = true;
+    return WB_OK;
 }
 
 /* ---- one batch ---- */
@@ -179,9 +182,9 @@ static wb_rc step_down(struct wbi_compact_job *j, size_t n, size_t exact_from, u
 {
     wb_rc rc = WB_OK;
 
-    for (size_t i = 0; i < n && tokens_of(j->total) > target; i++)
+    for (size_t i = 0; rc == WB_OK && i < n && tokens_of(j->total) > target; i++)
         if (j->items[i].round < exact_from && untouched(&j->items[i]))
-            fold(j, &j->items[i], n);
+            rc = fold(j, &j->items[i], n, err);
     for (int pass = 0; pass < 2 * (WBI_RUNGS - 1); pass++) {
         bool important = pass >= WBI_RUNGS - 1;
         int rung = pass % (WBI_RUNGS - 1) + 1;

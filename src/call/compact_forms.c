@@ -341,36 +341,69 @@ static size_t count_lines(struct wbi_str s)
     return n;
 }
 
-/* The line that holds byte `at`, at most QUOTE_BYTES of it. */
+/* The line that holds byte `at`, at most QUOTE_BYTES of it, among them that byte. */
 static struct wbi_str line_at(struct wbi_str s, size_t at)
 {
+    size_t from;
+
     at = at < s.n ? at : s.n;
-    while (at > 0 && s.p[at - 1] != '\n')
-        at--;
-    return first_line(wbi_str_from(s, at), QUOTE_BYTES);
+    for (from = at; from > 0 && s.p[from - 1] != '\n';)
+        from--;
+    if (at - from >= QUOTE_BYTES)
+        from = at - QUOTE_BYTES / 2;
+    while (from < at && ((uint8_t)s.p[from] & 0xc0) == 0x80)
+        from++;
+    return first_line(wbi_str_from(s, from), QUOTE_BYTES);
 }
 
-struct wbi_str wbi_compact_again(struct wbi_compact_job *j, const struct wbi_compact_item *it,
-                                 const struct wbi_compact_item *later, bool equal)
+static void add_change(struct wbi_buf *out, struct wbi_str a, struct wbi_str b)
 {
-    struct wbi_str a = it->body, b = later->body;
-    struct wbi_buf out;
     size_t same = 0;
 
+    while (same < a.n && same < b.n && a.p[same] == b.p[same])
+        same++;
+    if (count_lines(a) != count_lines(b))
+        wbi_buf_addf(out, "%zu lines became %zu, ", count_lines(a), count_lines(b));
+    wbi_buf_addf(out, "the first change in line %zu: \"%.*s\" became \"%.*s\"",
+                 count_lines(wbi_str_head(a, same)) + (same == 0 || a.p[same - 1] == '\n'),
+                 WBI_FMT(line_at(a, same)), WBI_FMT(line_at(b, same)));
+}
+
+/* What is protected of a recorded result, on one line. */
+static wb_rc add_line(struct wbi_compact_job *j, const struct wbi_compact_item *it,
+                      struct wbi_buf *out, struct wbi_error *err)
+{
+    if (it->known.canonical.p == NULL)
+        return WB_OK;
+    return known_form(j, it, WBI_RUNG_LINE, out, err);
+}
+
+wb_rc wbi_compact_again(struct wbi_compact_job *j, const struct wbi_compact_item *it,
+                        const struct wbi_compact_item *later, bool equal, struct wbi_str *ret,
+                        struct wbi_error *err)
+{
+    struct wbi_buf out, other;
+    wb_rc rc;
+
     wbi_buf_init_arena(&out, j->arena, WBI_LIMIT_CALL_ARENA);
+    wbi_buf_init_arena(&other, j->arena, WBI_LIMIT_CALL_ARENA);
+    rc = add_line(j, it, &out, err);
+    if (rc == WB_OK && equal)
+        rc = add_line(j, later, &other, err);
+    if (rc != WB_OK)
+        return rc;
+    if (equal && wbi_str_eq(wbi_buf_str(&out), wbi_buf_str(&other)))
+        wbi_buf_clear(&out); /* the later one has all of it */
+    if (out.n > 0)
+        wbi_buf_addz(&out, "; ");
     if (equal) {
         wbi_buf_addf(&out, "same result as the later call %.*s", WBI_FMT(shown_id(later)));
     } else {
-        while (same < a.n && same < b.n && a.p[same] == b.p[same])
-            same++;
         wbi_buf_addf(&out,
                      "the later equal call %.*s gave another result: ", WBI_FMT(shown_id(later)));
-        if (count_lines(a) != count_lines(b))
-            wbi_buf_addf(&out, "%zu lines became %zu, ", count_lines(a), count_lines(b));
-        wbi_buf_addf(&out, "the first change in line %zu: \"%.*s\" became \"%.*s\"",
-                     count_lines(wbi_str_head(a, same)) + (same == 0 || a.p[same - 1] == '\n'),
-                     WBI_FMT(line_at(a, same)), WBI_FMT(line_at(b, same)));
+        add_change(&out, it->body, later->body);
     }
     add_mark(&out, it, WBI_RUNG_LINE);
-    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+    *ret = wbi_buf_str(&out);
+    return wbi_buf_rc(&out) == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }

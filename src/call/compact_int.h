@@ -50,8 +50,10 @@ WB_MUST_CHECK wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_
 WB_MUST_CHECK wb_rc wbi_compact_form(struct wbi_compact_job *j, const struct wbi_compact_item *it,
                                      int rung, struct wbi_str *ret, struct wbi_error *err);
 /* What stands in the place of a result whose call was made again later: that the
- * result is equal, or what changed. Absent when memory is short. */
-struct wbi_str wbi_compact_again(struct wbi_compact_job *j, const struct wbi_compact_item *it,
-                                 const struct wbi_compact_item *later, bool equal);
+ * result is equal, or what changed; before it what is protected of a recorded one and
+ * does not stand in the later. */
+WB_MUST_CHECK wb_rc wbi_compact_again(struct wbi_compact_job *j, const struct wbi_compact_item *it,
+                                      const struct wbi_compact_item *later, bool equal,
+                                      struct wbi_str *ret, struct wbi_error *err);
 
 #endif

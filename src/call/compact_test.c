@@ -352,6 +352,11 @@ static void test_equal_calls_fold_only_when_their_results_are_equal(void **state
         has(out, WBI_LIT("same result as the later call c2 [compacted to rung 3 of 3: call c0")));
     assert_true(
         has(out, WBI_LIT("the later equal call c3 gave another result: 61 lines became 62")));
+    calls[3].text = wbi_arena_fmt(arena, "%0100d new\n%.*s", 0, WBI_FMT(calls[1].text));
+    calls[1].text = wbi_arena_fmt(arena, "%0100d old\n%.*s", 0, WBI_FMT(calls[1].text));
+    out = compact(WBI_PROVIDER_ANTHROPIC, history_of(WBI_PROVIDER_ANTHROPIC, calls, 6),
+                  report.tokens_before * 8 / 10);
+    assert_true(has(out, WBI_LIT("000 old\\\" became \\\"000")));
 }
 
 /* Outputs whose calls only the server holds (previous_response_id, item_reference) are
@@ -515,6 +520,30 @@ static void test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back
                                  "the rest]")));
 }
 
+/* A note takes the place of the text, not of ids, handles and references. */
+static void test_a_note_keeps_what_is_protected(void **state)
+{
+    struct wbi_compact_source source = {known, NULL, NULL};
+    struct wbi_compact_report report;
+    struct call calls[6];
+    struct wbi_str out, history;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        calls[i] = plain("ExecCommand", i / 2, i);
+    calls[3] = calls[2];
+    recorded = calls;
+    history = history_of(WBI_PROVIDER_RESPONSES, calls, 6);
+    assert_int_equal(try(WBI_PROVIDER_RESPONSES, history, 1000000, &source, &out, &report), WB_OK);
+    assert_int_equal(
+        try(WBI_PROVIDER_RESPONSES, history, report.tokens_before * 9 / 10, &source, &out, &report),
+        WB_OK);
+    assert_true(has(out, WBI_LIT("\"output\":\"ExecCommand: SUMMARY; task_handle.task_id: task_7; "
+                                 "stdout_artifact: 0; artifact: /a/b.log; the later equal call c1 "
+                                 "gave another result: ")));
+    assert_true(has(out, WBI_LIT("\"output\":\"same result as the later call c3 [")));
+}
+
 /* Ids are used again: the record counts only for the output it is of, also when a
  * part of the history was compacted before. */
 static void test_a_record_of_another_call_with_that_id_is_not_taken(void **state)
@@ -608,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_other_pictures_are_another_result),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),
         cmocka_unit_test(test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back),
+        cmocka_unit_test(test_a_note_keeps_what_is_protected),
         cmocka_unit_test(test_a_record_of_another_call_with_that_id_is_not_taken),
         cmocka_unit_test(test_a_record_that_cannot_be_read_is_none),
         cmocka_unit_test(test_a_mutation_is_known_by_its_recorded_effect),
