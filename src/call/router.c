@@ -319,6 +319,7 @@ static wb_rc fill(struct wbi_call *call, struct entry *e)
     inv->tracestate = w->tracestate;
     inv->input = w->input;
     rc = read_members(call, w);
+    inv->tool_name = w->name; /* whatever stands beside the item: wbi_stage_resolve compares */
     if (w->is_text && rc == WB_OK) { /* text reaches a tool as {"input": …} */
         struct wbi_jw jw = wbi_jw_to(&text);
         wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);

@@ -153,6 +153,20 @@ static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *e
                : wbi_call_fail_error(call, WBI_KIND_UNKNOWN_TOOL, err);
 }
 
+/* Whether the toolName beside an item is none of the names of the tool that the item calls. */
+static bool names_other(const struct wbi_call *call)
+{
+    const struct wbi_wire_call *wire = call->wire;
+    const wbi_json *v = wire != NULL ? wbi_json_get(wire->beside, "toolName") : NULL;
+    struct wbi_str name = wbi_json_str(v), qualified = call->tool->qualified, front;
+
+    if (v == NULL || wbi_json_is(v, WBI_JSON_NULL) || wbi_str_eq(name, call->inv.tool_name) ||
+        wbi_str_eq(name, call->tool->model_name) || wbi_str_eq(name, qualified))
+        return false;
+    front = wbi_str_head(qualified, qualified.n > name.n ? qualified.n - name.n : 0);
+    return name.n == 0 || !wbi_str_ends(qualified, name) || !wbi_str_ends(front, WBI_LIT("::"));
+}
+
 enum wbi_step wbi_stage_resolve(struct wbi_call *call)
 {
     const struct wbi_wire_call *wire = call->wire;
@@ -165,6 +179,9 @@ enum wbi_step wbi_stage_resolve(struct wbi_call *call)
         return WBI_STEP_PARKED;
     if (rc != WB_OK)
         return unresolved(call, &err);
+    if (names_other(call))
+        return wbi_call_fail(call, WBI_KIND_MALFORMED_CALL,
+                             "invocation.toolName is not what the item says itself; leave it out");
     wbi_say_invoked(call);
     if (call->tool->blocked.p != NULL)
         return wbi_call_fail(call, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(call->tool->blocked));

@@ -310,18 +310,6 @@ static wb_rc decode_body(struct wbi_decoding *d, const struct wbi_codec *codec,
     return WB_OK;
 }
 
-/* "local::X" and "X" may be one tool; which it is the catalog knows. */
-static bool names_other(struct wbi_str name, struct wbi_str beside)
-{
-    struct wbi_str longer = name.n > beside.n ? name : beside;
-    struct wbi_str shorter = name.n > beside.n ? beside : name;
-
-    if (longer.n == shorter.n || shorter.n == 0)
-        return !wbi_str_eq(name, beside);
-    return !wbi_str_ends(longer, shorter) ||
-           !wbi_str_ends(wbi_str_head(longer, longer.n - shorter.n), WBI_LIT("::"));
-}
-
 static bool inputs_differ(const struct wbi_wire_call *call, const wbi_json *beside)
 {
     if (call->is_text) /* its JSON form */
@@ -330,7 +318,8 @@ static bool inputs_differ(const struct wbi_wire_call *call, const wbi_json *besi
 }
 
 /* Whether the value given beside an item is another than its own. Which tool is called under
- * which id and with what is for the item alone to say. */
+ * which id and with what is for the item alone to say; which names one tool has the catalog
+ * knows (wbi_stage_resolve). */
 static bool contradicts(const struct wbi_wire_call *call, struct wbi_str name, const wbi_json *v)
 {
     const wbi_json *own = wbi_json_getn(call->invocation, name);
@@ -340,7 +329,7 @@ static bool contradicts(const struct wbi_wire_call *call, struct wbi_str name, c
     if (wbi_str_eqz(name, "input"))
         return inputs_differ(call, v);
     if (wbi_str_eqz(name, "toolName"))
-        return names_other(call->name, wbi_json_str(v));
+        return false;
     if (wbi_str_eqz(name, "callId")) /* of MCP the string, not its JSON text */
         return call->id.n > 0 &&
                !wbi_str_eq(wbi_json_is(call->id_value, WBI_JSON_STR) ? wbi_json_str(call->id_value)
