@@ -99,38 +99,77 @@ static int show(const struct args *a, const char *tool, char *input)
     return code;
 }
 
-static int list_result(const struct args *a, wb_result *result)
+static int print_tasks(const struct args *a, const char *tasks, size_t size)
 {
     static const char *const columns[] = {"task_id=TASK",     "status=STATUS",
                                           "exit_status=EXIT", "started_at=STARTED",
                                           "duration_ms=MS",   "command=COMMAND"};
+
+    if (strcmp(tasks, "[]") != 0 || a->json)
+        return print_table(a, tasks, size, columns, sizeof(columns) / sizeof(columns[0]));
+    note(a, "no task is known here");
+    return EXIT_OK;
+}
+
+/* The tasks of one page behind those in `all`; *token (freed) becomes that of the next page or
+ * NULL. An exit code. */
+static int add_page(const struct args *a, wb_result *result, FILE *all, char **token)
+{
     wb_error *error = NULL;
     size_t n, size;
     const char *canonical = wb_result_view(result, WB_VIEW_CANONICAL, &n);
     char *tasks;
-    int code;
 
-    if (!wb_result_ok(result))
-        return print_result(a, result, WB_VIEW_RECEIPT);
+    wb_free(*token);
+    *token = NULL;
+    if (!wb_result_ok(result)) {
+        int code = print_result(a, result, WB_VIEW_RECEIPT);
+        return code != EXIT_OK ? code : EXIT_INTERNAL;
+    }
     if (canonical == NULL ||
         wb_json_pointer(canonical, n, "/result/tasks", &tasks, &size, &error) != WB_OK)
         return error ? fail(a, NULL, error) : EXIT_INTERNAL;
-    if (strcmp(tasks, "[]") == 0 && !a->json) {
-        note(a, "no task is known here");
-        code = EXIT_OK;
-    } else {
-        code = print_table(a, tasks, size, columns, sizeof(columns) / sizeof(columns[0]));
+    if (size > 2) { /* without its brackets */
+        fprintf(all, "%s%.*s", ftell(all) > 1 ? "," : "", (int)size - 2, tasks + 1);
+        if (wb_json_pointer(canonical, n, "/result/nextToken", token, &size, NULL) != WB_OK)
+            *token = NULL;
     }
     wb_free(tasks);
+    return EXIT_OK;
+}
+
+/* Page after page: people want them all. */
+static int add_tasks(const struct args *a, wb_runtime *runtime, FILE *all)
+{
+    const char *status = args_get(a, "--status");
+    char *token = NULL;
+    int code = EXIT_OK;
+
+    do {
+        struct object o;
+        wb_result *result;
+
+        if (!object_open(&o)) {
+            wb_free(token);
+            return EXIT_INTERNAL;
+        }
+        object_string(&o, "status", status, status ? strlen(status) : 0);
+        object_string(&o, "pageToken", token, token ? strlen(token) : 0);
+        result = call_tool(a, runtime, "TaskList", object_close(&o), &code);
+        if (result != NULL)
+            code = add_page(a, result, all, &token);
+        wb_result_free(result);
+    } while (code == EXIT_OK && token != NULL);
+    wb_free(token);
     return code;
 }
 
 static int list(const struct args *a)
 {
-    const char *status = args_get(a, "--status");
-    struct object o;
     wb_runtime *runtime;
-    wb_result *result;
+    char *tasks = NULL;
+    size_t size;
+    FILE *all;
     int code;
 
     if (!args_choice(a, "--status",
@@ -140,17 +179,19 @@ static int list(const struct args *a)
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;
-    if (!object_open(&o)) {
-        wb_runtime_free(runtime);
-        return EXIT_INTERNAL;
-    }
-    object_string(&o, "status", status, status ? strlen(status) : 0);
-    result = call_tool(a, runtime, "TaskList", object_close(&o), &code);
-    if (result != NULL) {
-        code = list_result(a, result);
-        wb_result_free(result);
+    all = open_memstream(&tasks, &size);
+    code = EXIT_INTERNAL;
+    if (all != NULL) {
+        fputc('[', all);
+        code = add_tasks(a, runtime, all);
+        fputc(']', all);
+        if (fclose(all) != 0)
+            code = EXIT_INTERNAL;
     }
     wb_runtime_free(runtime);
+    if (code == EXIT_OK)
+        code = print_tasks(a, tasks, size);
+    free(tasks);
     return code;
 }
 
