@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wire/history.c: walk the messages once, then pair. Ids may be used again in a
  * later round (some models count from zero every turn), so an output answers
- * the newest call of its id that waits. Gemini calls are told by name, and by
- * id where both sides have one. */
+ * the newest call of its id that waits. Gemini calls are told by id where both
+ * sides have one, what is left by name. */
 #include "wire/history.h"
 
 #include "base/checked.h"
@@ -196,11 +196,12 @@ struct pairing {
     struct wbi_history *h;
     struct waiting *table;
     size_t mask;
+    bool by_name;
 };
 
-static struct wbi_str key_of(const struct wbi_history *h, const struct wbi_history_entry *e)
+static struct wbi_str key_of(const struct pairing *p, const struct wbi_history_entry *e)
 {
-    if (h->provider == WBI_PROVIDER_GEMINI)
+    if (p->by_name)
         return e->name.p ? e->name : WBI_LIT("");
     return e->id;
 }
@@ -222,8 +223,9 @@ static bool fits(const struct wbi_history_entry *call, const struct wbi_history_
     bool plain_call = call->kind == WBI_WIRE_FUNCTION || call->kind == WBI_WIRE_CUSTOM;
     bool plain = output->kind == WBI_WIRE_FUNCTION || output->kind == WBI_WIRE_CUSTOM;
 
-    if (call->kind == WBI_WIRE_GEMINI_CALL && call->id.p != NULL && output->id.p != NULL)
-        return wbi_str_eq(call->id, output->id);
+    if (call->kind == WBI_WIRE_GEMINI_CALL)
+        return wbi_str_eq(call->name, output->name) &&
+               (call->id.p == NULL || output->id.p == NULL || wbi_str_eq(call->id, output->id));
     if (call->kind == WBI_WIRE_LOCAL_SHELL)
         return output->kind == WBI_WIRE_LOCAL_SHELL || output->kind == WBI_WIRE_FUNCTION;
     return call->kind == output->kind || (plain_call && plain);
@@ -267,18 +269,24 @@ static size_t take(struct pairing *p, struct waiting *w, const struct wbi_histor
 static void pair_call(struct pairing *p, size_t i)
 {
     struct wbi_history_entry *e = &p->h->entries[i];
-    struct wbi_str key = key_of(p->h, e);
+    struct wbi_str key = key_of(p, e);
     struct waiting *w;
 
     if (key.p == NULL)
         return;
     w = slot_of(p, key);
-    if (p->h->provider != WBI_PROVIDER_GEMINI && w->first != WBI_HISTORY_NONE) {
+    if (e->partner != WBI_HISTORY_NONE) { /* by its id, before */
+        w->used = true;
+        return;
+    }
+    if (!p->by_name && w->first != WBI_HISTORY_NONE) {
         const struct wbi_history_entry *other = &p->h->entries[w->first];
-        e->duplicate = p->h->provider == WBI_PROVIDER_RESPONSES || other->round == e->round;
+        bool again = p->h->provider == WBI_PROVIDER_RESPONSES || other->round == e->round;
+        e->duplicate = again && p->h->provider != WBI_PROVIDER_GEMINI;
         if (e->duplicate)
             return;
-        w->first = WBI_HISTORY_NONE;
+        if (!again)
+            w->first = WBI_HISTORY_NONE;
     }
     wait_in(p, w, i);
 }
@@ -305,11 +313,11 @@ static void pair_output(struct pairing *p, size_t i)
 {
     struct wbi_history *h = p->h;
     struct wbi_history_entry *e = &h->entries[i];
-    struct wbi_str key = key_of(h, e);
+    struct wbi_str key = key_of(p, e);
     struct waiting *w;
     size_t call;
 
-    if (key.p == NULL)
+    if (key.p == NULL || e->partner != WBI_HISTORY_NONE)
         return;
     w = slot_of(p, key);
     call = take(p, w, e);
@@ -330,7 +338,7 @@ static void pair_early_outputs(struct pairing *p)
     memset(p->table, 0, (p->mask + 1) * sizeof(*p->table));
     for (size_t i = h->n; i-- > 0;) {
         struct wbi_history_entry *e = &h->entries[i];
-        struct wbi_str key = key_of(h, e);
+        struct wbi_str key = key_of(p, e);
         size_t call;
 
         if (key.p == NULL)
@@ -377,6 +385,16 @@ static void number_rounds(struct wbi_history *h)
     }
 }
 
+static void pair_all(struct pairing *p)
+{
+    for (size_t i = 0; i < p->h->n; i++) {
+        if (p->h->entries[i].is_call)
+            pair_call(p, i);
+        else
+            pair_output(p, i);
+    }
+}
+
 static wb_rc pair(struct reader *r)
 {
     struct wbi_history *h = r->h;
@@ -389,11 +407,11 @@ static wb_rc pair(struct reader *r)
     p.table = wbi_arena_array(r->arena, slots, sizeof(*p.table));
     if (p.table == NULL)
         return wbi_fail_nomem(r->err);
-    for (size_t i = 0; i < h->n; i++) {
-        if (h->entries[i].is_call)
-            pair_call(&p, i);
-        else
-            pair_output(&p, i);
+    pair_all(&p);
+    if (h->provider == WBI_PROVIDER_GEMINI) {
+        memset(p.table, 0, slots * sizeof(*p.table));
+        p.by_name = true;
+        pair_all(&p);
     }
     pair_early_outputs(&p);
     number_rounds(h);

@@ -71,6 +71,9 @@ struct example {
     "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"done\"}}}"
 #define GRESU(name) \
     "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"error\":\"" UNKNOWN "\"}}}"
+#define GCALLI(id) "{\"functionCall\":{\"id\":\"" id "\",\"name\":\"f\"}}"
+#define GRESI(id) \
+    "{\"functionResponse\":{\"id\":\"" id "\",\"name\":\"f\",\"response\":{\"output\":\"x\"}}}"
 #define GMODEL(parts) "{\"role\":\"model\",\"parts\":[" parts "]}"
 #define GUSER(parts) "{\"role\":\"user\",\"parts\":[" parts "]}"
 #define GTEXT "{\"text\":\"hi\"}"
@@ -170,6 +173,13 @@ static const struct example examples[] = {
      "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") "," GUSER(
          "{\"functionResponse\":{\"id\":\"1\",\"name\":\"f\",\"response\":{\"error\":\"" UNKNOWN
          "\"}}}") "]"},
+    {G, "an output without an id is of the call that ids leave over",
+     "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRES("f") "," GRESI("1")) "]", NULL},
+    {G, "an unanswered id used again",
+     "[" GMODEL(GCALLI("0")) "," GUSER(GTEXT) "," GMODEL(GCALLI("0")) "," GUSER(GRESI("0")) "]",
+     "[" GMODEL(GCALLI("0")) "," GUSER(
+         "{\"functionResponse\":{\"id\":\"0\",\"name\":\"f\",\"response\":{\"error\":\"" UNKNOWN
+         "\"}}}," GTEXT) "," GMODEL(GCALLI("0")) "," GUSER(GRESI("0")) "]"},
 };
 
 static void check_example(const struct example *e, enum wbi_provider provider)
