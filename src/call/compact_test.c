@@ -459,6 +459,17 @@ static void test_other_pictures_are_another_result(void **state)
     assert_false(has(out, WBI_LIT("later call c")));
 }
 
+/* Responses: a text alone is a history, with nothing in it to make smaller. */
+static void test_a_text_alone_stays(void **state)
+{
+    struct wbi_str history = wbi_arena_fmt(arena, "{\"input\":\"%0300d\"}", 0);
+    uint64_t least = minimum_of(WBI_PROVIDER_RESPONSES, history);
+
+    (void)state;
+    assert_true(least > 50);
+    assert_true(wbi_str_eq(compact(WBI_PROVIDER_RESPONSES, history, least), history));
+}
+
 static void test_a_forged_mark_does_not_freeze(void **state)
 {
     struct call calls[4];
@@ -635,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_outputs_of_calls_on_the_server_are_compacted_too),
         cmocka_unit_test(test_all_of_a_gemini_response_is_counted),
         cmocka_unit_test(test_other_pictures_are_another_result),
+        cmocka_unit_test(test_a_text_alone_stays),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),
         cmocka_unit_test(test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back),
         cmocka_unit_test(test_a_note_keeps_what_is_protected),

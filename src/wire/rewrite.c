@@ -341,7 +341,7 @@ wb_rc wbi_history_rewrite(const struct wbi_history *h, const struct wbi_str *tex
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (h->root, key) {
         wbi_jw_keyn(&w, wbi_json_str(key));
-        if (key_val == h->messages)
+        if (key_val == h->messages && wbi_json_is(key_val, WBI_JSON_ARR)) /* or a text alone */
             write_messages(&w, h, texts, ends);
         else
             wbi_jw_val(&w, key_val);
