@@ -227,7 +227,7 @@ static wb_rc read_items(struct wbi_compact_job *j, struct wbi_error *err)
         it->entry = i;
         it->text = wbi_history_text(j->arena, &j->h, &j->h.entries[i]);
         if (it->text.p == NULL)
-            continue; /* only media: left alone */
+            it->text = WBI_LIT(""); /* only media */
         rc = wbi_compact_item_read(j, it, err);
         j->n++;
     }

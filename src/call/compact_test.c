@@ -432,17 +432,19 @@ static void test_all_of_a_gemini_response_is_counted(void **state)
                     WBI_LIT("\"response\":{\"found\":\"iVBOR")));
 }
 
-static struct wbi_str shot(const char *id, const char *picture)
+static struct wbi_str shot(const char *id, const char *text, const char *picture)
 {
     return wbi_arena_fmt(arena,
                          "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":"
                          "\"%s\",\"name\":\"shot\",\"input\":{}}]},{\"role\":\"user\","
                          "\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"%s\","
-                         "\"content\":[{\"type\":\"text\",\"text\":\"done\"},{\"type\":"
+                         "\"content\":[%s{\"type\":"
                          "\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"
                          "\"image/png\",\"data\":\"%s\"}}]}]}",
-                         id, id, picture);
+                         id, id, text, picture);
 }
+
+#define DONE "{\"type\":\"text\",\"text\":\"done\"},"
 
 static void test_other_pictures_are_another_result(void **state)
 {
@@ -450,13 +452,31 @@ static void test_other_pictures_are_another_result(void **state)
     struct wbi_str history, out;
 
     (void)state;
-    history = wbi_arena_fmt(arena, "[%.*s,%.*s,%.*s,%.*s]", WBI_FMT(shot("a", PICTURE)),
-                            WBI_FMT(shot("b", PICTURE)), WBI_FMT(shot("c", PICTURE BASE64_16)),
-                            WBI_FMT(shot("d", PICTURE)));
+    history = wbi_arena_fmt(arena, "[%.*s,%.*s,%.*s,%.*s]", WBI_FMT(shot("a", DONE, PICTURE)),
+                            WBI_FMT(shot("b", DONE, PICTURE)),
+                            WBI_FMT(shot("c", DONE, PICTURE BASE64_16)),
+                            WBI_FMT(shot("d", DONE, PICTURE)));
     assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, 1000000, NULL, &out, &report), WB_OK);
     out = compact(WBI_PROVIDER_ANTHROPIC, history, report.tokens_before * 4 / 5);
     assert_true(has(out, WBI_LIT("same result as the later call b")));
     assert_false(has(out, WBI_LIT("later call c")));
+}
+
+/* A picture without a text is a result as well: the oldest goes first. */
+static void test_pictures_alone_are_compacted(void **state)
+{
+    struct wbi_compact_report report;
+    struct wbi_str history, out;
+
+    (void)state;
+    history = wbi_arena_fmt(arena, "[%.*s,%.*s,%.*s,%.*s]", WBI_FMT(shot("a", "", PICTURE)),
+                            WBI_FMT(shot("b", "", BASE64_256)), WBI_FMT(shot("c", "", PICTURE)),
+                            WBI_FMT(shot("d", "", BASE64_256)));
+    assert_true(minimum_of(WBI_PROVIDER_ANTHROPIC, history) < 500);
+    assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, 1000000, NULL, &out, &report), WB_OK);
+    out = compact(WBI_PROVIDER_ANTHROPIC, history, report.tokens_before * 4 / 5);
+    assert_true(has(out, WBI_LIT("\"content\":\"[compacted to rung 1 of 3: call a;")));
+    assert_true(has(out, WBI_LIT(PICTURE)));
 }
 
 /* Responses: a text alone is a history, with nothing in it to make smaller. */
@@ -646,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_outputs_of_calls_on_the_server_are_compacted_too),
         cmocka_unit_test(test_all_of_a_gemini_response_is_counted),
         cmocka_unit_test(test_other_pictures_are_another_result),
+        cmocka_unit_test(test_pictures_alone_are_compacted),
         cmocka_unit_test(test_a_text_alone_stays),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),
         cmocka_unit_test(test_a_recorded_result_keeps_its_handles_and_says_how_to_get_it_back),

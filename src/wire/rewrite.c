@@ -62,7 +62,8 @@ void wbi_history_add_rest(const struct wbi_history *h, const struct wbi_history_
 {
     const wbi_json *v = value_of(h, e), *media = media_of(h, e);
 
-    if (!is_shell(h, e) && !wbi_json_is(v, WBI_JSON_STR)) /* a shell's are texts, all of them */
+    if (v != NULL && !is_shell(h, e) &&
+        !wbi_json_is(v, WBI_JSON_STR)) /* a shell's are texts, all of them */
         wbi_json_write(out, v);
     if (media != NULL)
         wbi_json_write(out, media);
