@@ -322,7 +322,7 @@ wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_compact_item *
         return rc;
     it->important = it->failed || it->known.mutates;
     it->now = it->text;
-    it->cost = wbi_compact_cost(j, it->text);
+    it->cost = wbi_compact_cost(j, wbi_history_is_text(&j->h, e) ? it->text : WBI_LIT(""));
     wbi_buf_clear(&j->scratch); /* counted with all that would go with the text */
     wbi_history_add_rest(&j->h, e, &j->scratch);
     it->cost += wbi_tokens_units(wbi_buf_str(&j->scratch));

@@ -462,6 +462,21 @@ static void test_other_pictures_are_another_result(void **state)
     assert_false(has(out, WBI_LIT("later call c")));
 }
 
+/* The text of a list stands in the list: it is not counted twice. */
+static void test_a_list_that_fits_stays(void **state)
+{
+    struct wbi_compact_report report;
+    struct wbi_str history, out;
+
+    (void)state;
+    history = wbi_arena_fmt(
+        arena, "[%.*s]",
+        WBI_FMT(shot("a", "{\"type\":\"text\",\"text\":\"" PICTURE "\"},", BASE64_16)));
+    assert_int_equal(try(WBI_PROVIDER_ANTHROPIC, history, 1000000, NULL, &out, &report), WB_OK);
+    out = compact(WBI_PROVIDER_ANTHROPIC, history, report.tokens_before + 20);
+    assert_true(wbi_str_eq(out, history));
+}
+
 /* A picture without a text is a result as well: the oldest goes first. */
 static void test_pictures_alone_are_compacted(void **state)
 {
@@ -666,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_outputs_of_calls_on_the_server_are_compacted_too),
         cmocka_unit_test(test_all_of_a_gemini_response_is_counted),
         cmocka_unit_test(test_other_pictures_are_another_result),
+        cmocka_unit_test(test_a_list_that_fits_stays),
         cmocka_unit_test(test_pictures_alone_are_compacted),
         cmocka_unit_test(test_a_text_alone_stays),
         cmocka_unit_test(test_a_forged_mark_does_not_freeze),

@@ -57,13 +57,17 @@ static const wbi_json *media_of(const struct wbi_history *h, const struct wbi_hi
     return wbi_json_get(gemini_function(e->value), "parts");
 }
 
+bool wbi_history_is_text(const struct wbi_history *h, const struct wbi_history_entry *e)
+{
+    return wbi_json_is(value_of(h, e), WBI_JSON_STR) || is_shell(h, e);
+}
+
 void wbi_history_add_rest(const struct wbi_history *h, const struct wbi_history_entry *e,
                           struct wbi_buf *out)
 {
     const wbi_json *v = value_of(h, e), *media = media_of(h, e);
 
-    if (v != NULL && !is_shell(h, e) &&
-        !wbi_json_is(v, WBI_JSON_STR)) /* a shell's are texts, all of them */
+    if (v != NULL && !wbi_history_is_text(h, e))
         wbi_json_write(out, v);
     if (media != NULL)
         wbi_json_write(out, media);

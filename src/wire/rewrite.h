@@ -13,8 +13,10 @@ struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_histor
                                 const struct wbi_history_entry *e);
 /* True where the output is a list of parts, not one text. */
 bool wbi_history_has_parts(const struct wbi_history *h, const struct wbi_history_entry *e);
-/* Adds what of an output is more than one text and goes when its text is replaced, as JSON:
- * lists of parts, objects, media beside them. */
+/* True where an output is its text: one string, or the texts of a shell's commands. */
+bool wbi_history_is_text(const struct wbi_history *h, const struct wbi_history_entry *e);
+/* Adds what goes besides when the text of an output is replaced, as JSON: media beside a
+ * text, and the whole of lists of parts and objects, with the texts in them. */
 void wbi_history_add_rest(const struct wbi_history *h, const struct wbi_history_entry *e,
                           struct wbi_buf *out);
 /* True when two outputs say and show the same. */
