@@ -3,6 +3,7 @@
 #include "builtin/reading_int.h"
 
 #include "base/limits.h"
+#include "call/upkeep.h"
 #include "ledger/ledger.h"
 #include "run/tasks.h"
 
@@ -118,16 +119,14 @@ struct tool_memory {
 static struct wbi_str tool_of(struct wbi_runtime *rt, struct wbi_arena *arena, const char *call_id,
                               struct tool_memory *memory)
 {
-    struct wbi_str id = wbi_str_z(call_id);
     struct wbi_record record;
 
     if (strcmp(memory->call_id, call_id) == 0)
         return memory->tool;
     memcpy(memory->call_id, call_id, sizeof(memory->call_id));
     memory->tool = WBI_NONE;
-    if (id.n > 25 && id.p[25] == '_')
-        id.n = 25; /* call_<20 digits>_N: the N-th command of a batch */
-    if (rt->ledger != NULL && wbi_ledger_get(rt->ledger, arena, id, &record, NULL) == WB_OK)
+    if (rt->ledger != NULL &&
+        wbi_ledger_get(rt->ledger, arena, wbi_artifact_call(call_id), &record, NULL) == WB_OK)
         memory->tool =
             wbi_arena_str(arena, record.has_outcome ? record.outcome.tool : record.intent.tool);
     return memory->tool;

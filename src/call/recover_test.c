@@ -89,10 +89,50 @@ static void what_was_printed_is_named(void **state)
     assert_int_equal(system(path), 0);
 }
 
+/* The same of a batch, whose commands have files of their own. */
+static void what_a_batch_printed_is_named(void **state)
+{
+    struct wbi_row intent = {.tool = WBI_LIT("ExecCommandBatch"),
+                             .call_id = WBI_LIT("call_7"),
+                             .invocation = WBI_LIT("{\"input\":{\"commands\":[\"a\",\"b\"]}}")};
+    struct wbi_row out = {.time_ms = 1};
+    char dir[] = "/tmp/waybill-recover-XXXXXX", path[64];
+    struct wbi_arena *arena;
+    struct wbi_str place;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/artifacts", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    make_file(dir, "call_7_1-stderr.log", "1\n");
+    make_file(dir, "call_7_2-stdout.log", "2\n");
+    make_file(dir, "call_7_3-stdout.log", "of none");
+    place = wbi_str_z(dir);
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    assert_int_equal(wbi_recover_call(&place, &intent, arena, &out), WB_OK);
+    assert_true(
+        wbi_str_find(out.canonical, wbi_arena_fmt(arena,
+                                                  "\"partial\":{\"command_1_stderr_preview\":null,"
+                                                  "\"command_1_stderr_artifact\":0,"
+                                                  "\"command_2_stdout_preview\":null,"
+                                                  "\"command_2_stdout_artifact\":1,\"artifacts\":["
+                                                  "{\"path\":\"%s/call_7_1-stderr.log\"},"
+                                                  "{\"path\":\"%s/call_7_2-stdout.log\"}]}",
+                                                  path, path)) < out.canonical.n);
+    assert_true(wbi_str_find(out.artifacts, WBI_LIT("\"role\":\"stderr\"")) < out.artifacts.n);
+    assert_true(
+        wbi_str_find(out.receipt, wbi_arena_fmt(arena, "command_2_stdout artifact: %s/call_7_2-",
+                                                path)) < out.receipt.n);
+    wbi_arena_free(arena);
+    (void)snprintf(path, sizeof(path), "rm -r %s", dir);
+    assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_intent_gets_an_outcome),
-                                       cmocka_unit_test(what_was_printed_is_named)};
+                                       cmocka_unit_test(what_was_printed_is_named),
+                                       cmocka_unit_test(what_a_batch_printed_is_named)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

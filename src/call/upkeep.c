@@ -23,6 +23,15 @@ struct keeping {
     int64_t records_since_ms;
 };
 
+#define CALL_ID_SIZE (sizeof("call_") - 1 + 20) /* as wbi_id_ordered makes them */
+
+struct wbi_str wbi_artifact_call(const char *call_id)
+{
+    struct wbi_str id = wbi_str_z(call_id);
+
+    return id.n > CALL_ID_SIZE && id.p[CALL_ID_SIZE] == '_' ? wbi_str_head(id, CALL_ID_SIZE) : id;
+}
+
 static bool is_referenced(void *arg, const struct wbi_artifact *a)
 {
     struct keeping *k = arg;
@@ -33,7 +42,7 @@ static bool is_referenced(void *arg, const struct wbi_artifact *a)
         for (int s = 0; s < WBI_SPOOL_STREAMS && !wbi_task_over(k->tasks[i].state); s++)
             if (strcmp(k->tasks[i].output[s].name, a->name) == 0)
                 return true;
-    rc = wbi_ledger_get(k->rt->ledger, k->scratch, wbi_str_z(a->call_id), &record, NULL);
+    rc = wbi_ledger_get(k->rt->ledger, k->scratch, wbi_artifact_call(a->call_id), &record, NULL);
     wbi_arena_reset(k->scratch);
     if (rc != WB_OK)
         return rc != WB_ENOTFOUND; /* not known: it stays */

@@ -13,6 +13,9 @@ void wbi_upkeep_begin(struct wbi_runtime *rt);
  * nobody did for an hour. Fine when it was never begun. */
 void wbi_upkeep_end(struct wbi_runtime *rt);
 
+/* The call an artifact is of: its call_id, without the number of a batch's command. */
+struct wbi_str wbi_artifact_call(const char *call_id);
+
 /* Prune by hand; age_ms < 0: the policy's. */
 WB_MUST_CHECK wb_rc wbi_upkeep_prune(struct wbi_runtime *rt, int64_t age_ms,
                                      struct wbi_artifact_stats *ret, struct wbi_error *err);
