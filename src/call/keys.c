@@ -237,6 +237,19 @@ static wb_rc get(void *arg, const struct wbi_idem_id *id, int64_t now_ms,
     return look_up(arg, id, now_ms, ret, &generation);
 }
 
+#define RECORD_BYTES 1024u /* of an entry, without its outcome; an owner has some 200 */
+
+bool wbi_keys_hold(struct wbi_str outcome)
+{
+    size_t most = WBI_LIMIT_STORE_VALUE - RECORD_BYTES, size = outcome.n;
+
+    for (size_t i = 0; i < outcome.n && size <= most; i++) { /* as it is quoted */
+        unsigned char c = (unsigned char)outcome.p[i];
+        size += c < 0x20 ? 5 : c == '"' || c == '\\';
+    }
+    return size <= most;
+}
+
 static void write_record(const struct wbi_keys *k, const struct wbi_idem_record *record,
                          int64_t now_ms, struct wbi_buf *value)
 {

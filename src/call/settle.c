@@ -7,6 +7,7 @@
 #include "call/attempts.h"
 #include "call/exec.h"
 #include "call/guards.h"
+#include "call/keys.h"
 #include "call/redact.h"
 #include "call/stages_int.h"
 #include "call/stored.h"
@@ -94,6 +95,18 @@ static bool finished_late(const struct wbi_call *call)
            call->outcome.fault.kind == WBI_KIND_TIMED_OUT;
 }
 
+/* The bytes a later call gets. A key must be settled whatever its outcome is: of one that is
+ * too large the bounded part is kept. What a cache cannot hold it does not hold. */
+static struct wbi_str stored(struct wbi_call *call)
+{
+    const struct wbi_admission *a = call->ticket;
+    struct wbi_str text = wbi_stored_write(call, /* whole= */ true);
+
+    if (a->request.effect != WBI_GUARD_PURE && !wbi_keys_hold(text))
+        text = wbi_stored_write(call, /* whole= */ false);
+    return text;
+}
+
 void wbi_journey_settle(struct wbi_call *call)
 {
     struct wbi_admission *a = call->ticket;
@@ -120,7 +133,7 @@ void wbi_journey_settle(struct wbi_call *call)
     outcome.retryable = a->refused_again || (call->outcome.state == WBI_OUTCOME_ERROR &&
                                              wbi_fault_retryable(&call->outcome.fault));
     if (a->request.input_hash != NULL)
-        outcome.stored = wbi_stored_write(call);
+        outcome.stored = stored(call);
     if (wbi_guard_settle(&a->ticket, &outcome, now) != WB_OK)
         call->facts.key_lost = true; /* the outcome is right; its key may be unknown later */
     if (finished_late(call))
@@ -149,7 +162,7 @@ static struct wbi_str store_late(const struct wbi_call *call, struct wbi_complet
     }
     if (rc == WB_OK)
         rc = wbi_redact_outcome(&shadow);
-    return rc == WB_OK ? wbi_stored_write(&shadow) : WBI_NONE;
+    return rc == WB_OK ? stored(&shadow) : WBI_NONE;
 }
 
 void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete)

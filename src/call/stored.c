@@ -18,7 +18,7 @@ static void put_raw(struct wbi_jw *w, const struct wbi_call *call)
         wbi_jw_kbool(w, "loose", true);
 }
 
-struct wbi_str wbi_stored_write(struct wbi_call *call)
+struct wbi_str wbi_stored_write(struct wbi_call *call, bool whole)
 {
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
@@ -26,9 +26,10 @@ struct wbi_str wbi_stored_write(struct wbi_call *call)
 
     wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
     wbi_jw_obj(&w);
-    if (call->outcome.output.p != NULL)
+    if (whole && call->outcome.output.p != NULL)
         wbi_jw_kraw(&w, "output", call->outcome.output);
-    put_raw(&w, call);
+    if (whole)
+        put_raw(&w, call);
     if (call->outcome.state == WBI_OUTCOME_ERROR)
         wbi_jw_kstr(&w, "code", wbi_fault_code(&call->outcome.fault));
     wbi_jw_key(&w, "canonical");
