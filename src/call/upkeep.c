@@ -103,6 +103,7 @@ static void on_timer(void *arg)
     struct wbi_runtime *rt = arg;
     bool done = !wbi_artifact_tidy_due(rt->artifacts) || step(rt, STEP_FILES);
 
+    wbi_tasks_settle(rt->tasks);
     wbi_timer_start(rt->upkeep->timer, done ? AGAIN_MS : NEXT_MS);
 }
 

@@ -222,6 +222,7 @@ wb_rc wbi_tasks_list(struct wbi_tasks *t, struct wbi_arena *arena, struct wbi_ta
     struct gathering g = {.tasks = t, .arena = arena};
     wb_rc rc;
 
+    wbi_tasks_settle(t);
     wbi_buf_init_arena(&g.items, arena, LIST_MAX * sizeof(struct wbi_task_info));
     rc = t->config.facts.list(t->config.facts.arg, gather, &g, err);
     if (rc == WB_OK && g.rc != WB_OK)

@@ -2,7 +2,8 @@
  * run/tasks.c: live commands and tasks.
  * (1) Memory holds what runs; what has ended lives in its fact.
  * (2) A task is over for everybody else only when its fact says so: output is
- *     finished first, then the fact is stored, then waiters hear of it. */
+ *     finished first, then the fact is stored, then waiters hear of it. A fact that the
+ *     disk does not take is stored again until it does. */
 #include "run/tasks.h"
 
 #include "base/alloc.h"
@@ -37,11 +38,27 @@ static void release(struct wbi_command *c)
     wbi_free(c);
 }
 
+void wbi_tasks_settle(struct wbi_tasks *t)
+{
+    struct wbi_command *c, *next;
+    wb_rc rc = WB_OK;
+
+    for (c = t->commands; c != NULL && rc == WB_OK; c = next) {
+        next = c->next;
+        if (!c->unstored)
+            continue;
+        rc = wbi_task_store(t, &c->info, NULL, NULL);
+        if (rc == WB_OK)
+            release(c);
+    }
+}
+
 void wbi_tasks_free(struct wbi_tasks *t)
 {
     if (t == NULL)
         return;
-    while (t->commands != NULL) /* ended, but could not be stored */
+    wbi_tasks_settle(t);
+    while (t->commands != NULL) /* the next process calls them interrupted */
         release(t->commands);
     wbi_free(t);
 }
@@ -169,7 +186,9 @@ static void conclude(struct wbi_command *c, wb_rc rc, const struct wbi_artifact 
     while (c->waits != NULL)
         answer(c->waits, WBI_RETRIEVAL_SUCCESS);
     if (rc == WB_OK)
-        release(c); /* else memory is the only place that knows */
+        release(c);
+    else
+        c->unstored = true;
 }
 
 static void on_output_kept(void *arg, wb_rc rc, const struct wbi_artifact *got,
@@ -354,9 +373,11 @@ static wb_rc not_found(struct wbi_str id, struct wbi_error *err)
 wb_rc wbi_tasks_get(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
                     struct wbi_task_info *ret, struct wbi_error *err)
 {
-    struct wbi_command *c = wbi_task_live(t, id);
+    struct wbi_command *c;
     wb_rc rc;
 
+    wbi_tasks_settle(t);
+    c = wbi_task_live(t, id);
     if (c != NULL) {
         wbi_task_refresh(c);
         *ret = c->info;

@@ -72,6 +72,9 @@ void wbi_tasks_free(struct wbi_tasks *t);
 size_t wbi_tasks_busy(const struct wbi_tasks *t);
 /* Stop everything; run the loop until wbi_tasks_busy is 0. */
 void wbi_tasks_stop_all(struct wbi_tasks *t);
+/* Ends of tasks that could not be stored when they came, once more. Getting, listing and
+ * freeing do it, too. */
+void wbi_tasks_settle(struct wbi_tasks *t);
 /* After a start: unfinished tasks of dead owners become interrupted, and their
  * output is finished as it is. */
 WB_MUST_CHECK wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count,

@@ -22,6 +22,7 @@ struct wbi_command {
     struct wbi_command_ops ops;
     void *arg;
     bool promoted, stop_asked;
+    bool unstored;           /* it has ended, and only memory knows */
     struct wbi_arena *arena; /* the slices of info, and place */
     struct wbi_task_info info;
     struct wbi_str place;

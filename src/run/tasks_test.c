@@ -469,6 +469,45 @@ static void two_processes_tell_of_a_task_once(void **state) /* C7.2 */
     assert_true(info_of(b, WBI_LIT("task_1")).delivered);
 }
 
+static bool full;
+
+static wb_rc put_full(void *arg, struct wbi_str key, const struct wbi_str *had, struct wbi_str json,
+                      struct wbi_error *err)
+{
+    struct wbi_facts facts = wbi_fact_dir_facts(arg);
+
+    if (full)
+        return wbi_fail_kind(err, WB_EIO, WBI_KIND_LOW_DISK_SPACE, "no room");
+    return facts.put(facts.arg, key, had, json, err);
+}
+
+static void an_end_that_found_no_room_is_stored_later(void **state) /* C7.2 */
+{
+    struct bench *b = *state;
+    struct wbi_task_info info;
+
+    for (int leaves = 0; leaves < 2; leaves++) {
+        struct wbi_str id = promote(b, start(b, "exit 3", WBI_STDIN_NULL));
+        b->tasks->config.facts.put = put_full;
+        full = true;
+        b->done = false;
+        wbi_loop_run(b->loop, &b->done);
+        assert_int_equal(info_of(b, id).state, WBI_TASK_COMPLETED);
+        full = false;
+        assert_int_equal(wbi_task_load(b->tasks, id, b->arena, &info, NULL), WB_OK);
+        assert_false(wbi_task_over(info.state));
+        if (leaves) { /* what the process after this one finds */
+            wbi_tasks_settle(b->tasks);
+            assert_null(b->tasks->commands);
+        } else {
+            assert_int_equal(info_of(b, id).state, WBI_TASK_COMPLETED);
+        }
+        assert_int_equal(wbi_task_load(b->tasks, id, b->arena, &info, NULL), WB_OK);
+        assert_int_equal(info.state, WBI_TASK_COMPLETED);
+        assert_int_equal(info.exit_status, 3);
+    }
+}
+
 static long resident_kib(void)
 {
     char text[256];
@@ -541,6 +580,7 @@ int main(void)
         TEST(a_killed_runtime_leaves_interrupted_tasks_with_their_output),
         TEST(a_task_that_ends_while_its_owner_leaves_stays_ended),
         TEST(two_processes_tell_of_a_task_once),
+        TEST(an_end_that_found_no_room_is_stored_later),
         TEST(a_flood_on_both_streams_is_kept_whole_in_flat_memory),
         TEST(a_refused_start_leaves_nothing),
     };
