@@ -10,12 +10,14 @@
 #include "base/checked.h"
 
 struct verify {
+    struct wbi_ledger *ledger;
     struct wbi_sha256 *sha;
     struct wbi_verify_report *report;
-    struct wbi_witness prev;
+    struct wbi_witness anchor, prev;
     const struct wbi_witness *heads; /* to be met on the way */
     bool *met;
     size_t heads_n;
+    struct wbi_error *err;
     wb_rc rc;
 };
 
@@ -32,12 +34,30 @@ __attribute__((format(printf, 3, 4))) static bool bad(struct verify *v, int64_t 
     return false;
 }
 
+/* Rows come in several reads. Those that another process has pruned between two of them are
+ * not missing: what is left follows from the anchor. */
+static wb_rc follow_anchor(struct verify *v)
+{
+    wb_rc rc = wbi_store_anchor(v->ledger->store, &v->anchor, v->err);
+
+    if (rc == WB_OK && v->anchor.seq > v->prev.seq)
+        v->prev = v->anchor;
+    return rc;
+}
+
 static bool check_row(void *arg, const struct wbi_row *given)
 {
     struct verify *v = arg;
     struct wbi_row row = *given;
     uint8_t hash[WBI_SHA256_SIZE];
 
+    if (row.seq > v->prev.seq + 1) {
+        v->rc = follow_anchor(v);
+        if (v->rc != WB_OK)
+            return false;
+        if (row.seq <= v->prev.seq)
+            return true; /* pruned since it was read */
+    }
     if (row.seq != v->prev.seq + 1)
         return bad(v, v->prev.seq + 1, "row %lld is missing (the next one is %lld)",
                    (long long)v->prev.seq + 1, (long long)row.seq);
@@ -62,8 +82,10 @@ static bool check_row(void *arg, const struct wbi_row *given)
     return true;
 }
 
-static void check_heads(struct verify *v, const struct wbi_witness *anchor)
+static void check_heads(struct verify *v)
 {
+    const struct wbi_witness *anchor = &v->anchor;
+
     for (size_t i = 0; v->report->good && i < v->heads_n; i++) {
         int64_t seq = v->heads[i].seq;
         if (v->met[i] || seq < anchor->seq ||
@@ -102,10 +124,9 @@ wb_rc wbi_ledger_verify(struct wbi_ledger *l, const struct wbi_witness *witnesse
                         struct wbi_verify_report *ret, struct wbi_error *err)
 {
     struct wbi_verify_report report = {.good = true};
-    struct verify v = {.report = &report};
+    struct verify v = {.ledger = l, .report = &report, .prev = {.seq = -1}, .err = err};
     struct wbi_row_query all = {.max = 0};
     struct wbi_error found = WBI_ERROR_INIT;
-    struct wbi_witness anchor;
     wb_rc rc = wbi_sha256_new(&v.sha);
 
     if (rc == WB_OK)
@@ -113,14 +134,15 @@ wb_rc wbi_ledger_verify(struct wbi_ledger *l, const struct wbi_witness *witnesse
     if (rc != WB_OK)
         rc = wbi_fail(err, rc, "ledger: cannot verify: out of memory");
     else
-        rc = wbi_store_anchor(l->store, &v.prev, err);
-    anchor = v.prev;
+        rc = follow_anchor(&v);
     if (rc == WB_OK)
         rc = wbi_ledger_list_stored(l, &all, check_row, &v, err);
     if (rc == WB_OK)
         rc = v.rc;
+    if (rc == WB_OK && report.good)
+        rc = follow_anchor(&v); /* the last rows, too, may have gone */
     if (rc == WB_OK)
-        check_heads(&v, &anchor);
+        check_heads(&v);
     if (rc == WB_OK && report.good && wbi_store_check(l->store, &found) != WB_OK) {
         if (found.rc == WB_ESTATE)
             (void)bad(&v, 0, "%s", found.text);
