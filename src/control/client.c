@@ -145,8 +145,11 @@ static wb_rc ask(struct wbi_arena *arena, int run_fd, const char *instance, stru
         return err->rc;
     wbi_buf_init_arena(&line, arena, 4 * WBI_LIMIT_CONTROL_LINE);
     rc = send_all(fd, request, deadline, err);
-    if (rc == WB_OK)
+    if (rc == WB_OK) {
         rc = read_line(fd, &line, deadline, err);
+        if (rc != WB_OK) /* what was sent may be done, now or later */
+            err->kind = WBI_KIND_OUTCOME_UNKNOWN;
+    }
     close(fd);
     return rc == WB_OK ? read_answer(arena, wbi_buf_str(&line), ret, err) : rc;
 }

@@ -37,7 +37,8 @@ void wbi_control_refuse(struct wbi_control_request *request, const struct wbi_er
 
 /* What one runtime answered. rc is WB_OK with result, or what went wrong: WB_EAGAIN
  * it did not answer in time, WB_ENOTFOUND it is gone, otherwise its own refusal
- * (err->kind where it named one). false ends early. */
+ * (err->kind where it named one). err->kind is outcome_unknown where the request was sent and
+ * no answer came. false ends early. */
 typedef bool wbi_control_each_fn(void *arg, const char *instance, wb_rc rc, const wbi_json *result,
                                  const struct wbi_error *err);
 /* Ask one instance, or (NULL) every live one in turn, timeout_ms each. Sockets
