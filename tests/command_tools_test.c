@@ -471,6 +471,40 @@ static void test_old_output_goes_by_itself(void **state)
     tools_end(&t);
 }
 
+/* C5.4: a task that ran for weeks has young output, also when the store is full and the call
+ * that started it is long ago. */
+static void test_output_of_a_long_task_stays(void **state)
+{
+    char *id, *path, *pruned, input[600];
+    struct tools t;
+    int days = 1;
+    wb_result *r;
+
+    (void)state;
+    tools_start(&t, "{\"settings\":{\"limits\":{\"artifactStoreBytes\":1000}}}");
+    wb_runtime_free(t.runtime);
+    tools_open_ahead(&t, &days);
+    r = exec_line(&t, "seq 1 1000; cat", ",\"yield_time_ms\":0,\"accepts_input\":true");
+    id = member_of(r, "/result/task_handle/task_id");
+    wb_result_free(r);
+    days += 20;
+    wb_result_free(with_id(&t, "TaskInput", id, ",\"end_of_input\":true"));
+    r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":60000");
+    assert_member(r, "/result/retrieval_status", "success");
+    path = member_of(r, "/result/artifacts/0/path");
+    wb_result_free(r);
+    assert_int_equal(wb_artifact_prune(t.runtime, -1, &pruned, NULL, NULL), WB_OK);
+    assert_non_null(strstr(pruned, "\"removed\":0"));
+    (void)snprintf(input, sizeof(input), "{\"path\":\"%s\",\"lines\":\"1\"}", path);
+    r = tools_ask(&t, "ReadArtifact", input);
+    assert_member(r, "/status", "success");
+    wb_result_free(r);
+    wb_free(pruned);
+    wb_free(path);
+    wb_free(id);
+    tools_end(&t);
+}
+
 /* ---- attacks ---- */
 
 static double seconds(void)
@@ -684,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_tasks_end_with_their_runtime_and_stay_readable),
         cmocka_unit_test(test_lists_go_on_with_their_token),
         cmocka_unit_test(test_old_output_goes_by_itself),
+        cmocka_unit_test(test_output_of_a_long_task_stays),
         cmocka_unit_test(test_36_37_limits_of_the_configuration_are_named),
         cmocka_unit_test(test_38_39_what_ignores_or_is_stopped_is_killed),
         cmocka_unit_test(test_40_a_daemon_holding_the_pipe_holds_nothing),

@@ -181,7 +181,7 @@ wb_rc wbi_artifact_prune(struct wbi_artifact_store *s,
         return rc;
     rc = wbi_store_bytes(s, &bytes, err);
     for (size_t i = count; i-- > 0 && rc == WB_OK;) { /* oldest first */
-        bool old = now - all[i].created_ms > s->policy.age_ms;
+        bool old = now - all[i].sealed_ms > s->policy.age_ms;
         bool over = bytes - WBI_MIN(bytes, stats.removed_bytes) >= s->policy.store_bytes;
         if (all[i].writing || (!old && !over))
             continue;

@@ -141,6 +141,7 @@ wb_rc wbi_artifact_put_fact(struct wbi_artifact_store *s, const struct wbi_artif
     wbi_jw_kbool(&w, "expired", a->expired);
     wbi_jw_kstrz(&w, "reason", a->reason);
     wbi_jw_kint(&w, "created_ms", a->created_ms);
+    wbi_jw_kint(&w, "sealed_ms", a->sealed_ms);
     wbi_jw_obj_end(&w);
     rc = wbi_buf_rc(&text);
     if (rc == WB_OK)
@@ -191,6 +192,9 @@ wb_rc wbi_artifact_get_fact(struct wbi_artifact_store *s, struct wbi_str name,
     ret->lines = number_member(v, "lines");
     ret->dropped = number_member(v, "dropped");
     ret->created_ms = (int64_t)number_member(v, "created_ms");
+    ret->sealed_ms = (int64_t)number_member(v, "sealed_ms");
+    if (ret->sealed_ms == 0) /* written by an older version */
+        ret->sealed_ms = ret->created_ms;
     ret->complete = wbi_json_true(wbi_json_get(v, "complete"));
     ret->expired = wbi_json_true(wbi_json_get(v, "expired"));
     if (!wbi_str_eqz(name, ret->name))

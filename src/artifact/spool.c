@@ -383,6 +383,7 @@ static void record_streams(struct finishing *f)
         if (a->name[0] == '\0')
             continue;
         a->writing = false;
+        a->sealed_ms = wbi_wall_ms(&f->spool->store->clock);
         if (f->rc == WB_OK)
             f->rc = wbi_artifact_finish(f->spool->store, a, &f->err);
         if (f->rc != WB_OK) {

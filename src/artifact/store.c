@@ -324,6 +324,7 @@ static void describe_unfinished(const char *name, const struct stat *st, bool wr
     parse_name(a);
     a->bytes = (uint64_t)st->st_size;
     a->created_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+    a->sealed_ms = a->created_ms; /* of the last byte */
     a->writing = writing;
     if (!writing)
         memcpy(a->reason, "interrupted", sizeof("interrupted"));

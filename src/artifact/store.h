@@ -45,6 +45,7 @@ struct wbi_artifact {
                         "store_quota", "low_disk_space", "no_space", "io_error",
                         "output_limit", "interrupted"; "" if it is */
     int64_t created_ms;
+    int64_t sealed_ms; /* its age counts from here; 0 while it is written */
 };
 
 /* path is absolute; it is made if absent. facts NULL: files in path/.facts. */

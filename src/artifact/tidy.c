@@ -192,7 +192,7 @@ static wb_rc let_go(struct step *t, const struct entry *e, int64_t least_ms)
     wbi_arena_reset(t->scratch);
     if (rc == WB_ENOTFOUND)
         return finish(t, e);
-    if (rc != WB_OK || a.writing || wbi_wall_ms(&t->store->clock) - a.created_ms <= least_ms ||
+    if (rc != WB_OK || a.writing || wbi_wall_ms(&t->store->clock) - a.sealed_ms <= least_ms ||
         (t->referenced != NULL && t->referenced(t->arg, &a)))
         return WB_OK;
     return wbi_artifact_expire(t->store, &a, &t->stats, t->err);

@@ -124,6 +124,29 @@ static void what_is_too_old_goes_and_what_is_named_stays(void **state)
     assert_true(wbi_artifact_tidy_due(store));
 }
 
+/* C5.4: what was written for weeks is young when it is finished. */
+static void age_counts_from_the_end(void **state)
+{
+    static const char *const roles[] = {"stdout", "stderr"};
+    struct wbi_artifact got[WBI_SPOOL_STREAMS];
+    struct wbi_artifact_stats stats;
+    struct wbi_spool *s;
+
+    (void)state;
+    assert_int_equal(wbi_spool_open(store, WBI_LIT("long"), roles, &s, NULL), WB_OK);
+    wbi_spool_add(s, 0, WBI_LIT("twenty days"));
+    now.wall_ms += 20 * DAY_MS;
+    assert_int_equal(wbi_spool_finish(s, 1, got, NULL), WB_OK);
+    assert_int_equal(utimensat(wbi_artifact_dir(store), got[0].name,
+                               (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}}, 0),
+                     0);
+    assert_int_equal(tidy(100, true).removed, 0);
+    assert_int_equal(wbi_artifact_prune(store, NULL, NULL, &stats, NULL), WB_OK);
+    assert_int_equal(stats.removed, 0);
+    now.wall_ms += 20 * DAY_MS;
+    assert_int_equal(tidy(100, true).removed, 1);
+}
+
 static void too_much_goes_from_the_oldest_on(void **state)
 {
     struct wbi_artifact_policy p = {.store_bytes = 10};
@@ -229,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_too_old_goes_and_what_is_named_stays, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(age_counts_from_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_much_goes_from_the_oldest_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_is_bounded_and_the_next_goes_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(equal_contents_count_once_and_exactly, set_up, tear_down),

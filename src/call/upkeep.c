@@ -14,7 +14,7 @@ struct wbi_upkeep {
     struct wbi_timer *timer;
 };
 
-/* What live tasks write and what younger records name stays. */
+/* What live tasks write, what younger tasks have written and what younger records name stays. */
 struct keeping {
     struct wbi_runtime *rt;
     struct wbi_arena *arena, *scratch;
@@ -32,6 +32,12 @@ struct wbi_str wbi_artifact_call(const char *call_id)
     return id.n > CALL_ID_SIZE && id.p[CALL_ID_SIZE] == '_' ? wbi_str_head(id, CALL_ID_SIZE) : id;
 }
 
+/* One that ran for weeks was asked about since the call that started it. */
+static bool keeps(const struct keeping *k, const struct wbi_task_info *task)
+{
+    return !wbi_task_over(task->state) || task->ended_ms >= k->records_since_ms;
+}
+
 static bool is_referenced(void *arg, const struct wbi_artifact *a)
 {
     struct keeping *k = arg;
@@ -39,7 +45,7 @@ static bool is_referenced(void *arg, const struct wbi_artifact *a)
     wb_rc rc;
 
     for (size_t i = 0; i < k->task_count; i++)
-        for (int s = 0; s < WBI_SPOOL_STREAMS && !wbi_task_over(k->tasks[i].state); s++)
+        for (int s = 0; s < WBI_SPOOL_STREAMS && keeps(k, &k->tasks[i]); s++)
             if (strcmp(k->tasks[i].output[s].name, a->name) == 0)
                 return true;
     rc = wbi_ledger_get(k->rt->ledger, k->scratch, wbi_artifact_call(a->call_id), &record, NULL);
