@@ -270,6 +270,45 @@ static void write_record(const struct wbi_keys *k, const struct wbi_idem_record 
     wbi_jw_obj_end(&w);
 }
 
+#define SPARE_MS (INT64_C(24) * 3600 * 1000) /* a wall clock may be wrong for a while */
+enum { NEIGHBOURS = 4 };
+
+static bool long_expired(const struct wbi_keys *k, struct wbi_arena *arena, struct wbi_str value,
+                         int64_t now_ms)
+{
+    struct wbi_idem_record record;
+    const wbi_json *v;
+
+    if (wbi_json_read(arena, value, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
+        read_record(v, &record) != WB_OK)
+        return false;
+    read_times(k, v, now_ms, &record);
+    return record.expires_ms < now_ms - SPARE_MS;
+}
+
+/* Whoever enters a key looks at a few behind it and removes those that expired long ago, unless
+ * somebody claims them meanwhile. Keys are hashes, so every place is looked at as often, and the
+ * table is hardly larger than what counts of it, however short processes live. */
+static void forget_neighbours(struct wbi_keys *k, const char *key, int64_t now_ms)
+{
+    struct wbi_change gone[NEIGHBOURS];
+    struct wbi_arena *arena;
+    struct wbi_entry *e;
+    size_t found = 0, n = 0;
+
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return;
+    if (wbi_store_list(k->rt->store, arena, TABLE, WBI_NONE, wbi_str_z(key), NEIGHBOURS, &e, &found,
+                       NULL) != WB_OK)
+        found = 0;
+    for (size_t i = 0; i < found; i++)
+        if (long_expired(k, arena, e[i].value, now_ms))
+            gone[n++] = (struct wbi_change){TABLE, e[i].key, WBI_NONE, e[i].generation, 0};
+    if (n > 0 && wbi_store_change_later(k->rt->store, gone, n, NULL, NULL, NULL) != WB_OK)
+        n = 0; /* another time */
+    wbi_arena_free(arena);
+}
+
 static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_record *record,
                  bool only_if_absent, int64_t now_ms)
 {
@@ -297,6 +336,8 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
                            NULL);
         if (rc != WB_OK && !only_if_absent)
             rc = remember(k, rc, key, wbi_buf_str(&value));
+        if (rc == WB_OK && expected == WBI_MUST_BE_NEW)
+            forget_neighbours(k, key, now_ms);
     }
     wbi_buf_fini(&value);
     return rc;
