@@ -471,6 +471,43 @@ static void test_old_output_goes_by_itself(void **state)
     tools_end(&t);
 }
 
+/* What is no longer kept of a task is no longer listed: the table of tasks does not grow for
+ * ever. */
+static void test_old_tasks_are_forgotten_by_themselves(void **state)
+{
+    static const struct {
+        int days; /* after the task */
+        const char *status;
+    } rows[] = {{10, "success"}, {16, "error"}};
+    struct tools t;
+    wb_result *r;
+    char *id;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = exec_line(&t, "true", ",\"yield_time_ms\":0");
+    id = member_of(r, "/result/task_handle/task_id");
+    wb_result_free(r);
+    wb_result_free(with_id(&t, "TaskOutput", id, ",\"wait_ms\":60000"));
+    wb_runtime_free(t.runtime);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int days = rows[i].days;
+        tools_open_ahead(&t, &days);
+        wb_result_free(tools_ask(&t, "TaskList", "{}"));
+        wb_runtime_free(t.runtime);
+        tools_open_ahead(&t, &days);
+        r = with_id(&t, "TaskStatus", id, "");
+        assert_member(r, "/status", rows[i].status);
+        if (strcmp(rows[i].status, "error") == 0)
+            assert_member(r, "/error/kind", "task_not_found");
+        wb_result_free(r);
+        wb_runtime_free(t.runtime);
+    }
+    wb_free(id);
+    tools_open(&t);
+    tools_end(&t);
+}
+
 /* C5.4: a task that ran for weeks has young output, also when the store is full and the call
  * that started it is long ago. */
 static void test_output_of_a_long_task_stays(void **state)
@@ -718,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_tasks_end_with_their_runtime_and_stay_readable),
         cmocka_unit_test(test_lists_go_on_with_their_token),
         cmocka_unit_test(test_old_output_goes_by_itself),
+        cmocka_unit_test(test_old_tasks_are_forgotten_by_themselves),
         cmocka_unit_test(test_output_of_a_long_task_stays),
         cmocka_unit_test(test_36_37_limits_of_the_configuration_are_named),
         cmocka_unit_test(test_38_39_what_ignores_or_is_stopped_is_killed),

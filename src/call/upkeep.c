@@ -78,6 +78,7 @@ static void close_keeping(struct keeping *k)
 wb_rc wbi_upkeep_prune(struct wbi_runtime *rt, int64_t age_ms, struct wbi_artifact_stats *ret,
                        struct wbi_error *err)
 {
+    int64_t usual_ms = wbi_artifact_age(rt->artifacts);
     struct keeping k;
     wb_rc rc;
 
@@ -87,17 +88,24 @@ wb_rc wbi_upkeep_prune(struct wbi_runtime *rt, int64_t age_ms, struct wbi_artifa
     if (rc == WB_OK)
         rc = wbi_artifact_prune(rt->artifacts, is_referenced, &k, ret, err);
     close_keeping(&k);
+    wbi_artifact_set_age(rt->artifacts, usual_ms);
     return rc;
 }
 
-/* True when there is nothing left to do, or nothing can be done. */
+/* True when there is nothing left to do, or nothing can be done. Tasks go before their output
+ * may: those that ended as long ago name nothing any more. */
 static bool step(struct wbi_runtime *rt, uint64_t most)
 {
+    int64_t before_ms = wbi_wall_ms(&rt->clock) - wbi_artifact_age(rt->artifacts);
     struct wbi_artifact_stats stats;
     struct keeping k;
+    uint64_t forgotten = 0;
     bool done = true;
-    wb_rc rc = open_keeping(rt, &k, NULL);
+    wb_rc rc = wbi_tasks_forget(rt->tasks, before_ms, most, &forgotten, NULL);
 
+    if (rc == WB_OK && forgotten == most)
+        return false;
+    rc = open_keeping(rt, &k, NULL);
     if (rc == WB_OK)
         rc = wbi_artifact_tidy(rt->artifacts, is_referenced, &k, most, &stats, &done, NULL);
     close_keeping(&k);

@@ -272,25 +272,79 @@ static wb_rc interrupt(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena 
     return rc;
 }
 
-wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_error *err)
+/* One task after the other, so that any number of them may be there. */
+struct passing {
+    struct wbi_tasks *tasks;
+    struct wbi_arena *arena; /* of the one at hand */
+    wb_rc (*each)(struct passing *p, const struct wbi_task_info *info);
+    uint64_t done, most;
+    int64_t before_ms;
+    struct wbi_error *err;
+    wb_rc rc;
+};
+
+static bool pass_one(void *arg, struct wbi_str key)
 {
-    struct wbi_task_info *all = NULL;
-    struct wbi_arena *arena;
-    uint64_t done = 0;
-    size_t count = 0;
-    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+    struct passing *p = arg;
+    struct wbi_task_info info;
+
+    if (!wbi_str_starts(key, WBI_LIT("task_")) || wbi_task_live(p->tasks, key) != NULL)
+        return true;
+    wbi_arena_reset(p->arena);
+    if (wbi_task_load(p->tasks, key, p->arena, &info, NULL) == WB_OK &&
+        wbi_str_eqz(key, info.id)) /* a damaged fact hides no other */
+        p->rc = p->each(p, &info);
+    return p->rc == WB_OK && p->done < p->most;
+}
+
+static wb_rc pass_all(struct passing *p, uint64_t *ret_count)
+{
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &p->arena);
 
     if (rc != WB_OK)
-        return wbi_fail_nomem(err);
-    rc = wbi_tasks_list(t, arena, &all, &count, err);
-    for (size_t i = 0; i < count && rc == WB_OK; i++)
-        if (!wbi_task_over(all[i].state) && wbi_task_live(t, wbi_str_z(all[i].id)) == NULL &&
-            owner_is_dead(t, all[i].owner))
-            rc = interrupt(t, wbi_str_z(all[i].id), arena, &done, err);
-    wbi_arena_free(arena);
+        return wbi_fail_nomem(p->err);
+    rc = p->tasks->config.facts.list(p->tasks->config.facts.arg, pass_one, p, p->err);
+    wbi_arena_free(p->arena);
     if (rc == WB_OK)
-        *ret_count = done;
+        rc = p->rc;
+    if (rc == WB_OK)
+        *ret_count = p->done;
     return rc;
+}
+
+static wb_rc recover_one(struct passing *p, const struct wbi_task_info *info)
+{
+    if (wbi_task_over(info->state) || !owner_is_dead(p->tasks, info->owner))
+        return WB_OK;
+    return interrupt(p->tasks, wbi_str_z(info->id), p->arena, &p->done, p->err);
+}
+
+wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count, struct wbi_error *err)
+{
+    struct passing p = {.tasks = t, .each = recover_one, .most = UINT64_MAX, .err = err};
+
+    wbi_tasks_settle(t);
+    return pass_all(&p, ret_count);
+}
+
+static wb_rc forget_one(struct passing *p, const struct wbi_task_info *info)
+{
+    wb_rc rc;
+
+    if (!wbi_task_over(info->state) || info->ended_ms == 0 || info->ended_ms >= p->before_ms)
+        return WB_OK;
+    rc = p->tasks->config.facts.remove(p->tasks->config.facts.arg, wbi_str_z(info->id), p->err);
+    p->done += rc == WB_OK;
+    return rc;
+}
+
+wb_rc wbi_tasks_forget(struct wbi_tasks *t, int64_t before_ms, uint64_t most, uint64_t *ret_count,
+                       struct wbi_error *err)
+{
+    struct passing p = {
+        .tasks = t, .each = forget_one, .most = most, .before_ms = before_ms, .err = err};
+
+    return pass_all(&p, ret_count);
 }
 
 /* WB_EAGAIN: another process was quicker, and tells of it. */

@@ -80,6 +80,11 @@ void wbi_tasks_settle(struct wbi_tasks *t);
 WB_MUST_CHECK wb_rc wbi_tasks_recover(struct wbi_tasks *t, uint64_t *ret_count,
                                       struct wbi_error *err);
 
+/* Tasks that ended before a time are no longer known: at most `most` now, *ret_count says how
+ * many. */
+WB_MUST_CHECK wb_rc wbi_tasks_forget(struct wbi_tasks *t, int64_t before_ms, uint64_t most,
+                                     uint64_t *ret_count, struct wbi_error *err);
+
 /* Commands */
 
 struct wbi_command_spec {

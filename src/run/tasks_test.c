@@ -469,6 +469,36 @@ static void two_processes_tell_of_a_task_once(void **state) /* C7.2 */
     assert_true(info_of(b, WBI_LIT("task_1")).delivered);
 }
 
+static void what_ended_long_ago_is_forgotten(void **state)
+{
+    static const struct {
+        const char *id;
+        enum wbi_task_state state;
+        int64_t ended_ms;
+        bool stays;
+    } rows[] = {{"task_1", WBI_TASK_COMPLETED, 100, false}, {"task_2", WBI_TASK_FAILED, 99, false},
+                {"task_3", WBI_TASK_COMPLETED, 200, true},  {"task_4", WBI_TASK_RUNNING, 0, true},
+                {"task_5", WBI_TASK_INTERRUPTED, 1, false}, {"task_6", WBI_TASK_QUEUED, 0, true}};
+    struct bench *b = *state;
+    uint64_t count;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wbi_task_info info = {.owner = "me", .ended_ms = rows[i].ended_ms};
+        strcpy(info.id, rows[i].id);
+        info.state = rows[i].state;
+        assert_int_equal(wbi_task_store(b->tasks, &info, NULL, NULL), WB_OK);
+    }
+    assert_int_equal(wbi_tasks_forget(b->tasks, 200, 2, &count, NULL), WB_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(wbi_tasks_forget(b->tasks, 200, 2, &count, NULL), WB_OK);
+    assert_int_equal(count, 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wbi_task_info info;
+        wb_rc rc = wbi_tasks_get(b->tasks, wbi_str_z(rows[i].id), b->arena, &info, NULL);
+        assert_int_equal(rc, rows[i].stays ? WB_OK : WB_ENOTFOUND);
+    }
+}
+
 static bool full;
 
 static wb_rc put_full(void *arg, struct wbi_str key, const struct wbi_str *had, struct wbi_str json,
@@ -580,6 +610,7 @@ int main(void)
         TEST(a_killed_runtime_leaves_interrupted_tasks_with_their_output),
         TEST(a_task_that_ends_while_its_owner_leaves_stays_ended),
         TEST(two_processes_tell_of_a_task_once),
+        TEST(what_ended_long_ago_is_forgotten),
         TEST(an_end_that_found_no_room_is_stored_later),
         TEST(a_flood_on_both_streams_is_kept_whole_in_flat_memory),
         TEST(a_refused_start_leaves_nothing),
