@@ -211,13 +211,13 @@ void wbi_gateway_free(struct wbi_gateway *g)
     if (g->ups != NULL)
         wbi_upstreams_watch(g->ups, (struct wbi_upstreams_ears){0});
     wbi_timer_free(g->grace);
-    wbi_timer_free(g->news);
     if (g->server != NULL) {
         wbi_serve_cancel_all(g);
         wbi_mcp_server_stop(g->server);
         while (wbi_mcp_server_busy(g->server) > 0)
             (void)wbi_loop_turn(g->rt->loop, /* wait= */ true);
     }
+    wbi_timer_free(g->news); /* calls that end above may start it */
     wbi_http_free(g->http);
     wbi_mcp_stdio_free(g->stdio);
     wbi_mcp_server_free(g->server);

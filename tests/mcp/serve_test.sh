@@ -283,6 +283,26 @@ stop
 exec 9>&-
 told_to_end "$work/ends"
 
+# A call whose client of an older revision has left ends with the gateway; that it leaves
+# artifacts is nobody's news any more.
+config "{\"tools\":[{\"name\":\"much\",\"description\":\"much\",\"inputSchema\":{\"type\":\"object\"},\"command\":[\"sh\",\"-c\",\"seq 40000; touch $work/ws/began-much; sleep 60\"]}]}"
+start --auth none
+session=$(curl -sD - -o /dev/null -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d "$body" "$url" |
+    sed -n 's/^Mcp-Session-Id: \([^\r]*\).*/\1/p')
+older=(curl -sN -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H "Mcp-Session-Id: $session" "$url")
+"${older[@]}" >"$work/news" &
+listener=$!
+"${older[@]}" -d "$(rpc 1 tools/call '"name":"ExecCommand","arguments":{"cmd":"seq 100000"}')" >"$work/out"
+need "an artifact" 'stdout artifact: '
+for _ in $(seq 200); do grep -q resources/list_changed "$work/news" && break; sleep 0.05; done
+grep -q resources/list_changed "$work/news" || bad "artifacts are no news"
+"${older[@]}" -d "$(rpc 2 tools/call '"name":"much"')" >"$work/out" &
+caller=$!
+running much
+kill $listener $caller
+stop
+config '{}'
+
 # A client that has gone, both ways, is not worked for; one that only says nothing more is.
 rm -f "$work/ws/began-gone" "$work/gone-in" "$work/gone-out"
 mkfifo "$work/gone-in" "$work/gone-out"
