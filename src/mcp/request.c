@@ -177,6 +177,25 @@ static struct wbi_buf begin_answer(struct wbi_mcp_server *s)
 
 static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status);
 
+/* One answer that finds no room is replaced; the other calls go on. */
+static void write_last(struct wbi_mcp_request *r, struct wbi_str message)
+{
+    struct wbi_mcp_stdio *c = r->session->stdio;
+    struct wbi_buf small;
+
+    if (wbi_stdio_takes(c, message.n)) {
+        wbi_stdio_write(c, message);
+        return;
+    }
+    wbi_buf_init(&small, WBI_LIMIT_MCP_MESSAGE);
+    wbi_rpc_put_error(&small, r->id, WBI_RPC_INTERNAL,
+                      WBI_LIT("the answer is too large beside those that were not read yet"),
+                      WBI_NONE);
+    if (wbi_buf_rc(&small) == WB_OK)
+        wbi_stdio_write(c, wbi_buf_str(&small));
+    wbi_buf_fini(&small);
+}
+
 static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int status)
 {
     struct wbi_http_response answer = {status, "application/json", message, NULL};
@@ -184,7 +203,7 @@ static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int sta
 
     if (r->http == NULL) {
         if (r->session != NULL && message.p != NULL)
-            wbi_stdio_write(r->session->stdio, message);
+            write_last(r, message);
         return;
     }
     r->http_id = 0;

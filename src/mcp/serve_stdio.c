@@ -73,6 +73,21 @@ static bool listener_gone(const struct wbi_mcp_stdio *c)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
+/* What was sent makes room when it is the larger part: every byte is moved once at most. */
+static void forget_sent(struct wbi_mcp_stdio *c)
+{
+    if (c->broken || c->sent == c->pending.n) {
+        if (c->pending.cap > WBI_LIMIT_HTTP_KEPT)
+            wbi_buf_fini(&c->pending);
+        wbi_buf_clear(&c->pending);
+        c->sent = 0;
+    } else if (c->sent > c->pending.n / 2) {
+        memmove(c->pending.p, c->pending.p + c->sent, c->pending.n - c->sent);
+        c->pending.n -= c->sent;
+        c->sent = 0;
+    }
+}
+
 static void flush(struct wbi_mcp_stdio *c)
 {
     wbi_loop_undefer(c->server->loop, &c->flush);
@@ -86,24 +101,30 @@ static void flush(struct wbi_mcp_stdio *c)
         }
         c->sent += (size_t)n;
     }
-    if (c->broken || c->sent == c->pending.n) {
-        if (c->pending.cap > WBI_LIMIT_HTTP_KEPT)
-            wbi_buf_fini(&c->pending);
-        wbi_buf_clear(&c->pending);
-        c->sent = 0;
-    }
+    forget_sent(c);
     watch_out(c);
     wbi_stdio_idle(c);
+}
+
+bool wbi_stdio_takes(const struct wbi_mcp_stdio *c, size_t n)
+{
+    size_t unread = c->pending.n - c->sent;
+
+    return n < WBI_LIMIT_MCP_OUT && unread < WBI_LIMIT_MCP_OUT - n; /* and the end of its line */
 }
 
 void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message)
 {
     if (c == NULL || c->broken)
         return;
-    wbi_buf_adds(&c->pending, message);
-    wbi_buf_addc(&c->pending, '\n');
-    if (wbi_buf_rc(&c->pending) != WB_OK)
-        break_off(c, wbi_buf_rc(&c->pending) == WB_ENOMEM ? ENOMEM : ENOBUFS);
+    if (wbi_stdio_takes(c, message.n)) {
+        wbi_buf_adds(&c->pending, message);
+        wbi_buf_addc(&c->pending, '\n');
+        if (wbi_buf_rc(&c->pending) != WB_OK)
+            break_off(c, ENOMEM);
+    } else {
+        break_off(c, ENOBUFS);
+    }
     wbi_loop_defer(c->server->loop, &c->flush);
 }
 
@@ -332,7 +353,7 @@ wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd, struct 
     c->flush.fn = on_turn_ends;
     c->flush.arg = c;
     wbi_lines_init(&c->lines, WBI_LIMIT_MCP_MESSAGE);
-    wbi_buf_init(&c->pending, WBI_LIMIT_MCP_OUT);
+    wbi_buf_init(&c->pending, 2 * WBI_LIMIT_MCP_OUT); /* at most half of it has been sent */
     c->session = wbi_session_new(s, principal, c);
     rc = c->session == NULL ? WB_ENOMEM : wbi_timer_new(s->loop, on_timer, c, &c->timer);
     if (rc == WB_OK)

@@ -169,6 +169,9 @@ void wbi_asks_unheard(struct wbi_mcp_request *r);
 bool wbi_asks_resume(struct wbi_mcp_request *r);
 
 /* serve_stdio.c */
+/* Whether there is room for a message of n bytes behind what the client has yet to read;
+ * one that finds none ends the connection. */
+bool wbi_stdio_takes(const struct wbi_mcp_stdio *c, size_t n);
 void wbi_stdio_write(struct wbi_mcp_stdio *c, struct wbi_str message);
 void wbi_stdio_idle(struct wbi_mcp_stdio *c);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mcp/stdio_test.c: the end of a connection by pipes whose client reads late or not at all. */
+ * mcp/stdio_test.c: a connection by pipes whose client reads late or not at all, and its end. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -70,17 +72,58 @@ static void start(struct world *w)
     assert_non_null(w->held);
 }
 
-static void answer_at_length(struct world *w)
+static void answer_with(struct world *w, size_t bytes)
 {
     struct wbi_buf b;
 
-    wbi_buf_init(&b, LARGE * 2);
+    wbi_buf_init(&b, bytes + 64);
     wbi_buf_addz(&b, "{\"content\":\"");
-    while (b.n < LARGE)
+    while (b.n < bytes)
         wbi_buf_addz(&b, "all work and no play ");
     wbi_buf_addz(&b, "\"}");
     wbi_mcp_reply(w->held, wbi_buf_str(&b));
     wbi_buf_fini(&b);
+    w->held = NULL;
+}
+
+static void answer_at_length(struct world *w)
+{
+    answer_with(w, LARGE);
+}
+
+/* Another call, when the one before has its answer. */
+static void call_again(struct world *w)
+{
+    static const char said[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\n";
+
+    assert_null(w->held);
+    assert_int_equal(write(w->to[1], said, sizeof(said) - 1), sizeof(said) - 1);
+    while (w->held == NULL)
+        (void)wbi_loop_turn(w->loop, true);
+}
+
+/* Reads that much of what the server writes meanwhile; the last bytes of it. */
+static const char *read_on(struct world *w, size_t bytes)
+{
+    static char piece[1 << 16], last[1024];
+    size_t kept = 0;
+
+    (void)fcntl(w->from[0], F_SETFL, O_NONBLOCK);
+    while (bytes > 0) {
+        ssize_t n = read(w->from[0], piece, bytes < sizeof(piece) ? bytes : sizeof(piece));
+
+        if (n <= 0) {
+            assert_false(w->ended);
+            (void)wbi_loop_turn(w->loop, false);
+            continue;
+        }
+        kept = (size_t)n < sizeof(last) ? (size_t)n : sizeof(last) - 1;
+        memcpy(last, piece + n - kept, kept);
+        bytes -= (size_t)n;
+    }
+    last[kept] = '\0';
+    return last;
 }
 
 static void stop(struct world *w)
@@ -141,11 +184,66 @@ static void a_drain_in_a_hurry_waits_for_answers_alone(void **state)
     assert_int_equal(w.lost.rc, WB_EIO); /* half of the answer is not nothing: it is told */
 }
 
+/* C1.2: what has been read does not count, however much that was and though some is always left. */
+static void who_reads_steadily_is_not_cut_off(void **state)
+{
+    const size_t most = (size_t)1 << 20;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    answer_with(&w, most);
+    for (int i = 0; i < 70; i++) {
+        call_again(&w);
+        answer_with(&w, most);
+        (void)read_on(&w, most);
+    }
+    turn(&w);
+    assert_false(w.ended);
+    stop(&w);
+    assert_int_equal(w.lost.rc, WB_EIO); /* the last answer, which was not read */
+    assert_string_equal(w.lost.text, "the client did not read all answers");
+}
+
+/* C1.1: one answer that finds no room is an error; those before it stay, and the connection. */
+static void an_answer_without_room_is_an_error(void **state)
+{
+    const size_t mib = (size_t)1 << 20;
+    const char *last;
+    struct world w;
+    int unread = 0;
+
+    (void)state;
+    start(&w);
+    answer_with(&w, 20 * mib);
+    call_again(&w);
+    answer_with(&w, 50 * mib);
+    call_again(&w);
+    answer_with(&w, 1);
+    last = read_on(&w, 20 * mib);
+    turn(&w);
+    while (ioctl(w.from[0], FIONREAD, &unread) == 0 && unread > 0) {
+        last = read_on(&w, (size_t)unread);
+        turn(&w);
+    }
+    last = strstr(last, "\"}}\n");
+    assert_non_null(last);
+    assert_string_equal(last, "\"}}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,"
+                              "\"message\":\"the answer is too large beside those that were not "
+                              "read yet\"}}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"
+                              "{\"content\":\"\"}}\n");
+    assert_false(w.ended);
+    stop(&w);
+    assert_int_equal(w.lost.rc, WB_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_drain_waits_for_who_reads_slowly),
         cmocka_unit_test(a_drain_in_a_hurry_waits_for_answers_alone),
+        cmocka_unit_test(who_reads_steadily_is_not_cut_off),
+        cmocka_unit_test(an_answer_without_room_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
