@@ -158,6 +158,12 @@ static void answer_error(struct wbi_mcp_stdio *c, struct wbi_str id, int code, c
     wbi_buf_fini(&b);
 }
 
+/* While the server ends, only what answers one of its questions is taken. */
+static bool comes_late(const struct wbi_mcp_stdio *c, const struct wbi_rpc *rpc)
+{
+    return c->draining && wbi_json_get(rpc->params, "requestState") == NULL;
+}
+
 static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
 {
     struct wbi_arena *arena = NULL;
@@ -178,6 +184,11 @@ static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
     }
     if (rpc.kind != WBI_RPC_REQUEST) {
         wbi_mcp_note(c->server, c->session, &rpc);
+        wbi_arena_free(arena);
+        return;
+    }
+    if (comes_late(c, &rpc)) {
+        answer_error(c, rpc.id_text, WBI_RPC_INTERNAL, "the server is ending");
         wbi_arena_free(arena);
         return;
     }

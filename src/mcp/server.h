@@ -88,8 +88,8 @@ WB_MUST_CHECK wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int o
 /* *lost gets the first reason for which messages could not be read or written, up to
  * and with wbi_mcp_stdio_free; a client that has gone is none. */
 void wbi_mcp_stdio_watch(struct wbi_mcp_stdio *c, struct wbi_error *lost);
-/* on_end runs when all requests are answered and the client has read it; hurry: it need not
- * have. */
+/* Takes no new requests: they are answered with an error. on_end runs when all others are
+ * answered and the client has read it; hurry: it need not have. */
 void wbi_mcp_stdio_drain(struct wbi_mcp_stdio *c, bool hurry);
 void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c);
 

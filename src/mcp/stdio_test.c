@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -53,7 +54,7 @@ static void start(struct world *w)
 {
     static const char said[] =
         "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
-        "\"2025-11-25\",\"capabilities\":{}}}\n"
+        "\"2025-11-25\",\"capabilities\":{\"roots\":{}}}}\n"
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\n";
     static const struct wbi_mcp_ops ops = {.call = on_call};
     struct wbi_mcp_options o = {.name = "t"};
@@ -91,6 +92,11 @@ static void answer_at_length(struct world *w)
     answer_with(w, LARGE);
 }
 
+static void say(struct world *w, const char *line)
+{
+    assert_int_equal(write(w->to[1], line, strlen(line)), strlen(line));
+}
+
 /* Another call, when the one before has its answer. */
 static void call_again(struct world *w)
 {
@@ -98,7 +104,7 @@ static void call_again(struct world *w)
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\n";
 
     assert_null(w->held);
-    assert_int_equal(write(w->to[1], said, sizeof(said) - 1), sizeof(said) - 1);
+    say(w, said);
     while (w->held == NULL)
         (void)wbi_loop_turn(w->loop, true);
 }
@@ -184,6 +190,60 @@ static void a_drain_in_a_hurry_waits_for_answers_alone(void **state)
     assert_int_equal(w.lost.rc, WB_EIO); /* half of the answer is not nothing: it is told */
 }
 
+/* What has come from the server by now. */
+static const char *came(struct world *w)
+{
+    static char text[4096];
+    ssize_t n;
+
+    turn(w);
+    (void)fcntl(w->from[0], F_SETFL, O_NONBLOCK);
+    n = read(w->from[0], text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static void note_answer(void *arg, const wbi_json *answer, bool is_error)
+{
+    *(bool *)arg = answer != NULL && !is_error;
+}
+
+/* C1.2: else who always has a call under way would put the end off for ever. What answers the
+ * server's own question is nothing new. */
+static void a_drain_takes_nothing_new(void **state)
+{
+    static const char question[] = "{\"jsonrpc\":\"2.0\",\"id\":\"";
+    bool answered = false;
+    struct world w;
+    char line[128];
+    const char *id;
+
+    (void)state;
+    start(&w);
+    (void)came(&w);
+    assert_int_equal(
+        wbi_mcp_ask(w.held, WBI_NONE, WBI_LIT("roots/list"), WBI_NONE, note_answer, &answered),
+        WB_OK);
+    wbi_mcp_stdio_drain(w.c, false);
+    id = came(&w);
+    assert_memory_equal(id, question, sizeof(question) - 1);
+    (void)snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"result\":{}}\n",
+                   (int)strcspn(id + sizeof(question) - 1, "\""), id + sizeof(question) - 1);
+    say(&w,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}\n");
+    assert_string_equal(came(&w), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,"
+                                  "\"message\":\"the server is ending\"}}\n");
+    say(&w, line);
+    turn(&w);
+    assert_true(answered);
+    assert_false(w.ended);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    assert_string_equal(came(&w), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    assert_true(w.ended);
+    stop(&w);
+    assert_int_equal(w.lost.rc, WB_OK);
+}
+
 /* C1.2: what has been read does not count, however much that was and though some is always left. */
 static void who_reads_steadily_is_not_cut_off(void **state)
 {
@@ -242,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_drain_waits_for_who_reads_slowly),
         cmocka_unit_test(a_drain_in_a_hurry_waits_for_answers_alone),
+        cmocka_unit_test(a_drain_takes_nothing_new),
         cmocka_unit_test(who_reads_steadily_is_not_cut_off),
         cmocka_unit_test(an_answer_without_room_is_an_error),
     };
