@@ -202,10 +202,10 @@
 #define WBI_LIMIT_HTTP_AGAIN 1024u /* a head that is compared with the next one */
 #define WBI_LIMIT_HTTP_BODY (16u * WBI_MIB)
 #define WBI_LIMIT_HTTP_CONNECTIONS 1024u
-#define WBI_LIMIT_HTTP_STREAM (1u * WBI_MIB) /* unread part of a stream */
-#define WBI_LIMIT_HTTP_AHEAD (64u * WBI_KIB) /* bytes of requests to come */
-#define WBI_LIMIT_HTTP_KEPT (256u * WBI_KIB) /* of an output buffer between answers */
-#define WBI_LIMIT_HTTP_ANSWER (80u * WBI_MIB)
+#define WBI_LIMIT_HTTP_STREAM (1u * WBI_MIB)   /* unread part of a stream */
+#define WBI_LIMIT_HTTP_AHEAD (64u * WBI_KIB)   /* bytes of requests to come */
+#define WBI_LIMIT_HTTP_KEPT (256u * WBI_KIB)   /* of an output buffer between answers */
+#define WBI_LIMIT_HTTP_ANSWER (112u * WBI_MIB) /* and what its stream may leave unread */
 #define WBI_HTTP_SEND_CROWD 32u   /* connections with which a thread may send for the loop */
 #define WBI_HTTP_SEND_APART 8u    /* answers of one turn that are worth waking a thread */
 #define WBI_HTTP_SEND_AT_ONCE 32u /* and that need not wait for its end */

@@ -202,31 +202,47 @@ void wbi_conn_chunk(struct wbi_conn *c, struct wbi_str bytes)
     wbi_buf_addz(&c->out, "\r\n");
 }
 
+/* A message may be longer than a client is allowed to be behind, and the next one come before
+ * it could read any of it: what was added since it last kept up is what counts. */
+static bool keeps_up(struct wbi_conn *c)
+{
+    if (c->out.n - c->sent <= c->http->o.stream_bytes)
+        c->behind = 0;
+    return c->behind <= c->http->o.stream_bytes;
+}
+
 wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes)
 {
     struct wbi_conn *c = wbi_conn_find(http, id);
+    size_t before;
 
     if (c == NULL || c->state != WBI_CONN_STREAMING)
         return WB_ENOTFOUND;
     if (bytes.n == 0)
         return WB_OK; /* an empty chunk would end the body */
-    if (c->out.n - c->sent > http->o.stream_bytes) {
+    if (!keeps_up(c)) {
         c->broken = true;
         if (!c->inside)
             wbi_conn_go(c);
         return WB_ELIMIT;
     }
+    before = c->out.n;
     wbi_conn_chunk(c, bytes);
+    if (before - c->sent > http->o.stream_bytes)
+        c->behind += c->out.n - before;
     c->bytes_out += bytes.n;
     return settle(c);
 }
 
-wb_rc wbi_http_end(struct wbi_http *http, uint64_t id)
+wb_rc wbi_http_end(struct wbi_http *http, uint64_t id, struct wbi_str last)
 {
     struct wbi_conn *c = wbi_conn_find(http, id);
 
     if (c == NULL || c->state != WBI_CONN_STREAMING)
         return WB_ENOTFOUND;
+    if (last.n > 0)
+        wbi_conn_chunk(c, last);
+    c->bytes_out += last.n;
     wbi_buf_addz(&c->out, "0\r\n\r\n");
     if (http->draining)
         c->keep_alive = false;

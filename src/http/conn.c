@@ -547,7 +547,7 @@ struct wbi_conn *wbi_conn_new(struct wbi_http *http, int fd, const char *peer)
     wbi_buf_init(&c->head, http->o.header_bytes);
     wbi_buf_init(&c->again.raw, WBI_LIMIT_HTTP_AGAIN);
     wbi_buf_init(&c->body, http->o.body_bytes);
-    wbi_buf_init(&c->out, WBI_LIMIT_HTTP_ANSWER);
+    wbi_buf_init(&c->out, 2 * WBI_LIMIT_HTTP_ANSWER); /* at most half of it has been sent */
     c->deadline_ns = wbi_now_ns(&http->o.clock) + http->o.header_ms * WBI_NS_PER_MS;
     if (!watch(c)) {
         close(fd);

@@ -143,9 +143,11 @@ wb_rc wbi_http_respond(struct wbi_http *http, uint64_t id,
  * filler is sent to a client that has shut its side, to find out whether it is there;
  * without one it counts as gone. */
 wb_rc wbi_http_stream(struct wbi_http *http, uint64_t id, const struct wbi_http_response *head);
-/* A client that lets more than stream_bytes pile up is dropped. */
+/* A client is over its limit when more than stream_bytes wait for it; one that lets as much
+ * again pile up then is dropped. */
 wb_rc wbi_http_send(struct wbi_http *http, uint64_t id, struct wbi_str bytes);
-wb_rc wbi_http_end(struct wbi_http *http, uint64_t id);
+/* The last bytes, which may be absent, are owed whatever waits before them. */
+wb_rc wbi_http_end(struct wbi_http *http, uint64_t id, struct wbi_str last);
 /* Header lines (each with CRLF, at most 127 bytes) for the answer to come. */
 wb_rc wbi_http_set_extra(struct wbi_http *http, uint64_t id, const char *extra);
 /* A pointer that on_gone gets back. */

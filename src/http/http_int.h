@@ -52,6 +52,7 @@ struct wbi_conn {
     struct wbi_buf head, body, out;
     struct wbi_again again;
     size_t sent;   /* of `out` */
+    size_t behind; /* added to a stream while the client was over its limit */
     bool away;     /* `out` waits for the end of the turn or is with the sender: hands off */
     bool full;     /* the socket took no more; it says when it does */
     ssize_t flown; /* what the sender got rid of, or -errno */

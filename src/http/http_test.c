@@ -392,7 +392,7 @@ static void a_stream_is_sent_in_chunks_and_ended(void **state)
     assert_int_equal(wbi_http_send(w.http, w.held[0], WBI_LIT("data: 1\n\n")), WB_OK);
     (void)hear(&w, fd, out, sizeof(out), "data: 1");
     assert_non_null(strstr(out, "Transfer-Encoding: chunked"));
-    assert_int_equal(wbi_http_end(w.http, w.held[0]), WB_OK);
+    assert_int_equal(wbi_http_end(w.http, w.held[0], WBI_NONE), WB_OK);
     (void)hear(&w, fd, out, sizeof(out), "0\r\n\r\n");
     put(fd, NEXT, sizeof(NEXT) - 1); /* still alive */
     (void)hear(&w, fd, out, sizeof(out), "/next");
@@ -486,7 +486,7 @@ static void a_client_that_has_said_all_may_wait_long(void **state)
         for (int i = 0; i < 2; i++)
             wbi_conn_tick(w.http->conns[0], 0);
         assert_int_equal(w.gone, 0);
-        assert_int_equal(streams ? wbi_http_end(w.http, w.held[0])
+        assert_int_equal(streams ? wbi_http_end(w.http, w.held[0], WBI_NONE)
                                  : wbi_http_respond(w.http, w.held[0], &answer),
                          WB_OK);
         (void)hear(&w, fd, out, sizeof(out), NULL);
@@ -539,31 +539,6 @@ static void slow_clients_are_timed_out(void **state)
         close(fd);
         stop(&w);
     }
-}
-
-static void a_client_that_never_reads_its_stream_is_dropped(void **state)
-{
-    static char block[64 * 1024];
-    struct wbi_http_options o = {.stream_bytes = 64 * 1024};
-    struct wbi_http_response head = {.status = 200};
-    struct world w;
-    wb_rc rc = WB_OK;
-    int fd;
-
-    (void)state;
-    memset(block, 'x', sizeof(block));
-    start(&w, &o);
-    fd = dial(&w);
-    put(fd, LATER, sizeof(LATER) - 1);
-    for (int i = 0; i < 50 && w.held_n == 0; i++)
-        (void)wbi_loop_turn(w.loop, false);
-    assert_int_equal(wbi_http_stream(w.http, w.held[0], &head), WB_OK);
-    for (int i = 0; i < 1000 && rc == WB_OK; i++)
-        rc = wbi_http_send(w.http, w.held[0], wbi_str_make(block, sizeof(block)));
-    assert_int_equal(rc, WB_ELIMIT);
-    assert_int_equal(w.gone, 1);
-    close(fd);
-    stop(&w);
 }
 
 static void the_token_guards_everything_but_health(void **state)
@@ -764,7 +739,6 @@ int main(void)
         cmocka_unit_test(a_client_that_has_said_all_may_wait_long),
         cmocka_unit_test(a_client_that_leaves_its_stream_is_reported),
         cmocka_unit_test(slow_clients_are_timed_out),
-        cmocka_unit_test(a_client_that_never_reads_its_stream_is_dropped),
         cmocka_unit_test(the_token_guards_everything_but_health),
         cmocka_unit_test(limits_on_the_head_hold),
         cmocka_unit_test(expect_continue_is_answered_before_the_body),

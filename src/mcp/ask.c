@@ -140,12 +140,10 @@ static void park(struct wbi_mcp_request *r)
 
         r->http_id = 0;
         wbi_http_set_user(r->http, http_id, NULL);
-        if (r->streaming) {
-            wbi_request_sse(r->http, http_id, wbi_buf_str(&b));
-            wbi_http_end(r->http, http_id);
-        } else {
+        if (r->streaming)
+            wbi_request_sse_end(r->http, http_id, wbi_buf_str(&b));
+        else
             wbi_http_respond(r->http, http_id, &answer);
-        }
     }
     wbi_buf_fini(&result);
     wbi_buf_fini(&b);

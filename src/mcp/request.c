@@ -122,16 +122,30 @@ void wbi_request_unref(struct wbi_mcp_request *r)
         wbi_arena_free(r->arena);
 }
 
+static void put_event(struct wbi_buf *b, struct wbi_str message)
+{
+    wbi_buf_init(b, WBI_LIMIT_HTTP_ANSWER);
+    wbi_buf_addz(b, "event: message\ndata: ");
+    wbi_buf_adds(b, message);
+    wbi_buf_addz(b, "\n\n");
+}
+
 void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message)
 {
     struct wbi_buf b;
 
-    wbi_buf_init(&b, WBI_LIMIT_HTTP_ANSWER);
-    wbi_buf_addz(&b, "event: message\ndata: ");
-    wbi_buf_adds(&b, message);
-    wbi_buf_addz(&b, "\n\n");
+    put_event(&b, message);
     if (wbi_buf_rc(&b) == WB_OK)
         wbi_http_send(http, id, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+}
+
+void wbi_request_sse_end(struct wbi_http *http, uint64_t id, struct wbi_str message)
+{
+    struct wbi_buf b;
+
+    put_event(&b, message);
+    wbi_http_end(http, id, wbi_buf_rc(&b) == WB_OK ? wbi_buf_str(&b) : WBI_NONE);
     wbi_buf_fini(&b);
 }
 
@@ -218,8 +232,9 @@ static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int sta
     begin_stream(r);
     r->http_id = 0;
     if (message.p != NULL)
-        wbi_request_sse(r->http, id, message);
-    wbi_http_end(r->http, id);
+        wbi_request_sse_end(r->http, id, message);
+    else
+        wbi_http_end(r->http, id, WBI_NONE);
 }
 
 /* The caller of a parked request comes for its answer with the retry. False: there is

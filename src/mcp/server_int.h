@@ -145,6 +145,7 @@ void wbi_request_give_kept(struct wbi_mcp_request *r);
 void wbi_request_cancel(struct wbi_mcp_request *r);
 #define WBI_SSE_COMMENT ": keep-alive\n\n" /* every client passes over it */
 void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message);
+void wbi_request_sse_end(struct wbi_http *http, uint64_t id, struct wbi_str message);
 
 /* dispatch.c */
 void wbi_mcp_dispatch(struct wbi_mcp_request *r);

@@ -234,7 +234,7 @@ void wbi_session_end(struct wbi_mcp_session *session)
     }
     for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
         if (session->streams[i] != 0)
-            wbi_http_end(s->http, session->streams[i]);
+            wbi_http_end(s->http, session->streams[i], WBI_NONE);
     }
     while (session->uri_count > 0)
         wbi_session_unwatch(session, wbi_str_z(session->uris[0]));
