@@ -36,46 +36,58 @@ static void tell(struct wbi_mcp_request *r, struct wbi_str message)
 }
 
 /* Nobody needs the answer any more to a question that was a request. */
-static void take_back(struct wbi_mcp_request *r, const struct wbi_ask *a)
+static void take_back(struct wbi_mcp_request *r, struct wbi_ask *a)
 {
-    struct wbi_str params = wbi_arena_fmt(r->arena, "{\"requestId\":\"%.*s\"}", WBI_FMT(a->key));
+    char params[96];
     struct wbi_buf b;
 
+    a->taken_back = true;
+    (void)snprintf(params, sizeof(params), "{\"requestId\":\"%.*s\"}", WBI_FMT(a->key));
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    wbi_rpc_put_call(&b, WBI_NONE, "notifications/cancelled", params);
-    if (params.p != NULL && wbi_buf_rc(&b) == WB_OK)
+    wbi_rpc_put_call(&b, WBI_NONE, "notifications/cancelled", wbi_str_z(params));
+    if (wbi_buf_rc(&b) == WB_OK)
         tell(r, wbi_buf_str(&b));
     wbi_buf_fini(&b);
 }
 
+/* A client found gone while it is told may end any of the questions: each time from the first. */
 void wbi_asks_take_back(struct wbi_mcp_request *r)
 {
-    for (const struct wbi_ask *a = r->asks; a != NULL && r->era == WBI_ERA_LEGACY; a = a->next)
-        take_back(r, a);
+    struct wbi_ask *a = r->asks;
+
+    while (a != NULL && r->era == WBI_ERA_LEGACY) {
+        if (a->taken_back) {
+            a = a->next;
+        } else {
+            take_back(r, a);
+            a = r->asks;
+        }
+    }
+}
+
+static void free_ask(struct wbi_ask *a)
+{
+    wbi_free((void *)(uintptr_t)a->key.p);
+    wbi_buf_fini(&a->text);
+    wbi_free(a);
 }
 
 void wbi_asks_drop(struct wbi_mcp_request *r)
 {
-    struct wbi_ask *a = r->asks; /* they live in r's arena */
+    struct wbi_ask *a, *next;
 
+    wbi_asks_take_back(r);
+    a = r->asks;
     if (a == NULL)
         return;
-    wbi_asks_take_back(r);
     r->asks = NULL;
     r->ask_count = 0;
     tell_waiting(r, false);
-    for (; a != NULL; a = a->next)
+    for (; a != NULL; a = next) {
+        next = a->next;
         a->on_answer(a->arg, NULL, true);
-}
-
-static void put_question(struct wbi_jw *w, const struct wbi_ask *a)
-{
-    wbi_jw_keyn(w, a->key);
-    wbi_jw_obj(w);
-    wbi_jw_kstr(w, "method", a->method);
-    if (a->params.p != NULL)
-        wbi_jw_kraw(w, "params", a->params);
-    wbi_jw_obj_end(w);
+        free_ask(a);
+    }
 }
 
 /* Kept answers go before calls that still wait, older ones before newer ones. */
@@ -106,30 +118,24 @@ static void make_room(struct wbi_mcp_server *s)
 static void park(struct wbi_mcp_request *r)
 {
     struct wbi_mcp_server *s = r->server;
-    struct wbi_buf result, b;
-    struct wbi_jw w;
+    struct wbi_buf b;
     char id[WBI_ID_SIZE];
 
     wbi_id_make(&s->o.ids, STATE_PREFIX, id);
     (void)snprintf(r->state, sizeof(r->state), "%s", id);
-    wbi_buf_init(&result, WBI_LIMIT_MCP_MESSAGE);
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    w = wbi_jw_to(&result);
-    wbi_jw_obj(&w);
-    wbi_jw_kstrz(&w, "resultType", "input_required");
-    wbi_jw_key(&w, "inputRequests");
-    wbi_jw_obj(&w);
-    for (const struct wbi_ask *a = r->asks; a != NULL; a = a->next)
-        put_question(&w, a);
-    wbi_jw_obj_end(&w);
-    wbi_jw_kstrz(&w, "requestState", r->state);
-    wbi_jw_obj_end(&w);
-    wbi_rpc_put_result(&b, r->id, wbi_buf_str(&result));
+    wbi_rpc_put_id(&b, r->id);
+    wbi_buf_addz(&b, ",\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{");
+    for (const struct wbi_ask *a = r->asks; a != NULL; a = a->next) {
+        wbi_buf_adds(&b, wbi_buf_str(&a->text));
+        wbi_buf_addz(&b, a->next != NULL ? "," : "");
+    }
+    wbi_buf_addf(&b, "},\"requestState\":\"%s\"}}", r->state);
     r->phase = WBI_REQ_PARKED;
     s->parked++;
     r->expires_ns = wbi_now_ns(&s->o.clock) + WBI_MCP_PARKED_MS * WBI_NS_PER_MS;
     wbi_mcp_tick_on(s);
-    if (wbi_buf_rc(&result) != WB_OK || wbi_buf_rc(&b) != WB_OK) {
+    if (wbi_buf_rc(&b) != WB_OK) {
         wbi_request_cancel(r);
     } else if (r->http == NULL) {
         if (r->session != NULL)
@@ -145,7 +151,6 @@ static void park(struct wbi_mcp_request *r)
         else
             wbi_http_respond(r->http, http_id, &answer);
     }
-    wbi_buf_fini(&result);
     wbi_buf_fini(&b);
 }
 
@@ -176,48 +181,101 @@ static void ask_by_result(struct wbi_mcp_request *r)
     wbi_loop_defer(r->server->loop, &r->ask_together);
 }
 
-static void ask_by_request(struct wbi_mcp_request *r, const struct wbi_ask *a)
-{
-    char id[80], method[64];
-    struct wbi_buf b;
-
-    (void)snprintf(id, sizeof(id), "\"%.*s\"", WBI_FMT(a->key));
-    (void)snprintf(method, sizeof(method), "%.*s", WBI_FMT(a->method));
-    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    wbi_rpc_put_call(&b, wbi_str_z(id), method, a->params);
-    if (wbi_buf_rc(&b) == WB_OK)
-        tell(r, wbi_buf_str(&b));
-    wbi_buf_fini(&b);
-}
-
 static bool hears(const struct wbi_mcp_request *r)
 {
     return !left(r) || (r->session != NULL && wbi_session_listens(r->session));
 }
 
+/* The first question after that one. */
+static const struct wbi_ask *after(const struct wbi_mcp_request *r, uint64_t serial)
+{
+    const struct wbi_ask *a = r->asks;
+
+    while (a != NULL && a->serial <= serial)
+        a = a->next;
+    return a;
+}
+
 void wbi_asks_unheard(struct wbi_mcp_request *r)
 {
+    const struct wbi_ask *a;
+    uint64_t told = 0;
+
     if (r->asks == NULL || r->era != WBI_ERA_LEGACY || !left(r))
         return;
     r->refs++;
     if (!hears(r))
         wbi_asks_drop(r);
-    for (const struct wbi_ask *a = r->asks; a != NULL; a = a->next)
-        ask_by_request(r, a);
+    while ((a = after(r, told)) != NULL) { /* the next stream may end, too, and they with it */
+        told = a->serial;
+        tell(r, wbi_buf_str(&a->text));
+    }
     wbi_request_unref(r);
 }
 
 /* A request of ours has an id of our own; an input request the key that was given. */
 static struct wbi_str make_key(struct wbi_mcp_request *r, struct wbi_str key)
 {
-    r->ask_serial++;
+    char own[48];
+    char *copy;
+
     if (r->era == WBI_ERA_LEGACY)
-        return wbi_arena_fmt(r->arena, "wb-%llx-%llu",
-                             (unsigned long long)(uintptr_t)r->server & 0xffff,
-                             (unsigned long long)++r->server->ask_serial);
-    if (key.p != NULL)
-        return wbi_arena_str(r->arena, key);
-    return wbi_arena_fmt(r->arena, "q%llu", (unsigned long long)r->ask_serial);
+        (void)snprintf(own, sizeof(own), "wb-%llx-%llu",
+                       (unsigned long long)(uintptr_t)r->server & 0xffff,
+                       (unsigned long long)++r->server->ask_serial);
+    else
+        (void)snprintf(own, sizeof(own), "q%llu", (unsigned long long)r->ask_serial);
+    if (r->era == WBI_ERA_LEGACY || key.p == NULL)
+        key = wbi_str_z(own);
+    copy = wbi_strdup(key);
+    return copy != NULL ? wbi_str_make(copy, key.n) : WBI_NONE;
+}
+
+static void put_request(struct wbi_ask *a, struct wbi_str method, struct wbi_str params)
+{
+    char id[64], name[64];
+
+    (void)snprintf(id, sizeof(id), "\"%.*s\"", WBI_FMT(a->key));
+    (void)snprintf(name, sizeof(name), "%.*s", WBI_FMT(method));
+    wbi_rpc_put_call(&a->text, wbi_str_z(id), name, params);
+}
+
+static void put_member(struct wbi_ask *a, struct wbi_str method, struct wbi_str params)
+{
+    struct wbi_jw w = wbi_jw_to(&a->text);
+
+    wbi_json_quote(&a->text, a->key);
+    wbi_buf_addc(&a->text, ':');
+    wbi_jw_obj(&w);
+    wbi_jw_kstr(&w, "method", method);
+    if (params.p != NULL)
+        wbi_jw_kraw(&w, "params", params);
+    wbi_jw_obj_end(&w);
+    wbi_rpc_one_line(&a->text, 0);
+}
+
+static wb_rc new_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str method,
+                     struct wbi_str params, struct wbi_ask **ret)
+{
+    struct wbi_ask *a = wbi_zalloc(sizeof(*a));
+    wb_rc rc;
+
+    if (a == NULL)
+        return WB_ENOMEM;
+    wbi_buf_init(&a->text, WBI_LIMIT_MCP_MESSAGE);
+    a->r = r;
+    a->serial = ++r->ask_serial;
+    a->key = make_key(r, key);
+    if (a->key.p != NULL && r->era == WBI_ERA_LEGACY)
+        put_request(a, method, params);
+    else if (a->key.p != NULL)
+        put_member(a, method, params);
+    rc = a->key.p != NULL ? wbi_buf_rc(&a->text) : WB_ENOMEM;
+    if (rc == WB_OK)
+        *ret = a;
+    else
+        free_ask(a);
+    return rc;
 }
 
 /* Whether the client can be asked this; params is JSON text or absent. */
@@ -240,24 +298,19 @@ static bool askable(struct wbi_mcp_request *r, struct wbi_str method, struct wbi
 wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str method,
                   struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg)
 {
-    struct wbi_ask *a, **at = &r->asks;
+    struct wbi_ask *a = NULL, **at = &r->asks;
+    wb_rc rc;
 
     if (r->cancelled || r->phase == WBI_REQ_DONE || (r->era == WBI_ERA_LEGACY && !hears(r)) ||
         !askable(r, method, params))
         return WB_EDENIED;
     if (r->ask_count >= WBI_LIMIT_MCP_ASKS)
         return WB_ELIMIT;
-    a = wbi_arena_zalloc(r->arena, sizeof(*a));
-    if (a == NULL)
-        return WB_ENOMEM;
-    a->r = r;
-    a->key = make_key(r, key);
-    a->method = wbi_arena_str(r->arena, method);
-    a->params = params.p != NULL ? wbi_arena_str(r->arena, params) : WBI_NONE;
+    rc = new_ask(r, key, method, params, &a);
+    if (rc != WB_OK)
+        return rc;
     a->on_answer = on_answer;
     a->arg = arg;
-    if (a->key.p == NULL || a->method.p == NULL || (a->params.p == NULL) != (params.p == NULL))
-        return WB_ENOMEM;
     while (*at != NULL)
         at = &(*at)->next;
     *at = a;
@@ -266,7 +319,7 @@ wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str 
     if (r->era == WBI_ERA_MODERN)
         ask_by_result(r);
     else
-        ask_by_request(r, a);
+        tell(r, wbi_buf_str(&a->text));
     return WB_OK;
 }
 
@@ -283,6 +336,7 @@ static void answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
     if (--a->r->ask_count == 0)
         tell_waiting(a->r, false);
     a->on_answer(a->arg, value, is_error);
+    free_ask(a);
 }
 
 void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
@@ -386,17 +440,25 @@ static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
     return true;
 }
 
+/* An open question that has an answer, up to that one. */
+static struct wbi_ask *answered(const struct wbi_mcp_request *r, const wbi_json *responses,
+                                uint64_t last)
+{
+    for (struct wbi_ask *a = r->asks; a != NULL && a->serial <= last; a = a->next) {
+        if (wbi_json_is(wbi_json_getn(responses, a->key), WBI_JSON_OBJ))
+            return a;
+    }
+    return NULL;
+}
+
+/* Each answer may end other questions, and bring new ones, which these are no answers to. */
 static void deliver(struct wbi_mcp_request *r, const wbi_json *responses)
 {
-    for (struct wbi_ask *a = r->asks, *next; a != NULL; a = next) {
-        const wbi_json *value = wbi_json_getn(responses, a->key);
+    uint64_t last = r->ask_serial;
+    struct wbi_ask *a;
 
-        next = a->next;
-        if (wbi_json_is(value, WBI_JSON_OBJ))
-            answer(a, value, false);
-        if (r->phase == WBI_REQ_DONE)
-            return;
-    }
+    while (r->phase != WBI_REQ_DONE && (a = answered(r, responses, last)) != NULL)
+        answer(a, wbi_json_getn(responses, a->key), false);
     if (r->asks != NULL && r->phase == WBI_REQ_RUNNING)
         ask_by_result(r); /* some are still open, or new ones came */
 }

@@ -511,14 +511,12 @@ void wbi_request_cancel(struct wbi_mcp_request *r)
 
     if (r->phase == WBI_REQ_DONE || r->cancelled)
         return;
+    r->refs++;             /* it may be answered from inside */
     wbi_asks_take_back(r); /* afterwards nothing is sent for it */
     r->cancelled = true;
-    if (!r->handed) { /* listening: nobody else owes anything */
+    if (!r->handed) /* listening: nobody else owes anything */
         wbi_request_end(r, WBI_NONE, 200);
-        return;
-    }
-    r->refs++; /* it may be answered from inside */
-    if (s->ops.cancel != NULL)
+    else if (r->phase != WBI_REQ_DONE && s->ops.cancel != NULL)
         s->ops.cancel(s->arg, r);
     if (r->phase != WBI_REQ_DONE && r->http_id != 0)
         send_last(r, WBI_NONE, 200); /* the stream ends now, the call when it can */

@@ -10,11 +10,15 @@
 
 #define WBI_SESSION_ID_SIZE 40
 
+/* A question to the client. A call may ask any number, one after another: each is freed with
+ * its answer. */
 struct wbi_ask {
     struct wbi_ask *next;
     struct wbi_mcp_request *r;
-    struct wbi_str key;            /* id of our request, or name of the input request */
-    struct wbi_str method, params; /* in r's arena, as key; params may be absent */
+    uint64_t serial;     /* of r's questions */
+    struct wbi_str key;  /* id of our request, or name of the input request */
+    struct wbi_buf text; /* our request, or the member of `inputRequests` */
+    bool taken_back;
     wbi_mcp_answer_fn *on_answer;
     void *arg;
 };

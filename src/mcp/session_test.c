@@ -473,6 +473,27 @@ static void a_question_finds_a_stream_or_is_refused(void **state)
     stop(&w);
 }
 
+/* The server finds out that the client has left when it takes its questions back. */
+static void a_question_is_dropped_once(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int call;
+
+    (void)state;
+    start(&w, 0);
+    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    call = request(&w, "POST", session, CALL);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    leave(call);
+    (void)poll(NULL, 0, 20);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    assert_int_equal(w.dropped, 2);
+    stop(&w);
+}
+
 static void a_refused_initialize_names_no_session(void **state)
 {
     struct world w;
@@ -542,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
+        cmocka_unit_test(a_question_is_dropped_once),
         cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),

@@ -244,6 +244,57 @@ static void a_drain_takes_nothing_new(void **state)
     assert_int_equal(w.lost.rc, WB_OK);
 }
 
+/* Reads the one message that comes, a question, and answers it. */
+static void answer_question(struct world *w, const bool *answered)
+{
+    static const char before[] = "{\"jsonrpc\":\"2.0\",\"id\":\"";
+    static char piece[1 << 16];
+    char id[64] = "", line[128];
+    ssize_t n;
+
+    do {
+        (void)wbi_loop_turn(w->loop, false);
+        n = read(w->from[0], piece, sizeof(piece));
+        if (n > (ssize_t)sizeof(id) && id[0] == '\0') {
+            assert_memory_equal(piece, before, sizeof(before) - 1);
+            (void)snprintf(id, sizeof(id), "%.*s", (int)strcspn(piece + sizeof(before) - 1, "\""),
+                           piece + sizeof(before) - 1);
+        }
+    } while (n <= 0 || piece[n - 1] != '\n');
+    (void)snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{}}\n", id);
+    say(w, line);
+    while (!*answered)
+        (void)wbi_loop_turn(w->loop, true);
+}
+
+/* A call that asks again and again holds no more than what is open. */
+static void a_call_may_ask_any_number_of_questions(void **state)
+{
+    const size_t mib = (size_t)1 << 20;
+    struct wbi_buf params;
+    struct world w;
+
+    (void)state;
+    start(&w);
+    (void)came(&w);
+    wbi_buf_init(&params, 2 * mib);
+    wbi_buf_addz(&params, "{\"x\":\"");
+    while (params.n < mib)
+        wbi_buf_addz(&params, "all work and no play ");
+    wbi_buf_addz(&params, "\"}");
+    for (int i = 0; i < 300; i++) {
+        bool answered = false;
+
+        assert_int_equal(wbi_mcp_ask(w.held, WBI_NONE, WBI_LIT("roots/list"), wbi_buf_str(&params),
+                                     note_answer, &answered),
+                         WB_OK);
+        answer_question(&w, &answered);
+    }
+    wbi_buf_fini(&params);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    stop(&w);
+}
+
 /* C1.2: what has been read does not count, however much that was and though some is always left. */
 static void who_reads_steadily_is_not_cut_off(void **state)
 {
@@ -303,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_drain_waits_for_who_reads_slowly),
         cmocka_unit_test(a_drain_in_a_hurry_waits_for_answers_alone),
         cmocka_unit_test(a_drain_takes_nothing_new),
+        cmocka_unit_test(a_call_may_ask_any_number_of_questions),
         cmocka_unit_test(who_reads_steadily_is_not_cut_off),
         cmocka_unit_test(an_answer_without_room_is_an_error),
     };
