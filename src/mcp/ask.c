@@ -13,6 +13,7 @@
 #include "mcp/server_int.h"
 
 #define STATE_PREFIX "wb1."
+#define AROUND 4096 /* most of what stands around the questions in a result: id, state */
 
 static void tell_waiting(struct wbi_mcp_request *r, bool on)
 {
@@ -114,7 +115,14 @@ static void make_room(struct wbi_mcp_server *s)
         wbi_request_cancel(gone);
 }
 
-/* Answers the present exchange with all open questions and parks r. */
+/* By stdio what the client has yet to read may leave no room. */
+static bool finds_room(const struct wbi_mcp_request *r, size_t n)
+{
+    return r->http != NULL || r->session == NULL || wbi_stdio_takes(r->session->stdio, n);
+}
+
+/* Answers the present exchange with all open questions and parks r. Where that cannot be, the
+ * call goes on without answers, as if there were nobody to ask. */
 static void park(struct wbi_mcp_request *r)
 {
     struct wbi_mcp_server *s = r->server;
@@ -131,13 +139,16 @@ static void park(struct wbi_mcp_request *r)
         wbi_buf_addz(&b, a->next != NULL ? "," : "");
     }
     wbi_buf_addf(&b, "},\"requestState\":\"%s\"}}", r->state);
+    if (wbi_buf_rc(&b) != WB_OK || !finds_room(r, b.n)) {
+        wbi_buf_fini(&b);
+        wbi_asks_drop(r);
+        return;
+    }
     r->phase = WBI_REQ_PARKED;
     s->parked++;
     r->expires_ns = wbi_now_ns(&s->o.clock) + WBI_MCP_PARKED_MS * WBI_NS_PER_MS;
     wbi_mcp_tick_on(s);
-    if (wbi_buf_rc(&b) != WB_OK) {
-        wbi_request_cancel(r);
-    } else if (r->http == NULL) {
+    if (r->http == NULL) {
         if (r->session != NULL)
             wbi_stdio_write(r->session->stdio, wbi_buf_str(&b));
     } else if (r->http_id != 0) {
@@ -254,6 +265,18 @@ static void put_member(struct wbi_ask *a, struct wbi_str method, struct wbi_str 
     wbi_rpc_one_line(&a->text, 0);
 }
 
+/* Whether a question can go out: by itself, or in one result with those that are open. */
+static bool can_be_sent(const struct wbi_mcp_request *r, const struct wbi_ask *a)
+{
+    size_t n = a->text.n + AROUND;
+
+    if (r->era == WBI_ERA_LEGACY)
+        return finds_room(r, a->text.n);
+    for (const struct wbi_ask *at = r->asks; at != NULL; at = at->next)
+        n += at->text.n + 1;
+    return n <= WBI_LIMIT_MCP_MESSAGE;
+}
+
 static wb_rc new_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str method,
                      struct wbi_str params, struct wbi_ask **ret)
 {
@@ -271,6 +294,8 @@ static wb_rc new_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_s
     else if (a->key.p != NULL)
         put_member(a, method, params);
     rc = a->key.p != NULL ? wbi_buf_rc(&a->text) : WB_ENOMEM;
+    if (rc == WB_OK && !can_be_sent(r, a))
+        rc = WB_ELIMIT;
     if (rc == WB_OK)
         *ret = a;
     else

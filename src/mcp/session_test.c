@@ -494,6 +494,55 @@ static void a_question_is_dropped_once(void **state)
     stop(&w);
 }
 
+static wb_rc ask_at_length(struct world *w, const char *key, size_t mib)
+{
+    struct wbi_buf params;
+    wb_rc rc;
+
+    wbi_buf_init(&params, (mib << 20) + 64);
+    wbi_buf_addz(&params, "{\"x\":\"");
+    while (params.n < mib << 20)
+        wbi_buf_addz(&params, "all work and no play ");
+    wbi_buf_addz(&params, "\"}");
+    rc = wbi_mcp_ask(w->held, wbi_str_z(key), WBI_LIT("roots/list"), wbi_buf_str(&params),
+                     on_answer, w);
+    wbi_buf_fini(&params);
+    return rc;
+}
+
+/* C1.1: what cannot be sent is refused, so that the call goes on and has its answer. Of
+ * 2026-07-28 all questions go out in one result. */
+static void questions_too_long_to_send_are_refused(void **state)
+{
+    char session[SESSION_SIZE], text[64];
+    struct world w;
+    int call;
+
+    (void)state;
+    start(&w, 0);
+    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    call = request(&w, "POST", session, CALL);
+    assert_int_equal(ask_at_length(&w, NULL, 16), WB_ELIMIT);
+    assert_int_equal(w.dropped, 0);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    turn(&w);
+    assert_non_null(strstr(came(call), "\"id\":2,\"result\":{}"));
+    close(call);
+    call = call_tool(&w, "hold", "one", "");
+    assert_int_equal(ask_at_length(&w, "a", 16), WB_ELIMIT);
+    assert_int_equal(ask_at_length(&w, "b", 9), WB_OK);
+    assert_int_equal(ask_at_length(&w, "c", 9), WB_ELIMIT);
+    assert_int_equal(ask_at_length(&w, "d", 6), WB_OK);
+    turn(&w);
+    assert_int_equal(recv(call, text, sizeof(text), 0), sizeof(text));
+    assert_memory_equal(text, "HTTP/1.1 200 OK", 15);
+    assert_int_equal(w.held->phase, WBI_REQ_PARKED);
+    close(call);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    assert_int_equal(w.dropped, 2);
+    stop(&w);
+}
+
 static void a_refused_initialize_names_no_session(void **state)
 {
     struct world w;
@@ -564,6 +613,7 @@ int main(void)
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
         cmocka_unit_test(a_question_is_dropped_once),
+        cmocka_unit_test(questions_too_long_to_send_are_refused),
         cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
