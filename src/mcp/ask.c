@@ -197,30 +197,35 @@ static bool hears(const struct wbi_mcp_request *r)
     return !left(r) || (r->session != NULL && wbi_session_listens(r->session));
 }
 
-/* The first question after that one. */
-static const struct wbi_ask *after(const struct wbi_mcp_request *r, uint64_t serial)
+/* As a request of ours; it may be over afterwards. */
+static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
 {
-    const struct wbi_ask *a = r->asks;
+    a->stream = r->http_id;
+    if (left(r) && r->session != NULL)
+        a->stream = wbi_session_stream(r->session);
+    tell(r, wbi_buf_str(&a->text));
+}
 
-    while (a != NULL && a->serial <= serial)
+static struct wbi_ask *asked_on(const struct wbi_mcp_request *r, uint64_t stream)
+{
+    struct wbi_ask *a = r->asks;
+
+    while (a != NULL && a->stream != stream)
         a = a->next;
     return a;
 }
 
-void wbi_asks_unheard(struct wbi_mcp_request *r)
+void wbi_asks_unheard(struct wbi_mcp_request *r, uint64_t stream)
 {
-    const struct wbi_ask *a;
-    uint64_t told = 0;
+    struct wbi_ask *a;
 
     if (r->asks == NULL || r->era != WBI_ERA_LEGACY || !left(r))
         return;
     r->refs++;
     if (!hears(r))
         wbi_asks_drop(r);
-    while ((a = after(r, told)) != NULL) { /* the next stream may end, too, and they with it */
-        told = a->serial;
-        tell(r, wbi_buf_str(&a->text));
-    }
+    while ((a = asked_on(r, stream)) != NULL)
+        ask_by_request(r, a); /* by another stream, which may end, too */
     wbi_request_unref(r);
 }
 
@@ -344,7 +349,7 @@ wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str 
     if (r->era == WBI_ERA_MODERN)
         ask_by_result(r);
     else
-        tell(r, wbi_buf_str(&a->text));
+        ask_by_request(r, a);
     return WB_OK;
 }
 

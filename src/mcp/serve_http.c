@@ -221,11 +221,11 @@ void wbi_mcp_http(struct wbi_mcp_server *s, struct wbi_http *http, const struct 
 }
 
 /* Calls whose own clients have left may have asked by the stream that is no more. */
-static void stop_listening(struct wbi_mcp_session *session)
+static void stop_listening(struct wbi_mcp_session *session, uint64_t stream)
 {
     for (struct wbi_mcp_request *r = session->requests, *next; r != NULL; r = next) {
         r->refs++;
-        wbi_asks_unheard(r);
+        wbi_asks_unheard(r, stream);
         next = r->session_next;
         wbi_request_unref(r);
     }
@@ -240,7 +240,7 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
         if (r->era == WBI_ERA_MODERN) /* leaving is how one cancels there */
             wbi_request_cancel(r);
         else
-            wbi_asks_unheard(r);
+            wbi_asks_unheard(r, id);
         return;
     }
     for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
@@ -248,7 +248,7 @@ void wbi_mcp_http_gone(struct wbi_mcp_server *s, uint64_t id, void *user)
             if (at->streams[i] == id) {
                 at->streams[i] = 0;
                 at->used_ns = wbi_now_ns(&s->o.clock);
-                stop_listening(at);
+                stop_listening(at, id);
                 return;
             }
         }

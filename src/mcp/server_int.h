@@ -18,6 +18,7 @@ struct wbi_ask {
     uint64_t serial;     /* of r's questions */
     struct wbi_str key;  /* id of our request, or name of the input request */
     struct wbi_buf text; /* our request, or the member of `inputRequests` */
+    uint64_t stream;     /* HTTP id of what it went out on last; 0: none, or stdio */
     bool taken_back;
     wbi_mcp_answer_fn *on_answer;
     void *arg;
@@ -121,7 +122,8 @@ struct wbi_mcp_session *wbi_session_new(struct wbi_mcp_server *s, struct wbi_str
 struct wbi_mcp_session *wbi_session_find(struct wbi_mcp_server *s, struct wbi_str id,
                                          struct wbi_str principal, int64_t now_ns);
 void wbi_session_end(struct wbi_mcp_session *session);
-/* Whether its client reads a stream that belongs to no request. */
+/* The stream that belongs to no request on which its client is told, 0: it reads none. */
+uint64_t wbi_session_stream(const struct wbi_mcp_session *session);
 bool wbi_session_listens(const struct wbi_mcp_session *session);
 void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message);
 bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri);
@@ -167,9 +169,9 @@ void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
 /* Tells the client that no answer is needed any more, where a question is a request. */
 void wbi_asks_take_back(struct wbi_mcp_request *r);
 void wbi_asks_drop(struct wbi_mcp_request *r);
-/* A stream has ended by which questions of r may have gone out: they go out again by another,
- * or nobody can answer them any more. */
-void wbi_asks_unheard(struct wbi_mcp_request *r);
+/* A stream has ended: questions of r that went out on it go out again by another, or nobody
+ * can answer them any more. */
+void wbi_asks_unheard(struct wbi_mcp_request *r, uint64_t stream);
 /* Whether r continues a parked one, or wants to and cannot: then r itself is over. */
 bool wbi_asks_resume(struct wbi_mcp_request *r);
 

@@ -131,13 +131,18 @@ size_t wbi_mcp_server_busy(const struct wbi_mcp_server *s)
     return s->busy;
 }
 
-bool wbi_session_listens(const struct wbi_mcp_session *session)
+uint64_t wbi_session_stream(const struct wbi_mcp_session *session)
 {
     for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
         if (session->streams[i] != 0)
-            return true;
+            return session->streams[i];
     }
-    return false;
+    return 0;
+}
+
+bool wbi_session_listens(const struct wbi_mcp_session *session)
+{
+    return wbi_session_stream(session) != 0;
 }
 
 /* Who listens is there; who does not may have left long ago. */
@@ -246,16 +251,10 @@ void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message)
 {
     if (!session->open)
         return;
-    if (session->stdio != NULL) {
+    if (session->stdio != NULL)
         wbi_stdio_write(session->stdio, message);
-        return;
-    }
-    for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
-        if (session->streams[i] != 0) {
-            wbi_request_sse(session->server->http, session->streams[i], message);
-            return;
-        }
-    }
+    else if (wbi_session_listens(session))
+        wbi_request_sse(session->server->http, wbi_session_stream(session), message);
 }
 
 /* On a stream of the session's own, or else of one of its requests. */

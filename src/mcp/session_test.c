@@ -473,6 +473,41 @@ static void a_question_finds_a_stream_or_is_refused(void **state)
     stop(&w);
 }
 
+/* Only what went out on the stream that ended may not have been read. */
+static void a_question_goes_out_again_only_when_its_stream_ends(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int call, first, second;
+
+    (void)state;
+    start(&w, 0);
+    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    call = request(&w, "POST", session, CALL);
+    first = request(&w, "GET", session, "");
+    second = request(&w, "GET", session, "");
+    leave(call);
+    turn(&w);
+    (void)came(first);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    assert_non_null(strstr(came(first), QUESTION));
+    leave(second);
+    turn(&w);
+    assert_string_equal(came(first), "");
+    second = request(&w, "GET", session, "");
+    (void)came(second);
+    leave(first);
+    turn(&w);
+    assert_non_null(strstr(came(second), QUESTION));
+    assert_int_equal(w.dropped, 0);
+    leave(second);
+    turn(&w);
+    assert_int_equal(w.dropped, 1);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    stop(&w);
+}
+
 /* The server finds out that the client has left when it takes its questions back. */
 static void a_question_is_dropped_once(void **state)
 {
@@ -612,6 +647,7 @@ int main(void)
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
+        cmocka_unit_test(a_question_goes_out_again_only_when_its_stream_ends),
         cmocka_unit_test(a_question_is_dropped_once),
         cmocka_unit_test(questions_too_long_to_send_are_refused),
         cmocka_unit_test(a_refused_initialize_names_no_session),
