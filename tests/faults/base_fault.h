@@ -11,8 +11,9 @@
 
 #include "base/alloc.h"
 
-static long until_failure = -1; /* -1: never */
-static long live;
+/* Atomic: what waits for a disk allocates on threads of a pool. */
+static _Atomic long until_failure = -1; /* -1: never */
+static _Atomic long live;
 
 static bool fails(void)
 {
