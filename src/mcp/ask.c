@@ -206,11 +206,12 @@ static void ask_by_request(struct wbi_mcp_request *r, struct wbi_ask *a)
     tell(r, wbi_buf_str(&a->text));
 }
 
+/* A question that is open, and known to the client by that stream only. */
 static struct wbi_ask *asked_on(const struct wbi_mcp_request *r, uint64_t stream)
 {
     struct wbi_ask *a = r->asks;
 
-    while (a != NULL && a->stream != stream)
+    while (a != NULL && (a->stream != stream || a->taken_back))
         a = a->next;
     return a;
 }

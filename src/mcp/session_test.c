@@ -508,6 +508,31 @@ static void a_question_goes_out_again_only_when_its_stream_ends(void **state)
     stop(&w);
 }
 
+/* Also when it is found out by taking the question back that its stream has ended. */
+static void a_question_that_is_taken_back_does_not_go_out_again(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int call, news;
+
+    (void)state;
+    start(&w, 0);
+    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    call = request(&w, "POST", session, CALL);
+    news = request(&w, "GET", session, "");
+    (void)came(news);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    leave(call);
+    (void)poll(NULL, 0, 20);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    turn(&w);
+    assert_null(strstr(came(news), QUESTION));
+    assert_int_equal(w.dropped, 1);
+    close(news);
+    stop(&w);
+}
+
 /* The server finds out that the client has left when it takes its questions back. */
 static void a_question_is_dropped_once(void **state)
 {
@@ -648,6 +673,7 @@ int main(void)
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
         cmocka_unit_test(a_question_goes_out_again_only_when_its_stream_ends),
+        cmocka_unit_test(a_question_that_is_taken_back_does_not_go_out_again),
         cmocka_unit_test(a_question_is_dropped_once),
         cmocka_unit_test(questions_too_long_to_send_are_refused),
         cmocka_unit_test(a_refused_initialize_names_no_session),

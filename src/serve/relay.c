@@ -54,13 +54,19 @@ static void note_elicitation(struct wbi_server *s, const struct wbi_mcp_request 
 void wbi_relay_ask(struct wbi_server *s, struct wbi_mcp_request *r, struct wbi_upstream_ask *ask,
                    struct wbi_str key, struct wbi_str method, struct wbi_str params)
 {
+    wb_rc rc;
+
     if (r != NULL && wbi_str_eqz(method, "elicitation/create"))
         note_elicitation(s, r, params);
-    if (r == NULL || wbi_mcp_ask(r, key, method, params, on_answer, ask) != WB_OK)
-        wbi_upstream_answer(ask,
-                            WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be "
-                                    "asked\"}"),
-                            true);
+    rc = r != NULL ? wbi_mcp_ask(r, key, method, params, on_answer, ask) : WB_EDENIED;
+    if (rc == WB_ELIMIT)
+        wbi_upstream_answer(
+            ask,
+            WBI_LIT("{\"code\":-32603,\"message\":\"the question is too long, or one too many\"}"),
+            true);
+    else if (rc != WB_OK)
+        wbi_upstream_answer(
+            ask, WBI_LIT("{\"code\":-32601,\"message\":\"the client cannot be asked\"}"), true);
 }
 
 void wbi_relay_withdrawn(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask)
