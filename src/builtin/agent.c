@@ -76,11 +76,9 @@ static void done(const struct wbi_running_command *r)
 {
     struct agent_state *s = r->arg;
     struct wbi_exec *x = r->exec;
-    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_complete complete = {
+        .ok = true, .typed = &s->out, .artifacts = x->artifacts, .audit = x->audit};
 
-    complete.artifacts = wbi_command_facts(x, r->kept, WBI_SPOOL_STREAMS);
-    complete.audit = wbi_arena_fmt(x->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
-                                   wbi_containment_name(r->end.containment));
     wbi_exec_done(x, &complete);
 }
 
@@ -88,9 +86,14 @@ static void on_end(struct wbi_running_command *r)
 {
     struct agent_state *s = r->arg;
 
-    if (r->end.rc != WB_OK)
+    if (r->end.rc != WB_OK) {
         fail_start(r->exec, s->out.agent, &r->end.error); /* the system refused it */
-    else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        return;
+    }
+    r->exec->artifacts = wbi_command_facts(r->exec, r->kept, WBI_SPOOL_STREAMS);
+    r->exec->audit = wbi_arena_fmt(r->exec->arena, "{\"containment\":\"%s\",\"sandbox\":\"none\"}",
+                                   wbi_containment_name(r->end.containment));
+    if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
         wbi_exec_stopped(r->exec, wbi_running_partial(r));
     else if (r->end.status_lost)
         wbi_running_fail_unknown(r, "agent");

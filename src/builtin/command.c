@@ -69,10 +69,9 @@ static struct wbi_str audit_of(struct wbi_exec *x, const struct wbi_process_end 
 static void finish(struct exec_state *s)
 {
     struct wbi_exec *x = s->running.exec;
-    struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_complete complete = {
+        .ok = true, .typed = &s->out, .artifacts = x->artifacts, .audit = x->audit};
 
-    complete.artifacts = wbi_command_facts(x, s->running.kept, WBI_SPOOL_STREAMS);
-    complete.audit = audit_of(x, &s->running.end, &s->out);
     wbi_exec_done(x, &complete);
 }
 
@@ -120,9 +119,13 @@ static void on_end(struct wbi_running_command *r)
 
     wbi_timer_free(s->yield);
     s->yield = NULL;
-    if (r->end.rc != WB_OK)
+    if (r->end.rc != WB_OK) {
         fail_start(r->exec, r->end.rc, &r->end.error); /* the system refused it */
-    else if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
+        return;
+    }
+    r->exec->artifacts = wbi_command_facts(r->exec, r->kept, WBI_SPOOL_STREAMS);
+    r->exec->audit = audit_of(r->exec, &r->end, &s->out);
+    if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
         wbi_exec_stopped(r->exec,
                          wbi_running_partial(r)); /* an error, with what it printed (C5.6) */
     else if (r->end.status_lost)
@@ -268,6 +271,8 @@ static void batch_stopped(struct batch_state *s)
     s->batch.count = s->at;
     wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
     rc = wbi_batch_write_partial(&s->batch, x->arena, &w, NULL);
+    x->artifacts = wbi_command_facts(x, s->kept, s->batch.count * WBI_SPOOL_STREAMS);
+    x->audit = audit_of(x, &s->running.end, NULL);
     wbi_exec_stopped(x, rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial)
                                                                      : WBI_NONE);
 }

@@ -41,7 +41,8 @@ void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete)
 void wbi_exec_fail_fault(struct wbi_exec *x, const struct wbi_fault *fault)
 {
     struct wbi_fault *copy = wbi_arena_alloc(x->arena, sizeof(*copy));
-    struct wbi_complete complete = {.ok = false, .fault = copy};
+    struct wbi_complete complete = {
+        .ok = false, .fault = copy, .artifacts = x->artifacts, .audit = x->audit};
 
     if (copy != NULL)
         *copy = *fault;

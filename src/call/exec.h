@@ -15,6 +15,7 @@ struct wbi_exec {
     enum wbi_cancel_reason cancel; /* why it was asked to stop, if it was */
     void *state;                   /* the executor's own */
     int64_t cost;                  /* what it took of a budget, millionths; -1: not told */
+    struct wbi_str artifacts, audit; /* for the record where it fails; as of wbi_complete */
     struct wbi_call_ref ref;
     bool done;
 };
