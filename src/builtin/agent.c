@@ -124,6 +124,7 @@ static void start(struct wbi_exec *x)
     x->state = s;
     s->out.agent = name;
     s->out.run.cmd = wbi_command_text(x->arena, ask.cmd);
+    s->out.run.budget_tokens = wbi_exec_budget(x).tokens; /* of what is shown where it is ended */
     (void)wbi_json_i64(wbi_json_get(agent, "timeoutMs"), &ask.timeout_ms); /* absent: none */
     (void)wbi_json_i64(wbi_json_get(x->input, "timeout_ms"), &ask.timeout_ms);
     s->running = (struct wbi_running_command){.exec = x,

@@ -194,10 +194,15 @@ static void ask_work(void *arg)
 
     if (rc != WB_OK)
         a->rc = rc;
-    if (a->rc != WB_OK && a->err.kind == WBI_KIND_OUTCOME_UNKNOWN)
+    if (a->rc == WB_EAGAIN && a->err.kind == WBI_KIND_OUTCOME_UNKNOWN)
         (void)wbi_fail_kind(&a->err, a->rc, WBI_KIND_OUTCOME_UNKNOWN,
                             "the runtime that runs the task did not answer in time; it may still "
                             "do what it was asked to");
+    else if (a->rc != WB_OK && a->err.kind == WBI_KIND_OUTCOME_UNKNOWN)
+        (void)wbi_fail_kind(&a->err, a->rc,
+                            strcmp(a->method, "tasks.stop") == 0 ? WBI_KIND_TASK_NOT_RUNNING
+                                                                 : WBI_KIND_OUTCOME_UNKNOWN,
+                            "the runtime that ran the task ended without an answer");
     if (a->rc != WB_OK && a->err.kind == WBI_KIND_NONE)
         (void)wbi_fail_kind(&a->err, a->rc, WBI_KIND_TASK_NOT_RUNNING,
                             "the runtime that runs the task does not answer");

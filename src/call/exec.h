@@ -11,10 +11,10 @@ struct wbi_exec {
     const wbi_json *input;
     struct wbi_call *call;
     struct wbi_runtime *runtime;
-    int64_t limit_ns;              /* moment at which the attempt times out */
-    enum wbi_cancel_reason cancel; /* why it was asked to stop, if it was */
-    void *state;                   /* the executor's own */
-    int64_t cost;                  /* what it took of a budget, millionths; -1: not told */
+    int64_t limit_ns;                /* moment at which the attempt times out */
+    enum wbi_cancel_reason cancel;   /* why it was asked to stop, if it was */
+    void *state;                     /* the executor's own */
+    int64_t cost;                    /* what it took of a budget, millionths; -1: not told */
     struct wbi_str artifacts, audit; /* for the record where it fails; as of wbi_complete */
     struct wbi_call_ref ref;
     bool done;

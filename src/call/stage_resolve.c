@@ -159,12 +159,19 @@ static bool names_other(const struct wbi_call *call)
     const struct wbi_wire_call *wire = call->wire;
     const wbi_json *v = wire != NULL ? wbi_json_get(wire->beside, "toolName") : NULL;
     struct wbi_str name = wbi_json_str(v), qualified = call->tool->qualified, front;
+    const struct wbi_tool *other;
+    struct wbi_viewer viewer;
 
     if (v == NULL || wbi_json_is(v, WBI_JSON_NULL) || wbi_str_eq(name, call->inv.tool_name) ||
         wbi_str_eq(name, call->tool->model_name) || wbi_str_eq(name, qualified))
         return false;
     front = wbi_str_head(qualified, qualified.n > name.n ? qualified.n - name.n : 0);
-    return name.n == 0 || !wbi_str_ends(qualified, name) || !wbi_str_ends(front, WBI_LIT("::"));
+    if (name.n > 0 && wbi_str_ends(qualified, name) && wbi_str_ends(front, WBI_LIT("::")))
+        return false;
+    viewer = wbi_guards_viewer(call->runtime, call->inv.principal);
+    return wbi_catalog_resolve(call->catalog, NULL, &viewer, WBI_NONE, name, WBI_NONE, &other,
+                               NULL) != WB_OK ||
+           !wbi_str_eq(other->qualified, qualified);
 }
 
 enum wbi_step wbi_stage_resolve(struct wbi_call *call)

@@ -354,18 +354,21 @@ wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str 
     return WB_OK;
 }
 
-/* Takes a out of its request and runs its callback. */
-static void answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
+/* a is none of its request's questions any more. */
+static void take_out(struct wbi_ask *a)
 {
     struct wbi_ask **at = &a->r->asks;
 
-    while (*at != NULL && *at != a)
+    while (*at != a)
         at = &(*at)->next;
-    if (*at == NULL)
-        return;
     *at = a->next;
     if (--a->r->ask_count == 0)
         tell_waiting(a->r, false);
+}
+
+static void answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
+{
+    take_out(a);
     a->on_answer(a->arg, value, is_error);
     free_ask(a);
 }
@@ -396,10 +399,12 @@ void wbi_mcp_withdraw(struct wbi_mcp_request *r, const void *arg)
         a = a->next;
     if (a == NULL)
         return;
-    r->refs++; /* telling a client that has gone may end it */
+    r->refs++; /* telling a client that has gone may end it, and what else it asks */
+    take_out(a);
     if (r->era == WBI_ERA_LEGACY)
         take_back(r, a);
-    answer(a, NULL, true);
+    a->on_answer(a->arg, NULL, true);
+    free_ask(a);
     wbi_request_unref(r);
 }
 

@@ -73,7 +73,7 @@ static bool listener_gone(const struct wbi_mcp_stdio *c)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* What was sent makes room when it is the larger part: every byte is moved once at most. */
+/* What was sent makes room when it is the larger part: no more is moved than was sent. */
 static void forget_sent(struct wbi_mcp_stdio *c)
 {
     if (c->broken || c->sent == c->pending.n) {
@@ -161,7 +161,12 @@ static void answer_error(struct wbi_mcp_stdio *c, struct wbi_str id, int code, c
 /* While the server ends, only what answers one of its questions is taken. */
 static bool comes_late(const struct wbi_mcp_stdio *c, const struct wbi_rpc *rpc)
 {
-    return c->draining && wbi_json_get(rpc->params, "requestState") == NULL;
+    bool resumes =
+        wbi_json_get(rpc->params, "requestState") != NULL && wbi_mcp_means_modern(rpc, WBI_NONE) &&
+        (wbi_str_eqz(rpc->method, "tools/call") || wbi_str_eqz(rpc->method, "prompts/get") ||
+         wbi_str_eqz(rpc->method, "resources/read"));
+
+    return c->draining && !resumes;
 }
 
 static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)

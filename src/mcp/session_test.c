@@ -603,6 +603,36 @@ static void questions_too_long_to_send_are_refused(void **state)
     stop(&w);
 }
 
+/* So it may when it takes one of them back, which is then gone with the others. */
+static void a_question_is_withdrawn_once(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int call;
+
+    (void)state;
+    start(&w, 0);
+    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    call = request(&w, "POST", session, CALL);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    wbi_mcp_withdraw(w.held, &w);
+    assert_int_equal(w.dropped, 1);
+    turn(&w);
+    assert_non_null(strstr(came(call), "notifications/cancelled"));
+    assert_int_equal(ask_roots(&w), WB_OK);
+    turn(&w);
+    leave(call);
+    (void)poll(NULL, 0, 20);
+    wbi_mcp_withdraw(w.held, &w);
+    assert_int_equal(w.dropped, 3);
+    wbi_mcp_withdraw(w.held, &w); /* none is left */
+    assert_int_equal(w.dropped, 3);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    stop(&w);
+}
+
 static void a_refused_initialize_names_no_session(void **state)
 {
     struct world w;
@@ -675,6 +705,7 @@ int main(void)
         cmocka_unit_test(a_question_goes_out_again_only_when_its_stream_ends),
         cmocka_unit_test(a_question_that_is_taken_back_does_not_go_out_again),
         cmocka_unit_test(a_question_is_dropped_once),
+        cmocka_unit_test(a_question_is_withdrawn_once),
         cmocka_unit_test(questions_too_long_to_send_are_refused),
         cmocka_unit_test(a_refused_initialize_names_no_session),
         cmocka_unit_test(what_to_listen_to_is_checked),

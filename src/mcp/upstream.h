@@ -100,6 +100,7 @@ struct wbi_upstream_request {
     bool log_asked;         /* it is the caller's wish: older servers are told, too */
     const wbi_json *schema; /* input schema of the tool, for Mcp-Param headers */
     bool vetted;            /* not before somebody has looked at the server (on_ready) */
+    bool lists;             /* of what it has: an answer does not show that it works */
 };
 
 /* runner for programs, curl for URLs (may be NULL for the other kind). */

@@ -185,6 +185,7 @@ wb_rc wbi_call_new(struct wbi_upstream *up, const struct wbi_upstream_request *q
         c->abilities = *q->abilities;
     c->progress = q->progress && ops->on_progress != NULL;
     c->vetted = q->vetted;
+    c->lists = q->lists;
     c->note = strncmp(q->method, NOTES, sizeof(NOTES) - 1) == 0;
     if (q->log_level != NULL)
         (void)put_text(&(char *){c->log_level},

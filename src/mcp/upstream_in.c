@@ -250,7 +250,7 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
         up->counts.unknown_ids++;
         return;
     }
-    if (!c->own)
+    if (!c->own && !c->lists)
         up->failures = 0; /* what only opens and tells its lists has done nothing yet */
     if (type.p != NULL && wbi_str_eqz(type, "input_required")) {
         ask_caller(c, rpc->result);

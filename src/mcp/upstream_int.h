@@ -38,6 +38,7 @@ struct wbi_upstream_call {
     struct wbi_mcp_abilities abilities;
     bool progress, log_asked, sent, own; /* own: the client's, not a caller's */
     bool vetted;                         /* waits while the connection is held */
+    bool lists;                          /* says nothing about whether the server works */
     bool large;                          /* its texts are: a block of its own */
     bool refused;                        /* the caller has refused a question it depends on */
     bool note;                           /* a notification, whose end over HTTP is waited for */

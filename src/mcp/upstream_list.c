@@ -101,7 +101,7 @@ static void on_page(void *arg, const struct wbi_upstream_answer *a)
 
 static wb_rc ask_page(struct listing *l, struct wbi_str cursor, struct wbi_error *err)
 {
-    struct wbi_upstream_request request = {.method = rows[l->what].method};
+    struct wbi_upstream_request request = {.method = rows[l->what].method, .lists = true};
     struct wbi_upstream_call_ops ops = {.on_done = on_page};
     struct wbi_buf params;
     wb_rc rc;

@@ -50,6 +50,8 @@ void wbi_tasks_settle(struct wbi_tasks *t)
         rc = wbi_task_store(t, &c->info, NULL, NULL);
         if (rc == WB_OK)
             release(c);
+        else if (rc == WB_ELIMIT) /* it never fits; the others may */
+            rc = WB_OK;
     }
 }
 

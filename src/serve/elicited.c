@@ -3,6 +3,7 @@
 #include "serve/elicited.h"
 
 #include "base/alloc.h"
+#include "base/limits.h"
 #include "serve/upstreams_int.h"
 
 static void forget(struct wbi_elicited *e, size_t i)
@@ -13,13 +14,24 @@ static void forget(struct wbi_elicited *e, size_t i)
     e->id[i] = NULL;
 }
 
+/* It was asked that before: the question went on to another call, or the error came again. */
+static bool knows(const struct wbi_elicited *e, struct wbi_str conversation, struct wbi_str id)
+{
+    for (size_t i = 0; i < WBI_ELICITED_MAX; i++) {
+        if (e->id[i] != NULL && wbi_str_eqz(id, e->id[i]) &&
+            wbi_str_eqz(conversation, e->conversation[i]))
+            return true;
+    }
+    return false;
+}
+
 void wbi_elicited_note(struct wbi_elicited *e, struct wbi_str conversation, const wbi_json *params)
 {
     struct wbi_str id = wbi_json_get_str(params, "elicitationId");
     size_t i = e->next % WBI_ELICITED_MAX;
 
-    if (id.p == NULL || conversation.p == NULL ||
-        !wbi_str_eqz(wbi_json_get_str(params, "mode"), "url"))
+    if (id.p == NULL || id.n > WBI_LIMIT_MCP_ID || conversation.p == NULL ||
+        !wbi_str_eqz(wbi_json_get_str(params, "mode"), "url") || knows(e, conversation, id))
         return;
     forget(e, i);
     e->conversation[i] = wbi_strdup(conversation);

@@ -53,19 +53,21 @@ static void finish(struct pass *p)
     let_go(p);
 }
 
-static void fail_rpc(struct wbi_mcp_request *r, const wbi_json *error)
+static void fail_rpc(struct wbi_server *s, struct wbi_mcp_request *r, const wbi_json *error)
 {
     int64_t code = WBI_RPC_INTERNAL;
     struct wbi_buf data;
 
     (void)wbi_json_i64(wbi_json_get(error, "code"), &code);
+    if (code == WBI_RPC_URL_ELICITATION)
+        wbi_relay_elicits(s, r, error);
     if (code == WBI_RPC_NO_RESOURCE && wbi_mcp_era(r) == WBI_ERA_MODERN)
         code = WBI_RPC_PARAMS;
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
     if (wbi_json_get(error, "data") != NULL)
         wbi_json_write(&data, wbi_json_get(error, "data"));
     wbi_mcp_fail(r, (int)code, wbi_json_get_str(error, "message"),
-                 data.n > 0 ? wbi_buf_str(&data) : WBI_NONE);
+                 data.n > 0 && wbi_buf_rc(&data) == WB_OK ? wbi_buf_str(&data) : WBI_NONE);
     wbi_buf_fini(&data);
 }
 
@@ -141,7 +143,7 @@ static void reply(const struct attempt *t, const struct wbi_upstream_answer *a)
     if (rc != WB_OK) /* rather nothing than a secret */
         wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, WBI_LIT("the answer could not be redacted"), WBI_NONE);
     else if (error != NULL)
-        fail_rpc(p->r, error);
+        fail_rpc(t->server, p->r, error);
     else {
         wbi_mcp_set_ttl(p->r, ttl_of(a->result));
         wbi_mcp_reply(p->r, text);

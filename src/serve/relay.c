@@ -46,7 +46,8 @@ static void note_elicitation(struct wbi_server *s, const struct wbi_mcp_request 
     if (wbi_mcp_era(r) == WBI_ERA_MODERN || params.p == NULL ||
         wbi_arena_new(WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
         return;
-    if (wbi_json_read(arena, params, WBI_JSON_STRICT, &v, NULL) == WB_OK)
+    if (wbi_json_read(arena, params, WBI_JSON_STRICT, &v, NULL) == WB_OK &&
+        wbi_mcp_able_with(wbi_mcp_abilities(r), WBI_LIT("elicitation/create"), v))
         wbi_server_elicits(s, wbi_mcp_conversation(r), v);
     wbi_arena_free(arena);
 }

@@ -157,6 +157,18 @@ static void add_commands(struct wbi_buf *out, const wbi_json *entries)
     }
 }
 
+/* A list in a response of Gemini's is a value like any other, unless it is of texts alone. */
+static bool is_data(const struct wbi_history *h, const wbi_json *list)
+{
+    if (h->provider != WBI_PROVIDER_GEMINI)
+        return false;
+    WBI_JSON_EACH (list, e) {
+        if (!wbi_json_is(e, WBI_JSON_STR))
+            return true;
+    }
+    return false;
+}
+
 struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_history *h,
                                 const struct wbi_history_entry *e)
 {
@@ -168,11 +180,11 @@ struct wbi_str wbi_history_text(struct wbi_arena *arena, const struct wbi_histor
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_CALL_ARENA);
     if (is_shell(h, e)) {
         add_commands(&out, v);
-    } else if (wbi_json_is(v, WBI_JSON_ARR)) {
+    } else if (wbi_json_is(v, WBI_JSON_ARR) && !is_data(h, v)) {
         WBI_JSON_EACH (v, part)
             add_part(&out, wbi_json_is(part, WBI_JSON_STR) ? wbi_json_str(part)
                                                            : wbi_json_get_str(part, "text"));
-    } else if (wbi_json_is(v, WBI_JSON_OBJ)) {
+    } else if (wbi_json_is(v, WBI_JSON_OBJ) || wbi_json_is(v, WBI_JSON_ARR)) {
         wbi_json_write(&out, v);
     }
     return wbi_buf_rc(&out) == WB_OK && out.n > 0 ? wbi_buf_str(&out) : WBI_NONE;

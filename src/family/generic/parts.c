@@ -392,7 +392,7 @@ static size_t paths_of(const struct wbi_complete *full, const struct seen *seen,
     size_t n = 0;
 
     for (size_t i = 0; i < full->part_count; i++)
-        if (seen[i].path.p != NULL && (fits || seen[i].listed))
+        if (seen[i].path.p != NULL && !seen[i].twin && (fits || seen[i].listed))
             paths[n++] = seen[i].path;
     return n;
 }
