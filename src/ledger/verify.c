@@ -14,6 +14,7 @@ struct verify {
     struct wbi_sha256 *sha;
     struct wbi_verify_report *report;
     struct wbi_witness anchor, prev;
+    int64_t pruned;                  /* up to here since the verifying began; 0: nothing */
     const struct wbi_witness *heads; /* to be met on the way */
     bool *met;
     size_t heads_n;
@@ -55,9 +56,10 @@ static bool check_row(void *arg, const struct wbi_row *given)
         v->rc = follow_anchor(v);
         if (v->rc != WB_OK)
             return false;
-        if (row.seq <= v->prev.seq)
-            return true; /* pruned since it was read */
+        v->pruned = v->prev.seq;
     }
+    if (row.seq <= v->pruned)
+        return true; /* since it was read, maybe with others behind it */
     if (row.seq != v->prev.seq + 1)
         return bad(v, v->prev.seq + 1, "row %lld is missing (the next one is %lld)",
                    (long long)v->prev.seq + 1, (long long)row.seq);
