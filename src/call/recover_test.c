@@ -56,19 +56,36 @@ static void make_file(const char *dir, const char *name, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
+#define STATE "/tmp/waybill-recover-XXXXXX"
+#define PATH_SIZE 64
+
+/* A state directory that holds no artifact yet; path becomes where they are. */
+static void make_state(char *dir, char path[PATH_SIZE])
+{
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, PATH_SIZE, "%s/artifacts", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void remove_state(const char *dir)
+{
+    char command[PATH_SIZE];
+
+    (void)snprintf(command, sizeof(command), "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
 /* C4.6, C5.4: what a call had printed when its process died is kept: its outcome names it. */
 static void what_was_printed_is_named(void **state)
 {
     struct wbi_row intent = {.tool = WBI_LIT("t"), .call_id = WBI_LIT("call_7")};
     struct wbi_row out = {.time_ms = 1};
-    char dir[] = "/tmp/waybill-recover-XXXXXX", path[64];
+    char dir[] = STATE, path[PATH_SIZE];
     struct wbi_arena *arena;
     struct wbi_str place;
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
-    (void)snprintf(path, sizeof(path), "%s/artifacts", dir);
-    assert_int_equal(mkdir(path, 0700), 0);
+    make_state(dir, path);
     make_file(dir, "call_7-stdout.log", "1\n2\n");
     make_file(dir, "call_7-stderr.log", "");
     make_file(dir, "call_8-stdout.log", "of another");
@@ -85,8 +102,7 @@ static void what_was_printed_is_named(void **state)
     assert_true(wbi_str_find(out.receipt, wbi_arena_fmt(arena, "stdout artifact: %s/call_7-",
                                                         path)) < out.receipt.n);
     wbi_arena_free(arena);
-    (void)snprintf(path, sizeof(path), "rm -r %s", dir);
-    assert_int_equal(system(path), 0);
+    remove_state(dir);
 }
 
 /* The same of a batch, whose commands have files of their own. */
@@ -96,14 +112,12 @@ static void what_a_batch_printed_is_named(void **state)
                              .call_id = WBI_LIT("call_7"),
                              .invocation = WBI_LIT("{\"input\":{\"commands\":[\"a\",\"b\"]}}")};
     struct wbi_row out = {.time_ms = 1};
-    char dir[] = "/tmp/waybill-recover-XXXXXX", path[64];
+    char dir[] = STATE, path[PATH_SIZE];
     struct wbi_arena *arena;
     struct wbi_str place;
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
-    (void)snprintf(path, sizeof(path), "%s/artifacts", dir);
-    assert_int_equal(mkdir(path, 0700), 0);
+    make_state(dir, path);
     make_file(dir, "call_7_1-stderr.log", "1\n");
     make_file(dir, "call_7_2-stdout.log", "2\n");
     make_file(dir, "call_7_3-stdout.log", "of none");
@@ -124,8 +138,7 @@ static void what_a_batch_printed_is_named(void **state)
         wbi_str_find(out.receipt, wbi_arena_fmt(arena, "command_2_stdout artifact: %s/call_7_2-",
                                                 path)) < out.receipt.n);
     wbi_arena_free(arena);
-    (void)snprintf(path, sizeof(path), "rm -r %s", dir);
-    assert_int_equal(system(path), 0);
+    remove_state(dir);
 }
 
 int main(void)

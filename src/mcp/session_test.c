@@ -441,6 +441,14 @@ static wb_rc ask_roots(struct world *w)
 
 #define QUESTION "\"method\":\"roots/list\""
 
+/* A call under way of a client of an older revision that can be asked for its roots. */
+static int start_call(struct world *w, char session[SESSION_SIZE])
+{
+    start(w, 0);
+    open_session_as(w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
+    return request(w, "POST", session, CALL);
+}
+
 /* Of an older revision the call goes on: its question goes to where the client still reads. */
 static void a_question_finds_a_stream_or_is_refused(void **state)
 {
@@ -449,9 +457,7 @@ static void a_question_finds_a_stream_or_is_refused(void **state)
     int call, news;
 
     (void)state;
-    start(&w, 0);
-    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
-    call = request(&w, "POST", session, CALL);
+    call = start_call(&w, session);
     news = request(&w, "GET", session, "");
     (void)came(news);
     assert_int_equal(ask_roots(&w), WB_OK);
@@ -481,9 +487,7 @@ static void a_question_goes_out_again_only_when_its_stream_ends(void **state)
     int call, first, second;
 
     (void)state;
-    start(&w, 0);
-    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
-    call = request(&w, "POST", session, CALL);
+    call = start_call(&w, session);
     first = request(&w, "GET", session, "");
     second = request(&w, "GET", session, "");
     leave(call);
@@ -516,9 +520,7 @@ static void a_question_that_is_taken_back_does_not_go_out_again(void **state)
     int call, news;
 
     (void)state;
-    start(&w, 0);
-    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
-    call = request(&w, "POST", session, CALL);
+    call = start_call(&w, session);
     news = request(&w, "GET", session, "");
     (void)came(news);
     assert_int_equal(ask_roots(&w), WB_OK);
@@ -541,9 +543,7 @@ static void a_question_is_dropped_once(void **state)
     int call;
 
     (void)state;
-    start(&w, 0);
-    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
-    call = request(&w, "POST", session, CALL);
+    call = start_call(&w, session);
     assert_int_equal(ask_roots(&w), WB_OK);
     assert_int_equal(ask_roots(&w), WB_OK);
     turn(&w);
@@ -579,9 +579,7 @@ static void questions_too_long_to_send_are_refused(void **state)
     int call;
 
     (void)state;
-    start(&w, 0);
-    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
-    call = request(&w, "POST", session, CALL);
+    call = start_call(&w, session);
     assert_int_equal(ask_at_length(&w, NULL, 16), WB_ELIMIT);
     assert_int_equal(w.dropped, 0);
     wbi_mcp_reply(w.held, WBI_LIT("{}"));
@@ -611,9 +609,7 @@ static void a_question_is_withdrawn_once(void **state)
     int call;
 
     (void)state;
-    start(&w, 0);
-    open_session_as(&w, session, INITIALIZE("\"capabilities\":{\"roots\":{}}"));
-    call = request(&w, "POST", session, CALL);
+    call = start_call(&w, session);
     assert_int_equal(ask_roots(&w), WB_OK);
     assert_int_equal(ask_roots(&w), WB_OK);
     turn(&w);
