@@ -220,18 +220,23 @@
 #define WBI_LIMIT_MCP_OUT (64u * WBI_MIB) /* unread on one stdio connection */
 #define WBI_LIMIT_MCP_ID 256u
 #define WBI_LIMIT_MCP_SESSIONS 256u
-#define WBI_LIMIT_MCP_SESSION_ID 4096u   /* that a server gives: some are signed tokens */
-#define WBI_LIMIT_MCP_IN_FLIGHT 1024u    /* requests of one session */
-#define WBI_LIMIT_MCP_STREAMS 4u         /* GET streams of one session */
-#define WBI_LIMIT_MCP_LISTENERS 256u     /* subscriptions/listen of all */
-#define WBI_LIMIT_MCP_SUBSCRIPTIONS 256u /* resources of one session or stream */
-#define WBI_LIMIT_MCP_ASKS 16u           /* open questions of one request */
-#define WBI_LIMIT_MCP_HEADER_DEPTH 16u   /* of arguments that headers repeat */
-#define WBI_LIMIT_MCP_PARKED 256u        /* calls waiting for a client's answers */
-#define WBI_LIMIT_MCP_PAGE 250u          /* items of a list, a count */
+#define WBI_LIMIT_MCP_SESSION_ID 4096u       /* that a server gives: some are signed tokens */
+#define WBI_LIMIT_MCP_IN_FLIGHT 1024u        /* requests of one session */
+#define WBI_LIMIT_MCP_STREAMS 4u             /* GET streams of one session */
+#define WBI_LIMIT_MCP_LISTENERS 256u         /* subscriptions/listen of all */
+#define WBI_LIMIT_MCP_TRAIL (256u * WBI_KIB) /* messages of one call, for who reads on later */
+#define WBI_LIMIT_MCP_TRAILS (8u * WBI_MIB)  /* of all, answers too */
+#define WBI_LIMIT_MCP_KEPT 16u               /* answers of one session */
+#define WBI_LIMIT_MCP_SUBSCRIPTIONS 256u     /* resources of one session or stream */
+#define WBI_LIMIT_MCP_ASKS 16u               /* open questions of one request */
+#define WBI_LIMIT_MCP_HEADER_DEPTH 16u       /* of arguments that headers repeat */
+#define WBI_LIMIT_MCP_PARKED 256u            /* calls waiting for a client's answers */
+#define WBI_LIMIT_MCP_PAGE 250u              /* items of a list, a count */
 #define WBI_LIMIT_MCP_URI (8u * WBI_KIB)
 #define WBI_MCP_SESSION_IDLE_MS (INT64_C(30) * 60 * 1000)
 #define WBI_MCP_PARKED_MS (INT64_C(10) * 60 * 1000)
+#define WBI_MCP_SENT_MS 60000  /* that an answer is kept, in case it did not arrive */
+#define WBI_MCP_SLOW_MS 5000   /* after which a call over HTTP is answered by a stream */
 #define WBI_MCP_PROGRESS_MS 10 /* least time between two reports */
 #define WBI_MCP_KEEP_ALIVE_MS 15000
 #define WBI_MCP_TTL_MS 60000

@@ -31,7 +31,7 @@ static bool left(const struct wbi_mcp_request *r)
 static void tell(struct wbi_mcp_request *r, struct wbi_str message)
 {
     if (!left(r))
-        wbi_request_emit(r, message);
+        wbi_request_emit_once(r, message);
     else if (r->session != NULL && !r->cancelled)
         wbi_session_notify(r->session, message);
 }
@@ -220,7 +220,7 @@ void wbi_asks_unheard(struct wbi_mcp_request *r, uint64_t stream)
 {
     struct wbi_ask *a;
 
-    if (r->asks == NULL || r->era != WBI_ERA_LEGACY || !left(r))
+    if (r->era != WBI_ERA_LEGACY || asked_on(r, stream) == NULL)
         return;
     r->refs++;
     if (!hears(r))

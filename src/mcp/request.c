@@ -124,7 +124,6 @@ void wbi_request_unref(struct wbi_mcp_request *r)
 
 static void put_event(struct wbi_buf *b, struct wbi_str message)
 {
-    wbi_buf_init(b, WBI_LIMIT_HTTP_ANSWER);
     wbi_buf_addz(b, "event: message\ndata: ");
     wbi_buf_adds(b, message);
     wbi_buf_addz(b, "\n\n");
@@ -134,6 +133,7 @@ void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message)
 {
     struct wbi_buf b;
 
+    wbi_buf_init(&b, WBI_LIMIT_HTTP_ANSWER);
     put_event(&b, message);
     if (wbi_buf_rc(&b) == WB_OK)
         wbi_http_send(http, id, wbi_buf_str(&b));
@@ -144,38 +144,92 @@ void wbi_request_sse_end(struct wbi_http *http, uint64_t id, struct wbi_str mess
 {
     struct wbi_buf b;
 
+    wbi_buf_init(&b, WBI_LIMIT_HTTP_ANSWER);
     put_event(&b, message);
     wbi_http_end(http, id, wbi_buf_rc(&b) == WB_OK ? wbi_buf_str(&b) : WBI_NONE);
     wbi_buf_fini(&b);
 }
 
+const struct wbi_http_response wbi_sse_head = {.status = 200,
+                                               .type = "text/event-stream",
+                                               .extra = "X-Accel-Buffering: no\r\n",
+                                               .filler = WBI_SSE_COMMENT};
+
 static void begin_stream(struct wbi_mcp_request *r)
 {
-    static const struct wbi_http_response head = {.status = 200,
-                                                  .type = "text/event-stream",
-                                                  .extra = "X-Accel-Buffering: no\r\n",
-                                                  .filler = WBI_SSE_COMMENT};
-
     if (r->streaming || r->http_id == 0)
         return;
     r->streaming = true;
-    wbi_http_stream(r->http, r->http_id, &head);
+    wbi_trail_begin(r);
+    wbi_http_stream(r->http, r->http_id, &wbi_sse_head);
+}
+
+/* Clients of revisions before 2025-11-25 know no event without a message: they get an id with
+ * their first one. */
+void wbi_request_open_stream(struct wbi_mcp_request *r)
+{
+    struct wbi_buf b;
+
+    r->refs++; /* a client found gone may end it here */
+    begin_stream(r);
+    wbi_buf_init(&b, WBI_LIMIT_HTTP_ANSWER);
+    if (r->trail != NULL && strcmp(r->session->version, WBI_MCP_LEGACY) >= 0) {
+        wbi_trail_put_id(r, &b);
+        wbi_buf_addz(&b, "data: \n\n");
+    } else {
+        wbi_buf_addz(&b, WBI_SSE_COMMENT);
+    }
+    if (r->http_id != 0 && wbi_buf_rc(&b) == WB_OK)
+        wbi_http_send(r->http, r->http_id, wbi_buf_str(&b));
+    wbi_buf_fini(&b);
+    wbi_request_unref(r);
+}
+
+/* As an event with an id, which is kept, too. */
+static void put_numbered(struct wbi_mcp_request *r, struct wbi_buf *b, struct wbi_str message)
+{
+    wbi_buf_init(b, WBI_LIMIT_HTTP_ANSWER);
+    wbi_trail_put_next_id(r, b);
+    put_event(b, message);
+}
+
+static void emit(struct wbi_mcp_request *r, struct wbi_str message, bool once)
+{
+    struct wbi_buf b;
+
+    r->refs++; /* a client found gone may end it here */
+    begin_stream(r);
+    if (once) {
+        wbi_request_sse(r->http, r->http_id, message);
+    } else if (r->http_id != 0 || r->trail != NULL) {
+        put_numbered(r, &b, message);
+        if (wbi_buf_rc(&b) == WB_OK) {
+            wbi_trail_keep(r, wbi_buf_str(&b));
+            wbi_http_send(r->http, r->http_id, wbi_buf_str(&b));
+        }
+        wbi_buf_fini(&b);
+    }
+    wbi_request_unref(r);
+}
+
+static void emit_any(struct wbi_mcp_request *r, struct wbi_str message, bool once)
+{
+    if (r->phase == WBI_REQ_DONE || r->cancelled)
+        return;
+    if (r->http != NULL)
+        emit(r, message, once);
+    else if (r->session != NULL)
+        wbi_stdio_write(r->session->stdio, message);
 }
 
 void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message)
 {
-    if (r->phase == WBI_REQ_DONE || r->cancelled)
-        return;
-    if (r->http == NULL) {
-        if (r->session != NULL)
-            wbi_stdio_write(r->session->stdio, message);
-        return;
-    }
-    r->refs++; /* a client found gone may end it here */
-    begin_stream(r);
-    if (r->http_id != 0)
-        wbi_request_sse(r->http, r->http_id, message);
-    wbi_request_unref(r);
+    emit_any(r, message, false);
+}
+
+void wbi_request_emit_once(struct wbi_mcp_request *r, struct wbi_str message)
+{
+    emit_any(r, message, true);
 }
 
 /* For an answer that ends in end_with. Another one that is made meanwhile finds no spare. */
@@ -210,6 +264,25 @@ static void write_last(struct wbi_mcp_request *r, struct wbi_str message)
     wbi_buf_fini(&small);
 }
 
+/* The end of a stream; id 0: nobody reads it now. */
+static void end_stream(struct wbi_mcp_request *r, uint64_t id, struct wbi_str message)
+{
+    struct wbi_buf b;
+
+    if (message.p == NULL) {
+        wbi_trail_drop(r);
+        wbi_http_end(r->http, id, WBI_NONE);
+        return;
+    }
+    put_numbered(r, &b, message);
+    if (wbi_buf_rc(&b) == WB_OK)
+        wbi_trail_end(r, wbi_buf_str(&b), id != 0);
+    else
+        wbi_trail_drop(r);
+    wbi_http_end(r->http, id, wbi_buf_rc(&b) == WB_OK ? wbi_buf_str(&b) : WBI_NONE);
+    wbi_buf_fini(&b);
+}
+
 static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int status)
 {
     struct wbi_http_response answer = {status, "application/json", message, NULL};
@@ -220,21 +293,20 @@ static void send_last(struct wbi_mcp_request *r, struct wbi_str message, int sta
             write_last(r, message);
         return;
     }
-    r->http_id = 0;
-    if (id == 0)
+    if (id == 0) {
+        if (r->trail != NULL)
+            end_stream(r, 0, message);
         return;
+    }
     wbi_http_set_user(r->http, id, NULL);
     if (!r->streaming && message.p != NULL) {
+        r->http_id = 0;
         wbi_http_respond(r->http, id, &answer);
         return;
     }
-    r->http_id = id;
     begin_stream(r);
     r->http_id = 0;
-    if (message.p != NULL)
-        wbi_request_sse_end(r->http, id, message);
-    else
-        wbi_http_end(r->http, id, WBI_NONE);
+    end_stream(r, id, message);
 }
 
 /* The caller of a parked request comes for its answer with the retry. False: there is
@@ -514,6 +586,7 @@ void wbi_request_cancel(struct wbi_mcp_request *r)
     r->refs++;             /* it may be answered from inside */
     wbi_asks_take_back(r); /* afterwards nothing is sent for it */
     r->cancelled = true;
+    wbi_trail_drop(r);
     if (!r->handed) /* listening: nobody else owes anything */
         wbi_request_end(r, WBI_NONE, 200);
     else if (r->phase != WBI_REQ_DONE && s->ops.cancel != NULL)

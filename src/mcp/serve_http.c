@@ -48,6 +48,7 @@ static void start(struct post *p, struct wbi_mcp_session *session, bool modern)
     }
     r->http = p->http;
     r->http_id = p->r->id;
+    r->begun_ns = p->r->now_ns;
     if (session == NULL)
         r->principal = wbi_arena_str(r->arena, p->principal);
     wbi_http_set_user(p->http, p->r->id, r);
@@ -165,19 +166,23 @@ static void do_post(struct post *p)
 
 static void do_get(struct post *p, struct wbi_mcp_session *session)
 {
-    static const struct wbi_http_response head = {.status = 200,
-                                                  .type = "text/event-stream",
-                                                  .extra = "X-Accel-Buffering: no\r\n",
-                                                  .filler = WBI_SSE_COMMENT};
+    struct wbi_str last = wbi_http_first(p->r, WBI_HTTP_LAST_EVENT_ID);
 
     if (!wbi_http_accepts(p->r, "text/event-stream", true)) {
         plain(p->http, p->r->id, 406, NULL);
         return;
     }
+    if (last.n > 0) {
+        if (!wbi_trail_resume(session, p->r->id, last))
+            refuse(p->http, p->r->id, 400, WBI_NONE, WBI_RPC_INVALID,
+                   WBI_LIT("what followed this Last-Event-ID is not kept (any more); without one "
+                           "a GET opens a stream for news"));
+        return;
+    }
     for (size_t i = 0; i < WBI_LIMIT_MCP_STREAMS; i++) {
         if (session->streams[i] == 0) {
             session->streams[i] = p->r->id;
-            wbi_http_stream(p->http, p->r->id, &head);
+            wbi_http_stream(p->http, p->r->id, &wbi_sse_head);
             return;
         }
     }

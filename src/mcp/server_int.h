@@ -38,6 +38,8 @@ struct wbi_mcp_session {
     int level;      /* least level of log messages */
     bool log_asked; /* the client has named it */
     uint64_t streams[WBI_LIMIT_MCP_STREAMS];
+    struct wbi_mcp_trail *trails;
+    uint64_t trail_serial;
     char *uris[WBI_LIMIT_MCP_SUBSCRIPTIONS];
     size_t uri_count;
     struct wbi_mcp_request *requests;
@@ -59,6 +61,8 @@ struct wbi_mcp_request {
     struct wbi_mcp_session *session; /* NULL: 2026-07-28 over HTTP, or it ended */
     struct wbi_http *http;           /* NULL: stdio */
     uint64_t http_id;                /* 0: nobody is listening */
+    int64_t begun_ns;                /* over HTTP */
+    struct wbi_mcp_trail *trail;     /* NULL: its stream cannot be taken up again */
     struct wbi_arena *arena;
     struct wbi_kept *kept; /* who else uses the arena, NULL: nobody */
     struct wbi_rpc rpc;
@@ -109,6 +113,7 @@ struct wbi_mcp_server {
     struct wbi_mcp_request *requests;
     struct wbi_buf spare; /* of the answer before, for the next one */
     size_t busy, parked, listening;
+    size_t trail_bytes;
     uint64_t ask_serial;
     struct wbi_timer *timer;
     bool ticking, ending; /* ending: sessions end as soon as they have no request */
@@ -144,14 +149,36 @@ void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const ch
                        struct wbi_str data);
 /* A message that belongs to r, before its answer. */
 void wbi_request_emit(struct wbi_mcp_request *r, struct wbi_str message);
+/* The same of one that means nothing to a client that comes back later: a question, which
+ * finds its way itself. */
+void wbi_request_emit_once(struct wbi_mcp_request *r, struct wbi_str message);
+/* A call that takes its time is answered by a stream, which says now that it is alive and can
+ * be taken up again. */
+void wbi_request_open_stream(struct wbi_mcp_request *r);
 /* The last message of r (absent: none), then r is over. */
 void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status);
 /* The answer of a parked request that ended before its retry, to the retry. */
 void wbi_request_give_kept(struct wbi_mcp_request *r);
 void wbi_request_cancel(struct wbi_mcp_request *r);
 #define WBI_SSE_COMMENT ": keep-alive\n\n" /* every client passes over it */
+extern const struct wbi_http_response wbi_sse_head;
 void wbi_request_sse(struct wbi_http *http, uint64_t id, struct wbi_str message);
 void wbi_request_sse_end(struct wbi_http *http, uint64_t id, struct wbi_str message);
+
+/* trail.c: all do nothing for a request without one */
+void wbi_trail_begin(struct wbi_mcp_request *r);
+/* The line with the id of the newest event; of the next one. */
+void wbi_trail_put_id(const struct wbi_mcp_request *r, struct wbi_buf *out);
+void wbi_trail_put_next_id(struct wbi_mcp_request *r, struct wbi_buf *out);
+void wbi_trail_keep(struct wbi_mcp_request *r, struct wbi_str event);
+/* Keeps the answer, for longer if nobody was there to read it. */
+void wbi_trail_end(struct wbi_mcp_request *r, struct wbi_str event, bool sent);
+void wbi_trail_drop(struct wbi_mcp_request *r);
+void wbi_trails_drop(struct wbi_mcp_session *session);
+void wbi_trails_expire(struct wbi_mcp_session *session, int64_t now_ns);
+/* Answers a GET by what came after that event, and by what is yet to come. False: nothing is
+ * known of it (any more), and nothing was answered. */
+bool wbi_trail_resume(struct wbi_mcp_session *session, uint64_t http_id, struct wbi_str last);
 
 /* dispatch.c */
 void wbi_mcp_dispatch(struct wbi_mcp_request *r);

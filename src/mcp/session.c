@@ -228,6 +228,7 @@ void wbi_session_end(struct wbi_mcp_session *session)
         at = &(*at)->next_by_id;
     *at = session->next_by_id;
     s->session_count -= session->stdio == NULL;
+    wbi_trails_drop(session);
     while (session->requests != NULL) {
         struct wbi_mcp_request *r = session->requests;
 
@@ -373,6 +374,19 @@ static void keep_streams_alive(struct wbi_mcp_server *s, int64_t now)
     }
 }
 
+/* Whoever waits long, or something between that waits no longer, is told that it is at work. */
+static void open_slow_streams(struct wbi_mcp_server *s, int64_t now)
+{
+    for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
+        r->refs++; /* as above */
+        if (r->session != NULL && r->session->open && r->http_id != 0 && !r->streaming &&
+            r->phase == WBI_REQ_RUNNING && now - r->begun_ns >= WBI_MCP_SLOW_MS * WBI_NS_PER_MS)
+            wbi_request_open_stream(r);
+        next = r->next;
+        wbi_request_unref(r);
+    }
+}
+
 void wbi_mcp_on_tick(void *arg)
 {
     struct wbi_mcp_server *s = arg;
@@ -394,7 +408,10 @@ void wbi_mcp_on_tick(void *arg)
             break; /* the list may have changed; the rest is for the next tick */
         }
     }
+    for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next)
+        wbi_trails_expire(at, now);
     keep_streams_alive(s, now);
+    open_slow_streams(s, now);
     if (s->sessions != NULL || s->requests != NULL)
         wbi_mcp_tick_on(s);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # C10: the official SDK's clients of both eras, by stdio and HTTP, through the
 # gateway to real servers: server-everything (as a program and by HTTP),
-# server-filesystem, server-memory.
+# server-filesystem, server-memory; and what becomes of a call whose client is cut off.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
@@ -31,5 +31,6 @@ for era in legacy modern; do
     timeout 60 "$node" "$here/sdk_client.mjs" $era "$url" || failed=1
     timeout 60 "$node" "$here/sdk_client.mjs" $era "$build/waybill" serve --root "$work/ws" || failed=1
 done
+timeout 60 "$node" "$here/sdk_resume.mjs" "$url" "$work/ws" || failed=1
 [ $failed = 0 ] || sed 's/^/gateway: /' "$work/gateway.err"
 exit $failed
