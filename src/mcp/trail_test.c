@@ -3,6 +3,8 @@
  * was (MCP, Last-Event-ID): nothing twice, nothing lost, nothing of others. */
 #include "mcp/server_world_test.h"
 
+#include "chance.h"
+
 #define ASKING "\"capabilities\":{\"roots\":{}}"
 #define TOLD                                                                                 \
     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"_" \
@@ -317,6 +319,89 @@ static void what_is_kept_has_bounds(void **state)
     end(&c);
 }
 
+/* A client that reads what comes and remembers how far it has got. */
+struct reader {
+    struct client c;
+    bool there;        /* its connection is */
+    unsigned reported; /* by the call */
+    unsigned read;     /* of the reports, each once and in order */
+    unsigned answers;
+    char last[32];
+};
+
+static void read_all(struct reader *r)
+{
+    const char *at = came(r->c.fd);
+
+    while ((at = strstr(at, "id: 1-")) != NULL) {
+        const char *end = strstr(at, "\n\n"), *progress = strstr(at, "\"progress\":");
+
+        assert_non_null(end); /* events are small: they come whole */
+        (void)snprintf(r->last, sizeof(r->last), "%.*s", (int)strcspn(at + 4, "\n"), at + 4);
+        if (progress != NULL && progress < end)
+            assert_int_equal(strtoul(progress + 11, NULL, 10), ++r->read);
+        else
+            r->answers++;
+        at = end;
+    }
+}
+
+static void come_back(struct reader *r)
+{
+    char headers[2 * SESSION_SIZE];
+    int before = r->c.fd;
+
+    (void)snprintf(headers, sizeof(headers), "%sLast-Event-ID: %s\r\n", r->c.session, r->last);
+    r->c.fd = request(&r->c.w, "GET", headers, "");
+    if (r->there)
+        close(before);
+    r->there = true;
+    read_all(r);
+}
+
+static void do_anything(struct reader *r)
+{
+    switch (chance(5)) {
+    case 0:
+        read_all(r);
+        break;
+    case 1: /* with what it has not read */
+        if (r->there)
+            lose(&r->c);
+        r->there = false;
+        break;
+    case 2:
+        come_back(r);
+        break;
+    default:
+        report(&r->c, (int)++r->reported);
+    }
+}
+
+/* Whenever it breaks: every report is read once, in order, and so is the answer. */
+static void breaks_at_any_time_lose_nothing(void **state)
+{
+    (void)state;
+    chance_start();
+    for (unsigned long round = soak(80); round > 0; round--) {
+        struct reader r = {.there = true, .last = "1-1"};
+
+        begin(&r.c);
+        report(&r.c, (int)++r.reported);
+        read_all(&r);
+        for (int i = 0; i < 12; i++)
+            do_anything(&r);
+        answer(&r.c);
+        if (r.there && chance(2) == 0)
+            read_all(&r);
+        if (r.answers == 0)
+            come_back(&r);
+        assert_int_equal(r.read, r.reported);
+        assert_int_equal(r.answers, 1);
+        end(&r.c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +416,7 @@ int main(void)
         cmocka_unit_test(what_is_unknown_is_refused),
         cmocka_unit_test(a_cancelled_call_leaves_nothing),
         cmocka_unit_test(what_is_kept_has_bounds),
+        cmocka_unit_test(breaks_at_any_time_lose_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
