@@ -196,7 +196,7 @@ static wb_rc fill(struct wbi_call *call, const wb_request *r)
 
 static wb_rc make_view(struct wbi_call *call, wb_view view, struct wbi_buf *out)
 {
-    struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
+    struct wbi_str name = wbi_call_tool_name(call);
 
     switch (view) {
     case WB_VIEW_CANONICAL:

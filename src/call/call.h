@@ -55,6 +55,11 @@ struct wbi_call_facts {
     bool cache_untold; /* while the record is made: policy hides cache metadata there */
 };
 
+/* What the name of a call without a tool means, as far as its principal may know. */
+struct wbi_call_named {
+    struct wbi_str qualified, model, origin;
+};
+
 struct wbi_call {
     uint64_t id;            /* process-wide, for refs */
     char name[WBI_ID_SIZE]; /* "call_…", the id in the ledger */
@@ -68,7 +73,7 @@ struct wbi_call {
     struct wbi_catalog *catalog;   /* the snapshot the call started with, counted */
     const struct wbi_tool *found;  /* what RESOLVE would find, if its maker knows; else NULL */
     const struct wbi_tool *tool;   /* NULL before RESOLVE */
-    struct wbi_str origin;         /* of the tool that has no fitting version; else absent */
+    struct wbi_call_named named;   /* where RESOLVE found no tool; else absent */
     struct wbi_complete *complete; /* what EXECUTE produced, NULL before */
     struct wbi_outcome outcome;
     const wbi_json *result_value; /* of outcome.result, where somebody has read it; or NULL */

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/guards.h"
+#include "call/views.h"
+#include "catalog/catalog.h"
 #include "text/hygiene.h"
 #include "text/redact.h"
 #include "wire/wire.h"
@@ -81,13 +83,36 @@ static wb_rc rules_of(struct wbi_runtime *rt, struct wbi_arena *arena, struct wb
     return WB_OK;
 }
 
-/* For a tool that is not known, those of its name. */
+/* The name that policy has for the tool. A call that was refused before it had one, or whose
+ * principal does not see it, is recorded with its input all the same: what its name means
+ * counts, whoever may know. */
+static struct wbi_str policy_name(struct wbi_call *call)
+{
+    struct wbi_runtime *rt = call->runtime;
+    struct wbi_str name = wbi_call_qualified(call), origin, full;
+    const struct wbi_tool *tool;
+
+    if (call->tool != NULL || call->named.qualified.p != NULL || name.n == 0)
+        return name;
+    if (call->catalog != NULL &&
+        wbi_catalog_resolve(call->catalog, NULL, NULL, call->inv.name_space, name, WBI_NONE, &tool,
+                            NULL) == WB_OK)
+        return tool->qualified;
+    if (rt->qualify != NULL && rt->qualify(rt->find_more_arg, wbi_call_full_name(call),
+                                           call->arena, &origin, &full))
+        return full;
+    if (wbi_name_parts(name).origin == WBI_NAME_UNKNOWN)
+        return wbi_arena_fmt(call->arena, "local::%.*s", WBI_FMT(name));
+    return name;
+}
+
 static wb_rc find_rules(struct wbi_call *call)
 {
-    struct wbi_str tool = call->tool ? call->tool->qualified : call->inv.tool_name;
+    struct wbi_str tool;
 
     if (call->rules != NULL)
         return WB_OK;
+    tool = policy_name(call);
     return rules_of(call->runtime, call->arena, tool.p ? tool : WBI_LIT(""), call->inv.principal,
                     &call->rules);
 }
@@ -407,6 +432,8 @@ wb_rc wbi_redact_outcome(struct wbi_call *call)
 
     if (rc == WB_OK && call->tool == NULL) /* the name of no tool may be anything */
         rc = wbi_redact_text(call, "tool_name", &call->inv.tool_name);
+    if (rc == WB_OK && call->tool == NULL && call->named.qualified.p != NULL)
+        rc = wbi_redact_text(call, "tool_name", &call->named.qualified);
     if (rc == WB_OK)
         rc = redact_json(call, "audit", &call->facts.audit);
     if (rc == WB_OK && o->state == WBI_OUTCOME_SUCCESS)
@@ -474,8 +501,7 @@ wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret)
         if (rc != WB_OK)
             return rc;
         wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
-        if (call->tool != NULL)
-            inv.tool_name = call->tool->qualified; /* C2.5, whichever name was sent */
+        inv.tool_name = wbi_call_qualified(call); /* C2.5, whichever name was sent */
         wbi_invocation_write(&w, &inv, input);
         if (wbi_buf_rc(&out) != WB_OK)
             return wbi_buf_rc(&out);

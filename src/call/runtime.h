@@ -91,10 +91,14 @@ struct wbi_runtime {
      * parked under ref and resumed when that is answered; false: there is nobody
      * to ask. NULL: there never is. */
     bool (*find_more)(void *arg, struct wbi_str tool, struct wbi_call_ref ref);
-    /* Why a tool cannot be had from where it was asked for, and its qualified name
-     * there, in arena; false: because there is no such tool. */
+    /* Origin and qualified name of what would be a tool from there, in arena; false: no
+     * name of theirs. */
+    bool (*qualify)(void *arg, struct wbi_str tool, struct wbi_arena *arena,
+                    struct wbi_str *ret_origin, struct wbi_str *ret_qualified);
+    /* Why a tool cannot be had from where it was asked for, in arena; false: because there
+     * is no such tool. */
     bool (*why_missing)(void *arg, struct wbi_str tool, struct wbi_arena *arena,
-                        struct wbi_str *ret_qualified, struct wbi_str *ret_why);
+                        struct wbi_str *ret_why);
     void *find_more_arg;
     struct wbi_name_servers servers; /* whose tools those are */
 

@@ -78,7 +78,7 @@ static struct wbi_event_call *event_call(struct wbi_call *call)
 {
     struct wbi_event_call *e = &call->event;
 
-    e->tool = call->tool ? call->tool->qualified : call->inv.tool_name;
+    e->tool = wbi_call_qualified(call);
     e->origin = wbi_call_origin(call);
     e->version = call->tool ? call->tool->version : WBI_NONE;
     e->principal = call->inv.principal;

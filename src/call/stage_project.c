@@ -108,7 +108,7 @@ static wb_rc read_back(struct wbi_call *call, struct wbi_str name, struct wbi_st
 /* The renderer sees what a later reader of the ledger sees: the canonical text. */
 static wb_rc render(struct wbi_call *call, struct wbi_buf *receipt, struct wbi_error *err)
 {
-    struct wbi_str name = call->tool ? call->tool->model_name : call->inv.tool_name;
+    struct wbi_str name = wbi_call_tool_name(call);
     struct wbi_canonical c;
     struct wbi_buf text;
     wb_rc rc;

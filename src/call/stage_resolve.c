@@ -4,6 +4,7 @@
  * demand. */
 #include "call/guards.h"
 #include "call/stages_int.h"
+#include "call/views.h"
 #include "catalog/catalog.h"
 #include "config/config.h"
 #include "wire/wire.h"
@@ -21,16 +22,6 @@ static wb_rc look_up(struct wbi_call *call, struct wbi_error *err)
                                call->inv.tool_name, call->inv.version_range, &call->tool, err);
 }
 
-/* The name with its namespace, as other rooms are asked for it. */
-static struct wbi_str full_name(struct wbi_call *call)
-{
-    struct wbi_str name = call->inv.tool_name;
-
-    if (call->inv.name_space.n == 0)
-        return name;
-    return wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space), WBI_FMT(name));
-}
-
 /* True when the call is parked until an answer is there, its deadline passes or it is
  * cancelled. */
 static bool ask_for_more(struct wbi_call *call)
@@ -40,7 +31,7 @@ static bool ask_for_more(struct wbi_call *call)
     if (rt->find_more == NULL || call->asked_for_more)
         return false;
     call->asked_for_more = true;
-    if (!rt->find_more(rt->find_more_arg, full_name(call), wbi_call_park(call)))
+    if (!rt->find_more(rt->find_more_arg, wbi_call_full_name(call), wbi_call_park(call)))
         return false;
     wbi_call_limit(call, wbi_deadline_from_wall(call->inv.deadline_ms, wbi_wall_ms(&call->clock),
                                                 wbi_now_ns(&call->clock)));
@@ -76,20 +67,37 @@ enum wbi_step wbi_refuse_hidden(struct wbi_call *call)
                          WBI_FMT(wbi_str_head(call->inv.tool_name, 128)));
 }
 
+/* Whether the name is one of a server's tools, as far as the principal may know. */
+static bool is_of_server(struct wbi_call *call)
+{
+    struct wbi_runtime *rt = call->runtime;
+    struct wbi_auth_tool asked = {.effect = WBI_GUARD_EXTERNAL_SIDE_EFFECTS,
+                                  .network = true,
+                                  .model_name = call->inv.tool_name};
+    struct wbi_auth_answer answer;
+    struct wbi_str origin;
+
+    if (rt->qualify == NULL || !rt->qualify(rt->find_more_arg, wbi_call_full_name(call), call->arena,
+                                            &origin, &asked.qualified))
+        return false;
+    wbi_authorize(rt->guards->auth, call->inv.principal, &asked, &answer);
+    if (answer.verdict == WBI_AUTH_HIDDEN)
+        return false;
+    call->named.qualified = asked.qualified;
+    call->named.origin = origin;
+    return true;
+}
+
 /* Absent, or why the server that the name belongs to has not said what it offers. */
 static struct wbi_str unreachable(struct wbi_call *call)
 {
     struct wbi_runtime *rt = call->runtime;
-    struct wbi_auth_tool asked = {.effect = WBI_GUARD_EXTERNAL_SIDE_EFFECTS, .network = true};
-    struct wbi_auth_answer answer;
     struct wbi_str why;
 
-    if (rt->why_missing == NULL ||
-        !rt->why_missing(rt->find_more_arg, full_name(call), call->arena, &asked.qualified, &why))
+    if (!is_of_server(call) ||
+        !rt->why_missing(rt->find_more_arg, wbi_call_full_name(call), call->arena, &why))
         return WBI_NONE;
-    asked.model_name = call->inv.tool_name;
-    wbi_authorize(rt->guards->auth, call->inv.principal, &asked, &answer);
-    return answer.verdict == WBI_AUTH_HIDDEN ? WBI_NONE : why;
+    return why;
 }
 
 /* Whether a name is that of a server or of one of its tools, or of a local tool. */
@@ -117,7 +125,7 @@ static struct wbi_str untrusted_file(struct wbi_call *call)
         return WBI_NONE;
     n = wbi_config_ignored(config, &list);
     for (size_t i = 0; i < n; i++)
-        if (is_of(full_name(call), list[i].what))
+        if (is_of(wbi_call_full_name(call), list[i].what))
             return list[i].file;
     return WBI_NONE;
 }
@@ -143,7 +151,9 @@ static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *e
     if (err->kind == WBI_KIND_UNSUPPORTED_VERSION) {
         if (wbi_catalog_resolve(call->catalog, NULL, &viewer, call->inv.name_space,
                                 call->inv.tool_name, WBI_NONE, &other, NULL) == WB_OK)
-            call->origin = other->origin;
+            call->named = (struct wbi_call_named){.qualified = other->qualified,
+                                                  .model = other->model_name,
+                                                  .origin = other->origin};
     } else if (why = unreachable(call), why.p != NULL) {
         return wbi_call_fail(call, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s", WBI_FMT(why));
     }

@@ -71,8 +71,8 @@ struct wbi_str wbi_call_origin(const struct wbi_call *call)
 {
     if (call->tool != NULL)
         return call->tool->origin;
-    if (call->origin.p != NULL)
-        return call->origin;
+    if (call->named.origin.p != NULL)
+        return call->named.origin;
     return origin_by_name(call->arena, call->inv.tool_name);
 }
 
@@ -117,7 +117,25 @@ int64_t wbi_call_duration_ms(const struct wbi_call *call)
 
 struct wbi_str wbi_call_tool_name(const struct wbi_call *call)
 {
-    return call->tool ? call->tool->model_name : call->inv.tool_name;
+    if (call->tool != NULL)
+        return call->tool->model_name;
+    return call->named.model.p ? call->named.model : call->inv.tool_name;
+}
+
+struct wbi_str wbi_call_full_name(const struct wbi_call *call)
+{
+    struct wbi_str name = call->inv.tool_name;
+
+    if (call->inv.name_space.n == 0)
+        return name;
+    return wbi_arena_fmt(call->arena, "%.*s__%.*s", WBI_FMT(call->inv.name_space), WBI_FMT(name));
+}
+
+struct wbi_str wbi_call_qualified(const struct wbi_call *call)
+{
+    if (call->tool != NULL)
+        return call->tool->qualified;
+    return call->named.qualified.p ? call->named.qualified : call->inv.tool_name;
 }
 
 static const char empty_snapshot[] = "{\"rateLimitIds\":[],\"clamped\":[],\"redactions\":[]}";

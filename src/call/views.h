@@ -15,7 +15,11 @@ void wbi_view_error(const struct wbi_fault *f, struct wbi_jw *w);
 
 /* What several surfaces say alike. */
 int64_t wbi_call_duration_ms(const struct wbi_call *call);
+/* C2.5: the model name, and the qualified one; as it came where it names nothing known. */
 struct wbi_str wbi_call_tool_name(const struct wbi_call *call);
+struct wbi_str wbi_call_qualified(const struct wbi_call *call);
+/* As it came, with its namespace: how other rooms are asked for it. */
+struct wbi_str wbi_call_full_name(const struct wbi_call *call);
 /* The name says the origin even where nothing was resolved; else "unknown". */
 struct wbi_str wbi_call_origin(const struct wbi_call *call);
 struct wbi_str wbi_call_snapshot(const struct wbi_call *call);

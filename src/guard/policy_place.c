@@ -78,8 +78,7 @@ bool wbi_policy_matches(struct wbi_str pattern, struct wbi_str name)
 {
     char lower[WBI_LIMIT_TOOL_NAME];
 
-    if (name.n > sizeof(lower))
-        return false;
+    name = wbi_str_head(name, sizeof(lower)); /* what is too long to be a name matches "*", too */
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         lower[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

@@ -448,9 +448,23 @@ static bool find_more(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
     return w.tool != NULL && wait_for(ups, &w) == WB_OK;
 }
 
+static bool qualify(void *arg, struct wbi_str tool, struct wbi_arena *arena,
+                    struct wbi_str *ret_origin, struct wbi_str *ret_qualified)
+{
+    struct wbi_str own = WBI_NONE;
+    struct wbi_server *s = named_server(arg, tool, &own);
+
+    if (s == NULL)
+        return false;
+    *ret_origin = wbi_arena_str(arena, s->origin);
+    *ret_qualified =
+        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(own, 128)));
+    return ret_origin->p != NULL && ret_qualified->p != NULL;
+}
+
 /* A server that did list its tools, or has none to be asked for, misses nothing. */
 static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
-                        struct wbi_str *ret_qualified, struct wbi_str *ret_why)
+                        struct wbi_str *ret_why)
 {
     struct wbi_upstreams *ups = arg;
     struct wbi_str own = WBI_NONE;
@@ -458,12 +472,10 @@ static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
 
     if (s == NULL || s->state == WBI_SERVER_UNLISTED || wbi_server_failure(s) == NULL)
         return false;
-    *ret_qualified =
-        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(own, 128)));
     *ret_why =
         wbi_arena_fmt(arena, "the server \"%.*s\" of %.*s has not told its tools: %s",
                       WBI_FMT(s->name), WBI_FMT(wbi_str_head(tool, 128)), wbi_server_failure(s));
-    return ret_qualified->p != NULL && ret_why->p != NULL;
+    return ret_why->p != NULL;
 }
 
 /* ---- news of a server ---- */
@@ -672,6 +684,7 @@ wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, stru
         return rc;
     }
     rt->find_more = find_more;
+    rt->qualify = qualify;
     rt->why_missing = why_missing;
     rt->find_more_arg = ups;
     *ret = ups;

@@ -225,7 +225,7 @@ static void record(struct wbi_arena *arena, unsigned kind, const struct wbi_str 
     call->facts.replayed = (kind & REPLAYED) != 0;
     call->facts.cached = (kind & CACHED) != 0;
     if (kind & NO_TOOL)
-        call->origin = lines[ORIGIN];
+        call->named.origin = lines[ORIGIN];
     else
         call->tool = &tool;
     decide(call, lines, kind);
