@@ -292,6 +292,36 @@ static wb_rc name_budget(struct wbi_policy *p, struct wbi_policy_effective *e,
     return WB_OK;
 }
 
+/* A tool goes by its qualified name, a local one by its own, too, and each by what models see
+ * of it, as in bindings: server__tool, other characters replaced. */
+static bool matches_tool(struct wbi_str pattern, struct wbi_str qualified)
+{
+    bool local = wbi_str_starts(qualified, WBI_LIT("local::"));
+    struct wbi_str own = wbi_str_from(qualified, local ? 7 : 5);
+    char model[WBI_LIMIT_TOOL_NAME];
+
+    if (wbi_policy_matches(pattern, qualified))
+        return true;
+    if (!local && !wbi_str_starts(qualified, WBI_LIT("mcp::")))
+        return false;
+    own = wbi_str_head(own, sizeof(model));
+    for (size_t i = 0; i < own.n; i++) {
+        char c = own.p[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        model[i] = fine || c == '-' ? c : '_';
+    }
+    return wbi_policy_matches(pattern, wbi_str_make(model, own.n)) ||
+           (local && wbi_policy_matches(pattern, own));
+}
+
+static bool applies(const struct wbi_policy_rule *rule, int layer, const struct resolved *who)
+{
+    if (rule->pattern.p == NULL)
+        return true;
+    return layer == LAYER_TOOL ? matches_tool(rule->pattern, who->tool)
+                               : wbi_policy_matches(rule->pattern, who->principal);
+}
+
 static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
 {
     static const char *const layers[LAYERS] = {"environment", "principal", "tool"};
@@ -303,9 +333,8 @@ static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
     for (int i = 0; i < WBI_POLICY_ITEMS; i++)
         e->source[i].layer = "built-in";
     for (int layer = 0; layer < LAYERS; layer++) {
-        struct wbi_str name = layer == LAYER_TOOL ? who->tool : who->principal;
         for (const struct wbi_policy_rule *rule = p->rules.first[layer]; rule; rule = rule->next) {
-            if (rule->pattern.p != NULL && !wbi_policy_matches(rule->pattern, name))
+            if (!applies(rule, layer, who))
                 continue;
             for (int i = 0; i < WBI_POLICY_ITEMS; i++) {
                 if ((rule->present & 1u << i) == 0)

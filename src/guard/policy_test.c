@@ -102,6 +102,23 @@ static void layers_override_and_say_where_values_came_from(void **state)
     assert_ptr_equal(e, effective(w, "mcp::git::push", "ci-7")); /* resolved once */
 }
 
+/* Bindings take the names that models see; so do policies, where a limit without effect is one
+ * that nobody misses. */
+static void a_tool_goes_by_its_short_names(void **state)
+{
+    struct world *w = *state;
+
+    add(w,
+        "{\"tools\":{\"fs.write\":{\"timeoutMs\":1},\"fs_list\":{\"timeoutMs\":2},"
+        "\"git__issues_*\":{\"timeoutMs\":3},\"push\":{\"timeoutMs\":4}}}",
+        WBI_POLICY_TRUSTED);
+    assert_int_equal(effective(w, "local::fs.write", "local")->values.timeout_ms, 1);
+    assert_int_equal(effective(w, "local::fs.list", "local")->values.timeout_ms, 2);
+    assert_int_equal(effective(w, "mcp::git::issues.create", "local")->values.timeout_ms, 3);
+    assert_int_equal(effective(w, "local::push", "local")->values.timeout_ms, 4);
+    assert_int_equal(effective(w, "mcp::git::push", "local")->values.timeout_ms, 30000);
+}
+
 static void without_configuration_the_built_in_timeout_holds(void **state)
 {
     const struct wbi_policy_effective *e = effective(*state, "local::read", "local");
@@ -299,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(layers_override_and_say_where_values_came_from),
+        TEST(a_tool_goes_by_its_short_names),
         TEST(without_configuration_the_built_in_timeout_holds),
         TEST(an_untrusted_file_only_tightens),
         TEST(a_bad_file_is_refused_whole_with_place_and_reason),
