@@ -19,6 +19,9 @@ static int setup(void **state)
     (void)state;
     guarded_open(&g,
                  "{\"tools\":{\"local::queued\":{\"concurrency\":{\"limit\":1}},"
+                 "\"local::timed\":{\"timeoutMs\":1000,\"concurrency\":{\"limit\":1}},"
+                 "\"local::failing\":{\"circuit\":{\"minCalls\":1,\"openMs\":1000},"
+                 "\"retry\":{\"maxAttempts\":3,\"baseMs\":10,\"jitter\":\"none\"}},"
                  "\"local::full\":{\"timeoutMs\":1000,"
                  "\"retry\":{\"maxAttempts\":3,\"baseMs\":10,\"capMs\":40},"
                  "\"rate\":{\"count\":5,\"periodMs\":1000},"
@@ -184,6 +187,54 @@ static void waiting_in_a_queue_counts(void **state)
     wait_for(&b);
     assert_int_equal(number_at(&a, "/durationMs"), 70);
     assert_int_equal(number_at(&b, "/durationMs"), 75);
+}
+
+/* C8.1: an attempt has min(deadline - now, timeoutMs), and its time begins with it; what a call
+ * has waited counts for its deadline alone. */
+static void an_attempt_has_its_whole_time_after_a_queue(void **state)
+{
+    struct scripted *t;
+    struct asked a, b, c;
+
+    (void)state;
+    t = guarded_tool(&g, "timed", "NonIdempotentWrite", NULL, "hold", NULL);
+    ask(&g, &a, "timed", 0);
+    ask(&g, &b, "timed", 0);
+    ask(&g, &c, "timed", WB_FIELD_DEADLINE, deadline_in(&g, 2000), 0);
+    settle_down(&g);
+    guarded_pass_ms(&g, 900);
+    scripted_finish(t, 0);
+    wait_for(&a);
+    settle_down(&g);
+    guarded_pass_ms(&g, 900);
+    scripted_finish(t, 1);
+    wait_for(&b);
+    assert_string_equal(at(&b, "/status"), "\"Ok\"");
+    assert_int_equal(number_at(&b, "/durationMs"), 1800);
+    assert_int_equal(number_at(&b, "/policySnapshot/timeoutMs"), 1000);
+    settle_down(&g);
+    guarded_pass_ms(&g, 200);
+    wait_for(&c);
+    assert_string_equal(c.kind, "timed_out");
+    assert_int_equal(number_at(&c, "/durationMs"), 2000);
+    assert_int_equal(number_at(&c, "/policySnapshot/timeoutMs"), 200);
+    assert_int_equal(t->runs, 3);
+}
+
+/* The snapshot has the circuit as it was when the guards were last asked: a refusal and the
+ * snapshot beside it say the same, also behind attempts that opened it. */
+static void a_snapshot_agrees_with_the_refusal(void **state)
+{
+    struct asked a;
+
+    (void)state;
+    (void)guarded_tool(&g, "failing", "IdempotentWrite", NULL, "fail", NULL);
+    answer(&g, &a, "failing", WB_FIELD_IDEMPOTENCY_KEY, "k", WB_FIELD_DEADLINE,
+           deadline_in(&g, 500), 0);
+    assert_string_equal(at(&a, "/error/code"), "\"CircuitOpen\"");
+    assert_string_equal(at(&a, "/error/details/circuitState"), "\"open\"");
+    assert_string_equal(at(&a, "/policySnapshot/circuitState"), "\"open\"");
+    assert_string_equal(at(&a, "/attempts"), "1");
 }
 
 /* A list of three in pages of one; tokens are opaque. */
@@ -376,7 +427,8 @@ int main(void)
         TEST(the_registry_resolves_the_version),  TEST(an_invocation_carries_its_context),
         TEST(a_status_agrees_with_what_is_there), TEST(categories_tell_whose_fault_it_was),
         TEST(waiting_in_a_queue_counts),          TEST(tokens_of_pages_pass_unchanged),
-        TEST(long_work_is_a_success_with_an_id),
+        TEST(long_work_is_a_success_with_an_id),  TEST(a_snapshot_agrees_with_the_refusal),
+        TEST(an_attempt_has_its_whole_time_after_a_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

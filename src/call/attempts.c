@@ -177,6 +177,7 @@ enum wbi_step wbi_attempt_next(struct wbi_call *call)
         return give_up_cancelled(call);
     if (a->between == WBI_BETWEEN_TIMER)
         wbi_guard_again(&a->ticket, wbi_now_ns(&call->clock), &a->answer);
+    wbi_admission_look(call, a);
     switch (a->answer.verdict) {
     case WBI_GUARD_ADMITTED:
         return WBI_STEP_NEXT;

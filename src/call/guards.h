@@ -75,6 +75,8 @@ bool wbi_guards_tells(const struct wbi_runtime *rt, struct wbi_str principal,
 bool wbi_guards_lists(const struct wbi_runtime *rt, struct wbi_str principal,
                       const struct wbi_tool *tool);
 
+/* The circuit as it is now, for the snapshot: after the guards were asked. */
+void wbi_admission_look(const struct wbi_call *call, struct wbi_admission *a);
 /* A guard's refusal as the error of a call; in the call's arena. */
 struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r);
 enum wbi_step wbi_call_fail_refusal(struct wbi_call *call, const struct wbi_guard_refusal *r);

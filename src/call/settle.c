@@ -18,6 +18,11 @@ static void number_detail(struct wbi_jw *w, const char *name, int64_t v)
         wbi_jw_kint(w, name, v);
 }
 
+void wbi_admission_look(const struct wbi_call *call, struct wbi_admission *a)
+{
+    a->circuit_state = wbi_guard_circuit_state(call->runtime->guards->chain, &a->request);
+}
+
 struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r)
 {
     struct wbi_fault fault = {.kind = r->kind};

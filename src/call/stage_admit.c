@@ -291,8 +291,12 @@ enum wbi_step wbi_stage_admit(struct wbi_call *call)
         call->admission = a;
         wbi_guard_admit(call->runtime->guards->chain, &a->request, call->stage_started_ns,
                         &a->ticket, &a->answer);
-        a->circuit_state = wbi_guard_circuit_state(call->runtime->guards->chain, &a->request);
+    } else if (a->answer.verdict == WBI_GUARD_ADMITTED) {
+        /* What it waited counts for its deadline alone: the time of an attempt begins now. */
+        a->limit = wbi_deadline_limit(wbi_now_ns(&call->clock), a->request.deadline_ns,
+                                      a->values.timeout_ms);
     }
+    wbi_admission_look(call, a);
     step = judge(call, a);
     if (step != WBI_STEP_PARKED)
         call->step_state = NULL;
