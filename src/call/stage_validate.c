@@ -113,13 +113,19 @@ static enum wbi_step refuse(struct wbi_call *call)
     return wbi_call_fail_fault(call, &fault);
 }
 
-/* "/limit: string read as integer; …" */
+#define COERCIONS_SHOWN 300 /* bytes, before the rest is only counted */
+
+/* "/limit: string read as integer; … and 7 more" */
 static struct wbi_str describe(struct wbi_call *call, const struct wbi_schema_repair *r)
 {
     struct wbi_buf out;
 
-    wbi_buf_init_arena(&out, call->arena, 400);
+    wbi_buf_init_arena(&out, call->arena, 4 * WBI_KIB);
     for (size_t i = 0; i < r->n_notes; i++) {
+        if (out.n > COERCIONS_SHOWN) {
+            wbi_buf_addf(&out, "; and %zu more", r->n_notes - i);
+            break;
+        }
         if (i > 0)
             wbi_buf_addz(&out, "; ");
         if (r->notes[i].path.n > 0) {

@@ -97,6 +97,20 @@ static const wbi_json *descend(const struct wbi_schema *s, const struct node_set
     return cursor + object;
 }
 
+/* The types of what const and enum list; all where the node has neither. */
+static uint8_t listed_types(const struct wbi_node *n)
+{
+    uint8_t types = n->constant != NULL ? wbi_type_bits(n->constant) : BIT_ANY, some = 0;
+
+    if (n->enums == NULL)
+        return types;
+    if (n->enums->strings.count > 0)
+        some |= BIT_STRING;
+    for (uint32_t i = 0; i < n->enums->n_others; i++)
+        some |= wbi_type_bits(n->enums->others[i]);
+    return types & some;
+}
+
 static bool no_string_accepted(const struct wbi_schema *s, const wbi_json *root,
                                const wbi_json *target)
 {
@@ -113,7 +127,8 @@ static bool no_string_accepted(const struct wbi_schema *s, const wbi_json *root,
     }
     for (size_t i = 0; i < sets[now].n; i++) {
         const struct wbi_node *n = &s->nodes[sets[now].list[i]];
-        if (n->types != BIT_ANY ? (n->types & BIT_STRING) != 0 : n->string != NULL || n->n_ops == 0)
+        uint8_t types = n->types & listed_types(n);
+        if (types != BIT_ANY ? (types & BIT_STRING) != 0 : n->string != NULL || n->n_ops == 0)
             return false;
     }
     return !sets[now].full;
@@ -185,8 +200,10 @@ static bool is_member_name(const struct repair *r, const wbi_json *v)
 
 static wb_rc repair_one(struct repair *r, const struct wbi_raw_error *e)
 {
-    bool refused = e->keyword == KW_TYPE || e->keyword == KW_ANY_OF || e->keyword == KW_ONE_OF;
-    uint8_t types = wbi_node_types(r->schema, e->node);
+    bool listed = e->keyword == KW_CONST || e->keyword == KW_ENUM;
+    bool refused = listed || e->keyword == KW_TYPE || e->keyword == KW_ANY_OF ||
+                   e->keyword == KW_ONE_OF;
+    uint8_t types = wbi_node_types(r->schema, e->node) & listed_types(e->node);
     const char *what;
     wbi_json v;
 

@@ -399,6 +399,11 @@ static void scalars_written_as_strings_are_read_where_only_that_fits(void **stat
     assert_repair(LIMIT_SCHEMA, "{\"x\":\"-1.5e3\"}", "{\"x\":-1500}", "/x: string read as number");
     assert_repair(LIMIT_SCHEMA, "{\"b\":\"true\"}", "{\"b\":true}", "/b: string read as boolean");
     assert_repair(LIMIT_SCHEMA, "{\"m\":\"3\"}", "{\"m\":3}", "/m: string read as integer");
+    assert_repair("{\"items\":{\"const\":5}}", "[\"5\"]", "[5]", "/0: string read as integer");
+    assert_repair("{\"items\":{\"enum\":[1,2.5,true]}}", "[\"2.5\"]", "[2.5]",
+                  "/0: string read as number");
+    assert_repair("{\"items\":{\"enum\":[true,null]}}", "[\"true\"]", "[true]",
+                  "/0: string read as boolean");
     assert_repair("{\"items\":{\"type\":\"integer\"}}", "[1,\"2\"]", "[1,2]",
                   "/1: string read as integer");
 }
@@ -413,6 +418,9 @@ static void nothing_is_repaired_where_another_reading_is_possible(void **state)
     assert_repair(LIMIT_SCHEMA, "{\"n\":true}", NULL, NULL);
     assert_repair(LIMIT_SCHEMA, "{\"n\":\"1\",\"b\":3}", NULL, NULL); /* would stay invalid */
     assert_repair(LIMIT_SCHEMA, "{\"n\":1}", NULL, NULL);             /* valid as it is */
+    assert_repair("{\"items\":{\"const\":5}}", "[\"6\"]", NULL, NULL);
+    assert_repair("{\"items\":{\"enum\":[1,\"2\"]}}", "[\"1\"]", NULL, NULL);
+    assert_repair("{\"items\":{\"anyOf\":[{\"const\":1},{\"const\":\"a\"}]}}", "[\"1\"]", NULL, NULL);
     /* another alternative takes a string at the same place */
     assert_repair(
         "{\"anyOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"b\"]},"
