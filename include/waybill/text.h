@@ -77,6 +77,9 @@ typedef enum wb_envelope_op {
 WB_API WB_MUST_CHECK wb_rc wb_envelope_apply(wb_envelope_op op, const wb_envelope *envelope,
                                              const char *root, size_t size, char **ret,
                                              size_t *ret_size, wb_error **reterr);
+/* 0 when the contentType of root's envelope is Text, List or Object and its payload is no
+ * string, array or object, else 1: worth a warning, never a failure. */
+WB_API int wb_envelope_fits(const char *root, size_t size);
 
 #ifdef __cplusplus
 }

@@ -291,3 +291,20 @@ wb_rc wb_envelope_apply(wb_envelope_op op, const wb_envelope *envelope, const ch
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_envelope_apply: NULL");
     return transform(root, size, apply, &job, ret, ret_size, reterr);
 }
+
+int wb_envelope_fits(const char *root, size_t size)
+{
+    struct wbi_envelope_view view;
+    const wbi_json *v, *payload;
+    struct wbi_arena *arena;
+    bool fits = true;
+
+    if (root == NULL || wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return true;
+    if (wbi_json_read(arena, wbi_str_make(root, size), WBI_JSON_STRICT, &v, NULL) == WB_OK &&
+        wbi_envelope_view(v, &view, NULL) == WB_OK &&
+        wbi_envelope_payload(v, &payload, NULL) == WB_OK)
+        fits = wbi_content_type_fits(view.content_type, payload);
+    wbi_arena_free(arena);
+    return fits;
+}

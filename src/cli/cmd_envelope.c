@@ -46,6 +46,14 @@ static bool bad_options(const wb_envelope *e)
     return false;
 }
 
+/* W10: a mismatch is a warning. */
+static void look_at_type(const struct args *a, const char *root, size_t size)
+{
+    if (!wb_envelope_fits(root, size))
+        note(a, "contentType does not fit the payload; Text is for a string, List for an array, "
+                "Object for an object");
+}
+
 static int apply(const struct args *a, wb_envelope_op op, const char *root, size_t size)
 {
     const char *compat[OPTIONS_MAX], *tags[OPTIONS_MAX];
@@ -82,6 +90,10 @@ static int apply(const struct args *a, wb_envelope_op op, const char *root, size
         return EXIT_NEGATIVE;
     }
     (void)put_line(out, n); /* finish_output tells */
+    if (op == WB_ENVELOPE_GET || op == WB_ENVELOPE_PAYLOAD)
+        look_at_type(a, root, size);
+    else if (op != WB_ENVELOPE_CREATE)
+        look_at_type(a, out, n);
     wb_free(out);
     return EXIT_OK;
 }
