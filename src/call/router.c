@@ -290,7 +290,7 @@ static wb_rc read_members(struct wbi_call *call, const struct wbi_wire_call *w)
         if (first == WB_OK)
             first = rc;
     }
-    if (inv->provider.p == NULL)
+    if (inv->provider.p == NULL && w->provider != WBI_PROVIDER_NATIVE) /* which names none */
         inv->provider = wbi_str_z(wbi_provider_name(w->provider));
     return first;
 }
