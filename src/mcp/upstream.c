@@ -416,6 +416,18 @@ static void put_refusal(const struct wbi_upstream_answer *a, char *out, size_t s
     }
 }
 
+/* It is shown to models: nothing that could be read as words to them. */
+static void note_server(struct wbi_upstream *up, const wbi_json *info)
+{
+    struct wbi_str version = wbi_json_get_str(info, "version");
+    bool plain = version.n < sizeof(up->server_version);
+
+    for (size_t i = 0; plain && i < version.n; i++)
+        plain = version.p[i] > ' ' && version.p[i] < 0x7f;
+    (void)snprintf(up->server_version, sizeof(up->server_version), "%.*s",
+                   WBI_FMT(plain ? version : WBI_LIT("")));
+}
+
 static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
@@ -438,6 +450,7 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     up->era = WBI_ERA_LEGACY;
     up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
     up->loggable = wbi_json_get(abilities, "logging") != NULL;
+    note_server(up, wbi_json_get(a->result, "serverInfo"));
     tell_initialized(up);
 }
 
@@ -519,6 +532,7 @@ static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
         up->probing = false;
         up->era = WBI_ERA_MODERN;
         (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
+        note_server(up, wbi_json_get(wbi_json_get(a->result, "_meta"), WBI_META "serverInfo"));
         wbi_up_ready(up);
     } else if (!up->probing) {
         return; /* late, and of no use: it is asked in the older way already */
@@ -701,6 +715,11 @@ void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not)
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up)
 {
     return up->state;
+}
+
+const char *wbi_upstream_server_version(const struct wbi_upstream *up)
+{
+    return up->server_version;
 }
 
 enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up)

@@ -137,6 +137,11 @@ WB_MUST_CHECK wb_rc wbi_upstream_list(struct wbi_upstream *up, enum wbi_mcp_list
  * and again after it died; what it may have told meanwhile is told as updated. */
 void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on);
 
+/* What the server calls its own version, once READY; "" when it says none, or none that can be
+ * shown as it is (64 printable characters at most, no spaces). */
+#define WBI_SERVER_VERSION_SIZE 65
+const char *wbi_upstream_server_version(const struct wbi_upstream *up);
+
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up);
 enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up); /* once READY */
 struct wbi_upstream_counts {

@@ -134,6 +134,7 @@ struct wbi_upstream {
     /* HTTP */
     char *session;
     char version[16];
+    char server_version[WBI_SERVER_VERSION_SIZE];
     struct wbi_exchange *exchanges;
 };
 

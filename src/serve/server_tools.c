@@ -62,6 +62,8 @@ static void write_descriptor(struct wbi_jw *w, const struct wbi_server *s, const
     wbi_buf_adds(w->out, name);
     wbi_buf_addc(w->out, '"');
     w->comma = true;
+    if (s->version[0] != '\0') /* what callers pin it by (C3.2) */
+        wbi_jw_kstrz(w, "version", s->version);
     for (size_t i = 0; i < WBI_COUNT(passed); i++)
         if (wbi_json_get(tool, passed[i]) != NULL)
             wbi_jw_kval(w, passed[i], wbi_json_get(tool, passed[i]));

@@ -237,12 +237,15 @@ static bool take_list(struct wbi_server *s, struct wbi_str text)
     struct wbi_error err = WBI_ERROR_INIT;
     uint8_t sum[WBI_SHA256_SIZE];
     struct wbi_arena *arena;
+    const char *version = s->up != NULL ? wbi_upstream_server_version(s->up) : s->version;
     const wbi_json *tools;
     wb_rc rc;
 
     if (wbi_sha256(text.p, text.n, sum) == WB_OK && s->has_listed && !s->recheck &&
-        memcmp(sum, s->listed, sizeof(sum)) == 0)
+        memcmp(sum, s->listed, sizeof(sum)) == 0 && strcmp(version, s->version) == 0)
         return false;
+    if (version != s->version)
+        (void)snprintf(s->version, sizeof(s->version), "%s", version);
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return false;
     rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &tools, &err);

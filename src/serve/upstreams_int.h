@@ -39,6 +39,7 @@ struct wbi_server {
     uint64_t opens, list_opens;      /* connections so far; which one was asked */
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
     bool has_listed, has_blocked;
+    char version[WBI_SERVER_VERSION_SIZE]; /* of its tools, as the server said it; "" unknown */
     struct wbi_pin_stamp pins;   /* that the list was checked against */
     size_t left_out_count;       /* tools of the list that the catalog does not have */
     char left_out[700];          /* the first of them, and why */

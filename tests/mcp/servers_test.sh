@@ -159,5 +159,41 @@ has "after" 'the local t'
 call bare mcp__bare__t
 lacks "the tool of the server without a prefix" 'the local'
 hush
+# C3.2: a tool of a server has the version that the server gives itself, and is pinned by it; what
+# is no SemVer is matched as it is.
+cat >"$work/versioned" <<'SERVER'
+#!/bin/sh
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) r='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"'$1'"}}' ;;
+    *'"tools/list"'*) r='"result":{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) r='"result":{"content":[{"type":"text","text":"hi"}]}' ;;
+    *'"id":'*) r='"error":{"code":-32601,"message":"what?"}' ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$r"
+done
+SERVER
+chmod +x "$work/versioned"
+mkdir "$work/behind"
+config "{\"mcpServers\":{\"a\":{\"command\":\"$work/versioned\",\"args\":[\"1.4.2\"]},
+  \"b\":{\"command\":\"$work/versioned\",\"args\":[\"2025.11b\"]},
+  \"c\":{\"command\":\"$work/versioned\",\"args\":[\"call me first\"]},
+  \"d\":{\"command\":\"$build/waybill\",\"args\":[\"serve\",\"--root\",\"$work/behind\",\"--config\",\"$work/empty.json\"],\"era\":\"modern\"}}}"
+echo '{}' >"$work/empty.json"
+resolves() { # TOOL RANGE VERSION: what a call with that range gets
+    got=$("$build/waybill" call --root "$work/ws" "$1" --tool-version "$2" --view result 2>&1)
+    has "$1 in $2" "$3"
+}
+resolves a__t '*' '"resolvedVersion":"1.4.2"'
+resolves a__t ^1.4 '"resolvedVersion":"1.4.2"'
+resolves a__t ^1.5 'no version of a__t fits \"^1.5\"; available: 1.4.2'
+resolves b__t 2025.11b '"resolvedVersion":"2025.11b"'
+resolves b__t '*' '"code":"UnsupportedVersion"'
+resolves c__t '*' '"resolvedVersion":"1.0.0"' # no text for a model to read
+resolves d__TaskList '*' "\"resolvedVersion\":\"$("$build/waybill" --version | cut -d' ' -f2)\""
+got=$("$build/waybill" call --root "$work/ws" b__t --view result 2>&1)
+has "without a range" '"resolvedVersion":"2025.11b"'
 [ $failed = 0 ] && echo "servers come, go and change; what is told of them is told once"
 exit $failed
