@@ -264,12 +264,13 @@ static bool is_cancelled(const struct wbi_call *call)
 
 static void fail_cancelled(struct wbi_call *call)
 {
-    if (call->cancel == WBI_CANCEL_DEADLINE)
-        (void)wbi_call_fail(call, WBI_KIND_TIMED_OUT, "the call ran out of time in stage %s",
-                            wbi_stage_name(call->stage));
-    else
-        (void)wbi_call_fail(call, WBI_KIND_CANCELLED, "the call was cancelled in stage %s",
-                            wbi_stage_name(call->stage));
+    bool late = call->cancel == WBI_CANCEL_DEADLINE;
+
+    (void)wbi_call_fail(call, late ? WBI_KIND_TIMED_OUT : WBI_KIND_CANCELLED, "the call %s%s",
+                        late ? "ran out of time" : "was cancelled",
+                        call->stage < WBI_STAGE_EXECUTE
+                            ? " before it could start; nothing was executed"
+                            : "; its tool did not end when it was told to and may still run");
 }
 
 static enum wbi_step run_stage(struct wbi_call *call)
