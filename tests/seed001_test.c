@@ -20,6 +20,7 @@ static int setup(void **state)
     guarded_open(&g,
                  "{\"tools\":{\"local::queued\":{\"concurrency\":{\"limit\":1}},"
                  "\"local::timed\":{\"timeoutMs\":1000,\"concurrency\":{\"limit\":1}},"
+                 "\"local::again\":{\"retry\":{\"maxAttempts\":3,\"baseMs\":1}},"
                  "\"local::failing\":{\"circuit\":{\"minCalls\":1,\"openMs\":1000},"
                  "\"retry\":{\"maxAttempts\":3,\"baseMs\":10,\"jitter\":\"none\"}},"
                  "\"local::full\":{\"timeoutMs\":1000,"
@@ -237,6 +238,24 @@ static void a_snapshot_agrees_with_the_refusal(void **state)
     assert_string_equal(at(&a, "/attempts"), "1");
 }
 
+/* C8.6, K4: a replay has the whole error, with what came before it. */
+static void a_replayed_error_has_its_causes(void **state)
+{
+    struct asked a, b;
+    struct scripted *t;
+
+    (void)state;
+    t = guarded_tool(&g, "again", "IdempotentWrite", NULL, "fail", "broken");
+    answer(&g, &a, "again", WB_FIELD_IDEMPOTENCY_KEY, "k", 0);
+    answer(&g, &b, "again", WB_FIELD_IDEMPOTENCY_KEY, "k", 0);
+    assert_string_equal(at(&a, "/attempts"), "2");
+    assert_string_equal(at(&b, "/replayed"), "true");
+    assert_string_equal(at(&a, "/error/causedBy/message"), "\"no answer in run 1\"");
+    assert_string_equal(at(&b, "/error/causedBy/message"), "\"no answer in run 1\"");
+    assert_string_equal(at(&b, "/error/causedBy/code"), "\"UpstreamUnavailable\"");
+    assert_int_equal(t->runs, 2);
+}
+
 /* A list of three in pages of one; tokens are opaque. */
 static void next_page(wb_tool_call *call, void *arg)
 {
@@ -429,6 +448,7 @@ int main(void)
         TEST(waiting_in_a_queue_counts),          TEST(tokens_of_pages_pass_unchanged),
         TEST(long_work_is_a_success_with_an_id),  TEST(a_snapshot_agrees_with_the_refusal),
         TEST(an_attempt_has_its_whole_time_after_a_queue),
+        TEST(a_replayed_error_has_its_causes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

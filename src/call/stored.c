@@ -18,6 +18,25 @@ static void put_raw(struct wbi_jw *w, const struct wbi_call *call)
         wbi_jw_kbool(w, "loose", true);
 }
 
+/* What the canonical form does not have of an error. */
+static void put_error(struct wbi_jw *w, const struct wbi_fault *f)
+{
+    wbi_jw_kstr(w, "code", wbi_fault_code(f));
+    if (f->cause_count == 0)
+        return;
+    wbi_jw_key(w, "causes");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < f->cause_count; i++) {
+        wbi_jw_obj(w);
+        wbi_jw_kstrz(w, "kind", wbi_kind_row(f->causes[i].kind)->kind);
+        if (f->causes[i].code.p != NULL)
+            wbi_jw_kstr(w, "code", f->causes[i].code);
+        wbi_jw_kstr(w, "message", f->causes[i].message);
+        wbi_jw_obj_end(w);
+    }
+    wbi_jw_arr_end(w);
+}
+
 struct wbi_str wbi_stored_write(struct wbi_call *call, bool whole)
 {
     struct wbi_buf out;
@@ -31,7 +50,7 @@ struct wbi_str wbi_stored_write(struct wbi_call *call, bool whole)
     if (whole)
         put_raw(&w, call);
     if (call->outcome.state == WBI_OUTCOME_ERROR)
-        wbi_jw_kstr(&w, "code", wbi_fault_code(&call->outcome.fault));
+        put_error(&w, &call->outcome.fault);
     wbi_jw_key(&w, "canonical");
     rc = wbi_view_canonical(&call->outcome, wbi_call_tool_name(call), &out);
     wbi_buf_addc(&out, '}');
@@ -59,6 +78,9 @@ static wb_rc restore_error(struct wbi_call *call, const wbi_json *root, const wb
                               .hint = wbi_json_get_str(error, "recovery_hint"),
                               .retryable = retryable ? WBI_RETRYABLE_YES : WBI_RETRYABLE_NO};
 
+    WBI_JSON_EACH (wbi_json_get(root, "causes"), c)
+        wbi_fault_cause(&fault, wbi_kind_by_name(wbi_json_get_str(c, "kind")),
+                        wbi_json_get_str(c, "code"), wbi_json_get_str(c, "message"));
     return wbi_outcome_fail(&call->outcome, call->arena, &fault);
 }
 
