@@ -127,8 +127,8 @@ static bool is_noted(const struct wbi_call *call, struct wbi_str path)
     return false;
 }
 
-/* Once each: a stream of frames that all lose the same takes no more room. */
-static wb_rc note_path(struct wbi_call *call, struct wbi_str path)
+/* A stream of frames that all lose the same takes no more room. */
+wb_rc wbi_redact_note(struct wbi_call *call, struct wbi_str path)
 {
     size_t n = call->facts.redaction_count;
     struct wbi_str *all = call->facts.redactions;
@@ -159,7 +159,7 @@ static wb_rc note_paths(struct wbi_call *call, const char *where,
         bool dot = path.n > 0 && path.p[0] != '[';
 
         path = wbi_arena_fmt(list->arena, "%s%s%.*s", where, dot ? "." : "", WBI_FMT(path));
-        rc = path.p ? note_path(call, path) : WB_ENOMEM;
+        rc = path.p ? wbi_redact_note(call, path) : WB_ENOMEM;
     }
     return rc;
 }

@@ -19,6 +19,8 @@ WB_MUST_CHECK wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *resu
 /* The value without what is to be redacted in it; v itself where that is nothing. */
 WB_MUST_CHECK wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v,
                                      const wbi_json **ret);
+/* A place into facts.redactions, once. */
+WB_MUST_CHECK wb_rc wbi_redact_note(struct wbi_call *call, struct wbi_str path);
 /* Replace the secrets in a text, the place goes to facts.redactions; of one that a tool or
  * server said also what C6.5 removes. Before anything is cut: half a secret is not known. */
 WB_MUST_CHECK wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *text);

@@ -3,6 +3,7 @@
 #include "call/stored.h"
 
 #include "base/limits.h"
+#include "call/redact.h"
 #include "call/views.h"
 #include "family/canonical.h"
 
@@ -37,6 +38,18 @@ static void put_error(struct wbi_jw *w, const struct wbi_fault *f)
     wbi_jw_arr_end(w);
 }
 
+/* What was removed from the outcome; of its invocation and frames another call has its own. */
+static void put_redactions(struct wbi_jw *w, const struct wbi_call_facts *facts)
+{
+    wbi_jw_key(w, "redactions");
+    wbi_jw_arr(w);
+    for (size_t i = 0; i < facts->redaction_count; i++)
+        if (!wbi_str_starts(facts->redactions[i], WBI_LIT("invocation")) &&
+            !wbi_str_starts(facts->redactions[i], WBI_LIT("frames")))
+            wbi_jw_str(w, facts->redactions[i]);
+    wbi_jw_arr_end(w);
+}
+
 struct wbi_str wbi_stored_write(struct wbi_call *call, bool whole)
 {
     struct wbi_buf out;
@@ -51,6 +64,8 @@ struct wbi_str wbi_stored_write(struct wbi_call *call, bool whole)
         put_raw(&w, call);
     if (call->outcome.state == WBI_OUTCOME_ERROR)
         put_error(&w, &call->outcome.fault);
+    if (call->facts.redaction_count > 0)
+        put_redactions(&w, &call->facts);
     wbi_jw_key(&w, "canonical");
     rc = wbi_view_canonical(&call->outcome, wbi_call_tool_name(call), &out);
     wbi_buf_addc(&out, '}');
@@ -96,6 +111,10 @@ wb_rc wbi_stored_restore(struct wbi_call *call, struct wbi_str bytes)
     rc = wbi_json_read(call->arena, kept, WBI_JSON_STRICT, &root, NULL);
     if (rc == WB_OK)
         rc = wbi_canonical_read(wbi_json_get(root, "canonical"), &c, NULL);
+    WBI_JSON_EACH (wbi_json_get(root, "redactions"), path) {
+        if (rc == WB_OK)
+            rc = wbi_redact_note(call, wbi_json_str(path));
+    }
     if (rc != WB_OK)
         return rc;
     call->facts.kept_raw = text_of(call, wbi_json_get(root, "raw"));
