@@ -149,7 +149,13 @@ static void matrix_05_06_07_keys_by_canonical_input_and_tool(void **state)
     answer(&g, &a, "u", KEY, "k", INPUT, "{\"n\":9}", 0); /* 7 */
     assert_string_equal(at(&a, "/status"), "\"Ok\"");
     assert_int_equal(t->runs, 1);
-    assert_int_equal(other->runs, 1);
+    /* 5 also where an id is an integer that RFC 8785 has no form for */
+    answer(&g, &a, "u", KEY, "l", INPUT, "{\"n\":1234567890123456789,\"m\":2}", 0);
+    answer(&g, &a, "u", KEY, "l", INPUT, "{\"m\":2.0,\"n\":1234567890123456789}", 0);
+    assert_string_equal(at(&a, "/replayed"), "true");
+    answer(&g, &a, "u", KEY, "l", INPUT, "{\"m\":2,\"n\":1234567890123456788}", 0);
+    assert_string_equal(a.kind, "idempotency_key_reused");
+    assert_int_equal(other->runs, 2);
 }
 
 static void matrix_08_a_key_in_flight_is_a_conflict_at_once(void **state)

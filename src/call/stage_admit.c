@@ -174,12 +174,7 @@ static wb_rc hash_input(struct wbi_call *call, struct wbi_admission *a)
         return WB_OK;
     call->took_time = true;
     wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_CALL_ARENA);
-    rc = wbi_json_canonical(call->inv.input, &text, NULL);
-    if (rc == WB_EINPUT) { /* huge integers: as they are written */
-        wbi_buf_clear(&text);
-        wbi_json_write(&text, call->inv.input);
-        rc = wbi_buf_rc(&text);
-    }
+    rc = wbi_json_canonical_any(call->inv.input, &text, NULL); /* ids may be huge integers */
     if (rc == WB_OK)
         rc = wbi_sha256(text.p, text.n, a->input_hash);
     if (rc == WB_OK)
