@@ -441,12 +441,18 @@ static void a_call_of_a_tool_names_its_parent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_qualified_name_is_that_tool),      TEST(the_snapshot_holds_what_applied),
-        TEST(a_call_of_a_tool_names_its_parent),  TEST(every_result_has_the_same_members),
-        TEST(the_registry_resolves_the_version),  TEST(an_invocation_carries_its_context),
-        TEST(a_status_agrees_with_what_is_there), TEST(categories_tell_whose_fault_it_was),
-        TEST(waiting_in_a_queue_counts),          TEST(tokens_of_pages_pass_unchanged),
-        TEST(long_work_is_a_success_with_an_id),  TEST(a_snapshot_agrees_with_the_refusal),
+        TEST(a_qualified_name_is_that_tool),
+        TEST(the_snapshot_holds_what_applied),
+        TEST(a_call_of_a_tool_names_its_parent),
+        TEST(every_result_has_the_same_members),
+        TEST(the_registry_resolves_the_version),
+        TEST(an_invocation_carries_its_context),
+        TEST(a_status_agrees_with_what_is_there),
+        TEST(categories_tell_whose_fault_it_was),
+        TEST(waiting_in_a_queue_counts),
+        TEST(tokens_of_pages_pass_unchanged),
+        TEST(long_work_is_a_success_with_an_id),
+        TEST(a_snapshot_agrees_with_the_refusal),
         TEST(an_attempt_has_its_whole_time_after_a_queue),
         TEST(a_replayed_error_has_its_causes),
     };

@@ -98,8 +98,8 @@ static struct wbi_str policy_name(struct wbi_call *call)
         wbi_catalog_resolve(call->catalog, NULL, NULL, call->inv.name_space, name, WBI_NONE, &tool,
                             NULL) == WB_OK)
         return tool->qualified;
-    if (rt->qualify != NULL && rt->qualify(rt->find_more_arg, wbi_call_full_name(call),
-                                           call->arena, &origin, &full))
+    if (rt->qualify != NULL &&
+        rt->qualify(rt->find_more_arg, wbi_call_full_name(call), call->arena, &origin, &full))
         return full;
     if (wbi_name_parts(name).origin == WBI_NAME_UNKNOWN)
         return wbi_arena_fmt(call->arena, "local::%.*s", WBI_FMT(name));

@@ -77,8 +77,8 @@ static bool is_of_server(struct wbi_call *call)
     struct wbi_auth_answer answer;
     struct wbi_str origin;
 
-    if (rt->qualify == NULL || !rt->qualify(rt->find_more_arg, wbi_call_full_name(call), call->arena,
-                                            &origin, &asked.qualified))
+    if (rt->qualify == NULL || !rt->qualify(rt->find_more_arg, wbi_call_full_name(call),
+                                            call->arena, &origin, &asked.qualified))
         return false;
     wbi_authorize(rt->guards->auth, call->inv.principal, &asked, &answer);
     if (answer.verdict == WBI_AUTH_HIDDEN)
@@ -151,9 +151,8 @@ static enum wbi_step unresolved(struct wbi_call *call, const struct wbi_error *e
     if (err->kind == WBI_KIND_UNSUPPORTED_VERSION) {
         if (wbi_catalog_resolve(call->catalog, NULL, &viewer, call->inv.name_space,
                                 call->inv.tool_name, WBI_NONE, &other, NULL) == WB_OK)
-            call->named = (struct wbi_call_named){.qualified = other->qualified,
-                                                  .model = other->model_name,
-                                                  .origin = other->origin};
+            call->named = (struct wbi_call_named){
+                .qualified = other->qualified, .model = other->model_name, .origin = other->origin};
     } else if (why = unreachable(call), why.p != NULL) {
         return wbi_call_fail(call, WBI_KIND_UPSTREAM_UNAVAILABLE, "%.*s", WBI_FMT(why));
     }

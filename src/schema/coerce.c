@@ -201,8 +201,8 @@ static bool is_member_name(const struct repair *r, const wbi_json *v)
 static wb_rc repair_one(struct repair *r, const struct wbi_raw_error *e)
 {
     bool listed = e->keyword == KW_CONST || e->keyword == KW_ENUM;
-    bool refused = listed || e->keyword == KW_TYPE || e->keyword == KW_ANY_OF ||
-                   e->keyword == KW_ONE_OF;
+    bool refused =
+        listed || e->keyword == KW_TYPE || e->keyword == KW_ANY_OF || e->keyword == KW_ONE_OF;
     uint8_t types = wbi_node_types(r->schema, e->node) & listed_types(e->node);
     const char *what;
     wbi_json v;

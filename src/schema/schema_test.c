@@ -420,7 +420,8 @@ static void nothing_is_repaired_where_another_reading_is_possible(void **state)
     assert_repair(LIMIT_SCHEMA, "{\"n\":1}", NULL, NULL);             /* valid as it is */
     assert_repair("{\"items\":{\"const\":5}}", "[\"6\"]", NULL, NULL);
     assert_repair("{\"items\":{\"enum\":[1,\"2\"]}}", "[\"1\"]", NULL, NULL);
-    assert_repair("{\"items\":{\"anyOf\":[{\"const\":1},{\"const\":\"a\"}]}}", "[\"1\"]", NULL, NULL);
+    assert_repair("{\"items\":{\"anyOf\":[{\"const\":1},{\"const\":\"a\"}]}}", "[\"1\"]", NULL,
+                  NULL);
     /* another alternative takes a string at the same place */
     assert_repair(
         "{\"anyOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"b\"]},"

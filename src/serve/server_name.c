@@ -24,6 +24,39 @@ size_t wbi_server_names(const struct wbi_server *s, struct wbi_str name)
     return behind > 0 ? behind + 5 : best;
 }
 
+/* The server that most of the name stands for, and what follows; NULL: none. */
+struct wbi_server *wbi_server_named(const struct wbi_upstreams *ups, struct wbi_str name,
+                                    struct wbi_str *ret_tool)
+{
+    struct wbi_server *found = NULL;
+    size_t most = 0;
+
+    for (size_t i = 0; i < wbi_upstreams_count(ups); i++) {
+        size_t n = wbi_server_names(wbi_upstreams_at(ups, i), name);
+
+        if (n <= most)
+            continue;
+        most = n;
+        found = wbi_upstreams_at(ups, i);
+        *ret_tool = wbi_str_from(name, n);
+    }
+    return found;
+}
+
+bool wbi_server_qualify(void *arg, struct wbi_str tool, struct wbi_arena *arena,
+                        struct wbi_str *ret_origin, struct wbi_str *ret_qualified)
+{
+    struct wbi_str own = WBI_NONE;
+    struct wbi_server *s = wbi_server_named(arg, tool, &own);
+
+    if (s == NULL)
+        return false;
+    *ret_origin = wbi_arena_str(arena, s->origin);
+    *ret_qualified =
+        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(own, 128)));
+    return ret_origin->p != NULL && ret_qualified->p != NULL;
+}
+
 wb_rc wbi_upstreams_claim_names(const struct wbi_upstreams *ups, struct wbi_runtime *rt,
                                 struct wbi_error *err)
 {

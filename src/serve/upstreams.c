@@ -65,25 +65,6 @@ struct wbi_upstreams {
 
 /* ---- names ---- */
 
-/* The server that most of the name stands for, and what follows; NULL: none. */
-static struct wbi_server *named_server(const struct wbi_upstreams *ups, struct wbi_str name,
-                                       struct wbi_str *ret_tool)
-{
-    struct wbi_server *found = NULL;
-    size_t most = 0;
-
-    for (size_t i = 0; i < ups->count; i++) {
-        size_t n = wbi_server_names(&ups->servers[i], name);
-
-        if (n <= most)
-            continue;
-        most = n;
-        found = &ups->servers[i];
-        *ret_tool = wbi_str_from(name, n);
-    }
-    return found;
-}
-
 /* The servers that may have a tool: those it names ("a__b__x" names a and a__b), else
  * those without a prefix. */
 static bool may_have(const struct wbi_upstreams *ups, const struct wbi_server *s,
@@ -91,7 +72,7 @@ static bool may_have(const struct wbi_upstreams *ups, const struct wbi_server *s
 {
     struct wbi_str own;
 
-    if (named_server(ups, tool, &own) == NULL)
+    if (wbi_server_named(ups, tool, &own) == NULL)
         return s->prefix.n == 0;
     return wbi_server_names(s, tool) > 0;
 }
@@ -451,27 +432,13 @@ static bool find_more(void *arg, struct wbi_str tool, struct wbi_call_ref ref)
     return w.tool != NULL && wait_for(ups, &w) == WB_OK;
 }
 
-static bool qualify(void *arg, struct wbi_str tool, struct wbi_arena *arena,
-                    struct wbi_str *ret_origin, struct wbi_str *ret_qualified)
-{
-    struct wbi_str own = WBI_NONE;
-    struct wbi_server *s = named_server(arg, tool, &own);
-
-    if (s == NULL)
-        return false;
-    *ret_origin = wbi_arena_str(arena, s->origin);
-    *ret_qualified =
-        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(own, 128)));
-    return ret_origin->p != NULL && ret_qualified->p != NULL;
-}
-
 /* A server that did list its tools, or has none to be asked for, misses nothing. */
 static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
                         struct wbi_str *ret_why)
 {
     struct wbi_upstreams *ups = arg;
     struct wbi_str own = WBI_NONE;
-    struct wbi_server *s = named_server(ups, tool, &own);
+    struct wbi_server *s = wbi_server_named(ups, tool, &own);
 
     if (s == NULL || s->state == WBI_SERVER_UNLISTED || wbi_server_failure(s) == NULL)
         return false;
@@ -687,7 +654,7 @@ wb_rc wbi_upstreams_new(struct wbi_runtime *rt, struct wbi_upstreams **ret, stru
         return rc;
     }
     rt->find_more = find_more;
-    rt->qualify = qualify;
+    rt->qualify = wbi_server_qualify;
     rt->why_missing = why_missing;
     rt->find_more_arg = ups;
     *ret = ups;

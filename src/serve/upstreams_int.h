@@ -40,11 +40,11 @@ struct wbi_server {
     uint8_t listed[WBI_SHA256_SIZE]; /* of the list the catalog has */
     bool has_listed, has_blocked;
     char version[WBI_SERVER_VERSION_SIZE]; /* of its tools, as the server said it; "" unknown */
-    struct wbi_pin_stamp pins;   /* that the list was checked against */
-    size_t left_out_count;       /* tools of the list that the catalog does not have */
-    char left_out[700];          /* the first of them, and why */
-    char told[700];              /* what was told about them last */
-    struct wbi_shelf shelves[4]; /* but for tools */
+    struct wbi_pin_stamp pins;             /* that the list was checked against */
+    size_t left_out_count;                 /* tools of the list that the catalog does not have */
+    char left_out[700];                    /* the first of them, and why */
+    char told[700];                        /* what was told about them last */
+    struct wbi_shelf shelves[4];           /* but for tools */
     struct wbi_elicited elicited;
     char why[320];              /* it FAILED */
     char told_why[320];         /* what was told of that last */
@@ -59,6 +59,12 @@ WB_MUST_CHECK wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root
 /* server_name.c: bytes of a name that stand for the server: "server__tool", "mcp__server__tool",
  * "mcp::server::tool", also by its prefix; 0: it is not named. */
 size_t wbi_server_names(const struct wbi_server *s, struct wbi_str name);
+/* The server that a name is of, and its own name for the tool; NULL: of none. */
+struct wbi_server *wbi_server_named(const struct wbi_upstreams *ups, struct wbi_str name,
+                                    struct wbi_str *ret_tool);
+/* struct wbi_runtime's qualify; arg: struct wbi_upstreams. */
+bool wbi_server_qualify(void *arg, struct wbi_str tool, struct wbi_arena *arena,
+                        struct wbi_str *ret_origin, struct wbi_str *ret_qualified);
 /* No other tool has a name that could be one of their tools' (C2.5), told or not. */
 WB_MUST_CHECK wb_rc wbi_upstreams_claim_names(const struct wbi_upstreams *ups,
                                               struct wbi_runtime *rt, struct wbi_error *err);
