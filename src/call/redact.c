@@ -9,6 +9,7 @@
 #include "call/views.h"
 #include "catalog/catalog.h"
 #include "text/hygiene.h"
+#include "text/hygiene_value.h"
 #include "text/redact.h"
 #include "wire/wire.h"
 
@@ -286,7 +287,8 @@ static wb_rc redact_quoted(struct wbi_call *call, struct wbi_str *output)
 static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
 {
     struct wbi_str *texts[] = {&part->text, &part->uri, &part->name};
-    wb_rc rc = WB_OK;
+    wb_rc rc = wbi_wire_part_clean(call->arena, part);
+    bool found = false;
 
     for (size_t i = 0; rc == WB_OK && i < WBI_COUNT(texts); i++) {
         const char *before = texts[i]->p;
@@ -295,9 +297,12 @@ static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
             rc = wbi_redact_json_text(call, "output", texts[i]);
         if (rc == WB_OK)
             rc = wbi_redact_text(call, "output", texts[i]);
-        if (texts[i]->p != before)
-            part->raw = NULL; /* as it came it still has it */
+        found = found || texts[i]->p != before;
     }
+    if (found && part->type == WBI_PART_RESOURCE && part->text.p != NULL)
+        part->raw = NULL; /* its text may be JSON, in which a block has it still */
+    else if (rc == WB_OK && found && part->raw != NULL)
+        rc = wbi_redact_value(call, part->raw, &part->raw);
     return rc;
 }
 
@@ -314,6 +319,28 @@ static wb_rc redact_parts(struct wbi_call *call, struct wbi_complete *full)
     return rc;
 }
 
+static wb_rc redact_members(struct wbi_call *call, struct wbi_complete *full)
+{
+    wb_rc rc = wbi_hygiene_value(call->arena, full->members, &full->members);
+
+    if (rc == WB_EINPUT) {
+        full->members = NULL;
+        return WB_OK;
+    }
+    return rc == WB_OK ? wbi_redact_value(call, full->members, &full->members) : rc;
+}
+
+wb_rc wbi_redact_beside(struct wbi_call *call, struct wbi_complete *full)
+{
+    wb_rc rc = find_rules(call);
+
+    if (rc == WB_OK && full->part_count > 0)
+        rc = redact_parts(call, full);
+    if (rc == WB_OK && full->members != NULL)
+        rc = redact_members(call, full);
+    return rc;
+}
+
 wb_rc wbi_redact_complete(struct wbi_call *call)
 {
     struct wbi_complete *full = call->complete;
@@ -326,8 +353,8 @@ wb_rc wbi_redact_complete(struct wbi_call *call)
         rc = redact_quoted(call, &full->output);
     if (rc == WB_OK)
         rc = redact_json(call, "output", &full->output);
-    if (rc == WB_OK && full->part_count > 0)
-        rc = redact_parts(call, full);
+    if (rc == WB_OK)
+        rc = wbi_redact_beside(call, full);
     call->output_clean = rc == WB_OK;
     return rc;
 }

@@ -11,6 +11,8 @@
 /* What a tool gave, before anything is made or kept of it: output and parts are replaced by
  * redacted ones. Paths of policy count from the root of the output. */
 WB_MUST_CHECK wb_rc wbi_redact_complete(struct wbi_call *call);
+/* The same of what stands beside the output: of a failure, whose text has its own way. */
+WB_MUST_CHECK wb_rc wbi_redact_beside(struct wbi_call *call, struct wbi_complete *full);
 /* Whether something of a whole result would be: by its names, forms and paths, and by paths
  * from the root of the output in it (NULL: none). source is the text it was read from, if
  * there is one. */

@@ -194,12 +194,13 @@ static wb_rc media_parts(struct wbi_call *call, bool links, struct wbi_wire_answ
     struct wbi_wire_part *parts;
     size_t n = 0, left = links ? LINKS_MAX : 0;
 
-    if (full->part_count == 0)
+    if (full->part_count == 0 && full->members == NULL)
         return WB_OK;
     parts = wbi_arena_array(call->arena, full->part_count + 1, sizeof(*parts));
     if (parts == NULL)
         return WB_ENOMEM;
-    parts[n++] = (struct wbi_wire_part){.type = WBI_PART_TEXT, .text = call->outcome.receipt};
+    parts[n++] = (struct wbi_wire_part){
+        .type = WBI_PART_TEXT, .text = call->outcome.receipt, .raw = full->members};
     for (size_t i = 0; i < full->part_count; i++) {
         bool link = full->parts[i].type == WBI_PART_LINK && left > 0;
 
@@ -207,11 +208,22 @@ static wb_rc media_parts(struct wbi_call *call, bool links, struct wbi_wire_answ
         if (link || wbi_generic_is_media(&full->parts[i]))
             parts[n++] = full->parts[i];
     }
-    if (n > 1) {
+    if (n > 1 || full->members != NULL) {
         answer->parts = parts;
         answer->parts_n = n;
     }
     return WB_OK;
+}
+
+/* Whether content of the tool follows its receipt. Of a failure only what the tool itself failed
+ * with, since what was found wrong with a success was not redacted, and only for MCP: others take
+ * but text there. */
+static bool has_content(const struct wbi_call *call, const struct wbi_wire_call *wire,
+                        const struct wbi_wire_answer *answer)
+{
+    if (call->complete == NULL)
+        return false;
+    return !answer->is_error || (!call->complete->ok && wire->provider == WBI_PROVIDER_MCP);
 }
 
 static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
@@ -225,9 +237,9 @@ static wb_rc build(struct wbi_call *call, const struct wbi_wire_call *wire,
     if (answer->is_error) {
         answer->error_kind = call->outcome.fault.kind;
         rc = error_json(call, &answer->error);
-    } else if (call->complete != NULL) {
-        rc = media_parts(call, wire->provider == WBI_PROVIDER_MCP, answer);
     }
+    if (rc == WB_OK && has_content(call, wire, answer))
+        rc = media_parts(call, wire->provider == WBI_PROVIDER_MCP, answer);
     if (rc == WB_OK && wire->kind == WBI_WIRE_SHELL)
         rc = shell_outcomes(call, answer);
     if (rc == WB_OK && wire->provider == WBI_PROVIDER_MCP)

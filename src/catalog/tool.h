@@ -52,6 +52,7 @@ struct wbi_complete {
     struct wbi_str audit;     /* JSON object, for the record */
     struct wbi_str raw;       /* an MCP result that may be passed on as it is, or absent */
     struct wbi_str meta;      /* of an MCP result that is not, an object; or absent */
+    const wbi_json *members;  /* of such a one's texts, for the receipt; NULL: none */
     bool loose;               /* an MCP result whose structuredContent is no object */
     struct wbi_str rpc_error; /* a JSON-RPC error that its MCP client must see, or absent */
     const char *lacks;        /* an ability its MCP client would have needed, or NULL */

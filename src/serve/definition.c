@@ -8,17 +8,6 @@
 #include "text/hygiene.h"
 #include "text/redact.h"
 
-/* Without recursion: a parsed text is one run of values. */
-bool wbi_strings_clean(const wbi_json *v)
-{
-    const wbi_json *end = wbi_json_skip(v);
-
-    for (; v < end; v++)
-        if (wbi_json_is(v, WBI_JSON_STR) && !wbi_hygiene_is_clean(wbi_json_str(v)))
-            return false;
-    return true;
-}
-
 static bool hides(struct wbi_str s)
 {
     struct wbi_hygiene_counts n = {0};
@@ -33,6 +22,7 @@ static bool hides(struct wbi_str s)
     return rc != WB_OK || n.sequences + n.redraws + n.invisible + n.controls + n.repaired > 0;
 }
 
+/* Without recursion: a parsed text is one run of values. */
 bool wbi_definition_hides(const wbi_json *tool)
 {
     const wbi_json *end = wbi_json_skip(tool);

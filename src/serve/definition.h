@@ -9,9 +9,6 @@
 
 struct wbi_secrets;
 
-/* True when hygiene would change no string of the value, names included. */
-bool wbi_strings_clean(const wbi_json *v);
-
 /* True when a person may see something else than a model reads: escape sequences,
  * invisible characters or text drawn over in any string. Line ends of any kind are
  * fine. Out of memory counts as hiding. */

@@ -8,6 +8,7 @@
 #include "call/redact.h"
 #include "call/runtime.h"
 #include "serve/definition.h"
+#include "text/hygiene_value.h"
 #include "text/tokens.h"
 #include "wire/wire.h"
 
@@ -76,8 +77,8 @@ static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
     return wbi_buf_rc(text);
 }
 
-/* Where there are secrets no text goes on as it came; another block does, with members that are
- * not known here, if nothing of it would be redacted. */
+/* Where there are secrets a block goes on without them, with members that are not known here;
+ * of one that holds text as well as bytes only what is known. */
 static wb_rc leave_secrets(const struct wbi_exec *x, const wbi_json *result,
                            struct wbi_wire_part *parts, size_t n)
 {
@@ -86,11 +87,52 @@ static wb_rc leave_secrets(const struct wbi_exec *x, const wbi_json *result,
     size_t i = 0;
 
     WBI_JSON_EACH (wbi_json_get(shown, "content"), block) {
-        if (i < n && (parts[i].text.p != NULL || !wbi_json_equal(block, parts[i].raw)))
+        if (i < n && parts[i].type == WBI_PART_RESOURCE && parts[i].text.p != NULL)
             parts[i].raw = NULL;
+        else if (i < n && !wbi_json_equal(block, parts[i].raw))
+            parts[i].raw = block;
         i++;
     }
     return rc;
+}
+
+static bool says_itself(struct wbi_str member)
+{
+    return wbi_str_eqz(member, "type") || wbi_str_eqz(member, "text");
+}
+
+/* The members besides their text that all text blocks have alike: a receipt that stands for
+ * the texts has them, too (annotations, _meta). NULL: there are none. */
+static wb_rc shared_members(struct wbi_arena *arena, const struct wbi_wire_part *parts, size_t n,
+                            const wbi_json **ret)
+{
+    const wbi_json *first = NULL;
+    struct wbi_buf text;
+    struct wbi_jw w = wbi_jw_to(&text);
+
+    for (size_t i = 0; i < n && first == NULL; i++)
+        first = parts[i].type == WBI_PART_TEXT ? parts[i].raw : NULL;
+    if (wbi_json_count(first) <= 2)
+        return WB_OK;
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER (first, k) {
+        struct wbi_str name = wbi_json_str(k);
+        bool all = !says_itself(name);
+
+        for (size_t i = 0; i < n && all; i++)
+            all = parts[i].type != WBI_PART_TEXT ||
+                  wbi_json_equal(wbi_json_getn(parts[i].raw, name), k_val);
+        if (all) {
+            wbi_jw_keyn(&w, name);
+            wbi_jw_val(&w, k_val);
+        }
+    }
+    wbi_jw_obj_end(&w);
+    if (wbi_buf_rc(&text) != WB_OK)
+        return WB_ENOMEM;
+    return text.n > 2 ? wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, NULL)
+                      : WB_OK;
 }
 
 /* What is more than text is a part of the result, and so is text beside it, and text that says
@@ -142,7 +184,7 @@ static struct wbi_str meta_of(const struct wbi_exec *x, const wbi_json *result)
     const wbi_json *meta = wbi_json_get_as(result, "_meta", WBI_JSON_OBJ);
     struct wbi_buf text;
 
-    if (meta == NULL || !wbi_strings_clean(meta))
+    if (meta == NULL || !wbi_hygiene_value_is_clean(meta))
         return WBI_NONE;
     wbi_buf_init_arena(&text, x->arena, META_BYTES);
     wbi_json_write(&text, meta);
@@ -198,11 +240,13 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     if (rc == WB_OK && secrets)
         rc = leave_secrets(x, result, parts, n);
     if (rc == WB_OK)
+        rc = shared_members(x->arena, parts, n, &ret->members);
+    if (rc == WB_OK)
         rc = set_output(x, structured, wbi_buf_str(&text), ret);
     if (rc != WB_OK)
         return rc;
     /* Clients may rely on content being there. */
-    ret_text->untouched = content != NULL && !secrets && wbi_strings_clean(result) &&
+    ret_text->untouched = content != NULL && !secrets && wbi_hygiene_value_is_clean(result) &&
                           fits(x, wbi_buf_str(&text)) &&
                           (structured == NULL || fits(x, ret->output)) &&
                           rest_fits(x, source, parts, n, text.n + ret->output.n);

@@ -134,6 +134,10 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
         text = WBI_NONE;
     if (wbi_redact_json_text(x->call, "error.details.structured", &structured) != WB_OK)
         structured = WBI_NONE;
+    if (wbi_redact_beside(x->call, complete) != WB_OK) {
+        complete->part_count = 0;
+        complete->members = NULL;
+    }
     fault.message = wbi_str_trim(text);
     if (!is_short(fault.message)) {
         fault.message = wbi_arena_fmt(x->arena, "%.*s failed", WBI_FMT(x->tool->model_name));

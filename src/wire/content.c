@@ -3,7 +3,11 @@
  * stand for parts a provider cannot take. */
 #include <stdio.h>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "base/utf8.h"
+#include "text/hygiene.h"
+#include "text/hygiene_value.h"
 #include "wire/wire_int.h"
 
 bool wbi_content_is_text(const struct wbi_wire_answer *answer, struct wbi_str *ret)
@@ -177,4 +181,36 @@ bool wbi_wire_part_read(const wbi_json *block, struct wbi_wire_part *ret)
     }
     *ret = part;
     return true;
+}
+
+static wb_rc clean_text(struct wbi_arena *arena, struct wbi_str *text)
+{
+    struct wbi_buf out;
+    wb_rc rc;
+
+    if (text->n == 0 || wbi_hygiene_is_clean(*text))
+        return WB_OK;
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    rc = wbi_hygiene_clean(*text, &out, NULL);
+    if (rc == WB_OK)
+        *text = wbi_buf_str(&out);
+    return rc;
+}
+
+wb_rc wbi_wire_part_clean(struct wbi_arena *arena, struct wbi_wire_part *part)
+{
+    /* data that is not clean is no base64: text of some kind */
+    struct wbi_str *texts[] = {&part->uri, &part->name, &part->mime, &part->data};
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < WBI_COUNT(texts); i++)
+        rc = clean_text(arena, texts[i]);
+    if (rc != WB_OK || part->raw == NULL || part->type == WBI_PART_OTHER)
+        return rc;
+    rc = wbi_hygiene_value(arena, part->raw, &part->raw);
+    if (rc == WB_EINPUT) { /* then what is known of it has to do */
+        part->raw = NULL;
+        rc = WB_OK;
+    }
+    return rc;
 }

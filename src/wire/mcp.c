@@ -72,6 +72,46 @@ static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
     return wbi_decoding_arguments(d, call, arguments, "params.arguments");
 }
 
+/* An object but for the member that is replaced by other. */
+static void write_with(struct wbi_jw *w, const wbi_json *object, const char *member,
+                       struct wbi_str other)
+{
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER (object, k) {
+        wbi_jw_keyn(w, wbi_json_str(k));
+        if (wbi_str_eqz(wbi_json_str(k), member))
+            wbi_jw_str(w, other);
+        else
+            wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
+/* A block with members that are not known here. Bytes are the part's: what looks like a secret in
+ * their base64 is none. */
+static void encode_raw(struct wbi_jw *w, const struct wbi_wire_part *part)
+{
+    const wbi_json *resource = wbi_json_get(part->raw, "resource");
+    bool media = part->data.p != NULL;
+
+    if (!media || part->type != WBI_PART_RESOURCE) {
+        if (media && !wbi_str_eq(wbi_json_get_str(part->raw, "data"), part->data))
+            write_with(w, part->raw, "data", part->data);
+        else
+            wbi_jw_val(w, part->raw);
+        return;
+    }
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER (part->raw, k) {
+        wbi_jw_keyn(w, wbi_json_str(k));
+        if (k_val == resource)
+            write_with(w, resource, "blob", part->data);
+        else
+            wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
 static void encode_block(struct wbi_jw *w, const struct wbi_wire_part *part)
 {
     static const char *const types[] = {
@@ -86,6 +126,14 @@ static void encode_block(struct wbi_jw *w, const struct wbi_wire_part *part)
     wbi_jw_kstrz(w, "type", types[part->type]);
     if (part->type == WBI_PART_TEXT || part->type == WBI_PART_OTHER) {
         wbi_jw_kstr(w, "text", part->text.p ? part->text : WBI_LIT(""));
+        WBI_JSON_EACH_MEMBER (part->raw, k) {
+            struct wbi_str name = wbi_json_str(k);
+
+            if (wbi_str_eqz(name, "type") || wbi_str_eqz(name, "text"))
+                continue;
+            wbi_jw_keyn(w, name);
+            wbi_jw_val(w, k_val);
+        }
     } else if (part->type == WBI_PART_LINK || resource) {
         if (resource) {
             wbi_jw_key(w, "resource");
@@ -116,8 +164,8 @@ static void encode_content(struct wbi_jw *w, const struct wbi_wire_answer *answe
     if (answer->parts_n == 0)
         encode_block(w, &receipt);
     for (size_t i = 0; i < answer->parts_n; i++) {
-        if (answer->parts[i].raw != NULL)
-            wbi_jw_val(w, answer->parts[i].raw);
+        if (answer->parts[i].raw != NULL && answer->parts[i].type != WBI_PART_TEXT)
+            encode_raw(w, &answer->parts[i]);
         else
             encode_block(w, &answer->parts[i]);
     }

@@ -112,11 +112,16 @@ struct wbi_wire_part {
     struct wbi_str mime;
     struct wbi_str uri;
     struct wbi_str name;
-    const wbi_json *raw; /* MCP block as received: passed on to MCP untouched; may be NULL */
+    /* MCP block as received, or cleaned: passed on to MCP with all its members, but the text
+     * of a text is `text`. May be NULL. */
+    const wbi_json *raw;
 };
 
 /* An MCP content block as a part; false for a value that is no block. */
 bool wbi_wire_part_read(const wbi_json *block, struct wbi_wire_part *ret);
+/* Hygiene of all that goes on of a part but its text, which whoever shows it cleans. A block of
+ * an unknown type stays: it is only kept. */
+WB_MUST_CHECK wb_rc wbi_wire_part_clean(struct wbi_arena *arena, struct wbi_wire_part *part);
 
 /* What one command of a shell_call came to. */
 struct wbi_wire_outcome {

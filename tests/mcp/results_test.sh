@@ -92,6 +92,37 @@ serves
 shows "an image beside a secret" "$picture"
 shows "a link beside a secret" "$link"
 hides "a secret beside an image and in a link" PRIVATE22x9
+# What stands beside a receipt is as clean as the receipt, and both keep their other members.
+esc='\u001b[31m'
+try "{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"resource_link\",\"uri\":\"file:///e$esc\",\"name\":\"${esc}e\",\"title\":\"E\\u202e\",\"mimeType\":\"text/${esc}plain\",\"size\":5},{\"type\":\"resource\",\"resource\":{\"uri\":\"file:///b$esc\",\"blob\":\"AAAA\"},\"x\":1}]}"
+serves
+shows "a link with colours" '{"type":"resource_link","uri":"file:///e","name":"e","title":"E<U+202E>","mimeType":"text/plain","size":5}'
+shows "an embedded resource with colours" '{"type":"resource","resource":{"uri":"file:///b","blob":"AAAA"},"x":1}'
+try "{\"content\":[{\"type\":\"resource_link\",\"uri\":\"file:///e\",\"name\":\"${esc}e\",\"a\":1,\"${esc}a\":2}]}"
+serves
+shows "names that are one when they are clean" '{"type":"resource_link","uri":"file:///e","name":"e"}'
+marks='"annotations":{"audience":["user"],"priority":0.5}'
+for text in "${esc}red" "password: PRIVATE22x9"; do
+    try "{\"content\":[{\"type\":\"text\",\"text\":\"$text\",$marks,\"_meta\":{\"t\":\"${esc}password: PRIVATE22x9\"}},{\"type\":\"text\",\"text\":\"b\",$marks}]}"
+    serves
+    shows "what two texts share" "$marks"
+    [[ $got != *'"_meta":{"t"'* ]] || bad "what one text says of itself is said of both: $got"
+    try "{\"content\":[{\"type\":\"text\",\"text\":\"$text\",$marks,\"_meta\":{\"t\":\"${esc}password: PRIVATE22x9\"}}]}"
+    serves
+    shows "what a text says of itself" "$marks,\"_meta\":{\"t\":\"password: [redacted:"
+    hides "a secret beside a text" PRIVATE22x9
+done
+# What a failure shows beside its text is not lost, nor its secrets told.
+try "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"${esc}failed\"},$picture,{\"type\":\"resource_link\",\"uri\":\"file:///f\",\"name\":\"f\",\"password\":\"PRIVATE22x9\",\"size\":5}]}"
+serves
+shows "the image of a failure" "$picture"
+shows "the link of a failure" '"name":"f","password":"[redacted:'
+hides "a secret in a failure's link" PRIVATE22x9
+# A picture whose base64 looks like a secret is still that picture.
+aws=$(printf 'AKIA%s' IOSFODNN7ABCDEFG)
+try "{\"content\":[{\"type\":\"text\",\"text\":\"password: PRIVATE22x9\"},{\"type\":\"image\",\"data\":\"$aws\",\"mimeType\":\"image/png\",\"x\":1}]}"
+serves
+shows "an image like a secret" "{\"type\":\"image\",\"data\":\"$aws\",\"mimeType\":\"image/png\",\"x\":1}"
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'

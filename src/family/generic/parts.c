@@ -73,7 +73,8 @@ wb_rc wbi_generic_take_parts(struct wbi_arena *arena, struct wbi_complete *full)
     WBI_JSON_EACH (content, block) {
         if (!wbi_wire_part_read(block, &parts[n]) || !is_whole(&parts[n]))
             return WB_OK; /* its own shape after all */
-        n++;
+        if (wbi_wire_part_clean(arena, &parts[n++]) != WB_OK)
+            return WB_ENOMEM;
     }
     full->parts = parts;
     full->part_count = n;
