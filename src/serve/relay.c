@@ -6,6 +6,9 @@
 #include "json/write.h"
 #include "text/redact.h"
 
+#define LOGGER_MAX 1024u
+#define LOG_REST (16u * WBI_KIB) /* of a message: what is not its data */
+
 void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
 {
     if (r == NULL)
@@ -95,18 +98,29 @@ static struct wbi_str shown(const struct wbi_runtime *rt, struct wbi_str text,
     return found ? wbi_buf_str(scratch) : text;
 }
 
+/* In place of a message that cannot be passed on: a client must know that there was one. */
+static void log_instead(struct wbi_buf *b, wb_rc rc)
+{
+    wbi_buf_clear(b);
+    wbi_buf_addz(b, rc == WB_ELIMIT ? "\"[a message of more than 16 MiB was left out]\""
+                                    : "\"[a message was left out: out of memory]\"");
+}
+
 void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,
                    struct wbi_str logger, const wbi_json *data)
 {
     struct wbi_buf b, name;
+    wb_rc rc;
 
     if (r == NULL || data == NULL) /* without data it is no message */
         return;
-    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    wbi_buf_init(&name, WBI_LIMIT_MCP_MESSAGE);
-    logger = shown(rt, logger, &name);
-    if (wbi_redact_json(rt->secrets, rt->redact_rules, data, &b, NULL) == WB_OK)
-        wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
+    wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE - LOG_REST);
+    wbi_buf_init(&name, 2 * LOGGER_MAX);
+    logger = logger.n <= LOGGER_MAX ? shown(rt, logger, &name) : WBI_NONE;
+    rc = wbi_redact_json(rt->secrets, rt->redact_rules, data, &b, NULL);
+    if (rc != WB_OK)
+        log_instead(&b, rc);
+    wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
     wbi_buf_fini(&b);
     wbi_buf_fini(&name);
 }

@@ -123,6 +123,12 @@ aws=$(printf 'AKIA%s' IOSFODNN7ABCDEFG)
 try "{\"content\":[{\"type\":\"text\",\"text\":\"password: PRIVATE22x9\"},{\"type\":\"image\",\"data\":\"$aws\",\"mimeType\":\"image/png\",\"x\":1}]}"
 serves
 shows "an image like a secret" "{\"type\":\"image\",\"data\":\"$aws\",\"mimeType\":\"image/png\",\"x\":1}"
+# A log message that is too large is told as one that was left out.
+try "$(printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"'; head -c 17000000 /dev/zero | tr '\0' x; printf '"}}\n{"jsonrpc":"2.0","id":%%ID,"result":{"content":[]}}')" t.line
+all=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
+    timeout 30 "$build/waybill" serve --root "$work/ws" 2>/dev/null | cut -c1-300)
+[[ $all == *'"level":"error","data":"[a message of more than 16 MiB was left out]"'* ]] || bad "a large log message is dropped without a word: $all"
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'
