@@ -318,7 +318,7 @@ static const char *uri_fault(const wbi_json *uri)
 static void do_subscribe(struct wbi_mcp_request *r)
 {
     const wbi_json *value = wbi_json_get(r->rpc.params, "uri");
-    const char *fault = uri_fault(value);
+    const char *fault = uri_fault(value), *refused;
     struct wbi_str uri = wbi_json_str(value);
     bool on = wbi_str_eqz(r->rpc.method, "resources/subscribe");
     char why[64];
@@ -329,9 +329,9 @@ static void do_subscribe(struct wbi_mcp_request *r)
         wbi_request_fault(r, WBI_RPC_PARAMS, 200, why, WBI_NONE);
         return;
     }
-    if (on && !wbi_session_watch(r->session, uri)) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "too many subscriptions in this session",
-                          WBI_NONE);
+    refused = on ? wbi_session_watch(r->session, uri) : NULL;
+    if (refused != NULL) {
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200, refused, WBI_NONE);
         return;
     }
     if (!on)
@@ -402,6 +402,28 @@ static bool check_uris(struct wbi_mcp_request *r, const wbi_json *uris)
     return true;
 }
 
+/* Those of which somebody can tell. NULL: none were asked for, or out of memory. */
+static const wbi_json *watch_uris(struct wbi_mcp_request *r, const wbi_json *uris)
+{
+    const wbi_json *kept = NULL;
+    struct wbi_buf b;
+    struct wbi_jw w = wbi_jw_to(&b);
+
+    if (uris == NULL)
+        return NULL;
+    wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_MESSAGE);
+    wbi_jw_arr(&w);
+    WBI_JSON_EACH (uris, e) {
+        if (wbi_mcp_tell_watch(r->server, wbi_json_str(e), true))
+            wbi_jw_val(&w, e);
+    }
+    wbi_jw_arr_end(&w);
+    if (wbi_buf_rc(&b) != WB_OK ||
+        wbi_json_read(r->arena, wbi_buf_str(&b), WBI_JSON_STRICT, &kept, NULL) != WB_OK)
+        return NULL;
+    return kept;
+}
+
 static void do_listen(struct wbi_mcp_request *r)
 {
     const wbi_json *wanted = wbi_json_get_as(r->rpc.params, "notifications", WBI_JSON_OBJ);
@@ -421,11 +443,10 @@ static void do_listen(struct wbi_mcp_request *r)
     r->wants[WBI_MCP_TOOLS] = wbi_json_true(wbi_json_get(wanted, "toolsListChanged"));
     r->wants[WBI_MCP_PROMPTS] = wbi_json_true(wbi_json_get(wanted, "promptsListChanged"));
     r->wants[WBI_MCP_RESOURCES] = wbi_json_true(wbi_json_get(wanted, "resourcesListChanged"));
-    r->wants_uris = uris;
     r->phase = WBI_REQ_LISTENING;
     r->server->listening++;
     wbi_mcp_tick_on(r->server);
-    wbi_mcp_tell_watch(r->server, uris, true);
+    r->wants_uris = watch_uris(r, uris);
     acknowledge(r);
 }
 

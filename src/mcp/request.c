@@ -345,7 +345,8 @@ void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int stat
         r->server->parked--;
     if (r->phase == WBI_REQ_LISTENING) {
         r->server->listening--;
-        wbi_mcp_tell_watch(r->server, r->wants_uris, false);
+        WBI_JSON_EACH (r->wants_uris, uri)
+            (void)wbi_mcp_tell_watch(r->server, wbi_json_str(uri), false);
     }
     if (r->handed)
         r->server->busy--;

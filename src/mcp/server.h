@@ -38,8 +38,9 @@ struct wbi_mcp_ops {
     void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
     /* The caller wants no answer any more, or the server stops. */
     void (*cancel)(void *arg, struct wbi_mcp_request *r);
-    /* Somebody begins or ends to watch a resource: each beginning has one end. May be NULL. */
-    void (*subscribed)(void *arg, struct wbi_str uri, bool on);
+    /* Somebody begins or ends to watch a resource: each beginning has one end, but one that
+     * nobody can tell of (false). May be NULL. */
+    bool (*subscribed)(void *arg, struct wbi_str uri, bool on);
     /* The input schema of a tool, for headers that repeat arguments; NULL when no header
      * does. *ret_unknown: the tool may be found later, then wbi_mcp_params_agree is asked.
      * Good until the next turn of the loop. May be NULL. */

@@ -132,11 +132,11 @@ uint64_t wbi_session_stream(const struct wbi_mcp_session *session);
 bool wbi_session_listens(const struct wbi_mcp_session *session);
 void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message);
 bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri);
-/* False: too many. */
-bool wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri);
+/* NULL, or why it cannot be watched. */
+const char *wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri);
 void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri);
-/* Tells the table of every text in a JSON array of URIs. */
-void wbi_mcp_tell_watch(struct wbi_mcp_server *s, const wbi_json *uris, bool on);
+/* Tells the table; false: nobody can tell of that resource. */
+bool wbi_mcp_tell_watch(struct wbi_mcp_server *s, struct wbi_str uri, bool on);
 void wbi_mcp_tick_on(struct wbi_mcp_server *s);
 void wbi_mcp_on_tick(void *arg);
 

@@ -294,16 +294,9 @@ void wbi_mcp_elicited(struct wbi_mcp_server *s, struct wbi_str conversation, str
     wbi_buf_fini(&b);
 }
 
-static void tell_watch(struct wbi_mcp_server *s, struct wbi_str uri, bool on)
+bool wbi_mcp_tell_watch(struct wbi_mcp_server *s, struct wbi_str uri, bool on)
 {
-    if (s->ops.subscribed != NULL && uri.p != NULL)
-        s->ops.subscribed(s->arg, uri, on);
-}
-
-void wbi_mcp_tell_watch(struct wbi_mcp_server *s, const wbi_json *uris, bool on)
-{
-    WBI_JSON_EACH (uris, e)
-        tell_watch(s, wbi_json_str(e), on);
+    return s->ops.subscribed == NULL || s->ops.subscribed(s->arg, uri, on);
 }
 
 bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri)
@@ -315,18 +308,23 @@ bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str u
     return false;
 }
 
-bool wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri)
+const char *wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri)
 {
+    char *copy;
+
     if (wbi_session_watches(session, uri))
-        return true;
-    if (session->uri_count == WBI_LIMIT_MCP_SUBSCRIPTIONS || uri.n > WBI_LIMIT_MCP_URI)
-        return false;
-    session->uris[session->uri_count] = wbi_strdup(uri);
-    if (session->uris[session->uri_count] == NULL)
-        return false;
-    session->uri_count++;
-    tell_watch(session->server, uri, true);
-    return true;
+        return NULL;
+    if (session->uri_count == WBI_LIMIT_MCP_SUBSCRIPTIONS)
+        return "too many subscriptions in this session";
+    copy = wbi_strdup(uri);
+    if (copy == NULL)
+        return "out of memory";
+    if (!wbi_mcp_tell_watch(session->server, uri, true)) {
+        wbi_free(copy);
+        return "no server here can tell when this resource changes";
+    }
+    session->uris[session->uri_count++] = copy;
+    return NULL;
 }
 
 void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri)
@@ -336,7 +334,7 @@ void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri)
 
         if (wbi_str_eqz(uri, gone)) {
             session->uris[i] = session->uris[--session->uri_count];
-            tell_watch(session->server, wbi_str_z(gone), false);
+            (void)wbi_mcp_tell_watch(session->server, wbi_str_z(gone), false);
             wbi_free(gone);
             return;
         }

@@ -136,6 +136,8 @@ WB_MUST_CHECK wb_rc wbi_upstream_list(struct wbi_upstream *up, enum wbi_mcp_list
 /* on_updated for this resource, or no more: each beginning has one end. Opens the server,
  * and again after it died; what it may have told meanwhile is told as updated. */
 void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on);
+/* False: it has said that it tells nothing of resources. */
+bool wbi_upstream_watchable(const struct wbi_upstream *up);
 
 /* What the server calls its own version, once READY; "" when it says none, or none that can be
  * shown as it is (64 printable characters at most, no spaces). */

@@ -112,7 +112,7 @@ struct wbi_upstream {
     /* news */
     char **watched; /* URIs */
     size_t watched_count, watched_cap;
-    bool watchable;                   /* it says that resources can be subscribed to */
+    bool watchable;                   /* it says that resources can be watched */
     bool loggable;                    /* and that it has levels of messages */
     int told_level;                   /* the least one it was told */
     bool wake;                        /* open it for what is watched */

@@ -172,6 +172,11 @@ static bool drop_watched(struct wbi_upstream *up, struct wbi_str uri)
     return false;
 }
 
+bool wbi_upstream_watchable(const struct wbi_upstream *up)
+{
+    return up->state != WBI_UP_READY || up->watchable;
+}
+
 void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on)
 {
     int64_t now = wbi_now_ns(&up->clock);

@@ -27,7 +27,7 @@ void wbi_gather(struct wbi_gateway *g, struct wbi_mcp_request *r, enum wbi_mcp_l
 void wbi_gather_cancel(struct wbi_gathering *all);
 
 /* watch.c: who watches resources; servers are told of the first and the last. */
-void wbi_serve_subscribed(void *arg, struct wbi_str uri, bool on);
+bool wbi_serve_subscribed(void *arg, struct wbi_str uri, bool on);
 void wbi_watch_forget(struct wbi_gateway *g);
 
 #endif

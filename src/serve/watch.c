@@ -24,42 +24,52 @@ static struct wbi_watched **find(struct wbi_gateway *g, struct wbi_str uri)
     return at;
 }
 
-static void tell(const struct wbi_gateway *g, const struct wbi_watched *w, bool on)
+/* False: on, and nobody can tell of it. */
+static bool tell(const struct wbi_gateway *g, const struct wbi_watched *w, bool on)
 {
+    bool told = false;
+
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
         struct wbi_upstream *up =
             w->owner == NULL || w->owner == s ? wbi_server_link(s, NULL) : NULL;
 
-        if (up != NULL)
-            wbi_upstream_watch(up, wbi_str_make(w->uri, w->n), on);
+        if (up == NULL || (on && !wbi_upstream_watchable(up)))
+            continue;
+        wbi_upstream_watch(up, wbi_str_make(w->uri, w->n), on);
+        told = true;
     }
+    return told;
 }
 
-void wbi_serve_subscribed(void *arg, struct wbi_str uri, bool on)
+bool wbi_serve_subscribed(void *arg, struct wbi_str uri, bool on)
 {
     struct wbi_gateway *g = arg;
     struct wbi_watched **at = find(g, uri), *w = *at;
 
-    if (wbi_upstreams_count(g->ups) == 0 || wbi_serve_is_artifact(uri))
-        return; /* ours never change */
+    if (wbi_serve_is_artifact(uri))
+        return true; /* ours never change */
     if (w != NULL && (on || w->watchers > 1)) {
         w->watchers += on ? 1 : SIZE_MAX;
     } else if (w != NULL) {
         *at = w->next;
-        tell(g, w, false);
+        (void)tell(g, w, false);
         wbi_free(w);
     } else if (on) {
         w = wbi_zalloc(sizeof(*w) + uri.n);
         if (w == NULL)
-            return; /* then nothing is heard */
+            return false;
         w->owner = wbi_pass_owner(g, uri);
         w->watchers = 1;
         w->n = uri.n;
         memcpy(w->uri, uri.p, uri.n);
+        if (!tell(g, w, true)) {
+            wbi_free(w);
+            return false;
+        }
         *at = w;
-        tell(g, w, true);
     }
+    return true;
 }
 
 void wbi_watch_forget(struct wbi_gateway *g)

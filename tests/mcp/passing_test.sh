@@ -250,6 +250,36 @@ for era in legacy modern; do
     stop_gateway
 done
 
+# What nobody can tell of is not promised: no server, one that has said so, a list that has both.
+refused='"code":-32602,"message":"no server here can tell'
+listen() { # URIS: the first message of the stream
+    curl -s -N -m 2 -X POST -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: subscriptions/listen' \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{\"resourceSubscriptions\":[$1]},$meta}}" \
+        "$url" 2>/dev/null | grep -m1 '^data: '
+}
+config '{}'
+start_gateway
+one=$(session)
+got=$(post "$one" 2 resources/subscribe '"uri":"w://1"')
+[[ $got == *"$refused"* ]] || bad "a subscription without a server: $got"
+got=$(post "$one" 3 resources/subscribe '"uri":"waybill://artifact/a.log"')
+[[ $got == *'"result":{}'* ]] || bad "a subscription to what never changes: $got"
+got=$(listen '"w://1","waybill://artifact/a.log"')
+[[ $got == *'"resourceSubscriptions":["waybill://artifact/a.log"]'* ]] || bad "a promise nobody keeps: $got"
+stop_gateway
+mkdir -p "$work/canned"
+echo '{"name":"t","inputSchema":{"type":"object"}}' >"$work/canned/tools"
+config "{\"mcpServers\":{\"c\":{\"command\":\"$build/mcp_canned\",\"args\":[\"$work/canned\"],\"era\":\"legacy\"}}}"
+start_gateway
+one=$(session)
+post "$one" 2 tools/list '' >/dev/null
+got=$(post "$one" 3 resources/subscribe '"uri":"w://1"')
+[[ $got == *"$refused"* ]] || bad "a subscription at a server that has none: $got"
+got=$(listen '"w://1"')
+[[ $got == *'"resourceSubscriptions":[]'* ]] || bad "a promise of a server that makes none: $got"
+stop_gateway
+
 # Artifacts are read by whoever may call ReadArtifact, and by nobody else (C3.4).
 config '{}'
 artifact=$("$build/waybill" exec --root "$work/ws" -- seq 1 30000 | sed -n 's|.*artifacts/\([^ ]*\.log\).*|\1|p' | head -1)
