@@ -143,7 +143,8 @@ static void do_initialize(struct wbi_mcp_request *r)
 
     if (session == NULL || asked.p == NULL || caps == NULL) {
         wbi_request_fault(r, WBI_RPC_PARAMS, 400,
-                          "initialize needs protocolVersion and capabilities", WBI_NONE);
+                          "params.protocolVersion must be a string, params.capabilities an object",
+                          WBI_NONE);
         return;
     }
     if (session->open) {
@@ -201,7 +202,7 @@ static void do_level(struct wbi_mcp_request *r)
 
     if (level < 0 || r->session == NULL) {
         wbi_request_fault(r, WBI_RPC_PARAMS, 200,
-                          "level must be one of debug, info, notice, "
+                          "params.level must be one of debug, info, notice, "
                           "warning, error, critical, alert, emergency",
                           WBI_NONE);
         return;
@@ -227,7 +228,7 @@ static void do_list(struct wbi_mcp_request *r)
     const wbi_json *cursor = wbi_json_get(r->rpc.params, "cursor");
 
     if (cursor != NULL && !wbi_json_is(cursor, WBI_JSON_STR)) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "cursor must be a string", WBI_NONE);
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.cursor must be a string", WBI_NONE);
         return;
     }
     r->is_list = true;
@@ -252,7 +253,8 @@ static bool take_subject(struct wbi_mcp_request *r, const char *member, struct w
     else if (arguments != NULL && !wbi_json_is(arguments, WBI_JSON_OBJ))
         wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.arguments must be an object", WBI_NONE);
     else if (responses != NULL && !wbi_json_is(responses, WBI_JSON_OBJ))
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "inputResponses must be an object", WBI_NONE);
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.inputResponses must be an object",
+                          WBI_NONE);
     else
         return r->era != WBI_ERA_MODERN || !wbi_asks_resume(r);
     return false;
@@ -296,7 +298,8 @@ static void do_complete(struct wbi_mcp_request *r)
 {
     if (wbi_json_get_as(r->rpc.params, "ref", WBI_JSON_OBJ) == NULL ||
         wbi_json_get_as(r->rpc.params, "argument", WBI_JSON_OBJ) == NULL) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "completion needs ref and argument", WBI_NONE);
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.ref and params.argument must be objects",
+                          WBI_NONE);
         return;
     }
     hand(r);
@@ -514,6 +517,20 @@ static bool id_taken(const struct wbi_mcp_request *r)
     return false;
 }
 
+/* The name is quoted as far as it may be shown: plain characters, and not too many. */
+static void refuse_method(struct wbi_mcp_request *r)
+{
+    struct wbi_str m = wbi_str_head(r->rpc.method, 100);
+    bool modern = r->era == WBI_ERA_MODERN, plain = m.n == r->rpc.method.n;
+    char why[200];
+
+    for (size_t i = 0; i < m.n; i++)
+        plain = plain && m.p[i] > ' ' && m.p[i] <= '~';
+    (void)snprintf(why, sizeof(why), "Method not found%s%.*s", plain ? ": " : "",
+                   WBI_FMT(plain ? m : WBI_LIT("")));
+    wbi_request_fault(r, WBI_RPC_NO_METHOD, modern ? 404 : 200, why, WBI_NONE);
+}
+
 void wbi_mcp_dispatch(struct wbi_mcp_request *r)
 {
     const struct row *row = row_of(r);
@@ -528,8 +545,7 @@ void wbi_mcp_dispatch(struct wbi_mcp_request *r)
         return;
     }
     if (row == NULL) {
-        wbi_request_fault(r, WBI_RPC_NO_METHOD, r->era == WBI_ERA_MODERN ? 404 : 200,
-                          "Method not found", WBI_NONE);
+        refuse_method(r);
         return;
     }
     if (r->era == WBI_ERA_LEGACY && r->session != NULL && !r->session->open &&

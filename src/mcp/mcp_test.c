@@ -548,9 +548,11 @@ static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
     text = heard(&w, &p);
     assert_non_null(strstr(text, "\"tools\":[{\"name\":\"c\"}]}"));
     say(&p, LIST("{\"cursor\":\"p99\"}"));
-    assert_non_null(strstr(heard(&w, &p), "-32602"));
+    assert_non_null(strstr(heard(&w, &p), "-32602,\"message\":\"params.cursor must be the next"));
     say(&p, LIST("{\"cursor\":7}"));
     assert_non_null(strstr(heard(&w, &p), "-32602"));
+    say(&p, LIST("{\"cursor\":\"\"}")); /* the first page, as without one */
+    assert_non_null(strstr(heard(&w, &p), "\"nextCursor\":\"p2\""));
     close_pipes(&p);
     stop(&w);
 }

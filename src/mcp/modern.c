@@ -148,6 +148,10 @@ static bool take_level(struct wbi_mcp_request *r)
                            "alert, emergency");
 }
 
+#define NEEDS                                                                 \
+    "params._meta needs " WBI_META "protocolVersion (a string) and " WBI_META \
+    "clientCapabilities (an object)"
+
 bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request *http)
 {
     const wbi_json *version = wbi_json_get(r->meta, WBI_META "protocolVersion");
@@ -158,13 +162,14 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
     r->era = WBI_ERA_MODERN;
     if (version == NULL && header.p != NULL && !wbi_era_modern_version(header))
         return refuse_version(r, header);
-    if (!wbi_json_is(version, WBI_JSON_STR) || !wbi_json_is(caps, WBI_JSON_OBJ))
-        return refuse(r, WBI_RPC_PARAMS,
-                      "_meta needs " WBI_META "protocolVersion and " WBI_META "clientCapabilities");
+    if (!wbi_json_is(version, WBI_JSON_STR))
+        return refuse(r, WBI_RPC_PARAMS, NEEDS);
     if (http != NULL && header.p != NULL && !wbi_str_eq(header, wbi_json_str(version)))
         return refuse(r, WBI_RPC_HEADER, "MCP-Protocol-Version must repeat the version of _meta");
-    if (!wbi_era_modern_version(wbi_json_str(version)))
+    if (!wbi_era_modern_version(wbi_json_str(version))) /* which may want other things of _meta */
         return refuse_version(r, wbi_json_str(version));
+    if (!wbi_json_is(caps, WBI_JSON_OBJ))
+        return refuse(r, WBI_RPC_PARAMS, NEEDS);
     if (http != NULL && !headers_agree(r, http, version))
         return false;
     wbi_mcp_abilities_of(caps, /* parted= */ true, &r->abilities);

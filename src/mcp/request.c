@@ -491,7 +491,7 @@ static bool take_cursor(struct wbi_mcp_request *r, const wbi_json *const *parts,
     size_t dot;
 
     *ret = (struct place){0, 0};
-    if (cursor == NULL)
+    if (cursor == NULL || (s.p != NULL && s.n == 0)) /* some say so that they have none yet */
         return true;
     if (s.n < 2 || s.p[0] != 'p')
         return false;
@@ -554,7 +554,8 @@ void wbi_mcp_reply_parts(struct wbi_mcp_request *r, const struct wbi_str *parts,
         }
     }
     if (!take_cursor(r, all, n, &place)) {
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "the cursor is none of ours", WBI_NONE);
+        wbi_request_fault(r, WBI_RPC_PARAMS, 200,
+                          "params.cursor must be the nextCursor of an earlier page", WBI_NONE);
         return;
     }
     wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_OUT);

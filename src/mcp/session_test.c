@@ -445,6 +445,39 @@ static void a_refused_initialize_names_no_session(void **state)
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{" \
     "\"notifications\":{\"resourceSubscriptions\":" uris "}," MODERN "}}"
 
+/* What was wrong, where, and what would be accepted. */
+static void refusals_say_what_would_be_accepted(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+#define ASK(method, params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":" params "}"
+    static const struct {
+        const char *body, *why;
+    } rows[] = {
+        {"{\"id\":1,,}", "expected a string for object key at line 1, column 9"},
+        {ASK("no/such", "{}"), "\"Method not found: no/such\""},
+        {ASK("no\\u001b[2J", "{}"), "\"Method not found\""},
+        {ASK("tools/list",
+             "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2099-01-01\"}}"),
+         "\"code\":-32022"},
+        {ASK("tools/list",
+             "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}"),
+         "clientCapabilities (an object)"},
+    };
+
+    (void)state;
+    start(&w, 0);
+    open_session(&w, session);
+    for (size_t i = 0; i < WBI_COUNT(rows); i++) {
+        const char *text = answer_to(&w, session, rows[i].body);
+
+        if (strstr(text, rows[i].why) == NULL)
+            fail_msg("row %zu: %s", i, text);
+    }
+    stop(&w);
+}
+
 static void what_to_listen_to_is_checked(void **state)
 {
     static char uri[8300], body[9000], list[1200], many[2000];
@@ -503,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_question_is_withdrawn_once),
         cmocka_unit_test(questions_too_long_to_send_are_refused),
         cmocka_unit_test(a_refused_initialize_names_no_session),
+        cmocka_unit_test(refusals_say_what_would_be_accepted),
         cmocka_unit_test(what_to_listen_to_is_checked),
         cmocka_unit_test(log_messages_are_announced_in_each_era),
     };

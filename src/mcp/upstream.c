@@ -531,8 +531,7 @@ static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
         end_own(up->opening); /* it was only slow to start */
         up->probing = false;
         up->era = WBI_ERA_MODERN;
-        up->watchable =
-            wbi_json_get(wbi_json_get(a->result, "capabilities"), "resources") != NULL;
+        up->watchable = wbi_json_get(wbi_json_get(a->result, "capabilities"), "resources") != NULL;
         (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
         note_server(up, wbi_json_get(wbi_json_get(a->result, "_meta"), WBI_META "serverInfo"));
         wbi_up_ready(up);

@@ -15,6 +15,9 @@
 
 struct pass;
 
+#define NO_REF \
+    "there is nothing to complete; params.ref must be a ref/prompt or ref/resource of a server"
+
 /* One server that is asked. */
 struct attempt {
     struct pass *pass;
@@ -157,7 +160,7 @@ static void fail_unfound(const struct pass *p)
     if (p->uri.p != NULL)
         wbi_mcp_fail_resource(p->r, p->uri);
     else
-        wbi_mcp_fail(p->r, WBI_RPC_PARAMS, WBI_LIT("there is nothing to complete"), WBI_NONE);
+        wbi_mcp_fail(p->r, WBI_RPC_PARAMS, WBI_LIT(NO_REF), WBI_NONE);
 }
 
 static void answer(const struct attempt *t, const struct wbi_upstream_answer *a)
@@ -340,7 +343,9 @@ void wbi_serve_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str promp
 
     (void)arguments;
     if (s == NULL) {
-        wbi_mcp_fail(r, WBI_RPC_PARAMS, WBI_LIT("there is no such prompt"), WBI_NONE);
+        wbi_mcp_fail(r, WBI_RPC_PARAMS,
+                     WBI_LIT("there is no such prompt; params.name must be one of prompts/list"),
+                     WBI_NONE);
         return;
     }
     wbi_buf_init_arena(&params, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
@@ -412,7 +417,7 @@ void wbi_serve_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *pa
     struct wbi_jw w = wbi_jw_to(&out);
 
     if (!owner_of_ref(g, ref, &s, &name)) {
-        wbi_mcp_fail(r, WBI_RPC_PARAMS, WBI_LIT("there is nothing to complete"), WBI_NONE);
+        wbi_mcp_fail(r, WBI_RPC_PARAMS, WBI_LIT(NO_REF), WBI_NONE);
         return;
     }
     wbi_buf_init_arena(&out, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
