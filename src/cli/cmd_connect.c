@@ -9,12 +9,27 @@
 
 #include "cli/cli.h"
 
-/* The file's text, NULL when there is none. */
-static char *current_text(const struct args *a, const char *path)
+/* The file's text, *ret NULL when there is none. False, and said, when it cannot be read: what
+ * is not known must not be replaced. */
+static bool current_text(const struct args *a, const char *path, char **ret)
 {
+    struct stat st;
     size_t n;
 
-    return path != NULL && access(path, F_OK) == 0 ? read_file(a, path, &n) : NULL;
+    *ret = NULL;
+    if (path == NULL || lstat(path, &st) != 0)
+        return true;
+    if (S_ISLNK(st.st_mode) && access(path, F_OK) != 0) {
+        (void)usage_error(a, "%s is a link to nothing; make the file that it names first", path);
+        return false;
+    }
+    *ret = read_file(a, path, &n);
+    if (*ret != NULL && strlen(*ret) != n) {
+        (void)usage_error(a, "%s holds a NUL byte and is no text", path);
+        free(*ret);
+        *ret = NULL;
+    }
+    return *ret != NULL;
 }
 
 static bool says_yes(const struct args *a, const char *path)
@@ -86,13 +101,15 @@ static int write_file(const struct args *a, const char *given, const char *text)
 }
 
 /* Twice: the first time tells which file, the second what it becomes. *known: how the
- * client starts Waybill now, if it does. */
+ * client starts Waybill now, if it does. WB_EIO: said already. */
 static wb_rc plan(const struct args *a, wb_runtime *runtime, const char *program, char **path,
                   char **text, char **known, wb_error **error)
 {
     wb_rc rc = wb_connect(runtime, a->words[0], program, NULL, path, text, error);
-    char *current = rc == WB_OK ? current_text(a, *path) : NULL;
+    char *current = NULL;
 
+    if (rc == WB_OK && !current_text(a, *path, &current))
+        rc = WB_EIO;
     if (rc != WB_OK || current == NULL)
         return rc;
     wb_free(*path);
@@ -121,8 +138,13 @@ static int connect_client(const struct args *a, wb_runtime *runtime)
         wb_error_free(error);
         return EXIT_OK;
     }
-    if (rc != WB_OK)
+    if (rc != WB_OK && error != NULL)
         return fail(a, NULL, error);
+    if (rc != WB_OK) {
+        wb_free(path);
+        wb_free(text);
+        return EXIT_STATE;
+    }
     if (known != NULL)
         note(a, "the client knows another Waybill already: %s", known);
     if (path != NULL)

@@ -56,6 +56,30 @@ grep -q '^{"mcpServers":{"waybill":{"command":"[^"]*","args":\["serve","--root",
 printf '{"mcpServers":{"waybill":{"type":"stdio","command":"stdio"}}}' >"$json"
 connect claude --yes || bad "a type"
 grep -q '"command":"/[^"]*","args":\[[^]]*\],"type":"stdio"}}}$' "$json" || bad "a type is kept: $(cat "$json")"
+# What cannot be read is not replaced.
+printf '{"a":1}\0{"b":2}' >"$json"
+cp "$json" "$work/nul"
+connect claude --yes && bad "a file with a NUL was taken"
+said 'holds a NUL byte'
+cmp -s "$json" "$work/nul" || bad "a file with a NUL was changed"
+rm "$json"
+mkdir "$json"
+connect claude --yes
+[ $? = 3 ] || bad "the status of what cannot be read"
+! grep -q 'would become' "$work/err" || bad "a folder would become a file"
+rmdir "$json"
+ln -s "$work/nowhere/mcp.json" "$json"
+connect claude --yes && bad "a link to nothing was taken"
+said 'link to nothing'
+[ -L "$json" ] || bad "a link to nothing was replaced"
+rm "$json"
+if [ "$(id -u)" != 0 ]; then
+    echo '{"a":1}' >"$json"
+    chmod 000 "$json"
+    connect claude --yes && bad "a file that may not be read was taken"
+    chmod 600 "$json"
+    [ "$(cat "$json")" = '{"a":1}' ] || bad "a file that may not be read was replaced"
+fi
 echo '{broken' >"$json"
 connect claude --yes && bad "a broken file was taken"
 [ "$(cat "$json")" = '{broken' ] || bad "a broken file was written"
