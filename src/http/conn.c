@@ -44,7 +44,7 @@ static int refuse_head(struct wbi_conn *c)
 {
     if (wbi_buf_rc(&c->head) == WB_ENOMEM)
         return refuse(c, 503, "out of memory");
-    return refuse(c, c->field_count > 0 ? 431 : 414, "the head is too large");
+    return refuse(c, c->field_count > 0 ? 431 : 414, c->http->head_why);
 }
 
 /* A span of the head; *len of the member it belongs to grows with it. */
@@ -60,7 +60,7 @@ static int on_url(llhttp_t *p, const char *at, size_t n)
     struct wbi_conn *c = p->data;
 
     if (c->url_n + n > WBI_LIMIT_HTTP_TARGET)
-        return refuse(c, 414, "the target is too long");
+        return refuse(c, 414, "the target is longer than 4096 bytes");
     return add_head(c, at, n, &c->url_n);
 }
 
@@ -75,7 +75,7 @@ static int on_name(llhttp_t *p, const char *at, size_t n)
         return refuse(c, 400, "trailer fields are not accepted");
     if (!c->field_open) {
         if (c->field_count == WBI_LIMIT_HTTP_FIELDS)
-            return refuse(c, 431, "too many header fields");
+            return refuse(c, 431, "there are more than 64 header fields");
         c->fields[c->field_count++] = (struct wbi_field){.name = (uint32_t)from};
         c->field_open = true;
     }
@@ -169,7 +169,7 @@ static int on_headers(llhttp_t *p)
     wbi_conn_request_of(c, headers, &r);
     status = wbi_http_check(http, &r, p, &why);
     if (status == 0 && p->content_length > http->o.body_bytes && !(p->flags & F_CHUNKED))
-        status = 413, why = "the body is too large";
+        status = 413, why = http->body_why;
     if (status != 0)
         return refuse(c, status, why);
     if (wbi_http_first(&r, WBI_HTTP_EXPECT).p != NULL)
@@ -184,7 +184,9 @@ static int on_body(llhttp_t *p, const char *at, size_t n)
     wbi_buf_add(&c->body, at, n);
     if (wbi_buf_rc(&c->body) == WB_OK)
         return 0;
-    return refuse(c, wbi_buf_rc(&c->body) == WB_ENOMEM ? 503 : 413, "the body is too large");
+    if (wbi_buf_rc(&c->body) == WB_ENOMEM)
+        return refuse(c, 503, "out of memory");
+    return refuse(c, 413, c->http->body_why);
 }
 
 /* Announced sizes are believed only as far as they are refused. */
@@ -193,7 +195,7 @@ static int on_chunk(llhttp_t *p)
     struct wbi_conn *c = p->data;
 
     if (p->content_length > c->http->o.body_bytes - c->body.n)
-        return refuse(c, 413, "the body is too large");
+        return refuse(c, 413, c->http->body_why);
     return 0;
 }
 

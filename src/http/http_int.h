@@ -83,7 +83,8 @@ struct wbi_http {
     void *arg;
     struct wbi_http_options o; /* slices point into the members below */
     char *token, *health;
-    unsigned rules; /* counts changes of what is accepted */
+    char head_why[56], body_why[56]; /* said of one that is too large */
+    unsigned rules;                  /* counts changes of what is accepted */
     char **hosts;
     size_t host_count;
     int fd;

@@ -258,6 +258,8 @@ static void ambiguous_requests_are_refused_and_the_connection_ends(void **state)
 
         if (status != rows[i].status)
             fail_msg("%s: expected %d, got %d:\n%s", rows[i].name, rows[i].status, status, out);
+        if (status == 413 && strstr(out, "the body is larger than 16777216 bytes") == NULL)
+            fail_msg("%s: does not say what is accepted:\n%s", rows[i].name, out);
         if ((w.seen != seen) != (status == 200))
             fail_msg("%s: reached the handler: %d", rows[i].name, w.seen != seen);
         if (status != 200 && strstr(out, "Connection: close") == NULL)

@@ -293,6 +293,10 @@ static wb_rc copy_options(struct wbi_http *http, const struct wbi_http_options *
 {
     http->o = *options;
     set_defaults(&http->o);
+    (void)snprintf(http->head_why, sizeof(http->head_why), "the head is larger than %zu bytes",
+                   http->o.header_bytes);
+    (void)snprintf(http->body_why, sizeof(http->body_why), "the body is larger than %zu bytes",
+                   http->o.body_bytes);
     http->conns = wbi_zalloc_array(http->o.connections, sizeof(struct wbi_conn *));
     http->hosts = wbi_zalloc_array(options->host_count + 1, sizeof(char *));
     if (http->conns == NULL || http->hosts == NULL)
