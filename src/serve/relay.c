@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "text/hygiene.h"
+#include "text/hygiene_value.h"
 #include "text/redact.h"
 
 #define LOGGER_MAX 1024u
@@ -87,15 +89,48 @@ void wbi_relay_elicits(struct wbi_server *s, const struct wbi_mcp_request *r, co
         wbi_server_elicits(s, wbi_mcp_conversation(r), e);
 }
 
-/* The text without secrets; nothing of it where they cannot be taken out. */
+/* The text clean and without secrets, which a colour may part; nothing of it where they cannot
+ * be taken out. */
 static struct wbi_str shown(const struct wbi_runtime *rt, struct wbi_str text,
                             struct wbi_buf *scratch)
 {
-    bool found = false;
+    bool found = false, clean = text.n == 0 || wbi_hygiene_is_clean(text);
+    struct wbi_buf cleaned;
+    wb_rc rc = WB_OK;
 
-    if (text.n > 0 && wbi_redact_string(rt->secrets, text, scratch, &found) != WB_OK)
+    wbi_buf_init(&cleaned, scratch->max);
+    if (!clean) {
+        rc = wbi_hygiene_clean(text, &cleaned, NULL);
+        text = wbi_buf_str(&cleaned);
+    }
+    if (rc == WB_OK && text.n > 0)
+        rc = wbi_redact_string(rt->secrets, text, scratch, &found);
+    if (rc == WB_OK && !found && !clean) {
+        wbi_buf_clear(scratch);
+        wbi_buf_adds(scratch, text);
+        rc = wbi_buf_rc(scratch);
+    }
+    wbi_buf_fini(&cleaned);
+    if (rc != WB_OK)
         return WBI_NONE;
-    return found ? wbi_buf_str(scratch) : text;
+    return found || !clean ? wbi_buf_str(scratch) : text;
+}
+
+/* The same of a value, as JSON. */
+static wb_rc show_value(const struct wbi_runtime *rt, const wbi_json *v, struct wbi_buf *out)
+{
+    struct wbi_arena *arena = NULL;
+    wb_rc rc = WB_OK;
+
+    if (!wbi_hygiene_value_is_clean(v)) {
+        rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+        if (rc == WB_OK)
+            rc = wbi_hygiene_value(arena, v, &v);
+    }
+    if (rc == WB_OK)
+        rc = wbi_redact_json(rt->secrets, rt->redact_rules, v, out, NULL);
+    wbi_arena_free(arena);
+    return rc;
 }
 
 /* In place of a message that cannot be passed on: a client must know that there was one. */
@@ -103,7 +138,9 @@ static void log_instead(struct wbi_buf *b, wb_rc rc)
 {
     wbi_buf_clear(b);
     wbi_buf_addz(b, rc == WB_ELIMIT ? "\"[a message of more than 16 MiB was left out]\""
-                                    : "\"[a message was left out: out of memory]\"");
+                    : rc == WB_EINPUT
+                        ? "\"[a message with names that hide each other was left out]\""
+                        : "\"[a message was left out: out of memory]\"");
 }
 
 void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,
@@ -117,7 +154,7 @@ void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, stru
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE - LOG_REST);
     wbi_buf_init(&name, 2 * LOGGER_MAX);
     logger = logger.n <= LOGGER_MAX ? shown(rt, logger, &name) : WBI_NONE;
-    rc = wbi_redact_json(rt->secrets, rt->redact_rules, data, &b, NULL);
+    rc = show_value(rt, data, &b);
     if (rc != WB_OK)
         log_instead(&b, rc);
     wbi_mcp_log(r, level, logger, wbi_buf_str(&b));

@@ -31,12 +31,11 @@ static bool read_file(const char *name, const char *ending)
 
 static void answer_line(const char *id)
 {
-    const char *at = strstr(text, "%ID");
+    const char *from = text, *at;
 
-    if (at == NULL)
-        puts(text);
-    else
-        printf("%.*s%s%s\n", (int)(at - text), text, id, at + 3);
+    for (; (at = strstr(from, "%ID")) != NULL; from = at + 3)
+        printf("%.*s%s", (int)(at - from), from, id);
+    puts(from);
 }
 
 static void answer_result(const char *id, const char *before, const char *after)

@@ -129,6 +129,17 @@ all=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"pr
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
     timeout 30 "$build/waybill" serve --root "$work/ws" 2>/dev/null | cut -c1-300)
 [[ $all == *'"level":"error","data":"[a message of more than 16 MiB was left out]"'* ]] || bad "a large log message is dropped without a word: $all"
+# What is said meanwhile is shown at once: clean, and no colour hides a secret in it.
+try '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"\u001b[2JL","data":{"a\u001b[0m":"'"$split"' \u202e"}}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":1,"message":"\u001b[2Jdone '"$split"'"}}
+{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}' t.line
+got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{},"_meta":{"progressToken":"p"}}}' |
+    timeout 30 "$build/waybill" serve --root "$work/ws" 2>/dev/null)
+shows "a coloured log message" '"logger":"L","data":{"a":"[redacted:github-token:'
+shows "what hides in it" '<U+202E>"}'
+shows "coloured progress" '"message":"done [redacted:github-token:'
+[[ $got != *u001b* && $got != *HIJ456789* ]] || bad "what is said meanwhile clears the screen or tells a secret: $got"
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'
