@@ -51,6 +51,8 @@ struct wbi_upstream_ops {
     /* It was opened (again) and may be another than before: `vetted` requests wait
      * until wbi_upstream_vetted. NULL: nobody looks, nothing waits. */
     void (*on_ready)(void *arg);
+    /* It has said something that is no message. May be NULL. */
+    void (*on_banner)(void *arg);
 };
 
 struct wbi_upstream_answer {

@@ -502,6 +502,8 @@ static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const 
     uint64_t n;
 
     up->counts.banners++;
+    if (up->ops.on_banner != NULL)
+        up->ops.on_banner(up->arg);
     wbi_overlong_feed(&about, text);
     if (about.has_method || !about.has_answer || !wbi_parse_u64(wbi_overlong_id(&about), &n))
         return;

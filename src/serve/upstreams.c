@@ -266,38 +266,6 @@ static bool list_again(struct wbi_server *s, bool ok)
     return true;
 }
 
-/* Once, until it is for another reason. Those of a server that has listed are still there. */
-static void tell_failure(struct wbi_server *s)
-{
-    struct wbi_upstreams *ups = s->set;
-    char text[sizeof(s->why) + 200];
-
-    if (s->state != WBI_SERVER_FAILED || s->has_listed || ups->on_notice == NULL || ups->stopped ||
-        strcmp(s->why, s->told_why) == 0 ||
-        (s->told_why[0] != '\0' && wbi_str_starts(wbi_str_z(s->why), WBI_LIT("it is not tried"))))
-        return;
-    memcpy(s->told_why, s->why, sizeof(s->told_why));
-    (void)snprintf(text, sizeof(text), "server %.*s: its tools are not there: %s", WBI_FMT(s->name),
-                   s->why);
-    ups->on_notice(ups->notice_arg, text);
-}
-
-/* Once, until other ones are left out. */
-static void tell_left_out(struct wbi_server *s)
-{
-    struct wbi_upstreams *ups = s->set;
-    char text[sizeof(s->left_out) + 200];
-
-    if (strcmp(s->left_out, s->told) == 0 || ups->on_notice == NULL)
-        return;
-    memcpy(s->told, s->left_out, sizeof(s->told));
-    if (s->left_out_count == 0)
-        return;
-    (void)snprintf(text, sizeof(text), "server %.*s: tools left out: %zu: %s", WBI_FMT(s->name),
-                   s->left_out_count, s->left_out);
-    ups->on_notice(ups->notice_arg, text);
-}
-
 /* A server without tools need not know how to list them. */
 static bool has_none(const struct wbi_upstream_answer *a)
 {
@@ -332,8 +300,8 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
         changed = take_list(s, none ? WBI_LIT("[]") : a->text);
     else
         refused(s, a);
-    tell_left_out(s);
-    tell_failure(s);
+    wbi_server_tell_left_out(s);
+    wbi_server_tell_failure(s);
     plan_next(s);
     if (s->up != NULL && !ups->stopped)
         wbi_upstream_vetted(s->up, s->state == WBI_SERVER_LISTED ? NULL : s->why);
@@ -357,7 +325,7 @@ static void list_tools(struct wbi_server *s)
     if (up != NULL && wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, &err) == WB_OK)
         return;
     failed(s, err.text);
-    tell_failure(s);
+    wbi_server_tell_failure(s);
     if (up != NULL)
         wbi_upstream_vetted(up, s->why);
 }
@@ -546,8 +514,8 @@ static void on_elicited(void *arg, struct wbi_str id)
 
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err)
 {
-    static const struct wbi_upstream_ops ops = {on_changed, on_updated, on_elicited, on_state,
-                                                on_ready};
+    static const struct wbi_upstream_ops ops = {on_changed, on_updated, on_elicited,
+                                                on_state,   on_ready,   wbi_server_tell_banner};
     struct wbi_upstreams *ups = s->set;
     wb_rc rc = WB_OK;
 
@@ -716,6 +684,15 @@ void wbi_upstreams_free(struct wbi_upstreams *ups)
 void wbi_upstreams_watch(struct wbi_upstreams *ups, struct wbi_upstreams_ears ears)
 {
     ups->ears = ears;
+}
+
+bool wbi_upstreams_notice(const struct wbi_upstreams *ups, const char *text)
+{
+    bool heard = ups->on_notice != NULL && !ups->stopped;
+
+    if (heard)
+        ups->on_notice(ups->notice_arg, text);
+    return heard;
 }
 
 void wbi_upstreams_notices(struct wbi_upstreams *ups,

@@ -48,8 +48,19 @@ struct wbi_server {
     struct wbi_elicited elicited;
     char why[320];              /* it FAILED */
     char told_why[320];         /* what was told of that last */
+    bool told_banner;           /* that it says what is no message */
     int64_t retry_ms, retry_ns; /* a first list that failed is asked for again then; 0: not */
 };
+
+/* upstreams.c: false when nobody hears. */
+bool wbi_upstreams_notice(const struct wbi_upstreams *ups, const char *text);
+
+/* server_tell.c: what people should know of a server. Its tools are not there: once, until it is
+ * for another reason. Some are left out: once, until it is others. It says what is no message:
+ * once (arg is the server). */
+void wbi_server_tell_failure(struct wbi_server *s);
+void wbi_server_tell_left_out(struct wbi_server *s);
+void wbi_server_tell_banner(void *arg);
 
 /* server_spec.c: the members of one server; err names what is wrong. WB_ESTATE: it is
  * declared well, but cannot be had here and now. */

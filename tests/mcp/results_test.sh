@@ -217,5 +217,15 @@ shows "an error that is none" 'the answer cannot be read: '
 try "$(printf '\\xef\\xbb\\xbf{"id":%%ID,"result":{"content":[]}}')" t.line
 shows "a message without its version" 'the answer cannot be read: '
 
+# What is no message is passed over, and told once.
+try 'Welcome!
+{"jsonrpc":"2.0","id":%ID,"result":{"content":[{"type":"text","text":"after all"}]}}' t.line
+shows "a line that is no message" 'after all'
+told=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}' \
+    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{}}}' |
+    timeout 30 "$build/waybill" serve --root "$work/ws" 2>&1 >/dev/null | grep -c 'server s: it says what is no message')
+[ "$told" = 1 ] || bad "lines that are no messages are told $told times"
+
 [ $failed = 0 ] && echo "results: redacted first, told once, never mistaken for our own"
 exit $failed

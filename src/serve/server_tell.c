@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve/server_tell.c: notices about one server. */
+#include <stdio.h>
+#include <string.h>
+
+#include "serve/upstreams_int.h"
+
+/* Those of a server that has listed are still there. */
+void wbi_server_tell_failure(struct wbi_server *s)
+{
+    char text[sizeof(s->why) + 200];
+
+    if (s->state != WBI_SERVER_FAILED || s->has_listed || strcmp(s->why, s->told_why) == 0 ||
+        (s->told_why[0] != '\0' && wbi_str_starts(wbi_str_z(s->why), WBI_LIT("it is not tried"))))
+        return;
+    (void)snprintf(text, sizeof(text), "server %.*s: its tools are not there: %s", WBI_FMT(s->name),
+                   s->why);
+    if (wbi_upstreams_notice(s->set, text))
+        memcpy(s->told_why, s->why, sizeof(s->told_why));
+}
+
+void wbi_server_tell_left_out(struct wbi_server *s)
+{
+    char text[sizeof(s->left_out) + 200];
+
+    if (strcmp(s->left_out, s->told) == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "server %.*s: tools left out: %zu: %s", WBI_FMT(s->name),
+                   s->left_out_count, s->left_out);
+    if (s->left_out_count == 0 || wbi_upstreams_notice(s->set, text))
+        memcpy(s->told, s->left_out, sizeof(s->told));
+}
+
+void wbi_server_tell_banner(void *arg)
+{
+    struct wbi_server *s = arg;
+    char text[512];
+
+    if (s->told_banner)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "server %.*s: it says what is no message, which is passed over; a program's own "
+                   "words belong on its stderr",
+                   WBI_FMT(s->name));
+    s->told_banner = wbi_upstreams_notice(s->set, text);
+}
