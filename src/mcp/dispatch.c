@@ -247,8 +247,8 @@ static bool take_subject(struct wbi_mcp_request *r, const char *member, struct w
     *ret_arguments = arguments;
     if (ret_name->p == NULL || ret_name->n == 0)
         wbi_request_fault(r, WBI_RPC_PARAMS, 200,
-                          member[0] == 'u' ? "params.uri must be a string"
-                                           : "params.name must be a string",
+                          member[0] == 'u' ? "params.uri must be a string that is not empty"
+                                           : "params.name must be a string that is not empty",
                           WBI_NONE);
     else if (arguments != NULL && !wbi_json_is(arguments, WBI_JSON_OBJ))
         wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.arguments must be an object", WBI_NONE);

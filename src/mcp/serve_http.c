@@ -169,7 +169,8 @@ static void do_get(struct post *p, struct wbi_mcp_session *session)
     struct wbi_str last = wbi_http_first(p->r, WBI_HTTP_LAST_EVENT_ID);
 
     if (!wbi_http_accepts(p->r, "text/event-stream", true)) {
-        plain(p->http, p->r->id, 406, NULL);
+        refuse(p->http, p->r->id, 406, WBI_NONE, WBI_RPC_INVALID,
+               WBI_LIT("Accept must list text/event-stream"));
         return;
     }
     if (last.n > 0) {
@@ -186,7 +187,8 @@ static void do_get(struct post *p, struct wbi_mcp_session *session)
             return;
         }
     }
-    plain(p->http, p->r->id, 409, NULL);
+    refuse(p->http, p->r->id, 409, WBI_NONE, WBI_RPC_INVALID,
+           WBI_LIT("this session has all the streams it may have; end one first"));
 }
 
 /* 2026-07-28 has nothing but POST; GET and DELETE are for sessions. */

@@ -449,6 +449,7 @@ static void a_refused_initialize_names_no_session(void **state)
 static void refusals_say_what_would_be_accepted(void **state)
 {
     char session[SESSION_SIZE];
+    int streams[WBI_LIMIT_MCP_STREAMS + 1];
     struct world w;
 #define ASK(method, params) \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":" params "}"
@@ -458,6 +459,7 @@ static void refusals_say_what_would_be_accepted(void **state)
         {"{\"id\":1,,}", "expected a string for object key at line 1, column 9"},
         {ASK("no/such", "{}"), "\"Method not found: no/such\""},
         {ASK("no\\u001b[2J", "{}"), "\"Method not found\""},
+        {ASK("tools/call", "{\"name\":\"\"}"), "params.name must be a string that is not empty"},
         {ASK("tools/list",
              "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2099-01-01\"}}"),
          "\"code\":-32022"},
@@ -475,6 +477,12 @@ static void refusals_say_what_would_be_accepted(void **state)
         if (strstr(text, rows[i].why) == NULL)
             fail_msg("row %zu: %s", i, text);
     }
+    for (size_t i = 0; i < WBI_COUNT(streams); i++)
+        streams[i] = request(&w, "GET", session, "");
+    assert_non_null(strstr(came(streams[WBI_LIMIT_MCP_STREAMS]), "end one first"));
+    for (size_t i = 0; i < WBI_COUNT(streams); i++)
+        close(streams[i]);
+    turn(&w);
     stop(&w);
 }
 
