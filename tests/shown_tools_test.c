@@ -301,6 +301,63 @@ static void test_two_streams_share_a_small_budget(void **state)
     tools_end(&t);
 }
 
+static wb_result *run_within(struct tools *t, const char *cmd, int budget)
+{
+    char input[800];
+
+    (void)snprintf(input, sizeof(input), "{\"cmd\":\"%s\",\"max_output_tokens\":%d}", cmd, budget);
+    return tools_ask(t, "ExecCommand", input);
+}
+
+/* C6.4: with little room, the stream that tells of the failure is shown, whatever the exit. */
+static void test_a_small_budget_shows_what_failed(void **state)
+{
+    static const char *const to[] = {"1", "2"};
+    struct tools t;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        for (int status = 0; status < 2; status++) {
+            char cmd[400];
+            wb_result *r;
+
+            (void)snprintf(cmd, sizeof(cmd),
+                           "for i in $(seq 400); do echo out $i; echo note $i >&2; [ $i = 222 ] && "
+                           "echo 'ERROR: lost quorum in shard 9' >&%s; done; exit %d",
+                           to[i], status);
+            r = run_within(&t, cmd, 300);
+            assert_non_null(strstr(receipt_of(r), "\nERROR: lost quorum in shard 9\n"));
+            wb_result_free(r);
+        }
+    }
+    tools_end(&t);
+}
+
+/* C6.4: a stream of warnings that just fits leaves the other more than its notice. */
+static void test_warnings_do_not_crowd_out_the_output(void **state)
+{
+    struct tools t;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (int warnings = 80; warnings <= 120; warnings += 5) {
+        char cmd[400];
+        wb_result *r;
+
+        (void)snprintf(cmd, sizeof(cmd),
+                       "for i in $(seq 500); do echo test number $i is ok; done; for i in $(seq "
+                       "%d); do echo warning: function unused_$i is never used, see src/lib.rs "
+                       ">&2; done",
+                       warnings);
+        r = run_within(&t, cmd, 2500);
+        assert_true(lines_with(receipt_of(r), "test number ") > 60);
+        assert_true(lines_with(receipt_of(r), "warning: ") > 40);
+        wb_result_free(r);
+    }
+    tools_end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +371,8 @@ int main(void)
         cmocka_unit_test(test_109_invisible_characters),
         cmocka_unit_test(test_110_a_line_end_in_a_name),
         cmocka_unit_test(test_two_streams_share_a_small_budget),
+        cmocka_unit_test(test_a_small_budget_shows_what_failed),
+        cmocka_unit_test(test_warnings_do_not_crowd_out_the_output),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,11 @@ uint64_t wbi_shown_lines(const struct wbi_shown *s)
     return wbi_preview_index_lines(s->index);
 }
 
+double wbi_shown_worst(struct wbi_shown *s)
+{
+    return wbi_shown_end(s) == WB_OK ? wbi_preview_index_worst(s->index) : 0;
+}
+
 const struct wbi_hygiene_counts *wbi_shown_counts(const struct wbi_shown *s)
 {
     return &s->hygiene.counts;

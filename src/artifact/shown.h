@@ -28,6 +28,7 @@ WB_MUST_CHECK wb_rc wbi_shown_end(struct wbi_shown *s);
 /* After the end. */
 uint64_t wbi_shown_tokens(const struct wbi_shown *s); /* of the whole cleaned text */
 uint64_t wbi_shown_lines(const struct wbi_shown *s);
+double wbi_shown_worst(struct wbi_shown *s); /* as wbi_preview_index_worst */
 /* What is shown differs in more than white space from what was printed: cleaning or redaction
  * did something, or JSON is spelled otherwise. */
 bool wbi_shown_changed(const struct wbi_shown *s);

@@ -68,6 +68,9 @@ uint64_t wbi_preview_index_lines(const struct wbi_preview_index *index);
 uint64_t wbi_preview_index_bytes(const struct wbi_preview_index *index);
 /* Tokens of the whole text; past WBI_LIMIT_PREVIEW_TOKENS a guess by bytes. */
 uint64_t wbi_preview_index_tokens(const struct wbi_preview_index *index);
+/* How much its worst line tells of a failure, 0 for nothing, less the more lines are like it.
+ * End the index first. 0 also when there is no memory to look. */
+double wbi_preview_index_worst(struct wbi_preview_index *index);
 
 /* True when the text is JSON whose strings the preview spells otherwise than it does. */
 bool wbi_preview_respells(struct wbi_str text);

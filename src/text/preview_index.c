@@ -7,6 +7,8 @@
  * still small waits: most of these are shown whole, and then nobody asks what their lines say. */
 #include "text/preview_int.h"
 
+#include <math.h>
+
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "text/tokens.h"
@@ -575,6 +577,21 @@ wb_rc wbi_index_look(struct wbi_preview_index *x)
             remember_again(x, x->kept[i].line, again);
     }
     return rc;
+}
+
+double wbi_preview_index_worst(struct wbi_preview_index *x)
+{
+    double worst = 0;
+
+    if (wbi_index_look(x) != WB_OK)
+        return 0;
+    for (size_t i = 0; i < x->n_kept; i++) {
+        const struct record *r = &x->kept[i];
+        double count = (double)x->shapes[r->shape].count;
+
+        worst = fmax(worst, r->severity / (1.0 + log2(count > 1 ? count : 1)));
+    }
+    return worst >= FAILURE ? worst : 0;
 }
 
 /* The text has become too large to wait; what waits behind its last looked-at line is fed. */

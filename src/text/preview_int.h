@@ -272,6 +272,9 @@ WB_MUST_CHECK wb_rc wbi_choose_groups(struct chooser *c);
 WB_MUST_CHECK wb_rc wbi_choose_kinds(struct chooser *c);
 /* preview_path.c: what the first path or dotted name of a line begins with, as a hash. */
 uint64_t wbi_path_root(struct wbi_str line);
+/* The longest name between blanks in a line (a path, a test, a dotted name) as a hash, 0 when
+ * it has none that is long enough to be one thing's own. */
+uint64_t wbi_longest_name(struct wbi_str line);
 #define ROOTS 256u
 struct roots { /* all zeros at first */
     uint64_t root[ROOTS];

@@ -16,6 +16,8 @@
 #define FRAMES_LOOK 160u   /* lines below a failure in which its frames stand */
 #define FRAMES_MIN 8u      /* shorter chains are shown from their start */
 #define FRAMES_SHOWN 3u
+#define NAME_MIN 16u
+#define NAME_LOOK 256u /* bytes of a line */
 
 /* A letter, a digit, a byte beyond ASCII or one of $+-./@_~ */
 static bool in_name(char c)
@@ -227,4 +229,21 @@ wb_rc wbi_choose_frames(struct chooser *c, size_t i, uint64_t limit)
         rc = show_frame(c, f.at[k], limit);
     }
     return rc;
+}
+
+uint64_t wbi_longest_name(struct wbi_str line)
+{
+    struct wbi_str s = wbi_str_head(line, line.n < NAME_LOOK ? line.n : NAME_LOOK),
+                   best = {NULL, 0};
+    const char *p = s.p, *end = s.p + s.n;
+
+    while (p < end) {
+        const char *blank = memchr(p, ' ', (size_t)(end - p));
+        size_t n = (size_t)((blank != NULL ? blank : end) - p);
+
+        if (n > best.n)
+            best = wbi_str_make(p, n);
+        p += n + 1;
+    }
+    return best.n < NAME_MIN ? 0 : wbi_hash64(best.p, best.n, 7) | 1;
 }

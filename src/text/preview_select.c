@@ -25,11 +25,10 @@
 #define APART 100u   /* lines between two of a shape */
 #define APART_MAX 2u /* of one shape that count as news */
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
+#define HARDLY_ANY (220u * WBI_TOKEN_UNIT)
 #define MANY_LINES 200u
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
-#define NAME_MIN 16u
-#define NAME_LOOK 256u /* bytes of a line */
 #define NAME_SLOTS 256u
 #define LATER_MAX 32u
 #define AGAIN_FROM 2u /* lines of one shape of which some may be equal */
@@ -360,6 +359,24 @@ static bool seen_before(uint64_t *seen, size_t slots, const struct pick *p)
     return false;
 }
 
+/* The line that tells most of a failure. */
+static wb_rc worst_line(struct chooser *c)
+{
+    struct queue q NOT_CLEARED;
+    uint32_t at;
+    bool taken;
+    wb_rc rc = score_failures(c);
+
+    if (rc != WB_OK)
+        return rc;
+    wbi_queue_by_score(c, &q);
+    if (!wbi_queue_at(&q, 0, &at) || c->picks[at].rec->severity < FAILURE || wbi_shown(c, at))
+        return WB_OK;
+    return wbi_offer(c, at, at, c->units * 3 / 4, &taken);
+}
+
+/* What is chosen last is dropped first: with room for hardly more than two lines, the one that
+ * tells what went wrong goes before the end. */
 static wb_rc both_ends(struct chooser *c)
 {
     bool taken;
@@ -371,6 +388,8 @@ static wb_rc both_ends(struct chooser *c)
         if (!taken)
             break;
     }
+    if (rc == WB_OK && c->units < HARDLY_ANY)
+        rc = worst_line(c);
     for (i = 0; rc == WB_OK && i < c->n && i < 6; i++) {
         rc = wbi_offer(c, c->n - 1 - i, c->n - 1 - i, i == 0 ? c->units * 3 / 4 : c->units / 5,
                        &taken);
@@ -387,25 +406,6 @@ static uint64_t share(const struct chooser *c, unsigned little, unsigned plenty)
     return c->units * (c->units < LITTLE ? little : plenty) / 100;
 }
 
-/* The longest name between blanks in a line (a path, a test, a dotted name) as a hash, 0 when
- * it has none that is long enough to be one thing's own. */
-static uint64_t longest_name(struct wbi_str line)
-{
-    struct wbi_str s = wbi_str_head(line, line.n < NAME_LOOK ? line.n : NAME_LOOK),
-                   best = {NULL, 0};
-    const char *p = s.p, *end = s.p + s.n;
-
-    while (p < end) {
-        const char *blank = memchr(p, ' ', (size_t)(end - p));
-        size_t n = (size_t)((blank != NULL ? blank : end) - p);
-
-        if (n > best.n)
-            best = wbi_str_make(p, n);
-        p += n + 1;
-    }
-    return best.n < NAME_MIN ? 0 : wbi_hash64(best.p, best.n, 7) | 1;
-}
-
 /* What the lines chosen so far told. */
 struct told {
     uint64_t line[SEEN_SLOTS];
@@ -418,7 +418,7 @@ struct told {
 static bool named_before(struct told *t, const struct chooser *c, size_t i)
 {
     bool place = (c->picks[i].rec->flags & LINE_PLACE) != 0;
-    uint64_t name = place ? 0 : longest_name(c->picks[i].text);
+    uint64_t name = place ? 0 : wbi_longest_name(c->picks[i].text);
     uint64_t *slot = &t->name[name >> 32 & (NAME_SLOTS - 1)];
 
     if (name == 0)
@@ -770,7 +770,7 @@ wb_rc wbi_choose(struct chooser *c)
     if (c->n == 0)
         return WB_OK;
     rc = both_ends(c);
-    if (rc == WB_OK)
+    if (rc == WB_OK && c->units >= HARDLY_ANY)
         rc = wbi_choose_kinds(c);
     if (rc == WB_OK)
         rc = failures(c);

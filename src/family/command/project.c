@@ -4,6 +4,7 @@
  * share the rest by need. */
 #include "family/command/command_int.h"
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "text/tokens.h"
@@ -48,20 +49,31 @@ uint64_t wbi_command_need(const struct wbi_command_stream *s)
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
 #define NOTICE_TOKENS 40  /* of a cut, but for the call that reads it */
 #define CUT_BOTH_MIN 110  /* below this two cut streams show nothing but their notices */
+#define CUT_BOTH_WELL 200 /* below this little else */
+#define NEITHER (-1)
 
 static uint64_t rest(uint64_t budget, uint64_t fixed)
 {
     return budget > fixed + 40 ? budget - fixed : 40;
 }
 
+/* The stream with the line that tells most of a failure, if there is such a line. */
+static int telling_stream(const struct wbi_command_output *o)
+{
+    double out = wbi_shown_worst(o->stream[0].shown), err = wbi_shown_worst(o->stream[1].shown);
+
+    return out == err ? NEITHER : err > out;
+}
+
 /* What each stream's preview may cost, 0: it has none; artifacts: as if both had one. The
- * smaller stream whole and the larger one cut, where that leaves room: a few lines of errors
- * beside a long output are what matters. Where two cut ones would only tell that they are cut,
- * the one that says how it went is shown alone. */
+ * smaller stream whole and the larger one cut, where that leaves it a third: a few lines of
+ * errors beside a long output are what matters, but many that are all alike are not. Where two
+ * cut ones would hardly tell more than that they are cut, the one that says how it went is
+ * shown alone: the one that tells of a failure, else where it is very little, by the exit. */
 static void share_budget(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
     uint64_t need[2] = {0, 0}, cost[2] = {0, 0}, fixed = HEADER_TOKENS, left;
-    int big, small;
+    int big, small, telling = NEITHER;
 
     if (o->disposition == WBI_DISPOSITION_PROMOTED)
         fixed += PROMOTED_TOKENS;
@@ -83,19 +95,22 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
     small = !big;
     left = rest(o->budget_tokens,
                 fixed + cost[big] + (cost[small] ? stream_cost(&o->stream[small], false) : 0));
-    if (need[small] + CUT_STREAM_MIN <= left || need[0] + need[1] <= left) {
+    if (need[small] + WBI_MAX(CUT_STREAM_MIN, left / 3) <= left || need[0] + need[1] <= left) {
         ret[small] = need[small];
         ret[big] = left - need[small];
         return;
     }
     left = rest(o->budget_tokens, fixed + cost[0] + cost[1]);
-    if (left >= CUT_BOTH_MIN || need[small] <= left / 2) {
+    if (left < CUT_BOTH_WELL && need[small] > left / 2)
+        telling = telling_stream(o);
+    if (telling == NEITHER && (left >= CUT_BOTH_MIN || need[small] <= left / 2)) {
         wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
         return;
     }
-    big = o->exit_status != 0 || o->signal != 0;
-    ret[big] = left;
-    ret[!big] = 0;
+    if (telling == NEITHER)
+        telling = o->exit_status != 0 || o->signal != 0;
+    ret[telling] = left;
+    ret[!telling] = 0;
 }
 
 void wbi_command_shows_whole(const struct wbi_command_output *o, bool ret[2])
