@@ -59,6 +59,15 @@ static wb_rc finish(void *state, struct wbi_buf *out)
     return rc;
 }
 
+/* A character of which only the first bytes came is not one that is broken yet. */
+static wb_rc finish_so_far(void *state, struct wbi_buf *out)
+{
+    struct cleaning *c = state;
+
+    c->hygiene.pending_n = 0;
+    return finish(state, out);
+}
+
 static void end(void *state)
 {
     struct cleaning *c = state;
@@ -73,4 +82,9 @@ static void end(void *state)
 struct wbi_cleaner wbi_cleaner_text(const struct wbi_secrets *secrets)
 {
     return (struct wbi_cleaner){(void *)(uintptr_t)secrets, begin, feed, finish, end};
+}
+
+struct wbi_cleaner wbi_cleaner_text_so_far(const struct wbi_secrets *secrets)
+{
+    return (struct wbi_cleaner){(void *)(uintptr_t)secrets, begin, feed, finish_so_far, end};
 }

@@ -10,5 +10,8 @@ struct wbi_secrets;
 
 /* secrets may be NULL (cleaning only) and must outlive the cleaner. Any thread. */
 struct wbi_cleaner wbi_cleaner_text(const struct wbi_secrets *secrets);
+/* Of a text that is still being written: the start of a character at its end is left for the
+ * next read, so that reading on from there misses nothing. */
+struct wbi_cleaner wbi_cleaner_text_so_far(const struct wbi_secrets *secrets);
 
 #endif

@@ -243,7 +243,8 @@ wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err)
         return wbi_fail_nomem(err);
     job->reading = r;
     job->store = x->runtime->artifacts;
-    job->cleaner = wbi_cleaner_text(x->runtime->secrets);
+    job->cleaner = r->artifact.writing ? wbi_cleaner_text_so_far(x->runtime->secrets)
+                                       : wbi_cleaner_text(x->runtime->secrets);
     v->path = wbi_artifact_path(x->runtime->artifacts, x->arena, r->artifact.name);
     v->query = question(x->arena, x->input);
     v->budget = wbi_exec_budget(x);

@@ -58,6 +58,32 @@ static const char *first_line(struct wbi_str retrieval)
     return "Task output is not ready; the task still runs\n";
 }
 
+/* Which part is below, and where to go on with a task that still prints: nothing but the
+ * receipt tells the model. */
+static void shown_part(struct wbi_buf *out, const wbi_json *result)
+{
+    bool writing = wbi_json_true(wbi_json_get(result, "writing"));
+    bool more = wbi_json_get_str(result, "nextToken").p != NULL;
+    int64_t first, last, total;
+
+    if (wbi_json_get_str(result, "content").n == 0)
+        return;
+    if (wbi_json_i64(wbi_json_get(result, "first_byte"), &first) &&
+        wbi_json_i64(wbi_json_get(result, "end_byte"), &last)) {
+        wbi_buf_addf(out, "Bytes: %lld-%lld", (long long)first, (long long)last);
+        if (writing && !more)
+            wbi_buf_addf(out, ", all so far; what follows is read with offset %lld",
+                         (long long)last);
+        wbi_buf_addc(out, '\n');
+    } else if (wbi_json_i64(wbi_json_get(result, "first_line"), &first) &&
+               wbi_json_i64(wbi_json_get(result, "last_line"), &last)) {
+        wbi_buf_addf(out, "Lines: %lld-%lld", (long long)first, (long long)last);
+        if (wbi_json_i64(wbi_json_get(result, "total_lines"), &total))
+            wbi_buf_addf(out, " of %lld%s", (long long)total, writing ? " so far" : "");
+        wbi_buf_addc(out, '\n');
+    }
+}
+
 /* A range that holds nothing says how much there is. */
 static void empty_page(struct wbi_buf *out, const wbi_json *result)
 {
@@ -86,6 +112,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     wbi_task_render_state(out, wbi_json_get(c->result, "task"));
     if (wbi_json_get(c->result, "content") != NULL) {
         wbi_page_render_header(out, c->tool_name, c->result);
+        shown_part(out, c->result);
         empty_page(out, c->result);
         wbi_page_render_content(out, c->result);
     } else {
