@@ -240,16 +240,49 @@ static void note_divergence(const struct search *s, struct wbi_patch_fault *faul
         fault->actual[fault->n_actual++] = bounded(s->text->lines[i]);
 }
 
-static wb_rc fail_missing(const struct search *s, struct wbi_error *err,
+/* A place that would match but for the order: it begins before s->from. */
+static bool earlier_place(const struct search *s, size_t *ret_at)
+{
+    for (enum wbi_patch_tier tier = WBI_TIER_TEXT; tier < WBI_TIER_COUNT; tier++)
+        for (size_t at = 0; at < s->from; at++)
+            if (matches(s, at, tier)) {
+                *ret_at = at;
+                return true;
+            }
+    return false;
+}
+
+static wb_rc fail_order(const struct search *s, size_t at, struct wbi_arena *arena,
+                        struct wbi_error *err, struct wbi_patch_fault *fault)
+{
+    char shown[WBI_PATH_SHOWN];
+
+    note_candidate(s, at, arena, fault);
+    if (s->hunk->n_anchors > 0)
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
+                             "hunk %u of `%s` matches at line %zu, but not behind its anchor and "
+                             "the hunks before it (from line %zu on)",
+                             fault->hunk, wbi_path_show(fault->path, shown), at + 1, s->from + 1);
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
+                         "hunk %u of `%s` matches at line %zu, but the hunk before it reaches to "
+                         "line %zu; hunks stand in the order of the file and share no line",
+                         fault->hunk, wbi_path_show(fault->path, shown), at + 1, s->from);
+}
+
+static wb_rc fail_missing(const struct search *s, struct wbi_arena *arena, struct wbi_error *err,
                           struct wbi_patch_fault *fault)
 {
     char shown[WBI_PATH_SHOWN], want[WBI_PATH_SHOWN], have[WBI_PATH_SHOWN];
+    size_t at;
 
+    if (earlier_place(s, &at))
+        return fail_order(s, at, arena, err, fault);
     note_divergence(s, fault);
     if (!fault->has_divergence)
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
-                             "hunk %u of `%s`: none of its context lines occur in the file",
-                             fault->hunk, wbi_path_show(fault->path, shown));
+                             "hunk %u of `%s`: none of its context lines occur in the file%s",
+                             fault->hunk, wbi_path_show(fault->path, shown),
+                             s->from > 0 ? " behind its anchor or the hunk before it" : "");
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_CONTEXT_NOT_FOUND,
                          "hunk %u of `%s` does not match; nearest at line %u, %u line%s agree%s, "
                          "then line %u is `%s` "
@@ -318,7 +351,7 @@ static wb_rc choose(const struct search *s, enum wbi_patch_tier first, struct wb
                     struct wbi_patch_place *ret)
 {
     if (s->hunk->n_old > s->text->n)
-        return fail_missing(s, err, fault);
+        return fail_missing(s, arena, err, fault);
     for (enum wbi_patch_tier tier = first; tier < WBI_TIER_COUNT; tier++) {
         size_t at, count = places(s, tier, &at);
 
@@ -334,7 +367,7 @@ static wb_rc choose(const struct search *s, enum wbi_patch_tier first, struct wb
                 note_candidate(s, i, arena, fault);
         return fail_ambiguous(err, fault);
     }
-    return fail_missing(s, err, fault);
+    return fail_missing(s, arena, err, fault);
 }
 
 /* First line at or after from that is the anchor, and how many are. */
