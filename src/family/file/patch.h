@@ -106,7 +106,8 @@ struct wbi_patch_change {
     uint32_t added, removed;
     struct wbi_str preview; /* unified, at most 80 lines */
     bool preview_truncated;
-    int exec; /* as in struct wbi_patch_file */
+    int exec;   /* as in struct wbi_patch_file */
+    bool again; /* an earlier change is of the same file */
 };
 
 struct wbi_patch_diagnostic {

@@ -346,6 +346,8 @@ static wb_rc plan_file(struct plan *p, struct wbi_patch_file *f)
         return plan_delete(p, f, e);
     rc = plan_modify(p, f, e);
     e->last = WBI_PATCH_MODIFY;
+    if (rc == WB_OK)
+        p->res->changes[p->res->n_changes - 1].again = again;
     return rc;
 }
 

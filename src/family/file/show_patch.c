@@ -87,6 +87,8 @@ static wb_rc put_change(struct project *j, const struct wbi_patch_change *c)
     wbi_jw_kstr(j->w, "path", path);
     if (from.p != NULL)
         wbi_jw_kstr(j->w, "from_path", from);
+    if (c->again)
+        wbi_jw_kbool(j->w, "again", true);
     if (c->exec >= 0)
         wbi_jw_kbool(j->w, "executable", c->exec == 1);
     put_hunks(j->w, c);
@@ -182,6 +184,8 @@ static struct wbi_str patch_summary(const struct wbi_patch_output *o, struct wbi
     for (size_t i = 0; i < o->r.n_changes && out.n < 400; i++) {
         const struct wbi_patch_change *c = &o->r.changes[i];
 
+        if (c->again)
+            continue;
         wbi_buf_addf(&out, "%s%c:", i ? ", " : " ", action_letters[c->action]);
         if (c->from_path.p != NULL)
             wbi_buf_addf(&out, "%.*s->", WBI_FMT(wbi_file_name(arena, c->from_path)));
@@ -204,12 +208,24 @@ static wb_rc put_changes(struct project *j)
     wbi_jw_key(j->w, "changed_paths");
     wbi_jw_arr(j->w);
     for (size_t i = 0; i < j->shown; i++) {
-        if (j->o->r.changes[i].from_path.p != NULL)
-            wbi_jw_str(j->w, wbi_file_name(j->p->arena, j->o->r.changes[i].from_path));
-        wbi_jw_str(j->w, wbi_file_name(j->p->arena, j->o->r.changes[i].path));
+        const struct wbi_patch_change *c = &j->o->r.changes[i];
+
+        if (c->from_path.p != NULL)
+            wbi_jw_str(j->w, wbi_file_name(j->p->arena, c->from_path));
+        if (!c->again)
+            wbi_jw_str(j->w, wbi_file_name(j->p->arena, c->path));
     }
     wbi_jw_arr_end(j->w);
     return rc;
+}
+
+static int64_t file_count(const struct wbi_patch_result *r)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < r->n_changes; i++)
+        n += !r->changes[i].again;
+    return n;
 }
 
 static wb_rc patch_project(void *arg, const struct wbi_complete *full,
@@ -228,7 +244,7 @@ static wb_rc patch_project(void *arg, const struct wbi_complete *full,
     wbi_jw_kstrz(&w, "form", o->r.form == WBI_PATCH_CODEX ? "codex" : "unified");
     if (put_changes(&j) != WB_OK)
         return wbi_fail_nomem(err);
-    wbi_jw_kint(&w, "changed_file_count", (int64_t)o->r.n_changes);
+    wbi_jw_kint(&w, "changed_file_count", file_count(&o->r));
     wbi_jw_kint(&w, "added_count", o->r.added);
     wbi_jw_kint(&w, "removed_count", o->r.removed);
     put_diagnostics(&j);
@@ -321,11 +337,15 @@ static wb_rc patch_render(void *arg, const struct wbi_canonical *c, struct wbi_a
     first_line(r, wbi_json_count(wbi_json_get(r, "diagnostics")) > 0, out);
     if (wbi_json_count(files) == 0)
         wbi_buf_addz(out, "(no file changes recorded)\n");
-    left_out = wbi_result_int(r, "changed_file_count") - (int64_t)wbi_json_count(files);
+    left_out = wbi_result_int(r, "changed_file_count");
     WBI_JSON_EACH (files, f) {
-        struct wbi_str line =
-            change_line(arena, letter_of(wbi_json_get_str(f, "action")),
-                        wbi_json_get_str(f, "path"), wbi_json_get_str(f, "from_path"));
+        struct wbi_str line;
+
+        if (wbi_json_true(wbi_json_get(f, "again")))
+            continue;
+        left_out--;
+        line = change_line(arena, letter_of(wbi_json_get_str(f, "action")),
+                           wbi_json_get_str(f, "path"), wbi_json_get_str(f, "from_path"));
         if (line.p == NULL)
             return WB_ENOMEM;
         wbi_buf_adds(out, line);
