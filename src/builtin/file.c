@@ -23,12 +23,19 @@ static bool flag(const struct wbi_job *j, const char *name)
     return wbi_json_true(wbi_json_get(j->exec->input, name));
 }
 
-/* "" is the root itself, as is "." */
+/* "" is the root itself, as is ".". A name that JSON or a receipt cannot hold is given as lists
+ * show it, escaped; one that is there as it is written goes first. */
 static struct wbi_str path_of(const struct wbi_job *j)
 {
-    struct wbi_str path = wbi_json_get_str(j->exec->input, "path");
+    struct wbi_str path = wbi_json_get_str(j->exec->input, "path"), named;
+    struct stat st;
 
-    return wbi_str_eqz(path, ".") ? WBI_LIT("") : path;
+    if (wbi_str_eqz(path, "."))
+        return WBI_LIT("");
+    if (wbi_str_index(path, '\\') == path.n || wbi_path_stat(j->root, path, NULL, &st) == WB_OK)
+        return path;
+    named = wbi_file_named(j->arena, path);
+    return named.p != NULL && wbi_path_stat(j->root, named, NULL, &st) == WB_OK ? named : path;
 }
 
 static wb_rc page_token(struct wbi_job *j, struct wbi_str *ret)

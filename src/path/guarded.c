@@ -126,8 +126,7 @@ bool wbi_path_guarded(struct wbi_str path)
     return false;
 }
 
-/* One character of path at *at, escaped where it could mislead. */
-static size_t show_one(struct wbi_str path, size_t *at, char out[16])
+size_t wbi_path_show_one(struct wbi_str path, size_t *at, char out[16])
 {
     size_t skip, from = *at;
     size_t len = wbi_utf8_step((const uint8_t *)path.p + from, path.n - from, &skip);
@@ -156,7 +155,7 @@ const char *wbi_path_show(struct wbi_str path, char out[WBI_PATH_SHOWN])
     char one[16];
 
     while (at < path.n && n < SHOWN_HEAD) {
-        size_t len = show_one(path, &at, one);
+        size_t len = wbi_path_show_one(path, &at, one);
         memcpy(out + n, one, len);
         n += len;
     }
@@ -166,7 +165,7 @@ const char *wbi_path_show(struct wbi_str path, char out[WBI_PATH_SHOWN])
         at = path.n - SHOWN_TAIL / 4;
     }
     while (at < path.n && n < WBI_PATH_SHOWN - 17) {
-        size_t len = show_one(path, &at, one);
+        size_t len = wbi_path_show_one(path, &at, one);
         memcpy(out + n, one, len);
         n += len;
     }

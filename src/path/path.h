@@ -212,5 +212,8 @@ bool wbi_path_guarded(struct wbi_str path);
  * escaped, the middle cut out when long. Returns out. */
 #define WBI_PATH_SHOWN 200
 const char *wbi_path_show(struct wbi_str path, char out[WBI_PATH_SHOWN]);
+/* One character of path at *at, which is moved behind it, escaped where it could mislead
+ * (\xNN, \u{N}). Returns the bytes written; not NUL-terminated. */
+size_t wbi_path_show_one(struct wbi_str path, size_t *at, char out[16]);
 
 #endif

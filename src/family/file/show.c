@@ -69,12 +69,65 @@ struct wbi_str wbi_token_decode(struct wbi_arena *arena, struct wbi_str text)
 
 struct wbi_str wbi_file_name(struct wbi_arena *arena, struct wbi_str path)
 {
-    char shown[WBI_PATH_SHOWN];
+    struct wbi_buf out;
+    char one[16];
+    size_t at = 0;
 
     if (wbi_hygiene_is_clean(path) && wbi_str_index(path, '\n') == path.n &&
         wbi_str_index(path, '\t') == path.n)
         return path;
-    return wbi_arena_str(arena, wbi_str_z(wbi_path_show(path, shown)));
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    while (at < path.n) {
+        size_t n = wbi_path_show_one(path, &at, one);
+
+        wbi_buf_add(&out, one, n);
+    }
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
+}
+
+/* What \xNN or \u{N} at the start of s stands for, into out; *ret_used 0: it is neither. */
+static size_t unescape(struct wbi_str s, char out[4], size_t *ret_used)
+{
+    bool wide = s.n > 2 && s.p[1] == 'u' && s.p[2] == '{';
+    size_t at = wide ? 3 : 2, digits = 0, most = wide ? 6 : 2;
+    uint32_t v = 0;
+
+    *ret_used = 0;
+    if (s.n < 4 || s.p[0] != '\\' || (!wide && s.p[1] != 'x'))
+        return 0;
+    for (; at < s.n && digits < most; at++, digits++) {
+        char c = s.p[at];
+        int d = c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= '0' && c <= '9' ? c - '0' : -1;
+
+        if (d < 0)
+            break;
+        v = v * 16 + (uint32_t)d;
+    }
+    if (digits == 0 || (wide ? at == s.n || s.p[at] != '}' || v > 0x10ffff : digits < 2))
+        return 0;
+    *ret_used = at + wide;
+    if (wide)
+        return wbi_utf8_put(v, out);
+    out[0] = (char)v;
+    return 1;
+}
+
+struct wbi_str wbi_file_named(struct wbi_arena *arena, struct wbi_str name)
+{
+    struct wbi_buf out;
+    struct wbi_str path, again;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    for (size_t at = 0, used; at < name.n; at += used) {
+        char one[4];
+        size_t n = unescape(wbi_str_from(name, at), one, &used);
+
+        wbi_buf_add(&out, used > 0 ? one : name.p + at, used > 0 ? n : 1);
+        used += used == 0;
+    }
+    path = wbi_buf_str(&out);
+    again = wbi_buf_rc(&out) == WB_OK ? wbi_file_name(arena, path) : WBI_NONE;
+    return again.p != NULL && wbi_str_eq(again, name) ? path : WBI_NONE;
 }
 
 struct wbi_str wbi_file_beneath(struct wbi_arena *arena, struct wbi_str dir, struct wbi_str path)

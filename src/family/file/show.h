@@ -53,6 +53,8 @@ struct wbi_str wbi_token_decode(struct wbi_arena *arena, struct wbi_str text);
 /* A path as results and receipts have it: as it is when it is clean text, else
  * escaped. Absent: out of memory. */
 struct wbi_str wbi_file_name(struct wbi_arena *arena, struct wbi_str path);
+/* And back: the path that is shown so. Absent when none is, or out of memory. */
+struct wbi_str wbi_file_named(struct wbi_arena *arena, struct wbi_str name);
 /* The details of a patch that could not be applied, as a JSON object; absent
  * when there is nothing to tell or no memory. */
 struct wbi_str wbi_patch_fault_details(struct wbi_arena *arena, const struct wbi_patch_fault *f);
