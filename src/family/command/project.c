@@ -159,11 +159,15 @@ wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd
                           struct wbi_arena *arena, struct wbi_preview *ret, struct wbi_error *err)
 {
     struct wbi_preview_policy policy = {.budget = budget, .command = cmd};
+    bool ended;
 
     *ret = (struct wbi_preview){.text = WBI_NONE};
     if (s->shown == NULL || s->bytes == 0)
         return WB_OK;
-    if (budget == 0 || wbi_shown_end(s->shown) != WB_OK) { /* no room here, or for its copy */
+    ended = wbi_shown_end(s->shown) == WB_OK;
+    if (ended && wbi_shown_lines(s->shown) == 0) /* nothing but colours and the like */
+        return WB_OK;
+    if (budget == 0 || !ended) { /* no room here, or for its copy */
         ret->truncated = true;
         return WB_OK;
     }
@@ -175,6 +179,13 @@ wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd
     return wbi_shown_preview(s->shown, arena, &policy, ret, err);
 }
 
+/* As previews and reads number them; what was dropped is only known as it was printed. */
+static uint64_t lines_of(const struct wbi_command_stream *s)
+{
+    return s->shown != NULL && s->bytes > 0 && s->dropped == 0 ? wbi_shown_lines(s->shown)
+                                                               : s->lines;
+}
+
 static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_command_stream *s)
 {
     char key[40];
@@ -182,7 +193,7 @@ static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_co
     (void)snprintf(key, sizeof(key), "%s_bytes", name);
     wbi_jw_kint(w, key, (int64_t)s->bytes);
     (void)snprintf(key, sizeof(key), "%s_lines", name);
-    wbi_jw_kint(w, key, (int64_t)s->lines);
+    wbi_jw_kint(w, key, (int64_t)lines_of(s));
     if (redraws(s) > 0) {
         (void)snprintf(key, sizeof(key), "%s_redraws", name);
         wbi_jw_kint(w, key, (int64_t)redraws(s));
