@@ -8,8 +8,8 @@
  *   *** End Patch
  * Tolerated, because models write it: white space around markers, a sentence,
  * a fence or a heredoc line in front, all lines indented, a bare empty line for an empty context
- * line, "@@ -1,2 +1,3 @@" (its numbers become hints), nothing after the first "*** End Patch" being
- * read. */
+ * line, "@@ -1,2 +1,3 @@" (its numbers become hints), "@@ anchor @@", nothing after the first
+ * "*** End Patch" being read. */
 #include "family/file/patch_int.h"
 
 static struct wbi_str marker(struct wbi_str line)

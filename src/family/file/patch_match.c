@@ -370,9 +370,9 @@ static wb_rc choose(const struct search *s, enum wbi_patch_tier first, struct wb
     return fail_missing(s, arena, err, fault);
 }
 
-/* First line at or after from that is the anchor, and how many are. */
-static size_t find_anchor(const struct wbi_patch_text *t, struct wbi_str anchor, size_t from,
-                          size_t *ret_count)
+/* First line at or after from that is anchor, and how many are. */
+static size_t find_line(const struct wbi_patch_text *t, struct wbi_str anchor, size_t from,
+                        size_t *ret_count)
 {
     static const enum wbi_patch_tier tiers[] = {WBI_TIER_TEXT, WBI_TIER_SPACE, WBI_TIER_PUNCT};
     struct wbi_patch_line l = {.text = anchor};
@@ -388,6 +388,18 @@ static size_t find_anchor(const struct wbi_patch_text *t, struct wbi_str anchor,
             return first;
     }
     return SIZE_MAX;
+}
+
+/* The same for an anchor, which may end in "@@" as the head of a unified hunk does. */
+static size_t find_anchor(const struct wbi_patch_text *t, struct wbi_str anchor, size_t from,
+                          size_t *ret_count)
+{
+    size_t at = find_line(t, anchor, from, ret_count);
+
+    anchor = rtrim(anchor);
+    if (at != SIZE_MAX || anchor.n < 3 || memcmp(anchor.p + anchor.n - 3, " @@", 3) != 0)
+        return at;
+    return find_line(t, wbi_str_head(anchor, anchor.n - 3), from, ret_count);
 }
 
 /* Moves s->from behind the anchors. */
