@@ -334,14 +334,21 @@ static wb_rc pretty_value(struct wbi_arena *arena, struct wbi_str json,
                           struct wbi_error *err)
 {
     const wbi_json *root = NULL, *v = NULL;
+    struct wbi_error why = {0};
     struct wbi_buf plain;
     wb_rc rc;
 
     if (q->cleaner != NULL && wbi_hygiene_json(arena, json, &json) != WB_OK)
         return wbi_fail_nomem(err);
-    rc = wbi_json_read(arena, json, WBI_JSON_AS_WRITTEN, &root, err);
-    if (rc == WB_OK)
-        rc = wbi_json_path(root, q->json_path, &v, err);
+    rc = wbi_json_read(arena, json, WBI_JSON_AS_WRITTEN, &root, &why);
+    if (rc == WB_ENOMEM)
+        return wbi_fail_nomem(err);
+    if (rc != WB_OK)
+        return wbi_fail(err, rc,
+                        "the artifact is not one JSON text: %s at line %u, column %u; lines or "
+                        "grep read it",
+                        why.text, why.line, why.column);
+    rc = wbi_json_path(root, q->json_path, &v, err);
     if (rc != WB_OK)
         return rc;
     wbi_buf_init_arena(&plain, arena, WBI_LIMIT_JSON_TEXT * 4u);
