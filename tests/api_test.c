@@ -445,6 +445,7 @@ static void test_the_callers_loop_drives(void **state)
     assert_int_equal(uv_timer_init(&loop, &timer), 0);
     runtime = bare_runtime(&loop);
     add_tool(runtime, plain, finish_elsewhere, NULL, &f);
+    assert_int_equal(wb_runtime_start(runtime, NULL), WB_EMISUSE); /* two threads would drive it */
     request = wb_request_new("probe");
     assert_int_equal(wb_call_submit(runtime, request, keep, &result, NULL), WB_OK);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/embed_test.c: the library in a host with ways of its own: signals as they come,
- * threads, forks, descriptors that are closed. */
+ * threads, forks, descriptors that are closed, arguments that are missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -406,6 +406,67 @@ static void a_forked_child_is_refused(void **state)
     ws_fini(&ws);
 }
 
+/* ---- misuse ---- */
+
+/* An answer that nobody takes is misuse, not a crash; nor is anything done for it. */
+static void a_missing_place_for_the_answer_is_told(void **state)
+{
+    int runs = 0;
+    wb_runtime *runtime = counting_runtime(&runs);
+    wb_error *error = NULL;
+    int good;
+
+    (void)state;
+    assert_int_equal(wb_artifact_list(runtime, NULL, NULL, NULL), WB_EMISUSE);
+    assert_int_equal(wb_artifact_stats(runtime, NULL, NULL, NULL), WB_EMISUSE);
+    assert_int_equal(wb_artifact_prune(runtime, -1, NULL, NULL, NULL), WB_EMISUSE);
+    assert_int_equal(wb_artifact_verify(runtime, &good, NULL, NULL, &error), WB_EMISUSE);
+    assert_string_equal(wb_error_text(error), "wb_artifact_verify: NULL");
+    wb_error_free(error);
+    assert_int_equal(wb_pins_list(runtime, NULL, NULL, NULL), WB_EMISUSE);
+    assert_int_equal(wb_pins_diff(runtime, "a/b", NULL, NULL, NULL), WB_EMISUSE);
+    wb_runtime_free(runtime);
+}
+
+/* What no header names is refused, though there would be room for it. */
+static void values_that_are_not_named_are_told(void **state)
+{
+    wb_request *request = wb_request_new("probe");
+    wb_options *options = wb_options_new();
+    wb_ledger *ledger;
+
+    (void)state;
+    assert_int_equal(wb_options_set(options, (wb_option)(WB_OPT_INHERIT_STDIN + 1), "1"),
+                     WB_EMISUSE);
+    assert_int_equal(wb_request_set(request, (wb_field)(WB_FIELD_HEARTBEAT_MS + 1), "1"),
+                     WB_EMISUSE);
+    assert_int_equal(wb_ledger_open(options, (wb_ledger_mode)(WB_LEDGER_EXAMINE + 1), &ledger, NULL),
+                     WB_EMISUSE);
+    wb_options_free(options);
+    wb_request_free(request);
+}
+
+/* dispatch.h: stop is for cancelling; where it could not be heard, nothing begins. */
+static void a_stop_that_cannot_be_watched_is_told(void **state)
+{
+    int runs = 0;
+    wb_runtime *runtime = counting_runtime(&runs);
+    wb_error *error = NULL;
+    int in[2], out[2];
+
+    (void)state;
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    close(in[1]);
+    assert_int_equal(wb_dispatch(runtime, NULL, in[0], out[1], in[1], &error), WB_EIO);
+    assert_string_equal(wb_error_text(error), "the streams cannot be watched");
+    wb_error_free(error);
+    close(in[0]);
+    close(out[0]);
+    close(out[1]);
+    wb_runtime_free(runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +478,9 @@ int main(void)
         cmocka_unit_test(tools_of_servers_are_listed_from_any_thread),
         cmocka_unit_test(a_host_without_standard_descriptors_is_told),
         cmocka_unit_test(a_forked_child_is_refused),
+        cmocka_unit_test(a_missing_place_for_the_answer_is_told),
+        cmocka_unit_test(values_that_are_not_named_are_told),
+        cmocka_unit_test(a_stop_that_cannot_be_watched_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

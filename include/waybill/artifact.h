@@ -50,7 +50,7 @@ WB_API WB_MUST_CHECK wb_rc wb_artifact_stats(wb_runtime *runtime, char **ret, si
 WB_API WB_MUST_CHECK wb_rc wb_artifact_prune(wb_runtime *runtime, int64_t older_than_ms, char **ret,
                                              size_t *ret_size, wb_error **reterr);
 /* Compare every finished file with what is known of it. JSON object: {count, bad:
- * [{path, what}]}; *ret_good is 0 when anything is wrong. */
+ * [{path, what}]}; *ret_good (may be NULL) is 0 when anything is wrong. */
 WB_API WB_MUST_CHECK wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret,
                                               size_t *ret_size, wb_error **reterr);
 

@@ -21,7 +21,7 @@ wb_rc wbi_api_fail(wb_error **reterr, const struct wbi_error *err);
 /* The same for a plain code and text. */
 wb_rc wbi_api_fail_text(wb_error **reterr, wb_rc rc, const char *text);
 
-#define WBI_OPTION_COUNT 16
+#define WBI_OPTION_COUNT (WB_OPT_INHERIT_STDIN + 1)
 
 struct wb_options {
     char *values[WBI_OPTION_COUNT];
@@ -43,6 +43,7 @@ struct wb_runtime {
     pid_t process; /* that made it */
     pthread_t thread;
     bool threaded;
+    bool callers_loop;
     bool stop;
     struct wbi_post stop_post;
     struct wbi_watch *reload_watch; /* of wb_runtime_reload_on */
@@ -65,7 +66,7 @@ __attribute__((format(printf, 2, 3))) void wbi_api_notice(wb_runtime *runtime, c
  * on the thread that the loop has of its own. */
 void wbi_api_fetch_upstreams(wb_runtime *runtime);
 
-#define WBI_FIELD_COUNT 24
+#define WBI_FIELD_COUNT (WB_FIELD_HEARTBEAT_MS + 1)
 
 struct wb_request {
     char *tool_name;

@@ -27,8 +27,8 @@ static wb_rc ask(const wb_artifact_query *query, struct reading *r, struct wbi_e
     struct wbi_read_query *q = &r->q;
     wb_rc rc = WB_OK;
 
-    if (query->range != WB_RANGE_ALL && value.p == NULL)
-        return wbi_fail(err, WB_EMISUSE, "the range has no value");
+    if (query->range > WB_RANGE_JSON || (query->range != WB_RANGE_ALL && value.p == NULL))
+        return wbi_fail(err, WB_EMISUSE, "the range is none, or has no value");
     q->context = query->context;
     switch (query->range) {
     case WB_RANGE_ALL:
@@ -73,7 +73,9 @@ wb_rc wb_artifact_read(wb_runtime *runtime, const wb_artifact_query *query, wb_p
     struct wbi_artifact found;
     wb_rc rc;
 
-    if (runtime == NULL || query == NULL || query->ref == NULL || on_piece == NULL)
+    if (wbi_api_check(runtime, "wb_artifact_read", reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (query == NULL || query->ref == NULL || on_piece == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_artifact_read: an argument is NULL");
     rc = wbi_builtin_find_artifact(runtime->rt, wbi_str_z(query->ref), &found, &err);
     if (rc == WB_OK)
@@ -92,12 +94,17 @@ wb_rc wb_artifact_read(wb_runtime *runtime, const wb_artifact_query *query, wb_p
 
 /* ---- the store ---- */
 
-static wb_rc open_store(wb_runtime *runtime, wb_error **reterr)
+static wb_rc open_store(wb_runtime *runtime, const char *function, const void *ret,
+                        wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
 
-    if (runtime == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime is NULL");
+    if (wbi_api_check(runtime, function, reterr) != WB_OK)
+        return WB_EMISUSE;
+    if (ret == NULL) {
+        (void)wbi_fail(&err, WB_EMISUSE, "%s: NULL", function);
+        return wbi_api_fail(reterr, &err);
+    }
     return wbi_runtime_open_artifacts(runtime->rt, &err) == WB_OK ? WB_OK
                                                                   : wbi_api_fail(reterr, &err);
 }
@@ -106,7 +113,7 @@ wb_rc wb_artifact_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_err
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
-    wb_rc rc = open_store(runtime, reterr);
+    wb_rc rc = open_store(runtime, "wb_artifact_list", ret, reterr);
 
     if (rc != WB_OK)
         return rc;
@@ -133,7 +140,7 @@ wb_rc wb_artifact_stats(wb_runtime *runtime, char **ret, size_t *ret_size, wb_er
     struct wbi_artifact_stats stats;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    wb_rc rc = open_store(runtime, reterr);
+    wb_rc rc = open_store(runtime, "wb_artifact_stats", ret, reterr);
 
     if (rc != WB_OK)
         return rc;
@@ -153,7 +160,7 @@ wb_rc wb_artifact_prune(wb_runtime *runtime, int64_t older_than_ms, char **ret, 
     struct wbi_artifact_stats removed = {0}, left = {0};
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    wb_rc rc = open_store(runtime, reterr);
+    wb_rc rc = open_store(runtime, "wb_artifact_prune", ret, reterr);
 
     if (rc != WB_OK)
         return rc;
@@ -197,7 +204,7 @@ wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret, size_t 
     struct verifying v = {.bad = 0};
     uint64_t finished;
     struct wbi_buf out;
-    wb_rc rc = open_store(runtime, reterr);
+    wb_rc rc = open_store(runtime, "wb_artifact_verify", ret, reterr);
 
     if (rc != WB_OK)
         return rc;
@@ -221,6 +228,7 @@ wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret, size_t 
         wbi_buf_fini(&out);
         return wbi_api_fail(reterr, &err);
     }
-    *ret_good = v.bad == 0;
+    if (ret_good != NULL)
+        *ret_good = v.bad == 0;
     return wbi_api_give(&out, ret, ret_size, reterr);
 }

@@ -350,8 +350,9 @@ static wb_rc watch(struct stream *s, int stop)
         fcntl(s->out, F_SETFL, fcntl(s->out, F_GETFL) | O_NONBLOCK) == 0 &&
         wbi_watch_new(s->loop, s->out, on_writable, s, &s->out_watch, NULL) != WB_OK)
         s->out_watch = NULL;
-    if (rc == WB_OK && stop >= 0 &&
-        wbi_watch_new(s->loop, stop, on_stop, s, &s->stop_watch, NULL) == WB_OK)
+    if (rc == WB_OK && stop >= 0)
+        rc = wbi_watch_new(s->loop, stop, on_stop, s, &s->stop_watch, NULL);
+    if (rc == WB_OK && s->stop_watch != NULL)
         rc = wbi_watch_set(s->stop_watch, WBI_WATCH_READ);
     return rc;
 }

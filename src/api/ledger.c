@@ -40,8 +40,8 @@ wb_rc wb_ledger_open(const wb_options *options, wb_ledger_mode mode, wb_ledger *
     struct wbi_error err = WBI_ERROR_INIT;
     wb_ledger *l;
 
-    if (ret == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_open: ret is NULL");
+    if (ret == NULL || mode < WB_LEDGER_READ || mode > WB_LEDGER_EXAMINE)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_open: ret is NULL, or no mode");
     l = wbi_zalloc(sizeof(*l));
     if (l == NULL)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");

@@ -168,7 +168,7 @@ wb_rc wb_ledger_checkpoint(wb_ledger *l, wb_checkpoint_op op, char **ret, size_t
     wb_rc rc;
 
     if (l == NULL || ret == NULL || op < WB_CHECKPOINT_WRITE || op > WB_CHECKPOINT_RESTART)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_checkpoint: NULL");
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_checkpoint: NULL, or no operation");
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);

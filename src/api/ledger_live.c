@@ -52,7 +52,7 @@ static wb_rc ask_all(wb_ledger *l, const char *method, bool lists, char **ret, s
     wb_rc rc;
 
     if (l == NULL || ret == NULL)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "NULL");
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_live_calls, wb_live_health: NULL");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     g.w = wbi_jw_to(&out);
     wbi_jw_arr(&g.w);

@@ -110,7 +110,8 @@ wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error *
     struct pins p;
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
-    wb_rc rc = open_pins(runtime, NULL, false, false, &p, &err);
+    wb_rc rc = ret != NULL ? open_pins(runtime, NULL, false, false, &p, &err)
+                           : wbi_fail(&err, WB_EMISUSE, "wb_pins_list: ret is NULL");
 
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
@@ -131,7 +132,8 @@ wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret, size_t *re
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
     struct pins p;
-    wb_rc rc = open_pins(runtime, name != NULL ? name : "", false, false, &p, &err);
+    wb_rc rc = ret != NULL ? open_pins(runtime, name != NULL ? name : "", false, false, &p, &err)
+                           : wbi_fail(&err, WB_EMISUSE, "wb_pins_diff: ret is NULL");
 
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);

@@ -139,6 +139,7 @@ wb_rc wb_runtime_new(const wb_options *options, wb_runtime **ret, wb_error **ret
     if (runtime == NULL)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     runtime->process = getpid();
+    runtime->callers_loop = o.uv_loop != NULL;
     rc = wbi_runtime_new(&o, &runtime->rt, &err);
     if (rc == WB_OK)
         rc = wbi_upstreams_new(runtime->rt, &runtime->ups, &err);
@@ -165,6 +166,9 @@ wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr)
         return WB_EMISUSE;
     if (runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime's thread runs already");
+    if (runtime->callers_loop)
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "the runtime is on a loop of the caller's, who runs it");
     runtime->stop = false;
     wbi_loop_hand_over(runtime->rt->loop); /* calls submitted from now on are handed over */
     if (pthread_create(&runtime->thread, NULL, run_loop, runtime) != 0) {

@@ -109,7 +109,9 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
 
     if (wbi_api_check(runtime, "wb_serve", reterr) != WB_OK)
         return WB_EMISUSE;
-    if (options == NULL || runtime->threaded)
+    if (options == NULL)
+        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve: options are NULL");
+    if (runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve drives the loop itself");
     rc = read_serve_options(options, &s, hosts, &go, &err);
     if (rc == WB_OK)
