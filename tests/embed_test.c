@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/embed_test.c: the library in a host with ways of its own: signals as they come,
- * threads, forks, descriptors that are closed, arguments that are missing. */
+ * threads, forks, descriptors that are closed, a locale, arguments
+ * that are missing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <locale.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -154,6 +156,116 @@ static void serving_goes_on_without_a_reader_of_its_access_log(void **state)
     close(log);
     close(stop[0]);
     close(stop[1]);
+}
+
+/* ---- a host with a locale ---- */
+
+/* One with another decimal point and other names of months, made for this test. */
+static bool set_foreign_locale(const struct workspace *ws)
+{
+    char command[400];
+
+    snprintf(command, sizeof(command),
+             "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 > /dev/null 2>&1", ws->base);
+    return system(command) <= 256 && setenv("LOCPATH", ws->base, 1) == 0 &&
+           setlocale(LC_ALL, "de_DE.UTF-8") != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
+}
+
+struct reader {
+    struct visitor v;
+    char called[4000], metrics[20000];
+};
+
+/* Sends a request and hears all of its answer. */
+static void ask(unsigned port, const char *request, char *answer, size_t size)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ssize_t got = 0;
+    size_t n = 0;
+
+    if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 &&
+        send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
+        while (n + 1 < size && (got = recv(fd, answer + n, size - n - 1, 0)) > 0)
+            n += (size_t)got;
+    answer[n] = '\0';
+    close(fd);
+}
+
+static void *call_and_read_metrics(void *arg)
+{
+    static const char body[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"half\","
+        "\"arguments\":{\"n\":5},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
+        "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    char request[1000];
+    struct reader *r = arg;
+
+    snprintf(request, sizeof(request),
+             "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+             "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+             "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: half\r\n"
+             "Mcp-Param-N: 5.0\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    ask(r->v.port, request, r->called, sizeof(r->called));
+    ask(r->v.port, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
+        r->metrics, sizeof(r->metrics));
+    (void)write(r->v.stop, "", 1);
+    return NULL;
+}
+
+static void on_ready_to_call(const char *url, void *arg)
+{
+    struct reader *r = arg;
+
+    assert_int_equal(sscanf(url, "http://127.0.0.1:%u/", &r->v.port), 1);
+    assert_int_equal(pthread_create(&r->v.thread, NULL, call_and_read_metrics, r), 0);
+}
+
+static void tell_half(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    wb_tool_finish_json(call, "{\"half\":2.5}", 12);
+}
+
+/* What goes over the wire is the same in every locale: dates, numbers, headers. */
+static void a_locale_of_the_host_changes_nothing(void **state)
+{
+    static const char schema[] =
+        "{\"name\":\"half\",\"effect\":\"Pure\",\"inputSchema\":{\"type\":\"object\","
+        "\"properties\":{\"n\":{\"type\":\"integer\",\"x-mcp-header\":\"N\"}}}}";
+    static struct reader r;
+    int runs = 0, stop[2];
+    wb_serve_options o = {
+        .http = "127.0.0.1:0", .access_log = -1, .on_ready = on_ready_to_call, .arg = &r};
+    struct workspace ws;
+    wb_runtime *runtime;
+
+    (void)state;
+    ws_init(&ws);
+    if (!set_foreign_locale(&ws)) {
+        ws_fini(&ws);
+        print_message("skipped: a foreign locale (localedef makes none)\n");
+        skip();
+    }
+    runtime = counting_runtime(&runs);
+    assert_int_equal(wb_tool_register(runtime, schema, NULL, tell_half, NULL, NULL, NULL), WB_OK);
+    assert_int_equal(pipe(stop), 0);
+    o.stop = stop[0];
+    r.v.stop = stop[1];
+    assert_int_equal(wb_serve(runtime, &o, NULL), WB_OK);
+    pthread_join(r.v.thread, NULL);
+    wb_runtime_free(runtime);
+    assert_non_null(setlocale(LC_ALL, "C"));
+    assert_non_null(strstr(r.called, "2.5")); /* 5.0 in the header is the 5 of the body */
+    assert_int_equal(strspn(strstr(r.called, "\r\nDate: ") + 8, "MonTueWdThFriSa"), 3);
+    assert_non_null(strstr(r.metrics, "le=\"0.00025\"}"));
+    assert_null(strstr(r.metrics, "0,"));
+    close(stop[0]);
+    close(stop[1]);
+    ws_fini(&ws);
 }
 
 /* ---- a runtime with a thread of its own ---- */
@@ -473,6 +585,7 @@ int main(void)
         cmocka_unit_test(dispatch_goes_on_without_a_reader),
         cmocka_unit_test(serving_ends_without_a_reader),
         cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),
+        cmocka_unit_test(a_locale_of_the_host_changes_nothing),
         cmocka_unit_test(kept_results_are_freed_on_any_thread),
         cmocka_unit_test(tools_are_listed_from_any_thread),
         cmocka_unit_test(tools_of_servers_are_listed_from_any_thread),

@@ -47,6 +47,10 @@ static void put_status(struct wbi_buf *out, int status)
 /* The wall clock is asked once a second: it says when the next one begins. */
 static const char *date_now(struct wbi_http *http, int64_t now_ns)
 {
+    /* not strftime's, which are those of the host's locale */
+    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     int64_t wall_ms;
     struct tm tm;
     time_t t;
@@ -55,9 +59,11 @@ static const char *date_now(struct wbi_http *http, int64_t now_ns)
         return http->date;
     wall_ms = wbi_wall_ms(&http->o.clock);
     t = (time_t)(wall_ms / 1000);
-    if (gmtime_r(&t, &tm) == NULL ||
-        strftime(http->date, sizeof(http->date), "%a, %d %b %Y %H:%M:%S GMT", &tm) == 0)
-        http->date[0] = '\0';
+    http->date[0] = '\0';
+    if (gmtime_r(&t, &tm) != NULL)
+        (void)snprintf(http->date, sizeof(http->date), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                       days[tm.tm_wday], tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900,
+                       tm.tm_hour, tm.tm_min, tm.tm_sec);
     http->date_until_ns = now_ns + (1000 - wall_ms % 1000) * WBI_NS_PER_MS;
     return http->date;
 }

@@ -2,6 +2,7 @@
  * mcp/era.c: versions, capabilities, levels, and values in headers. */
 #include "mcp/era.h"
 
+#include <locale.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -183,6 +184,7 @@ static bool header_is_number(struct wbi_str header, int64_t value)
     char text[64], *end;
     int64_t whole;
     double real;
+    locale_t c;
 
     if (wbi_parse_i64(header, &whole))
         return whole == value;
@@ -194,7 +196,11 @@ static bool header_is_number(struct wbi_str header, int64_t value)
             return false;
     memcpy(text, header.p, header.n);
     text[header.n] = '\0';
-    real = strtod(text, &end);
+    c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0)
+        return false;
+    real = strtod_l(text, &end, c); /* the host's may have another point */
+    freelocale(c);
     return *end == '\0' && real == (double)value;
 }
 

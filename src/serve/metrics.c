@@ -15,8 +15,13 @@
 #define CODES 48
 
 /* Upper ends in microseconds; the last one is open. */
-static const int64_t bucket_us[BUCKETS - 1] = {100,    250,     1000,    5000,     25000,    100000,
-                                               500000, 1000000, 5000000, 30000000, 300000000};
+/* Written as they are: a host's locale may have another point than Prometheus. */
+static const struct {
+    int64_t us;
+    const char *seconds;
+} bounds[BUCKETS - 1] = {{100, "0.0001"}, {250, "0.00025"}, {1000, "0.001"},  {5000, "0.005"},
+                         {25000, "0.025"}, {100000, "0.1"}, {500000, "0.5"},  {1000000, "1"},
+                         {5000000, "5"},   {30000000, "30"}, {300000000, "300"}};
 
 /* Errors of one code. */
 struct errors {
@@ -140,7 +145,7 @@ void wbi_metrics_call(struct wbi_metrics *m, const struct wbi_call *call)
     row->calls++;
     if (call->facts.attempts > 1)
         row->retries += call->facts.attempts - 1;
-    while (b < BUCKETS - 1 && us > bucket_us[b])
+    while (b < BUCKETS - 1 && us > bounds[b].us)
         b++;
     row->buckets[b]++;
     row->sum_us += us > 0 ? (uint64_t)us : 0;
@@ -189,13 +194,13 @@ static void write_latency(struct wbi_buf *out, const struct row *row)
         sum += row->buckets[b];
         add_name(out, "tool_latency_seconds_bucket", row);
         if (b < BUCKETS - 1)
-            wbi_buf_addf(out, ",le=\"%g\"} %llu\n", (double)bucket_us[b] / 1e6,
-                         (unsigned long long)sum);
+            wbi_buf_addf(out, ",le=\"%s\"} %llu\n", bounds[b].seconds, (unsigned long long)sum);
         else
             wbi_buf_addf(out, ",le=\"+Inf\"} %llu\n", (unsigned long long)sum);
     }
     add_name(out, "tool_latency_seconds_sum", row);
-    wbi_buf_addf(out, "} %.6f\n", (double)row->sum_us / 1e6);
+    wbi_buf_addf(out, "} %llu.%06llu\n", (unsigned long long)(row->sum_us / 1000000),
+                 (unsigned long long)(row->sum_us % 1000000));
     add_name(out, "tool_latency_seconds_count", row);
     wbi_buf_addf(out, "} %llu\n", (unsigned long long)sum);
 }
