@@ -518,6 +518,40 @@ static void a_forked_child_is_refused(void **state)
     ws_fini(&ws);
 }
 
+/* ---- looking ---- */
+
+/* ledger.h: a ledger that is not there yet is empty, and is not made by looking at it; whoever
+ * holds it sees the first call. */
+static void looking_makes_no_state_directory(void **state)
+{
+    wb_options *o = wb_options_new();
+    wb_ledger *ledger;
+    wb_runtime *runtime;
+    struct workspace ws;
+    int64_t newest = -1;
+    char *text;
+
+    (void)state;
+    ws_init(&ws);
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws.root), WB_OK);
+    assert_int_equal(wb_ledger_open(o, WB_LEDGER_READ, &ledger, NULL), WB_OK);
+    assert_int_equal(wb_ledger_list(ledger, NULL, &text, NULL, NULL), WB_OK);
+    assert_string_equal(text, "[]");
+    wb_free(text);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    assert_int_equal(wb_artifact_list(runtime, &text, NULL, NULL), WB_OK);
+    assert_string_equal(text, "[]");
+    wb_free(text);
+    assert_int_not_equal(access(ws.state, F_OK), 0);
+    assert_int_equal(run_command(runtime), WB_OK);
+    assert_int_equal(wb_ledger_newest(ledger, 0, &newest, NULL), WB_OK);
+    assert_int_equal(newest, 2); /* intent and outcome */
+    wb_runtime_free(runtime);
+    wb_ledger_free(ledger);
+    wb_options_free(o);
+    ws_fini(&ws);
+}
+
 /* ---- misuse ---- */
 
 /* An answer that nobody takes is misuse, not a crash; nor is anything done for it. */
@@ -591,6 +625,7 @@ int main(void)
         cmocka_unit_test(tools_of_servers_are_listed_from_any_thread),
         cmocka_unit_test(a_host_without_standard_descriptors_is_told),
         cmocka_unit_test(a_forked_child_is_refused),
+        cmocka_unit_test(looking_makes_no_state_directory),
         cmocka_unit_test(a_missing_place_for_the_answer_is_told),
         cmocka_unit_test(values_that_are_not_named_are_told),
         cmocka_unit_test(a_stop_that_cannot_be_watched_is_told),

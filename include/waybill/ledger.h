@@ -21,7 +21,8 @@ typedef enum wb_ledger_mode {
 } wb_ledger_mode;
 
 /* options as for wb_runtime_new; configuration files are not read. WB_ESTATE
- * with a next step when the state directory cannot be used. */
+ * with a next step when the state directory cannot be used. Where there is none yet, the
+ * ledger is empty and none is made, but by wb_ledger_checkpoint and to verify a witness. */
 WB_API WB_MUST_CHECK wb_rc wb_ledger_open(const wb_options *options, wb_ledger_mode mode,
                                           wb_ledger **ret, wb_error **reterr);
 WB_API void wb_ledger_free(wb_ledger *ledger); /* NULL is fine */

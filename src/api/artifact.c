@@ -2,6 +2,9 @@
  * api/artifact.c: the artifact store, for people. */
 #include "waybill/artifact.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 #include "api/api_int.h"
 #include "artifact/cleaner.h"
 #include "artifact/stream.h"
@@ -9,6 +12,16 @@
 #include "builtin/builtin.h"
 #include "call/upkeep.h"
 #include "text/regex.h"
+
+/* Whoever only looks makes nothing: a folder with a state directory in it is a workspace. */
+static bool is_absent(const wb_runtime *runtime)
+{
+    const char *state = runtime->rt->places.state.p;
+    struct stat st;
+
+    return wbi_runtime_keeps_ledger(runtime->rt) && state != NULL && lstat(state, &st) != 0 &&
+           errno == ENOENT;
+}
 
 /* ---- reading ---- */
 
@@ -77,7 +90,11 @@ wb_rc wb_artifact_read(wb_runtime *runtime, const wb_artifact_query *query, wb_p
         return WB_EMISUSE;
     if (query == NULL || query->ref == NULL || on_piece == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_artifact_read: an argument is NULL");
-    rc = wbi_builtin_find_artifact(runtime->rt, wbi_str_z(query->ref), &found, &err);
+    if (is_absent(runtime))
+        rc = wbi_fail_kind(&err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
+                           "no artifact %.80s; nothing is kept here yet", query->ref);
+    else
+        rc = wbi_builtin_find_artifact(runtime->rt, wbi_str_z(query->ref), &found, &err);
     if (rc == WB_OK)
         rc = ask(query, &r, &err);
     if (rc == WB_OK) {
@@ -94,6 +111,7 @@ wb_rc wb_artifact_read(wb_runtime *runtime, const wb_artifact_query *query, wb_p
 
 /* ---- the store ---- */
 
+/* rt->artifacts stays NULL where nothing is kept yet. */
 static wb_rc open_store(wb_runtime *runtime, const char *function, const void *ret,
                         wb_error **reterr)
 {
@@ -105,8 +123,9 @@ static wb_rc open_store(wb_runtime *runtime, const char *function, const void *r
         (void)wbi_fail(&err, WB_EMISUSE, "%s: NULL", function);
         return wbi_api_fail(reterr, &err);
     }
-    return wbi_runtime_open_artifacts(runtime->rt, &err) == WB_OK ? WB_OK
-                                                                  : wbi_api_fail(reterr, &err);
+    if (is_absent(runtime) || wbi_runtime_open_artifacts(runtime->rt, &err) == WB_OK)
+        return WB_OK;
+    return wbi_api_fail(reterr, &err);
 }
 
 wb_rc wb_artifact_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error **reterr)
@@ -118,7 +137,10 @@ wb_rc wb_artifact_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_err
     if (rc != WB_OK)
         return rc;
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
-    rc = wbi_builtin_list_artifacts(runtime->rt, &out, &err);
+    if (runtime->rt->artifacts != NULL)
+        rc = wbi_builtin_list_artifacts(runtime->rt, &out, &err);
+    else
+        wbi_buf_addz(&out, "[]");
     if (rc == WB_OK)
         return wbi_api_give(&out, ret, ret_size, reterr);
     wbi_buf_fini(&out);
@@ -137,14 +159,15 @@ static void write_stats(struct wbi_jw *w, const struct wbi_artifact_stats *s)
 wb_rc wb_artifact_stats(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_artifact_stats stats;
+    struct wbi_artifact_stats stats = {0};
     struct wbi_buf out;
     struct wbi_jw w = wbi_jw_to(&out);
     wb_rc rc = open_store(runtime, "wb_artifact_stats", ret, reterr);
 
     if (rc != WB_OK)
         return rc;
-    if (wbi_artifact_stat(runtime->rt->artifacts, &stats, &err) != WB_OK)
+    if (runtime->rt->artifacts != NULL &&
+        wbi_artifact_stat(runtime->rt->artifacts, &stats, &err) != WB_OK)
         return wbi_api_fail(reterr, &err);
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
@@ -164,8 +187,9 @@ wb_rc wb_artifact_prune(wb_runtime *runtime, int64_t older_than_ms, char **ret, 
 
     if (rc != WB_OK)
         return rc;
-    rc = wbi_upkeep_prune(runtime->rt, older_than_ms, &removed, &err);
-    if (rc == WB_OK)
+    if (runtime->rt->artifacts != NULL)
+        rc = wbi_upkeep_prune(runtime->rt, older_than_ms, &removed, &err);
+    if (rc == WB_OK && runtime->rt->artifacts != NULL)
         rc = wbi_artifact_stat(runtime->rt->artifacts, &left, &err);
     if (rc != WB_OK)
         return wbi_api_fail(reterr, &err);
@@ -216,9 +240,9 @@ wb_rc wb_artifact_verify(wb_runtime *runtime, int *ret_good, char **ret, size_t 
     wbi_jw_obj(&v.w);
     wbi_jw_key(&v.w, "bad");
     wbi_jw_arr(&v.w);
-    rc = wbi_artifact_recover(v.store, &finished,
-                              &err); /* what dead writers left is looked at too */
-    if (rc == WB_OK)
+    if (v.store != NULL) /* what dead writers left is looked at too */
+        rc = wbi_artifact_recover(v.store, &finished, &err);
+    if (rc == WB_OK && v.store != NULL)
         rc = wbi_artifact_verify(v.store, on_bad, &v, &stats, &err);
     wbi_jw_arr_end(&v.w);
     wbi_jw_kint(&v.w, "count", (int64_t)stats.count);

@@ -8,30 +8,60 @@
 #include "call/recover.h"
 #include "catalog/names.h"
 
+/* Whoever only looks makes nothing: a folder with a state directory in it is a workspace. */
+static wb_rc open_store(wb_ledger *l, bool to_write, struct wbi_error *err)
+{
+    bool examine = l->mode == WB_LEDGER_EXAMINE;
+    struct wbi_store_options so = {.dir = l->places.state.p,
+                                   .user_dir = l->places.user_state.p,
+                                   .ids = l->ids,
+                                   .examine = examine,
+                                   .existing = !to_write};
+    struct wbi_ledger_options lo = {.clock = l->clock,
+                                    .close_call = wbi_recover_call,
+                                    .close_arg = &l->places.state,
+                                    .examine = examine};
+    struct wbi_ledger *ledger = NULL;
+    struct wbi_store *store = NULL;
+    wb_rc rc = wbi_store_open(&so, &store, err);
+
+    if (rc == WB_OK)
+        rc = wbi_ledger_open(store, &lo, &ledger, NULL, err);
+    if (rc != WB_OK) {
+        wbi_store_close(store);
+        return rc;
+    }
+    wbi_ledger_free(l->ledger);
+    wbi_store_close(l->store);
+    l->ledger = ledger;
+    l->store = store;
+    return WB_OK;
+}
+
 static wb_rc open_all(wb_ledger *l, const wb_options *options, wb_ledger_mode mode,
                       struct wbi_error *err)
 {
     struct wbi_runtime_options o = wbi_api_options(options);
     struct wbi_places_wish wish = {.root = o.root, .state = o.state, .config = o.config_file};
     struct wbi_env env = wbi_env_process();
-    struct wbi_store_options so = {.ids = o.ids ? *o.ids : wbi_ids_system(),
-                                   .examine = mode == WB_LEDGER_EXAMINE};
-    struct wbi_ledger_options lo = {.close_call = wbi_recover_call,
-                                    .examine = mode == WB_LEDGER_EXAMINE};
     wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &l->arena);
 
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
-    l->clock = lo.clock = o.clock ? *o.clock : wbi_clock_system();
+    l->mode = mode;
+    l->ids = o.ids ? *o.ids : wbi_ids_system();
+    l->clock = o.clock ? *o.clock : wbi_clock_system();
     rc = wbi_places_find(l->arena, &wish, &env, &l->places, err);
-    so.dir = l->places.state.p;
-    lo.close_arg = &l->places.state;
-    so.user_dir = l->places.user_state.p;
-    if (rc == WB_OK)
-        rc = wbi_store_open(&so, &l->store, err);
-    if (rc == WB_OK)
-        rc = wbi_ledger_open(l->store, &lo, &l->ledger, NULL, err);
-    return rc;
+    return rc == WB_OK ? open_store(l, /* to_write= */ false, err) : rc;
+}
+
+wb_rc wbi_ledger_refresh(wb_ledger *l, bool to_write, wb_error **reterr)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    if (!wbi_store_absent(l->store) || open_store(l, to_write, &err) == WB_OK)
+        return WB_OK;
+    return wbi_api_fail(reterr, &err);
 }
 
 wb_rc wb_ledger_open(const wb_options *options, wb_ledger_mode mode, wb_ledger **ret,
@@ -236,6 +266,9 @@ wb_rc wb_ledger_list(wb_ledger *l, const wb_ledger_filter *filter, char **ret, s
 
     if (l == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_list: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &s.arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
@@ -311,6 +344,9 @@ wb_rc wb_ledger_show(wb_ledger *l, const char *id, wb_view view, char **ret, siz
 
     if (l == NULL || id == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_show: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
@@ -375,6 +411,9 @@ wb_rc wb_ledger_rows(wb_ledger *l, const wb_ledger_filter *filter, int64_t *afte
 
     if (l == NULL || on_line == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_rows: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init(&s.line, WBI_LIMIT_CALL_ARENA);
     rc = wbi_filter_query(l, filter, &q, &err);
     if (rc == WB_OK && skip.left > 0) {
@@ -400,9 +439,13 @@ wb_rc wb_ledger_newest(wb_ledger *l, size_t back, int64_t *ret, wb_error **reter
 {
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_witness tail;
+    wb_rc rc;
 
     if (l == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_newest: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     if (wbi_store_tail(l->store, &tail, &err) != WB_OK)
         return wbi_api_fail(reterr, &err);
     *ret = back < (size_t)tail.seq ? tail.seq - (int64_t)back : 0;

@@ -11,10 +11,15 @@ struct wb_ledger {
     struct wbi_arena *arena; /* of the places */
     struct wbi_places places;
     struct wbi_clock clock;
+    struct wbi_ids ids;
+    wb_ledger_mode mode;
     struct wbi_store *store;
     struct wbi_ledger *ledger;
     char tool[WBI_LIMIT_MODEL_NAME + 1]; /* that the last filter means, as rows name it */
 };
+
+/* Before each use: a state directory that was made meanwhile is opened; to_write: made. */
+WB_MUST_CHECK wb_rc wbi_ledger_refresh(wb_ledger *ledger, bool to_write, wb_error **reterr);
 
 /* RFC 3339, or a number and s, m, h or d: so long before now; text NULL leaves *ret. name is
  * what the caller calls it. */

@@ -129,6 +129,9 @@ wb_rc wb_ledger_verify(wb_ledger *l, const char *witness, int *ret_good, char **
 
     if (l == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_verify: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ witness != NULL, reterr);
+    if (rc != WB_OK)
+        return rc;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
@@ -169,6 +172,9 @@ wb_rc wb_ledger_checkpoint(wb_ledger *l, wb_checkpoint_op op, char **ret, size_t
 
     if (l == NULL || ret == NULL || op < WB_CHECKPOINT_WRITE || op > WB_CHECKPOINT_RESTART)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_checkpoint: NULL, or no operation");
+    rc = wbi_ledger_refresh(l, /* to_write= */ true, reterr);
+    if (rc != WB_OK)
+        return rc;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
@@ -251,6 +257,9 @@ wb_rc wb_ledger_prune(wb_ledger *l, const wb_ledger_retention *retention, char *
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_prune: NULL");
     if (retention->older_than == NULL && retention->keep == 0)
         return wbi_api_fail_text(reterr, WB_EINPUT, "say which rows may go: older_than or keep");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
@@ -279,6 +288,9 @@ wb_rc wb_ledger_stats(wb_ledger *l, const wb_ledger_filter *filter, char **ret, 
 
     if (l == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_stats: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     rc = wbi_filter_query(l, filter, &q, &err);
     if (rc == WB_OK)

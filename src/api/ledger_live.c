@@ -53,6 +53,9 @@ static wb_rc ask_all(wb_ledger *l, const char *method, bool lists, char **ret, s
 
     if (l == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_live_calls, wb_live_health: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     g.w = wbi_jw_to(&out);
     wbi_jw_arr(&g.w);
@@ -138,6 +141,9 @@ wb_rc wb_live_cancel(wb_ledger *l, const char *id, wb_error **reterr)
 
     if (l == NULL || id == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_live_cancel: NULL");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     wbi_buf_init(&params, WBI_LIMIT_CONTROL_LINE);
     wbi_jw_obj(&w);
     wbi_jw_kstrz(&w, "id", id);

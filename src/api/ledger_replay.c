@@ -185,6 +185,9 @@ wb_rc wb_ledger_replay(wb_ledger *l, wb_runtime *runtime, const wb_ledger_filter
 
     if (l == NULL || runtime == NULL || on_line == NULL || budget == 0)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_replay: NULL or no budget");
+    rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
+    if (rc != WB_OK)
+        return rc;
     r.rt = runtime->rt;
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &r.arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");

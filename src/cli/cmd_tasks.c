@@ -164,6 +164,21 @@ static int add_tasks(const struct args *a, wb_runtime *runtime, FILE *all)
     return code;
 }
 
+/* Without a row there is no task, and nothing is made to say so. */
+static bool none_recorded(const struct args *a, int *ret_code)
+{
+    wb_ledger *ledger = open_ledger(a, WB_LEDGER_READ, ret_code);
+    wb_error *error = NULL;
+    int64_t newest = 0;
+
+    if (ledger == NULL)
+        return false;
+    *ret_code = wb_ledger_newest(ledger, 0, &newest, &error) == WB_OK ? EXIT_OK
+                                                                      : fail(a, NULL, error);
+    wb_ledger_free(ledger);
+    return newest == 0;
+}
+
 static int list(const struct args *a)
 {
     wb_runtime *runtime;
@@ -176,6 +191,10 @@ static int list(const struct args *a)
                      "all, running, ended, queued, cancelling, completed, failed, cancelled, "
                      "interrupted"))
         return EXIT_USAGE;
+    if (none_recorded(a, &code) && code == EXIT_OK)
+        return print_tasks(a, "[]", 2);
+    if (code != EXIT_OK)
+        return code;
     runtime = open_runtime(a, &code);
     if (runtime == NULL)
         return code;

@@ -222,14 +222,21 @@ static bool call_one(struct call *c, const char *instance, wb_rc *ret_rc, struct
     return go_on;
 }
 
+static wb_rc nobody(struct wbi_error *err)
+{
+    return wbi_fail(err, WB_ENOTFOUND, "control: no runtime is live in this state directory");
+}
+
 static wb_rc call_all(struct call *c, struct wbi_error *err)
 {
-    int fd = openat(c->run_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = c->run_fd < 0 ? -1 : openat(c->run_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *e;
     bool go_on = true;
     wb_rc rc = WB_OK;
 
+    if (c->run_fd < 0)
+        return nobody(err);
     if (d == NULL) {
         rc = wbi_fail_errno(err, errno, "control: cannot list run/");
         if (fd >= 0)
@@ -250,7 +257,7 @@ static wb_rc call_all(struct call *c, struct wbi_error *err)
     }
     closedir(d);
     if (rc == WB_OK && c->answered == 0)
-        rc = wbi_fail(err, WB_ENOTFOUND, "control: no runtime is live in this state directory");
+        rc = nobody(err);
     return rc;
 }
 

@@ -173,8 +173,13 @@ wb_rc wbi_checkpoints_read(struct wbi_ledger *l, struct wbi_arena *arena, const 
     struct wbi_key key;
     struct wbi_buf text;
     int keys;
-    wb_rc rc = wbi_keys_lock(dir, false, &keys, err);
+    wb_rc rc;
 
+    if (path == NULL && wbi_store_absent(l->store)) {
+        *ret = c;
+        return WB_OK;
+    }
+    rc = wbi_keys_lock(dir, false, &keys, err);
     if (rc != WB_OK)
         return rc;
     wbi_buf_init(&text, FILE_MAX + 65536);

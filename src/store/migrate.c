@@ -132,3 +132,12 @@ wb_rc wbi_db_prepare(const struct wbi_dir *dir, struct wbi_db *db, struct wbi_er
         rc = wbi_db_migrate(db, wbi_steps, wbi_steps_n, (void *)(uintptr_t)dir, err);
     return rc;
 }
+
+wb_rc wbi_db_empty(const struct wbi_dir *dir, struct wbi_db *db, struct wbi_error *err)
+{
+    wb_rc rc = wbi_db_exec(db, "PRAGMA query_only=0", err);
+
+    if (rc == WB_OK)
+        rc = wbi_db_migrate(db, wbi_steps, wbi_steps_n, (void *)(uintptr_t)dir, err);
+    return rc == WB_OK ? wbi_db_exec(db, "PRAGMA query_only=1", err) : rc;
+}

@@ -16,7 +16,9 @@ wb_rc wbi_read_begin(struct wbi_store *s, enum wbi_statement which, sqlite3_stmt
     if (!s->reader_open) {
         rc = wbi_db_open(&s->dir, false, &s->reader, &mine);
         s->reader_open = rc == WB_OK;
-        if (rc == WB_OK && s->dir.read_only)
+        if (rc == WB_OK && wbi_store_absent(s))
+            rc = wbi_db_empty(&s->dir, &s->reader, &mine);
+        else if (rc == WB_OK && s->dir.read_only)
             rc = wbi_db_prepare(&s->dir, &s->reader, &mine);
     }
     if (rc == WB_OK) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -112,8 +113,14 @@ static wb_rc open_database(struct wbi_store *s, struct wbi_error *err)
 
 static wb_rc open_all(struct wbi_store *s, const struct wbi_store_options *o, struct wbi_error *err)
 {
-    wb_rc rc = wbi_dir_open(o->dir, o->user_dir, &s->ids, &s->dir, err);
+    struct stat st;
+    wb_rc rc;
 
+    if (o->existing && lstat(o->dir, &st) != 0 && errno == ENOENT) {
+        s->dir.read_only = true;
+        return WB_OK;
+    }
+    rc = wbi_dir_open(o->dir, o->user_dir, &s->ids, &s->dir, err);
     if (rc == WB_OK && !s->dir.read_only)
         rc = wbi_commit_lock_open(&s->dir, &s->lock, err);
     if (rc == WB_OK)
@@ -157,6 +164,11 @@ wb_rc wbi_store_open(const struct wbi_store_options *options, struct wbi_store *
     }
     *ret = s;
     return WB_OK;
+}
+
+bool wbi_store_absent(const struct wbi_store *s)
+{
+    return s->dir.fd < 0;
 }
 
 void wbi_store_stop(struct wbi_store *s)

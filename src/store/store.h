@@ -25,6 +25,9 @@ struct wbi_store_options {
     /* Open even if the ledger is not the one the user's witness has seen: for
      * whoever wants to say what is wrong with it. */
     bool examine;
+    /* Make nothing: where there is no state directory, the store is an empty one in memory
+     * that can only be read (wbi_store_absent). */
+    bool existing;
 };
 
 /* Milliseconds, whatever the ledger's size. No thread is started and no row is
@@ -38,6 +41,8 @@ void wbi_store_stop(struct wbi_store *store);
 /* The same and all the rest; nodes given to wake() must still be run by their loop. NULL is
  * fine. */
 void wbi_store_close(struct wbi_store *store);
+/* Whether there was no state directory; its descriptors are -1 then. */
+bool wbi_store_absent(const struct wbi_store *store);
 
 /* One unit of work. apply() runs on the writer thread inside a transaction that
  * it shares with others; after an unknown commit that proved absent it runs once more. done() runs

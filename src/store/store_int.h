@@ -49,7 +49,7 @@ struct wbi_db {
     int wal_pages;
 };
 
-/* The file is opened as it is; no row is read. */
+/* The file is opened as it is; no row is read. Without a directory: one in memory. */
 WB_MUST_CHECK wb_rc wbi_db_open(const struct wbi_dir *dir, bool for_writing, struct wbi_db *ret,
                                 struct wbi_error *err);
 void wbi_db_close(struct wbi_db *db);
@@ -83,6 +83,9 @@ extern const size_t wbi_steps_n;
 /* Makes or upgrades ledger.db, or says why this one is refused. Under the lock. */
 WB_MUST_CHECK wb_rc wbi_db_prepare(const struct wbi_dir *dir, struct wbi_db *db,
                                    struct wbi_error *err);
+/* The tables without a row, for a connection that only reads. */
+WB_MUST_CHECK wb_rc wbi_db_empty(const struct wbi_dir *dir, struct wbi_db *db,
+                                 struct wbi_error *err);
 /* The chain's hash in front of row 1. */
 WB_MUST_CHECK wb_rc wbi_genesis(struct wbi_str state_id, uint8_t ret[WBI_SHA256_SIZE]);
 
