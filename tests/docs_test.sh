@@ -58,6 +58,13 @@ held=$(sed -n 's/.*split("waybill base/base/; /^base/{N;s/ " \\\n *"/ /;s/", flo
 for room in "$source"/src/*/; do
     grep -q "\`$(basename "$room")/\`" "$map" || { echo "docs/ARCHITECTURE.md: no $(basename "$room")/"; failed=1; }
 done
+# man 3 and the header of headers name each header, that one once.
+for header in "$source"/include/waybill/*.h; do
+    name=waybill/${header##*/}
+    grep -qF "$name" "$source/docs/man/waybill.3" || { echo "docs/man/waybill.3 lacks $name"; failed=1; }
+    [ "$name" = waybill/waybill.h ] || [ "$(grep -cF "\"$name\"" "$source/include/waybill/waybill.h")" = 1 ] ||
+        { echo "waybill/waybill.h includes $name not once"; failed=1; }
+done
 twice=$(waybill --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | sort | uniq -d)
 [ -z "$twice" ] || { echo "waybill --help lists twice:" $twice; failed=1; }
 if command -v man > /dev/null 2>&1 && command -v groff > /dev/null 2>&1; then

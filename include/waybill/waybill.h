@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * waybill/waybill.h: all of the library. What is not declared in these headers
- * is not part of it. */
+ * is not part of it. Numbers such as C4.1 are clauses of the contract that tests cite. */
 #ifndef WAYBILL_WAYBILL_H
 #define WAYBILL_WAYBILL_H
 

@@ -46,7 +46,7 @@ static void set_common(struct args *a, const char *name, const char *value)
 
 void args_help(const struct command *c)
 {
-    printf("%s\n\nusage: waybill %s %s\n", c->summary, c->name, c->usage);
+    printf("%s\n\nusage: waybill %s%s%s\n", c->summary, c->name, c->usage[0] ? " " : "", c->usage);
     if (c->options != NULL && c->options->name != NULL) {
         printf("\noptions:\n");
         for (const struct option_spec *o = c->options; o->name != NULL; o++)

@@ -348,7 +348,7 @@ static const struct option_spec options[] = {
     {"--conversation", "ID", false, FILTERED},
     {"--since", "TIME", false, FILTERED},
     {"--until", "TIME", false, FILTERED},
-    {"--limit", "N", false, FILTERED},
+    {"--limit", "N", false, "list tail export replay"},
     {"--view", "VIEW", false, "show"},
     {"-f", NULL, false, "tail"},
     {"--witness", "FILE", false, "verify"},
