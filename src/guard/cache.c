@@ -230,14 +230,3 @@ struct wbi_cache_waiter *wbi_cache_settle(struct wbi_cache *c, struct wbi_cache_
         discard(c, c->oldest);
     return waiters;
 }
-
-void wbi_cache_forget_tool(struct wbi_cache *c, struct wbi_str tool)
-{
-    struct wbi_cache_entry *older;
-
-    for (struct wbi_cache_entry *e = c->newest; e != NULL; e = older) {
-        older = e->older;
-        if (wbi_str_eq(wbi_str_make(e->parts, e->part_n[0]), tool))
-            discard(c, e);
-    }
-}

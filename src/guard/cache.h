@@ -55,7 +55,5 @@ void wbi_cache_leave(struct wbi_cache_waiter *w);
 struct wbi_cache_waiter *wbi_cache_settle(struct wbi_cache *c, struct wbi_cache_entry *flight,
                                           struct wbi_str bytes, int64_t now_ns, int64_t ttl_ns);
 struct wbi_cache_waiter *wbi_cache_cancel(struct wbi_cache *c, struct wbi_cache_entry *flight);
-/* Forget everything kept of a tool (its definition changed). */
-void wbi_cache_forget_tool(struct wbi_cache *c, struct wbi_str tool);
 
 #endif

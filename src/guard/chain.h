@@ -167,7 +167,6 @@ const char *wbi_guard_circuit_state(struct wbi_guard_chain *chain,
 bool wbi_guard_retryable(enum wbi_kind kind, bool may_have_run, enum wbi_guard_effect effect,
                          struct wbi_str idempotency_key);
 size_t wbi_guard_waiting(const struct wbi_guard_chain *chain);
-void wbi_guard_forget_tool(struct wbi_guard_chain *chain, struct wbi_str tool);
 
 /* The caller's memory, the chain's contents. */
 struct wbi_guard_ticket {

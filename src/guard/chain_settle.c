@@ -291,8 +291,3 @@ size_t wbi_guard_waiting(const struct wbi_guard_chain *chain)
 {
     return chain->waiting.n + chain->ready.n;
 }
-
-void wbi_guard_forget_tool(struct wbi_guard_chain *chain, struct wbi_str tool)
-{
-    wbi_cache_forget_tool(&chain->cache, tool);
-}

@@ -5,11 +5,6 @@
 static const char *const names[WBI_GUARD_EFFECTS] = {"Pure", "IdempotentWrite",
                                                      "NonIdempotentWrite", "ExternalSideEffects"};
 
-const char *wbi_guard_effect_name(enum wbi_guard_effect effect)
-{
-    return names[effect];
-}
-
 bool wbi_guard_effect_by_name(struct wbi_str name, enum wbi_guard_effect *ret)
 {
     for (int i = 0; i < WBI_GUARD_EFFECTS; i++) {

@@ -15,7 +15,6 @@ enum wbi_guard_effect {
 #define WBI_GUARD_EFFECTS 4
 
 /* "Pure", "IdempotentWrite", … */
-const char *wbi_guard_effect_name(enum wbi_guard_effect effect);
 bool wbi_guard_effect_by_name(struct wbi_str name, enum wbi_guard_effect *ret);
 
 #endif

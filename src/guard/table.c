@@ -174,8 +174,3 @@ void *wbi_table_next(const struct wbi_table *t, size_t *at)
     }
     return NULL;
 }
-
-size_t wbi_table_bytes(const struct wbi_table *t)
-{
-    return t->cap * t->stride;
-}

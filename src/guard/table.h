@@ -49,6 +49,5 @@ void wbi_table_sweep(struct wbi_table *t, bool (*dead)(const void *value, int64_
                      int64_t now);
 /* Values in turn: start with *at = 0; NULL at the end. */
 void *wbi_table_next(const struct wbi_table *t, size_t *at);
-size_t wbi_table_bytes(const struct wbi_table *t);
 
 #endif

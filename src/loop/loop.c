@@ -36,7 +36,6 @@ struct wbi_loop {
     struct wbi_eager eager;
     size_t holds;
     bool waits; /* this turn may sleep */
-    bool stop;
 };
 
 struct wbi_timer {
@@ -259,10 +258,9 @@ static void take_over(struct wbi_loop *loop)
 void wbi_loop_run(struct wbi_loop *loop, const bool *done)
 {
     take_over(loop);
-    loop->stop = false;
     loop->waits = true;
     wbi_loop_hold(loop); /* posts from other threads keep it alive */
-    while (!loop->stop && (done == NULL || !*done))
+    while (!*done)
         (void)uv_run(loop->uv, UV_RUN_ONCE);
     wbi_loop_unhold(loop);
 }
@@ -272,11 +270,6 @@ bool wbi_loop_turn(struct wbi_loop *loop, bool wait)
     take_over(loop);
     loop->waits = wait;
     return uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0;
-}
-
-void wbi_loop_stop(struct wbi_loop *loop)
-{
-    loop->stop = true;
 }
 
 bool wbi_loop_here(const struct wbi_loop *loop)

@@ -19,12 +19,11 @@ WB_MUST_CHECK wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret,
 /* Closes what is left and runs the loop until the close callbacks are done. */
 void wbi_loop_free(struct wbi_loop *loop);
 
-/* Run until *done becomes true or wbi_loop_stop; blocks. done may be NULL. */
+/* Run until *done becomes true; blocks. */
 void wbi_loop_run(struct wbi_loop *loop, const bool *done);
 /* One turn; waits for an event only if `wait`. Returns whether anything is
  * still registered that keeps the loop alive. */
 bool wbi_loop_turn(struct wbi_loop *loop, bool wait);
-void wbi_loop_stop(struct wbi_loop *loop);
 /* True on the thread that runs (or last ran) the loop. Any thread. */
 bool wbi_loop_here(const struct wbi_loop *loop);
 /* Another thread is about to run the loop: until it does, no thread is its own. */

@@ -735,8 +735,3 @@ struct wbi_upstream_counts wbi_upstream_counts(const struct wbi_upstream *up)
     c.too_long += up->lines.too_long;
     return c;
 }
-
-struct wbi_str wbi_upstream_stderr(const struct wbi_upstream *up)
-{
-    return wbi_buf_str(&up->complaints);
-}

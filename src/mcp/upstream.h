@@ -152,7 +152,5 @@ struct wbi_upstream_counts {
     uint64_t starts, deaths, banners, unknown_ids, too_long, refused_asks;
 };
 struct wbi_upstream_counts wbi_upstream_counts(const struct wbi_upstream *up);
-/* Newest bytes of its stderr. */
-struct wbi_str wbi_upstream_stderr(const struct wbi_upstream *up);
 
 #endif

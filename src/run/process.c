@@ -192,7 +192,7 @@ static void read_output(struct wbi_output *o, int times)
     struct wbi_process *p = o->process;
     enum wbi_stream stream = o == &p->out[1] ? WBI_STDERR : WBI_STDOUT;
 
-    while (times-- > 0 && o->fd >= 0 && !p->paused) {
+    while (times-- > 0 && o->fd >= 0) {
         ssize_t n = read(o->fd, p->runner->buffer, READ_BYTES);
         if (n < 0 && errno == EINTR)
             continue;
@@ -309,7 +309,6 @@ static void complete(struct wbi_process *p)
 {
     siginfo_t info = {0};
 
-    p->paused = false;
     read_output(&p->out[0], READS_PER_TURN);
     read_output(&p->out[1], READS_PER_TURN);
     p->phase = WBI_ENDED;
@@ -405,10 +404,8 @@ static wb_rc watch_output(struct wbi_process *p, int i, int fd, struct wbi_error
 
 static wb_rc set_watches(struct wbi_process *p)
 {
-    int read = p->paused ? 0 : WBI_WATCH_READ;
-
     for (int i = 0; i < 2; i++)
-        if (p->out[i].watch != NULL && wbi_watch_set(p->out[i].watch, read) != WB_OK)
+        if (p->out[i].watch != NULL && wbi_watch_set(p->out[i].watch, WBI_WATCH_READ) != WB_OK)
             return WB_EIO;
     return WB_OK;
 }
@@ -590,14 +587,6 @@ wb_rc wbi_process_signal(struct wbi_process *p, int number)
         return WB_ENOTFOUND;
     signal_group(p, number);
     return WB_OK;
-}
-
-void wbi_process_pause(struct wbi_process *p, bool paused)
-{
-    if (p->phase == WBI_ENDED || p->paused == paused)
-        return;
-    p->paused = paused;
-    (void)set_watches(p); /* stopping cannot fail; starting repeats what once worked */
 }
 
 void wbi_process_handover(struct wbi_process *p, const struct wbi_process_ops *ops, void *arg)

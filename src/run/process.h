@@ -149,8 +149,6 @@ WB_MUST_CHECK wb_rc wbi_process_line(struct wbi_process *p, struct wbi_str line,
 bool wbi_process_reads(const struct wbi_process *p);
 /* End of file for the child once all is written; who reads a terminal again finds its end again. */
 void wbi_process_close_input(struct wbi_process *p);
-/* Hold back and resume reading; a paused child blocks when its pipe is full. */
-void wbi_process_pause(struct wbi_process *p, bool paused);
 /* Other callbacks from now on (promotion hands a process over). */
 void wbi_process_handover(struct wbi_process *p, const struct wbi_process_ops *ops, void *arg);
 /* 0 until the keeper has told it; output may come before. */

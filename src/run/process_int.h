@@ -86,7 +86,7 @@ struct wbi_process {
     struct wbi_timer *grace;
     int64_t grace_ms, linger_ms, started_ns;
     uint64_t output_left, words; /* words: of either stream, whatever the other printed */
-    bool output_limited, paused, stopping;
+    bool output_limited, stopping;
     bool sweep_asked, keeper_killed; /* it has a while to answer, then it is killed */
     pid_t keeper_pid;
     struct wbi_process_end end;

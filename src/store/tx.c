@@ -387,11 +387,6 @@ wb_rc wbi_tx_finish(struct wbi_tx *tx, struct wbi_error *err)
     return finish(tx, st, "cannot write the generation", err);
 }
 
-struct wbi_str wbi_tx_state_id(const struct wbi_tx *tx)
-{
-    return wbi_str_z(tx->store->dir.id);
-}
-
 struct wbi_str wbi_tx_owner(const struct wbi_tx *tx)
 {
     return wbi_str_z(tx->store->owner.text);

@@ -73,8 +73,7 @@ static inline struct wbi_str wbi_text_move(char **at, struct wbi_str s)
     return copy;
 }
 
-/* The state directory's id and the owner that this process writes as. */
-struct wbi_str wbi_tx_state_id(const struct wbi_tx *tx);
+/* The owner that this process writes as. */
 struct wbi_str wbi_tx_owner(const struct wbi_tx *tx);
 
 #endif

@@ -76,49 +76,6 @@ wb_rc wbi_wire_encode(const struct wbi_wire_call *call, const struct wbi_wire_an
     return finish(out, err);
 }
 
-static size_t count_answerable(const struct wbi_wire_turn *turn)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < turn->n; i++)
-        n += turn->calls[i].answerable;
-    return n;
-}
-
-static void encode_all(struct wbi_jw *w, const struct wbi_wire_turn *turn,
-                       const struct wbi_wire_answer *answers)
-{
-    const struct wbi_codec *codec = wbi_codec_of(turn->provider);
-
-    wbi_jw_arr(w);
-    for (size_t i = 0; i < turn->n; i++)
-        if (turn->calls[i].answerable)
-            codec->encode(w, &turn->calls[i], &answers[i]);
-    wbi_jw_arr_end(w);
-}
-
-wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn, const struct wbi_wire_answer *answers,
-                            struct wbi_buf *out, struct wbi_error *err)
-{
-    struct wbi_jw w = wbi_jw_to(out);
-    bool anthropic = turn->provider == WBI_PROVIDER_ANTHROPIC;
-
-    if (wbi_codec_of(turn->provider) == NULL)
-        return wbi_fail(err, WB_EMISUSE, "the turn names no provider");
-    if (count_answerable(turn) == 0)
-        return WB_OK;
-    if (anthropic || turn->provider == WBI_PROVIDER_GEMINI) {
-        wbi_jw_obj(&w);
-        wbi_jw_kstrz(&w, "role", "user");
-        wbi_jw_key(&w, anthropic ? "content" : "parts");
-        encode_all(&w, turn, answers);
-        wbi_jw_obj_end(&w);
-    } else {
-        encode_all(&w, turn, answers);
-    }
-    return finish(out, err);
-}
-
 struct wbi_str wbi_wire_group(enum wbi_provider provider, struct wbi_buf *items)
 {
     const char *head = "[", *tail = "]";

@@ -188,14 +188,6 @@ static void write_error(struct wbi_jw *w, const wbi_json *id, int code, struct w
     wbi_jw_obj_end(w);
 }
 
-void wbi_wire_mcp_error(struct wbi_buf *out, const wbi_json *id, int code, struct wbi_str message,
-                        struct wbi_str data)
-{
-    struct wbi_jw w = wbi_jw_to(out);
-
-    write_error(&w, id, code, message, data);
-}
-
 static void write_result(struct wbi_jw *w, const struct wbi_wire_answer *answer)
 {
     if (answer->mcp_result.p != NULL) {

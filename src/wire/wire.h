@@ -153,24 +153,15 @@ struct wbi_wire_answer {
 WB_MUST_CHECK wb_rc wbi_wire_encode(const struct wbi_wire_call *call,
                                     const struct wbi_wire_answer *answer, struct wbi_buf *out,
                                     struct wbi_error *err);
-/* A turn's answers (turn->n of them, in call order) as the provider's message:
- * Anthropic one user message, Gemini one content, the others an array. Calls
- * that are not answerable are left out; out stays as it is when none is left. */
-WB_MUST_CHECK wb_rc wbi_wire_encode_group(const struct wbi_wire_turn *turn,
-                                          const struct wbi_wire_answer *answers,
-                                          struct wbi_buf *out, struct wbi_error *err);
-
-/* The same of items that are encoded already: *items holds them separated by
- * commas and is wrapped in place. */
+/* The answers of a turn as the provider's message: Anthropic one user message, Gemini one
+ * content, the others an array. *items holds them separated by commas, without the calls that
+ * are not answerable, and is wrapped in place. */
 struct wbi_str wbi_wire_group(enum wbi_provider provider, struct wbi_buf *items);
 
 /* The `_meta` of a tools/call (NULL is fine) asks for the canonical result, too. */
 bool wbi_wire_mcp_asks_canonical(const wbi_json *meta);
 /* The MCP result alone: content, structuredContent, isError, _meta. */
 void wbi_wire_mcp_result(struct wbi_buf *out, const struct wbi_wire_answer *answer);
-/* JSON-RPC error response. id NULL writes null; data absent is left out. */
-void wbi_wire_mcp_error(struct wbi_buf *out, const wbi_json *id, int code, struct wbi_str message,
-                        struct wbi_str data);
 /* {"type":"waybill.error","line":N,"id":…,"error":{…}}; line 0 writes null. */
 void wbi_wire_error_line(struct wbi_buf *out, size_t line, const wbi_json *id,
                          struct wbi_str canonical_error);

@@ -171,10 +171,6 @@ static void lines_that_belong_to_no_provider(void **state)
     wbi_wire_error_line(&out, 3, id, WBI_LIT("{\"kind\":\"malformed_call\"}"));
     assert_str(wbi_buf_str(&out), "{\"type\":\"waybill.error\",\"line\":3,\"id\":\"c9\",\"error\":{"
                                   "\"kind\":\"malformed_call\"}}");
-    wbi_buf_clear(&out);
-    wbi_wire_mcp_error(&out, id, -32602, WBI_LIT("no such tool"), WBI_NONE);
-    assert_str(wbi_buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"c9\",\"error\":{\"code\":-32602,"
-                                  "\"message\":\"no such tool\"}}");
 }
 
 static void providers_have_names(void **state)
