@@ -23,7 +23,7 @@ struct binding {
     bool tighten_only;
     struct wbi_str *principals, *allow, *deny, *scopes;
     size_t principals_n, allow_n, deny_n, scopes_n;
-    bool has_allow, has_effects, has_network, network;
+    bool has_allow, has_effects, network;
     uint32_t effects; /* bit per effect */
     struct approval_rule *approval;
     size_t approval_n;
@@ -121,7 +121,6 @@ static wb_rc read_gates(struct auth_reader *r, const wbi_json *o, struct binding
     }
     if (network != NULL && !wbi_json_is(network, WBI_JSON_BOOL))
         return wbi_policy_bad(&r->at, "network must be true or false");
-    b->has_network = network != NULL;
     b->network = network == NULL || wbi_json_true(network);
     return WB_OK;
 }

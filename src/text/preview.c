@@ -122,7 +122,7 @@ wb_rc wbi_preview_make(struct wbi_arena *arena, struct wbi_preview_index *index,
                        struct wbi_preview *ret, struct wbi_error *err)
 {
     struct chooser c = {.index = index, .policy = policy, .arena = arena};
-    struct wbi_preview v = {.lines_total = index->lines, .bytes_total = index->bytes};
+    struct wbi_preview v = {.lines_total = index->lines};
     bool whole = index->units * 9 / 10 <= wbi_preview_usable(policy->budget), is_json;
     struct wbi_str json;
     wb_rc rc = WB_EINPUT;

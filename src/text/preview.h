@@ -45,7 +45,6 @@ struct wbi_preview {
     uint64_t tokens;     /* estimate of text */
     bool truncated;      /* something was left out */
     uint64_t lines_total;
-    uint64_t bytes_total;
     uint64_t lines_shown;               /* wholly or clipped */
     uint64_t first_lines;               /* shown from the start without a gap */
     uint64_t last_lines;                /* shown up to the end without a gap */

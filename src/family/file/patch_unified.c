@@ -8,7 +8,7 @@
 struct header {
     bool git, is_new, is_deleted, rename;
     struct wbi_str old_name, new_name; /* of --- and +++; absent: /dev/null */
-    struct wbi_str git_old, git_new;   /* of "diff --git", prefixes taken off */
+    struct wbi_str git_name;           /* of "diff --git", without prefixes; both are the same */
     struct wbi_str rename_from, rename_to;
     int exec;
 };
@@ -153,7 +153,7 @@ static wb_rc git_names(struct wbi_patch_parser *p, struct wbi_str s, struct head
     }
     strip_prefixes(&a, &b);
     if (wbi_str_eq(a, b))
-        h->git_old = h->git_new = a;
+        h->git_name = a;
     return WB_OK;
 }
 
@@ -381,10 +381,10 @@ static wb_rc settle_names(struct wbi_patch_parser *p, struct header *h, struct w
     f->action = h->is_new || from_null     ? WBI_PATCH_ADD
                 : h->is_deleted || to_null ? WBI_PATCH_DELETE
                                            : WBI_PATCH_MODIFY;
-    f->path = h->old_name.p == NULL ? h->git_new : to_null ? h->old_name : h->new_name;
+    f->path = h->old_name.p == NULL ? h->git_name : to_null ? h->old_name : h->new_name;
     if (f->path.p == NULL)
         return wbi_patch_syntax(p, "invalid_git_header", "the names of the git header differ");
-    if (h->git_new.p != NULL && !wbi_str_eq(h->git_new, f->path))
+    if (h->git_name.p != NULL && !wbi_str_eq(h->git_name, f->path))
         return wbi_patch_syntax(p, "path_header_mismatch",
                                 "the git header and the ---/+++ lines disagree");
     if (h->old_name.p != NULL && !from_null && !to_null && !wbi_str_eq(h->old_name, h->new_name)) {
