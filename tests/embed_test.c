@@ -168,7 +168,8 @@ static bool set_foreign_locale(const struct workspace *ws)
     snprintf(command, sizeof(command),
              "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 > /dev/null 2>&1", ws->base);
     return system(command) <= 256 && setenv("LOCPATH", ws->base, 1) == 0 &&
-           setlocale(LC_ALL, "de_DE.UTF-8") != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
+           setlocale(LC_ALL, "de_DE.UTF-8") != NULL &&
+           strcmp(localeconv()->decimal_point, ",") == 0;
 }
 
 struct reader {
@@ -586,8 +587,9 @@ static void values_that_are_not_named_are_told(void **state)
                      WB_EMISUSE);
     assert_int_equal(wb_request_set(request, (wb_field)(WB_FIELD_HEARTBEAT_MS + 1), "1"),
                      WB_EMISUSE);
-    assert_int_equal(wb_ledger_open(options, (wb_ledger_mode)(WB_LEDGER_EXAMINE + 1), &ledger, NULL),
-                     WB_EMISUSE);
+    assert_int_equal(
+        wb_ledger_open(options, (wb_ledger_mode)(WB_LEDGER_EXAMINE + 1), &ledger, NULL),
+        WB_EMISUSE);
     wb_options_free(options);
     wb_request_free(request);
 }

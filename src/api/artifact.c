@@ -2,25 +2,21 @@
  * api/artifact.c: the artifact store, for people. */
 #include "waybill/artifact.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "api/api_int.h"
 #include "artifact/cleaner.h"
 #include "artifact/stream.h"
 #include "base/limits.h"
 #include "builtin/builtin.h"
 #include "call/upkeep.h"
+#include "store/dir.h"
 #include "text/regex.h"
 
 /* Whoever only looks makes nothing: a folder with a state directory in it is a workspace. */
 static bool is_absent(const wb_runtime *runtime)
 {
     const char *state = runtime->rt->places.state.p;
-    struct stat st;
 
-    return wbi_runtime_keeps_ledger(runtime->rt) && state != NULL && lstat(state, &st) != 0 &&
-           errno == ENOENT;
+    return wbi_runtime_keeps_ledger(runtime->rt) && state != NULL && wbi_dir_absent(state);
 }
 
 /* ---- reading ---- */

@@ -20,7 +20,8 @@ wb_rc wb_compact_result(const char *canonical, size_t size, int rung, char **ret
     wb_rc rc;
 
     if (canonical == NULL || ret == NULL || rung < 0 || rung >= WBI_RUNGS)
-        return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_compact_result: NULL, or a rung that is not 0 to 3");
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "wb_compact_result: NULL, or a rung that is not 0 to 3");
     if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);

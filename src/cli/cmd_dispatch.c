@@ -49,7 +49,8 @@ static const struct form forms[] = {
 const struct command command_dispatch = {
     "dispatch",
     "Answer provider items, one JSON line in, one line out per call.",
-    "[--provider auto|responses|chat|anthropic|gemini|mcp|native] [--parallel N] [--group] [--frames]",
+    "[--provider auto|responses|chat|anthropic|gemini|mcp|native] [--parallel N] [--group] "
+    "[--frames]",
     "A line is an item, a whole response or message, or {\"item\": …, \"invocation\": {…}}.\n"
     "Answers come in call order, in the provider's own shape; a line that is no call is\n"
     "answered by {\"type\": \"waybill.error\", …}. `--group` packs the answers of a turn into\n"

@@ -173,8 +173,8 @@ static bool none_recorded(const struct args *a, int *ret_code)
 
     if (ledger == NULL)
         return false;
-    *ret_code = wb_ledger_newest(ledger, 0, &newest, &error) == WB_OK ? EXIT_OK
-                                                                      : fail(a, NULL, error);
+    *ret_code =
+        wb_ledger_newest(ledger, 0, &newest, &error) == WB_OK ? EXIT_OK : fail(a, NULL, error);
     wb_ledger_free(ledger);
     return newest == 0;
 }

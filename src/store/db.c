@@ -148,7 +148,8 @@ wb_rc wbi_db_open(const struct wbi_dir *dir, bool for_writing, struct wbi_db *re
     int code;
 
     (void)snprintf(path, sizeof(path), "%.4080s/ledger.db", dir->path);
-    code = sqlite3_open_v2(dir->fd < 0 ? ":memory:" : path, &db.sql, flags | SQLITE_OPEN_READWRITE, NULL);
+    code = sqlite3_open_v2(dir->fd < 0 ? ":memory:" : path, &db.sql, flags | SQLITE_OPEN_READWRITE,
+                           NULL);
     if (code != SQLITE_OK) {
         rc = wbi_db_fail(&db, code, "cannot open ledger.db", err);
         (void)sqlite3_close_v2(db.sql); /* of NULL too */

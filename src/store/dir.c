@@ -416,6 +416,13 @@ wb_rc wbi_dir_open(const char *path, const char *user_path, const struct wbi_ids
     return WB_OK;
 }
 
+bool wbi_dir_absent(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) != 0 && errno == ENOENT;
+}
+
 void wbi_dir_close(struct wbi_dir *dir)
 {
     int *fds[] = {&dir->fd, &dir->run_fd, &dir->artifacts_fd, &dir->user_fd};

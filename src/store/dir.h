@@ -38,6 +38,8 @@ struct wbi_witness {
 WB_MUST_CHECK wb_rc wbi_dir_open(const char *path, const char *user_path, const struct wbi_ids *ids,
                                  struct wbi_dir *ret, struct wbi_error *err);
 void wbi_dir_close(struct wbi_dir *dir);
+/* There is nothing of that name, not even something that would be refused. */
+bool wbi_dir_absent(const char *path);
 
 /* name in dirfd is a regular file of ours with one name, or absent (then
  * *ret_exists is false). */

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -113,10 +112,9 @@ static wb_rc open_database(struct wbi_store *s, struct wbi_error *err)
 
 static wb_rc open_all(struct wbi_store *s, const struct wbi_store_options *o, struct wbi_error *err)
 {
-    struct stat st;
     wb_rc rc;
 
-    if (o->existing && lstat(o->dir, &st) != 0 && errno == ENOENT) {
+    if (o->existing && wbi_dir_absent(o->dir)) {
         s->dir.read_only = true;
         return WB_OK;
     }
