@@ -103,6 +103,11 @@ static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_
         return false;
     }
     if (own == NULL) {
+        if (value != NULL && *value == '\0') { /* "$UNSET" would be the working directory */
+            *ret_exit = usage_error(a, "the value of %s is empty; say %s %s or leave it out",
+                                    spec->name, spec->name, spec->value);
+            return false;
+        }
         set_common(a, spec->name, value);
         if (asks_for_help(spec->name)) {
             args_help(a->command);

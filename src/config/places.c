@@ -80,9 +80,11 @@ static wb_rc absolute(const struct search *s, struct wbi_str path, struct wbi_st
 
     if (z == NULL)
         return wbi_fail_nomem(s->err);
+    if (path.n == 0) /* not the working directory, into which a ledger would be put */
+        return wbi_fail(s->err, WB_EINPUT, "a path is empty; name a file or directory");
     if (strlen(z) != path.n)
         return wbi_fail(s->err, WB_EINPUT, "a path holds a NUL byte");
-    if (path.n == 0 || z[0] != '/')
+    if (z[0] != '/')
         return join(s, s->workdir, z, ret);
     *ret = wbi_str_make(z, path.n);
     return WB_OK;
