@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/args.c: one parser for all commands: --name VALUE, --name=VALUE, words in
- * between, after "--" nothing but words. */
+ * cli/args.c: one parser for all commands: --name VALUE, --name=VALUE, -xVALUE, words
+ * in between, after "--" nothing but words. Of an option that is given twice the last
+ * counts, as with git, curl and timeout. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -78,49 +79,84 @@ int args_lead(int argc, char **argv)
     return i < argc ? i : argc;
 }
 
-/* A flag that takes no value, or one that does; *i moves past what was used. */
+/* The option that arg names in its first n bytes, the command's own first. */
+static const struct option_spec *find_option(const struct args *a, const char *arg, size_t n)
+{
+    const struct option_spec *own = find(a->command->options, arg, n);
+
+    return own ? own : find(common, arg, n);
+}
+
+/* The option at argv[*i] and its value; *i moves past what was used. */
+static const struct option_spec *read_option(const struct args *a, int argc, char **argv, int *i,
+                                             const char **ret_value)
+{
+    const char *arg = argv[*i], *value = strchr(arg, '=');
+    size_t n = value ? (size_t)(value - arg) : strlen(arg);
+    const struct option_spec *spec = find_option(a, arg, n);
+
+    if (value != NULL)
+        value++;
+    if (spec == NULL && arg[1] != '-' && (spec = find_option(a, arg, 2)) != NULL) {
+        if (spec->value == NULL)
+            spec = NULL;
+        value = arg + 2; /* "-C3" */
+    }
+    if (spec == NULL) {
+        (void)usage_error(a, "unknown option %s; try `waybill %s --help`", arg, a->command->name);
+        return NULL;
+    }
+    if (spec->value != NULL && value == NULL && *i + 1 < argc)
+        value = argv[++*i];
+    if (spec->value != NULL && value == NULL) {
+        (void)usage_error(a, "%s needs a value: %s %s", spec->name, spec->name, spec->value);
+        return NULL;
+    }
+    if (spec->value == NULL && value != NULL) {
+        (void)usage_error(a, "%s takes no value", spec->name);
+        return NULL;
+    }
+    *ret_value = value;
+    return spec;
+}
+
+/* One of the command's own options; the last of two counts, where there may not be many. */
+static bool keep_option(struct args *a, const struct option_spec *spec, const char *value)
+{
+    size_t at = 0;
+
+    while (at < a->option_count && (spec->many || a->options[at].spec != spec))
+        at++;
+    if (at == OPTIONS_MAX) {
+        (void)usage_error(a, "%s is one option too many; %d are accepted", spec->name, OPTIONS_MAX);
+        return false;
+    }
+    a->options[at] = (struct option_value){spec, value};
+    a->option_count += at == a->option_count;
+    return true;
+}
+
 static bool take_option(struct args *a, int argc, char **argv, int *i, int *ret_exit)
 {
-    const char *arg = argv[*i], *equals = strchr(arg, '='), *value = NULL;
-    size_t n = equals ? (size_t)(equals - arg) : strlen(arg);
-    const struct option_spec *own = find(a->command->options, arg, n);
-    const struct option_spec *spec = own ? own : find(common, arg, n);
+    const char *value = NULL;
+    const struct option_spec *spec = read_option(a, argc, argv, i, &value);
 
-    if (spec == NULL) {
-        *ret_exit =
-            usage_error(a, "unknown option %s; try `waybill %s --help`", arg, a->command->name);
+    *ret_exit = EXIT_USAGE;
+    if (spec == NULL)
+        return false;
+    if (find(a->command->options, spec->name, strlen(spec->name)) == spec)
+        return keep_option(a, spec, value);
+    if (asks_for_help(spec->name)) {
+        args_help(a->command);
+        *ret_exit = EXIT_OK;
         return false;
     }
-    if (spec->value != NULL) {
-        value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-        if (value == NULL) {
-            *ret_exit =
-                usage_error(a, "%s needs a value: %s %s", spec->name, spec->name, spec->value);
-            return false;
-        }
-    } else if (equals != NULL) {
-        *ret_exit = usage_error(a, "%s takes no value", spec->name);
+    if (value != NULL && *value == '\0') { /* "$UNSET" would be the working directory */
+        (void)usage_error(a, "the value of %s is empty; say %s %s or leave it out", spec->name,
+                          spec->name, spec->value);
         return false;
     }
-    if (own == NULL) {
-        if (value != NULL && *value == '\0') { /* "$UNSET" would be the working directory */
-            *ret_exit = usage_error(a, "the value of %s is empty; say %s %s or leave it out",
-                                    spec->name, spec->name, spec->value);
-            return false;
-        }
-        set_common(a, spec->name, value);
-        if (asks_for_help(spec->name)) {
-            args_help(a->command);
-            *ret_exit = EXIT_OK;
-            return false;
-        }
-        return true;
-    }
-    if ((!own->many && args_has(a, own->name)) || a->option_count == OPTIONS_MAX) {
-        *ret_exit = usage_error(a, "%s is given more than once", spec->name);
-        return false;
-    }
-    a->options[a->option_count++] = (struct option_value){own, value};
+    set_common(a, spec->name, value);
     return true;
 }
 
