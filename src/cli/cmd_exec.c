@@ -62,7 +62,7 @@ static bool receive_all(int fd, void *bytes, size_t size)
 /* ---- the request ---- */
 
 /* The input of ExecCommand; free() it. */
-static char *make_input(const struct args *a, long long timeout, long long yield)
+static char *make_input(const struct args *a, long long timeout, long long yield, long long tokens)
 {
     char *text = NULL;
     size_t size;
@@ -84,8 +84,8 @@ static char *make_input(const struct args *a, long long timeout, long long yield
         fprintf(out, ",\"timeout_ms\":%lld", timeout);
     if (yield >= 0)
         fprintf(out, ",\"yield_time_ms\":%lld", yield);
-    if (args_has(a, "--max-tokens"))
-        fprintf(out, ",\"max_output_tokens\":%s", args_get(a, "--max-tokens"));
+    if (tokens >= 0)
+        fprintf(out, ",\"max_output_tokens\":%lld", tokens);
     if (args_has(a, "--tty"))
         fputs(",\"tty\":true", out);
     if (args_has(a, "--tty") && yield < 0)
@@ -452,7 +452,7 @@ static int run_request(struct work *w, bool held)
 static int run(const struct args *a)
 {
     struct work w = {.a = a};
-    long long timeout = 0, yield = -1, tokens = 0;
+    long long timeout = 0, yield = -1, tokens = -1;
     char *input;
     int code = EXIT_OWN_FAILURE;
 
@@ -468,7 +468,7 @@ static int run(const struct args *a)
         !args_number(a, "--yield-ms", 0, 3600000, &yield) ||
         !args_number(a, "--max-tokens", 0, 64000, &tokens))
         return EXIT_OWN_FAILURE;
-    input = make_input(a, timeout, yield);
+    input = make_input(a, timeout, yield, tokens);
     if (input != NULL && wb_json_check(input, strlen(input), NULL) == WB_EINPUT) {
         (void)usage_error(a, "the command and --workdir must be UTF-8, for a call is kept as text; "
                              "put other bytes into a script and run that");

@@ -37,14 +37,6 @@ static void object_string(struct object *o, const char *name, const char *value,
     put_quoted(o->out, value, n);
 }
 
-static void object_number(struct object *o, const char *name, const char *value)
-{
-    if (value == NULL)
-        return;
-    object_key(o, name);
-    fputs(value, o->out);
-}
-
 /* free() it; NULL when out of memory. */
 static char *object_close(struct object *o)
 {
@@ -234,10 +226,13 @@ static bool add_numbers(const struct args *a, struct object *o)
                    {"--max-tokens", "max_output_tokens", 0, 64000}};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        long long ignored = 0;
-        if (!args_number(a, numbers[i].option, numbers[i].low, numbers[i].high, &ignored))
+        long long number = 0;
+        if (!args_number(a, numbers[i].option, numbers[i].low, numbers[i].high, &number))
             return false;
-        object_number(o, numbers[i].member, args_get(a, numbers[i].option));
+        if (!args_has(a, numbers[i].option))
+            continue;
+        object_key(o, numbers[i].member);
+        fprintf(o->out, "%lld", number); /* "010" is no number of JSON */
     }
     return true;
 }
