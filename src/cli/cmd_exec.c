@@ -464,7 +464,7 @@ static int run(const struct args *a)
         (void)usage_error(a, "--tty and --stdin exclude each other");
         return EXIT_OWN_FAILURE;
     }
-    if (!view_by_name(a, &w.view) || !args_number(a, "--timeout-ms", 1, MS_MAX, &timeout) ||
+    if (!view_by_name(a, &w.view) || !args_number(a, "--timeout-ms", 0, MS_MAX, &timeout) ||
         !args_number(a, "--yield-ms", 0, 3600000, &yield) ||
         !args_number(a, "--max-tokens", 0, 64000, &tokens))
         return EXIT_OWN_FAILURE;
@@ -500,7 +500,7 @@ const struct command command_exec = {
     "failed;\n"
     "126: not executable; 127: not found. --live copies the output to standard error while it\n"
     "comes. The command has this environment (--clean-env: the one of model calls) and no input\n"
-    "(--stdin: this one).\n"
+    "(--stdin: this one). --timeout-ms 0 is no limit.\n"
     "\nexamples:\n"
     "  waybill exec -- make test\n"
     "  waybill exec --max-tokens 2000 --timeout-ms 60000 -- sh -c 'npm test 2>&1'\n"
