@@ -50,8 +50,11 @@ static wb_rc plan_arguments(struct wbi_arena *arena, const struct wbi_process_sp
     struct wbi_str line[3];
 
     if (spec->shell_line.p == NULL) {
-        if (spec->argc == 0 || spec->argv[0].n == 0)
+        if (spec->argc == 0)
             return wbi_fail(err, WB_EINPUT, "no program given: the first argument names it");
+        if (spec->argv[0].n == 0)
+            return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED,
+                                 "program not found: its name, the first argument, is empty");
         return copy_vector(arena, spec->argv, spec->argc, "argument", ret, err);
     }
     line[0] = spec->shell.p != NULL ? spec->shell : WBI_LIT("/bin/sh");

@@ -239,8 +239,7 @@ static void failures_to_start_are_classified(void **state) /* I2: 126, 127 */
         WB_ENOTFOUND, WBI_KIND_WORKDIR_NOT_FOUND, 125);
     expect_refused(b, (struct wbi_process_spec){.argv = nul, .argc = 2}, WB_EINPUT, WBI_KIND_NONE,
                    125);
-    expect_refused(b, (struct wbi_process_spec){.argv = none, .argc = 1}, WB_EINPUT, WBI_KIND_NONE,
-                   125);
+    expect_refused(b, (struct wbi_process_spec){.argv = none, .argc = 1}, WB_ENOTFOUND, spawn, 127);
     expect_refused(b, (struct wbi_process_spec){.argc = 0}, WB_EINPUT, WBI_KIND_NONE, 125);
 }
 
