@@ -99,7 +99,7 @@ static int print_tasks(const struct args *a, const char *tasks, size_t size)
 
     if (strcmp(tasks, "[]") != 0 || a->json)
         return print_table(a, tasks, size, columns, sizeof(columns) / sizeof(columns[0]));
-    note(a, "no task is known here");
+    note(a, args_has(a, "--status") ? "no task has that status" : "no task is known here");
     return EXIT_OK;
 }
 
@@ -264,7 +264,7 @@ static int input(const struct args *a)
 {
     struct object o;
     size_t n = 0;
-    char *text = NULL;
+    char *text = NULL, *json;
 
     if (!open_for_task(a, &o))
         return EXIT_USAGE;
@@ -281,7 +281,12 @@ static int input(const struct args *a)
         object_key(&o, "end_of_input");
         fputs("true", o.out);
     }
-    return show(a, "TaskInput", object_close(&o));
+    json = object_close(&o);
+    if (json != NULL && wb_json_check(json, strlen(json), NULL) == WB_EINPUT) {
+        free(json);
+        return usage_error(a, "the input must be UTF-8, for a call is kept as text");
+    }
+    return show(a, "TaskInput", json);
 }
 
 static int run(const struct args *a)
