@@ -236,6 +236,8 @@ static int run_lines(const struct args *a)
         bad |= !judged;
     }
     free(line);
+    if (code == EXIT_OK && ferror(stdin))
+        return usage_error(a, "cannot read standard input: %s", strerror(errno));
     return code == EXIT_OK && bad ? EXIT_USAGE : code;
 }
 
