@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_artifact.c: `waybill artifact`: complete outputs, for people. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,13 +69,20 @@ static bool read_range(const struct args *a, wb_artifact_query *q)
     return true;
 }
 
+/* Artifacts are known by their whole path; people also name them from where they are. */
+static const char *whole_path(const char *ref, char real[PATH_MAX])
+{
+    return strchr(ref, '/') != NULL && realpath(ref, real) != NULL ? real : ref;
+}
+
 static int read_one(const struct args *a, wb_runtime *runtime)
 {
     wb_artifact_query q = {.raw = args_has(a, "--raw")};
     wb_error *error = NULL;
     bool printed = false;
+    char real[PATH_MAX];
 
-    q.ref = a->words[1];
+    q.ref = whole_path(a->words[1], real);
     if (!read_range(a, &q))
         return EXIT_USAGE;
     if (wb_artifact_read(runtime, &q, print_piece, &printed, &error) == WB_OK) {
