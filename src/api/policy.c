@@ -42,7 +42,9 @@ static void write_access(struct wbi_jw *w, struct wbi_runtime *rt, const struct 
     t = wbi_guards_tool(tool);
     wbi_authorize(rt->guards->auth, principal, &t, &answer);
     wbi_jw_kstrz(w, "access", access_name(answer.verdict));
-    if (answer.verdict == WBI_AUTH_DENIED || answer.verdict == WBI_AUTH_HIDDEN)
+    if (answer.verdict == WBI_AUTH_HIDDEN) /* its message is for callers, who may not know */
+        wbi_jw_kstrz(w, "reason", "the bindings do not allow it to this principal");
+    if (answer.verdict == WBI_AUTH_DENIED)
         wbi_jw_kstrz(w, "reason", answer.message);
 }
 
