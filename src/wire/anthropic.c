@@ -30,6 +30,7 @@ static bool knows(const wbi_json *v)
 
 static wb_rc decode_block(struct wbi_decoding *d, const wbi_json *v)
 {
+    const wbi_json *input = wbi_json_get(v, "input");
     struct wbi_wire_call *call;
     wb_rc rc = wbi_decoding_add(d, WBI_WIRE_TOOL_USE, v, &call);
 
@@ -37,9 +38,13 @@ static wb_rc decode_block(struct wbi_decoding *d, const wbi_json *v)
         rc = wbi_decoding_id(d, call, v, "id", NULL);
     if (rc == WB_OK)
         rc = wbi_decoding_name(d, call, v, "name");
-    if (rc == WB_OK)
-        rc = wbi_decoding_arguments(d, call, wbi_json_get(v, "input"), "input");
-    return rc;
+    if (rc != WB_OK)
+        return rc;
+    if (input != NULL && !wbi_json_is(input, WBI_JSON_OBJ) && !wbi_json_is(input, WBI_JSON_NULL) &&
+        !wbi_json_is(input, WBI_JSON_STR)) /* JSON text in a string is understood, too */
+        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
+                                    "input must be an object; got %s", wbi_json_type_name(input));
+    return wbi_decoding_arguments(d, call, input, "input");
 }
 
 static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
