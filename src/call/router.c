@@ -717,8 +717,10 @@ static wb_rc read_line(struct wbi_router *r, struct line *line, struct wbi_str t
     if (kept.p == NULL)
         return WB_ENOMEM;
     rc = wbi_json_read(line->arena, kept, WBI_JSON_STRICT, ret_tree, err);
+    if (rc != WB_OK && rc != WB_ENOMEM && err->line > 0) /* not a line that is too long */
+        return refuse_calls(r, line, kept, ret_tree, err);
     if (rc != WB_OK)
-        return rc == WB_EINPUT && err->line > 0 ? refuse_calls(r, line, kept, ret_tree, err) : rc;
+        return rc;
     return wbi_wire_decode(line->arena, r->options.provider, *ret_tree, &line->turn, err);
 }
 

@@ -36,8 +36,9 @@ enum wbi_json_flags {
      * too large. */
     WBI_JSON_AS_WRITTEN = 2,
     /* For finding out who sent a text that is refused: of members with one name the first
-     * counts, U+FFFD and "?" stand where a lone surrogate and bad UTF-8 were, and numbers
-     * that are too large are BIG. Nothing may be done with such a tree but to refuse it. */
+     * counts, U+FFFD and "?" stand where a lone surrogate, bad UTF-8 and a control character
+     * were, 0 where it is too deep, and numbers that are too large are BIG. Nothing may be
+     * done with such a tree but to refuse it. */
     WBI_JSON_TO_REFUSE = 4
 };
 

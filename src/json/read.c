@@ -231,26 +231,62 @@ static size_t mend_escape(char *p, struct wbi_str rest)
     return 6;
 }
 
-/* The text with what no string may hold overwritten, each thing by as many bytes. */
+/* Where a walk over a text stands. */
+struct walk {
+    bool in_string;
+    size_t depth;
+};
+
+/* Walks over c; whether it belongs to a container that lies too deep. */
+static bool lies_too_deep(struct walk *w, char c)
+{
+    bool deep = w->depth > WBI_LIMIT_JSON_DEPTH;
+
+    if (c == '"')
+        w->in_string = !w->in_string;
+    else if (!w->in_string && (c == '[' || c == '{'))
+        deep = ++w->depth > WBI_LIMIT_JSON_DEPTH;
+    else if (!w->in_string && (c == ']' || c == '}') && w->depth > 0)
+        w->depth--;
+    return deep;
+}
+
+/* Mends what is at p and says how long it is. */
+static size_t mend_one(char *p, size_t n, bool in_string)
+{
+    size_t bad = 0, step;
+
+    if (*p == '\\')
+        return mend_escape(p, wbi_str_make(p, n));
+    if (in_string && (uint8_t)*p < 0x20)
+        *p = '?';
+    step = wbi_utf8_step((const uint8_t *)p, n, &bad);
+    if (step > 0)
+        return step;
+    memset(p, '?', bad);
+    return bad;
+}
+
+/* The text with what no string may hold, and by a number what lies too deep, overwritten,
+ * each thing by as many bytes. */
 static struct wbi_str mended(struct wbi_arena *arena, struct wbi_str text)
 {
     char *p = wbi_arena_alloc(arena, text.n);
+    struct walk w = {.depth = 0};
     size_t step;
 
     if (p == NULL)
         return WBI_NONE;
     memcpy(p, text.p, text.n);
     for (size_t i = 0; i < text.n; i += step) {
-        size_t bad = 0;
-        if (p[i] == '\\') {
-            step = mend_escape(p + i, wbi_str_make(p + i, text.n - i));
-            continue;
-        }
-        step = wbi_utf8_step((const uint8_t *)p + i, text.n - i, &bad);
-        if (step == 0) {
-            memset(p + i, '?', bad);
-            step = bad;
-        }
+        size_t before = w.depth;
+        bool deep = lies_too_deep(&w, p[i]);
+
+        step = mend_one(p + i, text.n - i, w.in_string);
+        if (deep)
+            memset(p + i, ' ', step);
+        if (deep && before == WBI_LIMIT_JSON_DEPTH) /* it begins here */
+            p[i] = '0';
     }
     return wbi_str_make(p, text.n);
 }

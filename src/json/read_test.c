@@ -375,6 +375,7 @@ static void refused_texts_can_be_looked_into(void **state)
         "{\"id\":\"x\",\"a\":\"\\\\\\uDE00\\ud83d\\u0041\"}",
         "{\"id\":\"x\",\"a\":\"\xff \xe2\x82 \xed\xa0\x80\"}",
         "{\"id\":\"x\",\"a\":-1e999}",
+        "{\"id\":\"x\",\"a\":\"\t\n\"}",
     };
     const wbi_json *v = NULL;
 
@@ -394,6 +395,33 @@ static void refused_texts_can_be_looked_into(void **state)
     assert_int_equal(read_as("", WBI_JSON_TO_REFUSE, &v, NULL), WB_EINPUT);
 }
 
+/* A call that is too deep still has an id to be answered to. */
+static void what_lies_too_deep_is_left_out_to_refuse(void **state)
+{
+    static const char deep[] = "[1,{\"\\\"]\\u0041\":[\"[{\"]}]";
+    char text[4 * WBI_LIMIT_JSON_DEPTH + sizeof(deep) + 32];
+    const wbi_json *v = NULL;
+    size_t n = 0;
+
+    (void)state;
+    n += (size_t)sprintf(text + n, "{\"id\":\"x\",\"a\":");
+    for (size_t i = 1; i < WBI_LIMIT_JSON_DEPTH; i++)
+        text[n++] = '[';
+    n += (size_t)sprintf(text + n, "%s,2", deep);
+    for (size_t i = 1; i < WBI_LIMIT_JSON_DEPTH; i++)
+        text[n++] = ']';
+    (void)sprintf(text + n, ",\"b\":3}");
+    assert_int_equal(read_as(text, WBI_JSON_STRICT, &v, NULL), WB_ELIMIT);
+    assert_int_equal(read_as(text, WBI_JSON_TO_REFUSE, &v, NULL), WB_OK);
+    assert_true(wbi_str_eqz(wbi_json_get_str(v, "id"), "x"));
+    assert_true(wbi_json_get(v, "b") != NULL);
+    v = wbi_json_get(v, "a");
+    for (size_t i = 2; i < WBI_LIMIT_JSON_DEPTH; i++)
+        v = wbi_json_at(v, 0);
+    assert_int_equal(wbi_json_count(v), 2);
+    assert_int_equal(wbi_json_type(wbi_json_at(v, 0)), WBI_JSON_INT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +436,7 @@ int main(void)
         cmocka_unit_test(equality_is_by_value),
         cmocka_unit_test(equality_of_large_objects_is_not_quadratic),
         cmocka_unit_test(refused_texts_can_be_looked_into),
+        cmocka_unit_test(what_lies_too_deep_is_left_out_to_refuse),
         cmocka_unit_test(absent_values_are_harmless),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
