@@ -145,7 +145,7 @@ static void print_errors(const struct args *a, const char *report, size_t size)
         (void)snprintf(pointer, sizeof(pointer), "/errors/%zu/message", i);
         if (wb_json_pointer(report, size, pointer, &text, &n, NULL) != WB_OK)
             return;
-        fprintf(stderr, "waybill %s: %s\n", a->command->name, text);
+        (void)usage_error(a, "%s", text);
         wb_free(text);
     }
 }

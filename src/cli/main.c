@@ -57,9 +57,10 @@ static void hold_standard_descriptors(void)
 
 static int no_such(const char *name)
 {
-    fprintf(stderr, "waybill: there is no %s \"%s\"; `waybill --help` lists them\n",
-            name[0] == '-' ? "option" : "command", name);
-    return EXIT_USAGE;
+    const struct args none = {.command = NULL};
+
+    return usage_error(&none, "there is no %s \"%s\"; `waybill --help` lists them",
+                       name[0] == '-' ? "option" : "command", name);
 }
 
 /* `waybill help [COMMAND]` */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/talk.c: messages, output and input of the commands. */
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -10,12 +11,27 @@
 
 #include "cli/cli.h"
 
+/* Names of files and answers of servers may hold what moves a terminal's cursor: as with git,
+ * "?" stands for it. */
+static void make_harmless(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (iscntrl((unsigned char)*text) && *text != '\n' && *text != '\t')
+            *text = '?';
+}
+
 __attribute__((format(printf, 2, 0))) static void message(const struct args *a, const char *fmt,
                                                           va_list ap)
 {
-    fprintf(stderr, "waybill%s%s: ", a->command ? " " : "", a->command ? a->command->name : "");
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    char *text = NULL;
+
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
+    else
+        make_harmless(text);
+    fprintf(stderr, "waybill%s%s: %s\n", a->command ? " " : "", a->command ? a->command->name : "",
+            text ? text : "out of memory");
+    free(text);
 }
 
 int usage_error(const struct args *a, const char *fmt, ...)
@@ -76,17 +92,15 @@ int fail(const struct args *a, const char *what, wb_error *error)
     int code = exit_code_of(wb_error_rc(error));
     const char *at = wb_error_at(error), *text = wb_error_text(error);
     size_t n = strlen(a->command->name);
+    char place[32];
 
     if (strncmp(text, a->command->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
         text += n + 2; /* "waybill ledger: ledger: …" */
-    fprintf(stderr, "waybill %s: ", a->command->name);
-    if (what != NULL && *what != '\0')
-        fprintf(stderr, "%s: ", what);
-    if (*at != '\0')
-        fprintf(stderr, "%s: ", at);
-    if (wb_error_line(error) > 0)
-        fprintf(stderr, "%u:%u: ", wb_error_line(error), wb_error_column(error));
-    fprintf(stderr, "%s\n", text);
+    if (what == NULL)
+        what = "";
+    (void)snprintf(place, sizeof(place), "%u:%u: ", wb_error_line(error), wb_error_column(error));
+    (void)usage_error(a, "%s%s%s%s%s%s", what, *what ? ": " : "", at, *at ? ": " : "",
+                      wb_error_line(error) > 0 ? place : "", text);
     wb_error_free(error);
     return code;
 }
