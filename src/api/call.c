@@ -85,6 +85,7 @@ static const wbi_json *json_field(struct wbi_call *call, const wb_request *r, wb
     struct wbi_str text = field(r, f);
     struct wbi_error err = WBI_ERROR_INIT;
     const wbi_json *v = NULL;
+    enum wbi_kind kind;
     wb_rc rc;
 
     if (text.p == NULL)
@@ -92,10 +93,12 @@ static const wbi_json *json_field(struct wbi_call *call, const wb_request *r, wb
     rc = wbi_json_read(call->arena, text, WBI_JSON_STRICT, &v, &err);
     if (rc == WB_OK)
         return v;
-    (void)wbi_fail_kind(rejection(call), rc,
-                        f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_MALFORMED_CALL,
-                        "%s is not JSON: %s at line %u, column %u", name, err.text, err.line,
-                        err.column);
+    kind = f == WB_FIELD_INPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_MALFORMED_CALL;
+    if (err.line == 0)
+        (void)wbi_fail_kind(rejection(call), rc, kind, "%s cannot be read: %s", name, err.text);
+    else
+        (void)wbi_fail_kind(rejection(call), rc, kind, "%s is not JSON: %s at line %u, column %u",
+                            name, err.text, err.line, err.column);
     return NULL;
 }
 
