@@ -200,6 +200,7 @@ struct envelope_job {
     wb_envelope_op op;
     const wb_envelope *given;
     struct wbi_clock clock;
+    struct wbi_str text; /* of the root */
 };
 
 static wb_rc read_pairs(struct wbi_arena *arena, const wb_envelope *g, struct wbi_envelope *env,
@@ -249,10 +250,9 @@ static wb_rc read_envelope(struct wbi_arena *arena, struct envelope_job *job,
     return read_pairs(arena, g, env, err);
 }
 
-static wb_rc apply(struct wbi_arena *arena, const wbi_json *root, struct wbi_buf *out, void *arg,
-                   struct wbi_error *err)
+static wb_rc apply_to(struct wbi_arena *arena, const wbi_json *root, struct wbi_buf *out,
+                      struct envelope_job *job, struct wbi_error *err)
 {
-    struct envelope_job *job = arg;
     const wbi_json *payload;
     struct wbi_envelope env;
     wb_rc rc = read_envelope(arena, job, &env, err);
@@ -279,11 +279,27 @@ static wb_rc apply(struct wbi_arena *arena, const wbi_json *root, struct wbi_buf
     return wbi_fail(err, WB_EMISUSE, "no such envelope operation");
 }
 
+/* What is wrong is found in the root as everybody reads it; what is given out has its numbers
+ * as they were written: an envelope changes nothing beside it. */
+static wb_rc apply(struct wbi_arena *arena, const wbi_json *root, struct wbi_buf *out, void *arg,
+                   struct wbi_error *err)
+{
+    struct envelope_job *job = arg;
+    wb_rc rc = apply_to(arena, root, out, job, err);
+
+    if (rc != WB_OK || root == NULL)
+        return rc;
+    wbi_buf_clear(out);
+    rc = wbi_json_read(arena, job->text, WBI_JSON_AS_WRITTEN, &root, err);
+    return rc == WB_OK ? apply_to(arena, root, out, job, err) : rc;
+}
+
 wb_rc wb_envelope_apply(wb_envelope_op op, const wb_envelope *envelope, const char *root,
                         size_t size, char **ret, size_t *ret_size, wb_error **reterr)
 {
     static const wb_envelope defaults;
-    struct envelope_job job = {op, envelope ? envelope : &defaults, wbi_clock_system()};
+    struct envelope_job job = {op, envelope ? envelope : &defaults, wbi_clock_system(),
+                               wbi_str_make(root, size)};
 
     if (ret == NULL || (root == NULL && op != WB_ENVELOPE_CREATE) ||
         (job.given->compat == NULL && job.given->compat_count > 0) ||
