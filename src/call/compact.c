@@ -379,7 +379,7 @@ wb_rc wbi_compact_history(struct wbi_arena *arena, enum wbi_provider provider,
     wbi_buf_init_arena(&j.scratch, arena, WBI_LIMIT_CALL_ARENA);
     rc = wbi_wire_repair(arena, provider, history, &legal, NULL, err);
     if (rc == WB_OK)
-        rc = wbi_json_read(arena, wbi_buf_str(&legal), WBI_JSON_STRICT, &root, err);
+        rc = wbi_json_read(arena, wbi_buf_str(&legal), WBI_JSON_PASSED_ON, &root, err);
     if (rc == WB_OK)
         rc = wbi_history_read(arena, provider, root, &j.h, err);
     if (rc != WB_OK)

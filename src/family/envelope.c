@@ -77,9 +77,7 @@ static enum wbi_content_type stored_type(const wbi_json *v)
 
     if (wbi_content_type_by_name(wbi_json_str(v), &type))
         return type;
-    if ((wbi_json_u64(v, &n) || /* or as it was written */
-         (wbi_json_is(v, WBI_JSON_BIG) && wbi_parse_u64(wbi_json_str(v), &n))) &&
-        n <= WBI_CONTENT_BINARY - WBI_CONTENT_UNKNOWN)
+    if (wbi_json_u64(v, &n) && n <= WBI_CONTENT_BINARY - WBI_CONTENT_UNKNOWN)
         return (enum wbi_content_type)(WBI_CONTENT_UNKNOWN + n);
     return WBI_CONTENT_UNKNOWN;
 }

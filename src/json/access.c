@@ -8,7 +8,7 @@
 double wbi_json_num(const wbi_json *v)
 {
     if (wbi_json_is(v, WBI_JSON_BIG))
-        return strtod(v->uni.str, NULL); /* digits only, and yyjson ends them with a NUL */
+        return strtod(v->uni.str, NULL); /* yyjson ends it with a NUL */
     return yyjson_get_num((yyjson_val *)(uintptr_t)v);
 }
 
@@ -29,6 +29,8 @@ bool wbi_json_i64(const wbi_json *v, int64_t *ret)
         *ret = (int64_t)d;
         return true;
     }
+    if (wbi_json_is(v, WBI_JSON_BIG)) /* small where numbers are kept as written */
+        return wbi_parse_i64(wbi_json_str(v), ret);
     if (!wbi_json_is(v, WBI_JSON_INT))
         return false;
     if (yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT &&

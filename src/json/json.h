@@ -39,7 +39,9 @@ enum wbi_json_flags {
      * counts, U+FFFD and "?" stand where a lone surrogate, bad UTF-8 and a control character
      * were, 0 where it is too deep, and numbers that are too large are BIG. Nothing may be
      * done with such a tree but to refuse it. */
-    WBI_JSON_TO_REFUSE = 4
+    WBI_JSON_TO_REFUSE = 4,
+    /* As WBI_JSON_AS_WRITTEN, for passing on: what is too large is refused. */
+    WBI_JSON_PASSED_ON = WBI_JSON_AS_WRITTEN | 8
 };
 
 /* Parse text (copied) into arena. err gets line, column and offset of what is

@@ -375,7 +375,7 @@ wb_rc wbi_wire_repair(struct wbi_arena *arena, enum wbi_provider provider, struc
 {
     struct wbi_repair r = {.arena = arena, .w = wbi_jw_to(out)};
     const wbi_json *root;
-    wb_rc rc = wbi_json_read(arena, text, WBI_JSON_STRICT, &root, err);
+    wb_rc rc = wbi_json_read(arena, text, WBI_JSON_PASSED_ON, &root, err);
 
     if (rc == WB_OK)
         rc = wbi_history_read(arena, provider, root, &r.h, err);
