@@ -408,23 +408,31 @@ static bool check_uris(struct wbi_mcp_request *r, const wbi_json *uris)
 /* Those of which somebody can tell. NULL: none were asked for, or out of memory. */
 static const wbi_json *watch_uris(struct wbi_mcp_request *r, const wbi_json *uris)
 {
+    bool told[WBI_LIMIT_MCP_SUBSCRIPTIONS] = {false};
     const wbi_json *kept = NULL;
     struct wbi_buf b;
     struct wbi_jw w = wbi_jw_to(&b);
+    size_t i = 0;
 
     if (uris == NULL)
         return NULL;
     wbi_buf_init_arena(&b, r->arena, WBI_LIMIT_MCP_MESSAGE);
     wbi_jw_arr(&w);
     WBI_JSON_EACH (uris, e) {
-        if (wbi_mcp_tell_watch(r->server, wbi_json_str(e), true))
+        told[i] = wbi_mcp_tell_watch(r->server, wbi_json_str(e), true);
+        if (told[i++])
             wbi_jw_val(&w, e);
     }
     wbi_jw_arr_end(&w);
-    if (wbi_buf_rc(&b) != WB_OK ||
-        wbi_json_read(r->arena, wbi_buf_str(&b), WBI_JSON_STRICT, &kept, NULL) != WB_OK)
-        return NULL;
-    return kept;
+    if (wbi_buf_rc(&b) == WB_OK &&
+        wbi_json_read(r->arena, wbi_buf_str(&b), WBI_JSON_STRICT, &kept, NULL) == WB_OK)
+        return kept;
+    i = 0;
+    WBI_JSON_EACH (uris, e) { /* each beginning has one end */
+        if (told[i++])
+            (void)wbi_mcp_tell_watch(r->server, wbi_json_str(e), false);
+    }
+    return NULL;
 }
 
 static void do_listen(struct wbi_mcp_request *r)

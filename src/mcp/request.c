@@ -200,7 +200,8 @@ static void emit(struct wbi_mcp_request *r, struct wbi_str message, bool once)
     r->refs++; /* a client found gone may end it here */
     begin_stream(r);
     if (once) {
-        wbi_request_sse(r->http, r->http_id, message);
+        if (r->http_id != 0) /* else the question has found nobody, and is gone with its text */
+            wbi_request_sse(r->http, r->http_id, message);
     } else if (r->http_id != 0 || r->trail != NULL) {
         put_numbered(r, &b, message);
         if (wbi_buf_rc(&b) == WB_OK) {

@@ -278,6 +278,24 @@ static void a_question_finds_a_stream_or_is_refused(void **state)
     stop(&w);
 }
 
+/* It is found out by asking, before anything else was said: nothing is left of the question. */
+static void a_question_may_find_its_client_gone(void **state)
+{
+    char session[SESSION_SIZE];
+    struct world w;
+    int call;
+
+    (void)state;
+    call = start_call(&w, session);
+    leave(call);
+    (void)poll(NULL, 0, 20);
+    (void)ask_roots(&w);
+    assert_int_equal(w.dropped, 1);
+    assert_null(w.held->asks);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    stop(&w);
+}
+
 /* Only what went out on the stream that ended may not have been read. */
 static void a_question_goes_out_again_only_when_its_stream_ends(void **state)
 {
@@ -538,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
+        cmocka_unit_test(a_question_may_find_its_client_gone),
         cmocka_unit_test(a_question_goes_out_again_only_when_its_stream_ends),
         cmocka_unit_test(a_question_that_is_taken_back_does_not_go_out_again),
         cmocka_unit_test(a_question_is_dropped_once),

@@ -141,7 +141,7 @@ void wbi_trail_keep(struct wbi_mcp_request *r, struct wbi_str event)
 {
     struct wbi_mcp_trail *t = r->trail;
 
-    if (t == NULL || !keep(t, event))
+    if (t == NULL || event.n > WBI_LIMIT_MCP_TRAIL || !keep(t, event))
         return;
     while (t->bytes > WBI_LIMIT_MCP_TRAIL)
         forget_first(t);
@@ -219,7 +219,8 @@ static void go_on(struct wbi_mcp_request *r, uint64_t id, struct wbi_str rest)
 
     r->refs++; /* a client found gone again may be asked elsewhere, or nobody */
     r->http_id = id;
-    wbi_http_set_user(r->http, id, r);
+    wbi_http_set_user(r->http, id, r); /* first: it may be gone by then */
+    wbi_http_stream(r->http, id, &wbi_sse_head);
     if (before != 0) {
         wbi_http_set_user(r->http, before, NULL);
         wbi_http_end(r->http, before, WBI_NONE);
@@ -249,11 +250,12 @@ bool wbi_trail_resume(struct wbi_mcp_session *session, uint64_t http_id, struct 
         wbi_buf_fini(&rest);
         return false;
     }
-    wbi_http_stream(http, http_id, &wbi_sse_head);
-    if (t->r != NULL)
+    if (t->r != NULL) {
         go_on(t->r, http_id, wbi_buf_str(&rest));
-    else
+    } else {
+        wbi_http_stream(http, http_id, &wbi_sse_head);
         wbi_http_end(http, http_id, wbi_buf_str(&rest));
+    }
     wbi_buf_fini(&rest);
     return true;
 }

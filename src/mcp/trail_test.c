@@ -319,6 +319,31 @@ static void what_is_kept_has_bounds(void **state)
     end(&c);
 }
 
+/* A message too long to be kept takes nobody's answer away. */
+static void a_long_message_takes_no_room(void **state)
+{
+    size_t n = WBI_LIMIT_MCP_TRAILS - 1024;
+    char *big = malloc(n);
+    struct client c;
+
+    (void)state;
+    assert_non_null(big);
+    memset(big, 'm', n);
+    begin(&c);
+    report(&c, 1);
+    lose(&c);
+    answer(&c);
+    c.fd = request(&c.w, "POST", c.session, TOLD);
+    wbi_mcp_progress(c.w.held, 1, -1, wbi_str_make(big, n));
+    lose(&c);
+    answer(&c);
+    assert_non_null(strstr(resume(&c, "1-1"), ANSWER));
+    close(c.fd);
+    assert_non_null(strstr(resume(&c, "2-0"), ANSWER));
+    end(&c);
+    free(big);
+}
+
 /* A client that reads what comes and remembers how far it has got. */
 struct reader {
     struct client c;
@@ -416,6 +441,7 @@ int main(void)
         cmocka_unit_test(what_is_unknown_is_refused),
         cmocka_unit_test(a_cancelled_call_leaves_nothing),
         cmocka_unit_test(what_is_kept_has_bounds),
+        cmocka_unit_test(a_long_message_takes_no_room),
         cmocka_unit_test(breaks_at_any_time_lose_nothing),
     };
 
