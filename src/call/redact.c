@@ -283,6 +283,36 @@ static wb_rc redact_quoted(struct wbi_call *call, struct wbi_str *output)
     return wbi_buf_rc(&out);
 }
 
+static wb_rc redact_by(struct wbi_call *call, const struct wbi_redact_rules *rules,
+                       const wbi_json *v, const wbi_json **ret)
+{
+    struct wbi_redact_list list = {.arena = call->arena};
+    struct wbi_buf out;
+    wb_rc rc;
+
+    *ret = v;
+    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
+    rc = wbi_redact_json(call->runtime->secrets, rules, v, &out, &list);
+    if (rc != WB_OK || list.n == 0)
+        return rc;
+    return wbi_json_read(call->arena, wbi_buf_str(&out), WBI_JSON_STRICT, ret, NULL);
+}
+
+wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v, const wbi_json **ret)
+{
+    wb_rc rc = find_rules(call);
+
+    *ret = v;
+    return rc == WB_OK ? redact_by(call, call->rules, v, ret) : rc;
+}
+
+/* A block of content or members of one: by name and form. Paths of policy count from the root
+ * of the output; here they would take what makes it a block. */
+static wb_rc redact_block(struct wbi_call *call, const wbi_json *v, const wbi_json **ret)
+{
+    return redact_by(call, call->runtime->redact_rules, v, ret);
+}
+
 /* The texts of one part; media are bytes, whose reader decides. */
 static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
 {
@@ -302,7 +332,7 @@ static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
     if (found && part->type == WBI_PART_RESOURCE && part->text.p != NULL)
         part->raw = NULL; /* its text may be JSON, in which a block has it still */
     else if (rc == WB_OK && found && part->raw != NULL)
-        rc = wbi_redact_value(call, part->raw, &part->raw);
+        rc = redact_block(call, part->raw, &part->raw);
     return rc;
 }
 
@@ -327,7 +357,7 @@ static wb_rc redact_members(struct wbi_call *call, struct wbi_complete *full)
         full->members = NULL;
         return WB_OK;
     }
-    return rc == WB_OK ? wbi_redact_value(call, full->members, &full->members) : rc;
+    return rc == WB_OK ? redact_block(call, full->members, &full->members) : rc;
 }
 
 wb_rc wbi_redact_beside(struct wbi_call *call, struct wbi_complete *full)
@@ -357,22 +387,6 @@ wb_rc wbi_redact_complete(struct wbi_call *call)
         rc = wbi_redact_beside(call, full);
     call->output_clean = rc == WB_OK;
     return rc;
-}
-
-wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v, const wbi_json **ret)
-{
-    struct wbi_redact_list list = {.arena = call->arena};
-    struct wbi_buf out;
-    wb_rc rc = find_rules(call);
-
-    *ret = v;
-    if (rc != WB_OK)
-        return rc;
-    wbi_buf_init_arena(&out, call->arena, WBI_LIMIT_CALL_ARENA);
-    rc = wbi_redact_json(call->runtime->secrets, call->rules, v, &out, &list);
-    if (rc != WB_OK || list.n == 0)
-        return rc;
-    return wbi_json_read(call->arena, wbi_buf_str(&out), WBI_JSON_STRICT, ret, NULL);
 }
 
 /* Whether a text of these blocks is JSON that would be redacted. */

@@ -12,8 +12,9 @@
 #include "text/tokens.h"
 #include "wire/wire.h"
 
-/* Largest _meta that goes with a receipt. */
+/* Largest _meta that goes with a receipt; the same for members of texts, and how many. */
 #define META_BYTES (64u * WBI_KIB)
+#define MEMBERS_MAX 16u /* each is looked for in every text */
 
 /* Bytes that a text in base64 stands for. */
 static size_t decoded(struct wbi_str data)
@@ -112,9 +113,9 @@ static wb_rc shared_members(struct wbi_arena *arena, const struct wbi_wire_part 
 
     for (size_t i = 0; i < n && first == NULL; i++)
         first = parts[i].type == WBI_PART_TEXT ? parts[i].raw : NULL;
-    if (wbi_json_count(first) <= 2)
+    if (wbi_json_count(first) <= 2 || wbi_json_count(first) > MEMBERS_MAX)
         return WB_OK;
-    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&text, arena, META_BYTES);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (first, k) {
         struct wbi_str name = wbi_json_str(k);
@@ -129,8 +130,8 @@ static wb_rc shared_members(struct wbi_arena *arena, const struct wbi_wire_part 
         }
     }
     wbi_jw_obj_end(&w);
-    if (wbi_buf_rc(&text) != WB_OK)
-        return WB_ENOMEM;
+    if (wbi_buf_rc(&text) != WB_OK) /* too much to stand beside a receipt */
+        return wbi_buf_rc(&text) == WB_ELIMIT ? WB_OK : WB_ENOMEM;
     return text.n > 2 ? wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, NULL)
                       : WB_OK;
 }

@@ -112,6 +112,20 @@ for text in "${esc}red" "password: PRIVATE22x9"; do
     shows "what a text says of itself" "$marks,\"_meta\":{\"t\":\"password: [redacted:"
     hides "a secret beside a text" PRIVATE22x9
 done
+# What stands beside a receipt has bounds, and what an upstream makes of them costs nothing.
+many=$(seq -f '"k%g":0' -s, 40000)
+for beside in "$many" "\"_meta\":{\"x\":\"$(head -c 70000 /dev/zero | tr '\0' y)\"}"; do
+    try "{\"content\":[{\"type\":\"text\",\"text\":\"hi\",$beside}]}"
+    serves
+    shows "the text itself" '{"type":"text","text":"t completed\noutput: (1 line)\nhi"}'
+done
+# Paths of policy count from the output; a block stays one whatever they say.
+more=',"policies":{"tools":{"t":{"redact":["name","type","resource"]}}}'
+try '{"content":[{"type":"text","text":"a"},{"type":"resource_link","uri":"file:///password=PRIVATE22x9","name":"e","size":5}]}'
+more=
+serves
+shows "a link whose members policy names" '{"type":"resource_link","uri":"file:///password=[redacted:'
+hides "a secret in that link" PRIVATE22x9
 # What a failure shows beside its text is not lost, nor its secrets told.
 try "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"${esc}failed\"},$picture,{\"type\":\"resource_link\",\"uri\":\"file:///f\",\"name\":\"f\",\"password\":\"PRIVATE22x9\",\"size\":5}]}"
 serves
