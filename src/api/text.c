@@ -286,12 +286,18 @@ static wb_rc apply(struct wbi_arena *arena, const wbi_json *root, struct wbi_buf
 {
     struct envelope_job *job = arg;
     wb_rc rc = apply_to(arena, root, out, job, err);
+    struct wbi_arena *own;
 
     if (rc != WB_OK || root == NULL)
         return rc;
     wbi_buf_clear(out);
-    rc = wbi_json_read(arena, job->text, WBI_JSON_AS_WRITTEN, &root, err);
-    return rc == WB_OK ? apply_to(arena, root, out, job, err) : rc;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &own) != WB_OK) /* the other holds the first tree */
+        return wbi_fail_nomem(err);
+    rc = wbi_json_read(own, job->text, WBI_JSON_AS_WRITTEN, &root, err);
+    if (rc == WB_OK)
+        rc = apply_to(own, root, out, job, err);
+    wbi_arena_free(own);
+    return rc;
 }
 
 wb_rc wb_envelope_apply(wb_envelope_op op, const wb_envelope *envelope, const char *root,

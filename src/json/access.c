@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * json/access.c: looking at values; see json.h for the contracts. */
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "json/json.h"
 
+/* yyjson ends a number that is kept as text with a NUL. The host's locale may have another
+ * point than JSON. */
+static double number_of(const char *text)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    double d;
+
+    if (c == (locale_t)0)
+        return strtod(text, NULL);
+    d = strtod_l(text, NULL, c);
+    freelocale(c);
+    return d;
+}
+
 double wbi_json_num(const wbi_json *v)
 {
     if (wbi_json_is(v, WBI_JSON_BIG))
-        return strtod(v->uni.str, NULL); /* yyjson ends it with a NUL */
+        return number_of(v->uni.str);
     return yyjson_get_num((yyjson_val *)(uintptr_t)v);
 }
 
@@ -20,17 +35,32 @@ const char *wbi_json_type_name(const wbi_json *v)
     return names[wbi_json_type(v)];
 }
 
+static bool whole_number(double d, int64_t *ret)
+{
+    if (d != floor(d) || d < -9223372036854775808.0 || d >= 9223372036854775808.0)
+        return false;
+    *ret = (int64_t)d;
+    return true;
+}
+
+/* Small, and perhaps "2.0" or "1e3", where numbers are kept as written; else beyond 2^53, and
+ * exact or nothing. */
+static bool kept_i64(const wbi_json *v, int64_t *ret)
+{
+    double d;
+
+    if (wbi_parse_i64(wbi_json_str(v), ret))
+        return true;
+    d = wbi_json_num(v);
+    return fabs(d) <= 9007199254740991.0 && whole_number(d, ret);
+}
+
 bool wbi_json_i64(const wbi_json *v, int64_t *ret)
 {
-    if (wbi_json_is(v, WBI_JSON_REAL)) {
-        double d = wbi_json_num(v);
-        if (d != floor(d) || d < -9223372036854775808.0 || d >= 9223372036854775808.0)
-            return false;
-        *ret = (int64_t)d;
-        return true;
-    }
-    if (wbi_json_is(v, WBI_JSON_BIG)) /* small where numbers are kept as written */
-        return wbi_parse_i64(wbi_json_str(v), ret);
+    if (wbi_json_is(v, WBI_JSON_REAL))
+        return whole_number(wbi_json_num(v), ret);
+    if (wbi_json_is(v, WBI_JSON_BIG))
+        return kept_i64(v, ret);
     if (!wbi_json_is(v, WBI_JSON_INT))
         return false;
     if (yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT &&

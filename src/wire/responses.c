@@ -356,8 +356,8 @@ static void encode_outcome(struct wbi_jw *w, struct wbi_str receipt, bool timed_
 static void encode_shell(struct wbi_jw *w, const struct wbi_wire_call *call,
                          const struct wbi_wire_answer *answer)
 {
-    const wbi_json *most =
-        wbi_json_get_as(wbi_json_get(call->item, "action"), "max_output_length", WBI_JSON_INT);
+    const wbi_json *most = wbi_json_get(wbi_json_get(call->item, "action"), "max_output_length");
+    int64_t n;
 
     wbi_jw_key(w, "output");
     wbi_jw_arr(w);
@@ -368,7 +368,7 @@ static void encode_shell(struct wbi_jw *w, const struct wbi_wire_call *call,
         encode_outcome(w, answer->receipt, answer->error_kind == WBI_KIND_TIMED_OUT,
                        answer->is_error ? 1 : 0);
     wbi_jw_arr_end(w);
-    if (most != NULL)
+    if (wbi_json_i64(most, &n))
         wbi_jw_kval(w, "max_output_length", most);
 }
 
