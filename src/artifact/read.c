@@ -343,6 +343,9 @@ static wb_rc pretty_value(struct wbi_arena *arena, struct wbi_str json,
     rc = wbi_json_read(arena, json, WBI_JSON_AS_WRITTEN, &root, &why);
     if (rc == WB_ENOMEM)
         return wbi_fail_nomem(err);
+    if (rc != WB_OK && why.line == 0) /* not of some place in it */
+        return wbi_fail(err, rc, "the artifact cannot be read as JSON: %s; lines or grep read it",
+                        why.text);
     if (rc != WB_OK)
         return wbi_fail(err, rc,
                         "the artifact is not one JSON text: %s at line %u, column %u; lines or "

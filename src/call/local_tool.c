@@ -183,13 +183,11 @@ static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
 
-    if (c->out_truncated && c->out_of_memory) { /* no matter how long it is */
-        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
-        return;
-    }
     if (c->out_truncated) {
         if (is_long_text(x, r))
             wbi_long_done(x, r->shown[0], c->out_bytes, r->path[0], write_audit(x, c));
+        else if (c->out_of_memory) /* no matter how long it is */
+            wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
         else
             fail_too_long(x, c);
         return;

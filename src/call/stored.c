@@ -103,7 +103,7 @@ wb_rc wbi_stored_restore(struct wbi_call *call, struct wbi_str bytes)
 {
     struct wbi_str kept = wbi_arena_str(call->arena, bytes), result;
     struct wbi_canonical c;
-    const wbi_json *root;
+    const wbi_json *root = NULL;
     wb_rc rc;
 
     if (kept.p == NULL)

@@ -179,11 +179,13 @@ wb_rc wbi_command_preview(const struct wbi_command_stream *s, struct wbi_str cmd
     return wbi_shown_preview(s->shown, arena, &policy, ret, err);
 }
 
-/* As previews and reads number them; what was dropped is only known as it was printed. */
+/* As previews and reads number them; what was dropped, or has no such copy, is only known as
+ * it was printed. */
 static uint64_t lines_of(const struct wbi_command_stream *s)
 {
-    return s->shown != NULL && s->bytes > 0 && s->dropped == 0 ? wbi_shown_lines(s->shown)
-                                                               : s->lines;
+    bool all = s->shown != NULL && s->bytes > 0 && s->dropped == 0;
+
+    return all && wbi_shown_end(s->shown) == WB_OK ? wbi_shown_lines(s->shown) : s->lines;
 }
 
 static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_command_stream *s)
