@@ -344,6 +344,8 @@ wb_rc wb_ledger_show(wb_ledger *l, const char *id, wb_view view, char **ret, siz
 
     if (l == NULL || id == NULL || ret == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_ledger_show: NULL");
+    if (*id == '\0') /* some callers give all their calls this id */
+        return wbi_api_fail_text(reterr, WB_EINPUT, "the id is empty; ledger list shows them");
     rc = wbi_ledger_refresh(l, /* to_write= */ false, reterr);
     if (rc != WB_OK)
         return rc;

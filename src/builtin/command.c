@@ -93,6 +93,8 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
     struct wbi_jw w = wbi_jw_to(&details);
 
     fault.message = one_line(x->arena, wbi_str_z(err->text));
+    if (err->kind == WBI_KIND_NONE && rc == WB_EINPUT) /* no system was asked to start it */
+        fault.kind = WBI_KIND_INVALID_TOOL_INPUT;
     if (fault.kind == WBI_KIND_FORBIDDEN)
         fault.hint = WBI_LIT("leave this variable out of env");
     if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && workdir.p == NULL)

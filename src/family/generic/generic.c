@@ -287,8 +287,8 @@ void wbi_generic_render_cut(const wbi_json *result, struct wbi_buf *out)
     if (wbi_json_true(wbi_json_get(result, "truncated")) &&
         wbi_json_i64(wbi_json_get(result, "output_lines"), &lines) &&
         wbi_json_i64(wbi_json_get(result, "output_bytes"), &bytes))
-        wbi_buf_addf(out, "Output truncated: %lld lines, %lld bytes in all\n", (long long)lines,
-                     (long long)bytes);
+        wbi_buf_addf(out, "Output truncated: %lld line%s, %lld bytes in all\n", (long long)lines,
+                     lines == 1 ? "" : "s", (long long)bytes);
     wbi_receipt_preview(out, "output", wbi_json_get_str(result, "output_preview"));
 }
 
