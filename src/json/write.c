@@ -318,6 +318,15 @@ void wbi_json_quote(struct wbi_buf *out, struct wbi_str s)
         quote_rest(out, s);
 }
 
+size_t wbi_json_quoted(struct wbi_str text)
+{
+    size_t n = 1;
+
+    while (n < text.n && text.p[n] != '"')
+        n += text.p[n] == '\\' ? 2 : 1;
+    return n < text.n ? n + 1 : text.n;
+}
+
 static void add_integer(struct wbi_buf *out, const wbi_json *v)
 {
     if (yyjson_get_subtype((yyjson_val *)(uintptr_t)v) == YYJSON_SUBTYPE_UINT)

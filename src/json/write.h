@@ -100,6 +100,8 @@ void wbi_json_write(struct wbi_buf *out, const wbi_json *v);
 void wbi_json_pretty(struct wbi_buf *out, const wbi_json *v);
 /* Only the quoted, escaped form of s. */
 void wbi_json_quote(struct wbi_buf *out, struct wbi_str s);
+/* The length of the quoted form that a JSON text begins with; all of it where that has no end. */
+size_t wbi_json_quoted(struct wbi_str text);
 /* ECMAScript Number::toString; v must be finite. Returns the length. */
 #define WBI_JSON_NUMBER_SIZE 32
 size_t wbi_json_number(double v, char out[WBI_JSON_NUMBER_SIZE]);

@@ -43,16 +43,6 @@ bool wbi_definition_tells(const struct wbi_secrets *secrets, const wbi_json *v)
     return false;
 }
 
-/* The length of the string literal that text begins with. */
-static size_t literal(struct wbi_str text)
-{
-    size_t n = 1;
-
-    while (n < text.n && text.p[n] != '"')
-        n += text.p[n] == '\\' ? 2 : 1;
-    return n + 1 < text.n ? n + 1 : text.n;
-}
-
 static bool is_prose(struct wbi_str name)
 {
     return wbi_str_eqz(name, "\"description\"") || wbi_str_eqz(name, "\"title\"");
@@ -102,7 +92,7 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *se
     rc = wbi_buf_rc(&text);
     rest = wbi_buf_str(&text);
     while (rc == WB_OK && rest.n > 0) {
-        size_t n = rest.p[0] == '"' ? literal(rest) : 1;
+        size_t n = rest.p[0] == '"' ? wbi_json_quoted(rest) : 1;
         struct wbi_str piece = wbi_str_head(rest, n);
 
         rest = wbi_str_from(rest, n);

@@ -18,16 +18,6 @@ bool wbi_hygiene_value_is_clean(const wbi_json *v)
     return true;
 }
 
-/* The length of the string that compact JSON text begins with. */
-static size_t quoted(struct wbi_str text)
-{
-    size_t n = 1;
-
-    while (n < text.n && text.p[n] != '"')
-        n += text.p[n] == '\\' ? 2 : 1;
-    return n < text.n ? n + 1 : text.n;
-}
-
 static wb_rc add_clean(struct wbi_arena *arena, struct wbi_str string, struct wbi_buf *out)
 {
     const wbi_json *v = NULL;
@@ -62,7 +52,7 @@ wb_rc wbi_hygiene_value(struct wbi_arena *arena, const wbi_json *v, const wbi_js
     rest = wbi_buf_str(&text);
     while (rc == WB_OK && rest.n > 0) {
         bool string = rest.p[0] == '"';
-        size_t n = string ? quoted(rest) : wbi_str_index(rest, '"');
+        size_t n = string ? wbi_json_quoted(rest) : wbi_str_index(rest, '"');
 
         if (string)
             rc = add_clean(arena, wbi_str_head(rest, n), &out);
