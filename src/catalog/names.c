@@ -118,17 +118,19 @@ wb_rc wbi_name_parse_qualified(struct wbi_str name, struct wbi_name_parts *ret,
 
 /* --- wishes --- */
 
-/* Other characters become one `_` each; *exact is cleared if any did. */
-static void add_clean(struct wbi_buf *out, struct wbi_str s, bool *exact)
+bool wbi_name_put_clean(struct wbi_str name, struct wbi_buf *out)
 {
-    size_t at = 0;
+    bool exact = true;
+    size_t bad = 0, step;
 
-    while (at < s.n) {
-        uint32_t c = wbi_utf8_next(s, &at);
-        bool fine = c < 0x80 && is_name_char((char)c);
-        wbi_buf_addc(out, fine ? (char)c : '_');
-        *exact = *exact && fine;
+    for (size_t at = 0; at<name.n; at += step> 0 ? step : bad) {
+        bool fine = is_name_char(name.p[at]);
+
+        step = wbi_utf8_step((const uint8_t *)name.p + at, name.n - at, &bad);
+        wbi_buf_addc(out, fine ? name.p[at] : '_');
+        exact = exact && fine;
     }
+    return exact;
 }
 
 static bool is_bare(const struct entry *e)
@@ -151,10 +153,10 @@ static wb_rc make_wish(struct wbi_arena *arena, struct entry *e, struct wbi_erro
         wbi_buf_addc(&out, '_'); /* Gemini takes no digit or hyphen in front */
         exact = false;
     }
-    add_clean(&out, first, &exact);
+    exact &= wbi_name_put_clean(first, &out);
     if (joined) {
         wbi_buf_addz(&out, "__");
-        add_clean(&out, parts->tool, &exact);
+        exact &= wbi_name_put_clean(parts->tool, &out);
     }
     if (wbi_buf_rc(&out) != WB_OK)
         return wbi_fail_nomem(err);

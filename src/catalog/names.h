@@ -7,6 +7,7 @@
 #ifndef WBI_CATALOG_NAMES_H
 #define WBI_CATALOG_NAMES_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/slice.h"
 
@@ -26,6 +27,9 @@ WB_MUST_CHECK wb_rc wbi_name_parse_qualified(struct wbi_str name, struct wbi_nam
                                              struct wbi_error *err);
 /* True when a provider accepts the name as it is. */
 bool wbi_name_is_model_name(struct wbi_str name);
+/* Adds the name with one `_` for each character that some provider does not take; whether there
+ * was none. Any bytes. */
+bool wbi_name_put_clean(struct wbi_str name, struct wbi_buf *out);
 
 struct wbi_name_in {
     struct wbi_str qualified;

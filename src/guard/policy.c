@@ -8,9 +8,11 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "catalog/names.h"
 
 struct resolved {
     struct wbi_str tool, principal;
+    struct wbi_str model, own; /* other names of the tool */
     int64_t builtin_timeout_ms;
     struct wbi_policy_effective effective;
 };
@@ -292,42 +294,45 @@ static wb_rc name_budget(struct wbi_policy *p, struct wbi_policy_effective *e,
     return WB_OK;
 }
 
-/* A tool goes by its qualified name, a local one by its own, too, and each by what models see
- * of it, as in bindings: server__tool, other characters replaced. */
-static bool matches_tool(struct wbi_str pattern, struct wbi_str qualified)
+/* What models see of a tool unless a prefix or another's name is in the way: server__tool, other
+ * characters replaced. */
+static wb_rc name_model(struct wbi_policy *p, struct resolved *who)
 {
-    bool local = wbi_str_starts(qualified, WBI_LIT("local::"));
-    struct wbi_str own = wbi_str_from(qualified, local ? 7 : 5);
-    char model[WBI_LIMIT_TOOL_NAME];
+    struct wbi_name_parts parts = wbi_name_parts(wbi_str_head(who->tool, WBI_LIMIT_TOOL_NAME));
+    struct wbi_buf out;
 
-    if (wbi_policy_matches(pattern, qualified))
-        return true;
-    if (!local && !wbi_str_starts(qualified, WBI_LIT("mcp::")))
-        return false;
-    own = wbi_str_head(own, sizeof(model));
-    for (size_t i = 0; i < own.n; i++) {
-        char c = own.p[i];
-        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        model[i] = fine || c == '-' ? c : '_';
+    wbi_buf_init_arena(&out, p->resolved_arena, 2 * WBI_LIMIT_TOOL_NAME);
+    if (parts.origin == WBI_NAME_MCP) {
+        (void)wbi_name_put_clean(parts.server, &out);
+        wbi_buf_addz(&out, "__");
     }
-    return wbi_policy_matches(pattern, wbi_str_make(model, own.n)) ||
-           (local && wbi_policy_matches(pattern, own));
+    (void)wbi_name_put_clean(parts.tool, &out);
+    who->model = wbi_buf_str(&out);
+    who->own = parts.origin == WBI_NAME_LOCAL ? parts.tool : who->tool;
+    return wbi_buf_rc(&out);
 }
 
+/* A tool goes by its qualified name, by its model name as in bindings, and a local one by its
+ * own. */
 static bool applies(const struct wbi_policy_rule *rule, int layer, const struct resolved *who)
 {
     if (rule->pattern.p == NULL)
         return true;
-    return layer == LAYER_TOOL ? matches_tool(rule->pattern, who->tool)
-                               : wbi_policy_matches(rule->pattern, who->principal);
+    if (layer != LAYER_TOOL)
+        return wbi_policy_matches(rule->pattern, who->principal);
+    return wbi_policy_matches(rule->pattern, who->tool) ||
+           wbi_policy_matches(rule->pattern, who->model) ||
+           wbi_policy_matches(rule->pattern, who->own);
 }
 
 static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
 {
     static const char *const layers[LAYERS] = {"environment", "principal", "tool"};
     struct wbi_policy_effective *e = &who->effective;
-    wb_rc rc;
+    wb_rc rc = name_model(p, who);
 
+    if (rc != WB_OK)
+        return rc;
     e->values = wbi_policy_builtin();
     e->values.timeout_ms = who->builtin_timeout_ms;
     for (int i = 0; i < WBI_POLICY_ITEMS; i++)

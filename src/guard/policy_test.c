@@ -110,12 +110,16 @@ static void a_tool_goes_by_its_short_names(void **state)
 
     add(w,
         "{\"tools\":{\"fs.write\":{\"timeoutMs\":1},\"fs_list\":{\"timeoutMs\":2},"
-        "\"git__issues_*\":{\"timeoutMs\":3},\"push\":{\"timeoutMs\":4}}}",
+        "\"git__issues_*\":{\"timeoutMs\":3},\"push\":{\"timeoutMs\":4},"
+        "\"wetter__l_nder\":{\"timeoutMs\":5}}}",
         WBI_POLICY_TRUSTED);
     assert_int_equal(effective(w, "local::fs.write", "local")->values.timeout_ms, 1);
     assert_int_equal(effective(w, "local::fs.list", "local")->values.timeout_ms, 2);
     assert_int_equal(effective(w, "mcp::git::issues.create", "local")->values.timeout_ms, 3);
     assert_int_equal(effective(w, "local::push", "local")->values.timeout_ms, 4);
+    assert_int_equal(effective(w, "mcp::wetter::l\xc3\xa4nder", "local")->values.timeout_ms, 5);
+    /* a name that is none is no tool's, and its bytes are not followed beyond its end */
+    assert_int_equal(effective(w, "local::\xf0", "local")->values.timeout_ms, 30000);
     assert_int_equal(effective(w, "mcp::git::push", "local")->values.timeout_ms, 30000);
 }
 
