@@ -209,6 +209,7 @@
 #define WBI_HTTP_SEND_CROWD 32u   /* connections with which a thread may send for the loop */
 #define WBI_HTTP_SEND_APART 8u    /* answers of one turn that are worth waking a thread */
 #define WBI_HTTP_SEND_AT_ONCE 32u /* and that need not wait for its end */
+#define WBI_HTTP_SEND_BATCH 64u   /* and that one system call sends; a power of two */
 #define WBI_HTTP_HEADER_MS 10000
 #define WBI_HTTP_BODY_MS 30000
 #define WBI_HTTP_IDLE_MS 75000

@@ -15,6 +15,7 @@
 
 #include "http/http_int.h"
 #include "support/dial.h"
+#include "support/ring_calls.h"
 
 #define CROWD 40
 
@@ -161,6 +162,26 @@ static void a_crowd_is_answered_by_the_sender(void **state)
     }
 }
 
+/* As where containers forbid it. */
+static void without_a_ring_the_sender_answers_a_crowd(void **state)
+{
+    ring_calls.setup_error = EPERM;
+    a_crowd_is_answered_by_the_sender(state);
+    ring_calls.setup_error = 0;
+}
+
+static void a_ring_that_fails_loses_no_answer(void **state)
+{
+    struct wbi_ring *ring = wbi_ring_new();
+    bool allowed = ring != NULL;
+
+    wbi_ring_free(ring);
+    ring_calls.enter_fails_at = 3;
+    a_crowd_is_answered_by_the_sender(state);
+    assert_int_equal(ring_calls.enter_fails_at, allowed ? 0 : 3);
+    ring_calls.enter_fails_at = 0;
+}
+
 static void a_few_are_answered_here(void **state)
 {
     struct crowd *w = *state;
@@ -273,6 +294,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_crowd_is_answered_by_the_sender),
+        TEST(without_a_ring_the_sender_answers_a_crowd),
+        TEST(a_ring_that_fails_loses_no_answer),
         TEST(a_few_are_answered_here),
         TEST(without_a_thread_all_are_answered_here),
         TEST(what_a_socket_does_not_take_follows),

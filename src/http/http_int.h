@@ -161,6 +161,15 @@ void wbi_sender_give(struct wbi_sender *s, struct wbi_conn *first, struct wbi_co
 /* Ends the thread; returns what was given and not yet reported. NULL is fine. */
 struct wbi_conn *wbi_sender_free(struct wbi_sender *s);
 
+/* ring.c: many sends by one system call */
+struct wbi_ring;
+/* NULL where the kernel has or allows none. */
+struct wbi_ring *wbi_ring_new(void);
+void wbi_ring_free(struct wbi_ring *r);
+/* Sends for a list linked by next_out and sets `flown` of each. Returns those that it did
+ * not begin with, because the ring failed: theirs is not set. */
+struct wbi_conn *wbi_ring_send(struct wbi_ring *r, struct wbi_conn *first);
+
 /* answer.c */
 void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why, int64_t now_ns);
 void wbi_conn_answered(struct wbi_conn *c, int64_t now_ns);

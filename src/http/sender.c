@@ -15,7 +15,8 @@ struct wbi_sender {
     struct wbi_loop *loop;
     void (*on_sent)(struct wbi_conn *c);
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below */
+    struct wbi_ring *ring; /* the thread's; NULL: none can be had */
+    pthread_mutex_t lock;  /* of all below */
     pthread_cond_t wake;
     struct wbi_conn *todo, **todo_end;
     struct wbi_conn *done, **done_end;
@@ -28,6 +29,7 @@ struct wbi_sender {
 
 static void destroy(struct wbi_sender *s)
 {
+    wbi_ring_free(s->ring);
     (void)pthread_cond_destroy(&s->wake);
     (void)pthread_mutex_destroy(&s->lock);
     wbi_free(s);
@@ -38,6 +40,14 @@ static void send_one(struct wbi_conn *c)
     ssize_t n = send(c->fd, c->out.p + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     c->flown = n < 0 ? -errno : n;
+}
+
+static void send_list(struct wbi_sender *s, struct wbi_conn *c)
+{
+    if (s->ring != NULL && c->next_out != NULL)
+        c = wbi_ring_send(s->ring, c);
+    for (; c != NULL; c = c->next_out)
+        send_one(c);
 }
 
 static struct wbi_conn *take_done(struct wbi_sender *s)
@@ -77,8 +87,7 @@ static void send_all(struct wbi_sender *s)
     s->todo = NULL;
     s->todo_end = &s->todo;
     (void)pthread_mutex_unlock(&s->lock);
-    for (struct wbi_conn *c = first; c != NULL; c = c->next_out)
-        send_one(c);
+    send_list(s, first);
     (void)pthread_mutex_lock(&s->lock);
     *s->done_end = first;
     s->done_end = end;
@@ -134,6 +143,7 @@ struct wbi_sender *wbi_sender_new(struct wbi_loop *loop, void (*on_sent)(struct 
     s->report = (struct wbi_post){.fn = report, .arg = s};
     (void)pthread_mutex_init(&s->lock, NULL); /* these two cannot fail on Linux */
     (void)pthread_cond_init(&s->wake, NULL);
+    s->ring = wbi_ring_new();
     if (start_thread(s) == 0)
         return s;
     destroy(s);
