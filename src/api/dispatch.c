@@ -194,9 +194,15 @@ static void write_some(struct stream *s)
     s->written = 0;
 }
 
+static void end_input(struct stream *s);
+
 static void write_out(struct stream *s)
 {
     write_some(s);
+    if (s->reader_gone && !s->at_end) { /* of what nobody reads no more is begun */
+        s->input.n = s->searched = 0;
+        end_input(s);
+    }
     check_reading(s);
     check_done(s);
 }
@@ -285,6 +291,8 @@ static bool read_some(struct stream *s)
 
     if (s->input.n > WBI_LIMIT_JSON_TEXT || (s->skipping && s->input.n > 0))
         give_up_line(s);
+    if (s->at_end)
+        return false; /* nobody was there to take its answer */
     room = wbi_buf_room(&s->input, READ_BYTES);
     if (room == NULL) {
         if (s->err.rc == WB_OK)
