@@ -40,8 +40,11 @@ static wb_rc read_options(const wb_dispatch_options *o, struct wbi_router_option
 static void hand_line(void *arg, struct wbi_str text)
 {
     wb_router *r = arg;
+    wb_runtime *runtime = r->runtime;
 
+    wbi_api_enter(runtime);
     r->on_line(text.p, text.n, r->arg);
+    wbi_api_leave(runtime);
 }
 
 wb_rc wb_router_new(wb_runtime *runtime, const wb_dispatch_options *options, wb_line_cb on_line,
