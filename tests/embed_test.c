@@ -594,6 +594,52 @@ static void values_that_are_not_named_are_told(void **state)
     wb_request_free(request);
 }
 
+struct confused {
+    wb_runtime *runtime;
+    int runs, done;
+};
+
+/* Whatever would free the call that is on the stack, or wait for its end. */
+static void misuse(struct confused *c)
+{
+    wb_runtime_run(c->runtime);
+    wb_tasks_hold(c->runtime);
+    wb_runtime_free(c->runtime);
+}
+
+static void misuse_and_finish(wb_tool_call *call, void *arg)
+{
+    misuse(arg);
+    wb_tool_finish_json(call, "{}", 2);
+}
+
+static void misuse_when_done(wb_result *result, void *arg)
+{
+    struct confused *c = arg;
+
+    assert_true(wb_result_ok(result));
+    misuse(c);
+    c->done++;
+}
+
+static void what_no_callback_may_do_is_not_done(void **state)
+{
+    struct confused c = {.done = 0};
+    wb_request *request = wb_request_new("confused");
+
+    (void)state;
+    c.runtime = counting_runtime(&c.runs);
+    assert_int_equal(wb_tool_register(c.runtime, "{\"name\":\"confused\"}", NULL, misuse_and_finish,
+                                      NULL, &c, NULL),
+                     WB_OK);
+    assert_int_equal(wb_call_submit(c.runtime, request, misuse_when_done, &c, NULL), WB_OK);
+    wb_runtime_run(c.runtime);
+    assert_int_equal(c.done, 1);
+    assert_int_equal(wb_runtime_start(c.runtime, NULL), WB_OK); /* and on a thread of its own */
+    wb_request_free(request);
+    wb_runtime_free(c.runtime);
+}
+
 /* dispatch.h: stop is for cancelling; where it could not be heard, nothing begins. */
 static void a_stop_that_cannot_be_watched_is_told(void **state)
 {
@@ -630,6 +676,7 @@ int main(void)
         cmocka_unit_test(looking_makes_no_state_directory),
         cmocka_unit_test(a_missing_place_for_the_answer_is_told),
         cmocka_unit_test(values_that_are_not_named_are_told),
+        cmocka_unit_test(what_no_callback_may_do_is_not_done),
         cmocka_unit_test(a_stop_that_cannot_be_watched_is_told),
     };
 

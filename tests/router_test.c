@@ -373,6 +373,55 @@ static void a_broken_stream_is_fatal_after_every_accepted_call(void **state)
     world_end(&w);
 }
 
+struct deserted {
+    int in; /* where its lines come from */
+    int runs;
+};
+
+/* The next line comes while this call runs, five in all. */
+static void run_and_ask_again(wb_tool_call *call, void *arg)
+{
+    struct deserted *d = arg;
+    char line[128];
+    int n = snprintf(line, sizeof(line),
+                     "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"again\","
+                     "\"arguments\":\"{}\"}\n",
+                     ++d->runs);
+
+    if (d->runs < 5)
+        assert_int_equal(write(d->in, line, (size_t)n), n);
+    else
+        close(d->in);
+    wb_tool_finish_text(call, "done", 4);
+}
+
+/* I3: the call that runs is finished and recorded; nobody could learn of another one. */
+static void when_the_reader_has_gone_no_more_lines_are_taken(void **state)
+{
+    static const char line[] = "{\"type\":\"function_call\",\"call_id\":\"c0\",\"name\":\"again\","
+                               "\"arguments\":\"{}\"}\n";
+    struct deserted d = {.runs = 0};
+    struct world w;
+    int in[2], out[2];
+
+    (void)state;
+    world_begin(&w);
+    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"again\"}", NULL, run_and_ask_again,
+                                      NULL, &d, NULL),
+                     WB_OK);
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    close(out[0]);
+    d.in = in[1];
+    assert_int_equal(write(in[1], line, sizeof(line) - 1), sizeof(line) - 1);
+    assert_int_equal(wb_dispatch(w.runtime, NULL, in[0], out[1], -1, NULL), WB_OK);
+    assert_int_equal(d.runs, 1);
+    close(in[0]);
+    close(in[1]);
+    close(out[1]);
+    world_end(&w);
+}
+
 #define LINES 3000
 #define ANSWER ((size_t)20000)
 /* What may be under way: unwritten answers, a pipe full of them, the calls of one read. */
@@ -584,6 +633,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_come_once_and_in_order),
         cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
+        cmocka_unit_test(when_the_reader_has_gone_no_more_lines_are_taken),
         cmocka_unit_test(a_slow_reader_gets_every_answer),
         cmocka_unit_test(a_slow_reader_is_spared_partials),
         cmocka_unit_test(a_repeated_id_runs_once),

@@ -45,7 +45,8 @@ WB_API void wb_router_free(wb_router *router);
  * that was taken has its outcome. stop: a descriptor that becomes readable when
  * all calls should be cancelled and reading should stop, or -1. Drives the
  * runtime's loop on this thread. A reader of out that goes away does not stop
- * the calls: they finish and are recorded. WB_OK: every line was answered. */
+ * the calls: they finish and are recorded, but no more lines are taken. WB_OK: every
+ * line that was taken was answered. */
 WB_API WB_MUST_CHECK wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options,
                                        int in, int out, int stop, wb_error **reterr);
 

@@ -60,8 +60,8 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_new(const wb_options *options, wb_runtime 
                                           wb_error **reterr);
 /* Cancels what runs, waits for it (also for tools that were given up on and still
  * have to finish), frees everything. Free kept results before. On the loop thread,
- * or after wb_runtime_start from any thread but the loop's own; never inside a callback of
- * this runtime, whose call is still on the stack. NULL is fine. */
+ * or after wb_runtime_start from any thread but the loop's own. Inside a callback of this
+ * runtime, whose call is still on the stack, it does nothing. NULL is fine. */
 WB_API void wb_runtime_free(wb_runtime *runtime);
 
 /* How many events no reader of WB_OPT_EVENTS has taken, after a moment's patience (a
@@ -85,7 +85,8 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **rete
  * (1) Own thread: start it; callbacks come on that thread. WB_EMISUSE where it runs already or
  * the loop is the caller's. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr);
-/* (2) This thread: until no call is under way, so never inside a callback, whose call is. */
+/* (2) This thread: until no call is under way. Inside a callback, whose call is, it does
+ * nothing. */
 WB_API void wb_runtime_run(wb_runtime *runtime);
 /* One turn of the loop; waits for an event if wait is not 0. Returns the number
  * of calls under way. With the caller's loop (3), uv_run drives instead. */

@@ -53,6 +53,7 @@ struct wb_runtime {
     void (*on_notice)(const char *text, void *arg);
     void *notice_arg;
     _Atomic uint64_t numbers; /* of calls, as callers know them */
+    unsigned inside;          /* callbacks that are on the stack of the loop thread */
 };
 
 /* notice.c: why files of the workspace do not count, for people; NULL: they do, or there is
@@ -100,6 +101,12 @@ bool wbi_api_ours(const struct wb_runtime *runtime);
 /* The same, told as WB_EMISUSE of that function. */
 WB_MUST_CHECK wb_rc wbi_api_check(const struct wb_runtime *runtime, const char *function,
                                   wb_error **reterr);
+
+/* Around each callback of the caller's, on the loop thread. */
+void wbi_api_enter(struct wb_runtime *runtime);
+void wbi_api_leave(struct wb_runtime *runtime);
+/* True inside one of them: its call is on the stack, so it cannot be freed nor waited for. */
+bool wbi_api_inside(const struct wb_runtime *runtime);
 
 /* End the runtime's thread, if it has one; the caller's thread has the loop then. */
 void wbi_api_join(struct wb_runtime *runtime);

@@ -190,8 +190,6 @@ static wb_rc fill(struct wbi_call *call, const wb_request *r)
     inv->max_tokens =
         (uint32_t)number_field(call, r, WB_FIELD_MAX_TOKENS, "maxTokens", UINT32_MAX, 0);
     inv->native = number_field(call, r, WB_FIELD_LENIENT, "lenient", 1, 0) == 0;
-    call->on_output = r->on_output;
-    call->on_output_arg = r->on_output_arg;
     return ok && inv->tool_name.p != NULL ? WB_OK : WB_ENOMEM;
 }
 
@@ -303,6 +301,8 @@ struct submission {
     void *arg;
     wb_frame_cb on_frame;
     void *frame_arg;
+    wb_output_cb on_output;
+    void *on_output_arg;
     uint64_t number;  /* what the caller knows the call by */
     wb_result result; /* here, so that handing out needs no memory */
 };
@@ -314,7 +314,9 @@ static void hand_out(struct wbi_call *call, void *arg)
     s->result.call = call;
     atomic_store(&s->result.refs, 1);
     wbi_call_hold(call);
+    wbi_api_enter(s->runtime);
     s->on_done(&s->result, s->arg);
+    wbi_api_leave(s->runtime);
     wb_result_free(&s->result);
 }
 
@@ -323,7 +325,28 @@ static void hand_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
     const struct submission *s = arg;
 
     (void)call;
+    wbi_api_enter(s->runtime);
     s->on_frame(frame.p, frame.n, s->frame_arg);
+    wbi_api_leave(s->runtime);
+}
+
+static void hand_output(const char *stream, const char *bytes, size_t size, void *arg)
+{
+    const struct submission *s = arg;
+
+    wbi_api_enter(s->runtime);
+    s->on_output(stream, bytes, size, s->on_output_arg);
+    wbi_api_leave(s->runtime);
+}
+
+static void ask_for_output(struct wbi_call *call, struct submission *kept, const wb_request *r)
+{
+    if (r->on_output == NULL)
+        return;
+    kept->on_output = r->on_output;
+    kept->on_output_arg = r->on_output_arg;
+    call->on_output = hand_output;
+    call->on_output_arg = kept;
 }
 
 static void ask_for_frames(struct wbi_call *call, struct submission *kept, const wb_request *r)
@@ -356,6 +379,7 @@ static wb_rc start(struct submission *s, const wb_request *request)
     }
     *kept = *s;
     ask_for_frames(call, kept, request);
+    ask_for_output(call, kept, request);
     call->ticket_number = s->number;
     return wbi_runtime_submit(call, hand_out, kept);
 }
@@ -384,8 +408,11 @@ static void start_posted(void *arg)
 {
     struct submission *s = arg;
 
-    if (start(s, s->request) != WB_OK)
+    if (start(s, s->request) != WB_OK) {
+        wbi_api_enter(s->runtime);
         s->on_done(NULL, s->arg);
+        wbi_api_leave(s->runtime);
+    }
     wb_request_free(s->request);
     wbi_free(s);
 }

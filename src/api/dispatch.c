@@ -40,8 +40,11 @@ static wb_rc read_options(const wb_dispatch_options *o, struct wbi_router_option
 static void hand_line(void *arg, struct wbi_str text)
 {
     wb_router *r = arg;
+    wb_runtime *runtime = r->runtime;
 
+    wbi_api_enter(runtime);
     r->on_line(text.p, text.n, r->arg);
+    wbi_api_leave(runtime);
 }
 
 wb_rc wb_router_new(wb_runtime *runtime, const wb_dispatch_options *options, wb_line_cb on_line,
@@ -194,9 +197,15 @@ static void write_some(struct stream *s)
     s->written = 0;
 }
 
+static void end_input(struct stream *s);
+
 static void write_out(struct stream *s)
 {
     write_some(s);
+    if (s->reader_gone && !s->at_end) { /* of what nobody reads no more is begun */
+        s->input.n = s->searched = 0;
+        end_input(s);
+    }
     check_reading(s);
     check_done(s);
 }
@@ -285,6 +294,8 @@ static bool read_some(struct stream *s)
 
     if (s->input.n > WBI_LIMIT_JSON_TEXT || (s->skipping && s->input.n > 0))
         give_up_line(s);
+    if (s->at_end)
+        return false; /* nobody was there to take its answer */
     room = wbi_buf_room(&s->input, READ_BYTES);
     if (room == NULL) {
         if (s->err.rc == WB_OK)

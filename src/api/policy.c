@@ -144,8 +144,11 @@ static void on_readable(void *arg, int events)
         }
     } while (poll(&more, 1, 0) == 1);
     failed = wbi_guards_reload(runtime->rt, &shown.e) != WB_OK;
-    if (runtime->on_reload != NULL)
-        runtime->on_reload(failed ? &shown : NULL, runtime->reload_arg);
+    if (runtime->on_reload == NULL)
+        return;
+    wbi_api_enter(runtime);
+    runtime->on_reload(failed ? &shown : NULL, runtime->reload_arg);
+    wbi_api_leave(runtime);
 }
 
 wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_reload_cb on_reload, void *arg,

@@ -113,6 +113,21 @@ wb_rc wbi_api_check(const wb_runtime *runtime, const char *function, wb_error **
     return wbi_api_fail(reterr, &err);
 }
 
+void wbi_api_enter(wb_runtime *runtime)
+{
+    runtime->inside++;
+}
+
+void wbi_api_leave(wb_runtime *runtime)
+{
+    runtime->inside--;
+}
+
+bool wbi_api_inside(const wb_runtime *runtime)
+{
+    return wbi_loop_here(runtime->rt->loop) && runtime->inside > 0;
+}
+
 /* libuv ends the process that closes one of these, and output would go into our files. */
 static bool has_standard_descriptors(void)
 {
@@ -198,6 +213,8 @@ void wb_runtime_free(wb_runtime *runtime)
 {
     if (!wbi_api_ours(runtime))
         return; /* a fork's memory ends with it; the rest is its parent's */
+    if (wbi_api_inside(runtime))
+        return;
     wbi_api_join(runtime);
     wbi_watch_free(runtime->reload_watch);
     wbi_upstreams_stop(runtime->ups);
@@ -218,7 +235,7 @@ size_t wb_runtime_turn(wb_runtime *runtime, int wait)
 
 void wb_runtime_run(wb_runtime *runtime)
 {
-    if (!wbi_api_ours(runtime) || runtime->threaded)
+    if (!wbi_api_ours(runtime) || runtime->threaded || wbi_api_inside(runtime))
         return;
     while (wbi_calls_count(runtime->rt->calls) > 0)
         (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);

@@ -7,7 +7,7 @@
 
 void wb_tasks_hold(wb_runtime *runtime)
 {
-    if (!wbi_api_ours(runtime))
+    if (!wbi_api_ours(runtime) || wbi_api_inside(runtime))
         return;
     wbi_api_join(runtime);
     while (runtime->rt->tasks != NULL && wbi_tasks_busy(runtime->rt->tasks) > 0)

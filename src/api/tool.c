@@ -237,15 +237,22 @@ static void start(struct wbi_exec *x)
     atomic_init(&call->cost, -1);
     atomic_init(&call->partials, 0);
     x->state = call;
+    wbi_api_enter(tool->runtime);
     tool->run(call, tool->arg);
+    wbi_api_leave(tool->runtime);
 }
 
 static void cancel(struct wbi_exec *x)
 {
     struct wb_tool_call *call = x->state;
+    wb_runtime *runtime;
 
-    if (call != NULL && call->tool->cancel != NULL && !atomic_load(&call->finished))
-        call->tool->cancel(call, call->tool->arg);
+    if (call == NULL || call->tool->cancel == NULL || atomic_load(&call->finished))
+        return;
+    runtime = call->tool->runtime; /* the call may be over before that returns */
+    wbi_api_enter(runtime);
+    call->tool->cancel(call, call->tool->arg);
+    wbi_api_leave(runtime);
 }
 
 static const struct wbi_tool_ops ops = {start, cancel};

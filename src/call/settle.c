@@ -33,6 +33,8 @@ struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard
     fault.message = wbi_arena_str(call->arena, wbi_str_z(r->message));
     if (r->code != NULL)
         fault.code = wbi_str_z(r->code);
+    if (r->hint != NULL)
+        fault.hint = wbi_str_z(r->hint);
     wbi_buf_init_arena(&details, call->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
     number_detail(&w, "retryAfterMs", r->retry_after_ms);

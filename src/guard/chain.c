@@ -416,13 +416,16 @@ static void make_slot_ask(struct wbi_guard_ticket *t)
 
 static void refuse_crowd(struct wbi_guard_answer *ret, int64_t limit, struct wbi_str scope)
 {
-    if (limit == 0)
+    if (limit == 0) {
         wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
                          "no call of %.*s may run: its concurrency limit is 0", WBI_FMT(scope));
-    else
+        ret->refusal.retryable = false; /* no slot will ever be free */
+        ret->refusal.hint = "the configuration lets no call of it run; use another tool";
+    } else {
         wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
                          "%" PRId64 " calls of %.*s run already and its queue is full", limit,
                          WBI_FMT(scope));
+    }
     ret->refusal.throttling_scope = scope;
 }
 

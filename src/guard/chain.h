@@ -39,6 +39,7 @@ struct wbi_guard_refusal {
     struct wbi_str throttling_scope; /* tool or provider that refused; absent otherwise */
     const char *circuit_state;       /* NULL unless a circuit refused */
     const char *missing_field;       /* NULL or "idempotencyKey" */
+    const char *hint;                /* NULL: the kind's own */
     char message[240];
 };
 

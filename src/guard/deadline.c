@@ -25,11 +25,12 @@ int64_t wbi_time_after(int64_t now_ns, int64_t ns)
 
 int64_t wbi_deadline_from_wall(int64_t deadline_wall_ms, int64_t now_wall_ms, int64_t now_ns)
 {
-    int64_t left;
+    int64_t left, at;
 
     if (!wbi_sub(deadline_wall_ms, now_wall_ms, &left))
         left = deadline_wall_ms < now_wall_ms ? INT64_MIN : INT64_MAX;
-    return wbi_time_after(now_ns, wbi_ms_to_ns(left));
+    at = wbi_time_after(now_ns, wbi_ms_to_ns(left));
+    return at == WBI_NO_DEADLINE ? WBI_NO_DEADLINE - 1 : at; /* however far, it is one */
 }
 
 struct wbi_attempt_limit wbi_deadline_limit(int64_t now_ns, int64_t deadline_ns, int64_t timeout_ms)
