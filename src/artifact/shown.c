@@ -39,7 +39,7 @@ wb_rc wbi_shown_new(int dir_fd, const struct wbi_secrets *secrets, struct wbi_st
     s->dir_fd = dir_fd;
     s->file = -1;
     s->has_secrets = secrets != NULL;
-    wbi_hygiene_init(&s->hygiene);
+    wbi_hygiene_init_output(&s->hygiene);
     if (s->has_secrets)
         wbi_secrets_stream_init(&s->secrets, secrets);
     wbi_buf_init(&s->cleaned, WBI_LIMIT_CALL_ARENA);
@@ -205,7 +205,7 @@ bool wbi_shown_changed(const struct wbi_shown *s)
 {
     const struct wbi_hygiene_counts *c = &s->hygiene.counts;
 
-    return c->repaired + c->sequences + c->redraws + c->invisible + c->controls +
+    return c->repaired + c->sequences + c->redraws + c->invisible + c->controls + c->decoded +
                    wbi_shown_secrets(s) >
                0 ||
            (s->spilled == 0 && wbi_preview_respells(wbi_buf_str(&s->text)));
