@@ -195,6 +195,7 @@ static wb_rc take(struct wbi_reading_job *job)
     v->first = job->page.first_line;
     v->last = job->page.last_line;
     v->total = job->page.total_lines;
+    v->resume = job->page.resume;
     v->matches = job->page.matches;
     v->cut_line = job->page.cut_line;
     v->cut_lines = job->page.cut_lines;
