@@ -44,7 +44,8 @@ if (sum / n > 1.15)
     bad(`the estimate is on average ${(sum / n).toFixed(2)} of the exact count`);
 const scripts = { braille: [0x2800, 0x28ff], han: [0x4e00, 0x9fff], ethiopic: [0x1200, 0x135a], tibetan: [0xf40, 0xf6c],
     mathematics: [0x2200, 0x22ff], arrows: [0x2190, 0x21ff], blocks: [0x2580, 0x25ff], cherokee: [0x13a0, 0x13f4],
-    hangul: [0xac00, 0xd7a3], phonetic: [0x250, 0x2af], cuneiform: [0x12000, 0x12399], marks: [33, 47], printable: [33, 126] };
+    hangul: [0xac00, 0xd7a3], phonetic: [0x250, 0x2af], cuneiform: [0x12000, 0x12399], cyrillic: [0x430, 0x44f],
+    armenian: [0x531, 0x586], devanagari: [0x905, 0x939], thai: [0xe01, 0xe4e], marks: [33, 47], printable: [33, 126] };
 for (const [name, [first, last]] of Object.entries(scripts)) {
     let text = '', x = 1;
     for (let i = 0; i < 3000; i++) {

@@ -20,7 +20,7 @@ static wb_rc begin(void *arg, void **ret_state)
 
     if (c == NULL)
         return WB_ENOMEM;
-    wbi_hygiene_init(&c->hygiene);
+    wbi_hygiene_init_output(&c->hygiene);
     wbi_buf_init(&c->cleaned, WBI_LIMIT_CALL_ARENA);
     c->redacts = arg != NULL;
     if (c->redacts)
@@ -43,29 +43,32 @@ static wb_rc feed(void *state, struct wbi_str raw, struct wbi_buf *out)
     return rc;
 }
 
+static wb_rc redact_rest(struct cleaning *c, struct wbi_buf *out)
+{
+    wb_rc rc = wbi_secrets_stream_feed(&c->secrets, wbi_buf_str(&c->cleaned), out);
+
+    return rc == WB_OK ? wbi_secrets_stream_finish(&c->secrets, out) : rc;
+}
+
 static wb_rc finish(void *state, struct wbi_buf *out)
 {
     struct cleaning *c = state;
     wb_rc rc;
 
-    if (!c->redacts)
-        return wbi_hygiene_finish(&c->hygiene, out);
     wbi_buf_clear(&c->cleaned);
-    rc = wbi_hygiene_finish(&c->hygiene, &c->cleaned);
-    if (rc == WB_OK)
-        rc = wbi_secrets_stream_feed(&c->secrets, wbi_buf_str(&c->cleaned), out);
-    if (rc == WB_OK)
-        rc = wbi_secrets_stream_finish(&c->secrets, out);
-    return rc;
+    rc = wbi_hygiene_finish(&c->hygiene, c->redacts ? &c->cleaned : out);
+    return rc == WB_OK && c->redacts ? redact_rest(c, out) : rc;
 }
 
 /* A character of which only the first bytes came is not one that is broken yet. */
 static wb_rc finish_so_far(void *state, struct wbi_buf *out)
 {
     struct cleaning *c = state;
+    wb_rc rc;
 
-    c->hygiene.pending_n = 0;
-    return finish(state, out);
+    wbi_buf_clear(&c->cleaned);
+    rc = wbi_hygiene_finish_so_far(&c->hygiene, c->redacts ? &c->cleaned : out);
+    return rc == WB_OK && c->redacts ? redact_rest(c, out) : rc;
 }
 
 static void end(void *state)

@@ -182,8 +182,10 @@ struct byte_sink {
     struct wbi_sink sink;
     struct wbi_buf *out;
     uint64_t at, first, end;
+    uint64_t line; /* where the last one starts */
     size_t max_bytes;
     bool characters, full; /* cut between characters; more is there */
+    bool ended;
 };
 
 static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
@@ -192,7 +194,10 @@ static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
     uint64_t skip = s->first > s->at ? WBI_MIN(s->first - s->at, (uint64_t)text.n) : 0;
     uint64_t left = s->end > s->at + skip ? s->end - s->at - skip : 0;
     struct wbi_str part = wbi_str_from(text, (size_t)skip);
+    const char *feed = text.n > 0 ? memrchr(text.p, '\n', text.n) : NULL;
 
+    if (feed != NULL)
+        s->line = s->at + (uint64_t)(feed - text.p) + 1;
     part = wbi_str_head(part, (size_t)WBI_MIN(left, (uint64_t)part.n));
     if (part.n > s->max_bytes - s->out->n) {
         size_t room = s->max_bytes - s->out->n;
@@ -202,6 +207,11 @@ static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
     wbi_buf_adds(s->out, part);
     s->at += text.n;
     return !s->full && s->at < s->end && wbi_buf_rc(s->out) == WB_OK;
+}
+
+static void bytes_end(struct wbi_sink *sink)
+{
+    ((struct byte_sink *)sink)->ended = true;
 }
 
 static void nothing_at_end(struct wbi_sink *sink)
@@ -247,7 +257,7 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
                         struct wbi_error *err)
 {
     uint64_t first = from != NULL ? from->line : q->first;
-    struct byte_sink s = {.sink = {bytes_take, nothing_at_end},
+    struct byte_sink s = {.sink = {bytes_take, bytes_end},
                           .out = out,
                           .first = first,
                           .end = q->last != 0 ? q->last : WBI_RANGE_END,
@@ -261,6 +271,7 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
         first = ret->total_lines = s.at;
     ret->first_line = first;
     ret->last_line = first + out->n;
+    ret->resume = s.ended ? WBI_MAX(first, s.line) : ret->last_line;
     if (s.full)
         set_next(ret, (struct wbi_page){.line = ret->last_line}, check);
     return WB_OK;

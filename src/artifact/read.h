@@ -60,6 +60,8 @@ struct wbi_read_page {
     uint64_t first_line, last_line;  /* shown; 0 where none; for BYTES byte offsets */
     uint64_t total_lines;            /* cleaned; 0 unless the end was seen; for BYTES the
                                       * bytes, of a range past them */
+    uint64_t resume;                 /* for BYTES: where to read on once more was written; an
+                                      * unfinished last line may be drawn over until then */
     uint64_t matches, cut_lines;     /* on this page, for GREP: cut are long ones */
     bool cut_line;                   /* the last line shown goes on in the next page */
     char next_token[WBI_PAGE_TOKEN]; /* "" at the end */

@@ -39,7 +39,7 @@ wb_rc wbi_shown_new(int dir_fd, const struct wbi_secrets *secrets, struct wbi_st
     s->dir_fd = dir_fd;
     s->file = -1;
     s->has_secrets = secrets != NULL;
-    wbi_hygiene_init(&s->hygiene);
+    wbi_hygiene_init_output(&s->hygiene);
     if (s->has_secrets)
         wbi_secrets_stream_init(&s->secrets, secrets);
     wbi_buf_init(&s->cleaned, WBI_LIMIT_CALL_ARENA);
@@ -159,14 +159,15 @@ void wbi_shown_feed(struct wbi_shown *s, struct wbi_str raw)
     redact_and_take(s, /* end= */ false);
 }
 
-wb_rc wbi_shown_end(struct wbi_shown *s)
+static wb_rc end(struct wbi_shown *s, bool so_far)
 {
     wb_rc rc;
 
     if (s->ended)
         return s->rc;
     s->ended = true;
-    rc = wbi_hygiene_finish(&s->hygiene, &s->cleaned);
+    rc = so_far ? wbi_hygiene_finish_so_far(&s->hygiene, &s->cleaned)
+                : wbi_hygiene_finish(&s->hygiene, &s->cleaned);
     if (rc != WB_OK)
         fail(s, rc);
     redact_and_take(s, /* end= */ true);
@@ -174,6 +175,16 @@ wb_rc wbi_shown_end(struct wbi_shown *s)
     if (rc != WB_OK)
         fail(s, rc);
     return s->rc;
+}
+
+wb_rc wbi_shown_end(struct wbi_shown *s)
+{
+    return end(s, /* so_far= */ false);
+}
+
+wb_rc wbi_shown_end_so_far(struct wbi_shown *s)
+{
+    return end(s, /* so_far= */ true);
 }
 
 uint64_t wbi_shown_tokens(const struct wbi_shown *s)
@@ -205,7 +216,7 @@ bool wbi_shown_changed(const struct wbi_shown *s)
 {
     const struct wbi_hygiene_counts *c = &s->hygiene.counts;
 
-    return c->repaired + c->sequences + c->redraws + c->invisible + c->controls +
+    return c->repaired + c->sequences + c->redraws + c->invisible + c->controls + c->decoded +
                    wbi_shown_secrets(s) >
                0 ||
            (s->spilled == 0 && wbi_preview_respells(wbi_buf_str(&s->text)));

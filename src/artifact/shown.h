@@ -24,6 +24,8 @@ void wbi_shown_tap(struct wbi_shown *s, void (*on_text)(void *arg, struct wbi_st
 void wbi_shown_feed(struct wbi_shown *s, struct wbi_str raw);
 /* No more will come. May be called again. */
 WB_MUST_CHECK wb_rc wbi_shown_end(struct wbi_shown *s);
+/* The same for what is still being printed: the start of a character at its end is left out. */
+WB_MUST_CHECK wb_rc wbi_shown_end_so_far(struct wbi_shown *s);
 
 /* After the end. */
 uint64_t wbi_shown_tokens(const struct wbi_shown *s); /* of the whole cleaned text */

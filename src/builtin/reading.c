@@ -195,6 +195,7 @@ static wb_rc take(struct wbi_reading_job *job)
     v->first = job->page.first_line;
     v->last = job->page.last_line;
     v->total = job->page.total_lines;
+    v->resume = job->page.resume;
     v->matches = job->page.matches;
     v->cut_line = job->page.cut_line;
     v->cut_lines = job->page.cut_lines;
@@ -302,6 +303,12 @@ static wb_rc end_shown(void *state, struct wbi_buf *out)
     return wbi_shown_end(state);
 }
 
+static wb_rc end_shown_so_far(void *state, struct wbi_buf *out)
+{
+    (void)out;
+    return wbi_shown_end_so_far(state);
+}
+
 static void keep_shown(void *state)
 {
     (void)state;
@@ -310,7 +317,8 @@ static void keep_shown(void *state)
 /* The whole file through a reader that shows nothing and feeds the preview. */
 static wb_rc feed_stream(struct streams_job *job, int i, struct wbi_arena *arena)
 {
-    struct wbi_cleaner into = {job->shown[i], begin_with, take_bytes, end_shown, keep_shown};
+    struct wbi_cleaner into = {job->shown[i], begin_with, take_bytes,
+                               job->from[i].writing ? end_shown_so_far : end_shown, keep_shown};
     struct wbi_read_query q = {.kind = WBI_READ_LINES, .first = WBI_RANGE_END, .cleaner = &into};
     struct wbi_read_page page;
 

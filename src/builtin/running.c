@@ -448,7 +448,7 @@ wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err)
     o->disposition = WBI_DISPOSITION_PROMOTED;
     o->task_id = wbi_arena_str(r->exec->arena, wbi_str_z(id));
     for (int i = 0; i < 2; i++)
-        if (wbi_shown_end(o->stream[i].shown) != WB_OK)
+        if (wbi_shown_end_so_far(o->stream[i].shown) != WB_OK)
             o->stream[i].drop_reason = "io_error";
     return o->task_id.p ? WB_OK : wbi_fail_nomem(err);
 }

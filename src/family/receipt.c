@@ -107,7 +107,7 @@ static const wbi_json *member(const wbi_json *result, const char *prefix, const 
     return wbi_json_get(result, key);
 }
 
-/* "12 lines, 345 bytes, 6 redraws folded"; empty where a result does not count them. */
+/* "12 lines, 345 bytes, UTF-16, 6 redraws folded"; empty where a result does not count them. */
 struct counts {
     char text[128];
     int64_t lines;
@@ -124,6 +124,8 @@ static struct counts counts_of(const wbi_json *result, const char *prefix)
         return c;
     n = snprintf(c.text, sizeof(c.text), "%lld line%s, %lld byte%s", (long long)c.lines,
                  c.lines == 1 ? "" : "s", (long long)bytes, bytes == 1 ? "" : "s");
+    if (wbi_str_eqz(wbi_json_str(member(result, prefix, "encoding")), "utf-16"))
+        n += snprintf(c.text + n, sizeof(c.text) - (size_t)n, ", UTF-16");
     if (wbi_json_i64(member(result, prefix, "redraws"), &redraws))
         (void)snprintf(c.text + n, sizeof(c.text) - (size_t)n, ", %lld redraw%s folded",
                        (long long)redraws, redraws == 1 ? "" : "s");

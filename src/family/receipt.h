@@ -20,8 +20,8 @@ size_t wbi_receipt_lines(struct wbi_str text);
 
 /* A stream of a result by the prefix of its members: PREFIX_preview,
  * PREFIX_truncated, PREFIX_artifact (index into artifacts), PREFIX_bytes,
- * PREFIX_lines, PREFIX_redraws, PREFIX_dropped_bytes. The header says where the whole is and
- * that this is not all of it; the other writes the section. */
+ * PREFIX_lines, PREFIX_encoding, PREFIX_redraws, PREFIX_dropped_bytes. The header says where
+ * the whole is and that this is not all of it; the other writes the section. */
 void wbi_receipt_stream_header(struct wbi_buf *out, const wbi_json *result, const char *prefix,
                                const char *section);
 void wbi_receipt_stream(struct wbi_buf *out, const wbi_json *result, const char *prefix,

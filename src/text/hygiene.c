@@ -97,11 +97,20 @@ void wbi_hygiene_init(struct wbi_hygiene *h)
 {
     *h = (struct wbi_hygiene){.state = GROUND};
     wbi_buf_init(&h->line, WBI_LIMIT_TEXT_LINE + 64);
+    wbi_buf_init(&h->utf8, WBI_LIMIT_CALL_ARENA);
+}
+
+void wbi_hygiene_init_output(struct wbi_hygiene *h)
+{
+    wbi_hygiene_init(h);
+    h->any_encoding = true;
+    wbi_utf16_init(&h->utf16);
 }
 
 void wbi_hygiene_fini(struct wbi_hygiene *h)
 {
     wbi_buf_fini(&h->line);
+    wbi_buf_fini(&h->utf8);
     wbi_free(h->cells);
     h->cells = NULL;
     h->cap_cells = 0;
@@ -567,13 +576,12 @@ static wb_rc run(struct wbi_hygiene *h, const uint8_t *p, size_t n, bool last, s
     return rc != WB_OK ? rc : wbi_buf_rc(out);
 }
 
-wb_rc wbi_hygiene_feed(struct wbi_hygiene *h, struct wbi_str bytes, struct wbi_buf *out)
+static wb_rc feed_utf8(struct wbi_hygiene *h, struct wbi_str bytes, struct wbi_buf *out)
 {
     const uint8_t *p = (const uint8_t *)bytes.p;
     size_t n = bytes.n, used = 0, take;
     wb_rc rc;
 
-    h->counts.bytes_in += n;
     /* finish the character that the last chunk began: at most 3 bytes wait */
     while (h->pending_n > 0 && n > 0) {
         h->pending[h->pending_n++] = *p;
@@ -598,12 +606,46 @@ wb_rc wbi_hygiene_feed(struct wbi_hygiene *h, struct wbi_str bytes, struct wbi_b
     return rc;
 }
 
-wb_rc wbi_hygiene_finish(struct wbi_hygiene *h, struct wbi_buf *out)
+/* What came out of the UTF-16 before it. */
+static wb_rc feed_decoded(struct wbi_hygiene *h, struct wbi_buf *out)
+{
+    wb_rc rc = wbi_buf_rc(&h->utf8);
+
+    if (rc == WB_OK)
+        rc = feed_utf8(h, wbi_buf_str(&h->utf8), out);
+    wbi_buf_clear(&h->utf8);
+    return rc;
+}
+
+wb_rc wbi_hygiene_feed(struct wbi_hygiene *h, struct wbi_str bytes, struct wbi_buf *out)
+{
+    h->counts.bytes_in += bytes.n;
+    if (h->utf16.mode == WBI_UTF16_NOT)
+        return feed_utf8(h, bytes, out);
+    wbi_utf16_feed(&h->utf16, bytes, &h->utf8);
+    return feed_decoded(h, out);
+}
+
+static wb_rc finish_encoding(struct wbi_hygiene *h, bool cut, struct wbi_buf *out)
+{
+    wb_rc rc;
+
+    if (!h->any_encoding)
+        return WB_OK;
+    wbi_utf16_finish(&h->utf16, cut, &h->utf8);
+    rc = feed_decoded(h, out);
+    h->counts.decoded += h->utf16.seen;
+    h->counts.repaired += h->utf16.unpaired;
+    wbi_utf16_init(&h->utf16);
+    return rc;
+}
+
+static wb_rc finish(struct wbi_hygiene *h, bool cut, struct wbi_buf *out)
 {
     size_t used = 0;
-    wb_rc rc = WB_OK;
+    wb_rc rc = finish_encoding(h, cut, out);
 
-    if (h->pending_n > 0)
+    if (rc == WB_OK && h->pending_n > 0 && !cut)
         rc = run(h, h->pending, h->pending_n, true, &used, out);
     h->pending_n = 0;
     if (h->state != GROUND)
@@ -615,6 +657,16 @@ wb_rc wbi_hygiene_finish(struct wbi_hygiene *h, struct wbi_buf *out)
     if (rc == WB_OK)
         put_line(h, out);
     return rc != WB_OK ? rc : wbi_buf_rc(out);
+}
+
+wb_rc wbi_hygiene_finish(struct wbi_hygiene *h, struct wbi_buf *out)
+{
+    return finish(h, /* cut= */ false, out);
+}
+
+wb_rc wbi_hygiene_finish_so_far(struct wbi_hygiene *h, struct wbi_buf *out)
+{
+    return finish(h, /* cut= */ true, out);
 }
 
 wb_rc wbi_hygiene_clean(struct wbi_str bytes, struct wbi_buf *out,

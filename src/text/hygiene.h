@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/slice.h"
+#include "text/utf16.h"
 
 struct wbi_hygiene_counts {
     uint64_t bytes_in;
@@ -25,6 +26,7 @@ struct wbi_hygiene_counts {
     uint64_t redraws;   /* carriage returns and backspaces that moved back over text */
     uint64_t invisible; /* invisible or bidirectional characters made visible */
     uint64_t controls;  /* other control characters made visible or dropped */
+    uint64_t decoded;   /* streams that were UTF-16, or began so */
 };
 
 struct wbi_hygiene {
@@ -44,9 +46,15 @@ struct wbi_hygiene {
     uint8_t state;
     uint8_t pending_n; /* bytes of an unfinished UTF-8 sequence */
     uint8_t pending[4];
+    bool any_encoding;
+    struct wbi_utf16 utf16; /* in front of everything else */
+    struct wbi_buf utf8;    /* what one feed is in UTF-8 */
 };
 
 void wbi_hygiene_init(struct wbi_hygiene *h);
+/* For what a program prints: UTF-16 is told and read as such. Line numbers are then those
+ * of the text it is. */
+void wbi_hygiene_init_output(struct wbi_hygiene *h);
 /* Frees what init and feed took; needed also after a failure. */
 void wbi_hygiene_fini(struct wbi_hygiene *h);
 /* Clean the next bytes onto out. The last line stays inside until its newline
@@ -57,6 +65,8 @@ WB_MUST_CHECK wb_rc wbi_hygiene_feed(struct wbi_hygiene *h, struct wbi_str bytes
 /* End of the stream: the last line and a mark for bytes of a cut character.
  * The state is ready for a new stream; the counts go on. */
 WB_MUST_CHECK wb_rc wbi_hygiene_finish(struct wbi_hygiene *h, struct wbi_buf *out);
+/* The same where more may come later: bytes of a cut character are left out. */
+WB_MUST_CHECK wb_rc wbi_hygiene_finish_so_far(struct wbi_hygiene *h, struct wbi_buf *out);
 
 /* All of it for text in memory. ret_counts may be NULL. */
 WB_MUST_CHECK wb_rc wbi_hygiene_clean(struct wbi_str bytes, struct wbi_buf *out,

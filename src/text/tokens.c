@@ -55,8 +55,11 @@ struct letters {
     size_t clusters;
     size_t capital_clusters; /* among them */
     size_t wide;             /* of two bytes, among the lower ones */
+    size_t script;           /* of two bytes in other scripts, not among them */
     uint64_t wide_units;
 };
+
+#define OTHER_SCRIPTS 0xcd /* the first byte from Greek on */
 
 static bool wide_letter(const struct scan *s, size_t at)
 {
@@ -73,16 +76,19 @@ static uint32_t char_3(const uint8_t *p)
     return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
 }
 
-/* A letter of two bytes; common ones are often part of a token. */
-static uint64_t wide_letter_cost(const uint8_t *p)
+/* A letter of two bytes; common ones are often part of a token. before: the one before it
+ * in its word, or 0. */
+static uint64_t wide_letter_cost(const uint8_t *p, uint32_t before)
 {
-    unsigned tokens = wbi_char_tokens(char_2(p));
+    uint32_t c = char_2(p);
+    unsigned tokens;
 
-    if (tokens > 1)
-        return tokens * COST_PIECE;
-    if (p[0] < 0xc6)
+    if (wbi_chars_join(before, c))
+        return COST_JOINED;
+    tokens = wbi_char_tokens(c);
+    if (tokens == 1 && p[0] < 0xc6)
         return p[0] == 0xc3 ? COST_LETTER_2 : COST_LATIN_2;
-    return p[0] == 0xd0 && p[1] < 0xb0 ? COST_CAPITAL_2 : COST_SCRIPT_2;
+    return tokens * COST_PIECE;
 }
 
 #define CONSONANT(c) (0x5df7ddcu >> ((c)&31) & 1) /* all letters but a e i o u y */
@@ -91,8 +97,9 @@ static inline struct letters letters(struct scan *s)
 {
     struct letters l = {.upper = 0};
     const uint8_t *p = s->p;
-    size_t at = s->at, end = s->n;
-    uint32_t run = 0; /* a bit for every letter, set for consonants */
+    size_t at = s->at, end = s->n, wide_end = 0;
+    uint32_t run = 0;    /* a bit for every letter, set for consonants */
+    uint32_t before = 0; /* the last letter of two bytes */
 
     for (; at < end && (uint8_t)(p[at] - 'A') < 26; at++) {
         run = run << 1 | CONSONANT(p[at]);
@@ -107,12 +114,16 @@ static inline struct letters letters(struct scan *s)
         }
         if (!wide_letter(s, at))
             break;
-        l.wide++;
-        l.wide_units += wide_letter_cost(p + at);
-        at += 2;
+        if (at > wide_end)
+            before = 0;
+        l.wide += p[at] < OTHER_SCRIPTS;
+        l.script += p[at] >= OTHER_SCRIPTS;
+        l.wide_units += wide_letter_cost(p + at, before);
+        before = char_2(p + at);
+        wide_end = at += 2;
         run = 0;
     }
-    l.lower = at - s->at - l.upper - l.wide;
+    l.lower = at - s->at - l.upper - l.wide - 2 * l.script;
     s->at = at;
     return l;
 }
@@ -131,8 +142,8 @@ static uint64_t word(struct scan *s, enum place place)
         place = BESIDE_DIGITS;
     }
     s->before = LOWER;
-    if (n == 0)
-        cost = COST_PIECE;
+    if (n == 0) /* of another script: its first letter is the piece */
+        cost = 0;
     else if (l.lower == 0)
         cost = wbi_word_cost(place == BEHIND_BLANK ? UPPER_BEHIND_BLANK : UPPER_ELSE, n);
     else if (l.upper > 1)
@@ -186,6 +197,9 @@ static uint64_t high_3(const struct scan *s, const uint8_t *c)
 
     if (box && s->at >= 3 && memcmp(c - 3, c, 3) == 0)
         return COST_BOX_SAME;
+    if (s->before == HIGH && s->at >= 3 && c[-3] == c[0] &&
+        wbi_chars_join(char_3(c - 3), char_3(c)))
+        return COST_JOINED;
     if (tokens > 1) /* no token that begins with a blank goes on with it */
         return (tokens + (s->before == SPACE)) * COST_PIECE;
     if (box)

@@ -13,10 +13,9 @@ enum {
     COST_PUNCT_LATER = 200, /* from the fifth mark on */
     COST_PUNCT_SAME = 20,
     COST_CONTROL = 300,
-    COST_LETTER_2 = 170,  /* a letter of two bytes within a word */
-    COST_LATIN_2 = 390,   /* one of Central European and the like */
-    COST_SCRIPT_2 = 140,  /* one of other scripts */
-    COST_CAPITAL_2 = 200, /* Cyrillic */
+    COST_LETTER_2 = 170, /* a letter of two bytes within a word */
+    COST_LATIN_2 = 390,  /* one of Central European and the like */
+    COST_JOINED = 72,    /* a letter of another script that joins the one before it */
     COST_HIGH_2 = 282,
     COST_HIGH_3 = 262,
     COST_KANA = 255,
@@ -40,6 +39,8 @@ enum {
 enum place { BEHIND_BLANK, ALONE, BEHIND_MARK, BESIDE_DIGITS, UPPER_BEHIND_BLANK, UPPER_ELSE };
 /* Tokens that the character c below U+10000, but no ASCII, is by itself: 1 to 3. */
 unsigned wbi_char_tokens(uint32_t c);
+/* Both are mostly part of one token where they stand side by side. */
+bool wbi_chars_join(uint32_t before, uint32_t c);
 
 extern const uint16_t wbi_word_costs[6][TABLE];
 extern const uint8_t wbi_word_more[6]; /* each letter beyond those */

@@ -24,6 +24,7 @@ struct wbi_page_view {
     struct wbi_str content;
     uint64_t first, last;        /* lines from 1 (bytes: offsets, last excluded); 0: nothing */
     uint64_t total;              /* lines in all, 0: not known; of a range past the end, bytes */
+    uint64_t resume;             /* of bytes that are still written: where to read on */
     uint64_t matches, cut_lines; /* of GREP */
     bool cut_line;               /* its last line goes on in the next page */
     bool writing;                /* more may come */

@@ -13,6 +13,8 @@ static void write_place(struct wbi_jw *w, const struct wbi_page_view *p)
     if (p->kind == WBI_PAGE_BYTES) {
         wbi_jw_kint(w, "first_byte", (int64_t)p->first);
         wbi_jw_kint(w, "end_byte", (int64_t)p->last);
+        if (p->writing && p->next_token.n == 0 && p->resume < p->last)
+            wbi_jw_kint(w, "resume_byte", (int64_t)p->resume);
         return;
     }
     if (p->kind == WBI_PAGE_GREP)

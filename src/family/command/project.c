@@ -14,6 +14,7 @@
 #define ARTIFACT_TOKENS 30 /* sizes, the notice in the header, the head of the section */
 #define SECTION_TOKENS 8
 #define REDRAWS_TOKENS 8 /* how often lines were drawn over */
+#define ENCODING_TOKENS 8
 #define LOST_TOKENS 40   /* the line that not all of it is on the disk */
 #define KILLED_TOKENS 40 /* the line about processes that were killed */
 #define COMMAND_SHOWN 400u
@@ -25,9 +26,15 @@ static uint64_t redraws(const struct wbi_command_stream *s)
     return s->shown != NULL ? wbi_shown_counts(s->shown)->redraws : 0;
 }
 
+static bool decoded(const struct wbi_command_stream *s)
+{
+    return s->shown != NULL && wbi_shown_counts(s->shown)->decoded > 0;
+}
+
 static uint64_t stream_cost(const struct wbi_command_stream *s, bool artifact)
 {
-    uint64_t sizes = ARTIFACT_TOKENS + (redraws(s) > 0 ? REDRAWS_TOKENS : 0);
+    uint64_t sizes = ARTIFACT_TOKENS + (redraws(s) > 0 ? REDRAWS_TOKENS : 0) +
+                     (decoded(s) ? ENCODING_TOKENS : 0);
 
     if (s->artifact.p != NULL && !s->needless)
         return wbi_tokens(s->artifact) + sizes;
@@ -196,6 +203,10 @@ static void write_counts(struct wbi_jw *w, const char *name, const struct wbi_co
     wbi_jw_kint(w, key, (int64_t)s->bytes);
     (void)snprintf(key, sizeof(key), "%s_lines", name);
     wbi_jw_kint(w, key, (int64_t)lines_of(s));
+    if (decoded(s)) {
+        (void)snprintf(key, sizeof(key), "%s_encoding", name);
+        wbi_jw_kstrz(w, key, "utf-16");
+    }
     if (redraws(s) > 0) {
         (void)snprintf(key, sizeof(key), "%s_redraws", name);
         wbi_jw_kint(w, key, (int64_t)redraws(s));

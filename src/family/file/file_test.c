@@ -408,6 +408,15 @@ static void search_keeps_context_across_pages_and_bounds_lines(void **state)
                         "uni:1 ");
 }
 
+/* As ReadFile shows it and a patch names it. */
+static void search_sees_the_first_line_without_its_mark(void **state)
+{
+    (void)state;
+    put("bom", "\xef\xbb\xbf#include <a>\nb\n");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^#include")}), "bom:1 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("\xef\xbb\xbf")}), "");
+}
+
 /* CR LF ends a line as LF does; a CR elsewhere is text. */
 static void search_sees_lines_without_their_ends(void **state)
 {
@@ -564,6 +573,7 @@ int main(void)
         EACH(a16_large_and_deep_directories),
         EACH(search_finds_lines_groups_and_pages),
         EACH(search_sees_lines_without_their_ends),
+        EACH(search_sees_the_first_line_without_its_mark),
         EACH(search_keeps_context_across_pages_and_bounds_lines),
         EACH(write_creates_replaces_and_appends),
         EACH(globs_know_stars_classes_and_escapes),

@@ -300,6 +300,8 @@ static wb_rc search_text(struct searcher *s, struct wbi_str path)
     }
     drop_line_crs(&s->text);
     c.text = wbi_buf_str(&s->text);
+    if (wbi_str_starts(c.text, WBI_LIT("\xef\xbb\xbf"))) /* no part of the first line */
+        c.text = wbi_str_from(c.text, 3);
     c.utf8 = s->needle.re_utf8 != NULL && wbi_utf8_valid(c.text);
     file.path = wbi_arena_str(s->arena, path);
     if (file.path.p == NULL)

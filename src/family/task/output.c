@@ -64,16 +64,19 @@ static void shown_part(struct wbi_buf *out, const wbi_json *result)
 {
     bool writing = wbi_json_true(wbi_json_get(result, "writing"));
     bool more = wbi_json_get_str(result, "nextToken").p != NULL;
-    int64_t first, last, total;
+    int64_t first, last, total, resume;
 
     if (wbi_json_get_str(result, "content").n == 0)
         return;
     if (wbi_json_i64(wbi_json_get(result, "first_byte"), &first) &&
         wbi_json_i64(wbi_json_get(result, "end_byte"), &last)) {
         wbi_buf_addf(out, "Bytes: %lld-%lld", (long long)first, (long long)last);
-        if (writing && !more)
-            wbi_buf_addf(out, ", all so far; what follows is read with offset %lld",
-                         (long long)last);
+        if (writing && !more) {
+            bool open = wbi_json_i64(wbi_json_get(result, "resume_byte"), &resume);
+            wbi_buf_addf(out, ", all so far; what follows is read with offset %lld%s",
+                         (long long)(open ? resume : last),
+                         open ? ", from the start of the last line: it is not finished" : "");
+        }
         wbi_buf_addc(out, '\n');
     } else if (wbi_json_i64(wbi_json_get(result, "first_line"), &first) &&
                wbi_json_i64(wbi_json_get(result, "last_line"), &last)) {
