@@ -56,7 +56,7 @@ uint64_t wbi_command_need(const struct wbi_command_stream *s)
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
 #define NOTICE_TOKENS 40  /* of a cut, but for the call that reads it */
 #define CUT_BOTH_MIN 110  /* below this two cut streams show nothing but their notices */
-#define CUT_BOTH_WELL 200 /* below this little else */
+#define TELLING_WELL 600  /* up to this the stream that tells of a failure has the more room */
 #define NEITHER (-1)
 
 static uint64_t rest(uint64_t budget, uint64_t fixed)
@@ -72,11 +72,18 @@ static int telling_stream(const struct wbi_command_output *o)
     return out == err ? NEITHER : err > out;
 }
 
+static void lean_to(int telling, uint64_t left, uint64_t share[2])
+{
+    share[telling] = WBI_MAX(share[telling], WBI_MIN(left - left / 4, (uint64_t)TELLING_WELL));
+    share[!telling] = left - share[telling];
+}
+
 /* What each stream's preview may cost, 0: it has none; artifacts: as if both had one. The
  * smaller stream whole and the larger one cut, where that leaves it a third: a few lines of
- * errors beside a long output are what matters, but many that are all alike are not. Where two
- * cut ones would hardly tell more than that they are cut, the one that says how it went is
- * shown alone: the one that tells of a failure, else where it is very little, by the exit. */
+ * errors beside a long output are what matters, but many that are all alike are not. Of two
+ * cut ones the one that tells of a failure has three quarters while there is little. Where that
+ * leaves the other hardly more than the word that it is cut, one is shown alone: the telling
+ * one, else where it is very little, by the exit. */
 static void share_budget(const struct wbi_command_output *o, bool artifacts, uint64_t ret[2])
 {
     uint64_t need[2] = {0, 0}, cost[2] = {0, 0}, fixed = HEADER_TOKENS, left;
@@ -108,12 +115,14 @@ static void share_budget(const struct wbi_command_output *o, bool artifacts, uin
         return;
     }
     left = rest(o->budget_tokens, fixed + cost[0] + cost[1]);
-    if (left < CUT_BOTH_WELL && need[small] > left / 2)
+    if (need[small] > left / 2)
         telling = telling_stream(o);
-    if (telling == NEITHER && (left >= CUT_BOTH_MIN || need[small] <= left / 2)) {
-        wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
+    wbi_preview_split(left, need[0], need[1], &ret[0], &ret[1]);
+    if (telling != NEITHER)
+        lean_to(telling, left, ret);
+    if (telling != NEITHER ? ret[!telling] >= CUT_STREAM_MIN
+                           : left >= CUT_BOTH_MIN || need[small] <= left / 2)
         return;
-    }
     if (telling == NEITHER)
         telling = o->exit_status != 0 || o->signal != 0;
     ret[telling] = left;
