@@ -247,11 +247,18 @@ static void on_withdrawn(void *arg, struct wbi_upstream_ask *ask)
     wbi_relay_withdrawn(((struct attempt *)arg)->pass->r, ask);
 }
 
+static bool is_away(void *arg)
+{
+    const struct wbi_mcp_request *r = ((struct attempt *)arg)->pass->r;
+
+    return r != NULL && wbi_mcp_parked(r);
+}
+
 /* Only the owner may ask the client something, report and take its time. */
 static void send_to(struct pass *p, struct wbi_server *s)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
-                                                     on_withdrawn};
+    static const struct wbi_upstream_call_ops ops = {on_done,      on_progress, on_log, on_ask,
+                                                     on_withdrawn, NULL,        is_away};
     static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
     struct wbi_upstream_request q = {
         .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
