@@ -67,6 +67,8 @@ static void fail_rpc(struct wbi_server *s, struct wbi_mcp_request *r, const wbi_
         wbi_relay_elicits(s, r, error);
     if (code == WBI_RPC_NO_RESOURCE && wbi_mcp_era(r) == WBI_ERA_MODERN)
         code = WBI_RPC_PARAMS;
+    if (code == WBI_RPC_HEADER || code == WBI_RPC_VERSION)
+        code = WBI_RPC_INTERNAL; /* what we sent, not what the client did */
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
     if (wbi_json_get(error, "data") != NULL)
         wbi_json_write(&data, wbi_json_get(error, "data"));

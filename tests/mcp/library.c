@@ -8,6 +8,7 @@
  *   prompts=COUNT   p000, p001, …
  *   stem=S          of their names, in place of p
  *   bare=yes        knows tools only: −32601 to all else
+ *   refuse=CODE     is what it answers to prompts/get
  *   slow=MS         before it answers the first prompts/list
  *   mute=METHOD     is never answered
  *   record=FILE     every line that it reads
@@ -23,7 +24,7 @@ static char line[1 << 20];
 static const char *name = "library", *uris = "", *template = "", *mute = "", *slow;
 static const char *stem = "p";
 static bool modern, bare;
-static int prompts = 1;
+static int prompts = 1, refuse;
 static long held = -1;
 static FILE *record;
 static char listens[4096]; /* " ID" of each open stream with what it wants, modern */
@@ -165,6 +166,8 @@ static void answer(long id, const char *method)
     if (bare && (strncmp(method, "resources/", 10) == 0 || strncmp(method, "prompts/", 8) == 0 ||
                  strncmp(method, "completion/", 11) == 0)) {
         say_error(id, -32601);
+    } else if (refuse != 0 && strcmp(method, "prompts/get") == 0) {
+        say_error(id, refuse);
     } else if (modern && strcmp(method, "server/discover") == 0) {
         say_result(id, "\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{},"
                        "\"resources\":{\"subscribe\":true},\"prompts\":{}}");
@@ -226,6 +229,8 @@ static void take_option(const char *option)
         prompts = atoi(value);
     else if (strncmp(option, "stem=", 5) == 0)
         stem = value;
+    else if (strncmp(option, "refuse=", 7) == 0)
+        refuse = atoi(value);
     else if (strncmp(option, "bare=", 5) == 0)
         bare = true;
     else if (strncmp(option, "slow=", 5) == 0)

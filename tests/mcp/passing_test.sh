@@ -141,6 +141,16 @@ for era in legacy modern; do
     hush
 done
 
+# What a server says about our own headers and version is not about the client's.
+config "{\"mcpServers\":{\"a\":$(library name=a refuse=-32020 era=modern),\"b\":$(library name=b refuse=-32022 era=modern),\"c\":$(library name=c refuse=-32050)}}"
+talk
+for case in a=-32603 b=-32603 c=-32050; do
+    rpc "$case" prompts/get "\"name\":\"${case%=*}__p000\",$meta"
+    answer "$case"
+    need "the refusal of ${case%=*}" "\"code\":${case#*=},\"message\":\"no\""
+done
+hush
+
 # Answers to questions are those of one hop: they do not go on as they came.
 config "{\"mcpServers\":{\"a\":$(library name=a "record=$work/hops")}}"
 talk
