@@ -23,8 +23,8 @@ struct wbi_toml_entry {
     size_t command, command_end, args, args_end; /* of their values; 0: absent */
     struct wbi_start start;
 };
-/* WB_EINPUT where a table of ours at the end would contradict the text. Words are in text
- * or in arena. */
+/* WB_EINPUT where a table of ours at the end would contradict the text, or be a part of what
+ * has no end there. Words are in text or in arena. */
 WB_MUST_CHECK wb_rc wbi_toml_find(struct wbi_arena *arena, struct wbi_str text,
                                   struct wbi_toml_entry *ret, struct wbi_error *err);
 /* The text with such a table: an entry's command and args are replaced, all else stays. */

@@ -16,35 +16,31 @@ static struct wbi_str squeeze(struct wbi_str line, char *out, size_t size)
     return wbi_str_make(out, n);
 }
 
-/* Whether a text of several lines is open behind the line. */
-static bool in_long_text(struct wbi_str line, bool before)
+/* Goes behind the string that begins at *at; false: it has no end. One of several lines may end
+ * in two quotes of its own. */
+static bool skip_string(struct wbi_str t, size_t *ret_at)
 {
-    for (size_t i = 0; i + 3 <= line.n; i++) {
-        if (memcmp(line.p + i, "\"\"\"", 3) == 0 || memcmp(line.p + i, "'''", 3) == 0) {
-            before = !before;
-            i += 2;
-        }
-    }
-    return before;
-}
-
-/* Behind the string that begins at `at`. */
-static size_t skip_string(struct wbi_str t, size_t at)
-{
+    size_t at = *ret_at, extra = 0;
     char quote = t.p[at];
-    bool is_long = at + 2 < t.n && t.p[at + 1] == quote && t.p[at + 2] == quote;
+    bool is_long = at + 2 < t.n && t.p[at + 1] == quote && t.p[at + 2] == quote, ended = false;
     size_t width = is_long ? 3 : 1;
 
-    for (at += width; at < t.n; at++) {
+    for (at += width; at < t.n && !ended; at++) {
         if (t.p[at] == '\\' && quote == '"')
             at++;
         else if (t.p[at] == quote &&
                  (!is_long || (at + 2 < t.n && t.p[at + 1] == quote && t.p[at + 2] == quote)))
-            return at + width;
+            ended = true;
         else if (t.p[at] == '\n' && !is_long)
-            break; /* never closed */
+            break;
     }
-    return WBI_MIN(at, t.n);
+    at += ended ? width - 1 : 0;
+    while (ended && is_long && extra < 2 && at < t.n && t.p[at] == quote) {
+        at++;
+        extra++;
+    }
+    *ret_at = WBI_MIN(at, t.n);
+    return ended;
 }
 
 /* Escapes of "…" are those of JSON, but for a few that nobody writes: they stay as they are. */
@@ -70,7 +66,7 @@ static size_t skip_value(struct wbi_arena *arena, struct wbi_str t, size_t at,
         size_t from = at;
 
         if (t.p[at] == '"' || t.p[at] == '\'') {
-            at = skip_string(t, at);
+            (void)skip_string(t, &at);
             if (start != NULL)
                 wbi_start_add(start, read_string(arena, wbi_str_make(t.p + from, at - from)));
         } else if (t.p[at] == '#') {
@@ -130,34 +126,86 @@ static void read_table(struct wbi_arena *arena, struct wbi_str t, struct wbi_tom
         wbi_start_add(&e->start, args.words[i]);
 }
 
-wb_rc wbi_toml_find(struct wbi_arena *arena, struct wbi_str text, struct wbi_toml_entry *ret,
+/* The next statement: neither a blank nor a comment. */
+static size_t skip_void(struct wbi_str t, size_t at)
+{
+    while (at < t.n && strchr(" \t\r\n#", t.p[at]) != NULL)
+        at += t.p[at] == '#' ? wbi_str_index(wbi_str_from(t, at), '\n') : 1;
+    return at;
+}
+
+/* Goes behind the name of a table, or a value, which may have several lines. NULL, or what is
+ * wrong with it: behind something without an end, our table would be a part of that. */
+static const char *skip_statement(struct wbi_str t, size_t *at)
+{
+    bool is_name = t.p[*at] == '[', has_value = false;
+    size_t depth = 0;
+    char last = '\0';
+
+    while (*at < t.n && (depth > 0 || (t.p[*at] != '\n' && t.p[*at] != '#'))) {
+        char c = t.p[*at];
+
+        if (is_name && (c == '\n' || c == '#'))
+            return "the name of a table has no end";
+        if (is_name && depth == 0 && last == ']' && strchr(" \t\r", c) == NULL)
+            return "something stands behind the name of a table";
+        if (c == '"' || c == '\'') {
+            if (!skip_string(t, at))
+                return "a string has no end";
+        } else if (c == '#') {
+            *at = skip_void(t, *at);
+            continue;
+        } else {
+            if (depth == 0 && (c == ']' || c == '}'))
+                return "a bracket is closed that was not opened";
+            depth += c == '[' || c == '{';
+            depth -= c == ']' || c == '}';
+            has_value |= c == '=' && depth == 0;
+            ++*at;
+        }
+        last = strchr(" \t\r\n", c) == NULL ? c : last;
+    }
+    if (depth > 0)
+        return "a bracket is not closed";
+    return is_name || (has_value && last != '=') ? NULL : "there is no value";
+}
+
+static size_t line_of(struct wbi_str t, size_t at)
+{
+    size_t line = 1;
+
+    for (size_t i = 0; i < at; i++)
+        line += t.p[i] == '\n';
+    return line;
+}
+
+wb_rc wbi_toml_find(struct wbi_arena *arena, struct wbi_str t, struct wbi_toml_entry *ret,
                     struct wbi_error *err)
 {
-    bool in_text = false, in_servers = false;
-    struct wbi_str rest = text;
+    size_t at = skip_void(t, wbi_str_starts(t, WBI_LIT("\xef\xbb\xbf")) ? 3 : 0);
+    bool in_servers = false;
     char room[128];
 
     *ret = (struct wbi_toml_entry){.found = false};
-    while (rest.n > 0) {
-        size_t end = wbi_str_index(rest, '\n');
-        struct wbi_str raw = wbi_str_head(rest, end), line = squeeze(raw, room, sizeof(room));
-        bool said = in_text;
+    for (; at < t.n; at = skip_void(t, at)) {
+        size_t from = at;
+        const char *why = skip_statement(t, &at);
+        struct wbi_str line = squeeze(wbi_str_make(t.p + from, at - from), room, sizeof(room));
 
-        rest = wbi_str_from(rest, end + 1);
-        in_text = in_long_text(raw, in_text);
-        if (said)
-            continue;
-        if (line.n > 0 && line.p[0] == '[')
-            in_servers = wbi_str_starts(line, WBI_LIT("[mcp_servers]"));
+        if (why != NULL)
+            return wbi_fail(err, WB_EINPUT, "line %zu is no TOML: %s; mend the file first",
+                            line_of(t, from), why);
+        if (line.p[0] == '[')
+            in_servers = wbi_str_eqz(line, "[mcp_servers]");
         if ((in_servers && (wbi_str_starts(line, WBI_LIT("waybill=")) ||
                             wbi_str_starts(line, WBI_LIT("waybill.")))) ||
             wbi_str_starts(line, WBI_LIT("mcp_servers.waybill=")) ||
             wbi_str_starts(line, WBI_LIT("mcp_servers.waybill.")))
             ret->loose = true;
-        if (wbi_str_starts(line, WBI_LIT("[mcp_servers.waybill]"))) {
+        if (wbi_str_eqz(line, "[mcp_servers.waybill]")) {
             ret->found = true;
-            ret->body = text.n - rest.n;
-            read_table(arena, text, ret);
+            ret->body = WBI_MIN(at + wbi_str_index(wbi_str_from(t, at), '\n') + 1, t.n);
+            read_table(arena, t, ret);
         }
         if (wbi_str_starts(line, WBI_LIT("mcp_servers=")))
             return wbi_fail(err, WB_EINPUT,

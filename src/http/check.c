@@ -19,42 +19,70 @@ struct wbi_str wbi_http_header(const struct wbi_http_request *r, const char *nam
     return WBI_NONE;
 }
 
-/* Next comma-separated element of *rest, trimmed, without parameters. */
-static struct wbi_str next_element(struct wbi_str *rest)
+/* Up to the next mark of *rest, trimmed. */
+static struct wbi_str next_part(struct wbi_str *rest, char mark)
 {
-    size_t comma = wbi_str_index(*rest, ',');
-    struct wbi_str one = wbi_str_head(*rest, comma);
+    size_t at = wbi_str_index(*rest, mark);
+    struct wbi_str one = wbi_str_trim(wbi_str_head(*rest, at));
 
-    *rest = wbi_str_from(*rest, comma + 1);
-    return wbi_str_trim(wbi_str_head(one, wbi_str_index(one, ';')));
+    *rest = wbi_str_from(*rest, at + 1);
+    return one;
 }
 
-static bool media_matches(struct wbi_str range, struct wbi_str type, bool wildcards)
+/* How closely a range names the type: 3 itself, 2 its kind, 1 any; 0: it does not. */
+static int media_fits(struct wbi_str range, struct wbi_str type, bool wildcards)
 {
     size_t slash = wbi_str_index(type, '/');
 
     if (wbi_str_ieq(range, type))
-        return true;
+        return 3;
     if (!wildcards)
-        return false;
-    return wbi_str_eqz(range, "*/*") ||
-           (range.n == slash + 2 && range.p[range.n - 1] == '*' &&
-            wbi_str_ieq(wbi_str_head(range, slash + 1), wbi_str_head(type, slash + 1)));
+        return 0;
+    if (wbi_str_eqz(range, "*/*"))
+        return 1;
+    return range.n == slash + 2 && range.p[range.n - 1] == '*' &&
+                   wbi_str_ieq(wbi_str_head(range, slash + 1), wbi_str_head(type, slash + 1))
+               ? 2
+               : 0;
+}
+
+/* Whether the parameters say that what they stand behind is not wanted: q=0. */
+static bool is_unwanted(struct wbi_str parameters)
+{
+    while (parameters.n > 0) {
+        struct wbi_str one = next_part(&parameters, ';');
+        size_t i = 2;
+
+        if (one.n < 3 || !wbi_str_ieq(wbi_str_head(one, 2), WBI_LIT("q=")))
+            continue;
+        while (i < one.n && (one.p[i] == '0' || one.p[i] == '.'))
+            i++;
+        return i == one.n;
+    }
+    return false;
 }
 
 bool wbi_http_accepts(const struct wbi_http_request *r, const char *type, bool wildcards)
 {
+    bool wanted = false;
+    int best = 0;
+
     for (size_t i = 0; i < r->header_count; i++) {
         struct wbi_str rest = r->headers[i].value;
 
         if (r->headers[i].field != WBI_HTTP_ACCEPT)
             continue;
         while (rest.n > 0) {
-            if (media_matches(next_element(&rest), wbi_str_z(type), wildcards))
-                return true;
+            struct wbi_str one = next_part(&rest, ',');
+            int fits = media_fits(next_part(&one, ';'), wbi_str_z(type), wildcards);
+
+            if (fits > best) { /* the closest one counts */
+                best = fits;
+                wanted = !is_unwanted(one);
+            }
         }
     }
-    return false;
+    return wanted;
 }
 
 bool wbi_http_is_type(const struct wbi_http_request *r, const char *type)

@@ -67,8 +67,9 @@ static inline struct wbi_str wbi_http_first(const struct wbi_http_request *r,
 
 /* The same by a (lower case) name; for those that are no enum wbi_http_field. */
 struct wbi_str wbi_http_header(const struct wbi_http_request *r, const char *name);
-/* Whether the Accept fields list this media type (or a range that holds it,
- * with wildcards). */
+/* Whether the Accept fields list this media type (or a range that holds it, with wildcards),
+ * and not to say that it is unwanted (q=0): of several the one that names it most closely counts.
+ */
 bool wbi_http_accepts(const struct wbi_http_request *r, const char *type, bool wildcards);
 /* Whether Content-Type is this media type, parameters aside. */
 bool wbi_http_is_type(const struct wbi_http_request *r, const char *type);

@@ -51,6 +51,10 @@ bool wbi_mcp_cancelled(const struct wbi_mcp_request *r)
 {
     return r->cancelled;
 }
+bool wbi_mcp_parked(const struct wbi_mcp_request *r)
+{
+    return r->phase == WBI_REQ_PARKED;
+}
 bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r)
 {
     return r->progress_token != NULL;

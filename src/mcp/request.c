@@ -185,7 +185,7 @@ void wbi_request_open_stream(struct wbi_mcp_request *r)
     wbi_request_unref(r);
 }
 
-/* As an event with an id, which is kept, too. */
+/* As an event with an id: behind that the stream can be taken up again. */
 static void put_numbered(struct wbi_mcp_request *r, struct wbi_buf *b, struct wbi_str message)
 {
     wbi_buf_init(b, WBI_LIMIT_HTTP_ANSWER);
@@ -199,15 +199,13 @@ static void emit(struct wbi_mcp_request *r, struct wbi_str message, bool once)
 
     r->refs++; /* a client found gone may end it here */
     begin_stream(r);
-    if (once) {
-        if (r->http_id != 0) /* else the question has found nobody, and is gone with its text */
-            wbi_request_sse(r->http, r->http_id, message);
-    } else if (r->http_id != 0 || r->trail != NULL) {
+    /* nobody: a question that has found nobody is gone, with its text */
+    if (r->http_id != 0 || (r->trail != NULL && !once)) {
         put_numbered(r, &b, message);
-        if (wbi_buf_rc(&b) == WB_OK) {
+        if (wbi_buf_rc(&b) == WB_OK && !once)
             wbi_trail_keep(r, wbi_buf_str(&b));
+        if (wbi_buf_rc(&b) == WB_OK)
             wbi_http_send(r->http, r->http_id, wbi_buf_str(&b));
-        }
         wbi_buf_fini(&b);
     }
     wbi_request_unref(r);

@@ -22,6 +22,7 @@ struct wbi_mcp_stdio {
     struct wbi_mcp_server *server;
     struct wbi_mcp_session *session;
     int in_fd, out_fd, in_flags, out_flags;
+    int own_fd; /* a second name of a socket that is both in and out; -1: they are two */
     struct wbi_watch *in, *out; /* NULL: a file, which is always ready */
     int out_events;             /* that out is watched for */
     struct wbi_lines lines;
@@ -327,11 +328,26 @@ static void on_timer(void *arg)
     }
 }
 
+/* A descriptor is watched once: one that is both in and out is watched by another name, too,
+ * for its client may leave answers unread and say nothing. */
+static wb_rc part_descriptors(struct wbi_mcp_stdio *c)
+{
+    if (c->in_fd != c->out_fd)
+        return WB_OK;
+    c->own_fd = fcntl(c->out_fd, F_DUPFD_CLOEXEC, 0);
+    if (c->own_fd < 0)
+        return WB_EIO;
+    c->out_fd = c->own_fd;
+    return WB_OK;
+}
+
 static wb_rc watch_descriptors(struct wbi_mcp_stdio *c)
 {
     struct wbi_loop *loop = c->server->loop;
-    wb_rc rc;
+    wb_rc rc = part_descriptors(c);
 
+    if (rc != WB_OK)
+        return rc;
     c->in_flags = fcntl(c->in_fd, F_GETFL);
     c->out_flags = fcntl(c->out_fd, F_GETFL);
     if (c->in_flags >= 0)
@@ -345,8 +361,7 @@ static wb_rc watch_descriptors(struct wbi_mcp_stdio *c)
         wbi_timer_start(c->timer, SOON_MS);
         rc = WB_OK;
     }
-    if (rc == WB_OK && c->out_fd != c->in_fd &&
-        wbi_watch_new(loop, c->out_fd, on_out_ready, c, &c->out, NULL) == WB_ENOMEM)
+    if (rc == WB_OK && wbi_watch_new(loop, c->out_fd, on_out_ready, c, &c->out, NULL) == WB_ENOMEM)
         rc = WB_ENOMEM;
     return rc;
 }
@@ -363,7 +378,7 @@ wb_rc wbi_mcp_stdio_new(struct wbi_mcp_server *s, int in_fd, int out_fd, struct 
     c->server = s;
     c->in_fd = in_fd;
     c->out_fd = out_fd;
-    c->in_flags = c->out_flags = -1;
+    c->in_flags = c->out_flags = c->own_fd = -1;
     c->on_end = on_end;
     c->arg = arg;
     c->flush.fn = on_turn_ends;
@@ -403,6 +418,8 @@ void wbi_mcp_stdio_free(struct wbi_mcp_stdio *c)
         (void)fcntl(c->out_fd, F_SETFL, c->out_flags);
     wbi_watch_free(c->in);
     wbi_watch_free(c->out);
+    if (c->own_fd >= 0)
+        (void)close(c->own_fd);
     wbi_timer_free(c->timer);
     wbi_lines_fini(&c->lines);
     wbi_buf_fini(&c->pending);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -49,8 +50,8 @@ static void turn(struct world *w)
     }
 }
 
-/* A call is under way. */
-static void start(struct world *w)
+/* A call is under way. socket: one that is both ends. */
+static void start_by(struct world *w, bool socket)
 {
     static const char said[] =
         "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
@@ -60,17 +61,28 @@ static void start(struct world *w)
     struct wbi_mcp_options o = {.name = "t"};
 
     *w = (struct world){.lost = WBI_ERROR_INIT};
-    assert_int_equal(pipe2(w->to, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(w->from, O_CLOEXEC), 0);
+    if (socket) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w->to), 0);
+        w->from[0] = dup(w->to[1]);
+        w->from[1] = dup(w->to[0]);
+    } else {
+        assert_int_equal(pipe2(w->to, O_CLOEXEC), 0);
+        assert_int_equal(pipe2(w->from, O_CLOEXEC), 0);
+    }
     assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
     assert_int_equal(wbi_mcp_server_new(w->loop, &o, &ops, w, &w->server, NULL), WB_OK);
-    assert_int_equal(
-        wbi_mcp_stdio_new(w->server, w->to[0], w->from[1], WBI_LIT("me"), on_end, w, &w->c, NULL),
-        WB_OK);
+    assert_int_equal(wbi_mcp_stdio_new(w->server, w->to[0], socket ? w->to[0] : w->from[1],
+                                       WBI_LIT("me"), on_end, w, &w->c, NULL),
+                     WB_OK);
     wbi_mcp_stdio_watch(w->c, &w->lost);
     assert_int_equal(write(w->to[1], said, sizeof(said) - 1), sizeof(said) - 1);
     turn(w);
     assert_non_null(w->held);
+}
+
+static void start(struct world *w)
+{
+    start_by(w, /* socket= */ false);
 }
 
 static void answer_with(struct world *w, size_t bytes)
@@ -348,6 +360,24 @@ static void an_answer_without_room_is_an_error(void **state)
     assert_int_equal(w.lost.rc, WB_OK);
 }
 
+/* One socket is in and out: what it does not take at once goes on when it can, though the
+ * client says nothing more. */
+static void a_socket_that_is_both_is_written_to_the_end(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start_by(&w, /* socket= */ true);
+    answer_with(&w, 10 * LARGE);
+    turn(&w);
+    assert_non_null(strstr(read_on(&w, 9 * LARGE), "no play"));
+    wbi_mcp_stdio_drain(w.c, false);
+    (void)read_on(&w, LARGE / 2);
+    turn(&w);
+    stop(&w);
+    assert_int_equal(w.lost.rc, WB_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +387,7 @@ int main(void)
         cmocka_unit_test(a_call_may_ask_any_number_of_questions),
         cmocka_unit_test(who_reads_steadily_is_not_cut_off),
         cmocka_unit_test(an_answer_without_room_is_an_error),
+        cmocka_unit_test(a_socket_that_is_both_is_written_to_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

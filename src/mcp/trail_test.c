@@ -194,6 +194,31 @@ static void questions_are_not_said_again(void **state)
     end(&c);
 }
 
+/* A stream that begins with a question has an id to come back with, too, though the question
+ * itself is not among what is said again. */
+static void a_stream_that_begins_with_a_question_is_taken_up(void **state)
+{
+    struct client c;
+    const char *text;
+
+    (void)state;
+    begin(&c);
+    assert_int_equal(
+        wbi_mcp_ask(c.w.held, WBI_NONE, WBI_LIT("roots/list"), WBI_NONE, on_answer, &c.w), WB_OK);
+    turn(&c.w);
+    text = came(c.fd);
+    assert_non_null(strstr(text, "id: 1-1\nevent: message\ndata: {"));
+    assert_non_null(strstr(text, "roots/list"));
+    lose(&c);
+    answer(&c);
+    text = resume(&c, "1-1");
+    assert_non_null(strstr(text, "id: 1-2\n"));
+    assert_non_null(strstr(text, ANSWER));
+    close(c.fd);
+    assert_null(strstr(resume(&c, "1-0"), "roots/list"));
+    end(&c);
+}
+
 /* One that takes its time says so, with an id to come back with. */
 static void a_slow_call_opens_its_stream(void **state)
 {
@@ -436,6 +461,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_was_sent_is_kept_for_a_moment),
         cmocka_unit_test(a_client_comes_back_before_it_is_missed),
         cmocka_unit_test(questions_are_not_said_again),
+        cmocka_unit_test(a_stream_that_begins_with_a_question_is_taken_up),
         cmocka_unit_test(a_slow_call_opens_its_stream),
         cmocka_unit_test(older_clients_get_a_comment),
         cmocka_unit_test(what_is_unknown_is_refused),

@@ -87,6 +87,9 @@ struct wbi_upstream_call_ops {
     /* The server was vetted while the request waited; false ends it, unsent, with
      * WB_EDENIED. */
     bool (*on_vetted)(void *arg);
+    /* Whether the caller can be asked only when it comes back by itself, which may be never.
+     * NULL: it is there. */
+    bool (*is_away)(void *arg);
 };
 
 struct wbi_upstream_request {

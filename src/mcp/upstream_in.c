@@ -277,9 +277,19 @@ static void take_answer(struct wbi_upstream *up, const struct wbi_rpc *rpc,
         wbi_call_end(c, &a);
 }
 
+/* Whether a question is more likely b's, which is older, than a's. Somebody who is there is
+ * asked before somebody who may come back; of two the one that waits for fewer answers, and the
+ * older one of these: a server that does one thing at a time is at that. */
+static bool rather(const struct wbi_upstream_call *a, const struct wbi_upstream_call *b)
+{
+    bool a_away = a->ops.is_away != NULL && a->ops.is_away(a->arg);
+    bool b_away = b->ops.is_away != NULL && b->ops.is_away(b->arg);
+
+    return a_away != b_away ? a_away : b->open_asks <= a->open_asks;
+}
+
 /* Whose question is it, where the connection does not tell? All open calls must be of one
- * conversation, else it is nobody's. Of those that can be asked it is the one that waits for
- * fewest answers, and the oldest of these: a server that does one thing at a time is at that. */
+ * conversation, else it is nobody's. */
 static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_str method)
 {
     struct wbi_upstream_call *found = NULL, *first = NULL;
@@ -291,8 +301,7 @@ static struct wbi_upstream_call *asked_call(struct wbi_upstream *up, struct wbi_
             first = c;
         if (strcmp(first->conversation, c->conversation) != 0)
             return NULL;
-        if (wbi_mcp_able(&c->abilities, method) &&
-            (found == NULL || c->open_asks <= found->open_asks))
+        if (wbi_mcp_able(&c->abilities, method) && (found == NULL || rather(found, c)))
             found = c;
     }
     return found;

@@ -79,10 +79,28 @@ static wb_rc add_cleaned(struct wbi_arena *arena, const struct wbi_secrets *secr
     return rc;
 }
 
+/* Where the walk is: how deep, and how deep the object or list lies that is all a sample. */
+struct samples {
+    size_t depth, from; /* from 0: none */
+};
+
+static void step(struct samples *s, char c, struct wbi_str name)
+{
+    if (c == '{' || c == '[') {
+        s->depth++;
+        if (s->from == 0 && is_sample(name))
+            s->from = s->depth;
+    } else if (c == '}' || c == ']') {
+        s->from = s->from == s->depth ? 0 : s->from;
+        s->depth -= s->depth > 0;
+    }
+}
+
 wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
                            const wbi_json *v, const wbi_json **ret, struct wbi_error *err)
 {
     struct wbi_str rest, name = WBI_NONE;
+    struct samples samples = {0};
     struct wbi_buf text, out;
     wb_rc rc;
 
@@ -98,10 +116,12 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *se
         rest = wbi_str_from(rest, n);
         if (n > 1 && rest.n > 0 && rest.p[0] == ':')
             name = piece;
-        else if (n > 1 && (is_prose(name) || is_sample(name))) {
+        else if (n > 1 && (is_prose(name) || is_sample(name) || samples.from > 0)) {
             rc = add_cleaned(arena, secrets, piece, is_prose(name), &out);
             continue;
         }
+        if (n == 1)
+            step(&samples, piece.p[0], name);
         wbi_buf_adds(&out, piece);
     }
     if (rc == WB_OK)

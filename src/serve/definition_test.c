@@ -78,7 +78,7 @@ static void secrets_of_texts_are_replaced_where_no_call_depends_on_them(void **s
     static const char tool[] =
         "{\"name\":\"a\",\"description\":\"use " SECRET "\",\"inputSchema\":{\"properties\":{"
         "\"k\":{\"title\":\"" SECRET "\",\"default\":\"" SECRET "\",\"examples\":[\"" SECRET
-        "\"],\"const\":\"" SECRET "\"}}}}";
+        "\",{\"a\":[{}],\"b\":\"" SECRET "\"}],\"const\":\"" SECRET "\"}}}}";
     struct wbi_secrets *secrets = new_secrets();
     struct wbi_arena *arena = NULL;
     const wbi_json *v, *clean, *k;

@@ -17,6 +17,7 @@ struct pass;
 
 #define NO_REF \
     "there is nothing to complete; params.ref must be a ref/prompt or ref/resource of a server"
+#define NO_PROMPT "there is no such prompt; params.name must be one of prompts/list"
 
 /* One server that is asked. */
 struct attempt {
@@ -66,6 +67,8 @@ static void fail_rpc(struct wbi_server *s, struct wbi_mcp_request *r, const wbi_
         wbi_relay_elicits(s, r, error);
     if (code == WBI_RPC_NO_RESOURCE && wbi_mcp_era(r) == WBI_ERA_MODERN)
         code = WBI_RPC_PARAMS;
+    if (code == WBI_RPC_HEADER || code == WBI_RPC_VERSION)
+        code = WBI_RPC_INTERNAL; /* what we sent, not what the client did */
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
     if (wbi_json_get(error, "data") != NULL)
         wbi_json_write(&data, wbi_json_get(error, "data"));
@@ -160,15 +163,32 @@ static void fail_unfound(const struct pass *p)
     if (p->uri.p != NULL)
         wbi_mcp_fail_resource(p->r, p->uri);
     else
-        wbi_mcp_fail(p->r, WBI_RPC_PARAMS, WBI_LIT(NO_REF), WBI_NONE);
+        wbi_mcp_fail(p->r, WBI_RPC_PARAMS,
+                     strcmp(p->method, "prompts/get") == 0 ? WBI_LIT(NO_PROMPT) : WBI_LIT(NO_REF),
+                     WBI_NONE);
 }
 
+/* The server knows no such method: it has nothing of the kind. */
+static bool has_no_such(const struct wbi_upstream_answer *a)
+{
+    int64_t code;
+
+    return wbi_json_i64(wbi_json_get(a->error, "code"), &code) && code == WBI_RPC_NO_METHOD;
+}
+
+/* The method is one of ours: that one server has none of what it is about is no reason to tell
+ * a client that nobody has. */
 static void answer(const struct attempt *t, const struct wbi_upstream_answer *a)
 {
     const struct pass *p = t->pass;
     struct wbi_buf why;
 
-    if (a->rc == WB_OK && (a->error == NULL || p->count == 1)) {
+    if (a->rc == WB_OK && p->count == 1 && has_no_such(a)) {
+        if (strcmp(p->method, "completion/complete") == 0)
+            wbi_mcp_reply(p->r, WBI_LIT("{\"completion\":{\"values\":[]}}"));
+        else
+            fail_unfound(p);
+    } else if (a->rc == WB_OK && (a->error == NULL || p->count == 1)) {
         reply(t, a);
     } else if (p->count > 1) {
         fail_unfound(p);
@@ -229,11 +249,18 @@ static void on_withdrawn(void *arg, struct wbi_upstream_ask *ask)
     wbi_relay_withdrawn(((struct attempt *)arg)->pass->r, ask);
 }
 
+static bool is_away(void *arg)
+{
+    const struct wbi_mcp_request *r = ((struct attempt *)arg)->pass->r;
+
+    return r != NULL && wbi_mcp_parked(r);
+}
+
 /* Only the owner may ask the client something, report and take its time. */
 static void send_to(struct pass *p, struct wbi_server *s)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress, on_log, on_ask,
-                                                     on_withdrawn};
+    static const struct wbi_upstream_call_ops ops = {on_done,      on_progress, on_log, on_ask,
+                                                     on_withdrawn, NULL,        is_away};
     static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
     struct wbi_upstream_request q = {
         .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
@@ -286,7 +313,15 @@ static void pass_on(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi
     let_go(p);
 }
 
-/* The params as they came, _meta aside; name in place of a member of that name. */
+/* Members of params that belong to one hop: what a call asked, and was answered, is told apart
+ * on either side. */
+static bool is_ours(struct wbi_str member)
+{
+    return wbi_str_eqz(member, "_meta") || wbi_str_eqz(member, "inputResponses") ||
+           wbi_str_eqz(member, "requestState");
+}
+
+/* The params as they came, those of this hop aside; name in place of a member of that name. */
 static void write_params(struct wbi_buf *out, const wbi_json *params, const char *member,
                          struct wbi_str name)
 {
@@ -294,7 +329,7 @@ static void write_params(struct wbi_buf *out, const wbi_json *params, const char
 
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (params, k) {
-        if (wbi_str_eqz(wbi_json_str(k), "_meta"))
+        if (is_ours(wbi_json_str(k)))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
         if (member != NULL && wbi_str_eqz(wbi_json_str(k), member))
@@ -305,8 +340,8 @@ static void write_params(struct wbi_buf *out, const wbi_json *params, const char
     wbi_jw_obj_end(&w);
 }
 
-/* The server that a shown name belongs to, and its own name there: one that lists it,
- * else the longest prefix counts. */
+/* The server that a shown name belongs to, and its own name there: the first that lists it, as
+ * in prompts/list, else the longest prefix counts. */
 static struct wbi_server *owner_of(struct wbi_gateway *g, struct wbi_str shown,
                                    struct wbi_str *ret_name)
 {
@@ -317,18 +352,18 @@ static struct wbi_server *owner_of(struct wbi_gateway *g, struct wbi_str shown,
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
         struct wbi_str prefix = wbi_server_prefix(s);
-        size_t rank = prefix.n + 1;
+        bool listed = wbi_shelf_has(wbi_server_shelf(s, WBI_MCP_PROMPTS), shown);
 
         if (prefix.n > 0 && (shown.n <= prefix.n + 2 || !wbi_str_starts(shown, prefix) ||
                              memcmp(shown.p + prefix.n, "__", 2) != 0))
             continue;
-        if (wbi_shelf_has(wbi_server_shelf(s, WBI_MCP_PROMPTS), shown))
-            rank += WBI_LIMIT_MCP_MESSAGE;
-        if (rank <= best)
+        if (!listed && prefix.n + 1 <= best)
             continue;
-        best = rank;
+        best = prefix.n + 1;
         found = s;
         *ret_name = prefix.n > 0 ? wbi_str_from(shown, prefix.n + 2) : shown;
+        if (listed)
+            break;
     }
     return found;
 }
@@ -343,9 +378,7 @@ void wbi_serve_prompt(void *arg, struct wbi_mcp_request *r, struct wbi_str promp
 
     (void)arguments;
     if (s == NULL) {
-        wbi_mcp_fail(r, WBI_RPC_PARAMS,
-                     WBI_LIT("there is no such prompt; params.name must be one of prompts/list"),
-                     WBI_NONE);
+        wbi_mcp_fail(r, WBI_RPC_PARAMS, WBI_LIT(NO_PROMPT), WBI_NONE);
         return;
     }
     wbi_buf_init_arena(&params, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);

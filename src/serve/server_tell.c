@@ -5,18 +5,29 @@
 
 #include "serve/upstreams_int.h"
 
-/* Those of a server that has listed are still there. */
-void wbi_server_tell_failure(struct wbi_server *s)
+static void tell_missing(struct wbi_server *s, const char *why)
 {
     char text[sizeof(s->why) + 200];
 
+    (void)snprintf(text, sizeof(text), "server %.*s: its tools are not there: %s", WBI_FMT(s->name),
+                   why);
+    if (wbi_upstreams_notice(s->set, text))
+        (void)snprintf(s->told_why, sizeof(s->told_why), "%s", why);
+}
+
+/* Those of a server that has listed are still there. */
+void wbi_server_tell_failure(struct wbi_server *s)
+{
     if (s->state != WBI_SERVER_FAILED || s->has_listed || strcmp(s->why, s->told_why) == 0 ||
         (s->told_why[0] != '\0' && wbi_str_starts(wbi_str_z(s->why), WBI_LIT("it is not tried"))))
         return;
-    (void)snprintf(text, sizeof(text), "server %.*s: its tools are not there: %s", WBI_FMT(s->name),
-                   s->why);
-    if (wbi_upstreams_notice(s->set, text))
-        memcpy(s->told_why, s->why, sizeof(s->told_why));
+    tell_missing(s, s->why);
+}
+
+void wbi_server_tell_late(struct wbi_server *s)
+{
+    if (s->state == WBI_SERVER_LISTING && !s->has_listed && s->told_why[0] == '\0')
+        tell_missing(s, wbi_server_failure(s));
 }
 
 void wbi_server_tell_left_out(struct wbi_server *s)

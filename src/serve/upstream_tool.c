@@ -282,6 +282,13 @@ static void on_withdrawn(void *arg, struct wbi_upstream_ask *ask)
     wbi_relay_withdrawn(((struct running *)arg)->x->call->mcp, ask);
 }
 
+static bool is_away(void *arg)
+{
+    const struct wbi_mcp_request *r = ((struct running *)arg)->x->call->mcp;
+
+    return r != NULL && wbi_mcp_parked(r);
+}
+
 /* Since the call found its tool the server has told its tools again: this one may be
  * gone or changed. */
 static bool on_vetted(void *arg)
@@ -335,8 +342,8 @@ static bool refuse_headers(struct wbi_exec *x)
 
 static void start(struct wbi_exec *x)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done, on_progress,  on_log,
-                                                     on_ask,  on_withdrawn, on_vetted};
+    static const struct wbi_upstream_call_ops ops = {on_done,      on_progress, on_log, on_ask,
+                                                     on_withdrawn, on_vetted,   is_away};
     struct wbi_upstream_request q = {.vetted = true,
                                      .method = "tools/call",
                                      .conversation = x->call->inv.conversation_id,

@@ -122,6 +122,7 @@ static void note_missed(struct wbi_upstreams *ups)
         struct wbi_server *s = &ups->servers[i];
 
         s->missed |= !s->has_listed;
+        wbi_server_tell_late(s);
         if (s->state == WBI_SERVER_FAILED && s->retry_ns == 0)
             plan_retry(s);
     }

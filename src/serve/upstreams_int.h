@@ -59,6 +59,8 @@ bool wbi_upstreams_notice(const struct wbi_upstreams *ups, const char *text);
  * for another reason. Some are left out: once, until it is others. It says what is no message:
  * once (arg is the server). */
 void wbi_server_tell_failure(struct wbi_server *s);
+/* Somebody gets a list without its tools, for which it is still asked. */
+void wbi_server_tell_late(struct wbi_server *s);
 void wbi_server_tell_left_out(struct wbi_server *s);
 void wbi_server_tell_banner(void *arg);
 

@@ -60,6 +60,9 @@ static void call_legacy(long id)
 {
     if (has("\"name\":\"ask\"")) { /* answered when the client has */
         ask(id, ELICIT);
+    } else if (has("\"name\":\"twice\"")) { /* two at once, of which one will do */
+        ask(id, ELICIT);
+        ask(0, ELICIT);
     } else if (has("\"name\":\"visit\"")) {
         ask(id, VISIT);
     } else if (has("\"name\":\"sample\"")) {
@@ -143,8 +146,8 @@ static void call_modern(long id)
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL(
-            "visit") "," TOOL("sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "]}";
+        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
+            "sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"

@@ -92,6 +92,13 @@ rpc 5 tools/call "\"name\":\"ListFiles\",\"arguments\":{},$meta"
 seen "a built-in beside it" '"id":5,"result":{"resultType":"complete"'
 call 6 ask "\"requestState\":\"$(member '"id":3' requestState)\",\"inputResponses\":{\"q1\":{\"action\":\"accept\",\"content\":{}}},$meta"
 seen "its end" '"id":6,"result":.*"text":"accepted"'
+# One that waits for its client does not get the question of another, whose client is there.
+call 8 ask "$meta"
+seen "one that waits" '"id":8,"result":{"resultType":"input_required"'
+call 9 twice "$meta"
+seen "both questions by the one that asks" '"id":9,"result":{"resultType":"input_required","inputRequests":{"q1":{.*"q2":{'
+call 10 twice "\"requestState\":\"$(member '"id":9' requestState)\",\"inputResponses\":{\"q1\":{\"action\":\"accept\"},\"q2\":{\"action\":\"accept\"}},$meta"
+seen "its end" '"id":10,"result":.*"text":"accepted"'
 call 7 impatient "$meta"
 seen "one that stays" '"id":7,"result":{"resultType":"input_required"'
 close

@@ -143,6 +143,23 @@ connect codex --yes || bad "our name in a text"
 echo 'mcp_servers = { other = { command = "o" } }' >"$work/dots/codex.toml"
 connect codex --yes && bad "a table that would contradict the file"
 said 'by hand'
+# What is broken is left as it is: our table could become a part of it. What only looks so is not.
+for broken in 'model = "abc' 'model = "a\"' "a = '" $'a = 1\nx = [1, # 2]\n2' $'notes = """\nabc\n' '[mcp_servers' $'[mcp_servers # ]\n' '[a] b' 'a = ' 'some words' 'a = 1]' 'env = {a = 1'; do
+    printf '%s' "$broken" >"$work/dots/codex.toml"
+    connect codex --yes && bad "broken TOML was taken: $broken"
+    said 'is no TOML'
+    [ "$(cat "$toml")" = "$(printf '%s' "$broken")" ] || bad "broken TOML was changed: $broken"
+done
+said 'line 1 is no TOML: a bracket is not closed'
+for sound in $'# three """ of them\n[mcp_servers.waybill]\ncommand = "c"' $'\xef\xbb\xbf[mcp_servers.waybill]' $'x = """a""""\n[mcp_servers.waybill] # y'; do
+    printf '%s' "$sound" >"$work/dots/codex.toml"
+    connect codex --yes || bad "sound TOML: $sound"
+    [ "$(grep -c '\[mcp_servers.waybill\]' "$toml")" = 1 ] || bad "a second table: $(cat "$toml")"
+done
+printf 'args = [\n  "[mcp_servers.waybill]",\n]\n[[a."]"]]\nb = {c = [1, 2]}\n' >"$work/dots/codex.toml"
+cp "$work/dots/codex.toml" "$work/was"
+connect codex --yes || bad "our name in a list"
+head -c "$(stat -c %s "$work/was")" "$toml" | cmp -s - "$work/was" || bad "our name in a list passes for a table: $(cat "$toml")"
 CODEX_HOME=$work/elsewhere connect codex --yes || bad "CODEX_HOME"
 [ -f "$work/elsewhere/config.toml" ] || bad "not in CODEX_HOME"
 

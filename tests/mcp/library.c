@@ -6,6 +6,9 @@
  *   uris=A,B        resources that it lists and has
  *   template=T      a template that it lists; it has every URI that begins with N
  *   prompts=COUNT   p000, p001, …
+ *   stem=S          of their names, in place of p
+ *   bare=yes        knows tools only: −32601 to all else
+ *   refuse=CODE     is what it answers to prompts/get
  *   slow=MS         before it answers the first prompts/list
  *   mute=METHOD     is never answered
  *   record=FILE     every line that it reads
@@ -19,8 +22,9 @@
 
 static char line[1 << 20];
 static const char *name = "library", *uris = "", *template = "", *mute = "", *slow;
-static bool modern;
-static int prompts = 1;
+static const char *stem = "p";
+static bool modern, bare;
+static int prompts = 1, refuse;
 static long held = -1;
 static FILE *record;
 static char listens[4096]; /* " ID" of each open stream with what it wants, modern */
@@ -86,7 +90,7 @@ static void list_prompts(char *out, size_t size)
         (void)usleep((useconds_t)atoi(slow) * 1000);
     slow = NULL;
     for (int i = 0; i < prompts; i++)
-        n += (size_t)snprintf(out + n, size - n, ",{\"name\":\"p%03d\"}", i);
+        n += (size_t)snprintf(out + n, size - n, ",{\"name\":\"%s%03d\"}", stem, i);
     (void)snprintf(out + n, size - n, "]");
 }
 
@@ -159,7 +163,12 @@ static void answer(long id, const char *method)
 {
     static char out[1 << 18];
 
-    if (modern && strcmp(method, "server/discover") == 0) {
+    if (bare && (strncmp(method, "resources/", 10) == 0 || strncmp(method, "prompts/", 8) == 0 ||
+                 strncmp(method, "completion/", 11) == 0)) {
+        say_error(id, -32601);
+    } else if (refuse != 0 && strcmp(method, "prompts/get") == 0) {
+        say_error(id, refuse);
+    } else if (modern && strcmp(method, "server/discover") == 0) {
         say_result(id, "\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{},"
                        "\"resources\":{\"subscribe\":true},\"prompts\":{}}");
     } else if (modern && strcmp(method, "subscriptions/listen") == 0) {
@@ -218,6 +227,12 @@ static void take_option(const char *option)
         template = value;
     else if (strncmp(option, "prompts=", 8) == 0)
         prompts = atoi(value);
+    else if (strncmp(option, "stem=", 5) == 0)
+        stem = value;
+    else if (strncmp(option, "refuse=", 7) == 0)
+        refuse = atoi(value);
+    else if (strncmp(option, "bare=", 5) == 0)
+        bare = true;
     else if (strncmp(option, "slow=", 5) == 0)
         slow = value;
     else if (strncmp(option, "mute=", 5) == 0)

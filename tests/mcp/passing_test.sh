@@ -114,6 +114,52 @@ answer second
 need "a name of the second" '"text":"p002 of d"'
 hush
 
+# Shown and given alike: the first one's, also where another one's prefix says more of the name.
+config "{\"mcpServers\":{\"c\":$(library name=c stem=a__p | sed 's/}$/,"prefix":""}/'),\"a\":$(library name=a)}}"
+talk
+rpc list prompts/list ''
+answer list
+need "one prompt" '"prompts":\[{"name":"a__p000"}\]'
+rpc get prompts/get '"name":"a__p000"'
+answer get
+need "of the one that is shown" '"text":"a__p000 of c"'
+hush
+
+# A server that has tools only costs a client neither its methods nor those of the others.
+for era in legacy modern; do
+    config "{\"mcpServers\":{\"a\":$(library name=a bare=yes era=$era)}}"
+    talk
+    rpc read resources/read '"uri":"zz://none"'
+    answer read
+    need "$era: its resource is not found" '"code":-32002.*"uri":"zz://none"'
+    rpc prompt prompts/get '"name":"a__x"'
+    answer prompt
+    need "$era: nor its prompt" '"code":-32602,"message":"there is no such prompt'
+    rpc complete completion/complete '"ref":{"type":"ref/prompt","name":"a__x"},"argument":{"name":"x","value":""}'
+    answer complete
+    need "$era: nothing completes it" '"result":{"completion":{"values":\[\]}}'
+    hush
+done
+
+# What a server says about our own headers and version is not about the client's.
+config "{\"mcpServers\":{\"a\":$(library name=a refuse=-32020 era=modern),\"b\":$(library name=b refuse=-32022 era=modern),\"c\":$(library name=c refuse=-32050)}}"
+talk
+for case in a=-32603 b=-32603 c=-32050; do
+    rpc "$case" prompts/get "\"name\":\"${case%=*}__p000\",$meta"
+    answer "$case"
+    need "the refusal of ${case%=*}" "\"code\":${case#*=},\"message\":\"no\""
+done
+hush
+
+# Answers to questions are those of one hop: they do not go on as they came.
+config "{\"mcpServers\":{\"a\":$(library name=a "record=$work/hops")}}"
+talk
+rpc hop prompts/get "\"name\":\"a__p000\",\"inputResponses\":{\"k\":{}},\"arguments\":{},$meta"
+answer hop
+need "it is given all the same" '"text":"p000 of a"'
+hush
+grep -q '"params":{"name":"p000","arguments":{}}' "$work/hops" || bad "passed on: $(grep prompts/get "$work/hops")"
+
 # Log messages: a server of an older revision is told the level, and which of the calls of
 # one conversation it speaks of need not be known.
 config "{\"mcpServers\":{\"w\":$(library "record=$work/record" | sed 's/}$/,"tools":{"hold":{"parallel":true},"touch":{"parallel":true}}}/')}}"

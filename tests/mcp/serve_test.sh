@@ -187,6 +187,13 @@ expect "token" "$(post -H "Authorization: Bearer $token")" 200
 expect "foreign host" "$(post -H "Authorization: Bearer $token" -H 'Host: evil.example')" 403
 expect "foreign origin" "$(post -H "Authorization: Bearer $token" -H 'Origin: http://evil.example')" 403
 expect "own origin" "$(post -H "Authorization: Bearer $token" -H "Origin: $base")" 200
+taken() { status -X POST -H 'Content-Type: application/json' -H "Authorization: Bearer $token" -H "Accept: $1" -d "$body" "$url"; }
+for accept in 'text/event-stream;q=0.5, Application/JSON ; charset=x;q=0.001' '*/*' 'text/*, application/json' 'application/json, */*;q=0, text/event-stream'; do
+    expect "Accept: $accept" "$(taken "$accept")" 200
+done
+for accept in 'application/json;q=0, text/event-stream' 'application/json, text/event-stream ; Q=0.000' '*/*, text/event-stream;q=0' '*/*;q=0' 'application/json'; do
+    expect "Accept: $accept" "$(taken "$accept")" 406
+done
 expect "health" "$(status "$base/healthz")" 200
 expect "metrics want the token" "$(status "$base/metrics")" 401
 curl -s -H "Authorization: Bearer $token" "$base/metrics" >"$work/out"

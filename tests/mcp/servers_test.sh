@@ -19,6 +19,12 @@ serve() {
     until_seen '"id":"open"' out
 }
 
+# One that hangs is told of by who has waited for it; meanwhile the rest goes on.
+config '{"mcpServers":{"hangs":{"command":"sleep","args":["60"]}}}'
+"$build/waybill" tools list --root "$work/ws" >"$work/hung" 2>&1 &
+hung=$!
+for _ in $(seq 200); do pgrep -P $hung >/dev/null && break; sleep 0.02; done # it has read its configuration
+
 # Servers that are not there are told of, once, with the reason; one without tools is none of them.
 cat >"$work/toolless" <<'SERVER'
 #!/bin/sh
@@ -195,5 +201,9 @@ resolves c__t '*' '"resolvedVersion":"1.0.0"' # no text for a model to read
 resolves d__TaskList '*' "\"resolvedVersion\":\"$("$build/waybill" --version | cut -d' ' -f2)\""
 got=$("$build/waybill" call --root "$work/ws" b__t --view result 2>&1)
 has "without a range" '"resolvedVersion":"2025.11b"'
+wait $hung || bad "tools list beside a server that hangs ended with $?"
+got=$(cat "$work/hung")
+has "why its tools are missing" 'waybill tools: server hangs: its tools are not there: it does not answer in time'
+has "the others are there" 'ExecCommand'
 [ $failed = 0 ] && echo "servers come, go and change; what is told of them is told once"
 exit $failed
