@@ -334,6 +334,31 @@ static void test_a_small_budget_shows_what_failed(void **state)
     tools_end(&t);
 }
 
+/* C6.4: more room never shows less of the failure, where the second stream comes in either. */
+static void test_more_room_shows_no_less_of_a_failure(void **state)
+{
+    static const char *const failure[] = {"test shard FAILED", "error: assertion failed: quorum(9)",
+                                          "  left: 3", " right: 4"};
+    struct tools t;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (int budget = 300; budget <= 1000; budget += 25) {
+        wb_result *r = run_within(
+            &t,
+            "for i in $(seq 400); do echo test case number $i of the suite is ok; echo note: "
+            "compiled unit number $i without remarks >&2; [ $i = 222 ] && { echo 'test shard "
+            "FAILED'; echo 'error: assertion failed: quorum(9)'; echo '  left: 3'; echo ' right: "
+            "4'; }; done; exit 1",
+            budget);
+
+        for (size_t i = 0; i < sizeof(failure) / sizeof(failure[0]); i++)
+            assert_non_null(strstr(receipt_of(r), failure[i]));
+        wb_result_free(r);
+    }
+    tools_end(&t);
+}
+
 /* C6.4: a stream of warnings that just fits leaves the other more than its notice. */
 static void test_warnings_do_not_crowd_out_the_output(void **state)
 {
@@ -372,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_110_a_line_end_in_a_name),
         cmocka_unit_test(test_two_streams_share_a_small_budget),
         cmocka_unit_test(test_a_small_budget_shows_what_failed),
+        cmocka_unit_test(test_more_room_shows_no_less_of_a_failure),
         cmocka_unit_test(test_warnings_do_not_crowd_out_the_output),
     };
 
