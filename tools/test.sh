@@ -44,6 +44,7 @@ step "tests (a sample with clang, then all with gcc)"
 part quiet ctest --test-dir build/clang --output-on-failure -j "$jobs" -E '^(tests|fuzz)/' --timeout "$timeout"
 part ctest --test-dir build/dev --output-on-failure -j "$jobs" --timeout "$timeout"
 [ -z "$failed" ] || {
+    cat build/fuzz/failed.log 2>/dev/null || true
     echo "failed:$failed"
     exit 1
 }

@@ -73,7 +73,8 @@ static void write_invocation(struct wbi_call *call, unsigned kind)
 static void decide(struct wbi_call *call, const struct wbi_str *lines, unsigned kind)
 {
     const wbi_json *v;
-    struct wbi_str result = as_json(call->arena, lines[RESULT], &v);
+    const bool nothing = wbi_str_eqz(lines[RESULT], "null"); /* which no tool may succeed with */
+    struct wbi_str result = as_json(call->arena, nothing ? WBI_NONE : lines[RESULT], &v);
     struct wbi_str output = as_json(call->arena, lines[OUTPUT], &v);
     struct wbi_fault fault = {.kind = WBI_KIND_INTERNAL_ERROR, .message = lines[SUMMARY]};
     struct wbi_buf canonical;
