@@ -334,7 +334,8 @@ static void test_a_small_budget_shows_what_failed(void **state)
     tools_end(&t);
 }
 
-/* C6.4: more room never shows less of the failure, where the second stream comes in either. */
+/* C6.4: more room never shows less of the failure, where the second stream comes in either. It
+ * fits from about 290 tokens on; the random names of the artifacts take some more or less. */
 static void test_more_room_shows_no_less_of_a_failure(void **state)
 {
     static const char *const failure[] = {"test shard FAILED", "error: assertion failed: quorum(9)",
@@ -343,7 +344,7 @@ static void test_more_room_shows_no_less_of_a_failure(void **state)
 
     (void)state;
     tools_start(&t, NULL);
-    for (int budget = 300; budget <= 1000; budget += 25) {
+    for (int budget = 350; budget <= 1000; budget += 25) {
         wb_result *r = run_within(
             &t,
             "for i in $(seq 400); do echo test case number $i of the suite is ok; echo note: "
@@ -353,7 +354,8 @@ static void test_more_room_shows_no_less_of_a_failure(void **state)
             budget);
 
         for (size_t i = 0; i < sizeof(failure) / sizeof(failure[0]); i++)
-            assert_non_null(strstr(receipt_of(r), failure[i]));
+            if (strstr(receipt_of(r), failure[i]) == NULL)
+                fail_msg("no '%s' within %d tokens:\n%s", failure[i], budget, receipt_of(r));
         wb_result_free(r);
     }
     tools_end(&t);
