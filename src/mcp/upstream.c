@@ -2,7 +2,7 @@
  * mcp/upstream.c: the life of a connection: start on demand, find the revision,
  * back off after a failure, open again.
  * (1) WAITING refuses at once, with the time left. (2) A server that dies of the
- * probe for 2026-07-28 is started again without it. */
+ * probe for 2026-07-28, or of being tried as an older one, is started again without it. */
 #include "mcp/upstream.h"
 
 #include <stdio.h>
@@ -164,6 +164,7 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
 {
     bool of_probe = up->state == WBI_UP_STARTING && up->probing && !up->skip_probe &&
                     up->spec.era == WBI_UP_AUTO;
+    bool of_trial = up->state == WBI_UP_STARTING && up->discovered;
     bool was_ready = up->state == WBI_UP_READY;
     int64_t now = wbi_now_ns(&up->clock);
 
@@ -177,8 +178,9 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
     up->link->close(up);
     wbi_free(up->session);
     up->session = NULL;
-    if (of_probe) {
-        up->skip_probe = true;
+    if (of_probe || of_trial) {
+        up->skip_probe = of_probe;
+        up->modern_only |= of_trial;
         wbi_up_set_state(up, WBI_UP_IDLE);
         end_calls(up, why, false);
         open_link(up);
@@ -428,17 +430,32 @@ static void note_server(struct wbi_upstream *up, const wbi_json *info)
                    WBI_FMT(plain ? version : WBI_LIT("")));
 }
 
+static void be_modern(struct wbi_upstream *up)
+{
+    up->discovered = up->probing = false;
+    up->era = WBI_ERA_MODERN;
+    up->watchable = up->modern_watchable;
+    (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
+    wbi_up_ready(up);
+}
+
 static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
 {
     struct wbi_upstream *up = arg;
     struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
     const wbi_json *abilities = wbi_json_get(a->result, "capabilities");
     char why[sizeof(up->why)];
+    bool fits = a->rc == WB_OK && a->error == NULL && wbi_era_legacy_version(version);
 
     up->opening = NULL;
     if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
         return;
-    if (a->rc != WB_OK || a->error != NULL || !wbi_era_legacy_version(version)) {
+    if (!fits && up->discovered && (a->rc == WB_OK || a->rc == WB_EAGAIN || a->status != 0)) {
+        up->modern_only = true;
+        be_modern(up);
+        return;
+    }
+    if (!fits) {
         if (a->rc == WB_OK || a->status != 0) /* it may be a newer server by now */
             up->era_known = up->skip_probe = false;
         put_refusal(a, why, sizeof(why));
@@ -448,6 +465,7 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     end_own(up->probe);
     (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
     up->era = WBI_ERA_LEGACY;
+    up->also_modern |= up->discovered;
     up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
     up->loggable = wbi_json_get(abilities, "logging") != NULL;
     note_server(up, wbi_json_get(a->result, "serverInfo"));
@@ -472,17 +490,17 @@ wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str par
 
 /* A request without which there is no connection. */
 static struct wbi_upstream_call *
-start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
+start_own(struct wbi_upstream *up, const char *method, struct wbi_str params, int64_t timeout_ms,
           void (*on_done)(void *, const struct wbi_upstream_answer *))
 {
-    struct wbi_upstream_call *call =
-        wbi_up_start_own(up, method, params, up->spec.start_ms, on_done);
+    struct wbi_upstream_call *call = wbi_up_start_own(up, method, params, timeout_ms, on_done);
 
     if (call == NULL)
         wbi_up_died(up, "out of memory");
     return call;
 }
 
+/* One that has told already that it is newer is not waited for as long. */
 static void initialize(struct wbi_upstream *up)
 {
     up->probing = false;
@@ -492,7 +510,7 @@ static void initialize(struct wbi_upstream *up)
         WBI_LIT("{\"protocolVersion\":\"" WBI_MCP_LEGACY "\",\"capabilities\":{"
                 "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}},"
                 "\"clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION "\"}}"),
-        on_initialized);
+        up->discovered ? up->spec.probe_ms : up->spec.start_ms, on_initialized);
 }
 
 static bool offers_modern(const wbi_json *result)
@@ -517,7 +535,24 @@ static void on_discovered(void *arg, const struct wbi_upstream_answer *a);
 
 static void discover(struct wbi_upstream *up)
 {
-    up->probe = start_own(up, "server/discover", WBI_NONE, on_discovered);
+    up->probe = start_own(up, "server/discover", WBI_NONE, up->spec.start_ms, on_discovered);
+}
+
+/* It speaks 2026-07-28. Where an older client is to be served, its revision is asked for, too:
+ * a server may ask its client only there, and a program is of one era from its first message. */
+static void take_discovery(struct wbi_upstream *up, const wbi_json *result)
+{
+    bool asked = !up->probing; /* in the older way, for it was slow to start */
+
+    up->modern_watchable = wbi_json_get(wbi_json_get(result, "capabilities"), "resources") != NULL;
+    note_server(up, wbi_json_get(wbi_json_get(result, "_meta"), WBI_META "serverInfo"));
+    up->discovered = up->spec.era == WBI_UP_AUTO && up->spec.older_first && !up->modern_only;
+    if (!up->discovered) {
+        end_own(up->opening);
+        be_modern(up);
+    } else if (!asked) {
+        initialize(up);
+    }
 }
 
 static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
@@ -528,13 +563,7 @@ static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
     if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
         return;
     if (a->rc == WB_OK && a->error == NULL && offers_modern(a->result)) {
-        end_own(up->opening); /* it was only slow to start */
-        up->probing = false;
-        up->era = WBI_ERA_MODERN;
-        up->watchable = wbi_json_get(wbi_json_get(a->result, "capabilities"), "resources") != NULL;
-        (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
-        note_server(up, wbi_json_get(wbi_json_get(a->result, "_meta"), WBI_META "serverInfo"));
-        wbi_up_ready(up);
+        take_discovery(up, a->result);
     } else if (!up->probing) {
         return; /* late, and of no use: it is asked in the older way already */
     } else if (a->rc == WB_OK && a->error != NULL && wants_again(up, a)) {
@@ -554,7 +583,7 @@ static void open_link(struct wbi_upstream *up)
 
     up->counts.starts++;
     up->wake = false;
-    up->probed_again = false;
+    up->probed_again = up->discovered = false;
     up->start_deadline_ns = wbi_now_ns(&up->clock) + up->spec.start_ms * WBI_NS_PER_MS;
     wbi_up_set_state(up, WBI_UP_STARTING);
     if (up->link->open(up, &err) != WB_OK) {
@@ -726,6 +755,30 @@ const char *wbi_upstream_server_version(const struct wbi_upstream *up)
 enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up)
 {
     return up->era;
+}
+
+bool wbi_upstream_is_modern(const struct wbi_upstream *up)
+{
+    return up->era_known && up->era == WBI_ERA_MODERN;
+}
+
+bool wbi_upstream_modern_only(const struct wbi_upstream *up)
+{
+    return up->modern_only;
+}
+
+bool wbi_upstream_speaks_both(const struct wbi_upstream *up)
+{
+    return up->state == WBI_UP_READY && up->era == WBI_ERA_LEGACY && up->also_modern;
+}
+
+bool wbi_upstream_idle(const struct wbi_upstream *up)
+{
+    const struct wbi_upstream_call *c = up->calls;
+
+    while (c != NULL && c->own)
+        c = c->next;
+    return c == NULL;
 }
 
 struct wbi_upstream_counts wbi_upstream_counts(const struct wbi_upstream *up)

@@ -36,6 +36,7 @@ struct wbi_upstream_spec {
     const struct wbi_str *headers; /* "Name: value" each */
     size_t header_count;
     enum wbi_upstream_era era;
+    bool older_first; /* of WBI_UP_AUTO: a server that speaks both is spoken to as an older one */
     int64_t start_ms, probe_ms, call_ms;
     size_t message;   /* largest message taken from it */
     size_t in_flight; /* most calls at once */
@@ -141,6 +142,8 @@ WB_MUST_CHECK wb_rc wbi_upstream_list(struct wbi_upstream *up, enum wbi_mcp_list
 /* on_updated for this resource, or no more: each beginning has one end. Opens the server,
  * and again after it died; what it may have told meanwhile is told as updated. */
 void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on);
+/* Everything that is watched at `from` is at `up`, too. */
+void wbi_upstream_watch_like(struct wbi_upstream *up, const struct wbi_upstream *from);
 /* False: it has said that it tells nothing of resources. */
 bool wbi_upstream_watchable(const struct wbi_upstream *up);
 
@@ -151,6 +154,14 @@ const char *wbi_upstream_server_version(const struct wbi_upstream *up);
 
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up);
 enum wbi_mcp_era wbi_upstream_era(const struct wbi_upstream *up); /* once READY */
+/* It has been opened as one of 2026-07-28, and would be again. */
+bool wbi_upstream_is_modern(const struct wbi_upstream *up);
+/* It was tried as an older one, and is none. */
+bool wbi_upstream_modern_only(const struct wbi_upstream *up);
+/* It is open as an older one, and has said that it speaks 2026-07-28, too. */
+bool wbi_upstream_speaks_both(const struct wbi_upstream *up);
+/* No call of a caller is open. */
+bool wbi_upstream_idle(const struct wbi_upstream *up);
 struct wbi_upstream_counts {
     uint64_t starts, deaths, banners, unknown_ids, too_long, refused_asks;
 };

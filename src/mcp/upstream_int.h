@@ -92,6 +92,10 @@ struct wbi_upstream {
     enum wbi_upstream_state state;
     enum wbi_mcp_era era;
     bool era_known, skip_probe, probing, probed_again;
+    bool discovered;  /* while it is opened: it speaks 2026-07-28, and is tried as an older one */
+    bool also_modern; /* it was, and took it */
+    bool modern_only; /* it was, and did not: not again */
+    bool modern_watchable; /* what it said of resources when it was discovered */
     struct wbi_upstream_call *probe, *opening; /* server/discover, initialize; NULL: none open */
     int64_t probe_until_ns;                    /* then the older way is tried beside it */
     bool ending;                               /* it is wanted no more */

@@ -194,6 +194,12 @@ void wbi_upstream_watch(struct wbi_upstream *up, struct wbi_str uri, bool on)
     }
 }
 
+void wbi_upstream_watch_like(struct wbi_upstream *up, const struct wbi_upstream *from)
+{
+    for (size_t i = 0; i < from->watched_count; i++)
+        wbi_upstream_watch(up, wbi_str_z(from->watched[i]), true);
+}
+
 void wbi_up_wake(struct wbi_upstream *up)
 {
     if (up->watched_count == 0 || (up->state != WBI_UP_IDLE && up->state != WBI_UP_WAITING))

@@ -13,6 +13,7 @@
 #include "json/write.h"
 #include "serve/gateway_int.h"
 #include "serve/result.h"
+#include "serve/upstreams.h"
 #include "wire/wire.h"
 
 static void pump(struct wbi_gateway *g, struct wbi_talk *talk);
@@ -399,6 +400,7 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                              .r = r,
                              .name = tool,
                              .arguments = arguments};
+    wbi_upstreams_meet(g->ups, r);
     find_tool(s);
     wbi_mcp_set_user(r, s);
     *talk->waiting_end = s;

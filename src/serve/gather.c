@@ -185,6 +185,7 @@ void wbi_gather(struct wbi_gateway *g, struct wbi_mcp_request *r, enum wbi_mcp_l
     wbi_buf_addc(&all->own, '[');
     wbi_buf_adds(&all->own, own);
     wbi_mcp_set_user(r, all);
+    wbi_upstreams_meet(g->ups, r);
     for (size_t i = 0; i < n; i++) {
         all->parts[i] = (struct part){.all = all, .server = wbi_upstreams_at(g->ups, i)};
         ask_server(&all->parts[i]);

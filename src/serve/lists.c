@@ -108,6 +108,7 @@ static void serve_tools(struct wbi_gateway *g, struct wbi_mcp_request *r)
     }
     *l = (struct wbi_listing){WBI_SERVED_TOOLS, g, r};
     wbi_mcp_set_user(r, l);
+    wbi_upstreams_meet(g->ups, r);
     if (g->ups == NULL || wbi_upstreams_ready(g->ups, on_ready, l) != WB_OK)
         list_tools(l);
 }

@@ -264,7 +264,7 @@ static void send_to(struct pass *p, struct wbi_server *s)
     static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
     struct wbi_upstream_request q = {
         .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
-    struct wbi_upstream *up = wbi_server_link(s, NULL);
+    struct wbi_upstream *up = wbi_server_link_for(s, p->r, NULL);
     struct attempt *t = &p->attempts[p->open - 1];
     bool owner = p->count == 1;
 

@@ -358,7 +358,7 @@ static void start(struct wbi_exec *x)
 
     if (refuse_headers(x))
         return;
-    up = wbi_server_link(x->tool->ops_arg, &err);
+    up = wbi_server_link_for(x->tool->ops_arg, x->call->mcp, &err);
     if (up == NULL || r == NULL) {
         fail_unsent(x, r == NULL ? "out of memory" : err.text);
         return;

@@ -219,7 +219,8 @@ static bool take_list(struct wbi_server *s, struct wbi_str text)
     struct wbi_error err = WBI_ERROR_INIT;
     uint8_t sum[WBI_SHA256_SIZE];
     struct wbi_arena *arena;
-    const char *version = s->up != NULL ? wbi_upstream_server_version(s->up) : s->version;
+    const char *version =
+        s->main->up != NULL ? wbi_upstream_server_version(s->main->up) : s->version;
     const wbi_json *tools;
     wb_rc rc;
 
@@ -304,8 +305,8 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
     wbi_server_tell_left_out(s);
     wbi_server_tell_failure(s);
     plan_next(s);
-    if (s->up != NULL && !ups->stopped)
-        wbi_upstream_vetted(s->up, s->state == WBI_SERVER_LISTED ? NULL : s->why);
+    if (!ups->stopped)
+        wbi_server_vetted(s, s->state == WBI_SERVER_LISTED ? NULL : s->why);
     if (changed && (!first || s->missed))
         tell(ups, WBI_MCP_TOOLS);
     s->missed &= !changed;
@@ -327,8 +328,7 @@ static void list_tools(struct wbi_server *s)
         return;
     failed(s, err.text);
     wbi_server_tell_failure(s);
-    if (up != NULL)
-        wbi_upstream_vetted(up, s->why);
+    wbi_server_vetted(s, s->why);
 }
 
 static void need(struct wbi_server *s)
@@ -419,10 +419,8 @@ static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
 
 /* ---- news of a server ---- */
 
-static void on_changed(void *arg, enum wbi_mcp_list what)
+void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what)
 {
-    struct wbi_server *s = arg;
-
     if (what != WBI_MCP_TOOLS) {
         tell(s->set, what);
     } else if (s->state == WBI_SERVER_LISTING) {
@@ -436,23 +434,55 @@ static void on_changed(void *arg, enum wbi_mcp_list what)
     }
 }
 
+static void on_changed(void *arg, enum wbi_mcp_list what)
+{
+    wbi_server_changed(((struct wbi_side *)arg)->server, what);
+}
+
 /* A connection: the server behind it may be another than the one whose tools were
  * checked. Nothing is called before they are checked again. */
 static void on_ready(void *arg)
 {
-    struct wbi_server *s = arg;
+    const struct wbi_side *side = arg;
+    struct wbi_server *s = side->server;
 
-    s->opens++;
+    if (side == s->main)
+        s->opens++;
     if (s->has_listed && s->state != WBI_SERVER_LISTING)
         list_tools(s);
 }
 
 static void on_state(void *arg, enum wbi_upstream_state state)
 {
-    struct wbi_server *s = arg;
+    const struct wbi_side *side = arg;
+    struct wbi_server *s = side->server;
 
-    if (state == WBI_UP_WAITING && s->state == WBI_SERVER_LISTED)
+    if (state == WBI_UP_WAITING && s->state == WBI_SERVER_LISTED && side == s->main)
         s->state = WBI_SERVER_UNLISTED; /* what it says next may differ */
+}
+
+static void on_banner(void *arg)
+{
+    wbi_server_tell_banner(((struct wbi_side *)arg)->server);
+}
+
+void wbi_server_turned(struct wbi_server *s)
+{
+    s->opens++;
+    if (s->state == WBI_SERVER_LISTED)
+        s->state = WBI_SERVER_UNLISTED;
+}
+
+void wbi_server_vetted(struct wbi_server *s, const char *why_not)
+{
+    for (size_t i = 0; i < WBI_COUNT(s->sides); i++)
+        if (s->sides[i].up != NULL)
+            wbi_upstream_vetted(s->sides[i].up, why_not);
+}
+
+void wbi_server_tidy_later(struct wbi_server *s)
+{
+    arm(s->set, wbi_now_ns(&s->set->rt->clock) + LIST_GAP_MS * WBI_NS_PER_MS);
 }
 
 static void retry(struct wbi_server *s, int64_t now)
@@ -479,6 +509,7 @@ static void on_time(void *arg)
     for (size_t i = 0; i < ups->count; i++) {
         struct wbi_server *s = &ups->servers[i];
 
+        wbi_server_tidy(s);
         retry(s, now);
         if (!s->again || s->state != WBI_SERVER_LISTED)
             continue;
@@ -499,7 +530,7 @@ static void on_time(void *arg)
 
 static void on_updated(void *arg, struct wbi_str uri)
 {
-    struct wbi_upstreams *ups = ((struct wbi_server *)arg)->set;
+    struct wbi_upstreams *ups = ((struct wbi_side *)arg)->server->set;
 
     if (ups->ears.on_updated != NULL)
         ups->ears.on_updated(ups->ears.arg, uri);
@@ -507,31 +538,32 @@ static void on_updated(void *arg, struct wbi_str uri)
 
 static void on_elicited(void *arg, struct wbi_str id)
 {
-    struct wbi_server *s = arg;
+    struct wbi_server *s = ((struct wbi_side *)arg)->server;
 
     if (s->set->ears.on_elicited != NULL)
         wbi_elicited_done(&s->elicited, id, s->set->ears.on_elicited, s->set->ears.arg);
 }
 
-struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err)
+const struct wbi_upstream_ops wbi_server_ops = {on_changed, on_updated, on_elicited,
+                                                on_state,   on_ready,   on_banner};
+
+wb_rc wbi_server_connect(struct wbi_side *side, const struct wbi_upstream_spec *spec,
+                         struct wbi_error *err)
 {
-    static const struct wbi_upstream_ops ops = {on_changed, on_updated, on_elicited,
-                                                on_state,   on_ready,   wbi_server_tell_banner};
+    const struct wbi_server *s = side->server;
     struct wbi_upstreams *ups = s->set;
     wb_rc rc = WB_OK;
 
-    if (s->up != NULL || ups->stopped)
-        return s->up;
-    if (s->absent) {
-        (void)wbi_fail(err, WB_ESTATE, "%s", s->why);
-        return NULL;
-    }
-    if (s->spec.url.p != NULL && ups->curl == NULL)
+    if (ups->stopped)
+        return wbi_fail(err, WB_ESTATE, "the servers are shut down");
+    if (s->absent)
+        return wbi_fail(err, WB_ESTATE, "%s", s->why);
+    if (spec->url.p != NULL && ups->curl == NULL)
         rc = wbi_curl_new(ups->rt->loop, &ups->curl, err);
     if (rc == WB_OK)
-        rc = wbi_upstream_new(ups->rt->loop, ups->rt->runner, ups->curl, &s->spec, &ops, s, &s->up,
-                              err);
-    return rc == WB_OK ? s->up : NULL;
+        rc = wbi_upstream_new(ups->rt->loop, ups->rt->runner, ups->curl, spec, &wbi_server_ops,
+                              side, &side->up, err);
+    return rc;
 }
 
 /* ---- life ---- */
@@ -569,6 +601,10 @@ static wb_rc add_server(struct wbi_upstreams *ups, const struct wbi_config_serve
     if (wbi_json_true(wbi_json_get(c->value, "disabled")))
         return WB_OK;
     *s = (struct wbi_server){.set = ups, .name = c->name, .value = c->value};
+    for (size_t i = 0; i < WBI_COUNT(s->sides); i++)
+        s->sides[i].server = s;
+    s->main = &s->sides[0];
+    s->beside = &s->sides[1];
     s->origin = wbi_arena_fmt(ups->arena, "mcp::%.*s", WBI_FMT(c->name));
     if (s->origin.p == NULL)
         return wbi_fail_nomem(err);
@@ -657,9 +693,13 @@ void wbi_upstreams_stop(struct wbi_upstreams *ups)
     ups->stopped = true;
     ups->ears = (struct wbi_upstreams_ears){0};
     for (size_t i = 0; i < ups->count; i++) {
-        wbi_upstream_free(ups->servers[i].up);
-        ups->servers[i].up = NULL;
-        wbi_elicited_empty(&ups->servers[i].elicited);
+        struct wbi_server *s = &ups->servers[i];
+
+        for (size_t k = 0; k < WBI_COUNT(s->sides); k++) {
+            wbi_upstream_free(s->sides[k].up);
+            s->sides[k].up = NULL;
+        }
+        wbi_elicited_empty(&s->elicited);
     }
     wake_settled(ups);
     wbi_timer_free(ups->timer);
@@ -753,9 +793,4 @@ struct wbi_str wbi_server_prefix(const struct wbi_server *s)
 struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what)
 {
     return &s->shelves[what];
-}
-
-void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what)
-{
-    on_changed(s, what);
 }

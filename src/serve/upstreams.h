@@ -53,8 +53,16 @@ const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count);
 /* Stands before "__" and the names of its tools and prompts; empty: own names. */
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s);
-/* The connection, made at the first use; NULL when it cannot be had. */
+/* The connection for what is asked for nobody in particular, made at the first use; NULL when
+ * it cannot be had. */
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
+/* That for a request of this client, who may be of another era than others; r NULL: of none. */
+struct wbi_upstream *wbi_server_link_for(struct wbi_server *s, const struct wbi_mcp_request *r,
+                                         struct wbi_error *err);
+/* This client asks for lists, or for what may be in one. r NULL: none. */
+void wbi_upstreams_meet(struct wbi_upstreams *ups, const struct wbi_mcp_request *r);
+/* Its updates are told, or no more. False: on, and it says that it tells of none. */
+bool wbi_server_watch(struct wbi_server *s, struct wbi_str uri, bool on);
 /* What it listed last of a kind that is not tools; to be filled by who asked for it. */
 struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what);
 /* A client of this conversation was asked for something by it; params of the question. */

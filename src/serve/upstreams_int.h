@@ -18,13 +18,22 @@ enum wbi_server_state {
     WBI_SERVER_FAILED
 };
 
+/* One connection to a server. */
+struct wbi_side {
+    struct wbi_server *server;
+    struct wbi_upstream *up; /* NULL: not made */
+};
+
 struct wbi_server {
     struct wbi_upstreams *set;
     struct wbi_str name;   /* with the strings below in the set's arena */
     struct wbi_str origin; /* "mcp::NAME" */
     const wbi_json *value; /* of the configuration */
     struct wbi_upstream_spec spec;
-    struct wbi_upstream *up;
+    /* What it lists, and most else, is of the main one. A server of both eras has another one
+     * beside it, of the older era, when there are clients of both (server_link.c). */
+    struct wbi_side sides[2], *main, *beside;
+    bool modern_only; /* it took no older client: what is beside goes when nobody uses it */
     enum wbi_server_state state;
     enum wbi_pin_policy pin_policy;
     struct wbi_str prefix; /* of the names shown; empty: none */
@@ -54,6 +63,21 @@ struct wbi_server {
 
 /* upstreams.c: false when nobody hears. */
 bool wbi_upstreams_notice(const struct wbi_upstreams *ups, const char *text);
+
+/* upstreams.c: what servers tell; their arg is a struct wbi_side. */
+extern const struct wbi_upstream_ops wbi_server_ops;
+/* Makes the connection to s that is meant for `side`. */
+WB_MUST_CHECK wb_rc wbi_server_connect(struct wbi_side *side, const struct wbi_upstream_spec *spec,
+                                       struct wbi_error *err);
+/* Another connection is the main one now: what s listed was of the one before. */
+void wbi_server_turned(struct wbi_server *s);
+/* Whoever waits for either connection may go on, or not. */
+void wbi_server_vetted(struct wbi_server *s, const char *why_not);
+/* wbi_server_tidy soon, not from inside a callback of a connection. */
+void wbi_server_tidy_later(struct wbi_server *s);
+
+/* server_link.c: ends a connection that was made for nothing, once nobody uses it. */
+void wbi_server_tidy(struct wbi_server *s);
 
 /* server_tell.c: what people should know of a server. Its tools are not there: once, until it is
  * for another reason. Some are left out: once, until it is others. It says what is no message:

@@ -31,13 +31,9 @@ static bool tell(const struct wbi_gateway *g, const struct wbi_watched *w, bool 
 
     for (size_t i = 0; i < wbi_upstreams_count(g->ups); i++) {
         struct wbi_server *s = wbi_upstreams_at(g->ups, i);
-        struct wbi_upstream *up =
-            w->owner == NULL || w->owner == s ? wbi_server_link(s, NULL) : NULL;
 
-        if (up == NULL || (on && !wbi_upstream_watchable(up)))
-            continue;
-        wbi_upstream_watch(up, wbi_str_make(w->uri, w->n), on);
-        told = true;
+        if (w->owner == NULL || w->owner == s)
+            told |= wbi_server_watch(s, wbi_str_make(w->uri, w->n), on);
     }
     return told;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/mcp/asker.c: an MCP server on stdio whose tools ask the client. Its argument is
- * the era. Each tool is one way to ask: see `call_legacy` and `call_modern`. */
+ * the era: `legacy`, `modern`, `both` (the one of the first request but server/discover), or
+ * `frail` (modern, and dies of an initialize). Each tool is one way to ask: see `call_legacy`
+ * and `call_modern`. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,15 +172,42 @@ static void answer(bool modern, long id)
                id);
 }
 
+static void refuse(long id)
+{
+    printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32600,\"message\":\"of "
+           "another era\"}}\n",
+           id);
+}
+
+/* The first request decides; to look what it speaks decides nothing. */
+static void answer_either(long id)
+{
+    static enum { OPEN, LEGACY, MODERN } era;
+    bool modern = has("io.modelcontextprotocol/protocolVersion");
+
+    if (era == OPEN && !has("\"method\":\"server/discover\""))
+        era = modern ? MODERN : LEGACY;
+    if (era != OPEN && modern != (era == MODERN))
+        refuse(id);
+    else
+        answer(modern, id);
+}
+
 int main(int argc, char **argv)
 {
-    bool modern = argc > 1 && strcmp(argv[1], "modern") == 0;
+    bool frail = argc > 1 && strcmp(argv[1], "frail") == 0;
+    bool modern = frail || (argc > 1 && strcmp(argv[1], "modern") == 0);
+    bool both = argc > 1 && strcmp(argv[1], "both") == 0;
 
     while (fgets(line, sizeof(line), stdin) != NULL) {
         const char *id = after("\"id\":");
 
+        if (frail && has("\"method\":\"initialize\""))
+            return 1;
         if (!has("\"method\":"))
             answered();
+        else if (id != NULL && both)
+            answer_either(strtol(id, NULL, 10));
         else if (id != NULL)
             answer(modern, strtol(id, NULL, 10));
         fflush(stdout);

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C10: a server of both eras asks its clients in their own one. Its program, which is of one era
+# from its first message, is started once, and a second time only when clients of both are there.
+set -u
+build=$(cd "${WAYBILL_BUILD:-build/dev}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/gateway.sh"
+fresh_home
+trap 'exec 3>&-; stop_gateway; rm -rf "$work"' EXIT
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}'
+seen() { # what, pattern
+    for _ in $(seq 400); do grep -q -- "$2" "$work/out" 2>/dev/null && return; sleep 0.05; done
+    bad "$how: never $1"
+    cut -c1-400 "$work/out"
+}
+open() { # era of the server; exec: what it is told is not seen, but that it dies
+    : >"$work/started"
+    : >"$work/seen"
+    config "{\"mcpServers\":{\"a\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo >>$work/started; ${2-tee -a $work/seen |} $build/mcp_asker $1\"],\"probeMs\":2000}}}"
+    rm -f "$work/in"
+    mkfifo "$work/in"
+    "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    pid=$!
+    exec 3>"$work/in"
+}
+close() { # how many programs there were
+    exec 3>&-
+    wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
+    [ "$(wc -l <"$work/started")" = "$1" ] || bad "$how: $(wc -l <"$work/started") programs, not $1"
+}
+older() { rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}'; }
+questions() { sed -n 's/.*"id":"\(wb-[^"]*\)","method":"elicitation.*/\1/p' "$work/out"; }
+older_ask() { # ID: a call that asks, and the answer
+    local before id
+    before=$(questions | wc -l)
+    rpc "$1" tools/call '"name":"a__ask","arguments":{}'
+    for _ in $(seq 400); do [ "$(questions | wc -l)" -gt "$before" ] && break; sleep 0.05; done
+    id=$(questions | tail -1)
+    printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{}}}\n' "$id" >&3
+    seen "the answer to $1" "\"id\":\"$1\",\"result\":.*\"text\":\"${2:-accepted}\""
+}
+newer_ask() { # ID
+    rpc "$1" tools/call "\"name\":\"a__ask\",\"arguments\":{},$meta"
+    seen "the question of $1" "\"id\":\"$1\",\"result\":.*\"input_required\""
+}
+initialized() { grep -c '"method":"initialize"' "$work/seen"; }
+
+how="an older client alone"
+open both
+older
+rpc 1 tools/list ''
+seen "a list" '"id":"1","result".*a__ask'
+older_ask 2
+close 1
+[ "$(initialized)" = 1 ] || bad "$how: it was not spoken to in its era"
+
+how="an older client, then a newer one"
+open both
+older
+rpc 1 tools/list ''
+seen "a list" '"id":"1","result".*a__ask'
+rpc 2 tools/list "$meta"
+seen "a list for the newer" '"id":"2","result".*a__ask'
+newer_ask 3
+older_ask 4
+rpc 5 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "a call of the newer" '"id":"5","result"'
+close 2
+[ "$(initialized)" = 1 ] || bad "$how: $(initialized) were spoken to as older ones"
+
+how="a newer client, then an older one"
+open both
+rpc 1 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "a call of the newer" '"id":"1","result"'
+older
+older_ask 2
+newer_ask 3
+close 2
+
+how="a client that cannot be asked"
+open both
+rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+rpc 1 tools/call '"name":"a__echo","arguments":{}'
+seen "its answer" '"id":"1","result"'
+rpc 2 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "the answer of a newer one" '"id":"2","result"'
+close 1
+[ "$(initialized)" = 0 ] || bad "$how: the older era was tried for nothing"
+
+# A server of one era is never more than one program: what it speaks is found out with the first.
+how="an older client of a newer server"
+open modern
+older
+older_ask 1 answered
+rpc 2 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "a call of a newer client" '"id":"2","result"'
+older_ask 3 answered
+close 1
+
+how="a server that dies of the older era"
+open frail exec
+older
+older_ask 1 answered
+older_ask 2 answered
+close 2
+
+how="both clients of an older server"
+open legacy
+older
+older_ask 1
+newer_ask 2
+close 1
+
+how="a newer server that an older client comes to late"
+open modern
+newer_ask 1
+older
+older_ask 2 answered
+older_ask 3 answered
+rpc 4 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "the newer client's call" '"id":"4","result"'
+close 2 # tried once whether it is older, too
+exit $failed
