@@ -513,13 +513,21 @@ static void initialize(struct wbi_upstream *up)
         up->discovered ? up->spec.probe_ms : up->spec.start_ms, on_initialized);
 }
 
-static bool offers_modern(const wbi_json *result)
+static bool offers(const wbi_json *result, bool (*version)(struct wbi_str))
 {
     WBI_JSON_EACH (wbi_json_get(result, "supportedVersions"), e) {
-        if (wbi_era_modern_version(wbi_json_str(e)))
+        if (version(wbi_json_str(e)))
             return true;
     }
     return false;
+}
+
+/* Whether it is worth the trial. Programs are asked, for the SDKs name the newest revisions
+ * only; behind a URL a request of the older era is against the newer one's rules. */
+static bool may_be_older(const struct wbi_upstream *up, const wbi_json *result)
+{
+    return up->spec.era == WBI_UP_AUTO && up->spec.older_first && !up->modern_only &&
+           (up->spec.url.p == NULL || offers(result, wbi_era_legacy_version));
 }
 
 /* A server that refuses our version and names it among those it takes means: again. */
@@ -546,8 +554,9 @@ static void take_discovery(struct wbi_upstream *up, const wbi_json *result)
 
     up->modern_watchable = wbi_json_get(wbi_json_get(result, "capabilities"), "resources") != NULL;
     note_server(up, wbi_json_get(wbi_json_get(result, "_meta"), WBI_META "serverInfo"));
-    up->discovered = up->spec.era == WBI_UP_AUTO && up->spec.older_first && !up->modern_only;
+    up->discovered = may_be_older(up, result);
     if (!up->discovered) {
+        up->modern_only |= up->spec.older_first;
         end_own(up->opening);
         be_modern(up);
     } else if (!asked) {
@@ -562,7 +571,7 @@ static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
     up->probe = NULL;
     if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
         return;
-    if (a->rc == WB_OK && a->error == NULL && offers_modern(a->result)) {
+    if (a->rc == WB_OK && a->error == NULL && offers(a->result, wbi_era_modern_version)) {
         take_discovery(up, a->result);
     } else if (!up->probing) {
         return; /* late, and of no use: it is asked in the older way already */
