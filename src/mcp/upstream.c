@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mcp/upstream.c: the life of a connection: start on demand, find the revision,
- * back off after a failure, open again.
- * (1) WAITING refuses at once, with the time left. (2) A server that dies of the
- * probe for 2026-07-28, or of being tried as an older one, is started again without it. */
+ * mcp/upstream.c: the life of a connection: start on demand, back off after a
+ * failure, open again. WAITING refuses at once, with the time left. */
 #include "mcp/upstream.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/utf8.h"
-#include "json/write.h"
 #include "mcp/upstream_int.h"
 
 static void on_timer(void *arg);
@@ -158,8 +154,6 @@ static void end_calls(struct wbi_upstream *up, const char *why, bool also_unsent
     }
 }
 
-static void open_link(struct wbi_upstream *up);
-
 void wbi_up_died(struct wbi_upstream *up, const char *why)
 {
     bool of_probe = up->state == WBI_UP_STARTING && up->probing && !up->skip_probe &&
@@ -183,7 +177,7 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
         up->modern_only |= of_trial;
         wbi_up_set_state(up, WBI_UP_IDLE);
         end_calls(up, why, false);
-        open_link(up);
+        wbi_up_open(up);
         return;
     }
     if (was_ready && now - up->ready_ns > WBI_UPSTREAM_BACKOFF_MAX_MS * WBI_NS_PER_MS)
@@ -195,21 +189,6 @@ void wbi_up_died(struct wbi_upstream *up, const char *why)
     wbi_up_wake(up);
 }
 
-static void end_own(struct wbi_upstream_call *call)
-{
-    if (call != NULL)
-        wbi_upstream_cancel(call);
-}
-
-static bool names_modern(const wbi_json *error)
-{
-    WBI_JSON_EACH (wbi_json_get(wbi_json_get(error, "data"), "supported"), e) {
-        if (wbi_era_modern_version(wbi_json_str(e)))
-            return true;
-    }
-    return false;
-}
-
 /* Whether a refusal (status 400) may say that the server is of another era than the call was
  * sent in. One of 2026-07-28 names its version; an older one misses a session, or a version that
  * it knows, and says so in many ways, but with none of the codes that the newer ones have for
@@ -218,8 +197,8 @@ static bool of_other_era(const struct wbi_upstream_call *call, const wbi_json *e
 {
     int64_t code = 0;
 
-    if (call->sent_era == WBI_ERA_LEGACY || names_modern(error))
-        return call->sent_era == WBI_ERA_LEGACY && names_modern(error);
+    if (call->sent_era == WBI_ERA_LEGACY || wbi_up_names_modern(error))
+        return call->sent_era == WBI_ERA_LEGACY && wbi_up_names_modern(error);
     (void)wbi_json_i64(wbi_json_get(error, "code"), &code);
     return code != WBI_RPC_HEADER && code != WBI_RPC_CAPABILITY && code != WBI_RPC_NO_METHOD &&
            code != WBI_RPC_PARAMS && code != WBI_RPC_INTERNAL;
@@ -263,7 +242,7 @@ void wbi_up_lost_session(struct wbi_upstream *up, struct wbi_upstream_call *call
     wbi_free(up->session);
     up->session = NULL;
     wbi_up_set_state(up, WBI_UP_IDLE);
-    open_link(up);
+    wbi_up_open(up);
 }
 
 static void look_for_era(struct wbi_upstream *up)
@@ -276,9 +255,9 @@ static void look_for_era(struct wbi_upstream *up)
     up->session = NULL;
     up->listen = NULL;
     up->listen_at_ns = 0;
-    end_own(listen);
+    wbi_up_end_own(listen);
     wbi_up_set_state(up, WBI_UP_IDLE);
-    open_link(up);
+    wbi_up_open(up);
 }
 
 bool wbi_up_lost_era(struct wbi_upstream *up, struct wbi_upstream_call *call,
@@ -372,106 +351,6 @@ void wbi_up_ready(struct wbi_upstream *up)
     }
 }
 
-static void on_noted(void *arg, const struct wbi_upstream_answer *a)
-{
-    struct wbi_upstream *up = arg;
-
-    up->opening = NULL;
-    if (up->state == WBI_UP_STARTING && a->rc != WB_ECANCELLED)
-        wbi_up_ready(up);
-}
-
-/* Over HTTP it may come after a request that is sent behind it: its end is waited for,
- * whatever that is, and for a time. */
-static void tell_initialized(struct wbi_upstream *up)
-{
-    static const struct wbi_str note =
-        WBI_LIT_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-
-    if (up->spec.url.p != NULL) {
-        up->opening = wbi_up_start_own(up, "notifications/initialized", WBI_NONE, up->spec.probe_ms,
-                                       on_noted);
-        if (up->opening == NULL)
-            wbi_up_died(up, "out of memory");
-    } else if (up->link->send(up, NULL, note) != WB_OK) {
-        wbi_up_died(up, "the server does not read");
-    } else {
-        wbi_up_ready(up);
-    }
-}
-
-/* What an answer to initialize that opens nothing says, in its own words. */
-static void put_refusal(const struct wbi_upstream_answer *a, char *out, size_t size)
-{
-    struct wbi_str said = a->error != NULL ? wbi_json_get_str(a->error, "message")
-                                           : wbi_json_get_str(a->result, "protocolVersion");
-
-    said = wbi_str_trim(said);
-    said.n = wbi_utf8_cut_whole_words(said, 150);
-    (void)snprintf(out, size,
-                   a->error != NULL ? "the server refused to initialize: %.*s"
-                                    : "the server speaks no revision known here, but \"%.*s\"",
-                   WBI_FMT(said));
-    for (char *at = out; *at != '\0'; at++) {
-        if ((unsigned char)*at < ' ')
-            *at = ' ';
-    }
-}
-
-/* It is shown to models: nothing that could be read as words to them. */
-static void note_server(struct wbi_upstream *up, const wbi_json *info)
-{
-    struct wbi_str version = wbi_json_get_str(info, "version");
-    bool plain = version.n < sizeof(up->server_version);
-
-    for (size_t i = 0; plain && i < version.n; i++)
-        plain = version.p[i] > ' ' && version.p[i] < 0x7f;
-    (void)snprintf(up->server_version, sizeof(up->server_version), "%.*s",
-                   WBI_FMT(plain ? version : WBI_LIT("")));
-}
-
-static void be_modern(struct wbi_upstream *up)
-{
-    up->discovered = up->probing = false;
-    up->era = WBI_ERA_MODERN;
-    up->watchable = up->modern_watchable;
-    (void)snprintf(up->version, sizeof(up->version), "%s", WBI_MCP_MODERN);
-    wbi_up_ready(up);
-}
-
-static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
-{
-    struct wbi_upstream *up = arg;
-    struct wbi_str version = wbi_json_get_str(a->result, "protocolVersion");
-    const wbi_json *abilities = wbi_json_get(a->result, "capabilities");
-    char why[sizeof(up->why)];
-    bool fits = a->rc == WB_OK && a->error == NULL && wbi_era_legacy_version(version);
-
-    up->opening = NULL;
-    if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
-        return;
-    if (!fits && up->discovered && (a->rc == WB_OK || a->rc == WB_EAGAIN || a->status != 0)) {
-        up->modern_only = true;
-        be_modern(up);
-        return;
-    }
-    if (!fits) {
-        if (a->rc == WB_OK || a->status != 0) /* it may be a newer server by now */
-            up->era_known = up->skip_probe = false;
-        put_refusal(a, why, sizeof(why));
-        wbi_up_died(up, a->rc != WB_OK ? a->why : why);
-        return;
-    }
-    end_own(up->probe);
-    (void)snprintf(up->version, sizeof(up->version), "%.*s", WBI_FMT(version));
-    up->era = WBI_ERA_LEGACY;
-    up->also_modern |= up->discovered;
-    up->watchable = wbi_json_true(wbi_json_get(wbi_json_get(abilities, "resources"), "subscribe"));
-    up->loggable = wbi_json_get(abilities, "logging") != NULL;
-    note_server(up, wbi_json_get(a->result, "serverInfo"));
-    tell_initialized(up);
-}
-
 struct wbi_upstream_call *
 wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
                  int64_t timeout_ms, void (*on_done)(void *, const struct wbi_upstream_answer *))
@@ -486,129 +365,6 @@ wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str par
     call->own = true;
     wbi_call_send(call);
     return call;
-}
-
-/* A request without which there is no connection. */
-static struct wbi_upstream_call *
-start_own(struct wbi_upstream *up, const char *method, struct wbi_str params, int64_t timeout_ms,
-          void (*on_done)(void *, const struct wbi_upstream_answer *))
-{
-    struct wbi_upstream_call *call = wbi_up_start_own(up, method, params, timeout_ms, on_done);
-
-    if (call == NULL)
-        wbi_up_died(up, "out of memory");
-    return call;
-}
-
-/* One that has told already that it is newer is not waited for as long. */
-static void initialize(struct wbi_upstream *up)
-{
-    up->probing = false;
-    up->era = WBI_ERA_LEGACY;
-    up->opening = start_own(
-        up, "initialize",
-        WBI_LIT("{\"protocolVersion\":\"" WBI_MCP_LEGACY "\",\"capabilities\":{"
-                "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}},"
-                "\"clientInfo\":{\"name\":\"waybill\",\"version\":\"" WAYBILL_VERSION "\"}}"),
-        up->discovered ? up->spec.probe_ms : up->spec.start_ms, on_initialized);
-}
-
-static bool offers(const wbi_json *result, bool (*version)(struct wbi_str))
-{
-    WBI_JSON_EACH (wbi_json_get(result, "supportedVersions"), e) {
-        if (version(wbi_json_str(e)))
-            return true;
-    }
-    return false;
-}
-
-/* Whether it is worth the trial. Programs are asked, for the SDKs name the newest revisions
- * only; behind a URL a request of the older era is against the newer one's rules. */
-static bool may_be_older(const struct wbi_upstream *up, const wbi_json *result)
-{
-    return up->spec.era == WBI_UP_AUTO && up->spec.older_first && !up->modern_only &&
-           (up->spec.url.p == NULL || offers(result, wbi_era_legacy_version));
-}
-
-/* A server that refuses our version and names it among those it takes means: again. */
-static bool wants_again(struct wbi_upstream *up, const struct wbi_upstream_answer *a)
-{
-    bool first = !up->probed_again;
-
-    up->probed_again = true;
-    return first && names_modern(a->error);
-}
-
-static void on_discovered(void *arg, const struct wbi_upstream_answer *a);
-
-static void discover(struct wbi_upstream *up)
-{
-    up->probe = start_own(up, "server/discover", WBI_NONE, up->spec.start_ms, on_discovered);
-}
-
-/* It speaks 2026-07-28. Where an older client is to be served, its revision is asked for, too:
- * a server may ask its client only there, and a program is of one era from its first message. */
-static void take_discovery(struct wbi_upstream *up, const wbi_json *result)
-{
-    bool asked = !up->probing; /* in the older way, for it was slow to start */
-
-    up->modern_watchable = wbi_json_get(wbi_json_get(result, "capabilities"), "resources") != NULL;
-    note_server(up, wbi_json_get(wbi_json_get(result, "_meta"), WBI_META "serverInfo"));
-    up->discovered = may_be_older(up, result);
-    if (!up->discovered) {
-        up->modern_only |= up->spec.older_first;
-        end_own(up->opening);
-        be_modern(up);
-    } else if (!asked) {
-        initialize(up);
-    }
-}
-
-static void on_discovered(void *arg, const struct wbi_upstream_answer *a)
-{
-    struct wbi_upstream *up = arg;
-
-    up->probe = NULL;
-    if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
-        return;
-    if (a->rc == WB_OK && a->error == NULL && offers(a->result, wbi_era_modern_version)) {
-        take_discovery(up, a->result);
-    } else if (!up->probing) {
-        return; /* late, and of no use: it is asked in the older way already */
-    } else if (a->rc == WB_OK && a->error != NULL && wants_again(up, a)) {
-        discover(up);
-    } else if (up->spec.era == WBI_UP_MODERN) {
-        wbi_up_died(up, "the server does not speak " WBI_MCP_MODERN);
-    } else {
-        initialize(up); /* whatever the error was: never keyed on one code */
-    }
-}
-
-static void open_link(struct wbi_upstream *up)
-{
-    struct wbi_error err = WBI_ERROR_INIT;
-    bool legacy = up->spec.era == WBI_UP_LEGACY || up->skip_probe ||
-                  (up->era_known && up->era == WBI_ERA_LEGACY);
-
-    up->counts.starts++;
-    up->wake = false;
-    up->probed_again = up->discovered = false;
-    up->start_deadline_ns = wbi_now_ns(&up->clock) + up->spec.start_ms * WBI_NS_PER_MS;
-    wbi_up_set_state(up, WBI_UP_STARTING);
-    if (up->link->open(up, &err) != WB_OK) {
-        wbi_up_died(up, err.text);
-        return;
-    }
-    wbi_up_arm(up, up->start_deadline_ns);
-    up->probing = !legacy;
-    if (legacy) {
-        initialize(up);
-        return;
-    }
-    up->era = WBI_ERA_MODERN;
-    up->probe_until_ns = wbi_now_ns(&up->clock) + up->spec.probe_ms * WBI_NS_PER_MS;
-    wbi_up_arm(up, up->probe_until_ns);
-    discover(up);
 }
 
 /* For a time only; what it brings later is taken, too, while the start is under way. */
@@ -667,11 +423,11 @@ static void on_timer(void *arg)
     if (up->state == WBI_UP_WAITING && now >= up->wait_until_ns)
         wbi_up_set_state(up, WBI_UP_IDLE); /* since the call came the wait has ended */
     if (up->state == WBI_UP_IDLE && (up->calls != NULL || up->wake))
-        open_link(up);
+        wbi_up_open(up);
     if (up->state == WBI_UP_STARTING && now >= up->start_deadline_ns)
         wbi_up_died(up, "the server did not get ready in time");
     if (waits_for_probe(up) && now >= up->probe_until_ns)
-        initialize(up);
+        wbi_up_initialize(up);
     if (up->silent_ns != 0 && now >= up->silent_ns)
         wbi_up_died(up, up->deaf ? "the server has closed its input, though its process goes on"
                                  : "the server has closed its output, though its process goes on");

@@ -172,6 +172,15 @@ struct wbi_upstream_call *
 wbi_up_start_own(struct wbi_upstream *up, const char *method, struct wbi_str params,
                  int64_t timeout_ms, void (*on_done)(void *, const struct wbi_upstream_answer *));
 
+/* upstream_open.c */
+void wbi_up_open(struct wbi_upstream *up);
+/* In the older way. */
+void wbi_up_initialize(struct wbi_upstream *up);
+/* An error of the server names 2026-07-28 among what it speaks. */
+bool wbi_up_names_modern(const wbi_json *error);
+/* NULL is fine. */
+void wbi_up_end_own(struct wbi_upstream_call *call);
+
 /* upstream_watch.c */
 /* A new connection: what is watched is asked for again. */
 void wbi_up_renew(struct wbi_upstream *up);
