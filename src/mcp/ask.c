@@ -326,15 +326,40 @@ static bool askable(struct wbi_mcp_request *r, struct wbi_str method, struct wbi
     return able;
 }
 
+/* An answer that the request brought along before it was asked, as a client does that keeps no
+ * state. It counts once: who asks again was not content with it. */
+static const wbi_json *take_given(struct wbi_mcp_request *r, struct wbi_str key)
+{
+    uint32_t bit = 1;
+
+    if (r->era != WBI_ERA_MODERN || key.p == NULL)
+        return NULL;
+    WBI_JSON_EACH_MEMBER (wbi_json_get(r->rpc.params, "inputResponses"), k) {
+        if (wbi_str_eq(wbi_json_str(k), key) && wbi_json_is(k_val, WBI_JSON_OBJ) &&
+            (r->given_used & bit) == 0) {
+            r->given_used |= bit;
+            return bit != 0 ? k_val : NULL;
+        }
+        bit <<= 1; /* those behind the 32nd are left out */
+    }
+    return NULL;
+}
+
 wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key, struct wbi_str method,
                   struct wbi_str params, wbi_mcp_answer_fn *on_answer, void *arg)
 {
     struct wbi_ask *a = NULL, **at = &r->asks;
+    const wbi_json *given;
     wb_rc rc;
 
     if (r->cancelled || r->phase == WBI_REQ_DONE || (r->era == WBI_ERA_LEGACY && !hears(r)) ||
         !askable(r, method, params))
         return WB_EDENIED;
+    given = take_given(r, key);
+    if (given != NULL) {
+        on_answer(arg, given, false);
+        return WB_OK;
+    }
     if (r->ask_count >= WBI_LIMIT_MCP_ASKS)
         return WB_ELIMIT;
     rc = new_ask(r, key, method, params, &a);

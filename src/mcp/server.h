@@ -151,8 +151,9 @@ void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str
 /* Ask the client (sampling/createMessage, elicitation/create, roots/list): as a
  * request of ours up to 2025-11-25, as an `input_required` result later; either
  * way on_answer runs once with the result, or with is_error and an error object,
- * or, where r is answered first or the question cannot go out, with is_error and NULL. key
- * names the question (absent: a number); params may be absent.
+ * or, where r is answered first or the question cannot go out, with is_error and NULL; from
+ * inside, where r has brought the answer along. key names the question (absent: a number);
+ * params may be absent.
  * WB_EDENIED when the client cannot be asked this, WB_ELIMIT for too many or too long ones. */
 typedef void wbi_mcp_answer_fn(void *arg, const wbi_json *answer, bool is_error);
 WB_MUST_CHECK wb_rc wbi_mcp_ask(struct wbi_mcp_request *r, struct wbi_str key,

@@ -90,6 +90,7 @@ struct wbi_mcp_request {
     struct wbi_ask *asks;
     size_t ask_count;
     uint64_t ask_serial;
+    uint32_t given_used;                 /* of the answers it brought along: a bit each */
     struct wbi_defer ask_together;       /* waits while new questions are yet to go out */
     char state[WBI_SESSION_ID_SIZE + 8]; /* requestState of a parked one */
     int64_t expires_ns;

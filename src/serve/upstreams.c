@@ -307,8 +307,9 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
     plan_next(s);
     if (!ups->stopped)
         wbi_server_vetted(s, s->state == WBI_SERVER_LISTED ? NULL : s->why);
-    if (changed && (!first || s->missed))
+    if ((changed || s->announced) && (!first || s->missed))
         tell(ups, WBI_MCP_TOOLS);
+    s->announced = false;
     s->missed &= !changed;
     wake_settled(ups);
     plan_retry(s);
@@ -427,6 +428,7 @@ void wbi_server_changed(struct wbi_server *s, enum wbi_mcp_list what)
         s->again = true;
     } else if (s->state == WBI_SERVER_LISTED) {
         s->again = wbi_now_ns(&s->set->rt->clock) < s->next_list_ns;
+        s->announced = !s->again;
         if (s->again)
             arm(s->set, s->next_list_ns);
         else

@@ -40,6 +40,7 @@ struct wbi_server {
     bool trusted;
     bool absent;     /* it cannot be had at all; why says it */
     bool again;      /* its tools changed since it was asked */
+    bool announced;  /* it said so after a time of silence: clients hear of it in any case */
     bool hurried;    /* it was asked again at once, or as soon as it may be */
     bool refreshing; /* nobody waits for what is listed now */
     bool recheck;    /* pins changed: also the same list is looked at */

@@ -127,6 +127,14 @@ seen "the state again" '"id":7,"result":.*"text":"resumed"'
 call 8 forever "$meta"
 seen "an end of it" '"id":8,"result":.*input that cannot be given'
 [ "$(grep -c '"name":"forever"' "$work/seen")" = 9 ] || bad "$how: other than eight rounds"
+# Answers that come before the questions: they count for those, once, and others are left out.
+call 9 ask "\"inputResponses\":{\"f\":{\"action\":\"accept\",\"content\":{}},\"other\":{\"action\":\"accept\"}},$meta"
+seen "no question where the answer is there" '"id":9,"result":.*"text":"answered"'
+call 10 long "\"inputResponses\":{\"${key%1}2\":{\"action\":\"decline\"}},$meta"
+seen "only the other question" '"id":10,"result":{"resultType":"input_required"'
+grep '"id":10,' "$work/out" | grep -q "${key%1}2" && bad "$how: asked for what it was given"
+call 11 long "\"requestState\":\"$(member '"id":10' requestState)\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{}}},$meta"
+seen "both answers at the server" '"id":11,"result":.*"text":"both"'
 close
 grep -q '"requestId":0' "$work/seen" && bad "$how: the server is told of the end of a call it does not know"
 

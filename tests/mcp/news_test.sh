@@ -80,4 +80,23 @@ kill $other
 wait $other
 grep -q '"method":"DELETE".*"status":20' "$work/access" || bad "the session is left behind: $(cat "$work/access")"
 [ $failed = 0 ] && echo "news of four kinds of upstreams arrive"
+# What a server says that changed is told, also where its list turns out to be the same.
+how="a list that is the same"
+mkdir "$work/s"
+echo '[{"name":"reload","inputSchema":{"type":"object"}}]' >"$work/s/tools"
+config "{\"mcpServers\":{\"s\":{\"command\":\"$build/mcp_shifty\",\"args\":[\"$work/s\"]}}}"
+timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+pid=$!
+exec 3>"$work/in"
+rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+rpc list tools/list ''
+wait_for '"id":"list"'
+for i in $(seq 20); do # one that comes upon the list itself is not
+    rpc "call$i" tools/call '"name":"s__reload","arguments":{}'
+    wait_for "\"id\":\"call$i\""
+    for _ in 1 2 3 4 5 6 7 8; do grep -q tools/list_changed "$work/out" && break 2; sleep 0.05; done
+done
+grep -q 'notifications/tools/list_changed' "$work/out" || bad "$how: the change is not told"
+exec 3>&-
+wait $pid || bad "$how: serve ended with $?: $(cat "$work/err")"
 exit $failed
