@@ -64,12 +64,12 @@ static struct wbi_upstream *link_beside(struct wbi_server *s)
 {
     struct wbi_upstream_spec spec = s->spec;
 
-    if (s->spec.era != WBI_UP_AUTO || !wbi_upstream_is_modern(s->main->up) ||
-        wbi_upstream_modern_only(s->main->up) || s->modern_only)
+    if (s->spec.era != WBI_UP_AUTO || s->modern_only || wbi_upstream_modern_only(s->main->up))
         return NULL;
     spec.older_first = true;
     if (s->beside->up == NULL) {
-        if (wbi_server_connect(s->beside, &spec, NULL) != WB_OK)
+        if (!wbi_upstream_is_modern(s->main->up) ||
+            wbi_server_connect(s->beside, &spec, NULL) != WB_OK)
             return NULL;
         wbi_upstream_watch_like(s->beside->up, s->main->up);
     }

@@ -61,6 +61,7 @@ older
 rpc 1 tools/list ''
 seen "a list" '"id":"1","result".*a__ask'
 rpc 2 tools/list "$meta"
+older_ask 6 # while the newer connection is being made
 seen "a list for the newer" '"id":"2","result".*a__ask'
 newer_ask 3
 older_ask 4
