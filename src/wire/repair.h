@@ -18,7 +18,7 @@ struct wbi_repair_report {
     size_t orphans_dropped;     /* outputs of no call */
     size_t duplicates_dropped;  /* second outputs and repeated calls */
     size_t outputs_moved;       /* to where the provider wants them */
-    size_t outputs_retyped;     /* function output of a custom call and the reverse */
+    size_t outputs_retyped;     /* made to fit their call: its type, id or name */
     size_t ids_given;           /* calls that had none */
     bool changed;
 };

@@ -189,7 +189,7 @@ static void write_own_blocks(struct wbi_repair *r, const struct cursor *c, const
         else if (r->fates[entry] == WBI_FATE_STAY && r->h.entries[entry].is_call)
             wbi_repair_write_call(r, entry);
         else if (r->fates[entry] == WBI_FATE_STAY)
-            wbi_jw_val(&r->w, block);
+            wbi_repair_write_output(r, entry);
     }
 }
 
@@ -235,9 +235,7 @@ static void write_new_message(struct wbi_repair *r, const struct turn *t)
 static bool is_touched(const struct wbi_repair *r, const struct cursor *c)
 {
     for (size_t i = c->from; i < c->to; i++)
-        if (r->fates[i] != WBI_FATE_STAY ||
-            (r->h.entries[i].is_call && r->h.entries[i].id.p == NULL &&
-             r->h.provider != WBI_PROVIDER_GEMINI))
+        if (r->fates[i] != WBI_FATE_STAY || wbi_repair_is_rewritten(r, i))
             return true;
     return false;
 }

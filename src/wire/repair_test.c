@@ -182,6 +182,69 @@ static const struct example examples[] = {
          "\"}}}," GTEXT) "," GMODEL(GCALLI("0")) "," GUSER(GRESI("0")) "]"},
 };
 
+#define FCI(more) \
+    "{\"type\":\"function_call\",\"id\":\"i\",\"name\":\"f\",\"arguments\":\"{}\"" more "}"
+#define CUSTOM                                                                                \
+    "{\"type\":\"custom_tool_call\",\"id\":\"i\",\"call_id\":\"c\",\"name\":\"f\",\"input\":" \
+    "\"x\"}"
+#define CO(id) "{\"type\":\"custom_tool_call_output\",\"call_id\":\"" id "\",\"output\":\"done\"}"
+#define USEN(more) "{\"type\":\"tool_use\",\"name\":\"f\",\"input\":{}" more "}"
+#define TOOLN(more) "{\"role\":\"tool\",\"content\":\"1\"" more "}"
+#define M0 "call_repaired_0"
+#define M1 "call_repaired_1"
+#define GTOLD(name, text) \
+    "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"" text "\"}}}"
+#define GRESN(id, name) \
+    "{\"functionResponse\":{\"id\":\"" id "\",\"name\":\"" name "\",\"response\":{}}}"
+
+/* Which call an output is of where ids are missing, wrong or used again. */
+static const struct example ties[] = {
+    {R, "an output may name the item, with the type of another call", "[" CUSTOM "," FO("i") "]",
+     "[" CUSTOM "," CO("c") "]"},
+    {R, "a call without call_id keeps the output that names its item", "[" FCI("") "," FO("i") "]",
+     "[" FCI(",\"call_id\":\"" M0 "\"") "," FO(M0) "]"},
+    {R, "the same id twice without any output", "[" FC("a") "," FC("a") "]",
+     "[" FC("a") "," FU("a") "]"},
+    {R, "of two calls of one id the nearer one", "[" FO("a") "," FC("a") "," FO("a") "]",
+     "[" FC("a") "," FO("a") "]"},
+    {C, "outputs without ids are those of the calls without, in order",
+     "[" ASK(TC("") "," TC("")) "," TOOLN("") "," TOOL("") "," USER "]",
+     "[" ASK(TC(M0) "," TC(M1)) "," TOOLN(",\"tool_call_id\":\"" M0 "\"") "," TOOL(M1) "," USER
+                                                                                       "]"},
+    {C, "one without an id is of the newest message first",
+     "[" ASK(TC("")) "," USER "," ASK(TC("")) "," TOOL("") "]",
+     "[" ASK(TC(M0)) "," TOOLU(M0) "," USER "," ASK(TC(M1)) "," TOOL(M1) "]"},
+    {C, "one without an id is of the call that ids leave over",
+     "[" ASK(TC("a") "," TC("b")) "," TOOL("") "," TOOL("a") "]",
+     "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "]"},
+    {C, "one without an id and without a call", "[" ASK(TC("a")) "," TOOL("a") "," TOOL("") "]",
+     "[" ASK(TC("a")) "," TOOL("a") "]"},
+    {A, "results without ids", "[" ASST(USEN("")) "," USERB(RES("")) "]",
+     "[" ASST(USEN(",\"id\":\"" M0 "\"")) "," USERB(RES(M0)) "]"},
+    {G, "what a later call gave is not that of an interrupted one",
+     "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "," GMODEL(GCALL("f")) "," GUSER(GRES("f")) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "," GMODEL(GCALL("f")) "," GUSER(
+         GRES("f")) "]"},
+    {G, "one that comes late is still that of the interrupted call",
+     "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "," GMODEL(GTEXT) "," GUSER(GRES("f")) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GRES("f") "," GTEXT) "," GMODEL(GTEXT) "]"},
+    {G, "calls of neighbouring contents have their outputs in order",
+     "[" GMODEL(GCALL("f")) "," GMODEL(GCALL("f")) "," GUSER(
+         GTOLD("f", "1") "," GTOLD("f", "2")) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GTOLD("f", "1")) "," GMODEL(GCALL("f")) "," GUSER(
+         GTOLD("f", "2")) "]"},
+    {G, "an id says enough; the name becomes that of the call",
+     "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "unknown")) "]",
+     "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "f")) "]"},
+    {G, "a second output of an id is not that of a call without one",
+     "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESI("1")) "]",
+     "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESU("f")) "]"},
+    {G, "of an early output the id decides, too",
+     "[" GUSER(GRESI("1")) "," GMODEL(GCALLI("1")) "," GMODEL(GCALL("f")) "]",
+     "[" GMODEL(GCALLI("1")) "," GUSER(GRESI("1")) "," GMODEL(GCALL("f")) "," GUSER(
+         GRESU("f")) "]"},
+};
+
 static void check_example(const struct example *e, enum wbi_provider provider)
 {
     struct wbi_str in = wbi_str_z(e->in), want = wbi_str_z(e->out ? e->out : e->in);
@@ -205,6 +268,13 @@ static void broken_histories_are_mended_and_legal_ones_kept(void **state)
         if (wbi_str_find(wbi_str_z(examples[i].in), WBI_LIT("[]")) == strlen(examples[i].in))
             check_example(&examples[i], WBI_PROVIDER_AUTO);
     }
+}
+
+static void every_output_is_given_to_its_call(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(ties); i++)
+        check_example(&ties[i], ties[i].provider);
 }
 
 static void the_report_counts_what_was_done(void **state)
@@ -294,8 +364,8 @@ static unsigned roll(unsigned n)
 /* A heap of calls, outputs and talk in no order, over few ids. */
 static void make_message(struct wbi_buf *b, enum wbi_provider p)
 {
-    static const char *const ids[] = {"a", "b", "c", "d"};
-    const char *id = ids[roll(4)], *other = ids[roll(4)];
+    static const char *const ids[] = {"a", "b", "c", "d", ""};
+    const char *id = ids[roll(5)], *other = ids[roll(5)];
 
     switch (p) {
     case R:
@@ -488,6 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(every_output_is_given_to_its_call, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rounds_are_numbered, set_up, tear_down),
