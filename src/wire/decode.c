@@ -413,7 +413,8 @@ static wb_rc unfinished(struct wbi_error *err)
 {
     return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_MALFORMED_CALL,
                          "the call is still being written and was not run; send it when it is "
-                         "whole (response.output_item.done, or a part without willContinue)");
+                         "whole (response.output_item.done, a message or block with all its "
+                         "deltas, a part without willContinue)");
 }
 
 wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider, const wbi_json *line,
