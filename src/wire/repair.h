@@ -11,6 +11,11 @@
     "no output of this call was recorded; it may have run, in part or in whole\n" \
     "Next: check whether the effect happened before calling again"
 
+/* What is left of a user's message that held nothing but outputs of other turns or of no call,
+ * where the conversation needs one: a turn of the user comes first, last and between those of
+ * the model. */
+#define WBI_REPAIR_NOTE "[the tool results that stood here were not of the turn before]"
+
 struct wbi_repair_report {
     enum wbi_provider provider; /* as given, or as seen */
     size_t calls;               /* in the repaired history */

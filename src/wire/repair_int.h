@@ -20,6 +20,8 @@ struct wbi_repair {
     uint8_t *fates; /* enum wbi_fate, one an entry */
     size_t *sorted; /* scratch for the outputs of one round, one an entry */
     struct wbi_jw w;
+    bool begun;    /* a message is written; */
+    bool by_model; /* the last one is the model's (repair_blocks.c) */
     struct wbi_repair_report report;
 };
 
