@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "wire/wire_int.h"
 
 static const struct wbi_codec *const codecs[WBI_PROVIDER_COUNT] = {
@@ -107,10 +108,7 @@ wb_rc wbi_decoding_add(struct wbi_decoding *d, enum wbi_wire_kind kind, const wb
 
 static bool has_control(struct wbi_str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if ((uint8_t)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            return true;
-    return false;
+    return wbi_utf8_control(s) < s.n;
 }
 
 /* Ids are echoed into logs and records: short and printable (C2.2). */
