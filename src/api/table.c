@@ -22,7 +22,7 @@ static struct wbi_str cell(struct table *t, const wbi_json *row, size_t column)
 {
     const wbi_json *v = NULL;
     struct wbi_buf text;
-    char *p;
+    struct wbi_str rest;
 
     if (t->names[column].n == 0 || t->names[column].p[0] != '/')
         v = wbi_json_getn(row, t->names[column]);
@@ -35,10 +35,13 @@ static struct wbi_str cell(struct table *t, const wbi_json *row, size_t column)
         wbi_buf_adds(&text, wbi_json_str(v));
     else
         wbi_json_write(&text, v);
-    p = text.p;
-    for (size_t i = 0; i < text.n; i++)
-        if ((uint8_t)p[i] < 0x20 || p[i] == 0x7f)
-            p[i] = ' ';
+    rest = wbi_buf_str(&text);
+    for (size_t at; (at = wbi_utf8_control(rest)) < rest.n; rest = wbi_str_from(rest, at)) {
+        char *p = text.p + (text.n - rest.n) + at;
+        if ((uint8_t)*p >= 0x80) /* of two bytes */
+            p[1] = ' ';
+        *p = ' ';
+    }
     return wbi_buf_str(&text);
 }
 

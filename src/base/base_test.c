@@ -460,6 +460,13 @@ static void utf8_is_strict(void **state)
     assert_int_equal(wbi_utf8_count(WBI_LIT("a\xc3\xbc"
                                             "b")),
                      3);
+    assert_int_equal(wbi_utf8_control(WBI_LIT("plain, long enough for words")), 28);
+    assert_int_equal(wbi_utf8_control(WBI_LIT("plain, long enough\nfor words")), 18);
+    assert_int_equal(wbi_utf8_control(WBI_LIT("\x7f")), 0);
+    assert_int_equal(wbi_utf8_control(WBI_LIT("\xc3\x85\xc2\xa0")),
+                     4); /* A with a ring, no-break space */
+    assert_int_equal(wbi_utf8_control(WBI_LIT("\xc3\x85 long, \xc2\x9b")), 9); /* CSI */
+    assert_int_equal(wbi_utf8_control(WBI_NONE), 0);
 }
 
 static void error_table_is_whole(void **state)

@@ -2,6 +2,10 @@
  * base/utf8.c: well-formed as in the Unicode Standard, table 3-7. */
 #include "base/utf8.h"
 
+#include <string.h>
+
+#include "base/word.h"
+
 /* Bounds of the second byte by the first; *len is the sequence length. */
 static bool lead(uint8_t c, size_t *len, uint8_t *low, uint8_t *high)
 {
@@ -157,6 +161,24 @@ uint32_t wbi_utf8_next(struct wbi_str s, size_t *at)
     *at += 4;
     return (uint32_t)(p[0] & 0x07) << 18 | (uint32_t)(p[1] & 0x3f) << 12 |
            (uint32_t)(p[2] & 0x3f) << 6 | (p[3] & 0x3f);
+}
+
+size_t wbi_utf8_control(struct wbi_str s)
+{
+    const uint8_t *p = (const uint8_t *)s.p;
+    size_t i = 0;
+    uint64_t v;
+
+    for (; s.n - i >= sizeof(v); i += sizeof(v)) {
+        memcpy(&v, p + i, sizeof(v));
+        if ((wbi_word_control(v) | (v & WBI_EACH_BYTE(0x80))) != 0)
+            break;
+    }
+    for (; i < s.n; i++)
+        if (p[i] < 0x20 || p[i] == 0x7f ||
+            (p[i] == 0xc2 && s.n - i > 1 && p[i + 1] >= 0x80 && p[i + 1] < 0xa0))
+            break;
+    return i;
 }
 
 size_t wbi_utf8_put(uint32_t cp, char out[4])

@@ -26,6 +26,9 @@ size_t wbi_utf8_cut_whole_words(struct wbi_str s, size_t n);
 size_t wbi_utf8_cut_chars(struct wbi_str s, size_t n);
 /* One code point of well-formed text at s.p[*at]; moves *at on. */
 uint32_t wbi_utf8_next(struct wbi_str s, size_t *at);
+/* Where the first control character of well-formed text stands (those above U+007F, too, which
+ * terminals obey), or s.n. */
+size_t wbi_utf8_control(struct wbi_str s);
 /* 1 to 4 bytes; returns how many. cp must be a scalar value. */
 size_t wbi_utf8_put(uint32_t cp, char out[4]);
 /* Length of the well-formed sequence at p (at least 1 byte available), or 0;

@@ -3,7 +3,7 @@
 #include "call/invocation.h"
 
 #include "base/limits.h"
-#include "base/word.h"
+#include "base/utf8.h"
 #include "text/secrets.h"
 
 static wb_rc wrong_type(struct wbi_error *err, struct wbi_str name, const char *want,
@@ -106,28 +106,12 @@ static bool blank(struct wbi_str s)
     return wbi_str_trim(s).n == 0;
 }
 
-/* Where the first control character stands, or s.n. */
-static size_t find_control(struct wbi_str s)
-{
-    size_t i = 0;
-    uint64_t v;
-
-    for (; s.n - i >= sizeof(v); i += sizeof(v)) {
-        memcpy(&v, s.p + i, sizeof(v));
-        if (wbi_word_control(v) != 0)
-            break;
-    }
-    while (i < s.n && (uint8_t)s.p[i] >= 0x20 && s.p[i] != 0x7f)
-        i++;
-    return i;
-}
-
 void wbi_invocation_rpc_id(struct wbi_invocation *inv, const wbi_json *id, struct wbi_str text)
 {
     struct wbi_str value = wbi_json_is(id, WBI_JSON_STR) ? wbi_json_str(id) : WBI_NONE;
 
     inv->call_id = inv->key_id = text;
-    if (value.n > 0 && find_control(value) == value.n) /* others cannot be told or typed */
+    if (value.n > 0 && wbi_utf8_control(value) == value.n) /* others cannot be told or typed */
         inv->call_id = value;
 }
 
@@ -139,7 +123,7 @@ static wb_rc check_id(const char *name, struct wbi_str s, size_t most, struct wb
     if (s.n > most)
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "%s has %zu bytes; at most %zu are accepted", name, s.n, most);
-    at = find_control(s);
+    at = wbi_utf8_control(s);
     if (at < s.n)
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "%s has a control character at byte %zu; none is accepted", name, at);

@@ -104,9 +104,8 @@ wb_rc wbi_name_parse_qualified(struct wbi_str name, struct wbi_name_parts *ret,
                         WBI_LIMIT_TOOL_NAME);
     if (!wbi_utf8_valid(name))
         return wbi_fail(err, WB_EINPUT, "a tool name must be UTF-8");
-    for (size_t i = 0; i < name.n; i++)
-        if ((uint8_t)name.p[i] < 0x20 || name.p[i] == 0x7f)
-            return wbi_fail(err, WB_EINPUT, "a tool name must not hold control characters");
+    if (wbi_utf8_control(name) < name.n)
+        return wbi_fail(err, WB_EINPUT, "a tool name must not hold control characters");
     if (parts.origin == WBI_NAME_UNKNOWN || wbi_str_starts(name, WBI_LIT("mcp__")))
         return wbi_fail(err, WB_EINPUT,
                         "\"%.*s\" is no qualified tool name; accepted are local::<tool> and "

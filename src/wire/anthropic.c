@@ -21,9 +21,16 @@ static bool holds_block(const wbi_json *content)
     return false;
 }
 
+/* The event that opens a block in a stream: its input comes in pieces. */
+static bool is_opening(const wbi_json *v)
+{
+    return wbi_str_eqz(wbi_json_get_str(v, "type"), "content_block_start") &&
+           is_block(wbi_json_get(v, "content_block"));
+}
+
 static bool knows(const wbi_json *v)
 {
-    return is_block(v) || holds_block(wbi_json_get(v, "content")) ||
+    return is_block(v) || is_opening(v) || holds_block(wbi_json_get(v, "content")) ||
            (wbi_str_eqz(wbi_json_get_str(v, "type"), "message") &&
             wbi_json_get_as(v, "content", WBI_JSON_ARR) != NULL);
 }
@@ -47,12 +54,23 @@ static wb_rc decode_block(struct wbi_decoding *d, const wbi_json *v)
     return wbi_decoding_arguments(d, call, input, "input");
 }
 
+/* Output ends at its own limit, or where the context window does. */
+static bool hit_limit(struct wbi_str stop_reason)
+{
+    return wbi_str_eqz(stop_reason, "max_tokens") ||
+           wbi_str_eqz(stop_reason, "model_context_window_exceeded");
+}
+
 static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
 {
     const wbi_json *last = NULL;
 
     if (is_block(v))
         return decode_block(d, v);
+    if (is_opening(v)) {
+        d->unfinished++;
+        return WB_OK;
+    }
     d->turn->id = wbi_json_get_str(v, "id");
     d->turn->model = wbi_json_get_str(v, "model");
     WBI_JSON_EACH (wbi_json_get(v, "content"), block) {
@@ -63,7 +81,7 @@ static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
                 return rc;
         }
     }
-    if (wbi_str_eqz(wbi_json_get_str(v, "stop_reason"), "max_tokens"))
+    if (hit_limit(wbi_json_get_str(v, "stop_reason")))
         wbi_decoding_cut_last(d, last);
     return WB_OK;
 }

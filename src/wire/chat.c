@@ -69,7 +69,12 @@ static wb_rc decode_message(struct wbi_decoding *d, const wbi_json *message, boo
 static wb_rc decode(struct wbi_decoding *d, const wbi_json *v)
 {
     const wbi_json *choice = wbi_json_at(wbi_json_get(v, "choices"), 0);
+    const wbi_json *delta = wbi_json_get(choice, "delta");
 
+    if (wbi_json_count(wbi_json_get(delta, "tool_calls")) > 0) {
+        d->unfinished++; /* a chunk of a stream: pieces of calls */
+        return WB_OK;
+    }
     if (choice != NULL) {
         d->turn->id = wbi_json_get_str(v, "id");
         d->turn->model = wbi_json_get_str(v, "model");

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "wire/wire_int.h"
 
 static const struct wbi_codec *const codecs[WBI_PROVIDER_COUNT] = {
@@ -107,10 +108,7 @@ wb_rc wbi_decoding_add(struct wbi_decoding *d, enum wbi_wire_kind kind, const wb
 
 static bool has_control(struct wbi_str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if ((uint8_t)s.p[i] < 0x20 || s.p[i] == 0x7f)
-            return true;
-    return false;
+    return wbi_utf8_control(s) < s.n;
 }
 
 /* Ids are echoed into logs and records: short and printable (C2.2). */
@@ -413,7 +411,8 @@ static wb_rc unfinished(struct wbi_error *err)
 {
     return wbi_fail_kind(err, WB_EAGAIN, WBI_KIND_MALFORMED_CALL,
                          "the call is still being written and was not run; send it when it is "
-                         "whole (response.output_item.done, or a part without willContinue)");
+                         "whole (response.output_item.done, a message or block with all its "
+                         "deltas, a part without willContinue)");
 }
 
 wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider, const wbi_json *line,

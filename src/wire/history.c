@@ -2,7 +2,9 @@
  * wire/history.c: walk the messages once, then pair. Ids may be used again in a
  * later round (some models count from zero every turn), so an output answers
  * the newest call of its id that waits. Gemini calls are told by id where both
- * sides have one, what is left by name. */
+ * sides have one, what is left by name; elsewhere an output without an id is of
+ * the next call that waits. Both look at the newest round first: a call that was
+ * interrupted is not answered by what a later one gave. */
 #include "wire/history.h"
 
 #include "base/checked.h"
@@ -192,18 +194,47 @@ struct waiting {
     bool used;
 };
 
+/* What tells the call of an output. */
+enum tie {
+    BY_ID = 1,
+    BY_ITEM,      /* the id of the call's item, where its call_id was meant */
+    BY_NAME,      /* outputs without an id */
+    BY_BARE_NAME, /* calls without one, to which the output gives one */
+    BY_PLACE,     /* outputs without an id */
+};
+
+/* One walk over the entries. */
+struct look {
+    enum tie tie;
+    bool any_name;  /* Gemini: an id says enough */
+    bool any_round; /* a later call does not take the place of those that wait */
+    bool last;      /* of its tie: what finds no call now repeats an earlier output */
+};
+
 struct pairing {
     struct wbi_history *h;
     struct waiting *table;
     size_t mask;
-    bool by_name;
+    struct look by;
 };
 
 static struct wbi_str key_of(const struct pairing *p, const struct wbi_history_entry *e)
 {
-    if (p->by_name)
-        return e->name.p ? e->name : WBI_LIT("");
-    return e->id;
+    struct wbi_str name = e->name.p ? e->name : WBI_LIT("");
+    bool bare = e->id.p == NULL;
+
+    switch (p->by.tie) {
+    case BY_ITEM:
+        return e->is_call ? some(wbi_json_get_str(e->value, "id")) : e->id;
+    case BY_NAME:
+        return e->is_call || bare ? name : WBI_NONE;
+    case BY_BARE_NAME:
+        return e->is_call == bare ? name : WBI_NONE;
+    case BY_PLACE:
+        return e->is_call || bare ? WBI_LIT("") : WBI_NONE;
+    default:
+        return e->id;
+    }
 }
 
 static struct waiting *slot_of(const struct pairing *p, struct wbi_str key)
@@ -218,13 +249,14 @@ static struct waiting *slot_of(const struct pairing *p, struct wbi_str key)
 }
 
 /* May this output, perhaps under another type, stand for that call's? */
-static bool fits(const struct wbi_history_entry *call, const struct wbi_history_entry *output)
+static bool fits(const struct pairing *p, const struct wbi_history_entry *call,
+                 const struct wbi_history_entry *output)
 {
     bool plain_call = call->kind == WBI_WIRE_FUNCTION || call->kind == WBI_WIRE_CUSTOM;
     bool plain = output->kind == WBI_WIRE_FUNCTION || output->kind == WBI_WIRE_CUSTOM;
 
     if (call->kind == WBI_WIRE_GEMINI_CALL)
-        return wbi_str_eq(call->name, output->name) &&
+        return (p->by.any_name || wbi_str_eq(call->name, output->name)) &&
                (call->id.p == NULL || output->id.p == NULL || wbi_str_eq(call->id, output->id));
     if (call->kind == WBI_WIRE_LOCAL_SHELL)
         return output->kind == WBI_WIRE_LOCAL_SHELL || output->kind == WBI_WIRE_FUNCTION;
@@ -251,7 +283,7 @@ static size_t take(struct pairing *p, struct waiting *w, const struct wbi_histor
     size_t before = WBI_HISTORY_NONE;
 
     for (size_t i = w->first; i != WBI_HISTORY_NONE; before = i, i = entries[i].next) {
-        if (entries[i].partner != WBI_HISTORY_NONE || !fits(&entries[i], output))
+        if (entries[i].partner != WBI_HISTORY_NONE || !fits(p, &entries[i], output))
             continue;
         if (before == WBI_HISTORY_NONE)
             w->first = entries[i].next;
@@ -264,6 +296,21 @@ static size_t take(struct pairing *p, struct waiting *w, const struct wbi_histor
     return WBI_HISTORY_NONE;
 }
 
+static bool waits_from_elsewhere(const struct pairing *p, const struct waiting *w,
+                                 const struct wbi_history_entry *e)
+{
+    return w->first != WBI_HISTORY_NONE && p->h->entries[w->first].round != e->round;
+}
+
+/* The same id again before there was an output. */
+static bool is_repetition(const struct pairing *p, const struct waiting *w,
+                          const struct wbi_history_entry *e)
+{
+    if (p->by.tie != BY_ID || p->h->provider == WBI_PROVIDER_GEMINI || w->first == WBI_HISTORY_NONE)
+        return false;
+    return p->h->provider == WBI_PROVIDER_RESPONSES || !waits_from_elsewhere(p, w, e);
+}
+
 /* Calls with an id wait alone: a second one is a repetition within its round,
  * a new call (and the older one stays unanswered) elsewhere. */
 static void pair_call(struct pairing *p, size_t i)
@@ -272,41 +319,24 @@ static void pair_call(struct pairing *p, size_t i)
     struct wbi_str key = key_of(p, e);
     struct waiting *w;
 
-    if (key.p == NULL)
+    if (key.p == NULL || e->duplicate)
         return;
     w = slot_of(p, key);
-    if (e->partner != WBI_HISTORY_NONE) { /* by its id, before */
+    if (e->partner != WBI_HISTORY_NONE) { /* told before */
         w->used = true;
         return;
     }
-    if (!p->by_name && w->first != WBI_HISTORY_NONE) {
-        const struct wbi_history_entry *other = &p->h->entries[w->first];
-        bool again = p->h->provider == WBI_PROVIDER_RESPONSES || other->round == e->round;
-        e->duplicate = again && p->h->provider != WBI_PROVIDER_GEMINI;
-        if (e->duplicate)
-            return;
-        if (!again)
-            w->first = WBI_HISTORY_NONE;
-    }
+    e->duplicate = is_repetition(p, w, e);
+    if (e->duplicate)
+        return;
+    if (!p->by.any_round && waits_from_elsewhere(p, w, e))
+        w->first = WBI_HISTORY_NONE;
     wait_in(p, w, i);
 }
 
 static bool is_lonely_call(const struct wbi_history_entry *e)
 {
     return e->is_call && !e->duplicate && e->partner == WBI_HISTORY_NONE;
-}
-
-/* Outputs of the old shell item may name the item instead of the call. */
-static size_t shell_call_by_item(const struct wbi_history *h, size_t output)
-{
-    for (size_t i = output; i-- > 0;) {
-        const struct wbi_history_entry *e = &h->entries[i];
-        if (e->kind == WBI_WIRE_LOCAL_SHELL && is_lonely_call(e) &&
-            h->entries[output].id.p != NULL &&
-            wbi_str_eq(wbi_json_get_str(e->value, "id"), h->entries[output].id))
-            return i;
-    }
-    return WBI_HISTORY_NONE;
 }
 
 static void pair_output(struct pairing *p, size_t i)
@@ -317,20 +347,20 @@ static void pair_output(struct pairing *p, size_t i)
     struct waiting *w;
     size_t call;
 
-    if (key.p == NULL || e->partner != WBI_HISTORY_NONE)
+    if (key.p == NULL || e->partner != WBI_HISTORY_NONE || e->duplicate)
         return;
     w = slot_of(p, key);
     call = take(p, w, e);
-    e->duplicate = call == WBI_HISTORY_NONE && w->used;
-    if (call == WBI_HISTORY_NONE && e->kind == WBI_WIRE_LOCAL_SHELL)
-        call = shell_call_by_item(h, i);
-    if (call != WBI_HISTORY_NONE) {
-        e->partner = call;
-        h->entries[call].partner = i;
+    if (call == WBI_HISTORY_NONE) {
+        e->duplicate = p->by.last && w->used;
+        return;
     }
+    e->partner = call;
+    h->entries[call].partner = i;
 }
 
-/* Outputs that stand before their call: the same walk backwards over what is left. */
+/* Outputs that stand before their call: the same walk backwards over what is left, so that
+ * the nearest round is theirs. */
 static void pair_early_outputs(struct pairing *p)
 {
     struct wbi_history *h = p->h;
@@ -343,8 +373,12 @@ static void pair_early_outputs(struct pairing *p)
 
         if (key.p == NULL)
             continue;
-        if (is_lonely_call(e))
-            wait_in(p, slot_of(p, key), i);
+        if (is_lonely_call(e)) {
+            struct waiting *w = slot_of(p, key);
+            if (waits_from_elsewhere(p, w, e))
+                w->first = WBI_HISTORY_NONE;
+            wait_in(p, w, i);
+        }
         if (e->is_call || e->partner != WBI_HISTORY_NONE || e->duplicate)
             continue;
         call = take(p, slot_of(p, key), e);
@@ -385,14 +419,60 @@ static void number_rounds(struct wbi_history *h)
     }
 }
 
-static void pair_all(struct pairing *p)
+static void walk(struct pairing *p)
 {
+    memset(p->table, 0, (p->mask + 1) * sizeof(*p->table));
     for (size_t i = 0; i < p->h->n; i++) {
         if (p->h->entries[i].is_call)
             pair_call(p, i);
         else
             pair_output(p, i);
     }
+}
+
+/* Whether anything is left for another look. */
+static bool has_lonely_output(const struct wbi_history *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (!h->entries[i].is_call && h->entries[i].partner == WBI_HISTORY_NONE)
+            return true;
+    return false;
+}
+
+#define LOOKS_MOST 6
+
+/* From what tells most to what tells least. */
+static const struct look looks[WBI_PROVIDER_COUNT][LOOKS_MOST] = {
+    [WBI_PROVIDER_RESPONSES] = {{BY_ID, .last = true}, {BY_ITEM, .last = true}},
+    [WBI_PROVIDER_CHAT] = {{BY_ID, .last = true},
+                           {BY_PLACE},
+                           {BY_PLACE, .any_round = true, .last = true}},
+    [WBI_PROVIDER_ANTHROPIC] = {{BY_ID, .last = true},
+                                {BY_PLACE},
+                                {BY_PLACE, .any_round = true, .last = true}},
+    [WBI_PROVIDER_GEMINI] = {{BY_ID},
+                             {BY_ID, .any_name = true, .last = true},
+                             {BY_NAME},
+                             {BY_BARE_NAME},
+                             {BY_NAME, .any_round = true, .last = true},
+                             {BY_BARE_NAME, .any_round = true, .last = true}},
+};
+
+static void pair_all(struct pairing *p)
+{
+    const struct look *l = looks[p->h->provider];
+
+    for (size_t i = 0; i < LOOKS_MOST && l[i].tie != 0; i++) {
+        if (i > 0 && !has_lonely_output(p->h))
+            break;
+        p->by = l[i];
+        walk(p);
+    }
+    p->by = (struct look){BY_ID};
+    pair_early_outputs(p);
+    p->by.tie = BY_NAME;
+    if (p->h->provider == WBI_PROVIDER_GEMINI)
+        pair_early_outputs(p);
 }
 
 static wb_rc pair(struct reader *r)
@@ -408,12 +488,6 @@ static wb_rc pair(struct reader *r)
     if (p.table == NULL)
         return wbi_fail_nomem(r->err);
     pair_all(&p);
-    if (h->provider == WBI_PROVIDER_GEMINI) {
-        memset(p.table, 0, slots * sizeof(*p.table));
-        p.by_name = true;
-        pair_all(&p);
-    }
-    pair_early_outputs(&p);
     number_rounds(h);
     return WB_OK;
 }
@@ -486,7 +560,7 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     };
     struct wbi_history h = {.rounds = 0};
     struct reader r = {.arena = arena, .h = &h, .err = err};
-    bool model = false;
+    bool model = false, joins;
     size_t m = 0;
     wb_rc rc;
 
@@ -497,9 +571,10 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     rc = locate(provider, root, &h, err);
     if (rc != WB_OK)
         return rc;
+    joins = h.provider == WBI_PROVIDER_ANTHROPIC || h.provider == WBI_PROVIDER_GEMINI;
     WBI_JSON_EACH (h.messages, message) {
         bool again = wbi_history_by_model(h.provider, message);
-        r.run += !(h.provider == WBI_PROVIDER_ANTHROPIC && model && again);
+        r.run += !(joins && model && again);
         model = again;
         rc = readers[h.provider](&r, message, m++);
         if (rc != WB_OK)

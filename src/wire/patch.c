@@ -33,26 +33,57 @@ static bool has_headers(struct wbi_str diff)
     return false;
 }
 
+/* "--- a/x", "+++ b/x" of a unified diff; the operation's path says which file it is. */
+static struct wbi_str without_file_names(struct wbi_str diff)
+{
+    struct lines l = {diff};
+    struct wbi_str old, new;
+
+    if (next_line(&l, &old) && next_line(&l, &new) && wbi_str_starts(old, WBI_LIT("--- ")) &&
+        wbi_str_starts(new, WBI_LIT("+++ ")) && wbi_str_starts(l.rest, WBI_LIT("@@")))
+        return l.rest;
+    return diff;
+}
+
+static bool is_blank(struct wbi_str line)
+{
+    return line.n == 0 || wbi_str_eqz(line, "\r");
+}
+
+/* What stands around the added lines of a diff. */
+static bool is_frame(struct wbi_str line)
+{
+    return wbi_str_starts(line, WBI_LIT("@@")) || wbi_str_starts(line, WBI_LIT("*** ")) ||
+           wbi_str_starts(line, WBI_LIT("\\ No newline"));
+}
+
+/* Blank lines have often lost their plus. */
 static bool all_added(struct wbi_str diff)
 {
     struct lines l = {diff};
     struct wbi_str line;
+    bool any = false;
 
-    while (next_line(&l, &line))
-        if (line.n == 0 || line.p[0] != '+')
+    while (next_line(&l, &line)) {
+        bool added = wbi_str_starts(line, WBI_LIT("+"));
+        if (!added && !is_blank(line) && !is_frame(line))
             return false;
-    return true;
+        any = any || added;
+    }
+    return any;
 }
 
 /* New files come as added lines, or as their plain content. */
 static void add_new_file(struct wbi_buf *patch, struct wbi_str diff)
 {
-    struct lines l = {diff};
-    struct wbi_str line;
-    bool plain = !all_added(diff);
+    struct wbi_str hunks = without_file_names(diff), line;
+    bool added = all_added(hunks);
+    struct lines l = {added ? hunks : diff};
 
     while (next_line(&l, &line)) {
-        if (plain)
+        if (added && is_frame(line))
+            continue;
+        if (!added || is_blank(line))
             wbi_buf_addc(patch, '+');
         wbi_buf_adds(patch, line);
         wbi_buf_addc(patch, '\n');
@@ -61,6 +92,7 @@ static void add_new_file(struct wbi_buf *patch, struct wbi_str diff)
 
 static void add_update(struct wbi_buf *patch, struct wbi_str diff)
 {
+    diff = without_file_names(diff);
     if (!wbi_str_starts(diff, WBI_LIT("@@")))
         wbi_buf_addz(patch, "@@\n");
     wbi_buf_adds(patch, diff);

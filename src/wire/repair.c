@@ -16,23 +16,30 @@ static bool is_plain(enum wbi_wire_kind kind)
     return kind == WBI_WIRE_FUNCTION || kind == WBI_WIRE_CUSTOM;
 }
 
-/* Object v with one string member replaced, or added where it is missing. */
-static void write_with(struct wbi_jw *w, const wbi_json *v, const char *name, struct wbi_str s)
-{
-    bool written = false;
+/* A string member that is written instead of the one that is there. */
+struct change {
+    const char *name;
+    struct wbi_str value;
+};
 
+/* Object v with changes, each of which is added where the member is missing. */
+static void write_with(struct wbi_jw *w, const wbi_json *v, const struct change *changes, size_t n)
+{
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER (v, key) {
-        bool same = wbi_str_eqz(wbi_json_str(key), name);
+        size_t i = 0;
+
+        while (i < n && !wbi_str_eqz(wbi_json_str(key), changes[i].name))
+            i++;
         wbi_jw_keyn(w, wbi_json_str(key));
-        if (same)
-            wbi_jw_str(w, s);
+        if (i < n)
+            wbi_jw_str(w, changes[i].value);
         else
             wbi_jw_val(w, key_val);
-        written = written || same;
     }
-    if (!written)
-        wbi_jw_kstr(w, name, s);
+    for (size_t i = 0; i < n; i++)
+        if (wbi_json_get(v, changes[i].name) == NULL)
+            wbi_jw_kstr(w, changes[i].name, changes[i].value);
     wbi_jw_obj_end(w);
 }
 
@@ -53,16 +60,24 @@ static struct wbi_str made_id(size_t entry, char out[40])
     return wbi_buf_str(&b);
 }
 
+static struct wbi_str id_of(const struct wbi_repair *r, size_t call, char out[40])
+{
+    return needs_id(r, call) ? made_id(call, out) : r->h.entries[call].id;
+}
+
 void wbi_repair_write_call(struct wbi_repair *r, size_t entry)
 {
     bool flat = r->h.provider == WBI_PROVIDER_RESPONSES;
+    struct change change = {.name = flat ? "call_id" : "id"};
     char id[40];
 
     r->report.calls++;
-    if (needs_id(r, entry))
-        write_with(&r->w, r->h.entries[entry].value, flat ? "call_id" : "id", made_id(entry, id));
-    else
+    if (!needs_id(r, entry)) {
         wbi_jw_val(&r->w, r->h.entries[entry].value);
+        return;
+    }
+    change.value = made_id(entry, id);
+    write_with(&r->w, r->h.entries[entry].value, &change, 1);
 }
 
 static bool is_retyped(const struct wbi_history *h, const struct wbi_history_entry *output)
@@ -75,17 +90,72 @@ static bool is_retyped(const struct wbi_history *h, const struct wbi_history_ent
     return is_plain(kind) && kind != output->kind;
 }
 
-static void write_output(struct wbi_repair *r, size_t entry)
+/* It names its call by another id or, for Gemini, by another name. Outputs of the old shell
+ * item may name the item. */
+static bool is_readdressed(const struct wbi_repair *r, const struct wbi_history_entry *output)
+{
+    const struct wbi_history_entry *call;
+
+    if (output->partner == WBI_HISTORY_NONE || output->kind == WBI_WIRE_LOCAL_SHELL)
+        return false;
+    call = &r->h.entries[output->partner];
+    if (r->h.provider == WBI_PROVIDER_GEMINI)
+        return call->name.p != NULL && !wbi_str_eq(call->name, output->name);
+    return needs_id(r, output->partner) || !wbi_str_eq(call->id, output->id);
+}
+
+bool wbi_repair_is_rewritten(const struct wbi_repair *r, size_t entry)
 {
     const struct wbi_history_entry *e = &r->h.entries[entry];
 
-    if (!is_retyped(&r->h, e))
+    return e->is_call ? needs_id(r, entry) : is_retyped(&r->h, e) || is_readdressed(r, e);
+}
+
+/* The response under the name of its call. */
+static void write_renamed(struct wbi_repair *r, const struct wbi_history_entry *e)
+{
+    const struct change change = {"name", r->h.entries[e->partner].name};
+
+    wbi_jw_obj(&r->w);
+    WBI_JSON_EACH_MEMBER (e->value, key) {
+        struct wbi_str name = wbi_json_str(key);
+
+        wbi_jw_keyn(&r->w, name);
+        if (wbi_str_eqz(name, "functionResponse") || wbi_str_eqz(name, "function_response"))
+            write_with(&r->w, key_val, &change, 1);
+        else
+            wbi_jw_val(&r->w, key_val);
+    }
+    wbi_jw_obj_end(&r->w);
+}
+
+void wbi_repair_write_output(struct wbi_repair *r, size_t entry)
+{
+    static const char *const id_members[WBI_PROVIDER_COUNT] = {
+        [WBI_PROVIDER_RESPONSES] = "call_id",
+        [WBI_PROVIDER_CHAT] = "tool_call_id",
+        [WBI_PROVIDER_ANTHROPIC] = "tool_use_id",
+    };
+    const struct wbi_history_entry *e = &r->h.entries[entry];
+    struct change changes[2];
+    char id[40];
+    size_t n = 0;
+
+    if (!wbi_repair_is_rewritten(r, entry)) {
         wbi_jw_val(&r->w, e->value);
-    else
-        write_with(&r->w, e->value, "type",
-                   r->h.entries[e->partner].kind == WBI_WIRE_CUSTOM
-                       ? WBI_LIT("custom_tool_call_output")
-                       : WBI_LIT("function_call_output"));
+        return;
+    }
+    if (r->h.provider == WBI_PROVIDER_GEMINI) {
+        write_renamed(r, e);
+        return;
+    }
+    if (is_retyped(&r->h, e))
+        changes[n++] = (struct change){"type", r->h.entries[e->partner].kind == WBI_WIRE_CUSTOM
+                                                   ? WBI_LIT("custom_tool_call_output")
+                                                   : WBI_LIT("function_call_output")};
+    if (is_readdressed(r, e))
+        changes[n++] = (struct change){id_members[r->h.provider], id_of(r, e->partner, id)};
+    write_with(&r->w, e->value, changes, n);
 }
 
 static void write_synthetic(struct wbi_repair *r, size_t entry)
@@ -94,7 +164,7 @@ static void write_synthetic(struct wbi_repair *r, size_t entry)
     char id[40];
     struct wbi_wire_call call = {.provider = r->h.provider,
                                  .kind = e->kind,
-                                 .id = needs_id(r, entry) ? made_id(entry, id) : e->id,
+                                 .id = id_of(r, entry, id),
                                  .name = e->name.p ? e->name : WBI_LIT(""),
                                  .item = e->value,
                                  .answerable = true};
@@ -147,7 +217,7 @@ void wbi_repair_write_outputs(struct wbi_repair *r, size_t from, size_t to)
     if (n > 1)
         qsort(r->sorted, n, sizeof(*r->sorted), by_place);
     for (size_t i = 0; i < n; i++)
-        write_output(r, r->sorted[i]);
+        wbi_repair_write_output(r, r->sorted[i]);
     for (size_t i = from; i < to; i++)
         if (is_unanswered(r, i))
             write_synthetic(r, i);
@@ -183,7 +253,7 @@ static void write_flat(struct wbi_repair *r)
         else if (r->fates[i] == WBI_FATE_STAY && call)
             wbi_repair_write_call(r, i);
         else if (r->fates[i] == WBI_FATE_STAY)
-            write_output(r, i);
+            wbi_repair_write_output(r, i);
         i += entry;
         m++;
     }
@@ -259,7 +329,7 @@ static void write_chat(struct wbi_repair *r)
             write_asking_message(r, message, from, to);
             wbi_repair_write_outputs(r, from, to);
         } else if (r->fates[from] == WBI_FATE_STAY) {
-            wbi_jw_val(&r->w, message);
+            wbi_repair_write_output(r, from);
         }
         from = to;
         m++;
@@ -312,7 +382,7 @@ static void count_changes(struct wbi_repair *r)
         report->outputs_added += is_unanswered(r, i);
         report->ids_given += r->fates[i] != WBI_FATE_DROP && needs_id(r, i);
         report->outputs_moved += r->fates[i] == WBI_FATE_MOVE;
-        report->outputs_retyped += !e->is_call && is_retyped(&r->h, e);
+        report->outputs_retyped += !e->is_call && wbi_repair_is_rewritten(r, i);
     }
     report->changed = report->outputs_added + report->ids_given + report->outputs_moved +
                           report->outputs_retyped + report->duplicates_dropped +

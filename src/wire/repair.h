@@ -11,6 +11,11 @@
     "no output of this call was recorded; it may have run, in part or in whole\n" \
     "Next: check whether the effect happened before calling again"
 
+/* What is left of a user's message that held nothing but outputs of other turns or of no call,
+ * where the conversation needs one: a turn of the user comes first, last and between those of
+ * the model. */
+#define WBI_REPAIR_NOTE "[the tool results that stood here were not of the turn before]"
+
 struct wbi_repair_report {
     enum wbi_provider provider; /* as given, or as seen */
     size_t calls;               /* in the repaired history */
@@ -18,7 +23,7 @@ struct wbi_repair_report {
     size_t orphans_dropped;     /* outputs of no call */
     size_t duplicates_dropped;  /* second outputs and repeated calls */
     size_t outputs_moved;       /* to where the provider wants them */
-    size_t outputs_retyped;     /* function output of a custom call and the reverse */
+    size_t outputs_retyped;     /* made to fit their call: its type, id or name */
     size_t ids_given;           /* calls that had none */
     bool changed;
 };

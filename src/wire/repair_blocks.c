@@ -169,17 +169,22 @@ static const char *blocks_name(const struct wbi_repair *r)
     return r->h.provider == WBI_PROVIDER_GEMINI ? "parts" : "content";
 }
 
+static void write_text_block(struct wbi_repair *r, struct wbi_str text)
+{
+    wbi_jw_obj(&r->w);
+    if (r->h.provider == WBI_PROVIDER_ANTHROPIC)
+        wbi_jw_kstrz(&r->w, "type", "text");
+    wbi_jw_kstr(&r->w, "text", text);
+    wbi_jw_obj_end(&r->w);
+}
+
 /* The blocks of a message that stay; plain text becomes a block. */
 static void write_own_blocks(struct wbi_repair *r, const struct cursor *c, const wbi_json *content)
 {
     size_t at = c->from;
 
     if (wbi_json_is(content, WBI_JSON_STR)) {
-        wbi_jw_obj(&r->w);
-        if (r->h.provider == WBI_PROVIDER_ANTHROPIC)
-            wbi_jw_kstrz(&r->w, "type", "text");
-        wbi_jw_kval(&r->w, "text", content);
-        wbi_jw_obj_end(&r->w);
+        write_text_block(r, wbi_json_str(content));
         return;
     }
     WBI_JSON_EACH (content, block) {
@@ -189,7 +194,7 @@ static void write_own_blocks(struct wbi_repair *r, const struct cursor *c, const
         else if (r->fates[entry] == WBI_FATE_STAY && r->h.entries[entry].is_call)
             wbi_repair_write_call(r, entry);
         else if (r->fates[entry] == WBI_FATE_STAY)
-            wbi_jw_val(&r->w, block);
+            wbi_repair_write_output(r, entry);
     }
 }
 
@@ -221,13 +226,17 @@ static void write_message(struct wbi_repair *r, const struct cursor *c, const st
     wbi_jw_obj_end(&r->w);
 }
 
+/* A message of the user with the outputs of turn t; NULL: with a note. */
 static void write_new_message(struct wbi_repair *r, const struct turn *t)
 {
     wbi_jw_obj(&r->w);
     wbi_jw_kstrz(&r->w, "role", "user");
     wbi_jw_key(&r->w, blocks_name(r));
     wbi_jw_arr(&r->w);
-    wbi_repair_write_outputs(r, t->from, t->to);
+    if (t != NULL)
+        wbi_repair_write_outputs(r, t->from, t->to);
+    else
+        write_text_block(r, WBI_LIT(WBI_REPAIR_NOTE));
     wbi_jw_arr_end(&r->w);
     wbi_jw_obj_end(&r->w);
 }
@@ -235,9 +244,7 @@ static void write_new_message(struct wbi_repair *r, const struct turn *t)
 static bool is_touched(const struct wbi_repair *r, const struct cursor *c)
 {
     for (size_t i = c->from; i < c->to; i++)
-        if (r->fates[i] != WBI_FATE_STAY ||
-            (r->h.entries[i].is_call && r->h.entries[i].id.p == NULL &&
-             r->h.provider != WBI_PROVIDER_GEMINI))
+        if (r->fates[i] != WBI_FATE_STAY || wbi_repair_is_rewritten(r, i))
             return true;
     return false;
 }
@@ -257,6 +264,22 @@ static void count_calls(struct wbi_repair *r, const struct cursor *c)
         r->report.calls += r->h.entries[i].is_call;
 }
 
+/* Whether the conversation would not be one without the user's turn at c: the first and the
+ * last turn are the user's, and Gemini does not join turns of the model. */
+static bool holds_a_turn(const struct wbi_repair *r, const struct cursor *c)
+{
+    struct cursor ahead = *c;
+    bool last;
+
+    if (!by_user(r, c))
+        return false;
+    next(r, &ahead);
+    last = ahead.left == 0;
+    if (!last && !by_model(r, &ahead))
+        return false;
+    return !r->begun || (r->by_model && (last || r->h.provider == WBI_PROVIDER_GEMINI));
+}
+
 /* One message at its own place, without what was moved or dropped. */
 static void write_plain(struct wbi_repair *r, const struct cursor *c)
 {
@@ -267,7 +290,13 @@ static void write_plain(struct wbi_repair *r, const struct cursor *c)
         wbi_jw_val(&r->w, c->message);
     } else if (!is_emptied(r, c)) {
         write_message(r, c, &none);
+    } else if (holds_a_turn(r, c)) {
+        write_new_message(r, NULL);
+    } else {
+        return;
     }
+    r->begun = true;
+    r->by_model = by_model(r, c);
 }
 
 static void write_turn(struct wbi_repair *r, struct cursor *c)
@@ -285,6 +314,7 @@ static void write_turn(struct wbi_repair *r, struct cursor *c)
     } else {
         write_new_message(r, &t);
     }
+    r->by_model = false;
 }
 
 void wbi_repair_write_blocks(struct wbi_repair *r)

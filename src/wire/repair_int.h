@@ -20,6 +20,8 @@ struct wbi_repair {
     uint8_t *fates; /* enum wbi_fate, one an entry */
     size_t *sorted; /* scratch for the outputs of one round, one an entry */
     struct wbi_jw w;
+    bool begun;    /* a message is written; */
+    bool by_model; /* the last one is the model's (repair_blocks.c) */
     struct wbi_repair_report report;
 };
 
@@ -30,6 +32,10 @@ void wbi_repair_write_outputs(struct wbi_repair *r, size_t from, size_t to);
 bool wbi_repair_has_outputs(const struct wbi_repair *r, size_t from, size_t to);
 /* A call, with the id it was given if it had none. */
 void wbi_repair_write_call(struct wbi_repair *r, size_t entry);
+/* An output, made to name its call as that is named. */
+void wbi_repair_write_output(struct wbi_repair *r, size_t entry);
+/* True when one of these two writes it other than it came. */
+bool wbi_repair_is_rewritten(const struct wbi_repair *r, size_t entry);
 
 /* Mark outputs to move; then write the messages (repair_blocks.c). */
 void wbi_repair_plan_blocks(struct wbi_repair *r);

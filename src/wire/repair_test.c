@@ -166,7 +166,8 @@ static const struct example examples[] = {
      "[" GMODEL(GCALL("f") "," GCALL("f")) "," GUSER(GRES("f") "," GRESU("f")) "]"},
     {G, "missing", "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "]",
      "[" GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "]"},
-    {G, "orphan", "[" GUSER(GRES("f")) "," GMODEL(GTEXT) "]", "[" GMODEL(GTEXT) "]"},
+    {G, "orphan", "[" GUSER(GTEXT) "," GUSER(GRES("f")) "," GMODEL(GTEXT) "]",
+     "[" GUSER(GTEXT) "," GMODEL(GTEXT) "]"},
     {G, "ids decide where both have one",
      "[" GMODEL("{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}") "," GUSER(
          "{\"functionResponse\":{\"id\":\"2\",\"name\":\"f\",\"response\":{}}}") "]",
@@ -180,6 +181,96 @@ static const struct example examples[] = {
      "[" GMODEL(GCALLI("0")) "," GUSER(
          "{\"functionResponse\":{\"id\":\"0\",\"name\":\"f\",\"response\":{\"error\":\"" UNKNOWN
          "\"}}}," GTEXT) "," GMODEL(GCALLI("0")) "," GUSER(GRESI("0")) "]"},
+};
+
+#define FCI(more) \
+    "{\"type\":\"function_call\",\"id\":\"i\",\"name\":\"f\",\"arguments\":\"{}\"" more "}"
+#define CUSTOM                                                                                \
+    "{\"type\":\"custom_tool_call\",\"id\":\"i\",\"call_id\":\"c\",\"name\":\"f\",\"input\":" \
+    "\"x\"}"
+#define CO(id) "{\"type\":\"custom_tool_call_output\",\"call_id\":\"" id "\",\"output\":\"done\"}"
+#define USEN(more) "{\"type\":\"tool_use\",\"name\":\"f\",\"input\":{}" more "}"
+#define TOOLN(more) "{\"role\":\"tool\",\"content\":\"1\"" more "}"
+#define M0 "call_repaired_0"
+#define M1 "call_repaired_1"
+#define GTOLD(name, text) \
+    "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"" text "\"}}}"
+#define GRESN(id, name) \
+    "{\"functionResponse\":{\"id\":\"" id "\",\"name\":\"" name "\",\"response\":{}}}"
+
+#define NOTE "{\"type\":\"text\",\"text\":\"" WBI_REPAIR_NOTE "\"}"
+#define GNOTE "{\"text\":\"" WBI_REPAIR_NOTE "\"}"
+
+/* The first and the last turn are the user's, also where it held only what has to go. */
+static const struct example turns[] = {
+    {A, "results of calls that were cut away", "[" USERB(RES("z")) "," ASST(TEXT) "," USER "]",
+     "[" USERB(NOTE) "," ASST(TEXT) "," USER "]"},
+    {A, "a result again, in the end", "[" USER "," ASST(TEXT) "," USERB(RES("z")) "]",
+     "[" USER "," ASST(TEXT) "," USERB(NOTE) "]"},
+    {A, "nothing but that", "[" USERB(RES("z")) "]", "[" USERB(NOTE) "]"},
+    {A, "another turn of the user is there",
+     "[" USERB(RES("z")) "," USER "," ASST(TEXT) "," USER "," USERB(RES("z")) "]",
+     "[" USER "," ASST(TEXT) "," USER "]"},
+    {A, "turns of the model are joined",
+     "[" USER "," ASST(TEXT) "," USERB(RES("z")) "," ASST(TEXT) "]",
+     "[" USER "," ASST(TEXT) "," ASST(TEXT) "]"},
+    {G, "responses of calls that were cut away",
+     "[" GUSER(GRES("f")) "," GMODEL(GCALL("f")) "," GUSER(GRES("f")) "]",
+     "[" GUSER(GNOTE) "," GMODEL(GCALL("f")) "," GUSER(GRES("f")) "]"},
+    {G, "turns of the model are not joined",
+     "[" GUSER(GTEXT) "," GMODEL(GTEXT) "," GUSER(GRES("f")) "," GMODEL(GTEXT) "]",
+     "[" GUSER(GTEXT) "," GMODEL(GTEXT) "," GUSER(GNOTE) "," GMODEL(GTEXT) "]"},
+    {G, "one note for several",
+     "[" GUSER(GRES("f")) "," GUSER(GRES("f")) "," GMODEL(GTEXT) "," GUSER(GTEXT) "]",
+     "[" GUSER(GNOTE) "," GMODEL(GTEXT) "," GUSER(GTEXT) "]"},
+};
+
+/* Which call an output is of where ids are missing, wrong or used again. */
+static const struct example ties[] = {
+    {R, "an output may name the item, with the type of another call", "[" CUSTOM "," FO("i") "]",
+     "[" CUSTOM "," CO("c") "]"},
+    {R, "a call without call_id keeps the output that names its item", "[" FCI("") "," FO("i") "]",
+     "[" FCI(",\"call_id\":\"" M0 "\"") "," FO(M0) "]"},
+    {R, "the same id twice without any output", "[" FC("a") "," FC("a") "]",
+     "[" FC("a") "," FU("a") "]"},
+    {R, "of two calls of one id the nearer one", "[" FO("a") "," FC("a") "," FO("a") "]",
+     "[" FC("a") "," FO("a") "]"},
+    {C, "outputs without ids are those of the calls without, in order",
+     "[" ASK(TC("") "," TC("")) "," TOOLN("") "," TOOL("") "," USER "]",
+     "[" ASK(TC(M0) "," TC(M1)) "," TOOLN(",\"tool_call_id\":\"" M0 "\"") "," TOOL(M1) "," USER
+                                                                                       "]"},
+    {C, "one without an id is of the newest message first",
+     "[" ASK(TC("")) "," USER "," ASK(TC("")) "," TOOL("") "]",
+     "[" ASK(TC(M0)) "," TOOLU(M0) "," USER "," ASK(TC(M1)) "," TOOL(M1) "]"},
+    {C, "one without an id is of the call that ids leave over",
+     "[" ASK(TC("a") "," TC("b")) "," TOOL("") "," TOOL("a") "]",
+     "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "]"},
+    {C, "one without an id and without a call", "[" ASK(TC("a")) "," TOOL("a") "," TOOL("") "]",
+     "[" ASK(TC("a")) "," TOOL("a") "]"},
+    {A, "results without ids", "[" ASST(USEN("")) "," USERB(RES("")) "]",
+     "[" ASST(USEN(",\"id\":\"" M0 "\"")) "," USERB(RES(M0)) "]"},
+    {G, "what a later call gave is not that of an interrupted one",
+     "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "," GMODEL(GCALL("f")) "," GUSER(GRES("f")) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "," GMODEL(GCALL("f")) "," GUSER(
+         GRES("f")) "]"},
+    {G, "one that comes late is still that of the interrupted call",
+     "[" GMODEL(GCALL("f")) "," GUSER(GTEXT) "," GMODEL(GTEXT) "," GUSER(GRES("f")) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GRES("f") "," GTEXT) "," GMODEL(GTEXT) "," GUSER(GNOTE) "]"},
+    {G, "calls of neighbouring contents have their outputs in order",
+     "[" GMODEL(GCALL("f")) "," GMODEL(GCALL("f")) "," GUSER(
+         GTOLD("f", "1") "," GTOLD("f", "2")) "]",
+     "[" GMODEL(GCALL("f")) "," GUSER(GTOLD("f", "1")) "," GMODEL(GCALL("f")) "," GUSER(
+         GTOLD("f", "2")) "]"},
+    {G, "an id says enough; the name becomes that of the call",
+     "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "unknown")) "]",
+     "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "f")) "]"},
+    {G, "a second output of an id is not that of a call without one",
+     "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESI("1")) "]",
+     "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESU("f")) "]"},
+    {G, "of an early output the id decides, too",
+     "[" GUSER(GTEXT "," GRESI("1")) "," GMODEL(GCALLI("1")) "," GMODEL(GCALL("f")) "]",
+     "[" GUSER(GTEXT) "," GMODEL(GCALLI("1")) "," GUSER(GRESI("1")) "," GMODEL(
+         GCALL("f")) "," GUSER(GRESU("f")) "]"},
 };
 
 static void check_example(const struct example *e, enum wbi_provider provider)
@@ -205,6 +296,20 @@ static void broken_histories_are_mended_and_legal_ones_kept(void **state)
         if (wbi_str_find(wbi_str_z(examples[i].in), WBI_LIT("[]")) == strlen(examples[i].in))
             check_example(&examples[i], WBI_PROVIDER_AUTO);
     }
+}
+
+static void every_output_is_given_to_its_call(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(ties); i++)
+        check_example(&ties[i], ties[i].provider);
+}
+
+static void the_user_keeps_the_first_and_the_last_turn(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(turns); i++)
+        check_example(&turns[i], turns[i].provider);
 }
 
 static void the_report_counts_what_was_done(void **state)
@@ -294,8 +399,8 @@ static unsigned roll(unsigned n)
 /* A heap of calls, outputs and talk in no order, over few ids. */
 static void make_message(struct wbi_buf *b, enum wbi_provider p)
 {
-    static const char *const ids[] = {"a", "b", "c", "d"};
-    const char *id = ids[roll(4)], *other = ids[roll(4)];
+    static const char *const ids[] = {"a", "b", "c", "d", ""};
+    const char *id = ids[roll(5)], *other = ids[roll(5)];
 
     switch (p) {
     case R:
@@ -448,6 +553,14 @@ static bool legal_gemini(const wbi_json *contents)
     return ok && waiting == 0;
 }
 
+static bool ends_are_by_the_user(enum wbi_provider p, const wbi_json *messages)
+{
+    size_t n = wbi_json_count(messages);
+
+    return n > 0 && !wbi_history_by_model(p, wbi_json_at(messages, 0)) &&
+           !wbi_history_by_model(p, wbi_json_at(messages, n - 1));
+}
+
 static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
 {
     static bool (*const legal[])(const wbi_json *) = {
@@ -460,7 +573,7 @@ static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
         enum wbi_provider p = (enum wbi_provider)(R + run % 4);
         struct wbi_repair_report report;
         struct wbi_str once, twice;
-        const wbi_json *root;
+        const wbi_json *root, *heap;
         struct wbi_buf b;
 
         wbi_arena_reset(arena);
@@ -476,6 +589,11 @@ static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
         if (!legal[p](root))
             fail_msg("%s\n from %.*s\n made %.*s", wbi_provider_name(p), WBI_FMT(wbi_buf_str(&b)),
                      WBI_FMT(once));
+        assert_int_equal(wbi_json_read(arena, wbi_buf_str(&b), WBI_JSON_STRICT, &heap, NULL),
+                         WB_OK);
+        if ((p == A || p == G) && ends_are_by_the_user(p, heap) && !ends_are_by_the_user(p, root))
+            fail_msg("%s lost a turn of the user\n from %.*s\n made %.*s", wbi_provider_name(p),
+                     WBI_FMT(wbi_buf_str(&b)), WBI_FMT(once));
         twice = repair(p, once, &report);
         if (report.changed || !wbi_str_eq(once, twice))
             fail_msg("%s not stable\n from %.*s\n made %.*s\n then %.*s", wbi_provider_name(p),
@@ -487,6 +605,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(broken_histories_are_mended_and_legal_ones_kept, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_output_is_given_to_its_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_user_keeps_the_first_and_the_last_turn, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, set_up, tear_down),

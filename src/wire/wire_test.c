@@ -225,6 +225,26 @@ static void what_is_no_call_is_an_error_that_says_what_would_be(void **state)
     "{\"type\":\"response." status "\",\"response\":" RESPONSE(status, items) "}"
 #define RESPONSE(status, items) "{\"status\":\"" status "\",\"output\":[" items "]}"
 
+/* C3.6: a message ends where its limit is reached, or where the context window does. */
+static void the_last_call_of_a_message_that_was_cut_counts_as_cut(void **state)
+{
+    static const char *const reasons[] = {"max_tokens", "model_context_window_exceeded"};
+    char line[256];
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(reasons); i++) {
+        (void)snprintf(line, sizeof(line),
+                       "{\"type\":\"message\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c1\","
+                       "\"name\":\"t\",\"input\":{}}],\"stop_reason\":\"%s\"}",
+                       reasons[i]);
+        assert_true(decode_one(line).truncated);
+    }
+    assert_false(
+        decode_one("{\"type\":\"message\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c1\","
+                   "\"name\":\"t\",\"input\":{}}],\"stop_reason\":\"tool_use\"}")
+            .truncated);
+}
+
 /* C3.6: a stream shows calls before their arguments are there; such a one must not run. */
 static void a_call_that_is_still_being_written_is_none_yet(void **state)
 {
@@ -238,6 +258,10 @@ static void a_call_that_is_still_being_written_is_none_yet(void **state)
         EVENT("in_progress", WITHOUT_STATUS),
         "{\"functionCall\":{\"name\":\"t\",\"id\":\"p1\",\"willContinue\":true}}",
         "{\"functionCall\":{\"name\":\"t\",\"partial_args\":[]}}",
+        "{\"id\":\"x\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\","
+        "\"function\":{\"name\":\"t\",\"arguments\":\"\"}}]}}]}",
+        "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\","
+        "\"id\":\"c1\",\"name\":\"t\",\"input\":{}}}",
     };
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_wire_turn turn;
@@ -520,6 +544,7 @@ int main(void)
         T(lines_that_belong_to_no_provider),
         T(providers_have_names),
         T(what_is_no_call_is_an_error_that_says_what_would_be),
+        T(the_last_call_of_a_message_that_was_cut_counts_as_cut),
         T(a_call_that_is_still_being_written_is_none_yet),
         T(damaged_items_end_in_one_output_or_one_clear_error),
         T(little_memory_is_an_error_not_a_crash),

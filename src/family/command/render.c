@@ -100,15 +100,15 @@ static void render_running(const wbi_json *result, struct wbi_buf *out)
                       "start another one\n");
 }
 
-/* A result that was made smaller, or elsewhere, may not say it. */
+/* A result that was made smaller, or elsewhere, may not say how it ended. */
 static bool tells_the_end(const wbi_json *result)
 {
-    static const char *const members[] = {"exit_status", "signal", "timed_out", "limit"};
+    int64_t number;
 
-    for (size_t i = 0; i < WBI_COUNT(members); i++)
-        if (wbi_json_get(result, members[i]) != NULL)
-            return true;
-    return false;
+    return wbi_json_i64(wbi_json_get(result, "exit_status"), &number) ||
+           wbi_json_i64(wbi_json_get(result, "signal"), &number) ||
+           wbi_json_true(wbi_json_get(result, "timed_out")) ||
+           wbi_json_get_str(result, "limit").p != NULL;
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
