@@ -166,15 +166,16 @@ static bool answered_by_running(struct exec_state *s, const struct wbi_command_a
 {
     struct wbi_exec *x = s->running.exec;
     struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_str place = wbi_command_place(x, ask);
     struct wbi_task_info info;
     const char *id;
 
     if (wbi_str_eqz(wbi_json_get_str(x->input, "duplicate_policy"), "start_new") ||
-        wbi_runtime_open_artifacts(x->runtime, NULL) != WB_OK)
+        place.p == NULL || wbi_runtime_open_artifacts(x->runtime, NULL) != WB_OK)
         return false;
     id = wbi_tasks_duplicate(
         x->runtime->tasks, s->out.cmd, ask->workdir.p ? ask->workdir : WBI_LIT("."),
-        wbi_command_shell(x->runtime, x->arena, ask->cmd), wbi_command_place(x, ask), ask->tty);
+        wbi_command_shell(x->runtime, x->arena, ask->cmd), place, ask->tty, ask->accepts_input);
     if (id == NULL ||
         wbi_tasks_get(x->runtime->tasks, wbi_str_z(id), x->arena, &info, NULL) != WB_OK)
         return false;

@@ -325,12 +325,15 @@ struct wbi_str wbi_command_place(const struct wbi_exec *x, const struct wbi_comm
     struct wbi_str root = WBI_NONE;
     struct wbi_buf out;
 
-    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_ARGUMENT_BYTES);
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
     if (!x->runtime->direct && wbi_workspace_path(x->call, &root, NULL) == WB_OK)
         wbi_buf_adds(&out, root);
     wbi_buf_addc(&out, '\n');
-    if (ask->env != NULL)
+    if (wbi_json_count(ask->env) > 0)
         wbi_json_write(&out, ask->env);
+    wbi_buf_addc(&out, '\n');
+    if (wbi_json_is(ask->cmd, WBI_JSON_ARR))
+        wbi_json_write(&out, ask->cmd);
     return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
 }
 
