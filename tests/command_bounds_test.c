@@ -116,6 +116,28 @@ static void test_what_failed_in_a_batch_comes_before_what_went_well(void **state
     tools_end(&t);
 }
 
+/* C6.4: where there is room for one stream alone it is stderr of what failed, of a task as well. */
+static void test_a_failed_task_shows_its_stderr_first(void **state)
+{
+    struct tools t;
+    wb_result *r;
+    char *id;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = exec_line(&t, "for i in $(seq 300); do echo plain $i; echo note $i >&2; done; exit 1",
+                  ",\"yield_time_ms\":0");
+    id = task_of(r);
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":20000,\"max_output_tokens\":260");
+    assert_says(r, "\nExit status: 1\n");
+    assert_says(r, "\nstdout is left out here\n");
+    assert_says(r, "\nnote 1\n");
+    wb_result_free(r);
+    wb_free(id);
+    tools_end(&t);
+}
+
 /* C5.2: what is past the output limit is counted, and the artifact says that it is missing. The
  * reason on stderr is kept though stdout has spent it all. */
 static void test_the_output_limit_counts_what_it_drops(void **state)
@@ -213,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_a_stopped_batch_tells_what_had_ended),
         cmocka_unit_test(test_a_batch_keeps_to_its_budget_and_loses_nothing),
         cmocka_unit_test(test_what_failed_in_a_batch_comes_before_what_went_well),
+        cmocka_unit_test(test_a_failed_task_shows_its_stderr_first),
         cmocka_unit_test(test_a_task_tells_what_it_cannot_give),
         cmocka_unit_test(test_the_output_limit_counts_what_it_drops),
     };

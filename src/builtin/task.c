@@ -89,6 +89,10 @@ static wb_rc read_output(struct output_state *s, const struct wbi_task_info *inf
         return rc == WB_OK ? wbi_reading_start(&s->reading, err) : rc;
     }
     o->disposition = WBI_DISPOSITION_COMPLETED;
+    if (wbi_task_over(info->state)) { /* which stream tells more depends on it */
+        o->exit_status = info->exit_status;
+        o->signal = info->signal;
+    }
     o->cmd = info->cmd;
     o->combined = info->tty;
     if (!info->tty) { /* combined: both */
