@@ -437,6 +437,10 @@ wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err)
     const char *id;
     wb_rc rc;
 
+    rc = wbi_command_promote(r->command, &id, err);
+    if (rc != WB_OK) /* its end tells what is kept */
+        return rc;
+    r->command = NULL;
     take_counts(r, spool);
     for (int i = 0; i < 2; i++) {
         const char *name = o->stream[i].bytes > 0 ? wbi_spool_name(spool, i) : NULL;
@@ -444,10 +448,6 @@ wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err)
             o->stream[i].artifact =
                 wbi_artifact_path(r->exec->runtime->artifacts, r->exec->arena, name);
     }
-    rc = wbi_command_promote(r->command, &id, err);
-    if (rc != WB_OK)
-        return rc;
-    r->command = NULL;
     o->disposition = WBI_DISPOSITION_PROMOTED;
     o->task_id = wbi_arena_str(r->exec->arena, wbi_str_z(id));
     for (int i = 0; i < 2; i++)
