@@ -271,7 +271,8 @@ static void input_done(void *arg, wb_rc rc, const struct wbi_error *err)
     wbi_exec_end(s->exec, &s->typed, rc, WBI_KIND_TASK_NOT_RUNNING, err);
 }
 
-static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err)
+static wb_rc check_input(const struct wbi_task_info *info, struct wbi_str text,
+                         struct wbi_error *err)
 {
     if (wbi_task_over(info->state))
         return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_TASK_NOT_RUNNING, "the task %s is %s",
@@ -281,6 +282,12 @@ static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err
                              "the task %s has no input; start its command with accepts_input or "
                              "tty",
                              info->id);
+    if (text.n > WBI_LIMIT_PENDING_INPUT) /* before another runtime is asked, which may not even
+                                           * take a question of that size */
+        return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the input has %zu bytes, at most %u may wait to be read; nothing "
+                             "was written: send it in smaller pieces",
+                             text.n, WBI_LIMIT_PENDING_INPUT);
     return WB_OK;
 }
 
@@ -298,7 +305,7 @@ static void input_start(struct wbi_exec *x)
     s->exec = x;
     rc = wbi_task_fetch(x, asked_id(x), &info, &err);
     if (rc == WB_OK)
-        rc = check_input(&info, &err);
+        rc = check_input(&info, text, &err);
     if (rc == WB_OK) {
         s->typed = (struct wbi_task_input){asked_id(x), info.tty, text.n, close};
         if (!wbi_task_is_ours(x, &info)) {
