@@ -96,6 +96,8 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
         fault.kind = WBI_KIND_INVALID_TOOL_INPUT;
     if (fault.kind == WBI_KIND_FORBIDDEN)
         fault.hint = WBI_LIT("leave this variable out of env");
+    if (fault.kind == WBI_KIND_COMMAND_SPAWN_FAILED && rc == WB_ELIMIT)
+        fault.hint = WBI_LIT("make the command, or what env adds, shorter");
     if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && workdir.p == NULL)
         fault.hint = WBI_LIT(WBI_HINT_WORKSPACE_GONE);
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
