@@ -76,12 +76,65 @@ static void test_a_batch_keeps_to_its_budget_and_loses_nothing(void **state)
             wb_result_free(r);
         }
     r = ask_batch(&t, "echo hello world", 12, 200);
-    assert_says(r, "12 of 12 commands completed\n12 more commands: 1-12 exit 0\nOutput left out: "
-                   "ReadArtifact {");
+    assert_says(r, "12 of 12 commands completed\n");
+    assert_says(r, " more commands: ");
+    assert_says(r, "-12 exit 0\nOutput left out: ReadArtifact {");
     wb_result_free(r);
     r = ask_batch(&t, "seq 5000; exit 3", 12, 1000);
     assert_says(r, "Command 12 (exit 3; 5000 lines of stdout left out): seq 5000; exit 3");
     wb_result_free(r);
+    tools_end(&t);
+}
+
+/* C6.4: of long outputs those of the commands that failed are shown, down to the line that tells
+ * why, before any of the others is more than a line. */
+static void test_what_failed_in_a_batch_comes_before_what_went_well(void **state)
+{
+    static const char input[] =
+        "{\"commands\":[\"seq 300\","
+        "\"for i in $(seq 500); do echo ok test $i; done; echo FAIL: test_foo; exit 1\","
+        "\"echo small\",\"seq 2000 >&2\","
+        "\"for i in $(seq 900); do echo compile $i.c; [ $i = 450 ] && "
+        "echo '450.c:12:5: error: undeclared x'; done; exit 2\"],"
+        "\"max_output_tokens\":%d}";
+    static const int budgets[] = {700, 1000, 1500};
+    struct tools t;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (size_t i = 0; i < WBI_COUNT(budgets); i++) {
+        char text[600];
+        wb_result *r;
+        (void)snprintf(text, sizeof(text), input, budgets[i]);
+        r = tools_ask(&t, "ExecCommandBatch", text);
+        assert_in_range(wbi_tokens(wbi_str_z(receipt_of(r))), 1, budgets[i]);
+        assert_says(r, "\nFAIL: test_foo\n");
+        assert_says(r, "\n450.c:12:5: error: undeclared x\n");
+        assert_says(r, "\nsmall\n");
+        wb_result_free(r);
+    }
+    tools_end(&t);
+}
+
+/* C6.4: where there is room for one stream alone it is stderr of what failed, of a task as well. */
+static void test_a_failed_task_shows_its_stderr_first(void **state)
+{
+    struct tools t;
+    wb_result *r;
+    char *id;
+
+    (void)state;
+    tools_start(&t, NULL);
+    r = exec_line(&t, "for i in $(seq 300); do echo plain $i; echo note $i >&2; done; exit 1",
+                  ",\"yield_time_ms\":0");
+    id = task_of(r);
+    wb_result_free(r);
+    r = with_id(&t, "TaskOutput", id, ",\"wait_ms\":20000,\"max_output_tokens\":260");
+    assert_says(r, "\nExit status: 1\n");
+    assert_says(r, "\nstdout is left out here\n");
+    assert_says(r, "\nnote 1\n");
+    wb_result_free(r);
+    wb_free(id);
     tools_end(&t);
 }
 
@@ -181,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stopped_batch_tells_what_had_ended),
         cmocka_unit_test(test_a_batch_keeps_to_its_budget_and_loses_nothing),
+        cmocka_unit_test(test_what_failed_in_a_batch_comes_before_what_went_well),
+        cmocka_unit_test(test_a_failed_task_shows_its_stderr_first),
         cmocka_unit_test(test_a_task_tells_what_it_cannot_give),
         cmocka_unit_test(test_the_output_limit_counts_what_it_drops),
     };

@@ -82,6 +82,27 @@ static void test_a_promoted_command_looks_as_the_seed_says(void **state)
     tools_end(&t);
 }
 
+/* C7.1: arguments that only look alike when they are written behind each other. */
+static void test_other_arguments_make_another_command(void **state)
+{
+    static const char *const inputs[] = {
+        "{\"cmd\":[\"sh\",\"-c\",\"sleep 100\",\"x\",\"a b\"],\"yield_time_ms\":0}",
+        "{\"cmd\":[\"sh\",\"-c\",\"sleep 100\",\"x\",\"a\",\"b\"],\"yield_time_ms\":0}",
+        "{\"cmd\":[\"sh\",\"-c\",\"sleep 100\",\"x\",\"a b\"],\"env\":{}}"};
+    static const char *const dispositions[] = {"promoted_to_task", "promoted_to_task",
+                                               "already_running"};
+    struct tools t;
+
+    (void)state;
+    tools_start(&t, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        wb_result *r = tools_ask(&t, "ExecCommand", inputs[i]);
+        assert_member(r, "/result/disposition", dispositions[i]);
+        wb_result_free(r);
+    }
+    tools_end(&t);
+}
+
 /* S0 "Error Example" and C6.7's third shape. */
 static void test_a_directory_outside_the_root_is_refused_as_the_seed_says(void **state)
 {
@@ -741,6 +762,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_completed_command_looks_as_the_seed_says),
         cmocka_unit_test(test_a_promoted_command_looks_as_the_seed_says),
+        cmocka_unit_test(test_other_arguments_make_another_command),
         cmocka_unit_test(test_a_directory_outside_the_root_is_refused_as_the_seed_says),
         cmocka_unit_test(test_however_a_command_ends_the_call_succeeds_and_says_how),
         cmocka_unit_test(test_a_deadline_is_an_error_with_what_was_printed),

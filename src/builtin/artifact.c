@@ -69,7 +69,9 @@ static wb_rc find(struct wbi_exec *x, struct wbi_artifact *ret, struct wbi_error
     return wbi_builtin_find_artifact(x->runtime, ref, ret, err);
 }
 
-static struct wbi_str subject_of(struct wbi_exec *x)
+/* A task that stands for its stderr may have printed to stdout when the next page is asked for:
+ * that names the file. */
+static struct wbi_str subject_of(struct wbi_exec *x, const struct wbi_artifact *a)
 {
     static const char *const names[] = {"path", "ref"};
     struct wbi_buf text;
@@ -77,9 +79,13 @@ static struct wbi_str subject_of(struct wbi_exec *x)
 
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    for (int i = 0; i < 2; i++)
-        if (wbi_json_get(x->input, names[i]) != NULL)
-            wbi_jw_kval(&w, names[i], wbi_json_get(x->input, names[i]));
+    for (int i = 0; i < 2; i++) {
+        struct wbi_str name = wbi_json_get_str(x->input, names[i]);
+        if (wbi_str_starts(name, WBI_LIT("task_")))
+            wbi_jw_kstr(&w, "path", wbi_artifact_path(x->runtime->artifacts, x->arena, a->name));
+        else if (name.p != NULL)
+            wbi_jw_kstr(&w, names[i], name);
+    }
     wbi_jw_obj_end(&w);
     return wbi_buf_str(&text);
 }
@@ -95,10 +101,11 @@ static void read_start(struct wbi_exec *x)
     r->exec = x;
     r->on_done = on_page;
     r->arg = r;
-    r->view.subject = subject_of(x);
     rc = find(x, &r->artifact, &err);
-    if (rc == WB_OK)
+    if (rc == WB_OK) {
+        r->view.subject = subject_of(x, &r->artifact);
         rc = wbi_reading_start(r, &err);
+    }
     if (rc != WB_OK)
         wbi_exec_fail_error(
             x, rc == WB_EINPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_TOOL_EXECUTION_FAILED,

@@ -13,23 +13,24 @@ struct exec_state {
     struct wbi_timer *yield;
 };
 
-/* What cleaning and redaction did, added up over both streams (C6.5). */
-static void write_hygiene(struct wbi_jw *w, const struct wbi_command_output *o)
+/* What cleaning and redaction did, added up over all streams (C6.5). */
+static void write_hygiene(struct wbi_jw *w, const struct wbi_command_output *outputs, size_t n)
 {
     struct wbi_hygiene_counts sum = {.lines = 0};
     uint64_t secrets = 0;
 
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2 * n; i++) {
+        const struct wbi_shown *shown = outputs[i / 2].stream[i % 2].shown;
         const struct wbi_hygiene_counts *c;
-        if (o->stream[i].shown == NULL)
+        if (shown == NULL)
             continue;
-        c = wbi_shown_counts(o->stream[i].shown);
+        c = wbi_shown_counts(shown);
         sum.repaired += c->repaired;
         sum.sequences += c->sequences;
         sum.redraws += c->redraws;
         sum.invisible += c->invisible;
         sum.controls += c->controls;
-        secrets += wbi_shown_secrets(o->stream[i].shown);
+        secrets += wbi_shown_secrets(shown);
     }
     wbi_jw_key(w, "hygiene");
     wbi_jw_obj(w);
@@ -42,26 +43,24 @@ static void write_hygiene(struct wbi_jw *w, const struct wbi_command_output *o)
     wbi_jw_obj_end(w);
 }
 
-/* For the record: what contained it, what was done to its output. end NULL: it
- * still runs. */
-static struct wbi_str audit_of(struct wbi_exec *x, const struct wbi_process_end *end,
-                               const struct wbi_command_output *o)
+/* For the record: what contained it, what was done to its output (n of them in a batch). */
+static struct wbi_str audit_of(struct wbi_exec *x, const struct wbi_process_end *end, bool over,
+                               const struct wbi_command_output *outputs, size_t n)
 {
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    wbi_jw_kstrz(&w, "containment", end ? wbi_containment_name(end->containment) : "holder");
+    wbi_jw_kstrz(&w, "containment", wbi_containment_name(end->containment));
     wbi_jw_kstrz(&w, "sandbox", "none");
-    if (end != NULL) {
+    if (over) {
         wbi_jw_kint(&w, "pid", end->pid);
         wbi_jw_kint(&w, "swept", end->swept);
     }
-    if (end != NULL && end->pipe_held)
+    if (end->pipe_held)
         wbi_jw_kbool(&w, "pipe_held", true);
-    if (o != NULL)
-        write_hygiene(&w, o);
+    write_hygiene(&w, outputs, n);
     wbi_jw_obj_end(&w);
     return wbi_buf_rc(&text) == WB_OK ? wbi_buf_str(&text) : WBI_NONE;
 }
@@ -97,6 +96,8 @@ static void fail_start(struct wbi_exec *x, wb_rc rc, const struct wbi_error *err
         fault.kind = WBI_KIND_INVALID_TOOL_INPUT;
     if (fault.kind == WBI_KIND_FORBIDDEN)
         fault.hint = WBI_LIT("leave this variable out of env");
+    if (fault.kind == WBI_KIND_COMMAND_SPAWN_FAILED && rc == WB_ELIMIT)
+        fault.hint = WBI_LIT("make the command, or what env adds, shorter");
     if (fault.kind == WBI_KIND_WORKDIR_NOT_FOUND && workdir.p == NULL)
         fault.hint = WBI_LIT(WBI_HINT_WORKSPACE_GONE);
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
@@ -126,7 +127,7 @@ static void on_end(struct wbi_running_command *r)
         return;
     }
     r->exec->artifacts = wbi_command_facts(r->exec, r->kept, WBI_SPOOL_STREAMS);
-    r->exec->audit = audit_of(r->exec, &r->end, &s->out);
+    r->exec->audit = audit_of(r->exec, &r->end, /* over= */ true, &s->out, 1);
     if (r->end.cancelled && r->exec->cancel != WBI_CANCEL_NONE)
         wbi_exec_stopped(r->exec,
                          wbi_running_partial(r)); /* an error, with what it printed (C5.6) */
@@ -143,10 +144,12 @@ static void promote(void *arg)
     struct exec_state *s = arg;
     struct wbi_exec *x = s->running.exec;
     struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_process_end so_far = {.rc = WB_OK};
     struct wbi_error err = WBI_ERROR_INIT;
 
     if (s->running.command == NULL)
         return; /* it has just ended: on_end answers */
+    so_far.containment = wbi_process_containment(wbi_command_process(s->running.command));
     if (wbi_running_promote(&s->running, &err) != WB_OK) {
         if (s->running.command != NULL)
             return; /* it goes on as a call and is answered at its end */
@@ -157,7 +160,7 @@ static void promote(void *arg)
     }
     wbi_timer_free(s->yield);
     s->yield = NULL;
-    complete.audit = audit_of(x, NULL, &s->out);
+    complete.audit = audit_of(x, &so_far, /* over= */ false, &s->out, 1);
     wbi_exec_done(x, &complete);
 }
 
@@ -166,15 +169,16 @@ static bool answered_by_running(struct exec_state *s, const struct wbi_command_a
 {
     struct wbi_exec *x = s->running.exec;
     struct wbi_complete complete = {.ok = true, .typed = &s->out};
+    struct wbi_str place = wbi_command_place(x, ask);
     struct wbi_task_info info;
     const char *id;
 
     if (wbi_str_eqz(wbi_json_get_str(x->input, "duplicate_policy"), "start_new") ||
-        wbi_runtime_open_artifacts(x->runtime, NULL) != WB_OK)
+        place.p == NULL || wbi_runtime_open_artifacts(x->runtime, NULL) != WB_OK)
         return false;
     id = wbi_tasks_duplicate(
         x->runtime->tasks, s->out.cmd, ask->workdir.p ? ask->workdir : WBI_LIT("."),
-        wbi_command_shell(x->runtime, x->arena, ask->cmd), wbi_command_place(x, ask), ask->tty);
+        wbi_command_shell(x->runtime, x->arena, ask->cmd), place, ask->tty, ask->accepts_input);
     if (id == NULL ||
         wbi_tasks_get(x->runtime->tasks, wbi_str_z(id), x->arena, &info, NULL) != WB_OK)
         return false;
@@ -251,6 +255,8 @@ struct batch_state {
     struct wbi_running_command running;
     struct wbi_command_batch batch;
     struct wbi_artifact *kept;
+    struct wbi_process_end all; /* of those that ran: the weakest containment, the last pid */
+    size_t ran;
     const wbi_json *next; /* command to run */
     size_t at;
     int64_t timeout_ms;
@@ -258,6 +264,22 @@ struct batch_state {
 };
 
 static void run_next(struct batch_state *s);
+
+static void add_end(struct batch_state *s, const struct wbi_process_end *end)
+{
+    if (s->ran++ == 0 || end->containment == WBI_CONTAIN_GROUP)
+        s->all.containment = end->containment;
+    s->all.pid = end->pid;
+    s->all.swept += end->swept;
+    s->all.pipe_held = s->all.pipe_held || end->pipe_held;
+}
+
+/* Absent when nothing could be started: then nothing contained it either. */
+static struct wbi_str batch_audit(const struct batch_state *s)
+{
+    return s->ran > 0 ? audit_of(s->exec, &s->all, /* over= */ true, s->batch.items, s->at)
+                      : WBI_NONE;
+}
 
 /* Cancelled or late: what was done until then (C5.6). */
 static void batch_stopped(struct batch_state *s)
@@ -274,7 +296,7 @@ static void batch_stopped(struct batch_state *s)
     wbi_buf_init_arena(&partial, x->arena, WBI_LIMIT_JSON_TEXT);
     rc = wbi_batch_write_partial(&s->batch, x->arena, &w, NULL);
     x->artifacts = wbi_command_facts(x, s->kept, s->batch.count * WBI_SPOOL_STREAMS);
-    x->audit = audit_of(x, &s->running.end, NULL);
+    x->audit = batch_audit(s);
     wbi_exec_stopped(x, rc == WB_OK && wbi_buf_rc(&partial) == WB_OK ? wbi_buf_str(&partial)
                                                                      : WBI_NONE);
 }
@@ -285,7 +307,7 @@ static void batch_done(struct batch_state *s)
     struct wbi_complete complete = {.ok = true, .typed = &s->batch};
 
     complete.artifacts = wbi_command_facts(x, s->kept, s->batch.count * WBI_SPOOL_STREAMS);
-    complete.audit = audit_of(x, &s->running.end, NULL);
+    complete.audit = batch_audit(s);
     wbi_exec_done(x, &complete);
 }
 
@@ -306,6 +328,8 @@ static void on_item_end(struct wbi_running_command *r)
     memcpy(&s->kept[s->at * WBI_SPOOL_STREAMS], r->kept, sizeof(r->kept));
     s->at++;
     s->next = wbi_json_skip(s->next);
+    if (r->end.rc == WB_OK)
+        add_end(s, &r->end);
     if (r->end.rc != WB_OK) { /* the system refused it */
         o->disposition = WBI_DISPOSITION_FAILED;
         o->error = wbi_arena_strz(r->exec->arena, wbi_str_z(r->end.error.text));

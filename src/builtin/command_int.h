@@ -59,7 +59,7 @@ struct wbi_str wbi_command_text(struct wbi_arena *arena, const wbi_json *cmd);
 struct wbi_str wbi_command_shell(const struct wbi_runtime *rt, struct wbi_arena *arena,
                                  const wbi_json *cmd);
 /* What tells two commands with the same text apart: the workspace and the environment they
- * are given. Absent when out of memory. */
+ * are given, and where the arguments of an array begin. Absent when out of memory. */
 struct wbi_str wbi_command_place(const struct wbi_exec *x, const struct wbi_command_ask *ask);
 /* NAME=value list for a command (allow list, then what the call adds). */
 WB_MUST_CHECK wb_rc wbi_command_env(const struct wbi_exec *x, const wbi_json *add,

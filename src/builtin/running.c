@@ -325,12 +325,15 @@ struct wbi_str wbi_command_place(const struct wbi_exec *x, const struct wbi_comm
     struct wbi_str root = WBI_NONE;
     struct wbi_buf out;
 
-    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_ARGUMENT_BYTES);
+    wbi_buf_init_arena(&out, x->arena, WBI_LIMIT_JSON_TEXT);
     if (!x->runtime->direct && wbi_workspace_path(x->call, &root, NULL) == WB_OK)
         wbi_buf_adds(&out, root);
     wbi_buf_addc(&out, '\n');
-    if (ask->env != NULL)
+    if (wbi_json_count(ask->env) > 0)
         wbi_json_write(&out, ask->env);
+    wbi_buf_addc(&out, '\n');
+    if (wbi_json_is(ask->cmd, WBI_JSON_ARR))
+        wbi_json_write(&out, ask->cmd);
     return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out) : WBI_NONE;
 }
 
@@ -434,6 +437,10 @@ wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err)
     const char *id;
     wb_rc rc;
 
+    rc = wbi_command_promote(r->command, &id, err);
+    if (rc != WB_OK) /* its end tells what is kept */
+        return rc;
+    r->command = NULL;
     take_counts(r, spool);
     for (int i = 0; i < 2; i++) {
         const char *name = o->stream[i].bytes > 0 ? wbi_spool_name(spool, i) : NULL;
@@ -441,10 +448,6 @@ wb_rc wbi_running_promote(struct wbi_running_command *r, struct wbi_error *err)
             o->stream[i].artifact =
                 wbi_artifact_path(r->exec->runtime->artifacts, r->exec->arena, name);
     }
-    rc = wbi_command_promote(r->command, &id, err);
-    if (rc != WB_OK)
-        return rc;
-    r->command = NULL;
     o->disposition = WBI_DISPOSITION_PROMOTED;
     o->task_id = wbi_arena_str(r->exec->arena, wbi_str_z(id));
     for (int i = 0; i < 2; i++)

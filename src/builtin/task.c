@@ -27,11 +27,13 @@ static void output_done(void *arg, wb_rc rc, const struct wbi_error *err)
     wbi_exec_end(s->exec, &s->typed, rc, WBI_KIND_TOOL_EXECUTION_FAILED, err);
 }
 
-/* The stream a range is read from. */
-static wb_rc pick_stream(const struct wbi_exec *x, const struct wbi_task_info *info,
-                         struct wbi_artifact *ret, struct wbi_error *err)
+/* The stream a range is read from. Where the call names none, the answer says which, so that
+ * the next read is of the same one whatever the other prints meanwhile. */
+static wb_rc pick_stream(struct output_state *s, const struct wbi_task_info *info,
+                         struct wbi_error *err)
 {
-    struct wbi_str wish = wbi_json_get_str(x->input, "stream");
+    struct wbi_str wish = wbi_json_get_str(s->exec->input, "stream");
+    struct wbi_artifact *ret = &s->reading.artifact;
     int i = info->output[0].bytes == 0 && info->output[1].bytes > 0;
 
     if (wbi_str_eqz(wish, "combined") && !info->tty)
@@ -42,14 +44,19 @@ static wb_rc pick_stream(const struct wbi_exec *x, const struct wbi_task_info *i
     if (wish.p != NULL)
         i = wbi_str_eqz(wish, "stderr");
     *ret = info->output[i];
+    if (wish.p == NULL && !info->tty) {
+        s->typed.stream = i == 0 ? "stdout" : "stderr";
+        s->typed.other_bytes = info->output[!i].bytes;
+    }
     if (ret->name[0] != '\0')
         return WB_OK;
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
                          "the task %s has printed nothing there", info->id);
 }
 
-static struct wbi_str subject_of(struct wbi_exec *x)
+static struct wbi_str subject_of(const struct output_state *s)
 {
+    struct wbi_exec *x = s->exec;
     struct wbi_buf text;
     struct wbi_jw w = wbi_jw_to(&text);
 
@@ -58,6 +65,8 @@ static struct wbi_str subject_of(struct wbi_exec *x)
     wbi_jw_kstr(&w, "task_id", asked_id(x));
     if (wbi_json_get(x->input, "stream") != NULL)
         wbi_jw_kval(&w, "stream", wbi_json_get(x->input, "stream"));
+    else if (s->typed.stream != NULL && strcmp(s->typed.stream, "stderr") == 0)
+        wbi_jw_kstrz(&w, "stream", "stderr"); /* stdout may have printed by then */
     wbi_jw_obj_end(&w);
     return wbi_buf_str(&text);
 }
@@ -74,12 +83,16 @@ static wb_rc read_output(struct output_state *s, const struct wbi_task_info *inf
         s->reading.exec = x;
         s->reading.on_done = output_done;
         s->reading.arg = s;
-        s->reading.view.subject = subject_of(x);
         s->typed.page = &s->reading.view;
-        rc = pick_stream(x, info, &s->reading.artifact, err);
+        rc = pick_stream(s, info, err);
+        s->reading.view.subject = subject_of(s);
         return rc == WB_OK ? wbi_reading_start(&s->reading, err) : rc;
     }
     o->disposition = WBI_DISPOSITION_COMPLETED;
+    if (wbi_task_over(info->state)) { /* which stream tells more depends on it */
+        o->exit_status = info->exit_status;
+        o->signal = info->signal;
+    }
     o->cmd = info->cmd;
     o->combined = info->tty;
     if (!info->tty) { /* combined: both */
@@ -258,7 +271,8 @@ static void input_done(void *arg, wb_rc rc, const struct wbi_error *err)
     wbi_exec_end(s->exec, &s->typed, rc, WBI_KIND_TASK_NOT_RUNNING, err);
 }
 
-static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err)
+static wb_rc check_input(const struct wbi_task_info *info, struct wbi_str text,
+                         struct wbi_error *err)
 {
     if (wbi_task_over(info->state))
         return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_TASK_NOT_RUNNING, "the task %s is %s",
@@ -268,6 +282,12 @@ static wb_rc check_input(const struct wbi_task_info *info, struct wbi_error *err
                              "the task %s has no input; start its command with accepts_input or "
                              "tty",
                              info->id);
+    if (text.n > WBI_LIMIT_PENDING_INPUT) /* before another runtime is asked, which may not even
+                                           * take a question of that size */
+        return wbi_fail_kind(err, WB_ELIMIT, WBI_KIND_INVALID_TOOL_INPUT,
+                             "the input has %zu bytes, at most %u may wait to be read; nothing "
+                             "was written: send it in smaller pieces",
+                             text.n, WBI_LIMIT_PENDING_INPUT);
     return WB_OK;
 }
 
@@ -285,7 +305,7 @@ static void input_start(struct wbi_exec *x)
     s->exec = x;
     rc = wbi_task_fetch(x, asked_id(x), &info, &err);
     if (rc == WB_OK)
-        rc = check_input(&info, &err);
+        rc = check_input(&info, text, &err);
     if (rc == WB_OK) {
         s->typed = (struct wbi_task_input){asked_id(x), info.tty, text.n, close};
         if (!wbi_task_is_ours(x, &info)) {

@@ -205,6 +205,10 @@ wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int e
             err, WB_ELIMIT, WBI_KIND_COMMAND_SPAWN_FAILED,
             "the arguments are too long for the system, which takes about 128 KiB in one "
             "and 2 MiB in all; write long text to a file and name that");
+    if (stage == WBI_STAGE_EXEC &&
+        (errno_value == ELOOP || errno_value == ENAMETOOLONG || errno_value == ETXTBSY))
+        return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_COMMAND_SPAWN_FAILED,
+                             "cannot be executed (%s): %s", strerror(errno_value), program);
     if (errno_value == ENOMEM)
         return wbi_fail_kind(err, WB_ENOMEM, WBI_KIND_COMMAND_SPAWN_FAILED,
                              "no memory to start a process");

@@ -599,3 +599,8 @@ pid_t wbi_process_pid(const struct wbi_process *p)
 {
     return p->pid;
 }
+
+enum wbi_containment wbi_process_containment(const struct wbi_process *p)
+{
+    return p->end.containment;
+}

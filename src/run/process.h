@@ -153,5 +153,6 @@ void wbi_process_close_input(struct wbi_process *p);
 void wbi_process_handover(struct wbi_process *p, const struct wbi_process_ops *ops, void *arg);
 /* 0 until the keeper has told it; output may come before. */
 pid_t wbi_process_pid(const struct wbi_process *p);
+enum wbi_containment wbi_process_containment(const struct wbi_process *p);
 
 #endif

@@ -243,6 +243,23 @@ static void failures_to_start_are_classified(void **state) /* I2: 126, 127 */
     expect_refused(b, (struct wbi_process_spec){.argc = 0}, WB_EINPUT, WBI_KIND_NONE, 125);
 }
 
+static void a_name_that_leads_nowhere_is_not_executable(void **state) /* I2: 126, as timeout */
+{
+    struct bench *b = *state;
+    char name[] = "/tmp/wb-loop-XXXXXX", text[600];
+    struct wbi_str loop[] = {wbi_str_z(name)}, longer[] = {wbi_str_make(text, sizeof(text))};
+
+    close(mkstemp(name));
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(symlink(name, name), 0);
+    memset(text, 'x', sizeof(text));
+    expect_refused(b, (struct wbi_process_spec){.argv = loop, .argc = 1}, WB_EDENIED,
+                   WBI_KIND_COMMAND_SPAWN_FAILED, 126);
+    expect_refused(b, (struct wbi_process_spec){.argv = longer, .argc = 1}, WB_EDENIED,
+                   WBI_KIND_COMMAND_SPAWN_FAILED, 126);
+    unlink(name);
+}
+
 static void a_script_without_interpreter_is_not_executable(void **state)
 {
     struct bench *b = *state;
@@ -669,6 +686,7 @@ int main(void)
         cmocka_unit_test(nothing_else_is_inherited),
         cmocka_unit_test(the_working_directory_is_used),
         cmocka_unit_test(failures_to_start_are_classified),
+        cmocka_unit_test(a_name_that_leads_nowhere_is_not_executable),
         cmocka_unit_test(a_script_without_interpreter_is_not_executable),
         cmocka_unit_test(programs_come_from_the_fixed_search_path_only),
         cmocka_unit_test(captures_are_bounded_and_counted),

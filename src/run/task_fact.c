@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/limits.h"
+#include "base/utf8.h"
 #include "json/write.h"
 #include "run/tasks_int.h"
 #include "text/secrets.h"
 
 #define LIST_MAX 100000u
+#define TEXT_KEPT (64u * WBI_KIB) /* of a text: a record has room for it however it is escaped */
 
 static const char *const state_names[] = {"queued", "running",   "cancelling", "completed",
                                           "failed", "cancelled", "interrupted"};
@@ -39,6 +42,11 @@ static void write_output(struct wbi_jw *w, const struct wbi_artifact *a)
     wbi_jw_obj_end(w);
 }
 
+static struct wbi_str kept(struct wbi_str text)
+{
+    return wbi_str_head(text, wbi_utf8_cut(text, TEXT_KEPT));
+}
+
 /* Facts are read by people and other processes: no secret gets there (C8.8). */
 static void write_text(struct wbi_jw *w, const struct wbi_tasks *t, const char *name,
                        struct wbi_str text, wb_rc *rc)
@@ -46,15 +54,15 @@ static void write_text(struct wbi_jw *w, const struct wbi_tasks *t, const char *
     struct wbi_buf clean;
 
     if (text.p == NULL || t->config.secrets == NULL || *rc != WB_OK) {
-        wbi_jw_kstr(w, name, text);
+        wbi_jw_kstr(w, name, kept(text));
         return;
     }
-    wbi_buf_init(&clean, WBI_LIMIT_FACT);
+    wbi_buf_init(&clean, 2 * WBI_LIMIT_ARGUMENT_BYTES);
     *rc = wbi_secrets_replace(t->config.secrets, text, &clean, NULL);
     if (*rc == WB_OK)
         *rc = wbi_buf_rc(&clean);
     if (*rc == WB_OK)
-        wbi_jw_kstr(w, name, wbi_buf_str(&clean));
+        wbi_jw_kstr(w, name, kept(wbi_buf_str(&clean)));
     wbi_buf_fini(&clean);
 }
 

@@ -357,10 +357,11 @@ static bool same(struct wbi_str a, struct wbi_str b)
 
 const char *wbi_tasks_duplicate(const struct wbi_tasks *t, struct wbi_str cmd,
                                 struct wbi_str workdir, struct wbi_str shell, struct wbi_str place,
-                                bool tty)
+                                bool tty, bool takes_input)
 {
     for (const struct wbi_command *c = t->commands; c != NULL; c = c->next)
-        if (c->promoted && c->process != NULL && c->info.tty == tty && same(c->info.cmd, cmd) &&
+        if (c->promoted && c->process != NULL && !c->stop_asked && c->info.tty == tty &&
+            (c->info.accepts_input || !takes_input) && same(c->info.cmd, cmd) &&
             same(c->info.workdir, workdir) && same(c->info.shell, shell) && same(c->place, place))
             return c->info.id;
     return NULL;

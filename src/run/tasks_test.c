@@ -112,7 +112,9 @@ static void ended(void *arg, const struct wbi_process_end *end, struct wbi_spool
     b->done = true;
 }
 
-static struct wbi_command *start(struct bench *b, const char *line, enum wbi_stdin_kind in)
+/* cmd: what it is called, whatever it runs. */
+static struct wbi_command *start_as(struct bench *b, struct wbi_str cmd, const char *line,
+                                    enum wbi_stdin_kind in)
 {
     static const struct wbi_command_ops ops = {count, ended};
     static const struct wbi_str env[] = {WBI_LIT_INIT("PATH=/usr/bin:/bin")};
@@ -123,7 +125,7 @@ static struct wbi_command *start(struct bench *b, const char *line, enum wbi_std
                                              .stdin_kind = in,
                                              .grace_ms = 100,
                                              .linger_ms = 100},
-                                 .cmd = wbi_str_z(line),
+                                 .cmd = cmd,
                                  .workdir = WBI_LIT("/w"),
                                  .accepts_input = in != WBI_STDIN_NULL};
     struct wbi_command *c = NULL;
@@ -136,6 +138,11 @@ static struct wbi_command *start(struct bench *b, const char *line, enum wbi_std
     if (wbi_command_start(b->tasks, &s, &ops, b, &c, &err) != WB_OK)
         fail_msg("%s", err.text);
     return c;
+}
+
+static struct wbi_command *start(struct bench *b, const char *line, enum wbi_stdin_kind in)
+{
+    return start_as(b, wbi_str_z(line), line, in);
 }
 
 static struct wbi_str promote(struct bench *b, struct wbi_command *c)
@@ -324,23 +331,67 @@ static void a_start_is_stored(void **state)
     wbi_loop_run(b->loop, &b->done);
 }
 
+/* C7.1: it is promoted however long it is; the record keeps the beginning. */
+static void the_longest_command_becomes_a_task(void **state)
+{
+    struct bench *b = *state;
+    char *bells = malloc(WBI_LIMIT_ARGUMENT_BYTES);
+    struct wbi_str cmd = wbi_str_make(bells, WBI_LIMIT_ARGUMENT_BYTES);
+    struct wbi_command *c;
+    struct wbi_str id;
+
+    assert_non_null(bells);
+    memset(bells, '\a', cmd.n); /* six bytes in JSON */
+    c = start_as(b, cmd, "read x", WBI_STDIN_PIPE);
+    id = promote(b, c);
+    assert_true(wbi_str_eq(info_of(b, id).cmd, cmd));
+    assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
+    wbi_loop_run(b->loop, &b->done);
+    assert_int_equal(info_of(b, id).cmd.n, 64u * WBI_KIB);
+    free(bells);
+}
+
+static const char *duplicate_of(const struct bench *b, const char *line, const char *dir,
+                                struct wbi_str shell, bool tty)
+{
+    return wbi_tasks_duplicate(b->tasks, wbi_str_z(line), wbi_str_z(dir), shell, WBI_NONE, tty,
+                               /* takes_input= */ false);
+}
+
 static void only_promoted_running_tasks_are_duplicates(void **state) /* I5 */
 {
     struct bench *b = *state;
     struct wbi_command *c = start(b, "read x", WBI_STDIN_PIPE);
-    struct wbi_str line = WBI_LIT("read x"), dir = WBI_LIT("/w"), id;
+    struct wbi_str id;
 
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, false));
+    assert_null(duplicate_of(b, "read x", "/w", WBI_NONE, false));
     id = promote(b, c);
-    assert_string_equal(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, false), id.p);
-    assert_null(wbi_tasks_duplicate(b->tasks, WBI_LIT("read y"), dir, WBI_NONE, WBI_NONE, false));
-    assert_null(wbi_tasks_duplicate(b->tasks, line, WBI_LIT("/v"), WBI_NONE, WBI_NONE, false));
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_LIT("/bin/bash"), WBI_NONE, false));
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, true));
+    assert_string_equal(duplicate_of(b, "read x", "/w", WBI_NONE, false), id.p);
+    assert_null(duplicate_of(b, "read y", "/w", WBI_NONE, false));
+    assert_null(duplicate_of(b, "read x", "/v", WBI_NONE, false));
+    assert_null(duplicate_of(b, "read x", "/w", WBI_LIT("/bin/bash"), false));
+    assert_null(duplicate_of(b, "read x", "/w", WBI_NONE, true));
     b->done = false;
     assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
     wbi_loop_run(b->loop, &b->done);
-    assert_null(wbi_tasks_duplicate(b->tasks, line, dir, WBI_NONE, WBI_NONE, false));
+    assert_null(duplicate_of(b, "read x", "/w", WBI_NONE, false));
+}
+
+/* Whoever wants to type has no use for a task without input, and whoever starts a command after
+ * TaskStop none for the one that is about to end. */
+static void a_task_that_cannot_stand_for_the_new_one_is_no_duplicate(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_command *c = start(b, "sleep 100", WBI_STDIN_NULL);
+    struct wbi_str id = promote(b, c), cmd = c->info.cmd, dir = c->info.workdir;
+
+    assert_string_equal(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, false),
+                        id.p);
+    assert_null(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, true));
+    b->done = false;
+    assert_int_equal(wbi_tasks_stop(b->tasks, id, NULL), WB_OK);
+    assert_null(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, false));
+    wbi_loop_run(b->loop, &b->done);
 }
 
 static void results_are_told_once_and_none_is_lost(void **state)
@@ -602,7 +653,9 @@ int main(void)
         TEST(promotion_keeps_the_process_and_every_byte),
         TEST(waiting_has_three_answers),
         TEST(stopping_asks_then_forces_and_never_regresses),
+        TEST(the_longest_command_becomes_a_task),
         TEST(only_promoted_running_tasks_are_duplicates),
+        TEST(a_task_that_cannot_stand_for_the_new_one_is_no_duplicate),
         TEST(no_secret_gets_into_a_fact),
         TEST(a_start_is_stored),
         TEST(results_are_told_once_and_none_is_lost),

@@ -64,6 +64,7 @@ static wb_rc write_items(const struct wbi_command_batch *b, struct wbi_arena *ar
 }
 
 #define TRIES 6
+#define LINE_ROOM 40 /* with less left over no line becomes more */
 
 /* What the items cost as they are rendered; UINT64_MAX when out of memory. */
 static uint64_t cost_of(struct wbi_str items, struct wbi_arena *arena)
@@ -78,12 +79,20 @@ static uint64_t cost_of(struct wbi_str items, struct wbi_arena *arena)
     return wbi_buf_rc(&out) == WB_OK ? wbi_tokens(wbi_buf_str(&out)) : UINT64_MAX;
 }
 
+static bool all_told(const struct wbi_command_batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->items[i].telling != WBI_TELL_ALL)
+            return false;
+    return true;
+}
+
 /* The items within tokens: shares are estimates, so the outcome is counted and what
- * came out too long is shared again. */
+ * came out too long is shared again, and so is what leaves room while a command is a line. */
 static wb_rc fit_items(struct wbi_command_batch *b, uint64_t tokens, struct wbi_arena *arena,
                        struct wbi_str *ret, struct wbi_error *err)
 {
-    uint64_t goal = tokens, cost;
+    uint64_t goal = tokens, cost, fits = 0, too_much = 0;
 
     for (int i = 0; i < TRIES; i++) {
         struct wbi_buf text;
@@ -97,10 +106,20 @@ static wb_rc fit_items(struct wbi_command_batch *b, uint64_t tokens, struct wbi_
         cost = rc == WB_OK ? cost_of(wbi_buf_str(&text), arena) : 0;
         if (rc != WB_OK || cost == UINT64_MAX)
             return rc != WB_OK ? rc : wbi_fail_nomem(err);
-        *ret = wbi_buf_str(&text);
-        if (cost + cost / 20 <= tokens)
-            break;
-        goal -= WBI_MIN(goal, cost + cost / 20 - tokens + tokens / 16);
+        cost += cost / 20;
+        if (cost <= tokens || fits == 0)
+            *ret = wbi_buf_str(&text);
+        if (cost <= tokens) {
+            if (all_told(b) || tokens - cost < LINE_ROOM)
+                break;
+            fits = goal;
+        } else {
+            too_much = goal;
+        }
+        if (fits == 0)
+            goal -= WBI_MIN(goal, cost - tokens + tokens / 16);
+        else
+            goal = too_much > fits ? (fits + too_much) / 2 : goal + tokens - cost;
     }
     return WB_OK;
 }

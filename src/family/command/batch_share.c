@@ -2,20 +2,24 @@
  * family/command/batch_share.c: how much of a batch's receipt each command gets.
  * (1) Every command is told, in one line at least or by its number; that is reserved first.
  * (2) What was not kept is shown whole: wbi_batch_sure made sure that it fits.
- * (3) The rest goes to the others: small ones whole, large ones cut to equal shares. Where a
- *     share would hold little but notices, the largest that went well stay a line. */
+ * (3) The rest goes to the others: small ones whole, large ones cut to shares. Where a share
+ *     would hold little but notices, the largest that went well stay a line; where it does not,
+ *     they have less than those that failed. */
 #include "family/command/command_int.h"
 
 #include "base/checked.h"
 #include "base/limits.h"
 #include "text/tokens.h"
 
-#define TOP_TOKENS 16    /* what stands before a line of numbers */
-#define KEPT_TOKENS 36   /* how to read what was left out, but for the path */
-#define PATH_TOKENS 60   /* of one that is not known yet */
-#define LINE_TOKENS 26   /* how it ended and what is left out, on one line */
-#define NUMBER_TOKENS 7  /* of a command that is one number among others */
-#define PREVIEW_LEAST 70 /* below this a cut preview is little but its notice */
+#define TOP_TOKENS 16   /* what stands before a line of numbers */
+#define KEPT_TOKENS 36  /* how to read what was left out, but for the path */
+#define PATH_TOKENS 60  /* of one that is not known yet */
+#define LINE_TOKENS 26  /* how it ended and what is left out, on one line */
+#define NUMBER_TOKENS 7 /* of a command that is one number among others */
+/* Below this a cut preview is little but its notice; of a command that failed the one line that
+ * tells why is worth that. */
+#define PREVIEW_LEAST 180
+#define FAILURE_LEAST 110
 
 struct want {
     uint64_t head;  /* its command line, and why it did not run */
@@ -75,7 +79,7 @@ static struct want want_of(const struct wbi_command_output *o, struct wbi_arena 
         s.needless = as_printed(&s);
         w.whole += wbi_command_need(&s) + wbi_command_frame(&s);
     }
-    w.least = WBI_MIN(w.least + PREVIEW_LEAST, w.whole);
+    w.least = WBI_MIN(w.least + (went_well(o) ? PREVIEW_LEAST : FAILURE_LEAST), w.whole);
     return w;
 }
 
@@ -172,6 +176,22 @@ static size_t dullest(const struct sharing *s)
     return found;
 }
 
+/* Beside those that failed, the open ones that went well have half of a fair share. */
+static bool settle_duller(struct sharing *s, uint64_t fair)
+{
+    const struct wbi_command_output *items = s->batch->items;
+    size_t well = 0;
+
+    for (size_t i = 0; i < s->batch->count; i++)
+        well += !s->wants[i].settled && went_well(&items[i]);
+    if (well == 0 || well == s->open)
+        return false;
+    for (size_t i = 0; i < s->batch->count; i++)
+        if (!s->wants[i].settled && went_well(&items[i]))
+            settle(s, i, WBI_MAX(fair / 2 + reserved(s, i), s->wants[i].least));
+    return true;
+}
+
 static void share_rest(struct sharing *s)
 {
     while (s->open > 0) {
@@ -189,6 +209,8 @@ static void share_rest(struct sharing *s)
             settle(s, dullest(s), 0);
             continue;
         }
+        if (settle_duller(s, fair))
+            continue;
         for (i = 0; i < s->batch->count; i++)
             if (!s->wants[i].settled)
                 settle(s, i, fair + reserved(s, i));

@@ -34,6 +34,10 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wbi_task_write_state(&w, &t->task);
     wbi_jw_obj_end(&w);
     if (t->page != NULL) {
+        if (t->stream != NULL)
+            wbi_jw_kstrz(&w, "stream", t->stream);
+        if (t->other_bytes > 0)
+            wbi_jw_kint(&w, "other_stream_bytes", (int64_t)t->other_bytes);
         wbi_page_write(&w, t->page);
     } else {
         output.budget_tokens -= output.budget_tokens > 2 * STATE_TOKENS ? STATE_TOKENS : 0;
@@ -58,6 +62,28 @@ static const char *first_line(struct wbi_str retrieval)
     return "Task output is not ready; the task still runs\n";
 }
 
+static bool of_stderr(const wbi_json *result)
+{
+    return wbi_str_eqz(wbi_json_get_str(result, "stream"), "stderr");
+}
+
+/* Which stream was read where the call named none, if that is not plain. */
+static void chosen_stream(struct wbi_buf *out, const wbi_json *result)
+{
+    struct wbi_str stream = wbi_json_get_str(result, "stream");
+    const char *other = of_stderr(result) ? "stdout" : "stderr";
+    int64_t bytes = 0;
+
+    (void)wbi_json_i64(wbi_json_get(result, "other_stream_bytes"), &bytes); /* absent: 0 */
+    if (stream.p == NULL || (bytes == 0 && !of_stderr(result)))
+        return;
+    wbi_buf_addf(out, "Stream: %.*s", WBI_FMT(stream));
+    if (bytes > 0)
+        wbi_buf_addf(out, "; %s has %lld byte%s, read with stream \"%s\"", other, (long long)bytes,
+                     bytes == 1 ? "" : "s", other);
+    wbi_buf_addc(out, '\n');
+}
+
 /* Which part is below, and where to go on with a task that still prints: nothing but the
  * receipt tells the model. */
 static void shown_part(struct wbi_buf *out, const wbi_json *result)
@@ -73,7 +99,8 @@ static void shown_part(struct wbi_buf *out, const wbi_json *result)
         wbi_buf_addf(out, "Bytes: %lld-%lld", (long long)first, (long long)last);
         if (writing && !more) {
             bool open = wbi_json_i64(wbi_json_get(result, "resume_byte"), &resume);
-            wbi_buf_addf(out, ", all so far; what follows is read with offset %lld%s",
+            wbi_buf_addf(out, ", all so far; what follows is read with %soffset %lld%s",
+                         of_stderr(result) ? "stream \"stderr\" and " : "",
                          (long long)(open ? resume : last),
                          open ? ", from the start of the last line: it is not finished" : "");
         }
@@ -115,6 +142,7 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     wbi_task_render_state(out, wbi_json_get(c->result, "task"));
     if (wbi_json_get(c->result, "content") != NULL) {
         wbi_page_render_header(out, c->tool_name, c->result);
+        chosen_stream(out, c->result);
         shown_part(out, c->result);
         empty_page(out, c->result);
         wbi_page_render_content(out, c->result);

@@ -25,7 +25,10 @@ struct wbi_task_output {
     struct wbi_task_view task;
     const char *retrieval;            /* "success", "timeout", "not_ready" */
     int64_t waited_ms;                /* less than was asked for, as a call may take; 0: all */
-    const struct wbi_page_view *page; /* a range was asked for; else: */
+    const struct wbi_page_view *page; /* a range was asked for */
+    const char *stream;               /* of the page, where the call named none; NULL */
+    uint64_t other_bytes;             /* then: what the other stream has */
+    /* without a range: */
     struct wbi_command_output output; /* its streams; budget for the whole receipt */
 };
 
