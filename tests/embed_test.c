@@ -640,6 +640,134 @@ static void what_no_callback_may_do_is_not_done(void **state)
     wb_runtime_free(c.runtime);
 }
 
+/* ---- callbacks that call back ---- */
+
+#define CHAIN_CALLS 100000 /* one inside the other they would need a stack of some 40 MB */
+
+struct chain {
+    wb_runtime *runtime;
+    wb_request *request;
+    int left, good;
+};
+
+static void submit_the_next(wb_result *result, void *arg)
+{
+    struct chain *c = arg;
+
+    c->good += wb_result_ok(result);
+    if (--c->left > 0)
+        assert_int_equal(wb_call_submit(c->runtime, c->request, submit_the_next, c, NULL), WB_OK);
+}
+
+/* call.h: "maybe before this returns": whoever submits the next call when one is done needs
+ * no stack for all of them, and the loop runs until the last is done. */
+static void each_call_may_begin_the_next(void **state)
+{
+    struct chain c = {.left = CHAIN_CALLS};
+    int runs = 0;
+
+    (void)state;
+    c.runtime = counting_runtime(&runs);
+    c.request = wb_request_new("count");
+    assert_int_equal(wb_call_submit(c.runtime, c.request, submit_the_next, &c, NULL), WB_OK);
+    wb_runtime_run(c.runtime);
+    assert_int_equal(c.good, CHAIN_CALLS);
+    assert_int_equal(runs, CHAIN_CALLS);
+    wb_request_free(c.request);
+    wb_runtime_free(c.runtime);
+}
+
+struct meeting {
+    wb_runtime *runtime;
+    wb_tool_call *first, *second, *waiting;
+    bool met;
+};
+
+static void leave_open(wb_tool_call *call, void *arg)
+{
+    *(wb_tool_call **)arg = call;
+}
+
+static void *finish_both(void *arg)
+{
+    struct meeting *m = arg;
+
+    wb_tool_finish_text(m->first, "1", 1);
+    wb_tool_finish_text(m->second, "2", 1);
+    return NULL;
+}
+
+static void have_both_finished(wb_tool_call *call, void *arg)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, finish_both, arg), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    wb_tool_finish_text(call, "", 0);
+}
+
+static void wait_for_the_second(wb_result *result, void *arg)
+{
+    struct meeting *m = arg;
+    wb_request *request = wb_request_new("waiting");
+    wb_result *inner = NULL;
+
+    (void)result;
+    assert_int_equal(wb_call_run(m->runtime, request, &inner), WB_OK);
+    m->met = wb_result_ok(inner);
+    wb_result_free(inner);
+    wb_request_free(request);
+}
+
+static void end_the_wait(wb_result *result, void *arg)
+{
+    (void)result;
+    wb_tool_finish_text(((struct meeting *)arg)->waiting, "", 0);
+}
+
+static void nothing_more(wb_result *result, void *arg)
+{
+    (void)result;
+    (void)arg;
+}
+
+static void submit(wb_runtime *runtime, const char *tool, wb_done_cb on_done, void *arg)
+{
+    wb_request *request = wb_request_new(tool);
+
+    assert_int_equal(wb_call_submit(runtime, request, on_done, arg, NULL), WB_OK);
+    wb_request_free(request);
+}
+
+/* call.h: a call that is run inside a callback gets what was on its way to the loop together
+ * with what the callback is about. */
+static void a_callback_may_wait_for_what_is_on_its_way(void **state)
+{
+    struct meeting m = {.met = false};
+    int runs = 0;
+
+    (void)state;
+    m.runtime = counting_runtime(&runs);
+    assert_int_equal(
+        wb_tool_register(m.runtime, "{\"name\":\"first\"}", NULL, leave_open, NULL, &m.first, NULL),
+        WB_OK);
+    assert_int_equal(wb_tool_register(m.runtime, "{\"name\":\"second\"}", NULL, leave_open, NULL,
+                                      &m.second, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(m.runtime, "{\"name\":\"waiting\"}", NULL, leave_open, NULL,
+                                      &m.waiting, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(m.runtime, "{\"name\":\"both\"}", NULL, have_both_finished,
+                                      NULL, &m, NULL),
+                     WB_OK);
+    submit(m.runtime, "first", wait_for_the_second, &m);
+    submit(m.runtime, "second", end_the_wait, &m);
+    submit(m.runtime, "both", nothing_more, NULL);
+    wb_runtime_run(m.runtime);
+    assert_true(m.met);
+    wb_runtime_free(m.runtime);
+}
+
 /* dispatch.h: stop is for cancelling; where it could not be heard, nothing begins. */
 static void a_stop_that_cannot_be_watched_is_told(void **state)
 {
@@ -677,6 +805,8 @@ int main(void)
         cmocka_unit_test(a_missing_place_for_the_answer_is_told),
         cmocka_unit_test(values_that_are_not_named_are_told),
         cmocka_unit_test(what_no_callback_may_do_is_not_done),
+        cmocka_unit_test(each_call_may_begin_the_next),
+        cmocka_unit_test(a_callback_may_wait_for_what_is_on_its_way),
         cmocka_unit_test(a_stop_that_cannot_be_watched_is_told),
     };
 

@@ -105,7 +105,8 @@ WB_API WB_MUST_CHECK wb_rc wb_call_submit(wb_runtime *runtime, const wb_request 
 /* Any thread, any number of times, also for calls that are over. */
 WB_API void wb_call_cancel(wb_runtime *runtime, wb_call_id id);
 /* Submit and drive the loop of this thread until the outcome is there. The
- * caller frees the result. Not after wb_runtime_start. */
+ * caller frees the result. Not after wb_runtime_start. Inside a callback it may be used for
+ * calls that do not wait for the callback's own to end. */
 WB_API WB_MUST_CHECK wb_rc wb_call_run(wb_runtime *runtime, const wb_request *request,
                                        wb_result **ret);
 

@@ -105,6 +105,10 @@ WB_MUST_CHECK wb_rc wbi_api_check(const struct wb_runtime *runtime, const char *
 /* Around each callback of the caller's, on the loop thread. */
 void wbi_api_enter(struct wb_runtime *runtime);
 void wbi_api_leave(struct wb_runtime *runtime);
+/* So many of them may stand on the stack, one inside the other, before what they submit begins
+ * in the loop's next turn: whoever submits the next call when one is done would else need a
+ * stack as deep as there are calls. */
+#define WBI_API_NESTED 16
 /* True inside one of them: its call is on the stack, so it cannot be freed nor waited for. */
 bool wbi_api_inside(const struct wb_runtime *runtime);
 

@@ -381,6 +381,7 @@ static wb_rc start(struct submission *s, const wb_request *request)
     ask_for_frames(call, kept, request);
     ask_for_output(call, kept, request);
     call->ticket_number = s->number;
+    call->starts_later = s->runtime->inside >= WBI_API_NESTED;
     return wbi_runtime_submit(call, hand_out, kept);
 }
 
