@@ -63,7 +63,8 @@ WB_API void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t siz
 WB_API void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message,
                          const char *details);
 /* What this attempt took of a budget of cost, in the budget's unit; without it the
- * policy's `cost` counts. Any thread, before the call is finished; the last counts. */
+ * policy's `cost` counts. In millionths, of which one is the least. Any thread, before the call
+ * is finished; the last counts. */
 WB_API void wb_tool_cost(wb_tool_call *call, double cost);
 /* Hand out partial output (a JSON object, copied) to a caller who asked for frames; anything
  * else is left out. Any thread, before the call is finished; frames come in this order. */

@@ -182,7 +182,7 @@ void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message, con
 void wb_tool_cost(wb_tool_call *call, double cost)
 {
     if (call != NULL && cost >= 0 && cost <= (double)(INT64_MAX / 2 / WBI_COST_SCALE))
-        atomic_store(&call->cost, (int64_t)(cost * WBI_COST_SCALE + 0.5));
+        atomic_store(&call->cost, wbi_cost_of(cost));
 }
 
 /* Partial output on its way to the loop thread, in front of the finish. */
