@@ -768,6 +768,163 @@ static void a_callback_may_wait_for_what_is_on_its_way(void **state)
     wb_runtime_free(m.runtime);
 }
 
+/* ---- callbacks that end the call they are of ---- */
+
+struct watched {
+    wb_runtime *runtime;
+    wb_call_id id;
+    wb_tool_call *call;
+    bool finishes; /* its tool is finished instead of cancelling it */
+    int partials, last, done;
+    wb_rc rc;    /* of a call that is run in between */
+    size_t turn; /* of a turn in between: calls under way */
+};
+
+static void end_it_now(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    wb_tool_fail(call, "cancelled", "stopped", NULL);
+}
+
+static void *tell_more(void *arg)
+{
+    struct watched *w = arg;
+
+    wb_tool_partial(w->call, "{\"n\":1}", 7);
+    return NULL;
+}
+
+/* The partial comes from another thread, that the call may end beneath what brings it. */
+static void tell_and_go_on(wb_tool_call *call, void *arg)
+{
+    struct watched *w = arg;
+    pthread_t thread;
+
+    w->call = call;
+    assert_int_equal(pthread_create(&thread, NULL, tell_more, w), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void end_by_a_frame(const char *frame, size_t size, void *arg)
+{
+    struct watched *w = arg;
+    wb_request *request = wb_request_new("count");
+    wb_result *result;
+
+    assert_int_equal(frame[size], '\0');
+    assert_int_equal(w->last, 0); /* nothing behind the last one */
+    w->last = strstr(frame, "\"event\":\"partial\"") == NULL;
+    w->partials += !w->last;
+    w->rc = wb_call_run(w->runtime, request, &result);
+    w->turn = wb_runtime_turn(w->runtime, 1);
+    wb_request_free(request);
+    if (!w->last && w->finishes)
+        wb_tool_finish_text(w->call, "", 0);
+    else if (!w->last)
+        wb_call_cancel(w->runtime, w->id);
+}
+
+static void see_the_end(wb_result *result, void *arg)
+{
+    struct watched *w = arg;
+
+    assert_int_equal(w->last, 1); /* the last frame comes before the result */
+    assert_int_equal(wb_result_ok(result), w->finishes);
+    w->done++;
+}
+
+static void watch_one(bool finishes)
+{
+    struct watched w = {.finishes = finishes};
+    wb_request *request = wb_request_new("told");
+    int runs = 0;
+
+    w.runtime = counting_runtime(&runs);
+    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"told\"}", NULL, tell_and_go_on,
+                                      end_it_now, &w, NULL),
+                     WB_OK);
+    assert_int_equal(wb_request_set_frames(request, end_by_a_frame, &w), WB_OK);
+    assert_int_equal(wb_call_submit(w.runtime, request, see_the_end, &w, &w.id), WB_OK);
+    wb_runtime_run(w.runtime);
+    assert_int_equal(w.partials, 1);
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.rc, WB_EMISUSE); /* call.h: the loop may not be run there */
+    assert_true(w.turn <= 1);
+    assert_int_equal(runs, 0);
+    wb_request_free(request);
+    wb_runtime_free(w.runtime);
+}
+
+/* call.h: a call may be cancelled by whoever gets its frames. C8.9: exactly one last frame. */
+static void a_frame_may_end_its_call(void **state)
+{
+    (void)state;
+    watch_one(/* finishes= */ false);
+    watch_one(/* finishes= */ true);
+}
+
+struct waiting {
+    wb_runtime *runtime;
+    wb_call_id id;
+    int beats, last, done;
+};
+
+static void cancel_by_a_beat(const char *frame, size_t size, void *arg)
+{
+    struct waiting *w = arg;
+
+    (void)size;
+    w->beats += strstr(frame, "\"event\":\"heartbeat\"") != NULL;
+    w->last += strstr(frame, "\"event\":\"error\"") != NULL;
+    if (w->last == 0)
+        wb_call_cancel(w->runtime, w->id);
+}
+
+static void count_the_end(wb_result *result, void *arg)
+{
+    struct waiting *w = arg;
+
+    assert_string_equal(wb_result_kind(result), "cancelled");
+    assert_int_equal(w->last, 1);
+    w->done++;
+}
+
+/* One that has not begun ends at once when it is cancelled, beneath its own heartbeat. */
+static void a_heartbeat_may_cancel_a_call_that_waits(void **state)
+{
+    struct waiting w = {.done = 0};
+    wb_request *request = wb_request_new("held");
+    wb_tool_call *held = NULL;
+    struct workspace ws;
+    wb_options *o = wb_options_new();
+    char path[160];
+
+    (void)state;
+    ws_init(&ws);
+    snprintf(path, sizeof(path), "%s/limit.json", ws.root);
+    ws_write(path, "{\"policies\":{\"environment\":{\"concurrency\":{\"limit\":1}}}}");
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws.root), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_CONFIG, path), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_LEDGER, "0"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &w.runtime, NULL), WB_OK);
+    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"held\",\"parallel\":true}", NULL,
+                                      leave_open, NULL, &held, NULL),
+                     WB_OK);
+    submit(w.runtime, "held", nothing_more, NULL);
+    assert_int_equal(wb_request_set(request, WB_FIELD_HEARTBEAT_MS, "1"), WB_OK);
+    assert_int_equal(wb_request_set_frames(request, cancel_by_a_beat, &w), WB_OK);
+    assert_int_equal(wb_call_submit(w.runtime, request, count_the_end, &w, &w.id), WB_OK);
+    while (w.done == 0)
+        (void)wb_runtime_turn(w.runtime, 1);
+    assert_int_equal(w.beats, 1);
+    wb_tool_finish_text(held, "", 0);
+    wb_runtime_run(w.runtime);
+    wb_request_free(request);
+    wb_runtime_free(w.runtime);
+    wb_options_free(o);
+    ws_fini(&ws);
+}
+
 /* dispatch.h: stop is for cancelling; where it could not be heard, nothing begins. */
 static void a_stop_that_cannot_be_watched_is_told(void **state)
 {
@@ -807,6 +964,8 @@ int main(void)
         cmocka_unit_test(what_no_callback_may_do_is_not_done),
         cmocka_unit_test(each_call_may_begin_the_next),
         cmocka_unit_test(a_callback_may_wait_for_what_is_on_its_way),
+        cmocka_unit_test(a_frame_may_end_its_call),
+        cmocka_unit_test(a_heartbeat_may_cancel_a_call_that_waits),
         cmocka_unit_test(a_stop_that_cannot_be_watched_is_told),
     };
 

@@ -89,7 +89,8 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **rete
  * nothing. */
 WB_API void wb_runtime_run(wb_runtime *runtime);
 /* One turn of the loop; waits for an event if wait is not 0. Returns the number
- * of calls under way. With the caller's loop (3), uv_run drives instead. */
+ * of calls under way. With the caller's loop (3), uv_run drives instead. Inside a callback that
+ * gets frames or output it does nothing. */
 WB_API size_t wb_runtime_turn(wb_runtime *runtime, int wait);
 
 #ifdef __cplusplus

@@ -196,9 +196,12 @@ struct partial {
 static void partial_here(void *arg)
 {
     struct partial *p = arg;
+    struct wbi_call *call = p->call->exec->call;
 
+    wbi_call_hold(call); /* who gets the frame may end it */
     wbi_exec_partial(p->call->exec, wbi_str_make(p->text, p->size));
     atomic_fetch_sub(&p->call->partials, 1);
+    wbi_call_release(call);
     wbi_free(p);
 }
 
