@@ -220,9 +220,10 @@ static bool answer_key(enum wbi_idem_answer answer, struct wbi_str outcome,
     case WBI_IDEM_LOST:
         break;
     }
-    wbi_chain_refuse(ret, WBI_KIND_OUTCOME_UNKNOWN,
-                     "an earlier call with this idempotency key ended without a known outcome; it "
-                     "is not run again");
+    wbi_chain_refuse(
+        ret, WBI_KIND_OUTCOME_UNKNOWN,
+        "an earlier call with this idempotency key has no known outcome; it is not run "
+        "again");
     return false;
 }
 
@@ -430,8 +431,8 @@ static void refuse_crowd(struct wbi_guard_answer *ret, int64_t limit, struct wbi
         ret->refusal.hint = "the configuration lets no call of it run; use another tool";
     } else {
         wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
-                         "%" PRId64 " calls of %.*s run already and its queue is full", limit,
-                         WBI_FMT(scope));
+                         "%" PRId64 " call%s of %.*s run%s already and its queue is full", limit,
+                         limit == 1 ? "" : "s", WBI_FMT(scope), limit == 1 ? "s" : "");
     }
     ret->refusal.throttling_scope = scope;
 }
