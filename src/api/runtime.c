@@ -186,6 +186,9 @@ wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr)
         return WB_EMISUSE;
     if (runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime's thread runs already");
+    if (wbi_api_inside(runtime))
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "this thread is driving the loop: a callback of it is running");
     if (runtime->callers_loop)
         return wbi_api_fail_text(reterr, WB_EMISUSE,
                                  "the runtime is on a loop of the caller's, who runs it");
