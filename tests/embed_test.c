@@ -599,9 +599,11 @@ struct confused {
     int runs, done;
 };
 
-/* Whatever would free the call that is on the stack, or wait for its end. */
+/* Whatever would free the call that is on the stack, wait for its end, or drive the loop that
+ * this thread is driving. */
 static void misuse(struct confused *c)
 {
+    assert_int_equal(wb_runtime_start(c->runtime, NULL), WB_EMISUSE);
     wb_runtime_run(c->runtime);
     wb_tasks_hold(c->runtime);
     wb_runtime_free(c->runtime);

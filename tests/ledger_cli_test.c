@@ -426,7 +426,7 @@ static void a_replayed_command_reads_as_one_run_with_that_budget(void **state)
     while ((at = strstr(receipt, small)) != NULL) /* only the name of the artifact differs */
         memcpy(at, large, strlen(large));
     *strstr(receipt, "stdout: (") = '\0'; /* names cost tokens: a line more or less may be shown */
-    ws_expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 1"),
+    ws_expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 2"),
               "\"how\":\"exact\"");
     assert_true(ws_has(w.out, "[output truncated: showing first "));
     assert_true(ws_has(w.out, "stderr: (1 line)\\nbad"));
@@ -434,7 +434,9 @@ static void a_replayed_command_reads_as_one_run_with_that_budget(void **state)
         fail_msg("%s\nreplayed: %s", receipt, w.out);
     free(receipt);
     shell("rm -f %s/artifacts/call_* %s/artifacts/by-hash/*", w.state, w.state);
-    ws_expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 1"), "\"recorded\"");
+    ws_expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 2"), "\"recorded\"");
+    ws_expect(&w, 0, ws_run(&w, "ledger replay --budget 400 --json --limit 1"), small);
+    assert_false(ws_has(w.out, large)); /* ledger.h: the newest that many */
     ws_fini(&w);
 }
 

@@ -667,6 +667,28 @@ static void matrix_25_no_retry_past_the_deadline_and_none_after_a_cancel(void **
     assert_int_equal(t->runs, 2);
 }
 
+/* C4.7: a message says what happened: who is refused a third attempt has had two. */
+static void matrix_25_a_refused_attempt_does_not_hide_those_before(void **state)
+{
+    struct asked a;
+    struct scripted *t;
+
+    (void)state;
+    setup(FOR_ALL("\"retry\":{\"maxAttempts\":5,\"baseMs\":1,\"capMs\":10},"
+                  "\"circuit\":{\"minCalls\":2,\"openMs\":60000}"));
+    t = guarded_tool(&g, "t", "IdempotentWrite", NULL, "fail", NULL);
+    answer(&g, &a, "t", KEY, "k", 0);
+    assert_int_equal(t->runs, 2);
+    assert_string_equal(a.kind, "circuit_open");
+    assert_string_equal(at(&a, "/attempts"), "2");
+    assert_string_equal(at(&a, "/error/message"),
+                        "\"the circuit of local::t is open after repeated failures; no further "
+                        "attempt was made\"");
+    assert_string_equal(at(&a, "/error/causedBy/message"), "\"no answer in run 2\"");
+    answer(&g, &a, "t", KEY, "l", 0);
+    assert_non_null(strstr(at(&a, "/error/message"), "nothing was executed"));
+}
+
 static void matrix_26_a_cancelled_waiter_gives_its_turn_away(void **state)
 {
     struct asked a, b, c;
@@ -748,6 +770,7 @@ int main(void)
         ROW(matrix_24_a_write_that_outlives_its_time_is_not_offered_again),
         ROW(matrix_25_all_attempts_fail),
         ROW(matrix_25_an_attempt_that_times_out_is_tried_again_with_a_full_limit),
+        ROW(matrix_25_a_refused_attempt_does_not_hide_those_before),
         ROW(matrix_25_no_retry_past_the_deadline_and_none_after_a_cancel),
         ROW(matrix_26_a_cancelled_waiter_gives_its_turn_away),
         ROW(matrix_27_bad_correlation_ids_are_refused),

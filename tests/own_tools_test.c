@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/own_tools_test.c: tools and families of a host in a workspace: output that is too
- * long to be a value, and what projectors keep. */
+ * long to be a value, what projectors keep, and what renderers show. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -194,6 +194,74 @@ static void roles_are_names(void **state)
     wb_runtime_free(runtime);
 }
 
+/* ---- what families show ---- */
+
+static wb_rc odd_project(const char *output, size_t size, unsigned budget, wb_sink *sink,
+                         wb_text *result, wb_text *summary, void *arg)
+{
+    (void)budget;
+    (void)sink;
+    (void)arg;
+    wb_text_add(result, output, size);
+    wb_text_add(summary, "\033[1mall\033[0m done", 16);
+    return WB_OK;
+}
+
+static wb_rc odd_render(const char *canonical, size_t size, wb_text *receipt, void *arg)
+{
+    static const char payload[] = "a\033[31mb\nold\rnew\xe2\x80\xae\033]0;title";
+
+    (void)canonical;
+    (void)size;
+    if (arg == NULL)
+        return WB_OK;
+    wb_text_add(receipt, "\033[32mdone\033[0m\n", 14);
+    wb_text_section(receipt, "output", payload, sizeof(payload) - 1);
+    wb_text_add(receipt, "the end\n", 8);
+    return WB_OK;
+}
+
+static char writes[] = "writes";
+
+/* C6.5: what is shown obeys nothing, whoever wrote it; and no payload hides what follows it. */
+static void what_a_family_shows_is_clean(void **state)
+{
+    wb_runtime *runtime = open_runtime();
+    wb_result *result;
+
+    (void)state;
+    assert_int_equal(wb_family_register(runtime, "f", odd_project, odd_render, writes, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"shown\",\"effect\":\"Pure\"}", "f",
+                                      say_nothing, NULL, NULL, NULL),
+                     WB_OK);
+    result = call(runtime, "shown");
+    assert_string_equal(wb_result_view(result, WB_VIEW_RECEIPT, NULL),
+                        "done\noutput: (2 lines)\nab\nnew<U+202E>\nthe end");
+    assert_non_null(
+        strstr(wb_result_view(result, WB_VIEW_CANONICAL, NULL), "\"summary_text\":\"all done\""));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
+/* C6.2: the first line states the outcome, also where the family shows nothing. */
+static void an_empty_receipt_is_the_summary(void **state)
+{
+    wb_runtime *runtime = open_runtime();
+    wb_result *result;
+
+    (void)state;
+    assert_int_equal(wb_family_register(runtime, "f", odd_project, odd_render, NULL, NULL), WB_OK);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"shown\",\"effect\":\"Pure\"}", "f",
+                                      say_nothing, NULL, NULL, NULL),
+                     WB_OK);
+    result = call(runtime, "shown");
+    assert_true(wb_result_ok(result));
+    assert_string_equal(wb_result_view(result, WB_VIEW_RECEIPT, NULL), "all done");
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -214,6 +282,8 @@ int main(void)
         cmocka_unit_test(long_text_is_kept_and_shown),
         cmocka_unit_test(long_text_that_must_be_a_value_is_invalid_output),
         cmocka_unit_test(roles_are_names),
+        cmocka_unit_test(what_a_family_shows_is_clean),
+        cmocka_unit_test(an_empty_receipt_is_the_summary),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -42,13 +42,17 @@ WB_API wb_request *wb_request_new(const char *tool_name);
  * (also what is not UTF-8) gives the call the error outcome malformed_call, bad JSON as
  * input invalid_tool_input. WB_EMISUSE, WB_ENOMEM. */
 WB_API wb_rc wb_request_set(wb_request *request, wb_field field, const char *value);
-/* One frame of a call (C8.9), JSON text without a line end; on the loop thread,
+/* One frame of a call (C8.9), JSON text without a line end, NUL-terminated; on the loop thread,
  * while the call runs. The last one has the event "completed" or "error" and
  * comes before the result. */
 typedef void (*wb_frame_cb)(const char *frame, size_t size, void *arg);
 /* Ask for frames; NULL takes the wish back. */
 WB_API wb_rc wb_request_set_frames(wb_request *request, wb_frame_cb on_frame, void *arg);
 WB_API void wb_request_free(wb_request *request); /* NULL is fine */
+
+/* Inside callbacks that get frames or output calls may be submitted and cancelled, also the one
+ * they are of (its last frame and its result may then come before wb_call_cancel returns); the
+ * loop may not be run. */
 
 /* Raw output of a command while it runs; stream is "stdout" or "stderr" (a
  * terminal has only the first). Bytes are good during the call. Loop thread. */
@@ -105,7 +109,9 @@ WB_API WB_MUST_CHECK wb_rc wb_call_submit(wb_runtime *runtime, const wb_request 
 /* Any thread, any number of times, also for calls that are over. */
 WB_API void wb_call_cancel(wb_runtime *runtime, wb_call_id id);
 /* Submit and drive the loop of this thread until the outcome is there. The
- * caller frees the result. Not after wb_runtime_start. */
+ * caller frees the result. Not after wb_runtime_start. Inside a callback it may be used for
+ * calls that do not wait for the callback's own to end; WB_EMISUSE inside one that gets frames
+ * or output. */
 WB_API WB_MUST_CHECK wb_rc wb_call_run(wb_runtime *runtime, const wb_request *request,
                                        wb_result **ret);
 

@@ -82,14 +82,15 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_flush(wb_runtime *runtime, wb_error **rete
 
 /* Three ways to drive the loop; use one. "Loop thread" is the one that drives it, also inside
  * callbacks; before that, the one that made the runtime.
- * (1) Own thread: start it; callbacks come on that thread. WB_EMISUSE where it runs already or
- * the loop is the caller's. */
+ * (1) Own thread: start it; callbacks come on that thread. WB_EMISUSE where it runs already, the
+ * loop is the caller's, or inside a callback, which is on the thread that drives it. */
 WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr);
 /* (2) This thread: until no call is under way. Inside a callback, whose call is, it does
  * nothing. */
 WB_API void wb_runtime_run(wb_runtime *runtime);
 /* One turn of the loop; waits for an event if wait is not 0. Returns the number
- * of calls under way. With the caller's loop (3), uv_run drives instead. */
+ * of calls under way. With the caller's loop (3), uv_run drives instead. Inside a callback that
+ * gets frames or output it does nothing. */
 WB_API size_t wb_runtime_turn(wb_runtime *runtime, int wait);
 
 #ifdef __cplusplus

@@ -63,7 +63,8 @@ WB_API void wb_tool_finish_text(wb_tool_call *call, const char *text, size_t siz
 WB_API void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message,
                          const char *details);
 /* What this attempt took of a budget of cost, in the budget's unit; without it the
- * policy's `cost` counts. Any thread, before the call is finished; the last counts. */
+ * policy's `cost` counts. In millionths, of which one is the least. Any thread, before the call
+ * is finished; the last counts. */
 WB_API void wb_tool_cost(wb_tool_call *call, double cost);
 /* Hand out partial output (a JSON object, copied) to a caller who asked for frames; anything
  * else is left out. Any thread, before the call is finished; frames come in this order. */
@@ -80,7 +81,8 @@ typedef struct wb_sink wb_sink;
 WB_API WB_MUST_CHECK wb_rc wb_sink_put(wb_sink *sink, const char *role, const void *bytes,
                                        size_t size, const char **ret_path);
 
-/* Text under construction, given to a family's functions. */
+/* Text under construction, given to a family's functions. Summaries and receipts are cleaned
+ * as all that is shown: no terminal controls, hidden characters made visible. */
 typedef struct wb_text wb_text;
 WB_API void wb_text_add(wb_text *text, const char *bytes, size_t size);
 /* "name: (N lines)" and the lines: a section no payload can forge. */
@@ -90,7 +92,8 @@ WB_API void wb_text_section(wb_text *text, const char *name, const char *bytes, 
  * tool's complete output (JSON text). Deterministic; no side effects but sink. Loop thread. */
 typedef wb_rc (*wb_project_cb)(const char *output, size_t size, unsigned budget_tokens,
                                wb_sink *sink, wb_text *result, wb_text *summary, void *arg);
-/* Write the receipt of a canonical result (C4.1, JSON text). Cuts nothing. Loop thread. */
+/* Write the receipt of a canonical result (C4.1, JSON text). Cuts nothing. Where it writes
+ * nothing the summary is the receipt. Loop thread. */
 typedef wb_rc (*wb_render_cb)(const char *canonical, size_t size, wb_text *receipt, void *arg);
 
 /* Loop thread (or before it runs). WB_EEXISTS, WB_EMISUSE, WB_ENOMEM. */

@@ -54,6 +54,7 @@ struct wb_runtime {
     void *notice_arg;
     _Atomic uint64_t numbers; /* of calls, as callers know them */
     unsigned inside;          /* callbacks that are on the stack of the loop thread */
+    unsigned showing;         /* of them those that get frames or output */
 };
 
 /* notice.c: why files of the workspace do not count, for people; NULL: they do, or there is
@@ -105,8 +106,16 @@ WB_MUST_CHECK wb_rc wbi_api_check(const struct wb_runtime *runtime, const char *
 /* Around each callback of the caller's, on the loop thread. */
 void wbi_api_enter(struct wb_runtime *runtime);
 void wbi_api_leave(struct wb_runtime *runtime);
+/* So many of them may stand on the stack, one inside the other, before what they submit begins
+ * in the loop's next turn: whoever submits the next call when one is done would else need a
+ * stack as deep as there are calls. */
+#define WBI_API_NESTED 16
 /* True inside one of them: its call is on the stack, so it cannot be freed nor waited for. */
 bool wbi_api_inside(const struct wb_runtime *runtime);
+
+/* True where whoever produces frames or output is on the stack, in the middle of it: what would
+ * run the loop must not. */
+bool wbi_api_showing(const struct wb_runtime *runtime);
 
 /* End the runtime's thread, if it has one; the caller's thread has the loop then. */
 void wbi_api_join(struct wb_runtime *runtime);

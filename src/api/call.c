@@ -323,20 +323,26 @@ static void hand_out(struct wbi_call *call, void *arg)
 static void hand_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
 {
     const struct submission *s = arg;
+    wb_runtime *runtime = s->runtime;
 
     (void)call;
-    wbi_api_enter(s->runtime);
+    wbi_api_enter(runtime);
+    runtime->showing++;
     s->on_frame(frame.p, frame.n, s->frame_arg);
-    wbi_api_leave(s->runtime);
+    runtime->showing--;
+    wbi_api_leave(runtime);
 }
 
 static void hand_output(const char *stream, const char *bytes, size_t size, void *arg)
 {
     const struct submission *s = arg;
+    wb_runtime *runtime = s->runtime;
 
-    wbi_api_enter(s->runtime);
+    wbi_api_enter(runtime);
+    runtime->showing++;
     s->on_output(stream, bytes, size, s->on_output_arg);
-    wbi_api_leave(s->runtime);
+    runtime->showing--;
+    wbi_api_leave(runtime);
 }
 
 static void ask_for_output(struct wbi_call *call, struct submission *kept, const wb_request *r)
@@ -381,6 +387,7 @@ static wb_rc start(struct submission *s, const wb_request *request)
     ask_for_frames(call, kept, request);
     ask_for_output(call, kept, request);
     call->ticket_number = s->number;
+    call->starts_later = s->runtime->inside >= WBI_API_NESTED;
     return wbi_runtime_submit(call, hand_out, kept);
 }
 
@@ -520,7 +527,7 @@ wb_rc wb_call_run(wb_runtime *runtime, const wb_request *request, wb_result **re
     struct wait w = {false, NULL};
     wb_rc rc;
 
-    if (!wbi_api_ours(runtime) || ret == NULL || runtime->threaded)
+    if (!wbi_api_ours(runtime) || ret == NULL || runtime->threaded || wbi_api_showing(runtime))
         return WB_EMISUSE;
     rc = wb_call_submit(runtime, request, keep, &w, NULL);
     if (rc != WB_OK)

@@ -398,7 +398,7 @@ wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int i
 
     if (wbi_api_check(runtime, "wb_dispatch", reterr) != WB_OK)
         return WB_EMISUSE;
-    if (runtime->threaded)
+    if (runtime->threaded || wbi_api_showing(runtime))
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_dispatch drives the loop itself");
     rc = read_options(options, &o, &s.err);
     if (rc == WB_OK && wbi_router_new(runtime->rt, &o, &sink, &s.router) != WB_OK)

@@ -10,6 +10,7 @@
 #include "family/canonical.h"
 #include "family/generic/generic.h"
 #include "family/receipt.h"
+#include "text/hygiene.h"
 
 struct wbi_api_family {
     struct wbi_api_family *next;
@@ -26,10 +27,25 @@ void wb_text_add(wb_text *text, const char *bytes, size_t size)
         wbi_buf_add(text->buf, bytes, size);
 }
 
+/* A payload that is not clean is cleaned by itself: a sequence it does not end must not take
+ * what follows it in the receipt with it. */
 void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size)
 {
-    if (text != NULL && name != NULL && (bytes != NULL || size == 0))
-        wbi_receipt_section(text->buf, name, wbi_str_make(bytes, size));
+    struct wbi_str payload = wbi_str_make(bytes, size);
+    struct wbi_buf clean;
+
+    if (text == NULL || name == NULL || (bytes == NULL && size > 0))
+        return;
+    if (wbi_hygiene_is_clean(payload)) {
+        wbi_receipt_section(text->buf, name, payload);
+        return;
+    }
+    wbi_buf_init(&clean, WBI_LIMIT_RECEIPT);
+    if (wbi_hygiene_clean(payload, &clean, NULL) == WB_OK)
+        wbi_receipt_section(text->buf, name, wbi_buf_str(&clean));
+    else
+        (void)wbi_buf_grow(text->buf, text->buf->max + 1); /* fails it, too */
+    wbi_buf_fini(&clean);
 }
 
 /* It becomes part of a file's name, in which a dash stands before it. */
@@ -61,6 +77,23 @@ wb_rc wb_sink_put(wb_sink *sink, const char *role, const void *bytes, size_t siz
     return *ret_path ? WB_OK : WB_ENOMEM;
 }
 
+/* What the caller's functions write is shown to models and people (C6.5). */
+static wb_rc make_clean(struct wbi_buf *text, struct wbi_arena *arena)
+{
+    struct wbi_buf clean;
+    wb_rc rc = wbi_buf_rc(text);
+
+    if (rc != WB_OK || wbi_hygiene_is_clean(wbi_buf_str(text)))
+        return rc;
+    wbi_buf_init_arena(&clean, arena, WBI_LIMIT_RECEIPT);
+    rc = wbi_hygiene_clean(wbi_buf_str(text), &clean, NULL);
+    if (rc != WB_OK)
+        return rc;
+    wbi_buf_clear(text);
+    wbi_buf_adds(text, wbi_buf_str(&clean));
+    return wbi_buf_rc(text);
+}
+
 static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
@@ -81,8 +114,9 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
         return wbi_fail(err, WB_EINPUT, "family %s wrote no JSON result", f->name);
     wbi_buf_clear(ret_result);
     wbi_json_write(ret_result, v); /* compact, so that it reads back to the same bytes */
+    rc = make_clean(&summary, p->arena);
     *ret_summary = wbi_buf_str(&summary);
-    return wbi_buf_rc(&summary);
+    return rc;
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
@@ -101,7 +135,12 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
     rc = f->render(text.p, text.n, &receipt, f->arg);
-    return rc == WB_OK ? rc : wbi_fail(err, rc, "family %s could not render", f->name);
+    if (rc == WB_OK)
+        rc = make_clean(ret_receipt, arena);
+    if (rc == WB_OK && ret_receipt->n == 0)
+        wbi_buf_adds(ret_receipt, c->summary); /* a model reads how it went, whoever shows it */
+    return rc == WB_OK ? wbi_buf_rc(ret_receipt)
+                       : wbi_fail(err, rc, "family %s could not render", f->name);
 }
 
 const struct wbi_family *wbi_api_family_find(const wb_runtime *runtime, const char *name)

@@ -401,14 +401,29 @@ static bool count_back(void *arg, const struct wbi_row *row)
     return --s->left > 0;
 }
 
+wb_rc wbi_filter_newest(wb_ledger *l, const wb_ledger_filter *filter, struct wbi_row_query *q,
+                        struct wbi_error *err)
+{
+    struct skip skip = {.left = filter ? filter->limit : 0};
+    struct wbi_row_query back = *q;
+    wb_rc rc;
+
+    if (skip.left == 0)
+        return WB_OK;
+    back.newest_first = true;
+    rc = wbi_ledger_list(l->ledger, &back, count_back, &skip, err);
+    if (skip.seq > q->after_seq)
+        q->after_seq = skip.seq;
+    return rc;
+}
+
 wb_rc wb_ledger_rows(wb_ledger *l, const wb_ledger_filter *filter, int64_t *after,
                      wb_line_cb on_line, void *arg, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    struct skip skip = {.left = filter ? filter->limit : 0};
     int64_t from = after ? *after : 0;
     struct lines s = {.on_line = on_line, .arg = arg, .after = &from};
-    struct wbi_row_query q;
+    struct wbi_row_query q = {.max = 0};
     wb_rc rc;
 
     if (l == NULL || on_line == NULL)
@@ -418,13 +433,11 @@ wb_rc wb_ledger_rows(wb_ledger *l, const wb_ledger_filter *filter, int64_t *afte
         return rc;
     wbi_buf_init(&s.line, WBI_LIMIT_CALL_ARENA);
     rc = wbi_filter_query(l, filter, &q, &err);
-    if (rc == WB_OK && skip.left > 0) {
-        struct wbi_row_query back = q;
-        back.newest_first = true;
-        rc = wbi_ledger_list(l->ledger, &back, count_back, &skip, &err);
-        from = skip.seq > from ? skip.seq : from;
+    if (rc == WB_OK) {
+        q.after_seq = from;
+        rc = wbi_filter_newest(l, filter, &q, &err);
     }
-    q.after_seq = from;
+    from = q.after_seq;
     if (rc == WB_OK)
         rc = wbi_ledger_list(l->ledger, &q, give_row, &s, &err);
     if (rc == WB_OK && wbi_buf_rc(&s.line) != WB_OK)

@@ -29,5 +29,8 @@ WB_MUST_CHECK wb_rc wbi_filter_time(const wb_ledger *ledger, const char *name, c
  * set. */
 WB_MUST_CHECK wb_rc wbi_filter_query(wb_ledger *ledger, const wb_ledger_filter *filter,
                                      struct wbi_row_query *ret, struct wbi_error *err);
+/* With a limit, let query begin behind the rows in front of the newest that many that fit. */
+WB_MUST_CHECK wb_rc wbi_filter_newest(wb_ledger *ledger, const wb_ledger_filter *filter,
+                                      struct wbi_row_query *query, struct wbi_error *err);
 
 #endif

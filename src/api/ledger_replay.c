@@ -18,7 +18,6 @@ struct replay {
     struct wbi_runtime *rt;
     struct wbi_catalog *catalog;
     uint32_t budget;
-    size_t left;
     struct wbi_arena *arena; /* for one row */
     struct wbi_buf line;
     wb_line_cb on_line;
@@ -168,18 +167,14 @@ static bool replay_row(void *arg, const struct wbi_row *row)
     r->rc = wbi_buf_rc(&r->line);
     if (r->rc == WB_OK)
         r->on_line(r->line.p, r->line.n, r->arg);
-    return r->rc == WB_OK && (r->left == 0 || --r->left > 0);
+    return r->rc == WB_OK;
 }
 
 wb_rc wb_ledger_replay(wb_ledger *l, wb_runtime *runtime, const wb_ledger_filter *filter,
                        unsigned budget, wb_line_cb on_line, void *arg, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    struct replay r = {.l = l,
-                       .budget = budget,
-                       .left = filter ? filter->limit : 0,
-                       .on_line = on_line,
-                       .arg = arg};
+    struct replay r = {.l = l, .budget = budget, .on_line = on_line, .arg = arg};
     struct wbi_row_query q = {.max = 0};
     wb_rc rc;
 
@@ -196,6 +191,8 @@ wb_rc wb_ledger_replay(wb_ledger *l, wb_runtime *runtime, const wb_ledger_filter
     if (rc == WB_OK)
         rc = wbi_filter_query(l, filter, &q, &err);
     q.kind = WBI_LIT(WBI_KIND_OUTCOME);
+    if (rc == WB_OK)
+        rc = wbi_filter_newest(l, filter, &q, &err);
     if (rc == WB_OK)
         rc = wbi_ledger_list(l->ledger, &q, replay_row, &r, &err);
     if (rc == WB_OK && r.rc != WB_OK)

@@ -128,6 +128,11 @@ bool wbi_api_inside(const wb_runtime *runtime)
     return wbi_loop_here(runtime->rt->loop) && runtime->inside > 0;
 }
 
+bool wbi_api_showing(const wb_runtime *runtime)
+{
+    return wbi_loop_here(runtime->rt->loop) && runtime->showing > 0;
+}
+
 /* libuv ends the process that closes one of these, and output would go into our files. */
 static bool has_standard_descriptors(void)
 {
@@ -181,6 +186,9 @@ wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **reterr)
         return WB_EMISUSE;
     if (runtime->threaded)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "the runtime's thread runs already");
+    if (wbi_api_inside(runtime))
+        return wbi_api_fail_text(reterr, WB_EMISUSE,
+                                 "this thread is driving the loop: a callback of it is running");
     if (runtime->callers_loop)
         return wbi_api_fail_text(reterr, WB_EMISUSE,
                                  "the runtime is on a loop of the caller's, who runs it");
@@ -229,7 +237,8 @@ size_t wb_runtime_turn(wb_runtime *runtime, int wait)
 {
     if (!wbi_api_ours(runtime) || runtime->threaded)
         return 0;
-    (void)wbi_loop_turn(runtime->rt->loop, wait != 0);
+    if (!wbi_api_showing(runtime))
+        (void)wbi_loop_turn(runtime->rt->loop, wait != 0);
     return wbi_calls_count(runtime->rt->calls);
 }
 

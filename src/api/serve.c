@@ -111,7 +111,7 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
         return WB_EMISUSE;
     if (options == NULL)
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve: options are NULL");
-    if (runtime->threaded)
+    if (runtime->threaded || wbi_api_showing(runtime))
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve drives the loop itself");
     rc = read_serve_options(options, &s, hosts, &go, &err);
     if (rc == WB_OK)

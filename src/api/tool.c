@@ -182,7 +182,7 @@ void wb_tool_fail(wb_tool_call *call, const char *kind, const char *message, con
 void wb_tool_cost(wb_tool_call *call, double cost)
 {
     if (call != NULL && cost >= 0 && cost <= (double)(INT64_MAX / 2 / WBI_COST_SCALE))
-        atomic_store(&call->cost, (int64_t)(cost * WBI_COST_SCALE + 0.5));
+        atomic_store(&call->cost, wbi_cost_of(cost));
 }
 
 /* Partial output on its way to the loop thread, in front of the finish. */
@@ -196,9 +196,12 @@ struct partial {
 static void partial_here(void *arg)
 {
     struct partial *p = arg;
+    struct wbi_call *call = p->call->exec->call;
 
+    wbi_call_hold(call); /* who gets the frame may end it */
     wbi_exec_partial(p->call->exec, wbi_str_make(p->text, p->size));
     atomic_fetch_sub(&p->call->partials, 1);
+    wbi_call_release(call);
     wbi_free(p);
 }
 

@@ -80,7 +80,7 @@ void wbi_api_fetch_upstreams(wb_runtime *runtime)
 {
     bool done = false;
 
-    if (runtime->ups == NULL)
+    if (runtime->ups == NULL || wbi_api_showing(runtime))
         return;
     if (runtime->threaded) {
         if (!wbi_loop_here(runtime->rt->loop))

@@ -12,6 +12,7 @@
 #include "catalog/tool.h"
 #include "event/event.h"
 #include "loop/alarm.h"
+#include "loop/loop.h"
 
 struct wbi_runtime;
 struct wbi_calls;
@@ -100,6 +101,8 @@ struct wbi_call {
     bool driving;
     bool took_time; /* its stage has been parked, or found that it has much to do */
     bool settled;
+    bool starts_later; /* in the loop's next turn: the stack of this one is deep */
+    struct wbi_post begin;
     bool overruled; /* cancelled and the grace time is over: late work is dropped */
     uint32_t holds;
     enum wbi_cancel_reason cancel;

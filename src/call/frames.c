@@ -14,26 +14,39 @@ struct wbi_frames {
     struct wbi_timer *heartbeat;
     struct wbi_arena *scratch; /* for one partial at a time: memory stays flat */
     bool held;                 /* frames wait for a receiver that is behind */
+    bool handing;              /* a receiver is on the stack: it gets what else comes */
     bool ending;               /* no more: what waits goes before the last */
 };
 
-/* All that wait go out; a frame made by the receiver itself is one of them. */
+static bool must_wait(struct wbi_call *call)
+{
+    struct wbi_frames *f = call->frames;
+
+    f->held = wbi_stream_peek(f->stream).p != NULL && call->hold_frames != NULL && !f->ending &&
+              call->hold_frames(call->on_frame_arg);
+    return f->held;
+}
+
+/* All that wait go out; a frame made by the receiver itself is one of them. A receiver may end
+ * the call (by cancelling it): then it gets the last frame before this one returns, and there
+ * are no frames any more behind it. The call is held by whoever calls this. */
 static void hand_out(void *arg)
 {
     struct wbi_call *call = arg;
     struct wbi_frames *f = call->frames;
-    struct wbi_stream *stream = f->stream;
     struct wbi_str frame;
+    void *taken;
 
-    f->held = false;
-    while ((frame = wbi_stream_peek(stream)).p != NULL) {
-        if (call->hold_frames != NULL && !f->ending && call->hold_frames(call->on_frame_arg)) {
-            f->held = true;
-            return;
-        }
+    if (f->handing && !f->ending)
+        return;
+    f->handing = true;
+    while (call->frames == f && !must_wait(call) &&
+           (taken = wbi_stream_take(f->stream, &frame)) != NULL) {
         call->on_frame(call, frame, call->on_frame_arg);
-        wbi_stream_drop(stream);
+        wbi_free(taken);
     }
+    if (call->frames == f)
+        f->handing = false;
 }
 
 static struct wbi_frames *frames_of(struct wbi_call *call)
@@ -62,7 +75,7 @@ static bool put(struct wbi_call *call, enum wbi_frame_event event, struct wbi_st
         return false;
     if (f->held)
         hand_out(call); /* the receiver may have caught up */
-    return wbi_stream_put(f->stream, event, data) == WB_OK;
+    return call->frames == f && wbi_stream_put(f->stream, event, data) == WB_OK;
 }
 
 static void on_heartbeat(void *arg)
@@ -98,15 +111,21 @@ void wbi_frames_partial(struct wbi_call *call, struct wbi_str data)
     if (f == NULL ||
         (f->scratch == NULL && wbi_arena_new(WBI_LIMIT_CALL_ARENA, &f->scratch) != WB_OK))
         return;
+    wbi_call_hold(call);
     if (wbi_redact_frame(call, f->scratch, &data) == WB_OK)
         (void)put(call, WBI_FRAME_PARTIAL, data);
-    wbi_arena_reset(f->scratch);
+    if (call->frames == f)
+        wbi_arena_reset(f->scratch);
+    wbi_call_release(call);
 }
 
 void wbi_frames_beat(struct wbi_call *call)
 {
-    if (call->on_frame != NULL)
-        (void)put(call, WBI_FRAME_HEARTBEAT, WBI_NONE);
+    if (call->on_frame == NULL)
+        return;
+    wbi_call_hold(call);
+    (void)put(call, WBI_FRAME_HEARTBEAT, WBI_NONE);
+    wbi_call_release(call);
 }
 
 static struct wbi_str terminal_data(struct wbi_call *call)
@@ -138,6 +157,8 @@ void wbi_frames_end(struct wbi_call *call)
         f->ending = true;
     if (!put(call, event, terminal_data(call)))
         (void)put(call, event, WBI_NONE); /* without memory even for that the result tells */
+    if (f != NULL && f->stream != NULL)
+        hand_out(call); /* behind frames that wait, nobody was told of it */
     wbi_frames_drop(call);
 }
 

@@ -13,9 +13,10 @@
 
 /* Heartbeats from here on, every call->heartbeat_ms. */
 WB_MUST_CHECK wb_rc wbi_frames_begin(struct wbi_call *call);
-/* A piece of partial output, a JSON object; what is none is left out. */
+/* A piece of partial output, a JSON object; what is none is left out. Whoever gets it may end
+ * the call: behind this one it may be gone. */
 void wbi_frames_partial(struct wbi_call *call, struct wbi_str data);
-/* What the heartbeat's timer calls. */
+/* What the heartbeat's timer calls; as above. */
 void wbi_frames_beat(struct wbi_call *call);
 /* The terminal frame, before the result is handed out. */
 void wbi_frames_end(struct wbi_call *call);

@@ -408,6 +408,20 @@ void wbi_call_cancel(struct wbi_calls *calls, uint64_t id, enum wbi_cancel_reaso
         call->journey->stages[call->stage].cancel(call);
 }
 
+/* ---- starting ---- */
+
+/* Nothing ends it before: it is not parked, so one that is cancelled meanwhile ends here. */
+static void begin(void *arg)
+{
+    drive(arg);
+}
+
+static void begin_later(struct wbi_call *call)
+{
+    call->begin = (struct wbi_post){NULL, begin, call};
+    wbi_loop_post(call->calls->loop, &call->begin);
+}
+
 wb_rc wbi_call_start(struct wbi_calls *calls, struct wbi_call *call,
                      const struct wbi_journey *journey)
 {
@@ -425,6 +439,9 @@ wb_rc wbi_call_start(struct wbi_calls *calls, struct wbi_call *call,
     if (call->started_wall_ms == 0)
         call->started_wall_ms = wbi_wall_ms(&call->clock);
     call->stage_started_ns = call->started_ns;
-    drive(call);
+    if (call->starts_later)
+        begin_later(call);
+    else
+        drive(call);
     return WB_OK;
 }

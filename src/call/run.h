@@ -20,8 +20,8 @@ void wbi_calls_each(struct wbi_calls *calls, void (*fn)(void *arg, struct wbi_ca
 struct wbi_call *wbi_calls_get(struct wbi_calls *calls, uint64_t id);
 
 /* Take the call (filled but for the driver's part) on its way. The journey's
- * finish() is called exactly once, maybe before this returns. WB_ENOMEM or
- * WB_ELIMIT when it cannot even be entered; then nothing is called. */
+ * finish() is called exactly once, maybe before this returns (never so where the call
+ * starts_later). WB_ENOMEM or WB_ELIMIT when it cannot even be entered; then nothing is called. */
 WB_MUST_CHECK wb_rc wbi_call_start(struct wbi_calls *calls, struct wbi_call *call,
                                    const struct wbi_journey *journey);
 /* Ask the call to end. Any number of times, also for calls that are gone. */

@@ -76,13 +76,13 @@ static wb_rc build(const struct wbi_stream *s, enum wbi_frame_event event, struc
     wbi_jw_obj_end(&w);
     rc = wbi_buf_rc(&line);
     if (rc == WB_OK) {
-        f = wbi_alloc(sizeof(*f) + line.n);
+        f = wbi_alloc(sizeof(*f) + line.n + 1);
         rc = f ? WB_OK : WB_ENOMEM;
     }
     if (rc == WB_OK) {
         f->next = NULL;
         f->n = line.n;
-        memcpy(f->bytes, line.p, line.n);
+        memcpy(f->bytes, line.p, line.n + 1); /* with its NUL */
         *ret = f;
     }
     wbi_buf_fini(&line);
@@ -121,18 +121,26 @@ struct wbi_str wbi_stream_peek(const struct wbi_stream *s)
     return s->first ? wbi_str_make(s->first->bytes, s->first->n) : WBI_NONE;
 }
 
-void wbi_stream_drop(struct wbi_stream *s)
+void *wbi_stream_take(struct wbi_stream *s, struct wbi_str *ret)
 {
     struct frame *f = s->first;
 
     if (f == NULL)
-        return;
+        return NULL;
     s->first = f->next;
     if (s->first == NULL)
         s->last = NULL;
     s->buffered -= f->n;
     s->committed = true;
-    wbi_free(f);
+    *ret = wbi_str_make(f->bytes, f->n);
+    return f;
+}
+
+void wbi_stream_drop(struct wbi_stream *s)
+{
+    struct wbi_str gone;
+
+    wbi_free(wbi_stream_take(s, &gone));
 }
 
 bool wbi_stream_ended(const struct wbi_stream *s)

@@ -33,6 +33,9 @@ WB_MUST_CHECK wb_rc wbi_stream_put(struct wbi_stream *s, enum wbi_frame_event ev
  * wbi_stream_drop. */
 struct wbi_str wbi_stream_peek(const struct wbi_stream *s);
 void wbi_stream_drop(struct wbi_stream *s);
+/* The same, out of the stream at once: whoever gets it may end the call, and the stream with
+ * it. *ret is good until what is returned is freed (wbi_free); NULL when there is none. */
+void *wbi_stream_take(struct wbi_stream *s, struct wbi_str *ret);
 /* The terminal frame was put and taken. */
 bool wbi_stream_ended(const struct wbi_stream *s);
 /* A frame reached the caller: the call is committed and must not be retried

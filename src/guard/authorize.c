@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "catalog/names.h"
 #include "guard/policy_int.h"
 
 enum rule { RULE_NONE = 0, RULE_ALLOW, RULE_ASK, RULE_DENY };
@@ -231,8 +232,11 @@ static bool matches_any(const struct wbi_str *patterns, size_t n, struct wbi_str
 
 static bool names_tool(const struct wbi_str *patterns, size_t n, const struct wbi_auth_tool *tool)
 {
+    struct wbi_name_parts own = wbi_name_parts(tool->qualified);
+
     return matches_any(patterns, n, tool->qualified) ||
-           (tool->model_name.p != NULL && matches_any(patterns, n, tool->model_name));
+           (tool->model_name.p != NULL && matches_any(patterns, n, tool->model_name)) ||
+           (own.origin == WBI_NAME_LOCAL && matches_any(patterns, n, own.tool));
 }
 
 static bool gates_pass(const struct binding *b, const struct wbi_auth_tool *tool)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * guard/authorize.h: who may call what (C3.4). Bindings give principals tools
- * by globs (ASCII case does not matter; qualified and model names both count):
+ * by globs (ASCII case does not matter; qualified and model names count, and a local
+ * tool's own, as in policies):
  *   [{"principal": "ci-*", "allow": ["local::*"], "deny": ["*delete*"],
  *     "scopes": ["repo:read"], "effects": ["Pure"], "network": false,
  *     "approval": {"local::ExecCommand": "ask"}}]

@@ -98,6 +98,25 @@ static void globs_allow_deny_wins_and_the_rest_is_hidden(void **state)
     assert_int_equal(answer.kind, WBI_KIND_UNKNOWN_TOOL);
 }
 
+/* A name that has an effect under `policies` has it under `bindings`, above all in `deny`. */
+static void a_local_tool_goes_by_its_own_name(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(add(w,
+                         "[{\"principal\":\"ann\",\"allow\":[\"*\"],\"deny\":[\"fs.write\"]},"
+                         "{\"principal\":\"bob\",\"allow\":[\"fs.*\"],"
+                         "\"approval\":{\"FS.write\":\"ask\"}}]",
+                         WBI_POLICY_TRUSTED, NULL),
+                     WB_OK);
+    assert_int_equal(verdict(w, "ann", "local::fs.write"), WBI_AUTH_DENIED);
+    assert_int_equal(verdict(w, "ann", "local::fs.read"), WBI_AUTH_ALLOWED);
+    assert_int_equal(verdict(w, "ann", "mcp::a::fs.write"), WBI_AUTH_ALLOWED);
+    assert_int_equal(verdict(w, "bob", "local::fs.write"), WBI_AUTH_ASK);
+    assert_int_equal(verdict(w, "bob", "local::fs.read"), WBI_AUTH_ALLOWED);
+    assert_int_equal(verdict(w, "bob", "mcp::a::fs.read"), WBI_AUTH_HIDDEN);
+}
+
 static void effects_and_network_are_gated(void **state)
 {
     struct world *w = *state;
@@ -265,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(without_bindings_local_may_do_everything_and_others_nothing),
         TEST(globs_allow_deny_wins_and_the_rest_is_hidden),
+        TEST(a_local_tool_goes_by_its_own_name),
         TEST(effects_and_network_are_gated),
         TEST(scopes_and_credentials_are_needed),
         TEST(approval_rules_allow_ask_or_deny),

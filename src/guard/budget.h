@@ -15,6 +15,14 @@
 /* Costs are counted in millionths of the unit configured. */
 #define WBI_COST_SCALE 1000000
 
+/* The nearest number of millionths; what costs anything is not free. */
+static inline int64_t wbi_cost_of(double cost)
+{
+    int64_t millionths = (int64_t)(cost * WBI_COST_SCALE + 0.5);
+
+    return cost > 0 && millionths == 0 ? 1 : millionths;
+}
+
 struct wbi_budget_amount {
     int64_t calls;
     int64_t time_ns;

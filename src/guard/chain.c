@@ -143,14 +143,20 @@ void wbi_chain_refuse(struct wbi_guard_answer *ret, enum wbi_kind kind, const ch
     va_end(ap);
 }
 
+const char *wbi_chain_untouched(const struct wbi_guard_ticket *t)
+{
+    return t->retry.attempts > 1 ? "no further attempt was made" : "nothing was executed";
+}
+
 /* A guard itself failed. */
-static bool broken(struct wbi_guard_answer *ret, wb_rc rc, const char *what)
+static bool broken(const struct wbi_guard_ticket *t, struct wbi_guard_answer *ret, wb_rc rc,
+                   const char *what)
 {
     bool memory = rc == WB_ENOMEM || rc == WB_ELIMIT;
 
     wbi_chain_refuse(ret, memory ? WBI_KIND_INTERNAL_ERROR : WBI_KIND_STATE_UNAVAILABLE,
-                     "%s could not be checked%s; nothing was executed", what,
-                     memory ? ", there is no memory for it" : "");
+                     "%s could not be checked%s; %s", what,
+                     memory ? ", there is no memory for it" : "", wbi_chain_untouched(t));
     return false;
 }
 
@@ -186,7 +192,8 @@ static bool check_deadline(struct wbi_guard_ticket *t, int64_t now, struct wbi_g
     if (!wbi_deadline_limit(now, r->deadline_ns, r->policy->timeout_ms).expired)
         return true;
     wbi_chain_refuse(ret, WBI_KIND_TIMED_OUT,
-                     "the deadline had passed before the call could start; nothing was executed");
+                     "the deadline had passed before the %s could start; %s",
+                     t->retry.attempts > 1 ? "next attempt" : "call", wbi_chain_untouched(t));
     ret->refusal.retryable =
         wbi_guard_retryable(WBI_KIND_TIMED_OUT, true, r->effect, r->idempotency_key);
     return false;
@@ -213,9 +220,10 @@ static bool answer_key(enum wbi_idem_answer answer, struct wbi_str outcome,
     case WBI_IDEM_LOST:
         break;
     }
-    wbi_chain_refuse(ret, WBI_KIND_OUTCOME_UNKNOWN,
-                     "an earlier call with this idempotency key ended without a known outcome; it "
-                     "is not run again");
+    wbi_chain_refuse(
+        ret, WBI_KIND_OUTCOME_UNKNOWN,
+        "an earlier call with this idempotency key has no known outcome; it is not run "
+        "again");
     return false;
 }
 
@@ -242,7 +250,7 @@ static bool check_key(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_
     rc = wbi_idem_admit(&t->chain->keys, &id, r->input_hash, wbi_chain_dated(t->chain, now),
                         &answer, &outcome);
     if (rc != WB_OK)
-        return broken(ret, rc, "the idempotency key");
+        return broken(t, ret, rc, "the idempotency key");
     return answer_key(answer, outcome, ret);
 }
 
@@ -312,13 +320,13 @@ static bool check_circuit(struct wbi_guard_ticket *t, int64_t now, struct wbi_gu
         return true;
     rc = find_circuit(t->chain, &t->request, &t->circuit);
     if (rc != WB_OK)
-        return broken(ret, rc, "the circuit");
+        return broken(t, ret, rc, "the circuit");
     a = wbi_circuit_peek(t->circuit, s, now);
     if (a.admitted)
         return true;
-    wbi_chain_refuse(ret, WBI_KIND_CIRCUIT_OPEN,
-                     "the circuit of %.*s is %s after repeated failures; nothing was executed",
-                     WBI_FMT(t->request.tool), wbi_circuit_state_name(a.state));
+    wbi_chain_refuse(
+        ret, WBI_KIND_CIRCUIT_OPEN, "the circuit of %.*s is %s after repeated failures; %s",
+        WBI_FMT(t->request.tool), wbi_circuit_state_name(a.state), wbi_chain_untouched(t));
     ret->refusal.retry_after_ms = a.retry_after_ms;
     ret->refusal.circuit_state = wbi_circuit_state_name(a.state);
     return false;
@@ -354,7 +362,7 @@ static bool check_rate(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard
     if (rc == WB_OK)
         return true;
     if (rc != WB_EAGAIN)
-        return broken(ret, rc, "the rate limit");
+        return broken(t, ret, rc, "the rate limit");
     by_tool = refusal.which == 0 && r->policy->rate.capacity > 0;
     event.limiter = by_tool ? r->tool : r->origin;
     event.tokens = t->rate[refusal.which].quantity;
@@ -374,7 +382,7 @@ static bool answer_budget(const struct wbi_guard_ticket *t, wb_rc rc,
     if (rc == WB_OK)
         return true;
     if (rc != WB_EAGAIN)
-        return broken(ret, rc, "the budget");
+        return broken(t, ret, rc, "the budget");
     if (refusal->reset_after_ms < 0)
         wbi_chain_refuse(ret, WBI_KIND_BUDGET_EXCEEDED,
                          "the call needs more %s than budget %.*s ever has", refusal->what,
@@ -423,8 +431,8 @@ static void refuse_crowd(struct wbi_guard_answer *ret, int64_t limit, struct wbi
         ret->refusal.hint = "the configuration lets no call of it run; use another tool";
     } else {
         wbi_chain_refuse(ret, WBI_KIND_CONCURRENCY_LIMITED,
-                         "%" PRId64 " calls of %.*s run already and its queue is full", limit,
-                         WBI_FMT(scope));
+                         "%" PRId64 " call%s of %.*s run%s already and its queue is full", limit,
+                         limit == 1 ? "" : "s", WBI_FMT(scope), limit == 1 ? "s" : "");
     }
     ret->refusal.throttling_scope = scope;
 }
@@ -448,7 +456,7 @@ static bool check_slots(struct wbi_guard_ticket *t, bool in_turn, struct wbi_gua
         }
     }
     if (rc != WB_EAGAIN)
-        return broken(ret, rc, "the concurrency limit");
+        return broken(t, ret, rc, "the concurrency limit");
     refuse_crowd(ret, t->slots.limit[scope], scope == 0 ? r->tool : r->origin);
     return false;
 }
@@ -468,7 +476,7 @@ static bool claim_key(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_
     rc = wbi_idem_claim(&t->chain->keys, &id, &r->policy->idempotency, r->input_hash,
                         wbi_chain_dated(t->chain, now), &answer, &outcome);
     if (rc != WB_OK)
-        return broken(ret, rc, "the idempotency key");
+        return broken(t, ret, rc, "the idempotency key");
     if (!answer_key(answer, outcome, ret))
         return false;
     t->key_claimed = true;
@@ -498,7 +506,7 @@ static bool take_all(struct wbi_guard_ticket *t, int64_t now, struct wbi_guard_a
     if (uses_cache(t) && t->flight == NULL) {
         rc = wbi_cache_lead(&chain->cache, &id, &t->flight);
         if (rc != WB_OK)
-            return broken(ret, rc, "the cache"); /* Pure: no key was claimed */
+            return broken(t, ret, rc, "the cache"); /* Pure: no key was claimed */
     }
     if (policy->budget.set) {
         rc = wbi_budget_take(&chain->budget, &policy->budget, &t->budget,

@@ -54,6 +54,8 @@ void wbi_chain_try(struct wbi_guard_ticket *t, bool in_turn, struct wbi_guard_an
 void wbi_chain_circuit_event(struct wbi_guard_ticket *t, enum wbi_circuit_change change);
 __attribute__((format(printf, 3, 4))) void
 wbi_chain_refuse(struct wbi_guard_answer *ret, enum wbi_kind kind, const char *fmt, ...);
+/* What a refusal says of what was done: an attempt before it may have had its effect. */
+const char *wbi_chain_untouched(const struct wbi_guard_ticket *t);
 /* Let whoever may go on go on. */
 void wbi_chain_pump(struct wbi_guard_chain *chain);
 

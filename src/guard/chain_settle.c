@@ -255,7 +255,7 @@ static void expire(struct wbi_guard_ticket *t)
         answer.refusal.throttling_scope = r->tool;
     } else {
         wbi_chain_refuse(&answer, WBI_KIND_TIMED_OUT,
-                         "the deadline passed while the call waited; nothing was executed");
+                         "the deadline passed while the call waited; %s", wbi_chain_untouched(t));
         answer.refusal.retryable =
             wbi_guard_retryable(WBI_KIND_TIMED_OUT, true, r->effect, r->idempotency_key);
     }

@@ -167,6 +167,31 @@ static void only_pure_calls_are_cached(void **state)
     }
 }
 
+/* C4.7: what is said of other calls is so: one that outlives its time in flight has not ended. */
+static void refusals_say_what_other_calls_do(void **state)
+{
+    struct world *w = *state;
+    struct wbi_guard_request r = request(w, WBI_GUARD_EXTERNAL_SIDE_EFFECTS, "k");
+    struct wbi_guard_ticket running, second;
+    struct wbi_guard_answer answer;
+
+    w->policy.concurrency = 1;
+    assert_int_equal(admit(w, &r, &running).verdict, WBI_GUARD_ADMITTED);
+    answer = admit(w, &r, &second);
+    assert_int_equal(answer.refusal.kind, WBI_KIND_CALL_IN_FLIGHT);
+    w->clock.mono_ns += w->policy.idempotency.in_flight_ms * MS;
+    answer = admit(w, &r, &second);
+    assert_int_equal(answer.refusal.kind, WBI_KIND_OUTCOME_UNKNOWN);
+    assert_string_equal(
+        answer.refusal.message,
+        "an earlier call with this idempotency key has no known outcome; it is not run again");
+    r.idempotency_key = WBI_NONE;
+    answer = admit(w, &r, &second);
+    assert_int_equal(answer.refusal.kind, WBI_KIND_CONCURRENCY_LIMITED);
+    assert_non_null(strstr(answer.refusal.message, " runs already and its queue is full"));
+    settle(w, &running, WBI_GUARD_OK, false, "done");
+}
+
 /* ---- waiting ---- */
 
 static void a_queued_call_obeys_its_deadline_and_its_queue_timeout(void **state)
@@ -405,6 +430,7 @@ int main(void)
         TEST(what_is_taken_comes_back_exactly_once),
         TEST(refusals_are_policy_errors_with_their_codes_and_hints),
         TEST(only_pure_calls_are_cached),
+        TEST(refusals_say_what_other_calls_do),
         TEST(a_queued_call_obeys_its_deadline_and_its_queue_timeout),
         TEST(identical_pure_calls_run_once),
         TEST(a_follower_from_the_queue_waits_as_long_as_it_may),

@@ -256,7 +256,7 @@ static wb_rc apply_item(struct wbi_policy *p, struct wbi_policy_effective *e,
     struct wbi_policy_values nothing = wbi_policy_builtin(), old = e->values;
     bool away = (rule->taken_away & 1u << item) != 0;
     const struct wbi_policy_values *from = away ? &nothing : &rule->values;
-    struct wbi_policy_source source = {layer, rule->file, rule->pattern};
+    struct wbi_policy_source source = {layer, rule->file, rule->glob};
 
     if (rule->tighten_only && (away || !is_tighter(from, &e->values, item)))
         return WB_OK;

@@ -58,7 +58,7 @@ struct wbi_policy_values {
 struct wbi_policy_source {
     const char *layer;      /* "built-in", "environment", "principal", "tool", "invocation" */
     struct wbi_str file;    /* as given to wbi_policy_add */
-    struct wbi_str pattern; /* the glob that matched; absent for environment */
+    struct wbi_str pattern; /* the glob that matched, as written; absent for environment */
 };
 
 struct wbi_policy_effective {

@@ -12,6 +12,7 @@ enum policy_layer { LAYER_ENVIRONMENT = 0, LAYER_PRINCIPAL, LAYER_TOOL, LAYERS }
 struct wbi_policy_rule {
     struct wbi_policy_rule *next;
     struct wbi_str pattern; /* lower case; absent in the environment layer */
+    struct wbi_str glob;    /* the same as the file has it */
     struct wbi_str file;
     bool tighten_only;
     uint32_t present, taken_away;

@@ -32,6 +32,19 @@ __attribute__((format(printf, 3, 4))) static wb_rc bad_member(struct reader *r, 
     return wbi_policy_bad(&r->at, "%s", text);
 }
 
+/* The reader stands at v. */
+static wb_rc read_number(struct reader *r, const wbi_json *v, int64_t min, int64_t max,
+                         int64_t *out)
+{
+    int64_t number;
+
+    if (!wbi_json_i64(v, &number) || number < min || number > max)
+        return wbi_policy_bad(&r->at, "must be a whole number from %lld to %lld", (long long)min,
+                              (long long)max);
+    *out = number;
+    return WB_OK;
+}
+
 /* Member `name` of o as an integer within bounds. Absent: *out stays as it is
  * unless required. */
 static wb_rc read_int(struct reader *r, const wbi_json *o, const char *name, int64_t min,
@@ -39,16 +52,12 @@ static wb_rc read_int(struct reader *r, const wbi_json *o, const char *name, int
 {
     const wbi_json *v = wbi_json_get(o, name);
     size_t back = wbi_policy_enter(&r->at, wbi_str_z(name));
-    int64_t number;
+    wb_rc rc;
 
     if (v == NULL && required)
         return wbi_policy_bad(&r->at, "is missing");
-    if (v != NULL) {
-        if (!wbi_json_i64(v, &number) || number < min || number > max)
-            return wbi_policy_bad(&r->at, "must be a whole number from %lld to %lld",
-                                  (long long)min, (long long)max);
-        *out = number;
-    }
+    if (v != NULL && (rc = read_number(r, v, min, max, out)) != WB_OK)
+        return rc;
     wbi_policy_leave(&r->at, back);
     return WB_OK;
 }
@@ -183,7 +192,7 @@ static wb_rc read_cost(struct reader *r, const wbi_json *cost, int64_t *out)
     if ((!wbi_json_is(cost, WBI_JSON_INT) && !wbi_json_is(cost, WBI_JSON_REAL)) ||
         !(number >= 0 && number <= (double)LARGEST))
         return wbi_policy_bad(&r->at, "must be a number from 0 to %lld", (long long)LARGEST);
-    *out = (int64_t)(number * WBI_COST_SCALE + 0.5);
+    *out = wbi_cost_of(number);
     return WB_OK;
 }
 
@@ -326,10 +335,7 @@ static wb_rc read_item(struct reader *r, enum wbi_policy_item item, const wbi_js
 {
     switch (item) {
     case WBI_POLICY_TIMEOUT:
-        if (!wbi_json_i64(v, &out->timeout_ms) || out->timeout_ms < 1 ||
-            out->timeout_ms > LONGEST_MS)
-            return wbi_policy_bad(&r->at, "must be a whole number of milliseconds, at least 1");
-        return WB_OK;
+        return read_number(r, v, 1, LONGEST_MS, &out->timeout_ms);
     case WBI_POLICY_RATE:
         return read_rate(r, v, &out->rate, &out->rate_per_principal);
     case WBI_POLICY_PROVIDER_RATE:
@@ -404,7 +410,8 @@ static wb_rc add_rule(struct reader *r, const wbi_json *o, struct wbi_str patter
     *rule = *like;
     if (pattern.p != NULL) {
         rule->pattern = wbi_policy_lower(r->arena, pattern);
-        if (rule->pattern.p == NULL)
+        rule->glob = wbi_arena_str(r->arena, pattern);
+        if (rule->pattern.p == NULL || rule->glob.p == NULL)
             return wbi_fail_nomem(r->at.err);
     }
     rc = read_values(r, o, rule);

@@ -95,6 +95,7 @@ static void layers_override_and_say_where_values_came_from(void **state)
     e = effective(w, "mcp::git::push", "ci-7");
     assert_int_equal(e->values.timeout_ms, 20000);
     assert_int_equal(e->values.rate.capacity, 0); /* null takes it away */
+    assert_true(wbi_str_eqz(e->source[WBI_POLICY_RATE].pattern, "MCP::git::*")); /* as written */
     assert_string_equal(e->source[WBI_POLICY_TIMEOUT].layer, "tool");
     assert_true(wbi_str_eqz(e->source[WBI_POLICY_TIMEOUT].pattern, "mcp::git::push"));
     assert_true(wbi_str_eqz(e->source[WBI_POLICY_TIMEOUT].file, "waybill.json"));
@@ -218,6 +219,30 @@ static void a_bad_file_is_refused_whole_with_place_and_reason(void **state)
     }
 }
 
+/* C4.7: what would be accepted has two ends. */
+static void a_time_that_is_too_long_is_told_the_longest(void **state)
+{
+    struct world *w = *state;
+    struct wbi_error err = WBI_ERROR_INIT;
+    const wbi_json *v = json(w, "{\"environment\":{\"timeoutMs\":9007199254740991}}");
+
+    assert_int_equal(wbi_policy_add(w->policy, v, WBI_NONE, WBI_POLICY_TRUSTED, &err), WB_EINPUT);
+    assert_string_equal(err.at, "/environment/timeoutMs");
+    assert_string_equal(err.text, "must be a whole number from 1 to 316224000000");
+}
+
+/* C8.4: however small a cost is, enough of it spends a budget. */
+static void what_costs_anything_is_not_free(void **state)
+{
+    struct world *w = *state;
+
+    add(w, "{\"environment\":{\"cost\":1e-9},\"tools\":{\"b\":{\"cost\":0},\"c\":{\"cost\":0.1}}}",
+        WBI_POLICY_TRUSTED);
+    assert_int_equal(effective(w, "a", "p")->values.cost, 1);
+    assert_int_equal(effective(w, "b", "p")->values.cost, 0);
+    assert_int_equal(effective(w, "c", "p")->values.cost, 100000);
+}
+
 /* C8 "an invocation may only tighten (a looser wish is clamped and noted)"; S1
  * "deadline? — absolute timestamp; must be ≤ policy timeout." (C13: clamped) */
 static void wishes_tighten_or_are_clamped_and_noted(void **state)
@@ -324,6 +349,8 @@ int main(void)
         TEST(without_configuration_the_built_in_timeout_holds),
         TEST(an_untrusted_file_only_tightens),
         TEST(a_bad_file_is_refused_whole_with_place_and_reason),
+        TEST(a_time_that_is_too_long_is_told_the_longest),
+        TEST(what_costs_anything_is_not_free),
         TEST(wishes_tighten_or_are_clamped_and_noted),
         TEST(the_snapshot_says_what_applied),
         TEST(explain_is_json_with_every_item_and_its_source),

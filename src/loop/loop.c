@@ -29,6 +29,7 @@ struct wbi_loop {
     int closed; /* of the three */
     struct wbi_defer *deferred, **deferred_end;
     _Atomic(struct wbi_post *) posted;
+    struct wbi_post *due; /* taken from there, in the order posted */
     _Atomic pthread_t thread;
     atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
     struct wbi_arena_pool *arenas;
@@ -59,10 +60,25 @@ static wb_rc uv_failed(struct wbi_error *err, int status, const char *what)
     return wbi_fail(err, WB_EIO, "%s: %s", what, uv_strerror(status));
 }
 
+/* Those that a callback which runs the loop itself would wait for are among them: they are
+ * kept where it finds them. Returns whether there were any. */
+static bool run_due(struct wbi_loop *loop)
+{
+    bool any = loop->due != NULL;
+
+    while (loop->due != NULL) {
+        struct wbi_post *p = loop->due;
+        loop->due = p->next; /* fn may free p */
+        p->fn(p->arg);
+    }
+    return any;
+}
+
 static void drain_posts(uv_async_t *handle)
 {
     struct wbi_loop *loop = handle->data;
     struct wbi_post *newest = atomic_exchange(&loop->posted, NULL), *oldest = NULL;
+    struct wbi_post **end = &loop->due;
 
     wbi_eager_event(&loop->eager);
 
@@ -72,11 +88,10 @@ static void drain_posts(uv_async_t *handle)
         oldest = newest;
         newest = next;
     }
-    while (oldest != NULL) {
-        struct wbi_post *p = oldest;
-        oldest = p->next; /* fn may free p */
-        p->fn(p->arg);
-    }
+    while (*end != NULL) /* older ones, where a callback runs the loop */
+        end = &(*end)->next;
+    *end = oldest;
+    (void)run_due(loop);
 }
 
 static void run_deferred(struct wbi_loop *loop)
@@ -260,6 +275,7 @@ void wbi_loop_run(struct wbi_loop *loop, const bool *done)
     take_over(loop);
     loop->waits = true;
     wbi_loop_hold(loop); /* posts from other threads keep it alive */
+    (void)run_due(loop);
     while (!*done)
         (void)uv_run(loop->uv, UV_RUN_ONCE);
     wbi_loop_unhold(loop);
@@ -268,6 +284,8 @@ void wbi_loop_run(struct wbi_loop *loop, const bool *done)
 bool wbi_loop_turn(struct wbi_loop *loop, bool wait)
 {
     take_over(loop);
+    if (run_due(loop))
+        wait = false;
     loop->waits = wait;
     return uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0;
 }

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/callbacks_test.c: callbacks of a host that call back: they begin the next call, run one
+ * and wait for it, and end the call they are of. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "waybill/waybill.h"
+#include "workspace.h"
+
+static void count_run(wb_tool_call *call, void *arg)
+{
+    ++*(int *)arg;
+    wb_tool_finish_text(call, "done", 4);
+}
+
+/* A bare runtime whose tool "count" counts its calls. */
+static wb_runtime *counting_runtime(int *runs)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"count\",\"effect\":\"Pure\"}", NULL,
+                                      count_run, NULL, runs, NULL),
+                     WB_OK);
+    return runtime;
+}
+
+/* ---- beginning and waiting ---- */
+
+#define CHAIN_CALLS 100000 /* one inside the other they would need a stack of some 40 MB */
+
+struct chain {
+    wb_runtime *runtime;
+    wb_request *request;
+    int left, good;
+};
+
+static void submit_the_next(wb_result *result, void *arg)
+{
+    struct chain *c = arg;
+
+    c->good += wb_result_ok(result);
+    if (--c->left > 0)
+        assert_int_equal(wb_call_submit(c->runtime, c->request, submit_the_next, c, NULL), WB_OK);
+}
+
+/* call.h: "maybe before this returns": whoever submits the next call when one is done needs
+ * no stack for all of them, and the loop runs until the last is done. */
+static void each_call_may_begin_the_next(void **state)
+{
+    struct chain c = {.left = CHAIN_CALLS};
+    int runs = 0;
+
+    (void)state;
+    c.runtime = counting_runtime(&runs);
+    c.request = wb_request_new("count");
+    assert_int_equal(wb_call_submit(c.runtime, c.request, submit_the_next, &c, NULL), WB_OK);
+    wb_runtime_run(c.runtime);
+    assert_int_equal(c.good, CHAIN_CALLS);
+    assert_int_equal(runs, CHAIN_CALLS);
+    wb_request_free(c.request);
+    wb_runtime_free(c.runtime);
+}
+
+struct meeting {
+    wb_runtime *runtime;
+    wb_tool_call *first, *second, *waiting;
+    bool met;
+};
+
+static void leave_open(wb_tool_call *call, void *arg)
+{
+    *(wb_tool_call **)arg = call;
+}
+
+static void *finish_both(void *arg)
+{
+    struct meeting *m = arg;
+
+    wb_tool_finish_text(m->first, "1", 1);
+    wb_tool_finish_text(m->second, "2", 1);
+    return NULL;
+}
+
+static void have_both_finished(wb_tool_call *call, void *arg)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, finish_both, arg), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    wb_tool_finish_text(call, "", 0);
+}
+
+static void wait_for_the_second(wb_result *result, void *arg)
+{
+    struct meeting *m = arg;
+    wb_request *request = wb_request_new("waiting");
+    wb_result *inner = NULL;
+
+    (void)result;
+    assert_int_equal(wb_call_run(m->runtime, request, &inner), WB_OK);
+    m->met = wb_result_ok(inner);
+    wb_result_free(inner);
+    wb_request_free(request);
+}
+
+static void end_the_wait(wb_result *result, void *arg)
+{
+    (void)result;
+    wb_tool_finish_text(((struct meeting *)arg)->waiting, "", 0);
+}
+
+static void nothing_more(wb_result *result, void *arg)
+{
+    (void)result;
+    (void)arg;
+}
+
+static void submit(wb_runtime *runtime, const char *tool, wb_done_cb on_done, void *arg)
+{
+    wb_request *request = wb_request_new(tool);
+
+    assert_int_equal(wb_call_submit(runtime, request, on_done, arg, NULL), WB_OK);
+    wb_request_free(request);
+}
+
+/* call.h: a call that is run inside a callback gets what was on its way to the loop together
+ * with what the callback is about. */
+static void a_callback_may_wait_for_what_is_on_its_way(void **state)
+{
+    struct meeting m = {.met = false};
+    int runs = 0;
+
+    (void)state;
+    m.runtime = counting_runtime(&runs);
+    assert_int_equal(
+        wb_tool_register(m.runtime, "{\"name\":\"first\"}", NULL, leave_open, NULL, &m.first, NULL),
+        WB_OK);
+    assert_int_equal(wb_tool_register(m.runtime, "{\"name\":\"second\"}", NULL, leave_open, NULL,
+                                      &m.second, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(m.runtime, "{\"name\":\"waiting\"}", NULL, leave_open, NULL,
+                                      &m.waiting, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(m.runtime, "{\"name\":\"both\"}", NULL, have_both_finished,
+                                      NULL, &m, NULL),
+                     WB_OK);
+    submit(m.runtime, "first", wait_for_the_second, &m);
+    submit(m.runtime, "second", end_the_wait, &m);
+    submit(m.runtime, "both", nothing_more, NULL);
+    wb_runtime_run(m.runtime);
+    assert_true(m.met);
+    wb_runtime_free(m.runtime);
+}
+
+/* ---- callbacks that end the call they are of ---- */
+
+struct watched {
+    wb_runtime *runtime;
+    wb_call_id id;
+    wb_tool_call *call;
+    bool finishes; /* its tool is finished instead of cancelling it */
+    int partials, last, done;
+    wb_rc rc;    /* of a call that is run in between */
+    size_t turn; /* of a turn in between: calls under way */
+};
+
+static void end_it_now(wb_tool_call *call, void *arg)
+{
+    (void)arg;
+    wb_tool_fail(call, "cancelled", "stopped", NULL);
+}
+
+static void *tell_more(void *arg)
+{
+    struct watched *w = arg;
+
+    wb_tool_partial(w->call, "{\"n\":1}", 7);
+    return NULL;
+}
+
+/* The partial comes from another thread, that the call may end beneath what brings it. */
+static void tell_and_go_on(wb_tool_call *call, void *arg)
+{
+    struct watched *w = arg;
+    pthread_t thread;
+
+    w->call = call;
+    assert_int_equal(pthread_create(&thread, NULL, tell_more, w), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void end_by_a_frame(const char *frame, size_t size, void *arg)
+{
+    struct watched *w = arg;
+    wb_request *request = wb_request_new("count");
+    wb_result *result;
+
+    assert_int_equal(frame[size], '\0');
+    assert_int_equal(w->last, 0); /* nothing behind the last one */
+    w->last = strstr(frame, "\"event\":\"partial\"") == NULL;
+    w->partials += !w->last;
+    w->rc = wb_call_run(w->runtime, request, &result);
+    w->turn = wb_runtime_turn(w->runtime, 1);
+    wb_request_free(request);
+    if (!w->last && w->finishes)
+        wb_tool_finish_text(w->call, "", 0);
+    else if (!w->last)
+        wb_call_cancel(w->runtime, w->id);
+}
+
+static void see_the_end(wb_result *result, void *arg)
+{
+    struct watched *w = arg;
+
+    assert_int_equal(w->last, 1); /* the last frame comes before the result */
+    assert_int_equal(wb_result_ok(result), w->finishes);
+    w->done++;
+}
+
+static void watch_one(bool finishes)
+{
+    struct watched w = {.finishes = finishes};
+    wb_request *request = wb_request_new("told");
+    int runs = 0;
+
+    w.runtime = counting_runtime(&runs);
+    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"told\"}", NULL, tell_and_go_on,
+                                      end_it_now, &w, NULL),
+                     WB_OK);
+    assert_int_equal(wb_request_set_frames(request, end_by_a_frame, &w), WB_OK);
+    assert_int_equal(wb_call_submit(w.runtime, request, see_the_end, &w, &w.id), WB_OK);
+    wb_runtime_run(w.runtime);
+    assert_int_equal(w.partials, 1);
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.rc, WB_EMISUSE); /* call.h: the loop may not be run there */
+    assert_true(w.turn <= 1);
+    assert_int_equal(runs, 0);
+    wb_request_free(request);
+    wb_runtime_free(w.runtime);
+}
+
+/* call.h: a call may be cancelled by whoever gets its frames. C8.9: exactly one last frame. */
+static void a_frame_may_end_its_call(void **state)
+{
+    (void)state;
+    watch_one(/* finishes= */ false);
+    watch_one(/* finishes= */ true);
+}
+
+struct waiting {
+    wb_runtime *runtime;
+    wb_call_id id;
+    int beats, last, done;
+};
+
+static void cancel_by_a_beat(const char *frame, size_t size, void *arg)
+{
+    struct waiting *w = arg;
+
+    (void)size;
+    w->beats += strstr(frame, "\"event\":\"heartbeat\"") != NULL;
+    w->last += strstr(frame, "\"event\":\"error\"") != NULL;
+    if (w->last == 0)
+        wb_call_cancel(w->runtime, w->id);
+}
+
+static void count_the_end(wb_result *result, void *arg)
+{
+    struct waiting *w = arg;
+
+    assert_string_equal(wb_result_kind(result), "cancelled");
+    assert_int_equal(w->last, 1);
+    w->done++;
+}
+
+/* One that has not begun ends at once when it is cancelled, beneath its own heartbeat. */
+static void a_heartbeat_may_cancel_a_call_that_waits(void **state)
+{
+    struct waiting w = {.done = 0};
+    wb_request *request = wb_request_new("held");
+    wb_tool_call *held = NULL;
+    struct workspace ws;
+    wb_options *o = wb_options_new();
+    char path[160];
+
+    (void)state;
+    ws_init(&ws);
+    snprintf(path, sizeof(path), "%s/limit.json", ws.root);
+    ws_write(path, "{\"policies\":{\"environment\":{\"concurrency\":{\"limit\":1}}}}");
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws.root), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_CONFIG, path), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_LEDGER, "0"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &w.runtime, NULL), WB_OK);
+    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"held\",\"parallel\":true}", NULL,
+                                      leave_open, NULL, &held, NULL),
+                     WB_OK);
+    submit(w.runtime, "held", nothing_more, NULL);
+    assert_int_equal(wb_request_set(request, WB_FIELD_HEARTBEAT_MS, "1"), WB_OK);
+    assert_int_equal(wb_request_set_frames(request, cancel_by_a_beat, &w), WB_OK);
+    assert_int_equal(wb_call_submit(w.runtime, request, count_the_end, &w, &w.id), WB_OK);
+    while (w.done == 0)
+        (void)wb_runtime_turn(w.runtime, 1);
+    assert_int_equal(w.beats, 1);
+    wb_tool_finish_text(held, "", 0);
+    wb_runtime_run(w.runtime);
+    wb_request_free(request);
+    wb_runtime_free(w.runtime);
+    wb_options_free(o);
+    ws_fini(&ws);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_may_begin_the_next),
+        cmocka_unit_test(a_callback_may_wait_for_what_is_on_its_way),
+        cmocka_unit_test(a_frame_may_end_its_call),
+        cmocka_unit_test(a_heartbeat_may_cancel_a_call_that_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
