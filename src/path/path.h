@@ -44,7 +44,8 @@ enum wbi_root_flags {
  * call. Errors: workdir_not_found. The caller holds one reference. */
 WB_MUST_CHECK wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err,
                                   struct wbi_root **ret);
-/* A root further down, with the same flags (EnterWorkspace). */
+/* A root further down, with the same flags (EnterWorkspace). All of one beneath a
+ * guarded name is guarded. */
 WB_MUST_CHECK wb_rc wbi_root_beneath(struct wbi_root *root, struct wbi_str path,
                                      struct wbi_error *err, struct wbi_root **ret);
 struct wbi_root *wbi_root_ref(struct wbi_root *root);

@@ -15,6 +15,7 @@ struct wbi_root {
     unsigned flags;
     atomic_bool no_openat2; /* learnt from the first ENOSYS */
     bool local;             /* a file system that opens files without asking anybody */
+    bool guarded;           /* it is beneath a guarded name, so everything in it is */
     dev_t dev;
     ino_t ino;
     _Atomic uint64_t regular[64]; /* hashes of paths that were regular files when looked at */

@@ -72,6 +72,7 @@ static wb_rc root_from_fd(int fd, const char *given, unsigned flags, struct wbi_
     atomic_init(&root->no_openat2, false);
     root->fd = fd;
     root->local = is_local(fd);
+    root->guarded = false;
     root->flags = flags;
     root->dev = st.st_dev;
     root->ino = st.st_ino;
@@ -99,10 +100,20 @@ wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err, stru
 wb_rc wbi_root_beneath(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                        struct wbi_root **ret)
 {
+    WBI_LARGE_LOCAL char real[WBI_PATH_BUF];
+    bool guarded;
     int fd;
     wb_rc rc = wbi_path_open_workdir(root, path, err, &fd);
 
-    return rc ? rc : root_from_fd(fd, root->path, root->flags, err, ret);
+    if (rc)
+        return rc;
+    /* Names in it no longer say that they stand in `.git`: the root does. */
+    guarded =
+        root->guarded || !wbi_path_fd_name(root, fd, real) || wbi_path_guarded(wbi_str_z(real));
+    rc = root_from_fd(fd, root->path, root->flags, err, ret);
+    if (rc == WB_OK)
+        (*ret)->guarded = guarded;
+    return rc;
 }
 
 struct wbi_root *wbi_root_ref(struct wbi_root *root)

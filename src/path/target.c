@@ -120,12 +120,13 @@ static wb_rc check_guard(struct wbi_root *root, const char *real, unsigned flags
     char shown[WBI_PATH_SHOWN];
 
     if ((root->flags & WBI_ROOT_GRANT) || (flags & WBI_WRITE_GRANT) ||
-        !wbi_path_guarded(wbi_str_z(real)))
+        !(root->guarded || wbi_path_guarded(wbi_str_z(real))))
         return WB_OK;
     return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_FORBIDDEN,
-                         "`%s` is a guarded name (version control internals, agent, editor, shell "
+                         "`%s` is %s (version control internals, agent, editor, shell "
                          "and Waybill configuration); writing it needs an explicit grant",
-                         wbi_path_show(path, shown));
+                         wbi_path_show(path, shown),
+                         root->guarded ? "in a directory with a guarded name" : "a guarded name");
 }
 
 static int sync_fd(const struct wbi_root *root, int fd)
