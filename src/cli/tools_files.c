@@ -187,6 +187,7 @@ static void put_text_option(struct draft *d, const char *option, const char *mem
 static void put_file_option(struct draft *d, const char *option, const char *member, bool json)
 {
     const char *value = args_get(d->a, option);
+    wb_error *error = NULL;
     size_t n;
     char *text = value ? read_value(d->a, value, &n) : NULL;
 
@@ -196,6 +197,9 @@ static void put_file_option(struct draft *d, const char *option, const char *mem
         d->code = EXIT_USAGE;
         return;
     }
+    /* By itself: `{}, "effect": "Pure"` would fit into the draft as it is. */
+    if (json && wb_json_check(text, n, &error) != WB_OK)
+        d->code = fail(d->a, option, error);
     put_name(d, member);
     if (json)
         fwrite(text, 1, n, d->out);
