@@ -154,8 +154,6 @@ const char *wbi_path_show(struct wbi_str path, char out[WBI_PATH_SHOWN])
     size_t n = 0, at = 0;
     char one[16];
 
-    if (path.n == 0) /* the root */
-        out[n++] = '.';
     while (at < path.n && n < SHOWN_HEAD) {
         size_t len = wbi_path_show_one(path, &at, one);
         memcpy(out + n, one, len);

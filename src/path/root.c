@@ -343,7 +343,7 @@ wb_rc wbi_path_fail(struct wbi_error *err, int neg_errno, struct wbi_str path, c
     char shown[WBI_PATH_SHOWN];
     int e = -neg_errno;
 
-    wbi_path_show(path, shown);
+    wbi_path_show(path.n > 0 ? path : WBI_LIT("."), shown);
     switch (e) {
     case EXDEV:
         return outside(err, path);
