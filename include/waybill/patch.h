@@ -18,7 +18,7 @@ enum wb_patch_flags {
 /* Applies text beneath dir. *ret is the canonical result of ApplyPatch (C4.1),
  * a success or an error; after an error every file is as it was. *ret_ok is 1
  * for a success. What a crash left half-done beneath dir is ended first. Returns
- * not WB_OK only when there is no result at all (dir cannot be opened, no
+ * not WB_OK only when there is no result at all (WB_ESTATE: dir cannot be opened; no
  * memory). The caller frees *ret with wb_free. */
 WB_API WB_MUST_CHECK wb_rc wb_patch_apply(const char *dir, const char *text, size_t size,
                                           unsigned flags, char **ret, size_t *ret_size, int *ret_ok,

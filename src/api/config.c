@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "builtin/builtin.h"
 #include "config/config.h"
+#include "serve/upstreams.h"
 
 extern const char wbi_data_config_schema_json[];
 extern const size_t wbi_data_config_schema_json_n;
@@ -138,13 +139,18 @@ static wb_rc check_as_trusted(const wb_options *options, wb_error **reterr)
 {
     struct wbi_runtime_options o = wbi_api_options(options);
     struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_upstreams *ups = NULL;
     struct wbi_runtime *rt = NULL;
     wb_rc rc;
 
     o.as_trusted = true;
     o.events = WBI_NONE;
     rc = wbi_runtime_new(&o, &rt, &err);
+    if (rc == WB_OK)
+        rc = wbi_upstreams_new(rt, &ups, &err); /* which starts none */
+    wbi_upstreams_stop(ups);
     wbi_runtime_free(rt);
+    wbi_upstreams_free(ups);
     return rc == WB_OK ? WB_OK : wbi_api_fail(reterr, &err);
 }
 

@@ -117,6 +117,8 @@ wb_rc wb_patch_apply(const char *dir, const char *text, size_t size, unsigned fl
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     g.out.text = wbi_str_make(text, size);
     rc = wbi_root_open(dir, 0, &err, &g.disk.root);
+    if (rc == WB_ENOTFOUND || rc == WB_EIO) /* not a file that the patch names */
+        rc = WB_ESTATE;
     if (rc == WB_OK)
         rc = run(&g, flags, &out, &err);
     *ret_ok = g.outcome.state == WBI_OUTCOME_SUCCESS;

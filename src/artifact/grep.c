@@ -11,6 +11,10 @@
 #define BEFORE_MATCH 1024u
 #define OVERLAP 4096u /* matches up to this length are found wherever they stand */
 
+/* In the offset of a page, which else says how many lines of context follow
+ * (WBI_LIMIT_GREP_CONTEXT at most). */
+#define PARTED 256u
+
 struct kept_line {
     uint64_t number;
     size_t n;
@@ -35,6 +39,7 @@ struct grep_sink {
     uint32_t after; /* lines still to show behind a match */
     uint64_t last_printed, first_printed, shown, matches, cut_lines, total;
     bool any, stopped;
+    bool parted;  /* the next line shown begins a group of its own */
     bool gave_up; /* whether the line at `number` matches cannot be told */
     uint64_t next;
 };
@@ -60,7 +65,7 @@ static struct wbi_str window(struct wbi_str text, size_t from, size_t room)
     return wbi_str_head(text, wbi_utf8_cut(text, room));
 }
 
-#define AROUND_LINE 32u /* bytes of its number and of what says that it is cut */
+#define AROUND_LINE 35u /* bytes of "--", its number and of what says that it is cut */
 #define LEAST_LINE 16u  /* bytes of a line that is alone on its page */
 
 /* The first line of a page is shown whatever the page may have, if need be cut to it. */
@@ -84,6 +89,8 @@ static bool print(struct grep_sink *s, uint64_t number, char mark, struct wbi_st
     if (text.n > room)
         text = window(text, from, room);
     if (s->context > 0 && s->last_printed != 0 && number > s->last_printed + 1)
+        s->parted = true;
+    if (s->parted)
         wbi_buf_addz(s->out, "--\n");
     wbi_buf_addu(s->out, number);
     wbi_buf_addc(s->out, mark);
@@ -96,6 +103,7 @@ static bool print(struct grep_sink *s, uint64_t number, char mark, struct wbi_st
         s->next = number;
         return false;
     }
+    s->parted = false;
     s->shown++;
     s->cut_lines += cut;
     s->last_printed = number;
@@ -272,7 +280,8 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
                           .out = out,
                           .number = 1,
                           .from = from != NULL ? from->line : 1,
-                          .after = from != NULL ? (uint32_t)from->offset : 0,
+                          .after = from != NULL ? (uint32_t)(from->offset % PARTED) : 0,
+                          .parted = from != NULL && from->offset >= PARTED,
                           .context = WBI_MIN(q->context, WBI_LIMIT_GREP_CONTEXT)};
     wb_rc rc = WB_OK;
 
@@ -301,7 +310,8 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
         ret->cut_lines = s.cut_lines;
         ret->total_lines = s.stopped ? 0 : s.total;
         if (s.stopped) {
-            struct wbi_page next = {.line = s.next, .offset = s.after, .check = check};
+            struct wbi_page next = {
+                .line = s.next, .offset = s.after + (s.parted ? PARTED : 0), .check = check};
             wbi_page_encode(&next, ret->next_token);
         }
     }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -76,9 +77,56 @@ static void all_of_a_long_line_is_looked_at(void **state)
     }
 }
 
+/* All pages of this size, one behind the other. */
+static struct wbi_str joined(int fd, size_t max_bytes, struct wbi_arena *arena)
+{
+    struct wbi_line_matcher matcher = {.match = wbi_grep_regex};
+    struct wbi_read_query q = {
+        .kind = WBI_READ_GREP, .matcher = &matcher, .context = 2, .max_bytes = max_bytes};
+    struct wbi_regex *re = NULL;
+    struct wbi_read_page page;
+    struct wbi_buf all;
+
+    wbi_buf_init_arena(&all, arena, WBI_MIB);
+    assert_int_equal(wbi_regex_compile(WBI_LIT("0"), 0, &re, NULL), WB_OK);
+    matcher.arg = re;
+    do {
+        assert_int_equal(wbi_read_fd(fd, WBI_LIT("x"), &q, arena, &page, NULL), WB_OK);
+        wbi_buf_adds(&all, page.text);
+        q.page_token = wbi_arena_str(arena, wbi_str_z(page.next_token));
+    } while (q.page_token.n > 0);
+    wbi_regex_free(re);
+    assert_int_equal(wbi_buf_rc(&all), WB_OK);
+    return wbi_buf_str(&all);
+}
+
+/* The mark between two groups stands wherever pages end. */
+static void pages_joined_are_one_answer(void **state)
+{
+    int fd = memfd_create("lines", MFD_CLOEXEC);
+    struct wbi_arena *arena = NULL;
+    struct wbi_str whole;
+
+    (void)state;
+    for (int i = 1; i <= 64; i++)
+        dprintf(fd, "%d\n", i);
+    assert_int_equal(wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena), WB_OK);
+    whole = joined(fd, 0, arena);
+    assert_non_null(memmem(whole.p, whole.n, "12-12\n--\n18-18\n", 15));
+    for (size_t size = 1; size < 120; size++) {
+        struct wbi_str paged = joined(fd, size, arena);
+
+        assert_int_equal(paged.n, whole.n);
+        assert_memory_equal(paged.p, whole.p, whole.n);
+    }
+    wbi_arena_free(arena);
+    close(fd);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_a_long_line_is_looked_at)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_a_long_line_is_looked_at),
+                                       cmocka_unit_test(pages_joined_are_one_answer)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,7 @@
 
 #include "cli/cli.h"
 
-/* Names of files and answers of servers may hold what moves a terminal's cursor: as with git,
- * "?" stands for it. */
-static void make_harmless(char *text)
+void make_harmless(char *text)
 {
     for (; *text != '\0'; text++)
         if (iscntrl((unsigned char)*text) && *text != '\n' && *text != '\t')

@@ -32,6 +32,21 @@ static char *find_root(const struct args *a, int *ret_exit)
     return copy;
 }
 
+/* A JSON string. */
+static void write_string(FILE *out, const char *s)
+{
+    fputc('"', out);
+    for (; *s != '\0'; s++) {
+        if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if ((unsigned char)*s < 0x20)
+            fprintf(out, "\\u%04x", (unsigned)*s);
+        else
+            fputc(*s, out);
+    }
+    fputc('"', out);
+}
+
 /* ---- check ---- */
 
 struct checking {
@@ -45,6 +60,8 @@ struct checking {
 /* "FILE:LINE:COLUMN: severity: message" for every finding. */
 static void print_findings(const char *file, const char *json, size_t size)
 {
+    char *line;
+
     for (size_t i = 0;; i++) {
         static const char *const members[] = {"line", "column",  "severity",
                                               "tool", "message", "providers"};
@@ -58,12 +75,34 @@ static void print_findings(const char *file, const char *json, size_t size)
         }
         if (value[4] == NULL)
             return;
-        printf("%s:%s:%s: %s: %s%s%s%s%s\n", file, value[0], value[1], value[2],
-               value[3] ? value[3] : "", value[3] ? ": " : "", value[4], value[5] ? " " : "",
-               value[5] ? value[5] : "");
+        if (asprintf(&line, "%s:%s:%s: %s: %s%s%s%s%s", file, value[0], value[1], value[2],
+                     value[3] ? value[3] : "", value[3] ? ": " : "", value[4], value[5] ? " " : "",
+                     value[5] ? value[5] : "") >= 0) {
+            make_harmless(line);
+            (void)put_line(line, strlen(line)); /* finish_output tells */
+            free(line);
+        }
         for (size_t m = 0; m < 6; m++)
             wb_free(value[m]);
     }
+}
+
+/* The name of a file as text: it may be any bytes. */
+static void write_file_name(const char *name)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+
+    if (out == NULL)
+        return;
+    write_string(out, name);
+    if (fclose(out) == 0 && wb_json_check(text, n, NULL) != WB_OK)
+        for (size_t i = 0; i < n; i++)
+            if ((unsigned char)text[i] >= 0x80)
+                text[i] = '?';
+    (void)put(text, n); /* finish_output tells */
+    free(text);
 }
 
 static void check_file(struct checking *c, const char *path, const char *shown)
@@ -80,7 +119,9 @@ static void check_file(struct checking *c, const char *path, const char *shown)
     if (wb_tools_check(text, size, c->root, &errors, &found, &n, &error) != WB_OK) {
         c->code = fail(c->a, shown, error);
     } else if (c->a->json) {
-        printf("%s{\"file\":\"%s\",\"findings\":", c->files > 1 ? "," : "", shown);
+        printf("%s{\"file\":", c->files > 1 ? "," : "");
+        write_file_name(shown);
+        printf(",\"findings\":");
         (void)put(found, n); /* finish_output tells */
         printf("}");
         wb_free(found);
@@ -99,6 +140,17 @@ static int is_json(const struct dirent *e)
     return e->d_name[0] != '.' && n > 5 && strcmp(e->d_name + n - 5, ".json") == 0;
 }
 
+/* Neither a link nor a pipe that nobody writes to: a runtime takes none of them. */
+static bool is_plain(struct checking *c, const char *path, const char *shown)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return true;
+    c->code = usage_error(c->a, "%s is no regular file", shown);
+    return false;
+}
+
 static void check_folder(struct checking *c)
 {
     char path[4096], shown[300];
@@ -112,7 +164,7 @@ static void check_folder(struct checking *c)
     for (int i = 0; i < n; i++) {
         (void)snprintf(path, sizeof(path), "%s/tools.d/%s", c->root, list[i]->d_name);
         (void)snprintf(shown, sizeof(shown), "tools.d/%s", list[i]->d_name);
-        if (c->code == EXIT_OK)
+        if (c->code == EXIT_OK && is_plain(c, path, shown))
             check_file(c, path, shown);
         free(list[i]);
     }
@@ -158,19 +210,10 @@ static void put_name(struct draft *d, const char *name)
     fprintf(d->out, "%s\"%s\":", d->members++ > 0 ? "," : "", name);
 }
 
-/* A JSON string; bytes that are no UTF-8 are refused when it is read back. */
+/* Bytes that are no UTF-8 are refused when it is read back. */
 static void put_string(struct draft *d, const char *s)
 {
-    fputc('"', d->out);
-    for (; *s != '\0'; s++) {
-        if (*s == '"' || *s == '\\')
-            fprintf(d->out, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            fprintf(d->out, "\\u%04x", (unsigned)*s);
-        else
-            fputc(*s, d->out);
-    }
-    fputc('"', d->out);
+    write_string(d->out, s);
 }
 
 static void put_text_option(struct draft *d, const char *option, const char *member)
@@ -187,6 +230,7 @@ static void put_text_option(struct draft *d, const char *option, const char *mem
 static void put_file_option(struct draft *d, const char *option, const char *member, bool json)
 {
     const char *value = args_get(d->a, option);
+    wb_error *error = NULL;
     size_t n;
     char *text = value ? read_value(d->a, value, &n) : NULL;
 
@@ -196,6 +240,9 @@ static void put_file_option(struct draft *d, const char *option, const char *mem
         d->code = EXIT_USAGE;
         return;
     }
+    /* By itself: `{}, "effect": "Pure"` would fit into the draft as it is. */
+    if (json && wb_json_check(text, n, &error) != WB_OK)
+        d->code = fail(d->a, option, error);
     put_name(d, member);
     if (json)
         fwrite(text, 1, n, d->out);

@@ -44,9 +44,15 @@ enum wbi_root_flags {
  * call. Errors: workdir_not_found. The caller holds one reference. */
 WB_MUST_CHECK wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err,
                                   struct wbi_root **ret);
-/* A root further down, with the same flags (EnterWorkspace). */
+/* A root further down, with the same flags (EnterWorkspace). All of one beneath a
+ * guarded name is guarded. */
 WB_MUST_CHECK wb_rc wbi_root_beneath(struct wbi_root *root, struct wbi_str path,
                                      struct wbi_error *err, struct wbi_root **ret);
+/* A place that needs the grant like a guarded name, and all beneath it: an absolute
+ * host path that need not exist. One that is not beneath the root, or is the root, is
+ * no matter. Before the root is used; roots further down have it, too. */
+WB_MUST_CHECK wb_rc wbi_root_guard(struct wbi_root *root, struct wbi_str place,
+                                   struct wbi_error *err);
 struct wbi_root *wbi_root_ref(struct wbi_root *root);
 /* NULL is fine. */
 void wbi_root_unref(struct wbi_root *root);

@@ -9,12 +9,17 @@
 #include "base/local.h"
 #include "path/path.h"
 
+#define WBI_ROOT_KEPT 8
+
 struct wbi_root {
     atomic_uint refs;
     int fd;
     unsigned flags;
     atomic_bool no_openat2; /* learnt from the first ENOSYS */
     bool local;             /* a file system that opens files without asking anybody */
+    bool guarded;           /* it is beneath a guarded name, so everything in it is */
+    unsigned n_kept;
+    struct wbi_str kept[WBI_ROOT_KEPT]; /* guarded places relative to the root, owned */
     dev_t dev;
     ino_t ino;
     _Atomic uint64_t regular[64]; /* hashes of paths that were regular files when looked at */
@@ -42,6 +47,9 @@ wb_rc wbi_path_relative(struct wbi_root *root, struct wbi_str path, struct wbi_e
 bool wbi_path_fd_name(const struct wbi_root *root, int fd, char out[WBI_PATH_BUF]);
 /* err from a negated errno of an operation on path. */
 wb_rc wbi_path_fail(struct wbi_error *err, int neg_errno, struct wbi_str path, const char *doing);
+
+/* Is the real name one of the root's guarded places, or beneath one? */
+bool wbi_root_keeps(const struct wbi_root *root, const char *real);
 
 /* err for a link where only a file's own name will do. */
 wb_rc wbi_path_fail_link(struct wbi_error *err, struct wbi_str path);

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 
 #include "base/arena.h"
+#include "base/checked.h"
 #include "path/path.h"
 #include "path/path_int.h"
 #include "tree.h"
@@ -592,6 +593,83 @@ static void a_root_further_down_confines_further(void **state)
     assert_int_equal(fx.err.kind, WBI_KIND_WORKDIR_NOT_FOUND);
 }
 
+static void a_root_beneath_a_guarded_name_is_guarded(void **state)
+{
+    static const char *const ways[] = {"dir/.git", "dir/.git/hooks", "way"};
+
+    (void)state;
+    assert_int_equal(wbi_path_write(fx.root, Z("dir/.git/hooks/old"), Z("old"),
+                                    WBI_WRITE_MKDIRS | WBI_WRITE_GRANT, &fx.err),
+                     WB_OK);
+    assert_int_equal(symlink("dir/.git/hooks", tree_at(&fx.tree, "work/way")), 0);
+    for (size_t i = 0; i < WBI_COUNT(ways); i++) {
+        struct wbi_root *sub, *further;
+
+        assert_int_equal(wbi_root_beneath(fx.root, Z(ways[i]), &fx.err, &sub), WB_OK);
+        assert_int_equal(wbi_path_write(sub, Z("new"), Z("evil"), 0, &fx.err), WB_EDENIED);
+        assert_int_equal(fx.err.kind, WBI_KIND_FORBIDDEN);
+        assert_non_null(strstr(fx.err.text, "`new` is in a directory with a guarded name"));
+        assert_int_equal(wbi_path_mkdirs(sub, Z("x/y"), 0, &fx.err), WB_EDENIED);
+        assert_int_equal(wbi_path_write(sub, Z("new"), Z("fine"), WBI_WRITE_GRANT, &fx.err), WB_OK);
+        assert_int_equal(wbi_path_unlink(sub, Z("new"), 0, &fx.err), WB_EDENIED);
+        assert_int_equal(wbi_path_mkdirs(sub, Z("x"), WBI_WRITE_GRANT, &fx.err), WB_OK);
+        assert_int_equal(wbi_root_beneath(sub, Z("x"), &fx.err, &further), WB_OK);
+        assert_int_equal(wbi_path_write(further, Z("new"), Z("evil"), 0, &fx.err), WB_EDENIED);
+        wbi_root_unref(further);
+        wbi_root_unref(sub);
+    }
+}
+
+static wb_rc guard(const char *place)
+{
+    return wbi_root_guard(fx.root, wbi_str_z(place), &fx.err);
+}
+
+static void guarded_places_need_a_grant(void **state)
+{
+    struct wbi_root *sub;
+    struct wbi_str real;
+
+    (void)state;
+    assert_int_equal(symlink("dir", tree_at(&fx.tree, "work/way")), 0);
+    assert_int_equal(guard(tree_at(&fx.tree, "work/way/own//new/")), WB_OK); /* by its real name */
+    assert_int_equal(guard(tree_at(&fx.tree, "work/mine.json")), WB_OK);
+    assert_int_equal(guard(tree_at(&fx.tree, "work")), WB_OK);    /* the root is not guarded */
+    assert_int_equal(guard(tree_at(&fx.tree, "outside")), WB_OK); /* nor what is elsewhere */
+    assert_int_equal(guard("/"), WB_OK);
+    assert_int_equal(guard(""), WB_OK);
+
+    assert_int_equal(wbi_path_write(fx.root, Z("mine.json"), Z("x"), 0, &fx.err), WB_EDENIED);
+    assert_non_null(strstr(fx.err.text, "`mine.json` is where Waybill keeps its state"));
+    assert_int_equal(wbi_path_write(fx.root, Z("dir/../mine.json"), Z("x"), 0, &fx.err),
+                     WB_EDENIED);
+    assert_int_equal(wbi_path_target(fx.root, Z("./mine.json"), 0, fx.arena, &fx.err, &real),
+                     WB_EDENIED);
+    assert_int_equal(wbi_path_write(fx.root, Z("way/own/new/a"), Z("x"), WBI_WRITE_MKDIRS, &fx.err),
+                     WB_EDENIED);
+    assert_int_equal(wbi_path_mkdirs(fx.root, Z("dir/own/new"), 0, &fx.err), WB_EDENIED);
+    assert_int_equal(wbi_path_write(fx.root, Z("mine.jsonc"), Z("x"), 0, &fx.err), WB_OK);
+    assert_int_equal(wbi_path_rename(fx.root, Z("mine.jsonc"), Z("mine.json"), 0, &fx.err),
+                     WB_EDENIED);
+    assert_int_equal(wbi_path_write(fx.root, Z("dir/own/newer"), Z("x"), WBI_WRITE_MKDIRS, &fx.err),
+                     WB_OK);
+    assert_int_equal(wbi_path_write(fx.root, Z("dir/own/new/a"), Z("x"),
+                                    WBI_WRITE_MKDIRS | WBI_WRITE_GRANT, &fx.err),
+                     WB_OK);
+    assert_int_equal(wbi_path_unlink(fx.root, Z("dir/own/new/a"), 0, &fx.err), WB_EDENIED);
+
+    assert_int_equal(wbi_root_beneath(fx.root, Z("way/own"), &fx.err, &sub), WB_OK);
+    assert_int_equal(wbi_path_write(sub, Z("new/b"), Z("x"), 0, &fx.err), WB_EDENIED);
+    assert_int_equal(wbi_path_write(sub, Z("free"), Z("x"), 0, &fx.err), WB_OK);
+    wbi_root_unref(sub);
+    assert_int_equal(wbi_root_beneath(fx.root, Z("dir/own/new"), &fx.err, &sub), WB_OK);
+    assert_int_equal(wbi_path_write(sub, Z("b"), Z("x"), 0, &fx.err), WB_EDENIED);
+    wbi_root_unref(sub);
+    assert_int_equal(wbi_root_beneath(fx.root, Z("."), &fx.err, &sub), WB_OK);
+    assert_int_equal(wbi_path_write(sub, Z("mine.json"), Z("x"), 0, &fx.err), WB_EDENIED);
+    wbi_root_unref(sub);
+}
+
 #define BOTH(f)                                       \
     {#f " (kernel)", f, set_up, tear_down, NULL},     \
     {                                                 \
@@ -623,6 +701,8 @@ int main(void)
         BOTH(directories_are_read_entry_by_entry),
         BOTH(only_small_regular_files_are_at_hand),
         BOTH(a_root_further_down_confines_further),
+        BOTH(a_root_beneath_a_guarded_name_is_guarded),
+        BOTH(guarded_places_need_a_grant),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

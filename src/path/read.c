@@ -39,8 +39,8 @@ static wb_rc fail_type(struct wbi_error *err, struct wbi_str path, mode_t mode)
     char shown[WBI_PATH_SHOWN];
 
     return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_FILE_UNREADABLE,
-                         "`%s` is %s, and no regular file", wbi_path_show(path, shown),
-                         type_name(mode));
+                         "`%s` is %s, and no regular file",
+                         wbi_path_show(path.n > 0 ? path : WBI_LIT("."), shown), type_name(mode));
 }
 
 wb_rc wbi_path_open_read(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,

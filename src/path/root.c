@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -72,6 +73,8 @@ static wb_rc root_from_fd(int fd, const char *given, unsigned flags, struct wbi_
     atomic_init(&root->no_openat2, false);
     root->fd = fd;
     root->local = is_local(fd);
+    root->guarded = false;
+    root->n_kept = 0;
     root->flags = flags;
     root->dev = st.st_dev;
     root->ino = st.st_ino;
@@ -96,13 +99,124 @@ wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err, stru
     return root_from_fd(fd, dir, flags, err, ret);
 }
 
+/* ---- guarded places ---- */
+
+static bool within(struct wbi_str path, struct wbi_str dir)
+{
+    return wbi_str_starts(path, dir) && (path.n == dir.n || path.p[dir.n] == '/');
+}
+
+bool wbi_root_keeps(const struct wbi_root *root, const char *real)
+{
+    for (unsigned i = 0; i < root->n_kept; i++)
+        if (within(wbi_str_z(real), root->kept[i]))
+            return true;
+    return false;
+}
+
+static wb_rc keep(struct wbi_root *root, struct wbi_str rel, struct wbi_error *err)
+{
+    char *copy;
+
+    if (rel.n == 0 || wbi_path_guarded(rel))
+        return WB_OK; /* the root itself, which its user chose, or guarded anyway */
+    if (root->n_kept == WBI_ROOT_KEPT)
+        return wbi_fail(err, WB_ELIMIT, "a root has at most %d guarded places", WBI_ROOT_KEPT);
+    copy = wbi_strdup(rel);
+    if (copy == NULL)
+        return wbi_fail_nomem(err);
+    root->kept[root->n_kept++] = wbi_str_make(copy, rel.n);
+    return WB_OK;
+}
+
+/* Adds the names of rest; empty ones and "." are none. */
+static size_t add_names(char *out, size_t n, struct wbi_str rest)
+{
+    while (rest.n > 0) {
+        size_t len = wbi_str_index(rest, '/');
+
+        if (len > 0 && !wbi_str_eqz(wbi_str_head(rest, len), ".")) {
+            out[n++] = '/';
+            memcpy(out + n, rest.p, len);
+            n += len;
+        }
+        rest = wbi_str_from(rest, len + 1);
+    }
+    return n;
+}
+
+/* Without links as far as it exists; as it is written from there on. */
+static size_t real_place(struct wbi_str place, char out[2 * WBI_PATH_BUF])
+{
+    WBI_LARGE_LOCAL char have[WBI_PATH_BUF];
+    size_t at = place.n;
+
+    if (place.n == 0 || place.n > WBI_LIMIT_PATH || place.p[0] != '/')
+        return 0;
+    memcpy(have, place.p, place.n);
+    have[at] = '\0';
+    while (at > 0 && realpath(have, out) == NULL) {
+        while (at > 0 && have[at - 1] != '/')
+            at--;
+        while (at > 0 && have[at - 1] == '/')
+            at--;
+        have[at] = '\0';
+    }
+    if (at == 0 || strcmp(out, "/") == 0)
+        out[0] = '\0';
+    return add_names(out, strlen(out), wbi_str_from(place, at));
+}
+
+wb_rc wbi_root_guard(struct wbi_root *root, struct wbi_str place, struct wbi_error *err)
+{
+    WBI_LARGE_LOCAL char real[2 * WBI_PATH_BUF];
+    struct wbi_str path = wbi_str_make(real, real_place(place, real));
+    struct wbi_str top = wbi_str_make(root->path, root->path_n == 1 ? 0 : root->path_n);
+
+    if (path.n == 0 || !within(path, top))
+        return WB_OK;
+    return keep(root, wbi_str_from(path, top.n + 1), err);
+}
+
+/* What a root keeps of the one above it, where it is rel; the names of what is in it no
+ * longer say that they stand in `.git`, so the root does. */
+static wb_rc inherit(struct wbi_root *root, const struct wbi_root *above, struct wbi_str rel,
+                     struct wbi_error *err)
+{
+    wb_rc rc = WB_OK;
+
+    root->guarded = above->guarded || wbi_path_guarded(rel) || wbi_root_keeps(above, rel.p);
+    if (wbi_str_eqz(rel, "."))
+        rel = WBI_LIT("");
+    for (unsigned i = 0; rc == WB_OK && i < above->n_kept; i++)
+        if (rel.n == 0)
+            rc = keep(root, above->kept[i], err);
+        else if (within(above->kept[i], rel))
+            rc = keep(root, wbi_str_from(above->kept[i], rel.n + 1), err);
+    return rc;
+}
+
 wb_rc wbi_root_beneath(struct wbi_root *root, struct wbi_str path, struct wbi_error *err,
                        struct wbi_root **ret)
 {
+    WBI_LARGE_LOCAL char real[WBI_PATH_BUF];
+    bool named;
     int fd;
     wb_rc rc = wbi_path_open_workdir(root, path, err, &fd);
 
-    return rc ? rc : root_from_fd(fd, root->path, root->flags, err, ret);
+    if (rc)
+        return rc;
+    named = wbi_path_fd_name(root, fd, real);
+    rc = root_from_fd(fd, root->path, root->flags, err, ret);
+    if (rc)
+        return rc;
+    if (named)
+        rc = inherit(*ret, root, wbi_str_z(real), err);
+    else
+        (*ret)->guarded = true;
+    if (rc)
+        wbi_root_unref(*ret);
+    return rc;
 }
 
 struct wbi_root *wbi_root_ref(struct wbi_root *root)
@@ -116,6 +230,8 @@ void wbi_root_unref(struct wbi_root *root)
     if (root == NULL || atomic_fetch_sub_explicit(&root->refs, 1, memory_order_acq_rel) != 1)
         return;
     close(root->fd);
+    for (unsigned i = 0; i < root->n_kept; i++)
+        wbi_free((char *)(uintptr_t)root->kept[i].p);
     wbi_free(root);
 }
 
@@ -227,7 +343,7 @@ wb_rc wbi_path_fail(struct wbi_error *err, int neg_errno, struct wbi_str path, c
     char shown[WBI_PATH_SHOWN];
     int e = -neg_errno;
 
-    wbi_path_show(path, shown);
+    wbi_path_show(path.n > 0 ? path : WBI_LIT("."), shown);
     switch (e) {
     case EXDEV:
         return outside(err, path);

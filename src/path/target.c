@@ -114,18 +114,41 @@ static int open_deepest(struct wbi_root *root, const char *rel, char real[WBI_PA
     }
 }
 
-static wb_rc check_guard(struct wbi_root *root, const char *real, unsigned flags,
-                         struct wbi_str path, struct wbi_error *err)
+static wb_rc refuse(struct wbi_str path, const char *what, struct wbi_error *err)
 {
     char shown[WBI_PATH_SHOWN];
 
-    if ((root->flags & WBI_ROOT_GRANT) || (flags & WBI_WRITE_GRANT) ||
-        !wbi_path_guarded(wbi_str_z(real)))
-        return WB_OK;
     return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_FORBIDDEN,
-                         "`%s` is a guarded name (version control internals, agent, editor, shell "
-                         "and Waybill configuration); writing it needs an explicit grant",
-                         wbi_path_show(path, shown));
+                         "`%s` is %s; writing it needs an explicit grant",
+                         wbi_path_show(path, shown), what);
+}
+
+#define GUARDED_NAME \
+    "a guarded name (version control internals, agent, editor, shell and Waybill configuration)"
+
+static bool granted(const struct wbi_root *root, unsigned flags)
+{
+    return (root->flags & WBI_ROOT_GRANT) || (flags & WBI_WRITE_GRANT);
+}
+
+/* name: the path as given, or the real one. */
+static wb_rc check_guard(struct wbi_root *root, const char *name, unsigned flags,
+                         struct wbi_str path, struct wbi_error *err)
+{
+    if (granted(root, flags))
+        return WB_OK;
+    if (root->guarded)
+        return refuse(path, "in a directory with " GUARDED_NAME, err);
+    return wbi_path_guarded(wbi_str_z(name)) ? refuse(path, GUARDED_NAME, err) : WB_OK;
+}
+
+/* real: all of it, the last name, too. */
+static wb_rc check_place(struct wbi_root *root, const char *real, unsigned flags,
+                         struct wbi_str path, struct wbi_error *err)
+{
+    if (granted(root, flags) || !wbi_root_keeps(root, real))
+        return WB_OK;
+    return refuse(path, "where Waybill keeps its state or its user's settings", err);
 }
 
 static int sync_fd(const struct wbi_root *root, int fd)
@@ -186,6 +209,8 @@ static wb_rc open_dir_for_write(struct wbi_root *root, const char *rel, struct w
         return wbi_path_fail(err, -ENAMETOOLONG, path, "opening");
     }
     rc = check_guard(root, real, flags, path, err);
+    if (rc == WB_OK)
+        rc = check_place(root, real, flags, path, err);
     if (rc == WB_OK && rest[0] != '\0' && !(flags & WBI_WRITE_MKDIRS))
         rc = wbi_path_fail(err, -ENOENT, path, "opening");
     if (rc) {
@@ -247,9 +272,13 @@ static wb_rc target_at(struct wbi_root *root, const char *rel, struct wbi_str pa
         rc = open_dir_for_write(root, dir, path, flags, err, ret->real, &fd);
     if (rc)
         return rc;
-    if (!append_clean(ret->real, ret->name)) {
+    if (!append_clean(ret->real, ret->name))
+        rc = wbi_path_fail(err, -ENAMETOOLONG, path, "opening");
+    else
+        rc = check_place(root, ret->real, flags, path, err);
+    if (rc) {
         close(fd);
-        return wbi_path_fail(err, -ENAMETOOLONG, path, "opening");
+        return rc;
     }
     ret->dir_fd = fd;
     ret->exists = fstatat(fd, ret->name, &ret->st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -326,6 +355,8 @@ wb_rc wbi_path_target(struct wbi_root *root, struct wbi_str path, unsigned flags
         rc = check_guard(root, rel, flags, path, err);
     if (rc == WB_OK)
         rc = check_guard(root, real, flags, path, err);
+    if (rc == WB_OK)
+        rc = check_place(root, real, flags, path, err);
     if (rc)
         return rc;
     ret->p = wbi_arena_strz(arena, wbi_str_z(real));

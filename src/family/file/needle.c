@@ -5,6 +5,7 @@
 #include "family/file/search.h"
 
 #include "base/arena.h"
+#include "base/utf8.h"
 
 /* How common a byte is in source text, from 0 on; a guess is enough. */
 static unsigned commonness(unsigned char c)
@@ -90,10 +91,36 @@ static struct wbi_str quoted(struct wbi_str s, struct wbi_arena *arena)
 
 static bool is_ascii(struct wbi_str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] >= 0x80)
+    size_t at = 0;
+
+    for (unsigned char any = 0; at < s.n; any = 0) {
+        size_t end = s.n - at < 4096 ? s.n : at + 4096;
+
+        while (at < end)
+            any |= (unsigned char)s.p[at++];
+        if (any >= 0x80)
             return false;
+    }
     return true;
+}
+
+/* Whether something in the expression stands for characters of any kind or by number, and so
+ * not for the bytes of those that have more than one. */
+static bool reads_characters(struct wbi_str p)
+{
+    for (size_t i = 0; i < p.n; i++) {
+        char next = i + 1 < p.n ? p.p[i + 1] : '\0';
+
+        if ((unsigned char)p.p[i] >= 0x80 || p.p[i] == '.' || (p.p[i] == '(' && next == '*') ||
+            ((p.p[i] == '[' || p.p[i] == ':') && next == '^'))
+            return true;
+        if (p.p[i] != '\\')
+            continue;
+        if (next != '\0' && strchr("pPXxoNSDWhHvVR", next) != NULL)
+            return true;
+        i++;
+    }
+    return false;
 }
 
 static wb_rc compile(struct wbi_str pattern, unsigned flags, struct wbi_error *err,
@@ -108,6 +135,19 @@ static wb_rc compile(struct wbi_str pattern, unsigned flags, struct wbi_error *e
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT, "the pattern: %s",
                              local.text);
     return WB_OK;
+}
+
+/* Either will do: `\x{65e5}` is no byte, `\C` no character. */
+static wb_rc compile_both(struct wbi_str pattern, unsigned flags, struct wbi_error *err,
+                          struct wbi_needle *n)
+{
+    wb_rc rc = compile(pattern, flags | WBI_REGEX_BYTES, err, &n->re);
+
+    if (rc == WB_ENOMEM || !reads_characters(pattern))
+        return rc;
+    if (n->re == NULL)
+        return compile(pattern, flags, err, &n->re_utf8);
+    return compile(pattern, flags, NULL, &n->re_utf8) == WB_ENOMEM ? wbi_fail_nomem(err) : WB_OK;
 }
 
 wb_rc wbi_needle_compile(const struct wbi_search_request *req, struct wbi_arena *arena,
@@ -133,11 +173,8 @@ wb_rc wbi_needle_compile(const struct wbi_search_request *req, struct wbi_arena 
     if (!req->ignore_case)
         n.literal = plain ? req->pattern : required_text(pattern);
     choose_rare(&n);
-    if (!plain || req->ignore_case) {
-        rc = compile(pattern, flags | WBI_REGEX_BYTES, err, &n.re);
-        if (rc == WB_OK && !is_ascii(pattern))
-            rc = compile(pattern, flags, err, &n.re_utf8);
-    }
+    if (!plain || req->ignore_case)
+        rc = compile_both(pattern, flags, err, &n);
     if (rc) {
         wbi_needle_free(&n);
         return rc;
@@ -174,17 +211,25 @@ bool wbi_needle_literal(const struct wbi_needle *n, struct wbi_str text, size_t 
     return false;
 }
 
+bool wbi_needle_reads_utf8(const struct wbi_needle *n, struct wbi_str text)
+{
+    if (n->re_utf8 == NULL || (n->re != NULL && is_ascii(text)))
+        return false;
+    return wbi_utf8_valid(text);
+}
+
 enum wbi_regex_verdict wbi_needle_find(const struct wbi_needle *n, struct wbi_str text, size_t from,
                                        bool utf8, struct wbi_regex_span *ret)
 {
+    const struct wbi_regex *re = utf8 && n->re_utf8 ? n->re_utf8 : n->re;
     size_t at;
 
-    if (n->re == NULL) {
+    if (n->re == NULL && n->re_utf8 == NULL) {
         if (!wbi_needle_literal(n, text, from, &at))
             return WBI_REGEX_NO;
         ret->from = at;
         ret->to = at + n->literal.n;
         return WBI_REGEX_YES;
     }
-    return wbi_regex_find(utf8 && n->re_utf8 ? n->re_utf8 : n->re, text, from, ret, 1);
+    return re != NULL ? wbi_regex_find(re, text, from, ret, 1) : WBI_REGEX_NO;
 }

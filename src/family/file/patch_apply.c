@@ -162,6 +162,36 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
                  at->at + 1, h->old_start);
 }
 
+/* Empty lines between a hunk of a Codex patch and what follows read as its context, and are
+ * it where the file has them. */
+static bool drop_empty_context(struct wbi_patch_hunk *h)
+{
+    size_t had = h->n_lines;
+
+    while (h->n_lines > 0 && h->lines[h->n_lines - 1].op == ' ' &&
+           wbi_str_trim(h->lines[h->n_lines - 1].text).n == 0) {
+        h->n_lines--;
+        h->n_old--;
+        h->n_new--;
+    }
+    return h->n_lines < had && h->n_old > 0;
+}
+
+static wb_rc find_hunk(struct plan *p, const struct wbi_patch_text *text, struct wbi_patch_hunk *h,
+                       size_t from, struct wbi_patch_place *ret)
+{
+    struct wbi_patch_fault fault = *p->fault;
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_patch_hunk less = *h;
+    wb_rc rc = wbi_patch_find(text, h, p->patch->form, from, p->arena, p->err, p->fault, ret);
+
+    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX || !drop_empty_context(&less) ||
+        wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, ret) != WB_OK)
+        return rc;
+    *h = less;
+    return WB_OK;
+}
+
 /* Places every hunk of f in the entry's present content. */
 static wb_rc place_hunks(struct plan *p, const struct wbi_patch_file *f,
                          const struct wbi_patch_text *text, struct wbi_patch_place **ret)
@@ -178,8 +208,7 @@ static wb_rc place_hunks(struct plan *p, const struct wbi_patch_file *f,
         p->fault->path = f->path;
         p->fault->hunk = (uint32_t)(i + 1);
         p->fault->line = f->hunks[i].at_line;
-        rc = wbi_patch_find(text, &f->hunks[i], p->patch->form, from, p->arena, p->err, p->fault,
-                            &places[i]);
+        rc = find_hunk(p, text, &f->hunks[i], from, &places[i]);
         if (rc == WB_OK) {
             diagnose_hunk(p, f, &f->hunks[i], i, &places[i]);
             from = places[i].at + f->hunks[i].n_old;

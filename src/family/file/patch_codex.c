@@ -161,6 +161,16 @@ static bool at_unified_header(const struct wbi_patch_parser *p)
             wbi_str_starts(wbi_patch_peek(p), WBI_LIT("+++ ")));
 }
 
+/* An empty line before the first hunk, or behind the last. */
+static bool separates(const struct wbi_patch_parser *p)
+{
+    struct wbi_str next = wbi_patch_peek(p);
+
+    return wbi_str_trim(p->line).n == 0 &&
+           (wbi_str_trim(next).n == 0 || wbi_str_starts(next, WBI_LIT("@@")) ||
+            wbi_str_starts(next, WBI_LIT("*** ")));
+}
+
 static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)
 {
     struct wbi_patch_file *f = wbi_patch_new_file(p, WBI_PATCH_MODIFY);
@@ -184,7 +194,7 @@ static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)
                                 "headers of a unified diff stand in a Codex patch; the hunks "
                                 "follow `*** Update File: ` directly");
     while (rc == WB_OK && !at_section(p)) {
-        if (wbi_str_trim(p->line).n == 0 && wbi_str_starts(wbi_patch_peek(p), WBI_LIT("*** "))) {
+        if (separates(p)) {
             wbi_patch_next(p);
             continue;
         }

@@ -5,11 +5,16 @@
  * patches, links, submodules, copies and set-id modes are refused. */
 #include "family/file/patch_int.h"
 
+#include <stdio.h>
+
+#include "base/clock.h"
+
 struct header {
     bool git, is_new, is_deleted, rename;
     struct wbi_str old_name, new_name; /* of --- and +++; absent: /dev/null */
     struct wbi_str git_name;           /* of "diff --git", without prefixes; both are the same */
     struct wbi_str rename_from, rename_to;
+    bool old_epoch, new_epoch; /* the date says that there was no such file */
     int exec;
 };
 
@@ -232,16 +237,46 @@ static bool at_file_header(const struct wbi_patch_parser *p)
     return starts(p->line, "--- ") && starts(wbi_patch_peek(p), "+++ ");
 }
 
+/* The name of a file that is not there is dated to the epoch by `diff -N`, in whatever
+ * zone: "NAME\t1970-01-01 01:00:00.000000000 +0100". */
+static bool dated_epoch(struct wbi_str line)
+{
+    struct wbi_str s = strip_cr(wbi_str_from(line, wbi_str_index(line, '\t') + 1));
+    char text[48]; /* with the T and the colon of RFC 3339 */
+    int64_t ms;
+    int n;
+
+    if (s.n < 25 || s.n > 40 || s.p[10] != ' ' || s.p[s.n - 6] != ' ')
+        return false;
+    n = snprintf(text, sizeof(text), "%.10sT%.*s%.3s:%.2s", s.p, (int)(s.n - 17), s.p + 11,
+                 s.p + s.n - 5, s.p + s.n - 2);
+    return wbi_time_parse(wbi_str_make(text, (size_t)n), &ms) && ms == 0;
+}
+
+/* Do the names stand as git's header has them, so that no prefix is on them (--no-prefix)? */
+static bool names_are_plain(const struct header *h)
+{
+    struct wbi_str from = h->rename ? h->rename_from : h->git_name;
+    struct wbi_str to = h->rename ? h->rename_to : h->git_name;
+
+    return from.p != NULL && to.p != NULL &&
+           (is_dev_null(h->old_name) || wbi_str_eq(h->old_name, from)) &&
+           (is_dev_null(h->new_name) || wbi_str_eq(h->new_name, to));
+}
+
 static wb_rc name_lines(struct wbi_patch_parser *p, struct header *h)
 {
     wb_rc rc = line_name(p, wbi_str_from(p->line, 4), &h->old_name);
 
+    h->old_epoch = dated_epoch(p->line);
     wbi_patch_next(p);
+    h->new_epoch = dated_epoch(p->line);
     if (rc == WB_OK)
         rc = line_name(p, wbi_str_from(p->line, 4), &h->new_name);
     if (rc)
         return rc;
-    strip_prefixes(&h->old_name, &h->new_name);
+    if (!names_are_plain(h))
+        strip_prefixes(&h->old_name, &h->new_name);
     if (is_dev_null(h->old_name) && is_dev_null(h->new_name))
         return wbi_patch_syntax(p, "missing_file_header", "both names are /dev/null");
     wbi_patch_next(p);
@@ -398,6 +433,17 @@ static wb_rc settle_names(struct wbi_patch_parser *p, struct header *h, struct w
     return WB_OK;
 }
 
+/* Only with the whole file on one side: some systems date all files to the epoch. */
+static void settle_dates(const struct header *h, struct wbi_patch_file *f)
+{
+    if (h->git || f->action != WBI_PATCH_MODIFY || f->n_hunks != 1 || !f->hunks[0].has_numbers)
+        return;
+    if (h->old_epoch && !h->new_epoch && f->hunks[0].n_old == 0)
+        f->action = WBI_PATCH_ADD;
+    else if (h->new_epoch && !h->old_epoch && f->hunks[0].n_new == 0)
+        f->action = WBI_PATCH_DELETE;
+}
+
 #define NO_HUNK "the file has no hunk; one begins with `@@ -start,count +start,count @@`"
 
 static wb_rc check_shape(struct wbi_patch_parser *p, const struct header *h,
@@ -447,6 +493,8 @@ static wb_rc one_file(struct wbi_patch_parser *p)
     f->exec = h.exec;
     while (rc == WB_OK && starts(p->line, "@@"))
         rc = one_hunk(p);
+    if (rc == WB_OK)
+        settle_dates(&h, f);
     if (rc == WB_OK && f->action == WBI_PATCH_ADD && f->exec == 0)
         f->exec = -1;
     return rc ? rc : check_shape(p, &h, f);

@@ -16,6 +16,7 @@
 #include "family/file/walk.h"
 
 #define BINARY_HEAD (64u * 1024u)
+#define BINARY_GLANCE (8u * 1024u) /* of a file that cannot match, only to tell of it */
 
 struct searcher {
     const struct wbi_search_request *req;
@@ -160,7 +161,7 @@ static int next_match(struct scan *c, size_t *at, struct wbi_regex_span *span)
             return 0;
         if (!wbi_needle_literal(&c->s->needle, c->text, *at, &hit))
             return 0;
-        if (c->s->needle.re != NULL && c->s->needle.literal.n > 0)
+        if (c->s->needle.literal.n > 0)
             *at = line_start(c->text, hit);
         v = wbi_needle_find(&c->s->needle, c->text, *at, c->utf8, span);
         if (v != WBI_REGEX_YES) {
@@ -287,22 +288,23 @@ static wb_rc search_text(struct searcher *s, struct wbi_str path)
     struct scan c = {.s = s, .file = &file, .line = 1};
     struct wbi_str raw = wbi_buf_str(&s->text);
     uint64_t skip = wbi_str_eq(path, s->resume_path) ? s->resume_line : 0;
-    size_t at;
+    size_t at, head;
     wb_rc rc;
 
     s->res->files_searched++;
     s->res->bytes_searched += raw.n;
-    if (!wbi_needle_literal(&s->needle, raw, 0, &at))
-        return WB_OK;
-    if (memchr(raw.p, '\0', WBI_MIN(raw.n, BINARY_HEAD)) != NULL) {
+    head = wbi_needle_literal(&s->needle, raw, 0, &at) ? BINARY_HEAD : BINARY_GLANCE;
+    if (raw.n > 0 && memchr(raw.p, '\0', WBI_MIN(raw.n, head)) != NULL) {
         s->res->binary_skipped++;
         return WB_OK;
     }
+    if (head == BINARY_GLANCE)
+        return WB_OK;
     drop_line_crs(&s->text);
     c.text = wbi_buf_str(&s->text);
     if (wbi_str_starts(c.text, WBI_LIT("\xef\xbb\xbf"))) /* no part of the first line */
         c.text = wbi_str_from(c.text, 3);
-    c.utf8 = s->needle.re_utf8 != NULL && wbi_utf8_valid(c.text);
+    c.utf8 = wbi_needle_reads_utf8(&s->needle, c.text);
     file.path = wbi_arena_str(s->arena, path);
     if (file.path.p == NULL)
         return WB_ENOMEM;

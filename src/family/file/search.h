@@ -7,9 +7,10 @@
 #include "text/regex.h"
 
 struct wbi_needle {
-    struct wbi_regex *re;      /* NULL: the literal decides alone */
-    struct wbi_regex *re_utf8; /* for valid UTF-8 when the pattern is not ASCII */
-    struct wbi_str literal;    /* must occur in every match; empty: none known */
+    struct wbi_regex *re;      /* over bytes */
+    struct wbi_regex *re_utf8; /* over characters, where that may find something else */
+    struct wbi_str literal;    /* must occur in every match; empty: none known. Decides alone
+                                * where there is no expression */
     char rare;                 /* its least common byte, at rare_at */
     size_t rare_at;
 };
@@ -22,7 +23,9 @@ void wbi_needle_free(struct wbi_needle *n);
  * *ret_at: where. */
 bool wbi_needle_literal(const struct wbi_needle *n, struct wbi_str text, size_t from,
                         size_t *ret_at);
-/* First match at or after from. utf8: text is well-formed. */
+/* Is text to be read as characters? */
+bool wbi_needle_reads_utf8(const struct wbi_needle *n, struct wbi_str text);
+/* First match at or after from. utf8: text is well-formed, to be read as characters. */
 enum wbi_regex_verdict wbi_needle_find(const struct wbi_needle *n, struct wbi_str text, size_t from,
                                        bool utf8, struct wbi_regex_span *ret);
 

@@ -32,6 +32,21 @@ static wb_rc check_hash(struct wbi_str old, const struct wbi_write_request *req,
     return memcmp(have, want, sizeof(have)) == 0 ? WB_OK : fail_changed(err, req->path);
 }
 
+/* A file that was there when it was hashed, and is not, is not made anew. */
+static wb_rc check_new(struct wbi_root *root, const struct wbi_write_request *req,
+                       struct wbi_error *err)
+{
+    char shown[WBI_PATH_SHOWN];
+    struct stat st;
+
+    if (req->expected_sha256.n == 0 || wbi_path_lstat(root, req->path, &st))
+        return WB_OK;
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_FILE_NOT_FOUND,
+                         "`%s` does not exist, so it cannot have the expected SHA-256; without "
+                         "expected_sha256 it is created",
+                         wbi_path_show(req->path, shown));
+}
+
 static wb_rc describe(const struct wbi_write_request *req, struct wbi_str old,
                       struct wbi_error *err, struct wbi_write_result *res)
 {
@@ -97,6 +112,8 @@ wb_rc wbi_file_write(struct wbi_root *root, const struct wbi_write_request *req,
         }
         if (rc == WB_OK)
             rc = check_hash(old, req, err);
+    } else {
+        rc = check_new(root, req, err);
     }
     if (rc)
         return rc;
