@@ -301,7 +301,7 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
         changed = take_list(s, none ? WBI_LIT("[]") : a->text);
     else
         refused(s, a);
-    wbi_server_tell_left_out(s);
+    wbi_server_tell_notes(s);
     wbi_server_tell_failure(s);
     plan_next(s);
     if (s->up != NULL && !ups->stopped)
@@ -736,8 +736,14 @@ const char *wbi_server_failure(const struct wbi_server *s)
 
 const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count)
 {
-    *ret_count = s->left_out_count;
-    return s->left_out;
+    *ret_count = s->left_out.count;
+    return s->left_out.text;
+}
+
+const char *wbi_server_waiting(const struct wbi_server *s, size_t *ret_count)
+{
+    *ret_count = s->waiting.count;
+    return s->waiting.text;
 }
 
 const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s)
