@@ -546,6 +546,7 @@ static void what_to_listen_to_is_checked(void **state)
         {LISTEN("\"a:b\""), "resourceSubscriptions must be an array of strings"},
         {LISTEN("{}"), "resourceSubscriptions must be an array of strings"},
         {LISTEN("[\"a:b\",5]"), "resourceSubscriptions[1] must be a string"},
+        {LISTEN("[\"\"]"), "resourceSubscriptions[0] must not be empty"},
         {body, "resourceSubscriptions[0] is longer than 8 KiB"},
         {LISTEN("[\"a\\u0000b\"]"), "resourceSubscriptions[0] holds a NUL, which no URI does"},
         {many, "resourceSubscriptions has more than 256 URIs"},
