@@ -220,8 +220,9 @@ static void check_ledger(struct wbi_jw *w, const wb_options *options)
 static void report_server(struct wbi_jw *w, const struct wbi_server *s)
 {
     const char *why = wbi_server_failure(s);
-    size_t left_out;
+    size_t left_out, waiting;
     const char *which = wbi_server_left_out(s, &left_out);
+    const char *unseen = wbi_server_waiting(s, &waiting);
     char name[128], text[900];
 
     (void)snprintf(name, sizeof(name), "server %.*s", WBI_FMT(wbi_server_name(s)));
@@ -231,8 +232,12 @@ static void report_server(struct wbi_jw *w, const struct wbi_server *s)
                "run its command, or ask its url, by hand, or correct it in mcpServers");
     else if (left_out > 0)
         report(w, name, WARNING, text, "whoever makes the server can correct its definitions");
-    else
+    else if (waiting == 0)
         report(w, name, FINE, "it has told its tools", NULL);
+    if (why != NULL || waiting == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "tools that wait for approval: %zu: %s", waiting, unseen);
+    report(w, name, WARNING, text, "look at them with `waybill pins`");
 }
 
 /* What would refuse the next command. A ledger that cannot be opened was told of. */

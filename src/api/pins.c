@@ -76,12 +76,6 @@ static wb_rc close_pins(struct pins *p, wb_rc rc, struct wbi_error *err)
     return rc == WB_OK ? closed : rc;
 }
 
-/* It waits on, but no longer for an approval of the whole server. */
-static bool is_refused(const wbi_json *pending)
-{
-    return wbi_json_true(wbi_json_get(pending, "refused"));
-}
-
 static void write_pin(void *arg, const struct wbi_pin *pin)
 {
     struct wbi_jw *w = arg;
@@ -92,10 +86,10 @@ static void write_pin(void *arg, const struct wbi_pin *pin)
     wbi_jw_kstr(w, "server", pin->server);
     wbi_jw_kstr(w, "tool", pin->tool);
     wbi_jw_kstrz(w, "state",
-                 is_refused(pending) ? "refused"
-                 : pending == NULL   ? wbi_pin_state_name(WBI_PIN_ACCEPTED)
-                 : accepted == NULL  ? wbi_pin_state_name(WBI_PIN_NEW)
-                                     : wbi_pin_state_name(WBI_PIN_CHANGED));
+                 wbi_pin_is_refused(pending) ? wbi_pin_state_name(WBI_PIN_REFUSED)
+                 : pending == NULL           ? wbi_pin_state_name(WBI_PIN_ACCEPTED)
+                 : accepted == NULL          ? wbi_pin_state_name(WBI_PIN_NEW)
+                                             : wbi_pin_state_name(WBI_PIN_CHANGED));
     wbi_jw_kval(w, "hash", wbi_json_get(accepted, "hash"));
     wbi_jw_kval(w, "pendingHash", wbi_json_get(pending, "hash"));
     wbi_jw_kval(w, "since", wbi_json_get(pending != NULL ? pending : accepted, "at"));
@@ -161,7 +155,7 @@ static void approve_one(void *arg, const struct wbi_pin *pin)
     struct pins *p = all->p;
     const wbi_json *pending = wbi_json_get(pin->value, "pending");
 
-    if (all->rc != WB_OK || pending == NULL || is_refused(pending) ||
+    if (all->rc != WB_OK || pending == NULL || wbi_pin_is_refused(pending) ||
         !wbi_str_eq(pin->server, p->server) ||
         !wbi_str_eq(pin->workspace, wbi_pin_files_workspace(&p->files, p->server)))
         return;

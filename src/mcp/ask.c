@@ -398,22 +398,56 @@ static void answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
     free_ask(a);
 }
 
+/* A question that is a request of ours, by its id. */
+static struct wbi_ask *find_ask(const struct wbi_mcp_session *session, struct wbi_str id)
+{
+    for (struct wbi_mcp_request *r = session->requests; r != NULL; r = r->session_next) {
+        for (struct wbi_ask *a = r->asks; a != NULL; a = a->next) {
+            if (r->era == WBI_ERA_LEGACY && wbi_str_eq(id, a->key))
+                return a;
+        }
+    }
+    return NULL;
+}
+
+static void take_answer(struct wbi_ask *a, const wbi_json *value, bool is_error)
+{
+    struct wbi_mcp_request *r = a->r;
+
+    r->refs++;
+    answer(a, value, is_error);
+    wbi_request_unref(r);
+}
+
 void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc)
 {
     struct wbi_str id = wbi_json_str(rpc->id);
+    struct wbi_ask *a = id.p != NULL ? find_ask(session, id) : NULL;
 
-    if (id.p == NULL)
-        return;
-    for (struct wbi_mcp_request *r = session->requests; r != NULL; r = r->session_next) {
-        for (struct wbi_ask *a = r->asks; a != NULL; a = a->next) {
-            if (r->era == WBI_ERA_LEGACY && wbi_str_eq(id, a->key)) {
-                r->refs++;
-                answer(a, rpc->result != NULL ? rpc->result : rpc->error, rpc->error != NULL);
-                wbi_request_unref(r);
-                return;
-            }
-        }
-    }
+    if (a != NULL)
+        take_answer(a, rpc->result != NULL ? rpc->result : rpc->error, rpc->error != NULL);
+}
+
+bool wbi_asks_spoil(struct wbi_mcp_session *session, const struct wbi_overlong *about)
+{
+    static const char why[] =
+        "{\"code\":-32603,\"message\":\"the client's answer cannot be read\"}";
+    struct wbi_str id = wbi_overlong_id(about);
+    struct wbi_arena *arena = NULL;
+    const wbi_json *value = NULL;
+    struct wbi_ask *a;
+
+    if (about->has_method || id.n < 2)
+        return false;
+    a = find_ask(session, wbi_str_make(id.p + 1, id.n - 2)); /* all of ours are texts */
+    if (a == NULL)
+        return false;
+    if (wbi_loop_arena(session->server->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA, &arena) ==
+        WB_OK)
+        (void)!wbi_json_read(arena, wbi_str_z(why), WBI_JSON_STRICT, &value, NULL);
+    take_answer(a, value, true);
+    wbi_arena_free(arena);
+    return true;
 }
 
 void wbi_mcp_withdraw(struct wbi_mcp_request *r, const void *arg)

@@ -317,6 +317,8 @@ static const char *uri_fault(const wbi_json *uri)
 
     if (!wbi_json_is(uri, WBI_JSON_STR))
         return "must be a string";
+    if (text.n == 0)
+        return "must not be empty";
     if (memchr(text.p, '\0', text.n) != NULL) /* they are kept as C strings */
         return "holds a NUL, which no URI does";
     return text.n > WBI_LIMIT_MCP_URI ? "is longer than 8 KiB" : NULL;

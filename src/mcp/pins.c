@@ -12,7 +12,9 @@
 
 const char *wbi_pin_state_name(enum wbi_pin_state state)
 {
-    return state == WBI_PIN_ACCEPTED ? "accepted" : state == WBI_PIN_NEW ? "new" : "changed";
+    static const char *const names[] = {"accepted", "new", "changed", "refused"};
+
+    return names[state];
 }
 
 wb_rc wbi_pin_hash(const wbi_json *tool, struct wbi_arena *arena, char ret[WBI_SHA256_HEX],
@@ -93,14 +95,19 @@ static wb_rc write_record(const struct wbi_pin_store *store, struct wbi_str key,
     return store->put(store->arg, key, wbi_buf_str(&b), err);
 }
 
+bool wbi_pin_is_refused(const wbi_json *pending)
+{
+    return wbi_json_true(wbi_json_get(pending, "refused"));
+}
+
 wb_rc wbi_pin_check(const struct wbi_pin_store *store, enum wbi_pin_policy policy,
                     struct wbi_str server, const wbi_json *tool, int64_t wall_ms,
                     struct wbi_arena *arena, enum wbi_pin_state *ret, struct wbi_error *err)
 {
     struct wbi_str key = key_of(arena, server, wbi_json_get_str(tool, "name"));
-    const wbi_json *record, *accepted;
+    const wbi_json *record, *accepted, *pending;
     char hash[WBI_SHA256_HEX];
-    bool trust;
+    bool trust, same;
     wb_rc rc = wbi_pin_hash(tool, arena, hash, err);
 
     if (rc == WB_OK)
@@ -113,11 +120,16 @@ wb_rc wbi_pin_check(const struct wbi_pin_store *store, enum wbi_pin_policy polic
         return WB_OK;
     }
     trust = record == NULL && policy == WBI_PIN_FIRST_USE;
-    if (!wbi_str_eqz(wbi_json_get_str(wbi_json_get(record, "pending"), "hash"), hash))
+    pending = wbi_json_get(record, "pending");
+    same = wbi_str_eqz(wbi_json_get_str(pending, "hash"), hash);
+    if (!same)
         rc = write_record(store, key, accepted, trust ? "accepted" : "pending", hash, wall_ms, tool,
                           arena, err);
     if (rc == WB_OK)
-        *ret = trust ? WBI_PIN_ACCEPTED : accepted != NULL ? WBI_PIN_CHANGED : WBI_PIN_NEW;
+        *ret = trust                                 ? WBI_PIN_ACCEPTED
+               : same && wbi_pin_is_refused(pending) ? WBI_PIN_REFUSED
+               : accepted != NULL                    ? WBI_PIN_CHANGED
+                                                     : WBI_PIN_NEW;
     return rc;
 }
 

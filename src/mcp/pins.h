@@ -16,11 +16,16 @@ enum wbi_pin_policy {
 
 enum wbi_pin_state {
     WBI_PIN_ACCEPTED = 0,
-    WBI_PIN_NEW,    /* never approved (policy approval) */
-    WBI_PIN_CHANGED /* differs from what was accepted */
+    WBI_PIN_NEW,     /* never approved (policy approval) */
+    WBI_PIN_CHANGED, /* differs from what was accepted */
+    WBI_PIN_REFUSED  /* somebody has looked at it and said no */
 };
-/* "accepted", "new", "changed". */
+/* "accepted", "new", "changed", "refused". */
 const char *wbi_pin_state_name(enum wbi_pin_state state);
+
+/* Whether what a record has pending was refused: it waits on, but no longer for an approval of
+ * the whole server. */
+bool wbi_pin_is_refused(const wbi_json *pending);
 
 /* Where pins are kept. Keys are "server/tool"; values JSON. */
 struct wbi_pin_store {

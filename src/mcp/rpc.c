@@ -117,11 +117,11 @@ static wb_rc read_call(const struct members *m, struct wbi_rpc *ret, int *ret_co
 static wb_rc read_answer(const struct members *m, struct wbi_rpc *ret, int *ret_code,
                          struct wbi_error *err)
 {
+    ret->kind = m->error == NULL ? WBI_RPC_RESULT : WBI_RPC_ERROR;
     ret->result = m->result;
     ret->error = m->error;
     if ((ret->result == NULL) == (ret->error == NULL))
         return invalid(ret_code, err, "a message has a method, or a result, or an error");
-    ret->kind = ret->result != NULL ? WBI_RPC_RESULT : WBI_RPC_ERROR;
     if (ret->error != NULL && !wbi_json_is(ret->error, WBI_JSON_OBJ))
         return invalid(ret_code, err, "error must be an object");
     if (ret->kind == WBI_RPC_RESULT && ret->id == NULL)

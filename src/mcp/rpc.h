@@ -30,7 +30,8 @@ struct wbi_rpc {
 };
 
 /* WB_EINPUT with *ret_code set (-32700 or -32600) for what is no message; then
- * ret->id_text is the id to answer to, where one can be read. */
+ * ret->id_text is the id to answer to, where one can be read, and ret->kind what a message
+ * of JSON-RPC 2.0 was to be. */
 WB_MUST_CHECK wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret,
                                  int *ret_code, struct wbi_error *err);
 

@@ -124,6 +124,20 @@ static void post_legacy(struct post *p)
     wbi_mcp_note(p->s, session, &p->rpc);
 }
 
+/* What cannot be read may be the answer to a question of the session it names. */
+static void post_unreadable(struct post *p, int status, int code, const char *why)
+{
+    struct wbi_str id = wbi_http_first(p->r, WBI_HTTP_MCP_SESSION_ID);
+    struct wbi_mcp_session *session =
+        id.p != NULL ? wbi_session_find(p->s, id, p->principal, p->r->now_ns) : NULL;
+    struct wbi_overlong about = {0};
+
+    wbi_overlong_feed(&about, p->r->body);
+    if (session != NULL && wbi_asks_spoil(session, &about))
+        p->rpc.id_text = WBI_NONE; /* it is none of the client's */
+    refuse(p->http, p->r->id, status, p->rpc.id_text, code, wbi_str_z(why));
+}
+
 static bool accepts_both(const struct wbi_http_request *r)
 {
     if (wbi_str_eqz(wbi_http_first(r, WBI_HTTP_ACCEPT), "application/json, text/event-stream"))
@@ -155,8 +169,7 @@ static void do_post(struct post *p)
     }
     rc = wbi_rpc_read(p->arena, r->body, &p->rpc, &code, &err);
     if (rc != WB_OK)
-        refuse(p->http, r->id, rc == WB_ENOMEM ? 503 : 400, p->rpc.id_text, code,
-               wbi_str_z(err.text));
+        post_unreadable(p, rc == WB_ENOMEM ? 503 : 400, code, err.text);
     else if (wbi_mcp_means_modern(&p->rpc, wbi_http_first(r, WBI_HTTP_MCP_PROTOCOL_VERSION)))
         post_modern(p);
     else

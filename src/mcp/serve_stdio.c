@@ -170,6 +170,18 @@ static bool comes_late(const struct wbi_mcp_stdio *c, const struct wbi_rpc *rpc)
     return c->draining && !resumes;
 }
 
+/* Who asked is told; what was to answer a question of ours has no id of the client's. */
+static void refuse_line(struct wbi_mcp_stdio *c, struct wbi_str line, struct wbi_str id, int code,
+                        const char *why)
+{
+    struct wbi_overlong about = {0};
+
+    wbi_overlong_feed(&about, line);
+    if (wbi_asks_spoil(c->session, &about))
+        id = WBI_NONE;
+    answer_error(c, id, code, why);
+}
+
 static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
 {
     struct wbi_arena *arena = NULL;
@@ -184,7 +196,7 @@ static void take_line(struct wbi_mcp_stdio *c, struct wbi_str line)
         return;
     }
     if (wbi_rpc_read(arena, line, &rpc, &code, &err) != WB_OK) {
-        answer_error(c, rpc.id_text, code, err.text);
+        refuse_line(c, line, rpc.id_text, code, err.text);
         wbi_arena_free(arena);
         return;
     }
@@ -212,6 +224,7 @@ static void refuse_lost(struct wbi_mcp_stdio *c)
     char why[64];
 
     (void)snprintf(why, sizeof(why), "the message is longer than %zu bytes", c->lines.max);
+    (void)wbi_asks_spoil(c->session, about);
     answer_error(c, about->has_method ? wbi_overlong_id(about) : WBI_NONE, WBI_RPC_INVALID, why);
 }
 

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "http/http.h"
 #include "loop/loop.h"
+#include "mcp/overlong.h"
 #include "mcp/server.h"
 
 #define WBI_SESSION_ID_SIZE 40
@@ -194,6 +195,9 @@ bool wbi_modern_accept(struct wbi_mcp_request *r, const struct wbi_http_request 
 
 /* ask.c */
 void wbi_asks_answer(struct wbi_mcp_session *session, const struct wbi_rpc *rpc);
+/* A message that cannot be read: if it is about a question, that has an error for its answer.
+ * False: it is about something else. */
+bool wbi_asks_spoil(struct wbi_mcp_session *session, const struct wbi_overlong *about);
 /* Tells the client that no answer is needed any more, where a question is a request. */
 void wbi_asks_take_back(struct wbi_mcp_request *r);
 void wbi_asks_drop(struct wbi_mcp_request *r);

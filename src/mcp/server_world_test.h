@@ -24,6 +24,7 @@ struct world {
     struct wbi_http *http;
     struct wbi_mcp_request *held;
     unsigned dropped; /* questions nobody answers any more */
+    unsigned refused; /* answered with an error */
 };
 
 static inline void on_answer(void *arg, const wbi_json *answer, bool is_error)
@@ -31,6 +32,7 @@ static inline void on_answer(void *arg, const wbi_json *answer, bool is_error)
     struct wbi_mcp_request *r = ((struct world *)arg)->held;
 
     ((struct world *)arg)->dropped += answer == NULL;
+    ((struct world *)arg)->refused += answer != NULL && is_error;
     if (answer == NULL || is_error)
         return;
     wbi_mcp_progress(r, 10, 100, WBI_NONE);

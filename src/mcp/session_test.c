@@ -278,6 +278,37 @@ static void a_question_finds_a_stream_or_is_refused(void **state)
     stop(&w);
 }
 
+/* It is none, but nothing better will come: the call goes on with an error. What only looks like
+ * an answer is a request of the client's own. */
+static void an_answer_that_cannot_be_read_ends_its_question(void **state)
+{
+    static const char *const ends[] = {"}", ",\"error\":\"no\"}", ",\"result\":{},\"error\":{}}",
+                                       ",\"result\":{\"a\":1,\"a\":2}}"};
+    char session[SESSION_SIZE], body[256], key[64];
+    struct world w;
+    int call, fd;
+
+    (void)state;
+    call = start_call(&w, session);
+    for (unsigned i = 0; i < WBI_COUNT(ends); i++) {
+        assert_int_equal(ask_roots(&w), WB_OK);
+        (void)snprintf(key, sizeof(key), "%s", w.held->asks->key.p);
+        (void)snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":7}", key);
+        assert_int_equal(status_of(&w, "POST", session, body), 400);
+        assert_int_equal(w.refused, i);
+        (void)snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\"%s", key, ends[i]);
+        fd = request(&w, "POST", session, body);
+        assert_null(strstr(came(fd), "\"id\"")); /* it is no id of the client's */
+        close(fd);
+        assert_int_equal(w.refused, i + 1);
+        assert_null(w.held->asks);
+    }
+    assert_int_equal(w.dropped, 0);
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    close(call);
+    stop(&w);
+}
+
 /* It is found out by asking, before anything else was said: nothing is left of the question. */
 static void a_question_may_find_its_client_gone(void **state)
 {
@@ -515,6 +546,7 @@ static void what_to_listen_to_is_checked(void **state)
         {LISTEN("\"a:b\""), "resourceSubscriptions must be an array of strings"},
         {LISTEN("{}"), "resourceSubscriptions must be an array of strings"},
         {LISTEN("[\"a:b\",5]"), "resourceSubscriptions[1] must be a string"},
+        {LISTEN("[\"\"]"), "resourceSubscriptions[0] must not be empty"},
         {body, "resourceSubscriptions[0] is longer than 8 KiB"},
         {LISTEN("[\"a\\u0000b\"]"), "resourceSubscriptions[0] holds a NUL, which no URI does"},
         {many, "resourceSubscriptions has more than 256 URIs"},
@@ -556,6 +588,7 @@ int main(void)
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
+        cmocka_unit_test(an_answer_that_cannot_be_read_ends_its_question),
         cmocka_unit_test(a_question_may_find_its_client_gone),
         cmocka_unit_test(a_question_goes_out_again_only_when_its_stream_ends),
         cmocka_unit_test(a_question_that_is_taken_back_does_not_go_out_again),

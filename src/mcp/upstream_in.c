@@ -503,8 +503,10 @@ void wbi_up_lost(struct wbi_upstream *up, const struct wbi_overlong *about)
 
 /* A line that is no message is passed over, but whoever waits for the answer it was meant to
  * be is told. */
-static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const char *why)
+static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const struct wbi_rpc *rpc,
+                            const char *why)
 {
+    bool empty = rpc->kind == WBI_RPC_RESULT; /* it says whose answer it is, and no more */
     struct wbi_overlong about = {0};
     struct wbi_upstream_call *c;
     char reason[256];
@@ -514,7 +516,8 @@ static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const 
     if (up->ops.on_banner != NULL)
         up->ops.on_banner(up->arg);
     wbi_overlong_feed(&about, text);
-    if (about.has_method || !about.has_answer || !wbi_parse_u64(wbi_overlong_id(&about), &n))
+    if (about.has_method || !(about.has_answer || empty) ||
+        !wbi_parse_u64(wbi_overlong_id(&about), &n))
         return;
     c = by_number(up, n);
     if (c == NULL)
@@ -533,7 +536,7 @@ void wbi_up_message(struct wbi_upstream *up, struct wbi_upstream_call *call, str
     if (wbi_loop_arena(up->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
         return; /* the call it belonged to will time out */
     if (wbi_rpc_read(arena, text, &rpc, &code, &err) != WB_OK)
-        take_unreadable(up, text, err.text);
+        take_unreadable(up, text, &rpc, err.text);
     else if (rpc.kind == WBI_RPC_RESULT || rpc.kind == WBI_RPC_ERROR)
         take_answer(up, &rpc, &arena);
     else if (rpc.kind == WBI_RPC_REQUEST)

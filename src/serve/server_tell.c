@@ -30,16 +30,23 @@ void wbi_server_tell_late(struct wbi_server *s)
         tell_missing(s, wbi_server_failure(s));
 }
 
-void wbi_server_tell_left_out(struct wbi_server *s)
+static void tell_notes(const struct wbi_server *s, struct wbi_server_notes *notes, const char *what,
+                       const char *next)
 {
-    char text[sizeof(s->left_out) + 200];
+    char text[sizeof(notes->text) + 300];
 
-    if (strcmp(s->left_out, s->told) == 0)
+    if (strcmp(notes->text, notes->told) == 0)
         return;
-    (void)snprintf(text, sizeof(text), "server %.*s: tools left out: %zu: %s", WBI_FMT(s->name),
-                   s->left_out_count, s->left_out);
-    if (s->left_out_count == 0 || wbi_upstreams_notice(s->set, text))
-        memcpy(s->told, s->left_out, sizeof(s->told));
+    (void)snprintf(text, sizeof(text), "server %.*s: %s: %zu: %s%s", WBI_FMT(s->name), what,
+                   notes->count, notes->text, next);
+    if (notes->count == 0 || wbi_upstreams_notice(s->set, text))
+        memcpy(notes->told, notes->text, sizeof(notes->told));
+}
+
+void wbi_server_tell_notes(struct wbi_server *s)
+{
+    tell_notes(s, &s->left_out, "tools left out", "");
+    tell_notes(s, &s->waiting, "tools that wait for approval", "; see `waybill pins`");
 }
 
 void wbi_server_tell_banner(void *arg)

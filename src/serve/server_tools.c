@@ -96,6 +96,7 @@ struct candidate {
     const wbi_json *tool;   /* as it came: what is pinned */
     const wbi_json *shown;  /* as the protocol allows it */
     struct wbi_str blocked; /* absent when it may be used, else why not */
+    struct wbi_str waits;   /* the same in a few words; absent where somebody has said no */
     bool plain;             /* it shows a person what a model reads */
     bool fresh;             /* its pin is new: good once it was kept */
 };
@@ -109,16 +110,22 @@ struct candidates {
     size_t n;
 };
 
-static void leave_out(struct wbi_server *s, struct wbi_str name, const char *why)
+static void note(struct wbi_server_notes *notes, struct wbi_str name, struct wbi_str why)
 {
-    size_t at = strlen(s->left_out);
+    size_t at = strlen(notes->text);
 
-    s->left_out_count++;
+    notes->count++;
     if (name.n == 0)
         name = WBI_LIT("one without a name");
-    if (at + 1 < sizeof(s->left_out))
-        (void)snprintf(s->left_out + at, sizeof(s->left_out) - at, "%s%.*s (%.160s)",
-                       at > 0 ? "; " : "", WBI_FMT(wbi_str_head(name, 64)), why);
+    if (at + 1 < sizeof(notes->text))
+        (void)snprintf(notes->text + at, sizeof(notes->text) - at, "%s%.*s (%.*s)",
+                       at > 0 ? "; " : "", WBI_FMT(wbi_str_head(name, 64)),
+                       WBI_FMT(wbi_str_head(why, 160)));
+}
+
+static void leave_out(struct wbi_server *s, struct wbi_str name, const char *why)
+{
+    note(&s->left_out, name, wbi_str_z(why));
 }
 
 static wb_rc read_candidate(const struct candidates *all, const wbi_json *tool, struct candidate *c,
@@ -152,29 +159,43 @@ static bool take(const struct candidates *all, const wbi_json *tool, struct cand
     return false;
 }
 
-static struct wbi_str unchecked(const struct candidates *all, const struct candidate *c,
-                                const char *why)
+/* Blocked it is, also where there is no memory to say more. */
+static void block(struct candidate *c, struct wbi_str why)
 {
-    return wbi_arena_fmt(all->arena, "the definition of %.*s of server %.*s cannot be checked: %s",
-                         WBI_FMT(wbi_json_get_str(c->tool, "name")), WBI_FMT(all->s->name), why);
+    c->blocked = why.p != NULL ? why : WBI_LIT("the definition of this tool waits for approval");
+}
+
+static void block_unchecked(const struct candidates *all, struct candidate *c, const char *why)
+{
+    c->waits = wbi_arena_fmt(all->arena, "it cannot be checked: %s", why);
+    block(c,
+          wbi_arena_fmt(all->arena, "the definition of %.*s of server %.*s cannot be checked: %s",
+                        WBI_FMT(wbi_json_get_str(c->tool, "name")), WBI_FMT(all->s->name), why));
+}
+
+static struct wbi_str why_blocked(const struct candidate *c, enum wbi_pin_state state)
+{
+    return state == WBI_PIN_REFUSED   ? WBI_LIT("was refused")
+           : state == WBI_PIN_CHANGED ? WBI_LIT("has changed since it was accepted")
+           : c->plain                 ? WBI_LIT("was not approved yet")
+                                      : WBI_LIT("holds hidden characters");
 }
 
 /* With the next step; pins of a workspace's server are looked for in that workspace. */
-static struct wbi_str say_blocked(const struct candidates *all, const struct candidate *c,
-                                  enum wbi_pin_state state, struct wbi_str workspace)
+static void block_unapproved(const struct candidates *all, struct candidate *c,
+                             enum wbi_pin_state state, struct wbi_str workspace)
 {
     struct wbi_str server = all->s->name, tool = wbi_json_get_str(c->tool, "name");
+    struct wbi_str why = why_blocked(c, state);
 
-    return wbi_arena_fmt(all->arena,
-                         "the definition of %.*s of server %.*s %s; a person can look at it with "
-                         "`waybill pins show %.*s/%.*s%s%.*s` and accept it with "
-                         "`waybill pins approve`",
-                         WBI_FMT(tool), WBI_FMT(server),
-                         state == WBI_PIN_CHANGED ? "has changed since it was accepted"
-                         : c->plain               ? "was not approved yet"
-                                                  : "holds hidden characters",
-                         WBI_FMT(server), WBI_FMT(tool), workspace.n > 0 ? " --root " : "",
-                         WBI_FMT(workspace));
+    if (state != WBI_PIN_REFUSED)
+        c->waits = wbi_arena_fmt(all->arena, "it %.*s", WBI_FMT(why));
+    block(c, wbi_arena_fmt(all->arena,
+                           "the definition of %.*s of server %.*s %.*s; a person can look at it "
+                           "with `waybill pins show %.*s/%.*s%s%.*s` and accept it with "
+                           "`waybill pins approve`",
+                           WBI_FMT(tool), WBI_FMT(server), WBI_FMT(why), WBI_FMT(server),
+                           WBI_FMT(tool), workspace.n > 0 ? " --root " : "", WBI_FMT(workspace)));
 }
 
 /* One that shows a person something else than a model reads is not accepted unseen. */
@@ -191,9 +212,9 @@ static void check_pin(const struct candidates *all, const struct wbi_pin_files *
     wbi_arena_reset(all->scratch);
     if (wbi_pin_check(&store, policy, s->name, c->tool, wbi_wall_ms(&all->rt->clock), all->scratch,
                       &state, &err) != WB_OK)
-        c->blocked = unchecked(all, c, err.text);
+        block_unchecked(all, c, err.text);
     else if (state != WBI_PIN_ACCEPTED)
-        c->blocked = say_blocked(all, c, state, wbi_pin_files_workspace(files, s->name));
+        block_unapproved(all, c, state, wbi_pin_files_workspace(files, s->name));
     c->fresh = wbi_pin_sheet_puts(sheet) > puts;
 }
 
@@ -214,7 +235,7 @@ static void check_pins(const struct candidates *all)
         rc = wbi_pin_sheet_close(sheet, &all->s->pins, &err);
     for (size_t i = 0; rc != WB_OK && i < all->n; i++)
         if (sheet == NULL || all->list[i].fresh)
-            all->list[i].blocked = unchecked(all, &all->list[i], err.text);
+            block_unchecked(all, &all->list[i], err.text);
 }
 
 bool wbi_server_pins_changed(const struct wbi_server *s, const struct wbi_runtime *rt)
@@ -272,6 +293,8 @@ static wb_rc declare_all(const struct candidates *all, struct wbi_error *err)
             leave_out(all->s, wbi_json_get_str(c->tool, "name"), own.text);
         else
             all->s->has_blocked |= c->blocked.p != NULL;
+        if (rc == WB_OK && c->waits.p != NULL)
+            note(&all->s->waiting, wbi_json_get_str(c->tool, "name"), c->waits);
     }
     return WB_OK;
 }
@@ -290,8 +313,8 @@ wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi
         wbi_arena_free(all.arena);
         return wbi_fail_nomem(err);
     }
-    s->left_out[0] = '\0';
-    s->left_out_count = 0;
+    s->left_out.text[0] = s->waiting.text[0] = '\0';
+    s->left_out.count = s->waiting.count = 0;
     all.list = wbi_arena_array(all.arena, wbi_json_count(tools) + 1, sizeof(*all.list));
     if (all.list == NULL)
         rc = wbi_fail_nomem(err);

@@ -39,19 +39,22 @@ static void fail_with(struct wbi_exec *x, const struct wbi_fault *fault,
 /* The server answered with a JSON-RPC error. */
 static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
 {
-    struct wbi_str message = wbi_json_get_str(a->error, "message");
+    struct wbi_str message = wbi_str_trim(wbi_json_get_str(a->error, "message"));
+    const wbi_json *said = wbi_json_get(a->error, "code");
     struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
     struct wbi_complete complete = {.ok = false};
     struct wbi_buf details;
     struct wbi_jw w = wbi_jw_to(&details);
     int64_t code = 0;
 
-    (void)wbi_json_i64(wbi_json_get(a->error, "code"), &code);
-    fault.message = wbi_arena_fmt(x->arena, "the server refused %.*s: %.*s",
-                                  WBI_FMT(x->tool->model_name), WBI_FMT(message));
+    (void)wbi_json_i64(said, &code);
+    fault.message =
+        wbi_arena_fmt(x->arena, "the server refused %.*s%s%.*s", WBI_FMT(x->tool->model_name),
+                      message.n > 0 ? ": " : " and did not say why", WBI_FMT(message));
     wbi_buf_init_arena(&details, x->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    wbi_jw_kint(&w, "providerCode", code);
+    if (wbi_json_is(said, WBI_JSON_INT) || wbi_json_is(said, WBI_JSON_STR))
+        wbi_jw_kval(&w, "providerCode", said);
     if (wbi_json_get(a->error, "data") != NULL)
         wbi_jw_kval(&w, "data", wbi_json_get(a->error, "data"));
     wbi_jw_obj_end(&w);

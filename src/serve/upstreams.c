@@ -302,7 +302,7 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
         changed = take_list(s, none ? WBI_LIT("[]") : a->text);
     else
         refused(s, a);
-    wbi_server_tell_left_out(s);
+    wbi_server_tell_notes(s);
     wbi_server_tell_failure(s);
     plan_next(s);
     if (!ups->stopped)
@@ -764,35 +764,7 @@ struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i)
     return &ups->servers[i];
 }
 
-struct wbi_str wbi_server_name(const struct wbi_server *s)
-{
-    return s->name;
-}
-
-const char *wbi_server_failure(const struct wbi_server *s)
-{
-    if (s->state == WBI_SERVER_LISTED)
-        return NULL;
-    return s->state == WBI_SERVER_FAILED ? s->why : "it does not answer in time";
-}
-
-const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count)
-{
-    *ret_count = s->left_out_count;
-    return s->left_out;
-}
-
 const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s)
 {
     return s->set->rt->secrets;
-}
-
-struct wbi_str wbi_server_prefix(const struct wbi_server *s)
-{
-    return s->prefix;
-}
-
-struct wbi_shelf *wbi_server_shelf(struct wbi_server *s, enum wbi_mcp_list what)
-{
-    return &s->shelves[what];
 }

@@ -50,6 +50,8 @@ struct wbi_str wbi_server_name(const struct wbi_server *s);
 const char *wbi_server_failure(const struct wbi_server *s);
 /* How many of its tools cannot be offered; the first of them, and why. */
 const char *wbi_server_left_out(const struct wbi_server *s, size_t *ret_count);
+/* How many of them nobody can call before a person approves it; the first, and why. */
+const char *wbi_server_waiting(const struct wbi_server *s, size_t *ret_count);
 /* Stands before "__" and the names of its tools and prompts; empty: own names. */
 struct wbi_str wbi_server_prefix(const struct wbi_server *s);
 const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s);

@@ -24,6 +24,13 @@ struct wbi_side {
     struct wbi_upstream *up; /* NULL: not made */
 };
 
+/* Tools of a server that people should know of. */
+struct wbi_server_notes {
+    size_t count;
+    char text[700]; /* the first of them, and why */
+    char told[700]; /* what was told last */
+};
+
 struct wbi_server {
     struct wbi_upstreams *set;
     struct wbi_str name;   /* with the strings below in the set's arena */
@@ -51,9 +58,8 @@ struct wbi_server {
     bool has_listed, has_blocked;
     char version[WBI_SERVER_VERSION_SIZE]; /* of its tools, as the server said it; "" unknown */
     struct wbi_pin_stamp pins;             /* that the list was checked against */
-    size_t left_out_count;                 /* tools of the list that the catalog does not have */
-    char left_out[700];                    /* the first of them, and why */
-    char told[700];                        /* what was told about them last */
+    struct wbi_server_notes left_out;      /* tools of the list that the catalog does not have */
+    struct wbi_server_notes waiting;       /* those that nobody can call before it is approved */
     struct wbi_shelf shelves[4];           /* but for tools */
     struct wbi_elicited elicited;
     char why[320];              /* it FAILED */
@@ -81,12 +87,12 @@ void wbi_server_tidy_later(struct wbi_server *s);
 void wbi_server_tidy(struct wbi_server *s);
 
 /* server_tell.c: what people should know of a server. Its tools are not there: once, until it is
- * for another reason. Some are left out: once, until it is others. It says what is no message:
- * once (arg is the server). */
+ * for another reason. Some are left out, or wait for approval: once, until it is others. It says
+ * what is no message: once (arg is the server). */
 void wbi_server_tell_failure(struct wbi_server *s);
 /* Somebody gets a list without its tools, for which it is still asked. */
 void wbi_server_tell_late(struct wbi_server *s);
-void wbi_server_tell_left_out(struct wbi_server *s);
+void wbi_server_tell_notes(struct wbi_server *s);
 void wbi_server_tell_banner(void *arg);
 
 /* server_spec.c: the members of one server; err names what is wrong. WB_ESTATE: it is

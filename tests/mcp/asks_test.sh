@@ -74,6 +74,10 @@ seen "its question taken back" "\"notifications/cancelled\",\"params\":{\"reques
 [ "$(grep -c "{\"requestId\":\"$fifth\"}" "$work/out")" = 1 ] || bad "$how: a question is taken back twice"
 printf '{"jsonrpc":"2.0","id":"%s","error":{"code":-1,"message":"no"}}\n' "$(member elicitation/create id)" >&3
 seen "the refusal" '"id":8,"result":.*"text":"refused"'
+call 9 ask
+for _ in $(seq 400); do [ "$(grep -c elicitation/create "$work/out")" = 7 ] && break; sleep 0.05; done
+printf '{"jsonrpc":"2.0","id":"%s"}\n' "$(member elicitation/create id)" >&3
+seen "what comes of an answer that is none" '"id":9,"result":.*"text":"refused"'
 close
 
 how="client of 2026-07-28"

@@ -135,7 +135,12 @@ config "{\"mcpServers\":{\"s\":{$shifty,\"pins\":\"approval\"},\"a\":{$shifty,\"
 "$waybill" tools list > /dev/null 2>&1
 "$waybill" pins list > out
 [ "$(awk 'NR > 1 {print $1 "/" $2}' out)" = "$(awk 'NR > 1 {print $1 "/" $2}' out | LC_ALL=C sort)" ] || bad "no order: $(cat out)"
+# Nobody sees a tool that waits for approval: that it does is told.
+"$waybill" doctor > out 2>&1
+need "what waits, to who asks" '^server a *warning *tools that wait for approval: 3: .*x (it was not approved yet).*`waybill pins`'
 serve
+ask tools/list ''; lacks "a tool that waits is listed" '"name":"a__x"'
+grep -q '^server a: tools that wait for approval: 3: .*x (it was not approved yet)' err || bad "what waits is not told: $(cat err)"
 call a__x; has "nothing unseen" 'was not approved yet'
 # What was refused stays so, listed again or approved with its server, until it differs or is named.
 "$waybill" pins reject -q a/die || bad "reject"
@@ -144,8 +149,10 @@ call a__x; has "nothing unseen" 'was not approved yet'
 "$waybill" pins approve -q a --hash 00 2>/dev/null && bad "a hash for a whole server"
 "$waybill" pins approve -q a || bad "approve a server"
 "$waybill" pins approve -q a 2>/dev/null && bad "approved what does not wait"
+"$waybill" doctor > list 2>&1
+grep -q '^server a .*wait for approval' list && bad "what is decided waits still: $(cat list)"
 call a__x; has "approved as a whole" '"text":"ran"'
-call a__die; has "but for what was refused" 'was not approved yet'
+call a__die; has "but for what was refused" 'of server a was refused;'
 tools "$(tool x EVIL),$(tool die other),$(tool reload r)"
 "$waybill" tools list > /dev/null 2>&1
 "$waybill" pins list > list; grep -q '^a *die *new' list || bad "another definition does not wait: $(cat list)"

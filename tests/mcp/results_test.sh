@@ -228,6 +228,16 @@ for result in '{"content":[{"type":"text","text":"half \ud83d"}]}' '{"content":[
 done
 try '{"jsonrpc":"2.0","id":%ID,"error":"boom"}' t.line
 shows "an error that is none" 'the answer cannot be read: '
+try '{"jsonrpc":"2.0","id":%ID,"error":{}}' t.line
+shows "a refusal without a word" 'the server refused t and did not say why'
+[[ $got != *providerCode* ]] || bad "a code that the server did not give"
+try '{"jsonrpc":"2.0","id":%ID,"error":{"code":"ENOENT","message":"gone"}}' t.line
+shows "a code in words" 'providerCode: ENOENT'
+try '{"jsonrpc":"2.0","id":%ID}' t.line # JSON.stringify of a result that is undefined
+shows "an answer without a result" 'the answer cannot be read: '
+try '{"id":%ID,"level":"info"}
+{"jsonrpc":"2.0","id":%ID,"result":{"content":[{"type":"text","text":"after all"}]}}' t.line
+shows "a line of a log with a number of its own" 'after all'
 try "$(printf '\\xef\\xbb\\xbf{"id":%%ID,"result":{"content":[]}}')" t.line
 shows "a message without its version" 'the answer cannot be read: '
 
