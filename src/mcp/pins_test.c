@@ -121,19 +121,18 @@ static void approval_accepts_exactly_what_was_looked_at(void **state)
 /* It is told apart from what nobody has looked at, as long as it stays what it was. */
 static void what_was_refused_is_known_as_such(void **state)
 {
-    static const char pending[] = "\"pending\":{";
-    char record[sizeof(shelf.value[0])];
+    static const char pending[] = "\"pending\":{", refused[] = "\"refused\":true,";
     char *at;
 
     (void)state;
     (void)check(WBI_PIN_FIRST_USE, "s", V1);
     assert_int_equal(check(WBI_PIN_FIRST_USE, "s", V2), WBI_PIN_CHANGED);
-    memcpy(record, shelf.value[0], sizeof(record));
-    at = strstr(record, pending);
+    at = strstr(shelf.value[0], pending);
     assert_non_null(at);
-    *at = '\0';
-    (void)snprintf(shelf.value[0], sizeof(shelf.value[0]), "%s%s\"refused\":true,%s", record,
-                   pending, at + sizeof(pending) - 1);
+    at += sizeof(pending) - 1;
+    assert_true(strlen(shelf.value[0]) + sizeof(refused) <= sizeof(shelf.value[0]));
+    memmove(at + sizeof(refused) - 1, at, strlen(at) + 1);
+    memcpy(at, refused, sizeof(refused) - 1);
     assert_int_equal(check(WBI_PIN_FIRST_USE, "s", V2), WBI_PIN_REFUSED);
     assert_int_equal(check(WBI_PIN_FIRST_USE, "s", V3), WBI_PIN_CHANGED);
     assert_int_equal(check(WBI_PIN_FIRST_USE, "s", V1), WBI_PIN_ACCEPTED);
