@@ -507,6 +507,11 @@ void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not)
     }
 }
 
+void wbi_upstream_hold(struct wbi_upstream *up)
+{
+    up->held = up->held || up->state == WBI_UP_READY;
+}
+
 enum wbi_upstream_state wbi_upstream_state(const struct wbi_upstream *up)
 {
     return up->state;

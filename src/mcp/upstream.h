@@ -128,6 +128,8 @@ void wbi_upstream_cancel(struct wbi_upstream_call *call);
 /* Who was told on_ready has looked: what waited for it is sent, or with a reason fails
  * with WB_EIO; then the next `vetted` request waits again. */
 void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not);
+/* `vetted` requests wait again, until wbi_upstream_vetted. */
+void wbi_upstream_hold(struct wbi_upstream *up);
 /* The answer to a question: a result, or an error object. Frees the question;
  * after the call has ended it does nothing else. */
 void wbi_upstream_answer(struct wbi_upstream_ask *ask, struct wbi_str json, bool is_error);

@@ -101,11 +101,11 @@ static void on_initialized(void *arg, const struct wbi_upstream_answer *a)
     up->opening = NULL;
     if (up->state != WBI_UP_STARTING || a->rc == WB_ECANCELLED)
         return;
-    if (!fits && up->discovered && (a->rc == WB_OK || a->rc == WB_EAGAIN || a->status != 0)) {
+    if (!fits && up->discovered && (a->rc == WB_OK || a->status != 0)) {
         up->modern_only = true;
         be_modern(up);
         return;
-    }
+    } /* one that says nothing may take it yet, and be of the older era then: it is started again */
     if (!fits) {
         if (a->rc == WB_OK || a->status != 0) /* it may be a newer server by now */
             up->era_known = up->skip_probe = false;
@@ -182,14 +182,16 @@ static void discover(struct wbi_upstream *up)
 }
 
 /* It speaks 2026-07-28. Where an older client is to be served, its revision is asked for, too:
- * a server may ask its client only there, and a program is of one era from its first message. */
+ * a server may ask its client only there, and a program is of one era from its first message. Of
+ * one that was slow to start that message is in its pipe already. */
 static void take_discovery(struct wbi_upstream *up, const wbi_json *result)
 {
-    bool asked = !up->probing; /* in the older way, for it was slow to start */
+    bool asked = !up->probing; /* in the older way */
 
     up->modern_watchable = wbi_json_get(wbi_json_get(result, "capabilities"), "resources") != NULL;
     note_server(up, wbi_json_get(wbi_json_get(result, "_meta"), WBI_META "serverInfo"));
-    up->discovered = may_be_older(up, result);
+    up->discovered = may_be_older(up, result) ||
+                     (asked && up->spec.url.p == NULL && up->spec.era == WBI_UP_AUTO);
     if (!up->discovered) {
         up->modern_only |= up->spec.older_first;
         wbi_up_end_own(up->opening);

@@ -24,6 +24,8 @@ struct attempt {
     struct pass *pass;
     struct wbi_server *server;
     struct wbi_upstream_call *call; /* NULL: it is over */
+    struct wbi_upstream *up;        /* that it goes over */
+    bool moved;                     /* from another one */
 };
 
 struct pass {
@@ -209,12 +211,26 @@ static bool has_something(const struct wbi_upstream_answer *a)
             wbi_json_count(wbi_json_get(wbi_json_get(a->result, "completion"), "values")) > 0);
 }
 
+static bool begin(struct attempt *t);
+
+/* What one connection to the server could not take, and did not send, goes over another. */
+static bool move(struct attempt *t, const struct wbi_upstream_answer *a)
+{
+    if (t->moved || t->pass->r == NULL || a->rc != WB_EIO || a->sent)
+        return false;
+    t->moved = true;
+    t->up = wbi_server_link_instead(t->server, t->up, WBI_NONE);
+    return t->up != NULL && begin(t);
+}
+
 static void on_done(void *arg, const struct wbi_upstream_answer *a)
 {
     struct attempt *t = arg;
     struct pass *p = t->pass;
 
     t->call = NULL;
+    if (move(t, a))
+        return;
     if (p->r != NULL && (p->open == 1 || has_something(a))) {
         answer(t, a);
         finish(p);
@@ -257,23 +273,30 @@ static bool is_away(void *arg)
 }
 
 /* Only the owner may ask the client something, report and take its time. */
-static void send_to(struct pass *p, struct wbi_server *s)
+static bool begin(struct attempt *t)
 {
     static const struct wbi_upstream_call_ops ops = {on_done,      on_progress, on_log, on_ask,
                                                      on_withdrawn, NULL,        is_away};
     static const struct wbi_upstream_call_ops quiet = {.on_done = on_done};
+    const struct pass *p = t->pass;
     struct wbi_upstream_request q = {
         .method = p->method, .params = wbi_str_z(p->params), .meta = wbi_mcp_meta(p->r)};
-    struct wbi_upstream *up = wbi_server_link_for(s, p->r, NULL);
-    struct attempt *t = &p->attempts[p->open - 1];
     bool owner = p->count == 1;
 
     if (owner)
         wbi_relay_client(&q, p->r);
     else
         q.timeout_ms = WBI_UPSTREAM_LISTS_MS;
-    *t = (struct attempt){.pass = p, .server = s};
-    if (up != NULL && wbi_upstream_start(up, &q, owner ? &ops : &quiet, t, &t->call, NULL) == WB_OK)
+    return wbi_upstream_start(t->up, &q, owner ? &ops : &quiet, t, &t->call, NULL) == WB_OK;
+}
+
+static void send_to(struct pass *p, struct wbi_server *s)
+{
+    struct attempt *t = &p->attempts[p->open - 1];
+
+    *t = (struct attempt){
+        .pass = p, .server = s, .up = wbi_server_link_for(s, p->r, WBI_NONE, NULL)};
+    if (t->up != NULL && begin(t))
         p->open++;
 }
 

@@ -299,6 +299,39 @@ static wb_rc declare_all(const struct candidates *all, struct wbi_error *err)
     return WB_OK;
 }
 
+static bool is_same(const struct candidates *all, struct wbi_catalog *catalog, const wbi_json *tool)
+{
+    struct wbi_str name = wbi_json_get_str(tool, "name"), qualified;
+    const struct wbi_tool *known = NULL;
+    struct candidate c;
+
+    if (read_candidate(all, tool, &c, NULL) != WB_OK)
+        return false;
+    qualified = wbi_arena_fmt(all->arena, "%.*s::%.*s", WBI_FMT(all->s->origin), WBI_FMT(name));
+    return qualified.p != NULL &&
+           wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, qualified, WBI_NONE, &known, NULL) ==
+               WB_OK &&
+           wbi_json_equal(c.shown, wbi_json_get(known->descriptor, "definition"));
+}
+
+wb_rc wbi_server_same_tools(struct wbi_runtime *rt, struct wbi_server *s, const wbi_json *tools,
+                            struct wbi_arena *arena, struct wbi_str **ret, size_t *ret_count)
+{
+    const struct candidates all = {.rt = rt, .s = s, .arena = arena};
+    struct wbi_catalog *catalog;
+    wb_rc rc = wbi_runtime_catalog(rt, &catalog, NULL);
+
+    *ret_count = 0;
+    *ret = wbi_arena_array(arena, wbi_json_count(tools) + 1, sizeof(**ret));
+    if (rc != WB_OK || *ret == NULL)
+        return rc != WB_OK ? rc : WB_ENOMEM;
+    WBI_JSON_EACH (tools, tool) {
+        if (is_same(&all, catalog, tool))
+            (*ret)[(*ret_count)++] = wbi_json_get_str(tool, "name");
+    }
+    return WB_OK;
+}
+
 wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s, const wbi_json *tools,
                          struct wbi_error *err)
 {

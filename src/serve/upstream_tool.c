@@ -17,6 +17,9 @@
 struct running {
     struct wbi_exec *x;
     struct wbi_upstream_call *call;
+    struct wbi_upstream *up; /* that it goes over */
+    struct wbi_upstream_request q;
+    bool moved;            /* from another one */
     struct wbi_str barred; /* absent, or why the server's tool must not be called any more */
 };
 
@@ -211,12 +214,35 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
         wbi_exec_done(x, &complete);
 }
 
+static const struct wbi_upstream_call_ops call_ops;
+
+/* The name the server itself gave the tool: what follows "mcp::server::". */
+static struct wbi_str own_name(const struct wbi_tool *tool)
+{
+    return wbi_str_from(tool->qualified, tool->origin.n + 2);
+}
+
+/* What one connection to the server could not take, and did not send, goes over another. */
+static bool move(struct running *r, const struct wbi_upstream_answer *a)
+{
+    struct wbi_exec *x = r->x;
+    bool refused = a->rc == WB_EIO || (a->rc == WB_EDENIED && a->lacks == NULL);
+
+    if (r->moved || r->barred.p != NULL || a->sent || !refused || x->cancel != WBI_CANCEL_NONE)
+        return false;
+    r->up = wbi_server_link_instead(x->tool->ops_arg, r->up, own_name(x->tool));
+    r->moved = true;
+    return r->up != NULL && wbi_upstream_start(r->up, &r->q, &call_ops, r, &r->call, NULL) == WB_OK;
+}
+
 static void on_done(void *arg, const struct wbi_upstream_answer *a)
 {
     struct running *r = arg;
     struct wbi_exec *x = r->x;
 
     r->call = NULL;
+    if (move(r, a))
+        return;
     if (r->barred.p != NULL)
         wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
     else if (a->rc == WB_ECANCELLED || (a->rc == WB_EAGAIN && x->cancel != WBI_CANCEL_NONE))
@@ -301,6 +327,8 @@ static bool on_vetted(void *arg)
     const struct wbi_tool *now = NULL;
     struct wbi_catalog *catalog;
 
+    if (!wbi_server_agrees(x->tool->ops_arg, r->up, own_name(x->tool)))
+        return false; /* it moves */
     if (wbi_runtime_catalog(x->runtime, &catalog, NULL) == WB_OK &&
         wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, x->tool->qualified, WBI_NONE, &now,
                             NULL) == WB_OK &&
@@ -312,12 +340,6 @@ static bool on_vetted(void *arg)
     if (r->barred.p == NULL)
         r->barred = WBI_LIT("out of memory");
     return false;
-}
-
-/* The name the server itself gave the tool: what follows "mcp::server::". */
-static struct wbi_str own_name(const struct wbi_tool *tool)
-{
-    return wbi_str_from(tool->qualified, tool->origin.n + 2);
 }
 
 static void fail_unsent(struct wbi_exec *x, const char *why)
@@ -343,10 +365,11 @@ static bool refuse_headers(struct wbi_exec *x)
     return true;
 }
 
+static const struct wbi_upstream_call_ops call_ops = {on_done,      on_progress, on_log, on_ask,
+                                                      on_withdrawn, on_vetted,   is_away};
+
 static void start(struct wbi_exec *x)
 {
-    static const struct wbi_upstream_call_ops ops = {on_done,      on_progress, on_log, on_ask,
-                                                     on_withdrawn, on_vetted,   is_away};
     struct wbi_upstream_request q = {.vetted = true,
                                      .method = "tools/call",
                                      .conversation = x->call->inv.conversation_id,
@@ -361,7 +384,7 @@ static void start(struct wbi_exec *x)
 
     if (refuse_headers(x))
         return;
-    up = wbi_server_link_for(x->tool->ops_arg, x->call->mcp, &err);
+    up = wbi_server_link_for(x->tool->ops_arg, x->call->mcp, own_name(x->tool), &err);
     if (up == NULL || r == NULL) {
         fail_unsent(x, r == NULL ? "out of memory" : err.text);
         return;
@@ -380,12 +403,14 @@ static void start(struct wbi_exec *x)
     wbi_jw_obj_end(&w);
     q.params = wbi_buf_str(&params);
     r->x = x;
+    r->up = up;
+    r->q = q;
     x->state = r;
     if (wbi_buf_rc(&params) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (x->call->catalog != x->runtime->catalog && !on_vetted(r))
         wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
-    else if (wbi_upstream_start(up, &q, &ops, r, &r->call, &err) != WB_OK)
+    else if (wbi_upstream_start(up, &q, &call_ops, r, &r->call, &err) != WB_OK)
         fail_unsent(x, err.text[0] != '\0' ? err.text : "the server is busy");
 }
 

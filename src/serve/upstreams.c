@@ -260,8 +260,9 @@ static void plan_next(struct wbi_server *s)
 static bool list_again(struct wbi_server *s, bool ok)
 {
     bool other = s->opens != s->list_opens; /* it was opened anew in between */
+    bool elsewhere = s->asked != s->main;   /* what it says no longer counts */
 
-    if (s->set->stopped || !(ok && (other || (s->again && !s->hurried))))
+    if (s->set->stopped || !(elsewhere || (ok && (other || (s->again && !s->hurried)))))
         return false;
     s->hurried |= !other;
     list_tools(s);
@@ -305,8 +306,10 @@ static void on_listed(void *arg, const struct wbi_upstream_answer *a)
     wbi_server_tell_notes(s);
     wbi_server_tell_failure(s);
     plan_next(s);
-    if (!ups->stopped)
-        wbi_server_vetted(s, s->state == WBI_SERVER_LISTED ? NULL : s->why);
+    if (s->main->up != NULL && !ups->stopped)
+        wbi_upstream_vetted(s->main->up, s->state == WBI_SERVER_LISTED ? NULL : s->why);
+    if (changed && !ups->stopped)
+        wbi_server_compare(s);
     if ((changed || s->announced) && (!first || s->missed))
         tell(ups, WBI_MCP_TOOLS);
     s->announced = false;
@@ -323,13 +326,15 @@ static void list_tools(struct wbi_server *s)
 
     s->state = WBI_SERVER_LISTING;
     s->again = false;
+    s->asked = s->main;
     if (up != NULL)
         s->list_opens = s->opens + (wbi_upstream_state(up) == WBI_UP_READY ? 0 : 1);
     if (up != NULL && wbi_upstream_list(up, WBI_MCP_TOOLS, on_listed, s, &err) == WB_OK)
         return;
     failed(s, err.text);
     wbi_server_tell_failure(s);
-    wbi_server_vetted(s, s->why);
+    if (up != NULL)
+        wbi_upstream_vetted(up, s->why);
 }
 
 static void need(struct wbi_server *s)
@@ -445,20 +450,26 @@ static void on_changed(void *arg, enum wbi_mcp_list what)
  * checked. Nothing is called before they are checked again. */
 static void on_ready(void *arg)
 {
-    const struct wbi_side *side = arg;
+    struct wbi_side *side = arg;
     struct wbi_server *s = side->server;
 
-    if (side == s->main)
-        s->opens++;
+    side->was_ready = true;
+    if (side != s->main) {
+        wbi_side_ready(side);
+        return;
+    }
+    s->opens++;
     if (s->has_listed && s->state != WBI_SERVER_LISTING)
         list_tools(s);
 }
 
 static void on_state(void *arg, enum wbi_upstream_state state)
 {
-    const struct wbi_side *side = arg;
+    struct wbi_side *side = arg;
     struct wbi_server *s = side->server;
 
+    if (state == WBI_UP_WAITING && !side->was_ready)
+        wbi_side_failed(side);
     if (state == WBI_UP_WAITING && s->state == WBI_SERVER_LISTED && side == s->main)
         s->state = WBI_SERVER_UNLISTED; /* what it says next may differ */
 }
@@ -470,16 +481,8 @@ static void on_banner(void *arg)
 
 void wbi_server_turned(struct wbi_server *s)
 {
-    s->opens++;
     if (s->state == WBI_SERVER_LISTED)
         s->state = WBI_SERVER_UNLISTED;
-}
-
-void wbi_server_vetted(struct wbi_server *s, const char *why_not)
-{
-    for (size_t i = 0; i < WBI_COUNT(s->sides); i++)
-        if (s->sides[i].up != NULL)
-            wbi_upstream_vetted(s->sides[i].up, why_not);
 }
 
 void wbi_server_tidy_later(struct wbi_server *s)
@@ -697,10 +700,8 @@ void wbi_upstreams_stop(struct wbi_upstreams *ups)
     for (size_t i = 0; i < ups->count; i++) {
         struct wbi_server *s = &ups->servers[i];
 
-        for (size_t k = 0; k < WBI_COUNT(s->sides); k++) {
-            wbi_upstream_free(s->sides[k].up);
-            s->sides[k].up = NULL;
-        }
+        for (size_t k = 0; k < WBI_COUNT(s->sides); k++)
+            wbi_side_free(&s->sides[k]);
         wbi_elicited_empty(&s->elicited);
     }
     wake_settled(ups);
@@ -757,6 +758,11 @@ void wbi_upstreams_notices(struct wbi_upstreams *ups,
 size_t wbi_upstreams_count(const struct wbi_upstreams *ups)
 {
     return ups != NULL ? ups->count : 0;
+}
+
+struct wbi_runtime *wbi_server_runtime(const struct wbi_server *s)
+{
+    return s->set->rt;
 }
 
 struct wbi_server *wbi_upstreams_at(const struct wbi_upstreams *ups, size_t i)

@@ -58,9 +58,16 @@ const struct wbi_secrets *wbi_server_secrets(const struct wbi_server *s);
 /* The connection for what is asked for nobody in particular, made at the first use; NULL when
  * it cannot be had. */
 struct wbi_upstream *wbi_server_link(struct wbi_server *s, struct wbi_error *err);
-/* That for a request of this client, who may be of another era than others; r NULL: of none. */
+/* That for a request of this client, who may be of another era than others; r NULL: of none.
+ * tool: its own name there; absent: it is no call. */
 struct wbi_upstream *wbi_server_link_for(struct wbi_server *s, const struct wbi_mcp_request *r,
-                                         struct wbi_error *err);
+                                         struct wbi_str tool, struct wbi_error *err);
+/* Another one that is open, for what `up` could not take; NULL: none. */
+struct wbi_upstream *wbi_server_link_instead(struct wbi_server *s, const struct wbi_upstream *up,
+                                             struct wbi_str tool);
+/* Whether the tool may be called over it: it is as the catalog has it. */
+bool wbi_server_agrees(const struct wbi_server *s, const struct wbi_upstream *up,
+                       struct wbi_str tool);
 /* This client asks for lists, or for what may be in one. r NULL: none. */
 void wbi_upstreams_meet(struct wbi_upstreams *ups, const struct wbi_mcp_request *r);
 /* Its updates are told, or no more. False: on, and it says that it tells of none. */

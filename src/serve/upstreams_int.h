@@ -18,10 +18,17 @@ enum wbi_server_state {
     WBI_SERVER_FAILED
 };
 
-/* One connection to a server. */
+/* One connection to a server. What is not the main one is listed for itself: only a tool that
+ * is in the catalog as it is there is called over it. */
 struct wbi_side {
     struct wbi_server *server;
     struct wbi_upstream *up; /* NULL: not made */
+    bool was_ready;          /* since it was made */
+    bool agrees;             /* what the catalog has is of its own list */
+    bool known;              /* else: its list was looked at, these are the same */
+    struct wbi_arena *arena; /* of them */
+    struct wbi_str *same;
+    size_t same_count;
 };
 
 /* Tools of a server that people should know of. */
@@ -40,7 +47,8 @@ struct wbi_server {
     /* What it lists, and most else, is of the main one. A server of both eras has another one
      * beside it, of the older era, when there are clients of both (server_link.c). */
     struct wbi_side sides[2], *main, *beside;
-    bool modern_only; /* it took no older client: what is beside goes when nobody uses it */
+    bool alone;             /* another connection is of no use, or cannot be had */
+    struct wbi_side *asked; /* for the list of tools */
     enum wbi_server_state state;
     enum wbi_pin_policy pin_policy;
     struct wbi_str prefix; /* of the names shown; empty: none */
@@ -78,13 +86,19 @@ WB_MUST_CHECK wb_rc wbi_server_connect(struct wbi_side *side, const struct wbi_u
                                        struct wbi_error *err);
 /* Another connection is the main one now: what s listed was of the one before. */
 void wbi_server_turned(struct wbi_server *s);
-/* Whoever waits for either connection may go on, or not. */
-void wbi_server_vetted(struct wbi_server *s, const char *why_not);
 /* wbi_server_tidy soon, not from inside a callback of a connection. */
 void wbi_server_tidy_later(struct wbi_server *s);
 
-/* server_link.c: ends a connection that was made for nothing, once nobody uses it. */
+/* server_link.c */
+/* Ends a connection that was made for nothing, once nobody uses it. */
 void wbi_server_tidy(struct wbi_server *s);
+void wbi_side_free(struct wbi_side *side);
+/* It is open: a new one, or again. Not for the main one. */
+void wbi_side_ready(struct wbi_side *side);
+/* It could not be opened. */
+void wbi_side_failed(struct wbi_side *side);
+/* The catalog has another list now. */
+void wbi_server_compare(struct wbi_server *s);
 
 /* server_tell.c: what people should know of a server. Its tools are not there: once, until it is
  * for another reason. Some are left out, or wait for approval: once, until it is others. It says
@@ -116,6 +130,11 @@ WB_MUST_CHECK wb_rc wbi_upstreams_claim_names(const struct wbi_upstreams *ups,
 /* server_tools.c: the server's tools in place of those the catalog has of it. */
 WB_MUST_CHECK wb_rc wbi_server_declare(struct wbi_runtime *rt, struct wbi_server *s,
                                        const wbi_json *tools, struct wbi_error *err);
+/* Names of the tools of this list that the catalog has as they are here; in arena. */
+WB_MUST_CHECK wb_rc wbi_server_same_tools(struct wbi_runtime *rt, struct wbi_server *s,
+                                          const wbi_json *tools, struct wbi_arena *arena,
+                                          struct wbi_str **ret, size_t *ret_count);
+struct wbi_runtime *wbi_server_runtime(const struct wbi_server *s); /* upstreams.c */
 /* Whether pins are others than those the server's tools were checked against. */
 bool wbi_server_pins_changed(const struct wbi_server *s, const struct wbi_runtime *rt);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/mcp/asker.c: an MCP server on stdio whose tools ask the client. Its argument is
  * the era: `legacy`, `modern`, `both` (the one of the first request but server/discover), or
- * `frail` (modern, and dies of an initialize). Each tool is one way to ask: see `call_legacy`
- * and `call_modern`. */
+ * `frail` (modern, and dies of an initialize). A second one is a file: what it says when the
+ * server starts is the description of the tool `told`. Each tool is one way to ask: see
+ * `call_legacy` and `call_modern`. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,12 +144,29 @@ static void call_modern(long id)
     }
 }
 
+static char told[256]; /* the tool of that name and a comma */
+
+static void read_told(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char word[32] = "";
+
+    if (f == NULL)
+        return;
+    (void)!fscanf(f, "%31s", word);
+    (void)fclose(f);
+    (void)snprintf(told, sizeof(told),
+                   "{\"name\":\"told\",\"description\":\"%s\",\"inputSchema\":{\"type\":"
+                   "\"object\"}},",
+                   word);
+}
+
 #define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
 
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        "\"tools\":[" TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
+        TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
             "sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "]}";
 
     if (has("\"method\":\"server/discover\"") && modern)
@@ -158,8 +176,8 @@ static void answer(bool modern, long id)
         result(id, "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
                    "\"serverInfo\":{\"name\":\"asker\",\"version\":\"1\"}}");
     else if (has("\"method\":\"tools/list\""))
-        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{%s%s}\n", id,
-               modern ? COMPLETE "," : "", list);
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{%s\"tools\":[%s%s}\n", id,
+               modern ? COMPLETE "," : "", told, list);
     else if (has("\"method\":\"tools/call\"") && has("\"name\":\"link\""))
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32042,\"message\":\"go "
                "there\",\"data\":{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"link\","
@@ -199,6 +217,8 @@ int main(int argc, char **argv)
     bool modern = frail || (argc > 1 && strcmp(argv[1], "modern") == 0);
     bool both = argc > 1 && strcmp(argv[1], "both") == 0;
 
+    if (argc > 2)
+        read_told(argv[2]);
     while (fgets(line, sizeof(line), stdin) != NULL) {
         const char *id = after("\"id\":");
 

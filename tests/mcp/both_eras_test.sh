@@ -14,10 +14,10 @@ seen() { # what, pattern
     bad "$how: never $1"
     cut -c1-400 "$work/out"
 }
-open() { # era of the server; exec: what it is told is not seen, but that it dies
+open() { # era of the server, what starts it, its file; exec: not seen is what it is told, but that it dies
     : >"$work/started"
     : >"$work/seen"
-    config "{\"mcpServers\":{\"a\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo >>$work/started; ${2-tee -a $work/seen |} $build/mcp_asker $1\"],\"probeMs\":2000}}}"
+    config "{\"mcpServers\":{\"a\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo >>$work/started; ${2-tee -a $work/seen |} $build/mcp_asker $1 ${3:-}\"],\"probeMs\":2000}}}"
     rm -f "$work/in"
     mkfifo "$work/in"
     "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
@@ -89,7 +89,7 @@ seen "the answer of a newer one" '"id":"2","result"'
 close 1
 [ "$(initialized)" = 0 ] || bad "$how: the older era was tried for nothing"
 
-# A server of one era is never more than one program: what it speaks is found out with the first.
+# What a server of one era speaks is found out with the first program.
 how="an older client of a newer server"
 open modern
 older
@@ -122,4 +122,44 @@ older_ask 3 answered
 rpc 4 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
 seen "the newer client's call" '"id":"4","result"'
 close 2 # tried once whether it is older, too
+
+# A program that can run only once serves everybody, as one.
+once="exec flock -n $work/lock"
+how="a program that runs once, an older client first"
+open both "$once"
+older
+older_ask 1
+rpc 2 tools/list "$meta"
+seen "a list for the newer" '"id":"2","result".*a__ask'
+rpc 3 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "a call of the newer" '"id":"3","result":.*"text":"echo"'
+older_ask 4
+newer_ask 5
+close 3 # one that ends when it is asked is asked in the other way, too
+how="a program that runs once, a newer client first"
+open both "$once"
+rpc 1 tools/call "\"name\":\"a__echo\",\"arguments\":{},$meta"
+seen "a call of the newer" '"id":"1","result"'
+older
+rpc 2 tools/call '"name":"a__echo","arguments":{}'
+seen "a call of the older" '"id":"2","result":{"content"'
+rpc 3 tools/call '"name":"a__echo","arguments":{}'
+seen "another one" '"id":"3","result":{"content"'
+grep -q upstream_unavailable "$work/out" && bad "$how: $(grep upstream_unavailable "$work/out" | cut -c1-300)"
+close 3
+
+# What a second program lists otherwise than the first is called over that one: its pin was checked.
+how="a second program that changed"
+echo good >"$work/told"
+open both '' "$work/told"
+rpc 1 tools/list "$meta"
+seen "a list" '"id":"1","result".*a__told'
+echo EVIL >"$work/told"
+older
+rpc 2 tools/call '"name":"a__echo","arguments":{}'
+seen "what is the same, in the client's era" '"id":"2","result":{"content":\[{"type":"text","text":"echo"}\]}'
+rpc 3 tools/call '"name":"a__told","arguments":{}'
+seen "an answer" '"id":"3","result":{'
+grep '"id":"3"' "$work/out" | grep -q echo && bad "$how: it was called: $(grep '"id":"3"' "$work/out")"
+close 2
 exit $failed
