@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "arena_fixture.h"
 #include "base/checked.h"
@@ -195,6 +196,7 @@ static const struct example examples[] = {
 #define M1 "call_repaired_1"
 #define GTOLD(name, text) \
     "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"" text "\"}}}"
+#define GCALLN(id, name) "{\"functionCall\":{\"id\":\"" id "\",\"name\":\"" name "\"}}"
 #define GRESN(id, name) \
     "{\"functionResponse\":{\"id\":\"" id "\",\"name\":\"" name "\",\"response\":{}}}"
 
@@ -264,6 +266,17 @@ static const struct example ties[] = {
     {G, "an id says enough; the name becomes that of the call",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "unknown")) "]",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "f")) "]"},
+    {G, "id and name together say more than the id",
+     "[" GMODEL(GCALLN("1", "f") "," GCALLN("1", "g")) "," GUSER(
+         GRESN("1", "g") "," GRESN("1", "f") "," GRESN("1", "h")) "]",
+     "[" GMODEL(GCALLN("1", "f") "," GCALLN("1", "g")) "," GUSER(
+         GRESN("1", "g") "," GRESN("1", "f")) "]"},
+    {G, "a call that was interrupted has the late output that names it",
+     "[" GMODEL(GCALLN("1", "f")) "," GUSER(GTEXT) "," GMODEL(GCALLN("1", "g")) "," GUSER(
+         GRESN("1", "f")) "]",
+     "[" GMODEL(GCALLN("1", "f")) "," GUSER(GRESN("1", "f") "," GTEXT) "," GMODEL(
+         GCALLN("1", "g")) "," GUSER("{\"functionResponse\":{\"id\":\"1\",\"name\":\"g\","
+                                     "\"response\":{\"error\":\"" UNKNOWN "\"}}}") "]"},
     {G, "a second output of an id is not that of a call without one",
      "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESI("1")) "]",
      "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESU("f")) "]"},
@@ -363,6 +376,39 @@ static void rounds_are_numbered(void **state)
     assert_int_equal(h.entries[3].round, 0);
     assert_int_equal(h.entries[4].round, 1);
     assert_int_equal(h.entries[4].partner, WBI_HISTORY_NONE);
+}
+
+/* Processor time of repairing n calls {id a, name x} and n responses of that id. */
+static clock_t time_of_one_id(unsigned n, const char *name, bool early)
+{
+    struct wbi_buf b;
+    clock_t from;
+
+    wbi_arena_reset(arena);
+    wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        bool calls = (turn == 1) == early;
+
+        wbi_buf_addf(&b, "%s{\"role\":\"%s\",\"parts\":[", turn == 0 ? "[" : "]},",
+                     calls ? "model" : "user");
+        for (unsigned i = 0; i < n; i++)
+            wbi_buf_addf(&b, "%s{\"function%s\":{\"id\":\"a\",\"name\":\"%s\"}}", i ? "," : "",
+                         calls ? "Call" : "Response", calls ? "x" : name);
+    }
+    wbi_buf_addz(&b, "]}]");
+    from = clock();
+    (void)repair(G, wbi_buf_str(&b), NULL);
+    return clock() - from;
+}
+
+static void many_calls_of_one_id_take_no_square_of_time(void **state)
+{
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        clock_t same = time_of_one_id(16000, "x", early);
+
+        assert_true(time_of_one_id(16000, "y", early) < 20 * (same + CLOCKS_PER_SEC / 1000));
+    }
 }
 
 static void little_memory_is_an_error_not_a_crash(void **state)
@@ -612,6 +658,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rounds_are_numbered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_calls_of_one_id_take_no_square_of_time, set_up,
+                                        tear_down),
         cmocka_unit_test(little_memory_is_an_error_not_a_crash),
         cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, set_up,
                                         tear_down),
