@@ -15,7 +15,7 @@ struct reader {
     struct wbi_arena *arena;
     struct wbi_history *h;
     size_t room;
-    size_t run; /* number of the message, or of the run of messages of one role */
+    size_t run; /* number of the message, or of the model's turn */
     struct wbi_error *err;
 };
 
@@ -223,6 +223,14 @@ struct pairing {
     struct look by;
 };
 
+/* Of outputs by place: they do not take the turn of a call that they cannot be of. */
+static struct wbi_str family_of(enum wbi_wire_kind kind)
+{
+    if (kind == WBI_WIRE_SHELL)
+        return WBI_LIT("shell");
+    return kind == WBI_WIRE_APPLY_PATCH ? WBI_LIT("patch") : WBI_LIT("");
+}
+
 static struct key key_of(const struct pairing *p, const struct wbi_history_entry *e)
 {
     struct wbi_str name = e->name.p ? e->name : WBI_LIT("");
@@ -238,7 +246,7 @@ static struct key key_of(const struct pairing *p, const struct wbi_history_entry
     case BY_BARE_NAME:
         return (struct key){e->is_call == bare ? name : WBI_NONE, WBI_NONE};
     case BY_PLACE:
-        return (struct key){e->is_call || bare ? WBI_LIT("") : WBI_NONE, WBI_NONE};
+        return (struct key){e->is_call || bare ? family_of(e->kind) : WBI_NONE, WBI_NONE};
     default:
         return (struct key){e->id, WBI_NONE};
     }
@@ -282,8 +290,9 @@ static void wait_in(struct pairing *p, struct waiting *w, size_t i)
 }
 
 /* The call that waits longest leaves the queue; NONE when the output does not fit it. Those
- * behind it are not looked at: calls of one key fit alike, and a walk of the queue for each
- * output would take the square of their number. */
+ * behind it are not looked at: calls of one key fit alike (but for an old shell call between
+ * custom ones without ids), and a walk of the queue for each output would take the square of
+ * their number. */
 static size_t take(struct pairing *p, struct waiting *w, const struct wbi_history_entry *output)
 {
     const struct wbi_history_entry *entries = p->h->entries;
@@ -442,7 +451,11 @@ static bool has_lonely_output(const struct wbi_history *h)
 
 /* From what tells most to what tells least. */
 static const struct look looks[WBI_PROVIDER_COUNT][LOOKS_MOST] = {
-    [WBI_PROVIDER_RESPONSES] = {{BY_ID, .last = true}, {BY_ITEM, .last = true}},
+    /* By place none is the last: what is left may be of a call that only the server holds. */
+    [WBI_PROVIDER_RESPONSES] = {{BY_ID, .last = true},
+                                {BY_ITEM, .last = true},
+                                {BY_PLACE},
+                                {BY_PLACE, .any_round = true}},
     [WBI_PROVIDER_CHAT] = {{BY_ID, .last = true},
                            {BY_PLACE},
                            {BY_PLACE, .any_round = true, .last = true}},
@@ -549,6 +562,19 @@ static wb_rc locate(enum wbi_provider provider, const wbi_json *root, struct wbi
     return WB_OK;
 }
 
+/* Does the model's turn go on with this message? Chat has one message a turn. The items of
+ * a Responses turn have no role or the model's; outputs end it. */
+static bool is_of_turn(enum wbi_provider provider, const wbi_json *message)
+{
+    struct wbi_str role = wbi_json_get_str(message, "role");
+
+    if (provider == WBI_PROVIDER_CHAT)
+        return false;
+    if (provider == WBI_PROVIDER_RESPONSES && role.n == 0)
+        return !wbi_str_ends(wbi_json_get_str(message, "type"), WBI_LIT("_output"));
+    return wbi_history_by_model(provider, message);
+}
+
 wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, const wbi_json *root,
                        struct wbi_history *ret, struct wbi_error *err)
 {
@@ -560,7 +586,7 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     };
     struct wbi_history h = {.rounds = 0};
     struct reader r = {.arena = arena, .h = &h, .err = err};
-    bool model = false, joins;
+    bool model = false;
     size_t m = 0;
     wb_rc rc;
 
@@ -571,10 +597,9 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     rc = locate(provider, root, &h, err);
     if (rc != WB_OK)
         return rc;
-    joins = h.provider == WBI_PROVIDER_ANTHROPIC || h.provider == WBI_PROVIDER_GEMINI;
     WBI_JSON_EACH (h.messages, message) {
-        bool again = wbi_history_by_model(h.provider, message);
-        r.run += !(joins && model && again);
+        bool again = is_of_turn(h.provider, message);
+        r.run += !(model && again);
         model = again;
         rc = readers[h.provider](&r, message, m++);
         if (rc != WB_OK)
