@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wire/history.c: walk the messages once, then pair. Ids may be used again in a
  * later round (some models count from zero every turn), so an output answers
- * the newest call of its id that waits. Gemini calls are told by id where both
- * sides have one, what is left by name; elsewhere an output without an id is of
+ * the newest call of its id that waits. Gemini calls are told by id and name, then
+ * by id where both sides have one, what is left by name; elsewhere an output without an id is of
  * the next call that waits. Both look at the newest round first: a call that was
  * interrupted is not answered by what a later one gave. */
 #include "wire/history.h"
@@ -15,7 +15,7 @@ struct reader {
     struct wbi_arena *arena;
     struct wbi_history *h;
     size_t room;
-    size_t run; /* number of the message, or of the run of messages of one role */
+    size_t run; /* number of the message, or of the model's turn */
     struct wbi_error *err;
 };
 
@@ -187,8 +187,13 @@ size_t wbi_history_seek(const struct wbi_history *h, size_t from, size_t m)
 
 /* --- pairing --- */
 
+struct key {
+    struct wbi_str id; /* or what takes its place; absent: not of this look */
+    struct wbi_str name;
+};
+
 struct waiting {
-    struct wbi_str key;
+    struct key key;
     size_t first; /* entry that waits, chained by next in order of waiting */
     size_t last;
     bool used;
@@ -197,6 +202,7 @@ struct waiting {
 /* What tells the call of an output. */
 enum tie {
     BY_ID = 1,
+    BY_ID_AND_NAME,
     BY_ITEM,      /* the id of the call's item, where its call_id was meant */
     BY_NAME,      /* outputs without an id */
     BY_BARE_NAME, /* calls without one, to which the output gives one */
@@ -206,7 +212,6 @@ enum tie {
 /* One walk over the entries. */
 struct look {
     enum tie tie;
-    bool any_name;  /* Gemini: an id says enough */
     bool any_round; /* a later call does not take the place of those that wait */
     bool last;      /* of its tie: what finds no call now repeats an earlier output */
 };
@@ -218,30 +223,42 @@ struct pairing {
     struct look by;
 };
 
-static struct wbi_str key_of(const struct pairing *p, const struct wbi_history_entry *e)
+/* Of outputs by place: they do not take the turn of a call that they cannot be of. */
+static struct wbi_str family_of(enum wbi_wire_kind kind)
+{
+    if (kind == WBI_WIRE_SHELL)
+        return WBI_LIT("shell");
+    return kind == WBI_WIRE_APPLY_PATCH ? WBI_LIT("patch") : WBI_LIT("");
+}
+
+static struct key key_of(const struct pairing *p, const struct wbi_history_entry *e)
 {
     struct wbi_str name = e->name.p ? e->name : WBI_LIT("");
     bool bare = e->id.p == NULL;
 
     switch (p->by.tie) {
+    case BY_ID_AND_NAME:
+        return (struct key){e->id, name};
     case BY_ITEM:
-        return e->is_call ? some(wbi_json_get_str(e->value, "id")) : e->id;
+        return (struct key){e->is_call ? some(wbi_json_get_str(e->value, "id")) : e->id, WBI_NONE};
     case BY_NAME:
-        return e->is_call || bare ? name : WBI_NONE;
+        return (struct key){e->is_call || bare ? name : WBI_NONE, WBI_NONE};
     case BY_BARE_NAME:
-        return e->is_call == bare ? name : WBI_NONE;
+        return (struct key){e->is_call == bare ? name : WBI_NONE, WBI_NONE};
     case BY_PLACE:
-        return e->is_call || bare ? WBI_LIT("") : WBI_NONE;
+        return (struct key){e->is_call || bare ? family_of(e->kind) : WBI_NONE, WBI_NONE};
     default:
-        return e->id;
+        return (struct key){e->id, WBI_NONE};
     }
 }
 
-static struct waiting *slot_of(const struct pairing *p, struct wbi_str key)
+static struct waiting *slot_of(const struct pairing *p, struct key key)
 {
-    size_t at = wbi_hash64(key.p, key.n, p->mask) & p->mask;
+    uint64_t hash = wbi_hash64(key.name.p, key.name.n, p->mask);
+    size_t at = wbi_hash64(key.id.p, key.id.n, hash) & p->mask;
 
-    while (p->table[at].used && !wbi_str_eq(p->table[at].key, key))
+    while (p->table[at].used && !(wbi_str_eq(p->table[at].key.id, key.id) &&
+                                  wbi_str_eq(p->table[at].key.name, key.name)))
         at = (at + 1) & p->mask;
     if (!p->table[at].used)
         p->table[at] = (struct waiting){key, WBI_HISTORY_NONE, WBI_HISTORY_NONE, false};
@@ -249,15 +266,11 @@ static struct waiting *slot_of(const struct pairing *p, struct wbi_str key)
 }
 
 /* May this output, perhaps under another type, stand for that call's? */
-static bool fits(const struct pairing *p, const struct wbi_history_entry *call,
-                 const struct wbi_history_entry *output)
+static bool fits(const struct wbi_history_entry *call, const struct wbi_history_entry *output)
 {
     bool plain_call = call->kind == WBI_WIRE_FUNCTION || call->kind == WBI_WIRE_CUSTOM;
     bool plain = output->kind == WBI_WIRE_FUNCTION || output->kind == WBI_WIRE_CUSTOM;
 
-    if (call->kind == WBI_WIRE_GEMINI_CALL)
-        return (p->by.any_name || wbi_str_eq(call->name, output->name)) &&
-               (call->id.p == NULL || output->id.p == NULL || wbi_str_eq(call->id, output->id));
     if (call->kind == WBI_WIRE_LOCAL_SHELL)
         return output->kind == WBI_WIRE_LOCAL_SHELL || output->kind == WBI_WIRE_FUNCTION;
     return call->kind == output->kind || (plain_call && plain);
@@ -276,24 +289,19 @@ static void wait_in(struct pairing *p, struct waiting *w, size_t i)
     entries[i].next = WBI_HISTORY_NONE;
 }
 
-/* The first waiting call that fits leaves the queue; NONE when there is none. */
+/* The call that waits longest leaves the queue; NONE when the output does not fit it. Those
+ * behind it are not looked at: calls of one key fit alike (but for an old shell call between
+ * custom ones without ids), and a walk of the queue for each output would take the square of
+ * their number. */
 static size_t take(struct pairing *p, struct waiting *w, const struct wbi_history_entry *output)
 {
-    struct wbi_history_entry *entries = p->h->entries;
-    size_t before = WBI_HISTORY_NONE;
+    const struct wbi_history_entry *entries = p->h->entries;
+    size_t first = w->first;
 
-    for (size_t i = w->first; i != WBI_HISTORY_NONE; before = i, i = entries[i].next) {
-        if (entries[i].partner != WBI_HISTORY_NONE || !fits(p, &entries[i], output))
-            continue;
-        if (before == WBI_HISTORY_NONE)
-            w->first = entries[i].next;
-        else
-            entries[before].next = entries[i].next;
-        if (w->last == i)
-            w->last = before;
-        return i;
-    }
-    return WBI_HISTORY_NONE;
+    if (first == WBI_HISTORY_NONE || !fits(&entries[first], output))
+        return WBI_HISTORY_NONE;
+    w->first = entries[first].next;
+    return first;
 }
 
 static bool waits_from_elsewhere(const struct pairing *p, const struct waiting *w,
@@ -316,10 +324,10 @@ static bool is_repetition(const struct pairing *p, const struct waiting *w,
 static void pair_call(struct pairing *p, size_t i)
 {
     struct wbi_history_entry *e = &p->h->entries[i];
-    struct wbi_str key = key_of(p, e);
+    struct key key = key_of(p, e);
     struct waiting *w;
 
-    if (key.p == NULL || e->duplicate)
+    if (key.id.p == NULL || e->duplicate)
         return;
     w = slot_of(p, key);
     if (e->partner != WBI_HISTORY_NONE) { /* told before */
@@ -343,11 +351,11 @@ static void pair_output(struct pairing *p, size_t i)
 {
     struct wbi_history *h = p->h;
     struct wbi_history_entry *e = &h->entries[i];
-    struct wbi_str key = key_of(p, e);
+    struct key key = key_of(p, e);
     struct waiting *w;
     size_t call;
 
-    if (key.p == NULL || e->partner != WBI_HISTORY_NONE || e->duplicate)
+    if (key.id.p == NULL || e->partner != WBI_HISTORY_NONE || e->duplicate)
         return;
     w = slot_of(p, key);
     call = take(p, w, e);
@@ -368,10 +376,10 @@ static void pair_early_outputs(struct pairing *p)
     memset(p->table, 0, (p->mask + 1) * sizeof(*p->table));
     for (size_t i = h->n; i-- > 0;) {
         struct wbi_history_entry *e = &h->entries[i];
-        struct wbi_str key = key_of(p, e);
+        struct key key = key_of(p, e);
         size_t call;
 
-        if (key.p == NULL)
+        if (key.id.p == NULL)
             continue;
         if (is_lonely_call(e)) {
             struct waiting *w = slot_of(p, key);
@@ -443,15 +451,19 @@ static bool has_lonely_output(const struct wbi_history *h)
 
 /* From what tells most to what tells least. */
 static const struct look looks[WBI_PROVIDER_COUNT][LOOKS_MOST] = {
-    [WBI_PROVIDER_RESPONSES] = {{BY_ID, .last = true}, {BY_ITEM, .last = true}},
+    /* By place none is the last: what is left may be of a call that only the server holds. */
+    [WBI_PROVIDER_RESPONSES] = {{BY_ID, .last = true},
+                                {BY_ITEM, .last = true},
+                                {BY_PLACE},
+                                {BY_PLACE, .any_round = true}},
     [WBI_PROVIDER_CHAT] = {{BY_ID, .last = true},
                            {BY_PLACE},
                            {BY_PLACE, .any_round = true, .last = true}},
     [WBI_PROVIDER_ANTHROPIC] = {{BY_ID, .last = true},
                                 {BY_PLACE},
                                 {BY_PLACE, .any_round = true, .last = true}},
-    [WBI_PROVIDER_GEMINI] = {{BY_ID},
-                             {BY_ID, .any_name = true, .last = true},
+    [WBI_PROVIDER_GEMINI] = {{BY_ID_AND_NAME},
+                             {BY_ID, .last = true},
                              {BY_NAME},
                              {BY_BARE_NAME},
                              {BY_NAME, .any_round = true, .last = true},
@@ -461,6 +473,7 @@ static const struct look looks[WBI_PROVIDER_COUNT][LOOKS_MOST] = {
 static void pair_all(struct pairing *p)
 {
     const struct look *l = looks[p->h->provider];
+    bool gemini = p->h->provider == WBI_PROVIDER_GEMINI;
 
     for (size_t i = 0; i < LOOKS_MOST && l[i].tie != 0; i++) {
         if (i > 0 && !has_lonely_output(p->h))
@@ -468,10 +481,10 @@ static void pair_all(struct pairing *p)
         p->by = l[i];
         walk(p);
     }
-    p->by = (struct look){BY_ID};
+    p->by = (struct look){gemini ? BY_ID_AND_NAME : BY_ID};
     pair_early_outputs(p);
     p->by.tie = BY_NAME;
-    if (p->h->provider == WBI_PROVIDER_GEMINI)
+    if (gemini)
         pair_early_outputs(p);
 }
 
@@ -549,6 +562,19 @@ static wb_rc locate(enum wbi_provider provider, const wbi_json *root, struct wbi
     return WB_OK;
 }
 
+/* Does the model's turn go on with this message? Chat has one message a turn. The items of
+ * a Responses turn have no role or the model's; outputs end it. */
+static bool is_of_turn(enum wbi_provider provider, const wbi_json *message)
+{
+    struct wbi_str role = wbi_json_get_str(message, "role");
+
+    if (provider == WBI_PROVIDER_CHAT)
+        return false;
+    if (provider == WBI_PROVIDER_RESPONSES && role.n == 0)
+        return !wbi_str_ends(wbi_json_get_str(message, "type"), WBI_LIT("_output"));
+    return wbi_history_by_model(provider, message);
+}
+
 wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, const wbi_json *root,
                        struct wbi_history *ret, struct wbi_error *err)
 {
@@ -560,7 +586,7 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     };
     struct wbi_history h = {.rounds = 0};
     struct reader r = {.arena = arena, .h = &h, .err = err};
-    bool model = false, joins;
+    bool model = false;
     size_t m = 0;
     wb_rc rc;
 
@@ -571,10 +597,9 @@ wb_rc wbi_history_read(struct wbi_arena *arena, enum wbi_provider provider, cons
     rc = locate(provider, root, &h, err);
     if (rc != WB_OK)
         return rc;
-    joins = h.provider == WBI_PROVIDER_ANTHROPIC || h.provider == WBI_PROVIDER_GEMINI;
     WBI_JSON_EACH (h.messages, message) {
-        bool again = wbi_history_by_model(h.provider, message);
-        r.run += !(joins && model && again);
+        bool again = is_of_turn(h.provider, message);
+        r.run += !(model && again);
         model = again;
         rc = readers[h.provider](&r, message, m++);
         if (rc != WB_OK)

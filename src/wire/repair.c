@@ -90,13 +90,14 @@ static bool is_retyped(const struct wbi_history *h, const struct wbi_history_ent
     return is_plain(kind) && kind != output->kind;
 }
 
-/* It names its call by another id or, for Gemini, by another name. Outputs of the old shell
- * item may name the item. */
+/* It names its call by another id, by none or, for Gemini, by another name. Outputs of the
+ * old shell item may name the item. */
 static bool is_readdressed(const struct wbi_repair *r, const struct wbi_history_entry *output)
 {
     const struct wbi_history_entry *call;
 
-    if (output->partner == WBI_HISTORY_NONE || output->kind == WBI_WIRE_LOCAL_SHELL)
+    if (output->partner == WBI_HISTORY_NONE ||
+        (output->kind == WBI_WIRE_LOCAL_SHELL && output->id.p != NULL))
         return false;
     call = &r->h.entries[output->partner];
     if (r->h.provider == WBI_PROVIDER_GEMINI)
@@ -129,13 +130,17 @@ static void write_renamed(struct wbi_repair *r, const struct wbi_history_entry *
     wbi_jw_obj_end(&r->w);
 }
 
+static const char *id_member(const struct wbi_repair *r, const struct wbi_history_entry *output)
+{
+    if (r->h.provider == WBI_PROVIDER_CHAT)
+        return "tool_call_id";
+    if (r->h.provider == WBI_PROVIDER_ANTHROPIC)
+        return "tool_use_id";
+    return output->kind == WBI_WIRE_LOCAL_SHELL ? "id" : "call_id";
+}
+
 void wbi_repair_write_output(struct wbi_repair *r, size_t entry)
 {
-    static const char *const id_members[WBI_PROVIDER_COUNT] = {
-        [WBI_PROVIDER_RESPONSES] = "call_id",
-        [WBI_PROVIDER_CHAT] = "tool_call_id",
-        [WBI_PROVIDER_ANTHROPIC] = "tool_use_id",
-    };
     const struct wbi_history_entry *e = &r->h.entries[entry];
     struct change changes[2];
     char id[40];
@@ -154,7 +159,7 @@ void wbi_repair_write_output(struct wbi_repair *r, size_t entry)
                                                    ? WBI_LIT("custom_tool_call_output")
                                                    : WBI_LIT("function_call_output")};
     if (is_readdressed(r, e))
-        changes[n++] = (struct change){id_members[r->h.provider], id_of(r, e->partner, id)};
+        changes[n++] = (struct change){id_member(r, e), id_of(r, e->partner, id)};
     write_with(&r->w, e->value, changes, n);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "arena_fixture.h"
 #include "base/checked.h"
@@ -120,6 +121,8 @@ static const struct example examples[] = {
      "\"" UNKNOWN "\"}]"},
     {R, "the call is in the response before",
      "{\"previous_response_id\":\"r1\",\"input\":[" FO("x") "," MSG "]}", NULL},
+    {R, "an output without an id, perhaps of a call of the response before",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FC("a") "," FO("a") "," FO("") "]}", NULL},
     {R, "the call is only referred to",
      "[{\"type\":\"item_reference\",\"id\":\"fc_1\"}," FO("x") "]", NULL},
     {R, "missing output beside a call of the response before",
@@ -185,6 +188,17 @@ static const struct example examples[] = {
 
 #define FCI(more) \
     "{\"type\":\"function_call\",\"id\":\"i\",\"name\":\"f\",\"arguments\":\"{}\"" more "}"
+#define FCN(text) "{\"type\":\"function_call\",\"name\":\"f\",\"arguments\":\"" text "\"}"
+#define FCM(text, id)                                                                              \
+    "{\"type\":\"function_call\",\"name\":\"f\",\"arguments\":\"" text "\",\"call_id\":\"" id "\"" \
+    "}"
+#define FON(text, id) \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"" text "\"}"
+#define THOUGHT "{\"type\":\"reasoning\",\"summary\":[]}"
+#define SHELL(id) "{\"type\":\"shell_call\",\"call_id\":\"" id "\",\"action\":{}}"
+#define SHELLO(id) "{\"type\":\"shell_call_output\",\"call_id\":\"" id "\",\"output\":[]}"
+#define LOCAL(more) "{\"type\":\"local_shell_call\",\"action\":{}" more "}"
+#define LOCALO(more) "{\"type\":\"local_shell_call_output\",\"output\":\"{}\"" more "}"
 #define CUSTOM                                                                                \
     "{\"type\":\"custom_tool_call\",\"id\":\"i\",\"call_id\":\"c\",\"name\":\"f\",\"input\":" \
     "\"x\"}"
@@ -195,6 +209,7 @@ static const struct example examples[] = {
 #define M1 "call_repaired_1"
 #define GTOLD(name, text) \
     "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"output\":\"" text "\"}}}"
+#define GCALLN(id, name) "{\"functionCall\":{\"id\":\"" id "\",\"name\":\"" name "\"}}"
 #define GRESN(id, name) \
     "{\"functionResponse\":{\"id\":\"" id "\",\"name\":\"" name "\",\"response\":{}}}"
 
@@ -235,6 +250,28 @@ static const struct example ties[] = {
      "[" FC("a") "," FU("a") "]"},
     {R, "of two calls of one id the nearer one", "[" FO("a") "," FC("a") "," FO("a") "]",
      "[" FC("a") "," FO("a") "]"},
+    {R, "the output without an id of a call without one", "[" FCN("1") "," FON("1", "") "]",
+     "[" FCM("1", M0) "," FON("1", M0) "]"},
+    {R, "parallel calls have their outputs in order, whatever the model says in between",
+     "[" FCN("1") "," THOUGHT "," FCN("2") "," FON("1", "") "," FON("2", "") "," MSG "]",
+     "[" FCM("1", M0) "," THOUGHT "," FCM("2", M1) "," FON("1", M0) "," FON("2", M1) "," MSG "]"},
+    {R, "one without an id is of the newest turn first, those left of the one before",
+     "[" FCN("1") "," MSG "," FCN("2") "," FON("2", "") "," FON("1", "") "]",
+     "[" FCM("1", M0) "," MSG "," FCM("2", M1) "," FON("2", M1) "," FON("1", M0) "]"},
+    {R, "what a later call gave without an id is not that of an interrupted one",
+     "[" FCN("1") "," MSG "," FCN("2") "," FON("2", "") "]",
+     "[" FCM("1", M0) "," FU(M0) "," MSG "," FCM("2", M1) "," FON("2", M1) "]"},
+    {R, "one without an id is of the call that ids leave over",
+     "[" FC("a") "," FC("b") "," FON("1", "") "," FO("a") "]",
+     "[" FC("a") "," FC("b") "," FON("1", "b") "," FO("a") "]"},
+    {R, "without ids a shell's output is of a shell call, a function's of a function",
+     "[" SHELL("s") "," FC("a") "," FO("") "," SHELLO("") "]",
+     "[" SHELL("s") "," FC("a") "," FO("a") "," SHELLO("s") "]"},
+    {R, "old shell calls without any id", "[" LOCAL("") "," LOCAL("") "," LOCALO("") "," FO("") "]",
+     "[" LOCAL(",\"call_id\":\"" M0 "\"") "," LOCAL(",\"call_id\":\"" M1 "\"") "," LOCALO(
+         ",\"id\":\"" M0 "\"") "," FO(M1) "]"},
+    {R, "one without an id and without a call", "[" FC("a") "," FO("a") "," FO("") "]",
+     "[" FC("a") "," FO("a") "]"},
     {C, "outputs without ids are those of the calls without, in order",
      "[" ASK(TC("") "," TC("")) "," TOOLN("") "," TOOL("") "," USER "]",
      "[" ASK(TC(M0) "," TC(M1)) "," TOOLN(",\"tool_call_id\":\"" M0 "\"") "," TOOL(M1) "," USER
@@ -264,6 +301,17 @@ static const struct example ties[] = {
     {G, "an id says enough; the name becomes that of the call",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "unknown")) "]",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "f")) "]"},
+    {G, "id and name together say more than the id",
+     "[" GMODEL(GCALLN("1", "f") "," GCALLN("1", "g")) "," GUSER(
+         GRESN("1", "g") "," GRESN("1", "f") "," GRESN("1", "h")) "]",
+     "[" GMODEL(GCALLN("1", "f") "," GCALLN("1", "g")) "," GUSER(
+         GRESN("1", "g") "," GRESN("1", "f")) "]"},
+    {G, "a call that was interrupted has the late output that names it",
+     "[" GMODEL(GCALLN("1", "f")) "," GUSER(GTEXT) "," GMODEL(GCALLN("1", "g")) "," GUSER(
+         GRESN("1", "f")) "]",
+     "[" GMODEL(GCALLN("1", "f")) "," GUSER(GRESN("1", "f") "," GTEXT) "," GMODEL(
+         GCALLN("1", "g")) "," GUSER("{\"functionResponse\":{\"id\":\"1\",\"name\":\"g\","
+                                     "\"response\":{\"error\":\"" UNKNOWN "\"}}}") "]"},
     {G, "a second output of an id is not that of a call without one",
      "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESI("1")) "]",
      "[" GMODEL(GCALLI("1") "," GCALL("f")) "," GUSER(GRESI("1") "," GRESU("f")) "]"},
@@ -365,6 +413,39 @@ static void rounds_are_numbered(void **state)
     assert_int_equal(h.entries[4].partner, WBI_HISTORY_NONE);
 }
 
+/* Processor time of repairing n calls {id a, name x} and n responses of that id. */
+static clock_t time_of_one_id(unsigned n, const char *name, bool early)
+{
+    struct wbi_buf b;
+    clock_t from;
+
+    wbi_arena_reset(arena);
+    wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        bool calls = (turn == 1) == early;
+
+        wbi_buf_addf(&b, "%s{\"role\":\"%s\",\"parts\":[", turn == 0 ? "[" : "]},",
+                     calls ? "model" : "user");
+        for (unsigned i = 0; i < n; i++)
+            wbi_buf_addf(&b, "%s{\"function%s\":{\"id\":\"a\",\"name\":\"%s\"}}", i ? "," : "",
+                         calls ? "Call" : "Response", calls ? "x" : name);
+    }
+    wbi_buf_addz(&b, "]}]");
+    from = clock();
+    (void)repair(G, wbi_buf_str(&b), NULL);
+    return clock() - from;
+}
+
+static void many_calls_of_one_id_take_no_square_of_time(void **state)
+{
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        clock_t same = time_of_one_id(16000, "x", early);
+
+        assert_true(time_of_one_id(16000, "y", early) < 20 * (same + CLOCKS_PER_SEC / 1000));
+    }
+}
+
 static void little_memory_is_an_error_not_a_crash(void **state)
 {
     (void)state;
@@ -400,17 +481,18 @@ static unsigned roll(unsigned n)
 static void make_message(struct wbi_buf *b, enum wbi_provider p)
 {
     static const char *const ids[] = {"a", "b", "c", "d", ""};
+    static const char *const types[] = {"function", "function", "custom_tool", "shell",
+                                        "local_shell"};
     const char *id = ids[roll(5)], *other = ids[roll(5)];
 
     switch (p) {
     case R:
-        wbi_buf_addf(b,
-                     roll(5) == 0 ? "{\"type\":\"message\",\"role\":\"user\",\"content\":\"%s\"}"
-                     : roll(2)
-                         ? "{\"type\":\"function_call\",\"call_id\":\"%s\",\"name\":\"f\","
-                           "\"arguments\":\"{}\"}"
-                         : "{\"type\":\"function_call_output\",\"call_id\":\"%s\",\"output\":\"\"}",
-                     id);
+        if (roll(5) == 0)
+            wbi_buf_addf(b, "{\"type\":\"message\",\"role\":\"%s\",\"content\":\"%s\"}",
+                         roll(2) ? "user" : "assistant", id);
+        else
+            wbi_buf_addf(b, "{\"type\":\"%s_%s\",\"call_id\":\"%s\",\"name\":\"f\"}",
+                         types[roll(WBI_COUNT(types))], roll(2) ? "call" : "call_output", id);
         break;
     case C:
         if (roll(3) == 0)
@@ -487,9 +569,11 @@ static bool legal_responses(const wbi_json *items)
 
     WBI_JSON_EACH (items, v) {
         struct wbi_str type = wbi_json_get_str(v, "type"), id = wbi_json_get_str(v, "call_id");
-        if (wbi_str_eqz(type, "function_call"))
+        if (wbi_str_eqz(type, "local_shell_call_output") && id.n == 0)
+            id = wbi_json_get_str(v, "id");
+        if (wbi_str_ends(type, WBI_LIT("_call")))
             ok = ok && ask(&w, id);
-        else if (wbi_str_eqz(type, "function_call_output"))
+        else if (wbi_str_ends(type, WBI_LIT("_call_output")))
             ok = ok && answer(&w, id);
     }
     return ok && w.n == 0;
@@ -601,6 +685,68 @@ static void any_heap_of_items_becomes_legal_and_stays_so(void **state)
     }
 }
 
+/* Turns of one to four parallel calls without ids, each call with its number
+ * and its output with the same; one turn in four was interrupted. */
+static void make_turns(struct wbi_buf *b, enum wbi_provider p)
+{
+    unsigned number = 0;
+
+    wbi_buf_addz(b, p == R ? "[" MSG : "[" USER);
+    for (unsigned left = 1 + roll(4); left > 0; left--) {
+        unsigned n = 1 + roll(4);
+
+        wbi_buf_addz(b, p == R ? "" : ",{\"role\":\"assistant\",\"tool_calls\":[");
+        for (unsigned i = 0; i < n; i++)
+            wbi_buf_addf(b,
+                         p != R    ? "%s{\"function\":{\"name\":\"%u\"}}"
+                         : roll(3) ? "%s{\"type\":\"function_call\",\"name\":\"%u\"}"
+                                   : "%s" THOUGHT ",{\"type\":\"function_call\",\"name\":\"%u\"}",
+                         p == R || i > 0 ? "," : "", number + i);
+        wbi_buf_addz(b, p == R ? "" : "]}");
+        for (unsigned i = 0, told = roll(4) > 0; told && i < n; i++)
+            wbi_buf_addf(b,
+                         p == R ? ",{\"type\":\"function_call_output\",\"output\":\"%u\"}"
+                                : ",{\"role\":\"tool\",\"content\":\"%u\"}",
+                         number + i);
+        wbi_buf_addz(b, p == R ? "," MSG : "," USER);
+        number += n;
+    }
+    wbi_buf_addc(b, ']');
+}
+
+static void outputs_without_ids_are_never_swapped(void **state)
+{
+    int runs = getenv("WAYBILL_SOAK") ? 20000 : 500;
+
+    (void)state;
+    seed = 20261118;
+    for (int run = 0; run < runs; run++) {
+        enum wbi_provider p = run % 2 ? R : C;
+        struct wbi_repair_report report;
+        struct wbi_history h;
+        const wbi_json *root;
+        struct wbi_buf b;
+
+        wbi_arena_reset(arena);
+        wbi_buf_init_arena(&b, arena, WBI_LIMIT_JSON_TEXT);
+        make_turns(&b, p);
+        assert_int_equal(
+            wbi_json_read(arena, repair(p, wbi_buf_str(&b), &report), WBI_JSON_STRICT, &root, NULL),
+            WB_OK);
+        assert_int_equal(report.orphans_dropped + report.duplicates_dropped, 0);
+        assert_int_equal(wbi_history_read(arena, p, root, &h, NULL), WB_OK);
+        for (size_t i = 0; i < h.n; i++) {
+            const struct wbi_history_entry *e = &h.entries[i];
+            struct wbi_str text = wbi_json_get_str(e->value, p == R ? "output" : "content");
+
+            assert_true(e->partner != WBI_HISTORY_NONE);
+            if (!e->is_call && !wbi_str_starts(text, WBI_LIT("Error")) &&
+                !wbi_str_eq(text, h.entries[e->partner].name))
+                fail_msg("swapped: %.*s", WBI_FMT(wbi_buf_str(&b)));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,9 +758,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_report_counts_what_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_history_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rounds_are_numbered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_calls_of_one_id_take_no_square_of_time, set_up,
+                                        tear_down),
         cmocka_unit_test(little_memory_is_an_error_not_a_crash),
         cmocka_unit_test_setup_teardown(any_heap_of_items_becomes_legal_and_stays_so, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(outputs_without_ids_are_never_swapped, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("wire/repair", tests, NULL, NULL);
