@@ -448,6 +448,15 @@ static void search_requires_no_more_than_the_pattern(void **state)
     }
 }
 
+static void search_reads_octal_numbers_as_characters(void **state)
+{
+    (void)state;
+    put("f", "\xc3\xa9\n\xc4\x80\n");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^\\351$")}), "f:1 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^[\\351]$")}), "f:1 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^\\400$")}), "f:2 ");
+}
+
 /* As ReadFile shows it and a patch names it. */
 static void search_sees_the_first_line_without_its_mark(void **state)
 {
@@ -615,6 +624,7 @@ int main(void)
         EACH(search_sees_lines_without_their_ends),
         EACH(search_sees_the_first_line_without_its_mark),
         EACH(search_requires_no_more_than_the_pattern),
+        EACH(search_reads_octal_numbers_as_characters),
         EACH(search_keeps_context_across_pages_and_bounds_lines),
         EACH(write_creates_replaces_and_appends),
         EACH(globs_know_stars_classes_and_escapes),

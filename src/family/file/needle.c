@@ -140,7 +140,8 @@ static bool is_ascii(struct wbi_str s)
 }
 
 /* Whether something in the expression stands for characters of any kind or by number, and so
- * not for the bytes of those that have more than one. */
+ * not for the bytes of those that have more than one. `\351` is octal; to read `\1` so, too,
+ * costs nothing. */
 static bool reads_characters(struct wbi_str p)
 {
     for (size_t i = 0; i < p.n; i++) {
@@ -151,7 +152,7 @@ static bool reads_characters(struct wbi_str p)
             return true;
         if (p.p[i] != '\\')
             continue;
-        if (next != '\0' && strchr("pPXxoNSDWhHvVR", next) != NULL)
+        if (next != '\0' && strchr("pPXxoNSDWhHvVR01234567", next) != NULL)
             return true;
         i++;
     }
