@@ -107,6 +107,16 @@ static wb_rc add_anchor(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
     return WB_OK;
 }
 
+static wb_rc add_bare_line(struct wbi_patch_parser *p, struct wbi_patch_hunk *h,
+                           struct wbi_str line)
+{
+    wb_rc rc = wbi_patch_add_line(p, ' ', line);
+
+    if (rc == WB_OK)
+        h->lines[h->n_lines - 1].bare = true;
+    return rc;
+}
+
 /* Lines up to the next "@@", marker or end of the patch. */
 static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
 {
@@ -119,7 +129,7 @@ static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
             struct wbi_str next = wbi_patch_peek(p);
 
             if (!wbi_str_starts(next, WBI_LIT("*** ")) && p->at < p->text.n)
-                rc = wbi_patch_add_line(p, ' ', line);
+                rc = add_bare_line(p, h, line);
         } else if (line.p[0] == ' ' || line.p[0] == '+' || line.p[0] == '-') {
             rc = wbi_patch_add_line(p, line.p[0], content(p, line));
         } else {
