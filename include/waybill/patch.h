@@ -11,8 +11,10 @@ extern "C" {
 #endif
 
 enum wb_patch_flags {
-    WB_PATCH_CHECK = 1,  /* say what it would do, write nothing */
-    WB_PATCH_GUARDED = 2 /* guarded names (.git, agent and editor configuration) may be written */
+    WB_PATCH_CHECK = 1, /* say what it would do, write nothing */
+    /* guarded names (.git, agent and editor configuration) and places (where Waybill keeps its
+     * state and the user's settings) may be written */
+    WB_PATCH_GUARDED = 2
 };
 
 /* Applies text beneath dir. *ret is the canonical result of ApplyPatch (C4.1),

@@ -23,18 +23,16 @@ struct patching {
 };
 
 /* The user's folder of journals; none where there is no such folder. */
-static wb_rc open_journal(struct patching *g, struct wbi_error *err)
+static wb_rc open_journal(struct patching *g, const struct wbi_places *places,
+                          struct wbi_error *err)
 {
-    struct wbi_places_wish wish = {.root = WBI_NONE};
-    struct wbi_env env = wbi_env_process();
-    struct wbi_places places;
     struct wbi_root *all;
     struct wbi_str path;
-    wb_rc rc = wbi_places_find(g->arena, &wish, &env, &places, err);
+    wb_rc rc;
 
-    if (rc != WB_OK || places.user_state.p == NULL)
-        return rc;
-    path = wbi_arena_fmt(g->arena, "%.*s/patches", WBI_FMT(places.user_state));
+    if (places->user_state.p == NULL)
+        return WB_OK;
+    path = wbi_arena_fmt(g->arena, "%.*s/patches", WBI_FMT(places->user_state));
     if (path.p == NULL)
         return wbi_fail_nomem(err);
     rc = wbi_root_open("/", WBI_ROOT_GRANT, err, &all);
@@ -47,6 +45,18 @@ static wb_rc open_journal(struct patching *g, struct wbi_error *err)
     if (rc == WB_OK)
         rc = wbi_patch_recover(g->disk.root, g->disk.journal, g->arena, err, NULL, NULL);
     return rc;
+}
+
+static wb_rc prepare(struct patching *g, struct wbi_error *err)
+{
+    struct wbi_places_wish wish = {.root = WBI_NONE};
+    struct wbi_env env = wbi_env_process();
+    struct wbi_places places;
+    wb_rc rc = wbi_places_find(g->arena, &wish, &env, &places, err);
+
+    if (rc == WB_OK)
+        rc = wbi_places_guard(&places, g->disk.root, err);
+    return rc != WB_OK || g->out.check ? rc : open_journal(g, &places, err);
 }
 
 static wb_rc succeed(struct patching *g, struct wbi_error *err)
@@ -84,12 +94,11 @@ static wb_rc run(struct patching *g, unsigned flags, struct wbi_buf *out, struct
 {
     struct wbi_patch_fs fs = wbi_patch_fs_path(&g->disk);
     struct wbi_error why = WBI_ERROR_INIT;
-    wb_rc rc = WB_OK;
+    wb_rc rc;
 
     g->out.check = (flags & WB_PATCH_CHECK) != 0;
     g->disk.write_flags = flags & WB_PATCH_GUARDED ? WBI_WRITE_GRANT : 0;
-    if (!g->out.check)
-        rc = open_journal(g, err);
+    rc = prepare(g, err);
     if (rc != WB_OK)
         return rc;
     rc = wbi_patch_apply(g->out.text, &fs, g->out.check ? WBI_PATCH_CHECK : 0, g->arena, &why,

@@ -226,18 +226,6 @@ static wb_rc open_artifact_store(struct wbi_runtime *rt, struct wbi_error *err)
     return rc;
 }
 
-/* Where Waybill and its user keep things needs a grant wherever it is: beneath the home
- * directory as a root, these are settings that loosen and what is trusted. */
-static wb_rc guard_places(const struct wbi_places *p, struct wbi_root *root, struct wbi_error *err)
-{
-    const struct wbi_str places[] = {p->state, p->user_state, p->user_config, p->config_file};
-    wb_rc rc = WB_OK;
-
-    for (size_t i = 0; rc == WB_OK && i < WBI_COUNT(places); i++)
-        rc = wbi_root_guard(root, places[i], err);
-    return rc;
-}
-
 wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret, struct wbi_error *err)
 {
     struct wbi_root *root = NULL;
@@ -246,7 +234,7 @@ wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret, struct wbi
     if (rt->exec_root == NULL) {
         rc = wbi_root_open(rt->places.root.p, 0, err, &root);
         if (rc == WB_OK)
-            rc = guard_places(&rt->places, root, err);
+            rc = wbi_places_guard(&rt->places, root, err);
         if (rc == WB_OK)
             rt->exec_root = root;
         else

@@ -11,11 +11,25 @@
 
 #include "cli/cli.h"
 
+/* U+0080 to U+009F: a terminal may take them as it takes ESC and a letter. */
+static bool is_c1(const char *text)
+{
+    return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
+           (unsigned char)text[1] < 0xa0;
+}
+
 void make_harmless(char *text)
 {
-    for (; *text != '\0'; text++)
-        if (iscntrl((unsigned char)*text) && *text != '\n' && *text != '\t')
-            *text = '?';
+    char *out = text;
+
+    for (; *text != '\0'; text++) {
+        bool control = iscntrl((unsigned char)*text) && *text != '\n' && *text != '\t';
+        bool c1 = is_c1(text);
+
+        *out++ = control || c1 ? '?' : *text;
+        text += c1; /* two bytes, one `?` */
+    }
+    *out = '\0';
 }
 
 __attribute__((format(printf, 2, 0))) static void message(const struct args *a, const char *fmt,

@@ -57,6 +57,15 @@ struct checking {
     int code;
 };
 
+/* What a name or a message brings along does not begin another finding. */
+static void make_one_line(char *line)
+{
+    make_harmless(line);
+    for (; *line != '\0'; line++)
+        if (*line == '\n' || *line == '\t')
+            *line = '?';
+}
+
 /* "FILE:LINE:COLUMN: severity: message" for every finding. */
 static void print_findings(const char *file, const char *json, size_t size)
 {
@@ -78,7 +87,7 @@ static void print_findings(const char *file, const char *json, size_t size)
         if (asprintf(&line, "%s:%s:%s: %s: %s%s%s%s%s", file, value[0], value[1], value[2],
                      value[3] ? value[3] : "", value[3] ? ": " : "", value[4], value[5] ? " " : "",
                      value[5] ? value[5] : "") >= 0) {
-            make_harmless(line);
+            make_one_line(line);
             (void)put_line(line, strlen(line)); /* finish_output tells */
             free(line);
         }

@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "path/path.h"
 
 struct search {
     struct wbi_arena *arena;
@@ -276,6 +278,16 @@ wb_rc wbi_places_find(struct wbi_arena *arena, const struct wbi_places_wish *wis
         rc = find_config_file(&s, wish->config, &p);
     if (rc == WB_OK)
         *ret = p;
+    return rc;
+}
+
+wb_rc wbi_places_guard(const struct wbi_places *p, struct wbi_root *root, struct wbi_error *err)
+{
+    const struct wbi_str places[] = {p->state, p->user_state, p->user_config, p->config_file};
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < WBI_COUNT(places); i++)
+        rc = wbi_root_guard(root, places[i], err);
     return rc;
 }
 

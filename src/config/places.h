@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+struct wbi_root;
+
 struct wbi_env {
     const char *(*get)(void *arg, const char *name); /* NULL when unset */
     void *arg;
@@ -41,6 +43,11 @@ struct wbi_places {
 WB_MUST_CHECK wb_rc wbi_places_find(struct wbi_arena *arena, const struct wbi_places_wish *wish,
                                     const struct wbi_env *env, struct wbi_places *ret,
                                     struct wbi_error *err);
+
+/* Where Waybill and its user keep things needs a grant wherever it is: beneath the home
+ * directory as a root, these are settings that loosen and what is trusted. */
+WB_MUST_CHECK wb_rc wbi_places_guard(const struct wbi_places *p, struct wbi_root *root,
+                                     struct wbi_error *err);
 
 /* What keeps a directory that is not there from being made, by the nearest one above it
  * that is: an errno, or 0. */

@@ -608,7 +608,7 @@ static void a_root_beneath_a_guarded_name_is_guarded(void **state)
         assert_int_equal(wbi_root_beneath(fx.root, Z(ways[i]), &fx.err, &sub), WB_OK);
         assert_int_equal(wbi_path_write(sub, Z("new"), Z("evil"), 0, &fx.err), WB_EDENIED);
         assert_int_equal(fx.err.kind, WBI_KIND_FORBIDDEN);
-        assert_non_null(strstr(fx.err.text, "`new` is in a directory with a guarded name"));
+        assert_non_null(strstr(fx.err.text, "`new` is in a guarded directory (version control"));
         assert_int_equal(wbi_path_mkdirs(sub, Z("x/y"), 0, &fx.err), WB_EDENIED);
         assert_int_equal(wbi_path_write(sub, Z("new"), Z("fine"), WBI_WRITE_GRANT, &fx.err), WB_OK);
         assert_int_equal(wbi_path_unlink(sub, Z("new"), 0, &fx.err), WB_EDENIED);
@@ -664,6 +664,7 @@ static void guarded_places_need_a_grant(void **state)
     wbi_root_unref(sub);
     assert_int_equal(wbi_root_beneath(fx.root, Z("dir/own/new"), &fx.err, &sub), WB_OK);
     assert_int_equal(wbi_path_write(sub, Z("b"), Z("x"), 0, &fx.err), WB_EDENIED);
+    assert_non_null(strstr(fx.err.text, "or where Waybill keeps its state or its user's settings"));
     wbi_root_unref(sub);
     assert_int_equal(wbi_root_beneath(fx.root, Z("."), &fx.err, &sub), WB_OK);
     assert_int_equal(wbi_path_write(sub, Z("mine.json"), Z("x"), 0, &fx.err), WB_EDENIED);

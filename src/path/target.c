@@ -123,8 +123,7 @@ static wb_rc refuse(struct wbi_str path, const char *what, struct wbi_error *err
                          wbi_path_show(path, shown), what);
 }
 
-#define GUARDED_NAME \
-    "a guarded name (version control internals, agent, editor, shell and Waybill configuration)"
+#define GUARDED "version control internals, agent, editor, shell and Waybill configuration"
 
 static bool granted(const struct wbi_root *root, unsigned flags)
 {
@@ -138,8 +137,13 @@ static wb_rc check_guard(struct wbi_root *root, const char *name, unsigned flags
     if (granted(root, flags))
         return WB_OK;
     if (root->guarded)
-        return refuse(path, "in a directory with " GUARDED_NAME, err);
-    return wbi_path_guarded(wbi_str_z(name)) ? refuse(path, GUARDED_NAME, err) : WB_OK;
+        return refuse(path,
+                      "in a guarded directory (" GUARDED
+                      ", or where Waybill keeps its state or its user's settings)",
+                      err);
+    if (wbi_path_guarded(wbi_str_z(name)))
+        return refuse(path, "a guarded name (" GUARDED ")", err);
+    return WB_OK;
 }
 
 /* real: all of it, the last name, too. */

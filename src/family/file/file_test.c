@@ -408,6 +408,55 @@ static void search_keeps_context_across_pages_and_bounds_lines(void **state)
                         "uni:1 ");
 }
 
+/* The text that every match must hold is looked for first: what may be absent, what stands in
+ * classes, groups and repeats is no part of it, however the expression says so. */
+static void search_requires_no_more_than_the_pattern(void **state)
+{
+    static const struct {
+        const char *pattern, *line;
+    } cases[] = {
+        {"^caf\xc3\xa9?s$", "cafs"},
+        {"^caf\xc3\xa9*s$", "cafs"},
+        {"^caf\xc3\xa9{0,2}s$", "caf\xc3\xa9\xc3\xa9s"},
+        {"^\xe6\x97\xa5?$", ""},
+        {"^a\xf0\x9f\x98\x80?b$", "ab"},
+        {"^[[:digit:]abc]$", "5"},
+        {"^[^[:digit:]abc]$", "x"},
+        {"^x[abc[:space:]def]y$", "x y"},
+        {"^[^]abc]$", "x"},
+        {"^[]abc]$", "]"},
+        {"^[\\]abc]$", "]"},
+        {"^[^\\]abc]$", "x"},
+        {"^[\\c]abc]$", "b"},
+        {"^x{(}abc)?$", "x{"},
+        {"^x{2,3}y$", "xxy"},
+        {"^ab\\E?c$", "ac"},
+        {"^a(bcd)*e$", "ae"},
+        {"^ab+c$", "abbc"},
+    };
+
+    (void)state;
+    put("other", "nothing of it\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[64];
+
+        (void)snprintf(text, sizeof(text), "%s\n", cases[i].line);
+        put("f", text);
+        print_message("%s\n", cases[i].pattern); /* the last one said is the one that failed */
+        assert_string_equal(
+            found((struct wbi_search_request){.pattern = wbi_str_z(cases[i].pattern)}), "f:1 ");
+    }
+}
+
+static void search_reads_octal_numbers_as_characters(void **state)
+{
+    (void)state;
+    put("f", "\xc3\xa9\n\xc4\x80\n");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^\\351$")}), "f:1 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^[\\351]$")}), "f:1 ");
+    assert_string_equal(found((struct wbi_search_request){.pattern = Z("^\\400$")}), "f:2 ");
+}
+
 /* As ReadFile shows it and a patch names it. */
 static void search_sees_the_first_line_without_its_mark(void **state)
 {
@@ -574,6 +623,8 @@ int main(void)
         EACH(search_finds_lines_groups_and_pages),
         EACH(search_sees_lines_without_their_ends),
         EACH(search_sees_the_first_line_without_its_mark),
+        EACH(search_requires_no_more_than_the_pattern),
+        EACH(search_reads_octal_numbers_as_characters),
         EACH(search_keeps_context_across_pages_and_bounds_lines),
         EACH(write_creates_replaces_and_appends),
         EACH(globs_know_stars_classes_and_escapes),

@@ -38,42 +38,77 @@ static bool is_meta(char c)
     return c != '\0' && strchr("\\^$.|?*+()[]{}#", c) != NULL;
 }
 
-/* The longest run of plain characters outside groups, classes and repeats. An
- * expression with alternatives, options or verbs has none. */
+/* Behind the class that starts at `from`; 0 where its end is not plain to see. */
+static size_t behind_class(struct wbi_str p, size_t from)
+{
+    size_t i = from + 1;
+
+    i += i < p.n && p.p[i] == '^';
+    i += i < p.n && p.p[i] == ']'; /* the first one is a member */
+    while (i < p.n && p.p[i] != ']') {
+        char next = i + 1 < p.n ? p.p[i + 1] : '\0';
+
+        if ((p.p[i] == '[' && next == ':') || (p.p[i] == '\\' && next == 'c'))
+            return 0;
+        i += p.p[i] == '\\' ? 2 : 1;
+    }
+    return i < p.n ? i + 1 : 0;
+}
+
+/* Behind the brace and the numbers of a repeat; another brace is text. */
+static size_t behind_brace(struct wbi_str p, size_t from)
+{
+    size_t i = from + 1;
+
+    while (i < p.n && p.p[i] != '\0' && strchr("0123456789, ", p.p[i]) != NULL)
+        i++;
+    return i < p.n && p.p[i] == '}' ? i + 1 : i;
+}
+
+/* Without its last character, all of its bytes. */
+static size_t without_last(const char *run, size_t n)
+{
+    while (n > 1 && ((unsigned char)run[n - 1] & 0xc0) == 0x80)
+        n--;
+    return n > 0 ? n - 1 : 0;
+}
+
+/* Alternatives, options, verbs and quoting: nothing can be said of such an expression. */
+static bool is_involved(struct wbi_str p)
+{
+    return wbi_str_index(p, '|') < p.n || wbi_str_find(p, WBI_LIT("(?")) < p.n ||
+           wbi_str_find(p, WBI_LIT("(*")) < p.n || wbi_str_find(p, WBI_LIT("\\Q")) < p.n ||
+           wbi_str_find(p, WBI_LIT("\\E")) < p.n;
+}
+
+/* The longest run of plain characters outside groups, classes and repeats, as far as the
+ * expression is understood: what is given back must be in every match. */
 static struct wbi_str required_text(struct wbi_str p)
 {
     struct wbi_str best = {"", 0};
-    size_t from = 0, depth = 0;
+    size_t from = 0, depth = 0, i = 0;
 
-    if (wbi_str_index(p, '|') < p.n || wbi_str_find(p, WBI_LIT("(?")) < p.n ||
-        wbi_str_find(p, WBI_LIT("(*")) < p.n || wbi_str_find(p, WBI_LIT("\\Q")) < p.n)
+    if (is_involved(p))
         return best;
-    for (size_t i = 0; i <= p.n; i++) {
-        size_t run = i - from;
+    for (;;) {
+        size_t run;
 
-        if (i < p.n && !is_meta(p.p[i]))
-            continue;
-        if (i < p.n && run > 0 && strchr("?*{", p.p[i]) != NULL)
-            run--; /* the last one may not be there */
+        while (i < p.n && !is_meta(p.p[i]))
+            i++;
+        run = i - from;
+        if (i < p.n && strchr("?*{", p.p[i]) != NULL)
+            run = without_last(p.p + from, run); /* it may not be there */
         if (depth == 0 && run > best.n)
             best = wbi_str_make(p.p + from, run);
-        if (i == p.n)
-            break;
+        if (i == p.n || p.p[i] == '\\') /* what an escape takes is not known */
+            return best;
         depth += p.p[i] == '(';
         depth -= p.p[i] == ')' && depth > 0;
-        if (p.p[i] == '\\') /* what an escape takes is not known: give up behind it */
+        from = p.p[i] == '[' ? behind_class(p, i) : p.p[i] == '{' ? behind_brace(p, i) : i + 1;
+        if (from == 0)
             return best;
-        if (p.p[i] == '[' || p.p[i] == '{') {
-            char close = p.p[i] == '[' ? ']' : '}';
-            size_t skip = i + 2;
-
-            while (skip < p.n && p.p[skip] != close)
-                skip += p.p[skip] == '\\' ? 2 : 1;
-            i = skip < p.n ? skip : p.n - 1;
-        }
-        from = i + 1;
+        i = from;
     }
-    return best;
 }
 
 static struct wbi_str quoted(struct wbi_str s, struct wbi_arena *arena)
@@ -105,7 +140,8 @@ static bool is_ascii(struct wbi_str s)
 }
 
 /* Whether something in the expression stands for characters of any kind or by number, and so
- * not for the bytes of those that have more than one. */
+ * not for the bytes of those that have more than one. `\351` is octal; to read `\1` so, too,
+ * costs nothing. */
 static bool reads_characters(struct wbi_str p)
 {
     for (size_t i = 0; i < p.n; i++) {
@@ -116,7 +152,7 @@ static bool reads_characters(struct wbi_str p)
             return true;
         if (p.p[i] != '\\')
             continue;
-        if (next != '\0' && strchr("pPXxoNSDWhHvVR", next) != NULL)
+        if (next != '\0' && strchr("pPXxoNSDWhHvVR01234567", next) != NULL)
             return true;
         i++;
     }
@@ -145,6 +181,7 @@ static wb_rc compile_both(struct wbi_str pattern, unsigned flags, struct wbi_err
 
     if (rc == WB_ENOMEM || !reads_characters(pattern))
         return rc;
+    n->wide = !is_ascii(pattern);
     if (n->re == NULL)
         return compile(pattern, flags, err, &n->re_utf8);
     return compile(pattern, flags, NULL, &n->re_utf8) == WB_ENOMEM ? wbi_fail_nomem(err) : WB_OK;
@@ -213,7 +250,7 @@ bool wbi_needle_literal(const struct wbi_needle *n, struct wbi_str text, size_t 
 
 bool wbi_needle_reads_utf8(const struct wbi_needle *n, struct wbi_str text)
 {
-    if (n->re_utf8 == NULL || (n->re != NULL && is_ascii(text)))
+    if (n->re_utf8 == NULL || (n->re != NULL && !n->wide && is_ascii(text)))
         return false;
     return wbi_utf8_valid(text);
 }

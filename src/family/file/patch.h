@@ -33,6 +33,7 @@ struct wbi_patch_line {
     struct wbi_str text; /* without the newline; a CR before it belongs to it */
     char op;             /* ' ' context, '-' removed, '+' added */
     bool no_newline;     /* "\ No newline at end of file" follows */
+    bool bare;           /* empty, without a marker column: context, or a gap between parts */
 };
 
 struct wbi_patch_hunk {

@@ -163,32 +163,40 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
 }
 
 /* Empty lines between a hunk of a Codex patch and what follows read as its context, and are
- * it where the file has them. */
-static bool drop_empty_context(struct wbi_patch_hunk *h)
+ * it where the file has them. *ret_meant: some have a marker column, and so are no mere gap. */
+static bool drop_empty_context(struct wbi_patch_hunk *h, bool *ret_meant)
 {
     size_t had = h->n_lines;
 
+    *ret_meant = false;
     while (h->n_lines > 0 && h->lines[h->n_lines - 1].op == ' ' &&
            wbi_str_trim(h->lines[h->n_lines - 1].text).n == 0) {
         h->n_lines--;
         h->n_old--;
         h->n_new--;
+        *ret_meant = *ret_meant || !h->lines[h->n_lines].bare;
     }
     return h->n_lines < had && h->n_old > 0;
 }
 
-static wb_rc find_hunk(struct plan *p, const struct wbi_patch_text *text, struct wbi_patch_hunk *h,
-                       size_t from, struct wbi_patch_place *ret)
+static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
+                       const struct wbi_patch_text *text, size_t no, size_t from,
+                       struct wbi_patch_place *ret)
 {
     struct wbi_patch_fault fault = *p->fault;
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_patch_hunk less = *h;
+    struct wbi_patch_hunk *h = &f->hunks[no], less = *h;
+    bool meant;
     wb_rc rc = wbi_patch_find(text, h, p->patch->form, from, p->arena, p->err, p->fault, ret);
 
-    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX || !drop_empty_context(&less) ||
+    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX ||
+        !drop_empty_context(&less, &meant) ||
         wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, ret) != WB_OK)
         return rc;
     *h = less;
+    if (meant)
+        diagnose(p, "empty_context_dropped", f->path,
+                 "hunk %zu: empty lines at its end are not in the file and were left out", no + 1);
     return WB_OK;
 }
 
@@ -208,7 +216,7 @@ static wb_rc place_hunks(struct plan *p, const struct wbi_patch_file *f,
         p->fault->path = f->path;
         p->fault->hunk = (uint32_t)(i + 1);
         p->fault->line = f->hunks[i].at_line;
-        rc = find_hunk(p, text, &f->hunks[i], from, &places[i]);
+        rc = find_hunk(p, f, text, i, from, &places[i]);
         if (rc == WB_OK) {
             diagnose_hunk(p, f, &f->hunks[i], i, &places[i]);
             from = places[i].at + f->hunks[i].n_old;

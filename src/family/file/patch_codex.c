@@ -107,6 +107,16 @@ static wb_rc add_anchor(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
     return WB_OK;
 }
 
+static wb_rc add_bare_line(struct wbi_patch_parser *p, struct wbi_patch_hunk *h,
+                           struct wbi_str line)
+{
+    wb_rc rc = wbi_patch_add_line(p, ' ', line);
+
+    if (rc == WB_OK)
+        h->lines[h->n_lines - 1].bare = true;
+    return rc;
+}
+
 /* Lines up to the next "@@", marker or end of the patch. */
 static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
 {
@@ -119,7 +129,7 @@ static wb_rc change_lines(struct wbi_patch_parser *p, struct wbi_patch_hunk *h)
             struct wbi_str next = wbi_patch_peek(p);
 
             if (!wbi_str_starts(next, WBI_LIT("*** ")) && p->at < p->text.n)
-                rc = wbi_patch_add_line(p, ' ', line);
+                rc = add_bare_line(p, h, line);
         } else if (line.p[0] == ' ' || line.p[0] == '+' || line.p[0] == '-') {
             rc = wbi_patch_add_line(p, line.p[0], content(p, line));
         } else {
@@ -161,14 +171,19 @@ static bool at_unified_header(const struct wbi_patch_parser *p)
             wbi_str_starts(wbi_patch_peek(p), WBI_LIT("+++ ")));
 }
 
-/* An empty line before the first hunk, or behind the last. */
-static bool separates(const struct wbi_patch_parser *p)
+/* Passes over empty lines before the first hunk, or behind the last. Those that lead to a line
+ * of a change are context, whether or not they kept their marker column. */
+static bool pass_separators(struct wbi_patch_parser *p)
 {
-    struct wbi_str next = wbi_patch_peek(p);
+    struct wbi_patch_parser ahead = *p;
 
-    return wbi_str_trim(p->line).n == 0 &&
-           (wbi_str_trim(next).n == 0 || wbi_str_starts(next, WBI_LIT("@@")) ||
-            wbi_str_starts(next, WBI_LIT("*** ")));
+    while (!ahead.ended && wbi_str_trim(ahead.line).n == 0)
+        wbi_patch_next(&ahead);
+    if (wbi_str_trim(p->line).n > 0 ||
+        !(at_section(&ahead) || wbi_str_starts(ahead.line, WBI_LIT("@@"))))
+        return false;
+    *p = ahead;
+    return true;
 }
 
 static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)
@@ -194,11 +209,8 @@ static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)
                                 "headers of a unified diff stand in a Codex patch; the hunks "
                                 "follow `*** Update File: ` directly");
     while (rc == WB_OK && !at_section(p)) {
-        if (separates(p)) {
-            wbi_patch_next(p);
-            continue;
-        }
-        rc = parse_hunk(p);
+        if (!pass_separators(p))
+            rc = parse_hunk(p);
     }
     if (rc == WB_OK && f->n_hunks == 0 && f->action == WBI_PATCH_MODIFY)
         rc = wbi_patch_syntax(p, "missing_hunk", "an updated file needs at least one hunk");
