@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "waybill/waybill.h"
 #include "workspace.h"
@@ -321,6 +322,131 @@ static void a_heartbeat_may_cancel_a_call_that_waits(void **state)
     ws_fini(&ws);
 }
 
+/* ---- the loop is driven once ---- */
+
+struct driver {
+    wb_runtime *runtime;
+    int told;
+};
+
+/* runtime.h: inside a callback no thread starts, and what would wait for its end does nothing. */
+static void try_to_drive(void *arg)
+{
+    struct driver *d = arg;
+
+    d->told++;
+    assert_int_equal(wb_runtime_start(d->runtime, NULL), WB_EMISUSE);
+    wb_runtime_run(d->runtime);
+    wb_runtime_free(d->runtime);
+}
+
+static wb_rc project_and_try(const char *output, size_t size, unsigned budget, wb_sink *sink,
+                             wb_text *result, wb_text *summary, void *arg)
+{
+    (void)budget;
+    (void)sink;
+    try_to_drive(arg);
+    wb_text_add(result, output, size);
+    wb_text_add(summary, "fine", 4);
+    return WB_OK;
+}
+
+static wb_rc render_and_try(const char *canonical, size_t size, wb_text *receipt, void *arg)
+{
+    try_to_drive(arg);
+    wb_text_add(receipt, canonical, size);
+    return WB_OK;
+}
+
+static void families_may_not_drive_the_loop(void **state)
+{
+    struct driver d = {.told = 0};
+    wb_tool_call *open = NULL;
+    wb_result *result;
+    wb_request *r;
+    int runs = 0;
+
+    (void)state;
+    d.runtime = counting_runtime(&runs);
+    assert_int_equal(
+        wb_family_register(d.runtime, "mine", project_and_try, render_and_try, &d, NULL), WB_OK);
+    assert_int_equal(wb_tool_register(d.runtime, "{\"name\":\"shown\",\"parallel\":true}", "mine",
+                                      count_run, NULL, &runs, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(d.runtime, "{\"name\":\"open\",\"parallel\":true}", NULL,
+                                      leave_open, NULL, &open, NULL),
+                     WB_OK);
+    submit(d.runtime, "open", nothing_more, NULL); /* what wb_runtime_run would wait for */
+    r = wb_request_new("shown");
+    assert_int_equal(wb_call_run(d.runtime, r, &result), WB_OK);
+    assert_true(wb_result_ok(result));
+    assert_int_equal(d.told, 2);
+    wb_tool_finish_text(open, "", 0);
+    wb_result_free(result);
+    wb_request_free(r);
+    wb_runtime_free(d.runtime);
+}
+
+static void try_by_notice(const char *text, void *arg)
+{
+    (void)text;
+    try_to_drive(arg);
+}
+
+static void try_when_ready(const char *url, void *arg)
+{
+    (void)url;
+    try_to_drive(arg);
+}
+
+/* A runtime with a server that cannot be had, which is told to who lists tools or serves. */
+static wb_runtime *runtime_without_its_server(const struct workspace *ws)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/servers.json", ws->root);
+    ws_write(path, "{\"mcpServers\":{\"gone\":{\"command\":\"true\",\"env\":"
+                   "{\"A\":\"${WAYBILL_TEST_NOT_SET}\"}}}}");
+    assert_int_equal(wb_options_set(o, WB_OPT_ROOT, ws->root), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_CONFIG, path), WB_OK);
+    assert_int_equal(wb_options_set(o, WB_OPT_LEDGER, "0"), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    return runtime;
+}
+
+static void notices_may_not_drive_the_loop(void **state)
+{
+    struct driver d = {.told = 0};
+    wb_serve_options serve = {.http = "127.0.0.1:0",
+                              .access_log = -1,
+                              .on_ready = try_when_ready,
+                              .arg = &d,
+                              .on_notice = try_by_notice};
+    struct workspace ws;
+    int stop[2];
+    char *list;
+
+    (void)state;
+    ws_init(&ws);
+    d.runtime = runtime_without_its_server(&ws);
+    wb_runtime_on_notice(d.runtime, try_by_notice, &d);
+    assert_int_equal(wb_tools_list(d.runtime, NULL, NULL, &list, NULL, NULL), WB_OK);
+    assert_int_equal(d.told, 1);
+    wb_free(list);
+    assert_int_equal(pipe(stop), 0);
+    assert_int_equal(write(stop[1], "x", 1), 1);
+    serve.stop = stop[0];
+    assert_int_equal(wb_serve(d.runtime, &serve, NULL), WB_OK);
+    assert_int_equal(d.told, 3);
+    close(stop[0]);
+    close(stop[1]);
+    wb_runtime_free(d.runtime);
+    ws_fini(&ws);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +454,8 @@ int main(void)
         cmocka_unit_test(a_callback_may_wait_for_what_is_on_its_way),
         cmocka_unit_test(a_frame_may_end_its_call),
         cmocka_unit_test(a_heartbeat_may_cancel_a_call_that_waits),
+        cmocka_unit_test(families_may_not_drive_the_loop),
+        cmocka_unit_test(notices_may_not_drive_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

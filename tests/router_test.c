@@ -277,6 +277,100 @@ static void calls_that_end_when_told_are_answered_in_order(void **state)
     }
 }
 
+/* ---- frames ---- */
+
+static void *tell_more(void *arg)
+{
+    struct world *w = arg;
+
+    wb_tool_partial(w->running[0], "{\"at\":1}", 8);
+    return NULL;
+}
+
+/* The partial comes from another thread: the loop brings it later. */
+static void tell_later(wb_tool_call *call, void *arg)
+{
+    pthread_t thread;
+
+    run_exclusive(call, arg);
+    assert_int_equal(pthread_create(&thread, NULL, tell_more, arg), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void tell_at_once(wb_tool_call *call, void *arg)
+{
+    run_exclusive(call, arg);
+    wb_tool_partial(call, "{\"at\":1}", 8);
+}
+
+/* The world's router is one with frames that come to on_line, of the tool "tells". */
+static void world_tells(struct world *w, wb_tool_run_cb run, wb_line_cb on_line)
+{
+    wb_dispatch_options options = {.frames = 1};
+
+    world_begin(w);
+    wb_router_free(w->router);
+    assert_int_equal(wb_tool_register(w->runtime, "{\"name\":\"tells\",\"parallel\":false}", NULL,
+                                      run, give_up, w, NULL),
+                     WB_OK);
+    assert_int_equal(wb_router_new(w->runtime, &options, on_line, w, &w->router, NULL), WB_OK);
+}
+
+static const char tells[] =
+    "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"tells\",\"arguments\":\"{}\"}";
+
+static void try_to_run_the_loop(const char *line, size_t size, void *arg)
+{
+    wb_request *request = wb_request_new("beside");
+    struct world *w = arg;
+    wb_result *result;
+
+    take_line(line, size, w);
+    assert_int_equal(wb_call_run(w->runtime, request, &result), WB_EMISUSE);
+    assert_int_equal(w->started, 1);
+    (void)wb_runtime_turn(w->runtime, /* wait= */ 1); /* which would wait for ever */
+    wb_request_free(request);
+}
+
+/* dispatch.h: whoever makes a frame is on the stack, so the loop does not run beneath it. */
+static void a_line_of_frames_may_not_run_the_loop(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_tells(&w, tell_later, try_to_run_the_loop);
+    assert_int_equal(wb_router_line(w.router, tells, strlen(tells), NULL), WB_OK);
+    while (strstr(w.last, "\"event\":\"partial\"") == NULL)
+        (void)wb_runtime_turn(w.runtime, /* wait= */ 1);
+    wb_tool_finish_text(w.running[0], "done", 4);
+    assert_int_equal(wb_router_pending(w.router), 0);
+    assert_int_equal(w.order[w.answered - 1], 1);
+    world_end(&w);
+}
+
+static void cancel_by_the_first_partial(const char *line, size_t size, void *arg)
+{
+    struct world *w = arg;
+
+    take_line(line, size, w);
+    if (strstr(w->last, "\"event\":\"partial\"") != NULL)
+        wb_router_cancel(w->router);
+}
+
+/* C9.3: all calls that were taken are cancelled, also the one whose tool is still beginning. */
+static void the_first_frame_may_cancel_its_own_call(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_tells(&w, tell_at_once, cancel_by_the_first_partial);
+    assert_int_equal(wb_router_line(w.router, tells, strlen(tells), NULL), WB_OK);
+    assert_int_equal(wb_router_pending(w.router), 0);
+    assert_int_equal(w.count, 0);
+    assert_non_null(strstr(w.last, "stopped at once"));
+    world_end(&w);
+}
+
 /* One text for all providers (C9.2): the same call sent as each gives the same
  * receipt. */
 static void one_receipt_for_every_provider(void **state)
@@ -639,6 +733,8 @@ int main(void)
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(an_id_in_another_shape_is_refused_in_that_shape),
         cmocka_unit_test(calls_that_end_when_told_are_answered_in_order),
+        cmocka_unit_test(a_line_of_frames_may_not_run_the_loop),
+        cmocka_unit_test(the_first_frame_may_cancel_its_own_call),
         cmocka_unit_test(one_receipt_for_every_provider),
         cmocka_unit_test(the_largest_lines_are_answered),
     };

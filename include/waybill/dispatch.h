@@ -20,7 +20,9 @@ typedef struct wb_dispatch_options {
 /* ---- line by line ---- */
 
 typedef struct wb_router wb_router;
-/* One output line without its line end; on the loop thread, in call order. */
+/* One output line without its line end; on the loop thread, answers in call order. Calls may be
+ * given and cancelled from inside. With frames it may not run the loop, like all that get frames
+ * (call.h): wb_call_run is WB_EMISUSE there, wb_runtime_turn does nothing. */
 typedef void (*wb_line_cb)(const char *line, size_t size, void *arg);
 
 /* options may be NULL. Loop thread (or before it runs). WB_EINPUT: unknown provider. */

@@ -16,6 +16,7 @@
 struct wb_router {
     wb_runtime *runtime;
     struct wbi_router *router;
+    bool frames; /* on_line gets them, whose makers are on the stack */
     wb_line_cb on_line;
     void *arg;
 };
@@ -43,7 +44,9 @@ static void hand_line(void *arg, struct wbi_str text)
     wb_runtime *runtime = r->runtime;
 
     wbi_api_enter(runtime);
+    runtime->showing += r->frames;
     r->on_line(text.p, text.n, r->arg);
+    runtime->showing -= r->frames;
     wbi_api_leave(runtime);
 }
 
@@ -66,6 +69,7 @@ wb_rc wb_router_new(wb_runtime *runtime, const wb_dispatch_options *options, wb_
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     }
     r->runtime = runtime;
+    r->frames = o.frames;
     r->on_line = on_line;
     r->arg = arg;
     *ret = r;

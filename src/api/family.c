@@ -14,6 +14,7 @@
 
 struct wbi_api_family {
     struct wbi_api_family *next;
+    wb_runtime *runtime;
     struct wbi_family family;
     char *name;
     wb_project_cb project;
@@ -105,8 +106,10 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wb_rc rc;
 
     wbi_buf_init_arena(&summary, p->arena, WBI_LIMIT_RECEIPT);
+    wbi_api_enter(f->runtime);
     rc = f->project(full->output.p, full->output.n, p->budget_tokens, &sink, &result_text,
                     &summary_text, f->arg);
+    wbi_api_leave(f->runtime);
     if (rc != WB_OK)
         return wbi_fail(err, rc, "family %s could not project the output", f->name);
     rc = wbi_json_read(p->arena, wbi_buf_str(ret_result), WBI_JSON_STRICT, &v, err);
@@ -134,7 +137,9 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
         wbi_json_write(&text, c->root);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
+    wbi_api_enter(f->runtime);
     rc = f->render(text.p, text.n, &receipt, f->arg);
+    wbi_api_leave(f->runtime);
     if (rc == WB_OK)
         rc = make_clean(ret_receipt, arena);
     if (rc == WB_OK && ret_receipt->n == 0)
@@ -170,6 +175,7 @@ wb_rc wb_family_register(wb_runtime *runtime, const char *name, wb_project_cb pr
         wbi_free(f);
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     }
+    f->runtime = runtime;
     f->project = project_cb;
     f->render = render_cb;
     f->arg = arg;

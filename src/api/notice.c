@@ -35,7 +35,9 @@ void wbi_api_notice(wb_runtime *runtime, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, ap); /* what is too long is cut */
     va_end(ap);
+    wbi_api_enter(runtime);
     runtime->on_notice(text, runtime->notice_arg);
+    wbi_api_leave(runtime);
 }
 
 void wb_runtime_on_notice(wb_runtime *runtime, void (*on_notice)(const char *text, void *arg),

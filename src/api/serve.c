@@ -10,6 +10,8 @@
 #include "serve/upstreams.h"
 
 struct serving {
+    wb_runtime *runtime;
+    wb_serve_options options;
     struct wbi_gateway *gateway;
     struct wbi_error lost;
     struct wbi_watch *stop;
@@ -64,8 +66,9 @@ static wb_rc read_serve_options(const wb_serve_options *o, struct serving *s, st
     return WB_OK;
 }
 
-static void tell_ready(const wb_serve_options *o, const struct wbi_gateway *g)
+static void tell_ready(const struct serving *s)
 {
+    const wb_serve_options *o = &s->options;
     struct wbi_str address = wbi_str_z(o->http);
     size_t host = address.n;
     char url[300];
@@ -75,27 +78,31 @@ static void tell_ready(const wb_serve_options *o, const struct wbi_gateway *g)
     while (host > 0 && address.p[host - 1] != ':')
         host--;
     (void)snprintf(url, sizeof(url), "http://%.*s:%u/mcp", (int)(host > 0 ? host - 1 : 0),
-                   address.p, wbi_gateway_port(g));
+                   address.p, wbi_gateway_port(s->gateway));
+    wbi_api_enter(s->runtime);
     o->on_ready(url, o->arg);
+    wbi_api_leave(s->runtime);
 }
 
 static void on_notice(void *arg, const char *text)
 {
-    const wb_serve_options *o = arg;
+    const struct serving *s = arg;
 
-    o->on_notice(text, o->arg);
+    wbi_api_enter(s->runtime);
+    s->options.on_notice(text, s->options.arg);
+    wbi_api_leave(s->runtime);
 }
 
-static void tell_notices(wb_runtime *runtime, wb_serve_options *o)
+static void tell_notices(struct serving *s)
 {
-    const char *distrust = wbi_api_trust_notice(runtime);
+    const char *distrust = wbi_api_trust_notice(s->runtime);
 
-    if (o->on_notice == NULL)
+    if (s->options.on_notice == NULL)
         return;
     if (distrust != NULL)
-        o->on_notice(distrust, o->arg);
-    if (runtime->ups != NULL)
-        wbi_upstreams_notices(runtime->ups, on_notice, o);
+        on_notice(s, distrust);
+    if (s->runtime->ups != NULL)
+        wbi_upstreams_notices(s->runtime->ups, on_notice, s);
 }
 
 wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **reterr)
@@ -103,8 +110,7 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_str hosts[HOSTS_MAX];
     struct wbi_gateway_options go;
-    struct serving s = {.lost = WBI_ERROR_INIT, .stop_fd = -1};
-    wb_serve_options own;
+    struct serving s = {.runtime = runtime, .lost = WBI_ERROR_INIT, .stop_fd = -1};
     wb_rc rc;
 
     if (wbi_api_check(runtime, "wb_serve", reterr) != WB_OK)
@@ -113,6 +119,7 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve: options are NULL");
     if (runtime->threaded || wbi_api_showing(runtime))
         return wbi_api_fail_text(reterr, WB_EMISUSE, "wb_serve drives the loop itself");
+    s.options = *options;
     rc = read_serve_options(options, &s, hosts, &go, &err);
     if (rc == WB_OK)
         rc = wbi_gateway_new(runtime->rt, runtime->ups, &go, &s.gateway, &err);
@@ -123,9 +130,8 @@ wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options, wb_error **
             rc = wbi_watch_set(s.stop, WBI_WATCH_READ);
     }
     if (rc == WB_OK) {
-        own = *options;
-        tell_notices(runtime, &own);
-        tell_ready(options, s.gateway);
+        tell_notices(&s);
+        tell_ready(&s);
         runtime->gateway = s.gateway;
         wbi_loop_run(runtime->rt->loop, &s.done);
         runtime->gateway = NULL;

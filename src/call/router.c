@@ -33,6 +33,7 @@ struct entry {
     struct wbi_router *router;
     struct line *line;
     struct wbi_wire_call *wire; /* NULL: an error line */
+    struct wbi_call *call;      /* while it runs */
     struct entry *same_as;      /* a repeat of that one */
     struct entry *memory_next;  /* of the conversation's memory of ids */
     uint8_t fingerprint[WBI_SHA256_SIZE];
@@ -43,9 +44,8 @@ struct entry {
     enum state state;
     bool exclusive;
     bool last_of_turn;
-    bool remembered;
     bool error_line; /* its output is one */
-    uint64_t running_id;
+    bool remembered;
     const char *output; /* owned, or the text that needs no memory */
     char *owned;
     size_t output_n;
@@ -373,6 +373,7 @@ static wb_rc start(struct entry *e)
     if (e->router->cancelled)
         call->cancel = WBI_CANCEL_ASKED; /* ends before it does anything */
     e->state = RUNNING;
+    e->call = call;
     e->conversation->running++;
     e->conversation->exclusive |= e->exclusive;
     e->router->running++;
@@ -382,8 +383,6 @@ static wb_rc start(struct entry *e)
         e->conversation->exclusive &= !e->exclusive;
         e->router->running--;
         e->state = WAITING;
-    } else if (e->state == RUNNING) {
-        e->running_id = call->id; /* still there: it did not finish at once */
     }
     return rc;
 }
@@ -464,7 +463,7 @@ void wbi_router_cancel(struct wbi_router *r)
     r->pumping = true;
     for (struct entry *e = r->first; e != NULL; e = e->next)
         if (e->state == RUNNING)
-            wbi_call_cancel(r->rt->calls, e->running_id, WBI_CANCEL_ASKED);
+            wbi_call_cancel(r->rt->calls, e->call->id, WBI_CANCEL_ASKED);
     r->pumping = pumping;
     pump(r);
 }

@@ -355,14 +355,19 @@ static bool same(struct wbi_str a, struct wbi_str b)
     return (a.p == NULL) == (b.p == NULL) && wbi_str_eq(a, b);
 }
 
+static bool takes_input(const struct wbi_command *c)
+{
+    return c->info.accepts_input && wbi_process_reads(c->process);
+}
+
 const char *wbi_tasks_duplicate(const struct wbi_tasks *t, struct wbi_str cmd,
                                 struct wbi_str workdir, struct wbi_str shell, struct wbi_str place,
-                                bool tty, bool takes_input)
+                                bool tty, bool wants_input)
 {
     for (const struct wbi_command *c = t->commands; c != NULL; c = c->next)
         if (c->promoted && c->process != NULL && !c->stop_asked && c->info.tty == tty &&
-            (c->info.accepts_input || !takes_input) && same(c->info.cmd, cmd) &&
-            same(c->info.workdir, workdir) && same(c->info.shell, shell) && same(c->place, place))
+            same(c->info.cmd, cmd) && same(c->info.workdir, workdir) &&
+            same(c->info.shell, shell) && same(c->place, place) && (!wants_input || takes_input(c)))
             return c->info.id;
     return NULL;
 }

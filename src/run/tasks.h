@@ -118,11 +118,11 @@ WB_MUST_CHECK wb_rc wbi_command_promote(struct wbi_command *c, const char **ret_
 /* Tasks. Kinds task_not_found (WB_ENOTFOUND) and task_not_running (WB_EMISUSE). */
 
 /* The running task with the same command, directory, shell, terminal and place that can be used
- * as a new one could: it takes input if that is wanted, and nobody has asked it to stop. NULL
+ * as a new one could: it still takes input if that is wanted, and nobody has asked it to stop. NULL
  * for none. */
 const char *wbi_tasks_duplicate(const struct wbi_tasks *t, struct wbi_str cmd,
                                 struct wbi_str workdir, struct wbi_str shell, struct wbi_str place,
-                                bool tty, bool takes_input);
+                                bool tty, bool wants_input);
 WB_MUST_CHECK wb_rc wbi_tasks_get(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *arena,
                                   struct wbi_task_info *ret, struct wbi_error *err);
 /* Newest first, also those of earlier runtimes. */

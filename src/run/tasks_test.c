@@ -355,7 +355,7 @@ static const char *duplicate_of(const struct bench *b, const char *line, const c
                                 struct wbi_str shell, bool tty)
 {
     return wbi_tasks_duplicate(b->tasks, wbi_str_z(line), wbi_str_z(dir), shell, WBI_NONE, tty,
-                               /* takes_input= */ false);
+                               /* wants_input= */ false);
 }
 
 static void only_promoted_running_tasks_are_duplicates(void **state) /* I5 */
@@ -391,6 +391,24 @@ static void a_task_that_cannot_stand_for_the_new_one_is_no_duplicate(void **stat
     b->done = false;
     assert_int_equal(wbi_tasks_stop(b->tasks, id, NULL), WB_OK);
     assert_null(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, false));
+    wbi_loop_run(b->loop, &b->done);
+}
+
+/* TaskInput says of a closed input to start the command again: that must not find this task. */
+static void a_task_whose_input_is_closed_is_no_duplicate_for_more(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_command *c = start(b, "cat; sleep 100", WBI_STDIN_PIPE);
+    struct wbi_str id = promote(b, c), cmd = c->info.cmd, dir = c->info.workdir;
+
+    assert_string_equal(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, true),
+                        id.p);
+    assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_NONE, true, NULL), WB_OK);
+    assert_null(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, true));
+    assert_string_equal(wbi_tasks_duplicate(b->tasks, cmd, dir, WBI_NONE, WBI_NONE, false, false),
+                        id.p);
+    b->done = false;
+    assert_int_equal(wbi_tasks_stop(b->tasks, id, NULL), WB_OK);
     wbi_loop_run(b->loop, &b->done);
 }
 
@@ -656,6 +674,7 @@ int main(void)
         TEST(the_longest_command_becomes_a_task),
         TEST(only_promoted_running_tasks_are_duplicates),
         TEST(a_task_that_cannot_stand_for_the_new_one_is_no_duplicate),
+        TEST(a_task_whose_input_is_closed_is_no_duplicate_for_more),
         TEST(no_secret_gets_into_a_fact),
         TEST(a_start_is_stored),
         TEST(results_are_told_once_and_none_is_lost),
