@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * base/sha256.c: SHA-256 (FIPS 180-4). Blocks go through the processor's own
- * instructions where it has them, else through portable C. */
+ * instructions where it has them, else two at a time through vectors (AVX2), else
+ * through portable C. */
 #include <pthread.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/local.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -47,6 +49,41 @@ static uint32_t turn(uint32_t v, unsigned by)
     return v >> by | v << (32 - by);
 }
 
+/* One round. The words change their names instead of their places. b_c is b ^ c, and by the end
+ * what that is for the next round, so that the majority of a, b and c costs two operations. */
+#define ROUND(a, b, c, d, e, f, g, h, kw)                                                  \
+    do {                                                                                   \
+        const uint32_t a_b = (a) ^ (b);                                                    \
+        (h) += (kw) + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) + (~(e) & (g))); \
+        (d) += (h);                                                                        \
+        (h) += (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((b) ^ (a_b & b_c));             \
+        b_c = a_b;                                                                         \
+    } while (0)
+
+#define FOUR_ROUNDS(a, b, c, d, e, f, g, h, kw) \
+    do {                                        \
+        ROUND(a, b, c, d, e, f, g, h, (kw)[0]); \
+        ROUND(h, a, b, c, d, e, f, g, (kw)[1]); \
+        ROUND(g, h, a, b, c, d, e, f, (kw)[2]); \
+        ROUND(f, g, h, a, b, c, d, e, (kw)[3]); \
+    } while (0)
+
+/* The rounds of a block: four words of the schedule, with K in them, at kw, the next four at
+ * kw + step, and so on. */
+static inline __attribute__((always_inline)) void rounds(uint32_t state[8], const uint32_t *kw,
+                                                         size_t step)
+{
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
+             g = state[6], h = state[7], b_c = b ^ c;
+
+    for (size_t i = 0; i < 8; i++, kw += 2 * step) {
+        FOUR_ROUNDS(a, b, c, d, e, f, g, h, kw);
+        FOUR_ROUNDS(e, f, g, h, a, b, c, d, kw + step);
+    }
+    state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+    state[4] += e, state[5] += f, state[6] += g, state[7] += h;
+}
+
 static void spread(uint32_t w[64], const uint8_t *p)
 {
     for (size_t i = 0; i < 16; i++)
@@ -56,31 +93,126 @@ static void spread(uint32_t w[64], const uint8_t *p)
         w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] +
                (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
     }
+    for (size_t i = 0; i < 64; i++)
+        w[i] += K[i];
 }
 
 static void portable_blocks(uint32_t state[8], const uint8_t *p, size_t blocks)
 {
-    uint32_t w[64], s[8];
+    WBI_LARGE_LOCAL uint32_t kw[64];
 
     for (; blocks > 0; blocks--, p += BLOCK) {
-        spread(w, p);
-        memcpy(s, state, sizeof(s));
-        for (size_t i = 0; i < 64; i++) {
-            uint32_t e = s[4], a = s[0];
-            uint32_t t = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
-                         ((e & s[5]) ^ (~e & s[6])) + K[i] + w[i];
-            uint32_t u = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
-                         ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-            memmove(s + 1, s, 7 * sizeof(s[0]));
-            s[4] += t;
-            s[0] = t + u;
-        }
-        for (size_t i = 0; i < 8; i++)
-            state[i] += s[i];
+        spread(kw, p);
+        rounds(state, kw, 4);
     }
 }
 
 #if defined(__x86_64__)
+
+#define AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define AVX2_INLINE AVX2 static inline __attribute__((always_inline))
+
+AVX2_INLINE __m256i shr(__m256i v, int by)
+{
+    return _mm256_srli_epi32(v, by);
+}
+
+AVX2_INLINE __m256i turn_all(__m256i v, int by)
+{
+    return _mm256_or_si256(shr(v, by), _mm256_slli_epi32(v, 32 - by));
+}
+
+/* sigma 1 of the words 0 and 2 of each half, which stand twice beside each other: of 64 bits a
+ * shift leaves the turned word below. Those two go to the places that `to` names. */
+AVX2_INLINE __m256i sigma1(__m256i twice, __m256i to)
+{
+    __m256i v = _mm256_xor_si256(_mm256_srli_epi64(twice, 17), _mm256_srli_epi64(twice, 19));
+
+    return _mm256_shuffle_epi8(_mm256_xor_si256(v, shr(twice, 10)), to);
+}
+
+/* The next four words of two schedules, one in each half; m has the sixteen before, from `at` on.
+ */
+AVX2_INLINE __m256i next_words(const __m256i m[4], size_t at)
+{
+    const __m256i none = _mm256_set1_epi64x(-1), words = _mm256_set1_epi64x(0x0b0a090803020100);
+    const __m256i oldest = m[at & 3], newest = m[(at + 3) & 3];
+    const __m256i ago15 = _mm256_alignr_epi8(m[(at + 1) & 3], oldest, 4);
+    const __m256i ago7 = _mm256_alignr_epi8(newest, m[(at + 2) & 3], 4);
+    __m256i w = _mm256_xor_si256(turn_all(ago15, 7), turn_all(ago15, 18));
+
+    w = _mm256_add_epi32(_mm256_xor_si256(w, shr(ago15, 3)), _mm256_add_epi32(oldest, ago7));
+    w = _mm256_add_epi32(
+        w, sigma1(_mm256_shuffle_epi32(newest, 0xfa), _mm256_unpacklo_epi64(words, none)));
+    return _mm256_add_epi32(
+        w, sigma1(_mm256_shuffle_epi32(w, 0x50), _mm256_unpacklo_epi64(none, words)));
+}
+
+AVX2_INLINE void put_words(uint32_t *kw, __m256i w, size_t i)
+{
+    const __m128i k = _mm_loadu_si128((const __m128i *)(const void *)(K + 4 * i));
+
+    _mm256_storeu_si256((__m256i *)(void *)(kw + 8 * i),
+                        _mm256_add_epi32(w, _mm256_broadcastsi128_si256(k)));
+}
+
+AVX2_INLINE void first_words(__m256i m[4], uint32_t *kw, const uint8_t *p, const uint8_t *q)
+{
+    const __m256i bytes = _mm256_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203,
+                                            0x0c0d0e0f08090a0b, 0x0405060700010203);
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++) {
+        const __m128i *low = (const __m128i *)(const void *)(p + 16 * i);
+        const __m128i *high = (const __m128i *)(const void *)(q + 16 * i);
+
+        m[i] = _mm256_shuffle_epi8(_mm256_set_m128i(_mm_loadu_si128(high), _mm_loadu_si128(low)),
+                                   bytes);
+        put_words(kw, m[i], i);
+    }
+}
+
+/* The rounds of the first of two blocks, and both schedules between them: the rounds wait for each
+ * other and leave the processor room for that. */
+AVX2_INLINE void rounds_and_words(uint32_t state[8], uint32_t *kw, __m256i m[4])
+{
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
+             g = state[6], h = state[7], b_c = b ^ c;
+
+    for (size_t i = 0; i < 16; i += 4) {
+        const uint32_t *now = kw + 8 * i;
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++) {
+            if (i < 12) {
+                m[j] = next_words(m, j);
+                put_words(kw, m[j], i + 4 + j);
+            }
+            if (j % 2 == 0)
+                FOUR_ROUNDS(a, b, c, d, e, f, g, h, now + 8 * j);
+            else
+                FOUR_ROUNDS(e, f, g, h, a, b, c, d, now + 8 * j);
+        }
+    }
+    state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+    state[4] += e, state[5] += f, state[6] += g, state[7] += h;
+}
+
+/* Two blocks at a time; a last single one goes with itself. */
+AVX2 static void avx2_blocks(uint32_t state[8], const uint8_t *p, size_t blocks)
+{
+    WBI_LARGE_LOCAL uint32_t kw[2 * 64];
+    __m256i m[4];
+
+    for (; blocks > 1; blocks -= 2, p += (size_t)2 * BLOCK) {
+        first_words(m, kw, p, p + BLOCK);
+        rounds_and_words(state, kw, m);
+        rounds(state, kw + 4, 8);
+    }
+    if (blocks > 0) {
+        first_words(m, kw, p, p);
+        rounds_and_words(state, kw, m);
+    }
+}
 
 /* The instructions want the words in the order ABEF and CDGH, and do four rounds of
  * the schedule at a time. */
@@ -128,6 +260,11 @@ static bool has_instructions(void)
            __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA) != 0;
 }
 
+static bool has_vectors(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+}
+
 #endif
 
 static blocks_fn *add_blocks = portable_blocks;
@@ -138,6 +275,8 @@ static void choose(void)
 #if defined(__x86_64__)
     if (has_instructions())
         add_blocks = sha_blocks;
+    else if (has_vectors())
+        add_blocks = avx2_blocks;
 #endif
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * base/sha256_test.c: the vectors of FIPS 180-4, the same sum however a message is cut,
- * and the processor's instructions against portable C. */
+ * and the processor's instructions and vectors against portable C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,10 +33,20 @@ static void vectors_are_known(void **state)
          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
         {"aaaaaaaaaa", 100000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
     };
-    blocks_fn *const ways[] = {add_blocks, portable_blocks};
+    blocks_fn *ways[3] = {portable_blocks}, *fastest;
+    size_t way_count = 1;
 
     (void)state;
-    for (size_t way = 0; way < WBI_COUNT(ways); way++) {
+    start(&(struct wbi_sha256){.bytes = 0});
+    fastest = add_blocks;
+#if defined(__x86_64__)
+    if (has_vectors())
+        ways[way_count++] = avx2_blocks;
+    if (has_instructions())
+        ways[way_count++] = sha_blocks;
+#endif
+    assert_ptr_equal(fastest, ways[way_count - 1]);
+    for (size_t way = 0; way < way_count; way++) {
         for (size_t i = 0; i < WBI_COUNT(rows); i++) {
             struct wbi_sha256 h = {.bytes = 0};
             start(&h);
@@ -46,7 +56,7 @@ static void vectors_are_known(void **state)
             is(&h, rows[i].sum);
         }
     }
-    add_blocks = ways[0];
+    add_blocks = fastest;
 }
 
 static void noise(uint8_t *p, size_t n, uint32_t seed)
@@ -76,27 +86,43 @@ static void cuts_do_not_matter(void **state)
     wbi_sha256_free(h);
 }
 
-static void instructions_agree_with_portable_code(void **state)
+static void agrees_with_portable_code(blocks_fn *fn)
 {
-#if defined(__x86_64__)
     uint8_t text[BLOCK * 5];
     uint32_t a[8], b[8];
 
-    (void)state;
-    if (!has_instructions())
-        skip();
     for (uint32_t round = 0; round < 500; round++) {
         noise(text, sizeof(text), round);
         memcpy(a, text + round % 32, sizeof(a));
         memcpy(b, a, sizeof(b));
-        sha_blocks(a, text, 1 + round % 5);
-        portable_blocks(b, text, 1 + round % 5);
+        fn(a, text, round % 6);
+        portable_blocks(b, text, round % 6);
         assert_memory_equal(a, b, sizeof(a));
     }
-#else
+}
+
+static void instructions_agree_with_portable_code(void **state)
+{
     (void)state;
-    skip();
+#if defined(__x86_64__)
+    if (has_instructions()) {
+        agrees_with_portable_code(sha_blocks);
+        return;
+    }
 #endif
+    skip();
+}
+
+static void vectors_agree_with_portable_code(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    if (has_vectors()) {
+        agrees_with_portable_code(avx2_blocks);
+        return;
+    }
+#endif
+    skip();
 }
 
 int main(void)
@@ -105,6 +131,7 @@ int main(void)
         cmocka_unit_test(vectors_are_known),
         cmocka_unit_test(cuts_do_not_matter),
         cmocka_unit_test(instructions_agree_with_portable_code),
+        cmocka_unit_test(vectors_agree_with_portable_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
