@@ -4,6 +4,7 @@
 #ifndef MCP_LOAD_H
 #define MCP_LOAD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #define CLIENTS_MAX 256
 #define KINDS_MAX 16
 #define SAMPLES 10
+#define KEPT_MAX 4000000 /* times of calls */
 #define STUCK_NS (INT64_C(30) * 1000000000)
 
 /* One kind of call; %s in either text stands for what is unique about a call. */
@@ -63,9 +65,10 @@ void usage_of(long pid, struct usage *ret);
 struct run {
     const struct options *o;
     struct client *clients;
-    uint32_t *took; /* ns, of measured calls */
-    long issued, done, measured, refused, unexpected, crossed;
-    int64_t began_ns, end_ns;
+    atomic_long *issued; /* of all threads */
+    uint32_t *took;      /* ns, of measured calls */
+    long done, measured, refused, unexpected, crossed;
+    int64_t began_ns, end_ns; /* began: 0, another thread's call was the first measured */
     struct usage before, after, samples[SAMPLES];
     int sampled;
 };
@@ -77,8 +80,8 @@ unsigned chance(unsigned below);
 void text_add(struct text *t, const char *bytes, size_t n);
 void text_addz(struct text *t, const char *s);
 void text_drop(struct text *t, size_t n);
-bool more(const struct run *r);
-void next_call(struct run *r, struct client *c);
+/* The next call of c, or false: there have been enough. */
+bool next_call(struct run *r, struct client *c);
 
 /* message.c: JSON-RPC, as far as a load generator needs it. */
 extern const char message_initialize[], message_initialized[];
@@ -89,8 +92,7 @@ enum verdict judge(const struct client *c, const char *json, size_t n);
 long message_id(const char *json, size_t n); /* -1: it has none */
 
 /* main.c: one call less under way; how long it took, and what of its answer. */
-void note_answer(struct run *r, const struct client *c, int64_t took, enum verdict v,
-                 const char *json, size_t n);
+void finish_call(struct run *r, struct client *c, const char *json, size_t n);
 
 /* http.c */
 void http_connect(const struct options *o, struct client *c);

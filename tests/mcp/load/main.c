@@ -24,7 +24,6 @@
 
 #define FLAT_DESCRIPTORS 8
 #define FLAT_CHILDREN 2
-#define KEPT_MAX 4000000
 
 static const char usage_text[] =
     "usage: mcp_load [OPTION...] (--http PORT | -- COMMAND ARG...)\n"
@@ -89,27 +88,29 @@ void text_drop(struct text *t, size_t n)
 
 /* ---- one call ---- */
 
-bool more(const struct run *r)
-{
-    return r->issued < r->o->calls + r->o->warm && now_ns() < r->end_ns;
-}
-
 /* Over stdio one session has all ids, so they differ; over HTTP they collide. */
-void next_call(struct run *r, struct client *c)
+bool next_call(struct run *r, struct client *c)
 {
     const struct options *o = r->o;
+    int64_t now = now_ns();
+    long nth;
 
+    if (now >= r->end_ns)
+        return false;
+    nth = atomic_fetch_add(r->issued, 1);
+    if (nth >= o->calls + o->warm)
+        return false;
     c->serial++;
     c->id = o->port != 0 && !o->shared ? c->serial : c->serial * o->clients + c->number;
     (void)snprintf(c->unique, sizeof(c->unique), "c%dn%ldx", c->number, c->serial);
     c->kind = &o->kinds[o->kind_count > 1 ? chance((unsigned)o->kind_count) : 0];
-    c->measured = r->issued >= o->warm;
-    if (r->issued == o->warm) {
-        r->began_ns = now_ns();
+    c->measured = nth >= o->warm;
+    if (nth == o->warm) {
+        r->began_ns = now;
         usage_of(o->pid, &r->before);
     }
-    r->issued++;
-    c->sent_ns = now_ns();
+    c->sent_ns = now;
+    return true;
 }
 
 /* At every tenth of the run. */
@@ -125,8 +126,8 @@ static void sample(struct run *r)
         usage_of(o->pid, &r->samples[r->sampled++]);
 }
 
-void note_answer(struct run *r, const struct client *c, int64_t took, enum verdict v,
-                 const char *json, size_t n)
+static void note_answer(struct run *r, const struct client *c, int64_t took, enum verdict v,
+                        const char *json, size_t n)
 {
     r->done++;
     r->refused += v == REFUSED;
@@ -141,7 +142,7 @@ void note_answer(struct run *r, const struct client *c, int64_t took, enum verdi
         sample(r);
 }
 
-static void finish_call(struct run *r, struct client *c, const char *json, size_t n)
+void finish_call(struct run *r, struct client *c, const char *json, size_t n)
 {
     int64_t took = now_ns() - c->sent_ns;
 
@@ -163,10 +164,9 @@ static void send_next(struct run *r, struct client *c, int epoll)
     static struct text body;
     const struct options *o = r->o;
 
-    while (!c->waiting && more(r)) {
+    while (!c->waiting && next_call(r, c)) {
         int fd = c->fd;
 
-        next_call(r, c);
         if (o->faults > 0 && chance(1000) < o->faults) {
             c->measured = false;
             http_fault(o, c);
@@ -293,9 +293,8 @@ static void read_child(struct child *c)
 
 static void call_child(struct run *r, struct client *c, struct child *child)
 {
-    if (c->waiting || !more(r))
+    if (c->waiting || !next_call(r, c))
         return;
-    next_call(r, c);
     put_call(r->o, c, &child->out);
     text_addz(&child->out, "\n");
     c->waiting = true;
@@ -395,7 +394,7 @@ static int report_starts(struct run *r)
 
         start_child(&child, r->o->command);
         r->end_ns = INT64_MAX;
-        r->issued = r->o->calls + r->o->warm - 1; /* one more */
+        atomic_store(r->issued, r->o->calls + r->o->warm - 1); /* one more */
         run_stdio(r, &child);
         r->took[i] = (uint32_t)(now_ns() - began);
         r->measured = i + 1;
@@ -502,8 +501,10 @@ static int read_options(int argc, char **argv, struct options *o)
         (o->port == 0) == (o->command == NULL) || o->starts < 0 || o->starts > o->calls ||
         (o->starts > 0 && o->command == NULL))
         return usage_error("a number is out of range, or not one of --http and COMMAND is given");
-    if (o->threads && (o->command != NULL || o->faults > 0))
-        return usage_error("--threads goes with --http, and not with --faults");
+    if (o->threads && (o->command != NULL || o->faults > 0 || o->flat_kb > 0 || o->kind_count > 1 ||
+                       o->calls > KEPT_MAX))
+        return usage_error("--threads goes with --http and one kind of call, and not with "
+                           "--faults or --flat");
     return 0;
 }
 
@@ -520,7 +521,8 @@ static void release(struct run *r)
 int main(int argc, char **argv)
 {
     struct options o = {.clients = 1, .calls = 10000, .warm = 1000, .seconds = 30, .path = "/mcp"};
-    struct run r = {.o = &o};
+    atomic_long issued = 0;
+    struct run r = {.o = &o, .issued = &issued};
     struct child child = {0, -1, -1, {NULL, 0, 0}, {NULL, 0, 0}};
     const char *given = getenv("WAYBILL_SEED");
     int64_t ended_ns;
