@@ -349,6 +349,23 @@ static void a_belt_uses_its_memory_again(void **state)
     wbi_belt_end(&belt);
 }
 
+static void a_belt_keeps_what_a_full_queue_needs(void **state)
+{
+    enum { BLOCKS = 100, SIZE = 10000, OF_A_SLAB = 6 };
+    void *blocks[BLOCKS];
+    struct wbi_belt belt;
+
+    (void)state;
+    wbi_belt_init(&belt);
+    for (size_t i = 0; i < BLOCKS; i++)
+        assert_non_null(blocks[i] = wbi_belt_take(&belt, SIZE));
+    for (size_t i = 0; i < BLOCKS; i++)
+        wbi_belt_give(&belt, blocks[i]);
+    if (belt.filling != NULL)
+        assert_int_equal(belt.spares, BLOCKS / OF_A_SLAB);
+    wbi_belt_end(&belt);
+}
+
 static void white_space_is_cut_at_both_ends(void **state)
 {
     (void)state;
@@ -520,6 +537,7 @@ int main(void)
         cmocka_unit_test(spare_blocks_are_used_again_up_to_a_number),
         cmocka_unit_test(a_belt_holds_blocks_of_any_size),
         cmocka_unit_test(a_belt_uses_its_memory_again),
+        cmocka_unit_test(a_belt_keeps_what_a_full_queue_needs),
         cmocka_unit_test(white_space_is_cut_at_both_ends),
         cmocka_unit_test(every_byte_has_its_two_digits),
         cmocka_unit_test(two_hashes_in_one_pass_are_the_same_two),

@@ -8,7 +8,9 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 
-enum { SLAB = 64 * WBI_KIB, LARGE = SLAB / 4, SPARES_MOST = 4 };
+/* As many are kept as a queue of rows at its limit fills: given back to the C library they
+ * would be torn up by small blocks, and the next rows would need fresh memory. */
+enum { SLAB = 64 * WBI_KIB, LARGE = SLAB / 4, SPARES_MOST = WBI_LIMIT_STORE_BEHIND / SLAB + 4 };
 
 struct wbi_slab {
     struct wbi_slab *next;
