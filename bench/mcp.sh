@@ -7,6 +7,7 @@
 # most calls/s is shown: what else runs on the host can only take away, from anybody.
 # HTTP clients are one thread that serves all connections, and ("threads") one thread each,
 # as programs of their own would be.
+# Beside the npm proxies a client that is none of ours asks, too, where ../shared has one.
 # WAYBILL_BENCH_NPM=0 leaves the npm part out.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -149,6 +150,19 @@ fresh # of the home that starts them: another's state would be refused, and not 
 ms=$(HOME=$work/many $pin "$load" --starts 21 "${read_file[@]}" -- "${waybill[@]}" 2>&1)
 
 # ---- npm ----
+other=
+build_other() {
+    local source=$here/../../shared/tools/mcp/mcpload.c
+    [ -f "$source" ] || { echo "skipped: another's client (no ../shared/tools/mcp/mcpload.c)"; return; }
+    cc -O2 -pthread -o "$work/other" "$source" && other=$work/other
+}
+# As cell writes them; what it does not measure is 0.
+other_cell() { # NAME AT_ONCE PORT
+    [ -n "$other" ] || return
+    "$other" --http "$3" --conc "$2" --calls 400000 --warm 600 --cap-s 2 2> /dev/null |
+        sed -nE 's/.*"calls":([0-9]+),"errors":([0-9]+),.*"cps":([0-9.]+),.*"p50_us":([0-9]+),.*"p99_us":([0-9]+),.*/\1 \2 \4 \5 \3 0 0 0 0/p' \
+            >> "$work/cells/$1@$2"
+}
 # Proxies hold a child a session: one session for all, so that 64 clients do not start 64 children.
 # Everybody gets the same time, not the same number of calls, and waits while others have theirs.
 peers() { # "NAME|PORT|PID"…
@@ -161,6 +175,7 @@ peers() { # "NAME|PORT|PID"…
                     cell "$name$how" $n "$load" --calls 400000 --warm 400 --clients $n --shared --seconds 2 \
                         --http "$port" --pid "$pid" ${how:+--threads}
                 done
+                other_cell "$name, another's client" $n "$port"
             done
         done
     done
@@ -208,7 +223,7 @@ npm_part() {
         peers "${field[@]}"
     done
 }
-[ "${WAYBILL_BENCH_NPM:-1}" = 0 ] || npm_part
+[ "${WAYBILL_BENCH_NPM:-1}" = 0 ] || { build_other; npm_part; }
 
 # ---- against the targets ----
 echo
@@ -226,7 +241,7 @@ done
 largest() { cat "$work"/cells/*waybill* 2>/dev/null | sort -n -k9 | tail -1 | cut -d' ' -f9; }
 echo "resident, the most of any cell, those of half a minute of load too: $(largest) MB (target 16)"
 most() { for n in 1 8 64; do value "$1" $n 5; done | sort -n | tail -1; }
-for how in "" ", threads"; do
+for how in "" ", threads" ", another's client"; do
     for who in mcp-proxy supergateway; do
         [ -s "$work/cells/C upstream: npm $who$how@64" ] || continue
         echo "most calls/s of each$how, beside npm $who: $(ratio "$(most "C upstream: waybill$how")" "$(most "C upstream: npm $who$how")") x (target 20)"
