@@ -216,6 +216,10 @@ npm_part() {
         free=$(free_port)
         enter "$label: npm supergateway" "$free" "$modules/.bin/supergateway" --stdio "$command $words" \
             --outputTransport streamableHttp --stateful --port "$free" --logLevel none
+        if [ "$label" = "C upstream" ]; then # what there is to be had at all
+            free=$(free_port)
+            enter "$label: floor responder" "$free" "$build/mcp_floor" --http "$free"
+        fi
         if [ "$label" = server-everything ]; then
             free=$(free_port)
             enter "$label: direct" "$free" env PORT="$free" node "$everything" streamableHttp
@@ -241,12 +245,19 @@ done
 largest() { cat "$work"/cells/*waybill* 2>/dev/null | sort -n -k9 | tail -1 | cut -d' ' -f9; }
 echo "resident, the most of any cell, those of half a minute of load too: $(largest) MB (target 16)"
 most() { for n in 1 8 64; do value "$1" $n 5; done | sort -n | tail -1; }
+beside() { # HOW WHO CLIENTS: of Waybill and of the floor responder, in their own loads (most) or at so many
+    local value=value
+    [ "$3" = most ] && value=most
+    printf '%s x (target 20; the floor responder %s x)\n' \
+        "$(ratio "$($value "C upstream: waybill$1" "$3" 5)" "$($value "C upstream: npm $2$1" "$3" 5)")" \
+        "$(ratio "$($value "C upstream: floor responder$1" "$3" 5)" "$($value "C upstream: npm $2$1" "$3" 5)")"
+}
 for how in "" ", threads" ", another's client"; do
     for who in mcp-proxy supergateway; do
         [ -s "$work/cells/C upstream: npm $who$how@64" ] || continue
-        echo "most calls/s of each$how, beside npm $who: $(ratio "$(most "C upstream: waybill$how")" "$(most "C upstream: npm $who$how")") x (target 20)"
+        echo "most calls/s of each$how, beside npm $who: $(beside "$how" $who most)"
         for n in 1 8 64; do
-            echo "calls/s$how, $n at once, beside npm $who: $(ratio "$(value "C upstream: waybill$how" $n 5)" "$(value "C upstream: npm $who$how" $n 5)") x (target 20)"
+            echo "calls/s$how, $n at once, beside npm $who: $(beside "$how" $who $n)"
         done
     done
 done
