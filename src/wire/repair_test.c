@@ -284,6 +284,14 @@ static const struct example ties[] = {
      "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "]"},
     {C, "one without an id and without a call", "[" ASK(TC("a")) "," TOOL("a") "," TOOL("") "]",
      "[" ASK(TC("a")) "," TOOL("a") "]"},
+    {A, "an id that is made is no other's",
+     "[" ASST(USE(M1) "," USEN("")) "," USERB(RES(M1) "," RES("")) "]",
+     "[" ASST(USE(M1) "," USEN(",\"id\":\"call_repaired_3\"")) "," USERB(
+         RES(M1) "," RES("call_repaired_3")) "]"},
+    {R, "nor that of an output",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO(M1) "," FCN("1") "," FON("1", "") "]}",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO(M1) "," FCM("1", "call_repaired_3") "," FON(
+         "1", "call_repaired_3") "]}"},
     {A, "results without ids", "[" ASST(USEN("")) "," USERB(RES("")) "]",
      "[" ASST(USEN(",\"id\":\"" M0 "\"")) "," USERB(RES(M0)) "]"},
     {G, "what a later call gave is not that of an interrupted one",
