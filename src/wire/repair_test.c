@@ -309,6 +309,9 @@ static const struct example ties[] = {
     {G, "an id says enough; the name becomes that of the call",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "unknown")) "]",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "f")) "]"},
+    {G, "what a call that was cut away gave is not that of an interrupted one",
+     "[" GUSER(GTOLD("f", "1")) "," GMODEL(GCALL("f")) "," GUSER(GTEXT) "]",
+     "[" GUSER(GNOTE) "," GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "]"},
     {G, "id and name together say more than the id",
      "[" GMODEL(GCALLN("1", "f") "," GCALLN("1", "g")) "," GUSER(
          GRESN("1", "g") "," GRESN("1", "f") "," GRESN("1", "h")) "]",
