@@ -6,7 +6,7 @@
  * that is never called fails the test. WAYBILL_UPDATE=1 rewrites the receipts.
  *   files   {path: text}; links {path: target}; config: waybill.json
  *   steps   [{call, input, maxTokens?, kind?, receipt: [lines]}]; "$next" in an
- *           input is the nextToken of the step before, "$id" the id of the last
+ *           input is the last nextToken, "$id" the id of the last
  *           work item, "$task" the last task, "$path" the last artifact; with
  *           "any": true the receipt is not compared (it depends on time, or on how
  *           many tokens the name of the workspace costs); receipts have ID for the digits of ids,
@@ -407,7 +407,7 @@ static const struct seen *run_steps(struct toolbox *b, const wbi_json *data, str
         wbi_jw_arr(w);
         WBI_JSON_EACH (key_val, step) {
             struct toolcall c;
-            struct wbi_str id;
+            struct wbi_str id, next;
 
             if (wbi_json_true(wbi_json_get(step, "reopen"))) {
                 toolbox_close(b);
@@ -417,7 +417,8 @@ static const struct seen *run_steps(struct toolbox *b, const wbi_json *data, str
             id = wbi_json_get_str(wbi_json_get(c.result, "work_item"), "id");
 
             put_step(w, b, step, &c);
-            last.next = wbi_json_get_str(c.result, "nextToken");
+            next = wbi_json_get_str(c.result, "nextToken");
+            last.next = next.p ? next : last.next;
             last.id = id.p ? id : last.id;
             remember(&last, c.result);
         }

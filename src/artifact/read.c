@@ -246,6 +246,14 @@ static uint64_t check_of(struct wbi_str name, const struct wbi_read_query *q)
     return h ^ (q->cleaner != NULL);
 }
 
+bool wbi_read_goes_on(struct wbi_str name, const struct wbi_read_query *q)
+{
+    struct wbi_page token;
+
+    return q->page_token.n > 0 && wbi_page_decode(q->page_token, &token, NULL) == WB_OK &&
+           token.check == check_of(name, q);
+}
+
 static void set_next(struct wbi_read_page *ret, struct wbi_page next, uint64_t check)
 {
     next.check = check;

@@ -77,6 +77,9 @@ WB_MUST_CHECK wb_rc wbi_read_fd(int fd, struct wbi_str name, const struct wbi_re
                                 struct wbi_arena *arena, struct wbi_read_page *ret,
                                 struct wbi_error *err);
 
+/* Whether the query's page token is of this question about the artifact of that name. */
+bool wbi_read_goes_on(struct wbi_str name, const struct wbi_read_query *q);
+
 /* A value within another by "/a/0" or "$.a[0]"; also for other rooms. */
 WB_MUST_CHECK wb_rc wbi_json_path(const wbi_json *root, struct wbi_str path, const wbi_json **ret,
                                   struct wbi_error *err);

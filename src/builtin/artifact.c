@@ -16,57 +16,76 @@ static void on_page(void *arg, wb_rc rc, const struct wbi_error *err)
     wbi_exec_end(r->exec, &r->view, rc, WBI_KIND_TOOL_EXECUTION_FAILED, err);
 }
 
-/* A task stands for what it prints: the first stream that has anything. */
-static wb_rc find_task_output(struct wbi_runtime *rt, struct wbi_str id, struct wbi_artifact *ret,
-                              struct wbi_error *err)
+/* A task stands for what it prints: the first stream that has anything, ret[0]. The other is
+ * ret[1], without a name where there is none. */
+static wb_rc find_task_output(struct wbi_runtime *rt, struct wbi_str id,
+                              struct wbi_artifact ret[WBI_SPOOL_STREAMS], struct wbi_error *err)
 {
+    struct wbi_artifact found[WBI_SPOOL_STREAMS] = {0};
     struct wbi_task_info info;
     struct wbi_arena *arena;
+    bool second;
     wb_rc rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
 
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
     rc = wbi_tasks_get(rt->tasks, id, arena, &info, err);
     wbi_arena_free(arena);
+    for (int i = 0; rc == WB_OK && i < WBI_SPOOL_STREAMS; i++) {
+        struct wbi_str name = wbi_str_z(info.output[i].name);
+        if (name.n > 0 && found[0].bytes == 0)
+            rc = wbi_artifact_find(rt->artifacts, name, &found[i], err);
+        else if (name.n > 0 && wbi_artifact_find(rt->artifacts, name, &found[i], NULL) != WB_OK)
+            found[i].name[0] = '\0'; /* it is only the other one */
+    }
     if (rc != WB_OK)
         return rc;
-    for (int i = 0; i < WBI_SPOOL_STREAMS; i++) {
-        struct wbi_artifact now;
-        if (info.output[i].name[0] == '\0')
-            continue;
-        rc = wbi_artifact_find(rt->artifacts, wbi_str_z(info.output[i].name), &now, err);
-        if (rc != WB_OK)
-            return rc;
-        if (i == 0 || now.bytes > 0)
-            *ret = now;
-        if (now.bytes > 0 || info.output[1].name[0] == '\0')
-            return WB_OK;
-    }
-    if (info.output[0].name[0] != '\0')
+    second = found[0].bytes == 0 && found[1].bytes > 0;
+    ret[0] = found[second];
+    ret[1] = found[!second];
+    if (ret[0].name[0] != '\0')
         return WB_OK;
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
                          "the task %.*s has printed nothing", WBI_FMT(wbi_str_head(id, 80)));
 }
 
+static bool is_task(struct wbi_str ref)
+{
+    return wbi_str_starts(ref, WBI_LIT("task_"));
+}
+
 wb_rc wbi_builtin_find_artifact(struct wbi_runtime *rt, struct wbi_str ref,
                                 struct wbi_artifact *ret, struct wbi_error *err)
 {
+    struct wbi_artifact streams[WBI_SPOOL_STREAMS];
     wb_rc rc = wbi_runtime_open_artifacts(rt, err);
 
-    if (rc == WB_OK && wbi_str_starts(ref, WBI_LIT("task_")))
-        return find_task_output(rt, ref, ret, err);
-    return rc == WB_OK ? wbi_artifact_find(rt->artifacts, ref, ret, err) : rc;
+    if (rc != WB_OK || !is_task(ref))
+        return rc == WB_OK ? wbi_artifact_find(rt->artifacts, ref, ret, err) : rc;
+    rc = find_task_output(rt, ref, streams, err);
+    if (rc == WB_OK)
+        *ret = streams[0];
+    return rc;
 }
 
-static wb_rc find(struct wbi_exec *x, struct wbi_artifact *ret, struct wbi_error *err)
+static wb_rc find(struct wbi_reading *r, struct wbi_error *err)
 {
+    struct wbi_exec *x = r->exec;
     struct wbi_str path = wbi_json_get_str(x->input, "path");
     struct wbi_str ref = path.p ? path : wbi_json_get_str(x->input, "ref");
+    struct wbi_artifact streams[WBI_SPOOL_STREAMS] = {0};
+    wb_rc rc;
 
     if (ref.p == NULL || (path.p != NULL && wbi_json_get(x->input, "ref") != NULL))
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_INVALID_TOOL_INPUT,
                              "give path (as a receipt names it) or ref (a SHA-256 or a task id)");
-    return wbi_builtin_find_artifact(x->runtime, ref, ret, err);
+    rc = wbi_runtime_open_artifacts(x->runtime, err);
+    if (rc == WB_OK)
+        rc = is_task(ref) ? find_task_output(x->runtime, ref, streams, err)
+                          : wbi_artifact_find(x->runtime->artifacts, ref, &streams[0], err);
+    r->artifact = streams[0];
+    r->other = streams[1];
+    return rc;
 }
 
 /* A task that stands for its stderr may have printed to stdout when the next page is asked for:
@@ -81,7 +100,7 @@ static struct wbi_str subject_of(struct wbi_exec *x, const struct wbi_artifact *
     wbi_jw_obj(&w);
     for (int i = 0; i < 2; i++) {
         struct wbi_str name = wbi_json_get_str(x->input, names[i]);
-        if (wbi_str_starts(name, WBI_LIT("task_")))
+        if (is_task(name))
             wbi_jw_kstr(&w, "path", wbi_artifact_path(x->runtime->artifacts, x->arena, a->name));
         else if (name.p != NULL)
             wbi_jw_kstr(&w, names[i], name);
@@ -101,12 +120,12 @@ static void read_start(struct wbi_exec *x)
     r->exec = x;
     r->on_done = on_page;
     r->arg = r;
-    rc = find(x, &r->artifact, &err);
-    if (rc == WB_OK) {
-        r->view.subject = subject_of(x, &r->artifact);
+    rc = find(r, &err);
+    if (rc == WB_OK)
         rc = wbi_reading_start(r, &err);
-    }
-    if (rc != WB_OK)
+    if (rc == WB_OK)
+        r->view.subject = subject_of(x, &r->artifact);
+    else
         wbi_exec_fail_error(
             x, rc == WB_EINPUT ? WBI_KIND_INVALID_TOOL_INPUT : WBI_KIND_TOOL_EXECUTION_FAILED,
             &err);

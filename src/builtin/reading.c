@@ -163,7 +163,6 @@ static void work(void *arg)
     struct wbi_read_query *q = &job->query;
     size_t fits;
 
-    q->cleaner = &job->cleaner;
     q->max_bytes = (size_t)(job->units / WBI_TOKEN_UNIT) * BYTES_PER_TOKEN;
     for (;;) {
         job->rc = wbi_artifact_read(job->store, a, q, job->arena, &job->page, &job->err);
@@ -232,6 +231,20 @@ static void done(void *arg)
     r->on_done(r->arg, rc, &err);
 }
 
+/* Which of two streams is read was not said: a page goes on with that of the page before,
+ * whatever the other has printed meanwhile. */
+static void choose(struct wbi_reading_job *job)
+{
+    struct wbi_reading *r = job->reading;
+    const struct wbi_secrets *secrets = r->exec->runtime->secrets;
+
+    job->query.cleaner = &job->cleaner;
+    if (r->other.name[0] != '\0' && wbi_read_goes_on(wbi_str_z(r->other.name), &job->query))
+        r->artifact = r->other;
+    job->cleaner =
+        r->artifact.writing ? wbi_cleaner_text_so_far(secrets) : wbi_cleaner_text(secrets);
+}
+
 wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err)
 {
     struct wbi_exec *x = r->exec;
@@ -244,14 +257,13 @@ wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err)
         return wbi_fail_nomem(err);
     job->reading = r;
     job->store = x->runtime->artifacts;
-    job->cleaner = r->artifact.writing ? wbi_cleaner_text_so_far(x->runtime->secrets)
-                                       : wbi_cleaner_text(x->runtime->secrets);
+    rc = ask(job, x->input, err);
+    choose(job);
     v->path = wbi_artifact_path(x->runtime->artifacts, x->arena, r->artifact.name);
     v->query = question(x->arena, x->input);
     v->budget = wbi_exec_budget(x);
-    rc = v->path.p != NULL && v->query.p != NULL ? WB_OK : wbi_fail_nomem(err);
-    if (rc == WB_OK)
-        rc = ask(job, x->input, err);
+    if (rc == WB_OK && (v->path.p == NULL || v->query.p == NULL))
+        rc = wbi_fail_nomem(err);
     if (rc == WB_OK && wbi_arena_new(WBI_LIMIT_CALL_ARENA, &job->arena) != WB_OK)
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK) {

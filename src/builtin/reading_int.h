@@ -20,12 +20,13 @@ void wbi_exec_end(struct wbi_exec *x, const void *typed, wb_rc rc, enum wbi_kind
 /* An end of work on another thread. */
 typedef void wbi_read_done(void *arg, wb_rc rc, const struct wbi_error *err);
 
-/* One page. Fill exec, artifact, view.subject, on_done and arg; the rest comes
- * from the input. After on_done with WB_OK view is complete. Lives in the call's
- * arena. */
+/* One page. Fill exec, artifact, other, on_done and arg; the rest comes from the input. Fill
+ * view.subject before on_done, with which view is complete if it says WB_OK. Lives in the
+ * call's arena. */
 struct wbi_reading {
     struct wbi_exec *exec;
-    struct wbi_artifact artifact;
+    struct wbi_artifact artifact; /* that is read, from wbi_reading_start on */
+    struct wbi_artifact other;    /* of which the page token may be instead; without a name: none */
     struct wbi_page_view view;
     wbi_read_done *on_done;
     void *arg;

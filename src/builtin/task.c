@@ -27,8 +27,7 @@ static void output_done(void *arg, wb_rc rc, const struct wbi_error *err)
     wbi_exec_end(s->exec, &s->typed, rc, WBI_KIND_TOOL_EXECUTION_FAILED, err);
 }
 
-/* The stream a range is read from. Where the call names none, the answer says which, so that
- * the next read is of the same one whatever the other prints meanwhile. */
+/* The stream a range is read from. */
 static wb_rc pick_stream(struct output_state *s, const struct wbi_task_info *info,
                          struct wbi_error *err)
 {
@@ -44,14 +43,24 @@ static wb_rc pick_stream(struct output_state *s, const struct wbi_task_info *inf
     if (wish.p != NULL)
         i = wbi_str_eqz(wish, "stderr");
     *ret = info->output[i];
-    if (wish.p == NULL && !info->tty) {
-        s->typed.stream = i == 0 ? "stdout" : "stderr";
-        s->typed.other_bytes = info->output[!i].bytes;
-    }
+    if (wish.p == NULL && !info->tty)
+        s->reading.other = info->output[!i];
     if (ret->name[0] != '\0')
         return WB_OK;
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_ARTIFACT_NOT_FOUND,
                          "the task %s has printed nothing there", info->id);
+}
+
+/* Where the call names no stream, the answer says which it is of, so that the next read is of
+ * the same one whatever the other prints meanwhile. */
+static void tell_stream(struct output_state *s, const struct wbi_task_info *info)
+{
+    int i = strcmp(s->reading.artifact.name, info->output[1].name) == 0;
+
+    if (wbi_json_get(s->exec->input, "stream") != NULL || info->tty)
+        return;
+    s->typed.stream = i == 0 ? "stdout" : "stderr";
+    s->typed.other_bytes = info->output[!i].bytes;
 }
 
 static struct wbi_str subject_of(const struct output_state *s)
@@ -85,8 +94,13 @@ static wb_rc read_output(struct output_state *s, const struct wbi_task_info *inf
         s->reading.arg = s;
         s->typed.page = &s->reading.view;
         rc = pick_stream(s, info, err);
+        if (rc == WB_OK)
+            rc = wbi_reading_start(&s->reading, err);
+        if (rc != WB_OK)
+            return rc;
+        tell_stream(s, info);
         s->reading.view.subject = subject_of(s);
-        return rc == WB_OK ? wbi_reading_start(&s->reading, err) : rc;
+        return WB_OK;
     }
     o->disposition = WBI_DISPOSITION_COMPLETED;
     if (wbi_task_over(info->state)) { /* which stream tells more depends on it */

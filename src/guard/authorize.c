@@ -230,13 +230,22 @@ static bool matches_any(const struct wbi_str *patterns, size_t n, struct wbi_str
     return false;
 }
 
-static bool names_tool(const struct wbi_str *patterns, size_t n, const struct wbi_auth_tool *tool)
+/* A local tool's own name that reads as one of a server (`github__push`, `MCP::github::push`):
+ * who allows that means the server's. */
+static bool reads_as_a_servers(struct wbi_str own)
+{
+    return wbi_str_find(own, WBI_LIT("__")) < own.n || wbi_str_find(own, WBI_LIT("::")) < own.n;
+}
+
+static bool names_tool(const struct wbi_str *patterns, size_t n, const struct wbi_auth_tool *tool,
+                       bool giving)
 {
     struct wbi_name_parts own = wbi_name_parts(tool->qualified);
 
     return matches_any(patterns, n, tool->qualified) ||
            (tool->model_name.p != NULL && matches_any(patterns, n, tool->model_name)) ||
-           (own.origin == WBI_NAME_LOCAL && matches_any(patterns, n, own.tool));
+           (own.origin == WBI_NAME_LOCAL && !(giving && reads_as_a_servers(own.tool)) &&
+            matches_any(patterns, n, own.tool));
 }
 
 static bool gates_pass(const struct binding *b, const struct wbi_auth_tool *tool)
@@ -251,7 +260,7 @@ static enum rule rule_of(const struct binding *b, const struct wbi_auth_tool *to
     enum rule rule = RULE_NONE;
 
     for (size_t i = 0; i < b->approval_n; i++) {
-        if (names_tool(&b->approval[i].pattern, 1, tool))
+        if (names_tool(&b->approval[i].pattern, 1, tool, b->approval[i].rule == RULE_ALLOW))
             rule = b->approval[i].rule;
     }
     return rule;
@@ -275,10 +284,10 @@ static bool scope_granted(const struct wbi_auth *a, struct wbi_str principal, st
 
 static void look_at(const struct binding *b, const struct wbi_auth_tool *tool, struct findings *f)
 {
-    bool named = names_tool(b->allow, b->allow_n, tool);
+    bool named = names_tool(b->allow, b->allow_n, tool, /* giving= */ true);
     enum rule rule = rule_of(b, tool);
 
-    f->denied = f->denied || names_tool(b->deny, b->deny_n, tool);
+    f->denied = f->denied || names_tool(b->deny, b->deny_n, tool, /* giving= */ false);
     if (rule > f->rule)
         f->rule = rule;
     if (b->tighten_only) {

@@ -117,6 +117,30 @@ static void a_local_tool_goes_by_its_own_name(void **state)
     assert_int_equal(verdict(w, "bob", "mcp::a::fs.read"), WBI_AUTH_HIDDEN);
 }
 
+/* Who allows a server's tool does not mean a local one that calls itself so. */
+static void a_local_tool_gets_nothing_by_the_name_of_a_servers(void **state)
+{
+    static const char *const tools[] = {"local::git__push", "local::MCP::git::push"};
+    struct world *w = *state;
+
+    assert_int_equal(add(w,
+                         "[{\"principal\":\"ann\",\"allow\":[\"git__push\",\"mcp::git::*\"]},"
+                         "{\"principal\":\"bob\",\"allow\":[\"*\"],"
+                         "\"approval\":{\"*\":\"ask\",\"git__push\":\"allow\","
+                         "\"mcp::git::*\":\"allow\"}},"
+                         "{\"principal\":\"cy\",\"allow\":[\"local::*\"],"
+                         "\"deny\":[\"git__push\",\"mcp::git::*\"]}]",
+                         WBI_POLICY_TRUSTED, NULL),
+                     WB_OK);
+    assert_int_equal(verdict(w, "ann", "mcp::git::push"), WBI_AUTH_ALLOWED);
+    assert_int_equal(verdict(w, "bob", "mcp::git::push"), WBI_AUTH_ALLOWED);
+    for (size_t i = 0; i < WBI_COUNT(tools); i++) {
+        assert_int_equal(verdict(w, "ann", tools[i]), WBI_AUTH_HIDDEN);
+        assert_int_equal(verdict(w, "bob", tools[i]), WBI_AUTH_ASK);
+        assert_int_equal(verdict(w, "cy", tools[i]), WBI_AUTH_DENIED);
+    }
+}
+
 static void effects_and_network_are_gated(void **state)
 {
     struct world *w = *state;
@@ -285,6 +309,7 @@ int main(void)
         TEST(without_bindings_local_may_do_everything_and_others_nothing),
         TEST(globs_allow_deny_wins_and_the_rest_is_hidden),
         TEST(a_local_tool_goes_by_its_own_name),
+        TEST(a_local_tool_gets_nothing_by_the_name_of_a_servers),
         TEST(effects_and_network_are_gated),
         TEST(scopes_and_credentials_are_needed),
         TEST(approval_rules_allow_ask_or_deny),

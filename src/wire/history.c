@@ -368,7 +368,8 @@ static void pair_output(struct pairing *p, size_t i)
 }
 
 /* Outputs that stand before their call: the same walk backwards over what is left, so that
- * the nearest round is theirs. */
+ * the nearest round is theirs. Only an id tells so much: one without may be of a call that
+ * was cut away with the beginning of the history. */
 static void pair_early_outputs(struct pairing *p)
 {
     struct wbi_history *h = p->h;
@@ -483,9 +484,6 @@ static void pair_all(struct pairing *p)
     }
     p->by = (struct look){gemini ? BY_ID_AND_NAME : BY_ID};
     pair_early_outputs(p);
-    p->by.tie = BY_NAME;
-    if (gemini)
-        pair_early_outputs(p);
 }
 
 static wb_rc pair(struct reader *r)

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "base/limits.h"
 
 /* --- writing entries --- */
@@ -50,19 +51,36 @@ static bool needs_id(const struct wbi_repair *r, size_t entry)
     return e->is_call && e->id.p == NULL && r->h.provider != WBI_PROVIDER_GEMINI;
 }
 
+#define MADE_ID "call_repaired_"
+#define MADE_MOST 1000000000000u /* beyond it the number was given by somebody else */
+
+/* Ids made before may stand at other places now: a host keeps what was repaired and cuts its
+ * beginning away. */
+static uint64_t behind_made_ids(const struct wbi_history *h)
+{
+    uint64_t made = 0, number;
+
+    for (size_t i = 0; i < h->n; i++)
+        if (wbi_str_starts(h->entries[i].id, WBI_LIT(MADE_ID)) &&
+            wbi_parse_u64(wbi_str_from(h->entries[i].id, sizeof(MADE_ID) - 1), &number) &&
+            number < MADE_MOST)
+            made = WBI_MAX(made, number + 1);
+    return made;
+}
+
 /* Made of the entry's place, so that repairing again gives the same. */
-static struct wbi_str made_id(size_t entry, char out[40])
+static struct wbi_str made_id(const struct wbi_repair *r, size_t entry, char out[40])
 {
     struct wbi_buf b = {.p = out, .end = 40, .cap = 40, .max = 39};
 
-    wbi_buf_addz(&b, "call_repaired_");
-    wbi_buf_addu(&b, entry);
+    wbi_buf_addz(&b, MADE_ID);
+    wbi_buf_addu(&b, r->made + entry);
     return wbi_buf_str(&b);
 }
 
 static struct wbi_str id_of(const struct wbi_repair *r, size_t call, char out[40])
 {
-    return needs_id(r, call) ? made_id(call, out) : r->h.entries[call].id;
+    return needs_id(r, call) ? made_id(r, call, out) : r->h.entries[call].id;
 }
 
 void wbi_repair_write_call(struct wbi_repair *r, size_t entry)
@@ -76,7 +94,7 @@ void wbi_repair_write_call(struct wbi_repair *r, size_t entry)
         wbi_jw_val(&r->w, r->h.entries[entry].value);
         return;
     }
-    change.value = made_id(entry, id);
+    change.value = made_id(r, entry, id);
     write_with(&r->w, r->h.entries[entry].value, &change, 1);
 }
 
@@ -457,6 +475,7 @@ wb_rc wbi_wire_repair(struct wbi_arena *arena, enum wbi_provider provider, struc
     if (rc != WB_OK)
         return rc;
     r.report.provider = r.h.provider;
+    r.made = behind_made_ids(&r.h);
     r.fates = wbi_arena_array(arena, r.h.n, sizeof(*r.fates));
     r.sorted = wbi_arena_array(arena, r.h.n, sizeof(*r.sorted));
     if (r.fates == NULL || r.sorted == NULL)

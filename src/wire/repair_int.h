@@ -19,6 +19,7 @@ struct wbi_repair {
     struct wbi_history h;
     uint8_t *fates; /* enum wbi_fate, one an entry */
     size_t *sorted; /* scratch for the outputs of one round, one an entry */
+    uint64_t made;  /* the number of the first id that may be made */
     struct wbi_jw w;
     bool begun;    /* a message is written; */
     bool by_model; /* the last one is the model's (repair_blocks.c) */

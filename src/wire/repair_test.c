@@ -284,6 +284,14 @@ static const struct example ties[] = {
      "[" ASK(TC("a") "," TC("b")) "," TOOL("b") "," TOOL("a") "]"},
     {C, "one without an id and without a call", "[" ASK(TC("a")) "," TOOL("a") "," TOOL("") "]",
      "[" ASK(TC("a")) "," TOOL("a") "]"},
+    {A, "an id that is made is no other's",
+     "[" ASST(USE(M1) "," USEN("")) "," USERB(RES(M1) "," RES("")) "]",
+     "[" ASST(USE(M1) "," USEN(",\"id\":\"call_repaired_3\"")) "," USERB(
+         RES(M1) "," RES("call_repaired_3")) "]"},
+    {R, "nor that of an output",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO(M1) "," FCN("1") "," FON("1", "") "]}",
+     "{\"previous_response_id\":\"r1\",\"input\":[" FO(M1) "," FCM("1", "call_repaired_3") "," FON(
+         "1", "call_repaired_3") "]}"},
     {A, "results without ids", "[" ASST(USEN("")) "," USERB(RES("")) "]",
      "[" ASST(USEN(",\"id\":\"" M0 "\"")) "," USERB(RES(M0)) "]"},
     {G, "what a later call gave is not that of an interrupted one",
@@ -301,6 +309,9 @@ static const struct example ties[] = {
     {G, "an id says enough; the name becomes that of the call",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "unknown")) "]",
      "[" GMODEL(GCALLI("1") "," GCALLI("2")) "," GUSER(GRESI("2") "," GRESN("1", "f")) "]"},
+    {G, "what a call that was cut away gave is not that of an interrupted one",
+     "[" GUSER(GTOLD("f", "1")) "," GMODEL(GCALL("f")) "," GUSER(GTEXT) "]",
+     "[" GUSER(GNOTE) "," GMODEL(GCALL("f")) "," GUSER(GRESU("f") "," GTEXT) "]"},
     {G, "id and name together say more than the id",
      "[" GMODEL(GCALLN("1", "f") "," GCALLN("1", "g")) "," GUSER(
          GRESN("1", "g") "," GRESN("1", "f") "," GRESN("1", "h")) "]",

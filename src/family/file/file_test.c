@@ -457,6 +457,29 @@ static void search_reads_octal_numbers_as_characters(void **state)
     assert_string_equal(found((struct wbi_search_request){.pattern = Z("^\\400$")}), "f:2 ");
 }
 
+/* A pattern sees one line: neither its end nor what stands before it or behind. */
+static void search_looks_at_each_line_by_itself(void **state)
+{
+    static const struct {
+        const char *pattern, *found;
+    } cases[] = {
+        {"foo(?!\\s)", "f:1:3 "},  {"foo(?=\\s)", "f:2 "},    {"(?<=\\s)foo", "f:3 "},
+        {"(?<!\\s)foo", "f:1:2 "}, {"(*plb:\\s)foo", "f:3 "}, {"foo(?![\\s\\S])", "f:1:3 "},
+        {"\\Afoo", "f:1:2 "},      {"\\Gfoo", "f:1:2 "},      {"foo\\z", "f:1:3 "},
+        {"foo\\Z", "f:1:3 "},      {"foo\\s*+$", "f:1:3 "},   {"(?>foo\\s*)$", "f:1:3 "},
+        {"\\z", "f:1:2:3:4 "},
+    };
+
+    (void)state;
+    put("f", "foo\nfoo bar\nx foo\n\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        print_message("%s\n", cases[i].pattern); /* the last one said is the one that failed */
+        assert_string_equal(
+            found((struct wbi_search_request){.pattern = wbi_str_z(cases[i].pattern)}),
+            cases[i].found);
+    }
+}
+
 /* As ReadFile shows it and a patch names it. */
 static void search_sees_the_first_line_without_its_mark(void **state)
 {
@@ -625,6 +648,7 @@ int main(void)
         EACH(search_sees_the_first_line_without_its_mark),
         EACH(search_requires_no_more_than_the_pattern),
         EACH(search_reads_octal_numbers_as_characters),
+        EACH(search_looks_at_each_line_by_itself),
         EACH(search_keeps_context_across_pages_and_bounds_lines),
         EACH(write_creates_replaces_and_appends),
         EACH(globs_know_stars_classes_and_escapes),

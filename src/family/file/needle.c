@@ -60,7 +60,7 @@ static size_t behind_brace(struct wbi_str p, size_t from)
 {
     size_t i = from + 1;
 
-    while (i < p.n && p.p[i] != '\0' && strchr("0123456789, ", p.p[i]) != NULL)
+    while (i < p.n && p.p[i] != '\0' && strchr("0123456789, \t", p.p[i]) != NULL)
         i++;
     return i < p.n && p.p[i] == '}' ? i + 1 : i;
 }
@@ -159,6 +159,25 @@ static bool reads_characters(struct wbi_str p)
     return false;
 }
 
+/* Whether the expression may tell the ends of a line from those of the text, or what it looks
+ * at or keeps from the lines around. True too often only costs time. */
+static bool sees_other_lines(struct wbi_str p)
+{
+    for (size_t i = 0; i + 1 < p.n; i++) {
+        struct wbi_str rest = wbi_str_from(p, i);
+        char next = p.p[i + 1];
+
+        if ((p.p[i] == '\\' && next != '\0' && strchr("AGZz", next) != NULL) ||
+            (next == '+' && p.p[i] != '\0' && strchr("?*+}", p.p[i]) != NULL) ||
+            wbi_str_starts(rest, WBI_LIT("(*")) || wbi_str_starts(rest, WBI_LIT("(?=")) ||
+            wbi_str_starts(rest, WBI_LIT("(?!")) || wbi_str_starts(rest, WBI_LIT("(?<")) ||
+            wbi_str_starts(rest, WBI_LIT("(?>")) || wbi_str_starts(rest, WBI_LIT("(?*")))
+            return true;
+        i += p.p[i] == '\\';
+    }
+    return false;
+}
+
 static wb_rc compile(struct wbi_str pattern, unsigned flags, struct wbi_error *err,
                      struct wbi_regex **ret)
 {
@@ -179,6 +198,7 @@ static wb_rc compile_both(struct wbi_str pattern, unsigned flags, struct wbi_err
 {
     wb_rc rc = compile(pattern, flags | WBI_REGEX_BYTES, err, &n->re);
 
+    n->by_line = sees_other_lines(pattern);
     if (rc == WB_ENOMEM || !reads_characters(pattern))
         return rc;
     n->wide = !is_ascii(pattern);

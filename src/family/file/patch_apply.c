@@ -162,42 +162,59 @@ static void diagnose_hunk(struct plan *p, const struct wbi_patch_file *f,
                  at->at + 1, h->old_start);
 }
 
-/* Empty lines between a hunk of a Codex patch and what follows read as its context, and are
- * it where the file has them. *ret_meant: some have a marker column, and so are no mere gap. */
-static bool drop_empty_context(struct wbi_patch_hunk *h, bool *ret_meant)
+/* Empty lines around a hunk of a Codex patch read as its context, and are it where the file has
+ * them. Without those at its end (ends & 1) and the bare ones in front (ends & 2), if it has
+ * them and something is left to look for. *ret_meant: one at the end has a marker column, and
+ * so is no mere gap. */
+static bool drop_empty_context(struct wbi_patch_hunk *h, unsigned ends, bool *ret_meant)
 {
-    size_t had = h->n_lines;
+    const struct wbi_patch_line *end = h->lines + h->n_lines;
+    size_t front = 0, back = 0;
 
     *ret_meant = false;
-    while (h->n_lines > 0 && h->lines[h->n_lines - 1].op == ' ' &&
-           wbi_str_trim(h->lines[h->n_lines - 1].text).n == 0) {
-        h->n_lines--;
-        h->n_old--;
-        h->n_new--;
-        *ret_meant = *ret_meant || !h->lines[h->n_lines].bare;
+    while ((ends & 1) && back < h->n_lines && end[-1].op == ' ' &&
+           wbi_str_trim(end[-1].text).n == 0) {
+        end--;
+        back++;
+        *ret_meant = *ret_meant || !end->bare;
     }
-    return h->n_lines < had && h->n_old > 0;
+    h->n_lines -= back;
+    while ((ends & 2) && front < h->n_lines && h->lines[front].bare)
+        front++;
+    h->lines += front;
+    h->n_lines -= front;
+    h->n_old -= front + back;
+    h->n_new -= front + back;
+    return h->n_old > 0 && (back > 0) == ((ends & 1) != 0) && (front > 0) == ((ends & 2) != 0);
 }
 
 static wb_rc find_hunk(struct plan *p, const struct wbi_patch_file *f,
                        const struct wbi_patch_text *text, size_t no, size_t from,
                        struct wbi_patch_place *ret)
 {
-    struct wbi_patch_fault fault = *p->fault;
+    struct wbi_patch_hunk *h = &f->hunks[no], less;
+    struct wbi_patch_fault fault, before = *p->fault;
     struct wbi_error err = WBI_ERROR_INIT;
-    struct wbi_patch_hunk *h = &f->hunks[no], less = *h;
     bool meant;
     wb_rc rc = wbi_patch_find(text, h, p->patch->form, from, p->arena, p->err, p->fault, ret);
 
-    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX ||
-        !drop_empty_context(&less, &meant) ||
-        wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, ret) != WB_OK)
+    if (rc != WB_ENOTFOUND || p->patch->form != WBI_PATCH_CODEX)
         return rc;
-    *h = less;
-    if (meant)
-        diagnose(p, "empty_context_dropped", f->path,
-                 "hunk %zu: empty lines at its end are not in the file and were left out", no + 1);
-    return WB_OK;
+    for (unsigned ends = 1; ends <= 3; ends++) {
+        less = *h;
+        fault = before;
+        if (!drop_empty_context(&less, ends, &meant) ||
+            wbi_patch_find(text, &less, WBI_PATCH_CODEX, from, p->arena, &err, &fault, ret) !=
+                WB_OK)
+            continue;
+        *h = less;
+        if (meant)
+            diagnose(p, "empty_context_dropped", f->path,
+                     "hunk %zu: empty lines at its end are not in the file and were left out",
+                     no + 1);
+        return WB_OK;
+    }
+    return rc;
 }
 
 /* Places every hunk of f in the entry's present content. */

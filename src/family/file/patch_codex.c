@@ -51,6 +51,21 @@ static struct wbi_str content(const struct wbi_patch_parser *p, struct wbi_str l
     return p->crlf ? without_cr(line) : line;
 }
 
+/* Passes over empty lines before a first hunk, or behind a last. Those that lead to a line
+ * of a change are context, whether or not they kept their marker column. */
+static bool pass_separators(struct wbi_patch_parser *p)
+{
+    struct wbi_patch_parser ahead = *p;
+
+    while (!ahead.ended && wbi_str_trim(ahead.line).n == 0)
+        wbi_patch_next(&ahead);
+    if (wbi_str_trim(p->line).n > 0 ||
+        !(at_section(&ahead) || wbi_str_starts(ahead.line, WBI_LIT("@@"))))
+        return false;
+    *p = ahead;
+    return true;
+}
+
 static wb_rc parse_add(struct wbi_patch_parser *p, struct wbi_str path)
 {
     struct wbi_patch_file *f = wbi_patch_new_file(p, WBI_PATCH_ADD);
@@ -61,10 +76,8 @@ static wb_rc parse_add(struct wbi_patch_parser *p, struct wbi_str path)
     f->path = path;
     wbi_patch_next(p);
     while (rc == WB_OK && !at_section(p)) {
-        if (p->line.n == 0 && wbi_str_starts(wbi_patch_peek(p), WBI_LIT("*** "))) {
-            wbi_patch_next(p);
+        if (pass_separators(p))
             continue;
-        }
         if (p->line.n == 0 || p->line.p[0] != '+')
             return wbi_patch_syntax(p, "invalid_codex_add_line",
                                     "every line of an added file starts with `+`");
@@ -169,21 +182,6 @@ static bool at_unified_header(const struct wbi_patch_parser *p)
     return wbi_str_starts(p->line, WBI_LIT("diff --git ")) ||
            (wbi_str_starts(p->line, WBI_LIT("--- ")) &&
             wbi_str_starts(wbi_patch_peek(p), WBI_LIT("+++ ")));
-}
-
-/* Passes over empty lines before the first hunk, or behind the last. Those that lead to a line
- * of a change are context, whether or not they kept their marker column. */
-static bool pass_separators(struct wbi_patch_parser *p)
-{
-    struct wbi_patch_parser ahead = *p;
-
-    while (!ahead.ended && wbi_str_trim(ahead.line).n == 0)
-        wbi_patch_next(&ahead);
-    if (wbi_str_trim(p->line).n > 0 ||
-        !(at_section(&ahead) || wbi_str_starts(ahead.line, WBI_LIT("@@"))))
-        return false;
-    *p = ahead;
-    return true;
 }
 
 static wb_rc parse_update(struct wbi_patch_parser *p, struct wbi_str path)

@@ -149,39 +149,51 @@ static wb_rc put_after(struct scan *c, uint64_t number, size_t at, uint64_t stop
     return rc;
 }
 
+/* A match within the line at start alone, which ends at end. */
+static enum wbi_regex_verdict find_in_line(struct scan *c, size_t start, size_t end,
+                                           struct wbi_regex_span *span)
+{
+    struct wbi_str line = wbi_str_make(c->text.p + start, end - start);
+    enum wbi_regex_verdict v = wbi_needle_find(&c->s->needle, line, 0, c->utf8, span);
+
+    if (v == WBI_REGEX_YES) {
+        span->from += start;
+        span->to += start;
+    }
+    return v;
+}
+
 /* The next matching line at or after offset *at. 1 found, 0 none. */
 static int next_match(struct scan *c, size_t *at, struct wbi_regex_span *span)
 {
-    while (*at <= c->text.n) {
-        enum wbi_regex_verdict v;
-        size_t hit, start, end;
-        struct wbi_str line;
+    const struct wbi_needle *needle = &c->s->needle;
+    enum wbi_regex_verdict v = WBI_REGEX_NO;
 
-        if (*at == c->text.n)
+    while (*at < c->text.n && v != WBI_REGEX_LIMIT) {
+        size_t hit, start, end;
+
+        if (!wbi_needle_literal(needle, c->text, *at, &hit))
             return 0;
-        if (!wbi_needle_literal(&c->s->needle, c->text, *at, &hit))
-            return 0;
-        if (c->s->needle.literal.n > 0)
+        if (needle->literal.n > 0)
             *at = line_start(c->text, hit);
-        v = wbi_needle_find(&c->s->needle, c->text, *at, c->utf8, span);
-        if (v != WBI_REGEX_YES) {
-            c->s->res->gave_up = c->s->res->gave_up || v == WBI_REGEX_LIMIT;
-            return 0;
+        start = *at;
+        if (!needle->by_line) {
+            v = wbi_needle_find(needle, c->text, *at, c->utf8, span);
+            if (v != WBI_REGEX_YES)
+                break;
+            start = line_start(c->text, span->from);
         }
-        start = line_start(c->text, span->from);
-        end = line_end(c->text, span->from);
-        if (span->from == c->text.n && start == end && c->text.n > 0)
+        end = line_end(c->text, start);
+        if (start == c->text.n && c->text.n > 0)
             return 0; /* behind the last newline there is no line */
-        if (span->to <= end)
+        if (!needle->by_line && span->to <= end)
             return 1;
-        line = wbi_str_make(c->text.p + start, end - start);
-        if (wbi_needle_find(&c->s->needle, line, 0, c->utf8, span) == WBI_REGEX_YES) {
-            span->from += start;
-            span->to += start;
+        v = find_in_line(c, start, end, span);
+        if (v == WBI_REGEX_YES)
             return 1;
-        }
         *at = end + 1;
     }
+    c->s->res->gave_up = c->s->res->gave_up || v == WBI_REGEX_LIMIT;
     return 0;
 }
 

@@ -10,6 +10,7 @@ struct wbi_needle {
     struct wbi_regex *re;      /* over bytes */
     struct wbi_regex *re_utf8; /* over characters, where that may find something else */
     bool wide;                 /* it may do so in ASCII, too: `é?` is one byte and another */
+    bool by_line;              /* lines are to be looked at one by one, not as one text */
     struct wbi_str literal;    /* must occur in every match; empty: none known. Decides alone
                                 * where there is no expression */
     char rare;                 /* its least common byte, at rare_at */

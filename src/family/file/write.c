@@ -33,14 +33,19 @@ static wb_rc check_hash(struct wbi_str old, const struct wbi_write_request *req,
 }
 
 /* A file that was there when it was hashed, and is not, is not made anew. */
-static wb_rc check_new(struct wbi_root *root, const struct wbi_write_request *req,
-                       struct wbi_error *err)
+static wb_rc check_new(struct wbi_root *root, const struct wbi_write_request *req, unsigned flags,
+                       struct wbi_arena *arena, struct wbi_error *err)
 {
     char shown[WBI_PATH_SHOWN];
+    struct wbi_str real;
     struct stat st;
+    wb_rc rc;
 
     if (req->expected_sha256.n == 0 || wbi_path_lstat(root, req->path, &st))
         return WB_OK;
+    rc = wbi_path_target(root, req->path, flags, arena, err, &real);
+    if (rc != WB_OK) /* nothing is created there, whatever is expected */
+        return rc;
     return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_FILE_NOT_FOUND,
                          "`%s` does not exist, so it cannot have the expected SHA-256; without "
                          "expected_sha256 it is created",
@@ -113,7 +118,7 @@ wb_rc wbi_file_write(struct wbi_root *root, const struct wbi_write_request *req,
         if (rc == WB_OK)
             rc = check_hash(old, req, err);
     } else {
-        rc = check_new(root, req, err);
+        rc = check_new(root, req, flags, arena, err);
     }
     if (rc)
         return rc;
