@@ -7,7 +7,9 @@
 # most calls/s is shown: what else runs on the host can only take away, from anybody.
 # HTTP clients are one thread that serves all connections, and ("threads") one thread each,
 # as programs of their own would be.
-# Beside the npm proxies a client that is none of ours asks, too, where ../shared has one.
+# Beside the npm proxies a client that is none of ours asks, too, where ../shared has one, and
+# everybody is measured twice: programs that keep running, whose compilers are warm, and the
+# first calls of fresh ones.
 # WAYBILL_BENCH_NPM=0 leaves the npm part out.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -157,9 +159,9 @@ build_other() {
     cc -O2 -pthread -o "$work/other" "$source" && other=$work/other
 }
 # As cell writes them; what it does not measure is 0.
-other_cell() { # NAME AT_ONCE PORT
+other_cell() { # NAME AT_ONCE PORT CALLS WARM SECONDS
     [ -n "$other" ] || return
-    "$other" --http "$3" --conc "$2" --calls 400000 --warm 600 --cap-s 2 2> /dev/null |
+    "$other" --http "$3" --conc "$2" --calls "$4" --warm "$5" --cap-s "$6" 2> /dev/null |
         sed -nE 's/.*"calls":([0-9]+),"errors":([0-9]+),.*"cps":([0-9.]+),.*"p50_us":([0-9]+),.*"p99_us":([0-9]+),.*/\1 \2 \4 \5 \3 0 0 0 0/p' \
             >> "$work/cells/$1@$2"
 }
@@ -175,7 +177,7 @@ peers() { # "NAME|PORT|PID"…
                     cell "$name$how" $n "$load" --calls 400000 --warm 400 --clients $n --shared --seconds 2 \
                         --http "$port" --pid "$pid" ${how:+--threads}
                 done
-                other_cell "$name, another's client" $n "$port"
+                other_cell "$name, another's client" $n "$port" 400000 600 2
             done
         done
     done
@@ -195,6 +197,41 @@ enter() { # NAME PORT COMMAND…
     "$@" > /dev/null 2>&1 &
     pids+=("$!")
     open_port "$port" && field+=("$name|$port|$!")
+}
+# A fresh program each: 100 calls, then the 4,000 that count (6 s at most), from a thread a client.
+first_calls() { # NAME COMMAND…: one that takes the port where it says PORT
+    local name="$1, first calls" n free field
+    shift
+    for n in 1 8 16 64; do
+        fresh
+        field=()
+        free=$(free_port)
+        enter "$name" "$free" "${@//PORT/$free}"
+        [ ${#field[@]} = 1 ] || continue
+        sleep 1.5 # Node listens before it has read all of its code
+        if [ -n "$other" ]; then
+            other_cell "$name" $n "$free" 4000 100 6
+        else
+            cell "$name" $n "$load" --calls 4000 --warm 100 --clients $n --shared --seconds 6 \
+                --http "$free" --pid "${field[0]##*|}" --threads
+        fi
+        stop "${field[0]##*|}"
+    done
+}
+first_part() { # MODULES
+    local who n
+    config "$work/home" echo true "$build/mcp_echo"
+    for _ in $(seq "$rounds"); do
+        first_calls waybill "${waybill[@]}" --http 127.0.0.1:PORT --auth none
+        first_calls "npm mcp-proxy" "$1/.bin/mcp-proxy" --host 127.0.0.1 --port PORT --server stream -- "$build/mcp_echo"
+        first_calls "npm supergateway" "$1/.bin/supergateway" --stdio "$build/mcp_echo" \
+            --outputTransport streamableHttp --stateful --port PORT --logLevel none
+        first_calls "floor responder" "$build/mcp_floor" --http PORT
+    done
+    heading "tools/call echo, the first 4,000 calls"
+    for who in waybill "npm mcp-proxy" "npm supergateway" "floor responder"; do
+        for n in 1 8 16 64; do row "$who, first calls" $n; done
+    done
 }
 npm_part() {
     local modules everything label command words free field
@@ -226,6 +263,7 @@ npm_part() {
         fi
         peers "${field[@]}"
     done
+    first_part "$modules"
 }
 [ "${WAYBILL_BENCH_NPM:-1}" = 0 ] || { build_other; npm_part; }
 
@@ -244,6 +282,14 @@ for how in "" ", threads"; do
 done
 largest() { cat "$work"/cells/*waybill* 2>/dev/null | sort -n -k9 | tail -1 | cut -d' ' -f9; }
 echo "resident, the most of any cell, those of half a minute of load too: $(largest) MB (target 16)"
+for who in mcp-proxy supergateway; do
+    for n in 1 8 16 64; do
+        [ -s "$work/cells/npm $who, first calls@$n" ] || continue
+        own=$(value "waybill, first calls" $n 5) theirs=$(value "npm $who, first calls" $n 5)
+        floor=$(value "floor responder, first calls" $n 5)
+        echo "first 4,000 calls of fresh programs, $n at once, beside npm $who: $(ratio "$own" "$theirs") x (target 20; the floor responder $(ratio "$floor" "$theirs") x)"
+    done
+done
 most() { for n in 1 8 64; do value "$1" $n 5; done | sort -n | tail -1; }
 beside() { # HOW WHO CLIENTS: of Waybill and of the floor responder, in their own loads (most) or at so many
     local value=value
