@@ -9,12 +9,23 @@
 
 #include "cli/cli.h"
 
+enum { HELP_COLUMN = 25 }; /* where it says what an option does */
+
+/* The help names them in a line of its own (COMMON_OPTIONS). */
 static const struct option_spec common[] = {
-    {"--root", "DIR", false},     {"--config", "FILE", false}, {"--state", "DIR", false},
-    {"--as", "PRINCIPAL", false}, {"--events", "FILE", false}, {"-q", NULL, false},
-    {"--quiet", NULL, false},     {"-v", NULL, false},         {"--verbose", NULL, false},
-    {"--json", NULL, false},      {"--help", NULL, false},     {"-h", NULL, false},
-    {NULL, NULL, false},
+    {"--root", "DIR"},
+    {"--config", "FILE"},
+    {"--state", "DIR"},
+    {"--as", "PRINCIPAL"},
+    {"--events", "FILE"},
+    {"-q"},
+    {"--quiet"},
+    {"-v"},
+    {"--verbose"},
+    {"--json"},
+    {"--help"},
+    {"-h"},
+    {NULL},
 };
 
 static const struct option_spec *find(const struct option_spec *list, const char *arg, size_t n)
@@ -45,15 +56,25 @@ static void set_common(struct args *a, const char *name, const char *value)
         a->json = true;
 }
 
+static void help_option(const struct option_spec *o)
+{
+    int n = printf("  %s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+
+    if (o->many)
+        n += printf(" …") - 2; /* three bytes, one column */
+    if (n > HELP_COLUMN - 2)
+        n = printf("\n") - 1;
+    printf("%*s%s%s%s%s\n", HELP_COLUMN - n, "", o->does, o->of ? " (" : "", o->of ? o->of : "",
+           o->of ? ")" : "");
+}
+
 void args_help(const struct command *c)
 {
     printf("%s\n\nusage: waybill %s%s%s\n", c->summary, c->name, c->usage[0] ? " " : "", c->usage);
-    if (c->options != NULL && c->options->name != NULL) {
+    if (c->options->name != NULL)
         printf("\noptions:\n");
-        for (const struct option_spec *o = c->options; o->name != NULL; o++)
-            printf("  %s%s%s%s%s%s%s\n", o->name, o->value ? " " : "", o->value ? o->value : "",
-                   o->many ? " …" : "", o->of ? "   (" : "", o->of ? o->of : "", o->of ? ")" : "");
-    }
+    for (const struct option_spec *o = c->options; o->name != NULL; o++)
+        help_option(o);
     printf("\nevery command: " COMMON_OPTIONS);
     if (c->details != NULL)
         printf("\n%s", c->details);

@@ -22,6 +22,7 @@ enum { EXIT_PROMOTED = 75, EXIT_TIMED_OUT = 124, EXIT_OWN_FAILURE = 125 };
 struct option_spec {
     const char *name;  /* "--input" */
     const char *value; /* name of its value in the help, NULL for a flag */
+    const char *does;  /* for the help; short options beside long ones have none */
     bool many;         /* each time it is given counts, not only the last */
     const char *of;    /* verbs it goes with, a blank between them; NULL: all */
 };

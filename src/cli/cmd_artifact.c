@@ -169,15 +169,15 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--lines", "A-B", false, "read"},
-    {"--bytes", "A-B", false, "read"},
-    {"--tail", "N", false, "read"},
-    {"--grep", "RE", false, "read"},
-    {"-C", "N", false, "read"},
-    {"--json-path", "PATH", false, "read"},
-    {"--raw", NULL, false, "read"},
-    {"--older-than-days", "N", false, "prune"},
-    {NULL, NULL, false},
+    {"--lines", "A-B", "these lines, counted from 1", false, "read"},
+    {"--bytes", "A-B", "these bytes, counted from 0, without B", false, "read"},
+    {"--tail", "N", "the last N lines", false, "read"},
+    {"--grep", "RE", "lines that match (PCRE2)", false, "read"},
+    {"-C", "N", "with N lines around each match", false, "read"},
+    {"--json-path", "PATH", "a part of what is JSON: $.a[0] or /a/0", false, "read"},
+    {"--raw", NULL, "the bytes as they were printed", false, "read"},
+    {"--older-than-days", "N", "instead of the age of the settings", false, "prune"},
+    {NULL},
 };
 
 static const struct form forms[] = {
@@ -195,8 +195,7 @@ const struct command command_artifact = {
     "REF is the path as a receipt gives it, at least eight hex digits of its SHA-256, or the id "
     "of\n"
     "a task. Lines count from 1, both ends included; bytes from 0, the end excluded. Text is\n"
-    "cleaned and redacted as in receipts; --raw gives the bytes as they were printed. --grep\n"
-    "exits 1 when no line matches.\n"
+    "cleaned and redacted as in receipts. --grep exits 1 when no line matches.\n"
     "\nexamples:\n"
     "  waybill artifact read 3f2a90c1 --lines 120-180\n"
     "  waybill artifact read task_1f… --tail 50\n"

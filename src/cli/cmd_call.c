@@ -377,21 +377,21 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--input", "JSON|@FILE|-", false},
-    {"--view", "VIEW", false},
-    {"--call-id", "ID", false},
-    {"--tool-version", "RANGE", false},
-    {"--deadline", "TIME|+MS", false},
-    {"--idempotency-key", "KEY", false},
-    {"--correlation-id", "ID", false},
-    {"--causation-id", "ID", false},
-    {"--header", "KEY=VALUE", true},
-    {"--meta", "KEY=VALUE", true},
-    {"--max-tokens", "N", false},
-    {"--traceparent", "TRACE", false},
-    {"--stream", NULL, false},
-    {"--heartbeat-ms", "N", false},
-    {NULL, NULL, false},
+    {"--input", "JSON|@FILE|-", "the input; {} without it"},
+    {"--view", "VIEW", "receipt, canonical, result, envelope or record"},
+    {"--call-id", "ID", "the caller's id of the call"},
+    {"--tool-version", "RANGE", "the highest version in this range (npm's meaning)"},
+    {"--deadline", "TIME|+MS", "over by then: RFC 3339, or milliseconds from now"},
+    {"--idempotency-key", "KEY", "a repeat with the key gets the first outcome"},
+    {"--correlation-id", "ID", "told in all that belongs to the call"},
+    {"--causation-id", "ID", "the call that led to this one"},
+    {"--header", "KEY=VALUE", "a header of the call; no secrets", true},
+    {"--meta", "KEY=VALUE", "metadata, kept in the record", true},
+    {"--max-tokens", "N", "a smaller budget for the receipt"},
+    {"--traceparent", "TRACE", "W3C trace context"},
+    {"--stream", NULL, "frames first, while the tool runs"},
+    {"--heartbeat-ms", "N", "a frame at least so often"},
+    {NULL},
 };
 
 static const struct form forms[] = {

@@ -60,7 +60,10 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--provider", "NAME", false}, {"--budget", "TOKENS", false}, {NULL, NULL, false}};
+    {"--provider", "NAME", "whose form the history has: responses, chat, anthropic or gemini"},
+    {"--budget", "TOKENS", "what it may have at most"},
+    {NULL},
+};
 
 static const struct form forms[] = {
     {"[FILE]", "without one standard input is read"},

@@ -107,7 +107,7 @@ static int run(const struct args *a)
     return EXIT_OK;
 }
 
-static const struct option_spec options[] = {{NULL, NULL, false}};
+static const struct option_spec options[] = {{NULL}};
 
 static const struct form forms[] = {
     {"check", NULL}, {"show", NULL}, {"schema", NULL}, {"trust", NULL}, {NULL, NULL},

@@ -178,7 +178,10 @@ static int run(const struct args *a)
     return code;
 }
 
-static const struct option_spec options[] = {{"--yes", NULL, false}, {NULL, NULL, false}};
+static const struct option_spec options[] = {
+    {"--yes", NULL, "write it without asking"},
+    {NULL},
+};
 
 static const struct form forms[] = {
     {"CLIENT", "CLIENT is codex, claude, or another for a snippet"},

@@ -37,8 +37,11 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--provider", "NAME", false}, {"--parallel", "N", false}, {"--group", NULL, false},
-    {"--frames", NULL, false},     {NULL, NULL, false},
+    {"--provider", "NAME", "whose items come; auto: each line tells"},
+    {"--parallel", "N", "at most N calls at once"},
+    {"--group", NULL, "one message for the answers of a turn"},
+    {"--frames", NULL, "tell what running calls do, a JSON line each time"},
+    {NULL},
 };
 
 static const struct form forms[] = {
@@ -89,8 +92,10 @@ static int run_repair(const struct args *a)
     return EXIT_OK;
 }
 
-static const struct option_spec repair_options[] = {{"--provider", "NAME", false},
-                                                    {NULL, NULL, false}};
+static const struct option_spec repair_options[] = {
+    {"--provider", "NAME", "whose form the history has: responses, chat, anthropic or gemini"},
+    {NULL},
+};
 
 static const struct form repair_forms[] = {
     {"[FILE]", "without one standard input is read"},

@@ -27,7 +27,7 @@ static int run(const struct args *a)
     return code;
 }
 
-static const struct option_spec options[] = {{NULL, NULL, false}};
+static const struct option_spec options[] = {{NULL}};
 
 static const struct form forms[] = {
     {"", NULL},

@@ -124,18 +124,18 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--tool", "NAME", false},
-    {"--provider", "NAME", false},
-    {"--model", "NAME", false},
-    {"--tool-call-id", "ID", false},
-    {"--content-type", "TYPE", false},
-    {"--payload-path", "PATH", false},
-    {"--schema-ref", "REF", false},
-    {"--compat", "KEY=VALUE", true},
-    {"--tag", "TAG", true},
-    {"--created-at", "TIME", false},
-    {"--payload-key", "KEY", false},
-    {NULL, NULL, false},
+    {"--tool", "NAME", "the tool that made the result"},
+    {"--provider", "NAME", "the provider of the model"},
+    {"--model", "NAME", "the model that called"},
+    {"--tool-call-id", "ID", "the provider's id of the call"},
+    {"--content-type", "TYPE", "Unknown, Text, List, Object, Image or Binary"},
+    {"--payload-path", "PATH", "where the payload is"},
+    {"--schema-ref", "REF", "the schema of the payload"},
+    {"--compat", "KEY=VALUE", "what older readers look for", true},
+    {"--tag", "TAG", "a word to find it by", true},
+    {"--created-at", "TIME", "RFC 3339; now without it"},
+    {"--payload-key", "KEY", "the member that holds the payload"},
+    {NULL},
 };
 
 static const struct form forms[] = {

@@ -485,10 +485,16 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--workdir", "DIR", false},  {"--timeout-ms", "N", false}, {"--yield-ms", "N", false},
-    {"--max-tokens", "N", false}, {"--tty", NULL, false},       {"--live", NULL, false},
-    {"--stdin", NULL, false},     {"--clean-env", NULL, false}, {"--view", "VIEW", false},
-    {NULL, NULL, false},
+    {"--workdir", "DIR", "start it there"},
+    {"--timeout-ms", "N", "end it then; 0 is no limit"},
+    {"--yield-ms", "N", "let it go on as a task then"},
+    {"--max-tokens", "N", "budget of the receipt (8,000)"},
+    {"--tty", NULL, "give it a terminal"},
+    {"--live", NULL, "copy its output to standard error while it comes"},
+    {"--stdin", NULL, "pass standard input on; else it has none"},
+    {"--clean-env", NULL, "the environment of model calls instead of this one"},
+    {"--view", "VIEW", "receipt, canonical, result, envelope or record"},
+    {NULL},
 };
 
 const struct command command_exec = {
@@ -498,9 +504,7 @@ const struct command command_exec = {
     "The receipt goes to standard output; the exit status is the command's own. 128+N: ended by\n"
     "signal N; 75: it goes on as a task (--yield-ms); 124: out of time; 125: Waybill itself "
     "failed;\n"
-    "126: not executable; 127: not found. --live copies the output to standard error while it\n"
-    "comes. The command has this environment (--clean-env: the one of model calls) and no input\n"
-    "(--stdin: this one). --timeout-ms 0 is no limit.\n"
+    "126: not executable; 127: not found. Without --clean-env the command has this environment.\n"
     "\nexamples:\n"
     "  waybill exec -- make test\n"
     "  waybill exec --max-tokens 2000 --timeout-ms 60000 -- sh -c 'npm test 2>&1'\n"

@@ -342,23 +342,23 @@ static int run(const struct args *a)
 #define FILTERED "list tail export stats replay"
 
 static const struct option_spec options[] = {
-    {"--tool", "NAME", false, FILTERED},
-    {"--status", "success|error|open", false, FILTERED},
-    {"--error-kind", "KIND", false, FILTERED},
-    {"--conversation", "ID", false, FILTERED},
-    {"--since", "TIME", false, FILTERED},
-    {"--until", "TIME", false, FILTERED},
-    {"--limit", "N", false, "list tail export replay"},
-    {"--view", "VIEW", false, "show"},
-    {"-f", NULL, false, "tail"},
-    {"--witness", "FILE", false, "verify"},
-    {"--older-than", "TIME", false, "prune"},
-    {"--keep", "ROWS", false, "prune"},
-    {"--dry-run", NULL, false, "prune"},
-    {"--rotate", NULL, false, "checkpoint"},
-    {"--restart", NULL, false, "checkpoint"},
-    {"--budget", "TOKENS", false, "replay"},
-    {NULL, NULL, false},
+    {"--tool", "NAME", "calls of this tool", false, FILTERED},
+    {"--status", "success|error|open", "calls that ended so", false, FILTERED},
+    {"--error-kind", "KIND", "calls that failed so", false, FILTERED},
+    {"--conversation", "ID", "calls of this conversation", false, FILTERED},
+    {"--since", "TIME", "from then on", false, FILTERED},
+    {"--until", "TIME", "before then", false, FILTERED},
+    {"--limit", "N", "the newest N", false, "list tail export replay"},
+    {"--view", "VIEW", "receipt, canonical, result, envelope or record", false, "show"},
+    {"-f", NULL, "go on with rows to come", false, "tail"},
+    {"--witness", "FILE", "a copy of the witness, kept elsewhere", false, "verify"},
+    {"--older-than", "TIME", "rows before then go", false, "prune"},
+    {"--keep", "ROWS", "the newest ROWS stay", false, "prune"},
+    {"--dry-run", NULL, "only count", false, "prune"},
+    {"--rotate", NULL, "go on with a new key", false, "checkpoint"},
+    {"--restart", NULL, "put the witness aside and begin a new one", false, "checkpoint"},
+    {"--budget", "TOKENS", "of each receipt", false, "replay"},
+    {NULL},
 };
 
 static const struct form forms[] = {
@@ -375,17 +375,15 @@ const struct command command_ledger = {
     "What was written down of calls: list, show, check, prune.",
     "list | show ID | tail [-f] | export | verify | stats | prune | checkpoint | replay",
     "  list         calls, newest first (50 on a terminal, all with --json)\n"
-    "  show ID      a surface of one call as its caller got it: --view receipt|canonical|\n"
-    "               result|envelope|record; ID is call_… or a provider's id\n"
-    "  tail [-f]    the newest rows as JSON Lines, and those to come\n"
+    "  show ID      one call as its caller got it; ID is call_… or a provider's id\n"
+    "  tail [-f]    the newest rows as JSON Lines\n"
     "  export       rows as JSON Lines, oldest first\n"
     "  verify       every row, the file, the witness outside; exit 1 if something is wrong\n"
     "  stats        calls, errors, latency, tokens shown and kept away, largest results\n"
-    "  prune        --older-than 30d and/or --keep ROWS [--dry-run]; the rest still verifies\n"
-    "  checkpoint   sign the newest row; --rotate: with a new key; --restart: a new witness\n"
-    "  replay       --budget TOKENS: what the model would have seen\n"
-    "Filters: --tool --status --error-kind --conversation --since --until --limit. A TIME is\n"
-    "RFC 3339, or so long ago: 90s, 15m, 2h, 7d.\n"
+    "  prune        the oldest rows go (--older-than 30d, --keep ROWS); the rest still verifies\n"
+    "  checkpoint   sign the newest row\n"
+    "  replay       what the model would have seen with another --budget\n"
+    "A TIME is RFC 3339, or so long ago: 90s, 15m, 2h, 7d.\n"
     "\nexamples:\n"
     "  waybill ledger list --status error --since 1h\n"
     "  waybill ledger show call_0a1b… --view canonical\n"
@@ -461,7 +459,7 @@ static int run_calls(const struct args *a)
     return code;
 }
 
-static const struct option_spec no_options[] = {{NULL, NULL, false}};
+static const struct option_spec no_options[] = {{NULL}};
 
 static const struct form calls_forms[] = {
     {"list", NULL},     {"cancel ID", "`waybill calls list` shows them"},

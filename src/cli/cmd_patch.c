@@ -46,8 +46,8 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--allow-guarded", NULL, false},
-    {NULL, NULL, false},
+    {"--allow-guarded", NULL, "also write .git, editor settings, Waybill's own files"},
+    {NULL},
 };
 
 static const struct form forms[] = {
@@ -64,8 +64,6 @@ const struct command command_patch = {
     "\"*** End Patch\", or a unified diff. Context decides where a change goes, line\n"
     "numbers are hints. All files are changed or none; after a failure nothing is.\n"
     "check only says what it would do. --json prints the canonical result.\n"
-    "--allow-guarded also writes names such as .git and editor configuration, and\n"
-    "Waybill's state and settings.\n"
     "\nexample:\n"
     "  git diff | (cd ../copy && waybill patch apply)\n",
     options,

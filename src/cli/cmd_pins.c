@@ -67,8 +67,10 @@ static int run(const struct args *a)
     return code;
 }
 
-static const struct option_spec options[] = {{"--hash", "HEX", false, "approve"},
-                                             {NULL, NULL, false}};
+static const struct option_spec options[] = {
+    {"--hash", "HEX", "only the definition with this hash", false, "approve"},
+    {NULL},
+};
 
 static const struct form forms[] = {
     {"list", NULL},

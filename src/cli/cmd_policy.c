@@ -75,7 +75,7 @@ static int run_approve(const struct args *a)
     return code;
 }
 
-static const struct option_spec options[] = {{NULL, NULL, false}};
+static const struct option_spec options[] = {{NULL}};
 
 static const struct form policy_forms[] = {
     {"explain TOOL", "`waybill tools list` shows them"},

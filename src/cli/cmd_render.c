@@ -23,7 +23,7 @@ static int run(const struct args *a)
     return EXIT_OK;
 }
 
-static const struct option_spec options[] = {{NULL, NULL, false}};
+static const struct option_spec options[] = {{NULL}};
 
 static const struct form forms[] = {
     {"[FILE]", "without one standard input is read"},

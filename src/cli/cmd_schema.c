@@ -299,11 +299,12 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--draft", "2020-12|7", false, "check run"},
-    {"--format", NULL, false, "check run"},
-    {"--remote", "URI=FILE|DIR", true, "check run"},
-    {"--provider", "responses|chat|anthropic|gemini|mcp", false, "lint"},
-    {NULL, NULL, false},
+    {"--draft", "2020-12|7", "where the schema names none (2020-12)", false, "check run"},
+    {"--format", NULL, "\"format\" is checked, too", false, "check run"},
+    {"--remote", "URI=FILE|DIR", "what stands behind a URI", true, "check run"},
+    {"--provider", "responses|chat|anthropic|gemini|mcp",
+     "only what these say, a comma between them", false, "lint"},
+    {NULL},
 };
 
 static const struct form forms[] = {

@@ -65,7 +65,7 @@ static int run(const struct args *a)
     return compare(a);
 }
 
-static const struct option_spec options[] = {{NULL, NULL, false}};
+static const struct option_spec options[] = {{NULL}};
 
 static const struct form forms[] = {
     {"match RANGE V…", NULL},

@@ -145,8 +145,12 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--http", "ADDR:PORT", false}, {"--auth", "token|none", false}, {"--token-file", "F", false},
-    {"--allow-host", "NAME", true}, {"--access-log", "FILE", false}, {NULL, NULL, false},
+    {"--http", "ADDR:PORT", "MCP over HTTP at /mcp; port 0 takes a free one"},
+    {"--auth", "token|none", "none: on loopback only, no token is asked for"},
+    {"--token-file", "FILE", "the bearer token, instead of the user's own"},
+    {"--allow-host", "NAME", "a Host that may be named, beside loopback's", true},
+    {"--access-log", "FILE", "a JSON line a request; - is standard error"},
+    {NULL},
 };
 
 static const struct form forms[] = {
@@ -161,13 +165,11 @@ const struct command command_serve = {
     "Without --http one client is served on standard input and output. With it, MCP is at\n"
     "/mcp, health at /healthz, Prometheus metrics at /metrics; `listening on URL` on stderr\n"
     "says when it is ready. A bearer token is asked for: the user's own, made (0600) and\n"
-    "printed once at the first start, or the one of --token-file. `--auth none` is for\n"
-    "loopback only; Host and Origin are checked always (`--allow-host NAME` adds a name).\n"
-    "`--access-log FILE` (`-`: stderr) writes one JSON line a request. SIGTERM answers what\n"
-    "is owed and ends; a second one cancels. SIGHUP reads policies, bindings and the token\n"
-    "again; files that are wrong change nothing. Tools of MCP servers that cannot be offered\n"
-    "are told on stderr, with the reason. Exit 1 when messages on standard input or output\n"
-    "were lost; a client that goes is no error.\n"
+    "printed once at the first start, or the one of --token-file. Host and Origin are checked\n"
+    "always. SIGTERM answers what is owed and ends; a second one cancels. SIGHUP reads\n"
+    "policies, bindings and the token again; files that are wrong change nothing. Tools of MCP\n"
+    "servers that cannot be offered are told on stderr, with the reason. Exit 1 when messages\n"
+    "on standard input or output were lost; a client that goes is no error.\n"
     "\nexamples:\n"
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",

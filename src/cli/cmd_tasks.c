@@ -303,17 +303,18 @@ static int run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-    {"--status", "STATUS", false, "list"},
-    {"--wait-ms", "N", false, "output stop"},
-    {"--lines", "A-B", false, "output"},
-    {"--offset", "N", false, "output"},
-    {"--tail", "N", false, "output"},
-    {"--stream", "NAME", false, "output"},
-    {"--page-token", "T", false, "output"},
-    {"--max-tokens", "N", false, "output"},
-    {"--end", NULL, false, "input"},
-    {"--view", "VIEW", false, "output input stop"},
-    {NULL, NULL, false},
+    {"--status", "STATUS", "running, ended or how it ended", false, "list"},
+    {"--wait-ms", "N", "wait so long for its end", false, "output stop"},
+    {"--lines", "A-B", "these lines of one stream, counted from 1", false, "output"},
+    {"--offset", "N", "from this byte of one stream on", false, "output"},
+    {"--tail", "N", "the last N lines of one stream", false, "output"},
+    {"--stream", "NAME", "stdout, stderr or combined (of a terminal)", false, "output"},
+    {"--page-token", "TOKEN", "go on where a page ended", false, "output"},
+    {"--max-tokens", "N", "budget of the receipt", false, "output"},
+    {"--end", NULL, "close its input afterwards", false, "input"},
+    {"--view", "VIEW", "receipt, canonical, result, envelope or record", false,
+     "output input stop"},
+    {NULL},
 };
 
 static const struct form forms[] = {
@@ -330,10 +331,9 @@ const struct command command_tasks = {
     "Commands that go on in the background: list, read, write to, stop.",
     "list | output ID [--wait-ms N] [--lines A-B|--offset N|--tail N] | input ID TEXT|@FILE|- | "
     "stop ID",
-    "`list` shows the tasks of this workspace, newest first (--status running|ended|…).\n"
-    "`output` prints what a task has printed so far; --wait-ms waits for its end. `input` writes\n"
-    "TEXT as it is to a task that accepts input; --end closes it afterwards. `stop` ends a task:\n"
-    "SIGTERM, a second later SIGKILL.\n"
+    "`list` shows the tasks of this workspace, newest first. `output` prints what a task has\n"
+    "printed so far. `input` writes TEXT as it is to a task that accepts input. `stop` ends a\n"
+    "task: SIGTERM, a second later SIGKILL.\n"
     "\nexamples:\n"
     "  waybill exec --yield-ms 1000 -- npm run dev\n"
     "  waybill tasks output task_1f… --tail 20\n"
