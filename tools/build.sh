@@ -10,7 +10,9 @@ if [ ! -f "build/$preset/build.ninja" ]; then
         exit 1
     }
 fi
-if [ $# -gt 0 ]; then
-    exec cmake --build --preset "$preset" --target "$@"
+[ $# -eq 0 ] || set -- --target "$@"
+if [ ! -t 1 ]; then # a line a file is progress, which is for terminals
+    echo "building $preset"
+    set -- "$@" -- --quiet
 fi
-exec cmake --build --preset "$preset"
+exec cmake --build --preset "$preset" "$@"
