@@ -23,7 +23,7 @@ half            "errorKind":"upstream_unavailable"
 trickle         "result":{"content":\[\]}
 wrong-id        "errorKind":"timed_out"
 double          "text":"fine"
-string-id       "errorKind":"timed_out"
+string-id       "text":"fine"
 null-id         "errorKind":"timed_out"
 not-json        "errorKind":"timed_out"
 batch           "errorKind":"timed_out"
