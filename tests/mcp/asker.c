@@ -182,8 +182,8 @@ static void wait_at_pipe(void)
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
-            "sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("die") "]}";
+        TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL(
+            "link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("die") "]}";
 
     if (!modern && has("\"method\":\"tools/list\""))
         wait_at_pipe();

@@ -264,6 +264,8 @@ int main(int argc, char **argv)
         if (strstr(line, "\"method\":\"initialize\"") != NULL)
             result(id, is("old-version")
                            ? "{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}"
+                       : is("first-version")
+                           ? "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"tools\":{}}}"
                            : "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{},"
                              "\"resources\":{},\"prompts\":{},\"logging\":{}},"
                              "\"serverInfo\":{\"name\":\"chaos\",\"version\":\"1\"}}");

@@ -14,6 +14,7 @@ trap 'exec 3>&-; [ -z "$http" ] || kill $http 2>/dev/null; rm -rf "$work"' EXIT
 # mode, what its call must come to
 modes='
 fine            "text":"fine"
+first-version   "text":"fine"
 hang            "errorKind":"timed_out"
 die             "errorKind":"upstream_unavailable"
 die-at-once     "errorKind":"upstream_unavailable"

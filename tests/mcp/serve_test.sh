@@ -42,6 +42,13 @@ for era in legacy modern; do
     none "$era: built-ins announce no outputSchema" '"outputSchema"'
 done
 
+# A client of the first revision is answered in it, one of a revision that nobody knows in ours.
+for version in 2024-11-05 2023-01-01; do
+    { rpc 0 initialize "\"protocolVersion\":\"$version\",\"capabilities\":{}"; rpc 1 ping ''; } | serve
+    need "a client of $version" "\"id\":0,\"result\":{\"protocolVersion\":\"${version/2023-01-01/2025-11-25}\""
+    need "its request" '"id":1,"result":{}'
+done
+
 # A message over the cap: whoever asked is told, wherever the id stands.
 { rpc 0 initialize "$open"
   printf '{"method":"tools/call","params":{"name":"nosuch","arguments":{"id":5,"x":"'
