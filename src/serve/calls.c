@@ -240,27 +240,39 @@ static void on_done(struct wbi_call *call, void *arg)
 
 /* ---- progress ---- */
 
-/* Output of a command as a progress message: its newest line. */
-static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
+/* The last line of what a frame shows of a command's output; false: it shows none. */
+static bool newest_line(struct wbi_arena *arena, struct wbi_str frame, struct wbi_str *ret)
 {
-    struct wbi_served *s = arg;
-    struct wbi_str text = WBI_NONE;
     const wbi_json *v;
 
-    if (call->mcp == NULL)
-        return;
-    if (wbi_json_read(call->arena, frame, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
+    if (wbi_json_read(arena, frame, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
         !wbi_str_eqz(wbi_json_get_str(v, "event"), "partial"))
-        return;
-    text = wbi_str_trim(wbi_json_get_str(wbi_json_get(v, "data"), "text"));
-    for (size_t i = text.n; i > 0; i--) {
-        if (text.p[i - 1] == '\n') {
-            text = wbi_str_from(text, i);
+        return false;
+    *ret = wbi_str_trim(wbi_json_get_str(wbi_json_get(v, "data"), "text"));
+    for (size_t i = ret->n; i > 0; i--) {
+        if (ret->p[i - 1] == '\n') {
+            *ret = wbi_str_from(*ret, i);
             break;
         }
     }
-    text.n = wbi_utf8_cut(text, WBI_MIN(text.n, (size_t)200));
-    wbi_mcp_progress(s->r, (double)++s->reports, -1, text.n > 0 ? text : WBI_NONE);
+    ret->n = wbi_utf8_cut(*ret, WBI_MIN(ret->n, (size_t)200));
+    return true;
+}
+
+/* Output of a command as a progress message. There is no end to frames: nothing of them stays
+ * with the call. */
+static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
+{
+    struct wbi_served *s = arg;
+    struct wbi_arena *arena = NULL;
+    struct wbi_str line = WBI_NONE;
+
+    if (call->mcp == NULL || wbi_loop_arena(s->gateway->rt->loop, WBI_ARENA_MESSAGE,
+                                            WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
+        return;
+    if (newest_line(arena, frame, &line))
+        wbi_mcp_progress(s->r, (double)++s->reports, -1, line.n > 0 ? line : WBI_NONE);
+    wbi_arena_free(arena);
 }
 
 /* ---- starting ---- */
