@@ -598,6 +598,9 @@ static void the_token_guards_everything_but_health(void **state)
     assert_int_equal(
         exchange(&w, WBI_LIT("DELETE /healthz HTTP/1.1\r\n" H C "\r\n"), out, sizeof(out)), 405);
     assert_non_null(strstr(out, "\r\nAllow: GET, HEAD\r\n"));
+    assert_int_equal(exchange(&w, WBI_LIT("HEAD / HTTP/1.1\r\n" H C "\r\n"), out, sizeof(out)),
+                     401);
+    assert_string_equal(strstr(out, "\r\n\r\n"), "\r\n\r\n"); /* a head, and no more */
     stop(&w);
 }
 
