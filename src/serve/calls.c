@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "call/guards.h"
 #include "call/views.h"
+#include "call/workspace.h"
 #include "json/write.h"
 #include "serve/gateway_int.h"
 #include "serve/result.h"
@@ -61,15 +62,25 @@ static struct wbi_talk **talks_like(struct wbi_gateway *g, struct wbi_str id)
     return &g->talks[wbi_hash64(id.p, id.n, 0) % WBI_COUNT(g->talks)];
 }
 
+/* NULL: it has no calls. */
+static struct wbi_talk *known_talk(struct wbi_gateway *g, struct wbi_str id)
+{
+    struct wbi_talk *talk = *talks_like(g, id);
+
+    while (talk != NULL && !wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
+        talk = talk->next;
+    return talk;
+}
+
 static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 {
     struct wbi_talk *talk, **like;
 
     id = wbi_str_head(id, sizeof(talk->id) - 1);
     like = talks_like(g, id);
-    for (talk = *like; talk != NULL; talk = talk->next)
-        if (wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
-            return talk;
+    talk = known_talk(g, id);
+    if (talk != NULL)
+        return talk;
     talk = wbi_spares_take(&g->spare_talks, sizeof(*talk));
     if (talk == NULL)
         return NULL;
@@ -96,7 +107,20 @@ static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
     while (*at != talk)
         at = &(*at)->next;
     *at = talk->next;
+    if (talk->over)
+        wbi_workspace_forget(g->rt, wbi_str_make(talk->id, talk->id_n));
     wbi_spares_give(&g->spare_talks, talk, WBI_SPARES_MOST);
+}
+
+void wbi_serve_ended(void *arg, struct wbi_str conversation)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_talk *talk = known_talk(g, conversation);
+
+    if (talk != NULL) /* a call that still winds up must not find itself elsewhere */
+        talk->over = true;
+    else
+        wbi_workspace_forget(g->rt, conversation);
 }
 
 static void drop_served(struct wbi_served *s)
