@@ -19,6 +19,7 @@ struct entry {
     char *conversation;
     char *path;
     struct wbi_root *root; /* NULL: kept by another process, not opened yet */
+    bool passing;          /* of a conversation that ends, and is nobody's then */
 };
 
 struct wbi_workspaces {
@@ -251,6 +252,7 @@ wb_rc wbi_workspace_enter(const struct wbi_call *call, struct wbi_root *root, st
         return rc;
     }
     made.root = wbi_root_ref(root);
+    made.passing = call->inv.passing;
     if (e != NULL)
         drop(e);
     else
@@ -276,6 +278,17 @@ wb_rc wbi_workspace_leave(const struct wbi_call *call, bool *ret_left, struct wb
     *e = w->entries[--w->n];
     *ret_left = true;
     return WB_OK;
+}
+
+void wbi_workspace_forget(struct wbi_runtime *rt, struct wbi_str conversation)
+{
+    struct wbi_workspaces *w = rt->workspaces;
+    struct entry *e = find(rt, conversation);
+
+    if (e == NULL || !e->passing)
+        return;
+    drop(e);
+    *e = w->entries[--w->n];
 }
 
 void wbi_workspaces_free(struct wbi_workspaces *w)

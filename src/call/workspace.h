@@ -28,6 +28,9 @@ WB_MUST_CHECK wb_rc wbi_workspace_enter(const struct wbi_call *call, struct wbi_
 /* Back to the workspace itself; *ret_left false when the conversation was there. */
 WB_MUST_CHECK wb_rc wbi_workspace_leave(const struct wbi_call *call, bool *ret_left,
                                         struct wbi_error *err);
+/* The conversation is over: nobody can name it again, so its place is given up. What its caller
+ * named himself, and entered as such, stays. */
+void wbi_workspace_forget(struct wbi_runtime *rt, struct wbi_str conversation);
 void wbi_workspaces_free(struct wbi_workspaces *w); /* NULL is fine */
 
 #endif

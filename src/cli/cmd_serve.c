@@ -148,7 +148,7 @@ static const struct option_spec options[] = {
     {"--http", "ADDR:PORT", "MCP over HTTP at /mcp; port 0 takes a free one"},
     {"--auth", "token|none", "none: on loopback only, no token is asked for"},
     {"--token-file", "FILE", "the bearer token, instead of the user's own"},
-    {"--allow-host", "NAME", "a Host that may be named, beside loopback's", true},
+    {"--allow-host", "NAME", "a Host that may be named, too", true},
     {"--access-log", "FILE", "a JSON line a request; - is standard error"},
     {NULL},
 };
@@ -166,10 +166,11 @@ const struct command command_serve = {
     "/mcp, health at /healthz, Prometheus metrics at /metrics; `listening on URL` on stderr\n"
     "says when it is ready. A bearer token is asked for: the user's own, made (0600) and\n"
     "printed once at the first start, or the one of --token-file. Host and Origin are checked\n"
-    "always. SIGTERM answers what is owed and ends; a second one cancels. SIGHUP reads\n"
-    "policies, bindings and the token again; files that are wrong change nothing. Tools of MCP\n"
-    "servers that cannot be offered are told on stderr, with the reason. Exit 1 when messages\n"
-    "on standard input or output were lost; a client that goes is no error.\n"
+    "always: loopback, ADDR and each --allow-host are served. SIGTERM answers what is owed and\n"
+    "ends; a second one cancels. SIGHUP reads policies, bindings and the token again; files\n"
+    "that are wrong change nothing. Tools of MCP servers that cannot be offered are told on\n"
+    "stderr, with the reason. Exit 1 when messages on standard input or output were lost; a\n"
+    "client that goes is no error.\n"
     "\nexamples:\n"
     "  waybill serve\n"
     "  waybill serve --http 127.0.0.1:7717\n",

@@ -100,6 +100,14 @@ void wbi_conn_head(struct wbi_conn *c, const struct wbi_http_response *r, bool c
     wbi_buf_addz(out, "\r\n");
 }
 
+/* An answer to HEAD has the head that one to GET would have, and no more. */
+static void put_whole(struct wbi_conn *c, const struct wbi_http_response *r, int64_t now_ns)
+{
+    wbi_conn_head(c, r, false, now_ns);
+    if (llhttp_get_method(&c->parser) != HTTP_HEAD)
+        wbi_buf_adds(&c->out, r->body);
+}
+
 static void tell_access(const struct wbi_conn *c, const char *refused, int64_t now_ns)
 {
     struct wbi_http *http = c->http;
@@ -137,8 +145,7 @@ void wbi_conn_refuse(struct wbi_conn *c, int status, const char *why, int64_t no
     if (status == 401)
         r.extra = "WWW-Authenticate: Bearer realm=\"waybill\"\r\n";
     c->keep_alive = false;
-    wbi_conn_head(c, &r, false, now_ns);
-    wbi_buf_adds(&c->out, r.body);
+    put_whole(c, &r, now_ns);
     c->bytes_out += c->out.n - before;
     wbi_conn_log(c, why, now_ns);
     c->state = WBI_CONN_CLOSING;
@@ -181,9 +188,7 @@ wb_rc wbi_http_respond(struct wbi_http *http, uint64_t id, const struct wbi_http
         c->keep_alive = false;
     now_ns = wbi_now_ns(&http->o.clock);
     before = c->out.n;
-    wbi_conn_head(c, response, false, now_ns);
-    if (llhttp_get_method(&c->parser) != HTTP_HEAD)
-        wbi_buf_adds(&c->out, response->body);
+    put_whole(c, response, now_ns);
     c->bytes_out += c->out.n - before;
     wbi_conn_answered(c, now_ns);
     return settle(c);

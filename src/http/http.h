@@ -97,7 +97,7 @@ struct wbi_http_ops {
 /* Zero is a good default for every number. Slices and arrays are copied. */
 struct wbi_http_options {
     struct wbi_str address;      /* "127.0.0.1:7717", "[::1]:0", "localhost:80" */
-    const struct wbi_str *hosts; /* accepted in Host and Origin beside loopback names */
+    const struct wbi_str *hosts; /* accepted in Host and Origin beside loopback and the address */
     size_t host_count;
     bool any_host;         /* only for servers behind a proxy that checks */
     struct wbi_str token;  /* absent: no token is asked for */

@@ -66,7 +66,8 @@ static void start(struct world *w, struct wbi_http_options *o)
     static const struct wbi_http_ops ops = {on_request, on_gone, on_access};
 
     memset(w, 0, sizeof(*w));
-    o->address = WBI_LIT("127.0.0.1:0");
+    if (o->address.p == NULL)
+        o->address = WBI_LIT("127.0.0.1:0");
     assert_int_equal(wbi_loop_new(NULL, &w->loop, NULL), WB_OK);
     assert_int_equal(wbi_http_listen(w->loop, o, &ops, w, &w->http, NULL), WB_OK);
 }
@@ -266,6 +267,35 @@ static void ambiguous_requests_are_refused_and_the_connection_ends(void **state)
             fail_msg("%s: connection not closed", rows[i].name);
         assert_int_equal(wbi_http_connections(w.http), 0);
     }
+    stop(&w);
+}
+
+static bool serves(struct world *w, const char *host, const char *origin)
+{
+    return wbi_http_host_ok(w->http, wbi_str_z(host)) &&
+           wbi_http_origin_ok(w->http, wbi_str_z(origin));
+}
+
+/* Whoever is told where we listen can call there; a page of somebody else's cannot. */
+static void the_address_listened_on_is_a_host_that_is_served(void **state)
+{
+    const struct wbi_str more = WBI_LIT_INIT("gate.example");
+    struct wbi_http_options o = {
+        .address = WBI_LIT_INIT("127.0.0.2:0"), .hosts = &more, .host_count = 1};
+    struct wbi_http_options everywhere = {.address = WBI_LIT_INIT("0.0.0.0:0")};
+    struct world w;
+
+    (void)state;
+    start(&w, &o);
+    assert_true(serves(&w, "127.0.0.2:7717", "http://127.0.0.2:7717"));
+    assert_true(serves(&w, "gate.example", "http://gate.example"));
+    assert_true(serves(&w, "localhost:7717", "http://localhost"));
+    assert_false(wbi_http_host_ok(w.http, WBI_LIT("127.0.0.3:7717")));
+    assert_false(wbi_http_origin_ok(w.http, WBI_LIT("http://127.0.0.2.evil.example")));
+    stop(&w);
+    start(&w, &everywhere);
+    assert_false(wbi_http_host_ok(w.http, WBI_LIT("0.0.0.0:7717")));
+    assert_false(wbi_http_host_ok(w.http, WBI_LIT("127.0.0.2:7717")));
     stop(&w);
 }
 
@@ -568,6 +598,9 @@ static void the_token_guards_everything_but_health(void **state)
     assert_int_equal(
         exchange(&w, WBI_LIT("DELETE /healthz HTTP/1.1\r\n" H C "\r\n"), out, sizeof(out)), 405);
     assert_non_null(strstr(out, "\r\nAllow: GET, HEAD\r\n"));
+    assert_int_equal(exchange(&w, WBI_LIT("HEAD / HTTP/1.1\r\n" H C "\r\n"), out, sizeof(out)),
+                     401);
+    assert_string_equal(strstr(out, "\r\n\r\n"), "\r\n\r\n"); /* a head, and no more */
     stop(&w);
 }
 
@@ -731,6 +764,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ambiguous_requests_are_refused_and_the_connection_ends),
+        cmocka_unit_test(the_address_listened_on_is_a_host_that_is_served),
         cmocka_unit_test(fields_are_known_by_their_whole_name),
         cmocka_unit_test(the_date_moves_on_with_the_second),
         cmocka_unit_test(one_byte_at_a_time_gives_the_same_verdicts),

@@ -168,23 +168,29 @@ void wbi_http_drain_now(struct wbi_http *http)
     wbi_http_conn_ended(http);
 }
 
+/* What stands before the port; empty: there is no port. */
+static struct wbi_str host_of(struct wbi_str address)
+{
+    size_t colon = address.n;
+
+    while (colon > 0 && address.p[colon - 1] != ':')
+        colon--;
+    return wbi_str_head(address, colon > 0 ? colon - 1 : 0);
+}
+
 /* "host:port" to a socket address: numbers and "localhost" only, no look-ups. */
 static wb_rc parse_address(struct wbi_str s, struct sockaddr_storage *ret, socklen_t *ret_n,
                            struct wbi_error *err)
 {
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
     struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
-    size_t colon = s.n;
     uint64_t port;
     char host[64];
-    struct wbi_str name;
+    struct wbi_str name = host_of(s);
     bool bracketed;
 
-    while (colon > 0 && s.p[colon - 1] != ':')
-        colon--;
-    name = wbi_str_head(s, colon > 0 ? colon - 1 : 0);
-    if (colon == 0 || name.n == 0 || name.n >= sizeof(host) ||
-        !wbi_parse_u64(wbi_str_from(s, colon), &port) || port > 65535)
+    if (name.n == 0 || name.n >= sizeof(host) ||
+        !wbi_parse_u64(wbi_str_from(s, name.n + 1), &port) || port > 65535)
         return wbi_fail(err, WB_EINPUT, "\"%.*s\" is no ADDRESS:PORT to listen on", WBI_FMT(s));
     bracketed = name.p[0] == '[' && name.p[name.n - 1] == ']';
     if (bracketed)
@@ -289,6 +295,22 @@ wb_rc wbi_http_set_token(struct wbi_http *http, struct wbi_str token)
     return WB_OK;
 }
 
+static wb_rc add_host(struct wbi_http *http, struct wbi_str name)
+{
+    char *copy = wbi_strdup(name);
+
+    if (copy == NULL)
+        return WB_ENOMEM;
+    http->hosts[http->host_count++] = copy;
+    return WB_OK;
+}
+
+/* Who is at one address is asked by it; at all there are, by names that only its user knows. */
+static bool is_name(struct wbi_str host)
+{
+    return host.n > 0 && !wbi_str_eqz(host, "0.0.0.0") && !wbi_str_eqz(host, "[::]");
+}
+
 static wb_rc copy_options(struct wbi_http *http, const struct wbi_http_options *options)
 {
     http->o = *options;
@@ -301,12 +323,11 @@ static wb_rc copy_options(struct wbi_http *http, const struct wbi_http_options *
     http->hosts = wbi_zalloc_array(options->host_count + 1, sizeof(char *));
     if (http->conns == NULL || http->hosts == NULL)
         return WB_ENOMEM;
-    for (size_t i = 0; i < options->host_count; i++) {
-        http->hosts[i] = wbi_strdup(options->hosts[i]);
-        if (http->hosts[i] == NULL)
+    if (is_name(host_of(options->address)) && add_host(http, host_of(options->address)) != WB_OK)
+        return WB_ENOMEM;
+    for (size_t i = 0; i < options->host_count; i++)
+        if (add_host(http, options->hosts[i]) != WB_OK)
             return WB_ENOMEM;
-        http->host_count++;
-    }
     http->o.hosts = NULL;
     if (options->token.p != NULL && wbi_http_set_token(http, options->token) != WB_OK)
         return WB_ENOMEM;

@@ -12,7 +12,7 @@
 /* Whole numbers up to here are exact as doubles. */
 #define MAX_EXACT INT64_C(9007199254740991)
 
-static const char *const legacy[] = {"2025-11-25", "2025-06-18", "2025-03-26"};
+static const char *const legacy[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 bool wbi_era_legacy_version(struct wbi_str version)
 {

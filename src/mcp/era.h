@@ -14,7 +14,7 @@
 
 enum wbi_mcp_era { WBI_ERA_LEGACY = 0, WBI_ERA_MODERN };
 
-/* Of the versions with `initialize`: 2025-11-25, 2025-06-18, 2025-03-26. */
+/* Of the versions with `initialize`: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05. */
 bool wbi_era_legacy_version(struct wbi_str version);
 bool wbi_era_modern_version(struct wbi_str version);
 /* `["2026-07-28", …]` */

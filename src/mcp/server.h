@@ -38,6 +38,9 @@ struct wbi_mcp_ops {
     void (*waiting)(void *arg, struct wbi_mcp_request *r, bool on);
     /* The caller wants no answer any more, or the server stops. */
     void (*cancel)(void *arg, struct wbi_mcp_request *r);
+    /* A session has ended, and with it its conversation; calls of it that were cancelled may
+     * still wind up. May be NULL. */
+    void (*ended)(void *arg, struct wbi_str conversation);
     /* Somebody begins or ends to watch a resource: each beginning has one end, but one that
      * nobody can tell of (false). May be NULL. */
     bool (*subscribed)(void *arg, struct wbi_str uri, bool on);

@@ -244,6 +244,8 @@ void wbi_session_end(struct wbi_mcp_session *session)
     }
     while (session->uri_count > 0)
         wbi_session_unwatch(session, wbi_str_z(session->uris[0]));
+    if (s->ops.ended != NULL)
+        s->ops.ended(s->arg, wbi_str_make(session->id, session->id_n));
     wbi_free(session->principal);
     wbi_free(session);
 }

@@ -17,10 +17,22 @@ static struct wbi_upstream_call *by_number(struct wbi_upstream *up, uint64_t n)
     return NULL;
 }
 
+static struct wbi_upstream_call *by_text(struct wbi_upstream *up, struct wbi_str id)
+{
+    uint64_t n;
+
+    if (id.n > 2 && id.p[0] == '"')
+        id = wbi_str_make(id.p + 1, id.n - 2);
+    return wbi_parse_u64(id, &n) ? by_number(up, n) : NULL;
+}
+
+/* All of ours are numbers, which some servers give back as texts. */
 static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *id)
 {
     uint64_t n;
 
+    if (wbi_json_is(id, WBI_JSON_STR))
+        return by_text(up, wbi_json_str(id));
     return wbi_json_is(id, WBI_JSON_INT) && wbi_json_u64(id, &n) ? by_number(up, n) : NULL;
 }
 
@@ -489,14 +501,13 @@ void wbi_up_lost(struct wbi_upstream *up, const struct wbi_overlong *about)
 {
     struct wbi_str id = wbi_overlong_id(about);
     struct wbi_upstream_call *c;
-    uint64_t n;
 
     if (id.p != NULL && about->has_method) {
         answer_request(up, id, WBI_LIT("{\"code\":-32600,\"message\":\"the message is too long\"}"),
                        /* is_error= */ true);
         return;
     }
-    c = wbi_parse_u64(id, &n) ? by_number(up, n) : NULL;
+    c = by_text(up, id);
     if (c != NULL)
         wbi_up_too_large(c);
 }
@@ -510,17 +521,13 @@ static void take_unreadable(struct wbi_upstream *up, struct wbi_str text, const 
     struct wbi_overlong about = {0};
     struct wbi_upstream_call *c;
     char reason[256];
-    uint64_t n;
 
     up->counts.banners++;
     if (up->ops.on_banner != NULL)
         up->ops.on_banner(up->arg);
     wbi_overlong_feed(&about, text);
-    if (about.has_method || !(about.has_answer || empty) ||
-        !wbi_parse_u64(wbi_overlong_id(&about), &n))
-        return;
-    c = by_number(up, n);
-    if (c == NULL)
+    c = by_text(up, wbi_overlong_id(&about));
+    if (about.has_method || !(about.has_answer || empty) || c == NULL)
         return;
     (void)snprintf(reason, sizeof(reason), "the answer cannot be read: %.200s", why);
     wbi_upstream_call_fail(c, WB_EINPUT, reason);

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "call/guards.h"
 #include "call/views.h"
+#include "call/workspace.h"
 #include "json/write.h"
 #include "serve/gateway_int.h"
 #include "serve/result.h"
@@ -61,15 +62,25 @@ static struct wbi_talk **talks_like(struct wbi_gateway *g, struct wbi_str id)
     return &g->talks[wbi_hash64(id.p, id.n, 0) % WBI_COUNT(g->talks)];
 }
 
+/* NULL: it has no calls. */
+static struct wbi_talk *known_talk(struct wbi_gateway *g, struct wbi_str id)
+{
+    struct wbi_talk *talk = *talks_like(g, id);
+
+    while (talk != NULL && !wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
+        talk = talk->next;
+    return talk;
+}
+
 static struct wbi_talk *find_talk(struct wbi_gateway *g, struct wbi_str id)
 {
     struct wbi_talk *talk, **like;
 
     id = wbi_str_head(id, sizeof(talk->id) - 1);
     like = talks_like(g, id);
-    for (talk = *like; talk != NULL; talk = talk->next)
-        if (wbi_str_eq(id, wbi_str_make(talk->id, talk->id_n)))
-            return talk;
+    talk = known_talk(g, id);
+    if (talk != NULL)
+        return talk;
     talk = wbi_spares_take(&g->spare_talks, sizeof(*talk));
     if (talk == NULL)
         return NULL;
@@ -96,7 +107,20 @@ static void drop_talk(struct wbi_gateway *g, struct wbi_talk *talk)
     while (*at != talk)
         at = &(*at)->next;
     *at = talk->next;
+    if (talk->over)
+        wbi_workspace_forget(g->rt, wbi_str_make(talk->id, talk->id_n));
     wbi_spares_give(&g->spare_talks, talk, WBI_SPARES_MOST);
+}
+
+void wbi_serve_ended(void *arg, struct wbi_str conversation)
+{
+    struct wbi_gateway *g = arg;
+    struct wbi_talk *talk = known_talk(g, conversation);
+
+    if (talk != NULL) /* a call that still winds up must not find itself elsewhere */
+        talk->over = true;
+    else
+        wbi_workspace_forget(g->rt, conversation);
 }
 
 static void drop_served(struct wbi_served *s)
@@ -240,27 +264,39 @@ static void on_done(struct wbi_call *call, void *arg)
 
 /* ---- progress ---- */
 
-/* Output of a command as a progress message: its newest line. */
-static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
+/* The last line of what a frame shows of a command's output; false: it shows none. */
+static bool newest_line(struct wbi_arena *arena, struct wbi_str frame, struct wbi_str *ret)
 {
-    struct wbi_served *s = arg;
-    struct wbi_str text = WBI_NONE;
     const wbi_json *v;
 
-    if (call->mcp == NULL)
-        return;
-    if (wbi_json_read(call->arena, frame, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
+    if (wbi_json_read(arena, frame, WBI_JSON_STRICT, &v, NULL) != WB_OK ||
         !wbi_str_eqz(wbi_json_get_str(v, "event"), "partial"))
-        return;
-    text = wbi_str_trim(wbi_json_get_str(wbi_json_get(v, "data"), "text"));
-    for (size_t i = text.n; i > 0; i--) {
-        if (text.p[i - 1] == '\n') {
-            text = wbi_str_from(text, i);
+        return false;
+    *ret = wbi_str_trim(wbi_json_get_str(wbi_json_get(v, "data"), "text"));
+    for (size_t i = ret->n; i > 0; i--) {
+        if (ret->p[i - 1] == '\n') {
+            *ret = wbi_str_from(*ret, i);
             break;
         }
     }
-    text.n = wbi_utf8_cut(text, WBI_MIN(text.n, (size_t)200));
-    wbi_mcp_progress(s->r, (double)++s->reports, -1, text.n > 0 ? text : WBI_NONE);
+    ret->n = wbi_utf8_cut(*ret, WBI_MIN(ret->n, (size_t)200));
+    return true;
+}
+
+/* Output of a command as a progress message. There is no end to frames: nothing of them stays
+ * with the call. */
+static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
+{
+    struct wbi_served *s = arg;
+    struct wbi_arena *arena = NULL;
+    struct wbi_str line = WBI_NONE;
+
+    if (call->mcp == NULL || wbi_loop_arena(s->gateway->rt->loop, WBI_ARENA_MESSAGE,
+                                            WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
+        return;
+    if (newest_line(arena, frame, &line))
+        wbi_mcp_progress(s->r, (double)++s->reports, -1, line.n > 0 ? line : WBI_NONE);
+    wbi_arena_free(arena);
 }
 
 /* ---- starting ---- */

@@ -152,6 +152,7 @@ static const struct wbi_mcp_ops server_ops = {.list = wbi_serve_list,
                                               .prompt = wbi_serve_prompt,
                                               .complete = wbi_serve_complete,
                                               .cancel = wbi_serve_cancelled,
+                                              .ended = wbi_serve_ended,
                                               .waiting = wbi_serve_waiting,
                                               .subscribed = wbi_serve_subscribed,
                                               .schema = wbi_serve_schema};

@@ -17,6 +17,7 @@ struct wbi_talk {
     struct wbi_talk **like; /* the list it is in */
     size_t running, asking; /* inside; outside until their caller answers */
     size_t exclusive;       /* of those inside: they want to be alone */
+    bool over;              /* its session has ended */
     struct wbi_served *waiting, **waiting_end;
     struct wbi_defer pump;
     size_t id_n;
@@ -75,6 +76,8 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                     const wbi_json *arguments);
 void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r);
 void wbi_serve_waiting(void *arg, struct wbi_mcp_request *r, bool on);
+/* Of the conversation of a session nothing is kept any more. */
+void wbi_serve_ended(void *arg, struct wbi_str conversation);
 /* Every call under way is asked to end. */
 void wbi_serve_cancel_all(struct wbi_gateway *g);
 

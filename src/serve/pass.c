@@ -59,16 +59,25 @@ static void finish(struct pass *p)
     let_go(p);
 }
 
-static void fail_rpc(struct wbi_server *s, struct wbi_mcp_request *r, const wbi_json *error)
+/* A resource that is not there: in each revision by another code. What else could be wrong with
+ * the params of a read was looked at before. */
+static bool is_unfound(const struct attempt *t, int64_t code)
 {
+    return code == WBI_RPC_NO_RESOURCE ||
+           (code == WBI_RPC_PARAMS && t->pass->uri.p != NULL && wbi_upstream_is_modern(t->up));
+}
+
+static void fail_rpc(const struct attempt *t, const wbi_json *error)
+{
+    struct wbi_mcp_request *r = t->pass->r;
     int64_t code = WBI_RPC_INTERNAL;
     struct wbi_buf data;
 
     (void)wbi_json_i64(wbi_json_get(error, "code"), &code);
     if (code == WBI_RPC_URL_ELICITATION)
-        wbi_relay_elicits(s, r, error);
-    if (code == WBI_RPC_NO_RESOURCE && wbi_mcp_era(r) == WBI_ERA_MODERN)
-        code = WBI_RPC_PARAMS;
+        wbi_relay_elicits(t->server, r, error);
+    if (is_unfound(t, code))
+        code = wbi_mcp_era(r) == WBI_ERA_MODERN ? WBI_RPC_PARAMS : WBI_RPC_NO_RESOURCE;
     if (code == WBI_RPC_HEADER || code == WBI_RPC_VERSION)
         code = WBI_RPC_INTERNAL; /* what we sent, not what the client did */
     wbi_buf_init(&data, WBI_LIMIT_MCP_MESSAGE);
@@ -151,7 +160,7 @@ static void reply(const struct attempt *t, const struct wbi_upstream_answer *a)
     if (rc != WB_OK) /* rather nothing than a secret */
         wbi_mcp_fail(p->r, WBI_RPC_INTERNAL, WBI_LIT("the answer could not be redacted"), WBI_NONE);
     else if (error != NULL)
-        fail_rpc(t->server, p->r, error);
+        fail_rpc(t, error);
     else {
         wbi_mcp_set_ttl(p->r, ttl_of(a->result));
         wbi_mcp_reply(p->r, text);

@@ -320,15 +320,12 @@ static bool is_away(void *arg)
 
 /* Since the call found its tool the server has told its tools again: this one may be
  * gone or changed. */
-static bool on_vetted(void *arg)
+static bool is_offered(struct running *r)
 {
-    struct running *r = arg;
     struct wbi_exec *x = r->x;
     const struct wbi_tool *now = NULL;
     struct wbi_catalog *catalog;
 
-    if (!wbi_server_agrees(x->tool->ops_arg, r->up, own_name(x->tool)))
-        return false; /* it moves */
     if (wbi_runtime_catalog(x->runtime, &catalog, NULL) == WB_OK &&
         wbi_catalog_resolve(catalog, NULL, NULL, WBI_NONE, x->tool->qualified, WBI_NONE, &now,
                             NULL) == WB_OK &&
@@ -340,6 +337,14 @@ static bool on_vetted(void *arg)
     if (r->barred.p == NULL)
         r->barred = WBI_LIT("out of memory");
     return false;
+}
+
+/* A connection whose own list is not known to say the same takes no call: it moves. */
+static bool on_vetted(void *arg)
+{
+    struct running *r = arg;
+
+    return wbi_server_agrees(r->x->tool->ops_arg, r->up, own_name(r->x->tool)) && is_offered(r);
 }
 
 static void fail_unsent(struct wbi_exec *x, const char *why)
@@ -408,7 +413,7 @@ static void start(struct wbi_exec *x)
     x->state = r;
     if (wbi_buf_rc(&params) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
-    else if (x->call->catalog != x->runtime->catalog && !on_vetted(r))
+    else if (x->call->catalog != x->runtime->catalog && !is_offered(r))
         wbi_exec_fail(x, WBI_KIND_FORBIDDEN, "%.*s", WBI_FMT(r->barred));
     else if (wbi_upstream_start(up, &q, &call_ops, r, &r->call, &err) != WB_OK)
         fail_unsent(x, err.text[0] != '\0' ? err.text : "the server is busy");

@@ -2,8 +2,9 @@
  * tests/mcp/asker.c: an MCP server on stdio whose tools ask the client. Its argument is
  * the era: `legacy`, `modern`, `both` (the one of the first request but server/discover), or
  * `frail` (modern, and dies of an initialize). A second one is a file: what it says when the
- * server starts is the description of the tool `told`. Each tool is one way to ask: see
- * `call_legacy` and `call_modern`. */
+ * server starts is the description of the tool `told`. A third one is a pipe, if it is there:
+ * who asks for tools in the older era gets them when it was opened and closed. Each tool is one
+ * way to ask: see `call_legacy` and `call_modern`. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,8 @@ static void call_modern(long id)
         result(id, has("\"requestState\"")
                        ? "{\"resultType\":\"input_required\",\"requestState\":\"three\"}"
                        : "{\"resultType\":\"input_required\",\"requestState\":\"two\"}");
+    else if (has("\"name\":\"die\""))
+        exit(1);
     else if (has("\"name\":\"forever\""))
         result(id, "{\"resultType\":\"input_required\",\"requestState\":\"again\"}");
     else {
@@ -161,14 +164,29 @@ static void read_told(const char *path)
                    word);
 }
 
+static const char *pipe_path;
+
+static void wait_at_pipe(void)
+{
+    FILE *f = pipe_path != NULL ? fopen(pipe_path, "r") : NULL;
+
+    if (f == NULL)
+        return;
+    while (fgetc(f) != EOF)
+        ;
+    (void)fclose(f);
+}
+
 #define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
 
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
-            "sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "]}";
+        TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL(
+            "link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("die") "]}";
 
+    if (!modern && has("\"method\":\"tools/list\""))
+        wait_at_pipe();
     if (has("\"method\":\"server/discover\"") && modern)
         result(id, "{" COMPLETE ",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
                    "\"tools\":{}}}");
@@ -219,6 +237,8 @@ int main(int argc, char **argv)
 
     if (argc > 2)
         read_told(argv[2]);
+    if (argc > 3)
+        pipe_path = argv[3];
     while (fgets(line, sizeof(line), stdin) != NULL) {
         const char *id = after("\"id\":");
 

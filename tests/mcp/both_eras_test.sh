@@ -17,7 +17,7 @@ seen() { # what, pattern
 open() { # era of the server, what starts it, its file; exec: not seen is what it is told, but that it dies
     : >"$work/started"
     : >"$work/seen"
-    config "{\"mcpServers\":{\"a\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo >>$work/started; ${2-tee -a $work/seen |} $build/mcp_asker $1 ${3:-}\"],\"probeMs\":2000}}}"
+    config "{\"mcpServers\":{\"a\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo >>$work/started; ${2-tee -a $work/seen |} $build/mcp_asker $1 ${3:-}\"],\"probeMs\":2000}}${more:-}}"
     rm -f "$work/in"
     mkfifo "$work/in"
     "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
@@ -162,4 +162,34 @@ rpc 3 tools/call '"name":"a__told","arguments":{}'
 seen "an answer" '"id":"3","result":{'
 grep '"id":"3"' "$work/out" | grep -q echo && bad "$how: it was called: $(grep '"id":"3"' "$work/out")"
 close 2
+
+# A call that has waited starts while the second program is asked what it lists by now.
+how="a call that begins while a list is looked at again"
+more=',"bindings":[{"principal":"local","allow":["*"],"approval":{"mcp::a::echo":"ask"}}]'
+waybill() { "$build/waybill" "$@" --root "$work/ws"; }
+echo good >"$work/told"
+open both exec "$work/told $work/pipe"
+rpc 1 tools/list "$meta"
+seen "a list" '"id":"1","result".*a__told'
+older
+older_ask 2
+rpc 3 tools/call '"name":"a__echo","arguments":{},"_meta":{"waybill/invocation":{"conversationId":"own"}}'
+for _ in $(seq 400); do approval=$(waybill approve list --json | grep -o 'approval_[0-9a-f]*') && break; sleep 0.05; done
+mkfifo "$work/pipe"
+echo other >"$work/told"
+rpc 4 tools/call "\"name\":\"a__die\",\"arguments\":{},$meta"
+seen "the end of the first program" '"id":"4","result":.*outcome_unknown'
+for n in $(seq 5 45); do
+    rpc $n tools/list "$meta"
+    seen "a list" "\"id\":\"$n\",\"result\""
+    grep -q 'wait for approval: .*told' "$work/err" && break
+    sleep 0.1
+done
+exec 4>"$work/pipe" # the second program is asked
+waybill approve -q yes "$approval" || bad "$how: approve"
+for _ in $(seq 400); do waybill ledger export | grep -q '"kind":"intent".*"tool":"a__echo"' && break; sleep 0.05; done
+rm "$work/pipe"
+exec 4>&-
+seen "the answer" '"id":"3","result":{"content":\[{"type":"text","text":"echo"}\]}'
+close 3
 exit $failed

@@ -58,7 +58,9 @@ static bool odd_answer(long id)
     if (is("wrong-id"))
         text_result(id + 1000);
     else if (is("string-id"))
-        printf("{\"jsonrpc\":\"2.0\",\"id\":\"%ld\",\"result\":{}}\n", id);
+        printf("{\"jsonrpc\":\"2.0\",\"id\":\"%ld\",\"result\":{\"content\":[{\"type\":"
+               "\"text\",\"text\":\"fine\"}]}}\n",
+               id);
     else if (is("null-id"))
         say("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-1,\"message\":\"?\"}}");
     else if (is("not-json"))
@@ -262,6 +264,8 @@ int main(int argc, char **argv)
         if (strstr(line, "\"method\":\"initialize\"") != NULL)
             result(id, is("old-version")
                            ? "{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}"
+                       : is("first-version")
+                           ? "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"tools\":{}}}"
                            : "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{},"
                              "\"resources\":{},\"prompts\":{},\"logging\":{}},"
                              "\"serverInfo\":{\"name\":\"chaos\",\"version\":\"1\"}}");

@@ -14,6 +14,7 @@ trap 'exec 3>&-; [ -z "$http" ] || kill $http 2>/dev/null; rm -rf "$work"' EXIT
 # mode, what its call must come to
 modes='
 fine            "text":"fine"
+first-version   "text":"fine"
 hang            "errorKind":"timed_out"
 die             "errorKind":"upstream_unavailable"
 die-at-once     "errorKind":"upstream_unavailable"
@@ -23,7 +24,7 @@ half            "errorKind":"upstream_unavailable"
 trickle         "result":{"content":\[\]}
 wrong-id        "errorKind":"timed_out"
 double          "text":"fine"
-string-id       "errorKind":"timed_out"
+string-id       "text":"fine"
 null-id         "errorKind":"timed_out"
 not-json        "errorKind":"timed_out"
 batch           "errorKind":"timed_out"

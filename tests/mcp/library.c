@@ -209,7 +209,7 @@ static void answer(long id, const char *method)
         (void)snprintf(out, sizeof(out), "\"completion\":{\"values\":[\"of %s\"]}", name);
         say_result(id, out);
     } else {
-        say_error(id, strcmp(method, "resources/read") == 0 ? -32002 : -32601);
+        say_error(id, strcmp(method, "resources/read") != 0 ? -32601 : modern ? -32602 : -32002);
     }
 }
 

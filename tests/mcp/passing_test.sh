@@ -141,6 +141,19 @@ for era in legacy modern; do
     hush
 done
 
+# That a resource is not there has another code in each revision: the client's counts.
+for era in legacy modern; do
+    config "{\"mcpServers\":{\"a\":$(library name=a era=$era)}}"
+    talk
+    rpc older resources/read '"uri":"zz://none"'
+    answer older
+    need "a $era server, an older client" '"error":{"code":-32002'
+    rpc newer resources/read "\"uri\":\"zz://none\",$meta"
+    answer newer
+    need "a $era server, a newer client" '"error":{"code":-32602'
+    hush
+done
+
 # What a server says about our own headers and version is not about the client's.
 config "{\"mcpServers\":{\"a\":$(library name=a refuse=-32020 era=modern),\"b\":$(library name=b refuse=-32022 era=modern),\"c\":$(library name=c refuse=-32050)}}"
 talk

@@ -251,5 +251,20 @@ told=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"p
     timeout 30 "$build/waybill" serve --root "$work/ws" 2>&1 >/dev/null | grep -c 'server s: it says what is no message')
 [ "$told" = 1 ] || bad "lines that are no messages are told $told times"
 
+# Memory stays flat whatever a command prints, also to one who is told of its progress (C5.2).
+mkfifo "$work/in"
+"$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>/dev/null &
+pid=$!
+exec 3>"$work/in"
+rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
+rpc flood tools/call '"name":"ExecCommand","arguments":{"cmd":"yes 0123456789012345678901234567890 | head -c 100000000","yield_time_ms":60000},"_meta":{"progressToken":"p"}'
+got=$(wait_line "$work/out" '/"id":"flood"/p')
+shows "a flood of output" 'exited with code 0'
+grep -q '"progressToken":"p"' "$work/out" || bad "nothing was told of a flood"
+peak=$(awk '/^VmHWM:/ {print $2}' /proc/$pid/status)
+grep -q '^WAYBILL_SANITIZE:STRING=.' "$build/CMakeCache.txt" || [ "$peak" -lt 65536 ] || bad "a flood of output took $peak kB"
+exec 3>&-
+wait $pid || bad "serve ended with $?"
+
 [ $failed = 0 ] && echo "results: redacted first, told once, never mistaken for our own"
 exit $failed

@@ -42,6 +42,13 @@ for era in legacy modern; do
     none "$era: built-ins announce no outputSchema" '"outputSchema"'
 done
 
+# A client of the first revision is answered in it, one of a revision that nobody knows in ours.
+for version in 2024-11-05 2023-01-01; do
+    { rpc 0 initialize "\"protocolVersion\":\"$version\",\"capabilities\":{}"; rpc 1 ping ''; } | serve
+    need "a client of $version" "\"id\":0,\"result\":{\"protocolVersion\":\"${version/2023-01-01/2025-11-25}\""
+    need "its request" '"id":1,"result":{}'
+done
+
 # A message over the cap: whoever asked is told, wherever the id stands.
 { rpc 0 initialize "$open"
   printf '{"method":"tools/call","params":{"name":"nosuch","arguments":{"id":5,"x":"'
@@ -352,6 +359,23 @@ stop
 start --auth none
 modern ReadFile '{"path":"f"}' '{"conversationId":"talk-1"}'
 need "named: in the next process too" 'inside'
+# A session that has ended leaves nothing open where it was.
+visit() {
+    local session
+    session=$(curl -sD - -o /dev/null -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d "$body" "$url" |
+        sed -n 's/^Mcp-Session-Id: \([^\r]*\).*/\1/p')
+    older=(curl -s -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H "Mcp-Session-Id: $session" "$url")
+    "${older[@]}" -d "$(rpc 1 tools/call '"name":"EnterWorkspace","arguments":{"path":"sub"}')" >/dev/null
+    "${older[@]}" -d "$(rpc 2 tools/call '"name":"ReadFile","arguments":{"path":"f"}')" >"$work/out"
+    need "a session is where it went" 'inside'
+    "${older[@]}" -X DELETE
+}
+opened() { ls -l "/proc/$pid/fd" | grep -c "$work/ws/sub"; }
+before=$(opened)
+for _ in 1 2 3; do visit; done
+[ "$(opened)" = "$before" ] || bad "sessions that ended hold $(opened) descriptors of a workspace, not $before"
+modern ReadFile '{"path":"f"}' '{"conversationId":"talk-1"}'
+need "named: still there" 'inside'
 stop
 { rpc 1 tools/call "\"name\":\"EnterWorkspace\",\"arguments\":{\"path\":\"sub\"},$meta"
   rpc 2 tools/call "\"name\":\"ReadFile\",\"arguments\":{\"path\":\"f\"},$meta"; } | serve
