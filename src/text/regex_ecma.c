@@ -238,6 +238,21 @@ static wb_rc back_reference(struct rewriter *r)
     return WB_OK;
 }
 
+/* Whether the pattern has a group of that name, which is given in its brackets. */
+static bool has_group(const struct rewriter *r, struct wbi_str name)
+{
+    struct wbi_str rest = r->in;
+
+    for (;;) {
+        size_t at = wbi_str_find(rest, name);
+        if (at >= rest.n)
+            return false;
+        if (at >= 2 && rest.p[at - 1] == '?' && rest.p[at - 2] == '(')
+            return true;
+        rest = wbi_str_from(rest, at + 1);
+    }
+}
+
 static wb_rc named_reference(struct rewriter *r)
 {
     size_t i = 2;
@@ -248,6 +263,8 @@ static wb_rc named_reference(struct rewriter *r)
         i++;
     if (peek(r, i) != '>' || i == 2)
         return bad(r, "\\k needs a group name");
+    if (!has_group(r, wbi_str_make(r->in.p + r->at + 1, i)))
+        return bad(r, "reference to a group that does not exist");
     wbi_buf_addz(r->out, "\\");
     wbi_buf_add(r->out, r->in.p + r->at, i + 1);
     r->at += i + 1;
@@ -501,10 +518,23 @@ static size_t counted_quantifier(const struct rewriter *r)
     return peek(r, i) == '}' ? i + 1 : 0;
 }
 
+/* Whether {n,m} here, of n bytes, asks for more than it allows. */
+static bool is_reversed(const struct rewriter *r, size_t n)
+{
+    struct wbi_str inside = wbi_str_make(r->in.p + r->at + 1, n - 2);
+    size_t comma = wbi_str_index(inside, ',');
+    uint64_t least, most;
+
+    return wbi_parse_u64(wbi_str_head(inside, comma), &least) &&
+           wbi_parse_u64(wbi_str_from(inside, comma + 1), &most) && most < least;
+}
+
 static wb_rc quantifier(struct rewriter *r, size_t n)
 {
     if (!r->can_repeat)
         return bad(r, "nothing to repeat");
+    if (n > 2 && is_reversed(r, n))
+        return bad(r, "numbers of a quantifier out of order");
     wbi_buf_add(r->out, r->in.p + r->at, n);
     r->at += n;
     if (peek(r, 0) == '?') {

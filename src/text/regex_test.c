@@ -73,7 +73,7 @@ static void what_ecma_lacks_is_refused(void **state)
     static const char *const bad[] = {"a++", "\\Aa",  "a\\Z", "(?#c)", "(?P<n>a)", "(*UTF)a",
                                       "*a",  "a**",   "(a",   "a)",    "[a",       "[z-a]",
                                       "\\",  "\\u12", "\\x1", "\\c1",  "\\p{",     "\\pL",
-                                      "\\1", "(?i)a", "\\a",  "a|*"};
+                                      "\\1", "(?i)a", "\\a",  "a|*",   "a{2,1}",   "\\k<n>(?<m>n)"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
