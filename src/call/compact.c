@@ -6,6 +6,7 @@
  * TARGET_PERCENT of the budget, so the next batch is some turns away. */
 #include "call/compact.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "call/compact_int.h"
@@ -126,7 +127,7 @@ static wb_rc fold(struct wbi_compact_job *j, struct wbi_compact_item *it, size_t
         return WB_OK;
     choose(j, it, text, cost, WBI_RUNG_LINE);
     it->folded = equal;
-    it->special = true;
+    it->special = j->noted = true;
     return WB_OK;
 }
 
@@ -298,26 +299,57 @@ static wb_rc replay(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t b
     return rc;
 }
 
-/* Every result as it came or on its last rung, whichever is smaller: what any
- * order of batches comes to when nothing else is left to do. */
-static wb_rc refuse(struct wbi_compact_job *j, const uint64_t *fixed,
-                    struct wbi_compact_report *report, struct wbi_error *err)
+/* Units of a result as it came or on a rung below the first, whichever is smallest: by a token or
+ * two that need not be the last. */
+static wb_rc least_cost(struct wbi_compact_job *j, const struct wbi_compact_item *it, uint64_t *ret,
+                        struct wbi_error *err)
+{
+    *ret = it->first;
+    for (int rung = WBI_MAX(WBI_RUNG_SUMMARY, it->frozen + 1); rung <= WBI_RUNG_LINE; rung++) {
+        struct wbi_str text;
+        wb_rc rc = wbi_compact_form(j, it, rung, &text, err);
+
+        if (rc != WB_OK)
+            return rc;
+        *ret = WBI_MIN(*ret, wbi_compact_cost(j, text));
+    }
+    return WB_OK;
+}
+
+/* What any order of batches comes to when nothing else is left to do. */
+static wb_rc find_minimum(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t *ret,
+                          struct wbi_error *err)
 {
     uint64_t sum = 0, cost;
-    struct wbi_str text;
 
     for (size_t m = 0; m <= wbi_json_count(j->h.messages); m++)
         sum += fixed[m];
     for (size_t i = 0; i < j->n; i++) {
-        wb_rc rc = wbi_compact_form(j, &j->items[i], WBI_RUNG_LINE, &text, err);
+        wb_rc rc = least_cost(j, &j->items[i], &cost, err);
         if (rc != WB_OK)
             return rc;
-        cost = wbi_compact_cost(j, text);
-        sum += j->items[i].frozen < WBI_RUNG_LINE && cost < j->items[i].first ? cost
-                                                                              : j->items[i].first;
+        sum += cost;
     }
-    report->minimum = tokens_of(sum);
-    return wbi_fail(err, WB_ELIMIT, "minimum: %llu", (unsigned long long)report->minimum);
+    *ret = tokens_of(sum);
+    return WB_OK;
+}
+
+/* WB_ELIMIT where the budget is below the minimum, which then is told: also where it was met by
+ * notes that are shorter than any rung. Which there are hangs on where batches fell. */
+static wb_rc check_budget(struct wbi_compact_job *j, const uint64_t *fixed, uint64_t budget,
+                          struct wbi_compact_report *report, struct wbi_error *err)
+{
+    bool met = report->tokens_after <= budget;
+    uint64_t minimum;
+    wb_rc rc;
+
+    if (met && !j->noted)
+        return WB_OK;
+    rc = find_minimum(j, fixed, &minimum, err);
+    if (rc != WB_OK || (met && minimum <= budget))
+        return rc;
+    report->minimum = minimum;
+    return wbi_fail(err, WB_ELIMIT, "minimum: %llu", (unsigned long long)minimum);
 }
 
 static wb_rc write_job(struct wbi_compact_job *j, struct wbi_buf *out,
@@ -357,8 +389,9 @@ static wb_rc compact(struct wbi_compact_job *j, uint64_t budget, struct wbi_buf 
         return rc;
     report->results = j->n;
     report->tokens_after = tokens_of(j->total);
-    if (report->tokens_after > budget)
-        return refuse(j, fixed, report, err);
+    rc = check_budget(j, fixed, budget, report, err);
+    if (rc != WB_OK)
+        return rc;
     rc = write_job(j, out, report);
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "out of memory");
 }

@@ -39,6 +39,7 @@ struct wbi_compact_job {
     size_t n;
     struct wbi_buf scratch;
     uint64_t total; /* units of what has been seen so far */
+    bool noted;     /* a fold or a note of what changed was made */
 };
 
 /* Token units of a text as it stands in JSON. */

@@ -227,6 +227,29 @@ static void test_any_budget_from_the_minimum_on_works(void **state)
     }
 }
 
+/* I3: also where equal calls could be folded into less than their last rungs. */
+static void test_no_budget_below_the_minimum_works(void **state)
+{
+    struct wbi_str line = wbi_arena_fmt(arena, "%0600d", 7);
+    struct call calls[20];
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        calls[i] = (struct call){"f", i % 2, false, line};
+    for (int p = WBI_PROVIDER_RESPONSES; p <= WBI_PROVIDER_GEMINI; p++) {
+        struct wbi_str history = history_of((enum wbi_provider)p, calls, 20), out;
+        uint64_t least = minimum_of((enum wbi_provider)p, history);
+        struct wbi_compact_report report;
+
+        for (uint64_t below = 1; below < least; below += 1 + below / 8) {
+            assert_int_equal(try((enum wbi_provider)p, history, least - below, NULL, &out, &report),
+                             WB_ELIMIT);
+            assert_int_equal(report.minimum, least);
+        }
+        (void)compact((enum wbi_provider)p, history, least);
+    }
+}
+
 /* Short results that nothing makes smaller cost no memory batch after batch. */
 static void test_the_minimum_of_a_long_history_is_found(void **state)
 {
@@ -673,6 +696,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_budget_from_the_minimum_on_works),
+        cmocka_unit_test(test_no_budget_below_the_minimum_works),
         cmocka_unit_test(test_the_minimum_of_a_long_history_is_found),
         cmocka_unit_test(test_a_growing_history_keeps_its_compacted_start),
         cmocka_unit_test(test_the_newest_whole_rounds_stay_exact),

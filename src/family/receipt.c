@@ -307,6 +307,8 @@ wb_rc wbi_receipt_render(const struct wbi_family *family, const struct wbi_canon
         rc = wbi_generic_family.render(NULL, c, arena, out, err);
     if (rc == WB_OK)
         rc = wbi_buf_rc(out);
+    if (rc == WB_ELIMIT)
+        return wbi_fail(err, rc, "the receipt would be longer than %zu bytes", out->max);
     if (rc == WB_OK && out->n > 0 && out->p[out->n - 1] == '\n')
         out->p[--out->n] = '\0';
     return rc;

@@ -11,12 +11,14 @@
 #include "schema/schema_int.h"
 
 /* Every node that may apply to one value: a set closed over references,
- * choices and conditions. Full means: too many to be sure. */
+ * choices and conditions; or those alone that do in any case. Full means: too many to
+ * know all. */
 #define MOST_NODES 256
 
 struct node_set {
     uint32_t list[MOST_NODES];
     size_t n;
+    bool sure; /* only what applies in any case */
     bool full;
 };
 
@@ -39,6 +41,8 @@ static void close_set(const struct wbi_schema *s, struct node_set *set)
         const struct wbi_node *n = &s->nodes[set->list[i]];
         for (uint32_t k = 0; k < n->n_ops && !set->full; k++) {
             const struct wbi_op *op = &n->ops[k];
+            if (set->sure && op->kind != OP_REF)
+                continue;
             for (uint32_t j = 0; j < op->n; j++)
                 add_node(set, op->list[j]);
             if (op->kind != OP_NOT)
@@ -56,8 +60,10 @@ static void add_for_member(const struct wbi_object_checks *o, struct wbi_str nam
 
     if (known != NULL && (known->flags & NAME_DECLARED) != 0)
         add_node(to, known->value);
-    else
+    else if (!to->sure || o->n_patterns == 0)
         add_node(to, o->additional);
+    if (to->sure)
+        return;
     add_node(to, o->unevaluated);
     for (uint32_t i = 0; i < o->n_patterns; i++)
         if (wbi_regex_test(o->patterns[i].regex, name, WBI_REGEX_QUICK) != WBI_REGEX_NO)
@@ -67,6 +73,8 @@ static void add_for_member(const struct wbi_object_checks *o, struct wbi_str nam
 static void add_for_item(const struct wbi_array_checks *a, size_t index, struct node_set *to)
 {
     add_node(to, index < a->n_prefix ? a->prefix[index] : a->rest);
+    if (to->sure)
+        return;
     add_node(to, a->unevaluated);
     add_node(to, a->contains);
 }
@@ -85,6 +93,7 @@ static const wbi_json *descend(const struct wbi_schema *s, const struct node_set
         index++;
     }
     to->n = 0;
+    to->sure = from->sure;
     to->full = from->full;
     for (size_t i = 0; i < from->n; i++) {
         const struct wbi_node *n = &s->nodes[from->list[i]];
@@ -111,13 +120,14 @@ static uint8_t listed_types(const struct wbi_node *n)
     return types & some;
 }
 
-static bool no_string_accepted(const struct wbi_schema *s, const wbi_json *root,
-                               const wbi_json *target)
+/* The nodes of the value target, in one of sets. */
+static const struct node_set *nodes_at(const struct wbi_schema *s, const wbi_json *root,
+                                       const wbi_json *target, bool sure, struct node_set sets[2])
 {
-    struct node_set sets[2];
     size_t now = 0;
 
     sets[0].n = 0;
+    sets[0].sure = sure;
     sets[0].full = false;
     add_node(&sets[0], s->root);
     close_set(s, &sets[0]);
@@ -125,13 +135,29 @@ static bool no_string_accepted(const struct wbi_schema *s, const wbi_json *root,
         root = descend(s, &sets[now], root, target, &sets[1 - now]);
         now = 1 - now;
     }
-    for (size_t i = 0; i < sets[now].n; i++) {
-        const struct wbi_node *n = &s->nodes[sets[now].list[i]];
+    return &sets[now];
+}
+
+/* Because one node that applies in any case takes none, or because none takes one. */
+static bool no_string_accepted(const struct wbi_schema *s, const wbi_json *root,
+                               const wbi_json *target)
+{
+    struct node_set sets[2];
+    const struct node_set *set = nodes_at(s, root, target, true, sets);
+
+    for (size_t i = 0; i < set->n; i++) {
+        const struct wbi_node *n = &s->nodes[set->list[i]];
+        if ((n->types & listed_types(n) & BIT_STRING) == 0)
+            return true;
+    }
+    set = nodes_at(s, root, target, false, sets);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct wbi_node *n = &s->nodes[set->list[i]];
         uint8_t types = n->types & listed_types(n);
         if (types != BIT_ANY ? (types & BIT_STRING) != 0 : n->string != NULL || n->n_ops == 0)
             return false;
     }
-    return !sets[now].full;
+    return !set->full;
 }
 
 /* Text as a number or boolean of one of these types; false when it is none. */

@@ -408,6 +408,30 @@ static void scalars_written_as_strings_are_read_where_only_that_fits(void **stat
                   "/1: string read as integer");
 }
 
+/* Schemas that say nothing of types only bound what another says. */
+static void one_schema_that_always_applies_tells_the_type(void **state)
+{
+    (void)state;
+    assert_repair("{\"items\":{\"allOf\":[{\"type\":\"number\"},{\"minimum\":0}]}}", "[\"2.5\"]",
+                  "[2.5]", "/0: string read as number");
+    assert_repair("{\"items\":{\"type\":\"integer\",\"allOf\":[{\"minimum\":0}]}}", "[\"2\"]",
+                  "[2]", "/0: string read as integer");
+    assert_repair(
+        "{\"properties\":{\"n\":{\"type\":\"integer\"}},"
+        "\"if\":{\"properties\":{\"n\":{\"minimum\":9}}},\"then\":{\"required\":[\"m\"]}}",
+        "{\"n\":\"2\"}", "{\"n\":2}", "/n: string read as integer");
+    assert_repair("{\"properties\":{\"n\":{\"type\":\"integer\"}},"
+                  "\"patternProperties\":{\"n\":{\"minimum\":0}},\"additionalProperties\":false}",
+                  "{\"n\":\"2\"}", "{\"n\":2}", "/n: string read as integer");
+    assert_repair(
+        "{\"patternProperties\":{\"^n\":{}},\"additionalProperties\":{\"type\":\"integer\"}}",
+        "{\"n\":\"2\",\"m\":\"3\"}", "{\"n\":\"2\",\"m\":3}", "/m: string read as integer");
+    assert_repair(
+        "{\"if\":{\"required\":[\"n\"]},\"then\":{\"properties\":{\"n\":{\"type\":\"integer\"}}},"
+        "\"properties\":{\"n\":{}}}",
+        "{\"n\":\"2\"}", NULL, NULL);
+}
+
 static void nothing_is_repaired_where_another_reading_is_possible(void **state)
 {
     (void)state;
@@ -513,6 +537,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_schema_outlives_what_it_was_made_from, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scalars_written_as_strings_are_read_where_only_that_fits,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_schema_that_always_applies_tells_the_type, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_repaired_where_another_reading_is_possible,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(integers_beyond_64_bits_are_compared_exactly, set_up,

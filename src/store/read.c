@@ -151,26 +151,34 @@ void wbi_read_bind(sqlite3_stmt *st, const struct wbi_row_query *q, size_t max)
     (void)sqlite3_bind_int64(st, 11, (sqlite3_int64)max);
 }
 
+/* Room for few at first: whoever asks for one call may ask for thousands, one by one. */
+static struct wbi_row *more_rows(struct wbi_arena *arena, struct wbi_row *rows, size_t *room)
+{
+    size_t had = *room;
+
+    *room = had > 0 ? had * 2 : 4;
+    return wbi_arena_grow(arena, rows, had * sizeof(*rows), *room * sizeof(*rows));
+}
+
 wb_rc wbi_store_rows(struct wbi_store *s, struct wbi_arena *arena,
                      const struct wbi_row_query *query, struct wbi_row **ret, size_t *ret_n,
                      struct wbi_error *err)
 {
-    size_t max = WBI_MIN(query->max, (size_t)WBI_LIMIT_READ_CHUNK_ROWS), n = 0;
-    struct wbi_row *rows = wbi_arena_array(arena, max, sizeof(*rows));
+    size_t max = WBI_MIN(query->max, (size_t)WBI_LIMIT_READ_CHUNK_ROWS), n = 0, room = 0;
+    struct wbi_row *rows = NULL;
     size_t before = wbi_arena_used(arena);
     int code = SQLITE_DONE;
     sqlite3_stmt *st;
-    wb_rc rc;
+    wb_rc rc = wbi_read_begin(s, choose(query), &st, err);
 
-    if (rows == NULL)
-        return wbi_fail_nomem(err);
-    rc = wbi_read_begin(s, choose(query), &st, err);
     if (rc != WB_OK)
         return rc;
     wbi_read_bind(st, query, max);
     while (rc == WB_OK && n < max && wbi_arena_used(arena) - before < WBI_LIMIT_READ_CHUNK &&
            (code = sqlite3_step(st)) == SQLITE_ROW) {
-        rc = wbi_row_read(st, arena, &rows[n]);
+        if (n == room)
+            rows = more_rows(arena, rows, &room);
+        rc = rows != NULL ? wbi_row_read(st, arena, &rows[n]) : WB_ENOMEM;
         n++;
     }
     rc = wbi_read_end(s, st, code, rc, err);

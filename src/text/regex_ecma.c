@@ -26,6 +26,9 @@ struct rewriter {
     "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}" \
     "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"   \
     "\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
+/* Beside a property, PCRE2 forgets what is beyond U+00FF in \D and \W of a negated class. */
+#define NOT_DIGIT_RANGES "\\x{0}-\\x{2f}\\x{3a}-\\x{10ffff}"
+#define NOT_WORD_RANGES "\\x{0}-\\x{2f}\\x{3a}-\\x{40}\\x{5b}-\\x{5e}\\x{60}\\x{7b}-\\x{10ffff}"
 
 static wb_rc bad(struct rewriter *r, const char *what)
 {
@@ -176,8 +179,17 @@ static void put_property(struct rewriter *r, bool negated, struct wbi_str name, 
     }
     if (category != NULL)
         wbi_buf_addf(r->out, "\\%c{%s}", p, category);
+    else if (wbi_str_eqz(name, "Assigned"))
+        wbi_buf_addz(r->out, negated ? "\\p{Cn}" : "\\P{Cn}");
     else
         wbi_buf_addf(r->out, "\\%c{%.*s}", p, WBI_FMT(name));
+}
+
+/* Of a script by its name alone PCRE2 takes the extensions. */
+static void put_script(struct rewriter *r, bool negated, bool extensions, struct wbi_str name)
+{
+    wbi_buf_addf(r->out, "\\%c{%s:%.*s}", negated ? 'P' : 'p', extensions ? "scx" : "sc",
+                 WBI_FMT(name));
 }
 
 /* \p{…}; r->at is at the p. */
@@ -186,6 +198,7 @@ static wb_rc property_escape(struct rewriter *r, bool in_class)
     bool negated = r->in.p[r->at] == 'P';
     size_t from = r->at + 2, to = from, eq;
     struct wbi_str name, key;
+    bool extensions;
 
     if (peek(r, 1) != '{')
         return bad(r, "\\p needs a property name in braces");
@@ -197,17 +210,19 @@ static wb_rc property_escape(struct rewriter *r, bool in_class)
     name = wbi_str_make(r->in.p + from, to - from);
     r->at = to + 1;
     eq = wbi_str_index(name, '=');
-    if (eq < name.n) {
-        key = wbi_str_head(name, eq);
-        if (wbi_str_eqz(key, "General_Category") || wbi_str_eqz(key, "gc"))
-            name = wbi_str_from(name, eq + 1);
-        else if (!wbi_str_eqz(key, "Script") && !wbi_str_eqz(key, "sc") &&
-                 !wbi_str_eqz(key, "Script_Extensions") && !wbi_str_eqz(key, "scx"))
-            return bad(r, "unknown property");
-        else
-            name = wbi_str_from(name, eq + 1);
+    key = wbi_str_head(name, eq);
+    if (eq == name.n) {
+        put_property(r, negated, name, in_class);
+        return WB_OK;
     }
-    put_property(r, negated, name, in_class);
+    name = wbi_str_from(name, eq + 1);
+    extensions = wbi_str_eqz(key, "Script_Extensions") || wbi_str_eqz(key, "scx");
+    if (extensions || wbi_str_eqz(key, "Script") || wbi_str_eqz(key, "sc"))
+        put_script(r, negated, extensions, name);
+    else if (wbi_str_eqz(key, "General_Category") || wbi_str_eqz(key, "gc"))
+        put_property(r, negated, name, in_class);
+    else
+        return bad(r, "unknown property");
     return WB_OK;
 }
 
@@ -223,6 +238,21 @@ static wb_rc back_reference(struct rewriter *r)
     return WB_OK;
 }
 
+/* Whether the pattern has a group of that name, which is given in its brackets. */
+static bool has_group(const struct rewriter *r, struct wbi_str name)
+{
+    struct wbi_str rest = r->in;
+
+    for (;;) {
+        size_t at = wbi_str_find(rest, name);
+        if (at >= rest.n)
+            return false;
+        if (at >= 2 && rest.p[at - 1] == '?' && rest.p[at - 2] == '(')
+            return true;
+        rest = wbi_str_from(rest, at + 1);
+    }
+}
+
 static wb_rc named_reference(struct rewriter *r)
 {
     size_t i = 2;
@@ -233,6 +263,8 @@ static wb_rc named_reference(struct rewriter *r)
         i++;
     if (peek(r, i) != '>' || i == 2)
         return bad(r, "\\k needs a group name");
+    if (!has_group(r, wbi_str_make(r->in.p + r->at + 1, i)))
+        return bad(r, "reference to a group that does not exist");
     wbi_buf_addz(r->out, "\\");
     wbi_buf_add(r->out, r->in.p + r->at, i + 1);
     r->at += i + 1;
@@ -287,10 +319,14 @@ static bool class_escape(struct rewriter *r, bool in_class)
 
     switch (c) {
     case 'd':
-    case 'D':
     case 'w':
-    case 'W':
         wbi_buf_addf(r->out, "\\%c", c);
+        break;
+    case 'D':
+        wbi_buf_addz(r->out, in_class ? NOT_DIGIT_RANGES : "\\D");
+        break;
+    case 'W':
+        wbi_buf_addz(r->out, in_class ? NOT_WORD_RANGES : "\\W");
         break;
     case 's':
         wbi_buf_addz(r->out, in_class ? SPACE_RANGES : "[" SPACE_RANGES "]");
@@ -482,10 +518,23 @@ static size_t counted_quantifier(const struct rewriter *r)
     return peek(r, i) == '}' ? i + 1 : 0;
 }
 
+/* Whether {n,m} here, of n bytes, asks for more than it allows. */
+static bool is_reversed(const struct rewriter *r, size_t n)
+{
+    struct wbi_str inside = wbi_str_make(r->in.p + r->at + 1, n - 2);
+    size_t comma = wbi_str_index(inside, ',');
+    uint64_t least, most;
+
+    return wbi_parse_u64(wbi_str_head(inside, comma), &least) &&
+           wbi_parse_u64(wbi_str_from(inside, comma + 1), &most) && most < least;
+}
+
 static wb_rc quantifier(struct rewriter *r, size_t n)
 {
     if (!r->can_repeat)
         return bad(r, "nothing to repeat");
+    if (n > 2 && is_reversed(r, n))
+        return bad(r, "numbers of a quantifier out of order");
     wbi_buf_add(r->out, r->in.p + r->at, n);
     r->at += n;
     if (peek(r, 0) == '?') {

@@ -46,6 +46,12 @@ static void ecma_syntax_means_what_ecma_says(void **state)
         {"^[[:alpha:]]$", "a]", true}, /* one of [ : a l p h, then ] */
         {"^\\p{Lu}\\p{Lowercase_Letter}\\P{L}$", "Aa1", true},
         {"^\\p{Script=Greek}+$", "\xce\xb1\xce\xb2", true},
+        {"^\\p{sc=Katakana}$", "\xe3\x83\xbc", false}, /* a mark of two scripts is of neither, */
+        {"^\\p{scx=Kana}$", "\xe3\x83\xbc", true},     /* but for their extensions */
+        {"^\\p{Assigned}\\P{Assigned}$", "a\xcd\xb8", true},
+        {"^[^\\W\\p{L}]$", "\xd9\xa0", false},
+        {"^[^\\D\\p{Lu}]$", "\xd9\xa0", false},
+        {"^[\\W]$", "\xd9\xa0", true},
         {"^[\\p{ASCII}]$", "\x7f", true},
         {"^(?:a|(b))\\1c$", "ac", true}, /* a group that took no part matches empty */
         {"^(?<y>\\d)-\\k<y>$", "7-7", true},
@@ -67,7 +73,7 @@ static void what_ecma_lacks_is_refused(void **state)
     static const char *const bad[] = {"a++", "\\Aa",  "a\\Z", "(?#c)", "(?P<n>a)", "(*UTF)a",
                                       "*a",  "a**",   "(a",   "a)",    "[a",       "[z-a]",
                                       "\\",  "\\u12", "\\x1", "\\c1",  "\\p{",     "\\pL",
-                                      "\\1", "(?i)a", "\\a",  "a|*"};
+                                      "\\1", "(?i)a", "\\a",  "a|*",   "a{2,1}",   "\\k<n>(?<m>n)"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
