@@ -167,7 +167,7 @@ static bool sees_other_lines(struct wbi_str p)
         struct wbi_str rest = wbi_str_from(p, i);
         char next = p.p[i + 1];
 
-        if ((p.p[i] == '\\' && next != '\0' && strchr("AGZz", next) != NULL) ||
+        if ((p.p[i] == '\\' && next != '\0' && strchr("AGKZz", next) != NULL) ||
             (next == '+' && p.p[i] != '\0' && strchr("?*+}", p.p[i]) != NULL) ||
             wbi_str_starts(rest, WBI_LIT("(*")) || wbi_str_starts(rest, WBI_LIT("(?=")) ||
             wbi_str_starts(rest, WBI_LIT("(?!")) || wbi_str_starts(rest, WBI_LIT("(?<")) ||
