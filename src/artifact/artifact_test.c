@@ -732,6 +732,13 @@ static void reads_see_the_cleaned_text(void **state)
     assert_int_equal(ended, 1);
     expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 6, .cleaner = &c},
                 "O!\n");
+    expect_read(b, &a, /* a page ends with a line */
+                (struct wbi_read_query){.kind = WBI_READ_BYTES, .max_bytes = 6, .cleaner = &c},
+                "ONE\n");
+    expect_read(b, &a, /* unless it has not even room for one */
+                (struct wbi_read_query){
+                    .kind = WBI_READ_BYTES, .first = 4, .max_bytes = 4, .cleaner = &c},
+                "TWO!");
 }
 
 static void lines_are_counted_at_any_length(void **state)

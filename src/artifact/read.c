@@ -184,9 +184,19 @@ struct byte_sink {
     uint64_t at, first, end;
     uint64_t line; /* where the last one starts */
     size_t max_bytes;
-    bool characters, full; /* cut between characters; more is there */
+    bool characters, full; /* cut between lines or characters; more is there */
     bool ended;
 };
+
+/* Behind its last line end, if there is one: a line that is not finished may be another when
+ * the next page is read. */
+static void end_at_line(struct wbi_buf *out)
+{
+    const char *feed = memrchr(out->p, '\n', out->n);
+
+    if (feed != NULL)
+        out->n = (size_t)(feed - out->p) + 1;
+}
 
 static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
 {
@@ -205,6 +215,8 @@ static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
         s->full = true;
     }
     wbi_buf_adds(s->out, part);
+    if (s->full && s->characters && wbi_buf_rc(s->out) == WB_OK)
+        end_at_line(s->out);
     s->at += text.n;
     return !s->full && s->at < s->end && wbi_buf_rc(s->out) == WB_OK;
 }
