@@ -295,7 +295,7 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
         rc = s.before != NULL ? WB_OK : wbi_fail_nomem(err);
     }
     if (rc == WB_OK)
-        rc = stream(fd, q->cleaner, &s.sink, err);
+        rc = stream(fd, q, &s.sink, err);
     if (rc == WB_OK && (wbi_buf_rc(&s.part) != WB_OK || wbi_buf_rc(&s.shown_part) != WB_OK))
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK && s.gave_up) /* never "no match" where nobody knows */

@@ -19,10 +19,16 @@
 #define CLEANED_MAX (16u * WBI_MIB) /* what one chunk may become */
 #define CHECK_SEED UINT64_C(0x77617962696c6c31)
 
+static bool is_stopped(const struct wbi_read_query *q)
+{
+    return q->stop != NULL && atomic_load(q->stop);
+}
+
 /* Raw bytes of fd through the cleaner to sink, until it wants no more. */
-static wb_rc stream(int fd, const struct wbi_cleaner *cleaner, struct wbi_sink *sink,
+static wb_rc stream(int fd, const struct wbi_read_query *q, struct wbi_sink *sink,
                     struct wbi_error *err)
 {
+    const struct wbi_cleaner *cleaner = q->cleaner;
     char *raw = wbi_alloc(CHUNK);
     struct wbi_buf clean;
     void *state = NULL;
@@ -34,7 +40,7 @@ static wb_rc stream(int fd, const struct wbi_cleaner *cleaner, struct wbi_sink *
     if (rc == WB_OK && cleaner != NULL)
         rc = cleaner->begin(cleaner->arg, &state);
     while (rc == WB_OK && more) {
-        ssize_t n = pread(fd, raw, CHUNK, (off_t)at);
+        ssize_t n = is_stopped(q) ? 0 : pread(fd, raw, CHUNK, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -61,6 +67,8 @@ static wb_rc stream(int fd, const struct wbi_cleaner *cleaner, struct wbi_sink *
         cleaner->end(state);
     wbi_buf_fini(&clean);
     wbi_free(raw);
+    if (rc == WB_OK && is_stopped(q))
+        return wbi_fail(err, WB_ECANCELLED, "the read was stopped");
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "cannot read the artifact");
 }
 
@@ -184,9 +192,19 @@ struct byte_sink {
     uint64_t at, first, end;
     uint64_t line; /* where the last one starts */
     size_t max_bytes;
-    bool characters, full; /* cut between characters; more is there */
+    bool characters, full; /* cut between lines or characters; more is there */
     bool ended;
 };
+
+/* Behind its last line end, if there is one: a line that is not finished may be another when
+ * the next page is read. */
+static void end_at_line(struct wbi_buf *out)
+{
+    const char *feed = memrchr(out->p, '\n', out->n);
+
+    if (feed != NULL)
+        out->n = (size_t)(feed - out->p) + 1;
+}
 
 static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
 {
@@ -205,6 +223,8 @@ static bool bytes_take(struct wbi_sink *sink, struct wbi_str text)
         s->full = true;
     }
     wbi_buf_adds(s->out, part);
+    if (s->full && s->characters && wbi_buf_rc(s->out) == WB_OK)
+        end_at_line(s->out);
     s->at += text.n;
     return !s->full && s->at < s->end && wbi_buf_rc(s->out) == WB_OK;
 }
@@ -271,7 +291,7 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
                           .end = q->last != 0 ? q->last : WBI_RANGE_END,
                           .max_bytes = q->max_bytes,
                           .characters = q->cleaner != NULL};
-    wb_rc rc = stream(fd, q->cleaner, &s.sink, err);
+    wb_rc rc = stream(fd, q, &s.sink, err);
 
     if (rc != WB_OK)
         return rc;
@@ -305,7 +325,7 @@ static wb_rc read_lines(int fd, const struct wbi_read_query *q, const struct wbi
 
     wbi_line_sink_init(&s, out, first, q->last ? q->last : WBI_RANGE_END,
                        from != NULL ? from->offset : 0, q);
-    rc = stream(fd, q->cleaner, &s.sink, err);
+    rc = stream(fd, q, &s.sink, err);
     if (rc == WB_OK)
         report_lines(&s, ret, check);
     return rc;
@@ -322,7 +342,7 @@ static wb_rc read_tail(int fd, const struct wbi_read_query *q, const struct wbi_
     lines.last = 0;
     if (from == NULL) {
         wbi_line_sink_init(&count, out, WBI_RANGE_END, WBI_RANGE_END, 0, q);
-        rc = stream(fd, q->cleaner, &count.sink, err);
+        rc = stream(fd, q, &count.sink, err);
         if (rc != WB_OK)
             return rc;
         if (q->first == 0)
@@ -395,7 +415,7 @@ static wb_rc read_json(int fd, const struct wbi_read_query *q, const struct wbi_
 
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init_arena(&pretty, arena, WBI_LIMIT_JSON_TEXT * 4u);
-    rc = stream(fd, q->cleaner, &all.sink, err);
+    rc = stream(fd, q, &all.sink, err);
     if (rc == WB_OK && wbi_buf_rc(&text) != WB_OK)
         rc = wbi_fail(err, wbi_buf_rc(&text), "the artifact is too large to be read as JSON");
     if (rc == WB_OK)

@@ -6,6 +6,8 @@
 #ifndef WBI_ARTIFACT_READ_H
 #define WBI_ARTIFACT_READ_H
 
+#include <stdatomic.h>
+
 #include "artifact/range.h"
 #include "artifact/store.h"
 #include "base/buf.h"
@@ -53,6 +55,7 @@ struct wbi_read_query {
     size_t max_bytes;                  /* of a page; 0 or more: WBI_LIMIT_READ */
     uint64_t max_lines;                /* 0: no limit of its own */
     const struct wbi_cleaner *cleaner; /* NULL: the raw bytes */
+    const atomic_bool *stop;           /* set: the read ends with WB_ECANCELLED; NULL: never */
 };
 
 struct wbi_read_page {

@@ -11,7 +11,7 @@ struct wbi_sink {
     void (*end)(struct wbi_sink *sink);                       /* the text is over */
 };
 
-typedef wb_rc wbi_stream_fn(int fd, const struct wbi_cleaner *cleaner, struct wbi_sink *sink,
+typedef wb_rc wbi_stream_fn(int fd, const struct wbi_read_query *q, struct wbi_sink *sink,
                             struct wbi_error *err);
 
 struct wbi_line_sink {

@@ -117,6 +117,7 @@ static void read_start(struct wbi_exec *x)
 
     if (r == NULL)
         return;
+    x->state = r;
     r->exec = x;
     r->on_done = on_page;
     r->arg = r;
@@ -131,7 +132,15 @@ static void read_start(struct wbi_exec *x)
             &err);
 }
 
-const struct wbi_tool_ops wbi_read_artifact_ops = {read_start, NULL};
+static void read_cancel(struct wbi_exec *x)
+{
+    struct wbi_reading *r = x->state;
+
+    if (r != NULL)
+        atomic_store(&r->stop, true);
+}
+
+const struct wbi_tool_ops wbi_read_artifact_ops = {read_start, read_cancel};
 
 /* ---- ListArtifacts ---- */
 

@@ -72,15 +72,21 @@ static void done(void *arg)
         fail(j);
 }
 
+wb_rc wbi_job_hold_root(struct wbi_arena *arena, struct wbi_root *root, struct wbi_error *err)
+{
+    if (wbi_arena_defer(arena, unref_root, wbi_root_ref(root)) == WB_OK)
+        return WB_OK;
+    wbi_root_unref(root);
+    return wbi_fail_nomem(err);
+}
+
 static wb_rc take_root(struct wbi_job *j)
 {
     struct wbi_root *root;
     wb_rc rc = wbi_workspace_root(j->exec->call, &root, &j->err);
 
-    if (rc == WB_OK && wbi_arena_defer(j->arena, unref_root, wbi_root_ref(root)) != WB_OK) {
-        wbi_root_unref(root);
-        rc = wbi_fail_nomem(&j->err);
-    }
+    if (rc == WB_OK)
+        rc = wbi_job_hold_root(j->arena, root, &j->err);
     if (rc == WB_OK)
         j->root = root;
     else if (j->err.kind == WBI_KIND_WORKDIR_NOT_FOUND)

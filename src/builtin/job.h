@@ -33,6 +33,9 @@ void wbi_job_start(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
  * it is done at once, since handing it over would take longer than it does. */
 void wbi_job_start_quick(struct wbi_exec *x, wb_rc (*run)(struct wbi_job *j),
                          bool (*at_hand)(struct wbi_job *j));
+/* For work on a pool thread: root is counted until the arena is freed. */
+WB_MUST_CHECK wb_rc wbi_job_hold_root(struct wbi_arena *arena, struct wbi_root *root,
+                                      struct wbi_error *err);
 /* For wbi_tool_ops: asks the work to end. */
 void wbi_job_cancel(struct wbi_exec *x);
 

@@ -36,7 +36,9 @@ void wbi_exec_end(struct wbi_exec *x, const void *typed, wb_rc rc, enum wbi_kind
 {
     struct wbi_complete complete = {.ok = true, .typed = typed};
 
-    if (rc != WB_OK)
+    if (rc == WB_ECANCELLED && x->cancel != WBI_CANCEL_NONE)
+        wbi_exec_stopped(x, WBI_NONE);
+    else if (rc != WB_OK)
         wbi_exec_fail_error(x, otherwise, err);
     else
         wbi_exec_done(x, &complete);
@@ -239,6 +241,7 @@ static void choose(struct wbi_reading_job *job)
     const struct wbi_secrets *secrets = r->exec->runtime->secrets;
 
     job->query.cleaner = &job->cleaner;
+    job->query.stop = &r->stop;
     if (r->other.name[0] != '\0' && wbi_read_goes_on(wbi_str_z(r->other.name), &job->query))
         r->artifact = r->other;
     job->cleaner =
@@ -288,6 +291,7 @@ struct streams_job {
     uint64_t bytes[WBI_SPOOL_STREAMS];
     const struct wbi_artifact_store *store;
     const struct wbi_secrets *secrets;
+    const atomic_bool *stop;
     wbi_read_done *on_done;
     void *arg;
     wb_rc rc;
@@ -331,7 +335,8 @@ static wb_rc feed_stream(struct streams_job *job, int i, struct wbi_arena *arena
 {
     struct wbi_cleaner into = {job->shown[i], begin_with, take_bytes,
                                job->from[i].writing ? end_shown_so_far : end_shown, keep_shown};
-    struct wbi_read_query q = {.kind = WBI_READ_LINES, .first = WBI_RANGE_END, .cleaner = &into};
+    struct wbi_read_query q = {
+        .kind = WBI_READ_LINES, .first = WBI_RANGE_END, .cleaner = &into, .stop = job->stop};
     struct wbi_read_page page;
 
     return wbi_artifact_read(job->store, &job->from[i], &q, arena, &page, &job->err);
@@ -406,8 +411,8 @@ static void done_streams(void *arg)
 }
 
 wb_rc wbi_streams_start(struct wbi_exec *x, const struct wbi_artifact from[WBI_SPOOL_STREAMS],
-                        struct wbi_command_output *out, wbi_read_done *on_done, void *arg,
-                        struct wbi_error *err)
+                        struct wbi_command_output *out, const atomic_bool *stop,
+                        wbi_read_done *on_done, void *arg, struct wbi_error *err)
 {
     struct streams_job *job = wbi_zalloc(sizeof(*job));
     wb_rc rc = WB_OK;
@@ -419,6 +424,7 @@ wb_rc wbi_streams_start(struct wbi_exec *x, const struct wbi_artifact from[WBI_S
     job->out = out;
     job->store = x->runtime->artifacts;
     job->secrets = x->runtime->secrets;
+    job->stop = stop;
     job->on_done = on_done;
     job->arg = arg;
     for (int i = 0; rc == WB_OK && i < WBI_SPOOL_STREAMS; i++)

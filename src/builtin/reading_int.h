@@ -30,6 +30,7 @@ struct wbi_reading {
     struct wbi_page_view view;
     wbi_read_done *on_done;
     void *arg;
+    atomic_bool stop;            /* the read may end early with WB_ECANCELLED */
     struct wbi_reading_job *job; /* of the room */
 };
 /* True when the input asks for a range. */
@@ -38,11 +39,11 @@ bool wbi_reading_asked(const wbi_json *input);
 WB_MUST_CHECK wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err);
 
 /* Both streams of a command, prepared for showing: out->stream[i] gets shown,
- * counts and artifact. */
+ * counts and artifact. stop as in wbi_reading. */
 WB_MUST_CHECK wb_rc wbi_streams_start(struct wbi_exec *x,
                                       const struct wbi_artifact from[WBI_SPOOL_STREAMS],
-                                      struct wbi_command_output *out, wbi_read_done *on_done,
-                                      void *arg, struct wbi_error *err);
+                                      struct wbi_command_output *out, const atomic_bool *stop,
+                                      wbi_read_done *on_done, void *arg, struct wbi_error *err);
 
 extern const struct wbi_tool_ops wbi_read_artifact_ops;
 extern const struct wbi_tool_ops wbi_list_artifacts_ops;

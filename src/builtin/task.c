@@ -115,7 +115,7 @@ static wb_rc read_output(struct output_state *s, const struct wbi_task_info *inf
     }
     o->budget = wbi_exec_budget(x);
     o->budget_tokens = o->budget.tokens;
-    return wbi_streams_start(x, info->output, o, output_done, s, err);
+    return wbi_streams_start(x, info->output, o, &s->reading.stop, output_done, s, err);
 }
 
 static void on_ready(void *arg, enum wbi_retrieval r)
@@ -182,8 +182,12 @@ static void output_cancel(struct wbi_exec *x)
 {
     struct output_state *s = x->state;
 
-    if (s == NULL || !s->waiting)
-        return; /* a read ends by itself */
+    if (s == NULL)
+        return;
+    if (!s->waiting) {
+        atomic_store(&s->reading.stop, true);
+        return;
+    }
     s->waiting = false;
     wbi_task_watch_stop(&s->watch);
     wbi_exec_stopped(x, WBI_NONE);

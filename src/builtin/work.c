@@ -12,6 +12,7 @@
 #include "builtin/job.h"
 #include "family/work/work.h"
 #include "store/store.h"
+#include "text/redact.h"
 
 #define TABLE WBI_LIT("work_items")
 #define TRIES 16
@@ -91,17 +92,27 @@ static wb_rc take_queue(struct wbi_job *j, struct wbi_work_output *o, struct wbi
     return WB_OK;
 }
 
+/* Without its secrets: they would never be shown, and have no place in the store (C8.8). */
 static wb_rc put_item(struct wbi_job *j, const struct wbi_work_item *item, int64_t expected)
 {
     const struct ask *ask = j->state;
-    struct wbi_buf text;
+    struct wbi_buf text, kept;
     struct wbi_jw w = wbi_jw_to(&text);
+    const wbi_json *v;
+    wb_rc rc;
 
     wbi_buf_init_arena(&text, j->arena, WBI_LIMIT_STORE_VALUE);
+    wbi_buf_init_arena(&kept, j->arena, WBI_LIMIT_STORE_VALUE);
     wbi_work_item_write(&w, item);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(&j->err);
-    return wbi_store_put(ask->store, TABLE, item->id, wbi_buf_str(&text), expected, NULL, &j->err);
+    rc = wbi_json_read(j->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &v, &j->err);
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_redact_json(j->exec->runtime->secrets, NULL, v, &kept, NULL);
+    if (rc != WB_OK || wbi_buf_rc(&kept) != WB_OK)
+        return wbi_fail_nomem(&j->err);
+    return wbi_store_put(ask->store, TABLE, item->id, wbi_buf_str(&kept), expected, NULL, &j->err);
 }
 
 /* ---- the tools ---- */

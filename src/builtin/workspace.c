@@ -14,7 +14,7 @@
 #define LISTED 1000u
 
 struct ask {
-    struct wbi_root *base; /* the runtime's own; lives as long as it */
+    struct wbi_root *base; /* the runtime's own, held by the call */
     struct wbi_root *into; /* what was entered, counted */
     struct wbi_str path;   /* of it, relative to base */
 };
@@ -99,6 +99,8 @@ static void start_enter(struct wbi_exec *x)
         wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
     else if (wbi_runtime_root(x->runtime, &ask->base, &err) != WB_OK)
         wbi_exec_fail(x, WBI_KIND_WORKDIR_NOT_FOUND, "%s", err.text);
+    else if (wbi_job_hold_root(x->arena, ask->base, &err) != WB_OK)
+        wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "%s", err.text);
     else
         wbi_job_start(x, run_enter, done_enter, ask, /* with_root= */ false);
 }

@@ -231,6 +231,10 @@ wb_rc wbi_runtime_root(struct wbi_runtime *rt, struct wbi_root **ret, struct wbi
     struct wbi_root *root = NULL;
     wb_rc rc = WB_OK;
 
+    if (rt->exec_root != NULL && wbi_root_gone(rt->exec_root)) { /* maybe it was made anew */
+        wbi_root_unref(rt->exec_root);
+        rt->exec_root = NULL;
+    }
     if (rt->exec_root == NULL) {
         rc = wbi_root_open(rt->places.root.p, 0, err, &root);
         if (rc == WB_OK)

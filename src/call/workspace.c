@@ -18,7 +18,7 @@
 struct entry {
     char *conversation;
     char *path;
-    struct wbi_root *root; /* NULL: kept by another process, not opened yet */
+    struct wbi_root *root; /* NULL: not opened yet, or it was removed */
     bool passing;          /* of a conversation that ends, and is nobody's then */
 };
 
@@ -216,6 +216,10 @@ wb_rc wbi_workspace_root(const struct wbi_call *call, struct wbi_root **ret, str
         return rc;
     if (e == NULL)
         return wbi_runtime_root(call->runtime, ret, err);
+    if (e->root != NULL && wbi_root_gone(e->root)) { /* maybe it was made anew */
+        wbi_root_unref(e->root);
+        e->root = NULL;
+    }
     if (e->root == NULL)
         rc = open_kept(call->runtime, e, err);
     *ret = e->root;

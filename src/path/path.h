@@ -58,6 +58,8 @@ struct wbi_root *wbi_root_ref(struct wbi_root *root);
 void wbi_root_unref(struct wbi_root *root);
 /* Lives as long as the root. The path is for people and records. */
 int wbi_root_fd(const struct wbi_root *root);
+/* True when the directory was removed: what has its name now is another one. */
+bool wbi_root_gone(const struct wbi_root *root);
 struct wbi_str wbi_root_path(const struct wbi_root *root);
 unsigned wbi_root_flags(const struct wbi_root *root);
 

@@ -240,6 +240,13 @@ int wbi_root_fd(const struct wbi_root *root)
     return root->fd;
 }
 
+bool wbi_root_gone(const struct wbi_root *root)
+{
+    struct stat st;
+
+    return fstat(root->fd, &st) == 0 && st.st_nlink == 0;
+}
+
 struct wbi_str wbi_root_path(const struct wbi_root *root)
 {
     return wbi_str_make(root->path, root->path_n);

@@ -123,6 +123,45 @@ static void a_quiet_daemon_dies_too(void **state)
     assert_int_equal(census(0, mark), 0); /* at once: the answer came after the sweep */
 }
 
+static void pass_output(void *arg, enum wbi_stream stream, struct wbi_str bytes)
+{
+    (void)arg;
+    (void)stream;
+    (void)bytes;
+}
+
+static void note_end(void *arg, const struct wbi_process_end *end)
+{
+    struct bench *b = arg;
+
+    b->end = *end;
+    b->done = true;
+}
+
+static void a_command_that_ended_in_time_is_not_late(void **state)
+{
+    static const struct wbi_process_ops ops = {.on_output = pass_output, .on_end = note_end};
+    struct bench *b = *state;
+    struct wbi_str env[] = {WBI_LIT("PATH=/usr/bin:/bin"), wbi_str_z(mark)};
+    struct wbi_process_spec s = {
+        .shell_line = WBI_LIT("(exec >/dev/null 2>&1 </dev/null; setsid sleep 60 &)"),
+        .env = env,
+        .env_count = 2,
+        .timeout_ms = 60000};
+    struct wbi_process *p = NULL;
+
+    b->done = false;
+    assert_int_equal(wbi_process_start(b->runner, &s, &ops, b, &p, NULL), WB_OK);
+    while (p->phase != WBI_SWEEPING)
+        (void)wbi_loop_turn(b->loop, true);
+    wbi_timer_start(p->deadline, 0); /* its time is over while the daemon is looked after */
+    wbi_loop_run(b->loop, &b->done);
+    assert_int_equal(b->end.exit_status, 0);
+    assert_int_equal(b->end.swept, 1);
+    assert_false(b->end.timed_out);
+    assert_int_equal(b->end.limit, WBI_HIT_NONE);
+}
+
 /* ---- a tree that runs away, but not far: this program as the command ---- */
 
 #define SPAWN_MOST 300   /* processes in all; then it makes no more */
@@ -509,6 +548,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(half_a_number_is_nobodys),
         cmocka_unit_test(a_daemon_with_the_pipe_dies_and_delays_nothing),
         cmocka_unit_test(a_quiet_daemon_dies_too),
+        cmocka_unit_test(a_command_that_ended_in_time_is_not_late),
         cmocka_unit_test(a_runaway_tree_is_stopped_and_named),
         cmocka_unit_test(a_growing_tree_does_not_grow_on),
         cmocka_unit_test(long_arguments_reach_the_command),

@@ -281,6 +281,8 @@ static void on_deadline(void *arg)
         finish(p);
         return;
     }
+    if (p->phase >= WBI_SWEEPING)
+        return; /* it ended in time; only what it left behind is being killed */
     p->end.timed_out = true;
     if (p->end.limit == WBI_HIT_NONE)
         p->end.limit = WBI_HIT_TIME;

@@ -73,9 +73,10 @@ size_t wbi_tasks_busy(const struct wbi_tasks *t)
 void wbi_tasks_stop_all(struct wbi_tasks *t)
 {
     for (struct wbi_command *c = t->commands; c != NULL; c = c->next) {
+        if (c->process == NULL)
+            continue; /* it has ended by itself */
         c->stop_asked = true;
-        if (c->process != NULL)
-            wbi_process_stop(c->process);
+        wbi_process_stop(c->process);
     }
 }
 
@@ -402,6 +403,12 @@ wb_rc wbi_tasks_get(struct wbi_tasks *t, struct wbi_str id, struct wbi_arena *ar
     return rc == WB_ENOTFOUND ? not_found(id, err) : rc;
 }
 
+/* Its process has ended by itself; its output is not yet on the disk, nor its end told. */
+static bool is_ending(const struct wbi_command *c)
+{
+    return c != NULL && c->process == NULL && !wbi_task_over(c->info.state);
+}
+
 /* The running task, or why there is none. */
 static wb_rc running(struct wbi_tasks *t, struct wbi_str id, struct wbi_command **ret,
                      struct wbi_error *err)
@@ -415,6 +422,9 @@ static wb_rc running(struct wbi_tasks *t, struct wbi_str id, struct wbi_command 
         *ret = c;
         return WB_OK;
     }
+    if (is_ending(c))
+        return wbi_fail_kind(err, WB_EMISUSE, WBI_KIND_TASK_NOT_RUNNING,
+                             "the command of the task %s has ended", c->info.id);
     rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena);
     if (rc != WB_OK)
         return wbi_fail_nomem(err);
@@ -448,8 +458,11 @@ wb_rc wbi_tasks_input(struct wbi_tasks *t, struct wbi_str id, struct wbi_str byt
 wb_rc wbi_tasks_stop(struct wbi_tasks *t, struct wbi_str id, struct wbi_error *err)
 {
     struct wbi_command *c = NULL;
-    wb_rc rc = running(t, id, &c, err);
+    wb_rc rc;
 
+    if (is_ending(wbi_task_live(t, id)))
+        return WB_OK; /* nothing is left to stop: its end is as good */
+    rc = running(t, id, &c, err);
     if (rc != WB_OK)
         return rc;
     if (c->stop_asked)

@@ -277,6 +277,31 @@ static void stopping_asks_then_forces_and_never_regresses(void **state)
     assert_int_equal(wbi_tasks_stop(b->tasks, WBI_LIT("../x"), &err), WB_ENOTFOUND);
 }
 
+/* Whoever asks while its output goes to the disk: it is nobody else's, and was not cancelled. */
+static void what_has_ended_by_itself_is_not_stopped(void **state)
+{
+    struct bench *b = *state;
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct wbi_command *c = start(b, "echo part; exit 3", WBI_STDIN_PIPE);
+    struct wbi_str id = promote(b, c);
+    struct wbi_task_info info;
+
+    while ((c = wbi_task_live(b->tasks, id)) != NULL && c->process != NULL)
+        (void)wbi_loop_turn(b->loop, true);
+    assert_non_null(c);
+    assert_int_equal(info_of(b, id).state, WBI_TASK_RUNNING);
+    assert_int_equal(wbi_tasks_stop(b->tasks, id, &err), WB_OK);
+    assert_int_equal(wbi_tasks_input(b->tasks, id, WBI_LIT("x"), false, &err), WB_EMISUSE);
+    assert_int_equal(err.kind, WBI_KIND_TASK_NOT_RUNNING);
+    assert_non_null(strstr(err.text, "has ended"));
+    wbi_tasks_stop_all(b->tasks);
+    b->done = false;
+    wbi_loop_run(b->loop, &b->done);
+    info = info_of(b, id);
+    assert_int_equal(info.state, WBI_TASK_COMPLETED);
+    assert_int_equal(info.exit_status, 3);
+}
+
 static struct wbi_str fact_of(struct bench *b, struct wbi_str id)
 {
     struct wbi_facts facts = wbi_fact_dir_facts(b->facts);
@@ -671,6 +696,7 @@ int main(void)
         TEST(promotion_keeps_the_process_and_every_byte),
         TEST(waiting_has_three_answers),
         TEST(stopping_asks_then_forces_and_never_regresses),
+        TEST(what_has_ended_by_itself_is_not_stopped),
         TEST(the_longest_command_becomes_a_task),
         TEST(only_promoted_running_tasks_are_duplicates),
         TEST(a_task_that_cannot_stand_for_the_new_one_is_no_duplicate),

@@ -118,16 +118,28 @@ void wbi_hygiene_fini(struct wbi_hygiene *h)
 
 /* ---- the line ---- */
 
+/* A selector whose symbol was drawn over stands behind something else now. */
+static void put_cells(struct wbi_hygiene *h, struct wbi_buf *out)
+{
+    char text[WBI_HYGIENE_MARK];
+    uint32_t before = 0;
+
+    for (size_t i = 0; i < h->n_cells; i++) {
+        uint32_t cp = h->cells[i];
+        bool hidden = wbi_hygiene_invisible(cp) && !plain_selector(cp, before);
+
+        h->counts.invisible += hidden;
+        wbi_buf_add(out, text, hidden ? wbi_hygiene_mark(cp, text) : wbi_utf8_put(cp, text));
+        before = cp;
+    }
+}
+
 static void put_line(struct wbi_hygiene *h, struct wbi_buf *out)
 {
-    char utf8[4];
-
-    if (!h->celled) {
+    if (h->celled)
+        put_cells(h, out);
+    else
         wbi_buf_add(out, h->line.p, h->line.n);
-    } else {
-        for (size_t i = 0; i < h->n_cells; i++)
-            wbi_buf_add(out, utf8, wbi_utf8_put(h->cells[i], utf8));
-    }
     wbi_buf_clear(&h->line);
     h->celled = false;
     h->n_cells = 0;

@@ -113,6 +113,14 @@ static void invisible_characters_are_shown_and_counted(void **state)
         expect(wbi_str_make(in, n), want);
         assert_int_equal(counts.invisible, 1);
     }
+    /* nor is a selector whose symbol is drawn over */
+    EXPECT("\xe2\x9a\xa0\xef\xb8\x8f\rA\n", "A<U+FE0F>\n");
+    assert_int_equal(counts.invisible, 1);
+    EXPECT("ab\xe2\x9a\xa0\xef\xb8\x8f\x1b[3D\xe2\x9a\xa0\xef\xb8\x8e\n",
+           "a\xe2\x9a\xa0\xef\xb8\x8e<U+FE0F>\n");
+    EXPECT("\xe2\x9a\xa0\xef\xb8\x8f 10%\r\xe2\x9a\xa0\xef\xb8\x8f 20%\n",
+           "\xe2\x9a\xa0\xef\xb8\x8f 20%\n");
+    assert_int_equal(counts.invisible, 0);
 }
 
 static void other_controls_are_shown(void **state)

@@ -6,8 +6,8 @@
  * what was shown once is not shown again. Limits tighten until it fits. */
 #include "text/preview_json_int.h"
 
-#include "base/hash.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "text/hygiene.h"
@@ -17,6 +17,7 @@
 #define UNFOLDED_MAX 8u
 #define NARROW 3u
 #define NAME_BYTES 48u
+#define HEAD_BYTES 40u
 #define NAMES_MAX 64u
 #define NAMES_MIN 4u
 
@@ -53,7 +54,7 @@ struct shower {
     struct notes *notes;
     const wbi_json *unfolded[UNFOLDED_MAX];
     size_t n_unfolded;
-    uint64_t shown_strings[64];
+    struct wbi_str shown_strings[64];
     size_t n_strings;
     struct wbi_buf out;
     struct wbi_buf counts; /* of values that are one of few kinds */
@@ -78,14 +79,30 @@ static void newline(struct shower *s)
 
 static bool repeated(struct shower *s, struct wbi_str text)
 {
-    uint64_t h = wbi_hash64(text.p, text.n, 11);
-
     for (size_t i = 0; i < s->n_strings; i++)
-        if (s->shown_strings[i] == h)
+        if (wbi_str_eq(s->shown_strings[i], text))
             return true;
     if (s->n_strings < sizeof s->shown_strings / sizeof *s->shown_strings)
-        s->shown_strings[s->n_strings++] = h;
+        s->shown_strings[s->n_strings++] = text;
     return false;
+}
+
+/* One of several is told by its start; where others begin so too, only the whole text tells. */
+static void refer_to(struct shower *s, struct wbi_str text)
+{
+    struct wbi_str head = wbi_str_head(text, wbi_utf8_cut(text, HEAD_BYTES));
+    size_t alike = 0;
+
+    if (s->n_strings == 1) {
+        wbi_buf_addz(&s->out, "(same text as above)");
+        return;
+    }
+    for (size_t i = 0; i < s->n_strings; i++)
+        alike += wbi_str_starts(s->shown_strings[i], head);
+    wbi_buf_addz(&s->out, "(same text as above: ");
+    wbi_json_quote(&s->out, head);
+    wbi_buf_addz(&s->out, "\xe2\x80\xa6)");
+    s->cut |= alike > 1;
 }
 
 /* Text that is JSON itself: its value, or NULL. */
@@ -106,7 +123,7 @@ static void show_string(struct shower *s, struct wbi_str text, bool important)
     size_t most = important ? s->fold.bytes * 4 : s->fold.bytes, n;
 
     if (text.n > 200 && repeated(s, text)) {
-        wbi_buf_addz(&s->out, "(same text as above)");
+        refer_to(s, text);
         return;
     }
     if (text.n <= most + most / 4) {
@@ -273,6 +290,7 @@ static void show_value(struct shower *s, const wbi_json *v, bool important)
             show_string(s, text, important);
         } else if (shown_before(s, inner)) {
             wbi_buf_addz(&s->out, "(JSON text, same as above)");
+            s->cut |= s->n_unfolded > 1; /* which of them is not said */
         } else {
             s->unfolded[s->n_unfolded++] = inner;
             repeated(s, text);
@@ -283,6 +301,7 @@ static void show_value(struct shower *s, const wbi_json *v, bool important)
         wbi_json_write(&s->out, v);
     } else if (wbi_json_count(v) > 0 && s->n_unfolded > 0 && shown_before(s, v)) {
         wbi_buf_addz(&s->out, "(same as above)");
+        s->cut |= s->n_unfolded > 1;
     } else if (!show_compact(s, v)) {
         if (too_deep(s, v))
             show_closed(s, v);

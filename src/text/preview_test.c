@@ -522,6 +522,42 @@ static void text_inside_json_is_unfolded_once(void **state)
     assert_true(has(v, "(same as above)"));
 }
 
+/* C5.2: what is shown once is not left out, as long as it is said which text that is. */
+static void a_text_that_stands_above_is_named(void **state)
+{
+    static const struct {
+        const char *first, *second;
+        const char *said;
+        bool cut;
+    } cases[] = {
+        {"alpha", "alpha", "(same text as above)", false},
+        {"alpha", "beta", "(same text as above: \"alpha word", false},
+        {"a start that is longer than what is told of it, one", /* of these nobody can tell */
+         "a start that is longer than what is told of it, two", "(same text as above: \"a start",
+         true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wbi_preview v;
+        struct wbi_buf b;
+
+        wbi_buf_init(&b, 1u << 16);
+        for (size_t k = 0; k < 6; k++) {
+            wbi_buf_addf(&b, "%s{\"body\":\"%s", k ? "," : "[",
+                         k == 1 ? cases[i].second : cases[i].first);
+            for (int n = 0; n < 100; n++)
+                wbi_buf_addz(&b, " word");
+            wbi_buf_addz(&b, "\"}");
+        }
+        wbi_buf_addc(&b, ']');
+        v = preview(wbi_buf_str(&b), 450);
+        assert_true(has(v, cases[i].said));
+        assert_int_equal(v.truncated, cases[i].cut);
+        wbi_buf_fini(&b);
+    }
+}
+
 /* I3: what a program printed is what is shown, but for white space. */
 static void numbers_in_json_stay_as_they_were_written(void **state)
 {
@@ -728,6 +764,7 @@ int main(void)
         cmocka_unit_test(long_lines_use_what_is_left),
         cmocka_unit_test(streams_share_a_budget_by_need),
         cmocka_unit_test(text_inside_json_is_unfolded_once),
+        cmocka_unit_test(a_text_that_stands_above_is_named),
         cmocka_unit_test(numbers_in_json_stay_as_they_were_written),
         cmocka_unit_test(hidden_characters_of_json_are_made_visible),
         cmocka_unit_test(compact_json_that_fits_is_shown_whole),

@@ -79,6 +79,7 @@ static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned
         return wbi_fail_nomem(err);
     (void)pcre2_set_parens_nest_limit(context, WBI_LIMIT_REGEX_NESTING);
     options |= (flags & WBI_REGEX_BYTES) != 0 ? 0 : PCRE2_UTF;
+    options |= (flags & (WBI_REGEX_BYTES | WBI_REGEX_ECMA)) != 0 ? 0 : PCRE2_UCP;
     options |= (flags & WBI_REGEX_CASELESS) != 0 ? PCRE2_CASELESS : 0;
     options |= (flags & WBI_REGEX_MULTILINE) != 0 ? PCRE2_MULTILINE : 0;
     options |= (flags & WBI_REGEX_ECMA) != 0 ? PCRE2_MATCH_UNSET_BACKREF : 0;

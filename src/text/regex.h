@@ -21,7 +21,9 @@ enum wbi_regex_flags {
     WBI_REGEX_BYTES = 8      /* subjects may be anything; . is one byte */
 };
 
-/* WB_EINPUT: not an expression (err says where), WB_EUNSUPPORTED: ECMA syntax
+/* Of characters, \w, \d, \s, \b and classes by name know all scripts; not in ECMA-262, which
+ * means ASCII by them.
+ * WB_EINPUT: not an expression (err says where), WB_EUNSUPPORTED: ECMA syntax
  * this engine lacks, WB_ELIMIT: longer than WBI_LIMIT_REGEX_PATTERN, WB_ENOMEM. */
 WB_MUST_CHECK wb_rc wbi_regex_compile(struct wbi_str pattern, unsigned flags,
                                       struct wbi_regex **ret, struct wbi_error *err);

@@ -148,11 +148,11 @@ static bool reads_characters(struct wbi_str p)
         char next = i + 1 < p.n ? p.p[i + 1] : '\0';
 
         if ((unsigned char)p.p[i] >= 0x80 || p.p[i] == '.' || (p.p[i] == '(' && next == '*') ||
-            ((p.p[i] == '[' || p.p[i] == ':') && next == '^'))
+            (p.p[i] == '[' && (next == '^' || next == ':')))
             return true;
         if (p.p[i] != '\\')
             continue;
-        if (next != '\0' && strchr("pPXxoNSDWhHvVR01234567", next) != NULL)
+        if (next != '\0' && strchr("pPXxoNsSdDwWbBhHvVR01234567", next) != NULL)
             return true;
         i++;
     }
@@ -167,7 +167,7 @@ static bool sees_other_lines(struct wbi_str p)
         struct wbi_str rest = wbi_str_from(p, i);
         char next = p.p[i + 1];
 
-        if ((p.p[i] == '\\' && next != '\0' && strchr("AGZz", next) != NULL) ||
+        if ((p.p[i] == '\\' && next != '\0' && strchr("AGKZz", next) != NULL) ||
             (next == '+' && p.p[i] != '\0' && strchr("?*+}", p.p[i]) != NULL) ||
             wbi_str_starts(rest, WBI_LIT("(*")) || wbi_str_starts(rest, WBI_LIT("(?=")) ||
             wbi_str_starts(rest, WBI_LIT("(?!")) || wbi_str_starts(rest, WBI_LIT("(?<")) ||
