@@ -385,6 +385,13 @@ const wbi_json *wbi_config_setting(const struct wbi_config *c, const char *point
     return v;
 }
 
+/* A wish of a file that may only tighten: 0 would be no limit at all, and of the disk's free
+ * space less is looser. */
+static bool tightens(const char *pointer, int64_t wish, int64_t value)
+{
+    return wish > 0 && wish < value && strcmp(pointer, "/limits/freeDiskBytes") != 0;
+}
+
 int64_t wbi_config_number(const struct wbi_config *c, const char *pointer, int64_t otherwise)
 {
     int64_t value = otherwise, wish;
@@ -393,8 +400,9 @@ int64_t wbi_config_number(const struct wbi_config *c, const char *pointer, int64
         value = otherwise;
     for (size_t i = 0; i < c->settings_n; i++)
         if (c->settings[i].tighten_only &&
-            wbi_json_i64(setting_at(&c->settings[i], pointer), &wish))
-            value = wish < value ? wish : value;
+            wbi_json_i64(setting_at(&c->settings[i], pointer), &wish) &&
+            tightens(pointer, wish, value))
+            value = wish;
     return value;
 }
 
