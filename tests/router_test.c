@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/api_int.h"
 #include "waybill/waybill.h"
 
 #define CALLS 40
@@ -186,6 +187,28 @@ static void a_repeated_id_runs_once(void **state)
     assert_int_equal(w.answered, 4);
     assert_non_null(strstr(w.last, "malformed_call"));
     assert_int_equal(w.started, 1);
+    world_end(&w);
+}
+
+/* C1.1: also where the call itself could not begin. */
+static void a_repeat_of_a_call_that_cannot_begin_is_answered(void **state)
+{
+    static const char *const lines[] = {
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"alone\","
+        "\"arguments\":\"{\\\"n\\\":\\\"1\\\",\\\"t\\\":\\\"alone\\\"}\"}",
+        "{\"type\":\"function_call\",\"call_id\":\"c2\",\"name\":\"beside\",\"arguments\":\"{}\"}",
+        "{\"type\":\"function_call\",\"call_id\":\"c2\",\"name\":\"beside\",\"arguments\":\"{}\"}"};
+    struct world w;
+
+    (void)state;
+    world_begin(&w);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(wb_router_line(w.router, lines[i], strlen(lines[i]), NULL), WB_OK);
+    w.runtime->rt->stopping = true; /* takes no more calls */
+    end_one(&w, 0, 1);
+    assert_int_equal(w.answered, 3);
+    assert_int_equal(wb_router_pending(w.router), 0);
+    assert_non_null(strstr(w.last, "\"waybill.error\""));
     world_end(&w);
 }
 
@@ -731,6 +754,7 @@ int main(void)
         cmocka_unit_test(a_slow_reader_gets_every_answer),
         cmocka_unit_test(a_slow_reader_is_spared_partials),
         cmocka_unit_test(a_repeated_id_runs_once),
+        cmocka_unit_test(a_repeat_of_a_call_that_cannot_begin_is_answered),
         cmocka_unit_test(an_id_in_another_shape_is_refused_in_that_shape),
         cmocka_unit_test(calls_that_end_when_told_are_answered_in_order),
         cmocka_unit_test(a_line_of_frames_may_not_run_the_loop),
