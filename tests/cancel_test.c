@@ -130,6 +130,47 @@ static void a_late_result_is_dropped_though_cancelled(void **state)
     assert_int_equal(t->runs, 1);
 }
 
+/* ---- for a tool that was given up on ---- */
+
+static void keep_result(wb_result *result, void *arg)
+{
+    *(wb_result **)arg = wb_result_ref(result);
+}
+
+static void take_call(void *arg, struct wbi_call *call)
+{
+    *(struct wbi_call **)arg = call;
+}
+
+/* call.h: a result is looked at on any thread. Its tool, which runs still, goes on in the call's
+ * arena on the loop's. */
+static void a_result_shares_no_memory_with_a_tool_that_goes_on(void **state)
+{
+    wb_request *request = wb_request_new("t");
+    wb_result *result = NULL;
+    struct wbi_call *call = NULL;
+    struct scripted *t;
+    size_t used;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    t = guarded_tool(&g, "t", "Pure", NULL, "deaf", NULL);
+    assert_int_equal(wb_call_submit(g.runtime, request, keep_result, &result, NULL), WB_OK);
+    wb_request_free(request);
+    wbi_calls_each(g.runtime->rt->calls, take_call, &call);
+    wbi_call_cancel(call->calls, call->id, WBI_CANCEL_ASKED);
+    wbi_call_grace_over(call);
+    assert_non_null(result);
+    used = wbi_arena_used(call->arena);
+    for (int view = WB_VIEW_RECEIPT; view <= WB_VIEW_RECORD; view++) {
+        assert_non_null(wb_result_view(result, (wb_view)view, NULL));
+        assert_int_equal(wbi_arena_used(call->arena), used);
+    }
+    scripted_finish(t, 0);
+    assert_non_null(strstr(wb_result_view(result, WB_VIEW_RESULT, NULL), "Cancelled"));
+    wb_result_free(result);
+}
+
 /* ---- in a tool ---- */
 
 /* C7.5: a call that moved nobody says so. */
@@ -155,6 +196,7 @@ int main(void)
         TEST(an_outcome_is_written_before_the_reply_though_cancelled_in_intent),
         TEST(a_cancel_in_the_grace_of_a_timeout_is_the_end),
         TEST(a_late_result_is_dropped_though_cancelled),
+        TEST(a_result_shares_no_memory_with_a_tool_that_goes_on),
         TEST(a_cancelled_move_is_not_told_as_one),
     };
 

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/api_int.h"
 #include "base/limits.h"
+#include "config/config.h"
+#include "config/layers_int.h"
 #include "support/guarded.h"
 
 static struct guarded g;
@@ -519,6 +522,24 @@ static void a_failed_reload_keeps_the_old_policy_and_says_so(void **state)
     wb_free(text);
 }
 
+/* A process that reads its files again and again grows by none of them. */
+static void files_that_are_replaced_are_let_go(void **state)
+{
+    struct wbi_config *first, *second;
+
+    (void)state;
+    guarded_open(&g, NULL, NULL, false);
+    write_file("config.json", "{\"policies\":{\"environment\":{\"timeoutMs\":2000}}}");
+    first = wbi_config_ref(g.runtime->rt->config);
+    assert_int_equal(wb_runtime_reload(g.runtime, NULL), WB_OK);
+    second = wbi_config_ref(g.runtime->rt->config);
+    assert_int_equal(wb_runtime_reload(g.runtime, NULL), WB_OK);
+    assert_int_equal(atomic_load(&first->refs), 2); /* tools are made of it */
+    assert_int_equal(atomic_load(&second->refs), 1);
+    wbi_config_unref(first);
+    wbi_config_unref(second);
+}
+
 /* C8.7: what is cached is still validated and authorized. */
 static void a_cached_answer_is_only_for_those_who_may_call(void **state)
 {
@@ -751,6 +772,7 @@ int main(void)
         TEST(a_cached_answer_is_only_for_those_who_may_call),
         TEST(a_stream_that_runs_out_of_time_ends_in_an_error_frame),
         TEST(a_failed_reload_keeps_the_old_policy_and_says_so),
+        TEST(files_that_are_replaced_are_let_go),
         TEST(calls_under_way_keep_their_policy_over_a_reload),
         TEST(a_tool_gets_the_trace_to_pass_on),
         TEST(a_budget_of_cost_is_charged_what_a_call_takes),

@@ -667,6 +667,22 @@ static void matrix_25_no_retry_past_the_deadline_and_none_after_a_cancel(void **
     assert_int_equal(t->runs, 2);
 }
 
+/* docs/policies.md: maxTotalMs is the most time from the first attempt to the last one's start. */
+static void matrix_25_a_guard_is_not_waited_for_beyond_the_time_of_all_attempts(void **state)
+{
+    struct asked a;
+    struct scripted *t;
+
+    (void)state;
+    setup(FOR_ALL("\"rate\":{\"count\":1,\"periodMs\":500},\"retry\":{\"maxAttempts\":3,"
+                  "\"baseMs\":0,\"jitter\":\"none\",\"maxTotalMs\":499}"));
+    t = guarded_tool(&g, "t", "IdempotentWrite", NULL, "fail", "ok");
+    answer(&g, &a, "t", KEY, "k", 0);
+    assert_string_equal(at(&a, "/error/code"), "\"RateLimited\"");
+    assert_string_equal(at(&a, "/attempts"), "1");
+    assert_int_equal(t->runs, 1);
+}
+
 /* C4.7: a message says what happened: who is refused a third attempt has had two. */
 static void matrix_25_a_refused_attempt_does_not_hide_those_before(void **state)
 {
@@ -770,6 +786,7 @@ int main(void)
         ROW(matrix_24_a_write_that_outlives_its_time_is_not_offered_again),
         ROW(matrix_25_all_attempts_fail),
         ROW(matrix_25_an_attempt_that_times_out_is_tried_again_with_a_full_limit),
+        ROW(matrix_25_a_guard_is_not_waited_for_beyond_the_time_of_all_attempts),
         ROW(matrix_25_a_refused_attempt_does_not_hide_those_before),
         ROW(matrix_25_no_retry_past_the_deadline_and_none_after_a_cancel),
         ROW(matrix_26_a_cancelled_waiter_gives_its_turn_away),

@@ -81,7 +81,8 @@ struct wb_request {
 
 /* A result is the finished call itself; views are made when asked for. */
 struct wb_result {
-    struct wbi_call *call; /* held once, by all refs together */
+    struct wbi_call *call;  /* held once, by all refs together */
+    struct wbi_call *shown; /* what its views are made of */
     _Atomic uint32_t refs;
     struct wbi_post last; /* frees it on the loop thread */
     struct wbi_str views[8];

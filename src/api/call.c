@@ -225,12 +225,12 @@ const char *wb_result_view(wb_result *result, wb_view view, size_t *ret_size)
     struct wbi_str *made;
     struct wbi_buf out;
 
-    if (result == NULL || view < WB_VIEW_RECEIPT || view > WB_VIEW_ITEM)
+    if (result == NULL || result->shown == NULL || view < WB_VIEW_RECEIPT || view > WB_VIEW_ITEM)
         return NULL;
     made = &result->views[view];
     if (made->p == NULL) {
-        wbi_buf_init_arena(&out, result->call->arena, WBI_LIMIT_CALL_ARENA);
-        if (make_view(result->call, view, &out) != WB_OK)
+        wbi_buf_init_arena(&out, result->shown->arena, WBI_LIMIT_CALL_ARENA);
+        if (make_view(result->shown, view, &out) != WB_OK)
             return NULL;
         *made = wbi_buf_str(&out);
     }
@@ -272,7 +272,11 @@ wb_result *wb_result_ref(wb_result *result)
 
 static void release(void *arg)
 {
-    wbi_call_release(((wb_result *)arg)->call); /* the result lives in the call's arena */
+    wb_result *result = arg;
+
+    if (result->shown != NULL && result->shown != result->call)
+        wbi_arena_free(result->shown->arena);
+    wbi_call_release(result->call); /* the result lives in the call's arena */
 }
 
 /* A call and its arena belong to the loop thread. */
@@ -307,11 +311,33 @@ struct submission {
     wb_result result; /* here, so that handing out needs no memory */
 };
 
+/* What views are made of. A tool that was given up on goes on in its call's arena, on the loop
+ * thread: views, which may be asked for on another, have one of their own. NULL: no memory. */
+static struct wbi_call *shown_of(struct wbi_call *call)
+{
+    struct wbi_call *shown;
+    struct wbi_arena *arena;
+
+    if (!call->overruled)
+        return call;
+    if (wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return NULL;
+    shown = wbi_arena_alloc(arena, sizeof(*shown));
+    if (shown == NULL) {
+        wbi_arena_free(arena);
+        return NULL;
+    }
+    *shown = *call;
+    shown->arena = arena;
+    return shown;
+}
+
 static void hand_out(struct wbi_call *call, void *arg)
 {
     struct submission *s = arg;
 
     s->result.call = call;
+    s->result.shown = shown_of(call);
     atomic_store(&s->result.refs, 1);
     wbi_call_hold(call);
     wbi_api_enter(s->runtime);

@@ -121,6 +121,7 @@ struct stream {
     struct wbi_loop *loop;
     struct wbi_watch *in_watch, *out_watch, *stop_watch;
     int in, out;
+    int own;               /* another number for out where in has the same; or -1 */
     struct wbi_buf input;  /* the unfinished line */
     size_t searched;       /* bytes of it that hold no line end */
     bool skipping;         /* the rest of a line that is too long */
@@ -354,15 +355,18 @@ static void on_stop(void *arg, int events)
     end_input(s);
 }
 
-/* Files cannot be watched; they are always ready. */
+/* Files cannot be watched; they are always ready. One number is watched once. */
 static wb_rc watch(struct stream *s, int stop)
 {
     wb_rc rc = WB_OK;
 
+    if (s->in == s->out)
+        s->own = fcntl(s->out, F_DUPFD_CLOEXEC, 0);
+    if (s->own >= 0)
+        s->out = s->own;
     if (wbi_watch_new(s->loop, s->in, on_readable, s, &s->in_watch, NULL) == WB_OK)
         rc = wbi_watch_set(s->in_watch, WBI_WATCH_READ);
-    if (rc == WB_OK && s->out != s->in &&
-        fcntl(s->out, F_SETFL, fcntl(s->out, F_GETFL) | O_NONBLOCK) == 0 &&
+    if (rc == WB_OK && fcntl(s->out, F_SETFL, fcntl(s->out, F_GETFL) | O_NONBLOCK) == 0 &&
         wbi_watch_new(s->loop, s->out, on_writable, s, &s->out_watch, NULL) != WB_OK)
         s->out_watch = NULL;
     if (rc == WB_OK && stop >= 0)
@@ -393,7 +397,7 @@ static void restore_flags(int fd, int flags)
 wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int in, int out,
                   int stop, wb_error **reterr)
 {
-    struct stream s = {.in = in, .out = out};
+    struct stream s = {.in = in, .out = out, .own = -1};
     struct wbi_router_sink sink = {
         .line = take_answer, .idle = on_idle, .behind = reader_is_behind, .arg = &s};
     int in_flags = fcntl(in, F_GETFL), out_flags = fcntl(out, F_GETFL);
@@ -418,6 +422,8 @@ wb_rc wb_dispatch(wb_runtime *runtime, const wb_dispatch_options *options, int i
     wbi_watch_free(s.in_watch);
     wbi_watch_free(s.out_watch);
     wbi_watch_free(s.stop_watch);
+    if (s.own >= 0)
+        (void)close(s.own);      /* out itself stays open */
     restore_flags(in, in_flags); /* whoever gave them shares O_NONBLOCK */
     restore_flags(out, out_flags);
     wbi_router_free(s.router);

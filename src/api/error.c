@@ -8,8 +8,12 @@ wb_rc wbi_api_fail(wb_error **reterr, const struct wbi_error *err)
     if (reterr == NULL)
         return err->rc;
     *reterr = wbi_alloc(sizeof(**reterr)); /* NULL reads as "out of memory" */
-    if (*reterr != NULL)
-        (*reterr)->e = *err;
+    if (*reterr == NULL)
+        return err->rc;
+    (*reterr)->e = *err;
+    if (err->text[0] == '\0') /* a lower room had no memory, or no more to say */
+        (void)wbi_fail(&(*reterr)->e, err->rc, "%s",
+                       err->rc == WB_ENOMEM ? "out of memory" : wb_rc_name(err->rc));
     return err->rc;
 }
 

@@ -45,7 +45,7 @@ static wb_rc open_pins(wb_runtime *runtime, const char *name, bool whole, bool t
 static bool is_configured(const struct wbi_runtime *rt, struct wbi_str server)
 {
     const struct wbi_config_server *servers;
-    size_t n = rt->config != NULL ? wbi_config_servers(rt->config, &servers) : 0;
+    size_t n = rt->made_of != NULL ? wbi_config_servers(rt->made_of, &servers) : 0;
 
     while (n > 0 && !wbi_str_eq(servers[n - 1].name, server))
         n--;

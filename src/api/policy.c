@@ -77,7 +77,7 @@ static wb_rc explain(struct wbi_runtime *rt, struct wbi_str name, struct wbi_str
     wbi_jw_key(&w, "values");
     wbi_policy_write_explain(&w, effective);
     wbi_jw_obj_end(&w);
-    return wbi_buf_rc(out);
+    return WB_OK; /* out says itself whether it has it all */
 }
 
 wb_rc wb_policy_explain(wb_runtime *runtime, const char *tool, const char *principal, char **ret,

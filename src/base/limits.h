@@ -105,7 +105,6 @@
 #define WBI_LIMIT_SECRET_PEM (16u * WBI_KIB)     /* a key block without an end mark */
 #define WBI_LIMIT_SECRET_HOLD (64u * WBI_KIB)    /* an unfinished line held back by the stream */
 #define WBI_LIMIT_SECRET_SEALED (256u * WBI_KIB) /* a Kubernetes Secret held back by it */
-#define WBI_LIMIT_REDACT_RULES 256u
 #define WBI_LIMIT_REDACT_SEGMENTS 32u
 #define WBI_LIMIT_PREVIEW_RECORDS (32u * WBI_KIB) /* lines an index remembers */
 #define WBI_LIMIT_PREVIEW_SHAPES (64u * WBI_KIB)  /* slots for kinds of lines */

@@ -122,7 +122,7 @@ static void start(struct wbi_exec *x)
         return;
     }
     x->state = s;
-    s->out.agent = name;
+    s->out.agent = wbi_arena_str(x->arena, name); /* the files may be read again meanwhile */
     s->out.run.cmd = wbi_command_text(x->arena, ask.cmd);
     s->out.run.budget_tokens = wbi_exec_budget(x).tokens; /* of what is shown where it is ended */
     (void)wbi_json_i64(wbi_json_get(agent, "timeoutMs"), &ask.timeout_ms); /* absent: none */

@@ -149,11 +149,11 @@ static bool worth_waiting(const struct wbi_admission *a, int64_t now, int64_t wa
 {
     int64_t wait_ns = wbi_ms_to_ns(wait_ms);
 
-    if (wait_ms < 0)
+    if (wait_ms < 0 ||
+        (a->request.deadline_ns == WBI_NO_DEADLINE && wait_ns > a->values.retry.cap_ns))
         return false;
-    if (a->request.deadline_ns == WBI_NO_DEADLINE)
-        return wait_ns <= a->values.retry.cap_ns;
-    return wbi_time_after(now, wait_ns) < a->request.deadline_ns;
+    return wbi_retry_in_time(&a->values.retry, &a->ticket.retry, now, a->request.deadline_ns,
+                             wait_ns);
 }
 
 static enum wbi_step refused(struct wbi_call *call)

@@ -141,11 +141,6 @@ static wb_rc read_rules(const struct wbi_config *config, struct wbi_policy **ret
     return WB_OK;
 }
 
-static void unref_config(void *config)
-{
-    wbi_config_unref(config);
-}
-
 wb_rc wbi_guards_reload(struct wbi_runtime *rt, struct wbi_error *err)
 {
     struct wbi_config *config = NULL;
@@ -162,13 +157,7 @@ wb_rc wbi_guards_reload(struct wbi_runtime *rt, struct wbi_error *err)
         wbi_config_unref(config);
         return rc;
     }
-    /* Tools were made of the old files and live on with them. */
-    if (wbi_arena_defer(rt->arena, unref_config, rt->config) != WB_OK) {
-        wbi_policy_free(policy);
-        wbi_auth_free(auth);
-        wbi_config_unref(config);
-        return wbi_fail_nomem(err);
-    }
+    wbi_config_unref(rt->config);
     rt->config = config;
     wbi_policy_free(rt->guards->policy);
     wbi_auth_free(rt->guards->auth);

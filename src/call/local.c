@@ -37,6 +37,7 @@ static wb_rc find_places(struct wbi_runtime *rt, const struct wbi_runtime_option
         rc = wbi_config_validate(rt->config, err);
     if (rc != WB_OK)
         return rc;
+    rt->made_of = wbi_config_ref(rt->config);
     rt->root = rt->places.root;
     rt->state = rt->places.state;
     return WB_OK;
@@ -387,4 +388,5 @@ void wbi_runtime_unload(struct wbi_runtime *rt)
     close_ledger(rt);
     wbi_runner_free(rt->runner);
     wbi_config_unref(rt->config);
+    wbi_config_unref(rt->made_of);
 }

@@ -2,6 +2,7 @@
  * call/outcome.c */
 #include "call/outcome.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "family/receipt.h"
@@ -21,14 +22,14 @@ static size_t cut_chars(struct wbi_str s, size_t n)
 
 struct wbi_str wbi_one_line(struct wbi_arena *arena, struct wbi_str s, size_t chars)
 {
+    size_t n = 0, most = chars * 4 + 4, keep; /* bytes that hold a character too many */
     char *out;
-    size_t n = 0, keep;
 
-    s = wbi_str_trim(wbi_str_head(s, chars * 4 + 4096));
-    out = wbi_arena_alloc(arena, s.n + 4);
+    s = wbi_str_trim(s);
+    out = wbi_arena_alloc(arena, WBI_MIN(s.n, most) + 4);
     if (out == NULL)
         return WBI_NONE;
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && n < most; i++) {
         if (!is_break((uint8_t)s.p[i]))
             out[n++] = s.p[i];
         else if (n > 0 && out[n - 1] != ' ')

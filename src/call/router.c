@@ -431,8 +431,10 @@ static void start_ready(struct wbi_router *r)
             continue;
         }
         rc = start(e);
-        if (rc != WB_OK)
+        if (rc != WB_OK) {
             fail_entry(e, rc);
+            answer_repeats(r, e);
+        }
     }
 }
 

@@ -61,7 +61,8 @@ struct wbi_runtime {
     struct wbi_root *exec_root;        /* opened at the first use */
     struct wbi_workspaces *workspaces; /* conversations that are elsewhere */
     struct wbi_places places;
-    struct wbi_config *config; /* NULL for a bare runtime */
+    struct wbi_config *config;  /* in force; NULL for a bare runtime */
+    struct wbi_config *made_of; /* the one that tools and servers are of; any thread */
     struct wbi_runner *runner;
     struct wbi_redact_rules *redact_rules;
     struct wbi_guards *guards;

@@ -52,7 +52,7 @@ static enum wbi_step ask(struct wbi_call *call)
     struct wbi_approval like = {.tool = call->tool->qualified,
                                 .principal = call->inv.principal,
                                 .created_ns = now,
-                                .deadline_ns = now + approval_wait(call->runtime)};
+                                .deadline_ns = wbi_time_after(now, approval_wait(call->runtime))};
     int64_t deadline;
 
     if (a == NULL || wbi_redacted_invocation(call, &like.text) != WB_OK)

@@ -125,7 +125,7 @@ static struct wbi_str untrusted_file(struct wbi_call *call)
         return WBI_NONE;
     n = wbi_config_ignored(config, &list);
     for (size_t i = 0; i < n; i++)
-        if (is_of(wbi_call_full_name(call), list[i].what))
+        if (list[i].names_tools && is_of(wbi_call_full_name(call), list[i].what))
             return list[i].file;
     return WBI_NONE;
 }

@@ -279,7 +279,7 @@ static void test_the_summary_is_one_short_line(void **state)
 {
     struct wbi_fault fault = {.kind = WBI_KIND_TOOL_EXECUTION_FAILED};
     struct wbi_outcome o = {.state = WBI_OUTCOME_NONE};
-    char text[1000];
+    char text[1000], wide[4906];
 
     (void)state;
     memset(text, 'a', sizeof(text));
@@ -293,6 +293,13 @@ static void test_the_summary_is_one_short_line(void **state)
     o = (struct wbi_outcome){.state = WBI_OUTCOME_NONE};
     assert_int_equal(wbi_outcome_succeed(&o, arena, WBI_LIT(" \n"), WBI_LIT("1"), WBI_NONE), WB_OK);
     assert_true(wbi_str_eqz(o.summary, "completed")); /* "present for both success and error" */
+    memset(wide, ' ', sizeof(wide));
+    memcpy(wide, "much", 4);
+    memcpy(wide + sizeof(wide) - 11, "d\xc3\xa9j\xc3\xa0 room", 11);
+    o = (struct wbi_outcome){.state = WBI_OUTCOME_NONE};
+    fault.message = wbi_str_make(wide, sizeof(wide));
+    assert_int_equal(wbi_outcome_fail(&o, arena, &fault), WB_OK);
+    assert_true(wbi_str_eqz(o.summary, "much d\xc3\xa9j\xc3\xa0 room"));
 }
 
 /* C4.7: "Other details over 1,000 characters become size, digest and preview";

@@ -18,7 +18,14 @@ static const char *const tightens_only =
 static void ignore(struct wbi_config *c, const struct wbi_config_file *file, struct wbi_str what,
                    const char *reason)
 {
-    c->ignored[c->ignored_n++] = (struct wbi_config_ignored){file->name, what, reason};
+    c->ignored[c->ignored_n++] = (struct wbi_config_ignored){file->name, what, reason, false};
+}
+
+static void ignore_tools(struct wbi_config *c, const struct wbi_config_file *file,
+                         struct wbi_str name, const char *reason)
+{
+    ignore(c, file, name, reason);
+    c->ignored[c->ignored_n - 1].names_tools = true;
 }
 
 static const struct wbi_config_tool *tool_named(const struct wbi_config *c, struct wbi_str name)
@@ -55,11 +62,11 @@ static wb_rc take_tool(struct wbi_config *c, const struct wbi_config_file *file,
     const struct wbi_config_tool *same = tool_named(c, name);
 
     if (file->workspace && c->trust != WBI_CONFIG_TRUSTED) {
-        ignore(c, file, name, not_trusted);
+        ignore_tools(c, file, name, not_trusted);
         return WB_OK;
     }
     if (same != NULL && file->workspace && !same->workspace) {
-        ignore(c, file, name, "the user's configuration has a tool of this name");
+        ignore_tools(c, file, name, "the user's configuration has a tool of this name");
         return WB_OK;
     }
     same = same_version(c, name, version_of(tool));
@@ -106,9 +113,9 @@ static void take_servers(struct wbi_config *c, const struct wbi_config_file *fil
         struct wbi_str name = wbi_json_str(k);
 
         if (file->workspace && c->trust != WBI_CONFIG_TRUSTED)
-            ignore(c, file, name, not_trusted);
+            ignore_tools(c, file, name, not_trusted);
         else if (has_server(c, name))
-            ignore(c, file, name, "the user's configuration has a server of this name");
+            ignore_tools(c, file, name, "the user's configuration has a server of this name");
         else
             c->servers[c->servers_n++] = (struct wbi_config_server){
                 name, k_val, file->name, wbi_config_line(file, k), file->workspace};
@@ -385,6 +392,13 @@ const wbi_json *wbi_config_setting(const struct wbi_config *c, const char *point
     return v;
 }
 
+/* A wish of a file that may only tighten: 0 would be no limit at all, and of the disk's free
+ * space less is looser. */
+static bool tightens(const char *pointer, int64_t wish, int64_t value)
+{
+    return wish > 0 && wish < value && strcmp(pointer, "/limits/freeDiskBytes") != 0;
+}
+
 int64_t wbi_config_number(const struct wbi_config *c, const char *pointer, int64_t otherwise)
 {
     int64_t value = otherwise, wish;
@@ -393,8 +407,9 @@ int64_t wbi_config_number(const struct wbi_config *c, const char *pointer, int64
         value = otherwise;
     for (size_t i = 0; i < c->settings_n; i++)
         if (c->settings[i].tighten_only &&
-            wbi_json_i64(setting_at(&c->settings[i], pointer), &wish))
-            value = wish < value ? wish : value;
+            wbi_json_i64(setting_at(&c->settings[i], pointer), &wish) &&
+            tightens(pointer, wish, value))
+            value = wish;
     return value;
 }
 

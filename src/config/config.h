@@ -98,8 +98,9 @@ int64_t wbi_config_number(const struct wbi_config *config, const char *pointer, 
 /* What was left out, and why; for people. */
 struct wbi_config_ignored {
     struct wbi_str file;
-    struct wbi_str what;
+    struct wbi_str what; /* name of a tool or server, else a member of the file */
     const char *reason;
+    bool names_tools; /* it is a tool's or server's */
 };
 size_t wbi_config_ignored(const struct wbi_config *config, const struct wbi_config_ignored **ret);
 

@@ -334,6 +334,24 @@ static void an_untrusted_workspace_only_tightens(void **state)
     wbi_config_unref(c);
 }
 
+/* A limit of 0 is none, and a smaller free space to keep is a weaker guard. */
+static void an_untrusted_workspace_takes_no_limit_away(void **state)
+{
+    struct wbi_config *c;
+
+    (void)state;
+    temp_file(temp, "home/config.json",
+              "{\"settings\": {\"limits\": {\"memoryBytes\": 500, \"freeDiskBytes\": 900}}}");
+    temp_file(temp, "w/waybill.json",
+              "{\"settings\": {\"limits\": {\"memoryBytes\": 0, \"freeDiskBytes\": 1,"
+              " \"cpuSeconds\": 0}}}");
+    c = load();
+    assert_int_equal(wbi_config_number(c, "/limits/memoryBytes", 99), 500);
+    assert_int_equal(wbi_config_number(c, "/limits/freeDiskBytes", 99), 900);
+    assert_int_equal(wbi_config_number(c, "/limits/cpuSeconds", 99), 99);
+    wbi_config_unref(c);
+}
+
 /* "the user's settings win" */
 static void the_users_settings_win_over_a_trusted_workspace(void **state)
 {
@@ -455,6 +473,7 @@ int main(void)
         IN_FOLDERS(a_trust_file_others_could_write_is_not_believed),
         IN_FOLDERS(trust_needs_a_folder),
         IN_FOLDERS(an_untrusted_workspace_only_tightens),
+        IN_FOLDERS(an_untrusted_workspace_takes_no_limit_away),
         IN_FOLDERS(the_users_settings_win_over_a_trusted_workspace),
         IN_FOLDERS(a_users_tool_shadows_a_workspaces),
         IN_FOLDERS(a_file_given_as_the_users_is_trusted),

@@ -172,7 +172,7 @@ static inline struct picture look(struct world *w)
     wbi_budget_peek(&c->budget, &w->policy.budget, c->now_ns, &p.spent, &p.reserved);
     p.keys = wbi_idem_memory_count(c->own_keys);
     p.flights = c->cache.table.used;
-    p.samples = circuit_slot ? (*circuit_slot)->sum.calls : 0;
+    p.samples = circuit_slot ? (*circuit_slot)->ring_used : 0;
     return p;
 }
 

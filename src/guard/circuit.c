@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * guard/circuit.c: the breaker's states and windows.
- * (1) `sum` is the sum of the buckets (time window) or of the ring (count
- * window). (2) Passes carry the generation of their state; another generation
+ * (1) Every call that counts is in the newest bucket (for time windows) and in
+ * the ring (for count windows). (2) Passes carry the generation of their state; another generation
  * makes them worthless. (3) A probe is out exactly while its serial stands in
  * probe[]. */
 #include "guard/circuit.h"
@@ -64,7 +64,6 @@ static void enter(struct wbi_circuit *c, enum wbi_circuit_state state)
     c->successes = 0;
     memset(c->probe, 0, sizeof(c->probe));
     memset(c->bucket, 0, sizeof(c->bucket));
-    c->sum = (struct wbi_circuit_counts){0};
     c->ring_at = 0;
     c->ring_used = 0;
 }
@@ -115,31 +114,14 @@ struct wbi_circuit_answer wbi_circuit_admit(struct wbi_circuit *c,
 
 /* ---- windows ---- */
 
-static void sum_sub(struct wbi_circuit_counts *sum, const struct wbi_circuit_counts *old)
+static int64_t width_of(const struct wbi_circuit_settings *s)
 {
-    sum->calls -= old->calls;
-    sum->failed -= old->failed;
-    sum->slow -= old->slow;
-    sum->total_ns -= old->total_ns;
+    return WBI_MAX(s->window_ns / WBI_CIRCUIT_BUCKETS, 1);
 }
 
-/* Move the newest bucket to the one of `now`, dropping what falls out. */
-static void roll(struct wbi_circuit *c, const struct wbi_circuit_settings *s, int64_t now)
+static int64_t bucket_start(const struct wbi_circuit_settings *s, int64_t now)
 {
-    int64_t width = WBI_MAX(s->window_ns / WBI_CIRCUIT_BUCKETS, 1);
-    int64_t index = now / width;
-
-    if (index - c->bucket_index >= WBI_CIRCUIT_BUCKETS) {
-        memset(c->bucket, 0, sizeof(c->bucket));
-        c->sum = (struct wbi_circuit_counts){0};
-        c->bucket_index = index;
-        return;
-    }
-    while (c->bucket_index < index) {
-        struct wbi_circuit_counts *oldest = &c->bucket[++c->bucket_index % WBI_CIRCUIT_BUCKETS];
-        sum_sub(&c->sum, oldest);
-        *oldest = (struct wbi_circuit_counts){0};
-    }
+    return now / width_of(s) * width_of(s);
 }
 
 static void count_in(struct wbi_circuit_counts *counts, bool failed, bool slow, int64_t duration)
@@ -150,55 +132,76 @@ static void count_in(struct wbi_circuit_counts *counts, bool failed, bool slow, 
     counts->total_ns += duration;
 }
 
-static void record_time(struct wbi_circuit *c, const struct wbi_circuit_settings *s, int64_t now,
-                        bool failed, bool slow, int64_t duration)
+static void record(struct wbi_circuit *c, const struct wbi_circuit_settings *s, int64_t now,
+                   bool failed, bool slow, int64_t duration)
 {
-    roll(c, s, now);
-    count_in(&c->bucket[c->bucket_index % WBI_CIRCUIT_BUCKETS], failed, slow, duration);
-    count_in(&c->sum, failed, slow, duration);
-}
+    int64_t start = bucket_start(s, now);
 
-static void record_count(struct wbi_circuit *c, const struct wbi_circuit_settings *s, bool failed,
-                         bool slow)
-{
-    uint16_t size = (uint16_t)WBI_MIN((uint32_t)s->window_calls, WBI_LIMIT_CIRCUIT_CALLS);
-
-    if (c->ring_used >= size) {
-        uint8_t old = c->ring[c->ring_at];
-        c->sum.calls--;
-        c->sum.failed -= (old & RING_FAILED) != 0;
-        c->sum.slow -= (old & RING_SLOW) != 0;
-    } else {
-        c->ring_used++;
+    if (c->bucket[c->bucket_at].counts.calls == 0 || c->bucket[c->bucket_at].start_ns < start) {
+        c->bucket_at = (uint16_t)((c->bucket_at + 1) % WBI_CIRCUIT_BUCKETS);
+        c->bucket[c->bucket_at].start_ns = start;
+        c->bucket[c->bucket_at].counts = (struct wbi_circuit_counts){0};
     }
+    count_in(&c->bucket[c->bucket_at].counts, failed, slow, duration);
     c->ring[c->ring_at] = (uint8_t)((failed ? RING_FAILED : 0) | (slow ? RING_SLOW : 0));
-    c->ring_at = (uint16_t)((c->ring_at + 1) % size);
-    count_in(&c->sum, failed, slow, 0);
+    c->ring_at = (uint16_t)((c->ring_at + 1) % WBI_LIMIT_CIRCUIT_CALLS);
+    c->ring_used = (uint16_t)WBI_MIN(c->ring_used + 1u, WBI_LIMIT_CIRCUIT_CALLS);
 }
 
-struct wbi_circuit_counts wbi_circuit_window(struct wbi_circuit *c,
+static struct wbi_circuit_counts count_time(const struct wbi_circuit *c,
+                                            const struct wbi_circuit_settings *s, int64_t now)
+{
+    struct wbi_circuit_counts sum = {0};
+    int64_t start = bucket_start(s, now);
+
+    for (size_t i = 0; i < WBI_CIRCUIT_BUCKETS; i++) {
+        const struct wbi_circuit_counts *b = &c->bucket[i].counts;
+        if (start - c->bucket[i].start_ns >= WBI_CIRCUIT_BUCKETS * width_of(s))
+            continue;
+        sum.calls += b->calls;
+        sum.failed += b->failed;
+        sum.slow += b->slow;
+        sum.total_ns += b->total_ns;
+    }
+    return sum;
+}
+
+static struct wbi_circuit_counts count_last(const struct wbi_circuit *c,
+                                            const struct wbi_circuit_settings *s)
+{
+    struct wbi_circuit_counts sum = {0};
+    uint32_t n = WBI_MIN((uint32_t)s->window_calls, (uint32_t)c->ring_used);
+
+    for (uint32_t i = 1; i <= n; i++) {
+        uint8_t call =
+            c->ring[(c->ring_at + WBI_LIMIT_CIRCUIT_CALLS - i) % WBI_LIMIT_CIRCUIT_CALLS];
+        count_in(&sum, (call & RING_FAILED) != 0, (call & RING_SLOW) != 0, 0);
+    }
+    return sum;
+}
+
+struct wbi_circuit_counts wbi_circuit_window(const struct wbi_circuit *c,
                                              const struct wbi_circuit_settings *s, int64_t now_ns)
 {
-    if (s->window_calls == 0)
-        roll(c, s, now_ns);
-    return c->sum;
+    return s->window_calls > 0 ? count_last(c, s) : count_time(c, s, now_ns);
 }
 
 /* Only the kind of call that was just recorded can trip its own rate. */
-static bool trips(const struct wbi_circuit *c, const struct wbi_circuit_settings *s, bool failed,
-                  bool slow)
+static bool trips(const struct wbi_circuit *c, const struct wbi_circuit_settings *s, int64_t now,
+                  bool failed, bool slow)
 {
+    struct wbi_circuit_counts sum = wbi_circuit_window(c, s, now);
     uint32_t enough = (uint32_t)s->min_calls;
-    uint64_t calls = c->sum.calls;
+    uint64_t calls = sum.calls;
 
     if (s->window_calls > 0)
         enough = WBI_MIN(enough, (uint32_t)s->window_calls);
     if (calls < enough || calls == 0)
         return false;
-    if (failed && (uint64_t)c->sum.failed * 100 >= calls * (uint64_t)s->failure_percent)
+    if (failed && (uint64_t)sum.failed * 100 >= calls * (uint64_t)s->failure_percent)
         return true;
     return slow && s->slow_percent > 0 &&
-           (uint64_t)c->sum.slow * 100 >= calls * (uint64_t)s->slow_percent;
+           (uint64_t)sum.slow * 100 >= calls * (uint64_t)s->slow_percent;
 }
 
 static enum wbi_circuit_change open_until(struct wbi_circuit *c,
@@ -249,11 +252,8 @@ enum wbi_circuit_change wbi_circuit_settle(struct wbi_circuit *c,
         return WBI_CIRCUIT_SAME;
     if (c->state == WBI_CIRCUIT_HALF_OPEN)
         return settle_probe(c, s, now_ns, pass->serial, failed || slow);
-    if (s->window_calls > 0)
-        record_count(c, s, failed, slow);
-    else
-        record_time(c, s, now_ns, failed, slow, duration_ns);
-    return trips(c, s, failed, slow) ? open_until(c, s, now_ns) : WBI_CIRCUIT_SAME;
+    record(c, s, now_ns, failed, slow, duration_ns);
+    return trips(c, s, now_ns, failed, slow) ? open_until(c, s, now_ns) : WBI_CIRCUIT_SAME;
 }
 
 void wbi_circuit_cancel(struct wbi_circuit *c, struct wbi_circuit_pass *pass)

@@ -52,14 +52,15 @@ struct wbi_circuit {
     } probe[WBI_LIMIT_CIRCUIT_PROBES];
     int32_t successes;
 
-    /* closed: time window */
-    struct wbi_circuit_counts bucket[WBI_CIRCUIT_BUCKETS];
-    int64_t bucket_index; /* of the newest bucket: time / width */
-    struct wbi_circuit_counts sum;
-
-    /* closed: count window; bit 0 failed, bit 1 slow */
+    /* closed: what both kinds of window are counted from, since settings may change from call
+     * to call (a reload, another principal) */
+    struct {
+        int64_t start_ns;
+        struct wbi_circuit_counts counts; /* no calls: unused */
+    } bucket[WBI_CIRCUIT_BUCKETS];
+    uint16_t bucket_at; /* the newest */
     uint16_t ring_at, ring_used;
-    uint8_t ring[WBI_LIMIT_CIRCUIT_CALLS];
+    uint8_t ring[WBI_LIMIT_CIRCUIT_CALLS]; /* bit 0 failed, bit 1 slow */
 };
 
 /* What a call was admitted as; give it back to settle or cancel, once. */
@@ -105,7 +106,7 @@ enum wbi_circuit_change wbi_circuit_settle(struct wbi_circuit *c,
 /* A call that says nothing about the provider: its probe is free again. */
 void wbi_circuit_cancel(struct wbi_circuit *c, struct wbi_circuit_pass *pass);
 /* What the window holds now. */
-struct wbi_circuit_counts wbi_circuit_window(struct wbi_circuit *c,
+struct wbi_circuit_counts wbi_circuit_window(const struct wbi_circuit *c,
                                              const struct wbi_circuit_settings *s, int64_t now_ns);
 
 #endif

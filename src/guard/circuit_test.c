@@ -240,6 +240,34 @@ static void a_pass_reports_once(void **state)
     assert_int_equal(wbi_circuit_window(&c, &s, 0).calls, 1);
 }
 
+/* Policies are read again while calls go on, and principals may have windows of their own: what
+ * another window counted is neither kept for ever nor forgotten. */
+static void windows_may_change_from_call_to_call(void **state)
+{
+    struct wbi_circuit_settings brief = settings(), wide = settings(), last = settings();
+    struct wbi_circuit c;
+
+    (void)state;
+    brief.min_calls = wide.min_calls = last.min_calls = 100;
+    brief.window_ns = S;
+    wide.window_ns = 600 * S;
+    last.window_calls = 3;
+    wbi_circuit_init(&c);
+    (void)call(&c, &brief, 1000 * S, true, 0);
+    assert_int_equal(wbi_circuit_window(&c, &wide, 1000 * S).failed, 1);
+    assert_int_equal(wbi_circuit_window(&c, &wide, 2000 * S).failed, 0); /* 600 s are over */
+    for (int i = 0; i < 5; i++)
+        (void)call(&c, &wide, 2000 * S, true, 0);
+    assert_int_equal(wbi_circuit_window(&c, &last, 2000 * S).failed, 3);
+    for (int i = 0; i < 3; i++)
+        (void)call(&c, &last, 2001 * S, false, 0);
+    assert_int_equal(wbi_circuit_window(&c, &last, 2001 * S).failed, 0);
+    last.window_calls = 5;
+    assert_int_equal(wbi_circuit_window(&c, &last, 2001 * S).failed, 2);
+    assert_int_equal(wbi_circuit_window(&c, &wide, 2001 * S).failed, 5);
+    assert_int_equal(wbi_circuit_window(&c, &brief, 2009 * S).calls, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +280,7 @@ int main(void)
         cmocka_unit_test(probes_that_never_report_are_given_up),
         cmocka_unit_test(stragglers_of_an_earlier_state_do_not_count),
         cmocka_unit_test(a_pass_reports_once),
+        cmocka_unit_test(windows_may_change_from_call_to_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,12 +173,13 @@ static bool rate_no_looser(const struct wbi_rate_limit *fresh, const struct wbi_
                                   fresh->interval_ns >= old->interval_ns);
 }
 
+/* One of another name or window is another budget, of which nothing is spent. */
 static bool budget_no_looser(const struct wbi_budget_settings *fresh,
                              const struct wbi_budget_settings *old)
 {
     if (!old->set)
         return true;
-    return fresh->set && fresh->window_ns >= old->window_ns && wbi_str_eq(fresh->id, old->id) &&
+    return fresh->set && fresh->window_ns == old->window_ns && wbi_str_eq(fresh->id, old->id) &&
            no_looser(fresh->limit.calls, old->limit.calls) &&
            no_looser(fresh->limit.time_ns, old->limit.time_ns) &&
            no_looser(fresh->limit.cost, old->limit.cost);
@@ -218,14 +219,18 @@ static bool is_tighter(const struct wbi_policy_values *fresh, const struct wbi_p
     return false;
 }
 
-/* A file that may only tighten and does so with its limits may leave the queue as it is, or
- * say something longer: the shorter one holds. */
-static void keep_queue(struct wbi_policy_values *now, const struct wbi_policy_values *old)
+/* A file that may only tighten and does so with its limits may leave the rest of the unit as it
+ * is, or say something looser: the shorter queue holds, and retries wait as they did. */
+static void keep_rest(struct wbi_policy_values *now, const struct wbi_policy_values *old)
 {
+    int32_t attempts = now->retry.max_attempts;
+
     if (!no_looser(now->queue_max, old->queue_max))
         now->queue_max = old->queue_max;
     if (!no_looser(now->queue_timeout_ms, old->queue_timeout_ms))
         now->queue_timeout_ms = old->queue_timeout_ms;
+    now->retry = old->retry;
+    now->retry.max_attempts = attempts;
 }
 
 /* The paths of a further rule, each with where it came from. */
@@ -249,48 +254,47 @@ static wb_rc merge_redact(struct wbi_arena *arena, struct wbi_policy_effective *
     return WB_OK;
 }
 
-static wb_rc apply_item(struct wbi_policy *p, struct wbi_policy_effective *e,
+/* Budgets without an id of their own are named after where they come from. */
+static wb_rc name_budget(struct wbi_policy *p, const struct resolved *who,
+                         const struct wbi_policy_source *from, struct wbi_budget_settings *budget)
+{
+    if (!budget->set || budget->id.p != NULL)
+        return WB_OK;
+    if (from->pattern.p == NULL)
+        budget->id = WBI_LIT("environment");
+    else
+        budget->id =
+            wbi_arena_fmt(p->resolved_arena, "%s:%.*s", from->layer,
+                          WBI_FMT(strcmp(from->layer, "tool") == 0 ? who->tool : who->principal));
+    return budget->id.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
+static wb_rc apply_item(struct wbi_policy *p, struct resolved *who,
                         const struct wbi_policy_rule *rule, const char *layer,
                         enum wbi_policy_item item)
 {
-    struct wbi_policy_values nothing = wbi_policy_builtin(), old = e->values;
+    struct wbi_policy_effective *e = &who->effective;
     bool away = (rule->taken_away & 1u << item) != 0;
-    const struct wbi_policy_values *from = away ? &nothing : &rule->values;
+    struct wbi_policy_values old = e->values, fresh = away ? wbi_policy_builtin() : rule->values;
     struct wbi_policy_source source = {layer, rule->file, rule->glob};
+    wb_rc rc = WB_OK;
 
-    if (rule->tighten_only && (away || !is_tighter(from, &e->values, item)))
+    if (item == WBI_POLICY_BUDGET)
+        rc = name_budget(p, who, &source, &fresh.budget);
+    if (rc != WB_OK)
+        return rc;
+    if (rule->tighten_only && (away || !is_tighter(&fresh, &old, item)))
         return WB_OK;
-    if (item == WBI_POLICY_REDACT && !away) {
-        wb_rc rc = merge_redact(p->resolved_arena, e, from, &source);
-        if (rc != WB_OK)
-            return rc;
-    } else if (item == WBI_POLICY_REDACT) {
+    if (item == WBI_POLICY_REDACT && !away)
+        rc = merge_redact(p->resolved_arena, e, &fresh, &source);
+    else if (item == WBI_POLICY_REDACT)
         e->values.redact_n = 0;
-    }
-    copy_item(&e->values, from, item);
+    if (rc != WB_OK)
+        return rc;
+    copy_item(&e->values, &fresh, item);
     if (rule->tighten_only)
-        keep_queue(&e->values, &old);
+        keep_rest(&e->values, &old);
     e->source[item] = source;
-    return WB_OK;
-}
-
-/* Budgets without an id of their own are named after where they come from. */
-static wb_rc name_budget(struct wbi_policy *p, struct wbi_policy_effective *e,
-                         const struct resolved *who)
-{
-    const struct wbi_policy_source *from = &e->source[WBI_POLICY_BUDGET];
-    struct wbi_str id;
-
-    if (!e->values.budget.set || e->values.budget.id.p != NULL)
-        return WB_OK;
-    if (from->pattern.p == NULL)
-        id = WBI_LIT("environment");
-    else
-        id = wbi_arena_fmt(p->resolved_arena, "%s:%.*s", from->layer,
-                           WBI_FMT(strcmp(from->layer, "tool") == 0 ? who->tool : who->principal));
-    if (id.p == NULL)
-        return WB_ENOMEM;
-    e->values.budget.id = id;
     return WB_OK;
 }
 
@@ -344,13 +348,13 @@ static wb_rc resolve(struct wbi_policy *p, struct resolved *who)
             for (int i = 0; i < WBI_POLICY_ITEMS; i++) {
                 if ((rule->present & 1u << i) == 0)
                     continue;
-                rc = apply_item(p, e, rule, layers[layer], (enum wbi_policy_item)i);
+                rc = apply_item(p, who, rule, layers[layer], (enum wbi_policy_item)i);
                 if (rc != WB_OK)
                     return rc;
             }
         }
     }
-    return name_budget(p, e, who);
+    return WB_OK;
 }
 
 static bool is_pair(const struct resolved *r, struct wbi_str tool, struct wbi_str principal,

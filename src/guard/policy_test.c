@@ -162,6 +162,43 @@ static void an_untrusted_file_only_tightens(void **state)
     assert_true(e->values.circuit.set);
 }
 
+/* I1: what was spent of a budget stays spent, and retries wait as they did. */
+static void an_untrusted_file_begins_no_budget_anew_and_hastens_no_retry(void **state)
+{
+    static const char *const others[] = {
+        "{\"tools\":{\"*\":{\"budget\":{\"windowMs\":60000,\"calls\":5}}}}",
+        "{\"principals\":{\"*\":{\"budget\":{\"windowMs\":60000,\"calls\":5}}}}",
+        "{\"environment\":{\"budget\":{\"windowMs\":60001,\"calls\":5}}}",
+        "{\"environment\":{\"budget\":{\"id\":\"new\",\"windowMs\":60000,\"calls\":5}}}"};
+    struct world *w = *state;
+    const struct wbi_policy_effective *e;
+
+    add(w,
+        "{\"environment\":{\"budget\":{\"windowMs\":60000,\"calls\":9},"
+        "\"retry\":{\"maxAttempts\":4,\"baseMs\":5000,\"jitter\":\"none\",\"maxTotalMs\":9000,"
+        "\"quota\":5}}}",
+        WBI_POLICY_TRUSTED);
+    for (size_t i = 0; i < WBI_COUNT(others); i++) {
+        add(w, others[i], WBI_POLICY_TIGHTEN_ONLY);
+        e = effective(w, "t", "p");
+        assert_true(wbi_str_eqz(e->values.budget.id, "environment"));
+        assert_int_equal(e->values.budget.limit.calls, 9);
+        assert_int_equal(e->values.budget.window_ns, 60 * WBI_NS_PER_S);
+    }
+    add(w,
+        "{\"environment\":{\"budget\":{\"windowMs\":60000,\"calls\":5},"
+        "\"retry\":{\"maxAttempts\":3,\"baseMs\":0,\"quota\":1000000}}}",
+        WBI_POLICY_TIGHTEN_ONLY);
+    e = effective(w, "t", "p");
+    assert_true(wbi_str_eqz(e->values.budget.id, "environment"));
+    assert_int_equal(e->values.budget.limit.calls, 5);
+    assert_int_equal(e->values.retry.max_attempts, 3);
+    assert_int_equal(e->values.retry.base_ns, 5 * WBI_NS_PER_S);
+    assert_int_equal(e->values.retry.jitter, WBI_JITTER_NONE);
+    assert_int_equal(e->values.retry.total_ns, 9 * WBI_NS_PER_S);
+    assert_int_equal(e->values.retry.quota, 5);
+}
+
 static void a_bad_file_is_refused_whole_with_place_and_reason(void **state)
 {
     static const struct {
@@ -348,6 +385,7 @@ int main(void)
         TEST(a_tool_goes_by_its_short_names),
         TEST(without_configuration_the_built_in_timeout_holds),
         TEST(an_untrusted_file_only_tightens),
+        TEST(an_untrusted_file_begins_no_budget_anew_and_hastens_no_retry),
         TEST(a_bad_file_is_refused_whole_with_place_and_reason),
         TEST(a_time_that_is_too_long_is_told_the_longest),
         TEST(what_costs_anything_is_not_free),

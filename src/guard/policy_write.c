@@ -21,6 +21,9 @@ static void write_retry(struct wbi_jw *w, const struct wbi_retry_settings *r)
         wbi_jw_kint(w, "jitter", r->jitter_percent);
     else
         wbi_jw_kstrz(w, "jitter", r->jitter == WBI_JITTER_FULL ? "full" : "none");
+    if (r->total_ns > 0)
+        write_ms(w, "maxTotalMs", r->total_ns);
+    wbi_jw_kint(w, "quota", r->quota);
     wbi_jw_obj_end(w);
 }
 

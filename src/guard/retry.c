@@ -94,12 +94,12 @@ static bool take_quota(struct wbi_retry *r, const struct wbi_retry_settings *s,
     return true;
 }
 
-static bool starts_too_late(const struct wbi_retry_settings *s, const struct wbi_retry_state *st,
-                            int64_t now, int64_t deadline, int64_t delay)
+bool wbi_retry_in_time(const struct wbi_retry_settings *s, const struct wbi_retry_state *st,
+                       int64_t now_ns, int64_t deadline_ns, int64_t delay_ns)
 {
-    int64_t at = wbi_time_after(now, delay);
+    int64_t at = wbi_time_after(now_ns, delay_ns);
 
-    return at >= deadline || (s->total_ns > 0 && at - st->first_ns > s->total_ns);
+    return at < deadline_ns && (s->total_ns <= 0 || at - st->first_ns <= s->total_ns);
 }
 
 enum wbi_retry_verdict wbi_retry_admit(struct wbi_retry *r, const struct wbi_retry_settings *s,
@@ -118,7 +118,7 @@ enum wbi_retry_verdict wbi_retry_admit(struct wbi_retry *r, const struct wbi_ret
     if (st->attempts >= s->max_attempts)
         return WBI_RETRY_STOP_ATTEMPTS;
     delay = hinted ? wbi_ms_to_ns(hint_ms) : with_jitter(r, s, wbi_retry_nominal(s, st->step));
-    if (starts_too_late(s, st, now_ns, deadline_ns, delay))
+    if (!wbi_retry_in_time(s, st, now_ns, deadline_ns, delay))
         return WBI_RETRY_STOP_DEADLINE;
     if (!take_quota(r, s, provider, cost))
         return WBI_RETRY_STOP_QUOTA;

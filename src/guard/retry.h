@@ -70,6 +70,10 @@ bool wbi_retry_may(enum wbi_guard_effect effect, struct wbi_str idempotency_key)
 /* Nominal delay before try number step + 2 (step 0: base), capped. */
 int64_t wbi_retry_nominal(const struct wbi_retry_settings *s, int32_t step);
 
+/* Whether a try that begins so much later begins before the deadline and within total_ns. */
+bool wbi_retry_in_time(const struct wbi_retry_settings *s, const struct wbi_retry_state *st,
+                       int64_t now_ns, int64_t deadline_ns, int64_t delay_ns);
+
 /* After a failed try. WBI_RETRY_GO takes from the quota, counts the try and
  * gives the delay. WB_ENOMEM and WB_ELIMIT of the quota table mean "stop". */
 enum wbi_retry_verdict wbi_retry_admit(struct wbi_retry *r, const struct wbi_retry_settings *s,

@@ -53,7 +53,7 @@ wb_rc wbi_pin_files_open(struct wbi_arena *arena, const struct wbi_runtime *rt,
 struct wbi_str wbi_pin_files_workspace(const struct wbi_pin_files *f, struct wbi_str server)
 {
     const struct wbi_config_server *servers;
-    size_t n = f->rt->config != NULL ? wbi_config_servers(f->rt->config, &servers) : 0;
+    size_t n = f->rt->made_of != NULL ? wbi_config_servers(f->rt->made_of, &servers) : 0;
 
     for (size_t i = 0; i < n; i++)
         if (wbi_str_eq(servers[i].name, server) && servers[i].workspace)

@@ -10,8 +10,6 @@
 #include "json/write.h"
 #include "text/hygiene.h"
 
-#define RULE_WORDS (WBI_LIMIT_REDACT_RULES / 64)
-
 struct segment {
     char *name; /* NULL: any */
     size_t n;
@@ -230,9 +228,6 @@ wb_rc wbi_redact_rules_new(const struct wbi_str *paths, size_t n, bool by_name,
     struct wbi_redact_rules *rules;
     wb_rc rc = WB_OK;
 
-    if (n > WBI_LIMIT_REDACT_RULES)
-        return wbi_fail(err, WB_ELIMIT, "%zu redaction paths are too many, at most %u", n,
-                        WBI_LIMIT_REDACT_RULES);
     rules = wbi_zalloc(sizeof *rules);
     if (rules != NULL)
         rules->path = wbi_zalloc_array(n + 1, sizeof *rules->path);
@@ -300,10 +295,6 @@ wb_rc wbi_redact_string(const struct wbi_secrets *secrets, struct wbi_str text, 
 
 /* ---- walking ---- */
 
-struct rule_set {
-    uint64_t bits[RULE_WORDS];
-};
-
 struct level {
     const wbi_json *v; /* the container */
     const wbi_json *next;
@@ -312,7 +303,6 @@ struct level {
     size_t path_n; /* length of the path text of this container */
     bool object;
     bool sealed; /* the values of a Secret: all of them */
-    struct rule_set live;
 };
 
 struct walker {
@@ -326,6 +316,10 @@ struct walker {
     struct wbi_buf scratch;
     struct level *level;
     size_t depth;
+    /* a bit for each rule: those that go on below the member at hand, then, for each level, those
+     * whose first segments fit the way to it */
+    uint64_t *live;
+    size_t words;
 };
 
 static bool segment_fits(const struct segment *s, const struct level *l, struct wbi_str key)
@@ -339,23 +333,26 @@ static bool segment_fits(const struct segment *s, const struct level *l, struct 
     return s->index && wbi_parse_u64(wbi_str_make(s->name, s->n), &index) && index == l->index;
 }
 
-/* Rules that go on below this member; true when one ends here. */
-static bool follow(const struct walker *w, const struct level *l, struct wbi_str key,
-                   struct rule_set *ret)
+/* Notes the rules that go on below this member; true when one ends here. */
+static bool follow(struct walker *w, const struct level *l, struct wbi_str key)
 {
+    const uint64_t *live;
     bool ends = false;
 
-    *ret = (struct rule_set){{0}};
-    for (size_t i = 0; w->rules != NULL && i < w->rules->n; i++) {
+    if (w->words == 0)
+        return false;
+    live = w->live + w->depth * w->words;
+    memset(w->live, 0, w->words * sizeof *w->live);
+    for (size_t i = 0; i < w->rules->n; i++) {
         const struct path *p = &w->rules->path[i];
 
-        if (!((l->live.bits[i / 64] >> (i % 64)) & 1) || p->n < w->depth ||
+        if (!((live[i / 64] >> (i % 64)) & 1) || p->n < w->depth ||
             !segment_fits(&p->segment[w->depth - 1], l, key))
             continue;
         if (p->n == w->depth)
             ends = true;
         else
-            ret->bits[i / 64] |= 1ull << (i % 64);
+            w->live[i / 64] |= 1ull << (i % 64);
     }
     return ends;
 }
@@ -505,8 +502,7 @@ static bool holds_secrets(const struct walker *w, const wbi_json *owner, struct 
     return wbi_str_eqz(wbi_json_get_str(owner, "kind"), "Secret");
 }
 
-static void open_level(struct walker *w, const wbi_json *v, const struct rule_set *live,
-                       bool sealed)
+static void open_level(struct walker *w, const wbi_json *v, bool sealed)
 {
     bool object = wbi_json_is(v, WBI_JSON_OBJ);
 
@@ -515,14 +511,15 @@ static void open_level(struct walker *w, const wbi_json *v, const struct rule_se
     else
         wbi_jw_arr(&w->out);
     w->level[w->depth++] =
-        (struct level){v, v + 1, wbi_json_count(v), 0, w->path.n, object, sealed, *live};
+        (struct level){v, v + 1, wbi_json_count(v), 0, w->path.n, object, sealed};
+    for (size_t i = 0; i < w->words; i++)
+        w->live[w->depth * w->words + i] = w->live[i];
 }
 
 static wb_rc step(struct walker *w)
 {
     struct level *l = &w->level[w->depth - 1];
     struct wbi_str key = WBI_NONE;
-    struct rule_set below;
     const wbi_json *v;
     bool ends;
     wb_rc rc = WB_OK;
@@ -544,7 +541,7 @@ static wb_rc step(struct walker *w)
         rc = write_key(w, l, key);
     else
         push_path(w, l, key);
-    ends = follow(w, l, key, &below);
+    ends = follow(w, l, key);
     l->index++;
     if (rc != WB_OK)
         return rc;
@@ -552,7 +549,7 @@ static wb_rc step(struct walker *w)
         (l->object && w->rules != NULL && w->rules->by_name && wbi_secrets_name(key)))
         return write_masked(w, v);
     if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ)) {
-        open_level(w, v, &below, l->object && holds_secrets(w, l->v, key));
+        open_level(w, v, l->object && holds_secrets(w, l->v, key));
         return WB_OK;
     }
     return write_scalar(w, key, v);
@@ -570,10 +567,9 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
                       const wbi_json *v, struct wbi_buf *out, struct wbi_redact_list *list)
 {
     struct walker w = {.secrets = secrets, .rules = rules, .list = list};
-    struct rule_set all;
+    size_t levels = levels_for(v);
     wb_rc rc = WB_OK;
 
-    memset(&all, 0xff, sizeof all);
     if (list != NULL) {
         list->path = NULL;
         list->n = 0;
@@ -581,11 +577,17 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
     w.out = wbi_jw_to(out);
     wbi_buf_init(&w.path, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init(&w.scratch, WBI_LIMIT_JSON_TEXT);
-    w.level = wbi_zalloc_array(levels_for(v), sizeof *w.level);
-    if (w.level == NULL)
+    w.level = wbi_zalloc_array(levels, sizeof *w.level);
+    if (rules != NULL && rules->n > 0) {
+        w.words = (rules->n + 63) / 64;
+        w.live = wbi_zalloc_array(levels + 1, w.words * sizeof *w.live);
+    }
+    for (size_t i = 0; w.live != NULL && i < w.words; i++)
+        w.live[i] = UINT64_MAX;
+    if (w.level == NULL || (w.words > 0 && w.live == NULL))
         rc = WB_ENOMEM;
     else if (wbi_json_is(v, WBI_JSON_ARR) || wbi_json_is(v, WBI_JSON_OBJ))
-        open_level(&w, v, &all, false);
+        open_level(&w, v, false);
     else
         rc = write_scalar(&w, WBI_NONE, v);
     while (rc == WB_OK && w.depth > 0)
@@ -595,6 +597,7 @@ wb_rc wbi_redact_json(const struct wbi_secrets *secrets, const struct wbi_redact
     if (rc == WB_OK)
         rc = wbi_buf_rc(&w.path);
     wbi_free(w.level);
+    wbi_free(w.live);
     wbi_buf_fini(&w.path);
     wbi_buf_fini(&w.scratch);
     return rc;

@@ -316,6 +316,25 @@ static void paths_with_wildcards_are_replaced_and_listed(void **state)
     assert_true(wbi_str_find(out, WBI_LIT("deep")) == out.n);
 }
 
+/* However many rules of all layers add up to. */
+static void many_paths_all_count(void **state)
+{
+    struct wbi_redact_list list;
+    struct wbi_str paths[1000], out;
+    char names[1000][24];
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(paths); i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "*.deep[*].p%zu", i);
+        paths[i] = wbi_str_z(names[i]);
+    }
+    out = redacted("{\"a\":{\"deep\":[{\"p0\":1,\"p64\":2,\"p999\":3,\"p1000\":4}]},\"p7\":5}",
+                   paths, WBI_COUNT(paths), false, &list);
+    assert_int_equal(list.n, 3);
+    assert_true(wbi_str_eqz(list.path[2], "a.deep[0].p999"));
+    assert_true(wbi_str_find(out, WBI_LIT("\"p1000\":4}]},\"p7\":5}")) < out.n);
+}
+
 /* Q1, Q5: default names at any depth, whatever their spelling */
 static void secret_names_and_values_are_listed(void **state)
 {
@@ -435,6 +454,7 @@ int main(void)
         cmocka_unit_test(an_ordinary_call_is_clean),
         cmocka_unit_test(members_are_judged_by_name_and_value),
         cmocka_unit_test(paths_with_wildcards_are_replaced_and_listed),
+        cmocka_unit_test(many_paths_all_count),
         cmocka_unit_test(secret_names_and_values_are_listed),
         cmocka_unit_test(secrets_in_names_are_replaced_and_listed),
         cmocka_unit_test(what_cannot_be_seen_hides_no_secret),
