@@ -114,7 +114,7 @@ static const struct {
     {"fine", WB_OK},         {"hang", WB_EAGAIN},          {"die", WB_EIO},
     {"die-at-once", WB_EIO}, {"die-of-probe", WB_OK},      {"banner", WB_OK},
     {"half", WB_EIO},        {"trickle", WB_OK},           {"wrong-id", WB_EAGAIN},
-    {"double", WB_OK},       {"string-id", WB_EAGAIN},     {"null-id", WB_EAGAIN},
+    {"double", WB_OK},       {"string-id", WB_OK},         {"null-id", WB_EAGAIN},
     {"not-json", WB_EAGAIN}, {"batch", WB_EAGAIN},         {"duplicate-names", WB_EINPUT},
     {"both", WB_EINPUT},     {"string-result", WB_EINPUT}, {"unknown-type", WB_EINPUT},
     {"flood", WB_OK},        {"stderr-flood", WB_OK},      {"huge-line", WB_OK},
