@@ -384,20 +384,6 @@ static bool gate_open(const struct wbi_talk *talk, bool exclusive)
     return exclusive ? talk->running == 0 : talk->exclusive == 0;
 }
 
-/* Start what may start, in order; then forget a conversation without calls. */
-static void pump(struct wbi_gateway *g, struct wbi_talk *talk)
-{
-    while (talk->waiting != NULL && gate_open(talk, talk->waiting->exclusive)) {
-        struct wbi_served *s = talk->waiting;
-
-        talk->waiting = s->next;
-        if (talk->waiting == NULL)
-            talk->waiting_end = &talk->waiting;
-        start(s);
-    }
-    drop_talk(g, talk);
-}
-
 /* What cannot be found fails at once, unless it has yet to be asked for. A tool that was
  * found is looked for again by a call that has to wait: the catalog may be another then. */
 static void find_tool(struct wbi_served *s)
@@ -415,6 +401,25 @@ static void find_tool(struct wbi_served *s)
         s->exclusive = !s->found->parallel;
     if (s->talk->waiting != NULL || !gate_open(s->talk, s->exclusive))
         s->found = NULL;
+}
+
+/* Start what may start, in order; then forget a conversation without calls. What has waited may
+ * be known by now, so that it need not be alone. */
+static void pump(struct wbi_gateway *g, struct wbi_talk *talk)
+{
+    while (talk->waiting != NULL) {
+        struct wbi_served *s = talk->waiting;
+
+        if (s->found == NULL)
+            find_tool(s);
+        if (!gate_open(talk, s->exclusive))
+            break;
+        talk->waiting = s->next;
+        if (talk->waiting == NULL)
+            talk->waiting_end = &talk->waiting;
+        start(s);
+    }
+    drop_talk(g, talk);
 }
 
 void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,

@@ -188,6 +188,16 @@ grep -q '"method":"logging/setLevel","params":{"level":"debug"}' "$work/record" 
 [ "$(grep -c '"method":"notifications/message".*"touched"' "$work/out")" = 1 ] || bad "its message does not arrive once"
 hush
 
+# Calls that came before their tool was known need not be alone once it is.
+talk
+rpc first tools/call '"name":"w__touch","arguments":{"uri":"x"}'
+rpc hold tools/call '"name":"w__hold","arguments":{}'
+rpc touch tools/call '"name":"w__touch","arguments":{"uri":"x"}'
+answer first
+answer touch
+answer hold
+hush
+
 # A call that waits to be alone and is cancelled no longer holds up those behind it.
 talk
 rpc list tools/list ''
