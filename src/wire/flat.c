@@ -74,6 +74,12 @@ static bool has(const struct flat *f, struct wbi_str name, const wbi_json *schem
     return false;
 }
 
+/* A member that one branch forbids is what the others say. */
+static bool is_nothing(const wbi_json *schema)
+{
+    return wbi_json_is(schema, WBI_JSON_BOOL) && !wbi_json_true(schema);
+}
+
 static wb_rc add_members(struct flat *f, const wbi_json *branch)
 {
     const wbi_json *own = wbi_json_get(f->root, "properties");
@@ -81,7 +87,7 @@ static wb_rc add_members(struct flat *f, const wbi_json *branch)
     WBI_JSON_EACH_MEMBER (wbi_json_get_as(branch, "properties", WBI_JSON_OBJ), key) {
         struct wbi_str name = wbi_json_str(key);
 
-        if (wbi_json_getn(own, name) != NULL || has(f, name, key_val))
+        if (wbi_json_getn(own, name) != NULL || is_nothing(key_val) || has(f, name, key_val))
             continue;
         if (f->n == f->room) {
             size_t room = f->room ? 2 * f->room : 32;
