@@ -56,8 +56,11 @@ static wb_rc fit(wb_runtime *runtime, enum wbi_provider provider, struct wbi_are
     struct wbi_schema_findings found;
     wb_rc rc;
 
-    *ret_taken = true;
-    if (strict == 0 || (d->text && provider != WBI_PROVIDER_ANTHROPIC))
+    *ret_taken = wbi_definition_takes_object(d->input_schema);
+    if (!*ret_taken)
+        wbi_api_notice(runtime, "tool %.*s is left out: its input is never an object",
+                       WBI_FMT(d->name));
+    if (!*ret_taken || strict == 0 || (d->text && provider != WBI_PROVIDER_ANTHROPIC))
         return WB_OK;
     rc = wbi_schema_flat(arena, d->input_schema, &d->input_schema, err);
     if (rc == WB_OK && wbi_schema_lint(d->input_schema, strict, arena, &found) != WB_OK)

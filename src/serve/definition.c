@@ -7,6 +7,7 @@
 #include "json/write.h"
 #include "text/hygiene.h"
 #include "text/redact.h"
+#include "wire/definitions.h"
 
 static bool hides(struct wbi_str s)
 {
@@ -274,27 +275,17 @@ bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item)
 
 /* ---- for clients of one era ---- */
 
-/* true is {}, false is {"not":{}}: the same in words of the older revisions. */
-static void write_properties(struct wbi_jw *w, const wbi_json *properties)
+void wbi_definition_write_schema(struct wbi_jw *w, const wbi_json *schema, bool legacy)
 {
-    wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER (properties, k) {
-        wbi_jw_keyn(w, wbi_json_str(k));
-        if (is_bool(k_val))
-            wbi_jw_raw(w, wbi_json_true(k_val) ? WBI_LIT("{}") : WBI_LIT("{\"not\":{}}"));
-        else
-            wbi_jw_val(w, k_val);
+    if (!legacy) {
+        wbi_jw_val(w, schema);
+        return;
     }
-    wbi_jw_obj_end(w);
-}
-
-static void write_schema(struct wbi_jw *w, const wbi_json *schema)
-{
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER (schema, k) {
         wbi_jw_keyn(w, wbi_json_str(k));
         if (wbi_str_eqz(wbi_json_str(k), "properties"))
-            write_properties(w, k_val);
+            wbi_definition_properties(w, k_val);
         else
             wbi_jw_val(w, k_val);
     }
@@ -312,10 +303,8 @@ void wbi_definition_write(struct wbi_jw *w, struct wbi_str name, const wbi_json 
         if (wbi_str_eqz(member, "name") || (legacy && output && !wbi_definition_is_object(k_val)))
             continue;
         wbi_jw_keyn(w, member);
-        if (legacy && (output || wbi_str_eqz(member, "inputSchema")))
-            write_schema(w, k_val);
-        else
-            wbi_jw_val(w, k_val);
+        wbi_definition_write_schema(w, k_val,
+                                    legacy && (output || wbi_str_eqz(member, "inputSchema")));
     }
     wbi_jw_obj_end(w);
 }

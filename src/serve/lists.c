@@ -8,6 +8,7 @@
 #include "serve/definition.h"
 #include "serve/pass.h"
 #include "serve/upstreams.h"
+#include "wire/definitions.h"
 
 /* What a tool does to the world, in MCP's words. */
 static void write_hints(struct wbi_jw *w, const struct wbi_tool *t)
@@ -35,10 +36,12 @@ static void write_tool(struct wbi_jw *w, const struct wbi_tool *t, bool legacy)
         wbi_jw_kstr(w, "title", t->title);
     if (t->description.p != NULL)
         wbi_jw_kstr(w, "description", t->description);
-    wbi_jw_kval(w, "inputSchema", t->input_schema);
-    if (t->output_schema != NULL && !t->builtin &&
-        (!legacy || wbi_definition_is_object(t->output_schema)))
-        wbi_jw_kval(w, "outputSchema", t->output_schema);
+    wbi_definition_input(w, "inputSchema", t->input_schema);
+    if (!t->builtin && wbi_json_is(t->output_schema, WBI_JSON_OBJ) &&
+        (!legacy || wbi_definition_is_object(t->output_schema))) {
+        wbi_jw_key(w, "outputSchema");
+        wbi_definition_write_schema(w, t->output_schema, legacy);
+    }
     write_hints(w, t);
     wbi_jw_obj_end(w);
 }
@@ -59,7 +62,7 @@ static void write_tools(struct wbi_gateway *g, const struct wbi_mcp_request *r,
             continue;
         if (definition != NULL)
             wbi_definition_write(w, t->model_name, definition, legacy);
-        else
+        else if (wbi_definition_takes_object(t->input_schema)) /* a list with others is refused */
             write_tool(w, t, legacy);
     }
     wbi_jw_arr_end(w);

@@ -21,6 +21,14 @@ struct wbi_definition {
     bool read_only, idempotent, destructive, open_world; /* MCP annotations */
 };
 
+/* Whether an object, which arguments always are, may fit as far as the top of the schema tells. */
+bool wbi_definition_takes_object(const wbi_json *schema);
+/* An input schema as a member: of "type": "object" (what lists other types beside it is narrowed)
+ * and with "properties". */
+void wbi_definition_input(struct wbi_jw *w, const char *name, const wbi_json *schema);
+/* "properties" without booleans, which not all take there: true is {}, false is {"not":{}}. */
+void wbi_definition_properties(struct wbi_jw *w, const wbi_json *properties);
+
 /* One definition each. Schemas get the "type": "object" and "properties" at
  * their top that providers insist on. Where there are no custom tools, a text
  * tool is a function and its grammar stands in the description. */

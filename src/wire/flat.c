@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "json/pointer.h"
 #include "json/write.h"
+#include "wire/definitions.h"
 
 /* More branches than that are not looked at, more text is not quoted. */
 #define BRANCHES 256
@@ -191,21 +192,13 @@ static wb_rc write_description(struct wbi_jw *w, const struct flat *f)
     return WB_OK;
 }
 
-static bool may_be_object(const wbi_json *type)
-{
-    WBI_JSON_EACH (type, t)
-        if (wbi_str_eqz(wbi_json_str(t), "object"))
-            return true;
-    return type == NULL || wbi_str_eqz(wbi_json_str(type), "object");
-}
-
 static wb_rc write_flat(struct wbi_jw *w, const struct flat *f)
 {
     const wbi_json *type = wbi_json_get(f->root, "type");
     wb_rc rc;
 
     wbi_jw_obj(w);
-    if (may_be_object(type))
+    if (wbi_definition_takes_object(f->root))
         wbi_jw_kstrz(w, "type", "object");
     else
         wbi_jw_kval(w, "type", type);
