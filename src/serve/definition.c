@@ -204,7 +204,8 @@ static bool good_member(struct wbi_str name, const wbi_json *v)
     return !wbi_str_eqz(name, "execution") || good_execution(v);
 }
 
-bool wbi_definition_is_object(const wbi_json *schema)
+/* Plainly one of an object. */
+static bool is_object(const wbi_json *schema)
 {
     return wbi_str_eqz(wbi_json_get_str(schema, "type"), "object");
 }
@@ -217,7 +218,7 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
     struct wbi_jw w = wbi_jw_to(&text);
     bool good = true;
 
-    if (!wbi_definition_is_object(input))
+    if (!is_object(input))
         return wbi_fail(err, WB_EINPUT, "its inputSchema is not one of \"type\": \"object\"");
     WBI_JSON_EACH_MEMBER (tool, k)
         good &= good_member(wbi_json_str(k), k_val);
@@ -275,7 +276,7 @@ bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item)
 
 /* ---- for clients of one era ---- */
 
-void wbi_definition_write_schema(struct wbi_jw *w, const wbi_json *schema, bool legacy)
+static void write_schema(struct wbi_jw *w, const wbi_json *schema, bool legacy)
 {
     if (!legacy) {
         wbi_jw_val(w, schema);
@@ -300,11 +301,10 @@ void wbi_definition_write(struct wbi_jw *w, struct wbi_str name, const wbi_json 
         struct wbi_str member = wbi_json_str(k);
         bool output = wbi_str_eqz(member, "outputSchema");
 
-        if (wbi_str_eqz(member, "name") || (legacy && output && !wbi_definition_is_object(k_val)))
+        if (wbi_str_eqz(member, "name") || (legacy && output && !is_object(k_val)))
             continue;
         wbi_jw_keyn(w, member);
-        wbi_definition_write_schema(w, k_val,
-                                    legacy && (output || wbi_str_eqz(member, "inputSchema")));
+        write_schema(w, k_val, legacy && (output || wbi_str_eqz(member, "inputSchema")));
     }
     wbi_jw_obj_end(w);
 }

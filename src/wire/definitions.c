@@ -76,29 +76,35 @@ void wbi_definition_properties(struct wbi_jw *w, const wbi_json *properties)
     wbi_jw_obj_end(w);
 }
 
-void wbi_definition_input(struct wbi_jw *w, const char *name, const wbi_json *schema)
+static void write_schema(struct wbi_jw *w, const wbi_json *schema, bool object)
 {
-    bool takes = wbi_definition_takes_object(schema);
-
-    wbi_jw_key(w, name);
     wbi_jw_obj(w);
-    if (wbi_json_get(schema, "type") == NULL)
+    if (object && wbi_json_get(schema, "type") == NULL)
         wbi_jw_kstrz(w, "type", "object");
     WBI_JSON_EACH_MEMBER (schema, key) {
-        wbi_jw_keyn(w, wbi_json_str(key));
-        if (takes && wbi_str_eqz(wbi_json_str(key), "type"))
+        struct wbi_str name = wbi_json_str(key);
+
+        wbi_jw_keyn(w, name);
+        if (object && wbi_str_eqz(name, "type"))
             wbi_jw_strz(w, "object");
-        else if (wbi_str_eqz(wbi_json_str(key), "properties"))
+        else if (wbi_str_eqz(name, "properties"))
             wbi_definition_properties(w, key_val);
         else
             wbi_jw_val(w, key_val);
     }
-    if (wbi_json_get(schema, "properties") == NULL) {
+    if (object && wbi_json_get(schema, "properties") == NULL) {
         wbi_jw_key(w, "properties");
         wbi_jw_obj(w);
         wbi_jw_obj_end(w);
     }
     wbi_jw_obj_end(w);
+}
+
+/* As an object's, which arguments always are. */
+static void write_input(struct wbi_jw *w, const char *name, const wbi_json *schema)
+{
+    wbi_jw_key(w, name);
+    write_schema(w, schema, true);
 }
 
 static const char *syntax_of(const struct wbi_definition *d)
@@ -115,7 +121,7 @@ void wbi_definition_responses(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_kstr(w, "name", d->name);
     write_description(w, d, false);
     if (!d->text) {
-        wbi_definition_input(w, "parameters", d->input_schema);
+        write_input(w, "parameters", d->input_schema);
         wbi_jw_kbool(w, "strict", false); /* inputs are checked here */
     } else if (d->grammar.p != NULL) {
         wbi_jw_key(w, "format");
@@ -160,7 +166,7 @@ void wbi_definition_chat(struct wbi_jw *w, const struct wbi_definition *d)
         wbi_jw_obj(w);
         wbi_jw_kstr(w, "name", d->name);
         write_description(w, d, false);
-        wbi_definition_input(w, "parameters", d->input_schema);
+        write_input(w, "parameters", d->input_schema);
         wbi_jw_obj_end(w);
     }
     wbi_jw_obj_end(w);
@@ -171,7 +177,7 @@ void wbi_definition_anthropic(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "name", d->name);
     write_description(w, d, true);
-    wbi_definition_input(w, "input_schema", d->input_schema);
+    write_input(w, "input_schema", d->input_schema);
     wbi_jw_obj_end(w);
 }
 
@@ -181,7 +187,7 @@ void wbi_definition_gemini(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "name", d->name);
     write_description(w, d, true);
-    wbi_definition_input(w, "parametersJsonSchema", d->input_schema);
+    write_input(w, "parametersJsonSchema", d->input_schema);
     wbi_jw_obj_end(w);
 }
 
@@ -191,7 +197,7 @@ static void mcp_annotations(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_obj(w);
     wbi_jw_kbool(w, "readOnlyHint", d->read_only);
     if (!d->read_only) {
-        wbi_jw_kbool(w, "destructiveHint", d->destructive);
+        wbi_jw_kbool(w, "destructiveHint", true);
         wbi_jw_kbool(w, "idempotentHint", d->idempotent);
     }
     wbi_jw_kbool(w, "openWorldHint", d->open_world);
@@ -205,10 +211,11 @@ void wbi_definition_mcp(struct wbi_jw *w, const struct wbi_definition *d)
     if (d->title.p != NULL)
         wbi_jw_kstr(w, "title", d->title);
     write_description(w, d, true);
-    wbi_definition_input(w, "inputSchema", d->input_schema);
-    /* MCP's output schemas are about objects. */
-    if (wbi_str_eqz(wbi_json_get_str(d->output_schema, "type"), "object"))
-        wbi_jw_kval(w, "outputSchema", d->output_schema);
+    write_input(w, "inputSchema", d->input_schema);
+    if (d->output_schema != NULL) {
+        wbi_jw_key(w, "outputSchema");
+        write_schema(w, d->output_schema, false);
+    }
     mcp_annotations(w, d);
     wbi_jw_obj_end(w);
 }
