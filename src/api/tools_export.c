@@ -2,28 +2,10 @@
  * api/tools_export.c: the tools there are, for providers. */
 #include "api/api_int.h"
 #include "base/limits.h"
+#include "call/definition.h"
 #include "call/guards.h"
 #include "schema/schema.h"
-#include "wire/definitions.h"
 #include "wire/flat.h"
-
-static struct wbi_definition define(const struct wbi_tool *t)
-{
-    return (struct wbi_definition){.name = t->model_name,
-                                   .title = t->title,
-                                   .description = t->description,
-                                   .deprecated = t->deprecated,
-                                   .input_schema = t->input_schema,
-                                   .output_schema = t->builtin ? NULL : t->output_schema, /* I4 */
-                                   .text = t->input_kind == WBI_INPUT_TEXT,
-                                   .grammar = t->grammar,
-                                   .grammar_regex = t->grammar_syntax == WBI_GRAMMAR_REGEX,
-                                   .read_only = t->effect == WBI_EFFECT_PURE,
-                                   .idempotent = t->effect == WBI_EFFECT_IDEMPOTENT_WRITE,
-                                   .destructive = t->effect == WBI_EFFECT_NON_IDEMPOTENT_WRITE ||
-                                                  t->effect == WBI_EFFECT_EXTERNAL,
-                                   .open_world = t->effect == WBI_EFFECT_EXTERNAL};
-}
 
 /* Those that refuse every request with a definition they do not take. */
 static unsigned strict_ones(enum wbi_provider provider)
@@ -56,8 +38,11 @@ static wb_rc fit(wb_runtime *runtime, enum wbi_provider provider, struct wbi_are
     struct wbi_schema_findings found;
     wb_rc rc;
 
-    *ret_taken = true;
-    if (strict == 0 || (d->text && provider != WBI_PROVIDER_ANTHROPIC))
+    *ret_taken = wbi_definition_takes_object(d->input_schema);
+    if (!*ret_taken)
+        wbi_api_notice(runtime, "tool %.*s is left out: its input is never an object",
+                       WBI_FMT(d->name));
+    if (!*ret_taken || strict == 0 || (d->text && provider != WBI_PROVIDER_ANTHROPIC))
         return WB_OK;
     rc = wbi_schema_flat(arena, d->input_schema, &d->input_schema, err);
     if (rc == WB_OK && wbi_schema_lint(d->input_schema, strict, arena, &found) != WB_OK)
@@ -99,7 +84,7 @@ static wb_rc export_all(struct export *x, struct wbi_catalog *catalog, struct wb
 
         if (!wbi_guards_tells(x->runtime->rt, x->principal, catalog, t))
             continue;
-        list[n] = define(t);
+        list[n] = wbi_definition_of(t, false);
         rc = fit(x->runtime, x->provider, arena, &list[n], &taken, &x->err);
         n += taken;
     }

@@ -7,6 +7,7 @@
 #include "catalog/catalog.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -500,28 +501,34 @@ static bool is_local_named(const struct wbi_tool *t, struct wbi_str name)
            wbi_str_eq(wbi_str_from(t->qualified, 7), name);
 }
 
-/* What may have been meant is told: another case, or a local tool that has another name
- * because this one is kept for a server. */
-static wb_rc no_such_tool(const struct wbi_catalog *c, const struct wbi_viewer *viewer,
-                          struct wbi_str name, struct wbi_error *err)
+/* What may have been meant, NULL when that is not this tool: without a namespace, another case, or
+ * a local tool that has another name because this one is kept for a server. */
+static const char *hint_of(const struct wbi_tool *t, struct wbi_str name_space, struct wbi_str name)
 {
-    struct wbi_str shown = wbi_str_head(name, 128);
+    if (name_space.n > 0)
+        return wbi_str_eq(t->model_name, name) ? "without a namespace there is" : NULL;
+    if (wbi_str_ieq(t->model_name, name))
+        return "names are case-sensitive, there is";
+    return is_local_named(t, name) ? "that would be a server's, the local tool is" : NULL;
+}
 
-    for (size_t i = 0; i < c->count; i++) {
+static wb_rc no_such_tool(const struct wbi_catalog *c, const struct wbi_viewer *viewer,
+                          struct wbi_str name_space, struct wbi_str name, struct wbi_error *err)
+{
+    char place[160] = "", meant[160] = "";
+
+    if (name_space.n > 0)
+        (void)snprintf(place, sizeof(place), " in the namespace \"%.*s\"",
+                       WBI_FMT(wbi_str_head(name_space, 100)));
+    for (size_t i = 0; i < c->count && meant[0] == '\0'; i++) {
         const struct wbi_tool *t = &c->tools[i];
-        bool other_case = wbi_str_ieq(t->model_name, name);
+        const char *hint = hint_of(t, name_space, name);
 
-        if (t->hidden || !(other_case || is_local_named(t, name)) ||
-            sight(viewer, t) == WBI_SIGHT_HIDDEN)
-            continue;
-        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL,
-                             "there is no tool \"%.*s\"; %s \"%.*s\"", WBI_FMT(shown),
-                             other_case ? "names are case-sensitive, there is"
-                                        : "that would be a server's, the local tool is",
-                             WBI_FMT(t->model_name));
+        if (!t->hidden && hint != NULL && sight(viewer, t) != WBI_SIGHT_HIDDEN)
+            (void)snprintf(meant, sizeof(meant), "; %s \"%.*s\"", hint, WBI_FMT(t->model_name));
     }
-    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"",
-                         WBI_FMT(shown));
+    return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_UNKNOWN_TOOL, "there is no tool \"%.*s\"%s%s",
+                         WBI_FMT(wbi_str_head(name, 128)), place, meant);
 }
 
 /* Versions of one tool as somebody sees them, highest first. */
@@ -589,8 +596,8 @@ static wb_rc see(const struct wbi_viewer *viewer, enum wbi_sight as, const struc
 
 /* What may be called first; what is barred only where nothing else fits. */
 static wb_rc pick_seen(const struct wbi_catalog *c, const struct wbi_viewer *viewer, size_t first,
-                       struct wbi_arena *arena, struct wbi_str name, struct wbi_str range,
-                       const struct wbi_tool **ret, struct wbi_error *err)
+                       struct wbi_arena *arena, struct wbi_str name_space, struct wbi_str name,
+                       struct wbi_str range, const struct wbi_tool **ret, struct wbi_error *err)
 {
     size_t n = versions_from(c, first);
     struct seen clear, barred;
@@ -607,7 +614,7 @@ static wb_rc pick_seen(const struct wbi_catalog *c, const struct wbi_viewer *vie
     if (rc != WB_OK)
         return rc;
     if (clear.n + barred.n == 0)
-        return no_such_tool(c, viewer, name, err);
+        return no_such_tool(c, viewer, name_space, name, err);
     if (clear.n == 0)
         return pick_version(&barred, arena, range, ret, err);
     if (barred.n > 0 && pick_version(&barred, arena, range, ret, NULL) == WB_OK)
@@ -646,16 +653,16 @@ wb_rc wbi_catalog_resolve(const struct wbi_catalog *c, struct wbi_arena *arena,
     size_t first, n;
 
     if (found == NULL)
-        return no_such_tool(c, viewer, name, err);
+        return no_such_tool(c, viewer, name_space, name, err);
     first = lower_bound(c, found->model);
     if (wbi_str_trim(range).n > 0)
-        return pick_seen(c, viewer, first, arena, name, range, ret, err);
+        return pick_seen(c, viewer, first, arena, name_space, name, range, ret, err);
     n = versions_from(c, first);
     picked = highest(viewer, WBI_SIGHT_CLEAR, &c->tools[first], n);
     if (picked == NULL)
         picked = highest(viewer, WBI_SIGHT_BARRED, &c->tools[first], n);
     if (picked == NULL)
-        return no_such_tool(c, viewer, name, err);
+        return no_such_tool(c, viewer, name_space, name, err);
     *ret = picked;
     return WB_OK;
 }

@@ -7,6 +7,7 @@
 #include "json/write.h"
 #include "text/hygiene.h"
 #include "text/redact.h"
+#include "wire/definitions.h"
 
 static bool hides(struct wbi_str s)
 {
@@ -203,7 +204,8 @@ static bool good_member(struct wbi_str name, const wbi_json *v)
     return !wbi_str_eqz(name, "execution") || good_execution(v);
 }
 
-bool wbi_definition_is_object(const wbi_json *schema)
+/* Plainly one of an object. */
+static bool is_object(const wbi_json *schema)
 {
     return wbi_str_eqz(wbi_json_get_str(schema, "type"), "object");
 }
@@ -216,7 +218,7 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
     struct wbi_jw w = wbi_jw_to(&text);
     bool good = true;
 
-    if (!wbi_definition_is_object(input))
+    if (!is_object(input))
         return wbi_fail(err, WB_EINPUT, "its inputSchema is not one of \"type\": \"object\"");
     WBI_JSON_EACH_MEMBER (tool, k)
         good &= good_member(wbi_json_str(k), k_val);
@@ -274,27 +276,17 @@ bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item)
 
 /* ---- for clients of one era ---- */
 
-/* true is {}, false is {"not":{}}: the same in words of the older revisions. */
-static void write_properties(struct wbi_jw *w, const wbi_json *properties)
+static void write_schema(struct wbi_jw *w, const wbi_json *schema, bool legacy)
 {
-    wbi_jw_obj(w);
-    WBI_JSON_EACH_MEMBER (properties, k) {
-        wbi_jw_keyn(w, wbi_json_str(k));
-        if (is_bool(k_val))
-            wbi_jw_raw(w, wbi_json_true(k_val) ? WBI_LIT("{}") : WBI_LIT("{\"not\":{}}"));
-        else
-            wbi_jw_val(w, k_val);
+    if (!legacy) {
+        wbi_jw_val(w, schema);
+        return;
     }
-    wbi_jw_obj_end(w);
-}
-
-static void write_schema(struct wbi_jw *w, const wbi_json *schema)
-{
     wbi_jw_obj(w);
     WBI_JSON_EACH_MEMBER (schema, k) {
         wbi_jw_keyn(w, wbi_json_str(k));
         if (wbi_str_eqz(wbi_json_str(k), "properties"))
-            write_properties(w, k_val);
+            wbi_definition_properties(w, k_val);
         else
             wbi_jw_val(w, k_val);
     }
@@ -309,13 +301,10 @@ void wbi_definition_write(struct wbi_jw *w, struct wbi_str name, const wbi_json 
         struct wbi_str member = wbi_json_str(k);
         bool output = wbi_str_eqz(member, "outputSchema");
 
-        if (wbi_str_eqz(member, "name") || (legacy && output && !wbi_definition_is_object(k_val)))
+        if (wbi_str_eqz(member, "name") || (legacy && output && !is_object(k_val)))
             continue;
         wbi_jw_keyn(w, member);
-        if (legacy && (output || wbi_str_eqz(member, "inputSchema")))
-            write_schema(w, k_val);
-        else
-            wbi_jw_val(w, k_val);
+        write_schema(w, k_val, legacy && (output || wbi_str_eqz(member, "inputSchema")));
     }
     wbi_jw_obj_end(w);
 }

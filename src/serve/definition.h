@@ -33,9 +33,6 @@ WB_MUST_CHECK wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json 
 /* Whether the protocol allows an item of a list of prompts, resources or templates. */
 bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item);
 
-/* Whether a schema is plainly one of an object. */
-bool wbi_definition_is_object(const wbi_json *schema);
-
 /* A definition under another name. Up to 2025-11-25 (legacy) an outputSchema is one of
  * an object, and every property has an object for a schema: what says more is left out
  * or said in that way. */

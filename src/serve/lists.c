@@ -3,44 +3,20 @@
  * call (C3.4), each in the version that a call of it gets. */
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "call/definition.h"
 #include "call/guards.h"
 #include "json/write.h"
 #include "serve/definition.h"
 #include "serve/pass.h"
 #include "serve/upstreams.h"
 
-/* What a tool does to the world, in MCP's words. */
-static void write_hints(struct wbi_jw *w, const struct wbi_tool *t)
-{
-    bool pure = t->effect == WBI_EFFECT_PURE;
-
-    wbi_jw_key(w, "annotations");
-    wbi_jw_obj(w);
-    wbi_jw_kbool(w, "readOnlyHint", pure);
-    if (!pure) {
-        wbi_jw_kbool(w, "destructiveHint", true);
-        wbi_jw_kbool(w, "idempotentHint", t->effect == WBI_EFFECT_IDEMPOTENT_WRITE);
-    }
-    wbi_jw_kbool(w, "openWorldHint", t->effect == WBI_EFFECT_EXTERNAL);
-    wbi_jw_obj_end(w);
-}
-
-/* Built-ins announce no outputSchema: clients would show the model the structured
- * value instead of the receipt (I4). */
+/* Of one's own. A list with one that takes no object would be refused. */
 static void write_tool(struct wbi_jw *w, const struct wbi_tool *t, bool legacy)
 {
-    wbi_jw_obj(w);
-    wbi_jw_kstr(w, "name", t->model_name);
-    if (t->title.p != NULL)
-        wbi_jw_kstr(w, "title", t->title);
-    if (t->description.p != NULL)
-        wbi_jw_kstr(w, "description", t->description);
-    wbi_jw_kval(w, "inputSchema", t->input_schema);
-    if (t->output_schema != NULL && !t->builtin &&
-        (!legacy || wbi_definition_is_object(t->output_schema)))
-        wbi_jw_kval(w, "outputSchema", t->output_schema);
-    write_hints(w, t);
-    wbi_jw_obj_end(w);
+    struct wbi_definition d = wbi_definition_of(t, !legacy);
+
+    if (wbi_definition_takes_object(t->input_schema))
+        wbi_definition_mcp(w, &d);
 }
 
 /* Definitions of servers are told as they came but for the name, as far as the client's

@@ -148,6 +148,17 @@ wb_rc wbi_decoding_id(struct wbi_decoding *d, struct wbi_wire_call *call, const 
     return wbi_decoding_check_id(d, call, member);
 }
 
+wb_rc wbi_decoding_set_name(struct wbi_decoding *d, struct wbi_wire_call *call, struct wbi_str name,
+                            const char *member, struct wbi_str *ret)
+{
+    if (name.n > WBI_LIMIT_TOOL_NAME || has_control(name))
+        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
+                                    "%s must have at most %u bytes and no control characters",
+                                    member, WBI_LIMIT_TOOL_NAME);
+    *ret = name;
+    return WB_OK;
+}
+
 wb_rc wbi_decoding_name(struct wbi_decoding *d, struct wbi_wire_call *call, const wbi_json *from,
                         const char *member)
 {
@@ -160,12 +171,7 @@ wb_rc wbi_decoding_name(struct wbi_decoding *d, struct wbi_wire_call *call, cons
                                     call->kind == WBI_WIRE_NATIVE ? "an" : "a",
                                     wbi_wire_kind_name(call->kind), member,
                                     name.p ? "an empty string" : wbi_json_type_name(v));
-    if (name.n > WBI_LIMIT_TOOL_NAME || has_control(name))
-        return wbi_decoding_problem(d, call, WBI_KIND_MALFORMED_CALL,
-                                    "%s must have at most %u bytes and no control characters",
-                                    member, WBI_LIMIT_TOOL_NAME);
-    call->name = name;
-    return WB_OK;
+    return wbi_decoding_set_name(d, call, name, member, &call->name);
 }
 
 bool wbi_json_text_is_cut(struct wbi_str text)

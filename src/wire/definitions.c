@@ -51,23 +51,60 @@ static void write_description(struct wbi_jw *w, const struct wbi_definition *d, 
     w->comma = true;
 }
 
-/* The schema with what its top must have. */
-static void write_schema(struct wbi_jw *w, const char *name, const wbi_json *schema)
+bool wbi_definition_takes_object(const wbi_json *schema)
 {
-    wbi_jw_key(w, name);
+    const wbi_json *type = wbi_json_get(schema, "type");
+
+    if (type == NULL)
+        return wbi_json_is(schema, WBI_JSON_OBJ) || wbi_json_true(schema);
+    WBI_JSON_EACH (type, t)
+        if (wbi_str_eqz(wbi_json_str(t), "object"))
+            return true;
+    return wbi_str_eqz(wbi_json_str(type), "object");
+}
+
+void wbi_definition_properties(struct wbi_jw *w, const wbi_json *properties)
+{
     wbi_jw_obj(w);
-    if (wbi_json_get(schema, "type") == NULL)
+    WBI_JSON_EACH_MEMBER (properties, k) {
+        wbi_jw_keyn(w, wbi_json_str(k));
+        if (wbi_json_is(k_val, WBI_JSON_BOOL))
+            wbi_jw_raw(w, wbi_json_true(k_val) ? WBI_LIT("{}") : WBI_LIT("{\"not\":{}}"));
+        else
+            wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
+static void write_schema(struct wbi_jw *w, const wbi_json *schema, bool object)
+{
+    wbi_jw_obj(w);
+    if (object && wbi_json_get(schema, "type") == NULL)
         wbi_jw_kstrz(w, "type", "object");
     WBI_JSON_EACH_MEMBER (schema, key) {
-        wbi_jw_keyn(w, wbi_json_str(key));
-        wbi_jw_val(w, key_val);
+        struct wbi_str name = wbi_json_str(key);
+
+        wbi_jw_keyn(w, name);
+        if (object && wbi_str_eqz(name, "type"))
+            wbi_jw_strz(w, "object");
+        else if (wbi_str_eqz(name, "properties"))
+            wbi_definition_properties(w, key_val);
+        else
+            wbi_jw_val(w, key_val);
     }
-    if (wbi_json_get(schema, "properties") == NULL) {
+    if (object && wbi_json_get(schema, "properties") == NULL) {
         wbi_jw_key(w, "properties");
         wbi_jw_obj(w);
         wbi_jw_obj_end(w);
     }
     wbi_jw_obj_end(w);
+}
+
+/* As an object's, which arguments always are. */
+static void write_input(struct wbi_jw *w, const char *name, const wbi_json *schema)
+{
+    wbi_jw_key(w, name);
+    write_schema(w, schema, true);
 }
 
 static const char *syntax_of(const struct wbi_definition *d)
@@ -84,7 +121,7 @@ void wbi_definition_responses(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_kstr(w, "name", d->name);
     write_description(w, d, false);
     if (!d->text) {
-        write_schema(w, "parameters", d->input_schema);
+        write_input(w, "parameters", d->input_schema);
         wbi_jw_kbool(w, "strict", false); /* inputs are checked here */
     } else if (d->grammar.p != NULL) {
         wbi_jw_key(w, "format");
@@ -129,7 +166,7 @@ void wbi_definition_chat(struct wbi_jw *w, const struct wbi_definition *d)
         wbi_jw_obj(w);
         wbi_jw_kstr(w, "name", d->name);
         write_description(w, d, false);
-        write_schema(w, "parameters", d->input_schema);
+        write_input(w, "parameters", d->input_schema);
         wbi_jw_obj_end(w);
     }
     wbi_jw_obj_end(w);
@@ -140,7 +177,7 @@ void wbi_definition_anthropic(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "name", d->name);
     write_description(w, d, true);
-    write_schema(w, "input_schema", d->input_schema);
+    write_input(w, "input_schema", d->input_schema);
     wbi_jw_obj_end(w);
 }
 
@@ -150,7 +187,7 @@ void wbi_definition_gemini(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_obj(w);
     wbi_jw_kstr(w, "name", d->name);
     write_description(w, d, true);
-    write_schema(w, "parametersJsonSchema", d->input_schema);
+    write_input(w, "parametersJsonSchema", d->input_schema);
     wbi_jw_obj_end(w);
 }
 
@@ -160,7 +197,7 @@ static void mcp_annotations(struct wbi_jw *w, const struct wbi_definition *d)
     wbi_jw_obj(w);
     wbi_jw_kbool(w, "readOnlyHint", d->read_only);
     if (!d->read_only) {
-        wbi_jw_kbool(w, "destructiveHint", d->destructive);
+        wbi_jw_kbool(w, "destructiveHint", true);
         wbi_jw_kbool(w, "idempotentHint", d->idempotent);
     }
     wbi_jw_kbool(w, "openWorldHint", d->open_world);
@@ -174,10 +211,11 @@ void wbi_definition_mcp(struct wbi_jw *w, const struct wbi_definition *d)
     if (d->title.p != NULL)
         wbi_jw_kstr(w, "title", d->title);
     write_description(w, d, true);
-    write_schema(w, "inputSchema", d->input_schema);
-    /* MCP's output schemas are about objects. */
-    if (wbi_str_eqz(wbi_json_get_str(d->output_schema, "type"), "object"))
-        wbi_jw_kval(w, "outputSchema", d->output_schema);
+    write_input(w, "inputSchema", d->input_schema);
+    if (d->output_schema != NULL) {
+        wbi_jw_key(w, "outputSchema");
+        write_schema(w, d->output_schema, false);
+    }
     mcp_annotations(w, d);
     wbi_jw_obj_end(w);
 }

@@ -18,8 +18,13 @@ struct wbi_definition {
     bool text;                     /* takes free text: a custom tool where there are such */
     struct wbi_str grammar;        /* of the text; may be absent */
     bool grammar_regex;            /* it is a regular expression, else Lark */
-    bool read_only, idempotent, destructive, open_world; /* MCP annotations */
+    bool read_only, idempotent, open_world; /* MCP annotations; what writes may destroy */
 };
+
+/* Whether an object, which arguments always are, may fit as far as the top of the schema tells. */
+bool wbi_definition_takes_object(const wbi_json *schema);
+/* "properties" without booleans, which not all take there: true is {}, false is {"not":{}}. */
+void wbi_definition_properties(struct wbi_jw *w, const wbi_json *properties);
 
 /* One definition each. Schemas get the "type": "object" and "properties" at
  * their top that providers insist on. Where there are no custom tools, a text

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "json/pointer.h"
 #include "json/write.h"
+#include "wire/definitions.h"
 
 /* More branches than that are not looked at, more text is not quoted. */
 #define BRANCHES 256
@@ -74,6 +75,12 @@ static bool has(const struct flat *f, struct wbi_str name, const wbi_json *schem
     return false;
 }
 
+/* A member that one branch forbids is what the others say. */
+static bool is_nothing(const wbi_json *schema)
+{
+    return wbi_json_is(schema, WBI_JSON_BOOL) && !wbi_json_true(schema);
+}
+
 static wb_rc add_members(struct flat *f, const wbi_json *branch)
 {
     const wbi_json *own = wbi_json_get(f->root, "properties");
@@ -81,7 +88,7 @@ static wb_rc add_members(struct flat *f, const wbi_json *branch)
     WBI_JSON_EACH_MEMBER (wbi_json_get_as(branch, "properties", WBI_JSON_OBJ), key) {
         struct wbi_str name = wbi_json_str(key);
 
-        if (wbi_json_getn(own, name) != NULL || has(f, name, key_val))
+        if (wbi_json_getn(own, name) != NULL || is_nothing(key_val) || has(f, name, key_val))
             continue;
         if (f->n == f->room) {
             size_t room = f->room ? 2 * f->room : 32;
@@ -185,21 +192,13 @@ static wb_rc write_description(struct wbi_jw *w, const struct flat *f)
     return WB_OK;
 }
 
-static bool may_be_object(const wbi_json *type)
-{
-    WBI_JSON_EACH (type, t)
-        if (wbi_str_eqz(wbi_json_str(t), "object"))
-            return true;
-    return type == NULL || wbi_str_eqz(wbi_json_str(type), "object");
-}
-
 static wb_rc write_flat(struct wbi_jw *w, const struct flat *f)
 {
     const wbi_json *type = wbi_json_get(f->root, "type");
     wb_rc rc;
 
     wbi_jw_obj(w);
-    if (may_be_object(type))
+    if (wbi_definition_takes_object(f->root))
         wbi_jw_kstrz(w, "type", "object");
     else
         wbi_jw_kval(w, "type", type);

@@ -147,7 +147,9 @@ static wb_rc decode_payload(struct wbi_decoding *d, struct wbi_wire_call *call, 
         return wbi_decoding_patch(d, call, wbi_json_get(v, "operation"));
     default:
         rc = wbi_decoding_name(d, call, v, "name");
-        call->name_space = wbi_json_get_str(v, "namespace");
+        if (rc == WB_OK)
+            rc = wbi_decoding_set_name(d, call, wbi_json_get_str(v, "namespace"), "namespace",
+                                       &call->name_space);
         if (rc != WB_OK)
             return rc;
         if (call->kind == WBI_WIRE_CUSTOM)

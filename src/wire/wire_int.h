@@ -46,6 +46,10 @@ WB_MUST_CHECK wb_rc wbi_decoding_id(struct wbi_decoding *d, struct wbi_wire_call
 /* A problem when the id is too long or has control characters. */
 WB_MUST_CHECK wb_rc wbi_decoding_check_id(struct wbi_decoding *d, struct wbi_wire_call *call,
                                           const char *member);
+/* *ret is the name of the member unless it is too long or has control characters. */
+WB_MUST_CHECK wb_rc wbi_decoding_set_name(struct wbi_decoding *d, struct wbi_wire_call *call,
+                                          struct wbi_str name, const char *member,
+                                          struct wbi_str *ret);
 /* Set the name from a string member. */
 WB_MUST_CHECK wb_rc wbi_decoding_name(struct wbi_decoding *d, struct wbi_wire_call *call,
                                       const wbi_json *from, const char *member);

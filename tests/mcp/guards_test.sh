@@ -119,14 +119,14 @@ need "the call itself" '"id":5,"result":.*"text":"fine"' leaks
 
 # An artifact is cut when its secrets are gone: half of one nobody would know.
 config '{}'
-"$waybill" exec -- sh -c "head -c 1048549 /dev/zero | tr '\0' x; echo; echo ${half}16C7e42F292c6912E7710c838347Ae178B4a" >/dev/null
+"$waybill" exec -- sh -c "head -c 1048549 /dev/zero | tr '\0' x; printf ' '; echo ${half}16C7e42F292c6912E7710c838347Ae178B4a" >/dev/null
 { rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
   rpc 1 resources/list ''; } | "$waybill" serve >out 2>&1
 uri=$(grep -o 'waybill://artifact/[^"]*' out | head -1)
 { rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{}'
   rpc 1 resources/read "\"uri\":\"$uri\""; } | "$waybill" serve >out 2>&1
 tail -c 300 out >end
-need "the end of what is shown" 'xxx\\n\[redacted.*\\n\[[0-9]* bytes in all; ReadArtifact reads the rest\]"' end
+need "the end of what is shown" 'xxx \[redacted.*\\n\[[0-9]* bytes in all; ReadArtifact reads the rest\]"' end
 grep -q "$half" out && bad "half a secret is shown: $(cat end)"
 
 # 2026-07-28: a call goes on after a question and is cancelled by the id of the retry; the server

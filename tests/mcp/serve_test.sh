@@ -49,6 +49,22 @@ for version in 2024-11-05 2023-01-01; do
     need "its request" '"id":1,"result":{}'
 done
 
+# A definition that a revision does not allow makes its clients refuse the whole list.
+config '{"tools":[{"name":"no_type","command":["cat"],"inputSchema":{"properties":{"a":true,"b":false,"c":{"type":"string"}}},"outputSchema":{"type":"object","properties":{"d":true}}},
+    {"name":"nullable","command":["cat"],"inputSchema":{"type":["object","null"]}},{"name":"any","command":["cat"],"inputSchema":true,"outputSchema":true},{"name":"list","command":["cat"],"inputSchema":{"type":"array"}},
+    {"name":"old","command":["cat"],"inputKind":"text","grammar":"start: /a+/","description":"Count.","deprecated":"use new"}]}'
+for era in legacy modern; do
+    m=$meta
+    { if [ $era = legacy ]; then rpc 0 initialize "$open"; m='"_meta":{}'; fi
+      rpc 1 tools/list "$m"; } | serve
+    need "$era: an input is an object" '"name":"no_type","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"}}}'
+    need "$era: its output" '"outputSchema":{"type":"object","properties":{"d":{}}}'
+    need "$era: of several types it is the object" '"name":"nullable","inputSchema":{"type":"object","properties":{}},"ann'
+    need "$era: any input, any output" '"name":"any","inputSchema":{"type":"object","properties":{}},"ann'
+    none "$era: what takes no object cannot be called here" '"name":"list"'
+    need "$era: what else a model has to know" '"name":"old","description":"Count.\\n\\nDeprecated: use new\\n\\n`input` must follow this Lark grammar:\\nstart: /a+/"'
+done
+
 # A message over the cap: whoever asked is told, wherever the id stands.
 { rpc 0 initialize "$open"
   printf '{"method":"tools/call","params":{"name":"nosuch","arguments":{"id":5,"x":"'
