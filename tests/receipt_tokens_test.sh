@@ -41,6 +41,13 @@ for count in 4 12; do
     done
 done
 
+# lines that are hardly more than their ends
+for budget in 500 1000 2500; do
+    for share in 30 40 50 60; do
+        run exec --max-tokens $budget -- seq 100 $((100 + budget * share / 100)) > "$top/receipts/$budget.short.$share"
+    done
+done
+
 NODE_PATH=$modules node -e '
 const { countTokens } = require("gpt-tokenizer/cjs/encoding/o200k_base");
 const fs = require("fs"), dir = process.argv[1];

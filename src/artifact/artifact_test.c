@@ -735,28 +735,10 @@ static void reads_see_the_cleaned_text(void **state)
     expect_read(b, &a, /* a page ends with a line */
                 (struct wbi_read_query){.kind = WBI_READ_BYTES, .max_bytes = 6, .cleaner = &c},
                 "ONE\n");
-    expect_read(b, &a, /* unless it has not even room for one */
-                (struct wbi_read_query){
-                    .kind = WBI_READ_BYTES, .first = 4, .max_bytes = 4, .cleaner = &c},
-                "TWO!");
-}
-
-/* Whatever is asked of an artifact of any size ends when its call does. */
-static void a_read_that_is_stopped_ends(void **state)
-{
-    static const enum wbi_read_kind kinds[] = {WBI_READ_LINES, WBI_READ_BYTES, WBI_READ_TAIL,
-                                               WBI_READ_GREP, WBI_READ_JSON};
-    struct bench *b = *state;
-    struct wbi_artifact a = keep_text(b, "stop", "[1]\n");
-    atomic_bool stop = true;
-
-    for (size_t i = 0; i < WBI_COUNT(kinds); i++) {
-        struct wbi_read_query q = {
-            .kind = kinds[i], .first = 1, .matcher = &with_e, .stop = &stop};
-        struct wbi_read_page page;
-
-        assert_int_equal(wbi_artifact_read(b->store, &a, &q, b->arena, &page, NULL), WB_ECANCELLED);
-    }
+    expect_read(
+        b, &a, /* unless it has not even room for one */
+        (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 4, .max_bytes = 4, .cleaner = &c},
+        "TWO!");
 }
 
 static void lines_are_counted_at_any_length(void **state)
@@ -803,7 +785,6 @@ int main(void)
         TEST(pages_join_to_the_whole),
         TEST(a_token_fits_only_its_own_question),
         TEST(reads_see_the_cleaned_text),
-        TEST(a_read_that_is_stopped_ends),
         TEST(lines_are_counted_at_any_length),
     };
 

@@ -11,7 +11,8 @@
 struct wbi_workspaces;
 
 /* What to do when the directory is gone since it was entered. */
-#define WBI_HINT_WORKSPACE_GONE "make the directory again, call ExitWorkspace or enter one that exists"
+#define WBI_HINT_WORKSPACE_GONE \
+    "make the directory again, call ExitWorkspace or enter one that exists"
 
 /* The root that calls of this one's conversation work beneath; not counted.
  * workdir_not_found when the directory is gone since it was entered. */

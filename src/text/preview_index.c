@@ -261,7 +261,8 @@ static uint32_t count_units(struct wbi_preview_index *x, struct wbi_str text, si
 
     if (x->units < (uint64_t)WBI_LIMIT_PREVIEW_TOKENS * WBI_TOKEN_UNIT) {
         counted = wbi_tokens_units_of(text, start);
-        x->units += counted + WBI_TOKEN_UNIT / 2;
+        x->newlines = start > 0 ? 1 : x->newlines + 1;
+        x->units += counted + wbi_tokens_newline(wbi_str_head(text, start), x->newlines);
         x->units_bytes += start + 1;
         x->units_counted = x->units;
         bytes -= start;

@@ -145,6 +145,7 @@ struct wbi_preview_index {
     uint64_t units; /* token units, counted up to a limit */
     uint64_t units_counted;
     uint64_t units_bytes; /* what those were counted over */
+    uint64_t newlines;    /* in a row, in front of the next line */
     struct record *kept;
     size_t n_kept;
     size_t cap_kept;

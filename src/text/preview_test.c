@@ -484,6 +484,25 @@ static void long_lines_use_what_is_left(void **state)
     assert_in_range(v.tokens, 2400, 3000);
 }
 
+/* C6.1: the ends of lines cost as well, and most where lines are short. */
+static void short_lines_that_fit_fit(void **state)
+{
+    struct wbi_buf b;
+
+    (void)state;
+    wbi_buf_init(&b, 1u << 16);
+    for (unsigned n = 200; n < 700; n += 20) {
+        struct wbi_preview v;
+
+        wbi_buf_clear(&b);
+        for (unsigned i = 0; i < n; i++)
+            wbi_buf_addf(&b, i % 5 ? "%u\n" : "ok\n", 100 + i);
+        v = preview(wbi_buf_str(&b), 1000);
+        assert_true(wbi_tokens(v.text) <= 1000);
+    }
+    wbi_buf_fini(&b);
+}
+
 static void streams_share_a_budget_by_need(void **state)
 {
     uint64_t a, b;
@@ -762,6 +781,7 @@ int main(void)
         cmocka_unit_test(a_number_unlike_all_others_is_shown),
         cmocka_unit_test(a_huge_line_is_cut_around_what_matters),
         cmocka_unit_test(long_lines_use_what_is_left),
+        cmocka_unit_test(short_lines_that_fit_fit),
         cmocka_unit_test(streams_share_a_budget_by_need),
         cmocka_unit_test(text_inside_json_is_unfolded_once),
         cmocka_unit_test(a_text_that_stands_above_is_named),

@@ -231,8 +231,16 @@ static uint64_t beyond(size_t run)
     return (run - 1) / RUN_MAX * COST_PIECE;
 }
 
-/* The last blank belongs to a word or a mark behind it, all to a line break, none to
- * digits. */
+/* A mark that no word behind it takes. */
+static bool free_mark(const struct scan *s)
+{
+    uint8_t after = s->at + 1 < s->n ? class_of[s->p[s->at + 1]] : NEWLINE;
+
+    return class_of[s->p[s->at]] == PUNCT && after != LOWER && after != UPPER;
+}
+
+/* The last blank belongs to a word behind it, or to a mark unless it is a tab; all to a line
+ * break, none to digits. */
 static uint64_t spaces(struct scan *s)
 {
     size_t n = run_of(s, SPACE);
@@ -241,7 +249,9 @@ static uint64_t spaces(struct scan *s)
     s->before = SPACE;
     if (next == NEWLINE)
         return beyond(n);
-    return beyond(n) + (n > 1 ? COST_PIECE : 0) + (next == DIGIT ? COST_PIECE : 0);
+    if (next == DIGIT || (s->p[s->at - 1] == '\t' && free_mark(s)))
+        return beyond(n) + (n > 1 ? COST_PIECE : 0) + COST_PIECE;
+    return beyond(n) + (n > 1 ? COST_PIECE : 0);
 }
 
 static uint64_t piece(struct scan *s)

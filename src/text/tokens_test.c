@@ -165,6 +165,14 @@ static void words_behind_commas_are_not_too_cheap(void **state)
     assert_in_range(wbi_tokens(WBI_LIT("776,eu,48.13,EUR,settled\n")), 13, 15);
 }
 
+/* A blank goes with the mark behind it, a tab never does: 8 tokens each. */
+static void a_tab_before_a_mark_is_a_token(void **state)
+{
+    (void)state;
+    assert_in_range(wbi_tokens(WBI_LIT("\t}\n12\t}\n\t\t/*\n")), 8, 10);
+    assert_in_range(wbi_tokens(WBI_LIT("a } b\n\t\"c\n")), 7, 9);
+}
+
 /* Row 43: a run that is one piece is cut within, at a character. */
 static void long_runs_are_cut_within(void **state)
 {
@@ -310,6 +318,7 @@ int main(void)
         cmocka_unit_test(lines_add_up_to_the_whole),
         cmocka_unit_test(blanks_are_not_for_nothing),
         cmocka_unit_test(words_behind_commas_are_not_too_cheap),
+        cmocka_unit_test(a_tab_before_a_mark_is_a_token),
         cmocka_unit_test(long_runs_are_cut_within),
         cmocka_unit_test(what_is_rare_is_not_too_cheap),
         cmocka_unit_test(words_of_other_scripts_are_not_too_dear),

@@ -149,7 +149,9 @@ WIDE static inline uint64_t others(const struct bits *b, uint64_t below, uint64_
     uint64_t blank_end = b->space & ~(b->space >> 1) & below;
     uint64_t wide = blank_end & b->space << 1 & ~(b->newline >> 1);
     uint64_t newline = b->newline & ~(b->newline << 1) & below, hard = newline & b->punct << 1;
-    uint64_t pieces = numbers(b->digit) + count(wide) + count(blank_end & b->digit >> 1) +
+    uint64_t letter = b->upper | b->lower;
+    uint64_t alone = b->digit >> 1 | (b->tab & b->punct >> 1 & ~(letter >> 2)); /* blanks */
+    uint64_t pieces = numbers(b->digit) + count(wide) + count(blank_end & alone) +
                       count(newline & ~hard) + count(first & below & ~joins);
 
     return pieces * COST_PIECE + count(hard) * COST_NEWLINE_PUNCT +
@@ -159,7 +161,7 @@ WIDE static inline uint64_t others(const struct bits *b, uint64_t below, uint64_
            count(b->consonant & b->consonant << 1 & b->consonant << 2 & b->upper & b->upper << 1 &
                  b->upper << 2) *
                COST_CLUSTER_CAPITALS +
-           count((b->upper | b->lower) & b->tab << 1) * COST_TAB +
+           count(letter & b->tab << 1) * COST_TAB +
            count(b->upper & ~(b->upper << 1) & b->lower >> 1) * COST_CAPITAL +
            count(b->quotes) * COST_HIGH_3 + count(joins & b->comma) * COST_COMMA;
 }

@@ -467,7 +467,7 @@ static void search_looks_at_each_line_by_itself(void **state)
         {"(?<!\\s)foo", "f:1:2 "}, {"(*plb:\\s)foo", "f:3 "}, {"foo(?![\\s\\S])", "f:1:3 "},
         {"\\Afoo", "f:1:2 "},      {"\\Gfoo", "f:1:2 "},      {"foo\\z", "f:1:3 "},
         {"foo\\Z", "f:1:3 "},      {"foo\\s*+$", "f:1:3 "},   {"(?>foo\\s*)$", "f:1:3 "},
-        {"\\z", "f:1:2:3:4 "},      {"\\s\\Kfoo", "f:3 "},
+        {"\\z", "f:1:2:3:4 "},     {"\\s\\Kfoo", "f:3 "},
     };
 
     (void)state;
