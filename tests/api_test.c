@@ -89,45 +89,6 @@ static void test_a_sync_tool_answers(void **state)
     wb_runtime_free(runtime);
 }
 
-static void count_result(wb_result *result, void *arg)
-{
-    *(int *)arg += wb_result_ok(result);
-}
-
-struct submitter {
-    wb_runtime *runtime;
-    int done;
-};
-
-static void *submit_on_thread(void *arg)
-{
-    struct submitter *s = arg;
-    wb_request *request = wb_request_new("probe");
-
-    assert_int_equal(wb_call_submit(s->runtime, request, count_result, &s->done, NULL), WB_OK);
-    wb_request_free(request);
-    return NULL;
-}
-
-/* "wb_call_submit: any thread": also where nothing else is under way, so that the loop sleeps. */
-static void test_calls_of_other_threads_are_under_way(void **state)
-{
-    struct submitter s = {.runtime = bare_runtime(NULL)};
-    pthread_t thread;
-
-    (void)state;
-    add_tool(s.runtime, plain, echo, NULL, NULL);
-    assert_int_equal(pthread_create(&thread, NULL, submit_on_thread, &s), 0);
-    pthread_join(thread, NULL);
-    wb_runtime_run(s.runtime);
-    assert_int_equal(s.done, 1);
-    assert_int_equal(pthread_create(&thread, NULL, submit_on_thread, &s), 0);
-    pthread_join(thread, NULL);
-    assert_int_equal(wb_runtime_turn(s.runtime, 0), 0);
-    assert_int_equal(s.done, 2);
-    wb_runtime_free(s.runtime);
-}
-
 struct finisher {
     pthread_t thread;
     wb_tool_call *call;
@@ -770,7 +731,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sync_tool_answers),
-        cmocka_unit_test(test_calls_of_other_threads_are_under_way),
         cmocka_unit_test(test_an_async_tool_finishes_from_another_thread),
         cmocka_unit_test(test_only_the_first_finish_counts),
         cmocka_unit_test(test_cancelling_asks_the_tool_and_gives_one_outcome),
