@@ -43,6 +43,93 @@ static wb_runtime *counting_runtime(int *runs)
     return runtime;
 }
 
+/* ---- other threads ---- */
+
+static void count_good(wb_result *result, void *arg)
+{
+    *(int *)arg += wb_result_ok(result);
+}
+
+struct submitter {
+    wb_runtime *runtime;
+    int good;
+};
+
+static void *submit_one(void *arg)
+{
+    struct submitter *s = arg;
+    wb_request *request = wb_request_new("count");
+
+    assert_int_equal(wb_call_submit(s->runtime, request, count_good, &s->good, NULL), WB_OK);
+    wb_request_free(request);
+    return NULL;
+}
+
+/* call.h: "any thread": also where nothing else is under way and keeps the loop awake. */
+static void calls_of_other_threads_are_under_way(void **state)
+{
+    int runs = 0;
+    struct submitter s = {.runtime = counting_runtime(&runs)};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, submit_one, &s), 0);
+    pthread_join(thread, NULL);
+    wb_runtime_run(s.runtime);
+    assert_int_equal(s.good, 1);
+    assert_int_equal(pthread_create(&thread, NULL, submit_one, &s), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(wb_runtime_turn(s.runtime, 0), 0);
+    assert_int_equal(s.good, 2);
+    wb_runtime_free(s.runtime);
+}
+
+/* ---- a socket for both ways ---- */
+
+#define LINES 3000 /* more than a socket takes, and so are their answers */
+
+/* Says all it has to say before it listens; returns how many lines it was answered. */
+static void *talk_first(void *arg)
+{
+    int fd = *(int *)arg;
+    char line[300], buf[65536];
+    intptr_t lines = 0;
+    ssize_t n;
+
+    for (int i = 0; i < LINES; i++) {
+        int size = snprintf(line, sizeof(line),
+                            "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"count\","
+                            "\"arguments\":\"{\\\"n\\\":\\\"%0200d\\\"}\"}\n",
+                            i, i);
+        assert_int_equal(write(fd, line, (size_t)size), size);
+    }
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    while ((n = read(fd, buf, sizeof(buf))) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            lines += buf[i] == '\n';
+    return (void *)lines;
+}
+
+/* Answers that the socket does not take yet keep nobody from reading on. */
+static void one_socket_may_be_in_and_out(void **state)
+{
+    int runs = 0, s[2];
+    wb_runtime *runtime = counting_runtime(&runs);
+    pthread_t peer;
+    void *lines;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
+    assert_int_equal(pthread_create(&peer, NULL, talk_first, &s[1]), 0);
+    assert_int_equal(wb_dispatch(runtime, NULL, s[0], s[0], -1, NULL), WB_OK);
+    close(s[0]);
+    pthread_join(peer, &lines);
+    assert_int_equal((intptr_t)lines, LINES);
+    assert_int_equal(runs, LINES);
+    close(s[1]);
+    wb_runtime_free(runtime);
+}
+
 /* ---- readers that go away ---- */
 
 /* The end that is read from a pipe with this text and no more. */
@@ -666,6 +753,8 @@ static void a_stop_that_cannot_be_watched_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_of_other_threads_are_under_way),
+        cmocka_unit_test(one_socket_may_be_in_and_out),
         cmocka_unit_test(dispatch_goes_on_without_a_reader),
         cmocka_unit_test(serving_ends_without_a_reader),
         cmocka_unit_test(serving_goes_on_without_a_reader_of_its_access_log),

@@ -14,7 +14,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -628,60 +627,6 @@ static void a_slow_reader_gets_every_answer(void **state)
     world_end(&w);
 }
 
-/* Says all it has to say before it listens. */
-static void *talk_first(void *arg)
-{
-    int fd = *(int *)arg;
-    char line[300], buf[65536];
-    long lines = 0;
-    ssize_t n;
-
-    for (int i = 0; i < 3000; i++) {
-        int size = snprintf(line, sizeof(line),
-                            "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"echo\","
-                            "\"arguments\":\"{\\\"n\\\":\\\"%0200d\\\"}\"}\n",
-                            i, i);
-        assert_int_equal(write(fd, line, (size_t)size), size);
-    }
-    assert_int_equal(shutdown(fd, SHUT_WR), 0);
-    while ((n = read(fd, buf, sizeof(buf))) > 0)
-        for (ssize_t i = 0; i < n; i++)
-            lines += buf[i] == '\n';
-    return (void *)(intptr_t)lines;
-}
-
-static void run_echo(wb_tool_call *call, void *arg)
-{
-    size_t n;
-    const char *input = wb_tool_call_input(call, &n);
-
-    (void)arg;
-    wb_tool_finish_text(call, input, n);
-}
-
-/* One socket may be both: answers that it does not take yet keep nobody from reading on. */
-static void one_socket_may_be_in_and_out(void **state)
-{
-    struct world w;
-    pthread_t peer;
-    void *lines;
-    int s[2];
-
-    (void)state;
-    world_begin(&w);
-    assert_int_equal(wb_tool_register(w.runtime, "{\"name\":\"echo\",\"effect\":\"Pure\"}", NULL,
-                                      run_echo, NULL, NULL, NULL),
-                     WB_OK);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
-    assert_int_equal(pthread_create(&peer, NULL, talk_first, &s[1]), 0);
-    assert_int_equal(wb_dispatch(w.runtime, NULL, s[0], s[0], -1, NULL), WB_OK);
-    close(s[0]);
-    pthread_join(peer, &lines);
-    assert_int_equal((intptr_t)lines, 3000);
-    close(s[1]);
-    world_end(&w);
-}
-
 #define PARTIALS 20000
 #define PARTIAL ((size_t)1000)
 
@@ -807,7 +752,6 @@ int main(void)
         cmocka_unit_test(a_broken_stream_is_fatal_after_every_accepted_call),
         cmocka_unit_test(when_the_reader_has_gone_no_more_lines_are_taken),
         cmocka_unit_test(a_slow_reader_gets_every_answer),
-        cmocka_unit_test(one_socket_may_be_in_and_out),
         cmocka_unit_test(a_slow_reader_is_spared_partials),
         cmocka_unit_test(a_repeated_id_runs_once),
         cmocka_unit_test(a_repeat_of_a_call_that_cannot_begin_is_answered),

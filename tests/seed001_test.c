@@ -369,7 +369,8 @@ static void the_snapshot_holds_what_applied(void **state)
 {
     static const char want[] =
         "{\"timeoutMs\":1000,\"retry\":{\"maxAttempts\":3,\"baseMs\":10,\"capMs\":40,"
-        "\"multiplier\":2,\"jitter\":20,\"quota\":500},\"rateLimitIds\":[\"local::full\",\"local\"],"
+        "\"multiplier\":2,\"jitter\":20,\"quota\":500},\"rateLimitIds\":[\"local::full\",\"local\"]"
+        ","
         "\"circuitState\":\"closed\",\"concurrency\":2,\"budgetId\":\"team\","
         "\"clamped\":[{\"setting\":\"deadline\",\"asked\":60000,\"given\":1000}],"
         "\"redactions\":[\"output.done\"]}";

@@ -246,7 +246,7 @@ void wb_runtime_run(wb_runtime *runtime)
 {
     if (!wbi_api_ours(runtime) || runtime->threaded || wbi_api_inside(runtime))
         return;
-    while (wbi_calls_count(runtime->rt->calls) > 0)
+    while (wbi_loop_is_posted(runtime->rt->loop) || wbi_calls_count(runtime->rt->calls) > 0)
         (void)wbi_loop_turn(runtime->rt->loop, /* wait= */ true);
 }
 

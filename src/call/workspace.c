@@ -71,11 +71,6 @@ static wb_rc reserve(struct wbi_runtime *rt, struct wbi_error *err)
 
     if (w == NULL)
         return wbi_fail_nomem(err);
-    if (w->n == WBI_LIMIT_WORKSPACES)
-        return wbi_fail(err, WB_ELIMIT,
-                        "%u conversations are in workspaces of their own already; "
-                        "one of them must exit first",
-                        WBI_LIMIT_WORKSPACES);
     if (w->n < w->cap)
         return WB_OK;
     cap = w->cap ? w->cap * 2 : 4;
@@ -163,15 +158,35 @@ static wb_rc recall_one(struct wbi_runtime *rt, struct wbi_arena *arena,
     return rc;
 }
 
+enum { RECALL_AT_ONCE = 256 };
+
+/* All of them: several processes may have come to more than one may. */
+static wb_rc recall_all(struct wbi_runtime *rt, struct wbi_arena *arena, struct wbi_error *err)
+{
+    struct wbi_str after = WBI_NONE;
+    struct wbi_entry *entries;
+    size_t n = RECALL_AT_ONCE;
+    wb_rc rc = WB_OK;
+
+    while (rc == WB_OK && n == RECALL_AT_ONCE) {
+        rc = wbi_store_list(rt->store, arena, TABLE, WBI_NONE, after, RECALL_AT_ONCE, &entries, &n,
+                            err);
+        for (size_t i = 0; rc == WB_OK && i < n; i++) {
+            after = entries[i].key;
+            if (find(rt, after) == NULL)
+                rc = recall_one(rt, arena, &entries[i], err);
+        }
+    }
+    return rc;
+}
+
 /* The conversations that other processes have left somewhere, once; those that
  * nobody can name again need none of it. */
 static wb_rc recall(const struct wbi_call *call, struct wbi_error *err)
 {
     struct wbi_runtime *rt = call->runtime;
     struct wbi_workspaces *w = list_of(rt);
-    struct wbi_entry *entries;
     struct wbi_arena *arena;
-    size_t n = 0;
     wb_rc rc;
 
     if (w == NULL)
@@ -181,11 +196,7 @@ static wb_rc recall(const struct wbi_call *call, struct wbi_error *err)
     rc = wbi_runtime_open_ledger(rt, err);
     if (rc != WB_OK || (rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena)) != WB_OK)
         return rc;
-    rc = wbi_store_list(rt->store, arena, TABLE, WBI_NONE, WBI_NONE, WBI_LIMIT_WORKSPACES, &entries,
-                        &n, err);
-    for (size_t i = 0; i < n && rc == WB_OK; i++)
-        if (find(rt, entries[i].key) == NULL)
-            rc = recall_one(rt, arena, &entries[i], err);
+    rc = recall_all(rt, arena, err);
     wbi_arena_free(arena);
     w->recalled = rc == WB_OK;
     return rc;
@@ -247,7 +258,12 @@ wb_rc wbi_workspace_enter(const struct wbi_call *call, struct wbi_root *root, st
     if (rc != WB_OK)
         return rc;
     e = find(rt, call->inv.conversation_id);
-    if (e == NULL)
+    if (e == NULL && rt->workspaces->n >= WBI_LIMIT_WORKSPACES)
+        rc = wbi_fail(err, WB_ELIMIT,
+                      "%u conversations are in workspaces of their own already; "
+                      "one of them must exit first",
+                      WBI_LIMIT_WORKSPACES);
+    else if (e == NULL)
         rc = reserve(rt, err);
     if (rc == WB_OK && is_kept(call))
         rc = keep(call, path, err);

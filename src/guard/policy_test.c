@@ -344,13 +344,13 @@ static void the_snapshot_says_what_applied(void **state)
     s.redactions_n = 1;
     w = wbi_jw_to(&out);
     wbi_policy_write_snapshot(&w, &s);
-    assert_true(
-        wbi_str_eqz(wbi_buf_str(&out),
-                    "{\"timeoutMs\":0,\"retry\":{\"maxAttempts\":1,\"baseMs\":200,\"capMs\":20000,"
-                    "\"multiplier\":2,\"jitter\":20},\"rateLimitIds\":[\"local::x\",\"local\"],"
-                    "\"circuitState\":\"half-open\",\"concurrency\":4,\"budgetId\":\"b1\","
-                    "\"clamped\":[{\"setting\":\"timeoutMs\",\"asked\":9,\"given\":5}],"
-                    "\"redactions\":[\"headers.authorization\"]}"));
+    assert_true(wbi_str_eqz(
+        wbi_buf_str(&out),
+        "{\"timeoutMs\":0,\"retry\":{\"maxAttempts\":1,\"baseMs\":200,\"capMs\":20000,"
+        "\"multiplier\":2,\"jitter\":20,\"quota\":500},\"rateLimitIds\":[\"local::x\",\"local\"],"
+        "\"circuitState\":\"half-open\",\"concurrency\":4,\"budgetId\":\"b1\","
+        "\"clamped\":[{\"setting\":\"timeoutMs\",\"asked\":9,\"given\":5}],"
+        "\"redactions\":[\"headers.authorization\"]}"));
     wbi_buf_fini(&out);
 }
 

@@ -74,13 +74,11 @@ static bool run_due(struct wbi_loop *loop)
     return any;
 }
 
-static void drain_posts(uv_async_t *handle)
+/* What other threads have posted. Returns whether there was anything to run. */
+static bool run_posts(struct wbi_loop *loop)
 {
-    struct wbi_loop *loop = handle->data;
     struct wbi_post *newest = atomic_exchange(&loop->posted, NULL), *oldest = NULL;
     struct wbi_post **end = &loop->due;
-
-    wbi_eager_event(&loop->eager);
 
     while (newest != NULL) { /* reverse into the order posted */
         struct wbi_post *next = newest->next;
@@ -91,7 +89,15 @@ static void drain_posts(uv_async_t *handle)
     while (*end != NULL) /* older ones, where a callback runs the loop */
         end = &(*end)->next;
     *end = oldest;
-    (void)run_due(loop);
+    return run_due(loop);
+}
+
+static void on_wake(uv_async_t *handle)
+{
+    struct wbi_loop *loop = handle->data;
+
+    wbi_eager_event(&loop->eager);
+    (void)run_posts(loop);
 }
 
 static void run_deferred(struct wbi_loop *loop)
@@ -187,7 +193,7 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
     if (loop->owned)
         status = enough_descriptors() ? uv_loop_init(&loop->own) : UV_EMFILE;
     if (status == 0) {
-        status = uv_async_init(loop->uv, &loop->wake, drain_posts);
+        status = uv_async_init(loop->uv, &loop->wake, on_wake);
         if (status != 0 && loop->owned)
             (void)uv_loop_close(&loop->own); /* nothing is open in it */
     }
@@ -215,7 +221,7 @@ void wbi_loop_free(struct wbi_loop *loop)
 {
     if (loop == NULL)
         return;
-    drain_posts(&loop->wake);
+    (void)run_posts(loop);
     run_deferred(loop);
     wbi_alarms_free(loop->alarms);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
@@ -275,16 +281,17 @@ void wbi_loop_run(struct wbi_loop *loop, const bool *done)
     take_over(loop);
     loop->waits = true;
     wbi_loop_hold(loop); /* posts from other threads keep it alive */
-    (void)run_due(loop);
+    (void)run_posts(loop);
     while (!*done)
         (void)uv_run(loop->uv, UV_RUN_ONCE);
     wbi_loop_unhold(loop);
 }
 
+/* A loop with nothing under way does not even look who has woken it. */
 bool wbi_loop_turn(struct wbi_loop *loop, bool wait)
 {
     take_over(loop);
-    if (run_due(loop))
+    if (run_posts(loop))
         wait = false;
     loop->waits = wait;
     return uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0;
@@ -294,6 +301,11 @@ bool wbi_loop_here(const struct wbi_loop *loop)
 {
     return !atomic_load(&loop->adrift) &&
            pthread_equal(atomic_load(&loop->thread), pthread_self()) != 0;
+}
+
+bool wbi_loop_is_posted(const struct wbi_loop *loop)
+{
+    return atomic_load(&loop->posted) != NULL || loop->due != NULL;
 }
 
 void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post)

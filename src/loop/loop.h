@@ -45,6 +45,8 @@ struct wbi_post {
     void *arg;
 };
 void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post);
+/* Whether some wait to run, which keep no loop alive that is not held. Loop thread. */
+bool wbi_loop_is_posted(const struct wbi_loop *loop);
 
 /* Loop thread: fn(arg) runs once, after the events of this turn and before the loop
  * waits again: what a turn has to write goes out together. The node lives until
