@@ -190,10 +190,14 @@ struct wbi_circuit_counts wbi_circuit_window(const struct wbi_circuit *c,
 static bool trips(const struct wbi_circuit *c, const struct wbi_circuit_settings *s, int64_t now,
                   bool failed, bool slow)
 {
-    struct wbi_circuit_counts sum = wbi_circuit_window(c, s, now);
     uint32_t enough = (uint32_t)s->min_calls;
-    uint64_t calls = sum.calls;
+    struct wbi_circuit_counts sum;
+    uint64_t calls;
 
+    if (!failed && !slow)
+        return false;
+    sum = wbi_circuit_window(c, s, now);
+    calls = sum.calls;
     if (s->window_calls > 0)
         enough = WBI_MIN(enough, (uint32_t)s->window_calls);
     if (calls < enough || calls == 0)
