@@ -215,6 +215,9 @@
 #define WBI_HTTP_WRITE_MS 30000
 #define WBI_HTTP_LINGER_MS 1000
 
+/* dispatch */
+#define WBI_LIMIT_ANSWERS (8u * WBI_MIB) /* given, kept in memory for repeats */
+
 /* MCP: messages, sessions, upstreams */
 #define WBI_LIMIT_MCP_MESSAGE (16u * WBI_MIB)
 #define WBI_LIMIT_MCP_OUT (64u * WBI_MIB) /* unread on one stdio connection */

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "call/answers.h"
 #include "call/frames.h"
 #include "call/guards.h"
 #include "json/canonical.h"
@@ -46,9 +47,11 @@ struct entry {
     bool last_of_turn;
     bool error_line; /* its output is one */
     bool remembered;
+    bool aside;         /* its output is among the answers, at aside_at */
     const char *output; /* owned, or the text that needs no memory */
     char *owned;
     size_t output_n;
+    int64_t aside_at;
 };
 
 struct router_conversation {
@@ -68,6 +71,7 @@ struct wbi_router {
     struct wbi_router_sink sink;
     struct router_conversation *conversations;
     struct entry *first, *last; /* not yet written */
+    struct wbi_answers answers; /* written */
     struct wbi_buf group;       /* items of the turn being written */
     struct wbi_buf scratch;     /* what a fingerprint is taken of */
     size_t group_items;
@@ -92,6 +96,7 @@ wb_rc wbi_router_new(struct wbi_runtime *rt, const struct wbi_router_options *o,
     r->sink = *sink;
     wbi_buf_init(&r->group, WBI_LIMIT_CALL_ARENA);
     wbi_buf_init(&r->scratch, WBI_LIMIT_CALL_ARENA);
+    wbi_answers_init(&r->answers, rt->state);
     *ret = r;
     return WB_OK;
 }
@@ -128,6 +133,7 @@ void wbi_router_free(struct wbi_router *r)
     }
     wbi_buf_fini(&r->group);
     wbi_buf_fini(&r->scratch);
+    wbi_answers_fini(&r->answers);
     wbi_free(r);
 }
 
@@ -185,6 +191,18 @@ static void add_to_group(struct wbi_router *r, const struct entry *e)
     r->group_items = 0;
 }
 
+/* Nobody needs it now, but a repeat may come. */
+static void set_aside(struct wbi_router *r, struct entry *e)
+{
+    if (e->owned == NULL ||
+        !wbi_answers_put(&r->answers, wbi_str_make(e->output, e->output_n), &e->aside_at))
+        return;
+    wbi_free(e->owned);
+    e->owned = NULL;
+    e->output = NULL;
+    e->aside = true;
+}
+
 /* Answered entries at the head of the queue go out. */
 static void flush(struct wbi_router *r)
 {
@@ -203,29 +221,68 @@ static void flush(struct wbi_router *r)
             release_line(e->line);
         e->line = NULL;
         e->wire = NULL;
-        if (!e->remembered)
+        if (e->remembered)
+            set_aside(r, e);
+        else
             free_entry(e);
     }
     if (r->pending == 0 && r->sink.idle != NULL)
         r->sink.idle(r->sink.arg);
 }
 
-static void answer(struct entry *e, struct wbi_str output)
+/* With output of its own; NULL: no memory. */
+static void answer_with(struct entry *e, char *owned, size_t n)
 {
     static const char no_memory[] =
         "{\"type\":\"waybill.error\",\"line\":null,\"id\":null,\"error\":{\"kind\":"
         "\"internal_error\",\"message\":\"out of memory\",\"retryable\":false}}";
 
-    e->owned = output.n > 0 ? wbi_strdup(output) : NULL;
+    e->owned = owned;
     e->output = e->owned ? e->owned : no_memory;
-    e->output_n = e->owned ? output.n : sizeof(no_memory) - 1;
+    e->output_n = e->owned ? n : sizeof(no_memory) - 1;
     e->error_line |= e->owned == NULL;
     e->state = ANSWERED;
 }
 
+static void answer(struct entry *e, struct wbi_str output)
+{
+    answer_with(e, output.n > 0 ? wbi_strdup(output) : NULL, output.n);
+}
+
+static void fail_entry(struct entry *e, const char *what, wb_rc rc)
+{
+    struct wbi_buf error, line;
+    struct wbi_error text;
+
+    wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
+    wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
+    (void)wbi_fail(&text, rc, "%s (%s)", what, wb_rc_name(rc));
+    wbi_wire_error_json(&error, WBI_KIND_INTERNAL_ERROR, wbi_str_z(text.text));
+    wbi_wire_error_line(&line, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
+                        wbi_buf_str(&error));
+    e->error_line = true;
+    answer(e, wbi_buf_rc(&line) == WB_OK ? wbi_buf_str(&line) : WBI_NONE);
+    wbi_buf_fini(&error);
+    wbi_buf_fini(&line);
+}
+
+static void answer_from_aside(struct entry *e, const struct entry *earlier)
+{
+    char *text;
+    wb_rc rc = wbi_answers_get(&e->router->answers, earlier->aside_at, earlier->output_n, &text);
+
+    if (rc == WB_OK)
+        answer_with(e, text, earlier->output_n);
+    else
+        fail_entry(e, "the answer given to this call id before cannot be read", rc);
+}
+
 static void answer_like(struct entry *e, const struct entry *earlier)
 {
-    answer(e, wbi_str_make(earlier->output, earlier->output_n));
+    if (earlier->aside)
+        answer_from_aside(e, earlier);
+    else
+        answer(e, wbi_str_make(earlier->output, earlier->output_n));
     e->error_line |= earlier->error_line;
 }
 
@@ -394,23 +451,6 @@ static bool gate_open(const struct entry *e)
     return e->exclusive ? c->running == 0 : !c->exclusive;
 }
 
-static void fail_entry(struct entry *e, wb_rc rc)
-{
-    struct wbi_buf error, line;
-    struct wbi_error text;
-
-    wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
-    wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
-    (void)wbi_fail(&text, rc, "the call could not be started (%s)", wb_rc_name(rc));
-    wbi_wire_error_json(&error, WBI_KIND_INTERNAL_ERROR, wbi_str_z(text.text));
-    wbi_wire_error_line(&line, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
-                        wbi_buf_str(&error));
-    e->error_line = true;
-    answer(e, wbi_buf_rc(&line) == WB_OK ? wbi_buf_str(&line) : WBI_NONE);
-    wbi_buf_fini(&error);
-    wbi_buf_fini(&line);
-}
-
 /* Start what may start, in order; an entry that has to wait holds back all later
  * ones of its conversation. */
 static void start_ready(struct wbi_router *r)
@@ -432,7 +472,7 @@ static void start_ready(struct wbi_router *r)
         }
         rc = start(e);
         if (rc != WB_OK) {
-            fail_entry(e, rc);
+            fail_entry(e, "the call could not be started", rc);
             answer_repeats(r, e);
         }
     }
