@@ -239,12 +239,28 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
     return wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, err);
 }
 
+/* So some write what they leave out. */
+static bool is_nothing(const wbi_json *v)
+{
+    return wbi_json_is(v, WBI_JSON_NULL);
+}
+
+static bool good_argument(const wbi_json *argument)
+{
+    WBI_JSON_EACH_MEMBER (argument, k) {
+        struct wbi_str name = wbi_json_str(k);
+        bool good = wbi_str_eqz(name, "required") ? is_bool(k_val) : good_member(name, k_val);
+
+        if (!good && !is_nothing(k_val))
+            return false;
+    }
+    return wbi_json_get_str(argument, "name").p != NULL;
+}
+
 static bool good_arguments(const wbi_json *list)
 {
     WBI_JSON_EACH (list, e) {
-        const wbi_json *required = wbi_json_get(e, "required");
-
-        if (wbi_json_get_str(e, "name").p == NULL || (required != NULL && !is_bool(required)))
+        if (!good_argument(e))
             return false;
     }
     return wbi_json_is(list, WBI_JSON_ARR);
@@ -266,7 +282,7 @@ static bool good_item_member(struct wbi_str name, const wbi_json *v)
 bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item)
 {
     WBI_JSON_EACH_MEMBER (item, k) {
-        if (!good_item_member(wbi_json_str(k), k_val))
+        if (!is_nothing(k_val) && !good_item_member(wbi_json_str(k), k_val))
             return false;
     }
     return wbi_json_get_str(item, "name").p != NULL &&

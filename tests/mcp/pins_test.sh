@@ -183,8 +183,9 @@ tools "$(tool ok o),{\"name\":\"none\"},{\"name\":\"yes\",\"inputSchema\":true},
  $(tool odd o ',"annotations":"x","icons":[7],"_meta":[],"execution":7,"title":7,"outputSchema":true'),
  $(tool arr a ',"outputSchema":{"type":"array"}'),$(tool free f ',"outputSchema":{"minProperties":0}'),
  {\"name\":\"bool\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":true,\"b\":false}}}"
-printf '[7,{"title":"no name"},{"name":"p"}]' > "$work/s/prompts"
-printf '["fx://a",{"name":"no uri"},{"uri":"fx://b","name":"b"}]' > "$work/s/resources"
+printf '[7,{"title":"no name"},{"name":"p"},{"name":"q","description":null,"arguments":[{"name":"a","description":null,"required":null}]},
+ {"name":"r","arguments":[{"name":"a","description":7}]}]' > "$work/s/prompts"
+printf '["fx://a",{"name":"no uri"},{"uri":"fx://b","name":"b"},{"uri":"fx://c","name":"c","mimeType":null,"size":null}]' > "$work/s/resources"
 serve
 ask tools/list ''
 for name in none yes any text far; do lacks "$name is listed" "\"name\":\"s__$name\""; done
@@ -199,7 +200,8 @@ ask tools/list "$modern"
 has "2026-07-28 hears of arrays" '"outputSchema":{"type":"array"}'
 has "and of true" '"properties":{"a":true,"b":false}'
 ask prompts/list ''; has "a prompt" '"name":"s__p"'; lacks "one without a name" 'no name'
-ask resources/list ''; has "a resource" '"fx://b"'; lacks "one without a uri" 'no uri'; lacks "a text" 'fx://a'
+has "null is nothing" '{"name":"s__q","arguments":[{"name":"a"}]}'; lacks "arguments of a wrong form" '"s__r"'
+ask resources/list ''; has "a resource" '"fx://b"'; lacks "one without a uri" 'no uri'; has "null is nothing" '{"uri":"fx://c","name":"c"}'; lacks "a text" 'fx://a'
 printf '{"content":[],"structuredContent":[1,"two"]}' > "$work/s/result"
 call s__arr; lacks "an array for the older era" structuredContent
 has "its text instead" '"content":[{"type":"text","text":"[1,\"two\"]"}]'
