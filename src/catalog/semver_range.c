@@ -12,6 +12,7 @@
 struct partial {
     uint64_t number[3];
     unsigned given; /* how many are numbers; 3 is a whole version */
+    bool odd;       /* a number stands after an x, where it says nothing */
     struct wbi_str pre;
 };
 
@@ -189,12 +190,16 @@ static enum sign read_sign(struct parsing *p)
 
 static bool read_place(struct parsing *p, struct partial *q, unsigned i)
 {
+    uint64_t number;
+
     if (next_is(p, 'x') || next_is(p, 'X') || next_is(p, '*'))
         return true;
-    if (q->given != i) /* a number after an x says nothing */
+    if (!wbi_semver_number(p->s, &p->at, &number))
         return false;
-    q->given = i + 1;
-    return wbi_semver_number(p->s, &p->at, &q->number[i]);
+    q->odd = q->odd || q->given != i;
+    if (!q->odd)
+        q->number[q->given++] = number;
+    return true;
 }
 
 static bool read_partial(struct parsing *p, enum sign sign, struct partial *q)
@@ -256,8 +261,11 @@ static bool read_comparators(struct parsing *p)
         if (!read_partial(p, sign, &q))
             return false;
         skip_space(p);
-        if (first && sign == SIGN_NONE && hyphen_follows(p))
+        if (first && (sign == SIGN_NONE || sign == SIGN_EQ) && hyphen_follows(p))
             return read_upper_end(p, &q);
+        /* npm refuses odd ones only where it does not rewrite them */
+        if (q.odd && sign != SIGN_TILDE && sign != SIGN_CARET)
+            return false;
         if (!add_signed(p, sign, &q))
             return false;
     }

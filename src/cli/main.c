@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         return finish(word, EXIT_OK);
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return finish(word, print_overview(stdout));
+        return finish(word, help(argv[at + 1] != NULL && argv[at + 1][0] != '-', argv + at + 1));
     if (strcmp(word, "help") == 0)
         return finish(word, help(argc - at - 1, argv + at + 1));
     /* options before the command join those after it */

@@ -226,6 +226,12 @@ static wb_rc property_escape(struct rewriter *r, bool in_class)
     return WB_OK;
 }
 
+/* In a group of its own: repeated, PCRE2 does not match one to a group that took no part. */
+static void put_reference(struct rewriter *r, size_t number)
+{
+    wbi_buf_addf(r->out, "(?:\\g{%zu})", number);
+}
+
 static wb_rc back_reference(struct rewriter *r)
 {
     size_t number = 0;
@@ -234,28 +240,46 @@ static wb_rc back_reference(struct rewriter *r)
         number = number * 10 + (size_t)(r->in.p[r->at++] - '0');
     if (number > r->groups)
         return bad(r, "back reference to a group that does not exist");
-    wbi_buf_addf(r->out, "\\g{%zu}", number);
+    put_reference(r, number);
     return WB_OK;
 }
 
-/* Whether the pattern has a group of that name, which is given in its brackets. */
-static bool has_group(const struct rewriter *r, struct wbi_str name)
+static size_t count_groups(struct wbi_str s)
 {
-    struct wbi_str rest = r->in;
+    size_t n = 0;
+    bool in_class = false;
 
-    for (;;) {
-        size_t at = wbi_str_find(rest, name);
-        if (at >= rest.n)
-            return false;
-        if (at >= 2 && rest.p[at - 1] == '?' && rest.p[at - 2] == '(')
-            return true;
-        rest = wbi_str_from(rest, at + 1);
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\\')
+            i++;
+        else if (s.p[i] == '[')
+            in_class = true;
+        else if (s.p[i] == ']')
+            in_class = false;
+        else if (s.p[i] == '(' && !in_class)
+            n += i + 1 >= s.n || s.p[i + 1] != '?' ||
+                 (i + 3 < s.n && s.p[i + 2] == '<' && s.p[i + 3] != '=' && s.p[i + 3] != '!');
+    }
+    return n;
+}
+
+/* The number of the group of that name, which is given in its brackets; 0 without one. */
+static size_t group_named(const struct rewriter *r, struct wbi_str name)
+{
+    for (size_t from = 0;; from++) {
+        size_t at = from + wbi_str_find(wbi_str_from(r->in, from), name);
+
+        if (at >= r->in.n)
+            return 0;
+        if (at >= 2 && r->in.p[at - 1] == '?' && r->in.p[at - 2] == '(')
+            return count_groups(wbi_str_head(r->in, at - 2)) + 1;
+        from = at;
     }
 }
 
 static wb_rc named_reference(struct rewriter *r)
 {
-    size_t i = 2;
+    size_t i = 2, number;
 
     if (peek(r, 1) != '<')
         return bad(r, "\\k needs a group name");
@@ -263,10 +287,10 @@ static wb_rc named_reference(struct rewriter *r)
         i++;
     if (peek(r, i) != '>' || i == 2)
         return bad(r, "\\k needs a group name");
-    if (!has_group(r, wbi_str_make(r->in.p + r->at + 1, i)))
+    number = group_named(r, wbi_str_make(r->in.p + r->at + 1, i));
+    if (number == 0)
         return bad(r, "reference to a group that does not exist");
-    wbi_buf_addz(r->out, "\\");
-    wbi_buf_add(r->out, r->in.p + r->at, i + 1);
+    put_reference(r, number);
     r->at += i + 1;
     return WB_OK;
 }
@@ -490,13 +514,17 @@ static size_t group_opening(const struct rewriter *r)
     return i > 2 && peek(r, i) == ':' ? i + 1 : 0;
 }
 
+/* Groups lose their names, which may be longer there and of other letters than PCRE2 allows. */
 static wb_rc open_group(struct rewriter *r)
 {
     size_t n = group_opening(r);
 
     if (n == 0)
         return bad(r, "no such group in ECMA-262");
-    wbi_buf_add(r->out, r->in.p + r->at, n);
+    if (r->in.p[r->at + n - 1] == '>')
+        wbi_buf_addc(r->out, '(');
+    else
+        wbi_buf_add(r->out, r->in.p + r->at, n);
     r->at += n;
     r->open++;
     r->can_repeat = false;
@@ -601,25 +629,6 @@ static wb_rc term(struct rewriter *r)
     wbi_buf_addc(r->out, (char)c);
     r->at++;
     return WB_OK;
-}
-
-static size_t count_groups(struct wbi_str s)
-{
-    size_t n = 0;
-    bool in_class = false;
-
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\\')
-            i++;
-        else if (s.p[i] == '[')
-            in_class = true;
-        else if (s.p[i] == ']')
-            in_class = false;
-        else if (s.p[i] == '(' && !in_class)
-            n += i + 1 >= s.n || s.p[i + 1] != '?' ||
-                 (i + 3 < s.n && s.p[i + 2] == '<' && s.p[i + 3] != '=' && s.p[i + 3] != '!');
-    }
-    return n;
 }
 
 wb_rc wbi_regex_rewrite(struct wbi_str pattern, struct wbi_buf *out, struct wbi_error *err)

@@ -54,7 +54,10 @@ static void ecma_syntax_means_what_ecma_says(void **state)
         {"^[\\W]$", "\xd9\xa0", true},
         {"^[\\p{ASCII}]$", "\x7f", true},
         {"^(?:a|(b))\\1c$", "ac", true}, /* a group that took no part matches empty */
+        {"^\\1+c(a)?$", "c", true},
         {"^(?<y>\\d)-\\k<y>$", "7-7", true},
+        {"^\\k<b>(a)[(](?:x)(?<b>b)(?<$c>c)\\k<$c>\\k<b>$", "a(xbccb", true},
+        {"^(?<a_name_of_more_than_thirty_two_letters>a)$", "a", true},
         {"^a{,2}$", "a{,2}", true},
         {"^x{2}?$", "xx", true},
         {"^\\-\\/\\@$", "-/@", true},
