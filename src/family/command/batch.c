@@ -177,14 +177,18 @@ wb_rc wbi_batch_write_partial(const struct wbi_command_batch *batch, struct wbi_
 #define OUTCOME_WORDS 32
 #define LEFT_WORDS 96
 
-/* "exit 0", "signal 9", "not started", …: in few words how it ended. */
+/* "exit 0", "signal 9", "memory limit", "not started", …: in few words how it ended. */
 static void outcome_words(const wbi_json *item, char into[OUTCOME_WORDS])
 {
     struct wbi_str status = wbi_json_get_str(item, "status");
+    struct wbi_str limit = wbi_json_get_str(item, "limit");
     int64_t number = 0;
 
     if (wbi_json_true(wbi_json_get(item, "timed_out")))
         (void)snprintf(into, OUTCOME_WORDS, "timed out");
+    else if (limit.p != NULL)
+        (void)snprintf(into, OUTCOME_WORDS, "%.*s limit",
+                       (int)WBI_MIN(limit.n, (size_t)OUTCOME_WORDS - 7), limit.p);
     else if (wbi_json_i64(wbi_json_get(item, "exit_status"), &number))
         (void)snprintf(into, OUTCOME_WORDS, "exit %lld", (long long)number);
     else if (wbi_json_i64(wbi_json_get(item, "signal"), &number))

@@ -57,13 +57,18 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
 
 static void render_row(struct wbi_buf *out, const wbi_json *task)
 {
+    struct wbi_str limit = wbi_json_get_str(task, "limit");
     int64_t n;
 
     wbi_buf_addf(out, "%.*s %.*s", WBI_FMT(wbi_json_get_str(task, "task_id")),
                  WBI_FMT(wbi_json_get_str(task, "status")));
     if (wbi_json_i64(wbi_json_get(task, "exit_status"), &n))
         wbi_buf_addf(out, " (status %lld)", (long long)n);
-    if (wbi_json_i64(wbi_json_get(task, "signal"), &n))
+    if (wbi_json_true(wbi_json_get(task, "timed_out")))
+        wbi_buf_addz(out, " (timed out)");
+    else if (limit.p != NULL)
+        wbi_buf_addf(out, " (%.*s limit)", WBI_FMT(limit));
+    else if (wbi_json_i64(wbi_json_get(task, "signal"), &n))
         wbi_buf_addf(out, " (signal %lld)", (long long)n);
     if (wbi_json_i64(wbi_json_get(task, "duration_ms"), &n))
         wbi_buf_addf(out, " %lld ms", (long long)n);
