@@ -9,10 +9,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "http/http_int.h"
 
 #define TICK_MS 250
@@ -255,6 +257,17 @@ static wb_rc open_socket(struct wbi_http *http, struct wbi_str address, struct w
     return WB_OK;
 }
 
+/* Whoever connects, also without a token, takes a descriptor: half of them are for the calls. */
+static size_t most_connections(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY)
+        return WBI_LIMIT_HTTP_CONNECTIONS;
+    return WBI_MAX(WBI_MIN((size_t)files.rlim_cur / 2, (size_t)WBI_LIMIT_HTTP_CONNECTIONS),
+                   (size_t)1);
+}
+
 static void set_defaults(struct wbi_http_options *o)
 {
     if (o->header_bytes == 0)
@@ -262,7 +275,7 @@ static void set_defaults(struct wbi_http_options *o)
     if (o->body_bytes == 0)
         o->body_bytes = WBI_LIMIT_HTTP_BODY;
     if (o->connections == 0)
-        o->connections = WBI_LIMIT_HTTP_CONNECTIONS;
+        o->connections = most_connections();
     if (o->connections > 0xffff)
         o->connections = 0xffff;
     if (o->stream_bytes == 0)
