@@ -212,7 +212,7 @@ static void *visit(void *arg)
         send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0)
         (void)recv(fd, answer, sizeof(answer), 0);
     close(fd);
-    (void)write(v->stop, "", 1);
+    assert_int_equal(write(v->stop, "", 1), 1);
     return NULL;
 }
 
@@ -300,7 +300,7 @@ static void *call_and_read_metrics(void *arg)
     ask(r->v.port, request, r->called, sizeof(r->called));
     ask(r->v.port, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
         r->metrics, sizeof(r->metrics));
-    (void)write(r->v.stop, "", 1);
+    assert_int_equal(write(r->v.stop, "", 1), 1);
     return NULL;
 }
 
