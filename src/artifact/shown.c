@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "path/path.h"
 
 struct wbi_shown {
     struct wbi_hygiene hygiene;
@@ -101,7 +102,7 @@ static void spill(struct wbi_shown *s)
     if (s->text.n < WBI_LIMIT_SHOWN_MEMORY || s->dir_fd < 0)
         return;
     if (s->file < 0)
-        s->file = openat(s->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        s->file = wbi_path_open_unnamed(s->dir_fd, ".");
     if (s->file < 0 || !has_room(s) || wbi_write_all(s->file, s->text.p, s->text.n) != 0) {
         fail(s, WB_EIO);
         return;

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "path/path.h"
 
 void wbi_answers_init(struct wbi_answers *a, struct wbi_str dir)
 {
@@ -32,7 +33,7 @@ static bool have_file(struct wbi_answers *a)
     if (a->none)
         return false;
     (void)snprintf(path, sizeof(path), "%.*s", WBI_FMT(a->dir));
-    a->fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    a->fd = wbi_path_open_unnamed(AT_FDCWD, path);
     a->none = a->fd < 0;
     return a->fd >= 0;
 }

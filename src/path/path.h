@@ -117,6 +117,9 @@ bool wbi_listing_next(struct wbi_listing *d, struct wbi_listing_entry *ret);
 int wbi_path_open_child_dir(int dir_fd, const char *name);
 int wbi_path_open_child_file(int dir_fd, const char *name, struct stat *ret_st);
 int wbi_path_stat_child(int dir_fd, const char *name, struct stat *ret_st);
+/* A file (0600) to read and write in a directory that is no link, relative to dir_fd. It has no
+ * name, so nobody else reaches it and it is gone when it is closed. -1 and errno. */
+int wbi_path_open_unnamed(int dir_fd, const char *dir);
 
 /* ---- writing ---- */
 

@@ -362,6 +362,11 @@ int wbi_path_open_child_dir(int dir_fd, const char *name)
     return openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+int wbi_path_open_unnamed(int dir_fd, const char *dir)
+{
+    return openat(dir_fd, dir, O_TMPFILE | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 int wbi_path_open_child_file(int dir_fd, const char *name, struct stat *ret_st)
 {
     int fd;
