@@ -26,7 +26,7 @@ open() { # era of the server
     configure "$1"
     rm -f "$work/in"
     mkfifo "$work/in"
-    "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
     pid=$!
     exec 3>"$work/in"
 }

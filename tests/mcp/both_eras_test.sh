@@ -20,7 +20,7 @@ open() { # era of the server, what starts it, its file; exec: not seen is what i
     config "{\"mcpServers\":{\"a\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo >>$work/started; ${2-tee -a $work/seen |} $build/mcp_asker $1 ${3:-}\"],\"probeMs\":2000}}${more:-}}"
     rm -f "$work/in"
     mkfifo "$work/in"
-    "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
     pid=$!
     exec 3>"$work/in"
 }

@@ -101,7 +101,7 @@ name_of() { echo "${1/\//http-}"; }
 } >"$HOME/.config/waybill/config.json"
 
 mkfifo "$work/in"
-timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+timeout 60 "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
 pid=$!
 exec 3>"$work/in"
 # What nobody waits for is not timed: a number of looks, far beyond what is needed.

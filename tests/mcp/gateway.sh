@@ -36,13 +36,13 @@ wait_line() {
     return 1
 }
 
-# start_gateway: over HTTP; sets `url` and `token`.
+# start_gateway OPTION…: over HTTP; sets `url` and, where one is asked for, `token`.
 start_gateway() {
     : >"$work/gateway.err" # an old line must not pass for the new one's
-    "$build/waybill" serve --root "$work/ws" --http 127.0.0.1:0 2>"$work/gateway.err" &
+    "$build/waybill" serve --root "$work/ws" --http 127.0.0.1:0 "$@" 2>"$work/gateway.err" &
     gateway=$!
     url=$(wait_line "$work/gateway.err" 's/^listening on //p') || { cat "$work/gateway.err"; exit 1; }
-    token=$(cat "$HOME/.local/state/waybill/http-token")
+    [ "$*" = "--auth none" ] || token=$(cat "$HOME/.local/state/waybill/http-token")
 }
 stop_gateway() {
     [ -z "${gateway:-}" ] || { kill "$gateway" 2>/dev/null; wait "$gateway" 2>/dev/null; }
@@ -56,10 +56,11 @@ bad() { echo "FAILED: $*"; failed=1; }
 config() { printf '%s\n' "$1" >"$HOME/.config/waybill/config.json"; }
 # rpc ID METHOD MEMBERS: a request to the gateway of talk
 rpc() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":{%s}}\n' "$1" "$2" "$3" >&3; }
-# talk: a gateway by stdio, from descriptor 3 to $work/out; hush: its end.
+# talk: a gateway by stdio, from descriptor 3 to $work/out, which is empty when talk returns: its
+# input, for which both sides wait, is opened last. hush: its end.
 talk() {
     [ -p "$work/in" ] || mkfifo "$work/in"
-    timeout 100 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    timeout 100 "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
     pid=$!
     gateway=$pid
     exec 3>"$work/in"

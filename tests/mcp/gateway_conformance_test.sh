@@ -16,10 +16,8 @@ run() { # WHAT COMMAND ARG NAME: the suite behind a gateway of its own
     config "{\"mcpServers\":{\"$4\":{\"command\":\"$2\",\"args\":[$3],\"prefix\":\"\"}}}"
     rm -rf "$work/ws"
     mkdir "$work/ws"
-    "$build/waybill" serve --root "$work/ws" --http 127.0.0.1:0 --auth none 2>"$work/err" &
-    gateway=$!
-    MCP_URL=$(wait_line "$work/err" 's/^listening on //p') || { cat "$work/err"; exit 1; }
-    export MCP_URL
+    start_gateway --auth none
+    export MCP_URL=$url
     echo "$1:"
     bash "$here/conformance_test.sh" || failed=1
     stop_gateway

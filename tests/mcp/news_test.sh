@@ -33,7 +33,7 @@ mkfifo "$work/in"
 for how in "legacy \"command\":\"$build/mcp_demo_server\"" "modern \"command\":\"$build/mcp_demo_server\"" \
     "legacy \"url\":\"$url\"" "modern \"url\":\"$url\""; do
     printf '{"mcpServers":{"demo":{%s,"era":"%s"}}}\n' "${how#* }" "${how%% *}" >"$HOME/.config/waybill/config.json"
-    timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+    timeout 60 "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
     pid=$!
     exec 3>"$work/in"
     rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
@@ -51,7 +51,7 @@ for how in "legacy \"command\":\"$build/mcp_demo_server\"" "modern \"command\":\
 done
 # A listening stream that breaks off is opened again: the server goes and comes back.
 how="a stream of 2026-07-28 that broke off"
-timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+timeout 60 "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
 pid=$!
 exec 3>"$work/in"
 rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'
@@ -85,7 +85,7 @@ how="a list that is the same"
 mkdir "$work/s"
 echo '[{"name":"reload","inputSchema":{"type":"object"}}]' >"$work/s/tools"
 config "{\"mcpServers\":{\"s\":{\"command\":\"$build/mcp_shifty\",\"args\":[\"$work/s\"]}}}"
-timeout 60 "$build/waybill" serve --root "$work/ws" <"$work/in" >"$work/out" 2>"$work/err" &
+timeout 60 "$build/waybill" serve --root "$work/ws" >"$work/out" 2>"$work/err" <"$work/in" &
 pid=$!
 exec 3>"$work/in"
 rpc open initialize '"protocolVersion":"2025-11-25","capabilities":{}'

@@ -189,6 +189,7 @@ need "says so" 'was not approved yet'
 
 # HTTP: token, Host, Origin, health, metrics, drain.
 config '{}'
+: >"$work/err"
 "$waybill" serve --root "$work/ws" --http 127.0.0.1:0 --access-log "$work/access" 2>"$work/err" &
 pid=$!
 for _ in $(seq 100); do
@@ -301,7 +302,7 @@ wait $clients
 cat "$work/end-l" "$work/end-c" >"$work/ends"
 told_to_end "$work/ends"
 mkfifo "$work/end-in"
-"$waybill" serve --root "$work/ws" <"$work/end-in" >"$work/ends" 2>"$work/err" &
+"$waybill" serve --root "$work/ws" >"$work/ends" 2>"$work/err" <"$work/end-in" &
 pid=$!
 exec 9>"$work/end-in"
 { alone l subscriptions/listen '"notifications":{"toolsListChanged":true}'; echo
