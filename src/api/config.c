@@ -110,8 +110,11 @@ static void write_unused_budgets(struct wbi_jw *w, const struct wbi_config *conf
 
 /* ---- globs that name nothing ---- */
 
+#define GLOBS_TOLD 20u /* enough to see what is wrong */
+
 struct globs {
     const struct wbi_runtime *rt;
+    size_t told;
     const struct wbi_catalog *catalog;
     struct wbi_buf scratch;
     struct wbi_jw *w;
@@ -140,7 +143,7 @@ static bool may_be_a_servers(const struct globs *g, struct wbi_str glob)
 
 static void look_for(struct globs *g, struct wbi_str glob)
 {
-    if (may_be_a_servers(g, glob))
+    if (g->told == GLOBS_TOLD || may_be_a_servers(g, glob))
         return;
     for (size_t i = 0; i < wbi_catalog_count(g->catalog); i++) {
         const struct wbi_tool *tool = wbi_catalog_at(g->catalog, i);
@@ -149,6 +152,7 @@ static void look_for(struct globs *g, struct wbi_str glob)
             return;
     }
     wbi_jw_str(g->w, glob);
+    g->told++;
 }
 
 static void look_for_all(struct globs *g, const wbi_json *list)
