@@ -511,7 +511,12 @@ static void a_failed_reload_keeps_the_old_policy_and_says_so(void **state)
     assert_int_equal(wb_runtime_reload(g.runtime, &error), WB_EINPUT);
     assert_non_null(strstr(wb_error_at(error), "config.json"));
     assert_int_equal(wb_error_line(error), 4);
-    assert_non_null(strstr(wb_error_text(error), "/environment/rate/count: must be"));
+    assert_non_null(strstr(wb_error_text(error), "/environment/rate/count\" must be"));
+    wb_error_free(error);
+    /* one that could not be started with is wrong, too, whatever it is that is wrong */
+    write_file("config.json", "{\"tools\":[{\"name\":\"x\",\"command\":\"true\"}]}");
+    assert_int_equal(wb_runtime_reload(g.runtime, &error), WB_EINPUT);
+    assert_non_null(strstr(wb_error_text(error), "\"/tools/0/command\" must be an array"));
     wb_error_free(error);
     answer(&g, &a, "t", 0);
     assert_string_equal(at(&a, "/policySnapshot/timeoutMs"), "2000");

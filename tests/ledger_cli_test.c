@@ -604,6 +604,7 @@ static void hostile_state_directories_are_refused_with_a_next_step(void **state)
         assert_int_equal(system(command), 0);
         ws_expect(&w, 3, ws_run(&w, "ledger list"), cases[i].what);
         ws_expect(&w, 3, ws_run(&w, "ledger verify"), cases[i].what);
+        assert_false(ws_has(w.err, "; run `waybill ledger verify`")); /* which this was */
         assert_true(ws_has(w.err, "move") || ws_has(w.err, "--state") || ws_has(w.err, "restore"));
         /* a call with an effect is refused with the reason, a Pure one is answered */
         ws_expect(&w, 3, ws_run(&w, "call echo"), "state_unavailable (not retryable)");

@@ -32,7 +32,9 @@ static void a_state_directory_that_turns_read_only_is_still_the_one(void **state
         return;
     }
     ws_expect(&w, 0, ws_run(&w, "call pay --idempotency-key k1"), "pay completed");
-    ws_expect(&w, 3, ws_run(&w, "call pay --idempotency-key k2"), "could not be checked;");
+    ws_expect(&w, 3, ws_run(&w, "call pay --idempotency-key k2"),
+              "Error: state_unavailable (not retryable)\nthe idempotency key could not be checked; "
+              "nothing was executed: the state directory is on a read-only file system;");
     ws_expect(&w, 3, ws_run(&w, "call echo"), "read-only file system");
     ws_expect(&w, 0, ws_run(&w, "ledger show first"), "pay completed");
     ws_expect(&w, 0, ws_run(&w, "artifact list"), "-stdout.log");
@@ -120,6 +122,10 @@ static void a_full_disk_refuses_effects_only_and_recovers(void **state)
     ws_expect(&w, 0, ws_run(&w, "call echo --state %s/s", at), NULL);
     fill_disk(fill);
     ws_expect(&w, 1, ws_run(&w, "call echo --state %s/s --view canonical", at), "low_disk_space");
+    /* the same where a guard meets it first: its key could not be kept */
+    ws_expect(&w, 1, ws_run(&w, "call echo --idempotency-key k --state %s/s --view canonical", at),
+              "\"kind\":\"low_disk_space\",\"message\":\"the idempotency key could not be checked; "
+              "nothing was executed: ");
     ws_expect(&w, 0, ws_run(&w, "call pure --state %s/s", at), "pure completed");
     ws_expect(&w, 0, ws_run(&w, "ledger list --json --state %s/s", at), "\"tool\":\"echo\"");
     ws_expect(&w, 0, ws_run(&w, "ledger verify --state %s/s", at), "good");

@@ -108,7 +108,98 @@ static void write_unused_budgets(struct wbi_jw *w, const struct wbi_config *conf
     wbi_jw_arr_end(w);
 }
 
-static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
+/* ---- globs that name nothing ---- */
+
+#define GLOBS_TOLD 20u /* enough to see what is wrong */
+
+struct globs {
+    const struct wbi_runtime *rt;
+    size_t told;
+    const struct wbi_catalog *catalog;
+    struct wbi_buf scratch;
+    struct wbi_jw *w;
+};
+
+static bool is_like(struct globs *g, struct wbi_str glob, struct wbi_str name)
+{
+    wbi_buf_clear(&g->scratch);
+    wbi_buf_adds(&g->scratch, glob);
+    wbi_buf_adds(&g->scratch, name);
+    if (wbi_buf_rc(&g->scratch) != WB_OK)
+        return true; /* too long to be told of */
+    wbi_lower(g->scratch.p, g->scratch.n);
+    return wbi_glob_match(wbi_str_head(wbi_buf_str(&g->scratch), glob.n),
+                          wbi_str_from(wbi_buf_str(&g->scratch), glob.n));
+}
+
+/* Tools of MCP servers are not known before these are asked. */
+static bool may_be_a_servers(const struct globs *g, struct wbi_str glob)
+{
+    const struct wbi_config_server *servers;
+
+    return wbi_config_servers(g->rt->config, &servers) > 0 &&
+           !wbi_str_starts(glob, WBI_LIT("local::"));
+}
+
+static void look_for(struct globs *g, struct wbi_str glob)
+{
+    if (g->told == GLOBS_TOLD || may_be_a_servers(g, glob))
+        return;
+    for (size_t i = 0; i < wbi_catalog_count(g->catalog); i++) {
+        const struct wbi_tool *tool = wbi_catalog_at(g->catalog, i);
+        if (is_like(g, glob, tool->qualified) || is_like(g, glob, tool->model_name) ||
+            is_like(g, glob, wbi_name_parts(tool->qualified).tool))
+            return;
+    }
+    wbi_jw_str(g->w, glob);
+    g->told++;
+}
+
+static void look_for_all(struct globs *g, const wbi_json *list)
+{
+    WBI_JSON_EACH (list, glob)
+        look_for(g, wbi_json_str(glob));
+}
+
+static void look_for_members(struct globs *g, const wbi_json *object)
+{
+    WBI_JSON_EACH_MEMBER (object, glob) {
+        look_for(g, wbi_json_str(glob));
+        (void)glob_val;
+    }
+}
+
+/* Rules for tools that there are not: most likely a name was misspelt. Not those of files that
+ * do not count yet, nor do the tools that they name. */
+static void write_unused_globs(struct wbi_jw *w, struct wbi_runtime *rt)
+{
+    const struct wbi_config_part *parts;
+    struct wbi_catalog *catalog = NULL;
+    struct globs g = {.rt = rt, .w = w};
+    size_t n;
+
+    wbi_buf_init(&g.scratch, WBI_LIMIT_PATH);
+    wbi_jw_key(w, "unusedGlobs");
+    wbi_jw_arr(w);
+    n = wbi_runtime_catalog(rt, &catalog, NULL) == WB_OK ? wbi_config_policies(rt->config, &parts)
+                                                         : 0;
+    g.catalog = catalog;
+    for (size_t i = 0; i < n; i++)
+        if (!parts[i].tighten_only)
+            look_for_members(&g, wbi_json_get(parts[i].value, "tools"));
+    n = catalog != NULL ? wbi_config_bindings(rt->config, &parts) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (parts[i].tighten_only)
+            continue;
+        look_for_all(&g, wbi_json_get(parts[i].value, "allow"));
+        look_for_all(&g, wbi_json_get(parts[i].value, "deny"));
+        look_for_members(&g, wbi_json_get(parts[i].value, "approval"));
+    }
+    wbi_jw_arr_end(w);
+    wbi_buf_fini(&g.scratch);
+}
+
+static void write_report(struct wbi_buf *out, struct wbi_runtime *rt)
 {
     struct wbi_jw w = wbi_jw_to(out);
 
@@ -130,6 +221,7 @@ static void write_report(struct wbi_buf *out, const struct wbi_runtime *rt)
         wbi_jw_str(&w, rt->unmasked[i]);
     wbi_jw_arr_end(&w);
     write_unused_budgets(&w, rt->config);
+    write_unused_globs(&w, rt);
     wbi_jw_obj_end(&w);
 }
 

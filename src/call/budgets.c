@@ -131,10 +131,12 @@ static wb_rc prepare(struct budgets *b, const struct wbi_budget_settings *settin
     char text[WBI_LIMIT_ID + 32];
     uint8_t sum[WBI_SHA256_SIZE];
     int n = snprintf(text, sizeof(text), "%lld/%.*s", (long long)settings->window_ns, WBI_FMT(id));
-    wb_rc rc = wbi_runtime_open_ledger(b->rt, NULL);
+    wb_rc rc;
 
+    wbi_error_clear(&b->rt->why_unchecked);
+    rc = wbi_runtime_open_ledger(b->rt, &b->rt->why_unchecked);
     if (rc == WB_OK)
-        rc = wbi_store_own(b->rt->store, NULL);
+        rc = wbi_store_own(b->rt->store, &b->rt->why_unchecked);
     if (rc == WB_OK && (n < 0 || (size_t)n >= sizeof(text)))
         rc = WB_ELIMIT;
     if (rc == WB_OK)
@@ -152,7 +154,7 @@ static wb_rc prepare(struct budgets *b, const struct wbi_budget_settings *settin
 
 static wb_rc load_exactly(struct budgets *b, struct step_op *s, struct wbi_budget_record *ret)
 {
-    wb_rc rc = wbi_store_run(b->rt->store, &s->op, NULL);
+    wb_rc rc = wbi_store_run(b->rt->store, &s->op, &b->rt->why_unchecked);
 
     if (rc == WB_OK && !s->found)
         rc = WB_ENOTFOUND;
@@ -174,7 +176,7 @@ static wb_rc load(void *arg, const struct wbi_budget_settings *settings, struct 
         return load_exactly(b, &s, ret);
     if (rc != WB_OK || (rc = wbi_arena_new(WBI_LIMIT_SMALL_ARENA, &arena)) != WB_OK)
         return rc;
-    rc = wbi_store_get(b->rt->store, arena, TABLE, wbi_str_z(s.key), &entry, NULL);
+    rc = wbi_store_get(b->rt->store, arena, TABLE, wbi_str_z(s.key), &entry, &b->rt->why_unchecked);
     if (rc == WB_OK)
         rc = read_record(arena, entry.value,
                          wbi_owner_boot(wbi_str_z(wbi_store_owner(b->rt->store))), t, ret);
@@ -191,7 +193,7 @@ static wb_rc reserve(void *arg, const struct wbi_budget_settings *settings,
     wb_rc rc = prepare(b, settings, &s);
 
     if (rc == WB_OK)
-        rc = wbi_store_run(b->rt->store, &s.op, NULL);
+        rc = wbi_store_run(b->rt->store, &s.op, &b->rt->why_unchecked);
     if (rc == WB_OK)
         *ret = s.record;
     else if (rc == WB_EAGAIN)

@@ -149,6 +149,8 @@ wbi_call_fail(struct wbi_call *call, enum wbi_kind kind, const char *fmt, ...);
 /* The same from an error of a lower room; kind is used where err has none. */
 enum wbi_step wbi_call_fail_error(struct wbi_call *call, enum wbi_kind kind,
                                   const struct wbi_error *err);
+/* The kind of such an error, where it has one, and whether to try again, into fault. */
+void wbi_fault_of_error(struct wbi_fault *fault, const struct wbi_error *err);
 /* The same with everything given; narrowed by wbi_call_narrow_retry. */
 enum wbi_step wbi_call_fail_fault(struct wbi_call *call, const struct wbi_fault *fault);
 /* C8.1: once an attempt has begun, a write may have happened, whatever went wrong then: only

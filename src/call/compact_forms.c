@@ -38,9 +38,12 @@ static struct wbi_str shown_id(const struct wbi_compact_item *it)
     return it->id.p != NULL ? it->id : WBI_LIT("?");
 }
 
+/* Blanks in front of it go: read again, a form comes to the same lower ones. */
 static void add_mark(struct wbi_buf *out, const struct wbi_compact_item *it, int rung)
 {
-    if (out->n > 0 && out->p[out->n - 1] != '\n')
+    while (out->n > 0 && (out->p[out->n - 1] == '\n' || out->p[out->n - 1] == ' '))
+        out->n--;
+    if (out->n > 0)
         wbi_buf_addc(out, rung == WBI_RUNG_LINE ? ' ' : '\n');
     wbi_buf_addf(out, MARK "%d of 3: call %.*s", rung, WBI_FMT(shown_id(it)));
     if (it->artifact.p != NULL)
@@ -316,7 +319,7 @@ wb_rc wbi_compact_item_read(struct wbi_compact_job *j, struct wbi_compact_item *
     it->same = WBI_COMPACT_NONE;
     if (e->partner != WBI_HISTORY_NONE)
         it->name = j->h.entries[e->partner].name;
-    it->failed = wbi_history_failed(&j->h, e);
+    it->failed = wbi_history_failed(&j->h, e, it->text);
     rc = read_state(j, it, err);
     if (rc != WB_OK)
         return rc;

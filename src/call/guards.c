@@ -152,6 +152,8 @@ wb_rc wbi_guards_reload(struct wbi_runtime *rt, struct wbi_error *err)
         return wbi_fail(err, WB_EUNSUPPORTED, "this runtime has no configuration files");
     rc = wbi_config_load(&rt->places, &config, err);
     if (rc == WB_OK)
+        rc = wbi_config_validate(config, err);
+    if (rc == WB_OK)
         rc = read_rules(config, &policy, &auth, err);
     if (rc != WB_OK) {
         wbi_config_unref(config);

@@ -106,9 +106,12 @@ static wb_rc read_record(const wbi_json *v, struct wbi_idem_record *ret)
 
 static wb_rc open_store(struct wbi_keys *k)
 {
-    wb_rc rc = wbi_runtime_open_ledger(k->rt, NULL);
+    struct wbi_error *why = &k->rt->why_unchecked;
+    wb_rc rc;
 
-    if (rc == WB_OK && wbi_store_own(k->rt->store, NULL) != WB_OK)
+    wbi_error_clear(why);
+    rc = wbi_runtime_open_ledger(k->rt, why);
+    if (rc == WB_OK && wbi_store_own(k->rt->store, why) != WB_OK)
         rc = WB_ESTATE; /* nobody could tell later that a claim is ours */
     return rc;
 }
@@ -116,8 +119,10 @@ static wb_rc open_store(struct wbi_keys *k)
 /* To tell what was done no claim is needed, so also where nothing can be written. */
 static wb_rc open_to_read(struct wbi_keys *k)
 {
-    wb_rc rc = wbi_runtime_open_ledger(k->rt, NULL);
+    wb_rc rc;
 
+    wbi_error_clear(&k->rt->why_unchecked);
+    rc = wbi_runtime_open_ledger(k->rt, &k->rt->why_unchecked);
     if (rc == WB_OK && wbi_store_own(k->rt->store, NULL) != WB_OK)
         return WB_OK; /* without a boot to compare, times on the wall clock count */
     return rc;
@@ -196,7 +201,8 @@ static wb_rc get_entry(struct wbi_keys *k, const char *key, struct wbi_entry *re
     settle_again(k);
     u = *find_unsettled(k, key);
     if (u == NULL)
-        return wbi_store_get(k->rt->store, k->arena, TABLE, wbi_str_z(key), ret, NULL);
+        return wbi_store_get(k->rt->store, k->arena, TABLE, wbi_str_z(key), ret,
+                             &k->rt->why_unchecked);
     *ret = (struct wbi_entry){.value = u->value, .generation = WBI_ANY_GENERATION};
     return u->value.p != NULL ? WB_OK : WB_ENOTFOUND;
 }
@@ -333,7 +339,7 @@ static wb_rc put(void *arg, const struct wbi_idem_id *id, const struct wbi_idem_
     rc = wbi_buf_rc(&value);
     if (rc == WB_OK) {
         rc = wbi_store_put(k->rt->store, TABLE, wbi_str_z(key), wbi_buf_str(&value), expected, NULL,
-                           NULL);
+                           &k->rt->why_unchecked);
         if (rc != WB_OK && !only_if_absent)
             rc = remember(k, rc, key, wbi_buf_str(&value));
         if (rc == WB_OK && expected == WBI_MUST_BE_NEW)

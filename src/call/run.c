@@ -188,15 +188,22 @@ enum wbi_step wbi_call_fail(struct wbi_call *call, enum wbi_kind kind, const cha
     return wbi_call_fail_error(call, kind, &err);
 }
 
+void wbi_fault_of_error(struct wbi_fault *fault, const struct wbi_error *err)
+{
+    if (err->kind != WBI_KIND_NONE)
+        fault->kind = err->kind;
+    else if (err->rc == WB_ENOMEM)
+        fault->kind = WBI_KIND_INTERNAL_ERROR;
+    if (fault->kind == WBI_KIND_STATE_UNAVAILABLE && err->rc == WB_ESTATE)
+        fault->retryable = WBI_RETRYABLE_NO; /* refused until somebody has done something */
+}
+
 enum wbi_step wbi_call_fail_error(struct wbi_call *call, enum wbi_kind kind,
                                   const struct wbi_error *err)
 {
-    struct wbi_fault fault = {.kind = err->kind != WBI_KIND_NONE ? err->kind : kind};
+    struct wbi_fault fault = {.kind = kind};
 
-    if (err->rc == WB_ENOMEM && err->kind == WBI_KIND_NONE)
-        fault.kind = WBI_KIND_INTERNAL_ERROR;
-    if (fault.kind == WBI_KIND_STATE_UNAVAILABLE && err->rc == WB_ESTATE)
-        fault.retryable = WBI_RETRYABLE_NO; /* refused until somebody has done something */
+    wbi_fault_of_error(&fault, err);
     fault.message = wbi_arena_str(call->arena, wbi_str_z(err->text));
     if (fault.message.p != NULL)
         fault.message.n = wbi_utf8_cut(fault.message, fault.message.n);

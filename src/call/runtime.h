@@ -78,6 +78,7 @@ struct wbi_runtime {
     uint64_t recorded;               /* outcomes handed to the ledger */
     uint64_t unrecorded;             /* outcomes that it did not take */
     struct wbi_error why_unrecorded; /* the newest of them */
+    struct wbi_error why_unchecked;  /* what the store said last of keys and budgets */
     bool witnessing;                 /* a signed head is on its way to the witness */
     int64_t witnessed_ns;            /* when one last set out; 0: never */
     bool no_ledger;

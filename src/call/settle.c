@@ -25,12 +25,17 @@ void wbi_admission_look(const struct wbi_call *call, struct wbi_admission *a)
 
 struct wbi_fault wbi_refusal_fault(struct wbi_call *call, const struct wbi_guard_refusal *r)
 {
+    const struct wbi_error *why = &call->runtime->why_unchecked;
     struct wbi_fault fault = {.kind = r->kind};
     struct wbi_buf details;
     struct wbi_jw w = wbi_jw_to(&details);
 
     fault.retryable = r->retryable ? WBI_RETRYABLE_YES : WBI_RETRYABLE_NO;
     fault.message = wbi_arena_str(call->arena, wbi_str_z(r->message));
+    if (r->kind == WBI_KIND_STATE_UNAVAILABLE && why->rc != WB_OK) { /* the store knows why */
+        wbi_fault_of_error(&fault, why);
+        fault.message = wbi_arena_fmt(call->arena, "%s: %s", r->message, why->text);
+    }
     if (r->code != NULL)
         fault.code = wbi_str_z(r->code);
     if (r->hint != NULL)

@@ -102,6 +102,9 @@ bool args_choice(const struct args *a, const char *name, const char *choices);
 
 /* "waybill COMMAND: text" on stderr; returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3))) int usage_error(const struct args *a, const char *fmt, ...);
+#define PLACE_SIZE 192 /* an error's file has less than 160 */
+/* "FILE: LINE:COLUMN: " in buf, or what there is of it. */
+const char *error_place(const wb_error *error, char *buf, size_t size);
 /* The error on stderr with its place and a next step, freed; returns the exit
  * code that fits it. */
 int fail(const struct args *a, const char *what, wb_error *error);

@@ -68,6 +68,9 @@ static int report(const struct args *a, bool show)
         if (code == EXIT_OK)
             code = tell_names(a, json, n, "/unusedBudgets",
                               "without effect: settings.budgets has names of no built-in tool:");
+        if (code == EXIT_OK)
+            code = tell_names(a, json, n, "/unusedGlobs",
+                              "without effect: policies and bindings have globs of no tool:");
     }
     wb_free(json);
     return code;

@@ -45,11 +45,13 @@ void signals_as_usual(void)
 
 void say_reloaded(const struct args *a, const wb_error *error)
 {
+    char place[PLACE_SIZE];
+
     if (error == NULL)
         note(a, "policies and bindings were read again; tools and servers are those of the start");
     else
-        warn(a, "the old policies stay in force: %s:%u:%u: %s", wb_error_at(error),
-             wb_error_line(error), wb_error_column(error), wb_error_text(error));
+        warn(a, "the old policies stay in force: %s%s", error_place(error, place, sizeof(place)),
+             wb_error_text(error));
 }
 
 static void on_reload(const wb_error *error, void *arg)

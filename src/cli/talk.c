@@ -99,20 +99,30 @@ int exit_code_of(wb_rc rc)
     }
 }
 
+const char *error_place(const wb_error *error, char *buf, size_t size)
+{
+    const char *at = wb_error_at(error);
+    int n = snprintf(buf, size, "%s%s", at, *at ? ": " : "");
+
+    if (wb_error_line(error) > 0 && n >= 0 && (size_t)n < size)
+        (void)snprintf(buf + n, size - (size_t)n, "%u:%u: ", wb_error_line(error),
+                       wb_error_column(error));
+    return buf;
+}
+
 int fail(const struct args *a, const char *what, wb_error *error)
 {
     int code = exit_code_of(wb_error_rc(error));
-    const char *at = wb_error_at(error), *text = wb_error_text(error);
+    const char *text = wb_error_text(error);
     size_t n = strlen(a->command->name);
-    char place[32];
+    char place[PLACE_SIZE];
 
     if (strncmp(text, a->command->name, n) == 0 && strncmp(text + n, ": ", 2) == 0)
         text += n + 2; /* "waybill ledger: ledger: …" */
     if (what == NULL)
         what = "";
-    (void)snprintf(place, sizeof(place), "%u:%u: ", wb_error_line(error), wb_error_column(error));
-    (void)usage_error(a, "%s%s%s%s%s%s", what, *what ? ": " : "", at, *at ? ": " : "",
-                      wb_error_line(error) > 0 ? place : "", text);
+    (void)usage_error(a, "%s%s%s%s", what, *what ? ": " : "",
+                      error_place(error, place, sizeof(place)), text);
     wb_error_free(error);
     return code;
 }

@@ -250,9 +250,11 @@ static void expire(struct wbi_guard_ticket *t)
         t->state = TICKET_DONE;
     t->queue_until_ns = 0;
     if (t->chain->now_ns < r->deadline_ns) {
+        struct wbi_str scope =
+            wbi_slots_scope(&t->chain->slots, &t->slots) == WBI_SLOT_TOOL ? r->tool : r->origin;
         wbi_chain_refuse(&answer, WBI_KIND_CONCURRENCY_LIMITED,
-                         "no slot of %.*s became free in time", WBI_FMT(r->tool));
-        answer.refusal.throttling_scope = r->tool;
+                         "no slot of %.*s became free in time", WBI_FMT(scope));
+        answer.refusal.throttling_scope = scope;
     } else {
         wbi_chain_refuse(&answer, WBI_KIND_TIMED_OUT,
                          "the deadline passed while the call waited; %s", wbi_chain_untouched(t));

@@ -311,6 +311,39 @@ static void a_follower_that_has_to_queue_does_so_for_the_queue_timeout(void **st
     settle(w, &next, WBI_GUARD_OK, false, "1");
 }
 
+/* Whoever waits for a slot of its tool holds up no other tool of the provider, and a wait
+ * that ends in vain names what was waited for. */
+static void a_full_tool_leaves_its_provider_to_others(void **state)
+{
+    struct world *w = *state;
+    struct wbi_policy_values wide = w->policy;
+    struct wbi_guard_request r = request(w, WBI_GUARD_EXTERNAL_SIDE_EFFECTS, NULL), other = r;
+    struct wbi_guard_ticket runs, waits, next, last;
+    struct seen seen[2] = {0};
+
+    w->policy.concurrency = 1;
+    w->policy.provider_concurrency = 2;
+    w->policy.queue_max = 1;
+    w->policy.queue_timeout_ms = 2000;
+    wide.provider_concurrency = 2;
+    wide.queue_max = 1;
+    wide.queue_timeout_ms = 2000;
+    other.tool = WBI_LIT("mcp::git::pull");
+    other.policy = &wide;
+    r.on_ready = other.on_ready = on_ready;
+    assert_int_equal(admit(w, &r, &runs).verdict, WBI_GUARD_ADMITTED);
+    r.arg = &seen[0];
+    assert_int_equal(admit(w, &r, &waits).verdict, WBI_GUARD_QUEUED);
+    assert_int_equal(admit(w, &other, &next).verdict, WBI_GUARD_ADMITTED);
+    other.arg = &seen[1];
+    assert_int_equal(admit(w, &other, &last).verdict, WBI_GUARD_QUEUED);
+    wbi_guard_tick(w->chain, w->clock.mono_ns += 2 * S);
+    assert_true(wbi_str_eq(seen[0].last.refusal.throttling_scope, r.tool));
+    assert_true(wbi_str_eq(seen[1].last.refusal.throttling_scope, other.origin));
+    settle(w, &runs, WBI_GUARD_OK, false, "1");
+    settle(w, &next, WBI_GUARD_OK, false, "1");
+}
+
 /* C8.6: what becomes of a key when a call is cut short. */
 static void keys_after_failures(void **state)
 {
@@ -435,6 +468,7 @@ int main(void)
         TEST(identical_pure_calls_run_once),
         TEST(a_follower_from_the_queue_waits_as_long_as_it_may),
         TEST(a_follower_that_has_to_queue_does_so_for_the_queue_timeout),
+        TEST(a_full_tool_leaves_its_provider_to_others),
         TEST(keys_after_failures),
         TEST(one_hundred_identical_keys_start_one_execution),
         TEST(a_refusal_of_the_provider_is_no_sample_and_circuits_stand_alone),

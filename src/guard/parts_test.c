@@ -136,6 +136,47 @@ static void the_queue_is_bounded_and_can_be_left(void **state)
     wbi_slots_fini(&s);
 }
 
+/* Who waits for a slot of its tool is in nobody's way at the provider. */
+static void a_full_tool_holds_up_no_other_of_its_provider(void **state)
+{
+    struct wbi_slot_ask full = slot_ask(1, 3, 2), other = slot_ask(2, 3, 2);
+    struct wbi_slot_waiter w[5] = {0};
+    struct wbi_slots s;
+    size_t scope;
+
+    (void)state;
+    other.key[WBI_SLOT_TOOL] = key("other");
+    wbi_slots_init(&s);
+    assert_int_equal(wbi_slots_admit(&s, &full, true, &scope), WB_OK);
+    wbi_slots_take(&s, &full);
+    assert_int_equal(wbi_slots_wait(&s, &w[0], &full, key("A")), WB_OK);
+    assert_int_equal(wbi_slots_wait(&s, &w[1], &full, key("A")), WB_OK);
+    assert_int_equal(wbi_slots_scope(&s, &full), WBI_SLOT_TOOL);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(wbi_slots_admit(&s, &other, true, &scope), WB_OK);
+        wbi_slots_take(&s, &other);
+    }
+    assert_int_equal(wbi_slots_admit(&s, &other, true, &scope), WB_EAGAIN);
+    assert_int_equal(scope, WBI_SLOT_TOOL);
+    other.limit[WBI_SLOT_TOOL] = WBI_SLOTS_UNLIMITED;
+    assert_int_equal(wbi_slots_admit(&s, &other, true, &scope), WB_EAGAIN);
+    assert_int_equal(scope, WBI_SLOT_PROVIDER);
+    assert_int_equal(wbi_slots_scope(&s, &other), WBI_SLOT_PROVIDER);
+    /* the provider's queue has its own two places */
+    assert_int_equal(wbi_slots_wait(&s, &w[2], &other, key("B")), WB_OK);
+    assert_int_equal(wbi_slots_wait(&s, &w[3], &other, key("B")), WB_OK);
+    assert_int_equal(wbi_slots_wait(&s, &w[4], &other, key("B")), WB_EAGAIN);
+    wbi_slots_settle(&s, &other);
+    assert_int_equal(wbi_slots_admit(&s, &other, true, &scope), WB_EAGAIN); /* its turn is w[2]'s */
+    assert_ptr_equal(wbi_slots_next(&s), &w[2]);
+    wbi_slots_take(&s, &other);
+    wbi_slots_settle(&s, &full); /* both could go now; the first of them does */
+    assert_ptr_equal(wbi_slots_next(&s), &w[0]);
+    for (int i = 0; i < 4; i++)
+        wbi_slots_cancel(&s, &w[i]);
+    wbi_slots_fini(&s);
+}
+
 /* ---- budget ---- */
 
 struct budget_disk {
@@ -661,6 +702,7 @@ int main(void)
         cmocka_unit_test(slots_count_and_come_back),
         cmocka_unit_test(principals_take_turns),
         cmocka_unit_test(the_queue_is_bounded_and_can_be_left),
+        cmocka_unit_test(a_full_tool_holds_up_no_other_of_its_provider),
         cmocka_unit_test(budgets_reserve_settle_refund_and_turn),
         cmocka_unit_test(budgets_survive_a_restart),
         cmocka_unit_test(a_budget_is_one_for_two_processes),

@@ -317,6 +317,7 @@ static void wishes_tighten_or_are_clamped_and_noted(void **state)
  * policySnapshot or envelope metadata if fields were removed." */
 static void the_snapshot_says_what_applied(void **state)
 {
+    static const int64_t limits[][2] = {{4, 9}, {9, 4}, {WBI_SLOTS_UNLIMITED, 4}};
     struct wbi_policy_values v = wbi_policy_builtin();
     struct wbi_str redactions[] = {WBI_LIT("headers.authorization")};
     struct wbi_policy_clamps clamps = {.row = {{"timeoutMs", 9, 5}}, .n = 1};
@@ -351,6 +352,14 @@ static void the_snapshot_says_what_applied(void **state)
         "\"circuitState\":\"half-open\",\"concurrency\":4,\"budgetId\":\"b1\","
         "\"clamped\":[{\"setting\":\"timeoutMs\",\"asked\":9,\"given\":5}],"
         "\"redactions\":[\"headers.authorization\"]}"));
+    for (size_t i = 0; i < WBI_COUNT(limits); i++) { /* one of the provider is one of the tool */
+        v.concurrency = limits[i][0];
+        v.provider_concurrency = limits[i][1];
+        wbi_buf_clear(&out);
+        w = wbi_jw_to(&out);
+        wbi_policy_write_snapshot(&w, &s);
+        assert_true(wbi_str_find(wbi_buf_str(&out), WBI_LIT("\"concurrency\":4,")) < out.n);
+    }
     wbi_buf_fini(&out);
 }
 

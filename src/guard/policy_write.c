@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * guard/policy_write.c: policies for the eyes of callers: policySnapshot (C4.2)
  * and `waybill policy explain`. */
+#include "base/checked.h"
 #include "base/clock.h"
 #include "guard/policy.h"
 
@@ -211,6 +212,14 @@ static void write_clamps(struct wbi_jw *w, const struct wbi_policy_clamps *clamp
     wbi_jw_arr_end(w);
 }
 
+/* How many calls of the tool may run, whichever limit says so. */
+static int64_t calls_at_once(const struct wbi_policy_values *v)
+{
+    if (v->concurrency < 0 || v->provider_concurrency < 0)
+        return WBI_MAX(v->concurrency, v->provider_concurrency);
+    return WBI_MIN(v->concurrency, v->provider_concurrency);
+}
+
 void wbi_policy_write_snapshot(struct wbi_jw *w, const struct wbi_policy_snapshot *s)
 {
     const struct wbi_policy_values *v = s->values;
@@ -231,8 +240,7 @@ void wbi_policy_write_snapshot(struct wbi_jw *w, const struct wbi_policy_snapsho
     wbi_jw_arr_end(w);
     if (s->circuit_state != NULL)
         wbi_jw_kstrz(w, "circuitState", s->circuit_state);
-    if (v->concurrency >= 0)
-        wbi_jw_kint(w, "concurrency", v->concurrency);
+    write_limit(w, "concurrency", calls_at_once(v));
     if (v->budget.set)
         wbi_jw_kstr(w, "budgetId", v->budget.id);
     wbi_jw_key(w, "clamped");

@@ -257,8 +257,13 @@ static void compare(struct walk *w)
     wbi_budget_peek(&chain->budget, &w->policy[2].budget, w->clock.mono_ns, &spent, &reserved);
     assert_int_equal(reserved.calls, w->running[2]);
     assert_true(spent.calls + reserved.calls <= w->policy[2].budget.limit.calls + CALLS);
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < CALLS; i++) {
+        struct wbi_guard_ticket *t = &w->call[i].ticket;
         parked += w->call[i].where == PARKED;
+        if (t->state == TICKET_QUEUED) /* nobody waits for what is free */
+            assert_int_equal(wbi_slots_admit(&chain->slots, &t->slots, false, &(size_t){0}),
+                             WB_EAGAIN);
+    }
     assert_int_equal(wbi_guard_waiting(chain), parked);
     assert_in_range(w->opened - w->half_opened, 0, TOOLS);
     assert_true(w->closed <= w->half_opened);

@@ -3,7 +3,8 @@
  * A waiter's turn is one more than the last turn of its principal in the
  * queue, or than the turn served last: so a principal with many waiting calls
  * gets one per round, whoever else waits. in_use of a scope is the number of
- * takes minus settles, never negative. */
+ * takes minus settles, never negative. Who waits for a slot of its tool is not
+ * in the queue of its provider: it holds up nobody whose tool has room. */
 #include "guard/slots.h"
 
 #include "base/checked.h"
@@ -71,20 +72,39 @@ static wb_rc make_scopes(struct wbi_slots *s, const struct wbi_slot_ask *ask)
     return WB_OK;
 }
 
+/* In the queue of its tool, if that is limited; in that of its provider while its tool has room. */
+static bool is_queued_for(const struct wbi_slots *s, const struct wbi_slot_ask *ask, size_t i)
+{
+    return is_limited(ask, i) && (i == WBI_SLOT_TOOL || has_room(s, ask, WBI_SLOT_TOOL));
+}
+
+/* Whether `most` or more wait for the same. */
+static bool as_many_wait(const struct wbi_slots *s, const struct wbi_slot_ask *ask, size_t i,
+                         int64_t most)
+{
+    const struct scope *scope = wbi_table_find(&s->scopes, ask->key[i]);
+    int64_t n = scope ? scope->waiting : 0;
+
+    if (i == WBI_SLOT_TOOL || n < most)
+        return n >= most;
+    n = 0;
+    for (const struct wbi_slot_waiter *w = s->first; w != NULL && n < most; w = w->next)
+        n += is_queued_for(s, &w->ask, i) && wbi_key_eq(w->ask.key[i], ask->key[i]);
+    return n >= most;
+}
+
 wb_rc wbi_slots_admit(struct wbi_slots *s, const struct wbi_slot_ask *ask, bool queue_first,
                       size_t *ret_scope)
 {
     for (size_t i = 0; i < WBI_SLOT_SCOPES; i++) {
-        const struct scope *scope;
-        bool others_wait;
-        if (!is_limited(ask, i))
-            continue;
-        scope = wbi_table_find(&s->scopes, ask->key[i]);
-        others_wait = queue_first && scope != NULL && scope->waiting > 0;
-        if (!has_room(s, ask, i) || others_wait) {
-            *ret_scope = i;
+        *ret_scope = i;
+        if (!has_room(s, ask, i))
             return WB_EAGAIN;
-        }
+    }
+    for (size_t i = 0; i < WBI_SLOT_SCOPES && queue_first; i++) {
+        *ret_scope = i;
+        if (is_limited(ask, i) && as_many_wait(s, ask, i, 1))
+            return WB_EAGAIN;
     }
     return make_scopes(s, ask);
 }
@@ -149,10 +169,9 @@ wb_rc wbi_slots_wait(struct wbi_slots *s, struct wbi_slot_waiter *w, const struc
     if (s->waiting >= WBI_LIMIT_GUARD_QUEUE)
         return WB_EAGAIN;
     for (size_t i = 0; i < WBI_SLOT_SCOPES; i++) {
-        const struct scope *scope = wbi_table_find(&s->scopes, ask->key[i]);
-        if (!is_limited(ask, i))
-            continue;
-        if (ask->limit[i] == 0 || (scope ? scope->waiting : 0) >= ask->queue_max)
+        if (ask->limit[i] == 0)
+            return WB_EAGAIN;
+        if (is_queued_for(s, ask, i) && as_many_wait(s, ask, i, ask->queue_max))
             return WB_EAGAIN;
     }
     rc = make_scopes(s, ask);
@@ -193,6 +212,13 @@ struct wbi_slot_waiter *wbi_slots_next(struct wbi_slots *s)
         return w;
     }
     return NULL;
+}
+
+size_t wbi_slots_scope(const struct wbi_slots *s, const struct wbi_slot_ask *ask)
+{
+    return has_room(s, ask, WBI_SLOT_TOOL) && !has_room(s, ask, WBI_SLOT_PROVIDER)
+               ? WBI_SLOT_PROVIDER
+               : WBI_SLOT_TOOL;
 }
 
 int64_t wbi_slots_in_use(const struct wbi_slots *s, struct wbi_key key)

@@ -8,7 +8,7 @@
 
 #include "guard/table.h"
 
-#define WBI_SLOT_SCOPES 2
+enum { WBI_SLOT_TOOL, WBI_SLOT_PROVIDER, WBI_SLOT_SCOPES };
 #define WBI_SLOTS_UNLIMITED INT64_C(-1)
 
 struct wbi_slot_ask {
@@ -39,7 +39,8 @@ void wbi_slots_fini(struct wbi_slots *s);
 
 /* WB_OK: a slot of every scope is free (none is taken yet; wbi_slots_take then
  * cannot fail). WB_EAGAIN: *ret_scope is full. WB_ENOMEM, WB_ELIMIT. With
- * `queue_first` a call also counts as refused while others wait for the same. */
+ * `queue_first` a call also counts as refused while others wait for the same: for
+ * a slot of its tool, or for one of its provider while their tools have room. */
 WB_MUST_CHECK wb_rc wbi_slots_admit(struct wbi_slots *s, const struct wbi_slot_ask *ask,
                                     bool queue_first, size_t *ret_scope);
 void wbi_slots_take(struct wbi_slots *s, const struct wbi_slot_ask *ask);
@@ -55,6 +56,8 @@ void wbi_slots_cancel(struct wbi_slots *s, struct wbi_slot_waiter *w);
 /* The next call in fair order whose slots are all free, taken out of the
  * queue; NULL when none. The slots are not taken. */
 struct wbi_slot_waiter *wbi_slots_next(struct wbi_slots *s);
+/* The one without room, of both the tool's; the tool's when there is room. */
+size_t wbi_slots_scope(const struct wbi_slots *s, const struct wbi_slot_ask *ask);
 int64_t wbi_slots_in_use(const struct wbi_slots *s, struct wbi_key key);
 
 #endif

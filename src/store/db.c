@@ -82,8 +82,9 @@ wb_rc wbi_db_fail(struct wbi_db *db, int code, const char *what, struct wbi_erro
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_STATE_UNAVAILABLE,
-                             "ledger: %s: ledger.db is damaged (%s); run `waybill ledger verify`, "
-                             "then move the state directory away or restore it",
+                             "ledger: %s: ledger.db is damaged (%s); restore the state directory, "
+                             "or move it away and a new ledger begins (where it can be opened, "
+                             "`waybill ledger verify` names the place)",
                              what, why);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -108,10 +108,9 @@ static const wbi_json *failed_command(const wbi_json *entries)
     return NULL;
 }
 
-bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e)
+bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e,
+                        struct wbi_str text)
 {
-    struct wbi_str text = wbi_json_str(value_of(h, e));
-
     if (is_shell(h, e))
         return failed_command(value_of(h, e)) != NULL;
     if (h->provider == WBI_PROVIDER_ANTHROPIC)

@@ -23,7 +23,8 @@ void wbi_history_add_rest(const struct wbi_history *h, const struct wbi_history_
 bool wbi_history_equal(const struct wbi_history *h, const struct wbi_history_entry *a,
                        const struct wbi_history_entry *b);
 /* True where the output says that its call failed. */
-bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e);
+bool wbi_history_failed(const struct wbi_history *h, const struct wbi_history_entry *e,
+                        struct wbi_str text);
 
 /* The history with texts[i] as the text of entry i where it is present (outputs
  * only). Adds to out; WB_ENOMEM or WB_ELIMIT when out is full. ends (may be NULL)

@@ -157,7 +157,7 @@ need "which ended as cancelled" '"tool":"slow__t","status":"error","error_kind":
 # A reload: wrong files change nothing and are told, right ones hold, and the client hears of it.
 config '{"policies":{"environment":{"timeoutMs":0}}}'
 kill -HUP $pid
-until_seen "why the old ones stay" 'the old policies stay in force: .*config.json:1:29: ' err
+until_seen "why the old ones stay" 'the old policies stay in force: .*config.json: 1:29: ' err
 rpc 5 tools/call '"name":"ReadFile","arguments":{"path":"nosuch"}' >&8
 until_seen "a call under the old ones" '"id":5,"result"' out
 need "which allow it" '"id":5,"result":.*nosuch' out
