@@ -202,6 +202,17 @@ static const char *const leaks[] = {
     "  \"q\": \"{w171}\"\n}\nend\n",
     /* a line that ends one pair and begins another */
     "- name: API_TOKEN\n  value: \"{a23}- name: API_TOKEN\n          value: \"{a33}\"\nend\n",
+    /* blocks of YAML */
+    "  api_token: |\n    {a32}\n  next: 1\n",
+    "password: >-\n  {p}4!\n",
+    "client_secret: |2-\n  {a40}\n",
+    /* a token as the user, whatever the password */
+    "origin https://{a40}:x-oauth-basic@github.com/o/r (fetch)\n",
+    "curl https://{a40}:@api.x.io/v1\n",
+    /* more names */
+    "  psk=\"{p}7!\"\n",
+    "AZURE_DEVOPS_EXT_PAT={a52}\n",
+    "olcRootPW: {SSHA}{b32}\n",
     /* objects */
     "apiVersion: v1\nkind: Secret\ndata:\n  a: {b32}\n  b: {b32}\n  c: {b32}\n---\nend\n",
     /* key blocks */
@@ -337,6 +348,13 @@ static void words_code_and_identifiers_are_left_alone(void **state)
 {
     static const char *const harmless[] = {
         " PASS  __tests__/m11.test.js\n",
+        "password: |\n  Please choose one of 12 words.\n",
+        "token: |\n",
+        "key: >\n  the key that opens the door of room 1234\n",
+        "WPA2-PSK: supported\n",
+        "FILE_PAT=*.c\n",
+        "src_pat: [a-z0-9]+_test\\.py$\n",
+        "see https://user:pass@example.com:8080/\n",
         "PASS test_login2\n",
         "pass: 12, fail: 3\n",
         "token = parser.next_token()\n",
