@@ -207,7 +207,8 @@ static void answer(bool modern, long id)
     else if (has("\"method\":\"tools/call\"") && has("\"name\":\"link\""))
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32042,\"message\":\"go "
                "there\",\"data\":{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"link\","
-               "\"url\":\"https://localhost/\",\"message\":\"Go\"}]}}}\n",
+               "\"url\":\"https://localhost/\",\"message\":\"Go\\u202e with "
+               "ghp_0123456789abcdefghijABCDEFGHIJ456789\"}]}}}\n",
                id);
     else if (has("\"method\":\"tools/call\""))
         (modern ? call_modern : call_legacy)(id);

@@ -249,6 +249,7 @@ call 1 visit
 seen "the question" '"method":"elicitation/create".*"elicitationId":"e"'
 call 2 link
 seen "the error" '"id":2,"error":{"code":-32042'
+grep -q '"url":"https://localhost/","message":"Go<U+202E> with \[redacted:github-token:[0-9a-f]*\]"' "$work/out" || bad "$how: the error as it may be read: $(grep -o 'elicitations.*' "$work/out")"
 call 3 done
 seen "its end" '"id":3,"result":.*"text":"said"'
 for id in e link; do
