@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * call/known.c: secrets known by their value: what `settings.secrets.env` and the
- * `credentials` of tools name, and what servers are given under a telling name, which
- * they may repeat in an error. */
+ * `credentials` of tools name, and what servers, tools and commands are given under a
+ * telling name, which they may repeat. */
 #include "call/known.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "config/config.h"
@@ -160,6 +161,54 @@ static wb_rc add_servers(struct found *f)
     return rc;
 }
 
+/* ---- what tools, agents and commands are given ---- */
+
+/* Values that stand in a file: nothing in them is replaced before they are given. */
+static wb_rc add_set(struct found *f, const wbi_json *members)
+{
+    wb_rc rc = WB_OK;
+
+    WBI_JSON_EACH_MEMBER (members, k)
+        if (rc == WB_OK && tells(wbi_json_str(k)))
+            rc = add_written(f, wbi_json_str(k), wbi_json_str(k_val));
+    return rc;
+}
+
+/* Variables that reach commands because settings.env allows them. */
+static wb_rc add_allowed(struct found *f)
+{
+    const wbi_json *globs = wbi_config_setting(f->rt->config, "/env/allow");
+    wb_rc rc = WB_OK;
+
+    for (char **e = environ; globs != NULL && rc == WB_OK && e != NULL && *e != NULL; e++) {
+        struct wbi_str entry = wbi_str_z(*e), name = wbi_str_head(entry, wbi_str_index(entry, '='));
+        bool allowed = false;
+
+        WBI_JSON_EACH (globs, glob)
+            allowed = allowed || wbi_glob_match(wbi_json_str(glob), name);
+        if (allowed && name.n < entry.n && tells(name))
+            rc = add_written(f, name, wbi_str_from(entry, name.n + 1));
+    }
+    return rc;
+}
+
+static wb_rc add_commands(struct found *f)
+{
+    const struct wbi_config_tool *tools;
+    size_t n = wbi_config_tools(f->rt->config, &tools);
+    wb_rc rc = add_allowed(f);
+
+    for (size_t i = 0; rc == WB_OK && i < n; i++) {
+        rc = add_variables(f, wbi_json_get(tools[i].descriptor, "credentials"));
+        if (rc == WB_OK)
+            rc = add_set(f, wbi_json_get(tools[i].descriptor, "env"));
+    }
+    WBI_JSON_EACH_MEMBER (wbi_config_setting(f->rt->config, "/agents"), agent)
+        if (rc == WB_OK)
+            rc = add_set(f, wbi_json_get(agent_val, "env"));
+    return rc;
+}
+
 /* ---- all of it ---- */
 
 /* Values that are not looked for: in every output there would be such words. */
@@ -181,12 +230,10 @@ static wb_rc note_unmasked(struct wbi_runtime *rt, const struct wbi_secrets_know
 
 static wb_rc find_all(struct found *f)
 {
-    const struct wbi_config_tool *tools;
-    size_t n = wbi_config_tools(f->rt->config, &tools);
     wb_rc rc = add_variables(f, wbi_config_setting(f->rt->config, "/secrets/env"));
 
-    for (size_t i = 0; rc == WB_OK && i < n; i++)
-        rc = add_variables(f, wbi_json_get(tools[i].descriptor, "credentials"));
+    if (rc == WB_OK)
+        rc = add_commands(f);
     if (rc == WB_OK)
         rc = add_servers(f);
     return rc == WB_OK ? note_unmasked(f->rt, f->known, f->n) : rc;

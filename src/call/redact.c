@@ -218,6 +218,26 @@ wb_rc wbi_redact_text(struct wbi_call *call, const char *where, struct wbi_str *
     return note_paths(call, where, &list);
 }
 
+void wbi_redact_error(const struct wbi_runtime *rt, struct wbi_error *err)
+{
+    struct wbi_buf clean, out;
+    bool found = false;
+    wb_rc rc;
+
+    wbi_buf_init(&clean, WBI_LIMIT_RECEIPT);
+    wbi_buf_init(&out, WBI_LIMIT_RECEIPT);
+    rc = wbi_hygiene_clean(wbi_str_z(err->text), &clean, NULL);
+    if (rc == WB_OK)
+        rc = wbi_redact_string(rt->secrets, wbi_buf_str(&clean), &out, &found);
+    if (rc != WB_OK) /* rather nothing of it than all */
+        (void)wbi_fail_kind(err, err->rc, err->kind, "no memory to say what is wrong");
+    else
+        (void)wbi_fail_kind(err, err->rc, err->kind, "%.*s",
+                            WBI_FMT(wbi_buf_str(found ? &out : &clean)));
+    wbi_buf_fini(&out);
+    wbi_buf_fini(&clean);
+}
+
 static wb_rc clean_text(struct wbi_call *call, struct wbi_str *text)
 {
     struct wbi_buf out;

@@ -45,6 +45,8 @@ WB_MUST_CHECK wb_rc wbi_redact_frame(struct wbi_call *call, struct wbi_arena *sc
 WB_MUST_CHECK wb_rc wbi_redact_passing(struct wbi_runtime *rt, struct wbi_str name,
                                        struct wbi_str principal, struct wbi_str *text,
                                        struct wbi_redact_list *list);
+/* The sentence about what was taken for no call, and so has no outcome: it may quote that. */
+void wbi_redact_error(const struct wbi_runtime *rt, struct wbi_error *err);
 /* The record's invocation as JSON, redacted. */
 WB_MUST_CHECK wb_rc wbi_redacted_invocation(struct wbi_call *call, struct wbi_str *ret);
 

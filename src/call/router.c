@@ -16,6 +16,7 @@
 #include "call/answers.h"
 #include "call/frames.h"
 #include "call/guards.h"
+#include "call/redact.h"
 #include "json/canonical.h"
 
 /* The text and tree of one input line; calls made of it hold it. */
@@ -249,21 +250,29 @@ static void answer(struct entry *e, struct wbi_str output)
     answer_with(e, output.n > 0 ? wbi_strdup(output) : NULL, output.n);
 }
 
-static void fail_entry(struct entry *e, const char *what, wb_rc rc)
+/* By the line of an error that belongs to no provider; line 0, id NULL: none is known. */
+static void answer_error(struct entry *e, size_t line_number, const wbi_json *id,
+                         enum wbi_kind kind, const char *message)
 {
     struct wbi_buf error, line;
-    struct wbi_error text;
 
     wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
     wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
-    (void)wbi_fail(&text, rc, "%s (%s)", what, wb_rc_name(rc));
-    wbi_wire_error_json(&error, WBI_KIND_INTERNAL_ERROR, wbi_str_z(text.text));
-    wbi_wire_error_line(&line, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
-                        wbi_buf_str(&error));
-    e->error_line = true;
+    wbi_wire_error_json(&error, kind, wbi_str_z(message));
+    wbi_wire_error_line(&line, line_number, id, wbi_buf_str(&error));
     answer(e, wbi_buf_rc(&line) == WB_OK ? wbi_buf_str(&line) : WBI_NONE);
     wbi_buf_fini(&error);
     wbi_buf_fini(&line);
+}
+
+static void fail_entry(struct entry *e, const char *what, wb_rc rc)
+{
+    struct wbi_error text;
+
+    (void)wbi_fail(&text, rc, "%s (%s)", what, wb_rc_name(rc));
+    e->error_line = true;
+    answer_error(e, e->wire ? e->wire->line : 0, e->wire ? e->wire->id_value : NULL,
+                 WBI_KIND_INTERNAL_ERROR, text.text);
 }
 
 static void answer_from_aside(struct entry *e, const struct entry *earlier)
@@ -522,27 +531,18 @@ static void append(struct wbi_router *r, struct entry *e)
     r->pending++;
 }
 
-static wb_rc refuse_line(struct wbi_router *r, const wbi_json *tree, const struct wbi_error *why)
+static wb_rc refuse_line(struct wbi_router *r, const wbi_json *tree, struct wbi_error *why)
 {
     struct entry *e = wbi_zalloc(sizeof(*e));
-    struct wbi_buf error, line;
-    wb_rc rc;
 
     if (e == NULL)
         return WB_ENOMEM;
     e->router = r;
-    wbi_buf_init(&error, WBI_LIMIT_RECEIPT);
-    wbi_buf_init(&line, WBI_LIMIT_RECEIPT);
-    wbi_wire_error_json(&error, why->kind != WBI_KIND_NONE ? why->kind : WBI_KIND_MALFORMED_CALL,
-                        wbi_str_z(why->text));
-    wbi_wire_error_line(&line, r->line_number, tree ? wbi_wire_find_id(tree) : NULL,
-                        wbi_buf_str(&error));
-    rc = wbi_buf_rc(&line);
-    answer(e, wbi_buf_str(&line));
-    wbi_buf_fini(&error);
-    wbi_buf_fini(&line);
+    wbi_redact_error(r->rt, why);
+    answer_error(e, r->line_number, tree ? wbi_wire_find_id(tree) : NULL,
+                 why->kind != WBI_KIND_NONE ? why->kind : WBI_KIND_MALFORMED_CALL, why->text);
     append(r, e);
-    return rc;
+    return WB_OK;
 }
 
 /* Name and input decide whether a repeated id is the same call. */

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "family/receipt.h"
 #include "json/write.h"
 
 #define TRIM_BYTES 1200    /* of one text on the TRIMMED rung */
@@ -326,7 +327,13 @@ static void add_error(struct leaves *l, const wbi_json *error, bool one_line)
     wbi_buf_addf(l->out, "Error: %.*s (%s)%s", WBI_FMT(wbi_json_get_str(error, "kind")),
                  wbi_json_true(wbi_json_get(error, "retryable")) ? "retryable" : "not retryable",
                  l->between);
-    add_flat(l->out, wbi_json_get_str(error, "message"), one_line);
+    if (one_line) {
+        add_flat(l->out, wbi_json_get_str(error, "message"), one_line);
+    } else {
+        wbi_receipt_message(l->out, wbi_json_get_str(error, "message"));
+        if (wbi_buf_rc(l->out) == WB_OK) /* what comes next begins with its own */
+            l->out->p[--l->out->n] = '\0';
+    }
     if (hint.p != NULL) {
         wbi_buf_addf(l->out, "%sNext: ", l->between);
         add_flat(l->out, hint, one_line);

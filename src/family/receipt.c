@@ -256,6 +256,17 @@ static uint64_t detail_share(struct wbi_arena *arena, const wbi_json *details,
     return 2 * CUT_TOKENS;
 }
 
+void wbi_receipt_message(struct wbi_buf *out, struct wbi_str message)
+{
+    if (wbi_str_index(message, '\n') + 1 < message.n) {
+        wbi_receipt_section(out, "message", message);
+        return;
+    }
+    wbi_buf_adds(out, message);
+    if (!wbi_str_ends(message, WBI_LIT("\n")))
+        wbi_buf_addc(out, '\n');
+}
+
 wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, struct wbi_buf *out)
 {
     const wbi_json *details = wbi_json_get_as(c->error, "details", WBI_JSON_OBJ);
@@ -267,8 +278,7 @@ wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, 
     wbi_buf_adds(out, wbi_json_get_str(c->error, "kind"));
     wbi_buf_addz(out, wbi_json_true(wbi_json_get(c->error, "retryable")) ? " (retryable)\n"
                                                                          : " (not retryable)\n");
-    wbi_buf_adds(out, message);
-    wbi_buf_addc(out, '\n');
+    wbi_receipt_message(out, message);
     if (details != NULL)
         share = detail_share(arena, details, message);
     WBI_JSON_EACH_MEMBER (details, key) {

@@ -40,6 +40,9 @@ struct wbi_allowance {
 void wbi_receipt_write_budget(struct wbi_jw *w, const struct wbi_allowance *budget);
 void wbi_receipt_budget(struct wbi_buf *out, const wbi_json *result);
 
+/* What an error says, a line; what has more is marked with its length like any payload: servers
+ * and tools say it. */
+void wbi_receipt_message(struct wbi_buf *out, struct wbi_str message);
 /* Of an error's receipt, but for what the call had produced (C6.1): the whole, and what its
  * first line, the hint and the names of details cost. */
 #define WBI_ERROR_TOKENS 1000u

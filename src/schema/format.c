@@ -186,7 +186,11 @@ enum wbi_format wbi_format_find(struct wbi_str name)
                                         [FORMAT_UUID] = "uuid",
                                         [FORMAT_JSON_POINTER] = "json-pointer",
                                         [FORMAT_RELATIVE_JSON_POINTER] = "relative-json-pointer",
-                                        [FORMAT_REGEX] = "regex"};
+                                        [FORMAT_REGEX] = "regex",
+                                        [FORMAT_IDN_EMAIL] = "idn-email",
+                                        [FORMAT_IDN_HOSTNAME] = "idn-hostname",
+                                        [FORMAT_IRI] = "iri",
+                                        [FORMAT_IRI_REFERENCE] = "iri-reference"};
 
     for (size_t i = 1; i < WBI_COUNT(names); i++)
         if (wbi_str_eqz(name, names[i]))
@@ -206,7 +210,7 @@ bool wbi_format_valid(enum wbi_format format, struct wbi_str s)
     case FORMAT_DURATION:
         return is_duration(s);
     case FORMAT_EMAIL:
-        return wbi_format_email(s);
+        return wbi_format_email(s, false);
     case FORMAT_HOSTNAME:
         return wbi_format_hostname(s);
     case FORMAT_IPV4:
@@ -214,9 +218,9 @@ bool wbi_format_valid(enum wbi_format format, struct wbi_str s)
     case FORMAT_IPV6:
         return wbi_format_ipv6(s);
     case FORMAT_URI:
-        return wbi_format_uri(s, true);
+        return wbi_format_uri(s, true, false);
     case FORMAT_URI_REFERENCE:
-        return wbi_format_uri(s, false);
+        return wbi_format_uri(s, false, false);
     case FORMAT_URI_TEMPLATE:
         return wbi_format_uri_template(s);
     case FORMAT_UUID:
@@ -227,6 +231,14 @@ bool wbi_format_valid(enum wbi_format format, struct wbi_str s)
         return is_relative_pointer(s);
     case FORMAT_REGEX:
         return wbi_regex_ecma_valid(s);
+    case FORMAT_IDN_EMAIL:
+        return wbi_format_email(s, true);
+    case FORMAT_IDN_HOSTNAME:
+        return wbi_format_idn_hostname(s);
+    case FORMAT_IRI:
+        return wbi_format_uri(s, true, true);
+    case FORMAT_IRI_REFERENCE:
+        return wbi_format_uri(s, false, true);
     case FORMAT_NONE:
         break;
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema/format_label.c: A-labels ("xn--…") of host names: Punycode (RFC 3492)
- * and the rules of RFC 5892 that depend on context. General categories are
- * known for the scripts in use, not from the whole of Unicode. */
+ * schema/format_label.c: labels of host names, "xn--…" and international: Punycode (RFC 3492)
+ * and the rules of RFC 5892 that depend on context and of RFC 5893 about directions. General
+ * categories are known for the scripts in use, not from the whole of Unicode. */
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "schema/schema_int.h"
 
 #define MOST_CHARS 64
@@ -196,13 +197,9 @@ static bool allowed_here(const uint32_t *c, size_t n, size_t i)
     }
 }
 
-bool wbi_format_a_label(struct wbi_str label)
+static bool are_allowed(const uint32_t *chars, size_t n)
 {
-    uint32_t chars[MOST_CHARS + 1];
-    size_t n;
-
-    if (!decode(wbi_str_from(label, 4), chars, &n) || is_mark(chars[0]) ||
-        mixes_arabic_digits(chars, n))
+    if (is_mark(chars[0]) || mixes_arabic_digits(chars, n))
         return false;
     if (n > 3 && chars[2] == '-' && chars[3] == '-')
         return false;
@@ -212,4 +209,130 @@ bool wbi_format_a_label(struct wbi_str label)
         if (!allowed_here(chars, n, i))
             return false;
     return true;
+}
+
+/* Digits that delta takes. */
+static size_t delta_length(uint64_t delta, uint32_t bias)
+{
+    for (uint32_t k = 36, length = 1;; k += 36, length++) {
+        uint32_t t = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
+
+        if (delta < t)
+            return length;
+        delta = (delta - t) / (36 - t);
+    }
+}
+
+/* Of the code points in Punycode. */
+static size_t encoded_length(const uint32_t *c, size_t n)
+{
+    uint32_t code = 128, bias = 72;
+    uint64_t delta = 0;
+    size_t basic = 0, done, length;
+
+    for (size_t i = 0; i < n; i++)
+        basic += c[i] < 128;
+    length = basic + (basic > 0);
+    for (done = basic; done < n; delta++, code++) {
+        uint32_t next = UINT32_MAX;
+
+        for (size_t i = 0; i < n; i++)
+            next = c[i] >= code && c[i] < next ? c[i] : next;
+        delta += (uint64_t)(next - code) * (done + 1);
+        code = next;
+        for (size_t i = 0; i < n; i++) {
+            delta += c[i] < code;
+            if (c[i] != code)
+                continue;
+            length += delta_length(delta, bias);
+            bias = adapt((uint32_t)delta, (uint32_t)done + 1, done == basic);
+            delta = 0;
+            done++;
+        }
+    }
+    return length;
+}
+
+/* There is one way to write what stands in a label. */
+static bool decode_whole(struct wbi_str label, uint32_t *chars, size_t *ret_n)
+{
+    return decode(wbi_str_from(label, 4), chars, ret_n) &&
+           encoded_length(chars, *ret_n) == label.n - 4;
+}
+
+bool wbi_format_a_label(struct wbi_str label)
+{
+    uint32_t chars[MOST_CHARS + 1];
+    size_t n;
+
+    return decode_whole(label, chars, &n) && are_allowed(chars, n);
+}
+
+static bool read_chars(struct wbi_str label, uint32_t *chars, size_t *ret_n)
+{
+    size_t at = 0;
+
+    *ret_n = 0;
+    while (at < label.n) {
+        if (*ret_n == MOST_CHARS)
+            return false;
+        chars[(*ret_n)++] = wbi_utf8_next(label, &at);
+    }
+    return *ret_n > 0;
+}
+
+size_t wbi_format_u_label(struct wbi_str label)
+{
+    uint32_t chars[MOST_CHARS];
+    size_t n, length;
+
+    if (!read_chars(label, chars, &n) || !are_allowed(chars, n))
+        return 0;
+    length = 4 + encoded_length(chars, n);
+    return length <= 63 ? length : 0;
+}
+
+/* ---- directions (RFC 5893) ---- */
+
+enum direction { LEFT, RIGHT, NUMBER, ARABIC_NUMBER, MARK, NEUTRAL };
+
+static enum direction direction_of(uint32_t c)
+{
+    static const struct range right[] = {
+        {0x590, 0x8ff}, {0xfb1d, 0xfdff}, {0xfe70, 0xfeff}, {0x10800, 0x10fff}, {0x1e800, 0x1efff}};
+
+    if (is_mark(c))
+        return MARK;
+    if ((c >= '0' && c <= '9') || (c >= 0x6f0 && c <= 0x6f9))
+        return NUMBER;
+    if ((c >= 0x660 && c <= 0x669) || c == 0x66b || c == 0x66c)
+        return ARABIC_NUMBER;
+    if (c == '-' || c == 0xb7 || c == 0x375 || c == 0x30fb || c == 0x200c || c == 0x200d)
+        return NEUTRAL;
+    return within(c, right, WBI_COUNT(right)) ? RIGHT : LEFT;
+}
+
+void wbi_format_directions(struct wbi_str label, bool *ret_right, bool *ret_fits)
+{
+    uint32_t chars[MOST_CHARS + 1];
+    bool a_label = wbi_str_ieq(wbi_str_head(label, 4), WBI_LIT("xn--")), has[NEUTRAL + 1] = {0};
+    enum direction first, last = MARK;
+    size_t n;
+
+    *ret_right = *ret_fits = false;
+    if (!(a_label ? decode(wbi_str_from(label, 4), chars, &n) : read_chars(label, chars, &n)))
+        return;
+    first = direction_of(chars[0]);
+    for (size_t i = 0; i < n; i++) {
+        enum direction d = direction_of(chars[i]);
+
+        has[d] = true;
+        last = d == MARK ? last : d;
+    }
+    *ret_right = has[RIGHT] || has[ARABIC_NUMBER];
+    if (first == LEFT)
+        *ret_fits = !*ret_right && (last == LEFT || last == NUMBER);
+    else
+        *ret_fits =
+            first == RIGHT && !has[LEFT] && !(has[NUMBER] && has[ARABIC_NUMBER]) && last != NEUTRAL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema/format_net.c: addresses, host names, mail, URIs (RFC 3986), URI
- * templates (RFC 6570). */
+ * schema/format_net.c: addresses, host names, mail, URIs (RFC 3986), the
+ * same beyond ASCII, URI templates (RFC 6570). */
+#include "base/checked.h"
 #include "base/utf8.h"
 #include "schema/schema_int.h"
 
@@ -22,6 +23,12 @@ static bool is_hex(int c)
 static bool one_of(char c, const char *set)
 {
     return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* A byte of a character beyond ASCII, where such are accepted. */
+static bool is_beyond(char c, bool wide)
+{
+    return wide && (unsigned char)c > 127;
 }
 
 bool wbi_format_ipv4(struct wbi_str s)
@@ -101,7 +108,57 @@ bool wbi_format_hostname(struct wbi_str s)
     }
 }
 
-static bool is_local_part(struct wbi_str s)
+/* Bytes of the next full stop, one of four; 0 where none stands. */
+static size_t stop_at(struct wbi_str s, size_t at)
+{
+    static const struct wbi_str stops[] = {WBI_LIT_INIT("."), WBI_LIT_INIT("\xe3\x80\x82"),
+                                           WBI_LIT_INIT("\xef\xbc\x8e"),
+                                           WBI_LIT_INIT("\xef\xbd\xa1")};
+
+    for (size_t i = 0; i < WBI_COUNT(stops); i++)
+        if (wbi_str_starts(wbi_str_from(s, at), stops[i]))
+            return stops[i].n;
+    return 0;
+}
+
+static bool is_ascii(struct wbi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] > 126)
+            return false;
+    return true;
+}
+
+bool wbi_format_idn_hostname(struct wbi_str s)
+{
+    size_t length = 0; /* as ASCII, with a full stop behind each label */
+    bool any_right = false, all_fit = true;
+
+    for (;;) {
+        struct wbi_str label;
+        bool right, fits;
+        size_t n = 0, stop = 0;
+
+        while (n < s.n && (stop = stop_at(s, n)) == 0)
+            n++;
+        label = wbi_str_head(s, n);
+        if (is_ascii(label))
+            n = is_label(label) ? label.n : 0;
+        else
+            n = wbi_format_u_label(label);
+        length += n + 1;
+        if (n == 0 || length > 254)
+            return false;
+        wbi_format_directions(label, &right, &fits);
+        any_right |= right;
+        all_fit &= fits;
+        if (label.n == s.n)
+            return !any_right || all_fit;
+        s = wbi_str_from(s, label.n + stop);
+    }
+}
+
+static bool is_local_part(struct wbi_str s, bool wide)
 {
     bool dot = true; /* none at the start */
 
@@ -109,7 +166,8 @@ static bool is_local_part(struct wbi_str s)
         for (size_t i = 1; i + 1 < s.n; i++) {
             if (s.p[i] == '\\' && i + 2 < s.n)
                 i++;
-            else if (s.p[i] == '"' || (unsigned char)s.p[i] < 32 || (unsigned char)s.p[i] > 126)
+            else if (s.p[i] == '"' || (unsigned char)s.p[i] < 32 ||
+                     ((unsigned char)s.p[i] > 126 && !is_beyond(s.p[i], wide)))
                 return false;
         }
         return s.p[s.n - 1] == '"';
@@ -119,24 +177,24 @@ static bool is_local_part(struct wbi_str s)
             return false;
         dot = s.p[i] == '.';
         if (!dot && !is_alpha(s.p[i]) && !is_digit(s.p[i]) &&
-            !one_of(s.p[i], "!#$%&'*+-/=?^_`{|}~"))
+            !one_of(s.p[i], "!#$%&'*+-/=?^_`{|}~") && !is_beyond(s.p[i], wide))
             return false;
     }
     return !dot;
 }
 
-bool wbi_format_email(struct wbi_str s)
+bool wbi_format_email(struct wbi_str s, bool wide)
 {
     size_t at = s.n;
     struct wbi_str domain;
 
     while (at > 0 && s.p[at - 1] != '@')
         at--;
-    if (at < 2 || at == s.n || !is_local_part(wbi_str_head(s, at - 1)))
+    if (at < 2 || at == s.n || !is_local_part(wbi_str_head(s, at - 1), wide))
         return false;
     domain = wbi_str_from(s, at);
     if (domain.p[0] != '[')
-        return wbi_format_hostname(domain);
+        return wide ? wbi_format_idn_hostname(domain) : wbi_format_hostname(domain);
     if (domain.p[domain.n - 1] != ']')
         return false;
     domain = wbi_str_make(domain.p + 1, domain.n - 2);
@@ -146,7 +204,7 @@ bool wbi_format_email(struct wbi_str s)
 }
 
 /* All of s is unreserved, sub-delims, %XX or one of extra. */
-static bool uri_chars(struct wbi_str s, const char *extra)
+static bool uri_chars(struct wbi_str s, const char *extra, bool wide)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -155,7 +213,7 @@ static bool uri_chars(struct wbi_str s, const char *extra)
                 return false;
             i += 2;
         } else if (!is_alpha(c) && !is_digit(c) && !one_of(c, "-._~!$&'()*+,;=") &&
-                   !one_of(c, extra)) {
+                   !one_of(c, extra) && !is_beyond(c, wide)) {
             return false;
         }
     }
@@ -171,7 +229,7 @@ static bool is_future_address(struct wbi_str s)
     for (size_t i = 1; i < dot; i++)
         if (!is_hex(s.p[i]))
             return false;
-    return uri_chars(wbi_str_from(s, dot + 1), ":") && wbi_str_index(s, '%') == s.n;
+    return uri_chars(wbi_str_from(s, dot + 1), ":", false) && wbi_str_index(s, '%') == s.n;
 }
 
 static bool is_port(struct wbi_str s)
@@ -182,12 +240,12 @@ static bool is_port(struct wbi_str s)
     return true;
 }
 
-static bool is_authority(struct wbi_str s)
+static bool is_authority(struct wbi_str s, bool wide)
 {
     size_t at = wbi_str_index(s, '@'), end;
 
     if (at < s.n) {
-        if (!uri_chars(wbi_str_head(s, at), ":"))
+        if (!uri_chars(wbi_str_head(s, at), ":", wide))
             return false;
         s = wbi_str_from(s, at + 1);
     }
@@ -200,7 +258,7 @@ static bool is_authority(struct wbi_str s)
                (port.n == 0 || (port.p[0] == ':' && is_port(wbi_str_from(port, 1))));
     }
     end = wbi_str_index(s, ':');
-    return uri_chars(wbi_str_head(s, end), "") && is_port(wbi_str_from(s, end + 1));
+    return uri_chars(wbi_str_head(s, end), "", wide) && is_port(wbi_str_from(s, end + 1));
 }
 
 /* Length of a scheme before ':', 0 when there is none. */
@@ -215,29 +273,43 @@ static size_t scheme_length(struct wbi_str s)
     return 0;
 }
 
-bool wbi_format_uri(struct wbi_str s, bool absolute)
+/* What is not ASCII are characters of IRIs (RFC 3987), where private ones count everywhere. */
+static bool iri_chars(struct wbi_str s)
+{
+    for (size_t at = 0; at < s.n;) {
+        uint32_t c = wbi_utf8_next(s, &at);
+
+        if (c > 127 && (c < 0xa0 || (c >= 0xfdd0 && c <= 0xfdef) || (c >= 0xfff0 && c <= 0xffff) ||
+                        (c & 0xfffe) == 0xfffe))
+            return false;
+    }
+    return true;
+}
+
+bool wbi_format_uri(struct wbi_str s, bool absolute, bool wide)
 {
     size_t scheme = scheme_length(s), n;
     struct wbi_str rest = scheme > 0 ? wbi_str_from(s, scheme + 1) : s;
 
-    if (absolute && scheme == 0)
+    if ((absolute && scheme == 0) || (wide && !iri_chars(s)))
         return false;
     n = wbi_str_index(rest, '#');
-    if (!uri_chars(wbi_str_from(rest, n + 1), ":@/?"))
+    if (!uri_chars(wbi_str_from(rest, n + 1), ":@/?", wide))
         return false;
     rest = wbi_str_head(rest, n);
     n = wbi_str_index(rest, '?');
-    if (!uri_chars(wbi_str_from(rest, n + 1), ":@/?"))
+    if (!uri_chars(wbi_str_from(rest, n + 1), ":@/?", wide))
         return false;
     rest = wbi_str_head(rest, n);
     if (wbi_str_starts(rest, WBI_LIT("//"))) {
         rest = wbi_str_from(rest, 2);
         n = wbi_str_index(rest, '/');
-        return is_authority(wbi_str_head(rest, n)) && uri_chars(wbi_str_from(rest, n), ":@/");
+        return is_authority(wbi_str_head(rest, n), wide) &&
+               uri_chars(wbi_str_from(rest, n), ":@/", wide);
     }
     if (scheme == 0 && wbi_str_index(rest, ':') < wbi_str_index(rest, '/'))
         return false;
-    return uri_chars(rest, ":@/");
+    return uri_chars(rest, ":@/", wide);
 }
 
 /* varname *( "," varname ) with modifiers; s is what stands between braces. */

@@ -46,7 +46,11 @@ enum wbi_format {
     FORMAT_UUID,
     FORMAT_JSON_POINTER,
     FORMAT_RELATIVE_JSON_POINTER,
-    FORMAT_REGEX
+    FORMAT_REGEX,
+    FORMAT_IDN_EMAIL,
+    FORMAT_IDN_HOSTNAME,
+    FORMAT_IRI,
+    FORMAT_IRI_REFERENCE
 };
 /* FORMAT_NONE for names that are not checked. */
 enum wbi_format wbi_format_find(struct wbi_str name);
@@ -55,11 +59,18 @@ bool wbi_format_valid(enum wbi_format format, struct wbi_str s);
 bool wbi_format_ipv4(struct wbi_str s);
 bool wbi_format_ipv6(struct wbi_str s);
 bool wbi_format_hostname(struct wbi_str s);
-bool wbi_format_email(struct wbi_str s);
-bool wbi_format_uri(struct wbi_str s, bool absolute);
+bool wbi_format_idn_hostname(struct wbi_str s);
+/* wide: characters beyond ASCII are accepted where the international form has them. */
+bool wbi_format_email(struct wbi_str s, bool wide);
+bool wbi_format_uri(struct wbi_str s, bool absolute, bool wide);
 bool wbi_format_uri_template(struct wbi_str s);
 /* format_label.c: an "xn--" label by RFC 5891 and 5892, ASCII part checked. */
 bool wbi_format_a_label(struct wbi_str label);
+/* One in Unicode: its length as such a label, 0 when it is none. */
+size_t wbi_format_u_label(struct wbi_str label);
+/* Of a good label of either kind: has it characters that run to the left, and may it stand in
+ * a name that has some. */
+void wbi_format_directions(struct wbi_str label, bool *ret_right, bool *ret_fits);
 
 struct wbi_number_checks {
     const wbi_json *minimum, *maximum, *exclusive_minimum, *exclusive_maximum;

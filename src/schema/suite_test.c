@@ -183,6 +183,8 @@ static void the_formats_of_tool_schemas_are_checked_where_configured(void **stat
                                          "uri-reference", "uri-template",
                                          "json-pointer",  "relative-json-pointer",
                                          "regex",         "ecmascript-regex",
+                                         "idn-email",     "idn-hostname",
+                                         "iri",           "iri-reference",
                                          "unknown",       NULL};
     static const char *const newer[] = {"duration", "uuid", NULL};
     struct suite s;
@@ -195,13 +197,13 @@ static void the_formats_of_tool_schemas_are_checked_where_configured(void **stat
     run_listed(&s, "draft2020-12", "optional/format", newer);
     say(&s, "2020-12 format");
     assert_int_equal(s.wrong, 0);
-    assert_int_equal(s.tests, 619);
+    assert_int_equal(s.tests, 764);
     assert_true(open_suite(&s, WBI_SCHEMA_DRAFT_07));
     s.format = true;
     run_listed(&s, "draft7", "optional/format", common);
     say(&s, "draft-07 format");
     assert_int_equal(s.wrong, 0);
-    assert_int_equal(s.tests, 532);
+    assert_int_equal(s.tests, 676);
 }
 
 /* Not taken: cross-draft, which needs dialects that are refused, and content,

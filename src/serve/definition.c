@@ -97,19 +97,22 @@ static void step(struct samples *s, char c, struct wbi_str name)
     }
 }
 
-wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
-                           const wbi_json *v, const wbi_json **ret, struct wbi_error *err)
+/* What a person or a model reads of a question, besides. */
+static bool is_asked(struct wbi_str name)
 {
-    struct wbi_str rest, name = WBI_NONE;
-    struct samples samples = {0};
-    struct wbi_buf text, out;
-    wb_rc rc;
+    return is_prose(name) || wbi_str_eqz(name, "\"message\"") || wbi_str_eqz(name, "\"text\"") ||
+           wbi_str_eqz(name, "\"systemPrompt\"") || wbi_str_eqz(name, "\"enumNames\"");
+}
 
-    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
-    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
-    wbi_json_write(&text, v);
-    rc = wbi_buf_rc(&text);
-    rest = wbi_buf_str(&text);
+/* rest: compact JSON. */
+static wb_rc clean_strings(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                           bool (*prose)(struct wbi_str name), struct wbi_str rest,
+                           struct wbi_buf *out)
+{
+    struct wbi_str name = WBI_NONE;
+    struct samples samples = {0};
+    wb_rc rc = WB_OK;
+
     while (rc == WB_OK && rest.n > 0) {
         size_t n = rest.p[0] == '"' ? wbi_json_quoted(rest) : 1;
         struct wbi_str piece = wbi_str_head(rest, n);
@@ -117,16 +120,42 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *se
         rest = wbi_str_from(rest, n);
         if (n > 1 && rest.n > 0 && rest.p[0] == ':')
             name = piece;
-        else if (n > 1 && (is_prose(name) || is_sample(name) || samples.from > 0)) {
-            rc = add_cleaned(arena, secrets, piece, is_prose(name), &out);
+        else if (n > 1 && (prose(name) || is_sample(name) || samples.from > 0)) {
+            rc = add_cleaned(arena, secrets, piece, prose(name), out);
             continue;
         }
         if (n == 1)
             step(&samples, piece.p[0], name);
-        wbi_buf_adds(&out, piece);
+        wbi_buf_adds(out, piece);
     }
+    return rc == WB_OK ? wbi_buf_rc(out) : rc;
+}
+
+wb_rc wbi_question_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                         struct wbi_str *params)
+{
+    struct wbi_buf out;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    rc = clean_strings(arena, secrets, is_asked, *params, &out);
     if (rc == WB_OK)
-        rc = wbi_buf_rc(&out);
+        *params = wbi_buf_str(&out);
+    return rc;
+}
+
+wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                           const wbi_json *v, const wbi_json **ret, struct wbi_error *err)
+{
+    struct wbi_buf text, out;
+    wb_rc rc;
+
+    wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, v);
+    rc = wbi_buf_rc(&text);
+    if (rc == WB_OK)
+        rc = clean_strings(arena, secrets, is_prose, wbi_buf_str(&text), &out);
     if (rc != WB_OK)
         return wbi_fail(err, rc, "a definition could not be cleaned");
     return wbi_json_read(arena, wbi_buf_str(&out), WBI_JSON_STRICT, ret, err);

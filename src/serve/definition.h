@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve/definition.h: what a server says about a tool, before a model reads it. */
+ * serve/definition.h: what a server says about a tool, before a model reads it, and what it
+ * asks, before a person does. */
 #ifndef WBI_SERVE_DEFINITION_H
 #define WBI_SERVE_DEFINITION_H
 
@@ -23,6 +24,11 @@ bool wbi_definition_tells(const struct wbi_secrets *secrets, const wbi_json *v);
 WB_MUST_CHECK wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
                                          const wbi_json *v, const wbi_json **ret,
                                          struct wbi_error *err);
+
+/* The same of what a server asks a client, compact JSON: also its message and texts. URLs, ids
+ * and what may be chosen stay, for answers depend on them. */
+WB_MUST_CHECK wb_rc wbi_question_clean(struct wbi_arena *arena, const struct wbi_secrets *secrets,
+                                       struct wbi_str *params);
 
 /* The definition of a tool as every revision of the protocol allows it: members of a
  * wrong form that it need not have are left out. WB_EINPUT when what remains is no

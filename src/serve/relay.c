@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 #include "json/write.h"
+#include "serve/definition.h"
+#include "serve/upstreams_int.h"
 #include "text/hygiene.h"
 #include "text/hygiene_value.h"
 #include "text/redact.h"
@@ -57,14 +59,29 @@ static void note_elicitation(struct wbi_server *s, const struct wbi_mcp_request 
     wbi_arena_free(arena);
 }
 
+/* The client's question, without what a person or a model must not read. */
+static wb_rc put_question(struct wbi_server *s, struct wbi_mcp_request *r,
+                          struct wbi_upstream_ask *ask, struct wbi_str key, struct wbi_str method,
+                          struct wbi_str params)
+{
+    struct wbi_arena *arena = NULL;
+    wb_rc rc = wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena);
+
+    if (rc == WB_OK && params.p != NULL)
+        rc = wbi_question_clean(arena, wbi_server_runtime(s)->secrets, &params);
+    if (rc == WB_OK && wbi_str_eqz(method, "elicitation/create"))
+        note_elicitation(s, r, params);
+    if (rc == WB_OK)
+        rc = wbi_mcp_ask(r, key, method, params, on_answer, ask);
+    wbi_arena_free(arena);
+    return rc;
+}
+
 void wbi_relay_ask(struct wbi_server *s, struct wbi_mcp_request *r, struct wbi_upstream_ask *ask,
                    struct wbi_str key, struct wbi_str method, struct wbi_str params)
 {
-    wb_rc rc;
+    wb_rc rc = r != NULL ? put_question(s, r, ask, key, method, params) : WB_EDENIED;
 
-    if (r != NULL && wbi_str_eqz(method, "elicitation/create"))
-        note_elicitation(s, r, params);
-    rc = r != NULL ? wbi_mcp_ask(r, key, method, params, on_answer, ask) : WB_EDENIED;
     if (rc == WB_ELIMIT)
         wbi_upstream_answer(
             ask,

@@ -7,6 +7,7 @@
 #include "call/exec.h"
 #include "call/partial.h"
 #include "call/guards.h"
+#include "serve/definition.h"
 #include "serve/relay.h"
 #include "serve/result.h"
 #include "serve/upstreams.h"
@@ -39,6 +40,22 @@ static void fail_with(struct wbi_exec *x, const struct wbi_fault *fault,
     wbi_exec_done(x, &complete);
 }
 
+/* An error that the client itself is to act upon, as a person may read it; absent without
+ * memory, and then the call has failed as any other. */
+static struct wbi_str for_client(struct wbi_exec *x, const wbi_json *error)
+{
+    struct wbi_buf text;
+    struct wbi_str clean;
+
+    wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&text, error);
+    clean = wbi_buf_str(&text);
+    if (wbi_buf_rc(&text) != WB_OK ||
+        wbi_question_clean(x->arena, x->runtime->secrets, &clean) != WB_OK)
+        return WBI_NONE;
+    return clean;
+}
+
 /* The server answered with a JSON-RPC error. */
 static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
 {
@@ -68,7 +85,7 @@ static void fail_rpc(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     if (code == WBI_RPC_URL_ELICITATION)
         wbi_relay_elicits(x->tool->ops_arg, x->call->mcp, a->error);
     if (code == WBI_RPC_URL_ELICITATION || code == WBI_RPC_CAPABILITY) /* for the client alone */
-        complete.rpc_error = wbi_arena_str(x->arena, a->text);
+        complete.rpc_error = for_client(x, a->error);
     fail_with(x, &fault, &complete);
 }
 

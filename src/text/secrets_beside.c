@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/secrets_beside.c: values that only what stands beside them tells: passwords in SQL
  * statements, codes in the addresses and forms of OAuth, the private members of a JSON Web
- * Key. */
+ * Key; and the blocks of YAML. */
 #include "base/checked.h"
 #include "text/secrets_int.h"
+
+/* ---- YAML ---- */
+
+size_t wbi_in_block(struct judged *j, size_t i)
+{
+    struct wbi_str t = j->text;
+    size_t k = i + 1;
+
+    if (i >= t.n || (t.p[i] != '|' && t.p[i] != '>'))
+        return i;
+    while (k < t.n && k <= i + 2 &&
+           (t.p[k] == '-' || t.p[k] == '+' || wbi_is_digit((uint8_t)t.p[k])))
+        k++;
+    if (k < t.n && t.p[k] != '\n')
+        return i;
+    k = wbi_skip_blanks(t, k + (k < t.n), 64);
+    j->undecided = k >= t.n;
+    return k < t.n ? k : i;
+}
 
 /* ---- SQL ---- */
 

@@ -177,6 +177,8 @@ bool wbi_match_oauth(struct judged *, size_t, const struct rule *, struct secret
 bool wbi_match_jwk(struct judged *, size_t, const struct rule *, struct secret *);
 /* secrets_value.c: after a name, quotes, blanks and what assigns; where the value starts, or 0. */
 size_t wbi_value_start(struct wbi_str t, size_t i);
+/* A value at i that is only the head of a block of YAML (`|`, `>-`) begins in the next line. */
+size_t wbi_in_block(struct judged *j, size_t i);
 /* <password>, $PASSWORD, %s, ***, or a word such as password: in the place of one. */
 bool wbi_stand_in(struct wbi_str v);
 /* The same, and what examples have: your_password, changeme. */

@@ -387,7 +387,7 @@ bool wbi_match_jwt(struct judged *j, size_t at, const struct rule *r, struct sec
 
 /* ---- addresses, headers, options ---- */
 
-/* A token in the place of a user: https://TOKEN@host. */
+/* A token in the place of a user: https://TOKEN@host, https://TOKEN:x-oauth-basic@host. */
 static bool token_user(struct wbi_str v)
 {
     return v.n >= 20 && wbi_run(v, 0, A_WORD) == v.n && !wbi_wordy(v) && wbi_entropy(v) >= 350;
@@ -396,7 +396,7 @@ static bool token_user(struct wbi_str v)
 bool wbi_match_url(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    size_t i = at + 3, colon = 0, last = 0, end = at + 512 < t.n ? at + 512 : t.n;
+    size_t i = at + 3, colon = 0, last = 0, user, end = at + 512 < t.n ? at + 512 : t.n;
 
     if (at == j->floor || !wbi_is_alnum((uint8_t)t.p[at - 1]))
         return false;
@@ -412,9 +412,11 @@ bool wbi_match_url(struct judged *j, size_t at, const struct rule *r, struct sec
             break;
         last = i++; /* one in a password is not its end */
     }
-    if (last > 0 && colon == 0)
-        return token_user(wbi_str_make(t.p + at + 3, last - at - 3)) &&
-               wbi_found(ret, at + 3, last, r->label);
+    if (last == 0)
+        return false;
+    user = colon > 0 ? colon : last;
+    if (token_user(wbi_str_make(t.p + at + 3, user - at - 3)))
+        return wbi_found(ret, at + 3, last, r->label);
     if (colon == 0 || last <= colon + 3)
         return false;
     if (wbi_stand_in(wbi_str_make(t.p + colon + 1, last - colon - 1)) || t.p[colon + 1] == '.')

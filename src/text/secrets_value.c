@@ -283,7 +283,8 @@ static enum strength name_strength(struct wbi_str name)
         last_word(name, WBI_LIT("pass")) || last_word(name, WBI_LIT("pw")) ||
         last_word(name, WBI_LIT("psk")))
         return PASSWORD;
-    if (ends_with_any(name, strong, sizeof strong / sizeof *strong))
+    if (ends_with_any(name, strong, sizeof strong / sizeof *strong) ||
+        last_word(name, WBI_LIT("pat")))
         return is_place_in_list(name) ? NOT_A_NAME : STRONG;
     for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
         if (wbi_str_ieq(name, weak[i]))
@@ -532,7 +533,7 @@ static struct place find_value(struct judged *j, size_t from, size_t to, enum st
         p.at = behind_blanks(j, from, to, blank, strength, &p.tight);
     }
     if (p.at > 0)
-        p.at = open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote);
+        p.at = wbi_in_block(j, open_quote(t, wbi_skip_blanks(t, p.at, 24), &p.quote));
     return p;
 }
 

@@ -42,6 +42,12 @@ static void text(long id, const char *say)
 
 #define FORM "{\"message\":\"Go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"
 #define ELICIT "\"method\":\"elicitation/create\",\"params\":" FORM
+/* What nobody is to read, and what has to stay for the answer to be understood. */
+#define SPELL                                                                                   \
+    "\"method\":\"elicitation/create\",\"params\":{\"message\":\"\\u001b[31mGo\\u202e on with " \
+    "ghp_0123456789abcdefghijABCDEFGHIJ456789?\",\"requestedSchema\":{\"type\":\"object\","     \
+    "\"properties\":{\"password\":{\"type\":\"string\",\"title\":"                              \
+    "\"ghp_0123456789abcdefghijABCDEFGHIJ456789\",\"enum\":[\"a\"]}}}}"
 #define VISIT                                                                                  \
     "\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go there\"," \
     "\"url\":\"https://localhost/\",\"elicitationId\":\"e\"}"
@@ -69,6 +75,8 @@ static void call_legacy(long id)
         ask(0, ELICIT);
     } else if (has("\"name\":\"visit\"")) {
         ask(id, VISIT);
+    } else if (has("\"name\":\"spell\"")) {
+        ask(id, SPELL);
     } else if (has("\"name\":\"sample\"")) {
         ask(id, SAMPLE);
     } else if (has("\"name\":\"impatient\"")) { /* answered before */
@@ -182,8 +190,8 @@ static void wait_at_pipe(void)
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        TOOL("ask") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL(
-            "link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("die") "]}";
+        TOOL("ask") "," TOOL("spell") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
+            "sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("die") "]}";
 
     if (!modern && has("\"method\":\"tools/list\""))
         wait_at_pipe();
@@ -199,7 +207,8 @@ static void answer(bool modern, long id)
     else if (has("\"method\":\"tools/call\"") && has("\"name\":\"link\""))
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32042,\"message\":\"go "
                "there\",\"data\":{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"link\","
-               "\"url\":\"https://localhost/\",\"message\":\"Go\"}]}}}\n",
+               "\"url\":\"https://localhost/\",\"message\":\"Go\\u202e with "
+               "ghp_0123456789abcdefghijABCDEFGHIJ456789\"}]}}}\n",
                id);
     else if (has("\"method\":\"tools/call\""))
         (modern ? call_modern : call_legacy)(id);

@@ -205,6 +205,16 @@ exec 3>&- # nobody can answer any more
 seen "the end without an answer" '"id":2,"result":.*"text":"refused"'
 close
 
+how="a question with a secret, a colour and what cannot be seen" # C6.5, C8.8
+open legacy
+rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}'
+call 1 spell
+seen "the question as it may be read" '"message":"Go<U+202E> on with \[redacted:github-token:[0-9a-f]*\]?".*"password":{"type":"string","title":"\[redacted:github-token:[0-9a-f]*\]","enum":\["a"\]}'
+grep -q ghp_0123456789 "$work/out" && bad "$how: it is told"
+printf '{"jsonrpc":"2.0","id":"%s","result":{"action":"accept","content":{"password":"a"}}}\n' "$(member elicitation/create id)" >&3
+seen "the answer" '"id":1,"result":.*"text":"accepted"'
+close
+
 how="a question that is taken back"
 open legacy
 rpc 0 initialize '"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}'
@@ -239,6 +249,7 @@ call 1 visit
 seen "the question" '"method":"elicitation/create".*"elicitationId":"e"'
 call 2 link
 seen "the error" '"id":2,"error":{"code":-32042'
+grep -q '"url":"https://localhost/","message":"Go<U+202E> with \[redacted:github-token:[0-9a-f]*\]"' "$work/out" || bad "$how: the error as it may be read: $(grep -o 'elicitations.*' "$work/out")"
 call 3 done
 seen "its end" '"id":3,"result":.*"text":"said"'
 for id in e link; do
