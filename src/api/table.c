@@ -31,6 +31,8 @@ static struct wbi_str cell(struct table *t, const wbi_json *row, size_t column)
         v = NULL;
     if (v == NULL || wbi_json_is(v, WBI_JSON_NULL))
         return WBI_LIT("-");
+    if (wbi_json_is(v, WBI_JSON_STR) && wbi_utf8_control(wbi_json_str(v)) == wbi_json_str(v).n)
+        return wbi_json_str(v); /* most are; a table may have very many */
     wbi_buf_init_arena(&text, t->arena, WBI_LIMIT_JSON_TEXT);
     if (wbi_json_is(v, WBI_JSON_STR))
         wbi_buf_adds(&text, wbi_json_str(v));
