@@ -29,7 +29,7 @@ bool view_by_name(const struct args *a, wb_view *ret)
 {
     const char *name = args_get(a, "--view");
 
-    *ret = WB_VIEW_RECEIPT;
+    *ret = a->json ? WB_VIEW_CANONICAL : WB_VIEW_RECEIPT;
     if (name == NULL)
         return true;
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {

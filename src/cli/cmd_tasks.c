@@ -84,7 +84,7 @@ static int show(const struct args *a, const char *tool, char *input)
     }
     result = call_tool(a, runtime, tool, input, &code);
     if (result != NULL) {
-        code = print_result(a, result, a->json ? WB_VIEW_CANONICAL : view);
+        code = print_result(a, result, view);
         wb_result_free(result);
     }
     wb_runtime_free(runtime);
