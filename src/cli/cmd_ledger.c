@@ -421,7 +421,8 @@ static int list_runtimes(const struct args *a, wb_ledger *ledger)
 
     if (wb_live_health(ledger, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
+    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                      "no process has this workspace open");
     wb_free(json);
     return code;
 }
