@@ -40,7 +40,7 @@ Who calls.
 Write events as JSON Lines to a file or an open descriptor.
 .TP
 .B \-\-json
-One JSON document where a table would be printed.
+One JSON document where a table would be printed; the canonical result for a receipt.
 .TP
 .BR \-q ", " \-\-quiet
 No remarks on standard error.

@@ -7,6 +7,7 @@
 
 #define COLUMNS_MAX 16
 #define GAP 2
+#define COLUMN_MAX 64 /* on a terminal, of all but the last: the length of a tool's name */
 
 struct table {
     const wbi_json *rows;
@@ -30,6 +31,8 @@ static struct wbi_str cell(struct table *t, const wbi_json *row, size_t column)
         v = NULL;
     if (v == NULL || wbi_json_is(v, WBI_JSON_NULL))
         return WBI_LIT("-");
+    if (wbi_json_is(v, WBI_JSON_STR) && wbi_utf8_control(wbi_json_str(v)) == wbi_json_str(v).n)
+        return wbi_json_str(v); /* most are; a table may have very many */
     wbi_buf_init_arena(&text, t->arena, WBI_LIMIT_JSON_TEXT);
     if (wbi_json_is(v, WBI_JSON_STR))
         wbi_buf_adds(&text, wbi_json_str(v));
@@ -72,13 +75,16 @@ static void measure(struct table *t)
     }
 }
 
-/* The last column gives way first, the others stay. */
+/* The last column gives way first, the others stay, unless a caller's text is in them. */
 static void fit(struct table *t, size_t width)
 {
     size_t before = 0, last = t->columns - 1;
 
-    for (size_t i = 0; i < last; i++)
+    for (size_t i = 0; i < last; i++) {
+        if (width > 0 && t->widths[i] > COLUMN_MAX)
+            t->widths[i] = COLUMN_MAX;
         before += t->widths[i] + GAP;
+    }
     if (width > 0 && before + t->widths[last] > width)
         t->widths[last] = before + 10 < width ? width - before : 10;
 }

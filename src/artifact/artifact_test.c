@@ -540,6 +540,8 @@ static struct wbi_read_page read_page(struct bench *b, const struct wbi_artifact
     return page;
 }
 
+#define BYTES_ON .kind = WBI_READ_BYTES, .last = WBI_RANGE_END /* to the end */
+
 static void expect_read(struct bench *b, const struct wbi_artifact *a, struct wbi_read_query q,
                         const char *text)
 {
@@ -570,7 +572,8 @@ static void ranges_are_as_documented(void **state) /* I3 */
     expect_read(b, &a, (struct wbi_read_query){.first = 8}, "");
     expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 4, .last = 8},
                 "two\n");
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 24}, "ix\nseven");
+    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES}, ""); /* 0-0 */
+    expect_read(b, &a, (struct wbi_read_query){BYTES_ON, .first = 24}, "ix\nseven");
     expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 2}, "six\nseven");
     expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_TAIL, .first = 100, .max_lines = 1},
                 "one\n");
@@ -671,7 +674,7 @@ static void pages_join_to_the_whole(void **state) /* C7.7 */
     assert_int_equal(wbi_spool_finish(s, 1, got, NULL), WB_OK);
     for (size_t page = 50; page < 2000000; page = page * 7 + 1) {
         follow(b, &got[0], (struct wbi_read_query){.max_bytes = page}, wbi_buf_str(&text));
-        follow(b, &got[0], (struct wbi_read_query){.kind = WBI_READ_BYTES, .max_bytes = page},
+        follow(b, &got[0], (struct wbi_read_query){BYTES_ON, .max_bytes = page},
                wbi_buf_str(&text));
     }
     follow(b, &got[0],
@@ -730,15 +733,12 @@ static void reads_see_the_cleaned_text(void **state)
 
     expect_read(b, &a, (struct wbi_read_query){.first = 2, .cleaner = &c}, "TWO!\n");
     assert_int_equal(ended, 1);
-    expect_read(b, &a, (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 6, .cleaner = &c},
-                "O!\n");
+    expect_read(b, &a, (struct wbi_read_query){BYTES_ON, .first = 6, .cleaner = &c}, "O!\n");
     expect_read(b, &a, /* a page ends with a line */
-                (struct wbi_read_query){.kind = WBI_READ_BYTES, .max_bytes = 6, .cleaner = &c},
-                "ONE\n");
-    expect_read(
-        b, &a, /* unless it has not even room for one */
-        (struct wbi_read_query){.kind = WBI_READ_BYTES, .first = 4, .max_bytes = 4, .cleaner = &c},
-        "TWO!");
+                (struct wbi_read_query){BYTES_ON, .max_bytes = 6, .cleaner = &c}, "ONE\n");
+    expect_read(b, &a, /* unless it has not even room for one */
+                (struct wbi_read_query){BYTES_ON, .first = 4, .max_bytes = 4, .cleaner = &c},
+                "TWO!");
 }
 
 static void lines_are_counted_at_any_length(void **state)

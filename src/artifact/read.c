@@ -288,7 +288,7 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
     struct byte_sink s = {.sink = {bytes_take, bytes_end},
                           .out = out,
                           .first = first,
-                          .end = q->last != 0 ? q->last : WBI_RANGE_END,
+                          .end = q->last,
                           .max_bytes = q->max_bytes,
                           .characters = q->cleaner != NULL};
     wb_rc rc = stream(fd, q, &s.sink, err);

@@ -38,7 +38,7 @@ enum wbi_regex_verdict wbi_grep_regex(void *regex, struct wbi_str part, size_t f
 
 enum wbi_read_kind {
     WBI_READ_LINES = 0, /* first to last, from 1; 0 for last: to the end */
-    WBI_READ_BYTES,     /* first to last, from 0, last excluded; 0: to the end */
+    WBI_READ_BYTES,     /* first to last, from 0, last excluded; WBI_RANGE_END: to the end */
     WBI_READ_TAIL,      /* the last `first` lines */
     WBI_READ_GREP,      /* lines that match, as `grep -n` shows them */
     WBI_READ_JSON       /* the value at json_path, pretty-printed */

@@ -118,10 +118,11 @@ static wb_rc pass(int fd, const struct wbi_cleaner *cleaner, struct picker *p)
 
 static wb_rc by_picking(int fd, const struct wbi_read_query *q, wbi_piece_fn *each, void *arg)
 {
-    struct picker p = {.lines = q->kind != WBI_READ_BYTES,
-                       .at = q->kind != WBI_READ_BYTES,
+    bool lines = q->kind != WBI_READ_BYTES;
+    struct picker p = {.lines = lines,
+                       .at = lines,
                        .first = q->first,
-                       .last = q->last ? q->last : WBI_RANGE_END};
+                       .last = lines && q->last == 0 ? WBI_RANGE_END : q->last};
     wb_rc rc = WB_OK;
 
     if (q->kind == WBI_READ_TAIL) {

@@ -521,6 +521,9 @@ static void errors_are_cut_whole(void **state)
     assert_int_equal(wbi_fail(&err, WB_EINPUT, "%s", big), WB_EINPUT);
     assert_true(wbi_utf8_valid(wbi_str_z(err.text)));
     assert_int_equal(wbi_fail(NULL, WB_EIO, "x"), WB_EIO);
+    (void)wbi_fail(&err, WB_EINPUT, "no \"%.4s\" and \"%.3s\"; \xff", "\xe6\x97\xa5\xe6\x97\xa5",
+                   "\xf0\x9f\x98\x80");
+    assert_string_equal(err.text, "no \"\xe6\x97\xa5\" and \"\"; \xff");
 }
 
 int main(void)

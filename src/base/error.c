@@ -19,16 +19,32 @@ const char *wb_rc_name(wb_rc rc)
     return at < sizeof(names) / sizeof(names[0]) ? names[at] : "WB_?";
 }
 
+/* Values are shown up to some byte; the part of a character that is left there goes. */
+static void drop_halves(char *text)
+{
+    size_t n = strlen(text), out = 0, skip;
+
+    for (size_t at = 0; at < n;) {
+        size_t len = wbi_utf8_step((const uint8_t *)text + at, n - at, &skip);
+        bool half = len == 0 && (uint8_t)text[at] >= 0xc2 && (uint8_t)text[at] < 0xf5;
+
+        if (len == 0)
+            len = skip;
+        if (!half)
+            memmove(text + out, text + at, len);
+        out += half ? 0 : len;
+        at += len;
+    }
+    text[out] = '\0';
+}
+
 __attribute__((format(printf, 2, 0))) static void put_text(struct wbi_error *err, const char *fmt,
                                                            va_list ap)
 {
-    int n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
-
-    if (n < 0)
+    if (vsnprintf(err->text, sizeof(err->text), fmt, ap) < 0)
         err->text[0] = '\0';
-    else if ((size_t)n >= sizeof(err->text))
-        err->text[wbi_utf8_cut(wbi_str_make(err->text, sizeof(err->text) - 1),
-                               sizeof(err->text) - 1)] = '\0';
+    if (!wbi_utf8_valid(wbi_str_z(err->text)))
+        drop_halves(err->text);
 }
 
 wb_rc wbi_fail(struct wbi_error *err, wb_rc rc, const char *fmt, ...)

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "builtin/command_int.h"
 #include "config/config.h"
 #include "family/file/show.h"
@@ -62,7 +63,7 @@ wb_rc wbi_job_tell_path(struct wbi_job *j, wb_rc rc)
         return rc;
     wbi_buf_init_arena(&details, j->arena, WBI_LIMIT_JSON_TEXT);
     wbi_jw_obj(&w);
-    wbi_jw_kstr(&w, "path", wbi_file_name(j->arena, wbi_str_head(path, 512)));
+    wbi_jw_kstr(&w, "path", wbi_file_name(j->arena, wbi_str_head(path, wbi_utf8_cut(path, 512))));
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&details) == WB_OK)
         j->details = wbi_buf_str(&details);

@@ -123,6 +123,7 @@ static wb_rc ask(struct wbi_reading_job *job, const wbi_json *input, struct wbi_
         rc = wbi_range_bytes(bytes, &q->first, &q->last, err);
     } else if (wbi_json_u64(wbi_json_get(input, "offset"), &q->first)) {
         q->kind = WBI_READ_BYTES;
+        q->last = WBI_RANGE_END;
     } else if (wbi_json_u64(wbi_json_get(input, "tail"), &q->first)) {
         q->kind = WBI_READ_TAIL;
     } else if (q->pattern.p != NULL) {

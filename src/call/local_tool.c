@@ -9,6 +9,7 @@
 #include "artifact/shown.h"
 #include "artifact/spool.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "call/exec.h"
 #include "call/guards.h"
 #include "call/known.h"
@@ -157,13 +158,17 @@ static bool convert(struct wbi_exec *x, enum wbi_local_output mode, struct wbi_s
     return true;
 }
 
-/* What is too long to be a value but need not be one: text, kept whole. */
-static bool is_long_text(const struct wbi_exec *x, const struct running *r)
+static bool may_be_text(const struct wbi_exec *x)
 {
     const struct wbi_local_tool *t = x->tool->ops_arg;
 
-    return t->output != WBI_LOCAL_JSON && x->tool->output_compiled == NULL &&
-           r->path[0].p != NULL && r->shown[0] != NULL;
+    return t->output != WBI_LOCAL_JSON && x->tool->output_compiled == NULL;
+}
+
+/* Text that is kept whole, since it is too long to be a value or would lose bytes as one. */
+static bool is_kept_text(const struct wbi_exec *x, const struct running *r)
+{
+    return may_be_text(x) && r->path[0].p != NULL && r->shown[0] != NULL;
 }
 
 static void fail_too_long(struct wbi_exec *x, const struct wbi_captured *c)
@@ -183,10 +188,12 @@ static void succeed(struct wbi_exec *x, const struct wbi_captured *c)
     struct wbi_error err = WBI_ERROR_INIT;
     struct wbi_buf out;
 
+    if (is_kept_text(x, r)) {
+        wbi_long_done(x, r->shown[0], c->out_bytes, r->path[0], write_audit(x, c));
+        return;
+    }
     if (c->out_truncated) {
-        if (is_long_text(x, r))
-            wbi_long_done(x, r->shown[0], c->out_bytes, r->path[0], write_audit(x, c));
-        else if (c->out_of_memory) /* no matter how long it is */
+        if (c->out_of_memory) /* no matter how long it is */
             wbi_exec_fail(x, WBI_KIND_INTERNAL_ERROR, "out of memory");
         else
             fail_too_long(x, c);
@@ -263,6 +270,13 @@ static void on_kept(void *arg, wb_rc rc, const struct wbi_artifact got[WBI_SPOOL
     conclude(x, &r->captured);
 }
 
+/* An image, or text in another encoding: a value has U+FFFD for what is no UTF-8. */
+static bool loses_bytes(const struct wbi_exec *x, const struct wbi_captured *c)
+{
+    return may_be_text(x) && c->end.signal == 0 && c->end.exit_status == 0 && !c->out_truncated &&
+           !wbi_utf8_valid(c->out);
+}
+
 static void on_done(void *arg, const struct wbi_captured *c)
 {
     struct running *r = arg;
@@ -271,6 +285,8 @@ static void on_done(void *arg, const struct wbi_captured *c)
     struct wbi_error err = WBI_ERROR_INIT;
 
     r->capture = NULL;
+    if (loses_bytes(x, c))
+        on_overflow(r, WBI_STDOUT, c->out);
     if (r->spool == NULL) {
         conclude(x, c);
         return;

@@ -723,9 +723,10 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
 static wb_rc refuse_calls(struct wbi_router *r, struct line *line, struct wbi_str text,
                           const wbi_json **ret_tree, struct wbi_error *err)
 {
+    bool marked = wbi_str_starts(text, WBI_LIT("\xef\xbb\xbf")); /* a byte order mark */
     struct wbi_error why = *err;
-    struct wbi_str problem;
-    wb_rc rc = wbi_json_read(line->arena, text, WBI_JSON_TO_REFUSE, ret_tree, NULL);
+    struct wbi_str problem, json = wbi_str_from(text, marked ? 3 : 0);
+    wb_rc rc = wbi_json_read(line->arena, json, WBI_JSON_TO_REFUSE, ret_tree, NULL);
 
     if (rc == WB_ENOMEM)
         return wbi_fail_nomem(err);

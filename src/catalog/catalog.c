@@ -259,10 +259,16 @@ static wb_rc refuse_twin(const struct wbi_catalog_builder *b, const struct wbi_t
 {
     size_t slot = slot_of(b, t->qualified), i;
 
-    while ((i = next_named(b, t->qualified, &slot)) < b->count)
+    while ((i = next_named(b, t->qualified, &slot)) < b->count) {
+        if (b->tools[i].builtin != t->builtin) /* commands and other tools rely on those */
+            return wbi_fail(err, WB_EEXISTS,
+                            "%.*s is a built-in tool, of which there are no other versions; "
+                            "take another name",
+                            WBI_FMT(t->qualified));
         if (wbi_str_eq(b->tools[i].version, t->version))
             return wbi_fail(err, WB_EEXISTS, "tool %.*s has a version %.*s already",
                             WBI_FMT(t->qualified), WBI_FMT(t->version));
+    }
     return WB_OK;
 }
 

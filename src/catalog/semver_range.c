@@ -258,6 +258,8 @@ static bool read_comparators(struct parsing *p)
         struct partial q;
 
         skip_space(p);
+        if ((sign == SIGN_TILDE || sign == SIGN_CARET) && next_is(p, '='))
+            skip_space(p); /* "~= 1" */
         if (!read_partial(p, sign, &q))
             return false;
         skip_space(p);

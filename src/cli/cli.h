@@ -75,7 +75,7 @@ extern const struct command *const commands[];
 /* The options of every command, for the help. */
 #define COMMON_OPTIONS                                          \
     "--root DIR, --config FILE, --state DIR, --as PRINCIPAL,\n" \
-    "  --events FILE, --json (where a table is printed), -q, -v, --help\n"
+    "  --events FILE, --json (for tables and receipts), -q, -v, --help\n"
 
 /* False: a message was printed, exit with *ret_exit. */
 bool args_parse(const struct command *command, int argc, char **argv, struct args *ret,
@@ -135,6 +135,9 @@ const char *style(const char *name);
 /* A JSON array as it is with --json, else as a table ("member=HEADER" each). */
 int print_table(const struct args *a, const char *json, size_t size, const char *const *columns,
                 size_t count);
+/* The same, but where there is nothing to show a note that says so. */
+int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
+               size_t count, const char *none);
 /* A JSON value as it is with --json, else with line ends and indentation. */
 int print_pretty(const struct args *a, const char *json, size_t size);
 
@@ -148,7 +151,7 @@ char *read_value(const struct args *a, const char *value, size_t *ret_size);
 
 /* ---- the runtime ---- */
 
-/* --view, receipt by default; false: a message was printed. */
+/* --view, else the receipt, with --json the canonical result; false: a message was printed. */
 bool view_by_name(const struct args *a, wb_view *ret);
 /* A view of a result on stdout; returns the exit code of its outcome. */
 int print_result(const struct args *a, wb_result *result, wb_view view);

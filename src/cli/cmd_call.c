@@ -29,7 +29,7 @@ bool view_by_name(const struct args *a, wb_view *ret)
 {
     const char *name = args_get(a, "--view");
 
-    *ret = WB_VIEW_RECEIPT;
+    *ret = a->json ? WB_VIEW_CANONICAL : WB_VIEW_RECEIPT;
     if (name == NULL)
         return true;
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
@@ -84,6 +84,24 @@ static bool set_deadline(const struct args *a, wb_request *request)
     return wb_request_set(request, WB_FIELD_DEADLINE, text[0] == '+' ? absolute : text) == WB_OK;
 }
 
+/* Whether the i-th KEY=VALUE is one, and its key is that of none before. */
+static bool check_pair(const struct args *a, const char *option, size_t i)
+{
+    const char *pair = args_nth(a, option, i), *equals = strchr(pair, '=');
+    size_t n = equals ? (size_t)(equals - pair) : 0;
+
+    if (n == 0) {
+        (void)usage_error(a, "%s must be KEY=VALUE; got \"%s\"", option, pair);
+        return false;
+    }
+    while (i-- > 0)
+        if (strncmp(args_nth(a, option, i), pair, n + 1) == 0) {
+            (void)usage_error(a, "%s names \"%.*s\" twice", option, (int)n, pair);
+            return false;
+        }
+    return true;
+}
+
 /* KEY=VALUE options as one JSON object. NULL text when none was given. */
 static bool set_pairs(const struct args *a, const char *option, wb_request *request, wb_field field)
 {
@@ -100,11 +118,9 @@ static bool set_pairs(const struct args *a, const char *option, wb_request *requ
     fputc('{', out);
     for (size_t i = 0; args_nth(a, option, i) != NULL; i++) {
         const char *pair = args_nth(a, option, i), *equals = strchr(pair, '=');
-        if (equals == NULL || equals == pair) {
-            (void)usage_error(a, "%s must be KEY=VALUE; got \"%s\"", option, pair);
-            ok = false;
+        ok = check_pair(a, option, i);
+        if (!ok)
             break;
-        }
         if (i > 0)
             fputc(',', out);
         put_quoted(out, pair, (size_t)(equals - pair));

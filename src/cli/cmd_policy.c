@@ -37,7 +37,8 @@ static int list(const struct args *a, const wb_options *o)
 
     if (wb_approvals_list_all(o, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
+    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                      "no call waits for an approval");
     wb_free(json);
     return code;
 }
@@ -113,7 +114,7 @@ const struct command command_approve = {
     "Exit 1: no call waits under that ID (any more).\n"
     "\nexamples:\n"
     "  waybill approve list\n"
-    "  waybill approve yes ask_2f61c0\n",
+    "  waybill approve yes approval_2f61c0…\n",
     options,
     approve_forms,
     run_approve,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -117,6 +118,10 @@ static bool check_remotes(const struct args *a)
         const char *equals = strrchr(spec, '=');
         if (equals == NULL || equals == spec || equals[1] == '\0') {
             (void)usage_error(a, "--remote must be URI=FILE or URI=DIR; got \"%s\"", spec);
+            return false;
+        }
+        if (access(equals + 1, R_OK) != 0) {
+            (void)usage_error(a, "cannot open %s: %s", equals + 1, strerror(errno));
             return false;
         }
     }

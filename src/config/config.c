@@ -5,9 +5,11 @@
 #include "config/config.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "config/layers_int.h"
 #include "json/pointer.h"
+#include "json/write.h"
 
 static const char *const not_trusted = "the workspace is not trusted (waybill config trust)";
 static const char *const tightens_only =
@@ -131,26 +133,56 @@ static struct wbi_config_part part_of(const struct wbi_config *c,
                                     file->workspace && c->trust != WBI_CONFIG_TRUSTED};
 }
 
-/* A binding that names only whom and what it denies takes nothing from anyone. */
-static bool only_denies(const wbi_json *binding)
+/* What of a binding only tightens: whom it is for, what it denies, and when it asks. What it
+ * allows, and the gates of that, would mean something else without the other bindings. NULL in
+ * *ret where nothing is left. */
+static wb_rc tight_binding(struct wbi_config *c, const wbi_json *binding, const wbi_json **ret,
+                           bool *ret_whole)
 {
-    WBI_JSON_EACH_MEMBER (binding, k) {
-        if (!wbi_str_eqz(wbi_json_str(k), "principal") && !wbi_str_eqz(wbi_json_str(k), "deny"))
-            return false;
+    static const char *const names[] = {"principal", "deny", "approval"};
+    struct wbi_buf text;
+    struct wbi_jw w;
+    size_t kept = 0;
+
+    *ret = NULL;
+    wbi_buf_init_arena(&text, c->arena, WBI_LIMIT_JSON_TEXT);
+    w = wbi_jw_to(&text);
+    wbi_jw_obj(&w);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const wbi_json *value = wbi_json_get(binding, names[i]);
+
+        if (value != NULL)
+            wbi_jw_kval(&w, names[i], value);
+        kept += value != NULL;
     }
-    return wbi_json_get(binding, "deny") != NULL;
+    wbi_jw_obj_end(&w);
+    *ret_whole = kept == wbi_json_count(binding);
+    if (kept == (wbi_json_get(binding, "principal") != NULL))
+        return WB_OK;
+    if (wbi_buf_rc(&text) != WB_OK)
+        return wbi_buf_rc(&text);
+    return wbi_json_read(c->arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, NULL);
 }
 
-static void take_bindings(struct wbi_config *c, const struct wbi_config_file *file)
+static wb_rc take_bindings(struct wbi_config *c, const struct wbi_config_file *file)
 {
+    bool tighten_only = file->workspace && c->trust != WBI_CONFIG_TRUSTED, left_out = false;
     const wbi_json *bindings = wbi_json_get(file->root, "bindings");
+    wb_rc rc = WB_OK;
 
     WBI_JSON_EACH (bindings, b) {
-        if (file->workspace && c->trust != WBI_CONFIG_TRUSTED && !only_denies(b))
-            ignore(c, file, WBI_LIT("bindings"), tightens_only);
-        else
-            c->bindings[c->bindings_n++] = part_of(c, file, b, b);
+        const wbi_json *value = b;
+        bool whole = true;
+
+        if (rc == WB_OK && tighten_only)
+            rc = tight_binding(c, b, &value, &whole);
+        if (rc == WB_OK && value != NULL)
+            c->bindings[c->bindings_n++] = part_of(c, file, value, b);
+        left_out |= !whole || value == NULL;
     }
+    if (left_out)
+        ignore(c, file, WBI_LIT("bindings"), tightens_only);
+    return rc;
 }
 
 static void take_settings(struct wbi_config *c, const struct wbi_config_file *file)
@@ -198,10 +230,10 @@ static wb_rc take_file(struct wbi_config *c, const struct wbi_config_file *file,
     if (rc != WB_OK || file->tool)
         return rc;
     take_servers(c, file);
-    take_bindings(c, file);
     take_settings(c, file);
     take_policies(c, file);
-    return WB_OK;
+    rc = take_bindings(c, file);
+    return rc == WB_OK ? WB_OK : wbi_fail_nomem(err);
 }
 
 /* How many of each there can be at most, so that lists need not grow. */

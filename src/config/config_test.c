@@ -334,6 +334,38 @@ static void an_untrusted_workspace_only_tightens(void **state)
     wbi_config_unref(c);
 }
 
+/* What a binding denies and asks for counts, whatever else it says; what it gives does not. */
+static void bindings_of_an_untrusted_workspace_only_take(void **state)
+{
+    const struct wbi_config_part *parts;
+    const struct wbi_config_ignored *list;
+    struct wbi_config *c;
+
+    (void)state;
+    temp_file(temp, "w/waybill.json",
+              "{\"bindings\": [\n"
+              "  {\"principal\": \"a\", \"allow\": [\"*\"], \"deny\": [\"rm\"]},\n"
+              "  {\"principal\": \"b\", \"approval\": {\"*\": \"ask\"}},\n"
+              "  {\"principal\": \"c\", \"allow\": [\"*\"], \"effects\": [\"Pure\"]},\n"
+              "  {\"principal\": \"d\", \"allow\": [\"*\"]}]}");
+    c = load();
+    assert_int_equal(wbi_config_bindings(c, &parts), 2);
+    assert_int_equal(parts[0].line, 2);
+    assert_true(parts[0].tighten_only);
+    assert_non_null(wbi_json_get(parts[0].value, "deny"));
+    assert_null(wbi_json_get(parts[0].value, "allow"));
+    assert_true(wbi_str_eqz(wbi_json_get_str(parts[1].value, "principal"), "b"));
+    assert_non_null(wbi_json_get(parts[1].value, "approval"));
+    assert_int_equal(wbi_config_ignored(c, &list), 1); /* said once */
+    assert_true(wbi_str_eqz(list[0].what, "bindings"));
+    wbi_config_unref(c);
+    temp_file(temp, "w/waybill.json", "{\"bindings\": [{\"principal\": \"a\", \"deny\": []}]}");
+    c = load();
+    assert_int_equal(wbi_config_bindings(c, &parts), 1);
+    assert_int_equal(wbi_config_ignored(c, &list), 0);
+    wbi_config_unref(c);
+}
+
 /* A limit of 0 is none, and a smaller free space to keep is a weaker guard. */
 static void an_untrusted_workspace_takes_no_limit_away(void **state)
 {
@@ -473,6 +505,7 @@ int main(void)
         IN_FOLDERS(a_trust_file_others_could_write_is_not_believed),
         IN_FOLDERS(trust_needs_a_folder),
         IN_FOLDERS(an_untrusted_workspace_only_tightens),
+        IN_FOLDERS(bindings_of_an_untrusted_workspace_only_take),
         IN_FOLDERS(an_untrusted_workspace_takes_no_limit_away),
         IN_FOLDERS(the_users_settings_win_over_a_trusted_workspace),
         IN_FOLDERS(a_users_tool_shadows_a_workspaces),

@@ -163,6 +163,8 @@ const char *wbi_path_show(struct wbi_str path, char out[WBI_PATH_SHOWN])
         memcpy(out + n, "...", 3);
         n += 3;
         at = path.n - SHOWN_TAIL / 4;
+        for (size_t i = 1; i < 4 && ((unsigned char)path.p[at] & 0xC0) == 0x80; i++)
+            at++; /* to the start of a character */
     }
     while (at < path.n && n < WBI_PATH_SHOWN - 17) {
         size_t len = wbi_path_show_one(path, &at, one);

@@ -272,6 +272,12 @@ static void a11_any_bytes_are_a_name_and_are_shown_escaped(void **state)
         assert_int_equal(read_kind(Z(names[i])), WBI_KIND_NONE);
         assert_string_equal(wbi_path_show(Z(names[i]), out), shown[i]);
     }
+    for (size_t n = 300; n < 303; n++) { /* cut at characters, wherever they stand */
+        char name[303] = "";
+        for (size_t i = 0; i < n; i++)
+            name[i] = i < 300 ? "\xe6\x97\xa5"[i % 3] : 'x';
+        assert_null(strchr(wbi_path_show(wbi_str_make(name, n), out), '\\'));
+    }
     for (size_t n = 0; n < 4096; n += 7) {
         static char long_name[4096];
         memset(long_name, '\xff', n);

@@ -164,8 +164,10 @@ static wb_rc read_text(struct wbi_gateway *g, const struct wbi_artifact *a, stru
                        struct wbi_buf *out)
 {
     struct wbi_cleaner cleaner = wbi_cleaner_text(g->rt->secrets);
-    struct wbi_read_query q = {
-        .kind = WBI_READ_BYTES, .max_bytes = READ_BYTES, .cleaner = &cleaner};
+    struct wbi_read_query q = {.kind = WBI_READ_BYTES,
+                               .last = WBI_RANGE_END,
+                               .max_bytes = READ_BYTES,
+                               .cleaner = &cleaner};
     struct wbi_read_page page;
     wb_rc rc = wbi_artifact_read(g->rt->artifacts, a, &q, arena, &page, NULL);
 

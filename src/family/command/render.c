@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "family/compact.h"
 
 static void signal_line(const wbi_json *result, struct wbi_buf *out)
 {
@@ -111,14 +112,23 @@ static bool tells_the_end(const wbi_json *result)
            wbi_json_get_str(result, "limit").p != NULL;
 }
 
+/* Previews alone are output to be shown as such (S0 has such results). */
+static bool has_preview(const wbi_json *result)
+{
+    return wbi_json_get_str(result, "stdout_preview").p != NULL ||
+           wbi_json_get_str(result, "stderr_preview").p != NULL ||
+           wbi_json_get_str(result, "combined_output_preview").p != NULL;
+}
+
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
                     struct wbi_buf *out, struct wbi_error *err)
 {
     struct wbi_str disposition = wbi_json_get_str(c->result, "disposition");
 
     (void)arg;
-    (void)arena;
     (void)err;
+    if (disposition.p == NULL && !has_preview(c->result))
+        return wbi_compact_show(arena, c, WBI_RUNG_SUMMARY, out);
     if (wbi_str_eqz(disposition, "promoted_to_task"))
         render_promoted(c->result, out);
     else if (wbi_str_eqz(disposition, "already_running"))
@@ -131,5 +141,4 @@ static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *
     return wbi_buf_rc(out);
 }
 
-const struct wbi_family wbi_command_family = {
-    "command", NULL, wbi_command_project, render, {"/disposition"}};
+const struct wbi_family wbi_command_family = {"command", NULL, wbi_command_project, render, {NULL}};
