@@ -31,11 +31,21 @@ WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *des
                                             wb_tool_cancel_cb cancel, void *arg, wb_error **reterr);
 
 /* The validated input as JSON text, NUL-terminated, owned by the call. NULL when
- * out of memory. This one and the four below: loop thread. */
+ * out of memory. This one and those up to wb_tool_call_cancelled: loop thread. */
 WB_API const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size);
 /* A member of the input by JSON Pointer when it is a string, else NULL. */
 WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size);
+/* The runtime's own id of the call, "call_…". */
+WB_API const char *wb_tool_call_id(const wb_tool_call *call);
 WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
+/* What the call was asked with, as it counts: with the ids and the principal that the request
+ * left out, and the idempotency key that a model's call of an IdempotentWrite has, by which the
+ * tool knows that two attempts or calls mean one effect. Owned by the call; "" where there is
+ * none, also for what has no meaning to a tool (MAX_TOKENS, LENIENT, HEARTBEAT_MS). NULL when out
+ * of memory. */
+WB_API const char *wb_tool_call_field(wb_tool_call *call, wb_field field);
+/* Milliseconds until the attempt is asked to end, 0 when they are over; -1: no limit. */
+WB_API int64_t wb_tool_call_left_ms(const wb_tool_call *call);
 /* W3C trace context to be passed on: traceparent of the call's own span (in the
  * caller's trace where it sent one) and tracestate; "" when there is none. */
 WB_API const char *wb_tool_call_traceparent(wb_tool_call *call);

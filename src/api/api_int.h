@@ -79,6 +79,9 @@ struct wb_request {
     void *on_output_arg;
 };
 
+/* call.c: the text of an invocation that stands behind a field; absent for others. */
+struct wbi_str wbi_api_field_of(const struct wbi_invocation *inv, wb_field field);
+
 /* A result is the finished call itself; views are made when asked for. */
 struct wb_result {
     struct wbi_call *call;  /* held once, by all refs together */
