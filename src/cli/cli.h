@@ -132,6 +132,9 @@ const char *style(const char *name);
 /* A JSON array as it is with --json, else as a table ("member=HEADER" each). */
 int print_table(const struct args *a, const char *json, size_t size, const char *const *columns,
                 size_t count);
+/* The same; an empty table is `none`, a note. */
+int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
+               size_t count, const char *none);
 /* A JSON value as it is with --json, else with line ends and indentation. */
 int print_pretty(const struct args *a, const char *json, size_t size);
 

@@ -18,12 +18,8 @@ static int list(const struct args *a, wb_runtime *runtime)
 
     if (wb_artifact_list(runtime, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    if (strcmp(json, "[]") == 0 && !a->json) {
-        note(a, "nothing is kept here");
-        code = EXIT_OK;
-    } else {
-        code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
-    }
+    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                      "nothing is kept here");
     wb_free(json);
     return code;
 }

@@ -44,12 +44,8 @@ static int list(const struct args *a, wb_ledger *ledger)
         return EXIT_USAGE;
     if (wb_ledger_list(ledger, &filter, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    if (strcmp(json, "[]") == 0 && !a->json) {
-        note(a, "no call is recorded here that fits");
-        code = EXIT_OK;
-    } else {
-        code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
-    }
+    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                      "no call is recorded here that fits");
     wb_free(json);
     return code;
 }
@@ -403,14 +399,12 @@ static int list_live(const struct args *a, wb_ledger *ledger)
     wb_error *error = NULL;
     char *json;
     size_t n;
-    int code = EXIT_OK;
+    int code;
 
     if (wb_live_calls(ledger, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    if (strcmp(json, "[]") == 0 && !a->json)
-        note(a, "no call is in flight");
-    else
-        code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
+    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                      "no call is in flight");
     wb_free(json);
     return code;
 }

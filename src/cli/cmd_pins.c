@@ -16,7 +16,8 @@ static int list(const struct args *a, wb_runtime *runtime)
 
     if (wb_pins_list(runtime, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
+    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                      "no tool of an MCP server was seen yet");
     wb_free(json);
     return code;
 }

@@ -97,10 +97,9 @@ static int print_tasks(const struct args *a, const char *tasks, size_t size)
                                           "exit_status=EXIT", "started_at=STARTED",
                                           "duration_ms=MS",   "command=COMMAND"};
 
-    if (strcmp(tasks, "[]") != 0 || a->json)
-        return print_table(a, tasks, size, columns, sizeof(columns) / sizeof(columns[0]));
-    note(a, args_has(a, "--status") ? "no task has that status" : "no task is known here");
-    return EXIT_OK;
+    return print_list(a, tasks, size, columns, sizeof(columns) / sizeof(columns[0]),
+                      args_has(a, "--status") ? "no task has that status"
+                                              : "no task is known here");
 }
 
 /* The tasks of one page behind those in `all`; *token (freed) becomes that of the next page or

@@ -19,12 +19,9 @@ static int list(const struct args *a, wb_runtime *runtime)
 
     if (wb_tools_list(runtime, a->principal, NULL, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    if (strcmp(json, "[]") == 0 && !a->json) {
-        note(a, "no tools yet; declare one in tools.d/NAME.json, then `waybill config trust`");
-        code = EXIT_OK;
-    } else {
-        code = print_table(a, json, n, columns, sizeof(columns) / sizeof(columns[0]));
-    }
+    code =
+        print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                   "no tools yet; declare one in tools.d/NAME.json, then `waybill config trust`");
     wb_free(json);
     return code;
 }

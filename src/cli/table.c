@@ -35,6 +35,15 @@ int print_table(const struct args *a, const char *json, size_t size, const char 
     return EXIT_OK;
 }
 
+int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
+               size_t count, const char *none)
+{
+    if (a->json || strcmp(json, "[]") != 0)
+        return print_table(a, json, size, columns, count);
+    note(a, "%s", none);
+    return EXIT_OK;
+}
+
 int print_pretty(const struct args *a, const char *json, size_t size)
 {
     wb_error *error = NULL;
