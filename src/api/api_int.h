@@ -52,6 +52,8 @@ struct wb_runtime {
     void *reload_arg;
     void (*on_notice)(const char *text, void *arg);
     void *notice_arg;
+    wb_approval_cb on_approval;
+    void *approval_arg;
     _Atomic uint64_t numbers; /* of calls, as callers know them */
     unsigned inside;          /* callbacks that are on the stack of the loop thread */
     unsigned showing;         /* of them those that get frames or output */

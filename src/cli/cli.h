@@ -164,7 +164,10 @@ void say_reloaded(const struct args *a, const wb_error *error);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */
 void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 
-/* A runtime by the options every command has. NULL: a message was printed. */
+/* What a person has to know of a call that waits for a yes; free() it. NULL without memory. */
+char *approval_text(const char *approval, size_t size);
+/* A runtime by the options every command has. NULL: a message was printed. Calls that wait for
+ * a yes are told on stderr. */
 wb_runtime *open_runtime(const struct args *a, int *ret_exit);
 /* On stderr from now on: what is missing though nothing failed. */
 void tell_notices(const struct args *a, wb_runtime *runtime);
