@@ -156,8 +156,9 @@ WB_API WB_MUST_CHECK wb_rc wb_tool_parallel(wb_runtime *runtime, const char *pri
 /* Check a file of tools.d (one descriptor or an array, comments allowed) as a
  * runtime would: schema, members, schemas in it, guards, command. root: what
  * paths are relative to. *ret is a JSON array of {line, column, tool?, severity:
- * error|warning|note, providers?, message}: what is wrong, and what providers
- * would refuse or not enforce. *ret_errors: how many are errors. Any thread. */
+ * error|warning|note, providers?, message}: what is wrong, programs that are
+ * not there, and what providers would refuse or not enforce. *ret_errors: how many are errors. Any
+ * thread. */
 WB_API WB_MUST_CHECK wb_rc wb_tools_check(const char *text, size_t size, const char *root,
                                           size_t *ret_errors, char **ret, size_t *ret_size,
                                           wb_error **reterr);

@@ -114,7 +114,7 @@ const struct command command_approve = {
     "Exit 1: no call waits under that ID (any more).\n"
     "\nexamples:\n"
     "  waybill approve list\n"
-    "  waybill approve yes ask_2f61c0\n",
+    "  waybill approve yes approval_2f61c0…\n",
     options,
     approve_forms,
     run_approve,
