@@ -353,6 +353,42 @@ static void what_a_family_shows_is_clean(void **state)
     wb_runtime_free(runtime);
 }
 
+static wb_rc quote_project(const char *output, size_t size, unsigned budget, wb_sink *sink,
+                           wb_text *result, wb_text *summary, void *arg)
+{
+    (void)output;
+    (void)size;
+    (void)budget;
+    (void)sink;
+    (void)arg;
+    wb_text_add(result, "[", 1);
+    wb_text_quote(result, "a\"b\\\n\xff\0", 7);
+    wb_text_add(result, ",", 1);
+    wb_text_quote(result, NULL, 0);
+    wb_text_add(result, "]", 1);
+    wb_text_add(summary, "quoted", 6);
+    return WB_OK;
+}
+
+/* tool.h: a projector writes JSON; whatever bytes it has become one string of it. */
+static void texts_are_quoted_for_projectors(void **state)
+{
+    wb_runtime *runtime = open_runtime();
+    wb_result *result;
+
+    (void)state;
+    assert_int_equal(wb_family_register(runtime, "q", quote_project, odd_render, NULL, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"q\",\"effect\":\"Pure\"}", "q",
+                                      say_nothing, NULL, NULL, NULL),
+                     WB_OK);
+    result = call(runtime, "q");
+    assert_non_null(strstr(wb_result_view(result, WB_VIEW_CANONICAL, NULL),
+                           "\"result\":[\"a\\\"b\\\\\\n\xef\xbf\xbd\\u0000\",\"\"]"));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
 /* C6.2: the first line states the outcome, also where the family shows nothing. */
 static void an_empty_receipt_is_the_summary(void **state)
 {
@@ -395,6 +431,7 @@ int main(void)
         cmocka_unit_test(roles_are_names),
         cmocka_unit_test(what_a_family_shows_is_clean),
         cmocka_unit_test(an_empty_receipt_is_the_summary),
+        cmocka_unit_test(texts_are_quoted_for_projectors),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

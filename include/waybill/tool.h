@@ -95,6 +95,8 @@ WB_API WB_MUST_CHECK wb_rc wb_sink_put(wb_sink *sink, const char *role, const vo
  * as all that is shown: no terminal controls, hidden characters made visible. */
 typedef struct wb_text wb_text;
 WB_API void wb_text_add(wb_text *text, const char *bytes, size_t size);
+/* The same as a JSON string, quotes included; what is no UTF-8 becomes U+FFFD. */
+WB_API void wb_text_quote(wb_text *text, const char *bytes, size_t size);
 /* "name: (N lines)" and the lines: a section no payload can forge. */
 WB_API void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size);
 
