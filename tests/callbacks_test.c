@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tests/callbacks_test.c: callbacks of a host that call back: they begin the next call, run one
- * and wait for it, and end the call they are of. */
+ * and wait for it, end the call they are of, and answer one that waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/guarded.h"
 #include "waybill/waybill.h"
 #include "workspace.h"
 
@@ -447,6 +448,71 @@ static void notices_may_not_drive_the_loop(void **state)
     ws_fini(&ws);
 }
 
+/* ---- answering ---- */
+
+static struct guarded g;
+
+struct teller {
+    int told, granted; /* granted -1: cancel it */
+    struct asked *a;
+};
+
+static void answer_at_once(const char *approval, size_t size, void *arg)
+{
+    struct teller *t = arg;
+    wb_request *request = wb_request_new("t");
+    wb_result *result;
+    char *id;
+
+    t->told++;
+    assert_int_equal(strlen(approval), size);
+    assert_non_null(strstr(approval, "\"tool\":\"local::t\""));
+    assert_non_null(strstr(approval, "\"toolName\":\"local::t\""));
+    assert_int_equal(wb_call_run(g.runtime, request, &result), WB_EMISUSE);
+    wb_request_free(request);
+    assert_int_equal(wb_json_pointer(approval, size, "/id", &id, NULL, NULL), WB_OK);
+    if (t->granted < 0)
+        wb_call_cancel(g.runtime, t->a->id);
+    else
+        assert_int_equal(wb_approval_resolve(g.runtime, id, t->granted, "ann", NULL), WB_OK);
+    wb_free(id);
+}
+
+/* C3.4: whoever has a person to ask is told, and may answer before the call waits at all. */
+static void whoever_asks_people_is_told_of_a_call_that_waits(void **state)
+{
+    static const struct {
+        int granted;
+        const char *kind;
+    } rows[] = {{1, ""}, {0, "approval_denied"}, {-1, "cancelled"}};
+    struct scripted *tool;
+    struct asked a;
+    struct teller t = {.a = &a};
+
+    (void)state;
+    guarded_open(
+        &g, NULL,
+        "[{\"principal\":\"local\",\"allow\":[\"*\"],\"approval\":{\"local::t\":\"ask\"}}]", false);
+    tool = guarded_tool(&g, "t", "Pure", NULL, "ok", NULL);
+    wb_runtime_on_approval(g.runtime, answer_at_once, &t);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        t.granted = rows[i].granted;
+        ask(&g, &a, "t", 0);
+        wait_for(&a);
+        assert_string_equal(a.kind, rows[i].kind);
+        assert_int_equal(t.told, i + 1);
+    }
+    assert_int_equal(tool->runs, 1);
+    wb_runtime_on_approval(g.runtime, NULL, NULL);
+    ask(&g, &a, "t", 0);
+    settle_down(&g);
+    assert_int_equal(a.done, 0);
+    assert_int_equal(t.told, 3);
+    wb_call_cancel(g.runtime, a.id);
+    wait_for(&a);
+    guarded_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_heartbeat_may_cancel_a_call_that_waits),
         cmocka_unit_test(families_may_not_drive_the_loop),
         cmocka_unit_test(notices_may_not_drive_the_loop),
+        cmocka_unit_test(whoever_asks_people_is_told_of_a_call_that_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,30 @@ for words in 'config trust' 'ledger stats' 'ledger export' 'tasks stop' 'tools c
 done
 offers waybill --root . -q led | grep -qx ledger || { echo "completion after options"; failed=1; }
 offers waybill --root . ledger ver | grep -qx verify || { echo "completion after options"; failed=1; }
+# That of zsh, with functions of our own in place of its completion system.
+zsh_offers() { # words already typed, then the start of the next one
+    zsh -f -c '
+        _call_program() { shift; "$@" }
+        _describe() { print -l -- "${(@)${(P)@[-1]}%%:*}" }
+        compadd() { if [[ $1 == -a ]]; then print -l -- "${(@P)2}"; else print -l -- "$@"; fi }
+        _files() { }
+        complete_it() { local PREFIX=${words[-1]} CURRENT=$#words; source "$file" }
+        file=$1; shift; words=("$@"); complete_it' zsh "$source/completions/_waybill" "$@"
+}
+if command -v zsh > /dev/null 2>&1; then
+    for command in $commands; do
+        zsh_offers waybill "${command%?}" | grep -qx -e "$command" || { echo "completion of zsh lacks $command"; failed=1; }
+        for option in $(waybill "$command" --help | grep -oE '^  --[a-z-]+' | tr -d ' ') --root --json --help; do
+            zsh_offers waybill --root . "$command" "$option" | grep -qx -e "$option" ||
+                { echo "completion of zsh lacks $command $option"; failed=1; }
+        done
+    done
+    zsh_offers waybill '' | grep -qx waybill && { echo "completion of zsh offers an example as a command"; failed=1; }
+    zsh_offers waybill --root . -q ledger ver | grep -qx verify || { echo "completion of zsh after options"; failed=1; }
+    zsh_offers waybill call Exec | grep -qx ExecCommand || { echo "completion of zsh lacks tools"; failed=1; }
+else
+    echo "skipped: completion of zsh (zsh is not installed)"
+fi
 # What a document shows as output ("```text") are lines that a test has seen.
 for file in "$source"/docs/*.md; do
     while IFS= read -r line; do

@@ -37,6 +37,115 @@ static wb_result *call(wb_runtime *runtime, const char *tool)
     return result;
 }
 
+/* ---- what a tool knows of its call ---- */
+
+static char told[600];
+
+static void tell(wb_tool_call *tool_call, void *arg)
+{
+    static const wb_field fields[] = {WB_FIELD_INPUT,
+                                      WB_FIELD_CORRELATION_ID,
+                                      WB_FIELD_CAUSATION_ID,
+                                      WB_FIELD_CALL_ID,
+                                      WB_FIELD_IDEMPOTENCY_KEY,
+                                      WB_FIELD_CONVERSATION_ID,
+                                      WB_FIELD_TURN_ID,
+                                      WB_FIELD_PRINCIPAL,
+                                      WB_FIELD_PROVIDER,
+                                      WB_FIELD_MODEL,
+                                      WB_FIELD_HEADERS,
+                                      WB_FIELD_METADATA,
+                                      WB_FIELD_MAX_TOKENS,
+                                      WB_FIELD_LENIENT,
+                                      WB_FIELD_HEARTBEAT_MS,
+                                      (wb_field)0,
+                                      (wb_field)99};
+    int64_t left = wb_tool_call_left_ms(tool_call);
+    size_t n = 0;
+
+    (void)arg;
+    assert_int_equal(strncmp(wb_tool_call_id(tool_call), "call_", 5), 0);
+    assert_true(left > 0 && left <= 90000);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        n += (size_t)snprintf(told + n, sizeof(told) - n, "%s|",
+                              wb_tool_call_field(tool_call, fields[i]));
+    assert_true(n < sizeof(told));
+    wb_tool_finish_json(tool_call, "{}", 2);
+}
+
+static wb_runtime *open_telling(void)
+{
+    wb_runtime *runtime = open_runtime();
+
+    assert_int_equal(wb_tool_register(runtime,
+                                      "{\"name\":\"tell\",\"effect\":\"IdempotentWrite\","
+                                      "\"timeoutMs\":90000}",
+                                      NULL, tell, NULL, NULL, NULL),
+                     WB_OK);
+    return runtime;
+}
+
+/* C8.6: an effect is written once per key, so the tool has to know the key; and S1's
+ * invocation is what it is asked with. */
+static void a_tool_knows_what_it_was_asked_with(void **state)
+{
+    static const struct {
+        wb_field field;
+        const char *value;
+    } given[] = {{WB_FIELD_INPUT, "{\"a\":1}"},
+                 {WB_FIELD_CORRELATION_ID, "cor"},
+                 {WB_FIELD_CAUSATION_ID, "cause"},
+                 {WB_FIELD_CALL_ID, "id"},
+                 {WB_FIELD_IDEMPOTENCY_KEY, "key"},
+                 {WB_FIELD_CONVERSATION_ID, "talk"},
+                 {WB_FIELD_TURN_ID, "turn"},
+                 {WB_FIELD_PRINCIPAL, "local"},
+                 {WB_FIELD_PROVIDER, "p"},
+                 {WB_FIELD_MODEL, "m"},
+                 {WB_FIELD_HEADERS, "{\"h\":\"v\"}"},
+                 {WB_FIELD_METADATA, "{\"n\":2}"},
+                 {WB_FIELD_MAX_TOKENS, "300"}};
+    wb_runtime *runtime = open_telling();
+    wb_request *request = wb_request_new("tell");
+    wb_result *result;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        assert_int_equal(wb_request_set(request, given[i].field, given[i].value), WB_OK);
+    assert_int_equal(wb_call_run(runtime, request, &result), WB_OK);
+    assert_string_equal(wb_result_kind(result), "");
+    assert_string_equal(told, "{\"a\":1}|cor|cause|id|key|talk|turn|local|p|m|"
+                              "{\"h\":\"v\"}|{\"n\":2}||||||");
+    wb_result_free(result);
+    wb_request_free(request);
+    wb_runtime_free(runtime);
+}
+
+static void on_line(const char *line, size_t size, void *arg)
+{
+    (void)line;
+    (void)size;
+    (void)arg;
+}
+
+/* C8.6: a model names no key; the tool gets the one that stands for its call. */
+static void a_tool_knows_the_key_of_a_models_call(void **state)
+{
+    static const char line[] =
+        "{\"item\":{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"tell\",\"input\":{}},"
+        "\"invocation\":{\"conversationId\":\"talk\",\"correlationId\":\"cor\"}}";
+    wb_runtime *runtime = open_telling();
+    wb_router *router;
+
+    (void)state;
+    assert_int_equal(wb_router_new(runtime, NULL, on_line, NULL, &router, NULL), WB_OK);
+    assert_int_equal(wb_router_line(router, line, sizeof(line) - 1, NULL), WB_OK);
+    wb_runtime_run(runtime);
+    assert_string_equal(told, "{}|cor||t1|talk/t1|talk||local|anthropic|||||||||");
+    wb_router_free(router);
+    wb_runtime_free(runtime);
+}
+
 /* ---- long output ---- */
 
 struct output {
@@ -244,6 +353,42 @@ static void what_a_family_shows_is_clean(void **state)
     wb_runtime_free(runtime);
 }
 
+static wb_rc quote_project(const char *output, size_t size, unsigned budget, wb_sink *sink,
+                           wb_text *result, wb_text *summary, void *arg)
+{
+    (void)output;
+    (void)size;
+    (void)budget;
+    (void)sink;
+    (void)arg;
+    wb_text_add(result, "[", 1);
+    wb_text_quote(result, "a\"b\\\n\xff\0", 7);
+    wb_text_add(result, ",", 1);
+    wb_text_quote(result, NULL, 0);
+    wb_text_add(result, "]", 1);
+    wb_text_add(summary, "quoted", 6);
+    return WB_OK;
+}
+
+/* tool.h: a projector writes JSON; whatever bytes it has become one string of it. */
+static void texts_are_quoted_for_projectors(void **state)
+{
+    wb_runtime *runtime = open_runtime();
+    wb_result *result;
+
+    (void)state;
+    assert_int_equal(wb_family_register(runtime, "q", quote_project, odd_render, NULL, NULL),
+                     WB_OK);
+    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"q\",\"effect\":\"Pure\"}", "q",
+                                      say_nothing, NULL, NULL, NULL),
+                     WB_OK);
+    result = call(runtime, "q");
+    assert_non_null(strstr(wb_result_view(result, WB_VIEW_CANONICAL, NULL),
+                           "\"result\":[\"a\\\"b\\\\\\n\xef\xbf\xbd\\u0000\",\"\"]"));
+    wb_result_free(result);
+    wb_runtime_free(runtime);
+}
+
 /* C6.2: the first line states the outcome, also where the family shows nothing. */
 static void an_empty_receipt_is_the_summary(void **state)
 {
@@ -279,11 +424,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tool_knows_what_it_was_asked_with),
+        cmocka_unit_test(a_tool_knows_the_key_of_a_models_call),
         cmocka_unit_test(long_text_is_kept_and_shown),
         cmocka_unit_test(long_text_that_must_be_a_value_is_invalid_output),
         cmocka_unit_test(roles_are_names),
         cmocka_unit_test(what_a_family_shows_is_clean),
         cmocka_unit_test(an_empty_receipt_is_the_summary),
+        cmocka_unit_test(texts_are_quoted_for_projectors),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -33,6 +33,13 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_
 
 /* ---- calls that wait for a yes ---- */
 
+/* A call begins to wait: one element of what wb_approvals_list gives, NUL-terminated, good during
+ * the call. On the loop thread. It may be answered (or the call cancelled) from inside; the loop
+ * may not be run. */
+typedef void (*wb_approval_cb)(const char *approval, size_t size, void *arg);
+/* Tell of every call that begins to wait; NULL: nobody any longer. Loop thread (or before it
+ * runs). */
+WB_API void wb_runtime_on_approval(wb_runtime *runtime, wb_approval_cb on_approval, void *arg);
 /* Pending approvals of this runtime: [{id, tool, principal, invocation, ageMs,
  * expiresInMs}]. invocation is an object, of a long one {bytes, preview}. Any thread
  * while the loop runs. */

@@ -31,11 +31,21 @@ WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *des
                                             wb_tool_cancel_cb cancel, void *arg, wb_error **reterr);
 
 /* The validated input as JSON text, NUL-terminated, owned by the call. NULL when
- * out of memory. This one and the four below: loop thread. */
+ * out of memory. This one and those up to wb_tool_call_cancelled: loop thread. */
 WB_API const char *wb_tool_call_input(wb_tool_call *call, size_t *ret_size);
 /* A member of the input by JSON Pointer when it is a string, else NULL. */
 WB_API const char *wb_tool_call_string(wb_tool_call *call, const char *pointer, size_t *ret_size);
+/* The runtime's own id of the call, "call_…". */
+WB_API const char *wb_tool_call_id(const wb_tool_call *call);
 WB_API const char *wb_tool_call_correlation_id(wb_tool_call *call);
+/* What the call was asked with, as it counts: with the ids and the principal that the request
+ * left out, and the idempotency key that a model's call of an IdempotentWrite has, by which the
+ * tool knows that two attempts or calls mean one effect. Owned by the call; "" where there is
+ * none, also for what has no meaning to a tool (MAX_TOKENS, LENIENT, HEARTBEAT_MS). NULL when out
+ * of memory. */
+WB_API const char *wb_tool_call_field(wb_tool_call *call, wb_field field);
+/* Milliseconds until the attempt is asked to end, 0 when they are over; -1: no limit. */
+WB_API int64_t wb_tool_call_left_ms(const wb_tool_call *call);
 /* W3C trace context to be passed on: traceparent of the call's own span (in the
  * caller's trace where it sent one) and tracestate; "" when there is none. */
 WB_API const char *wb_tool_call_traceparent(wb_tool_call *call);
@@ -85,6 +95,8 @@ WB_API WB_MUST_CHECK wb_rc wb_sink_put(wb_sink *sink, const char *role, const vo
  * as all that is shown: no terminal controls, hidden characters made visible. */
 typedef struct wb_text wb_text;
 WB_API void wb_text_add(wb_text *text, const char *bytes, size_t size);
+/* The same as a JSON string, quotes included; what is no UTF-8 becomes U+FFFD. */
+WB_API void wb_text_quote(wb_text *text, const char *bytes, size_t size);
 /* "name: (N lines)" and the lines: a section no payload can forge. */
 WB_API void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size);
 
@@ -146,8 +158,9 @@ WB_API WB_MUST_CHECK wb_rc wb_tool_parallel(wb_runtime *runtime, const char *pri
 /* Check a file of tools.d (one descriptor or an array, comments allowed) as a
  * runtime would: schema, members, schemas in it, guards, command. root: what
  * paths are relative to. *ret is a JSON array of {line, column, tool?, severity:
- * error|warning|note, providers?, message}: what is wrong, and what providers
- * would refuse or not enforce. *ret_errors: how many are errors. Any thread. */
+ * error|warning|note, providers?, message}: what is wrong, programs that are
+ * not there, and what providers would refuse or not enforce. *ret_errors: how many are errors. Any
+ * thread. */
 WB_API WB_MUST_CHECK wb_rc wb_tools_check(const char *text, size_t size, const char *root,
                                           size_t *ret_errors, char **ret, size_t *ret_size,
                                           wb_error **reterr);

@@ -52,6 +52,8 @@ struct wb_runtime {
     void *reload_arg;
     void (*on_notice)(const char *text, void *arg);
     void *notice_arg;
+    wb_approval_cb on_approval;
+    void *approval_arg;
     _Atomic uint64_t numbers; /* of calls, as callers know them */
     unsigned inside;          /* callbacks that are on the stack of the loop thread */
     unsigned showing;         /* of them those that get frames or output */
@@ -78,6 +80,9 @@ struct wb_request {
     wb_output_cb on_output;
     void *on_output_arg;
 };
+
+/* call.c: the text of an invocation that stands behind a field; absent for others. */
+struct wbi_str wbi_api_field_of(const struct wbi_invocation *inv, wb_field field);
 
 /* A result is the finished call itself; views are made when asked for. */
 struct wb_result {

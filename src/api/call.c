@@ -154,6 +154,15 @@ static const struct {
 #undef TEXT
 };
 
+struct wbi_str wbi_api_field_of(const struct wbi_invocation *inv, wb_field f)
+{
+    for (size_t i = 0; i < WBI_COUNT(texts); i++) {
+        if (texts[i].field == f)
+            return *(const struct wbi_str *)(const void *)((const char *)inv + texts[i].offset);
+    }
+    return WBI_NONE;
+}
+
 /* What is no text goes no further than the error about it. False without memory. */
 static bool fill_texts(struct wbi_call *call, const wb_request *r)
 {

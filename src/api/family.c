@@ -28,6 +28,12 @@ void wb_text_add(wb_text *text, const char *bytes, size_t size)
         wbi_buf_add(text->buf, bytes, size);
 }
 
+void wb_text_quote(wb_text *text, const char *bytes, size_t size)
+{
+    if (text != NULL && (bytes != NULL || size == 0))
+        wbi_json_quote(text->buf, wbi_str_make(bytes, size));
+}
+
 /* A payload that is not clean is cleaned by itself: a sequence it does not end must not take
  * what follows it in the receipt with it. */
 void wb_text_section(wb_text *text, const char *name, const char *bytes, size_t size)

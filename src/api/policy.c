@@ -204,6 +204,36 @@ wb_rc wb_approvals_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_er
     return wbi_api_give(&out, ret, ret_size, reterr);
 }
 
+/* The call's stage is on the stack: what would run the loop must not (showing). */
+static void on_asked(void *arg, const struct wbi_approval *approval)
+{
+    wb_runtime *runtime = arg;
+    struct wbi_buf out;
+    struct wbi_jw w = wbi_jw_to(&out);
+
+    wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
+    wbi_approval_write(runtime->rt, approval, &w);
+    wbi_buf_addc(&out, '\0');
+    if (wbi_buf_rc(&out) == WB_OK) { /* without memory it is still in the list */
+        wbi_api_enter(runtime);
+        runtime->showing++;
+        runtime->on_approval(out.p, out.n - 1, runtime->approval_arg);
+        runtime->showing--;
+        wbi_api_leave(runtime);
+    }
+    wbi_buf_fini(&out);
+}
+
+void wb_runtime_on_approval(wb_runtime *runtime, wb_approval_cb on_approval, void *arg)
+{
+    if (runtime == NULL)
+        return;
+    runtime->on_approval = on_approval;
+    runtime->approval_arg = arg;
+    runtime->rt->on_asked = on_approval != NULL ? on_asked : NULL;
+    runtime->rt->on_asked_arg = runtime;
+}
+
 static void resolve_here(void *arg)
 {
     struct asked *a = arg;

@@ -354,6 +354,43 @@ const char *wb_tool_call_correlation_id(wb_tool_call *call)
     return call ? call->exec->call->inv.correlation_id.p : "";
 }
 
+const char *wb_tool_call_id(const wb_tool_call *call)
+{
+    return call ? call->exec->call->name : "";
+}
+
+int64_t wb_tool_call_left_ms(const wb_tool_call *call)
+{
+    return call ? wbi_exec_left_ms(call->exec) : -1;
+}
+
+const char *wb_tool_call_field(wb_tool_call *call, wb_field field)
+{
+    const struct wbi_invocation *inv;
+    const wbi_json *object = NULL;
+    struct wbi_str value;
+    struct wbi_buf out;
+
+    if (call == NULL)
+        return "";
+    if (field == WB_FIELD_INPUT)
+        return wb_tool_call_input(call, NULL);
+    if (field == WB_FIELD_TRACEPARENT)
+        return wb_tool_call_traceparent(call);
+    inv = &call->exec->call->inv;
+    if (field == WB_FIELD_HEADERS)
+        object = inv->headers;
+    else if (field == WB_FIELD_METADATA)
+        object = inv->metadata;
+    if (object == NULL) {
+        value = wbi_api_field_of(inv, field);
+        return value.n > 0 ? wbi_arena_strz(call->exec->arena, value) : "";
+    }
+    wbi_buf_init_arena(&out, call->exec->arena, WBI_LIMIT_JSON_TEXT);
+    wbi_json_write(&out, object);
+    return wbi_buf_rc(&out) == WB_OK ? wbi_buf_str(&out).p : NULL;
+}
+
 const char *wb_tool_call_traceparent(wb_tool_call *call)
 {
     struct wbi_trace_texts trace;

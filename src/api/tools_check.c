@@ -72,6 +72,21 @@ static void tell_finding(struct check_job *j, const wbi_json *schema, struct wbi
     wbi_jw_obj_end(j->w);
 }
 
+/* It may be built later: a warning. */
+static wb_rc look_for_program(struct check_job *j, const wbi_json *tool, struct wbi_str name)
+{
+    struct wbi_error err = WBI_ERROR_INIT, at = WBI_ERROR_INIT;
+    wb_rc rc = wbi_local_tool_look(j->arena, j->root, tool, &err);
+
+    if (rc == WB_OK || rc == WB_ENOMEM)
+        return rc;
+    place(j, wbi_json_get(tool, "command"), &at);
+    begin(j, &at, name, "warning");
+    wbi_jw_kstrz(j->w, "message", err.text);
+    wbi_jw_obj_end(j->w);
+    return WB_OK;
+}
+
 static wb_rc lint(struct check_job *j, const wbi_json *tool, struct wbi_str name)
 {
     const wbi_json *schema = wbi_json_get(tool, "inputSchema");
@@ -117,8 +132,10 @@ static wb_rc check_tool(struct check_job *j, const wbi_json *tool)
         rc = wbi_local_tool_check(j->arena, j->root, tool, j->builder, &err);
     if (rc == WB_ENOMEM)
         return rc;
-    if (rc == WB_OK)
-        return lint(j, tool, name);
+    if (rc == WB_OK) {
+        rc = look_for_program(j, tool, name);
+        return rc == WB_OK ? lint(j, tool, name) : rc;
+    }
     place(j, where, &at);
     tell_error(j, &at, name, err.text);
     return WB_OK;

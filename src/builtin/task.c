@@ -145,13 +145,10 @@ static void on_ready(void *arg, enum wbi_retrieval r)
 
 static int64_t wait_of(const struct wbi_exec *x, int64_t otherwise)
 {
-    int64_t wait = otherwise, left;
+    int64_t wait = otherwise, left = wbi_exec_left_ms(x);
 
     (void)wbi_json_i64(wbi_json_get(x->input, "wait_ms"), &wait); /* absent: the default */
-    if (x->limit_ns == INT64_MAX)
-        return wait;
-    left = (x->limit_ns - wbi_now_ns(&x->runtime->clock)) / WBI_NS_PER_MS - ANSWER_MS;
-    return WBI_MAX(WBI_MIN(wait, left), (int64_t)0);
+    return left < 0 ? wait : WBI_MAX(WBI_MIN(wait, left - ANSWER_MS), (int64_t)0);
 }
 
 static void output_start(struct wbi_exec *x)

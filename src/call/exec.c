@@ -89,6 +89,13 @@ void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial)
     wbi_exec_fail_fault(x, &fault);
 }
 
+int64_t wbi_exec_left_ms(const struct wbi_exec *x)
+{
+    if (x->limit_ns == INT64_MAX)
+        return -1;
+    return WBI_MAX((x->limit_ns - wbi_now_ns(&x->call->clock)) / WBI_NS_PER_MS, 0);
+}
+
 void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data)
 {
     struct wbi_call *call = x->call;

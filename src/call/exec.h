@@ -34,6 +34,9 @@ void *wbi_exec_alloc(struct wbi_exec *x, size_t n);
 /* The attempt ended because it was asked to: timed_out or cancelled by
  * x->cancel; partial (JSON object text or absent) becomes details.partial. */
 void wbi_exec_stopped(struct wbi_exec *x, struct wbi_str partial);
+/* Milliseconds the attempt may still take, 0 when they are over; -1: no limit. Clock and limit
+ * are the call's. */
+int64_t wbi_exec_left_ms(const struct wbi_exec *x);
 /* Hand a piece of partial output to whoever listens; data is a JSON object. */
 void wbi_exec_partial(struct wbi_exec *x, struct wbi_str data);
 

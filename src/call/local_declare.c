@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "call/local_tool_int.h"
 #include "family/generic/generic.h"
+#include "run/process.h"
 
 /* C7.8: of a configured tool that names none. */
 #define DEFAULT_TIMEOUT_MS 300000
@@ -170,4 +171,19 @@ wb_rc wbi_local_tool_check(struct wbi_arena *arena, struct wbi_str root, const w
         return rc;
     binding = bind_local(t);
     return wbi_catalog_add(builder, descriptor, &binding, err);
+}
+
+wb_rc wbi_local_tool_look(struct wbi_arena *arena, struct wbi_str root, const wbi_json *descriptor,
+                          struct wbi_error *err)
+{
+    struct wbi_process_spec spec = {.search_path = wbi_str_z(getenv("PATH"))};
+    struct wbi_local_tool *t;
+    wb_rc rc = read_tool(arena, root, descriptor, &t, err);
+
+    if (rc != WB_OK)
+        return rc;
+    spec.argv = t->argv;
+    spec.argc = t->argc;
+    spec.workdir = t->workdir;
+    return wbi_process_look(arena, &spec, err);
 }

@@ -8,6 +8,7 @@
 
 #include "artifact/shown.h"
 #include "artifact/spool.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "call/exec.h"
@@ -321,20 +322,35 @@ static bool add_env(struct wbi_exec *x, const struct wbi_local_tool *t, struct w
     return true;
 }
 
-/* The tool's environment, the trace context of this call and the credentials the
- * tool names. */
+/* The tool's environment, what it should know of its call, and the credentials it names. A
+ * repeat that means the same effect (a retry, a call with the same key) is one by its key. */
 static bool set_env(struct wbi_exec *x, const struct wbi_local_tool *t,
                     struct wbi_process_spec *spec)
 {
-    size_t n = t->env_count, most = n + 2 + wbi_json_count(x->tool->credentials);
+    const struct wbi_invocation *inv = &x->call->inv;
+    int64_t left_ms = wbi_exec_left_ms(x);
+    struct wbi_trace_texts trace = {0};
+    bool ok = wbi_call_trace(x->call, &trace);
+    const struct {
+        struct wbi_str name, value;
+    } told[] = {
+        {WBI_LIT("TRACEPARENT"), trace.parent},
+        {WBI_LIT("TRACESTATE"), trace.state},
+        {WBI_LIT("WAYBILL_CALL_ID"), wbi_str_z(x->call->name)},
+        {WBI_LIT("WAYBILL_CORRELATION_ID"), inv->correlation_id},
+        {WBI_LIT("WAYBILL_PRINCIPAL"), inv->principal},
+        {WBI_LIT("WAYBILL_IDEMPOTENCY_KEY"), inv->idempotency_key},
+        {WBI_LIT("WAYBILL_TIMEOUT_MS"),
+         left_ms < 0 ? WBI_NONE : wbi_arena_fmt(x->arena, "%lld", (long long)left_ms)},
+    };
+    size_t n = t->env_count, most = n + WBI_COUNT(told) + wbi_json_count(x->tool->credentials);
     struct wbi_str *env = wbi_arena_array(x->arena, most, sizeof(*env));
-    struct wbi_trace_texts trace;
-    bool ok = env != NULL && wbi_call_trace(x->call, &trace);
 
+    ok = ok && env != NULL && (left_ms < 0 || told[WBI_COUNT(told) - 1].value.p != NULL);
     if (ok && n > 0)
         memcpy(env, t->env, n * sizeof(*env));
-    ok = ok && add_env(x, t, env, &n, WBI_LIT("TRACEPARENT"), trace.parent) &&
-         add_env(x, t, env, &n, WBI_LIT("TRACESTATE"), trace.state);
+    for (size_t i = 0; ok && i < WBI_COUNT(told); i++)
+        ok = add_env(x, t, env, &n, told[i].name, told[i].value);
     WBI_JSON_EACH (x->tool->credentials, name) {
         const char *value = wbi_credential(wbi_json_str(name));
         ok = ok && add_env(x, t, env, &n, wbi_json_str(name), wbi_str_z(value ? value : ""));

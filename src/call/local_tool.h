@@ -18,6 +18,10 @@ WB_MUST_CHECK wb_rc wbi_local_tool_check(struct wbi_arena *arena, struct wbi_str
                                          struct wbi_catalog_builder *builder,
                                          struct wbi_error *err);
 
+/* Why its command could not be started now, of a descriptor that was checked. */
+WB_MUST_CHECK wb_rc wbi_local_tool_look(struct wbi_arena *arena, struct wbi_str root,
+                                        const wbi_json *descriptor, struct wbi_error *err);
+
 /* Guards that a descriptor declares (its `policies`) as settings of that tool,
  * and its timeoutMs. To be added before the files' own policies, which win. */
 WB_MUST_CHECK wb_rc wbi_tool_policies_add(struct wbi_policy *policy, const wbi_json *descriptor,

@@ -20,24 +20,27 @@ static void write_invocation(struct wbi_jw *w, const struct wbi_approval *a)
     wbi_jw_obj_end(w);
 }
 
+void wbi_approval_write(struct wbi_runtime *rt, const struct wbi_approval *a, struct wbi_jw *w)
+{
+    int64_t now = wbi_now_ns(&rt->clock);
+
+    wbi_jw_obj(w);
+    wbi_jw_kstrz(w, "id", a->id);
+    wbi_jw_kstr(w, "tool", a->tool);
+    wbi_jw_kstr(w, "principal", a->principal);
+    write_invocation(w, a);
+    wbi_jw_kint(w, "ageMs", (now - a->created_ns) / WBI_NS_PER_MS);
+    wbi_jw_kint(w, "expiresInMs", wbi_ms_up(a->deadline_ns - now));
+    wbi_jw_obj_end(w);
+}
+
 void wbi_approvals_write(struct wbi_runtime *rt, struct wbi_jw *w)
 {
     struct wbi_approvals *pending = rt->guards->approvals;
-    int64_t now = wbi_now_ns(&rt->clock);
 
     wbi_jw_arr(w);
-    for (size_t i = 0; i < wbi_approvals_count(pending); i++) {
-        const struct wbi_approval *a = wbi_approvals_at(pending, i);
-
-        wbi_jw_obj(w);
-        wbi_jw_kstrz(w, "id", a->id);
-        wbi_jw_kstr(w, "tool", a->tool);
-        wbi_jw_kstr(w, "principal", a->principal);
-        write_invocation(w, a);
-        wbi_jw_kint(w, "ageMs", (now - a->created_ns) / WBI_NS_PER_MS);
-        wbi_jw_kint(w, "expiresInMs", wbi_ms_up(a->deadline_ns - now));
-        wbi_jw_obj_end(w);
-    }
+    for (size_t i = 0; i < wbi_approvals_count(pending); i++)
+        wbi_approval_write(rt, wbi_approvals_at(pending, i), w);
     wbi_jw_arr_end(w);
 }
 

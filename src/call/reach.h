@@ -5,6 +5,7 @@
 #define WBI_CALL_REACH_H
 
 #include "call/runtime.h"
+#include "guard/approvals.h"
 
 /* Offer the methods; once, after the guards were made. */
 WB_MUST_CHECK wb_rc wbi_reach_offer(struct wbi_runtime *rt, struct wbi_error *err);
@@ -12,8 +13,9 @@ WB_MUST_CHECK wb_rc wbi_reach_offer(struct wbi_runtime *rt, struct wbi_error *er
  * state directory is only reached from inside. */
 void wbi_reach_open(struct wbi_runtime *rt);
 
-/* Pending approvals as a JSON array of {id, tool, principal, invocation, ageMs,
- * expiresInMs}. */
+/* One approval as {id, tool, principal, invocation, ageMs, expiresInMs}. */
+void wbi_approval_write(struct wbi_runtime *rt, const struct wbi_approval *a, struct wbi_jw *w);
+/* All that wait, as a JSON array of them. */
 void wbi_approvals_write(struct wbi_runtime *rt, struct wbi_jw *w);
 
 #endif

@@ -285,13 +285,13 @@ static enum wbi_step run_stage(struct wbi_call *call)
     const struct wbi_stage_ops *ops = &call->journey->stages[call->stage];
     enum wbi_step step;
 
-    if (is_cancelled(call)) {
-        fail_cancelled(call);
-        return WBI_STEP_REFUSED;
-    }
-    if (ops->run == NULL)
-        return WBI_STEP_NEXT;
     do {
+        if (is_cancelled(call)) {
+            fail_cancelled(call);
+            return WBI_STEP_REFUSED;
+        }
+        if (ops->run == NULL)
+            return WBI_STEP_NEXT;
         call->resumed = false;
         step = ops->run(call);
     } while (step == WBI_STEP_PARKED && call->resumed); /* came back at once */

@@ -47,6 +47,8 @@ struct wbi_runtime_options {
     const struct wbi_ids *ids;
 };
 
+struct wbi_approval;
+
 struct wbi_runtime {
     struct wbi_clock clock;
     struct wbi_ids ids;
@@ -103,6 +105,11 @@ struct wbi_runtime {
                         struct wbi_str *ret_why);
     void *find_more_arg;
     struct wbi_name_servers servers; /* whose tools those are */
+
+    /* A call begins to wait for a yes; may be answered or cancelled from inside. NULL: nobody
+     * is told. */
+    void (*on_asked)(void *arg, const struct wbi_approval *approval);
+    void *on_asked_arg;
 
     size_t running; /* tools at work, also for calls that are over */
     bool stopping;

@@ -44,6 +44,15 @@ static int64_t approval_wait(const struct wbi_runtime *rt)
     return wbi_ms_to_ns(ms);
 }
 
+/* Whoever shows it to somebody learns of the newest. */
+static void tell_asked(struct wbi_runtime *rt)
+{
+    struct wbi_approvals *pending = rt->guards->approvals;
+
+    if (rt->on_asked != NULL)
+        rt->on_asked(rt->on_asked_arg, wbi_approvals_at(pending, wbi_approvals_count(pending) - 1));
+}
+
 /* Wait for somebody's yes, at most until the deadline. */
 static enum wbi_step ask(struct wbi_call *call)
 {
@@ -71,6 +80,8 @@ static enum wbi_step ask(struct wbi_call *call)
     wbi_guards_arm(call->runtime);
     wbi_record_asked(call);        /* it may wait for long */
     wbi_reach_open(call->runtime); /* so that another process may answer */
+    if (like.deadline_ns > now)
+        tell_asked(call->runtime); /* who may answer at once */
     return WBI_STEP_PARKED;
 }
 

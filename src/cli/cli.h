@@ -135,7 +135,7 @@ const char *style(const char *name);
 /* A JSON array as it is with --json, else as a table ("member=HEADER" each). */
 int print_table(const struct args *a, const char *json, size_t size, const char *const *columns,
                 size_t count);
-/* The same, but where there is nothing to show a note that says so. */
+/* The same; an empty table is `none`, a note. */
 int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
                size_t count, const char *none);
 /* A JSON value as it is with --json, else with line ends and indentation. */
@@ -167,7 +167,10 @@ void say_reloaded(const struct args *a, const wb_error *error);
 /* Whenever fd tells of a SIGHUP, policies and bindings are read again. */
 void reload_on_hangup(const struct args *a, wb_runtime *runtime, int fd);
 
-/* A runtime by the options every command has. NULL: a message was printed. */
+/* What a person has to know of a call that waits for a yes; free() it. NULL without memory. */
+char *approval_text(const char *approval, size_t size);
+/* A runtime by the options every command has. NULL: a message was printed. Calls that wait for
+ * a yes are told on stderr. */
 wb_runtime *open_runtime(const struct args *a, int *ret_exit);
 /* On stderr from now on: what is missing though nothing failed. */
 void tell_notices(const struct args *a, wb_runtime *runtime);

@@ -18,7 +18,7 @@
 
 /* ---- messages from the runtime to the front end ---- */
 
-enum { FRAME_OUTPUT = 'o', FRAME_RESULT = 'r' };
+enum { FRAME_OUTPUT = 'o', FRAME_NOTE = 'n', FRAME_RESULT = 'r' };
 
 struct frame {
     char kind;
@@ -166,6 +166,17 @@ static void on_output(const char *stream, const char *bytes, size_t size, void *
         (void)send_all(w->fd, bytes, size); /* nobody looks any more */
 }
 
+static void on_approval(const char *approval, size_t size, void *arg)
+{
+    struct work *w = arg;
+    char *text = approval_text(approval, size);
+    struct frame f = {.kind = FRAME_NOTE, .size = text != NULL ? strlen(text) : 0};
+
+    if (text != NULL && send_all(w->fd, &f, sizeof(f)))
+        (void)send_all(w->fd, text, f.size); /* nobody looks any more */
+    free(text);
+}
+
 static void on_done(wb_result *result, void *arg)
 {
     struct work *w = arg;
@@ -196,6 +207,8 @@ static bool open_work(struct work *w)
         (void)fail(w->a, NULL, error);
         ok = false;
     }
+    if (ok)
+        wb_runtime_on_approval(w->runtime, on_approval, w);
     wb_options_free(o);
     return ok;
 }
@@ -263,6 +276,18 @@ static bool show_output(struct front *f, size_t size)
     return true;
 }
 
+static bool show_note(struct front *f, size_t size)
+{
+    char *text = malloc(size + 1);
+    bool ok = text != NULL && receive_all(f->fd, text, size);
+
+    erase_progress(f);
+    if (ok)
+        note(f->a, "%.*s", (int)size, text);
+    free(text);
+    return ok;
+}
+
 static int show_result(struct front *f, const struct frame *r)
 {
     char *text = malloc(r->size + 1);
@@ -292,6 +317,8 @@ static bool take_frame(struct front *f, int *ret_code)
     }
     if (r.kind == FRAME_OUTPUT)
         return show_output(f, r.size);
+    if (r.kind == FRAME_NOTE)
+        return show_note(f, r.size);
     *ret_code = show_result(f, &r);
     return false;
 }

@@ -17,7 +17,7 @@ static int list(const struct args *a, wb_runtime *runtime)
     if (wb_pins_list(runtime, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
     code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
-                      "no tool of an MCP server is known here");
+                      "no tool of an MCP server was seen yet");
     wb_free(json);
     return code;
 }

@@ -288,6 +288,32 @@ wb_options *runtime_options(const struct args *a)
     return NULL;
 }
 
+char *approval_text(const char *approval, size_t size)
+{
+    char *id = NULL, *tool = NULL, *ms = NULL, *text = NULL;
+
+    if (wb_json_pointer(approval, size, "/id", &id, NULL, NULL) != WB_OK ||
+        wb_json_pointer(approval, size, "/tool", &tool, NULL, NULL) != WB_OK ||
+        wb_json_pointer(approval, size, "/expiresInMs", &ms, NULL, NULL) != WB_OK ||
+        asprintf(&text, "%s waits for a yes: `waybill approve yes %s` (or no) within %lld s", tool,
+                 id, (strtoll(ms, NULL, 10) + 999) / 1000) < 0)
+        text = NULL;
+    wb_free(id);
+    wb_free(tool);
+    wb_free(ms);
+    return text;
+}
+
+/* Whoever started it would else see nothing, for minutes. */
+static void on_approval(const char *approval, size_t size, void *arg)
+{
+    char *text = approval_text(approval, size);
+
+    if (text != NULL)
+        note(arg, "%s", text);
+    free(text);
+}
+
 wb_runtime *open_runtime(const struct args *a, int *ret_exit)
 {
     wb_options *o = runtime_options(a);
@@ -300,8 +326,10 @@ wb_runtime *open_runtime(const struct args *a, int *ret_exit)
         return NULL;
     rc = wb_runtime_new(o, &runtime, &error);
     wb_options_free(o);
-    if (rc == WB_OK)
+    if (rc == WB_OK) {
+        wb_runtime_on_approval(runtime, on_approval, (void *)(uintptr_t)a); /* only read */
         return runtime;
+    }
     *ret_exit = fail(a, NULL, error);
     if (rc == WB_EINPUT) /* what is wrong stands in a file, not on the command line */
         *ret_exit = EXIT_STATE;

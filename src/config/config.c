@@ -445,39 +445,6 @@ int64_t wbi_config_number(const struct wbi_config *c, const char *pointer, int64
     return value;
 }
 
-/* First file in order of precedence that has the member. */
-static struct wbi_str member_origin(const struct wbi_config *c, const char *member,
-                                    struct wbi_str name)
-{
-    bool all = c->trust == WBI_CONFIG_TRUSTED;
-
-    for (size_t i = 0; i < c->files_n; i++) {
-        const wbi_json *v = wbi_json_get(c->files[i].root, member);
-
-        if (c->files[i].tool || (c->files[i].workspace && !all) || v == NULL)
-            continue;
-        if (name.p == NULL || wbi_json_getn(v, name) != NULL)
-            return c->files[i].name;
-    }
-    return WBI_NONE;
-}
-
-struct wbi_str wbi_config_origin(const struct wbi_config *c, struct wbi_str path)
-{
-    size_t cut = wbi_str_index(path, '/');
-    struct wbi_str member = wbi_str_head(path, cut);
-    struct wbi_str name = cut < path.n ? wbi_str_from(path, cut + 1) : WBI_NONE;
-
-    if (wbi_str_eqz(member, "tools") && (name.p != NULL || c->tools_n > 0)) {
-        const struct wbi_config_tool *tool = name.p ? tool_named(c, name) : c->tools;
-        return tool ? tool->file : WBI_NONE;
-    }
-    for (const char *const *m = wbi_config_members; *m != NULL; m++)
-        if (wbi_str_eqz(member, *m))
-            return member_origin(c, *m, name);
-    return WBI_NONE;
-}
-
 void wbi_config_locate(const struct wbi_config *config, const struct wbi_config_part *part,
                        const wbi_json *v, struct wbi_error *err)
 {

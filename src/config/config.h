@@ -104,11 +104,6 @@ struct wbi_config_ignored {
 };
 size_t wbi_config_ignored(const struct wbi_config *config, const struct wbi_config_ignored **ret);
 
-/* File that gives a top-level member ("policies"), one of its members
- * ("mcpServers/git", "settings/shell") or a tool ("tools/NAME"); absent when
- * none does. */
-struct wbi_str wbi_config_origin(const struct wbi_config *config, struct wbi_str path);
-
 /* Files that were read, in order: the user's, then the workspace's by name. */
 size_t wbi_config_file_count(const struct wbi_config *config);
 struct wbi_str wbi_config_file_name(const struct wbi_config *config, size_t i);

@@ -177,6 +177,17 @@ wb_rc wbi_plan_launch(struct wbi_arena *arena, const struct wbi_process_spec *sp
     return rc;
 }
 
+wb_rc wbi_process_look(struct wbi_arena *arena, const struct wbi_process_spec *spec,
+                       struct wbi_error *err)
+{
+    struct wbi_launch l;
+    wb_rc rc = wbi_plan_launch(arena, spec, &l, err);
+
+    if (rc == WB_OK)
+        wbi_fd_drop(&l.workdir_fd);
+    return rc;
+}
+
 wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int errno_value,
                        const char *program)
 {

@@ -16,6 +16,7 @@
 #include "base/slice.h"
 #include "run/launch.h"
 
+struct wbi_arena;
 struct wbi_loop;
 struct wbi_runner;
 struct wbi_process;
@@ -128,6 +129,9 @@ WB_MUST_CHECK wb_rc wbi_process_start(struct wbi_runner *runner,
                                       const struct wbi_process_spec *spec,
                                       const struct wbi_process_ops *ops, void *arg,
                                       struct wbi_process **ret, struct wbi_error *err);
+/* Whether program and directory of spec are there now; errors as of wbi_process_start. */
+WB_MUST_CHECK wb_rc wbi_process_look(struct wbi_arena *arena, const struct wbi_process_spec *spec,
+                                     struct wbi_error *err);
 /* What a shell would exit with: 127 not found, 126 not executable, else 125. */
 int wbi_spawn_exit_code(wb_rc rc, const struct wbi_error *err);
 
