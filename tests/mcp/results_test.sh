@@ -112,6 +112,19 @@ for text in "${esc}red" "password: PRIVATE22x9"; do
     shows "what a text says of itself" "$marks,\"_meta\":{\"t\":\"password: [redacted:"
     hides "a secret beside a text" PRIVATE22x9
 done
+# What a server says to the client's machinery goes on as well, clean and without its secrets.
+for text in "${esc}red" "password: PRIVATE22x9" plain; do
+    for own in '"a":{"b":1}' "\"c\":\"${esc}c\"" '"password":"PRIVATE22x9"' "\"d\":\"pass${esc}word: PRIVATE22x9\""; do
+        for fails in false true; do
+            try "{\"content\":[{\"type\":\"text\",\"text\":\"$text\"}],\"isError\":$fails,\"_meta\":{\"v/x\":[1],$own}}"
+            serves
+            shows "its _meta ($own) beside $text" '"_meta":{"v/x":[1],"'
+            hides "a secret in $own beside $text" PRIVATE22x9
+            [[ $got != *u001b* ]] || bad "a colour in $own: $got"
+        done
+    done
+done
+shows "a secret there" '"d":"password: [redacted:'
 # What stands beside a receipt has bounds, and what an upstream makes of them costs nothing.
 many=$(seq -f '"k%g":0' -s, 40000)
 for beside in "$many" "\"_meta\":{\"x\":\"$(head -c 70000 /dev/zero | tr '\0' y)\"}"; do
