@@ -145,12 +145,13 @@ void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri);
 void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *required);
 
 /* Before the answer. Progress reaches the client only if it asked, and rises
- * strictly; total < 0 and message.p == NULL are left out. */
+ * strictly; total < 0 and message.p == NULL are left out. more: further members of params, the
+ * inside of a JSON object, or absent. */
 void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
-                      struct wbi_str message);
+                      struct wbi_str message, struct wbi_str more);
 /* data: JSON text. Sent if the client's level allows. */
 void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
-                 struct wbi_str data);
+                 struct wbi_str data, struct wbi_str more);
 /* Ask the client (sampling/createMessage, elicitation/create, roots/list): as a
  * request of ours up to 2025-11-25, as an `input_required` result later; either
  * way on_answer runs once with the result, or with is_error and an error object,

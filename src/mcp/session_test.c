@@ -227,7 +227,7 @@ static void a_client_may_be_gone_when_its_stream_begins(void **state)
     assert_non_null(w.held);
     leave(fd);
     (void)poll(NULL, 0, 20);
-    wbi_mcp_progress(w.held, 1, -1, WBI_NONE);
+    wbi_mcp_progress(w.held, 1, -1, WBI_NONE, WBI_NONE);
     assert_null(w.held);
     assert_null(w.server->requests);
     stop(&w);

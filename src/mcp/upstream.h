@@ -75,8 +75,11 @@ struct wbi_upstream_ask;
 /* All but on_done may be NULL. */
 struct wbi_upstream_call_ops {
     void (*on_done)(void *arg, const struct wbi_upstream_answer *a); /* exactly once */
-    void (*on_progress)(void *arg, double progress, double total, struct wbi_str message);
-    void (*on_log)(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data);
+    /* params: the whole notification, good during the callback. */
+    void (*on_progress)(void *arg, double progress, double total, struct wbi_str message,
+                        const wbi_json *params);
+    void (*on_log)(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data,
+                   const wbi_json *params);
     /* Answer by wbi_upstream_answer, now or later, in any case once (also after
      * the call has ended); params is JSON text or absent, key absent where the
      * question has none. Not the place to cancel. */

@@ -412,7 +412,7 @@ static void take_progress(struct wbi_upstream *up, const wbi_json *params)
         (total != NULL && !is_number(total) && !wbi_json_is(total, WBI_JSON_NULL)))
         return; /* of wrong form it says nothing */
     c->ops.on_progress(c->arg, wbi_json_num(progress), is_number(total) ? wbi_json_num(total) : -1,
-                       wbi_json_get_str(params, "message"));
+                       wbi_json_get_str(params, "message"), params);
 }
 
 /* Whose message is it? On a shared connection the newest call's, if all that are open
@@ -439,7 +439,7 @@ static void take_log(struct wbi_upstream *up, const struct wbi_upstream_call *ca
 
     if (c != NULL && c->ops.on_log != NULL)
         c->ops.on_log(c->arg, wbi_json_get_str(params, "level"), wbi_json_get_str(params, "logger"),
-                      wbi_json_get(params, "data"));
+                      wbi_json_get(params, "data"), params);
 }
 
 static struct wbi_upstream_ask *asked_by(const struct wbi_upstream *up, struct wbi_str id)

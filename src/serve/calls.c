@@ -295,7 +295,7 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
                                             WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
         return;
     if (newest_line(arena, frame, &line))
-        wbi_mcp_progress(s->r, (double)++s->reports, -1, line.n > 0 ? line : WBI_NONE);
+        wbi_mcp_progress(s->r, (double)++s->reports, -1, line.n > 0 ? line : WBI_NONE, WBI_NONE);
     wbi_arena_free(arena);
 }
 

@@ -247,18 +247,20 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
     let_go(p);
 }
 
-static void on_progress(void *arg, double progress, double total, struct wbi_str message)
+static void on_progress(void *arg, double progress, double total, struct wbi_str message,
+                        const wbi_json *params)
 {
     const struct pass *p = ((struct attempt *)arg)->pass;
 
-    wbi_relay_progress(p->gateway->rt, p->r, progress, total, message);
+    wbi_relay_progress(p->gateway->rt, p->r, progress, total, message, params);
 }
 
-static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
+static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data,
+                   const wbi_json *params)
 {
     const struct pass *p = ((struct attempt *)arg)->pass;
 
-    wbi_relay_log(p->gateway->rt, p->r, level, logger, data);
+    wbi_relay_log(p->gateway->rt, p->r, level, logger, data, params);
 }
 
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,

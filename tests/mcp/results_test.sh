@@ -167,6 +167,24 @@ shows "a coloured log message" '"logger":"L","data":{"a":"[redacted:github-token
 shows "what hides in it" '<U+202E>"}'
 shows "coloured progress" '"message":"done [redacted:github-token:'
 [[ $got != *u001b* && $got != *HIJ456789* ]] || bad "what is said meanwhile clears the screen or tells a secret: $got"
+# Members that are not known here go with it, as clean; nothing becomes a known one, or is of another hop.
+hop='"io.modelcontextprotocol/subscriptionId":1'
+for also in '"_meta":{"v/x":[1],'$hop'},"extra":2' '"extra":"\u001b[2Ja","_meta":{"password":"PRIVATE22x9"}' '"_meta":{'$hop'}' '"\u001b[0mlevel":"x","\u001b[0mprogress":"x"' "\"extra\":\"$(head -c 20000 /dev/zero | tr '\0' y)\""; do
+    try '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"D",'"$also"'}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":1,'"$also"'}}
+{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}' t.line
+    got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{},"_meta":{"progressToken":"p"}}}' |
+        timeout 30 "$build/waybill" serve --root "$work/ws" 2>/dev/null)
+    case $also in
+    *v/x*) want='"_meta":{"v/x":[1]},"extra":2}' ;;
+    *PRIV*) want='"extra":"a","_meta":{"password":"[redacted:' ;;
+    *) want='}' ;;
+    esac
+    shows "a message's members" '"params":{"level":"error","data":"D"'"$([ "$want" = '}' ] || echo ,)$want"
+    shows "a report's members" '"params":{"progressToken":"p","progress":1'"$([ "$want" = '}' ] || echo ,)$want"
+    [[ $got != *u001b* && $got != *PRIVATE22x9* ]] || bad "what goes with $also: $got"
+done
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'
