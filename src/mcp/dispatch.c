@@ -19,6 +19,14 @@ const wbi_json *wbi_mcp_meta(const struct wbi_mcp_request *r)
 {
     return r->meta;
 }
+void wbi_mcp_trace(const struct wbi_mcp_request *r, struct wbi_str *ret_parent,
+                   struct wbi_str *ret_state)
+{
+    bool own = wbi_json_get(r->meta, "traceparent") != NULL;
+
+    *ret_parent = own ? wbi_json_get_str(r->meta, "traceparent") : r->trace_parent;
+    *ret_state = own ? wbi_json_get_str(r->meta, "tracestate") : r->trace_state;
+}
 enum wbi_mcp_era wbi_mcp_era(const struct wbi_mcp_request *r)
 {
     return r->era;

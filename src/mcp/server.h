@@ -104,6 +104,9 @@ WB_MUST_CHECK wb_rc wbi_mcp_keep(struct wbi_mcp_request *r, struct wbi_arena *wi
 struct wbi_arena *wbi_mcp_arena(struct wbi_mcp_request *r);
 const wbi_json *wbi_mcp_params(const struct wbi_mcp_request *r); /* NULL or object */
 const wbi_json *wbi_mcp_meta(const struct wbi_mcp_request *r);   /* NULL or object */
+/* Its W3C trace context: of _meta, else of the HTTP request that it came by. */
+void wbi_mcp_trace(const struct wbi_mcp_request *r, struct wbi_str *ret_parent,
+                   struct wbi_str *ret_state);
 enum wbi_mcp_era wbi_mcp_era(const struct wbi_mcp_request *r);
 const struct wbi_mcp_abilities *wbi_mcp_abilities(const struct wbi_mcp_request *r);
 /* The JSON-RPC id as JSON text: unique in its conversation only. */

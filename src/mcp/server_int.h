@@ -69,6 +69,7 @@ struct wbi_mcp_request {
     struct wbi_rpc rpc;
     struct wbi_str id;
     const wbi_json *meta;
+    struct wbi_str trace_parent, trace_state; /* of HTTP */
     enum wbi_mcp_era era;
     enum wbi_mcp_phase phase;
     struct wbi_mcp_abilities abilities;
