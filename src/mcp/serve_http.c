@@ -71,6 +71,7 @@ static void start(struct post *p, struct wbi_mcp_session *session, bool modern)
     if (session == NULL)
         r->principal = wbi_arena_str(r->arena, p->principal);
     take_trace(r, p->r);
+    wbi_mcp_tick_on(p->s); /* it may take its time */
     wbi_http_set_user(p->http, p->r->id, r);
     if (!modern || wbi_modern_accept(r, p->r))
         wbi_mcp_dispatch(r);
