@@ -280,7 +280,7 @@ static void a_cancelled_call_ends_at_once_and_once(void **state)
     wait_for(&w, &first);
     assert_int_equal(wbi_upstream_era(up), WBI_ERA_MODERN);
     assert_int_equal(wbi_upstream_start(up, &q, &ops, &o, &c, NULL), WB_OK);
-    wbi_upstream_cancel(c);
+    wbi_upstream_cancel(c, WBI_NONE);
     assert_int_equal(o.count, 1);
     assert_int_equal(o.rc, WB_ECANCELLED);
     call(up, 0, &first);

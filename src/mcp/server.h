@@ -118,6 +118,8 @@ struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r);
 bool wbi_mcp_alone(const struct wbi_mcp_request *r); /* that is: no other request has its name */
 struct wbi_str wbi_mcp_principal(const struct wbi_mcp_request *r);
 bool wbi_mcp_cancelled(const struct wbi_mcp_request *r);
+/* What the client said why it cancels; absent: nothing. */
+struct wbi_str wbi_mcp_cancel_reason(const struct wbi_mcp_request *r);
 bool wbi_mcp_parked(const struct wbi_mcp_request *r); /* it waits for its client to come back */
 bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r);
 /* Least level of log messages the client wants, NULL: none. */

@@ -84,6 +84,7 @@ struct wbi_mcp_request {
     bool has_progress, log_asked;
     bool streaming; /* the HTTP answer is a stream by now */
     bool cancelled;
+    struct wbi_str cancel_reason;
     bool stopped; /* asked to end; its answer is still given */
     bool handed;  /* the table owes an answer */
     bool is_list;

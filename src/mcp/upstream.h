@@ -126,8 +126,9 @@ WB_MUST_CHECK wb_rc wbi_upstream_start(struct wbi_upstream *up,
                                        const struct wbi_upstream_request *request,
                                        const struct wbi_upstream_call_ops *ops, void *arg,
                                        struct wbi_upstream_call **ret, struct wbi_error *err);
-/* Tells the server; on_done runs with WB_ECANCELLED, from inside. */
-void wbi_upstream_cancel(struct wbi_upstream_call *call);
+/* Tells the server, with the caller's reason (may be absent); on_done runs with WB_ECANCELLED,
+ * from inside. */
+void wbi_upstream_cancel(struct wbi_upstream_call *call, struct wbi_str reason);
 /* Who was told on_ready has looked: what waited for it is sent, or with a reason fails
  * with WB_EIO; then the next `vetted` request waits again. */
 void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not);

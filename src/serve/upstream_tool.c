@@ -426,7 +426,8 @@ static void cancel(struct wbi_exec *x)
     struct running *r = x->state;
 
     if (r != NULL && r->call != NULL)
-        wbi_upstream_cancel(r->call);
+        wbi_upstream_cancel(r->call,
+                            x->call->mcp != NULL ? wbi_mcp_cancel_reason(x->call->mcp) : WBI_NONE);
 }
 
 const struct wbi_tool_ops wbi_upstream_tool_ops = {start, cancel};

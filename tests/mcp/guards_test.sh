@@ -163,8 +163,9 @@ key=$(grep -o '"inputRequests":{"[^"]*"' asked | cut -d'"' -f4)
 token=$(grep -o '"requestState":"[^"]*"' asked | cut -d'"' -f4)
 rpc 2 tools/call "\"name\":\"slow__t\",\"arguments\":{},\"requestState\":\"$token\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{}}},$modern" >&9
 until_seen "the answer at the server" '"id":"e1".*"action":"accept"' "$work/slow"
-printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,%s}}\n' "$modern" >&9
-until_seen "the server is told" 'notifications/cancelled' "$work/slow"
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"%s",%s}}\n' "no \\\"longer\\\" wanted $(head -c 2000 /dev/zero | tr '\0' x)" "$modern" >&9
+until_seen "the server is told, and why" 'notifications/cancelled","params":{"requestId":[0-9]*,"reason":"no \\"longer\\" wanted[ x]*"}}' "$work/slow"
+[ "$(grep notifications/cancelled "$work/slow" | wc -c)" -lt 1300 ] || bad "a long reason goes on whole"
 exec 9>&-
 for _ in $(seq 400); do kill -0 $asking 2>/dev/null || break; sleep 0.05; done
 kill -0 $asking 2>/dev/null && { bad "a call that was cancelled keeps the gateway"; kill $asking; }

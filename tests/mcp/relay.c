@@ -188,7 +188,7 @@ static void on_cancel(void *arg, struct wbi_mcp_request *r)
 
     (void)arg;
     if (j != NULL)
-        wbi_upstream_cancel(j->call);
+        wbi_upstream_cancel(j->call, WBI_NONE);
 }
 
 static void on_changed(void *arg, enum wbi_mcp_list what)
