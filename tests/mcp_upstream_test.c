@@ -239,6 +239,9 @@ static void lists_come_to_an_end(void **state)
         const char *mode;
         wb_rc rc;
     } rows[] = {{"fine", WB_OK},
+                {"empty-cursor", WB_OK},
+                {"empty-cursor-refused", WB_OK},
+                {"empty-cursor-counts", WB_OK},
                 {"cyclic-cursor", WB_ELIMIT},
                 {"endless-pages", WB_ELIMIT},
                 {"many-tools", WB_ELIMIT}};
