@@ -219,12 +219,20 @@ static bool rest_fits(const struct wbi_exec *x, struct wbi_str source,
     return rest <= 2 * said + 4 * (size_t)budget_of(x);
 }
 
+/* Some servers write null for what they leave out. */
+static const wbi_json *said(const wbi_json *result, const char *member)
+{
+    const wbi_json *v = wbi_json_get(result, member);
+
+    return wbi_json_is(v, WBI_JSON_NULL) ? NULL : v;
+}
+
 wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
                            struct wbi_complete *ret, struct wbi_tool_text *ret_text)
 {
-    const wbi_json *content = wbi_json_get(result, "content");
+    const wbi_json *content = said(result, "content");
     const wbi_json *structured = wbi_json_get(result, "structuredContent");
-    const wbi_json *failed = wbi_json_get(result, "isError"), *shown = result;
+    const wbi_json *failed = said(result, "isError"), *shown = result;
     struct wbi_wire_part *parts = NULL;
     bool secrets = false, texts;
     struct wbi_buf text;

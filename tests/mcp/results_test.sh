@@ -188,6 +188,15 @@ done
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'
+# Null is what some servers write for what they leave out.
+try '{"content":null,"structuredContent":{"n":5},"isError":null}'
+shows "a result whose content is null" '"n": 5'
+serves
+shows "and so it has some" '"content":[{"type":"text"'
+try '{"content":[{"type":"text","text":"hi"}],"isError":null,"_meta":null}'
+shows "a result that says null of its failure" hi
+serves
+shows "which passes as it is" '"result":{"content":[{"type":"text","text":"hi"}],"isError":null,"_meta":null}'
 try '{"content":[{"type":"text","text":"plain"},{"type":"weird","payload":"WHOLE"}]}'
 shows "a block of an unknown type" 'other: weird'
 [[ $kept == *'{"type":"weird","payload":"WHOLE"}'* ]] || bad "what it held is lost: $kept"
