@@ -26,14 +26,16 @@ static struct wbi_upstream_call *by_text(struct wbi_upstream *up, struct wbi_str
     return wbi_parse_u64(id, &n) ? by_number(up, n) : NULL;
 }
 
-/* All of ours are numbers, which some servers give back as texts. */
+/* All of ours are numbers, which some servers give back as texts, or as 7.0. */
 static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *id)
 {
     uint64_t n;
 
     if (wbi_json_is(id, WBI_JSON_STR))
         return by_text(up, wbi_json_str(id));
-    return wbi_json_is(id, WBI_JSON_INT) && wbi_json_u64(id, &n) ? by_number(up, n) : NULL;
+    if ((wbi_json_is(id, WBI_JSON_INT) && wbi_json_u64(id, &n)) || wbi_rpc_whole(id, &n))
+        return by_number(up, n);
+    return NULL;
 }
 
 /* NULL: there is none, or no memory. */

@@ -188,7 +188,12 @@ done
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'
-# Null is what some servers write for what they leave out.
+# Null is what some servers write for what they leave out, and 5.0 what some make of our 5.
+for answer in '"id":%ID.0,"result":{"content":[{"type":"text","text":"all the same"}]}' '"id":%ID,"result":{"content":[{"type":"text","text":"all the same"}]},"error":null,"method":null' \
+    '"id":%ID,"result":null,"error":{"code":1,"message":"all the same"}'; do
+    try "{\"jsonrpc\":\"2.0\",$answer}" t.line
+    shows "$answer" "all the same"
+done
 try '{"content":null,"structuredContent":{"n":5},"isError":null}'
 shows "a result whose content is null" '"n": 5'
 serves
