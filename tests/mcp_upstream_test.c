@@ -239,6 +239,9 @@ static void lists_come_to_an_end(void **state)
         const char *mode;
         wb_rc rc;
     } rows[] = {{"fine", WB_OK},
+                {"empty-cursor", WB_OK},
+                {"empty-cursor-refused", WB_OK},
+                {"empty-cursor-counts", WB_OK},
                 {"cyclic-cursor", WB_ELIMIT},
                 {"endless-pages", WB_ELIMIT},
                 {"many-tools", WB_ELIMIT}};
@@ -280,7 +283,7 @@ static void a_cancelled_call_ends_at_once_and_once(void **state)
     wait_for(&w, &first);
     assert_int_equal(wbi_upstream_era(up), WBI_ERA_MODERN);
     assert_int_equal(wbi_upstream_start(up, &q, &ops, &o, &c, NULL), WB_OK);
-    wbi_upstream_cancel(c);
+    wbi_upstream_cancel(c, WBI_NONE);
     assert_int_equal(o.count, 1);
     assert_int_equal(o.rc, WB_ECANCELLED);
     call(up, 0, &first);

@@ -52,9 +52,24 @@ static bool is_configured(const struct wbi_runtime *rt, struct wbi_str server)
     return n > 0;
 }
 
-/* Whoever asks for a workspace's server may be in another folder. */
+/* Whether a server has told its tools at all. */
+struct seen {
+    const struct pins *p;
+    bool any;
+};
+
+static void look(void *arg, const struct wbi_pin *pin)
+{
+    struct seen *seen = arg;
+
+    seen->any |= wbi_str_eq(pin->server, seen->p->server);
+}
+
+/* Whoever asks for a workspace's server may be in another folder; and nobody may have asked one
+ * that is new for its tools. */
 static void say_where(const struct pins *p, struct wbi_error *err)
 {
+    struct seen seen = {.p = p};
     struct wbi_error why = *err;
 
     if (!is_configured(p->files.rt, p->server))
@@ -62,6 +77,10 @@ static void say_where(const struct pins *p, struct wbi_error *err)
                        "%s, and no server %.*s is configured here; name the workspace "
                        "of one with --root",
                        why.text, WBI_FMT(p->server));
+    else if (wbi_pin_files_each(&p->files, look, &seen, NULL) == WB_OK && !seen.any)
+        (void)wbi_fail(err, why.rc,
+                       "%s: its tools were not seen yet; `waybill tools list` asks for them",
+                       why.text);
 }
 
 /* What was decided counts when it is written. */

@@ -326,9 +326,7 @@ wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v, const wbi_json 
     return rc == WB_OK ? redact_by(call, call->rules, v, ret) : rc;
 }
 
-/* A block of content or members of one: by name and form. Paths of policy count from the root
- * of the output; here they would take what makes it a block. */
-static wb_rc redact_block(struct wbi_call *call, const wbi_json *v, const wbi_json **ret)
+wb_rc wbi_redact_block(struct wbi_call *call, const wbi_json *v, const wbi_json **ret)
 {
     return redact_by(call, call->runtime->redact_rules, v, ret);
 }
@@ -352,7 +350,7 @@ static wb_rc redact_part(struct wbi_call *call, struct wbi_wire_part *part)
     if (found && part->type == WBI_PART_RESOURCE && part->text.p != NULL)
         part->raw = NULL; /* its text may be JSON, in which a block has it still */
     else if (rc == WB_OK && found && part->raw != NULL)
-        rc = redact_block(call, part->raw, &part->raw);
+        rc = wbi_redact_block(call, part->raw, &part->raw);
     return rc;
 }
 
@@ -377,7 +375,7 @@ static wb_rc redact_members(struct wbi_call *call, struct wbi_complete *full)
         full->members = NULL;
         return WB_OK;
     }
-    return rc == WB_OK ? redact_block(call, full->members, &full->members) : rc;
+    return rc == WB_OK ? wbi_redact_block(call, full->members, &full->members) : rc;
 }
 
 wb_rc wbi_redact_beside(struct wbi_call *call, struct wbi_complete *full)

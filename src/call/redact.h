@@ -21,6 +21,10 @@ WB_MUST_CHECK wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *resu
 /* The value without what is to be redacted in it; v itself where that is nothing. */
 WB_MUST_CHECK wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v,
                                      const wbi_json **ret);
+/* The same of a block of content, or of members of one or of a result, by name and form: paths
+ * of policy count from the root of the output, and here would take what makes it a block. */
+WB_MUST_CHECK wb_rc wbi_redact_block(struct wbi_call *call, const wbi_json *v,
+                                     const wbi_json **ret);
 /* A place into facts.redactions, once. */
 WB_MUST_CHECK wb_rc wbi_redact_note(struct wbi_call *call, struct wbi_str path);
 /* Replace the secrets in a text, the place goes to facts.redactions; of one that a tool or

@@ -524,6 +524,7 @@ static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
     parked->has_progress = false;   /* nor what was reported under it */
     parked->http = retry->http;
     parked->http_id = retry->http_id;
+    parked->begun_ns = retry->begun_ns; /* of this exchange */
     parked->streaming = false;
     parked->abilities = retry->abilities;
     parked->level = retry->level;

@@ -4,8 +4,12 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "json/write.h"
 #include "mcp/server_int.h"
+
+/* Of a reason to cancel, as much as anybody reads. */
+#define REASON_MAX 1024u
 
 struct wbi_arena *wbi_mcp_arena(struct wbi_mcp_request *r)
 {
@@ -18,6 +22,18 @@ const wbi_json *wbi_mcp_params(const struct wbi_mcp_request *r)
 const wbi_json *wbi_mcp_meta(const struct wbi_mcp_request *r)
 {
     return r->meta;
+}
+void wbi_mcp_trace(const struct wbi_mcp_request *r, struct wbi_str *ret_parent,
+                   struct wbi_str *ret_state)
+{
+    bool own = wbi_json_get(r->meta, "traceparent") != NULL;
+
+    *ret_parent = own ? wbi_json_get_str(r->meta, "traceparent") : r->trace_parent;
+    *ret_state = own ? wbi_json_get_str(r->meta, "tracestate") : r->trace_state;
+}
+struct wbi_str wbi_mcp_cancel_reason(const struct wbi_mcp_request *r)
+{
+    return r->cancel_reason;
 }
 enum wbi_mcp_era wbi_mcp_era(const struct wbi_mcp_request *r)
 {
@@ -570,6 +586,12 @@ void wbi_mcp_dispatch(struct wbi_mcp_request *r)
     row->go(r);
 }
 
+static void take_reason(struct wbi_mcp_request *r, struct wbi_str reason)
+{
+    reason.n = wbi_utf8_cut_whole_words(reason, REASON_MAX);
+    r->cancel_reason = reason.n > 0 ? wbi_arena_str(r->arena, reason) : WBI_NONE;
+}
+
 void wbi_mcp_note(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
                   const struct wbi_rpc *rpc)
 {
@@ -586,6 +608,7 @@ void wbi_mcp_note(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
         return; /* all others are only information */
     for (struct wbi_mcp_request *r = session->requests; r != NULL; r = r->session_next) {
         if (r->phase != WBI_REQ_DONE && wbi_json_equal(r->rpc.id, id)) {
+            take_reason(r, wbi_json_get_str(rpc->params, "reason"));
             wbi_request_cancel(r);
             return;
         }

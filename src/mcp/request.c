@@ -597,8 +597,16 @@ void wbi_request_cancel(struct wbi_mcp_request *r)
     wbi_request_unref(r);
 }
 
+static void put_more(struct wbi_buf *params, struct wbi_str more)
+{
+    if (more.n == 0)
+        return;
+    wbi_buf_addc(params, ',');
+    wbi_buf_adds(params, more);
+}
+
 void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
-                      struct wbi_str message)
+                      struct wbi_str message, struct wbi_str more)
 {
     int64_t now = wbi_now_ns(&r->server->o.clock);
     struct wbi_buf params, b;
@@ -626,6 +634,7 @@ void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
     }
     if (message.p != NULL)
         wbi_jw_kstr(&w, "message", message);
+    put_more(&params, more);
     wbi_jw_obj_end(&w);
     wbi_rpc_put_call(&b, WBI_NONE, "notifications/progress", wbi_buf_str(&params));
     if (wbi_buf_rc(&b) == WB_OK && wbi_buf_rc(&params) == WB_OK)
@@ -635,7 +644,7 @@ void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
 }
 
 void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
-                 struct wbi_str data)
+                 struct wbi_str data, struct wbi_str more)
 {
     int n = wbi_mcp_level(level);
     struct wbi_buf params, b;
@@ -651,6 +660,7 @@ void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str
     if (logger.p != NULL)
         wbi_jw_kstr(&w, "logger", logger);
     wbi_jw_kraw(&w, "data", data);
+    put_more(&params, more);
     wbi_jw_obj_end(&w);
     wbi_rpc_put_call(&b, WBI_NONE, "notifications/message", wbi_buf_str(&params));
     if (wbi_buf_rc(&b) == WB_OK && wbi_buf_rc(&params) == WB_OK)

@@ -6,6 +6,8 @@
 #include "json/write.h"
 #include "mcp/overlong.h"
 
+#define WHOLE_MAX 9007199254740992.0 /* up to there each integer is a double of its own */
+
 static wb_rc invalid(int *ret_code, struct wbi_error *err, const char *what)
 {
     *ret_code = WBI_RPC_INVALID;
@@ -114,6 +116,27 @@ static wb_rc read_call(const struct members *m, struct wbi_rpc *ret, int *ret_co
     return WB_OK;
 }
 
+/* Many that answer write null for what they leave out, and some give a number back as 7.0. */
+static void leave_nulls(struct members *m)
+{
+    if (wbi_json_is(m->method, WBI_JSON_NULL))
+        m->method = NULL;
+    if (m->method == NULL && m->result != NULL && wbi_json_is(m->error, WBI_JSON_NULL))
+        m->error = NULL;
+    if (m->method == NULL && m->error != NULL && wbi_json_is(m->result, WBI_JSON_NULL))
+        m->result = NULL;
+}
+
+bool wbi_rpc_whole(const wbi_json *id, uint64_t *ret)
+{
+    double n = wbi_json_is(id, WBI_JSON_REAL) ? wbi_json_num(id) : -1;
+
+    if (!(n >= 0 && n <= WHOLE_MAX) || n != (double)(uint64_t)n)
+        return false;
+    *ret = (uint64_t)n;
+    return true;
+}
+
 static wb_rc read_answer(const struct members *m, struct wbi_rpc *ret, int *ret_code,
                          struct wbi_error *err)
 {
@@ -143,6 +166,7 @@ wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc 
 {
     const wbi_json *v = NULL;
     struct members m;
+    uint64_t whole;
     wb_rc rc;
     WBI_ERROR_HERE(why);
 
@@ -158,10 +182,13 @@ wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc 
     if (!wbi_json_is(v, WBI_JSON_OBJ))
         return invalid(ret_code, err, "a message must be an object");
     m = members_of(v);
+    leave_nulls(&m);
     if (id_ok(m.id)) {
         rc = read_id(arena, m.id, text, ret);
         if (rc != WB_OK)
             return wbi_fail_nomem(err);
+    } else if (m.method == NULL && wbi_rpc_whole(m.id, &whole)) {
+        ret->id = m.id;
     }
     if (!wbi_json_is(m.jsonrpc, WBI_JSON_STR) || !wbi_str_eqz(wbi_json_str(m.jsonrpc), "2.0"))
         return invalid(ret_code, err, "jsonrpc must be \"2.0\"");

@@ -22,7 +22,7 @@ enum wbi_rpc_kind { WBI_RPC_REQUEST = 1, WBI_RPC_NOTIFICATION, WBI_RPC_RESULT, W
 struct wbi_rpc {
     enum wbi_rpc_kind kind;
     const wbi_json *id;     /* NULL for notifications */
-    struct wbi_str id_text; /* the id as JSON; absent without one */
+    struct wbi_str id_text; /* the id as JSON; absent without one, and for a real */
     struct wbi_str method;
     const wbi_json *params; /* object, or NULL */
     const wbi_json *result; /* of a RESULT */
@@ -34,6 +34,10 @@ struct wbi_rpc {
  * of JSON-RPC 2.0 was to be. */
 WB_MUST_CHECK wb_rc wbi_rpc_read(struct wbi_arena *arena, struct wbi_str text, struct wbi_rpc *ret,
                                  int *ret_code, struct wbi_error *err);
+
+/* An id that was an integer when it was sent, and comes back as a real (7.0): of answers only,
+ * whose ids we have given. */
+bool wbi_rpc_whole(const wbi_json *id, uint64_t *ret);
 
 /* Messages on one line, without a line end; json arguments are JSON texts, and
  * absent ones are left out. An answer begins with its id. */

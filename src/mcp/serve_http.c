@@ -37,6 +37,25 @@ struct post {
     struct wbi_rpc rpc;
 };
 
+/* Clients and proxies whose HTTP is traced say so there, whether or not they know MCP. A state
+ * may come in several fields; of two parents neither counts. */
+static void take_trace(struct wbi_mcp_request *r, const struct wbi_http_request *http)
+{
+    size_t parents = 0;
+
+    for (size_t i = 0; i < http->header_count; i++) {
+        struct wbi_str name = http->headers[i].name, value = http->headers[i].value;
+
+        if (wbi_str_eqz(name, "traceparent"))
+            r->trace_parent = ++parents == 1 ? wbi_arena_str(r->arena, value) : WBI_NONE;
+        else if (wbi_str_eqz(name, "tracestate") && value.n > 0)
+            r->trace_state =
+                r->trace_state.n == 0
+                    ? wbi_arena_str(r->arena, value)
+                    : wbi_arena_fmt(r->arena, "%.*s,%.*s", WBI_FMT(r->trace_state), WBI_FMT(value));
+    }
+}
+
 static void start(struct post *p, struct wbi_mcp_session *session, bool modern)
 {
     struct wbi_mcp_request *r = wbi_request_new(p->s, session, p->arena, &p->rpc);
@@ -51,6 +70,8 @@ static void start(struct post *p, struct wbi_mcp_session *session, bool modern)
     r->begun_ns = p->r->now_ns;
     if (session == NULL)
         r->principal = wbi_arena_str(r->arena, p->principal);
+    take_trace(r, p->r);
+    wbi_mcp_tick_on(p->s); /* it may take its time */
     wbi_http_set_user(p->http, p->r->id, r);
     if (!modern || wbi_modern_accept(r, p->r))
         wbi_mcp_dispatch(r);

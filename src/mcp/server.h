@@ -104,6 +104,9 @@ WB_MUST_CHECK wb_rc wbi_mcp_keep(struct wbi_mcp_request *r, struct wbi_arena *wi
 struct wbi_arena *wbi_mcp_arena(struct wbi_mcp_request *r);
 const wbi_json *wbi_mcp_params(const struct wbi_mcp_request *r); /* NULL or object */
 const wbi_json *wbi_mcp_meta(const struct wbi_mcp_request *r);   /* NULL or object */
+/* Its W3C trace context: of _meta, else of the HTTP request that it came by. */
+void wbi_mcp_trace(const struct wbi_mcp_request *r, struct wbi_str *ret_parent,
+                   struct wbi_str *ret_state);
 enum wbi_mcp_era wbi_mcp_era(const struct wbi_mcp_request *r);
 const struct wbi_mcp_abilities *wbi_mcp_abilities(const struct wbi_mcp_request *r);
 /* The JSON-RPC id as JSON text: unique in its conversation only. */
@@ -115,6 +118,8 @@ struct wbi_str wbi_mcp_conversation(const struct wbi_mcp_request *r);
 bool wbi_mcp_alone(const struct wbi_mcp_request *r); /* that is: no other request has its name */
 struct wbi_str wbi_mcp_principal(const struct wbi_mcp_request *r);
 bool wbi_mcp_cancelled(const struct wbi_mcp_request *r);
+/* What the client said why it cancels; absent: nothing. */
+struct wbi_str wbi_mcp_cancel_reason(const struct wbi_mcp_request *r);
 bool wbi_mcp_parked(const struct wbi_mcp_request *r); /* it waits for its client to come back */
 bool wbi_mcp_wants_progress(const struct wbi_mcp_request *r);
 /* Least level of log messages the client wants, NULL: none. */
@@ -145,12 +150,13 @@ void wbi_mcp_fail_resource(struct wbi_mcp_request *r, struct wbi_str uri);
 void wbi_mcp_fail_able(struct wbi_mcp_request *r, const char *required);
 
 /* Before the answer. Progress reaches the client only if it asked, and rises
- * strictly; total < 0 and message.p == NULL are left out. */
+ * strictly; total < 0 and message.p == NULL are left out. more: further members of params, the
+ * inside of a JSON object, or absent. */
 void wbi_mcp_progress(struct wbi_mcp_request *r, double progress, double total,
-                      struct wbi_str message);
+                      struct wbi_str message, struct wbi_str more);
 /* data: JSON text. Sent if the client's level allows. */
 void wbi_mcp_log(struct wbi_mcp_request *r, struct wbi_str level, struct wbi_str logger,
-                 struct wbi_str data);
+                 struct wbi_str data, struct wbi_str more);
 /* Ask the client (sampling/createMessage, elicitation/create, roots/list): as a
  * request of ours up to 2025-11-25, as an `input_required` result later; either
  * way on_answer runs once with the result, or with is_error and an error object,

@@ -69,6 +69,7 @@ struct wbi_mcp_request {
     struct wbi_rpc rpc;
     struct wbi_str id;
     const wbi_json *meta;
+    struct wbi_str trace_parent, trace_state; /* of HTTP */
     enum wbi_mcp_era era;
     enum wbi_mcp_phase phase;
     struct wbi_mcp_abilities abilities;
@@ -83,6 +84,7 @@ struct wbi_mcp_request {
     bool has_progress, log_asked;
     bool streaming; /* the HTTP answer is a stream by now */
     bool cancelled;
+    struct wbi_str cancel_reason;
     bool stopped; /* asked to end; its answer is still given */
     bool handed;  /* the table owes an answer */
     bool is_list;

@@ -35,7 +35,7 @@ static inline void on_answer(void *arg, const wbi_json *answer, bool is_error)
     ((struct world *)arg)->refused += answer != NULL && is_error;
     if (answer == NULL || is_error)
         return;
-    wbi_mcp_progress(r, 10, 100, WBI_NONE);
+    wbi_mcp_progress(r, 10, 100, WBI_NONE, WBI_NONE);
     wbi_mcp_reply(r, WBI_LIT("{}"));
 }
 
@@ -43,7 +43,7 @@ static inline void on_answer(void *arg, const wbi_json *answer, bool is_error)
 static inline void ask(struct world *w, struct wbi_mcp_request *r)
 {
     w->held = r;
-    wbi_mcp_progress(r, 50, 100, WBI_NONE);
+    wbi_mcp_progress(r, 50, 100, WBI_NONE, WBI_NONE);
     assert_int_equal(wbi_mcp_ask(r, WBI_LIT("q"), WBI_LIT("roots/list"), WBI_NONE, on_answer, w),
                      WB_OK);
 }

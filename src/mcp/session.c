@@ -379,7 +379,7 @@ static void open_slow_streams(struct wbi_mcp_server *s, int64_t now)
 {
     for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {
         r->refs++; /* as above */
-        if (r->session != NULL && r->session->open && r->http_id != 0 && !r->streaming &&
+        if ((r->session == NULL || r->session->open) && r->http_id != 0 && !r->streaming &&
             r->phase == WBI_REQ_RUNNING && now - r->begun_ns >= WBI_MCP_SLOW_MS * WBI_NS_PER_MS)
             wbi_request_open_stream(r);
         next = r->next;

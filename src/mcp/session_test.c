@@ -227,9 +227,78 @@ static void a_client_may_be_gone_when_its_stream_begins(void **state)
     assert_non_null(w.held);
     leave(fd);
     (void)poll(NULL, 0, 20);
-    wbi_mcp_progress(w.held, 1, -1, WBI_NONE);
+    wbi_mcp_progress(w.held, 1, -1, WBI_NONE, WBI_NONE);
     assert_null(w.held);
     assert_null(w.server->requests);
+    stop(&w);
+}
+
+/* Nobody between takes it for dead, also where a broken connection would be the end of the call. */
+static void a_slow_call_without_a_session_says_that_it_is_at_work(void **state)
+{
+    const char *text;
+    struct world w;
+    int fd;
+
+    (void)state;
+    start(&w, 0);
+    fd = call_tool(&w, "hold", "one", "");
+    assert_true(w.server->ticking);
+    w.clock.mono_ns += (WBI_MCP_SLOW_MS - 1) * WBI_NS_PER_MS;
+    pass(&w, 0);
+    assert_string_equal(came(fd), "");
+    w.clock.mono_ns += WBI_NS_PER_MS;
+    pass(&w, 0);
+    text = came(fd);
+    assert_non_null(strstr(text, "text/event-stream"));
+    assert_non_null(strstr(text, WBI_SSE_COMMENT));
+    assert_null(strstr(text, "id: "));
+    w.clock.mono_ns += WBI_MCP_KEEP_ALIVE_MS * WBI_NS_PER_MS;
+    pass(&w, 0);
+    assert_non_null(strstr(came(fd), WBI_SSE_COMMENT));
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    turn(&w);
+    assert_non_null(strstr(came(fd), "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"));
+    close(fd);
+    stop(&w);
+}
+
+static void on_nothing(void *arg, const wbi_json *answer, bool is_error)
+{
+    (void)arg;
+    (void)answer;
+    (void)is_error;
+}
+
+/* What counts is how long this exchange takes, not the rounds before. */
+static void a_retry_is_as_slow_as_itself(void **state)
+{
+    const char *out, *at;
+    char members[256];
+    struct world w;
+    int fd;
+
+    (void)state;
+    start(&w, 0);
+    fd = call_tool(&w, "hold", "one", "");
+    assert_int_equal(
+        wbi_mcp_ask(w.held, WBI_LIT("q"), WBI_LIT("roots/list"), WBI_NONE, on_nothing, NULL),
+        WB_OK);
+    turn(&w);
+    out = came(fd);
+    close(fd);
+    at = strstr(out, "\"requestState\":\"");
+    assert_non_null(at);
+    (void)snprintf(members, sizeof(members), "%.*s,\"inputResponses\":{\"q\":{\"roots\":[]}},",
+                   (int)(strcspn(at, "}")), at);
+    w.clock.mono_ns += WBI_MCP_SLOW_MS * WBI_NS_PER_MS;
+    fd = call_tool(&w, "hold", "two", members);
+    pass(&w, 0);
+    assert_string_equal(came(fd), "");
+    wbi_mcp_reply(w.held, WBI_LIT("{}"));
+    turn(&w);
+    assert_non_null(strstr(came(fd), "application/json"));
+    close(fd);
     stop(&w);
 }
 
@@ -587,6 +656,8 @@ int main(void)
         cmocka_unit_test(progress_begins_anew_with_each_round),
         cmocka_unit_test(a_question_of_a_call_that_is_over_is_not_asked),
         cmocka_unit_test(a_client_may_be_gone_when_its_stream_begins),
+        cmocka_unit_test(a_slow_call_without_a_session_says_that_it_is_at_work),
+        cmocka_unit_test(a_retry_is_as_slow_as_itself),
         cmocka_unit_test(a_question_finds_a_stream_or_is_refused),
         cmocka_unit_test(an_answer_that_cannot_be_read_ends_its_question),
         cmocka_unit_test(a_question_may_find_its_client_gone),

@@ -28,7 +28,7 @@ static void begin(struct client *c)
 static void report(struct client *c, int n)
 {
     c->w.clock.mono_ns += WBI_MCP_PROGRESS_MS * WBI_NS_PER_MS;
-    wbi_mcp_progress(c->w.held, n, -1, WBI_NONE);
+    wbi_mcp_progress(c->w.held, n, -1, WBI_NONE, WBI_NONE);
     turn(&c->w);
 }
 
@@ -322,7 +322,7 @@ static void what_is_kept_has_bounds(void **state)
     lose(&c);
     for (int i = 2; i < 12; i++) {
         c.w.clock.mono_ns += WBI_MCP_PROGRESS_MS * WBI_NS_PER_MS;
-        wbi_mcp_progress(c.w.held, i, -1, message);
+        wbi_mcp_progress(c.w.held, i, -1, message, WBI_NONE);
     }
     assert_true(c.w.server->trail_bytes <= WBI_LIMIT_MCP_TRAIL);
     answer(&c);
@@ -359,7 +359,7 @@ static void a_long_message_takes_no_room(void **state)
     lose(&c);
     answer(&c);
     c.fd = request(&c.w, "POST", c.session, TOLD);
-    wbi_mcp_progress(c.w.held, 1, -1, wbi_str_make(big, n));
+    wbi_mcp_progress(c.w.held, 1, -1, wbi_str_make(big, n), WBI_NONE);
     lose(&c);
     answer(&c);
     assert_non_null(strstr(resume(&c, "1-1"), ANSWER));

@@ -75,8 +75,11 @@ struct wbi_upstream_ask;
 /* All but on_done may be NULL. */
 struct wbi_upstream_call_ops {
     void (*on_done)(void *arg, const struct wbi_upstream_answer *a); /* exactly once */
-    void (*on_progress)(void *arg, double progress, double total, struct wbi_str message);
-    void (*on_log)(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data);
+    /* params: the whole notification, good during the callback. */
+    void (*on_progress)(void *arg, double progress, double total, struct wbi_str message,
+                        const wbi_json *params);
+    void (*on_log)(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data,
+                   const wbi_json *params);
     /* Answer by wbi_upstream_answer, now or later, in any case once (also after
      * the call has ended); params is JSON text or absent, key absent where the
      * question has none. Not the place to cancel. */
@@ -123,8 +126,9 @@ WB_MUST_CHECK wb_rc wbi_upstream_start(struct wbi_upstream *up,
                                        const struct wbi_upstream_request *request,
                                        const struct wbi_upstream_call_ops *ops, void *arg,
                                        struct wbi_upstream_call **ret, struct wbi_error *err);
-/* Tells the server; on_done runs with WB_ECANCELLED, from inside. */
-void wbi_upstream_cancel(struct wbi_upstream_call *call);
+/* Tells the server, with the caller's reason (may be absent); on_done runs with WB_ECANCELLED,
+ * from inside. */
+void wbi_upstream_cancel(struct wbi_upstream_call *call, struct wbi_str reason);
 /* Who was told on_ready has looked: what waited for it is sent, or with a reason fails
  * with WB_EIO; then the next `vetted` request waits again. */
 void wbi_upstream_vetted(struct wbi_upstream *up, const char *why_not);

@@ -346,6 +346,31 @@ void wbi_call_end(struct wbi_upstream_call *c, const struct wbi_upstream_answer 
     free_call(c);
 }
 
+/* A wish only. Over HTTP one of 2026-07-28 hears it by the end of the exchange. */
+static void tell_cancelled(const struct wbi_upstream_call *c)
+{
+    struct wbi_upstream *up = c->up;
+    bool told = !c->own || strcmp(c->method, "subscriptions/listen") == 0;
+    struct wbi_buf params, note;
+    struct wbi_jw w = wbi_jw_to(&params);
+
+    if (!c->sent || c->id == 0 || !told || up->state != WBI_UP_READY ||
+        (up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
+        return;
+    wbi_buf_init(&params, WBI_LIMIT_MCP_MESSAGE);
+    wbi_buf_init(&note, WBI_LIMIT_MCP_MESSAGE);
+    wbi_jw_obj(&w);
+    wbi_jw_kint(&w, "requestId", (int64_t)c->id);
+    if (c->reason.n > 0)
+        wbi_jw_kstr(&w, "reason", c->reason);
+    wbi_jw_obj_end(&w);
+    wbi_rpc_put_call(&note, WBI_NONE, "notifications/cancelled", wbi_buf_str(&params));
+    if (wbi_buf_rc(&params) == WB_OK && wbi_buf_rc(&note) == WB_OK)
+        (void)!up->link->send(up, NULL, wbi_buf_str(&note));
+    wbi_buf_fini(&params);
+    wbi_buf_fini(&note);
+}
+
 void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *why)
 {
     struct wbi_upstream *up = c->up;
@@ -374,24 +399,15 @@ void wbi_upstream_call_fail(struct wbi_upstream_call *c, wb_rc rc, const char *w
     if (rc == WB_EIO && up->state == WBI_UP_WAITING) /* its time may have come meanwhile */
         a.retry_after_ms = left > 0 ? left / WBI_NS_PER_MS + 1 : 1;
     if (a.rc == WB_EAGAIN || a.rc == WB_ECANCELLED) {
-        char note[128];
-        int n = snprintf(note, sizeof(note),
-                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                         "\"params\":{\"requestId\":%" PRIu64 "}}",
-                         c->id);
-
-        bool told = !c->own || strcmp(c->method, "subscriptions/listen") == 0;
-
-        if (c->sent && c->id != 0 && told && up->state == WBI_UP_READY && n > 0 &&
-            !(up->era == WBI_ERA_MODERN && up->spec.url.p != NULL))
-            up->link->send(up, NULL, wbi_str_make(note, (size_t)n)); /* a wish only */
+        tell_cancelled(c);
         if (wbi_call_under_way(c))
             wbi_up_doubt(up);
     }
     wbi_call_end(c, &a);
 }
 
-void wbi_upstream_cancel(struct wbi_upstream_call *call)
+void wbi_upstream_cancel(struct wbi_upstream_call *call, struct wbi_str reason)
 {
+    call->reason = reason;
     wbi_upstream_call_fail(call, WB_ECANCELLED, "the call was cancelled");
 }

@@ -26,14 +26,16 @@ static struct wbi_upstream_call *by_text(struct wbi_upstream *up, struct wbi_str
     return wbi_parse_u64(id, &n) ? by_number(up, n) : NULL;
 }
 
-/* All of ours are numbers, which some servers give back as texts. */
+/* All of ours are numbers, which some servers give back as texts, or as 7.0. */
 static struct wbi_upstream_call *by_id(struct wbi_upstream *up, const wbi_json *id)
 {
     uint64_t n;
 
     if (wbi_json_is(id, WBI_JSON_STR))
         return by_text(up, wbi_json_str(id));
-    return wbi_json_is(id, WBI_JSON_INT) && wbi_json_u64(id, &n) ? by_number(up, n) : NULL;
+    if ((wbi_json_is(id, WBI_JSON_INT) && wbi_json_u64(id, &n)) || wbi_rpc_whole(id, &n))
+        return by_number(up, n);
+    return NULL;
 }
 
 /* NULL: there is none, or no memory. */
@@ -412,7 +414,7 @@ static void take_progress(struct wbi_upstream *up, const wbi_json *params)
         (total != NULL && !is_number(total) && !wbi_json_is(total, WBI_JSON_NULL)))
         return; /* of wrong form it says nothing */
     c->ops.on_progress(c->arg, wbi_json_num(progress), is_number(total) ? wbi_json_num(total) : -1,
-                       wbi_json_get_str(params, "message"));
+                       wbi_json_get_str(params, "message"), params);
 }
 
 /* Whose message is it? On a shared connection the newest call's, if all that are open
@@ -439,7 +441,7 @@ static void take_log(struct wbi_upstream *up, const struct wbi_upstream_call *ca
 
     if (c != NULL && c->ops.on_log != NULL)
         c->ops.on_log(c->arg, wbi_json_get_str(params, "level"), wbi_json_get_str(params, "logger"),
-                      wbi_json_get(params, "data"));
+                      wbi_json_get(params, "data"), params);
 }
 
 static struct wbi_upstream_ask *asked_by(const struct wbi_upstream *up, struct wbi_str id)

@@ -54,6 +54,7 @@ struct wbi_upstream_call {
     long status;                   /* of HTTP, where there was no result; 0: none */
     int64_t retry_after_ms;        /* that came with it */
     unsigned resends;
+    struct wbi_str reason;              /* why it is cancelled, good until it ends */
     enum wbi_mcp_era sent_era;          /* of the connection that it was sent on */
     uint64_t sent_start;                /* and which one that was */
     struct wbi_upstream_answer refusal; /* while it is found out whether that was another era's */

@@ -14,6 +14,7 @@ struct listing {
     void (*on_done)(void *arg, const struct wbi_upstream_answer *a);
     void *arg;
     struct wbi_buf items; /* "[" and items so far */
+    bool by_empty;        /* the page under way was asked for with an empty cursor */
     size_t count, pages;
     uint64_t seen[WBI_LIMIT_UPSTREAM_PAGES]; /* hashes of cursors */
 };
@@ -41,7 +42,7 @@ static void give_up(struct listing *l, wb_rc rc, const char *why)
     finish(l, &a);
 }
 
-static bool seen_before(struct listing *l, struct wbi_str cursor)
+static bool seen_before(const struct listing *l, struct wbi_str cursor)
 {
     uint64_t h = wbi_hash64(cursor.p, cursor.n, 0);
 
@@ -49,8 +50,27 @@ static bool seen_before(struct listing *l, struct wbi_str cursor)
         if (l->seen[i] == h)
             return true;
     }
-    l->seen[l->pages] = h;
     return false;
+}
+
+static void end(struct listing *l)
+{
+    struct wbi_upstream_answer all = {.rc = WB_OK};
+
+    wbi_buf_addc(&l->items, ']');
+    all.rc = wbi_buf_rc(&l->items);
+    all.text = wbi_buf_str(&l->items);
+    all.why = all.rc != WB_OK ? "the list is too large" : NULL;
+    finish(l, &all);
+}
+
+/* An empty cursor is one like others in 2026-07-28; before, many servers meant that there are no
+ * more pages. Those refuse it, or take it for none and begin anew. */
+static bool was_the_end(const struct listing *l, const struct wbi_upstream_answer *a,
+                        const wbi_json *next)
+{
+    return l->by_empty && a->rc == WB_OK &&
+           (a->error != NULL || (next != NULL && seen_before(l, wbi_json_str(next))));
 }
 
 static void on_page(void *arg, const struct wbi_upstream_answer *a)
@@ -58,9 +78,12 @@ static void on_page(void *arg, const struct wbi_upstream_answer *a)
     struct listing *l = arg;
     const wbi_json *page = wbi_json_get_as(a->result, rows[l->what].member, WBI_JSON_ARR);
     const wbi_json *next = wbi_json_get_as(a->result, "nextCursor", WBI_JSON_STR);
-    struct wbi_upstream_answer all = {.rc = WB_OK};
     char why[80];
 
+    if (was_the_end(l, a, next)) {
+        end(l);
+        return;
+    }
     if (a->rc != WB_OK || a->error != NULL) {
         finish(l, a);
         return;
@@ -82,11 +105,7 @@ static void on_page(void *arg, const struct wbi_upstream_answer *a)
         wbi_json_write(&l->items, e);
     }
     if (next == NULL) {
-        wbi_buf_addc(&l->items, ']');
-        all.rc = wbi_buf_rc(&l->items);
-        all.text = wbi_buf_str(&l->items);
-        all.why = all.rc != WB_OK ? "the list is too large" : NULL;
-        finish(l, &all);
+        end(l);
         return;
     }
     if (wbi_json_str(next).n > WBI_LIMIT_UPSTREAM_CURSOR ||
@@ -94,7 +113,7 @@ static void on_page(void *arg, const struct wbi_upstream_answer *a)
         give_up(l, WB_ELIMIT, "the server's cursors come to no end");
         return;
     }
-    l->pages++;
+    l->seen[l->pages++] = wbi_hash64(wbi_json_str(next).p, wbi_json_str(next).n, 0);
     if (ask_page(l, wbi_json_str(next), NULL) != WB_OK)
         give_up(l, WB_ELIMIT, "too many calls are open at this MCP server");
 }
@@ -106,6 +125,7 @@ static wb_rc ask_page(struct listing *l, struct wbi_str cursor, struct wbi_error
     struct wbi_buf params;
     wb_rc rc;
 
+    l->by_empty = cursor.p != NULL && cursor.n == 0;
     wbi_buf_init(&params, 8 * WBI_LIMIT_UPSTREAM_CURSOR);
     if (cursor.p != NULL) {
         wbi_buf_addz(&params, "{\"cursor\":");

@@ -11,7 +11,7 @@
 void wbi_up_end_own(struct wbi_upstream_call *call)
 {
     if (call != NULL)
-        wbi_upstream_cancel(call);
+        wbi_upstream_cancel(call, WBI_NONE);
 }
 
 bool wbi_up_names_modern(const wbi_json *error)

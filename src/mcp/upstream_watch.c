@@ -104,7 +104,7 @@ void wbi_up_listen(struct wbi_upstream *up)
     up->listen = call;
     up->listen_since_ns = wbi_now_ns(&up->clock);
     if (old != NULL)
-        wbi_upstream_cancel(old);
+        wbi_upstream_cancel(old, WBI_NONE);
 }
 
 void wbi_up_listened(struct wbi_upstream *up)

@@ -295,7 +295,7 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
                                             WBI_LIMIT_MESSAGE_ARENA, &arena) != WB_OK)
         return;
     if (newest_line(arena, frame, &line))
-        wbi_mcp_progress(s->r, (double)++s->reports, -1, line.n > 0 ? line : WBI_NONE);
+        wbi_mcp_progress(s->r, (double)++s->reports, -1, line.n > 0 ? line : WBI_NONE, WBI_NONE);
     wbi_arena_free(arena);
 }
 
@@ -314,8 +314,7 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     name_call(call, s->r, named);
     inv->conversation_id = wbi_arena_str(call->arena, conversation);
     inv->principal = wbi_mcp_principal(s->r);
-    inv->traceparent = wbi_json_get_str(meta, "traceparent");
-    inv->tracestate = wbi_json_get_str(meta, "tracestate");
+    wbi_mcp_trace(s->r, &inv->traceparent, &inv->tracestate);
     inv->provider = WBI_LIT("mcp");
     inv->passing = !named; /* a session or a request of its own */
     inv->alone = !named && wbi_mcp_alone(s->r);

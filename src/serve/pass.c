@@ -48,14 +48,14 @@ static void let_go(struct pass *p)
     wbi_free(p);
 }
 
-/* r has been answered: nobody needs the others. */
-static void finish(struct pass *p)
+/* r has been answered, or is cancelled (perhaps with a reason): nobody needs the others. */
+static void finish(struct pass *p, struct wbi_str reason)
 {
     p->r = NULL;
     p->open++;
     for (size_t i = 0; i < p->count; i++)
         if (p->attempts[i].call != NULL)
-            wbi_upstream_cancel(p->attempts[i].call);
+            wbi_upstream_cancel(p->attempts[i].call, reason);
     let_go(p);
 }
 
@@ -242,23 +242,25 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
         return;
     if (p->r != NULL && (p->open == 1 || has_something(a))) {
         answer(t, a);
-        finish(p);
+        finish(p, WBI_NONE);
     }
     let_go(p);
 }
 
-static void on_progress(void *arg, double progress, double total, struct wbi_str message)
+static void on_progress(void *arg, double progress, double total, struct wbi_str message,
+                        const wbi_json *params)
 {
     const struct pass *p = ((struct attempt *)arg)->pass;
 
-    wbi_relay_progress(p->gateway->rt, p->r, progress, total, message);
+    wbi_relay_progress(p->gateway->rt, p->r, progress, total, message, params);
 }
 
-static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
+static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data,
+                   const wbi_json *params)
 {
     const struct pass *p = ((struct attempt *)arg)->pass;
 
-    wbi_relay_log(p->gateway->rt, p->r, level, logger, data);
+    wbi_relay_log(p->gateway->rt, p->r, level, logger, data, params);
 }
 
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
@@ -517,6 +519,6 @@ void wbi_serve_cancelled(void *arg, struct wbi_mcp_request *r)
         wbi_serve_tools_cancel(wbi_mcp_user(r));
     } else {
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("cancelled"), WBI_NONE); /* dropped */
-        finish(p);
+        finish(p, wbi_mcp_cancel_reason(r));
     }
 }

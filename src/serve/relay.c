@@ -11,7 +11,8 @@
 #include "text/redact.h"
 
 #define LOGGER_MAX 1024u
-#define LOG_REST (16u * WBI_KIB) /* of a message: what is not its data */
+#define MORE_MAX (16u * WBI_KIB) /* of further members, to which no bound is known */
+#define LOG_REST (32u * WBI_KIB) /* of a message: what is not its data */
 
 void wbi_relay_client(struct wbi_upstream_request *q, struct wbi_mcp_request *r)
 {
@@ -150,6 +151,95 @@ static wb_rc show_value(const struct wbi_runtime *rt, const wbi_json *v, struct 
     return rc;
 }
 
+static bool is_known(const char *const *known, struct wbi_str name)
+{
+    while (*known != NULL && !wbi_str_eqz(name, *known))
+        known++;
+    return *known != NULL;
+}
+
+static bool is_of_hop(struct wbi_str name)
+{
+    return wbi_str_starts(name, WBI_LIT(WBI_META));
+}
+
+static bool has_more(const wbi_json *params, const char *const *known)
+{
+    WBI_JSON_EACH_MEMBER (params, k)
+        if (!is_known(known, wbi_json_str(k)))
+            return true;
+    return false;
+}
+
+/* Without what it has of the protocol's own, which is of one hop. */
+static void write_meta(struct wbi_jw *w, const wbi_json *meta)
+{
+    size_t n = 0;
+
+    WBI_JSON_EACH_MEMBER (meta, k) {
+        if (is_of_hop(wbi_json_str(k)))
+            continue;
+        if (n++ == 0) {
+            wbi_jw_key(w, "_meta");
+            wbi_jw_obj(w);
+        }
+        wbi_jw_keyn(w, wbi_json_str(k));
+        wbi_jw_val(w, k_val);
+    }
+    if (n > 0)
+        wbi_jw_obj_end(w);
+}
+
+static void write_more(struct wbi_buf *out, const wbi_json *params, const char *const *known)
+{
+    struct wbi_jw w = wbi_jw_to(out);
+
+    wbi_jw_obj(&w);
+    WBI_JSON_EACH_MEMBER (params, k) {
+        struct wbi_str name = wbi_json_str(k);
+
+        if (is_known(known, name))
+            continue;
+        if (wbi_str_eqz(name, "_meta")) {
+            write_meta(&w, k_val);
+            continue;
+        }
+        wbi_jw_keyn(&w, name);
+        wbi_jw_val(&w, k_val);
+    }
+    wbi_jw_obj_end(&w);
+}
+
+/* Members that a notification has besides those that are known here: _meta, and what newer
+ * revisions and vendors put there. Cleaned together with the known ones, so that none becomes
+ * one of them. Absent: there are none, or they cannot be shown. */
+static struct wbi_str more_of(const struct wbi_runtime *rt, const wbi_json *params,
+                              const char *const *known, struct wbi_buf *scratch)
+{
+    struct wbi_arena *arena = NULL;
+    struct wbi_str more = WBI_NONE;
+    const wbi_json *v = NULL;
+    struct wbi_buf text;
+    wb_rc rc;
+
+    if (!has_more(params, known) || wbi_arena_new(WBI_LIMIT_CALL_ARENA, &arena) != WB_OK)
+        return WBI_NONE;
+    wbi_buf_init_arena(&text, arena, MORE_MAX);
+    rc = wbi_hygiene_value(arena, params, &params);
+    if (rc == WB_OK) {
+        write_more(&text, params, known);
+        rc = wbi_buf_rc(&text);
+    }
+    if (rc == WB_OK)
+        rc = wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, &v, NULL);
+    if (rc == WB_OK && wbi_json_count(v) > 0)
+        rc = wbi_redact_json(rt->secrets, rt->redact_rules, v, scratch, NULL);
+    if (rc == WB_OK && scratch->n > 2)
+        more = wbi_str_make(scratch->p + 1, scratch->n - 2);
+    wbi_arena_free(arena);
+    return more;
+}
+
 /* In place of a message that cannot be passed on: a client must know that there was one. */
 static void log_instead(struct wbi_buf *b, wb_rc rc)
 {
@@ -161,32 +251,38 @@ static void log_instead(struct wbi_buf *b, wb_rc rc)
 }
 
 void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,
-                   struct wbi_str logger, const wbi_json *data)
+                   struct wbi_str logger, const wbi_json *data, const wbi_json *params)
 {
-    struct wbi_buf b, name;
+    static const char *const known[] = {"level", "logger", "data", NULL};
+    struct wbi_buf b, name, more;
     wb_rc rc;
 
     if (r == NULL || data == NULL) /* without data it is no message */
         return;
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE - LOG_REST);
     wbi_buf_init(&name, 2 * LOGGER_MAX);
+    wbi_buf_init(&more, MORE_MAX);
     logger = logger.n <= LOGGER_MAX ? shown(rt, logger, &name) : WBI_NONE;
     rc = show_value(rt, data, &b);
     if (rc != WB_OK)
         log_instead(&b, rc);
-    wbi_mcp_log(r, level, logger, wbi_buf_str(&b));
+    wbi_mcp_log(r, level, logger, wbi_buf_str(&b), more_of(rt, params, known, &more));
     wbi_buf_fini(&b);
     wbi_buf_fini(&name);
+    wbi_buf_fini(&more);
 }
 
 void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r, double progress,
-                        double total, struct wbi_str message)
+                        double total, struct wbi_str message, const wbi_json *params)
 {
-    struct wbi_buf b;
+    static const char *const known[] = {"progressToken", "progress", "total", "message", NULL};
+    struct wbi_buf b, more;
 
     wbi_buf_init(&b, WBI_LIMIT_MCP_MESSAGE);
-    wbi_mcp_progress(r, progress, total, shown(rt, message, &b));
+    wbi_buf_init(&more, MORE_MAX);
+    wbi_mcp_progress(r, progress, total, shown(rt, message, &b), more_of(rt, params, known, &more));
     wbi_buf_fini(&b);
+    wbi_buf_fini(&more);
 }
 
 struct wbi_str wbi_relay_why(const struct wbi_runtime *rt, const char *why, struct wbi_buf *scratch)

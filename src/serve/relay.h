@@ -19,11 +19,11 @@ void wbi_relay_withdrawn(struct wbi_mcp_request *r, struct wbi_upstream_ask *ask
 /* The server's error tells the client to go elsewhere first. r may be NULL. */
 void wbi_relay_elicits(struct wbi_server *s, const struct wbi_mcp_request *r,
                        const wbi_json *error);
-/* What an upstream tells, without secrets (C8.8). r may be NULL. */
+/* What an upstream tells, without secrets (C8.8), with all else that params say. r may be NULL. */
 void wbi_relay_log(const struct wbi_runtime *rt, struct wbi_mcp_request *r, struct wbi_str level,
-                   struct wbi_str logger, const wbi_json *data);
+                   struct wbi_str logger, const wbi_json *data, const wbi_json *params);
 void wbi_relay_progress(const struct wbi_runtime *rt, struct wbi_mcp_request *r, double progress,
-                        double total, struct wbi_str message);
+                        double total, struct wbi_str message, const wbi_json *params);
 /* Why a server did not answer, which may hold its own words, without secrets; scratch is
  * an empty buffer for it. */
 struct wbi_str wbi_relay_why(const struct wbi_runtime *rt, const char *why,

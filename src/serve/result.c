@@ -81,13 +81,12 @@ static wb_rc read_content(const struct wbi_exec *x, const wbi_json *content,
 /* Where there are secrets a block goes on without them, with members that are not known here;
  * of one that holds text as well as bytes only what is known. */
 static wb_rc leave_secrets(const struct wbi_exec *x, const wbi_json *result,
-                           struct wbi_wire_part *parts, size_t n)
+                           struct wbi_wire_part *parts, size_t n, const wbi_json **shown)
 {
-    const wbi_json *shown = NULL;
-    wb_rc rc = wbi_redact_value(x->call, result, &shown);
+    wb_rc rc = wbi_redact_value(x->call, result, shown);
     size_t i = 0;
 
-    WBI_JSON_EACH (wbi_json_get(shown, "content"), block) {
+    WBI_JSON_EACH (wbi_json_get(*shown, "content"), block) {
         if (i < n && parts[i].type == WBI_PART_RESOURCE && parts[i].text.p != NULL)
             parts[i].raw = NULL;
         else if (i < n && !wbi_json_equal(block, parts[i].raw))
@@ -179,13 +178,16 @@ static wb_rc set_output(const struct wbi_exec *x, const wbi_json *structured, st
     return wbi_buf_rc(&out);
 }
 
-/* What the server says to the client's machinery goes on beside a receipt, too. */
-static struct wbi_str meta_of(const struct wbi_exec *x, const wbi_json *result)
+/* What the server says to the client's machinery goes on beside a receipt, too: clean, and what
+ * a colour may have hidden is looked for once more. shown has no other secrets. */
+static struct wbi_str meta_of(const struct wbi_exec *x, const wbi_json *shown)
 {
-    const wbi_json *meta = wbi_json_get_as(result, "_meta", WBI_JSON_OBJ);
+    const wbi_json *meta = wbi_json_get_as(shown, "_meta", WBI_JSON_OBJ);
     struct wbi_buf text;
 
-    if (meta == NULL || !wbi_hygiene_value_is_clean(meta))
+    if (meta == NULL ||
+        (!wbi_hygiene_value_is_clean(meta) && (wbi_hygiene_value(x->arena, meta, &meta) != WB_OK ||
+                                               wbi_redact_block(x->call, meta, &meta) != WB_OK)))
         return WBI_NONE;
     wbi_buf_init_arena(&text, x->arena, META_BYTES);
     wbi_json_write(&text, meta);
@@ -217,12 +219,20 @@ static bool rest_fits(const struct wbi_exec *x, struct wbi_str source,
     return rest <= 2 * said + 4 * (size_t)budget_of(x);
 }
 
+/* Some servers write null for what they leave out. */
+static const wbi_json *said(const wbi_json *result, const char *member)
+{
+    const wbi_json *v = wbi_json_get(result, member);
+
+    return wbi_json_is(v, WBI_JSON_NULL) ? NULL : v;
+}
+
 wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
                            struct wbi_complete *ret, struct wbi_tool_text *ret_text)
 {
-    const wbi_json *content = wbi_json_get(result, "content");
+    const wbi_json *content = said(result, "content");
     const wbi_json *structured = wbi_json_get(result, "structuredContent");
-    const wbi_json *failed = wbi_json_get(result, "isError");
+    const wbi_json *failed = said(result, "isError"), *shown = result;
     struct wbi_wire_part *parts = NULL;
     bool secrets = false, texts;
     struct wbi_buf text;
@@ -239,7 +249,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     if (rc == WB_OK && content != NULL)
         rc = read_content(x, content, &parts, &n, &text);
     if (rc == WB_OK && secrets)
-        rc = leave_secrets(x, result, parts, n);
+        rc = leave_secrets(x, result, parts, n, &shown);
     if (rc == WB_OK)
         rc = shared_members(x->arena, parts, n, &ret->members);
     if (rc == WB_OK)
@@ -260,8 +270,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     ret_text->twin = structured != NULL && text.n > 0 && !texts;
     ret_text->secrets = secrets;
     ret->loose = structured != NULL && !wbi_json_is(structured, WBI_JSON_OBJ);
-    if (!secrets)
-        ret->meta = meta_of(x, result);
+    ret->meta = meta_of(x, shown);
     return WB_OK;
 }
 

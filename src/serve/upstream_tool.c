@@ -298,21 +298,23 @@ static void give_frame(struct wbi_exec *x, double progress, double total, struct
     wbi_buf_fini(&data);
 }
 
-static void on_progress(void *arg, double progress, double total, struct wbi_str message)
+static void on_progress(void *arg, double progress, double total, struct wbi_str message,
+                        const wbi_json *params)
 {
     struct wbi_exec *x = ((struct running *)arg)->x;
 
     if (x->call->mcp != NULL)
-        wbi_relay_progress(x->runtime, x->call->mcp, progress, total, message);
+        wbi_relay_progress(x->runtime, x->call->mcp, progress, total, message, params);
     else
         give_frame(x, progress, total, message);
 }
 
-static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
+static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data,
+                   const wbi_json *params)
 {
     struct wbi_exec *x = ((struct running *)arg)->x;
 
-    wbi_relay_log(x->runtime, x->call->mcp, level, logger, data);
+    wbi_relay_log(x->runtime, x->call->mcp, level, logger, data, params);
 }
 
 static void on_ask(void *arg, struct wbi_upstream_ask *ask, struct wbi_str key,
@@ -441,7 +443,8 @@ static void cancel(struct wbi_exec *x)
     struct running *r = x->state;
 
     if (r != NULL && r->call != NULL)
-        wbi_upstream_cancel(r->call);
+        wbi_upstream_cancel(r->call,
+                            x->call->mcp != NULL ? wbi_mcp_cancel_reason(x->call->mcp) : WBI_NONE);
 }
 
 const struct wbi_tool_ops wbi_upstream_tool_ops = {start, cancel};

@@ -214,6 +214,16 @@ static void answer_list(long id)
         about[0] != '\0' ? "\"description\":\"" : "", about, about[0] != '\0' ? "\"," : "");
     if (is("cyclic-cursor")) {
         result(id, "{\"tools\":[],\"nextCursor\":\"again\"}");
+    } else if (is("empty-cursor") || (is("empty-cursor-refused") && pages++ == 0)) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[%s],\"nextCursor\":\"\"}}\n",
+               id, tool);
+        fflush(stdout);
+    } else if (is("empty-cursor-refused")) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"error\":{\"code\":-32602,\"message\":\"bad\"}}\n",
+               id);
+        fflush(stdout);
+    } else if (is("empty-cursor-counts") && pages++ == 0) {
+        result(id, "{\"tools\":[],\"nextCursor\":\"\"}");
     } else if (is("endless-pages")) {
         printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"tools\":[],"
                "\"nextCursor\":\"%d\"}}\n",

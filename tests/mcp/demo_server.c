@@ -81,9 +81,9 @@ static void on_step(void *arg)
         return;
     }
     if (logs)
-        wbi_mcp_log(j->r, WBI_LIT("info"), WBI_LIT("demo"), wbi_str_z(lines[j->step]));
+        wbi_mcp_log(j->r, WBI_LIT("info"), WBI_LIT("demo"), wbi_str_z(lines[j->step]), WBI_NONE);
     else
-        wbi_mcp_progress(j->r, j->step * 50, 100, WBI_NONE);
+        wbi_mcp_progress(j->r, j->step * 50, 100, WBI_NONE, WBI_NONE);
     j->step++;
     wbi_timer_start(j->timer, 50);
 }
@@ -133,7 +133,7 @@ static void go_big(struct job *j, const wbi_json *arguments)
 static void go_log(struct job *j, const wbi_json *arguments)
 {
     (void)arguments;
-    wbi_mcp_log(j->r, WBI_LIT("info"), WBI_LIT("demo"), WBI_LIT("\"a log line\""));
+    wbi_mcp_log(j->r, WBI_LIT("info"), WBI_LIT("demo"), WBI_LIT("\"a log line\""), WBI_NONE);
     finish(j, TEXT("logged"));
 }
 

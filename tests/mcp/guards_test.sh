@@ -92,6 +92,26 @@ need "yes lets it run" '"id":"yes","result":.*simple text' out
 need "no refuses it" '"id":"no","result":.*approval_denied.*"isError":true' out
 [ -z "$(find "$work/ws" -name '*approv*')" ] || bad "approvals are kept in the workspace"
 
+# Over HTTP the request's own headers count where _meta has no trace; of two parents neither does.
+start_gateway
+meta='"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'
+asked() { # members of _meta, headers…: what the tool `show` was given
+    local body
+    body=$(rpc 1 tools/call "\"name\":\"show\",\"_meta\":{$1$meta}")
+    shift
+    curl -s "$url" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -H 'Mcp-Name: show' \
+        -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
+        -H 'Mcp-Method: tools/call' "$@" -d "$body" >out
+}
+asked '' -H "traceparent: $parent" -H 'tracestate: a=1' -H 'tracestate: b=2'
+need "the trace of the HTTP request" "\\\\n00-$trace-[0-9a-f]*-01|a=1,b=2\"" out
+grep -q b7ad6b7169203331 out && bad "the span of the HTTP request was passed on"
+asked '' -H "traceparent: $parent" -H "traceparent: $parent"
+grep -q $trace out && bad "one of two traces was chosen"
+asked "\"traceparent\":\"${parent/0af7/1af7}\"," -H "traceparent: $parent" -H 'tracestate: a=1'
+need "_meta comes first" "\\\\n00-${trace/0af7/1af7}-[0-9a-f]*-01|\"" out
+stop_gateway
+
 # Resources, prompts, logs, progress and refusals of a server lose their secrets as results of tools
 # do; what holds none passes member for member (C8.8).
 half=ghp_ # in two pieces, so that no scanner takes this file for a leak
@@ -143,8 +163,9 @@ key=$(grep -o '"inputRequests":{"[^"]*"' asked | cut -d'"' -f4)
 token=$(grep -o '"requestState":"[^"]*"' asked | cut -d'"' -f4)
 rpc 2 tools/call "\"name\":\"slow__t\",\"arguments\":{},\"requestState\":\"$token\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{}}},$modern" >&9
 until_seen "the answer at the server" '"id":"e1".*"action":"accept"' "$work/slow"
-printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,%s}}\n' "$modern" >&9
-until_seen "the server is told" 'notifications/cancelled' "$work/slow"
+printf '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"%s",%s}}\n' "no \\\"longer\\\" wanted $(head -c 2000 /dev/zero | tr '\0' x)" "$modern" >&9
+until_seen "the server is told, and why" 'notifications/cancelled","params":{"requestId":[0-9]*,"reason":"no \\"longer\\" wanted[ x]*"}}' "$work/slow"
+[ "$(grep notifications/cancelled "$work/slow" | wc -c)" -lt 1300 ] || bad "a long reason goes on whole"
 exec 9>&-
 for _ in $(seq 400); do kill -0 $asking 2>/dev/null || break; sleep 0.05; done
 kill -0 $asking 2>/dev/null && { bad "a call that was cancelled keeps the gateway"; kill $asking; }

@@ -130,8 +130,12 @@ need "where to look" 'no server s is configured here; name the workspace of one 
 "$waybill" pins approve -q s --root "$work/one" || bad "approve in one"
 "$waybill" call s__x --root "$work/one" > out 2>&1; need "approved" '^ran'
 
-# Whole servers are approved at once; the list is in order.
+# Whole servers are approved at once; the list is in order. One that nobody has asked yet has none.
 config "{\"mcpServers\":{\"s\":{$shifty,\"pins\":\"approval\"},\"a\":{$shifty,\"pins\":\"approval\"}}}"
+for what in a a/x; do
+    "$waybill" pins approve $what 2> out && bad "approved what was not seen: $what"
+    need "why $what has no pin" "^waybill pins: nothing waits for approval at $what: its tools were not seen yet; .waybill tools list. asks for them\$" out
+done
 "$waybill" tools list > /dev/null 2>&1
 "$waybill" pins list > out
 [ "$(awk 'NR > 1 {print $1 "/" $2}' out)" = "$(awk 'NR > 1 {print $1 "/" $2}' out | LC_ALL=C sort)" ] || bad "no order: $(cat out)"

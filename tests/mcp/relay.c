@@ -52,18 +52,22 @@ static void on_done(void *arg, const struct wbi_upstream_answer *a)
     wbi_free(j);
 }
 
-static void on_progress(void *arg, double progress, double total, struct wbi_str message)
+static void on_progress(void *arg, double progress, double total, struct wbi_str message,
+                        const wbi_json *params)
 {
-    wbi_mcp_progress(((struct job *)arg)->r, progress, total, message);
+    (void)params;
+    wbi_mcp_progress(((struct job *)arg)->r, progress, total, message, WBI_NONE);
 }
 
-static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data)
+static void on_log(void *arg, struct wbi_str level, struct wbi_str logger, const wbi_json *data,
+                   const wbi_json *params)
 {
     struct wbi_buf b;
 
+    (void)params;
     wbi_buf_init(&b, 1u << 20);
     wbi_json_write(&b, data);
-    wbi_mcp_log(((struct job *)arg)->r, level, logger, wbi_buf_str(&b));
+    wbi_mcp_log(((struct job *)arg)->r, level, logger, wbi_buf_str(&b), WBI_NONE);
     wbi_buf_fini(&b);
 }
 
@@ -184,7 +188,7 @@ static void on_cancel(void *arg, struct wbi_mcp_request *r)
 
     (void)arg;
     if (j != NULL)
-        wbi_upstream_cancel(j->call);
+        wbi_upstream_cancel(j->call, WBI_NONE);
 }
 
 static void on_changed(void *arg, enum wbi_mcp_list what)

@@ -112,6 +112,19 @@ for text in "${esc}red" "password: PRIVATE22x9"; do
     shows "what a text says of itself" "$marks,\"_meta\":{\"t\":\"password: [redacted:"
     hides "a secret beside a text" PRIVATE22x9
 done
+# What a server says to the client's machinery goes on as well, clean and without its secrets.
+for text in "${esc}red" "password: PRIVATE22x9" plain; do
+    for own in '"a":{"b":1}' "\"c\":\"${esc}c\"" '"password":"PRIVATE22x9"' "\"d\":\"pass${esc}word: PRIVATE22x9\""; do
+        for fails in false true; do
+            try "{\"content\":[{\"type\":\"text\",\"text\":\"$text\"}],\"isError\":$fails,\"_meta\":{\"v/x\":[1],$own}}"
+            serves
+            shows "its _meta ($own) beside $text" '"_meta":{"v/x":[1],"'
+            hides "a secret in $own beside $text" PRIVATE22x9
+            [[ $got != *u001b* ]] || bad "a colour in $own: $got"
+        done
+    done
+done
+shows "a secret there" '"d":"password: [redacted:'
 # What stands beside a receipt has bounds, and what an upstream makes of them costs nothing.
 many=$(seq -f '"k%g":0' -s, 40000)
 for beside in "$many" "\"_meta\":{\"x\":\"$(head -c 70000 /dev/zero | tr '\0' y)\"}"; do
@@ -154,9 +167,41 @@ shows "a coloured log message" '"logger":"L","data":{"a":"[redacted:github-token
 shows "what hides in it" '<U+202E>"}'
 shows "coloured progress" '"message":"done [redacted:github-token:'
 [[ $got != *u001b* && $got != *HIJ456789* ]] || bad "what is said meanwhile clears the screen or tells a secret: $got"
+# Members that are not known here go with it, as clean; nothing becomes a known one, or is of another hop.
+hop='"io.modelcontextprotocol/subscriptionId":1'
+for also in '"_meta":{"v/x":[1],'$hop'},"extra":2' '"extra":"\u001b[2Ja","_meta":{"password":"PRIVATE22x9"}' '"_meta":{'$hop'}' '"\u001b[0mlevel":"x","\u001b[0mprogress":"x"' "\"extra\":\"$(head -c 20000 /dev/zero | tr '\0' y)\""; do
+    try '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"D",'"$also"'}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":1,'"$also"'}}
+{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}' t.line
+    got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{},"_meta":{"progressToken":"p"}}}' |
+        timeout 30 "$build/waybill" serve --root "$work/ws" 2>/dev/null)
+    case $also in
+    *v/x*) want='"_meta":{"v/x":[1]},"extra":2}' ;;
+    *PRIV*) want='"extra":"a","_meta":{"password":"[redacted:' ;;
+    *) want='}' ;;
+    esac
+    shows "a message's members" '"params":{"level":"error","data":"D"'"$([ "$want" = '}' ] || echo ,)$want"
+    shows "a report's members" '"params":{"progressToken":"p","progress":1'"$([ "$want" = '}' ] || echo ,)$want"
+    [[ $got != *u001b* && $got != *PRIVATE22x9* ]] || bad "what goes with $also: $got"
+done
 try '{"structuredContent":{"n":5}}'
 serves
 shows "a result without content has some" '"content":[{"type":"text"'
+# Null is what some servers write for what they leave out, and 5.0 what some make of our 5.
+for answer in '"id":%ID.0,"result":{"content":[{"type":"text","text":"all the same"}]}' '"id":%ID,"result":{"content":[{"type":"text","text":"all the same"}]},"error":null,"method":null' \
+    '"id":%ID,"result":null,"error":{"code":1,"message":"all the same"}'; do
+    try "{\"jsonrpc\":\"2.0\",$answer}" t.line
+    shows "$answer" "all the same"
+done
+try '{"content":null,"structuredContent":{"n":5},"isError":null}'
+shows "a result whose content is null" '"n": 5'
+serves
+shows "and so it has some" '"content":[{"type":"text"'
+try '{"content":[{"type":"text","text":"hi"}],"isError":null,"_meta":null}'
+shows "a result that says null of its failure" hi
+serves
+shows "which passes as it is" '"result":{"content":[{"type":"text","text":"hi"}],"isError":null,"_meta":null}'
 try '{"content":[{"type":"text","text":"plain"},{"type":"weird","payload":"WHOLE"}]}'
 shows "a block of an unknown type" 'other: weird'
 [[ $kept == *'{"type":"weird","payload":"WHOLE"}'* ]] || bad "what it held is lost: $kept"
