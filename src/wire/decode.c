@@ -137,7 +137,7 @@ wb_rc wbi_decoding_id(struct wbi_decoding *d, struct wbi_wire_call *call, const 
             member = second;
         }
     }
-    call->id_value = v;
+    call->id_value = v != NULL ? v : wbi_wire_find_id(from); /* to tell which one it is */
     if (!wbi_json_is(v, WBI_JSON_STR) || wbi_json_str(v).n == 0)
         return wbi_decoding_problem(
             d, call, WBI_KIND_MALFORMED_CALL, "a %s needs %s, a string, to be answered; got %s",
