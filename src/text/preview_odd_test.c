@@ -127,6 +127,27 @@ static void the_only_negative_number_is_shown(void **state)
 }
 
 /* The seconds of a clock come anew again and again. */
+/* A minus is a sign in a field of a row, too, and behind an equals sign. */
+static void a_negative_number_in_a_field_is_shown(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 600; i++) {
+            int n = i == 333 ? -7 : 1 + (int)(i * 37 % 40);
+
+            if (k == 0)
+                wbi_buf_addf(&text, "%zu,SKU-%zu,eu,%d,%zu.50,EUR\n", 10000 + i, i * 7 % 900, n,
+                             i * 31 % 900);
+            else if (k == 1)
+                wbi_buf_addf(&text, "%zu;eu;%d;%zu\n", 10000 + i, n, i * 31 % 900);
+            else
+                wbi_buf_addf(&text, "order=%zu qty=%d price=%zu\n", 10000 + i, n, i * 31 % 900);
+        }
+        assert_has(show(BUDGET), k == 0 ? ",-7," : k == 1 ? ";-7;" : "=-7 ");
+    }
+}
+
 static void a_clock_is_not_odd(void **state)
 {
     struct wbi_str s;
@@ -307,6 +328,38 @@ static void a_failure_deep_in_a_long_line_is_shown(void **state)
     }
 }
 
+/* With little room, the frames of a complaint that is left out are left out as well: the one
+ * that is shown is not theirs. */
+static void frames_of_what_is_not_told_are_not_shown(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++) {
+        wbi_buf_addf(&text,
+                     "08:%02zu:%02zu INFO [exec-%zu] web.RequestLog - handled %s in %zu ms\n",
+                     i / 60, i % 60, i % 8, first(i), i * 37 % 90);
+        if (i != 150)
+            continue;
+        wbi_buf_addz(&text, "08:02:30 ERROR [exec-6] shop.Refunds - refund 8812 was not booked\n"
+                            "org.framework.dao.DataIntegrityException: could not execute: insert "
+                            "into refund (id, order_id, ledger_id, amount, currency, booked_at, "
+                            "created_by) values (8812, 7781, 31, 40, EUR, now(), worker); the "
+                            "statement; constraint [refund_ledger_foreign_key]\n");
+        for (size_t k = 0; k < 40; k++)
+            wbi_buf_addf(&text, "\tat org.framework.chain.Interceptor.invoke(Chain.java:%zu)\n",
+                         100 + k);
+        wbi_buf_addz(&text, "\tat com.shop.Refunds.book(Refunds.java:142)\n");
+        for (size_t k = 0; k < 20; k++)
+            wbi_buf_addf(&text, "\tat org.framework.web.Filter.run(Filter.java:%zu)\n", 100 + k);
+    }
+    s = show(290);
+    assert_has(s, "refund 8812 was not booked");
+    assert_int_equal(times(s, "DataIntegrityException"), 0);
+    assert_int_equal(times(s, "Interceptor"), 0);
+    assert_has(s, "Refunds.java:142");
+}
+
 static void what_in_json_tells_of_a_failure_stays_open(void **state)
 {
     struct wbi_str s;
@@ -355,6 +408,7 @@ int main(void)
         TEST(lines_of_prose_are_no_rows),
         TEST(one_number_among_few_that_are_the_same_is_shown),
         TEST(the_only_negative_number_is_shown),
+        TEST(a_negative_number_in_a_field_is_shown),
         TEST(a_clock_is_not_odd),
         TEST(two_lines_unlike_hundreds_are_shown_whole),
         TEST(equal_lines_are_not_offered_twice),
@@ -366,6 +420,7 @@ int main(void)
         TEST(a_line_with_the_mark_of_a_failure_is_shown),
         TEST(the_worst_finds_room_in_a_flood_of_errors),
         TEST(a_failure_deep_in_a_long_line_is_shown),
+        TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_string_in_json_tells_by_its_first_line),
     };

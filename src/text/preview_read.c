@@ -116,6 +116,12 @@ static bool is_row(struct look *k)
     return k->row == 1;
 }
 
+/* The minus at i is a sign: nothing stands before it that it could join a number to. */
+static bool is_sign(const struct look *k, size_t i)
+{
+    return i == 0 || class_of[k->p[i - 1]] == C_SPACE || memchr("=,;:|([", k->p[i - 1], 7) != NULL;
+}
+
 /* Digits [from, to) are a number by themselves, perhaps with a sign, a unit or a
  * fraction: no part of a name, a time, a date, a version or a path. */
 static bool stands_free(struct look *k, size_t from, size_t to)
@@ -125,7 +131,7 @@ static bool stands_free(struct look *k, size_t from, size_t to)
 
     if (class_of[prev] == C_LETTER || class_of[prev] == C_SLASH || prev == '.' || prev == '#')
         return false;
-    if (prev == '-' && from > 1 && class_of[k->p[from - 2]] != C_SPACE)
+    if (prev == '-' && !is_sign(k, from - 1))
         return false;
     if ((prev == ':' || (prev == ',' && !is_row(k))) && from > 1 && is_digit(k->p[from - 2]))
         return false;
