@@ -383,6 +383,28 @@ static void what_in_json_tells_of_a_failure_stays_open(void **state)
     assert_has(s, "\"failures\": 1");
 }
 
+/* With room for one element, it is the one that tells of the failure, not the first. */
+static void the_only_element_of_json_that_fits_is_the_telling_one(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    wbi_buf_addc(&text, '[');
+    for (size_t i = 0; i < 90; i++)
+        wbi_buf_addf(&text,
+                     "%s{\"file\": \"src/%s/%s.js\", \"line\": %zu, \"level\": \"%s\", "
+                     "\"message\": \"'%s' %s\", \"rule\": \"no-%s\"}",
+                     i > 0 ? ",\n" : "", first(i), second(i), i * 7, i == 61 ? "error" : "note",
+                     second(i), i == 61 ? "is not defined" : "is assigned and never used",
+                     i == 61 ? "undef" : "unused");
+    wbi_buf_addz(&text, "]\n");
+    s = show(150);
+    assert_has(s, "is not defined");
+    assert_has(s, "\xe2\x80\xa6 61 items left out");
+    assert_has(s, "\xe2\x80\xa6 28 items left out");
+    assert_int_equal(times(s, "never used"), 0);
+}
+
 /* Of a long text, its first line says what it is about. */
 static void a_long_string_in_json_tells_by_its_first_line(void **state)
 {
@@ -422,6 +444,7 @@ int main(void)
         TEST(a_failure_deep_in_a_long_line_is_shown),
         TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
+        TEST(the_only_element_of_json_that_fits_is_the_telling_one),
         TEST(a_long_string_in_json_tells_by_its_first_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
