@@ -383,6 +383,18 @@ static void what_in_json_tells_of_a_failure_stays_open(void **state)
     assert_has(s, "\"failures\": 1");
 }
 
+/* Of a long list of JSON as much is shown as the budget holds (C6.1). */
+static void a_long_list_of_json_fills_its_budget(void **state)
+{
+    (void)state;
+    wbi_buf_addc(&text, '[');
+    for (size_t i = 0; i < 900; i++)
+        wbi_buf_addf(&text, "%s{\"id\": %zu, \"name\": \"%s %s\", \"ok\": %s}", i > 0 ? ",\n" : "",
+                     i, first(i), second(i), i == 412 ? "false" : "true");
+    wbi_buf_addz(&text, "]\n");
+    assert_true(times(show(8000), "\"id\": ") > 128);
+}
+
 /* With room for one element, it is the one that tells of the failure, not the first. */
 static void the_only_element_of_json_that_fits_is_the_telling_one(void **state)
 {
@@ -444,6 +456,7 @@ int main(void)
         TEST(a_failure_deep_in_a_long_line_is_shown),
         TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
+        TEST(a_long_list_of_json_fills_its_budget),
         TEST(the_only_element_of_json_that_fits_is_the_telling_one),
         TEST(a_long_string_in_json_tells_by_its_first_line),
     };
