@@ -126,7 +126,6 @@ static void the_only_negative_number_is_shown(void **state)
     assert_has(show(BUDGET), "part-151  4  -5");
 }
 
-/* The seconds of a clock come anew again and again. */
 /* A minus is a sign in a field of a row, too, and behind an equals sign. */
 static void a_negative_number_in_a_field_is_shown(void **state)
 {
@@ -148,6 +147,26 @@ static void a_negative_number_in_a_field_is_shown(void **state)
     }
 }
 
+/* 41G is more than 900K, whatever the numbers before the units. */
+static void a_size_counts_with_its_unit(void **state)
+{
+    static const char *const sizes[][2] = {{"K", "41G"}, {"MB", "41.2GB"}, {"Mi", "3Ti"}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 400; i++) {
+            if (i == 222)
+                wbi_buf_addf(&text, "%s\t./%s/%s\n", sizes[k][1], first(i), second(i));
+            else
+                wbi_buf_addf(&text, "%zu%s\t./%s/%s\n", 4 + i * 37 % 900, sizes[k][0], first(i),
+                             second(i));
+        }
+        assert_has(show(BUDGET), sizes[k][1]);
+    }
+}
+
+/* The seconds of a clock come anew again and again. */
 static void a_clock_is_not_odd(void **state)
 {
     struct wbi_str s;
@@ -443,6 +462,7 @@ int main(void)
         TEST(one_number_among_few_that_are_the_same_is_shown),
         TEST(the_only_negative_number_is_shown),
         TEST(a_negative_number_in_a_field_is_shown),
+        TEST(a_size_counts_with_its_unit),
         TEST(a_clock_is_not_odd),
         TEST(two_lines_unlike_hundreds_are_shown_whole),
         TEST(equal_lines_are_not_offered_twice),

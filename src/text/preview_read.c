@@ -144,13 +144,37 @@ static bool stands_free(struct look *k, size_t from, size_t to)
            (unit == k->n || unit == to || !is_digit(k->p[unit]));
 }
 
+/* How often 1024 is in the unit of a size that ends at i: 12K, 1.5M, 3GiB, 7kB. */
+static unsigned size_unit(const struct look *k, size_t i)
+{
+    static const char units[] = "KMGTP";
+    const char *unit;
+
+    if (i + 1 < k->n && k->p[i] == '.' && is_digit(k->p[i + 1]))
+        while (++i < k->n && is_digit(k->p[i]))
+            ;
+    if (i == k->n || class_of[k->p[i]] != C_LETTER)
+        return 0;
+    unit = k->p[i] == 'k' ? units : memchr(units, k->p[i], sizeof units - 1);
+    if (unit == NULL)
+        return 0;
+    i++;
+    i += i < k->n && k->p[i] == 'i';
+    i += i < k->n && k->p[i] == 'B';
+    return i < k->n && (class_of[k->p[i]] == C_LETTER || is_digit(k->p[i]))
+               ? 0
+               : (unsigned)(unit - units) + 1;
+}
+
 static void keep_number(struct look *k, size_t from, size_t to)
 {
-    uint32_t v = 0;
+    uint64_t v = 0;
 
     for (size_t i = from; i < to; i++)
         v = v * 10 + (k->p[i] - '0');
-    k->facts->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int32_t)v : (int32_t)v;
+    for (unsigned unit = size_unit(k, to); unit > 0 && v < 1ull << 53; unit--)
+        v *= 1024;
+    k->facts->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int64_t)v : (int64_t)v;
 }
 
 static INLINE size_t read_number(struct look *k, struct reader *r, size_t i)
