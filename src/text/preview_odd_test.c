@@ -178,6 +178,18 @@ static void a_clock_is_not_odd(void **state)
     assert_int_equal(times(s, "after 2.0 s packet 278 taken"), 0);
 }
 
+/* Bars and rows of dots of any length make rows alike, so that their numbers are seen. */
+static void bars_are_alike_whatever_their_length(void **state)
+{
+    static const char bar[] = "++++++++++++++++++++------------------------------";
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++)
+        wbi_buf_addf(&text, " src/%s/%s.go | %4zu %.*s\n", first(i), second(i),
+                     i == 177 ? 8123 : 2 + i % 40, (int)(2 + i * 7 % 30), bar + i * 11 % 19);
+    assert_has(show(BUDGET), "| 8123 +");
+}
+
 /* Two of hundreds are as few as one: they come before the largest of many numbers, whole. */
 static void two_lines_unlike_hundreds_are_shown_whole(void **state)
 {
@@ -464,6 +476,7 @@ int main(void)
         TEST(a_negative_number_in_a_field_is_shown),
         TEST(a_size_counts_with_its_unit),
         TEST(a_clock_is_not_odd),
+        TEST(bars_are_alike_whatever_their_length),
         TEST(two_lines_unlike_hundreds_are_shown_whole),
         TEST(equal_lines_are_not_offered_twice),
         TEST(names_in_capitals_tell_by_their_last_part),

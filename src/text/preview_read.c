@@ -246,13 +246,21 @@ static INLINE size_t skip_blank(const struct look *k, struct reader *r, size_t i
     return i + 1;
 }
 
+/* The mark at i is that before it once more: of a bar or a row of dots only one counts. A rule
+ * that a line begins with is as long as it is. */
+static INLINE bool comes_again(const struct look *k, size_t i)
+{
+    return i > 0 && i >= k->rule && k->p[i - 1] == k->p[i];
+}
+
 static INLINE size_t read_join(const struct look *k, struct reader *r, size_t i)
 {
     uint8_t c = k->p[i];
 
     if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
         r->state |= c == '.' ? VARIES | DOT : VARIES;
-    shape_add(&r->shape, c, 1);
+    if (!comes_again(k, i))
+        shape_add(&r->shape, c, 1);
     r->state |= OPEN;
     return i + 1;
 }
@@ -266,7 +274,7 @@ static INLINE size_t read_mark(struct look *k, struct reader *r, size_t i)
         k->time |= i == r->number_end;
     }
     end_chunk(r);
-    if (r->quote == 0)
+    if (r->quote == 0 && !comes_again(k, i))
         shape_mark(&r->shape, c);
     return i + 1;
 }
@@ -397,7 +405,8 @@ WIDER static INLINE void read_numbers(struct look *k, const struct line_bits *b,
 WIDER static INLINE size_t read_window(struct look *k, struct reader *r, size_t i)
 {
     struct line_bits b NOT_CLEARED;
-    size_t end = look_64(&b, k->p + i, k->n - i);
+    size_t rule = k->rule > i ? k->rule - i : i == 0;
+    size_t end = look_64(&b, k->p + i, k->n - i, rule);
 
     if (end == 0)
         return i;
@@ -438,6 +447,11 @@ WIDER static uint64_t read_line_64(struct look *k)
 
 uint64_t wbi_read_line(struct look *k, size_t lanes)
 {
+    uint8_t first = k->n > 0 ? class_of[k->p[0]] : C_SPACE;
+
+    k->rule = 0;
+    while (k->rule < k->n && k->p[k->rule] == k->p[0] && (first == C_JOIN || first == C_OTHER))
+        k->rule++;
     if (lanes == 64)
         return read_line_64(k);
     return lanes == 32 ? read_line_wide(k) : read_line_plain(k);
