@@ -5,6 +5,7 @@
 #include "artifact/read.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "artifact/read_int.h"
@@ -24,7 +25,7 @@ static bool is_stopped(const struct wbi_read_query *q)
     return q->stop != NULL && atomic_load(q->stop);
 }
 
-/* Raw bytes of fd through the cleaner to sink, until it wants no more. */
+/* The raw bytes of fd that were there through the cleaner to sink, until it wants no more. */
 static wb_rc stream(int fd, const struct wbi_read_query *q, struct wbi_sink *sink,
                     struct wbi_error *err)
 {
@@ -40,7 +41,8 @@ static wb_rc stream(int fd, const struct wbi_read_query *q, struct wbi_sink *sin
     if (rc == WB_OK && cleaner != NULL)
         rc = cleaner->begin(cleaner->arg, &state);
     while (rc == WB_OK && more) {
-        ssize_t n = is_stopped(q) ? 0 : pread(fd, raw, CHUNK, (off_t)at);
+        size_t most = (size_t)WBI_MIN(q->there - at, (uint64_t)CHUNK);
+        ssize_t n = is_stopped(q) ? 0 : pread(fd, raw, most, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -438,8 +440,12 @@ wb_rc wbi_read_fd(int fd, struct wbi_str name, const struct wbi_read_query *aske
     struct wbi_page token, *from = NULL;
     struct wbi_buf out;
     uint64_t check = check_of(name, asked);
+    struct stat st;
     wb_rc rc = WB_OK;
 
+    if (fstat(fd, &st) != 0)
+        return wbi_fail(err, WB_EIO, "cannot read the artifact");
+    q.there = (uint64_t)st.st_size;
     if (q.max_bytes == 0 || q.max_bytes > WBI_LIMIT_READ)
         q.max_bytes = WBI_LIMIT_READ;
     q.max_bytes = WBI_MAX(q.max_bytes, (size_t)4); /* one character always fits */

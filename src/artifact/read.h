@@ -56,6 +56,8 @@ struct wbi_read_query {
     uint64_t max_lines;                /* 0: no limit of its own */
     const struct wbi_cleaner *cleaner; /* NULL: the raw bytes */
     const atomic_bool *stop;           /* set: the read ends with WB_ECANCELLED; NULL: never */
+    uint64_t there; /* set by the read: the raw bytes there are when it begins; of what is still
+                     * written no more are looked at */
 };
 
 struct wbi_read_page {

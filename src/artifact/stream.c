@@ -4,6 +4,7 @@
 #include "artifact/stream.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -84,27 +85,27 @@ static wb_rc pass_chunk(const struct wbi_cleaner *cleaner, void *state, struct w
     return rc == WB_OK ? pick(p, wbi_buf_str(clean)) : rc;
 }
 
-/* Every byte of fd through the cleaner to the picker. */
-static wb_rc pass(int fd, const struct wbi_cleaner *cleaner, struct picker *p)
+/* The first `there` bytes of fd through the cleaner to the picker. */
+static wb_rc pass(int fd, uint64_t there, const struct wbi_cleaner *cleaner, struct picker *p)
 {
     char *raw = wbi_alloc(CHUNK);
     struct wbi_buf clean;
     void *state = NULL;
-    off_t at = 0;
+    uint64_t at = 0;
     wb_rc rc = raw != NULL ? WB_OK : WB_ENOMEM;
 
     wbi_buf_init(&clean, CLEANED_MAX);
     if (rc == WB_OK && cleaner != NULL)
         rc = cleaner->begin(cleaner->arg, &state);
     while (rc == WB_OK && !enough(p)) {
-        ssize_t n = pread(fd, raw, CHUNK, at);
+        ssize_t n = pread(fd, raw, (size_t)WBI_MIN(there - at, (uint64_t)CHUNK), (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             rc = WB_EIO;
         if (n <= 0)
             break;
-        at += n;
+        at += (uint64_t)n;
         rc = pass_chunk(cleaner, state, wbi_str_make(raw, (size_t)n), &clean, p);
     }
     if (rc == WB_OK && cleaner != NULL && !enough(p))
@@ -123,17 +124,18 @@ static wb_rc by_picking(int fd, const struct wbi_read_query *q, wbi_piece_fn *ea
                        .at = lines,
                        .first = q->first,
                        .last = lines && q->last == 0 ? WBI_RANGE_END : q->last};
-    wb_rc rc = WB_OK;
+    struct stat st; /* what is written from now on is not waited for */
+    wb_rc rc = fstat(fd, &st) == 0 ? WB_OK : WB_EIO;
 
-    if (q->kind == WBI_READ_TAIL) {
+    if (rc == WB_OK && q->kind == WBI_READ_TAIL) {
         struct picker count = {.lines = true, .at = 1};
-        rc = pass(fd, q->cleaner, &count);
+        rc = pass(fd, (uint64_t)st.st_size, q->cleaner, &count);
         p.first = count.total > q->first ? count.total - q->first + 1 : 1;
         p.last = WBI_RANGE_END;
     }
     p.each = each;
     p.arg = arg;
-    return rc == WB_OK ? pass(fd, q->cleaner, &p) : rc;
+    return rc == WB_OK ? pass(fd, (uint64_t)st.st_size, q->cleaner, &p) : rc;
 }
 
 static wb_rc by_pages(int fd, struct wbi_str name, const struct wbi_read_query *asked,

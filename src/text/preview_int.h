@@ -37,7 +37,7 @@ struct line_facts {
     uint8_t n_numbers;
     uint16_t flags;
     uint16_t opening;            /* hash of its first bytes behind `start`, digits left out */
-    int32_t number[NUMBERS_MAX]; /* n_numbers that stand free, without what follows the point */
+    int64_t number[NUMBERS_MAX]; /* n_numbers that stand free, without what follows the point */
 };
 
 #define QUERY_WORDS 32

@@ -23,16 +23,18 @@
 
 /* One way of showing: how much of long things, and how deep. */
 struct fold {
-    size_t items;
+    size_t items; /* 0: of arrays that hold what is noted only that */
     size_t bytes;
     size_t notes;
     size_t depth; /* of containers with more than NARROW members in each other */
 };
 static const struct fold folds[] = {
-    {64, 800, 64, 64}, {40, 400, 40, 9}, {24, 300, 24, 7}, {16, 200, 18, 6}, {12, 160, 14, 5},
-    {9, 120, 12, 4},   {7, 100, 11, 4},  {5, 80, 10, 3},   {4, 70, 9, 3},    {3, 60, 8, 3},
-    {3, 40, 7, 2},     {2, 40, 6, 2},    {2, 24, 5, 2},    {1, 24, 4, 2},    {1, 16, 3, 2},
-    {1, 16, 2, 2},     {1, 16, 1, 2},    {1, 16, 0, 2},
+    {1024, 800, 64, 64}, {512, 800, 64, 64}, {256, 800, 64, 64}, {128, 800, 64, 64},
+    {64, 800, 64, 64},   {40, 400, 40, 9},   {24, 300, 24, 7},   {16, 200, 18, 6},
+    {12, 160, 14, 5},    {9, 120, 12, 4},    {7, 100, 11, 4},    {5, 80, 10, 3},
+    {4, 70, 9, 3},       {3, 60, 8, 3},      {3, 40, 7, 2},      {2, 40, 6, 2},
+    {2, 24, 5, 2},       {1, 24, 4, 2},      {1, 16, 3, 2},      {1, 16, 2, 2},
+    {1, 16, 1, 2},       {0, 40, 1, 2},      {0, 16, 1, 2},      {1, 16, 0, 2},
 };
 
 struct level {
@@ -187,15 +189,14 @@ static bool shown_before(const struct shower *s, const wbi_json *v)
 /* Where telling elements are shown few others are needed. */
 static size_t usual_items(const struct shower *s, const wbi_json *v, bool object)
 {
-    size_t items = s->fold.items * (object ? 3 : 1);
+    size_t least = s->fold.items > 0 ? s->fold.items : 1, items = least * (object ? 3 : 1);
 
     if (object && wbi_notes_has(s->notes, v, s->fold.notes))
         return items + 6; /* it is shown because of what it says */
 
-    if (object || items < 2 || items >= wbi_json_count(v) ||
-        !wbi_notes_within(s->notes, v, s->fold.notes))
+    if (object || items >= wbi_json_count(v) || !wbi_notes_within(s->notes, v, s->fold.notes))
         return items;
-    return items / 2;
+    return s->fold.items == 1 ? 1 : s->fold.items / 2;
 }
 
 static void enter(struct shower *s, const wbi_json *v, bool important)

@@ -11,6 +11,7 @@ struct look {
     const uint8_t *p;
     size_t n;
     const uint8_t *readable; /* up to here */
+    size_t rule;             /* equal marks that it begins with */
     uint64_t before;         /* hash of the word before */
     struct line_facts *facts;
     uint32_t hit;

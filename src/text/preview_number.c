@@ -18,12 +18,12 @@
 /* The smallest or the largest value so far. */
 struct extreme {
     uint64_t line; /* where it came first */
-    int32_t value;
+    int64_t value;
     uint32_t n; /* times it came */
 };
 
 struct column {
-    int32_t last;
+    int64_t last;
     uint32_t falls; /* times it was less than before */
     uint32_t rises;
     uint32_t negative; /* times it was */
@@ -32,7 +32,7 @@ struct column {
     double mean;
     double sum; /* of squared distances to the mean */
     uint32_t n;
-    int32_t value[2]; /* the only ones so far */
+    int64_t value[2]; /* the only ones so far */
     uint8_t n_values; /* 3: more than that */
     uint8_t odd;
 };
@@ -42,7 +42,7 @@ struct columns {
     uint8_t n;
 };
 
-static bool far_off(const struct column *c, int32_t v)
+static bool far_off(const struct column *c, int64_t v)
 {
     double distance = (double)v - c->mean;
     double slack = (c->mean < 0 ? -c->mean : c->mean) * 0.2 + 2;
@@ -62,7 +62,7 @@ static bool counts(const struct column *c)
     return c->falls == 0 && c->rises > 1;
 }
 
-static bool new_value(struct column *c, int32_t v)
+static bool new_value(struct column *c, int64_t v)
 {
     for (uint8_t i = 0; i < c->n_values && i < 2; i++)
         if (c->value[i] == v)
@@ -74,7 +74,7 @@ static bool new_value(struct column *c, int32_t v)
     return c->n_values <= 3;
 }
 
-static bool meet(struct extreme *e, int32_t v, uint64_t line, bool beyond)
+static bool meet(struct extreme *e, int64_t v, uint64_t line, bool beyond)
 {
     if (beyond)
         *e = (struct extreme){line, v, 0};
@@ -83,7 +83,7 @@ static bool meet(struct extreme *e, int32_t v, uint64_t line, bool beyond)
 }
 
 /* The largest or smallest so far. */
-static bool peak(struct column *c, int32_t v, uint64_t line)
+static bool peak(struct column *c, int64_t v, uint64_t line)
 {
     bool first = c->n > 1 && c->low.value == c->high.value;
     bool low = meet(&c->low, v, line, c->n == 0 || v < c->low.value);
@@ -96,7 +96,7 @@ static bool peak(struct column *c, int32_t v, uint64_t line)
     return (low || high) && (first || varies(c) || (v < 0 && c->negative == 1));
 }
 
-static bool add(struct column *c, int32_t v)
+static bool add(struct column *c, int64_t v)
 {
     bool few = c->n_values <= 2, odd;
     double before = (double)v - c->mean;
@@ -117,7 +117,7 @@ static bool stands_out(const struct extreme *e, uint64_t line)
 }
 
 /* What the column would be without it, by mean and variance, is far from it. */
-static bool far_from_rest(const struct column *c, int32_t v)
+static bool far_from_rest(const struct column *c, int64_t v)
 {
     struct column rest = {.n = c->n - 1};
     double distance = (double)v - c->mean;

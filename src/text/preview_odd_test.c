@@ -126,6 +126,46 @@ static void the_only_negative_number_is_shown(void **state)
     assert_has(show(BUDGET), "part-151  4  -5");
 }
 
+/* A minus is a sign in a field of a row, too, and behind an equals sign. */
+static void a_negative_number_in_a_field_is_shown(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 600; i++) {
+            int n = i == 333 ? -7 : 1 + (int)(i * 37 % 40);
+
+            if (k == 0)
+                wbi_buf_addf(&text, "%zu,SKU-%zu,eu,%d,%zu.50,EUR\n", 10000 + i, i * 7 % 900, n,
+                             i * 31 % 900);
+            else if (k == 1)
+                wbi_buf_addf(&text, "%zu;eu;%d;%zu\n", 10000 + i, n, i * 31 % 900);
+            else
+                wbi_buf_addf(&text, "order=%zu qty=%d price=%zu\n", 10000 + i, n, i * 31 % 900);
+        }
+        assert_has(show(BUDGET), k == 0 ? ",-7," : k == 1 ? ";-7;" : "=-7 ");
+    }
+}
+
+/* 41G is more than 900K, whatever the numbers before the units. */
+static void a_size_counts_with_its_unit(void **state)
+{
+    static const char *const sizes[][2] = {{"K", "41G"}, {"MB", "41.2GB"}, {"Mi", "3Ti"}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 400; i++) {
+            if (i == 222)
+                wbi_buf_addf(&text, "%s\t./%s/%s\n", sizes[k][1], first(i), second(i));
+            else
+                wbi_buf_addf(&text, "%zu%s\t./%s/%s\n", 4 + i * 37 % 900, sizes[k][0], first(i),
+                             second(i));
+        }
+        assert_has(show(BUDGET), sizes[k][1]);
+    }
+}
+
 /* The seconds of a clock come anew again and again. */
 static void a_clock_is_not_odd(void **state)
 {
@@ -136,6 +176,18 @@ static void a_clock_is_not_odd(void **state)
         wbi_buf_addf(&text, "after %zu.%zu s packet %zu taken\n", i / 120, i % 10, i * 7919 % 997);
     s = show(BUDGET);
     assert_int_equal(times(s, "after 2.0 s packet 278 taken"), 0);
+}
+
+/* Bars and rows of dots of any length make rows alike, so that their numbers are seen. */
+static void bars_are_alike_whatever_their_length(void **state)
+{
+    static const char bar[] = "++++++++++++++++++++------------------------------";
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++)
+        wbi_buf_addf(&text, " src/%s/%s.go | %4zu %.*s\n", first(i), second(i),
+                     i == 177 ? 8123 : 2 + i % 40, (int)(2 + i * 7 % 30), bar + i * 11 % 19);
+    assert_has(show(BUDGET), "| 8123 +");
 }
 
 /* Two of hundreds are as few as one: they come before the largest of many numbers, whole. */
@@ -307,6 +359,38 @@ static void a_failure_deep_in_a_long_line_is_shown(void **state)
     }
 }
 
+/* With little room, the frames of a complaint that is left out are left out as well: the one
+ * that is shown is not theirs. */
+static void frames_of_what_is_not_told_are_not_shown(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++) {
+        wbi_buf_addf(&text,
+                     "08:%02zu:%02zu INFO [exec-%zu] web.RequestLog - handled %s in %zu ms\n",
+                     i / 60, i % 60, i % 8, first(i), i * 37 % 90);
+        if (i != 150)
+            continue;
+        wbi_buf_addz(&text, "08:02:30 ERROR [exec-6] shop.Refunds - refund 8812 was not booked\n"
+                            "org.framework.dao.DataIntegrityException: could not execute: insert "
+                            "into refund (id, order_id, ledger_id, amount, currency, booked_at, "
+                            "created_by) values (8812, 7781, 31, 40, EUR, now(), worker); the "
+                            "statement; constraint [refund_ledger_foreign_key]\n");
+        for (size_t k = 0; k < 40; k++)
+            wbi_buf_addf(&text, "\tat org.framework.chain.Interceptor.invoke(Chain.java:%zu)\n",
+                         100 + k);
+        wbi_buf_addz(&text, "\tat com.shop.Refunds.book(Refunds.java:142)\n");
+        for (size_t k = 0; k < 20; k++)
+            wbi_buf_addf(&text, "\tat org.framework.web.Filter.run(Filter.java:%zu)\n", 100 + k);
+    }
+    s = show(290);
+    assert_has(s, "refund 8812 was not booked");
+    assert_int_equal(times(s, "DataIntegrityException"), 0);
+    assert_int_equal(times(s, "Interceptor"), 0);
+    assert_has(s, "Refunds.java:142");
+}
+
 static void what_in_json_tells_of_a_failure_stays_open(void **state)
 {
     struct wbi_str s;
@@ -328,6 +412,40 @@ static void what_in_json_tells_of_a_failure_stays_open(void **state)
     s = show(500);
     assert_has(s, "TypeError: cannot read legs of undefined");
     assert_has(s, "\"failures\": 1");
+}
+
+/* Of a long list of JSON as much is shown as the budget holds (C6.1). */
+static void a_long_list_of_json_fills_its_budget(void **state)
+{
+    (void)state;
+    wbi_buf_addc(&text, '[');
+    for (size_t i = 0; i < 900; i++)
+        wbi_buf_addf(&text, "%s{\"id\": %zu, \"name\": \"%s %s\", \"ok\": %s}", i > 0 ? ",\n" : "",
+                     i, first(i), second(i), i == 412 ? "false" : "true");
+    wbi_buf_addz(&text, "]\n");
+    assert_true(times(show(8000), "\"id\": ") > 128);
+}
+
+/* With room for one element, it is the one that tells of the failure, not the first. */
+static void the_only_element_of_json_that_fits_is_the_telling_one(void **state)
+{
+    struct wbi_str s;
+
+    (void)state;
+    wbi_buf_addc(&text, '[');
+    for (size_t i = 0; i < 90; i++)
+        wbi_buf_addf(&text,
+                     "%s{\"file\": \"src/%s/%s.js\", \"line\": %zu, \"level\": \"%s\", "
+                     "\"message\": \"'%s' %s\", \"rule\": \"no-%s\"}",
+                     i > 0 ? ",\n" : "", first(i), second(i), i * 7, i == 61 ? "error" : "note",
+                     second(i), i == 61 ? "is not defined" : "is assigned and never used",
+                     i == 61 ? "undef" : "unused");
+    wbi_buf_addz(&text, "]\n");
+    s = show(150);
+    assert_has(s, "is not defined");
+    assert_has(s, "\xe2\x80\xa6 61 items left out");
+    assert_has(s, "\xe2\x80\xa6 28 items left out");
+    assert_int_equal(times(s, "never used"), 0);
 }
 
 /* Of a long text, its first line says what it is about. */
@@ -355,7 +473,10 @@ int main(void)
         TEST(lines_of_prose_are_no_rows),
         TEST(one_number_among_few_that_are_the_same_is_shown),
         TEST(the_only_negative_number_is_shown),
+        TEST(a_negative_number_in_a_field_is_shown),
+        TEST(a_size_counts_with_its_unit),
         TEST(a_clock_is_not_odd),
+        TEST(bars_are_alike_whatever_their_length),
         TEST(two_lines_unlike_hundreds_are_shown_whole),
         TEST(equal_lines_are_not_offered_twice),
         TEST(names_in_capitals_tell_by_their_last_part),
@@ -366,7 +487,10 @@ int main(void)
         TEST(a_line_with_the_mark_of_a_failure_is_shown),
         TEST(the_worst_finds_room_in_a_flood_of_errors),
         TEST(a_failure_deep_in_a_long_line_is_shown),
+        TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
+        TEST(a_long_list_of_json_fills_its_budget),
+        TEST(the_only_element_of_json_that_fits_is_the_telling_one),
         TEST(a_long_string_in_json_tells_by_its_first_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

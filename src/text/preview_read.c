@@ -116,6 +116,12 @@ static bool is_row(struct look *k)
     return k->row == 1;
 }
 
+/* The minus at i is a sign: nothing stands before it that it could join a number to. */
+static bool is_sign(const struct look *k, size_t i)
+{
+    return i == 0 || class_of[k->p[i - 1]] == C_SPACE || memchr("=,;:|([", k->p[i - 1], 7) != NULL;
+}
+
 /* Digits [from, to) are a number by themselves, perhaps with a sign, a unit or a
  * fraction: no part of a name, a time, a date, a version or a path. */
 static bool stands_free(struct look *k, size_t from, size_t to)
@@ -125,7 +131,7 @@ static bool stands_free(struct look *k, size_t from, size_t to)
 
     if (class_of[prev] == C_LETTER || class_of[prev] == C_SLASH || prev == '.' || prev == '#')
         return false;
-    if (prev == '-' && from > 1 && class_of[k->p[from - 2]] != C_SPACE)
+    if (prev == '-' && !is_sign(k, from - 1))
         return false;
     if ((prev == ':' || (prev == ',' && !is_row(k))) && from > 1 && is_digit(k->p[from - 2]))
         return false;
@@ -138,13 +144,37 @@ static bool stands_free(struct look *k, size_t from, size_t to)
            (unit == k->n || unit == to || !is_digit(k->p[unit]));
 }
 
+/* How often 1024 is in the unit of a size that ends at i: 12K, 1.5M, 3GiB, 7kB. */
+static unsigned size_unit(const struct look *k, size_t i)
+{
+    static const char units[] = "KMGTP";
+    const char *unit;
+
+    if (i + 1 < k->n && k->p[i] == '.' && is_digit(k->p[i + 1]))
+        while (++i < k->n && is_digit(k->p[i]))
+            ;
+    if (i == k->n || class_of[k->p[i]] != C_LETTER)
+        return 0;
+    unit = k->p[i] == 'k' ? units : memchr(units, k->p[i], sizeof units - 1);
+    if (unit == NULL)
+        return 0;
+    i++;
+    i += i < k->n && k->p[i] == 'i';
+    i += i < k->n && k->p[i] == 'B';
+    return i < k->n && (class_of[k->p[i]] == C_LETTER || is_digit(k->p[i]))
+               ? 0
+               : (unsigned)(unit - units) + 1;
+}
+
 static void keep_number(struct look *k, size_t from, size_t to)
 {
-    uint32_t v = 0;
+    uint64_t v = 0;
 
     for (size_t i = from; i < to; i++)
         v = v * 10 + (k->p[i] - '0');
-    k->facts->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int32_t)v : (int32_t)v;
+    for (unsigned unit = size_unit(k, to); unit > 0 && v < 1ull << 53; unit--)
+        v *= 1024;
+    k->facts->number[k->n_numbers++] = from > 0 && k->p[from - 1] == '-' ? -(int64_t)v : (int64_t)v;
 }
 
 static INLINE size_t read_number(struct look *k, struct reader *r, size_t i)
@@ -216,13 +246,21 @@ static INLINE size_t skip_blank(const struct look *k, struct reader *r, size_t i
     return i + 1;
 }
 
+/* The mark at i is that before it once more: of a bar or a row of dots only one counts. A rule
+ * that a line begins with is as long as it is. */
+static INLINE bool comes_again(const struct look *k, size_t i)
+{
+    return i > 0 && i >= k->rule && k->p[i - 1] == k->p[i];
+}
+
 static INLINE size_t read_join(const struct look *k, struct reader *r, size_t i)
 {
     uint8_t c = k->p[i];
 
     if (c != '-' && i + 1 < k->n && class_of[k->p[i + 1]] == C_LETTER)
         r->state |= c == '.' ? VARIES | DOT : VARIES;
-    shape_add(&r->shape, c, 1);
+    if (!comes_again(k, i))
+        shape_add(&r->shape, c, 1);
     r->state |= OPEN;
     return i + 1;
 }
@@ -236,7 +274,7 @@ static INLINE size_t read_mark(struct look *k, struct reader *r, size_t i)
         k->time |= i == r->number_end;
     }
     end_chunk(r);
-    if (r->quote == 0)
+    if (r->quote == 0 && !comes_again(k, i))
         shape_mark(&r->shape, c);
     return i + 1;
 }
@@ -367,7 +405,8 @@ WIDER static INLINE void read_numbers(struct look *k, const struct line_bits *b,
 WIDER static INLINE size_t read_window(struct look *k, struct reader *r, size_t i)
 {
     struct line_bits b NOT_CLEARED;
-    size_t end = look_64(&b, k->p + i, k->n - i);
+    size_t rule = k->rule > i ? k->rule - i : i == 0;
+    size_t end = look_64(&b, k->p + i, k->n - i, rule);
 
     if (end == 0)
         return i;
@@ -408,6 +447,11 @@ WIDER static uint64_t read_line_64(struct look *k)
 
 uint64_t wbi_read_line(struct look *k, size_t lanes)
 {
+    uint8_t first = k->n > 0 ? class_of[k->p[0]] : C_SPACE;
+
+    k->rule = 0;
+    while (k->rule < k->n && k->p[k->rule] == k->p[0] && (first == C_JOIN || first == C_OTHER))
+        k->rule++;
     if (lanes == 64)
         return read_line_64(k);
     return lanes == 32 ? read_line_wide(k) : read_line_plain(k);

@@ -508,8 +508,11 @@ static wb_rc place_of(struct chooser *c, size_t i, uint64_t limit)
          k++) {
         if (!wbi_neighbours(c, k - 1, k))
             break;
-        if (!(c->picks[k].rec->flags & LINE_PLACE))
+        if (!(c->picks[k].rec->flags & LINE_PLACE)) {
+            if (!wbi_shown(c, k) && c->picks[k].rec->severity >= FAILURE)
+                break; /* what follows is where that one happened, which is not told */
             continue;
+        }
         found++;
         if (!wbi_shown(c, k))
             rc = wbi_offer(c, k, k, limit, &taken);

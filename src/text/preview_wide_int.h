@@ -22,6 +22,7 @@ struct line_bits {
     uint64_t inside;      /* quoted, with the quotes */
     uint64_t closing;     /* quotes */
     uint64_t number_mark; /* a colon or parenthesis before a digit */
+    uint64_t again;       /* marks and joins equal to the byte before */
 };
 
 WIDER static INLINE uint64_t equal_64(__m512i v, int c)
@@ -30,8 +31,9 @@ WIDER static INLINE uint64_t equal_64(__m512i v, int c)
 }
 
 /* How many of the n bytes at p lie before the last blank or mark, or the end of the line, with
- * that one; *b is of those. 0 when there is none before what is not ASCII. */
-WIDER static INLINE size_t look_64(struct line_bits *b, const uint8_t *p, size_t n)
+ * that one; *b is of those. 0 when there is none before what is not ASCII. The first `rule` bytes
+ * are counted one by one; 1 at least where the line begins at p. */
+WIDER static INLINE size_t look_64(struct line_bits *b, const uint8_t *p, size_t n, size_t rule)
 {
     uint64_t there = n < 64 ? (1ull << n) - 1 : UINT64_MAX, high, space, below, digit;
     __m512i v = _mm512_maskz_loadu_epi8(there, p);
@@ -68,6 +70,8 @@ WIDER static INLINE size_t look_64(struct line_bits *b, const uint8_t *p, size_t
         _mm512_set1_epi8(6));
     b->number_mark = (b->colon | equal_64(v, '(')) & digit >> 1 & below;
     b->chunk = b->letter | b->digit | b->slash | b->join;
+    b->again = _mm512_cmpeq_epi8_mask(v, _mm512_maskz_loadu_epi8(there << (rule > 0), p - 1)) &
+               (b->mark | b->join) & UINT64_MAX << (rule < WINDOW ? rule : WINDOW);
     b->inside = 0;
     b->closing = 0;
     return end;
@@ -174,7 +178,8 @@ WIDER static INLINE void shape_write(struct shape_text *t, const struct line_bit
     uint64_t last = lasts & behind(b, varies) >> 1;
     uint64_t first = starts_of(last, lasts, starts), all = (last << 1) - first;
     uint64_t nothing = b->quote & ~(b->letter >> 1); /* the quote behind a name */
-    uint64_t kept = ((((b->chunk & ~all & ~nothing) | first | b->mark) & ~b->inside)) | b->closing;
+    uint64_t kept =
+        ((((b->chunk & ~all & ~nothing) | first | b->mark) & ~b->inside & ~b->again)) | b->closing;
     __m512i v = b->bytes;
 
     v = _mm512_mask_blend_epi8(b->letter, v, _mm512_or_si512(v, _mm512_set1_epi8(0x20)));

@@ -36,6 +36,9 @@ static void add_random(struct wbi_buf *b, uint64_t *seed)
                                          ".c:12",
                                          "(3,4)",
                                          "-",
+                                         "-----",
+                                         "....",
+                                         "++++++",
                                          "+",
                                          "_x_9",
                                          "\"",
@@ -63,6 +66,11 @@ static void add_random(struct wbi_buf *b, uint64_t *seed)
     } else if (kind == 1) {
         for (uint64_t i = 0; i < n; i++)
             wbi_buf_addc(b, (char)('0' + i % 10));
+    } else if (kind == 2) {
+        char mark = "-=.+#"[next_chance(seed, 5)];
+
+        for (uint64_t i = 0; i < n; i++)
+            wbi_buf_addc(b, mark);
     } else {
         wbi_buf_addz(b, pieces[next_chance(seed, WBI_COUNT(pieces))]);
     }

@@ -84,8 +84,8 @@ static void render_row(struct wbi_buf *out, const wbi_json *item)
                  WBI_FMT(wbi_json_get_str(item, "tool")));
     wbi_hygiene_one_line(wbi_json_get_str(item, "role"), out); /* who keeps it names it */
     if (wbi_json_i64(wbi_json_get(item, "lines"), &lines))
-        wbi_buf_addf(out, ", %lld lines", (long long)lines);
-    wbi_buf_addf(out, ", %lld bytes", (long long)bytes);
+        wbi_buf_addf(out, ", %lld line%s", (long long)lines, lines == 1 ? "" : "s");
+    wbi_buf_addf(out, ", %lld byte%s", (long long)bytes, bytes == 1 ? "" : "s");
     if (!wbi_str_eqz(state, "complete"))
         wbi_buf_addf(out, ", %.*s", WBI_FMT(state));
     wbi_receipt_line(out, "", wbi_json_get_str(item, "path"));

@@ -382,6 +382,8 @@ static void put_search_facts(struct wbi_jw *w, const struct wbi_search_output *o
     if (g->full && o->mode == WBI_SEARCH_LINES && g->matches == r->matches &&
         r->next_token.p == NULL)
         wbi_jw_kbool(w, "only_context_left", true);
+    if (r->next_token.p != NULL) /* what lies behind it was not counted */
+        wbi_jw_kbool(w, "stopped_early", true);
     wbi_jw_kint(w, "files_found", (int64_t)files_found(r));
     wbi_jw_kint(w, "files_searched", (int64_t)r->files_searched);
     if (r->binary_skipped > 0)
@@ -422,9 +424,10 @@ static wb_rc search_project(void *arg, const struct wbi_complete *full,
     wbi_receipt_write_budget(&w, &o->budget);
     wbi_jw_obj_end(&w);
     if (rc == WB_OK)
-        *ret_summary = wbi_arena_fmt(p->arena, "found %llu match%s in %zu file%s",
-                                     (unsigned long long)o->r.matches,
-                                     o->r.matches == 1 ? "" : "es", found, found == 1 ? "" : "s");
+        *ret_summary =
+            wbi_arena_fmt(p->arena, "found %llu match%s in %zu file%s%s",
+                          (unsigned long long)o->r.matches, o->r.matches == 1 ? "" : "es", found,
+                          found == 1 ? "" : "s", o->r.next_token.p != NULL ? " so far" : "");
     if (rc != WB_OK || ret_summary->p == NULL)
         return wbi_fail_nomem(err);
     return wbi_buf_rc(ret_result);
@@ -451,8 +454,6 @@ static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
     int64_t shown = wbi_result_int(r, names_only ? "file_count" : "match_count");
     int64_t found = wbi_result_int(r, names_only ? "files_found" : "matches_found");
 
-    bool last = wbi_json_true(wbi_json_get(r, "only_context_left"));
-
     if (found == 0)
         wbi_buf_addz(out, wbi_result_int(r, "file_count") > 0
                               ? "No further matches, context of the last one"
@@ -464,7 +465,7 @@ static void search_head(const wbi_json *r, bool names_only, struct wbi_buf *out)
         wbi_buf_addz(out, " in ");
         wbi_file_count(out, wbi_result_int(r, "files_found"), "file", "files");
     }
-    if (found > 0 && shown == found && !last && wbi_json_get(r, "nextToken") != NULL)
+    if (found > 0 && wbi_json_true(wbi_json_get(r, "stopped_early")))
         wbi_buf_addz(out, " so far");
     wbi_buf_addz(out, " (searched ");
     wbi_file_count(out, wbi_result_int(r, "files_searched"), "file", "files");

@@ -123,8 +123,8 @@ static void empty_page(struct wbi_buf *out, const wbi_json *result)
     if (wbi_json_get_str(result, "content").n > 0)
         return;
     (void)wbi_json_i64(wbi_json_get(result, bytes ? "end_byte" : "total_lines"), &total);
-    wbi_buf_addf(out, "Nothing there: it has %lld %s\n", (long long)total,
-                 bytes ? "bytes" : "lines");
+    wbi_buf_addf(out, "Nothing there: it has %lld %s%s\n", (long long)total,
+                 bytes ? "byte" : "line", total == 1 ? "" : "s");
 }
 
 static wb_rc render(void *arg, const struct wbi_canonical *c, struct wbi_arena *arena,
