@@ -283,7 +283,7 @@ static void fail_cancelled(struct wbi_call *call)
 static enum wbi_step run_stage(struct wbi_call *call)
 {
     const struct wbi_stage_ops *ops = &call->journey->stages[call->stage];
-    enum wbi_step step;
+    enum wbi_step step = WBI_STEP_NEXT;
 
     do {
         if (is_cancelled(call)) {
