@@ -43,7 +43,7 @@ static void compile(struct one *c)
     struct wbi_schema *s;
 
     if (wbi_schema_compile(c->schema_json, NULL, &s, NULL) == WB_OK)
-        wbi_schema_unref(s);
+        wbi_schema_free(s);
 }
 
 static int64_t now(void)
@@ -110,7 +110,7 @@ static int run_case(const wbi_json *c, bool verdicts, struct wbi_arena *arena,
             run_instance(&one, wbi_json_get(c, "name"), arena);
         }
     }
-    wbi_schema_unref(one.schema);
+    wbi_schema_free(one.schema);
     return 0;
 }
 

@@ -95,7 +95,7 @@ wb_rc wb_schema_compile(const char *schema, size_t size, const wb_schema_options
         return wbi_api_fail(reterr, &err);
     *ret = wbi_alloc(sizeof(**ret));
     if (*ret == NULL) {
-        wbi_schema_unref(compiled);
+        wbi_schema_free(compiled);
         return wbi_api_fail_text(reterr, WB_ENOMEM, "out of memory");
     }
     (*ret)->compiled = compiled;
@@ -106,7 +106,7 @@ void wb_schema_free(wb_schema *schema)
 {
     if (schema == NULL)
         return;
-    wbi_schema_unref(schema->compiled);
+    wbi_schema_free(schema->compiled);
     wbi_free(schema);
 }
 
@@ -223,7 +223,7 @@ static wb_rc judge(struct run_line *l, const wbi_json *line, struct wbi_schema_r
     if (rc != WB_OK)
         return rc;
     rc = wbi_schema_check(compiled, instance, l->c.arena, ret, err);
-    wbi_schema_unref(compiled);
+    wbi_schema_free(compiled);
     return rc;
 }
 

@@ -111,7 +111,7 @@ static struct wbi_tool *new_tool(struct wbi_catalog_builder *b)
 
 static void unref_schema(void *schema)
 {
-    wbi_schema_unref(schema);
+    wbi_schema_free(schema);
 }
 
 static wb_rc compile(struct wbi_arena *arena, const wbi_json *schema, const char *which,
@@ -124,7 +124,7 @@ static wb_rc compile(struct wbi_arena *arena, const wbi_json *schema, const char
         return wbi_fail(err, rc, "%s: %s", which, inner.text);
     rc = wbi_arena_defer(arena, unref_schema, *ret);
     if (rc != WB_OK) {
-        wbi_schema_unref(*ret);
+        wbi_schema_free(*ret);
         return wbi_fail_nomem(err);
     }
     return WB_OK;

@@ -91,7 +91,7 @@ wb_rc wbi_config_check_tool(const wbi_json *tool, struct wbi_arena *arena,
     if (rc != WB_OK)
         return rc;
     rc = judge(schema, tool, arena, ret_where, err);
-    wbi_schema_unref(schema);
+    wbi_schema_free(schema);
     return rc;
 }
 
@@ -130,8 +130,8 @@ wb_rc wbi_config_validate(const struct wbi_config *c, struct wbi_error *err)
         if (rc == WB_OK)
             rc = validate_file(&c->files[i], schemas[tool], arena, err);
     }
-    wbi_schema_unref(schemas[0]);
-    wbi_schema_unref(schemas[1]);
+    wbi_schema_free(schemas[0]);
+    wbi_schema_free(schemas[1]);
     wbi_arena_free(arena);
     return rc;
 }

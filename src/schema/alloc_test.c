@@ -51,7 +51,7 @@ static wb_rc walk(const struct journey *j)
         rc = use(arena, s, instance);
     if (rc == WB_OK)
         rc = wbi_schema_lint(schema_json, WBI_LINT_ALL, arena, &findings);
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
     wbi_arena_free(arena);
     return rc;
 }

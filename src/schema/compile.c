@@ -194,7 +194,6 @@ wb_rc wbi_schema_compile(const wbi_json *schema, const struct wbi_schema_options
     c.schema = wbi_zalloc(sizeof(*c.schema));
     if (c.schema == NULL)
         return wbi_fail_nomem(err);
-    atomic_init(&c.schema->refs, 1);
     if (wbi_arena_new_small(WBI_LIMIT_SCHEMA_ARENA, &c.schema->arena) != WB_OK ||
         wbi_arena_new_small(WBI_LIMIT_SCHEMA_ARENA, &c.scratch) != WB_OK) {
         (void)wbi_fail_nomem(err);
@@ -207,19 +206,13 @@ out:
     if (rc == WB_OK)
         *ret = c.schema;
     else
-        wbi_schema_unref(c.schema);
+        wbi_schema_free(c.schema);
     return rc;
 }
 
-struct wbi_schema *wbi_schema_ref(struct wbi_schema *schema)
+void wbi_schema_free(struct wbi_schema *schema)
 {
-    atomic_fetch_add_explicit(&schema->refs, 1, memory_order_relaxed);
-    return schema;
-}
-
-void wbi_schema_unref(struct wbi_schema *schema)
-{
-    if (schema == NULL || atomic_fetch_sub_explicit(&schema->refs, 1, memory_order_acq_rel) != 1)
+    if (schema == NULL)
         return;
     wbi_arena_free(schema->arena);
     wbi_free(schema);

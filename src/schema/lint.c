@@ -266,7 +266,7 @@ static void lint_compile(struct lint *l)
     wb_rc rc = wbi_schema_compile(l->root, NULL, &schema, &err);
 
     if (rc == WB_OK) {
-        wbi_schema_unref(schema);
+        wbi_schema_free(schema);
         return;
     }
     text = wbi_arena_fmt(l->arena, "%s%s%s", err.text, err.at[0] != '\0' ? " at " : "", err.at);

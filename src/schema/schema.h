@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * schema/schema.h: JSON Schema 2020-12 and draft-07: compile once, ask often.
- * A compiled schema is immutable and counted: any thread may use it, and it
+ * A compiled schema is immutable: any thread may use it, and it
  * keeps nothing of the values it was made from. Limits: docs/schema.md. */
 #ifndef WBI_SCHEMA_SCHEMA_H
 #define WBI_SCHEMA_SCHEMA_H
@@ -31,9 +31,8 @@ struct wbi_schema_options {
  * regular expression the engine lacks, WB_ELIMIT, WB_ENOMEM. opt may be NULL. */
 WB_MUST_CHECK wb_rc wbi_schema_compile(const wbi_json *schema, const struct wbi_schema_options *opt,
                                        struct wbi_schema **ret, struct wbi_error *err);
-struct wbi_schema *wbi_schema_ref(struct wbi_schema *schema);
 /* NULL is fine. */
-void wbi_schema_unref(struct wbi_schema *schema);
+void wbi_schema_free(struct wbi_schema *schema);
 
 /* Subschemas compiled, for reports and tests. */
 size_t wbi_schema_size(const struct wbi_schema *schema);

@@ -6,8 +6,6 @@
 #ifndef WBI_SCHEMA_SCHEMA_INT_H
 #define WBI_SCHEMA_SCHEMA_INT_H
 
-#include <stdatomic.h>
-
 #include "schema/keywords.h"
 #include "schema/names.h"
 #include "schema/schema.h"
@@ -190,7 +188,6 @@ struct wbi_resource {
 };
 
 struct wbi_schema {
-    atomic_uint refs;
     struct wbi_arena *arena;
     const struct wbi_node *nodes;
     const struct wbi_resource *resources;

@@ -46,7 +46,7 @@ static struct wbi_schema_report check(const char *schema, const char *instance)
 
     assert_int_equal(wbi_schema_check(s, json(instance), arena, &report, &err), WB_OK);
     assert_int_equal(report.valid, wbi_schema_valid(s, json(instance)));
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
     return report;
 }
 
@@ -60,7 +60,7 @@ static wb_rc refuse(const wbi_json *schema, struct wbi_error *err)
     struct wbi_schema *s = NULL;
     wb_rc rc = wbi_schema_compile(schema, NULL, &s, err);
 
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
     return rc;
 }
 
@@ -106,10 +106,10 @@ static void draft_07_is_used_when_declared_or_forced(void **state)
     s = compile("{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
                 "\"$ref\":\"#/definitions/a\",\"type\":\"null\",\"definitions\":{\"a\":{}}}");
     assert_true(wbi_schema_valid(s, json("1"))); /* siblings of $ref are hidden */
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
     s = compile_opt(json(tuple), &forced);
     assert_false(wbi_schema_valid(s, json("[\"a\",1]")));
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
     assert_int_equal(refuse(json(tuple), &err), WB_EINPUT); /* 2020-12 has no such items */
 }
 
@@ -336,8 +336,8 @@ static void format_asserts_only_where_configured(void **state)
     assert_false(wbi_schema_valid(strict, json("\"yesterday\"")));
     assert_int_equal(wbi_schema_check(strict, json("\"yesterday\""), arena, &r, NULL), WB_OK);
     assert_int_equal(r.errors[0].code, WBI_SCHEMA_INVALID_FORMAT);
-    wbi_schema_unref(plain);
-    wbi_schema_unref(strict);
+    wbi_schema_free(plain);
+    wbi_schema_free(strict);
 }
 
 static void a_schema_outlives_what_it_was_made_from(void **state)
@@ -355,11 +355,10 @@ static void a_schema_outlives_what_it_was_made_from(void **state)
                      WB_OK);
     s = compile_opt(v, NULL);
     wbi_arena_free(short_lived);
-    assert_true(wbi_schema_valid(wbi_schema_ref(s), json("{\"a\":\"xyz\"}")));
-    wbi_schema_unref(s);
+    assert_true(wbi_schema_valid(s, json("{\"a\":\"xyz\"}")));
     assert_true(wbi_schema_valid(s, json("{\"a\":{\"k\":1}}")));
     assert_false(wbi_schema_valid(s, json("{\"a\":\"xy\"}")));
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
 }
 
 /* ---- repair ---- */
@@ -380,7 +379,7 @@ static void assert_repair(const char *schema, const char *instance, const char *
         assert_string_equal(
             z(wbi_arena_fmt(arena, "%s: %s", z(r.notes[0].path), z(r.notes[0].text))), note);
     }
-    wbi_schema_unref(s);
+    wbi_schema_free(s);
 }
 
 #define LIMIT_SCHEMA                                                        \

@@ -91,7 +91,7 @@ static void run_case(struct suite *s, const char *file, const wbi_json *c)
     WBI_JSON_EACH (wbi_json_get(c, "tests"), t) {
         run_one(s, schema, file, c, t);
     }
-    wbi_schema_unref(schema);
+    wbi_schema_free(schema);
 }
 
 static void run_file(struct suite *s, const char *path)

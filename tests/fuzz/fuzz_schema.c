@@ -49,7 +49,7 @@ static void run(struct wbi_arena *arena, struct wbi_str first, struct wbi_str se
     }
     if (wbi_json_read(arena, second, WBI_JSON_STRICT, &instance, NULL) == WB_OK)
         ask(arena, schema, instance);
-    wbi_schema_unref(schema);
+    wbi_schema_free(schema);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -42,7 +42,7 @@ static struct wbi_arena *names;
 __attribute__((destructor)) static void forget(void)
 {
     while (tools_n > 0)
-        wbi_schema_unref(tools[--tools_n].schema);
+        wbi_schema_free(tools[--tools_n].schema);
     wbi_arena_free(names);
 }
 
