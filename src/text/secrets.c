@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * text/secrets.c: finding and replacing over a text or a stream. The leftmost
- * match wins, of two at one place the longer. Text with visible marks
+ * text/secrets.c: replacing over a text or a stream. Text with visible marks
  * (<U+200B>) is judged once more without them. */
 #include "text/secrets.h"
-
-#include <endian.h>
 
 #include "base/alloc.h"
 #include "base/limits.h"
@@ -47,178 +44,6 @@ void wbi_secrets_free(struct wbi_secrets *s)
     wbi_free(s);
 }
 
-/* ---- finding ---- */
-
-#define NOWHERE SIZE_MAX
-
-struct finder {
-    const struct wbi_secrets *set;
-    struct wbi_str text;
-    size_t limit; /* what begins behind it is judged again, without what stands before it */
-    bool final;   /* no more text will come */
-    size_t mark;  /* first visible mark, or NOWHERE */
-    size_t wait;  /* from here on more text is needed, or NOWHERE */
-    struct scan scan;
-    struct secret known; /* the next known value, found ahead */
-    bool has_known;
-    struct sealed sealed; /* the object under way whose values are all secret */
-    struct secret value;  /* the next one of them */
-    bool has_value;
-    size_t literal; /* of the secret found last; its value may stand behind */
-    struct runs runs;
-};
-
-/* The literal and a byte that may follow it. */
-static inline __attribute__((always_inline)) bool literal_here(const struct rule *r, size_t n,
-                                                               struct wbi_str t, size_t at)
-{
-    if (n > t.n - at || (n < t.n - at && !wbi_in_alphabet((uint8_t)t.p[at + n], r->alphabet)))
-        return false;
-    if (n <= 8) /* compared as a number already */
-        return true;
-    if (r->fold)
-        return wbi_str_ieq(wbi_str_make(t.p + at, n), wbi_str_make(r->literal, n));
-    return memcmp(t.p + at, r->literal, n) == 0;
-}
-
-/* Eight bytes, the first one lowest. */
-static uint64_t first_bytes(struct wbi_str t, size_t at)
-{
-    const uint8_t *p = (const uint8_t *)t.p + at;
-    uint64_t v = 0;
-
-    if (t.n - at >= 8) {
-        memcpy(&v, p, 8);
-        return le64toh(v);
-    }
-    for (size_t i = 0; i < t.n - at; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
-/* What a literal that is no secret itself says about the text around it. */
-static void take_context(struct finder *f, const struct rule *rule, size_t at, size_t from)
-{
-    if (rule->literal[0] == '<') {
-        if (f->mark == NOWHERE && wbi_mark_at(f->text, at) > 0)
-            f->mark = at;
-        return;
-    }
-    if (f->has_value || at >= f->limit ||
-        !wbi_sealed_open(&f->sealed, wbi_str_head(f->text, f->limit), at))
-        return;
-    if (f->sealed.unfinished && !f->final && f->limit - f->sealed.from < WBI_LIMIT_SECRET_SEALED)
-        f->wait = f->sealed.from;
-    else
-        f->has_value = wbi_sealed_next(&f->sealed, f->set, f->text, from, &f->value);
-}
-
-/* Does the literal of the i-th rule in order stand at `at`? here: first_bytes. */
-static bool rule_here(const struct prefilter *p, size_t i, struct wbi_str t, size_t at,
-                      uint64_t here)
-{
-    return ((here | p->soft[i]) & p->mask[i]) == p->want[i] &&
-           literal_here(&wbi_secret_rules[p->order[i]], p->length[i], t, at);
-}
-
-/* The longest match of any rule whose literal stands at `at`. */
-static bool match_at(struct finder *f, size_t at, size_t floor, struct secret *ret)
-{
-    const struct prefilter *p = &f->set->filter;
-    struct judged j = {f->set, f->text, floor, f->limit, false, &f->runs};
-    uint64_t here = first_bytes(f->text, at);
-    unsigned key = wbi_rule_key(here);
-    struct secret m = {0};
-    bool any = false;
-
-    for (size_t i = p->start[key]; i < p->start[key + 1]; i++) {
-        const struct rule *rule = &wbi_secret_rules[p->order[i]];
-
-        if (!rule_here(p, i, f->text, at, here))
-            continue;
-        if (rule->match == wbi_match_context) {
-            take_context(f, rule, at, floor);
-            continue;
-        }
-        if (!(rule->match ? rule->match : wbi_match_prefix)(&j, at, rule, &m) ||
-            wbi_masked_before(f->set, f->text, &m))
-            continue;
-        if (!any || m.from < ret->from || (m.from == ret->from && m.to > ret->to))
-            *ret = m;
-        any = true;
-    }
-    if (!any && j.undecided && !f->final)
-        f->wait = wbi_line_start(f->text, at);
-    return any;
-}
-
-static void finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
-                         size_t limit, bool final)
-{
-    f->set = set;
-    f->text = text;
-    f->limit = limit;
-    f->final = final;
-    f->mark = NOWHERE;
-    f->wait = NOWHERE;
-    f->has_value = false;
-    f->literal = 0;
-    f->runs.there = 0;
-    wbi_scan_start(&f->scan, &set->filter, text);
-    f->has_known = wbi_known_next(set->known, text, 0, &f->known);
-}
-
-static bool comes_first(const struct secret *a, const struct secret *b)
-{
-    return a->from < b->from || (a->from == b->from && a->to >= b->to);
-}
-
-/* What is known ahead: a known value or one of a sealed object; NULL for none. */
-static const struct secret *ahead(struct finder *f, size_t from)
-{
-    while (f->has_known && f->known.from < from)
-        f->has_known = wbi_known_next(f->set->known, f->text, from, &f->known);
-    if (f->has_value && f->value.from < from)
-        f->has_value = wbi_sealed_next(&f->sealed, f->set, f->text, from, &f->value);
-    if (!f->has_known)
-        return f->has_value ? &f->value : NULL;
-    return f->has_value && comes_first(&f->value, &f->known) ? &f->value : &f->known;
-}
-
-/* Next secret at or after from; none beyond where more text is needed. */
-static bool finder_next(struct finder *f, size_t from, struct secret *ret)
-{
-    const struct secret *next = ahead(f, from);
-    struct secret m;
-    size_t at;
-
-    for (;;) {
-        at = wbi_scan_next(&f->scan, from);
-        if (at >= f->text.n || (next != NULL && next->to <= at))
-            break;
-        if (!match_at(f, at, from, &m)) {
-            if (f->wait != NOWHERE)
-                return false;
-            if (f->has_value) /* it may have come just now */
-                next = ahead(f, from);
-            continue;
-        }
-        if (next != NULL && comes_first(next, &m))
-            break;
-        *ret = m;
-        f->literal = at;
-        return true;
-    }
-    if (next == NULL)
-        return false;
-    *ret = *next;
-    f->literal = ret->from;
-    /* candidates passed over lie before its end or are looked at again */
-    wbi_scan_start(&f->scan, &f->set->filter, f->text);
-    f->scan.at = ret->to;
-    return true;
-}
-
 /* ---- replacing ---- */
 
 static void count(struct wbi_secrets_report *r, const char *label)
@@ -259,89 +84,6 @@ static wb_rc replace_one(const struct wbi_secrets *s, struct wbi_str text, const
     keep_newlines(value, out);
     count(report, m->label);
     return rc;
-}
-
-/* ---- text with visible marks ---- */
-
-size_t wbi_mark_at(struct wbi_str t, size_t i)
-{
-    size_t k = i + 3;
-
-    if (t.n - i < 8 || t.p[i] != '<' || t.p[i + 1] != 'U' || t.p[i + 2] != '+')
-        return 0;
-    while (k < t.n && k < i + 9 && wbi_in_alphabet((uint8_t)t.p[k], A_HEX))
-        k++;
-    return k >= i + 7 && k < t.n && t.p[k] == '>' ? k + 1 - i : 0;
-}
-
-/* A text without its marks, and where its pieces stood. */
-struct bare {
-    struct wbi_buf text;
-    struct wbi_buf pieces; /* of struct piece */
-    size_t whole;          /* bytes with marks */
-};
-struct piece {
-    size_t at;    /* in the bare text */
-    size_t stood; /* in the whole one */
-};
-
-static void bare_fini(struct bare *b)
-{
-    wbi_buf_fini(&b->text);
-    wbi_buf_fini(&b->pieces);
-}
-
-static void add_piece(struct bare *b, struct wbi_str t, size_t from, size_t to)
-{
-    struct piece piece = {b->text.n, from};
-
-    if (from == to)
-        return;
-    wbi_buf_add(&b->pieces, &piece, sizeof piece);
-    wbi_buf_add(&b->text, t.p + from, to - from);
-}
-
-static wb_rc without_marks(struct wbi_str t, struct bare *b)
-{
-    size_t from = 0, i = 0, mark;
-    const char *open;
-
-    b->whole = t.n;
-    wbi_buf_init(&b->text, t.n + 1);
-    wbi_buf_init(&b->pieces, (t.n + 1) * sizeof(struct piece));
-    while (i < t.n && (open = memchr(t.p + i, '<', t.n - i)) != NULL) {
-        i = (size_t)(open - t.p);
-        mark = wbi_mark_at(t, i);
-        if (mark > 0) {
-            add_piece(b, t, from, i);
-            from = i + mark;
-        }
-        i += mark > 0 ? mark : 1;
-    }
-    add_piece(b, t, from, t.n);
-    if (wbi_buf_rc(&b->text) == WB_OK && wbi_buf_rc(&b->pieces) == WB_OK)
-        return WB_OK;
-    bare_fini(b);
-    return WB_ENOMEM;
-}
-
-/* Where byte `at` of the bare text stood. */
-static size_t stood(const struct bare *b, size_t at)
-{
-    const struct piece *pieces = (const void *)b->pieces.p;
-    size_t low = 0, high = b->pieces.n / sizeof *pieces;
-
-    if (at >= b->text.n)
-        return b->whole;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (pieces[middle].at <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return pieces[low].stood + at - pieces[low].at;
 }
 
 /* One pass over a text. */
@@ -393,21 +135,6 @@ static void note_change(struct pass *p, const struct wbi_buf *out, size_t writte
     p->changed = out->n;
 }
 
-/* The finder does not look for marks inside of what it found. */
-static void note_mark(struct finder *f, const struct secret *m)
-{
-    size_t from = f->literal < m->from ? f->literal : m->from;
-    struct wbi_str found = wbi_str_make(f->text.p + from, m->to - from);
-    size_t i = 0;
-
-    while (f->mark == NOWHERE &&
-           (i += wbi_str_find(wbi_str_from(found, i), WBI_LIT("<U+"))) < found.n) {
-        if (wbi_mark_at(f->text, from + i) > 0)
-            f->mark = from + i;
-        i++;
-    }
-}
-
 /* A match that reaches into what is not settled yet is left for later, its line with it,
  * so that it is judged with what stands before it. */
 static void hold_back(struct pass *p, struct wbi_str text, size_t at, size_t literal)
@@ -429,12 +156,12 @@ static wb_rc replace_plain(const struct wbi_secrets *s, struct wbi_str text, str
     size_t at = 0, written = out->n;
     wb_rc rc = WB_OK;
 
-    finder_start(&f, s, text, p->limit, p->final);
+    wbi_finder_start(&f, s, text, p->limit, p->final);
     p->lines = NOWHERE;
-    while (rc == WB_OK && finder_next(&f, at, &m) && f.literal < p->limit) {
+    while (rc == WB_OK && wbi_finder_next(&f, at, &m) && f.literal < p->limit) {
         size_t from;
 
-        note_mark(&f, &m);
+        wbi_finder_note_mark(&f, &m);
         if (f.mark < p->limit)
             break;
         if (!p->line_ends && !m.open && (m.to == text.n || m.to > p->limit)) {
@@ -474,25 +201,25 @@ static wb_rc replace_marked(const struct wbi_secrets *s, struct wbi_str text, st
     struct bare bare;
     WBI_LARGE_LOCAL struct finder f;
     struct secret m;
-    wb_rc rc = without_marks(text, &bare);
+    wb_rc rc = wbi_bare_of(text, &bare);
     size_t from = 0, at = 0, written = out->n, stands;
 
     if (rc != WB_OK)
         return rc;
-    finder_start(&f, s, wbi_buf_str(&bare.text), bare.text.n, true);
+    wbi_finder_start(&f, s, wbi_buf_str(&bare.text), bare.text.n, true);
     p->lines = NOWHERE;
-    while (rc == WB_OK && finder_next(&f, at, &m)) {
-        wbi_buf_add(out, text.p + from, stood(&bare, m.from) - from);
+    while (rc == WB_OK && wbi_finder_next(&f, at, &m)) {
+        wbi_buf_add(out, text.p + from, wbi_bare_stood(&bare, m.from) - from);
         look_again(s, p, out, false);
         stands = out->n;
         rc = replace_one(s, wbi_buf_str(&bare.text), &m, out, report);
         note_change(p, out, written, stands);
-        from = m.to > m.from ? stood(&bare, m.to - 1) + 1 : stood(&bare, m.to);
+        from = m.to > m.from ? wbi_bare_stood(&bare, m.to - 1) + 1 : wbi_bare_stood(&bare, m.to);
         at = m.to;
         p->open = m.open && m.to == bare.text.n;
     }
     wbi_buf_add(out, text.p + from, text.n - from);
-    bare_fini(&bare);
+    wbi_bare_fini(&bare);
     if (rc == WB_OK)
         rc = wbi_buf_rc(out);
     if (rc == WB_OK)
@@ -573,8 +300,8 @@ static bool any_in(const struct wbi_secrets *s, struct wbi_str text, bool *ret_m
     struct secret m;
     bool any;
 
-    finder_start(&f, s, text, text.n, true);
-    any = finder_next(&f, 0, &m);
+    wbi_finder_start(&f, s, text, text.n, true);
+    any = wbi_finder_next(&f, 0, &m);
     *ret_marks = f.mark != NOWHERE;
     return any;
 }
@@ -586,31 +313,11 @@ static bool any_left(const struct wbi_secrets *s, struct wbi_str text)
 
     if (wbi_str_find(text, WBI_LIT("<U+")) == text.n)
         return any_in(s, text, &marks);
-    if (without_marks(text, &bare) != WB_OK)
+    if (wbi_bare_of(text, &bare) != WB_OK)
         return true;
     found = any_in(s, wbi_buf_str(&bare.text), &marks);
-    bare_fini(&bare);
+    wbi_bare_fini(&bare);
     return found;
-}
-
-bool wbi_secrets_suspected(const struct wbi_secrets *s, struct wbi_str text)
-{
-    const struct prefilter *p = &s->filter;
-    struct secret ignored;
-    WBI_LARGE_LOCAL struct scan scan;
-
-    if (wbi_known_next(s->known, text, 0, &ignored))
-        return true;
-    wbi_scan_start(&scan, p, text);
-    for (size_t at = wbi_scan_next(&scan, 0); at < text.n; at = wbi_scan_next(&scan, at + 1)) {
-        uint64_t here = first_bytes(text, at);
-        unsigned key = wbi_rule_key(here);
-
-        for (size_t i = p->start[key]; i < p->start[key + 1]; i++)
-            if (rule_here(p, i, text, at, here))
-                return true;
-    }
-    return false;
 }
 
 bool wbi_secrets_knows_values(const struct wbi_secrets *s)
@@ -627,10 +334,10 @@ bool wbi_secrets_found(const struct wbi_secrets *s, struct wbi_str text)
         return true;
     if (!marks)
         return false;
-    if (without_marks(text, &bare) != WB_OK)
+    if (wbi_bare_of(text, &bare) != WB_OK)
         return true; /* better too careful than not at all */
     found = any_in(s, wbi_buf_str(&bare.text), &marks);
-    bare_fini(&bare);
+    wbi_bare_fini(&bare);
     return found;
 }
 

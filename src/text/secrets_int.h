@@ -179,19 +179,37 @@ bool wbi_match_jwk(struct judged *, size_t, const struct rule *, struct secret *
 size_t wbi_value_start(struct wbi_str t, size_t i);
 /* A value at i that is only the head of a block of YAML (`|`, `>-`) begins in the next line. */
 size_t wbi_in_block(struct judged *j, size_t i);
+/* Never called: such literals change how the text around them is judged. */
+bool wbi_match_context(struct judged *, size_t, const struct rule *, struct secret *);
+/* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
+ * was among them. */
+size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
+
+/* How much a name says about its value. */
+enum strength {
+    NOT_A_NAME,
+    FAINT, /* of some key: only what is random */
+    WEAK,
+    STRONG,  /* a secret whatever it looks like */
+    PASSWORD /* also short, also a word with a digit */
+};
+
+/* secrets_looks.c: of a value by itself. */
+#define PASSWORD_MIN 6u
+#define VALUE_MIN 10u
 /* <password>, $PASSWORD, %s, ***, or a word such as password: in the place of one. */
 bool wbi_stand_in(struct wbi_str v);
 /* The same, and what examples have: your_password, changeme. */
 bool wbi_sample_password(struct wbi_str v);
 /* Words joined by dots, slashes, underscores or capitals: code and paths. */
 bool wbi_wordy(struct wbi_str v);
-/* Never called: such literals change how the text around them is judged. */
-bool wbi_match_context(struct judged *, size_t, const struct rule *, struct secret *);
-/* Length of a visible mark <U+XXXX> at i, or 0. */
-size_t wbi_mark_at(struct wbi_str t, size_t i);
-/* Bytes of a key block that go on at text.p[at]; *ret_ended when its end line
- * was among them. */
-size_t wbi_pem_body(struct wbi_str text, size_t at, size_t most, bool *ret_ended);
+/* What nobody would use (your-api-key, changeme), or what is no value at all. */
+bool wbi_placeholder(struct wbi_str v);
+/* Behind the name of a password, and this quote (0: none). tight: nothing but the two stand
+ * there. variable: the name is one of the environment, whose value may be any word. */
+bool wbi_like_password(struct wbi_str v, char quote, bool tight, bool variable);
+/* As old rules of scanners have it: long enough, and random enough. */
+bool wbi_like_random(struct wbi_str v, enum strength strength);
 
 /* secrets_scan.c: places where a literal may begin. */
 #define SETS 2 /* of eight buckets */
@@ -290,5 +308,44 @@ size_t wbi_skip_masks(const struct wbi_secrets *s, struct wbi_str t, size_t i);
 /* What is nothing but replacements or begins inside one was judged before: judging
  * twice changes nothing. */
 bool wbi_masked_before(const struct wbi_secrets *s, struct wbi_str t, const struct secret *m);
+
+/* secrets_find.c: the next secret of a text. */
+#define NOWHERE SIZE_MAX
+struct finder {
+    const struct wbi_secrets *set;
+    struct wbi_str text;
+    size_t limit; /* what begins behind it is judged again, without what stands before it */
+    bool final;   /* no more text will come */
+    size_t mark;  /* first visible mark, or NOWHERE */
+    size_t wait;  /* from here on more text is needed, or NOWHERE */
+    struct scan scan;
+    struct secret known; /* the next known value, found ahead */
+    bool has_known;
+    struct sealed sealed; /* the object under way whose values are all secret */
+    struct secret value;  /* the next one of them */
+    bool has_value;
+    size_t literal; /* of the secret found last; its value may stand behind */
+    struct runs runs;
+};
+void wbi_finder_start(struct finder *f, const struct wbi_secrets *set, struct wbi_str text,
+                      size_t limit, bool final);
+/* Next secret at or after from; none beyond where more text is needed. */
+bool wbi_finder_next(struct finder *f, size_t from, struct secret *ret);
+/* Looks for marks inside of what it found, which it does not by itself. */
+void wbi_finder_note_mark(struct finder *f, const struct secret *m);
+
+/* secrets_bare.c */
+/* Length of a visible mark <U+XXXX> at i, or 0. */
+size_t wbi_mark_at(struct wbi_str t, size_t i);
+/* A text without its marks, and where its pieces stood. */
+struct bare {
+    struct wbi_buf text;
+    struct wbi_buf pieces; /* of struct piece */
+    size_t whole;          /* bytes with marks */
+};
+WB_MUST_CHECK wb_rc wbi_bare_of(struct wbi_str t, struct bare *ret);
+void wbi_bare_fini(struct bare *b);
+/* Where byte `at` of the bare text stood. */
+size_t wbi_bare_stood(const struct bare *b, size_t at);
 
 #endif
