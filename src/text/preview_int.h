@@ -235,10 +235,17 @@ static inline bool wbi_shown(const struct chooser *c, size_t i)
     return c->picks[i].wave != 0;
 }
 
+/* Lines of the shape of r. */
+static inline uint64_t wbi_alike(const struct chooser *c, const struct record *r)
+{
+    return c->index->shapes[r->shape].count;
+}
+
 /* From so many lines of one shape on they are told as a group. */
 #define GROUP_FROM 20u
 #define OPENINGS 4096u /* slots for what lines begin with */
 #define FAILURE 42u    /* severity from which a line counts as telling a failure */
+#define SURE 80u       /* severity that leaves little doubt */
 
 /* Units of a budget that may be used by estimate: that may be a little under
  * the exact count. */
@@ -263,6 +270,13 @@ WB_MUST_CHECK wb_rc wbi_choose_more(struct chooser *c);
 /* Show [from, to] if that stays below limit. */
 WB_MUST_CHECK wb_rc wbi_offer(struct chooser *c, size_t from, size_t to, uint64_t limit,
                               bool *ret_taken);
+/* preview_score.c: few lines hold this word of the command. */
+bool wbi_rare_word(const struct chooser *c, unsigned word);
+/* By the words of the command that few lines hold; the fewer the better. */
+float wbi_command_score(const struct chooser *c, const struct record *r);
+/* Scores of all picks: for telling of a failure; for being a heading, a summary, unlike others. */
+WB_MUST_CHECK wb_rc wbi_score_failures(struct chooser *c);
+WB_MUST_CHECK wb_rc wbi_score_rare(struct chooser *c);
 /* preview_fill.c: spend what is left on both ends. */
 WB_MUST_CHECK wb_rc wbi_fill(struct chooser *c);
 /* Lines between two shown ones, where they cost little more than the notice. */

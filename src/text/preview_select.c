@@ -7,13 +7,9 @@
 #include "text/preview_int.h"
 #include "text/preview_queue_int.h"
 
-#include <math.h>
-
 #include "base/hash.h"
 #include "text/tokens.h"
 
-#define SURE 80u      /* severity that leaves little doubt */
-#define CERTAIN 100u  /* severity of a line that is a complaint and nothing else */
 #define BLOCK_MAX 14u /* lines of one block after its first */
 #define SEEN_SLOTS 1024u
 #define RARE_SLOTS 256u
@@ -22,20 +18,13 @@
 #define PLACES_MAX 16u
 #define OWNER_NEAR 64u /* lines above in which a failure's owner is looked for */
 #define TRACES_MAX 4u
-#define APART 100u   /* lines between two of a shape */
-#define APART_MAX 2u /* of one shape that count as news */
 #define LITTLE (1500u * WBI_TOKEN_UNIT)
 #define HARDLY_ANY (220u * WBI_TOKEN_UNIT)
-#define MANY_LINES 200u
 #define LISTED_MAX 4u      /* lines that are only rare and begin alike */
 #define WORTH_SEEING 24.0f /* a heading, a number unlike the others */
 #define NAME_SLOTS 256u
 #define LATER_MAX 32u
-#define AGAIN_FROM 2u /* lines of one shape of which some may be equal */
-#define LISTS 1024u
-#define LISTED_LESS 0.15f
-#define DEAR_MAX 4.0f  /* of two long lines that are as rare the shorter one is shown */
-#define DEAR_FROM 80u  /* bytes */
+#define AGAIN_FROM 2u  /* lines of one shape of which some may be equal */
 #define MISSES_MAX 24u /* candidates in a row that did not fit: enough */
 
 /* ---- adding lines ---- */
@@ -173,172 +162,6 @@ static wb_rc offer_block(struct chooser *c, size_t i, uint64_t share, uint64_t l
     return rc;
 }
 
-/* ---- scores ---- */
-
-static uint64_t count_of(const struct chooser *c, const struct record *r)
-{
-    return c->index->shapes[r->shape].count;
-}
-
-/* What is told often may be what caused the others: its first lines count all the same. */
-static float rarity_least(uint8_t severity, uint32_t nth)
-{
-    if (severity < 60 || nth >= 3)
-        return 0;
-    if (severity < CERTAIN)
-        return 0.4f;
-    return nth == 0 ? 0.9f : 0.7f;
-}
-
-static float failure_score(const struct chooser *c, const struct pick *p, uint32_t nth)
-{
-    const struct record *r = p->rec;
-    uint64_t count = count_of(c, r);
-    float rarity, score = r->severity;
-
-    if (c->index->shapes[r->shape].hash == 0) { /* of one of many shapes that were not counted */
-        count = GROUP_FROM;
-        nth = 0;
-    }
-    if (r->severity < FAILURE || (count > GROUP_FROM && nth >= 3))
-        return 0; /* further lines of a large group are told by the group */
-    rarity = 1.0f / (1.0f + 0.7f * log2f((float)count));
-    rarity = fmaxf(rarity, rarity_least(r->severity, nth));
-    if (p->elsewhere && rarity < 0.7f)
-        rarity = 0.7f;
-    score *= rarity;
-    return score / (1.0f + 0.08f * (float)nth);
-}
-
-static bool rare_word(const struct chooser *c, unsigned word)
-{
-    uint64_t n = c->index->query_lines[word];
-
-    return n <= 8 || n * 50 <= c->index->lines;
-}
-
-/* Words of the command that few lines hold; the fewer the better. */
-static float command_score(const struct chooser *c, const struct record *r)
-{
-    float score = 0;
-
-    for (uint32_t bits = r->query; bits != 0; bits &= bits - 1) {
-        unsigned word = (unsigned)__builtin_ctz(bits);
-
-        if (rare_word(c, word))
-            score += 8 + 60 / (float)(c->index->query_lines[word] + 1);
-    }
-    return score < 40 ? score : 40;
-}
-
-/* What makes a line of a text unlike the others: their shapes, or where most of these are
- * different what they begin with, or the marks of their row. */
-struct unlike {
-    bool mostly_alike;
-    bool two_are_few; /* lines of one shape, as well as one */
-    uint16_t *opened; /* lines by opening */
-    bool *row;        /* by pick, NULL when no row stands out */
-};
-
-static bool is_unlike(const struct unlike *u, size_t i, const struct record *r)
-{
-    return u->mostly_alike || u->opened[r->opening & (OPENINGS - 1)] <= 2 ||
-           (u->row != NULL && u->row[i]);
-}
-
-/* Headings, summaries, the command's own words, lines unlike all others. */
-static float rare_score(const struct chooser *c, size_t i, const struct unlike *u)
-{
-    const struct record *r = c->picks[i].rec;
-    uint64_t count = count_of(c, r);
-    unsigned peak = 0;
-    float score = 0;
-
-    if (r->flags & (LINE_BLANK | LINE_PASSED | LINE_FILE))
-        return 0;
-    if (r->flags & LINE_HEADING)
-        score += 24;
-    if (r->severity >= 20)
-        score += r->severity * 0.5f;
-    if ((r->flags & LINE_PLACE) && (r->flags & LINE_ATTACHED))
-        score += 6; /* a frame of a trace that no failure stands close to */
-    else if (r->indent == 0 && i + 1 < c->n && c->picks[i + 1].rec->indent > 0 && u->mostly_alike)
-        score += 6;
-    if (count <= 2 && is_unlike(u, i, r))
-        score += 12;
-    if (score > 0 && count > 1 && !(count == 2 && u->two_are_few))
-        score /= 1.0f + 0.7f * log2f((float)count);
-    if (score > DEAR_MAX && r->bytes > DEAR_FROM)
-        score -= fminf((float)(r->bytes - DEAR_FROM) / 100.0f, DEAR_MAX);
-    if (r->flags & LINE_PEAK && !(r->flags & LINE_ODD))
-        peak = wbi_columns_peak(c->index, r);
-    if (r->flags & LINE_ODD || peak == 3)
-        score += 26;
-    else if (peak == 2)
-        score += 16;
-    else if (peak == 1)
-        score += 9;
-    return score + command_score(c, r);
-}
-
-/* What was seen of the lines of one shape so far. */
-struct seen_shape {
-    uint64_t last; /* line */
-    uint32_t n;
-    uint32_t apart; /* far from the one before it */
-};
-
-/* How many alike came before, as far as that makes a line less telling: one by
- * itself, long after a flood of its kind, is news. */
-static uint32_t count_before(struct seen_shape *s, uint64_t line)
-{
-    uint32_t n = s->n++;
-    bool apart = n > 0 && line > s->last + APART && s->apart < APART_MAX;
-
-    s->last = line;
-    s->apart += apart;
-    return apart ? 0 : n;
-}
-
-/* Complaints that begin alike and weigh about the same are a list: each says less than the
- * one before. */
-static float less_each_time(uint8_t *listed, const struct pick *p)
-{
-    size_t kind = p->rec->severity / 16u * 2 + p->elsewhere;
-    uint8_t *n = &listed[(p->rec->opening ^ kind * 257u) & (LISTS - 1)];
-
-    *n += *n < UINT8_MAX;
-    return 1.0f + LISTED_LESS * (float)(*n - 1);
-}
-
-static wb_rc score_failures(struct chooser *c)
-{
-    struct seen_shape *seen = wbi_arena_array(c->arena, c->index->cap_shapes, sizeof *seen);
-    uint8_t *listed = wbi_arena_array(c->arena, LISTS, sizeof *listed);
-    bool any = false;
-    wb_rc rc;
-
-    if (seen == NULL || listed == NULL)
-        return WB_ENOMEM;
-    rc = wbi_mark_elsewhere(c);
-    if (rc != WB_OK)
-        return rc;
-    for (size_t i = 0; i < c->n; i++) {
-        const struct record *r = c->picks[i].rec;
-        uint32_t before = count_before(&seen[r->shape], r->line);
-        float score = failure_score(c, &c->picks[i], c->picks[i].elsewhere ? 0 : before);
-
-        if (r->severity >= SURE && !any) { /* the first complaint is often the cause */
-            any = true;
-            score = r->severity * 1.3f;
-        }
-        if (score > 0 && !(r->flags & LINE_PLACE))
-            score /= less_each_time(listed, &c->picks[i]);
-        c->picks[i].score = score;
-    }
-    return WB_OK;
-}
-
 /* ---- the steps ---- */
 
 /* A line equal to one already chosen tells nothing new. */
@@ -365,7 +188,7 @@ static wb_rc worst_line(struct chooser *c)
     struct queue q NOT_CLEARED;
     uint32_t at;
     bool taken;
-    wb_rc rc = score_failures(c);
+    wb_rc rc = wbi_score_failures(c);
 
     if (rc != WB_OK)
         return rc;
@@ -585,7 +408,7 @@ static wb_rc failure_blocks(struct chooser *c, struct queue *q)
 static wb_rc failures(struct chooser *c)
 {
     struct queue q NOT_CLEARED;
-    wb_rc rc = score_failures(c);
+    wb_rc rc = wbi_score_failures(c);
 
     if (rc != WB_OK)
         return rc;
@@ -633,7 +456,7 @@ static wb_rc command_words(struct chooser *c)
 
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
-        float score = r->query != 0 ? command_score(c, r) : 0;
+        float score = r->query != 0 ? wbi_command_score(c, r) : 0;
 
         covered |= wbi_shown(c, i) ? r->query : 0;
         c->picks[i].score = score;
@@ -649,7 +472,7 @@ static wb_rc command_words(struct chooser *c)
     for (uint32_t bits = found & ~covered; rc == WB_OK && bits != 0; bits &= bits - 1) {
         size_t i = best[__builtin_ctz(bits)];
 
-        if (!wbi_shown(c, i) && rare_word(c, (unsigned)__builtin_ctz(bits)))
+        if (!wbi_shown(c, i) && wbi_rare_word(c, (unsigned)__builtin_ctz(bits)))
             rc = wbi_offer(c, i, i, limit, &taken);
     }
     return rc;
@@ -668,40 +491,11 @@ static bool one_of_many(const struct pick *p, uint8_t *begun)
     return false;
 }
 
-/* How many lines have each opening; where most lines begin in ways of their own, none
- * stands out by that. */
-static void count_openings(const struct chooser *c, uint16_t *opened)
-{
-    size_t kinds = 0;
-
-    for (size_t i = 0; i < c->n; i++) {
-        uint16_t *n = &opened[c->picks[i].rec->opening & (OPENINGS - 1)];
-
-        kinds += *n == 0;
-        *n += *n < UINT16_MAX;
-    }
-    if (kinds * 4 > c->n)
-        memset(opened, 0xff, OPENINGS * sizeof *opened);
-}
-
-static wb_rc find_unlike(struct chooser *c, struct unlike *u)
-{
-    *u = (struct unlike){.mostly_alike = c->index->n_shapes * 2 < c->index->lines};
-    u->two_are_few = u->mostly_alike && c->index->lines >= MANY_LINES;
-    u->opened = wbi_arena_array(c->arena, OPENINGS, sizeof *u->opened);
-    if (u->opened == NULL)
-        return WB_ENOMEM;
-    if (u->mostly_alike)
-        return WB_OK;
-    count_openings(c, u->opened);
-    return wbi_rows_rare(c, &u->row);
-}
-
 /* An equal line may be shown already. Headings come again on purpose: what stands under them
  * is another thing each time. */
 static bool may_be_shown(const struct chooser *c, const struct record *r)
 {
-    return count_of(c, r) >= AGAIN_FROM && !(r->flags & LINE_HEADING);
+    return wbi_alike(c, r) >= AGAIN_FROM && !(r->flags & LINE_HEADING);
 }
 
 /* The lines that are shown and might come again, so that they do not; once for a text. */
@@ -725,20 +519,17 @@ static wb_rc note_shown(struct chooser *c)
 static wb_rc rare_lines(struct chooser *c)
 {
     struct queue q NOT_CLEARED;
-    struct unlike u;
     uint8_t *begun = wbi_arena_array(c->arena, OPENINGS, sizeof *begun);
     uint64_t limit = c->spent + (c->units - c->spent) * 60 / 100;
     size_t misses = 0;
     uint32_t at;
     bool taken;
-    wb_rc rc = begun != NULL ? find_unlike(c, &u) : WB_ENOMEM;
+    wb_rc rc = begun != NULL ? wbi_score_rare(c) : WB_ENOMEM;
 
     if (rc == WB_OK)
         rc = note_shown(c);
     if (rc != WB_OK)
         return rc;
-    for (size_t i = 0; i < c->n; i++)
-        c->picks[i].score = rare_score(c, i, &u);
     wbi_queue_by_score(c, &q);
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(&q, i, &at); i++) {
         struct pick *p = &c->picks[at];
