@@ -16,16 +16,9 @@
 #include "call/answers.h"
 #include "call/frames.h"
 #include "call/guards.h"
+#include "call/line.h"
 #include "call/redact.h"
 #include "json/canonical.h"
-
-/* The text and tree of one input line; calls made of it hold it. */
-struct line {
-    struct wbi_arena *arena;
-    struct wbi_wire_turn turn;
-    size_t refs;
-    bool refused; /* none of its calls may run, or is remembered */
-};
 
 enum state { WAITING, RUNNING, ANSWERED };
 
@@ -33,7 +26,7 @@ struct entry {
     struct entry *next; /* in call order */
     struct router_conversation *conversation;
     struct wbi_router *router;
-    struct line *line;
+    struct wbi_call_line *line;
     struct wbi_wire_call *wire; /* NULL: an error line */
     struct wbi_call *call;      /* while it runs */
     struct entry *same_as;      /* a repeat of that one */
@@ -143,16 +136,6 @@ size_t wbi_router_pending(const struct wbi_router *r)
     return r->pending;
 }
 
-static void release_line(void *arg)
-{
-    struct line *line = arg;
-
-    if (--line->refs > 0)
-        return;
-    wbi_arena_free(line->arena);
-    wbi_free(line);
-}
-
 static struct router_conversation *conversation(struct wbi_router *r, struct wbi_str id)
 {
     struct router_conversation *c = r->conversations;
@@ -219,7 +202,7 @@ static void flush(struct wbi_router *r)
             r->sink.line(r->sink.arg, wbi_str_make(e->output, e->output_n));
         r->pending--;
         if (e->line != NULL)
-            release_line(e->line);
+            wbi_call_line_release(e->line);
         e->line = NULL;
         e->wire = NULL;
         if (e->remembered)
@@ -342,69 +325,6 @@ static void on_frame(struct wbi_call *call, struct wbi_str frame, void *arg)
     wbi_buf_fini(&line);
 }
 
-/* S1 members of the item and beside it; all are read, the first that is wrong is told. */
-static wb_rc read_members(struct wbi_call *call, const struct wbi_wire_call *w)
-{
-    struct wbi_invocation *inv = &call->inv;
-    const wbi_json *places[] = {w->invocation, w->beside};
-    wb_rc first = WB_OK;
-
-    for (size_t i = 0; i < WBI_COUNT(places); i++) {
-        wb_rc rc = WB_OK;
-        if (places[i] != NULL)
-            rc = wbi_invocation_read(places[i], inv, first == WB_OK ? &call->rejected : NULL);
-        if (first == WB_OK)
-            first = rc;
-    }
-    if (inv->provider.p == NULL && w->provider != WBI_PROVIDER_NATIVE) /* which names none */
-        inv->provider = wbi_str_z(wbi_provider_name(w->provider));
-    return first;
-}
-
-/* The provider's item as an invocation; what is wrong with it is told by the
- * call's own outcome. */
-static wb_rc fill(struct wbi_call *call, struct entry *e)
-{
-    const struct wbi_wire_call *w = e->wire;
-    struct wbi_invocation *inv = &call->inv;
-    struct wbi_buf text;
-    wb_rc rc;
-
-    call->wire = e->wire;
-    inv->tool_name = w->name;
-    inv->name_space = w->name_space;
-    if (w->kind == WBI_WIRE_MCP_CALL)
-        wbi_invocation_rpc_id(inv, w->id_value, w->id);
-    else
-        inv->call_id = w->id;
-    inv->native = w->kind == WBI_WIRE_NATIVE;
-    inv->truncated = w->truncated;
-    inv->model = w->model;
-    inv->turn_id = w->turn_id;
-    inv->traceparent = w->traceparent;
-    inv->tracestate = w->tracestate;
-    inv->input = w->input;
-    rc = read_members(call, w);
-    inv->tool_name = w->name; /* whatever stands beside the item: wbi_stage_resolve compares */
-    if (w->is_text && rc == WB_OK) { /* text reaches a tool as {"input": …} */
-        struct wbi_jw jw = wbi_jw_to(&text);
-        wbi_buf_init_arena(&text, call->arena, WBI_LIMIT_JSON_TEXT);
-        wbi_jw_obj(&jw);
-        wbi_jw_kstr(&jw, "input", w->text);
-        wbi_jw_obj_end(&jw);
-        if (wbi_buf_rc(&text) != WB_OK)
-            return wbi_buf_rc(&text);
-        rc = wbi_json_read(call->arena, wbi_buf_str(&text), WBI_JSON_STRICT, &inv->input, NULL);
-        if (rc != WB_OK)
-            return rc;
-    }
-    if (e->line->refused) /* ids are all that may be taken from it */
-        inv->input = inv->headers = inv->metadata = NULL;
-    if (inv->input == NULL)
-        rc = wbi_json_read(call->arena, WBI_LIT("{}"), WBI_JSON_STRICT, &inv->input, NULL);
-    return rc == WB_EINPUT ? WB_OK : rc; /* rejected has it */
-}
-
 static bool hold_frames(void *arg)
 {
     const struct entry *e = arg;
@@ -421,11 +341,11 @@ static wb_rc start(struct entry *e)
     if (rc != WB_OK)
         return rc;
     e->line->refs++;
-    rc = wbi_arena_defer(call->arena, release_line, e->line);
+    rc = wbi_arena_defer(call->arena, wbi_call_line_release, e->line);
     if (rc != WB_OK)
-        release_line(e->line);
+        wbi_call_line_release(e->line);
     else
-        rc = fill(call, e);
+        rc = wbi_call_line_fill(e->line, e->wire, call);
     if (rc != WB_OK) {
         wbi_runtime_call_drop(call);
         return rc;
@@ -684,7 +604,8 @@ static struct wbi_str conversation_of(const struct wbi_router *r, const struct w
     return id.n > 0 ? id : r->rt->conversation;
 }
 
-static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_call *w, bool last)
+static wb_rc add_call(struct wbi_router *r, struct wbi_call_line *line, struct wbi_wire_call *w,
+                      bool last)
 {
     struct entry *e = wbi_zalloc(sizeof(*e)), *earlier = NULL;
     wb_rc rc = e ? WB_OK : WB_ENOMEM;
@@ -718,72 +639,20 @@ static wb_rc add_call(struct wbi_router *r, struct line *line, struct wbi_wire_c
     return WB_OK;
 }
 
-/* A line whose calls can be made out although it must be refused (C2.4): each of them is
- * answered (C1.1). What is wrong with the line is in *err. */
-static wb_rc refuse_calls(struct wbi_router *r, struct line *line, struct wbi_str text,
-                          const wbi_json **ret_tree, struct wbi_error *err)
-{
-    bool marked = wbi_str_starts(text, WBI_LIT("\xef\xbb\xbf")); /* a byte order mark */
-    struct wbi_error why = *err;
-    struct wbi_str problem, json = wbi_str_from(text, marked ? 3 : 0);
-    wb_rc rc = wbi_json_read(line->arena, json, WBI_JSON_TO_REFUSE, ret_tree, NULL);
-
-    if (rc == WB_ENOMEM)
-        return wbi_fail_nomem(err);
-    (void)wbi_fail(err, why.rc, "the line %s: %s at column %u",
-                   rc == WB_OK ? "cannot be taken" : "is not JSON", why.text, why.column);
-    if (rc != WB_OK ||
-        wbi_wire_decode(line->arena, r->options.provider, *ret_tree, &line->turn, NULL) != WB_OK)
-        return err->rc;
-    problem = wbi_arena_str(line->arena, wbi_str_z(err->text));
-    if (problem.p == NULL)
-        return wbi_fail_nomem(err);
-    for (size_t i = 0; i < line->turn.n; i++) {
-        struct wbi_wire_call *w = &line->turn.calls[i];
-        w->problem_kind = WBI_KIND_MALFORMED_CALL;
-        w->problem = problem;
-        w->parse_error = WBI_NONE;
-        w->truncated = false;
-        w->item = NULL; /* nothing but ids is echoed */
-    }
-    line->refused = true;
-    return WB_OK;
-}
-
-static wb_rc read_line(struct wbi_router *r, struct line *line, struct wbi_str text,
-                       const wbi_json **ret_tree, struct wbi_error *err)
-{
-    struct wbi_str kept = wbi_arena_str(line->arena, text);
-    wb_rc rc;
-
-    if (kept.p == NULL)
-        return WB_ENOMEM;
-    rc = wbi_json_read(line->arena, kept, WBI_JSON_STRICT, ret_tree, err);
-    if (rc != WB_OK && rc != WB_ENOMEM && err->line > 0) /* not a line that is too long */
-        return refuse_calls(r, line, kept, ret_tree, err);
-    if (rc != WB_OK)
-        return rc;
-    return wbi_wire_decode(line->arena, r->options.provider, *ret_tree, &line->turn, err);
-}
-
 wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_error *err)
 {
     struct wbi_error why = WBI_ERROR_INIT;
     const wbi_json *tree = NULL;
-    struct line *line;
+    struct wbi_call_line *line;
     wb_rc rc;
 
     r->line_number++;
     if (wbi_str_trim(text).n == 0)
         return WB_OK;
-    line = wbi_zalloc(sizeof(*line));
-    if (line == NULL || wbi_loop_arena(r->rt->loop, WBI_ARENA_MESSAGE, WBI_LIMIT_CALL_ARENA,
-                                       &line->arena) != WB_OK) {
-        wbi_free(line);
+    line = wbi_call_line_new(r->rt->loop);
+    if (line == NULL)
         return wbi_fail_nomem(err);
-    }
-    line->refs = 1;
-    rc = read_line(r, line, text, &tree, &why);
+    rc = wbi_call_line_read(line, r->options.provider, text, &tree, &why);
     for (size_t i = 0; rc == WB_OK && i < line->turn.n; i++)
         rc = add_call(r, line, &line->turn.calls[i], i + 1 == line->turn.n);
     if (rc == WB_ENOMEM) {
@@ -794,7 +663,7 @@ wb_rc wbi_router_line(struct wbi_router *r, struct wbi_str text, struct wbi_erro
         tree = NULL; /* the id stays for the answer to the whole call */
     if (rc == WB_EAGAIN || rc == WB_EINPUT || rc == WB_ELIMIT || rc == WB_ENOMEM)
         rc = refuse_line(r, tree, &why);
-    release_line(line);
+    wbi_call_line_release(line);
     pump(r);
     return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "line %zu could not be taken", r->line_number);
 }
