@@ -273,7 +273,7 @@ static void at_end(struct wbi_sink *sink)
 
 wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_page *from,
                     uint64_t check, struct wbi_buf *out, struct wbi_read_page *ret,
-                    wbi_stream_fn *stream, struct wbi_error *err)
+                    struct wbi_error *err)
 {
     struct grep_sink s = {.sink = {take, at_end},
                           .q = q,
@@ -295,7 +295,7 @@ wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_pag
         rc = s.before != NULL ? WB_OK : wbi_fail_nomem(err);
     }
     if (rc == WB_OK)
-        rc = stream(fd, q, &s.sink, err);
+        rc = wbi_pass(fd, q, &s.sink, err);
     if (rc == WB_OK && (wbi_buf_rc(&s.part) != WB_OK || wbi_buf_rc(&s.shown_part) != WB_OK))
         rc = wbi_fail_nomem(err);
     if (rc == WB_OK && s.gave_up) /* never "no match" where nobody knows */

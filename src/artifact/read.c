@@ -16,63 +16,7 @@
 #include "json/write.h"
 #include "text/hygiene.h"
 
-#define CHUNK (256u * WBI_KIB)
-#define CLEANED_MAX (16u * WBI_MIB) /* what one chunk may become */
 #define CHECK_SEED UINT64_C(0x77617962696c6c31)
-
-static bool is_stopped(const struct wbi_read_query *q)
-{
-    return q->stop != NULL && atomic_load(q->stop);
-}
-
-/* The raw bytes of fd that were there through the cleaner to sink, until it wants no more. */
-static wb_rc stream(int fd, const struct wbi_read_query *q, struct wbi_sink *sink,
-                    struct wbi_error *err)
-{
-    const struct wbi_cleaner *cleaner = q->cleaner;
-    char *raw = wbi_alloc(CHUNK);
-    struct wbi_buf clean;
-    void *state = NULL;
-    uint64_t at = 0;
-    wb_rc rc = raw != NULL ? WB_OK : WB_ENOMEM;
-    bool more = true;
-
-    wbi_buf_init(&clean, CLEANED_MAX);
-    if (rc == WB_OK && cleaner != NULL)
-        rc = cleaner->begin(cleaner->arg, &state);
-    while (rc == WB_OK && more) {
-        size_t most = (size_t)WBI_MIN(q->there - at, (uint64_t)CHUNK);
-        ssize_t n = is_stopped(q) ? 0 : pread(fd, raw, most, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            rc = WB_EIO;
-        if (n <= 0)
-            break;
-        at += (uint64_t)n;
-        if (cleaner == NULL) {
-            more = sink->take(sink, wbi_str_make(raw, (size_t)n));
-            continue;
-        }
-        wbi_buf_clear(&clean);
-        rc = cleaner->feed(state, wbi_str_make(raw, (size_t)n), &clean);
-        more = rc == WB_OK && sink->take(sink, wbi_buf_str(&clean));
-    }
-    if (rc == WB_OK && more && cleaner != NULL) {
-        wbi_buf_clear(&clean);
-        rc = cleaner->finish(state, &clean);
-        more = rc == WB_OK && sink->take(sink, wbi_buf_str(&clean));
-    }
-    if (rc == WB_OK && more)
-        sink->end(sink);
-    if (cleaner != NULL && state != NULL)
-        cleaner->end(state);
-    wbi_buf_fini(&clean);
-    wbi_free(raw);
-    if (rc == WB_OK && is_stopped(q))
-        return wbi_fail(err, WB_ECANCELLED, "the read was stopped");
-    return rc == WB_OK ? WB_OK : wbi_fail(err, rc, "cannot read the artifact");
-}
 
 /* Lines */
 
@@ -173,8 +117,8 @@ static void lines_end(struct wbi_sink *sink)
         s->last_shown = s->line;
 }
 
-void wbi_line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first, uint64_t last,
-                        uint64_t skip, const struct wbi_read_query *q)
+static void line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first,
+                           uint64_t last, uint64_t skip, const struct wbi_read_query *q)
 {
     *s = (struct wbi_line_sink){.sink = {lines_take, lines_end},
                                 .out = out,
@@ -293,7 +237,7 @@ static wb_rc read_bytes(int fd, const struct wbi_read_query *q, const struct wbi
                           .end = q->last,
                           .max_bytes = q->max_bytes,
                           .characters = q->cleaner != NULL};
-    wb_rc rc = stream(fd, q, &s.sink, err);
+    wb_rc rc = wbi_pass(fd, q, &s.sink, err);
 
     if (rc != WB_OK)
         return rc;
@@ -325,9 +269,9 @@ static wb_rc read_lines(int fd, const struct wbi_read_query *q, const struct wbi
     uint64_t first = from != NULL ? from->line : WBI_MAX(q->first, UINT64_C(1));
     wb_rc rc;
 
-    wbi_line_sink_init(&s, out, first, q->last ? q->last : WBI_RANGE_END,
-                       from != NULL ? from->offset : 0, q);
-    rc = stream(fd, q, &s.sink, err);
+    line_sink_init(&s, out, first, q->last ? q->last : WBI_RANGE_END,
+                   from != NULL ? from->offset : 0, q);
+    rc = wbi_pass(fd, q, &s.sink, err);
     if (rc == WB_OK)
         report_lines(&s, ret, check);
     return rc;
@@ -343,8 +287,8 @@ static wb_rc read_tail(int fd, const struct wbi_read_query *q, const struct wbi_
 
     lines.last = 0;
     if (from == NULL) {
-        wbi_line_sink_init(&count, out, WBI_RANGE_END, WBI_RANGE_END, 0, q);
-        rc = stream(fd, q, &count.sink, err);
+        line_sink_init(&count, out, WBI_RANGE_END, WBI_RANGE_END, 0, q);
+        rc = wbi_pass(fd, q, &count.sink, err);
         if (rc != WB_OK)
             return rc;
         if (q->first == 0)
@@ -417,15 +361,15 @@ static wb_rc read_json(int fd, const struct wbi_read_query *q, const struct wbi_
 
     wbi_buf_init_arena(&text, arena, WBI_LIMIT_JSON_TEXT);
     wbi_buf_init_arena(&pretty, arena, WBI_LIMIT_JSON_TEXT * 4u);
-    rc = stream(fd, q, &all.sink, err);
+    rc = wbi_pass(fd, q, &all.sink, err);
     if (rc == WB_OK && wbi_buf_rc(&text) != WB_OK)
         rc = wbi_fail(err, wbi_buf_rc(&text), "the artifact is too large to be read as JSON");
     if (rc == WB_OK)
         rc = pretty_value(arena, wbi_buf_str(&text), q, &pretty, err);
     if (rc != WB_OK)
         return rc;
-    wbi_line_sink_init(&s, out, from != NULL ? from->line : 1, WBI_RANGE_END,
-                       from != NULL ? from->offset : 0, q);
+    line_sink_init(&s, out, from != NULL ? from->line : 1, WBI_RANGE_END,
+                   from != NULL ? from->offset : 0, q);
     if (s.sink.take(&s.sink, wbi_buf_str(&pretty)))
         s.sink.end(&s.sink);
     report_lines(&s, ret, check);
@@ -467,7 +411,7 @@ wb_rc wbi_read_fd(int fd, struct wbi_str name, const struct wbi_read_query *aske
         rc = read_tail(fd, &q, from, check, &out, &page, err);
         break;
     case WBI_READ_GREP:
-        rc = wbi_read_grep(fd, &q, from, check, &out, &page, stream, err);
+        rc = wbi_read_grep(fd, &q, from, check, &out, &page, err);
         break;
     case WBI_READ_JSON:
         rc = read_json(fd, &q, from, check, arena, &out, &page, err);

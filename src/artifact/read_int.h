@@ -11,8 +11,10 @@ struct wbi_sink {
     void (*end)(struct wbi_sink *sink);                       /* the text is over */
 };
 
-typedef wb_rc wbi_stream_fn(int fd, const struct wbi_read_query *q, struct wbi_sink *sink,
-                            struct wbi_error *err);
+/* The first q->there bytes of fd through q's cleaner to sink, until it wants no more.
+ * WB_ECANCELLED when the query was stopped meanwhile. */
+WB_MUST_CHECK wb_rc wbi_pass(int fd, const struct wbi_read_query *q, struct wbi_sink *sink,
+                             struct wbi_error *err);
 
 struct wbi_line_sink {
     struct wbi_sink sink;
@@ -27,11 +29,8 @@ struct wbi_line_sink {
     struct wbi_page next;
 };
 
-void wbi_line_sink_init(struct wbi_line_sink *s, struct wbi_buf *out, uint64_t first, uint64_t last,
-                        uint64_t skip, const struct wbi_read_query *q);
-
 wb_rc wbi_read_grep(int fd, const struct wbi_read_query *q, const struct wbi_page *from,
                     uint64_t check, struct wbi_buf *out, struct wbi_read_page *ret,
-                    wbi_stream_fn *stream, struct wbi_error *err);
+                    struct wbi_error *err);
 
 #endif

@@ -3,18 +3,14 @@
  * go page by page, since their pages hold state. */
 #include "artifact/stream.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/checked.h"
+#include "artifact/read_int.h"
 #include "base/limits.h"
 
-#define CHUNK (256u * WBI_KIB)
-#define CLEANED_MAX (16u * WBI_MIB)
-
 struct picker {
+    struct wbi_sink sink;
     bool lines;           /* first and last are lines, else bytes */
     uint64_t first, last; /* lines: both from 1 and included; bytes: last excluded */
     uint64_t at;          /* line, or byte, of the next byte */
@@ -22,6 +18,7 @@ struct picker {
     bool in_line;
     wbi_piece_fn *each; /* NULL: only count */
     void *arg;
+    wb_rc rc; /* of each */
 };
 
 static bool wanted(const struct picker *p)
@@ -63,79 +60,48 @@ static wb_rc pick_bytes(struct picker *p, struct wbi_str text)
     return part.n > 0 ? p->each(p->arg, part) : WB_OK;
 }
 
-static wb_rc pick(struct picker *p, struct wbi_str text)
-{
-    return p->lines ? pick_lines(p, text) : pick_bytes(p, text);
-}
-
 static bool enough(const struct picker *p)
 {
     return p->each != NULL && (p->lines ? p->at > p->last : p->at >= p->last);
 }
 
-static wb_rc pass_chunk(const struct wbi_cleaner *cleaner, void *state, struct wbi_str raw,
-                        struct wbi_buf *clean, struct picker *p)
+static bool pick(struct wbi_sink *sink, struct wbi_str text)
 {
-    wb_rc rc;
+    struct picker *p = (struct picker *)sink;
 
-    if (cleaner == NULL)
-        return pick(p, raw);
-    wbi_buf_clear(clean);
-    rc = raw.p != NULL ? cleaner->feed(state, raw, clean) : cleaner->finish(state, clean);
-    return rc == WB_OK ? pick(p, wbi_buf_str(clean)) : rc;
+    p->rc = p->lines ? pick_lines(p, text) : pick_bytes(p, text);
+    return p->rc == WB_OK && !enough(p);
 }
 
-/* The first `there` bytes of fd through the cleaner to the picker. */
-static wb_rc pass(int fd, uint64_t there, const struct wbi_cleaner *cleaner, struct picker *p)
+static void over(struct wbi_sink *sink)
 {
-    char *raw = wbi_alloc(CHUNK);
-    struct wbi_buf clean;
-    void *state = NULL;
-    uint64_t at = 0;
-    wb_rc rc = raw != NULL ? WB_OK : WB_ENOMEM;
-
-    wbi_buf_init(&clean, CLEANED_MAX);
-    if (rc == WB_OK && cleaner != NULL)
-        rc = cleaner->begin(cleaner->arg, &state);
-    while (rc == WB_OK && !enough(p)) {
-        ssize_t n = pread(fd, raw, (size_t)WBI_MIN(there - at, (uint64_t)CHUNK), (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            rc = WB_EIO;
-        if (n <= 0)
-            break;
-        at += (uint64_t)n;
-        rc = pass_chunk(cleaner, state, wbi_str_make(raw, (size_t)n), &clean, p);
-    }
-    if (rc == WB_OK && cleaner != NULL && !enough(p))
-        rc = pass_chunk(cleaner, state, WBI_NONE, &clean, p);
-    if (cleaner != NULL && state != NULL)
-        cleaner->end(state);
-    wbi_buf_fini(&clean);
-    wbi_free(raw);
-    return rc;
+    (void)sink;
 }
 
-static wb_rc by_picking(int fd, const struct wbi_read_query *q, wbi_piece_fn *each, void *arg)
+static wb_rc by_picking(int fd, const struct wbi_read_query *asked, wbi_piece_fn *each, void *arg)
 {
-    bool lines = q->kind != WBI_READ_BYTES;
-    struct picker p = {.lines = lines,
+    struct wbi_read_query q = *asked;
+    bool lines = q.kind != WBI_READ_BYTES;
+    struct picker p = {.sink = {pick, over},
+                       .lines = lines,
                        .at = lines,
-                       .first = q->first,
-                       .last = lines && q->last == 0 ? WBI_RANGE_END : q->last};
+                       .first = q.first,
+                       .last = lines && q.last == 0 ? WBI_RANGE_END : q.last};
     struct stat st; /* what is written from now on is not waited for */
     wb_rc rc = fstat(fd, &st) == 0 ? WB_OK : WB_EIO;
 
-    if (rc == WB_OK && q->kind == WBI_READ_TAIL) {
-        struct picker count = {.lines = true, .at = 1};
-        rc = pass(fd, (uint64_t)st.st_size, q->cleaner, &count);
-        p.first = count.total > q->first ? count.total - q->first + 1 : 1;
+    q.there = rc == WB_OK ? (uint64_t)st.st_size : 0;
+    if (rc == WB_OK && q.kind == WBI_READ_TAIL) {
+        struct picker count = {.sink = {pick, over}, .lines = true, .at = 1};
+        rc = wbi_pass(fd, &q, &count.sink, NULL);
+        p.first = count.total > q.first ? count.total - q.first + 1 : 1;
         p.last = WBI_RANGE_END;
     }
     p.each = each;
     p.arg = arg;
-    return rc == WB_OK ? pass(fd, (uint64_t)st.st_size, q->cleaner, &p) : rc;
+    if (rc == WB_OK)
+        rc = wbi_pass(fd, &q, &p.sink, NULL);
+    return rc == WB_OK ? p.rc : rc;
 }
 
 static wb_rc by_pages(int fd, struct wbi_str name, const struct wbi_read_query *asked,
