@@ -139,6 +139,9 @@ struct wbi_runtime_options wbi_api_options(const wb_options *options);
 
 /* Hand a buffer's bytes out as malloc'd text. */
 wb_rc wbi_api_give(struct wbi_buf *buf, char **ret, size_t *ret_size, wb_error **reterr);
+/* The same when rc is WB_OK; else what buf holds is given up, and err handed out. */
+wb_rc wbi_api_end(struct wbi_buf *buf, wb_rc rc, const struct wbi_error *err, char **ret,
+                  size_t *ret_size, wb_error **reterr);
 
 /* The form of a history; NULL: by its shape. */
 WB_MUST_CHECK wb_rc wbi_api_history_provider(const char *name, enum wbi_provider *ret,

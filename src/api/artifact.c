@@ -137,10 +137,7 @@ wb_rc wb_artifact_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_err
         rc = wbi_builtin_list_artifacts(runtime->rt, &out, &err);
     else
         wbi_buf_addz(&out, "[]");
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 static void write_stats(struct wbi_jw *w, const struct wbi_artifact_stats *s)

@@ -474,8 +474,5 @@ wb_rc wb_repair(const char *provider, const char *history, size_t size, char **r
     rc = wbi_api_history_provider(provider, &form, &err);
     if (rc == WB_OK)
         rc = repair(form, wbi_str_make(history, size), &out, &err);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }

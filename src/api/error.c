@@ -93,6 +93,15 @@ wb_rc wbi_api_give(struct wbi_buf *buf, char **ret, size_t *ret_size, wb_error *
     return WB_OK;
 }
 
+wb_rc wbi_api_end(struct wbi_buf *buf, wb_rc rc, const struct wbi_error *err, char **ret,
+                  size_t *ret_size, wb_error **reterr)
+{
+    if (rc == WB_OK)
+        return wbi_api_give(buf, ret, ret_size, reterr);
+    wbi_buf_fini(buf);
+    return wbi_api_fail(reterr, err);
+}
+
 const char *wb_version(void)
 {
     return WAYBILL_VERSION;

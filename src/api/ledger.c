@@ -285,10 +285,7 @@ wb_rc wb_ledger_list(wb_ledger *l, const wb_ledger_filter *filter, char **ret, s
         rc = wbi_fail(&err, s.rc, "the ledger could not be read");
     wbi_jw_arr_end(&s.w);
     wbi_arena_free(s.arena);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* ---- one call ---- */
@@ -358,10 +355,7 @@ wb_rc wb_ledger_show(wb_ledger *l, const char *id, wb_view view, char **ret, siz
     if (rc == WB_OK)
         rc = write_view(arena, &record.outcome, view, &out, &err);
     wbi_arena_free(arena);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* ---- rows ---- */

@@ -5,15 +5,6 @@
 #include "base/limits.h"
 #include "ledger/checkpoint.h"
 
-static wb_rc give(struct wbi_buf *out, wb_rc rc, const struct wbi_error *err, char **ret,
-                  size_t *ret_size, wb_error **reterr)
-{
-    if (rc == WB_OK)
-        return wbi_api_give(out, ret, ret_size, reterr);
-    wbi_buf_fini(out);
-    return wbi_api_fail(reterr, err);
-}
-
 /* ---- verify ---- */
 
 struct verdict {
@@ -141,7 +132,7 @@ wb_rc wb_ledger_verify(wb_ledger *l, const char *witness, int *ret_good, char **
     wbi_arena_free(arena);
     if (rc == WB_OK && ret_good != NULL)
         *ret_good = v.good;
-    return give(&out, rc, &err, ret, ret_size, reterr);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* ---- checkpoints ---- */
@@ -189,7 +180,7 @@ wb_rc wb_ledger_checkpoint(wb_ledger *l, wb_checkpoint_op op, char **ret, size_t
         wbi_jw_obj_end(&w);
     }
     wbi_arena_free(arena);
-    return give(&out, rc, &err, ret, ret_size, reterr);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* ---- prune ---- */
@@ -273,7 +264,7 @@ wb_rc wb_ledger_prune(wb_ledger *l, const wb_ledger_retention *retention, char *
     if (rc == WB_OK)
         write_pruned(&w, &report, wish.dry);
     wbi_arena_free(arena);
-    return give(&out, rc, &err, ret, ret_size, reterr);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* ---- statistics ---- */
@@ -295,5 +286,5 @@ wb_rc wb_ledger_stats(wb_ledger *l, const wb_ledger_filter *filter, char **ret, 
     rc = wbi_filter_query(l, filter, &q, &err);
     if (rc == WB_OK)
         rc = wbi_ledger_stats(l->ledger, &q, &out, &err);
-    return give(&out, rc, &err, ret, ret_size, reterr);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }

@@ -174,10 +174,7 @@ wb_rc wb_schema_lint(const char *text, size_t size, const char *providers, size_
         rc = lint_all(&job, root, &err);
     wbi_jw_arr_end(&w);
     wbi_arena_free(job.arena);
-    if (rc == WB_OK) {
+    if (rc == WB_OK)
         *ret_refused = job.refused;
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    }
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }

@@ -133,10 +133,7 @@ wb_rc wb_pins_list(wb_runtime *runtime, char **ret, size_t *ret_size, wb_error *
     rc = wbi_pin_files_each(&p.files, write_pin, &w, &err);
     wbi_jw_arr_end(&w);
     rc = close_pins(&p, rc, &err);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret, size_t *ret_size,
@@ -153,10 +150,7 @@ wb_rc wb_pins_diff(wb_runtime *runtime, const char *name, char **ret, size_t *re
     wbi_buf_init(&out, WBI_LIMIT_CALL_ARENA);
     rc = wbi_pin_diff(&p.store, p.server, p.tool, p.arena, &out, &err);
     rc = close_pins(&p, rc, &err);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* Every pin of one server that waits and was not refused. */

@@ -96,10 +96,7 @@ wb_rc wb_policy_explain(wb_runtime *runtime, const char *tool, const char *princ
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
     rc = explain(runtime->rt, wbi_str_z(tool),
                  principal ? wbi_str_z(principal) : runtime->rt->principal, &out, &err);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }
 
 /* ---- reloading ---- */

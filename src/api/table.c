@@ -140,8 +140,5 @@ wb_rc wb_json_table(const char *text, size_t size, const char *const *columns, s
         put_table(&t, &out);
     }
     wbi_arena_free(t.arena);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, ret_size, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, ret_size, reterr);
 }

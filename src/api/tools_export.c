@@ -121,10 +121,7 @@ wb_rc wb_tools_export(wb_runtime *runtime, const char *principal, const char *pr
     wbi_buf_init(&x.out, WBI_LIMIT_CALL_ARENA);
     wbi_api_fetch_upstreams(runtime);
     wbi_api_with_loop(runtime, export, &x);
-    if (x.rc == WB_OK)
-        return wbi_api_give(&x.out, ret, ret_size, reterr);
-    wbi_buf_fini(&x.out);
-    return wbi_api_fail(reterr, &x.err);
+    return wbi_api_end(&x.out, x.rc, &x.err, ret, ret_size, reterr);
 }
 
 struct question {

@@ -136,8 +136,5 @@ wb_rc wb_tools_list(wb_runtime *runtime, const char *principal, const char *name
     wbi_buf_init(&l.out, WBI_LIMIT_CALL_ARENA);
     wbi_api_fetch_upstreams(runtime);
     wbi_api_with_loop(runtime, list, &l);
-    if (l.rc == WB_OK)
-        return wbi_api_give(&l.out, ret, ret_size, reterr);
-    wbi_buf_fini(&l.out);
-    return wbi_api_fail(reterr, &l.err);
+    return wbi_api_end(&l.out, l.rc, &l.err, ret, ret_size, reterr);
 }
