@@ -169,7 +169,7 @@ bool wbi_upstream_speaks_both(const struct wbi_upstream *up);
 /* No call of a caller is open. */
 bool wbi_upstream_idle(const struct wbi_upstream *up);
 struct wbi_upstream_counts {
-    uint64_t starts, deaths, banners, unknown_ids, too_long, refused_asks;
+    uint64_t starts, deaths, banners, unknown_ids, too_long;
 };
 struct wbi_upstream_counts wbi_upstream_counts(const struct wbi_upstream *up);
 

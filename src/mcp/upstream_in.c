@@ -344,7 +344,6 @@ static bool ask_for(struct wbi_upstream_call *call, struct wbi_str id, struct wb
 
 static void refuse_request(struct wbi_upstream *up, struct wbi_str id)
 {
-    up->counts.refused_asks++;
     answer_request(
         up, id, WBI_LIT("{\"code\":-32601,\"message\":\"nobody here can be asked this\"}"), true);
 }

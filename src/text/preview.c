@@ -3,7 +3,6 @@
  * structure, otherwise lines chosen and rendered. */
 #include "text/preview.h"
 
-#include "base/alloc.h"
 #include "base/limits.h"
 #include "text/hygiene.h"
 #include "text/preview_int.h"
@@ -46,7 +45,6 @@ static wb_rc show_whole(struct chooser *c, struct wbi_preview *ret)
     ret->n_segments = c->index->lines > 0;
     ret->lines_shown = c->index->lines;
     ret->first_lines = c->index->lines;
-    ret->text_lines = c->index->lines;
     return WB_OK;
 }
 

@@ -41,7 +41,6 @@ struct wbi_segment {
 
 struct wbi_preview {
     struct wbi_str text; /* never absent; no newline behind its last line, which may be empty */
-    uint64_t text_lines; /* receipt lines of text */
     uint64_t tokens;     /* estimate of text */
     bool truncated;      /* something was left out */
     uint64_t lines_total;

@@ -428,9 +428,6 @@ static wb_rc finish(struct shower *s, uint64_t lines, const struct wbi_preview_p
     ret->text = wbi_buf_str(&s->out);
     ret->tokens = wbi_tokens(ret->text);
     ret->truncated = s->cut;
-    ret->text_lines = 1;
-    for (size_t i = 0; i < ret->text.n; i++)
-        ret->text_lines += ret->text.p[i] == '\n';
     ret->lines_shown = s->cut ? 0 : lines;
     ret->first_lines = ret->lines_shown;
     ret->segments = seg;

@@ -4,8 +4,6 @@
  * the rest; later ones name their range only. */
 #include "text/preview_int.h"
 
-#include "base/alloc.h"
-#include "base/limits.h"
 #include "text/tokens.h"
 
 void wbi_preview_read_hint(struct wbi_buf *out, const struct wbi_preview_policy *policy,
@@ -122,7 +120,6 @@ struct writer {
     struct wbi_segment *segments;
     size_t n;
     bool told;        /* the opening notice is written */
-    uint64_t lines;   /* of out */
     uint64_t units;   /* of out */
     uint64_t newline; /* the share of the last newline */
     uint64_t run;     /* newlines that out ends with */
@@ -147,16 +144,6 @@ static void count_line(struct writer *w, size_t from, uint64_t units)
     w->run = line.n > 0 ? 1 : w->run + 1;
     w->newline = wbi_tokens_newline(line, w->run);
     w->units += units + w->newline;
-    w->lines++;
-}
-
-static uint64_t newlines(struct wbi_str s)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++)
-        n += s.p[i] == '\n';
-    return n;
 }
 
 /* Count what was written from `from` on, whole lines. */
@@ -169,7 +156,6 @@ static void count_from(struct writer *w, size_t from)
     w->units += wbi_tokens_units(s);
     w->run = 1; /* notices are no blank lines */
     w->newline = wbi_tokens_newline(wbi_str_head(s, s.n - 1), w->run);
-    w->lines += newlines(s);
 }
 
 static void gap(struct writer *w, uint64_t first, uint64_t last, const char *common)
@@ -313,7 +299,6 @@ wb_rc wbi_render(struct chooser *c, struct wbi_preview *ret)
     ret->text = wbi_buf_str(&c->out);
     if (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '\n')
         ret->text.n--;
-    ret->text_lines = ret->text.n > 0 ? w.lines : 0;
     ret->tokens = wbi_tokens_of_units(w.units);
     c->rendered = w.units - w.newline;
     ret->segments = w.segments;

@@ -79,10 +79,6 @@ struct wbi_str wbi_read_token(const struct wbi_read_result *r, size_t n, struct 
 struct wbi_str wbi_read_token_in(const struct wbi_read_result *r, size_t i, size_t n,
                                  struct wbi_arena *arena);
 
-/* "PNG image", "ELF executable", …; "binary data" for what is not known, NULL
- * for text. head: the first bytes of a file (8 KiB are plenty). */
-const char *wbi_file_describe(struct wbi_str head);
-
 /* ---- ListFiles ---- */
 
 struct wbi_list_request {
@@ -155,7 +151,7 @@ struct wbi_search_result {
     struct wbi_search_file *files;
     size_t n_files;
     uint64_t matches;
-    uint64_t files_searched, bytes_searched;
+    uint64_t files_searched;
     unsigned binary_skipped, large_skipped, unreadable, too_deep;
     bool gave_up; /* the expression needed too much work somewhere */
     struct wbi_str next_token;

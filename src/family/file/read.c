@@ -5,7 +5,6 @@
 #include "family/file/file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -45,7 +44,9 @@ static const struct {
     {"MZ", 2, "Windows program"},
 };
 
-const char *wbi_file_describe(struct wbi_str head)
+/* "PNG image", "ELF executable", …; "binary data" for what is not known, NULL
+ * for text. head: the first bytes of a file (8 KiB are plenty). */
+static const char *describe(struct wbi_str head)
 {
     if (wbi_str_starts(head, WBI_LIT("\xff\xfe")) || wbi_str_starts(head, WBI_LIT("\xfe\xff")))
         return "UTF-16 text";
@@ -237,7 +238,7 @@ static wb_rc check_text(struct reader *r, struct wbi_error *err, size_t *ret_bom
     const char *head;
     ssize_t n = read_at(r, room, sizeof(room), 0, &head);
     struct wbi_str s = wbi_str_make(head, n > 0 ? (size_t)n : 0);
-    const char *what = wbi_file_describe(s);
+    const char *what = describe(s);
 
     if (n < 0) /* else a binary file might pass for an empty text */
         return wbi_fail_errno(err, errno, "reading the file");

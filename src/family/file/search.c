@@ -6,7 +6,6 @@
 #include "family/file/search.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -304,7 +303,6 @@ static wb_rc search_text(struct searcher *s, struct wbi_str path)
     wb_rc rc;
 
     s->res->files_searched++;
-    s->res->bytes_searched += raw.n;
     head = wbi_needle_literal(&s->needle, raw, 0, &at) ? BINARY_HEAD : BINARY_GLANCE;
     if (raw.n > 0 && memchr(raw.p, '\0', WBI_MIN(raw.n, head)) != NULL) {
         s->res->binary_skipped++;
