@@ -26,7 +26,8 @@ void wbi_start_add(struct wbi_start *start, struct wbi_str word)
     start->n++;
 }
 
-bool wbi_start_is(const struct wbi_start *s, struct wbi_str program, struct wbi_str root)
+/* `program serve`, with that root; whatever else was added by hand. */
+static bool start_is(const struct wbi_start *s, struct wbi_str program, struct wbi_str root)
 {
     bool ours = s->n > 3 && s->n <= WBI_COUNT(s->words) && wbi_str_eq(s->words[0], program) &&
                 wbi_str_eqz(s->words[1], "serve");
@@ -79,7 +80,7 @@ static wb_rc connect_codex(struct connecting *c, struct wbi_error *err)
     if (entry.loose || entry.by_url)
         return leave_alone(c, err);
     c->start = entry.start;
-    if (wbi_start_is(&c->start, c->program, c->rt->root))
+    if (start_is(&c->start, c->program, c->rt->root))
         return wbi_fail(err, WB_EEXISTS, "Codex knows Waybill already");
     wbi_toml_put(c->current, &entry, c->program, c->rt->root, &c->text);
     return WB_OK;
@@ -225,7 +226,7 @@ static wb_rc write_json(struct connecting *c, const wbi_json *root, const char *
         return wbi_fail(err, WB_EINPUT, "mcpServers of the file is no object");
     ours = wbi_json_get(servers, "waybill");
     find_start(ours, &c->start);
-    if (wbi_start_is(&c->start, c->program, c->rt->root))
+    if (start_is(&c->start, c->program, c->rt->root))
         return wbi_fail(err, WB_EEXISTS, "the client knows Waybill already");
     if (ours != NULL) /* its name stands before it */
         return replace_server(c, wbi_json_offset(copy, ours - 1), ours, err);
@@ -344,8 +345,5 @@ wb_rc wb_connect_known(wb_runtime *runtime, const char *client, const char *curr
     for (size_t i = 0; rc == WB_OK && i < c.start.n && i < WBI_COUNT(c.start.words); i++)
         wbi_buf_addf(&out, "%s%.*s", i == 0 ? "" : " ", WBI_FMT(c.start.words[i]));
     forget(&c);
-    if (rc == WB_OK)
-        return wbi_api_give(&out, ret, NULL, reterr);
-    wbi_buf_fini(&out);
-    return wbi_api_fail(reterr, &err);
+    return wbi_api_end(&out, rc, &err, ret, NULL, reterr);
 }

@@ -11,8 +11,6 @@ struct wbi_start {
     size_t n; /* as many as there are, also beyond those kept */
 };
 void wbi_start_add(struct wbi_start *start, struct wbi_str word);
-/* `program serve`, with that root; whatever else was added by hand. */
-bool wbi_start_is(const struct wbi_start *start, struct wbi_str program, struct wbi_str root);
 
 /* [mcp_servers.waybill] of a text of TOML, as byte offsets in it. */
 struct wbi_toml_entry {

@@ -209,7 +209,8 @@ wb_rc wbi_store_each_file(const struct wbi_artifact_store *s,
     return WB_OK;
 }
 
-bool wbi_store_disk(const struct wbi_artifact_store *s, uint64_t *ret_free, uint64_t *ret_floor)
+/* Bytes that are free on the disk, and those that stay so; false: unknown. */
+static bool disk_of(const struct wbi_artifact_store *s, uint64_t *ret_free, uint64_t *ret_floor)
 {
     struct statvfs fs;
 
@@ -228,7 +229,7 @@ uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason)
 
     if (!s->counted)
         s->counted = wbi_store_count(s);
-    if (wbi_store_disk(s, &has, &floor)) {
+    if (disk_of(s, &has, &floor)) {
         left = has > floor ? has - floor : 0;
         *ret_reason = "low_disk_space";
         if (left == 0)
@@ -259,7 +260,7 @@ wb_rc wbi_artifact_room(struct wbi_artifact_store *s, struct wbi_error *err)
             "(settings.limits.artifactStoreBytes); allow more, or let older ones go: `waybill "
             "artifact prune --older-than-days N`",
             (unsigned long long)s->policy.store_bytes);
-    (void)wbi_store_disk(s, &has, &floor); /* was read a moment ago */
+    (void)disk_of(s, &has, &floor); /* was read a moment ago */
     return wbi_fail_kind(err, WB_ESTATE, WBI_KIND_LOW_DISK_SPACE,
                          "no room for output: the disk of the state directory is nearly full, %llu "
                          "KiB must stay free",

@@ -27,8 +27,6 @@ WB_MUST_CHECK wb_rc wbi_open_dir(int at, const char *name, int *ret, struct wbi_
 void wbi_order_name(const char *artifact, char out[WBI_ARTIFACT_NAME + 16]);
 /* Old files that never got their final name: their writer died. */
 void wbi_remove_leftovers(int dir, int64_t now_ms);
-/* Bytes that are free on the disk, and those that stay so; false: unknown. */
-bool wbi_store_disk(const struct wbi_artifact_store *s, uint64_t *ret_free, uint64_t *ret_floor);
 /* Bytes that may still be written, by the free-space guard and the store's cap;
  * 0 and a reason when there is no room. */
 uint64_t wbi_store_room(struct wbi_artifact_store *s, const char **ret_reason);

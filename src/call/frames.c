@@ -83,7 +83,9 @@ static void on_heartbeat(void *arg)
     struct wbi_call *call = arg;
 
     wbi_timer_start(call->frames->heartbeat, call->heartbeat_ms);
-    wbi_frames_beat(call);
+    wbi_call_hold(call);
+    (void)put(call, WBI_FRAME_HEARTBEAT, WBI_NONE);
+    wbi_call_release(call);
 }
 
 wb_rc wbi_frames_begin(struct wbi_call *call)
@@ -116,15 +118,6 @@ void wbi_frames_partial(struct wbi_call *call, struct wbi_str data)
         (void)put(call, WBI_FRAME_PARTIAL, data);
     if (call->frames == f)
         wbi_arena_reset(f->scratch);
-    wbi_call_release(call);
-}
-
-void wbi_frames_beat(struct wbi_call *call)
-{
-    if (call->on_frame == NULL)
-        return;
-    wbi_call_hold(call);
-    (void)put(call, WBI_FRAME_HEARTBEAT, WBI_NONE);
     wbi_call_release(call);
 }
 

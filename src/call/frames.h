@@ -16,8 +16,6 @@ WB_MUST_CHECK wb_rc wbi_frames_begin(struct wbi_call *call);
 /* A piece of partial output, a JSON object; what is none is left out. Whoever gets it may end
  * the call: behind this one it may be gone. */
 void wbi_frames_partial(struct wbi_call *call, struct wbi_str data);
-/* What the heartbeat's timer calls; as above. */
-void wbi_frames_beat(struct wbi_call *call);
 /* The terminal frame, before the result is handed out. */
 void wbi_frames_end(struct wbi_call *call);
 /* Frees what is left, without a frame. */

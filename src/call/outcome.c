@@ -20,7 +20,9 @@ static size_t cut_chars(struct wbi_str s, size_t n)
     return wbi_utf8_cut(s, wbi_utf8_cut_chars(s, n));
 }
 
-struct wbi_str wbi_one_line(struct wbi_arena *arena, struct wbi_str s, size_t chars)
+/* One line of at most `chars` characters: line ends and tabs become spaces,
+ * runs of white space one; "…" marks a cut. */
+static struct wbi_str one_line(struct wbi_arena *arena, struct wbi_str s, size_t chars)
 {
     size_t n = 0, most = chars * 4 + 4, keep; /* bytes that hold a character too many */
     char *out;
@@ -51,7 +53,7 @@ wb_rc wbi_outcome_succeed(struct wbi_outcome *o, struct wbi_arena *arena, struct
 
     if (o->state != WBI_OUTCOME_NONE || result.n == 0 || wbi_str_eqz(result, "null"))
         return WB_EMISUSE;
-    line = wbi_one_line(arena, summary, WBI_LIMIT_SUMMARY_CHARS);
+    line = one_line(arena, summary, WBI_LIMIT_SUMMARY_CHARS);
     if (line.p == NULL)
         return WB_ENOMEM;
     o->summary = line.n ? line : WBI_LIT("completed");
@@ -79,7 +81,7 @@ static struct wbi_str bound_message(struct wbi_arena *arena, struct wbi_str s)
 
 static wb_rc summarize(struct wbi_outcome *o, struct wbi_arena *arena)
 {
-    o->summary = wbi_one_line(arena, o->fault.message, WBI_LIMIT_SUMMARY_CHARS);
+    o->summary = one_line(arena, o->fault.message, WBI_LIMIT_SUMMARY_CHARS);
     return o->summary.p != NULL ? WB_OK : WB_ENOMEM;
 }
 

@@ -64,10 +64,6 @@ bool wbi_fault_retryable(const struct wbi_fault *fault);
 struct wbi_str wbi_fault_hint(const struct wbi_fault *fault);
 struct wbi_str wbi_fault_code(const struct wbi_fault *fault);
 
-/* One line of at most `chars` characters: line ends and tabs become spaces,
- * runs of white space one; "…" marks a cut. */
-struct wbi_str wbi_one_line(struct wbi_arena *arena, struct wbi_str s, size_t chars);
-
 /* A details object with its large members replaced, so that those that are not
  * protected cost at most that many tokens; ret is JSON text. */
 WB_MUST_CHECK wb_rc wbi_details_bound(struct wbi_arena *arena, struct wbi_str details,

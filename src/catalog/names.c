@@ -12,7 +12,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/local.h"
@@ -93,8 +92,8 @@ struct wbi_name_parts wbi_name_parts(struct wbi_str name)
     return parts;
 }
 
-wb_rc wbi_name_parse_qualified(struct wbi_str name, struct wbi_name_parts *ret,
-                               struct wbi_error *err)
+/* For qualified names only, with every rule checked. */
+static wb_rc parse_qualified(struct wbi_str name, struct wbi_name_parts *ret, struct wbi_error *err)
 {
     struct wbi_name_parts parts = wbi_name_parts(name);
     struct wbi_str shown = wbi_str_head(name, wbi_utf8_cut(name, 120));
@@ -181,7 +180,7 @@ static wb_rc make_entry(struct wbi_arena *arena, const struct wbi_name_in *in, s
     if (e->name.qualified.p == NULL)
         return in->qualified.p ? wbi_fail_nomem(err)
                                : wbi_fail(err, WB_EMISUSE, "a tool without a name");
-    rc = wbi_name_parse_qualified(e->name.qualified, &e->name.parts, err);
+    rc = parse_qualified(e->name.qualified, &e->name.parts, err);
     if (rc != WB_OK)
         return rc;
     if (in->builtin && !wbi_name_is_model_name(e->name.parts.tool))

@@ -22,9 +22,6 @@ struct wbi_name_parts {
 /* By syntax alone: qualified names and `mcp__<server>__<tool>`; anything else is
  * UNKNOWN with tool = name. Slices point into name. */
 struct wbi_name_parts wbi_name_parts(struct wbi_str name);
-/* The same for qualified names only, with every rule checked. */
-WB_MUST_CHECK wb_rc wbi_name_parse_qualified(struct wbi_str name, struct wbi_name_parts *ret,
-                                             struct wbi_error *err);
 /* True when a provider accepts the name as it is. */
 bool wbi_name_is_model_name(struct wbi_str name);
 /* Adds the name with one `_` for each character that some provider does not take; whether there

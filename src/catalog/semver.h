@@ -36,12 +36,9 @@ bool wbi_semver_below(const struct wbi_semver_range *range, const struct wbi_sem
 /* The normal form: comparators joined by " " and "||", "*" for any release. */
 void wbi_semver_range_format(const struct wbi_semver_range *range, struct wbi_buf *out);
 
-/* Index of the highest of versions that satisfies range, the first of equals;
- * texts that are no version are passed over. False when none fits. */
-bool wbi_semver_highest(const struct wbi_semver_range *range, const struct wbi_str *versions,
-                        size_t n, size_t *ret_index);
-/* The same from the range's text: WB_ENOTFOUND when none fits, else the errors
- * of wbi_semver_range_parse. */
+/* Index of the highest of versions that satisfies range, the first of equals; texts that are
+ * no version are passed over. WB_ENOTFOUND when none fits, else the errors of
+ * wbi_semver_range_parse. */
 WB_MUST_CHECK wb_rc wbi_semver_pick(struct wbi_arena *arena, struct wbi_str range,
                                     const struct wbi_str *versions, size_t n, size_t *ret_index,
                                     struct wbi_error *err);

@@ -141,8 +141,9 @@ void wbi_semver_range_format(const struct wbi_semver_range *r, struct wbi_buf *o
     }
 }
 
-bool wbi_semver_highest(const struct wbi_semver_range *range, const struct wbi_str *versions,
-                        size_t n, size_t *ret_index)
+/* False when none fits. */
+static bool highest(const struct wbi_semver_range *range, const struct wbi_str *versions, size_t n,
+                    size_t *ret_index)
 {
     struct wbi_semver best, v;
     bool found = false;
@@ -167,7 +168,7 @@ wb_rc wbi_semver_pick(struct wbi_arena *arena, struct wbi_str range, const struc
 
     if (rc != WB_OK)
         return rc;
-    if (!wbi_semver_highest(r, versions, n, ret_index))
+    if (!highest(r, versions, n, ret_index))
         return wbi_fail(err, WB_ENOTFOUND, "no version satisfies \"%.*s\"",
                         WBI_FMT(wbi_str_head(range, 80)));
     return WB_OK;

@@ -48,7 +48,8 @@ bool wbi_content_type_by_name(struct wbi_str name, enum wbi_content_type *ret)
     return false;
 }
 
-enum wbi_content_type wbi_content_type_of(const wbi_json *payload)
+/* Text for a string, List for an array, Object for an object, else Unknown. */
+static enum wbi_content_type content_type_of(const wbi_json *payload)
 {
     switch (wbi_json_type(payload)) {
     case WBI_JSON_STR:
@@ -64,8 +65,7 @@ enum wbi_content_type wbi_content_type_of(const wbi_json *payload)
 
 bool wbi_content_type_fits(enum wbi_content_type type, const wbi_json *payload)
 {
-    return type < WBI_CONTENT_TEXT || type > WBI_CONTENT_OBJECT ||
-           wbi_content_type_of(payload) == type;
+    return type < WBI_CONTENT_TEXT || type > WBI_CONTENT_OBJECT || content_type_of(payload) == type;
 }
 
 /* A stored contentType: a name, or the number older writers used (0 Unknown to
@@ -279,7 +279,7 @@ static void write_known(struct wbi_jw *w, const struct wbi_envelope *env, const 
     enum wbi_content_type type = env->content_type;
 
     if (type == WBI_CONTENT_INFER)
-        type = wbi_content_type_of(payload);
+        type = content_type_of(payload);
     wbi_jw_kstrz(w, "version", WBI_ENVELOPE_VERSION);
     write_optional(w, "tool", env->tool);
     write_optional(w, "provider", env->provider);

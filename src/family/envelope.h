@@ -27,8 +27,6 @@ enum wbi_content_type {
 const char *wbi_content_type_name(enum wbi_content_type type);
 /* Any case; false when the name is none of the six. */
 bool wbi_content_type_by_name(struct wbi_str name, enum wbi_content_type *ret);
-/* Text for a string, List for an array, Object for an object, else Unknown. */
-enum wbi_content_type wbi_content_type_of(const wbi_json *payload);
 /* False when Text is said of no string, List of no array, Object of no object:
  * worth a warning, never a failure. */
 bool wbi_content_type_fits(enum wbi_content_type type, const wbi_json *payload);

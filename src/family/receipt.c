@@ -267,7 +267,10 @@ void wbi_receipt_message(struct wbi_buf *out, struct wbi_str message)
         wbi_buf_addc(out, '\n');
 }
 
-wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena, struct wbi_buf *out)
+/* The receipt of an error, the same for all families. Details that are kept whole whatever
+ * their length are cut here, and it says so. */
+static wb_rc receipt_of_error(const struct wbi_canonical *c, struct wbi_arena *arena,
+                              struct wbi_buf *out)
 {
     const wbi_json *details = wbi_json_get_as(c->error, "details", WBI_JSON_OBJ);
     struct wbi_str hint = wbi_json_get_str(c->error, "recovery_hint");
@@ -308,7 +311,7 @@ wb_rc wbi_receipt_render(const struct wbi_family *family, const struct wbi_canon
     wb_rc rc;
 
     if (!c->success)
-        rc = wbi_receipt_error(c, arena, out);
+        rc = receipt_of_error(c, arena, out);
     else if (family != NULL && !has_all(c->result, family->needs))
         rc = wbi_compact_show(arena, c, WBI_RUNG_SUMMARY, out);
     else if (family != NULL)

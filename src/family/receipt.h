@@ -47,10 +47,6 @@ void wbi_receipt_message(struct wbi_buf *out, struct wbi_str message);
  * first line, the hint and the names of details cost. */
 #define WBI_ERROR_TOKENS 1000u
 #define WBI_ERROR_FRAME_TOKENS 100u
-/* The receipt of an error, the same for all families. Details that are kept whole whatever
- * their length are cut here, and it says so. */
-WB_MUST_CHECK wb_rc wbi_receipt_error(const struct wbi_canonical *c, struct wbi_arena *arena,
-                                      struct wbi_buf *out);
 
 /* family NULL: chosen by the shape of the result (the generic one). No line end
  * at the end of the receipt. */

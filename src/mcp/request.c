@@ -4,7 +4,6 @@
  *     the answer, others for the time of a call into foreign code.
  * (2) After its end nothing is sent for it; a cancelled one ends silently. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
@@ -333,7 +332,8 @@ void wbi_request_give_kept(struct wbi_mcp_request *r)
     end_with(r, &b, r->kept_status);
 }
 
-void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status)
+/* The last message of r (absent: none), then r is over. */
+static void end_request(struct wbi_mcp_request *r, struct wbi_str message, int status)
 {
     if (r->phase == WBI_REQ_DONE)
         return;
@@ -360,12 +360,12 @@ static void end_with(struct wbi_mcp_request *r, struct wbi_buf *b, int status)
     struct wbi_buf small;
 
     if (wbi_buf_rc(b) == WB_OK) {
-        wbi_request_end(r, wbi_buf_str(b), status);
+        end_request(r, wbi_buf_str(b), status);
     } else {
         wbi_buf_init(&small, WBI_LIMIT_MCP_MESSAGE);
         wbi_rpc_put_error(&small, r->id, WBI_RPC_INTERNAL,
                           WBI_LIT("the answer is too large or memory ran out"), WBI_NONE);
-        wbi_request_end(r, wbi_buf_rc(&small) == WB_OK ? wbi_buf_str(&small) : WBI_NONE, 200);
+        end_request(r, wbi_buf_rc(&small) == WB_OK ? wbi_buf_str(&small) : WBI_NONE, 200);
         wbi_buf_fini(&small);
     }
     if (s->spare.p == NULL && b->cap <= WBI_LIMIT_HTTP_KEPT)
@@ -589,7 +589,7 @@ void wbi_request_cancel(struct wbi_mcp_request *r)
     r->cancelled = true;
     wbi_trail_drop(r);
     if (!r->handed) /* listening: nobody else owes anything */
-        wbi_request_end(r, WBI_NONE, 200);
+        end_request(r, WBI_NONE, 200);
     else if (r->phase != WBI_REQ_DONE && s->ops.cancel != NULL)
         s->ops.cancel(s->arg, r);
     if (r->phase != WBI_REQ_DONE && r->http_id != 0)

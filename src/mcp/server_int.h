@@ -135,7 +135,6 @@ void wbi_session_end(struct wbi_mcp_session *session);
 uint64_t wbi_session_stream(const struct wbi_mcp_session *session);
 bool wbi_session_listens(const struct wbi_mcp_session *session);
 void wbi_session_notify(struct wbi_mcp_session *session, struct wbi_str message);
-bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri);
 /* NULL, or why it cannot be watched. */
 const char *wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str uri);
 void wbi_session_unwatch(struct wbi_mcp_session *session, struct wbi_str uri);
@@ -159,8 +158,6 @@ void wbi_request_emit_once(struct wbi_mcp_request *r, struct wbi_str message);
 /* A call that takes its time is answered by a stream, which says now that it is alive and can
  * be taken up again. */
 void wbi_request_open_stream(struct wbi_mcp_request *r);
-/* The last message of r (absent: none), then r is over. */
-void wbi_request_end(struct wbi_mcp_request *r, struct wbi_str message, int status);
 /* The answer of a parked request that ended before its retry, to the retry. */
 void wbi_request_give_kept(struct wbi_mcp_request *r);
 void wbi_request_cancel(struct wbi_mcp_request *r);

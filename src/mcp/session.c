@@ -3,7 +3,6 @@
  * (1) A session has an owner (its principal), a limit and an end: by the client,
  *     by idleness, or to make room when all are taken.
  * (2) One message goes out on one stream only. */
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -301,7 +300,7 @@ bool wbi_mcp_tell_watch(struct wbi_mcp_server *s, struct wbi_str uri, bool on)
     return s->ops.subscribed == NULL || s->ops.subscribed(s->arg, uri, on);
 }
 
-bool wbi_session_watches(const struct wbi_mcp_session *session, struct wbi_str uri)
+static bool watches(const struct wbi_mcp_session *session, struct wbi_str uri)
 {
     for (size_t i = 0; i < session->uri_count; i++) {
         if (wbi_str_eqz(uri, session->uris[i]))
@@ -314,7 +313,7 @@ const char *wbi_session_watch(struct wbi_mcp_session *session, struct wbi_str ur
 {
     char *copy;
 
-    if (wbi_session_watches(session, uri))
+    if (watches(session, uri))
         return NULL;
     if (session->uri_count == WBI_LIMIT_MCP_SUBSCRIPTIONS)
         return "too many subscriptions in this session";
@@ -463,7 +462,7 @@ static void tell_all(struct wbi_mcp_server *s, const char *method, int what, str
     }
     wbi_rpc_put_call(&b, WBI_NONE, method, uri.p != NULL ? wbi_buf_str(&params) : WBI_NONE);
     for (struct wbi_mcp_session *at = s->sessions; at != NULL; at = at->next) {
-        if (wbi_buf_rc(&b) == WB_OK && (what >= 0 || wbi_session_watches(at, uri)))
+        if (wbi_buf_rc(&b) == WB_OK && (what >= 0 || watches(at, uri)))
             wbi_session_notify(at, wbi_buf_str(&b));
     }
     for (struct wbi_mcp_request *r = s->requests, *next; r != NULL; r = next) {

@@ -18,7 +18,6 @@ struct wbi_stdio {
 
 WB_MUST_CHECK wb_rc wbi_stdio_open(const struct wbi_process_spec *spec, struct wbi_stdio *ret,
                                    struct wbi_error *err);
-void wbi_stdio_close_child(struct wbi_stdio *io);
 /* input.c: it has printed: a terminal whose input is at its end says so again, for whoever may
  * have asked. */
 void wbi_process_end_again(struct wbi_process *p);

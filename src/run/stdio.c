@@ -4,11 +4,9 @@
  * nobody has to feed it and a child that never reads blocks nobody. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -134,15 +132,10 @@ wb_rc wbi_stdio_open(const struct wbi_process_spec *spec, struct wbi_stdio *ret,
     return WB_OK;
 }
 
-void wbi_stdio_close_child(struct wbi_stdio *io)
+void wbi_stdio_close(struct wbi_stdio *io)
 {
     for (int i = 0; i < 3; i++)
         wbi_fd_drop(&io->child[i]);
-}
-
-void wbi_stdio_close(struct wbi_stdio *io)
-{
-    wbi_stdio_close_child(io);
     wbi_fd_drop(&io->in);
     wbi_fd_drop(&io->out[0]);
     wbi_fd_drop(&io->out[1]);

@@ -25,7 +25,8 @@ static bool knows(const struct wbi_elicited *e, struct wbi_str conversation, str
     return false;
 }
 
-void wbi_elicited_note(struct wbi_elicited *e, struct wbi_str conversation, const wbi_json *params)
+/* Params of an elicitation; one that is no URL's is nothing. */
+static void note(struct wbi_elicited *e, struct wbi_str conversation, const wbi_json *params)
 {
     struct wbi_str id = wbi_json_get_str(params, "elicitationId");
     size_t i = e->next % WBI_ELICITED_MAX;
@@ -62,5 +63,5 @@ void wbi_elicited_empty(struct wbi_elicited *e)
 
 void wbi_server_elicits(struct wbi_server *s, struct wbi_str conversation, const wbi_json *params)
 {
-    wbi_elicited_note(&s->elicited, conversation, params);
+    note(&s->elicited, conversation, params);
 }

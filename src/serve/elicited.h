@@ -13,8 +13,6 @@ struct wbi_elicited {
     size_t next;
 };
 
-/* Params of an elicitation; one that is no URL's is nothing. */
-void wbi_elicited_note(struct wbi_elicited *e, struct wbi_str conversation, const wbi_json *params);
 /* on_found runs for each conversation that was given this id; they are forgotten. */
 void wbi_elicited_done(struct wbi_elicited *e, struct wbi_str id,
                        void (*on_found)(void *arg, struct wbi_str conversation, struct wbi_str id),

@@ -549,8 +549,9 @@ static void on_elicited(void *arg, struct wbi_str id)
         wbi_elicited_done(&s->elicited, id, s->set->ears.on_elicited, s->set->ears.arg);
 }
 
-const struct wbi_upstream_ops wbi_server_ops = {on_changed, on_updated, on_elicited,
-                                                on_state,   on_ready,   on_banner};
+/* What servers tell; their arg is a struct wbi_side. */
+static const struct wbi_upstream_ops server_ops = {on_changed, on_updated, on_elicited,
+                                                   on_state,   on_ready,   on_banner};
 
 wb_rc wbi_server_connect(struct wbi_side *side, const struct wbi_upstream_spec *spec,
                          struct wbi_error *err)
@@ -566,8 +567,8 @@ wb_rc wbi_server_connect(struct wbi_side *side, const struct wbi_upstream_spec *
     if (spec->url.p != NULL && ups->curl == NULL)
         rc = wbi_curl_new(ups->rt->loop, &ups->curl, err);
     if (rc == WB_OK)
-        rc = wbi_upstream_new(ups->rt->loop, ups->rt->runner, ups->curl, spec, &wbi_server_ops,
-                              side, &side->up, err);
+        rc = wbi_upstream_new(ups->rt->loop, ups->rt->runner, ups->curl, spec, &server_ops, side,
+                              &side->up, err);
     return rc;
 }
 

@@ -79,8 +79,6 @@ struct wbi_server {
 /* upstreams.c: false when nobody hears. */
 bool wbi_upstreams_notice(const struct wbi_upstreams *ups, const char *text);
 
-/* upstreams.c: what servers tell; their arg is a struct wbi_side. */
-extern const struct wbi_upstream_ops wbi_server_ops;
 /* Makes the connection to s that is meant for `side`. */
 WB_MUST_CHECK wb_rc wbi_server_connect(struct wbi_side *side, const struct wbi_upstream_spec *spec,
                                        struct wbi_error *err);

@@ -10,12 +10,27 @@
 
 extern const char wbi_data_store_schema_sql[];
 
+/* The chain's hash in front of row 1. */
+static wb_rc genesis(struct wbi_str state_id, uint8_t ret[WBI_SHA256_SIZE])
+{
+    static const char label[] = "waybill.ledger.genesis.v1"; /* hashed with its NUL */
+    char text[sizeof(label) + 8 + WBI_ID_SIZE];
+
+    if (state_id.n > WBI_ID_SIZE)
+        return WB_ELIMIT;
+    memcpy(text, label, sizeof(label));
+    for (unsigned i = 0; i < 8; i++)
+        text[sizeof(label) + i] = (char)((uint64_t)state_id.n >> (56 - 8 * i));
+    memcpy(text + sizeof(label) + 8, state_id.p, state_id.n);
+    return wbi_sha256(text, sizeof(label) + 8 + state_id.n, ret);
+}
+
 static wb_rc fill_meta(struct wbi_db *db, void *arg, struct wbi_error *err)
 {
     const struct wbi_dir *dir = arg;
     uint8_t hash[WBI_SHA256_SIZE];
     char hex[WBI_SHA256_HEX], sql[512];
-    wb_rc rc = wbi_genesis(wbi_str_z(dir->id), hash);
+    wb_rc rc = genesis(wbi_str_z(dir->id), hash);
 
     if (rc != WB_OK)
         return wbi_fail(err, rc, "ledger: cannot hash");
@@ -36,20 +51,6 @@ static const char version_2[] =
 
 const struct wbi_step wbi_steps[] = {{wbi_data_store_schema_sql, fill_meta}, {version_2, NULL}};
 const size_t wbi_steps_n = WBI_COUNT(wbi_steps);
-
-wb_rc wbi_genesis(struct wbi_str state_id, uint8_t ret[WBI_SHA256_SIZE])
-{
-    static const char label[] = "waybill.ledger.genesis.v1"; /* hashed with its NUL */
-    char text[sizeof(label) + 8 + WBI_ID_SIZE];
-
-    if (state_id.n > WBI_ID_SIZE)
-        return WB_ELIMIT;
-    memcpy(text, label, sizeof(label));
-    for (unsigned i = 0; i < 8; i++)
-        text[sizeof(label) + i] = (char)((uint64_t)state_id.n >> (56 - 8 * i));
-    memcpy(text + sizeof(label) + 8, state_id.p, state_id.n);
-    return wbi_sha256(text, sizeof(label) + 8 + state_id.n, ret);
-}
 
 wb_rc wbi_db_migrate(struct wbi_db *db, const struct wbi_step *steps, size_t n, void *arg,
                      struct wbi_error *err)

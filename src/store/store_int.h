@@ -86,8 +86,6 @@ WB_MUST_CHECK wb_rc wbi_db_prepare(const struct wbi_dir *dir, struct wbi_db *db,
 /* The tables without a row, for a connection that only reads. */
 WB_MUST_CHECK wb_rc wbi_db_empty(const struct wbi_dir *dir, struct wbi_db *db,
                                  struct wbi_error *err);
-/* The chain's hash in front of row 1. */
-WB_MUST_CHECK wb_rc wbi_genesis(struct wbi_str state_id, uint8_t ret[WBI_SHA256_SIZE]);
 
 /* Rows of a transaction that are inserted together (gathered.c). */
 #define WBI_GATHERED_MOST 128u

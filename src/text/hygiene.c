@@ -52,7 +52,9 @@ static bool in_range(uint32_t cp, uint32_t from, uint32_t to)
     return cp >= from && cp <= to;
 }
 
-bool wbi_hygiene_invisible(uint32_t cp)
+/* True for the characters that are made visible: default-ignorable, zero
+ * width, bidirectional, tags, line and paragraph separators. */
+static bool invisible(uint32_t cp)
 {
     if (cp < 0x00ad)
         return false;
@@ -73,12 +75,12 @@ static bool plain_selector(uint32_t cp, uint32_t before)
 {
     return (cp == 0xfe0f || cp == 0xfe0e) &&
            (in_range(before, 0x203c, 0x3299) || in_range(before, 0x1f000, 0x1faff)) &&
-           !wbi_hygiene_invisible(before);
+           !invisible(before);
 }
 
 bool wbi_hygiene_hidden(uint32_t cp, uint32_t before)
 {
-    return in_range(cp, 0x7f, 0x9f) || (wbi_hygiene_invisible(cp) && !plain_selector(cp, before));
+    return in_range(cp, 0x7f, 0x9f) || (invisible(cp) && !plain_selector(cp, before));
 }
 
 size_t wbi_hygiene_mark(uint32_t cp, char out[WBI_HYGIENE_MARK])
@@ -126,7 +128,7 @@ static void put_cells(struct wbi_hygiene *h, struct wbi_buf *out)
 
     for (size_t i = 0; i < h->n_cells; i++) {
         uint32_t cp = h->cells[i];
-        bool hidden = wbi_hygiene_invisible(cp) && !plain_selector(cp, before);
+        bool hidden = invisible(cp) && !plain_selector(cp, before);
 
         h->counts.invisible += hidden;
         wbi_buf_add(out, text, hidden ? wbi_hygiene_mark(cp, text) : wbi_utf8_put(cp, text));
@@ -404,7 +406,7 @@ static wb_rc code_point(struct wbi_hygiene *h, const char *p, size_t n, struct w
     h->last = cp;
     if (cp < 0xa0)
         return c1_control(h, cp, out);
-    if (!wbi_hygiene_invisible(cp) || plain_selector(cp, before))
+    if (!invisible(cp) || plain_selector(cp, before))
         return put_text(h, p, n, out);
     h->counts.invisible++;
     return put_visible(h, cp, out);
@@ -714,7 +716,7 @@ bool wbi_hygiene_is_clean(struct wbi_str bytes)
         if (good == 0)
             return false;
         cp = wbi_utf8_next(bytes, &at);
-        if (cp < 0xa0 || (wbi_hygiene_invisible(cp) && !plain_selector(cp, before)))
+        if (cp < 0xa0 || (invisible(cp) && !plain_selector(cp, before)))
             return false;
         before = cp;
     }

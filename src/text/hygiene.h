@@ -73,9 +73,6 @@ WB_MUST_CHECK wb_rc wbi_hygiene_clean(struct wbi_str bytes, struct wbi_buf *out,
                                       struct wbi_hygiene_counts *ret_counts);
 /* True when cleaning would change nothing. */
 bool wbi_hygiene_is_clean(struct wbi_str bytes);
-/* True for the characters that are made visible: default-ignorable, zero
- * width, bidirectional, tags, line and paragraph separators. */
-bool wbi_hygiene_invisible(uint32_t cp);
 /* True when cp is made visible after `before` (0: nothing), and for controls but those
  * below the blank. */
 bool wbi_hygiene_hidden(uint32_t cp, uint32_t before);

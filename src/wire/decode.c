@@ -174,7 +174,8 @@ wb_rc wbi_decoding_name(struct wbi_decoding *d, struct wbi_wire_call *call, cons
     return wbi_decoding_set_name(d, call, name, member, &call->name);
 }
 
-bool wbi_json_text_is_cut(struct wbi_str text)
+/* True when JSON text ends inside a string or an open container. */
+static bool json_text_is_cut(struct wbi_str text)
 {
     size_t depth = 0;
 
@@ -199,7 +200,7 @@ static wb_rc bad_arguments(struct wbi_decoding *d, struct wbi_wire_call *call, s
                            const char *member, const struct wbi_error *why)
 {
     call->text = text;
-    call->truncated = call->truncated || wbi_json_text_is_cut(text);
+    call->truncated = call->truncated || json_text_is_cut(text);
     if (why->line > 0)
         call->parse_error =
             wbi_arena_fmt(d->arena, "%s at line %u column %u", why->text, why->line, why->column);
@@ -209,7 +210,7 @@ static wb_rc bad_arguments(struct wbi_decoding *d, struct wbi_wire_call *call, s
         return wbi_fail_nomem(d->err);
     return wbi_decoding_problem(d, call, WBI_KIND_INVALID_TOOL_INPUT,
                                 "%s is not valid JSON%s: %.*s; one JSON object is accepted", member,
-                                wbi_json_text_is_cut(text) ? " (it ends early)" : "",
+                                json_text_is_cut(text) ? " (it ends early)" : "",
                                 WBI_FMT(call->parse_error));
 }
 
@@ -269,7 +270,7 @@ static enum wbi_provider detect_object(const wbi_json *v)
 }
 
 /* Arrays are told by their first element with a known shape. */
-enum wbi_provider wbi_wire_detect(const wbi_json *line)
+static enum wbi_provider detect(const wbi_json *line)
 {
     if (!wbi_json_is(line, WBI_JSON_ARR))
         return detect_object(line);
@@ -432,7 +433,7 @@ wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider, const
     if (rc != WB_OK)
         return rc;
     if (provider == WBI_PROVIDER_AUTO)
-        provider = wbi_wire_detect(body);
+        provider = detect(body);
     if (wbi_codec_of(provider) == NULL)
         return no_call(err, WBI_PROVIDER_AUTO, body);
     turn.provider = provider;

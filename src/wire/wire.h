@@ -90,8 +90,6 @@ struct wbi_wire_turn {
 WB_MUST_CHECK wb_rc wbi_wire_decode(struct wbi_arena *arena, enum wbi_provider provider,
                                     const wbi_json *line, struct wbi_wire_turn *ret,
                                     struct wbi_error *err);
-/* The provider whose shape the line has; WBI_PROVIDER_AUTO when none is seen. */
-enum wbi_provider wbi_wire_detect(const wbi_json *line);
 /* Best guess at the id that a line without a usable call carries; NULL: none. */
 const wbi_json *wbi_wire_find_id(const wbi_json *line);
 

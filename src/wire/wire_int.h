@@ -64,8 +64,6 @@ __attribute__((format(printf, 4, 5))) WB_MUST_CHECK wb_rc wbi_decoding_problem(
     struct wbi_decoding *d, struct wbi_wire_call *call, enum wbi_kind kind, const char *fmt, ...);
 /* The last call of the turn was cut if it came from last_item. */
 void wbi_decoding_cut_last(struct wbi_decoding *d, const wbi_json *last_item);
-/* True when JSON text ends inside a string or an open container. */
-bool wbi_json_text_is_cut(struct wbi_str text);
 
 /* --- content --- */
 

@@ -35,8 +35,6 @@ struct wbi_page_view {
 
 /* The members of a page into an open object. */
 void wbi_page_write(struct wbi_jw *w, const struct wbi_page_view *page);
-/* "lines 1-20 of 300": what a page holds. */
-struct wbi_str wbi_page_summary(const struct wbi_page_view *page, struct wbi_arena *arena);
 /* Header lines (range, path, next page) and the section of a page's result. */
 void wbi_page_render_header(struct wbi_buf *out, struct wbi_str tool_name, const wbi_json *result);
 void wbi_page_render_content(struct wbi_buf *out, const wbi_json *result);

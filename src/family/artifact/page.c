@@ -3,7 +3,6 @@
  * call stands in the header, complete, so that following it needs no thought. */
 #include "family/artifact/artifact.h"
 
-#include "base/limits.h"
 #include "text/tokens.h"
 
 static const char *const kind_names[] = {"lines", "bytes", "tail", "grep", "json"};
@@ -73,7 +72,8 @@ static struct wbi_str range_text(const struct wbi_page_view *p, struct wbi_arena
     return wbi_arena_fmt(arena, "lines %llu-%llu", first, last);
 }
 
-struct wbi_str wbi_page_summary(const struct wbi_page_view *p, struct wbi_arena *arena)
+/* "lines 1-20 of 300": what a page holds. */
+static struct wbi_str page_summary(const struct wbi_page_view *p, struct wbi_arena *arena)
 {
     struct wbi_str range = range_text(p, arena);
 
@@ -149,7 +149,7 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
     wbi_jw_obj(&w);
     wbi_page_write(&w, page);
     wbi_jw_obj_end(&w);
-    *ret_summary = wbi_page_summary(page, p->arena);
+    *ret_summary = page_summary(page, p->arena);
     return ret_summary->p ? wbi_buf_rc(ret_result) : wbi_fail_nomem(err);
 }
 

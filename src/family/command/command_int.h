@@ -3,17 +3,10 @@
 #ifndef WBI_FAMILY_COMMAND_COMMAND_INT_H
 #define WBI_FAMILY_COMMAND_COMMAND_INT_H
 
-#include <stdio.h>
-
 #include "family/canonical.h"
 #include "family/command/command.h"
 #include "family/receipt.h"
 
-/* Previews, flags, counts and artifacts of both streams as members; names[1] is
- * not used for combined output. */
-WB_MUST_CHECK wb_rc wbi_command_write_streams(const struct wbi_command_output *o,
-                                              const char *const names[2], struct wbi_arena *arena,
-                                              struct wbi_jw *w, struct wbi_error *err);
 /* How it ended, and the streams. */
 WB_MUST_CHECK wb_rc wbi_command_write_completed(const struct wbi_command_output *o,
                                                 struct wbi_arena *arena, struct wbi_jw *w,
@@ -31,7 +24,6 @@ WB_MUST_CHECK wb_rc wbi_batch_share(struct wbi_command_batch *batch, uint64_t to
 
 /* A command line as far as results repeat it: the record has all of it. */
 struct wbi_str wbi_command_shown(struct wbi_str cmd);
-struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena);
 /* Of a command that ran: the batch goes on, so its item tells what an ExecCommand would end in. */
 #define WBI_BATCH_LOST                                                                         \
     "output_persistence_failed: its output could not all be written to the disk of the state " \

@@ -5,7 +5,6 @@
 #include "family/command/command_int.h"
 
 #include "base/checked.h"
-#include "base/limits.h"
 #include "base/utf8.h"
 #include "text/tokens.h"
 
@@ -258,8 +257,10 @@ static bool is_cut(const struct wbi_preview *p, const struct wbi_command_stream 
     return p->truncated || s->dropped > 0;
 }
 
-wb_rc wbi_command_write_streams(const struct wbi_command_output *o, const char *const names[2],
-                                struct wbi_arena *arena, struct wbi_jw *w, struct wbi_error *err)
+/* Previews, flags, counts and artifacts of both streams as members; names[1] is
+ * not used for combined output. */
+static wb_rc write_streams(const struct wbi_command_output *o, const char *const names[2],
+                           struct wbi_arena *arena, struct wbi_jw *w, struct wbi_error *err)
 {
     struct wbi_preview preview[2];
     bool cut[2] = {false, false};
@@ -301,7 +302,7 @@ static const char *const *names_of(const struct wbi_command_output *o)
 wb_rc wbi_command_write_partial(const struct wbi_command_output *o, struct wbi_arena *arena,
                                 struct wbi_jw *w, struct wbi_error *err)
 {
-    return wbi_command_write_streams(o, names_of(o), arena, w, err);
+    return write_streams(o, names_of(o), arena, w, err);
 }
 
 void wbi_command_write_end(struct wbi_jw *w, const struct wbi_command_output *o)
@@ -328,7 +329,7 @@ wb_rc wbi_command_write_completed(const struct wbi_command_output *o, struct wbi
     wbi_command_write_end(w, o);
     if (o->killed > 0)
         wbi_jw_kint(w, "killed_processes", o->killed);
-    return wbi_command_write_streams(o, names_of(o), arena, w, err);
+    return write_streams(o, names_of(o), arena, w, err);
 }
 
 static void write_handle(struct wbi_jw *w, const struct wbi_command_output *o)
@@ -349,7 +350,7 @@ static wb_rc write_promoted(const struct wbi_command_output *o, struct wbi_arena
 
     write_handle(w, o);
     only.combined = o->stream[1].bytes == 0 || o->combined;
-    return wbi_command_write_streams(&only, names, arena, w, err);
+    return write_streams(&only, names, arena, w, err);
 }
 
 struct wbi_str wbi_command_shown(struct wbi_str cmd)
@@ -357,7 +358,7 @@ struct wbi_str wbi_command_shown(struct wbi_str cmd)
     return wbi_str_head(cmd, wbi_utf8_cut_words(cmd, COMMAND_SHOWN));
 }
 
-struct wbi_str wbi_command_summary(const struct wbi_command_output *o, struct wbi_arena *arena)
+static struct wbi_str summary_of(const struct wbi_command_output *o, struct wbi_arena *arena)
 {
     switch (o->disposition) {
     case WBI_DISPOSITION_PROMOTED:
@@ -425,7 +426,7 @@ wb_rc wbi_command_project(void *arg, const struct wbi_complete *full,
     }
     wbi_receipt_write_budget(&w, &o->budget);
     wbi_jw_obj_end(&w);
-    *ret_summary = wbi_command_summary(o, p->arena);
+    *ret_summary = summary_of(o, p->arena);
     if (rc == WB_OK && ret_summary->p == NULL)
         return wbi_fail_nomem(err);
     return rc == WB_OK ? wbi_buf_rc(ret_result) : rc;
