@@ -19,29 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "support/counting.h"
 #include "waybill/waybill.h"
 #include "workspace.h"
-
-static void count_run(wb_tool_call *call, void *arg)
-{
-    ++*(int *)arg;
-    wb_tool_finish_text(call, "done", 4);
-}
-
-/* A bare runtime whose tool "count" counts its calls. */
-static wb_runtime *counting_runtime(int *runs)
-{
-    wb_options *o = wb_options_new();
-    wb_runtime *runtime;
-
-    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
-    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
-    wb_options_free(o);
-    assert_int_equal(wb_tool_register(runtime, "{\"name\":\"count\",\"effect\":\"Pure\"}", NULL,
-                                      count_run, NULL, runs, NULL),
-                     WB_OK);
-    return runtime;
-}
 
 /* ---- other threads ---- */
 
