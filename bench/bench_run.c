@@ -3,7 +3,6 @@
  * calls, interleaved in one run; medians and ratios.
  * Run pinned to one core (taskset -c 0): waking the other one is the machine's
  * cost, not ours. An argument N sets the rounds (default 200). */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,7 +17,7 @@
 #include "artifact/spool.h"
 #include "base/limits.h"
 #include "loop/loop.h"
-#include "run/capture.h"
+#include "run/process.h"
 #include "text/hygiene.h"
 #include "text/secrets.h"
 

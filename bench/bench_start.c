@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/bench_start.c: from start to end of a process, medians of interleaved
  * runs: bench_start EMPTY-PROGRAM WAYBILL JSON-FILE */
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

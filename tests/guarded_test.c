@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "api/api_int.h"
-#include "base/limits.h"
 #include "config/config.h"
 #include "config/layers_int.h"
 #include "support/guarded.h"

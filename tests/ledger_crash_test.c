@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "text/tokens.h"
 #include "toolbox.h"

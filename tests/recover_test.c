@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 
-#include "base/limits.h"
 #include "shared_vectors.h"
 #include "text/hygiene.h"
 

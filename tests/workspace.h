@@ -4,7 +4,6 @@
 #ifndef WAYBILL_TESTS_WORKSPACE_H
 #define WAYBILL_TESTS_WORKSPACE_H
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "api/api_int.h"
-#include "config/config.h"
 #include "serve/gateway.h"
 #include "serve/token.h"
 #include "serve/upstreams.h"

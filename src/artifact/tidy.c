@@ -3,7 +3,6 @@
  * where that is enough: a fact is read only of what is about to go. When all is done that is
  * noted in the store with its size, so that the processes that share it take turns, and a
  * short command need not count what is there. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * base/clock.c */
 #include "base/clock.h"
 
-#include <stdio.h>
 #include <time.h>
 
 #include "base/checked.h"

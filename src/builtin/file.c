@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "builtin/command_int.h"
-#include "config/config.h"
 #include "family/file/show.h"
 #include "path/path.h"
 

@@ -3,7 +3,6 @@
 #include "builtin/file_int.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "call/workspace.h"
 #include "config/config.h"
 #include "family/file/show.h"

@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "call/local.h"
 #include "family/file/patch.h"
 #include "path/path.h"
 

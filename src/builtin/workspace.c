@@ -5,7 +5,6 @@
 #include "builtin/work.h"
 
 #include "base/arena.h"
-#include "base/limits.h"
 #include "builtin/file_int.h"
 #include "call/workspace.h"
 #include "family/workspace/workspace.h"

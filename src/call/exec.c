@@ -12,7 +12,6 @@
 #include "call/partial.h"
 #include "call/runtime.h"
 #include "call/stages_int.h"
-#include "schema/schema.h"
 #include "text/hygiene.h"
 
 void wbi_exec_done(struct wbi_exec *x, const struct wbi_complete *complete)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "artifact/spool.h"
-#include "base/checked.h"
 #include "base/limits.h"
 #include "base/sign.h"
 #include "call/control.h"

@@ -3,7 +3,6 @@
  * it are taken from the workspace's root, wherever Waybill is called. */
 #include <stdlib.h>
 
-#include "base/limits.h"
 #include "call/local_tool_int.h"
 #include "family/generic/generic.h"
 #include "run/process.h"

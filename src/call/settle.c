@@ -4,7 +4,6 @@
  * exactly once. (2) A key whose tool still runs stays in flight until the tool
  * reports; then it is settled by what came of it. */
 #include "base/limits.h"
-#include "call/attempts.h"
 #include "call/exec.h"
 #include "call/guards.h"
 #include "call/keys.h"

@@ -4,7 +4,6 @@
 #include "base/limits.h"
 #include "call/stages_int.h"
 #include "call/views.h"
-#include "family/canonical.h"
 #include "family/command/command.h"
 #include "family/generic/generic.h"
 #include "wire/wire.h"

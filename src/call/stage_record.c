@@ -3,7 +3,6 @@
  * written down before it starts and its outcome before the reply; a Pure call
  * and one that was refused are written behind the reply, unless so many rows wait
  * for the disk already that memory would grow with every one. */
-#include "base/limits.h"
 #include "call/record.h"
 #include "call/redact.h"
 #include "call/runtime.h"

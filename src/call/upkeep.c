@@ -2,7 +2,6 @@
  * call/upkeep.c: when the store is tidied, and what must stay. */
 #include "call/upkeep.h"
 
-#include "base/alloc.h"
 #include "ledger/ledger.h"
 #include "loop/loop.h"
 #include "run/tasks.h"

@@ -3,7 +3,6 @@
  * limits on lengths and numbers are npm's. */
 #include "catalog/semver.h"
 
-#include "base/checked.h"
 #include "base/limits.h"
 #include "catalog/semver_int.h"
 

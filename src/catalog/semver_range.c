@@ -3,7 +3,6 @@
  * set is a list of comparators that must all hold. Everything a person may
  * write (hyphens, tildes, carets, x) becomes plain comparators when it is
  * parsed, so that testing a version is a few comparisons. */
-#include "base/checked.h"
 #include "base/limits.h"
 #include "catalog/semver.h"
 #include "catalog/semver_int.h"

@@ -6,7 +6,6 @@
 #include "guard/cache.h"
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/limits.h"
 #include "guard/deadline.h"
 

@@ -4,7 +4,6 @@
 #include "guard/idempotency.h"
 
 #include "base/checked.h"
-#include "guard/deadline.h"
 
 #define CLAIM_TRIES 8
 

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "catalog/names.h"
 

@@ -6,7 +6,6 @@
 #include "guard/table.h"
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/hash.h"
 #include "base/limits.h"
 

@@ -2,7 +2,6 @@
  * http/check.c: which requests are read on. Pure verdicts over one request's
  * head; llhttp has refused what breaks the grammar, this refuses what is legal
  * but could be read in two ways, and what may not talk to us. */
-#include <stdio.h>
 
 #include "base/word.h"
 #include "http/http_int.h"

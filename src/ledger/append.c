@@ -4,7 +4,6 @@
  * hashing and inserting happen on the writer thread, inside the transaction
  * that also read the tail. */
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "ledger/lean.h"
 #include "ledger/ledger_int.h"
 

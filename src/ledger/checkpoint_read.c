@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/checked.h"
 #include "base/limits.h"
 #include "ledger/checkpoint_int.h"
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 
 struct verify {
     struct wbi_ledger *ledger;

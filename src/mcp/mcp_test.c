@@ -16,9 +16,7 @@
 #include "base/checked.h"
 #include "http/http.h"
 #include "loop/loop.h"
-#include "mcp/line.h"
 #include "mcp/server.h"
-#include "mcp/sse.h"
 #include "support/dial.h"
 
 static bool header_equals(const char *header, const char *json)

@@ -2,9 +2,7 @@
  * mcp/serve_http.c: Streamable HTTP: what a POST, GET or DELETE on the endpoint
  * means in each revision. A request of 2026-07-28 stands alone; older ones live
  * in a session that `initialize` opened. */
-#include <stdio.h>
 
-#include "json/write.h"
 #include "mcp/server_int.h"
 
 static void plain(struct wbi_http *http, uint64_t id, int status, const char *extra)

@@ -6,7 +6,6 @@
  * (1) A trail belongs to its session and ends with it. (2) What was sent whole, most probably
  * read, gives way first; a call's messages give way to newer ones, never to keep its answer. */
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "mcp/server_int.h"
 
 struct said {

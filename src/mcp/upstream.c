@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "mcp/upstream_int.h"
 
 static void on_timer(void *arg);

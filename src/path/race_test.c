@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/arena.h"
 #include "path/path.h"
 #include "racer.h"
 

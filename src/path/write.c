@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/checked.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/id.h"

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/hash.h"
 #include "loop/loop.h"
 #include "run/capture.h"
 #include "run/process_int.h"

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/checked.h"
 #include "base/limits.h"
 #include "run/process_int.h"
 

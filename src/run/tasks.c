@@ -7,7 +7,6 @@
 #include "run/tasks.h"
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "loop/loop.h"
 #include "run/tasks_int.h"
 

@@ -2,7 +2,6 @@
  * schema/build.c: one schema object becomes one node; keywords about single
  * values. Shapes are checked here, so that a wrong schema is refused by name
  * and place before anything is validated with it. */
-#include <math.h>
 
 #include "base/checked.h"
 #include "base/limits.h"

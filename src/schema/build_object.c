@@ -3,8 +3,6 @@
  * "unevaluated*" without anything beside it that could evaluate is the same as
  * "additionalProperties"/"items" and is built as such; what is fully covered
  * by those is dropped. Only the rest has to be tracked while validating. */
-#include "base/checked.h"
-#include "base/limits.h"
 #include "schema/compile_int.h"
 
 static wb_rc child(struct wbi_build *b, const wbi_json *value, uint32_t *ret)

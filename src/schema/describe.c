@@ -2,7 +2,6 @@
  * schema/describe.c: schemas and values in words, short enough for a model.
  * Values may be secrets: of a long string only the beginning is shown. */
 #include "base/checked.h"
-#include "base/limits.h"
 #include "base/utf8.h"
 #include "json/write.h"
 #include "schema/schema_int.h"

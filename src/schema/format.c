@@ -2,7 +2,6 @@
  * schema/format.c: the formats people use in tool schemas, by their grammars.
  * Dates and times: RFC 3339; durations: its appendix A; pointers: RFC 6901. */
 #include "base/checked.h"
-#include "base/utf8.h"
 #include "schema/schema_int.h"
 
 static bool is_digit(char c)

@@ -9,7 +9,6 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "base/slice.h"
 
 struct wbi_name {
     uint64_t head;

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/limits.h"
 #include "call/guards.h"
 #include "call/run.h"
 

@@ -14,7 +14,6 @@
 #include "call/runtime.h"
 #include "json/write.h"
 #include "serve/pass.h"
-#include "text/hygiene.h"
 #include "text/secrets.h"
 
 #define SCHEME WBI_LIT("waybill://artifact/")

@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "call/redact.h"
 #include "call/runtime.h"
-#include "serve/definition.h"
 #include "text/hygiene_value.h"
 #include "text/tokens.h"
 #include "wire/wire.h"

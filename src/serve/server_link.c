@@ -8,8 +8,6 @@
  * counts, for it has all there is. A tool that is another one over the older, or is not there, is
  * called over the newer: its pin was checked there. (4) Who cannot be served by one of two
  * connections is by the other: not every program can run twice. */
-#include "base/alloc.h"
-#include "base/checked.h"
 #include "base/limits.h"
 #include "serve/upstreams_int.h"
 

@@ -6,7 +6,6 @@
 #include "text/preview_bits_int.h"
 
 #include "base/hash.h"
-#include "base/limits.h"
 #include "text/tokens.h"
 
 #define GROUPS_MAX 4u

@@ -6,7 +6,6 @@
 #include "text/preview_int.h"
 
 #include "base/hash.h"
-#include "base/limits.h"
 
 #define RULE_MIN 3u
 #define RULE_MAX 60u

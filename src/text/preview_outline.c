@@ -4,7 +4,6 @@
  * are not shown are told with their line numbers. */
 #include "text/preview_int.h"
 
-#include "base/limits.h"
 #include "text/tokens.h"
 
 #define LINES_MIN 40u   /* shorter texts need no outline */

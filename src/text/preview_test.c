@@ -14,7 +14,6 @@
 #include "base/limits.h"
 #include "text/hygiene.h"
 #include "text/preview_int.h"
-#include "text/tokens_int.h"
 
 #define GOLDEN WAYBILL_SOURCE "/tests/golden/text/"
 

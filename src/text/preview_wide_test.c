@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/checked.h"
-#include "base/limits.h"
 #include "text/preview_int.h"
 #include "text/tokens_int.h"
 

@@ -12,7 +12,6 @@
 
 #include "base/checked.h"
 #include "base/limits.h"
-#include "json/write.h"
 #include "text/redact.h"
 
 static struct wbi_arena *arena;

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/limits.h"
 #include "text/regex.h"
 
 static enum wbi_regex_verdict match(const char *pattern, unsigned flags, const char *subject)

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/checked.h"
-#include "text/hygiene.h"
 #include "text/secrets.h"
 #include "text/secrets_scan_int.h"
 

@@ -5,8 +5,6 @@
  * comes first. */
 #include "text/secrets_int.h"
 
-#include "base/limits.h"
-
 /* A member of the object under way. */
 struct member {
     struct wbi_str name;

@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "base/limits.h"
 #include "text/hygiene.h"
-#include "text/redact.h"
 #include "text/secrets.h"
 
 static struct wbi_secrets *set;

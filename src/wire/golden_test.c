@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/checked.h"
 #include "base/limits.h"
 #include "json/write.h"
 #include "wire/wire.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "base/limits.h"
 
 /* --- writing entries --- */
 

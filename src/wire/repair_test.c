@@ -13,7 +13,6 @@
 #include "arena_fixture.h"
 #include "base/checked.h"
 #include "base/limits.h"
-#include "json/write.h"
 #include "wire/history.h"
 #include "wire/repair.h"
 

@@ -5,7 +5,6 @@
  *   mcp_echo               always well
  *   mcp_echo --faults N    about N calls of 1000 are not answered, answered twice
  *                          or under a wrong id, or end the server */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/checked.h"
-#include "base/limits.h"
 #include "family/canonical.h"
 #include "family/receipt.h"
 

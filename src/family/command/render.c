@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/checked.h"
 #include "family/compact.h"
 
 static void signal_line(const wbi_json *result, struct wbi_buf *out)

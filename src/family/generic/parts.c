@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "family/canonical.h"
 #include "family/generic/generic_int.h"
 #include "family/receipt.h"
 #include "text/hygiene.h"

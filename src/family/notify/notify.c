@@ -3,7 +3,6 @@
 #include "family/notify/notify.h"
 
 #include "family/canonical.h"
-#include "family/receipt.h"
 
 static wb_rc project(void *arg, const struct wbi_complete *full, const struct wbi_projection *p,
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
