@@ -623,8 +623,9 @@ static wb_rc add_call(struct wbi_router *r, struct wbi_call_line *line, struct w
     rc = e->conversation ? WB_OK : WB_ENOMEM;
     if (rc == WB_OK && w->id.n > 0 && !line->refused) {
         rc = fingerprint(e);
-        earlier = recall(e->conversation, w->id);
-        rc = earlier ? WB_OK : remember(e);
+        earlier = rc == WB_OK ? recall(e->conversation, w->id) : NULL;
+        if (rc == WB_OK && earlier == NULL)
+            rc = remember(e);
     }
     if (rc != WB_OK) {
         free_entry(e);
