@@ -14,7 +14,6 @@
 #include "text/tokens.h"
 
 struct replay {
-    wb_ledger *l;
     struct wbi_runtime *rt;
     struct wbi_catalog *catalog;
     uint32_t budget;
@@ -174,7 +173,7 @@ wb_rc wb_ledger_replay(wb_ledger *l, wb_runtime *runtime, const wb_ledger_filter
                        unsigned budget, wb_line_cb on_line, void *arg, wb_error **reterr)
 {
     struct wbi_error err = WBI_ERROR_INIT;
-    struct replay r = {.l = l, .budget = budget, .on_line = on_line, .arg = arg};
+    struct replay r = {.budget = budget, .on_line = on_line, .arg = arg};
     struct wbi_row_query q = {.max = 0};
     wb_rc rc;
 

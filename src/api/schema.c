@@ -177,7 +177,6 @@ wb_rc wb_schema_check(const wb_schema *schema, const char *instance, size_t size
 
 struct run_line {
     struct compiling c;
-    const wbi_json *id;
     struct wbi_buf *out;
     bool judged;
 };

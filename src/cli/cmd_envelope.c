@@ -114,7 +114,7 @@ static int run(const struct args *a)
     if (root == NULL)
         return EXIT_USAGE;
     if (wb_json_check(root, size, &error) != WB_OK) {
-        code = fail(a, "standard input", error);
+        (void)fail(a, "standard input", error);
         code = EXIT_USAGE;
     } else {
         code = apply(a, op, root, size);

@@ -22,8 +22,7 @@ struct part {
 
 struct wbi_gathering {
     enum wbi_served_kind kind;
-    struct wbi_gateway *gateway; /* may be gone once r is answered */
-    struct wbi_mcp_request *r;   /* NULL: answered */
+    struct wbi_mcp_request *r; /* NULL: answered */
     enum wbi_mcp_list what;
     struct wbi_timer *timer;
     struct wbi_buf own;
@@ -176,7 +175,6 @@ void wbi_gather(struct wbi_gateway *g, struct wbi_mcp_request *r, enum wbi_mcp_l
         return;
     }
     all->kind = WBI_SERVED_LIST;
-    all->gateway = g;
     all->r = r;
     all->what = what;
     all->count = n;

@@ -20,7 +20,6 @@ struct group {
     uint32_t shape;
     size_t first; /* pick that stands for it */
     uint64_t count;
-    uint8_t severity;
 };
 
 struct distinct {
@@ -132,7 +131,7 @@ static size_t find_groups(const struct chooser *c, uint32_t *telling, struct gro
 
     for (size_t i = 0; i < c->n; i++) {
         const struct record *r = c->picks[i].rec;
-        struct group found = {r->shape, i, 0, r->severity};
+        struct group found = {r->shape, i, 0};
         size_t at;
 
         if (!tells(r) || telling[r->shape] <= (r->flags & LINE_FILE ? 3 : GROUP_FROM))

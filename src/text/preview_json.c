@@ -38,7 +38,6 @@ static const struct fold folds[] = {
 };
 
 struct level {
-    const wbi_json *v;    /* the container */
     const wbi_json *next; /* next element, or key of the next member */
     size_t left;
     size_t count;
@@ -212,8 +211,7 @@ static void enter(struct shower *s, const wbi_json *v, bool important)
     }
     wbi_buf_addc(&s->out, object ? '{' : '[');
     wide = (s->depth > 0 ? s->level[s->depth - 1].wide : 0) + (wbi_json_count(v) > NARROW);
-    s->level[s->depth++] = (struct level){.v = v,
-                                          .next = v + 1,
+    s->level[s->depth++] = (struct level){.next = v + 1,
                                           .left = wbi_json_count(v),
                                           .count = wbi_json_count(v),
                                           .items = usual_items(s, v, object),
