@@ -15,10 +15,9 @@ skip() {
 }
 
 [ -x "$waybill" ] || skip "no waybill"
-modules=$(bash "$source_dir/tools/npm_modules.sh" types) || exit $?
-mkdir -p "$work/workspace/tools.d" "$work/home" && cd "$work" || exit 1
-ln -sfn "$modules" node_modules
-echo '{"private": true, "type": "module"}' >package.json
+. "$source_dir/tests/wire/compiled.sh"
+types_in "$work"
+mkdir -p workspace/tools.d home || exit 1
 
 cat >workspace/tools.d/all.json <<'JSON'
 [
@@ -61,14 +60,4 @@ export const d: GeminiTool[] = [{"functionDeclarations":{"name":"a"}}];
 export const e: McpTool[] = [{"name":"a","inputSchema":{"type":"string"}}];
 TS
 } >refused.ts
-check() {
-    node_modules/.bin/tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext \
-        --moduleResolution nodenext --types '' "$1"
-}
-check definitions.ts || exit 1
-refused=$(check refused.ts | grep -c '^refused.ts.*error')
-if [ "$refused" -lt 5 ]; then
-    echo "the compiler refused $refused of 5 wrong shapes"
-    exit 1
-fi
-echo "all definitions have the types of the SDKs"
+hold_to_types definitions.ts 5 "all definitions"

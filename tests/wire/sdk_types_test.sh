@@ -7,10 +7,8 @@ set -u
 source_dir=${WAYBILL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=${WAYBILL_BUILD:-${TMPDIR:-/tmp}}/sdk-types
 
-modules=$(bash "$source_dir/tools/npm_modules.sh" types) || exit $?
-mkdir -p "$work" && cd "$work" || exit 1
-ln -sfn "$modules" node_modules
-echo '{"private": true, "type": "module"}' >package.json
+. "$source_dir/tests/wire/compiled.sh"
+types_in "$work"
 
 cat >generate.mjs <<'JS'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -49,14 +47,4 @@ export const d: Part = {"functionResponse":{"name":"a","response":"text"}};
 console.log(`${n} outputs`);
 JS
 node generate.mjs "$source_dir/tests/golden/wire" || exit 1
-check() {
-    node_modules/.bin/tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext \
-        --moduleResolution nodenext --types '' "$1"
-}
-check outputs.ts || exit 1
-refused=$(check refused.ts | grep -c '^refused.ts.*error')
-if [ "$refused" -lt 4 ]; then
-    echo "the compiler refused $refused of 4 wrong shapes"
-    exit 1
-fi
-echo "all outputs have the types of the SDKs"
+hold_to_types outputs.ts 4 "all outputs"
