@@ -89,6 +89,13 @@ for header in "$source"/include/waybill/*.h; do
     [ "$name" = waybill/waybill.h ] || [ "$(grep -cF "\"$name\"" "$source/include/waybill/waybill.h")" = 1 ] ||
         { echo "waybill/waybill.h includes $name not once"; failed=1; }
 done
+# man 5 names each member of the configuration.
+while read -r part member; do
+    grep -E '^\.(B|BR) ' "$source/docs/man/waybill-config.5" | grep -qw -e "$member" ||
+        { echo "docs/man/waybill-config.5 lacks $member ($part)"; failed=1; }
+done < <(awk '/^    "[A-Za-z]+": \{/ { split($0, word, "\""); part = word[2] }
+    part ~ /^(settings|tool|server|serverTool|binding)$/ && !/"(if|then|else)"/ && /^        "[A-Za-z]+": / {
+        split($0, word, "\""); print part, word[2] }' "$source/src/config/schema.json")
 twice=$(waybill --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | sort | uniq -d)
 [ -z "$twice" ] || { echo "waybill --help lists twice:" $twice; failed=1; }
 if command -v man > /dev/null 2>&1 && command -v groff > /dev/null 2>&1; then
