@@ -190,9 +190,11 @@ const char *style(const char *name)
         const char *name, *sequence;
     } styles[] = {{"bold", "\033[1m"},   {"dim", "\033[2m"},     {"red", "\033[31m"},
                   {"green", "\033[32m"}, {"yellow", "\033[33m"}, {"reset", "\033[0m"}};
-    const char *no_color = getenv("NO_COLOR");
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
     if (!isatty(STDOUT_FILENO) || (no_color != NULL && *no_color != '\0'))
+        return "";
+    if (term == NULL || *term == '\0' || strcmp(term, "dumb") == 0)
         return "";
     for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
         if (strcmp(styles[i].name, name) == 0)
