@@ -2,7 +2,7 @@
 # names in its help, so this cannot fall behind it.
 _waybill() {
     local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local program=${COMP_WORDS[0]} command at=1
+    local program=${COMP_WORDS[0]} command at=1 word
 
     # the command stands past the options that every command has
     while [ "$at" -lt "$COMP_CWORD" ]; do
@@ -14,6 +14,18 @@ _waybill() {
     done
     command=${COMP_WORDS[at]}
     COMPREPLY=()
+    # behind -- stands a command line of another program
+    for ((word = at + 1; word < COMP_CWORD; word++)); do
+        [ "${COMP_WORDS[word]}" = -- ] || continue
+        if declare -F _command_offset > /dev/null; then
+            _command_offset $((word + 1))
+        elif [ $((word + 1)) = "$COMP_CWORD" ]; then
+            COMPREPLY=($(compgen -c -- "$cur") $(compgen -f -- "$cur"))
+        else
+            COMPREPLY=($(compgen -f -- "$cur"))
+        fi
+        return
+    done
     if [ "$COMP_CWORD" = "$at" ]; then
         COMPREPLY=($(compgen -W "$("$program" --help 2>/dev/null |
             sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p') help --help --version" -- "$cur"))

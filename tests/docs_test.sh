@@ -40,6 +40,9 @@ for words in 'config trust' 'ledger stats' 'ledger export' 'tasks stop' 'tools c
 done
 offers waybill --root . -q led | grep -qx ledger || { echo "completion after options"; failed=1; }
 offers waybill --root . ledger ver | grep -qx verify || { echo "completion after options"; failed=1; }
+# Behind -- another program is meant.
+offers waybill exec --tty -- ca | grep -qx cat || { echo "completion lacks the command of exec"; failed=1; }
+offers waybill exec -- cat --st | grep -q . && { echo "completion gives a command options of its own"; failed=1; }
 # That of zsh, with functions of our own in place of its completion system.
 zsh_offers() { # words already typed, then the start of the next one
     zsh -f -c '
@@ -47,6 +50,7 @@ zsh_offers() { # words already typed, then the start of the next one
         _describe() { print -l -- "${(@)${(P)@[-1]}%%:*}" }
         compadd() { if [[ $1 == -a ]]; then print -l -- "${(@P)2}"; else print -l -- "$@"; fi }
         _files() { }
+        _normal() { print -- "$CURRENT of $words" }
         complete_it() { local PREFIX=${words[-1]} CURRENT=$#words; source "$file" }
         file=$1; shift; words=("$@"); complete_it' zsh "$source/completions/_waybill" "$@"
 }
@@ -60,6 +64,7 @@ if command -v zsh > /dev/null 2>&1; then
     done
     zsh_offers waybill '' | grep -qx waybill && { echo "completion of zsh offers an example as a command"; failed=1; }
     zsh_offers waybill --root . -q ledger ver | grep -qx verify || { echo "completion of zsh after options"; failed=1; }
+    [ "$(zsh_offers waybill exec -- cat --st)" = '2 of cat --st' ] || { echo "completion of zsh behind --"; failed=1; }
     zsh_offers waybill call Exec | grep -qx ExecCommand || { echo "completion of zsh lacks tools"; failed=1; }
 else
     echo "skipped: completion of zsh (zsh is not installed)"
@@ -89,6 +94,13 @@ for header in "$source"/include/waybill/*.h; do
     [ "$name" = waybill/waybill.h ] || [ "$(grep -cF "\"$name\"" "$source/include/waybill/waybill.h")" = 1 ] ||
         { echo "waybill/waybill.h includes $name not once"; failed=1; }
 done
+# man 5 names each member of the configuration.
+while read -r part member; do
+    grep -E '^\.(B|BR) ' "$source/docs/man/waybill-config.5" | grep -qw -e "$member" ||
+        { echo "docs/man/waybill-config.5 lacks $member ($part)"; failed=1; }
+done < <(awk '/^    "[A-Za-z]+": \{/ { split($0, word, "\""); part = word[2] }
+    part ~ /^(settings|tool|server|serverTool|binding)$/ && !/"(if|then|else)"/ && /^        "[A-Za-z]+": / {
+        split($0, word, "\""); print part, word[2] }' "$source/src/config/schema.json")
 twice=$(waybill --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | sort | uniq -d)
 [ -z "$twice" ] || { echo "waybill --help lists twice:" $twice; failed=1; }
 if command -v man > /dev/null 2>&1 && command -v groff > /dev/null 2>&1; then

@@ -89,7 +89,9 @@ As
 .BR \-\-root " and " \-\-state .
 .TP
 .B NO_COLOR
-No colours, also on a terminal.
+No colours, also on a terminal. Nor are there any where
+.B TERM
+is dumb or not set.
 .SH SEE ALSO
 .BR waybill\-config (5),
 .BR waybill (3)

@@ -82,8 +82,13 @@ static void check_config(struct wbi_jw *w, const wb_options *options)
     char text[700];
 
     if (wb_runtime_new(options, &runtime, &error) != WB_OK) {
-        (void)snprintf(text, sizeof(text), "%s%s%s", wb_error_at(error),
-                       *wb_error_at(error) ? ": " : "", wb_error_text(error));
+        char place[32] = "";
+
+        if (wb_error_line(error) > 0)
+            (void)snprintf(place, sizeof(place), "%u:%u: ", wb_error_line(error),
+                           wb_error_column(error));
+        (void)snprintf(text, sizeof(text), "%s%s%s%s", wb_error_at(error),
+                       *wb_error_at(error) ? ": " : "", place, wb_error_text(error));
         report(w, "configuration", BROKEN, text, "correct it, then `waybill config check`");
         wb_error_free(error);
         return;

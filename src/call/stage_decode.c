@@ -44,9 +44,10 @@ enum wbi_step wbi_stage_decode(struct wbi_call *call)
                               &err);
     if (rc != WB_OK && bad_item) /* the codec knows better what is wrong */
         return wbi_refuse_item(call);
-    if (rc != WB_OK)
+    if (rc != WB_OK && call->rejected.rc == WB_OK) /* so does who read the call */
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &err);
-    take_trace(&call->inv);
+    if (rc == WB_OK)
+        take_trace(&call->inv);
     if (call->rejected.rc != WB_OK)
         return wbi_call_fail_error(call, WBI_KIND_MALFORMED_CALL, &call->rejected);
     if (bad_item && !wire->truncated)

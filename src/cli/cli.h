@@ -129,7 +129,9 @@ bool reader_gone(void);
 /* Flush stdout; code, or where that is EXIT_OK and something was lost EXIT_INTERNAL,
  * EXIT_NO_READER when nobody wanted it. */
 int finish_output(int code);
-/* Escape sequences for a terminal, "" when stdout is none or NO_COLOR is set. */
+/* TERM names one that knows no escape sequences. */
+bool dumb_terminal(void);
+/* Escape sequences for a terminal, "" when stdout is none or a dumb one, or NO_COLOR is set. */
 const char *style(const char *name);
 
 /* A JSON array as it is with --json, else as a table ("member=HEADER" each). */

@@ -47,7 +47,7 @@ static int run(const struct args *a)
 
     if (provider == NULL || !args_has(a, "--budget"))
         return usage_error(a, "--provider and --budget are needed");
-    if (!args_number(a, "--budget", 1, 1000000000, &budget))
+    if (!args_number(a, "--budget", 0, 1000000000, &budget))
         return EXIT_USAGE;
     text = read_file(a, a->word_count ? a->words[0] : "-", &size);
     if (text == NULL)

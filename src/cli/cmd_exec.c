@@ -356,7 +356,8 @@ static int look(struct front *f)
 
     f->at_line_start = true;
     f->started = time(NULL);
-    f->progress = args_has(f->a, "--live") && !f->a->quiet && isatty(STDERR_FILENO);
+    f->progress =
+        args_has(f->a, "--live") && !f->a->quiet && isatty(STDERR_FILENO) && !dumb_terminal();
     for (;;) {
         int n = poll(on, 2, f->progress ? 1000 : -1);
         if (n == 0)

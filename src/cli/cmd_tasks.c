@@ -265,6 +265,8 @@ static int input(const struct args *a)
     size_t n = 0;
     char *text = NULL, *json;
 
+    if (a->word_count == 2 && !args_has(a, "--end"))
+        return usage_error(a, "TEXT is missing; @FILE is what a file holds, - standard input");
     if (!open_for_task(a, &o))
         return EXIT_USAGE;
     if (a->word_count == 3) {

@@ -184,6 +184,13 @@ int finish_output(int code)
     return code == EXIT_OK ? EXIT_INTERNAL : code;
 }
 
+bool dumb_terminal(void)
+{
+    const char *term = getenv("TERM");
+
+    return term == NULL || *term == '\0' || strcmp(term, "dumb") == 0;
+}
+
 const char *style(const char *name)
 {
     static const struct {
@@ -192,7 +199,7 @@ const char *style(const char *name)
                   {"green", "\033[32m"}, {"yellow", "\033[33m"}, {"reset", "\033[0m"}};
     const char *no_color = getenv("NO_COLOR");
 
-    if (!isatty(STDOUT_FILENO) || (no_color != NULL && *no_color != '\0'))
+    if (!isatty(STDOUT_FILENO) || dumb_terminal() || (no_color != NULL && *no_color != '\0'))
         return "";
     for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
         if (strcmp(styles[i].name, name) == 0)

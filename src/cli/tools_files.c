@@ -462,6 +462,8 @@ int tools_add(const struct args *a)
 
     if (a->rest_count == 0 && !args_has(a, "--command"))
         return usage_error(a, "say what it runs: --command PROGRAM, or -- PROGRAM ARG…");
+    if (a->rest_count > 0 && args_has(a, "--command"))
+        return usage_error(a, "say once what it runs: by --command, or behind --");
     root = find_root(a, &code);
     if (root == NULL)
         return code;

@@ -170,7 +170,10 @@ static wb_rc make_folders(char *path, struct wbi_error *err)
             continue;
         *p = '\0';
         if (mkdir(path, 0700) != 0 && errno != EEXIST)
-            return wbi_fail_errno(err, errno, "the user's state folder cannot be made");
+            return wbi_fail(err, WB_EIO,
+                            "the user's state folder cannot be made: %s: %s; set XDG_STATE_HOME to "
+                            "a folder that can be written",
+                            path, strerror(errno));
         *p = c;
         if (c == '\0')
             return WB_OK;

@@ -256,9 +256,10 @@ static void do_list(struct wbi_mcp_request *r)
     r->server->ops.list(r->server->arg, r, what);
 }
 
-/* Name (or uri) and arguments of the three methods that may ask back. */
-static bool take_subject(struct wbi_mcp_request *r, const char *member, struct wbi_str *ret_name,
-                         const wbi_json **ret_arguments)
+/* Name (or uri) and arguments of the three methods that may ask back; what is wrong with them,
+ * or NULL. */
+static const char *read_subject(const struct wbi_mcp_request *r, const char *member,
+                                struct wbi_str *ret_name, const wbi_json **ret_arguments)
 {
     const wbi_json *arguments = wbi_json_get(r->rpc.params, "arguments");
     const wbi_json *responses = wbi_json_get(r->rpc.params, "inputResponses");
@@ -266,29 +267,42 @@ static bool take_subject(struct wbi_mcp_request *r, const char *member, struct w
     *ret_name = wbi_json_get_str(r->rpc.params, member);
     *ret_arguments = arguments;
     if (ret_name->p == NULL || ret_name->n == 0)
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200,
-                          member[0] == 'u' ? "params.uri must be a string that is not empty"
-                                           : "params.name must be a string that is not empty",
-                          WBI_NONE);
-    else if (arguments != NULL && !wbi_json_is(arguments, WBI_JSON_OBJ))
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.arguments must be an object", WBI_NONE);
-    else if (responses != NULL && !wbi_json_is(responses, WBI_JSON_OBJ))
-        wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.inputResponses must be an object",
-                          WBI_NONE);
-    else
+        return member[0] == 'u' ? "params.uri must be a string that is not empty"
+                                : "params.name must be a string that is not empty";
+    if (arguments != NULL && !wbi_json_is(arguments, WBI_JSON_OBJ))
+        return "params.arguments must be an object";
+    if (responses != NULL && !wbi_json_is(responses, WBI_JSON_OBJ))
+        return "params.inputResponses must be an object";
+    return NULL;
+}
+
+static bool take_subject(struct wbi_mcp_request *r, const char *member, struct wbi_str *ret_name,
+                         const wbi_json **ret_arguments)
+{
+    const char *why = read_subject(r, member, ret_name, ret_arguments);
+
+    if (why == NULL)
         return r->era != WBI_ERA_MODERN || !wbi_asks_resume(r);
+    wbi_request_fault(r, WBI_RPC_PARAMS, 200, why, WBI_NONE);
     return false;
 }
 
 static void do_call(struct wbi_mcp_request *r)
 {
+    const struct wbi_mcp_ops *ops = &r->server->ops;
     struct wbi_str name;
     const wbi_json *arguments;
+    const char *why = read_subject(r, "name", &name, &arguments);
 
+    if (why != NULL && ops->malformed != NULL) {
+        hand(r);
+        ops->malformed(r->server->arg, r, name, why);
+        return;
+    }
     if (!take_subject(r, "name", &name, &arguments))
         return;
     hand(r);
-    r->server->ops.call(r->server->arg, r, name, arguments);
+    ops->call(r->server->arg, r, name, arguments);
 }
 
 static void do_prompt(struct wbi_mcp_request *r)

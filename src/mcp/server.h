@@ -20,7 +20,7 @@ struct wbi_mcp_stdio;
 
 enum wbi_mcp_list { WBI_MCP_TOOLS = 0, WBI_MCP_RESOURCES, WBI_MCP_TEMPLATES, WBI_MCP_PROMPTS };
 
-/* Each of the first five ends in exactly one wbi_mcp_reply*, wbi_mcp_fail or
+/* Each of the first six ends in exactly one wbi_mcp_reply*, wbi_mcp_fail or
  * wbi_mcp_fail_able for its request, from inside or later; also after `cancel`
  * (the answer is then dropped, unless it is the server that stops). NULL means the method is not
  * offered. */
@@ -29,6 +29,9 @@ struct wbi_mcp_ops {
     /* arguments: object or NULL. */
     void (*call)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                  const wbi_json *arguments);
+    /* A call that names no tool, or whose arguments are no object: why is static. NULL: such a
+     * request is refused at once. */
+    void (*malformed)(void *arg, struct wbi_mcp_request *r, struct wbi_str tool, const char *why);
     void (*read)(void *arg, struct wbi_mcp_request *r, struct wbi_str uri);
     void (*prompt)(void *arg, struct wbi_mcp_request *r, struct wbi_str prompt,
                    const wbi_json *arguments);

@@ -331,6 +331,8 @@ static wb_rc fill(struct wbi_call *call, struct wbi_served *s)
     } else {
         call->found = s->found; /* nothing says that another version is meant */
     }
+    if (s->malformed != NULL)
+        (void)wbi_fail(&call->rejected, WB_EINPUT, "%s", s->malformed);
     return rc;
 }
 
@@ -391,7 +393,9 @@ static void find_tool(struct wbi_served *s)
     struct wbi_viewer viewer = wbi_guards_viewer(rt, wbi_mcp_principal(s->r));
     struct wbi_catalog *catalog;
 
-    if (wbi_runtime_catalog(rt, &catalog, NULL) != WB_OK)
+    if (s->malformed != NULL)
+        s->exclusive = false;
+    else if (wbi_runtime_catalog(rt, &catalog, NULL) != WB_OK)
         s->exclusive = true;
     else if (wbi_catalog_resolve(catalog, NULL, &viewer, WBI_NONE, s->name, WBI_NONE, &s->found,
                                  NULL) != WB_OK)
@@ -421,10 +425,9 @@ static void pump(struct wbi_gateway *g, struct wbi_talk *talk)
     drop_talk(g, talk);
 }
 
-void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
-                    const wbi_json *arguments)
+static void take_call(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi_str tool,
+                      const wbi_json *arguments, const char *malformed)
 {
-    struct wbi_gateway *g = arg;
     struct wbi_served *s = wbi_spares_take(&g->spare_served, sizeof(*s));
     bool named;
     struct wbi_talk *talk = s != NULL ? find_talk(g, conversation_of(r, &named)) : NULL;
@@ -439,13 +442,26 @@ void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                              .talk = talk,
                              .r = r,
                              .name = tool,
-                             .arguments = arguments};
+                             .arguments = arguments,
+                             .malformed = malformed};
     wbi_upstreams_meet(g->ups, r);
     find_tool(s);
     wbi_mcp_set_user(r, s);
     *talk->waiting_end = s;
     talk->waiting_end = &s->next;
     pump(g, talk);
+}
+
+void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                    const wbi_json *arguments)
+{
+    take_call(arg, r, tool, arguments, NULL);
+}
+
+/* It has its outcome and its row as any call has (C1.1). */
+void wbi_serve_malformed(void *arg, struct wbi_mcp_request *r, struct wbi_str tool, const char *why)
+{
+    take_call(arg, r, tool, NULL, why);
 }
 
 void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r)

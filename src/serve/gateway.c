@@ -148,6 +148,7 @@ static void cancel_rest(void *arg)
 
 static const struct wbi_mcp_ops server_ops = {.list = wbi_serve_list,
                                               .call = wbi_serve_call,
+                                              .malformed = wbi_serve_malformed,
                                               .read = wbi_serve_read,
                                               .prompt = wbi_serve_prompt,
                                               .complete = wbi_serve_complete,

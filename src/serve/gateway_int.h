@@ -41,6 +41,7 @@ struct wbi_served {
     struct wbi_mcp_request *r;
     struct wbi_str name;          /* of the tool; it and its arguments live with r */
     const wbi_json *arguments;    /* NULL: none */
+    const char *malformed;        /* why it is refused, or NULL */
     const struct wbi_tool *found; /* of that name, if the call starts at once; else NULL */
     uint64_t call_id;
     uint64_t reports; /* of progress */
@@ -74,6 +75,8 @@ struct wbi_gateway {
 /* calls.c */
 void wbi_serve_call(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
                     const wbi_json *arguments);
+void wbi_serve_malformed(void *arg, struct wbi_mcp_request *r, struct wbi_str tool,
+                         const char *why);
 void wbi_serve_cancel(void *arg, struct wbi_mcp_request *r);
 void wbi_serve_waiting(void *arg, struct wbi_mcp_request *r, bool on);
 /* Of the conversation of a session nothing is kept any more. */

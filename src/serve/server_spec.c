@@ -193,8 +193,12 @@ wb_rc wbi_server_read(struct wbi_arena *arena, struct wbi_str root, struct wbi_s
 
     s->prefix = s->name;
     s->spec.name = wbi_arena_strz(arena, s->name);
-    s->spec.workdir = cwd.p != NULL ? cwd : root;
-    if (s->spec.name == NULL)
+    s->spec.workdir = root;
+    if (cwd.p != NULL) /* from the root on, as a tool's workdir is */
+        s->spec.workdir = wbi_str_starts(cwd, WBI_LIT("/"))
+                              ? cwd
+                              : wbi_arena_fmt(arena, "%.*s/%.*s", WBI_FMT(root), WBI_FMT(cwd));
+    if (s->spec.name == NULL || s->spec.workdir.p == NULL)
         return wbi_fail_nomem(err);
     if (rc == WB_OK && (url.p != NULL) == (wbi_json_get(s->value, "command") != NULL))
         return wbi_fail(err, WB_EINPUT, "a server has either a command or a url");

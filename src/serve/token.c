@@ -83,15 +83,15 @@ static wb_rc make_token(const struct wbi_ids *ids, const char *path, struct wbi_
     (void)snprintf(draft, sizeof(draft), "%s.%ld", path, (long)getpid());
     fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return wbi_fail_errno(err, errno, "cannot make a token file");
+        return fail_with(err, "cannot make", path);
     ids->fill(ids->arg, bytes, sizeof(bytes));
     wbi_hex(bytes, sizeof(bytes), hex);
     hex[sizeof(hex) - 2] = '\n';
     if (write(fd, hex, sizeof(hex) - 1) != (ssize_t)sizeof(hex) - 1 || fsync(fd) != 0)
-        rc = wbi_fail_errno(err, errno, "cannot write the token file");
+        rc = fail_with(err, "cannot write", path);
     close(fd);
     if (rc == WB_OK && link(draft, path) != 0)
-        rc = errno == EEXIST ? WB_EEXISTS : wbi_fail_errno(err, errno, "cannot make a token file");
+        rc = errno == EEXIST ? WB_EEXISTS : fail_with(err, "cannot make", path);
     (void)unlink(draft); /* best effort */
     return rc;
 }

@@ -97,10 +97,15 @@ static wb_rc make_dir(int at, const char *name, int *ret, struct wbi_error *err)
 static bool made_or_there(const char *path)
 {
     struct stat st;
+    int why;
 
     if (mkdir(path, 0700) == 0)
         return chmod(path, 0700) == 0; /* an odd umask */
-    return errno == EEXIST || (errno != ENOSPC && stat(path, &st) == 0);
+    why = errno;
+    if (why == EEXIST || (why != ENOSPC && stat(path, &st) == 0))
+        return true;
+    errno = why;
+    return false;
 }
 
 /* mkdir -p for the user's own folder. Its parents may be anything. */

@@ -31,7 +31,9 @@ for era in legacy modern; do
       rpc 2 tools/call "\"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"echo hi\"},$m"
       rpc 3 tools/call "\"name\":\"nosuch\",$m"
       rpc 4 tools/call "\"name\":\"ExecCommand\",\"arguments\":{},$m"
-      rpc 5 tools/call "\"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"echo hi\"},${m/%\}/,\"waybill/view\":\"canonical\"\}}"; } |
+      rpc 5 tools/call "\"name\":\"ExecCommand\",\"arguments\":{\"cmd\":\"echo hi\"},${m/%\}/,\"waybill/view\":\"canonical\"\}}"
+      rpc 6 tools/call "\"arguments\":{},$m"
+      rpc 7 tools/call "\"name\":\"ExecCommand\",\"arguments\":[],$m"; } |
         sed 's/{,"waybill/{"waybill/' | serve
     need "$era: the receipt is the content" '"id":2,"result":.*exited with code 0.*\\nhi'
     need "$era: _meta names the call" '"waybill/call":{"id":"call_'
@@ -40,7 +42,13 @@ for era in legacy modern; do
     need "$era: the canonical result when asked for" '"id":5,"result":.*"canonical":{"tool_name":"ExecCommand","status":"success"'
     none "$era: only when asked for" '"id":2,"result":.*"canonical":'
     none "$era: built-ins announce no outputSchema" '"outputSchema"'
+    need "$era: a call without a name" '"id":6,"error":{"code":-32602,"message":"params.name must be a string that is not empty","data":{"kind":"malformed_call"'
+    need "$era: arguments that are none" '"id":7,"error":{"code":-32602,"message":"params.arguments must be an object","data":{"kind":"malformed_call"'
 done
+# Each of them is a call that has a row (C1.1): two refused so in either era, one of them without a name.
+rows=$("$waybill" ledger list --root "$work/ws" --error-kind malformed_call --json | grep -o '"tool":[^,]*' | sort | uniq -c | tr -s ' ')
+[ "$rows" = ' 2 "tool":"ExecCommand"
+ 2 "tool":null' ] || bad "malformed calls in the ledger: $rows"
 
 # A client of the first revision is answered in it, one of a revision that nobody knows in ours.
 for version in 2024-11-05 2023-01-01; do
