@@ -84,7 +84,8 @@ static wb_rc unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_st
     return bad_quoting(p);
 }
 
-/* The name on a line: quoted, or up to a tab (a date follows) or the end. */
+/* The name on a line: quoted, or up to a tab (a date follows; git writes one behind a name
+ * with a space, which may end with it) or the end, where spaces are stray. */
 static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret)
 {
     size_t used;
@@ -96,8 +97,10 @@ static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_
         if (rc != WB_OK)
             return rc;
     } else {
-        *ret = wbi_str_head(s, wbi_str_index(s, '\t'));
-        while (ret->n > 0 && ret->p[ret->n - 1] == ' ')
+        size_t tab = wbi_str_index(s, '\t');
+
+        *ret = wbi_str_head(s, tab);
+        while (tab == s.n && ret->n > 0 && ret->p[ret->n - 1] == ' ')
             ret->n--;
     }
     if (ret->n == 0)
@@ -116,6 +119,20 @@ static bool has_prefix(struct wbi_str s)
     return s.n > 2 && s.p[1] == '/' && strchr("abiwco", s.p[0]) != NULL;
 }
 
+static struct wbi_str beneath_first(struct wbi_str s)
+{
+    return wbi_str_from(s, wbi_str_index(s, '/') + 1);
+}
+
+/* `diff -r OLD NEW`: the names go on alike behind directories that differ. */
+static void strip_directories(struct wbi_str *a, struct wbi_str *b)
+{
+    struct wbi_str rest = beneath_first(*a);
+
+    if (rest.n > 0 && wbi_str_eq(rest, beneath_first(*b)) && !wbi_str_eq(*a, *b))
+        *a = *b = rest;
+}
+
 static void strip_prefixes(struct wbi_str *a, struct wbi_str *b)
 {
     bool pa = has_prefix(*a), pb = has_prefix(*b);
@@ -125,6 +142,8 @@ static void strip_prefixes(struct wbi_str *a, struct wbi_str *b)
             *a = wbi_str_from(*a, 2);
         if (!is_dev_null(*b))
             *b = wbi_str_from(*b, 2);
+    } else if (!is_dev_null(*a) && !is_dev_null(*b)) {
+        strip_directories(a, b);
     }
 }
 
