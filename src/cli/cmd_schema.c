@@ -19,12 +19,41 @@ struct remotes {
     struct document *open; /* read so far: good until the end */
 };
 
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *hit = c ? strchr(digits, c) : NULL;
+
+    return hit ? (int)((hit - digits) % 16) : -1;
+}
+
+/* The name of a file that a part of a URI stands for: %20 is a space. False: of none. */
+static bool file_name(const char *part, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; *part != '\0' && n + 1 < size; part++) {
+        char c = *part;
+
+        if (c == '%' && hex_digit(part[1]) >= 0 && hex_digit(part[2]) >= 0) {
+            c = (char)(hex_digit(part[1]) * 16 + hex_digit(part[2]));
+            part += 2;
+        }
+        if (c == '\0')
+            return false;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    return *part == '\0' && strstr(out, "..") == NULL;
+}
+
 /* Where a URI leads by one --remote URI=FILE|DIR; false: nowhere. */
 static bool remote_path(const char *spec, const char *uri, char *out, size_t size)
 {
     const char *equals = strrchr(spec, '='), *place = equals ? equals + 1 : "";
     size_t n = equals ? (size_t)(equals - spec) : 0;
     const char *rest;
+    char name[4096];
 
     if (equals == NULL || strncmp(uri, spec, n) != 0)
         return false;
@@ -35,9 +64,8 @@ static bool remote_path(const char *spec, const char *uri, char *out, size_t siz
         return false; /* "…/ab" does not answer for "…/abc" */
     while (*rest == '/')
         rest++;
-    if (strstr(rest, "..") != NULL)
-        return false;
-    return snprintf(out, size, "%s/%s", place, rest) < (int)size;
+    return file_name(rest, name, sizeof(name)) &&
+           snprintf(out, size, "%s/%s", place, name) < (int)size;
 }
 
 static char *load_quietly(const char *path, size_t *ret_size)

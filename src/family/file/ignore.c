@@ -16,12 +16,22 @@ void wbi_ignore_fini(struct wbi_ignore *ig)
     wbi_buf_fini(&ig->rules);
 }
 
+/* Is the last character a backslash that no other one escapes? */
+static bool ends_with_escape(struct wbi_str s)
+{
+    bool escape = false;
+
+    while (s.n > 0 && s.p[--s.n] == '\\')
+        escape = !escape;
+    return escape;
+}
+
 /* Trailing spaces go unless escaped. */
 static struct wbi_str trim_line(struct wbi_str s)
 {
     if (s.n > 0 && s.p[s.n - 1] == '\r')
         s.n--;
-    while (s.n > 0 && s.p[s.n - 1] == ' ' && !(s.n > 1 && s.p[s.n - 2] == '\\'))
+    while (s.n > 0 && s.p[s.n - 1] == ' ' && !ends_with_escape(wbi_str_head(s, s.n - 1)))
         s.n--;
     return s;
 }
@@ -46,7 +56,7 @@ static void add_rule(struct wbi_ignore *ig, struct wbi_str line)
         line = wbi_str_from(line, 1);
     }
     r.anchored = r.anchored || wbi_str_index(line, '/') < line.n;
-    if (line.n == 0)
+    if (line.n == 0 || ends_with_escape(line)) /* it escapes nothing, so nothing matches */
         return;
     r.at = ig->text.n;
     r.n = line.n;

@@ -25,10 +25,10 @@ static unsigned dice(unsigned n)
     return (unsigned)((seed >> 11) % n);
 }
 
-static const char *const names[] = {"a",   "b",       "ab",   "abc",   "x.o",     "y.c", "foo",
-                                    "bar", "a b",     ".h",   "[",     "z!",      "#q",  "-",
-                                    "t*",  "foo.txt", "A",    "b\\c",  "?",       "]",   "q]",
-                                    "0",   "_",       "x.o~", "build", "\xc3\xa9"};
+static const char *const names[] = {"a",   "b",       "ab",   "abc",   "x.o",      "y.c", "foo",
+                                    "bar", "a b",     ".h",   "[",     "z!",       "#q",  "-",
+                                    "t*",  "foo.txt", "A",    "b\\c",  "?",        "]",   "q]",
+                                    "0",   "_",       "x.o~", "build", "\xc3\xa9", "b\\"};
 static const char *const atoms[] = {"*",
                                     "?",
                                     "a",
@@ -54,6 +54,8 @@ static const char *const atoms[] = {"*",
                                     "[]]",
                                     "[a-",
                                     "\\",
+                                    "*\\",
+                                    "b\\\\",
                                     "a?",
                                     "**a",
                                     "a**",
@@ -237,6 +239,10 @@ static void we_ignore_what_git_ignores(void **state)
     /* Rules from above: of the root, and of the repository. */
     assert_true(tree_puts(&t, "work/.gitignore", "*.o~\n/case1/foo\n!case2/a\ncase3/**/b\n"));
     assert_true(tree_puts(&t, "work/.git/info/exclude", "0\n!/case4/0\n"));
+    mkdir(tree_at(&t, "work/ends"), 0755); /* a line's last backslash, escaped or not */
+    assert_true(tree_puts(&t, "work/ends/.gitignore", "*\\\nb\\\\  \nc\\  \n"));
+    assert_true(tree_puts(&t, "work/ends/a\\", "") && tree_puts(&t, "work/ends/b\\", "") &&
+                tree_puts(&t, "work/ends/c ", ""));
     for (unsigned i = 0; i < cases; i++)
         make_case(&t, i);
     assert_int_equal(wbi_root_open(t.root, 0, &err, &root), WB_OK);

@@ -84,7 +84,8 @@ static wb_rc unquote(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_st
     return bad_quoting(p);
 }
 
-/* The name on a line: quoted, or up to a tab (a date follows) or the end. */
+/* The name on a line: quoted, or up to a tab (a date follows; git writes one behind a name
+ * with a space, which may end with it) or the end, where spaces are stray. */
 static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_str *ret)
 {
     size_t used;
@@ -96,8 +97,10 @@ static wb_rc line_name(struct wbi_patch_parser *p, struct wbi_str s, struct wbi_
         if (rc != WB_OK)
             return rc;
     } else {
-        *ret = wbi_str_head(s, wbi_str_index(s, '\t'));
-        while (ret->n > 0 && ret->p[ret->n - 1] == ' ')
+        size_t tab = wbi_str_index(s, '\t');
+
+        *ret = wbi_str_head(s, tab);
+        while (tab == s.n && ret->n > 0 && ret->p[ret->n - 1] == ' ')
             ret->n--;
     }
     if (ret->n == 0)
@@ -116,6 +119,20 @@ static bool has_prefix(struct wbi_str s)
     return s.n > 2 && s.p[1] == '/' && strchr("abiwco", s.p[0]) != NULL;
 }
 
+static struct wbi_str beneath_first(struct wbi_str s)
+{
+    return wbi_str_from(s, wbi_str_index(s, '/') + 1);
+}
+
+/* `diff -r OLD NEW`: the names go on alike behind directories that differ. */
+static void strip_directories(struct wbi_str *a, struct wbi_str *b)
+{
+    struct wbi_str rest = beneath_first(*a);
+
+    if (rest.n > 0 && wbi_str_eq(rest, beneath_first(*b)) && !wbi_str_eq(*a, *b))
+        *a = *b = rest;
+}
+
 static void strip_prefixes(struct wbi_str *a, struct wbi_str *b)
 {
     bool pa = has_prefix(*a), pb = has_prefix(*b);
@@ -125,7 +142,25 @@ static void strip_prefixes(struct wbi_str *a, struct wbi_str *b)
             *a = wbi_str_from(*a, 2);
         if (!is_dev_null(*b))
             *b = wbi_str_from(*b, 2);
+    } else if (!is_dev_null(*a) && !is_dev_null(*b)) {
+        strip_directories(a, b);
     }
+}
+
+#define TWO_NAMES 8192 /* no two paths are as long */
+
+/* Is the blank at this place between two names that are the same without prefixes? */
+static bool same_name(struct wbi_str s, size_t at, struct wbi_str *ret)
+{
+    struct wbi_str a = wbi_str_head(s, at), b = wbi_str_from(s, at + 1);
+
+    if (at == 0 || s.p[at] != ' ')
+        return false;
+    strip_prefixes(&a, &b);
+    if (!wbi_str_eq(a, b))
+        return false;
+    *ret = a;
+    return true;
 }
 
 /* "diff --git X Y": quoted, or two names that are the same without prefixes.
@@ -148,17 +183,16 @@ static wb_rc git_names(struct wbi_patch_parser *p, struct wbi_str s, struct head
             rc = unquote(p, b, &b, &used);
         if (rc != WB_OK)
             return rc;
-    } else {
-        size_t half = s.n / 2;
-
-        if (s.n < 3 || s.n % 2 == 0 || s.p[half] != ' ')
-            return WB_OK;
-        a = wbi_str_head(s, half);
-        b = wbi_str_from(s, half + 1);
+        strip_prefixes(&a, &b);
+        if (wbi_str_eq(a, b))
+            h->git_name = a;
+        return WB_OK;
     }
-    strip_prefixes(&a, &b);
-    if (wbi_str_eq(a, b))
-        h->git_name = a;
+    if (s.n % 2 == 1 && same_name(s, s.n / 2, &h->git_name))
+        return WB_OK;
+    for (size_t at = 1; at + 1 < s.n && s.n < TWO_NAMES; at++)
+        if (same_name(s, at, &h->git_name))
+            break;
     return WB_OK;
 }
 
@@ -264,6 +298,13 @@ static bool names_are_plain(const struct header *h)
            (is_dev_null(h->new_name) || wbi_str_eq(h->new_name, to));
 }
 
+/* A prefix of one's own (--src-prefix=old/), where git's header tells what is behind it. */
+static void strip_to(struct wbi_str known, struct wbi_str *name)
+{
+    if (known.p != NULL && !is_dev_null(*name) && wbi_str_eq(beneath_first(*name), known))
+        *name = known;
+}
+
 static wb_rc name_lines(struct wbi_patch_parser *p, struct header *h)
 {
     wb_rc rc = line_name(p, wbi_str_from(p->line, 4), &h->old_name);
@@ -275,8 +316,11 @@ static wb_rc name_lines(struct wbi_patch_parser *p, struct header *h)
         rc = line_name(p, wbi_str_from(p->line, 4), &h->new_name);
     if (rc)
         return rc;
-    if (!names_are_plain(h))
+    if (!names_are_plain(h)) {
         strip_prefixes(&h->old_name, &h->new_name);
+        strip_to(h->rename ? h->rename_from : h->git_name, &h->old_name);
+        strip_to(h->rename ? h->rename_to : h->git_name, &h->new_name);
+    }
     if (is_dev_null(h->old_name) && is_dev_null(h->new_name))
         return wbi_patch_syntax(p, "missing_file_header", "both names are /dev/null");
     wbi_patch_next(p);
