@@ -358,7 +358,7 @@ static void words_code_and_identifiers_are_left_alone(void **state)
         "see https://user:pass@example.com:8080/\n",
         "PASS test_login2\n",
         "pass: 12, fail: 3\n",
-        "PASS: tests/foo2.sh\nPASS: test-mbrtoc32\nXPASS: test12_x\n",
+        "PASS: tests/foo2.sh\nPASS: test-mbrtoc32\nPASS: TestV2\nXPASS: test12_x\n",
         "PASS: gcc.c-torture/compile/20000105-1.c  (test for excess errors)\n",
         "    --- PASS: TestMany/case_0 (0.00s)\n--- PASS: ExampleV2 (0.01s)\n",
         "token = parser.next_token()\n",
