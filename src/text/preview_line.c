@@ -38,6 +38,12 @@ static bool names_exception(const uint8_t *p, size_t n)
            (n > 9 && memcmp(p + n - 9, "Exception", 9) == 0);
 }
 
+/* "failed": the word is a name in JSON, or in what Python prints. */
+static bool is_member(const struct look *k, size_t to)
+{
+    return to + 1 < k->n && (k->p[to] == '"' || k->p[to] == '\'') && k->p[to + 1] == ':';
+}
+
 /* Where the value of the word that ends here begins, as texts, attributes and members have it:
  * failed: 3, failures="3", "failed": 3; `to` where it has none. */
 static size_t value_of(const struct look *k, size_t to)
@@ -46,7 +52,7 @@ static size_t value_of(const struct look *k, size_t to)
 
     if (i + 1 < k->n && k->p[i] == '=' && k->p[i + 1] == '"')
         return i + 2;
-    if (i + 1 < k->n && k->p[i] == '"' && k->p[i + 1] == ':')
+    if (is_member(k, to))
         i++;
     while (i < k->n && (k->p[i] == ':' || k->p[i] == '=' || k->p[i] == ' '))
         i++;
@@ -90,11 +96,25 @@ static bool denied_before(const struct look *k, size_t from)
            (i == 2 || class_of[k->p[i - 3]] != C_LETTER);
 }
 
+/* "failed": false, "errors": [] */
+static bool denied_member(const struct look *k, size_t to, size_t value)
+{
+    static const char *const none[] = {"false", "null", "[]", "{}", "\"\"", "False", "None"};
+    struct wbi_str rest = wbi_str_make((const char *)k->p + value, k->n - value);
+
+    for (size_t i = 0; i < sizeof none / sizeof *none && is_member(k, to); i++)
+        if (wbi_str_starts(rest, wbi_str_z(none[i])))
+            return true;
+    return false;
+}
+
 /* "failed: 0", failures="0" */
 static bool denied_after(const struct look *k, size_t to)
 {
     size_t i = value_of(k, to);
 
+    if (denied_member(k, to, i))
+        return true;
     return i > to && i < k->n && k->p[i] == '0' &&
            (i + 1 == k->n ||
             (class_of[k->p[i + 1]] != C_DIGIT && k->p[i + 1] != '.' && k->p[i + 1] != 'x'));

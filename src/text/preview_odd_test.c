@@ -398,6 +398,23 @@ static void an_attribute_or_member_that_counts_none_tells_no_failure(void **stat
     }
 }
 
+/* Members that say no failure do not hide the one that does. */
+static void a_member_that_is_false_or_empty_tells_no_failure(void **state)
+{
+    static const char *const none[] = {"\"failed\":false", "\"error\": null", "\"errors\":[]",
+                                       "\"failure\":{}",   "'error': None",   "\"error\":\"\""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        wbi_buf_clear(&text);
+        wbi_buf_addf(&text, "start\n{%s", none[i]);
+        for (size_t k = 0; k < 900; k++)
+            wbi_buf_addf(&text, ",\"case %zu\":\"%s\"", k, k == 450 ? "failed on line 31" : "ok");
+        wbi_buf_addz(&text, "}\nend\n");
+        assert_has(show(300), "failed on line 31");
+    }
+}
+
 /* With little room, the frames of a complaint that is left out are left out as well: the one
  * that is shown is not theirs. */
 static void frames_of_what_is_not_told_are_not_shown(void **state)
@@ -528,6 +545,7 @@ int main(void)
         TEST(a_failure_deep_in_a_long_line_is_shown),
         TEST(a_count_of_failures_does_not_hide_the_failure),
         TEST(an_attribute_or_member_that_counts_none_tells_no_failure),
+        TEST(a_member_that_is_false_or_empty_tells_no_failure),
         TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_list_of_json_fills_its_budget),
