@@ -415,6 +415,28 @@ static void a_member_that_is_false_or_empty_tells_no_failure(void **state)
     }
 }
 
+/* C6.4: however much room both ends took, the line that tells most of a failure may have the rest.
+ */
+static void the_worst_line_is_shown_whatever_the_ends_cost(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 500; i++) {
+        bool odd = i == 311;
+
+        wbi_buf_addf(
+            &text,
+            "{\"level\": %d, \"time\": %zu, \"pid\": 3, \"host\": \"h\", \"id\": \"r%zu\", "
+            "\"err\": %s, \"errors\": [], \"failed\": %s, \"msg\": \"request %s\"}\n",
+            odd ? 50 : 30, (size_t)1700000000000 + i, i,
+            odd ? "{\"type\": \"TypeError\", \"message\": \"x.total is not a function\", "
+                  "\"stack\": \"at tax.js:31:9\"}"
+                : "null",
+            odd ? "true" : "false", odd ? "errored" : "completed");
+    }
+    for (uint64_t budget = 200; budget <= 500; budget += 10)
+        assert_has(show(budget), "\"level\": 50");
+}
+
 /* With little room, the frames of a complaint that is left out are left out as well: the one
  * that is shown is not theirs. */
 static void frames_of_what_is_not_told_are_not_shown(void **state)
@@ -546,6 +568,7 @@ int main(void)
         TEST(a_count_of_failures_does_not_hide_the_failure),
         TEST(an_attribute_or_member_that_counts_none_tells_no_failure),
         TEST(a_member_that_is_false_or_empty_tells_no_failure),
+        TEST(the_worst_line_is_shown_whatever_the_ends_cost),
         TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_list_of_json_fills_its_budget),
