@@ -38,6 +38,27 @@ static bool names_exception(const uint8_t *p, size_t n)
            (n > 9 && memcmp(p + n - 9, "Exception", 9) == 0);
 }
 
+/* "failed": the word is a name in JSON, or in what Python prints. */
+static bool is_member(const struct look *k, size_t to)
+{
+    return to + 1 < k->n && (k->p[to] == '"' || k->p[to] == '\'') && k->p[to + 1] == ':';
+}
+
+/* Where the value of the word that ends here begins, as texts, attributes and members have it:
+ * failed: 3, failures="3", "failed": 3; `to` where it has none. */
+static size_t value_of(const struct look *k, size_t to)
+{
+    size_t i = to;
+
+    if (i + 1 < k->n && k->p[i] == '=' && k->p[i + 1] == '"')
+        return i + 2;
+    if (is_member(k, to))
+        i++;
+    while (i < k->n && (k->p[i] == ':' || k->p[i] == '=' || k->p[i] == ' '))
+        i++;
+    return i;
+}
+
 /* "failed=1", "failed: 3": the number behind a word is its own, not the one before it. */
 static bool has_value(const struct look *k, size_t to)
 {
@@ -48,6 +69,18 @@ static bool has_value(const struct look *k, size_t to)
     for (i++; i < k->n && k->p[i] == ' ';)
         i++;
     return i < k->n && is_digit(k->p[i]);
+}
+
+/* failures="12": how many there are, not what they are. */
+static bool is_count(const struct look *k, size_t to)
+{
+    size_t i = value_of(k, to);
+
+    if (i == to || k->p[i - 1] != '"' || i == k->n || !is_digit(k->p[i]))
+        return false;
+    while (i < k->n && is_digit(k->p[i]))
+        i++;
+    return i < k->n && k->p[i] == '"';
 }
 
 /* "0 failed", "no errors": the failure that did not happen. */
@@ -63,13 +96,25 @@ static bool denied_before(const struct look *k, size_t from)
            (i == 2 || class_of[k->p[i - 3]] != C_LETTER);
 }
 
-/* "failed: 0" */
+/* "failed": false, "errors": [] */
+static bool denied_member(const struct look *k, size_t to, size_t value)
+{
+    static const char *const none[] = {"false", "null", "[]", "{}", "\"\"", "False", "None"};
+    struct wbi_str rest = wbi_str_make((const char *)k->p + value, k->n - value);
+
+    for (size_t i = 0; i < sizeof none / sizeof *none && is_member(k, to); i++)
+        if (wbi_str_starts(rest, wbi_str_z(none[i])))
+            return true;
+    return false;
+}
+
+/* "failed: 0", failures="0" */
 static bool denied_after(const struct look *k, size_t to)
 {
-    size_t i = to;
+    size_t i = value_of(k, to);
 
-    while (i < k->n && (k->p[i] == ':' || k->p[i] == '=' || k->p[i] == ' '))
-        i++;
+    if (denied_member(k, to, i))
+        return true;
     return i > to && i < k->n && k->p[i] == '0' &&
            (i + 1 == k->n ||
             (class_of[k->p[i + 1]] != C_DIGIT && k->p[i + 1] != '.' && k->p[i + 1] != 'x'));
@@ -118,7 +163,9 @@ static void weigh(struct look *k, uint8_t weight, uint8_t kind, size_t from, siz
                  (kind == KIND_FAIL && denied_before(k, from) && !has_value(k, to))) {
             w = 34;
             k->outcome = mix(k->outcome, SHAPE_DENIED);
-        } else if (next == ':' || next == '!' || next == ']')
+        } else if (w > WEAK_WORD && is_count(k, to))
+            w = WEAK_WORD;
+        else if (next == ':' || next == '!' || next == ']')
             w += 14;
         if (w > 40 && from == 0)
             w += 6;

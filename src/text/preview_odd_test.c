@@ -359,6 +359,84 @@ static void a_failure_deep_in_a_long_line_is_shown(void **state)
     }
 }
 
+/* C6.4: a report of tests is often one line, which begins with how many failed. */
+static void a_count_of_failures_does_not_hide_the_failure(void **state)
+{
+    static const char *const counts[] = {"errors=\"0\" failures=\"1\"",
+                                         "errors=\"2\" failures=\"11\"", "failures=\"0\""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (size_t n = 90; n <= 900; n *= 10) {
+            wbi_buf_clear(&text);
+            wbi_buf_addf(&text, "<?xml version=\"1.0\"?><testsuite tests=\"900\" %s>", counts[i]);
+            for (size_t k = 0; k < n; k++)
+                wbi_buf_addf(&text, "%s<testcase classname=\"com.shop.T%zu\" name=\"works\"/>",
+                             k == n / 2 ? "<testcase name=\"sums\"><failure message=\"11, not 10\""
+                                          "/></testcase>"
+                                        : "",
+                             k);
+            wbi_buf_addz(&text, "</testsuite>\n");
+            assert_has(show(500), "11, not 10");
+        }
+}
+
+/* A count of none is none, however it is written. */
+static void an_attribute_or_member_that_counts_none_tells_no_failure(void **state)
+{
+    static const char *const forms[][3] = {
+        {"<suite name=\"", "\" failures=\"", "\" time=\"1\"/>\n"},
+        {"{\"suite\":\"", "\",\"failures\":", ",\"time\":1}\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        wbi_buf_clear(&text);
+        for (size_t k = 0; k < 400; k++)
+            wbi_buf_addf(&text, "%s%s%s%d%s", forms[i][0], k == 177 ? "ledger" : first(k),
+                         forms[i][1], k == 177, forms[i][2]);
+        assert_has(show(300), "ledger");
+    }
+}
+
+/* Members that say no failure do not hide the one that does. */
+static void a_member_that_is_false_or_empty_tells_no_failure(void **state)
+{
+    static const char *const none[] = {"\"failed\":false", "\"error\": null", "\"errors\":[]",
+                                       "\"failure\":{}",   "'error': None",   "\"error\":\"\""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        wbi_buf_clear(&text);
+        wbi_buf_addf(&text, "start\n{%s", none[i]);
+        for (size_t k = 0; k < 900; k++)
+            wbi_buf_addf(&text, ",\"case %zu\":\"%s\"", k, k == 450 ? "failed on line 31" : "ok");
+        wbi_buf_addz(&text, "}\nend\n");
+        assert_has(show(300), "failed on line 31");
+    }
+}
+
+/* C6.4: however much room both ends took, the line that tells most of a failure may have the rest.
+ */
+static void the_worst_line_is_shown_whatever_the_ends_cost(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 500; i++) {
+        bool odd = i == 311;
+
+        wbi_buf_addf(
+            &text,
+            "{\"level\": %d, \"time\": %zu, \"pid\": 3, \"host\": \"h\", \"id\": \"r%zu\", "
+            "\"err\": %s, \"errors\": [], \"failed\": %s, \"msg\": \"request %s\"}\n",
+            odd ? 50 : 30, (size_t)1700000000000 + i, i,
+            odd ? "{\"type\": \"TypeError\", \"message\": \"x.total is not a function\", "
+                  "\"stack\": \"at tax.js:31:9\"}"
+                : "null",
+            odd ? "true" : "false", odd ? "errored" : "completed");
+    }
+    for (uint64_t budget = 200; budget <= 500; budget += 10)
+        assert_has(show(budget), "\"level\": 50");
+}
+
 /* With little room, the frames of a complaint that is left out are left out as well: the one
  * that is shown is not theirs. */
 static void frames_of_what_is_not_told_are_not_shown(void **state)
@@ -487,6 +565,10 @@ int main(void)
         TEST(a_line_with_the_mark_of_a_failure_is_shown),
         TEST(the_worst_finds_room_in_a_flood_of_errors),
         TEST(a_failure_deep_in_a_long_line_is_shown),
+        TEST(a_count_of_failures_does_not_hide_the_failure),
+        TEST(an_attribute_or_member_that_counts_none_tells_no_failure),
+        TEST(a_member_that_is_false_or_empty_tells_no_failure),
+        TEST(the_worst_line_is_shown_whatever_the_ends_cost),
         TEST(frames_of_what_is_not_told_are_not_shown),
         TEST(what_in_json_tells_of_a_failure_stays_open),
         TEST(a_long_list_of_json_fills_its_budget),

@@ -195,11 +195,11 @@ static wb_rc worst_line(struct chooser *c)
     wbi_queue_by_score(c, &q);
     if (!wbi_queue_at(&q, 0, &at) || c->picks[at].rec->severity < FAILURE || wbi_shown(c, at))
         return WB_OK;
-    return wbi_offer(c, at, at, c->units * 3 / 4, &taken);
+    return wbi_offer(c, at, at, c->units, &taken);
 }
 
-/* What is chosen last is dropped first: with room for hardly more than two lines, the one that
- * tells what went wrong goes before the end. */
+/* What is chosen last is dropped first: with room for hardly more than two lines, or where the
+ * first are dear, the one that tells what went wrong goes before the end. */
 static wb_rc both_ends(struct chooser *c)
 {
     bool taken;
@@ -211,7 +211,7 @@ static wb_rc both_ends(struct chooser *c)
         if (!taken)
             break;
     }
-    if (rc == WB_OK && c->units < HARDLY_ANY)
+    if (rc == WB_OK && (c->units < HARDLY_ANY || c->spent > c->units / 5))
         rc = worst_line(c);
     for (i = 0; rc == WB_OK && i < c->n && i < 6; i++) {
         rc = wbi_offer(c, c->n - 1 - i, c->n - 1 - i, i == 0 ? c->units * 3 / 4 : c->units / 5,
@@ -265,7 +265,7 @@ static wb_rc note_names(struct chooser *c, struct told *t)
 }
 
 /* The telling lines themselves, most telling first; what names a thing once more comes last:
- * a test that failed is often named three times. */
+ * a test that failed is often named three times. The first may have all that is left. */
 static wb_rc failure_lines(struct chooser *c, struct queue *q)
 {
     struct told *t = wbi_arena_zalloc(c->arena, sizeof *t);
@@ -277,6 +277,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
 
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
+        uint64_t most = p->rec->severity >= SURE ? sure : limit;
 
         if (p->wave != 0)
             continue;
@@ -291,7 +292,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
             t->later[t->n_later++] = at;
             continue;
         }
-        rc = wbi_offer(c, at, at, p->rec->severity >= SURE ? sure : limit, &taken);
+        rc = wbi_offer(c, at, at, i == 0 ? c->units : most, &taken);
         misses = taken ? 0 : misses + 1;
     }
     for (size_t i = 0; rc == WB_OK && i < t->n_later; i++)

@@ -437,6 +437,19 @@ static bool code_follows(const struct judged *j, size_t end, char quote)
            (t.p[end] == '[' && wbi_mask_at(j->set, t, end) == 0);
 }
 
+/* "PASS: tests/foo2.sh", "PASS: TestV2", "--- PASS: ExampleV2 (0.00s)": how a test went. */
+static bool verdict(struct wbi_str t, size_t from, size_t to, struct wbi_str v)
+{
+    bool path = wbi_str_index(v, '/') < v.n && kind_changes(v) <= v.n / 5;
+
+    if (to - from != 4 || memcmp(t.p + from, "PASS", 4) != 0 ||
+        !wbi_str_starts(wbi_str_from(t, to), WBI_LIT(": ")))
+        return false;
+    return path || (from >= 4 && memcmp(t.p + from - 4, "--- ", 4) == 0) ||
+           (wbi_str_ieq(wbi_str_head(v, 4), WBI_LIT("test")) &&
+            (v.p[4] == '_' || v.p[4] == '-' || wbi_is_upper((uint8_t)v.p[4])));
+}
+
 static bool judge(struct judged *j, size_t from, size_t to, enum strength strength,
                   const struct place *p, struct secret *ret)
 {
@@ -451,7 +464,7 @@ static bool judge(struct judged *j, size_t from, size_t to, enum strength streng
             end = line_value_end(j, from, start, end);
     }
     v = wbi_str_make(t.p + start, end - start);
-    if (v.n < PASSWORD_MIN || code_follows(j, end, p->quote))
+    if (v.n < PASSWORD_MIN || code_follows(j, end, p->quote) || verdict(t, from, to, v))
         return false;
     if (p->quote == '<' && (end >= t.n || t.p[end] != '<'))
         return false;
