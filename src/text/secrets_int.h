@@ -203,6 +203,8 @@ bool wbi_stand_in(struct wbi_str v);
 bool wbi_sample_password(struct wbi_str v);
 /* Words joined by dots, slashes, underscores or capitals: code and paths. */
 bool wbi_wordy(struct wbi_str v);
+/* Small letters, capitals and digits seldom change: as in words and paths, not in random text. */
+bool wbi_even(struct wbi_str v);
 /* What nobody would use (your-api-key, changeme), or what is no value at all. */
 bool wbi_placeholder(struct wbi_str v);
 /* Behind the name of a password, and this quote (0: none). tight: nothing but the two stand

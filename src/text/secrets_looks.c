@@ -71,6 +71,11 @@ static size_t kind_changes(struct wbi_str v)
     return changes;
 }
 
+bool wbi_even(struct wbi_str v)
+{
+    return kind_changes(v) <= v.n / 5;
+}
+
 /* As often as in random text. */
 static bool scrambled(struct wbi_str v)
 {
