@@ -116,6 +116,8 @@ static const struct {
     {"{\"name\":\"a\"," OBJ ",\"annotations\":{\"readOnlyHint\":\"yes\"}}", OBJ},
     {"{\"name\":\"a\"," OBJ ",\"annotations\":{\"title\":\"t\",\"readOnlyHint\":true,\"x\":7}}",
      OBJ ",\"annotations\":{\"title\":\"t\",\"readOnlyHint\":true,\"x\":7}"},
+    {"{\"name\":\"a\"," OBJ ",\"annotations\":{\"title\":null,\"readOnlyHint\":true}}",
+     OBJ ",\"annotations\":{\"readOnlyHint\":true}"},
     {"{\"name\":\"a\"," OBJ ",\"icons\":[{\"src\":\"u\",\"theme\":\"dark\"}]}",
      OBJ ",\"icons\":[{\"src\":\"u\",\"theme\":\"dark\"}]"},
     {"{\"name\":\"a\"," OBJ ",\"icons\":[{\"src\":\"u\",\"theme\":\"pink\"}]}", OBJ},
