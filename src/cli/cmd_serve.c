@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-#define HOSTS_MAX 32
+#define HOSTS_MAX 65 /* one more than are accepted, which is said */
 
 static void on_ready(const char *url, void *arg)
 {
@@ -148,7 +148,7 @@ static const struct option_spec options[] = {
     {"--http", "ADDR:PORT", "MCP over HTTP at /mcp; port 0 takes a free one"},
     {"--auth", "token|none", "none: on loopback only, no token is asked for"},
     {"--token-file", "FILE", "the bearer token, instead of the user's own"},
-    {"--allow-host", "NAME", "a Host that may be named, too", true},
+    {"--allow-host", "NAME", "a Host that may be named, too, with any port", true},
     {"--access-log", "FILE", "a JSON line a request; - is standard error"},
     {NULL},
 };
