@@ -347,12 +347,12 @@ static void pass_on(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi
     let_go(p);
 }
 
-/* Members of params that belong to one hop: what a call asked, and was answered, is told apart
- * on either side. */
-static bool is_ours(struct wbi_str member)
+/* Members of params that are of one hop: what a call asked, and was answered, is told apart on
+ * either side. null is no member, and strict servers take it for one of the wrong form. */
+static bool stays(struct wbi_str member, const wbi_json *v)
 {
     return wbi_str_eqz(member, "_meta") || wbi_str_eqz(member, "inputResponses") ||
-           wbi_str_eqz(member, "requestState");
+           wbi_str_eqz(member, "requestState") || wbi_json_is(v, WBI_JSON_NULL);
 }
 
 /* The params as they came, those of this hop aside; name in place of a member of that name. */
@@ -363,7 +363,7 @@ static void write_params(struct wbi_buf *out, const wbi_json *params, const char
 
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (params, k) {
-        if (is_ours(wbi_json_str(k)))
+        if (stays(wbi_json_str(k), k_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
         if (member != NULL && wbi_str_eqz(wbi_json_str(k), member))
@@ -490,7 +490,7 @@ void wbi_serve_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *pa
     wbi_buf_init_arena(&out, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (params, k) {
-        if (wbi_str_eqz(wbi_json_str(k), "_meta"))
+        if (stays(wbi_json_str(k), k_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
         if (k_val == ref) {

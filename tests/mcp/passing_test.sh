@@ -170,7 +170,15 @@ talk
 rpc hop prompts/get "\"name\":\"a__p000\",\"inputResponses\":{\"k\":{}},\"arguments\":{},$meta"
 answer hop
 need "it is given all the same" '"text":"p000 of a"'
+# What is null was not given; strict servers refuse it.
+rpc none prompts/get '"name":"a__p001","arguments":null'
+answer none
+need "arguments that are null" '"text":"p001 of a"'
+echo '{"jsonrpc":"2.0","id":"void","method":"ping","params":null}' >&3
+answer void
+need "params that are null" '"id":"void","result":{}'
 hush
+grep -q '"params":{"name":"p001"}' "$work/hops" || bad "null is passed on: $(grep prompts/get "$work/hops")"
 grep -q '"params":{"name":"p000","arguments":{}}' "$work/hops" || bad "passed on: $(grep prompts/get "$work/hops")"
 
 # Log messages: a server of an older revision is told the level, and which of the calls of
