@@ -248,6 +248,13 @@ static bool is_object(const wbi_json *schema)
     return wbi_str_eqz(wbi_json_get_str(schema, "type"), "object");
 }
 
+/* Members whose own members that are null are left out: nobody could read them otherwise. */
+static bool is_trimmed(struct wbi_str name)
+{
+    return wbi_str_eqz(name, "annotations") || wbi_str_eqz(name, "inputSchema") ||
+           wbi_str_eqz(name, "outputSchema");
+}
+
 static bool holds_nothing(const wbi_json *v)
 {
     WBI_JSON_EACH_MEMBER (v, k) {
@@ -280,8 +287,8 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
     if (!is_object(input))
         return wbi_fail(err, WB_EINPUT, "its inputSchema is not one of \"type\": \"object\"");
     WBI_JSON_EACH_MEMBER (tool, k)
-        good &= good_member(wbi_json_str(k), k_val);
-    good &= !holds_nothing(wbi_json_get(tool, "annotations"));
+        good &= good_member(wbi_json_str(k), k_val) &&
+                !(is_trimmed(wbi_json_str(k)) && holds_nothing(k_val));
     *ret = tool;
     if (good)
         return WB_OK;
@@ -291,7 +298,7 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
         if (!good_member(wbi_json_str(m), m_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(m));
-        if (wbi_str_eqz(wbi_json_str(m), "annotations"))
+        if (is_trimmed(wbi_json_str(m)))
             wbi_definition_members(&w, m_val);
         else
             wbi_jw_val(&w, m_val);
