@@ -17,6 +17,7 @@ struct pass;
 
 #define NO_REF \
     "there is nothing to complete; params.ref must be a ref/prompt or ref/resource of a server"
+#define REDACTIONS "waybill/redactions" /* member of _meta */
 #define NO_PROMPT "there is no such prompt; params.name must be one of prompts/list"
 
 /* One server that is asked. */
@@ -110,10 +111,12 @@ static wb_rc tell_redactions(const struct wbi_redact_list *list, struct wbi_str 
     wbi_jw_key(&w, "_meta");
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (meta, k) {
+        if (wbi_str_eqz(wbi_json_str(k), REDACTIONS))
+            continue; /* another gateway behind this one tells what it took out */
         wbi_jw_keyn(&w, wbi_json_str(k));
         wbi_jw_val(&w, k_val);
     }
-    wbi_jw_key(&w, "waybill/redactions");
+    wbi_jw_key(&w, REDACTIONS);
     wbi_jw_arr(&w);
     for (size_t i = 0; i < list->n; i++)
         wbi_jw_str(&w, list->path[i]);
