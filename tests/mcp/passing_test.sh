@@ -394,5 +394,23 @@ need "and read as one" '"mimeType":"image/png","blob":"iVBORw0KGgoAAAANSUhEUgAAA
 for _ in $(seq 600); do grep -q 'resources/list_changed' "$work/out" && break; sleep 0.05; done
 grep -q 'resources/list_changed' "$work/out" || bad "new artifacts are not told"
 hush
+
+# Another Waybill behind this one has artifacts of its own, by URIs that look like ours.
+mkdir "$work/inner"
+config "{\"mcpServers\":{\"w\":{\"command\":\"$build/waybill\",\"args\":[\"serve\",\"--root\",\"$work/inner\"],\"env\":{\"HOME\":\"$work/inner\"}}}}"
+talk
+rpc print tools/call '"name":"w__ExecCommand","arguments":{"cmd":"seq 100000"}'
+answer print
+artifact=$(ls "$work/inner/.waybill/artifacts" | grep stdout | head -1)
+rpc list resources/list ''
+answer list
+need "the other's artifacts are not listed" "waybill://artifact/$artifact"
+rpc read resources/read "\"uri\":\"waybill://artifact/$artifact\""
+answer read
+need "nor read" '"text":"1\\n2'
+rpc nobodys resources/read '"uri":"waybill://artifact/call_0-stdout.log"'
+answer nobodys
+need "nobody's artifact" '"code":-32002'
+hush
 [ $failed = 0 ] && echo "resources and prompts are passed on, each to its own"
 exit $failed
