@@ -125,6 +125,9 @@ static int run(const struct args *a)
     if (args_get(a, "--token-file") != NULL &&
         (o.http == NULL || (auth && strcmp(auth, "none") == 0)))
         return usage_error(a, "--token-file is for --http, and not beside --auth none");
+    if (o.http == NULL &&
+        (args_get(a, "--access-log") != NULL || args_nth(a, "--allow-host", 0) != NULL))
+        return usage_error(a, "--access-log and --allow-host are for --http");
     for (size_t i = 0; i < HOSTS_MAX && args_nth(a, "--allow-host", i) != NULL; i++)
         hosts[i] = args_nth(a, "--allow-host", i);
     o.access_log = open_access_log(a);
