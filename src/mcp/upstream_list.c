@@ -76,7 +76,7 @@ static bool was_the_end(const struct listing *l, const struct wbi_upstream_answe
 static void on_page(void *arg, const struct wbi_upstream_answer *a)
 {
     struct listing *l = arg;
-    const wbi_json *page = wbi_json_get(a->result, rows[l->what].member);
+    const wbi_json *page = wbi_json_get_as(a->result, rows[l->what].member, WBI_JSON_ARR);
     const wbi_json *next = wbi_json_get_as(a->result, "nextCursor", WBI_JSON_STR);
     char why[80];
 
@@ -88,8 +88,7 @@ static void on_page(void *arg, const struct wbi_upstream_answer *a)
         finish(l, a);
         return;
     }
-    /* null is what a Go program makes of an empty list; one that is not there is none */
-    if (!wbi_json_is(page, WBI_JSON_ARR) && !wbi_json_is(page, WBI_JSON_NULL)) {
+    if (page == NULL) { /* which is not the same as an empty one */
         (void)snprintf(why, sizeof(why), "the server's list has no array \"%s\"",
                        rows[l->what].member);
         give_up(l, WB_EINPUT, why);

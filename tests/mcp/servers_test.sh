@@ -37,12 +37,9 @@ while read -r line; do
 done
 SERVER
 chmod +x "$work/toolless"
-sed '/"initialize"/a\    *tools/list*) printf '"'"'{"jsonrpc":"2.0","id":%s,"result":{"tools":null}}\\n'"'"' "$id" ;;' "$work/toolless" >"$work/void"
-chmod +x "$work/void"
 mkdir "$work/only"
 ln -s "$build/mcp_chaos" "$work/only/only-here"
 config "{\"mcpServers\":{\"missing\":{\"command\":\"no-such-program\"},\"late\":{\"command\":\"$work/late\"},
-  \"void\":{\"command\":\"$work/void\"},
   \"only\":{\"command\":\"only-here\",\"args\":[\"fine\"],\"env\":{\"PATH\":\"$work/only\"}},
   \"toolless\":{\"command\":\"$work/toolless\"},\"fine\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"fine\"]}}}"
 serve
@@ -52,7 +49,6 @@ has "one that is found in the PATH of its own" '"only__t"'
 lacks "the late one" '"late__t"'
 until_seen '^server missing: its tools are not there: program not found: no-such-program is not in PATH; name one elsewhere by its path$' err
 until_seen '^server late: its tools are not there' err
-grep -q 'server void' "$work/err" && bad "a list that is null is told as lost: $(cat "$work/err")"
 grep -q toolless "$work/err" && bad "a server without tools is told as lost: $(cat "$work/err")"
 grep -q list_changed "$work/out" && bad "news of nothing"
 # Most clients list once: what comes later is told to them, without being asked for.
