@@ -11,12 +11,13 @@ extern "C" {
 #endif
 
 typedef struct wb_serve_options {
-    const char *http;         /* "ADDRESS:PORT", port 0 picks one; NULL: in and out */
-    int in, out;              /* stay the caller's */
-    const char *token;        /* bearer token of HTTP; NULL: none, on loopback only */
-    const char *const *hosts; /* accepted in Host and Origin beside loopback; NULL-ended */
-    int access_log;           /* descriptor for JSON Lines, or -1 */
-    int stop;                 /* becomes readable: drain; once more: cancel. -1: none */
+    const char *http;  /* "ADDRESS:PORT", port 0 picks one; NULL: in and out */
+    int in, out;       /* stay the caller's */
+    const char *token; /* bearer token of HTTP; NULL: none, on loopback only */
+    /* Names accepted in Host and Origin beside loopback, with any port; NULL-ended, at most 64. */
+    const char *const *hosts;
+    int access_log; /* descriptor for JSON Lines, or -1 */
+    int stop;       /* becomes readable: drain; once more: cancel. -1: none */
     void (*on_ready)(const char *url, void *arg); /* HTTP only; may be NULL */
     void *arg;
     /* One line that a person should know of: a server that cannot be had, tools that
@@ -25,7 +26,7 @@ typedef struct wb_serve_options {
 } wb_serve_options;
 
 /* Serve until the input ends or stop asks; drives the runtime's loop on this
- * thread. WB_EINPUT: an address that is none, or no token beyond loopback. WB_EIO, at
+ * thread. WB_EINPUT: an address or a host that is none, or no token beyond loopback. WB_EIO, at
  * the end: in could not be read, or answers not be written to out; that whoever
  * reads them has gone is no failure. */
 WB_API WB_MUST_CHECK wb_rc wb_serve(wb_runtime *runtime, const wb_serve_options *options,

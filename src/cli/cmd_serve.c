@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-#define HOSTS_MAX 32
+#define HOSTS_MAX 65 /* one more than are accepted, which is said */
 
 static void on_ready(const char *url, void *arg)
 {
@@ -125,6 +125,9 @@ static int run(const struct args *a)
     if (args_get(a, "--token-file") != NULL &&
         (o.http == NULL || (auth && strcmp(auth, "none") == 0)))
         return usage_error(a, "--token-file is for --http, and not beside --auth none");
+    if (o.http == NULL &&
+        (args_get(a, "--access-log") != NULL || args_nth(a, "--allow-host", 0) != NULL))
+        return usage_error(a, "--access-log and --allow-host are for --http");
     for (size_t i = 0; i < HOSTS_MAX && args_nth(a, "--allow-host", i) != NULL; i++)
         hosts[i] = args_nth(a, "--allow-host", i);
     o.access_log = open_access_log(a);
@@ -148,7 +151,7 @@ static const struct option_spec options[] = {
     {"--http", "ADDR:PORT", "MCP over HTTP at /mcp; port 0 takes a free one"},
     {"--auth", "token|none", "none: on loopback only, no token is asked for"},
     {"--token-file", "FILE", "the bearer token, instead of the user's own"},
-    {"--allow-host", "NAME", "a Host that may be named, too", true},
+    {"--allow-host", "NAME", "a Host that may be named, too, with any port", true},
     {"--access-log", "FILE", "a JSON line a request; - is standard error"},
     {NULL},
 };

@@ -129,6 +129,24 @@ static bool split_host(struct wbi_str host, struct wbi_str *ret_name)
     return end == host.n || (host.p[end] == ':' && port_ok(wbi_str_from(host, end + 1)));
 }
 
+static bool is_plain(struct wbi_str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        unsigned char c = (unsigned char)name.p[i];
+
+        if (c <= ' ' || c >= 0x7f || strchr("@/\\,*", c) != NULL)
+            return false;
+    }
+    return true;
+}
+
+bool wbi_http_is_host(struct wbi_str host)
+{
+    struct wbi_str name;
+
+    return split_host(host, &name) && name.n == host.n && is_plain(name);
+}
+
 bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host)
 {
     struct wbi_str name;
@@ -138,11 +156,8 @@ bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host)
     if (wbi_str_eqz(name, "127.0.0.1") || wbi_str_eqz(name, "[::1]") ||
         wbi_str_ieq(name, WBI_LIT("localhost")))
         return true;
-    for (size_t i = 0; i < name.n; i++) {
-        unsigned char c = (unsigned char)name.p[i];
-        if (c <= ' ' || c >= 0x7f || c == '@' || c == '/' || c == '\\' || c == ',')
-            return false;
-    }
+    if (!is_plain(name))
+        return false;
     if (http->o.any_host)
         return true;
     for (size_t i = 0; i < http->host_count; i++) {

@@ -117,6 +117,9 @@ int wbi_http_check(const struct wbi_http *http, const struct wbi_http_request *r
 enum wbi_http_field wbi_http_field_of(struct wbi_str name);
 /* "name", "name:port", "[v6]:port" whose name is loopback or listed. */
 bool wbi_http_host_ok(const struct wbi_http *http, struct wbi_str host);
+/* A name or an address (IPv6 in brackets) and nothing else: Host and Origin may have any port
+ * beside it. */
+bool wbi_http_is_host(struct wbi_str host);
 bool wbi_http_origin_ok(const struct wbi_http *http, struct wbi_str origin);
 /* Time depends on the length of what was presented only. */
 bool wbi_http_same_secret(struct wbi_str presented, struct wbi_str secret);

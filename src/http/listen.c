@@ -353,13 +353,28 @@ static wb_rc copy_options(struct wbi_http *http, const struct wbi_http_options *
     return WB_OK;
 }
 
+static wb_rc check_hosts(const struct wbi_http_options *o, struct wbi_error *err)
+{
+    for (size_t i = 0; i < o->host_count; i++)
+        if (!wbi_http_is_host(o->hosts[i]))
+            return wbi_fail(err, WB_EINPUT,
+                            "\"%.*s\" is no host that can be allowed: it is a name, or an address "
+                            "(IPv6 in brackets), without scheme, port, path or `*`",
+                            WBI_FMT(wbi_str_head(o->hosts[i], 80)));
+    return WB_OK;
+}
+
 wb_rc wbi_http_listen(struct wbi_loop *loop, const struct wbi_http_options *options,
                       const struct wbi_http_ops *ops, void *arg, struct wbi_http **ret,
                       struct wbi_error *err)
 {
     struct wbi_http *http = wbi_zalloc(sizeof(*http));
-    wb_rc rc;
+    wb_rc rc = check_hosts(options, err);
 
+    if (rc != WB_OK) {
+        wbi_free(http);
+        return rc;
+    }
     if (http == NULL)
         return wbi_fail_nomem(err);
     http->loop = loop;

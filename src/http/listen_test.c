@@ -48,9 +48,46 @@ static void connections_leave_half_of_the_descriptors_to_others(void **state)
     wbi_loop_free(loop);
 }
 
+static wb_rc listen_for(const char *host, struct wbi_error *err)
+{
+    static const struct wbi_http_ops ops = {.on_request = NULL};
+    struct wbi_str name = wbi_str_z(host);
+    struct wbi_http_options o = {
+        .address = WBI_LIT_INIT("127.0.0.1:0"), .hosts = &name, .host_count = 1};
+    struct wbi_http *http = NULL;
+    struct wbi_loop *loop;
+    wb_rc rc;
+
+    assert_int_equal(wbi_loop_new(NULL, &loop, NULL), WB_OK);
+    rc = wbi_http_listen(loop, &o, &ops, NULL, &http, err);
+    wbi_http_free(http);
+    wbi_loop_free(loop);
+    return rc;
+}
+
+/* One that no Host ever equals would be allowed in vain, and without a word. */
+static void a_host_to_allow_is_a_name_and_no_more(void **state)
+{
+    static const char *const good[] = {"Gate_1.example", "10.0.0.1", "[fd00::1]"};
+    static const char *const bad[] = {
+        "",        "gate.example:7717",    "[fd00::1]:80",     "fd00::1",
+        "[fd00::", "https://gate.example", "gate.example/mcp", "*.example",
+        "a, b"};
+    struct wbi_error err = WBI_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(good); i++)
+        assert_int_equal(listen_for(good[i], &err), WB_OK);
+    for (size_t i = 0; i < WBI_COUNT(bad); i++) {
+        assert_int_equal(listen_for(bad[i], &err), WB_EINPUT);
+        assert_non_null(strstr(err.text, "is no host that can be allowed"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_to_allow_is_a_name_and_no_more),
         cmocka_unit_test(connections_leave_half_of_the_descriptors_to_others),
     };
 

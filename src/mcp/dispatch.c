@@ -238,6 +238,11 @@ static void hand(struct wbi_mcp_request *r)
     r->server->busy++;
 }
 
+static bool is_none(const wbi_json *v)
+{
+    return v == NULL || wbi_json_is(v, WBI_JSON_NULL);
+}
+
 static void do_list(struct wbi_mcp_request *r)
 {
     struct wbi_str m = r->rpc.method;
@@ -247,7 +252,7 @@ static void do_list(struct wbi_mcp_request *r)
                                                                 : WBI_MCP_TEMPLATES;
     const wbi_json *cursor = wbi_json_get(r->rpc.params, "cursor");
 
-    if (cursor != NULL && !wbi_json_is(cursor, WBI_JSON_STR)) {
+    if (!is_none(cursor) && !wbi_json_is(cursor, WBI_JSON_STR)) {
         wbi_request_fault(r, WBI_RPC_PARAMS, 200, "params.cursor must be a string", WBI_NONE);
         return;
     }
@@ -265,13 +270,13 @@ static const char *read_subject(const struct wbi_mcp_request *r, const char *mem
     const wbi_json *responses = wbi_json_get(r->rpc.params, "inputResponses");
 
     *ret_name = wbi_json_get_str(r->rpc.params, member);
-    *ret_arguments = arguments;
+    *ret_arguments = is_none(arguments) ? NULL : arguments;
     if (ret_name->p == NULL || ret_name->n == 0)
         return member[0] == 'u' ? "params.uri must be a string that is not empty"
                                 : "params.name must be a string that is not empty";
-    if (arguments != NULL && !wbi_json_is(arguments, WBI_JSON_OBJ))
+    if (!is_none(arguments) && !wbi_json_is(arguments, WBI_JSON_OBJ))
         return "params.arguments must be an object";
-    if (responses != NULL && !wbi_json_is(responses, WBI_JSON_OBJ))
+    if (!is_none(responses) && !wbi_json_is(responses, WBI_JSON_OBJ))
         return "params.inputResponses must be an object";
     return NULL;
 }

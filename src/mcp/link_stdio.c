@@ -153,6 +153,15 @@ static void on_late(void *arg)
     wbi_process_stop(p->process);
 }
 
+/* The PATH that the program gets: its own one, else the user's. */
+static struct wbi_str path_of(const struct wbi_upstream_spec *spec)
+{
+    for (size_t i = 0; i < spec->env_count; i++)
+        if (wbi_str_starts(spec->env[i], WBI_LIT("PATH=")))
+            return wbi_str_from(spec->env[i], 5);
+    return wbi_str_z(getenv("PATH"));
+}
+
 static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
 {
     static const struct wbi_process_ops ops = {
@@ -164,7 +173,7 @@ static wb_rc open_link(struct wbi_upstream *up, struct wbi_error *err)
         .env_count = up->spec.env_count,
         .workdir = up->spec.workdir,
         .stdin_kind = WBI_STDIN_PIPE,
-        .search_path = wbi_str_z(getenv("PATH")), /* the user's, as the program gets it */
+        .search_path = path_of(&up->spec),
         .input_bytes = WBI_LIMIT_UPSTREAM_UNREAD,
     };
 

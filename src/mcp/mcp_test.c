@@ -551,6 +551,10 @@ static void lists_come_in_pages_and_foreign_cursors_are_refused(void **state)
     assert_non_null(strstr(heard(&w, &p), "-32602"));
     say(&p, LIST("{\"cursor\":\"\"}")); /* the first page, as without one */
     assert_non_null(strstr(heard(&w, &p), "\"nextCursor\":\"p2\""));
+    say(&p, LIST("{\"cursor\":null}"));
+    assert_non_null(strstr(heard(&w, &p), "\"nextCursor\":\"p2\""));
+    say(&p, LIST("null"));
+    assert_non_null(strstr(heard(&w, &p), "\"nextCursor\":\"p2\""));
     close_pipes(&p);
     stop(&w);
 }

@@ -490,7 +490,7 @@ static bool take_cursor(struct wbi_mcp_request *r, const wbi_json *const *parts,
     size_t dot;
 
     *ret = (struct place){0, 0};
-    if (cursor == NULL || (s.p != NULL && s.n == 0)) /* some say so that they have none yet */
+    if (s.p == NULL || s.n == 0) /* some say by "" or null that they have none yet */
         return true;
     if (s.n < 2 || s.p[0] != 'p')
         return false;

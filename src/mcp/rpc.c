@@ -116,14 +116,16 @@ static wb_rc read_call(const struct members *m, struct wbi_rpc *ret, int *ret_co
     return WB_OK;
 }
 
-/* Many that answer write null for what they leave out, and some give a number back as 7.0. */
+/* Many write null for what they leave out, and some give a number back as 7.0. */
 static void leave_nulls(struct members *m)
 {
     if (wbi_json_is(m->method, WBI_JSON_NULL))
         m->method = NULL;
-    if (m->method == NULL && m->result != NULL && wbi_json_is(m->error, WBI_JSON_NULL))
+    if (wbi_json_is(m->params, WBI_JSON_NULL))
+        m->params = NULL;
+    if ((m->method != NULL || m->result != NULL) && wbi_json_is(m->error, WBI_JSON_NULL))
         m->error = NULL;
-    if (m->method == NULL && m->error != NULL && wbi_json_is(m->result, WBI_JSON_NULL))
+    if ((m->method != NULL || m->error != NULL) && wbi_json_is(m->result, WBI_JSON_NULL))
         m->result = NULL;
 }
 

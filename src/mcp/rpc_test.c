@@ -24,6 +24,8 @@ static void messages_are_taken_strictly(void **state)
         {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", 0},
         {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null,\"error\":{},\"method\":null}", 0},
         {"{\"jsonrpc\":\"2.0\",\"id\":7.0,\"result\":{}}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":null}", 0},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":null,\"error\":null}", 0},
         {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":null}", WBI_RPC_INVALID},
         {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null}", WBI_RPC_INVALID},
         {"{\"jsonrpc\":\"2.0\",\"id\":7.5,\"result\":{}}", WBI_RPC_INVALID},

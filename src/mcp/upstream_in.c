@@ -193,6 +193,13 @@ static void fail_unable(struct wbi_upstream_call *c, const wbi_json *question)
     wbi_call_end(c, &a);
 }
 
+static const wbi_json *params_of(const wbi_json *question)
+{
+    const wbi_json *params = wbi_json_get(question, "params");
+
+    return wbi_json_is(params, WBI_JSON_NULL) ? NULL : params;
+}
+
 /* The result asks for input: hand every question to the caller. */
 static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
 {
@@ -218,8 +225,12 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     c->sent = true;
     wbi_call_rename(c, 0); /* answers to the old message are late ones now */
     WBI_JSON_EACH_MEMBER (requests, k) {
+        if (params_of(k_val) != NULL && !wbi_json_is(params_of(k_val), WBI_JSON_OBJ)) {
+            wbi_upstream_call_fail(c, WB_EINPUT, "the server asks in a form that is no request");
+            return;
+        } /* else an older client gets what it cannot read, and answers nothing */
         if (!wbi_mcp_able_with(&c->abilities, wbi_json_get_str(k_val, "method"),
-                               wbi_json_get(k_val, "params"))) {
+                               params_of(k_val))) {
             fail_unable(c, k_val);
             return;
         }
@@ -233,7 +244,7 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     n = 0;
     c->open_asks++; /* held, so that answers from inside do not end the round early */
     WBI_JSON_EACH_MEMBER (requests, q) {
-        char *params = json_text(wbi_json_get(q_val, "params"));
+        char *params = json_text(params_of(q_val));
 
         asks[n]->held = true;
         c->ops.on_ask(c->arg, asks[n++], wbi_json_str(q), wbi_json_get_str(q_val, "method"),

@@ -3,6 +3,7 @@
  * a name when a colon follows, and belongs to the last name otherwise. */
 #include "serve/definition.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "json/write.h"
 #include "text/hygiene.h"
@@ -163,6 +164,12 @@ wb_rc wbi_definition_clean(struct wbi_arena *arena, const struct wbi_secrets *se
 
 /* ---- what the protocol allows ---- */
 
+/* So some write what they leave out. */
+static bool is_nothing(const wbi_json *v)
+{
+    return wbi_json_is(v, WBI_JSON_NULL);
+}
+
 static bool all_strings(const wbi_json *list)
 {
     WBI_JSON_EACH (list, e) {
@@ -182,6 +189,8 @@ static bool good_annotations(const wbi_json *v)
     WBI_JSON_EACH_MEMBER (v, k) {
         struct wbi_str name = wbi_json_str(k);
 
+        if (is_nothing(k_val))
+            continue;
         if (wbi_str_eqz(name, "title") ? !wbi_json_is(k_val, WBI_JSON_STR)
                                        : wbi_str_ends(name, WBI_LIT("Hint")) && !is_bool(k_val))
             return false;
@@ -239,6 +248,34 @@ static bool is_object(const wbi_json *schema)
     return wbi_str_eqz(wbi_json_get_str(schema, "type"), "object");
 }
 
+/* Members whose own members that are null are left out: nobody could read them otherwise. */
+static bool is_trimmed(struct wbi_str name)
+{
+    return wbi_str_eqz(name, "annotations") || wbi_str_eqz(name, "inputSchema") ||
+           wbi_str_eqz(name, "outputSchema");
+}
+
+static bool holds_nothing(const wbi_json *v)
+{
+    WBI_JSON_EACH_MEMBER (v, k) {
+        if (is_nothing(k_val))
+            return true;
+    }
+    return false;
+}
+
+void wbi_definition_members(struct wbi_jw *w, const wbi_json *v)
+{
+    wbi_jw_obj(w);
+    WBI_JSON_EACH_MEMBER (v, k) {
+        if (is_nothing(k_val))
+            continue;
+        wbi_jw_keyn(w, wbi_json_str(k));
+        wbi_jw_val(w, k_val);
+    }
+    wbi_jw_obj_end(w);
+}
+
 wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const wbi_json **ret,
                           struct wbi_error *err)
 {
@@ -250,7 +287,8 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
     if (!is_object(input))
         return wbi_fail(err, WB_EINPUT, "its inputSchema is not one of \"type\": \"object\"");
     WBI_JSON_EACH_MEMBER (tool, k)
-        good &= good_member(wbi_json_str(k), k_val);
+        good &= good_member(wbi_json_str(k), k_val) &&
+                !(is_trimmed(wbi_json_str(k)) && holds_nothing(k_val));
     *ret = tool;
     if (good)
         return WB_OK;
@@ -260,18 +298,15 @@ wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json *tool, const w
         if (!good_member(wbi_json_str(m), m_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(m));
-        wbi_jw_val(&w, m_val);
+        if (is_trimmed(wbi_json_str(m)))
+            wbi_definition_members(&w, m_val);
+        else
+            wbi_jw_val(&w, m_val);
     }
     wbi_jw_obj_end(&w);
     if (wbi_buf_rc(&text) != WB_OK)
         return wbi_fail_nomem(err);
     return wbi_json_read(arena, wbi_buf_str(&text), WBI_JSON_STRICT, ret, err);
-}
-
-/* So some write what they leave out. */
-static bool is_nothing(const wbi_json *v)
-{
-    return wbi_json_is(v, WBI_JSON_NULL);
 }
 
 static bool good_argument(const wbi_json *argument)
@@ -301,11 +336,41 @@ static bool good_item_member(struct wbi_str name, const wbi_json *v)
         return wbi_json_is(v, WBI_JSON_STR);
     if (wbi_str_eqz(name, "size"))
         return wbi_json_is(v, WBI_JSON_INT) || wbi_json_is(v, WBI_JSON_REAL);
-    if (wbi_str_eqz(name, "annotations"))
-        return wbi_json_is(v, WBI_JSON_OBJ);
     if (wbi_str_eqz(name, "arguments"))
         return good_arguments(v);
-    return good_member(name, v);
+    return wbi_str_eqz(name, "annotations") || good_member(name, v);
+}
+
+static bool all_roles(const wbi_json *list)
+{
+    WBI_JSON_EACH (list, e) {
+        if (!wbi_str_eqz(wbi_json_str(e), "user") && !wbi_str_eqz(wbi_json_str(e), "assistant"))
+            return false;
+    }
+    return wbi_json_is(list, WBI_JSON_ARR);
+}
+
+static bool good_mark(struct wbi_str name, const wbi_json *v)
+{
+    int64_t ms;
+
+    if (wbi_str_eqz(name, "audience"))
+        return all_roles(v);
+    if (wbi_str_eqz(name, "priority"))
+        return (wbi_json_is(v, WBI_JSON_INT) || wbi_json_is(v, WBI_JSON_REAL)) &&
+               wbi_json_num(v) >= 0 && wbi_json_num(v) <= 1;
+    return !wbi_str_eqz(name, "lastModified") || wbi_time_parse(wbi_json_str(v), &ms);
+}
+
+bool wbi_item_tells(struct wbi_str name, const wbi_json *v)
+{
+    if (is_nothing(v) || !wbi_str_eqz(name, "annotations"))
+        return !is_nothing(v);
+    WBI_JSON_EACH_MEMBER (v, k) {
+        if (!is_nothing(k_val) && !good_mark(wbi_json_str(k), k_val))
+            return false;
+    }
+    return wbi_json_is(v, WBI_JSON_OBJ);
 }
 
 bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item)

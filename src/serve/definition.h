@@ -39,6 +39,13 @@ WB_MUST_CHECK wb_rc wbi_definition_take(struct wbi_arena *arena, const wbi_json 
 /* Whether the protocol allows an item of a list of prompts, resources or templates. */
 bool wbi_item_allowed(enum wbi_mcp_list what, const wbi_json *item);
 
+/* Whether a member of such an item is told: none that is null, for strict clients take that for
+ * a value of the wrong form, nor annotations of one, and lose the whole list. */
+bool wbi_item_tells(struct wbi_str name, const wbi_json *v);
+
+/* An object without its members that are null. */
+void wbi_definition_members(struct wbi_jw *w, const wbi_json *v);
+
 /* A definition under another name. Up to 2025-11-25 (legacy) an outputSchema is one of
  * an object, and every property has an object for a schema: what says more is left out
  * or said in that way. */

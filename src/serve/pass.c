@@ -17,6 +17,7 @@ struct pass;
 
 #define NO_REF \
     "there is nothing to complete; params.ref must be a ref/prompt or ref/resource of a server"
+#define REDACTIONS "waybill/redactions" /* member of _meta */
 #define NO_PROMPT "there is no such prompt; params.name must be one of prompts/list"
 
 /* One server that is asked. */
@@ -110,10 +111,12 @@ static wb_rc tell_redactions(const struct wbi_redact_list *list, struct wbi_str 
     wbi_jw_key(&w, "_meta");
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (meta, k) {
+        if (wbi_str_eqz(wbi_json_str(k), REDACTIONS))
+            continue; /* another gateway behind this one tells what it took out */
         wbi_jw_keyn(&w, wbi_json_str(k));
         wbi_jw_val(&w, k_val);
     }
-    wbi_jw_key(&w, "waybill/redactions");
+    wbi_jw_key(&w, REDACTIONS);
     wbi_jw_arr(&w);
     for (size_t i = 0; i < list->n; i++)
         wbi_jw_str(&w, list->path[i]);
@@ -347,12 +350,12 @@ static void pass_on(struct wbi_gateway *g, struct wbi_mcp_request *r, struct wbi
     let_go(p);
 }
 
-/* Members of params that belong to one hop: what a call asked, and was answered, is told apart
- * on either side. */
-static bool is_ours(struct wbi_str member)
+/* Members of params that are of one hop: what a call asked, and was answered, is told apart on
+ * either side. null is no member, and strict servers take it for one of the wrong form. */
+static bool stays(struct wbi_str member, const wbi_json *v)
 {
     return wbi_str_eqz(member, "_meta") || wbi_str_eqz(member, "inputResponses") ||
-           wbi_str_eqz(member, "requestState");
+           wbi_str_eqz(member, "requestState") || wbi_json_is(v, WBI_JSON_NULL);
 }
 
 /* The params as they came, those of this hop aside; name in place of a member of that name. */
@@ -363,7 +366,7 @@ static void write_params(struct wbi_buf *out, const wbi_json *params, const char
 
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (params, k) {
-        if (is_ours(wbi_json_str(k)))
+        if (stays(wbi_json_str(k), k_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
         if (member != NULL && wbi_str_eqz(wbi_json_str(k), member))
@@ -490,7 +493,7 @@ void wbi_serve_complete(void *arg, struct wbi_mcp_request *r, const wbi_json *pa
     wbi_buf_init_arena(&out, wbi_mcp_arena(r), WBI_LIMIT_MCP_MESSAGE);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (params, k) {
-        if (wbi_str_eqz(wbi_json_str(k), "_meta"))
+        if (stays(wbi_json_str(k), k_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
         if (k_val == ref) {

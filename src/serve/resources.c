@@ -221,20 +221,27 @@ static void reply(struct wbi_mcp_request *r, struct wbi_str uri, const char *typ
         wbi_mcp_fail(r, WBI_RPC_INTERNAL, WBI_LIT("out of memory"), WBI_NONE);
 }
 
+static bool find(struct wbi_gateway *g, struct wbi_str uri, struct wbi_artifact *ret)
+{
+    return wbi_serve_is_artifact(uri) && wbi_runtime_open_artifacts(g->rt, NULL) == WB_OK &&
+           wbi_artifact_find(g->rt->artifacts, wbi_str_from(uri, SCHEME.n), ret, NULL) == WB_OK;
+}
+
 void wbi_serve_read(void *arg, struct wbi_mcp_request *r, struct wbi_str uri)
 {
     struct wbi_gateway *g = arg;
     struct wbi_artifact a;
     struct wbi_buf content;
     const char *type;
+    bool own = find(g, uri, &a);
     wb_rc rc;
 
-    if (!wbi_serve_is_artifact(uri)) {
+    /* A server that is such a gateway, too, lists artifacts of its own. */
+    if (!own && (!wbi_serve_is_artifact(uri) || wbi_pass_owner(g, uri) != NULL)) {
         wbi_pass_read(g, r, uri);
         return;
     }
-    if (!may_read(g, r) || wbi_runtime_open_artifacts(g->rt, NULL) != WB_OK ||
-        wbi_artifact_find(g->rt->artifacts, wbi_str_from(uri, SCHEME.n), &a, NULL) != WB_OK) {
+    if (!own || !may_read(g, r)) {
         wbi_mcp_fail_resource(r, uri);
         return;
     }

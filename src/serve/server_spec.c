@@ -117,6 +117,22 @@ static bool has_line_end(struct wbi_str text)
     return wbi_str_index(text, '\n') < text.n || wbi_str_index(text, '\r') < text.n;
 }
 
+/* What each exchange says by itself. Files of other clients often have it, too, and some servers
+ * refuse what is said twice. */
+static bool is_of_exchange(struct wbi_str name)
+{
+    static const char *const own[] = {"Accept",         "Connection",       "Content-Length",
+                                      "Content-Type",   "Expect",           "Last-Event-ID",
+                                      "Mcp-Method",     "Mcp-Name",         "MCP-Protocol-Version",
+                                      "Mcp-Session-Id", "Transfer-Encoding"};
+    static const struct wbi_str param = WBI_LIT_INIT("Mcp-Param-");
+
+    for (size_t i = 0; i < WBI_COUNT(own); i++)
+        if (wbi_str_ieq(name, wbi_str_z(own[i])))
+            return true;
+    return wbi_str_ieq(wbi_str_head(name, param.n), param);
+}
+
 static wb_rc read_headers(struct wbi_arena *arena, struct wbi_server *s, struct wbi_error *err)
 {
     const wbi_json *headers = wbi_json_get(s->value, "headers");
@@ -133,6 +149,8 @@ static wb_rc read_headers(struct wbi_arena *arena, struct wbi_server *s, struct 
 
         if (!wbi_json_is(k_val, WBI_JSON_STR))
             return wrong(err, "headers", "an object of strings");
+        if (is_of_exchange(wbi_json_str(k)))
+            continue;
         rc = expand(arena, wbi_json_str(k_val), &value, err);
         if (rc != WB_OK)
             return rc;

@@ -24,21 +24,11 @@ static const char *key_member(enum wbi_mcp_list what)
     return what == WBI_MCP_TEMPLATES ? "uriTemplate" : "name";
 }
 
-/* Members that are null are none: strict clients take them for values of the wrong form, and
- * lose the whole list. */
 static void put_arguments(struct wbi_jw *w, const wbi_json *list)
 {
     wbi_jw_arr(w);
-    WBI_JSON_EACH (list, e) {
-        wbi_jw_obj(w);
-        WBI_JSON_EACH_MEMBER (e, k) {
-            if (wbi_json_is(k_val, WBI_JSON_NULL))
-                continue;
-            wbi_jw_keyn(w, wbi_json_str(k));
-            wbi_jw_val(w, k_val);
-        }
-        wbi_jw_obj_end(w);
-    }
+    WBI_JSON_EACH (list, e)
+        wbi_definition_members(w, e);
     wbi_jw_arr_end(w);
 }
 
@@ -52,13 +42,15 @@ static struct wbi_str write_item(struct wbi_arena *arena, const wbi_json *item, 
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_MCP_MESSAGE);
     wbi_jw_obj(&w);
     WBI_JSON_EACH_MEMBER (item, k) {
-        if (wbi_json_is(k_val, WBI_JSON_NULL))
+        if (!wbi_item_tells(wbi_json_str(k), k_val))
             continue;
         wbi_jw_keyn(&w, wbi_json_str(k));
         if (wbi_str_eqz(wbi_json_str(k), member))
             wbi_jw_str(&w, key);
         else if (wbi_str_eqz(wbi_json_str(k), "arguments"))
             put_arguments(&w, k_val);
+        else if (wbi_str_eqz(wbi_json_str(k), "annotations"))
+            wbi_definition_members(&w, k_val);
         else
             wbi_jw_val(&w, k_val);
     }

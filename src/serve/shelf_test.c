@@ -52,6 +52,42 @@ static void only_another_list_is_a_change(void **state)
     wbi_shelf_empty(&s);
 }
 
+#define MARKED(a) "{\"uri\":\"x:y\",\"name\":\"n\",\"annotations\":" a "}"
+#define BARE "{\"uri\":\"x:y\",\"name\":\"n\"}"
+static const struct {
+    const char *item, *told;
+} marks[] = {
+    {MARKED("{\"audience\":[\"user\",\"assistant\"],\"priority\":0.5,\"x\":[1]}"), NULL},
+    {MARKED("{\"lastModified\":\"2025-01-12T15:00:58.5+02:00\",\"priority\":1}"), NULL},
+    {MARKED("{}"), NULL},
+    {MARKED("{\"audience\":null,\"priority\":0}"), MARKED("{\"priority\":0}")},
+    {MARKED("{\"lastModified\":\"2025-01-12\"}"), BARE},
+    {MARKED("{\"lastModified\":5}"), BARE},
+    {MARKED("{\"priority\":2}"), BARE},
+    {MARKED("{\"priority\":\"1\"}"), BARE},
+    {MARKED("{\"audience\":[\"model\"]}"), BARE},
+    {MARKED("{\"audience\":\"user\"}"), BARE},
+    {MARKED("[]"), BARE},
+    {MARKED("null"), BARE},
+};
+
+/* Strict clients lose the whole list, of all servers, over one of another form. */
+static void annotations_of_a_wrong_form_are_left_out(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WBI_COUNT(marks); i++) {
+        struct wbi_shelf s = {0};
+        char list[256];
+
+        (void)snprintf(list, sizeof(list), "[%s]", marks[i].item);
+        assert_true(wbi_shelf_put(&s, WBI_MCP_RESOURCES, WBI_NONE, wbi_str_z(list)));
+        if (s.count != 1 ||
+            !wbi_str_eqz(s.items[0].json, marks[i].told != NULL ? marks[i].told : marks[i].item))
+            fail_msg("%s", marks[i].item);
+        wbi_shelf_empty(&s);
+    }
+}
+
 static const struct {
     const char *template, *uri;
     size_t fits; /* plain characters and one */
@@ -107,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found_whole), cmocka_unit_test(only_another_list_is_a_change),
+        cmocka_unit_test(annotations_of_a_wrong_form_are_left_out),
         cmocka_unit_test(a_uri_fits_what_it_can_come_of), cmocka_unit_test(a_search_has_an_end)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,10 @@ static void call_modern(long id)
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"f\":{" ELICIT "}}}");
     else if (has("\"name\":\"roots\""))
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
-                   "\"roots/list\"}}}");
+                   "\"roots/list\",\"params\":null}}}");
+    else if (has("\"name\":\"odd\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"r\":{\"method\":"
+                   "\"roots/list\",\"params\":\"all\"}}}");
     else if (has("\"name\":\"state\"") && has("\"requestState\":\"three\""))
         result(id, "{" COMPLETE ",\"content\":[{\"type\":\"text\",\"text\":\"resumed\"}]}");
     else if (has("\"name\":\"state\""))
@@ -190,8 +193,8 @@ static void wait_at_pipe(void)
 static void answer(bool modern, long id)
 {
     static const char list[] =
-        TOOL("ask") "," TOOL("spell") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL(
-            "sample") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("die") "]}";
+        TOOL("ask") "," TOOL("spell") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL(
+            "link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("odd") "," TOOL("die") "]}";
 
     if (!modern && has("\"method\":\"tools/list\""))
         wait_at_pipe();

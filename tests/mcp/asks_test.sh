@@ -116,6 +116,8 @@ call 2 long "\"requestState\":\"$(member '"id":1' requestState)\",\"inputRespons
 seen "each with its answer" '"id":2,"result":.*"text":"both"'
 call 3 roots "$meta"
 seen "a question without params" '"id":3,.*"inputRequests":{"r":{"method":"roots/list"}}'
+call 99 odd "$meta"
+seen "a question that is no request" '"id":99,.*asks in a form that is no request.*"errorKind":"invalid_tool_output"'
 call 4 roots "\"requestState\":\"$(member '"id":3' requestState)\",\"inputResponses\":{\"r\":{\"roots\":[]}},$meta"
 seen "its answer" '"id":4,"result":.*"text":"answered"'
 # A server is not at a call that waits for its caller: what it logs meanwhile is another one's.

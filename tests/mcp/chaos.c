@@ -138,7 +138,7 @@ static bool leak(long id)
     if (strstr(line, "\"test://secret\"") != NULL)
         result(id, "{\"contents\":[{\"uri\":\"test://secret\",\"text\":\"key " SECRET "\"},"
                    "{\"uri\":\"test://b\",\"text\":\"x\",\"mail\":\"ann@example.org\"}],"
-                   "\"_meta\":{\"a\":1},\"odd\":1}");
+                   "\"_meta\":{\"waybill/redactions\":[\"x\"],\"a\":1},\"odd\":1}");
     else if (strstr(line, "\"test://clean\"") != NULL)
         result(id, "{\"odd\":1.5,\"contents\":[{\"text\":\"A\",\"uri\":\"test://clean\"}]}");
     else if (strstr(line, "\"method\":\"prompts/get\"") != NULL)

@@ -84,6 +84,14 @@ static void header(const char *name, char *value, size_t size)
                        at + strlen(name));
 }
 
+static bool is_repeated(const char *name)
+{
+    const char *end = strstr(raw_request, "\r\n\r\n"), *at = strcasestr(raw_request, name);
+
+    at = at != NULL ? strcasestr(at + 1, name) : NULL;
+    return at != NULL && at < end;
+}
+
 /* Some servers give a signed token for the session's id. */
 static const char *session(void)
 {
@@ -281,7 +289,9 @@ static void serve_one(const char *body)
         (void)sscanf(at + 10, "%60[^\"]", asked);
     header("\r\nLast-Event-ID: ", last, sizeof(last));
     tell(method, asked, last);
-    if (strcmp(method, "GET") == 0)
+    if (is_repeated("\r\nContent-Type:") || is_repeated("\r\nAccept:"))
+        answer("415 Unsupported Media Type", "", "");
+    else if (strcmp(method, "GET") == 0)
         answer_get(last);
     else if (strcmp(method, "DELETE") == 0)
         answer("200 OK", "", "");

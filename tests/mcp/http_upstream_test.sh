@@ -35,6 +35,7 @@ past-date        status 429 and no result\\nNext.*"errorKind":"rate_limited"
 no-date          status 429 and no result\\nNext.*"errorKind":"rate_limited"
 proxy-503        "errorKind":"outcome_unknown"
 hangs            "errorKind":"timed_out"
+own-headers      "text":"fine"
 '
 {
     printf '{"mcpServers":{'
@@ -42,7 +43,9 @@ hangs            "errorKind":"timed_out"
         [ -n "$mode" ] || continue
         time=20000
         [ "$mode" != hangs ] || time=500
-        printf '"%s":{"url":"http://127.0.0.1:%s/%s","era":"legacy","timeoutMs":%s},' "$mode" "$port" "$mode" $time
+        headers=
+        [ "$mode" != own-headers ] || headers='"content-type":"application/json","Accept":"*/*","Mcp-session-ID":"x"'
+        printf '"%s":{"url":"http://127.0.0.1:%s/%s","headers":{%s},"era":"legacy","timeoutMs":%s},' "$mode" "$port" "$mode" "$headers" $time
     done <<<"$modes"
     printf '"once":{"url":"http://127.0.0.1:%s/once","era":"legacy"},' "$port2"
     printf '"modern":{"url":"http://127.0.0.1:%s/modern","era":"modern"},' "$port"

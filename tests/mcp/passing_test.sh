@@ -170,7 +170,15 @@ talk
 rpc hop prompts/get "\"name\":\"a__p000\",\"inputResponses\":{\"k\":{}},\"arguments\":{},$meta"
 answer hop
 need "it is given all the same" '"text":"p000 of a"'
+# What is null was not given; strict servers refuse it.
+rpc none prompts/get '"name":"a__p001","arguments":null'
+answer none
+need "arguments that are null" '"text":"p001 of a"'
+echo '{"jsonrpc":"2.0","id":"void","method":"ping","params":null}' >&3
+answer void
+need "params that are null" '"id":"void","result":{}'
 hush
+grep -q '"params":{"name":"p001"}' "$work/hops" || bad "null is passed on: $(grep prompts/get "$work/hops")"
 grep -q '"params":{"name":"p000","arguments":{}}' "$work/hops" || bad "passed on: $(grep prompts/get "$work/hops")"
 
 # Log messages: a server of an older revision is told the level, and which of the calls of
@@ -385,6 +393,24 @@ answer read
 need "and read as one" '"mimeType":"image/png","blob":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="'
 for _ in $(seq 600); do grep -q 'resources/list_changed' "$work/out" && break; sleep 0.05; done
 grep -q 'resources/list_changed' "$work/out" || bad "new artifacts are not told"
+hush
+
+# Another Waybill behind this one has artifacts of its own, by URIs that look like ours.
+mkdir "$work/inner"
+config "{\"mcpServers\":{\"w\":{\"command\":\"$build/waybill\",\"args\":[\"serve\",\"--root\",\"$work/inner\"],\"env\":{\"HOME\":\"$work/inner\"}}}}"
+talk
+rpc print tools/call '"name":"w__ExecCommand","arguments":{"cmd":"seq 100000"}'
+answer print
+artifact=$(ls "$work/inner/.waybill/artifacts" | grep stdout | head -1)
+rpc list resources/list ''
+answer list
+need "the other's artifacts are not listed" "waybill://artifact/$artifact"
+rpc read resources/read "\"uri\":\"waybill://artifact/$artifact\""
+answer read
+need "nor read" '"text":"1\\n2'
+rpc nobodys resources/read '"uri":"waybill://artifact/call_0-stdout.log"'
+answer nobodys
+need "nobody's artifact" '"code":-32002'
 hush
 [ $failed = 0 ] && echo "resources and prompts are passed on, each to its own"
 exit $failed

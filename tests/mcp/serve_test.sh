@@ -430,6 +430,8 @@ fails() { # what, status, words, options …
 }
 printf 'the-first-of-two\nthe-second-of-two\n' >"$work/token"
 fails "a token of two lines" 3 'one word of plain characters' --http 127.0.0.1:0 --token-file "$work/token"
+fails "a log of requests that none are" 2 'are for --http' --access-log "$work/none"
+fails "a host that nobody names" 2 'no host that can be allowed' --http 127.0.0.1:0 --allow-host gate.example:80
 fails "a token that is not asked for" 2 'not beside --auth none' --http 127.0.0.1:0 --auth none --token-file "$work/token"
 fails "a token for stdio" 2 'is for --http' --token-file "$work/token"
 fails "IPv6 without brackets" 2 'in brackets: \[::1\]:0' --http ::1:0

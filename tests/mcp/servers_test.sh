@@ -37,11 +37,15 @@ while read -r line; do
 done
 SERVER
 chmod +x "$work/toolless"
+mkdir "$work/only"
+ln -s "$build/mcp_chaos" "$work/only/only-here"
 config "{\"mcpServers\":{\"missing\":{\"command\":\"no-such-program\"},\"late\":{\"command\":\"$work/late\"},
+  \"only\":{\"command\":\"only-here\",\"args\":[\"fine\"],\"env\":{\"PATH\":\"$work/only\"}},
   \"toolless\":{\"command\":\"$work/toolless\"},\"fine\":{\"command\":\"$build/mcp_chaos\",\"args\":[\"fine\"]}}}"
 serve
 ask list tools/list ''
 has "the healthy one" '"fine__t"'
+has "one that is found in the PATH of its own" '"only__t"'
 lacks "the late one" '"late__t"'
 until_seen '^server missing: its tools are not there: program not found: no-such-program is not in PATH; name one elsewhere by its path$' err
 until_seen '^server late: its tools are not there' err
