@@ -2,7 +2,8 @@
  * tests/file_fault_test.c: the file engines with the n-th allocation failing, for
  * every n, once alone and once with all that follow; pieces of arenas count as
  * allocations. An engine gives its whole answer or says that memory is out: no
- * crash, no leak, no descriptor, no half list, no half file. */
+ * crash, no leak, no descriptor, no half list, no half file. The same with ever fewer
+ * descriptors left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <sys/resource.h>
 
 #include "faults/alloc_fault.h"
 #include "faults/crypto_errors.h"
@@ -275,39 +277,110 @@ static void every_allocation(const struct engine *e, bool sticky)
     print_message("%s: %ld allocations%s\n", e->name, n - 1, sticky ? ", and all after each" : "");
 }
 
-static void test_every_engine(void **state)
+/* With so few descriptors left, of which it needs more. */
+static struct ran run_with(const struct engine *e, unsigned left)
 {
-    static const struct engine engines[] = {
-        {"read", run_read, false},           {"list", run_list, false},
-        {"search", run_search, false},       {"create", run_write, true},
-        {"append", run_append, true},        {"Codex patch", run_codex, true},
-        {"unified diff", run_unified, true}, {"a patch that misses", run_miss, true},
-    };
+    struct ran r = {.rc = WB_ENOMEM};
+    struct rlimit before, few;
+    struct wbi_arena *arena;
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)next + left;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    if (wbi_arena_new(64u << 20, &arena) == WB_OK) {
+        r.rc = e->run(arena, &r.err, &r.whole);
+        wbi_arena_free(arena);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    return r;
+}
+
+static void every_descriptor(const struct engine *e)
+{
+    unsigned left = 0, before;
+    bool whole = false;
+
+    make_tree();
+    before = descriptors();
+    for (; !whole && left < 32; left++) {
+        struct ran r = run_with(e, left);
+
+        whole = r.rc == WB_OK;
+        if (whole && !r.whole && e->run != run_miss)
+            fail_msg("%s, %u descriptors: a success that is not whole", e->name, left);
+        if (!whole && (r.rc != WB_EIO || strstr(r.err.text, "Too many open files") == NULL))
+            fail_msg("%s, %u descriptors: %d, %s", e->name, left, (int)r.rc, r.err.text);
+        if (!whole && e->writes && !is_old())
+            fail_msg("%s, %u descriptors: failed and changed something", e->name, left);
+        if (e->writes && !is_clean())
+            fail_msg("%s, %u descriptors: something half-made is left", e->name, left);
+        assert_int_equal(descriptors(), before);
+    }
+    assert_true(whole);
+    print_message("%s: %u descriptors\n", e->name, left - 1);
+}
+
+static const struct engine engines[] = {
+    {"read", run_read, false},           {"list", run_list, false},
+    {"search", run_search, false},       {"create", run_write, true},
+    {"append", run_append, true},        {"Codex patch", run_codex, true},
+    {"unified diff", run_unified, true}, {"a patch that misses", run_miss, true},
+};
+
+static int set_up(void **state)
+{
     struct wbi_error err;
 
+    (void)state;
+    return tree_make(&tree) && mkdir(tree_at(&tree, "journal"), 0700) == 0 &&
+                   wbi_root_open(tree.root, WBI_ROOT_NO_SYNC, &err, &root) == WB_OK &&
+                   wbi_root_open(tree_at(&tree, "journal"), WBI_ROOT_NO_SYNC | WBI_ROOT_GRANT, &err,
+                                 &journal) == WB_OK
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wbi_root_unref(root);
+    wbi_root_unref(journal);
+    tree_remove(&tree);
+    return 0;
+}
+
+static void every_engine_without_memory(void **state)
+{
     (void)state;
     if (!ALLOC_FAULTS) {
         print_message("skipped: failing allocations (a sanitizer owns malloc)\n");
         return;
     }
-    assert_true(tree_make(&tree));
-    assert_int_equal(mkdir(tree_at(&tree, "journal"), 0700), 0);
-    assert_int_equal(wbi_root_open(tree.root, WBI_ROOT_NO_SYNC, &err, &root), WB_OK);
-    assert_int_equal(
-        wbi_root_open(tree_at(&tree, "journal"), WBI_ROOT_NO_SYNC | WBI_ROOT_GRANT, &err, &journal),
-        WB_OK);
     for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
         every_allocation(&engines[i], false);
         every_allocation(&engines[i], true);
     }
-    wbi_root_unref(root);
-    wbi_root_unref(journal);
-    tree_remove(&tree);
+}
+
+/* A file that cannot be opened for want of a descriptor is not one that may not be read: a
+ * search that passed it over would say "no matches". */
+static void every_engine_without_descriptors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+        every_descriptor(&engines[i]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_engine)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_engine_without_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_engine_without_descriptors, set_up, tear_down),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -432,7 +432,7 @@ wb_rc wbi_spool_finish_later(struct wbi_spool *s, struct wbi_loop *loop, unsigne
     f->on_done = on_done;
     f->arg = arg;
     select_streams(f, mask);
-    rc = wbi_loop_work(loop, seal_streams, finish_done, f);
+    rc = wbi_loop_work(loop, seal_streams, finish_done, f, NULL);
     if (rc != WB_OK)
         wbi_free(f);
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/fd.c: writing without signals. */
+ * base/fd.c: writing without signals; what a lack of descriptors is. */
 #include "base/fd.h"
 
 #include <errno.h>
@@ -64,4 +64,9 @@ int wbi_write_all(int fd, const void *p, size_t n)
         n -= (size_t)wrote;
     }
     return 0;
+}
+
+bool wbi_errno_is_shortage(int errno_value)
+{
+    return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM;
 }

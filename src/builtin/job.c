@@ -116,10 +116,9 @@ static struct wbi_job *make(struct wbi_exec *x)
 static void start(struct wbi_job *j, wb_rc rc)
 {
     if (rc == WB_OK) {
-        rc = wbi_loop_work(j->exec->runtime->loop, work, done, j);
+        rc = wbi_loop_work(j->exec->runtime->loop, work, done, j, &j->err);
         if (rc == WB_OK)
             return; /* it belongs to the pool thread now */
-        rc = wbi_fail_nomem(&j->err);
     }
     j->rc = rc;
     fail(j);

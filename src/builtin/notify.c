@@ -53,6 +53,10 @@ static void on_done(void *arg, const struct wbi_captured *c)
                       c->end.error.text);
     else if (x->cancel != WBI_CANCEL_NONE && (c->end.cancelled || c->end.signal != 0))
         wbi_exec_stopped(x, WBI_NONE);
+    else if (c->end.status_lost)
+        wbi_exec_fail(x, WBI_KIND_OUTCOME_UNKNOWN,
+                      "the process that watched the notify command was killed, and the command "
+                      "with it: how it ended is not known");
     else if (c->end.signal != 0 || c->end.exit_status != 0)
         fail_end(x, c);
     else

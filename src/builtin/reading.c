@@ -274,8 +274,7 @@ wb_rc wbi_reading_start(struct wbi_reading *r, struct wbi_error *err)
         overhead = wbi_page_overhead(v->path, v->query);
         job->units = v->budget.tokens > overhead + 40 ? v->budget.tokens - overhead : 40;
         job->units *= WBI_TOKEN_UNIT;
-        if (wbi_loop_work(x->runtime->loop, work, done, job) != WB_OK)
-            rc = wbi_fail_nomem(err);
+        rc = wbi_loop_work(x->runtime->loop, work, done, job, err);
     }
     if (rc != WB_OK)
         free_job(job);
@@ -433,9 +432,10 @@ wb_rc wbi_streams_start(struct wbi_exec *x, const struct wbi_artifact from[WBI_S
             rc = wbi_shown_new(wbi_artifact_dir(x->runtime->artifacts), x->runtime->secrets,
                                out->cmd, &job->shown[i]);
     if (rc == WB_OK)
-        rc = wbi_loop_work(x->runtime->loop, work_streams, done_streams, job);
-    if (rc == WB_OK)
-        return WB_OK;
-    free_streams(job);
-    return wbi_fail_nomem(err);
+        rc = wbi_loop_work(x->runtime->loop, work_streams, done_streams, job, err);
+    else
+        rc = wbi_fail_nomem(err);
+    if (rc != WB_OK)
+        free_streams(job);
+    return rc;
 }

@@ -221,6 +221,7 @@ wb_rc wbi_task_ask(struct wbi_exec *x, const char *owner, const char *method, st
                    wbi_read_done *on_done, void *arg, struct wbi_error *err)
 {
     struct asking *a = wbi_zalloc(sizeof(*a));
+    wb_rc rc;
 
     if (a == NULL)
         return wbi_fail_nomem(err);
@@ -230,12 +231,13 @@ wb_rc wbi_task_ask(struct wbi_exec *x, const char *owner, const char *method, st
     a->run_fd = wbi_store_dir(x->runtime->store)->run_fd;
     a->on_done = on_done;
     a->arg = arg;
-    if (a->params == NULL || wbi_loop_work(x->runtime->loop, ask_work, ask_done, a) != WB_OK) {
-        wbi_free(a->params);
-        wbi_free(a);
-        return wbi_fail_nomem(err);
-    }
-    return WB_OK;
+    rc = a->params != NULL ? wbi_loop_work(x->runtime->loop, ask_work, ask_done, a, err)
+                           : wbi_fail_nomem(err);
+    if (rc == WB_OK)
+        return WB_OK;
+    wbi_free(a->params);
+    wbi_free(a);
+    return rc;
 }
 
 /* ---- answering ---- */

@@ -156,7 +156,7 @@ void wbi_runtime_recorded(struct wbi_runtime *rt)
     if (rt->witnessed_ns != 0 && now_ns - rt->witnessed_ns < CHECKPOINT_MS * WBI_NS_PER_MS)
         return;
     rt->witnessed_ns = now_ns;
-    rt->witnessing = wbi_loop_work(rt->loop, write_witness, on_witnessed, rt) == WB_OK;
+    rt->witnessing = wbi_loop_work(rt->loop, write_witness, on_witnessed, rt, NULL) == WB_OK;
 }
 
 void wbi_runtime_unrecorded(struct wbi_runtime *rt, const struct wbi_error *why)

@@ -74,7 +74,7 @@ static struct wbi_str describe_end(struct wbi_exec *x, const struct wbi_captured
     wbi_jw_obj(&w);
     if (c->end.signal != 0)
         wbi_jw_kint(&w, "signal", c->end.signal);
-    else
+    else if (!c->end.status_lost)
         wbi_jw_kint(&w, "exit_status", c->end.exit_status);
     if (small && c->err.n > 0)
         wbi_jw_kstr(&w, "stderr", tail(x, "stderr", c->err));
@@ -107,6 +107,21 @@ static void fail_with_end(struct wbi_exec *x, const struct wbi_captured *c)
                                            WBI_FMT(x->tool->model_name), c->end.exit_status);
 
     fail_with_output(x, c, WBI_KIND_TOOL_EXECUTION_FAILED, message);
+}
+
+/* Nobody saw how it ended, or what it did until then. */
+static void fail_unknown(struct wbi_exec *x, const struct wbi_captured *c)
+{
+    struct wbi_fault fault = {.kind = WBI_KIND_OUTCOME_UNKNOWN};
+
+    fault.message =
+        wbi_arena_fmt(x->arena,
+                      "the process that watched the command of %.*s was killed, and the command "
+                      "with it: how it ended is not known",
+                      WBI_FMT(x->tool->model_name));
+    if (c->out.n > 0 || c->err.n > 0)
+        fault.details = describe_end(x, c);
+    wbi_exec_fail_fault(x, &fault);
 }
 
 static void stopped(struct wbi_exec *x, const struct wbi_captured *c)
@@ -222,6 +237,8 @@ static void conclude(struct wbi_exec *x, const struct wbi_captured *c)
         wbi_exec_fail(x, WBI_KIND_COMMAND_SPAWN_FAILED, "%s", c->end.error.text);
     else if (x->cancel != WBI_CANCEL_NONE && (c->end.cancelled || c->end.signal != 0))
         stopped(x, c);
+    else if (c->end.status_lost)
+        fail_unknown(x, c);
     else if (c->end.signal != 0 || c->end.exit_status != 0)
         fail_with_end(x, c);
     else

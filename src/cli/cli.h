@@ -117,6 +117,9 @@ void make_harmless(char *text);
 __attribute__((format(printf, 2, 3))) void note(const struct args *a, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void warn(const struct args *a, const char *fmt, ...);
 
+/* Whoever started us may have left standard descriptors that do not block (as Node does, and
+ * ssh): reading and writing wait all the same. The descriptors stay as they are. */
+void make_streams_patient(void);
 /* All of text on stdout; false when it could not be written. */
 bool put(const char *text, size_t size);
 bool put_line(const char *text, size_t size);

@@ -113,6 +113,7 @@ int main(int argc, char **argv)
     char *word = argv[at];
 
     hold_standard_descriptors();
+    make_streams_patient();
     protect();
     if (word == NULL) {
         (void)print_overview(stderr);

@@ -2,6 +2,7 @@
  * cli/talk.c: messages, output and input of the commands. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -126,6 +127,68 @@ int fail(const struct args *a, const char *what, wb_error *error)
     wb_error_free(error);
     return code;
 }
+
+/* ---- standard streams that do not block ---- */
+
+static void wait_until(int fd, short events)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+
+    (void)poll(&p, 1, -1); /* interrupted or not, the next try tells */
+}
+
+static ssize_t write_waiting(void *fd, const char *text, size_t n)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t wrote = write((int)(intptr_t)fd, text + done, n - done);
+        if (wrote >= 0)
+            done += (size_t)wrote;
+        else if (errno == EAGAIN)
+            wait_until((int)(intptr_t)fd, POLLOUT);
+        else if (errno != EINTR)
+            break;
+    }
+    return (ssize_t)done;
+}
+
+static ssize_t read_waiting(void *fd, char *room, size_t n)
+{
+    ssize_t got;
+
+    while ((got = read((int)(intptr_t)fd, room, n)) < 0 && (errno == EAGAIN || errno == EINTR))
+        if (errno == EAGAIN)
+            wait_until((int)(intptr_t)fd, POLLIN);
+    return got;
+}
+
+static void make_patient(FILE **stream, int fd, const char *mode)
+{
+    const cookie_io_functions_t io = {.read = read_waiting, .write = write_waiting};
+    int flags = fcntl(fd, F_GETFL);
+    FILE *f;
+
+    if (flags < 0 || !(flags & O_NONBLOCK))
+        return;
+    f = fopencookie((void *)(intptr_t)fd, mode, io);
+    if (f == NULL)
+        return; /* as it is, then */
+    if (fd == STDERR_FILENO)
+        (void)setvbuf(f, NULL, _IONBF, 0);
+    else if (isatty(fd))
+        (void)setvbuf(f, NULL, _IOLBF, 0);
+    *stream = f;
+}
+
+void make_streams_patient(void)
+{
+    make_patient(&stdin, STDIN_FILENO, "r");
+    make_patient(&stdout, STDOUT_FILENO, "w");
+    make_patient(&stderr, STDERR_FILENO, "w");
+}
+
+/* ---- output and input ---- */
 
 static int write_errno; /* errno of the first output that could not be written */
 

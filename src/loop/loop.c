@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -471,19 +472,66 @@ static void end_job(uv_work_t *req, int status)
     done(arg);
 }
 
-wb_rc wbi_loop_work(struct wbi_loop *loop, void (*work)(void *), void (*done)(void *), void *arg)
-{
-    struct job *j = wbi_zalloc(sizeof(*j));
+/* libuv starts the threads of its pool with the first work, and ends the process where one of
+ * them may not be started (RLIMIT_NPROC, the pids of a container). So as many are started and
+ * ended before it does. A forked child has a pool of its own. */
+enum { POOL_THREADS = 4, POOL_MOST = 1024 }; /* libuv's: without and with UV_THREADPOOL_SIZE */
 
+static void *wait_for_the_others(void *gate)
+{
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+static int pool_size(void)
+{
+    const char *said = getenv("UV_THREADPOOL_SIZE");
+    uint64_t n = POOL_THREADS;
+
+    if (said != NULL && !wbi_parse_u64(wbi_str_z(said), &n))
+        n = 1;
+    return n < 1 ? 1 : (int)WBI_MIN(n, POOL_MOST);
+}
+
+static bool threads_may_start(void)
+{
+    static _Atomic pid_t tried; /* with success, by this process */
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t threads[POOL_MOST];
+    int n = 0, wanted = pool_size();
+    pid_t self = getpid();
+
+    if (atomic_load_explicit(&tried, memory_order_relaxed) == self)
+        return true;
+    pthread_mutex_lock(&gate);
+    while (n < wanted && pthread_create(&threads[n], NULL, wait_for_the_others, &gate) == 0)
+        n++;
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    if (n == wanted)
+        atomic_store_explicit(&tried, self, memory_order_relaxed);
+    return n == wanted;
+}
+
+wb_rc wbi_loop_work(struct wbi_loop *loop, void (*work)(void *), void (*done)(void *), void *arg,
+                    struct wbi_error *err)
+{
+    struct job *j;
+
+    if (!threads_may_start())
+        return wbi_fail(err, WB_EAGAIN, "no thread can be started; end other work, then try again");
+    j = wbi_zalloc(sizeof(*j));
     if (j == NULL)
-        return WB_ENOMEM;
+        return wbi_fail_nomem(err);
     j->uv.data = j;
     j->work = work;
     j->done = done;
     j->arg = arg;
     if (uv_queue_work(loop->uv, &j->uv, run_job, end_job) != 0) {
         wbi_free(j);
-        return WB_EIO;
+        return wbi_fail(err, WB_EIO, "cannot hand work to another thread");
     }
     return WB_OK;
 }

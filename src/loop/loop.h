@@ -93,8 +93,8 @@ void wbi_watch_background(struct wbi_watch *w);
 void wbi_watch_free(struct wbi_watch *w);
 
 /* Idle work that must not block the loop: work(arg) on a pool thread, then
- * done(arg) on the loop thread, exactly once. */
+ * done(arg) on the loop thread, exactly once. WB_EAGAIN where no thread may be started. */
 WB_MUST_CHECK wb_rc wbi_loop_work(struct wbi_loop *loop, void (*work)(void *arg),
-                                  void (*done)(void *arg), void *arg);
+                                  void (*done)(void *arg), void *arg, struct wbi_error *err);
 
 #endif

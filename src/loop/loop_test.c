@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
@@ -170,6 +172,63 @@ static void only_a_loop_of_our_own_that_would_sleep_looks_again(void **state)
     assert_int_equal(uv_loop_close(&theirs), 0);
 }
 
+struct worked {
+    pthread_t thread;
+    bool done;
+};
+
+static void work(void *arg)
+{
+    ((struct worked *)arg)->thread = pthread_self();
+}
+
+static void on_worked(void *arg)
+{
+    ((struct worked *)arg)->done = true;
+}
+
+/* Little more than the process has already: no room for the stacks of threads. */
+static bool take_memory_away(struct rlimit *ret_before)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    struct rlimit now;
+    unsigned long pages = 0;
+    bool read = f != NULL && fscanf(f, "%lu", &pages) == 1;
+
+    if (f != NULL)
+        fclose(f);
+    if (!read || pages > (64ul << 30) / (unsigned long)getpagesize() || /* a sanitizer's shadow */
+        getrlimit(RLIMIT_AS, ret_before) != 0)
+        return false;
+    now = *ret_before;
+    now.rlim_cur = pages * (unsigned long)getpagesize() + (4u << 20);
+    return setrlimit(RLIMIT_AS, &now) == 0;
+}
+
+/* C1.2 "No input, upstream or child process can make the runtime abort": libuv does where it
+ * cannot start its threads. */
+static void work_is_refused_where_no_thread_may_start(void **state)
+{
+    struct wbi_error err = WBI_ERROR_INIT;
+    struct worked w = {.thread = pthread_self()};
+    struct rlimit before;
+    wb_rc rc;
+
+    if (!take_memory_away(&before)) {
+        print_message("skipped: memory cannot be limited here\n");
+        return;
+    }
+    rc = wbi_loop_work(*state, work, on_worked, &w, &err);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(rc, WB_EAGAIN);
+    assert_string_equal(err.text, "no thread can be started; end other work, then try again");
+    (void)wbi_loop_turn(*state, false);
+    assert_false(w.done);
+    assert_int_equal(wbi_loop_work(*state, work, on_worked, &w, &err), WB_OK);
+    wbi_loop_run(*state, &w.done);
+    assert_false(pthread_equal(w.thread, pthread_self()));
+}
+
 static int set_up(void **state)
 {
     return wbi_loop_new(NULL, (struct wbi_loop **)state, NULL) == WB_OK ? 0 : -1;
@@ -187,6 +246,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_last_words_of_a_peer_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(posts_of_another_thread_arrive_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_a_loop_of_our_own_that_would_sleep_looks_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(work_is_refused_where_no_thread_may_start, set_up,
                                         tear_down),
     };
 

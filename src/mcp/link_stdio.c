@@ -114,8 +114,11 @@ static void on_end(void *arg, const struct wbi_process_end *end)
     char why[sizeof(up->why)], how[48], said[120];
 
     put_last_line(up, said, sizeof(said));
-    (void)snprintf(how, sizeof(how), end->signal != 0 ? "signal %d" : "status %d",
-                   end->signal != 0 ? end->signal : end->exit_status);
+    if (end->status_lost)
+        (void)snprintf(how, sizeof(how), "whoever watched it was killed");
+    else
+        (void)snprintf(how, sizeof(how), end->signal != 0 ? "signal %d" : "status %d",
+                       end->signal != 0 ? end->signal : end->exit_status);
     (void)snprintf(why, sizeof(why), "the server's process has ended (%.100s)%s%s",
                    end->rc == WB_OK ? how : end->error.text, said[0] != '\0' ? ": " : "", said);
     up->process = NULL;

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/fd.h"
 
 /* The kernel's name of a descriptor; 0 where it gives none. */
 static size_t fd_path(int fd, char out[WBI_PATH_BUF])
@@ -93,7 +94,8 @@ wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err, stru
 
     if (fd < 0)
         return wbi_fail_kind(err, errno == ENOENT ? WB_ENOTFOUND : WB_EIO,
-                             WBI_KIND_WORKDIR_NOT_FOUND,
+                             wbi_errno_is_shortage(errno) ? WBI_KIND_TOOL_EXECUTION_FAILED
+                                                          : WBI_KIND_WORKDIR_NOT_FOUND,
                              "the execution root `%s` cannot be opened: %s",
                              wbi_path_show(wbi_str_z(dir), shown), strerrordesc_np(errno));
     return root_from_fd(fd, dir, flags, err, ret);

@@ -65,6 +65,7 @@ struct wbi_holder_area {
     char strings[WBI_REQUEST_INLINE];
     char *pointers[WBI_POINTERS];
     pid_t spare; /* a keeper that waits for a command; 0: none */
+    bool wasted; /* the last one ended without a command: the next is not forked at once */
     uint32_t keeper_count;
     pid_t keepers[WBI_KEEPERS_MAX];
     uint32_t scanned_count;

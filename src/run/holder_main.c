@@ -154,8 +154,10 @@ static void shed_memory(struct wbi_holder_area *area)
 
 static void forget(struct wbi_holder_area *area, pid_t pid)
 {
-    if (area->spare == pid)
+    if (area->spare == pid) {
         area->spare = 0;
+        area->wasted = true;
+    }
     for (uint32_t i = 0; i < area->keeper_count; i++)
         if (area->keepers[i] == pid)
             area->keepers[i] = area->keepers[--area->keeper_count];
@@ -257,7 +259,7 @@ static void fork_spare(struct wbi_holder_area *area, const int taken[2], int chi
 {
     pid_t pid;
 
-    if (area->spare != 0 || area->keeper_count >= WBI_KEEPERS_MAX)
+    if (area->spare != 0 || area->wasted || area->keeper_count >= WBI_KEEPERS_MAX)
         return; /* requests wait in the socket */
     pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
     if (pid == 0) {
@@ -284,6 +286,8 @@ static void become_holder(struct wbi_holder_area *area)
     (void)setsid();
     close_all_but(area->control);
     area->control = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    if (area->control < 0)
+        _exit(1);                 /* it would not see the runtime go */
     for (int i = 0; i < 3; i++) { /* so that no later descriptor is one of these */
         (void)close(i);
         (void)open("/dev/null", O_RDWR);
@@ -323,6 +327,8 @@ int wbi_holder_main(void *arg)
             leave(area); /* keepers see the end of their own sockets */
         if (count == 0 || fds[0].revents != 0)
             quiet = false;
+        if (count == 0)
+            area->wasted = false;
         if (fds[2].revents != 0 && read(taken[0], &byte, 1) == 1) {
             area->spare = 0;
             quiet = !begun;

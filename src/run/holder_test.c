@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -284,6 +285,70 @@ static void a_killed_holder_is_replaced(void **state)
     assert_int_not_equal(wbi_holder_pid(b->runner->holder), first);
 }
 
+/* What the holder and those it forked and waited for have used. */
+static unsigned long ticks_of(pid_t pid)
+{
+    unsigned long t[4] = {0};
+    char path[64], text[1024] = "";
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof(text), f));
+    fclose(f);
+    assert_int_equal(sscanf(strrchr(text, ')'),
+                            ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &t[0],
+                            &t[1], &t[2], &t[3]),
+                     4);
+    return t[0] + t[1] + t[2] + t[3];
+}
+
+static void set(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void count_end(void *arg, const struct wbi_captured *c)
+{
+    (void)c;
+    ++*(int *)arg;
+}
+
+/* Where no spare keeper can get ready (here for want of a descriptor), the next one is forked
+ * some time later and the command waits; the holder forked as fast as it could. */
+static void a_spare_that_cannot_get_ready_is_no_hurry(void **state)
+{
+    struct wbi_capture_spec s = {.process = {.shell_line = WBI_LIT("exit 0")}};
+    struct bench *b = *state;
+    struct rlimit before, few;
+    struct wbi_capture *c;
+    struct wbi_timer *timer;
+    bool later = false;
+    unsigned long ticks;
+    pid_t holder;
+    int ended = 0;
+
+    run(b, "echo one", 0);
+    holder = wbi_holder_pid(b->runner->holder);
+    assert_int_equal(prlimit(holder, RLIMIT_NOFILE, NULL, &before), 0);
+    few = (struct rlimit){.rlim_cur = 4, .rlim_max = before.rlim_max};
+    assert_int_equal(prlimit(holder, RLIMIT_NOFILE, &few, NULL), 0);
+    for (int i = 0; i < 2; i++) /* the first takes the spare that may be there */
+        assert_int_equal(wbi_capture_start(b->runner, &s, count_end, &ended, &c, NULL), WB_OK);
+    ticks = ticks_of(holder);
+    assert_int_equal(wbi_timer_new(b->loop, set, &later, &timer), WB_OK);
+    wbi_timer_start(timer, 500);
+    wbi_loop_run(b->loop, &later);
+    wbi_timer_free(timer);
+    ticks = ticks_of(holder) - ticks;
+    assert_int_equal(prlimit(holder, RLIMIT_NOFILE, &before, NULL), 0);
+    assert_true(ended < 2);
+    while (ended < 2)
+        (void)wbi_loop_turn(b->loop, true);
+    assert_true(ticks <= 5);
+}
+
 static void a_killed_keeper_takes_its_command_with_it(void **state)
 {
     struct bench *b = *state;
@@ -551,6 +616,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_growing_tree_does_not_grow_on),
         cmocka_unit_test(long_arguments_reach_the_command),
         cmocka_unit_test(a_killed_holder_is_replaced),
+        cmocka_unit_test(a_spare_that_cannot_get_ready_is_no_hurry),
         cmocka_unit_test(a_killed_keeper_takes_its_command_with_it),
         cmocka_unit_test(a_stopped_keeper_holds_up_no_timeout),
         cmocka_unit_test(a_stopped_holder_is_woken_for_the_next_command),

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/limits.h"
 #include "run/process_int.h"
 
@@ -190,14 +191,13 @@ wb_rc wbi_process_look(struct wbi_arena *arena, const struct wbi_process_spec *s
 wb_rc wbi_launch_error(struct wbi_error *err, enum wbi_launch_stage stage, int errno_value,
                        const char *program)
 {
-    if (stage == WBI_STAGE_WORKDIR) {
-        bool absent = errno_value == ENOENT || errno_value == ENOTDIR;
-        return wbi_fail_kind(err, absent ? WB_ENOTFOUND : WB_EDENIED, WBI_KIND_WORKDIR_NOT_FOUND,
-                             "the working directory %s",
-                             errno_value == ENOTDIR ? "is not a directory"
-                             : absent               ? "does not exist"
-                                                    : strerror(errno_value));
-    }
+    if (stage == WBI_STAGE_WORKDIR && (errno_value == ENOENT || errno_value == ENOTDIR))
+        return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_WORKDIR_NOT_FOUND,
+                             errno_value == ENOENT ? "the working directory does not exist"
+                                                   : "the working directory is not a directory");
+    if (stage == WBI_STAGE_WORKDIR && !wbi_errno_is_shortage(errno_value))
+        return wbi_fail_kind(err, WB_EDENIED, WBI_KIND_WORKDIR_NOT_FOUND,
+                             "the working directory cannot be entered: %s", strerror(errno_value));
     if (stage == WBI_STAGE_EXEC && errno_value == ENOENT && access(program, X_OK) == 0)
         return wbi_fail_kind(err, WB_ENOTFOUND, WBI_KIND_COMMAND_SPAWN_FAILED,
                              "program not found: what the #! line of %s names", program);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/fd.h"
+
 static const char *const statements[WBI_SQL_COUNT] = {
     [WBI_SQL_BEGIN] = "BEGIN IMMEDIATE",
     [WBI_SQL_COMMIT] = "COMMIT",
@@ -70,6 +72,7 @@ static bool is_full(struct wbi_db *db, int code)
 wb_rc wbi_db_fail(struct wbi_db *db, int code, const char *what, struct wbi_error *err)
 {
     const char *why = sqlite3_errstr(code);
+    int system = db->sql != NULL ? sqlite3_system_errno(db->sql) : 0;
 
     if ((code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
         return wbi_fail_nomem(err);
@@ -78,6 +81,9 @@ wb_rc wbi_db_fail(struct wbi_db *db, int code, const char *what, struct wbi_erro
                              "ledger: %s: no space left on the disk of the state directory; free "
                              "disk space",
                              what);
+    if ((code & 0xff) == SQLITE_CANTOPEN && wbi_errno_is_shortage(system))
+        return wbi_fail_kind(err, WB_EIO, WBI_KIND_STATE_UNAVAILABLE, "ledger: %s: %s", what,
+                             strerrordesc_np(system));
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

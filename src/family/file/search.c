@@ -362,7 +362,7 @@ static wb_rc search_fd(struct searcher *s, int fd, const struct stat *st, struct
     return rc == WB_OK && loaded ? search_text(s, path) : rc;
 }
 
-static wb_rc search_entry(struct searcher *s, const struct wbi_walk_entry *e)
+static wb_rc search_entry(struct searcher *s, const struct wbi_walk_entry *e, struct wbi_error *err)
 {
     struct stat st;
     int fd;
@@ -372,9 +372,9 @@ static wb_rc search_entry(struct searcher *s, const struct wbi_walk_entry *e)
     fd = wbi_path_open_child_file(e->dir_fd, e->name, &st);
     if (fd < 0) {
         s->res->unreadable++;
-        return WB_OK;
+        return wbi_walk_not_opened(e->path, errno, err);
     }
-    return search_fd(s, fd, &st, e->path);
+    return search_fd(s, fd, &st, e->path) != WB_OK ? wbi_fail_nomem(err) : WB_OK;
 }
 
 /* "LINE:PATH" */
@@ -398,6 +398,7 @@ static wb_rc resume_file(struct searcher *s, struct wbi_root *root, struct wbi_e
     struct wbi_str path = s->resume_path;
     struct stat st;
     int fd;
+    wb_rc rc;
 
     /* The file of the token comes first; the walk goes on behind it. */
     if (s->resume_line == UINT64_MAX)
@@ -406,8 +407,9 @@ static wb_rc resume_file(struct searcher *s, struct wbi_root *root, struct wbi_e
         path = wbi_arena_fmt(s->arena, "%.*s/%.*s", WBI_FMT(s->req->path), WBI_FMT(path));
     if (path.p == NULL)
         return wbi_fail_nomem(err);
-    if (wbi_path_open_read(root, path, NULL, &fd, &st) != WB_OK)
-        return WB_OK;
+    rc = wbi_path_open_read(root, path, err, &fd, &st);
+    if (rc != WB_OK) /* it has gone, or cannot be opened at all */
+        return rc == WB_EIO || rc == WB_ENOMEM ? rc : WB_OK;
     return search_fd(s, fd, &st, s->resume_path) != WB_OK ? wbi_fail_nomem(err) : WB_OK;
 }
 
@@ -429,8 +431,8 @@ static wb_rc search_tree(struct searcher *s, struct wbi_root *root, struct wbi_e
             break;
         if (s->req->stop != NULL && *s->req->stop)
             rc = wbi_fail(err, WB_ECANCELLED, "the search was stopped");
-        else if (search_entry(s, &e) != WB_OK)
-            rc = wbi_fail_nomem(err);
+        else
+            rc = search_entry(s, &e, err);
     }
     s->res->unreadable += wbi_walk_unreadable(w);
     s->res->too_deep = wbi_walk_too_deep(w);

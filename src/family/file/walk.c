@@ -6,12 +6,14 @@
 #include "family/file/walk.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/fd.h"
 
 struct name {
     const char *p; /* after the type byte; NUL-terminated */
@@ -41,8 +43,9 @@ struct wbi_walk {
     size_t n_above;
     struct frame frames[WBI_LIMIT_WALK_DEPTH];
     unsigned n, unreadable, too_deep;
-    bool descend;        /* the last entry was a directory to enter */
-    struct wbi_buf path; /* from the root; entries give what is behind base_n */
+    struct wbi_error err; /* why the walk ends, where that is not memory */
+    bool descend;         /* the last entry was a directory to enter */
+    struct wbi_buf path;  /* from the root; entries give what is behind base_n */
     size_t base_n;
     struct wbi_str after; /* what is left of the path to take up behind */
     char *after_copy;
@@ -83,6 +86,35 @@ static wb_rc add_rules(struct wbi_walk *w, struct wbi_ignore *ig, int fd, const 
     return WB_OK;
 }
 
+wb_rc wbi_walk_not_opened(struct wbi_str path, int errno_value, struct wbi_error *err)
+{
+    char shown[WBI_PATH_SHOWN];
+
+    if (!wbi_errno_is_shortage(errno_value))
+        return WB_OK;
+    return wbi_fail(err, WB_EIO, "opening `%s`: %s", wbi_path_show(path, shown),
+                    strerrordesc_np(errno_value));
+}
+
+/* The same where w->err says why already. */
+static wb_rc not_opened(struct wbi_walk *w, wb_rc rc)
+{
+    if (rc == WB_EIO || rc == WB_ENOMEM)
+        return rc;
+    wbi_error_clear(&w->err);
+    return WB_OK;
+}
+
+/* Why the walk cannot go on. */
+static wb_rc ended(const struct wbi_walk *w, struct wbi_error *err)
+{
+    if (w->err.rc == WB_OK || w->err.rc == WB_ENOMEM)
+        return wbi_fail_nomem(err);
+    if (err != NULL)
+        *err = w->err;
+    return w->err.rc;
+}
+
 /* The rules of one directory. */
 static wb_rc read_ignore(struct wbi_walk *w, struct wbi_ignore *ig, int dir_fd)
 {
@@ -93,8 +125,8 @@ static wb_rc read_ignore(struct wbi_walk *w, struct wbi_ignore *ig, int dir_fd)
         struct stat st;
         int fd = wbi_path_open_child_file(dir_fd, names[i], &st);
 
-        if (fd >= 0)
-            rc = add_rules(w, ig, fd, &st);
+        rc = fd >= 0 ? add_rules(w, ig, fd, &st)
+                     : wbi_walk_not_opened(wbi_str_z(names[i]), errno, &w->err);
     }
     return rc;
 }
@@ -114,9 +146,10 @@ static wb_rc read_exclude(struct wbi_walk *w, struct wbi_root *root)
 {
     struct stat st;
     int fd;
+    wb_rc rc = wbi_path_open_read(root, WBI_LIT(".git/info/exclude"), &w->err, &fd, &st);
 
-    if (wbi_path_open_read(root, WBI_LIT(".git/info/exclude"), NULL, &fd, &st) != WB_OK)
-        return WB_OK; /* no repository here */
+    if (rc != WB_OK)
+        return not_opened(w, rc); /* no repository here */
     return add_rules(w, &new_above(w, 0)->ignore, fd, &st);
 }
 
@@ -136,9 +169,12 @@ static wb_rc read_above(struct wbi_walk *w, struct wbi_root *root)
         struct wbi_str dir = at ? wbi_str_head(base, at - 1) : WBI_LIT(".");
         int fd;
 
-        if (wbi_path_open_dir(root, dir, NULL, &fd) == WB_OK) {
+        rc = wbi_path_open_dir(root, dir, &w->err, &fd);
+        if (rc == WB_OK) {
             rc = read_ignore(w, &new_above(w, at)->ignore, fd);
             close(fd);
+        } else {
+            rc = not_opened(w, rc);
         }
         at += wbi_str_index(wbi_str_from(base, at), '/') + 1;
     }
@@ -199,8 +235,10 @@ static wb_rc load(struct wbi_walk *w, struct frame *f, const char *last)
     f->more = false;
     wbi_buf_clear(&f->text);
     wbi_buf_clear(&f->names);
-    if (lseek(f->fd, 0, SEEK_SET) < 0)
+    if (lseek(f->fd, 0, SEEK_SET) < 0) {
+        w->unreadable++;
         return WB_OK;
+    }
     wbi_listing_init(&w->dir, f->fd);
     while (wbi_listing_next(&w->dir, &e)) {
         struct name name = {.n = (uint32_t)e.name.n, .type = e.type};
@@ -308,7 +346,7 @@ static wb_rc enter(struct wbi_walk *w, const char *name)
     fd = wbi_path_open_child_dir(w->frames[w->n - 1].fd, name);
     if (fd < 0) {
         w->unreadable++;
-        return WB_OK;
+        return wbi_walk_not_opened(wbi_str_z(name), errno, &w->err);
     }
     wbi_buf_addc(&w->path, '/');
     if (wbi_buf_rc(&w->path) != WB_OK) {
@@ -335,7 +373,8 @@ static wb_rc take_up(struct wbi_walk *w)
         if (w->n == before)
             w->after = WBI_NONE;
     }
-    w->unreadable = 0;
+    if (w->after_copy != NULL)
+        w->unreadable = 0; /* those were told with the pages before */
     return rc;
 }
 
@@ -390,8 +429,9 @@ wb_rc wbi_walk_begin(struct wbi_root *root, struct wbi_str dir,
     if (rc == WB_OK)
         rc = take_up(w);
     if (rc) {
+        rc = ended(w, err);
         wbi_walk_end(w);
-        return wbi_fail_nomem(err);
+        return rc;
     }
     *ret = w;
     return WB_OK;
@@ -424,7 +464,7 @@ wb_rc wbi_walk_next(struct wbi_walk *w, struct wbi_error *err, struct wbi_walk_e
     if (w->descend) {
         w->descend = false;
         if (enter(w, w->entered) != WB_OK)
-            return wbi_fail_nomem(err);
+            return ended(w, err);
         w->entered[0] = '\0';
     }
     while (w->n > 0) {

@@ -31,9 +31,13 @@ WB_MUST_CHECK wb_rc wbi_walk_begin(struct wbi_root *root, struct wbi_str dir,
                                    const struct wbi_walk_options *options, struct wbi_str after,
                                    struct wbi_error *err, struct wbi_walk **ret);
 /* *ret_more false at the end. Directories that vanish or may not be read are
- * counted and passed over. */
+ * counted and passed over; without a descriptor to be had the walk fails. */
 WB_MUST_CHECK wb_rc wbi_walk_next(struct wbi_walk *w, struct wbi_error *err,
                                   struct wbi_walk_entry *ret, bool *ret_more);
+/* Of an entry that could not be opened: WB_OK, it is to be passed over; an error where that
+ * says nothing of the entry, for nothing else could be opened either. */
+WB_MUST_CHECK wb_rc wbi_walk_not_opened(struct wbi_str path, int errno_value,
+                                        struct wbi_error *err);
 unsigned wbi_walk_unreadable(const struct wbi_walk *w);
 unsigned wbi_walk_too_deep(const struct wbi_walk *w);
 /* NULL is fine. */
