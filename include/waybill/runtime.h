@@ -40,7 +40,8 @@ WB_API wb_options *wb_options_new(void);
  * WB_ENOMEM. */
 WB_API wb_rc wb_options_set(wb_options *options, wb_option option, const char *value);
 /* Run on the caller's loop: a uv_loop_t that outlives the runtime. A call under way keeps it
- * alive, one that another thread submits only once the loop has begun it. */
+ * alive, one that another thread submits only once the loop has begun it. Whoever runs it is the
+ * loop thread from its first turn on, also where another thread has made the runtime. */
 WB_API wb_rc wb_options_set_uv_loop(wb_options *options, void *uv_loop);
 /* A clock of the caller's (tests): monotonic nanoseconds and wall milliseconds. */
 WB_API wb_rc wb_options_set_clock(wb_options *options, int64_t (*mono_ns)(void *arg),

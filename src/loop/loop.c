@@ -113,10 +113,19 @@ static void run_deferred(struct wbi_loop *loop)
     }
 }
 
+static void take_over(struct wbi_loop *loop)
+{
+    atomic_store(&loop->thread, pthread_self());
+    atomic_store(&loop->adrift, false);
+}
+
+/* The caller's loop may be run by another thread than the one that made it. */
 static void on_prepare(uv_prepare_t *handle)
 {
     struct wbi_loop *loop = handle->data;
 
+    if (!loop->owned)
+        take_over(loop);
     run_deferred(loop);
     if (loop->owned && loop->waits && uv_backend_timeout(loop->uv) != 0)
         wbi_eager_turn(&loop->eager);
@@ -268,12 +277,6 @@ void wbi_loop_unhold(struct wbi_loop *loop)
 void wbi_loop_hand_over(struct wbi_loop *loop)
 {
     atomic_store(&loop->adrift, true);
-}
-
-static void take_over(struct wbi_loop *loop)
-{
-    atomic_store(&loop->thread, pthread_self());
-    atomic_store(&loop->adrift, false);
 }
 
 void wbi_loop_run(struct wbi_loop *loop, const bool *done)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tests/uv_host_test.c: the library on a libuv loop of the host's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "waybill/waybill.h"
+
+enum { CALLS = 100 };
+
+/* A host that makes everything on one thread and runs its loop on another. */
+struct host {
+    uv_loop_t loop;
+    uv_async_t nudge;
+    wb_runtime *runtime;
+    pthread_t runner;
+    sem_t turned, answered;
+    atomic_bool over;
+    int elsewhere, flushed;
+};
+
+static void on_nudge(uv_async_t *handle)
+{
+    struct host *h = handle->data;
+
+    if (atomic_load(&h->over))
+        uv_close((uv_handle_t *)handle, NULL);
+    (void)sem_post(&h->turned);
+}
+
+static void *run(void *arg)
+{
+    struct host *h = arg;
+
+    (void)uv_run(&h->loop, UV_RUN_DEFAULT);
+    return NULL;
+}
+
+static void note_thread(struct host *h)
+{
+    h->elsewhere += pthread_equal(h->runner, pthread_self()) == 0;
+}
+
+static void run_tool(wb_tool_call *call, void *arg)
+{
+    note_thread(arg);
+    wb_tool_finish_text(call, "done", 4);
+}
+
+static void on_done(wb_result *result, void *arg)
+{
+    struct host *h = arg;
+
+    note_thread(h);
+    h->flushed += wb_result_ok(result) && wb_runtime_flush(h->runtime, NULL) == WB_OK;
+    (void)sem_post(&h->answered);
+}
+
+static void open_host(struct host *h)
+{
+    wb_options *o = wb_options_new();
+
+    assert_int_equal(sem_init(&h->turned, 0, 0), 0);
+    assert_int_equal(sem_init(&h->answered, 0, 0), 0);
+    assert_int_equal(uv_loop_init(&h->loop), 0);
+    assert_int_equal(uv_async_init(&h->loop, &h->nudge, on_nudge), 0);
+    h->nudge.data = h;
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_options_set_uv_loop(o, &h->loop), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &h->runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_tool_register(h->runtime, "{\"name\":\"probe\",\"effect\":\"Pure\"}", NULL,
+                                      run_tool, NULL, h, NULL),
+                     WB_OK);
+    assert_int_equal(pthread_create(&h->runner, NULL, run, h), 0);
+    assert_int_equal(uv_async_send(&h->nudge), 0);
+    assert_int_equal(sem_wait(&h->turned), 0);
+}
+
+static void close_host(struct host *h)
+{
+    atomic_store(&h->over, true);
+    assert_int_equal(uv_async_send(&h->nudge), 0);
+    pthread_join(h->runner, NULL);
+    wb_runtime_free(h->runtime);
+    assert_int_equal(uv_loop_close(&h->loop), 0);
+    (void)sem_destroy(&h->turned);
+    (void)sem_destroy(&h->answered);
+}
+
+/* runtime.h: "Whoever runs it is the loop thread", which tools and callbacks are on and which
+ * may wait for the loop without waiting for itself. */
+static void the_thread_that_runs_the_loop_is_its_own(void **state)
+{
+    struct host h = {.elsewhere = 0};
+    wb_request *request = wb_request_new("probe");
+
+    (void)state;
+    open_host(&h);
+    for (int i = 0; i < CALLS; i++)
+        assert_int_equal(wb_call_submit(h.runtime, request, on_done, &h, NULL), WB_OK);
+    for (int i = 0; i < CALLS; i++)
+        assert_int_equal(sem_wait(&h.answered), 0);
+    assert_int_equal(h.elsewhere, 0);
+    assert_int_equal(h.flushed, CALLS);
+    wb_request_free(request);
+    close_host(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_thread_that_runs_the_loop_is_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
