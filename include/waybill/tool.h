@@ -20,11 +20,12 @@ typedef void (*wb_tool_run_cb)(wb_tool_call *call, void *arg);
 /* On the loop thread, while the call runs: please end soon. May come again. */
 typedef void (*wb_tool_cancel_cb)(wb_tool_call *call, void *arg);
 
-/* descriptor: JSON object with name, description, version, inputSchema,
- * outputSchema, effect, parallel, timeoutMs, budgetTokens, inputKind, tags,
- * scopes, credentials, deprecated. family: name of a registered family, or NULL
- * for the generic one. cancel may be NULL. Loop thread (or before it runs).
- * WB_EINPUT: the error says which member is wrong; WB_EEXISTS; WB_ENOTFOUND: no
+/* descriptor: JSON object with name, title, description, version, inputSchema,
+ * outputSchema, effect, parallel, idempotencyKey, timeoutMs (none: no limit but those of
+ * policies and the call), budgetTokens, inputKind, grammar, tags, scopes, credentials,
+ * deprecated (docs/tools.md). Its guards are those of the configuration. family: name of a
+ * registered family, or NULL for the generic one. cancel may be NULL. Loop thread (or before
+ * it runs). WB_EINPUT: the error says which member is wrong; WB_EEXISTS; WB_ENOTFOUND: no
  * such family. */
 WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *descriptor,
                                             const char *family, wb_tool_run_cb run,
