@@ -27,6 +27,7 @@ struct wb_tool_call {
     struct wbi_loop *loop;
     struct wbi_str input;
     void *data;
+    bool asking; /* its cancel callback is on the stack */
     atomic_bool finished;
     _Atomic int64_t cost; /* millionths; -1: not told */
     atomic_int partials;  /* on their way to the loop */
@@ -246,17 +247,21 @@ static void start(struct wbi_exec *x)
     wbi_api_leave(tool->runtime);
 }
 
+/* Whoever is asked to end may ask the same of all it knows, this call among them. */
 static void cancel(struct wbi_exec *x)
 {
     struct wb_tool_call *call = x->state;
-    wb_runtime *runtime;
+    struct wbi_call *held = x->call; /* it may be over before the callback returns */
 
-    if (call == NULL || call->tool->cancel == NULL || atomic_load(&call->finished))
+    if (call == NULL || call->tool->cancel == NULL || call->asking || atomic_load(&call->finished))
         return;
-    runtime = call->tool->runtime; /* the call may be over before that returns */
-    wbi_api_enter(runtime);
+    wbi_call_hold(held);
+    call->asking = true;
+    wbi_api_enter(call->tool->runtime);
     call->tool->cancel(call, call->tool->arg);
-    wbi_api_leave(runtime);
+    wbi_api_leave(call->tool->runtime);
+    call->asking = false;
+    wbi_call_release(held);
 }
 
 static const struct wbi_tool_ops ops = {start, cancel};
