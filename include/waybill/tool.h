@@ -62,8 +62,9 @@ WB_API void wb_tool_call_set_data(wb_tool_call *call, void *data);
 WB_API void *wb_tool_call_data(const wb_tool_call *call);
 
 /* Finish with the tool's complete output as JSON text (copied). Text that is no
- * JSON, or longer than 64 MiB, ends the call in an error. Any thread; only the first
- * finish counts. */
+ * JSON, or longer than 64 MiB, ends the call in an error. Any thread. The call is gone then: a
+ * cancel function and a thread at work must agree on which of them finishes. Inside the run and
+ * cancel functions of the call only the first finish counts. */
 WB_API void wb_tool_finish_json(wb_tool_call *call, const char *json, size_t size);
 /* The same with plain text (copied, need not be UTF-8). Over 8 MiB it is kept whole as an
  * artifact and its preview is the output, as for commands; where that cannot be (no state
