@@ -86,6 +86,12 @@ static wb_rc root_from_fd(int fd, const char *given, unsigned flags, struct wbi_
     return WB_OK;
 }
 
+/* Says nothing of a directory: this process or the system has too much open. */
+static bool is_exhaustion(int errno_value)
+{
+    return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM;
+}
+
 wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err, struct wbi_root **ret)
 {
     char shown[WBI_PATH_SHOWN];
@@ -93,7 +99,7 @@ wb_rc wbi_root_open(const char *dir, unsigned flags, struct wbi_error *err, stru
 
     if (fd < 0)
         return wbi_fail_kind(err, errno == ENOENT ? WB_ENOTFOUND : WB_EIO,
-                             WBI_KIND_WORKDIR_NOT_FOUND,
+                             is_exhaustion(errno) ? WBI_KIND_NONE : WBI_KIND_WORKDIR_NOT_FOUND,
                              "the execution root `%s` cannot be opened: %s",
                              wbi_path_show(wbi_str_z(dir), shown), strerrordesc_np(errno));
     return root_from_fd(fd, dir, flags, err, ret);
