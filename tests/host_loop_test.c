@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tests/uv_host_test.c: the library on a libuv loop of the host's. */
+ * tests/host_loop_test.c: a host that runs the loop: its own of libuv, or turn by turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "waybill/waybill.h"
@@ -115,10 +116,60 @@ static void the_thread_that_runs_the_loop_is_its_own(void **state)
     close_host(&h);
 }
 
+/* Reads policies again when told to, which comes at some time or never. */
+static wb_runtime *waiting_runtime(void *uv_loop, int fd)
+{
+    wb_options *o = wb_options_new();
+    wb_runtime *runtime;
+
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_options_set_uv_loop(o, uv_loop), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_runtime_reload_on(runtime, fd, NULL, NULL, NULL), WB_OK);
+    return runtime;
+}
+
+/* runtime.h: "waits for an event if wait is not 0 and a call or a task is under way". What may
+ * come without one is waited for by nobody: this would take for ever. */
+static void a_turn_waits_for_what_is_under_way(void **state)
+{
+    int fds[2];
+    wb_runtime *runtime;
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    runtime = waiting_runtime(NULL, fds[0]);
+    assert_int_equal(wb_runtime_turn(runtime, /* wait= */ 1), 0);
+    wb_runtime_free(runtime);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Nor does it keep the host's loop alive. */
+static void a_loop_of_the_host_ends_when_nothing_is_under_way(void **state)
+{
+    uv_loop_t loop;
+    int fds[2];
+    wb_runtime *runtime;
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    runtime = waiting_runtime(&loop, fds[0]);
+    assert_int_equal(uv_run(&loop, UV_RUN_NOWAIT), 0);
+    wb_runtime_free(runtime);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_thread_that_runs_the_loop_is_its_own),
+        cmocka_unit_test(a_turn_waits_for_what_is_under_way),
+        cmocka_unit_test(a_loop_of_the_host_ends_when_nothing_is_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
