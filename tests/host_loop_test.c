@@ -116,6 +116,60 @@ static void the_thread_that_runs_the_loop_is_its_own(void **state)
     close_host(&h);
 }
 
+static void *finish_later(void *call)
+{
+    uv_sleep(20);
+    wb_tool_finish_text(call, "done", 4);
+    return NULL;
+}
+
+static void run_elsewhere(wb_tool_call *call, void *arg)
+{
+    pthread_t thread;
+
+    (void)arg;
+    assert_int_equal(pthread_create(&thread, NULL, finish_later, call), 0);
+    pthread_detach(thread);
+}
+
+static void stop_at_once(uv_async_t *handle)
+{
+    struct host *h = handle->data;
+    wb_request *request = wb_request_new("elsewhere");
+    wb_result *result;
+
+    assert_int_equal(wb_call_run(h->runtime, request, &result), WB_OK);
+    h->flushed += wb_result_ok(result);
+    wb_result_free(result);
+    wb_request_free(request);
+    wb_runtime_free(h->runtime);
+    uv_close((uv_handle_t *)handle, NULL);
+}
+
+/* A handle that is older than the runtime, whose callback waits for what other threads do:
+ * libuv calls no younger one of its kind meanwhile. This would take for ever. */
+static void an_older_handle_of_the_host_may_wait(void **state)
+{
+    struct host h = {.elsewhere = 0};
+    wb_options *o = wb_options_new();
+
+    (void)state;
+    assert_int_equal(uv_loop_init(&h.loop), 0);
+    assert_int_equal(uv_async_init(&h.loop, &h.nudge, stop_at_once), 0);
+    h.nudge.data = &h;
+    assert_int_equal(wb_options_set(o, WB_OPT_BARE, "1"), WB_OK);
+    assert_int_equal(wb_options_set_uv_loop(o, &h.loop), WB_OK);
+    assert_int_equal(wb_runtime_new(o, &h.runtime, NULL), WB_OK);
+    wb_options_free(o);
+    assert_int_equal(wb_tool_register(h.runtime, "{\"name\":\"elsewhere\"}", NULL, run_elsewhere,
+                                      NULL, NULL, NULL),
+                     WB_OK);
+    assert_int_equal(uv_async_send(&h.nudge), 0);
+    assert_int_equal(uv_run(&h.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(h.flushed, 1);
+    assert_int_equal(uv_loop_close(&h.loop), 0);
+}
+
 /* Reads policies again when told to, which comes at some time or never. */
 static wb_runtime *waiting_runtime(void *uv_loop, int fd)
 {
@@ -168,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_thread_that_runs_the_loop_is_its_own),
+        cmocka_unit_test(an_older_handle_of_the_host_may_wait),
         cmocka_unit_test(a_turn_waits_for_what_is_under_way),
         cmocka_unit_test(a_loop_of_the_host_ends_when_nothing_is_under_way),
     };
