@@ -350,6 +350,8 @@ static void test_a_wrong_descriptor_is_refused_by_name(void **state)
         {"{\"name\":\"a\",\"timeoutMs\":-1}", "timeoutMs", WB_EINPUT},
         {"{\"name\":\"a\",\"inputSchema\":{\"type\":\"strange\"}}", "", WB_EINPUT},
         {"{\"name\":\"a\",\"version\":1}", "version", WB_EINPUT},
+        {"{\"name\":\"a\",\"policies\":{\"concurrency\":{\"limit\":1}}}", "policies", WB_EINPUT},
+        {"{\"name\":\"a\",\"command\":[\"true\"]}", "command", WB_EINPUT},
         {"{nope", "", WB_EINPUT},
     };
     wb_runtime *runtime = bare_runtime(NULL);

@@ -18,6 +18,58 @@
 #include "waybill/waybill.h"
 #include "workspace.h"
 
+/* ---- ending ---- */
+
+struct told_to_end {
+    wb_runtime *runtime;
+    wb_call_id id;
+    int asked, done;
+};
+
+static void run_on(wb_tool_call *call, void *arg)
+{
+    (void)call;
+    (void)arg;
+}
+
+static void cancel_all_it_knows(wb_tool_call *call, void *arg)
+{
+    struct told_to_end *e = arg;
+
+    e->asked++;
+    wb_call_cancel(e->runtime, e->id);
+    wb_tool_fail(call, "cancelled", "as asked", NULL);
+    wb_call_cancel(e->runtime, e->id);
+    wb_tool_finish_text(call, "done", 4); /* tool.h: "only the first finish counts" */
+}
+
+static void count_ended(wb_result *result, void *arg)
+{
+    assert_string_equal(wb_result_kind(result), "cancelled");
+    ((struct told_to_end *)arg)->done++;
+}
+
+/* call.h: "any number of times", also by a tool that is being asked to end. */
+static void a_tool_that_is_asked_to_end_may_cancel_its_call(void **state)
+{
+    struct told_to_end e = {.asked = 0};
+    wb_request *request = wb_request_new("on");
+    int runs = 0;
+
+    (void)state;
+    e.runtime = counting_runtime(&runs);
+    assert_int_equal(wb_tool_register(e.runtime, "{\"name\":\"on\"}", NULL, run_on,
+                                      cancel_all_it_knows, &e, NULL),
+                     WB_OK);
+    assert_int_equal(wb_call_submit(e.runtime, request, count_ended, &e, &e.id), WB_OK);
+    wb_call_cancel(e.runtime, e.id);
+    wb_runtime_run(e.runtime);
+    assert_int_equal(e.asked, 1);
+    assert_int_equal(e.done, 1);
+    wb_request_free(request);
+    wb_runtime_free(e.runtime);
+}
+
 /* ---- beginning and waiting ---- */
 
 #define CHAIN_CALLS 100000 /* one inside the other they would need a stack of some 40 MB */
@@ -496,6 +548,7 @@ static void whoever_asks_people_is_told_of_a_call_that_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tool_that_is_asked_to_end_may_cancel_its_call),
         cmocka_unit_test(each_call_may_begin_the_next),
         cmocka_unit_test(a_callback_may_wait_for_what_is_on_its_way),
         cmocka_unit_test(a_frame_may_end_its_call),

@@ -661,6 +661,24 @@ static void values_that_are_not_named_are_told(void **state)
     wb_request_free(request);
 }
 
+/* Nor is a list with holes taken for one with less, or with nulls. */
+static void holes_in_lists_are_told(void **state)
+{
+    static const char *const holes[] = {"a=b", NULL};
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(wb_envelope_apply(WB_ENVELOPE_CREATE,
+                                       &(wb_envelope){.tags = holes, .tag_count = 2}, NULL, 0,
+                                       &text, NULL, NULL),
+                     WB_EMISUSE);
+    assert_int_equal(wb_envelope_apply(WB_ENVELOPE_CREATE,
+                                       &(wb_envelope){.compat = holes, .compat_count = 2}, NULL, 0,
+                                       &text, NULL, NULL),
+                     WB_EMISUSE);
+    assert_null(text);
+}
+
 struct confused {
     wb_runtime *runtime;
     int runs, done;
@@ -747,6 +765,7 @@ int main(void)
         cmocka_unit_test(looking_makes_no_state_directory),
         cmocka_unit_test(a_missing_place_for_the_answer_is_told),
         cmocka_unit_test(values_that_are_not_named_are_told),
+        cmocka_unit_test(holes_in_lists_are_told),
         cmocka_unit_test(what_no_callback_may_do_is_not_done),
         cmocka_unit_test(a_stop_that_cannot_be_watched_is_told),
     };

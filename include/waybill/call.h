@@ -111,7 +111,8 @@ WB_API void wb_call_cancel(wb_runtime *runtime, wb_call_id id);
 /* Submit and drive the loop of this thread until the outcome is there. The
  * caller frees the result. Not after wb_runtime_start. Inside a callback it may be used for
  * calls that do not wait for the callback's own to end; WB_EMISUSE inside one that gets frames
- * or output. */
+ * or output. A loop of the caller's runs all that is on it meanwhile, none of which may free the
+ * runtime. */
 WB_API WB_MUST_CHECK wb_rc wb_call_run(wb_runtime *runtime, const wb_request *request,
                                        wb_result **ret);
 

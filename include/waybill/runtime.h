@@ -40,7 +40,9 @@ WB_API wb_options *wb_options_new(void);
  * WB_ENOMEM. */
 WB_API wb_rc wb_options_set(wb_options *options, wb_option option, const char *value);
 /* Run on the caller's loop: a uv_loop_t that outlives the runtime. A call under way keeps it
- * alive, one that another thread submits only once the loop has begun it. */
+ * alive, one that another thread submits only once the loop has begun it. So do commands that go
+ * on as tasks and MCP servers that were started, until wb_runtime_free. Whoever runs it is the
+ * loop thread from its first turn on, also where another thread has made the runtime. */
 WB_API wb_rc wb_options_set_uv_loop(wb_options *options, void *uv_loop);
 /* A clock of the caller's (tests): monotonic nanoseconds and wall milliseconds. */
 WB_API wb_rc wb_options_set_clock(wb_options *options, int64_t (*mono_ns)(void *arg),
@@ -89,9 +91,9 @@ WB_API WB_MUST_CHECK wb_rc wb_runtime_start(wb_runtime *runtime, wb_error **rete
 /* (2) This thread: until no call is under way, those included that other threads have submitted
  * meanwhile. Inside a callback, whose call is, it does nothing. */
 WB_API void wb_runtime_run(wb_runtime *runtime);
-/* One turn of the loop; waits for an event if wait is not 0 and something is under way. Returns
- * the number of calls under way. With the caller's loop (3), uv_run drives instead. Inside a
- * callback that gets frames or output it does nothing. */
+/* One turn of the loop; waits for an event if wait is not 0 and a call or a task is under way.
+ * Returns the number of calls under way. With the caller's loop (3), uv_run drives instead. Inside
+ * a callback that gets frames or output it does nothing. */
 WB_API size_t wb_runtime_turn(wb_runtime *runtime, int wait);
 
 #ifdef __cplusplus

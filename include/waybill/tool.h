@@ -20,11 +20,12 @@ typedef void (*wb_tool_run_cb)(wb_tool_call *call, void *arg);
 /* On the loop thread, while the call runs: please end soon. May come again. */
 typedef void (*wb_tool_cancel_cb)(wb_tool_call *call, void *arg);
 
-/* descriptor: JSON object with name, description, version, inputSchema,
- * outputSchema, effect, parallel, timeoutMs, budgetTokens, inputKind, tags,
- * scopes, credentials, deprecated. family: name of a registered family, or NULL
- * for the generic one. cancel may be NULL. Loop thread (or before it runs).
- * WB_EINPUT: the error says which member is wrong; WB_EEXISTS; WB_ENOTFOUND: no
+/* descriptor: JSON object with name, title, description, version, inputSchema,
+ * outputSchema, effect, parallel, idempotencyKey, timeoutMs (none: no limit but those of
+ * policies and the call), budgetTokens, inputKind, grammar, tags, scopes, credentials,
+ * deprecated (docs/tools.md). Its guards are those of the configuration. family: name of a
+ * registered family, or NULL for the generic one. cancel may be NULL. Loop thread (or before
+ * it runs). WB_EINPUT: the error says which member is wrong; WB_EEXISTS; WB_ENOTFOUND: no
  * such family. */
 WB_API WB_MUST_CHECK wb_rc wb_tool_register(wb_runtime *runtime, const char *descriptor,
                                             const char *family, wb_tool_run_cb run,
@@ -61,8 +62,9 @@ WB_API void wb_tool_call_set_data(wb_tool_call *call, void *data);
 WB_API void *wb_tool_call_data(const wb_tool_call *call);
 
 /* Finish with the tool's complete output as JSON text (copied). Text that is no
- * JSON, or longer than 64 MiB, ends the call in an error. Any thread; only the first
- * finish counts. */
+ * JSON, or longer than 64 MiB, ends the call in an error. Any thread. The call is gone then: a
+ * cancel function and a thread at work must agree on which of them finishes. Inside the run and
+ * cancel functions of the call only the first finish counts. */
 WB_API void wb_tool_finish_json(wb_tool_call *call, const char *json, size_t size);
 /* The same with plain text (copied, need not be UTF-8). Over 8 MiB it is kept whole as an
  * artifact and its preview is the output, as for commands; where that cannot be (no state

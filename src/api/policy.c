@@ -163,6 +163,8 @@ wb_rc wb_runtime_reload_on(wb_runtime *runtime, int fd, wb_reload_cb on_reload, 
     rc = wbi_watch_new(runtime->rt->loop, fd, on_readable, runtime, &runtime->reload_watch, &err);
     if (rc == WB_OK)
         rc = wbi_watch_set(runtime->reload_watch, WBI_WATCH_READ);
+    if (rc == WB_OK && runtime->callers_loop) /* which ends when nothing is under way */
+        wbi_watch_background(runtime->reload_watch);
     if (rc == WB_OK)
         return WB_OK;
     err.rc = rc;

@@ -8,6 +8,7 @@
 #include "builtin/builtin.h"
 #include "call/guards.h"
 #include "ledger/ledger.h"
+#include "run/tasks.h"
 #include "serve/upstreams.h"
 #include "store/store.h"
 
@@ -233,12 +234,19 @@ void wb_runtime_free(wb_runtime *runtime)
     wbi_free(runtime);
 }
 
+/* An idle MCP server, say, keeps the loop alive, but nobody waits for it. */
+static bool is_under_way(const struct wbi_runtime *rt)
+{
+    return wbi_calls_count(rt->calls) > 0 || rt->running > 0 ||
+           (rt->tasks != NULL && wbi_tasks_busy(rt->tasks) > 0);
+}
+
 size_t wb_runtime_turn(wb_runtime *runtime, int wait)
 {
     if (!wbi_api_ours(runtime) || runtime->threaded)
         return 0;
     if (!wbi_api_showing(runtime))
-        (void)wbi_loop_turn(runtime->rt->loop, wait != 0);
+        (void)wbi_loop_turn(runtime->rt->loop, wait != 0 && is_under_way(runtime->rt));
     return wbi_calls_count(runtime->rt->calls);
 }
 

@@ -214,13 +214,18 @@ static wb_rc read_pairs(struct wbi_arena *arena, const wb_envelope *g, struct wb
     for (size_t i = 0; i < g->compat_count; i++) {
         struct wbi_str pair = wbi_str_z(g->compat[i]);
         size_t at = wbi_str_index(pair, '=');
+        if (pair.p == NULL)
+            return wbi_fail(err, WB_EMISUSE, "compat[%zu] is NULL", i);
         if (at == pair.n || at == 0)
             return wbi_fail(err, WB_EINPUT, "compat must be KEY=VALUE; got \"%.80s\"",
                             g->compat[i]);
         pairs[i] = (struct wbi_envelope_pair){wbi_str_head(pair, at), wbi_str_from(pair, at + 1)};
     }
-    for (size_t i = 0; i < g->tag_count; i++)
+    for (size_t i = 0; i < g->tag_count; i++) {
         tags[i] = wbi_str_z(g->tags[i]);
+        if (tags[i].p == NULL)
+            return wbi_fail(err, WB_EMISUSE, "tags[%zu] is NULL", i);
+    }
     env->compat = pairs;
     env->compat_n = g->compat_count;
     env->tags = tags;

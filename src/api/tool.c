@@ -4,6 +4,7 @@
  * the bytes and hands them to the loop; the first finish wins. */
 #include "api/api_int.h"
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "call/exec.h"
 #include "call/guards.h"
@@ -26,6 +27,7 @@ struct wb_tool_call {
     struct wbi_loop *loop;
     struct wbi_str input;
     void *data;
+    bool asking; /* its cancel callback is on the stack */
     atomic_bool finished;
     _Atomic int64_t cost; /* millionths; -1: not told */
     atomic_int partials;  /* on their way to the loop */
@@ -245,20 +247,42 @@ static void start(struct wbi_exec *x)
     wbi_api_leave(tool->runtime);
 }
 
+/* Whoever is asked to end may ask the same of all it knows, this call among them. */
 static void cancel(struct wbi_exec *x)
 {
     struct wb_tool_call *call = x->state;
-    wb_runtime *runtime;
+    struct wbi_call *held = x->call; /* it may be over before the callback returns */
 
-    if (call == NULL || call->tool->cancel == NULL || atomic_load(&call->finished))
+    if (call == NULL || call->tool->cancel == NULL || call->asking || atomic_load(&call->finished))
         return;
-    runtime = call->tool->runtime; /* the call may be over before that returns */
-    wbi_api_enter(runtime);
+    wbi_call_hold(held);
+    call->asking = true;
+    wbi_api_enter(call->tool->runtime);
     call->tool->cancel(call, call->tool->arg);
-    wbi_api_leave(runtime);
+    wbi_api_leave(call->tool->runtime);
+    call->asking = false;
+    wbi_call_release(held);
 }
 
 static const struct wbi_tool_ops ops = {start, cancel};
+
+/* Members of descriptors in files, which would be without effect here: a limit among policies,
+ * say, that nobody keeps. */
+static wb_rc check_members(const wbi_json *descriptor, struct wbi_error *err)
+{
+    static const char *const of_files[] = {"family", "policies", "command",
+                                           "env",    "workdir",  "output"};
+
+    for (size_t i = 0; i < WBI_COUNT(of_files); i++)
+        if (wbi_json_get(descriptor, of_files[i]) != NULL)
+            return wbi_fail(err, WB_EINPUT,
+                            "%s is for tools that are declared in files, not for a C function%s",
+                            of_files[i],
+                            strcmp(of_files[i], "policies") == 0
+                                ? "; its guards stand in a configuration, under policies.tools"
+                                : "");
+    return WB_OK;
+}
 
 static wb_rc declare(struct wbi_api_tool *tool, const char *descriptor, const char *family,
                      struct wbi_error *err)
@@ -278,6 +302,8 @@ static wb_rc declare(struct wbi_api_tool *tool, const char *descriptor, const ch
     }
     if (rc == WB_OK)
         rc = wbi_json_read(arena, wbi_str_z(descriptor), WBI_JSON_STRICT, &v, err);
+    if (rc == WB_OK)
+        rc = check_members(v, err);
     if (rc == WB_OK)
         rc = wbi_runtime_add_tool(tool->runtime->rt, v, &binding, err);
     wbi_arena_free(arena);

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loop/loop.c: libuv behind a small face.
  * (1) Handles live in heap objects that are freed only in their close callback.
- * (2) Posts are a lock-free stack that one async handle drains in order.
+ * (2) Posts are a lock-free stack that one handle drains in order: an async one of our own
+ *     loop, an eventfd in the caller's. libuv calls no other async handle while one of the
+ *     caller's is in its callback, which may well wait for us.
  * (3) Deferred work runs after polling (check) and, for what timers deferred,
  *     before it (prepare).
  * (4) Our own loop looks once more before it sleeps (eager.h); the caller's does
  *     what the caller made it for, and a turn that is not to wait does not. */
 #include "loop/loop.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -24,12 +29,15 @@ struct wbi_loop {
     uv_loop_t *uv;
     uv_loop_t own;
     bool owned;
-    uv_async_t wake;
+    uv_async_t wake; /* in the caller's loop it is only held */
+    uv_poll_t bell;  /* of the caller's loop */
+    int bell_fd;
     uv_prepare_t before_poll;
     uv_check_t after_poll;
-    int closed; /* of the three */
+    int closed; /* of the four, or without bell three */
     struct wbi_defer *deferred, **deferred_end;
     _Atomic(struct wbi_post *) posted;
+    atomic_int posting;   /* threads that are waking the loop for what may be done already */
     struct wbi_post *due; /* taken from there, in the order posted */
     _Atomic pthread_t thread;
     atomic_bool adrift; /* no thread runs it yet: wbi_loop_here is false everywhere */
@@ -101,6 +109,19 @@ static void on_wake(uv_async_t *handle)
     (void)run_posts(loop);
 }
 
+static void on_bell(uv_poll_t *handle, int status, int events)
+{
+    struct wbi_loop *loop = handle->data;
+    uint64_t rung;
+
+    (void)status;
+    (void)events;
+    if (read(loop->bell_fd, &rung, sizeof(rung)) < 0) {
+        /* heard already, where a callback has run the loop */
+    }
+    (void)run_posts(loop);
+}
+
 static void run_deferred(struct wbi_loop *loop)
 {
     while (loop->deferred != NULL) {
@@ -114,10 +135,19 @@ static void run_deferred(struct wbi_loop *loop)
     }
 }
 
+static void take_over(struct wbi_loop *loop)
+{
+    atomic_store(&loop->thread, pthread_self());
+    atomic_store(&loop->adrift, false);
+}
+
+/* The caller's loop may be run by another thread than the one that made it. */
 static void on_prepare(uv_prepare_t *handle)
 {
     struct wbi_loop *loop = handle->data;
 
+    if (!loop->owned)
+        take_over(loop);
     run_deferred(loop);
     if (loop->owned && loop->waits && uv_backend_timeout(loop->uv) != 0)
         wbi_eager_turn(&loop->eager);
@@ -157,6 +187,11 @@ static void start_hooks(struct wbi_loop *loop)
 {
     loop->deferred_end = &loop->deferred;
     loop->wake.data = loop->before_poll.data = loop->after_poll.data = loop;
+    if (!loop->owned) {
+        loop->bell.data = loop;
+        (void)uv_poll_start(&loop->bell, UV_READABLE, on_bell); /* 0 for a handle that is open */
+        uv_unref((uv_handle_t *)&loop->bell);
+    }
     (void)uv_prepare_init(loop->uv, &loop->before_poll); /* these four always return 0 */
     (void)uv_check_init(loop->uv, &loop->after_poll);
     (void)uv_prepare_start(&loop->before_poll, on_prepare);
@@ -178,6 +213,28 @@ static bool enough_descriptors(void)
     return enough;
 }
 
+static int open_bell(struct wbi_loop *loop)
+{
+    int status;
+
+    loop->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->bell_fd < 0)
+        return uv_translate_sys_error(errno);
+    status = uv_poll_init(loop->uv, &loop->bell, loop->bell_fd);
+    if (status != 0)
+        (void)close(loop->bell_fd);
+    return status;
+}
+
+/* What other threads wake the loop by. With the caller's loop the second cannot fail: what it
+ * needs was made with that loop. */
+static int open_wake(struct wbi_loop *loop)
+{
+    int status = loop->owned ? 0 : open_bell(loop);
+
+    return status != 0 ? status : uv_async_init(loop->uv, &loop->wake, on_wake);
+}
+
 wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_error *err)
 {
     struct wbi_loop *loop = wbi_zalloc(sizeof(*loop));
@@ -194,7 +251,7 @@ wb_rc wbi_loop_new(void *uv_loop_or_null, struct wbi_loop **ret, struct wbi_erro
     if (loop->owned)
         status = enough_descriptors() ? uv_loop_init(&loop->own) : UV_EMFILE;
     if (status == 0) {
-        status = uv_async_init(loop->uv, &loop->wake, on_wake);
+        status = open_wake(loop);
         if (status != 0 && loop->owned)
             (void)uv_loop_close(&loop->own); /* nothing is open in it */
     }
@@ -222,14 +279,20 @@ void wbi_loop_free(struct wbi_loop *loop)
 {
     if (loop == NULL)
         return;
+    while (atomic_load(&loop->posting) > 0)
+        (void)sched_yield();
     (void)run_posts(loop);
     run_deferred(loop);
     wbi_alarms_free(loop->alarms);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->before_poll, on_closed);
     uv_close((uv_handle_t *)&loop->after_poll, on_closed);
-    while (loop->closed < 3)
+    if (!loop->owned)
+        uv_close((uv_handle_t *)&loop->bell, on_closed);
+    while (loop->closed < (loop->owned ? 3 : 4))
         (void)uv_run(loop->uv, UV_RUN_NOWAIT); /* the close callbacks are due now */
+    if (!loop->owned)
+        (void)close(loop->bell_fd);
     if (loop->owned) {
         (void)uv_run(&loop->own, UV_RUN_NOWAIT); /* close callbacks of our handles */
         (void)uv_loop_close(&loop->own);         /* busy only if a room leaked a handle */
@@ -271,12 +334,6 @@ void wbi_loop_hand_over(struct wbi_loop *loop)
     atomic_store(&loop->adrift, true);
 }
 
-static void take_over(struct wbi_loop *loop)
-{
-    atomic_store(&loop->thread, pthread_self());
-    atomic_store(&loop->adrift, false);
-}
-
 void wbi_loop_run(struct wbi_loop *loop, const bool *done)
 {
     take_over(loop);
@@ -309,12 +366,26 @@ bool wbi_loop_is_posted(const struct wbi_loop *loop)
     return atomic_load(&loop->posted) != NULL || loop->due != NULL;
 }
 
+static void ring(struct wbi_loop *loop)
+{
+    const uint64_t once = 1;
+
+    if (write(loop->bell_fd, &once, sizeof(once)) < 0) {
+        /* it has been rung so often that it is heard anyway */
+    }
+}
+
 void wbi_loop_post(struct wbi_loop *loop, struct wbi_post *post)
 {
+    atomic_fetch_add(&loop->posting, 1);
     post->next = atomic_load(&loop->posted);
     while (!atomic_compare_exchange_weak(&loop->posted, &post->next, post))
         ;
-    (void)uv_async_send(&loop->wake); /* cannot fail on an open handle */
+    if (loop->owned)
+        (void)uv_async_send(&loop->wake); /* cannot fail on an open handle */
+    else
+        ring(loop);
+    atomic_fetch_sub(&loop->posting, 1); /* loop may be gone behind this */
 }
 
 static void fire(uv_timer_t *handle)

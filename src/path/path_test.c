@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/openat2.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -599,6 +600,24 @@ static void a_root_further_down_confines_further(void **state)
     assert_int_equal(fx.err.kind, WBI_KIND_WORKDIR_NOT_FOUND);
 }
 
+/* What a process without descriptors left is told sends nobody to look for a directory. */
+static void a_root_that_is_there_is_not_missed(void **state)
+{
+    struct rlimit usual, none;
+    struct wbi_root *root;
+    wb_rc rc;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = (struct rlimit){0, usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rc = wbi_root_open(wbi_root_path(fx.root).p, 0, &fx.err, &root);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(rc, WB_EIO);
+    assert_int_equal(fx.err.kind, WBI_KIND_TOOL_EXECUTION_FAILED);
+    assert_non_null(strstr(fx.err.text, "Too many open files"));
+}
+
 static void a_root_beneath_a_guarded_name_is_guarded(void **state)
 {
     static const char *const ways[] = {"dir/.git", "dir/.git/hooks", "way"};
@@ -708,6 +727,7 @@ int main(void)
         BOTH(directories_are_read_entry_by_entry),
         BOTH(only_small_regular_files_are_at_hand),
         BOTH(a_root_further_down_confines_further),
+        BOTH(a_root_that_is_there_is_not_missed),
         BOTH(a_root_beneath_a_guarded_name_is_guarded),
         BOTH(guarded_places_need_a_grant),
     };

@@ -5,6 +5,7 @@
  * until something was found. */
 #include "family/file/search.h"
 
+#include <errno.h>
 #include <dirent.h>
 #include <unistd.h>
 
