@@ -3,12 +3,16 @@
  * (1) Every match runs under a match, depth and heap limit; two fixed sets of
  * limits are made at compile time, so that matching creates no context.
  * (2) One match block is kept per expression and lent by an atomic exchange; a
- * second thread that finds it lent makes its own for the time of one match. */
+ * second thread that finds it lent makes its own for the time of one match.
+ * (3) Those limits count anew for each place at which a match may begin, and a
+ * repeated character costs nothing. So a long subject is tried from some places at a
+ * time, and given up when that has taken too long. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/regex.h"
 
 #include <pcre2.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/limits.h"
@@ -24,6 +28,7 @@ struct wbi_regex {
     pcre2_match_context *limits[2]; /* by enum wbi_regex_effort */
     struct spare *spare;
     uint32_t options;
+    bool anywhere; /* a match may begin at any byte: not anchored, nor to the start of a line */
 };
 
 static void *block_alloc(size_t n, void *arg)
@@ -67,10 +72,21 @@ static wb_rc compile_failed(struct wbi_error *err, int code, size_t offset, unsi
     return WB_EINPUT;
 }
 
+/* \G would match at each place that is gone on from. */
+static bool begins_anywhere(const pcre2_code *code, struct wbi_str pattern)
+{
+    uint32_t options = 0, first = 0;
+
+    (void)pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options);
+    (void)pcre2_pattern_info(code, PCRE2_INFO_FIRSTCODETYPE, &first);
+    return (options & PCRE2_ANCHORED) == 0 && first != 2 &&
+           wbi_str_find(pattern, WBI_LIT("\\G")) == pattern.n;
+}
+
 static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned flags,
                           struct wbi_error *err)
 {
-    uint32_t options = PCRE2_DOLLAR_ENDONLY;
+    uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT;
     pcre2_compile_context *context = pcre2_compile_context_create(re->general);
     PCRE2_SIZE offset = 0;
     int code = 0;
@@ -88,6 +104,7 @@ static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned
     pcre2_compile_context_free(context);
     if (re->code == NULL)
         return compile_failed(err, code, offset, flags);
+    re->anywhere = begins_anywhere(re->code, pattern);
     (void)pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE); /* without JIT it is only slower */
     return WB_OK;
 }
@@ -165,18 +182,61 @@ static void give_back(const struct wbi_regex *re, pcre2_match_data *block)
     pcre2_match_data_free(other);
 }
 
-static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
-                 enum wbi_regex_effort effort, uint32_t more, pcre2_match_data *block)
+static int match_once(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                      uint32_t options, pcre2_match_data *block, pcre2_match_context *limits)
 {
     PCRE2_SPTR p = (PCRE2_SPTR)(subject.p != NULL ? subject.p : "");
-    pcre2_match_context *limits = re->limits[effort];
-    uint32_t options = re->options | more;
     int n = pcre2_match(re->code, p, subject.n, from, options, block, limits);
 
     /* The JIT's small stack was not enough: the interpreter keeps its own. */
     if (n == PCRE2_ERROR_JIT_STACKLIMIT)
         n = pcre2_match(re->code, p, subject.n, from, options | PCRE2_NO_JIT, block, limits);
     return n;
+}
+
+static int64_t cpu_ns(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* From `step` places at a time. That of this thread is the only time that says how much work
+ * it was. */
+static int match_in_steps(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                          size_t step, uint32_t options, pcre2_match_data *block,
+                          pcre2_match_context *limits)
+{
+    pcre2_match_context *own = pcre2_match_context_copy(limits);
+    int64_t end = cpu_ns() + WBI_LIMIT_REGEX_CPU_NS;
+    int n = PCRE2_ERROR_NOMATCH;
+
+    if (own == NULL)
+        return PCRE2_ERROR_NOMEMORY;
+    while (n == PCRE2_ERROR_NOMATCH && from <= subject.n) {
+        (void)pcre2_set_offset_limit(own, from + step - 1);
+        n = match_once(re, subject, from, options, block, own);
+        from += step;
+        while (re->options != 0 && from < subject.n && ((uint8_t)subject.p[from] & 0xc0) == 0x80)
+            from++; /* characters are not begun within */
+        if (n == PCRE2_ERROR_NOMATCH && from <= subject.n && cpu_ns() > end)
+            n = PCRE2_ERROR_MATCHLIMIT;
+    }
+    pcre2_match_context_free(own);
+    return n;
+}
+
+static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                 enum wbi_regex_effort effort, uint32_t more, pcre2_match_data *block)
+{
+    size_t rest = subject.n - from, step = rest > 0 ? WBI_LIMIT_REGEX_LOOKS / rest : rest;
+    uint32_t options = re->options | more;
+
+    if (step >= rest || !re->anywhere)
+        return match_once(re, subject, from, options, block, re->limits[effort]);
+    return match_in_steps(re, subject, from, step > 0 ? step : 1, options, block,
+                          re->limits[effort]);
 }
 
 static enum wbi_regex_verdict verdict(int n)
