@@ -110,9 +110,9 @@ const char *error_place(const wb_error *error, char *buf, size_t size);
 int fail(const struct args *a, const char *what, wb_error *error);
 /* Exit code for a return code. */
 int exit_code_of(wb_rc rc);
-/* Names of files and answers of servers may hold what moves a terminal's cursor: as with git,
- * "?" stands for it. */
-void make_harmless(char *text);
+/* Names of files and answers of servers may hold what moves a terminal's cursor, begins another
+ * message or shows another text than there is: as with git, "?" stands for it. */
+void make_one_line(char *line);
 /* The same to be told, unless -q; and even then. */
 __attribute__((format(printf, 2, 3))) void note(const struct args *a, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void warn(const struct args *a, const char *fmt, ...);
