@@ -15,8 +15,12 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "text/regex_int.h"
+
+#define SHORT 2048u       /* subjects of which nothing takes long */
+#define FIRST_PLACES 256u /* to begin at, before the clock is looked at */
 
 struct spare {
     _Atomic(pcre2_match_data *) block;
@@ -29,6 +33,7 @@ struct wbi_regex {
     struct spare *spare;
     uint32_t options;
     bool anywhere; /* a match may begin at any byte: not anchored, nor to the start of a line */
+    bool refers;   /* back to a group: a step may look at all of the subject */
 };
 
 static void *block_alloc(size_t n, void *arg)
@@ -73,14 +78,16 @@ static wb_rc compile_failed(struct wbi_error *err, int code, size_t offset, unsi
 }
 
 /* \G would match at each place that is gone on from. */
-static bool begins_anywhere(const pcre2_code *code, struct wbi_str pattern)
+static void look_at(struct wbi_regex *re, struct wbi_str pattern)
 {
-    uint32_t options = 0, first = 0;
+    uint32_t options = 0, first = 0, back = 0;
 
-    (void)pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options);
-    (void)pcre2_pattern_info(code, PCRE2_INFO_FIRSTCODETYPE, &first);
-    return (options & PCRE2_ANCHORED) == 0 && first != 2 &&
-           wbi_str_find(pattern, WBI_LIT("\\G")) == pattern.n;
+    (void)pcre2_pattern_info(re->code, PCRE2_INFO_ALLOPTIONS, &options);
+    (void)pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTCODETYPE, &first);
+    (void)pcre2_pattern_info(re->code, PCRE2_INFO_BACKREFMAX, &back);
+    re->anywhere = (options & PCRE2_ANCHORED) == 0 && first != 2 &&
+                   wbi_str_find(pattern, WBI_LIT("\\G")) == pattern.n;
+    re->refers = back > 0;
 }
 
 static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned flags,
@@ -104,7 +111,7 @@ static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned
     pcre2_compile_context_free(context);
     if (re->code == NULL)
         return compile_failed(err, code, offset, flags);
-    re->anywhere = begins_anywhere(re->code, pattern);
+    look_at(re, pattern);
     (void)pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE); /* without JIT it is only slower */
     return WB_OK;
 }
@@ -202,18 +209,33 @@ static int64_t cpu_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* From `step` places at a time. That of this thread is the only time that says how much work
- * it was. */
-static int match_in_steps(const struct wbi_regex *re, struct wbi_str subject, size_t from,
-                          size_t step, uint32_t options, pcre2_match_data *block,
-                          pcre2_match_context *limits)
+/* Places to begin at between two looks at the clock, at most. */
+static size_t most_places(const struct wbi_regex *re, size_t rest)
 {
-    pcre2_match_context *own = pcre2_match_context_copy(limits);
+    size_t n = WBI_LIMIT_REGEX_LOOKS / rest;
+
+    if (!re->anywhere)
+        return rest + 1; /* it begins at few of them */
+    n = re->refers ? n / rest : n;
+    return n > 0 ? n : 1;
+}
+
+/* From some places at a time. The time of this thread is all that says how much work it was. */
+static int match_long(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                      enum wbi_regex_effort effort, uint32_t options, pcre2_match_data *block)
+{
+    pcre2_match_context *own = pcre2_match_context_copy(re->limits[effort]);
+    size_t most = most_places(re, subject.n - from), step = WBI_MIN(most, FIRST_PLACES);
+    size_t steps = effort == WBI_REGEX_QUICK ? WBI_LIMIT_REGEX_QUICK : WBI_LIMIT_REGEX_FULL;
     int64_t end = cpu_ns() + WBI_LIMIT_REGEX_CPU_NS;
     int n = PCRE2_ERROR_NOMATCH;
 
     if (own == NULL)
         return PCRE2_ERROR_NOMEMORY;
+    if (re->refers) {
+        steps = WBI_MIN(steps, 16 * WBI_LIMIT_REGEX_LOOKS / (subject.n - from));
+        (void)pcre2_set_match_limit(own, (uint32_t)steps);
+    }
     while (n == PCRE2_ERROR_NOMATCH && from <= subject.n) {
         (void)pcre2_set_offset_limit(own, from + step - 1);
         n = match_once(re, subject, from, options, block, own);
@@ -222,6 +244,7 @@ static int match_in_steps(const struct wbi_regex *re, struct wbi_str subject, si
             from++; /* characters are not begun within */
         if (n == PCRE2_ERROR_NOMATCH && from <= subject.n && cpu_ns() > end)
             n = PCRE2_ERROR_MATCHLIMIT;
+        step = WBI_MIN(most, step * 8);
     }
     pcre2_match_context_free(own);
     return n;
@@ -230,13 +253,11 @@ static int match_in_steps(const struct wbi_regex *re, struct wbi_str subject, si
 static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
                  enum wbi_regex_effort effort, uint32_t more, pcre2_match_data *block)
 {
-    size_t rest = subject.n - from, step = rest > 0 ? WBI_LIMIT_REGEX_LOOKS / rest : rest;
     uint32_t options = re->options | more;
 
-    if (step >= rest || !re->anywhere)
-        return match_once(re, subject, from, options, block, re->limits[effort]);
-    return match_in_steps(re, subject, from, step > 0 ? step : 1, options, block,
-                          re->limits[effort]);
+    if (subject.n - from > SHORT)
+        return match_long(re, subject, from, effort, options, block);
+    return match_once(re, subject, from, options, block, re->limits[effort]);
 }
 
 static enum wbi_regex_verdict verdict(int n)
