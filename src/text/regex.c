@@ -2,8 +2,9 @@
  * text/regex.c: PCRE2 behind a small door.
  * (1) Every match runs under a match, depth and heap limit; two fixed sets of
  * limits are made at compile time, so that matching creates no context.
- * (2) One match block is kept per expression and lent by an atomic exchange; a
- * second thread that finds it lent makes its own for the time of one match.
+ * (2) One match block (and for long subjects one set of limits) is kept per expression and
+ * lent by an atomic exchange; a second thread that finds it lent makes its own for the time
+ * of one match.
  * (3) Those limits count anew for each place at which a match may begin, and a
  * repeated character costs nothing. So a long subject is tried from some places at a
  * time, and given up when that has taken too long. */
@@ -24,6 +25,7 @@
 
 struct spare {
     _Atomic(pcre2_match_data *) block;
+    _Atomic(pcre2_match_context *) limits; /* of a long subject */
 };
 
 struct wbi_regex {
@@ -165,8 +167,10 @@ void wbi_regex_free(struct wbi_regex *re)
 {
     if (re == NULL)
         return;
-    if (re->spare != NULL)
+    if (re->spare != NULL) {
         pcre2_match_data_free(atomic_load(&re->spare->block));
+        pcre2_match_context_free(atomic_load(&re->spare->limits));
+    }
     wbi_free(re->spare);
     pcre2_match_context_free(re->limits[0]);
     pcre2_match_context_free(re->limits[1]);
@@ -220,33 +224,45 @@ static size_t most_places(const struct wbi_regex *re, size_t rest)
     return n > 0 ? n : 1;
 }
 
-/* From some places at a time. The time of this thread is all that says how much work it was. */
+/* Whether it has taken too long; *end is 0 before the first look. The time of this thread is
+ * all that says how much work it was. */
+static bool is_late(int64_t *end)
+{
+    int64_t now = cpu_ns();
+
+    if (*end == 0)
+        *end = now + WBI_LIMIT_REGEX_CPU_NS;
+    return now > *end;
+}
+
+/* From some places at a time. */
 static int match_long(const struct wbi_regex *re, struct wbi_str subject, size_t from,
                       enum wbi_regex_effort effort, uint32_t options, pcre2_match_data *block)
 {
-    pcre2_match_context *own = pcre2_match_context_copy(re->limits[effort]);
+    pcre2_match_context *own = atomic_exchange(&re->spare->limits, NULL);
     size_t most = most_places(re, subject.n - from), step = WBI_MIN(most, FIRST_PLACES);
     size_t steps = effort == WBI_REGEX_QUICK ? WBI_LIMIT_REGEX_QUICK : WBI_LIMIT_REGEX_FULL;
-    int64_t end = cpu_ns() + WBI_LIMIT_REGEX_CPU_NS;
+    int64_t end = 0;
     int n = PCRE2_ERROR_NOMATCH;
 
     if (own == NULL)
+        own = pcre2_match_context_copy(re->limits[effort]);
+    if (own == NULL)
         return PCRE2_ERROR_NOMEMORY;
-    if (re->refers) {
+    if (re->refers)
         steps = WBI_MIN(steps, 16 * WBI_LIMIT_REGEX_LOOKS / (subject.n - from));
-        (void)pcre2_set_match_limit(own, (uint32_t)steps);
-    }
+    (void)pcre2_set_match_limit(own, (uint32_t)steps);
     while (n == PCRE2_ERROR_NOMATCH && from <= subject.n) {
         (void)pcre2_set_offset_limit(own, from + step - 1);
         n = match_once(re, subject, from, options, block, own);
         from += step;
         while (re->options != 0 && from < subject.n && ((uint8_t)subject.p[from] & 0xc0) == 0x80)
             from++; /* characters are not begun within */
-        if (n == PCRE2_ERROR_NOMATCH && from <= subject.n && cpu_ns() > end)
+        if (n == PCRE2_ERROR_NOMATCH && from <= subject.n && is_late(&end))
             n = PCRE2_ERROR_MATCHLIMIT;
         step = WBI_MIN(most, step * 8);
     }
-    pcre2_match_context_free(own);
+    pcre2_match_context_free(atomic_exchange(&re->spare->limits, own));
     return n;
 }
 

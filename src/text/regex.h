@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text/regex.h: regular expressions with bounded work (PCRE2 with JIT).
  * The only door to pcre2.h. A compiled expression is immutable and may be
- * matched from any number of threads; matching a short subject allocates nothing as
- * long as no two threads use the same expression at once. */
+ * matched from any number of threads; matching allocates nothing as long as
+ * no two threads use the same expression at once. */
 #ifndef WBI_TEXT_REGEX_H
 #define WBI_TEXT_REGEX_H
 
