@@ -138,6 +138,9 @@ int print_table(const struct args *a, const char *json, size_t size, const char 
 /* The same; an empty table is `none`, a note. */
 int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
                size_t count, const char *none);
+/* The same, not cut to the terminal: what somebody decides upon is seen whole. */
+int print_whole_list(const struct args *a, const char *json, size_t size,
+                     const char *const *columns, size_t count, const char *none);
 /* A JSON value as it is with --json, else with line ends and indentation. */
 int print_pretty(const struct args *a, const char *json, size_t size);
 
