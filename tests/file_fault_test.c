@@ -20,6 +20,7 @@
 #include "family/file/file.h"
 #include "family/file/patch.h"
 #include "path/path.h"
+#include "text/secrets.h"
 #include "tree.h"
 
 #define Z(s) wbi_str_z(s)
@@ -50,7 +51,8 @@ static void make_tree(void)
         "rm -rf ./* .gitignore .waybill-tmp* ../journal/* && mkdir -p d/e/f && "
         "printf 'one\\ntwo\\nthree\\n' > a && printf 'two\\n' > d/b && printf 'two\\n' > d/e/c && "
         "printf 'ig\\n' > .gitignore && printf '!ig\\n*.x\\n' > d/.gitignore && "
-        "printf 'two\\n' > d/ig && printf 'two\\n' > ig && printf 'old\\n' > g");
+        "printf 'two\\n' > d/ig && printf 'two\\n' > ig && printf 'old\\n' > g && "
+        "printf -- '- name: DB_PASSWORD\\n  value: 6c732AGhWXHq9YDNaZhD\\n' > .k");
 }
 
 static bool is_old(void)
@@ -93,6 +95,28 @@ static wb_rc run_read(struct wbi_arena *arena, struct wbi_error *err, bool *ret_
         rc = wbi_file_read(root, &req, arena, err, &res);
         *ret_whole = *ret_whole && rc == WB_OK && res.n_lines == 1 && res.at_end;
     }
+    return rc;
+}
+
+static struct wbi_secrets *secrets;
+
+static bool is_hidden(struct wbi_str text)
+{
+    return wbi_str_starts(text, Z("  value: [redacted:"));
+}
+
+static wb_rc run_hidden(struct wbi_arena *arena, struct wbi_error *err, bool *ret_whole)
+{
+    struct wbi_read_request read = {.path = Z(".k"), .first_line = 2, .secrets = secrets};
+    struct wbi_search_request search = {.pattern = Z("value"), .path = Z(".k"), .secrets = secrets};
+    struct wbi_read_result lines;
+    struct wbi_search_result found;
+    wb_rc rc = wbi_file_read(root, &read, arena, err, &lines);
+
+    *ret_whole = rc == WB_OK && lines.hidden && is_hidden(lines.lines[0].text);
+    if (rc == WB_OK)
+        rc = wbi_file_search(root, &search, arena, err, &found);
+    *ret_whole &= rc == WB_OK && (found.gave_up || is_hidden(found.files[0].lines[0].text));
     return rc;
 }
 
@@ -325,10 +349,15 @@ static void every_descriptor(const struct engine *e)
 }
 
 static const struct engine engines[] = {
-    {"read", run_read, false},           {"list", run_list, false},
-    {"search", run_search, false},       {"create", run_write, true},
-    {"append", run_append, true},        {"Codex patch", run_codex, true},
-    {"unified diff", run_unified, true}, {"a patch that misses", run_miss, true},
+    {"read", run_read, false},
+    {"list", run_list, false},
+    {"search", run_search, false},
+    {"hidden lines", run_hidden, false},
+    {"create", run_write, true},
+    {"append", run_append, true},
+    {"Codex patch", run_codex, true},
+    {"unified diff", run_unified, true},
+    {"a patch that misses", run_miss, true},
 };
 
 static int set_up(void **state)
@@ -337,6 +366,8 @@ static int set_up(void **state)
 
     (void)state;
     return tree_make(&tree) && mkdir(tree_at(&tree, "journal"), 0700) == 0 &&
+                   wbi_secrets_new(&(struct wbi_secrets_options){.key = Z("key")}, &secrets, NULL,
+                                   NULL) == WB_OK &&
                    wbi_root_open(tree.root, WBI_ROOT_NO_SYNC, &err, &root) == WB_OK &&
                    wbi_root_open(tree_at(&tree, "journal"), WBI_ROOT_NO_SYNC | WBI_ROOT_GRANT, &err,
                                  &journal) == WB_OK
@@ -349,6 +380,7 @@ static int tear_down(void **state)
     (void)state;
     wbi_root_unref(root);
     wbi_root_unref(journal);
+    wbi_secrets_free(secrets);
     tree_remove(&tree);
     return 0;
 }

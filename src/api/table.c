@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * api/table.c: a JSON array of objects as aligned text. */
 #include "api/api_int.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "json/pointer.h"
+#include "text/hygiene.h"
 
 #define COLUMNS_MAX 16
 #define GAP 2
@@ -18,12 +20,13 @@ struct table {
     size_t columns;
 };
 
-/* One line, no control characters; what is absent shows as "-". */
+/* One line that a terminal shows as it is: what a model or a file made up may hold what moves
+ * the cursor, cannot be seen or runs backwards. What is absent shows as "-". */
 static struct wbi_str cell(struct table *t, const wbi_json *row, size_t column)
 {
     const wbi_json *v = NULL;
-    struct wbi_buf text;
-    struct wbi_str rest;
+    struct wbi_buf text, line;
+    struct wbi_str all;
 
     if (t->names[column].n == 0 || t->names[column].p[0] != '/')
         v = wbi_json_getn(row, t->names[column]);
@@ -31,21 +34,24 @@ static struct wbi_str cell(struct table *t, const wbi_json *row, size_t column)
         v = NULL;
     if (v == NULL || wbi_json_is(v, WBI_JSON_NULL))
         return WBI_LIT("-");
-    if (wbi_json_is(v, WBI_JSON_STR) && wbi_utf8_control(wbi_json_str(v)) == wbi_json_str(v).n)
-        return wbi_json_str(v); /* most are; a table may have very many */
-    wbi_buf_init_arena(&text, t->arena, WBI_LIMIT_JSON_TEXT);
-    if (wbi_json_is(v, WBI_JSON_STR))
-        wbi_buf_adds(&text, wbi_json_str(v));
-    else
+    all = wbi_json_str(v);
+    if (!wbi_json_is(v, WBI_JSON_STR)) {
+        wbi_buf_init_arena(&text, t->arena, WBI_LIMIT_JSON_TEXT);
         wbi_json_write(&text, v);
-    rest = wbi_buf_str(&text);
-    for (size_t at; (at = wbi_utf8_control(rest)) < rest.n; rest = wbi_str_from(rest, at)) {
-        char *p = text.p + (text.n - rest.n) + at;
-        if ((uint8_t)*p >= 0x80) /* of two bytes */
-            p[1] = ' ';
-        *p = ' ';
+        all = wbi_buf_str(&text);
     }
-    return wbi_buf_str(&text);
+    if (wbi_utf8_control(all) == all.n && wbi_hygiene_is_clean(all))
+        return all; /* most are; a table may have very many */
+    wbi_buf_init_arena(&line, t->arena, WBI_LIMIT_JSON_TEXT);
+    for (size_t n; all.n > 0; all = wbi_str_from(all, WBI_MIN(n + 1, all.n))) {
+        n = wbi_utf8_control(all);
+        wbi_hygiene_one_line(wbi_str_head(all, n), &line);
+        if (n == all.n)
+            break;
+        wbi_buf_addc(&line, ' ');
+        n += (uint8_t)all.p[n] >= 0x80; /* of two bytes */
+    }
+    return wbi_buf_str(&line);
 }
 
 static wb_rc read_columns(struct table *t, const char *const *columns, size_t count,

@@ -49,11 +49,24 @@ static void what_a_caller_wrote_widens_no_column_without_end(void **state)
     wb_free(text);
 }
 
+static void what_a_caller_wrote_is_seen(void **state)
+{
+    char *text = table("[{\"id\":\"1\\u0007\",\"tool\":{\"cmd\":\"a\\u202eb\"},"
+                       "\"text\":\"x\\ny\\u0085\\u200b\\u001b[2J\"}]",
+                       0);
+
+    (void)state;
+    assert_string_equal(text, "ID  TOOL                  TEXT\n"
+                              "1   {\"cmd\":\"a<U+202E>b\"}  x y <U+200B> [2J\n");
+    wb_free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_keeps_to_the_terminal),
         cmocka_unit_test(what_a_caller_wrote_widens_no_column_without_end),
+        cmocka_unit_test(what_a_caller_wrote_is_seen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,8 @@
 #define WBI_LIMIT_REGEX_FULL 2000000u
 #define WBI_LIMIT_REGEX_DEPTH 100000u
 #define WBI_LIMIT_REGEX_HEAP_KIB (8u * 1024u)
+#define WBI_LIMIT_REGEX_LOOKS ((size_t)1 << 29) /* bytes looked at before the time is */
+#define WBI_LIMIT_REGEX_CPU_NS INT64_C(1000000000)
 
 /* JSON Schema */
 #define WBI_LIMIT_SCHEMA_SUBSCHEMAS 100000u

@@ -80,7 +80,8 @@ static wb_rc run_read(struct wbi_job *j)
                                    .file = j->state,
                                    .first_line = number(j, "first_line", 1),
                                    .max_lines = number(j, "max_lines", 0),
-                                   .max_line = number(j, "max_line_bytes", LINE_BYTES)};
+                                   .max_line = number(j, "max_line_bytes", LINE_BYTES),
+                                   .secrets = j->exec->runtime->secrets};
     wb_rc rc;
 
     if (o == NULL)
@@ -91,6 +92,8 @@ static wb_rc run_read(struct wbi_job *j)
     rc = page_token(j, &req.token);
     if (rc == WB_OK)
         rc = wbi_file_read(j->root, &req, j->arena, &j->err, &o->r);
+    if (rc == WB_OK && o->r.hidden)
+        j->redacted = "output.text";
     j->typed = o;
     return wbi_job_tell_path(j, rc);
 }
@@ -171,7 +174,8 @@ static wb_rc run_search(struct wbi_job *j)
                                      .hidden = flag(j, "hidden"),
                                      .no_ignore = flag(j, "ignored"),
                                      .max_matches = number(j, "max_matches", 0),
-                                     .stop = &j->stop};
+                                     .stop = &j->stop,
+                                     .secrets = j->exec->runtime->secrets};
     wb_rc rc;
 
     if (o == NULL)
@@ -182,6 +186,8 @@ static wb_rc run_search(struct wbi_job *j)
     rc = page_token(j, &req.token);
     if (rc == WB_OK)
         rc = wbi_file_search(j->root, &req, j->arena, &j->err, &o->r);
+    if (rc == WB_OK && o->r.hidden)
+        j->redacted = "output.files[*].lines[*].text";
     j->typed = o;
     return wbi_job_tell_path(j, rc);
 }

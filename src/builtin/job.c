@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "call/redact.h"
 #include "call/workspace.h"
 #include "path/path.h"
 
@@ -63,6 +64,9 @@ static void done(void *arg)
 
     if (j->done != NULL)
         j->done(j);
+    if (j->redacted != NULL && j->rc == WB_OK &&
+        wbi_redact_note(j->exec->call, wbi_str_z(j->redacted)) != WB_OK)
+        j->rc = wbi_fail_nomem(&j->err);
     complete.typed = j->typed;
     if (j->rc == WB_OK)
         wbi_exec_done(j->exec, &complete);

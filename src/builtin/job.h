@@ -20,6 +20,7 @@ struct wbi_job {
     struct wbi_str details;          /* of an error, JSON object or absent */
     const char *hint;                /* of an error; NULL: the kind's */
     const char *code;                /* of an error; NULL: the kind's */
+    const char *redacted;            /* where secrets were replaced; NULL: nowhere */
     void *state;                     /* the tool's own, prepared on the loop thread */
     wb_rc (*run)(struct wbi_job *j); /* pool thread; fills err on failure */
     void (*done)(struct wbi_job *j); /* loop thread, before the call ends; may be NULL */

@@ -110,9 +110,9 @@ const char *error_place(const wb_error *error, char *buf, size_t size);
 int fail(const struct args *a, const char *what, wb_error *error);
 /* Exit code for a return code. */
 int exit_code_of(wb_rc rc);
-/* Names of files and answers of servers may hold what moves a terminal's cursor: as with git,
- * "?" stands for it. */
-void make_harmless(char *text);
+/* Names of files and answers of servers may hold what moves a terminal's cursor, begins another
+ * message or shows another text than there is: as with git, "?" stands for it. */
+void make_one_line(char *line);
 /* The same to be told, unless -q; and even then. */
 __attribute__((format(printf, 2, 3))) void note(const struct args *a, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void warn(const struct args *a, const char *fmt, ...);
@@ -143,6 +143,9 @@ int print_table(const struct args *a, const char *json, size_t size, const char 
 /* The same; an empty table is `none`, a note. */
 int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
                size_t count, const char *none);
+/* The same, not cut to the terminal: what somebody decides upon is seen whole. */
+int print_whole_list(const struct args *a, const char *json, size_t size,
+                     const char *const *columns, size_t count, const char *none);
 /* A JSON value as it is with --json, else with line ends and indentation. */
 int print_pretty(const struct args *a, const char *json, size_t size);
 

@@ -37,8 +37,8 @@ static int list(const struct args *a, const wb_options *o)
 
     if (wb_approvals_list_all(o, &json, &n, &error) != WB_OK)
         return fail(a, NULL, error);
-    code = print_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
-                      "no call waits for a yes");
+    code = print_whole_list(a, json, n, columns, sizeof(columns) / sizeof(columns[0]),
+                            "no call waits for a yes");
     wb_free(json);
     return code;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,8 +20,13 @@ static void on_ready(const char *url, void *arg)
 
 static void on_notice(const char *text, void *arg)
 {
+    char *line = strdup(text);
+
     (void)arg;
-    fprintf(stderr, "%s\n", text);
+    if (line != NULL)
+        make_one_line(line);
+    fprintf(stderr, "%s\n", line != NULL ? line : "out of memory");
+    free(line);
 }
 
 /* -1 without one; -2: a message was printed. */

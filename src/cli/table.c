@@ -17,8 +17,8 @@ static size_t terminal_width(void)
     return size.ws_col;
 }
 
-int print_table(const struct args *a, const char *json, size_t size, const char *const *columns,
-                size_t count)
+static int print_within(const struct args *a, const char *json, size_t size,
+                        const char *const *columns, size_t count, size_t width)
 {
     wb_error *error = NULL;
     size_t n;
@@ -28,11 +28,17 @@ int print_table(const struct args *a, const char *json, size_t size, const char 
         (void)put_line(json, size); /* finish_output tells */
         return EXIT_OK;
     }
-    if (wb_json_table(json, size, columns, count, terminal_width(), &text, &n, &error) != WB_OK)
+    if (wb_json_table(json, size, columns, count, width, &text, &n, &error) != WB_OK)
         return fail(a, NULL, error);
     (void)put(text, n); /* finish_output tells */
     wb_free(text);
     return EXIT_OK;
+}
+
+int print_table(const struct args *a, const char *json, size_t size, const char *const *columns,
+                size_t count)
+{
+    return print_within(a, json, size, columns, count, terminal_width());
 }
 
 int print_list(const struct args *a, const char *json, size_t size, const char *const *columns,
@@ -40,6 +46,15 @@ int print_list(const struct args *a, const char *json, size_t size, const char *
 {
     if (a->json || strcmp(json, "[]") != 0)
         return print_table(a, json, size, columns, count);
+    note(a, "%s", none);
+    return EXIT_OK;
+}
+
+int print_whole_list(const struct args *a, const char *json, size_t size,
+                     const char *const *columns, size_t count, const char *none)
+{
+    if (a->json || strcmp(json, "[]") != 0)
+        return print_within(a, json, size, columns, count, 0);
     note(a, "%s", none);
     return EXIT_OK;
 }

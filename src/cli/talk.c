@@ -19,16 +19,32 @@ static bool is_c1(const char *text)
            (unsigned char)text[1] < 0xa0;
 }
 
-void make_harmless(char *text)
+/* Zero width and bidirectional characters: what stands there is not what is seen. U+200B to
+ * U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF; and U+061C of two bytes. */
+static size_t hidden(const char *text)
 {
-    char *out = text;
+    const unsigned char *c = (const unsigned char *)text;
 
-    for (; *text != '\0'; text++) {
-        bool control = iscntrl((unsigned char)*text) && *text != '\n' && *text != '\t';
-        bool c1 = is_c1(text);
+    if (c[0] == 0xd8 && c[1] == 0x9c)
+        return 2;
+    if (c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf)
+        return 3;
+    if (c[0] != 0xe2 || (c[1] != 0x80 && c[1] != 0x81) || c[2] < 0x80 || c[2] > 0xaf)
+        return 0;
+    if (c[1] == 0x81)
+        return c[2] >= 0xa0 ? 3 : 0;
+    return (c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xa8 && c[2] <= 0xae) ? 3 : 0;
+}
 
-        *out++ = control || c1 ? '?' : *text;
-        text += c1; /* two bytes, one `?` */
+void make_one_line(char *line)
+{
+    char *out = line;
+
+    while (*line != '\0') {
+        size_t n = is_c1(line) ? 2 : hidden(line);
+
+        *out++ = iscntrl((unsigned char)*line) || n > 0 ? '?' : *line;
+        line += n > 0 ? n : 1; /* its bytes, one `?` */
     }
     *out = '\0';
 }
@@ -41,7 +57,7 @@ __attribute__((format(printf, 2, 0))) static void message(const struct args *a, 
     if (vasprintf(&text, fmt, ap) < 0)
         text = NULL;
     else
-        make_harmless(text);
+        make_one_line(text);
     fprintf(stderr, "waybill%s%s: %s\n", a->command ? " " : "", a->command ? a->command->name : "",
             text ? text : "out of memory");
     free(text);

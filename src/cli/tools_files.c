@@ -57,15 +57,6 @@ struct checking {
     int code;
 };
 
-/* What a name or a message brings along does not begin another finding. */
-static void make_one_line(char *line)
-{
-    make_harmless(line);
-    for (; *line != '\0'; line++)
-        if (*line == '\n' || *line == '\t')
-            *line = '?';
-}
-
 /* "FILE:LINE:COLUMN: severity: message" for every finding. */
 static void print_findings(const char *file, const char *json, size_t size)
 {

@@ -261,14 +261,15 @@ static void a10_long_paths_and_names_are_clean_errors(void **state)
 
 static void a11_any_bytes_are_a_name_and_are_shown_escaped(void **state)
 {
-    static const char *const names[] = {"new\nline", "esc\x1b[31m", "bad\xff\xfe",
-                                        "rtl\xe2\x80\xae.c", "zero\xe2\x80\x8bwidth"};
-    static const char *const shown[] = {"new\\x0aline", "esc\\x1b[31m", "bad\\xff\\xfe",
-                                        "rtl\\u{202e}.c", "zero\\u{200b}width"};
+    static const char *const names[] = {
+        "new\nline",         "esc\x1b[31m",           "bad\xff\xfe",
+        "rtl\xe2\x80\xae.c", "zero\xe2\x80\x8bwidth", "line\xe2\x80\xa8."};
+    static const char *const shown[] = {"new\\x0aline",   "esc\\x1b[31m",       "bad\\xff\\xfe",
+                                        "rtl\\u{202e}.c", "zero\\u{200b}width", "line\\u{2028}."};
     char out[WBI_PATH_SHOWN];
 
     (void)state;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         assert_int_equal(write_kind(Z(names[i])), WBI_KIND_NONE);
         assert_int_equal(read_kind(Z(names[i])), WBI_KIND_NONE);
         assert_string_equal(wbi_path_show(Z(names[i]), out), shown[i]);

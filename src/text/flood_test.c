@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "base/limits.h"
@@ -166,12 +167,48 @@ static void nothing_but_beginnings(void **state)
     }
 }
 
+/* Beginnings of objects that may be a Kubernetes Secret, as `grep -h apiVersion` prints them:
+ * each is read up to the next, and what lies in one another no more than so often. */
+static void nothing_but_objects(void **state)
+{
+    static const char *const objects[] = {"apiVersion: v1\n", "kind: Secret\n",
+                                          "kind: Secret\ndata:\n",
+                                          "{\"kind\":\"Secret\",\"data\":{"};
+    static const char sealed[] = "apiVersion: v1\nkind: Secret\ndata:\n  colour: Ymx1ZQ==\n---\n";
+    static char piece[PIECE];
+    clock_t begin = clock();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        size_t n = 0, length = strlen(objects[i]);
+        struct wbi_buf out;
+        struct pipeline p;
+
+        for (; n + length <= PIECE; n += length)
+            memcpy(piece + n, objects[i], length);
+        start(&p);
+        for (int k = 0; k < 16; k++)
+            feed(&p, wbi_str_make(piece, n));
+        wbi_buf_init(&out, 4 * PIECE);
+        assert_int_equal(wbi_secrets_replace(p.set, wbi_str_make(piece, n), &out, NULL), WB_OK);
+        wbi_buf_clear(&out);
+        memcpy(piece + n - n % length - sizeof sealed - length, sealed, sizeof sealed - 1);
+        assert_int_equal(wbi_secrets_replace(p.set, wbi_str_make(piece, n), &out, NULL), WB_OK);
+        if (i < 2) /* where objects lie in one another, not all are looked at */
+            assert_true(wbi_str_find(wbi_buf_str(&out), WBI_LIT("Ymx1ZQ==")) == out.n);
+        wbi_buf_fini(&out);
+        (void)finish(&p);
+    }
+    assert_true((clock() - begin) / CLOCKS_PER_SEC < 30); /* it took minutes */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_without_an_end),
         cmocka_unit_test(binary_noise),
         cmocka_unit_test(nothing_but_beginnings),
+        cmocka_unit_test(nothing_but_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

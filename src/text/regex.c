@@ -2,20 +2,30 @@
  * text/regex.c: PCRE2 behind a small door.
  * (1) Every match runs under a match, depth and heap limit; two fixed sets of
  * limits are made at compile time, so that matching creates no context.
- * (2) One match block is kept per expression and lent by an atomic exchange; a
- * second thread that finds it lent makes its own for the time of one match. */
+ * (2) One match block (and for long subjects one set of limits) is kept per expression and
+ * lent by an atomic exchange; a second thread that finds it lent makes its own for the time
+ * of one match.
+ * (3) Those limits count anew for each place at which a match may begin, and a
+ * repeated character costs nothing. So a long subject is tried from some places at a
+ * time, and given up when that has taken too long. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/regex.h"
 
 #include <pcre2.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "text/regex_int.h"
 
+#define SHORT 2048u       /* subjects of which nothing takes long */
+#define FIRST_PLACES 256u /* to begin at, before the clock is looked at */
+
 struct spare {
     _Atomic(pcre2_match_data *) block;
+    _Atomic(pcre2_match_context *) limits; /* of a long subject */
 };
 
 struct wbi_regex {
@@ -24,6 +34,8 @@ struct wbi_regex {
     pcre2_match_context *limits[2]; /* by enum wbi_regex_effort */
     struct spare *spare;
     uint32_t options;
+    bool anywhere; /* a match may begin at any byte: not anchored, nor to the start of a line */
+    bool refers;   /* back to a group: a step may look at all of the subject */
 };
 
 static void *block_alloc(size_t n, void *arg)
@@ -67,10 +79,23 @@ static wb_rc compile_failed(struct wbi_error *err, int code, size_t offset, unsi
     return WB_EINPUT;
 }
 
+/* \G would match at each place that is gone on from. */
+static void look_at(struct wbi_regex *re, struct wbi_str pattern)
+{
+    uint32_t options = 0, first = 0, back = 0;
+
+    (void)pcre2_pattern_info(re->code, PCRE2_INFO_ALLOPTIONS, &options);
+    (void)pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTCODETYPE, &first);
+    (void)pcre2_pattern_info(re->code, PCRE2_INFO_BACKREFMAX, &back);
+    re->anywhere = (options & PCRE2_ANCHORED) == 0 && first != 2 &&
+                   wbi_str_find(pattern, WBI_LIT("\\G")) == pattern.n;
+    re->refers = back > 0;
+}
+
 static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned flags,
                           struct wbi_error *err)
 {
-    uint32_t options = PCRE2_DOLLAR_ENDONLY;
+    uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT;
     pcre2_compile_context *context = pcre2_compile_context_create(re->general);
     PCRE2_SIZE offset = 0;
     int code = 0;
@@ -88,6 +113,7 @@ static wb_rc compile_code(struct wbi_regex *re, struct wbi_str pattern, unsigned
     pcre2_compile_context_free(context);
     if (re->code == NULL)
         return compile_failed(err, code, offset, flags);
+    look_at(re, pattern);
     (void)pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE); /* without JIT it is only slower */
     return WB_OK;
 }
@@ -141,8 +167,10 @@ void wbi_regex_free(struct wbi_regex *re)
 {
     if (re == NULL)
         return;
-    if (re->spare != NULL)
+    if (re->spare != NULL) {
         pcre2_match_data_free(atomic_load(&re->spare->block));
+        pcre2_match_context_free(atomic_load(&re->spare->limits));
+    }
     wbi_free(re->spare);
     pcre2_match_context_free(re->limits[0]);
     pcre2_match_context_free(re->limits[1]);
@@ -165,18 +193,87 @@ static void give_back(const struct wbi_regex *re, pcre2_match_data *block)
     pcre2_match_data_free(other);
 }
 
-static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
-                 enum wbi_regex_effort effort, uint32_t more, pcre2_match_data *block)
+static int match_once(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                      uint32_t options, pcre2_match_data *block, pcre2_match_context *limits)
 {
     PCRE2_SPTR p = (PCRE2_SPTR)(subject.p != NULL ? subject.p : "");
-    pcre2_match_context *limits = re->limits[effort];
-    uint32_t options = re->options | more;
     int n = pcre2_match(re->code, p, subject.n, from, options, block, limits);
 
     /* The JIT's small stack was not enough: the interpreter keeps its own. */
     if (n == PCRE2_ERROR_JIT_STACKLIMIT)
         n = pcre2_match(re->code, p, subject.n, from, options | PCRE2_NO_JIT, block, limits);
     return n;
+}
+
+static int64_t cpu_ns(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Places to begin at between two looks at the clock, at most. */
+static size_t most_places(const struct wbi_regex *re, size_t rest)
+{
+    size_t n = WBI_LIMIT_REGEX_LOOKS / rest;
+
+    if (!re->anywhere)
+        return rest + 1; /* it begins at few of them */
+    n = re->refers ? n / rest : n;
+    return n > 0 ? n : 1;
+}
+
+/* Whether it has taken too long; *end is 0 before the first look. The time of this thread is
+ * all that says how much work it was. */
+static bool is_late(int64_t *end)
+{
+    int64_t now = cpu_ns();
+
+    if (*end == 0)
+        *end = now + WBI_LIMIT_REGEX_CPU_NS;
+    return now > *end;
+}
+
+/* From some places at a time. */
+static int match_long(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                      enum wbi_regex_effort effort, uint32_t options, pcre2_match_data *block)
+{
+    pcre2_match_context *own = atomic_exchange(&re->spare->limits, NULL);
+    size_t most = most_places(re, subject.n - from), step = WBI_MIN(most, FIRST_PLACES);
+    size_t steps = effort == WBI_REGEX_QUICK ? WBI_LIMIT_REGEX_QUICK : WBI_LIMIT_REGEX_FULL;
+    int64_t end = 0;
+    int n = PCRE2_ERROR_NOMATCH;
+
+    if (own == NULL)
+        own = pcre2_match_context_copy(re->limits[effort]);
+    if (own == NULL)
+        return PCRE2_ERROR_NOMEMORY;
+    if (re->refers)
+        steps = WBI_MIN(steps, 16 * WBI_LIMIT_REGEX_LOOKS / (subject.n - from));
+    (void)pcre2_set_match_limit(own, (uint32_t)steps);
+    while (n == PCRE2_ERROR_NOMATCH && from <= subject.n) {
+        (void)pcre2_set_offset_limit(own, from + step - 1);
+        n = match_once(re, subject, from, options, block, own);
+        from += step;
+        while (re->options != 0 && from < subject.n && ((uint8_t)subject.p[from] & 0xc0) == 0x80)
+            from++; /* characters are not begun within */
+        if (n == PCRE2_ERROR_NOMATCH && from <= subject.n && is_late(&end))
+            n = PCRE2_ERROR_MATCHLIMIT;
+        step = WBI_MIN(most, step * 8);
+    }
+    pcre2_match_context_free(atomic_exchange(&re->spare->limits, own));
+    return n;
+}
+
+static int match(const struct wbi_regex *re, struct wbi_str subject, size_t from,
+                 enum wbi_regex_effort effort, uint32_t more, pcre2_match_data *block)
+{
+    uint32_t options = re->options | more;
+
+    if (subject.n - from > SHORT)
+        return match_long(re, subject, from, effort, options, block);
+    return match_once(re, subject, from, options, block, re->limits[effort]);
 }
 
 static enum wbi_regex_verdict verdict(int n)

@@ -40,6 +40,7 @@ enum wbi_regex_effort {
     WBI_REGEX_QUICK, /* WBI_LIMIT_REGEX_QUICK steps: well under a millisecond */
     WBI_REGEX_FULL   /* WBI_LIMIT_REGEX_FULL steps: some ten milliseconds at most */
 };
+/* Steps are those from one place; all places together have about WBI_LIMIT_REGEX_CPU_NS. */
 
 /* Does it match anywhere? subject must be UTF-8 unless WBI_REGEX_BYTES. */
 enum wbi_regex_verdict wbi_regex_test(const struct wbi_regex *re, struct wbi_str subject,

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "text/regex.h"
@@ -128,6 +129,36 @@ static void matching_gives_up_in_time(void **state)
     wbi_regex_free(NULL);
 }
 
+/* Nothing of it is a step: \w+ runs to the end from each place. */
+static void long_subjects_are_given_up_in_time(void **state)
+{
+    static const struct {
+        const char *pattern;
+        enum wbi_regex_verdict verdict;
+    } t[] = {
+        {"(\\w+)=\\1", WBI_REGEX_LIMIT}, /* the = stands where no \w is before it */
+        {"z$", WBI_REGEX_YES},           {"[^b]\\n?z", WBI_REGEX_YES},
+        {"\\u00e9z$", WBI_REGEX_YES}, /* two bytes, wherever the steps end */
+        {"^= a|Q", WBI_REGEX_YES},       {"^a|Q", WBI_REGEX_NO},
+    };
+    static char text[1u << 20];
+    struct wbi_str subject = wbi_str_make(text, sizeof(text));
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "= ", 2);
+    memcpy(text + sizeof(text) - 3, "\xc3\xa9z", 3);
+    for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        struct wbi_regex *re;
+
+        assert_int_equal(wbi_regex_compile(wbi_str_z(t[i].pattern), WBI_REGEX_ECMA, &re, NULL),
+                         WB_OK);
+        if (wbi_regex_test(re, subject, WBI_REGEX_FULL) != t[i].verdict)
+            fail_msg("%s", t[i].pattern);
+        wbi_regex_free(re);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +167,7 @@ int main(void)
         cmocka_unit_test(a_match_gives_its_spans),
         cmocka_unit_test(bytes_need_not_be_text),
         cmocka_unit_test(matching_gives_up_in_time),
+        cmocka_unit_test(long_subjects_are_given_up_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

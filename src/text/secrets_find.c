@@ -44,7 +44,7 @@ static void take_context(struct finder *f, const struct rule *rule, size_t at, s
         return;
     }
     if (f->has_value || at >= f->limit ||
-        !wbi_sealed_open(&f->sealed, wbi_str_head(f->text, f->limit), at))
+        !wbi_sealed_open(&f->sealed, wbi_str_head(f->text, f->limit), at, &f->left))
         return;
     if (f->sealed.unfinished && !f->final && f->limit - f->sealed.from < WBI_LIMIT_SECRET_SEALED)
         f->wait = f->sealed.from;
@@ -101,6 +101,7 @@ void wbi_finder_start(struct finder *f, const struct wbi_secrets *set, struct wb
     f->mark = NOWHERE;
     f->wait = NOWHERE;
     f->has_value = false;
+    f->left = SEALED_READS * text.n;
     f->literal = 0;
     f->runs.there = 0;
     wbi_scan_start(&f->scan, &set->filter, text);

@@ -157,6 +157,10 @@ static const char *const leaks[] = {
     "> Cookie: sessionid={h32}; theme=dark\n",
     "< Set-Cookie: session={a40}; Path=/; HttpOnly\n",
     "Authorization: Digest username=\"bob\", nonce=\"x\", response=\"{h32}\"\n",
+    "Authorization: SSWS 00{w40}\n",
+    "authorization: Splunk {i}\n",
+    "DEPLOYER_PRIVATE_KEY=0x{h64}\n",
+    "  privateKey: \"0x{h64}\",\n",
     "Ocp-Apim-Subscription-Key: {h32}\n",
     /* commands */
     "ACCESSKEY\tAKIA{u16}\t2026-01-01T00:00:00+00:00\t{b40}\tActive\n",
@@ -347,6 +351,9 @@ static void secrets_are_replaced_as_programs_print_them(void **state)
 static void words_code_and_identifiers_are_left_alone(void **state)
 {
     static const char *const harmless[] = {
+        "  token: \"0x6B175474E89094C44Da98b954EedeAC495271d0F\",\n",
+        "hash: 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060\n",
+        "Authorization: Splunk is asked for it\n",
         " PASS  __tests__/m11.test.js\n",
         "password: |\n  Please choose one of 12 words.\n",
         "token: |\n",

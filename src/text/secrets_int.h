@@ -282,6 +282,7 @@ struct wbi_secrets {
 /* secrets_sealed.c: an object that is or may be a Kubernetes Secret. */
 #define SEALED_LABEL "kubernetes-secret"
 #define SEALED_MAX 4
+#define SEALED_READS 16u /* of objects in objects: so often a byte is read on average */
 struct span {
     size_t from;
     size_t to;
@@ -291,14 +292,16 @@ struct sealed {
     bool secret;     /* its kind is Secret */
     bool unfinished; /* the text ends inside it */
     bool json;
-    bool escaped;  /* quotes are \" */
-    size_t member; /* of a JSON block: the one last looked at */
+    bool escaped;       /* quotes are \" */
+    bool kind, version; /* a member of that name was read: a second one is another object's */
+    size_t member;      /* of a JSON block: the one last looked at */
+    size_t read;        /* up to here, to find all this out */
     size_t n;
     struct span block[SEALED_MAX]; /* data and stringData */
 };
 /* Read the object whose version or kind is the member at `at`; false when it is
- * nothing of the sort. */
-bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at);
+ * nothing of the sort, or nothing is left: what is read is taken from *left. */
+bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at, size_t *left);
 /* Next value at or after from that is not replaced yet. */
 bool wbi_sealed_next(struct sealed *s, const struct wbi_secrets *set, struct wbi_str t, size_t from,
                      struct secret *ret);
@@ -326,6 +329,7 @@ struct finder {
     struct sealed sealed; /* the object under way whose values are all secret */
     struct secret value;  /* the next one of them */
     bool has_value;
+    size_t left;    /* bytes that may yet be read for such objects */
     size_t literal; /* of the secret found last; its value may stand behind */
     struct runs runs;
 };

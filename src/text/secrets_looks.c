@@ -82,10 +82,12 @@ static bool scrambled(struct wbi_str v)
     return v.n >= 16 && kind_changes(v) >= v.n / 3;
 }
 
-/* 0x and digits, perhaps UL behind them. */
+/* 0x and digits, perhaps UL behind them; not so many as a key has. */
 static bool hex_number(struct wbi_str v)
 {
-    return wbi_str_starts(v, WBI_LIT("0x")) && 2 + wbi_run(v, 2, A_HEX) + 3 >= v.n;
+    size_t digits = wbi_run(v, 2, A_HEX);
+
+    return wbi_str_starts(v, WBI_LIT("0x")) && digits < 64 && 2 + digits + 3 >= v.n;
 }
 
 static bool pathlike(struct wbi_str v)

@@ -465,8 +465,9 @@ static bool wordy_start(struct wbi_str t, const struct secret *found)
 bool wbi_match_header(struct judged *j, size_t at, const struct rule *r, struct secret *ret)
 {
     struct wbi_str t = j->text;
-    static const char *const schemes[] = {"digest", "aws4-hmac-sha256", "basic", "bearer",
-                                          "token",  "negotiate",        "apikey"};
+    static const char *const schemes[] = {"digest", "aws4-hmac-sha256", "basic",    "bearer",
+                                          "token",  "negotiate",        "apikey",   "ssws",
+                                          "splunk", "geniekey",         "api-token"};
     size_t i = wbi_value_start(t, at + r->n), n;
 
     if (i == 0)

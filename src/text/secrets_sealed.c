@@ -5,6 +5,8 @@
  * comes first. */
 #include "text/secrets_int.h"
 
+#include "base/checked.h"
+
 /* A member of the object under way. */
 struct member {
     struct wbi_str name;
@@ -115,6 +117,7 @@ static bool json_member(struct wbi_str t, size_t i, bool escaped, struct member 
 {
     size_t n = quote_at(t, i, escaped), end = skip_string(t, i, escaped), colon;
 
+    ret->end = end;
     if (n == 0 || end < i + 2 * n)
         return false;
     ret->name = wbi_str_make(t.p + i + n, end - i - 2 * n);
@@ -140,7 +143,16 @@ static bool is_secret(struct wbi_str value)
 /* A member noted; false when the object is of another kind. */
 static bool note(struct sealed *s, struct wbi_str t, const struct member *m)
 {
+    if (wbi_str_eqz(m->name, "apiVersion")) {
+        bool first = !s->version;
+
+        s->version = true;
+        return first;
+    }
     if (wbi_str_eqz(m->name, "kind")) {
+        if (s->kind)
+            return false;
+        s->kind = true;
         s->secret = is_secret(wbi_str_make(t.p + m->value, m->end - m->value));
         return s->secret;
     }
@@ -158,6 +170,7 @@ static void read_yaml(struct sealed *s, struct wbi_str t, size_t from, size_t co
     while (yaml_member(t, from, col, &m) && note(s, t, &m)) {
         size_t at;
 
+        s->read = m.end;
         if (m.end >= t.n) {
             s->unfinished = true;
             return;
@@ -176,6 +189,7 @@ static void read_json(struct sealed *s, struct wbi_str t, size_t from)
     struct member m;
 
     while (json_member(t, from, s->escaped, &m) && note(s, t, &m)) {
+        s->read = m.end;
         from = m.end < t.n && t.p[m.end] == ',' ? skip_space(t, m.end + 1) : m.end;
         if (from >= t.n) {
             s->unfinished = true;
@@ -184,14 +198,17 @@ static void read_json(struct sealed *s, struct wbi_str t, size_t from)
         if (t.p[m.end] != ',')
             return;
     }
+    s->read = m.end;
 }
 
-bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at)
+bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at, size_t *left)
 {
     size_t from = wbi_line_start(t, at);
     bool item;
 
-    *s = (struct sealed){.from = from};
+    *s = (struct sealed){.from = from, .read = at};
+    if (*left == 0)
+        return false;
     if (at > 0 && t.p[at - 1] == '"') {
         s->json = true;
         s->escaped = at > 1 && t.p[at - 2] == '\\';
@@ -199,6 +216,7 @@ bool wbi_sealed_open(struct sealed *s, struct wbi_str t, size_t at)
     } else if (column(t, from, line_end(t, from), &item) == at - from) {
         read_yaml(s, t, from, at - from);
     }
+    *left -= WBI_MIN(*left, s->read - WBI_MIN(s->read, at));
     return s->unfinished || (s->secret && s->n > 0);
 }
 

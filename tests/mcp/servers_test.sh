@@ -61,6 +61,15 @@ has "it is there now" '"late__t"'
 [ "$(grep -c '^server missing' "$work/err")" = 1 ] || bad "told more than once: $(cat "$work/err")"
 hush
 
+# What a server names its tools writes no line of its own on a terminal, and moves nothing there.
+mkdir -p "$work/canned"
+printf '{"name":"a\\nserver late: fine\\u001b[2J\\u202e","inputSchema":{"type":"object"}}' >"$work/canned/tools"
+config "{\"mcpServers\":{\"odd\":{\"command\":\"$build/mcp_canned\",\"args\":[\"$work/canned\"],\"era\":\"legacy\"}}}"
+serve
+ask list tools/list ''
+until_seen '^server odd: tools left out: 1: a?server late: fine?\[2J? (its name is no plain one)$' err
+hush
+
 # A server that spoke an older revision and comes back with 2026-07-28 alone.
 cat >"$work/newer" <<SERVER
 #!/bin/sh

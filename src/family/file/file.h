@@ -19,6 +19,7 @@
 
 struct wbi_arena;
 struct wbi_root;
+struct wbi_secrets;
 
 /* ---- ReadFile ---- */
 
@@ -37,6 +38,7 @@ struct wbi_read_request {
     size_t max_line; /* bytes kept of one line; 0: WBI_LIMIT_READ_LINE, where nothing is cut:
                       * the page ends within a longer line and the next one goes on there */
     struct wbi_str token;
+    const struct wbi_secrets *secrets; /* to hide as family/file/hide.h does; may be NULL */
 };
 
 struct wbi_read_line {
@@ -45,6 +47,7 @@ struct wbi_read_line {
     uint64_t length;     /* bytes the line has from there on */
     uint64_t end;        /* offset behind it and its line end; of one that goes on, behind text */
     bool goes_on;        /* the next page goes on in it */
+    bool hidden;         /* text is not what stands there: secrets were replaced */
 };
 
 struct wbi_read_result {
@@ -64,6 +67,7 @@ struct wbi_read_result {
     const char *encoding; /* "utf-8", "utf-8-bom" (mark left out), "unknown-8bit" */
     bool crlf;            /* some line of the page ends so */
     bool final_newline;   /* with counted */
+    bool hidden;          /* some line is */
     struct wbi_str next_token;
 };
 
@@ -129,7 +133,8 @@ struct wbi_search_request {
     bool hidden, no_ignore;
     size_t max_matches; /* matching lines, or files; 0: WBI_LIMIT_SEARCH_MATCHES */
     struct wbi_str token;
-    const _Atomic bool *stop; /* as in struct wbi_list_request */
+    const _Atomic bool *stop;          /* as in struct wbi_list_request */
+    const struct wbi_secrets *secrets; /* to hide as family/file/hide.h does; may be NULL */
 };
 
 struct wbi_search_line {
@@ -137,6 +142,7 @@ struct wbi_search_line {
     struct wbi_str text; /* cut to WBI_LIMIT_SEARCH_LINE bytes around the match */
     bool is_match, cut;
     uint32_t from, to; /* the first match within text */
+    size_t at;         /* of the line in the file's text */
 };
 
 struct wbi_search_file {
@@ -154,6 +160,7 @@ struct wbi_search_result {
     uint64_t files_searched;
     unsigned binary_skipped, large_skipped, unreadable, too_deep;
     bool gave_up; /* the expression needed too much work somewhere */
+    bool hidden;  /* secrets in some line were replaced */
     struct wbi_str next_token;
 };
 

@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/local.h"
 #include "base/utf8.h"
+#include "family/file/hide.h"
 #include "path/path.h"
 
 #define BLOCK (256u * 1024u)
@@ -321,6 +322,105 @@ static wb_rc finish(struct reader *r, struct wbi_error *err, size_t bom)
     return res->next_token.p != NULL ? WB_OK : wbi_fail_nomem(err);
 }
 
+/* ---- what stands around the page ---- */
+
+static void add_without_crs(struct wbi_buf *out, struct wbi_str text)
+{
+    while (text.n > 0) {
+        size_t n = wbi_str_index(text, '\r');
+
+        wbi_buf_adds(out, wbi_str_head(text, n));
+        if (n + 1 < text.n && text.p[n + 1] != '\n')
+            wbi_buf_addc(out, '\r');
+        text = wbi_str_from(text, WBI_MIN(n + 1, text.n));
+    }
+}
+
+/* Bytes [from, to) of the file, as many as are there. */
+static wb_rc add_bytes(const struct reader *r, struct wbi_buf *out, uint64_t from, uint64_t to)
+{
+    char *room = wbi_arena_alloc(r->arena, (size_t)(to - from) + 1);
+    const char *p;
+    ssize_t got;
+
+    if (room == NULL)
+        return WB_ENOMEM;
+    got = read_at(r, room, (size_t)(to - from), from, &p);
+    if (got > 0)
+        add_without_crs(out, wbi_str_make(p, (size_t)got));
+    return wbi_buf_rc(out);
+}
+
+/* The lines as they were read, between what stands before and behind them. */
+static wb_rc put_around(const struct reader *r, struct wbi_buf *out, uint64_t *ret_lines)
+{
+    const struct wbi_read_result *res = r->res;
+    uint64_t start = res->lines[0].start, end = res->lines[res->n_lines - 1].end;
+    uint64_t from = start > WBI_HIDE_BEFORE ? start - WBI_HIDE_BEFORE : 0;
+    wb_rc rc = add_bytes(r, out, from, start);
+
+    *ret_lines = 0;
+    for (size_t i = 0; i < out->n; i++)
+        *ret_lines += out->p[i] == '\n';
+    for (size_t i = 0; i < res->n_lines; i++) {
+        wbi_buf_adds(out, res->lines[i].text);
+        if (!res->lines[i].goes_on)
+            wbi_buf_addc(out, '\n');
+    }
+    return rc == WB_OK ? add_bytes(r, out, end, end + WBI_HIDE_BEHIND) : rc;
+}
+
+/* Of a line that is shown in parts the place of each must be known: it stays. */
+static wb_rc hide_line(struct reader *r, size_t i, struct wbi_str shown)
+{
+    struct wbi_read_line *l = &r->res->lines[i];
+    bool cut = l->length > l->text.n;
+
+    if (l->goes_on || (i == 0 && r->within > 0))
+        return WB_OK;
+    l->text = wbi_arena_str(r->arena, shown);
+    l->length = cut ? WBI_MAX(l->length, shown.n + 1) : shown.n;
+    l->hidden = r->res->hidden = true;
+    return l->text.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
+static wb_rc hide_lines(struct reader *r, struct wbi_hide *h)
+{
+    struct wbi_hidden line;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && i < r->res->n_lines; i++) {
+        rc = wbi_hide_line(h, &line);
+        if (rc == WB_OK && line.hides)
+            rc = hide_line(r, i, line.shown);
+    }
+    return rc;
+}
+
+static wb_rc hide(struct reader *r)
+{
+    const struct wbi_read_result *res = r->res;
+    struct wbi_buf around;
+    struct wbi_hide h;
+    uint64_t before;
+    wb_rc rc;
+
+    if (r->req->secrets == NULL || res->n_lines == 0 ||
+        (res->lines[0].start == 0 && res->lines[res->n_lines - 1].end >= res->size))
+        return WB_OK; /* all there is will be looked at */
+    wbi_buf_init_arena(&around, r->arena, 2 * WBI_LIMIT_READ_BYTES);
+    rc = put_around(r, &around, &before);
+    if (rc != WB_OK)
+        return rc;
+    rc = wbi_hide_begin(&h, r->req->secrets, wbi_buf_str(&around));
+    if (rc == WB_OK && h.any) {
+        wbi_hide_skip(&h, before);
+        rc = hide_lines(r, &h);
+    }
+    wbi_hide_end(&h);
+    return rc;
+}
+
 wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
                     struct wbi_arena *arena, struct wbi_error *err, struct wbi_read_result *ret)
 {
@@ -354,6 +454,8 @@ wb_rc wbi_file_read(struct wbi_root *root, const struct wbi_read_request *req,
         rc = read_blocks(&r, err);
     if (rc == WB_OK)
         rc = finish(&r, err, bom);
+    if (rc == WB_OK && hide(&r) != WB_OK)
+        rc = wbi_fail_nomem(err);
     wbi_sha256_free(r.sha);
     wbi_buf_fini(&r.current);
     if (req->file == NULL)

@@ -13,10 +13,12 @@
 #include "base/buf.h"
 #include "base/checked.h"
 #include "base/utf8.h"
+#include "family/file/hide.h"
 #include "family/file/walk.h"
 
 #define BINARY_HEAD (64u * 1024u)
 #define BINARY_GLANCE (8u * 1024u) /* of a file that cannot match, only to tell of it */
+#define BLOCK (16u * 1024u)        /* whole lines that are looked at together */
 
 struct searcher {
     const struct wbi_search_request *req;
@@ -106,6 +108,7 @@ static wb_rc put_line(struct scan *c, uint64_t number, size_t at, size_t from, s
     l = &f->lines[f->n_lines];
     memset(l, 0, sizeof(*l));
     l->number = number;
+    l->at = at;
     l->is_match = to > from || from != SIZE_MAX;
     cut_line(line, from == SIZE_MAX ? 0 : from, from == SIZE_MAX ? 0 : to, l, &line);
     l->text = wbi_arena_str(c->s->arena, line);
@@ -163,13 +166,18 @@ static enum wbi_regex_verdict find_in_line(struct scan *c, size_t start, size_t 
     return v;
 }
 
+static bool is_stopped(const struct searcher *s)
+{
+    return s->req->stop != NULL && *s->req->stop;
+}
+
 /* The next matching line at or after offset *at. 1 found, 0 none. */
 static int next_match(struct scan *c, size_t *at, struct wbi_regex_span *span)
 {
     const struct wbi_needle *needle = &c->s->needle;
     enum wbi_regex_verdict v = WBI_REGEX_NO;
 
-    while (*at < c->text.n && v != WBI_REGEX_LIMIT) {
+    while (*at < c->text.n && v != WBI_REGEX_LIMIT && !is_stopped(c->s)) {
         size_t hit, start, end;
 
         if (!wbi_needle_literal(needle, c->text, *at, &hit))
@@ -178,9 +186,14 @@ static int next_match(struct scan *c, size_t *at, struct wbi_regex_span *span)
             *at = line_start(c->text, hit);
         start = *at;
         if (!needle->by_line) {
-            v = wbi_needle_find(needle, c->text, *at, c->utf8, span);
+            struct wbi_str lines =
+                wbi_str_head(c->text, line_end(c->text, WBI_MIN(*at + BLOCK, c->text.n)));
+
+            v = wbi_needle_find(needle, lines, *at, c->utf8, span);
+            if (v == WBI_REGEX_NO)
+                *at = lines.n + 1;
             if (v != WBI_REGEX_YES)
-                break;
+                continue;
             start = line_start(c->text, span->from);
         }
         end = line_end(c->text, start);
@@ -261,6 +274,58 @@ static wb_rc scan_text(struct scan *c, uint64_t skip_line)
     return rc == WB_OK && pending ? put_after(c, pending, pending_end, UINT64_MAX) : rc;
 }
 
+/* ---- secrets that the lines around tell ---- */
+
+static wb_rc hide_line(struct searcher *s, struct wbi_search_line *l, struct wbi_str shown)
+{
+    size_t n = wbi_utf8_cut(shown, WBI_LIMIT_SEARCH_LINE);
+
+    l->text = wbi_arena_str(s->arena, wbi_str_head(shown, n));
+    l->cut = n < shown.n;
+    l->from = l->to = 0;
+    s->res->hidden = true;
+    return l->text.p != NULL ? WB_OK : WB_ENOMEM;
+}
+
+/* Lines [i, end) of the file, which stand near each other. */
+static wb_rc hide_near(struct scan *c, size_t i, size_t end)
+{
+    struct wbi_search_line *lines = c->file->lines;
+    size_t first = lines[i].at, last = line_end(c->text, lines[end - 1].at);
+    size_t from = line_start(c->text, first > WBI_HIDE_BEFORE ? first - WBI_HIDE_BEFORE : 0);
+    size_t to = line_end(c->text, WBI_MIN(last + WBI_HIDE_BEHIND, c->text.n));
+    uint64_t number = lines[i].number - count_lines(c->text.p + from, first - from);
+    struct wbi_hidden line;
+    struct wbi_hide h;
+    wb_rc rc = wbi_hide_begin(&h, c->s->req->secrets, wbi_str_make(c->text.p + from, to - from));
+
+    for (; rc == WB_OK && h.any && i < end; i++) {
+        wbi_hide_skip(&h, lines[i].number - number);
+        number = lines[i].number + 1;
+        rc = wbi_hide_line(&h, &line);
+        if (rc == WB_OK && line.hides)
+            rc = hide_line(c->s, &lines[i], line.shown);
+    }
+    wbi_hide_end(&h);
+    return rc;
+}
+
+static wb_rc hide_lines(struct scan *c)
+{
+    const struct wbi_search_file *f = c->file;
+    size_t end;
+    wb_rc rc = WB_OK;
+
+    for (size_t i = 0; rc == WB_OK && c->s->req->secrets != NULL && i < f->n_lines; i = end) {
+        for (end = i + 1; end < f->n_lines; end++)
+            if (f->lines[end].at - f->lines[end - 1].at > WBI_HIDE_BEFORE ||
+                f->lines[end].at - f->lines[i].at > WBI_HIDE_MOST / 4)
+                break;
+        rc = hide_near(c, i, end);
+    }
+    return rc;
+}
+
 static wb_rc add_file(struct searcher *s, const struct wbi_search_file *f)
 {
     struct wbi_search_file *files;
@@ -320,6 +385,8 @@ static wb_rc search_text(struct searcher *s, struct wbi_str path)
     if (file.path.p == NULL)
         return WB_ENOMEM;
     rc = scan_text(&c, skip);
+    if (rc == WB_OK)
+        rc = hide_lines(&c);
     if (rc || (s->req->mode == WBI_SEARCH_LINES ? file.n_lines == 0 : file.matches == 0))
         return rc;
     if (s->req->mode != WBI_SEARCH_LINES && s->shown++ == s->most)
@@ -430,10 +497,9 @@ static wb_rc search_tree(struct searcher *s, struct wbi_root *root, struct wbi_e
         rc = wbi_walk_next(w, err, &e, &more);
         if (rc || !more)
             break;
-        if (s->req->stop != NULL && *s->req->stop)
-            rc = wbi_fail(err, WB_ECANCELLED, "the search was stopped");
-        else
-            rc = search_entry(s, &e, err);
+        if (is_stopped(s))
+            break;
+        rc = search_entry(s, &e, err);
     }
     s->res->unreadable += wbi_walk_unreadable(w);
     s->res->too_deep = wbi_walk_too_deep(w);
@@ -479,6 +545,8 @@ wb_rc wbi_file_search(struct wbi_root *root, const struct wbi_search_request *re
     rc = S_ISDIR(st.st_mode) ? search_tree(&s, root, err) : search_one_file(&s, root, err);
     wbi_buf_fini(&s.text);
     wbi_needle_free(&s.needle);
+    if (rc == WB_OK && is_stopped(&s))
+        rc = wbi_fail(err, WB_ECANCELLED, "the search was stopped");
     if (rc == WB_OK)
         *ret = res;
     return rc;

@@ -25,9 +25,9 @@ static wb_rc add_line(struct wbi_buf *text, const struct wbi_read_output *o, siz
     if (o->numbered)
         add_number(text, o->r.first_line + i);
     wbi_buf_adds(text, shown);
-    if (bytes < l->text.n || l->goes_on)
+    if ((bytes < l->text.n && !l->hidden) || l->goes_on)
         wbi_buf_addf(text, "[line cut: %llu bytes in all; the next page goes on in it]", all);
-    else if (l->length > l->text.n)
+    else if (l->length > l->text.n || bytes < l->text.n)
         wbi_buf_addf(text, "[line cut: %llu bytes in all]", all);
     wbi_buf_addc(text, '\n');
     return wbi_buf_rc(text);
@@ -101,7 +101,10 @@ static wb_rc fill_counted(const struct wbi_read_output *o, struct wbi_arena *are
         if (i > 0)
             return WB_OK;
         ret->bytes = fitting(o->r.lines[0].text, room, arena);
-        return add_line(text, o, 0, ret->bytes, arena);
+        rc = add_line(text, o, 0, ret->bytes, arena);
+        if (o->r.lines[0].hidden)
+            ret->bytes = 0; /* no place in it is one in the file: the next line goes on */
+        return rc;
     }
     return WB_OK;
 }
