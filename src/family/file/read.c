@@ -109,6 +109,7 @@ static wb_rc keep_line(struct reader *r, bool ended)
         r->cap = more;
     }
     l = &res->lines[res->n_lines++];
+    *l = (struct wbi_read_line){.start = r->line_start, .length = length};
     l->goes_on = length > text.n && r->max_line == WBI_LIMIT_READ_LINE;
     if (length > text.n) {
         res->cut_lines += !l->goes_on;
@@ -116,8 +117,6 @@ static wb_rc keep_line(struct reader *r, bool ended)
     }
     r->invalid = r->invalid || !wbi_utf8_valid(text);
     l->text = wbi_arena_str(r->arena, text);
-    l->start = r->line_start;
-    l->length = length;
     r->kept_bytes += text.n;
     return l->text.p != NULL ? WB_OK : WB_ENOMEM;
 }
