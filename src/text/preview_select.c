@@ -195,7 +195,7 @@ static wb_rc worst_line(struct chooser *c)
     wbi_queue_by_score(c, &q);
     if (!wbi_queue_at(&q, 0, &at) || c->picks[at].rec->severity < FAILURE || wbi_shown(c, at))
         return WB_OK;
-    return wbi_offer(c, at, at, c->units, &taken);
+    return wbi_offer(c, at, at, c->units * 7 / 8, &taken);
 }
 
 /* What is chosen last is dropped first: with room for hardly more than two lines, or where the
@@ -292,7 +292,7 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q)
             t->later[t->n_later++] = at;
             continue;
         }
-        rc = wbi_offer(c, at, at, i == 0 ? c->units : most, &taken);
+        rc = wbi_offer(c, at, at, i == 0 ? c->units * 7 / 8 : most, &taken);
         misses = taken ? 0 : misses + 1;
     }
     for (size_t i = 0; rc == WB_OK && i < t->n_later; i++)

@@ -164,7 +164,7 @@ static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t bud
         if (s->artifact.p[i] == '/')
             name = wbi_str_from(s->artifact, i + 1);
     call = read_lines_of(name, arena);
-    if (call.p == NULL || budget >= NOTICE_TOKENS + wbi_tokens(call))
+    if (call.p == NULL || budget >= NOTICE_TOKENS + wbi_tokens(call) * 5 / 4) /* its id is random */
         return call;
     call = WBI_LIT("ReadArtifact {\"path\":<its artifact>,\"lines\":\"A-B\"}");
     return budget >= NOTICE_TOKENS + wbi_tokens(call) ? call : WBI_LIT("ReadArtifact");
