@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "config/config.h"
+#include "config/variable.h"
 #include "text/secrets.h"
 
 const char *wbi_credential(struct wbi_str name)
@@ -86,31 +87,6 @@ static bool tells(struct wbi_str name)
     return wbi_secrets_name(name) || wbi_secrets_telling(name);
 }
 
-/* Each ${NAME} of text that tells. told: the member does, so what it ends with counts, too,
- * unless that is only a part of a word, as the folder of a file is. */
-static wb_rc add_taken(struct found *f, struct wbi_str text, bool told)
-{
-    bool apart = true; /* nothing, or a blank, stands before it */
-    wb_rc rc = WB_OK;
-
-    while (rc == WB_OK) {
-        size_t at = wbi_str_find(text, WBI_LIT("${")), end;
-        struct wbi_str name;
-
-        apart = at == 0 ? apart : at < text.n && text.p[at - 1] == ' ';
-        text = wbi_str_from(text, at);
-        end = wbi_str_index(text, '}');
-        if (end == text.n)
-            break;
-        name = wbi_str_make(text.p + 2, end - 2);
-        if (tells(name) || (told && apart && end + 1 == text.n))
-            rc = add_variable(f, name);
-        text = wbi_str_from(text, end + 1);
-        apart = false;
-    }
-    return rc;
-}
-
 /* A value that stands in the file is one if it looks like one: others are words that any
  * output may have. "Bearer" and its like are none of it. */
 static wb_rc add_written(struct found *f, struct wbi_str name, struct wbi_str text)
@@ -126,6 +102,27 @@ static wb_rc add_written(struct found *f, struct wbi_str name, struct wbi_str te
     if (wbi_buf_rc(&line) == WB_OK && wbi_secrets_found(f->rt->secrets, wbi_buf_str(&line)))
         rc = add(f, value, name);
     wbi_buf_fini(&line);
+    return rc;
+}
+
+/* Each variable of text that tells. told: the member does, so what it ends with counts, too,
+ * unless that is only a part of a word, as the folder of a file is. */
+static wb_rc add_taken(struct found *f, struct wbi_str text, bool told)
+{
+    bool apart = true; /* nothing, or a blank, stands before it */
+    struct wbi_variable v;
+    wb_rc rc = WB_OK;
+
+    for (; rc == WB_OK && wbi_variable_find(text, &v); text = v.after) {
+        if (v.before.n > 0)
+            apart = wbi_str_ends(v.before, WBI_LIT(" "));
+        if (tells(v.name) || (told && apart && v.after.n == 0)) {
+            rc = add_variable(f, v.name);
+            if (rc == WB_OK && v.otherwise.n > 0)
+                rc = add_written(f, v.name, v.otherwise);
+        }
+        apart = false;
+    }
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/limits.h"
+#include "config/variable.h"
 #include "serve/upstreams_int.h"
 
 /* What every program gets. */
@@ -19,30 +20,24 @@ static wb_rc wrong(struct wbi_error *err, const char *member, const char *want)
     return wbi_fail(err, WB_EINPUT, "%s must be %s", member, want);
 }
 
-/* Replaces each ${NAME}; a name that is not set is an error, not an empty text. */
+/* Replaces each variable; one that nothing stands for is an error, not an empty text. */
 static wb_rc expand(struct wbi_arena *arena, struct wbi_str text, struct wbi_str *ret,
                     struct wbi_error *err)
 {
+    struct wbi_variable v;
     struct wbi_buf out;
 
     wbi_buf_init_arena(&out, arena, WBI_LIMIT_JSON_TEXT);
-    while (text.n > 0) {
-        size_t at = wbi_str_find(text, WBI_LIT("${")), end;
-        const char *value;
-        char *name;
+    for (; wbi_variable_find(text, &v); text = v.after) {
+        char *name = wbi_arena_strz(arena, v.name);
+        struct wbi_str value = wbi_str_z(name != NULL ? getenv(name) : NULL);
 
-        wbi_buf_adds(&out, wbi_str_head(text, at));
-        text = wbi_str_from(text, at);
-        end = wbi_str_index(text, '}');
-        if (text.n == 0 || end == text.n)
-            break;
-        name = wbi_arena_strz(arena, wbi_str_make(text.p + 2, end - 2));
-        value = name != NULL ? getenv(name) : NULL;
-        if (value == NULL)
-            return wbi_fail(err, WB_ESTATE, "the environment has no %.*s",
-                            WBI_FMT(wbi_str_make(text.p + 2, end - 2)));
-        wbi_buf_addz(&out, value);
-        text = wbi_str_from(text, end + 1);
+        wbi_buf_adds(&out, v.before);
+        if (value.n == 0 && v.otherwise.p != NULL)
+            value = v.otherwise;
+        if (value.p == NULL)
+            return wbi_fail(err, WB_ESTATE, "the environment has no %.*s", WBI_FMT(v.name));
+        wbi_buf_adds(&out, value);
     }
     wbi_buf_adds(&out, text);
     if (wbi_buf_rc(&out) != WB_OK)
