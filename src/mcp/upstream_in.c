@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "json/write.h"
+#include "mcp/question.h"
 #include "mcp/upstream_int.h"
 
 static struct wbi_upstream_call *by_number(struct wbi_upstream *up, uint64_t n)
@@ -200,6 +201,24 @@ static const wbi_json *params_of(const wbi_json *question)
     return wbi_json_is(params, WBI_JSON_NULL) ? NULL : params;
 }
 
+/* Whether each could be understood; else the call is over. */
+static bool all_readable(struct wbi_upstream_call *c, const wbi_json *requests)
+{
+    char why[120];
+
+    WBI_JSON_EACH_MEMBER (requests, k) {
+        const char *fault =
+            wbi_mcp_question_fault(wbi_json_get_str(k_val, "method"), params_of(k_val));
+
+        if (fault == NULL)
+            continue;
+        (void)snprintf(why, sizeof(why), "the server asks in a form that is no request: %s", fault);
+        wbi_upstream_call_fail(c, WB_EINPUT, why);
+        return false;
+    }
+    return true;
+}
+
 /* The result asks for input: hand every question to the caller. */
 static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
 {
@@ -224,11 +243,9 @@ static void ask_caller(struct wbi_upstream_call *c, const wbi_json *result)
     }
     c->sent = true;
     wbi_call_rename(c, 0); /* answers to the old message are late ones now */
+    if (!all_readable(c, requests))
+        return;
     WBI_JSON_EACH_MEMBER (requests, k) {
-        if (params_of(k_val) != NULL && !wbi_json_is(params_of(k_val), WBI_JSON_OBJ)) {
-            wbi_upstream_call_fail(c, WB_EINPUT, "the server asks in a form that is no request");
-            return;
-        } /* else an older client gets what it cannot read, and answers nothing */
         if (!wbi_mcp_able_with(&c->abilities, wbi_json_get_str(k_val, "method"),
                                params_of(k_val))) {
             fail_unable(c, k_val);
@@ -359,6 +376,14 @@ static void refuse_request(struct wbi_upstream *up, struct wbi_str id)
         up, id, WBI_LIT("{\"code\":-32601,\"message\":\"nobody here can be asked this\"}"), true);
 }
 
+static void refuse_malformed(struct wbi_upstream *up, struct wbi_str id, const char *fault)
+{
+    char error[120];
+
+    (void)snprintf(error, sizeof(error), "{\"code\":-32602,\"message\":\"%s\"}", fault);
+    answer_request(up, id, wbi_str_z(error), true);
+}
+
 /* A question may be on its way to the caller: who holds it frees it. A caller who cancels
  * will not answer; after any other end the question may be that of a call still open. */
 void wbi_call_leave_asks(struct wbi_upstream_call *c, bool cancelled)
@@ -389,10 +414,15 @@ static void take_request(struct wbi_upstream *up, struct wbi_upstream_call *call
                          const struct wbi_rpc *rpc)
 {
     bool certain = call != NULL && !call->own; /* it came on the call's own stream */
+    const char *fault = wbi_mcp_question_fault(rpc->method, rpc->params);
     char *params = NULL;
 
     if (wbi_str_eqz(rpc->method, "ping") && up->era == WBI_ERA_LEGACY) {
         answer_request(up, rpc->id_text, WBI_LIT("{}"), false);
+        return;
+    }
+    if (fault != NULL) {
+        refuse_malformed(up, rpc->id_text, fault);
         return;
     }
     if (up->era == WBI_ERA_MODERN || wbi_mcp_ability_for(rpc->method) == NULL)

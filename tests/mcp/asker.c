@@ -57,6 +57,7 @@ static void text(long id, const char *say)
 #define SAMPLE               \
     "\"method\":\"sampling/" \
     "createMessage\",\"params\":{\"messages\":[],\"maxTokens\":1,\"tools\":[]}"
+#define WRONG "\"method\":\"elicitation/create\",\"params\":{\"message\":\"Go on?\"}"
 #define LONG "a-key-that-is-longer-than-any-buffer-somebody-would-think-of-making-for-one-"
 #define COMPLETE "\"resultType\":\"complete\""
 
@@ -79,6 +80,8 @@ static void call_legacy(long id)
         ask(id, SPELL);
     } else if (has("\"name\":\"sample\"")) {
         ask(id, SAMPLE);
+    } else if (has("\"name\":\"wrong\"")) { /* what nobody can read */
+        ask(id, WRONG);
     } else if (has("\"name\":\"impatient\"")) { /* answered before */
         ask(0, ELICIT);
         text(id, "went on");
@@ -132,6 +135,8 @@ static void call_modern(long id)
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"v\":{" VISIT "}}}");
     else if (has("\"name\":\"sample\""))
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"s\":{" SAMPLE "}}}");
+    else if (has("\"name\":\"wrong\""))
+        result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"w\":{" WRONG "}}}");
     else if (has("\"name\":\"ask\""))
         result(id, "{\"resultType\":\"input_required\",\"inputRequests\":{\"f\":{" ELICIT "}}}");
     else if (has("\"name\":\"roots\""))
@@ -194,7 +199,7 @@ static void answer(bool modern, long id)
 {
     static const char list[] =
         TOOL("ask") "," TOOL("spell") "," TOOL("echo") "," TOOL("impatient") "," TOOL("hold") "," TOOL("swap") "," TOOL("long") "," TOOL("roots") "," TOOL("visit") "," TOOL("sample") "," TOOL(
-            "link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("odd") "," TOOL("die") "]}";
+            "wrong") "," TOOL("link") "," TOOL("state") "," TOOL("forever") "," TOOL("withdraw") "," TOOL("release") "," TOOL("done") "," TOOL("twice") "," TOOL("odd") "," TOOL("die") "]}";
 
     if (!modern && has("\"method\":\"tools/list\""))
         wait_at_pipe();

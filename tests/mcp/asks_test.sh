@@ -78,6 +78,9 @@ call 9 ask
 for _ in $(seq 400); do [ "$(grep -c elicitation/create "$work/out")" = 7 ] && break; sleep 0.05; done
 printf '{"jsonrpc":"2.0","id":"%s"}\n' "$(member elicitation/create id)" >&3
 seen "what comes of an answer that is none" '"id":9,"result":.*"text":"refused"'
+call 10 wrong
+seen "what comes of a question that is none" '"id":10,"result":.*"text":"refused"'
+seen "why" '"error":{"code":-32602,"message":"params.requestedSchema must be an object"}' "$work/seen"
 close
 
 how="client of 2026-07-28"
@@ -118,6 +121,8 @@ call 3 roots "$meta"
 seen "a question without params" '"id":3,.*"inputRequests":{"r":{"method":"roots/list"}}'
 call 99 odd "$meta"
 seen "a question that is no request" '"id":99,.*asks in a form that is no request.*"errorKind":"invalid_tool_output"'
+call 98 wrong "$meta"
+seen "a question that nobody can read" '"id":98,.*no request: params.requestedSchema must be an object.*"errorKind":"invalid_tool_output"'
 call 4 roots "\"requestState\":\"$(member '"id":3' requestState)\",\"inputResponses\":{\"r\":{\"roots\":[]}},$meta"
 seen "its answer" '"id":4,"result":.*"text":"answered"'
 # A server is not at a call that waits for its caller: what it logs meanwhile is another one's.
