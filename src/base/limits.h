@@ -16,6 +16,7 @@
 /* Invocation (C2) */
 #define WBI_LIMIT_ID 256u
 #define WBI_LIMIT_TOOL_NAME 512u
+#define WBI_LIMIT_OWN_NAME 128u /* of a tool, without its server; MCP allows as many */
 #define WBI_LIMIT_MODEL_NAME 64u
 #define WBI_LIMIT_METADATA_ENTRIES 64u
 #define WBI_LIMIT_METADATA (16u * WBI_KIB)

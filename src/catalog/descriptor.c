@@ -3,6 +3,7 @@
 #include "catalog/descriptor.h"
 
 #include "base/limits.h"
+#include "catalog/names.h"
 
 const char *wbi_effect_name(enum wbi_effect effect)
 {
@@ -51,11 +52,13 @@ static bool name_char(char c)
 static wb_rc read_name(struct wbi_tool *t, const wbi_json *v, struct wbi_error *err)
 {
     wb_rc rc = read_text(&t->qualified, v, err);
+    size_t n;
 
     if (rc != WB_OK)
         return rc;
-    if (t->qualified.n == 0 || t->qualified.n > 128)
-        return wbi_fail(err, WB_EINPUT, "must have 1 to 128 bytes");
+    n = wbi_name_parts(t->qualified).tool.n; /* of a server's, what the server calls it */
+    if (n == 0 || n > WBI_LIMIT_OWN_NAME || t->qualified.n > WBI_LIMIT_TOOL_NAME)
+        return wbi_fail(err, WB_EINPUT, "must have 1 to %u bytes", WBI_LIMIT_OWN_NAME);
     for (size_t i = 0; i < t->qualified.n; i++)
         if (!name_char(t->qualified.p[i]))
             return wbi_fail(err, WB_EINPUT,

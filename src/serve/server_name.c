@@ -52,8 +52,8 @@ bool wbi_server_qualify(void *arg, struct wbi_str tool, struct wbi_arena *arena,
     if (s == NULL)
         return false;
     *ret_origin = wbi_arena_str(arena, s->origin);
-    *ret_qualified =
-        wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin), WBI_FMT(wbi_str_head(own, 128)));
+    *ret_qualified = wbi_arena_fmt(arena, "%.*s::%.*s", WBI_FMT(s->origin),
+                                   WBI_FMT(wbi_str_head(own, WBI_LIMIT_OWN_NAME)));
     return ret_origin->p != NULL && ret_qualified->p != NULL;
 }
 

@@ -417,9 +417,9 @@ static bool why_missing(void *arg, struct wbi_str tool, struct wbi_arena *arena,
 
     if (s == NULL || s->state == WBI_SERVER_UNLISTED || wbi_server_failure(s) == NULL)
         return false;
-    *ret_why =
-        wbi_arena_fmt(arena, "the server \"%.*s\" of %.*s has not told its tools: %s",
-                      WBI_FMT(s->name), WBI_FMT(wbi_str_head(tool, 128)), wbi_server_failure(s));
+    *ret_why = wbi_arena_fmt(arena, "the server \"%.*s\" of %.*s has not told its tools: %s",
+                             WBI_FMT(s->name), WBI_FMT(wbi_str_head(tool, WBI_LIMIT_OWN_NAME)),
+                             wbi_server_failure(s));
     return ret_why->p != NULL;
 }
 
