@@ -186,14 +186,13 @@ static void fail_tool(struct wbi_exec *x, struct wbi_complete *complete, struct 
     fail_with(x, &fault, complete);
 }
 
-static void fail_untyped(struct wbi_exec *x, struct wbi_str text)
+/* It ran: what it gave is kept, though it is not what it had to be. */
+static void fail_output(struct wbi_exec *x, const char *why, struct wbi_str text)
 {
     struct wbi_partial_stream said = {.name = "output", .raw = text, .bytes = text.n};
     struct wbi_fault fault = {.kind = WBI_KIND_INVALID_TOOL_OUTPUT};
 
-    fault.message = wbi_arena_fmt(
-        x->arena, "%.*s ran, but gave no structuredContent, which its outputSchema promises",
-        WBI_FMT(x->tool->model_name));
+    fault.message = wbi_arena_fmt(x->arena, "%.*s %s", WBI_FMT(x->tool->model_name), why);
     if (text.n > 0)
         fault.details = wbi_partial_details(x->call, &said, 1);
     wbi_exec_fail_fault(x, &fault);
@@ -215,8 +214,7 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
         rc = wbi_tool_result_read(x, a->result, a->text, &complete, &got);
     }
     if (rc == WB_EINPUT) {
-        wbi_exec_fail(x, WBI_KIND_INVALID_TOOL_OUTPUT, "%.*s answered with no result of a tool",
-                      WBI_FMT(x->tool->model_name));
+        fail_output(x, "answered with no result of a tool", a->text);
         return;
     }
     if (got.untouched)
@@ -226,7 +224,8 @@ static void take_result(struct wbi_exec *x, const struct wbi_upstream_answer *a)
     else if (wbi_json_true(wbi_json_get(a->result, "isError")))
         fail_tool(x, &complete, got.text, got.structured && !got.twin ? complete.output : WBI_NONE);
     else if (x->tool->output_compiled != NULL && !got.structured)
-        fail_untyped(x, got.text);
+        fail_output(x, "ran, but gave no structuredContent, which its outputSchema promises",
+                    got.text);
     else
         wbi_exec_done(x, &complete);
 }

@@ -63,10 +63,26 @@ try '{"content":[],"structuredContent":{"content":[{"type":"image","artifact":0}
 
 try '{"content":[{"type":"text","text":"FIRST"},{"type":"resource","resource":{"uri":"file:///e","text":"BODY"}}]}'
 [ "$(grep -c BODY <<<"$got")" = 1 ] && [ "$(grep -c FIRST <<<"$got")" = 1 ] || bad "a text stands twice: $got"
-for wrong in '{"content":[{"type":"text"}]}' '{"content":[{"type":"text","text":"x"}],"isError":"yes"}'; do
+# One that is no result is kept all the same: the tool ran.
+for wrong in '{"content":[{"type":"text"},{"type":"text","text":"SAID"}]}' '{"content":[{"type":"text","text":"SAID"}],"isError":"yes"}'; do
     try "$wrong"
     shows "$wrong" invalid_tool_output
+    shows "what $wrong says" SAID
 done
+try "{\"content\":[{\"type\":\"text\"},{\"type\":\"text\",\"text\":\"password=hunter2hunter2 $(seq -s, 20000)\"}]}"
+shows "a large one" 'ReadArtifact'
+hides "a secret in one that is no result" hunter2hunter2
+[[ $kept == *19999* ]] || bad "a large one that is no result is lost"
+# A name may be as long as the protocol lets it be, whatever the server is called.
+long=$(printf '%0128d' 0 | tr 0 n)
+for name in "$long" "${long}n"; do
+    tool="{\"name\":\"$name\",\"inputSchema\":{\"type\":\"object\"}}"
+    try '{"content":[{"type":"text","text":"LONG"}]}' "$name"
+    got=$(timeout 30 "$build/waybill" call --root "$work/ws" "mcp::s::$name" 2>&1)
+    [[ ${#name} -gt 128 || $got == *LONG* ]] || bad "a name of ${#name} bytes: $got"
+    [[ ${#name} -eq 128 || $got == *unknown_tool* ]] || bad "a name of ${#name} bytes: $got"
+done
+tool='{"name":"t","inputSchema":{"type":"object"}}'
 # serves: what a client gets for the same result
 serves() {
     got=$(printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}' \
