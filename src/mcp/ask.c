@@ -518,7 +518,7 @@ static bool adopt(struct wbi_mcp_request *parked, struct wbi_mcp_request *retry)
     if (id.p == NULL || !copy_value(parked->arena, retry->rpc.id, &value) ||
         !copy_value(parked->arena, retry->progress_token, &token))
         return false;
-    parked->id = id;
+    wbi_request_rename(parked, id);
     parked->rpc.id = value;         /* what a wish to cancel will name */
     parked->progress_token = token; /* the client no longer knows the first one, */
     parked->has_progress = false;   /* nor what was reported under it */

@@ -553,19 +553,6 @@ static const struct row *row_of(const struct wbi_mcp_request *r)
     return NULL;
 }
 
-/* The same id twice in flight would leave it open which answer is whose. */
-static bool id_taken(const struct wbi_mcp_request *r)
-{
-    const struct wbi_mcp_request *at = r->session != NULL ? r->session->requests : NULL;
-
-    for (; at != NULL; at = at->session_next) {
-        if (at != r && at->phase != WBI_REQ_DONE && at->phase != WBI_REQ_PARKED &&
-            wbi_str_eq(at->id, r->id))
-            return true;
-    }
-    return false;
-}
-
 /* The name is quoted as far as it may be shown: plain characters, and not too many. */
 static void refuse_method(struct wbi_mcp_request *r)
 {
@@ -584,7 +571,7 @@ void wbi_mcp_dispatch(struct wbi_mcp_request *r)
 {
     const struct row *row = row_of(r);
 
-    if (id_taken(r)) {
+    if (wbi_request_has_twin(r)) { /* it would be open which answer is whose */
         wbi_request_fault(r, WBI_RPC_INVALID, 400, "this id is in use by a running request",
                           WBI_NONE);
         return;

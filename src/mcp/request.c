@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "json/write.h"
 #include "mcp/server_int.h"
 
@@ -47,6 +48,74 @@ static void name_conversation(struct wbi_mcp_request *r)
         wbi_id_make(&r->server->o.ids, "req_", r->conversation);
 }
 
+static struct wbi_mcp_request **bucket_of(const struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_session *session = r->session;
+
+    return &session->by_id[wbi_hash64(r->id.p, r->id.n, 0) % WBI_COUNT(session->by_id)];
+}
+
+static void add_by_id(struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_request **bucket = bucket_of(r);
+
+    r->next_by_id = *bucket;
+    r->prev_by_id = bucket;
+    if (*bucket != NULL)
+        (*bucket)->prev_by_id = &r->next_by_id;
+    *bucket = r;
+}
+
+static void leave_by_id(struct wbi_mcp_request *r)
+{
+    *r->prev_by_id = r->next_by_id;
+    if (r->next_by_id != NULL)
+        r->next_by_id->prev_by_id = r->prev_by_id;
+}
+
+static void enter_session(struct wbi_mcp_request *r)
+{
+    struct wbi_mcp_session *session = r->session;
+
+    r->session_next = session->requests;
+    r->session_prev = &session->requests;
+    if (r->session_next != NULL)
+        r->session_next->session_prev = &r->session_next;
+    session->requests = r;
+    session->request_count++;
+    add_by_id(r);
+}
+
+void wbi_request_leave(struct wbi_mcp_request *r)
+{
+    *r->session_prev = r->session_next;
+    if (r->session_next != NULL)
+        r->session_next->session_prev = r->session_prev;
+    leave_by_id(r);
+    r->session->request_count--;
+    r->session = NULL;
+}
+
+void wbi_request_rename(struct wbi_mcp_request *r, struct wbi_str id)
+{
+    if (r->session != NULL)
+        leave_by_id(r);
+    r->id = id;
+    if (r->session != NULL)
+        add_by_id(r);
+}
+
+bool wbi_request_has_twin(const struct wbi_mcp_request *r)
+{
+    const struct wbi_mcp_request *at = r->session != NULL ? *bucket_of(r) : NULL;
+
+    for (; at != NULL; at = at->next_by_id)
+        if (at != r && at->phase != WBI_REQ_DONE && at->phase != WBI_REQ_PARKED &&
+            wbi_str_eq(at->id, r->id))
+            return true;
+    return false;
+}
+
 /* Takes the arena over, also on failure; it lies in it. */
 struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
                                         struct wbi_arena *arena, const struct wbi_rpc *rpc)
@@ -76,9 +145,7 @@ struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp
         r->level = session->level;
         r->log_asked = session->log_asked;
         r->principal = wbi_arena_str(arena, wbi_str_z(session->principal));
-        r->session_next = session->requests;
-        session->requests = r;
-        session->request_count++;
+        enter_session(r);
     }
     r->next = s->requests;
     r->prev = &s->requests;
@@ -88,19 +155,14 @@ struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp
     return r;
 }
 
-static void leave_session(struct wbi_mcp_request *r)
+static void end_in_session(struct wbi_mcp_request *r)
 {
     struct wbi_mcp_session *session = r->session;
-    struct wbi_mcp_request **at = session != NULL ? &session->requests : NULL;
 
     if (session == NULL)
         return;
-    while (*at != r)
-        at = &(*at)->session_next;
-    *at = r->session_next;
-    session->request_count--;
+    wbi_request_leave(r);
     session->used_ns = wbi_now_ns(&r->server->o.clock); /* until now, however long that was */
-    r->session = NULL;
     if (session->stdio != NULL)
         wbi_stdio_idle(session->stdio);
 }
@@ -112,7 +174,7 @@ void wbi_request_unref(struct wbi_mcp_request *r)
     *r->prev = r->next;
     if (r->next != NULL)
         r->next->prev = r->prev;
-    leave_session(r);
+    end_in_session(r);
     wbi_loop_undefer(r->server->loop, &r->ask_together);
     wbi_free(r->kept_answer);
     if (r->kept != NULL)

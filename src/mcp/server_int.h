@@ -44,6 +44,7 @@ struct wbi_mcp_session {
     char *uris[WBI_LIMIT_MCP_SUBSCRIPTIONS];
     size_t uri_count;
     struct wbi_mcp_request *requests;
+    struct wbi_mcp_request *by_id[64];
     size_t request_count;
     int64_t used_ns;
 };
@@ -57,7 +58,8 @@ enum wbi_mcp_phase {
 
 struct wbi_mcp_request {
     struct wbi_mcp_request *next, **prev; /* in the server's list */
-    struct wbi_mcp_request *session_next;
+    struct wbi_mcp_request *session_next, **session_prev;
+    struct wbi_mcp_request *next_by_id, **prev_by_id; /* of the session */
     struct wbi_mcp_server *server;
     struct wbi_mcp_session *session; /* NULL: 2026-07-28 over HTTP, or it ended */
     struct wbi_http *http;           /* NULL: stdio */
@@ -147,6 +149,11 @@ void wbi_mcp_on_tick(void *arg);
 struct wbi_mcp_request *wbi_request_new(struct wbi_mcp_server *s, struct wbi_mcp_session *session,
                                         struct wbi_arena *arena, const struct wbi_rpc *rpc);
 void wbi_request_unref(struct wbi_mcp_request *r);
+/* It is none of its session's any more. */
+void wbi_request_leave(struct wbi_mcp_request *r);
+void wbi_request_rename(struct wbi_mcp_request *r, struct wbi_str id);
+/* Whether its id is that of another one that is under way. */
+bool wbi_request_has_twin(const struct wbi_mcp_request *r);
 /* The protocol itself refuses: status is for HTTP. */
 void wbi_request_fault(struct wbi_mcp_request *r, int code, int status, const char *message,
                        struct wbi_str data);

@@ -231,8 +231,7 @@ void wbi_session_end(struct wbi_mcp_session *session)
     while (session->requests != NULL) {
         struct wbi_mcp_request *r = session->requests;
 
-        session->requests = r->session_next;
-        r->session = NULL;
+        wbi_request_leave(r);
         r->refs++;
         wbi_request_cancel(r);
         wbi_request_unref(r);
