@@ -174,6 +174,11 @@ size_t wbi_utf8_control(struct wbi_str s)
         if ((wbi_word_control(v) | (v & WBI_EACH_BYTE(0x80))) != 0)
             break;
     }
+    if (s.n >= sizeof(v) && s.n - i < sizeof(v)) { /* what is left, with some that was seen */
+        memcpy(&v, p + s.n - sizeof(v), sizeof(v));
+        if ((wbi_word_control(v) | (v & WBI_EACH_BYTE(0x80))) == 0)
+            return s.n;
+    }
     for (; i < s.n; i++)
         if (p[i] < 0x20 || p[i] == 0x7f ||
             (p[i] == 0xc2 && s.n - i > 1 && p[i + 1] >= 0x80 && p[i + 1] < 0xa0))

@@ -120,6 +120,8 @@ static wb_rc check_id(const char *name, struct wbi_str s, size_t most, struct wb
 {
     size_t at;
 
+    if (s.n == 0)
+        return WB_OK;
     if (s.n > most)
         return wbi_fail_kind(err, WB_EINPUT, WBI_KIND_MALFORMED_CALL,
                              "%s has %zu bytes; at most %zu are accepted", name, s.n, most);

@@ -37,7 +37,7 @@ static struct wbi_str one_line(struct wbi_arena *arena, struct wbi_str s, size_t
         else if (n > 0 && out[n - 1] != ' ')
             out[n++] = ' ';
     }
-    if (wbi_utf8_count(wbi_str_make(out, n)) > chars) {
+    if (n > chars && wbi_utf8_count(wbi_str_make(out, n)) > chars) {
         keep = cut_chars(wbi_str_make(out, n), chars - 1);
         memcpy(out + keep, "\xe2\x80\xa6", 3);
         n = keep + 3;

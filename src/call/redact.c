@@ -397,9 +397,9 @@ wb_rc wbi_redact_complete(struct wbi_call *call)
     if (full->typed != NULL || full->output.p == NULL || full->bounded)
         return WB_OK;
     rc = find_rules(call);
-    if (rc == WB_OK && full->flat)
+    if (rc == WB_OK && full->flat && !full->looked)
         rc = redact_quoted(call, &full->output);
-    if (rc == WB_OK)
+    if (rc == WB_OK && !full->looked)
         rc = redact_json(call, "output", &full->output);
     if (rc == WB_OK)
         rc = wbi_redact_beside(call, full);
@@ -425,19 +425,23 @@ static wb_rc texts_would(struct wbi_call *call, const wbi_json *content, bool *r
     return rc;
 }
 
-wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result, struct wbi_str source,
-                       const wbi_json *output, bool *ret)
+bool wbi_redact_is_plain(struct wbi_call *call, struct wbi_str json)
+{
+    return find_rules(call) == WB_OK &&
+           wbi_redact_is_clean(call->runtime->secrets, call->rules, json);
+}
+
+wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result, const wbi_json *output,
+                       bool *ret)
 {
     struct wbi_redact_list list = {.arena = call->arena};
     struct wbi_buf out;
     wb_rc rc = find_rules(call);
 
     *ret = false;
-    if (rc != WB_OK ||
-        (source.p != NULL && wbi_redact_is_clean(call->runtime->secrets, call->rules, source)))
-        return rc;
     wbi_buf_init(&out, WBI_LIMIT_JSON_TEXT);
-    rc = wbi_redact_json(call->runtime->secrets, call->rules, result, &out, &list);
+    if (rc == WB_OK)
+        rc = wbi_redact_json(call->runtime->secrets, call->rules, result, &out, &list);
     wbi_buf_clear(&out);
     if (rc == WB_OK && list.n == 0 && output != NULL)
         rc = wbi_redact_json(call->runtime->secrets, call->rules, output, &out, &list);
@@ -467,12 +471,23 @@ static wb_rc redact_fault(struct wbi_call *call, struct wbi_fault *fault)
     return rc;
 }
 
+/* As the generic family has it: who may call a tool may know its name. */
+static bool only_names_tool(const struct wbi_call *call, struct wbi_str summary)
+{
+    static const struct wbi_str rest = WBI_LIT_INIT(" completed");
+
+    return call->tool != NULL && summary.n == call->tool->model_name.n + rest.n &&
+           wbi_str_ends(summary, rest) && wbi_str_starts(summary, call->tool->model_name);
+}
+
 static wb_rc redact_success(struct wbi_call *call, struct wbi_outcome *o)
 {
     bool same = wbi_str_eq(o->output, o->result); /* what fits is shown as it is */
     const char *before = o->result.p;
-    wb_rc rc = wbi_redact_text(call, "summary_text", &o->summary);
+    wb_rc rc = WB_OK;
 
+    if (!only_names_tool(call, o->summary))
+        rc = wbi_redact_text(call, "summary_text", &o->summary);
     if (rc == WB_OK && (!same || !call->output_clean))
         rc = redact_json(call, "output", &o->result);
     if (o->result.p != before)

@@ -13,11 +13,13 @@
 WB_MUST_CHECK wb_rc wbi_redact_complete(struct wbi_call *call);
 /* The same of what stands beside the output: of a failure, whose text has its own way. */
 WB_MUST_CHECK wb_rc wbi_redact_beside(struct wbi_call *call, struct wbi_complete *full);
+/* Whether one look at JSON text tells that nothing is to be redacted in it, nor in any part of
+ * it. */
+bool wbi_redact_is_plain(struct wbi_call *call, struct wbi_str json);
 /* Whether something of a whole result would be: by its names, forms and paths, and by paths
- * from the root of the output in it (NULL: none). source is the text it was read from, if
- * there is one. */
+ * from the root of the output in it (NULL: none). */
 WB_MUST_CHECK wb_rc wbi_redact_would(struct wbi_call *call, const wbi_json *result,
-                                     struct wbi_str source, const wbi_json *output, bool *ret);
+                                     const wbi_json *output, bool *ret);
 /* The value without what is to be redacted in it; v itself where that is nothing. */
 WB_MUST_CHECK wb_rc wbi_redact_value(struct wbi_call *call, const wbi_json *v,
                                      const wbi_json **ret);

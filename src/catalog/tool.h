@@ -46,6 +46,7 @@ struct wbi_complete {
     struct wbi_str output;  /* JSON text of the tool's own output */
     bool flat;              /* output is only the text of the parts once more */
     bool bounded;           /* output is a result already: it was too large for a value */
+    bool looked;            /* output is of a text that was found to hold nothing to redact */
     const struct wbi_wire_part *parts; /* content besides it: text, images, … */
     size_t part_count;
     struct wbi_str artifacts; /* JSON array of facts, for the record */

@@ -226,6 +226,12 @@ static const wbi_json *said(const wbi_json *result, const char *member)
     return wbi_json_is(v, WBI_JSON_NULL) ? NULL : v;
 }
 
+/* With nothing escaped every string stands in the source as it is. */
+static bool is_clean(bool plain, struct wbi_str source)
+{
+    return plain && wbi_str_index(source, '\\') == source.n;
+}
+
 wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, struct wbi_str source,
                            struct wbi_complete *ret, struct wbi_tool_text *ret_text)
 {
@@ -233,10 +239,10 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     const wbi_json *structured = wbi_json_get(result, "structuredContent");
     const wbi_json *failed = said(result, "isError"), *shown = result;
     struct wbi_wire_part *parts = NULL;
-    bool secrets = false, texts;
+    bool plain = wbi_redact_is_plain(x->call, source), secrets = false, texts;
     struct wbi_buf text;
     size_t n = 0;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
 
     if (!wbi_json_is(result, WBI_JSON_OBJ) ||
         (content != NULL && !wbi_json_is(content, WBI_JSON_ARR)) ||
@@ -244,7 +250,8 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
         (failed != NULL && !wbi_json_is(failed, WBI_JSON_BOOL)))
         return WB_EINPUT;
     wbi_buf_init_arena(&text, x->arena, WBI_LIMIT_CALL_ARENA);
-    rc = wbi_redact_would(x->call, result, source, structured, &secrets);
+    if (!plain)
+        rc = wbi_redact_would(x->call, result, structured, &secrets);
     if (rc == WB_OK && content != NULL)
         rc = read_content(x, content, &parts, &n, &text);
     if (rc == WB_OK && secrets)
@@ -256,13 +263,15 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     if (rc != WB_OK)
         return rc;
     /* Clients may rely on content being there. */
-    ret_text->untouched = content != NULL && !secrets && wbi_hygiene_value_is_clean(result) &&
+    ret_text->untouched = content != NULL && !secrets &&
+                          (is_clean(plain, source) || wbi_hygiene_value_is_clean(result)) &&
                           fits(x, wbi_buf_str(&text)) &&
                           (structured == NULL || fits(x, ret->output)) &&
                           rest_fits(x, source, parts, n, text.n + ret->output.n);
     texts = structured != NULL ? text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured)
                                : has_others(parts, n);
     ret->flat = structured == NULL;
+    ret->looked = plain && (structured != NULL || n == 1); /* else they were put together here */
     keep_parts(parts, n, texts, ret);
     ret_text->text = wbi_buf_str(&text);
     ret_text->structured = structured != NULL;
