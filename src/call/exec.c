@@ -142,14 +142,14 @@ void wbi_call_narrow_retry(const struct wbi_call *call, struct wbi_fault *fault)
 enum wbi_step wbi_check_output(struct wbi_call *call)
 {
     struct wbi_complete *full = call->complete;
-    const wbi_json *output;
-    wb_rc rc;
+    wb_rc rc = WB_OK;
     WBI_ERROR_HERE(err);
 
     if (call->tool->output_compiled == NULL || full->output.p == NULL)
         return WBI_STEP_NEXT;
-    rc = wbi_json_read(call->arena, full->output, WBI_JSON_STRICT, &output, &err);
-    if (rc == WB_OK && !wbi_output_valid(call, output, &err))
+    if (full->value == NULL)
+        rc = wbi_json_read(call->arena, full->output, WBI_JSON_STRICT, &full->value, &err);
+    if (rc == WB_OK && !wbi_output_valid(call, full->value, &err))
         rc = WB_EINPUT;
     if (rc == WB_OK)
         return WBI_STEP_NEXT;

@@ -392,6 +392,7 @@ wb_rc wbi_redact_beside(struct wbi_call *call, struct wbi_complete *full)
 wb_rc wbi_redact_complete(struct wbi_call *call)
 {
     struct wbi_complete *full = call->complete;
+    const char *before = full->output.p;
     wb_rc rc = WB_OK;
 
     if (full->typed != NULL || full->output.p == NULL || full->bounded)
@@ -401,6 +402,8 @@ wb_rc wbi_redact_complete(struct wbi_call *call)
         rc = redact_quoted(call, &full->output);
     if (rc == WB_OK && !full->looked)
         rc = redact_json(call, "output", &full->output);
+    if (full->output.p != before)
+        full->value = NULL;
     if (rc == WB_OK)
         rc = wbi_redact_beside(call, full);
     call->output_clean = rc == WB_OK;

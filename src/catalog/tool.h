@@ -44,6 +44,7 @@ struct wbi_complete {
     struct wbi_str summary; /* absent: the projector's */
     const void *typed;      /* for the family's projector; or */
     struct wbi_str output;  /* JSON text of the tool's own output */
+    const wbi_json *value;  /* the same, read; NULL: nobody has read it as it is now */
     bool flat;              /* output is only the text of the parts once more */
     bool bounded;           /* output is a result already: it was too large for a value */
     bool looked;            /* output is of a text that was found to hold nothing to redact */

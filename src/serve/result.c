@@ -226,6 +226,12 @@ static const wbi_json *said(const wbi_json *result, const char *member)
     return wbi_json_is(v, WBI_JSON_NULL) ? NULL : v;
 }
 
+/* The text, where that is all there is. */
+static const wbi_json *only_text(const struct wbi_wire_part *parts, size_t n)
+{
+    return n == 1 && parts[0].type == WBI_PART_TEXT ? wbi_json_get(parts[0].raw, "text") : NULL;
+}
+
 /* With nothing escaped every string stands in the source as it is. */
 static bool is_clean(bool plain, struct wbi_str source)
 {
@@ -271,6 +277,7 @@ wb_rc wbi_tool_result_read(const struct wbi_exec *x, const wbi_json *result, str
     texts = structured != NULL ? text.n > 0 && !is_twin(x->arena, wbi_buf_str(&text), structured)
                                : has_others(parts, n);
     ret->flat = structured == NULL;
+    ret->value = structured != NULL || secrets ? structured : only_text(parts, n);
     ret->looked = plain && (structured != NULL || n == 1); /* else they were put together here */
     keep_parts(parts, n, texts, ret);
     ret_text->text = wbi_buf_str(&text);

@@ -249,12 +249,12 @@ static wb_rc project(void *arg, const struct wbi_complete *full, const struct wb
                      struct wbi_buf *ret_result, struct wbi_str *ret_summary, struct wbi_error *err)
 {
     struct wbi_jw w = wbi_jw_to(ret_result);
-    const wbi_json *v = NULL, *value = NULL;
+    const wbi_json *v = full->value, *value = NULL;
     struct wbi_buf summary;
     wb_rc rc = WB_OK;
 
     (void)arg;
-    if (full->output.p != NULL)
+    if (v == NULL && full->output.p != NULL)
         rc = wbi_json_read(p->arena, full->output, WBI_JSON_STRICT, &v, err);
     if (rc != WB_OK)
         return rc;

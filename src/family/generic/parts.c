@@ -56,16 +56,17 @@ static bool is_whole(const struct wbi_wire_part *part)
 wb_rc wbi_generic_take_parts(struct wbi_arena *arena, struct wbi_complete *full)
 {
     struct wbi_wire_part *parts;
-    const wbi_json *root, *content;
+    const wbi_json *content;
     size_t n = 0;
 
     if (full->parts != NULL || full->output.p == NULL ||
         wbi_str_find(full->output, WBI_LIT("\"content\"")) == full->output.n)
         return WB_OK;
-    if (wbi_json_read(arena, full->output, WBI_JSON_STRICT, &root, NULL) != WB_OK ||
-        !is_content_root(root))
+    if ((full->value == NULL &&
+         wbi_json_read(arena, full->output, WBI_JSON_STRICT, &full->value, NULL) != WB_OK) ||
+        !is_content_root(full->value))
         return WB_OK; /* the projector says what is wrong with it */
-    content = wbi_json_get(root, "content");
+    content = wbi_json_get(full->value, "content");
     parts = wbi_arena_array(arena, wbi_json_count(content), sizeof(*parts));
     if (parts == NULL)
         return WB_ENOMEM;
