@@ -195,8 +195,17 @@ struct pick {
     float score;
     bool priced;
     bool clipped;
-    bool frame;     /* of a chain that was looked at */
-    bool elsewhere; /* complains of something that belongs elsewhere than the rest */
+    bool frame;                  /* of a chain that was looked at */
+    bool elsewhere;              /* complains of something that belongs elsewhere than the rest */
+    const struct places *places; /* of a very long line, once looked for */
+};
+
+/* Where in a line that tells a failure its reasons may stand, best first. */
+#define PLACES_IN_LINE 4u
+struct places {
+    uint32_t at[PLACES_IN_LINE];
+    size_t n;
+    struct wbi_str text; /* of the line */
 };
 
 #define GAP_UNITS (14u * 256u)
@@ -225,6 +234,7 @@ struct chooser {
     uint64_t units; /* budget */
     uint64_t spent;
     uint64_t line_cap; /* units one line may cost */
+    uint64_t pieced;   /* bytes of long lines that were looked at piece by piece */
     uint32_t wave;
     uint64_t *seen;          /* lines that were offered as rare, by what they say */
     struct outline *outline; /* NULL without one */
@@ -271,6 +281,9 @@ WB_MUST_CHECK wb_rc wbi_pick_price(struct chooser *c, struct pick *p);
 WB_MUST_CHECK wb_rc wbi_pick_load(struct chooser *c, struct pick *p);
 /* Lines that are shown in parts get so many units more, shared between them. */
 WB_MUST_CHECK wb_rc wbi_grow_clipped(struct chooser *c, uint64_t left);
+/* preview_pieces.c: up to PLACES_IN_LINE places in the text of a long line, best first. */
+WB_MUST_CHECK wb_rc wbi_find_places(struct chooser *c, struct wbi_str text, uint32_t *place,
+                                    size_t *ret_n);
 /* preview_select.c */
 WB_MUST_CHECK wb_rc wbi_choose(struct chooser *c);
 /* Spend what c->spent leaves of c->units on rare lines and both ends. */
