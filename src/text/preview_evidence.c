@@ -197,7 +197,7 @@ static wb_rc show_changes(struct chooser *c, size_t legend, uint64_t limit)
         }
         if (from > 0) {
             rc = wbi_offer(c, from, k - 1, limit, &taken);
-            runs++;
+            runs = taken ? runs + 1 : CHANGE_RUNS;
             from = 0;
         }
         if (!(r->flags & LINE_BLANK) && r->indent + 1 < c->picks[legend].rec->indent)

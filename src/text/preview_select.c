@@ -398,6 +398,8 @@ static wb_rc owner_of(struct chooser *c, size_t i, uint64_t limit)
         const struct record *above = c->picks[k - 1].rec;
         bool first = (above->flags & LINE_BLANK) != 0;
 
+        if (first && r->indent > 0 && wbi_is_reason(c, i))
+            continue; /* blank lines stand around values */
         if (first && (r->indent > 0 || k == i))
             return WB_OK;
         if (first || above->indent < r->indent) {
@@ -603,7 +605,11 @@ static wb_rc more_failures(struct chooser *c)
     if (rc != WB_OK)
         return rc;
     wbi_queue_by_score(c, &q);
-    return failure_lines(c, &q, &limit);
+    rc = failure_lines(c, &q, &limit);
+    for (size_t i = 0; rc == WB_OK && i < c->n; i++)
+        if (wbi_shown(c, i) && wbi_has_values(c, i))
+            rc = owner_of(c, i, most);
+    return rc;
 }
 
 wb_rc wbi_choose_more(struct chooser *c)
