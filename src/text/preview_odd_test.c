@@ -76,6 +76,17 @@ static void assert_has(struct wbi_str s, const char *z)
         fail_msg("%s is not in:\n%.*s", z, (int)s.n, s.p);
 }
 
+/* A form in which %zu stands for n. */
+static void add_element(const char *form, size_t n)
+{
+    struct wbi_str s = wbi_str_z(form);
+    size_t at = wbi_str_find(s, WBI_LIT("%zu"));
+
+    wbi_buf_adds(&text, wbi_str_head(s, at));
+    wbi_buf_addf(&text, "%zu", n);
+    wbi_buf_adds(&text, wbi_str_from(s, at + 3));
+}
+
 static void a_row_with_another_mark_is_shown(void **state)
 {
     (void)state;
@@ -341,6 +352,30 @@ static void the_worst_finds_room_in_a_flood_of_errors(void **state)
     assert_has(show(8000), "primary lost");
 }
 
+/* An outline of brackets says nothing; one of names does. */
+static void brackets_are_no_outline(void **state)
+{
+    static const char *const opens[] = {"{", "server_%zu {"};
+
+    (void)state;
+    for (size_t form = 0; form < 2; form++) {
+        wbi_buf_clear(&text);
+        for (size_t i = 0; i < 12; i++) {
+            if (form == 0)
+                wbi_buf_addz(&text, opens[0]);
+            else
+                add_element(opens[1], i);
+            for (size_t k = 0; k < 60; k++)
+                wbi_buf_addf(&text, "\n    \"%s %s\": \"%s\",", first(i * 60 + k),
+                             second(i * 60 + k), second(k));
+            wbi_buf_addz(&text, "\n}\n");
+        }
+        assert_int_equal(times(show(500), "[outline"), form);
+        assert_int_equal(times(show(500), "; }"), 0);
+    }
+    assert_has(show(500), "server_7 {");
+}
+
 /* C6.4: a long line is cut around its strongest word, wherever that stands. */
 static void a_failure_deep_in_a_long_line_is_shown(void **state)
 {
@@ -379,17 +414,6 @@ static void a_count_of_failures_does_not_hide_the_failure(void **state)
             wbi_buf_addz(&text, "</testsuite>\n");
             assert_has(show(500), "11, not 10");
         }
-}
-
-/* A form in which %zu stands for n. */
-static void add_element(const char *form, size_t n)
-{
-    struct wbi_str s = wbi_str_z(form);
-    size_t at = wbi_str_find(s, WBI_LIT("%zu"));
-
-    wbi_buf_adds(&text, wbi_str_head(s, at));
-    wbi_buf_addf(&text, "%zu", n);
-    wbi_buf_adds(&text, wbi_str_from(s, at + 3));
 }
 
 /* A report on one line may begin with how it went, and name it for each element as well: what is
@@ -630,6 +654,7 @@ int main(void)
         TEST(a_line_with_the_mark_of_a_failure_is_shown),
         TEST(the_worst_finds_room_in_a_flood_of_errors),
         TEST(a_failure_deep_in_a_long_line_is_shown),
+        TEST(brackets_are_no_outline),
         TEST(a_report_on_one_line_tells_why),
         TEST(a_count_of_failures_does_not_hide_the_failure),
         TEST(an_attribute_or_member_that_counts_none_tells_no_failure),
