@@ -54,6 +54,7 @@ uint64_t wbi_command_need(const struct wbi_command_stream *s)
 
 #define CUT_STREAM_MIN 80 /* below this a cut stream shows little but its notice */
 #define NOTICE_TOKENS 40  /* of a cut, but for the call that reads it */
+#define PATH_WORTH 10     /* times the call with a whole path that a preview has at least */
 #define CUT_BOTH_MIN 110  /* below this two cut streams show nothing but their notices */
 #define TELLING_WELL 600  /* up to this the stream that tells of a failure has the more room */
 #define NEITHER (-1)
@@ -178,15 +179,15 @@ static struct wbi_str read_lines_of(struct wbi_str path, struct wbi_arena *arena
                          WBI_FMT(path));
 }
 
-/* How to read what was left out. Where there is little, by the artifact's name, which is as
- * good as its path; where that is too much as well, the path in the header has to do, and at
- * last the word. */
+/* How to read what was left out. Where its path, which stands in the header, would take a tenth
+ * of what may be shown, by the artifact's name, which is as good; where that is too much as well,
+ * the path in the header has to do, and at last the word. */
 static struct wbi_str read_call(const struct wbi_command_stream *s, uint64_t budget,
                                 struct wbi_arena *arena)
 {
     struct wbi_str call = read_lines_of(s->artifact, arena), name = s->artifact;
 
-    if (call.p == NULL || budget >= 2 * (NOTICE_TOKENS + wbi_tokens(call)))
+    if (call.p == NULL || budget >= PATH_WORTH * wbi_tokens(call))
         return call;
     for (size_t i = 0; i < s->artifact.n; i++)
         if (s->artifact.p[i] == '/')
