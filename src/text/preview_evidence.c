@@ -256,7 +256,7 @@ wb_rc wbi_offer_reason(struct chooser *c, size_t i, bool again, uint64_t limit, 
     while (again && from < to && !has_flag(c, from, LINE_VALUE))
         from++; /* that it failed was said in these words before */
     rc = wbi_offer(c, from, to, limit, ret_taken);
-    if (rc == WB_OK && !*ret_taken && !again && (from < i || to > i))
+    if (rc == WB_OK && !*ret_taken && !again && to > i && !has_flag(c, i, LINE_VALUE))
         rc = wbi_offer(c, i, i, limit, ret_taken);
     if (rc == WB_OK && *ret_taken)
         rc = is_legend(c, to, &legend);

@@ -309,7 +309,8 @@ static wb_rc failure_lines(struct chooser *c, struct queue *q, const struct limi
 
     for (size_t i = 0; rc == WB_OK && misses < MISSES_MAX && wbi_queue_at(q, i, &at); i++) {
         struct pick *p = &c->picks[at];
-        uint64_t most = p->rec->severity >= SURE ? limit->sure : limit->any;
+        bool sure = p->rec->severity >= SURE && !(p->rec->flags & LINE_VERDICT);
+        uint64_t most = sure ? limit->sure : limit->any;
 
         if (p->wave != 0)
             continue;
