@@ -19,27 +19,35 @@
 
 /* ---- what a line says ---- */
 
-static bool has_label(struct wbi_str s, bool marked)
+/* The label that s begins with: its length, or 0. */
+static size_t label(struct wbi_str s)
 {
     static const struct wbi_str labels[] = {
-        WBI_LIT_INIT("expected"), WBI_LIT_INIT("received"), WBI_LIT_INIT("actual"),
-        WBI_LIT_INIT("but was"),  WBI_LIT_INIT("which is"), WBI_LIT_INIT("got"),
-        WBI_LIT_INIT("wanted"),   WBI_LIT_INIT("want"),     WBI_LIT_INIT("found"),
-        WBI_LIT_INIT("left"),     WBI_LIT_INIT("right")};
+        WBI_LIT_INIT("actual"), WBI_LIT_INIT("but was"),  WBI_LIT_INIT("expected"),
+        WBI_LIT_INIT("found"),  WBI_LIT_INIT("got"),      WBI_LIT_INIT("left"),
+        WBI_LIT_INIT("right"),  WBI_LIT_INIT("received"), WBI_LIT_INIT("which is"),
+        WBI_LIT_INIT("wanted"), WBI_LIT_INIT("want")};
 
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
-        size_t n = labels[i].n, most;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels && s.n > 1; i++)
+        if ((s.p[0] | 0x20) == labels[i].p[0] && (s.p[1] | 0x20) == labels[i].p[1] &&
+            s.n >= labels[i].n && strncasecmp(s.p, labels[i].p, labels[i].n) == 0)
+            return labels[i].n;
+    return 0;
+}
 
-        if (s.n < n || strncasecmp(s.p, labels[i].p, n) != 0)
-            continue;
-        if (marked && s.n <= n + LEGEND_MORE)
-            return true;
-        for (most = n + LABEL_MORE; n < s.n && n < most; n++)
-            if (s.p[n] == ':')
-                return n + 1 == s.n || s.p[n + 1] == ' ' || s.p[n + 1] == '\t';
-            else if (s.p[n] != ' ' && (uint8_t)((s.p[n] | 0x20) - 'a') >= 26)
-                return false;
-    }
+static bool has_label(struct wbi_str s, bool marked)
+{
+    size_t n = label(s), most = n + LABEL_MORE;
+
+    if (n == 0)
+        return false;
+    if (marked && s.n <= n + LEGEND_MORE)
+        return true;
+    for (; n < s.n && n < most; n++)
+        if (s.p[n] == ':')
+            return n + 1 == s.n || s.p[n + 1] == ' ' || s.p[n + 1] == '\t';
+        else if (s.p[n] != ' ' && (uint8_t)((s.p[n] | 0x20) - 'a') >= 26)
+            return false;
     return false;
 }
 
@@ -47,13 +55,10 @@ bool wbi_names_value(struct wbi_str line, size_t start)
 {
     size_t i = start;
 
-    if (i >= line.n || memchr("abefglrw+-", line.p[i] | 0x20, 10) == NULL)
-        return false;
     while (i < line.n && i < start + 3 && (line.p[i] == '+' || line.p[i] == '-'))
         i++;
-    if (i > start)
-        while (i < line.n && line.p[i] == ' ')
-            i++;
+    while (i > start && i < line.n && line.p[i] == ' ')
+        i++;
     return has_label(wbi_str_from(line, i), i > start);
 }
 
@@ -63,7 +68,7 @@ static size_t verdict(struct wbi_str s)
     static const struct wbi_str words[] = {WBI_LIT_INIT("FAILURES"), WBI_LIT_INIT("FAILURE"),
                                            WBI_LIT_INIT("FAILED"), WBI_LIT_INIT("FAIL")};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof words / sizeof *words && s.n > 1 && s.p[1] == 'A'; i++)
         if (wbi_str_starts(s, words[i]))
             return words[i].n;
     return 0;
@@ -124,7 +129,7 @@ static size_t values_end(const struct chooser *c, size_t i)
 /* Marked lines of an assertion go on. */
 static bool goes_on(const struct chooser *c, size_t i)
 {
-    return i > 0 && has_flag(c, i, LINE_MARKED) && has_flag(c, i - 1, LINE_MARKED) &&
+    return has_flag(c, i, LINE_MARKED) && i > 0 && has_flag(c, i - 1, LINE_MARKED) &&
            wbi_neighbours(c, i - 1, i);
 }
 
@@ -162,6 +167,8 @@ void wbi_prefer_reasons(struct chooser *c)
         struct pick *p = &c->picks[i];
         float reason = REASON / (1.0f + REASON_LESS * (float)nth);
 
+        if (p->rec->severity < FAILURE)
+            continue;
         if (goes_on(c, i)) {
             p->score *= FURTHER_LESS;
         } else if (several && has_flag(c, i, LINE_VERDICT)) {
@@ -172,6 +179,7 @@ void wbi_prefer_reasons(struct chooser *c)
             nth++;
         }
     }
+    c->reasons = nth > 0;
 }
 
 /* Lines of a difference that begin with its marks, in few runs. */

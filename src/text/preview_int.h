@@ -234,6 +234,7 @@ struct chooser {
     uint64_t units; /* budget */
     uint64_t spent;
     uint64_t line_cap; /* units one line may cost */
+    bool reasons;      /* some complaints say why */
     uint64_t pieced;   /* bytes of long lines that were looked at piece by piece */
     uint32_t wave;
     uint64_t *seen;          /* lines that were offered as rare, by what they say */

@@ -502,6 +502,12 @@ static bool reports_success(struct wbi_str s, struct wbi_str line, size_t start)
            wbi_str_ends(t, WBI_LIT(" PASSED")) || wbi_str_ends(t, WBI_LIT(" PASS"));
 }
 
+/* What the labels of values and legends begin with, see preview_evidence.c. */
+static const bool begins_value[256] = {
+    ['+'] = true, ['-'] = true, ['a'] = true, ['A'] = true, ['b'] = true, ['B'] = true,
+    ['e'] = true, ['E'] = true, ['f'] = true, ['F'] = true, ['g'] = true, ['G'] = true,
+    ['l'] = true, ['L'] = true, ['r'] = true, ['R'] = true, ['w'] = true, ['W'] = true};
+
 /* It names what failed, and perhaps how far it went, and says no more. */
 static bool only_names(struct wbi_str line, struct wbi_str trimmed, size_t start, enum mark mark)
 {
@@ -566,7 +572,7 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
         severity = severity > 85 ? severity : 85;
         ret->flags |= LINE_MARKED;
     }
-    if (wbi_names_value(line, start))
+    if (start < line.n && begins_value[(uint8_t)line.p[start]] && wbi_names_value(line, start))
         ret->flags |= LINE_VALUE;
     else if (severity >= FAILURE && only_names(line, trimmed, start, mark))
         ret->flags |= LINE_VERDICT;

@@ -600,7 +600,7 @@ static wb_rc more_failures(struct chooser *c)
     struct queue q NOT_CLEARED;
     wb_rc rc;
 
-    if (c->units >= LITTLE)
+    if (c->units >= LITTLE || !c->reasons)
         return WB_OK;
     rc = wbi_score_failures(c);
     if (rc != WB_OK)
