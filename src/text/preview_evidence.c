@@ -112,16 +112,26 @@ static bool has_flag(const struct chooser *c, size_t i, unsigned flag)
     return (c->picks[i].rec->flags & flag) != 0;
 }
 
+/* Line k stands below the label at i, which has its values there. */
+static bool under_label(const struct chooser *c, size_t i, size_t k)
+{
+    return has_flag(c, i, LINE_VALUE) && has_flag(c, i, LINE_HEADING) && k <= i + VALUE_NEAR &&
+           !has_flag(c, k, LINE_BLANK) && c->picks[k].rec->indent > c->picks[i].rec->indent;
+}
+
 /* The last line below complaint i that names a value, or i. */
 static size_t values_end(const struct chooser *c, size_t i)
 {
-    size_t end = i;
+    size_t end = i, label = i;
 
     for (size_t k = i + 1; k < c->n && k <= end + VALUE_NEAR && wbi_neighbours(c, k - 1, k); k++) {
-        if (has_flag(c, k, LINE_VALUE))
+        if (under_label(c, label, k)) {
             end = k;
-        else if (end > i || c->picks[k].rec->severity >= FAILURE)
+        } else if (has_flag(c, k, LINE_VALUE)) {
+            end = label = k;
+        } else if (end > i || c->picks[k].rec->severity >= FAILURE) {
             break;
+        }
     }
     return end;
 }
