@@ -119,7 +119,8 @@ static void test_what_failed_in_a_batch_comes_before_what_went_well(void **state
 /* I3: what is all shown is not kept as well, however close it comes to the budget. */
 static void test_what_just_fits_names_no_artifact(void **state)
 {
-    static const char *const lines[] = {"", " >&2; echo 'it failed' >&2", "; seq 90; seq 2000 2020 >&2"};
+    static const char *const lines[] = {"", " >&2; echo 'it failed' >&2",
+                                        "; seq 90; seq 2000 2020 >&2"};
     struct tools t;
     int whole = 0, kept = 0;
 
