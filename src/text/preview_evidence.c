@@ -62,6 +62,38 @@ bool wbi_names_value(struct wbi_str line, size_t start)
     return has_label(wbi_str_from(line, i), i > start);
 }
 
+/* What follows "expected" or "Expected" in s, or nothing. */
+static struct wbi_str behind_expected(struct wbi_str s)
+{
+    const char *at = s.p, *end = s.p + s.n;
+
+    while ((at = memchr(at, 'x', (size_t)(end - at))) != NULL) { /* a rare letter */
+        struct wbi_str rest = wbi_str_make(at, (size_t)(end - at));
+
+        if (wbi_str_starts(rest, WBI_LIT("xpected")) && at > s.p && (at[-1] | 0x20) == 'e' &&
+            (at - 1 == s.p || (uint8_t)((at[-2] | 0x20) - 'a') >= 26)) /* not "unexpected" */
+            return wbi_str_from(rest, 7);
+        at++;
+    }
+    return wbi_str_from(s, s.n);
+}
+
+bool wbi_compares(struct wbi_str line, size_t start)
+{
+    struct wbi_str s = behind_expected(wbi_str_from(line, start));
+
+    for (size_t i = 1; i < s.n; i++) {
+        struct wbi_str came = wbi_str_from(s, i);
+
+        if (s.p[i - 1] != ' ' || s.p[i] == ' ')
+            continue;
+        if (wbi_str_starts(came, WBI_LIT("but was")) || wbi_str_starts(came, WBI_LIT("got")) ||
+            wbi_str_starts(came, WBI_LIT("received")) || wbi_str_starts(came, WBI_LIT("actual")))
+            return true;
+    }
+    return false;
+}
+
 /* FAIL, FAILED, FAILURE or FAILURES at the start of s: its length, or 0. */
 static size_t verdict(struct wbi_str s)
 {
@@ -177,7 +209,7 @@ void wbi_prefer_reasons(struct chooser *c)
         struct pick *p = &c->picks[i];
         float reason = REASON / (1.0f + REASON_LESS * (float)nth);
 
-        if (p->rec->severity < FAILURE)
+        if (p->score <= 0) /* nothing, or one of a flood */
             continue;
         if (goes_on(c, i)) {
             p->score *= FURTHER_LESS;

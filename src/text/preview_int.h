@@ -81,6 +81,8 @@ bool wbi_quotes_code(struct wbi_str line, size_t start, uint8_t indent);
 
 /* preview_evidence.c: line names the value that was expected, or the one that came. */
 bool wbi_names_value(struct wbi_str line, size_t start);
+/* It names both: expected: <3> but was: <4>. */
+bool wbi_compares(struct wbi_str line, size_t start);
 /* It names what failed and says nothing else; marked: by a mark before it. */
 bool wbi_names_failed(struct wbi_str line, size_t start, bool marked);
 

@@ -574,6 +574,8 @@ static void look(const struct words *w, struct wbi_str text, size_t n, size_t la
     }
     if (start < line.n && begins_value[(uint8_t)line.p[start]] && wbi_names_value(line, start))
         ret->flags |= LINE_VALUE;
+    else if (severity >= SURE && wbi_compares(line, start))
+        ret->flags |= LINE_VALUE;
     else if (severity >= FAILURE && only_names(line, trimmed, start, mark))
         ret->flags |= LINE_VERDICT;
     ret->severity = (uint8_t)(severity > 130 ? 130 : severity);
