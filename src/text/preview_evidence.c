@@ -289,9 +289,18 @@ static wb_rc message_goes_on(struct chooser *c, size_t i, bool *ret)
     return rc;
 }
 
+/* The first line from i on that names a value, or `to`. */
+static size_t first_value(const struct chooser *c, size_t i, size_t to)
+{
+    while (i < to && !has_flag(c, i, LINE_VALUE))
+        i++;
+    return i;
+}
+
 wb_rc wbi_offer_reason(struct chooser *c, size_t i, bool again, uint64_t limit, bool *ret_taken)
 {
-    size_t from = i, to = values_end(c, i);
+    bool both = has_flag(c, i, LINE_VALUE) && c->picks[i].rec->severity >= SURE; /* in one line */
+    size_t from = i, to = both ? i : values_end(c, i);
     bool legend = false, on = false;
     wb_rc rc = message_goes_on(c, i, &on);
 
@@ -299,15 +308,18 @@ wb_rc wbi_offer_reason(struct chooser *c, size_t i, bool again, uint64_t limit, 
     if (rc != WB_OK)
         return rc;
     to += on && to == i;
-
-    while (from > 0 && has_flag(c, from, LINE_VALUE) && has_flag(c, from - 1, LINE_VALUE) &&
-           wbi_neighbours(c, from - 1, from))
+    while (!both && from > 0 && has_flag(c, from, LINE_VALUE) &&
+           has_flag(c, from - 1, LINE_VALUE) && wbi_neighbours(c, from - 1, from))
         from--;
-    while (again && from < to && !has_flag(c, from, LINE_VALUE))
-        from++; /* that it failed was said in these words before */
+    if (again) /* that it failed was said in these words before */
+        from = first_value(c, from, to);
     rc = wbi_offer(c, from, to, limit, ret_taken);
-    if (rc == WB_OK && !*ret_taken && !again && to > i && !has_flag(c, i, LINE_VALUE))
-        rc = wbi_offer(c, i, i, limit, ret_taken);
+    if (rc == WB_OK && !*ret_taken && to > i && from == i && !has_flag(c, i, LINE_VALUE)) {
+        if (!on)
+            rc = wbi_offer(c, first_value(c, i, to), to, limit, ret_taken);
+        if (rc == WB_OK && !*ret_taken)
+            rc = wbi_offer(c, i, i, limit, ret_taken);
+    }
     if (rc == WB_OK && *ret_taken)
         rc = is_legend(c, to, &legend);
     return rc == WB_OK && legend ? show_changes(c, to, limit) : rc;
